@@ -1,0 +1,194 @@
+/*
+ * why.h - what held a thread up: the verdict, the chain, and what they rest on.
+ *
+ * The state summary, the instances and the recursive blocking causality follow
+ * "The LTTV Delay Analyzer"; the verdict is the same tree flattened, so that
+ * every nanosecond of the window is charged to exactly one root.
+ *
+ * A plain result: computed once, never printed here. Every string is owned by
+ * the result and never NULL. Times are ns on the trace clock.
+ */
+#ifndef ANALYSE_WHY_H
+#define ANALYSE_WHY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct facts;
+struct timeline;
+
+enum why_kind {
+	WHY_WORKING,	  /* the target itself worked */
+	WHY_CPU_QUEUE,	  /* it could run, was woken, and had no CPU yet */
+	WHY_PREEMPTED,	  /* it could run, and its CPU was taken away */
+	WHY_IRQ,	  /* an interrupt ran on its CPU */
+	WHY_SOFTIRQ,	  /* a softirq ran on its CPU */
+	WHY_TIMER,	  /* someone slept until a timer went off */
+	WHY_DISK,	  /* a block device was busy with a request */
+	WHY_NETWORK,	  /* a packet from outside was awaited */
+	WHY_IPI,	  /* another CPU's interrupt ended the wait */
+	WHY_LOCK,	  /* another thread worked while it held a lock */
+	WHY_OTHER_THREAD, /* another thread worked */
+	WHY_UNKNOWN,	  /* events were lost, or nothing tells */
+	WHY_KIND_COUNT
+};
+
+/* "working", "cpu_queue" ...: the word used in JSON. */
+const char *why_kind_name(enum why_kind kind);
+
+/* Why the target itself waited, told apart in words. */
+enum why_class {
+	WHY_HELD_UP, /* it wanted to go on and could not */
+	WHY_ASKED,   /* it asked to sleep: nanosleep, a time-out that ran out */
+	WHY_IDLE,    /* a server that waits for work: accept, epoll on its clients */
+	WHY_RUNS,    /* not a wait: it worked or was interrupted */
+};
+
+struct why_thread {
+	int32_t tid; /* 0 = none (hardware, the CPU queue, unknown) */
+	int32_t tgid;
+	const char *comm;
+};
+
+/* One root of the verdict. */
+struct why_root {
+	uint64_t ns;
+	enum why_kind kind;
+	enum why_class class; /* of the target's own wait through which it was charged */
+	struct why_thread who;
+	const char *what;   /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
+	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
+	const char *why;    /* unknown: the reason; else "" */
+	uint64_t count;	    /* spans that were added up */
+	uint64_t longest_ns;
+};
+
+/* One hop of the chain: from the target (first) to the root (last). */
+struct why_hop {
+	struct why_thread who;
+	const char *what;   /* what it was in while it waited, or what the root did */
+	const char *object;
+	const char *woken_by; /* how the wait of this hop ended; "" for the root */
+	uint64_t ns;	    /* time of the window charged through this hop */
+	uint64_t count;	    /* waits that were added up */
+};
+
+/* One line of the WIB summary tree, in print order: a line's children follow it. */
+struct why_line {
+	uint32_t depth;	  /* 0 = Working, Interrupted, Blocked, Uncertain */
+	const char *name; /* "Blocked", "read", "fd 3 = /etc/passwd" */
+	uint64_t ns;
+	uint64_t count;		/* intervals */
+	uint32_t first_instance; /* instances of exactly this line: a run in instances[] */
+	uint32_t instance_count; /* 0 for lines that only add up others */
+};
+
+/* An uninterrupted span of the target in one state. */
+struct why_instance {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t id;   /* what the user types: --instances ID; from 1, in time order */
+	uint32_t line; /* index into lines[] */
+	int32_t wait;  /* index into waits[]; -1 = not a wait */
+};
+
+enum why_waker {
+	WHY_WAKER_THREAD,
+	WHY_WAKER_TIMER,
+	WHY_WAKER_DISK,
+	WHY_WAKER_NETWORK,
+	WHY_WAKER_IRQ,	   /* another interrupt */
+	WHY_WAKER_SOFTIRQ, /* another softirq */
+	WHY_WAKER_IPI,
+	WHY_WAKER_SIGNAL,  /* a thread or a timer, by a signal */
+	WHY_WAKER_WORK,	   /* a kworker, for whoever queued the work */
+	WHY_WAKER_NONE,	   /* still blocked at the end of the window */
+	WHY_WAKER_UNKNOWN, /* not recorded */
+};
+
+/* "thread", "timer", "disk", "network" ... */
+const char *why_waker_name(enum why_waker waker);
+
+/* One wait, as a node of the recursive blocking causality. */
+struct why_wait {
+	uint64_t start_ns; /* cut to the span it is asked for */
+	uint64_t end_ns;
+	struct why_thread who;	  /* who waited */
+	const char *in;		  /* "read", "page fault", "exit" */
+	const char *object;
+	enum why_class class;
+	enum why_waker waker;
+	struct why_thread woken_by; /* tid 0 for hardware */
+	const char *waker_name;	    /* "irq 24 virtio0-req.0", "hrtimer_wakeup", "SIGCHLD" */
+	const char *waker_state;    /* the waker's control-flow stack: "write < softirq NET_RX" */
+	uint32_t depth;		    /* 0 = the target's own wait */
+	int32_t parent;		    /* index into waits[]; -1 at depth 0 */
+	uint64_t working_ns;	    /* depth > 0 owners: what the waker did in this span */
+	uint64_t interrupted_ns;
+	uint64_t blocked_ns;
+	uint64_t uncertain_ns;
+};
+
+struct why {
+	struct why_thread target;
+	const char *cmdline;
+	int32_t stood_in_for; /* the tid asked for, when an ancestor stands in for part; else 0 */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t working_ns;
+	uint64_t interrupted_ns;
+	uint64_t blocked_ns;
+	uint64_t uncertain_ns; /* the four add up to end - start */
+
+	/* Blocked time by class; adds up to blocked_ns. */
+	uint64_t held_up_ns;
+	uint64_t asked_ns;
+	uint64_t idle_ns;
+
+	struct why_root *roots; /* largest first; add up to end - start */
+	size_t root_count;
+	struct why_hop *chain; /* of the largest root that is not the target's own work */
+	size_t chain_count;
+	struct why_line *lines;
+	size_t line_count;
+	struct why_instance *instances; /* grouped by line, longest first */
+	size_t instance_count;
+	struct why_wait *waits; /* a node is followed by its children */
+	size_t wait_count;
+	uint64_t waits_cut;	  /* nodes left out by --depth or --min */
+	uint64_t waits_cut_ns;	  /* their time (depth-0 time of cut nodes counted once each) */
+
+	uint64_t lost_events;	/* on any CPU, within the window */
+	uint64_t lost_span_ns;	/* time of the window touched by a hole on some CPU */
+	uint64_t repairs;	/* switches not recorded, placed by other events, in the window */
+	uint64_t repairs_exact; /* of these, placed exactly */
+	uint64_t repairs_ns;	/* time left uncertain by the others */
+	uint32_t depth_limit_hits; /* recursion stopped by the bound on depth */
+
+	char **owned; /* strings */
+	size_t owned_count;
+	size_t owned_cap;
+};
+
+struct why_opts {
+	uint32_t slot;	   /* the target: a thread of the timeline */
+	uint64_t start_ns; /* window; 0 = the target's birth */
+	uint64_t end_ns;   /* 0 = the target's end, or the end of the trace */
+	uint32_t depth;	   /* bound of the recursion in waits[]; 0 = default */
+	uint64_t min_ns;   /* waits shorter than this are cut from waits[] */
+	bool want_waits;   /* fill waits[] */
+};
+
+/*
+ * Explain. Returns 0 and fills *out_why (free with why_fini()); negative with err
+ * filled when the window is empty or the target did not live in it.
+ * Deterministic: the same timeline gives the same result, in the same order.
+ */
+int why_run(const struct timeline *timeline, const struct facts *facts,
+	    const struct why_opts *opts, struct why *out_why, struct err *err);
+
+void why_fini(struct why *why);
+
+#endif

@@ -1,0 +1,88 @@
+/* mem.c - allocation that ends the program instead of failing. */
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *checked(void *memory, size_t bytes)
+{
+	if (!memory && bytes) {
+		fprintf(stderr, "holdup: out of memory (%zu bytes wanted)\n", bytes);
+		abort();
+	}
+	return memory;
+}
+
+void *xmalloc(size_t bytes)
+{
+	return checked(malloc(bytes), bytes);
+}
+
+void *xcalloc(size_t count, size_t bytes)
+{
+	return checked(calloc(count, bytes), count ? bytes : 0);
+}
+
+void *xrealloc(void *old, size_t count, size_t bytes)
+{
+	return checked(reallocarray(old, count, bytes), count ? bytes : 0);
+}
+
+char *xstrdup(const char *text)
+{
+	return checked(strdup(text), 1);
+}
+
+char *xstrndup(const char *text, size_t max)
+{
+	return checked(strndup(text, max), 1);
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list args;
+	char *text = NULL;
+	int rc;
+
+	va_start(args, format);
+	rc = vasprintf(&text, format, args);
+	va_end(args);
+	return checked(rc < 0 ? NULL : text, 1);
+}
+
+void *vec_room(void *items, size_t count, size_t *cap, size_t item_bytes)
+{
+	if (count < *cap)
+		return items;
+	*cap = *cap ? *cap * 2 : 16;
+	return xrealloc(items, *cap, item_bytes);
+}
+
+void mem_close_fd(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	errno = saved;
+}
+
+void mem_close_file(FILE **file)
+{
+	int saved = errno;
+
+	if (*file)
+		fclose(*file);
+	errno = saved;
+}
+
+void mem_free(void *pointer_to_pointer)
+{
+	void *memory;
+
+	memcpy(&memory, pointer_to_pointer, sizeof(memory));
+	free(memory);
+}

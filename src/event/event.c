@@ -1,0 +1,56 @@
+/* event.c - the names of the event types. */
+#include "event/event.h"
+
+static const char *const names[EV_TYPE_COUNT] = {
+	[EV_NONE] = "none",
+	[EV_LOST] = "lost_events",
+	[EV_OTHER] = "other",
+	[EV_SCHED_SWITCH] = "sched_switch",
+	[EV_SCHED_WAKING] = "sched_waking",
+	[EV_SCHED_WAKEUP] = "sched_wakeup",
+	[EV_SCHED_WAKEUP_NEW] = "sched_wakeup_new",
+	[EV_SCHED_FORK] = "sched_process_fork",
+	[EV_SCHED_EXEC] = "sched_process_exec",
+	[EV_SCHED_EXIT] = "sched_process_exit",
+	[EV_SCHED_MIGRATE] = "sched_migrate_task",
+	[EV_SCHED_PI_SETPRIO] = "sched_pi_setprio",
+	[EV_SCHED_STAT_RUNTIME] = "sched_stat_runtime",
+	[EV_TASK_NEW] = "task_newtask",
+	[EV_TASK_RENAME] = "task_rename",
+	[EV_IRQ_ENTRY] = "irq_handler_entry",
+	[EV_IRQ_EXIT] = "irq_handler_exit",
+	[EV_VECTOR_ENTRY] = "irq_vector_entry",
+	[EV_VECTOR_EXIT] = "irq_vector_exit",
+	[EV_SOFTIRQ_ENTRY] = "softirq_entry",
+	[EV_SOFTIRQ_EXIT] = "softirq_exit",
+	[EV_SOFTIRQ_RAISE] = "softirq_raise",
+	[EV_SYS_ENTER] = "sys_enter",
+	[EV_SYS_EXIT] = "sys_exit",
+	[EV_FAULT_USER] = "page_fault_user",
+	[EV_FAULT_KERNEL] = "page_fault_kernel",
+	[EV_BLOCK_INSERT] = "block_rq_insert",
+	[EV_BLOCK_ISSUE] = "block_rq_issue",
+	[EV_BLOCK_COMPLETE] = "block_rq_complete",
+	[EV_WORK_QUEUE] = "workqueue_queue_work",
+	[EV_WORK_START] = "workqueue_execute_start",
+	[EV_WORK_END] = "workqueue_execute_end",
+	[EV_HRTIMER_START] = "hrtimer_start",
+	[EV_HRTIMER_EXPIRE] = "hrtimer_expire_entry",
+	[EV_HRTIMER_DONE] = "hrtimer_expire_exit",
+	[EV_TIMER_EXPIRE] = "timer_expire_entry",
+	[EV_TIMER_DONE] = "timer_expire_exit",
+	[EV_LOCK_BEGIN] = "contention_begin",
+	[EV_LOCK_END] = "contention_end",
+	[EV_NET_QUEUE] = "net_dev_queue",
+	[EV_NET_RX] = "netif_rx",
+	[EV_NET_RECEIVE] = "netif_receive_skb",
+	[EV_SIGNAL_GENERATE] = "signal_generate",
+	[EV_SIGNAL_DELIVER] = "signal_deliver",
+	[EV_IPI_SEND] = "ipi_send_cpu",
+	[EV_FD_NAME] = "fd_name",
+};
+
+const char *event_type_name(enum event_type type)
+{
+	return (unsigned int)type < EV_TYPE_COUNT ? names[type] : "unknown";
+}

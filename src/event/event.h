@@ -1,0 +1,289 @@
+/*
+ * event.h - the one shape that every event takes, whatever tracer wrote it.
+ *
+ * A reader in read/ fills it from the bytes of its format; everything behind
+ * the readers sees nothing else. The well-known kernel events have a type and
+ * plain fields; all others arrive as EV_OTHER with their name.
+ *
+ * Pointers inside an event are views: valid until the next event is fetched.
+ */
+#ifndef EVENT_EVENT_H
+#define EVENT_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_type {
+	EV_NONE,
+	EV_LOST, /* a hole in this CPU's stream; see struct ev_lost */
+	EV_OTHER,
+
+	EV_SCHED_SWITCH,
+	EV_SCHED_WAKING,     /* runs in the waker's context: the cause of the wake-up */
+	EV_SCHED_WAKEUP,     /* the thread is runnable; may run on another CPU */
+	EV_SCHED_WAKEUP_NEW, /* first time runnable */
+	EV_SCHED_FORK,
+	EV_SCHED_EXEC,
+	EV_SCHED_EXIT,
+	EV_SCHED_MIGRATE,
+	EV_SCHED_PI_SETPRIO,
+	EV_SCHED_STAT_RUNTIME,
+	EV_TASK_NEW,	/* task_newtask: clone flags tell thread from process */
+	EV_TASK_RENAME,
+
+	EV_IRQ_ENTRY,
+	EV_IRQ_EXIT,
+	EV_VECTOR_ENTRY, /* irq_vectors: local timer, reschedule, call function ... */
+	EV_VECTOR_EXIT,
+	EV_SOFTIRQ_ENTRY,
+	EV_SOFTIRQ_EXIT,
+	EV_SOFTIRQ_RAISE,
+
+	EV_SYS_ENTER,
+	EV_SYS_EXIT,
+	EV_FAULT_USER,	 /* page fault taken in user mode; no exit event exists */
+	EV_FAULT_KERNEL, /* page fault taken in kernel mode */
+
+	EV_BLOCK_INSERT,
+	EV_BLOCK_ISSUE,
+	EV_BLOCK_COMPLETE,
+
+	EV_WORK_QUEUE, /* workqueue_queue_work: someone asks for work */
+	EV_WORK_START, /* a kworker begins the function */
+	EV_WORK_END,
+
+	EV_HRTIMER_START,
+	EV_HRTIMER_EXPIRE,
+	EV_HRTIMER_DONE,
+	EV_TIMER_EXPIRE, /* timer wheel */
+	EV_TIMER_DONE,
+
+	EV_LOCK_BEGIN, /* contention on a kernel lock begins */
+	EV_LOCK_END,
+
+	EV_NET_QUEUE,	/* net_dev_queue: a packet is handed to a device */
+	EV_NET_RX,	/* netif_rx: queued to the backlog (loopback, veth) */
+	EV_NET_RECEIVE, /* netif_receive_skb: a packet enters the stack */
+
+	EV_SIGNAL_GENERATE,
+	EV_SIGNAL_DELIVER,
+	EV_IPI_SEND,
+
+	EV_FD_NAME, /* what a file descriptor names, learnt by the recorder */
+
+	EV_TYPE_COUNT
+};
+
+/* struct event.context: what the CPU was doing as the event itself says; 0 = unknown. */
+enum event_context {
+	EV_CTX_KNOWN = 1 << 0,	 /* the bits below are meaningful */
+	EV_CTX_HARDIRQ = 1 << 1, /* recorded inside a hard interrupt */
+	EV_CTX_SOFTIRQ = 1 << 2, /* recorded inside a softirq */
+};
+
+/* struct ev_switch.prev_state */
+enum task_state {
+	TASK_STATE_RUNNABLE,  /* still runnable: preempted or yielded */
+	TASK_STATE_SLEEPING,  /* interruptible: S */
+	TASK_STATE_DISK,      /* uninterruptible: D */
+	TASK_STATE_IDLE,      /* uninterruptible, not counted in the load: I */
+	TASK_STATE_STOPPED,   /* stopped or traced: T, t */
+	TASK_STATE_DEAD,      /* exiting: X, Z */
+	TASK_STATE_PARKED,    /* P */
+	TASK_STATE_UNKNOWN,   /* not runnable, and the letter is not known */
+};
+
+/* What an object named by a file descriptor is, when the recorder could tell. */
+enum fd_role {
+	FD_ROLE_UNKNOWN,
+	FD_ROLE_FILE,
+	FD_ROLE_DIR,
+	FD_ROLE_PIPE,
+	FD_ROLE_TTY,
+	FD_ROLE_DEVICE,
+	FD_ROLE_SOCKET,	  /* socket whose role is not known (datagram, pair) */
+	FD_ROLE_LISTEN,	  /* socket that waits for connections: work arrives here */
+	FD_ROLE_ACCEPTED, /* socket made by accept(): requests arrive here */
+	FD_ROLE_CONNECTED,/* socket made by connect(): answers arrive here */
+	FD_ROLE_EPOLL,
+	FD_ROLE_EVENTFD,
+	FD_ROLE_TIMERFD,
+	FD_ROLE_SIGNALFD,
+	FD_ROLE_INOTIFY,
+	FD_ROLE_PIDFD,
+	FD_ROLE_OTHER,
+};
+
+struct ev_lost {
+	uint64_t since_ns; /* the last instant this CPU's stream is known whole; event time = whole again */
+	uint64_t count;	   /* events lost; 0 = unknown number, at least one */
+};
+
+struct ev_switch {
+	const char *prev_comm; /* 16 bytes at most, may lack a terminator; NULL = not recorded */
+	const char *next_comm;
+	int32_t prev_tid;
+	int32_t next_tid; /* 0 = the idle task */
+	int32_t prev_prio;
+	int32_t next_prio; /* kernel scale: 0..98 real time (FIFO/RR), 100..139 nice -20..19 */
+	uint8_t prev_state; /* enum task_state */
+};
+
+struct ev_wake {
+	const char *comm; /* of the woken thread */
+	int32_t tid;	  /* the woken thread; the waker is event.tid */
+	int32_t prio;
+	int32_t target_cpu;
+};
+
+struct ev_task {	/* fork, exec, exit, task_newtask, task_rename, pi_setprio */
+	const char *comm;     /* child's (fork, new), new name (rename), else the task's */
+	const char *filename; /* exec: path; else NULL */
+	int32_t tid;	      /* fork, new: the child; else the task meant */
+	int32_t parent_tid;   /* fork: who called; exec: the tid before (differs when a thread execs) */
+	uint64_t clone_flags; /* task_newtask */
+	bool group_dead;      /* exit: last thread of its process */
+	bool group_dead_known;
+	int32_t prio;
+};
+
+struct ev_migrate {
+	int32_t tid;
+	int32_t from_cpu;
+	int32_t to_cpu;
+};
+
+struct ev_runtime {
+	int32_t tid;
+	uint64_t runtime_ns; /* on CPU since this thread's last accounting or switch-in */
+};
+
+struct ev_irq {	/* irq_handler: nr = irq number; vector: nr = enum vector_id; softirq: nr = action */
+	const char *name; /* irq handler's device name at entry; NULL otherwise */
+	int32_t nr;
+	int32_t ret; /* irq exit: 1 = handled */
+};
+
+/* The irq_vectors events by what they are for; the hardware number differs per CPU family. */
+enum vector_id {
+	VECTOR_LOCAL_TIMER,
+	VECTOR_RESCHEDULE,
+	VECTOR_CALL_FUNCTION,
+	VECTOR_CALL_FUNCTION_SINGLE,
+	VECTOR_IRQ_WORK,
+	VECTOR_X86_PLATFORM,
+	VECTOR_ERROR,
+	VECTOR_SPURIOUS,
+	VECTOR_THERMAL,
+	VECTOR_THRESHOLD,
+	VECTOR_DEFERRED_ERROR,
+	VECTOR_OTHER,
+	VECTOR_COUNT
+};
+
+struct ev_syscall {
+	int64_t nr;	  /* as recorded; -1 = none (restart, ptrace) */
+	uint64_t args[6]; /* enter */
+	int64_t ret;	  /* exit */
+	bool compat;	  /* a 32-bit call: nr is of the 32-bit table */
+};
+
+struct ev_fault {
+	uint64_t address;
+	uint64_t ip;
+	uint64_t error_code; /* x86: bit 0 protection, bit 1 write, bit 2 user */
+};
+
+struct ev_block {
+	uint64_t sector;
+	uint32_t dev;	     /* kernel dev_t: major << 20 | minor */
+	uint32_t sectors;    /* 512-byte units */
+	uint32_t bytes;	     /* insert, issue; 0 = not recorded */
+	int32_t error;	     /* complete */
+	const char *rwbs;    /* "R", "WS", "FF" ...; 10 bytes at most */
+	const char *comm;    /* of the issuer; NULL = not recorded */
+};
+
+struct ev_work {
+	uint64_t work;	   /* address of the work item: its identity */
+	uint64_t function; /* address; 0 = not recorded */
+	const char *workqueue; /* queue: name or NULL */
+	int32_t cpu;
+};
+
+struct ev_timer {	/* hrtimer and timer wheel */
+	uint64_t timer;	   /* address: its identity */
+	uint64_t function; /* address of the callback; 0 = not recorded */
+	int64_t expires_ns;/* start */
+};
+
+struct ev_lock {
+	uint64_t address;
+	uint32_t flags; /* LCB_F_*: 1 spin, 2 read, 4 write, 8 rt, 16 per-CPU, 32 mutex */
+	int32_t ret;	/* end */
+};
+
+struct ev_net {
+	uint64_t skb; /* address of the packet: its identity while it lives */
+	uint32_t len;
+	const char *dev; /* device name */
+};
+
+struct ev_signal {
+	int32_t signal;
+	int32_t code;  /* SI_USER 0, SI_KERNEL 0x80, SI_TIMER -2 ... */
+	int32_t tid;   /* generate: the receiver; deliver: = event.tid */
+	int32_t result;/* generate: 0 = delivered, 1 = ignored, 2 = already pending ... */
+	const char *comm;
+};
+
+struct ev_ipi {
+	int32_t cpu; /* target */
+	uint64_t callback;
+};
+
+struct ev_fd_name {
+	const char *name; /* what to print: a path, "tcp 127.0.0.1:80", "pipe:[123]" */
+	int32_t tgid;
+	int32_t fd;
+	uint64_t inode;	  /* identity across processes for pipes and sockets; 0 = unknown */
+	uint8_t role;	  /* enum fd_role */
+};
+
+struct ev_other {
+	const char *system;
+	const char *name;
+};
+
+struct event {
+	uint64_t time_ns; /* ns on the trace clock (CLOCK_MONOTONIC scale); never goes back in a source */
+	int32_t tid;	  /* thread the event was recorded in: proof that it is on this CPU. -1 = not known */
+	uint16_t cpu;
+	uint8_t type;	  /* enum event_type */
+	uint8_t context;  /* enum event_context bits */
+	union {
+		struct ev_lost lost;
+		struct ev_switch sched_switch;
+		struct ev_wake wake;
+		struct ev_task task;
+		struct ev_migrate migrate;
+		struct ev_runtime runtime;
+		struct ev_irq irq;
+		struct ev_syscall syscall;
+		struct ev_fault fault;
+		struct ev_block block;
+		struct ev_work work;
+		struct ev_timer timer;
+		struct ev_lock lock;
+		struct ev_net net;
+		struct ev_signal signal;
+		struct ev_ipi ipi;
+		struct ev_fd_name fd_name;
+		struct ev_other other;
+	};
+};
+
+/* "sched_switch" for EV_SCHED_SWITCH ...; the name a user filters by. Never NULL. */
+const char *event_type_name(enum event_type type);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * facts.h - what was known about the machine beside its events.
+ *
+ * Every trace comes with more or less of it: the threads alive at the start and
+ * what their file descriptors named, names of interrupts and devices, symbols,
+ * the command that was run, and what could not be recorded. A reader fills it
+ * from its format; a format that lacks a part leaves it empty. Analyses ask
+ * here and never learn where it came from.
+ *
+ * Owned by the reader; every string lives as long as the facts. Read-only once
+ * filled: any number of threads may read it.
+ */
+#ifndef EVENT_FACTS_H
+#define EVENT_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A thread that lived when the state dump passed it. */
+struct fact_thread {
+	int32_t tid;
+	int32_t tgid;
+	int32_t ppid;	     /* tgid of the parent; 0 = none or unknown */
+	const char *comm;
+	const char *cmdline; /* arguments joined by blanks; "" for kernel threads */
+	const char *cgroup;  /* path in the unified hierarchy, else of the first one; "" = unknown */
+	uint32_t uid;
+	int32_t policy;	     /* SCHED_OTHER ...; -1 = unknown */
+	int32_t prio;	     /* as /proc/PID/stat shows it */
+	char state;	     /* R, S, D ...; '?' = unknown */
+	bool kernel;	     /* a kernel thread */
+	uint64_t seen_ns;    /* when the dump read it; ns on the trace clock */
+};
+
+struct fact_fd {
+	int32_t tgid;
+	int32_t fd;
+	uint8_t role;	  /* enum fd_role */
+	uint64_t inode;	  /* 0 = unknown */
+	const char *name; /* what to print */
+};
+
+struct fact_epoll {	/* fd 'target' is watched by epoll descriptor 'epoll' of 'tgid' */
+	int32_t tgid;
+	int32_t epoll;
+	int32_t target;
+};
+
+struct fact_name {	/* a number with a name: irq, device */
+	uint64_t nr;
+	const char *name;
+};
+
+struct fact_symbol {
+	uint64_t address;
+	const char *name;
+};
+
+/* Something that was not recorded, and what that means for the reader of a report. */
+struct fact_missing {
+	const char *what;   /* "file names of descriptors" */
+	const char *why;    /* "BPF program not loaded: Operation not permitted" */
+};
+
+struct fact_cpu {
+	uint64_t events; /* decoded or counted; 0 = unknown */
+	uint64_t lost;	 /* events lost on this CPU */
+	uint64_t bytes;
+};
+
+struct facts {
+	const char *host;
+	const char *kernel;  /* uname -r */
+	const char *arch;    /* uname -m: decides the system call table */
+	const char *format;  /* "holdup trace directory, version 1" ... */
+
+	uint64_t first_ns; /* recording began; ns on the trace clock */
+	uint64_t last_ns;  /* recording ended */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME minus trace clock at the start; 0 = unknown */
+
+	int32_t target_tid;	  /* the command that was recorded; 0 = none */
+	uint64_t target_start_ns; /* 0 = see the events */
+	uint64_t target_end_ns;
+	int target_status;	  /* wait status of the command; -1 = unknown */
+	const char *target_cmdline;
+
+	bool omits_idle_switches; /* this kernel leaves out switches from the idle task */
+	bool has_syscalls;	  /* system calls were recorded */
+	bool complete;		  /* the recorder finished; false: cut short */
+
+	int32_t *recorder_tids; /* threads of the recorder itself */
+	size_t recorder_tid_count;
+
+	struct fact_thread *threads;
+	size_t thread_count;
+	struct fact_fd *fds; /* sorted by (tgid, fd) */
+	size_t fd_count;
+	struct fact_epoll *epolls;
+	size_t epoll_count;
+	struct fact_name *irqs;
+	size_t irq_count;
+	struct fact_name *devices; /* block devices; nr = kernel dev_t, major << 20 | minor */
+	size_t device_count;
+	struct fact_symbol *symbols; /* kernel text, sorted by address */
+	size_t symbol_count;
+	struct fact_missing *missing;
+	size_t missing_count;
+	struct fact_cpu *cpus; /* index = CPU */
+	size_t cpu_count;
+	char **damage; /* what was damaged in the trace: place and reason, one sentence each */
+	size_t damage_count;
+
+	char **owned; /* strings of the facts, freed by facts_fini() */
+	size_t owned_count;
+	size_t owned_cap;
+};
+
+/* Free what the facts own (not the struct itself). Half-filled facts are fine. */
+void facts_fini(struct facts *facts);
+
+/* A copy of 'text' that lives as long as the facts. NULL gives "". */
+const char *facts_keep(struct facts *facts, const char *text);
+
+/* Name of the kernel function at 'address', or NULL when unknown. O(log symbols). */
+const char *facts_symbol(const struct facts *facts, uint64_t address);
+
+/* Name of a block device ("vda", "nvme0n1p2"), or NULL. */
+const char *facts_device(const struct facts *facts, uint32_t dev);
+
+/*
+ * Name of system call 'nr' of this trace's architecture ("openat"), or NULL when
+ * the number has none. 'compat' asks for the 32-bit table.
+ */
+const char *facts_syscall(const struct facts *facts, int64_t nr, bool compat);
+
+#endif

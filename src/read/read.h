@@ -1,0 +1,56 @@
+/*
+ * read.h - open a trace of any format that holdup knows.
+ *
+ *	struct trace *trace;
+ *
+ *	if (read_open("run.holdup", &trace, &err) < 0)
+ *		...
+ *	while ((rc = source_next(trace_source(trace), &ev, &err)) > 0)
+ *		...
+ *	trace_close(trace);
+ *
+ * A trace is used by one thread at a time; any number of traces may be open.
+ */
+#ifndef READ_READ_H
+#define READ_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct facts;
+struct source;
+struct trace;
+
+/*
+ * Open the trace at 'path', recognised by its content. Returns 0 and sets
+ * *out_trace (free with trace_close()), or a negative errno with err filled:
+ *   -ENOENT, -EACCES ...  as open(2) reports,
+ *   -EBADMSG              not a trace, or damaged where nothing can be read,
+ *   -ENOTSUP              written by a newer version.
+ * Damage that leaves something to read is no failure: facts->damage lists it, and
+ * the events lost by it come as EV_LOST.
+ */
+int read_open(const char *path, struct trace **out_trace, struct err *err);
+
+void trace_close(struct trace *trace);
+
+/* The merged events of all CPUs, at the first one. Owned by the trace. */
+struct source *trace_source(struct trace *trace);
+
+/* What is known beside the events. Owned by the trace. */
+const struct facts *trace_facts(const struct trace *trace);
+
+/*
+ * The time of the first (or last) event that matches 'expression' at or after
+ * 'from_ns'. An expression is libtraceevent's filter language: "EVENT" or
+ * "EVENT:FIELD OP VALUE && ...", for example
+ * "sched_process_exec", "sys_enter:id == 257", "sched_switch:next_comm ~ \"ap*\"".
+ * Returns 1 and *out_ns, 0 when nothing matches, negative when the expression is
+ * wrong (-EINVAL, err says why) or the trace cannot be read.
+ * Rewinds the source.
+ */
+int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
+		     uint64_t *out_ns, struct err *err);
+
+#endif

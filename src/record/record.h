@@ -1,0 +1,84 @@
+/*
+ * record.h - record the kernel while a command runs, or for a while.
+ *
+ * A private tracefs instance takes the events; one thread per CPU splices whole
+ * sub-buffers from the kernel to a file. Nothing global is changed, and the
+ * instance is removed on every way out; one that a killed recorder left behind is
+ * removed at the next start.
+ */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct manifest;
+
+struct record_opts {
+	const char *dir;       /* trace directory to make; must not exist, or be an empty directory,
+				  or a trace directory when 'replace' */
+	bool replace;	       /* an older trace of ours at 'dir' may be replaced */
+	const char *events;    /* "core", "full", or a list "sched,irq:*,sys_enter"; NULL = "full" */
+	uint64_t buffer_bytes; /* per CPU; 0 = default, chosen from memory size */
+	const int32_t *pids;   /* -p: end when all of these are gone; NULL = none */
+	size_t pid_count;
+	double seconds;	       /* 0 = until the command or pids end, or a signal */
+	bool stacks;	       /* kernel stacks at blocking points */
+	bool as_root;	       /* do not drop to the user who ran sudo */
+	bool no_bpf;	       /* do not load the BPF program */
+	char *const *argv;     /* command, NULL-terminated; NULL = none */
+	/* Called about twice a second from the main thread while recording; may be NULL. */
+	void (*progress)(void *context, double seconds, uint64_t bytes, uint64_t lost);
+	void *progress_context;
+};
+
+struct record_result {
+	struct manifest *manifest; /* final; owned; free with record_result_fini() */
+	int status;		   /* wait status of the command; -1 = none ran */
+	double seconds;
+	uint64_t events;
+	uint64_t bytes;
+	uint64_t lost;
+	bool interrupted; /* ended by SIGINT or SIGTERM */
+};
+
+/*
+ * Record. Blocks until the command ended, the time is over, the pids are gone, or
+ * SIGINT/SIGTERM came (a command that runs gets the signal too). Returns 0 with *out_result filled, or
+ * a negative errno with err filled; the instance is removed in both cases.
+ *   -EPERM, -EACCES   no right to use tracefs
+ *   -ENOENT           no tracefs, or the command was not found (result.status tells 127 << 8)
+ *   -ENOSPC           disk full: what was written is a valid partial trace
+ */
+int record_run(const struct record_opts *opts, struct record_result *out_result, struct err *err);
+
+void record_result_fini(struct record_result *result);
+
+/* One line of `holdup doctor`. */
+enum check_state {
+	CHECK_OK,
+	CHECK_DEGRADED, /* something is lost; recording works */
+	CHECK_FATAL,	/* cannot record */
+};
+
+struct check {
+	enum check_state state;
+	const char *name;  /* "tracefs", "event sched:sched_switch", "BPF" ... */
+	char *found;	   /* what is the case; owned */
+	char *lost;	   /* what is lost by it; NULL = nothing; owned */
+	char *command;	   /* the one command that would enable it; NULL = none; owned */
+};
+
+struct doctor {
+	struct check *checks; /* owned */
+	size_t count;
+	size_t cap;
+};
+
+/* Look at this kernel, user and container. Changes nothing that lasts. */
+void doctor_run(struct doctor *out_doctor);
+void doctor_fini(struct doctor *doctor);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * why.h - print the result of analyse/why.h, as text for people or as JSON.
+ */
+#ifndef REPORT_WHY_H
+#define REPORT_WHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct why;
+struct facts;
+
+struct report_why_opts {
+	bool json;
+	bool colour;
+	bool summary;	  /* the WIB summary tree */
+	bool instances;	  /* the instances of each summary line */
+	uint32_t instance_id; /* only this one; 0 = all */
+	bool causality;	  /* the recursive blocking causality */
+	uint32_t top;	  /* rows of the verdict and instances a line; 0 = default */
+};
+
+/* Several results print one after the other; JSON becomes an array when 'count' > 1. */
+void report_why(FILE *out, const struct why *results, size_t count, const struct facts *facts,
+		const struct report_why_opts *opts);
+
+#endif

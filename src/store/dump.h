@@ -1,0 +1,39 @@
+/*
+ * dump.h - the state dump: what lived and what was open when recording began.
+ *
+ * One JSON object a line, so that a cut file loses only its last line:
+ *
+ *	{"thread":{"tid","tgid","ppid","comm","cmdline","cgroup","uid","policy","prio","state","kernel","ns"}}
+ *	{"fd":{"tgid","fd","role","inode","name"}}          role: enum fd_role as a number
+ *	{"epoll":{"tgid","epoll","target"}}
+ *	{"irq":{"nr","name"}}
+ *	{"device":{"nr","name"}}                            nr: major << 20 | minor
+ *
+ * Strings that are not valid UTF-8 have the bad bytes replaced by '?'.
+ */
+#ifndef STORE_DUMP_H
+#define STORE_DUMP_H
+
+#include <stdio.h>
+
+struct err;
+struct facts;
+struct fact_thread;
+struct fact_fd;
+struct fact_epoll;
+struct fact_name;
+
+void dump_print_thread(FILE *out, const struct fact_thread *thread);
+void dump_print_fd(FILE *out, const struct fact_fd *fd);
+void dump_print_epoll(FILE *out, const struct fact_epoll *epoll);
+void dump_print_irq(FILE *out, const struct fact_name *irq);
+void dump_print_device(FILE *out, const struct fact_name *device);
+
+/*
+ * Read a dump into 'facts' (threads, fds, epolls, irqs, devices are appended and
+ * fds sorted). Damaged lines are skipped and noted in facts->damage. Returns 0 or
+ * a negative errno of opening.
+ */
+int dump_read(const char *path, struct facts *facts, struct err *err);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * manifest.h - trace.json: what a trace directory holds and how it was recorded.
+ *
+ *	run.holdup/
+ *	  trace.json        this; written whole (temporary name, fsync, rename) at the
+ *	                    start with complete = false and again at the end
+ *	  kernel/cpuN.ring  sub-buffers of the kernel's ring buffer, byte for byte
+ *	  kernel/formats    event format texts, see formats.h
+ *	  kernel/sync       clock triples, one text line each: "RAW MONO_NS REAL_NS\n",
+ *	                    appended while recording, so that a killed recorder's trace
+ *	                    still has a clock
+ *	  kernel/dump.jsonl the state dump, one JSON object a line, see dump.h
+ *	  kernel/names      what descriptors named, from the BPF program, see wire/wire.h
+ *	  kernel/kallsyms   "ADDRESS NAME\n" of kernel text, sorted by address
+ *
+ * docs/FORMAT.md describes every key.
+ */
+#ifndef STORE_MANIFEST_H
+#define STORE_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+#define MANIFEST_VERSION   1
+#define MANIFEST_FILE	   "trace.json"
+#define MANIFEST_MAX_CPUS  8192
+#define MANIFEST_MAX_BYTES (16u << 20) /* a larger trace.json is refused */
+
+struct manifest_cpu {
+	uint32_t cpu;
+	uint64_t events;  /* recorded, by the kernel's count; 0 = unknown */
+	uint64_t lost;	  /* overwritten before they were read, by the kernel's count */
+	uint64_t dropped; /* not recorded because the buffer was full */
+	uint64_t bytes;	  /* of the ring file */
+};
+
+struct manifest_missing {
+	char *what;
+	char *why;
+};
+
+struct manifest {
+	uint32_t version;
+	bool complete;	   /* the recorder finished and all counts are final */
+	char *host;
+	char *kernel;	   /* uname -r */
+	char *arch;	   /* uname -m */
+	char *boot_id;
+	char *recorder;	   /* command line of the recorder */
+	char *clock;	   /* trace_clock of the kernel buffers: "x86-tsc", "mono" ... */
+	uint32_t page_bytes;   /* size of one sub-buffer in the ring files */
+	uint32_t long_bytes;   /* sizeof(long) of the kernel */
+	uint64_t buffer_bytes; /* ring buffer per CPU */
+	uint64_t begin_ns;     /* CLOCK_MONOTONIC when recording was on */
+	uint64_t end_ns;       /* CLOCK_MONOTONIC when it was off; 0 = not known */
+	bool omits_idle_switches;
+	bool has_syscalls;
+
+	int32_t target_tid; /* the command; 0 = none */
+	char *target_cmdline;
+	uint64_t target_start_ns;
+	uint64_t target_end_ns;
+	int32_t target_status; /* wait status; -1 = unknown */
+
+	char **events; /* "sched:sched_switch" ..., as enabled */
+	size_t event_count;
+	size_t event_cap;
+	struct manifest_cpu *cpus;
+	size_t cpu_count;
+	size_t cpu_cap;
+	int32_t *recorder_tids;
+	size_t recorder_tid_count;
+	size_t recorder_tid_cap;
+	struct manifest_missing *missing;
+	size_t missing_count;
+	size_t missing_cap;
+};
+
+/* Free what the manifest owns. A zeroed or half-filled one is fine. */
+void manifest_fini(struct manifest *manifest);
+
+/* Append a copy. */
+void manifest_add_event(struct manifest *manifest, const char *event);
+void manifest_add_missing(struct manifest *manifest, const char *what, const char *why);
+void manifest_add_cpu(struct manifest *manifest, const struct manifest_cpu *cpu);
+void manifest_add_recorder_tid(struct manifest *manifest, int32_t tid);
+
+/*
+ * Write DIR/trace.json so that a crash leaves the old one or the new one, never
+ * half of it. Returns 0 or a negative errno with err filled (-ENOSPC ...).
+ */
+int manifest_write(const struct manifest *manifest, const char *dir, struct err *err);
+
+/*
+ * Read DIR/trace.json. Everything in it is checked. Returns 0 and fills
+ * *out_manifest (free with manifest_fini()), or
+ *   -ENOENT    there is none: not a trace directory,
+ *   -ENOTSUP   written by a newer version,
+ *   -EBADMSG   damaged; err says where.
+ */
+int manifest_read(const char *dir, struct manifest *out_manifest, struct err *err);
+
+#endif
