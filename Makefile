@@ -62,7 +62,7 @@ sanitize-address:
 sanitize-thread:
 	@tools/setup check
 	@tools/build build-tsan $(setup_flags) -Db_sanitize=thread
-	@rc=0; HOLDUP_SANITIZED=1 setarch -R $(call test_in,build-tsan,--suite stress --suite record) || \
+	@rc=0; HOLDUP_SANITIZED=1 setarch -R $(call test_in,build-tsan,--suite stress --suite unit) || \
 		rc=1; $(call count_in,build-tsan) || rc=1; exit $$rc
 
 bench-%:
@@ -80,7 +80,7 @@ install: all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-fuzz
+	rm -rf $(BUILD) build-ci build-asan build-tsan build-fuzz
 
 help:
 	@sed -n '3,7s/^#//p' Makefile
