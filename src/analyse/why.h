@@ -131,6 +131,14 @@ struct why_wait {
 	uint64_t uncertain_ns;
 };
 
+/* One system call of the target in the window. */
+struct why_syscall {
+	const char *name; /* "openat" */
+	uint64_t count;	  /* calls entered in the window */
+	uint64_t errors;  /* of these, returned an error in the window */
+	uint64_t ns;	  /* time in it, within the window, waits included */
+};
+
 struct why {
 	struct why_thread target;
 	const char *cmdline;
@@ -157,6 +165,8 @@ struct why {
 	size_t instance_count;
 	struct why_wait *waits; /* a node is followed by its children */
 	size_t wait_count;
+	struct why_syscall *syscalls; /* most time first */
+	size_t syscall_count;
 	uint64_t waits_cut;	  /* nodes left out by --depth or --min */
 	uint64_t waits_cut_ns;	  /* their time (depth-0 time of cut nodes counted once each) */
 
