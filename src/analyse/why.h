@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
+
 struct err;
 struct facts;
 struct timeline;
@@ -131,12 +133,12 @@ struct why_wait {
 	uint64_t uncertain_ns;
 };
 
-/* One system call of the target in the window. */
+/* System calls of the target that began in the window, by name. */
 struct why_syscall {
-	const char *name; /* "openat" */
-	uint64_t count;	  /* calls entered in the window */
-	uint64_t errors;  /* of these, returned an error in the window */
-	uint64_t ns;	  /* time in it, within the window, waits included */
+	const char *name;
+	uint64_t count;
+	uint64_t errors; /* 0 = none, or not recorded */
+	uint64_t ns;	 /* working in it; waits are not counted here */
 };
 
 struct why {
@@ -165,21 +167,20 @@ struct why {
 	size_t instance_count;
 	struct why_wait *waits; /* a node is followed by its children */
 	size_t wait_count;
-	struct why_syscall *syscalls; /* most time first */
-	size_t syscall_count;
 	uint64_t waits_cut;	  /* nodes left out by --depth or --min */
 	uint64_t waits_cut_ns;	  /* their time (depth-0 time of cut nodes counted once each) */
 
+	struct why_syscall *syscalls; /* most often called first */
+	size_t syscall_count;
+
 	uint64_t lost_events;	/* on any CPU, within the window */
 	uint64_t lost_span_ns;	/* time of the window touched by a hole on some CPU */
-	uint64_t repairs;	/* switches not recorded, placed by other events, in the window */
-	uint64_t repairs_exact; /* of these, placed exactly */
-	uint64_t repairs_ns;	/* time left uncertain by the others */
+	uint64_t repairs;	/* switches of the whole recording that were not recorded */
+	uint64_t repairs_exact; /* of these, placed exactly by other events */
+	uint64_t repairs_ns;	/* time of the window left uncertain by the others */
 	uint32_t depth_limit_hits; /* recursion stopped by the bound on depth */
 
-	char **owned; /* strings */
-	size_t owned_count;
-	size_t owned_cap;
+	struct names texts; /* every string of the result, each once */
 };
 
 struct why_opts {
