@@ -2,8 +2,8 @@
  * probe.c - what this kernel leaves out of a trace.
  *
  * A thread that sleeps on an idle CPU gives way to the idle task, and comes back
- * out of it. Each sleep must show both switches; kernels that skip the second
- * show fewer.
+ * out of it. Each sleep must show both switches; a kernel that skips the second
+ * shows the thread leaving a CPU that it never came back to.
  */
 #include "record/probe.h"
 
@@ -34,17 +34,21 @@ static bool has_number(const char *line, const char *end, const char *key, int n
 	return at != NULL;
 }
 
-void probe_count(const char *trace, int tid, unsigned int *out_to_idle, unsigned int *out_back)
+void probe_count(const char *trace, int tid, unsigned int *out_to_idle, unsigned int *out_omitted)
 {
-	*out_to_idle = *out_back = 0;
+	bool away = false;
+
+	*out_to_idle = *out_omitted = 0;
 	while (*trace) {
 		const char *end = strchrnul(trace, '\n');
 
-		if (*trace != '#' && has_number(trace, end, "prev_pid", tid) &&
-		    has_number(trace, end, "next_pid", 0))
-			++*out_to_idle;
-		if (*trace != '#' && has_number(trace, end, "next_pid", tid))
-			++*out_back;
+		if (*trace != '#' && has_number(trace, end, "prev_pid", tid)) {
+			*out_omitted += away;
+			*out_to_idle += has_number(trace, end, "next_pid", 0);
+			away = true;
+		} else if (*trace != '#' && has_number(trace, end, "next_pid", tid)) {
+			away = false;
+		}
 		trace = *end ? end + 1 : end;
 	}
 }
@@ -71,7 +75,7 @@ static void sleep_on_cpus(void)
 
 bool probe_omits_idle_switches(int instance_fd)
 {
-	unsigned int to_idle = 0, back = 0;
+	unsigned int to_idle = 0, omitted = 0;
 	AUTO_FREE char *trace = NULL;
 	char filter[96];
 
@@ -84,9 +88,9 @@ bool probe_omits_idle_switches(int instance_fd)
 	(void)ftrace_write(instance_fd, "tracing_on", "0", NULL); /* it just took a 1 */
 	trace = ftrace_read(instance_fd, "trace", NULL);
 	if (trace)
-		probe_count(trace, gettid(), &to_idle, &back);
+		probe_count(trace, gettid(), &to_idle, &omitted);
 	(void)ftrace_write(instance_fd, SWITCH_DIR "enable", "0", NULL);
 	(void)ftrace_write(instance_fd, SWITCH_DIR "filter", "0", NULL);
 	(void)ftrace_write(instance_fd, "trace", "", NULL); /* opening it empties the buffers */
-	return !to_idle || back < to_idle;
+	return !to_idle || omitted;
 }

@@ -14,7 +14,10 @@
  */
 bool probe_omits_idle_switches(int instance_fd);
 
-/* Count in the text of 'trace' how often 'tid' gave way to the idle task and how often it came. */
-void probe_count(const char *trace, int tid, unsigned int *out_to_idle, unsigned int *out_back);
+/*
+ * In the text of 'trace', count how often 'tid' gave way to the idle task, and how
+ * often it gave way twice with no return in between: a return was left out.
+ */
+void probe_count(const char *trace, int tid, unsigned int *out_to_idle, unsigned int *out_omitted);
 
 #endif
