@@ -101,6 +101,34 @@ int instance_remove_stale(const char *tracing_dir)
 	return removed;
 }
 
+/* events/enable reads "0" when all events are off, else "1" or "X". */
+static bool is_idle(int dir_fd, const char *path)
+{
+	AUTO_FREE char *text = ftrace_read(dir_fd, path, NULL);
+
+	return text && text[0] == '0';
+}
+
+bool instance_all_idle(int tracing_fd)
+{
+	int fd = openat(tracing_fd, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool idle = dir && is_idle(tracing_fd, "events/enable");
+
+	if (!dir)
+		mem_close_fd(&fd);
+	while (idle && (entry = readdir(dir))) {
+		AUTO_FREE char *path = xasprintf("%s/events/enable", entry->d_name);
+
+		if (entry->d_name[0] != '.' && !is_idle(dirfd(dir), path))
+			idle = ftrace_has(dirfd(dir), path) == false; /* gone meanwhile */
+	}
+	if (dir)
+		closedir(dir);
+	return idle;
+}
+
 /* Returns 0 or a negative errno. Only calls that are safe after fork(). */
 static int remove_path(const char *path)
 {

@@ -42,6 +42,9 @@ void instance_close(struct instance *instance);
  */
 int instance_remove_stale(const char *tracing_dir);
 
+/* Does nobody, the top level included, have events switched on? 'tracing_fd': the tracing directory. */
+bool instance_all_idle(int tracing_fd);
+
 /* Read "holdup-PID-STARTTIME[-N]". False when 'name' is not one of ours. */
 bool instance_parse_name(const char *name, pid_t *out_pid, uint64_t *out_start_time);
 

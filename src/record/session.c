@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -74,9 +75,6 @@ static int set_options(struct session *session, struct err *err)
 	int fd = session->instance.dir_fd;
 
 	(void)err;
-	/* Names come from switch, fork and exec events and the dump: recording them costs. */
-	(void)ftrace_write(fd, "options/record-cmd", "0", NULL);
-	(void)ftrace_write(fd, "options/record-tgid", "0", NULL);
 	/* The newest events are kept, and pages say where older ones are missing. */
 	(void)ftrace_write(fd, "options/overwrite", "1", NULL);
 	return 0;
@@ -104,11 +102,29 @@ static int make_buffers(struct session *session, struct err *err)
 			      session->manifest, err);
 }
 
+/*
+ * Names come from switch, fork and exec events and the dump; that the kernel also
+ * keeps them costs up to a tenth of the load. But the kernel carries out this
+ * instance's option on the events of everybody and then miscounts its users, so it
+ * is touched only while nobody has events on.
+ */
+static void stop_keeping_names(struct session *session)
+{
+	if (instance_all_idle(session->tracing_fd))
+		(void)ftrace_write(session->instance.dir_fd, "trace_options", "norecord-cmd", NULL);
+}
+
 static int enable_events(struct session *session, struct err *err)
 {
-	int rc = event_set_enable(&session->events, session->instance.dir_fd, session->manifest,
-				  err);
+	/* Keeps two recorders from both finding that nobody has events on. */
+	bool locked = flock(session->tracing_fd, LOCK_EX | LOCK_NB) == 0;
+	int rc;
 
+	if (locked)
+		stop_keeping_names(session);
+	rc = event_set_enable(&session->events, session->instance.dir_fd, session->manifest, err);
+	if (locked)
+		(void)flock(session->tracing_fd, LOCK_UN);
 	if (rc < 0)
 		return rc;
 	session->manifest->has_syscalls =
