@@ -1,0 +1,58 @@
+/*
+ * fsync-kworker.c - fsync() of new data: the disk, through the kernel's own threads.
+ *
+ * On most file systems the end of the writing is handled by a kworker or by the
+ * journal's thread, which then wakes the caller of fsync(). They work hardly at
+ * all: the disk does.
+ */
+#include "cold.h"
+
+static const struct example example = {
+	.name = "fsync-kworker",
+	.shows = "A program writes 1 MiB to a file and calls fsync(), again and again for 300 ms.\n"
+		 "Kernel threads finish the writing and wake it. The answer is the disk.",
+	.wants_dir = true,
+};
+
+static int temporary_file(const struct run *run)
+{
+	int fd = open(disk_dir(run), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (run->prepare)
+		exit(EXIT_SUCCESS);
+	if (fd < 0)
+		skip("the file system has no O_TMPFILE");
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = run_begin(&example, argc, argv);
+	struct root root = { .tid = getpid(), .comm = "fsync-kworker" };
+	int fd = temporary_file(&run);
+	uint64_t *block = new_block();
+	uint64_t start_ns = now_ns();
+	struct spent mark;
+	uint32_t count = 0;
+	char note[64];
+
+	fill_block(block, start_ns);
+	do {
+		if (write(fd, block, COLD_BLOCK) != COLD_BLOCK)
+			fail("write");
+		mark = spent_mark();
+		if (fsync(fd) < 0)
+			fail("fsync");
+		root.ns += spent_blocked_ns(spent_since(mark));
+		count++;
+	} while (now_ns() - start_ns < run_ms(&run, 300));
+	snprintf(note, sizeof(note), "%u calls of fsync", count);
+	return run_end(&run, &(struct truth){
+				     .start_ns = start_ns,
+				     .end_ns = now_ns(),
+				     .kind = "disk",
+				     .root = root,
+				     .what = "the disk, in fsync",
+				     .note = note,
+			     });
+}
