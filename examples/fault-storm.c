@@ -29,7 +29,7 @@ static uint32_t touch(const volatile uint8_t *map, uint64_t ns)
 int main(int argc, char **argv)
 {
 	struct run run = run_begin(&example, argc, argv);
-	struct spent mark = spent_mark();
+	struct spent mark = spent_mark(), spent;
 	struct root root = { .tid = getpid(), .comm = "fault-storm" };
 	int fd = cold_open(&run, 0);
 	const uint8_t *map = mmap(NULL, COLD_BYTES, PROT_READ, MAP_SHARED, fd, 0);
@@ -40,12 +40,14 @@ int main(int argc, char **argv)
 		fail("mmap");
 	start_ns = now_ns();
 	snprintf(note, sizeof(note), "%u faults", touch(map, run_ms(&run, 300)));
-	root.ns = spent_blocked_ns(spent_since(mark));
+	spent = spent_since(mark);
+	root.ns = spent_blocked_ns(spent);
 	return run_end(&run, &(struct truth){
 				     .start_ns = start_ns,
 				     .end_ns = now_ns(),
 				     .kind = "disk",
 				     .root = root,
+				     .error_ns = spent_error_ns(spent),
 				     .what = "page faults that read the disk",
 				     .note = note,
 			     });

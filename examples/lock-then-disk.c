@@ -14,10 +14,11 @@ struct holder {
 	pthread_mutex_t mutex;
 	pthread_barrier_t held;
 	struct root root;
+	struct spent spent; /* by the reads */
 };
 
-/* Read for 'ns'; returns how long this thread was asleep meanwhile. */
-static uint64_t read_cold(int fd, uint64_t ns)
+/* Read for 'ns'; returns where this thread's time went meanwhile. */
+static struct spent read_cold(int fd, uint64_t ns)
 {
 	uint64_t *block = new_block();
 	struct spent mark = spent_mark();
@@ -30,7 +31,7 @@ static uint64_t read_cold(int fd, uint64_t ns)
 			fail("pread");
 	}
 	free(block);
-	return spent_blocked_ns(spent_since(mark));
+	return spent_since(mark);
 }
 
 static void *hold(void *context)
@@ -40,7 +41,8 @@ static void *hold(void *context)
 	set_name("disk-reader");
 	pthread_mutex_lock(&holder->mutex);
 	pthread_barrier_wait(&holder->held);
-	root_set(&holder->root, read_cold(holder->fd, run_ms(holder->run, 200)));
+	holder->spent = read_cold(holder->fd, run_ms(holder->run, 200));
+	root_set(&holder->root, spent_blocked_ns(holder->spent));
 	pthread_mutex_unlock(&holder->mutex);
 	return NULL;
 }
@@ -69,6 +71,7 @@ int main(int argc, char **argv)
 				     .end_ns = end_ns,
 				     .kind = "disk",
 				     .root = holder.root,
+				     .error_ns = spent_error_ns(holder.spent),
 				     .what = "reads of the mutex holder",
 			     });
 }

@@ -32,6 +32,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,6 +63,7 @@ struct run {
 	const char *truth_path; /* NULL = stdout */
 	const char *dir;	/* NULL = look for one */
 	bool prepare;
+	uint64_t start_steal_ns;
 	uint32_t variants; /* bit i: variants[i] was given */
 };
 
@@ -79,6 +81,7 @@ struct truth {
 	const char *kind; /* a word of the verdict: "timer", "disk", "lock" ... */
 	const char *also; /* another word that is as good; NULL = none */
 	struct root root;
+	uint64_t error_ns; /* how far off root.ns may be, where the kernel tells no better */
 	const char *what;
 	const char *note; /* NULL = none */
 };
@@ -88,6 +91,7 @@ struct spent {
 	uint64_t wall_ns;
 	uint64_t cpu_ns;    /* on a CPU */
 	uint64_t queued_ns; /* runnable, but not on a CPU; 0 where the kernel does not tell */
+	uint64_t waits;	    /* how often it was blocked */
 };
 
 static inline _Noreturn void fail(const char *what)
@@ -118,34 +122,16 @@ static inline uint64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Time on a CPU of another thread of this process. */
-static inline uint64_t thread_cpu_ns(pthread_t thread)
-{
-	clockid_t clock;
-
-	if (pthread_getcpuclockid(thread, &clock) != 0)
-		return 0;
-	return clock_ns(clock);
-}
-
-/* Time on a CPU of another process. */
-static inline uint64_t process_cpu_ns(pid_t pid)
-{
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) != 0)
-		return 0;
-	return clock_ns(clock);
-}
-
-/* Time this thread was runnable without a CPU, ever. */
-static inline uint64_t queued_ns(void)
+/* Time a thread was runnable without a CPU, ever; 0 where the kernel does not tell. */
+static inline uint64_t queued_ns(pid_t tid)
 {
 	char text[96];
 	unsigned long long queued = 0;
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	ssize_t length;
+	int fd;
 
+	snprintf(text, sizeof(text), "/proc/%d/schedstat", tid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	length = read(fd, text, sizeof(text) - 1);
@@ -156,10 +142,37 @@ static inline uint64_t queued_ns(void)
 	return queued;
 }
 
+/*
+ * Time that the hypervisor took from all CPUs, ever, in steps of a clock tick. It
+ * is in no thread's CPU time, though the thread was on a CPU, as tracing sees it.
+ */
+static inline uint64_t steal_ns(void)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	unsigned long long ticks = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks) != 1)
+		ticks = 0;
+	fclose(file);
+	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static inline uint64_t waits_count(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage) < 0)
+		fail("getrusage");
+	return (uint64_t)usage.ru_nvcsw;
+}
+
 static inline struct spent spent_mark(void)
 {
 	return (struct spent){
-		.queued_ns = queued_ns(),
+		.waits = waits_count(),
+		.queued_ns = queued_ns(gettid()),
 		.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
 		.wall_ns = now_ns(),
 	};
@@ -172,16 +185,26 @@ static inline struct spent spent_since(struct spent mark)
 		.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - mark.cpu_ns,
 	};
 
-	spent.queued_ns = queued_ns() - mark.queued_ns;
+	spent.queued_ns = queued_ns(gettid()) - mark.queued_ns;
+	spent.waits = waits_count() - mark.waits;
 	return spent;
 }
 
-/* What is left when time on a CPU and in its queue is taken away. */
+/* What is left when time on a CPU and in its queue is taken away; too long by stolen time. */
 static inline uint64_t spent_blocked_ns(struct spent spent)
 {
 	uint64_t ran = spent.cpu_ns + spent.queued_ns;
 
 	return spent.wall_ns > ran ? spent.wall_ns - ran : 0;
+}
+
+/*
+ * The kernel counts time in the queue from the moment a thread is in it: a few us
+ * after it was woken, more when another CPU woke it.
+ */
+static inline uint64_t spent_error_ns(struct spent spent)
+{
+	return spent.waits * 8000;
 }
 
 /* Sleep; returns how long this thread was truly asleep. */
@@ -192,7 +215,8 @@ static inline uint64_t nap(uint64_t ns)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
 		;
-	return spent_blocked_ns(spent_since(mark));
+	mark = spent_since(mark);
+	return mark.wall_ns - mark.queued_ns;
 }
 
 /* About 50 us of arithmetic; the compiler must not see through it. */
@@ -202,24 +226,25 @@ static inline void burn_some(void)
 		__asm__ volatile("" : : "r"(i) : "memory");
 }
 
-/* Compute until 'ns' of this thread's own CPU time are used; returns how much it was. */
-static inline uint64_t burn(uint64_t ns)
-{
-	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	uint64_t used;
-
-	do {
-		burn_some();
-		used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
-	} while (used < ns);
-	return used;
-}
-
 /* Compute until an instant, without a system call. */
 static inline void burn_until(uint64_t end_ns)
 {
 	while (now_ns() < end_ns)
 		burn_some();
+}
+
+/* Compute for 'ns' on a CPU; returns how long this thread was on one. */
+static inline uint64_t burn(uint64_t ns)
+{
+	struct spent mark = spent_mark(), spent;
+	uint64_t ran = 0;
+
+	while (ran < ns) {
+		burn_until(now_ns() + ns - ran);
+		spent = spent_since(mark);
+		ran = spent.wall_ns - spent.queued_ns;
+	}
+	return ran;
 }
 
 /* Threads and processes */
@@ -364,7 +389,7 @@ static inline int take_option(struct run *run, char **argv, int i)
 
 static inline struct run run_begin(const struct example *example, int argc, char **argv)
 {
-	struct run run = { .example = example, .scale = 1 };
+	struct run run = { .example = example, .scale = 1, .start_steal_ns = steal_ns() };
 	int used;
 
 	for (int i = 1; i < argc; i += used) {
@@ -405,8 +430,11 @@ static inline int run_end(const struct run *run, const struct truth *truth)
 	fprintf(out, "\"root\":{\"kind\":\"%s\",", truth->kind);
 	if (truth->also)
 		fprintf(out, "\"also\":\"%s\",", truth->also);
-	fprintf(out, "\"tid\":%d,\"comm\":\"%s\",\"ns\":%llu,\"what\":\"%s\"},\"note\":\"%s\"}\n",
-		truth->root.tid, truth->root.comm, (unsigned long long)truth->root.ns, truth->what,
+	fprintf(out, "\"tid\":%d,\"comm\":\"%s\",\"ns\":%llu,\"what\":\"%s\"},",
+		truth->root.tid, truth->root.comm, (unsigned long long)truth->root.ns, truth->what);
+	fprintf(out, "\"error_ns\":%llu,\"steal_ns\":%llu,\"note\":\"%s\"}\n",
+		(unsigned long long)truth->error_ns,
+		(unsigned long long)(steal_ns() - run->start_steal_ns),
 		truth->note ? truth->note : "");
 	if (fflush(out) != 0)
 		fail("writing the truth");
