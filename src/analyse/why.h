@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
+
 struct err;
 struct facts;
 struct timeline;
@@ -131,6 +133,14 @@ struct why_wait {
 	uint64_t uncertain_ns;
 };
 
+/* System calls of the target that began in the window, by name. */
+struct why_syscall {
+	const char *name;
+	uint64_t count;
+	uint64_t errors; /* 0 = none, or not recorded */
+	uint64_t ns;	 /* working in it; waits are not counted here */
+};
+
 struct why {
 	struct why_thread target;
 	const char *cmdline;
@@ -160,16 +170,17 @@ struct why {
 	uint64_t waits_cut;	  /* nodes left out by --depth or --min */
 	uint64_t waits_cut_ns;	  /* their time (depth-0 time of cut nodes counted once each) */
 
+	struct why_syscall *syscalls; /* most often called first */
+	size_t syscall_count;
+
 	uint64_t lost_events;	/* on any CPU, within the window */
 	uint64_t lost_span_ns;	/* time of the window touched by a hole on some CPU */
-	uint64_t repairs;	/* switches not recorded, placed by other events, in the window */
-	uint64_t repairs_exact; /* of these, placed exactly */
-	uint64_t repairs_ns;	/* time left uncertain by the others */
+	uint64_t repairs;	/* switches of the whole recording that were not recorded */
+	uint64_t repairs_exact; /* of these, placed exactly by other events */
+	uint64_t repairs_ns;	/* time of the window left uncertain by the others */
 	uint32_t depth_limit_hits; /* recursion stopped by the bound on depth */
 
-	char **owned; /* strings */
-	size_t owned_count;
-	size_t owned_cap;
+	struct names texts; /* every string of the result, each once */
 };
 
 struct why_opts {

@@ -108,7 +108,11 @@ struct facts {
 	size_t missing_count;
 	struct fact_cpu *cpus; /* index = CPU */
 	size_t cpu_count;
-	char **damage; /* what was damaged in the trace: place and reason, one sentence each */
+	/*
+	 * What was damaged in the trace: place and reason, one sentence each. Grows while
+	 * events are read; written by facts_note_damage() only.
+	 */
+	char **damage;
 	size_t damage_count;
 
 	char **owned; /* strings of the facts, freed by facts_fini() */
@@ -121,6 +125,15 @@ void facts_fini(struct facts *facts);
 
 /* A copy of 'text' that lives as long as the facts. NULL gives "". */
 const char *facts_keep(struct facts *facts, const char *text);
+
+/* The same for memory that the caller allocated: the facts free it. Returns 'text'. */
+char *facts_take(struct facts *facts, char *text);
+
+#define FACTS_MAX_DAMAGE 64 /* notes kept; one more says that there were more */
+
+/* Add a sentence to facts->damage. */
+void facts_note_damage(struct facts *facts, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Name of the kernel function at 'address', or NULL when unknown. O(log symbols). */
 const char *facts_symbol(const struct facts *facts, uint64_t address);

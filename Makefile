@@ -1,0 +1,93 @@
+# holdup - where is my program stuck, and why?
+#
+#	make            install what is missing, build build/holdup
+#	make run        record and explain a real program
+#	make check      install what is missing, build, run all tests
+#	make install    into PREFIX (/usr/local), below DESTDIR
+#	make help       the other targets
+BUILD	?= build
+PREFIX	?= /usr/local
+DESTDIR	?=
+WERROR	?= true
+FUZZ_SECONDS ?= 10
+MESON_FLAGS ?=
+TEST_FLAGS ?=
+
+setup_flags = -Dwerror=$(WERROR) $(MESON_FLAGS)
+# A run of tests shows the output of failed ones and leaves its log in FOLDER/meson-logs.
+test_in = tools/with-tracefs meson test -C $(1) --print-errorlogs $(2) $(TEST_FLAGS) </dev/null
+count_in = tools/count-tests $(1)/meson-logs/testlog.json
+
+.PHONY: all run check lint format fuzz-smoke sanitize sanitize-address sanitize-thread
+.PHONY: install clean help clean-root
+
+all:
+	@tools/setup build
+	@tools/build $(BUILD) $(setup_flags) && echo "$(BUILD)/holdup is built"
+
+run: all
+	@tools/run $(BUILD)
+
+check:
+	@tools/setup check
+	@tools/build $(BUILD) $(setup_flags)
+	@rc=0; $(call test_in,$(BUILD),) || rc=1; $(call count_in,$(BUILD)) || rc=1; exit $$rc
+
+lint:
+	@tools/setup lint
+	@tools/build $(BUILD) $(setup_flags)
+	@tools/lint $(BUILD)
+
+format:
+	@tools/setup lint
+	git ls-files '*.[ch]' | grep -v vmlinux.h | xargs clang-format-14 -i
+
+fuzz-smoke:
+	@tools/setup fuzz
+	@CC=clang tools/build build-fuzz $(setup_flags) -Dfuzz=true -Db_sanitize=address,undefined \
+		-Db_lundef=false
+	@tools/fuzz build-fuzz $(FUZZ_SECONDS)
+
+# The whole suite under the address and undefined behaviour sanitizers, what has threads under
+# the thread sanitizer.
+sanitize: sanitize-address sanitize-thread
+
+sanitize-address:
+	@tools/setup check
+	@tools/build build-asan $(setup_flags) -Db_sanitize=address,undefined \
+		-Dc_args=-fno-sanitize-recover=all
+	@rc=0; HOLDUP_SANITIZED=1 $(call test_in,build-asan,--no-suite check) || rc=1; \
+		$(call count_in,build-asan) || rc=1; exit $$rc
+
+sanitize-thread:
+	@tools/setup check
+	@tools/build build-tsan $(setup_flags) -Db_sanitize=thread
+	@rc=0; HOLDUP_SANITIZED=1 setarch -R $(call test_in,build-tsan,--suite stress --suite unit) || \
+		rc=1; $(call count_in,build-tsan) || rc=1; exit $$rc
+
+bench-%:
+	@tools/setup bench
+	@tools/build $(BUILD) $(setup_flags)
+	@HOLDUP=$(abspath $(BUILD))/holdup HOLDUP_EXAMPLES=$(abspath $(BUILD))/examples \
+		tools/with-tracefs tools/bench $*
+
+# Proves "make run" and "make check" in a fresh Debian root (root, network).
+clean-root:
+	@tools/clean-root
+
+install: all
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD) build-ci build-asan build-tsan build-fuzz
+
+help:
+	@sed -n '3,7s/^#//p' Makefile
+	@echo '	make lint       formatter, static analysis, checks of the source'
+	@echo '	make format     lay out the C source'
+	@echo '	make sanitize   the tests under the address, undefined and thread sanitizers'
+	@echo '	make fuzz-smoke every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo '	make bench-NAME one of bench/'
+	@echo '	make clean-root prove "make run" and "make check" in a fresh Debian root'
+	@echo '	make clean      remove what was built'

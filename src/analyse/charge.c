@@ -1,0 +1,552 @@
+/*
+ * charge.c - the verdict: every nanosecond of the window charged to one root.
+ *
+ * charge(X, [a, b)) walks what X was in and charges each part:
+ *
+ *	working               to X and what it ran
+ *	irq, softirq          to that
+ *	preempted, waiting    to the threads that had the CPU instead, each its part
+ *	blocked, woken by W   charge(W, the same span): one level deeper
+ *	blocked, by hardware  to the timer, the disk, the network, the IPI
+ *	uncertain             unknown, with the reason
+ *
+ * A thread that is blocked wakes nobody, so the span that is passed on to the
+ * waker ends where the waker ran: the recursion ends by itself. A bound on depth
+ * is still kept, and said.
+ *
+ * The way down is kept as a tree of hops, so that the chain of the largest root
+ * can be told. Hops alike share a node: its time and count add up.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why_int.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "event/facts.h"
+
+#define CHARGE_DEPTH 100
+#define NODE_NONE    UINT32_MAX
+
+/* A root while it is added up; the texts are ids of the result. */
+struct root {
+	uint8_t kind;  /* enum why_kind */
+	uint8_t class; /* enum why_class */
+	uint32_t slot;
+	uint32_t what, object, reason;
+	uint64_t ns, count, longest_ns;
+	uint32_t best_node; /* the hop through which most of it came */
+};
+
+struct node {
+	uint32_t parent;
+	uint32_t slot;
+	uint32_t what, object, woken_by;
+	uint64_t count;
+};
+
+/* Time of one root through one hop. */
+struct flow {
+	uint32_t root, node;
+	uint64_t ns;
+};
+
+struct charger {
+	struct query *query;
+	struct root *roots;
+	size_t root_count, root_cap;
+	struct node *nodes;
+	size_t node_count, node_cap;
+	struct flow *flows;
+	size_t flow_count, flow_cap;
+	struct map root_index, node_index, flow_index; /* hash of the key -> index + 1 */
+};
+
+/* Where on the way down a charge happens. */
+struct place {
+	uint32_t node;	 /* the hop that led here; NODE_NONE at the target itself */
+	uint32_t depth;	 /* 0 = the target */
+	uint8_t class;	 /* enum why_class of the target's own wait */
+	bool lock;	 /* the wait that led here was for a lock */
+	uint32_t object; /* of that wait, text id */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ (hash >> 31);
+}
+
+static uint32_t text_id(struct charger *charger, const char *text)
+{
+	return names_add(&charger->query->why->texts, text, 4096);
+}
+
+/* -------------------------------------------------------------- adding it up */
+
+static bool same_root(const struct root *a, const struct root *b)
+{
+	return a->kind == b->kind && a->class == b->class && a->slot == b->slot &&
+	       a->what == b->what && a->object == b->object && a->reason == b->reason;
+}
+
+static uint32_t root_of(struct charger *charger, const struct root *key)
+{
+	uint64_t hash = mix(mix(mix(mix(key->kind, key->class), key->slot), key->what), key->object);
+	uint64_t *found;
+
+	hash = mix(hash, key->reason);
+	/* Equal hashes of different keys: take the next number. */
+	while ((found = map_find(&charger->root_index, hash))) {
+		if (same_root(&charger->roots[*found], key))
+			return (uint32_t)*found;
+		hash++;
+	}
+	charger->roots = vec_room(charger->roots, charger->root_count, &charger->root_cap,
+				  sizeof(*charger->roots));
+	charger->roots[charger->root_count] = *key;
+	map_put(&charger->root_index, hash, charger->root_count);
+	return (uint32_t)charger->root_count++;
+}
+
+static void add_flow(struct charger *charger, uint32_t root, uint32_t node, uint64_t ns)
+{
+	uint64_t key = (uint64_t)root << 32 | node;
+	uint64_t *found = map_find(&charger->flow_index, key);
+
+	if (found) {
+		charger->flows[*found].ns += ns;
+		return;
+	}
+	charger->flows = vec_room(charger->flows, charger->flow_count, &charger->flow_cap,
+				  sizeof(*charger->flows));
+	map_put(&charger->flow_index, key, charger->flow_count);
+	charger->flows[charger->flow_count++] = (struct flow){ root, node, ns };
+}
+
+static void add(struct charger *charger, const struct place *place, struct root key, uint64_t ns)
+{
+	uint32_t index;
+	struct root *root;
+
+	if (ns == 0)
+		return;
+	key.class = place->class;
+	index = root_of(charger, &key);
+	root = &charger->roots[index];
+	root->ns += ns;
+	root->count++;
+	if (ns > root->longest_ns)
+		root->longest_ns = ns;
+	add_flow(charger, index, place->node, ns);
+}
+
+static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
+		    const struct wait *wait)
+{
+	struct query *query = charger->query;
+	struct node key = {
+		.parent = place->node,
+		.slot = slot,
+		.what = text_id(charger, describe_in(query, wait)),
+		.object = text_id(charger, describe_object(query, wait)),
+		.woken_by = text_id(charger, describe_actor(query, &wait->waker)),
+		.count = 1,
+	};
+	uint64_t hash = mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
+	uint64_t *found;
+
+	while ((found = map_find(&charger->node_index, hash))) {
+		struct node *node = &charger->nodes[*found];
+
+		if (node->parent == key.parent && node->slot == key.slot && node->what == key.what &&
+		    node->object == key.object && node->woken_by == key.woken_by) {
+			node->count++;
+			return (uint32_t)*found;
+		}
+		hash++;
+	}
+	charger->nodes = vec_room(charger->nodes, charger->node_count, &charger->node_cap,
+				  sizeof(*charger->nodes));
+	charger->nodes[charger->node_count] = key;
+	map_put(&charger->node_index, hash, charger->node_count);
+	return (uint32_t)charger->node_count++;
+}
+
+/* ------------------------------------------------------------------ the rule */
+
+static void charge(struct charger *charger, const struct place *place, uint32_t slot,
+		   uint64_t start_ns, uint64_t end_ns);
+
+static void add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
+			const char *reason, uint64_t ns)
+{
+	add(charger, place,
+	    (struct root){
+		    .kind = WHY_UNKNOWN,
+		    .slot = slot,
+		    .reason = text_id(charger, reason),
+	    },
+	    ns);
+}
+
+static void charge_working(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct tl_interval *in)
+{
+	struct root root = {
+		.kind = place->depth == 0 ? WHY_WORKING : place->lock ? WHY_LOCK : WHY_OTHER_THREAD,
+		.slot = slot,
+		.what = text_id(charger, describe_word(charger->query, in->word)),
+	};
+
+	if (place->depth > 0 && place->lock)
+		root.object = place->object;
+	add(charger, place, root, in->end_ns - in->start_ns);
+}
+
+static void charge_irq(struct charger *charger, const struct place *place,
+		       const struct tl_interval *in)
+{
+	add(charger, place,
+	    (struct root){
+		    .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ : WHY_IRQ,
+		    .slot = SLOT_NONE,
+		    .what = text_id(charger, describe_word(charger->query, in->word)),
+	    },
+	    in->end_ns - in->start_ns);
+}
+
+/* Runnable without a CPU: whoever had it. */
+static void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct tl_interval *in)
+{
+	const struct timeline *tl = charger->query->tl;
+	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
+	uint32_t cpu = word_arg(in->word);
+	struct tl_iter iter;
+	struct tl_interval ran;
+
+	if (cpu >= tl->cpu_count) {
+		add_unknown(charger, place, slot, "the CPU it waited for is not known",
+			    in->end_ns - in->start_ns);
+		return;
+	}
+	tl_iter_begin(&iter, tl, &tl->cpus[cpu], in->start_ns, in->end_ns);
+	while (tl_iter_next(&iter, &ran)) {
+		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
+				     .slot = ran.word };
+		const char *what = "ran instead";
+
+		if (ran.word >= tl->thread_count || ran.word == slot ||
+		    tl->threads[ran.word]->tid == 0) {
+			root.kind = WHY_CPU_QUEUE;
+			root.slot = SLOT_NONE;
+			what = ran.word < tl->thread_count && ran.word != slot
+				       ? "wake-up of an idle CPU"
+				       : "CPU queue";
+		}
+		root.what = text_id(charger, what);
+		add(charger, place, root, ran.end_ns - ran.start_ns);
+	}
+}
+
+static void charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
+			    const struct wait *wait, uint64_t ns)
+{
+	static const uint8_t kind_of[] = {
+		[ACTOR_NONE] = WHY_UNKNOWN,    [ACTOR_THREAD] = WHY_UNKNOWN,
+		[ACTOR_TIMER] = WHY_TIMER,     [ACTOR_DISK] = WHY_DISK,
+		[ACTOR_NETWORK] = WHY_NETWORK, [ACTOR_IPI] = WHY_IPI,
+		[ACTOR_IRQ] = WHY_IRQ,	       [ACTOR_SOFTIRQ] = WHY_SOFTIRQ,
+	};
+	struct query *query = charger->query;
+	struct root root = { .kind = kind_of[wait->waker.kind], .slot = slot };
+
+	if (root.kind == WHY_UNKNOWN) {
+		add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
+		return;
+	}
+	/* A sleep is told by what was asked for; the rest by what the hardware was. */
+	if (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT))
+		root.what = text_id(charger, describe_in(query, wait));
+	else
+		root.what = text_id(charger, describe_actor(query, &wait->waker));
+	if (root.kind == WHY_DISK || root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
+		root.object = text_id(charger, describe_object(query, wait));
+	add(charger, place, root, ns);
+}
+
+/* The wait lasted to the end of the window, or nothing tells what ended it. */
+static void charge_open(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, uint64_t ns)
+{
+	struct query *query = charger->query;
+	struct root root = { .kind = WHY_TIMER, .slot = slot };
+
+	if (!wait_sleeps(query, wait)) {
+		add_unknown(charger, place, slot, "nothing ended the wait while it was recorded", ns);
+		return;
+	}
+	root.what = text_id(charger, describe_in(query, wait));
+	add(charger, place, root, ns);
+}
+
+/* Work ran for somebody: until it was queued, whoever queued it was awaited. */
+static uint64_t charge_origin(struct charger *charger, const struct place *place, uint32_t slot,
+			      const struct wait *wait, const struct tl_interval *in)
+{
+	const struct actor *origin = &wait->origin;
+	struct wait stand_in = *wait;
+	uint64_t until = origin->time_ns;
+
+	if (!origin->time_ns || origin->slot == slot || origin->slot == wait->waker.slot ||
+	    until <= in->start_ns)
+		return in->start_ns;
+	if (until > in->end_ns)
+		until = in->end_ns;
+	if (origin->kind == ACTOR_THREAD && origin->slot != SLOT_NONE) {
+		charge(charger, place, origin->slot, in->start_ns, until);
+		return until;
+	}
+	if (origin->kind == ACTOR_NONE || origin->kind == ACTOR_THREAD)
+		return in->start_ns;
+	stand_in.waker = *origin;
+	stand_in.flags &= ~(uint32_t)WAIT_TIMED_OUT;
+	charge_hardware(charger, place, wait->waker.slot, &stand_in, until - in->start_ns);
+	return until;
+}
+
+static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct tl_interval *in)
+{
+	struct query *query = charger->query;
+	const struct tl_thread *thread = query->tl->threads[slot];
+	const struct wait *wait = &thread->waits[word_arg(in->word)];
+	uint32_t by = wait->waker.slot;
+	struct place below = *place;
+	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
+			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
+
+	if (place->depth == 0)
+		below.class = wait_class(query, wait);
+	below.node = hop(charger, place, slot, wait);
+	below.depth = place->depth + 1;
+	below.lock = wait->flags & WAIT_LOCK;
+	below.object = charger->nodes[below.node].object;
+	if (wait->woken_ns == 0) {
+		charge_open(charger, &below, slot, wait, in->end_ns - in->start_ns);
+	} else if (!by_thread || by == slot || by == SLOT_NONE) {
+		charge_hardware(charger, &below, slot, wait, in->end_ns - in->start_ns);
+	} else if (below.depth > CHARGE_DEPTH) {
+		query->why->depth_limit_hits++;
+		add_unknown(charger, &below, slot, "deeper than the bound on depth",
+			    in->end_ns - in->start_ns);
+	} else {
+		uint64_t from = charge_origin(charger, &below, slot, wait, in);
+
+		charge(charger, &below, by, from, in->end_ns);
+	}
+}
+
+/* The thread was not there: before its birth its parent stands in. */
+static void charge_absent(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct tl_interval *in)
+{
+	const struct timeline *tl = charger->query->tl;
+	const struct tl_thread *thread = tl->threads[slot];
+	struct place below = *place;
+
+	/* Standing in for the target itself, the parent's work counts as the target's. */
+	below.depth += place->depth > 0;
+	if (thread->born && in->end_ns <= thread->birth_ns && thread->parent != SLOT_NONE &&
+	    tl->threads[thread->parent]->tid != 0 && below.depth <= CHARGE_DEPTH)
+		charge(charger, &below, thread->parent, in->start_ns, in->end_ns);
+	else
+		add_unknown(charger, place, slot,
+			    in->start_ns >= thread->death_ns ? "it had ended" : "it was not there yet",
+			    in->end_ns - in->start_ns);
+}
+
+static void charge(struct charger *charger, const struct place *place, uint32_t slot,
+		   uint64_t start_ns, uint64_t end_ns)
+{
+	const struct timeline *tl = charger->query->tl;
+	struct tl_iter iter;
+	struct tl_interval in;
+
+	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, start_ns, end_ns);
+	while (tl_iter_next(&iter, &in)) {
+		switch (word_kind(in.word)) {
+		case WORD_NONE:
+			charge_absent(charger, place, slot, &in);
+			break;
+		case WORD_UNCERTAIN:
+			add_unknown(charger, place, slot, describe_unsure(in.word),
+				    in.end_ns - in.start_ns);
+			break;
+		case WORD_BLOCKED:
+			charge_blocked(charger, place, slot, &in);
+			break;
+		case WORD_PREEMPTED:
+		case WORD_WAIT_CPU:
+			charge_queue(charger, place, slot, &in);
+			break;
+		case WORD_IRQ:
+		case WORD_VECTOR:
+		case WORD_SOFTIRQ:
+			charge_irq(charger, place, &in);
+			break;
+		default:
+			charge_working(charger, place, slot, &in);
+			break;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- the result */
+
+static int compare_roots(const void *a, const void *b)
+{
+	const struct why_root *x = a, *y = b;
+	int by_text;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->who.tid != y->who.tid)
+		return x->who.tid < y->who.tid ? -1 : 1;
+	by_text = strcmp(x->what, y->what);
+	return by_text ? by_text : strcmp(x->object, y->object);
+}
+
+static const char *kept(struct charger *charger, uint32_t id)
+{
+	return names_text(&charger->query->why->texts, id);
+}
+
+static void publish_roots(struct charger *charger)
+{
+	struct why *why = charger->query->why;
+
+	why->roots = xcalloc(charger->root_count, sizeof(*why->roots));
+	for (size_t i = 0; i < charger->root_count; i++) {
+		const struct root *root = &charger->roots[i];
+
+		why->roots[i] = (struct why_root){
+			.ns = root->ns,
+			.kind = (enum why_kind)root->kind,
+			.class = (enum why_class)root->class,
+			.who = why_thread(charger->query, root->slot),
+			.what = kept(charger, root->what),
+			.object = kept(charger, root->object),
+			.why = kept(charger, root->reason),
+			.count = root->count,
+			.longest_ns = root->longest_ns,
+		};
+	}
+	why->root_count = charger->root_count;
+	qsort(why->roots, why->root_count, sizeof(*why->roots), compare_roots);
+}
+
+/* The root whose chain is told: the largest that is not the target's own work. */
+static uint32_t chain_root(const struct charger *charger)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < charger->root_count; i++) {
+		if (charger->roots[i].kind == WHY_WORKING)
+			continue;
+		if (best == UINT32_MAX || charger->roots[i].ns > charger->roots[best].ns)
+			best = i;
+	}
+	return best;
+}
+
+static uint32_t widest_node(const struct charger *charger, uint32_t root)
+{
+	uint32_t best = NODE_NONE;
+	uint64_t best_ns = 0;
+
+	for (size_t i = 0; i < charger->flow_count; i++) {
+		const struct flow *flow = &charger->flows[i];
+
+		if (flow->root == root && flow->ns > best_ns) {
+			best_ns = flow->ns;
+			best = flow->node;
+		}
+	}
+	return best;
+}
+
+static bool under(const struct charger *charger, uint32_t node, uint32_t ancestor)
+{
+	while (node != NODE_NONE && node != ancestor)
+		node = charger->nodes[node].parent;
+	return node == ancestor;
+}
+
+static uint64_t time_through(const struct charger *charger, uint32_t root, uint32_t node)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < charger->flow_count; i++) {
+		if (charger->flows[i].root == root && under(charger, charger->flows[i].node, node))
+			ns += charger->flows[i].ns;
+	}
+	return ns;
+}
+
+static void publish_chain(struct charger *charger)
+{
+	struct why *why = charger->query->why;
+	uint32_t root = chain_root(charger);
+	uint32_t last, depth = 0;
+	const struct root *end;
+
+	if (root == UINT32_MAX)
+		return;
+	end = &charger->roots[root];
+	last = widest_node(charger, root);
+	for (uint32_t node = last; node != NODE_NONE; node = charger->nodes[node].parent)
+		depth++;
+	why->chain = xcalloc(depth + 1, sizeof(*why->chain));
+	why->chain_count = depth + 1;
+	for (uint32_t node = last, i = depth; node != NODE_NONE; node = charger->nodes[node].parent) {
+		const struct node *at = &charger->nodes[node];
+
+		why->chain[--i] = (struct why_hop){
+			.who = why_thread(charger->query, at->slot),
+			.what = kept(charger, at->what),
+			.object = kept(charger, at->object),
+			.woken_by = kept(charger, at->woken_by),
+			.ns = time_through(charger, root, node),
+			.count = at->count,
+		};
+	}
+	why->chain[depth] = (struct why_hop){
+		.who = why_thread(charger->query, end->slot),
+		.what = kept(charger, end->kind == WHY_UNKNOWN ? end->reason : end->what),
+		.object = kept(charger, end->object),
+		.woken_by = "",
+		.ns = end->ns,
+		.count = end->count,
+	};
+}
+
+void charge_window(struct query *query)
+{
+	struct charger charger = { .query = query };
+	struct place place = { .node = NODE_NONE, .class = WHY_RUNS };
+
+	charge(&charger, &place, query->slot, query->start_ns, query->end_ns);
+	publish_roots(&charger);
+	publish_chain(&charger);
+	free(charger.roots);
+	free(charger.nodes);
+	free(charger.flows);
+	map_fini(&charger.root_index);
+	map_fini(&charger.node_index);
+	map_fini(&charger.flow_index);
+}

@@ -1,0 +1,226 @@
+/* describe.c - words, waits and actors as text, the same for every report. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why_int.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+
+const char *why_keep(struct why *why, char *text)
+{
+	uint32_t id = names_add(&why->texts, text, 8192);
+
+	free(text);
+	return names_text(&why->texts, id);
+}
+
+struct why_thread why_thread(struct query *query, uint32_t slot)
+{
+	const struct tl_thread *thread;
+
+	if (slot >= query->tl->thread_count)
+		return (struct why_thread){ .comm = "" };
+	thread = query->tl->threads[slot];
+	return (struct why_thread){
+		.tid = thread->tid,
+		.tgid = thread->tgid,
+		.comm = why_keep(query->why, xstrdup(timeline_comm(query->tl, slot))),
+	};
+}
+
+static const char *const softirq_names[] = { "HI",    "TIMER",	  "NET_TX",  "NET_RX",	"BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU" };
+
+static const char *const vector_names[VECTOR_COUNT] = {
+	[VECTOR_LOCAL_TIMER] = "local timer",
+	[VECTOR_RESCHEDULE] = "reschedule",
+	[VECTOR_CALL_FUNCTION] = "call function",
+	[VECTOR_CALL_FUNCTION_SINGLE] = "call function single",
+	[VECTOR_IRQ_WORK] = "irq work",
+	[VECTOR_X86_PLATFORM] = "platform",
+	[VECTOR_ERROR] = "APIC error",
+	[VECTOR_SPURIOUS] = "spurious",
+	[VECTOR_THERMAL] = "thermal",
+	[VECTOR_THRESHOLD] = "threshold",
+	[VECTOR_DEFERRED_ERROR] = "deferred error",
+	[VECTOR_OTHER] = "other",
+};
+
+static const char *syscall_name(struct query *query, uint32_t word)
+{
+	uint32_t arg = word_arg(word);
+	const char *name = facts_syscall(query->facts, arg & 0xffff, arg & WORD_COMPAT);
+
+	return name ? name : why_keep(query->why, xasprintf("system call %u", arg & 0xffff));
+}
+
+const char *describe_unsure(uint32_t word)
+{
+	switch ((enum unsure)word_arg(word)) {
+	case UNSURE_LOST:
+		return "events were lost";
+	case UNSURE_START:
+		return "nothing was recorded of it yet";
+	case UNSURE_SWITCH:
+		return "a switch was not recorded";
+	case UNSURE_ORDER:
+		return "events contradict each other";
+	}
+	return "not known";
+}
+
+const char *describe_word(struct query *query, uint32_t word)
+{
+	uint32_t arg = word_arg(word);
+
+	switch (word_kind(word)) {
+	case WORD_USER:
+		return "own code";
+	case WORD_RUN:
+		return "running";
+	case WORD_KERNEL:
+		return "kernel thread";
+	case WORD_SYSCALL:
+		return syscall_name(query, word);
+	case WORD_TRAP:
+		return "page fault";
+	case WORD_WORK:
+		return why_keep(query->why, xasprintf("work %s", timeline_name(query->tl, arg)));
+	case WORD_IRQ:
+		return why_keep(query->why, xasprintf("irq %s", timeline_name(query->tl, arg)));
+	case WORD_VECTOR:
+		return why_keep(query->why, xasprintf("%s interrupt",
+						      arg < VECTOR_COUNT ? vector_names[arg] : "?"));
+	case WORD_SOFTIRQ:
+		return why_keep(query->why,
+				arg < ARRAY_LEN(softirq_names)
+					? xasprintf("softirq %s", softirq_names[arg])
+					: xasprintf("softirq %u", arg));
+	case WORD_IDLE:
+		return "idle";
+	case WORD_PREEMPTED:
+		return "preempted";
+	case WORD_WAIT_CPU:
+		return "waiting for a CPU";
+	case WORD_UNCERTAIN:
+		return describe_unsure(word);
+	case WORD_BLOCKED:
+		return "blocked";
+	default:
+		return "not there";
+	}
+}
+
+const char *describe_in(struct query *query, const struct wait *wait)
+{
+	switch (word_kind(wait->in)) {
+	case WORD_NONE:
+		return "a wait that began unseen";
+	case WORD_RUN:
+		return wait->flags & WAIT_DISK_SLEEP ? "uninterruptible sleep" : "sleep";
+	case WORD_USER:
+		return wait->flags & WAIT_STOPPED ? "stopped" : "return to user mode";
+	default:
+		return describe_word(query, wait->in);
+	}
+}
+
+const char *describe_object(struct query *query, const struct wait *wait)
+{
+	const char *name = timeline_name(query->tl, wait->object);
+
+	if (wait->fd >= 0 && *name)
+		return why_keep(query->why, xasprintf("fd %d = %s", wait->fd, name));
+	if (wait->fd >= 0)
+		return why_keep(query->why, xasprintf("fd %d", wait->fd));
+	return *name ? why_keep(query->why, xstrdup(name)) : "";
+}
+
+static char *named(const char *what, const char *name)
+{
+	return *name ? xasprintf("%s %s", what, name) : xstrdup(what);
+}
+
+const char *describe_actor(struct query *query, const struct actor *actor)
+{
+	const char *name = timeline_name(query->tl, actor->name);
+
+	if (actor->signal) {
+		const char *abbrev = sigabbrev_np(actor->signal);
+
+		return why_keep(query->why, abbrev ? xasprintf("SIG%s", abbrev)
+						   : xasprintf("signal %u", actor->signal));
+	}
+	switch ((enum actor_kind)actor->kind) {
+	case ACTOR_THREAD:
+		return describe_word(query, actor->word);
+	case ACTOR_TIMER:
+		return why_keep(query->why, named("timer", name));
+	case ACTOR_DISK:
+		return *name ? why_keep(query->why, xstrdup(name)) : "disk interrupt";
+	case ACTOR_NETWORK:
+		return why_keep(query->why, named("packet on", *name ? name : "an interface"));
+	case ACTOR_IPI:
+		return describe_word(query, actor->word);
+	case ACTOR_IRQ:
+		return *name ? why_keep(query->why, named("irq", name)) : "an interrupt";
+	case ACTOR_SOFTIRQ:
+		return word_kind(actor->word) == WORD_SOFTIRQ ? describe_word(query, actor->word)
+							      : "a softirq";
+	case ACTOR_NONE:
+		break;
+	}
+	return "";
+}
+
+const char *describe_stack(struct query *query, const struct actor *actor)
+{
+	if (word_kind(actor->word) == WORD_NONE)
+		return "";
+	if (word_kind(actor->below) == WORD_NONE)
+		return describe_word(query, actor->word);
+	return why_keep(query->why, xasprintf("%s < %s", describe_word(query, actor->word),
+					      describe_word(query, actor->below)));
+}
+
+bool wait_sleeps(struct query *query, const struct wait *wait)
+{
+	const char *name;
+
+	if (word_kind(wait->in) != WORD_SYSCALL)
+		return false;
+	name = syscall_name(query, wait->in);
+	return strcmp(name, "nanosleep") == 0 || strcmp(name, "clock_nanosleep") == 0;
+}
+
+enum why_class wait_class(struct query *query, const struct wait *wait)
+{
+	if (wait->flags & WAIT_SERVER)
+		return WHY_IDLE;
+	if (wait->flags & WAIT_TIMED_OUT)
+		return WHY_ASKED;
+	if (wait_sleeps(query, wait))
+		return WHY_ASKED;
+	return WHY_HELD_UP;
+}
+
+enum why_waker wait_waker(const struct wait *wait)
+{
+	static const uint8_t waker_of[] = {
+		[ACTOR_NONE] = WHY_WAKER_UNKNOWN,    [ACTOR_THREAD] = WHY_WAKER_THREAD,
+		[ACTOR_TIMER] = WHY_WAKER_TIMER,     [ACTOR_DISK] = WHY_WAKER_DISK,
+		[ACTOR_NETWORK] = WHY_WAKER_NETWORK, [ACTOR_IPI] = WHY_WAKER_IPI,
+		[ACTOR_IRQ] = WHY_WAKER_IRQ,	     [ACTOR_SOFTIRQ] = WHY_WAKER_SOFTIRQ,
+	};
+
+	if (wait->woken_ns == 0)
+		return WHY_WAKER_NONE;
+	if (wait->waker.kind == ACTOR_THREAD && wait->origin.time_ns)
+		return WHY_WAKER_WORK;
+	/* A child's end wakes its parent by SIGCHLD too: that is the thread's doing. */
+	if (wait->waker.signal && wait->waker.signal != SIGCHLD)
+		return WHY_WAKER_SIGNAL;
+	return (enum why_waker)waker_of[wait->waker.kind];
+}

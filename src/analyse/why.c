@@ -1,0 +1,138 @@
+/* why.c - put the answer together. */
+#include "analyse/why.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyse/why_int.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+const char *why_kind_name(enum why_kind kind)
+{
+	static const char *const names[WHY_KIND_COUNT] = {
+		[WHY_WORKING] = "working",   [WHY_CPU_QUEUE] = "cpu_queue",
+		[WHY_PREEMPTED] = "preempted", [WHY_IRQ] = "irq",
+		[WHY_SOFTIRQ] = "softirq",   [WHY_TIMER] = "timer",
+		[WHY_DISK] = "disk",	     [WHY_NETWORK] = "network",
+		[WHY_IPI] = "ipi",	     [WHY_LOCK] = "lock",
+		[WHY_OTHER_THREAD] = "other_thread", [WHY_UNKNOWN] = "unknown",
+	};
+
+	return (unsigned int)kind < WHY_KIND_COUNT ? names[kind] : "unknown";
+}
+
+const char *why_waker_name(enum why_waker waker)
+{
+	static const char *const names[] = {
+		[WHY_WAKER_THREAD] = "thread",	 [WHY_WAKER_TIMER] = "timer",
+		[WHY_WAKER_DISK] = "disk",	 [WHY_WAKER_NETWORK] = "network",
+		[WHY_WAKER_IRQ] = "irq",	 [WHY_WAKER_SOFTIRQ] = "softirq",
+		[WHY_WAKER_IPI] = "ipi",	 [WHY_WAKER_SIGNAL] = "signal",
+		[WHY_WAKER_WORK] = "work",	 [WHY_WAKER_NONE] = "none",
+		[WHY_WAKER_UNKNOWN] = "unknown",
+	};
+
+	return (unsigned int)waker < ARRAY_LEN(names) ? names[waker] : "unknown";
+}
+
+/* Events lost within the window, and the time that a hole on any CPU touches. */
+static void add_losses(struct query *query)
+{
+	const struct timeline *tl = query->tl;
+	struct why *why = query->why;
+	uint64_t from = query->end_ns;
+
+	/* Holes are in order of their end: from the last back, joined where they overlap. */
+	for (size_t i = tl->gap_count; i > 0; i--) {
+		const struct tl_gap *gap = &tl->gaps[i - 1];
+		uint64_t start = gap->since_ns > query->start_ns ? gap->since_ns : query->start_ns;
+		uint64_t end = gap->until_ns < from ? gap->until_ns : from;
+
+		if (gap->until_ns <= query->start_ns || gap->since_ns >= query->end_ns)
+			continue;
+		why->lost_events += gap->lost ? gap->lost : 1;
+		if (start < end) {
+			why->lost_span_ns += end - start;
+			from = start;
+		}
+	}
+}
+
+/*
+ * The part of the window in which the target did not live yet is answered by its
+ * closest living ancestor: the whole window is, when the target came late.
+ */
+static uint32_t stand_in(struct query *query)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t slot = query->slot;
+
+	while (tl->threads[slot]->born && tl->threads[slot]->birth_ns >= query->end_ns &&
+	       tl->threads[slot]->parent != SLOT_NONE)
+		slot = tl->threads[slot]->parent;
+	if (slot != query->slot)
+		query->why->stood_in_for = tl->threads[query->slot]->tid;
+	return slot;
+}
+
+static int set_window(struct query *query, struct err *err)
+{
+	const struct tl_thread *thread = query->tl->threads[query->slot];
+	uint64_t end = thread->death_ns < query->tl->end_ns ? thread->death_ns : query->tl->end_ns;
+
+	query->start_ns = query->opts->start_ns ? query->opts->start_ns : thread->birth_ns;
+	query->end_ns = query->opts->end_ns ? query->opts->end_ns : end;
+	if (query->start_ns < query->tl->origin_ns)
+		query->start_ns = query->tl->origin_ns;
+	if (query->end_ns > query->tl->end_ns)
+		query->end_ns = query->tl->end_ns;
+	if (query->start_ns >= query->end_ns)
+		return err_set(err, -EINVAL, "the window is empty: it begins %s it ends, or lies outside the recording",
+			       query->start_ns == query->end_ns ? "when" : "after");
+	return 0;
+}
+
+int why_run(const struct timeline *timeline, const struct facts *facts,
+	    const struct why_opts *opts, struct why *out_why, struct err *err)
+{
+	struct why why = { 0 };
+	struct query query = { .tl = timeline,
+			       .facts = facts,
+			       .opts = opts,
+			       .why = &why,
+			       .slot = opts->slot };
+	int rc;
+
+	if (opts->slot >= timeline->thread_count)
+		return err_set(err, -ESRCH, "no such thread in the recording");
+	rc = set_window(&query, err);
+	if (rc < 0)
+		return rc;
+	query.slot = stand_in(&query);
+	why.target = why_thread(&query, query.slot);
+	why.cmdline = why_keep(&why, xstrdup(timeline_name(timeline,
+							    timeline->threads[query.slot]->cmdline)));
+	why.start_ns = query.start_ns;
+	why.end_ns = query.end_ns;
+	summarise_window(&query);
+	charge_window(&query);
+	explain_waits(&query);
+	add_losses(&query);
+	why.repairs = timeline->repairs;
+	why.repairs_exact = timeline->repairs_exact;
+	*out_why = why;
+	return 0;
+}
+
+void why_fini(struct why *why)
+{
+	free(why->roots);
+	free(why->chain);
+	free(why->lines);
+	free(why->instances);
+	free(why->waits);
+	free(why->syscalls);
+	names_fini(&why->texts);
+	*why = (struct why){ 0 };
+}

@@ -1,0 +1,55 @@
+/*
+ * why_int.h - what the files of `why` share.
+ *
+ *	why.c        puts the result together
+ *	describe.c   words, waits and actors as text
+ *	charge.c     the verdict and the chain: every nanosecond to one root
+ *	summary.c    the WIB summary tree and its instances
+ *	causality.c  the recursive blocking causality
+ */
+#ifndef ANALYSE_WHY_INT_H
+#define ANALYSE_WHY_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/why.h"
+#include "timeline/timeline.h"
+
+struct facts;
+
+/* One question being answered. */
+struct query {
+	const struct timeline *tl;
+	const struct facts *facts;
+	const struct why_opts *opts;
+	struct why *why;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t slot;
+};
+
+/* describe.c: strings live as long as the result. */
+const char *why_keep(struct why *why, char *text); /* takes ownership of a heap string */
+struct why_thread why_thread(struct query *query, uint32_t slot);
+const char *describe_word(struct query *query, uint32_t word);	   /* "own code", "read", "irq 24 vda" */
+const char *describe_in(struct query *query, const struct wait *wait); /* "clock_nanosleep" */
+const char *describe_object(struct query *query, const struct wait *wait);
+const char *describe_actor(struct query *query, const struct actor *actor);
+const char *describe_stack(struct query *query, const struct actor *actor);
+const char *describe_unsure(uint32_t word);
+bool wait_sleeps(struct query *query, const struct wait *wait); /* in nanosleep and the like */
+enum why_class wait_class(struct query *query, const struct wait *wait);
+enum why_waker wait_waker(const struct wait *wait);
+
+/* charge.c: fills roots, chain. */
+void charge_window(struct query *query);
+
+/* summary.c: fills wib sums, lines, instances, syscalls. */
+void summarise_window(struct query *query);
+
+/* causality.c: fills waits; instances are linked to them. */
+void explain_waits(struct query *query);
+
+#endif

@@ -1,0 +1,775 @@
+/*
+ * kernel_events.c - a table of the kernel's events, compiled to loads.
+ *
+ * The rows name the fields of each event and where they go. A format that lacks a
+ * field leaves what the row's template says (0, or -1 for ids). Two names for one
+ * member are two lines: the one that the format has wins.
+ */
+#include "read/kernel_events.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "read/format_text.h"
+#include "read/pages.h"
+#include "store/formats.h"
+
+/* common_flags: enum trace_flag_type of include/linux/trace_events.h. */
+#define FLAG_HARDIRQ_SHIFT 3
+#define FLAG_SOFTIRQ_SHIFT 4
+#define FLAG_NMI_SHIFT	   6
+
+#define MAX_LOADS  16
+#define LOW_STATES 512
+
+/* What a member of struct event is. */
+enum member {
+	TO_U8,
+	TO_32,
+	TO_64,
+	TO_ARGS,  /* uint64_t[6] */
+	TO_COMM,  /* const char *, a short text that may lack a terminator */
+	TO_TEXT,  /* const char *, terminated or NULL */
+	TO_STATE, /* uint8_t enum task_state out of the kernel's bits */
+	TO_TRUE,  /* bool: set when the format has the field */
+};
+
+struct target {
+	const char *field;
+	enum member member;
+	size_t offset;
+};
+
+#define MEMBER(field, to, path) { field, to, offsetof(struct event, path) }
+
+static const struct target switch_fields[] = {
+	MEMBER("prev_comm", TO_COMM, sched_switch.prev_comm),
+	MEMBER("next_comm", TO_COMM, sched_switch.next_comm),
+	MEMBER("prev_pid", TO_32, sched_switch.prev_tid),
+	MEMBER("next_pid", TO_32, sched_switch.next_tid),
+	MEMBER("prev_prio", TO_32, sched_switch.prev_prio),
+	MEMBER("next_prio", TO_32, sched_switch.next_prio),
+	MEMBER("prev_state", TO_STATE, sched_switch.prev_state),
+	{ 0 },
+};
+
+static const struct target wake_fields[] = {
+	MEMBER("comm", TO_COMM, wake.comm),
+	MEMBER("pid", TO_32, wake.tid),
+	MEMBER("prio", TO_32, wake.prio),
+	MEMBER("target_cpu", TO_32, wake.target_cpu),
+	{ 0 },
+};
+
+static const struct target fork_fields[] = {
+	MEMBER("child_comm", TO_COMM, task.comm),
+	MEMBER("child_pid", TO_32, task.tid),
+	MEMBER("parent_pid", TO_32, task.parent_tid),
+	{ 0 },
+};
+
+static const struct target exec_fields[] = {
+	MEMBER("filename", TO_TEXT, task.filename),
+	MEMBER("pid", TO_32, task.tid),
+	MEMBER("old_pid", TO_32, task.parent_tid),
+	{ 0 },
+};
+
+static const struct target exit_fields[] = {
+	MEMBER("comm", TO_COMM, task.comm),
+	MEMBER("pid", TO_32, task.tid),
+	MEMBER("prio", TO_32, task.prio),
+	MEMBER("group_dead", TO_U8, task.group_dead),
+	MEMBER("group_dead", TO_TRUE, task.group_dead_known),
+	{ 0 },
+};
+
+static const struct target setprio_fields[] = {
+	MEMBER("comm", TO_COMM, task.comm),
+	MEMBER("pid", TO_32, task.tid),
+	MEMBER("newprio", TO_32, task.prio),
+	{ 0 },
+};
+
+static const struct target newtask_fields[] = {
+	MEMBER("comm", TO_COMM, task.comm),
+	MEMBER("pid", TO_32, task.tid),
+	MEMBER("clone_flags", TO_64, task.clone_flags),
+	{ 0 },
+};
+
+static const struct target rename_fields[] = {
+	MEMBER("newcomm", TO_COMM, task.comm),
+	MEMBER("pid", TO_32, task.tid),
+	{ 0 },
+};
+
+static const struct target migrate_fields[] = {
+	MEMBER("pid", TO_32, migrate.tid),
+	MEMBER("orig_cpu", TO_32, migrate.from_cpu),
+	MEMBER("dest_cpu", TO_32, migrate.to_cpu),
+	{ 0 },
+};
+
+static const struct target runtime_fields[] = {
+	MEMBER("pid", TO_32, runtime.tid),
+	MEMBER("runtime", TO_64, runtime.runtime_ns),
+	{ 0 },
+};
+
+static const struct target irq_fields[] = {
+	MEMBER("irq", TO_32, irq.nr),
+	MEMBER("name", TO_TEXT, irq.name),
+	MEMBER("ret", TO_32, irq.ret),
+	{ 0 },
+};
+
+static const struct target softirq_fields[] = {
+	MEMBER("vec", TO_32, irq.nr),
+	{ 0 },
+};
+
+static const struct target no_fields[] = { { 0 } };
+
+static const struct target sys_enter_fields[] = {
+	MEMBER("id", TO_64, syscall.nr),
+	MEMBER("args", TO_ARGS, syscall.args),
+	{ 0 },
+};
+
+static const struct target sys_exit_fields[] = {
+	MEMBER("id", TO_64, syscall.nr),
+	MEMBER("ret", TO_64, syscall.ret),
+	{ 0 },
+};
+
+static const struct target fault_fields[] = {
+	MEMBER("address", TO_64, fault.address),
+	MEMBER("ip", TO_64, fault.ip),
+	MEMBER("error_code", TO_64, fault.error_code),
+	{ 0 },
+};
+
+static const struct target block_fields[] = {
+	MEMBER("dev", TO_32, block.dev),
+	MEMBER("sector", TO_64, block.sector),
+	MEMBER("nr_sector", TO_32, block.sectors),
+	MEMBER("bytes", TO_32, block.bytes),
+	MEMBER("errors", TO_32, block.error), /* before 5.x */
+	MEMBER("error", TO_32, block.error),
+	MEMBER("rwbs", TO_COMM, block.rwbs),
+	MEMBER("comm", TO_COMM, block.comm),
+	{ 0 },
+};
+
+static const struct target work_fields[] = {
+	MEMBER("work", TO_64, work.work),
+	MEMBER("function", TO_64, work.function),
+	MEMBER("workqueue", TO_TEXT, work.workqueue), /* a pointer on old kernels: left out */
+	MEMBER("cpu", TO_32, work.cpu),
+	{ 0 },
+};
+
+static const struct target hrtimer_fields[] = {
+	MEMBER("hrtimer", TO_64, timer.timer),
+	MEMBER("function", TO_64, timer.function),
+	MEMBER("expires", TO_64, timer.expires_ns),
+	{ 0 },
+};
+
+static const struct target timer_fields[] = {
+	MEMBER("timer", TO_64, timer.timer),
+	MEMBER("function", TO_64, timer.function),
+	{ 0 },
+};
+
+static const struct target lock_fields[] = {
+	MEMBER("lock_addr", TO_64, lock.address),
+	MEMBER("flags", TO_32, lock.flags),
+	MEMBER("ret", TO_32, lock.ret),
+	{ 0 },
+};
+
+static const struct target net_fields[] = {
+	MEMBER("skbaddr", TO_64, net.skb),
+	MEMBER("len", TO_32, net.len),
+	MEMBER("name", TO_TEXT, net.dev),
+	{ 0 },
+};
+
+static const struct target signal_generate_fields[] = {
+	MEMBER("sig", TO_32, signal.signal),
+	MEMBER("code", TO_32, signal.code),
+	MEMBER("pid", TO_32, signal.tid),
+	MEMBER("result", TO_32, signal.result),
+	MEMBER("comm", TO_COMM, signal.comm),
+	{ 0 },
+};
+
+static const struct target signal_deliver_fields[] = {
+	MEMBER("sig", TO_32, signal.signal),
+	MEMBER("code", TO_32, signal.code),
+	{ 0 },
+};
+
+static const struct target ipi_fields[] = {
+	MEMBER("cpu", TO_32, ipi.cpu),
+	MEMBER("callback", TO_64, ipi.callback),
+	{ 0 },
+};
+
+struct row {
+	const char *event; /* "SYSTEM/EVENT" */
+	enum event_type type;
+	const struct target *fields;
+	int32_t nr; /* ev_irq.nr, for events whose number is their name */
+};
+
+#define VECTOR(name, id)                                                                           \
+	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },                          \
+	{                                                                                          \
+		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id                         \
+	}
+
+static const struct row rows[] = {
+	{ "sched/sched_switch", EV_SCHED_SWITCH, switch_fields, 0 },
+	{ "sched/sched_waking", EV_SCHED_WAKING, wake_fields, 0 },
+	{ "sched/sched_wakeup", EV_SCHED_WAKEUP, wake_fields, 0 },
+	{ "sched/sched_wakeup_new", EV_SCHED_WAKEUP_NEW, wake_fields, 0 },
+	{ "sched/sched_process_fork", EV_SCHED_FORK, fork_fields, 0 },
+	{ "sched/sched_process_exec", EV_SCHED_EXEC, exec_fields, 0 },
+	{ "sched/sched_process_exit", EV_SCHED_EXIT, exit_fields, 0 },
+	{ "sched/sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
+	{ "sched/sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
+	{ "sched/sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
+	{ "task/task_newtask", EV_TASK_NEW, newtask_fields, 0 },
+	{ "task/task_rename", EV_TASK_RENAME, rename_fields, 0 },
+	{ "irq/irq_handler_entry", EV_IRQ_ENTRY, irq_fields, 0 },
+	{ "irq/irq_handler_exit", EV_IRQ_EXIT, irq_fields, 0 },
+	{ "irq/softirq_entry", EV_SOFTIRQ_ENTRY, softirq_fields, 0 },
+	{ "irq/softirq_exit", EV_SOFTIRQ_EXIT, softirq_fields, 0 },
+	{ "irq/softirq_raise", EV_SOFTIRQ_RAISE, softirq_fields, 0 },
+	VECTOR("local_timer", VECTOR_LOCAL_TIMER),
+	VECTOR("reschedule", VECTOR_RESCHEDULE),
+	VECTOR("call_function", VECTOR_CALL_FUNCTION),
+	VECTOR("call_function_single", VECTOR_CALL_FUNCTION_SINGLE),
+	VECTOR("irq_work", VECTOR_IRQ_WORK),
+	VECTOR("x86_platform_ipi", VECTOR_X86_PLATFORM),
+	VECTOR("error_apic", VECTOR_ERROR),
+	VECTOR("spurious_apic", VECTOR_SPURIOUS),
+	VECTOR("thermal_apic", VECTOR_THERMAL),
+	VECTOR("threshold_apic", VECTOR_THRESHOLD),
+	VECTOR("deferred_error_apic", VECTOR_DEFERRED_ERROR),
+	/* ARM: the reason is an address of a text in the kernel, which is not recorded. */
+	{ "ipi/ipi_entry", EV_VECTOR_ENTRY, no_fields, VECTOR_OTHER },
+	{ "ipi/ipi_exit", EV_VECTOR_EXIT, no_fields, VECTOR_OTHER },
+	{ "raw_syscalls/sys_enter", EV_SYS_ENTER, sys_enter_fields, 0 },
+	{ "raw_syscalls/sys_exit", EV_SYS_EXIT, sys_exit_fields, 0 },
+	{ "exceptions/page_fault_user", EV_FAULT_USER, fault_fields, 0 },
+	{ "exceptions/page_fault_kernel", EV_FAULT_KERNEL, fault_fields, 0 },
+	{ "block/block_rq_insert", EV_BLOCK_INSERT, block_fields, 0 },
+	{ "block/block_rq_issue", EV_BLOCK_ISSUE, block_fields, 0 },
+	{ "block/block_rq_complete", EV_BLOCK_COMPLETE, block_fields, 0 },
+	{ "workqueue/workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
+	{ "workqueue/workqueue_execute_start", EV_WORK_START, work_fields, 0 },
+	{ "workqueue/workqueue_execute_end", EV_WORK_END, work_fields, 0 },
+	{ "timer/hrtimer_start", EV_HRTIMER_START, hrtimer_fields, 0 },
+	{ "timer/hrtimer_expire_entry", EV_HRTIMER_EXPIRE, hrtimer_fields, 0 },
+	{ "timer/hrtimer_expire_exit", EV_HRTIMER_DONE, hrtimer_fields, 0 },
+	{ "timer/timer_expire_entry", EV_TIMER_EXPIRE, timer_fields, 0 },
+	{ "timer/timer_expire_exit", EV_TIMER_DONE, timer_fields, 0 },
+	{ "lock/contention_begin", EV_LOCK_BEGIN, lock_fields, 0 },
+	{ "lock/contention_end", EV_LOCK_END, lock_fields, 0 },
+	{ "net/net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
+	{ "net/netif_rx", EV_NET_RX, net_fields, 0 },
+	{ "net/netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },
+	{ "signal/signal_generate", EV_SIGNAL_GENERATE, signal_generate_fields, 0 },
+	{ "signal/signal_deliver", EV_SIGNAL_DELIVER, signal_deliver_fields, 0 },
+	{ "ipi/ipi_send_cpu", EV_IPI_SEND, ipi_fields, 0 },
+};
+
+/* How a load is done. The first ones are the common case, the last does anything. */
+enum how {
+	LOAD_COPY_4,
+	LOAD_COPY_8,
+	LOAD_COPY_48,
+	LOAD_COMM,
+	LOAD_TEXT,
+	LOAD_DATA_LOC,
+	LOAD_REL_LOC,
+	LOAD_STATE,
+	LOAD_TRUE,
+	LOAD_NUMBER,
+};
+
+struct load {
+	uint16_t from; /* offset in the record */
+	uint16_t to;   /* offset in struct event */
+	uint8_t how;
+	uint8_t from_bytes;
+	uint8_t to_bytes;
+	bool is_signed;
+};
+
+/* One event, compiled. */
+struct decoder {
+	struct event template;
+	uint32_t need_bytes; /* a record is at least so long */
+	uint16_t pid_offset;
+	uint16_t flags_offset;
+	bool has_flags;
+	bool is_signal; /* deliver: the receiver is the one it was recorded in */
+	uint32_t load_count;
+	struct load loads[MAX_LOADS];
+};
+
+struct kernel_events {
+	struct decoder **by_id; /* owned; id_count of them, none is NULL */
+	uint32_t id_count;
+	struct decoder *unknown; /* owned; for numbers without a format */
+	uint16_t id_offset;
+	bool big_endian;
+	struct format_states states;
+	uint8_t low_states[LOW_STATES]; /* state_of() of small numbers */
+	char **names; /* owned; system and name of events without a row */
+	size_t name_count;
+	size_t name_cap;
+};
+
+static uint64_t load_number(const uint8_t *at, const struct load *load, bool big_endian)
+{
+	bool swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	uint64_t u64;
+	uint32_t u32;
+	uint16_t u16;
+
+	switch (load->from_bytes) {
+	case 8:
+		memcpy(&u64, at, sizeof(u64));
+		return swap ? __builtin_bswap64(u64) : u64;
+	case 4:
+		memcpy(&u32, at, sizeof(u32));
+		u32 = swap ? __builtin_bswap32(u32) : u32;
+		return load->is_signed ? (uint64_t)(int32_t)u32 : u32;
+	case 2:
+		memcpy(&u16, at, sizeof(u16));
+		u16 = swap ? __builtin_bswap16(u16) : u16;
+		return load->is_signed ? (uint64_t)(int16_t)u16 : u16;
+	default:
+		return load->is_signed ? (uint64_t)(int8_t)*at : *at;
+	}
+}
+
+static void store_number(uint8_t *to, uint32_t bytes, uint64_t number)
+{
+	uint32_t word = (uint32_t)number;
+
+	if (bytes == 8)
+		memcpy(to, &number, 8);
+	else if (bytes == 4)
+		memcpy(to, &word, 4);
+	else
+		*to = number != 0;
+}
+
+/* The state behind the kernel's bits; several may be set on older kernels. */
+static enum task_state state_of(const struct format_states *states, uint64_t bits)
+{
+	static const struct {
+		char letter;
+		uint8_t state;
+	} order[] = {
+		{ 'X', TASK_STATE_DEAD },    { 'Z', TASK_STATE_DEAD },	  { 'x', TASK_STATE_DEAD },
+		{ 'T', TASK_STATE_STOPPED }, { 't', TASK_STATE_STOPPED }, { 'P', TASK_STATE_PARKED },
+		{ 'I', TASK_STATE_IDLE },    { 'N', TASK_STATE_IDLE },	  { 'D', TASK_STATE_DISK },
+		{ 'S', TASK_STATE_SLEEPING },
+	};
+
+	if ((bits & ~states->preempted) == 0)
+		return TASK_STATE_RUNNABLE;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		if (bits & states->letter[(unsigned char)order[i].letter])
+			return (enum task_state)order[i].state;
+	}
+	return TASK_STATE_UNKNOWN;
+}
+
+/* The text that the 4 bytes at 'at' point to, when it lies within the record. */
+static const char *located_text(const struct record *record, const struct load *load,
+				bool big_endian)
+{
+	uint32_t word = page_word(record->data + load->from, big_endian);
+	uint32_t offset = word & 0xffff, bytes = word >> 16;
+
+	if (load->how == LOAD_REL_LOC)
+		offset += load->from + 4u;
+	if (bytes == 0 || offset >= record->bytes || bytes > record->bytes - offset ||
+	    !memchr(record->data + offset, '\0', bytes))
+		return NULL;
+	return (const char *)record->data + offset;
+}
+
+static void run_load(const struct kernel_events *events, const struct load *load,
+		     const struct record *record, uint8_t *to)
+{
+	const uint8_t *from = record->data + load->from;
+	const char *text;
+	uint64_t bits;
+
+	switch ((enum how)load->how) {
+	case LOAD_COPY_4:
+		memcpy(to, from, 4);
+		break;
+	case LOAD_COPY_8:
+		memcpy(to, from, 8);
+		break;
+	case LOAD_COPY_48:
+		memcpy(to, from, 48);
+		break;
+	case LOAD_COMM:
+		text = (const char *)from;
+		memcpy(to, &text, sizeof(text));
+		break;
+	case LOAD_TEXT:
+		text = memchr(from, '\0', load->from_bytes) ? (const char *)from : NULL;
+		memcpy(to, &text, sizeof(text));
+		break;
+	case LOAD_DATA_LOC:
+	case LOAD_REL_LOC:
+		text = located_text(record, load, events->big_endian);
+		memcpy(to, &text, sizeof(text));
+		break;
+	case LOAD_STATE:
+		bits = load_number(from, load, events->big_endian);
+		*to = bits < LOW_STATES ? events->low_states[bits]
+					: (uint8_t)state_of(&events->states, bits);
+		break;
+	case LOAD_TRUE:
+		*to = 1;
+		break;
+	case LOAD_NUMBER:
+		store_number(to, load->to_bytes, load_number(from, load, events->big_endian));
+		break;
+	}
+}
+
+uint16_t kernel_events_id(const struct kernel_events *events, const struct record *record)
+{
+	uint16_t id;
+
+	memcpy(&id, record->data + events->id_offset, sizeof(id));
+	if (events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+		id = __builtin_bswap16(id);
+	return id;
+}
+
+static uint8_t context_of(uint8_t flags)
+{
+	uint8_t hardirq = ((flags >> FLAG_HARDIRQ_SHIFT) | (flags >> FLAG_NMI_SHIFT)) & 1;
+	uint8_t softirq = (flags >> FLAG_SOFTIRQ_SHIFT) & 1;
+
+	return (uint8_t)(EV_CTX_KNOWN | hardirq * EV_CTX_HARDIRQ | softirq * EV_CTX_SOFTIRQ);
+}
+
+bool kernel_events_decode(const struct kernel_events *events, const struct record *record,
+			  struct event *out_event)
+{
+	const struct decoder *decoder = events->unknown;
+	uint16_t id;
+
+	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
+		return false;
+	id = kernel_events_id(events, record);
+	if (id < events->id_count)
+		decoder = events->by_id[id];
+	if (record->bytes < decoder->need_bytes)
+		return false;
+
+	*out_event = decoder->template;
+	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset,
+					    events->big_endian);
+	if (decoder->has_flags)
+		out_event->context = context_of(record->data[decoder->flags_offset]);
+	for (uint32_t i = 0; i < decoder->load_count; i++)
+		run_load(events, &decoder->loads[i], record,
+			 (uint8_t *)out_event + decoder->loads[i].to);
+	if (decoder->is_signal)
+		out_event->signal.tid = out_event->tid;
+	return true;
+}
+
+static bool add_load(struct decoder *decoder, struct load load)
+{
+	if (decoder->load_count == MAX_LOADS)
+		return false;
+	decoder->loads[decoder->load_count++] = load;
+	if (decoder->need_bytes < (uint32_t)load.from + load.from_bytes)
+		decoder->need_bytes = (uint32_t)load.from + load.from_bytes;
+	return true;
+}
+
+static bool is_number(const struct format_field *field)
+{
+	return field->kind == FORMAT_NUMBER &&
+	       (field->bytes == 1 || field->bytes == 2 || field->bytes == 4 || field->bytes == 8);
+}
+
+static bool add_number(struct decoder *decoder, const struct target *target,
+		       const struct format_field *field, bool swap)
+{
+	static const uint8_t bytes[] = { [TO_U8] = 1, [TO_32] = 4, [TO_64] = 8, [TO_STATE] = 1 };
+	struct load load = {
+		.from = (uint16_t)field->offset,
+		.to = (uint16_t)target->offset,
+		.how = LOAD_NUMBER,
+		.from_bytes = (uint8_t)field->bytes,
+		.to_bytes = bytes[target->member],
+		.is_signed = field->is_signed,
+	};
+
+	if (!is_number(field))
+		return false;
+	if (target->member == TO_STATE)
+		load.how = LOAD_STATE;
+	else if (!swap && load.from_bytes == load.to_bytes && load.to_bytes >= 4)
+		load.how = load.to_bytes == 4 ? LOAD_COPY_4 : LOAD_COPY_8;
+	return add_load(decoder, load);
+}
+
+static bool add_args(struct decoder *decoder, const struct target *target,
+		     const struct format_field *field, bool swap)
+{
+	struct target one = { target->field, TO_64, target->offset };
+	struct format_field element = *field;
+
+	if (field->kind != FORMAT_ARRAY || field->count != 6)
+		return false;
+	element.kind = FORMAT_NUMBER;
+	element.bytes = field->bytes / 6;
+	if (!swap && element.bytes == 8)
+		return add_load(decoder, (struct load){ (uint16_t)field->offset,
+							(uint16_t)target->offset, LOAD_COPY_48, 48,
+							48, false });
+	for (int i = 0; i < 6; i++) {
+		if (!add_number(decoder, &one, &element, swap))
+			return false;
+		one.offset += sizeof(uint64_t);
+		element.offset += element.bytes;
+	}
+	return true;
+}
+
+static bool add_text(struct decoder *decoder, const struct target *target,
+		     const struct format_field *field)
+{
+	struct load load = {
+		.from = (uint16_t)field->offset,
+		.to = (uint16_t)target->offset,
+		.from_bytes = (uint8_t)(field->bytes < 255 ? field->bytes : 255),
+		.to_bytes = sizeof(char *),
+	};
+
+	switch (field->kind) {
+	case FORMAT_TEXT:
+		load.how = target->member == TO_COMM ? LOAD_COMM : LOAD_TEXT;
+		return add_load(decoder, load);
+	case FORMAT_DATA_LOC:
+		load.how = LOAD_DATA_LOC;
+		return add_load(decoder, load);
+	case FORMAT_REL_LOC:
+		load.how = LOAD_REL_LOC;
+		return add_load(decoder, load);
+	default:
+		return false; /* an address in the kernel */
+	}
+}
+
+static bool add_target(struct decoder *decoder, const struct target *target,
+		       const struct format_field *field, bool swap)
+{
+	switch (target->member) {
+	case TO_COMM:
+	case TO_TEXT:
+		return add_text(decoder, target, field);
+	case TO_ARGS:
+		return add_args(decoder, target, field, swap);
+	case TO_TRUE:
+		return add_load(decoder, (struct load){ 0, (uint16_t)target->offset, LOAD_TRUE, 1,
+							1, false });
+	default:
+		return add_number(decoder, target, field, swap);
+	}
+}
+
+/* The fields that every event begins with. */
+static bool compile_common(struct decoder *decoder, const char *text)
+{
+	struct format_field pid, flags;
+
+	if (!format_text_field(text, "common_pid", &pid) || pid.bytes != 4)
+		return false;
+	decoder->pid_offset = (uint16_t)pid.offset;
+	decoder->need_bytes = pid.offset + 4;
+	if (format_text_field(text, "common_flags", &flags) && flags.bytes == 1) {
+		decoder->has_flags = true;
+		decoder->flags_offset = (uint16_t)flags.offset;
+		if (decoder->need_bytes <= flags.offset)
+			decoder->need_bytes = flags.offset + 1;
+	}
+	if (decoder->need_bytes < KERNEL_EVENT_MIN_BYTES)
+		decoder->need_bytes = KERNEL_EVENT_MIN_BYTES;
+	return true;
+}
+
+static const char *keep_name(struct kernel_events *events, char *name)
+{
+	events->names = vec_room(events->names, events->name_count, &events->name_cap,
+				 sizeof(*events->names));
+	return events->names[events->name_count++] = name;
+}
+
+static void compile_other(struct kernel_events *events, struct decoder *decoder, const char *name)
+{
+	const char *slash = strchrnul(name, '/');
+
+	decoder->template.type = EV_OTHER;
+	decoder->template.other.system =
+		keep_name(events, xstrndup(name, (size_t)(slash - name)));
+	decoder->template.other.name = *slash ? slash + 1 : "";
+}
+
+static void compile_row(struct decoder *decoder, const struct row *row, const char *text,
+			bool swap)
+{
+	struct event *template = &decoder->template;
+	struct format_field field;
+
+	template->type = (uint8_t)row->type;
+	decoder->is_signal = row->type == EV_SIGNAL_DELIVER;
+	if (row->fields == wake_fields)
+		template->wake.target_cpu = -1;
+	else if (row->fields == no_fields)
+		template->irq.nr = row->nr;
+	for (const struct target *target = row->fields; target->field; target++) {
+		if (format_text_field(text, target->field, &field))
+			(void)add_target(decoder, target, &field, swap); /* else as if absent */
+	}
+}
+
+static const struct row *row_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strcmp(rows[i].event, name) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* Compile one format. False when its common fields are not usable. */
+static bool compile(struct kernel_events *events, const struct format_section *section,
+		    uint32_t id)
+{
+	bool swap = events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	const struct row *row = row_of(section->name);
+	struct decoder *decoder = xcalloc(1, sizeof(*decoder));
+
+	if (!compile_common(decoder, section->text)) {
+		free(decoder);
+		return false;
+	}
+	if (row)
+		compile_row(decoder, row, section->text, swap);
+	else
+		compile_other(events, decoder, section->name);
+	if (row && row->type == EV_SCHED_SWITCH)
+		format_text_states(section->text, &events->states);
+	events->by_id[id] = decoder;
+	return true;
+}
+
+/* Where every record has its number: the same in all formats. */
+static bool find_id_offset(struct kernel_events *events, const struct formats *formats)
+{
+	struct format_field type;
+
+	for (size_t i = 0; i < formats->count; i++) {
+		if (format_text_field(formats->sections[i].text, "common_type", &type) &&
+		    type.bytes == 2 && type.offset <= KERNEL_EVENT_MIN_BYTES - 2) {
+			events->id_offset = (uint16_t)type.offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void compile_all(struct kernel_events *events, const struct formats *formats,
+			struct facts *facts)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		const struct format_section *section = &formats->sections[i];
+		int32_t id = format_text_id(section->text);
+
+		if (!strchr(section->name, '/'))
+			continue; /* header_page and its like */
+		if (id < 0)
+			facts_note_damage(facts, "kernel/formats: %s has no number", section->name);
+		else if (events->by_id[id] != events->unknown)
+			facts_note_damage(facts, "kernel/formats: %s has the number of another",
+					  section->name);
+		else if (!compile(events, section, (uint32_t)id))
+			facts_note_damage(facts, "kernel/formats: %s lacks its common fields",
+					  section->name);
+	}
+}
+
+static struct decoder *unknown_decoder(void)
+{
+	struct decoder *decoder = xcalloc(1, sizeof(*decoder));
+
+	decoder->need_bytes = KERNEL_EVENT_MIN_BYTES;
+	decoder->pid_offset = 4;
+	decoder->template.type = EV_OTHER;
+	decoder->template.other.system = "";
+	decoder->template.other.name = "unknown";
+	return decoder;
+}
+
+struct kernel_events *kernel_events_new(const struct formats *formats, bool big_endian,
+					struct facts *facts)
+{
+	struct kernel_events *events = xcalloc(1, sizeof(*events));
+
+	events->big_endian = big_endian;
+	events->unknown = unknown_decoder();
+	events->id_count = 65536;
+	events->by_id = xcalloc(events->id_count, sizeof(struct decoder *));
+	for (uint32_t id = 0; id < events->id_count; id++)
+		events->by_id[id] = events->unknown;
+	format_text_states("", &events->states);
+	if (!find_id_offset(events, formats))
+		facts_note_damage(facts, "kernel/formats: no event has common fields");
+	compile_all(events, formats, facts);
+	for (uint32_t bits = 0; bits < LOW_STATES; bits++)
+		events->low_states[bits] = (uint8_t)state_of(&events->states, bits);
+	return events;
+}
+
+void kernel_events_free(struct kernel_events *events)
+{
+	if (!events)
+		return;
+	for (uint32_t id = 0; id < events->id_count; id++) {
+		if (events->by_id[id] != events->unknown)
+			free(events->by_id[id]);
+	}
+	for (size_t i = 0; i < events->name_count; i++)
+		free(events->names[i]);
+	free(events->by_id);
+	free(events->names);
+	free(events->unknown);
+	free(events);
+}

@@ -1,0 +1,348 @@
+/*
+ * engine.c - routes each event to the handler that owns its type, and keeps the
+ * threads and CPUs that the handlers work on.
+ */
+#include "state/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/facts.h"
+#include "event/source.h"
+#include "state/state_int.h"
+
+#define MAX_CPUS 8192
+
+/* Every topic of the engine, one file each. Order does not matter. */
+static const struct state_handler *const topics[] = {
+	unsure_handlers,
+	sched_handlers,
+	irq_handlers,
+	syscall_handlers,
+};
+
+/* ------------------------------------------------------------------ threads */
+
+struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth_ns)
+{
+	struct thread *thread = xcalloc(1, sizeof(*thread));
+
+	thread->slot = timeline_add_thread(state->tl, tid);
+	thread->tl = state->tl->threads[thread->slot];
+	thread->tl->birth_ns = birth_ns;
+	state->threads = vec_room(state->threads, thread->slot, &state->thread_cap,
+				  sizeof(struct thread *));
+	state->threads[thread->slot] = thread;
+	thread->sched = SCHED_UNKNOWN;
+	thread->call_nr = -1;
+	thread->depth = 1;
+	thread->frames[0] = word_make(WORD_RUN, 0);
+	thread->unsure_until = birth_ns;
+	if (tid != 0)
+		flow_write(state, thread, birth_ns, word_make(WORD_UNCERTAIN, UNSURE_START));
+	return thread;
+}
+
+struct thread *state_thread(struct state *state, int32_t tid)
+{
+	uint64_t *found = map_find(&state->live, (uint32_t)tid);
+	struct thread *thread;
+
+	if (found)
+		return state->threads[*found];
+	thread = state_thread_new(state, tid, state->tl->origin_ns);
+	/* A tid that died in this recording and is back was born after that. */
+	if (state->tl->next_same_tid[thread->slot] != SLOT_NONE) {
+		uint32_t before = state->tl->next_same_tid[thread->slot];
+		uint64_t died = state->tl->threads[before]->death_ns;
+
+		thread->tl->birth_ns = died;
+		thread->unsure_until = died;
+		track_amend(&thread->tl->track, 0, track_ns(state, died), thread->word);
+	}
+	map_put(&state->live, (uint32_t)tid, thread->slot);
+	return thread;
+}
+
+struct thread *state_idle(struct state *state, uint32_t cpu)
+{
+	if (state->cpus[cpu].idle == SLOT_NONE) {
+		struct thread *idle = state_thread_new(state, 0, state->tl->origin_ns);
+
+		idle->tl->idle_cpu = cpu;
+		idle->tl->kernel = true;
+		idle->tl->tgid = 0;
+		idle->tl->comm = names_add(&state->tl->names, "idle", 16);
+		idle->frames[0] = word_make(WORD_IDLE, 0);
+		state->cpus[cpu].idle = idle->slot;
+	}
+	return state->threads[state->cpus[cpu].idle];
+}
+
+void thread_set_comm(struct state *state, struct thread *thread, const char *comm)
+{
+	char padded[COMM_BYTES] = { 0 };
+
+	if (!comm || thread->tl->tid == 0)
+		return;
+	memcpy(padded, comm, strnlen(comm, COMM_BYTES));
+	if (memcmp(padded, thread->comm, COMM_BYTES) == 0)
+		return;
+	memcpy(thread->comm, padded, COMM_BYTES);
+	thread->tl->comm = names_add(&state->tl->names, padded, COMM_BYTES);
+}
+
+/* The thread is gone: its tid may be used again. */
+void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	uint64_t *living = map_find(&state->live, (uint32_t)thread->tl->tid);
+
+	if (thread->sched == SCHED_DEAD)
+		return;
+	thread->tl->death_ns = time_ns;
+	thread->tl->died = true;
+	thread->sched = SCHED_DEAD;
+	thread->placing.open = false;
+	flow_write(state, thread, time_ns, word_make(WORD_NONE, 0));
+	if (living && *living == thread->slot)
+		map_remove(&state->live, (uint32_t)thread->tl->tid);
+	process_put(state, thread->process);
+	thread->process = NULL;
+}
+
+/* --------------------------------------------------------------------- CPUs */
+
+uint32_t cpu_index(const struct state *state, const struct cpu *cpu)
+{
+	return (uint32_t)(cpu - state->cpus);
+}
+
+struct thread *state_current(struct state *state, struct cpu *cpu)
+{
+	return cpu->cur == SLOT_NONE ? NULL : state->threads[cpu->cur];
+}
+
+void cpu_set_current(struct state *state, struct cpu *cpu, struct thread *thread)
+{
+	(void)state;
+	cpu->cur = thread ? thread->slot : SLOT_NONE;
+	cpu->cur_tid = thread ? thread->tl->tid : INT32_MIN;
+}
+
+void cpu_forget_context(struct cpu *cpu)
+{
+	cpu->timer_fn = 0;
+	cpu->disk_name = 0;
+	cpu->packet_dev = 0;
+	cpu->signal_tid = 0;
+	cpu->irq_before_softirq = false;
+}
+
+static void cpu_grow(struct state *state, uint32_t cpu)
+{
+	uint32_t count = cpu + 1;
+
+	state->cpus = xrealloc(state->cpus, count, sizeof(*state->cpus));
+	for (uint32_t i = state->cpu_count; i < count; i++) {
+		state->cpus[i] = (struct cpu){
+			.cur = SLOT_NONE,
+			.idle = SLOT_NONE,
+			.cur_tid = INT32_MIN,
+			.last_ns = state->tl->origin_ns,
+			.unknown_since = state->tl->origin_ns,
+		};
+		(void)timeline_cpu(state->tl, i);
+	}
+	state->cpu_count = count;
+}
+
+uint32_t state_symbol(struct state *state, uint64_t address)
+{
+	uint64_t *known = map_find(&state->symbol_names, address);
+	const char *name;
+	uint32_t id;
+
+	if (known)
+		return (uint32_t)*known;
+	name = facts_symbol(state->facts, address);
+	id = name ? names_add(&state->tl->names, name, 128) : 0;
+	map_put(&state->symbol_names, address, id);
+	return id;
+}
+
+/* -------------------------------------------------------------------- start */
+
+static void load_thread(struct state *state, const struct fact_thread *fact)
+{
+	struct thread *thread;
+
+	if (fact->tid <= 0 || map_find(&state->live, (uint32_t)fact->tid))
+		return;
+	thread = state_thread_new(state, fact->tid, state->tl->origin_ns);
+	map_put(&state->live, (uint32_t)fact->tid, thread->slot);
+	thread->tl->tgid = fact->tgid;
+	thread->tl->kernel = fact->kernel;
+	thread_set_comm(state, thread, fact->comm);
+	thread->tl->cmdline = names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);
+	thread->frames[0] = word_make(fact->kernel ? WORD_KERNEL : WORD_RUN, 0);
+	thread->process = process_get(state, fact->tgid);
+}
+
+/* The dump lists a thread that was born while the dump was made: its birth event wins. */
+static void load_facts(struct state *state)
+{
+	const struct facts *facts = state->facts;
+
+	for (size_t i = 0; i < facts->thread_count; i++)
+		load_thread(state, &facts->threads[i]);
+	for (size_t i = 0; i < facts->thread_count; i++) {
+		uint64_t *child = map_find(&state->live, (uint32_t)facts->threads[i].tid);
+		uint64_t *parent = map_find(&state->live, (uint32_t)facts->threads[i].ppid);
+
+		if (child && parent)
+			state->threads[*child]->tl->parent = (uint32_t)*parent;
+	}
+	fds_load(state);
+}
+
+static void fill_table(struct state *state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
+		for (const struct state_handler *h = topics[i]; h->type != EV_NONE; h++) {
+			/* One owner per type: the order of effects is then in one place. */
+			assert(!state->on[h->type]);
+			state->on[h->type] = h->handle;
+		}
+	}
+}
+
+struct state *state_new(const struct facts *facts)
+{
+	struct state *state = xcalloc(1, sizeof(*state));
+
+	state->facts = facts;
+	state->tl = timeline_new(facts->first_ns);
+	state->omits_idle = facts->omits_idle_switches;
+	state->has_syscalls = facts->has_syscalls;
+	state->now_ns = facts->first_ns;
+	fill_table(state);
+	call_tables_init(state);
+	load_facts(state);
+	return state;
+}
+
+/* ------------------------------------------------------------------- events */
+
+void state_feed(struct state *state, const struct event *ev)
+{
+	state_handler_fn *handle;
+	struct cpu *cpu;
+
+	if (ev->type >= EV_TYPE_COUNT || ev->cpu >= MAX_CPUS || ev->time_ns < state->now_ns) {
+		/* Before the recording began: the dump knows better. */
+		state->tl->contradictions += ev->time_ns >= state->tl->origin_ns;
+		return;
+	}
+	state->now_ns = ev->time_ns;
+	state->tl->events++;
+	handle = state->on[ev->type];
+	if (ev->type == EV_FD_NAME) {
+		handle(state, NULL, ev);
+		return;
+	}
+	if (ev->cpu >= state->cpu_count)
+		cpu_grow(state, ev->cpu);
+	cpu = &state->cpus[ev->cpu];
+	if (ev->tid >= 0 && ev->type != EV_LOST && ev->tid != cpu->cur_tid)
+		unsure_prove(state, cpu, ev->tid, ev->time_ns);
+	if (handle)
+		handle(state, cpu, ev);
+	cpu->last_ns = ev->time_ns;
+	cpu->known = true;
+}
+
+/* -------------------------------------------------------------------- finish */
+
+/* A thread that no event told about did what the dump saw it do, all the time. */
+static void close_unseen(struct state *state, struct thread *thread, char letter)
+{
+	bool asleep = letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' || letter == 't';
+
+	if (thread->seen || !asleep || thread->sched != SCHED_UNKNOWN)
+		return;
+	(void)unsure_settle(state, thread, state->now_ns, WORD_BLOCKED);
+	thread->sched = SCHED_BLOCKED;
+}
+
+static void close_threads(struct state *state)
+{
+	const struct facts *facts = state->facts;
+
+	for (size_t i = 0; i < facts->thread_count; i++) {
+		uint64_t *slot = map_find(&state->live, (uint32_t)facts->threads[i].tid);
+
+		if (slot)
+			close_unseen(state, state->threads[*slot], facts->threads[i].state);
+	}
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		struct thread *thread = state->threads[i];
+
+		if (thread->sched != SCHED_DEAD) {
+			unsure_close(state, thread, state->now_ns);
+			thread->tl->death_ns = state->tl->end_ns;
+		}
+	}
+}
+
+struct timeline *state_finish(struct state *state)
+{
+	struct timeline *tl = state->tl;
+
+	if (state->facts->last_ns > state->now_ns)
+		state->now_ns = state->facts->last_ns;
+	tl->end_ns = state->now_ns;
+	close_threads(state);
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		process_put(state, state->threads[i]->process);
+		free(state->threads[i]);
+	}
+	free(state->threads);
+	map_fini(&state->live);
+	map_fini(&state->processes);
+	map_fini(&state->symbol_names);
+	map_fini(&state->timer_setters);
+	pending_fini(&state->works);
+	pending_fini(&state->packets);
+	pending_fini(&state->requests);
+	free(state->objects);
+	free(state->cpus);
+	free(state);
+	return tl;
+}
+
+int state_run(struct source *source, const struct facts *facts,
+	      void (*progress)(void *context, uint64_t time_ns), void *context,
+	      struct timeline **out_timeline, struct err *err)
+{
+	struct state *state = state_new(facts);
+	const struct event *ev;
+	struct timeline *tl;
+	uint32_t count = 0;
+	int rc;
+
+	while ((rc = source_next(source, &ev, err)) > 0) {
+		state_feed(state, ev);
+		if (progress && (++count & 0xfffff) == 0)
+			progress(context, ev->time_ns);
+	}
+	tl = state_finish(state);
+	if (rc < 0) {
+		timeline_free(tl);
+		return err_wrap(err, "reading events");
+	}
+	*out_timeline = tl;
+	return 0;
+}

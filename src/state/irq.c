@@ -1,0 +1,464 @@
+/*
+ * irq.c - interrupts, softirqs, and what they carry: timers, packets, disk
+ * requests, work. All of it serves one question: who acts right now?
+ *
+ * A wake-up out of an interrupt is not the doing of the thread that happened to
+ * be current. actor_now() names what is behind it, as far as events allow:
+ *
+ *	hard interrupt   the timer callback that runs, the disk request that just
+ *	                 completed, the IPI, else the handler
+ *	softirq          the packet being received and who sent it, the timer, the
+ *	                 request, else the action
+ *	else             the current thread
+ *
+ * Events say themselves whether they were recorded inside a hard interrupt or a
+ * softirq (common_flags); that counts more than entries and exits seen.
+ */
+#include "state/state_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/facts.h"
+
+/* kernel/softirq.c: the actions, in the order of their numbers. */
+enum softirq {
+	SOFTIRQ_HI,
+	SOFTIRQ_TIMER,
+	SOFTIRQ_NET_TX,
+	SOFTIRQ_NET_RX,
+	SOFTIRQ_BLOCK,
+	SOFTIRQ_IRQ_POLL,
+	SOFTIRQ_TASKLET,
+	SOFTIRQ_SCHED,
+	SOFTIRQ_HRTIMER,
+	SOFTIRQ_RCU,
+};
+
+#define NO_SOFTIRQ UINT32_MAX
+
+/* ---------------------------------------------------------- pending actors */
+
+void pending_put(struct pending *pending, uint64_t key, const struct actor *actor)
+{
+	uint64_t *known = map_find(&pending->index, key);
+	uint32_t at;
+
+	if (known) {
+		pending->actors[*known] = *actor;
+		return;
+	}
+	if (pending->free_count) {
+		at = pending->free_list[--pending->free_count];
+	} else {
+		pending->actors = vec_room(pending->actors, pending->count, &pending->cap,
+					   sizeof(*pending->actors));
+		at = (uint32_t)pending->count++;
+	}
+	pending->actors[at] = *actor;
+	map_put(&pending->index, key, at);
+}
+
+bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor)
+{
+	uint64_t *known = map_find(&pending->index, key);
+
+	if (!known)
+		return false;
+	*out_actor = pending->actors[*known];
+	pending->free_list = vec_room(pending->free_list, pending->free_count, &pending->free_cap,
+				      sizeof(*pending->free_list));
+	pending->free_list[pending->free_count++] = (uint32_t)*known;
+	map_remove(&pending->index, key);
+	return true;
+}
+
+void pending_fini(struct pending *pending)
+{
+	map_fini(&pending->index);
+	free(pending->actors);
+	free(pending->free_list);
+}
+
+/* ------------------------------------------------------------- who acts now */
+
+static bool in_hardirq(const struct thread *current, const struct event *ev)
+{
+	enum word_kind top;
+
+	if (ev->context & EV_CTX_KNOWN)
+		return ev->context & EV_CTX_HARDIRQ;
+	top = current ? word_kind(flow_top(current)) : WORD_NONE;
+	return top == WORD_IRQ || top == WORD_VECTOR;
+}
+
+static bool in_softirq(const struct thread *current, const struct event *ev)
+{
+	if (ev->context & EV_CTX_KNOWN)
+		return ev->context & EV_CTX_SOFTIRQ;
+	return current && word_kind(flow_top(current)) == WORD_SOFTIRQ;
+}
+
+/* The softirq action that runs, or NO_SOFTIRQ when its entry was not seen. */
+static uint32_t softirq_of(const struct thread *current)
+{
+	for (uint8_t i = current ? current->depth : 0; i > 1; i--) {
+		if (word_kind(current->frames[i - 1]) == WORD_SOFTIRQ)
+			return word_arg(current->frames[i - 1]);
+	}
+	return NO_SOFTIRQ;
+}
+
+/* Interrupt names that block drivers use; only asked when no request was recorded. */
+static bool irq_is_disk(const char *name)
+{
+	static const char *const parts[] = { "nvme", "ahci", "-req.", "ata_", "mmc",
+					     "sdhci", "mpt", "megasas", "xvd", "scsi" };
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (strstr(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+static void name_timer(struct state *state, const struct cpu *cpu, struct actor *actor)
+{
+	const uint64_t *setter = cpu->timer_fn ? map_find(&state->timer_setters, cpu->timer) : NULL;
+
+	actor->kind = ACTOR_TIMER;
+	actor->name = cpu->timer_fn ? state_symbol(state, cpu->timer_fn) : 0;
+	actor->slot = setter ? (uint32_t)*setter : SLOT_NONE;
+}
+
+static void name_disk(const struct cpu *cpu, struct actor *actor)
+{
+	actor->kind = ACTOR_DISK;
+	actor->name = cpu->disk_name;
+	actor->slot = cpu->disk_name ? cpu->disk_slot : SLOT_NONE;
+}
+
+static void name_hardirq(struct state *state, const struct cpu *cpu, struct actor *actor)
+{
+	enum word_kind kind = word_kind(actor->word);
+
+	if (cpu->timer_fn) {
+		name_timer(state, cpu, actor);
+	} else if (cpu->disk_name) {
+		name_disk(cpu, actor);
+	} else if (kind == WORD_VECTOR && word_arg(actor->word) == VECTOR_LOCAL_TIMER) {
+		name_timer(state, cpu, actor);
+	} else if (kind == WORD_VECTOR && word_arg(actor->word) <= VECTOR_CALL_FUNCTION_SINGLE) {
+		actor->kind = ACTOR_IPI;
+	} else if (kind == WORD_IRQ) {
+		actor->name = word_arg(actor->word);
+		actor->kind = irq_is_disk(names_text(&state->tl->names, actor->name)) ? ACTOR_DISK
+										      : ACTOR_IRQ;
+	} else {
+		actor->kind = ACTOR_IRQ;
+	}
+}
+
+static void name_network(const struct cpu *cpu, const struct thread *current, struct actor *actor)
+{
+	actor->kind = ACTOR_NETWORK;
+	actor->name = cpu->packet_dev;
+	actor->slot = cpu->packet_dev ? cpu->packet_slot : SLOT_NONE;
+	/* No packet was recorded, but a system call raised this softirq and runs it itself. */
+	if (!cpu->packet_dev && !cpu->irq_before_softirq && current && current->tl->tid != 0 &&
+	    word_kind(actor->below) == WORD_SYSCALL)
+		actor->slot = current->slot;
+}
+
+static void name_softirq(struct state *state, const struct cpu *cpu, const struct thread *current,
+			 struct actor *actor)
+{
+	switch (softirq_of(current)) {
+	case SOFTIRQ_NET_RX:
+	case SOFTIRQ_NET_TX:
+		name_network(cpu, current, actor);
+		break;
+	case SOFTIRQ_TIMER:
+	case SOFTIRQ_HRTIMER:
+		name_timer(state, cpu, actor);
+		break;
+	case SOFTIRQ_BLOCK:
+		name_disk(cpu, actor);
+		break;
+	default:
+		actor->kind = cpu->timer_fn ? ACTOR_TIMER
+			      : cpu->disk_name ? ACTOR_DISK
+			      : cpu->packet_dev ? ACTOR_NETWORK
+						: ACTOR_SOFTIRQ;
+		if (actor->kind == ACTOR_TIMER)
+			name_timer(state, cpu, actor);
+		else if (actor->kind == ACTOR_DISK)
+			name_disk(cpu, actor);
+		else if (actor->kind == ACTOR_NETWORK)
+			name_network(cpu, current, actor);
+		break;
+	}
+}
+
+struct actor actor_now(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *current = state_current(state, cpu);
+	struct actor actor = { .time_ns = ev->time_ns, .slot = SLOT_NONE };
+
+	if (current) {
+		actor.word = flow_top(current);
+		actor.below = current->depth > 1 ? current->frames[current->depth - 2] : 0;
+	}
+	if (in_hardirq(current, ev)) {
+		name_hardirq(state, cpu, &actor);
+	} else if (in_softirq(current, ev)) {
+		name_softirq(state, cpu, current, &actor);
+	} else if (current && current->tl->tid != 0) {
+		actor.kind = ACTOR_THREAD;
+		actor.slot = current->slot;
+		/* Completions also run in the thread of a threaded interrupt handler. */
+		if (cpu->disk_name && current->tl->kernel && strncmp(current->comm, "irq/", 4) == 0)
+			name_disk(cpu, &actor);
+	} else {
+		actor.kind = current ? ACTOR_IRQ : ACTOR_NONE;
+	}
+	return actor;
+}
+
+/* ------------------------------------------------ entries and exits of frames */
+
+static void push(struct state *state, struct cpu *cpu, const struct event *ev, uint32_t word)
+{
+	struct thread *current = state_current(state, cpu);
+
+	if (current)
+		flow_push(state, current, ev->time_ns, word);
+}
+
+static void pop(struct state *state, struct cpu *cpu, const struct event *ev, enum word_kind kind)
+{
+	struct thread *current = state_current(state, cpu);
+
+	if (current)
+		flow_pop(state, current, ev->time_ns, kind);
+}
+
+static void on_irq_entry(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	char name[64];
+
+	/* A view of 16..40 bytes; the number tells apart handlers of one name. */
+	snprintf(name, sizeof(name), "%d %.48s", ev->irq.nr, ev->irq.name ? ev->irq.name : "");
+	cpu->disk_name = 0;
+	cpu->irq_before_softirq = true;
+	push(state, cpu, ev,
+	     word_make(WORD_IRQ, names_add(&state->tl->names, name, sizeof(name))));
+}
+
+static void on_irq_exit(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	cpu->disk_name = 0;
+	cpu->signal_tid = 0;
+	pop(state, cpu, ev, WORD_IRQ);
+}
+
+static void on_vector_entry(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	cpu->irq_before_softirq = true;
+	push(state, cpu, ev, word_make(WORD_VECTOR, (uint32_t)ev->irq.nr));
+}
+
+static void on_vector_exit(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	cpu->timer_fn = 0;
+	cpu->signal_tid = 0;
+	pop(state, cpu, ev, WORD_VECTOR);
+}
+
+static void on_softirq_entry(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	cpu->disk_name = 0;
+	cpu->packet_dev = 0;
+	push(state, cpu, ev, word_make(WORD_SOFTIRQ, (uint32_t)ev->irq.nr));
+}
+
+static void on_softirq_exit(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	cpu->disk_name = 0;
+	cpu->packet_dev = 0;
+	cpu->timer_fn = 0;
+	cpu->signal_tid = 0;
+	pop(state, cpu, ev, WORD_SOFTIRQ);
+}
+
+/* ------------------------------------------------------------------- timers */
+
+static void on_timer_expire(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	(void)state;
+	cpu->timer = ev->timer.timer;
+	/* A callback that was not recorded still is one. */
+	cpu->timer_fn = ev->timer.function ? ev->timer.function : UINT64_MAX;
+}
+
+static void on_timer_done(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	(void)state;
+	(void)ev;
+	cpu->timer_fn = 0;
+	cpu->signal_tid = 0;
+}
+
+/* Restarts by the callback itself do not change who asked for the timer. */
+static void on_timer_start(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *current = state_current(state, cpu);
+
+	if (!current || current->tl->tid == 0 || in_hardirq(current, ev) || in_softirq(current, ev))
+		return;
+	map_put(&state->timer_setters, ev->timer.timer, current->slot);
+}
+
+/* --------------------------------------------------------------------- disks */
+
+static uint64_t request_key(const struct event *ev)
+{
+	return (uint64_t)ev->block.dev << 40 ^ ev->block.sector;
+}
+
+static uint32_t request_name(struct state *state, const struct ev_block *block, uint32_t bytes)
+{
+	const char *device = facts_device(state->facts, block->dev);
+	const char *rwbs = block->rwbs ? block->rwbs : "";
+	const char *verb = strchr(rwbs, 'R')   ? "read"
+			   : strchr(rwbs, 'D') ? "discard"
+			   : strchr(rwbs, 'W') ? "write"
+			   : strchr(rwbs, 'F') ? "flush"
+					       : "request";
+	char text[96];
+
+	if (device)
+		snprintf(text, sizeof(text), "%s %s", device, verb);
+	else
+		snprintf(text, sizeof(text), "%u:%u %s", block->dev >> 20, block->dev & 0xfffffu, verb);
+	(void)bytes;
+	return names_add(&state->tl->names, text, sizeof(text));
+}
+
+static void on_block_issue(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct actor actor = actor_now(state, cpu, ev);
+	struct actor before;
+
+	/* Inserted by one, issued by a kworker for it: the first one asked. */
+	if (ev->type == EV_BLOCK_ISSUE &&
+	    pending_take(&state->requests, request_key(ev), &before) && before.slot != SLOT_NONE)
+		actor = before;
+	actor.name = request_name(state, &ev->block, ev->block.bytes);
+	pending_put(&state->requests, request_key(ev), &actor);
+}
+
+static void on_block_complete(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct actor issuer = { .slot = SLOT_NONE };
+
+	(void)pending_take(&state->requests, request_key(ev), &issuer);
+	cpu->disk_name = issuer.name ? issuer.name : request_name(state, &ev->block, 0);
+	cpu->disk_slot = issuer.slot;
+	cpu->disk_ns = issuer.time_ns;
+}
+
+/* ------------------------------------------------------------------- packets */
+
+static void on_packet_sent(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct actor actor = actor_now(state, cpu, ev);
+
+	if (actor.kind != ACTOR_THREAD) {
+		struct actor stale;
+
+		/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
+		if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
+			(void)pending_take(&state->packets, ev->net.skb, &stale);
+		return;
+	}
+	pending_put(&state->packets, ev->net.skb, &actor);
+}
+
+static void on_packet_received(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct actor sender = { .slot = SLOT_NONE };
+
+	(void)pending_take(&state->packets, ev->net.skb, &sender);
+	cpu->packet_dev = ev->net.dev ? names_add(&state->tl->names, ev->net.dev, 32)
+				      : names_add(&state->tl->names, "network", 32);
+	cpu->packet_slot = sender.slot;
+	cpu->packet_ns = sender.time_ns;
+}
+
+/* ---------------------------------------------------------------------- work */
+
+static void on_work_queue(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct actor actor = actor_now(state, cpu, ev);
+
+	pending_put(&state->works, ev->work.work, &actor);
+}
+
+static void on_work_start(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *current = state_current(state, cpu);
+
+	if (!current || current->tl->tid == 0)
+		return;
+	current->work = (struct actor){ .time_ns = ev->time_ns, .slot = SLOT_NONE };
+	(void)pending_take(&state->works, ev->work.work, &current->work);
+	flow_push(state, current, ev->time_ns,
+		  word_make(WORD_WORK, state_symbol(state, ev->work.function)));
+}
+
+static void on_work_end(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *current = state_current(state, cpu);
+
+	if (!current)
+		return;
+	current->work.time_ns = 0;
+	flow_pop(state, current, ev->time_ns, WORD_WORK);
+}
+
+/* -------------------------------------------------------------------- signals */
+
+static void on_signal_generate(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	(void)state;
+	cpu->signal_tid = ev->signal.tid;
+	cpu->signal = ev->signal.signal > 0 && ev->signal.signal < 128 ? (uint8_t)ev->signal.signal : 0;
+}
+
+const struct state_handler irq_handlers[] = {
+	{ EV_IRQ_ENTRY, on_irq_entry },
+	{ EV_IRQ_EXIT, on_irq_exit },
+	{ EV_VECTOR_ENTRY, on_vector_entry },
+	{ EV_VECTOR_EXIT, on_vector_exit },
+	{ EV_SOFTIRQ_ENTRY, on_softirq_entry },
+	{ EV_SOFTIRQ_EXIT, on_softirq_exit },
+	{ EV_HRTIMER_START, on_timer_start },
+	{ EV_HRTIMER_EXPIRE, on_timer_expire },
+	{ EV_HRTIMER_DONE, on_timer_done },
+	{ EV_TIMER_EXPIRE, on_timer_expire },
+	{ EV_TIMER_DONE, on_timer_done },
+	{ EV_BLOCK_INSERT, on_block_issue },
+	{ EV_BLOCK_ISSUE, on_block_issue },
+	{ EV_BLOCK_COMPLETE, on_block_complete },
+	{ EV_NET_QUEUE, on_packet_sent },
+	{ EV_NET_RX, on_packet_sent },
+	{ EV_NET_RECEIVE, on_packet_received },
+	{ EV_WORK_QUEUE, on_work_queue },
+	{ EV_WORK_START, on_work_start },
+	{ EV_WORK_END, on_work_end },
+	{ EV_SIGNAL_GENERATE, on_signal_generate },
+	{ EV_NONE, NULL },
+};

@@ -1,0 +1,346 @@
+/*
+ * sched.c - scheduler events: who is on a CPU, who waits for one, who sleeps.
+ *
+ *	switch out, runnable     PREEMPTED
+ *	switch out, asleep       BLOCKED: a wait begins
+ *	waking of a blocked one  BLOCKED becomes WAIT_CPU; the waker is noted
+ *	switch in                the control-flow stack shows again
+ *
+ * Facts that cost time to find out:
+ * - sched_waking may be recorded just before the sleeper's own switch out: the
+ *   waker spins until the sleeper is off its CPU. The wait then has length zero.
+ * - sched_waking also fires for a thread that never left its CPU. It changes nothing.
+ * - target_cpu of sched_waking is where the thread ran last; where it will run is
+ *   said by sched_migrate_task or sched_wakeup, which come later.
+ */
+#include "state/state_int.h"
+
+#include <string.h>
+
+#include "event/facts.h"
+
+#define CLONE_THREAD 0x00010000u
+
+/* ------------------------------------------------------------------- switch */
+
+static void begin_wait(struct state *state, struct thread *thread, const struct event *ev)
+{
+	struct wait *wait;
+
+	thread->wait = timeline_add_wait(thread->tl);
+	wait = &thread->tl->waits[thread->wait];
+	wait->begin_ns = ev->time_ns;
+	wait->in = flow_top(thread);
+	if (ev->sched_switch.prev_state == TASK_STATE_DISK)
+		wait->flags |= WAIT_DISK_SLEEP;
+	if (ev->sched_switch.prev_state == TASK_STATE_STOPPED)
+		wait->flags |= WAIT_STOPPED;
+	call_describe_wait(state, thread, wait);
+}
+
+static void switch_out(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+	uint64_t now = ev->time_ns;
+
+	if (!thread)
+		return;
+	thread->placing.open = false;
+	flow_drop_irqs(thread);
+	if (thread->tl->tid == 0) {
+		thread->sched = SCHED_RUNNABLE;
+		return;
+	}
+	if (ev->sched_switch.prev_state == TASK_STATE_RUNNABLE) {
+		thread->sched = SCHED_RUNNABLE;
+		flow_write(state, thread, now, word_make(WORD_PREEMPTED, ev->cpu));
+	} else if (ev->sched_switch.prev_state == TASK_STATE_DEAD) {
+		thread_bury(state, thread, now);
+	} else {
+		thread->sched = SCHED_BLOCKED;
+		begin_wait(state, thread, ev);
+		flow_write(state, thread, now, word_make(WORD_BLOCKED, thread->wait));
+	}
+}
+
+/* Its wake-up was recorded while it was still on its CPU: use it now. */
+static bool use_early_wake(struct thread *thread)
+{
+	struct wait *wait = &thread->tl->waits[thread->wait];
+	struct track *track = &thread->tl->track;
+
+	if (thread->early_wake.time_ns == 0 || thread->word != word_make(WORD_BLOCKED, thread->wait))
+		return false;
+	wait->waker = thread->early_wake;
+	wait->woken_ns = wait->begin_ns;
+	thread->early_wake.time_ns = 0;
+	thread->word = word_make(WORD_WAIT_CPU, thread->cpu);
+	track_amend(track, track->count - 1, track_last_time(track), thread->word);
+	thread->sched = SCHED_RUNNABLE;
+	return true;
+}
+
+static void switch_in(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t now)
+{
+	if (thread->tl->tid != 0) {
+		if (thread->sched == SCHED_RUNNING && thread->cpu != cpu_index(state, cpu)) {
+			struct cpu *other = &state->cpus[thread->cpu];
+			uint64_t sure = other->cur == thread->slot ? other->last_ns : now;
+
+			state->tl->contradictions++;
+			if (other->cur == thread->slot) {
+				track_append(timeline_cpu(state->tl, thread->cpu),
+					     track_ns(state, sure), SLOT_NONE);
+				cpu_set_current(state, other, NULL);
+				other->unknown_since = now;
+			}
+			unsure_forget(state, thread, sure, UNSURE_ORDER);
+			thread->unsure_until = now;
+		}
+		if (thread->sched == SCHED_BLOCKED && !use_early_wake(thread))
+			(void)unsure_settle(state, thread, now, WORD_BLOCKED);
+		else
+			(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
+	}
+	thread->sched = SCHED_RUNNING;
+	thread->seen = true;
+	thread->cpu = cpu_index(state, cpu);
+	thread->early_wake.time_ns = 0;
+	flow_write(state, thread, now, flow_top(thread));
+	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, now), thread->slot);
+	cpu_set_current(state, cpu, thread);
+}
+
+static void on_switch(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *prev, *next;
+
+	/* A tracer that does not record the thread of an event still says who leaves. */
+	if (ev->sched_switch.prev_tid != cpu->cur_tid)
+		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev->time_ns);
+	prev = state_current(state, cpu);
+	if (prev)
+		thread_set_comm(state, prev, ev->sched_switch.prev_comm);
+	switch_out(state, cpu, ev);
+	cpu_forget_context(cpu);
+	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
+					      : state_thread(state, ev->sched_switch.next_tid);
+	thread_set_comm(state, next, ev->sched_switch.next_comm);
+	switch_in(state, cpu, next, ev->time_ns);
+}
+
+/* ------------------------------------------------------------------ wake-up */
+
+/* Fill the wait that ends: by whom, and who stood behind the waker. */
+static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu,
+		     const struct event *ev)
+{
+	struct wait *wait = &thread->tl->waits[thread->wait];
+	struct thread *current = state_current(state, cpu);
+
+	wait->woken_ns = ev->time_ns;
+	wait->waker = actor_now(state, cpu, ev);
+	if (wait->waker.kind == ACTOR_THREAD && current) {
+		if (current->exiting)
+			wait->flags |= WAIT_EXITED;
+		if (current->work.time_ns)
+			wait->origin = current->work;
+	}
+	if (cpu->signal_tid != 0 && (cpu->signal_tid == thread->tl->tid ||
+				     cpu->signal_tid == thread->tl->tgid))
+		wait->waker.signal = cpu->signal;
+	if (wait->waker.kind == ACTOR_TIMER && wait->waker.signal == 0 &&
+	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
+		wait->flags |= WAIT_TIMED_OUT;
+	thread->poll_open = (wait->flags & WAIT_MANY) && !(wait->flags & WAIT_TIMED_OUT);
+}
+
+static void on_waking(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread;
+
+	if (ev->wake.tid <= 0)
+		return;
+	thread = state_thread(state, ev->wake.tid);
+	thread_set_comm(state, thread, ev->wake.comm);
+	thread->seen = true;
+	if (thread->sched == SCHED_RUNNING) {
+		thread->early_wake = actor_now(state, cpu, ev);
+		return;
+	}
+	if (thread->sched != SCHED_BLOCKED && thread->sched != SCHED_UNKNOWN)
+		return;
+	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED))
+		end_wait(state, thread, cpu, ev);
+	thread->sched = SCHED_RUNNABLE;
+	if (ev->wake.target_cpu >= 0)
+		thread->cpu = (uint32_t)ev->wake.target_cpu;
+	flow_write(state, thread, ev->time_ns, word_make(WORD_WAIT_CPU, thread->cpu));
+}
+
+static void move_queue(struct state *state, struct thread *thread, int32_t cpu, uint64_t now)
+{
+	if (thread->sched != SCHED_RUNNABLE || cpu < 0 || thread->cpu == (uint32_t)cpu)
+		return;
+	if (!unsure_settle(state, thread, now, word_kind(thread->word)))
+		return;
+	thread->cpu = (uint32_t)cpu;
+	thread->sched = SCHED_RUNNABLE;
+	flow_write(state, thread, now, word_make(word_kind(thread->word), thread->cpu));
+}
+
+/* The thread is on a run queue now; says where when sched_migrate_task is not recorded. */
+static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread;
+
+	(void)cpu;
+	if (ev->wake.tid <= 0)
+		return;
+	thread = state_thread(state, ev->wake.tid);
+	thread_set_comm(state, thread, ev->wake.comm);
+	thread->seen = true;
+	if (thread->sched == SCHED_BLOCKED)
+		(void)use_early_wake(thread);
+	move_queue(state, thread, ev->wake.target_cpu, ev->time_ns);
+}
+
+static void on_migrate(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	(void)cpu;
+	if (ev->migrate.tid > 0)
+		move_queue(state, state_thread(state, ev->migrate.tid), ev->migrate.to_cpu,
+			   ev->time_ns);
+}
+
+/* ------------------------------------------------------------- birth and end */
+
+/* A newly made thread: 'tid' cannot be alive any more. */
+static struct thread *give_birth(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	uint64_t *living = map_find(&state->live, (uint32_t)ev->task.tid);
+	struct thread *parent = state_current(state, cpu);
+	struct thread *child;
+
+	/* task_newtask and sched_process_fork tell of the same birth, one right after the other. */
+	if (living && state->threads[*living]->tl->born &&
+	    state->threads[*living]->sched == SCHED_RUNNABLE &&
+	    state->threads[*living]->tl->parent == cpu->cur)
+		return state->threads[*living];
+	if (living)
+		thread_bury(state, state->threads[*living], ev->time_ns);
+	child = state_thread_new(state, ev->task.tid, ev->time_ns);
+	map_put(&state->live, (uint32_t)ev->task.tid, child->slot);
+	child->tl->born = true;
+	child->seen = true;
+	child->sched = SCHED_RUNNABLE;
+	child->cpu = ev->cpu;
+	child->tl->parent = cpu->cur;
+	child->tl->tgid = ev->task.tid;
+	if (parent) {
+		child->tl->kernel = parent->tl->kernel;
+		child->tl->cmdline = parent->tl->cmdline;
+		thread_set_comm(state, child, parent->comm);
+		/* It begins on its way out of the parent's system call. */
+		child->depth = parent->in_call ? 2 : 1;
+		child->in_call = parent->in_call;
+		child->call_nr = parent->call_nr;
+		memcpy(child->frames, parent->frames, 2 * sizeof(child->frames[0]));
+	}
+	child->frames[0] = flow_base(state, child);
+	child->word = word_make(WORD_WAIT_CPU, child->cpu);
+	track_amend(&child->tl->track, 0, track_ns(state, ev->time_ns), child->word);
+	return child;
+}
+
+static void on_new_task(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *parent = state_current(state, cpu);
+	struct thread *child;
+
+	if (ev->task.tid <= 0)
+		return;
+	child = give_birth(state, cpu, ev);
+	thread_set_comm(state, child, ev->task.comm);
+	if (child->process)
+		return;
+	if ((ev->task.clone_flags & CLONE_THREAD) && parent) {
+		child->tl->tgid = parent->tl->tgid;
+		child->process = process_get(state, parent->tl->tgid);
+	} else {
+		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
+	}
+}
+
+static void on_fork(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *parent = state_current(state, cpu);
+	struct thread *child;
+
+	if (ev->task.tid <= 0)
+		return;
+	child = give_birth(state, cpu, ev);
+	thread_set_comm(state, child, ev->task.comm);
+	/* Without task_newtask a thread cannot be told from a process. */
+	if (!child->process)
+		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
+}
+
+static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	if (!thread || thread->tl->tid == 0)
+		return;
+	/* A thread that execs takes over the tid of its process: its own is gone. */
+	if (ev->task.parent_tid > 0 && ev->task.parent_tid != thread->tl->tid) {
+		uint64_t *old = map_find(&state->live, (uint32_t)ev->task.parent_tid);
+
+		if (old)
+			thread_bury(state, state->threads[*old], ev->time_ns);
+	}
+	thread->tl->kernel = false;
+	thread->frames[0] = flow_base(state, thread);
+	if (ev->task.filename)
+		thread->tl->cmdline = names_add(&state->tl->names, ev->task.filename, 4096);
+}
+
+static void on_exit(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	(void)ev;
+	if (thread && thread->tl->tid == ev->task.tid)
+		thread->exiting = true;
+}
+
+static void on_rename(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	(void)cpu;
+	if (ev->task.tid > 0)
+		thread_set_comm(state, state_thread(state, ev->task.tid), ev->task.comm);
+}
+
+static void on_runtime(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	uint64_t *living = map_find(&state->live, (uint32_t)ev->runtime.tid);
+
+	(void)cpu;
+	if (living)
+		unsure_place(state, state->threads[*living], ev->time_ns, ev->runtime.runtime_ns);
+}
+
+const struct state_handler sched_handlers[] = {
+	{ EV_SCHED_SWITCH, on_switch },
+	{ EV_SCHED_WAKING, on_waking },
+	{ EV_SCHED_WAKEUP, on_wakeup },
+	{ EV_SCHED_WAKEUP_NEW, on_wakeup },
+	{ EV_SCHED_FORK, on_fork },
+	{ EV_SCHED_EXEC, on_exec },
+	{ EV_SCHED_EXIT, on_exit },
+	{ EV_SCHED_MIGRATE, on_migrate },
+	{ EV_SCHED_STAT_RUNTIME, on_runtime },
+	{ EV_TASK_NEW, on_new_task },
+	{ EV_TASK_RENAME, on_rename },
+	{ EV_NONE, NULL },
+};

@@ -1,0 +1,46 @@
+/*
+ * state.h - turn events into what every thread was in, and why it waited.
+ *
+ * The engine keeps a control-flow stack per thread, as in "The LTTV Delay
+ * Analyzer", and writes each change of its top into a timeline, each wait with
+ * who ended it. It never assumes that it saw the start of anything, nor that
+ * every switch was recorded: the thread recorded with any event runs on that CPU.
+ *
+ *	state = state_new(facts);
+ *	while (source_next(...) > 0)
+ *		state_feed(state, ev);
+ *	timeline = state_finish(state);
+ *
+ * One thread at a time. After set-up it allocates only when a thread, a wait or
+ * a name is new, in doubling steps: nothing per event.
+ */
+#ifndef STATE_STATE_H
+#define STATE_STATE_H
+
+#include <stdint.h>
+
+struct err;
+struct event;
+struct facts;
+struct source;
+struct state;
+struct timeline;
+
+/* 'facts' may be empty and must live until state_finish(). */
+struct state *state_new(const struct facts *facts);
+
+/* Take one event. Events come in time order. Never fails: what cannot be true is counted. */
+void state_feed(struct state *state, const struct event *ev);
+
+/* End: everything open is closed at the last instant known. Frees the engine. */
+struct timeline *state_finish(struct state *state);
+
+/*
+ * All of it: read 'source' to its end. 'progress' may be NULL; it is called about every million
+ * events. Returns 0 with *out_timeline (free with timeline_free()) or what source_next() failed with.
+ */
+int state_run(struct source *source, const struct facts *facts,
+	      void (*progress)(void *context, uint64_t time_ns), void *context,
+	      struct timeline **out_timeline, struct err *err);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * state_int.h - what the files of the state engine share.
+ *
+ *	engine.c    routes events; proof of who runs; start and finish
+ *	flow.c      the control-flow stack of a thread, writing its changes
+ *	unsure.c    holes, unknown starts, switches that were not recorded
+ *	sched.c     switch, wake-up, fork, exec, exit
+ *	irq.c       interrupts, softirqs, timers, packets, disk requests, work: who acts
+ *	syscall.c   system calls, faults, locks: what a thread waits in and for
+ *	fds.c       what file descriptors name
+ *
+ * A thread's life as the engine sees it:
+ *
+ *	            waking            switch in
+ *	 BLOCKED ------------> RUNNABLE --------> RUNNING --- switch out ---> BLOCKED | RUNNABLE
+ *	    any of them --- hole, contradiction ---> UNKNOWN --- next event ---> resolved
+ */
+#ifndef STATE_STATE_INT_H
+#define STATE_STATE_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "event/event.h"
+#include "timeline/timeline.h"
+
+#define FLOW_MAX   12 /* deepest nesting kept: user, call, trap, softirq, irqs */
+#define COMM_BYTES 16
+
+enum sched_state {
+	SCHED_UNKNOWN,
+	SCHED_RUNNING,
+	SCHED_RUNNABLE,
+	SCHED_BLOCKED,
+	SCHED_DEAD,
+};
+
+/* What a system call waits for, and where its arguments say it. */
+enum call_kind {
+	CALL_OTHER,
+	CALL_FD,      /* descriptor in argument 'arg' */
+	CALL_OPEN,    /* makes a descriptor: its name is known at the exit */
+	CALL_ACCEPT,
+	CALL_CONNECT,
+	CALL_SLEEP,
+	CALL_POLL,    /* several descriptors in user memory */
+	CALL_EPOLL,   /* epoll_wait: argument 0 names the set */
+	CALL_EPOLL_CTL,
+	CALL_FUTEX,
+	CALL_WAIT,    /* for a child */
+	CALL_SIGNAL,  /* for a signal */
+	CALL_SEM,     /* System V semaphores, queues */
+	CALL_CLOSE,
+	CALL_DUP,
+	CALL_DUP2,
+	CALL_FCNTL,
+	CALL_FLOCK,
+	CALL_FORK,
+	CALL_EXEC,
+};
+
+struct call {
+	const char *name;
+	uint8_t kind; /* enum call_kind */
+	uint8_t arg;
+};
+
+/* A thing that a descriptor names. */
+struct object {
+	uint32_t name; /* name id */
+	uint8_t role;  /* enum fd_role */
+	uint64_t inode;
+};
+
+/* Descriptors of one process, shared by its threads. */
+struct process {
+	int32_t tgid;
+	uint32_t refs;
+	struct map fds;	  /* fd -> index into state->objects */
+	struct map epoll; /* epoll fd << 32 | target fd -> 1 */
+};
+
+/* A switch-in that was not recorded, waiting for the event that places it. */
+struct placing {
+	bool open;
+	bool was_runnable; /* before it ran it waited for a CPU; else not known */
+	uint32_t cpu;
+	uint32_t thread_index; /* first of its two entries in the thread's track */
+	uint32_t cpu_index;    /* first of its two entries in the CPU's track */
+	uint32_t before_slot;  /* who ran on that CPU before */
+	uint32_t run_word;
+	uint64_t low_ns;
+	uint64_t high_ns;
+};
+
+struct thread {
+	struct tl_thread *tl;
+	struct process *process; /* refcounted; NULL for idle and dead threads */
+	uint64_t unsure_until;	 /* UNKNOWN: what comes before this stays uncertain */
+	uint8_t sched;		 /* enum sched_state */
+	uint8_t depth;		 /* frames in use, at least 1 */
+	bool exiting;
+	bool seen;		 /* some event told about it */
+	uint32_t slot;
+	uint32_t cpu;		 /* where it runs, or will */
+	uint32_t wait;		 /* index of the current or last wait */
+	uint32_t word;		 /* last word written to its track */
+	uint32_t frames[FLOW_MAX];
+	char comm[COMM_BYTES];
+
+	/* The system call it is in, or the last one. */
+	int64_t call_nr; /* -1 = none known */
+	uint64_t call_args[6];
+	uint32_t call_first_wait; /* waits from here on belong to it */
+	bool in_call;
+	bool compat;
+
+	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
+	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
+	uint32_t lock_flags;
+	bool poll_open;	   /* a wait for many things ended; the next descriptor used tells which */
+	struct actor early_wake; /* a wake-up recorded just before its switch out */
+	struct actor work; /* a kworker: who queued what it runs */
+	struct placing placing;
+};
+
+/* What goes on on a CPU beside its thread. */
+struct cpu {
+	uint32_t cur;	     /* slot; SLOT_NONE = not known */
+	uint32_t idle;	     /* slot of its idle task; SLOT_NONE = not made yet */
+	int32_t cur_tid;     /* tid of cur; INT32_MIN when not known */
+	uint64_t last_ns;    /* last event of this CPU */
+	uint64_t unknown_since; /* cur unknown: since when */
+	bool known;	     /* seen in any event */
+	uint64_t timer_fn;   /* callback that runs now; 0 = none */
+	uint64_t timer;	     /* its address */
+	uint32_t disk_name;  /* request completed in this interrupt; 0 = none */
+	uint32_t disk_slot;
+	uint64_t disk_ns;
+	uint32_t packet_dev; /* packet being received; 0 = none */
+	uint32_t packet_slot;
+	uint64_t packet_ns;
+	int32_t signal_tid;  /* receiver of the signal generated last in this context; 0 = none */
+	uint8_t signal;
+	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
+};
+
+/* Who queued a work item, sent a packet, issued a request: kept until it is used. */
+struct pending {
+	struct map index;      /* identity -> index into actors */
+	struct actor *actors;  /* owned */
+	uint32_t *free_list;   /* owned */
+	size_t count, cap, free_count, free_cap;
+};
+
+struct state;
+
+typedef void state_handler_fn(struct state *state, struct cpu *cpu, const struct event *ev);
+
+struct state {
+	state_handler_fn *on[EV_TYPE_COUNT]; /* who handles an event; NULL = nobody */
+	const struct facts *facts;
+	struct timeline *tl;
+	struct thread **threads; /* owned; index = slot */
+	size_t thread_cap;
+	struct map live;	 /* tid -> slot of the living thread */
+	struct map processes;	 /* tgid -> struct process * */
+	struct cpu *cpus;	 /* owned */
+	uint32_t cpu_count;
+	struct object *objects; /* owned; 0 is nothing */
+	size_t object_count, object_cap;
+	struct map symbol_names; /* address -> name id */
+	struct map timer_setters; /* hrtimer -> slot of who started it */
+	struct pending works, packets, requests;
+	struct call calls[TL_SYSCALLS];
+	struct call compat_calls[TL_SYSCALLS];
+	uint64_t now_ns;
+	uint64_t gap_end_ns; /* latest end of a hole so far; 0 = none */
+	bool omits_idle;
+	bool has_syscalls;
+};
+
+struct state_handler {
+	enum event_type type; /* EV_NONE ends a table */
+	state_handler_fn *handle;
+};
+
+extern const struct state_handler sched_handlers[];
+extern const struct state_handler irq_handlers[];
+extern const struct state_handler syscall_handlers[];
+extern const struct state_handler unsure_handlers[];
+
+static inline uint64_t track_ns(const struct state *state, uint64_t time_ns)
+{
+	return time_ns > state->tl->origin_ns ? time_ns - state->tl->origin_ns : 0;
+}
+
+/* engine.c */
+struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth_ns);
+struct thread *state_thread(struct state *state, int32_t tid); /* living one, or new */
+struct thread *state_idle(struct state *state, uint32_t cpu);
+struct thread *state_current(struct state *state, struct cpu *cpu); /* NULL = not known */
+uint32_t cpu_index(const struct state *state, const struct cpu *cpu);
+void cpu_set_current(struct state *state, struct cpu *cpu, struct thread *thread);
+void cpu_forget_context(struct cpu *cpu); /* interrupt, packet, timer ... of the moment */
+uint32_t state_symbol(struct state *state, uint64_t address); /* name id */
+void thread_set_comm(struct state *state, struct thread *thread, const char *comm);
+void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns);
+
+/* flow.c */
+uint32_t flow_top(const struct thread *thread);
+void flow_write(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
+void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
+/* Pop down to and including the innermost frame of 'kind'; nothing when there is none. */
+void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum word_kind kind);
+void flow_drop_irqs(struct thread *thread);
+void flow_reset(struct thread *thread, uint32_t base);
+uint32_t flow_base(const struct state *state, const struct thread *thread);
+bool word_is_irq(uint32_t word);
+
+/* unsure.c */
+bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
+		   enum word_kind proven);
+void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns, enum unsure why);
+void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t time_ns);
+void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
+		  uint64_t runtime_ns);
+void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns);
+
+/* irq.c */
+struct actor actor_now(struct state *state, struct cpu *cpu, const struct event *ev);
+void pending_put(struct pending *pending, uint64_t key, const struct actor *actor);
+bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor);
+void pending_fini(struct pending *pending);
+
+/* syscall.c */
+void call_tables_init(struct state *state);
+void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
+
+/* fds.c */
+struct process *process_get(struct state *state, int32_t tgid); /* takes a reference */
+struct process *process_copy(struct state *state, int32_t tgid, const struct process *from);
+void process_put(struct state *state, struct process *process);
+void fds_load(struct state *state);
+void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev);
+const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd);
+void fds_after_call(struct state *state, struct thread *thread, int64_t ret);
+bool fds_epoll_serves(const struct state *state, const struct thread *thread, int32_t epoll,
+		      uint32_t *out_name);
+bool role_serves(uint8_t role);
+
+#endif

@@ -1,0 +1,415 @@
+/*
+ * syscall.c - system calls, page faults and kernel locks: what a thread waits in,
+ * and for what.
+ *
+ * A page fault has no exit event. Most take a microsecond and block nobody: they
+ * are counted in own code. One that blocks shows as a trap from its beginning to
+ * the first event after it that cannot happen inside a fault.
+ */
+#include "state/state_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/facts.h"
+
+/* Calls by name, so that one table serves every architecture. */
+static const struct call known_calls[] = {
+	{ "read", CALL_FD, 0 },
+	{ "write", CALL_FD, 0 },
+	{ "pread64", CALL_FD, 0 },
+	{ "pwrite64", CALL_FD, 0 },
+	{ "readv", CALL_FD, 0 },
+	{ "writev", CALL_FD, 0 },
+	{ "preadv", CALL_FD, 0 },
+	{ "pwritev", CALL_FD, 0 },
+	{ "preadv2", CALL_FD, 0 },
+	{ "pwritev2", CALL_FD, 0 },
+	{ "recvfrom", CALL_FD, 0 },
+	{ "sendto", CALL_FD, 0 },
+	{ "recvmsg", CALL_FD, 0 },
+	{ "sendmsg", CALL_FD, 0 },
+	{ "recvmmsg", CALL_FD, 0 },
+	{ "sendmmsg", CALL_FD, 0 },
+	{ "recv", CALL_FD, 0 },
+	{ "send", CALL_FD, 0 },
+	{ "fsync", CALL_FD, 0 },
+	{ "fdatasync", CALL_FD, 0 },
+	{ "sync_file_range", CALL_FD, 0 },
+	{ "syncfs", CALL_FD, 0 },
+	{ "ftruncate", CALL_FD, 0 },
+	{ "fallocate", CALL_FD, 0 },
+	{ "getdents", CALL_FD, 0 },
+	{ "getdents64", CALL_FD, 0 },
+	{ "ioctl", CALL_FD, 0 },
+	{ "sendfile", CALL_FD, 0 },
+	{ "sendfile64", CALL_FD, 0 },
+	{ "splice", CALL_FD, 0 },
+	{ "tee", CALL_FD, 0 },
+	{ "vmsplice", CALL_FD, 0 },
+	{ "copy_file_range", CALL_FD, 0 },
+	{ "readahead", CALL_FD, 0 },
+	{ "fadvise64", CALL_FD, 0 },
+	{ "fstat", CALL_FD, 0 },
+	{ "fchmod", CALL_FD, 0 },
+	{ "shutdown", CALL_FD, 0 },
+	{ "io_uring_enter", CALL_FD, 0 },
+	{ "mq_timedsend", CALL_FD, 0 },
+	{ "mq_timedreceive", CALL_FD, 0 },
+	{ "mmap", CALL_FD, 4 },
+	{ "open", CALL_OPEN, 0 },
+	{ "openat", CALL_OPEN, 0 },
+	{ "openat2", CALL_OPEN, 0 },
+	{ "creat", CALL_OPEN, 0 },
+	{ "accept", CALL_ACCEPT, 0 },
+	{ "accept4", CALL_ACCEPT, 0 },
+	{ "connect", CALL_CONNECT, 0 },
+	{ "nanosleep", CALL_SLEEP, 0 },
+	{ "clock_nanosleep", CALL_SLEEP, 0 },
+	{ "poll", CALL_POLL, 0 },
+	{ "ppoll", CALL_POLL, 0 },
+	{ "select", CALL_POLL, 0 },
+	{ "_newselect", CALL_POLL, 0 },
+	{ "pselect6", CALL_POLL, 0 },
+	{ "epoll_wait", CALL_EPOLL, 0 },
+	{ "epoll_pwait", CALL_EPOLL, 0 },
+	{ "epoll_pwait2", CALL_EPOLL, 0 },
+	{ "epoll_ctl", CALL_EPOLL_CTL, 0 },
+	{ "futex", CALL_FUTEX, 0 },
+	{ "futex_time64", CALL_FUTEX, 0 },
+	{ "wait4", CALL_WAIT, 0 },
+	{ "waitid", CALL_WAIT, 1 },
+	{ "waitpid", CALL_WAIT, 0 },
+	{ "rt_sigtimedwait", CALL_SIGNAL, 0 },
+	{ "rt_sigsuspend", CALL_SIGNAL, 0 },
+	{ "pause", CALL_SIGNAL, 0 },
+	{ "semop", CALL_SEM, 0 },
+	{ "semtimedop", CALL_SEM, 0 },
+	{ "msgrcv", CALL_SEM, 0 },
+	{ "msgsnd", CALL_SEM, 0 },
+	{ "close", CALL_CLOSE, 0 },
+	{ "dup", CALL_DUP, 0 },
+	{ "dup2", CALL_DUP2, 0 },
+	{ "dup3", CALL_DUP2, 0 },
+	{ "fcntl", CALL_FCNTL, 0 },
+	{ "fcntl64", CALL_FCNTL, 0 },
+	{ "flock", CALL_FLOCK, 0 },
+	{ "fork", CALL_FORK, 0 },
+	{ "vfork", CALL_FORK, 0 },
+	{ "clone", CALL_FORK, 0 },
+	{ "clone3", CALL_FORK, 0 },
+	{ "execve", CALL_EXEC, 0 },
+	{ "execveat", CALL_EXEC, 0 },
+};
+
+static void fill_table(const struct facts *facts, bool compat, struct call *out_calls)
+{
+	for (int64_t nr = 0; nr < TL_SYSCALLS; nr++) {
+		const char *name = facts_syscall(facts, nr, compat);
+
+		out_calls[nr] = (struct call){ .name = name };
+		for (size_t i = 0; name && i < ARRAY_LEN(known_calls); i++) {
+			if (strcmp(name, known_calls[i].name) == 0)
+				out_calls[nr] = known_calls[i];
+		}
+	}
+}
+
+void call_tables_init(struct state *state)
+{
+	fill_table(state->facts, false, state->calls);
+	fill_table(state->facts, true, state->compat_calls);
+}
+
+static const struct call *call_of(const struct state *state, const struct thread *thread)
+{
+	static const struct call none;
+
+	if (thread->call_nr < 0 || thread->call_nr >= TL_SYSCALLS)
+		return &none;
+	return thread->compat ? &state->compat_calls[thread->call_nr] : &state->calls[thread->call_nr];
+}
+
+/* ---------------------------------------------------------- what is awaited */
+
+static uint32_t name_printf(struct state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static uint32_t name_printf(struct state *state, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return names_add(&state->tl->names, text, sizeof(text));
+}
+
+static void describe_fd(struct state *state, struct thread *thread, struct wait *wait, int32_t fd)
+{
+	const struct object *object = fds_find(state, thread, fd);
+
+	wait->fd = fd;
+	if (!object)
+		return;
+	wait->object = object->name;
+	if (role_serves(object->role))
+		wait->flags |= WAIT_SERVER;
+}
+
+#define FUTEX_CMD_MASK 0x7fu
+
+static void describe_futex(struct state *state, struct thread *thread, struct wait *wait)
+{
+	uint32_t op = (uint32_t)thread->call_args[1];
+
+	wait->object = name_printf(state, "futex 0x%llx", (unsigned long long)thread->call_args[0]);
+	/*
+	 * FUTEX_WAIT on a private futex is how C libraries wait for a mutex; FUTEX_LOCK_PI
+	 * is one by definition. Conditions and joins use FUTEX_WAIT_BITSET or shared futexes.
+	 */
+	if (op == (0u | 128u) || (op & FUTEX_CMD_MASK) == 6 || (op & FUTEX_CMD_MASK) == 13)
+		wait->flags |= WAIT_LOCK;
+}
+
+static void describe_child(struct state *state, struct thread *thread, struct wait *wait, uint8_t arg)
+{
+	int32_t pid = (int32_t)thread->call_args[arg];
+	uint64_t *living = pid > 0 ? map_find(&state->live, (uint32_t)pid) : NULL;
+
+	/* waitid(P_ALL, ...): the id means nothing. */
+	if (arg == 1 && (int32_t)thread->call_args[0] != 1)
+		pid = -1;
+	if (living && pid > 0)
+		wait->object = name_printf(state, "child %.16s[%d]",
+					   names_text(&state->tl->names,
+						      state->threads[*living]->tl->comm),
+					   pid);
+	else
+		wait->object = name_printf(state, pid > 0 ? "child [%d]" : "any child", pid);
+}
+
+static void describe_call(struct state *state, struct thread *thread, struct wait *wait)
+{
+	const struct call *call = call_of(state, thread);
+	uint32_t name = 0;
+
+	switch (call->kind) {
+	case CALL_FD:
+	case CALL_CONNECT:
+	case CALL_CLOSE:
+		describe_fd(state, thread, wait, (int32_t)thread->call_args[call->arg]);
+		break;
+	case CALL_ACCEPT:
+		describe_fd(state, thread, wait, (int32_t)thread->call_args[0]);
+		wait->flags |= WAIT_SERVER;
+		break;
+	case CALL_FLOCK:
+	case CALL_FCNTL:
+		describe_fd(state, thread, wait, (int32_t)thread->call_args[0]);
+		wait->flags |= WAIT_LOCK;
+		break;
+	case CALL_POLL:
+		wait->flags |= WAIT_MANY;
+		break;
+	case CALL_EPOLL:
+		wait->flags |= WAIT_MANY;
+		wait->fd = (int32_t)thread->call_args[0];
+		if (fds_epoll_serves(state, thread, wait->fd, &name))
+			wait->flags |= WAIT_SERVER;
+		wait->object = name;
+		break;
+	case CALL_FUTEX:
+		describe_futex(state, thread, wait);
+		break;
+	case CALL_WAIT:
+		describe_child(state, thread, wait, call->arg);
+		break;
+	case CALL_SIGNAL:
+		wait->object = name_printf(state, "a signal");
+		break;
+	case CALL_SEM:
+		wait->object = name_printf(state, "System V id %d", (int)thread->call_args[0]);
+		wait->flags |= WAIT_LOCK;
+		break;
+	default:
+		break;
+	}
+}
+
+/* include/trace/events/lock.h: LCB_F_* */
+static const char *lock_kind(uint32_t flags)
+{
+	if (flags & 32)
+		return "kernel mutex";
+	if (flags & 16)
+		return "kernel per-CPU lock";
+	if (flags & 8)
+		return "kernel rt mutex";
+	if (flags & 6)
+		return "kernel rw lock";
+	return "kernel lock";
+}
+
+/* The thread is switched out to sleep: say what it waits in, and for what. */
+void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait)
+{
+	enum word_kind kind = word_kind(wait->in);
+
+	if (kind == WORD_SYSCALL)
+		describe_call(state, thread, wait);
+	/* Own code sleeps only in a fault, or stopped on the way out of the kernel. */
+	if (kind == WORD_USER && thread->fault_ns && !(wait->flags & WAIT_STOPPED)) {
+		uint32_t word = word_make(WORD_TRAP, TRAP_FAULT_USER);
+		uint64_t since = track_ns(state, thread->fault_ns);
+
+		if (track_last_time(&thread->tl->track) <= since)
+			flow_write(state, thread, thread->fault_ns, word);
+		thread->frames[thread->depth < FLOW_MAX ? thread->depth++ : FLOW_MAX - 1] = word;
+		wait->in = word;
+	}
+	if (thread->lock) {
+		wait->object = name_printf(state, "%s 0x%llx", lock_kind(thread->lock_flags),
+					   (unsigned long long)thread->lock);
+		wait->flags |= WAIT_LOCK;
+	}
+}
+
+/* -------------------------------------------------------------------- events */
+
+/* An event that cannot happen inside a page fault. */
+static void fault_is_over(struct state *state, struct thread *thread, uint64_t now)
+{
+	thread->fault_ns = 0;
+	if (word_kind(flow_top(thread)) == WORD_TRAP)
+		flow_pop(state, thread, now, WORD_TRAP);
+}
+
+/* A poll or epoll ended a moment ago: the first descriptor used tells what it was about. */
+static void tell_polled(struct state *state, struct thread *thread, const struct event *ev)
+{
+	const struct call *call = call_of(state, thread);
+	struct wait *wait = &thread->tl->waits[thread->wait];
+	const struct object *object;
+
+	if (call->kind != CALL_FD && call->kind != CALL_ACCEPT)
+		return;
+	thread->poll_open = false;
+	object = fds_find(state, thread, (int32_t)ev->syscall.args[call->arg]);
+	if (!object)
+		return;
+	if (!wait->object || !(wait->flags & WAIT_SERVER))
+		wait->object = object->name;
+	if (object->role == FD_ROLE_CONNECTED)
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+	else if (role_serves(object->role))
+		wait->flags |= WAIT_SERVER;
+}
+
+static void count_call(struct tl_thread *thread, int64_t nr)
+{
+	if (nr < 0 || nr >= TL_SYSCALLS)
+		return;
+	if (!thread->syscalls)
+		thread->syscalls = xcalloc(TL_SYSCALLS, sizeof(*thread->syscalls));
+	thread->syscalls[nr]++;
+}
+
+static uint32_t call_word(int64_t nr, bool compat)
+{
+	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
+}
+
+static void on_sys_enter(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	if (!thread || thread->tl->tid == 0)
+		return;
+	/* In user mode just before: whatever was on the stack is over. */
+	flow_reset(thread, flow_base(state, thread));
+	cpu->signal_tid = 0;
+	thread->call_nr = ev->syscall.nr;
+	thread->compat = ev->syscall.compat;
+	memcpy(thread->call_args, ev->syscall.args, sizeof(thread->call_args));
+	thread->call_first_wait = thread->tl->wait_count;
+	thread->in_call = true;
+	count_call(thread->tl, ev->syscall.nr);
+	if (thread->poll_open)
+		tell_polled(state, thread, ev);
+	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
+}
+
+/* The call began before it could be seen: its waits so far were in it. */
+static void name_unknown_waits(struct thread *thread, uint32_t word)
+{
+	for (uint32_t i = thread->tl->wait_count; i > 0; i--) {
+		struct wait *wait = &thread->tl->waits[i - 1];
+		enum word_kind in = word_kind(wait->in);
+
+		if (in != WORD_NONE && in != WORD_RUN)
+			break;
+		wait->in = word;
+	}
+}
+
+static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	if (!thread || thread->tl->tid == 0)
+		return;
+	if (thread->in_call) {
+		fds_after_call(state, thread, ev->syscall.ret);
+	} else {
+		name_unknown_waits(thread, call_word(ev->syscall.nr, ev->syscall.compat));
+		thread->call_nr = -1;
+	}
+	flow_reset(thread, flow_base(state, thread));
+	cpu->signal_tid = 0;
+	flow_write(state, thread, ev->time_ns, flow_top(thread));
+}
+
+static void on_fault_user(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	if (!thread || thread->tl->tid == 0)
+		return;
+	fault_is_over(state, thread, ev->time_ns);
+	thread->fault_ns = ev->time_ns;
+}
+
+static void on_lock_begin(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	(void)state;
+	if (thread && thread->tl->tid != 0 && !(ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ))) {
+		thread->lock = ev->lock.address;
+		thread->lock_flags = ev->lock.flags;
+	}
+}
+
+static void on_lock_end(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	(void)state;
+	if (thread && thread->lock == ev->lock.address)
+		thread->lock = 0;
+}
+
+const struct state_handler syscall_handlers[] = {
+	{ EV_SYS_ENTER, on_sys_enter },
+	{ EV_SYS_EXIT, on_sys_exit },
+	{ EV_FAULT_USER, on_fault_user },
+	{ EV_LOCK_BEGIN, on_lock_begin },
+	{ EV_LOCK_END, on_lock_end },
+	{ EV_FD_NAME, fds_on_name },
+	{ EV_NONE, NULL },
+};

@@ -1,0 +1,346 @@
+/*
+ * unsure.c - what is not known, and the events that make it known again.
+ *
+ * Three things leave a thread UNKNOWN: nothing was seen of it yet, events were
+ * lost, or another thread turned up on its CPU. From the last instant that is
+ * sure its track says Uncertain. The next event about it proves what it was in
+ * just before; since nothing was lost after 'unsure_until', it was in that all the
+ * time since then:
+ *
+ *	sure   |  uncertain  |  proven by the event   |
+ *	-------+-------------+------------------------+---
+ *	     hole begins   unsure_until             event
+ *
+ * A thread off its CPU is not touched when a hole appears; only when its state is
+ * about to change are the holes since then looked at. So a hole costs nothing per
+ * thread.
+ *
+ * A switch-in that was not recorded lies between the last event of the thread
+ * before and the first event of the new one. sched_stat_runtime says how long a
+ * thread has run since it was switched in: the first one after it places it.
+ */
+#include "state/state_int.h"
+
+#include "base/mem.h"
+#include "event/facts.h"
+
+/* Start of the holes that touch [since, ...): the earliest; UINT64_MAX when none does. */
+static uint64_t first_hole(const struct state *state, uint64_t since_ns)
+{
+	uint64_t first = UINT64_MAX;
+
+	if (state->gap_end_ns <= since_ns)
+		return first;
+	for (size_t i = state->tl->gap_count; i > 0; i--) {
+		const struct tl_gap *gap = &state->tl->gaps[i - 1];
+
+		if (gap->until_ns <= since_ns)
+			break;
+		if (gap->since_ns < first)
+			first = gap->since_ns;
+	}
+	return first;
+}
+
+static uint64_t last_ns(const struct state *state, const struct thread *thread)
+{
+	return track_last_time(&thread->tl->track) + state->tl->origin_ns;
+}
+
+/* The word for what was proven; a wait whose beginning is not known for BLOCKED. */
+static uint32_t proven_word(struct thread *thread, enum word_kind proven, uint64_t from_ns)
+{
+	if (proven == WORD_BLOCKED) {
+		struct wait *wait;
+
+		thread->wait = timeline_add_wait(thread->tl);
+		wait = &thread->tl->waits[thread->wait];
+		wait->begin_ns = from_ns;
+		wait->flags = WAIT_START_UNKNOWN;
+		wait->in = word_make(WORD_NONE, 0);
+		return word_make(WORD_BLOCKED, thread->wait);
+	}
+	if (proven == WORD_PREEMPTED || proven == WORD_WAIT_CPU)
+		return word_make(WORD_WAIT_CPU, thread->cpu);
+	return word_make(WORD_RUN, 0);
+}
+
+static void write_proven(struct state *state, struct thread *thread, uint64_t from_ns,
+			 enum word_kind proven)
+{
+	uint32_t word = proven_word(thread, proven, from_ns);
+	struct track *track = &thread->tl->track;
+
+	thread->word = word;
+	if (track->count && last_ns(state, thread) >= from_ns)
+		track_amend(track, track->count - 1, track_last_time(track), word);
+	else
+		track_append(track, track_ns(state, from_ns), word);
+}
+
+/*
+ * An event at 'time_ns' proves what the thread was in just before it. Called
+ * before the event changes the thread. A hole on the way leaves its part Uncertain.
+ * Returns whether the track says 'proven' right before the event; when the thread
+ * was UNKNOWN that is a new wait for WORD_BLOCKED.
+ */
+bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
+		   enum word_kind proven)
+{
+	uint64_t since = last_ns(state, thread);
+	uint64_t hole;
+
+	if (thread->tl->tid == 0)
+		return true;
+	if (thread->sched == SCHED_UNKNOWN) {
+		uint64_t from = thread->unsure_until;
+
+		if (state->gap_end_ns > from && first_hole(state, from) != UINT64_MAX)
+			from = state->gap_end_ns;
+		if (from < time_ns)
+			write_proven(state, thread, from, proven);
+		return from < time_ns;
+	}
+	if (thread->sched == SCHED_RUNNING || thread->sched == SCHED_DEAD)
+		return true;
+	hole = first_hole(state, since);
+	if (hole == UINT64_MAX)
+		return true;
+	/* In the hole it may have run, and have done anything there. */
+	unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
+	if (state->gap_end_ns >= time_ns)
+		return false;
+	write_proven(state, thread, state->gap_end_ns, proven);
+	return true;
+}
+
+/* From 'since_ns' on nothing is known of the thread. */
+void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns, enum unsure why)
+{
+	struct track *track = &thread->tl->track;
+	uint32_t word = word_make(WORD_UNCERTAIN, why);
+
+	thread->placing.open = false;
+	thread->sched = SCHED_UNKNOWN;
+	flow_reset(thread, word_make(thread->tl->kernel ? WORD_KERNEL : WORD_RUN, 0));
+	thread->unsure_until = since_ns;
+	if (thread->tl->tid == 0)
+		return;
+	if (track->count && last_ns(state, thread) >= since_ns) {
+		track_amend(track, track->count - 1, track_last_time(track), word);
+		thread->word = word;
+	} else {
+		flow_write(state, thread, since_ns, word);
+	}
+}
+
+/* The thread that was thought to run on another CPU left it unseen. */
+static uint64_t leave_other_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	struct cpu *other = &state->cpus[thread->cpu];
+	uint64_t sure = last_ns(state, thread);
+
+	if (other->cur == thread->slot) {
+		if (other->last_ns > sure)
+			sure = other->last_ns;
+		track_append(timeline_cpu(state->tl, thread->cpu),
+			     track_ns(state, other->last_ns > state->now_ns ? state->now_ns : other->last_ns),
+			     SLOT_NONE);
+		cpu_set_current(state, other, NULL);
+		other->unknown_since = time_ns;
+	}
+	state->tl->contradictions++;
+	unsure_forget(state, thread, sure < time_ns ? sure : time_ns, UNSURE_ORDER);
+	return sure;
+}
+
+/* Write the bound [low, high] of an unrecorded switch-in, open for being placed. */
+static void write_bound(struct state *state, struct thread *thread, uint32_t cpu, uint64_t low_ns,
+			uint64_t high_ns)
+{
+	struct track *track = &thread->tl->track;
+	struct track *cpu_track = timeline_cpu(state->tl, cpu);
+	struct placing *placing = &thread->placing;
+	uint32_t unsure = word_make(WORD_UNCERTAIN, UNSURE_SWITCH);
+
+	placing->open = true;
+	placing->cpu = cpu;
+	placing->low_ns = low_ns;
+	placing->high_ns = high_ns;
+	placing->thread_index = track->count;
+	placing->run_word = flow_top(thread);
+	track_append(track, track_ns(state, low_ns), unsure);
+	track_append(track, track_ns(state, high_ns), unsure);
+	thread->word = unsure;
+	if (track_last_time(cpu_track) > track_ns(state, low_ns))
+		low_ns = track_last_time(cpu_track) + state->tl->origin_ns;
+	placing->cpu_index = cpu_track->count;
+	track_append(cpu_track, track_ns(state, low_ns), SLOT_NONE);
+	track_append(cpu_track, track_ns(state, high_ns), SLOT_NONE);
+}
+
+/* The thread came onto 'cpu' unseen, at some instant in [low, high]. */
+static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t low_ns,
+		   uint64_t high_ns)
+{
+	uint32_t before = cpu->cur;
+	bool runnable;
+
+	if (thread->sched == SCHED_RUNNING)
+		low_ns = leave_other_cpu(state, thread, high_ns);
+	if (last_ns(state, thread) > low_ns)
+		low_ns = last_ns(state, thread);
+	if (low_ns > high_ns)
+		low_ns = high_ns;
+	runnable = thread->sched == SCHED_RUNNABLE;
+	unsure_settle(state, thread, low_ns,
+		      thread->sched == SCHED_BLOCKED ? WORD_BLOCKED : WORD_WAIT_CPU);
+	thread->placing.open = false;
+	thread->sched = SCHED_RUNNING;
+	thread->cpu = cpu_index(state, cpu);
+	flow_drop_irqs(thread);
+	if (low_ns < high_ns && thread->tl->tid != 0) {
+		write_bound(state, thread, thread->cpu, low_ns, high_ns);
+		thread->placing.was_runnable = runnable;
+		thread->placing.before_slot = before;
+	}
+	flow_write(state, thread, high_ns, flow_top(thread));
+	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
+	cpu_set_current(state, cpu, thread);
+}
+
+/* The first thread seen on a CPU ran there since the CPU is known. */
+static void first_seen(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t time_ns)
+{
+	uint64_t since = cpu->unknown_since;
+
+	if (thread->sched == SCHED_RUNNING)
+		since = leave_other_cpu(state, thread, time_ns);
+	/* Where switches from idle are left out it may have come at any time. */
+	if ((state->omits_idle && thread->tl->tid != 0) || thread->sched != SCHED_UNKNOWN) {
+		arrive(state, cpu, thread, since, time_ns);
+		return;
+	}
+	if (thread->unsure_until > since)
+		since = thread->unsure_until;
+	thread->cpu = cpu_index(state, cpu);
+	if (thread->tl->tid != 0 && since < time_ns)
+		write_proven(state, thread, since, WORD_RUN);
+	thread->sched = SCHED_RUNNING;
+	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
+	flow_write(state, thread, time_ns, flow_top(thread));
+	cpu_set_current(state, cpu, thread);
+}
+
+/*
+ * An event at 'time_ns' was recorded in thread 'tid' on 'cpu', where another one
+ * was thought to run: a switch went unrecorded since the last event there.
+ */
+void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t time_ns)
+{
+	struct thread *thread = tid == 0 ? state_idle(state, cpu_index(state, cpu))
+					 : state_thread(state, tid);
+	struct thread *before = state_current(state, cpu);
+	uint64_t low = cpu->last_ns;
+
+	thread->seen = true;
+	if (!before) {
+		first_seen(state, cpu, thread, time_ns);
+		return;
+	}
+	state->tl->repairs++;
+	cpu_forget_context(cpu);
+	if (before->tl->tid != 0) {
+		unsure_forget(state, before, low, UNSURE_SWITCH);
+		before->unsure_until = time_ns;
+	} else {
+		flow_drop_irqs(before);
+		before->sched = SCHED_UNKNOWN;
+	}
+	if (low == time_ns || thread->tl->tid == 0)
+		state->tl->repairs_exact++;
+	arrive(state, cpu, thread, low, time_ns);
+}
+
+/* The thread says at 'time_ns' that it has run for 'runtime_ns' since it was switched in. */
+void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
+		  uint64_t runtime_ns)
+{
+	struct placing *placing = &thread->placing;
+	uint64_t at = runtime_ns < time_ns ? time_ns - runtime_ns : 0;
+	struct track *cpu_track;
+	uint64_t cpu_low;
+
+	if (!placing->open)
+		return;
+	placing->open = false;
+	/* The kernel counts from the wake-up's clock, which may lie before the last event. */
+	if (at < placing->low_ns)
+		at = placing->low_ns;
+	if (at > placing->high_ns)
+		at = placing->high_ns;
+	if (placing->was_runnable)
+		track_amend(&thread->tl->track, placing->thread_index,
+			    track_ns(state, placing->low_ns),
+			    word_make(WORD_WAIT_CPU, placing->cpu));
+	track_amend(&thread->tl->track, placing->thread_index + 1, track_ns(state, at),
+		    placing->run_word);
+	cpu_track = timeline_cpu(state->tl, placing->cpu);
+	cpu_low = track_time(cpu_track, placing->cpu_index);
+	track_amend(cpu_track, placing->cpu_index, cpu_low, placing->before_slot);
+	if (track_ns(state, at) > cpu_low)
+		cpu_low = track_ns(state, at);
+	track_amend(cpu_track, placing->cpu_index + 1, cpu_low, thread->slot);
+	state->tl->repairs_exact++;
+}
+
+/* The recording ends: what no later event proves stays open. */
+void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
+{
+	uint64_t since = last_ns(state, thread);
+	uint64_t hole = first_hole(state, since);
+
+	(void)end_ns;
+	if (thread->sched != SCHED_BLOCKED && thread->sched != SCHED_RUNNABLE)
+		return;
+	if (hole != UINT64_MAX)
+		unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
+}
+
+static void add_gap(struct timeline *tl, const struct tl_gap *gap)
+{
+	tl->gaps = vec_room(tl->gaps, tl->gap_count, &tl->gap_cap, sizeof(*tl->gaps));
+	tl->gaps[tl->gap_count++] = *gap;
+}
+
+static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+	uint64_t since = ev->lost.since_ns < ev->time_ns ? ev->lost.since_ns : ev->time_ns;
+	struct track *track = timeline_cpu(state->tl, ev->cpu);
+
+	if (since < state->tl->origin_ns)
+		since = state->tl->origin_ns;
+	add_gap(state->tl, &(struct tl_gap){ since, ev->time_ns, ev->lost.count, ev->cpu });
+	state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
+	if (ev->time_ns > state->gap_end_ns)
+		state->gap_end_ns = ev->time_ns;
+	if (thread) {
+		uint64_t sure = last_ns(state, thread) > since ? last_ns(state, thread) : since;
+
+		unsure_forget(state, thread, sure, UNSURE_LOST);
+		thread->unsure_until = ev->time_ns;
+	}
+	if (track_last_time(track) <= track_ns(state, since))
+		track_append(track, track_ns(state, since), SLOT_NONE);
+	else
+		track_append(track, track_last_time(track), SLOT_NONE);
+	cpu_set_current(state, cpu, NULL);
+	cpu_forget_context(cpu);
+	cpu->unknown_since = ev->time_ns;
+}
+
+const struct state_handler unsure_handlers[] = {
+	{ EV_LOST, on_lost },
+	{ EV_NONE, NULL },
+};
