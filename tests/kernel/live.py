@@ -32,6 +32,20 @@ signal-wait
 signal-wait --sleep
 idle-server
 fsync-kworker
+cond-pingpong
+unix-request
+unix-request --sleep
+eventfd-wait
+sysv-sem
+flock-wait
+priority-inversion
+vfork-exec
+wait-many
+join-workers
+poll-timeout
+poll-timeout --timerfd
+yield-loop
+nice-hogs
 """.split("\n")[1:-1]
 
 # With an idle machine, where some kernels do not record the switch out of idle.
