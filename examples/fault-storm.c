@@ -2,8 +2,8 @@
 #include "cold.h"
 
 #define PAGE_BYTES 4096u
-#define PAGES (COLD_BYTES / PAGE_BYTES)
-#define STEP 4099u /* prime: visits all pages, never neighbours */
+#define PAGES	   (COLD_BYTES / PAGE_BYTES)
+#define STEP	   4099u /* prime: visits all pages, never neighbours */
 
 static const struct example example = {
 	.name = "fault-storm",

@@ -8,16 +8,20 @@
 
 #define LINKS 8
 
-enum { COMPUTE };
+enum {
+	COMPUTE
+};
 
 static const struct example example = {
 	.name = "fork-chain",
 	.shows = "Eight processes: each forks, executes the next one and waits for it.\n"
 		 "The last one sleeps for 400 ms. The answer is the last one's sleep.",
-	.variants = (const struct variant[]){
-		[COMPUTE] = { "--compute", "the last process computes instead of sleeping" },
-		{ NULL, NULL },
-	},
+	.variants =
+		(const struct variant[]){
+			[COMPUTE] = { "--compute",
+				      "the last process computes instead of sleeping" },
+			{ NULL, NULL },
+		},
 };
 
 static void last_link(const struct run *run, struct root *root)

@@ -2,13 +2,14 @@
 #include "truth.h"
 
 #define WORKERS 3
-#define SLOW 1 /* the index of the worker that computes */
+#define SLOW	1 /* the index of the worker that computes */
 
 static const struct example example = {
 	.name = "join-workers",
-	.shows = "A main thread joins three workers in turn. The first sleeps for 50 ms, the second\n"
-		 "computes for 350 ms, the third sleeps for 100 ms. The answer is the second one, from\n"
-		 "the moment the first has ended.",
+	.shows =
+		"A main thread joins three workers in turn. The first sleeps for 50 ms, the second\n"
+		"computes for 350 ms, the third sleeps for 100 ms. The answer is the second one, from\n"
+		"the moment the first has ended.",
 };
 
 struct worker {

@@ -3,8 +3,9 @@
 
 static const struct example example = {
 	.name = "nice-hogs",
-	.shows = "A program of nice 10 computes for 500 ms on one CPU, beside one process of nice 5 and\n"
-		 "one of nice 0. It runs about a tenth of the time. The answer is the one of nice 0.",
+	.shows =
+		"A program of nice 10 computes for 500 ms on one CPU, beside one process of nice 5 and\n"
+		"one of nice 0. It runs about a tenth of the time. The answer is the one of nice 0.",
 };
 
 static pid_t start_hog(const char *comm, int nice_value)

@@ -4,16 +4,19 @@
 
 #include "truth.h"
 
-enum { TIMERFD };
+enum {
+	TIMERFD
+};
 
 static const struct example example = {
 	.name = "poll-timeout",
 	.shows = "A program calls poll() four times with a timeout of 100 ms; nothing ever comes.\n"
 		 "It asked for this: the answer is its own timeout.",
-	.variants = (const struct variant[]){
-		[TIMERFD] = { "--timerfd", "reads a timerfd instead" },
-		{ NULL, NULL },
-	},
+	.variants =
+		(const struct variant[]){
+			[TIMERFD] = { "--timerfd", "reads a timerfd instead" },
+			{ NULL, NULL },
+		},
 };
 
 static void wait_timerfd(int fd, uint64_t ns)

@@ -9,9 +9,10 @@
 
 static const struct example example = {
 	.name = "priority-inversion",
-	.shows = "A real-time thread waits for a mutex. Its holder, of normal priority, is kept off\n"
-		 "the CPU for 250 ms by a real-time thread of lower priority that needs no lock.\n"
-		 "The answer is that thread, not the holder.",
+	.shows =
+		"A real-time thread waits for a mutex. Its holder, of normal priority, is kept off\n"
+		"the CPU for 250 ms by a real-time thread of lower priority that needs no lock.\n"
+		"The answer is that thread, not the holder.",
 };
 
 struct inversion {
@@ -72,11 +73,12 @@ int main(int argc, char **argv)
 	pthread_mutex_unlock(&inversion.mutex);
 	pthread_join(hog, NULL);
 	pthread_join(holder, NULL);
-	return run_end(&run, &(struct truth){
-				     .start_ns = start_ns,
-				     .end_ns = end_ns,
-				     .kind = "preempted",
-				     .root = inversion.root,
-				     .what = "a thread that keeps the holder of the mutex off the CPU",
-			     });
+	return run_end(&run,
+		       &(struct truth){
+			       .start_ns = start_ns,
+			       .end_ns = end_ns,
+			       .kind = "preempted",
+			       .root = inversion.root,
+			       .what = "a thread that keeps the holder of the mutex off the CPU",
+		       });
 }

@@ -1,16 +1,19 @@
 /* signal-wait.c - a program waits for a signal from one that computes. */
 #include "truth.h"
 
-enum { SLEEP };
+enum {
+	SLEEP
+};
 
 static const struct example example = {
 	.name = "signal-wait",
 	.shows = "A program waits for SIGUSR1 with sigwait(). Another process computes for 300 ms\n"
 		 "and then sends it. The answer is the sender.",
-	.variants = (const struct variant[]){
-		[SLEEP] = { "--sleep", "the sender sleeps instead of computing" },
-		{ NULL, NULL },
-	},
+	.variants =
+		(const struct variant[]){
+			[SLEEP] = { "--sleep", "the sender sleeps instead of computing" },
+			{ NULL, NULL },
+		},
 };
 
 static void send_late(const struct run *run, pid_t target, struct root *root)

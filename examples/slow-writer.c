@@ -1,16 +1,19 @@
 /* slow-writer.c - a reader is blocked on a pipe whose writer is slow. */
 #include "truth.h"
 
-enum { SLEEP };
+enum {
+	SLEEP
+};
 
 static const struct example example = {
 	.name = "slow-writer",
 	.shows = "A process reads four lines from a pipe. The writer computes for 100 ms\n"
 		 "before each line. The answer is the writer's own code, not read().",
-	.variants = (const struct variant[]){
-		[SLEEP] = { "--sleep", "the writer sleeps instead of computing" },
-		{ NULL, NULL },
-	},
+	.variants =
+		(const struct variant[]){
+			[SLEEP] = { "--sleep", "the writer sleeps instead of computing" },
+			{ NULL, NULL },
+		},
 };
 
 #define LINES 4

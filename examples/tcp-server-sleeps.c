@@ -5,16 +5,20 @@
 
 #include "truth.h"
 
-enum { COMPUTE };
+enum {
+	COMPUTE
+};
 
 static const struct example example = {
 	.name = "tcp-server-sleeps",
-	.shows = "A client sends a request over TCP to a server on this machine. The server sleeps\n"
-		 "for 400 ms before it answers. The answer is the server's sleep, not the network.",
-	.variants = (const struct variant[]){
-		[COMPUTE] = { "--compute", "the server computes instead of sleeping" },
-		{ NULL, NULL },
-	},
+	.shows =
+		"A client sends a request over TCP to a server on this machine. The server sleeps\n"
+		"for 400 ms before it answers. The answer is the server's sleep, not the network.",
+	.variants =
+		(const struct variant[]){
+			[COMPUTE] = { "--compute", "the server computes instead of sleeping" },
+			{ NULL, NULL },
+		},
 };
 
 static void serve(const struct run *run, int listener, struct root *root)

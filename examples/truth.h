@@ -38,11 +38,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 
 #define EXIT_USAGE 2
-#define EXIT_SKIP 77 /* this machine or user cannot run the example */
+#define EXIT_SKIP  77 /* this machine or user cannot run the example */
 
 /* A switch of one example: what the user types and what it changes. */
 struct variant {
@@ -211,7 +211,8 @@ static inline uint64_t spent_error_ns(struct spent spent)
 static inline uint64_t nap(uint64_t ns)
 {
 	struct spent mark = spent_mark();
-	struct timespec ts = { .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
+	struct timespec ts = { .tv_sec = (time_t)(ns / NS_PER_S),
+			       .tv_nsec = (long)(ns % NS_PER_S) };
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
 		;
@@ -430,8 +431,8 @@ static inline int run_end(const struct run *run, const struct truth *truth)
 	fprintf(out, "\"root\":{\"kind\":\"%s\",", truth->kind);
 	if (truth->also)
 		fprintf(out, "\"also\":\"%s\",", truth->also);
-	fprintf(out, "\"tid\":%d,\"comm\":\"%s\",\"ns\":%llu,\"what\":\"%s\"},",
-		truth->root.tid, truth->root.comm, (unsigned long long)truth->root.ns, truth->what);
+	fprintf(out, "\"tid\":%d,\"comm\":\"%s\",\"ns\":%llu,\"what\":\"%s\"},", truth->root.tid,
+		truth->root.comm, (unsigned long long)truth->root.ns, truth->what);
 	fprintf(out, "\"error_ns\":%llu,\"steal_ns\":%llu,\"note\":\"%s\"}\n",
 		(unsigned long long)truth->error_ns,
 		(unsigned long long)(steal_ns() - run->start_steal_ns),

@@ -5,16 +5,19 @@
 
 #define REQUESTS 20
 
-enum { SLEEP };
+enum {
+	SLEEP
+};
 
 static const struct example example = {
 	.name = "unix-request",
 	.shows = "A client sends twenty requests over a local socket. The server computes for\n"
 		 "15 ms before each reply. The answer is the server.",
-	.variants = (const struct variant[]){
-		[SLEEP] = { "--sleep", "the server sleeps instead of computing" },
-		{ NULL, NULL },
-	},
+	.variants =
+		(const struct variant[]){
+			[SLEEP] = { "--sleep", "the server sleeps instead of computing" },
+			{ NULL, NULL },
+		},
 };
 
 static void serve(const struct run *run, int fd, struct root *root)

@@ -8,9 +8,10 @@
 
 static const struct example example = {
 	.name = "vfork-exec",
-	.shows = "A program calls vfork(). The child sleeps for 300 ms before it executes a program,\n"
-		 "which computes for 100 ms while the parent waits for it. The answer is the\n"
-		 "child's sleep in front of exec, in vfork().",
+	.shows =
+		"A program calls vfork(). The child sleeps for 300 ms before it executes a program,\n"
+		"which computes for 100 ms while the parent waits for it. The answer is the\n"
+		"child's sleep in front of exec, in vfork().",
 };
 
 /* The second program: --child computes. */

@@ -5,8 +5,9 @@
 
 static const struct example example = {
 	.name = "wait-many",
-	.shows = "A parent waits with waitid() for three children that sleep for 60, 120 and 420 ms.\n"
-		 "The answer is the last one, for the part of its sleep that no other covers.",
+	.shows =
+		"A parent waits with waitid() for three children that sleep for 60, 120 and 420 ms.\n"
+		"The answer is the last one, for the part of its sleep that no other covers.",
 };
 
 int main(int argc, char **argv)

@@ -3,8 +3,9 @@
 
 static const struct example example = {
 	.name = "yield-loop",
-	.shows = "A program calls sched_yield() in a loop for 400 ms, kept on one CPU with a process\n"
-		 "that computes. The answer is that process.",
+	.shows =
+		"A program calls sched_yield() in a loop for 400 ms, kept on one CPU with a process\n"
+		"that computes. The answer is that process.",
 };
 
 int main(int argc, char **argv)

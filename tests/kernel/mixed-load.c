@@ -11,7 +11,17 @@
 
 #include "../../examples/truth.h"
 
-enum { COMPUTE, COMPUTE_NICE, SLEEP, PING, PONG, LOCK_A, LOCK_B, YIELD, KINDS };
+enum {
+	COMPUTE,
+	COMPUTE_NICE,
+	SLEEP,
+	PING,
+	PONG,
+	LOCK_A,
+	LOCK_B,
+	YIELD,
+	KINDS
+};
 
 static const char *const names[KINDS] = {
 	[COMPUTE] = "mix-compute", [COMPUTE_NICE] = "mix-nice", [SLEEP] = "mix-sleep",
