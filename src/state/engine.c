@@ -208,6 +208,17 @@ static void load_facts(struct state *state)
 	fds_load(state);
 }
 
+static void fill_table(struct state *state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
+		for (const struct state_handler *h = topics[i]; h->type != EV_NONE; h++) {
+			/* One owner per type: the order of effects is then in one place. */
+			assert(!state->on[h->type]);
+			state->on[h->type] = h->handle;
+		}
+	}
+}
+
 struct state *state_new(const struct facts *facts)
 {
 	struct state *state = xcalloc(1, sizeof(*state));
@@ -217,30 +228,13 @@ struct state *state_new(const struct facts *facts)
 	state->omits_idle = facts->omits_idle_switches;
 	state->has_syscalls = facts->has_syscalls;
 	state->now_ns = facts->first_ns;
+	fill_table(state);
 	call_tables_init(state);
 	load_facts(state);
 	return state;
 }
 
 /* ------------------------------------------------------------------- events */
-
-static state_handler_fn *const *dispatch_table(void)
-{
-	static state_handler_fn *table[EV_TYPE_COUNT];
-	static bool ready;
-
-	if (ready)
-		return table;
-	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
-		for (const struct state_handler *h = topics[i]; h->type != EV_NONE; h++) {
-			/* One owner per type: the order of effects is then in one place. */
-			assert(!table[h->type]);
-			table[h->type] = h->handle;
-		}
-	}
-	ready = true;
-	return table;
-}
 
 void state_feed(struct state *state, const struct event *ev)
 {
@@ -254,7 +248,7 @@ void state_feed(struct state *state, const struct event *ev)
 	}
 	state->now_ns = ev->time_ns;
 	state->tl->events++;
-	handle = dispatch_table()[ev->type];
+	handle = state->on[ev->type];
 	if (ev->type == EV_FD_NAME) {
 		handle(state, NULL, ev);
 		return;

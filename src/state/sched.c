@@ -64,7 +64,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 }
 
 /* Its wake-up was recorded while it was still on its CPU: use it now. */
-static bool use_early_wake(struct state *state, struct thread *thread)
+static bool use_early_wake(struct thread *thread)
 {
 	struct wait *wait = &thread->tl->waits[thread->wait];
 	struct track *track = &thread->tl->track;
@@ -97,7 +97,7 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 			unsure_forget(state, thread, sure, UNSURE_ORDER);
 			thread->unsure_until = now;
 		}
-		if (thread->sched == SCHED_BLOCKED && !use_early_wake(state, thread))
+		if (thread->sched == SCHED_BLOCKED && !use_early_wake(thread))
 			(void)unsure_settle(state, thread, now, WORD_BLOCKED);
 		else
 			(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
@@ -201,7 +201,7 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 	thread_set_comm(state, thread, ev->wake.comm);
 	thread->seen = true;
 	if (thread->sched == SCHED_BLOCKED)
-		(void)use_early_wake(state, thread);
+		(void)use_early_wake(thread);
 	move_queue(state, thread, ev->wake.target_cpu, ev->time_ns);
 }
 

@@ -155,7 +155,12 @@ struct pending {
 	size_t count, cap, free_count, free_cap;
 };
 
+struct state;
+
+typedef void state_handler_fn(struct state *state, struct cpu *cpu, const struct event *ev);
+
 struct state {
+	state_handler_fn *on[EV_TYPE_COUNT]; /* who handles an event; NULL = nobody */
 	const struct facts *facts;
 	struct timeline *tl;
 	struct thread **threads; /* owned; index = slot */
@@ -176,8 +181,6 @@ struct state {
 	bool omits_idle;
 	bool has_syscalls;
 };
-
-typedef void state_handler_fn(struct state *state, struct cpu *cpu, const struct event *ev);
 
 struct state_handler {
 	enum event_type type; /* EV_NONE ends a table */
