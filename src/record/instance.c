@@ -51,25 +51,44 @@ bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 		      out_start_time) == 1;
 }
 
+/* Read digits, at least one. Moves *text behind them; false for none or too many. */
+static bool take_number(const char **text, uint64_t max, uint64_t *out_number)
+{
+	const char *at = *text;
+	uint64_t number = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		if (number > (max - (uint64_t)(*at - '0')) / 10)
+			return false;
+		number = number * 10 + (uint64_t)(*at - '0');
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	*out_number = number;
+	return true;
+}
+
+static bool take_dash(const char **text)
+{
+	return *(*text)++ == '-';
+}
+
 bool instance_parse_name(const char *name, pid_t *out_pid, uint64_t *out_start_time)
 {
-	unsigned int suffix;
-	uint64_t start;
-	int pid, used = 0;
 	size_t prefix = strlen(NAME_PREFIX);
+	uint64_t pid, start, suffix;
 
-	if (strncmp(name, NAME_PREFIX, prefix) || strlen(name) > 64)
+	if (strncmp(name, NAME_PREFIX, prefix))
 		return false;
 	name += prefix;
-	if (strspn(name, "0123456789-") != strlen(name) || *name == '-')
+	if (!take_number(&name, INT32_MAX, &pid) || pid == 0 || !take_dash(&name) ||
+	    !take_number(&name, UINT64_MAX, &start))
 		return false;
-	if (sscanf(name, "%9d-%19" SCNu64 "%n", &pid, &start, &used) != 2 || pid <= 0)
+	if (*name && (!take_dash(&name) || !take_number(&name, PER_PROCESS_LIMIT, &suffix) ||
+		      *name))
 		return false;
-	name += used;
-	used = 0;
-	if (*name && (sscanf(name, "-%4u%n", &suffix, &used) != 1 || name[used]))
-		return false;
-	*out_pid = pid;
+	*out_pid = (pid_t)pid;
 	*out_start_time = start;
 	return true;
 }
