@@ -147,7 +147,8 @@ const char *describe_actor(struct query *query, const struct actor *actor)
 {
 	const char *name = timeline_name(query->tl, actor->name);
 
-	if (actor->signal) {
+	/* The end of a child sends SIGCHLD: what it was in says more. */
+	if (actor->signal && !(actor->signal == SIGCHLD && actor->kind == ACTOR_THREAD)) {
 		const char *abbrev = sigabbrev_np(actor->signal);
 
 		return why_keep(query->why, abbrev ? xasprintf("SIG%s", abbrev)

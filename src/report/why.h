@@ -5,6 +5,7 @@
 #define REPORT_WHY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,14 +15,19 @@ struct facts;
 struct report_why_opts {
 	bool json;
 	bool colour;
-	bool summary;	  /* the WIB summary tree */
-	bool instances;	  /* the instances of each summary line */
+	bool summary;	      /* the WIB summary tree */
+	bool instances;	      /* the instances of each summary line */
 	uint32_t instance_id; /* only this one; 0 = all */
-	bool causality;	  /* the recursive blocking causality */
-	uint32_t top;	  /* rows of the verdict and instances a line; 0 = default */
+	bool causality;	      /* the recursive blocking causality */
+	uint32_t top;	      /* rows of the verdict and instances a line; 0 = default */
+	bool lines;	      /* text: one line a result instead of the whole reports */
+	bool window_chosen;   /* the user chose the window: say where it lies */
 };
 
-/* Several results print one after the other; JSON becomes an array when 'count' > 1. */
+/*
+ * Several results print one after the other; JSON becomes an array when 'count' > 1.
+ * JSON holds all parts, whatever the options ask for.
+ */
 void report_why(FILE *out, const struct why *results, size_t count, const struct facts *facts,
 		const struct report_why_opts *opts);
 

@@ -155,6 +155,8 @@ struct pending {
 	size_t count, cap, free_count, free_cap;
 };
 
+struct state;
+
 typedef void state_handler_fn(struct state *state, struct cpu *cpu, const struct event *ev);
 
 struct state {

@@ -1,0 +1,337 @@
+/* text.c - formatting and parsing with integers only, so that every machine agrees. */
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct unit {
+	const char *name;
+	uint64_t ns;
+};
+
+static const struct unit units[] = {
+	[TEXT_US] = { "us", 1000 },
+	[TEXT_MS] = { "ms", 1000 * 1000 },
+	[TEXT_S] = { "s", 1000 * 1000 * 1000 },
+};
+
+/* value / scale, rounded half up; no overflow. */
+static uint64_t rounded(uint64_t value, uint64_t scale)
+{
+	return value / scale + (value % scale >= scale - scale / 2);
+}
+
+/* Print value / scale with 'decimals' (0 to 3) digits behind the point. */
+static struct text fixed(uint64_t value, uint64_t scale, size_t decimals, const char *unit)
+{
+	static const uint64_t powers[] = { 1, 10, 100, 1000 };
+	uint64_t power = powers[decimals];
+	uint64_t scaled = rounded(value, scale / power);
+	uint64_t part = scaled % power;
+	char fraction[5] = ".";
+	struct text text;
+
+	for (size_t i = decimals; i > 0; i--, part /= 10)
+		fraction[i] = (char)('0' + part % 10);
+	(void)snprintf(text.s, sizeof(text.s), "%" PRIu64 "%s %s", scaled / power,
+		       decimals ? fraction : "", unit);
+	return text;
+}
+
+/* Three significant digits need this many decimals; -1 when rounding reaches 1000. */
+static int decimals_of(uint64_t value, uint64_t scale)
+{
+	if (rounded(value, scale / 100) < 1000)
+		return 2;
+	if (rounded(value, scale / 10) < 1000)
+		return 1;
+	return rounded(value, scale) < 1000 ? 0 : -1;
+}
+
+struct text text_duration(uint64_t ns)
+{
+	if (ns < 1000)
+		return fixed(ns, 1, 0, "ns");
+	for (size_t i = TEXT_US; i < TEXT_S; i++) {
+		int decimals = decimals_of(ns, units[i].ns);
+
+		if (decimals >= 0)
+			return fixed(ns, units[i].ns, (size_t)decimals, units[i].name);
+	}
+	return fixed(ns, units[TEXT_S].ns, 3, units[TEXT_S].name);
+}
+
+enum text_unit text_unit_for(uint64_t largest_ns)
+{
+	if (largest_ns >= units[TEXT_S].ns)
+		return TEXT_S;
+	return largest_ns >= units[TEXT_MS].ns ? TEXT_MS : TEXT_US;
+}
+
+uint64_t text_unit_place_ns(enum text_unit unit)
+{
+	return units[unit].ns / 1000;
+}
+
+struct text text_thousandths(uint64_t thousandths, enum text_unit unit)
+{
+	return fixed(thousandths, 1000, 3, units[unit].name);
+}
+
+struct text text_size(uint64_t bytes)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	size_t power = 0;
+	uint64_t scale = 1;
+	struct text text;
+
+	/* 1023.5 rounds to 1024: the next unit reads better. */
+	while (power + 1 < ARRAY_LEN(names) && bytes / scale >= 1000) {
+		scale <<= 10;
+		power++;
+	}
+	if (bytes % scale == 0) {
+		(void)snprintf(text.s, sizeof(text.s), "%" PRIu64 " %s", bytes / scale,
+			       names[power]);
+		return text;
+	}
+	(void)snprintf(text.s, sizeof(text.s), "%.*f %s",
+		       bytes / scale >= 100  ? 0
+		       : bytes / scale >= 10 ? 1
+					     : 2,
+		       (double)bytes / (double)scale, names[power]);
+	return text;
+}
+
+struct text text_count(uint64_t count)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	struct text text;
+	size_t to = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			text.s[to++] = ',';
+		text.s[to++] = digits[i];
+	}
+	text.s[to] = '\0';
+	return text;
+}
+
+struct text text_permille(uint64_t permille, bool nonzero)
+{
+	if (permille == 0)
+		return nonzero ? (struct text){ "<0.1 %" } : (struct text){ "0 %" };
+	if (permille == 1000)
+		return (struct text){ "100 %" };
+	return fixed(permille, 10, 1, "%");
+}
+
+struct text text_percent(uint64_t part, uint64_t whole)
+{
+	uint64_t permille;
+
+	if (whole == 0)
+		return (struct text){ "-" };
+	permille = (uint64_t)(((unsigned __int128)part * 1000 + whole / 2) / whole);
+	return text_permille(permille, part > 0);
+}
+
+struct remainder {
+	uint64_t left;
+	size_t index;
+};
+
+/* Largest first; the earlier part first among equals. */
+static int by_left(const void *one, const void *two)
+{
+	const struct remainder *a = one, *b = two;
+
+	if (a->left != b->left)
+		return a->left > b->left ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+void text_apportion(const uint64_t *parts, size_t count, uint64_t places, uint64_t *out_places)
+{
+	AUTO_FREE struct remainder *rests = xcalloc(count, sizeof(*rests));
+	uint64_t whole = 0, given = 0;
+
+	for (size_t i = 0; i < count; i++)
+		whole += parts[i];
+	for (size_t i = 0; i < count; i++) {
+		unsigned __int128 exact = (unsigned __int128)parts[i] * places;
+
+		out_places[i] = whole ? (uint64_t)(exact / whole) : 0;
+		rests[i] = (struct remainder){ whole ? (uint64_t)(exact % whole) : 0, i };
+		given += out_places[i];
+	}
+	if (whole == 0)
+		return;
+	qsort(rests, count, sizeof(*rests), by_left);
+	for (size_t i = 0; given < places; i++, given++)
+		out_places[rests[i].index]++;
+}
+
+size_t text_utf8(const char *text, uint32_t *out_code)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *s = (const unsigned char *)text;
+	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	uint32_t code = s[0];
+
+	if (len > 1 && (s[0] < 0xc2 || s[0] > 0xf4))
+		return 0;
+	if (len > 1)
+		code = s[0] & (0xffu >> (len + 1));
+	for (size_t i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80) /* the terminator too */
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if (code < smallest[len] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	*out_code = code;
+	return len;
+}
+
+/* Control characters, and those that hide or reorder what stands around them. */
+static bool is_unsafe(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+	       (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe007f);
+}
+
+char *text_escaped(const char *text)
+{
+	char *out = xmalloc(strlen(text) * 4 + 1);
+	char *to = out;
+
+	while (*text) {
+		uint32_t code = 0;
+		size_t len = text_utf8(text, &code);
+		size_t bytes = len ? len : 1;
+
+		if (len && !is_unsafe(code)) {
+			memcpy(to, text, len);
+			to += len;
+		} else {
+			for (size_t i = 0; i < bytes; i++)
+				to += sprintf(to, "\\x%02x", (unsigned char)text[i]);
+		}
+		text += bytes;
+	}
+	*to = '\0';
+	return out;
+}
+
+size_t text_columns(const char *text)
+{
+	size_t columns = 0;
+
+	while (*text) {
+		uint32_t code = 0;
+		size_t len = text_utf8(text, &code);
+		bool wide =
+			(code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+			(code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+			(code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+			(code >= 0x1f300 && code <= 0x1faff) ||
+			(code >= 0x20000 && code <= 0x3fffd);
+
+		if (code < 0x0300 || code > 0x036f)
+			columns += wide ? 2 : 1;
+		text += len ? len : 1;
+	}
+	return columns;
+}
+
+struct suffix {
+	const char *name;
+	uint64_t scale;
+};
+
+static const struct suffix size_suffixes[] = {
+	{ "", 1 },	     { "B", 1 },
+	{ "K", 1u << 10 },   { "KiB", 1u << 10 },
+	{ "M", 1u << 20 },   { "MiB", 1u << 20 },
+	{ "G", 1u << 30 },   { "GiB", 1u << 30 },
+	{ "T", 1ull << 40 }, { "TiB", 1ull << 40 },
+	{ NULL, 0 },
+};
+
+static const struct suffix duration_suffixes[] = {
+	{ "", 1000000000u }, { "s", 1000000000u },    { "ms", 1000000u },      { "us", 1000u },
+	{ "ns", 1u },	     { "min", 60000000000u }, { "h", 3600000000000u }, { NULL, 0 },
+};
+
+/* 'len' digits as a number; false when it does not fit. */
+static bool digits_value(const char *digits, size_t len, uint64_t *out_value)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(digits[i] - '0'), &value))
+			return false;
+	}
+	*out_value = value;
+	return true;
+}
+
+/* 0.DIGITS times 'scale'; digits beyond the ninth do not count. */
+static uint64_t fraction_of(const char *digits, size_t len, uint64_t scale)
+{
+	uint64_t value = 0, place = 1;
+
+	for (size_t i = 0; i < len && i < 9; i++) {
+		value = value * 10 + (uint64_t)(digits[i] - '0');
+		place *= 10;
+	}
+	return (uint64_t)((unsigned __int128)value * scale / place);
+}
+
+/* DIGITS[.DIGITS][SUFFIX] times the scale of the suffix; what is below 1 is dropped. */
+static bool parse_scaled(const char *text, const struct suffix *suffix, uint64_t *out_value)
+{
+	size_t whole_len = strspn(text, "0123456789");
+	bool point = text[whole_len] == '.';
+	const char *decimals = text + whole_len + point;
+	size_t decimal_len = point ? strspn(decimals, "0123456789") : 0;
+	uint64_t value;
+
+	if (whole_len + decimal_len == 0)
+		return false;
+	while (suffix->name && strcasecmp(suffix->name, decimals + decimal_len) != 0)
+		suffix++;
+	if (!suffix->name || !digits_value(text, whole_len, &value) ||
+	    __builtin_mul_overflow(value, suffix->scale, &value) ||
+	    __builtin_add_overflow(value, fraction_of(decimals, decimal_len, suffix->scale),
+				   &value))
+		return false;
+	*out_value = value;
+	return true;
+}
+
+bool text_parse_u64(const char *text, uint64_t *out_value)
+{
+	size_t len = strspn(text, "0123456789");
+
+	return len > 0 && !text[len] && digits_value(text, len, out_value);
+}
+
+bool text_parse_size(const char *text, uint64_t *out_bytes)
+{
+	return parse_scaled(text, size_suffixes, out_bytes);
+}
+
+bool text_parse_duration(const char *text, uint64_t *out_ns)
+{
+	return parse_scaled(text, duration_suffixes, out_ns);
+}

@@ -1,0 +1,169 @@
+/* cmd_doctor.c - holdup doctor: what this system can record. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/opts.h"
+#include "record/record.h"
+
+struct doctor_cmd {
+	bool json;
+};
+
+static const struct opt_spec doctor_options[] = {
+	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct doctor_cmd, json) },
+	{ 0 },
+};
+
+struct state_row {
+	const char *word; /* in JSON and text */
+	int status;	  /* exit status when it is the worst */
+};
+
+static const struct state_row states[] = {
+	[CHECK_OK] = { "ok", EXIT_OK },
+	[CHECK_DEGRADED] = { "degraded", EXIT_FOUND },
+	[CHECK_FATAL] = { "fatal", EXIT_FAIL },
+};
+
+static size_t count_state(const struct doctor *doctor, enum check_state state)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < doctor->count; i++)
+		count += doctor->checks[i].state == state;
+	return count;
+}
+
+static enum check_state worst_of(const struct doctor *doctor)
+{
+	if (count_state(doctor, CHECK_FATAL) > 0)
+		return CHECK_FATAL;
+	return count_state(doctor, CHECK_DEGRADED) > 0 ? CHECK_DEGRADED : CHECK_OK;
+}
+
+/* The first fatal check is the reason: the others often follow from it. */
+static void print_conclusion(const struct doctor *doctor)
+{
+	size_t degraded = count_state(doctor, CHECK_DEGRADED);
+
+	switch (worst_of(doctor)) {
+	case CHECK_OK:
+		puts("This system can record everything.");
+		return;
+	case CHECK_DEGRADED:
+		printf("This system can record; %zu thing%s not as good as can be.\n", degraded,
+		       degraded == 1 ? " is" : "s are");
+		return;
+	case CHECK_FATAL:
+		break;
+	}
+	for (size_t i = 0; i < doctor->count; i++) {
+		const struct check *check = &doctor->checks[i];
+
+		if (check->state == CHECK_FATAL) {
+			printf("This system or user cannot record: %s: %s.\n", check->name,
+			       check->found);
+			return;
+		}
+	}
+}
+
+static void print_field(const char *label, int indent, const char *text)
+{
+	AUTO_FREE char *safe = text ? text_escaped(text) : NULL;
+
+	if (safe && safe[0])
+		printf("%*s%s%s\n", indent, "", label, safe);
+}
+
+static void print_check(const struct check *check, int name_width)
+{
+	int indent = 2 + 8 + 2 + name_width + 2;
+
+	printf("  %-8s  %-*s  ", states[check->state].word, name_width, check->name);
+	print_field("", 0, check->found ? check->found : "-");
+	print_field("lost without it: ", indent, check->lost);
+	print_field("to enable it:    ", indent, check->command);
+}
+
+static void print_text(const struct doctor *doctor)
+{
+	int name_width = 0;
+
+	print_conclusion(doctor);
+	for (size_t i = 0; i < doctor->count; i++) {
+		int width = (int)strlen(doctor->checks[i].name);
+
+		if (width > name_width)
+			name_width = width;
+	}
+	putchar('\n');
+	for (int state = CHECK_FATAL; state >= CHECK_OK; state--) {
+		for (size_t i = 0; i < doctor->count; i++) {
+			if ((int)doctor->checks[i].state == state)
+				print_check(&doctor->checks[i], name_width);
+		}
+	}
+}
+
+static void print_json(const struct doctor *doctor)
+{
+	struct json json = { .out = stdout };
+
+	json_begin_object(&json, NULL);
+	json_print_u64(&json, "holdup", 1);
+	json_print_string(&json, "state", states[worst_of(doctor)].word);
+	json_begin_array(&json, "checks");
+	for (size_t i = 0; i < doctor->count; i++) {
+		const struct check *check = &doctor->checks[i];
+
+		json_begin_object(&json, NULL);
+		json_print_string(&json, "state", states[check->state].word);
+		json_print_string(&json, "name", check->name);
+		json_print_string(&json, "found", check->found);
+		json_print_string(&json, "lost", check->lost);
+		json_print_string(&json, "command", check->command);
+		json_end_object(&json);
+	}
+	json_end_array(&json);
+	json_end_object(&json);
+	json_fini(&json);
+}
+
+static int run_doctor(int argc, char **argv)
+{
+	struct doctor_cmd cmd = { 0 };
+	struct doctor doctor = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(doctor_options, &cmd, argc, argv, &err);
+	int status;
+
+	if (first >= 0 && first < argc)
+		first = err_set(&err, -1, "it takes no operands");
+	if (first < 0)
+		return command_usage(&cmd_doctor, first, &err);
+	doctor_run(&doctor);
+	if (cmd.json)
+		print_json(&doctor);
+	else
+		print_text(&doctor);
+	status = states[worst_of(&doctor)].status;
+	doctor_fini(&doctor);
+	return status;
+}
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.args = "[OPTIONS]",
+	.summary = "Say what this system can record, what is lost, and how to enable it",
+	.options = doctor_options,
+	.details =
+		"Changes nothing. Exit status: 0 everything can be recorded, 1 something is lost,\n"
+		"2 wrong usage, 3 nothing can be recorded.\n",
+	.run = run_doctor,
+};

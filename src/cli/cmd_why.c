@@ -1,0 +1,257 @@
+/*
+ * cmd_why.c - holdup why: what held a program up, in a trace or in a fresh recording.
+ *
+ * The report is printed when all is done, to stdout or to --output; the recorded
+ * command's own output comes before it and is not touched.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/explain.h"
+#include "cli/recording.h"
+#include "cli/tempdir.h"
+#include "record/record.h"
+#include "report/why.h"
+
+#define DEFAULT_TRACE "run.holdup"
+
+enum colour {
+	COLOUR_AUTO,
+	COLOUR_ALWAYS,
+	COLOUR_NEVER
+}; /* in the order of the option's words */
+
+struct why_cmd {
+	struct target_opts target;
+	const char *from, *to;
+	bool summary, causality, all;
+	struct opt_maybe instances;
+	uint32_t depth, top;
+	uint64_t min_ns;
+	const char *output;
+	bool json;
+	uint32_t colour; /* enum colour */
+	struct recording_opts recording;
+};
+
+static const struct opt_spec why_options[] = {
+	{ "pid", "PID", "Explain the main thread of this process", opt_pid,
+	  offsetof(struct why_cmd, target.pid), 'p' },
+	{ "tid", "TID", "Explain this thread", opt_pid, offsetof(struct why_cmd, target.tid) },
+	{ "comm", "NAME", "Explain the thread of this name; a line each for several", opt_string,
+	  offsetof(struct why_cmd, target.comm) },
+	{ "threads", NULL, "A line for each thread of the process", opt_flag,
+	  offsetof(struct why_cmd, target.threads) },
+	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
+	  offsetof(struct why_cmd, from) },
+	{ "to", "WHEN", "End of the window", opt_string, offsetof(struct why_cmd, to) },
+	{ "summary", NULL, "Print the summary of states, and the system calls", opt_flag,
+	  offsetof(struct why_cmd, summary) },
+	{ "instances", "ID", "Print each span of each state, or only one", opt_maybe,
+	  offsetof(struct why_cmd, instances) },
+	{ "causality", NULL, "Print each wait with what ended it, recursively", opt_flag,
+	  offsetof(struct why_cmd, causality) },
+	{ "all", NULL, "Print all of these", opt_flag, offsetof(struct why_cmd, all) },
+	{ "depth", "N", "Follow the causality at most so deep", opt_u32,
+	  offsetof(struct why_cmd, depth) },
+	{ "min", "DURATION", "Leave shorter waits out of the causality", opt_duration,
+	  offsetof(struct why_cmd, min_ns) },
+	{ "top", "N", "Print at most so many rows of a table", opt_u32,
+	  offsetof(struct why_cmd, top) },
+	{ "output", "FILE", "Write the report to FILE", opt_string,
+	  offsetof(struct why_cmd, output) },
+	{ "json", NULL, "Print JSON, always with all parts", opt_flag,
+	  offsetof(struct why_cmd, json) },
+	{ "colour", "auto|always|never", "Colour on a terminal, always or never", opt_choice,
+	  offsetof(struct why_cmd, colour) },
+	RECORDING_OPTIONS(struct why_cmd, recording),
+	{ 0 },
+};
+
+/*
+ * Opened before the recording, so that a wrong path costs nobody a recording; what
+ * stands there is kept until there is a report.
+ */
+static int open_output(const char *path, int *out_fd, struct err *err)
+{
+	if (!path)
+		return 0;
+	*out_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (*out_fd < 0)
+		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* NO_COLOR (no-color.org) and a terminal without colours count in auto only. */
+static bool wants_colour(uint32_t colour, FILE *out)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (colour != COLOUR_AUTO)
+		return colour == COLOUR_ALWAYS;
+	return isatty(fileno(out)) == 1 && !(no_colour && no_colour[0]) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+static void print_report(const struct why_cmd *cmd, const struct explained *explained, FILE *out)
+{
+	struct report_why_opts opts = {
+		.json = cmd->json,
+		.colour = wants_colour(cmd->colour, out),
+		.summary = cmd->summary || cmd->all,
+		.instances = cmd->instances.given || cmd->all,
+		.instance_id = cmd->instances.value,
+		.causality = cmd->causality || cmd->all,
+		.top = cmd->top,
+		.window_chosen = cmd->from || cmd->to,
+	};
+
+	opts.lines = (cmd->target.threads || explained->count > 1) && !opts.summary &&
+		     !opts.instances && !opts.causality;
+	report_why(out, explained->results, explained->count, explained->facts, &opts);
+}
+
+static int write_report(const struct why_cmd *cmd, const struct explained *explained, int fd,
+			struct err *err)
+{
+	FILE *out;
+	int rc = 0;
+
+	if (fd < 0) {
+		print_report(cmd, explained, stdout);
+		return 0;
+	}
+	(void)ftruncate(fd, 0); /* fails on a terminal or a pipe, where it means nothing */
+	out = fdopen(dup(fd), "w");
+	if (!out)
+		return err_set(err, -errno, "cannot write to %s: %s", cmd->output, strerror(errno));
+	print_report(cmd, explained, out);
+	if (ferror(out))
+		rc = -EIO;
+	if (fclose(out) != 0)
+		rc = -errno;
+	return rc ? err_set(err, rc, "cannot write to %s: %s", cmd->output, strerror(-rc)) : 0;
+}
+
+/* Record the command into a directory of the user's or into a temporary one. */
+static int record_command(const struct why_cmd *cmd, char **command, const char **out_trace,
+			  struct err *err)
+{
+	struct record_opts opts = { .argv = command };
+	struct record_result result = { .status = -1 };
+	int rc = 0;
+
+	recording_fill(&cmd->recording, &opts);
+	if (!opts.dir)
+		rc = tempdir_make(&opts.dir, err);
+	if (rc == 0)
+		rc = record_run(&opts, &result, err);
+	if (rc < 0)
+		return rc;
+	if (cmd->recording.dir)
+		recording_summary(&result, opts.dir);
+	record_result_fini(&result);
+	*out_trace = opts.dir;
+	return 0;
+}
+
+static int explain(const struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
+		   char **command)
+{
+	AUTO_CLOSE int fd = -1;
+	struct explained explained = { 0 };
+	struct err err = { 0 };
+	int rc = open_output(cmd->output, &fd, &err);
+
+	if (rc == 0 && command)
+		rc = record_command(cmd, command, &trace, &err);
+	if (rc == 0)
+		rc = explain_trace(trace, opts, &explained, &err);
+	tempdir_remove(); /* the results need it no longer */
+	if (rc == 0)
+		rc = write_report(cmd, &explained, fd, &err);
+	explained_fini(&explained);
+	return rc < 0 ? command_fail(&cmd_why, &err) : EXIT_OK;
+}
+
+/* What can be told wrong before any work is done. */
+static int check_usage(const struct why_cmd *cmd, int operands, char **command, struct err *err)
+{
+	const struct target_opts *target = &cmd->target;
+
+	if (command && !command[0])
+		return err_set(err, -EINVAL, "there is no command after --");
+	if (command && operands > 0)
+		return err_set(err, -EINVAL, "it takes a trace or a command, not both");
+	if (operands > 1)
+		return err_set(err, -EINVAL,
+			       "it takes one trace; a command is written after --: -- COMMAND ...");
+	if (!command && recording_any(&cmd->recording))
+		return err_set(err, -EINVAL, "options of recording need a command: -- COMMAND ...");
+	if ((target->pid != 0) + (target->tid != 0) + (target->comm != NULL) > 1)
+		return err_set(err, -EINVAL, "choose by one of --pid, --tid and --comm");
+	if (target->threads && (target->comm || target->tid))
+		return err_set(err, -EINVAL, "--threads goes with --pid or with the command");
+	return 0;
+}
+
+static int run_why(int argc, char **argv)
+{
+	struct why_cmd cmd = { 0 };
+	struct explain_opts opts = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(why_options, &cmd, argc, argv, &err);
+	char **command;
+	int rc;
+
+	if (first < 0)
+		return command_usage(&cmd_why, first, &err);
+	command = opts_command(argv, first, &argc);
+	rc = check_usage(&cmd, argc - first, command, &err);
+	if (rc == 0)
+		rc = when_parse(cmd.from, false, &opts.from, &err);
+	if (rc == 0)
+		rc = when_parse(cmd.to, true, &opts.to, &err);
+	if (rc < 0)
+		return command_usage(&cmd_why, rc, &err);
+	opts.target = cmd.target;
+	opts.depth = cmd.depth;
+	opts.min_ns = cmd.min_ns;
+	return explain(&cmd, &opts, argc > first ? argv[first] : DEFAULT_TRACE, command);
+}
+
+const struct command cmd_why = {
+	.name = "why",
+	.args = "[OPTIONS] [TRACE | -- COMMAND ARGS...]",
+	.summary = "Say what held a program up",
+	.options = why_options,
+	.details =
+		"With a command: records it and explains it, in one go; the recording is removed\n"
+		"afterwards unless -o names a directory for it. Without one: explains TRACE, or\n"
+		"run.holdup. The report goes to stdout, after all that the command printed, or to\n"
+		"--output. The target is the recorded command unless chosen otherwise.\n"
+		"\n"
+		"WHEN is one of\n"
+		"  12.345                  seconds on the trace clock\n"
+		"  +1.2s, +300ms           since the start of the recording\n"
+		"  14:03:12.5, 2026-01-02T14:03:12   wall clock, local time\n"
+		"  EVENT[:FIELD OP VALUE]  an event: the first match for --from, the last for --to;\n"
+		"                          first:EVENT and last:EVENT choose\n"
+		"\n"
+		"Exit status: 0 the report was printed (whatever the command's own status), 2 wrong\n"
+		"usage, 3 could not record, read or explain.\n"
+		"\n"
+		"  sudo holdup why -- make -j4\n"
+		"  sudo holdup why --summary --causality --output report.txt -- ./job\n"
+		"  holdup why --comm worker --from +1s --to +2s run.holdup\n"
+		"  holdup why --from 'sys_enter:id == 257' --tid 1234 run.holdup\n",
+	.run = run_why,
+};

@@ -1,0 +1,44 @@
+/*
+ * command.h - a sub-command is a row: what the user types, its help, its function.
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stddef.h>
+
+#include "cli/exit.h"
+
+struct err;
+struct opt_spec;
+
+struct command {
+	const char *name;		/* what the user types */
+	const char *args;		/* what follows it, for the usage line */
+	const char *summary;		/* one line: starts with a verb, no full stop */
+	const struct opt_spec *options; /* for parsing, help and completion */
+	const char *details;		/* the end of the help: paragraphs, examples */
+	/* argv[0] is the first word after the name. Returns an enum exit_status, or what a
+	 * recorded command exited with. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command cmd_record;
+extern const struct command cmd_why;
+extern const struct command cmd_doctor;
+
+/*
+ * For an opts_parse() that failed: print the help on stdout when it was asked for
+ * (returns EXIT_OK), else the error and the usage line on stderr (returns EXIT_USAGE).
+ */
+int command_usage(const struct command *command, int code, const struct err *err);
+
+/* Print "holdup NAME: <err>" on stderr. Returns EXIT_FAIL. */
+int command_fail(const struct command *command, const struct err *err);
+
+/* "0.1.0" */
+const char *command_version(void);
+
+/* The help of one command. */
+void command_help(const struct command *command);
+
+#endif

@@ -1,0 +1,91 @@
+/* recording.c - options into the recorder, results out of it. */
+#include "cli/recording.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "record/record.h"
+#include "store/manifest.h"
+
+void recording_fill(const struct recording_opts *opts, struct record_opts *out_record)
+{
+	out_record->dir = opts->dir;
+	out_record->replace = true;
+	out_record->events = opts->events;
+	out_record->buffer_bytes = opts->buffer_bytes;
+	out_record->stacks = opts->stacks;
+	out_record->as_root = opts->as_root;
+	out_record->no_bpf = opts->no_bpf;
+}
+
+bool recording_any(const struct recording_opts *opts)
+{
+	return opts->dir || opts->events || opts->buffer_bytes || opts->stacks || opts->as_root ||
+	       opts->no_bpf;
+}
+
+int recording_status(int wait_status)
+{
+	if (wait_status == -1)
+		return 0;
+	if (WIFSIGNALED(wait_status))
+		return 128 + WTERMSIG(wait_status);
+	return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
+}
+
+static void print_losses(const struct manifest *manifest)
+{
+	for (size_t i = 0; i < manifest->cpu_count; i++) {
+		const struct manifest_cpu *cpu = &manifest->cpus[i];
+
+		if (cpu->lost + cpu->dropped > 0)
+			fprintf(stderr,
+				"  CPU %" PRIu32 " lost %s events: a larger --buffer loses less\n",
+				cpu->cpu, text_count(cpu->lost + cpu->dropped).s);
+	}
+	for (size_t i = 0; i < manifest->missing_count; i++) {
+		AUTO_FREE char *what = text_escaped(manifest->missing[i].what);
+		AUTO_FREE char *why = text_escaped(manifest->missing[i].why);
+
+		fprintf(stderr, "  not recorded: %s (%s)\n", what, why);
+	}
+}
+
+/* A path as a word for a shell. */
+static void put_path(FILE *out, const char *path)
+{
+	AUTO_FREE char *safe = text_escaped(path);
+	bool quote = safe[strspn(safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789/._-+:@%,")] != '\0';
+
+	if (!quote) {
+		fputs(safe, out);
+		return;
+	}
+	fputc('\'', out);
+	for (const char *c = safe; *c; c++)
+		fputs(*c == '\'' ? "'\\''" : (char[]){ *c, '\0' }, out);
+	fputc('\'', out);
+}
+
+void recording_summary(const struct record_result *result, const char *dir)
+{
+	fprintf(stderr, "holdup: recorded %s: %s events, %s, ",
+		text_duration((uint64_t)(result->seconds * 1e9)).s, text_count(result->events).s,
+		text_size(result->bytes).s);
+	if (result->lost > 0)
+		fprintf(stderr, "%s events lost\n", text_count(result->lost).s);
+	else
+		fputs("no event lost\n", stderr);
+	if (result->manifest)
+		print_losses(result->manifest);
+	fprintf(stderr, "  see: %sholdup why%s ", getenv("SUDO_UID") ? "sudo " : "",
+		result->status == -1 ? " --pid PID" : "");
+	put_path(stderr, dir);
+	fputc('\n', stderr);
+}

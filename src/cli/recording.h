@@ -1,0 +1,61 @@
+/*
+ * recording.h - the options of recording, which record and why share.
+ */
+#ifndef CLI_RECORDING_H
+#define CLI_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/opts.h"
+
+struct record_opts;
+struct record_result;
+
+struct recording_opts {
+	const char *dir;
+	const char *events;
+	uint64_t buffer_bytes;
+	bool stacks;
+	bool as_root;
+	bool no_bpf;
+};
+
+/* Rows of an option table; 'outer' is the options struct, 'member' its recording_opts. */
+#define RECORDING_OPTIONS(outer, member)                                                          \
+	{ "dir", "DIR", "Write the trace to DIR", opt_string, offsetof(outer, member.dir), 'o' }, \
+		{ "events",                                                                       \
+		  "SET",                                                                          \
+		  "Events: core, full or a list: sched,irq:*",                                    \
+		  opt_string,                                                                     \
+		  offsetof(outer, member.events),                                                 \
+		  'e' },                                                                          \
+		{ "buffer",                                                                       \
+		  "SIZE",                                                                         \
+		  "Kernel buffer per CPU, such as 4M",                                            \
+		  opt_size,                                                                       \
+		  offsetof(outer, member.buffer_bytes),                                           \
+		  'b' },                                                                          \
+		{ "stacks", NULL, "Record kernel stacks where threads block", opt_flag,           \
+		  offsetof(outer, member.stacks) },                                               \
+		{ "as-root", NULL, "Run the command as root under sudo", opt_flag,                \
+		  offsetof(outer, member.as_root) },                                              \
+	{                                                                                         \
+		"no-bpf", NULL, "Do not use BPF: fewer names of files", opt_flag,                 \
+			offsetof(outer, member.no_bpf)                                            \
+	}
+
+/* The part of the recorder's options that these decide. */
+void recording_fill(const struct recording_opts *opts, struct record_opts *out_record);
+
+/* Whether any of them was given. */
+bool recording_any(const struct recording_opts *opts);
+
+/* Exit status of a shell for a wait status: 128 + signal when killed; 0 for -1. */
+int recording_status(int wait_status);
+
+/* What was recorded, what was not, and what to type next, on stderr. */
+void recording_summary(const struct record_result *result, const char *dir);
+
+#endif

@@ -1,0 +1,107 @@
+/* target.c - threads by number or by name. */
+#include "cli/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "event/facts.h"
+#include "timeline/timeline.h"
+
+void targets_fini(struct targets *targets)
+{
+	free(targets->slots);
+	*targets = (struct targets){ 0 };
+}
+
+static void add_slot(struct targets *targets, uint32_t slot)
+{
+	targets->slots =
+		vec_room(targets->slots, targets->count, &targets->cap, sizeof(*targets->slots));
+	targets->slots[targets->count++] = slot;
+}
+
+static bool is_main(const struct tl_thread *thread)
+{
+	return thread->tid == thread->tgid;
+}
+
+/* All threads named 'comm'; only main threads when any of them is one. */
+static int find_by_comm(const struct timeline *timeline, const char *comm, struct targets *targets,
+			struct err *err)
+{
+	AUTO_FREE char *safe = text_escaped(comm);
+	bool main_only = false;
+
+	for (uint32_t slot = 0; slot < timeline->thread_count && !main_only; slot++)
+		main_only = is_main(timeline->threads[slot]) &&
+			    strcmp(timeline_comm(timeline, slot), comm) == 0;
+	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
+		if (strcmp(timeline_comm(timeline, slot), comm) == 0 &&
+		    (!main_only || is_main(timeline->threads[slot])))
+			add_slot(targets, slot);
+	}
+	if (targets->count == 0)
+		return err_set(err, -ESRCH, "no thread of this recording is named \"%s\"", safe);
+	return 0;
+}
+
+/* The thread named by --tid, --pid or the recording; SLOT_NONE with err filled. */
+static uint32_t find_one(const struct timeline *timeline, const struct facts *facts,
+			 const struct target_opts *opts, struct err *err)
+{
+	int32_t tid = opts->tid ? opts->tid : opts->pid ? opts->pid : facts->target_tid;
+	uint64_t at_ns = UINT64_MAX;
+	uint32_t slot;
+
+	if (tid == 0) {
+		(void)err_set(
+			err, -ESRCH,
+			"this recording is not of a command: choose with --pid, --tid or --comm");
+		return SLOT_NONE;
+	}
+	if (!opts->tid && !opts->pid && facts->target_start_ns)
+		at_ns = facts->target_start_ns;
+	slot = timeline_find_thread(timeline, tid, at_ns);
+	if (slot == SLOT_NONE && at_ns != UINT64_MAX)
+		slot = timeline_find_thread(timeline, tid, UINT64_MAX);
+	if (slot == SLOT_NONE)
+		(void)err_set(err, -ESRCH, "nothing in this recording is about %s %d",
+			      opts->pid ? "process" : "thread", tid);
+	return slot;
+}
+
+static void add_process(const struct timeline *timeline, int32_t tgid, struct targets *targets)
+{
+	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
+		if (timeline->threads[slot]->tgid == tgid)
+			add_slot(targets, slot);
+	}
+}
+
+int targets_find(const struct timeline *timeline, const struct facts *facts,
+		 const struct target_opts *opts, struct targets *out_targets, struct err *err)
+{
+	struct targets targets = { 0 };
+	uint32_t slot;
+	int rc;
+
+	if (opts->comm) {
+		rc = find_by_comm(timeline, opts->comm, &targets, err);
+		if (rc == 0)
+			*out_targets = targets;
+		return rc;
+	}
+	slot = find_one(timeline, facts, opts, err);
+	if (slot == SLOT_NONE)
+		return -ESRCH;
+	if (opts->threads && timeline->threads[slot]->tgid > 0)
+		add_process(timeline, timeline->threads[slot]->tgid, &targets);
+	else
+		add_slot(&targets, slot);
+	*out_targets = targets;
+	return 0;
+}

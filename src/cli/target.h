@@ -1,0 +1,37 @@
+/*
+ * target.h - which threads of a recording the user means.
+ */
+#ifndef CLI_TARGET_H
+#define CLI_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct facts;
+struct timeline;
+
+struct target_opts {
+	int32_t pid;	  /* main thread of this process; 0 = not given */
+	int32_t tid;	  /* this thread */
+	const char *comm; /* all threads of this name; main threads when there are any */
+	bool threads;	  /* all threads of the process */
+};
+
+struct targets {
+	uint32_t *slots; /* owned; threads of the timeline, in its order */
+	size_t count;
+	size_t cap;
+};
+
+/*
+ * Find them: at least one. Without a choice it is the command that was recorded.
+ * Returns 0, or -ESRCH with err filled when there is none.
+ */
+int targets_find(const struct timeline *timeline, const struct facts *facts,
+		 const struct target_opts *opts, struct targets *out_targets, struct err *err);
+
+void targets_fini(struct targets *targets);
+
+#endif

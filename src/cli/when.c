@@ -1,0 +1,157 @@
+/* when.c - recognise a moment by its shape. */
+#include "cli/when.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "event/facts.h"
+
+#define SECOND_NS 1000000000u
+
+/* Whether 'text' consists of 'set' only. */
+static bool made_of(const char *text, const char *set)
+{
+	return text[0] && text[strspn(text, set)] == '\0';
+}
+
+/* ".5" or "": the part of a second. */
+static bool parse_fraction(const char *text, uint64_t *out_ns)
+{
+	AUTO_FREE char *padded = xasprintf("0%s", text);
+
+	*out_ns = 0;
+	return text[0] == '\0' || (text[0] == '.' && made_of(padded, "0123456789.") &&
+				   text_parse_duration(padded, out_ns) && *out_ns < SECOND_NS);
+}
+
+static bool in_range(const struct when *when)
+{
+	return when->hour >= 0 && when->hour < 24 && when->minute >= 0 && when->minute < 60 &&
+	       when->second >= 0 && when->second < 61 &&
+	       (when->year == 0 || (when->year >= 1970 && when->month >= 1 && when->month <= 12 &&
+				    when->day >= 1 && when->day <= 31));
+}
+
+/* "[2026-01-02T]14:03:12[.5]" */
+static bool parse_wall_clock(const char *text, struct when *when)
+{
+	int used = 0;
+
+	if (!made_of(text, "0123456789-T:. "))
+		return false;
+	if (sscanf(text, "%4d-%2d-%2d%*1[T ]%n", &when->year, &when->month, &when->day, &used) <
+		    3 ||
+	    used == 0)
+		when->year = used = 0;
+	text += used;
+	used = 0;
+	if (sscanf(text, "%2d:%2d:%2d%n", &when->hour, &when->minute, &when->second, &used) != 3)
+		return false;
+	return parse_fraction(text + used, &when->ns) && in_range(when);
+}
+
+static void parse_event(const char *text, bool is_end, struct when *when)
+{
+	bool first = strncmp(text, "first:", 6) == 0;
+	bool last = strncmp(text, "last:", 5) == 0;
+
+	when->kind = WHEN_EVENT;
+	when->last = last || (is_end && !first);
+	when->event = text + (first ? 6 : last ? 5 : 0);
+}
+
+int when_parse(const char *text, bool is_end, struct when *out_when, struct err *err)
+{
+	struct when when = { 0 };
+	bool looks_like_time = text && made_of(text, "0123456789.:-T");
+
+	if (!text) {
+		*out_when = when;
+		return 0;
+	}
+	if (text[0] == '+' && text_parse_duration(text + 1, &when.ns)) {
+		when.kind = WHEN_SINCE_START;
+	} else if (text_parse_duration(text, &when.ns)) {
+		when.kind = WHEN_TRACE_CLOCK;
+	} else if (parse_wall_clock(text, &when)) {
+		when.kind = WHEN_WALL_CLOCK;
+	} else if (text[0] == '+' || looks_like_time) {
+		AUTO_FREE char *safe = text_escaped(text);
+
+		return err_set(err, -EINVAL,
+			       "\"%s\" is not a time: 12.345, +1.2s, 14:03:12.5 and "
+			       "2026-01-02T14:03:12 are",
+			       safe);
+	} else {
+		parse_event(text, is_end, &when);
+	}
+	*out_when = when;
+	return 0;
+}
+
+/* Local time to ns since 1970; the day of 'start' when none was given. */
+static int64_t wall_clock_ns(const struct when *when, time_t start)
+{
+	struct tm tm = { 0 };
+	time_t at;
+
+	(void)localtime_r(&start, &tm);
+	if (when->year) {
+		tm.tm_year = when->year - 1900;
+		tm.tm_mon = when->month - 1;
+		tm.tm_mday = when->day;
+	}
+	tm.tm_hour = when->hour;
+	tm.tm_min = when->minute;
+	tm.tm_sec = when->second;
+	tm.tm_isdst = -1;
+	at = mktime(&tm);
+	if (!when->year && at < start) { /* the recording went past midnight */
+		tm.tm_mday++;
+		tm.tm_isdst = -1;
+		if (mktime(&tm) - start < 12 * 3600)
+			at = mktime(&tm);
+	}
+	return (int64_t)at * SECOND_NS + (int64_t)when->ns;
+}
+
+static int resolve_wall_clock(const struct when *when, const struct facts *facts, uint64_t *out_ns,
+			      struct err *err)
+{
+	int64_t offset_ns = facts->realtime_offset_ns;
+	int64_t at_ns;
+
+	if (offset_ns == 0)
+		return err_set(err, -ERANGE, "the recording does not tell the wall clock");
+	at_ns = wall_clock_ns(when, (time_t)(((int64_t)facts->first_ns + offset_ns) / SECOND_NS)) -
+		offset_ns;
+	if (at_ns <= 0)
+		return err_set(err, -ERANGE, "that time of day is long before the recording");
+	*out_ns = (uint64_t)at_ns;
+	return 0;
+}
+
+int when_resolve(const struct when *when, const struct facts *facts, uint64_t *out_ns,
+		 struct err *err)
+{
+	switch (when->kind) {
+	case WHEN_TRACE_CLOCK:
+		*out_ns = when->ns;
+		return 0;
+	case WHEN_SINCE_START:
+		if (__builtin_add_overflow(facts->first_ns, when->ns, out_ns))
+			return err_set(err, -ERANGE, "that is past the end of time");
+		return 0;
+	case WHEN_WALL_CLOCK:
+		return resolve_wall_clock(when, facts, out_ns, err);
+	case WHEN_NONE:
+	case WHEN_EVENT:
+		break;
+	}
+	return err_set(err, -ERANGE, "not a time");
+}

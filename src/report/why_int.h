@@ -1,0 +1,87 @@
+/*
+ * why_int.h - what the files that print a struct why share.
+ */
+#ifndef REPORT_WHY_INT_H
+#define REPORT_WHY_INT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "analyse/why.h"
+#include "base/text.h"
+#include "event/facts.h"
+#include "report/why.h"
+
+/* One text report being printed. */
+struct page {
+	FILE *out;
+	const struct why *why;
+	const struct facts *facts;
+	const struct report_why_opts *opts;
+	enum text_unit unit; /* of every column of times */
+};
+
+#define TOP_DEFAULT 10
+
+static inline uint32_t page_top(const struct page *page)
+{
+	return page->opts->top ? page->opts->top : TOP_DEFAULT;
+}
+
+static inline uint64_t why_window_ns(const struct why *why)
+{
+	return why->end_ns - why->start_ns;
+}
+
+/* A heading: bold on a colour terminal. */
+void page_heading(const struct page *page, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A sentence that grows: print to 'out' between the two calls. */
+struct words {
+	FILE *out;
+	char *text;
+	size_t bytes;
+};
+
+void words_begin(struct words *words);
+char *words_end(struct words *words); /* free the result with free() */
+
+/* Sentences. All return text to be freed with free(). */
+char *words_thread(const struct why_thread *thread); /* "make[512]", "a thread" */
+char *words_root(const struct why *why, const struct why_root *root);
+size_t words_hop_count(const struct why *why); /* hops worth telling */
+char *words_hop(const struct why *why, size_t index);
+char *words_wait(const struct why_wait *wait);
+char *words_waker(const struct why_wait *wait);		/* "woken by make[512] in write" */
+char *words_line(const struct why *why, uint32_t line); /* "Blocked > read > fd 3 = /etc/passwd" */
+
+/* One column of shares: tenths of percent of the window that add up. */
+struct shares {
+	uint64_t *permille; /* owned */
+	uint64_t *places;   /* owned; in text_unit_place_ns() of the page's unit */
+};
+
+void shares_init(struct shares *shares, const struct page *page, const uint64_t *ns, size_t count);
+void shares_fini(struct shares *shares);
+
+/* "0.011 s"; "<0.001 s" for something that is not nothing. */
+struct text place_text(uint64_t places, uint64_t ns, enum text_unit unit);
+
+/* A span as a cell of a column in the page's unit. */
+struct text page_duration(const struct page *page, uint64_t ns);
+
+/* "+1.234567890 s": since the start of the window or of the recording. */
+struct text page_since(uint64_t from_ns, uint64_t time_ns);
+
+/* The parts of the text report, each with its heading. */
+void why_text_summary(const struct page *page);	  /* why_tree.c */
+void why_text_instances(const struct page *page); /* why_tree.c */
+void why_text_causality(const struct page *page); /* why_tree.c */
+void why_text_notes(const struct page *page);	  /* why_notes.c */
+void why_text(const struct page *page);		  /* why_text.c */
+void why_text_lines(FILE *out, const struct why *results, size_t count, bool colour);
+
+void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts);
+
+#endif

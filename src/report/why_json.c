@@ -1,0 +1,276 @@
+/*
+ * why_json.c - a why report for programs. docs/ describes the keys.
+ *
+ * Everything that was computed is printed; spans are ns on the trace clock.
+ */
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "report/why_int.h"
+
+#define NEST_MAX 400 /* causality deeper than this hangs under the last level printed */
+
+static const char *class_name(enum why_class class)
+{
+	static const char *const names[] = {
+		[WHY_HELD_UP] = "held_up",
+		[WHY_ASKED] = "asked",
+		[WHY_IDLE] = "idle",
+		[WHY_RUNS] = "runs",
+	};
+
+	return (unsigned int)class < ARRAY_LEN(names) ? names[class] : "held_up";
+}
+
+static void put_thread(struct json *json, const char *key, const struct why_thread *thread)
+{
+	if (!thread->tid) {
+		json_print_null(json, key);
+		return;
+	}
+	json_begin_object(json, key);
+	json_print_i64(json, "tid", thread->tid);
+	json_print_i64(json, "tgid", thread->tgid);
+	json_print_string(json, "comm", thread->comm);
+	json_end_object(json);
+}
+
+static void put_wib(struct json *json, const struct why *why)
+{
+	json_begin_object(json, "wib");
+	json_print_u64(json, "working_ns", why->working_ns);
+	json_print_u64(json, "interrupted_ns", why->interrupted_ns);
+	json_print_u64(json, "blocked_ns", why->blocked_ns);
+	json_print_u64(json, "uncertain_ns", why->uncertain_ns);
+	json_end_object(json);
+
+	json_begin_object(json, "blocked");
+	json_print_u64(json, "held_up_ns", why->held_up_ns);
+	json_print_u64(json, "asked_ns", why->asked_ns);
+	json_print_u64(json, "idle_ns", why->idle_ns);
+	json_end_object(json);
+}
+
+static void put_verdict(struct json *json, const struct why *why)
+{
+	json_begin_array(json, "verdict");
+	for (size_t i = 0; i < why->root_count; i++) {
+		const struct why_root *root = &why->roots[i];
+
+		json_begin_object(json, NULL);
+		json_print_u64(json, "ns", root->ns);
+		json_print_share(json, "share", root->ns, why_window_ns(why));
+		json_print_string(json, "kind", why_kind_name(root->kind));
+		put_thread(json, "who", &root->who);
+		json_print_string(json, "what", root->what);
+		json_print_string(json, "object", root->object);
+		json_print_string(json, "class", class_name(root->class));
+		json_print_u64(json, "count", root->count);
+		json_print_u64(json, "longest_ns", root->longest_ns);
+		json_print_string(json, "why", root->why);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void put_chain(struct json *json, const struct why *why)
+{
+	json_begin_array(json, "chain");
+	for (size_t i = 0; i < why->chain_count; i++) {
+		const struct why_hop *hop = &why->chain[i];
+
+		json_begin_object(json, NULL);
+		put_thread(json, "who", &hop->who);
+		json_print_string(json, "what", hop->what);
+		json_print_string(json, "object", hop->object);
+		json_print_string(json, "woken_by", hop->woken_by);
+		json_print_u64(json, "ns", hop->ns);
+		json_print_u64(json, "count", hop->count);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+/*
+ * Both trees come as lists with depths. A node is left open until a node that is
+ * not below it comes: how many objects stand open is their depth.
+ */
+struct tree {
+	struct json *json;
+	uint32_t open;
+};
+
+static void tree_close_to(struct tree *tree, uint32_t depth)
+{
+	while (tree->open > depth) {
+		json_end_array(tree->json);
+		json_end_object(tree->json);
+		tree->open--;
+	}
+}
+
+/* The node's own keys go between this and tree_children(). */
+static void tree_node(struct tree *tree, uint32_t depth)
+{
+	tree_close_to(tree, depth < NEST_MAX ? depth : NEST_MAX);
+	json_begin_object(tree->json, NULL);
+}
+
+static void tree_children(struct tree *tree)
+{
+	json_begin_array(tree->json, "children");
+	tree->open++;
+}
+
+static void put_summary(struct json *json, const struct why *why)
+{
+	struct tree tree = { .json = json };
+
+	json_begin_array(json, "summary");
+	for (size_t i = 0; i < why->line_count; i++) {
+		const struct why_line *line = &why->lines[i];
+
+		tree_node(&tree, line->depth);
+		json_print_string(json, "name", line->name);
+		json_print_u64(json, "ns", line->ns);
+		json_print_u64(json, "count", line->count);
+		json_begin_array(json, "instances");
+		for (uint32_t k = 0; k < line->instance_count; k++)
+			json_print_u64(json, NULL, why->instances[line->first_instance + k].id);
+		json_end_array(json);
+		tree_children(&tree);
+	}
+	tree_close_to(&tree, 0);
+	json_end_array(json);
+}
+
+static void put_instances(struct json *json, const struct why *why)
+{
+	json_begin_object(json, "instances");
+	for (size_t i = 0; i < why->instance_count; i++) {
+		const struct why_instance *instance = &why->instances[i];
+		AUTO_FREE char *key = xasprintf("%u", instance->id);
+		AUTO_FREE char *path = words_line(why, instance->line);
+
+		json_begin_object(json, key);
+		json_print_u64(json, "start_ns", instance->start_ns);
+		json_print_u64(json, "end_ns", instance->end_ns);
+		json_print_string(json, "state", path);
+		json_end_object(json);
+	}
+	json_end_object(json);
+}
+
+static void put_waker(struct json *json, const struct why_wait *wait)
+{
+	json_begin_object(json, "woken_by");
+	json_print_string(json, "kind", why_waker_name(wait->waker));
+	json_print_i64(json, "tid", wait->woken_by.tid);
+	json_print_string(json, "comm", wait->woken_by.comm);
+	json_print_string(json, "name", wait->waker_name);
+	json_print_string(json, "state", wait->waker_state);
+	json_print_u64(json, "working_ns", wait->working_ns);
+	json_print_u64(json, "interrupted_ns", wait->interrupted_ns);
+	json_print_u64(json, "blocked_ns", wait->blocked_ns);
+	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
+	json_end_object(json);
+}
+
+static void put_causality(struct json *json, const struct why *why)
+{
+	struct tree tree = { .json = json };
+
+	json_begin_array(json, "causality");
+	for (size_t i = 0; i < why->wait_count; i++) {
+		const struct why_wait *wait = &why->waits[i];
+
+		tree_node(&tree, wait->depth);
+		json_print_u64(json, "start_ns", wait->start_ns);
+		json_print_u64(json, "end_ns", wait->end_ns);
+		put_thread(json, "who", &wait->who);
+		json_print_string(json, "in", wait->in);
+		json_print_string(json, "object", wait->object);
+		json_print_string(json, "class", class_name(wait->class));
+		put_waker(json, wait);
+		tree_children(&tree);
+	}
+	tree_close_to(&tree, 0);
+	json_end_array(json);
+	json_begin_object(json, "cut");
+	json_print_u64(json, "waits", why->waits_cut);
+	json_print_u64(json, "ns", why->waits_cut_ns);
+	json_print_u64(json, "depth_limit_hits", why->depth_limit_hits);
+	json_end_object(json);
+}
+
+/* What the numbers rest on. */
+static void put_trust(struct json *json, const struct why *why, const struct facts *facts)
+{
+	json_print_u64(json, "lost_events", why->lost_events);
+	json_begin_object(json, "uncertain");
+	json_print_u64(json, "ns", why->uncertain_ns);
+	json_print_u64(json, "lost_span_ns", why->lost_span_ns);
+	json_end_object(json);
+	json_begin_object(json, "repairs");
+	json_print_u64(json, "count", why->repairs);
+	json_print_u64(json, "exact", why->repairs_exact);
+	json_print_u64(json, "uncertain_ns", why->repairs_ns);
+	json_end_object(json);
+	json_print_bool(json, "complete", facts->complete);
+	json_begin_array(json, "missing");
+	for (size_t i = 0; i < facts->missing_count; i++) {
+		json_begin_object(json, NULL);
+		json_print_string(json, "what", facts->missing[i].what);
+		json_print_string(json, "why", facts->missing[i].why);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_begin_array(json, "damage");
+	for (size_t i = 0; i < facts->damage_count; i++)
+		json_print_string(json, NULL, facts->damage[i]);
+	json_end_array(json);
+}
+
+static void put_syscalls(struct json *json, const struct why *why)
+{
+	json_begin_object(json, "syscalls");
+	for (size_t i = 0; i < why->syscall_count; i++)
+		json_print_u64(json, why->syscalls[i].name, why->syscalls[i].count);
+	json_end_object(json);
+}
+
+static void put_why(struct json *json, const struct why *why, const struct facts *facts)
+{
+	json_begin_object(json, NULL);
+	json_print_u64(json, "holdup", 1);
+	put_thread(json, "target", &why->target);
+	json_print_string(json, "cmdline", why->cmdline);
+	json_print_i64(json, "stood_in_for", why->stood_in_for);
+	json_begin_object(json, "window");
+	json_print_u64(json, "start_ns", why->start_ns);
+	json_print_u64(json, "end_ns", why->end_ns);
+	json_end_object(json);
+	put_wib(json, why);
+	put_verdict(json, why);
+	put_chain(json, why);
+	put_summary(json, why);
+	put_instances(json, why);
+	put_causality(json, why);
+	put_trust(json, why, facts);
+	put_syscalls(json, why);
+	json_end_object(json);
+}
+
+void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts)
+{
+	struct json json = { .out = out };
+
+	if (count != 1)
+		json_begin_array(&json, NULL);
+	for (size_t i = 0; i < count; i++)
+		put_why(&json, &results[i], facts);
+	if (count != 1)
+		json_end_array(&json);
+	json_fini(&json);
+}

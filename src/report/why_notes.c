@@ -1,0 +1,154 @@
+/*
+ * why_notes.c - what the numbers rest on, and what is missing under them.
+ *
+ * Nothing is printed when there is nothing to know: a report without notes is
+ * whole.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/mem.h"
+#include "report/table.h"
+#include "report/why_int.h"
+
+struct notes {
+	const struct page *page;
+	size_t count;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(struct notes *notes, const char *format, ...)
+{
+	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *safe = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (!text)
+		return;
+	if (notes->count++ == 0)
+		page_heading(notes->page, "Notes:");
+	safe = text_escaped(text);
+	fputs("  ", notes->page->out);
+	table_wrap(notes->page->out, safe, 2);
+}
+
+static void note_status(struct notes *notes)
+{
+	const struct facts *facts = notes->page->facts;
+	int status = facts->target_status;
+
+	if (notes->page->why->target.tid != facts->target_tid || status <= 0)
+		return;
+	if (WIFSIGNALED(status))
+		note(notes, "The command was ended by signal %d (%s).", WTERMSIG(status),
+		     sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+	else if (WIFEXITED(status))
+		note(notes, "The command ended with exit status %d.", WEXITSTATUS(status));
+}
+
+static void note_lost(struct notes *notes)
+{
+	const struct why *why = notes->page->why;
+	const struct facts *facts = notes->page->facts;
+
+	if (why->lost_events == 0 && why->lost_span_ns == 0)
+		return;
+	note(notes,
+	     "%s events were lost; %s of the window lies in holes of the recording. What depends "
+	     "on them is counted as uncertain or unknown. A larger --buffer loses less.",
+	     text_count(why->lost_events).s, text_duration(why->lost_span_ns).s);
+	for (size_t i = 0; i < facts->cpu_count; i++) {
+		if (facts->cpus[i].lost > 0)
+			note(notes, "CPU %zu lost %s events in the whole recording.", i,
+			     text_count(facts->cpus[i].lost).s);
+	}
+}
+
+static void note_repairs(struct notes *notes)
+{
+	const struct why *why = notes->page->why;
+	uint64_t bounded = why->repairs - why->repairs_exact;
+
+	if (why->repairs == 0)
+		return;
+	if (bounded == 0)
+		note(notes,
+		     "This kernel did not record %s switches to a thread in the whole recording; other "
+		     "events placed all of them exactly.",
+		     text_count(why->repairs).s);
+	else
+		note(notes,
+		     "This kernel did not record %s switches to a thread in the whole recording; other "
+		     "events placed %s of them exactly, the others leave %s of the window uncertain.",
+		     text_count(why->repairs).s, text_count(why->repairs_exact).s,
+		     text_duration(why->repairs_ns).s);
+}
+
+/* A descriptor whose name is not known reads "fd 3". */
+static bool is_unnamed(const char *object)
+{
+	return strncmp(object, "fd ", 3) == 0 && !strstr(object, " = ");
+}
+
+/* Whether this report would have been better with what is missing. */
+static bool missing_matters(const struct why *why)
+{
+	uint64_t unknown_ns = why->uncertain_ns;
+
+	for (size_t i = 0; i < why->root_count; i++) {
+		if (why->roots[i].kind == WHY_UNKNOWN)
+			unknown_ns += why->roots[i].ns;
+		if (is_unnamed(why->roots[i].object))
+			return true;
+	}
+	for (size_t i = 0; i < why->chain_count; i++) {
+		if (is_unnamed(why->chain[i].object))
+			return true;
+	}
+	return unknown_ns > why_window_ns(why) / 1000;
+}
+
+static void note_missing(struct notes *notes)
+{
+	const struct facts *facts = notes->page->facts;
+
+	if (!missing_matters(notes->page->why))
+		return;
+	for (size_t i = 0; i < facts->missing_count; i++)
+		note(notes, "Not recorded: %s (%s).", facts->missing[i].what,
+		     facts->missing[i].why);
+}
+
+static void note_damage(struct notes *notes)
+{
+	const struct facts *facts = notes->page->facts;
+
+	if (!facts->complete)
+		note(notes, "The recorder was cut short: the recording ends at %s.",
+		     page_since(facts->first_ns, facts->last_ns).s);
+	for (size_t i = 0; i < facts->damage_count; i++)
+		note(notes, "Damaged: %s.", facts->damage[i]);
+}
+
+void why_text_notes(const struct page *page)
+{
+	struct notes notes = { .page = page };
+
+	note_status(&notes);
+	note_damage(&notes);
+	note_lost(&notes);
+	note_repairs(&notes);
+	if (page->why->depth_limit_hits > 0)
+		note(&notes,
+		     "%" PRIu32 " waits were followed only to the bound on depth; the rest of them "
+		     "is charged to the last thread reached.",
+		     page->why->depth_limit_hits);
+	note_missing(&notes);
+}

@@ -1,0 +1,312 @@
+/*
+ * why_text.c - the text report: the conclusion, the verdict, the chain.
+ *
+ * Rounded numbers of one column are apportioned (text_apportion()), so that what
+ * the reader adds up is what stands under the line.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "report/table.h"
+#include "report/why_int.h"
+
+void page_heading(const struct page *page, const char *format, ...)
+{
+	va_list args;
+
+	fputs(page->opts->colour ? "\n\033[1m" : "\n", page->out);
+	va_start(args, format);
+	vfprintf(page->out, format, args);
+	va_end(args);
+	fputs(page->opts->colour ? "\033[0m\n" : "\n", page->out);
+}
+
+void shares_init(struct shares *shares, const struct page *page, const uint64_t *ns, size_t count)
+{
+	uint64_t place_ns = text_unit_place_ns(page->unit);
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < count; i++)
+		whole += ns[i];
+	shares->permille = xcalloc(count, sizeof(*shares->permille));
+	shares->places = xcalloc(count, sizeof(*shares->places));
+	text_apportion(ns, count, 1000, shares->permille);
+	text_apportion(ns, count, (whole + place_ns / 2) / place_ns, shares->places);
+}
+
+void shares_fini(struct shares *shares)
+{
+	free(shares->permille);
+	free(shares->places);
+}
+
+struct text place_text(uint64_t places, uint64_t ns, enum text_unit unit)
+{
+	static const struct text small[] = { { "<0.001 us" }, { "<0.001 ms" }, { "<0.001 s" } };
+
+	return places == 0 && ns > 0 ? small[unit] : text_thousandths(places, unit);
+}
+
+struct text page_duration(const struct page *page, uint64_t ns)
+{
+	uint64_t place_ns = text_unit_place_ns(page->unit);
+
+	return place_text(ns / place_ns + (ns % place_ns >= place_ns - place_ns / 2), ns,
+			  page->unit);
+}
+
+struct text page_since(uint64_t from_ns, uint64_t time_ns)
+{
+	uint64_t ns = time_ns >= from_ns ? time_ns - from_ns : from_ns - time_ns;
+	struct text text;
+
+	(void)snprintf(text.s, sizeof(text.s), "%c%" PRIu64 ".%09" PRIu64 " s",
+		       time_ns >= from_ns ? '+' : '-', ns / 1000000000u, ns % 1000000000u);
+	return text;
+}
+
+/* Working, interrupted, blocked, uncertain: in this order everywhere. */
+enum part {
+	PART_WORKING,
+	PART_INTERRUPTED,
+	PART_BLOCKED,
+	PART_UNCERTAIN,
+	PART_COUNT
+};
+
+static void parts_of(const struct why *why, uint64_t parts[PART_COUNT])
+{
+	parts[PART_WORKING] = why->working_ns;
+	parts[PART_INTERRUPTED] = why->interrupted_ns;
+	parts[PART_BLOCKED] = why->blocked_ns;
+	parts[PART_UNCERTAIN] = why->uncertain_ns;
+}
+
+static struct text share_text(const struct shares *shares, const uint64_t *ns, size_t i)
+{
+	return text_permille(shares->permille[i], ns[i] > 0);
+}
+
+static void print_headline(const struct page *page)
+{
+	const struct why *why = page->why;
+	bool whole = !page->opts->window_chosen && why->target.tid == page->facts->target_tid;
+	AUTO_FREE char *name = words_thread(&why->target);
+	AUTO_FREE char *safe = text_escaped(name);
+	AUTO_FREE char *line = NULL;
+	uint64_t parts[PART_COUNT];
+	struct shares shares;
+
+	parts_of(why, parts);
+	shares_init(&shares, page, parts, PART_COUNT);
+	line = xasprintf("%s %s %s: working %s, interrupted %s, blocked %s, uncertain %s", safe,
+			 whole ? "took" : "in", text_duration(why_window_ns(why)).s,
+			 share_text(&shares, parts, PART_WORKING).s,
+			 share_text(&shares, parts, PART_INTERRUPTED).s,
+			 share_text(&shares, parts, PART_BLOCKED).s,
+			 share_text(&shares, parts, PART_UNCERTAIN).s);
+	fputs(page->opts->colour ? "\033[1m" : "", page->out);
+	table_wrap(page->out, line, 0);
+	fputs(page->opts->colour ? "\033[0m" : "", page->out);
+	shares_fini(&shares);
+}
+
+/* What the time went to, from the target's point of view. */
+struct plain {
+	uint64_t ns;
+	const char *mostly; /* when it is the largest */
+	const char *also;   /* when it is 1 % or more, but not the largest */
+};
+
+static void print_plain(const struct page *page, const struct plain *plains, size_t count)
+{
+	uint64_t window_ns = why_window_ns(page->why);
+	AUTO_FREE char *text = NULL;
+	struct words words;
+	size_t most = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		if (plains[i].ns > plains[most].ns)
+			most = i;
+	}
+	words_begin(&words);
+	fprintf(words.out, "It %s (%s, %s)", plains[most].mostly, text_duration(plains[most].ns).s,
+		text_percent(plains[most].ns, window_ns).s);
+	for (size_t i = 0; i < count; i++) {
+		if (i == most || plains[i].ns == 0 || plains[i].ns < window_ns / 100)
+			continue;
+		fprintf(words.out, "; it %s %s (%s)", plains[i].also, text_duration(plains[i].ns).s,
+			text_percent(plains[i].ns, window_ns).s);
+	}
+	fputc('.', words.out);
+	text = words_end(&words);
+	fputs("  ", page->out);
+	table_wrap(page->out, text, 2);
+}
+
+static void print_conclusion(const struct page *page)
+{
+	const struct why *why = page->why;
+	const struct plain plains[] = {
+		{ why->working_ns, "mostly worked: its own work took the time", "worked for" },
+		{ why->interrupted_ns, "could mostly have run, but had no CPU to run on",
+		  "could have run, but had no CPU for" },
+		{ why->held_up_ns, "was mostly held up by others", "was held up by others for" },
+		{ why->asked_ns, "mostly slept because it asked to",
+		  "slept because it asked to for" },
+		{ why->idle_ns, "was mostly idle, waiting for work",
+		  "was idle, waiting for work, for" },
+		{ why->uncertain_ns, "cannot be told what it mostly did: events are missing",
+		  "is uncertain for" },
+	};
+
+	print_headline(page);
+	if (why_window_ns(why) > 0)
+		print_plain(page, plains, ARRAY_LEN(plains));
+	if (page->opts->window_chosen || why->target.tid != page->facts->target_tid)
+		fprintf(page->out, "  Looked at: %s to %s of the recording.\n",
+			page_since(page->facts->first_ns, why->start_ns).s,
+			page_since(page->facts->first_ns, why->end_ns).s);
+	if (why->stood_in_for)
+		fprintf(page->out,
+			"  Thread %d did not exist yet: its nearest living ancestor stands in.\n",
+			why->stood_in_for);
+}
+
+static void add_root(struct table *table, const struct page *page, const struct shares *shares,
+		     size_t i)
+{
+	const struct why_root *root = &page->why->roots[i];
+	AUTO_FREE char *sentence = words_root(page->why, root);
+
+	table_cell(table, "%s", text_permille(shares->permille[i], root->ns > 0).s);
+	table_cell(table, "%s", place_text(shares->places[i], root->ns, page->unit).s);
+	table_cell(table, "%s", sentence);
+}
+
+/* The rows that did not fit, as one. */
+static void add_smaller(struct table *table, const struct page *page, const struct shares *shares,
+			size_t first)
+{
+	uint64_t permille = 0, places = 0, ns = 0;
+
+	for (size_t i = first; i < page->why->root_count; i++) {
+		permille += shares->permille[i];
+		places += shares->places[i];
+		ns += page->why->roots[i].ns;
+	}
+	table_cell(table, "%s", text_permille(permille, ns > 0).s);
+	table_cell(table, "%s", place_text(places, ns, page->unit).s);
+	table_cell(table, "and %zu smaller (--top %zu shows all)", page->why->root_count - first,
+		   page->why->root_count);
+}
+
+static void print_verdict(const struct page *page)
+{
+	const struct why *why = page->why;
+	AUTO_FREE uint64_t *ns = xcalloc(why->root_count, sizeof(*ns));
+	size_t shown = why->root_count;
+	struct table table = { 0 };
+	struct shares shares;
+
+	if (why->root_count > page_top(page) + 1)
+		shown = page_top(page);
+	for (size_t i = 0; i < why->root_count; i++)
+		ns[i] = why->roots[i].ns;
+	shares_init(&shares, page, ns, why->root_count);
+
+	table_column(&table, "share", TABLE_RIGHT);
+	table_column(&table, "time", TABLE_RIGHT);
+	table_column(&table, "went to", TABLE_TEXT);
+	for (size_t i = 0; i < shown; i++)
+		add_root(&table, page, &shares, i);
+	if (shown < why->root_count)
+		add_smaller(&table, page, &shares, shown);
+	table_rule(&table);
+	table_cell(&table, "100 %%");
+	table_cell(&table, "%s", page_duration(page, why_window_ns(why)).s);
+	table_cell(&table, "%s", "");
+
+	page_heading(page,
+		     "Where the time went, each moment charged to what held it up in the end:");
+	table_print(&table, page->out);
+	table_fini(&table);
+	shares_fini(&shares);
+}
+
+static void print_chain(const struct page *page)
+{
+	const struct why *why = page->why;
+	struct table table = { 0 };
+
+	if (why->chain_count == 0)
+		return;
+	table_column(&table, "time", TABLE_RIGHT);
+	table_column(&table, "waits", TABLE_RIGHT);
+	table_column(&table, "", TABLE_TEXT);
+	for (size_t i = 0; i < words_hop_count(why); i++) {
+		AUTO_FREE char *sentence = words_hop(why, i);
+
+		table_cell(&table, "%s", page_duration(page, why->chain[i].ns).s);
+		table_cell(&table, "%s x", text_count(why->chain[i].count).s);
+		table_cell(&table, "%s", sentence);
+	}
+	page_heading(page, "The chain of the largest hold-up:");
+	table_print(&table, page->out);
+	table_fini(&table);
+}
+
+void why_text(const struct page *page)
+{
+	print_conclusion(page);
+	if (page->why->root_count > 0)
+		print_verdict(page);
+	print_chain(page);
+	if (page->opts->summary)
+		why_text_summary(page);
+	if (page->opts->instances)
+		why_text_instances(page);
+	if (page->opts->causality)
+		why_text_causality(page);
+	why_text_notes(page);
+}
+
+static void add_line(struct table *table, const struct why *why)
+{
+	AUTO_FREE char *name = words_thread(&why->target);
+	uint64_t window_ns = why_window_ns(why);
+	uint64_t parts[PART_COUNT];
+
+	parts_of(why, parts);
+	table_cell(table, "%s", text_duration(window_ns).s);
+	for (size_t i = 0; i < PART_COUNT; i++)
+		table_cell(table, "%s", text_percent(parts[i], window_ns).s);
+	if (why->root_count > 0) {
+		AUTO_FREE char *root = words_root(why, &why->roots[0]);
+
+		table_cell(table, "%s: %s %s", name, text_percent(why->roots[0].ns, window_ns).s,
+			   root);
+	} else {
+		table_cell(table, "%s", name);
+	}
+}
+
+void why_text_lines(FILE *out, const struct why *results, size_t count, bool colour)
+{
+	struct table table = { 0 };
+
+	table_column(&table, "time", TABLE_RIGHT);
+	table_column(&table, "working", TABLE_RIGHT);
+	table_column(&table, "interrupted", TABLE_RIGHT);
+	table_column(&table, "blocked", TABLE_RIGHT);
+	table_column(&table, "uncertain", TABLE_RIGHT);
+	table_column(&table, "thread: largest part", TABLE_TEXT);
+	for (size_t i = 0; i < count; i++)
+		add_line(&table, &results[i]);
+	fprintf(out, "%s%zu thread%s; explain one with --tid\n%s", colour ? "\033[1m" : "", count,
+		count == 1 ? "" : "s", colour ? "\033[0m" : "");
+	table_print(&table, out);
+	table_fini(&table);
+}

@@ -1,0 +1,360 @@
+/*
+ * why_words.c - the sentences of a why report.
+ *
+ * A root reads "who did what, to what, how often, how long at most": each kind
+ * has its own beginning, the rest is common.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/why_int.h"
+
+void words_begin(struct words *words)
+{
+	*words = (struct words){ 0 };
+	words->out = open_memstream(&words->text, &words->bytes);
+	if (!words->out) {
+		perror("holdup: cannot write to memory");
+		abort();
+	}
+}
+
+char *words_end(struct words *words)
+{
+	fclose(words->out);
+	return words->text;
+}
+
+static void put_thread(FILE *out, const struct why_thread *thread)
+{
+	if (thread->tid)
+		fprintf(out, "%s[%d]", thread->comm[0] ? thread->comm : "?", thread->tid);
+	else
+		fputs("a thread", out);
+}
+
+char *words_thread(const struct why_thread *thread)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_thread(words.out, thread);
+	return words_end(&words);
+}
+
+/* Words of one piece that are no system calls. */
+static bool is_plain_word(const char *what)
+{
+	static const char *const plain[] = { "running", "idle", "stopped", "sleep", "blocked" };
+
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+		if (strcmp(what, plain[i]) == 0)
+			return true;
+	}
+	return what[strspn(what, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0';
+}
+
+/* "own code", "write()": system calls are told by their brackets. */
+static void put_what(FILE *out, const char *what)
+{
+	fprintf(out, "%s%s", what, what[0] && !is_plain_word(what) ? "()" : "");
+}
+
+/* "write(), fd 3 = /var/db/x"; either part may be missing. */
+static void put_in(FILE *out, const char *what, const char *object)
+{
+	put_what(out, what[0] ? what : object[0] ? "" : "something not recorded");
+	if (object[0])
+		fprintf(out, "%s%s", what[0] ? ", " : "", object);
+}
+
+static bool is_target(const struct why *why, const struct why_thread *who)
+{
+	return who->tid && who->tid == why->target.tid;
+}
+
+/* Who did it, with a verb that fits both the target and another thread. */
+static void put_doer(FILE *out, const struct why *why, const struct why_root *root,
+		     const char *verb)
+{
+	if (is_target(why, &root->who)) {
+		fprintf(out, "%s itself: ", verb);
+	} else {
+		put_thread(out, &root->who);
+		fprintf(out, " %s: ", verb);
+	}
+	put_in(out, root->what, root->object);
+}
+
+/* Roots about a CPU: the target's own wait for it, or that of a thread it waited for. */
+static void put_cpu_root(FILE *out, const struct why_root *root, const char *verb,
+			 const char *before_who, const char *after_who)
+{
+	if (root->class != WHY_RUNS)
+		fputs("what it waited for was ", out);
+	fputs(verb, out);
+	if (root->who.tid) {
+		fputs(before_who, out);
+		put_thread(out, &root->who);
+		fputs(after_who, out);
+	} else if (root->what[0]) {
+		fprintf(out, " (%s)", root->what);
+	}
+}
+
+/* What the hardware was busy with; who waited for it, and for what of it. */
+static void put_hardware(FILE *out, const struct why *why, const struct why_root *root,
+			 const char *name)
+{
+	fprintf(out, "%s: ", name);
+	put_in(out, root->what, "");
+	if (root->who.tid && !is_target(why, &root->who)) {
+		fputs(", awaited by ", out);
+		put_thread(out, &root->who);
+	}
+	if (root->object[0])
+		fprintf(out, ", %s", root->object);
+}
+
+static void put_interrupt(FILE *out, const struct why *why, const struct why_root *root)
+{
+	if (root->who.tid)
+		put_hardware(out, why, root, "until an interrupt");
+	else
+		put_hardware(out, why, root, "interrupted");
+}
+
+static void put_unknown(FILE *out, const struct why *why, const struct why_root *root)
+{
+	fputs("unknown", out);
+	if (root->who.tid && !is_target(why, &root->who)) {
+		fputs(" what ", out);
+		put_thread(out, &root->who);
+		fputs(" did", out);
+	}
+	fprintf(out, ": %s", root->why[0] ? root->why : "nothing tells");
+}
+
+static void put_counts(FILE *out, const struct why_root *root)
+{
+	if (root->count > 1)
+		fprintf(out, " (%s x, longest %s)", text_count(root->count).s,
+			text_duration(root->longest_ns).s);
+}
+
+/* The target's own wait was no hold-up: say so. */
+static void put_class(FILE *out, const struct why_root *root)
+{
+	if (root->class == WHY_ASKED)
+		fputs("; it asked to sleep", out);
+	else if (root->class == WHY_IDLE)
+		fputs("; it was idle, waiting for work", out);
+}
+
+static void put_root(FILE *out, const struct why *why, const struct why_root *root)
+{
+	switch (root->kind) {
+	case WHY_WORKING:
+	case WHY_OTHER_THREAD:
+		put_doer(out, why, root, "working");
+		return;
+	case WHY_LOCK:
+		put_doer(out, why, root, "working, with a lock held that it waits for");
+		return;
+	case WHY_TIMER:
+		put_doer(out, why, root, "sleeping until a timer");
+		return;
+	case WHY_CPU_QUEUE:
+		put_cpu_root(out, root, "waiting for a CPU", "; ", " ran instead");
+		return;
+	case WHY_PREEMPTED:
+		put_cpu_root(out, root, "preempted", " by ", "");
+		return;
+	case WHY_IRQ:
+	case WHY_SOFTIRQ:
+		put_interrupt(out, why, root);
+		return;
+	case WHY_DISK:
+		put_hardware(out, why, root, "disk");
+		return;
+	case WHY_NETWORK:
+		put_hardware(out, why, root, "network");
+		return;
+	case WHY_IPI:
+		put_hardware(out, why, root, "until another CPU's interrupt");
+		return;
+	case WHY_UNKNOWN:
+	case WHY_KIND_COUNT:
+		break;
+	}
+	put_unknown(out, why, root);
+}
+
+char *words_root(const struct why *why, const struct why_root *root)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_root(words.out, why, root);
+	put_counts(words.out, root);
+	put_class(words.out, root);
+	return words_end(&words);
+}
+
+/* Hardware that ended the last wait is told there: its own hop says nothing new. */
+static bool root_is_told(const struct why *why, size_t index)
+{
+	const struct why_hop *hop = &why->chain[index], *root = hop + 1;
+
+	return index + 2 == why->chain_count && root->who.tid == hop->who.tid && hop->who.tid &&
+	       (strcmp(root->what, hop->what) == 0 || strcmp(root->what, hop->woken_by) == 0);
+}
+
+size_t words_hop_count(const struct why *why)
+{
+	if (why->chain_count >= 2 && root_is_told(why, why->chain_count - 2))
+		return why->chain_count - 1;
+	return why->chain_count;
+}
+
+/* The next hop is about whoever woke this one, unless hardware did. */
+static void put_hop_waker(FILE *out, const struct why *why, size_t index)
+{
+	const struct why_hop *hop = &why->chain[index];
+	const struct why_hop *next = index + 1 < why->chain_count ? hop + 1 : hop;
+
+	fputs("; woken by ", out);
+	if (next->who.tid && next->who.tid != hop->who.tid) {
+		put_thread(out, &next->who);
+		fputs(" in ", out);
+	}
+	put_what(out, hop->woken_by);
+}
+
+char *words_hop(const struct why *why, size_t index)
+{
+	const struct why_hop *hop = &why->chain[index];
+	bool waits = index + 1 < why->chain_count;
+	struct words words;
+
+	words_begin(&words);
+	for (size_t i = 0; i < index && i < 16; i++)
+		fputs("  ", words.out);
+	if (hop->who.tid) {
+		put_thread(words.out, &hop->who);
+		fputs(waits ? " waited in " : ": ", words.out);
+	}
+	put_in(words.out, hop->what, hop->object);
+	if (hop->woken_by[0])
+		put_hop_waker(words.out, why, index);
+	if (index + 1 == words_hop_count(why))
+		fputs("  <- root", words.out);
+	return words_end(&words);
+}
+
+/* How the kinds are told: some names need a word in front, some say it all. */
+static const char *const waker_words[] = {
+	[WHY_WAKER_THREAD] = "",
+	[WHY_WAKER_TIMER] = "",
+	[WHY_WAKER_DISK] = "the disk: ",
+	[WHY_WAKER_NETWORK] = "",
+	[WHY_WAKER_IRQ] = "",
+	[WHY_WAKER_SOFTIRQ] = "",
+	[WHY_WAKER_IPI] = "another CPU's ",
+	[WHY_WAKER_SIGNAL] = "",
+	[WHY_WAKER_WORK] = "queued work of ",
+};
+
+static bool is_hardware(enum why_waker waker)
+{
+	return waker != WHY_WAKER_THREAD && waker != WHY_WAKER_WORK && waker != WHY_WAKER_SIGNAL;
+}
+
+/* A thread is known by its name and state; a signal by its number first. */
+static void put_thread_waker(FILE *out, const struct why_wait *wait)
+{
+	size_t name_len = strlen(wait->waker_name);
+
+	if (wait->waker == WHY_WAKER_SIGNAL)
+		fprintf(out, "%s from ", wait->waker_name);
+	put_thread(out, &wait->woken_by);
+	if (wait->waker != WHY_WAKER_SIGNAL && wait->waker_name[0] &&
+	    strncmp(wait->waker_name, wait->waker_state, name_len) != 0)
+		fprintf(out, " (%s)", wait->waker_name);
+}
+
+static void put_waker(FILE *out, const struct why_wait *wait)
+{
+	if (wait->waker == WHY_WAKER_NONE) {
+		fputs("still waiting at the end", out);
+		return;
+	}
+	if (wait->waker >= ARRAY_LEN(waker_words) || !waker_words[wait->waker]) {
+		fputs("how it ended was not recorded", out);
+		return;
+	}
+	fprintf(out, "woken by %s", waker_words[wait->waker]);
+	if (!is_hardware(wait->waker) && (wait->woken_by.tid || wait->waker != WHY_WAKER_SIGNAL))
+		put_thread_waker(out, wait);
+	else
+		fputs(wait->waker_name[0] ? wait->waker_name : why_waker_name(wait->waker), out);
+	if (is_hardware(wait->waker) && wait->woken_by.tid) {
+		fputs(" of ", out);
+		put_thread(out, &wait->woken_by);
+	}
+	if (wait->waker_state[0]) {
+		fputs(" in ", out);
+		put_what(out, wait->waker_state);
+	}
+}
+
+char *words_waker(const struct why_wait *wait)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_waker(words.out, wait);
+	return words_end(&words);
+}
+
+char *words_wait(const struct why_wait *wait)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_thread(words.out, &wait->who);
+	fputs(" waited in ", words.out);
+	put_in(words.out, wait->in, wait->object);
+	fputs("; ", words.out);
+	put_waker(words.out, wait);
+	if (wait->class == WHY_ASKED)
+		fputs("; it asked to sleep", words.out);
+	else if (wait->class == WHY_IDLE)
+		fputs("; idle, waiting for work", words.out);
+	return words_end(&words);
+}
+
+/* Prints the ancestors of 'line' first. */
+static void put_line(FILE *out, const struct why *why, uint32_t line)
+{
+	uint32_t depth = why->lines[line].depth;
+
+	for (uint32_t up = line; depth > 0 && up-- > 0;) {
+		if (why->lines[up].depth + 1 == depth) {
+			put_line(out, why, up);
+			fputs(" > ", out);
+			break;
+		}
+	}
+	fputs(why->lines[line].name, out);
+}
+
+char *words_line(const struct why *why, uint32_t line)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_line(words.out, why, line);
+	return words_end(&words);
+}
