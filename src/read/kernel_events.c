@@ -44,7 +44,10 @@ struct target {
 	size_t offset;
 };
 
-#define MEMBER(field, to, path) { field, to, offsetof(struct event, path) }
+#define MEMBER(field, to, path)                         \
+	{                                               \
+		field, to, offsetof(struct event, path) \
+	}
 
 static const struct target switch_fields[] = {
 	MEMBER("prev_comm", TO_COMM, sched_switch.prev_comm),
@@ -155,15 +158,11 @@ static const struct target fault_fields[] = {
 };
 
 static const struct target block_fields[] = {
-	MEMBER("dev", TO_32, block.dev),
-	MEMBER("sector", TO_64, block.sector),
-	MEMBER("nr_sector", TO_32, block.sectors),
-	MEMBER("bytes", TO_32, block.bytes),
+	MEMBER("dev", TO_32, block.dev),	   MEMBER("sector", TO_64, block.sector),
+	MEMBER("nr_sector", TO_32, block.sectors), MEMBER("bytes", TO_32, block.bytes),
 	MEMBER("errors", TO_32, block.error), /* before 5.x */
-	MEMBER("error", TO_32, block.error),
-	MEMBER("rwbs", TO_COMM, block.rwbs),
-	MEMBER("comm", TO_COMM, block.comm),
-	{ 0 },
+	MEMBER("error", TO_32, block.error),	   MEMBER("rwbs", TO_COMM, block.rwbs),
+	MEMBER("comm", TO_COMM, block.comm),	   { 0 },
 };
 
 static const struct target work_fields[] = {
@@ -202,12 +201,9 @@ static const struct target net_fields[] = {
 };
 
 static const struct target signal_generate_fields[] = {
-	MEMBER("sig", TO_32, signal.signal),
-	MEMBER("code", TO_32, signal.code),
-	MEMBER("pid", TO_32, signal.tid),
-	MEMBER("result", TO_32, signal.result),
-	MEMBER("comm", TO_COMM, signal.comm),
-	{ 0 },
+	MEMBER("sig", TO_32, signal.signal),  MEMBER("code", TO_32, signal.code),
+	MEMBER("pid", TO_32, signal.tid),     MEMBER("result", TO_32, signal.result),
+	MEMBER("comm", TO_COMM, signal.comm), { 0 },
 };
 
 static const struct target signal_deliver_fields[] = {
@@ -229,10 +225,10 @@ struct row {
 	int32_t nr; /* ev_irq.nr, for events whose number is their name */
 };
 
-#define VECTOR(name, id)                                                                           \
-	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },                          \
-	{                                                                                          \
-		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id                         \
+#define VECTOR(name, id)                                                   \
+	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },  \
+	{                                                                  \
+		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id \
 	}
 
 static const struct row rows[] = {
@@ -335,7 +331,7 @@ struct kernel_events {
 	bool big_endian;
 	struct format_states states;
 	uint8_t low_states[LOW_STATES]; /* state_of() of small numbers */
-	char **names; /* owned; system and name of events without a row */
+	char **names;			/* owned; system and name of events without a row */
 	size_t name_count;
 	size_t name_cap;
 };
@@ -383,10 +379,11 @@ static enum task_state state_of(const struct format_states *states, uint64_t bit
 		char letter;
 		uint8_t state;
 	} order[] = {
-		{ 'X', TASK_STATE_DEAD },    { 'Z', TASK_STATE_DEAD },	  { 'x', TASK_STATE_DEAD },
-		{ 'T', TASK_STATE_STOPPED }, { 't', TASK_STATE_STOPPED }, { 'P', TASK_STATE_PARKED },
-		{ 'I', TASK_STATE_IDLE },    { 'N', TASK_STATE_IDLE },	  { 'D', TASK_STATE_DISK },
-		{ 'S', TASK_STATE_SLEEPING },
+		{ 'X', TASK_STATE_DEAD },    { 'Z', TASK_STATE_DEAD },
+		{ 'x', TASK_STATE_DEAD },    { 'T', TASK_STATE_STOPPED },
+		{ 't', TASK_STATE_STOPPED }, { 'P', TASK_STATE_PARKED },
+		{ 'I', TASK_STATE_IDLE },    { 'N', TASK_STATE_IDLE },
+		{ 'D', TASK_STATE_DISK },    { 'S', TASK_STATE_SLEEPING },
 	};
 
 	if ((bits & ~states->preempted) == 0)
@@ -490,8 +487,7 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 		return false;
 
 	*out_event = decoder->template;
-	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset,
-					    events->big_endian);
+	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset, events->big_endian);
 	if (decoder->has_flags)
 		out_event->context = context_of(record->data[decoder->flags_offset]);
 	for (uint32_t i = 0; i < decoder->load_count; i++)
@@ -551,9 +547,9 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 	element.kind = FORMAT_NUMBER;
 	element.bytes = field->bytes / 6;
 	if (!swap && element.bytes == 8)
-		return add_load(decoder, (struct load){ (uint16_t)field->offset,
-							(uint16_t)target->offset, LOAD_COPY_48, 48,
-							48, false });
+		return add_load(decoder,
+				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
+					       LOAD_COPY_48, 48, 48, false });
 	for (int i = 0; i < 6; i++) {
 		if (!add_number(decoder, &one, &element, swap))
 			return false;
@@ -637,13 +633,11 @@ static void compile_other(struct kernel_events *events, struct decoder *decoder,
 	const char *slash = strchrnul(name, '/');
 
 	decoder->template.type = EV_OTHER;
-	decoder->template.other.system =
-		keep_name(events, xstrndup(name, (size_t)(slash - name)));
+	decoder->template.other.system = keep_name(events, xstrndup(name, (size_t)(slash - name)));
 	decoder->template.other.name = *slash ? slash + 1 : "";
 }
 
-static void compile_row(struct decoder *decoder, const struct row *row, const char *text,
-			bool swap)
+static void compile_row(struct decoder *decoder, const struct row *row, const char *text, bool swap)
 {
 	struct event *template = &decoder->template;
 	struct format_field field;
@@ -670,8 +664,7 @@ static const struct row *row_of(const char *name)
 }
 
 /* Compile one format. False when its common fields are not usable. */
-static bool compile(struct kernel_events *events, const struct format_section *section,
-		    uint32_t id)
+static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
 {
 	bool swap = events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	const struct row *row = row_of(section->name);

@@ -171,7 +171,7 @@ static void print_conclusion(const struct page *page)
 			page_since(page->facts->first_ns, why->end_ns).s);
 	if (why->stood_in_for)
 		fprintf(page->out,
-			"  Thread %d did not exist all the time: its nearest ancestor stands in.\n",
+			"  Thread %d did not exist yet: its nearest living ancestor stands in.\n",
 			why->stood_in_for);
 }
 
@@ -246,7 +246,7 @@ static void print_chain(const struct page *page)
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "waits", TABLE_RIGHT);
 	table_column(&table, "", TABLE_TEXT);
-	for (size_t i = 0; i < why->chain_count; i++) {
+	for (size_t i = 0; i < words_hop_count(why); i++) {
 		AUTO_FREE char *sentence = words_hop(why, i);
 
 		table_cell(&table, "%s", page_duration(page, why->chain[i].ns).s);

@@ -58,7 +58,8 @@ static void print_syscalls(const struct page *page)
 		table_cell(&table, "%s", page_duration(page, call->ns).s);
 		table_cell(&table, "%s", call->name);
 	}
-	page_heading(page, "System calls of the target, with the waits in them:");
+	page_heading(page,
+		     "System calls that began in the window; time: worked in them, without waits:");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -209,8 +210,8 @@ static void print_one_instance(const struct page *page)
 			found = &why->instances[i];
 	}
 	if (!found) {
-		page_heading(page, "There is no instance %" PRIu32 ": the ids go from 1 to %zu.",
-			     page->opts->instance_id, why->instance_count);
+		page_heading(page, "There is no instance %" PRIu32 ": see --instances.",
+			     page->opts->instance_id);
 		return;
 	}
 	path = words_line(why, found->line);
