@@ -13,17 +13,32 @@
 
 #define MS 1000000ull
 
-#define BUILD { 437, 437, "build.sh" }
-#define XINIT { 438, 438, "xinit" }
-#define XORG  { 440, 440, "Xorg" }
-#define MAKE  { 512, 512, "make" }
-#define NOONE { 0, 0, "" }
+#define BUILD                        \
+	{                            \
+		437, 437, "build.sh" \
+	}
+#define XINIT                     \
+	{                         \
+		438, 438, "xinit" \
+	}
+#define XORG                     \
+	{                        \
+		440, 440, "Xorg" \
+	}
+#define MAKE                     \
+	{                        \
+		512, 512, "make" \
+	}
+#define NOONE            \
+	{                \
+		0, 0, "" \
+	}
 
 static struct why_root fake_roots[] = {
 	{ 1281 * MS, WHY_TIMER, WHY_HELD_UP, XORG, "clock_nanosleep", "", "", 42, 200 * MS },
 	{ 11 * MS, WHY_CPU_QUEUE, WHY_RUNS, MAKE, "ran instead", "", "", 3, 5010000 },
-	{ 9 * MS, WHY_DISK, WHY_HELD_UP, XORG, "vda 4096 B read", "fd 3 = /etc/X11/xorg.conf", "", 1,
-	  9 * MS },
+	{ 9 * MS, WHY_DISK, WHY_HELD_UP, XORG, "vda 4096 B read", "fd 3 = /etc/X11/xorg.conf", "",
+	  1, 9 * MS },
 	{ 5 * MS, WHY_WORKING, WHY_RUNS, BUILD, "own code", "", "", 12, MS },
 	{ 2999000, WHY_UNKNOWN, WHY_HELD_UP, XINIT, "", "", "events were lost", 2, 2 * MS },
 	{ 1000, WHY_IRQ, WHY_RUNS, NOONE, "irq 24 virtio0-req.0", "", "", 1, 1000 },
@@ -37,14 +52,10 @@ static struct why_hop fake_chain[] = {
 };
 
 static struct why_line fake_lines[] = {
-	{ 0, "Working", 5 * MS, 12, 0, 0 },
-	{ 1, "own code", 5 * MS, 12, 0, 1 },
-	{ 0, "Interrupted", 11001000, 4, 0, 0 },
-	{ 1, "waiting for a CPU", 11 * MS, 3, 1, 1 },
-	{ 1, "irq 24 virtio0-req.0", 1000, 1, 2, 1 },
-	{ 0, "Blocked", 1290 * MS, 1, 0, 0 },
-	{ 1, "wait4", 1290 * MS, 1, 0, 0 },
-	{ 2, "child xinit[438]", 1290 * MS, 1, 3, 1 },
+	{ 0, "Working", 5 * MS, 12, 0, 0 },	      { 1, "own code", 5 * MS, 12, 0, 1 },
+	{ 0, "Interrupted", 11001000, 4, 0, 0 },      { 1, "waiting for a CPU", 11 * MS, 3, 1, 1 },
+	{ 1, "irq 24 virtio0-req.0", 1000, 1, 2, 1 }, { 0, "Blocked", 1290 * MS, 1, 0, 0 },
+	{ 1, "wait4", 1290 * MS, 1, 0, 0 },	      { 2, "child xinit[438]", 1290 * MS, 1, 3, 1 },
 	{ 0, "Uncertain", 2999000, 2, 0, 0 },
 };
 
@@ -61,7 +72,8 @@ static struct why_wait fake_waits[] = {
 	{ BEGIN + 16001000, BEGIN + 1306001000, BUILD, "wait4", "child xinit[438]", WHY_HELD_UP,
 	  WHY_WAKER_THREAD, XINIT, "exit", "exit", 0, -1, MS, 0, 1289 * MS, 0 },
 	{ BEGIN + 17 * MS, BEGIN + 1305 * MS, XINIT, "select", "fd 3 = socket to Xorg[440]",
-	  WHY_HELD_UP, WHY_WAKER_THREAD, XORG, "sendmsg", "sendmsg", 1, 0, 2 * MS, 0, 1286 * MS, 0 },
+	  WHY_HELD_UP, WHY_WAKER_THREAD, XORG, "sendmsg", "sendmsg", 1, 0, 2 * MS, 0, 1286 * MS,
+	  0 },
 	{ BEGIN + 18 * MS, BEGIN + 218 * MS, XORG, "clock_nanosleep", "", WHY_ASKED,
 	  WHY_WAKER_TIMER, NOONE, "timer hrtimer_wakeup", "local timer interrupt < idle", 2, 1, 0,
 	  0, 0, 0 },
