@@ -115,7 +115,9 @@ struct thread {
 	uint64_t call_args[6];
 	uint32_t call_first_wait; /* waits from here on belong to it */
 	bool in_call;
-	bool compat;
+	bool compat;	 /* call_nr is of the 32-bit table */
+	bool fresh_exec; /* made no system call since it ran a new program */
+	bool is_32bit;
 
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
@@ -236,6 +238,7 @@ void pending_fini(struct pending *pending);
 
 /* syscall.c */
 void call_tables_init(struct state *state);
+const struct call *call_of(const struct state *state, const struct thread *thread); /* the last one */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 
 /* fds.c */
