@@ -141,7 +141,7 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd, c
 
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	uint64_t *living = map_find(&state->live, (uint32_t)ev->tid);
+	uint64_t *living = map_find(&state->live, (uint32_t)ev->fd_name.tid);
 	struct thread *thread = living ? state->threads[*living] : NULL;
 	uint32_t object;
 

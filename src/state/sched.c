@@ -146,10 +146,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		if (current->work.time_ns)
 			wait->origin = current->work;
 	}
-	if (cpu->signal_tid != 0 && (cpu->signal_tid == thread->tl->tid ||
-				     cpu->signal_tid == thread->tl->tgid))
-		wait->waker.signal = cpu->signal;
-	if (wait->waker.kind == ACTOR_TIMER && wait->waker.signal == 0 &&
+	cpu->woken = thread->slot;
+	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
 	thread->poll_open = (wait->flags & WAIT_MANY) && !(wait->flags & WAIT_TIMED_OUT);

@@ -142,8 +142,7 @@ struct cpu {
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
-	int32_t signal_tid;  /* receiver of the signal generated last in this context; 0 = none */
-	uint8_t signal;
+	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
 

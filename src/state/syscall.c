@@ -332,7 +332,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 		return;
 	/* In user mode just before: whatever was on the stack is over. */
 	flow_reset(thread, flow_base(state, thread));
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	thread->call_nr = ev->syscall.nr;
 	thread->compat = ev->syscall.compat;
 	memcpy(thread->call_args, ev->syscall.args, sizeof(thread->call_args));
@@ -370,7 +370,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 		thread->call_nr = -1;
 	}
 	flow_reset(thread, flow_base(state, thread));
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	flow_write(state, thread, ev->time_ns, flow_top(thread));
 }
 
