@@ -132,6 +132,16 @@ static inline uint64_t process_cpu_ns(pid_t pid)
 	return clock_ns(clock);
 }
 
+/* The same of another thread of this process. */
+static inline uint64_t thread_cpu_ns(pthread_t thread)
+{
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock) != 0)
+		fail("pthread_getcpuclockid");
+	return clock_ns(clock);
+}
+
 /* Time a thread was runnable without a CPU, ever; 0 where the kernel does not tell. */
 static inline uint64_t queued_ns(pid_t tid)
 {
