@@ -91,7 +91,7 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 			if (other->cur == thread->slot) {
 				track_append(timeline_cpu(state->tl, thread->cpu),
 					     track_ns(state, sure), SLOT_NONE);
-				cpu_set_current(state, other, NULL);
+				cpu_set_current(other, NULL);
 				other->unknown_since = now;
 			}
 			unsure_forget(state, thread, sure, UNSURE_ORDER);
@@ -108,7 +108,7 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 	thread->early_wake.time_ns = 0;
 	flow_write(state, thread, now, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, now), thread->slot);
-	cpu_set_current(state, cpu, thread);
+	cpu_set_current(cpu, thread);
 }
 
 static void on_switch(struct state *state, struct cpu *cpu, const struct event *ev)
