@@ -250,6 +250,8 @@ char *words_hop(const struct why *why, size_t index)
 	words_begin(&words);
 	for (size_t i = 0; i < index && i < 16; i++)
 		fputs("  ", words.out);
+	if (index + 1 == words_hop_count(why))
+		fputs("root: ", words.out);
 	if (hop->who.tid) {
 		put_thread(words.out, &hop->who);
 		fputs(waits ? " waited in " : ": ", words.out);
@@ -257,8 +259,6 @@ char *words_hop(const struct why *why, size_t index)
 	put_in(words.out, hop->what, hop->object);
 	if (hop->woken_by[0])
 		put_hop_waker(words.out, why, index);
-	if (index + 1 == words_hop_count(why))
-		fputs("  <- root", words.out);
 	return words_end(&words);
 }
 
