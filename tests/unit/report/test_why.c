@@ -171,7 +171,9 @@ static void what_is_cut_is_said(void **unused)
 	AUTO_FREE char *text =
 		printed(&fake_why, &fake_facts, &(struct report_why_opts){ .top = 3 });
 
-	assert_has(text, "   0.6 %  0.008 s  and 3 smaller (--top 6 shows all)\n");
+	assert_has(
+		text,
+		"   0.6 %  0.008 s  and 3 smaller: own work 0.4 %, unknown 0.2 % (--top 6 shows all)\n");
 	assert_lacks(text, "virtio0");
 }
 
