@@ -116,18 +116,18 @@ static void print_json(const struct doctor *doctor)
 	struct json json = { .out = stdout };
 
 	json_begin_object(&json, NULL);
-	json_u64(&json, "holdup", 1);
-	json_string(&json, "state", states[worst_of(doctor)].word);
+	json_print_u64(&json, "holdup", 1);
+	json_print_string(&json, "state", states[worst_of(doctor)].word);
 	json_begin_array(&json, "checks");
 	for (size_t i = 0; i < doctor->count; i++) {
 		const struct check *check = &doctor->checks[i];
 
 		json_begin_object(&json, NULL);
-		json_string(&json, "state", states[check->state].word);
-		json_string(&json, "name", check->name);
-		json_string(&json, "found", check->found);
-		json_string(&json, "lost", check->lost);
-		json_string(&json, "command", check->command);
+		json_print_string(&json, "state", states[check->state].word);
+		json_print_string(&json, "name", check->name);
+		json_print_string(&json, "found", check->found);
+		json_print_string(&json, "lost", check->lost);
+		json_print_string(&json, "command", check->command);
 		json_end_object(&json);
 	}
 	json_end_array(&json);

@@ -66,8 +66,8 @@ static void add(struct triples *triples, const struct triple *triple)
 			return;
 		triples->count--;
 	}
-	triples->items = vec_room(triples->items, triples->count, &triples->cap,
-				  sizeof(*triples->items));
+	triples->items =
+		vec_room(triples->items, triples->count, &triples->cap, sizeof(*triples->items));
 	triples->items[triples->count++] = *triple;
 }
 

@@ -25,9 +25,9 @@ struct facts;
 struct clock_line {
 	uint64_t raw;
 	uint64_t ns;
-	uint64_t whole;	   /* ns per unit: the integer part */
-	uint64_t fraction; /* and what is left, times 2^64, rounded up */
-	uint64_t max_units;/* from 'raw' on; more would pass CLOCK_MAX_NS */
+	uint64_t whole;	    /* ns per unit: the integer part */
+	uint64_t fraction;  /* and what is left, times 2^64, rounded up */
+	uint64_t max_units; /* from 'raw' on; more would pass CLOCK_MAX_NS */
 };
 
 struct clock {
@@ -50,8 +50,7 @@ uint64_t clock_ns_far(const struct clock *clock, size_t *hint, uint64_t raw);
 
 static inline uint64_t clock_line_ns(const struct clock_line *line, uint64_t units)
 {
-	return units * line->whole +
-	       (uint64_t)(((unsigned __int128)units * line->fraction) >> 64);
+	return units * line->whole + (uint64_t)(((unsigned __int128)units * line->fraction) >> 64);
 }
 
 /* The time 'raw' in ns. '*hint' is any number at first, then where the last call was. */

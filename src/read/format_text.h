@@ -49,7 +49,7 @@ int32_t format_text_id(const char *text);
 
 /* What the bits of prev_state mean, as the print format of sched_switch says. */
 struct format_states {
-	uint64_t preempted; /* this bit alone: still runnable */
+	uint64_t preempted;   /* this bit alone: still runnable */
 	uint64_t letter[128]; /* index = letter; the bit it stands for, 0 = none */
 };
 

@@ -44,7 +44,10 @@ struct target {
 	size_t offset;
 };
 
-#define MEMBER(field, to, path) { field, to, offsetof(struct event, path) }
+#define MEMBER(field, to, path)                         \
+	{                                               \
+		field, to, offsetof(struct event, path) \
+	}
 
 static const struct target switch_fields[] = {
 	MEMBER("prev_comm", TO_COMM, sched_switch.prev_comm),
@@ -155,15 +158,11 @@ static const struct target fault_fields[] = {
 };
 
 static const struct target block_fields[] = {
-	MEMBER("dev", TO_32, block.dev),
-	MEMBER("sector", TO_64, block.sector),
-	MEMBER("nr_sector", TO_32, block.sectors),
-	MEMBER("bytes", TO_32, block.bytes),
+	MEMBER("dev", TO_32, block.dev),	   MEMBER("sector", TO_64, block.sector),
+	MEMBER("nr_sector", TO_32, block.sectors), MEMBER("bytes", TO_32, block.bytes),
 	MEMBER("errors", TO_32, block.error), /* before 5.x */
-	MEMBER("error", TO_32, block.error),
-	MEMBER("rwbs", TO_COMM, block.rwbs),
-	MEMBER("comm", TO_COMM, block.comm),
-	{ 0 },
+	MEMBER("error", TO_32, block.error),	   MEMBER("rwbs", TO_COMM, block.rwbs),
+	MEMBER("comm", TO_COMM, block.comm),	   { 0 },
 };
 
 static const struct target work_fields[] = {
@@ -202,12 +201,9 @@ static const struct target net_fields[] = {
 };
 
 static const struct target signal_generate_fields[] = {
-	MEMBER("sig", TO_32, signal.signal),
-	MEMBER("code", TO_32, signal.code),
-	MEMBER("pid", TO_32, signal.tid),
-	MEMBER("result", TO_32, signal.result),
-	MEMBER("comm", TO_COMM, signal.comm),
-	{ 0 },
+	MEMBER("sig", TO_32, signal.signal),  MEMBER("code", TO_32, signal.code),
+	MEMBER("pid", TO_32, signal.tid),     MEMBER("result", TO_32, signal.result),
+	MEMBER("comm", TO_COMM, signal.comm), { 0 },
 };
 
 static const struct target signal_deliver_fields[] = {
@@ -229,10 +225,10 @@ struct row {
 	int32_t nr; /* ev_irq.nr, for events whose number is their name */
 };
 
-#define VECTOR(name, id)                                                                           \
-	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },                          \
-	{                                                                                          \
-		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id                         \
+#define VECTOR(name, id)                                                   \
+	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },  \
+	{                                                                  \
+		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id \
 	}
 
 static const struct row rows[] = {
@@ -315,6 +311,12 @@ struct load {
 	bool is_signed;
 };
 
+struct decoder;
+
+/* Does the loads of a decoder. */
+typedef void run_fn(const struct kernel_events *events, const struct decoder *decoder,
+		    const struct record *record, struct event *event);
+
 /* One event, compiled. */
 struct decoder {
 	struct event template;
@@ -323,6 +325,7 @@ struct decoder {
 	uint16_t flags_offset;
 	bool has_flags;
 	bool is_signal; /* deliver: the receiver is the one it was recorded in */
+	run_fn *run;
 	uint32_t load_count;
 	struct load loads[MAX_LOADS];
 };
@@ -335,7 +338,7 @@ struct kernel_events {
 	bool big_endian;
 	struct format_states states;
 	uint8_t low_states[LOW_STATES]; /* state_of() of small numbers */
-	char **names; /* owned; system and name of events without a row */
+	char **names;			/* owned; system and name of events without a row */
 	size_t name_count;
 	size_t name_cap;
 };
@@ -383,10 +386,11 @@ static enum task_state state_of(const struct format_states *states, uint64_t bit
 		char letter;
 		uint8_t state;
 	} order[] = {
-		{ 'X', TASK_STATE_DEAD },    { 'Z', TASK_STATE_DEAD },	  { 'x', TASK_STATE_DEAD },
-		{ 'T', TASK_STATE_STOPPED }, { 't', TASK_STATE_STOPPED }, { 'P', TASK_STATE_PARKED },
-		{ 'I', TASK_STATE_IDLE },    { 'N', TASK_STATE_IDLE },	  { 'D', TASK_STATE_DISK },
-		{ 'S', TASK_STATE_SLEEPING },
+		{ 'X', TASK_STATE_DEAD },    { 'Z', TASK_STATE_DEAD },
+		{ 'x', TASK_STATE_DEAD },    { 'T', TASK_STATE_STOPPED },
+		{ 't', TASK_STATE_STOPPED }, { 'P', TASK_STATE_PARKED },
+		{ 'I', TASK_STATE_IDLE },    { 'N', TASK_STATE_IDLE },
+		{ 'D', TASK_STATE_DISK },    { 'S', TASK_STATE_SLEEPING },
 	};
 
 	if ((bits & ~states->preempted) == 0)
@@ -413,14 +417,18 @@ static const char *located_text(const struct record *record, const struct load *
 	return (const char *)record->data + offset;
 }
 
-static void run_load(const struct kernel_events *events, const struct load *load,
-		     const struct record *record, uint8_t *to)
+/* Do one load; 'how' is load->how, as a constant where it is known. */
+static inline __attribute__((always_inline)) void run_load(const struct kernel_events *events,
+							   const struct load *load, enum how how,
+							   const struct record *record,
+							   struct event *event)
 {
 	const uint8_t *from = record->data + load->from;
+	uint8_t *to = (uint8_t *)event + load->to;
 	const char *text;
 	uint64_t bits;
 
-	switch ((enum how)load->how) {
+	switch (how) {
 	case LOAD_COPY_4:
 		memcpy(to, from, 4);
 		break;
@@ -457,6 +465,66 @@ static void run_load(const struct kernel_events *events, const struct load *load
 	}
 }
 
+/* Any list of loads. */
+static void run_any(const struct kernel_events *events, const struct decoder *decoder,
+		    const struct record *record, struct event *event)
+{
+	for (uint32_t i = 0; i < decoder->load_count; i++)
+		run_load(events, &decoder->loads[i], (enum how)decoder->loads[i].how, record,
+			 event);
+}
+
+/*
+ * The lists of loads that nearly all events of a recording have on 64-bit machines,
+ * each as a function without branches: this doubles the speed of reading.
+ */
+#define SHAPE(name, ...)                                                                           \
+	static const uint8_t name##_hows[] = { __VA_ARGS__ };                                      \
+	static void name(const struct kernel_events *events, const struct decoder *decoder,        \
+			 const struct record *record, struct event *event)                         \
+	{                                                                                          \
+		_Pragma("GCC unroll 8") for (size_t i = 0; i < sizeof(name##_hows); i++) run_load( \
+			events, &decoder->loads[i], (enum how)name##_hows[i], record, event);      \
+	}
+
+SHAPE(run_switch, LOAD_COMM, LOAD_COMM, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4,
+      LOAD_STATE)
+SHAPE(run_wake, LOAD_COMM, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4)
+SHAPE(run_enter, LOAD_COPY_8, LOAD_COPY_48)
+SHAPE(run_exit, LOAD_COPY_8, LOAD_COPY_8)
+SHAPE(run_fault, LOAD_COPY_8, LOAD_COPY_8, LOAD_COPY_8)
+SHAPE(run_word, LOAD_COPY_4)
+SHAPE(run_long, LOAD_COPY_8)
+
+static const struct {
+	run_fn *run;
+	const uint8_t *hows;
+	size_t count;
+} shapes[] = {
+	{ run_switch, run_switch_hows, sizeof(run_switch_hows) },
+	{ run_wake, run_wake_hows, sizeof(run_wake_hows) },
+	{ run_enter, run_enter_hows, sizeof(run_enter_hows) },
+	{ run_exit, run_exit_hows, sizeof(run_exit_hows) },
+	{ run_fault, run_fault_hows, sizeof(run_fault_hows) },
+	{ run_word, run_word_hows, sizeof(run_word_hows) },
+	{ run_long, run_long_hows, sizeof(run_long_hows) },
+};
+
+static run_fn *shape_of(const struct decoder *decoder)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		size_t at = 0;
+
+		if (shapes[i].count != decoder->load_count)
+			continue;
+		while (at < shapes[i].count && shapes[i].hows[at] == decoder->loads[at].how)
+			at++;
+		if (at == shapes[i].count)
+			return shapes[i].run;
+	}
+	return run_any;
+}
+
 uint16_t kernel_events_id(const struct kernel_events *events, const struct record *record)
 {
 	uint16_t id;
@@ -490,13 +558,10 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 		return false;
 
 	*out_event = decoder->template;
-	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset,
-					    events->big_endian);
+	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset, events->big_endian);
 	if (decoder->has_flags)
 		out_event->context = context_of(record->data[decoder->flags_offset]);
-	for (uint32_t i = 0; i < decoder->load_count; i++)
-		run_load(events, &decoder->loads[i], record,
-			 (uint8_t *)out_event + decoder->loads[i].to);
+	decoder->run(events, decoder, record, out_event);
 	if (decoder->is_signal)
 		out_event->signal.tid = out_event->tid;
 	return true;
@@ -551,9 +616,9 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 	element.kind = FORMAT_NUMBER;
 	element.bytes = field->bytes / 6;
 	if (!swap && element.bytes == 8)
-		return add_load(decoder, (struct load){ (uint16_t)field->offset,
-							(uint16_t)target->offset, LOAD_COPY_48, 48,
-							48, false });
+		return add_load(decoder,
+				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
+					       LOAD_COPY_48, 48, 48, false });
 	for (int i = 0; i < 6; i++) {
 		if (!add_number(decoder, &one, &element, swap))
 			return false;
@@ -637,13 +702,11 @@ static void compile_other(struct kernel_events *events, struct decoder *decoder,
 	const char *slash = strchrnul(name, '/');
 
 	decoder->template.type = EV_OTHER;
-	decoder->template.other.system =
-		keep_name(events, xstrndup(name, (size_t)(slash - name)));
+	decoder->template.other.system = keep_name(events, xstrndup(name, (size_t)(slash - name)));
 	decoder->template.other.name = *slash ? slash + 1 : "";
 }
 
-static void compile_row(struct decoder *decoder, const struct row *row, const char *text,
-			bool swap)
+static void compile_row(struct decoder *decoder, const struct row *row, const char *text, bool swap)
 {
 	struct event *template = &decoder->template;
 	struct format_field field;
@@ -670,8 +733,7 @@ static const struct row *row_of(const char *name)
 }
 
 /* Compile one format. False when its common fields are not usable. */
-static bool compile(struct kernel_events *events, const struct format_section *section,
-		    uint32_t id)
+static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
 {
 	bool swap = events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	const struct row *row = row_of(section->name);
@@ -687,6 +749,7 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 		compile_other(events, decoder, section->name);
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);
+	decoder->run = shape_of(decoder);
 	events->by_id[id] = decoder;
 	return true;
 }
@@ -735,6 +798,7 @@ static struct decoder *unknown_decoder(void)
 	decoder->template.type = EV_OTHER;
 	decoder->template.other.system = "";
 	decoder->template.other.name = "unknown";
+	decoder->run = run_any;
 	return decoder;
 }
 

@@ -65,8 +65,8 @@ int page_layout_init(struct page_layout *out_layout, const char *header_page, ui
 	return rc;
 }
 
-static bool header_at(const struct page_layout *layout, const uint8_t *bytes,
-		      struct page *out_page, bool *out_stored)
+static bool header_at(const struct page_layout *layout, const uint8_t *bytes, struct page *out_page,
+		      bool *out_stored)
 {
 	/* The flags stand in the low 32 bits, however long the field is. */
 	uint32_t commit = (uint32_t)number_at(bytes + layout->commit_offset, layout->commit_bytes,

@@ -85,7 +85,7 @@ static inline uint32_t page_word(const uint8_t *at, bool big_endian)
 
 	memcpy(&word, at, sizeof(word));
 	return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? word
-								       : __builtin_bswap32(word);
+								      : __builtin_bswap32(word);
 }
 
 /* An absolute time stamp has 59 bits; the others are those of the time before it. */
@@ -139,8 +139,8 @@ static inline int page_next(struct page_cursor *cursor, struct record *out_recor
 		size_t left = (size_t)(cursor->end - cursor->at);
 		uint32_t word = page_word(cursor->at, cursor->big_endian);
 		uint32_t type = cursor->big_endian ? word >> WIRE_DELTA_BITS : word & 31;
-		uint32_t delta = cursor->big_endian ? word & ((1u << WIRE_DELTA_BITS) - 1)
-						    : word >> 5;
+		uint32_t delta =
+			cursor->big_endian ? word & ((1u << WIRE_DELTA_BITS) - 1) : word >> 5;
 		uint32_t head = 4, bytes = type * 4;
 
 		if (__builtin_expect(type > WIRE_TYPE_DATA_MAX, 0)) {

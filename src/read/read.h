@@ -42,6 +42,12 @@ struct source *trace_source(struct trace *trace);
 const struct facts *trace_facts(const struct trace *trace);
 
 /*
+ * Let up to 'count' threads decode ahead of the reader; 0 = none. The default fits the
+ * machine. The events are the same in any case. Call it before the first event.
+ */
+void trace_set_threads(struct trace *trace, uint32_t count);
+
+/*
  * The time of the first (or last) event that matches 'expression' at or after
  * 'from_ns'. An expression is libtraceevent's filter language: "EVENT" or
  * "EVENT:FIELD OP VALUE && ...", for example

@@ -1,0 +1,177 @@
+/* event_filter.c - a guarded libtraceevent filter. */
+#include "read/event_filter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <event-parse.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "read/format_text.h"
+#include "store/formats.h"
+
+/* Offsets in a record have 16 bits, and so have lengths: twice that, and zeros behind. */
+#define RECORD_MAX_BYTES 65536u
+#define SCRATCH_BYTES	 (4 * RECORD_MAX_BYTES)
+
+struct event_filter {
+	struct tep_handle *tep;
+	struct tep_event_filter *filter;
+	bool wants[65536];
+	uint8_t scratch[SCRATCH_BYTES]; /* zero but while matching */
+};
+
+/* Letters, digits, _ and what 'more' has. */
+static bool is_plain(const char *text, size_t bytes, const char *more)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		char c = text[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+		    c != '_' && (!c || !strchr(more, c)))
+			return false;
+	}
+	return bytes > 0;
+}
+
+/* The fields of one part of the format, in the kernel's own words. */
+static void print_fields(FILE *out, const char *text, bool common)
+{
+	struct format_field field;
+
+	while (format_text_next(&text, &field)) {
+		bool is_common = field.name_bytes > 7 && memcmp(field.name, "common_", 7) == 0;
+
+		if (is_common == common && is_plain(field.type, field.type_bytes, " *[]"))
+			fprintf(out, "\tfield:%.*s;\toffset:%u;\tsize:%u;\tsigned:%d;\n",
+				(int)field.type_bytes, field.type, field.offset, field.bytes,
+				field.is_signed);
+	}
+	fputc('\n', out);
+}
+
+static void add_format(struct tep_handle *tep, const struct format_section *section)
+{
+	const char *slash = strchr(section->name, '/');
+	int32_t id = format_text_id(section->text);
+	AUTO_FREE char *system = NULL;
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out;
+
+	if (!slash || id < 0 || !is_plain(slash + 1, strlen(slash + 1), "") ||
+	    !is_plain(section->name, (size_t)(slash - section->name), "-"))
+		return;
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return;
+	system = xstrndup(section->name, (size_t)(slash - section->name));
+	fprintf(out, "name: %s\nID: %d\nformat:\n", slash + 1, id);
+	print_fields(out, section->text, true);
+	print_fields(out, section->text, false);
+	fprintf(out, "print fmt: \"\"\n");
+	fclose(out);
+	(void)tep_parse_event(tep, text, bytes, system); /* else it cannot be asked for */
+	free(text);
+}
+
+static bool has_event(const struct formats *formats, const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		if (strlen(formats->sections[i].name) == bytes &&
+		    memcmp(formats->sections[i].name, name, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "sched:sched_switch" is how everyone else writes "sched/sched_switch". Free it. */
+static char *with_slash(const char *expression, const struct formats *formats)
+{
+	char *text = xstrdup(expression);
+	char *colon = strchr(text, ':');
+
+	if (!colon)
+		return text;
+	*colon = '/';
+	if (!has_event(formats, text, (size_t)(strchrnul(colon, ':') - text)))
+		*colon = ':';
+	return text;
+}
+
+static int compile(struct event_filter *filter, const char *expression, struct err *err)
+{
+	enum tep_errno code = tep_filter_add_filter_str(filter->filter, expression);
+	char why[256] = "";
+
+	if (code < 0) {
+		tep_filter_strerror(filter->filter, code, why, sizeof(why));
+		return err_set(err, -EINVAL, "\"%s\" is no event of this trace or no filter: %s",
+			       expression, why[0] ? why : "it cannot be read");
+	}
+	for (int i = 0; i < filter->filter->filters; i++)
+		filter->wants[filter->filter->event_filters[i].event_id & 65535] = true;
+	return 0;
+}
+
+int event_filter_new(const char *expression, const struct formats *formats, bool big_endian,
+		     uint32_t long_bytes, struct event_filter **out_filter, struct err *err)
+{
+	struct event_filter *filter = xcalloc(1, sizeof(*filter));
+	AUTO_FREE char *text = with_slash(expression, formats);
+	int rc;
+
+	tep_set_loglevel(TEP_LOG_NONE);
+	filter->tep = tep_alloc();
+	if (!filter->tep) {
+		free(filter);
+		return err_set(err, -ENOMEM, "no memory for a filter");
+	}
+	tep_set_file_bigendian(filter->tep, big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_local_bigendian(filter->tep, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+						     ? TEP_BIG_ENDIAN
+						     : TEP_LITTLE_ENDIAN);
+	tep_set_long_size(filter->tep, (int)long_bytes);
+	for (size_t i = 0; i < formats->count; i++)
+		add_format(filter->tep, &formats->sections[i]);
+	filter->filter = tep_filter_alloc(filter->tep);
+	rc = filter->filter ? compile(filter, text, err)
+			    : err_set(err, -ENOMEM, "no memory for a filter");
+	if (rc < 0) {
+		event_filter_free(filter);
+		return rc;
+	}
+	*out_filter = filter;
+	return 0;
+}
+
+void event_filter_free(struct event_filter *filter)
+{
+	if (!filter)
+		return;
+	if (filter->filter)
+		tep_filter_free(filter->filter);
+	tep_free(filter->tep);
+	free(filter);
+}
+
+bool event_filter_wants(const struct event_filter *filter, uint16_t id)
+{
+	return filter->wants[id];
+}
+
+bool event_filter_match(struct event_filter *filter, const uint8_t *data, uint32_t bytes)
+{
+	struct tep_record record = { .data = filter->scratch };
+	enum tep_errno code;
+
+	if (bytes > RECORD_MAX_BYTES)
+		bytes = RECORD_MAX_BYTES;
+	memcpy(filter->scratch, data, bytes);
+	record.size = record.record_size = (int)bytes;
+	code = tep_filter_match(filter->filter, &record);
+	memset(filter->scratch, 0, bytes);
+	return code == TEP_ERRNO__FILTER_MATCH;
+}

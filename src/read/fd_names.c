@@ -1,0 +1,182 @@
+/*
+ * fd_names.c - the names of descriptors, sorted by time.
+ *
+ * The thread that learnt a name was on a CPU, but nobody wrote down on which: the
+ * events have no thread, so that they prove nothing about a CPU.
+ */
+#include "read/fd_names.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "read/lane.h"
+#include "store/file.h"
+#include "wire/wire.h"
+
+#define NAMES_MAX_BYTES ((size_t)1 << 30)
+#define BATCH_EVENTS	256u
+
+struct entry {
+	uint64_t mono_ns;
+	size_t offset; /* of the record; orders equal times */
+};
+
+struct fd_names {
+	struct lane lane;
+	uint8_t *bytes; /* owned; the file */
+	bool swap;
+	struct entry *entries; /* owned */
+	size_t count;
+	size_t cap;
+	size_t next;
+};
+
+static struct wire_name wire_at(const struct fd_names *names, size_t offset)
+{
+	struct wire_name wire;
+
+	memcpy(&wire, names->bytes + offset, sizeof(wire));
+	if (names->swap) {
+		wire.magic = __builtin_bswap32(wire.magic);
+		wire.name_bytes = __builtin_bswap32(wire.name_bytes);
+		wire.mono_ns = __builtin_bswap64(wire.mono_ns);
+		wire.inode = __builtin_bswap64(wire.inode);
+		wire.tgid = (int32_t)__builtin_bswap32((uint32_t)wire.tgid);
+		wire.tid = (int32_t)__builtin_bswap32((uint32_t)wire.tid);
+		wire.fd = (int32_t)__builtin_bswap32((uint32_t)wire.fd);
+		wire.role = __builtin_bswap32(wire.role);
+	}
+	return wire;
+}
+
+/* Index all records; stops at the first that is none. Names get a terminator. */
+static void index_records(struct fd_names *names, size_t bytes, struct facts *facts)
+{
+	size_t at = 0;
+
+	while (bytes - at >= sizeof(struct wire_name)) {
+		struct wire_name wire = wire_at(names, at);
+		size_t left = bytes - at - sizeof(wire), padded;
+
+		padded = ((size_t)wire.name_bytes + 7) & ~(size_t)7;
+		if (wire.magic != WIRE_NAME_MAGIC || wire.name_bytes > WIRE_NAME_MAX ||
+		    padded > left)
+			break;
+		names->entries = vec_room(names->entries, names->count, &names->cap,
+					  sizeof(*names->entries));
+		names->entries[names->count++] = (struct entry){ wire.mono_ns, at };
+		at += sizeof(wire) + padded;
+	}
+	if (at < bytes)
+		facts_note_damage(facts, "kernel/names: byte %zu of %zu begins no whole record", at,
+				  bytes);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->mono_ns != b->mono_ns)
+		return a->mono_ns < b->mono_ns ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Copy the name to 'to', which holds WIRE_NAME_MAX + 1 bytes, and make the event. */
+static struct event event_of(const struct fd_names *names, const struct entry *entry, char *to)
+{
+	struct wire_name wire = wire_at(names, entry->offset);
+
+	memcpy(to, names->bytes + entry->offset + sizeof(wire), wire.name_bytes);
+	to[wire.name_bytes] = '\0';
+	return (struct event){
+		.time_ns = wire.mono_ns,
+		.tid = -1,
+		.type = EV_FD_NAME,
+		.fd_name.name = to,
+		.fd_name.tgid = wire.tgid,
+		.fd_name.tid = wire.tid,
+		.fd_name.fd = wire.fd,
+		.fd_name.inode = wire.inode,
+		.fd_name.role = wire.role > FD_ROLE_OTHER ? FD_ROLE_UNKNOWN : (uint8_t)wire.role,
+	};
+}
+
+static bool names_fill(struct lane *lane, struct batch *batch)
+{
+	struct fd_names *names = (struct fd_names *)lane;
+	char *to = (char *)batch->chunk;
+
+	batch->count = 0;
+	batch->note_count = 0;
+	while (batch->count < batch->max && names->next < names->count) {
+		struct event *event = &batch->events[batch->count++];
+
+		*event = event_of(names, &names->entries[names->next++], to);
+		to += strlen(to) + 1;
+		if ((size_t)(to - (char *)batch->chunk) > lane->chunk_bytes - WIRE_NAME_MAX - 1)
+			break;
+	}
+	return batch->count > 0;
+}
+
+static void names_seek(struct lane *lane, uint64_t time_ns)
+{
+	struct fd_names *names = (struct fd_names *)lane;
+	size_t low = 0, high = names->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names->entries[middle].mono_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	names->next = low;
+}
+
+static void names_close(struct lane *lane)
+{
+	struct fd_names *names = (struct fd_names *)lane;
+
+	free(names->bytes);
+	free(names->entries);
+	free(names);
+}
+
+static const struct lane_ops names_ops = {
+	.fill = names_fill,
+	.seek = names_seek,
+	.close = names_close,
+};
+
+struct lane *fd_names_open(const char *path, bool big_endian, struct facts *facts)
+{
+	struct fd_names *names = xcalloc(1, sizeof(*names));
+	struct err err = { 0 };
+	char *text = NULL;
+	size_t bytes = 0;
+	int rc = file_read(path, NAMES_MAX_BYTES, &text, &bytes, &err);
+
+	if (rc < 0 && rc != -ENOENT)
+		facts_note_damage(facts, "kernel/names: %s", err.text);
+	names->lane.ops = &names_ops;
+	names->lane.max_events = BATCH_EVENTS;
+	names->lane.chunk_bytes = BATCH_EVENTS * 64 + WIRE_NAME_MAX + 1;
+	names->bytes = (uint8_t *)text;
+	names->swap = big_endian != (BYTE_ORDER == BIG_ENDIAN);
+	index_records(names, bytes, facts);
+	if (names->count == 0) {
+		names_close(&names->lane);
+		return NULL;
+	}
+	qsort(names->entries, names->count, sizeof(*names->entries), by_time);
+	return &names->lane;
+}

@@ -1,0 +1,18 @@
+/*
+ * fd_names.h - kernel/names as a lane of EV_FD_NAME events.
+ */
+#ifndef READ_FD_NAMES_H
+#define READ_FD_NAMES_H
+
+#include <stdbool.h>
+
+struct facts;
+struct lane;
+
+/*
+ * Read the file at 'path', whose records are in no order. Damage is noted in 'facts'
+ * and costs what follows it. Returns a lane, or NULL when there is nothing in it.
+ */
+struct lane *fd_names_open(const char *path, bool big_endian, struct facts *facts);
+
+#endif

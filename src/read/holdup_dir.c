@@ -1,0 +1,423 @@
+/*
+ * holdup_dir.c - our own trace directory.
+ *
+ * What cannot be read is noted in facts->damage; opening fails only when there is no
+ * manifest, or there are events and nothing that tells what they mean.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/source.h"
+#include "read/clock.h"
+#include "read/event_filter.h"
+#include "read/fd_names.h"
+#include "read/kernel_events.h"
+#include "read/lane.h"
+#include "read/merge.h"
+#include "read/pages.h"
+#include "read/read_int.h"
+#include "read/ring.h"
+#include "read/symbols.h"
+#include "store/dump.h"
+#include "store/file.h"
+#include "store/formats.h"
+#include "store/manifest.h"
+
+#define SYNC_MAX_BYTES	((size_t)64 << 20)
+#define PAGES_MAX_BYTES ((uint64_t)1 << 30) /* one page of each CPU, together */
+#define OPEN_FILES_MAX	256u
+#define END_SLACK_NS	1000000000u
+#define CRASH_SLACK_NS	3600000000000u /* the last clock point may be so old */
+
+struct holdup_dir {
+	struct trace trace;
+	struct manifest manifest;
+	struct formats formats;
+	struct page_layout layout;
+	struct kernel_events *events; /* owned */
+	struct clock clock;
+	struct ring_common common;
+	struct ring **rings; /* array owned; the rings are the merge's once it exists */
+	size_t ring_count;
+	struct merge *merge; /* owned; = trace.source */
+};
+
+static bool is_big_endian(const char *arch)
+{
+	static const char *const big[] = { "s390",  "s390x",   "ppc",	     "ppc64",  "parisc",
+					   "mips",  "mips64",  "aarch64_be", "armeb",  "m68k",
+					   "sparc", "sparc64", "parisc64",   "armv7b", "or1k" };
+
+	for (size_t i = 0; i < ARRAY_LEN(big); i++) {
+		if (strcmp(big[i], arch) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* DIR/kernel/NAME. Free it. */
+static char *kernel_path(const char *dir, const char *name)
+{
+	return xasprintf("%s/kernel/%s", dir, name);
+}
+
+static void facts_from_manifest(struct facts *facts, const struct manifest *manifest)
+{
+	facts->format = "holdup trace directory, version 1";
+	facts->host = manifest->host;
+	facts->kernel = manifest->kernel;
+	facts->arch = manifest->arch;
+	facts->first_ns = manifest->begin_ns;
+	facts->last_ns = manifest->end_ns;
+	facts->target_tid = manifest->target_tid;
+	facts->target_start_ns = manifest->target_start_ns;
+	facts->target_end_ns = manifest->target_end_ns;
+	facts->target_status = manifest->target_status;
+	facts->target_cmdline = manifest->target_cmdline;
+	facts->omits_idle_switches = manifest->omits_idle_switches;
+	facts->has_syscalls = manifest->has_syscalls;
+	facts->complete = manifest->complete;
+}
+
+static void copy_lists(struct facts *facts, const struct manifest *manifest)
+{
+	facts->recorder_tid_count = manifest->recorder_tid_count;
+	facts->recorder_tids = xcalloc(manifest->recorder_tid_count + 1, sizeof(int32_t));
+	for (size_t i = 0; i < manifest->recorder_tid_count; i++)
+		facts->recorder_tids[i] = manifest->recorder_tids[i];
+	facts->missing_count = manifest->missing_count;
+	facts->missing = xcalloc(manifest->missing_count + 1, sizeof(*facts->missing));
+	for (size_t i = 0; i < manifest->missing_count; i++) {
+		facts->missing[i].what = manifest->missing[i].what;
+		facts->missing[i].why = manifest->missing[i].why;
+	}
+}
+
+/* What the events look like: formats and the layout of a page. */
+static int open_formats(struct holdup_dir *dir, const char *path, struct err *err)
+{
+	struct facts *facts = &dir->trace.facts;
+	const struct manifest *manifest = &dir->manifest;
+	bool big_endian = is_big_endian(manifest->arch);
+	AUTO_FREE char *file = kernel_path(path, "formats");
+	struct err why = { 0 };
+	const char *header;
+
+	if (formats_read(file, &dir->formats, &why) < 0)
+		facts_note_damage(facts, "kernel/formats: %s", why.text);
+	dir->events = kernel_events_new(&dir->formats, big_endian, facts);
+	header = formats_find(&dir->formats, "header_page");
+	if (header && page_layout_init(&dir->layout, header, manifest->page_bytes,
+				       manifest->long_bytes, big_endian, &why) == 0)
+		return 0;
+	if (header)
+		facts_note_damage(facts, "kernel/formats: %s", why.text);
+	return page_layout_init(&dir->layout, NULL, manifest->page_bytes, manifest->long_bytes,
+				big_endian, err);
+}
+
+static void open_clock(struct holdup_dir *dir, const char *path)
+{
+	AUTO_FREE char *file = kernel_path(path, "sync");
+	AUTO_FREE char *text = NULL;
+	struct facts *facts = &dir->trace.facts;
+	struct err why = { 0 };
+	size_t bytes;
+
+	if (file_read(file, SYNC_MAX_BYTES, &text, &bytes, &why) < 0)
+		facts_note_damage(facts, "kernel/sync: %s", why.text);
+	clock_init(&dir->clock, dir->manifest.clock, text, facts);
+	facts->realtime_offset_ns = dir->clock.realtime_offset_ns;
+}
+
+/* No event can be later than this. */
+static uint64_t limit_of(const struct holdup_dir *dir)
+{
+	uint64_t end_ns = dir->manifest.end_ns, synced_ns = dir->clock.last_ns;
+
+	if (end_ns)
+		return (end_ns > synced_ns ? end_ns : synced_ns) + END_SLACK_NS;
+	return synced_ns ? synced_ns + CRASH_SLACK_NS : CLOCK_MAX_NS;
+}
+
+/* "cpu12.ring" is 12; -1 for any other name. */
+static int32_t cpu_of_file(const char *name)
+{
+	unsigned int cpu;
+	char again[32];
+
+	if (sscanf(name, "cpu%4u.ring", &cpu) != 1 || cpu >= MANIFEST_MAX_CPUS)
+		return -1;
+	snprintf(again, sizeof(again), "cpu%u.ring", cpu);
+	return strcmp(name, again) == 0 ? (int32_t)cpu : -1;
+}
+
+/* The CPUs that have a file, whatever the manifest says. */
+static void mark_files(const char *path, bool *present)
+{
+	AUTO_FREE char *folder = kernel_path(path, "");
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+
+	while (dir && (entry = readdir(dir))) {
+		int32_t cpu = cpu_of_file(entry->d_name);
+
+		if (cpu >= 0)
+			present[cpu] = true;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static const struct manifest_cpu *claim_of(const struct manifest *manifest, uint32_t cpu)
+{
+	static const struct manifest_cpu nothing;
+
+	for (size_t i = 0; i < manifest->cpu_count; i++) {
+		if (manifest->cpus[i].cpu == cpu)
+			return &manifest->cpus[i];
+	}
+	return &nothing;
+}
+
+static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
+{
+	const struct manifest_cpu *told = claim_of(&dir->manifest, cpu);
+	struct ring_claim claim = {
+		.cpu = cpu,
+		.bytes = told->bytes,
+		.lost = told->lost + told->dropped,
+		.count_lost = told->lost || !dir->manifest.complete,
+	};
+	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);
+	AUTO_FREE char *file = kernel_path(path, name);
+
+	dir->trace.facts.cpus[cpu].events = told->events;
+	dir->rings[dir->ring_count++] = ring_open(file, &dir->common, &claim, &dir->trace.facts);
+}
+
+static int open_rings(struct holdup_dir *dir, const char *path, struct err *err)
+{
+	AUTO_FREE bool *present = xcalloc(MANIFEST_MAX_CPUS, sizeof(bool));
+	struct facts *facts = &dir->trace.facts;
+	size_t count = 0;
+
+	mark_files(path, present);
+	for (size_t i = 0; i < dir->manifest.cpu_count; i++) {
+		const struct manifest_cpu *cpu = &dir->manifest.cpus[i];
+
+		present[cpu->cpu] |= cpu->bytes || cpu->events || cpu->lost || cpu->dropped;
+	}
+	for (uint32_t cpu = 0; cpu < MANIFEST_MAX_CPUS; cpu++) {
+		count += present[cpu];
+		if (present[cpu])
+			facts->cpu_count = cpu + 1;
+	}
+	if (count * dir->layout.page_bytes > PAGES_MAX_BYTES)
+		return err_set(err, -EBADMSG, "%zu CPUs with sub-buffers of %u bytes", count,
+			       dir->layout.page_bytes);
+	facts->cpus = xcalloc(facts->cpu_count + 1, sizeof(*facts->cpus));
+	dir->rings = xcalloc(count + 1, sizeof(struct ring *));
+	dir->common.keep_open = count <= OPEN_FILES_MAX;
+	for (uint32_t cpu = 0; cpu < facts->cpu_count; cpu++) {
+		if (present[cpu])
+			open_ring(dir, path, cpu);
+	}
+	return 0;
+}
+
+/* First and last moment, from the events where the manifest does not tell. */
+static bool find_span(struct holdup_dir *dir)
+{
+	struct facts *facts = &dir->trace.facts;
+	bool any = false;
+
+	for (size_t i = 0; i < dir->ring_count; i++) {
+		uint64_t first_ns, last_ns;
+
+		if (!ring_span(dir->rings[i], &first_ns, &last_ns))
+			continue;
+		if (facts->first_ns == 0 || first_ns < facts->first_ns)
+			facts->first_ns = first_ns;
+		if (last_ns > facts->last_ns)
+			facts->last_ns = last_ns;
+		any = true;
+	}
+	if (facts->last_ns < facts->first_ns)
+		facts->last_ns = facts->first_ns;
+	dir->common.first_ns = facts->first_ns;
+	return any;
+}
+
+static int open_events(struct holdup_dir *dir, const char *path, struct err *err)
+{
+	int rc;
+
+	dir->common = (struct ring_common){
+		.layout = &dir->layout,
+		.events = dir->events,
+		.clock = &dir->clock,
+		.first_ns = dir->manifest.begin_ns,
+		.end_ns = dir->manifest.end_ns,
+		.limit_ns = limit_of(dir),
+	};
+	rc = open_rings(dir, path, err);
+	if (rc < 0)
+		return rc;
+	if (find_span(dir) && dir->formats.count == 0)
+		return err_set(err, -EBADMSG,
+			       "there are events, but kernel/formats tells nothing about them");
+	return 0;
+}
+
+static void open_beside(struct holdup_dir *dir, const char *path)
+{
+	struct facts *facts = &dir->trace.facts;
+	AUTO_FREE char *dump = kernel_path(path, "dump.jsonl");
+	AUTO_FREE char *symbols = kernel_path(path, "kallsyms");
+	struct err why = { 0 };
+	struct stat st;
+
+	/* dump_read() opens by name: a pipe there must not be waited for. */
+	if (lstat(dump, &st) < 0 || !S_ISREG(st.st_mode))
+		facts_note_damage(facts, "kernel/dump.jsonl: missing, or not a regular file");
+	else if (dump_read(dump, facts, &why) < 0)
+		facts_note_damage(facts, "kernel/dump.jsonl: %s", why.text);
+	symbols_read(symbols, facts);
+}
+
+static void open_merge(struct holdup_dir *dir, const char *path)
+{
+	AUTO_FREE struct lane **lanes = xcalloc(dir->ring_count + 1, sizeof(struct lane *));
+	AUTO_FREE char *names = kernel_path(path, "names");
+	size_t count = 0;
+
+	for (; count < dir->ring_count; count++)
+		lanes[count] = ring_lane(dir->rings[count]);
+	lanes[count] = fd_names_open(names, dir->layout.big_endian, &dir->trace.facts);
+	count += lanes[count] != NULL;
+	dir->merge = merge_new(lanes, count, &dir->trace.facts);
+	dir->trace.source = merge_source(dir->merge);
+}
+
+static void holdup_dir_close(struct trace *trace)
+{
+	struct holdup_dir *dir = (struct holdup_dir *)trace;
+
+	if (dir->merge)
+		source_close(merge_source(dir->merge));
+	else
+		for (size_t i = 0; i < dir->ring_count; i++)
+			ring_lane(dir->rings[i])->ops->close(ring_lane(dir->rings[i]));
+	free(dir->rings);
+	clock_fini(&dir->clock);
+	kernel_events_free(dir->events);
+	formats_fini(&dir->formats);
+	facts_fini(&trace->facts);
+	manifest_fini(&dir->manifest);
+	free(dir);
+}
+
+struct search {
+	struct holdup_dir *dir;
+	struct event_filter *filter;
+	bool last;
+	bool found;
+	uint64_t ns;
+};
+
+static bool search_record(void *context, const struct record *record, uint64_t time_ns)
+{
+	struct search *search = context;
+
+	/* Another CPU has an earlier one already. */
+	if (!search->last && search->found && time_ns >= search->ns)
+		return false;
+	if (record->bytes < KERNEL_EVENT_MIN_BYTES ||
+	    !event_filter_wants(search->filter, kernel_events_id(search->dir->events, record)) ||
+	    !event_filter_match(search->filter, record->data, record->bytes))
+		return true;
+	if (!search->found || !search->last || time_ns > search->ns)
+		search->ns = time_ns;
+	search->found = true;
+	return search->last;
+}
+
+static int holdup_dir_find(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
+			   uint64_t *out_ns, struct err *err)
+{
+	struct holdup_dir *dir = (struct holdup_dir *)trace;
+	struct search search = { .dir = dir, .last = last };
+	int rc = event_filter_new(expression, &dir->formats, dir->layout.big_endian,
+				  dir->layout.long_bytes, &search.filter, err);
+
+	if (rc < 0)
+		return rc;
+	merge_pause(dir->merge);
+	for (size_t i = 0; i < dir->ring_count; i++)
+		ring_walk(dir->rings[i], from_ns, search_record, &search);
+	event_filter_free(search.filter);
+	if (!search.found)
+		return 0;
+	*out_ns = search.ns;
+	return 1;
+}
+
+static void holdup_dir_set_threads(struct trace *trace, uint32_t count)
+{
+	merge_set_threads(((struct holdup_dir *)trace)->merge, count);
+}
+
+static const struct trace_ops holdup_dir_ops = {
+	.find = holdup_dir_find,
+	.set_threads = holdup_dir_set_threads,
+	.close = holdup_dir_close,
+};
+
+static int holdup_dir_open(const char *path, struct trace **out_trace, struct err *err)
+{
+	struct holdup_dir *dir = xcalloc(1, sizeof(*dir));
+	int rc;
+
+	dir->trace.ops = &holdup_dir_ops;
+	rc = manifest_read(path, &dir->manifest, err);
+	if (rc < 0)
+		goto fail;
+	facts_from_manifest(&dir->trace.facts, &dir->manifest);
+	copy_lists(&dir->trace.facts, &dir->manifest);
+	rc = open_formats(dir, path, err);
+	if (rc < 0)
+		goto fail;
+	open_clock(dir, path);
+	rc = open_events(dir, path, err);
+	if (rc < 0)
+		goto fail;
+	open_beside(dir, path);
+	open_merge(dir, path);
+	*out_trace = &dir->trace;
+	return 0;
+
+fail:
+	holdup_dir_close(&dir->trace);
+	return rc;
+}
+
+static bool holdup_dir_matches(const char *path)
+{
+	AUTO_FREE char *file = xasprintf("%s/%s", path, MANIFEST_FILE);
+	struct stat st;
+
+	return lstat(file, &st) == 0;
+}
+
+const struct trace_format holdup_dir_format = {
+	.name = "holdup trace directory",
+	.matches = holdup_dir_matches,
+	.open = holdup_dir_open,
+};

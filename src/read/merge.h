@@ -1,0 +1,32 @@
+/*
+ * merge.h - many lanes as one source, in the order of (time, lane).
+ *
+ * Long reading is helped by threads that decode ahead, a bounded number of batches;
+ * the events and their order are the same with and without them.
+ */
+#ifndef READ_MERGE_H
+#define READ_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct facts;
+struct lane;
+struct merge;
+struct source;
+
+/*
+ * A source over 'lanes', which it owns from now on. Damage that is met while reading
+ * is added to 'facts', by the thread that reads. Free with source_close().
+ */
+struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *facts);
+
+struct source *merge_source(struct merge *merge);
+
+/* Let at most 'count' threads decode ahead; 0 = none. The default fits the machine. */
+void merge_set_threads(struct merge *merge, uint32_t count);
+
+/* Stop the threads, so that the lanes may be used by others until the next seek. */
+void merge_pause(struct merge *merge);
+
+#endif

@@ -1,0 +1,62 @@
+/* read.c - pick the format of a trace by what is in it. */
+#include "read/read.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/source.h"
+#include "read/read_int.h"
+
+/* One line per format. The first that matches opens the trace. */
+static const struct trace_format *const formats[] = {
+	&holdup_dir_format,
+};
+
+int read_open(const char *path, struct trace **out_trace, struct err *err)
+{
+	struct stat st;
+	int rc;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		if (!formats[i]->matches(path))
+			continue;
+		rc = formats[i]->open(path, out_trace, err);
+		return rc < 0 ? err_wrap(err, "opening %s", path) : 0;
+	}
+	return err_set(err, -EBADMSG, "%s is not a trace of a known format", path);
+}
+
+void trace_close(struct trace *trace)
+{
+	if (trace)
+		trace->ops->close(trace);
+}
+
+struct source *trace_source(struct trace *trace)
+{
+	return trace->source;
+}
+
+const struct facts *trace_facts(const struct trace *trace)
+{
+	return &trace->facts;
+}
+
+void trace_set_threads(struct trace *trace, uint32_t count)
+{
+	trace->ops->set_threads(trace, count);
+}
+
+int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
+		     uint64_t *out_ns, struct err *err)
+{
+	int rc = trace->ops->find(trace, expression, last, from_ns, out_ns, err);
+	int sought = source_seek(trace->source, 0, rc < 0 ? NULL : err);
+
+	return rc < 0 ? rc : sought < 0 ? sought : rc;
+}

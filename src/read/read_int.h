@@ -1,0 +1,42 @@
+/*
+ * read_int.h - what the formats of read/ share. Only for this room.
+ */
+#ifndef READ_READ_INT_H
+#define READ_READ_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/facts.h"
+
+struct err;
+struct source;
+struct trace;
+
+/* A trace format: one file of this room has the row, read.c lists it. */
+struct trace_format {
+	const char *name;
+	/* Is the file or folder at 'path' of this format? Looks at its content. */
+	bool (*matches)(const char *path);
+	/* Open it. Returns 0 and *out_trace, or a negative errno with err filled. */
+	int (*open)(const char *path, struct trace **out_trace, struct err *err);
+};
+
+struct trace_ops {
+	/* See trace_find_event(). The source is sought to 0 by the caller. */
+	int (*find)(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
+		    uint64_t *out_ns, struct err *err);
+	void (*set_threads)(struct trace *trace, uint32_t count);
+	void (*close)(struct trace *trace);
+};
+
+/* First member of every format's own struct. */
+struct trace {
+	const struct trace_ops *ops;
+	struct source *source;
+	struct facts facts;
+};
+
+extern const struct trace_format holdup_dir_format;
+
+#endif

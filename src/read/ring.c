@@ -1,0 +1,610 @@
+/*
+ * ring.c - from the pages of one CPU to events in time order.
+ *
+ * What a page says of itself is held against its neighbours: the time stamps of the
+ * pages grow, so one that is later than the next page's is wrong, and no event of a
+ * page is later than the next page. That catches a turned bit in a time, which would
+ * else shift all that follows.
+ */
+#include "read/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "read/clock.h"
+#include "read/kernel_events.h"
+#include "read/lane.h"
+#include "read/pages.h"
+#include "store/file.h"
+
+#define CHUNK_BYTES   (32u << 10)
+#define CHUNK_SLACK   64u      /* a short text at its end may be read as 16 bytes */
+#define EVENT_BYTES   12u      /* the shortest record with its header */
+#define LOOK_AHEAD    4u       /* pages, to find one with events */
+#define LOOK_FAR      1024u    /* the same, where it is done once */
+#define TIME_SLACK_NS 1000000u /* order between pages is not held against them below this */
+
+struct page_walk {
+	struct page_cursor cursor;
+	uint64_t limit_ns; /* no event of the page can be later */
+};
+
+struct ring {
+	struct lane lane;
+	const struct ring_common *common;
+	char *path; /* owned */
+	uint32_t cpu;
+	int fd;		      /* -1 = opened when needed */
+	uint64_t page_count;  /* whole pages of the file */
+	uint32_t chunk_pages; /* read at once */
+
+	/* Events known to be lost behind the last page. */
+	bool tail_lost;
+	uint64_t tail_count; /* 0 = unknown number */
+
+	/* Position. */
+	uint64_t next_page;
+	uint64_t last_ns; /* of the last event; 0 = none yet */
+	size_t clock_hint;
+	bool hole;	   /* events are missing before the next one */
+	bool hole_unknown; /* and nobody knows how many */
+	uint64_t hole_count;
+	bool ended;
+
+	/* The chunk that is being read, and the page of it. */
+	const uint8_t *chunk;
+	uint64_t chunk_first;
+	uint64_t chunk_count;
+	uint64_t chunk_used; /* pages of it that were begun */
+	bool in_page;
+	struct page_walk walk;
+};
+
+static const char *file_name(const struct ring *ring)
+{
+	const char *slash = strrchr(ring->path, '/');
+
+	return slash ? slash + 1 : ring->path;
+}
+
+static uint64_t ring_ns(struct ring *ring, uint64_t raw)
+{
+	return clock_ns(ring->common->clock, &ring->clock_hint, raw);
+}
+
+static void add_hole(struct ring *ring, uint64_t count)
+{
+	ring->hole = true;
+	ring->hole_unknown |= count == 0;
+	ring->hole_count += count;
+}
+
+/* A page that cannot be used, or not further. */
+static void damaged(struct ring *ring, struct batch *batch, uint64_t page, const char *what)
+{
+	add_hole(ring, 0);
+	batch_note(batch, page, "%s page %llu: %s", file_name(ring), (unsigned long long)page,
+		   what);
+}
+
+static int ring_fd(struct ring *ring)
+{
+	uint64_t bytes;
+
+	return ring->fd >= 0 ? ring->fd : file_open(ring->path, &bytes, NULL);
+}
+
+/* Read up to 'bytes' at 'offset'; returns how many there were. */
+static size_t read_at(struct ring *ring, uint64_t offset, uint8_t *buffer, size_t bytes)
+{
+	int fd = ring_fd(ring);
+	size_t done = 0;
+
+	while (fd >= 0 && done < bytes) {
+		ssize_t got = pread(fd, buffer + done, bytes - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	if (fd != ring->fd)
+		mem_close_fd(&fd);
+	return done;
+}
+
+static uint64_t page_offset(const struct ring *ring, uint64_t page)
+{
+	return page * ring->common->layout->page_bytes;
+}
+
+/* The header of any page. False when it cannot be one or cannot be read. */
+static bool peek(struct ring *ring, uint64_t index, struct page *out_page)
+{
+	const struct page_layout *layout = ring->common->layout;
+	uint8_t header[PAGE_HEADER_BYTES];
+
+	if (index - ring->chunk_first < ring->chunk_count)
+		return page_peek(layout,
+				 ring->chunk + (index - ring->chunk_first) * layout->page_bytes,
+				 out_page);
+	return read_at(ring, page_offset(ring, index), header, sizeof(header)) == sizeof(header) &&
+	       page_peek(layout, header, out_page);
+}
+
+/* The time of the first page with events in [*from, to); moves *from behind it. */
+static bool next_time(struct ring *ring, uint64_t *from, uint64_t to, uint64_t *out_ns)
+{
+	struct page page;
+	size_t hint = ring->clock_hint;
+
+	while (*from < to) {
+		if (peek(ring, (*from)++, &page) && page.bytes) {
+			*out_ns = clock_ns(ring->common->clock, &hint, page.time);
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t up_to(const struct ring *ring, uint64_t page, uint64_t more)
+{
+	return more < ring->page_count - page ? page + more : ring->page_count;
+}
+
+/* The first page at or behind 'page' that is no hole in a sparse file. */
+static uint64_t behind_hole(struct ring *ring, uint64_t page)
+{
+	int fd = ring_fd(ring);
+	off_t data = fd < 0 ? -1 : lseek(fd, (off_t)page_offset(ring, page), SEEK_DATA);
+	uint64_t to = data < 0 && errno == ENXIO ? ring->page_count : page;
+
+	if (data > 0)
+		to = (uint64_t)data / ring->common->layout->page_bytes;
+	if (fd != ring->fd)
+		mem_close_fd(&fd);
+	return to < ring->page_count ? to : ring->page_count;
+}
+
+static bool is_blank(const uint8_t *header)
+{
+	static const uint8_t zeros[PAGE_HEADER_BYTES];
+
+	return memcmp(header, zeros, sizeof(zeros)) == 0;
+}
+
+/* Read the next chunk. False when there is none. */
+static bool load_chunk(struct ring *ring, struct batch *batch)
+{
+	uint32_t page_bytes = ring->common->layout->page_bytes;
+	uint64_t count = up_to(ring, ring->next_page, ring->chunk_pages) - ring->next_page;
+	size_t got;
+
+	if (count == 0)
+		return false;
+	got = read_at(ring, page_offset(ring, ring->next_page), batch->chunk, count * page_bytes);
+	if (got < count * page_bytes) {
+		ring->page_count = ring->next_page + got / page_bytes;
+		damaged(ring, batch, ring->page_count, "the file became shorter than it was");
+		count = got / page_bytes;
+	}
+	ring->chunk = batch->chunk;
+	ring->chunk_first = ring->next_page;
+	ring->chunk_count = count;
+	ring->chunk_used = 0;
+	ring->next_page += count;
+	return count > 0;
+}
+
+/*
+ * Is this page's time possible between its neighbours? Returns what is wrong with it,
+ * or NULL and fills the limit. When it is later than the next page, the one after
+ * that decides which of the two is wrong.
+ */
+static const char *check_time(struct ring *ring, uint64_t index, uint64_t ns,
+			      struct page_walk *walk)
+{
+	uint64_t from = index + 1, to = up_to(ring, index, LOOK_AHEAD + 1);
+	uint64_t next_ns;
+
+	walk->limit_ns = ring->common->limit_ns;
+	if (ns > walk->limit_ns)
+		return "its time stamp is after the end of the recording";
+	if (ns + TIME_SLACK_NS < ring->last_ns)
+		return "its time stamp is before the events before it";
+	if (!next_time(ring, &from, to, &next_ns))
+		return NULL;
+	if (ns > next_ns + TIME_SLACK_NS) {
+		bool other = next_time(ring, &from, to, &next_ns);
+
+		if (!other || ns > next_ns + TIME_SLACK_NS)
+			return "its time stamp is after the next page's";
+	}
+	if (next_ns < walk->limit_ns)
+		walk->limit_ns = next_ns + TIME_SLACK_NS;
+	return NULL;
+}
+
+/* Begin page 'index' of the chunk. False when it has no event that can be read. */
+static bool begin_page(struct ring *ring, struct batch *batch, uint64_t index,
+		       struct page_walk *out_walk)
+{
+	const struct page_layout *layout = ring->common->layout;
+	const uint8_t *bytes = ring->chunk + (index - ring->chunk_first) * layout->page_bytes;
+	const char *wrong;
+	struct page page;
+
+	if (is_blank(bytes)) {
+		uint64_t behind = behind_hole(ring, index);
+
+		damaged(ring, batch, index, "only zeros");
+		if (behind > ring->next_page)
+			ring->next_page = behind;
+		return false;
+	}
+	if (!page_open(layout, bytes, &page)) {
+		damaged(ring, batch, index, "says it has more data than a page holds");
+		return false;
+	}
+	if (page.lost)
+		add_hole(ring, page.lost_count);
+	if (page.bytes == 0)
+		return false;
+	wrong = check_time(ring, index, ring_ns(ring, page.time), out_walk);
+	if (wrong) {
+		damaged(ring, batch, index, wrong);
+		return false;
+	}
+	page_begin(&page, layout->big_endian, &out_walk->cursor);
+	return true;
+}
+
+static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
+{
+	uint64_t since = ring->last_ns ? ring->last_ns : ring->common->first_ns;
+
+	batch->events[batch->count++] = (struct event){
+		.time_ns = time_ns,
+		.tid = -1,
+		.cpu = (uint16_t)ring->cpu,
+		.type = EV_LOST,
+		.lost.since_ns = since < time_ns ? since : time_ns,
+		.lost.count = ring->hole_unknown ? 0 : ring->hole_count,
+	};
+	ring->hole = ring->hole_unknown = false;
+	ring->hole_count = 0;
+}
+
+static void note_backwards(struct ring *ring, struct batch *batch, uint64_t index, uint64_t ns)
+{
+	batch_note(batch, index, "%s page %llu: time goes back by %llu ns", file_name(ring),
+		   (unsigned long long)index, (unsigned long long)(ring->last_ns - ns));
+}
+
+/* Make an event of the record. False when its time shows that the page is damaged. */
+static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t index,
+			      const struct record *record)
+{
+	uint64_t ns = ring_ns(ring, record->time);
+	struct event *event;
+
+	if (__builtin_expect(ns > ring->walk.limit_ns, 0)) {
+		damaged(ring, batch, index, "an event is later than the next page");
+		return false;
+	}
+	if (__builtin_expect(ns < ring->last_ns, 0)) {
+		note_backwards(ring, batch, index, ns);
+		ns = ring->last_ns;
+	}
+	if (__builtin_expect(ring->hole, 0))
+		put_lost(ring, batch, ns);
+	event = &batch->events[batch->count];
+	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
+		damaged(ring, batch, index, "an event is shorter than its format says");
+		return true;
+	}
+	event->time_ns = ns;
+	event->cpu = (uint16_t)ring->cpu;
+	batch->count++;
+	ring->last_ns = ns;
+	return true;
+}
+
+/* Go on in the page that was begun, while there is room for a hole and an event. */
+static void put_records(struct ring *ring, struct batch *batch)
+{
+	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
+	struct page_cursor cursor = ring->walk.cursor;
+	struct record record;
+	int rc = 0;
+
+	while (batch->count + 2 <= batch->max && (rc = page_next(&cursor, &record)) > 0 &&
+	       put_record(ring, batch, index, &record))
+		;
+	if (rc < 0)
+		damaged(ring, batch, index, "what follows an event is no event");
+	ring->in_page = rc > 0 && batch->count + 2 > batch->max;
+	ring->walk.cursor = cursor;
+}
+
+/* Behind the last page: what is known to be missing there. */
+static void put_tail(struct ring *ring, struct batch *batch)
+{
+	uint64_t end_ns = ring->common->end_ns;
+
+	if (end_ns < ring->common->first_ns)
+		end_ns = ring->common->first_ns;
+	ring->ended = true;
+	if (ring->tail_lost)
+		add_hole(ring, ring->tail_count);
+	if (ring->hole)
+		put_lost(ring, batch, end_ns > ring->last_ns ? end_ns : ring->last_ns);
+}
+
+static bool ring_fill(struct lane *lane, struct batch *batch)
+{
+	struct ring *ring = (struct ring *)lane;
+
+	batch->count = 0;
+	batch->note_count = 0;
+	while (batch->count + 2 <= batch->max) {
+		if (ring->in_page)
+			put_records(ring, batch);
+		else if (ring->chunk_used < ring->chunk_count)
+			ring->in_page = begin_page(
+				ring, batch, ring->chunk_first + ring->chunk_used++, &ring->walk);
+		else if (batch->count || !load_chunk(ring, batch))
+			break; /* events are views into the chunk: it must stay */
+	}
+	lane->partial = ring->in_page || ring->chunk_used < ring->chunk_count;
+	if (batch->count == 0 && !ring->ended)
+		put_tail(ring, batch);
+	return batch->count > 0;
+}
+
+static void go_to(struct ring *ring, uint64_t page)
+{
+	ring->next_page = page;
+	ring->last_ns = 0;
+	ring->hole = ring->hole_unknown = ring->ended = false;
+	ring->hole_count = 0;
+	ring->chunk_count = ring->chunk_used = 0;
+	ring->in_page = ring->lane.partial = false;
+}
+
+/*
+ * The time at page 'index': of the next page with events, but not before that of the
+ * page before it, so that one time stamp that is too low misleads no search.
+ */
+static bool time_near(struct ring *ring, uint64_t index, uint64_t *out_ns)
+{
+	uint64_t from = index, before = index ? index - 1 : 0, before_ns;
+
+	if (!next_time(ring, &from, up_to(ring, index, LOOK_FAR), out_ns))
+		return false;
+	if (next_time(ring, &before, index, &before_ns) && before_ns > *out_ns &&
+	    before_ns <= ring->common->limit_ns)
+		*out_ns = before_ns;
+	return true;
+}
+
+/*
+ * Find the last page that begins before 'time_ns', and begin one page earlier, where
+ * the last event before a hole may be. A page whose header is of no use takes the
+ * time of the next good one.
+ */
+static void ring_seek(struct lane *lane, uint64_t time_ns)
+{
+	struct ring *ring = (struct ring *)lane;
+	uint64_t low = 0, high = ring->page_count;
+	uint64_t ns;
+
+	go_to(ring, 0);
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (time_near(ring, middle, &ns) && ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* 'low' begins at or after the time: one back may hold it, one more is the past. */
+	for (uint32_t back = 0, good = 0; low > 0 && good < 2 && back < LOOK_FAR; back++) {
+		struct page page;
+
+		low--;
+		good += peek(ring, low, &page) && page.bytes;
+	}
+	ring->next_page = low;
+}
+
+static void ring_close(struct lane *lane)
+{
+	struct ring *ring = (struct ring *)lane;
+
+	mem_close_fd(&ring->fd);
+	free(ring->path);
+	free(ring);
+}
+
+static const struct lane_ops ring_ops = {
+	.fill = ring_fill,
+	.seek = ring_seek,
+	.close = ring_close,
+};
+
+/* The number of lost events that a page tells of. */
+static uint64_t told_by(struct ring *ring, uint64_t index, const struct page *page)
+{
+	const struct page_layout *layout = ring->common->layout;
+	AUTO_FREE uint8_t *bytes = NULL;
+	struct page whole;
+
+	if (!page->lost)
+		return 0;
+	bytes = xmalloc(layout->page_bytes);
+	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
+		    layout->page_bytes ||
+	    !page_open(layout, bytes, &whole))
+		return 0;
+	return whole.lost_count;
+}
+
+static uint64_t told_by_all(struct ring *ring)
+{
+	uint64_t told = 0;
+	struct page page;
+
+	for (uint64_t i = 0; i < ring->page_count; i++) {
+		if (!peek(ring, i, &page))
+			continue;
+		if (page.bytes == 0 && page.time == 0) {
+			uint64_t behind = behind_hole(ring, i);
+
+			i = behind > i ? behind - 1 : i;
+			continue;
+		}
+		told += told_by(ring, i, &page);
+	}
+	return told;
+}
+
+/* Hold the file against what is told of it. */
+static void check_claim(struct ring *ring, const struct ring_claim *claim, uint64_t bytes,
+			struct facts *facts)
+{
+	uint32_t torn = (uint32_t)(bytes % ring->common->layout->page_bytes);
+	uint64_t told = claim->count_lost ? told_by_all(ring) : 0;
+	struct fact_cpu *cpu = &facts->cpus[ring->cpu];
+
+	cpu->lost = told > claim->lost ? told : claim->lost;
+	cpu->bytes = bytes;
+	if (claim->lost > told) {
+		ring->tail_lost = true;
+		ring->tail_count = claim->lost - told;
+	}
+	if (torn)
+		facts_note_damage(facts, "%s: its last page is cut, %u of %u bytes are there",
+				  file_name(ring), torn, ring->common->layout->page_bytes);
+	if (claim->bytes > bytes)
+		facts_note_damage(facts, "%s: cut, %llu of %llu bytes are there", file_name(ring),
+				  (unsigned long long)bytes, (unsigned long long)claim->bytes);
+	if (torn || claim->bytes > bytes) {
+		ring->tail_lost = true;
+		ring->tail_count = 0;
+	}
+}
+
+struct ring *ring_open(const char *path, const struct ring_common *common,
+		       const struct ring_claim *claim, struct facts *facts)
+{
+	struct ring *ring = xcalloc(1, sizeof(*ring));
+	uint32_t page_bytes = common->layout->page_bytes;
+	struct err err = { 0 };
+	uint64_t bytes = 0;
+
+	ring->lane.ops = &ring_ops;
+	ring->common = common;
+	ring->path = xstrdup(path);
+	ring->cpu = claim->cpu;
+	ring->fd = file_open(path, &bytes, &err);
+	if (ring->fd < 0)
+		facts_note_damage(facts, "%s: %s", file_name(ring), err.text);
+	ring->page_count = bytes / page_bytes;
+	ring->chunk_pages = page_bytes < CHUNK_BYTES ? CHUNK_BYTES / page_bytes : 1;
+	ring->lane.chunk_bytes = (size_t)ring->chunk_pages * page_bytes + CHUNK_SLACK;
+	/* A hole before the first event of each page, and one at the end. */
+	ring->lane.max_events = ring->lane.chunk_bytes / EVENT_BYTES + ring->chunk_pages + 2;
+	check_claim(ring, claim, bytes, facts);
+	if (ring->fd < 0)
+		ring->tail_lost = true;
+	if (!common->keep_open)
+		mem_close_fd(&ring->fd);
+	if (!common->keep_open)
+		ring->fd = -1;
+	return ring;
+}
+
+struct lane *ring_lane(struct ring *ring)
+{
+	return &ring->lane;
+}
+
+/* Call 'visit' for the records from the current position on. */
+static void walk_on(struct ring *ring, uint64_t from_ns,
+		    bool (*visit)(void *context, const struct record *record, uint64_t time_ns),
+		    void *context)
+{
+	struct batch batch;
+	struct page_walk walk;
+	struct record record;
+	bool more = true;
+
+	batch_init(&batch, &ring->lane);
+	while (more && load_chunk(ring, &batch)) {
+		for (uint64_t i = 0; more && i < ring->chunk_count; i++) {
+			if (!begin_page(ring, &batch, ring->chunk_first + i, &walk))
+				continue;
+			while (more && page_next(&walk.cursor, &record) > 0) {
+				uint64_t ns = ring_ns(ring, record.time);
+
+				if (ns > walk.limit_ns)
+					break;
+				ring->last_ns = ns > ring->last_ns ? ns : ring->last_ns;
+				if (ring->last_ns >= from_ns)
+					more = visit(context, &record, ring->last_ns);
+			}
+		}
+	}
+	go_to(ring, 0);
+	batch_fini(&batch);
+}
+
+void ring_walk(struct ring *ring, uint64_t from_ns,
+	       bool (*visit)(void *context, const struct record *record, uint64_t time_ns),
+	       void *context)
+{
+	ring_seek(&ring->lane, from_ns);
+	walk_on(ring, from_ns, visit, context);
+}
+
+struct span {
+	bool any;
+	bool first_only;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+static bool see_time(void *context, const struct record *record, uint64_t time_ns)
+{
+	struct span *span = context;
+
+	(void)record;
+	if (!span->any)
+		span->first_ns = time_ns;
+	span->any = true;
+	span->last_ns = time_ns;
+	return !span->first_only;
+}
+
+bool ring_span(struct ring *ring, uint64_t *out_first_ns, uint64_t *out_last_ns)
+{
+	struct span first = { .first_only = true }, last = { 0 };
+
+	ring_walk(ring, 0, see_time, &first);
+	if (!first.any)
+		return false;
+	/* The end of time is behind the last page; the search goes back to good ones. */
+	ring_seek(&ring->lane, ring->common->limit_ns);
+	walk_on(ring, 0, see_time, &last);
+	*out_first_ns = first.first_ns;
+	*out_last_ns = last.any ? last.last_ns : first.first_ns;
+	return true;
+}
