@@ -149,6 +149,17 @@ struct sync_point clock_take(bool is_tsc)
 	return point;
 }
 
+uint64_t clock_raw_to_mono(const struct sync_point *first, const struct sync_point *last,
+			   uint64_t raw)
+{
+	__int128 ns = (__int128)(int64_t)(raw - first->raw) *
+		      (int64_t)(last->mono_ns - first->mono_ns);
+
+	if (last->raw == first->raw)
+		return first->mono_ns;
+	return first->mono_ns + (uint64_t)(int64_t)(ns / (int64_t)(last->raw - first->raw));
+}
+
 int clock_append(int fd, const struct sync_point *point, struct err *err)
 {
 	char line[80];

@@ -34,6 +34,10 @@ uint64_t clock_mono_ns(void);
 /* Read the three clocks at one moment; accurate to some tens of nanoseconds. */
 struct sync_point clock_take(bool is_tsc);
 
+/* The CLOCK_MONOTONIC time of a raw time, on the line through two different points. */
+uint64_t clock_raw_to_mono(const struct sync_point *first, const struct sync_point *last,
+			   uint64_t raw);
+
 /* Append a line to kernel/sync. Returns 0 or a negative errno with err filled. */
 int clock_append(int fd, const struct sync_point *point, struct err *err);
 

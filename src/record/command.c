@@ -158,8 +158,9 @@ int command_find(const char *name, struct err *err)
 	if (strchr(name, '/')) {
 		if (is_file(name))
 			return 0;
-		return err_set(err, -ENOENT, "cannot run %s: %s", name,
-			       access(name, F_OK) ? strerror(errno) : "it is a directory");
+		if (access(name, F_OK) < 0)
+			return err_set(err, -errno, "cannot run %s: %s", name, strerror(errno));
+		return err_set(err, -EACCES, "cannot run %s: it is a directory", name);
 	}
 	while (*name && (part = strsep(&rest, ":"))) {
 		AUTO_FREE char *whole = xasprintf("%s/%s", *part ? part : ".", name);

@@ -36,7 +36,7 @@ struct command_setup {
 	const sigset_t *signal_mask; /* for the command */
 };
 
-/* Is there such a program on the PATH? Returns 0, or -ENOENT with err filled. */
+/* Is there such a program on the PATH? Returns 0, or -ENOENT, -EACCES ... with err filled. */
 int command_find(const char *name, struct err *err);
 
 /*

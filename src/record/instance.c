@@ -2,10 +2,10 @@
  * instance.c - make, guard and remove the private tracefs instance.
  *
  *	recorder ──┬─ hold_fd: rmdir by anybody else fails with EBUSY
- *	           └─ pipe ─▶ watchdog: reads; end of file = the recorder is gone
+ *	           └─ socket ─▶ watchdog: reads; end of file = the recorder is gone
  *
- * The watchdog is in a session of its own, so that what kills the recorder's
- * process group does not kill it.
+ * The watchdog is ready before the instance is made. It is in a session of its
+ * own, so that what kills the recorder's process group does not kill it.
  */
 #include "record/instance.h"
 
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -50,25 +51,44 @@ bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 		      out_start_time) == 1;
 }
 
+/* Read digits, at least one. Moves *text behind them; false for none or too many. */
+static bool take_number(const char **text, uint64_t max, uint64_t *out_number)
+{
+	const char *at = *text;
+	uint64_t number = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		if (number > (max - (uint64_t)(*at - '0')) / 10)
+			return false;
+		number = number * 10 + (uint64_t)(*at - '0');
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	*out_number = number;
+	return true;
+}
+
+static bool take_dash(const char **text)
+{
+	return *(*text)++ == '-';
+}
+
 bool instance_parse_name(const char *name, pid_t *out_pid, uint64_t *out_start_time)
 {
-	unsigned int suffix;
-	uint64_t start;
-	int pid, used = 0;
 	size_t prefix = strlen(NAME_PREFIX);
+	uint64_t pid, start, suffix;
 
-	if (strncmp(name, NAME_PREFIX, prefix) || strlen(name) > 64)
+	if (strncmp(name, NAME_PREFIX, prefix))
 		return false;
 	name += prefix;
-	if (strspn(name, "0123456789-") != strlen(name) || *name == '-')
+	if (!take_number(&name, INT32_MAX, &pid) || pid == 0 || !take_dash(&name) ||
+	    !take_number(&name, UINT64_MAX, &start))
 		return false;
-	if (sscanf(name, "%9d-%19" SCNu64 "%n", &pid, &start, &used) != 2 || pid <= 0)
+	if (*name && (!take_dash(&name) || !take_number(&name, PER_PROCESS_LIMIT, &suffix) ||
+		      *name))
 		return false;
-	name += used;
-	used = 0;
-	if (*name && (sscanf(name, "-%4u%n", &suffix, &used) != 1 || name[used]))
-		return false;
-	*out_pid = pid;
+	*out_pid = (pid_t)pid;
 	*out_start_time = start;
 	return true;
 }
@@ -144,20 +164,21 @@ static int remove_path(const char *path)
 	return -errno;
 }
 
-static void __attribute__((noreturn)) watch(const char *path, int pipe_fd)
+static void __attribute__((noreturn)) watch(const char *path, int socket_fd)
 {
-	char byte;
+	char byte = 'r';
 
 	setsid();
 	prctl(PR_SET_NAME, "holdup-watchdog");
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_IGN);
 	/* Hold nothing that somebody waits for: the terminal, pipes, the directory. */
-	if (dup2(pipe_fd, 0) < 0 || chdir("/") < 0)
+	if (dup2(socket_fd, 0) < 0 || chdir("/") < 0)
 		_exit(1);
 	close_range(1, ~0u, 0);
-	while (read(0, &byte, 1) < 0 && errno == EINTR)
-		;
+	if (send(0, &byte, 1, MSG_NOSIGNAL) == 1)
+		while (read(0, &byte, 1) < 0 && errno == EINTR)
+			;
 	_exit(remove_path(path) < 0);
 }
 
@@ -165,9 +186,10 @@ static void __attribute__((noreturn)) watch(const char *path, int pipe_fd)
 static void start_watchdog(struct instance *instance)
 {
 	int fds[2];
+	char byte;
 	pid_t pid;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
 		return;
 	pid = fork();
 	if (pid == 0) {
@@ -181,46 +203,67 @@ static void start_watchdog(struct instance *instance)
 	}
 	instance->watchdog = pid;
 	instance->watchdog_fd = fds[1];
+	while (read(fds[1], &byte, 1) < 0 && errno == EINTR)
+		;
 }
 
-static int make_directory(const char *tracing_dir, char **out_path, struct err *err)
+static void stop_watchdog(struct instance *instance)
+{
+	mem_close_fd(&instance->watchdog_fd);
+	instance->watchdog_fd = -1;
+	while (instance->watchdog > 0 && waitpid(instance->watchdog, NULL, 0) < 0 &&
+	       errno == EINTR)
+		;
+	instance->watchdog = 0;
+}
+
+/* A name that no instance of this process has. */
+static char *free_path(const char *tracing_dir)
 {
 	uint64_t start = 0;
-	int rc;
 
 	instance_process_start(getpid(), &start);
 	for (int i = 1; i <= PER_PROCESS_LIMIT; i++) {
-		char *path = xasprintf("%s/instances/" NAME_PREFIX "%d-%" PRIu64, tracing_dir,
-				       (int)getpid(), start);
+		char suffix[16] = "";
+		char *path;
 
-		if (i > 1) {
-			char *numbered = xasprintf("%s-%d", path, i);
-
-			free(path);
-			path = numbered;
-		}
-		if (!mkdir(path, 0700)) {
-			*out_path = path;
-			return 0;
-		}
-		rc = -errno;
+		if (i > 1)
+			snprintf(suffix, sizeof(suffix), "-%d", i);
+		path = xasprintf("%s/instances/" NAME_PREFIX "%d-%" PRIu64 "%s", tracing_dir,
+				 (int)getpid(), start, suffix);
+		if (access(path, F_OK) < 0)
+			return path;
 		free(path);
-		if (rc != -EEXIST)
-			return err_set(err, rc, "cannot make a tracing instance in "
-				       "%s/instances: %s", tracing_dir, strerror(-rc));
 	}
-	return err_set(err, -EEXIST, "%d tracing instances of this process exist",
-		       PER_PROCESS_LIMIT);
+	return NULL;
+}
+
+static int make(const char *tracing_dir, struct instance *instance, struct err *err)
+{
+	int rc;
+
+	instance->path = free_path(tracing_dir);
+	if (!instance->path)
+		return err_set(err, -EEXIST, "%d tracing instances of this process exist",
+			       PER_PROCESS_LIMIT);
+	start_watchdog(instance);
+	if (mkdir(instance->path, 0700) == 0)
+		return 0;
+	rc = err_set(err, -errno, "cannot make a tracing instance in %s/instances: %s",
+		     tracing_dir, strerror(errno));
+	stop_watchdog(instance);
+	free(instance->path);
+	instance->path = NULL;
+	return rc;
 }
 
 int instance_open(const char *tracing_dir, struct instance *out_instance, struct err *err)
 {
 	struct instance instance = INSTANCE_NONE;
-	int rc = make_directory(tracing_dir, &instance.path, err);
+	int rc = make(tracing_dir, &instance, err);
 
 	if (rc < 0)
 		return rc;
-	start_watchdog(&instance);
 	instance.dir_fd = open(instance.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (instance.dir_fd >= 0)
 		instance.hold_fd = openat(instance.dir_fd, "tracing_on", O_RDONLY | O_CLOEXEC);
@@ -247,10 +290,7 @@ void instance_close(struct instance *instance)
 	mem_close_fd(&instance->hold_fd);
 	mem_close_fd(&instance->dir_fd);
 	(void)remove_path(instance->path); /* the next start tries again */
-	mem_close_fd(&instance->watchdog_fd);
-	while (instance->watchdog > 0 && waitpid(instance->watchdog, NULL, 0) < 0 &&
-	       errno == EINTR)
-		;
+	stop_watchdog(instance);
 	free(instance->path);
 	*instance = INSTANCE_NONE;
 }

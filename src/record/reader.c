@@ -46,6 +46,8 @@ struct reader {
 	int raw_fd;
 	int file_fd;
 	int pipe_fds[2];
+	bool failed;		/* the thread's; the main thread's once that has ended */
+	uint64_t last_raw;	/* time stamp of the last whole sub-buffer of one that failed */
 	_Atomic uint64_t bytes; /* written by the thread, read by anybody */
 	_Atomic int32_t tid;	/* set once by the thread */
 };
@@ -71,25 +73,26 @@ static void note_failure(struct readers *all, int code)
 		(void)!write(all->event_fd, &one, sizeof(one)); /* cannot fill up: it is 1 */
 }
 
-/* Cut off what a failed write left behind, so that the file ends with a whole sub-buffer. */
-static void cut_to_whole(struct reader *reader)
+/* Cut the file to whole sub-buffers. What cannot be cut off is ignored on reading. */
+static void cut_to(struct reader *reader, uint64_t bytes)
 {
-	uint64_t bytes = atomic_load(&reader->bytes);
-
 	bytes -= bytes % reader->all->page_bytes;
 	atomic_store(&reader->bytes, bytes);
-	(void)!ftruncate(reader->file_fd, (off_t)bytes); /* the rest is ignored on reading */
+	(void)!ftruncate(reader->file_fd, (off_t)bytes);
+	(void)lseek(reader->file_fd, (off_t)bytes, SEEK_SET);
 }
 
 static void fail(struct reader *reader)
 {
 	note_failure(reader->all, -errno);
-	cut_to_whole(reader);
+	cut_to(reader, atomic_load(&reader->bytes));
+	reader->failed = true;
 }
 
-static bool failed(const struct reader *reader)
+/* Has any thread failed? Then all of them end. */
+static bool any_failed(const struct readers *all)
 {
-	return atomic_load_explicit(&reader->all->failure, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&all->failure, memory_order_relaxed) != 0;
 }
 
 /* Empty the pipe into the file. False when the disk does not take it. */
@@ -118,7 +121,7 @@ static void move_full(struct reader *reader)
 {
 	size_t most = (size_t)PIPE_PAGES * reader->all->page_bytes;
 
-	while (!failed(reader)) {
+	while (!reader->failed) {
 		ssize_t got = splice(reader->raw_fd, NULL, reader->pipe_fds[1], NULL, most,
 				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
@@ -135,7 +138,7 @@ static void copy_rest(struct reader *reader)
 	size_t page_bytes = reader->all->page_bytes;
 	AUTO_FREE char *page = xmalloc(page_bytes);
 
-	while (!failed(reader)) {
+	while (!reader->failed) {
 		ssize_t got = read(reader->raw_fd, page, page_bytes);
 		size_t written = 0;
 
@@ -168,15 +171,17 @@ static void *reader_main(void *argument)
 
 	prctl(PR_SET_NAME, "holdup-reader");
 	atomic_store(&reader->tid, gettid());
-	while (!failed(reader)) {
+	while (!any_failed(reader->all)) {
 		if (poll(waits, ARRAY_LEN(waits), LATEST_DRAIN_MS) < 0 && errno != EINTR)
 			break;
 		if (waits[0].revents)
 			break;
 		move_full(reader);
 	}
-	move_full(reader);
-	copy_rest(reader);
+	if (!any_failed(reader->all)) {
+		move_full(reader);
+		copy_rest(reader);
+	}
 	return NULL;
 }
 
@@ -328,6 +333,76 @@ static void join_threads(struct readers *all)
 	all->stopped = true;
 }
 
+/* Bytes of events that still are in the kernel's buffer of a CPU. */
+static uint64_t bytes_waiting(const struct reader *reader)
+{
+	char path[64];
+	AUTO_FREE char *stats = NULL;
+	const char *at;
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%" PRIu32 "/stats", reader->cpu);
+	stats = ftrace_read(reader->all->instance_fd, path, NULL);
+	at = stats ? strstr(stats, "\nbytes: ") : NULL;
+	return at ? strtoull(at + strlen("\nbytes: "), NULL, 10) : 0;
+}
+
+/*
+ * The disk is full. One CPU has filled it while what others recorded at that time
+ * is not written yet; a trace of one CPU is worth little. So the ones that failed
+ * give up the end of their files, and the others use the room.
+ */
+static void share_room(struct readers *all)
+{
+	uint64_t wanted = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		if (!all->readers[i].failed)
+			wanted += bytes_waiting(&all->readers[i]) + 2 * all->page_bytes;
+	}
+	for (size_t i = 0; i < all->count; i++) {
+		struct reader *reader = &all->readers[i];
+		uint64_t bytes = atomic_load(&reader->bytes);
+		uint64_t give = wanted < bytes / 2 ? wanted : bytes / 2;
+
+		if (!reader->failed)
+			continue;
+		cut_to(reader, bytes - give);
+		wanted -= bytes - atomic_load(&reader->bytes) < wanted ?
+				  bytes - atomic_load(&reader->bytes) : wanted;
+	}
+	for (size_t i = 0; i < all->count; i++) {
+		if (all->readers[i].failed)
+			continue;
+		move_full(&all->readers[i]);
+		copy_rest(&all->readers[i]);
+	}
+}
+
+static void note_last_time(struct reader *reader)
+{
+	uint64_t bytes = atomic_load(&reader->bytes);
+	char path[64];
+	AUTO_CLOSE int fd = -1;
+
+	snprintf(path, sizeof(path), "cpu%" PRIu32 ".ring", reader->cpu);
+	fd = openat(reader->all->kernel_fd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || bytes < reader->all->page_bytes ||
+	    pread(fd, &reader->last_raw, sizeof(reader->last_raw),
+		  (off_t)(bytes - reader->all->page_bytes)) != sizeof(reader->last_raw))
+		reader->last_raw = 0;
+}
+
+uint64_t readers_whole_until(const struct readers *readers)
+{
+	uint64_t until = UINT64_MAX;
+
+	for (size_t i = 0; i < readers->count; i++) {
+		if (readers->readers[i].failed && readers->readers[i].last_raw < until)
+			until = readers->readers[i].last_raw;
+	}
+	return until;
+}
+
 static bool is_read(const struct readers *all, uint32_t cpu)
 {
 	for (size_t i = 0; i < all->count; i++) {
@@ -382,12 +457,17 @@ void readers_stop(struct readers *readers, struct manifest *manifest)
 	if (readers->stopped)
 		return;
 	join_threads(readers);
+	if (readers_failure(readers))
+		share_room(readers);
 	for (size_t i = 0; i < manifest->cpu_count && i < readers->count; i++)
 		manifest->cpus[i].bytes = atomic_load(&readers->readers[i].bytes);
 	if (!readers_failure(readers))
 		take_late_cpus(readers, manifest);
-	for (size_t i = 0; i < readers->count; i++)
+	for (size_t i = 0; i < readers->count; i++) {
+		if (readers->readers[i].failed)
+			note_last_time(&readers->readers[i]);
 		reader_close(&readers->readers[i]);
+	}
 }
 
 void readers_free(struct readers *readers)

@@ -37,9 +37,16 @@ int readers_failure(const struct readers *readers);
 /*
  * Take everything that is left, end the threads and fill the sizes in
  * manifest->cpus. Call it when tracing is off; CPUs that came online meanwhile are
- * added. After a failure nothing more is written. Calling it twice is fine.
+ * added. After a failure the end of what was written on a CPU may be given up, so
+ * that the other CPUs reach about as far. Calling it twice is fine.
  */
 void readers_stop(struct readers *readers, struct manifest *manifest);
+
+/*
+ * After a failure: the raw time up to which all CPUs are in the files; 0 = nowhere.
+ * Without one: UINT64_MAX. Call it after readers_stop().
+ */
+uint64_t readers_whole_until(const struct readers *readers);
 
 /* Free; stops the threads first if need be. NULL is fine. */
 void readers_free(struct readers *readers);

@@ -376,7 +376,7 @@ int record_run(const struct record_opts *opts, struct record_result *out_result,
 		fill_result(&run, out_result);
 	out_result->status = run.status;
 	run_fini(&run);
-	return rc < 0 ? err_wrap(err, "recording") : 0;
+	return rc;
 }
 
 void record_result_fini(struct record_result *result)

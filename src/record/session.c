@@ -209,24 +209,6 @@ static int describe(struct session *session, struct err *err)
 	return 0;
 }
 
-/* In this order: what can be wrong is found before anything is made. */
-static int (*const preparations[])(struct session *, struct err *) = {
-	find_tracing,  choose_events, check_directory, make_instance,  describe,    set_clock,
-	set_options,   probe_kernel,  make_buffers,    enable_events,  make_directory, write_texts,
-};
-
-int session_prepare(struct session *session, struct err *err)
-{
-	session->manifest = xcalloc(1, sizeof(*session->manifest));
-	for (size_t i = 0; i < ARRAY_LEN(preparations); i++) {
-		int rc = preparations[i](session, err);
-
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
 void session_sync(struct session *session)
 {
 	struct sync_point point = clock_take(session->is_tsc);
@@ -241,12 +223,42 @@ int session_write(struct session *session, struct err *err)
 
 static int first_sync(struct session *session, struct err *err)
 {
-	struct sync_point point = clock_take(session->is_tsc);
-	int rc = clock_append(session->sync_fd, &point, err);
+	int rc;
 
+	session->first_sync = clock_take(session->is_tsc);
+	rc = clock_append(session->sync_fd, &session->first_sync, err);
 	if (rc == 0 && fdatasync(session->sync_fd) < 0)
 		rc = err_set(err, -errno, "cannot write kernel/sync: %s", strerror(errno));
 	return rc;
+}
+
+/* From here on a killed recorder leaves a directory that says what it is. */
+static int write_first(struct session *session, struct err *err)
+{
+	int rc;
+
+	directory_reserve(&session->directory);
+	rc = first_sync(session, err);
+	return rc < 0 ? rc : session_write(session, err);
+}
+
+/* In this order: what can be wrong is found before anything is made. */
+static int (*const preparations[])(struct session *, struct err *) = {
+	find_tracing,  choose_events, check_directory, make_instance,  describe,    set_clock,
+	set_options,   probe_kernel,  make_buffers,    enable_events,  make_directory, write_first,
+	write_texts,
+};
+
+int session_prepare(struct session *session, struct err *err)
+{
+	session->manifest = xcalloc(1, sizeof(*session->manifest));
+	for (size_t i = 0; i < ARRAY_LEN(preparations); i++) {
+		int rc = preparations[i](session, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
 }
 
 static void start_names(struct session *session)
@@ -280,12 +292,6 @@ int session_begin(struct session *session, struct err *err)
 {
 	int rc;
 
-	directory_reserve(&session->directory);
-	rc = first_sync(session, err);
-	if (rc == 0)
-		rc = session_write(session, err);
-	if (rc < 0)
-		return rc;
 	start_names(session);
 	rc = ftrace_write(session->instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0)
@@ -311,12 +317,20 @@ double session_seconds(const struct session *session)
 
 static void note_failure(struct session *session, int failure)
 {
-	AUTO_FREE char *what = xasprintf("everything after %.3f s", session_seconds(session));
-	AUTO_FREE char *why = NULL;
+	struct sync_point now = clock_take(session->is_tsc);
+	uint64_t raw = readers_whole_until(session->readers);
+	uint64_t end_ns = clock_raw_to_mono(&session->first_sync, &now, raw);
+	AUTO_FREE char *what = NULL, *why = NULL;
+	double full_s = session_seconds(session);
+
+	/* The files reach to different times; the trace ends where the first of them does. */
+	if (raw != UINT64_MAX && end_ns < session->manifest->end_ns)
+		session->manifest->end_ns = end_ns > session->manifest->begin_ns && raw ?
+						    end_ns : session->manifest->begin_ns;
+	what = xasprintf("everything after %.3f s", session_seconds(session));
 
 	if (failure == -ENOSPC || failure == -EDQUOT || failure == -EFBIG)
-		why = xasprintf("the disk was full after %.3f s (%s)", session_seconds(session),
-				strerror(-failure));
+		why = xasprintf("the disk was full after %.3f s (%s)", full_s, strerror(-failure));
 	else
 		why = xasprintf("the trace could not be written: %s", strerror(-failure));
 	manifest_add_missing(session->manifest, what, why);

@@ -1,7 +1,7 @@
 /*
  * session.h - one recording, from the first check to the last byte.
  *
- *	prepare   check everything, make the instance, the directory, its texts
+ *	prepare   check everything, make the instance, the directory, trace.json, texts
  *	begin     tracing on; readers, names, state dump
  *	end       tracing off; drain, count, remove the instance, trace.json complete
  *
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/clock.h"
 #include "record/directory.h"
 #include "record/events.h"
 #include "record/instance.h"
@@ -36,6 +37,7 @@ struct session {
 	struct readers *readers;
 	struct names_recorder *names;
 	int sync_fd; /* kernel/sync */
+	struct sync_point first_sync;
 	bool is_tsc;
 	bool is_on;    /* events are being recorded */
 	bool is_ended; /* the trace is whole; nothing is discarded */

@@ -132,13 +132,11 @@ static void print_plain(const struct page *page, const struct plain *plains, siz
 			most = i;
 	}
 	words_begin(&words);
-	fprintf(words.out, "It %s (%s, %s)", plains[most].mostly, text_duration(plains[most].ns).s,
-		text_percent(plains[most].ns, window_ns).s);
+	fprintf(words.out, "It %s: %s", plains[most].mostly, text_duration(plains[most].ns).s);
 	for (size_t i = 0; i < count; i++) {
-		if (i == most || plains[i].ns == 0 || plains[i].ns < window_ns / 100)
-			continue;
-		fprintf(words.out, "; it %s %s (%s)", plains[i].also, text_duration(plains[i].ns).s,
-			text_percent(plains[i].ns, window_ns).s);
+		if (i != most && plains[i].ns > 0 && plains[i].ns >= window_ns / 100)
+			fprintf(words.out, "; it %s %s", plains[i].also,
+				text_duration(plains[i].ns).s);
 	}
 	fputc('.', words.out);
 	text = words_end(&words);
@@ -150,15 +148,15 @@ static void print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
 	const struct plain plains[] = {
-		{ why->working_ns, "mostly worked: its own work took the time", "worked for" },
-		{ why->interrupted_ns, "could mostly have run, but had no CPU to run on",
-		  "could have run, but had no CPU for" },
+		{ why->working_ns, "mostly worked itself", "worked for" },
+		{ why->interrupted_ns, "could mostly have run, but had no CPU",
+		  "could have run, but had no CPU, for" },
 		{ why->held_up_ns, "was mostly held up by others", "was held up by others for" },
 		{ why->asked_ns, "mostly slept because it asked to",
 		  "slept because it asked to for" },
 		{ why->idle_ns, "was mostly idle, waiting for work",
 		  "was idle, waiting for work, for" },
-		{ why->uncertain_ns, "cannot be told what it mostly did: events are missing",
+		{ why->uncertain_ns, "is mostly uncertain what it did, for events are missing",
 		  "is uncertain for" },
 	};
 
@@ -284,7 +282,7 @@ static void add_line(struct table *table, const struct why *why)
 	for (size_t i = 0; i < PART_COUNT; i++)
 		table_cell(table, "%s", text_percent(parts[i], window_ns).s);
 	if (why->root_count > 0) {
-		AUTO_FREE char *root = words_root(why, &why->roots[0]);
+		AUTO_FREE char *root = words_root_short(why, &why->roots[0]);
 
 		table_cell(table, "%s: %s %s", name, text_percent(why->roots[0].ns, window_ns).s,
 			   root);

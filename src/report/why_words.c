@@ -191,6 +191,15 @@ static void put_root(FILE *out, const struct why *why, const struct why_root *ro
 	put_unknown(out, why, root);
 }
 
+char *words_root_short(const struct why *why, const struct why_root *root)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_root(words.out, why, root);
+	return words_end(&words);
+}
+
 char *words_root(const struct why *why, const struct why_root *root)
 {
 	struct words words;

@@ -137,7 +137,7 @@ void cpu_forget_context(struct cpu *cpu)
 	cpu->timer_fn = 0;
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	cpu->irq_before_softirq = false;
 }
 
@@ -150,6 +150,7 @@ static void cpu_grow(struct state *state, uint32_t cpu)
 		state->cpus[i] = (struct cpu){
 			.cur = SLOT_NONE,
 			.idle = SLOT_NONE,
+			.woken = SLOT_NONE,
 			.cur_tid = INT32_MIN,
 			.last_ns = state->tl->origin_ns,
 			.unknown_since = state->tl->origin_ns,

@@ -115,7 +115,9 @@ struct thread {
 	uint64_t call_args[6];
 	uint32_t call_first_wait; /* waits from here on belong to it */
 	bool in_call;
-	bool compat;
+	bool compat;	 /* call_nr is of the 32-bit table */
+	bool fresh_exec; /* made no system call since it ran a new program */
+	bool is_32bit;
 
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
@@ -142,8 +144,7 @@ struct cpu {
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
-	int32_t signal_tid;  /* receiver of the signal generated last in this context; 0 = none */
-	uint8_t signal;
+	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
 
@@ -237,6 +238,7 @@ void pending_fini(struct pending *pending);
 
 /* syscall.c */
 void call_tables_init(struct state *state);
+const struct call *call_of(const struct state *state, const struct thread *thread); /* the last one */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 
 /* fds.c */

@@ -199,10 +199,13 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	thread->sched = SCHED_RUNNING;
 	thread->cpu = cpu_index(state, cpu);
 	flow_drop_irqs(thread);
+	state->tl->repairs++;
 	if (low_ns < high_ns && thread->tl->tid != 0) {
 		write_bound(state, thread, thread->cpu, low_ns, high_ns);
 		thread->placing.was_runnable = runnable;
 		thread->placing.before_slot = before;
+	} else {
+		state->tl->repairs_exact++;
 	}
 	flow_write(state, thread, high_ns, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
@@ -248,7 +251,6 @@ void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t ti
 		first_seen(state, cpu, thread, time_ns);
 		return;
 	}
-	state->tl->repairs++;
 	cpu_forget_context(cpu);
 	if (before->tl->tid != 0) {
 		unsure_forget(state, before, low, UNSURE_SWITCH);
@@ -257,8 +259,6 @@ void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t ti
 		flow_drop_irqs(before);
 		before->sched = SCHED_UNKNOWN;
 	}
-	if (low == time_ns || thread->tl->tid == 0)
-		state->tl->repairs_exact++;
 	arrive(state, cpu, thread, low, time_ns);
 }
 

@@ -48,6 +48,9 @@ yield-loop
 nice-hogs
 """.split("\n")[1:-1]
 
+# These keep a CPU busy themselves; there, spinners would only get in the way.
+BUSY = ["fifo-preempts", "two-hogs", "priority-inversion", "yield-loop", "nice-hogs"]
+
 # With an idle machine, where some kernels do not record the switch out of idle.
 IDLE_TOO = ["wait-child", "fork-chain", "slow-writer", "futex-convoy", "tcp-server-sleeps",
             "poll-loop", "idle-server"]
@@ -146,7 +149,7 @@ def check_words(tap):
                          os.path.join(kernel.EXAMPLES, "idle-server"), "--truth", "truth.json")
     with open("report.txt") as file:
         text = file.read()
-    tap.ok(done.returncode == 0 and "idle" in text.replace("idle-server", ""),
+    tap.ok(done.returncode == 0 and "waited for work" in text.replace("idle-server", ""),
            "idle-server: the report says that it was idle", text)
     report, _ = kernel.why("--", os.path.join(kernel.EXAMPLES, "idle-server"), "--truth", "truth.json")
     tap.ok(report and report["verdict"][0].get("class") == "idle",
@@ -168,7 +171,8 @@ def main():
         for line in lines:
             if wanted and not any(word in line + suffix for word in wanted):
                 continue
-            check_run(tap, line + suffix, record_undisturbed(line, busy))
+            run = record_undisturbed(line, busy and line not in BUSY)
+            check_run(tap, line + suffix, run)
     if not wanted or "words" in wanted:
         check_words(tap)
     tap.end()

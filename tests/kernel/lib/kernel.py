@@ -106,8 +106,12 @@ def workdir(where=None):
 
 @contextlib.contextmanager
 def running(*argv, **options):
-    """A program in the background; ended, with all of its group, on the way out."""
-    process = subprocess.Popen(argv, start_new_session=True, **options)
+    """A program in the background; ended, with all of its group, on the way out.
+
+    It stays in the session of the test: sessions share the CPUs among each other as
+    equals, whatever is in them, and a spinner must not be anybody's equal.
+    """
+    process = subprocess.Popen(argv, process_group=0, **options)
     try:
         yield process
     finally:

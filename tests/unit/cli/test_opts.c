@@ -164,7 +164,8 @@ static void a_single_dash_is_an_operand(void **unused)
 
 static void errors_name_the_option_and_the_value(void **unused)
 {
-	assert_refused("--buffer 12Q", "option --buffer needs a size such as 512K or 4M, got \"12Q\"");
+	assert_refused("--buffer 12Q",
+		       "option --buffer needs a size such as 512K or 4M, got \"12Q\"");
 	assert_refused("-b 12Q", "option --buffer needs a size such as 512K or 4M, got \"12Q\"");
 	assert_refused("--buffer", "option --buffer needs a size such as 512K or 4M");
 	assert_refused("--dir -- ls", "option --dir needs a value");

@@ -81,8 +81,9 @@ static void all_else_is_an_event(void **unused)
 
 static void what_looks_like_a_time_must_be_one(void **unused)
 {
-	static const char *const wrong[] = { "1.2.3",	 "25:00:00", "12:60:00",  "12:00",   "+",
-					     "+1.2x",	 "-5",	     "2026-01-02", "2026-13-02T00:00:00",
+	static const char *const wrong[] = { "1.2.3",	 "25:00:00",	"12:60:00",
+					     "12:00",	 "+",		"+1.2x",
+					     "-5",	 "2026-01-02",	"2026-13-02T00:00:00",
 					     "-1:00:00", "00:00:00.5.5" };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
