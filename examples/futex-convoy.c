@@ -20,8 +20,7 @@ struct convoy {
 	pthread_mutex_t mutex;
 	pthread_barrier_t held;
 	struct root root;
-	uint64_t released_ns; /* the moment the holder let go */
-	uint64_t queued_ns;   /* its time without a CPU until then */
+	uint64_t released_cpu_ns; /* the holder's time on a CPU when it let go */
 };
 
 static void *hold(void *context)
@@ -33,8 +32,7 @@ static void *hold(void *context)
 	root_set(&convoy->root, 0);
 	pthread_barrier_wait(&convoy->held);
 	burn(run_ms(convoy->run, 300));
-	convoy->queued_ns = queued_ns(gettid());
-	convoy->released_ns = now_ns();
+	convoy->released_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	pthread_mutex_unlock(&convoy->mutex);
 	return NULL;
 }
@@ -55,7 +53,7 @@ int main(int argc, char **argv)
 	struct run run = run_begin(&example, argc, argv);
 	struct convoy convoy = { .run = &run, .mutex = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t holder, queued[QUEUED];
-	uint64_t start_ns, end_ns, holder_queued_ns;
+	uint64_t start_ns, end_ns, holder_cpu_ns;
 
 	pthread_barrier_init(&convoy.held, NULL, 2);
 	pthread_create(&holder, NULL, hold, &convoy);
@@ -66,10 +64,10 @@ int main(int argc, char **argv)
 	}
 
 	start_ns = now_ns();
-	holder_queued_ns = queued_ns(convoy.root.tid);
+	holder_cpu_ns = thread_cpu_ns(holder);
 	pthread_mutex_lock(&convoy.mutex);
 	end_ns = now_ns();
-	convoy.root.ns = convoy.released_ns - start_ns - (convoy.queued_ns - holder_queued_ns);
+	convoy.root.ns = convoy.released_cpu_ns - holder_cpu_ns;
 	pthread_mutex_unlock(&convoy.mutex);
 
 	for (int i = 0; i < QUEUED; i++)

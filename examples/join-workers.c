@@ -16,7 +16,7 @@ struct worker {
 	const struct run *run;
 	int index;
 	struct root root;
-	uint64_t end_ns, queued_ns; /* when it was done; its time without a CPU until then */
+	uint64_t cpu_ns; /* its time on a CPU when it was done */
 };
 
 static const char *const names[WORKERS] = { "worker-1", "worker-2", "worker-3" };
@@ -31,8 +31,7 @@ static void *work(void *context)
 		burn(run_ms(worker->run, 350));
 	else
 		nap(run_ms(worker->run, worker->index == 0 ? 50 : 100));
-	worker->queued_ns = queued_ns(gettid());
-	worker->end_ns = now_ns();
+	worker->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	return NULL;
 }
 
@@ -41,7 +40,7 @@ int main(int argc, char **argv)
 	struct run run = run_begin(&example, argc, argv);
 	struct worker workers[WORKERS];
 	pthread_t threads[WORKERS];
-	uint64_t start_ns = now_ns(), join_ns = 0, join_queued_ns = 0;
+	uint64_t start_ns = now_ns(), join_cpu_ns = 0;
 	struct root root;
 
 	for (int i = 0; i < WORKERS; i++) {
@@ -49,14 +48,12 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, work, &workers[i]);
 	}
 	for (int i = 0; i < WORKERS; i++) {
-		if (i == SLOW) {
-			join_ns = now_ns();
-			join_queued_ns = queued_ns(workers[i].root.tid);
-		}
+		if (i == SLOW)
+			join_cpu_ns = thread_cpu_ns(threads[i]);
 		pthread_join(threads[i], NULL);
 	}
 	root = workers[SLOW].root;
-	root.ns = workers[SLOW].end_ns - join_ns - (workers[SLOW].queued_ns - join_queued_ns);
+	root.ns = workers[SLOW].cpu_ns - join_cpu_ns;
 	return run_end(&run, &(struct truth){
 				     .start_ns = start_ns,
 				     .end_ns = now_ns(),

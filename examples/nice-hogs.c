@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 {
 	struct run run = run_begin(&example, argc, argv);
 	struct root root = { .comm = "hog-nice-0" };
-	uint64_t start_ns, root_queued_ns;
+	uint64_t start_ns, start_cpu_ns;
 	pid_t other;
 
 	pin(last_cpu());
@@ -33,9 +33,9 @@ int main(int argc, char **argv)
 	if (nice(10) < 0)
 		fail("nice");
 	start_ns = now_ns();
-	root_queued_ns = queued_ns(root.tid);
+	start_cpu_ns = process_cpu_ns(root.tid);
 	burn_until(start_ns + run_ms(&run, 500));
-	root.ns = now_ns() - start_ns - (queued_ns(root.tid) - root_queued_ns);
+	root.ns = process_cpu_ns(root.tid) - start_cpu_ns;
 	kill(root.tid, SIGKILL);
 	kill(other, SIGKILL);
 	wait_for(root.tid);
@@ -45,7 +45,6 @@ int main(int argc, char **argv)
 				     .end_ns = now_ns(),
 				     .kind = "preempted",
 				     .root = root,
-				     .error_ns = 10 * NS_PER_MS, /* its last time in the queue */
 				     .what = "the process of the highest priority on the same CPU",
 			     });
 }

@@ -122,6 +122,26 @@ static inline uint64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Time of another process on a CPU, ever; less than tracing sees by what was stolen. */
+static inline uint64_t process_cpu_ns(pid_t pid)
+{
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0)
+		fail("clock_getcpuclockid");
+	return clock_ns(clock);
+}
+
+/* The same of another thread of this process. */
+static inline uint64_t thread_cpu_ns(pthread_t thread)
+{
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock) != 0)
+		fail("pthread_getcpuclockid");
+	return clock_ns(clock);
+}
+
 /* Time a thread was runnable without a CPU, ever; 0 where the kernel does not tell. */
 static inline uint64_t queued_ns(pid_t tid)
 {
@@ -168,26 +188,31 @@ static inline uint64_t waits_count(void)
 	return (uint64_t)usage.ru_nvcsw;
 }
 
+/* All of it at one moment: whoever is preempted while reading reads again. */
 static inline struct spent spent_mark(void)
 {
-	return (struct spent){
-		.waits = waits_count(),
-		.queued_ns = queued_ns(gettid()),
-		.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
-		.wall_ns = now_ns(),
-	};
+	pid_t tid = gettid();
+	struct spent mark;
+
+	do {
+		mark.queued_ns = queued_ns(tid);
+		mark.waits = waits_count();
+		mark.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		mark.wall_ns = now_ns();
+	} while (queued_ns(tid) != mark.queued_ns);
+	return mark;
 }
 
 static inline struct spent spent_since(struct spent mark)
 {
-	struct spent spent = {
-		.wall_ns = now_ns() - mark.wall_ns,
-		.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - mark.cpu_ns,
-	};
+	struct spent now = spent_mark();
 
-	spent.queued_ns = queued_ns(gettid()) - mark.queued_ns;
-	spent.waits = waits_count() - mark.waits;
-	return spent;
+	return (struct spent){
+		.wall_ns = now.wall_ns - mark.wall_ns,
+		.cpu_ns = now.cpu_ns - mark.cpu_ns,
+		.queued_ns = now.queued_ns - mark.queued_ns,
+		.waits = now.waits - mark.waits,
+	};
 }
 
 /* What is left when time on a CPU and in its queue is taken away; too long by stolen time. */

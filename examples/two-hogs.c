@@ -10,7 +10,7 @@ static const struct example example = {
 int main(int argc, char **argv)
 {
 	struct run run = run_begin(&example, argc, argv);
-	uint64_t start_ns, start_queued_ns;
+	uint64_t start_ns, start_cpu_ns;
 	struct root root = { .comm = "other-hog" };
 
 	pin(last_cpu());
@@ -22,9 +22,9 @@ int main(int argc, char **argv)
 		fail("nice");
 
 	start_ns = now_ns();
-	start_queued_ns = queued_ns(getpid());
+	start_cpu_ns = process_cpu_ns(root.tid);
 	burn_until(start_ns + run_ms(&run, 500));
-	root.ns = queued_ns(getpid()) - start_queued_ns;
+	root.ns = process_cpu_ns(root.tid) - start_cpu_ns;
 	kill(root.tid, SIGKILL);
 	wait_for(root.tid);
 	return run_end(&run, &(struct truth){

@@ -11,7 +11,7 @@ static const struct example example = {
 int main(int argc, char **argv)
 {
 	struct run run = run_begin(&example, argc, argv);
-	uint64_t start_ns, start_queued_ns;
+	uint64_t start_ns, start_cpu_ns;
 	struct root root = { .comm = "yielded-to" };
 
 	pin(last_cpu());
@@ -20,10 +20,10 @@ int main(int argc, char **argv)
 		for (;;)
 			burn_some();
 	start_ns = now_ns();
-	start_queued_ns = queued_ns(getpid());
+	start_cpu_ns = process_cpu_ns(root.tid);
 	while (now_ns() - start_ns < run_ms(&run, 400))
 		sched_yield();
-	root.ns = queued_ns(getpid()) - start_queued_ns;
+	root.ns = process_cpu_ns(root.tid) - start_cpu_ns;
 	kill(root.tid, SIGKILL);
 	wait_for(root.tid);
 	return run_end(&run, &(struct truth){

@@ -29,6 +29,8 @@
 
 #define CHARGE_DEPTH 100
 #define NODE_NONE    UINT32_MAX
+/* An idle CPU takes a thread in microseconds; longer means that it must not run. */
+#define LONG_WAKEUP_NS 3000000u
 
 /* A root while it is added up; the texts are ids of the result. */
 #define PARTS 6 /* of a thread's work that are named */
@@ -260,13 +262,14 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 				     .slot = ran.word };
 		const char *what = "ran instead";
 
-		if (ran.word >= tl->thread_count || ran.word == slot ||
-		    tl->threads[ran.word]->tid == 0) {
-			root.kind = WHY_CPU_QUEUE;
-			root.slot = SLOT_NONE;
-			what = ran.word < tl->thread_count && ran.word != slot
+		if (ran.word >= tl->thread_count || ran.word == slot) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			what = "CPU queue";
+		} else if (tl->threads[ran.word]->tid == 0) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			what = ran.end_ns - ran.start_ns < LONG_WAKEUP_NS
 				       ? "wake-up of an idle CPU"
-				       : "CPU queue";
+				       : "no thread ran on that CPU: throttled, or the machine stood still";
 		}
 		root.what = text_id(charger, what);
 		(void)add(charger, place, root, ran.end_ns - ran.start_ns);

@@ -115,7 +115,7 @@ static bool names_fill(struct lane *lane, struct batch *batch)
 
 	batch->count = 0;
 	batch->note_count = 0;
-	while (batch->count < BATCH_EVENTS && names->next < names->count) {
+	while (batch->count < batch->max && names->next < names->count) {
 		struct event *event = &batch->events[batch->count++];
 
 		*event = event_of(names, &names->entries[names->next++], to);

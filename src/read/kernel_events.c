@@ -311,6 +311,12 @@ struct load {
 	bool is_signed;
 };
 
+struct decoder;
+
+/* Does the loads of a decoder. */
+typedef void run_fn(const struct kernel_events *events, const struct decoder *decoder,
+		    const struct record *record, struct event *event);
+
 /* One event, compiled. */
 struct decoder {
 	struct event template;
@@ -319,6 +325,7 @@ struct decoder {
 	uint16_t flags_offset;
 	bool has_flags;
 	bool is_signal; /* deliver: the receiver is the one it was recorded in */
+	run_fn *run;
 	uint32_t load_count;
 	struct load loads[MAX_LOADS];
 };
@@ -410,14 +417,18 @@ static const char *located_text(const struct record *record, const struct load *
 	return (const char *)record->data + offset;
 }
 
-static void run_load(const struct kernel_events *events, const struct load *load,
-		     const struct record *record, uint8_t *to)
+/* Do one load; 'how' is load->how, as a constant where it is known. */
+static inline __attribute__((always_inline)) void run_load(const struct kernel_events *events,
+							   const struct load *load, enum how how,
+							   const struct record *record,
+							   struct event *event)
 {
 	const uint8_t *from = record->data + load->from;
+	uint8_t *to = (uint8_t *)event + load->to;
 	const char *text;
 	uint64_t bits;
 
-	switch ((enum how)load->how) {
+	switch (how) {
 	case LOAD_COPY_4:
 		memcpy(to, from, 4);
 		break;
@@ -452,6 +463,66 @@ static void run_load(const struct kernel_events *events, const struct load *load
 		store_number(to, load->to_bytes, load_number(from, load, events->big_endian));
 		break;
 	}
+}
+
+/* Any list of loads. */
+static void run_any(const struct kernel_events *events, const struct decoder *decoder,
+		    const struct record *record, struct event *event)
+{
+	for (uint32_t i = 0; i < decoder->load_count; i++)
+		run_load(events, &decoder->loads[i], (enum how)decoder->loads[i].how, record,
+			 event);
+}
+
+/*
+ * The lists of loads that nearly all events of a recording have on 64-bit machines,
+ * each as a function without branches: this doubles the speed of reading.
+ */
+#define SHAPE(name, ...)                                                                           \
+	static const uint8_t name##_hows[] = { __VA_ARGS__ };                                      \
+	static void name(const struct kernel_events *events, const struct decoder *decoder,        \
+			 const struct record *record, struct event *event)                         \
+	{                                                                                          \
+		_Pragma("GCC unroll 8") for (size_t i = 0; i < sizeof(name##_hows); i++) run_load( \
+			events, &decoder->loads[i], (enum how)name##_hows[i], record, event);      \
+	}
+
+SHAPE(run_switch, LOAD_COMM, LOAD_COMM, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4,
+      LOAD_STATE)
+SHAPE(run_wake, LOAD_COMM, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4)
+SHAPE(run_enter, LOAD_COPY_8, LOAD_COPY_48)
+SHAPE(run_exit, LOAD_COPY_8, LOAD_COPY_8)
+SHAPE(run_fault, LOAD_COPY_8, LOAD_COPY_8, LOAD_COPY_8)
+SHAPE(run_word, LOAD_COPY_4)
+SHAPE(run_long, LOAD_COPY_8)
+
+static const struct {
+	run_fn *run;
+	const uint8_t *hows;
+	size_t count;
+} shapes[] = {
+	{ run_switch, run_switch_hows, sizeof(run_switch_hows) },
+	{ run_wake, run_wake_hows, sizeof(run_wake_hows) },
+	{ run_enter, run_enter_hows, sizeof(run_enter_hows) },
+	{ run_exit, run_exit_hows, sizeof(run_exit_hows) },
+	{ run_fault, run_fault_hows, sizeof(run_fault_hows) },
+	{ run_word, run_word_hows, sizeof(run_word_hows) },
+	{ run_long, run_long_hows, sizeof(run_long_hows) },
+};
+
+static run_fn *shape_of(const struct decoder *decoder)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		size_t at = 0;
+
+		if (shapes[i].count != decoder->load_count)
+			continue;
+		while (at < shapes[i].count && shapes[i].hows[at] == decoder->loads[at].how)
+			at++;
+		if (at == shapes[i].count)
+			return shapes[i].run;
+	}
+	return run_any;
 }
 
 uint16_t kernel_events_id(const struct kernel_events *events, const struct record *record)
@@ -490,9 +561,7 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset, events->big_endian);
 	if (decoder->has_flags)
 		out_event->context = context_of(record->data[decoder->flags_offset]);
-	for (uint32_t i = 0; i < decoder->load_count; i++)
-		run_load(events, &decoder->loads[i], record,
-			 (uint8_t *)out_event + decoder->loads[i].to);
+	decoder->run(events, decoder, record, out_event);
 	if (decoder->is_signal)
 		out_event->signal.tid = out_event->tid;
 	return true;
@@ -680,6 +749,7 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 		compile_other(events, decoder, section->name);
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);
+	decoder->run = shape_of(decoder);
 	events->by_id[id] = decoder;
 	return true;
 }
@@ -728,6 +798,7 @@ static struct decoder *unknown_decoder(void)
 	decoder->template.type = EV_OTHER;
 	decoder->template.other.system = "";
 	decoder->template.other.name = "unknown";
+	decoder->run = run_any;
 	return decoder;
 }
 

@@ -13,6 +13,7 @@ void batch_init(struct batch *batch, const struct lane *lane)
 	*batch = (struct batch){ 0 };
 	/* Not cleared: most of it is never touched. */
 	batch->events = xmalloc(lane->max_events * sizeof(*batch->events));
+	batch->max = lane->max_events;
 	batch->chunk = xcalloc(lane->chunk_bytes ? lane->chunk_bytes : 1, 1);
 }
 

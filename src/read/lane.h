@@ -24,6 +24,7 @@ struct batch_note {
 struct batch {
 	struct event *events; /* owned */
 	size_t count;
+	size_t max;	/* as many events as fill() may put, from 2 up to the lane's max_events */
 	uint8_t *chunk; /* owned */
 	struct batch_note notes[BATCH_NOTES];
 	uint32_t note_count;
@@ -32,7 +33,10 @@ struct batch {
 struct lane;
 
 struct lane_ops {
-	/* Replace what is in 'batch' by the next run. False at the end; notes may still come. */
+	/*
+	 * Replace what is in 'batch' by the next run. False at the end; notes may still
+	 * come. While 'partial' is set, the next call must get the same batch.
+	 */
 	bool (*fill)(struct lane *lane, struct batch *batch);
 	/* Go to where no event at or after 'time_ns' is missed; some before it may come. */
 	void (*seek)(struct lane *lane, uint64_t time_ns);
@@ -44,6 +48,7 @@ struct lane {
 	const struct lane_ops *ops;
 	size_t max_events;  /* room that fill() wants in a batch */
 	size_t chunk_bytes; /* the same */
+	bool partial;	    /* the batch's chunk holds more than what was put */
 };
 
 void batch_init(struct batch *batch, const struct lane *lane);

@@ -4,11 +4,15 @@
  *	lane ── fill ──▶ slots[head .. head+filled) ── at, end ──▶ heap ──▶ next()
  *	        worker      bounded queue of batches    reader
  *
- * Reading begins without threads, in slot 0. When it has gone on for a while, workers
- * start: each takes the lane with the fewest batches ready, fills one and puts it
- * into the lane's queue. Who writes what, under merge->lock once threads run:
- * 'busy', 'ended', 'filled': both sides; 'head': the reader; a slot's batch: the
- * worker until it counts as filled, then the reader until it is released.
+ * Reading begins without threads: the reader fills slots[head] again and again, a few
+ * events at a time. When that has gone on for a while, workers start: each takes the
+ * lane with the fewest batches ready, fills one and puts it into the lane's queue. A
+ * lane goes over to them when the reader has used up its chunk.
+ *
+ * Who writes what, under merge->lock once threads run: 'alone', 'head', 'reading': the
+ * reader; 'busy': workers; 'ended', 'filled': both. A lane and the batch behind its
+ * queue belong to the reader while 'alone', else to the worker that set 'busy'; a
+ * filled batch belongs to the reader until it is released.
  */
 #include "read/merge.h"
 
@@ -25,7 +29,8 @@
 
 #define SLOTS	      4u
 #define MAX_WORKERS   8u
-#define BATCHES_ALONE 32u /* filled by the reader before threads are worth it */
+#define ALONE_EVENTS  64u   /* in a batch that the reader fills: stays in the fast cache */
+#define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
 
 struct feed {
 	struct lane *lane;	/* owned */
@@ -35,6 +40,7 @@ struct feed {
 	uint32_t head;		   /* the slot that is being read, or will be next */
 	uint32_t filled;	   /* ready slots, the one being read included */
 	bool reading;		   /* slots[head] is being read */
+	bool alone;		   /* the reader fills it, workers do not */
 	bool busy;		   /* a worker fills a slot */
 	bool ended;		   /* the lane has no more */
 	uint64_t noted;		   /* damage before this place was reported */
@@ -42,7 +48,7 @@ struct feed {
 
 struct node {
 	uint64_t time_ns;
-	uint32_t lane; /* index; orders equal times */
+	struct feed *feed; /* its place in the array orders equal times */
 };
 
 struct merge {
@@ -67,7 +73,7 @@ struct merge {
 
 static bool before(const struct node *a, const struct node *b)
 {
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->lane < b->lane);
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->feed < b->feed);
 }
 
 /* Let heap[0] sink to where it belongs. */
@@ -127,7 +133,7 @@ static struct feed *hungriest(struct merge *merge)
 	for (size_t i = 0; i < merge->feed_count; i++) {
 		struct feed *feed = &merge->feeds[i];
 
-		if (!feed->busy && !feed->ended && feed->filled < SLOTS &&
+		if (!feed->alone && !feed->busy && !feed->ended && feed->filled < SLOTS &&
 		    (!best || feed->filled < best->filled))
 			best = feed;
 	}
@@ -151,6 +157,7 @@ static void *work(void *context)
 		/* While busy, only this thread touches the lane and the slot behind the queue. */
 		feed->busy = true;
 		batch = slot(feed, feed->filled);
+		batch->max = feed->lane->max_events;
 		pthread_mutex_unlock(&merge->lock);
 		more = feed->lane->ops->fill(feed->lane, batch);
 		pthread_mutex_lock(&merge->lock);
@@ -184,50 +191,48 @@ void merge_pause(struct merge *merge)
 		pthread_join(merge->workers[--merge->worker_count], NULL);
 }
 
-static void release(struct feed *feed)
-{
-	if (!feed->reading)
-		return;
-	feed->reading = false;
-	feed->head = (feed->head + 1) % SLOTS;
-	feed->filled--;
-}
-
-/* Wait for the next batch of a lane that workers fill. NULL at the end. */
+/* The next batch of a lane that workers fill, or NULL at its end. Waits for it. */
 static struct batch *next_ready(struct merge *merge, struct feed *feed)
 {
 	struct batch *batch = NULL;
 
 	pthread_mutex_lock(&merge->lock);
-	release(feed);
+	if (feed->reading) {
+		feed->head = (feed->head + 1) % SLOTS;
+		feed->filled--;
+	}
+	feed->alone = false;
 	pthread_cond_signal(&merge->room);
 	while (feed->filled == 0 && !feed->ended)
 		pthread_cond_wait(&merge->ready, &merge->lock);
-	if (feed->filled) {
-		feed->reading = true;
+	feed->reading = feed->filled > 0;
+	if (feed->reading)
 		batch = slot(feed, 0);
-	}
 	pthread_mutex_unlock(&merge->lock);
 	return batch;
 }
 
-/* The same when there are no workers. */
+/* The next batch of a lane that the reader fills. The last one is empty. */
 static struct batch *next_alone(struct merge *merge, struct feed *feed)
 {
-	struct batch *batch;
+	struct batch *batch = slot(feed, 0);
 
-	release(feed);
-	if (feed->filled == 0 && !feed->ended) {
-		feed->ended = !feed->lane->ops->fill(feed->lane, slot(feed, 0));
-		feed->filled = 1;
-	}
-	if (feed->filled == 0)
+	if (feed->ended)
 		return NULL;
-	batch = slot(feed, 0);
-	feed->reading = true;
-	if (++merge->filled_alone == BATCHES_ALONE)
+	batch->max = feed->lane->max_events < ALONE_EVENTS ? feed->lane->max_events : ALONE_EVENTS;
+	feed->ended = !feed->lane->ops->fill(feed->lane, batch);
+	if (++merge->filled_alone == ALONE_BATCHES)
 		start_workers(merge);
 	return batch;
+}
+
+static struct batch *next_batch(struct merge *merge, struct feed *feed)
+{
+	bool workers = merge->worker_count > 0;
+
+	if (feed->alone && (!workers || feed->lane->partial || feed->ended))
+		return next_alone(merge, feed);
+	return next_ready(merge, feed);
 }
 
 /* Point the feed at its next run of events. False at its end. */
@@ -236,7 +241,7 @@ static bool refill(struct merge *merge, struct feed *feed)
 	struct batch *batch;
 
 	do {
-		batch = merge->worker_count ? next_ready(merge, feed) : next_alone(merge, feed);
+		batch = next_batch(merge, feed);
 		if (!batch)
 			return false;
 		take_notes(merge, feed, batch);
@@ -249,7 +254,7 @@ static bool refill(struct merge *merge, struct feed *feed)
 /* Put a feed that has events into the heap. */
 static void join(struct merge *merge, struct feed *feed)
 {
-	heap_add(merge, (struct node){ feed->at->time_ns, (uint32_t)(feed - merge->feeds) });
+	heap_add(merge, (struct node){ feed->at->time_ns, feed });
 }
 
 static void start(struct merge *merge)
@@ -264,7 +269,7 @@ static void start(struct merge *merge)
 /* Step over the event that was handed out last. */
 static void advance(struct merge *merge)
 {
-	struct feed *feed = &merge->feeds[merge->heap[0].lane];
+	struct feed *feed = merge->heap[0].feed;
 
 	if (++feed->at == feed->end && !refill(merge, feed))
 		merge->heap[0] = merge->heap[--merge->heap_count];
@@ -286,7 +291,7 @@ static int merge_next(struct source *source, const struct event **out_event, str
 	merge->handed = merge->heap_count > 0;
 	if (merge->heap_count == 0)
 		return 0;
-	*out_event = merge->feeds[merge->heap[0].lane].at;
+	*out_event = merge->heap[0].feed->at;
 	return 1;
 }
 
@@ -296,6 +301,7 @@ static void seek_feed(struct merge *merge, struct feed *feed, uint64_t time_ns)
 	feed->lane->ops->seek(feed->lane, time_ns);
 	feed->head = feed->filled = 0;
 	feed->reading = feed->busy = feed->ended = false;
+	feed->alone = true;
 	while (refill(merge, feed)) {
 		while (feed->at < feed->end && feed->at->time_ns < time_ns)
 			feed->at++;
@@ -313,7 +319,7 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 	(void)err;
 	merge_pause(merge);
 	merge->heap_count = 0;
-	merge->filled_alone = BATCHES_ALONE; /* no threads before all lanes are there */
+	merge->filled_alone = ALONE_BATCHES; /* no threads before all lanes are there */
 	for (size_t i = 0; i < merge->feed_count; i++)
 		seek_feed(merge, &merge->feeds[i], time_ns);
 	merge->filled_alone = 0;
@@ -364,8 +370,10 @@ struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *f
 	merge->feed_count = count;
 	merge->feeds = xcalloc(count, sizeof(*merge->feeds));
 	merge->heap = xcalloc(count, sizeof(*merge->heap));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		merge->feeds[i].lane = lanes[i];
+		merge->feeds[i].alone = true;
+	}
 	pthread_mutex_init(&merge->lock, NULL);
 	pthread_cond_init(&merge->room, NULL);
 	pthread_cond_init(&merge->ready, NULL);

@@ -30,6 +30,11 @@
 #define LOOK_FAR      1024u    /* the same, where it is done once */
 #define TIME_SLACK_NS 1000000u /* order between pages is not held against them below this */
 
+struct page_walk {
+	struct page_cursor cursor;
+	uint64_t limit_ns; /* no event of the page can be later */
+};
+
 struct ring {
 	struct lane lane;
 	const struct ring_common *common;
@@ -52,10 +57,13 @@ struct ring {
 	uint64_t hole_count;
 	bool ended;
 
-	/* The chunk that is being read. */
+	/* The chunk that is being read, and the page of it. */
 	const uint8_t *chunk;
 	uint64_t chunk_first;
 	uint64_t chunk_count;
+	uint64_t chunk_used; /* pages of it that were begun */
+	bool in_page;
+	struct page_walk walk;
 };
 
 static const char *file_name(const struct ring *ring)
@@ -190,14 +198,10 @@ static bool load_chunk(struct ring *ring, struct batch *batch)
 	ring->chunk = batch->chunk;
 	ring->chunk_first = ring->next_page;
 	ring->chunk_count = count;
+	ring->chunk_used = 0;
 	ring->next_page += count;
 	return count > 0;
 }
-
-struct page_walk {
-	struct page_cursor cursor;
-	uint64_t limit_ns; /* no event of the page can be later */
-};
 
 /*
  * Is this page's time possible between its neighbours? Returns what is wrong with it,
@@ -278,52 +282,56 @@ static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
 	ring->hole_count = 0;
 }
 
-/* The time of a record; it never goes back. */
-static uint64_t forward_ns(struct ring *ring, struct batch *batch, uint64_t index, uint64_t ns)
+static void note_backwards(struct ring *ring, struct batch *batch, uint64_t index, uint64_t ns)
 {
-	if (__builtin_expect(ns >= ring->last_ns, 1))
-		return ns;
 	batch_note(batch, index, "%s page %llu: time goes back by %llu ns", file_name(ring),
 		   (unsigned long long)index, (unsigned long long)(ring->last_ns - ns));
-	return ring->last_ns;
 }
 
-static void put_record(struct ring *ring, struct batch *batch, uint64_t index,
-		       const struct record *record)
+/* Make an event of the record. False when its time shows that the page is damaged. */
+static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t index,
+			      const struct record *record)
 {
-	uint64_t ns = forward_ns(ring, batch, index, ring_ns(ring, record->time));
+	uint64_t ns = ring_ns(ring, record->time);
 	struct event *event;
 
+	if (__builtin_expect(ns > ring->walk.limit_ns, 0)) {
+		damaged(ring, batch, index, "an event is later than the next page");
+		return false;
+	}
+	if (__builtin_expect(ns < ring->last_ns, 0)) {
+		note_backwards(ring, batch, index, ns);
+		ns = ring->last_ns;
+	}
 	if (__builtin_expect(ring->hole, 0))
 		put_lost(ring, batch, ns);
 	event = &batch->events[batch->count];
-	if (!kernel_events_decode(ring->common->events, record, event)) {
+	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
 		damaged(ring, batch, index, "an event is shorter than its format says");
-		return;
+		return true;
 	}
 	event->time_ns = ns;
 	event->cpu = (uint16_t)ring->cpu;
 	batch->count++;
 	ring->last_ns = ns;
+	return true;
 }
 
-static void put_page(struct ring *ring, struct batch *batch, uint64_t index)
+/* Go on in the page that was begun, while there is room for a hole and an event. */
+static void put_records(struct ring *ring, struct batch *batch)
 {
-	struct page_walk walk;
+	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
+	struct page_cursor cursor = ring->walk.cursor;
 	struct record record;
-	int rc;
+	int rc = 0;
 
-	if (!begin_page(ring, batch, index, &walk))
-		return;
-	while ((rc = page_next(&walk.cursor, &record)) > 0) {
-		if (__builtin_expect(ring_ns(ring, record.time) > walk.limit_ns, 0)) {
-			damaged(ring, batch, index, "an event is later than the next page");
-			return;
-		}
-		put_record(ring, batch, index, &record);
-	}
+	while (batch->count + 2 <= batch->max && (rc = page_next(&cursor, &record)) > 0 &&
+	       put_record(ring, batch, index, &record))
+		;
 	if (rc < 0)
 		damaged(ring, batch, index, "what follows an event is no event");
+	ring->in_page = rc > 0 && batch->count + 2 > batch->max;
+	ring->walk.cursor = cursor;
 }
 
 /* Behind the last page: what is known to be missing there. */
@@ -346,10 +354,16 @@ static bool ring_fill(struct lane *lane, struct batch *batch)
 
 	batch->count = 0;
 	batch->note_count = 0;
-	while (batch->count == 0 && load_chunk(ring, batch)) {
-		for (uint64_t i = 0; i < ring->chunk_count; i++)
-			put_page(ring, batch, ring->chunk_first + i);
+	while (batch->count + 2 <= batch->max) {
+		if (ring->in_page)
+			put_records(ring, batch);
+		else if (ring->chunk_used < ring->chunk_count)
+			ring->in_page = begin_page(
+				ring, batch, ring->chunk_first + ring->chunk_used++, &ring->walk);
+		else if (batch->count || !load_chunk(ring, batch))
+			break; /* events are views into the chunk: it must stay */
 	}
+	lane->partial = ring->in_page || ring->chunk_used < ring->chunk_count;
 	if (batch->count == 0 && !ring->ended)
 		put_tail(ring, batch);
 	return batch->count > 0;
@@ -361,7 +375,8 @@ static void go_to(struct ring *ring, uint64_t page)
 	ring->last_ns = 0;
 	ring->hole = ring->hole_unknown = ring->ended = false;
 	ring->hole_count = 0;
-	ring->chunk_count = 0;
+	ring->chunk_count = ring->chunk_used = 0;
+	ring->in_page = ring->lane.partial = false;
 }
 
 /*

@@ -128,12 +128,14 @@ static void print_netlink(const struct fdname_socket *socket, struct fdname *out
 		[9] = "audit", [10] = "fib_lookup", [11] = "connector", [12] = "netfilter",
 		[15] = "uevent", [16] = "generic", [18] = "scsi", [20] = "rdma", [21] = "crypto",
 	};
-	size_t nr = (size_t)socket->protocol;
+	int nr = socket->protocol;
 
-	if (nr < ARRAY_LEN(names) && names[nr])
+	if (nr < 0) /* not known */
+		snprintf(out->text, sizeof(out->text), "netlink");
+	else if ((size_t)nr < ARRAY_LEN(names) && names[nr])
 		snprintf(out->text, sizeof(out->text), "netlink %s", names[nr]);
 	else
-		snprintf(out->text, sizeof(out->text), "netlink %d", socket->protocol);
+		snprintf(out->text, sizeof(out->text), "netlink %d", nr);
 }
 
 static void make_socket(const struct fdname_socket *socket, struct fdname *out)

@@ -26,7 +26,8 @@
 struct fdname_socket {
 	int family;	  /* AF_INET ... */
 	int type;	  /* SOCK_STREAM ... */
-	int protocol;	  /* IPPROTO_TCP ...; netlink: NETLINK_ROUTE ... */
+	int protocol;	  /* IPPROTO_TCP ...; netlink: NETLINK_ROUTE ...,
+			     -1 = unknown */
 	bool listens;
 	uint8_t role;	  /* enum fd_role: listen, accepted, connected, or plain socket */
 	int32_t peer_pid; /* unix: process at the other end; 0 = unknown */

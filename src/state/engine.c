@@ -115,23 +115,6 @@ void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 
 /* --------------------------------------------------------------------- CPUs */
 
-uint32_t cpu_index(const struct state *state, const struct cpu *cpu)
-{
-	return (uint32_t)(cpu - state->cpus);
-}
-
-struct thread *state_current(struct state *state, struct cpu *cpu)
-{
-	return cpu->cur == SLOT_NONE ? NULL : state->threads[cpu->cur];
-}
-
-void cpu_set_current(struct state *state, struct cpu *cpu, struct thread *thread)
-{
-	(void)state;
-	cpu->cur = thread ? thread->slot : SLOT_NONE;
-	cpu->cur_tid = thread ? thread->tl->tid : INT32_MIN;
-}
-
 void cpu_forget_context(struct cpu *cpu)
 {
 	cpu->timer_fn = 0;

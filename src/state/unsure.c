@@ -146,7 +146,7 @@ static uint64_t leave_other_cpu(struct state *state, struct thread *thread, uint
 		track_append(timeline_cpu(state->tl, thread->cpu),
 			     track_ns(state, other->last_ns > state->now_ns ? state->now_ns : other->last_ns),
 			     SLOT_NONE);
-		cpu_set_current(state, other, NULL);
+		cpu_set_current(other, NULL);
 		other->unknown_since = time_ns;
 	}
 	state->tl->contradictions++;
@@ -209,7 +209,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	}
 	flow_write(state, thread, high_ns, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
-	cpu_set_current(state, cpu, thread);
+	cpu_set_current(cpu, thread);
 }
 
 /* The first thread seen on a CPU ran there since the CPU is known. */
@@ -232,7 +232,7 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	thread->sched = SCHED_RUNNING;
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
 	flow_write(state, thread, time_ns, flow_top(thread));
-	cpu_set_current(state, cpu, thread);
+	cpu_set_current(cpu, thread);
 }
 
 /*
@@ -335,7 +335,7 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 		track_append(track, track_ns(state, since), SLOT_NONE);
 	else
 		track_append(track, track_last_time(track), SLOT_NONE);
-	cpu_set_current(state, cpu, NULL);
+	cpu_set_current(cpu, NULL);
 	cpu_forget_context(cpu);
 	cpu->unknown_since = ev->time_ns;
 }
