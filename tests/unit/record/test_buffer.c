@@ -1,4 +1,4 @@
-/* Tests of buffer sizes, of header_page and of the kernel's counts. */
+/* test_buffer.c - Tests of buffer sizes, of header_page and of the kernel's counts. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Tests of the names of instances. */
+/* test_instance.c - Tests of the names of instances. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Tests of finding out that switches are left out. */
+/* test_probe.c - Tests of finding out that switches are left out. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
