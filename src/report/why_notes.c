@@ -74,11 +74,10 @@ static void note_lost(struct notes *notes)
 static void note_repairs(struct notes *notes)
 {
 	const struct why *why = notes->page->why;
-	uint64_t bounded = why->repairs - why->repairs_exact;
 
 	if (why->repairs == 0)
 		return;
-	if (bounded == 0)
+	if (why->repairs_exact >= why->repairs)
 		note(notes,
 		     "This kernel did not record %s switches to a thread in the whole recording; other "
 		     "events placed all of them exactly.",

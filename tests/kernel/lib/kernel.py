@@ -7,6 +7,7 @@ for in build/. CI=... turns a skipped test into a failed one.
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -136,6 +137,26 @@ def steal_ns():
     with open("/proc/stat") as file:
         ticks = int(file.readline().split()[8])
     return ticks * S // os.sysconf("SC_CLK_TCK")
+
+
+class ForeignMeter:
+    """How much of all CPUs others used: all that was used, less our ended children's part."""
+
+    def __init__(self):
+        self.start = self.now()
+
+    @staticmethod
+    def now():
+        with open("/proc/stat") as file:
+            ticks = [int(word) for word in file.readline().split()[1:]]
+        user, nice, system, _, _, irq, softirq, steal = ticks[:8]
+        used = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        ours = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+        return (time.monotonic(), used, sum(usage.ru_utime + usage.ru_stime for usage in ours))
+
+    def share(self):
+        wall, used, ours = (now - start for now, start in zip(self.now(), self.start))
+        return max(0, used - ours) / (wall * os.cpu_count())
 
 
 def monotonic_ns():

@@ -90,7 +90,7 @@ static const char golden_text[] =
 	"  1.281 s    1 x  build.sh[437] waited in wait4(), child xinit[438]; woken by xinit[438] in exit()\n"
 	"  1.281 s    1 x    xinit[438] waited in select(), fd 3 = socket to Xorg[440]; woken by Xorg[440] in\n"
 	"                      sendmsg()\n"
-	"  1.281 s   42 x      Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup  <- root\n"
+	"  1.281 s   42 x      root: Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
 	"\n"
 	"Notes:\n"
 	"  The command ended with exit status 2.\n"
@@ -171,7 +171,9 @@ static void what_is_cut_is_said(void **unused)
 	AUTO_FREE char *text =
 		printed(&fake_why, &fake_facts, &(struct report_why_opts){ .top = 3 });
 
-	assert_has(text, "   0.6 %  0.008 s  and 3 smaller (--top 6 shows all)\n");
+	assert_has(
+		text,
+		"   0.6 %  0.008 s  and 3 smaller: own work 0.4 %, unknown 0.2 % (--top 6 shows all)\n");
 	assert_lacks(text, "virtio0");
 }
 
