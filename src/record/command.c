@@ -72,8 +72,7 @@ static void find_groups(struct identity *who, const char *name)
 static void make_environment(struct identity *who, const struct passwd *user)
 {
 	const char *const names[] = { "HOME=", "USER=", "LOGNAME=", "SHELL=" };
-	const char *const values[] = { user->pw_dir, user->pw_name, user->pw_name,
-				       user->pw_shell };
+	const char *const values[] = { user->pw_dir, user->pw_name, user->pw_name, user->pw_shell };
 	size_t count = 0, used = 0;
 
 	while (environ[count])
@@ -123,8 +122,8 @@ static void __attribute__((noreturn)) report_and_exit(int error_fd)
 	_exit(code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
 }
 
-static void __attribute__((noreturn)) be_child(const struct command_setup *setup,
-					       const struct identity *who, int go_fd, int error_fd)
+static void __attribute__((noreturn))
+be_child(const struct command_setup *setup, const struct identity *who, int go_fd, int error_fd)
 {
 	char go;
 	ssize_t got;

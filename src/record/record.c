@@ -89,8 +89,9 @@ static int watch_pids(struct run *run, struct err *err)
 			return err_set(err, -EINVAL, "%d is a thread, not a process", pid);
 		if (fd < 0)
 			return err_set(err, -errno, "cannot watch process %d: %s", pid,
-				       errno == ESRCH || errno == EINVAL ? "there is no such process"
-									 : strerror(errno));
+				       errno == ESRCH || errno == EINVAL
+					       ? "there is no such process"
+					       : strerror(errno));
 		run->waits[WAIT_PIDS + i].fd = fd;
 		run->pids_left++;
 	}
@@ -218,8 +219,8 @@ static void on_command_end(struct run *run)
 }
 
 static void (*const handlers[WAIT_PIDS])(struct run *) = {
-	[WAIT_SIGNAL] = on_signal,     [WAIT_TICK] = on_tick,	     [WAIT_DEADLINE] = on_deadline,
-	[WAIT_FAILURE] = on_failure,   [WAIT_COMMAND] = on_command_end,
+	[WAIT_SIGNAL] = on_signal,   [WAIT_TICK] = on_tick,	      [WAIT_DEADLINE] = on_deadline,
+	[WAIT_FAILURE] = on_failure, [WAIT_COMMAND] = on_command_end,
 };
 
 static void on_pid_end(struct run *run, size_t slot)
