@@ -294,6 +294,7 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					WHY_WAKER_THREAD,
 					{ 8, 8, "\033]0;x" },
 					"\f",
+					"\033k",
 					"\033c",
 					0,
 					-1,
