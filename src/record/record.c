@@ -139,7 +139,8 @@ static int watch_time(struct run *run, struct err *err)
 	run->waits[WAIT_TICK].fd = rc;
 	if (run->opts->seconds <= 0)
 		return 0;
-	rc = timer_open(run->opts->seconds, 0, err);
+	/* The state dump is recorded, so the time of the user runs since before it. */
+	rc = timer_open(fmax(run->opts->seconds - session_seconds(&run->session), 0), 0, err);
 	if (rc >= 0)
 		run->waits[WAIT_DEADLINE].fd = rc;
 	return rc < 0 ? rc : 0;
