@@ -14,7 +14,6 @@
 #include "record/record.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -105,7 +104,7 @@ static int timer_open(double first_s, long every_ns, struct err *err)
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	when.it_value.tv_sec = (time_t)first_s;
-	when.it_value.tv_nsec = (long)((first_s - floor(first_s)) * 1e9);
+	when.it_value.tv_nsec = (long)((first_s - (double)when.it_value.tv_sec) * 1e9);
 	if (!when.it_value.tv_sec && !when.it_value.tv_nsec)
 		when.it_value.tv_nsec = 1; /* 0 would mean never */
 	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0) {
@@ -131,6 +130,7 @@ static int watch_signals(struct run *run, struct err *err)
 
 static int watch_time(struct run *run, struct err *err)
 {
+	double left_s = run->opts->seconds - session_seconds(&run->session);
 	long tick_ns = run->opts->progress ? PROGRESS_TICK_NS : TICK_NS;
 	int rc = timer_open((double)tick_ns / 1e9, tick_ns, err);
 
@@ -139,7 +139,8 @@ static int watch_time(struct run *run, struct err *err)
 	run->waits[WAIT_TICK].fd = rc;
 	if (run->opts->seconds <= 0)
 		return 0;
-	rc = timer_open(run->opts->seconds, 0, err);
+	/* The state dump is recorded, so the time of the user runs since before it. */
+	rc = timer_open(left_s > 0 ? left_s : 0, 0, err);
 	if (rc >= 0)
 		run->waits[WAIT_DEADLINE].fd = rc;
 	return rc < 0 ? rc : 0;
