@@ -17,6 +17,7 @@
  * The way down is kept as a tree of hops, so that the chain of the largest root
  * can be told. Hops alike share a node: its time and count add up.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +29,26 @@
 
 #define CHARGE_DEPTH 100
 #define NODE_NONE    UINT32_MAX
+/* An idle CPU takes a thread in microseconds; longer means that it must not run. */
+#define LONG_WAKEUP_NS 3000000u
 
 /* A root while it is added up; the texts are ids of the result. */
+#define PARTS 6 /* of a thread's work that are named */
+
+/* What a thread worked at (id: state word), or what a disk was asked for (id: text). */
+struct part {
+	uint32_t id;
+	uint64_t ns;
+};
+
 struct root {
 	uint8_t kind;  /* enum why_kind */
 	uint8_t class; /* enum why_class */
 	uint32_t slot;
 	uint32_t what, object, reason;
 	uint64_t ns, count, longest_ns;
-	uint32_t best_node; /* the hop through which most of it came */
+	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
+	size_t part_count, part_cap;
 };
 
 struct node {
@@ -125,13 +137,11 @@ static void add_flow(struct charger *charger, uint32_t root, uint32_t node, uint
 	charger->flows[charger->flow_count++] = (struct flow){ root, node, ns };
 }
 
-static void add(struct charger *charger, const struct place *place, struct root key, uint64_t ns)
+static uint32_t add(struct charger *charger, const struct place *place, struct root key, uint64_t ns)
 {
 	uint32_t index;
 	struct root *root;
 
-	if (ns == 0)
-		return;
 	key.class = place->class;
 	index = root_of(charger, &key);
 	root = &charger->roots[index];
@@ -140,6 +150,19 @@ static void add(struct charger *charger, const struct place *place, struct root 
 	if (ns > root->longest_ns)
 		root->longest_ns = ns;
 	add_flow(charger, index, place->node, ns);
+	return index;
+}
+
+static void add_part(struct root *root, uint32_t id, uint64_t ns)
+{
+	for (size_t i = 0; i < root->part_count; i++) {
+		if (root->parts[i].id == id) {
+			root->parts[i].ns += ns;
+			return;
+		}
+	}
+	root->parts = vec_room(root->parts, root->part_count, &root->part_cap, sizeof(*root->parts));
+	root->parts[root->part_count++] = (struct part){ id, ns };
 }
 
 static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
@@ -182,7 +205,7 @@ static void charge(struct charger *charger, const struct place *place, uint32_t 
 static void add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
 			const char *reason, uint64_t ns)
 {
-	add(charger, place,
+	(void)add(charger, place,
 	    (struct root){
 		    .kind = WHY_UNKNOWN,
 		    .slot = slot,
@@ -191,24 +214,25 @@ static void add_unknown(struct charger *charger, const struct place *place, uint
 	    ns);
 }
 
+/* A thread's work is one root, whatever it worked at: the parts tell. */
 static void charge_working(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
 {
+	uint64_t ns = in->end_ns - in->start_ns;
 	struct root root = {
 		.kind = place->depth == 0 ? WHY_WORKING : place->lock ? WHY_LOCK : WHY_OTHER_THREAD,
 		.slot = slot,
-		.what = text_id(charger, describe_word(charger->query, in->word)),
+		.object = place->depth > 0 && place->lock ? place->object : 0,
 	};
+	uint32_t index = add(charger, place, root, ns);
 
-	if (place->depth > 0 && place->lock)
-		root.object = place->object;
-	add(charger, place, root, in->end_ns - in->start_ns);
+	add_part(&charger->roots[index], in->word, ns);
 }
 
 static void charge_irq(struct charger *charger, const struct place *place,
 		       const struct tl_interval *in)
 {
-	add(charger, place,
+	(void)add(charger, place,
 	    (struct root){
 		    .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ : WHY_IRQ,
 		    .slot = SLOT_NONE,
@@ -238,16 +262,17 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 				     .slot = ran.word };
 		const char *what = "ran instead";
 
-		if (ran.word >= tl->thread_count || ran.word == slot ||
-		    tl->threads[ran.word]->tid == 0) {
-			root.kind = WHY_CPU_QUEUE;
-			root.slot = SLOT_NONE;
-			what = ran.word < tl->thread_count && ran.word != slot
+		if (ran.word >= tl->thread_count || ran.word == slot) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			what = "CPU queue";
+		} else if (tl->threads[ran.word]->tid == 0) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			what = ran.end_ns - ran.start_ns < LONG_WAKEUP_NS
 				       ? "wake-up of an idle CPU"
-				       : "CPU queue";
+				       : "no thread ran on that CPU: throttled, or the machine stood still";
 		}
 		root.what = text_id(charger, what);
-		add(charger, place, root, ran.end_ns - ran.start_ns);
+		(void)add(charger, place, root, ran.end_ns - ran.start_ns);
 	}
 }
 
@@ -262,6 +287,7 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	};
 	struct query *query = charger->query;
 	struct root root = { .kind = kind_of[wait->waker.kind], .slot = slot };
+	uint32_t index;
 
 	if (root.kind == WHY_UNKNOWN) {
 		add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
@@ -272,9 +298,11 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 		root.what = text_id(charger, describe_in(query, wait));
 	else
 		root.what = text_id(charger, describe_actor(query, &wait->waker));
-	if (root.kind == WHY_DISK || root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
+	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
 		root.object = text_id(charger, describe_object(query, wait));
-	add(charger, place, root, ns);
+	index = add(charger, place, root, ns);
+	if (root.kind == WHY_DISK)
+		add_part(&charger->roots[index], text_id(charger, describe_object(query, wait)), ns);
 }
 
 /* The wait lasted to the end of the window, or nothing tells what ended it. */
@@ -289,7 +317,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		return;
 	}
 	root.what = text_id(charger, describe_in(query, wait));
-	add(charger, place, root, ns);
+	(void)add(charger, place, root, ns);
 }
 
 /* Work ran for somebody: until it was queued, whoever queued it was awaited. */
@@ -426,14 +454,74 @@ static const char *kept(struct charger *charger, uint32_t id)
 	return names_text(&charger->query->why->texts, id);
 }
 
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* "own code", or "own code 61 %, getdents64 30 %, ..." when no part is nearly all. */
+static void name_work(struct charger *charger, struct root *root)
+{
+	char text[256] = "";
+	size_t used = 0;
+
+	if (root->parts[0].ns >= root->ns / 10 * 9) {
+		root->what = text_id(charger, describe_word(charger->query, root->parts[0].id));
+		return;
+	}
+	for (size_t i = 0; i < root->part_count && i < PARTS && used < sizeof(text) - 1; i++) {
+		const struct part *part = &root->parts[i];
+
+		if (i && part->ns * 20 < root->ns)
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f %%",
+					 i ? ", " : "", describe_word(charger->query, part->id),
+					 100.0 * (double)part->ns / (double)root->ns);
+	}
+	root->what = text_id(charger, text);
+}
+
+/* The file that a disk read or wrote, or how many they were and which took longest. */
+static void name_files(struct charger *charger, struct root *root)
+{
+	const struct part *most = &root->parts[0];
+	const char *name = names_text(&charger->query->why->texts, most->id);
+
+	if (root->part_count == 1 || most->ns >= root->ns / 10 * 9) {
+		root->object = most->id;
+	} else {
+		char *text = xasprintf("%zu things%s%s", root->part_count,
+				       *name ? ", most of it for " : "", name);
+
+		root->object = text_id(charger, text);
+		free(text);
+	}
+}
+
+static void name_parts(struct charger *charger, struct root *root)
+{
+	if (!root->part_count)
+		return;
+	qsort(root->parts, root->part_count, sizeof(*root->parts), compare_parts);
+	if (root->kind == WHY_DISK)
+		name_files(charger, root);
+	else
+		name_work(charger, root);
+}
+
 static void publish_roots(struct charger *charger)
 {
 	struct why *why = charger->query->why;
 
 	why->roots = xcalloc(charger->root_count, sizeof(*why->roots));
 	for (size_t i = 0; i < charger->root_count; i++) {
-		const struct root *root = &charger->roots[i];
+		struct root *root = &charger->roots[i];
 
+		name_parts(charger, root);
 		why->roots[i] = (struct why_root){
 			.ns = root->ns,
 			.kind = (enum why_kind)root->kind,
@@ -543,6 +631,8 @@ void charge_window(struct query *query)
 	charge(&charger, &place, query->slot, query->start_ns, query->end_ns);
 	publish_roots(&charger);
 	publish_chain(&charger);
+	for (size_t i = 0; i < charger.root_count; i++)
+		free(charger.roots[i].parts);
 	free(charger.roots);
 	free(charger.nodes);
 	free(charger.flows);

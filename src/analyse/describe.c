@@ -147,11 +147,14 @@ const char *describe_actor(struct query *query, const struct actor *actor)
 {
 	const char *name = timeline_name(query->tl, actor->name);
 
-	if (actor->signal) {
+	/* The end of a child sends SIGCHLD: what it was in says more. */
+	if (actor->signal && !(actor->signal == SIGCHLD && actor->kind == ACTOR_THREAD)) {
 		const char *abbrev = sigabbrev_np(actor->signal);
 
-		return why_keep(query->why, abbrev ? xasprintf("SIG%s", abbrev)
-						   : xasprintf("signal %u", actor->signal));
+		const char *by = actor->kind == ACTOR_TIMER ? " by a timer" : "";
+
+		return why_keep(query->why, abbrev ? xasprintf("SIG%s%s", abbrev, by)
+						   : xasprintf("signal %u%s", actor->signal, by));
 	}
 	switch ((enum actor_kind)actor->kind) {
 	case ACTOR_THREAD:

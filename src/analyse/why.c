@@ -85,6 +85,9 @@ static int set_window(struct query *query, struct err *err)
 	query->end_ns = query->opts->end_ns ? query->opts->end_ns : end;
 	if (query->start_ns < query->tl->origin_ns)
 		query->start_ns = query->tl->origin_ns;
+	/* The command's end as its parent saw it lies a little after its thread's own. */
+	if (query->end_ns > end && query->start_ns < end)
+		query->end_ns = end;
 	if (query->end_ns > query->tl->end_ns)
 		query->end_ns = query->tl->end_ns;
 	if (query->start_ns >= query->end_ns)

@@ -77,31 +77,31 @@ void json_end_array(struct json *json)
 	end(json, ']');
 }
 
-void json_u64(struct json *json, const char *key, uint64_t value)
+void json_print_u64(struct json *json, const char *key, uint64_t value)
 {
 	put_prefix(json, key);
 	fprintf(json->out, "%" PRIu64, value);
 }
 
-void json_i64(struct json *json, const char *key, int64_t value)
+void json_print_i64(struct json *json, const char *key, int64_t value)
 {
 	put_prefix(json, key);
 	fprintf(json->out, "%" PRId64, value);
 }
 
-void json_bool(struct json *json, const char *key, bool value)
+void json_print_bool(struct json *json, const char *key, bool value)
 {
 	put_prefix(json, key);
 	fputs(value ? "true" : "false", json->out);
 }
 
-void json_null(struct json *json, const char *key)
+void json_print_null(struct json *json, const char *key)
 {
 	put_prefix(json, key);
 	fputs("null", json->out);
 }
 
-void json_string(struct json *json, const char *key, const char *value)
+void json_print_string(struct json *json, const char *key, const char *value)
 {
 	put_prefix(json, key);
 	if (value)
@@ -110,7 +110,7 @@ void json_string(struct json *json, const char *key, const char *value)
 		fputs("null", json->out);
 }
 
-void json_share(struct json *json, const char *key, uint64_t part, uint64_t whole)
+void json_print_share(struct json *json, const char *key, uint64_t part, uint64_t whole)
 {
 	uint64_t millionths = 0;
 

@@ -4,9 +4,9 @@
  *	struct json json = { .out = stdout };
  *
  *	json_begin_object(&json, NULL);
- *	json_u64(&json, "lost_events", 0);
+ *	json_print_u64(&json, "lost_events", 0);
  *	json_begin_array(&json, "verdict");
- *	json_string(&json, NULL, "an element has no key");
+ *	json_print_string(&json, NULL, "an element has no key");
  *	json_end_array(&json);
  *	json_end_object(&json);
  *	json_fini(&json);
@@ -34,14 +34,15 @@ void json_begin_object(struct json *json, const char *key);
 void json_end_object(struct json *json);
 void json_begin_array(struct json *json, const char *key);
 void json_end_array(struct json *json);
-void json_u64(struct json *json, const char *key, uint64_t value);
-void json_i64(struct json *json, const char *key, int64_t value);
-void json_bool(struct json *json, const char *key, bool value);
-void json_null(struct json *json, const char *key);
-void json_string(struct json *json, const char *key, const char *value); /* NULL prints null */
+void json_print_u64(struct json *json, const char *key, uint64_t value);
+void json_print_i64(struct json *json, const char *key, int64_t value);
+void json_print_bool(struct json *json, const char *key, bool value);
+void json_print_null(struct json *json, const char *key);
+void json_print_string(struct json *json, const char *key,
+		       const char *value); /* NULL prints null */
 
 /* part / whole with six decimals; 0 when 'whole' is 0. */
-void json_share(struct json *json, const char *key, uint64_t part, uint64_t whole);
+void json_print_share(struct json *json, const char *key, uint64_t part, uint64_t whole);
 
 /* End the line. Everything begun must have been ended. */
 void json_fini(struct json *json);

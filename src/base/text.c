@@ -25,18 +25,19 @@ static uint64_t rounded(uint64_t value, uint64_t scale)
 }
 
 /* Print value / scale with 'decimals' (0 to 3) digits behind the point. */
-static struct text fixed(uint64_t value, uint64_t scale, int decimals, const char *unit)
+static struct text fixed(uint64_t value, uint64_t scale, size_t decimals, const char *unit)
 {
 	static const uint64_t powers[] = { 1, 10, 100, 1000 };
 	uint64_t power = powers[decimals];
 	uint64_t scaled = rounded(value, scale / power);
+	uint64_t part = scaled % power;
+	char fraction[5] = ".";
 	struct text text;
 
-	if (decimals == 0)
-		(void)snprintf(text.s, sizeof(text.s), "%" PRIu64 " %s", scaled, unit);
-	else
-		(void)snprintf(text.s, sizeof(text.s), "%" PRIu64 ".%0*" PRIu64 " %s",
-			       scaled / power, decimals, scaled % power, unit);
+	for (size_t i = decimals; i > 0; i--, part /= 10)
+		fraction[i] = (char)('0' + part % 10);
+	(void)snprintf(text.s, sizeof(text.s), "%" PRIu64 "%s %s", scaled / power,
+		       decimals ? fraction : "", unit);
 	return text;
 }
 
@@ -58,7 +59,7 @@ struct text text_duration(uint64_t ns)
 		int decimals = decimals_of(ns, units[i].ns);
 
 		if (decimals >= 0)
-			return fixed(ns, units[i].ns, decimals, units[i].name);
+			return fixed(ns, units[i].ns, (size_t)decimals, units[i].name);
 	}
 	return fixed(ns, units[TEXT_S].ns, 3, units[TEXT_S].name);
 }

@@ -245,6 +245,7 @@ struct ev_ipi {
 struct ev_fd_name {
 	const char *name; /* what to print: a path, "tcp 127.0.0.1:80", "pipe:[123]" */
 	int32_t tgid;
+	int32_t tid;	  /* the thread that made it; event.tid is -1: its CPU was not written down */
 	int32_t fd;
 	uint64_t inode;	  /* identity across processes for pipes and sockets; 0 = unknown */
 	uint8_t role;	  /* enum fd_role */

@@ -101,6 +101,7 @@ static struct event event_of(const struct fd_names *names, const struct entry *e
 		.type = EV_FD_NAME,
 		.fd_name.name = to,
 		.fd_name.tgid = wire.tgid,
+		.fd_name.tid = wire.tid,
 		.fd_name.fd = wire.fd,
 		.fd_name.inode = wire.inode,
 		.fd_name.role = wire.role > FD_ROLE_OTHER ? FD_ROLE_UNKNOWN : (uint8_t)wire.role,

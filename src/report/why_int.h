@@ -50,6 +50,8 @@ char *words_end(struct words *words); /* free the result with free() */
 /* Sentences. All return text to be freed with free(). */
 char *words_thread(const struct why_thread *thread); /* "make[512]", "a thread" */
 char *words_root(const struct why *why, const struct why_root *root);
+char *words_root_short(const struct why *why, const struct why_root *root); /* no counts */
+size_t words_hop_count(const struct why *why);				    /* hops worth telling */
 char *words_hop(const struct why *why, size_t index);
 char *words_wait(const struct why_wait *wait);
 char *words_waker(const struct why_wait *wait);		/* "woken by make[512] in write" */

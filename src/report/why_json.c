@@ -26,29 +26,29 @@ static const char *class_name(enum why_class class)
 static void put_thread(struct json *json, const char *key, const struct why_thread *thread)
 {
 	if (!thread->tid) {
-		json_null(json, key);
+		json_print_null(json, key);
 		return;
 	}
 	json_begin_object(json, key);
-	json_i64(json, "tid", thread->tid);
-	json_i64(json, "tgid", thread->tgid);
-	json_string(json, "comm", thread->comm);
+	json_print_i64(json, "tid", thread->tid);
+	json_print_i64(json, "tgid", thread->tgid);
+	json_print_string(json, "comm", thread->comm);
 	json_end_object(json);
 }
 
 static void put_wib(struct json *json, const struct why *why)
 {
 	json_begin_object(json, "wib");
-	json_u64(json, "working_ns", why->working_ns);
-	json_u64(json, "interrupted_ns", why->interrupted_ns);
-	json_u64(json, "blocked_ns", why->blocked_ns);
-	json_u64(json, "uncertain_ns", why->uncertain_ns);
+	json_print_u64(json, "working_ns", why->working_ns);
+	json_print_u64(json, "interrupted_ns", why->interrupted_ns);
+	json_print_u64(json, "blocked_ns", why->blocked_ns);
+	json_print_u64(json, "uncertain_ns", why->uncertain_ns);
 	json_end_object(json);
 
 	json_begin_object(json, "blocked");
-	json_u64(json, "held_up_ns", why->held_up_ns);
-	json_u64(json, "asked_ns", why->asked_ns);
-	json_u64(json, "idle_ns", why->idle_ns);
+	json_print_u64(json, "held_up_ns", why->held_up_ns);
+	json_print_u64(json, "asked_ns", why->asked_ns);
+	json_print_u64(json, "idle_ns", why->idle_ns);
 	json_end_object(json);
 }
 
@@ -59,16 +59,16 @@ static void put_verdict(struct json *json, const struct why *why)
 		const struct why_root *root = &why->roots[i];
 
 		json_begin_object(json, NULL);
-		json_u64(json, "ns", root->ns);
-		json_share(json, "share", root->ns, why_window_ns(why));
-		json_string(json, "kind", why_kind_name(root->kind));
+		json_print_u64(json, "ns", root->ns);
+		json_print_share(json, "share", root->ns, why_window_ns(why));
+		json_print_string(json, "kind", why_kind_name(root->kind));
 		put_thread(json, "who", &root->who);
-		json_string(json, "what", root->what);
-		json_string(json, "object", root->object);
-		json_string(json, "class", class_name(root->class));
-		json_u64(json, "count", root->count);
-		json_u64(json, "longest_ns", root->longest_ns);
-		json_string(json, "why", root->why);
+		json_print_string(json, "what", root->what);
+		json_print_string(json, "object", root->object);
+		json_print_string(json, "class", class_name(root->class));
+		json_print_u64(json, "count", root->count);
+		json_print_u64(json, "longest_ns", root->longest_ns);
+		json_print_string(json, "why", root->why);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -82,11 +82,11 @@ static void put_chain(struct json *json, const struct why *why)
 
 		json_begin_object(json, NULL);
 		put_thread(json, "who", &hop->who);
-		json_string(json, "what", hop->what);
-		json_string(json, "object", hop->object);
-		json_string(json, "woken_by", hop->woken_by);
-		json_u64(json, "ns", hop->ns);
-		json_u64(json, "count", hop->count);
+		json_print_string(json, "what", hop->what);
+		json_print_string(json, "object", hop->object);
+		json_print_string(json, "woken_by", hop->woken_by);
+		json_print_u64(json, "ns", hop->ns);
+		json_print_u64(json, "count", hop->count);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -132,12 +132,12 @@ static void put_summary(struct json *json, const struct why *why)
 		const struct why_line *line = &why->lines[i];
 
 		tree_node(&tree, line->depth);
-		json_string(json, "name", line->name);
-		json_u64(json, "ns", line->ns);
-		json_u64(json, "count", line->count);
+		json_print_string(json, "name", line->name);
+		json_print_u64(json, "ns", line->ns);
+		json_print_u64(json, "count", line->count);
 		json_begin_array(json, "instances");
 		for (uint32_t k = 0; k < line->instance_count; k++)
-			json_u64(json, NULL, why->instances[line->first_instance + k].id);
+			json_print_u64(json, NULL, why->instances[line->first_instance + k].id);
 		json_end_array(json);
 		tree_children(&tree);
 	}
@@ -154,9 +154,9 @@ static void put_instances(struct json *json, const struct why *why)
 		AUTO_FREE char *path = words_line(why, instance->line);
 
 		json_begin_object(json, key);
-		json_u64(json, "start_ns", instance->start_ns);
-		json_u64(json, "end_ns", instance->end_ns);
-		json_string(json, "state", path);
+		json_print_u64(json, "start_ns", instance->start_ns);
+		json_print_u64(json, "end_ns", instance->end_ns);
+		json_print_string(json, "state", path);
 		json_end_object(json);
 	}
 	json_end_object(json);
@@ -165,15 +165,15 @@ static void put_instances(struct json *json, const struct why *why)
 static void put_waker(struct json *json, const struct why_wait *wait)
 {
 	json_begin_object(json, "woken_by");
-	json_string(json, "kind", why_waker_name(wait->waker));
-	json_i64(json, "tid", wait->woken_by.tid);
-	json_string(json, "comm", wait->woken_by.comm);
-	json_string(json, "name", wait->waker_name);
-	json_string(json, "state", wait->waker_state);
-	json_u64(json, "working_ns", wait->working_ns);
-	json_u64(json, "interrupted_ns", wait->interrupted_ns);
-	json_u64(json, "blocked_ns", wait->blocked_ns);
-	json_u64(json, "uncertain_ns", wait->uncertain_ns);
+	json_print_string(json, "kind", why_waker_name(wait->waker));
+	json_print_i64(json, "tid", wait->woken_by.tid);
+	json_print_string(json, "comm", wait->woken_by.comm);
+	json_print_string(json, "name", wait->waker_name);
+	json_print_string(json, "state", wait->waker_state);
+	json_print_u64(json, "working_ns", wait->working_ns);
+	json_print_u64(json, "interrupted_ns", wait->interrupted_ns);
+	json_print_u64(json, "blocked_ns", wait->blocked_ns);
+	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
 	json_end_object(json);
 }
 
@@ -186,49 +186,49 @@ static void put_causality(struct json *json, const struct why *why)
 		const struct why_wait *wait = &why->waits[i];
 
 		tree_node(&tree, wait->depth);
-		json_u64(json, "start_ns", wait->start_ns);
-		json_u64(json, "end_ns", wait->end_ns);
+		json_print_u64(json, "start_ns", wait->start_ns);
+		json_print_u64(json, "end_ns", wait->end_ns);
 		put_thread(json, "who", &wait->who);
-		json_string(json, "in", wait->in);
-		json_string(json, "object", wait->object);
-		json_string(json, "class", class_name(wait->class));
+		json_print_string(json, "in", wait->in);
+		json_print_string(json, "object", wait->object);
+		json_print_string(json, "class", class_name(wait->class));
 		put_waker(json, wait);
 		tree_children(&tree);
 	}
 	tree_close_to(&tree, 0);
 	json_end_array(json);
 	json_begin_object(json, "cut");
-	json_u64(json, "waits", why->waits_cut);
-	json_u64(json, "ns", why->waits_cut_ns);
-	json_u64(json, "depth_limit_hits", why->depth_limit_hits);
+	json_print_u64(json, "waits", why->waits_cut);
+	json_print_u64(json, "ns", why->waits_cut_ns);
+	json_print_u64(json, "depth_limit_hits", why->depth_limit_hits);
 	json_end_object(json);
 }
 
 /* What the numbers rest on. */
 static void put_trust(struct json *json, const struct why *why, const struct facts *facts)
 {
-	json_u64(json, "lost_events", why->lost_events);
+	json_print_u64(json, "lost_events", why->lost_events);
 	json_begin_object(json, "uncertain");
-	json_u64(json, "ns", why->uncertain_ns);
-	json_u64(json, "lost_span_ns", why->lost_span_ns);
+	json_print_u64(json, "ns", why->uncertain_ns);
+	json_print_u64(json, "lost_span_ns", why->lost_span_ns);
 	json_end_object(json);
 	json_begin_object(json, "repairs");
-	json_u64(json, "count", why->repairs);
-	json_u64(json, "exact", why->repairs_exact);
-	json_u64(json, "uncertain_ns", why->repairs_ns);
+	json_print_u64(json, "count", why->repairs);
+	json_print_u64(json, "exact", why->repairs_exact);
+	json_print_u64(json, "uncertain_ns", why->repairs_ns);
 	json_end_object(json);
-	json_bool(json, "complete", facts->complete);
+	json_print_bool(json, "complete", facts->complete);
 	json_begin_array(json, "missing");
 	for (size_t i = 0; i < facts->missing_count; i++) {
 		json_begin_object(json, NULL);
-		json_string(json, "what", facts->missing[i].what);
-		json_string(json, "why", facts->missing[i].why);
+		json_print_string(json, "what", facts->missing[i].what);
+		json_print_string(json, "why", facts->missing[i].why);
 		json_end_object(json);
 	}
 	json_end_array(json);
 	json_begin_array(json, "damage");
 	for (size_t i = 0; i < facts->damage_count; i++)
-		json_string(json, NULL, facts->damage[i]);
+		json_print_string(json, NULL, facts->damage[i]);
 	json_end_array(json);
 }
 
@@ -236,20 +236,20 @@ static void put_syscalls(struct json *json, const struct why *why)
 {
 	json_begin_object(json, "syscalls");
 	for (size_t i = 0; i < why->syscall_count; i++)
-		json_u64(json, why->syscalls[i].name, why->syscalls[i].count);
+		json_print_u64(json, why->syscalls[i].name, why->syscalls[i].count);
 	json_end_object(json);
 }
 
 static void put_why(struct json *json, const struct why *why, const struct facts *facts)
 {
 	json_begin_object(json, NULL);
-	json_u64(json, "holdup", 1);
+	json_print_u64(json, "holdup", 1);
 	put_thread(json, "target", &why->target);
-	json_string(json, "cmdline", why->cmdline);
-	json_i64(json, "stood_in_for", why->stood_in_for);
+	json_print_string(json, "cmdline", why->cmdline);
+	json_print_i64(json, "stood_in_for", why->stood_in_for);
 	json_begin_object(json, "window");
-	json_u64(json, "start_ns", why->start_ns);
-	json_u64(json, "end_ns", why->end_ns);
+	json_print_u64(json, "start_ns", why->start_ns);
+	json_print_u64(json, "end_ns", why->end_ns);
 	json_end_object(json);
 	put_wib(json, why);
 	put_verdict(json, why);

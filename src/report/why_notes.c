@@ -74,19 +74,18 @@ static void note_lost(struct notes *notes)
 static void note_repairs(struct notes *notes)
 {
 	const struct why *why = notes->page->why;
-	uint64_t bounded = why->repairs - why->repairs_exact;
 
 	if (why->repairs == 0)
 		return;
-	if (bounded == 0)
+	if (why->repairs_exact >= why->repairs)
 		note(notes,
-		     "%s switches to a thread were not recorded by this kernel; all were placed "
-		     "exactly, by run-time accounting.",
+		     "This kernel did not record %s switches to a thread in the whole recording; other "
+		     "events placed all of them exactly.",
 		     text_count(why->repairs).s);
 	else
 		note(notes,
-		     "%s switches to a thread were not recorded by this kernel; %s were placed "
-		     "exactly, by run-time accounting, the others leave %s uncertain.",
+		     "This kernel did not record %s switches to a thread in the whole recording; other "
+		     "events placed %s of them exactly, the others leave %s of the window uncertain.",
 		     text_count(why->repairs).s, text_count(why->repairs_exact).s,
 		     text_duration(why->repairs_ns).s);
 }

@@ -132,13 +132,11 @@ static void print_plain(const struct page *page, const struct plain *plains, siz
 			most = i;
 	}
 	words_begin(&words);
-	fprintf(words.out, "It %s (%s, %s)", plains[most].mostly, text_duration(plains[most].ns).s,
-		text_percent(plains[most].ns, window_ns).s);
+	fprintf(words.out, "It %s: %s", plains[most].mostly, text_duration(plains[most].ns).s);
 	for (size_t i = 0; i < count; i++) {
-		if (i == most || plains[i].ns == 0 || plains[i].ns < window_ns / 100)
-			continue;
-		fprintf(words.out, "; it %s %s (%s)", plains[i].also, text_duration(plains[i].ns).s,
-			text_percent(plains[i].ns, window_ns).s);
+		if (i != most && plains[i].ns > 0 && plains[i].ns >= window_ns / 100)
+			fprintf(words.out, "; it %s %s", plains[i].also,
+				text_duration(plains[i].ns).s);
 	}
 	fputc('.', words.out);
 	text = words_end(&words);
@@ -150,15 +148,15 @@ static void print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
 	const struct plain plains[] = {
-		{ why->working_ns, "mostly worked: its own work took the time", "worked for" },
-		{ why->interrupted_ns, "could mostly have run, but had no CPU to run on",
-		  "could have run, but had no CPU for" },
+		{ why->working_ns, "mostly worked itself", "worked for" },
+		{ why->interrupted_ns, "could mostly have run, but had no CPU",
+		  "could have run, but had no CPU, for" },
 		{ why->held_up_ns, "was mostly held up by others", "was held up by others for" },
 		{ why->asked_ns, "mostly slept because it asked to",
 		  "slept because it asked to for" },
 		{ why->idle_ns, "was mostly idle, waiting for work",
 		  "was idle, waiting for work, for" },
-		{ why->uncertain_ns, "cannot be told what it mostly did: events are missing",
+		{ why->uncertain_ns, "is mostly uncertain what it did, for events are missing",
 		  "is uncertain for" },
 	};
 
@@ -171,7 +169,7 @@ static void print_conclusion(const struct page *page)
 			page_since(page->facts->first_ns, why->end_ns).s);
 	if (why->stood_in_for)
 		fprintf(page->out,
-			"  Thread %d did not exist all the time: its nearest ancestor stands in.\n",
+			"  Thread %d did not exist yet: its nearest living ancestor stands in.\n",
 			why->stood_in_for);
 }
 
@@ -186,10 +184,54 @@ static void add_root(struct table *table, const struct page *page, const struct 
 	table_cell(table, "%s", sentence);
 }
 
+/* How a kind is called where many roots are told as one. */
+static const char *const kind_words[WHY_KIND_COUNT] = {
+	[WHY_WORKING] = "own work",
+	[WHY_CPU_QUEUE] = "waiting for a CPU",
+	[WHY_PREEMPTED] = "preempted",
+	[WHY_IRQ] = "interrupts",
+	[WHY_SOFTIRQ] = "softirqs",
+	[WHY_TIMER] = "sleeping",
+	[WHY_DISK] = "disk",
+	[WHY_NETWORK] = "network",
+	[WHY_IPI] = "interrupts from other CPUs",
+	[WHY_LOCK] = "locks",
+	[WHY_OTHER_THREAD] = "other threads working",
+	[WHY_UNKNOWN] = "unknown",
+};
+
+/* What the roots from 'first' on have in common: the kinds that make 0.1 % or more. */
+static char *kinds_text(const struct page *page, const struct shares *shares, size_t first)
+{
+	uint64_t permille[WHY_KIND_COUNT] = { 0 };
+	struct words words;
+	const char *gap = ": ";
+
+	for (size_t i = first; i < page->why->root_count; i++)
+		permille[page->why->roots[i].kind] += shares->permille[i];
+	words_begin(&words);
+	for (size_t round = 0; round < WHY_KIND_COUNT; round++) {
+		size_t most = 0;
+
+		for (size_t kind = 1; kind < WHY_KIND_COUNT; kind++) {
+			if (permille[kind] > permille[most])
+				most = kind;
+		}
+		if (permille[most] == 0)
+			break;
+		fprintf(words.out, "%s%s %s", gap, kind_words[most],
+			text_permille(permille[most], true).s);
+		permille[most] = 0;
+		gap = ", ";
+	}
+	return words_end(&words);
+}
+
 /* The rows that did not fit, as one. */
 static void add_smaller(struct table *table, const struct page *page, const struct shares *shares,
 			size_t first)
 {
+	AUTO_FREE char *kinds = kinds_text(page, shares, first);
 	uint64_t permille = 0, places = 0, ns = 0;
 
 	for (size_t i = first; i < page->why->root_count; i++) {
@@ -199,8 +241,8 @@ static void add_smaller(struct table *table, const struct page *page, const stru
 	}
 	table_cell(table, "%s", text_permille(permille, ns > 0).s);
 	table_cell(table, "%s", place_text(places, ns, page->unit).s);
-	table_cell(table, "and %zu smaller (--top %zu shows all)", page->why->root_count - first,
-		   page->why->root_count);
+	table_cell(table, "and %zu smaller%s (--top %zu shows all)", page->why->root_count - first,
+		   kinds, page->why->root_count);
 }
 
 static void print_verdict(const struct page *page)
@@ -246,7 +288,7 @@ static void print_chain(const struct page *page)
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "waits", TABLE_RIGHT);
 	table_column(&table, "", TABLE_TEXT);
-	for (size_t i = 0; i < why->chain_count; i++) {
+	for (size_t i = 0; i < words_hop_count(why); i++) {
 		AUTO_FREE char *sentence = words_hop(why, i);
 
 		table_cell(&table, "%s", page_duration(page, why->chain[i].ns).s);
@@ -284,7 +326,7 @@ static void add_line(struct table *table, const struct why *why)
 	for (size_t i = 0; i < PART_COUNT; i++)
 		table_cell(table, "%s", text_percent(parts[i], window_ns).s);
 	if (why->root_count > 0) {
-		AUTO_FREE char *root = words_root(why, &why->roots[0]);
+		AUTO_FREE char *root = words_root_short(why, &why->roots[0]);
 
 		table_cell(table, "%s: %s %s", name, text_percent(why->roots[0].ns, window_ns).s,
 			   root);

@@ -21,12 +21,85 @@ static const char *indent_of(uint32_t depth)
 	return blanks + sizeof(blanks) - 1 - 2 * (depth < INDENT_MAX ? depth : INDENT_MAX);
 }
 
-static void add_summary_line(struct table *table, const struct page *page, uint32_t i)
+/* Rounded values of the lines of the summary: children add up to what is above them. */
+struct rounding {
+	const struct why *why;
+	uint64_t *permille; /* owned; a line each, then one for what is no child's */
+	uint64_t *places;   /* owned */
+	size_t *members;    /* owned; scratch: the children of one line */
+	uint64_t *parts;    /* owned; scratch: their times, then the rest of the line */
+	uint64_t *shares;   /* owned; scratch */
+};
+
+static void rounding_init(struct rounding *rounding, const struct why *why)
+{
+	size_t count = why->line_count + 1;
+
+	rounding->why = why;
+	rounding->permille = xcalloc(count, sizeof(*rounding->permille));
+	rounding->places = xcalloc(count, sizeof(*rounding->places));
+	rounding->members = xcalloc(count, sizeof(*rounding->members));
+	rounding->parts = xcalloc(count, sizeof(*rounding->parts));
+	rounding->shares = xcalloc(count, sizeof(*rounding->shares));
+}
+
+static void rounding_fini(struct rounding *rounding)
+{
+	free(rounding->permille);
+	free(rounding->places);
+	free(rounding->members);
+	free(rounding->parts);
+	free(rounding->shares);
+}
+
+/* Split what a line got among the lines of 'depth' from 'first' on. */
+static void round_children(struct rounding *rounding, size_t first, uint32_t depth, uint64_t ns,
+			   const uint64_t got[2])
+{
+	uint64_t *const columns[] = { rounding->permille, rounding->places };
+	size_t count = 0;
+
+	for (size_t i = first; i < rounding->why->line_count; i++) {
+		const struct why_line *line = &rounding->why->lines[i];
+
+		if (line->depth < depth)
+			break;
+		if (line->depth > depth)
+			continue;
+		rounding->members[count] = i;
+		rounding->parts[count++] = line->ns;
+		ns -= line->ns < ns ? line->ns : ns;
+	}
+	rounding->parts[count] = ns;
+	for (size_t column = 0; column < ARRAY_LEN(columns); column++) {
+		text_apportion(rounding->parts, count + 1, got[column], rounding->shares);
+		for (size_t i = 0; i < count; i++)
+			columns[column][rounding->members[i]] = rounding->shares[i];
+	}
+}
+
+static void round_lines(struct rounding *rounding, const struct page *page)
+{
+	uint64_t place_ns = text_unit_place_ns(page->unit);
+	uint64_t window_ns = why_window_ns(page->why);
+
+	round_children(rounding, 0, 0, window_ns,
+		       (uint64_t[]){ 1000, (window_ns + place_ns / 2) / place_ns });
+	for (size_t i = 0; i < page->why->line_count; i++) {
+		const struct why_line *line = &page->why->lines[i];
+
+		round_children(rounding, i + 1, line->depth + 1, line->ns,
+			       (uint64_t[]){ rounding->permille[i], rounding->places[i] });
+	}
+}
+
+static void add_summary_line(struct table *table, const struct page *page,
+			     const struct rounding *rounding, uint32_t i)
 {
 	const struct why_line *line = &page->why->lines[i];
 
-	table_cell(table, "%s", text_percent(line->ns, why_window_ns(page->why)).s);
-	table_cell(table, "%s", page_duration(page, line->ns).s);
+	table_cell(table, "%s", text_permille(rounding->permille[i], line->ns > 0).s);
+	table_cell(table, "%s", place_text(rounding->places[i], line->ns, page->unit).s);
 	table_cell(table, "%s x", text_count(line->count).s);
 	if (line->instance_count > 0) {
 		const struct why_instance *longest = &page->why->instances[line->first_instance];
@@ -43,30 +116,39 @@ static void add_summary_line(struct table *table, const struct page *page, uint3
 static void print_syscalls(const struct page *page)
 {
 	struct table table = { 0 };
+	bool errors = false; /* 0 of all calls: not recorded */
 
 	if (page->why->syscall_count == 0)
 		return;
+	for (size_t i = 0; i < page->why->syscall_count; i++)
+		errors |= page->why->syscalls[i].errors > 0;
 	table_column(&table, "calls", TABLE_RIGHT);
-	table_column(&table, "errors", TABLE_RIGHT);
+	if (errors)
+		table_column(&table, "errors", TABLE_RIGHT);
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "system call", TABLE_TEXT);
 	for (size_t i = 0; i < page->why->syscall_count; i++) {
 		const struct why_syscall *call = &page->why->syscalls[i];
 
 		table_cell(&table, "%s", text_count(call->count).s);
-		table_cell(&table, "%s", text_count(call->errors).s);
+		if (errors)
+			table_cell(&table, "%s", text_count(call->errors).s);
 		table_cell(&table, "%s", page_duration(page, call->ns).s);
 		table_cell(&table, "%s", call->name);
 	}
-	page_heading(page, "System calls of the target, with the waits in them:");
+	page_heading(page,
+		     "System calls that began in the window; time: worked in them, without waits:");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
 
 void why_text_summary(const struct page *page)
 {
+	struct rounding rounding;
 	struct table table = { 0 };
 
+	rounding_init(&rounding, page->why);
+	round_lines(&rounding, page);
 	table_column(&table, "share", TABLE_RIGHT);
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "count", TABLE_RIGHT);
@@ -74,10 +156,11 @@ void why_text_summary(const struct page *page)
 	table_column(&table, "id", TABLE_RIGHT);
 	table_column(&table, "state", TABLE_TEXT);
 	for (uint32_t i = 0; i < page->why->line_count; i++)
-		add_summary_line(&table, page, i);
+		add_summary_line(&table, page, &rounding, i);
 	page_heading(page, "Summary of states (--instances=ID shows an instance):");
 	table_print(&table, page->out);
 	table_fini(&table);
+	rounding_fini(&rounding);
 	print_syscalls(page);
 }
 
@@ -137,11 +220,41 @@ static void print_line_instances(const struct page *page, uint32_t i)
 			line->instance_count);
 }
 
+/* What the waker did meanwhile: the parts that are not nothing. */
+static void add_meanwhile(struct table *table, const struct why_wait *wait)
+{
+	const struct {
+		const char *did;
+		uint64_t ns;
+	} parts[] = {
+		{ "worked", wait->working_ns },
+		{ "was interrupted", wait->interrupted_ns },
+		{ "was blocked", wait->blocked_ns },
+		{ "was not there or is uncertain", wait->uncertain_ns },
+	};
+	AUTO_FREE char *name = words_thread(&wait->woken_by);
+	AUTO_FREE char *text = NULL;
+	struct words words;
+	const char *gap = "";
+
+	words_begin(&words);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (parts[i].ns == 0)
+			continue;
+		fprintf(words.out, "%s%s %s", gap, parts[i].did, text_duration(parts[i].ns).s);
+		gap = ", ";
+	}
+	text = words_end(&words);
+	if (!text[0] || !wait->woken_by.tid)
+		return;
+	table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+	table_cell(table, "%s  meanwhile %s %s", indent_of(wait->depth), name, text);
+}
+
 static void add_wait(struct table *table, const struct page *page, const struct why_wait *wait)
 {
 	AUTO_FREE char *sentence = words_wait(wait);
-	uint64_t known_ns =
-		wait->working_ns + wait->interrupted_ns + wait->blocked_ns + wait->uncertain_ns;
 
 	table_cell(table, "%s", page_duration(page, wait->end_ns - wait->start_ns).s);
 	table_cell(table, "%s", page_since(page->why->start_ns, wait->start_ns).s);
@@ -150,15 +263,7 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 			   sentence);
 	else
 		table_cell(table, "%s%s", indent_of(wait->depth), sentence);
-	if (known_ns == 0 || wait->woken_by.tid == 0)
-		return;
-	table_cell(table, "%s", "");
-	table_cell(table, "%s", "");
-	table_cell(table, "%s  meanwhile %s[%d] worked %s, was interrupted %s, blocked %s%s%s",
-		   indent_of(wait->depth), wait->woken_by.comm, wait->woken_by.tid,
-		   text_duration(wait->working_ns).s, text_duration(wait->interrupted_ns).s,
-		   text_duration(wait->blocked_ns).s, wait->uncertain_ns ? ", uncertain " : "",
-		   wait->uncertain_ns ? text_duration(wait->uncertain_ns).s : "");
+	add_meanwhile(table, wait);
 }
 
 /* The waits [first, last) as a tree. */
@@ -179,9 +284,13 @@ static void print_cut(const struct page *page)
 {
 	const struct why *why = page->why;
 
-	if (why->waits_cut > 0)
-		fprintf(page->out, "  %s waits (%s) are left out: see --depth and --min\n",
-			text_count(why->waits_cut).s, text_duration(why->waits_cut_ns).s);
+	if (why->waits_cut == 0)
+		return;
+	fprintf(page->out, "  %s waits are left out", text_count(why->waits_cut).s);
+	if (why->waits_cut_ns > 0)
+		fprintf(page->out, ", among them %s of the target's own",
+			text_duration(why->waits_cut_ns).s);
+	fputs(": see --depth and --min\n", page->out);
 }
 
 void why_text_causality(const struct page *page)
@@ -209,8 +318,8 @@ static void print_one_instance(const struct page *page)
 			found = &why->instances[i];
 	}
 	if (!found) {
-		page_heading(page, "There is no instance %" PRIu32 ": the ids go from 1 to %zu.",
-			     page->opts->instance_id, why->instance_count);
+		page_heading(page, "There is no instance %" PRIu32 ": see --instances.",
+			     page->opts->instance_id);
 		return;
 	}
 	path = words_line(why, found->line);

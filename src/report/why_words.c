@@ -43,10 +43,28 @@ char *words_thread(const struct why_thread *thread)
 	return words_end(&words);
 }
 
-/* "write, /var/db/x"; either part may be missing. */
+/* Words of one piece that are no system calls. */
+static bool is_plain_word(const char *what)
+{
+	static const char *const plain[] = { "running", "idle", "stopped", "sleep", "blocked" };
+
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+		if (strcmp(what, plain[i]) == 0)
+			return true;
+	}
+	return what[strspn(what, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0';
+}
+
+/* "own code", "write()": system calls are told by their brackets. */
+static void put_what(FILE *out, const char *what)
+{
+	fprintf(out, "%s%s", what, what[0] && !is_plain_word(what) ? "()" : "");
+}
+
+/* "write(), fd 3 = /var/db/x"; either part may be missing. */
 static void put_in(FILE *out, const char *what, const char *object)
 {
-	fputs(what[0] ? what : object[0] ? "" : "something not recorded", out);
+	put_what(out, what[0] ? what : object[0] ? "" : "something not recorded");
 	if (object[0])
 		fprintf(out, "%s%s", what[0] ? ", " : "", object);
 }
@@ -62,10 +80,11 @@ static void put_doer(FILE *out, const struct why *why, const struct why_root *ro
 {
 	if (is_target(why, &root->who)) {
 		fprintf(out, "%s itself: ", verb);
-		return;
+	} else {
+		put_thread(out, &root->who);
+		fprintf(out, " %s: ", verb);
 	}
-	put_thread(out, &root->who);
-	fprintf(out, " %s: ", verb);
+	put_in(out, root->what, root->object);
 }
 
 /* Roots about a CPU: the target's own wait for it, or that of a thread it waited for. */
@@ -79,23 +98,42 @@ static void put_cpu_root(FILE *out, const struct why_root *root, const char *ver
 		fputs(before_who, out);
 		put_thread(out, &root->who);
 		fputs(after_who, out);
+	} else if (root->what[0]) {
+		fprintf(out, " (%s)", root->what);
 	}
 }
 
+/* What the hardware was busy with; who waited for it, and for what of it. */
 static void put_hardware(FILE *out, const struct why *why, const struct why_root *root,
 			 const char *name)
 {
 	fprintf(out, "%s: ", name);
-	put_in(out, root->object, "");
-	if (is_target(why, &root->who) && root->what[0]) {
-		fprintf(out, ", in its own %s", root->what);
-	} else if (root->who.tid) {
-		fputs(", for ", out);
+	put_in(out, root->what, "");
+	if (root->who.tid && !is_target(why, &root->who)) {
+		fputs(", awaited by ", out);
 		put_thread(out, &root->who);
-		fprintf(out, "%s%s", root->what[0] ? " in " : "", root->what);
-	} else if (root->what[0]) {
-		fprintf(out, ", %s", root->what);
 	}
+	if (root->object[0])
+		fprintf(out, ", %s", root->object);
+}
+
+static void put_interrupt(FILE *out, const struct why *why, const struct why_root *root)
+{
+	if (root->who.tid)
+		put_hardware(out, why, root, "until an interrupt");
+	else
+		put_hardware(out, why, root, "interrupted");
+}
+
+static void put_unknown(FILE *out, const struct why *why, const struct why_root *root)
+{
+	fputs("unknown", out);
+	if (root->who.tid && !is_target(why, &root->who)) {
+		fputs(" what ", out);
+		put_thread(out, &root->who);
+		fputs(" did", out);
+	}
+	fprintf(out, ": %s", root->why[0] ? root->why : "nothing tells");
 }
 
 static void put_counts(FILE *out, const struct why_root *root)
@@ -120,44 +158,46 @@ static void put_root(FILE *out, const struct why *why, const struct why_root *ro
 	case WHY_WORKING:
 	case WHY_OTHER_THREAD:
 		put_doer(out, why, root, "working");
-		put_in(out, root->what, root->object);
-		break;
+		return;
 	case WHY_LOCK:
-		put_doer(out, why, root, "working with the lock held");
-		put_in(out, root->what, root->object);
-		break;
+		put_doer(out, why, root, "working, with a lock held that it waits for");
+		return;
 	case WHY_TIMER:
 		put_doer(out, why, root, "sleeping until a timer");
-		put_in(out, root->what, root->object);
-		break;
+		return;
 	case WHY_CPU_QUEUE:
 		put_cpu_root(out, root, "waiting for a CPU", "; ", " ran instead");
-		break;
+		return;
 	case WHY_PREEMPTED:
 		put_cpu_root(out, root, "preempted", " by ", "");
-		break;
+		return;
 	case WHY_IRQ:
-		fputs("interrupted: ", out);
-		put_in(out, root->what, root->object);
-		break;
 	case WHY_SOFTIRQ:
-		fputs("interrupted by softirq: ", out);
-		put_in(out, root->what, root->object);
-		break;
+		put_interrupt(out, why, root);
+		return;
 	case WHY_DISK:
 		put_hardware(out, why, root, "disk");
-		break;
+		return;
 	case WHY_NETWORK:
 		put_hardware(out, why, root, "network");
-		break;
+		return;
 	case WHY_IPI:
-		put_hardware(out, why, root, "interrupt from another CPU");
-		break;
+		put_hardware(out, why, root, "until another CPU's interrupt");
+		return;
 	case WHY_UNKNOWN:
 	case WHY_KIND_COUNT:
-		fprintf(out, "unknown: %s", root->why[0] ? root->why : "nothing tells");
 		break;
 	}
+	put_unknown(out, why, root);
+}
+
+char *words_root_short(const struct why *why, const struct why_root *root)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_root(words.out, why, root);
+	return words_end(&words);
 }
 
 char *words_root(const struct why *why, const struct why_root *root)
@@ -171,42 +211,101 @@ char *words_root(const struct why *why, const struct why_root *root)
 	return words_end(&words);
 }
 
+/* Hardware that ended the last wait is told there: its own hop says nothing new. */
+static bool root_is_told(const struct why *why, size_t index)
+{
+	const struct why_hop *hop = &why->chain[index], *root = hop + 1;
+
+	return index + 2 == why->chain_count && root->who.tid == hop->who.tid && hop->who.tid &&
+	       (strcmp(root->what, hop->what) == 0 || strcmp(root->what, hop->woken_by) == 0);
+}
+
+size_t words_hop_count(const struct why *why)
+{
+	if (why->chain_count >= 2 && root_is_told(why, why->chain_count - 2))
+		return why->chain_count - 1;
+	return why->chain_count;
+}
+
+/* The next hop is about whoever woke this one, unless hardware did. */
+static void put_hop_waker(FILE *out, const struct why *why, size_t index)
+{
+	const struct why_hop *hop = &why->chain[index];
+	const struct why_hop *next = index + 1 < why->chain_count ? hop + 1 : hop;
+
+	fputs("; woken by ", out);
+	if (next->who.tid && next->who.tid != hop->who.tid) {
+		put_thread(out, &next->who);
+		fputs(" in ", out);
+	}
+	put_what(out, hop->woken_by);
+}
+
 char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
+	bool waits = index + 1 < why->chain_count;
 	struct words words;
 
 	words_begin(&words);
 	for (size_t i = 0; i < index && i < 16; i++)
 		fputs("  ", words.out);
+	if (index + 1 == words_hop_count(why))
+		fputs("root: ", words.out);
 	if (hop->who.tid) {
 		put_thread(words.out, &hop->who);
-		fputs(hop->woken_by[0] ? " waited in " : " ", words.out);
+		fputs(waits ? " waited in " : ": ", words.out);
 	}
 	put_in(words.out, hop->what, hop->object);
 	if (hop->woken_by[0])
-		fprintf(words.out, "; woken by %s", hop->woken_by);
-	if (index + 1 == why->chain_count)
-		fputs("  <- root", words.out);
+		put_hop_waker(words.out, why, index);
 	return words_end(&words);
 }
 
+/* How the kinds are told: some names need a word in front, some say it all. */
 static const char *const waker_words[] = {
 	[WHY_WAKER_THREAD] = "",
-	[WHY_WAKER_TIMER] = "a timer",
-	[WHY_WAKER_DISK] = "the disk",
-	[WHY_WAKER_NETWORK] = "the network",
-	[WHY_WAKER_IRQ] = "an interrupt",
-	[WHY_WAKER_SOFTIRQ] = "a softirq",
-	[WHY_WAKER_IPI] = "an interrupt from another CPU",
-	[WHY_WAKER_SIGNAL] = "a signal",
-	[WHY_WAKER_WORK] = "queued kernel work",
+	[WHY_WAKER_TIMER] = "",
+	[WHY_WAKER_DISK] = "the disk: ",
+	[WHY_WAKER_NETWORK] = "",
+	[WHY_WAKER_IRQ] = "",
+	[WHY_WAKER_SOFTIRQ] = "",
+	[WHY_WAKER_IPI] = "another CPU's ",
+	[WHY_WAKER_SIGNAL] = "",
+	[WHY_WAKER_WORK] = "queued work of ",
 };
+
+static bool is_hardware(enum why_waker waker)
+{
+	return waker != WHY_WAKER_THREAD && waker != WHY_WAKER_WORK && waker != WHY_WAKER_SIGNAL;
+}
+
+/* A thread is known by its name and state; a signal by its number first. */
+static void put_thread_waker(FILE *out, const struct why_wait *wait)
+{
+	size_t name_len = strlen(wait->waker_name);
+
+	if (wait->waker == WHY_WAKER_SIGNAL)
+		fprintf(out, "%s from ", wait->waker_name);
+	put_thread(out, &wait->woken_by);
+	if (wait->waker != WHY_WAKER_SIGNAL && wait->waker_name[0] &&
+	    strncmp(wait->waker_name, wait->waker_state, name_len) != 0)
+		fprintf(out, " (%s)", wait->waker_name);
+}
+
+/* Below a system call there is always own code: not worth a word. */
+static char *told_state(const char *state)
+{
+	static const char own_code[] = " < own code";
+	size_t len = strlen(state), own_len = sizeof(own_code) - 1;
+
+	if (len > own_len && strcmp(state + len - own_len, own_code) == 0)
+		len -= own_len;
+	return xstrndup(state, len);
+}
 
 static void put_waker(FILE *out, const struct why_wait *wait)
 {
-	bool by_thread = wait->waker == WHY_WAKER_THREAD;
-
 	if (wait->waker == WHY_WAKER_NONE) {
 		fputs("still waiting at the end", out);
 		return;
@@ -216,16 +315,20 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 		return;
 	}
 	fprintf(out, "woken by %s", waker_words[wait->waker]);
-	if (by_thread)
-		put_thread(out, &wait->woken_by);
-	if (wait->waker_name[0])
-		fprintf(out, " (%s)", wait->waker_name);
-	if (!by_thread && wait->woken_by.tid) {
-		fputs(" from ", out);
+	if (!is_hardware(wait->waker) && (wait->woken_by.tid || wait->waker != WHY_WAKER_SIGNAL))
+		put_thread_waker(out, wait);
+	else
+		fputs(wait->waker_name[0] ? wait->waker_name : why_waker_name(wait->waker), out);
+	if (is_hardware(wait->waker) && wait->woken_by.tid) {
+		fputs(" of ", out);
 		put_thread(out, &wait->woken_by);
 	}
-	if (wait->waker_state[0])
-		fprintf(out, " in %s", wait->waker_state);
+	if (wait->waker_state[0]) {
+		AUTO_FREE char *state = told_state(wait->waker_state);
+
+		fputs(" in ", out);
+		put_what(out, state);
+	}
 }
 
 char *words_waker(const struct why_wait *wait)

@@ -115,29 +115,12 @@ void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 
 /* --------------------------------------------------------------------- CPUs */
 
-uint32_t cpu_index(const struct state *state, const struct cpu *cpu)
-{
-	return (uint32_t)(cpu - state->cpus);
-}
-
-struct thread *state_current(struct state *state, struct cpu *cpu)
-{
-	return cpu->cur == SLOT_NONE ? NULL : state->threads[cpu->cur];
-}
-
-void cpu_set_current(struct state *state, struct cpu *cpu, struct thread *thread)
-{
-	(void)state;
-	cpu->cur = thread ? thread->slot : SLOT_NONE;
-	cpu->cur_tid = thread ? thread->tl->tid : INT32_MIN;
-}
-
 void cpu_forget_context(struct cpu *cpu)
 {
 	cpu->timer_fn = 0;
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	cpu->irq_before_softirq = false;
 }
 
@@ -150,6 +133,7 @@ static void cpu_grow(struct state *state, uint32_t cpu)
 		state->cpus[i] = (struct cpu){
 			.cur = SLOT_NONE,
 			.idle = SLOT_NONE,
+			.woken = SLOT_NONE,
 			.cur_tid = INT32_MIN,
 			.last_ns = state->tl->origin_ns,
 			.unknown_since = state->tl->origin_ns,

@@ -124,11 +124,8 @@ const struct object *fds_find(const struct state *state, const struct thread *th
 /* A call that blocked before its descriptor had a name: the waits get it now. */
 static void name_waits(struct state *state, struct thread *thread, int32_t fd, const struct object *object)
 {
-	const struct call *call;
+	const struct call *call = call_of(state, thread);
 
-	if (thread->call_nr < 0 || thread->call_nr >= TL_SYSCALLS)
-		return;
-	call = &state->calls[thread->call_nr];
 	for (uint32_t i = thread->call_first_wait; i < thread->tl->wait_count; i++) {
 		struct wait *wait = &thread->tl->waits[i];
 
@@ -141,7 +138,7 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd, c
 
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	uint64_t *living = map_find(&state->live, (uint32_t)ev->tid);
+	uint64_t *living = map_find(&state->live, (uint32_t)ev->fd_name.tid);
 	struct thread *thread = living ? state->threads[*living] : NULL;
 	uint32_t object;
 
@@ -179,9 +176,9 @@ void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 	struct process *process = thread->process;
 	const uint64_t *args = thread->call_args;
 
-	if (!process || ret < 0 || thread->call_nr < 0 || thread->call_nr >= TL_SYSCALLS)
+	if (!process || ret < 0)
 		return;
-	switch (state->calls[thread->call_nr].kind) {
+	switch (call_of(state, thread)->kind) {
 	case CALL_CLOSE:
 		map_remove(&process->fds, (uint32_t)args[0]);
 		break;

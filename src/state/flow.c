@@ -11,11 +11,6 @@
 
 #include "event/facts.h"
 
-uint32_t flow_top(const struct thread *thread)
-{
-	return thread->frames[thread->depth - 1];
-}
-
 bool word_is_irq(uint32_t word)
 {
 	enum word_kind kind = word_kind(word);
@@ -31,14 +26,6 @@ uint32_t flow_base(const struct state *state, const struct thread *thread)
 		return word_make(WORD_KERNEL, 0);
 	/* Without system calls, user and kernel code cannot be told apart. */
 	return word_make(state->has_syscalls ? WORD_USER : WORD_RUN, 0);
-}
-
-void flow_write(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word)
-{
-	if (word == thread->word || thread->tl->tid == 0)
-		return;
-	thread->word = word;
-	track_append(&thread->tl->track, track_ns(state, time_ns), word);
 }
 
 void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word)

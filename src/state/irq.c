@@ -260,7 +260,7 @@ static void on_irq_entry(struct state *state, struct cpu *cpu, const struct even
 static void on_irq_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	cpu->disk_name = 0;
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	pop(state, cpu, ev, WORD_IRQ);
 }
 
@@ -273,7 +273,7 @@ static void on_vector_entry(struct state *state, struct cpu *cpu, const struct e
 static void on_vector_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	cpu->timer_fn = 0;
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	pop(state, cpu, ev, WORD_VECTOR);
 }
 
@@ -289,7 +289,7 @@ static void on_softirq_exit(struct state *state, struct cpu *cpu, const struct e
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
 	cpu->timer_fn = 0;
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	pop(state, cpu, ev, WORD_SOFTIRQ);
 }
 
@@ -308,7 +308,7 @@ static void on_timer_done(struct state *state, struct cpu *cpu, const struct eve
 	(void)state;
 	(void)ev;
 	cpu->timer_fn = 0;
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 }
 
 /* Restarts by the callback itself do not change who asked for the timer. */
@@ -431,11 +431,24 @@ static void on_work_end(struct state *state, struct cpu *cpu, const struct event
 
 /* -------------------------------------------------------------------- signals */
 
+/*
+ * The kernel wakes the receiver first and records the signal right after it, in
+ * the same context: the wait that just ended, ended by this signal.
+ */
 static void on_signal_generate(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	(void)state;
-	cpu->signal_tid = ev->signal.tid;
-	cpu->signal = ev->signal.signal > 0 && ev->signal.signal < 128 ? (uint8_t)ev->signal.signal : 0;
+	struct thread *thread = cpu->woken == SLOT_NONE ? NULL : state->threads[cpu->woken];
+	uint64_t *receiver = map_find(&state->live, (uint32_t)ev->signal.tid);
+	struct wait *wait;
+
+	cpu->woken = SLOT_NONE;
+	if (!thread || !receiver || ev->signal.signal <= 0 || ev->signal.signal >= 128 ||
+	    state->threads[*receiver]->tl->tgid != thread->tl->tgid || !thread->tl->wait_count)
+		return;
+	wait = &thread->tl->waits[thread->wait];
+	wait->waker.signal = (uint8_t)ev->signal.signal;
+	wait->flags &= ~(uint32_t)WAIT_TIMED_OUT;
+	thread->poll_open = false;
 }
 
 const struct state_handler irq_handlers[] = {

@@ -91,7 +91,7 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 			if (other->cur == thread->slot) {
 				track_append(timeline_cpu(state->tl, thread->cpu),
 					     track_ns(state, sure), SLOT_NONE);
-				cpu_set_current(state, other, NULL);
+				cpu_set_current(other, NULL);
 				other->unknown_since = now;
 			}
 			unsure_forget(state, thread, sure, UNSURE_ORDER);
@@ -108,7 +108,7 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 	thread->early_wake.time_ns = 0;
 	flow_write(state, thread, now, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, now), thread->slot);
-	cpu_set_current(state, cpu, thread);
+	cpu_set_current(cpu, thread);
 }
 
 static void on_switch(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -146,10 +146,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		if (current->work.time_ns)
 			wait->origin = current->work;
 	}
-	if (cpu->signal_tid != 0 && (cpu->signal_tid == thread->tl->tid ||
-				     cpu->signal_tid == thread->tl->tgid))
-		wait->waker.signal = cpu->signal;
-	if (wait->waker.kind == ACTOR_TIMER && wait->waker.signal == 0 &&
+	cpu->woken = thread->slot;
+	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
 	thread->poll_open = (wait->flags & WAIT_MANY) && !(wait->flags & WAIT_TIMED_OUT);
@@ -239,6 +237,7 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 	child->tl->tgid = ev->task.tid;
 	if (parent) {
 		child->tl->kernel = parent->tl->kernel;
+		child->is_32bit = parent->is_32bit;
 		child->tl->cmdline = parent->tl->cmdline;
 		thread_set_comm(state, child, parent->comm);
 		/* It begins on its way out of the parent's system call. */
@@ -300,6 +299,8 @@ static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev
 			thread_bury(state, state->threads[*old], ev->time_ns);
 	}
 	thread->tl->kernel = false;
+	thread->fresh_exec = true;
+	thread->is_32bit = false;
 	thread->frames[0] = flow_base(state, thread);
 	if (ev->task.filename)
 		thread->tl->cmdline = names_add(&state->tl->names, ev->task.filename, 4096);

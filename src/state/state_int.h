@@ -115,7 +115,9 @@ struct thread {
 	uint64_t call_args[6];
 	uint32_t call_first_wait; /* waits from here on belong to it */
 	bool in_call;
-	bool compat;
+	bool compat;	 /* call_nr is of the 32-bit table */
+	bool fresh_exec; /* made no system call since it ran a new program */
+	bool is_32bit;
 
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
@@ -142,8 +144,7 @@ struct cpu {
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
-	int32_t signal_tid;  /* receiver of the signal generated last in this context; 0 = none */
-	uint8_t signal;
+	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
 
@@ -201,17 +202,45 @@ static inline uint64_t track_ns(const struct state *state, uint64_t time_ns)
 struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth_ns);
 struct thread *state_thread(struct state *state, int32_t tid); /* living one, or new */
 struct thread *state_idle(struct state *state, uint32_t cpu);
-struct thread *state_current(struct state *state, struct cpu *cpu); /* NULL = not known */
-uint32_t cpu_index(const struct state *state, const struct cpu *cpu);
-void cpu_set_current(struct state *state, struct cpu *cpu, struct thread *thread);
+
+/* The thread that runs on 'cpu'; NULL = not known. */
+static inline struct thread *state_current(const struct state *state, const struct cpu *cpu)
+{
+	return cpu->cur == SLOT_NONE ? NULL : state->threads[cpu->cur];
+}
+
+static inline uint32_t cpu_index(const struct state *state, const struct cpu *cpu)
+{
+	return (uint32_t)(cpu - state->cpus);
+}
+
+static inline void cpu_set_current(struct cpu *cpu, const struct thread *thread)
+{
+	cpu->cur = thread ? thread->slot : SLOT_NONE;
+	cpu->cur_tid = thread ? thread->tl->tid : INT32_MIN;
+}
+
 void cpu_forget_context(struct cpu *cpu); /* interrupt, packet, timer ... of the moment */
 uint32_t state_symbol(struct state *state, uint64_t address); /* name id */
 void thread_set_comm(struct state *state, struct thread *thread, const char *comm);
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns);
 
 /* flow.c */
-uint32_t flow_top(const struct thread *thread);
-void flow_write(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
+static inline uint32_t flow_top(const struct thread *thread)
+{
+	return thread->frames[thread->depth - 1];
+}
+
+/* From 'time_ns' on the thread's track says 'word'. Idle tasks have no track. */
+static inline void flow_write(struct state *state, struct thread *thread, uint64_t time_ns,
+			      uint32_t word)
+{
+	if (word == thread->word || thread->tl->tid == 0)
+		return;
+	thread->word = word;
+	track_append(&thread->tl->track, track_ns(state, time_ns), word);
+}
+
 void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
 /* Pop down to and including the innermost frame of 'kind'; nothing when there is none. */
 void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum word_kind kind);
@@ -237,6 +266,7 @@ void pending_fini(struct pending *pending);
 
 /* syscall.c */
 void call_tables_init(struct state *state);
+const struct call *call_of(const struct state *state, const struct thread *thread); /* the last one */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 
 /* fds.c */

@@ -124,7 +124,7 @@ void call_tables_init(struct state *state)
 	fill_table(state->facts, true, state->compat_calls);
 }
 
-static const struct call *call_of(const struct state *state, const struct thread *thread)
+const struct call *call_of(const struct state *state, const struct thread *thread)
 {
 	static const struct call none;
 
@@ -324,6 +324,21 @@ static uint32_t call_word(int64_t nr, bool compat)
 	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
 }
 
+/*
+ * Nothing in sys_enter tells a 32-bit call of x86 from a 64-bit one. The first
+ * call of a new program does: brk(0), uname() or set_thread_area() by their
+ * 32-bit numbers are calls (recvfrom, setfsuid, mq_timedreceive) that no 64-bit
+ * program begins with.
+ */
+static void look_at_first_call(struct state *state, struct thread *thread, const struct event *ev)
+{
+	int64_t nr = ev->syscall.nr;
+
+	thread->fresh_exec = false;
+	if (state->facts->arch && strcmp(state->facts->arch, "x86_64") == 0)
+		thread->is_32bit = (nr == 45 && ev->syscall.args[0] == 0) || nr == 122 || nr == 243;
+}
+
 static void on_sys_enter(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
@@ -332,9 +347,11 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 		return;
 	/* In user mode just before: whatever was on the stack is over. */
 	flow_reset(thread, flow_base(state, thread));
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	thread->call_nr = ev->syscall.nr;
-	thread->compat = ev->syscall.compat;
+	if (thread->fresh_exec)
+		look_at_first_call(state, thread, ev);
+	thread->compat = ev->syscall.compat || thread->is_32bit;
 	memcpy(thread->call_args, ev->syscall.args, sizeof(thread->call_args));
 	thread->call_first_wait = thread->tl->wait_count;
 	thread->in_call = true;
@@ -366,11 +383,11 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (thread->in_call) {
 		fds_after_call(state, thread, ev->syscall.ret);
 	} else {
-		name_unknown_waits(thread, call_word(ev->syscall.nr, ev->syscall.compat));
+		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));
 		thread->call_nr = -1;
 	}
 	flow_reset(thread, flow_base(state, thread));
-	cpu->signal_tid = 0;
+	cpu->woken = SLOT_NONE;
 	flow_write(state, thread, ev->time_ns, flow_top(thread));
 }
 

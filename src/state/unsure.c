@@ -146,7 +146,7 @@ static uint64_t leave_other_cpu(struct state *state, struct thread *thread, uint
 		track_append(timeline_cpu(state->tl, thread->cpu),
 			     track_ns(state, other->last_ns > state->now_ns ? state->now_ns : other->last_ns),
 			     SLOT_NONE);
-		cpu_set_current(state, other, NULL);
+		cpu_set_current(other, NULL);
 		other->unknown_since = time_ns;
 	}
 	state->tl->contradictions++;
@@ -199,14 +199,17 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	thread->sched = SCHED_RUNNING;
 	thread->cpu = cpu_index(state, cpu);
 	flow_drop_irqs(thread);
+	state->tl->repairs++;
 	if (low_ns < high_ns && thread->tl->tid != 0) {
 		write_bound(state, thread, thread->cpu, low_ns, high_ns);
 		thread->placing.was_runnable = runnable;
 		thread->placing.before_slot = before;
+	} else {
+		state->tl->repairs_exact++;
 	}
 	flow_write(state, thread, high_ns, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
-	cpu_set_current(state, cpu, thread);
+	cpu_set_current(cpu, thread);
 }
 
 /* The first thread seen on a CPU ran there since the CPU is known. */
@@ -229,7 +232,7 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	thread->sched = SCHED_RUNNING;
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
 	flow_write(state, thread, time_ns, flow_top(thread));
-	cpu_set_current(state, cpu, thread);
+	cpu_set_current(cpu, thread);
 }
 
 /*
@@ -248,7 +251,6 @@ void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t ti
 		first_seen(state, cpu, thread, time_ns);
 		return;
 	}
-	state->tl->repairs++;
 	cpu_forget_context(cpu);
 	if (before->tl->tid != 0) {
 		unsure_forget(state, before, low, UNSURE_SWITCH);
@@ -257,8 +259,6 @@ void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t ti
 		flow_drop_irqs(before);
 		before->sched = SCHED_UNKNOWN;
 	}
-	if (low == time_ns || thread->tl->tid == 0)
-		state->tl->repairs_exact++;
 	arrive(state, cpu, thread, low, time_ns);
 }
 
@@ -335,7 +335,7 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 		track_append(track, track_ns(state, since), SLOT_NONE);
 	else
 		track_append(track, track_last_time(track), SLOT_NONE);
-	cpu_set_current(state, cpu, NULL);
+	cpu_set_current(cpu, NULL);
 	cpu_forget_context(cpu);
 	cpu->unknown_since = ev->time_ns;
 }

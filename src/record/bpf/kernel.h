@@ -1,0 +1,197 @@
+/*
+ * kernel.h - the few fields of kernel structures that the BPF program reads.
+ *
+ * Only names and rough types matter: the loader looks every field up in the
+ * running kernel's own type information (BTF) and patches the real offset in. A
+ * structure here lists what is read and nothing else; order and size mean nothing.
+ */
+#ifndef RECORD_BPF_KERNEL_H
+#define RECORD_BPF_KERNEL_H
+
+#ifdef __bpf__ /* clang's BPF target; nothing in here is for the program itself */
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev;
+};
+
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_rdev;
+	void *i_private;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	void *private_data;
+	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct fs_struct {
+	struct path root;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct proc_ns_operations {
+	const char *name;
+};
+
+struct ns_common {
+	const struct proc_ns_operations *ops;
+};
+
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	struct fs_struct *fs;
+	struct files_struct *files;
+};
+
+struct in6_addr {
+	unsigned char s6_addr[16]; /* read by address, never by field */
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+	struct pid *sk_peer_pid;
+};
+
+struct socket {
+	short type;
+	struct sock *sk;
+};
+
+struct sockaddr_un {
+	unsigned short sun_family;
+	char sun_path[108]; /* read by address, never by field */
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long di;
+	unsigned long si;
+	unsigned long r10;
+	unsigned long orig_ax;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 orig_x0;
+	__s32 syscallno;
+};
+#elif defined(__TARGET_ARCH_riscv)
+struct pt_regs {
+	unsigned long orig_a0;
+	unsigned long a1;
+	unsigned long a3;
+	unsigned long a7;
+};
+#endif
+
+#pragma clang attribute pop
+
+/*
+ * The number, and the first, second and fourth argument, of the system call that is
+ * about to return; and whether it is one of a 32-bit task, with numbers of its own.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define CALL_NR(regs)	     ((regs)->orig_ax)
+#define CALL_ARG1(regs)	     ((regs)->di)
+#define CALL_ARG2(regs)	     ((regs)->si)
+#define CALL_ARG4(regs)	     ((regs)->r10)
+#define CALL_IS_COMPAT(task) (BPF_CORE_READ(task, thread_info.status) & 2) /* TS_COMPAT */
+#elif defined(__TARGET_ARCH_arm64)
+#define CALL_NR(regs)	     ((__u64)(regs)->syscallno)
+#define CALL_ARG1(regs)	     ((regs)->orig_x0)
+#define CALL_ARG2(regs)	     ((regs)->regs[1])
+#define CALL_ARG4(regs)	     ((regs)->regs[3])
+#define CALL_IS_COMPAT(task) (BPF_CORE_READ(task, thread_info.flags) >> 22 & 1) /* TIF_32BIT */
+#elif defined(__TARGET_ARCH_riscv)
+#define CALL_NR(regs)	     ((regs)->a7)
+#define CALL_ARG1(regs)	     ((regs)->orig_a0)
+#define CALL_ARG2(regs)	     ((regs)->a1)
+#define CALL_ARG4(regs)	     ((regs)->a3)
+#define CALL_IS_COMPAT(task) 0
+#else
+#error "name the registers of a system call of this architecture"
+#endif
+
+#endif /* __bpf__ */
+
+#endif

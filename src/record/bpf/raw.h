@@ -1,0 +1,83 @@
+/*
+ * raw.h - what the BPF program tells user space about a new descriptor.
+ *
+ * Raw fields only: text is made in user space, by the same code that names the
+ * descriptors of the state dump. A record is cut behind the used part of 'text'.
+ */
+#ifndef RECORD_BPF_RAW_H
+#define RECORD_BPF_RAW_H
+
+#include <linux/types.h>
+
+#define RAW_STEP_MAX  96   /* path components and mounts walked at most */
+#define RAW_NAME_MAX  256  /* one component with its terminator */
+#define RAW_TEXT_MAX  4096 /* all components */
+#define RAW_UNIX_SLOT 128  /* room for sun_path, a power of two */
+
+#define RAW_NR_MAX 512 /* system call numbers looked at */
+
+/* How the descriptor came about: what each system call of interest does with it. */
+enum raw_call {
+	RAW_CALL_NONE, /* nothing */
+	RAW_CALL_OPEN, /* returns a descriptor, and is not one of those below */
+	RAW_CALL_ACCEPT,
+	RAW_CALL_DUP,
+	RAW_CALL_FCNTL,	  /* returns a descriptor when its second argument says so */
+	RAW_CALL_CONNECT, /* gives its first argument a meaning */
+	RAW_CALL_LISTEN,
+	RAW_CALL_BIND,
+	RAW_CALL_PIPE,	     /* writes two descriptors to where its first argument points */
+	RAW_CALL_SOCKETPAIR, /* to where its fourth argument points */
+};
+
+enum raw_kind {
+	RAW_KIND_PATH, /* text: components from the leaf up, each terminated */
+	RAW_KIND_ANON, /* text: the name of an anonymous inode: "[eventfd]" */
+	RAW_KIND_PIPE,
+	RAW_KIND_SOCKET,
+	RAW_KIND_UNIX, /* text: own address, then the peer's, RAW_UNIX_SLOT bytes each */
+	RAW_KIND_PIDFD,
+	RAW_KIND_NS, /* text: "net", "mnt" ... */
+};
+
+#define RAW_DELETED   1 /* the file has no name any more */
+#define RAW_CUT	      2 /* the path is longer than what fits */
+#define RAW_CONNECTED 4 /* unix: has a peer */
+
+struct raw_name {
+	__u64 mono_ns;
+	__u64 inode;
+	__u32 tgid;
+	__u32 tid;
+	__s32 fd;
+	__u32 rdev;
+	__u16 mode;
+	__u8 call;  /* enum raw_call */
+	__u8 kind;  /* enum raw_kind */
+	__u8 flags; /* RAW_DELETED ... */
+	__u8 state; /* sockets: TCP_LISTEN ... */
+	__u16 family;
+	__u16 type; /* SOCK_STREAM ... */
+	__u16 protocol;
+	__u16 local_port; /* host byte order */
+	__u16 remote_port;
+	__u8 local[16]; /* network byte order; the first 4 bytes for AF_INET */
+	__u8 remote[16];
+	__s32 pid;	   /* unix: the peer; pidfd: the process; 0 = unknown */
+	__u16 local_bytes; /* unix: length of each address */
+	__u16 remote_bytes;
+	__u32 text_bytes;
+	char text[RAW_TEXT_MAX + RAW_NAME_MAX];
+};
+
+/* Shared with user space through the program's own data. */
+struct raw_control {
+	__u32 recorder_tgid; /* its own calls are not recorded */
+	__u32 wake_bytes;    /* wake the reader when so much waits */
+	__u64 root_mount;    /* where the recorder's own "/" is: paths end there */
+	__u64 root_dentry;
+	__u64 lost;		/* records that found no room */
+	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
+};
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * command.c - fork, become the right user, wait, execute.
+ *
+ * Everything that allocates or reads files is done before the fork: the child of a
+ * program with threads may only use what is safe in a signal handler.
+ */
+#include "record/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define GROUPS_MAX	  65536
+#define EXIT_NOT_FOUND	  127
+#define EXIT_NOT_RUNNABLE 126
+
+extern char **environ;
+
+/* Who the command runs as. */
+struct identity {
+	bool change;
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* owned */
+	int group_count;
+	char **environment; /* owned, and what is in it beyond environ; NULL = unchanged */
+	char *owned[4];	    /* strings made for the environment */
+};
+
+static void identity_fini(struct identity *who)
+{
+	for (size_t i = 0; i < ARRAY_LEN(who->owned); i++)
+		free(who->owned[i]);
+	free(who->environment);
+	free(who->groups);
+}
+
+static bool read_id(const char *variable, unsigned long *out_id)
+{
+	const char *text = getenv(variable);
+	char *end;
+
+	if (!text || !*text)
+		return false;
+	errno = 0;
+	*out_id = strtoul(text, &end, 10);
+	return !errno && !*end && *out_id < UINT32_MAX;
+}
+
+static void find_groups(struct identity *who, const char *name)
+{
+	int count = 64;
+
+	who->groups = xcalloc((size_t)count, sizeof(*who->groups));
+	while (getgrouplist(name, who->gid, who->groups, &count) < 0 && count <= GROUPS_MAX)
+		who->groups = xrealloc(who->groups, (size_t)count, sizeof(*who->groups));
+	who->group_count = count <= GROUPS_MAX ? count : 0;
+}
+
+/* A copy of our environment in which some variables are those of the user. */
+static void make_environment(struct identity *who, const struct passwd *user)
+{
+	const char *const names[] = { "HOME=", "USER=", "LOGNAME=", "SHELL=" };
+	const char *const values[] = { user->pw_dir, user->pw_name, user->pw_name,
+				       user->pw_shell };
+	size_t count = 0, used = 0;
+
+	while (environ[count])
+		count++;
+	who->environment = xcalloc(count + ARRAY_LEN(names) + 1, sizeof(char *));
+	for (size_t i = 0; i < count; i++) {
+		bool ours = false;
+
+		for (size_t j = 0; j < ARRAY_LEN(names); j++)
+			ours |= !strncmp(environ[i], names[j], strlen(names[j]));
+		if (!ours)
+			who->environment[used++] = environ[i];
+	}
+	for (size_t j = 0; j < ARRAY_LEN(names); j++) {
+		who->owned[j] = xasprintf("%s%s", names[j], values[j]);
+		who->environment[used++] = who->owned[j];
+	}
+}
+
+/* The user who ran sudo, when we are root because of it. */
+static void find_identity(struct identity *who)
+{
+	unsigned long uid, gid;
+	const struct passwd *user;
+
+	if (geteuid() != 0 || !read_id("SUDO_UID", &uid) || !read_id("SUDO_GID", &gid) || uid == 0)
+		return;
+	who->change = true;
+	who->uid = (uid_t)uid;
+	who->gid = (gid_t)gid;
+	user = getpwuid(who->uid);
+	if (!user) {
+		who->groups = xcalloc(1, sizeof(*who->groups));
+		who->groups[0] = who->gid;
+		who->group_count = 1;
+		return;
+	}
+	find_groups(who, user->pw_name);
+	make_environment(who, user);
+}
+
+static void __attribute__((noreturn)) report_and_exit(int error_fd)
+{
+	int code = errno;
+
+	(void)!write(error_fd, &code, sizeof(code)); /* else the parent sees the end only */
+	_exit(code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
+}
+
+static void __attribute__((noreturn)) be_child(const struct command_setup *setup,
+					       const struct identity *who, int go_fd, int error_fd)
+{
+	char go;
+	ssize_t got;
+
+	if (who->change && (setgroups((size_t)who->group_count, who->groups) < 0 ||
+			    setresgid(who->gid, who->gid, who->gid) < 0 ||
+			    setresuid(who->uid, who->uid, who->uid) < 0))
+		report_and_exit(error_fd);
+	do {
+		got = read(go_fd, &go, 1);
+	} while (got < 0 && errno == EINTR);
+	if (got != 1) /* the recorder is gone */
+		_exit(EXIT_NOT_RUNNABLE);
+	sigprocmask(SIG_SETMASK, setup->signal_mask, NULL);
+	execvpe(setup->argv[0], setup->argv, who->environment ? who->environment : environ);
+	report_and_exit(error_fd);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISDIR(st.st_mode);
+}
+
+int command_find(const char *name, struct err *err)
+{
+	AUTO_FREE char *path = xstrdup(getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin");
+	char *part, *rest = path;
+
+	if (strchr(name, '/')) {
+		if (is_file(name))
+			return 0;
+		if (access(name, F_OK) < 0)
+			return err_set(err, -errno, "cannot run %s: %s", name, strerror(errno));
+		return err_set(err, -EACCES, "cannot run %s: it is a directory", name);
+	}
+	while (*name && (part = strsep(&rest, ":"))) {
+		AUTO_FREE char *whole = xasprintf("%s/%s", *part ? part : ".", name);
+
+		if (is_file(whole))
+			return 0;
+	}
+	return err_set(err, -ENOENT, "cannot run '%s': no such command", name);
+}
+
+static int fork_child(const struct command_setup *setup, struct command *command, struct err *err)
+{
+	struct identity who = { 0 };
+	int go[2] = { -1, -1 }, error[2] = { -1, -1 };
+	int rc = 0;
+
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
+		rc = err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	if (rc == 0 && !setup->as_root)
+		find_identity(&who);
+	if (rc == 0)
+		command->pid = fork();
+	if (rc == 0 && command->pid == 0) {
+		close(go[1]);
+		be_child(setup, &who, go[0], error[1]);
+	}
+	if (rc == 0 && command->pid < 0) {
+		command->pid = 0;
+		rc = err_set(err, -errno, "cannot fork: %s", strerror(errno));
+	}
+	identity_fini(&who);
+	mem_close_fd(&go[0]);
+	mem_close_fd(&error[1]);
+	command->go_fd = go[1];
+	command->error_fd = error[0];
+	return rc;
+}
+
+/* Is our process group in the foreground of a terminal? */
+static bool has_terminal(void)
+{
+	AUTO_CLOSE int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	return fd >= 0 && tcgetpgrp(fd) == getpgrp();
+}
+
+/* A shell that died under us may have left the terminal to a group that is gone. */
+static void take_terminal_back(void)
+{
+	AUTO_CLOSE int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0 && tcgetpgrp(fd) != getpgrp())
+		(void)tcsetpgrp(fd, getpgrp()); /* SIGTTOU is blocked */
+}
+
+static void close_all(struct command *command)
+{
+	mem_close_fd(&command->pid_fd);
+	mem_close_fd(&command->go_fd);
+	mem_close_fd(&command->error_fd);
+	*command = COMMAND_NONE;
+}
+
+void command_drop(struct command *command)
+{
+	bool waits = command->go_fd >= 0 && command->pid > 0;
+
+	/* A child that still waits for its start sees the end of the pipe and exits. */
+	mem_close_fd(&command->go_fd);
+	command->go_fd = -1;
+	if (waits)
+		(void)waitpid(command->pid, NULL, 0); /* it has no status to tell */
+	close_all(command);
+}
+
+int command_fork(const struct command_setup *setup, struct command *out_command, struct err *err)
+{
+	struct command command = COMMAND_NONE;
+	int rc;
+
+	command.had_terminal = has_terminal();
+	rc = fork_child(setup, &command, err);
+	if (rc == 0) {
+		command.pid_fd = pidfd_open(command.pid, 0);
+		if (command.pid_fd < 0)
+			rc = err_set(err, -errno, "cannot watch the command: %s", strerror(errno));
+	}
+	if (rc < 0) {
+		command_drop(&command);
+		return rc;
+	}
+	*out_command = command;
+	return 0;
+}
+
+int command_go(struct command *command, const char *name, struct err *err)
+{
+	int code = 0;
+	ssize_t got;
+
+	(void)!write(command->go_fd, "g", 1); /* fails only if the child died: seen below */
+	do {
+		got = read(command->error_fd, &code, sizeof(code));
+	} while (got < 0 && errno == EINTR);
+	if (got != sizeof(code))
+		return 0;
+	(void)command_reap(command);
+	return err_set(err, -code, "cannot run %s: %s", name, strerror(code));
+}
+
+void command_signal(const struct command *command, int sig)
+{
+	if (command->pid > 0)
+		(void)pidfd_send_signal(command->pid_fd, sig, NULL, 0); /* it may have ended */
+}
+
+int command_reap(struct command *command)
+{
+	int status = -1;
+
+	while (waitpid(command->pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			status = -1;
+			break;
+		}
+	}
+	if (command->had_terminal)
+		take_terminal_back();
+	close_all(command);
+	return status;
+}
+
+int command_exec_status(int code)
+{
+	return (code == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE) << 8;
+}

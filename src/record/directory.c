@@ -1,0 +1,228 @@
+/*
+ * directory.c - make the trace directory, or replace an older one.
+ *
+ * Names are looked up relative to the open directory and symbolic links are not
+ * followed, because a recorder with rights works in a directory of a user without.
+ */
+#include "record/directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "store/manifest.h"
+
+#define RESERVE_FILE  ".reserve"
+#define RESERVE_BYTES (256 << 10)
+#define DEPTH_MAX     4 /* user/PID-BIRTH/file */
+
+#define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* All that a trace directory holds at its top; anything else is not ours to remove. */
+static const char *const top_names[] = { MANIFEST_FILE, "kernel", "user", "timeline" };
+
+static bool is_ours(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(top_names); i++) {
+		if (!strcmp(name, top_names[i]))
+			return true;
+	}
+	return !strncmp(name, MANIFEST_FILE ".", strlen(MANIFEST_FILE ".")); /* half-written */
+}
+
+static bool is_dot(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* A directory stream over a duplicate of 'fd', from its beginning; NULL on failure. */
+static DIR *list_open(int fd)
+{
+	int copy = openat(fd, ".", OPEN_DIR);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!dir)
+		mem_close_fd(&copy);
+	return dir;
+}
+
+/* Look at what is there. Returns the number of entries, or -EEXIST for a foreign one. */
+static int look(int dir_fd, bool *out_trace, struct err *err)
+{
+	DIR *dir = list_open(dir_fd);
+	struct dirent *entry;
+	int count = 0;
+
+	*out_trace = false;
+	if (!dir)
+		return err_set(err, -errno, "cannot list it: %s", strerror(errno));
+	while ((entry = readdir(dir))) {
+		if (is_dot(entry->d_name))
+			continue;
+		if (!is_ours(entry->d_name)) {
+			count = err_set(err, -EEXIST, "it is not empty and holds '%s', "
+					"which is not part of a trace", entry->d_name);
+			break;
+		}
+		*out_trace |= !strcmp(entry->d_name, MANIFEST_FILE);
+		count++;
+	}
+	closedir(dir);
+	return count;
+}
+
+/* Returns how many entries an existing directory holds that may be removed. */
+static int check_existing(int dir_fd, bool replace, struct err *err)
+{
+	bool is_trace;
+	int count = look(dir_fd, &is_trace, err);
+
+	if (count <= 0)
+		return count;
+	if (!is_trace)
+		return err_set(err, -EEXIST, "it is not empty and not a trace");
+	if (!replace)
+		return err_set(err, -EEXIST, "a trace is already there");
+	return count;
+}
+
+int directory_check(const char *path, bool replace, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, OPEN_DIR);
+	int rc;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		rc = err_set(err, errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno,
+			     "it is there and cannot be opened as a directory: %s",
+			     strerror(errno));
+	else
+		rc = check_existing(fd, replace, err);
+	return rc < 0 ? err_wrap(err, "preparing the trace directory %s", path) : 0;
+}
+
+static void remove_tree(int dir_fd, const char *name, int depth)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, name, OPEN_DIR);
+	DIR *dir = fd < 0 || depth == 0 ? NULL : list_open(fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (is_dot(entry->d_name))
+			continue;
+		if (unlinkat(fd, entry->d_name, 0) < 0)
+			remove_tree(fd, entry->d_name, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	(void)unlinkat(dir_fd, name, AT_REMOVEDIR); /* what stays is seen by the caller */
+}
+
+/* Remove a trace. trace.json goes first: what is left then never looks like a trace. */
+static void remove_trace(int dir_fd)
+{
+	DIR *dir;
+	struct dirent *entry;
+
+	(void)unlinkat(dir_fd, MANIFEST_FILE, 0); /* may be missing */
+	dir = list_open(dir_fd);
+	while (dir && (entry = readdir(dir))) {
+		if (is_dot(entry->d_name) || !is_ours(entry->d_name))
+			continue;
+		if (unlinkat(dir_fd, entry->d_name, 0) < 0)
+			remove_tree(dir_fd, entry->d_name, DEPTH_MAX);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int open_existing(struct directory *directory, bool replace, struct err *err)
+{
+	bool is_trace;
+	int rc;
+
+	directory->dir_fd = open(directory->path, OPEN_DIR);
+	if (directory->dir_fd < 0)
+		return err_set(err, -errno, "cannot open it: %s", strerror(errno));
+	rc = check_existing(directory->dir_fd, replace, err);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		remove_trace(directory->dir_fd);
+	if (rc > 0 && look(directory->dir_fd, &is_trace, NULL) != 0)
+		return err_set(err, -EEXIST, "the old trace cannot be removed");
+	if (fchmod(directory->dir_fd, 0700) < 0)
+		return err_set(err, -errno, "cannot make it private: %s", strerror(errno));
+	return 0;
+}
+
+static int make_kernel(struct directory *directory, struct err *err)
+{
+	if (mkdirat(directory->dir_fd, "kernel", 0700) == 0)
+		directory->kernel_fd = openat(directory->dir_fd, "kernel", OPEN_DIR);
+	if (directory->kernel_fd < 0)
+		return err_set(err, -errno, "cannot make kernel/: %s", strerror(errno));
+	return 0;
+}
+
+int directory_open(const char *path, bool replace, struct directory *out_directory,
+		   struct err *err)
+{
+	struct directory directory = DIRECTORY_NONE;
+	int rc = 0;
+
+	directory.path = path;
+	directory.is_new = mkdir(path, 0700) == 0;
+	if (!directory.is_new && errno != EEXIST)
+		rc = err_set(err, -errno, "cannot make it: %s", strerror(errno));
+	if (rc == 0)
+		rc = open_existing(&directory, replace, err);
+	if (rc == 0)
+		rc = make_kernel(&directory, err);
+	if (rc < 0) {
+		if (directory.is_new)
+			(void)rmdir(path); /* it is empty */
+		directory_close(&directory);
+		return err_wrap(err, "preparing the trace directory %s", path);
+	}
+	*out_directory = directory;
+	return 0;
+}
+
+void directory_discard(struct directory *directory)
+{
+	if (directory->dir_fd < 0)
+		return;
+	remove_trace(directory->dir_fd);
+	if (directory->is_new)
+		(void)rmdir(directory->path); /* somebody may have put a file there */
+	directory_close(directory);
+}
+
+void directory_reserve(const struct directory *directory)
+{
+	AUTO_CLOSE int fd = openat(directory->kernel_fd, RESERVE_FILE,
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		(void)posix_fallocate(fd, 0, RESERVE_BYTES); /* a help, no need */
+}
+
+void directory_release(const struct directory *directory)
+{
+	(void)unlinkat(directory->kernel_fd, RESERVE_FILE, 0); /* may be gone already */
+}
+
+void directory_close(struct directory *directory)
+{
+	mem_close_fd(&directory->kernel_fd);
+	mem_close_fd(&directory->dir_fd);
+	directory->kernel_fd = directory->dir_fd = -1;
+}

@@ -1,0 +1,44 @@
+/*
+ * directory.h - make the trace directory, or replace an older one.
+ */
+#ifndef RECORD_DIRECTORY_H
+#define RECORD_DIRECTORY_H
+
+#include <stdbool.h>
+
+struct err;
+
+struct directory {
+	const char *path; /* of the caller */
+	int dir_fd;	  /* -1 = not made */
+	int kernel_fd;	  /* DIR/kernel */
+	bool is_new;	  /* it was not there before */
+};
+
+#define DIRECTORY_NONE ((struct directory){ .dir_fd = -1, .kernel_fd = -1 })
+
+/*
+ * May a trace be made at 'path'? It must not exist, be an empty directory, or hold
+ * nothing but a trace when 'replace'. Changes nothing. Returns 0, or
+ *   -EEXIST   something else is there, or a trace and not 'replace',
+ *   other     as open(2); err filled.
+ */
+int directory_check(const char *path, bool replace, struct err *err);
+
+/* Make it, after the same checks; an old trace is removed. Returns 0, or a negative errno with err filled. */
+int directory_open(const char *path, bool replace, struct directory *out_directory,
+		   struct err *err);
+
+/* Remove what was recorded so far: nothing worth keeping was recorded. */
+void directory_discard(struct directory *directory);
+
+/*
+ * Keep some room on the disk, so that trace.json can still be written when the
+ * disk is full; give it back.
+ */
+void directory_reserve(const struct directory *directory);
+void directory_release(const struct directory *directory);
+
+void directory_close(struct directory *directory);
+
+#endif

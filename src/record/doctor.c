@@ -1,0 +1,541 @@
+/*
+ * doctor.c - what this kernel, this user and this container can record.
+ *
+ * One function per check, in the order of the table at the end; a check may add
+ * several lines or none. Those that need an instance make one of their own, which
+ * is removed again.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "record/buffer.h"
+#include "record/clock.h"
+#include "record/ftrace.h"
+#include "record/instance.h"
+#include "record/names.h"
+#include "record/probe.h"
+#include "record/record.h"
+
+#define INITIAL_PID_NAMESPACE 4026531836u /* PROC_PID_INIT_INO, the same on every kernel */
+#define LITTLE_DISK_BYTES     (1024ull << 20)
+
+/* Numbers of linux/capability.h, some newer than the header of an old system. */
+#define CAPABILITY_SYS_PTRACE 19
+#define CAPABILITY_SYS_ADMIN  21
+#define CAPABILITY_PERFMON    38
+#define CAPABILITY_BPF	      39
+
+struct visit {
+	struct doctor *doctor;
+	char *tracing; /* owned; NULL = no tracing directory that may be used */
+	int tracing_fd;
+	struct instance instance; /* dir_fd -1 = none could be made */
+};
+
+/* Events that only make sense together, and what a report lacks without them. */
+static const struct event_group {
+	const char *name;
+	const char *lost;
+	enum check_state state; /* when one is missing */
+	bool x86_only;
+	const char *events[8];
+} groups[] = {
+	{ "scheduler events",
+	  "Nothing can be said about threads",
+	  CHECK_FATAL,
+	  false,
+	  { "sched/sched_switch", "sched/sched_waking" } },
+	{ "life of threads",
+	  "Births, names and ends of threads are guessed",
+	  CHECK_DEGRADED,
+	  false,
+	  { "sched/sched_wakeup_new", "sched/sched_process_fork", "sched/sched_process_exec",
+	    "sched/sched_process_exit", "sched/sched_migrate_task", "task/task_newtask",
+	    "task/task_rename" } },
+	{ "system calls",
+	  "What a thread waited in, and for which file, is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "raw_syscalls/sys_enter", "raw_syscalls/sys_exit" } },
+	{ "page faults",
+	  "Waits for memory are told by guesses",
+	  CHECK_DEGRADED,
+	  true,
+	  { "exceptions/page_fault_user", "exceptions/page_fault_kernel" } },
+	{ "interrupts",
+	  "Time taken by interrupts, and which device ended a wait, is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "irq/irq_handler_entry", "irq/irq_handler_exit", "irq/softirq_entry",
+	    "irq/softirq_exit" } },
+	{ "interrupt vectors",
+	  "Timer ticks and interrupts between CPUs are not told from the work "
+	  "they interrupt",
+	  CHECK_DEGRADED,
+	  true,
+	  { "irq_vectors/local_timer_entry", "irq_vectors/reschedule_entry",
+	    "irq_vectors/call_function_single_entry" } },
+	{ "interrupts between CPUs",
+	  "Who sent an interrupt to another CPU is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "ipi/ipi_send_cpu" } },
+	{ "timers",
+	  "Which timer ended a wait is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "timer/hrtimer_start", "timer/hrtimer_expire_entry", "timer/hrtimer_expire_exit",
+	    "timer/timer_expire_entry", "timer/timer_expire_exit" } },
+	{ "signals",
+	  "Who ended a wait by a signal is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "signal/signal_generate", "signal/signal_deliver" } },
+	{ "work queues",
+	  "Work that the kernel did for a thread is not followed",
+	  CHECK_DEGRADED,
+	  false,
+	  { "workqueue/workqueue_queue_work", "workqueue/workqueue_execute_start",
+	    "workqueue/workqueue_execute_end" } },
+	{ "disks",
+	  "Waits for disks do not name the disk and the request",
+	  CHECK_DEGRADED,
+	  false,
+	  { "block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete" } },
+	{ "network",
+	  "Waits for the network do not name the device",
+	  CHECK_DEGRADED,
+	  false,
+	  { "net/net_dev_queue", "net/netif_rx", "net/netif_receive_skb" } },
+	{ "kernel locks",
+	  "Waits for locks inside the kernel have no holder",
+	  CHECK_DEGRADED,
+	  false,
+	  { "lock/contention_begin", "lock/contention_end" } },
+};
+
+/* Add a line. The texts are sentences without the last full stop; 'command' may be NULL. */
+static struct check *add(struct visit *visit, enum check_state state, const char *name,
+			 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static struct check *add(struct visit *visit, enum check_state state, const char *name,
+			 const char *format, ...)
+{
+	struct doctor *doctor = visit->doctor;
+	struct check *check;
+	va_list args;
+	char *found = NULL;
+
+	va_start(args, format);
+	if (vasprintf(&found, format, args) < 0)
+		found = xstrdup(format);
+	va_end(args);
+	doctor->checks =
+		vec_room(doctor->checks, doctor->count, &doctor->cap, sizeof(*doctor->checks));
+	check = &doctor->checks[doctor->count++];
+	*check = (struct check){ .state = state, .name = name, .found = found };
+	return check;
+}
+
+static void lacks(struct check *check, const char *lost, const char *command)
+{
+	check->lost = lost ? xstrdup(lost) : NULL;
+	check->command = command ? xstrdup(command) : NULL;
+}
+
+/* The first line of a file, to be freed; NULL when it cannot be read. */
+static char *first_line(const char *path)
+{
+	char *text = ftrace_read(AT_FDCWD, path, NULL);
+
+	if (text)
+		text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static void check_tracefs(struct visit *visit)
+{
+	struct err err = { 0 };
+	int rc = ftrace_find(&visit->tracing, &err);
+
+	if (rc == 0) {
+		visit->tracing_fd = open(visit->tracing, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		add(visit, CHECK_OK, "tracefs", "The tracing directory is %s", visit->tracing);
+		return;
+	}
+	visit->tracing = NULL;
+	lacks(add(visit, CHECK_FATAL, "tracefs", "%s", err.text), "Nothing can be recorded",
+	      rc == -ENOENT ? "mount -t tracefs nodev /sys/kernel/tracing" : "sudo holdup doctor");
+}
+
+static void check_instance(struct visit *visit)
+{
+	struct err err = { 0 };
+
+	if (!visit->tracing)
+		return;
+	if (instance_open(visit->tracing, &visit->instance, &err) == 0) {
+		add(visit, CHECK_OK, "private buffers",
+		    "A tracing instance of our own can be made");
+		return;
+	}
+	visit->instance = INSTANCE_NONE;
+	lacks(add(visit, CHECK_FATAL, "private buffers",
+		  "A tracing instance of our own cannot be made: %s", err.text),
+	      "Nothing can be recorded", geteuid() ? "sudo holdup doctor" : NULL);
+}
+
+/* Names of the missing events of a group, joined; NULL = none is missing. To be freed. */
+static char *missing_events(const struct visit *visit, const struct event_group *group)
+{
+	char *missing = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(group->events) && group->events[i]; i++) {
+		AUTO_FREE char *path = xasprintf("events/%s", group->events[i]);
+		char *longer;
+
+		if (ftrace_has(visit->tracing_fd, path))
+			continue;
+		longer = xasprintf("%s%s%s", missing ? missing : "", missing ? ", " : "",
+				   strchr(group->events[i], '/') + 1);
+		free(missing);
+		missing = longer;
+	}
+	return missing;
+}
+
+static bool on_x86(void)
+{
+	struct utsname name;
+
+	return uname(&name) == 0 && strcmp(name.machine, "x86_64") == 0;
+}
+
+static void check_events(struct visit *visit)
+{
+	bool x86 = on_x86();
+
+	if (visit->tracing_fd < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		const struct event_group *group = &groups[i];
+		AUTO_FREE char *missing = NULL;
+
+		if (group->x86_only && !x86)
+			continue;
+		missing = missing_events(visit, group);
+		if (missing)
+			lacks(add(visit, group->state, group->name, "This kernel does not have %s",
+				  missing),
+			      group->lost, NULL);
+		else
+			add(visit, CHECK_OK, group->name, "This kernel has all of these events");
+	}
+}
+
+static void check_idle(struct visit *visit)
+{
+	bool runtime;
+	struct check *check;
+
+	if (visit->instance.dir_fd < 0)
+		return;
+	if (!probe_omits_idle_switches(visit->instance.dir_fd)) {
+		add(visit, CHECK_OK, "switches from idle",
+		    "This kernel records every switch out of the idle task");
+		return;
+	}
+	runtime = ftrace_has(visit->tracing_fd, "events/sched/sched_stat_runtime");
+	check = add(visit, CHECK_DEGRADED, "switches from idle",
+		    "This kernel leaves out some switches out of the idle task; %s",
+		    runtime ? "they are placed by the run time that sched_stat_runtime tells"
+			    : "and it has no sched_stat_runtime to place them by");
+	lacks(check,
+	      runtime ? "One more event is recorded, and short spans after a wake-up may be "
+			"uncertain"
+		      : "Spans after a wake-up are uncertain",
+	      NULL);
+}
+
+static void check_clock(struct visit *visit)
+{
+	AUTO_FREE char *source =
+		first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	AUTO_FREE char *clocks = NULL;
+	const char *clock;
+
+	if (visit->instance.dir_fd < 0)
+		return;
+	clocks = ftrace_read(visit->instance.dir_fd, "trace_clock", NULL);
+	clock = clocks ? clock_choose(clocks, clock_tsc_is_reliable()) : NULL;
+	if (!clock)
+		lacks(add(visit, CHECK_FATAL, "trace clock",
+			  "This kernel has neither of the trace clocks x86-tsc and mono"),
+		      "Events cannot be put in order", NULL);
+	else if (strcmp(clock, "mono") == 0 && on_x86())
+		lacks(add(visit, CHECK_DEGRADED, "trace clock",
+			  "The trace clock is mono, because the kernel keeps time by %s and not by "
+			  "an invariant time stamp counter",
+			  source ? source : "something unknown"),
+		      "Each event costs a little more", NULL);
+	else
+		add(visit, CHECK_OK, "trace clock",
+		    "The trace clock is %s; the kernel keeps time "
+		    "by %s",
+		    clock, source ? source : "something unknown");
+}
+
+static void check_subbuffers(struct visit *visit)
+{
+	if (visit->instance.dir_fd < 0)
+		return;
+	if (ftrace_has(visit->instance.dir_fd, "buffer_subbuf_size_kb"))
+		add(visit, CHECK_OK, "sub-buffers", "The size of sub-buffers can be set");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "sub-buffers",
+			  "The size of sub-buffers cannot be set (Linux 6.8 brought it)"),
+		      "Reading the buffers costs a little more", NULL);
+}
+
+static void check_bpf(struct visit *visit)
+{
+	struct err err = { 0 };
+	int rc = names_probe(&err);
+
+	if (rc == 0)
+		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "There is no BPF program: %s",
+			  err.text),
+		      "Files and sockets that are opened while recording have no names",
+		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
+}
+
+static void check_symbols(struct visit *visit)
+{
+	AUTO_FREE char *restricted = first_line("/proc/sys/kernel/kptr_restrict");
+	AUTO_FILE FILE *file = fopen("/proc/kallsyms", "re");
+	char line[256] = "";
+	bool any = file && fgets(line, sizeof(line), file);
+
+	if (any && strtoull(line, NULL, 16) != 0)
+		add(visit, CHECK_OK, "kernel symbols", "/proc/kallsyms shows addresses");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "kernel symbols",
+			  "/proc/kallsyms %s (kernel.kptr_restrict is %s)",
+			  any ? "hides the addresses" : "cannot be read",
+			  restricted ? restricted : "unknown"),
+		      "Timers and kernel work are shown by address, not by function",
+		      restricted && restricted[0] == '2' ? "sysctl -w kernel.kptr_restrict=1"
+		      : geteuid()			 ? "sudo holdup doctor"
+							 : NULL);
+}
+
+static void check_processes(struct visit *visit)
+{
+	AUTO_FREE char *mounts = ftrace_read(AT_FDCWD, "/proc/self/mounts", NULL);
+	const char *at = mounts ? strstr(mounts, "hidepid=") : NULL;
+	bool hides = at && at[8] != '0' && at[8] != 'o'; /* "0", "off" */
+	DIR *dir = opendir("/proc/1/fd");
+	int error = errno;
+
+	if (dir) {
+		closedir(dir);
+		add(visit, CHECK_OK, "other processes",
+		    "The open files of other users' processes can be read");
+		return;
+	}
+	lacks(add(visit, CHECK_DEGRADED, "other processes",
+		  "The open files of other users' processes cannot be read: %s%s", strerror(error),
+		  hides ? " (/proc is mounted with hidepid)" : ""),
+	      "Files and sockets that were open before have no names",
+	      geteuid() ? "sudo holdup doctor"
+	      : hides	? "mount -o remount,hidepid=0 /proc"
+			: NULL);
+}
+
+static void check_delays(struct visit *visit)
+{
+	AUTO_FREE char *on = first_line("/proc/sys/kernel/task_delayacct");
+
+	if (!on)
+		add(visit, CHECK_OK, "delay accounting",
+		    "This kernel has no switch for its delay "
+		    "accounting; recording does not need it");
+	else if (on[0] == '1')
+		add(visit, CHECK_OK, "delay accounting", "The kernel's delay accounting is on");
+	else
+		lacks(add(visit, CHECK_OK, "delay accounting",
+			  "The kernel's delay accounting is off; recording does not need it"),
+		      NULL, "sysctl -w kernel.task_delayacct=1");
+}
+
+static void check_lockdown(struct visit *visit)
+{
+	AUTO_FREE char *text = first_line("/sys/kernel/security/lockdown");
+
+	if (!text)
+		add(visit, CHECK_OK, "lockdown", "No lockdown of the kernel is to be seen");
+	else if (strstr(text, "[confidentiality]"))
+		lacks(add(visit, CHECK_DEGRADED, "lockdown",
+			  "The kernel is locked down for confidentiality"),
+		      "The tracing files and BPF programs are refused", NULL);
+	else
+		add(visit, CHECK_OK, "lockdown", "The kernel's lockdown allows tracing (%s)", text);
+}
+
+static void check_perf(struct visit *visit)
+{
+	AUTO_FREE char *level = first_line("/proc/sys/kernel/perf_event_paranoid");
+
+	add(visit, CHECK_OK, "perf",
+	    "kernel.perf_event_paranoid is %s; recording does not need perf",
+	    level ? level : "not there");
+}
+
+static void check_container(struct visit *visit)
+{
+	char link[64] = "";
+	uint64_t space = 0;
+
+	if (readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0)
+		(void)sscanf(link, "pid:[%" SCNu64, &space); /* stays 0 */
+	if (space == INITIAL_PID_NAMESPACE)
+		add(visit, CHECK_OK, "pid namespace", "Process ids here are those of the kernel");
+	else if (!space)
+		add(visit, CHECK_OK, "pid namespace", "This kernel has no pid namespaces");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "pid namespace",
+			  "This is a container with process ids of its own, which are not those "
+			  "that the kernel records"),
+		      "Recorded threads do not match the pids seen here, nor the open files and "
+		      "command lines found at the start",
+		      "nsenter -t 1 -p -m holdup doctor");
+}
+
+static uint64_t effective_capabilities(void)
+{
+	AUTO_FREE char *text = ftrace_read(AT_FDCWD, "/proc/self/status", NULL);
+	const char *at = text ? strstr(text, "\nCapEff:") : NULL;
+
+	return at ? strtoull(at + 8, NULL, 16) : 0;
+}
+
+static void check_rights(struct visit *visit)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} wanted[] = {
+		{ CAPABILITY_SYS_ADMIN, "CAP_SYS_ADMIN" },
+		{ CAPABILITY_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		{ CAPABILITY_PERFMON, "CAP_PERFMON" },
+		{ CAPABILITY_BPF, "CAP_BPF" },
+	};
+	uint64_t have = effective_capabilities();
+	char missing[128] = "";
+
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		size_t used = strlen(missing);
+
+		if (!(have >> wanted[i].bit & 1))
+			snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
+				 wanted[i].name);
+	}
+	if (!missing[0])
+		add(visit, CHECK_OK, "rights", "All capabilities that help are there");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "rights", "These capabilities are missing: %s",
+			  missing),
+		      "Names of files and sockets, and what other users' processes have open",
+		      geteuid() ? "sudo holdup doctor" : NULL);
+}
+
+static uint64_t meminfo_bytes(const char *text, const char *key)
+{
+	const char *at = text ? strstr(text, key) : NULL;
+
+	return at ? strtoull(at + strlen(key), NULL, 10) << 10 : 0;
+}
+
+static void check_memory(struct visit *visit)
+{
+	AUTO_FREE char *text = ftrace_read(AT_FDCWD, "/proc/meminfo", NULL);
+	uint64_t free_bytes = meminfo_bytes(text, "MemAvailable:");
+	uint32_t cpus = (uint32_t)get_nprocs();
+	uint64_t need = buffer_default_bytes(meminfo_bytes(text, "MemTotal:"), cpus) * cpus;
+
+	if (free_bytes >= 2 * need)
+		add(visit, CHECK_OK, "memory",
+		    "%" PRIu64 " MiB are free, the buffers take %" PRIu64 " MiB", free_bytes >> 20,
+		    need >> 20);
+	else
+		lacks(add(visit, CHECK_DEGRADED, "memory",
+			  "Only %" PRIu64 " MiB are free, and the buffers take %" PRIu64 " MiB",
+			  free_bytes >> 20, need >> 20),
+		      "Smaller buffers lose events earlier", "holdup record -b 4M");
+}
+
+static void check_disk(struct visit *visit)
+{
+	struct statvfs disk;
+	uint64_t bytes;
+
+	if (statvfs(".", &disk) < 0) {
+		add(visit, CHECK_OK, "disk space", "The free disk space is not known: %s",
+		    strerror(errno));
+		return;
+	}
+	bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (bytes >= LITTLE_DISK_BYTES)
+		add(visit, CHECK_OK, "disk space", "%" PRIu64 " MiB are free in this folder",
+		    bytes >> 20);
+	else
+		lacks(add(visit, CHECK_DEGRADED, "disk space",
+			  "Only %" PRIu64 " MiB are free in this folder", bytes >> 20),
+		      "A busy system fills that within minutes",
+		      "holdup record -o /path/with/room");
+}
+
+static void (*const checks[])(struct visit *visit) = {
+	check_tracefs,	 check_instance,   check_events,    check_idle,
+	check_clock,	 check_subbuffers, check_bpf,	    check_symbols,
+	check_processes, check_rights,	   check_container, check_lockdown,
+	check_memory,	 check_disk,	   check_delays,    check_perf,
+};
+
+void doctor_run(struct doctor *out_doctor)
+{
+	struct visit visit = { .doctor = out_doctor, .tracing_fd = -1, .instance = INSTANCE_NONE };
+
+	*out_doctor = (struct doctor){ 0 };
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+		checks[i](&visit);
+	instance_close(&visit.instance);
+	mem_close_fd(&visit.tracing_fd);
+	free(visit.tracing);
+}
+
+void doctor_fini(struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->count; i++) {
+		free(doctor->checks[i].found);
+		free(doctor->checks[i].lost);
+		free(doctor->checks[i].command);
+	}
+	free(doctor->checks);
+	*doctor = (struct doctor){ 0 };
+}

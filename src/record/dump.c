@@ -1,0 +1,346 @@
+/*
+ * dump.c - walk /proc once and write down who lives and what is open.
+ *
+ * The order matters little for threads, which events follow anyway; sockets are read
+ * after descriptors, so that a descriptor that was seen finds its socket.
+ */
+#include "record/dump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "record/fdname.h"
+#include "record/opened.h"
+#include "record/proc.h"
+#include "record/sockets.h"
+#include "store/dump.h"
+#include "store/manifest.h"
+
+#define PATIENCE_MS 250
+#define FILE_BUFFER (256u << 10)
+
+struct dump {
+	int proc_fd;	/* owned */
+	int32_t *tgids; /* owned; every process, ascending */
+	size_t tgid_count;
+	struct proc_thread *threads; /* owned; by process, then by tid */
+	size_t thread_count;
+	size_t thread_cap;
+	int32_t *users; /* owned; processes that are not kernel threads, ascending */
+	size_t user_count;
+	size_t user_cap;
+	struct opened_all opened; /* of each of users */
+	struct map owners;	  /* socket inode to two processes: first | second << 32 */
+	struct sockets sockets;
+};
+
+static void dump_fini(struct dump *dump)
+{
+	opened_fini(&dump->opened, dump->user_count);
+	sockets_fini(&dump->sockets);
+	map_fini(&dump->owners);
+	free(dump->tgids);
+	free(dump->threads);
+	free(dump->users);
+	mem_close_fd(&dump->proc_fd);
+}
+
+static void add_thread(struct dump *dump, int32_t tgid, int32_t tid)
+{
+	dump->threads = vec_room(dump->threads, dump->thread_count, &dump->thread_cap,
+				 sizeof(*dump->threads));
+	if (proc_read_thread(dump->proc_fd, tgid, tid, &dump->threads[dump->thread_count]))
+		dump->thread_count++;
+}
+
+static void add_process(struct dump *dump, int32_t tgid)
+{
+	AUTO_FREE int32_t *tids = NULL;
+	size_t before = dump->thread_count;
+	char path[32];
+	int count;
+
+	snprintf(path, sizeof(path), "%d/task", tgid);
+	count = proc_numbers(dump->proc_fd, path, &tids);
+	for (int i = 0; i < count; i++)
+		add_thread(dump, tgid, tids[i]);
+	if (dump->thread_count == before || dump->threads[before].kernel)
+		return;
+	dump->users =
+		vec_room(dump->users, dump->user_count, &dump->user_cap, sizeof(*dump->users));
+	dump->users[dump->user_count++] = tgid;
+}
+
+static int read_threads(struct dump *dump, struct err *err)
+{
+	int count;
+
+	dump->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dump->proc_fd < 0)
+		return err_set(err, -errno, "/proc: %s", strerror(errno));
+	count = proc_numbers(dump->proc_fd, ".", &dump->tgids);
+	if (count < 0)
+		return err_set(err, count, "/proc: %s", strerror(-count));
+	if (count == 0)
+		return err_set(err, -ENOENT, "/proc shows no process: is it mounted?");
+	dump->tgid_count = (size_t)count;
+	for (size_t i = 0; i < dump->tgid_count; i++)
+		add_process(dump, dump->tgids[i]);
+	return 0;
+}
+
+/* The inode in "socket:[123]"; 0 = not a socket. */
+static uint64_t socket_inode(const char *link)
+{
+	return strncmp(link, "socket:[", 8) == 0 ? strtoull(link + 8, NULL, 10) : 0;
+}
+
+/* Note who holds the sockets. Returns whether the process has any. */
+static bool add_owner(struct dump *dump, int32_t tgid, const struct opened *opened)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < opened->fd_count; i++) {
+		uint64_t inode = socket_inode(opened->fds[i].link);
+		uint64_t *held = inode ? map_find(&dump->owners, inode) : NULL;
+
+		any = any || inode;
+		if (inode && !held)
+			map_put(&dump->owners, inode, (uint32_t)tgid);
+		else if (held && (uint32_t)*held != (uint32_t)tgid && !(*held >> 32))
+			*held |= (uint64_t)(uint32_t)tgid << 32;
+	}
+	return any;
+}
+
+static int32_t owner_of(const void *context, uint64_t inode, int32_t other_than)
+{
+	const struct dump *dump = context;
+	const uint64_t *held = map_find(&dump->owners, inode);
+
+	if (!held)
+		return 0;
+	return (int32_t)((uint32_t)*held == (uint32_t)other_than && *held >> 32 ? *held >> 32
+										: *held);
+}
+
+static void read_sockets(struct dump *dump)
+{
+	struct sockets_owners owners = { owner_of, dump };
+	struct map spaces = { 0 };
+
+	for (size_t i = 0; i < dump->user_count; i++) {
+		char path[32], link[64] = "";
+		uint64_t space;
+
+		if (!add_owner(dump, dump->users[i], &dump->opened.processes[i]))
+			continue;
+		snprintf(path, sizeof(path), "%d/ns/net", dump->users[i]);
+		if (readlinkat(dump->proc_fd, path, link, sizeof(link) - 1) <= 0 ||
+		    strncmp(link, "net:[", 5) != 0)
+			continue;
+		space = strtoull(link + 5, NULL, 10);
+		if (map_find(&spaces, space))
+			continue;
+		map_put(&spaces, space, 1);
+		sockets_read(&dump->sockets, dump->proc_fd, dump->users[i]);
+	}
+	map_fini(&spaces);
+	sockets_join(&dump->sockets, &owners);
+}
+
+/* Threads of a process stand together, and share what is the process's. */
+static void print_threads(const struct dump *dump, FILE *out)
+{
+	char cgroup[1024] = "";
+	const char *cmdline = "";
+	int32_t tgid = -1;
+	size_t user = 0;
+
+	for (size_t i = 0; i < dump->thread_count; i++) {
+		const struct proc_thread *from = &dump->threads[i];
+		struct fact_thread thread = {
+			.tid = from->tid,
+			.tgid = from->tgid,
+			.ppid = from->ppid,
+			.comm = from->comm,
+			.uid = from->uid,
+			.policy = from->policy,
+			.prio = from->prio,
+			.state = from->state,
+			.kernel = from->kernel,
+			.seen_ns = from->seen_ns,
+		};
+
+		if (from->tgid != tgid) {
+			tgid = from->tgid;
+			proc_read_cgroup(dump->proc_fd, tgid, cgroup, sizeof(cgroup));
+			while (user < dump->user_count && dump->users[user] < tgid)
+				user++;
+			cmdline = user < dump->user_count && dump->users[user] == tgid
+					  ? dump->opened.processes[user].cmdline
+					  : "";
+		}
+		thread.cgroup = cgroup;
+		thread.cmdline = cmdline;
+		dump_print_thread(out, &thread);
+	}
+}
+
+static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_fd *fd, FILE *out)
+{
+	struct fdname_object object = {
+		.link = fd->link, .mode = fd->mode, .major = fd->major, .pid = fd->pid
+	};
+	uint64_t inode = socket_inode(fd->link);
+	struct fdname_socket guess;
+	struct fdname name;
+
+	object.socket = inode ? sockets_find(&dump->sockets, inode) : NULL;
+	if (inode && !object.socket && sockets_guess(tgid, fd->fd, &guess))
+		object.socket = &guess;
+	fdname_make(&object, &name);
+	dump_print_fd(out, &(struct fact_fd){ .tgid = tgid,
+					      .fd = fd->fd,
+					      .role = name.role,
+					      .inode = name.inode,
+					      .name = name.text });
+}
+
+static void print_opened(const struct dump *dump, FILE *out)
+{
+	for (size_t i = 0; i < dump->user_count; i++) {
+		const struct opened *opened = &dump->opened.processes[i];
+
+		for (size_t k = 0; k < opened->fd_count; k++)
+			print_fd(dump, dump->users[i], &opened->fds[k], out);
+		for (size_t k = 0; k < opened->epoll_count; k++)
+			dump_print_epoll(
+				out, &(struct fact_epoll){ .tgid = dump->users[i],
+							   .epoll = opened->epolls[k].epoll,
+							   .target = opened->epolls[k].target });
+	}
+}
+
+/* " 24:   1   0  PCI-MSI 512-edge      virtio0-req.0": the name is behind the last wide gap. */
+static void print_irq(FILE *out, char *line)
+{
+	char *end, *name = line, *gap;
+	unsigned long nr = strtoul(line, &end, 10);
+
+	if (end == line || *end != ':')
+		return;
+	line[strcspn(line, "\n")] = '\0';
+	while ((gap = strstr(name, "  ")))
+		name = gap + strspn(gap, " ");
+	if (*name && name > end)
+		dump_print_irq(out, &(struct fact_name){ .nr = nr, .name = name });
+}
+
+/* " 254  0  10485760 vda" */
+static void print_device(FILE *out, char *line)
+{
+	unsigned int major, minor;
+	char name[128];
+
+	if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) == 3)
+		dump_print_device(out, &(struct fact_name){ .nr = (uint64_t)major << 20 | minor,
+							    .name = name });
+}
+
+static void print_table(const struct dump *dump, const char *path, FILE *out,
+			void (*print)(FILE *out, char *line))
+{
+	int fd = openat(dump->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	AUTO_FILE FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+	AUTO_FREE char *line = NULL;
+	size_t room = 0;
+
+	if (!in) {
+		mem_close_fd(&fd);
+		return;
+	}
+	while (getline(&line, &room, in) > 0)
+		print(out, line);
+}
+
+static void note_hung(const struct dump *dump, struct manifest *manifest)
+{
+	const struct opened_all *opened = &dump->opened;
+	AUTO_FREE char *why = NULL;
+
+	if (!opened->hung_count)
+		return;
+	why = xasprintf("reading them from /proc took too long, process %d was the first of %zu",
+			opened->hung[0], opened->hung_count);
+	manifest_add_missing(manifest, "open files or command lines of some processes", why);
+}
+
+static void note_refused(const struct dump *dump, struct manifest *manifest)
+{
+	AUTO_FREE char *why = NULL;
+	size_t refused = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < dump->user_count; i++) {
+		if (dump->opened.processes[i].error) {
+			error = dump->opened.processes[i].error;
+			refused++;
+		}
+	}
+	if (!refused)
+		return;
+	why = xasprintf("/proc shows them to others only: %s (%zu of %zu processes)",
+			strerror(-error), refused, dump->user_count);
+	manifest_add_missing(manifest, "open files of some processes", why);
+}
+
+static int write_file(const struct dump *dump, const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	int rc;
+
+	if (!out) {
+		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+		mem_close_fd(&fd);
+		return rc;
+	}
+	(void)setvbuf(out, NULL, _IOFBF, FILE_BUFFER); /* slower without, nothing else */
+	print_threads(dump, out);
+	print_opened(dump, out);
+	print_table(dump, "interrupts", out, print_irq);
+	print_table(dump, "partitions", out, print_device);
+	rc = ferror(out) ? -EIO : 0;
+	if (fclose(out) != 0)
+		rc = -errno;
+	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
+}
+
+int dump_write(const char *dir, struct manifest *manifest, struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/kernel/dump.jsonl", dir);
+	struct dump dump = { .proc_fd = -1 };
+	int rc = read_threads(&dump, err);
+
+	if (rc == 0) {
+		opened_read(dump.proc_fd, dump.users, dump.user_count, PATIENCE_MS, &dump.opened);
+		read_sockets(&dump);
+		note_hung(&dump, manifest);
+		note_refused(&dump, manifest);
+		rc = write_file(&dump, path, err);
+	}
+	dump_fini(&dump);
+	return rc;
+}

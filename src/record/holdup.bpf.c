@@ -1,0 +1,406 @@
+/*
+ * holdup.bpf.c - tell what a new file descriptor names.
+ *
+ * Runs at the return of system calls and leaves at once unless the call makes a
+ * descriptor or gives one a meaning: one table look-up decides. It then finds the
+ * file behind the number in the calling process's table, copies the few fields that
+ * make its name, and hands them to user space through a ring buffer. It holds no
+ * lock and follows pointers with checked reads: a name that changes under it comes
+ * out wrong, never worse.
+ *
+ * One raw tracepoint, because detaching from the exit tracepoint of each system call
+ * costs an RCU grace period a call: seconds for all of them.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <stddef.h>
+
+#include "bpf/kernel.h"
+#include "bpf/raw.h"
+
+#define S_IFMT	 0170000
+#define S_IFSOCK 0140000
+#define S_IFIFO	 0010000
+
+/* Numbers of linux/magic.h; PIPEFS and ANON_INODE_FS have kept theirs for ever. */
+#define MAGIC_PIPE  0x50495045
+#define MAGIC_ANON  0x09041934
+#define MAGIC_SOCK  0x534f434b
+#define MAGIC_PIDFD 0x50494446
+#define MAGIC_NS    0x6e736673
+
+#define FAMILY_UNIX  1
+#define FAMILY_INET  2
+#define FAMILY_INET6 10
+
+#define CALL_INTERRUPTED 4 /* EINTR */
+#define CALL_INPROGRESS	 115
+#define CALL_RESTART	 512 /* ERESTARTSYS */
+
+#define COMMAND_DUPFD	      0
+#define COMMAND_DUPFD_CLOEXEC 1030
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+/* A record is too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct raw_name);
+} scratch SEC(".maps");
+
+struct raw_control control;
+
+static struct file *file_of(struct task_struct *task, __s64 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **slots;
+	struct file *file = NULL;
+
+	if (fd < 0 || fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	slots = BPF_CORE_READ(table, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), slots + fd))
+		return NULL;
+	return file;
+}
+
+/* Append the name of 'dentry' to the text. */
+static void put_component(struct raw_name *raw, struct dentry *dentry)
+{
+	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	__u32 at = raw->text_bytes & (RAW_TEXT_MAX - 1);
+	long len = bpf_probe_read_kernel_str(raw->text + at, RAW_NAME_MAX, name);
+
+	if (len > 0)
+		raw->text_bytes = at + (len & (2 * RAW_NAME_MAX - 1));
+}
+
+struct walk {
+	struct raw_name *raw;
+	struct dentry *dentry;
+	struct mount *mount;
+};
+
+/* One step from a file towards the root. 1 = arrived. */
+static int walk_up(struct walk *walk)
+{
+	struct dentry *dentry = walk->dentry;
+	struct mount *mount = walk->mount, *above;
+	struct vfsmount *mnt = (void *)mount + bpf_core_field_offset(struct mount, mnt);
+	struct dentry *parent;
+
+	if ((__u64)dentry == control.root_dentry && (__u64)mnt == control.root_mount)
+		return 1;
+	if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
+		above = BPF_CORE_READ(mount, mnt_parent);
+		if (above == mount)
+			return 1;
+		walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		walk->mount = above;
+		return 0;
+	}
+	if (walk->raw->text_bytes >= RAW_TEXT_MAX - RAW_NAME_MAX) {
+		walk->raw->flags |= RAW_CUT;
+		return 1;
+	}
+	put_component(walk->raw, dentry);
+	parent = BPF_CORE_READ(dentry, d_parent);
+	walk->dentry = parent;
+	return parent == dentry; /* a file in no directory: memfd */
+}
+
+static void read_path(struct raw_name *raw, struct file *file)
+{
+	struct vfsmount *mnt = BPF_CORE_READ(file, f_path.mnt);
+	struct walk walk = {
+		.raw = raw,
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt),
+	};
+	struct dentry *leaf = walk.dentry;
+	int i;
+
+	raw->kind = RAW_KIND_PATH;
+	for (i = 0; i < RAW_STEP_MAX; i++) {
+		if (walk_up(&walk))
+			break;
+	}
+	if (i == RAW_STEP_MAX)
+		raw->flags |= RAW_CUT;
+	if (raw->text_bytes && !BPF_CORE_READ(leaf, d_hash.pprev))
+		raw->flags |= RAW_DELETED;
+}
+
+static void read_pidfd(struct raw_name *raw, struct pid *pid)
+{
+	raw->kind = RAW_KIND_PIDFD;
+	raw->pid = BPF_CORE_READ(pid, numbers[0].nr);
+}
+
+static void read_anon(struct raw_name *raw, struct file *file)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+
+	raw->kind = RAW_KIND_ANON;
+	put_component(raw, dentry);
+	/* Before they had a file system of their own (see MAGIC_PIDFD). */
+	if (raw->text[1] == 'p' && raw->text[2] == 'i' && raw->text[3] == 'd')
+		read_pidfd(raw, BPF_CORE_READ(file, private_data));
+}
+
+static void read_ns(struct raw_name *raw, struct inode *inode)
+{
+	struct ns_common *ns = BPF_CORE_READ(inode, i_private);
+	const char *name = BPF_CORE_READ(ns, ops, name);
+	long len = bpf_probe_read_kernel_str(raw->text, RAW_NAME_MAX, name);
+
+	raw->kind = RAW_KIND_NS;
+	raw->text_bytes = len > 0 ? len & (2 * RAW_NAME_MAX - 1) : 0;
+}
+
+/*
+ * Bytes of sun_path behind the family; copied to 'to'. The mask tells the verifier
+ * what the comparison told the compiler, which would otherwise remove it.
+ */
+static __u16 read_unix_address(char *to, struct unix_sock *sock)
+{
+	struct unix_address *address = BPF_CORE_READ(sock, addr);
+	__u64 len;
+
+	if (!address)
+		return 0;
+	len = (__u32)BPF_CORE_READ(address, len) - sizeof(__u16);
+	if (len >= RAW_UNIX_SLOT)
+		return 0;
+	asm volatile("" : "+r"(len));
+	len &= RAW_UNIX_SLOT - 1;
+	if (bpf_probe_read_kernel(to, len,
+				  (char *)address +
+					  bpf_core_field_offset(struct unix_address, name) +
+					  sizeof(__u16)))
+		return 0;
+	return len;
+}
+
+static void read_unix(struct raw_name *raw, struct sock *sk)
+{
+	struct unix_sock *sock = (struct unix_sock *)sk;
+	struct pid *pid = BPF_CORE_READ(sk, sk_peer_pid);
+	struct unix_sock *peer;
+
+	raw->kind = RAW_KIND_UNIX;
+	raw->text_bytes = 2 * RAW_UNIX_SLOT;
+	if (!bpf_core_field_exists(sock->peer))
+		return; /* af_unix is a module without type information */
+	raw->local_bytes = read_unix_address(raw->text, sock);
+	peer = (struct unix_sock *)BPF_CORE_READ(sock, peer);
+	if (!peer)
+		return;
+	raw->flags |= RAW_CONNECTED;
+	raw->remote_bytes = read_unix_address(raw->text + RAW_UNIX_SLOT, peer);
+	if (pid)
+		raw->pid = BPF_CORE_READ(pid, numbers[0].nr);
+}
+
+static void read_inet(struct raw_name *raw, struct sock *sk)
+{
+	struct sock_common *common = &sk->__sk_common;
+	__u32 word;
+
+	raw->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	raw->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	if (raw->family == FAMILY_INET) {
+		word = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		__builtin_memcpy(raw->local, &word, sizeof(word));
+		word = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+		__builtin_memcpy(raw->remote, &word, sizeof(word));
+	} else if (bpf_core_field_exists(common->skc_v6_daddr)) {
+		bpf_probe_read_kernel(raw->local, 16,
+				      (void *)sk + bpf_core_field_offset(struct sock, __sk_common) +
+					      bpf_core_field_offset(struct sock_common,
+								    skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(raw->remote, 16,
+				      (void *)sk + bpf_core_field_offset(struct sock, __sk_common) +
+					      bpf_core_field_offset(struct sock_common,
+								    skc_v6_daddr));
+	}
+}
+
+static void read_socket(struct raw_name *raw, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+
+	raw->kind = RAW_KIND_SOCKET;
+	raw->type = BPF_CORE_READ(socket, type);
+	raw->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	raw->state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	raw->protocol = BPF_CORE_READ(sk, sk_protocol);
+	if (raw->family == FAMILY_UNIX)
+		read_unix(raw, sk);
+	else if (raw->family == FAMILY_INET || raw->family == FAMILY_INET6)
+		read_inet(raw, sk);
+}
+
+static void read_file(struct raw_name *raw, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	raw->inode = BPF_CORE_READ(inode, i_ino);
+	raw->mode = BPF_CORE_READ(inode, i_mode);
+	raw->rdev = BPF_CORE_READ(inode, i_rdev);
+	switch (BPF_CORE_READ(inode, i_sb, s_magic)) {
+	case MAGIC_PIPE:
+		raw->kind = RAW_KIND_PIPE;
+		break;
+	case MAGIC_SOCK:
+		read_socket(raw, file);
+		break;
+	case MAGIC_PIDFD:
+		read_pidfd(raw, BPF_CORE_READ(inode, i_private));
+		break;
+	case MAGIC_NS:
+		read_ns(raw, inode);
+		break;
+	case MAGIC_ANON:
+		read_anon(raw, file);
+		break;
+	default:
+		read_path(raw, file);
+	}
+}
+
+static __u64 wake_flag(void)
+{
+	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+
+	return waiting >= control.wake_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+/* Any call of the recorder tells where its root is; otherwise its calls are noise. */
+static void learn_root(struct task_struct *task)
+{
+	if (control.root_dentry)
+		return;
+	control.root_mount = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+	control.root_dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
+}
+
+static struct raw_name *empty_record(void)
+{
+	__u32 zero = 0;
+	struct raw_name *raw = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (raw)
+		__builtin_memset(raw, 0, offsetof(struct raw_name, text));
+	return raw;
+}
+
+/* Not static, so that the verifier looks at it once and not at each of its calls. */
+int emit(int fd, unsigned char call);
+
+__attribute__((noinline)) int emit(int fd, unsigned char call)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 ids = bpf_get_current_pid_tgid();
+	struct raw_name *raw = empty_record();
+	struct file *file = file_of(task, fd);
+	__u64 bytes;
+
+	if (!file || !raw)
+		return 0;
+	raw->mono_ns = bpf_ktime_get_ns();
+	raw->tgid = ids >> 32;
+	raw->tid = (__u32)ids;
+	raw->fd = fd;
+	raw->call = call;
+	read_file(raw, file);
+	bytes = offsetof(struct raw_name, text) + (__u64)raw->text_bytes;
+	if (bytes > sizeof(*raw))
+		return 0;
+	if (bpf_ringbuf_output(&ring, raw, bytes, wake_flag()))
+		__sync_fetch_and_add(&control.lost, 1);
+	return 0;
+}
+
+static void emit_pair(unsigned long user_fds, __u8 call)
+{
+	int fds[2];
+
+	if (bpf_probe_read_user(fds, sizeof(fds), (void *)user_fds))
+		return;
+	emit(fds[0], call);
+	emit(fds[1], call);
+}
+
+/* A connection may still be under way: its peer is known all the same. */
+static int connects(__s64 ret)
+{
+	return !ret || ret == -CALL_INPROGRESS || ret == -CALL_INTERRUPTED || ret == -CALL_RESTART;
+}
+
+static int duplicates(struct pt_regs *regs)
+{
+	__u32 command = CALL_ARG2(regs);
+
+	return command == COMMAND_DUPFD || command == COMMAND_DUPFD_CLOEXEC;
+}
+
+static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
+{
+	switch (call) {
+	case RAW_CALL_CONNECT:
+		if (connects(ret))
+			emit(CALL_ARG1(regs), call);
+		return;
+	case RAW_CALL_LISTEN:
+	case RAW_CALL_BIND:
+		if (!ret)
+			emit(CALL_ARG1(regs), call);
+		return;
+	case RAW_CALL_PIPE:
+		if (!ret)
+			emit_pair(CALL_ARG1(regs), call);
+		return;
+	case RAW_CALL_SOCKETPAIR:
+		if (!ret)
+			emit_pair(CALL_ARG4(regs), call);
+		return;
+	case RAW_CALL_FCNTL:
+		if (!duplicates(regs))
+			return;
+	}
+	if (ret >= 0)
+		emit(ret, call);
+}
+
+SEC("tp_btf/sys_exit")
+int on_sys_exit(__u64 *args)
+{
+	struct pt_regs *regs = (struct pt_regs *)args[0];
+	struct task_struct *task;
+	__u64 nr = CALL_NR(regs);
+	__u8 call;
+
+	if (nr >= RAW_NR_MAX)
+		return 0;
+	call = control.calls[nr];
+	if (call == RAW_CALL_NONE)
+		return 0;
+	task = (struct task_struct *)bpf_get_current_task();
+	if (CALL_IS_COMPAT(task))
+		return 0;
+	if (bpf_get_current_pid_tgid() >> 32 == control.recorder_tgid)
+		learn_root(task);
+	else
+		call_done(regs, (__s64)args[1], call);
+	return 0;
+}

@@ -1,0 +1,566 @@
+/*
+ * names.c - load the BPF program, drain its ring, turn raw fields into names.
+ *
+ * The program wakes the thread only when a quarter of the ring is full; otherwise
+ * the thread looks four times a second. Records are gathered and written with one
+ * write() per look, so that a killed recorder leaves whole records but for the last.
+ */
+#include "record/names.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "record/bpf/raw.h"
+#include "record/fdname.h"
+#include "wire/wire.h"
+
+#define LOOK_MS	     250
+#define WAKE_BYTES   (256u << 10)
+#define BATCH_BYTES  (64u << 10)
+#define ROLES_MAX    (1u << 20) /* sockets remembered; then forgotten, all at once */
+#define STATE_LISTEN 10		/* TCP_LISTEN; unix sockets use it too */
+
+extern const unsigned char holdup_bpf_program[];
+extern const size_t holdup_bpf_program_bytes;
+
+struct names_recorder {
+	struct bpf_object *object;
+	struct bpf_link *link;
+	struct ring_buffer *ring;
+	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
+	int file;
+	int stop_fd; /* eventfd: readable = end */
+	pthread_t thread;
+	bool running;
+	bool ended;
+	_Atomic int32_t tid;	    /* written by the thread, once */
+	_Atomic uint64_t count;	    /* written by the thread */
+	_Atomic uint64_t unwritten; /* written by the thread */
+
+	/* Of the thread alone: */
+	struct map roles; /* socket inode to enum fd_role, as calls taught it */
+	struct fdname name;
+	char link_text[RAW_TEXT_MAX + RAW_NAME_MAX + 32];
+	char path[RAW_UNIX_SLOT];
+	uint8_t batch[BATCH_BYTES];
+	size_t batch_bytes;
+	uint64_t batch_count;
+	off_t file_bytes; /* whole records in the file */
+};
+
+/* System calls of this architecture; which exist differs. */
+static const struct {
+	int nr;
+	enum raw_call call;
+} calls[] = {
+#ifdef __NR_open
+	{ __NR_open, RAW_CALL_OPEN },
+#endif
+#ifdef __NR_creat
+	{ __NR_creat, RAW_CALL_OPEN },
+#endif
+#ifdef __NR_pipe
+	{ __NR_pipe, RAW_CALL_PIPE },
+#endif
+#ifdef __NR_dup2
+	{ __NR_dup2, RAW_CALL_DUP },
+#endif
+#ifdef __NR_epoll_create
+	{ __NR_epoll_create, RAW_CALL_OPEN },
+#endif
+#ifdef __NR_eventfd
+	{ __NR_eventfd, RAW_CALL_OPEN },
+#endif
+#ifdef __NR_signalfd
+	{ __NR_signalfd, RAW_CALL_OPEN },
+#endif
+#ifdef __NR_inotify_init
+	{ __NR_inotify_init, RAW_CALL_OPEN },
+#endif
+#ifdef __NR_memfd_secret
+	{ __NR_memfd_secret, RAW_CALL_OPEN },
+#endif
+	{ __NR_openat, RAW_CALL_OPEN },
+	{ __NR_openat2, RAW_CALL_OPEN },
+	{ __NR_open_by_handle_at, RAW_CALL_OPEN },
+	{ __NR_open_tree, RAW_CALL_OPEN },
+	{ __NR_fsopen, RAW_CALL_OPEN },
+	{ __NR_fsmount, RAW_CALL_OPEN },
+	{ __NR_fspick, RAW_CALL_OPEN },
+	{ __NR_mq_open, RAW_CALL_OPEN },
+	{ __NR_memfd_create, RAW_CALL_OPEN },
+	{ __NR_epoll_create1, RAW_CALL_OPEN },
+	{ __NR_eventfd2, RAW_CALL_OPEN },
+	{ __NR_timerfd_create, RAW_CALL_OPEN },
+	{ __NR_signalfd4, RAW_CALL_OPEN },
+	{ __NR_inotify_init1, RAW_CALL_OPEN },
+	{ __NR_fanotify_init, RAW_CALL_OPEN },
+	{ __NR_pidfd_open, RAW_CALL_OPEN },
+	{ __NR_io_uring_setup, RAW_CALL_OPEN },
+	{ __NR_userfaultfd, RAW_CALL_OPEN },
+	{ __NR_perf_event_open, RAW_CALL_OPEN },
+	{ __NR_landlock_create_ruleset, RAW_CALL_OPEN },
+	{ __NR_socket, RAW_CALL_OPEN },
+	{ __NR_accept, RAW_CALL_ACCEPT },
+	{ __NR_accept4, RAW_CALL_ACCEPT },
+	{ __NR_dup, RAW_CALL_DUP },
+	{ __NR_dup3, RAW_CALL_DUP },
+	{ __NR_pidfd_getfd, RAW_CALL_DUP },
+	{ __NR_fcntl, RAW_CALL_FCNTL },
+	{ __NR_connect, RAW_CALL_CONNECT },
+	{ __NR_listen, RAW_CALL_LISTEN },
+	{ __NR_bind, RAW_CALL_BIND },
+	{ __NR_pipe2, RAW_CALL_PIPE },
+	{ __NR_socketpair, RAW_CALL_SOCKETPAIR },
+};
+
+/* Components stand leaf first; the link has them root first. */
+static void link_of_path(const struct raw_name *raw, char *out, size_t room)
+{
+	size_t at = room, from = 0;
+
+	while (from < raw->text_bytes) {
+		size_t len = strnlen(raw->text + from, raw->text_bytes - from);
+
+		if (len + 1 > at)
+			break;
+		at -= len + 1;
+		out[at] = '/';
+		memcpy(out + at + 1, raw->text + from, len);
+		from += len + 1;
+	}
+	if (at == room)
+		out[--at] = '/';
+	memmove(out, out + at, room - at);
+	out[room - at] = '\0';
+}
+
+static void make_path(struct names_recorder *recorder, const struct raw_name *raw)
+{
+	static const char deleted[] = " (deleted)", cut[] = "...";
+	char *link = recorder->link_text;
+	size_t lead = raw->flags & RAW_CUT ? sizeof(cut) - 1 : 0;
+
+	memcpy(link, cut, lead);
+	link_of_path(raw, link + lead, sizeof(recorder->link_text) - lead - sizeof(deleted));
+	if (raw->flags & RAW_DELETED)
+		strcat(link, deleted); /* room was left above */
+}
+
+/* sun_path as /proc/net/unix prints it; false when there is none. */
+static bool make_unix_path(const char *bytes, size_t len, char *out)
+{
+	if (len >= RAW_UNIX_SLOT)
+		len = RAW_UNIX_SLOT - 1;
+	if (len && bytes[0])
+		len = strnlen(bytes, len);
+	for (size_t i = 0; i < len; i++)
+		out[i] = bytes[i] ? bytes[i] : '@';
+	out[len] = '\0';
+	return len > 0;
+}
+
+/* What calls taught about the socket, this one included. */
+static uint8_t role_of_socket(struct names_recorder *recorder, const struct raw_name *raw)
+{
+	uint64_t *known = map_find(&recorder->roles, raw->inode);
+	uint8_t role = FD_ROLE_SOCKET;
+
+	if (raw->call == RAW_CALL_ACCEPT)
+		role = FD_ROLE_ACCEPTED;
+	else if (raw->call == RAW_CALL_CONNECT)
+		role = FD_ROLE_CONNECTED;
+	else if (raw->state == STATE_LISTEN)
+		role = FD_ROLE_LISTEN;
+	else if (raw->call == RAW_CALL_DUP || raw->call == RAW_CALL_FCNTL)
+		return known ? *known : FD_ROLE_SOCKET;
+
+	if (recorder->roles.count >= ROLES_MAX)
+		map_fini(&recorder->roles);
+	map_put(&recorder->roles, raw->inode, role);
+	return role;
+}
+
+static struct fdname_socket make_socket(struct names_recorder *recorder, const struct raw_name *raw)
+{
+	struct fdname_socket socket = {
+		.family = raw->family,
+		.type = raw->type,
+		.protocol = raw->protocol,
+		.listens = raw->state == STATE_LISTEN &&
+			   (raw->type == SOCK_STREAM || raw->type == SOCK_SEQPACKET),
+		.peer_pid = raw->pid,
+		.local_port = raw->local_port,
+		.remote_port = raw->remote_port,
+		.path = recorder->path,
+	};
+
+	memcpy(socket.local, raw->local, sizeof(socket.local));
+	memcpy(socket.remote, raw->remote, sizeof(socket.remote));
+	socket.role = role_of_socket(recorder, raw);
+	recorder->path[0] = '\0';
+	if (raw->kind == RAW_KIND_UNIX && raw->text_bytes == 2 * RAW_UNIX_SLOT &&
+	    !make_unix_path(raw->text, raw->local_bytes, recorder->path))
+		(void)make_unix_path(raw->text + RAW_UNIX_SLOT, raw->remote_bytes, recorder->path);
+	return socket;
+}
+
+/* Fill recorder->name from a record whose text_bytes are there. */
+static void make_name(struct names_recorder *recorder, const struct raw_name *raw)
+{
+	char *link = recorder->link_text;
+	size_t room = sizeof(recorder->link_text);
+	int text = (int)strnlen(raw->text, raw->text_bytes);
+	struct fdname_object object = {
+		.link = link, .mode = raw->mode, .major = raw->rdev >> 20, .pid = raw->pid
+	};
+	struct fdname_socket socket;
+
+	switch (raw->kind) {
+	case RAW_KIND_ANON:
+		snprintf(link, room, "anon_inode:%.*s", text, raw->text);
+		break;
+	case RAW_KIND_PIPE:
+		snprintf(link, room, "pipe:[%llu]", raw->inode);
+		break;
+	case RAW_KIND_PIDFD:
+		snprintf(link, room, "anon_inode:[pidfd]");
+		break;
+	case RAW_KIND_NS:
+		snprintf(link, room, "%.*s:[%llu]", text, raw->text, raw->inode);
+		break;
+	case RAW_KIND_SOCKET:
+	case RAW_KIND_UNIX:
+		snprintf(link, room, "socket:[%llu]", raw->inode);
+		socket = make_socket(recorder, raw);
+		object.socket = &socket;
+		break;
+	default:
+		make_path(recorder, raw);
+	}
+	fdname_make(&object, &recorder->name);
+}
+
+static void flush(struct names_recorder *recorder)
+{
+	size_t done = 0;
+
+	while (done < recorder->batch_bytes) {
+		ssize_t got =
+			write(recorder->file, recorder->batch + done, recorder->batch_bytes - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	if (done == recorder->batch_bytes)
+		recorder->file_bytes += (off_t)done;
+	else /* no half record between whole ones; if that fails too, the reader notices */
+		(void)!ftruncate(recorder->file, recorder->file_bytes);
+	/* Relaxed: plain counters, read by others for display only. */
+	atomic_fetch_add_explicit(done == recorder->batch_bytes ? &recorder->count
+								: &recorder->unwritten,
+				  recorder->batch_count, memory_order_relaxed);
+	recorder->batch_bytes = 0;
+	recorder->batch_count = 0;
+}
+
+static void append(struct names_recorder *recorder, const struct raw_name *raw)
+{
+	const struct fdname *name = &recorder->name;
+	struct wire_name wire = {
+		.magic = WIRE_NAME_MAGIC,
+		.name_bytes = (uint32_t)strlen(name->text),
+		.mono_ns = raw->mono_ns,
+		.inode = name->inode,
+		.tgid = (int32_t)raw->tgid,
+		.tid = (int32_t)raw->tid,
+		.fd = raw->fd,
+		.role = name->role,
+	};
+	size_t padded = (wire.name_bytes + 7u) & ~(size_t)7;
+	uint8_t *to;
+
+	if (sizeof(wire) + padded > BATCH_BYTES - recorder->batch_bytes)
+		flush(recorder);
+	to = recorder->batch + recorder->batch_bytes;
+	memcpy(to, &wire, sizeof(wire));
+	memset(to + sizeof(wire), 0, padded);
+	memcpy(to + sizeof(wire), name->text, wire.name_bytes);
+	recorder->batch_bytes += sizeof(wire) + padded;
+	recorder->batch_count++;
+}
+
+/* Called by libbpf for each record. */
+static int take_record(void *context, void *data, size_t bytes)
+{
+	const struct raw_name *raw = data; /* the ring aligns records to 8 bytes */
+	struct names_recorder *recorder = context;
+	size_t head = offsetof(struct raw_name, text);
+
+	if (bytes < head || raw->text_bytes > bytes - head)
+		return 0;
+	make_name(recorder, raw);
+	append(recorder, raw);
+	return 0;
+}
+
+static void *drain(void *context)
+{
+	struct names_recorder *recorder = context;
+	struct pollfd fds[] = {
+		{ .fd = ring_buffer__epoll_fd(recorder->ring), .events = POLLIN },
+		{ .fd = recorder->stop_fd, .events = POLLIN },
+	};
+	bool stop = false;
+
+	/* Pairs with the acquire in names_tid(). */
+	atomic_store_explicit(&recorder->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
+	while (!stop) {
+		(void)poll(fds, ARRAY_LEN(fds), LOOK_MS); /* an error is a time-out too */
+		stop = fds[1].revents & POLLIN;
+		(void)ring_buffer__consume(recorder->ring);
+		flush(recorder);
+	}
+	return NULL;
+}
+
+static int load_failed(struct err *err, int rc)
+{
+	switch (-rc) {
+	case EPERM:
+	case EACCES:
+		return err_set(err, rc,
+			       "no right to load BPF programs (needs root, or CAP_BPF and "
+			       "CAP_PERFMON): %s",
+			       strerror(-rc));
+	case ENOENT:
+	case ESRCH:
+		if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+			return err_set(err, -ENOTSUP,
+				       "this kernel has no type information "
+				       "(/sys/kernel/btf/vmlinux)");
+		break;
+	case ENOSYS:
+		return err_set(err, -ENOTSUP, "this kernel has no BPF");
+	}
+	return err_set(err, rc, "the kernel did not take the BPF program: %s", strerror(-rc));
+}
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+/* The program's own data, mapped; NULL when it is not there. Unmapped by names_stop(). */
+static struct raw_control *map_control(struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+		size_t len = strlen(name);
+		void *memory;
+
+		if (len < 4 || strcmp(name + len - 4, ".bss") != 0)
+			continue;
+		if (bpf_map__value_size(map) < sizeof(struct raw_control))
+			return NULL;
+		memory = mmap(NULL, sizeof(struct raw_control), PROT_READ | PROT_WRITE, MAP_SHARED,
+			      bpf_map__fd(map), 0);
+		return memory == MAP_FAILED ? NULL : memory;
+	}
+	return NULL;
+}
+
+/* Open and load the program. On success *out_object is the caller's to close. */
+static int load(struct bpf_object **out_object, struct err *err)
+{
+	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup" };
+	struct bpf_object *object;
+	int rc;
+
+	(void)libbpf_set_print(quiet); /* what goes wrong is told by the return code */
+	object = bpf_object__open_mem(holdup_bpf_program, holdup_bpf_program_bytes, &opts);
+	rc = (int)libbpf_get_error(object);
+	if (rc)
+		return load_failed(err, rc);
+	rc = bpf_object__load(object);
+	if (rc) {
+		bpf_object__close(object);
+		return load_failed(err, rc);
+	}
+	*out_object = object;
+	return 0;
+}
+
+static void set_control(struct raw_control *control)
+{
+	control->recorder_tgid = (uint32_t)getpid();
+	control->wake_bytes = WAKE_BYTES;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (calls[i].nr >= 0 && calls[i].nr < RAW_NR_MAX)
+			control->calls[calls[i].nr] = calls[i].call;
+	}
+}
+
+static int attach(struct names_recorder *recorder, struct err *err)
+{
+	struct bpf_map *ring;
+	int rc, probe;
+
+	recorder->control = map_control(recorder->object);
+	ring = bpf_object__find_map_by_name(recorder->object, "ring");
+	if (!recorder->control || !ring)
+		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
+	set_control(recorder->control);
+	recorder->ring = ring_buffer__new(bpf_map__fd(ring), take_record, recorder, NULL);
+	if (!recorder->ring)
+		return err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
+	recorder->link = bpf_program__attach(bpf_object__next_program(recorder->object, NULL));
+	rc = (int)libbpf_get_error(recorder->link);
+	if (rc) {
+		recorder->link = NULL;
+		return load_failed(err, rc);
+	}
+	probe = open("/", O_PATH | O_CLOEXEC); /* the program learns our root from it */
+	mem_close_fd(&probe);
+	return 0;
+}
+
+static int open_file(const char *dir, struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/kernel/names", dir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
+
+	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", path, strerror(errno));
+}
+
+/* The thread takes no signals: they are for the main thread. */
+static int start_thread(struct names_recorder *recorder, struct err *err)
+{
+	sigset_t all, before;
+	int rc;
+
+	recorder->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (recorder->stop_fd < 0)
+		return err_set(err, -errno, "eventfd: %s", strerror(errno));
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&recorder->thread, NULL, drain, recorder);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return err_set(err, -rc, "no thread for names: %s", strerror(rc));
+	recorder->running = true;
+	return 0;
+}
+
+int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)
+{
+	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
+	int rc;
+
+	recorder->stop_fd = -1;
+	recorder->file = open_file(dir, err);
+	rc = recorder->file < 0 ? recorder->file : load(&recorder->object, err);
+	if (rc >= 0)
+		rc = attach(recorder, err);
+	if (rc >= 0)
+		rc = start_thread(recorder, err);
+	if (rc < 0) {
+		names_stop(recorder);
+		return rc;
+	}
+	*out_recorder = recorder;
+	return 0;
+}
+
+int32_t names_tid(const struct names_recorder *recorder)
+{
+	int32_t tid;
+
+	/* Pairs with the release in drain(): the thread sets it first of all. */
+	while (!(tid = atomic_load_explicit(&recorder->tid, memory_order_acquire)))
+		usleep(100);
+	return tid;
+}
+
+uint64_t names_lost(const struct names_recorder *recorder)
+{
+	uint64_t kernel = __atomic_load_n(&recorder->control->lost, __ATOMIC_RELAXED);
+
+	/* Relaxed: a plain counter. */
+	return kernel + atomic_load_explicit(&recorder->unwritten, memory_order_relaxed);
+}
+
+uint64_t names_count(const struct names_recorder *recorder)
+{
+	/* Relaxed: a plain counter. */
+	return atomic_load_explicit(&recorder->count, memory_order_relaxed);
+}
+
+void names_end(struct names_recorder *recorder)
+{
+	uint64_t one = 1;
+
+	if (recorder->ended)
+		return;
+	recorder->ended = true;
+	if (recorder->link)
+		(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
+	if (!recorder->running)
+		return;
+	(void)!write(recorder->stop_fd, &one, sizeof(one)); /* an eventfd takes its first 1 */
+	pthread_join(recorder->thread, NULL);
+}
+
+void names_stop(struct names_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	names_end(recorder);
+	ring_buffer__free(recorder->ring);
+	bpf_object__close(recorder->object);
+	mem_close_fd(&recorder->stop_fd);
+	mem_close_fd(&recorder->file);
+	if (recorder->control)
+		(void)munmap(recorder->control, sizeof(*recorder->control)); /* cannot fail */
+	map_fini(&recorder->roles);
+	free(recorder);
+}
+
+int names_probe(struct err *err)
+{
+	struct bpf_object *object;
+	int rc = load(&object, err);
+
+	if (rc < 0)
+		return rc;
+	bpf_object__close(object);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * names.h - learn what new file descriptors name while recording.
+ *
+ * A BPF program looks at the calls that make descriptors (open, socket, accept,
+ * connect, pipe ...) as they return, and a thread writes DIR/kernel/names from it:
+ * struct wire_name records, see wire/wire.h. Not seen: descriptors that arrive by a
+ * message (SCM_RIGHTS), calls of 32-bit tasks, opens through io_uring.
+ *
+ * The state dump (dump.h) has the descriptors that were open before.
+ */
+#ifndef RECORD_NAMES_H
+#define RECORD_NAMES_H
+
+#include <stdint.h>
+
+struct err;
+struct names_recorder;
+
+/*
+ * Load the program and begin to write DIR/kernel/names (made, mode 0600; DIR/kernel
+ * must exist). Returns 0 and sets *out_recorder; end it with names_stop(). Failure is
+ * not fatal to a recording; err says which names are lost by it:
+ *   -ENOTSUP          built without BPF, or this kernel has no type information (BTF)
+ *   -EPERM, -EACCES   no right to load BPF programs
+ *   -EEXIST ...       the file, as open(2) reports
+ */
+int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err);
+
+/* The writing thread, for those who keep the recorder out of its own trace. */
+int32_t names_tid(const struct names_recorder *recorder);
+
+/* Names that could not be kept: no room in the kernel's ring, or in the file. Any thread. */
+uint64_t names_lost(const struct names_recorder *recorder);
+
+/* Records written so far. Any thread. */
+uint64_t names_count(const struct names_recorder *recorder);
+
+/*
+ * Detach, and write what is left. names_lost() and names_count() are final after it;
+ * free the recorder with names_stop(). Calling it twice is fine.
+ */
+void names_end(struct names_recorder *recorder);
+
+/* names_end(), and free. NULL is fine. */
+void names_stop(struct names_recorder *recorder);
+
+/* Would names_start() work here? Loads the program and drops it again. For doctor. */
+int names_probe(struct err *err);
+
+#endif

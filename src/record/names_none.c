@@ -1,0 +1,53 @@
+/* names_none.c - stands in for names.c where the BPF program could not be built. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "record/names.h"
+
+static int not_built(struct err *err)
+{
+	return err_set(err, -ENOTSUP,
+		       "holdup was built without its BPF program (it needs clang "
+		       "and libbpf): descriptors opened while recording have no names");
+}
+
+int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)
+{
+	(void)dir;
+	(void)out_recorder;
+	return not_built(err);
+}
+
+int32_t names_tid(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
+uint64_t names_lost(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
+uint64_t names_count(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
+void names_end(struct names_recorder *recorder)
+{
+	(void)recorder;
+}
+
+void names_stop(struct names_recorder *recorder)
+{
+	(void)recorder;
+}
+
+int names_probe(struct err *err)
+{
+	return not_built(err);
+}

@@ -1,0 +1,377 @@
+/*
+ * opened.c - read what may block in a thread that may be left behind.
+ *
+ * The work is a row of items: the descriptors of each process, then the command line
+ * of each. The worker goes along the row and puts each result into the item's slot;
+ * the caller watches. When nothing moves for too long the caller puts ABANDONED into
+ * the slot that is due and starts another worker behind it. Whoever gets to the slot
+ * first wins, by one compare-and-swap: a worker that finds its slot taken frees its
+ * result and ends. The shared memory is freed by the last who leaves.
+ */
+#include "record/opened.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "record/proc.h"
+
+#define CMDLINE_MAX 4096
+#define LINK_MAX    4096
+#define TICK_MS	    10
+#define STACK_BYTES (256u << 10)
+
+struct shared {
+	_Atomic int users;
+	int proc_fd;			 /* owned */
+	size_t count;			 /* processes; twice as many items */
+	int32_t *tgids;			 /* owned; never written */
+	_Atomic(struct opened *) *slots; /* owned; written by worker or caller, once each */
+	_Atomic size_t next; /* item that is due; written by the live worker and, when that
+				is given up, by the caller */
+	sem_t done;
+};
+
+/* In a slot: nobody waits for this result any more. */
+#define ABANDONED ((struct opened *)(uintptr_t)1)
+
+struct start {
+	struct shared *shared;
+	size_t item;
+};
+
+static void free_one(struct opened *opened)
+{
+	for (size_t i = 0; i < opened->fd_count; i++)
+		free(opened->fds[i].link);
+	free(opened->fds);
+	free(opened->epolls);
+	free(opened->cmdline);
+}
+
+/* The numbers behind 'key' in an fdinfo; calls take(number) for each. */
+static const char *next_number(const char *text, const char *key, int32_t *out_number)
+{
+	const char *at = strstr(text, key);
+
+	if (!at)
+		return NULL;
+	at += strlen(key);
+	*out_number = (int32_t)strtol(at, NULL, 10);
+	return at;
+}
+
+/* fdinfo can be long: an epoll descriptor has a line for each target. */
+static char *read_fdinfo(int proc_fd, int32_t tgid, int32_t fd)
+{
+	size_t room = 4096;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%d/fdinfo/%d", tgid, fd);
+	for (;;) {
+		char *text = xmalloc(room);
+		int got = proc_read(proc_fd, path, text, room);
+
+		if (got >= 0 && ((size_t)got < room - 1 || room >= 16u << 20))
+			return text;
+		free(text);
+		if (got < 0)
+			return NULL;
+		room *= 4;
+	}
+}
+
+static void read_epoll(int proc_fd, int32_t tgid, int32_t epoll, struct opened *opened)
+{
+	AUTO_FREE char *text = read_fdinfo(proc_fd, tgid, epoll);
+	const char *at = text;
+	int32_t target;
+
+	while (at && (at = next_number(at, "tfd:", &target))) {
+		opened->epolls = vec_room(opened->epolls, opened->epoll_count, &opened->epoll_cap,
+					  sizeof(*opened->epolls));
+		opened->epolls[opened->epoll_count++] = (struct opened_epoll){ epoll, target };
+	}
+}
+
+static int32_t read_pidfd(int proc_fd, int32_t tgid, int32_t fd)
+{
+	AUTO_FREE char *text = read_fdinfo(proc_fd, tgid, fd);
+	int32_t pid = 0;
+
+	if (text)
+		(void)next_number(text, "Pid:", &pid); /* stays 0 */
+	return pid > 0 ? pid : 0;
+}
+
+/* A file's type, without asking the server of a network file system. */
+static void read_type(int dir_fd, const char *name, struct opened_fd *fd)
+{
+	struct statx info;
+
+	if (statx(dir_fd, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) < 0)
+		return;
+	fd->mode = info.stx_mode;
+	fd->major = info.stx_rdev_major;
+}
+
+static void read_fd(const struct shared *shared, int32_t tgid, int dir_fd, const char *name,
+		    struct opened *opened)
+{
+	struct opened_fd fd = { .fd = atoi(name) };
+	char link[LINK_MAX];
+	ssize_t len = readlinkat(dir_fd, name, link, sizeof(link) - 1);
+
+	if (len < 0)
+		return; /* closed meanwhile */
+	link[len] = '\0';
+	if (link[0] == '/')
+		read_type(dir_fd, name, &fd);
+	else if (strcmp(link, "anon_inode:[eventpoll]") == 0)
+		read_epoll(shared->proc_fd, tgid, fd.fd, opened);
+	else if (strcmp(link, "anon_inode:[pidfd]") == 0 || strncmp(link, "pidfd:", 6) == 0)
+		fd.pid = read_pidfd(shared->proc_fd, tgid, fd.fd);
+	fd.link = xstrdup(link);
+	opened->fds =
+		vec_room(opened->fds, opened->fd_count, &opened->fd_cap, sizeof(*opened->fds));
+	opened->fds[opened->fd_count++] = fd;
+}
+
+static void read_fds(const struct shared *shared, int32_t tgid, struct opened *opened)
+{
+	char path[32];
+	int dir_fd;
+	DIR *dir;
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "%d/fd", tgid);
+	dir_fd = openat(shared->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0) {
+		opened->error = errno == ENOENT || errno == ESRCH ? 0 : -errno;
+		return;
+	}
+	dir = fdopendir(dir_fd);
+	if (!dir) {
+		opened->error = -errno;
+		mem_close_fd(&dir_fd);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			read_fd(shared, tgid, dir_fd, entry->d_name, opened);
+	}
+	closedir(dir);
+}
+
+static void read_cmdline(const struct shared *shared, int32_t tgid, struct opened *opened)
+{
+	char path[32], text[CMDLINE_MAX];
+	int got;
+
+	snprintf(path, sizeof(path), "%d/cmdline", tgid);
+	got = proc_read(shared->proc_fd, path, text, sizeof(text));
+	while (got > 0 && text[got - 1] == '\0')
+		got--;
+	for (int i = 0; i < got; i++) {
+		if (text[i] == '\0')
+			text[i] = ' ';
+	}
+	opened->cmdline = xstrndup(text, got > 0 ? (size_t)got : 0);
+}
+
+static struct opened *read_item(const struct shared *shared, size_t item)
+{
+	struct opened *opened = xcalloc(1, sizeof(*opened));
+
+	if (item < shared->count)
+		read_fds(shared, shared->tgids[item], opened);
+	else
+		read_cmdline(shared, shared->tgids[item - shared->count], opened);
+	return opened;
+}
+
+static void leave(struct shared *shared)
+{
+	/* Acquire and release: the last sees all that the others did. */
+	if (atomic_fetch_sub_explicit(&shared->users, 1, memory_order_acq_rel) != 1)
+		return;
+	mem_close_fd(&shared->proc_fd);
+	sem_destroy(&shared->done);
+	free(shared->tgids);
+	free(shared->slots);
+	free(shared);
+}
+
+/* Put a result, or the mark, into an empty slot. False when the other was first. */
+static bool fill(struct shared *shared, size_t item, struct opened *with)
+{
+	struct opened *empty = NULL;
+
+	/* Release pairs with the acquire in collect(): the result is whole before it is seen. */
+	return atomic_compare_exchange_strong_explicit(&shared->slots[item], &empty, with,
+						       memory_order_acq_rel, memory_order_acquire);
+}
+
+static void *work(void *context)
+{
+	struct start start = *(struct start *)context;
+	struct shared *shared = start.shared;
+	size_t item;
+
+	free(context);
+	for (item = start.item; item < shared->count * 2; item++) {
+		struct opened *opened = read_item(shared, item);
+
+		if (!fill(shared, item, opened)) {
+			free_one(opened);
+			free(opened);
+			break;
+		}
+		/* Relaxed: only looked at to see that it moves. */
+		atomic_store_explicit(&shared->next, item + 1, memory_order_relaxed);
+	}
+	if (item == shared->count * 2)
+		sem_post(&shared->done);
+	leave(shared);
+	return NULL;
+}
+
+/* Start a worker at 'item'. False when there is no thread to be had. */
+static bool start_worker(struct shared *shared, size_t item)
+{
+	struct start *start = xmalloc(sizeof(*start));
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int rc;
+
+	*start = (struct start){ shared, item };
+	atomic_fetch_add_explicit(&shared->users, 1, memory_order_relaxed); /* we hold one */
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&thread, &attr, work, start);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (rc == 0)
+		return true;
+	free(start);
+	leave(shared);
+	return false;
+}
+
+/* Wait for the end of the row, a tick at most. */
+static bool wait_tick(struct shared *shared)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TICK_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return sem_timedwait(&shared->done, &until) == 0;
+}
+
+static void watch(struct shared *shared, unsigned int patience_ms)
+{
+	unsigned int still_ms = 0, spent_ms = 0;
+	size_t seen = 0;
+
+	while (!wait_tick(shared)) {
+		size_t next = atomic_load_explicit(&shared->next, memory_order_relaxed);
+
+		still_ms = next == seen ? still_ms + TICK_MS : 0;
+		seen = next;
+		if (still_ms < patience_ms || next >= shared->count * 2 ||
+		    !fill(shared, next, ABANDONED))
+			continue;
+		spent_ms += still_ms;
+		still_ms = 0;
+		atomic_store_explicit(&shared->next, next + 1, memory_order_relaxed);
+		if (spent_ms >= 4 * patience_ms || next + 1 == shared->count * 2 ||
+		    !start_worker(shared, next + 1))
+			return;
+	}
+}
+
+static void give_up(struct opened_all *all, int32_t tgid)
+{
+	if (all->hung_count && all->hung[all->hung_count - 1] == tgid)
+		return;
+	all->hung = vec_room(all->hung, all->hung_count, &all->hung_cap, sizeof(*all->hung));
+	all->hung[all->hung_count++] = tgid;
+}
+
+/* Move the results out of the slots; slots of a row that was given up are marked. */
+static void collect(struct shared *shared, struct opened_all *all)
+{
+	for (size_t i = 0; i < shared->count; i++) {
+		struct opened *to = &all->processes[i];
+
+		for (int part = 0; part < 2; part++) {
+			size_t item = i + (size_t)part * shared->count;
+			struct opened *from;
+
+			if (fill(shared, item, ABANDONED)) {
+				give_up(all, shared->tgids[i]);
+				continue;
+			}
+			/* Pairs with the release in fill(). */
+			from = atomic_load_explicit(&shared->slots[item], memory_order_acquire);
+			if (from == ABANDONED) {
+				give_up(all, shared->tgids[i]);
+			} else if (part == 0) {
+				*to = *from;
+				free(from);
+			} else {
+				to->cmdline = from->cmdline;
+				free(from);
+			}
+		}
+		if (!to->cmdline)
+			to->cmdline = xstrdup("");
+	}
+}
+
+void opened_read(int proc_fd, const int32_t *tgids, size_t count, unsigned int patience_ms,
+		 struct opened_all *out_all)
+{
+	struct shared *shared = xcalloc(1, sizeof(*shared));
+
+	*out_all = (struct opened_all){ .processes = xcalloc(count + 1, sizeof(struct opened)) };
+	shared->users = 1;
+	shared->count = count;
+	shared->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+	shared->tgids = xcalloc(count + 1, sizeof(*tgids));
+	if (count)
+		memcpy(shared->tgids, tgids, count * sizeof(*tgids));
+	shared->slots = xcalloc(2 * count + 1, sizeof(*shared->slots));
+	sem_init(&shared->done, 0, 0);
+	if (count && start_worker(shared, 0))
+		watch(shared, patience_ms);
+	collect(shared, out_all);
+	leave(shared);
+}
+
+void opened_fini(struct opened_all *all, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free_one(&all->processes[i]);
+	free(all->processes);
+	free(all->hung);
+	*all = (struct opened_all){ 0 };
+}

@@ -1,0 +1,27 @@
+/*
+ * probe.h - what this kernel leaves out of a trace.
+ */
+#ifndef RECORD_PROBE_H
+#define RECORD_PROBE_H
+
+#include <stdbool.h>
+
+/*
+ * Does this kernel leave out sched_switch records out of the idle task? Seen on
+ * some CPUs of a machine and not on others, so all are tried: by sleeping a few
+ * times on each, with the events recorded in the instance, which must be fresh and
+ * is left empty and switched off. Where a CPU cannot tell (it is busy, or not
+ * allowed) the answer is yes, which costs one more event and loses nothing. Takes
+ * half a millisecond per CPU.
+ */
+bool probe_omits_idle_switches(int instance_fd);
+
+/* What the text of 'trace' shows about a thread that slept on one CPU after the other. */
+struct probe_counts {
+	unsigned int idle_cpus; /* CPUs on which it gave way to the idle task */
+	unsigned int omitted;	/* it gave way twice, with no return in between */
+};
+
+void probe_count(const char *trace, int tid, struct probe_counts *out_counts);
+
+#endif

@@ -1,0 +1,389 @@
+/*
+ * record.c - record while a command runs, processes live, or time passes.
+ *
+ * The main thread sleeps in poll() on what can end a recording:
+ *
+ *	signalfd   SIGINT ...: forwarded to the command; the second one ends at once
+ *	pidfd      of the command, and of the processes of -p
+ *	timerfd    the end of the time; and a slow tick for sync points and progress
+ *	eventfd    a reader that could not write
+ *
+ * A recording may end before the command does: its time is over, or the disk is
+ * full. Then the trace is made whole at once and the command is awaited.
+ */
+#include "record/record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "record/buffer.h"
+#include "record/clock.h"
+#include "record/command.h"
+#include "record/reader.h"
+#include "record/session.h"
+#include "store/manifest.h"
+
+#define TICK_NS		 1000000000L
+#define PROGRESS_TICK_NS 500000000L
+#define SECONDS_MAX	 1e9
+
+/* The first slots of run.waits; the processes of -p follow. */
+enum wait_slot {
+	WAIT_SIGNAL,
+	WAIT_TICK,
+	WAIT_DEADLINE,
+	WAIT_FAILURE,
+	WAIT_COMMAND,
+	WAIT_PIDS,
+};
+
+struct run {
+	const struct record_opts *opts;
+	struct session session;
+	struct command command;
+	struct pollfd *waits; /* owned, and the descriptors of own slots in it */
+	size_t wait_count;
+	size_t pids_left;
+	sigset_t old_mask;
+	int status; /* of the command */
+	unsigned int signals;
+	uint64_t last_sync_ns;
+	bool done;
+};
+
+/* Signals that end a recording, and two that must not end or stop the recorder. */
+static void fill_signals(sigset_t *ending, sigset_t *all)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	sigemptyset(ending);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		sigaddset(ending, ends[i]);
+	*all = *ending;
+	sigaddset(all, SIGTTOU); /* progress from the background under "stty tostop" */
+	sigaddset(all, SIGXFSZ); /* a limit of the file size is a full disk */
+}
+
+static int watch_pids(struct run *run, struct err *err)
+{
+	run->wait_count = WAIT_PIDS + run->opts->pid_count;
+	run->waits = xcalloc(run->wait_count, sizeof(*run->waits));
+	for (size_t i = 0; i < run->wait_count; i++)
+		run->waits[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	for (size_t i = 0; i < run->opts->pid_count; i++) {
+		int pid = run->opts->pids[i];
+		int fd = pid > 0 ? pidfd_open(pid, 0) : (errno = EINVAL, -1);
+
+		if (fd < 0 && errno == EINVAL && pid > 0)
+			return err_set(err, -EINVAL, "%d is a thread, not a process", pid);
+		if (fd < 0)
+			return err_set(err, -errno, "cannot watch process %d: %s", pid,
+				       errno == ESRCH || errno == EINVAL ? "there is no such process"
+									 : strerror(errno));
+		run->waits[WAIT_PIDS + i].fd = fd;
+		run->pids_left++;
+	}
+	return 0;
+}
+
+static int timer_open(double first_s, long every_ns, struct err *err)
+{
+	struct itimerspec when = { .it_interval.tv_nsec = every_ns % TICK_NS,
+				   .it_interval.tv_sec = every_ns / TICK_NS };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	when.it_value.tv_sec = (time_t)first_s;
+	when.it_value.tv_nsec = (long)((first_s - floor(first_s)) * 1e9);
+	if (!when.it_value.tv_sec && !when.it_value.tv_nsec)
+		when.it_value.tv_nsec = 1; /* 0 would mean never */
+	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0) {
+		int code = -errno;
+
+		mem_close_fd(&fd);
+		return err_set(err, code, "cannot make a timer: %s", strerror(-code));
+	}
+	return fd;
+}
+
+static int watch_signals(struct run *run, struct err *err)
+{
+	sigset_t ending, all;
+
+	fill_signals(&ending, &all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	run->waits[WAIT_SIGNAL].fd = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run->waits[WAIT_SIGNAL].fd < 0)
+		return err_set(err, -errno, "cannot watch signals: %s", strerror(errno));
+	return 0;
+}
+
+static int watch_time(struct run *run, struct err *err)
+{
+	long tick_ns = run->opts->progress ? PROGRESS_TICK_NS : TICK_NS;
+	int rc = timer_open((double)tick_ns / 1e9, tick_ns, err);
+
+	if (rc < 0)
+		return rc;
+	run->waits[WAIT_TICK].fd = rc;
+	if (run->opts->seconds <= 0)
+		return 0;
+	rc = timer_open(run->opts->seconds, 0, err);
+	if (rc >= 0)
+		run->waits[WAIT_DEADLINE].fd = rc;
+	return rc < 0 ? rc : 0;
+}
+
+/* Stop recording; what the command does from now on is not recorded. */
+static void stop_early(struct run *run, int failure)
+{
+	run->waits[WAIT_DEADLINE].events = 0;
+	run->waits[WAIT_FAILURE].fd = -1;
+	if (session_end(&run->session, failure, NULL) < 0)
+		run->session.is_ended = true; /* written again, with the error told, at the end */
+	run->done = run->command.pid == 0;
+}
+
+static void on_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	if (read(run->waits[WAIT_SIGNAL].fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	run->signals++;
+	if (run->command.pid == 0 || run->signals > 1) {
+		run->done = true;
+		return;
+	}
+	/* A key of the terminal reaches the command itself. */
+	if (info.ssi_code != SI_KERNEL)
+		command_signal(&run->command, (int)info.ssi_signo);
+}
+
+static uint64_t lost_so_far(struct run *run)
+{
+	struct manifest *manifest = run->session.manifest;
+	uint64_t lost = 0;
+
+	buffer_read_stats(run->session.instance.dir_fd, manifest);
+	for (size_t i = 0; i < manifest->cpu_count; i++)
+		lost += manifest->cpus[i].lost + manifest->cpus[i].dropped;
+	return lost;
+}
+
+static void on_tick(struct run *run)
+{
+	uint64_t ticks, now_ns = clock_mono_ns();
+
+	if (read(run->waits[WAIT_TICK].fd, &ticks, sizeof(ticks)) < 0 || !run->session.is_on)
+		return;
+	if (now_ns - run->last_sync_ns >= TICK_NS - TICK_NS / 8) {
+		session_sync(&run->session);
+		run->last_sync_ns = now_ns;
+	}
+	if (run->opts->progress)
+		run->opts->progress(run->opts->progress_context, session_seconds(&run->session),
+				    readers_bytes(run->session.readers), lost_so_far(run));
+}
+
+static void on_deadline(struct run *run)
+{
+	mem_close_fd(&run->waits[WAIT_DEADLINE].fd);
+	run->waits[WAIT_DEADLINE].fd = -1;
+	stop_early(run, 0);
+}
+
+static void on_failure(struct run *run)
+{
+	stop_early(run, readers_failure(run->session.readers));
+}
+
+static void on_command_end(struct run *run)
+{
+	run->session.manifest->target_end_ns = clock_mono_ns();
+	run->waits[WAIT_COMMAND].fd = -1;
+	run->status = command_reap(&run->command);
+	run->session.manifest->target_status = run->status;
+	run->done = true;
+}
+
+static void (*const handlers[WAIT_PIDS])(struct run *) = {
+	[WAIT_SIGNAL] = on_signal,     [WAIT_TICK] = on_tick,	     [WAIT_DEADLINE] = on_deadline,
+	[WAIT_FAILURE] = on_failure,   [WAIT_COMMAND] = on_command_end,
+};
+
+static void on_pid_end(struct run *run, size_t slot)
+{
+	mem_close_fd(&run->waits[slot].fd);
+	run->waits[slot].fd = -1;
+	if (--run->pids_left == 0 && run->session.is_on)
+		stop_early(run, 0);
+}
+
+static void wait_for_end(struct run *run)
+{
+	while (!run->done) {
+		if (poll(run->waits, run->wait_count, -1) < 0)
+			continue; /* EINTR; memory comes back */
+		for (size_t i = 0; i < run->wait_count && !run->done; i++) {
+			if (!run->waits[i].revents || run->waits[i].fd < 0)
+				continue;
+			if (i < WAIT_PIDS)
+				handlers[i](run);
+			else
+				on_pid_end(run, i);
+		}
+	}
+}
+
+static int start_command(struct run *run, struct err *err)
+{
+	const struct command_setup setup = {
+		.argv = run->opts->argv,
+		.as_root = run->opts->as_root,
+		.signal_mask = &run->old_mask,
+	};
+	struct manifest *manifest = run->session.manifest;
+	int rc = command_fork(&setup, &run->command, err);
+
+	if (rc < 0)
+		return rc;
+	manifest->target_tid = run->command.pid;
+	manifest->target_start_ns = clock_mono_ns(); /* what a killed recorder leaves */
+	rc = session_write(&run->session, err);
+	if (rc < 0)
+		return rc;
+	manifest->target_start_ns = clock_mono_ns();
+	rc = command_go(&run->command, run->opts->argv[0], err);
+	if (rc < 0)
+		run->status = command_exec_status(rc);
+	else
+		run->waits[WAIT_COMMAND].fd = run->command.pid_fd;
+	return rc;
+}
+
+static int check_opts(struct run *run, struct err *err)
+{
+	const struct record_opts *opts = run->opts;
+	int rc;
+
+	if (!opts->dir || !*opts->dir)
+		return err_set(err, -EINVAL, "no name for the trace directory");
+	if (!(opts->seconds >= 0 && opts->seconds <= SECONDS_MAX))
+		return err_set(err, -EINVAL, "the time to record must be between 0 and 1e9 s");
+	if (!opts->argv)
+		return 0;
+	rc = command_find(opts->argv[0], err);
+	if (rc < 0)
+		run->status = command_exec_status(rc);
+	return rc;
+}
+
+static int begin(struct run *run, struct err *err)
+{
+	int rc = check_opts(run, err);
+
+	if (rc == 0)
+		rc = watch_pids(run, err);
+	if (rc == 0)
+		rc = watch_signals(run, err);
+	if (rc == 0)
+		rc = session_prepare(&run->session, err);
+	if (rc == 0)
+		rc = session_begin(&run->session, err);
+	if (rc == 0 && run->opts->argv)
+		rc = start_command(run, err);
+	else if (rc == 0)
+		rc = session_write(&run->session, err);
+	if (rc == 0)
+		rc = watch_time(run, err);
+	if (rc == 0)
+		run->waits[WAIT_FAILURE].fd = readers_event_fd(run->session.readers);
+	run->last_sync_ns = clock_mono_ns();
+	return rc;
+}
+
+/* The trace is whole: count what is in it. */
+static void fill_result(struct run *run, struct record_result *result)
+{
+	struct manifest *manifest = run->session.manifest;
+
+	result->seconds = session_seconds(&run->session);
+	result->interrupted = run->signals > 0;
+	for (size_t i = 0; i < manifest->cpu_count; i++) {
+		result->events += manifest->cpus[i].events;
+		result->bytes += manifest->cpus[i].bytes;
+		result->lost += manifest->cpus[i].lost + manifest->cpus[i].dropped;
+	}
+	result->manifest = manifest;
+	run->session.manifest = NULL; /* moved to the caller */
+}
+
+/* Give the signal mask back. A signal that asked us to end has done so; it must not kill us now. */
+static void restore_signals(const struct run *run)
+{
+	const struct timespec now = { 0 };
+	sigset_t ending, all;
+
+	fill_signals(&ending, &all);
+	sigdelset(&all, SIGTTOU);
+	while (sigtimedwait(&all, NULL, &now) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &run->old_mask, NULL);
+}
+
+static void run_fini(struct run *run)
+{
+	for (size_t i = 0; i < run->wait_count; i++) {
+		if (i != WAIT_FAILURE && i != WAIT_COMMAND)
+			mem_close_fd(&run->waits[i].fd);
+	}
+	command_drop(&run->command);
+	session_fini(&run->session);
+	free(run->waits);
+	restore_signals(run);
+}
+
+int record_run(const struct record_opts *opts, struct record_result *out_result, struct err *err)
+{
+	struct run run = {
+		.opts = opts,
+		.session = SESSION_NONE,
+		.command = COMMAND_NONE,
+		.status = -1,
+	};
+	int rc;
+
+	run.session.opts = opts;
+	*out_result = (struct record_result){ .status = -1 };
+	pthread_sigmask(SIG_SETMASK, NULL, &run.old_mask);
+	rc = begin(&run, err);
+	if (rc == 0) {
+		wait_for_end(&run);
+		rc = session_end(&run.session, 0, err);
+	}
+	if (rc == 0)
+		fill_result(&run, out_result);
+	out_result->status = run.status;
+	run_fini(&run);
+	return rc;
+}
+
+void record_result_fini(struct record_result *result)
+{
+	if (!result->manifest)
+		return;
+	manifest_fini(result->manifest);
+	free(result->manifest);
+	result->manifest = NULL;
+}

@@ -1,0 +1,394 @@
+/*
+ * session.c - one recording, from the first check to the last byte.
+ */
+#include "record/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "record/buffer.h"
+#include "record/clock.h"
+#include "record/dump.h"
+#include "record/ftrace.h"
+#include "record/names.h"
+#include "record/probe.h"
+#include "record/reader.h"
+#include "record/record.h"
+#include "record/texts.h"
+#include "store/manifest.h"
+
+#define CMDLINE_MAX 65536
+
+static int find_tracing(struct session *session, struct err *err)
+{
+	int rc = ftrace_find(&session->tracing_dir, err);
+
+	if (rc < 0)
+		return rc;
+	session->tracing_fd = open(session->tracing_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (session->tracing_fd < 0)
+		return err_set(err, -errno, "cannot open %s: %s", session->tracing_dir,
+			       strerror(errno));
+	(void)instance_remove_stale(session->tracing_dir); /* not ours: help, no need */
+	return 0;
+}
+
+static int choose_events(struct session *session, struct err *err)
+{
+	return event_set_choose(&session->events, session->tracing_fd, session->opts->events,
+				session->manifest, err);
+}
+
+static int check_directory(struct session *session, struct err *err)
+{
+	return directory_check(session->opts->dir, session->opts->replace, err);
+}
+
+static int make_instance(struct session *session, struct err *err)
+{
+	return instance_open(session->tracing_dir, &session->instance, err);
+}
+
+static int set_clock(struct session *session, struct err *err)
+{
+	AUTO_FREE char *available = ftrace_read(session->instance.dir_fd, "trace_clock", NULL);
+	const char *name = clock_choose(available ? available : "", clock_tsc_is_reliable());
+
+	if (!name)
+		return err_set(err, -ENOTSUP, "this kernel's trace_clock has neither x86-tsc nor "
+			       "mono: events could not be ordered with user space");
+	session->is_tsc = strcmp(name, "mono") != 0;
+	session->manifest->clock = xstrdup(name);
+	return ftrace_write(session->instance.dir_fd, "trace_clock", name, err);
+}
+
+static int set_options(struct session *session, struct err *err)
+{
+	int fd = session->instance.dir_fd;
+
+	(void)err;
+	/* The newest events are kept, and pages say where older ones are missing. */
+	(void)ftrace_write(fd, "options/overwrite", "1", NULL);
+	return 0;
+}
+
+static int probe_kernel(struct session *session, struct err *err)
+{
+	(void)err;
+	session->manifest->omits_idle_switches =
+		probe_omits_idle_switches(session->instance.dir_fd);
+	if (!session->manifest->omits_idle_switches)
+		return 0;
+	/* How long a thread has run tells when it came, if its switch was left out. */
+	if (ftrace_has(session->tracing_fd, "events/sched/sched_stat_runtime"))
+		event_set_add(&session->events, "sched", "sched_stat_runtime");
+	else
+		manifest_add_missing(session->manifest, "event sched:sched_stat_runtime",
+				     "this kernel does not have it, and leaves out switches");
+	return 0;
+}
+
+static int make_buffers(struct session *session, struct err *err)
+{
+	return buffer_prepare(session->instance.dir_fd, session->opts->buffer_bytes,
+			      session->manifest, err);
+}
+
+/*
+ * Names come from switch, fork and exec events and the dump; that the kernel also
+ * keeps them costs up to a tenth of the load. But the kernel carries out this
+ * instance's option on the events of everybody and then miscounts its users, so it
+ * is touched only while nobody has events on.
+ */
+static void stop_keeping_names(struct session *session)
+{
+	if (instance_all_idle(session->tracing_fd))
+		(void)ftrace_write(session->instance.dir_fd, "trace_options", "norecord-cmd", NULL);
+}
+
+static int enable_events(struct session *session, struct err *err)
+{
+	/* Keeps two recorders from both finding that nobody has events on. */
+	bool locked = flock(session->tracing_fd, LOCK_EX | LOCK_NB) == 0;
+	int rc;
+
+	if (locked)
+		stop_keeping_names(session);
+	rc = event_set_enable(&session->events, session->instance.dir_fd, session->manifest, err);
+	if (locked)
+		(void)flock(session->tracing_fd, LOCK_UN);
+	if (rc < 0)
+		return rc;
+	session->manifest->has_syscalls =
+		event_set_has(&session->events, "raw_syscalls:sys_enter");
+	if (session->opts->stacks)
+		(void)events_enable_stacks(session->instance.dir_fd, session->manifest);
+	return 0;
+}
+
+static int make_directory(struct session *session, struct err *err)
+{
+	int rc = directory_open(session->opts->dir, session->opts->replace, &session->directory,
+				err);
+
+	if (rc < 0)
+		return rc;
+	session->sync_fd = openat(session->directory.kernel_fd, "sync",
+				  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	if (session->sync_fd < 0)
+		return err_set(err, -errno, "cannot make kernel/sync: %s", strerror(errno));
+	return 0;
+}
+
+static int write_texts(struct session *session, struct err *err)
+{
+	int rc = texts_write_formats(session->instance.dir_fd, session->directory.kernel_fd,
+				     session->manifest, session->opts->stacks, err);
+
+	if (rc == 0)
+		rc = texts_write_symbols(session->directory.kernel_fd, session->manifest, err);
+	return rc;
+}
+
+/* "a b c" from words that each end with '\0'. */
+static char *join_words(const char *words, size_t bytes)
+{
+	char *line = xcalloc(bytes + 1, 1);
+
+	memcpy(line, words, bytes);
+	while (bytes && !line[bytes - 1])
+		bytes--;
+	for (size_t i = 0; i < bytes; i++)
+		line[i] = line[i] ? line[i] : ' ';
+	return line;
+}
+
+static char *join_arguments(char *const *argv)
+{
+	char *line = xstrdup(argv[0]);
+
+	for (size_t i = 1; argv[i] && strlen(line) < CMDLINE_MAX; i++) {
+		char *longer = xasprintf("%s %s", line, argv[i]);
+
+		free(line);
+		line = longer;
+	}
+	return line;
+}
+
+static int describe(struct session *session, struct err *err)
+{
+	struct manifest *manifest = session->manifest;
+	size_t bytes = 0;
+	AUTO_FREE char *words = ftrace_read(AT_FDCWD, "/proc/self/cmdline", &bytes);
+	AUTO_FREE char *boot = ftrace_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", NULL);
+	struct utsname system;
+
+	(void)err;
+	(void)uname(&system); /* fails for bad pointers only */
+	manifest->version = MANIFEST_VERSION;
+	manifest->host = xstrdup(system.nodename);
+	manifest->kernel = xstrdup(system.release);
+	manifest->arch = xstrdup(system.machine);
+	manifest->boot_id = xstrndup(boot ? boot : "", boot ? strcspn(boot, "\n") : 0);
+	manifest->recorder = join_words(words ? words : "", bytes < CMDLINE_MAX ? bytes : 0);
+	manifest->target_status = -1;
+	if (session->opts->argv)
+		manifest->target_cmdline = join_arguments(session->opts->argv);
+	manifest_add_recorder_tid(manifest, gettid());
+	if (session->instance.watchdog > 0)
+		manifest_add_recorder_tid(manifest, session->instance.watchdog);
+	return 0;
+}
+
+void session_sync(struct session *session)
+{
+	struct sync_point point = clock_take(session->is_tsc);
+
+	(void)clock_append(session->sync_fd, &point, NULL); /* the next one may work */
+}
+
+int session_write(struct session *session, struct err *err)
+{
+	return manifest_write(session->manifest, session->opts->dir, err);
+}
+
+static int first_sync(struct session *session, struct err *err)
+{
+	int rc;
+
+	session->first_sync = clock_take(session->is_tsc);
+	rc = clock_append(session->sync_fd, &session->first_sync, err);
+	if (rc == 0 && fdatasync(session->sync_fd) < 0)
+		rc = err_set(err, -errno, "cannot write kernel/sync: %s", strerror(errno));
+	return rc;
+}
+
+/* From here on a killed recorder leaves a directory that says what it is. */
+static int write_first(struct session *session, struct err *err)
+{
+	int rc;
+
+	directory_reserve(&session->directory);
+	rc = first_sync(session, err);
+	return rc < 0 ? rc : session_write(session, err);
+}
+
+/* In this order: what can be wrong is found before anything is made. */
+static int (*const preparations[])(struct session *, struct err *) = {
+	find_tracing,  choose_events, check_directory, make_instance,  describe,    set_clock,
+	set_options,   probe_kernel,  make_buffers,    enable_events,  make_directory, write_first,
+	write_texts,
+};
+
+int session_prepare(struct session *session, struct err *err)
+{
+	session->manifest = xcalloc(1, sizeof(*session->manifest));
+	for (size_t i = 0; i < ARRAY_LEN(preparations); i++) {
+		int rc = preparations[i](session, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void start_names(struct session *session)
+{
+	static const char what[] = "names of files and sockets opened while recording";
+	struct err why = { 0 };
+
+	if (session->opts->no_bpf) {
+		manifest_add_missing(session->manifest, what, "switched off");
+		return;
+	}
+	if (names_start(session->opts->dir, &session->names, &why) < 0) {
+		session->names = NULL;
+		manifest_add_missing(session->manifest, what, why.text);
+		return;
+	}
+	if (names_tid(session->names) > 0)
+		manifest_add_recorder_tid(session->manifest, names_tid(session->names));
+}
+
+static void dump_state(struct session *session)
+{
+	struct err why = { 0 };
+
+	if (dump_write(session->opts->dir, session->manifest, &why) < 0)
+		manifest_add_missing(session->manifest, "the state before recording began",
+				     why.text);
+}
+
+int session_begin(struct session *session, struct err *err)
+{
+	int rc;
+
+	start_names(session);
+	rc = ftrace_write(session->instance.dir_fd, "tracing_on", "1", err);
+	if (rc < 0)
+		return rc;
+	session->is_on = true;
+	session->manifest->begin_ns = clock_mono_ns();
+	rc = readers_start(session->instance.dir_fd, session->directory.kernel_fd,
+			   session->manifest->page_bytes, session->manifest, &session->readers,
+			   err);
+	if (rc == 0)
+		dump_state(session);
+	return rc;
+}
+
+double session_seconds(const struct session *session)
+{
+	uint64_t end_ns = session->is_on ? clock_mono_ns() : session->manifest->end_ns;
+
+	if (end_ns < session->manifest->begin_ns)
+		return 0;
+	return (double)(end_ns - session->manifest->begin_ns) / 1e9;
+}
+
+static void note_failure(struct session *session, int failure)
+{
+	struct sync_point now = clock_take(session->is_tsc);
+	uint64_t raw = readers_whole_until(session->readers);
+	uint64_t end_ns = clock_raw_to_mono(&session->first_sync, &now, raw);
+	AUTO_FREE char *what = NULL, *why = NULL;
+	double full_s = session_seconds(session);
+
+	/* The files reach to different times; the trace ends where the first of them does. */
+	if (raw != UINT64_MAX && end_ns < session->manifest->end_ns)
+		session->manifest->end_ns = end_ns > session->manifest->begin_ns && raw ?
+						    end_ns : session->manifest->begin_ns;
+	what = xasprintf("everything after %.3f s", session_seconds(session));
+
+	if (failure == -ENOSPC || failure == -EDQUOT || failure == -EFBIG)
+		why = xasprintf("the disk was full after %.3f s (%s)", full_s, strerror(-failure));
+	else
+		why = xasprintf("the trace could not be written: %s", strerror(-failure));
+	manifest_add_missing(session->manifest, what, why);
+}
+
+static void stop_names(struct session *session)
+{
+	uint64_t lost;
+
+	if (!session->names)
+		return;
+	lost = names_lost(session->names);
+	if (lost) {
+		AUTO_FREE char *what = xasprintf("%llu names of files and sockets",
+						 (unsigned long long)lost);
+
+		manifest_add_missing(session->manifest, what, "the buffer for names was full");
+	}
+	names_stop(session->names);
+	session->names = NULL;
+}
+
+int session_end(struct session *session, int failure, struct err *err)
+{
+	if (session->is_on) {
+		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
+		session->manifest->end_ns = clock_mono_ns();
+		session->is_on = false;
+		stop_names(session);
+		directory_release(&session->directory);
+		readers_stop(session->readers, session->manifest);
+		session_sync(session);
+		buffer_read_stats(session->instance.dir_fd, session->manifest);
+		failure = failure ? failure : readers_failure(session->readers);
+		if (failure)
+			note_failure(session, failure);
+		instance_close(&session->instance);
+		session->manifest->complete = true;
+	}
+	session->is_ended = true;
+	return session_write(session, err);
+}
+
+void session_fini(struct session *session)
+{
+	names_stop(session->names);
+	readers_free(session->readers);
+	instance_close(&session->instance);
+	if (!session->is_ended)
+		directory_discard(&session->directory);
+	directory_close(&session->directory);
+	mem_close_fd(&session->sync_fd);
+	mem_close_fd(&session->tracing_fd);
+	event_set_fini(&session->events);
+	if (session->manifest) {
+		manifest_fini(session->manifest);
+		free(session->manifest);
+	}
+	free(session->tracing_dir);
+	*session = SESSION_NONE;
+}

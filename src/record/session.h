@@ -1,0 +1,77 @@
+/*
+ * session.h - one recording, from the first check to the last byte.
+ *
+ *	prepare   check everything, make the instance, the directory, trace.json, texts
+ *	begin     tracing on; readers, names, state dump
+ *	end       tracing off; drain, count, remove the instance, trace.json complete
+ *
+ * All on the main thread. A session that fails before its end leaves nothing
+ * behind: neither an instance nor a directory.
+ */
+#ifndef RECORD_SESSION_H
+#define RECORD_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/clock.h"
+#include "record/directory.h"
+#include "record/events.h"
+#include "record/instance.h"
+
+struct err;
+struct manifest;
+struct names_recorder;
+struct readers;
+struct record_opts;
+
+struct session {
+	const struct record_opts *opts;
+	struct manifest *manifest; /* owned until taken */
+	char *tracing_dir;	   /* owned */
+	int tracing_fd;
+	struct event_set events;
+	struct instance instance;
+	struct directory directory;
+	struct readers *readers;
+	struct names_recorder *names;
+	int sync_fd; /* kernel/sync */
+	struct sync_point first_sync;
+	bool is_tsc;
+	bool is_on;    /* events are being recorded */
+	bool is_ended; /* the trace is whole; nothing is discarded */
+};
+
+#define SESSION_NONE                                                                     \
+	((struct session){ .tracing_fd = -1,                                              \
+			   .sync_fd = -1,                                                 \
+			   .instance = INSTANCE_NONE,                                     \
+			   .directory = DIRECTORY_NONE })
+
+/* Check and make what is needed. Returns 0, or a negative errno with err filled. */
+int session_prepare(struct session *session, struct err *err);
+
+/* Start recording. Returns 0, or a negative errno with err filled. */
+int session_begin(struct session *session, struct err *err);
+
+/* Append a sync point. A full disk is noticed by the readers. */
+void session_sync(struct session *session);
+
+/* Write trace.json as it is now. Returns 0, or a negative errno with err filled. */
+int session_write(struct session *session, struct err *err);
+
+/*
+ * Stop recording and make the trace whole. 'failure' is the negative errno of a
+ * reader, or 0. Returns 0, or a negative errno with err filled when trace.json
+ * could not be written. Calling it again is fine.
+ */
+int session_end(struct session *session, int failure, struct err *err);
+
+/* Seconds since recording began, or that it lasted. */
+double session_seconds(const struct session *session);
+
+/* Free all; discards a trace that was not ended. */
+void session_fini(struct session *session);
+
+#endif

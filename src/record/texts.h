@@ -1,0 +1,27 @@
+/*
+ * texts.h - what the kernel says about its events and its symbols, kept with the trace.
+ */
+#ifndef RECORD_TEXTS_H
+#define RECORD_TEXTS_H
+
+#include <stdbool.h>
+
+struct err;
+struct manifest;
+
+/*
+ * Write kernel/formats: header_page, header_event, the formats of
+ * manifest->events and, with 'stacks', of the stack records. Returns 0, or a
+ * negative errno with err filled.
+ */
+int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *manifest,
+			bool stacks, struct err *err);
+
+/*
+ * Write kernel/kallsyms: "ADDRESS NAME" of the kernel's functions, sorted. Where
+ * the kernel hides them that goes to manifest->missing. Returns 0, or a negative
+ * errno with err filled when the disk does not take it.
+ */
+int texts_write_symbols(int kernel_fd, struct manifest *manifest, struct err *err);
+
+#endif

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""kill -9 of the recorder at any moment leaves a trace or a clear error, and no instance.
+
+KILLS=N sets how many moments are tried.
+"""
+import glob
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+KILLS = int(os.environ.get("KILLS", "40"))
+LONGEST_S = 0.8 # most of what happens at the start and at the end lies within
+LOAD_S = 0.4
+
+
+def mine(pid):
+    """The instances that recorder left."""
+    return [path for path in glob.glob(kernel.TRACEFS + "/instances/holdup-%d-*" % pid)]
+
+
+def killed_recorder(folder, delay):
+    """Record a load of a few threads and kill only the recorder. Returns its pid."""
+    load = os.path.join(kernel.PROGRAMS, "mixed-load")
+    with kernel.running(kernel.HOLDUP, "record", "-o", folder, "--", load, str(LOAD_S), os.devnull,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        stdin=subprocess.DEVNULL) as process:
+        time.sleep(delay)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        return process.pid
+
+
+def one_line_error(done):
+    lines = done.stderr.strip().split("\n")
+    return len(lines) == 1 and lines[0].startswith("holdup: ") and len(lines[0]) > 10
+
+
+def check_trace(tap, name, folder):
+    """Returns what came of it, in a word."""
+    if not os.path.exists(folder):
+        tap.ok(True, name + ": nothing was written yet")
+        return "nothing"
+    report, done = kernel.why(folder)
+    if done.returncode == 3:
+        tap.ok(one_line_error(done), name + ": a clear error", done.stderr)
+        return "error"
+    if not tap.ok(done.returncode == 0 and report, name + ": a partial report",
+                  "exit status %d" % done.returncode, done.stderr):
+        return "failure"
+    tap.ok(not kernel.bad_sums(report), name + ": sums are exact", kernel.bad_sums(report))
+    if report.get("complete", True):
+        return "whole"
+    text = kernel.holdup("why", folder)
+    tap.ok(any(word in (text.stdout + text.stderr).lower()
+               for word in ("partial", "killed", "did not finish", "not finished", "not complete",
+                            "incomplete", "cut")),
+           name + ": the text says that it is not whole", text.stdout, text.stderr)
+    return "partial"
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+    kernel.note("SEED=%d" % seed)
+    random.seed(seed)
+    outcomes = {}
+    pids = []
+    for number in range(KILLS):
+        delay = random.random() * LONGEST_S if number else 0.0
+        folder = "killed-%d" % number
+        pids.append(killed_recorder(folder, delay))
+        outcome = check_trace(tap, "killed after %3d ms" % (delay * 1000), folder)
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        subprocess.run(["rm", "-rf", folder], check=True)
+    kernel.note("outcomes: %s" % outcomes)
+    tap.ok(outcomes.get("partial", 0) > 0, "some were killed in the middle", outcomes)
+
+    done = kernel.holdup("record", "-o", "after", "-d", "0.1")
+    tap.ok(done.returncode == 0, "the next record works", done.stderr)
+    left = [path for pid in pids for path in mine(pid)]
+    tap.ok(not left, "no instance is left", left)
+    tap.end()
+
+
+if __name__ == "__main__":
+    with kernel.workdir():
+        main()

@@ -1,0 +1,192 @@
+/* test_dump.c - the state dump says what /proc says. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "record/dump.h"
+#include "store/dump.h"
+#include "store/manifest.h"
+
+#include "record/opening.h"
+
+struct dumped {
+	struct opening opening;
+	struct facts facts;
+};
+
+static int set_up(void **state)
+{
+	struct dumped *dumped = xcalloc(1, sizeof(*dumped));
+	struct manifest manifest = { 0 };
+	struct err err = { 0 };
+	char path[128];
+	struct stat info;
+
+	dumped->opening = opening_begin();
+	snprintf(path, sizeof(path), "%s/kernel", dumped->opening.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(dump_write(dumped->opening.dir, &manifest, &err), 0);
+	snprintf(path, sizeof(path), "%s/kernel/dump.jsonl", dumped->opening.dir);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0600);
+	assert_int_equal(dump_read(path, &dumped->facts, &err), 0);
+	assert_int_equal(dumped->facts.damage_count, 0);
+	manifest_fini(&manifest);
+	*state = dumped;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct dumped *dumped = *state;
+
+	opening_end(&dumped->opening);
+	facts_fini(&dumped->facts);
+	free(dumped);
+	return 0;
+}
+
+static void this_thread_is_there(void **state)
+{
+	const struct dumped *dumped = *state;
+	const struct fact_thread *thread = NULL;
+	char comm[32] = "";
+	FILE *file = fopen("/proc/self/comm", "r");
+
+	assert_int_equal(fscanf(file, "%31[^\n]", comm), 1);
+	fclose(file);
+	for (size_t i = 0; i < dumped->facts.thread_count; i++) {
+		if (dumped->facts.threads[i].tid == getpid())
+			thread = &dumped->facts.threads[i];
+	}
+	assert_non_null(thread);
+	assert_int_equal(thread->tgid, getpid());
+	assert_int_equal(thread->ppid, getppid());
+	assert_int_equal(thread->uid, getuid());
+	assert_string_equal(thread->comm, comm);
+	assert_non_null(strstr(thread->cmdline, "test_record_dump"));
+	assert_false(thread->kernel);
+	assert_true(thread->seen_ns > 0);
+}
+
+/* The descriptors of the child whose names begin and end so. */
+static size_t count_named(const struct dumped *dumped, enum fd_role role, const char *begin,
+			  const char *end)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < dumped->facts.fd_count; i++) {
+		const struct fact_fd *fd = &dumped->facts.fds[i];
+		size_t len = strlen(fd->name);
+
+		count += fd->tgid == dumped->opening.pid && fd->role == role &&
+			 strncmp(fd->name, begin, strlen(begin)) == 0 && len >= strlen(end) &&
+			 strcmp(fd->name + len - strlen(end), end) == 0;
+	}
+	return count;
+}
+
+static void files_and_devices_have_their_paths(void **state)
+{
+	const struct dumped *dumped = *state;
+
+	assert_int_equal(count_named(dumped, FD_ROLE_FILE, "/etc/passwd", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_DIR, "/", ""), 1);
+	assert_true(count_named(dumped, FD_ROLE_DEVICE, "/dev/null", "") >= 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_FILE, dumped->opening.dir, "/a file"), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_FILE, dumped->opening.dir, "/gone (deleted)"),
+			 4);
+	assert_int_equal(count_named(dumped, FD_ROLE_PIPE, dumped->opening.dir, "/fifo"), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_FILE, "/memfd:hello (deleted)", ""), 1);
+}
+
+static void sockets_say_who_is_at_the_other_end(void **state)
+{
+	const struct dumped *dumped = *state;
+	char peer[32], path[128];
+
+	snprintf(peer, sizeof(peer), " peer %d", (int)dumped->opening.pid);
+	snprintf(path, sizeof(path), "unix %s/sock peer", dumped->opening.dir);
+	assert_true(count_named(dumped, FD_ROLE_LISTEN, "tcp listen 127.0.0.1:", "") == 1);
+	assert_true(count_named(dumped, FD_ROLE_CONNECTED, "tcp 127.0.0.1:", "") == 1);
+	assert_true(count_named(dumped, FD_ROLE_ACCEPTED, "tcp 127.0.0.1:", "") == 2);
+	assert_int_equal(count_named(dumped, FD_ROLE_CONNECTED, "udp 127.0.0.1:", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_SOCKET, "udp 127.0.0.1:", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_SOCKET, "tcp", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_LISTEN, "unix listen /", "/sock"), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_LISTEN, "unix listen @holdup-test-", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_ACCEPTED, path, peer), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_CONNECTED, path, peer), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_SOCKET, "unix peer", peer), 4);
+	assert_int_equal(count_named(dumped, FD_ROLE_SOCKET, "netlink uevent", ""), 1);
+}
+
+static void anonymous_ones_have_plain_names(void **state)
+{
+	const struct dumped *dumped = *state;
+	char pidfd[32];
+	size_t watched = 0;
+
+	snprintf(pidfd, sizeof(pidfd), "pidfd %d", (int)dumped->opening.pid);
+	assert_int_equal(count_named(dumped, FD_ROLE_EPOLL, "epoll", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_EVENTFD, "eventfd", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_TIMERFD, "timerfd", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_SIGNALFD, "signalfd", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_INOTIFY, "inotify", ""), 1);
+	assert_int_equal(count_named(dumped, FD_ROLE_PIDFD, pidfd, ""), 1);
+	for (size_t i = 0; i < dumped->facts.epoll_count; i++)
+		watched += dumped->facts.epolls[i].tgid == dumped->opening.pid;
+	assert_int_equal(watched, 1);
+}
+
+static void both_ends_of_a_pipe_have_its_inode(void **state)
+{
+	const struct dumped *dumped = *state;
+	uint64_t inodes[64];
+	size_t count = 0, pairs = 0;
+
+	for (size_t i = 0; i < dumped->facts.fd_count && count < ARRAY_LEN(inodes); i++) {
+		const struct fact_fd *fd = &dumped->facts.fds[i];
+
+		if (fd->tgid == dumped->opening.pid && strncmp(fd->name, "pipe:", 5) == 0)
+			inodes[count++] = fd->inode;
+	}
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = i + 1; k < count; k++)
+			pairs += inodes[i] && inodes[i] == inodes[k];
+	}
+	assert_true(pairs >= 2);
+}
+
+static void it_never_writes_over_a_file(void **state)
+{
+	const struct dumped *dumped = *state;
+	struct manifest manifest = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(dump_write(dumped->opening.dir, &manifest, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "dump.jsonl"));
+	manifest_fini(&manifest);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(this_thread_is_there),
+		cmocka_unit_test(files_and_devices_have_their_paths),
+		cmocka_unit_test(sockets_say_who_is_at_the_other_end),
+		cmocka_unit_test(anonymous_ones_have_plain_names),
+		cmocka_unit_test(both_ends_of_a_pipe_have_its_inode),
+		cmocka_unit_test(it_never_writes_over_a_file),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,209 @@
+/*
+ * test_names.c - the BPF program names descriptors as the state dump does.
+ *
+ * Needs the right to load BPF programs; skips and says so where there is none.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "record/dump.h"
+#include "record/names.h"
+#include "store/dump.h"
+#include "store/manifest.h"
+#include "wire/wire.h"
+
+#include "record/opening.h"
+
+#define FDS_MAX 256
+
+/* The latest name of each descriptor of one process. */
+struct learnt {
+	bool known[FDS_MAX];
+	struct wire_name wire[FDS_MAX];
+	char text[FDS_MAX][WIRE_NAME_MAX + 1];
+};
+
+static void take(struct learnt *learnt, const struct wire_name *wire, const char *text)
+{
+	if (wire->fd < 0 || wire->fd >= FDS_MAX)
+		return;
+	learnt->known[wire->fd] = true;
+	learnt->wire[wire->fd] = *wire;
+	memcpy(learnt->text[wire->fd], text, wire->name_bytes);
+	learnt->text[wire->fd][wire->name_bytes] = '\0';
+}
+
+/* Read kernel/names whole. Returns how many records it has. */
+static size_t read_names(const char *dir, pid_t tgid, struct learnt *learnt)
+{
+	AUTO_FREE char *path = xasprintf("%s/kernel/names", dir);
+	AUTO_FILE FILE *file = fopen(path, "r");
+	struct wire_name wire;
+	char text[WIRE_NAME_MAX + 8];
+	uint64_t last_ns = 0;
+	size_t count = 0;
+
+	assert_non_null(file);
+	while (fread(&wire, sizeof(wire), 1, file) == 1) {
+		size_t padded = (wire.name_bytes + 7) & ~7u;
+
+		assert_int_equal(wire.magic, WIRE_NAME_MAGIC);
+		assert_true(wire.name_bytes > 0 && wire.name_bytes <= WIRE_NAME_MAX);
+		assert_int_equal(fread(text, 1, padded, file), padded);
+		count++;
+		if (wire.tgid != tgid)
+			continue;
+		assert_true(wire.mono_ns >= last_ns);
+		last_ns = wire.mono_ns;
+		take(learnt, &wire, text);
+	}
+	assert_true(feof(file));
+	return count;
+}
+
+static struct facts dump_of(const char *dir)
+{
+	AUTO_FREE char *path = xasprintf("%s/kernel/dump.jsonl", dir);
+	struct manifest manifest = { 0 };
+	struct facts facts = { 0 };
+
+	assert_int_equal(dump_write(dir, &manifest, NULL), 0);
+	assert_int_equal(dump_read(path, &facts, NULL), 0);
+	manifest_fini(&manifest);
+	return facts;
+}
+
+/* Compare what both know about the process. Returns how many descriptors that were. */
+static size_t compare(const struct learnt *learnt, const struct facts *facts, pid_t tgid)
+{
+	size_t compared = 0;
+
+	for (size_t i = 0; i < facts->fd_count; i++) {
+		const struct fact_fd *fd = &facts->fds[i];
+
+		if (fd->tgid != tgid || fd->fd >= FDS_MAX || !learnt->known[fd->fd])
+			continue;
+		/* Gone since: the name was right when it was learnt. */
+		if (strstr(fd->name, "/gone (deleted)") &&
+		    !strstr(learnt->text[fd->fd], "(deleted)"))
+			assert_int_equal(strlen(learnt->text[fd->fd]), strlen(fd->name) - 10);
+		else
+			assert_string_equal(learnt->text[fd->fd], fd->name);
+		assert_int_equal(learnt->wire[fd->fd].role, fd->role);
+		assert_int_equal(learnt->wire[fd->fd].inode, fd->inode);
+		compared++;
+	}
+	return compared;
+}
+
+static void start(const char *dir, struct names_recorder **recorder)
+{
+	AUTO_FREE char *kernel = xasprintf("%s/kernel", dir);
+	struct err err = { 0 };
+	int rc;
+
+	assert_int_equal(mkdir(kernel, 0700), 0);
+	rc = names_start(dir, recorder, &err);
+	if (rc < 0) {
+		print_message("# %s\n", err.text);
+		assert_true(err.text[0]);
+		skip();
+	}
+}
+
+static void names_are_those_of_the_state_dump(void **unused)
+{
+	char dir[] = "/tmp/holdup-test-names-XXXXXX";
+	AUTO_FREE char *command = NULL;
+	AUTO_FREE struct learnt *learnt = xcalloc(1, sizeof(*learnt));
+	struct names_recorder *recorder = NULL;
+	struct opening opening;
+	struct facts facts;
+
+	assert_non_null(mkdtemp(dir));
+	command = xasprintf("rm -rf %s", dir);
+	start(dir, &recorder);
+	assert_true(names_tid(recorder) > 0);
+	opening = opening_begin();
+	names_end(recorder);
+	assert_int_equal(names_lost(recorder), 0);
+	assert_int_equal(names_count(recorder), read_names(dir, opening.pid, learnt));
+	facts = dump_of(dir);
+	assert_in_range(compare(learnt, &facts, opening.pid), 40, FDS_MAX);
+	names_stop(recorder);
+	facts_fini(&facts);
+	opening_end(&opening);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_connection_under_way_has_its_peer(void **unused)
+{
+	char dir[] = "/tmp/holdup-test-names-XXXXXX";
+	AUTO_FREE char *command = NULL;
+	AUTO_FREE struct learnt *learnt = xcalloc(1, sizeof(*learnt));
+	struct names_recorder *recorder = NULL;
+	bool found = false;
+	pid_t pid;
+
+	assert_non_null(mkdtemp(dir));
+	command = xasprintf("rm -rf %s", dir);
+	start(dir, &recorder);
+	pid = fork();
+	if (pid == 0) {
+		/* Nobody accepts, and the queue of one is full: the rest stay under way. */
+		int listener = socket(AF_INET, SOCK_STREAM, 0);
+		struct sockaddr_in address = { .sin_family = AF_INET };
+		socklen_t bytes = sizeof(address);
+
+		address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		(void)!bind(listener, (struct sockaddr *)&address, bytes);
+		(void)!listen(listener, 0);
+		(void)!getsockname(listener, (struct sockaddr *)&address, &bytes);
+		for (int i = 0; i < 4; i++)
+			(void)!connect(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
+				       (struct sockaddr *)&address, bytes);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	names_stop(recorder);
+	(void)read_names(dir, pid, learnt);
+	for (int i = 0; i < FDS_MAX; i++) {
+		if (learnt->known[i] && learnt->wire[i].role == FD_ROLE_CONNECTED) {
+			found = true;
+			assert_non_null(strstr(learnt->text[i], "->127.0.0.1:"));
+		}
+	}
+	assert_true(found);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_folder_that_is_not_there_is_an_error(void **unused)
+{
+	struct names_recorder *recorder = NULL;
+	struct err err = { 0 };
+
+	assert_true(names_start("/nonexistent", &recorder, &err) < 0);
+	assert_null(recorder);
+	assert_true(err.text[0]);
+	names_stop(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_those_of_the_state_dump),
+		cmocka_unit_test(a_connection_under_way_has_its_peer),
+		cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,515 @@
+/* test_why.c - the report of a result made by hand: text word for word, JSON as parsed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "report/fake_why.h"
+#include "report/table.h"
+#include "report/why.h"
+
+/* Not inlined: GCC 12 would take the text for a pointer to this frame. */
+__attribute__((noinline)) static char *printed_many(const struct why *results, size_t count,
+						    const struct facts *facts,
+						    const struct report_why_opts *opts)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	report_why(out, results, count, facts, opts);
+	fclose(out);
+	return text;
+}
+
+static char *printed(const struct why *why, const struct facts *facts,
+		     const struct report_why_opts *opts)
+{
+	return printed_many(why, 1, facts, opts);
+}
+
+/* Nothing lost, nothing missing: a report without notes. */
+static struct why clean_why(void)
+{
+	struct why why = fake_why;
+
+	why.lost_events = why.lost_span_ns = why.repairs = why.repairs_exact = 0;
+	why.working_ns += why.uncertain_ns;
+	why.uncertain_ns = 0;
+	why.root_count = 4;
+	return why;
+}
+
+static const struct facts clean_facts = {
+	.first_ns = BEGIN - 500 * MS,
+	.last_ns = BEGIN + 2000 * MS,
+	.target_tid = 437,
+	.complete = true,
+	.missing = fake_missing,
+	.missing_count = ARRAY_LEN(fake_missing),
+};
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("\"%s\" is missing in:\n%s", part, text);
+}
+
+static void assert_lacks(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("\"%s\" should not be in:\n%s", part, text);
+}
+
+static const char golden_text[] =
+	"build.sh[437] took 1.309 s: working 0.4 %, interrupted 0.8 %, blocked 98.6 %, uncertain 0.2 %\n"
+	"  It was mostly held up by others: 1.290 s.\n"
+	"\n"
+	"Where the time went, each moment charged to what held it up in the end:\n"
+	"   share      time  went to\n"
+	"  97.9 %   1.281 s  Xorg[440] sleeping until a timer: clock_nanosleep() (42 x, longest 200 ms)\n"
+	"   0.8 %   0.011 s  waiting for a CPU; make[512] ran instead (3 x, longest 5.01 ms)\n"
+	"   0.7 %   0.009 s  disk: vda 4096 B read, awaited by Xorg[440], fd 3 = /etc/X11/xorg.conf\n"
+	"   0.4 %   0.005 s  working itself: own code (12 x, longest 1.00 ms)\n"
+	"   0.2 %   0.003 s  unknown what xinit[438] did: events were lost (2 x, longest 2.00 ms)\n"
+	"  <0.1 %  <0.001 s  interrupted: irq 24 virtio0-req.0\n"
+	"  ------  --------\n"
+	"   100 %   1.309 s\n"
+	"\n"
+	"The chain of the largest hold-up:\n"
+	"     time  waits\n"
+	"  1.281 s    1 x  build.sh[437] waited in wait4(), child xinit[438]; woken by xinit[438] in exit()\n"
+	"  1.281 s    1 x    xinit[438] waited in select(), fd 3 = socket to Xorg[440]; woken by Xorg[440] in\n"
+	"                      sendmsg()\n"
+	"  1.281 s   42 x      root: Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
+	"\n"
+	"Notes:\n"
+	"  The command ended with exit status 2.\n"
+	"  812 events were lost; 3.00 ms of the window lies in holes of the recording. What depends on them\n"
+	"    is counted as uncertain or unknown. A larger --buffer loses less.\n"
+	"  CPU 1 lost 812 events in the whole recording.\n"
+	"  This kernel did not record 5 switches to a thread in the whole recording; other events placed all\n"
+	"    of them exactly.\n"
+	"  Not recorded: file names of descriptors (BPF program not loaded: Operation not permitted).\n";
+
+static void the_text_is_this(void **unused)
+{
+	AUTO_FREE char *text = printed(&fake_why, &fake_facts, &(struct report_why_opts){ 0 });
+
+	assert_string_equal(text, golden_text);
+}
+
+static const char golden_parts[] =
+	"Summary of states (--instances=ID shows an instance):\n"
+	"   share      time  count  longest  id  state\n"
+	"   0.4 %   0.005 s   12 x               Working\n"
+	"   0.4 %   0.005 s   12 x  5.00 ms  #1    own code\n"
+	"   0.8 %   0.011 s    4 x               Interrupted\n"
+	"   0.8 %   0.011 s    3 x  11.0 ms  #2    waiting for a CPU\n"
+	"  <0.1 %  <0.001 s    1 x  1.00 us  #3    irq 24 virtio0-req.0\n"
+	"  98.6 %   1.290 s    1 x               Blocked\n"
+	"  98.6 %   1.290 s    1 x                 wait4\n"
+	"  98.6 %   1.290 s    1 x  1.290 s  #4      child xinit[438]\n"
+	"   0.2 %   0.003 s    2 x               Uncertain\n"
+	"\n"
+	"System calls that began in the window; time: worked in them, without waits:\n"
+	"  calls  errors     time  system call\n"
+	"  1,234       2  0.003 s  read\n"
+	"      1       0  0.001 s  wait4\n"
+	"\n"
+	"Blocking causality: each wait, what ended it, and below it what its waker waited for:\n"
+	"  duration          begins  wait\n"
+	"   1.290 s  +0.016001000 s  build.sh[437] waited in wait4(), child xinit[438]; woken by xinit[438]\n"
+	"                              in exit()\n"
+	"                              meanwhile xinit[438] worked 1.00 ms, was blocked 1.289 s\n"
+	"   1.288 s  +0.017000000 s    xinit[438] waited in select(), fd 3 = socket to Xorg[440]; woken by\n"
+	"                                Xorg[440] in sendmsg()\n"
+	"                                meanwhile Xorg[440] worked 2.00 ms, was blocked 1.286 s\n"
+	"   0.200 s  +0.018000000 s      Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
+	"                                  in local timer interrupt < idle; it asked to sleep\n"
+	"  41 waits are left out, among them 1.081 s of the target's own: see --depth and --min\n"
+	"\n";
+
+static void the_parts_asked_for_are_these(void **unused)
+{
+	struct report_why_opts opts = { .summary = true, .causality = true };
+	AUTO_FREE char *text = printed(&fake_why, &fake_facts, &opts);
+
+	assert_has(text, golden_parts);
+}
+
+/* The sum of the numbers in a column of the verdict, in its last place. */
+static void the_rows_add_up_to_the_line_below_them(void **unused)
+{
+	AUTO_FREE char *text = printed(&fake_why, &fake_facts, &(struct report_why_opts){ 0 });
+	const char *row = strstr(text, "went to\n") + 8;
+	unsigned int permille = 0, ms = 0;
+
+	for (; strncmp(row, "  ---", 5) != 0; row = strchr(row, '\n') + 1) {
+		unsigned int whole, tenths, seconds, thousandths;
+
+		if (sscanf(row, "%u.%u %% %u.%u s", &whole, &tenths, &seconds, &thousandths) != 4)
+			continue; /* "<0.1 %" counts nothing */
+		permille += whole * 10 + tenths;
+		ms += seconds * 1000 + thousandths;
+	}
+	assert_int_equal(permille, 1000);
+	assert_int_equal(ms, 1309);
+}
+
+static void what_is_cut_is_said(void **unused)
+{
+	AUTO_FREE char *text =
+		printed(&fake_why, &fake_facts, &(struct report_why_opts){ .top = 3 });
+
+	assert_has(
+		text,
+		"   0.6 %  0.008 s  and 3 smaller: own work 0.4 %, unknown 0.2 % (--top 6 shows all)\n");
+	assert_lacks(text, "virtio0");
+}
+
+static void no_line_is_wider_than_the_page(void **unused)
+{
+	struct report_why_opts all = { .summary = true, .instances = true, .causality = true };
+	AUTO_FREE char *text = printed(&fake_why, &fake_facts, &all);
+	char *rest = text;
+
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+		size_t len = strlen(line);
+
+		if (text_columns(line) > REPORT_COLUMNS)
+			fail_msg("%zu columns: %s", text_columns(line), line);
+		if (len > 0 && line[len - 1] == ' ')
+			fail_msg("blank at the end: \"%s\"", line);
+	}
+}
+
+static void a_whole_report_has_no_notes(void **unused)
+{
+	struct why why = clean_why();
+	AUTO_FREE char *text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+
+	assert_lacks(text, "Notes");
+	assert_lacks(text, "Not recorded");
+}
+
+static void what_is_missing_is_said_when_it_matters(void **unused)
+{
+	struct why why = clean_why();
+	struct why_root root = fake_roots[2];
+	AUTO_FREE char *text = NULL;
+
+	root.object = "fd 3";
+	why.roots = &root;
+	why.root_count = 1;
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "Not recorded: file names of descriptors (BPF program not loaded: "
+			 "Operation not permitted).\n");
+}
+
+static void sleeping_on_request_is_no_hold_up(void **unused)
+{
+	struct why_root root = {
+		1290 * MS, WHY_TIMER, WHY_ASKED, BUILD, "nanosleep", "", "", 1, 0
+	};
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL;
+
+	why.held_up_ns = 0;
+	why.asked_ns = why.blocked_ns;
+	why.roots = &root;
+	why.root_count = 1;
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "It mostly slept because it asked to: 1.290 s.\n");
+	assert_has(text, "sleeping until a timer itself: nanosleep(); it asked to sleep\n");
+	assert_lacks(text, "held up by others");
+}
+
+static void a_server_without_work_is_idle(void **unused)
+{
+	struct why_root root = { 1290 * MS, WHY_OTHER_THREAD, WHY_IDLE, MAKE, "own code", "", "", 1,
+				 0 };
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL;
+
+	why.held_up_ns = 0;
+	why.idle_ns = why.blocked_ns;
+	why.roots = &root;
+	why.root_count = 1;
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "It was mostly idle, waiting for work: 1.290 s.\n");
+	assert_has(text, "make[512] working: own code; it was idle, waiting for work\n");
+}
+
+static void a_chosen_window_says_where_it_lies(void **unused)
+{
+	AUTO_FREE char *text =
+		printed(&fake_why, &fake_facts, &(struct report_why_opts){ .window_chosen = true });
+
+	assert_has(text, "build.sh[437] in 1.309 s: ");
+	assert_has(text, "Looked at: +0.500000000 s to +1.809000000 s of the recording.\n");
+}
+
+static void one_instance_comes_with_its_causality(void **unused)
+{
+	struct report_why_opts opts = { .instances = true, .instance_id = 4 };
+	AUTO_FREE char *text = printed(&fake_why, &fake_facts, &opts);
+
+	assert_has(text, "Instance 4: Blocked > wait4 > child xinit[438]\n");
+	assert_has(text, "meanwhile xinit[438] worked 1.00 ms, was blocked 1.289 s\n");
+	assert_lacks(text, "Instances, longest first");
+
+	free(text);
+	opts.instance_id = 77;
+	text = printed(&fake_why, &fake_facts, &opts);
+	assert_has(text, "There is no instance 77");
+}
+
+static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
+{
+	struct report_why_opts all = { .summary = true, .instances = true, .causality = true };
+	static struct why_root root = {
+		1309 * MS, WHY_OTHER_THREAD, WHY_HELD_UP, { 7, 7, "\033[2J" },
+		"\033[3J", "\xff\n",	     "",	  1,
+		0
+	};
+	static struct why_hop hop = { { 7, 7, "\033[2J" }, "\a", "\r", "", 1, 1 };
+	static struct why_line line = { 0, "\033[4J", 1, 1, 0, 1 };
+	static struct why_instance instance = { BEGIN, BEGIN + 1, 1, 0, 0 };
+	static struct why_wait wait = { BEGIN,
+					BEGIN + 1,
+					{ 7, 7, "\033[2J" },
+					"\b",
+					"\v",
+					WHY_HELD_UP,
+					WHY_WAKER_THREAD,
+					{ 8, 8, "\033]0;x" },
+					"\f",
+					"\033c",
+					0,
+					-1,
+					1,
+					1,
+					1,
+					1 };
+	struct why why = { .target = { 7, 7, "\033[2J\n" },
+			   .cmdline = "\033",
+			   .start_ns = BEGIN,
+			   .end_ns = BEGIN + 1309 * MS,
+			   .roots = &root,
+			   .root_count = 1,
+			   .chain = &hop,
+			   .chain_count = 1,
+			   .lines = &line,
+			   .line_count = 1,
+			   .instances = &instance,
+			   .instance_count = 1,
+			   .waits = &wait,
+			   .wait_count = 1 };
+	AUTO_FREE char *text = printed(&why, &clean_facts, &all);
+
+	for (const char *c = text; *c; c++) {
+		if ((unsigned char)*c < 0x20 && *c != '\n')
+			fail_msg("control character %#x in:\n%s", *c, text);
+	}
+}
+
+static void an_empty_result_prints_something(void **unused)
+{
+	static const struct facts none = { .complete = true };
+	struct report_why_opts all = { .summary = true, .instances = true, .causality = true };
+	struct why why = { .target = { 0, 0, "" }, .cmdline = "" };
+	AUTO_FREE char *text = printed(&why, &none, &all);
+
+	assert_has(text, "uncertain 0 %\n");
+	assert_has(text, "no waits\n");
+}
+
+static void several_results_are_a_line_each(void **unused)
+{
+	const struct why results[] = { fake_why, fake_why };
+	AUTO_FREE char *text =
+		printed_many(results, 2, &fake_facts, &(struct report_why_opts){ .lines = true });
+
+	assert_has(text, "2 threads; explain one with --tid\n");
+	assert_has(text, "build.sh[437]: 97.9 % Xorg[440]");
+}
+
+/* ----------------------------------------------------------------------- JSON */
+
+static struct json_object *parsed(const struct why *results, size_t count)
+{
+	AUTO_FREE char *text = printed_many(results, count, &fake_facts,
+					    &(struct report_why_opts){ .json = true });
+	struct json_object *object = json_tokener_parse(text);
+
+	if (!object)
+		fail_msg("does not parse: %s", text);
+	return object;
+}
+
+/* "verdict.0.who.tid" */
+static struct json_object *at(struct json_object *object, const char *path)
+{
+	AUTO_FREE char *copy = xstrdup(path);
+	char *rest = copy;
+
+	for (char *key = strsep(&rest, "."); key; key = strsep(&rest, ".")) {
+		struct json_object *next = NULL;
+
+		if (json_object_is_type(object, json_type_array))
+			next = json_object_array_get_idx(object, (size_t)atoi(key));
+		else if (!json_object_object_get_ex(object, key, &next))
+			fail_msg("there is no %s", path);
+		object = next;
+	}
+	return object;
+}
+
+static uint64_t number_at(struct json_object *object, const char *path)
+{
+	assert_true(json_object_is_type(at(object, path), json_type_int));
+	return json_object_get_uint64(at(object, path));
+}
+
+static const char *text_at(struct json_object *object, const char *path)
+{
+	assert_true(json_object_is_type(at(object, path), json_type_string));
+	return json_object_get_string(at(object, path));
+}
+
+static void json_sums_are_exact(void **unused)
+{
+	struct json_object *json = parsed(&fake_why, 1);
+	uint64_t window = number_at(json, "window.end_ns") - number_at(json, "window.start_ns");
+	struct json_object *verdict = at(json, "verdict");
+	uint64_t ns = 0;
+	double share = 0;
+
+	for (size_t i = 0; i < json_object_array_length(verdict); i++) {
+		struct json_object *root = json_object_array_get_idx(verdict, i);
+
+		ns += number_at(root, "ns");
+		share += json_object_get_double(at(root, "share"));
+	}
+	assert_int_equal(ns, window);
+	assert_true(share > 0.99999 && share < 1.00001);
+	assert_int_equal(number_at(json, "wib.working_ns") + number_at(json, "wib.interrupted_ns") +
+				 number_at(json, "wib.blocked_ns") +
+				 number_at(json, "wib.uncertain_ns"),
+			 window);
+	json_object_put(json);
+}
+
+static void json_has_the_documented_keys(void **unused)
+{
+	struct json_object *json = parsed(&fake_why, 1);
+
+	assert_int_equal(number_at(json, "holdup"), 1);
+	assert_int_equal(number_at(json, "target.tid"), 437);
+	assert_int_equal(number_at(json, "target.tgid"), 437);
+	assert_string_equal(text_at(json, "target.comm"), "build.sh");
+	assert_string_equal(text_at(json, "verdict.0.kind"), "timer");
+	assert_string_equal(text_at(json, "verdict.0.who.comm"), "Xorg");
+	assert_string_equal(text_at(json, "verdict.0.what"), "clock_nanosleep");
+	assert_string_equal(text_at(json, "verdict.2.object"), "fd 3 = /etc/X11/xorg.conf");
+	assert_null(at(json, "verdict.5.who"));
+	assert_string_equal(text_at(json, "chain.1.who.comm"), "xinit");
+	assert_int_equal(number_at(json, "lost_events"), 812);
+	assert_int_equal(number_at(json, "repairs.exact"), 5);
+	assert_int_equal(number_at(json, "syscalls.read"), 1234);
+	assert_string_equal(text_at(json, "missing.0.what"), "file names of descriptors");
+	json_object_put(json);
+}
+
+static void json_trees_nest(void **unused)
+{
+	struct json_object *json = parsed(&fake_why, 1);
+
+	assert_int_equal(json_object_array_length(at(json, "summary")), 4);
+	assert_string_equal(text_at(json, "summary.2.children.0.children.0.name"),
+			    "child xinit[438]");
+	assert_int_equal(number_at(json, "summary.2.children.0.children.0.instances.0"), 4);
+	assert_int_equal(number_at(json, "instances.4.start_ns"), BEGIN + 16001000);
+	assert_int_equal(json_object_array_length(at(json, "causality")), 1);
+	assert_string_equal(text_at(json, "causality.0.in"), "wait4");
+	assert_string_equal(text_at(json, "causality.0.woken_by.kind"), "thread");
+	assert_int_equal(number_at(json, "causality.0.woken_by.tid"), 438);
+	assert_string_equal(text_at(json, "causality.0.children.0.children.0.woken_by.kind"),
+			    "timer");
+	assert_int_equal(
+		json_object_array_length(at(json, "causality.0.children.0.children.0.children")),
+		0);
+	json_object_put(json);
+}
+
+/* Deeper than any reader of JSON goes: it is flattened, and still valid. */
+static void json_of_a_bottomless_causality_is_valid(void **unused)
+{
+	enum {
+		DEEP = 5000
+	};
+	AUTO_FREE struct why_wait *waits = xcalloc(DEEP, sizeof(*waits));
+	AUTO_FREE char *text = NULL;
+	struct json_tokener *tokener = json_tokener_new_ex(2000);
+	struct json_object *json;
+	struct why why = fake_why;
+
+	for (uint32_t i = 0; i < DEEP; i++) {
+		waits[i] = fake_waits[0];
+		waits[i].depth = i;
+	}
+	why.waits = waits;
+	why.wait_count = DEEP;
+	text = printed(&why, &fake_facts, &(struct report_why_opts){ .json = true });
+	json = json_tokener_parse_ex(tokener, text, -1);
+	assert_non_null(json);
+	json_object_put(json);
+	json_tokener_free(tokener);
+}
+
+static void json_of_several_results_is_an_array(void **unused)
+{
+	const struct why results[] = { fake_why, fake_why };
+	struct json_object *json = parsed(results, 2);
+
+	assert_int_equal(json_object_array_length(json), 2);
+	assert_int_equal(number_at(json, "1.target.tid"), 437);
+	json_object_put(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_text_is_this),
+		cmocka_unit_test(the_parts_asked_for_are_these),
+		cmocka_unit_test(the_rows_add_up_to_the_line_below_them),
+		cmocka_unit_test(what_is_cut_is_said),
+		cmocka_unit_test(no_line_is_wider_than_the_page),
+		cmocka_unit_test(a_whole_report_has_no_notes),
+		cmocka_unit_test(what_is_missing_is_said_when_it_matters),
+		cmocka_unit_test(sleeping_on_request_is_no_hold_up),
+		cmocka_unit_test(a_server_without_work_is_idle),
+		cmocka_unit_test(a_chosen_window_says_where_it_lies),
+		cmocka_unit_test(one_instance_comes_with_its_causality),
+		cmocka_unit_test(names_from_the_trace_cannot_drive_the_terminal),
+		cmocka_unit_test(an_empty_result_prints_something),
+		cmocka_unit_test(several_results_are_a_line_each),
+		cmocka_unit_test(json_sums_are_exact),
+		cmocka_unit_test(json_has_the_documented_keys),
+		cmocka_unit_test(json_trees_nest),
+		cmocka_unit_test(json_of_a_bottomless_causality_is_valid),
+		cmocka_unit_test(json_of_several_results_is_an_array),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
