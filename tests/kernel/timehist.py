@@ -59,33 +59,16 @@ def timehist():
     return stays
 
 
-def line_ns(lines, *path):
-    """The time of one line of the summary tree; names are compared in lower case."""
-    for line in lines:
-        if line["name"].lower().startswith(path[0]):
-            return line_ns(line["children"], *path[1:]) if len(path) > 1 else line["ns"]
-    return 0
-
-
-def irq_ns(report):
-    total = 0
-    for line in report["summary"]:
-        if line["name"].lower() == "interrupted":
-            total = sum(child["ns"] for child in line["children"]
-                        if "irq" in child["name"].lower())
-    return total
-
-
 def check(tap, thread, stays):
     name = "%s[%d], %d stays" % (thread["comm"], thread["tid"], len(stays))
     report, done = kernel.why("--tid", thread["tid"], "--from", kernel.seconds(stays[0].end_ns),
                               "--to", kernel.seconds(stays[-1].end_ns), "run.holdup")
     if not tap.ok(report, name + ": explained", done.stderr):
         return
-    irq = irq_ns(report)
+    irq = kernel.irq_ns(report)
     wib = report["wib"]
-    delay = line_ns(report["summary"], "interrupted", "waiting for")
-    rounding = 1000 * len(stays) + 20_000
+    delay = kernel.summary_ns(report, "interrupted", "waiting for a cpu")
+    rounding = 3000 * len(stays) + 20_000
     tap.near(wib["working_ns"] + irq, sum(s.run_ns for s in stays[1:]), name + ": run",
              floor=rounding)
     tap.near(wib["blocked_ns"] + wib["interrupted_ns"] - irq, sum(s.wait_ns for s in stays[1:]),

@@ -165,9 +165,10 @@ def monotonic_ns():
 
 def holdup(*args, timeout=120, **options):
     """Run holdup to its end, with its output captured as text."""
-    return subprocess.run([HOLDUP, *map(str, args)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", timeout=timeout, **options)
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([HOLDUP, *map(str, args)], stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, text=True, errors="replace",
+                          timeout=timeout, **options)
 
 
 def why(*args, **options):
@@ -208,6 +209,23 @@ def bad_sums(report):
     if verdict != window:
         bad.append("the verdict adds up to %d, the window is %d" % (verdict, window))
     return ", ".join(bad)
+
+
+def summary_ns(report, *path):
+    """The time of one line of the summary tree, by the beginnings of names."""
+    lines, ns = report["summary"], 0
+    for word in path:
+        found = [line for line in lines if line["name"].lower().startswith(word)]
+        if not found:
+            return 0
+        lines, ns = found[0]["children"], found[0]["ns"]
+    return ns
+
+
+def irq_ns(report):
+    """Time in interrupts of all kinds: what is interrupted but not in want of a CPU."""
+    return (summary_ns(report, "interrupted") - summary_ns(report, "interrupted", "preempted")
+            - summary_ns(report, "interrupted", "waiting for a cpu"))
 
 
 def show_roots(report, count=5):
