@@ -7,6 +7,7 @@ for in build/. CI=... turns a skipped test into a failed one.
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -182,6 +183,12 @@ def why(*args, **options):
     with contextlib.suppress(FileNotFoundError):
         os.unlink(out)
     return report, done
+
+
+def clear_error(done, lines=1):
+    """Whether stderr is an error of ours, in so few lines."""
+    said = done.stderr.strip().split("\n")
+    return bool(re.match(r"holdup( \w+)?: \S", said[0])) and len(said) <= lines
 
 
 def seconds(ns):
