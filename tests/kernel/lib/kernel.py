@@ -201,6 +201,12 @@ def instances():
     return set(os.listdir(TRACEFS + "/instances"))
 
 
+def is_stale(name):
+    """Whether an instance is one of holdup's whose recorder is gone; others may be at work."""
+    match = re.match(r"holdup-(\d+)-", name)
+    return bool(match) and not os.path.exists("/proc/" + match[1])
+
+
 def window_ns(report):
     return report["window"]["end_ns"] - report["window"]["start_ns"]
 
