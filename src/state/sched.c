@@ -97,6 +97,9 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 			unsure_forget(state, thread, sure, UNSURE_ORDER);
 			thread->unsure_until = now;
 		}
+		/* Where it was queued before anything told: where it runs now. */
+		if (thread->sched == SCHED_UNKNOWN)
+			thread->cpu = cpu_index(state, cpu);
 		if (thread->sched == SCHED_BLOCKED && !use_early_wake(thread))
 			(void)unsure_settle(state, thread, now, WORD_BLOCKED);
 		else
@@ -146,6 +149,12 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		if (current->work.time_ns)
 			wait->origin = current->work;
 	}
+	/* Received on behalf of nobody in particular: since it was sent, the sender went on. */
+	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot != SLOT_NONE &&
+	    wait->waker.slot != cpu->cur)
+		wait->origin = (struct actor){ .time_ns = cpu->packet_ns,
+					       .slot = wait->waker.slot,
+					       .kind = ACTOR_THREAD };
 	cpu->woken = thread->slot;
 	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))

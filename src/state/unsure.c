@@ -193,6 +193,8 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	if (low_ns > high_ns)
 		low_ns = high_ns;
 	runnable = thread->sched == SCHED_RUNNABLE;
+	if (thread->sched == SCHED_UNKNOWN)
+		thread->cpu = cpu_index(state, cpu);
 	unsure_settle(state, thread, low_ns,
 		      thread->sched == SCHED_BLOCKED ? WORD_BLOCKED : WORD_WAIT_CPU);
 	thread->placing.open = false;
