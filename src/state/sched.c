@@ -120,7 +120,7 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 
 	/* A tracer that does not record the thread of an event still says who leaves. */
 	if (ev->sched_switch.prev_tid != cpu->cur_tid)
-		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev->time_ns);
+		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev);
 	prev = state_current(state, cpu);
 	if (prev)
 		thread_set_comm(state, prev, ev->sched_switch.prev_comm);
@@ -255,7 +255,9 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 		child->call_nr = parent->call_nr;
 		memcpy(child->frames, parent->frames, 2 * sizeof(child->frames[0]));
 	}
-	child->frames[0] = flow_base(state, child);
+	/* Where the parent was is not known: nor is whether the child is on its way out. */
+	child->frames[0] = parent && !parent->in_call && !parent->tl->kernel ? word_make(WORD_RUN, 0)
+									    : flow_base(state, child);
 	child->word = word_make(WORD_WAIT_CPU, child->cpu);
 	track_amend(&child->tl->track, 0, track_ns(state, ev->time_ns), child->word);
 	return child;
