@@ -120,6 +120,7 @@ void cpu_forget_context(struct cpu *cpu)
 	cpu->timer_fn = 0;
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
+	cpu->doubt = 0;
 	cpu->woken = SLOT_NONE;
 	cpu->irq_before_softirq = false;
 }
@@ -243,9 +244,11 @@ void state_feed(struct state *state, const struct event *ev)
 	cpu = &state->cpus[ev->cpu];
 	/* A stack is recorded after the switch that it belongs to, by the thread that leaves. */
 	if (ev->tid >= 0 && ev->type != EV_LOST && ev->type != EV_STACK && ev->tid != cpu->cur_tid)
-		unsure_prove(state, cpu, ev->tid, ev->time_ns);
+		unsure_prove(state, cpu, ev->tid, ev);
 	if (handle)
 		handle(state, cpu, ev);
+	if (cpu->doubt)
+		unsure_context(state, cpu, ev);
 	cpu->last_ns = ev->time_ns;
 	cpu->known = true;
 }

@@ -99,6 +99,9 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 			unsure_forget(state, thread, sure, UNSURE_ORDER);
 			thread->unsure_until = now;
 		}
+		/* Where it was queued before anything told: where it runs now. */
+		if (thread->sched == SCHED_UNKNOWN)
+			thread->cpu = cpu_index(state, cpu);
 		if (thread->sched == SCHED_BLOCKED && !use_early_wake(thread))
 			(void)unsure_settle(state, thread, now, WORD_BLOCKED);
 		else
@@ -119,7 +122,7 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 
 	/* A tracer that does not record the thread of an event still says who leaves. */
 	if (ev->sched_switch.prev_tid != cpu->cur_tid)
-		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev->time_ns);
+		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev);
 	prev = state_current(state, cpu);
 	if (prev)
 		thread_set_comm(state, prev, ev->sched_switch.prev_comm);
@@ -196,6 +199,12 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		if (current->work.time_ns)
 			wait->origin = current->work;
 	}
+	/* Received on behalf of nobody in particular: since it was sent, the sender went on. */
+	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot != SLOT_NONE &&
+	    wait->waker.slot != cpu->cur)
+		wait->origin = (struct actor){ .time_ns = cpu->packet_ns,
+					       .slot = wait->waker.slot,
+					       .kind = ACTOR_THREAD };
 	cpu->woken = thread->slot;
 	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
@@ -296,7 +305,9 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 		child->call_nr = parent->call_nr;
 		memcpy(child->frames, parent->frames, 2 * sizeof(child->frames[0]));
 	}
-	child->frames[0] = flow_base(state, child);
+	/* Where the parent was is not known: nor is whether the child is on its way out. */
+	child->frames[0] = parent && !parent->in_call && !parent->tl->kernel ? word_make(WORD_RUN, 0)
+									    : flow_base(state, child);
 	child->word = word_make(WORD_WAIT_CPU, child->cpu);
 	track_amend(&child->tl->track, 0, track_ns(state, ev->time_ns), child->word);
 	return child;
