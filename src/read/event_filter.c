@@ -101,6 +101,67 @@ static char *with_slash(const char *expression, const struct formats *formats)
 	return text;
 }
 
+/* Is 'name' a field of an event that the filter is about, or one the library adds? */
+static bool has_field(const struct event_filter *filter, const struct formats *formats,
+		      const char *name)
+{
+	static const char *const added[] = { "COMM", "CPU", "TIMESTAMP", "comm", "NOT" };
+	struct format_field field;
+
+	for (size_t i = 0; i < ARRAY_LEN(added); i++) {
+		if (strcmp(added[i], name) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < formats->count; i++) {
+		int32_t id = format_text_id(formats->sections[i].text);
+
+		if (id >= 0 && filter->wants[id] &&
+		    format_text_field(formats->sections[i].text, name, &field))
+			return true;
+	}
+	return false;
+}
+
+/* The length of the quoted string, the word or the single character at 'at'. */
+static size_t token_bytes(const char *at)
+{
+	size_t bytes = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_");
+
+	if (*at == '"' || *at == '\'') {
+		const char *end = strchr(at + 1, *at);
+
+		return end ? (size_t)(end + 1 - at) : strlen(at);
+	}
+	return bytes ? bytes : 1;
+}
+
+/*
+ * The library takes a field that does not exist for something that is never true.
+ * Find such a word: one that stands before a comparison and is no field.
+ */
+static int check_fields(const struct event_filter *filter, const struct formats *formats,
+			const char *expression, struct err *err)
+{
+	const char *at = strchr(expression, ':');
+
+	while (at && *at) {
+		size_t bytes = token_bytes(at);
+		const char *next = at + bytes + strspn(at + bytes, " \t");
+
+		if (is_plain(at, bytes, "") && !(*at >= '0' && *at <= '9') && *next &&
+		    strchr("=!<>~", *next)) {
+			AUTO_FREE char *name = xstrndup(at, bytes);
+
+			if (!has_field(filter, formats, name))
+				return err_set(err, -EINVAL, "\"%s\": the event has no field %s",
+					       expression, name);
+		}
+		at += bytes;
+	}
+	return 0;
+}
+
 static int compile(struct event_filter *filter, const char *expression, struct err *err)
 {
 	enum tep_errno code = tep_filter_add_filter_str(filter->filter, expression);
@@ -139,6 +200,8 @@ int event_filter_new(const char *expression, const struct formats *formats, bool
 	filter->filter = tep_filter_alloc(filter->tep);
 	rc = filter->filter ? compile(filter, text, err)
 			    : err_set(err, -ENOMEM, "no memory for a filter");
+	if (rc == 0)
+		rc = check_fields(filter, formats, text, err);
 	if (rc < 0) {
 		event_filter_free(filter);
 		return rc;

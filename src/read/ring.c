@@ -440,38 +440,41 @@ static const struct lane_ops ring_ops = {
 	.close = ring_close,
 };
 
-/* The number of lost events that a page tells of. */
-static uint64_t told_by(struct ring *ring, uint64_t index, const struct page *page)
+/* What the pages tell of lost events. */
+struct told {
+	uint64_t count;
+	bool unknown; /* a page without room for the number says only that there were some */
+};
+
+static void told_by(struct ring *ring, uint64_t index, struct told *told)
 {
 	const struct page_layout *layout = ring->common->layout;
-	AUTO_FREE uint8_t *bytes = NULL;
-	struct page whole;
+	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
+	struct page page;
 
-	if (!page->lost)
-		return 0;
-	bytes = xmalloc(layout->page_bytes);
 	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
 		    layout->page_bytes ||
-	    !page_open(layout, bytes, &whole))
-		return 0;
-	return whole.lost_count;
+	    !page_open(layout, bytes, &page))
+		return;
+	told->count += page.lost_count;
+	told->unknown |= page.lost_count == 0;
 }
 
-static uint64_t told_by_all(struct ring *ring)
+static struct told told_by_all(struct ring *ring)
 {
-	uint64_t told = 0;
+	struct told told = { 0 };
 	struct page page;
 
 	for (uint64_t i = 0; i < ring->page_count; i++) {
 		if (!peek(ring, i, &page))
 			continue;
+		if (page.lost)
+			told_by(ring, i, &told);
 		if (page.bytes == 0 && page.time == 0) {
 			uint64_t behind = behind_hole(ring, i);
 
 			i = behind > i ? behind - 1 : i;
-			continue;
 		}
-		told += told_by(ring, i, &page);
 	}
 	return told;
 }
@@ -481,14 +484,17 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 			struct facts *facts)
 {
 	uint32_t torn = (uint32_t)(bytes % ring->common->layout->page_bytes);
-	uint64_t told = claim->count_lost ? told_by_all(ring) : 0;
+	struct told told = { 0 };
 	struct fact_cpu *cpu = &facts->cpus[ring->cpu];
 
-	cpu->lost = told > claim->lost ? told : claim->lost;
+	if (claim->count_lost)
+		told = told_by_all(ring);
+	cpu->lost = told.count > claim->lost ? told.count : claim->lost;
 	cpu->bytes = bytes;
-	if (claim->lost > told) {
+	/* What no page accounts for was lost behind the last one. */
+	if (claim->lost > told.count && !told.unknown) {
 		ring->tail_lost = true;
-		ring->tail_count = claim->lost - told;
+		ring->tail_count = claim->lost - told.count;
 	}
 	if (torn)
 		facts_note_damage(facts, "%s: its last page is cut, %u of %u bytes are there",

@@ -182,9 +182,10 @@ static __u16 read_unix_address(char *to, struct unix_sock *sock)
 		return 0;
 	asm volatile("" : "+r"(len));
 	len &= RAW_UNIX_SLOT - 1;
-	if (bpf_probe_read_kernel(to, len, (char *)address +
-				  bpf_core_field_offset(struct unix_address, name) +
-				  sizeof(__u16)))
+	if (bpf_probe_read_kernel(to, len,
+				  (char *)address +
+					  bpf_core_field_offset(struct unix_address, name) +
+					  sizeof(__u16)))
 		return 0;
 	return len;
 }
@@ -222,12 +223,14 @@ static void read_inet(struct raw_name *raw, struct sock *sk)
 		word = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 		__builtin_memcpy(raw->remote, &word, sizeof(word));
 	} else if (bpf_core_field_exists(common->skc_v6_daddr)) {
-		bpf_probe_read_kernel(raw->local, 16, (void *)sk +
-			bpf_core_field_offset(struct sock, __sk_common) +
-			bpf_core_field_offset(struct sock_common, skc_v6_rcv_saddr));
-		bpf_probe_read_kernel(raw->remote, 16, (void *)sk +
-			bpf_core_field_offset(struct sock, __sk_common) +
-			bpf_core_field_offset(struct sock_common, skc_v6_daddr));
+		bpf_probe_read_kernel(raw->local, 16,
+				      (void *)sk + bpf_core_field_offset(struct sock, __sk_common) +
+					      bpf_core_field_offset(struct sock_common,
+								    skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(raw->remote, 16,
+				      (void *)sk + bpf_core_field_offset(struct sock, __sk_common) +
+					      bpf_core_field_offset(struct sock_common,
+								    skc_v6_daddr));
 	}
 }
 

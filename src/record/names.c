@@ -33,11 +33,11 @@
 #include "record/fdname.h"
 #include "wire/wire.h"
 
-#define LOOK_MS	   250
-#define WAKE_BYTES (256u << 10)
-#define BATCH_BYTES (64u << 10)
-#define ROLES_MAX  (1u << 20) /* sockets remembered; then forgotten, all at once */
-#define STATE_LISTEN 10	      /* TCP_LISTEN; unix sockets use it too */
+#define LOOK_MS	     250
+#define WAKE_BYTES   (256u << 10)
+#define BATCH_BYTES  (64u << 10)
+#define ROLES_MAX    (1u << 20) /* sockets remembered; then forgotten, all at once */
+#define STATE_LISTEN 10		/* TCP_LISTEN; unix sockets use it too */
 
 extern const unsigned char holdup_bpf_program[];
 extern const size_t holdup_bpf_program_bytes;
@@ -52,8 +52,8 @@ struct names_recorder {
 	pthread_t thread;
 	bool running;
 	bool ended;
-	_Atomic int32_t tid;	/* written by the thread, once */
-	_Atomic uint64_t count; /* written by the thread */
+	_Atomic int32_t tid;	    /* written by the thread, once */
+	_Atomic uint64_t count;	    /* written by the thread */
 	_Atomic uint64_t unwritten; /* written by the thread */
 
 	/* Of the thread alone: */
@@ -161,8 +161,7 @@ static void make_path(struct names_recorder *recorder, const struct raw_name *ra
 	size_t lead = raw->flags & RAW_CUT ? sizeof(cut) - 1 : 0;
 
 	memcpy(link, cut, lead);
-	link_of_path(raw, link + lead,
-		     sizeof(recorder->link_text) - lead - sizeof(deleted));
+	link_of_path(raw, link + lead, sizeof(recorder->link_text) - lead - sizeof(deleted));
 	if (raw->flags & RAW_DELETED)
 		strcat(link, deleted); /* room was left above */
 }
@@ -232,7 +231,8 @@ static void make_name(struct names_recorder *recorder, const struct raw_name *ra
 	size_t room = sizeof(recorder->link_text);
 	int text = (int)strnlen(raw->text, raw->text_bytes);
 	struct fdname_object object = {
-		.link = link, .mode = raw->mode, .major = raw->rdev >> 20, .pid = raw->pid };
+		.link = link, .mode = raw->mode, .major = raw->rdev >> 20, .pid = raw->pid
+	};
 	struct fdname_socket socket;
 
 	switch (raw->kind) {
@@ -265,8 +265,8 @@ static void flush(struct names_recorder *recorder)
 	size_t done = 0;
 
 	while (done < recorder->batch_bytes) {
-		ssize_t got = write(recorder->file, recorder->batch + done,
-				    recorder->batch_bytes - done);
+		ssize_t got =
+			write(recorder->file, recorder->batch + done, recorder->batch_bytes - done);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -279,9 +279,9 @@ static void flush(struct names_recorder *recorder)
 	else /* no half record between whole ones; if that fails too, the reader notices */
 		(void)!ftruncate(recorder->file, recorder->file_bytes);
 	/* Relaxed: plain counters, read by others for display only. */
-	atomic_fetch_add_explicit(done == recorder->batch_bytes ? &recorder->count :
-				  &recorder->unwritten, recorder->batch_count,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(done == recorder->batch_bytes ? &recorder->count
+								: &recorder->unwritten,
+				  recorder->batch_count, memory_order_relaxed);
 	recorder->batch_bytes = 0;
 	recorder->batch_count = 0;
 }
@@ -351,13 +351,16 @@ static int load_failed(struct err *err, int rc)
 	switch (-rc) {
 	case EPERM:
 	case EACCES:
-		return err_set(err, rc, "no right to load BPF programs (needs root, or CAP_BPF and "
-					"CAP_PERFMON): %s", strerror(-rc));
+		return err_set(err, rc,
+			       "no right to load BPF programs (needs root, or CAP_BPF and "
+			       "CAP_PERFMON): %s",
+			       strerror(-rc));
 	case ENOENT:
 	case ESRCH:
 		if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-			return err_set(err, -ENOTSUP, "this kernel has no type information "
-						      "(/sys/kernel/btf/vmlinux)");
+			return err_set(err, -ENOTSUP,
+				       "this kernel has no type information "
+				       "(/sys/kernel/btf/vmlinux)");
 		break;
 	case ENOSYS:
 		return err_set(err, -ENOTSUP, "this kernel has no BPF");
@@ -378,7 +381,8 @@ static struct raw_control *map_control(struct bpf_object *object)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, object) {
+	bpf_object__for_each_map(map, object)
+	{
 		const char *name = bpf_map__name(map);
 		size_t len = strlen(name);
 		void *memory;

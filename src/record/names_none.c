@@ -7,8 +7,9 @@
 
 static int not_built(struct err *err)
 {
-	return err_set(err, -ENOTSUP, "holdup was built without its BPF program (it needs clang "
-				      "and libbpf): descriptors opened while recording have no names");
+	return err_set(err, -ENOTSUP,
+		       "holdup was built without its BPF program (it needs clang "
+		       "and libbpf): descriptors opened while recording have no names");
 }
 
 int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)

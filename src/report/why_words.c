@@ -250,6 +250,8 @@ char *words_hop(const struct why *why, size_t index)
 	words_begin(&words);
 	for (size_t i = 0; i < index && i < 16; i++)
 		fputs("  ", words.out);
+	if (index + 1 == words_hop_count(why))
+		fputs("root: ", words.out);
 	if (hop->who.tid) {
 		put_thread(words.out, &hop->who);
 		fputs(waits ? " waited in " : ": ", words.out);
@@ -257,8 +259,6 @@ char *words_hop(const struct why *why, size_t index)
 	put_in(words.out, hop->what, hop->object);
 	if (hop->woken_by[0])
 		put_hop_waker(words.out, why, index);
-	if (index + 1 == words_hop_count(why))
-		fputs("  <- root", words.out);
 	return words_end(&words);
 }
 
@@ -293,6 +293,17 @@ static void put_thread_waker(FILE *out, const struct why_wait *wait)
 		fprintf(out, " (%s)", wait->waker_name);
 }
 
+/* Below a system call there is always own code: not worth a word. */
+static char *told_state(const char *state)
+{
+	static const char own_code[] = " < own code";
+	size_t len = strlen(state), own_len = sizeof(own_code) - 1;
+
+	if (len > own_len && strcmp(state + len - own_len, own_code) == 0)
+		len -= own_len;
+	return xstrndup(state, len);
+}
+
 static void put_waker(FILE *out, const struct why_wait *wait)
 {
 	if (wait->waker == WHY_WAKER_NONE) {
@@ -313,8 +324,10 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 		put_thread(out, &wait->woken_by);
 	}
 	if (wait->waker_state[0]) {
+		AUTO_FREE char *state = told_state(wait->waker_state);
+
 		fputs(" in ", out);
-		put_what(out, wait->waker_state);
+		put_what(out, state);
 	}
 }
 

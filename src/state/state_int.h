@@ -144,6 +144,7 @@ struct cpu {
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
+	uint32_t out;	     /* thread switched out last; SLOT_NONE = none yet */
 	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
