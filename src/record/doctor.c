@@ -317,6 +317,10 @@ static void check_bpf(struct visit *visit)
 
 	if (rc == 0)
 		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
+	else if (rc > 0)
+		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "The BPF program loads, but %s",
+			  err.text),
+		      "Every system call costs a little more while recording", NULL);
 	else
 		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "There is no BPF program: %s",
 			  err.text),
