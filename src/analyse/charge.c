@@ -345,6 +345,21 @@ static uint64_t charge_origin(struct charger *charger, const struct place *place
 	return until;
 }
 
+/* The sender was awaited until the packet was on its way; then whatever carried it. */
+static void charge_sent(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const struct tl_interval *in)
+{
+	uint64_t sent = wait->origin.time_ns;
+
+	if (sent < in->start_ns)
+		sent = in->start_ns;
+	if (sent > in->end_ns)
+		sent = in->end_ns;
+	charge(charger, place, wait->waker.slot, in->start_ns, sent);
+	if (sent < in->end_ns)
+		charge_hardware(charger, place, slot, wait, in->end_ns - sent);
+}
+
 static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
 {
@@ -370,6 +385,8 @@ static void charge_blocked(struct charger *charger, const struct place *place, u
 		query->why->depth_limit_hits++;
 		add_unknown(charger, &below, slot, "deeper than the bound on depth",
 			    in->end_ns - in->start_ns);
+	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
+		charge_sent(charger, &below, slot, wait, in);
 	} else {
 		uint64_t from = charge_origin(charger, &below, slot, wait, in);
 

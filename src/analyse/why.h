@@ -124,6 +124,7 @@ struct why_wait {
 	enum why_waker waker;
 	struct why_thread woken_by; /* tid 0 for hardware */
 	const char *waker_name;	    /* "irq 24 virtio0-req.0", "hrtimer_wakeup", "SIGCHLD" */
+	const char *stack;	    /* kernel functions it slept in, innermost first; "" = not recorded */
 	const char *waker_state;    /* the waker's control-flow stack: "write < softirq NET_RX" */
 	uint32_t depth;		    /* 0 = the target's own wait */
 	int32_t parent;		    /* index into waits[]; -1 at depth 0 */

@@ -35,6 +35,7 @@ enum member {
 	TO_COMM,  /* const char *, a short text that may lack a terminator */
 	TO_TEXT,  /* const char *, terminated or NULL */
 	TO_STATE, /* uint8_t enum task_state out of the kernel's bits */
+	TO_STACK, /* struct ev_stack: the addresses up to the end of the record */
 	TO_TRUE,  /* bool: set when the format has the field */
 };
 
@@ -218,6 +219,13 @@ static const struct target ipi_fields[] = {
 	{ 0 },
 };
 
+/* 'size' counts the addresses; the array in the format is as long as it likes. */
+static const struct target stack_fields[] = {
+	MEMBER("size", TO_32, stack.count),
+	MEMBER("caller", TO_STACK, stack),
+	{ 0 },
+};
+
 struct row {
 	const char *event; /* "SYSTEM/EVENT" */
 	enum event_type type;
@@ -286,6 +294,7 @@ static const struct row rows[] = {
 	{ "signal/signal_generate", EV_SIGNAL_GENERATE, signal_generate_fields, 0 },
 	{ "signal/signal_deliver", EV_SIGNAL_DELIVER, signal_deliver_fields, 0 },
 	{ "ipi/ipi_send_cpu", EV_IPI_SEND, ipi_fields, 0 },
+	{ "ftrace/kernel_stack", EV_STACK, stack_fields, 0 },
 };
 
 /* How a load is done. The first ones are the common case, the last does anything. */
@@ -298,6 +307,7 @@ enum how {
 	LOAD_DATA_LOC,
 	LOAD_REL_LOC,
 	LOAD_STATE,
+	LOAD_STACK,
 	LOAD_TRUE,
 	LOAD_NUMBER,
 };
@@ -417,6 +427,16 @@ static const char *located_text(const struct record *record, const struct load *
 	return (const char *)record->data + offset;
 }
 
+/* The addresses that lie within the record, at most as many as it says. */
+static void load_stack(const struct record *record, const struct load *load, struct ev_stack *stack)
+{
+	uint32_t room = (record->bytes - load->from) / 8;
+
+	stack->frames = record->data + load->from;
+	if (stack->count > room)
+		stack->count = room;
+}
+
 /* Do one load; 'how' is load->how, as a constant where it is known. */
 static inline __attribute__((always_inline)) void run_load(const struct kernel_events *events,
 							   const struct load *load, enum how how,
@@ -455,6 +475,9 @@ static inline __attribute__((always_inline)) void run_load(const struct kernel_e
 		bits = load_number(from, load, events->big_endian);
 		*to = bits < LOW_STATES ? events->low_states[bits]
 					: (uint8_t)state_of(&events->states, bits);
+		break;
+	case LOAD_STACK:
+		load_stack(record, load, &event->stack);
 		break;
 	case LOAD_TRUE:
 		*to = 1;
@@ -662,6 +685,11 @@ static bool add_target(struct decoder *decoder, const struct target *target,
 		return add_text(decoder, target, field);
 	case TO_ARGS:
 		return add_args(decoder, target, field, swap);
+	case TO_STACK: /* other sizes and byte orders: no stack */
+		return field->bytes >= 8 && !swap &&
+		       add_load(decoder, (struct load){ (uint16_t)field->offset,
+							(uint16_t)target->offset, LOAD_STACK, 0,
+							0, false });
 	case TO_TRUE:
 		return add_load(decoder, (struct load){ 0, (uint16_t)target->offset, LOAD_TRUE, 1,
 							1, false });

@@ -191,6 +191,7 @@ static void put_causality(struct json *json, const struct why *why)
 		put_thread(json, "who", &wait->who);
 		json_print_string(json, "in", wait->in);
 		json_print_string(json, "object", wait->object);
+		json_print_string(json, "stack", wait->stack);
 		json_print_string(json, "class", class_name(wait->class));
 		put_waker(json, wait);
 		tree_children(&tree);

@@ -263,6 +263,11 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 			   sentence);
 	else
 		table_cell(table, "%s%s", indent_of(wait->depth), sentence);
+	if (wait->stack[0]) {
+		table_cell(table, "%s", "");
+		table_cell(table, "%s", "");
+		table_cell(table, "%s  slept in %s", indent_of(wait->depth), wait->stack);
+	}
 	add_meanwhile(table, wait);
 }
 

@@ -120,6 +120,7 @@ void cpu_forget_context(struct cpu *cpu)
 	cpu->timer_fn = 0;
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
+	cpu->doubt = 0;
 	cpu->woken = SLOT_NONE;
 	cpu->irq_before_softirq = false;
 }
@@ -134,6 +135,7 @@ static void cpu_grow(struct state *state, uint32_t cpu)
 			.cur = SLOT_NONE,
 			.idle = SLOT_NONE,
 			.woken = SLOT_NONE,
+			.out = SLOT_NONE,
 			.cur_tid = INT32_MIN,
 			.last_ns = state->tl->origin_ns,
 			.unknown_since = state->tl->origin_ns,
@@ -240,10 +242,13 @@ void state_feed(struct state *state, const struct event *ev)
 	if (ev->cpu >= state->cpu_count)
 		cpu_grow(state, ev->cpu);
 	cpu = &state->cpus[ev->cpu];
-	if (ev->tid >= 0 && ev->type != EV_LOST && ev->tid != cpu->cur_tid)
-		unsure_prove(state, cpu, ev->tid, ev->time_ns);
+	/* A stack is recorded after the switch that it belongs to, by the thread that leaves. */
+	if (ev->tid >= 0 && ev->type != EV_LOST && ev->type != EV_STACK && ev->tid != cpu->cur_tid)
+		unsure_prove(state, cpu, ev->tid, ev);
 	if (handle)
 		handle(state, cpu, ev);
+	if (cpu->doubt)
+		unsure_context(state, cpu, ev);
 	cpu->last_ns = ev->time_ns;
 	cpu->known = true;
 }

@@ -51,8 +51,16 @@ void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum
 
 void flow_drop_irqs(struct thread *thread)
 {
-	while (thread->depth > 1 && word_is_irq(flow_top(thread)))
+	while (thread->depth > 1 && (word_is_irq(flow_top(thread)) ||
+				     word_kind(flow_top(thread)) == WORD_UNCERTAIN))
 		thread->depth--;
+}
+
+void flow_doubt(struct thread *thread)
+{
+	if (thread->depth == FLOW_MAX)
+		thread->depth--;
+	thread->frames[thread->depth++] = word_make(WORD_UNCERTAIN, UNSURE_LOST);
 }
 
 void flow_reset(struct thread *thread, uint32_t base)

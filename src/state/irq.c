@@ -233,6 +233,7 @@ static void push(struct state *state, struct cpu *cpu, const struct event *ev, u
 {
 	struct thread *current = state_current(state, cpu);
 
+	state->has_irqs = true;
 	if (current)
 		flow_push(state, current, ev->time_ns, word);
 }

@@ -144,7 +144,9 @@ struct cpu {
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
+	uint32_t out;	     /* thread switched out last; SLOT_NONE = none yet */
 	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
+	uint8_t doubt;	     /* EV_CTX_* bits of interrupts whose beginning was not seen */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
 
@@ -181,6 +183,7 @@ struct state {
 	uint64_t gap_end_ns; /* latest end of a hole so far; 0 = none */
 	bool omits_idle;
 	bool has_syscalls;
+	bool has_irqs; /* an interrupt's entry was seen: they are recorded */
 };
 
 struct state_handler {
@@ -244,7 +247,8 @@ static inline void flow_write(struct state *state, struct thread *thread, uint64
 void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
 /* Pop down to and including the innermost frame of 'kind'; nothing when there is none. */
 void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum word_kind kind);
-void flow_drop_irqs(struct thread *thread);
+void flow_drop_irqs(struct thread *thread); /* those on top, an unseen one too */
+void flow_doubt(struct thread *thread); /* it may be in an interrupt that began unseen */
 void flow_reset(struct thread *thread, uint32_t base);
 uint32_t flow_base(const struct state *state, const struct thread *thread);
 bool word_is_irq(uint32_t word);
@@ -253,7 +257,8 @@ bool word_is_irq(uint32_t word);
 bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
 		   enum word_kind proven);
 void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns, enum unsure why);
-void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t time_ns);
+void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, const struct event *ev);
+void unsure_context(struct state *state, struct cpu *cpu, const struct event *ev);
 void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 		  uint64_t runtime_ns);
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns);

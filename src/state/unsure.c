@@ -121,6 +121,7 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 	uint32_t word = word_make(WORD_UNCERTAIN, why);
 
 	thread->placing.open = false;
+	thread->early_wake.time_ns = 0;
 	thread->sched = SCHED_UNKNOWN;
 	flow_reset(thread, word_make(thread->tl->kernel ? WORD_KERNEL : WORD_RUN, 0));
 	thread->unsure_until = since_ns;
@@ -135,7 +136,7 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 }
 
 /* The thread that was thought to run on another CPU left it unseen. */
-static uint64_t leave_other_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+static void leave_other_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
 {
 	struct cpu *other = &state->cpus[thread->cpu];
 	uint64_t sure = last_ns(state, thread);
@@ -151,7 +152,44 @@ static uint64_t leave_other_cpu(struct state *state, struct thread *thread, uint
 	}
 	state->tl->contradictions++;
 	unsure_forget(state, thread, sure < time_ns ? sure : time_ns, UNSURE_ORDER);
-	return sure;
+}
+
+/* The interrupts that event 'ev' says were open before it, and whose beginning was not seen. */
+static uint8_t open_before(const struct state *state, const struct event *ev)
+{
+	uint8_t open = ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ);
+
+	switch (ev->type) {
+	case EV_IRQ_ENTRY:
+	case EV_VECTOR_ENTRY:
+		return open & EV_CTX_SOFTIRQ;
+	case EV_SOFTIRQ_ENTRY:
+		return open & EV_CTX_HARDIRQ;
+	case EV_IRQ_EXIT:
+	case EV_VECTOR_EXIT:
+		return open | EV_CTX_HARDIRQ;
+	case EV_SOFTIRQ_EXIT:
+		return open | EV_CTX_SOFTIRQ;
+	default:
+		/* Where interrupts are not recorded, they are part of what they interrupt. */
+		return state->has_irqs ? open : 0;
+	}
+}
+
+/* After an event on a CPU in doubt: an interrupt that is over is over. */
+void unsure_context(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+	uint8_t open = ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ);
+
+	if (ev->type == EV_IRQ_EXIT || ev->type == EV_VECTOR_EXIT)
+		open &= EV_CTX_SOFTIRQ;
+	if (ev->type == EV_SOFTIRQ_EXIT)
+		open &= EV_CTX_HARDIRQ;
+	cpu->doubt &= open;
+	if (cpu->doubt || !thread)
+		return;
+	flow_pop(state, thread, ev->time_ns, WORD_UNCERTAIN);
 }
 
 /* Write the bound [low, high] of an unrecorded switch-in, open for being placed. */
@@ -187,18 +225,22 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	bool runnable;
 
 	if (thread->sched == SCHED_RUNNING)
-		low_ns = leave_other_cpu(state, thread, high_ns);
+		leave_other_cpu(state, thread, high_ns);
 	if (last_ns(state, thread) > low_ns)
 		low_ns = last_ns(state, thread);
 	if (low_ns > high_ns)
 		low_ns = high_ns;
 	runnable = thread->sched == SCHED_RUNNABLE;
+	if (thread->sched == SCHED_UNKNOWN)
+		thread->cpu = cpu_index(state, cpu);
 	unsure_settle(state, thread, low_ns,
 		      thread->sched == SCHED_BLOCKED ? WORD_BLOCKED : WORD_WAIT_CPU);
 	thread->placing.open = false;
 	thread->sched = SCHED_RUNNING;
 	thread->cpu = cpu_index(state, cpu);
 	flow_drop_irqs(thread);
+	if (cpu->doubt)
+		flow_doubt(thread);
 	state->tl->repairs++;
 	if (low_ns < high_ns && thread->tl->tid != 0) {
 		write_bound(state, thread, thread->cpu, low_ns, high_ns);
@@ -217,8 +259,6 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 {
 	uint64_t since = cpu->unknown_since;
 
-	if (thread->sched == SCHED_RUNNING)
-		since = leave_other_cpu(state, thread, time_ns);
 	/* Where switches from idle are left out it may have come at any time. */
 	if ((state->omits_idle && thread->tl->tid != 0) || thread->sched != SCHED_UNKNOWN) {
 		arrive(state, cpu, thread, since, time_ns);
@@ -227,7 +267,9 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	if (thread->unsure_until > since)
 		since = thread->unsure_until;
 	thread->cpu = cpu_index(state, cpu);
-	if (thread->tl->tid != 0 && since < time_ns)
+	if (cpu->doubt)
+		flow_doubt(thread);
+	else if (thread->tl->tid != 0 && since < time_ns)
 		write_proven(state, thread, since, WORD_RUN);
 	thread->sched = SCHED_RUNNING;
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
@@ -236,22 +278,25 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 }
 
 /*
- * An event at 'time_ns' was recorded in thread 'tid' on 'cpu', where another one
+ * Event 'ev' was recorded in thread 'tid' on 'cpu', where another one
  * was thought to run: a switch went unrecorded since the last event there.
  */
-void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, uint64_t time_ns)
+void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, const struct event *ev)
 {
+	uint64_t time_ns = ev->time_ns;
 	struct thread *thread = tid == 0 ? state_idle(state, cpu_index(state, cpu))
 					 : state_thread(state, tid);
 	struct thread *before = state_current(state, cpu);
 	uint64_t low = cpu->last_ns;
 
 	thread->seen = true;
+	cpu->doubt = open_before(state, ev);
 	if (!before) {
 		first_seen(state, cpu, thread, time_ns);
 		return;
 	}
 	cpu_forget_context(cpu);
+	cpu->doubt = open_before(state, ev);
 	if (before->tl->tid != 0) {
 		unsure_forget(state, before, low, UNSURE_SWITCH);
 		before->unsure_until = time_ns;

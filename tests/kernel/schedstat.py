@@ -45,19 +45,8 @@ def ours(thread):
                               "--to", kernel.seconds(thread["end_ns"]), "run.holdup")
     if report is None:
         raise RuntimeError("why --tid %d: %s" % (thread["tid"], done.stderr))
-    irq = interrupted_by_irq(report)
+    irq = kernel.irq_ns(report)  # on top of a thread: the kernel counts it as the thread's
     return (report["wib"]["working_ns"] + irq, report["wib"]["interrupted_ns"] - irq, report)
-
-
-def interrupted_by_irq(report):
-    """Interrupts run on top of a thread: the kernel counts them as its time on a CPU."""
-    total = 0
-    for line in report["summary"]:
-        if line["name"].lower() == "interrupted":
-            for child in line["children"]:
-                if "irq" in child["name"].lower():
-                    total += child["ns"]
-    return total
 
 
 def check(tap, thread):

@@ -8,8 +8,10 @@ a thread goes from the end of its first stay to the end of its last one.
 
 What differs, and is not an error: timehist rounds to 1 us, a line at a time; it
 counts interrupts as run time; its delay begins at sched_waking or sched_wakeup,
-whichever comes last; a thread that was preempted has wait but no delay.
+whichever comes last; a thread that was preempted has wait but no delay. Now and then
+it has no delay where the thread was woken; only stays with one are compared.
 """
+import bisect
 import collections
 import json
 import os
@@ -59,20 +61,15 @@ def timehist():
     return stays
 
 
-def line_ns(lines, *path):
-    """The time of one line of the summary tree; names are compared in lower case."""
-    for line in lines:
-        if line["name"].lower().startswith(path[0]):
-            return line_ns(line["children"], *path[1:]) if len(path) > 1 else line["ns"]
-    return 0
-
-
-def irq_ns(report):
+def delay_ns(report, stays):
+    """Time waiting for a CPU before those stays for which perf knows of a delay."""
+    ends = [stay.end_ns for stay in stays]
     total = 0
-    for line in report["summary"]:
-        if line["name"].lower() == "interrupted":
-            total = sum(child["ns"] for child in line["children"]
-                        if "irq" in child["name"].lower())
+    for instance in report["instances"].values():
+        if "waiting for a cpu" in instance["state"].lower():
+            after = bisect.bisect_right(ends, instance["start_ns"] + 3000)
+            if after == len(stays) or stays[after].delay_ns > 0:
+                total += instance["end_ns"] - instance["start_ns"]
     return total
 
 
@@ -82,10 +79,10 @@ def check(tap, thread, stays):
                               "--to", kernel.seconds(stays[-1].end_ns), "run.holdup")
     if not tap.ok(report, name + ": explained", done.stderr):
         return
-    irq = irq_ns(report)
+    irq = kernel.irq_ns(report)
     wib = report["wib"]
-    delay = line_ns(report["summary"], "interrupted", "waiting for")
-    rounding = 1000 * len(stays) + 20_000
+    delay = delay_ns(report, stays)
+    rounding = 3000 * len(stays) + 20_000
     tap.near(wib["working_ns"] + irq, sum(s.run_ns for s in stays[1:]), name + ": run",
              floor=rounding)
     tap.near(wib["blocked_ns"] + wib["interrupted_ns"] - irq, sum(s.wait_ns for s in stays[1:]),

@@ -27,7 +27,7 @@
  *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
- *	signal NR TID		lost SINCE COUNT	fdname TGID FD NAME ROLE
+ *	signal NR TID		lost SINCE COUNT	fdname TID FD NAME ROLE
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		other NAME
  */
 #ifndef TEXT_TRACE_H
@@ -350,7 +350,7 @@ static const char *const tt_roles[] = { "unknown", "file",   "dir",	 "pipe",    
 static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
-	ev->fd_name.tgid = (int32_t)tt_number(trace, 1);
+	ev->fd_name.tid = (int32_t)tt_number(trace, 1);
 	ev->fd_name.fd = (int32_t)tt_number(trace, 2);
 	ev->fd_name.name = facts_keep(&trace->facts, tt_word(trace, 3));
 	ev->fd_name.role = (uint8_t)tt_index(trace, tt_roles, tt_word(trace, 4));

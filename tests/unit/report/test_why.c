@@ -136,6 +136,7 @@ static const char golden_parts[] =
 	"                                meanwhile Xorg[440] worked 2.00 ms, was blocked 1.286 s\n"
 	"   0.200 s  +0.018000000 s      Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
 	"                                  in local timer interrupt < idle; it asked to sleep\n"
+	"                                  slept in hrtimer_nanosleep < do_nanosleep\n"
 	"  41 waits are left out, among them 1.081 s of the target's own: see --depth and --min\n"
 	"\n";
 
@@ -294,6 +295,7 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					WHY_WAKER_THREAD,
 					{ 8, 8, "\033]0;x" },
 					"\f",
+					"\033k",
 					"\033c",
 					0,
 					-1,

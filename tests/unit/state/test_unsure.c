@@ -26,6 +26,17 @@ static void a_thread_first_seen_switched_in_waited_for_a_cpu_since_the_start(voi
 	told_free(told);
 }
 
+static void a_thread_first_seen_switched_in_was_queued_on_that_cpu(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 9\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     " 55 cpu1 switch 8(runnable) 7\n"
+				     " 60 cpu1 switch 7(blocked) 8\n");
+
+	assert_string_equal(track_of(told, 7), "0 queued/1, 55 running - 60");
+	told_free(told);
+}
+
 static void the_first_thread_seen_on_a_cpu_ran_there_since_the_start(void **unused)
 {
 	struct told *told = replayed(" 30 cpu0 by 7 enter write\n"
@@ -209,7 +220,7 @@ static void an_event_of_another_thread_bounds_a_switch_that_was_not_recorded(voi
 				     " 40 cpu0 switch 8(blocked) 7\n"
 				     " 50 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(track_of(told, 8), "0 queued/0, 5 ?switch, 30 read - 40");
+	assert_string_equal(track_of(told, 8), "0 queued/0, 5 ?switch, 30 read, 40 blocked - 50");
 	assert_int_equal(told->tl->repairs, 1);
 	assert_int_equal(told->tl->repairs_exact, 0);
 	assert_string_equal(cpu_of(told, 0), "0 7, 5 ?, 30 8, 40 7 - 50");
@@ -227,7 +238,7 @@ static void runtime_places_the_switch_that_was_not_recorded(void **unused)
 				     " 30 cpu0 by 8 enter read\n"
 				     " 35 cpu0 runtime 8 12\n" /* it runs since 23 */
 				     " 36 cpu0 switch 8(blocked) 0\n"
-				     " 50 cpu1 switch 7(blocked) 0\n");
+				     " 50 cpu0 other x\n");
 
 	assert_string_equal(track_of(told, 8),
 			    "0 running, 2 blocked, 10 queued/0, 23 running, 30 read, 36 blocked - 50");
@@ -314,7 +325,7 @@ static void events_that_go_back_in_time_are_counted_and_left_out(void **unused)
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
 				     " 20 cpu0 enter write\n"
 				     " 10 cpu0 switch 7(blocked) 0\n"
-				     " 30 cpu0 leave write 0\n");
+				     " 30 cpu0 by 7 leave write 0\n");
 
 	assert_string_equal(track_of(told, 7), "0 running, 20 write - 30");
 	assert_int_equal(told->tl->contradictions, 1);
@@ -326,6 +337,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_first_seen_being_woken_was_blocked_since_the_start),
 		cmocka_unit_test(a_thread_first_seen_switched_in_waited_for_a_cpu_since_the_start),
+		cmocka_unit_test(a_thread_first_seen_switched_in_was_queued_on_that_cpu),
 		cmocka_unit_test(the_first_thread_seen_on_a_cpu_ran_there_since_the_start),
 		cmocka_unit_test(with_omitted_switches_the_first_thread_on_a_cpu_is_uncertain_before),
 		cmocka_unit_test(a_thread_only_the_dump_knows_slept_all_the_time),

@@ -1,0 +1,170 @@
+/*
+ * test_twin.c - the engine and the verdict against a slow and obvious twin, on
+ * random traces: whole ones, ones with holes, and ones where the kernel left out
+ * switches from the idle task.
+ *
+ * HOLDUP_SEED=N runs one seed of each test and prints its trace when it fails.
+ */
+#include "told.h"
+
+#include "random_trace.h"
+#include "twin.h"
+
+#define SEEDS 2000
+#define STEPS 120
+
+static uint64_t first_seed(void)
+{
+	const char *seed = getenv("HOLDUP_SEED");
+
+	return seed ? strtoull(seed, NULL, 0) : 1;
+}
+
+static uint64_t last_seed(void)
+{
+	return getenv("HOLDUP_SEED") ? first_seed() : SEEDS;
+}
+
+static struct twin twin_of(const struct text_trace *trace)
+{
+	return (struct twin){ trace->events, trace->count, &trace->facts, trace->facts.first_ns,
+			      trace->facts.last_ns };
+}
+
+static uint32_t word_at(const struct timeline *tl, const struct tl_thread *thread, uint64_t time_ns)
+{
+	struct tl_iter iter;
+	struct tl_interval in;
+
+	tl_iter_begin(&iter, tl, &thread->track, time_ns, time_ns + 1);
+	return tl_iter_next(&iter, &in) ? in.word : word_make(WORD_NONE, 0);
+}
+
+/* Both say the same of every thread in every elementary span. */
+static void compare_states(const struct twin *twin, const struct timeline *tl, uint64_t seed)
+{
+	struct twin_span span;
+
+	for (bool more = twin_next_span(twin, &span, true); span.end_ns < twin->end_ns || more;
+	     more = twin_next_span(twin, &span, false)) {
+		if (!more)
+			continue;
+		for (uint32_t slot = 0; slot < tl->thread_count; slot++) {
+			const struct tl_thread *thread = tl->threads[slot];
+			enum wib want, got;
+
+			if (thread->tid == 0)
+				continue;
+			want = twin_wib(twin, thread->tid, span.pos);
+			got = word_wib(word_at(tl, thread, span.start_ns));
+			if (want != got)
+				fail_msg("seed %llu: thread %d at %llu is %d, not %d",
+					 (unsigned long long)seed, thread->tid,
+					 (unsigned long long)span.start_ns, (int)want, (int)got);
+		}
+	}
+}
+
+#define SUMS (WHY_KIND_COUNT * (RT_THREADS + 1))
+
+static uint64_t *sum_of(uint64_t *sums, enum why_kind kind, int32_t tid)
+{
+	return &sums[(uint32_t)kind * (RT_THREADS + 1) + (tid ? (uint32_t)(tid - RT_FIRST) + 1 : 0)];
+}
+
+static void twin_verdict(const struct twin *twin, int32_t tid, const struct why *why, uint64_t *sums)
+{
+	struct twin_span span;
+	bool first = true;
+
+	while (twin_next_span(twin, &span, first) || span.end_ns < twin->end_ns) {
+		uint64_t start = span.start_ns > why->start_ns ? span.start_ns : why->start_ns;
+		uint64_t end = span.end_ns < why->end_ns ? span.end_ns : why->end_ns;
+
+		first = false;
+		if (start < end) {
+			struct twin_root root = twin_root(twin, tid, &span, 0, false);
+
+			*sum_of(sums, root.kind, root.tid) += end - start;
+		}
+	}
+}
+
+/* Both charge the same time to the same roots. */
+static void compare_verdicts(const struct twin *twin, struct told *told, int32_t tid, uint64_t seed)
+{
+	const struct why *why = &told->why;
+	uint64_t want[SUMS] = { 0 }, got[SUMS] = { 0 };
+
+	twin_verdict(twin, tid, why, want);
+	for (size_t i = 0; i < why->root_count; i++)
+		*sum_of(got, why->roots[i].kind, why->roots[i].who.tid) += why->roots[i].ns;
+	for (uint32_t i = 0; i < SUMS && getenv("HOLDUP_SEED"); i++) {
+		if (want[i] || got[i])
+			fprintf(stderr, "%-12s %3d twin %5llu verdict %5llu\n",
+				why_kind_name((enum why_kind)(i / (RT_THREADS + 1))),
+				(int)(i % (RT_THREADS + 1)) + RT_FIRST - 1,
+				(unsigned long long)want[i], (unsigned long long)got[i]);
+	}
+	for (uint32_t i = 0; i < SUMS; i++) {
+		uint32_t who = i % (RT_THREADS + 1);
+
+		if (want[i] != got[i])
+			fail_msg("seed %llu: thread %d in %llu-%llu: %s %d is %llu, not %llu",
+				 (unsigned long long)seed, tid, (unsigned long long)why->start_ns,
+				 (unsigned long long)why->end_ns,
+				 why_kind_name((enum why_kind)(i / (RT_THREADS + 1))),
+				 who ? RT_FIRST + (int)who - 1 : 0, (unsigned long long)want[i],
+				 (unsigned long long)got[i]);
+	}
+}
+
+/* Ask why of one thread, for its life or for a part of the trace. */
+static void ask(const struct twin *twin, struct told *told, uint32_t slot, uint64_t seed)
+{
+	const struct tl_thread *thread = told->tl->threads[slot];
+	uint64_t whole = told->tl->end_ns - told->tl->origin_ns;
+	uint64_t from = told->tl->origin_ns + seed * 7919 % (whole / 2);
+	struct why_opts opts = { .slot = slot, .want_waits = true };
+
+	if (seed % 2 && from < thread->death_ns) {
+		opts.start_ns = from;
+		opts.end_ns = from + whole / 3;
+	}
+	if (thread->tid == 0 || thread->birth_ns == thread->death_ns ||
+	    (opts.end_ns && opts.end_ns <= thread->birth_ns))
+		return;
+	(void)why_of(told, &opts);
+	if (told->why.depth_limit_hits)
+		fail_msg("seed %llu: thread %d: the recursion did not end", (unsigned long long)seed,
+			 thread->tid);
+	compare_verdicts(twin, told, thread->tid, seed);
+}
+
+static void on_whole_traces_the_engine_says_what_its_twin_says(void **unused)
+{
+	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+		struct told *told;
+		struct twin twin;
+
+		struct text_trace *trace = random_trace(seed, STEPS, seed % 3 == 0);
+
+		if (getenv("HOLDUP_SEED"))
+			rt_print(stderr, trace);
+		told = told_trace(trace);
+		twin = twin_of(told->trace);
+		compare_states(&twin, told->tl, seed);
+		for (uint32_t i = 0; i < 3; i++)
+			ask(&twin, told, (uint32_t)(seed + i * 5) % told->tl->thread_count, seed);
+		told_free(told);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(on_whole_traces_the_engine_says_what_its_twin_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
