@@ -303,15 +303,16 @@ static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t i
 		note_backwards(ring, batch, index, ns);
 		ns = ring->last_ns;
 	}
-	if (__builtin_expect(ring->hole, 0))
-		put_lost(ring, batch, ns);
-	event = &batch->events[batch->count];
+	/* A hole goes before it, but is over only when this one can be decoded. */
+	event = &batch->events[batch->count + ring->hole];
 	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
 		damaged(ring, batch, index, "an event is shorter than its format says");
 		return true;
 	}
 	event->time_ns = ns;
 	event->cpu = (uint16_t)ring->cpu;
+	if (__builtin_expect(ring->hole, 0))
+		put_lost(ring, batch, ns);
 	batch->count++;
 	ring->last_ns = ns;
 	return true;
@@ -548,12 +549,12 @@ static void walk_on(struct ring *ring, uint64_t from_ns,
 		    bool (*visit)(void *context, const struct record *record, uint64_t time_ns),
 		    void *context)
 {
-	struct batch batch;
+	/* No events are made: the batch is there for the chunk. */
+	struct batch batch = { .chunk = xcalloc(ring->lane.chunk_bytes, 1) };
 	struct page_walk walk;
 	struct record record;
 	bool more = true;
 
-	batch_init(&batch, &ring->lane);
 	while (more && load_chunk(ring, &batch)) {
 		for (uint64_t i = 0; more && i < ring->chunk_count; i++) {
 			if (!begin_page(ring, &batch, ring->chunk_first + i, &walk))
