@@ -11,8 +11,9 @@
 
 static const struct example example = {
 	.name = "fsync-kworker",
-	.shows = "A program writes 256 KiB to a file and calls fsync(), again and again for 300 ms.\n"
-		 "Kernel threads finish the writing and wake it. The answer is the disk.",
+	.shows =
+		"A program writes 256 KiB to a file and calls fsync(), again and again for 300 ms.\n"
+		"Kernel threads finish the writing and wake it. The answer is the disk.",
 	.wants_dir = true,
 };
 
