@@ -100,10 +100,9 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 		/* Where it was queued before anything told: where it runs now. */
 		if (thread->sched == SCHED_UNKNOWN)
 			thread->cpu = cpu_index(state, cpu);
-		if (thread->sched == SCHED_BLOCKED && !use_early_wake(thread))
-			(void)unsure_settle(state, thread, now, WORD_BLOCKED);
-		else
-			(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
+		if (thread->sched == SCHED_BLOCKED)
+			(void)use_early_wake(thread);
+		(void)unsure_settle(state, thread, now, unsure_before_run(state, thread));
 	}
 	thread->sched = SCHED_RUNNING;
 	thread->seen = true;
@@ -175,7 +174,9 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 		thread->early_wake = actor_now(state, cpu, ev);
 		return;
 	}
-	if (thread->sched != SCHED_BLOCKED && thread->sched != SCHED_UNKNOWN)
+	/* Runnable, and woken again: it has slept in a hole, or the waking changes nothing. */
+	if (thread->sched == SCHED_DEAD ||
+	    (thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread)))
 		return;
 	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED))
 		end_wait(state, thread, cpu, ev);
