@@ -182,6 +182,7 @@ struct state {
 	uint64_t gap_end_ns; /* latest end of a hole so far; 0 = none */
 	bool omits_idle;
 	bool has_syscalls;
+	bool has_wakings; /* sched_waking is recorded */
 	bool no_irqs; /* an event came out of an interrupt whose entry is not recorded */
 };
 

@@ -132,7 +132,6 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 	uint32_t word = word_make(WORD_UNCERTAIN, why);
 
 	thread->placing.open = false;
-	thread->early_wake.time_ns = 0;
 	thread->sched = SCHED_UNKNOWN;
 	flow_reset(thread, word_make(thread->tl->kernel ? WORD_KERNEL : WORD_RUN, 0));
 	thread->unsure_until = since_ns;

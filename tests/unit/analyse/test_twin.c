@@ -273,11 +273,77 @@ static void in_and_after_holes_nothing_false_is_claimed(void **unused)
 	assert_in_range(uncertain * 100 / all, 0, 60);
 }
 
+/* Leave out most of the switches from the idle task to a thread. */
+static void omit_idle_switches(struct text_trace *trace, uint64_t seed)
+{
+	size_t kept = 0;
+
+	trace->facts.omits_idle_switches = true;
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct event *ev = &trace->events[i];
+		bool from_idle = ev->type == EV_SCHED_SWITCH && ev->sched_switch.prev_tid == 0 &&
+				 ev->sched_switch.next_tid != 0;
+
+		if (!from_idle || (seed + i) % 5 == 0)
+			trace->events[kept++] = *ev;
+	}
+	trace->count = kept;
+}
+
+/* Replay traces with switches left out; returns the uncertain time that the whole one has not. */
+static uint64_t omit_and_compare(bool runtime, uint32_t holes)
+{
+	uint64_t uncertain = 0, all = 0;
+
+	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+		struct text_trace *whole = random_trace(seed, STEPS, runtime);
+		struct text_trace *damaged = copy_of(whole);
+		struct twin twin = twin_of(whole);
+		struct told *told;
+
+		omit_idle_switches(damaged, seed);
+		for (uint32_t i = 0; i < holes; i++)
+			lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
+			     1 + (seed + i) % 11);
+		if (getenv("HOLDUP_SEED")) {
+			rt_print(stderr, whole);
+			fprintf(stderr, "damaged\n");
+			rt_print(stderr, damaged);
+		}
+		told = told_trace(damaged);
+		uncertain += compare_claims(&twin, told, seed);
+		all += (told->tl->end_ns - told->tl->origin_ns) * told->tl->thread_count;
+		told_free(told);
+		text_trace_free(whole);
+	}
+	print_message("# uncertain: %.2f %%\n", 100.0 * (double)uncertain / (double)all);
+	return uncertain * 1000 / all;
+}
+
+static void where_switches_are_left_out_nothing_false_is_claimed(void **unused)
+{
+	assert_in_range(omit_and_compare(false, 0), 0, 100);
+}
+
+static void with_runtimes_switches_left_out_are_placed_exactly(void **unused)
+{
+	assert_int_equal(omit_and_compare(true, 0), 0);
+}
+
+static void holes_and_switches_left_out_together_claim_nothing_false(void **unused)
+{
+	assert_in_range(omit_and_compare(true, 2), 0, 300);
+	assert_in_range(omit_and_compare(false, 2), 0, 300);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(on_whole_traces_the_engine_says_what_its_twin_says),
 		cmocka_unit_test(in_and_after_holes_nothing_false_is_claimed),
+		cmocka_unit_test(where_switches_are_left_out_nothing_false_is_claimed),
+		cmocka_unit_test(with_runtimes_switches_left_out_are_placed_exactly),
+		cmocka_unit_test(holes_and_switches_left_out_together_claim_nothing_false),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
