@@ -60,7 +60,6 @@ struct decoder {
 	uint16_t pid_offset;
 	uint16_t flags_offset;
 	bool has_flags;
-	bool is_signal; /* deliver: the receiver is the one it was recorded in */
 	run_fn *run;
 	uint32_t load_count;
 	struct load loads[MAX_LOADS];
@@ -311,8 +310,6 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 	if (decoder->has_flags)
 		out_event->context = context_of(record->data[decoder->flags_offset]);
 	decoder->run(events, decoder, record, out_event);
-	if (decoder->is_signal)
-		out_event->signal.tid = out_event->tid;
 	return true;
 }
 
@@ -466,7 +463,6 @@ static void compile_row(struct decoder *decoder, const struct row *row, const ch
 	struct format_field field;
 
 	template->type = (uint8_t)row->type;
-	decoder->is_signal = row->type == EV_SIGNAL_DELIVER;
 	switch (row->type) {
 	case EV_SCHED_WAKING:
 	case EV_SCHED_WAKEUP:

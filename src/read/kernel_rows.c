@@ -175,6 +175,7 @@ static const struct target signal_generate_fields[] = {
 static const struct target signal_deliver_fields[] = {
 	MEMBER("sig", TO_32, signal.signal),
 	MEMBER("code", TO_32, signal.code),
+	MEMBER("common_pid", TO_32, signal.tid), /* it gets its own signal */
 	{ 0 },
 };
 

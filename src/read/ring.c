@@ -319,20 +319,31 @@ static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t i
 }
 
 /* Go on in the page that was begun, while there is room for a hole and an event. */
-static void put_records(struct ring *ring, struct batch *batch)
+static inline __attribute__((always_inline)) void put_records(struct ring *ring,
+							      struct batch *batch, bool big_endian)
 {
 	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
 	struct page_cursor cursor = ring->walk.cursor;
 	struct record record;
 	int rc = 0;
 
-	while (batch->count + 2 <= batch->max && (rc = page_next(&cursor, &record)) > 0 &&
+	while (batch->count + 2 <= batch->max &&
+	       (rc = page_next_in(&cursor, &record, big_endian)) > 0 &&
 	       put_record(ring, batch, index, &record))
 		;
 	if (rc < 0)
 		damaged(ring, batch, index, "what follows an event is no event");
 	ring->in_page = rc > 0 && batch->count + 2 > batch->max;
 	ring->walk.cursor = cursor;
+}
+
+/* Twice the same code, each with its byte order as a constant. */
+static void put_page(struct ring *ring, struct batch *batch)
+{
+	if (ring->walk.cursor.big_endian)
+		put_records(ring, batch, true);
+	else
+		put_records(ring, batch, false);
 }
 
 /* Behind the last page: what is known to be missing there. */
@@ -357,7 +368,7 @@ static bool ring_fill(struct lane *lane, struct batch *batch)
 	batch->note_count = 0;
 	while (batch->count + 2 <= batch->max) {
 		if (ring->in_page)
-			put_records(ring, batch);
+			put_page(ring, batch);
 		else if (ring->chunk_used < ring->chunk_count)
 			ring->in_page = begin_page(
 				ring, batch, ring->chunk_first + ring->chunk_used++, &ring->walk);
