@@ -70,7 +70,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
  * When none is known it was lost, and since when it was queued is not known either. The
  * Uncertain entry of no length says that this was concluded afterwards: see unsure.c.
  */
-static void use_early_wake(struct state *state, struct thread *thread)
+void use_early_wake(struct state *state, struct thread *thread)
 {
 	struct track *track = &thread->tl->track;
 	uint64_t since = track_last_time(track);
@@ -235,9 +235,11 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 		return;
 	}
 	/* Runnable, and woken again: it has slept in a hole, or the waking changes nothing. */
-	if (thread->sched == SCHED_DEAD ||
-	    (thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread)))
+	if (thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread)) {
+		/* Or it runs, and its switch in was not recorded. */
+		thread->early_wake = actor_now(state, cpu, ev);
 		return;
+	}
 	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED)) {
 		end_wait(state, thread, cpu, ev);
 		/* It may turn out to have run: in a hole, or switched in unseen. */
@@ -251,13 +253,16 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 
 static void move_queue(struct state *state, struct thread *thread, int32_t cpu, uint64_t now)
 {
+	bool preempted;
+
 	if (thread->sched != SCHED_RUNNABLE || cpu < 0 || thread->cpu == (uint32_t)cpu)
 		return;
-	if (!unsure_settle(state, thread, now, word_kind(thread->word)))
-		return;
+	(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
 	thread->cpu = (uint32_t)cpu;
 	thread->sched = SCHED_RUNNABLE;
-	flow_write(state, thread, now, word_make(word_kind(thread->word), thread->cpu));
+	preempted = word_kind(thread->word) == WORD_PREEMPTED;
+	flow_write(state, thread, now,
+		   word_make(preempted ? WORD_PREEMPTED : WORD_WAIT_CPU, thread->cpu));
 }
 
 /* It is up, and its waking was not recorded: lost, or this trace has none at all. */
@@ -293,10 +298,15 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 
 static void on_migrate(struct state *state, struct cpu *cpu, const struct event *ev)
 {
+	struct thread *thread;
+
 	(void)cpu;
-	if (ev->migrate.tid > 0)
-		move_queue(state, state_thread(state, ev->migrate.tid), ev->migrate.to_cpu,
-			   ev->time_ns);
+	if (ev->migrate.tid <= 0)
+		return;
+	thread = state_thread(state, ev->migrate.tid);
+	/* Only what is awake is moved. */
+	use_early_wake(state, thread);
+	move_queue(state, thread, ev->migrate.to_cpu, ev->time_ns);
 }
 
 /* ------------------------------------------------------------- birth and end */

@@ -268,6 +268,9 @@ void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 		  uint64_t runtime_ns);
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns);
 
+/* sched.c */
+void use_early_wake(struct state *state, struct thread *thread);
+
 /* irq.c */
 struct actor actor_now(struct state *state, struct cpu *cpu, const struct event *ev);
 void pending_put(struct pending *pending, uint64_t key, const struct actor *actor);

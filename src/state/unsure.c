@@ -240,10 +240,13 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		low_ns = last_ns(state, thread);
 	if (low_ns > high_ns)
 		low_ns = high_ns;
-	runnable = thread->sched == SCHED_RUNNABLE;
+	use_early_wake(state, thread);
+	runnable = thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread);
 	if (thread->sched == SCHED_UNKNOWN)
 		thread->cpu = cpu_index(state, cpu);
-	unsure_settle(state, thread, low_ns, unsure_before_run(state, thread));
+	/* A hole that begins later lies in the bound. */
+	if (thread->sched == SCHED_UNKNOWN || first_hole(state, last_ns(state, thread)) < low_ns)
+		(void)unsure_settle(state, thread, low_ns, unsure_before_run(state, thread));
 	thread->placing.open = false;
 	thread->sched = SCHED_RUNNING;
 	thread->cpu = cpu_index(state, cpu);
@@ -348,6 +351,20 @@ void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 	state->tl->repairs_exact++;
 }
 
+/* Its CPU idles, as far as was seen: it may have come onto it since the last event there. */
+static void close_queued(struct state *state, struct thread *thread)
+{
+	const struct cpu *cpu = thread->cpu < state->cpu_count ? &state->cpus[thread->cpu] : NULL;
+	const struct thread *runs = cpu ? state_current(state, cpu) : NULL;
+	uint64_t since = last_ns(state, thread);
+
+	if (runs && runs->tl->tid != 0)
+		return;
+	if (cpu && cpu->last_ns > since)
+		since = cpu->last_ns;
+	unsure_forget(state, thread, since, UNSURE_SWITCH);
+}
+
 /* The recording ends: what no later event proves stays open. */
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 {
@@ -359,6 +376,8 @@ void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 		return;
 	if (hole != UINT64_MAX)
 		unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
+	else if (thread->sched == SCHED_RUNNABLE && state->omits_idle)
+		close_queued(state, thread);
 }
 
 static void add_gap(struct timeline *tl, const struct tl_gap *gap)
