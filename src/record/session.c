@@ -85,7 +85,7 @@ static int probe_kernel(struct session *session, struct err *err)
 {
 	(void)err;
 	session->manifest->omits_idle_switches =
-		probe_omits_idle_switches(session->instance.dir_fd);
+		probe_idle_switches(session->instance.dir_fd) != IDLE_SWITCHES_ALL;
 	if (!session->manifest->omits_idle_switches)
 		return 0;
 	/* How long a thread has run tells when it came, if its switch was left out. */

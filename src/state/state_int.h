@@ -86,6 +86,7 @@ struct process {
 struct placing {
 	bool open;
 	bool was_runnable; /* before it ran it waited for a CPU; else not known */
+	bool counts;	   /* it is one of the repairs */
 	uint32_t cpu;
 	uint32_t thread_index; /* first of its two entries in the thread's track */
 	uint32_t cpu_index;    /* first of its two entries in the CPU's track */
