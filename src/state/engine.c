@@ -86,11 +86,9 @@ void thread_set_comm(struct state *state, struct thread *thread, const char *com
 {
 	char padded[COMM_BYTES] = { 0 };
 
-	if (!comm || thread->tl->tid == 0)
+	if (!comm || thread->tl->tid == 0 || strncmp(comm, thread->comm, COMM_BYTES) == 0)
 		return;
 	memcpy(padded, comm, strnlen(comm, COMM_BYTES));
-	if (memcmp(padded, thread->comm, COMM_BYTES) == 0)
-		return;
 	memcpy(thread->comm, padded, COMM_BYTES);
 	thread->tl->comm = names_add(&state->tl->names, padded, COMM_BYTES);
 }
