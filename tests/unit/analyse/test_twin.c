@@ -245,12 +245,17 @@ static struct text_trace *copy_of(const struct text_trace *trace)
 	return copy;
 }
 
+/*
+ * Not tried: a waking that comes before the switch out of a thread that was last seen before
+ * a hole or came onto its CPU unseen. That it did not sleep until then could be told by a
+ * sched_wakeup only.
+ */
 static void in_and_after_holes_nothing_false_is_claimed(void **unused)
 {
 	uint64_t uncertain = 0, all = 0;
 
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
-		struct text_trace *whole = random_trace(seed, STEPS, false, false);
+		struct text_trace *whole = random_trace(seed, STEPS, false, seed % 2);
 		struct text_trace *damaged = copy_of(whole);
 		struct twin twin = twin_of(whole);
 		uint32_t holes = 1 + seed % 3;
@@ -297,7 +302,7 @@ static uint64_t omit_and_compare(bool runtime, uint32_t holes)
 	uint64_t uncertain = 0, all = 0;
 
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
-		struct text_trace *whole = random_trace(seed, STEPS, runtime, false);
+		struct text_trace *whole = random_trace(seed, STEPS, runtime, seed % 2 && !holes);
 		struct text_trace *damaged = copy_of(whole);
 		struct twin twin = twin_of(whole);
 		struct told *told;
