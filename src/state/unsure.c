@@ -423,10 +423,11 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 	struct track *track = &thread->tl->track;
 	uint64_t since = track_ns(state, since_ns);
 	uint32_t word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	uint32_t i;
 
 	if (thread->placing.open && thread->placing.high_ns > since_ns)
 		thread->placing.was_runnable = false;
-	for (uint32_t i = track->count; i > 1 && track_time(track, i - 1) > since; i--) {
+	for (i = track->count; i > 1 && track_time(track, i - 1) > since; i--) {
 		uint64_t begin = track_time(track, i - 2);
 
 		if (!off_cpu(track->entries[i - 2].word))
@@ -440,6 +441,10 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 			return;
 		}
 	}
+	/* Before the bound of an unseen switch, it was concluded from the end of the bound. */
+	if (i > 1 && track->entries[i - 1].word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH) &&
+	    off_cpu(track->entries[i - 2].word))
+		(void)doubt_concluded(track, i - 2);
 }
 
 static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
