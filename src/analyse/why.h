@@ -75,6 +75,7 @@ struct why_hop {
 	const char *woken_by; /* how the wait of this hop ended; "" for the root */
 	uint64_t ns;	    /* time of the window charged through this hop */
 	uint64_t count;	    /* waits that were added up */
+	struct why_thread waker; /* who ended the wait; tid 0 = hardware, unknown, or the root */
 };
 
 /* One line of the WIB summary tree, in print order: a line's children follow it. */
@@ -124,6 +125,7 @@ struct why_wait {
 	enum why_waker waker;
 	struct why_thread woken_by; /* tid 0 for hardware */
 	const char *waker_name;	    /* "irq 24 virtio0-req.0", "hrtimer_wakeup", "SIGCHLD" */
+	const char *stack;	    /* kernel functions it slept in, innermost first; "" = not recorded */
 	const char *waker_state;    /* the waker's control-flow stack: "write < softirq NET_RX" */
 	uint32_t depth;		    /* 0 = the target's own wait */
 	int32_t parent;		    /* index into waits[]; -1 at depth 0 */

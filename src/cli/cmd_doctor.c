@@ -1,14 +1,12 @@
 /* cmd_doctor.c - holdup doctor: what this system can record. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/opts.h"
 #include "record/record.h"
+#include "report/table.h"
 
 struct doctor_cmd {
 	bool json;
@@ -73,42 +71,43 @@ static void print_conclusion(const struct doctor *doctor)
 	}
 }
 
-static void print_field(const char *label, int indent, const char *text)
+static void add_row(struct table *table, const char *state, const char *name, const char *label,
+		    const char *text)
 {
-	AUTO_FREE char *safe = text ? text_escaped(text) : NULL;
-
-	if (safe && safe[0])
-		printf("%*s%s%s\n", indent, "", label, safe);
+	if (!text || !text[0])
+		return;
+	table_cell(table, "%s", state);
+	table_cell(table, "%s", name);
+	table_cell(table, "%s%s", label, text);
 }
 
-static void print_check(const struct check *check, int name_width)
+static void add_check(struct table *table, const struct check *check)
 {
-	int indent = 2 + 8 + 2 + name_width + 2;
+	const char *found = check->found && check->found[0] ? check->found : "-";
 
-	printf("  %-8s  %-*s  ", states[check->state].word, name_width, check->name);
-	print_field("", 0, check->found ? check->found : "-");
-	print_field("lost without it: ", indent, check->lost);
-	print_field("to enable it:    ", indent, check->command);
+	add_row(table, states[check->state].word, check->name, "", found);
+	add_row(table, "", "", "  lost without it: ", check->lost);
+	add_row(table, "", "", "  to enable it: ", check->command);
 }
 
+/* The worst first. */
 static void print_text(const struct doctor *doctor)
 {
-	int name_width = 0;
+	struct table table = { 0 };
 
-	print_conclusion(doctor);
-	for (size_t i = 0; i < doctor->count; i++) {
-		int width = (int)strlen(doctor->checks[i].name);
-
-		if (width > name_width)
-			name_width = width;
-	}
-	putchar('\n');
+	table_column(&table, "", TABLE_LEFT);
+	table_column(&table, "", TABLE_LEFT);
+	table_column(&table, "", TABLE_TEXT);
 	for (int state = CHECK_FATAL; state >= CHECK_OK; state--) {
 		for (size_t i = 0; i < doctor->count; i++) {
 			if ((int)doctor->checks[i].state == state)
-				print_check(&doctor->checks[i], name_width);
+				add_check(&table, &doctor->checks[i]);
 		}
 	}
+	print_conclusion(doctor);
+	putchar('\n');
+	table_print(&table, stdout);
+	table_fini(&table);
 }
 
 static void print_json(const struct doctor *doctor)

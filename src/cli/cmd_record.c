@@ -52,6 +52,8 @@ static int record(const struct record_cmd *cmd, char **argv)
 	recording_fill(&cmd->recording, &opts);
 	if (!opts.dir)
 		opts.dir = DEFAULT_DIR;
+	if (!argv && !opts.seconds && !opts.pid_count)
+		fprintf(stderr, "holdup: recording into %s until Ctrl-C or SIGTERM\n", opts.dir);
 	rc = record_run(&opts, &result, &err);
 	if (!argv)
 		progress_clear();

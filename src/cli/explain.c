@@ -39,7 +39,7 @@ static int build_timeline(struct trace *trace, struct timeline **out_timeline, s
 	int rc = state_run(trace_source(trace), facts, say_read, (void *)facts, out_timeline, err);
 
 	progress_clear();
-	return rc;
+	return rc < 0 ? err_wrap(err, "reading the events of the trace") : 0;
 }
 
 /* The moment of 'when', looked for at or after 'from_ns' if it is an event. */
@@ -158,8 +158,7 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 		return 0;
 	}
 	explained_fini(&explained);
-	(void)err_set(err, local.code ? local.code : rc, "%s", local.text);
-	return err_wrap(err, "reading %s", path);
+	return err_set(err, rc, "%s", local.text);
 }
 
 void explained_fini(struct explained *explained)

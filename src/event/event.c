@@ -47,6 +47,7 @@ static const char *const names[EV_TYPE_COUNT] = {
 	[EV_SIGNAL_GENERATE] = "signal_generate",
 	[EV_SIGNAL_DELIVER] = "signal_deliver",
 	[EV_IPI_SEND] = "ipi_send_cpu",
+	[EV_STACK] = "kernel_stack",
 	[EV_FD_NAME] = "fd_name",
 };
 

@@ -69,6 +69,7 @@ enum event_type {
 	EV_SIGNAL_DELIVER,
 	EV_IPI_SEND,
 
+	EV_STACK, /* kernel stack of a thread that was just switched out; event.tid is that thread */
 	EV_FD_NAME, /* what a file descriptor names, learnt by the recorder */
 
 	EV_TYPE_COUNT
@@ -242,6 +243,11 @@ struct ev_ipi {
 	uint64_t callback;
 };
 
+struct ev_stack {
+	const void *frames; /* return addresses, innermost first; 8 bytes each, not aligned */
+	uint32_t count;
+};
+
 struct ev_fd_name {
 	const char *name; /* what to print: a path, "tcp 127.0.0.1:80", "pipe:[123]" */
 	int32_t tgid;
@@ -279,6 +285,7 @@ struct event {
 		struct ev_net net;
 		struct ev_signal signal;
 		struct ev_ipi ipi;
+		struct ev_stack stack;
 		struct ev_fd_name fd_name;
 		struct ev_other other;
 	};

@@ -101,6 +101,120 @@ static char *with_slash(const char *expression, const struct formats *formats)
 	return text;
 }
 
+/* The length of the quoted string, the word or the single character at 'at'. */
+static size_t token_bytes(const char *at)
+{
+	size_t bytes = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_");
+
+	if (*at == '"' || *at == '\'') {
+		const char *end = strchr(at + 1, *at);
+
+		return end ? (size_t)(end + 1 - at) : strlen(at);
+	}
+	return bytes ? bytes : 1;
+}
+
+/* A glob as a regular expression; special characters in brackets, for the library eats '\\'. */
+static void put_glob(FILE *out, const char *glob, size_t bytes)
+{
+	fputc('^', out);
+	for (size_t i = 0; i < bytes; i++) {
+		if (glob[i] == '*')
+			fputs(".*", out);
+		else if (glob[i] == '?')
+			fputc('.', out);
+		else if (strchr(".+(){}|$", glob[i]))
+			fprintf(out, "[%c]", glob[i]);
+		else
+			fputc(glob[i], out);
+	}
+	fputc('$', out);
+}
+
+/*
+ * The kernel's filters write 'FIELD ~ "GLOB"', the library knows only '=~' with a
+ * regular expression. The text with the one written as the other. Free it.
+ */
+static char *with_regex(const char *text)
+{
+	char *made = NULL;
+	size_t made_bytes = 0;
+	FILE *out = open_memstream(&made, &made_bytes);
+
+	while (out && *text) {
+		const char *quote = text + 1 + strspn(text + 1, " \t");
+		const char *end = *text == '~' && *quote == '"' ? strchr(quote + 1, '"') : NULL;
+
+		if (*text == '"' || *text == '\'') { /* not inside a quoted text */
+			size_t bytes = token_bytes(text);
+
+			fwrite(text, 1, bytes, out);
+			text += bytes;
+		} else if ((*text == '=' || *text == '!') && text[1] == '~') {
+			fwrite(text, 1, 2, out);
+			text += 2;
+		} else if (end) {
+			fputs("=~ \"", out);
+			put_glob(out, quote + 1, (size_t)(end - quote - 1));
+			fputc('"', out);
+			text = end + 1;
+		} else {
+			fputc(*text++, out);
+		}
+	}
+	if (out)
+		fclose(out);
+	return made ? made : xstrdup("");
+}
+
+/* Is 'name' a field of an event that the filter is about, or one the library adds? */
+static bool has_field(const struct event_filter *filter, const struct formats *formats,
+		      const char *name)
+{
+	static const char *const added[] = { "COMM", "CPU", "TIMESTAMP", "comm", "NOT" };
+	struct format_field field;
+
+	for (size_t i = 0; i < ARRAY_LEN(added); i++) {
+		if (strcmp(added[i], name) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < formats->count; i++) {
+		int32_t id = format_text_id(formats->sections[i].text);
+
+		if (id >= 0 && filter->wants[id] &&
+		    format_text_field(formats->sections[i].text, name, &field))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The library takes a field that does not exist for something that is never true.
+ * Find such a word: one that stands before a comparison and is no field.
+ */
+static int check_fields(const struct event_filter *filter, const struct formats *formats,
+			const char *expression, struct err *err)
+{
+	const char *at = strchr(expression, ':');
+
+	while (at && *at) {
+		size_t bytes = token_bytes(at);
+		const char *next = at + bytes + strspn(at + bytes, " \t");
+
+		if (is_plain(at, bytes, "") && !(*at >= '0' && *at <= '9') && *next &&
+		    strchr("=!<>~", *next)) {
+			AUTO_FREE char *name = xstrndup(at, bytes);
+
+			if (!has_field(filter, formats, name))
+				return err_set(err, -EINVAL, "\"%s\": the event has no field %s",
+					       expression, name);
+		}
+		at += bytes;
+	}
+	return 0;
+}
+
 static int compile(struct event_filter *filter, const char *expression, struct err *err)
 {
 	enum tep_errno code = tep_filter_add_filter_str(filter->filter, expression);
@@ -120,7 +234,8 @@ int event_filter_new(const char *expression, const struct formats *formats, bool
 		     uint32_t long_bytes, struct event_filter **out_filter, struct err *err)
 {
 	struct event_filter *filter = xcalloc(1, sizeof(*filter));
-	AUTO_FREE char *text = with_slash(expression, formats);
+	AUTO_FREE char *slashed = with_slash(expression, formats);
+	AUTO_FREE char *text = with_regex(slashed);
 	int rc;
 
 	tep_set_loglevel(TEP_LOG_NONE);
@@ -139,6 +254,8 @@ int event_filter_new(const char *expression, const struct formats *formats, bool
 	filter->filter = tep_filter_alloc(filter->tep);
 	rc = filter->filter ? compile(filter, text, err)
 			    : err_set(err, -ENOMEM, "no memory for a filter");
+	if (rc == 0)
+		rc = check_fields(filter, formats, text, err);
 	if (rc < 0) {
 		event_filter_free(filter);
 		return rc;

@@ -1,9 +1,5 @@
 /*
- * kernel_events.c - a table of the kernel's events, compiled to loads.
- *
- * The rows name the fields of each event and where they go. A format that lacks a
- * field leaves what the row's template says (0, or -1 for ids). Two names for one
- * member are two lines: the one that the format has wins.
+ * kernel_events.c - formats compiled to loads, and records decoded by them.
  */
 #include "read/kernel_events.h"
 
@@ -15,6 +11,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/format_text.h"
+#include "read/kernel_rows.h"
 #include "read/pages.h"
 #include "store/formats.h"
 
@@ -26,268 +23,6 @@
 #define MAX_LOADS  16
 #define LOW_STATES 512
 
-/* What a member of struct event is. */
-enum member {
-	TO_U8,
-	TO_32,
-	TO_64,
-	TO_ARGS,  /* uint64_t[6] */
-	TO_COMM,  /* const char *, a short text that may lack a terminator */
-	TO_TEXT,  /* const char *, terminated or NULL */
-	TO_STATE, /* uint8_t enum task_state out of the kernel's bits */
-	TO_TRUE,  /* bool: set when the format has the field */
-};
-
-struct target {
-	const char *field;
-	enum member member;
-	size_t offset;
-};
-
-#define MEMBER(field, to, path)                         \
-	{                                               \
-		field, to, offsetof(struct event, path) \
-	}
-
-static const struct target switch_fields[] = {
-	MEMBER("prev_comm", TO_COMM, sched_switch.prev_comm),
-	MEMBER("next_comm", TO_COMM, sched_switch.next_comm),
-	MEMBER("prev_pid", TO_32, sched_switch.prev_tid),
-	MEMBER("next_pid", TO_32, sched_switch.next_tid),
-	MEMBER("prev_prio", TO_32, sched_switch.prev_prio),
-	MEMBER("next_prio", TO_32, sched_switch.next_prio),
-	MEMBER("prev_state", TO_STATE, sched_switch.prev_state),
-	{ 0 },
-};
-
-static const struct target wake_fields[] = {
-	MEMBER("comm", TO_COMM, wake.comm),
-	MEMBER("pid", TO_32, wake.tid),
-	MEMBER("prio", TO_32, wake.prio),
-	MEMBER("target_cpu", TO_32, wake.target_cpu),
-	{ 0 },
-};
-
-static const struct target fork_fields[] = {
-	MEMBER("child_comm", TO_COMM, task.comm),
-	MEMBER("child_pid", TO_32, task.tid),
-	MEMBER("parent_pid", TO_32, task.parent_tid),
-	{ 0 },
-};
-
-static const struct target exec_fields[] = {
-	MEMBER("filename", TO_TEXT, task.filename),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("old_pid", TO_32, task.parent_tid),
-	{ 0 },
-};
-
-static const struct target exit_fields[] = {
-	MEMBER("comm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("prio", TO_32, task.prio),
-	MEMBER("group_dead", TO_U8, task.group_dead),
-	MEMBER("group_dead", TO_TRUE, task.group_dead_known),
-	{ 0 },
-};
-
-static const struct target setprio_fields[] = {
-	MEMBER("comm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("newprio", TO_32, task.prio),
-	{ 0 },
-};
-
-static const struct target newtask_fields[] = {
-	MEMBER("comm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("clone_flags", TO_64, task.clone_flags),
-	{ 0 },
-};
-
-static const struct target rename_fields[] = {
-	MEMBER("newcomm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	{ 0 },
-};
-
-static const struct target migrate_fields[] = {
-	MEMBER("pid", TO_32, migrate.tid),
-	MEMBER("orig_cpu", TO_32, migrate.from_cpu),
-	MEMBER("dest_cpu", TO_32, migrate.to_cpu),
-	{ 0 },
-};
-
-static const struct target runtime_fields[] = {
-	MEMBER("pid", TO_32, runtime.tid),
-	MEMBER("runtime", TO_64, runtime.runtime_ns),
-	{ 0 },
-};
-
-static const struct target irq_fields[] = {
-	MEMBER("irq", TO_32, irq.nr),
-	MEMBER("name", TO_TEXT, irq.name),
-	MEMBER("ret", TO_32, irq.ret),
-	{ 0 },
-};
-
-static const struct target softirq_fields[] = {
-	MEMBER("vec", TO_32, irq.nr),
-	{ 0 },
-};
-
-static const struct target no_fields[] = { { 0 } };
-
-static const struct target sys_enter_fields[] = {
-	MEMBER("id", TO_64, syscall.nr),
-	MEMBER("args", TO_ARGS, syscall.args),
-	{ 0 },
-};
-
-static const struct target sys_exit_fields[] = {
-	MEMBER("id", TO_64, syscall.nr),
-	MEMBER("ret", TO_64, syscall.ret),
-	{ 0 },
-};
-
-static const struct target fault_fields[] = {
-	MEMBER("address", TO_64, fault.address),
-	MEMBER("ip", TO_64, fault.ip),
-	MEMBER("error_code", TO_64, fault.error_code),
-	{ 0 },
-};
-
-static const struct target block_fields[] = {
-	MEMBER("dev", TO_32, block.dev),	   MEMBER("sector", TO_64, block.sector),
-	MEMBER("nr_sector", TO_32, block.sectors), MEMBER("bytes", TO_32, block.bytes),
-	MEMBER("errors", TO_32, block.error), /* before 5.x */
-	MEMBER("error", TO_32, block.error),	   MEMBER("rwbs", TO_COMM, block.rwbs),
-	MEMBER("comm", TO_COMM, block.comm),	   { 0 },
-};
-
-static const struct target work_fields[] = {
-	MEMBER("work", TO_64, work.work),
-	MEMBER("function", TO_64, work.function),
-	MEMBER("workqueue", TO_TEXT, work.workqueue), /* a pointer on old kernels: left out */
-	MEMBER("cpu", TO_32, work.cpu),
-	{ 0 },
-};
-
-static const struct target hrtimer_fields[] = {
-	MEMBER("hrtimer", TO_64, timer.timer),
-	MEMBER("function", TO_64, timer.function),
-	MEMBER("expires", TO_64, timer.expires_ns),
-	{ 0 },
-};
-
-static const struct target timer_fields[] = {
-	MEMBER("timer", TO_64, timer.timer),
-	MEMBER("function", TO_64, timer.function),
-	{ 0 },
-};
-
-static const struct target lock_fields[] = {
-	MEMBER("lock_addr", TO_64, lock.address),
-	MEMBER("flags", TO_32, lock.flags),
-	MEMBER("ret", TO_32, lock.ret),
-	{ 0 },
-};
-
-static const struct target net_fields[] = {
-	MEMBER("skbaddr", TO_64, net.skb),
-	MEMBER("len", TO_32, net.len),
-	MEMBER("name", TO_TEXT, net.dev),
-	{ 0 },
-};
-
-static const struct target signal_generate_fields[] = {
-	MEMBER("sig", TO_32, signal.signal),  MEMBER("code", TO_32, signal.code),
-	MEMBER("pid", TO_32, signal.tid),     MEMBER("result", TO_32, signal.result),
-	MEMBER("comm", TO_COMM, signal.comm), { 0 },
-};
-
-static const struct target signal_deliver_fields[] = {
-	MEMBER("sig", TO_32, signal.signal),
-	MEMBER("code", TO_32, signal.code),
-	{ 0 },
-};
-
-static const struct target ipi_fields[] = {
-	MEMBER("cpu", TO_32, ipi.cpu),
-	MEMBER("callback", TO_64, ipi.callback),
-	{ 0 },
-};
-
-struct row {
-	const char *event; /* "SYSTEM/EVENT" */
-	enum event_type type;
-	const struct target *fields;
-	int32_t nr; /* ev_irq.nr, for events whose number is their name */
-};
-
-#define VECTOR(name, id)                                                   \
-	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },  \
-	{                                                                  \
-		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id \
-	}
-
-static const struct row rows[] = {
-	{ "sched/sched_switch", EV_SCHED_SWITCH, switch_fields, 0 },
-	{ "sched/sched_waking", EV_SCHED_WAKING, wake_fields, 0 },
-	{ "sched/sched_wakeup", EV_SCHED_WAKEUP, wake_fields, 0 },
-	{ "sched/sched_wakeup_new", EV_SCHED_WAKEUP_NEW, wake_fields, 0 },
-	{ "sched/sched_process_fork", EV_SCHED_FORK, fork_fields, 0 },
-	{ "sched/sched_process_exec", EV_SCHED_EXEC, exec_fields, 0 },
-	{ "sched/sched_process_exit", EV_SCHED_EXIT, exit_fields, 0 },
-	{ "sched/sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
-	{ "sched/sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
-	{ "sched/sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
-	{ "task/task_newtask", EV_TASK_NEW, newtask_fields, 0 },
-	{ "task/task_rename", EV_TASK_RENAME, rename_fields, 0 },
-	{ "irq/irq_handler_entry", EV_IRQ_ENTRY, irq_fields, 0 },
-	{ "irq/irq_handler_exit", EV_IRQ_EXIT, irq_fields, 0 },
-	{ "irq/softirq_entry", EV_SOFTIRQ_ENTRY, softirq_fields, 0 },
-	{ "irq/softirq_exit", EV_SOFTIRQ_EXIT, softirq_fields, 0 },
-	{ "irq/softirq_raise", EV_SOFTIRQ_RAISE, softirq_fields, 0 },
-	VECTOR("local_timer", VECTOR_LOCAL_TIMER),
-	VECTOR("reschedule", VECTOR_RESCHEDULE),
-	VECTOR("call_function", VECTOR_CALL_FUNCTION),
-	VECTOR("call_function_single", VECTOR_CALL_FUNCTION_SINGLE),
-	VECTOR("irq_work", VECTOR_IRQ_WORK),
-	VECTOR("x86_platform_ipi", VECTOR_X86_PLATFORM),
-	VECTOR("error_apic", VECTOR_ERROR),
-	VECTOR("spurious_apic", VECTOR_SPURIOUS),
-	VECTOR("thermal_apic", VECTOR_THERMAL),
-	VECTOR("threshold_apic", VECTOR_THRESHOLD),
-	VECTOR("deferred_error_apic", VECTOR_DEFERRED_ERROR),
-	/* ARM: the reason is an address of a text in the kernel, which is not recorded. */
-	{ "ipi/ipi_entry", EV_VECTOR_ENTRY, no_fields, VECTOR_OTHER },
-	{ "ipi/ipi_exit", EV_VECTOR_EXIT, no_fields, VECTOR_OTHER },
-	{ "raw_syscalls/sys_enter", EV_SYS_ENTER, sys_enter_fields, 0 },
-	{ "raw_syscalls/sys_exit", EV_SYS_EXIT, sys_exit_fields, 0 },
-	{ "exceptions/page_fault_user", EV_FAULT_USER, fault_fields, 0 },
-	{ "exceptions/page_fault_kernel", EV_FAULT_KERNEL, fault_fields, 0 },
-	{ "block/block_rq_insert", EV_BLOCK_INSERT, block_fields, 0 },
-	{ "block/block_rq_issue", EV_BLOCK_ISSUE, block_fields, 0 },
-	{ "block/block_rq_complete", EV_BLOCK_COMPLETE, block_fields, 0 },
-	{ "workqueue/workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
-	{ "workqueue/workqueue_execute_start", EV_WORK_START, work_fields, 0 },
-	{ "workqueue/workqueue_execute_end", EV_WORK_END, work_fields, 0 },
-	{ "timer/hrtimer_start", EV_HRTIMER_START, hrtimer_fields, 0 },
-	{ "timer/hrtimer_expire_entry", EV_HRTIMER_EXPIRE, hrtimer_fields, 0 },
-	{ "timer/hrtimer_expire_exit", EV_HRTIMER_DONE, hrtimer_fields, 0 },
-	{ "timer/timer_expire_entry", EV_TIMER_EXPIRE, timer_fields, 0 },
-	{ "timer/timer_expire_exit", EV_TIMER_DONE, timer_fields, 0 },
-	{ "lock/contention_begin", EV_LOCK_BEGIN, lock_fields, 0 },
-	{ "lock/contention_end", EV_LOCK_END, lock_fields, 0 },
-	{ "net/net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
-	{ "net/netif_rx", EV_NET_RX, net_fields, 0 },
-	{ "net/netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },
-	{ "signal/signal_generate", EV_SIGNAL_GENERATE, signal_generate_fields, 0 },
-	{ "signal/signal_deliver", EV_SIGNAL_DELIVER, signal_deliver_fields, 0 },
-	{ "ipi/ipi_send_cpu", EV_IPI_SEND, ipi_fields, 0 },
-};
-
 /* How a load is done. The first ones are the common case, the last does anything. */
 enum how {
 	LOAD_COPY_4,
@@ -298,6 +33,7 @@ enum how {
 	LOAD_DATA_LOC,
 	LOAD_REL_LOC,
 	LOAD_STATE,
+	LOAD_STACK,
 	LOAD_TRUE,
 	LOAD_NUMBER,
 };
@@ -324,7 +60,6 @@ struct decoder {
 	uint16_t pid_offset;
 	uint16_t flags_offset;
 	bool has_flags;
-	bool is_signal; /* deliver: the receiver is the one it was recorded in */
 	run_fn *run;
 	uint32_t load_count;
 	struct load loads[MAX_LOADS];
@@ -417,6 +152,16 @@ static const char *located_text(const struct record *record, const struct load *
 	return (const char *)record->data + offset;
 }
 
+/* The addresses that lie within the record, at most as many as it says. */
+static void load_stack(const struct record *record, const struct load *load, struct ev_stack *stack)
+{
+	uint32_t room = (record->bytes - load->from) / 8;
+
+	stack->frames = record->data + load->from;
+	if (stack->count > room)
+		stack->count = room;
+}
+
 /* Do one load; 'how' is load->how, as a constant where it is known. */
 static inline __attribute__((always_inline)) void run_load(const struct kernel_events *events,
 							   const struct load *load, enum how how,
@@ -455,6 +200,9 @@ static inline __attribute__((always_inline)) void run_load(const struct kernel_e
 		bits = load_number(from, load, events->big_endian);
 		*to = bits < LOW_STATES ? events->low_states[bits]
 					: (uint8_t)state_of(&events->states, bits);
+		break;
+	case LOAD_STACK:
+		load_stack(record, load, &event->stack);
 		break;
 	case LOAD_TRUE:
 		*to = 1;
@@ -562,8 +310,6 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 	if (decoder->has_flags)
 		out_event->context = context_of(record->data[decoder->flags_offset]);
 	decoder->run(events, decoder, record, out_event);
-	if (decoder->is_signal)
-		out_event->signal.tid = out_event->tid;
 	return true;
 }
 
@@ -662,6 +408,11 @@ static bool add_target(struct decoder *decoder, const struct target *target,
 		return add_text(decoder, target, field);
 	case TO_ARGS:
 		return add_args(decoder, target, field, swap);
+	case TO_STACK: /* other sizes and byte orders: no stack */
+		return field->bytes >= 8 && !swap &&
+		       add_load(decoder,
+				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
+					       LOAD_STACK, 0, 0, false });
 	case TO_TRUE:
 		return add_load(decoder, (struct load){ 0, (uint16_t)target->offset, LOAD_TRUE, 1,
 							1, false });
@@ -712,31 +463,30 @@ static void compile_row(struct decoder *decoder, const struct row *row, const ch
 	struct format_field field;
 
 	template->type = (uint8_t)row->type;
-	decoder->is_signal = row->type == EV_SIGNAL_DELIVER;
-	if (row->fields == wake_fields)
-		template->wake.target_cpu = -1;
-	else if (row->fields == no_fields)
+	switch (row->type) {
+	case EV_SCHED_WAKING:
+	case EV_SCHED_WAKEUP:
+	case EV_SCHED_WAKEUP_NEW:
+		template->wake.target_cpu = -1; /* older kernels do not tell */
+		break;
+	case EV_VECTOR_ENTRY:
+	case EV_VECTOR_EXIT:
 		template->irq.nr = row->nr;
+		break;
+	default:
+		break;
+	}
 	for (const struct target *target = row->fields; target->field; target++) {
 		if (format_text_field(text, target->field, &field))
 			(void)add_target(decoder, target, &field, swap); /* else as if absent */
 	}
 }
 
-static const struct row *row_of(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].event, name) == 0)
-			return &rows[i];
-	}
-	return NULL;
-}
-
 /* Compile one format. False when its common fields are not usable. */
 static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
 {
 	bool swap = events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	const struct row *row = row_of(section->name);
+	const struct row *row = kernel_row(section->name);
 	struct decoder *decoder = xcalloc(1, sizeof(*decoder));
 
 	if (!compile_common(decoder, section->text)) {
@@ -802,6 +552,18 @@ static struct decoder *unknown_decoder(void)
 	return decoder;
 }
 
+static uint32_t highest_id(const struct formats *formats)
+{
+	int32_t highest = 0;
+
+	for (size_t i = 0; i < formats->count; i++) {
+		int32_t id = format_text_id(formats->sections[i].text);
+
+		highest = id > highest ? id : highest;
+	}
+	return (uint32_t)highest;
+}
+
 struct kernel_events *kernel_events_new(const struct formats *formats, bool big_endian,
 					struct facts *facts)
 {
@@ -809,7 +571,7 @@ struct kernel_events *kernel_events_new(const struct formats *formats, bool big_
 
 	events->big_endian = big_endian;
 	events->unknown = unknown_decoder();
-	events->id_count = 65536;
+	events->id_count = highest_id(formats) + 1;
 	events->by_id = xcalloc(events->id_count, sizeof(struct decoder *));
 	for (uint32_t id = 0; id < events->id_count; id++)
 		events->by_id[id] = events->unknown;

@@ -58,8 +58,9 @@ struct merge {
 	size_t feed_count;
 	struct node *heap; /* owned */
 	size_t heap_count;
-	bool primed; /* the heap is filled */
-	bool handed; /* the event of heap[0] was handed out */
+	uint64_t second_ns; /* no other feed than heap[0]'s has an event before this */
+	bool primed;	    /* the heap is filled */
+	bool handed;	    /* the event of heap[0] was handed out */
 
 	uint32_t max_workers;
 	uint32_t worker_count; /* 0 = the reader fills */
@@ -90,6 +91,18 @@ static void heap_sink(struct merge *merge)
 		at = child;
 	}
 	heap[at] = moving;
+}
+
+/* Bring heap[0] where it belongs, after it changed. */
+static void heap_settle(struct merge *merge)
+{
+	const struct node *heap = merge->heap;
+
+	if (merge->heap_count > 1)
+		heap_sink(merge);
+	merge->second_ns = merge->heap_count > 1 ? heap[1].time_ns : UINT64_MAX;
+	if (merge->heap_count > 2 && heap[2].time_ns < merge->second_ns)
+		merge->second_ns = heap[2].time_ns;
 }
 
 static void heap_add(struct merge *merge, struct node node)
@@ -263,20 +276,24 @@ static void start(struct merge *merge)
 		if (refill(merge, &merge->feeds[i]))
 			join(merge, &merge->feeds[i]);
 	}
+	heap_settle(merge);
 	merge->primed = true;
 }
 
 /* Step over the event that was handed out last. */
-static void advance(struct merge *merge)
+static inline void advance(struct merge *merge)
 {
-	struct feed *feed = merge->heap[0].feed;
+	struct node *top = &merge->heap[0];
+	struct feed *feed = top->feed;
 
-	if (++feed->at == feed->end && !refill(merge, feed))
+	if (__builtin_expect(++feed->at == feed->end, 0) && !refill(merge, feed)) {
 		merge->heap[0] = merge->heap[--merge->heap_count];
-	else
-		merge->heap[0].time_ns = feed->at->time_ns;
-	if (merge->heap_count)
-		heap_sink(merge);
+		heap_settle(merge);
+		return;
+	}
+	top->time_ns = feed->at->time_ns;
+	if (top->time_ns >= merge->second_ns)
+		heap_settle(merge);
 }
 
 static int merge_next(struct source *source, const struct event **out_event, struct err *err)
@@ -323,6 +340,7 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 	for (size_t i = 0; i < merge->feed_count; i++)
 		seek_feed(merge, &merge->feeds[i], time_ns);
 	merge->filled_alone = 0;
+	heap_settle(merge);
 	merge->primed = true;
 	merge->handed = false;
 	return 0;

@@ -133,12 +133,14 @@ static inline int page_skip(struct page_cursor *cursor, uint32_t type, uint32_t 
  * The next data record: 1 and *out_record, 0 at the end of the page, -1 when the
  * bytes at cursor->at are no record; the rest of the page cannot be read then.
  */
-static inline int page_next(struct page_cursor *cursor, struct record *out_record)
+static inline __attribute__((always_inline)) int page_next_in(struct page_cursor *cursor,
+							      struct record *out_record,
+							      bool big_endian)
 {
 	while (cursor->end - cursor->at >= 4) {
 		size_t left = (size_t)(cursor->end - cursor->at);
-		uint32_t word = page_word(cursor->at, cursor->big_endian);
-		uint32_t type = cursor->big_endian ? word >> WIRE_DELTA_BITS : word & 31;
+		uint32_t word = page_word(cursor->at, big_endian);
+		uint32_t type = big_endian ? word >> WIRE_DELTA_BITS : word & 31;
 		uint32_t delta =
 			cursor->big_endian ? word & ((1u << WIRE_DELTA_BITS) - 1) : word >> 5;
 		uint32_t head = 4, bytes = type * 4;
@@ -153,7 +155,7 @@ static inline int page_next(struct page_cursor *cursor, struct record *out_recor
 		if (type == 0) { /* a large one: its length counts itself */
 			if (left < 8)
 				return -1;
-			bytes = page_word(cursor->at + 4, cursor->big_endian);
+			bytes = page_word(cursor->at + 4, big_endian);
 			if (bytes < 8 || bytes % 4)
 				return -1;
 			bytes -= 4;
@@ -169,6 +171,13 @@ static inline int page_next(struct page_cursor *cursor, struct record *out_recor
 		return 1;
 	}
 	return cursor->at == cursor->end ? 0 : -1;
+}
+
+/* The same, where the byte order is no constant. */
+static inline int page_next(struct page_cursor *cursor, struct record *out_record)
+{
+	return cursor->big_endian ? page_next_in(cursor, out_record, true)
+				  : page_next_in(cursor, out_record, false);
 }
 
 #endif

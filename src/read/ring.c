@@ -303,35 +303,47 @@ static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t i
 		note_backwards(ring, batch, index, ns);
 		ns = ring->last_ns;
 	}
-	if (__builtin_expect(ring->hole, 0))
-		put_lost(ring, batch, ns);
-	event = &batch->events[batch->count];
+	/* A hole goes before it, but is over only when this one can be decoded. */
+	event = &batch->events[batch->count + ring->hole];
 	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
 		damaged(ring, batch, index, "an event is shorter than its format says");
 		return true;
 	}
 	event->time_ns = ns;
 	event->cpu = (uint16_t)ring->cpu;
+	if (__builtin_expect(ring->hole, 0))
+		put_lost(ring, batch, ns);
 	batch->count++;
 	ring->last_ns = ns;
 	return true;
 }
 
 /* Go on in the page that was begun, while there is room for a hole and an event. */
-static void put_records(struct ring *ring, struct batch *batch)
+static inline __attribute__((always_inline)) void put_records(struct ring *ring,
+							      struct batch *batch, bool big_endian)
 {
 	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
 	struct page_cursor cursor = ring->walk.cursor;
 	struct record record;
 	int rc = 0;
 
-	while (batch->count + 2 <= batch->max && (rc = page_next(&cursor, &record)) > 0 &&
+	while (batch->count + 2 <= batch->max &&
+	       (rc = page_next_in(&cursor, &record, big_endian)) > 0 &&
 	       put_record(ring, batch, index, &record))
 		;
 	if (rc < 0)
 		damaged(ring, batch, index, "what follows an event is no event");
 	ring->in_page = rc > 0 && batch->count + 2 > batch->max;
 	ring->walk.cursor = cursor;
+}
+
+/* Twice the same code, each with its byte order as a constant. */
+static void put_page(struct ring *ring, struct batch *batch)
+{
+	if (ring->walk.cursor.big_endian)
+		put_records(ring, batch, true);
+	else
+		put_records(ring, batch, false);
 }
 
 /* Behind the last page: what is known to be missing there. */
@@ -356,7 +368,7 @@ static bool ring_fill(struct lane *lane, struct batch *batch)
 	batch->note_count = 0;
 	while (batch->count + 2 <= batch->max) {
 		if (ring->in_page)
-			put_records(ring, batch);
+			put_page(ring, batch);
 		else if (ring->chunk_used < ring->chunk_count)
 			ring->in_page = begin_page(
 				ring, batch, ring->chunk_first + ring->chunk_used++, &ring->walk);
@@ -440,38 +452,41 @@ static const struct lane_ops ring_ops = {
 	.close = ring_close,
 };
 
-/* The number of lost events that a page tells of. */
-static uint64_t told_by(struct ring *ring, uint64_t index, const struct page *page)
+/* What the pages tell of lost events. */
+struct told {
+	uint64_t count;
+	bool unknown; /* a page without room for the number says only that there were some */
+};
+
+static void told_by(struct ring *ring, uint64_t index, struct told *told)
 {
 	const struct page_layout *layout = ring->common->layout;
-	AUTO_FREE uint8_t *bytes = NULL;
-	struct page whole;
+	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
+	struct page page;
 
-	if (!page->lost)
-		return 0;
-	bytes = xmalloc(layout->page_bytes);
 	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
 		    layout->page_bytes ||
-	    !page_open(layout, bytes, &whole))
-		return 0;
-	return whole.lost_count;
+	    !page_open(layout, bytes, &page))
+		return;
+	told->count += page.lost_count;
+	told->unknown |= page.lost_count == 0;
 }
 
-static uint64_t told_by_all(struct ring *ring)
+static struct told told_by_all(struct ring *ring)
 {
-	uint64_t told = 0;
+	struct told told = { 0 };
 	struct page page;
 
 	for (uint64_t i = 0; i < ring->page_count; i++) {
 		if (!peek(ring, i, &page))
 			continue;
+		if (page.lost)
+			told_by(ring, i, &told);
 		if (page.bytes == 0 && page.time == 0) {
 			uint64_t behind = behind_hole(ring, i);
 
 			i = behind > i ? behind - 1 : i;
-			continue;
 		}
-		told += told_by(ring, i, &page);
 	}
 	return told;
 }
@@ -481,14 +496,17 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 			struct facts *facts)
 {
 	uint32_t torn = (uint32_t)(bytes % ring->common->layout->page_bytes);
-	uint64_t told = claim->count_lost ? told_by_all(ring) : 0;
+	struct told told = { 0 };
 	struct fact_cpu *cpu = &facts->cpus[ring->cpu];
 
-	cpu->lost = told > claim->lost ? told : claim->lost;
+	if (claim->count_lost)
+		told = told_by_all(ring);
+	cpu->lost = told.count > claim->lost ? told.count : claim->lost;
 	cpu->bytes = bytes;
-	if (claim->lost > told) {
+	/* What no page accounts for was lost behind the last one. */
+	if (claim->lost > told.count && !told.unknown) {
 		ring->tail_lost = true;
-		ring->tail_count = claim->lost - told;
+		ring->tail_count = claim->lost - told.count;
 	}
 	if (torn)
 		facts_note_damage(facts, "%s: its last page is cut, %u of %u bytes are there",
@@ -542,12 +560,12 @@ static void walk_on(struct ring *ring, uint64_t from_ns,
 		    bool (*visit)(void *context, const struct record *record, uint64_t time_ns),
 		    void *context)
 {
-	struct batch batch;
+	/* No events are made: the batch is there for the chunk. */
+	struct batch batch = { .chunk = xcalloc(ring->lane.chunk_bytes, 1) };
 	struct page_walk walk;
 	struct record record;
 	bool more = true;
 
-	batch_init(&batch, &ring->lane);
 	while (more && load_chunk(ring, &batch)) {
 		for (uint64_t i = 0; more && i < ring->chunk_count; i++) {
 			if (!begin_page(ring, &batch, ring->chunk_first + i, &walk))

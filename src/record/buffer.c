@@ -64,8 +64,8 @@ static int64_t grant(int instance_fd, uint64_t bytes, struct err *err)
 static void note_smaller(struct manifest *manifest, uint64_t wish, uint64_t granted)
 {
 	AUTO_FREE char *what = xasprintf("a buffer of %" PRIu64 " KiB per CPU", wish / 1024);
-	AUTO_FREE char *why = xasprintf("the kernel has memory for %" PRIu64 " KiB only",
-					granted / 1024);
+	AUTO_FREE char *why =
+		xasprintf("the kernel has memory for %" PRIu64 " KiB only", granted / 1024);
 
 	manifest_add_missing(manifest, what, why);
 }
@@ -114,8 +114,7 @@ static int read_shape(int instance_fd, struct manifest *manifest, struct err *er
 	return 0;
 }
 
-int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manifest,
-		   struct err *err)
+int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manifest, struct err *err)
 {
 	uint64_t wish = wish_bytes ? wish_bytes : default_bytes();
 	int64_t granted;
@@ -134,8 +133,10 @@ int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manife
 		(void)ftrace_write(instance_fd, "buffer_subbuf_size_kb", "4", NULL);
 		granted = grant(instance_fd, wish, err);
 	}
-	if (granted < 0)
-		return err_wrap(err, "making the ring buffers");
+	if (granted < 0) {
+		(void)err_wrap(err, "making the ring buffers");
+		return (int)granted;
+	}
 	if ((uint64_t)granted < wish)
 		note_smaller(manifest, wish, (uint64_t)granted);
 	manifest->buffer_bytes = (uint64_t)granted;

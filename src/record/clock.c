@@ -28,7 +28,6 @@
 #define HAVE_TSC 1
 #endif
 
-
 #define SYNC_TRIES 16
 #define NS_PER_SEC 1000000000u
 
@@ -152,8 +151,8 @@ struct sync_point clock_take(bool is_tsc)
 uint64_t clock_raw_to_mono(const struct sync_point *first, const struct sync_point *last,
 			   uint64_t raw)
 {
-	__int128 ns = (__int128)(int64_t)(raw - first->raw) *
-		      (int64_t)(last->mono_ns - first->mono_ns);
+	__int128 ns =
+		(__int128)(int64_t)(raw - first->raw) * (int64_t)(last->mono_ns - first->mono_ns);
 
 	if (last->raw == first->raw)
 		return first->mono_ns;

@@ -36,6 +36,7 @@ struct identity {
 	int group_count;
 	char **environment; /* owned, and what is in it beyond environ; NULL = unchanged */
 	char *owned[4];	    /* strings made for the environment */
+	char *path;	    /* owned; the program's file: the search is not the command's doing */
 };
 
 static void identity_fini(struct identity *who)
@@ -44,6 +45,7 @@ static void identity_fini(struct identity *who)
 		free(who->owned[i]);
 	free(who->environment);
 	free(who->groups);
+	free(who->path);
 }
 
 static bool read_id(const char *variable, unsigned long *out_id)
@@ -72,8 +74,7 @@ static void find_groups(struct identity *who, const char *name)
 static void make_environment(struct identity *who, const struct passwd *user)
 {
 	const char *const names[] = { "HOME=", "USER=", "LOGNAME=", "SHELL=" };
-	const char *const values[] = { user->pw_dir, user->pw_name, user->pw_name,
-				       user->pw_shell };
+	const char *const values[] = { user->pw_dir, user->pw_name, user->pw_name, user->pw_shell };
 	size_t count = 0, used = 0;
 
 	while (environ[count])
@@ -123,8 +124,12 @@ static void __attribute__((noreturn)) report_and_exit(int error_fd)
 	_exit(code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
 }
 
-static void __attribute__((noreturn)) be_child(const struct command_setup *setup,
-					       const struct identity *who, int go_fd, int error_fd)
+/*
+ * From the byte on that lets it go the command is traced as its own: nothing but
+ * the execve() of the command follows.
+ */
+static void __attribute__((noreturn))
+be_child(const struct command_setup *setup, const struct identity *who, int go_fd, int error_fd)
 {
 	char go;
 	ssize_t got;
@@ -133,13 +138,13 @@ static void __attribute__((noreturn)) be_child(const struct command_setup *setup
 			    setresgid(who->gid, who->gid, who->gid) < 0 ||
 			    setresuid(who->uid, who->uid, who->uid) < 0))
 		report_and_exit(error_fd);
+	sigprocmask(SIG_SETMASK, setup->signal_mask, NULL);
 	do {
 		got = read(go_fd, &go, 1);
 	} while (got < 0 && errno == EINTR);
 	if (got != 1) /* the recorder is gone */
 		_exit(EXIT_NOT_RUNNABLE);
-	sigprocmask(SIG_SETMASK, setup->signal_mask, NULL);
-	execvpe(setup->argv[0], setup->argv, who->environment ? who->environment : environ);
+	execvpe(who->path ? who->path : setup->argv[0], setup->argv, who->environment ? who->environment : environ);
 	report_and_exit(error_fd);
 }
 
@@ -150,10 +155,25 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && !S_ISDIR(st.st_mode);
 }
 
-int command_find(const char *name, struct err *err)
+/* The first file of that name on the PATH that may be executed (or any), or NULL. */
+static char *search_path(const char *name, bool any)
 {
 	AUTO_FREE char *path = xstrdup(getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin");
 	char *part, *rest = path;
+
+	while (*name && (part = strsep(&rest, ":"))) {
+		char *whole = xasprintf("%s/%s", *part ? part : ".", name);
+
+		if (is_file(whole) && (any || access(whole, X_OK) == 0))
+			return whole;
+		free(whole);
+	}
+	return NULL;
+}
+
+int command_find(const char *name, struct err *err)
+{
+	AUTO_FREE char *found = NULL;
 
 	if (strchr(name, '/')) {
 		if (is_file(name))
@@ -162,12 +182,9 @@ int command_find(const char *name, struct err *err)
 			return err_set(err, -errno, "cannot run %s: %s", name, strerror(errno));
 		return err_set(err, -EACCES, "cannot run %s: it is a directory", name);
 	}
-	while (*name && (part = strsep(&rest, ":"))) {
-		AUTO_FREE char *whole = xasprintf("%s/%s", *part ? part : ".", name);
-
-		if (is_file(whole))
-			return 0;
-	}
+	found = search_path(name, true);
+	if (found)
+		return 0;
 	return err_set(err, -ENOENT, "cannot run '%s': no such command", name);
 }
 
@@ -181,6 +198,8 @@ static int fork_child(const struct command_setup *setup, struct command *command
 		rc = err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
 	if (rc == 0 && !setup->as_root)
 		find_identity(&who);
+	if (!strchr(setup->argv[0], '/'))
+		who.path = search_path(setup->argv[0], false);
 	if (rc == 0)
 		command->pid = fork();
 	if (rc == 0 && command->pid == 0) {

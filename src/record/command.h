@@ -20,10 +20,10 @@
 struct err;
 
 struct command {
-	pid_t pid;    /* 0 = none */
-	int pid_fd;   /* readable when it has ended */
-	int go_fd;    /* the child waits for a byte from here */
-	int error_fd; /* the errno of a failed exec comes from here */
+	pid_t pid;	   /* 0 = none */
+	int pid_fd;	   /* readable when it has ended */
+	int go_fd;	   /* the child waits for a byte from here */
+	int error_fd;	   /* the errno of a failed exec comes from here */
 	bool had_terminal; /* our process group was in the foreground */
 };
 

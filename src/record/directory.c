@@ -66,8 +66,10 @@ static int look(int dir_fd, bool *out_trace, struct err *err)
 		if (is_dot(entry->d_name))
 			continue;
 		if (!is_ours(entry->d_name)) {
-			count = err_set(err, -EEXIST, "it is not empty and holds '%s', "
-					"which is not part of a trace", entry->d_name);
+			count = err_set(err, -EEXIST,
+					"it is not empty and holds '%s', "
+					"which is not part of a trace",
+					entry->d_name);
 			break;
 		}
 		*out_trace |= !strcmp(entry->d_name, MANIFEST_FILE);
@@ -92,20 +94,35 @@ static int check_existing(int dir_fd, bool replace, struct err *err)
 	return count;
 }
 
+/* Returns a descriptor, or a negative errno; -EEXIST when something else is there. */
+static int open_there(const char *path, struct err *err)
+{
+	int fd = open(path, OPEN_DIR);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOTDIR || errno == ELOOP)
+		return err_set(err, -EEXIST, "it is there and is not a directory");
+	return err_set(err, -errno, "cannot open it: %s", strerror(errno));
+}
+
+/* Add what was being done to a failure; keeps 'rc', also when nobody wants the text. */
+static int preparing(const char *path, int rc, struct err *err)
+{
+	if (rc < 0)
+		(void)err_wrap(err, "preparing the trace directory %s", path);
+	return rc;
+}
+
 int directory_check(const char *path, bool replace, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, OPEN_DIR);
+	AUTO_CLOSE int fd = open_there(path, err);
 	int rc;
 
-	if (fd < 0 && errno == ENOENT)
+	if (fd == -ENOENT)
 		return 0;
-	if (fd < 0)
-		rc = err_set(err, errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno,
-			     "it is there and cannot be opened as a directory: %s",
-			     strerror(errno));
-	else
-		rc = check_existing(fd, replace, err);
-	return rc < 0 ? err_wrap(err, "preparing the trace directory %s", path) : 0;
+	rc = fd < 0 ? fd : check_existing(fd, replace, err);
+	return preparing(path, rc < 0 ? rc : 0, err);
 }
 
 static void remove_tree(int dir_fd, const char *name, int depth)
@@ -148,9 +165,10 @@ static int open_existing(struct directory *directory, bool replace, struct err *
 	bool is_trace;
 	int rc;
 
-	directory->dir_fd = open(directory->path, OPEN_DIR);
-	if (directory->dir_fd < 0)
-		return err_set(err, -errno, "cannot open it: %s", strerror(errno));
+	rc = open_there(directory->path, err);
+	if (rc < 0)
+		return rc;
+	directory->dir_fd = rc;
 	rc = check_existing(directory->dir_fd, replace, err);
 	if (rc < 0)
 		return rc;
@@ -172,8 +190,7 @@ static int make_kernel(struct directory *directory, struct err *err)
 	return 0;
 }
 
-int directory_open(const char *path, bool replace, struct directory *out_directory,
-		   struct err *err)
+int directory_open(const char *path, bool replace, struct directory *out_directory, struct err *err)
 {
 	struct directory directory = DIRECTORY_NONE;
 	int rc = 0;
@@ -190,7 +207,7 @@ int directory_open(const char *path, bool replace, struct directory *out_directo
 		if (directory.is_new)
 			(void)rmdir(path); /* it is empty */
 		directory_close(&directory);
-		return err_wrap(err, "preparing the trace directory %s", path);
+		return preparing(path, rc, err);
 	}
 	*out_directory = directory;
 	return 0;

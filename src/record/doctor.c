@@ -53,40 +53,77 @@ static const struct event_group {
 	bool x86_only;
 	const char *events[8];
 } groups[] = {
-	{ "scheduler events", "Nothing can be said about threads", CHECK_FATAL, false,
+	{ "scheduler events",
+	  "Nothing can be said about threads",
+	  CHECK_FATAL,
+	  false,
 	  { "sched/sched_switch", "sched/sched_waking" } },
-	{ "life of threads", "Births, names and ends of threads are guessed", CHECK_DEGRADED, false,
+	{ "life of threads",
+	  "Births, names and ends of threads are guessed",
+	  CHECK_DEGRADED,
+	  false,
 	  { "sched/sched_wakeup_new", "sched/sched_process_fork", "sched/sched_process_exec",
 	    "sched/sched_process_exit", "sched/sched_migrate_task", "task/task_newtask",
 	    "task/task_rename" } },
-	{ "system calls", "What a thread waited in, and for which file, is not known",
-	  CHECK_DEGRADED, false, { "raw_syscalls/sys_enter", "raw_syscalls/sys_exit" } },
-	{ "page faults", "Waits for memory are told by guesses", CHECK_DEGRADED, true,
+	{ "system calls",
+	  "What a thread waited in, and for which file, is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "raw_syscalls/sys_enter", "raw_syscalls/sys_exit" } },
+	{ "page faults",
+	  "Waits for memory are told by guesses",
+	  CHECK_DEGRADED,
+	  true,
 	  { "exceptions/page_fault_user", "exceptions/page_fault_kernel" } },
-	{ "interrupts", "Time taken by interrupts, and which device ended a wait, is not known",
-	  CHECK_DEGRADED, false,
+	{ "interrupts",
+	  "Time taken by interrupts, and which device ended a wait, is not known",
+	  CHECK_DEGRADED,
+	  false,
 	  { "irq/irq_handler_entry", "irq/irq_handler_exit", "irq/softirq_entry",
 	    "irq/softirq_exit" } },
-	{ "interrupt vectors", "Timer ticks and interrupts between CPUs are not told from the work "
-	  "they interrupt", CHECK_DEGRADED, true,
+	{ "interrupt vectors",
+	  "Timer ticks and interrupts between CPUs are not told from the work "
+	  "they interrupt",
+	  CHECK_DEGRADED,
+	  true,
 	  { "irq_vectors/local_timer_entry", "irq_vectors/reschedule_entry",
 	    "irq_vectors/call_function_single_entry" } },
-	{ "interrupts between CPUs", "Who sent an interrupt to another CPU is not known",
-	  CHECK_DEGRADED, false, { "ipi/ipi_send_cpu" } },
-	{ "timers", "Which timer ended a wait is not known", CHECK_DEGRADED, false,
+	{ "interrupts between CPUs",
+	  "Who sent an interrupt to another CPU is not known",
+	  CHECK_DEGRADED,
+	  false,
+	  { "ipi/ipi_send_cpu" } },
+	{ "timers",
+	  "Which timer ended a wait is not known",
+	  CHECK_DEGRADED,
+	  false,
 	  { "timer/hrtimer_start", "timer/hrtimer_expire_entry", "timer/hrtimer_expire_exit",
 	    "timer/timer_expire_entry", "timer/timer_expire_exit" } },
-	{ "signals", "Who ended a wait by a signal is not known", CHECK_DEGRADED, false,
+	{ "signals",
+	  "Who ended a wait by a signal is not known",
+	  CHECK_DEGRADED,
+	  false,
 	  { "signal/signal_generate", "signal/signal_deliver" } },
-	{ "work queues", "Work that the kernel did for a thread is not followed", CHECK_DEGRADED,
+	{ "work queues",
+	  "Work that the kernel did for a thread is not followed",
+	  CHECK_DEGRADED,
 	  false,
 	  { "workqueue/workqueue_queue_work", "workqueue/workqueue_execute_start",
 	    "workqueue/workqueue_execute_end" } },
-	{ "disks", "Waits for disks do not name the disk and the request", CHECK_DEGRADED, false,
+	{ "disks",
+	  "Waits for disks do not name the disk and the request",
+	  CHECK_DEGRADED,
+	  false,
 	  { "block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete" } },
-	{ "network", "Waits for the network do not name the device", CHECK_DEGRADED, false,
+	{ "network",
+	  "Waits for the network do not name the device",
+	  CHECK_DEGRADED,
+	  false,
 	  { "net/net_dev_queue", "net/netif_rx", "net/netif_receive_skb" } },
-	{ "kernel locks", "Waits for locks inside the kernel have no holder", CHECK_DEGRADED, false,
+	{ "kernel locks",
+	  "Waits for locks inside the kernel have no holder",
+	  CHECK_DEGRADED,
+	  false,
 	  { "lock/contention_begin", "lock/contention_end" } },
 };
 
@@ -106,8 +143,8 @@ static struct check *add(struct visit *visit, enum check_state state, const char
 	if (vasprintf(&found, format, args) < 0)
 		found = xstrdup(format);
 	va_end(args);
-	doctor->checks = vec_room(doctor->checks, doctor->count, &doctor->cap,
-				  sizeof(*doctor->checks));
+	doctor->checks =
+		vec_room(doctor->checks, doctor->count, &doctor->cap, sizeof(*doctor->checks));
 	check = &doctor->checks[doctor->count++];
 	*check = (struct check){ .state = state, .name = name, .found = found };
 	return check;
@@ -151,7 +188,8 @@ static void check_instance(struct visit *visit)
 	if (!visit->tracing)
 		return;
 	if (instance_open(visit->tracing, &visit->instance, &err) == 0) {
-		add(visit, CHECK_OK, "private buffers", "A tracing instance of our own can be made");
+		add(visit, CHECK_OK, "private buffers",
+		    "A tracing instance of our own can be made");
 		return;
 	}
 	visit->instance = INSTANCE_NONE;
@@ -200,8 +238,9 @@ static void check_events(struct visit *visit)
 			continue;
 		missing = missing_events(visit, group);
 		if (missing)
-			lacks(add(visit, group->state, group->name,
-				  "This kernel does not have %s", missing), group->lost, NULL);
+			lacks(add(visit, group->state, group->name, "This kernel does not have %s",
+				  missing),
+			      group->lost, NULL);
 		else
 			add(visit, CHECK_OK, group->name, "This kernel has all of these events");
 	}
@@ -209,30 +248,36 @@ static void check_events(struct visit *visit)
 
 static void check_idle(struct visit *visit)
 {
+	enum idle_switches switches;
 	bool runtime;
 	struct check *check;
 
 	if (visit->instance.dir_fd < 0)
 		return;
-	if (!probe_omits_idle_switches(visit->instance.dir_fd)) {
+	switches = probe_idle_switches(visit->instance.dir_fd);
+	if (switches == IDLE_SWITCHES_ALL) {
 		add(visit, CHECK_OK, "switches from idle",
 		    "This kernel records every switch out of the idle task");
 		return;
 	}
 	runtime = ftrace_has(visit->tracing_fd, "events/sched/sched_stat_runtime");
 	check = add(visit, CHECK_DEGRADED, "switches from idle",
-		    "This kernel leaves out some switches out of the idle task; %s",
-		    runtime ? "they are placed by the run time that sched_stat_runtime tells" :
-			      "and it has no sched_stat_runtime to place them by");
-	lacks(check, runtime ? "One more event is recorded, and short spans after a wake-up may be "
-			       "uncertain" :
-			       "Spans after a wake-up are uncertain", NULL);
+		    "This kernel %s some switches out of the idle task; %s",
+		    switches == IDLE_SWITCHES_OMITTED ? "leaves out"
+						      : "is too busy to show whether it leaves out",
+		    runtime ? "those are placed by the run time that sched_stat_runtime tells"
+			    : "and it has no sched_stat_runtime to place them by");
+	lacks(check,
+	      runtime ? "One more event is recorded, and short spans after a wake-up may be "
+			"uncertain"
+		      : "Spans after a wake-up are uncertain",
+	      NULL);
 }
 
 static void check_clock(struct visit *visit)
 {
-	AUTO_FREE char *source = first_line(
-		"/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	AUTO_FREE char *source =
+		first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	AUTO_FREE char *clocks = NULL;
 	const char *clock;
 
@@ -247,11 +292,14 @@ static void check_clock(struct visit *visit)
 	else if (strcmp(clock, "mono") == 0 && on_x86())
 		lacks(add(visit, CHECK_DEGRADED, "trace clock",
 			  "The trace clock is mono, because the kernel keeps time by %s and not by "
-			  "an invariant time stamp counter", source ? source : "something unknown"),
+			  "an invariant time stamp counter",
+			  source ? source : "something unknown"),
 		      "Each event costs a little more", NULL);
 	else
-		add(visit, CHECK_OK, "trace clock", "The trace clock is %s; the kernel keeps time "
-		    "by %s", clock, source ? source : "something unknown");
+		add(visit, CHECK_OK, "trace clock",
+		    "The trace clock is %s; the kernel keeps time "
+		    "by %s",
+		    clock, source ? source : "something unknown");
 }
 
 static void check_subbuffers(struct visit *visit)
@@ -273,6 +321,10 @@ static void check_bpf(struct visit *visit)
 
 	if (rc == 0)
 		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
+	else if (rc > 0)
+		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "The BPF program loads, but %s",
+			  err.text),
+		      "Every system call costs a little more while recording", NULL);
 	else
 		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "There is no BPF program: %s",
 			  err.text),
@@ -280,23 +332,34 @@ static void check_bpf(struct visit *visit)
 		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
 }
 
+/* Whether any line has an address. The first ones may be 0: they are per-CPU offsets. */
+static bool shows_addresses(FILE *file)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof(line), file)) {
+		if (strtoull(line, NULL, 16) != 0)
+			return true;
+	}
+	return false;
+}
+
 static void check_symbols(struct visit *visit)
 {
 	AUTO_FREE char *restricted = first_line("/proc/sys/kernel/kptr_restrict");
 	AUTO_FILE FILE *file = fopen("/proc/kallsyms", "re");
-	char line[256] = "";
-	bool any = file && fgets(line, sizeof(line), file);
 
-	if (any && strtoull(line, NULL, 16) != 0)
+	if (file && shows_addresses(file))
 		add(visit, CHECK_OK, "kernel symbols", "/proc/kallsyms shows addresses");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "kernel symbols",
 			  "/proc/kallsyms %s (kernel.kptr_restrict is %s)",
-			  any ? "hides the addresses" : "cannot be read",
+			  file ? "hides the addresses" : "cannot be read",
 			  restricted ? restricted : "unknown"),
 		      "Timers and kernel work are shown by address, not by function",
-		      restricted && restricted[0] == '2' ? "sysctl -w kernel.kptr_restrict=1" :
-		      geteuid() ? "sudo holdup doctor" : NULL);
+		      restricted && restricted[0] == '2' ? "sysctl -w kernel.kptr_restrict=1"
+		      : geteuid()			 ? "sudo holdup doctor"
+							 : NULL);
 }
 
 static void check_processes(struct visit *visit)
@@ -317,7 +380,9 @@ static void check_processes(struct visit *visit)
 		  "The open files of other users' processes cannot be read: %s%s", strerror(error),
 		  hides ? " (/proc is mounted with hidepid)" : ""),
 	      "Files and sockets that were open before have no names",
-	      geteuid() ? "sudo holdup doctor" : hides ? "mount -o remount,hidepid=0 /proc" : NULL);
+	      geteuid() ? "sudo holdup doctor"
+	      : hides	? "mount -o remount,hidepid=0 /proc"
+			: NULL);
 }
 
 static void check_delays(struct visit *visit)
@@ -325,7 +390,8 @@ static void check_delays(struct visit *visit)
 	AUTO_FREE char *on = first_line("/proc/sys/kernel/task_delayacct");
 
 	if (!on)
-		add(visit, CHECK_OK, "delay accounting", "This kernel has no switch for its delay "
+		add(visit, CHECK_OK, "delay accounting",
+		    "This kernel has no switch for its delay "
 		    "accounting; recording does not need it");
 	else if (on[0] == '1')
 		add(visit, CHECK_OK, "delay accounting", "The kernel's delay accounting is on");
@@ -353,7 +419,8 @@ static void check_perf(struct visit *visit)
 {
 	AUTO_FREE char *level = first_line("/proc/sys/kernel/perf_event_paranoid");
 
-	add(visit, CHECK_OK, "perf", "kernel.perf_event_paranoid is %s; recording does not need perf",
+	add(visit, CHECK_OK, "perf",
+	    "kernel.perf_event_paranoid is %s; recording does not need perf",
 	    level ? level : "not there");
 }
 
@@ -373,7 +440,8 @@ static void check_container(struct visit *visit)
 			  "This is a container with process ids of its own, which are not those "
 			  "that the kernel records"),
 		      "Recorded threads do not match the pids seen here, nor the open files and "
-		      "command lines found at the start", "nsenter -t 1 -p -m holdup doctor");
+		      "command lines found at the start",
+		      "nsenter -t 1 -p -m holdup doctor");
 }
 
 static uint64_t effective_capabilities(void)
@@ -429,14 +497,14 @@ static void check_memory(struct visit *visit)
 	uint64_t need = buffer_default_bytes(meminfo_bytes(text, "MemTotal:"), cpus) * cpus;
 
 	if (free_bytes >= 2 * need)
-		add(visit, CHECK_OK, "memory", "%" PRIu64 " MiB are free, the buffers take %" PRIu64
-		    " MiB", free_bytes >> 20, need >> 20);
+		add(visit, CHECK_OK, "memory",
+		    "%" PRIu64 " MiB are free, the buffers take %" PRIu64 " MiB", free_bytes >> 20,
+		    need >> 20);
 	else
 		lacks(add(visit, CHECK_DEGRADED, "memory",
 			  "Only %" PRIu64 " MiB are free, and the buffers take %" PRIu64 " MiB",
 			  free_bytes >> 20, need >> 20),
-		      "Smaller buffers lose events earlier",
-		      "holdup record -b 4M");
+		      "Smaller buffers lose events earlier", "holdup record -b 4M");
 }
 
 static void check_disk(struct visit *visit)
@@ -456,20 +524,20 @@ static void check_disk(struct visit *visit)
 	else
 		lacks(add(visit, CHECK_DEGRADED, "disk space",
 			  "Only %" PRIu64 " MiB are free in this folder", bytes >> 20),
-		      "A busy system fills that within minutes", "holdup record -o /path/with/room");
+		      "A busy system fills that within minutes",
+		      "holdup record -o /path/with/room");
 }
 
 static void (*const checks[])(struct visit *visit) = {
-	check_tracefs, check_instance, check_events,	check_idle,    check_clock,
-	check_subbuffers, check_bpf,   check_symbols,	check_processes, check_rights,
-	check_container, check_lockdown, check_memory,	check_disk,    check_delays,
-	check_perf,
+	check_tracefs,	 check_instance,   check_events,    check_idle,
+	check_clock,	 check_subbuffers, check_bpf,	    check_symbols,
+	check_processes, check_rights,	   check_container, check_lockdown,
+	check_memory,	 check_disk,	   check_delays,    check_perf,
 };
 
 void doctor_run(struct doctor *out_doctor)
 {
-	struct visit visit = {
-		.doctor = out_doctor, .tracing_fd = -1, .instance = INSTANCE_NONE };
+	struct visit visit = { .doctor = out_doctor, .tracing_fd = -1, .instance = INSTANCE_NONE };
 
 	*out_doctor = (struct doctor){ 0 };
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++)

@@ -31,7 +31,7 @@
 #define FILE_BUFFER (256u << 10)
 
 struct dump {
-	int proc_fd; /* owned */
+	int proc_fd;	/* owned */
 	int32_t *tgids; /* owned; every process, ascending */
 	size_t tgid_count;
 	struct proc_thread *threads; /* owned; by process, then by tid */
@@ -41,7 +41,7 @@ struct dump {
 	size_t user_count;
 	size_t user_cap;
 	struct opened_all opened; /* of each of users */
-	struct map owners; /* socket inode to two processes: first | second << 32 */
+	struct map owners;	  /* socket inode to two processes: first | second << 32 */
 	struct sockets sockets;
 };
 
@@ -77,8 +77,8 @@ static void add_process(struct dump *dump, int32_t tgid)
 		add_thread(dump, tgid, tids[i]);
 	if (dump->thread_count == before || dump->threads[before].kernel)
 		return;
-	dump->users = vec_room(dump->users, dump->user_count, &dump->user_cap,
-			       sizeof(*dump->users));
+	dump->users =
+		vec_room(dump->users, dump->user_count, &dump->user_cap, sizeof(*dump->users));
 	dump->users[dump->user_count++] = tgid;
 }
 
@@ -131,8 +131,8 @@ static int32_t owner_of(const void *context, uint64_t inode, int32_t other_than)
 
 	if (!held)
 		return 0;
-	return (int32_t)((uint32_t)*held == (uint32_t)other_than && *held >> 32 ? *held >> 32 :
-									       *held);
+	return (int32_t)((uint32_t)*held == (uint32_t)other_than && *held >> 32 ? *held >> 32
+										: *held);
 }
 
 static void read_sockets(struct dump *dump)
@@ -171,9 +171,15 @@ static void print_threads(const struct dump *dump, FILE *out)
 	for (size_t i = 0; i < dump->thread_count; i++) {
 		const struct proc_thread *from = &dump->threads[i];
 		struct fact_thread thread = {
-			.tid = from->tid, .tgid = from->tgid, .ppid = from->ppid,
-			.comm = from->comm, .uid = from->uid, .policy = from->policy,
-			.prio = from->prio, .state = from->state, .kernel = from->kernel,
+			.tid = from->tid,
+			.tgid = from->tgid,
+			.ppid = from->ppid,
+			.comm = from->comm,
+			.uid = from->uid,
+			.policy = from->policy,
+			.prio = from->prio,
+			.state = from->state,
+			.kernel = from->kernel,
 			.seen_ns = from->seen_ns,
 		};
 
@@ -182,8 +188,9 @@ static void print_threads(const struct dump *dump, FILE *out)
 			proc_read_cgroup(dump->proc_fd, tgid, cgroup, sizeof(cgroup));
 			while (user < dump->user_count && dump->users[user] < tgid)
 				user++;
-			cmdline = user < dump->user_count && dump->users[user] == tgid ?
-				  dump->opened.processes[user].cmdline : "";
+			cmdline = user < dump->user_count && dump->users[user] == tgid
+					  ? dump->opened.processes[user].cmdline
+					  : "";
 		}
 		thread.cgroup = cgroup;
 		thread.cmdline = cmdline;
@@ -193,8 +200,9 @@ static void print_threads(const struct dump *dump, FILE *out)
 
 static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_fd *fd, FILE *out)
 {
-	struct fdname_object object = { .link = fd->link, .mode = fd->mode, .major = fd->major,
-					.pid = fd->pid };
+	struct fdname_object object = {
+		.link = fd->link, .mode = fd->mode, .major = fd->major, .pid = fd->pid
+	};
 	uint64_t inode = socket_inode(fd->link);
 	struct fdname_socket guess;
 	struct fdname name;
@@ -203,8 +211,11 @@ static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_
 	if (inode && !object.socket && sockets_guess(tgid, fd->fd, &guess))
 		object.socket = &guess;
 	fdname_make(&object, &name);
-	dump_print_fd(out, &(struct fact_fd){ .tgid = tgid, .fd = fd->fd, .role = name.role,
-					      .inode = name.inode, .name = name.text });
+	dump_print_fd(out, &(struct fact_fd){ .tgid = tgid,
+					      .fd = fd->fd,
+					      .role = name.role,
+					      .inode = name.inode,
+					      .name = name.text });
 }
 
 static void print_opened(const struct dump *dump, FILE *out)
@@ -215,9 +226,10 @@ static void print_opened(const struct dump *dump, FILE *out)
 		for (size_t k = 0; k < opened->fd_count; k++)
 			print_fd(dump, dump->users[i], &opened->fds[k], out);
 		for (size_t k = 0; k < opened->epoll_count; k++)
-			dump_print_epoll(out, &(struct fact_epoll){
-				.tgid = dump->users[i], .epoll = opened->epolls[k].epoll,
-				.target = opened->epolls[k].target });
+			dump_print_epoll(
+				out, &(struct fact_epoll){ .tgid = dump->users[i],
+							   .epoll = opened->epolls[k].epoll,
+							   .target = opened->epolls[k].target });
 	}
 }
 
@@ -243,8 +255,8 @@ static void print_device(FILE *out, char *line)
 	char name[128];
 
 	if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) == 3)
-		dump_print_device(out, &(struct fact_name){
-			.nr = (uint64_t)major << 20 | minor, .name = name });
+		dump_print_device(out, &(struct fact_name){ .nr = (uint64_t)major << 20 | minor,
+							    .name = name });
 }
 
 static void print_table(const struct dump *dump, const char *path, FILE *out,

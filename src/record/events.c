@@ -119,8 +119,7 @@ static void read_system(struct catalogue *catalogue, int events_fd, const char *
 			continue;
 		catalogue->names = vec_room(catalogue->names, catalogue->count, &catalogue->cap,
 					    sizeof(*catalogue->names));
-		catalogue->names[catalogue->count++] =
-			xasprintf("%s:%s", system, entry->d_name);
+		catalogue->names[catalogue->count++] = xasprintf("%s:%s", system, entry->d_name);
 	}
 	closedir(dir);
 }
@@ -133,7 +132,8 @@ static int catalogue_read(struct catalogue *catalogue, int tracing_fd, struct er
 
 	if (!dir) {
 		mem_close_fd(&fd);
-		return err_set(err, -ENOTSUP, "this kernel has no events directory: it was built "
+		return err_set(err, -ENOTSUP,
+			       "this kernel has no events directory: it was built "
 			       "without CONFIG_EVENT_TRACING");
 	}
 	while ((entry = readdir(dir))) {
@@ -144,8 +144,7 @@ static int catalogue_read(struct catalogue *catalogue, int tracing_fd, struct er
 	}
 	closedir(dir);
 	if (catalogue->count)
-		qsort(catalogue->names, catalogue->count, sizeof(*catalogue->names),
-		      compare_names);
+		qsort(catalogue->names, catalogue->count, sizeof(*catalogue->names), compare_names);
 	return 0;
 }
 
@@ -210,8 +209,8 @@ static int add_rows(struct event_set *set, const struct catalogue *catalogue, un
 		if (add_matching(set, catalogue, row->system, row->event))
 			continue;
 		if (row->sets & NEED)
-			return err_set(err, -ENOTSUP, "this kernel has no event %s:%s",
-				       row->system, row->event);
+			return err_set(err, -ENOTSUP, "this kernel has no event %s:%s", row->system,
+				       row->event);
 		what = xasprintf("event %s:%s", row->system, row->event);
 		manifest_add_missing(manifest, what, "this kernel does not have it");
 	}
@@ -359,8 +358,8 @@ int event_set_enable(const struct event_set *set, int instance_fd, struct manife
 	for (size_t i = 0; i < set->count; i++) {
 		const char *name = set->names[i];
 		const char *event = strchr(name, ':') + 1;
-		AUTO_FREE char *path = xasprintf("events/%.*s/%s/enable",
-						 (int)(event - 1 - name), name, event);
+		AUTO_FREE char *path =
+			xasprintf("events/%.*s/%s/enable", (int)(event - 1 - name), name, event);
 		AUTO_FREE char *what = xasprintf("event %s", name);
 		struct err why = { 0 };
 		int rc = ftrace_write(instance_fd, path, "1", &why);

@@ -23,12 +23,9 @@ static const struct anon {
 	const char *name;
 	enum fd_role role;
 } anons[] = {
-	{ "[eventpoll]", "epoll", FD_ROLE_EPOLL },
-	{ "[eventfd]", "eventfd", FD_ROLE_EVENTFD },
-	{ "[timerfd]", "timerfd", FD_ROLE_TIMERFD },
-	{ "[signalfd]", "signalfd", FD_ROLE_SIGNALFD },
-	{ "inotify", "inotify", FD_ROLE_INOTIFY },
-	{ "[pidfd]", "pidfd", FD_ROLE_PIDFD },
+	{ "[eventpoll]", "epoll", FD_ROLE_EPOLL },   { "[eventfd]", "eventfd", FD_ROLE_EVENTFD },
+	{ "[timerfd]", "timerfd", FD_ROLE_TIMERFD }, { "[signalfd]", "signalfd", FD_ROLE_SIGNALFD },
+	{ "inotify", "inotify", FD_ROLE_INOTIFY },   { "[pidfd]", "pidfd", FD_ROLE_PIDFD },
 };
 
 /* What a socket is called; -1 = any. The first match counts. */
@@ -38,16 +35,11 @@ static const struct kind {
 	int protocol;
 	const char *name;
 } kinds[] = {
-	{ AF_UNIX, -1, -1, "unix" },
-	{ AF_NETLINK, -1, -1, "netlink" },
-	{ AF_PACKET, -1, -1, "packet" },
-	{ FAMILY_VSOCK, -1, -1, "vsock" },
-	{ -1, SOCK_RAW, -1, "raw" },
-	{ -1, -1, PROTOCOL_MPTCP, "mptcp" },
-	{ -1, -1, IPPROTO_SCTP, "sctp" },
-	{ -1, -1, IPPROTO_ICMP, "icmp" },
-	{ -1, -1, IPPROTO_ICMPV6, "icmp" },
-	{ -1, SOCK_STREAM, -1, "tcp" },
+	{ AF_UNIX, -1, -1, "unix" },	    { AF_NETLINK, -1, -1, "netlink" },
+	{ AF_PACKET, -1, -1, "packet" },    { FAMILY_VSOCK, -1, -1, "vsock" },
+	{ -1, SOCK_RAW, -1, "raw" },	    { -1, -1, PROTOCOL_MPTCP, "mptcp" },
+	{ -1, -1, IPPROTO_SCTP, "sctp" },   { -1, -1, IPPROTO_ICMP, "icmp" },
+	{ -1, -1, IPPROTO_ICMPV6, "icmp" }, { -1, SOCK_STREAM, -1, "tcp" },
 	{ -1, SOCK_DGRAM, -1, "udp" },
 };
 
@@ -124,9 +116,10 @@ static void print_unix(const struct fdname_socket *socket, struct fdname *out)
 static void print_netlink(const struct fdname_socket *socket, struct fdname *out)
 {
 	static const char *const names[] = {
-		[0] = "route", [4] = "sock_diag", [5] = "nflog", [6] = "xfrm", [7] = "selinux",
-		[9] = "audit", [10] = "fib_lookup", [11] = "connector", [12] = "netfilter",
-		[15] = "uevent", [16] = "generic", [18] = "scsi", [20] = "rdma", [21] = "crypto",
+		[0] = "route",	    [4] = "sock_diag", [5] = "nflog",	    [6] = "xfrm",
+		[7] = "selinux",    [9] = "audit",     [10] = "fib_lookup", [11] = "connector",
+		[12] = "netfilter", [15] = "uevent",   [16] = "generic",    [18] = "scsi",
+		[20] = "rdma",	    [21] = "crypto",
 	};
 	int nr = socket->protocol;
 

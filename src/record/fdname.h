@@ -24,13 +24,13 @@
 #include "wire/wire.h"
 
 struct fdname_socket {
-	int family;	  /* AF_INET ... */
-	int type;	  /* SOCK_STREAM ... */
-	int protocol;	  /* IPPROTO_TCP ...; netlink: NETLINK_ROUTE ...,
+	int family;   /* AF_INET ... */
+	int type;     /* SOCK_STREAM ... */
+	int protocol; /* IPPROTO_TCP ...; netlink: NETLINK_ROUTE ...,
 			     -1 = unknown */
 	bool listens;
-	uint8_t role;	  /* enum fd_role: listen, accepted, connected, or plain socket */
-	int32_t peer_pid; /* unix: process at the other end; 0 = unknown */
+	uint8_t role;	   /* enum fd_role: listen, accepted, connected, or plain socket */
+	int32_t peer_pid;  /* unix: process at the other end; 0 = unknown */
 	uint8_t local[16]; /* network byte order; 4 bytes of it for AF_INET */
 	uint8_t remote[16];
 	uint16_t local_port; /* host byte order */
@@ -39,10 +39,10 @@ struct fdname_socket {
 };
 
 struct fdname_object {
-	const char *link; /* as readlink of /proc/PID/fd/N prints it */
-	uint32_t mode;	  /* st_mode; 0 = unknown */
-	uint32_t major;	  /* of a device file */
-	int32_t pid;	  /* of a pidfd; 0 = unknown */
+	const char *link;		    /* as readlink of /proc/PID/fd/N prints it */
+	uint32_t mode;			    /* st_mode; 0 = unknown */
+	uint32_t major;			    /* of a device file */
+	int32_t pid;			    /* of a pidfd; 0 = unknown */
 	const struct fdname_socket *socket; /* NULL = none, or nothing known about it */
 };
 

@@ -57,13 +57,19 @@ static int check_use(const char *path, struct err *err)
 	if (!access(instances, R_OK | W_OK | X_OK))
 		return 0;
 	if (errno == ENOENT)
-		return err_set(err, -ENOENT, "%s has no instances: this kernel is too old, "
-			       "or tracing is switched off in it (CONFIG_TRACING)", path);
+		return err_set(err, -ENOENT,
+			       "%s has no instances: this kernel is too old, "
+			       "or tracing is switched off in it (CONFIG_TRACING)",
+			       path);
 	if (errno == EROFS)
-		return err_set(err, -EACCES, "%s is mounted read-only; as root: "
-			       "mount -o remount,rw %s", path, path);
-	return err_set(err, -errno, "no right to use %s: recording the kernel needs root; "
-		       "run it with sudo", path);
+		return err_set(err, -EACCES,
+			       "%s is mounted read-only; as root: "
+			       "mount -o remount,rw %s",
+			       path, path);
+	return err_set(err, -errno,
+		       "no right to use %s: recording the kernel needs root; "
+		       "run it with sudo",
+		       path);
 }
 
 int ftrace_find(char **out_path, struct err *err)
@@ -79,10 +85,12 @@ int ftrace_find(char **out_path, struct err *err)
 		path = NULL;
 	}
 	if (!path && kernel_has_tracefs())
-		return err_set(err, -ENOENT, "tracefs is not mounted; as root: "
+		return err_set(err, -ENOENT,
+			       "tracefs is not mounted; as root: "
 			       "mount -t tracefs nodev /sys/kernel/tracing");
 	if (!path)
-		return err_set(err, -ENOENT, "this kernel has no tracefs: it was built without "
+		return err_set(err, -ENOENT,
+			       "this kernel has no tracefs: it was built without "
 			       "CONFIG_TRACING, or is hidden from this container");
 	rc = check_use(path, err);
 	if (rc < 0)

@@ -28,10 +28,10 @@
 #include "base/mem.h"
 #include "record/ftrace.h"
 
-#define NAME_PREFIX	   "holdup-"
-#define PER_PROCESS_LIMIT  64
-#define REMOVE_TRIES	   200 /* a killed recorder's files are closed a little after its death */
-#define REMOVE_PAUSE_NS	   10000000L
+#define NAME_PREFIX	  "holdup-"
+#define PER_PROCESS_LIMIT 64
+#define REMOVE_TRIES	  200 /* a killed recorder's files are closed a little after its death */
+#define REMOVE_PAUSE_NS	  10000000L
 
 bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 {
@@ -85,8 +85,8 @@ bool instance_parse_name(const char *name, pid_t *out_pid, uint64_t *out_start_t
 	if (!take_number(&name, INT32_MAX, &pid) || pid == 0 || !take_dash(&name) ||
 	    !take_number(&name, UINT64_MAX, &start))
 		return false;
-	if (*name && (!take_dash(&name) || !take_number(&name, PER_PROCESS_LIMIT, &suffix) ||
-		      *name))
+	if (*name &&
+	    (!take_dash(&name) || !take_number(&name, PER_PROCESS_LIMIT, &suffix) || *name))
 		return false;
 	*out_pid = (pid_t)pid;
 	*out_start_time = start;
@@ -113,8 +113,7 @@ int instance_remove_stale(const char *tracing_dir)
 	if (!dir)
 		return 0;
 	while ((entry = readdir(dir))) {
-		if (is_stale(entry->d_name) &&
-		    !unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR))
+		if (is_stale(entry->d_name) && !unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR))
 			removed++;
 	}
 	closedir(dir);
@@ -211,8 +210,7 @@ static void stop_watchdog(struct instance *instance)
 {
 	mem_close_fd(&instance->watchdog_fd);
 	instance->watchdog_fd = -1;
-	while (instance->watchdog > 0 && waitpid(instance->watchdog, NULL, 0) < 0 &&
-	       errno == EINTR)
+	while (instance->watchdog > 0 && waitpid(instance->watchdog, NULL, 0) < 0 && errno == EINTR)
 		;
 	instance->watchdog = 0;
 }
@@ -249,8 +247,8 @@ static int make(const char *tracing_dir, struct instance *instance, struct err *
 	start_watchdog(instance);
 	if (mkdir(instance->path, 0700) == 0)
 		return 0;
-	rc = err_set(err, -errno, "cannot make a tracing instance in %s/instances: %s",
-		     tracing_dir, strerror(errno));
+	rc = err_set(err, -errno, "cannot make a tracing instance in %s/instances: %s", tracing_dir,
+		     strerror(errno));
 	stop_watchdog(instance);
 	free(instance->path);
 	instance->path = NULL;

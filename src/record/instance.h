@@ -17,11 +17,11 @@
 struct err;
 
 struct instance {
-	char *path;	   /* owned; NULL = not open */
-	int dir_fd;	   /* of the instance's directory */
-	int hold_fd;	   /* an open file inside: the kernel refuses to remove the instance */
-	pid_t watchdog;	   /* pid of the child that cleans up after us; 0 = none */
-	int watchdog_fd;   /* closed = the watchdog wakes */
+	char *path;	 /* owned; NULL = not open */
+	int dir_fd;	 /* of the instance's directory */
+	int hold_fd;	 /* an open file inside: the kernel refuses to remove the instance */
+	pid_t watchdog;	 /* pid of the child that cleans up after us; 0 = none */
+	int watchdog_fd; /* closed = the watchdog wakes */
 };
 
 /* An instance that is not open: instance_close() does nothing with it. */

@@ -35,9 +35,9 @@
 
 struct shared {
 	_Atomic int users;
-	int proc_fd; /* owned */
-	size_t count; /* processes; twice as many items */
-	int32_t *tgids; /* owned; never written */
+	int proc_fd;			 /* owned */
+	size_t count;			 /* processes; twice as many items */
+	int32_t *tgids;			 /* owned; never written */
 	_Atomic(struct opened *) *slots; /* owned; written by worker or caller, once each */
 	_Atomic size_t next; /* item that is due; written by the live worker and, when that
 				is given up, by the caller */
@@ -144,8 +144,8 @@ static void read_fd(const struct shared *shared, int32_t tgid, int dir_fd, const
 	else if (strcmp(link, "anon_inode:[pidfd]") == 0 || strncmp(link, "pidfd:", 6) == 0)
 		fd.pid = read_pidfd(shared->proc_fd, tgid, fd.fd);
 	fd.link = xstrdup(link);
-	opened->fds = vec_room(opened->fds, opened->fd_count, &opened->fd_cap,
-			       sizeof(*opened->fds));
+	opened->fds =
+		vec_room(opened->fds, opened->fd_count, &opened->fd_cap, sizeof(*opened->fds));
 	opened->fds[opened->fd_count++] = fd;
 }
 

@@ -26,7 +26,7 @@ struct opened_epoll {
 
 /* One process. */
 struct opened {
-	int error; /* negative errno: descriptors could not be read */
+	int error;	       /* negative errno: descriptors could not be read */
 	struct opened_fd *fds; /* ascending */
 	size_t fd_count;
 	size_t fd_cap;

@@ -34,8 +34,8 @@
 #include "record/ftrace.h"
 #include "store/manifest.h"
 
-#define PIPE_PAGES	16    /* sub-buffers moved at once; what a pipe has slots for by default */
-#define LATEST_DRAIN_MS 1000  /* a killed recorder loses what is younger than this */
+#define PIPE_PAGES	16   /* sub-buffers moved at once; what a pipe has slots for by default */
+#define LATEST_DRAIN_MS 1000 /* a killed recorder loses what is younger than this */
 #define THREAD_STACK	(256 << 10)
 
 struct reader {
@@ -243,8 +243,8 @@ static void read_online(struct readers *all)
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
 		for (unsigned long cpu = first; cpu <= last && cpu < MANIFEST_MAX_CPUS; cpu++) {
-			all->readers = vec_room(all->readers, all->count, &cap,
-						sizeof(*all->readers));
+			all->readers =
+				vec_room(all->readers, all->count, &cap, sizeof(*all->readers));
 			memset(&all->readers[all->count], 0, sizeof(*all->readers));
 			all->readers[all->count++].cpu = (uint32_t)cpu;
 		}
@@ -367,8 +367,9 @@ static void share_room(struct readers *all)
 		if (!reader->failed)
 			continue;
 		cut_to(reader, bytes - give);
-		wanted -= bytes - atomic_load(&reader->bytes) < wanted ?
-				  bytes - atomic_load(&reader->bytes) : wanted;
+		wanted -= bytes - atomic_load(&reader->bytes) < wanted
+				  ? bytes - atomic_load(&reader->bytes)
+				  : wanted;
 	}
 	for (size_t i = 0; i < all->count; i++) {
 		if (all->readers[i].failed)
@@ -415,8 +416,9 @@ static bool is_read(const struct readers *all, uint32_t cpu)
 /* Fetch the buffer of a CPU that came online while recording; it has no thread. */
 static void take_late_cpu(struct readers *all, uint32_t cpu, struct manifest *manifest)
 {
-	struct reader late = { .all = all, .cpu = cpu, .raw_fd = -1, .file_fd = -1,
-			       .pipe_fds = { -1, -1 } };
+	struct reader late = {
+		.all = all, .cpu = cpu, .raw_fd = -1, .file_fd = -1, .pipe_fds = { -1, -1 }
+	};
 	char path[64];
 	AUTO_FREE char *stats = NULL;
 
@@ -428,7 +430,7 @@ static void take_late_cpu(struct readers *all, uint32_t cpu, struct manifest *ma
 		move_full(&late);
 		copy_rest(&late);
 		manifest_add_cpu(manifest, &(struct manifest_cpu){
-			.cpu = cpu, .bytes = atomic_load(&late.bytes) });
+						   .cpu = cpu, .bytes = atomic_load(&late.bytes) });
 	}
 	reader_close(&late);
 }

@@ -14,7 +14,6 @@
 #include "record/record.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -89,8 +88,9 @@ static int watch_pids(struct run *run, struct err *err)
 			return err_set(err, -EINVAL, "%d is a thread, not a process", pid);
 		if (fd < 0)
 			return err_set(err, -errno, "cannot watch process %d: %s", pid,
-				       errno == ESRCH || errno == EINVAL ? "there is no such process"
-									 : strerror(errno));
+				       errno == ESRCH || errno == EINVAL
+					       ? "there is no such process"
+					       : strerror(errno));
 		run->waits[WAIT_PIDS + i].fd = fd;
 		run->pids_left++;
 	}
@@ -104,7 +104,7 @@ static int timer_open(double first_s, long every_ns, struct err *err)
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	when.it_value.tv_sec = (time_t)first_s;
-	when.it_value.tv_nsec = (long)((first_s - floor(first_s)) * 1e9);
+	when.it_value.tv_nsec = (long)((first_s - (double)when.it_value.tv_sec) * 1e9);
 	if (!when.it_value.tv_sec && !when.it_value.tv_nsec)
 		when.it_value.tv_nsec = 1; /* 0 would mean never */
 	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0) {
@@ -130,6 +130,7 @@ static int watch_signals(struct run *run, struct err *err)
 
 static int watch_time(struct run *run, struct err *err)
 {
+	double left_s = run->opts->seconds - session_seconds(&run->session);
 	long tick_ns = run->opts->progress ? PROGRESS_TICK_NS : TICK_NS;
 	int rc = timer_open((double)tick_ns / 1e9, tick_ns, err);
 
@@ -138,7 +139,8 @@ static int watch_time(struct run *run, struct err *err)
 	run->waits[WAIT_TICK].fd = rc;
 	if (run->opts->seconds <= 0)
 		return 0;
-	rc = timer_open(run->opts->seconds, 0, err);
+	/* The state dump is recorded, so the time of the user runs since before it. */
+	rc = timer_open(left_s > 0 ? left_s : 0, 0, err);
 	if (rc >= 0)
 		run->waits[WAIT_DEADLINE].fd = rc;
 	return rc < 0 ? rc : 0;
@@ -218,8 +220,8 @@ static void on_command_end(struct run *run)
 }
 
 static void (*const handlers[WAIT_PIDS])(struct run *) = {
-	[WAIT_SIGNAL] = on_signal,     [WAIT_TICK] = on_tick,	     [WAIT_DEADLINE] = on_deadline,
-	[WAIT_FAILURE] = on_failure,   [WAIT_COMMAND] = on_command_end,
+	[WAIT_SIGNAL] = on_signal,   [WAIT_TICK] = on_tick,	      [WAIT_DEADLINE] = on_deadline,
+	[WAIT_FAILURE] = on_failure, [WAIT_COMMAND] = on_command_end,
 };
 
 static void on_pid_end(struct run *run, size_t slot)

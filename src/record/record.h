@@ -50,7 +50,20 @@ struct record_result {
  * a negative errno with err filled; the instance is removed in both cases.
  *   -EPERM, -EACCES   no right to use tracefs
  *   -ENOENT           no tracefs, or the command was not found (result.status tells 127 << 8)
- *   -ENOSPC           disk full: what was written is a valid partial trace
+ *   -EINVAL           an unknown event in the list, a thread given as process ...
+ *   -ESRCH            no such process
+ *   -EEXIST           'dir' holds something else
+ *   -ENOSPC           disk full before recording began, or trace.json does not fit
+ *
+ * After a failure nothing is left behind. A disk that gets full while recording is
+ * no failure: recording stops, the trace is valid up to then and its manifest says
+ * so under 'missing'. When recording stops before the command ends (full disk, time
+ * over), the trace is made whole at once and the command is awaited, unrecorded.
+ *
+ * The first SIGINT, SIGTERM, SIGHUP or SIGQUIT is passed to the command (the keys of
+ * a terminal reach it without us) and its end awaited; the second one ends recording
+ * at once and leaves the command alone. These signals are blocked meanwhile and the
+ * mask is restored. Call it from a program without other threads that take them.
  */
 int record_run(const struct record_opts *opts, struct record_result *out_result, struct err *err);
 

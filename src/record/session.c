@@ -63,7 +63,8 @@ static int set_clock(struct session *session, struct err *err)
 	const char *name = clock_choose(available ? available : "", clock_tsc_is_reliable());
 
 	if (!name)
-		return err_set(err, -ENOTSUP, "this kernel's trace_clock has neither x86-tsc nor "
+		return err_set(err, -ENOTSUP,
+			       "this kernel's trace_clock has neither x86-tsc nor "
 			       "mono: events could not be ordered with user space");
 	session->is_tsc = strcmp(name, "mono") != 0;
 	session->manifest->clock = xstrdup(name);
@@ -84,7 +85,7 @@ static int probe_kernel(struct session *session, struct err *err)
 {
 	(void)err;
 	session->manifest->omits_idle_switches =
-		probe_omits_idle_switches(session->instance.dir_fd);
+		probe_idle_switches(session->instance.dir_fd) != IDLE_SWITCHES_ALL;
 	if (!session->manifest->omits_idle_switches)
 		return 0;
 	/* How long a thread has run tells when it came, if its switch was left out. */
@@ -127,8 +128,7 @@ static int enable_events(struct session *session, struct err *err)
 		(void)flock(session->tracing_fd, LOCK_UN);
 	if (rc < 0)
 		return rc;
-	session->manifest->has_syscalls =
-		event_set_has(&session->events, "raw_syscalls:sys_enter");
+	session->manifest->has_syscalls = event_set_has(&session->events, "raw_syscalls:sys_enter");
 	if (session->opts->stacks)
 		(void)events_enable_stacks(session->instance.dir_fd, session->manifest);
 	return 0;
@@ -244,9 +244,9 @@ static int write_first(struct session *session, struct err *err)
 
 /* In this order: what can be wrong is found before anything is made. */
 static int (*const preparations[])(struct session *, struct err *) = {
-	find_tracing,  choose_events, check_directory, make_instance,  describe,    set_clock,
-	set_options,   probe_kernel,  make_buffers,    enable_events,  make_directory, write_first,
-	write_texts,
+	find_tracing,	choose_events, check_directory, make_instance, describe,
+	set_clock,	set_options,   probe_kernel,	make_buffers,  enable_events,
+	make_directory, write_first,   write_texts,
 };
 
 int session_prepare(struct session *session, struct err *err)
@@ -266,6 +266,9 @@ static void start_names(struct session *session)
 	static const char what[] = "names of files and sockets opened while recording";
 	struct err why = { 0 };
 
+	/* Nobody waits for a descriptor when no call is seen to use one. */
+	if (!session->manifest->has_syscalls)
+		return;
 	if (session->opts->no_bpf) {
 		manifest_add_missing(session->manifest, what, "switched off");
 		return;
@@ -277,6 +280,8 @@ static void start_names(struct session *session)
 	}
 	if (names_tid(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_tid(session->names));
+	if (names_holder(session->names) > 0)
+		manifest_add_recorder_tid(session->manifest, names_holder(session->names));
 }
 
 static void dump_state(struct session *session)
@@ -315,20 +320,31 @@ double session_seconds(const struct session *session)
 	return (double)(end_ns - session->manifest->begin_ns) / 1e9;
 }
 
+/* The files reach to different times after a failure: the trace ends where the first of them does. */
+static uint64_t whole_until_ns(const struct session *session)
+{
+	uint64_t raw = readers_whole_until(session->readers);
+	struct sync_point now;
+	uint64_t end_ns;
+
+	if (raw == UINT64_MAX)
+		return session->manifest->end_ns;
+	if (raw < session->first_sync.raw)
+		return session->manifest->begin_ns;
+	now = clock_take(session->is_tsc);
+	end_ns = clock_raw_to_mono(&session->first_sync, &now, raw);
+	if (end_ns < session->manifest->begin_ns)
+		return session->manifest->begin_ns;
+	return end_ns < session->manifest->end_ns ? end_ns : session->manifest->end_ns;
+}
+
 static void note_failure(struct session *session, int failure)
 {
-	struct sync_point now = clock_take(session->is_tsc);
-	uint64_t raw = readers_whole_until(session->readers);
-	uint64_t end_ns = clock_raw_to_mono(&session->first_sync, &now, raw);
 	AUTO_FREE char *what = NULL, *why = NULL;
 	double full_s = session_seconds(session);
 
-	/* The files reach to different times; the trace ends where the first of them does. */
-	if (raw != UINT64_MAX && end_ns < session->manifest->end_ns)
-		session->manifest->end_ns = end_ns > session->manifest->begin_ns && raw ?
-						    end_ns : session->manifest->begin_ns;
+	session->manifest->end_ns = whole_until_ns(session);
 	what = xasprintf("everything after %.3f s", session_seconds(session));
-
 	if (failure == -ENOSPC || failure == -EDQUOT || failure == -EFBIG)
 		why = xasprintf("the disk was full after %.3f s (%s)", full_s, strerror(-failure));
 	else
@@ -342,15 +358,14 @@ static void stop_names(struct session *session)
 
 	if (!session->names)
 		return;
+	names_end(session->names);
 	lost = names_lost(session->names);
 	if (lost) {
-		AUTO_FREE char *what = xasprintf("%llu names of files and sockets",
-						 (unsigned long long)lost);
+		AUTO_FREE char *what =
+			xasprintf("%llu names of files and sockets", (unsigned long long)lost);
 
 		manifest_add_missing(session->manifest, what, "the buffer for names was full");
 	}
-	names_stop(session->names);
-	session->names = NULL;
 }
 
 int session_end(struct session *session, int failure, struct err *err)
@@ -368,6 +383,8 @@ int session_end(struct session *session, int failure, struct err *err)
 		if (failure)
 			note_failure(session, failure);
 		instance_close(&session->instance);
+		names_stop(session->names);
+		session->names = NULL;
 		session->manifest->complete = true;
 	}
 	session->is_ended = true;
@@ -376,9 +393,9 @@ int session_end(struct session *session, int failure, struct err *err)
 
 void session_fini(struct session *session)
 {
-	names_stop(session->names);
 	readers_free(session->readers);
 	instance_close(&session->instance);
+	names_stop(session->names); /* detaching keeps instances from being removed */
 	if (!session->is_ended)
 		directory_discard(&session->directory);
 	directory_close(&session->directory);

@@ -43,10 +43,10 @@ struct session {
 	bool is_ended; /* the trace is whole; nothing is discarded */
 };
 
-#define SESSION_NONE                                                                     \
-	((struct session){ .tracing_fd = -1,                                              \
-			   .sync_fd = -1,                                                 \
-			   .instance = INSTANCE_NONE,                                     \
+#define SESSION_NONE                                  \
+	((struct session){ .tracing_fd = -1,          \
+			   .sync_fd = -1,             \
+			   .instance = INSTANCE_NONE, \
 			   .directory = DIRECTORY_NONE })
 
 /* Check and make what is needed. Returns 0, or a negative errno with err filled. */

@@ -20,12 +20,12 @@
 #include "base/mem.h"
 #include "event/event.h"
 
-#define FAMILY_VSOCK	 40
-#define PROTOCOL_MPTCP	 262
-#define UNIX_LISTENS	 0x10000 /* __SO_ACCEPTCON */
-#define STATE_CONNECTED	 3	 /* SS_CONNECTED, of /proc/net/unix */
-#define REPLY_BYTES	 (32u << 10)
-#define FIELDS_MAX	 10
+#define FAMILY_VSOCK	40
+#define PROTOCOL_MPTCP	262
+#define UNIX_LISTENS	0x10000 /* __SO_ACCEPTCON */
+#define STATE_CONNECTED 3	/* SS_CONNECTED, of /proc/net/unix */
+#define REPLY_BYTES	(32u << 10)
+#define FIELDS_MAX	10
 
 /* A table of /proc/PID/net: what its rows are. */
 struct table {
@@ -172,8 +172,8 @@ static void add_row(struct sockets *sockets, const struct socket_row *row)
 {
 	if (!row->inode || map_find(&sockets->by_inode, row->inode))
 		return;
-	sockets->rows = vec_room(sockets->rows, sockets->count, &sockets->cap,
-				 sizeof(*sockets->rows));
+	sockets->rows =
+		vec_room(sockets->rows, sockets->count, &sockets->cap, sizeof(*sockets->rows));
 	sockets->rows[sockets->count] = *row;
 	map_put(&sockets->by_inode, row->inode, sockets->count++);
 }
@@ -260,9 +260,11 @@ static bool ask_peers(int diag)
 		struct nlmsghdr head;
 		struct unix_diag_req ask;
 	} message = {
-		.head = { .nlmsg_len = sizeof(message), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		.head = { .nlmsg_len = sizeof(message),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		.ask = { .sdiag_family = AF_UNIX, .udiag_states = ~0u,
+		.ask = { .sdiag_family = AF_UNIX,
+			 .udiag_states = ~0u,
 			 .udiag_show = UDIAG_SHOW_PEER },
 	};
 
@@ -434,9 +436,11 @@ bool sockets_guess(int32_t tgid, int32_t fd, struct fdname_socket *out_socket)
 	for (size_t i = 0; i < ARRAY_LEN(protocols); i++) {
 		if (strcmp(name, protocols[i].name) != 0)
 			continue;
-		*out_socket = (struct fdname_socket){
-			.family = protocols[i].family, .type = protocols[i].type,
-			.protocol = protocols[i].protocol, .role = FD_ROLE_SOCKET, .path = "" };
+		*out_socket = (struct fdname_socket){ .family = protocols[i].family,
+						      .type = protocols[i].type,
+						      .protocol = protocols[i].protocol,
+						      .role = FD_ROLE_SOCKET,
+						      .path = "" };
 		return true;
 	}
 	return false;

@@ -28,8 +28,8 @@ struct symbol {
 
 static int make_file(int kernel_fd, const char *name, FILE **out_file, struct err *err)
 {
-	int fd = openat(kernel_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0600);
+	int fd =
+		openat(kernel_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	int code = -errno;
 

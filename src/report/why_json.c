@@ -85,6 +85,7 @@ static void put_chain(struct json *json, const struct why *why)
 		json_print_string(json, "what", hop->what);
 		json_print_string(json, "object", hop->object);
 		json_print_string(json, "woken_by", hop->woken_by);
+		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);
 		json_end_object(json);
@@ -191,6 +192,7 @@ static void put_causality(struct json *json, const struct why *why)
 		put_thread(json, "who", &wait->who);
 		json_print_string(json, "in", wait->in);
 		json_print_string(json, "object", wait->object);
+		json_print_string(json, "stack", wait->stack);
 		json_print_string(json, "class", class_name(wait->class));
 		put_waker(json, wait);
 		tree_children(&tree);

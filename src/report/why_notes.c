@@ -57,13 +57,15 @@ static void note_lost(struct notes *notes)
 {
 	const struct why *why = notes->page->why;
 	const struct facts *facts = notes->page->facts;
+	bool full = facts->damage_count == 0; /* the buffer was; else the file is cut */
 
 	if (why->lost_events == 0 && why->lost_span_ns == 0)
 		return;
 	note(notes,
-	     "%s events were lost; %s of the window lies in holes of the recording. What depends "
-	     "on them is counted as uncertain or unknown. A larger --buffer loses less.",
-	     text_count(why->lost_events).s, text_duration(why->lost_span_ns).s);
+	     "%s event%s lost; %s of the window lies in holes of the recording. What depends on them "
+	     "is counted as uncertain or unknown.%s",
+	     text_count(why->lost_events).s, why->lost_events == 1 ? " was" : "s were",
+	     text_duration(why->lost_span_ns).s, full ? " A larger --buffer loses less." : "");
 	for (size_t i = 0; i < facts->cpu_count; i++) {
 		if (facts->cpus[i].lost > 0)
 			note(notes, "CPU %zu lost %s events in the whole recording.", i,
@@ -74,20 +76,21 @@ static void note_lost(struct notes *notes)
 static void note_repairs(struct notes *notes)
 {
 	const struct why *why = notes->page->why;
-	uint64_t bounded = why->repairs - why->repairs_exact;
 
 	if (why->repairs == 0)
 		return;
-	if (bounded == 0)
+	if (why->repairs_exact >= why->repairs)
 		note(notes,
-		     "This kernel did not record %s switches to a thread in the whole recording; other "
-		     "events placed all of them exactly.",
-		     text_count(why->repairs).s);
+		     "This kernel did not record %s switch%s to a thread in the whole recording; other "
+		     "events placed %s exactly.",
+		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
+		     why->repairs == 1 ? "it" : "all of them");
 	else
 		note(notes,
-		     "This kernel did not record %s switches to a thread in the whole recording; other "
+		     "This kernel did not record %s switch%s to a thread in the whole recording; other "
 		     "events placed %s of them exactly, the others leave %s of the window uncertain.",
-		     text_count(why->repairs).s, text_count(why->repairs_exact).s,
+		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
+		     text_count(why->repairs_exact).s,
 		     text_duration(why->repairs_ns).s);
 }
 

@@ -184,10 +184,54 @@ static void add_root(struct table *table, const struct page *page, const struct 
 	table_cell(table, "%s", sentence);
 }
 
+/* How a kind is called where many roots are told as one. */
+static const char *const kind_words[WHY_KIND_COUNT] = {
+	[WHY_WORKING] = "own work",
+	[WHY_CPU_QUEUE] = "waiting for a CPU",
+	[WHY_PREEMPTED] = "preempted",
+	[WHY_IRQ] = "interrupts",
+	[WHY_SOFTIRQ] = "softirqs",
+	[WHY_TIMER] = "sleeping",
+	[WHY_DISK] = "disk",
+	[WHY_NETWORK] = "network",
+	[WHY_IPI] = "interrupts from other CPUs",
+	[WHY_LOCK] = "locks",
+	[WHY_OTHER_THREAD] = "other threads working",
+	[WHY_UNKNOWN] = "unknown",
+};
+
+/* What the roots from 'first' on have in common: the kinds that make 0.1 % or more. */
+static char *kinds_text(const struct page *page, const struct shares *shares, size_t first)
+{
+	uint64_t permille[WHY_KIND_COUNT] = { 0 };
+	struct words words;
+	const char *gap = ": ";
+
+	for (size_t i = first; i < page->why->root_count; i++)
+		permille[page->why->roots[i].kind] += shares->permille[i];
+	words_begin(&words);
+	for (size_t round = 0; round < WHY_KIND_COUNT; round++) {
+		size_t most = 0;
+
+		for (size_t kind = 1; kind < WHY_KIND_COUNT; kind++) {
+			if (permille[kind] > permille[most])
+				most = kind;
+		}
+		if (permille[most] == 0)
+			break;
+		fprintf(words.out, "%s%s %s", gap, kind_words[most],
+			text_permille(permille[most], true).s);
+		permille[most] = 0;
+		gap = ", ";
+	}
+	return words_end(&words);
+}
+
 /* The rows that did not fit, as one. */
 static void add_smaller(struct table *table, const struct page *page, const struct shares *shares,
 			size_t first)
 {
+	AUTO_FREE char *kinds = kinds_text(page, shares, first);
 	uint64_t permille = 0, places = 0, ns = 0;
 
 	for (size_t i = first; i < page->why->root_count; i++) {
@@ -197,8 +241,8 @@ static void add_smaller(struct table *table, const struct page *page, const stru
 	}
 	table_cell(table, "%s", text_permille(permille, ns > 0).s);
 	table_cell(table, "%s", place_text(places, ns, page->unit).s);
-	table_cell(table, "and %zu smaller (--top %zu shows all)", page->why->root_count - first,
-		   page->why->root_count);
+	table_cell(table, "and %zu smaller%s (--top %zu shows all)", page->why->root_count - first,
+		   kinds, page->why->root_count);
 }
 
 static void print_verdict(const struct page *page)

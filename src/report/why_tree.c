@@ -116,18 +116,23 @@ static void add_summary_line(struct table *table, const struct page *page,
 static void print_syscalls(const struct page *page)
 {
 	struct table table = { 0 };
+	bool errors = false; /* 0 of all calls: not recorded */
 
 	if (page->why->syscall_count == 0)
 		return;
+	for (size_t i = 0; i < page->why->syscall_count; i++)
+		errors |= page->why->syscalls[i].errors > 0;
 	table_column(&table, "calls", TABLE_RIGHT);
-	table_column(&table, "errors", TABLE_RIGHT);
+	if (errors)
+		table_column(&table, "errors", TABLE_RIGHT);
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "system call", TABLE_TEXT);
 	for (size_t i = 0; i < page->why->syscall_count; i++) {
 		const struct why_syscall *call = &page->why->syscalls[i];
 
 		table_cell(&table, "%s", text_count(call->count).s);
-		table_cell(&table, "%s", text_count(call->errors).s);
+		if (errors)
+			table_cell(&table, "%s", text_count(call->errors).s);
 		table_cell(&table, "%s", page_duration(page, call->ns).s);
 		table_cell(&table, "%s", call->name);
 	}
@@ -225,7 +230,7 @@ static void add_meanwhile(struct table *table, const struct why_wait *wait)
 		{ "worked", wait->working_ns },
 		{ "was interrupted", wait->interrupted_ns },
 		{ "was blocked", wait->blocked_ns },
-		{ "is uncertain", wait->uncertain_ns },
+		{ "was not there or is uncertain", wait->uncertain_ns },
 	};
 	AUTO_FREE char *name = words_thread(&wait->woken_by);
 	AUTO_FREE char *text = NULL;
@@ -258,6 +263,11 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 			   sentence);
 	else
 		table_cell(table, "%s%s", indent_of(wait->depth), sentence);
+	if (wait->stack[0]) {
+		table_cell(table, "%s", "");
+		table_cell(table, "%s", "");
+		table_cell(table, "%s  slept in %s", indent_of(wait->depth), wait->stack);
+	}
 	add_meanwhile(table, wait);
 }
 

@@ -227,15 +227,19 @@ size_t words_hop_count(const struct why *why)
 	return why->chain_count;
 }
 
-/* The next hop is about whoever woke this one, unless hardware did. */
-static void put_hop_waker(FILE *out, const struct why *why, size_t index)
+static void put_hop_waker(FILE *out, const struct why_hop *hop)
 {
-	const struct why_hop *hop = &why->chain[index];
-	const struct why_hop *next = index + 1 < why->chain_count ? hop + 1 : hop;
+	bool packet = strncmp(hop->woken_by, "packet ", 7) == 0;
 
-	fputs("; woken by ", out);
-	if (next->who.tid && next->who.tid != hop->who.tid) {
-		put_thread(out, &next->who);
+	fputs(packet ? "; woken by a " : "; woken by ", out);
+	if (packet && hop->waker.tid) {
+		put_what(out, hop->woken_by);
+		fputs(" from ", out);
+		put_thread(out, &hop->waker);
+		return;
+	}
+	if (hop->waker.tid && hop->waker.tid != hop->who.tid) {
+		put_thread(out, &hop->waker);
 		fputs(" in ", out);
 	}
 	put_what(out, hop->woken_by);
@@ -250,15 +254,15 @@ char *words_hop(const struct why *why, size_t index)
 	words_begin(&words);
 	for (size_t i = 0; i < index && i < 16; i++)
 		fputs("  ", words.out);
+	if (index + 1 == words_hop_count(why))
+		fputs("root: ", words.out);
 	if (hop->who.tid) {
 		put_thread(words.out, &hop->who);
 		fputs(waits ? " waited in " : ": ", words.out);
 	}
 	put_in(words.out, hop->what, hop->object);
 	if (hop->woken_by[0])
-		put_hop_waker(words.out, why, index);
-	if (index + 1 == words_hop_count(why))
-		fputs("  <- root", words.out);
+		put_hop_waker(words.out, hop);
 	return words_end(&words);
 }
 
@@ -293,6 +297,17 @@ static void put_thread_waker(FILE *out, const struct why_wait *wait)
 		fprintf(out, " (%s)", wait->waker_name);
 }
 
+/* Below a system call there is always own code: not worth a word. */
+static char *told_state(const char *state)
+{
+	static const char own_code[] = " < own code";
+	size_t len = strlen(state), own_len = sizeof(own_code) - 1;
+
+	if (len > own_len && strcmp(state + len - own_len, own_code) == 0)
+		len -= own_len;
+	return xstrndup(state, len);
+}
+
 static void put_waker(FILE *out, const struct why_wait *wait)
 {
 	if (wait->waker == WHY_WAKER_NONE) {
@@ -313,8 +328,10 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 		put_thread(out, &wait->woken_by);
 	}
 	if (wait->waker_state[0]) {
+		AUTO_FREE char *state = told_state(wait->waker_state);
+
 		fputs(" in ", out);
-		put_what(out, wait->waker_state);
+		put_what(out, state);
 	}
 }
 

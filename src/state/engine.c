@@ -135,6 +135,7 @@ static void cpu_grow(struct state *state, uint32_t cpu)
 			.cur = SLOT_NONE,
 			.idle = SLOT_NONE,
 			.woken = SLOT_NONE,
+			.out = SLOT_NONE,
 			.cur_tid = INT32_MIN,
 			.last_ns = state->tl->origin_ns,
 			.unknown_since = state->tl->origin_ns,
@@ -164,7 +165,9 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 {
 	struct thread *thread;
 
-	if (fact->tid <= 0 || map_find(&state->live, (uint32_t)fact->tid))
+	/* A zombie did nothing any more. */
+	if (fact->tid <= 0 || fact->state == 'Z' || fact->state == 'X' ||
+	    map_find(&state->live, (uint32_t)fact->tid))
 		return;
 	thread = state_thread_new(state, fact->tid, state->tl->origin_ns);
 	map_put(&state->live, (uint32_t)fact->tid, thread->slot);
@@ -241,7 +244,8 @@ void state_feed(struct state *state, const struct event *ev)
 	if (ev->cpu >= state->cpu_count)
 		cpu_grow(state, ev->cpu);
 	cpu = &state->cpus[ev->cpu];
-	if (ev->tid >= 0 && ev->type != EV_LOST && ev->tid != cpu->cur_tid)
+	/* A stack is recorded after the switch that it belongs to, by the thread that leaves. */
+	if (ev->tid >= 0 && ev->type != EV_LOST && ev->type != EV_STACK && ev->tid != cpu->cur_tid)
 		unsure_prove(state, cpu, ev->tid, ev);
 	if (handle)
 		handle(state, cpu, ev);

@@ -15,6 +15,7 @@
  */
 #include "state/state_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "event/facts.h"
@@ -59,6 +60,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 	} else {
 		thread->sched = SCHED_BLOCKED;
 		begin_wait(state, thread, ev);
+		cpu->out = thread->slot;
 		flow_write(state, thread, now, word_make(WORD_BLOCKED, thread->wait));
 	}
 }
@@ -138,6 +140,54 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 					      : state_thread(state, ev->sched_switch.next_tid);
 	thread_set_comm(state, next, ev->sched_switch.next_comm);
 	switch_in(state, cpu, next, ev->time_ns);
+}
+
+/* -------------------------------------------------------------------- stacks */
+
+/* Functions that every sleeper is in; they say nothing. */
+static bool is_scheduler(const char *function)
+{
+	static const char *const parts[] = { "schedule", "__traceiter_", "trace_event_raw_event_",
+					     "event_triggers_call", "ftrace_", "stack_trace" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strncmp(function, parts[i], strlen(parts[i])) == 0)
+			return true;
+	}
+	return strcmp(function, "__schedule") == 0;
+}
+
+/* The way into the kernel is the same for all. */
+static bool is_entry(const char *function)
+{
+	return strcmp(function, "do_syscall_64") == 0 || strncmp(function, "entry_", 6) == 0 ||
+	       strncmp(function, "asm_", 4) == 0 || strncmp(function, "ret_from_fork", 13) == 0 ||
+	       strcmp(function, "el0_svc") == 0;
+}
+
+static void on_stack(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = cpu->out == SLOT_NONE ? NULL : state->threads[cpu->out];
+	char text[512] = "";
+	size_t used = 0;
+
+	if (!thread || thread->tl->tid != ev->tid || !thread->tl->wait_count)
+		return;
+	for (uint32_t i = 0; i < ev->stack.count && used < sizeof(text) - 1; i++) {
+		uint64_t address;
+		const char *function;
+
+		memcpy(&address, (const char *)ev->stack.frames + i * sizeof(address),
+		       sizeof(address));
+		function = names_text(&state->tl->names, state_symbol(state, address));
+		if (!*function || (!used && is_scheduler(function)))
+			continue;
+		if (is_entry(function))
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+					 used ? " < " : "", function);
+	}
+	thread->tl->waits[thread->wait].stack = names_add(&state->tl->names, text, sizeof(text));
 }
 
 /* ------------------------------------------------------------------ wake-up */
@@ -404,5 +454,6 @@ const struct state_handler sched_handlers[] = {
 	{ EV_SCHED_STAT_RUNTIME, on_runtime },
 	{ EV_TASK_NEW, on_new_task },
 	{ EV_TASK_RENAME, on_rename },
+	{ EV_STACK, on_stack },
 	{ EV_NONE, NULL },
 };

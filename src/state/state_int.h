@@ -86,6 +86,7 @@ struct process {
 struct placing {
 	bool open;
 	bool was_runnable; /* before it ran it waited for a CPU; else not known */
+	bool counts;	   /* it is one of the repairs */
 	uint32_t cpu;
 	uint32_t thread_index; /* first of its two entries in the thread's track */
 	uint32_t cpu_index;    /* first of its two entries in the CPU's track */
@@ -144,6 +145,7 @@ struct cpu {
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
+	uint32_t out;	     /* thread switched out last; SLOT_NONE = none yet */
 	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
 	uint8_t doubt;	     /* EV_CTX_* bits of interrupts whose beginning was not seen */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */

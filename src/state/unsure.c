@@ -232,7 +232,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		   uint64_t high_ns)
 {
 	uint32_t before = cpu->cur;
-	bool runnable;
+	bool runnable, counts = cpu->known; /* else it may have run there since before the trace */
 
 	if (thread->sched == SCHED_RUNNING)
 		leave_other_cpu(state, thread, high_ns);
@@ -254,13 +254,14 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	flow_drop_irqs(thread);
 	if (cpu->doubt)
 		flow_doubt(thread);
-	state->tl->repairs++;
+	state->tl->repairs += counts;
 	if (low_ns < high_ns && thread->tl->tid != 0) {
 		write_bound(state, thread, thread->cpu, low_ns, high_ns);
 		thread->placing.was_runnable = runnable;
 		thread->placing.before_slot = before;
+		thread->placing.counts = counts;
 	} else {
-		state->tl->repairs_exact++;
+		state->tl->repairs_exact += counts;
 	}
 	flow_write(state, thread, high_ns, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
@@ -349,7 +350,7 @@ void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 	if (track_ns(state, at) > cpu_low)
 		cpu_low = track_ns(state, at);
 	track_amend(cpu_track, placing->cpu_index + 1, cpu_low, thread->slot);
-	state->tl->repairs_exact++;
+	state->tl->repairs_exact += placing->counts;
 }
 
 /* Its CPU idles, as far as was seen: it may have come onto it since the last event there. */

@@ -28,7 +28,7 @@
 #define JSON_DEPTH     4
 
 enum field_type {
-	FIELD_I32, /* 0 .. INT32_MAX */
+	FIELD_I32,   /* 0 .. INT32_MAX */
 	FIELD_ANY32, /* any int32_t */
 	FIELD_U32,
 	FIELD_U64,
@@ -61,7 +61,10 @@ struct kind {
 	uint16_t count_offset; /* in struct facts: the count */
 };
 
-#define FIELD(of, key, member, kind, must) { key, offsetof(struct of, member), kind, must }
+#define FIELD(of, key, member, kind, must)                   \
+	{                                                    \
+		key, offsetof(struct of, member), kind, must \
+	}
 
 static const struct field thread_fields[] = {
 	FIELD(fact_thread, "tid", tid, FIELD_I32, true),
@@ -97,10 +100,20 @@ static const struct field name_fields[] = {
 	FIELD(fact_name, "name", name, FIELD_TEXT, true),
 };
 
-#define KIND(key, fields, item, array, count) { key, fields, ARRAY_LEN(fields), \
-	sizeof(struct item), offsetof(struct facts, array), offsetof(struct facts, count) }
+#define KIND(key, fields, item, array, count)                                        \
+	{                                                                            \
+		key, fields, ARRAY_LEN(fields), sizeof(struct item),                 \
+			offsetof(struct facts, array), offsetof(struct facts, count) \
+	}
 
-enum { KIND_THREAD, KIND_FD, KIND_EPOLL, KIND_IRQ, KIND_DEVICE, KIND_COUNT };
+enum {
+	KIND_THREAD,
+	KIND_FD,
+	KIND_EPOLL,
+	KIND_IRQ,
+	KIND_DEVICE,
+	KIND_COUNT
+};
 
 static const struct kind kinds[KIND_COUNT] = {
 	[KIND_THREAD] = KIND("thread", thread_fields, fact_thread, threads, thread_count),
@@ -114,15 +127,19 @@ static const struct kind kinds[KIND_COUNT] = {
 static const union {
 	struct fact_thread thread;
 	char bytes[sizeof(struct fact_thread)];
-} empty_thread = { .thread = { .comm = "", .cmdline = "", .cgroup = "", .policy = -1,
-			       .state = '?' } };
+} empty_thread = { .thread = {
+			   .comm = "", .cmdline = "", .cgroup = "", .policy = -1, .state = '?' } };
 
 /* Length of the UTF-8 character at 'text', 0 when the bytes there are none. */
 static size_t utf8_length(const unsigned char *text)
 {
 	uint32_t code = text[0];
-	size_t len = code < 0x80 ? 1 : code < 0xc2 ? 0 : code < 0xe0 ? 2 : code < 0xf0 ? 3 :
-		     code < 0xf5 ? 4 : 0;
+	size_t len = code < 0x80   ? 1
+		     : code < 0xc2 ? 0
+		     : code < 0xe0 ? 2
+		     : code < 0xf0 ? 3
+		     : code < 0xf5 ? 4
+				   : 0;
 
 	if (len < 2)
 		return len;
@@ -176,10 +193,12 @@ static void print_value(FILE *out, enum field_type type, const char *from)
 		const char *text;
 	} value;
 
-	memcpy(&value, from, type == FIELD_TEXT ? sizeof(value.text) :
-			     type == FIELD_U64 ? sizeof(value.u64) :
-			     type == FIELD_BOOL || type == FIELD_ROLE || type == FIELD_CHAR ?
-			     1 : sizeof(value.i32));
+	memcpy(&value, from,
+	       type == FIELD_TEXT  ? sizeof(value.text)
+	       : type == FIELD_U64 ? sizeof(value.u64)
+	       : type == FIELD_BOOL || type == FIELD_ROLE || type == FIELD_CHAR
+		       ? 1
+		       : sizeof(value.i32));
 	switch (type) {
 	case FIELD_I32:
 	case FIELD_ANY32:
@@ -377,7 +396,8 @@ static void take_line(struct reader *reader, const char *text, size_t bytes)
 		good = take_object(reader, json);
 	json_object_put(json);
 	if (!good)
-		facts_note_damage(reader->facts, "%s: line %" PRIu64 " is not a line of a state dump",
+		facts_note_damage(reader->facts,
+				  "%s: line %" PRIu64 " is not a line of a state dump",
 				  reader->path, reader->line);
 }
 

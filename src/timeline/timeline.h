@@ -118,6 +118,7 @@ struct wait {
 	struct actor origin; /* who queued the work or sent the packet that the waker only delivered */
 	uint32_t in;	     /* word: system call, trap, kernel ...: what it waited in */
 	uint32_t object;     /* name id of what it waited for; 0 = unknown */
+	uint32_t stack;	     /* name id: kernel functions it slept in, innermost first; 0 = not recorded */
 	int32_t fd;	     /* descriptor it is about; -1 = none */
 	uint32_t flags;	     /* enum wait_flag */
 };

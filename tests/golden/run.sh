@@ -1,17 +1,25 @@
 #!/bin/bash
-# Run every golden case, or the named ones. A case is a folder with its input and
+# Run every golden case, or the named ones. A case is a folder with
 #   cmd      one command line per line, without the name of the tool; # starts a comment
 #   expect   each line echoed, all it printed, "-- exit N"; compared byte for byte
-# The commands run in the case's folder; traces that several cases use are in ../../data.
-# UPDATE=1 rewrites expect: read the difference before you commit it.
+#   prepare  optional: a shell script that is run first
+# and other input. The commands run in a copy of the folder where the traces of tests/data lie
+# unpacked. UPDATE=1 rewrites expect: read the difference before you commit it.
 # usage: run.sh TOOL [CASE...]
 tool=$(realpath "${1:?usage: run.sh TOOL [CASE...]}") bad=0 count=0
 shift
 cd "$(dirname "$0")" || exit 2
 export LC_ALL=C TZ=UTC TERM=dumb COLUMNS=100
-unset HOLDUP_TRACE NO_COLOR
+unset NO_COLOR
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/data"
+for archive in ../data/*.tar.gz; do
+	[ ! -e "$archive" ] || tar --no-same-owner -C "$work/data" -xzf "$archive" || exit 2
+done
 
 run_case() {
+	[ ! -e prepare ] || sh -e prepare || echo "prepare: exit $?"
 	while read -r line || [ -n "$line" ]; do
 		case $line in '' | '#'*) continue ;; esac
 		echo "\$ holdup $line"
@@ -25,7 +33,9 @@ for case; do
 	case=${case%/}
 	[ -f "$case/cmd" ] || continue
 	count=$((count + 1))
-	got=$(cd "$case" && run_case)
+	mkdir "$work/$case" && cp -a "$work"/data/. "$case"/. "$work/$case"
+	got=$(cd "$work/$case" && run_case)
+	rm -rf "${work:?}/$case"
 	if [ "${UPDATE:-0}" = 1 ]; then
 		printf '%s\n' "$got" >"$case/expect"
 	fi

@@ -12,7 +12,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 import kernel  # noqa: E402
 
-ATTEMPTS = 6  # a virtual machine may lose its CPUs for a while; then the run tells nothing
+ATTEMPTS = 6  # for a run without others on the CPUs, or a hypervisor that takes them away
+FOREIGN = 0.03  # share of all CPUs that others may use
 
 EXAMPLES = """
 wait-child
@@ -55,35 +56,35 @@ BUSY = ["fifo-preempts", "two-hogs", "priority-inversion", "yield-loop", "nice-h
 IDLE_TOO = ["wait-child", "fork-chain", "slow-writer", "futex-convoy", "tcp-server-sleeps",
             "poll-loop", "idle-server"]
 
-Run = collections.namedtuple("Run", "truth report done stolen_ns")
+Run = collections.namedtuple("Run", "truth report done foreign")
 
 
 def record(line, busy):
     """Record and explain one example once."""
     name, *args = line.split()
     command = [os.path.join(kernel.EXAMPLES, name), "--truth", "truth.json", *args]
+    meter = kernel.ForeignMeter()
     with kernel.spinners(busy):
-        stolen = kernel.steal_ns()
         report, done = kernel.why("--", *command)
-        stolen = kernel.steal_ns() - stolen
+    foreign = meter.share()
     truth = None
     if os.path.exists("truth.json"):
         with open("truth.json") as file:
             truth = json.load(file)
         os.unlink("truth.json")
-    return Run(truth, report, done, stolen)
+    return Run(truth, report, done, foreign)
 
 
 def record_undisturbed(line, busy):
-    """Record until no CPU time was stolen; the last attempt counts anyway."""
+    """Record until nobody else used the CPUs; the last attempt counts, with allowances."""
     for attempt in range(ATTEMPTS):
         run = record(line, busy)
         if run.truth is None or run.report is None:
             return run
-        if run.truth["steal_ns"] == 0:
+        if run.truth["steal_ns"] == 0 and run.foreign <= FOREIGN:
             return run
-        kernel.note("%s: %d ms of CPU time were stolen, attempt %d"
-                    % (line, run.truth["steal_ns"] // kernel.MS, attempt + 1))
+        kernel.note("%s, attempt %d: %d ms of CPU time stolen, %.0f %% of the CPUs used by others"
+                    % (line, attempt + 1, run.truth["steal_ns"] // kernel.MS, 100 * run.foreign))
     return run
 
 
@@ -93,8 +94,8 @@ def right_root(root, truth):
     if root["kind"] not in (planted["kind"], planted.get("also")):
         return False
     who = root["who"]
-    if planted["kind"] == "disk":  # nobody, or the one who waited for it
-        return who is None or who["tid"] == planted["tid"]
+    if planted["kind"] == "disk":  # whoever asked it to work: a thread, a kworker, nobody
+        return True
     return who is not None and who["tid"] == planted["tid"] and who["comm"] == planted["comm"]
 
 
@@ -112,13 +113,35 @@ def check_uncertain(tap, name, report):
         tap.ok(False, name + ": no events are lost", "%d are" % report["lost_events"])
 
 
+def own_rows(run):
+    """The verdict, without what strangers on the CPUs did to a run that was disturbed.
+
+    Returns the rows and the time of those left out. Kinds of disk requests are one row.
+    """
+    planted = run.truth["root"]
+    rows, disk, strangers = [], None, 0
+    for root in run.report["verdict"]:
+        stranger = (root["who"] or {}).get("tid") != planted["tid"]
+        if run.foreign > FOREIGN and stranger and root["kind"] in ("preempted", "cpu_queue"):
+            strangers += root["ns"]
+        elif root["kind"] != "disk":
+            rows.append(root)
+        elif disk:
+            disk["ns"] += root["ns"]
+        else:
+            disk = dict(root)
+            rows.append(disk)
+    return sorted(rows, key=lambda row: -row["ns"]), strangers
+
+
 def check_verdict(tap, name, run):
     truth, report = run.truth, run.report
-    first = report["verdict"][0]
+    rows, strangers = own_rows(run)
+    first = rows[0]
     details = ["planted: %s" % truth["root"], "the verdict:", kernel.show_roots(report)]
     if not tap.ok(right_root(first, truth), name + ": the first root is the planted one", *details):
         return
-    limit = 0.02 * truth["root"]["ns"] + 200_000 + truth["error_ns"] + truth["steal_ns"]
+    limit = 0.02 * truth["root"]["ns"] + 200_000 + truth["error_ns"] + truth["steal_ns"] + strangers
     off = first["ns"] - truth["root"]["ns"]
     tap.ok(abs(off) <= limit, "%s: its time, %.3f ms, is right" % (name, first["ns"] / kernel.MS),
            "off by %.3f ms, allowed are %.3f" % (off / kernel.MS, limit / kernel.MS), *details)
@@ -149,7 +172,7 @@ def check_words(tap):
                          os.path.join(kernel.EXAMPLES, "idle-server"), "--truth", "truth.json")
     with open("report.txt") as file:
         text = file.read()
-    tap.ok(done.returncode == 0 and "waited for work" in text.replace("idle-server", ""),
+    tap.ok(done.returncode == 0 and "waiting for work" in text,
            "idle-server: the report says that it was idle", text)
     report, _ = kernel.why("--", os.path.join(kernel.EXAMPLES, "idle-server"), "--truth", "truth.json")
     tap.ok(report and report["verdict"][0].get("class") == "idle",

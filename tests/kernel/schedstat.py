@@ -3,6 +3,13 @@
 
 A mixed load runs for 5 s. Each of its threads reads its own schedstat twice, with
 the clock before and after; the window of the explanation lies between the two.
+
+Two things differ by a few microseconds a wait, and are allowed for. The kernel counts
+a wait for a CPU from the moment the thread is in its queue, a recording from the
+moment it is woken. And a thread that is woken and preempts another at once is
+accounted from the moment it was woken (the clock of the queue is not read again for
+the switch), though in between it waited for the interrupt and the switch. So the sum of both
+must agree closely, each of them a little less so.
 """
 import json
 import os
@@ -15,6 +22,8 @@ import kernel  # noqa: E402
 SECONDS = 5
 ATTEMPTS = 3
 FLOOR_NS = 1_000_000  # reading the numbers takes time, too
+QUEUE_NS = 8_000  # a wait, from the waking to the queue
+SWITCH_NS = 20_000  # a wait, from the waking to the switch
 
 
 def record(seconds):
@@ -36,28 +45,19 @@ def ours(thread):
                               "--to", kernel.seconds(thread["end_ns"]), "run.holdup")
     if report is None:
         raise RuntimeError("why --tid %d: %s" % (thread["tid"], done.stderr))
-    irq = interrupted_by_irq(report)
+    irq = kernel.irq_ns(report)  # on top of a thread: the kernel counts it as the thread's
     return (report["wib"]["working_ns"] + irq, report["wib"]["interrupted_ns"] - irq, report)
-
-
-def interrupted_by_irq(report):
-    """Interrupts run on top of a thread: the kernel counts them as its time on a CPU."""
-    total = 0
-    for line in report["summary"]:
-        if line["name"].lower() == "interrupted":
-            for child in line["children"]:
-                if "irq" in child["name"].lower():
-                    total += child["ns"]
-    return total
 
 
 def check(tap, thread):
     name = "%s[%d]" % (thread["comm"], thread["tid"])
     on_cpu, queued, report = ours(thread)
     tap.ok(not kernel.bad_sums(report), name + ": sums are exact", kernel.bad_sums(report))
-    tap.near(on_cpu, thread["cpu_ns"], name + ": on a CPU", floor=FLOOR_NS)
-    tap.near(queued, thread["queued_ns"], name + ": waiting for a CPU",
-             floor=FLOOR_NS + thread["waits"] * 8000)
+    tap.near(on_cpu + queued, thread["cpu_ns"] + thread["queued_ns"], name + ": runnable",
+             floor=FLOOR_NS + thread["waits"] * QUEUE_NS)
+    floor = FLOOR_NS + thread["waits"] * SWITCH_NS
+    tap.near(on_cpu, thread["cpu_ns"], name + ": on a CPU", floor=floor)
+    tap.near(queued, thread["queued_ns"], name + ": waiting for a CPU", floor=floor)
 
 
 def main():

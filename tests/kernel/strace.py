@@ -73,7 +73,7 @@ def check_apart(tap, argv, name):
         tap.skipped(name + ": apart", "it does not repeat itself: "
                     + differences(counts[0], counts[1]))
         return
-    report, done = kernel.why("-e", "full", "--", *argv)
+    report, done = kernel.why("-e", "full", "--", *argv, stdout=subprocess.DEVNULL)
     if not tap.ok(report, name + ": recorded alone", done.stderr):
         return
     ours = without(report.get("syscalls", {}), NEVER_RETURN)

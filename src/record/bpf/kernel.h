@@ -8,6 +8,8 @@
 #ifndef RECORD_BPF_KERNEL_H
 #define RECORD_BPF_KERNEL_H
 
+#ifdef __bpf__ /* clang's BPF target; nothing in here is for the program itself */
+
 #include <linux/types.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -189,5 +191,7 @@ struct pt_regs {
 #else
 #error "name the registers of a system call of this architecture"
 #endif
+
+#endif /* __bpf__ */
 
 #endif

@@ -9,12 +9,12 @@
 
 #include <linux/types.h>
 
-#define RAW_STEP_MAX	96   /* path components and mounts walked at most */
-#define RAW_NAME_MAX	256  /* one component with its terminator */
-#define RAW_TEXT_MAX	4096 /* all components */
-#define RAW_UNIX_SLOT	128  /* room for sun_path, a power of two */
+#define RAW_STEP_MAX  96   /* path components and mounts walked at most */
+#define RAW_NAME_MAX  256  /* one component with its terminator */
+#define RAW_TEXT_MAX  4096 /* all components */
+#define RAW_UNIX_SLOT 128  /* room for sun_path, a power of two */
 
-#define RAW_NR_MAX	512  /* system call numbers looked at */
+#define RAW_NR_MAX 512 /* system call numbers looked at */
 
 /* How the descriptor came about: what each system call of interest does with it. */
 enum raw_call {
@@ -31,13 +31,13 @@ enum raw_call {
 };
 
 enum raw_kind {
-	RAW_KIND_PATH,	/* text: components from the leaf up, each terminated */
-	RAW_KIND_ANON,	/* text: the name of an anonymous inode: "[eventfd]" */
+	RAW_KIND_PATH, /* text: components from the leaf up, each terminated */
+	RAW_KIND_ANON, /* text: the name of an anonymous inode: "[eventfd]" */
 	RAW_KIND_PIPE,
 	RAW_KIND_SOCKET,
-	RAW_KIND_UNIX,	/* text: own address, then the peer's, RAW_UNIX_SLOT bytes each */
+	RAW_KIND_UNIX, /* text: own address, then the peer's, RAW_UNIX_SLOT bytes each */
 	RAW_KIND_PIDFD,
-	RAW_KIND_NS,	/* text: "net", "mnt" ... */
+	RAW_KIND_NS, /* text: "net", "mnt" ... */
 };
 
 #define RAW_DELETED   1 /* the file has no name any more */
@@ -63,7 +63,7 @@ struct raw_name {
 	__u16 remote_port;
 	__u8 local[16]; /* network byte order; the first 4 bytes for AF_INET */
 	__u8 remote[16];
-	__s32 pid; /* unix: the peer; pidfd: the process; 0 = unknown */
+	__s32 pid;	   /* unix: the peer; pidfd: the process; 0 = unknown */
 	__u16 local_bytes; /* unix: length of each address */
 	__u16 remote_bytes;
 	__u32 text_bytes;
@@ -74,9 +74,10 @@ struct raw_name {
 struct raw_control {
 	__u32 recorder_tgid; /* its own calls are not recorded */
 	__u32 wake_bytes;    /* wake the reader when so much waits */
+	__u32 ended;	     /* nothing is recorded any more */
 	__u64 root_mount;    /* where the recorder's own "/" is: paths end there */
 	__u64 root_dentry;
-	__u64 lost; /* records that found no room */
+	__u64 lost;		/* records that found no room */
 	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
 };
 

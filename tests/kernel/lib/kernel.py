@@ -7,6 +7,8 @@ for in build/. CI=... turns a skipped test into a failed one.
 import contextlib
 import json
 import os
+import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -138,15 +140,36 @@ def steal_ns():
     return ticks * S // os.sysconf("SC_CLK_TCK")
 
 
+class ForeignMeter:
+    """How much of all CPUs others used: all that was used, less our ended children's part."""
+
+    def __init__(self):
+        self.start = self.now()
+
+    @staticmethod
+    def now():
+        with open("/proc/stat") as file:
+            ticks = [int(word) for word in file.readline().split()[1:]]
+        user, nice, system, _, _, irq, softirq, steal = ticks[:8]
+        used = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        ours = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+        return (time.monotonic(), used, sum(usage.ru_utime + usage.ru_stime for usage in ours))
+
+    def share(self):
+        wall, used, ours = (now - start for now, start in zip(self.now(), self.start))
+        return max(0, used - ours) / (wall * os.cpu_count())
+
+
 def monotonic_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def holdup(*args, timeout=120, **options):
     """Run holdup to its end, with its output captured as text."""
-    return subprocess.run([HOLDUP, *map(str, args)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", timeout=timeout, **options)
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([HOLDUP, *map(str, args)], stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, text=True, errors="replace",
+                          timeout=timeout, **options)
 
 
 def why(*args, **options):
@@ -162,6 +185,12 @@ def why(*args, **options):
     return report, done
 
 
+def clear_error(done, lines=1):
+    """Whether stderr is an error of ours, in so few lines."""
+    said = done.stderr.strip().split("\n")
+    return bool(re.match(r"holdup( \w+)?: \S", said[0])) and len(said) <= lines
+
+
 def seconds(ns):
     """A moment as --from and --to take it."""
     return "%d.%09d" % divmod(ns, S)
@@ -170,6 +199,12 @@ def seconds(ns):
 def instances():
     """The names of all tracing instances."""
     return set(os.listdir(TRACEFS + "/instances"))
+
+
+def is_stale(name):
+    """Whether an instance is one of holdup's whose recorder is gone; others may be at work."""
+    match = re.match(r"holdup-(\d+)-", name)
+    return bool(match) and not os.path.exists("/proc/" + match[1])
 
 
 def window_ns(report):
@@ -187,6 +222,23 @@ def bad_sums(report):
     if verdict != window:
         bad.append("the verdict adds up to %d, the window is %d" % (verdict, window))
     return ", ".join(bad)
+
+
+def summary_ns(report, *path):
+    """The time of one line of the summary tree, by the beginnings of names."""
+    lines, ns = report["summary"], 0
+    for word in path:
+        found = [line for line in lines if line["name"].lower().startswith(word)]
+        if not found:
+            return 0
+        lines, ns = found[0]["children"], found[0]["ns"]
+    return ns
+
+
+def irq_ns(report):
+    """Time in interrupts of all kinds: what is interrupted but not in want of a CPU."""
+    return (summary_ns(report, "interrupted") - summary_ns(report, "interrupted", "preempted")
+            - summary_ns(report, "interrupted", "waiting for a cpu"))
 
 
 def show_roots(report, count=5):

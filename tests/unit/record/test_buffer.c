@@ -1,4 +1,4 @@
-/* Tests of buffer sizes, of header_page and of the kernel's counts. */
+/* test_buffer.c - buffer sizes, header_page and the counts of the kernel. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -42,7 +42,8 @@ static void counts_are_added_from_what_was_read_and_what_waits(void **state)
 
 	buffer_parse_stats("entries: 10\noverrun: 5\ncommit overrun: 2\nbytes: 480\n"
 			   "oldest event ts: 123\nnow ts: 456\ndropped events: 1\n"
-			   "read events: 1000\n", &cpu);
+			   "read events: 1000\n",
+			   &cpu);
 	assert_int_equal(cpu.events, 1010);
 	assert_int_equal(cpu.lost, 5);
 	assert_int_equal(cpu.dropped, 3);

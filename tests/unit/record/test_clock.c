@@ -1,4 +1,4 @@
-/* Tests of the choice of the clock and of sync points. */
+/* test_clock.c - the choice of the clock, and sync points. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

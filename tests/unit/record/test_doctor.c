@@ -52,7 +52,8 @@ static void two_visits_tell_the_same(void **unused)
 	for (size_t i = 0; i < first.count; i++) {
 		assert_string_equal(first.checks[i].name, second.checks[i].name);
 		/* The others look at what other programs change. */
-		if (strcmp(first.checks[i].name, "memory") && strcmp(first.checks[i].name, "disk space") &&
+		if (strcmp(first.checks[i].name, "memory") &&
+		    strcmp(first.checks[i].name, "disk space") &&
 		    strcmp(first.checks[i].name, "switches from idle"))
 			assert_string_equal(first.checks[i].found, second.checks[i].found);
 	}

@@ -102,8 +102,8 @@ static void files_and_devices_have_their_paths(void **state)
 	assert_int_equal(count_named(dumped, FD_ROLE_DIR, "/", ""), 1);
 	assert_true(count_named(dumped, FD_ROLE_DEVICE, "/dev/null", "") >= 1);
 	assert_int_equal(count_named(dumped, FD_ROLE_FILE, dumped->opening.dir, "/a file"), 1);
-	assert_int_equal(count_named(dumped, FD_ROLE_FILE, dumped->opening.dir,
-				     "/gone (deleted)"), 4);
+	assert_int_equal(count_named(dumped, FD_ROLE_FILE, dumped->opening.dir, "/gone (deleted)"),
+			 4);
 	assert_int_equal(count_named(dumped, FD_ROLE_PIPE, dumped->opening.dir, "/fifo"), 1);
 	assert_int_equal(count_named(dumped, FD_ROLE_FILE, "/memfd:hello (deleted)", ""), 1);
 }

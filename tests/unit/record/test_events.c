@@ -1,4 +1,4 @@
-/* Tests of choosing events, against a made-up events directory. */
+/* test_events.c - choosing events, against a made-up events directory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -27,9 +27,18 @@ static void links_become_names(void **unused)
 		{ { .link = "/x (deleted)" }, FD_ROLE_FILE, 0, "/x (deleted)" },
 		{ { .link = "/tmp", .mode = S_IFDIR }, FD_ROLE_DIR, 0, "/tmp" },
 		{ { .link = "/tmp/fifo", .mode = S_IFIFO }, FD_ROLE_PIPE, 0, "/tmp/fifo" },
-		{ { .link = "/dev/pts/3", .mode = S_IFCHR, .major = 136 }, FD_ROLE_TTY, 0, "/dev/pts/3" },
-		{ { .link = "/dev/null", .mode = S_IFCHR, .major = 1 }, FD_ROLE_DEVICE, 0, "/dev/null" },
-		{ { .link = "/dev/vda", .mode = S_IFBLK, .major = 254 }, FD_ROLE_DEVICE, 0, "/dev/vda" },
+		{ { .link = "/dev/pts/3", .mode = S_IFCHR, .major = 136 },
+		  FD_ROLE_TTY,
+		  0,
+		  "/dev/pts/3" },
+		{ { .link = "/dev/null", .mode = S_IFCHR, .major = 1 },
+		  FD_ROLE_DEVICE,
+		  0,
+		  "/dev/null" },
+		{ { .link = "/dev/vda", .mode = S_IFBLK, .major = 254 },
+		  FD_ROLE_DEVICE,
+		  0,
+		  "/dev/vda" },
 		{ { .link = "pipe:[77]" }, FD_ROLE_PIPE, 77, "pipe:[77]" },
 		{ { .link = "socket:[78]" }, FD_ROLE_SOCKET, 78, "socket:[78]" },
 		{ { .link = "anon_inode:[eventpoll]" }, FD_ROLE_EPOLL, 0, "epoll" },
@@ -73,7 +82,9 @@ static const char *name_of(struct fdname_socket socket, const char *local, const
 
 static void sockets_are_named_by_their_ends(void **unused)
 {
-	struct fdname_socket tcp = { .family = AF_INET, .type = SOCK_STREAM, .role = FD_ROLE_SOCKET };
+	struct fdname_socket tcp = { .family = AF_INET,
+				     .type = SOCK_STREAM,
+				     .role = FD_ROLE_SOCKET };
 	struct fdname_socket tcp6 = { .family = AF_INET6, .type = SOCK_STREAM, .local_port = 80 };
 	struct fdname_socket udp = { .family = AF_INET, .type = SOCK_DGRAM };
 
@@ -84,7 +95,8 @@ static void sockets_are_named_by_their_ends(void **unused)
 	assert_string_equal(name_of(tcp, NULL, NULL), "tcp listen *:80");
 	tcp.listens = false;
 	tcp.remote_port = 43210;
-	assert_string_equal(name_of(tcp, "127.0.0.1", "10.1.2.3"), "tcp 127.0.0.1:80->10.1.2.3:43210");
+	assert_string_equal(name_of(tcp, "127.0.0.1", "10.1.2.3"),
+			    "tcp 127.0.0.1:80->10.1.2.3:43210");
 	assert_string_equal(name_of(tcp6, NULL, NULL), "tcp [::]:80");
 	tcp6.remote_port = 81;
 	assert_string_equal(name_of(tcp6, "::1", "fe80::1"), "tcp [::1]:80->[fe80::1]:81");

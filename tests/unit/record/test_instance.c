@@ -1,4 +1,4 @@
-/* Tests of the names of instances. */
+/* test_instance.c - the names of instances tell whose they are. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -32,10 +32,26 @@ static void a_name_gives_pid_and_start_time(void **state)
 static void other_names_are_not_ours(void **state)
 {
 	static const char *const names[] = {
-		"", "holdup", "holdup-", "holdup-1", "holdup-1-", "holdup--1-2", "holdup-1--2",
-		"holdup-1-2-", "holdup-1-2-3-4", "holdup-1-2x", "holdup-x-2", "holdup-0-2",
-		"Holdup-1-2", "holdup-1-2 ", "holdup- 1-2", "holdup-+1-2", "trace-cmd", "..",
-		"holdup-1-2-99999", "holdup-11111111111111111111111111111111111111111111111111111-2",
+		"",
+		"holdup",
+		"holdup-",
+		"holdup-1",
+		"holdup-1-",
+		"holdup--1-2",
+		"holdup-1--2",
+		"holdup-1-2-",
+		"holdup-1-2-3-4",
+		"holdup-1-2x",
+		"holdup-x-2",
+		"holdup-0-2",
+		"Holdup-1-2",
+		"holdup-1-2 ",
+		"holdup- 1-2",
+		"holdup-+1-2",
+		"trace-cmd",
+		"..",
+		"holdup-1-2-99999",
+		"holdup-11111111111111111111111111111111111111111111111111111-2",
 	};
 	uint64_t start;
 	pid_t pid;
@@ -60,7 +76,8 @@ static void a_process_has_one_start_time(void **state)
 static void only_instances_of_dead_recorders_are_removed(void **state)
 {
 	char dir[] = "/tmp/holdup-test-XXXXXX";
-	AUTO_FREE char *instances = NULL, *dead = NULL, *reused = NULL, *alive = NULL, *other = NULL;
+	AUTO_FREE char *instances = NULL, *dead = NULL, *reused = NULL, *alive = NULL,
+		       *other = NULL;
 	uint64_t start;
 
 	assert_non_null(mkdtemp(dir));

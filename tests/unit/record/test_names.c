@@ -93,7 +93,8 @@ static size_t compare(const struct learnt *learnt, const struct facts *facts, pi
 		if (fd->tgid != tgid || fd->fd >= FDS_MAX || !learnt->known[fd->fd])
 			continue;
 		/* Gone since: the name was right when it was learnt. */
-		if (strstr(fd->name, "/gone (deleted)") && !strstr(learnt->text[fd->fd], "(deleted)"))
+		if (strstr(fd->name, "/gone (deleted)") &&
+		    !strstr(learnt->text[fd->fd], "(deleted)"))
 			assert_int_equal(strlen(learnt->text[fd->fd]), strlen(fd->name) - 10);
 		else
 			assert_string_equal(learnt->text[fd->fd], fd->name);

@@ -1,4 +1,4 @@
-/* Tests of finding out that switches are left out. */
+/* test_probe.c - finding out that a kernel leaves out switches. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,10 +7,10 @@
 
 #include "record/probe.h"
 
-#define OUT(cpu)                                                                       \
+#define OUT(cpu)                                                                          \
 	"  t-7  [" cpu "] d..2. 1.5: sched_switch: prev_comm=t prev_pid=7 prev_prio=120 " \
 	"prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n"
-#define OUT_TO_OTHER(cpu)                                                              \
+#define OUT_TO_OTHER(cpu)                                                                 \
 	"  t-7  [" cpu "] d..2. 1.5: sched_switch: prev_comm=t prev_pid=7 prev_prio=120 " \
 	"prev_state=D ==> next_comm=migration/0 next_pid=15 next_prio=0\n"
 #define BACK(cpu)                                                                      \
@@ -22,7 +22,8 @@ static void a_kernel_that_shows_all_omits_nothing(void **state)
 	struct probe_counts counts;
 
 	probe_count("# tracer: nop\n#\n" OUT("000") BACK("000") OUT("000") BACK("000")
-		    OUT_TO_OTHER("000") BACK("001") OUT("001") BACK("001"), 7, &counts);
+			    OUT_TO_OTHER("000") BACK("001") OUT("001") BACK("001"),
+		    7, &counts);
 	assert_int_equal(counts.idle_cpus, 2);
 	assert_int_equal(counts.omitted, 0);
 }

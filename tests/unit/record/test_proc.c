@@ -14,7 +14,7 @@
 #include "record/proc.h"
 
 #define ZEROS " 0 0 0 0"
-#define REST " 0 -1 1077936192" ZEROS ZEROS " 39 19 1 0 100" ZEROS ZEROS ZEROS " 0 0 0 17 1 0 3 0"
+#define REST  " 0 -1 1077936192" ZEROS ZEROS " 39 19 1 0 100" ZEROS ZEROS ZEROS " 0 0 0 17 1 0 3 0"
 
 static void the_name_may_hold_anything(void **unused)
 {

@@ -45,10 +45,10 @@ static struct why_root fake_roots[] = {
 };
 
 static struct why_hop fake_chain[] = {
-	{ BUILD, "wait4", "child xinit[438]", "exit", 1281 * MS, 1 },
-	{ XINIT, "select", "fd 3 = socket to Xorg[440]", "sendmsg", 1281 * MS, 1 },
-	{ XORG, "clock_nanosleep", "", "timer hrtimer_wakeup", 1281 * MS, 42 },
-	{ XORG, "clock_nanosleep", "", "", 1281 * MS, 42 },
+	{ BUILD, "wait4", "child xinit[438]", "exit", 1281 * MS, 1, XINIT },
+	{ XINIT, "select", "fd 3 = socket to Xorg[440]", "sendmsg", 1281 * MS, 1, XORG },
+	{ XORG, "clock_nanosleep", "", "timer hrtimer_wakeup", 1281 * MS, 42, NOONE },
+	{ XORG, "clock_nanosleep", "", "", 1281 * MS, 42, NOONE },
 };
 
 static struct why_line fake_lines[] = {
@@ -70,12 +70,12 @@ static struct why_instance fake_instances[] = {
 
 static struct why_wait fake_waits[] = {
 	{ BEGIN + 16001000, BEGIN + 1306001000, BUILD, "wait4", "child xinit[438]", WHY_HELD_UP,
-	  WHY_WAKER_THREAD, XINIT, "exit", "exit", 0, -1, MS, 0, 1289 * MS, 0 },
+	  WHY_WAKER_THREAD, XINIT, "exit", "", "exit", 0, -1, MS, 0, 1289 * MS, 0 },
 	{ BEGIN + 17 * MS, BEGIN + 1305 * MS, XINIT, "select", "fd 3 = socket to Xorg[440]",
-	  WHY_HELD_UP, WHY_WAKER_THREAD, XORG, "sendmsg", "sendmsg", 1, 0, 2 * MS, 0, 1286 * MS,
+	  WHY_HELD_UP, WHY_WAKER_THREAD, XORG, "sendmsg", "", "sendmsg", 1, 0, 2 * MS, 0, 1286 * MS,
 	  0 },
 	{ BEGIN + 18 * MS, BEGIN + 218 * MS, XORG, "clock_nanosleep", "", WHY_ASKED,
-	  WHY_WAKER_TIMER, NOONE, "timer hrtimer_wakeup", "local timer interrupt < idle", 2, 1, 0,
+	  WHY_WAKER_TIMER, NOONE, "timer hrtimer_wakeup", "hrtimer_nanosleep < do_nanosleep", "local timer interrupt < idle", 2, 1, 0,
 	  0, 0, 0 },
 };
 

@@ -90,7 +90,7 @@ static const char golden_text[] =
 	"  1.281 s    1 x  build.sh[437] waited in wait4(), child xinit[438]; woken by xinit[438] in exit()\n"
 	"  1.281 s    1 x    xinit[438] waited in select(), fd 3 = socket to Xorg[440]; woken by Xorg[440] in\n"
 	"                      sendmsg()\n"
-	"  1.281 s   42 x      Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup  <- root\n"
+	"  1.281 s   42 x      root: Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
 	"\n"
 	"Notes:\n"
 	"  The command ended with exit status 2.\n"
@@ -136,6 +136,7 @@ static const char golden_parts[] =
 	"                                meanwhile Xorg[440] worked 2.00 ms, was blocked 1.286 s\n"
 	"   0.200 s  +0.018000000 s      Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
 	"                                  in local timer interrupt < idle; it asked to sleep\n"
+	"                                  slept in hrtimer_nanosleep < do_nanosleep\n"
 	"  41 waits are left out, among them 1.081 s of the target's own: see --depth and --min\n"
 	"\n";
 
@@ -171,7 +172,9 @@ static void what_is_cut_is_said(void **unused)
 	AUTO_FREE char *text =
 		printed(&fake_why, &fake_facts, &(struct report_why_opts){ .top = 3 });
 
-	assert_has(text, "   0.6 %  0.008 s  and 3 smaller (--top 6 shows all)\n");
+	assert_has(
+		text,
+		"   0.6 %  0.008 s  and 3 smaller: own work 0.4 %, unknown 0.2 % (--top 6 shows all)\n");
 	assert_lacks(text, "virtio0");
 }
 
@@ -292,6 +295,7 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					WHY_WAKER_THREAD,
 					{ 8, 8, "\033]0;x" },
 					"\f",
+					"\033k",
 					"\033c",
 					0,
 					-1,

@@ -39,9 +39,18 @@ static struct facts facts_of_text(const char *text)
 }
 
 static const struct fact_thread whole_thread = {
-	.tid = 12, .tgid = 10, .ppid = 1, .comm = "a \"b\" \\c\n", .cmdline = "x y z",
-	.cgroup = "/user.slice", .uid = 4000000000u, .policy = -1, .prio = -51, .state = 'D',
-	.kernel = true, .seen_ns = 18446744073709551615u,
+	.tid = 12,
+	.tgid = 10,
+	.ppid = 1,
+	.comm = "a \"b\" \\c\n",
+	.cmdline = "x y z",
+	.cgroup = "/user.slice",
+	.uid = 4000000000u,
+	.policy = -1,
+	.prio = -51,
+	.state = 'D',
+	.kernel = true,
+	.seen_ns = 18446744073709551615u,
 };
 
 static void every_field_comes_back(void **unused)
@@ -52,7 +61,8 @@ static void every_field_comes_back(void **unused)
 	struct facts facts;
 
 	dump_print_thread(out, &whole_thread);
-	dump_print_fd(out, &(struct fact_fd){ 10, 3, FD_ROLE_LISTEN, 1ull << 63, "tcp listen *:80" });
+	dump_print_fd(out,
+		      &(struct fact_fd){ 10, 3, FD_ROLE_LISTEN, 1ull << 63, "tcp listen *:80" });
 	dump_print_epoll(out, &(struct fact_epoll){ 10, 4, 3 });
 	dump_print_irq(out, &(struct fact_name){ 24, "virtio0-req.0" });
 	dump_print_device(out, &(struct fact_name){ 254 << 20 | 1, "vda1" });
@@ -93,9 +103,14 @@ static void bytes_that_are_no_utf8_become_question_marks(void **unused)
 		const char *name;
 		const char *printed;
 	} cases[] = {
-		{ "gr\xc3\xbc\xc3\x9f" "e", "gr\xc3\xbc\xc3\x9f" "e" },
+		{ "gr\xc3\xbc\xc3\x9f"
+		  "e",
+		  "gr\xc3\xbc\xc3\x9f"
+		  "e" },
 		{ "\xe2\x82\xac \xf0\x9f\x98\x80", "\xe2\x82\xac \xf0\x9f\x98\x80" },
-		{ "a\xff" "b", "a?b" },
+		{ "a\xff"
+		  "b",
+		  "a?b" },
 		{ "\xc3", "?" },
 		{ "\xc0\xaf", "??" },		/* too long a form of '/' */
 		{ "\xed\xa0\x80", "???" },	/* half of a surrogate pair */
@@ -120,11 +135,10 @@ static void bytes_that_are_no_utf8_become_question_marks(void **unused)
 
 static void descriptors_are_sorted_whatever_their_order(void **unused)
 {
-	struct facts facts = facts_of_text(
-		"{\"fd\":{\"tgid\":9,\"fd\":1,\"name\":\"d\"}}\n"
-		"{\"fd\":{\"tgid\":2,\"fd\":11,\"name\":\"c\"}}\n"
-		"{\"fd\":{\"tgid\":2,\"fd\":3,\"name\":\"a\"}}\n"
-		"{\"fd\":{\"tgid\":2,\"fd\":10,\"name\":\"b\"}}\n");
+	struct facts facts = facts_of_text("{\"fd\":{\"tgid\":9,\"fd\":1,\"name\":\"d\"}}\n"
+					   "{\"fd\":{\"tgid\":2,\"fd\":11,\"name\":\"c\"}}\n"
+					   "{\"fd\":{\"tgid\":2,\"fd\":3,\"name\":\"a\"}}\n"
+					   "{\"fd\":{\"tgid\":2,\"fd\":10,\"name\":\"b\"}}\n");
 
 	assert_int_equal(facts.fd_count, 4);
 	for (size_t i = 0; i < 4; i++)
@@ -146,12 +160,17 @@ static void a_cut_file_loses_its_last_line_only(void **unused)
 static void a_damaged_line_is_noted_and_skipped(void **unused)
 {
 	static const char *const lines[] = {
-		"nonsense", "[]", "{\"irq\":3}", "{\"irq\":{\"nr\":-1,\"name\":\"x\"}}",
-		"{\"irq\":{\"nr\":\"1\",\"name\":\"x\"}}", "{\"irq\":{\"name\":\"x\"}}",
+		"nonsense",
+		"[]",
+		"{\"irq\":3}",
+		"{\"irq\":{\"nr\":-1,\"name\":\"x\"}}",
+		"{\"irq\":{\"nr\":\"1\",\"name\":\"x\"}}",
+		"{\"irq\":{\"name\":\"x\"}}",
 		"{\"fd\":{\"tgid\":2147483648,\"fd\":1,\"name\":\"x\"}}",
 		"{\"fd\":{\"tgid\":1,\"fd\":-1,\"name\":\"x\"}}",
 		"{\"thread\":{\"tid\":1,\"tgid\":1,\"state\":\"long\"}}",
-		"{\"irq\":{\"nr\":1,\"name\":\"\xff\"}}", "{{{{{{{{{{",
+		"{\"irq\":{\"nr\":1,\"name\":\"\xff\"}}",
+		"{{{{{{{{{{",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {

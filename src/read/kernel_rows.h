@@ -1,0 +1,42 @@
+/*
+ * kernel_rows.h - the kernel's events that have a type, and where their fields go.
+ */
+#ifndef READ_KERNEL_ROWS_H
+#define READ_KERNEL_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+/* What a member of struct event is. */
+enum member {
+	TO_U8,
+	TO_32,
+	TO_64,
+	TO_ARGS,  /* uint64_t[6] */
+	TO_COMM,  /* const char *, a short text that may lack a terminator */
+	TO_TEXT,  /* const char *, terminated or NULL */
+	TO_STATE, /* uint8_t enum task_state out of the kernel's bits */
+	TO_STACK, /* struct ev_stack: the addresses up to the end of the record */
+	TO_TRUE,  /* bool: set when the format has the field */
+};
+
+/* A field of a kernel event and where it goes. A list ends with field NULL. */
+struct target {
+	const char *field;
+	enum member member;
+	size_t offset;
+};
+
+struct row {
+	const char *event; /* "SYSTEM/EVENT" */
+	enum event_type type;
+	const struct target *fields;
+	int32_t nr; /* ev_irq.nr, for vectors: their number is their name */
+};
+
+/* The row of the event "SYSTEM/EVENT", or NULL. */
+const struct row *kernel_row(const char *event);
+
+#endif

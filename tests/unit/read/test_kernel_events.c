@@ -1,0 +1,395 @@
+/* test_kernel_events.c - records of made-up kernels become events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "read/format_text.h"
+#include "read/kernel_events.h"
+#include "read/pages.h"
+#include "store/formats.h"
+
+#define COMMON                                                                          \
+	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"          \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"  \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+#define SWITCH_FIELDS                                                    \
+	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"  \
+	"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"      \
+	"\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"       \
+	"\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"     \
+	"\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n" \
+	"\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"      \
+	"\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n"
+
+/* Linux 6.x */
+#define NEW_STATES                                                                                 \
+	"\nprint fmt: \"...\", REC->prev_comm, (REC->prev_state & ((((0x00000000 | 0x00000001 | "  \
+	"0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | 0x00000040) + 1) << 1) " \
+	"- 1)) ? __print_flags(REC->prev_state & 1, \"|\", { 0x00000001, \"S\" }, { 0x00000002, "  \
+	"\"D\" }, { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" }, { "         \
+	"0x00000020, \"Z\" }, { 0x00000040, \"P\" }, { 0x00000080, \"I\" }) : \"R\", "             \
+	"REC->prev_state & (((0x00000000 | 0x00000001 | 0x00000040) + 1) << 1) ? \"+\" : \"\"\n"
+
+/* Linux 4.4 */
+#define OLD_STATES                                                                                 \
+	"\nprint fmt: \"...\", REC->prev_state & (2048-1) ? __print_flags(REC->prev_state & "      \
+	"(2048-1), \"|\", { 1, \"S\"} , { 2, \"D\" }, { 4, \"T\" }, { 8, \"t\" }, { 16, \"Z\" }, " \
+	"{ 32, \"X\" }, { 64, \"x\" }, { 128, \"K\" }, { 256, \"W\" }, { 512, \"P\" }, { 1024, "   \
+	"\"N\" }) : \"R\", REC->prev_state & 2048 ? \"+\" : \"\"\n"
+
+struct kernel {
+	struct formats formats;
+	struct facts facts;
+	struct kernel_events *events;
+	bool big_endian;
+	uint8_t data[256];
+	uint32_t bytes;
+};
+
+static void add(struct kernel *kernel, const char *name, const char *text)
+{
+	struct formats *formats = &kernel->formats;
+
+	formats->sections = vec_room(formats->sections, formats->count, &formats->cap,
+				     sizeof(*formats->sections));
+	formats->sections[formats->count++] =
+		(struct format_section){ xstrdup(name), xstrdup(text), strlen(text) };
+}
+
+static void ready(struct kernel *kernel)
+{
+	kernel->events = kernel_events_new(&kernel->formats, kernel->big_endian, &kernel->facts);
+}
+
+static void done(struct kernel *kernel)
+{
+	kernel_events_free(kernel->events);
+	formats_fini(&kernel->formats);
+	facts_fini(&kernel->facts);
+}
+
+static void put(struct kernel *kernel, uint64_t value, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		kernel->data[kernel->bytes + (kernel->big_endian ? bytes - 1 - i : i)] =
+			(uint8_t)(value >> (8 * i));
+	kernel->bytes += bytes;
+}
+
+static void put_common(struct kernel *kernel, uint16_t id, uint8_t flags, int32_t tid)
+{
+	kernel->bytes = 0;
+	put(kernel, id, 2);
+	put(kernel, flags, 1);
+	put(kernel, 0, 1);
+	put(kernel, (uint32_t)tid, 4);
+}
+
+static void put_text(struct kernel *kernel, const char *text, uint32_t bytes)
+{
+	memset(kernel->data + kernel->bytes, 0, bytes);
+	memcpy(kernel->data + kernel->bytes, text, strnlen(text, bytes));
+	kernel->bytes += bytes;
+}
+
+/* Decode what was put, from memory of the exact size. */
+static bool decode(struct kernel *kernel, struct event *out_event)
+{
+	struct record record = { kernel->data, kernel->bytes, 0 };
+
+	return kernel_events_decode(kernel->events, &record, out_event);
+}
+
+static struct event switched(struct kernel *kernel, uint64_t state)
+{
+	struct event event;
+
+	put_common(kernel, 9, 0, 101);
+	put_text(kernel, "abcdefghijklmnop", 16);
+	put(kernel, 101, 4);
+	put(kernel, 120, 4);
+	put(kernel, state, 8);
+	put_text(kernel, "next", 16);
+	put(kernel, 202, 4);
+	put(kernel, 98, 4);
+	assert_true(decode(kernel, &event));
+	return event;
+}
+
+static void a_switch_has_all_its_fields(void **unused)
+{
+	for (int big_endian = 0; big_endian < 2; big_endian++) {
+		struct kernel kernel = { .big_endian = big_endian };
+		struct event event;
+
+		add(&kernel, "sched/sched_switch",
+		    "name: sched_switch\nID: 9\n" COMMON SWITCH_FIELDS NEW_STATES);
+		ready(&kernel);
+		event = switched(&kernel, 1);
+		assert_int_equal(event.type, EV_SCHED_SWITCH);
+		assert_int_equal(event.tid, 101);
+		assert_int_equal(event.context, EV_CTX_KNOWN);
+		assert_memory_equal(event.sched_switch.prev_comm, "abcdefghijklmnop", 16);
+		assert_string_equal(event.sched_switch.next_comm, "next");
+		assert_int_equal(event.sched_switch.prev_tid, 101);
+		assert_int_equal(event.sched_switch.prev_prio, 120);
+		assert_int_equal(event.sched_switch.next_tid, 202);
+		assert_int_equal(event.sched_switch.next_prio, 98);
+		assert_int_equal(event.sched_switch.prev_state, TASK_STATE_SLEEPING);
+		done(&kernel);
+	}
+}
+
+struct state_case {
+	uint64_t bits;
+	enum task_state state;
+};
+
+static void check_states(const char *fmt, const struct state_case *cases, size_t count)
+{
+	AUTO_FREE char *text = xasprintf("name: x\nID: 9\n" COMMON SWITCH_FIELDS "%s", fmt);
+	struct kernel kernel = { 0 };
+
+	add(&kernel, "sched/sched_switch", text);
+	ready(&kernel);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(switched(&kernel, cases[i].bits).sched_switch.prev_state,
+				 cases[i].state);
+	done(&kernel);
+}
+
+static void states_are_read_from_the_print_format(void **unused)
+{
+	static const struct state_case new_cases[] = {
+		{ 0, TASK_STATE_RUNNABLE },	{ 0x100, TASK_STATE_RUNNABLE },
+		{ 1, TASK_STATE_SLEEPING },	{ 2, TASK_STATE_DISK },
+		{ 4, TASK_STATE_STOPPED },	{ 8, TASK_STATE_STOPPED },
+		{ 0x10, TASK_STATE_DEAD },	{ 0x20, TASK_STATE_DEAD },
+		{ 0x40, TASK_STATE_PARKED },	{ 0x80, TASK_STATE_IDLE },
+		{ 0x10000, TASK_STATE_UNKNOWN }
+	};
+	static const struct state_case old_cases[] = {
+		{ 0, TASK_STATE_RUNNABLE },   { 2048, TASK_STATE_RUNNABLE },
+		{ 130, TASK_STATE_DISK },     { 1026, TASK_STATE_IDLE },
+		{ 129, TASK_STATE_SLEEPING }, { 64, TASK_STATE_DEAD },
+		{ 16, TASK_STATE_DEAD },      { 512, TASK_STATE_PARKED },
+		{ 256, TASK_STATE_UNKNOWN }
+	};
+	static const struct state_case bare_cases[] = { { 0, TASK_STATE_RUNNABLE },
+							{ 1, TASK_STATE_SLEEPING },
+							{ 2, TASK_STATE_DISK },
+							{ 64, TASK_STATE_UNKNOWN } };
+
+	check_states(NEW_STATES, new_cases, ARRAY_LEN(new_cases));
+	check_states(OLD_STATES, old_cases, ARRAY_LEN(old_cases));
+	check_states("\nprint fmt: \"\"\n", bare_cases, ARRAY_LEN(bare_cases));
+}
+
+static void flags_tell_the_context(void **unused)
+{
+	static const struct {
+		uint8_t flags, context;
+	} cases[] = { { 0x00, EV_CTX_KNOWN },
+		      { 0x08, EV_CTX_KNOWN | EV_CTX_HARDIRQ },
+		      { 0x10, EV_CTX_KNOWN | EV_CTX_SOFTIRQ },
+		      { 0x18, EV_CTX_KNOWN | EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ },
+		      { 0x40, EV_CTX_KNOWN | EV_CTX_HARDIRQ },
+		      { 0xa7, EV_CTX_KNOWN } };
+	struct kernel kernel = { 0 };
+	struct event event;
+
+	add(&kernel, "irq_vectors/local_timer_entry",
+	    "ID: 5\n" COMMON "\tfield:int vector;\toffset:8;\tsize:4;\tsigned:1;\n");
+	ready(&kernel);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		put_common(&kernel, 5, cases[i].flags, 7);
+		put(&kernel, 236, 4);
+		assert_true(decode(&kernel, &event));
+		assert_int_equal(event.context, cases[i].context);
+		assert_int_equal(event.type, EV_VECTOR_ENTRY);
+		assert_int_equal(event.irq.nr, VECTOR_LOCAL_TIMER);
+	}
+	done(&kernel);
+}
+
+static void located_text_stays_within_its_record(void **unused)
+{
+	static const uint32_t bad[] = { 0,	    5u << 16 | 16, 1u << 16 | 60000,
+					0xffffffff, 3u << 16 | 12, 2u << 16 | 17 };
+	struct kernel kernel = { 0 };
+	struct event event;
+
+	add(&kernel, "irq/irq_handler_entry",
+	    "ID: 5\n" COMMON "\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n"
+	    "\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n");
+	ready(&kernel);
+	put_common(&kernel, 5, 0, 7);
+	put(&kernel, 24, 4);
+	put(&kernel, 4u << 16 | 16, 4);
+	put_text(&kernel, "vda", 4);
+	assert_true(decode(&kernel, &event));
+	assert_int_equal(event.irq.nr, 24);
+	assert_string_equal(event.irq.name, "vda");
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		kernel.bytes = 12;
+		put(&kernel, bad[i], 4);
+		memcpy(kernel.data + 16, "vdax", 4); /* no terminator */
+		kernel.bytes = 20;
+		assert_true(decode(&kernel, &event));
+		assert_true(!event.irq.name || strlen(event.irq.name) < 4);
+	}
+	done(&kernel);
+}
+
+static void a_record_that_is_too_short_is_refused(void **unused)
+{
+	struct kernel kernel = { 0 };
+	struct event event;
+
+	add(&kernel, "sched/sched_switch", "ID: 9\n" COMMON SWITCH_FIELDS NEW_STATES);
+	ready(&kernel);
+	put_common(&kernel, 9, 0, 1);
+	for (kernel.bytes = 0; kernel.bytes < 64; kernel.bytes += 4)
+		assert_false(decode(&kernel, &event));
+	assert_true(decode(&kernel, &event));
+	done(&kernel);
+}
+
+static void system_calls_of_a_32_bit_kernel_are_widened(void **unused)
+{
+	struct kernel kernel = { .big_endian = true };
+	struct event event;
+
+	add(&kernel, "raw_syscalls/sys_enter",
+	    "ID: 5\n" COMMON "\tfield:long id;\toffset:8;\tsize:4;\tsigned:1;\n"
+	    "\tfield:unsigned long args[6];\toffset:12;\tsize:24;\tsigned:0;\n");
+	add(&kernel, "raw_syscalls/sys_exit",
+	    "ID: 6\n" COMMON "\tfield:long id;\toffset:8;\tsize:4;\tsigned:1;\n"
+	    "\tfield:long ret;\toffset:12;\tsize:4;\tsigned:1;\n");
+	ready(&kernel);
+	put_common(&kernel, 5, 0, 7);
+	put(&kernel, (uint32_t)-1, 4);
+	for (uint32_t i = 0; i < 6; i++)
+		put(&kernel, 0xf0000000u + i, 4);
+	assert_true(decode(&kernel, &event));
+	assert_int_equal(event.syscall.nr, -1);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(event.syscall.args[i], 0xf0000000u + i);
+	put_common(&kernel, 6, 0, 7);
+	put(&kernel, 3, 4);
+	put(&kernel, (uint32_t)-11, 4);
+	assert_true(decode(&kernel, &event));
+	assert_int_equal(event.syscall.ret, -11);
+	done(&kernel);
+}
+
+static void fields_may_stand_elsewhere(void **unused)
+{
+	struct kernel kernel = { 0 };
+	struct event event;
+
+	/* A kernel with one more common field, and without target_cpu. */
+	add(&kernel, "sched/sched_waking",
+	    "ID: 5\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	    "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+	    "\tfield:unsigned char common_preempt_lazy_count;\toffset:8;\tsize:1;\tsigned:0;\n\n"
+	    "\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n"
+	    "\tfield:short prio;\toffset:16;\tsize:2;\tsigned:1;\n"
+	    "\tfield:char comm[16];\toffset:18;\tsize:16;\tsigned:0;\n");
+	ready(&kernel);
+	put_common(&kernel, 5, 0, 7);
+	put(&kernel, 3, 4);
+	put(&kernel, 55, 4);
+	put(&kernel, (uint16_t)-1, 2);
+	put_text(&kernel, "woken", 16);
+	put(&kernel, 0, 2);
+	assert_true(decode(&kernel, &event));
+	assert_int_equal(event.wake.tid, 55);
+	assert_int_equal(event.wake.prio, -1);
+	assert_int_equal(event.wake.target_cpu, -1);
+	assert_string_equal(event.wake.comm, "woken");
+	done(&kernel);
+}
+
+static void events_without_a_row_keep_their_name(void **unused)
+{
+	struct kernel kernel = { 0 };
+	struct event event;
+
+	add(&kernel, "drm/drm_vblank_event", "ID: 5\n" COMMON);
+	ready(&kernel);
+	put_common(&kernel, 5, 0, 7);
+	assert_true(decode(&kernel, &event));
+	assert_int_equal(event.type, EV_OTHER);
+	assert_int_equal(event.tid, 7);
+	assert_string_equal(event.other.system, "drm");
+	assert_string_equal(event.other.name, "drm_vblank_event");
+	put_common(&kernel, 6, 0, 8);
+	assert_true(decode(&kernel, &event));
+	assert_string_equal(event.other.name, "unknown");
+	assert_int_equal(event.tid, 8);
+	done(&kernel);
+}
+
+static void formats_that_cannot_be_used_are_noted(void **unused)
+{
+	struct kernel kernel = { 0 };
+
+	add(&kernel, "a/no_number", COMMON);
+	add(&kernel, "a/no_common", "ID: 6\n");
+	add(&kernel, "a/first", "ID: 7\n" COMMON);
+	add(&kernel, "a/same", "ID: 7\n" COMMON);
+	ready(&kernel);
+	assert_int_equal(kernel.facts.damage_count, 3);
+	done(&kernel);
+}
+
+static void hostile_field_lines_are_passed_over(void **unused)
+{
+	static const char text[] = "\tfield:int a;\toffset:70000;\tsize:4;\tsigned:1;\n"
+				   "\tfield:int b;\toffset:4;\tsize:0;\tsigned:1;\n"
+				   "\tfield:int c;\toffset:65535;\tsize:4294967295;\tsigned:1;\n"
+				   "\tfield:;\toffset:4;\tsize:4;\tsigned:1;\n"
+				   "\tfield:int d\toffset:4\tsize:4\n"
+				   "\tfield:long e[3];\toffset:4;\tsize:8;\tsigned:1;\n"
+				   "\tfield:__data_loc char[] f;\toffset:4;\tsize:8;\tsigned:1;\n"
+				   "\tfield:unsigned long g[2];\toffset:8;\tsize:16;\tsigned:0;";
+	const char *cursor = text;
+	struct format_field field;
+
+	assert_true(format_text_next(&cursor, &field));
+	assert_memory_equal(field.name, "g", 1);
+	assert_int_equal(field.name_bytes, 1);
+	assert_int_equal(field.kind, FORMAT_ARRAY);
+	assert_int_equal(field.count, 2);
+	assert_false(format_text_next(&cursor, &field));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_switch_has_all_its_fields),
+		cmocka_unit_test(states_are_read_from_the_print_format),
+		cmocka_unit_test(flags_tell_the_context),
+		cmocka_unit_test(located_text_stays_within_its_record),
+		cmocka_unit_test(a_record_that_is_too_short_is_refused),
+		cmocka_unit_test(system_calls_of_a_32_bit_kernel_are_widened),
+		cmocka_unit_test(fields_may_stand_elsewhere),
+		cmocka_unit_test(events_without_a_row_keep_their_name),
+		cmocka_unit_test(formats_that_cannot_be_used_are_noted),
+		cmocka_unit_test(hostile_field_lines_are_passed_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
