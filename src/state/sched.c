@@ -251,6 +251,17 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	flow_write(state, thread, ev->time_ns, word_make(WORD_WAIT_CPU, thread->cpu));
 }
 
+/* An event that only a thread that is awake can have. */
+static void awake(struct state *state, struct thread *thread, uint64_t now)
+{
+	if (thread->sched != SCHED_BLOCKED)
+		return;
+	use_early_wake(state, thread);
+	/* What was concluded ends where it was concluded. */
+	if (thread->sched == SCHED_RUNNABLE)
+		track_append(&thread->tl->track, track_ns(state, now), thread->word);
+}
+
 static void move_queue(struct state *state, struct thread *thread, int32_t cpu, uint64_t now)
 {
 	bool preempted;
@@ -288,7 +299,7 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 	thread = state_thread(state, ev->wake.tid);
 	thread_set_comm(state, thread, ev->wake.comm);
 	thread->seen = true;
-	use_early_wake(state, thread);
+	awake(state, thread, ev->time_ns);
 	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)
 		woken_unseen(state, thread, cpu, ev);
 	if (thread->sched == SCHED_RUNNABLE)
@@ -305,7 +316,7 @@ static void on_migrate(struct state *state, struct cpu *cpu, const struct event 
 		return;
 	thread = state_thread(state, ev->migrate.tid);
 	/* Only what is awake is moved. */
-	use_early_wake(state, thread);
+	awake(state, thread, ev->time_ns);
 	move_queue(state, thread, ev->migrate.to_cpu, ev->time_ns);
 }
 

@@ -241,7 +241,8 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	if (low_ns > high_ns)
 		low_ns = high_ns;
 	use_early_wake(state, thread);
-	runnable = thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread);
+	runnable = thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread) &&
+		   word_kind(thread->word) != WORD_UNCERTAIN;
 	if (thread->sched == SCHED_UNKNOWN)
 		thread->cpu = cpu_index(state, cpu);
 	/* A hole that begins later lies in the bound. */
@@ -395,6 +396,25 @@ static bool off_cpu(uint32_t word)
 }
 
 /*
+ * Doubt entry 'index' and the queueing that it goes on with, if it was concluded from what
+ * came after it: then an Uncertain entry, which may have no length, stands before it.
+ */
+static bool doubt_concluded(struct track *track, uint32_t index)
+{
+	uint32_t first = index;
+
+	while (first > 0 && word_kind(track->entries[first].word) != WORD_BLOCKED &&
+	       off_cpu(track->entries[first - 1].word) &&
+	       word_kind(track->entries[first - 1].word) != WORD_BLOCKED)
+		first--;
+	if (first == 0 || word_kind(track->entries[first - 1].word) != WORD_UNCERTAIN)
+		return false;
+	for (uint32_t i = first; i <= index; i++)
+		track_amend(track, i, track_time(track, i), word_make(WORD_UNCERTAIN, UNSURE_LOST));
+	return true;
+}
+
+/*
  * A hole since 'since_ns' is known only at its end. What other CPUs told of a thread in
  * the meantime holds at those instants; but between them, while it was off their CPUs,
  * it may have run on the CPU with the hole.
@@ -404,24 +424,28 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 	struct track *track = &thread->tl->track;
 	uint64_t since = track_ns(state, since_ns);
 	uint32_t word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	uint32_t i;
 
 	if (thread->placing.open && thread->placing.high_ns > since_ns)
 		thread->placing.was_runnable = false;
-	for (uint32_t i = track->count; i > 1 && track_time(track, i - 1) > since; i--) {
+	for (i = track->count; i > 1 && track_time(track, i - 1) > since; i--) {
 		uint64_t begin = track_time(track, i - 2);
 
 		if (!off_cpu(track->entries[i - 2].word))
 			continue;
-		/* What follows an Uncertain entry was concluded from what came in the hole. */
-		if (begin >= since || (i > 2 && word_kind(track->entries[i - 3].word) ==
-							WORD_UNCERTAIN)) {
+		if (begin >= since) {
 			track_amend(track, i - 2, begin, word);
-			continue;
+		} else if (!doubt_concluded(track, i - 2)) {
+			track_insert(track, i - 1, since, word);
+			if (thread->placing.open && thread->placing.thread_index >= i - 1)
+				thread->placing.thread_index++;
+			return;
 		}
-		track_insert(track, i - 1, since, word);
-		if (thread->placing.open && thread->placing.thread_index >= i - 1)
-			thread->placing.thread_index++;
 	}
+	/* Before the bound of an unseen switch, it was concluded from the end of the bound. */
+	if (i > 1 && track->entries[i - 1].word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH) &&
+	    off_cpu(track->entries[i - 2].word))
+		(void)doubt_concluded(track, i - 2);
 }
 
 static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)

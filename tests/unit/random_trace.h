@@ -475,7 +475,7 @@ static inline void rt_begin(struct random_trace *rt)
 
 /*
  * About 'steps' events of a machine that 'seed' decides. 'early': a waking may come just before
- * the switch out even where no sched_wakeup tells. Free the trace.
+ * the switch out. sched_wakeup is recorded for odd seeds. Free the trace.
  */
 static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, bool runtime, bool early)
 {
@@ -487,7 +487,7 @@ static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, boo
 	rt->now = trace->facts.first_ns = 1000;
 	rt->runtime = runtime;
 	rt->wakeups = seed % 2;
-	rt->early = early || rt->wakeups;
+	rt->early = early;
 	for (int i = 0; i < 4; i++)
 		(void)rt_random(rt, 2);
 	rt->cpu_count = 1 + rt_random(rt, RT_CPUS);

@@ -245,12 +245,17 @@ static struct text_trace *copy_of(const struct text_trace *trace)
 	return copy;
 }
 
+/*
+ * Not tried: a waking that comes before the switch out of a thread that was last seen before
+ * a hole or came onto its CPU unseen. That it did not sleep until then could be told by a
+ * sched_wakeup only.
+ */
 static void in_and_after_holes_nothing_false_is_claimed(void **unused)
 {
 	uint64_t uncertain = 0, all = 0;
 
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
-		struct text_trace *whole = random_trace(seed, STEPS, false, false);
+		struct text_trace *whole = random_trace(seed, STEPS, false, seed % 2);
 		struct text_trace *damaged = copy_of(whole);
 		struct twin twin = twin_of(whole);
 		uint32_t holes = 1 + seed % 3;
@@ -297,7 +302,7 @@ static uint64_t omit_and_compare(bool runtime, uint32_t holes)
 	uint64_t uncertain = 0, all = 0;
 
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
-		struct text_trace *whole = random_trace(seed, STEPS, runtime, false);
+		struct text_trace *whole = random_trace(seed, STEPS, runtime, seed % 2 && !holes);
 		struct text_trace *damaged = copy_of(whole);
 		struct twin twin = twin_of(whole);
 		struct told *told;
@@ -328,12 +333,13 @@ static void where_switches_are_left_out_nothing_false_is_claimed(void **unused)
 
 static void with_runtimes_switches_left_out_are_placed_exactly(void **unused)
 {
-	assert_int_equal(omit_and_compare(true, 0), 0);
+	/* What is left is where no runtime came before the end, or nothing told of a thread. */
+	assert_in_range(omit_and_compare(true, 0), 0, 4);
 }
 
 static void holes_and_switches_left_out_together_claim_nothing_false(void **unused)
 {
-	assert_in_range(omit_and_compare(true, 2), 0, 300);
+	assert_in_range(omit_and_compare(true, 2), 0, 400);
 	assert_in_range(omit_and_compare(false, 2), 0, 300);
 }
 
