@@ -12,6 +12,7 @@ WERROR	?= true
 FUZZ_SECONDS ?= 10
 MESON_FLAGS ?=
 TEST_FLAGS ?=
+BENCH_ARGS ?=
 
 setup_flags = -Dwerror=$(WERROR) $(MESON_FLAGS)
 # A run of tests shows the output of failed ones and leaves its log in FOLDER/meson-logs.
@@ -69,7 +70,7 @@ bench-%:
 	@tools/setup bench
 	@tools/build $(BUILD) $(setup_flags)
 	@HOLDUP=$(abspath $(BUILD))/holdup HOLDUP_EXAMPLES=$(abspath $(BUILD))/examples \
-		tools/with-tracefs tools/bench $*
+		tools/with-tracefs tools/bench $(BUILD) $* $(BENCH_ARGS)
 
 # Proves "make run" and "make check" in a fresh Debian root (root, network).
 clean-root:
@@ -88,6 +89,6 @@ help:
 	@echo '	make format     lay out the C source'
 	@echo '	make sanitize   the tests under the address, undefined and thread sanitizers'
 	@echo '	make fuzz-smoke every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
-	@echo '	make bench-NAME one of bench/'
+	@echo '	make bench-NAME one of bench/, with BENCH_ARGS'
 	@echo '	make clean-root prove "make run" and "make check" in a fresh Debian root'
 	@echo '	make clean      remove what was built'

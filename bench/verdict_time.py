@@ -4,9 +4,10 @@
 usage: verdict_time.py [--seconds N] [--print]
 """
 import argparse
+import glob
 import os
-import re
 import resource
+import shutil
 import subprocess
 import tempfile
 import time
@@ -22,16 +23,16 @@ LOADS = {
 
 
 def measure(script):
-    """Seconds from the command's end to the end of holdup, its summary, its memory in MiB."""
-    start = time.monotonic()
-    done = subprocess.run([cost.HOLDUP, "why", "--output", "report", "--", "sh", "-c",
+    """Seconds from the command's end to the end of holdup, MiB recorded, MiB of memory."""
+    shutil.rmtree("trace", ignore_errors=True)
+    done = subprocess.run([cost.HOLDUP, "why", "-o", "trace", "--output", "report", "--", "sh", "-c",
                            script + "; : >ended; exit 0"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, check=False)
     late = time.time() - os.stat("ended").st_mtime
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     os.unlink("ended")
-    events = re.search(r"([\d.,]+ ?(?:million|k|M|G)?) events", done.stderr)
-    return late, events[1] if events else "?", time.monotonic() - start, peak, done
+    recorded = sum(os.path.getsize(path) for path in glob.glob("trace/kernel/*.ring"))
+    return late, recorded / 2**20, peak, done
 
 
 def main():
@@ -39,14 +40,14 @@ def main():
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--print", action="store_true", help="do not write RESULTS.md")
     args = parser.parse_args()
-    lines = ["| load | events | from its end to the verdict | peak memory so far |", "|---|---|---|---|"]
+    lines = ["| load | recorded | from its end to the verdict | peak memory so far |", "|---|---|---|---|"]
     server = subprocess.Popen(["tbench_srv"], **cost.QUIET)
     try:
         for name, script in LOADS.items():
-            late, events, _, peak, done = measure(script.replace("{s}", str(args.seconds)))
+            late, recorded, peak, done = measure(script.replace("{s}", str(args.seconds)))
             if done.returncode != 0:
                 print(done.stderr)
-            lines.append("| %s | %s | %.2f s | %.0f MiB |" % (name, events, late, peak))
+            lines.append("| %s | %.0f MiB | %.2f s | %.0f MiB |" % (name, recorded, late, peak))
     finally:
         server.kill()
     text = "%s. A command of %d s.\n\n%s" % (cost.machine(), args.seconds, "\n".join(lines))

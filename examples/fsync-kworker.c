@@ -7,10 +7,13 @@
  */
 #include "cold.h"
 
+#define PART_BYTES (COLD_BLOCK / 4)
+
 static const struct example example = {
 	.name = "fsync-kworker",
-	.shows = "A program writes 1 MiB to a file and calls fsync(), again and again for 300 ms.\n"
-		 "Kernel threads finish the writing and wake it. The answer is the disk.",
+	.shows =
+		"A program writes 256 KiB to a file and calls fsync(), again and again for 300 ms.\n"
+		"Kernel threads finish the writing and wake it. The answer is the disk.",
 	.wants_dir = true,
 };
 
@@ -39,13 +42,13 @@ int main(int argc, char **argv)
 	fill_block(block, start_ns);
 	mark = spent_mark();
 	do {
-		if (pwrite(fd, block, COLD_BLOCK, 0) != COLD_BLOCK)
+		if (pwrite(fd, block, PART_BYTES, 0) != PART_BYTES)
 			fail("write");
 		if (fsync(fd) < 0)
 			fail("fsync");
 		count++;
 		/* New every time, in blocks and memory that are already there. */
-		if (fallocate(fd, FALLOC_FL_ZERO_RANGE, 0, COLD_BLOCK) < 0 && errno != EOPNOTSUPP)
+		if (fallocate(fd, FALLOC_FL_ZERO_RANGE, 0, PART_BYTES) < 0 && errno != EOPNOTSUPP)
 			fail("fallocate");
 	} while (now_ns() - start_ns < run_ms(&run, 300));
 	spent = spent_since(mark);

@@ -54,6 +54,7 @@ struct root {
 struct node {
 	uint32_t parent;
 	uint32_t slot;
+	uint32_t waker; /* slot; SLOT_NONE = hardware or unknown */
 	uint32_t what, object, woken_by;
 	uint64_t count;
 };
@@ -172,6 +173,7 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	struct node key = {
 		.parent = place->node,
 		.slot = slot,
+		.waker = wait->woken_ns ? wait->waker.slot : SLOT_NONE,
 		.what = text_id(charger, describe_in(query, wait)),
 		.object = text_id(charger, describe_object(query, wait)),
 		.woken_by = text_id(charger, describe_actor(query, &wait->waker)),
@@ -180,11 +182,13 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	uint64_t hash = mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
 	uint64_t *found;
 
+	hash = mix(hash, key.waker);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
 		if (node->parent == key.parent && node->slot == key.slot && node->what == key.what &&
-		    node->object == key.object && node->woken_by == key.woken_by) {
+		    node->object == key.object && node->woken_by == key.woken_by &&
+		    node->waker == key.waker) {
 			node->count++;
 			return (uint32_t)*found;
 		}
@@ -603,6 +607,21 @@ static uint64_t time_through(const struct charger *charger, uint32_t root, uint3
 	return ns;
 }
 
+/* What the root did, at the end of the chain: for a CPU taken, who waited for it. */
+static const char *root_did(struct charger *charger, const struct root *root, uint32_t node)
+{
+	struct why_thread kept_off;
+
+	if (root->kind == WHY_UNKNOWN)
+		return kept(charger, root->reason);
+	if ((root->kind != WHY_PREEMPTED && root->kind != WHY_CPU_QUEUE) || node == NODE_NONE ||
+	    charger->nodes[node].waker == SLOT_NONE || root->slot == SLOT_NONE)
+		return kept(charger, root->what);
+	kept_off = why_thread(charger->query, charger->nodes[node].waker);
+	return why_keep(charger->query->why, xasprintf("ran while %s[%d] waited for a CPU",
+						       kept_off.comm, kept_off.tid));
+}
+
 static void publish_chain(struct charger *charger)
 {
 	struct why *why = charger->query->why;
@@ -628,15 +647,17 @@ static void publish_chain(struct charger *charger)
 			.woken_by = kept(charger, at->woken_by),
 			.ns = time_through(charger, root, node),
 			.count = at->count,
+			.waker = why_thread(charger->query, at->waker),
 		};
 	}
 	why->chain[depth] = (struct why_hop){
 		.who = why_thread(charger->query, end->slot),
-		.what = kept(charger, end->kind == WHY_UNKNOWN ? end->reason : end->what),
+		.what = root_did(charger, end, last),
 		.object = kept(charger, end->object),
 		.woken_by = "",
 		.ns = end->ns,
 		.count = end->count,
+		.waker = why_thread(charger->query, SLOT_NONE),
 	};
 }
 

@@ -75,6 +75,7 @@ struct why_hop {
 	const char *woken_by; /* how the wait of this hop ended; "" for the root */
 	uint64_t ns;	    /* time of the window charged through this hop */
 	uint64_t count;	    /* waits that were added up */
+	struct why_thread waker; /* who ended the wait; tid 0 = hardware, unknown, or the root */
 };
 
 /* One line of the WIB summary tree, in print order: a line's children follow it. */

@@ -101,6 +101,73 @@ static char *with_slash(const char *expression, const struct formats *formats)
 	return text;
 }
 
+/* The length of the quoted string, the word or the single character at 'at'. */
+static size_t token_bytes(const char *at)
+{
+	size_t bytes = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_");
+
+	if (*at == '"' || *at == '\'') {
+		const char *end = strchr(at + 1, *at);
+
+		return end ? (size_t)(end + 1 - at) : strlen(at);
+	}
+	return bytes ? bytes : 1;
+}
+
+/* A glob as a regular expression; special characters in brackets, for the library eats '\\'. */
+static void put_glob(FILE *out, const char *glob, size_t bytes)
+{
+	fputc('^', out);
+	for (size_t i = 0; i < bytes; i++) {
+		if (glob[i] == '*')
+			fputs(".*", out);
+		else if (glob[i] == '?')
+			fputc('.', out);
+		else if (strchr(".+(){}|$", glob[i]))
+			fprintf(out, "[%c]", glob[i]);
+		else
+			fputc(glob[i], out);
+	}
+	fputc('$', out);
+}
+
+/*
+ * The kernel's filters write 'FIELD ~ "GLOB"', the library knows only '=~' with a
+ * regular expression. The text with the one written as the other. Free it.
+ */
+static char *with_regex(const char *text)
+{
+	char *made = NULL;
+	size_t made_bytes = 0;
+	FILE *out = open_memstream(&made, &made_bytes);
+
+	while (out && *text) {
+		const char *quote = text + 1 + strspn(text + 1, " \t");
+		const char *end = *text == '~' && *quote == '"' ? strchr(quote + 1, '"') : NULL;
+
+		if (*text == '"' || *text == '\'') { /* not inside a quoted text */
+			size_t bytes = token_bytes(text);
+
+			fwrite(text, 1, bytes, out);
+			text += bytes;
+		} else if ((*text == '=' || *text == '!') && text[1] == '~') {
+			fwrite(text, 1, 2, out);
+			text += 2;
+		} else if (end) {
+			fputs("=~ \"", out);
+			put_glob(out, quote + 1, (size_t)(end - quote - 1));
+			fputc('"', out);
+			text = end + 1;
+		} else {
+			fputc(*text++, out);
+		}
+	}
+	if (out)
+		fclose(out);
+	return made ? made : xstrdup("");
+}
+
 /* Is 'name' a field of an event that the filter is about, or one the library adds? */
 static bool has_field(const struct event_filter *filter, const struct formats *formats,
 		      const char *name)
@@ -120,20 +187,6 @@ static bool has_field(const struct event_filter *filter, const struct formats *f
 			return true;
 	}
 	return false;
-}
-
-/* The length of the quoted string, the word or the single character at 'at'. */
-static size_t token_bytes(const char *at)
-{
-	size_t bytes = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				  "0123456789_");
-
-	if (*at == '"' || *at == '\'') {
-		const char *end = strchr(at + 1, *at);
-
-		return end ? (size_t)(end + 1 - at) : strlen(at);
-	}
-	return bytes ? bytes : 1;
 }
 
 /*
@@ -181,7 +234,8 @@ int event_filter_new(const char *expression, const struct formats *formats, bool
 		     uint32_t long_bytes, struct event_filter **out_filter, struct err *err)
 {
 	struct event_filter *filter = xcalloc(1, sizeof(*filter));
-	AUTO_FREE char *text = with_slash(expression, formats);
+	AUTO_FREE char *slashed = with_slash(expression, formats);
+	AUTO_FREE char *text = with_regex(slashed);
 	int rc;
 
 	tep_set_loglevel(TEP_LOG_NONE);

@@ -248,20 +248,24 @@ static void check_events(struct visit *visit)
 
 static void check_idle(struct visit *visit)
 {
+	enum idle_switches switches;
 	bool runtime;
 	struct check *check;
 
 	if (visit->instance.dir_fd < 0)
 		return;
-	if (!probe_omits_idle_switches(visit->instance.dir_fd)) {
+	switches = probe_idle_switches(visit->instance.dir_fd);
+	if (switches == IDLE_SWITCHES_ALL) {
 		add(visit, CHECK_OK, "switches from idle",
 		    "This kernel records every switch out of the idle task");
 		return;
 	}
 	runtime = ftrace_has(visit->tracing_fd, "events/sched/sched_stat_runtime");
 	check = add(visit, CHECK_DEGRADED, "switches from idle",
-		    "This kernel leaves out some switches out of the idle task; %s",
-		    runtime ? "they are placed by the run time that sched_stat_runtime tells"
+		    "This kernel %s some switches out of the idle task; %s",
+		    switches == IDLE_SWITCHES_OMITTED ? "leaves out"
+						      : "is too busy to show whether it leaves out",
+		    runtime ? "those are placed by the run time that sched_stat_runtime tells"
 			    : "and it has no sched_stat_runtime to place them by");
 	lacks(check,
 	      runtime ? "One more event is recorded, and short spans after a wake-up may be "
@@ -317,6 +321,10 @@ static void check_bpf(struct visit *visit)
 
 	if (rc == 0)
 		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
+	else if (rc > 0)
+		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "The BPF program loads, but %s",
+			  err.text),
+		      "Every system call costs a little more while recording", NULL);
 	else
 		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "There is no BPF program: %s",
 			  err.text),
@@ -324,19 +332,29 @@ static void check_bpf(struct visit *visit)
 		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
 }
 
+/* Whether any line has an address. The first ones may be 0: they are per-CPU offsets. */
+static bool shows_addresses(FILE *file)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof(line), file)) {
+		if (strtoull(line, NULL, 16) != 0)
+			return true;
+	}
+	return false;
+}
+
 static void check_symbols(struct visit *visit)
 {
 	AUTO_FREE char *restricted = first_line("/proc/sys/kernel/kptr_restrict");
 	AUTO_FILE FILE *file = fopen("/proc/kallsyms", "re");
-	char line[256] = "";
-	bool any = file && fgets(line, sizeof(line), file);
 
-	if (any && strtoull(line, NULL, 16) != 0)
+	if (file && shows_addresses(file))
 		add(visit, CHECK_OK, "kernel symbols", "/proc/kallsyms shows addresses");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "kernel symbols",
 			  "/proc/kallsyms %s (kernel.kptr_restrict is %s)",
-			  any ? "hides the addresses" : "cannot be read",
+			  file ? "hides the addresses" : "cannot be read",
 			  restricted ? restricted : "unknown"),
 		      "Timers and kernel work are shown by address, not by function",
 		      restricted && restricted[0] == '2' ? "sysctl -w kernel.kptr_restrict=1"

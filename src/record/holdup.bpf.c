@@ -1,15 +1,14 @@
 /*
  * holdup.bpf.c - tell what a new file descriptor names.
  *
- * Runs at the return of system calls and leaves at once unless the call makes a
- * descriptor or gives one a meaning: one table look-up decides. It then finds the
- * file behind the number in the calling process's table, copies the few fields that
- * make its name, and hands them to user space through a ring buffer. It holds no
- * lock and follows pointers with checked reads: a name that changes under it comes
- * out wrong, never worse.
+ * Runs at the return of the system calls that make a descriptor or give one a
+ * meaning. It finds the file behind the number in the calling process's table,
+ * copies the few fields that make its name, and hands them to user space through a
+ * ring buffer. It holds no lock and follows pointers with checked reads: a name that
+ * changes under it comes out wrong, never worse.
  *
- * One raw tracepoint, because detaching from the exit tracepoint of each system call
- * costs an RCU grace period a call: seconds for all of them.
+ * There are two ways in, of which one is loaded: the exit tracepoints of the single
+ * calls, or, where the kernel lacks those, the exit of all calls.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
@@ -382,25 +381,49 @@ static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
 		emit(ret, call);
 }
 
-SEC("tp_btf/sys_exit")
-int on_sys_exit(__u64 *args)
+static void handle(struct pt_regs *regs, __u64 nr, __s64 ret)
 {
-	struct pt_regs *regs = (struct pt_regs *)args[0];
 	struct task_struct *task;
-	__u64 nr = CALL_NR(regs);
 	__u8 call;
 
 	if (nr >= RAW_NR_MAX)
-		return 0;
+		return;
 	call = control.calls[nr];
-	if (call == RAW_CALL_NONE)
-		return 0;
+	if (call == RAW_CALL_NONE || control.ended)
+		return;
 	task = (struct task_struct *)bpf_get_current_task();
 	if (CALL_IS_COMPAT(task))
-		return 0;
+		return;
 	if (bpf_get_current_pid_tgid() >> 32 == control.recorder_tgid)
 		learn_root(task);
 	else
-		call_done(regs, (__s64)args[1], call);
+		call_done(regs, ret, call);
+}
+
+/* The record of syscalls:sys_exit_*. */
+struct exit_record {
+	__u64 common;
+	__s32 nr;
+	__s64 ret;
+};
+
+SEC("tracepoint")
+int on_one_exit(struct exit_record *record)
+{
+	struct task_struct *task;
+
+	if (control.ended) /* attached for a while after recording */
+		return 0;
+	task = bpf_get_current_task_btf();
+	handle((struct pt_regs *)bpf_task_pt_regs(task), (__u32)record->nr, record->ret);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int on_any_exit(__u64 *args)
+{
+	struct pt_regs *regs = (struct pt_regs *)args[0];
+
+	handle(regs, CALL_NR(regs), (__s64)args[1]);
 	return 0;
 }

@@ -30,6 +30,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "record/bpf/raw.h"
+#include "record/exits.h"
 #include "record/fdname.h"
 #include "wire/wire.h"
 
@@ -44,7 +45,8 @@ extern const size_t holdup_bpf_program_bytes;
 
 struct names_recorder {
 	struct bpf_object *object;
-	struct bpf_link *link;
+	struct bpf_link *link; /* to the exit of all calls; NULL = not that way */
+	struct exits exits;    /* or to the exits of single ones */
 	struct ring_buffer *ring;
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
 	int file;
@@ -67,70 +69,68 @@ struct names_recorder {
 	off_t file_bytes; /* whole records in the file */
 };
 
-/* System calls of this architecture; which exist differs. */
+#define CALL(name, what) { #name, __NR_##name, RAW_CALL_##what }
+
+/*
+ * System calls of this architecture whose descriptors somebody may come to wait for.
+ * Not those of mounts and rule sets: each call takes the kernel time to detach.
+ */
 static const struct {
+	const char *name;
 	int nr;
 	enum raw_call call;
 } calls[] = {
 #ifdef __NR_open
-	{ __NR_open, RAW_CALL_OPEN },
+	CALL(open, OPEN),
 #endif
 #ifdef __NR_creat
-	{ __NR_creat, RAW_CALL_OPEN },
+	CALL(creat, OPEN),
 #endif
 #ifdef __NR_pipe
-	{ __NR_pipe, RAW_CALL_PIPE },
+	CALL(pipe, PIPE),
 #endif
 #ifdef __NR_dup2
-	{ __NR_dup2, RAW_CALL_DUP },
+	CALL(dup2, DUP),
 #endif
 #ifdef __NR_epoll_create
-	{ __NR_epoll_create, RAW_CALL_OPEN },
+	CALL(epoll_create, OPEN),
 #endif
 #ifdef __NR_eventfd
-	{ __NR_eventfd, RAW_CALL_OPEN },
+	CALL(eventfd, OPEN),
 #endif
 #ifdef __NR_signalfd
-	{ __NR_signalfd, RAW_CALL_OPEN },
+	CALL(signalfd, OPEN),
 #endif
 #ifdef __NR_inotify_init
-	{ __NR_inotify_init, RAW_CALL_OPEN },
+	CALL(inotify_init, OPEN),
 #endif
-#ifdef __NR_memfd_secret
-	{ __NR_memfd_secret, RAW_CALL_OPEN },
-#endif
-	{ __NR_openat, RAW_CALL_OPEN },
-	{ __NR_openat2, RAW_CALL_OPEN },
-	{ __NR_open_by_handle_at, RAW_CALL_OPEN },
-	{ __NR_open_tree, RAW_CALL_OPEN },
-	{ __NR_fsopen, RAW_CALL_OPEN },
-	{ __NR_fsmount, RAW_CALL_OPEN },
-	{ __NR_fspick, RAW_CALL_OPEN },
-	{ __NR_mq_open, RAW_CALL_OPEN },
-	{ __NR_memfd_create, RAW_CALL_OPEN },
-	{ __NR_epoll_create1, RAW_CALL_OPEN },
-	{ __NR_eventfd2, RAW_CALL_OPEN },
-	{ __NR_timerfd_create, RAW_CALL_OPEN },
-	{ __NR_signalfd4, RAW_CALL_OPEN },
-	{ __NR_inotify_init1, RAW_CALL_OPEN },
-	{ __NR_fanotify_init, RAW_CALL_OPEN },
-	{ __NR_pidfd_open, RAW_CALL_OPEN },
-	{ __NR_io_uring_setup, RAW_CALL_OPEN },
-	{ __NR_userfaultfd, RAW_CALL_OPEN },
-	{ __NR_perf_event_open, RAW_CALL_OPEN },
-	{ __NR_landlock_create_ruleset, RAW_CALL_OPEN },
-	{ __NR_socket, RAW_CALL_OPEN },
-	{ __NR_accept, RAW_CALL_ACCEPT },
-	{ __NR_accept4, RAW_CALL_ACCEPT },
-	{ __NR_dup, RAW_CALL_DUP },
-	{ __NR_dup3, RAW_CALL_DUP },
-	{ __NR_pidfd_getfd, RAW_CALL_DUP },
-	{ __NR_fcntl, RAW_CALL_FCNTL },
-	{ __NR_connect, RAW_CALL_CONNECT },
-	{ __NR_listen, RAW_CALL_LISTEN },
-	{ __NR_bind, RAW_CALL_BIND },
-	{ __NR_pipe2, RAW_CALL_PIPE },
-	{ __NR_socketpair, RAW_CALL_SOCKETPAIR },
+	CALL(openat, OPEN),
+	CALL(openat2, OPEN),
+	CALL(open_by_handle_at, OPEN),
+	CALL(mq_open, OPEN),
+	CALL(memfd_create, OPEN),
+	CALL(epoll_create1, OPEN),
+	CALL(eventfd2, OPEN),
+	CALL(timerfd_create, OPEN),
+	CALL(signalfd4, OPEN),
+	CALL(inotify_init1, OPEN),
+	CALL(fanotify_init, OPEN),
+	CALL(pidfd_open, OPEN),
+	CALL(io_uring_setup, OPEN),
+	CALL(userfaultfd, OPEN),
+	CALL(perf_event_open, OPEN),
+	CALL(socket, OPEN),
+	CALL(accept, ACCEPT),
+	CALL(accept4, ACCEPT),
+	CALL(dup, DUP),
+	CALL(dup3, DUP),
+	CALL(pidfd_getfd, DUP),
+	CALL(fcntl, FCNTL),
+	CALL(connect, CONNECT),
+	CALL(listen, LISTEN),
+	CALL(bind, BIND),
+	CALL(pipe2, PIPE),
+	CALL(socketpair, SOCKETPAIR),
 };
 
 /* Components stand leaf first; the link has them root first. */
@@ -398,11 +398,12 @@ static struct raw_control *map_control(struct bpf_object *object)
 	return NULL;
 }
 
-/* Open and load the program. On success *out_object is the caller's to close. */
-static int load(struct bpf_object **out_object, struct err *err)
+/* Open and load one program of the object. On success *out_object is the caller's to close. */
+static int load(const char *name, struct bpf_object **out_object, struct err *err)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup" };
 	struct bpf_object *object;
+	struct bpf_program *program;
 	int rc;
 
 	(void)libbpf_set_print(quiet); /* what goes wrong is told by the return code */
@@ -410,6 +411,8 @@ static int load(struct bpf_object **out_object, struct err *err)
 	rc = (int)libbpf_get_error(object);
 	if (rc)
 		return load_failed(err, rc);
+	bpf_object__for_each_program(program, object)
+		(void)bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
 	rc = bpf_object__load(object);
 	if (rc) {
 		bpf_object__close(object);
@@ -429,25 +432,93 @@ static void set_control(struct raw_control *control)
 	}
 }
 
-static int attach(struct names_recorder *recorder, struct err *err)
+static int attach_to_single_calls(struct names_recorder *recorder, struct bpf_program *program,
+				  struct err *err)
 {
-	struct bpf_map *ring;
-	int rc, probe;
+	int rc = exits_open(&recorder->exits, err);
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(calls); i++) {
+		rc = exits_add(&recorder->exits, calls[i].name, bpf_program__fd(program), err);
+		if (rc == -ENOENT)
+			rc = 0; /* nobody can make that call */
+	}
+	if (rc == 0)
+		exits_hold(&recorder->exits, &recorder->control->ended);
+	return rc;
+}
+
+static int attach_to_all_calls(struct names_recorder *recorder, struct bpf_program *program,
+			       struct err *err)
+{
+	struct bpf_link *link = bpf_program__attach(program);
+	int rc = (int)libbpf_get_error(link);
+
+	if (rc)
+		return load_failed(err, rc);
+	recorder->link = link;
+	return 0;
+}
+
+/* How the program gets to see calls: the first that works. */
+static const struct way {
+	const char *program;
+	int (*attach)(struct names_recorder *, struct bpf_program *, struct err *);
+} ways[] = {
+	{ "on_one_exit", attach_to_single_calls },
+	{ "on_any_exit", attach_to_all_calls }, /* costs every call of the machine */
+};
+
+static int prepare(struct names_recorder *recorder, struct err *err)
+{
+	struct bpf_map *ring = bpf_object__find_map_by_name(recorder->object, "ring");
 
 	recorder->control = map_control(recorder->object);
-	ring = bpf_object__find_map_by_name(recorder->object, "ring");
 	if (!recorder->control || !ring)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	set_control(recorder->control);
 	recorder->ring = ring_buffer__new(bpf_map__fd(ring), take_record, recorder, NULL);
 	if (!recorder->ring)
 		return err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
-	recorder->link = bpf_program__attach(bpf_object__next_program(recorder->object, NULL));
-	rc = (int)libbpf_get_error(recorder->link);
-	if (rc) {
-		recorder->link = NULL;
-		return load_failed(err, rc);
+	return 0;
+}
+
+/* Undo prepare() and load(). */
+static void unload(struct names_recorder *recorder)
+{
+	ring_buffer__free(recorder->ring);
+	recorder->ring = NULL;
+	bpf_object__close(recorder->object);
+	recorder->object = NULL;
+	if (recorder->control)
+		(void)munmap(recorder->control, sizeof(*recorder->control)); /* cannot fail */
+	recorder->control = NULL;
+}
+
+static int try_way(struct names_recorder *recorder, const struct way *way, struct err *err)
+{
+	int rc = load(way->program, &recorder->object, err);
+
+	if (rc == 0)
+		rc = prepare(recorder, err);
+	if (rc == 0)
+		rc = way->attach(recorder,
+				 bpf_object__find_program_by_name(recorder->object, way->program),
+				 err);
+	if (rc < 0) {
+		exits_close(&recorder->exits);
+		unload(recorder);
 	}
+	return rc;
+}
+
+static int attach(struct names_recorder *recorder, struct err *err)
+{
+	int rc = -ENOTSUP, probe;
+
+	for (size_t i = 0; rc < 0 && i < ARRAY_LEN(ways); i++)
+		rc = try_way(recorder, &ways[i], err);
+	if (rc < 0)
+		return rc;
 	probe = open("/", O_PATH | O_CLOEXEC); /* the program learns our root from it */
 	mem_close_fd(&probe);
 	return 0;
@@ -486,10 +557,9 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	int rc;
 
 	recorder->stop_fd = -1;
+	recorder->exits = EXITS_NONE;
 	recorder->file = open_file(dir, err);
-	rc = recorder->file < 0 ? recorder->file : load(&recorder->object, err);
-	if (rc >= 0)
-		rc = attach(recorder, err);
+	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
 	if (rc < 0) {
@@ -508,6 +578,11 @@ int32_t names_tid(const struct names_recorder *recorder)
 	while (!(tid = atomic_load_explicit(&recorder->tid, memory_order_acquire)))
 		usleep(100);
 	return tid;
+}
+
+int32_t names_holder(const struct names_recorder *recorder)
+{
+	return recorder->exits.holder;
 }
 
 uint64_t names_lost(const struct names_recorder *recorder)
@@ -531,6 +606,9 @@ void names_end(struct names_recorder *recorder)
 	if (recorder->ended)
 		return;
 	recorder->ended = true;
+	if (recorder->control)
+		__atomic_store_n(&recorder->control->ended, 1, __ATOMIC_RELAXED);
+	exits_leave(&recorder->exits);
 	if (recorder->link)
 		(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
 	if (!recorder->running)
@@ -544,23 +622,27 @@ void names_stop(struct names_recorder *recorder)
 	if (!recorder)
 		return;
 	names_end(recorder);
-	ring_buffer__free(recorder->ring);
-	bpf_object__close(recorder->object);
+	exits_close(&recorder->exits);
+	unload(recorder);
 	mem_close_fd(&recorder->stop_fd);
 	mem_close_fd(&recorder->file);
-	if (recorder->control)
-		(void)munmap(recorder->control, sizeof(*recorder->control)); /* cannot fail */
 	map_fini(&recorder->roles);
 	free(recorder);
 }
 
 int names_probe(struct err *err)
 {
-	struct bpf_object *object;
-	int rc = load(&object, err);
+	struct names_recorder recorder = { .exits = EXITS_NONE };
+	struct exits exits;
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	bpf_object__close(object);
-	return 0;
+	rc = load(ways[0].program, &recorder.object, err);
+	if (rc == 0 && exits_open(&exits, err) == 0)
+		exits_close(&exits);
+	else if (rc == 0)
+		rc = 1;
+	else if (load(ways[1].program, &recorder.object, err) == 0)
+		rc = 1;
+	unload(&recorder);
+	return rc;
 }

@@ -29,6 +29,9 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 /* The writing thread, for those who keep the recorder out of its own trace. */
 int32_t names_tid(const struct names_recorder *recorder);
 
+/* The process that lets go of the program after us (exits.h); 0 = there is none. */
+int32_t names_holder(const struct names_recorder *recorder);
+
 /* Names that could not be kept: no room in the kernel's ring, or in the file. Any thread. */
 uint64_t names_lost(const struct names_recorder *recorder);
 
@@ -36,15 +39,22 @@ uint64_t names_lost(const struct names_recorder *recorder);
 uint64_t names_count(const struct names_recorder *recorder);
 
 /*
- * Detach, and write what is left. names_lost() and names_count() are final after it;
- * free the recorder with names_stop(). Calling it twice is fine.
+ * Stop the program, and write what is left; detaching is left to the holder.
+ * names_lost() and names_count() are final after it; free the recorder with
+ * names_stop(). Calling it twice is fine.
  */
 void names_end(struct names_recorder *recorder);
 
-/* names_end(), and free. NULL is fine. */
+/*
+ * names_end(), and free. NULL is fine. The holder may detach from now on, which keeps
+ * everybody else's tracing from being switched: remove an instance before.
+ */
 void names_stop(struct names_recorder *recorder);
 
-/* Would names_start() work here? Loads the program and drops it again. For doctor. */
+/*
+ * Would names_start() work here? Loads the program and drops it again. For doctor.
+ * Returns 0; 1 when it has to look at every call, with err saying why; or as names_start().
+ */
 int names_probe(struct err *err);
 
 #endif

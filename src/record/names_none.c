@@ -25,6 +25,12 @@ int32_t names_tid(const struct names_recorder *recorder)
 	return 0;
 }
 
+int32_t names_holder(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
 uint64_t names_lost(const struct names_recorder *recorder)
 {
 	(void)recorder;

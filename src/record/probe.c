@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static unsigned int sleep_on_cpus(void)
 	return (unsigned int)cpus;
 }
 
-bool probe_omits_idle_switches(int instance_fd)
+enum idle_switches probe_idle_switches(int instance_fd)
 {
 	struct probe_counts counts = { 0 };
 	unsigned int cpus = UINT_MAX;
@@ -100,7 +101,7 @@ bool probe_omits_idle_switches(int instance_fd)
 	snprintf(filter, sizeof(filter), "prev_pid == %d || next_pid == %d", gettid(), gettid());
 	if (ftrace_write(instance_fd, SWITCH_DIR "filter", filter, NULL) < 0 ||
 	    ftrace_write(instance_fd, SWITCH_DIR "enable", "1", NULL) < 0)
-		return true;
+		return IDLE_SWITCHES_UNSEEN;
 	if (ftrace_write(instance_fd, "tracing_on", "1", NULL) == 0)
 		cpus = sleep_on_cpus();
 	(void)ftrace_write(instance_fd, "tracing_on", "0", NULL); /* it just took a 1 */
@@ -110,5 +111,7 @@ bool probe_omits_idle_switches(int instance_fd)
 	(void)ftrace_write(instance_fd, SWITCH_DIR "enable", "0", NULL);
 	(void)ftrace_write(instance_fd, SWITCH_DIR "filter", "0", NULL);
 	(void)ftrace_write(instance_fd, "trace", "", NULL); /* opening it empties the buffers */
-	return counts.omitted || counts.idle_cpus < cpus;
+	if (counts.omitted)
+		return IDLE_SWITCHES_OMITTED;
+	return counts.idle_cpus < cpus ? IDLE_SWITCHES_UNSEEN : IDLE_SWITCHES_ALL;
 }

@@ -85,7 +85,7 @@ static int probe_kernel(struct session *session, struct err *err)
 {
 	(void)err;
 	session->manifest->omits_idle_switches =
-		probe_omits_idle_switches(session->instance.dir_fd);
+		probe_idle_switches(session->instance.dir_fd) != IDLE_SWITCHES_ALL;
 	if (!session->manifest->omits_idle_switches)
 		return 0;
 	/* How long a thread has run tells when it came, if its switch was left out. */
@@ -266,6 +266,9 @@ static void start_names(struct session *session)
 	static const char what[] = "names of files and sockets opened while recording";
 	struct err why = { 0 };
 
+	/* Nobody waits for a descriptor when no call is seen to use one. */
+	if (!session->manifest->has_syscalls)
+		return;
 	if (session->opts->no_bpf) {
 		manifest_add_missing(session->manifest, what, "switched off");
 		return;
@@ -277,6 +280,8 @@ static void start_names(struct session *session)
 	}
 	if (names_tid(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_tid(session->names));
+	if (names_holder(session->names) > 0)
+		manifest_add_recorder_tid(session->manifest, names_holder(session->names));
 }
 
 static void dump_state(struct session *session)
@@ -353,6 +358,7 @@ static void stop_names(struct session *session)
 
 	if (!session->names)
 		return;
+	names_end(session->names);
 	lost = names_lost(session->names);
 	if (lost) {
 		AUTO_FREE char *what =
@@ -360,8 +366,6 @@ static void stop_names(struct session *session)
 
 		manifest_add_missing(session->manifest, what, "the buffer for names was full");
 	}
-	names_stop(session->names);
-	session->names = NULL;
 }
 
 int session_end(struct session *session, int failure, struct err *err)
@@ -379,6 +383,8 @@ int session_end(struct session *session, int failure, struct err *err)
 		if (failure)
 			note_failure(session, failure);
 		instance_close(&session->instance);
+		names_stop(session->names);
+		session->names = NULL;
 		session->manifest->complete = true;
 	}
 	session->is_ended = true;
@@ -387,9 +393,9 @@ int session_end(struct session *session, int failure, struct err *err)
 
 void session_fini(struct session *session)
 {
-	names_stop(session->names);
 	readers_free(session->readers);
 	instance_close(&session->instance);
+	names_stop(session->names); /* detaching keeps instances from being removed */
 	if (!session->is_ended)
 		directory_discard(&session->directory);
 	directory_close(&session->directory);

@@ -81,14 +81,16 @@ static void note_repairs(struct notes *notes)
 		return;
 	if (why->repairs_exact >= why->repairs)
 		note(notes,
-		     "This kernel did not record %s switches to a thread in the whole recording; other "
-		     "events placed all of them exactly.",
-		     text_count(why->repairs).s);
+		     "This kernel did not record %s switch%s to a thread in the whole recording; other "
+		     "events placed %s exactly.",
+		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
+		     why->repairs == 1 ? "it" : "all of them");
 	else
 		note(notes,
-		     "This kernel did not record %s switches to a thread in the whole recording; other "
+		     "This kernel did not record %s switch%s to a thread in the whole recording; other "
 		     "events placed %s of them exactly, the others leave %s of the window uncertain.",
-		     text_count(why->repairs).s, text_count(why->repairs_exact).s,
+		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
+		     text_count(why->repairs_exact).s,
 		     text_duration(why->repairs_ns).s);
 }
 

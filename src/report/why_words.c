@@ -227,15 +227,19 @@ size_t words_hop_count(const struct why *why)
 	return why->chain_count;
 }
 
-/* The next hop is about whoever woke this one, unless hardware did. */
-static void put_hop_waker(FILE *out, const struct why *why, size_t index)
+static void put_hop_waker(FILE *out, const struct why_hop *hop)
 {
-	const struct why_hop *hop = &why->chain[index];
-	const struct why_hop *next = index + 1 < why->chain_count ? hop + 1 : hop;
+	bool packet = strncmp(hop->woken_by, "packet ", 7) == 0;
 
-	fputs("; woken by ", out);
-	if (next->who.tid && next->who.tid != hop->who.tid) {
-		put_thread(out, &next->who);
+	fputs(packet ? "; woken by a " : "; woken by ", out);
+	if (packet && hop->waker.tid) {
+		put_what(out, hop->woken_by);
+		fputs(" from ", out);
+		put_thread(out, &hop->waker);
+		return;
+	}
+	if (hop->waker.tid && hop->waker.tid != hop->who.tid) {
+		put_thread(out, &hop->waker);
 		fputs(" in ", out);
 	}
 	put_what(out, hop->woken_by);
@@ -258,7 +262,7 @@ char *words_hop(const struct why *why, size_t index)
 	}
 	put_in(words.out, hop->what, hop->object);
 	if (hop->woken_by[0])
-		put_hop_waker(words.out, why, index);
+		put_hop_waker(words.out, hop);
 	return words_end(&words);
 }
 

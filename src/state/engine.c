@@ -165,7 +165,9 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 {
 	struct thread *thread;
 
-	if (fact->tid <= 0 || map_find(&state->live, (uint32_t)fact->tid))
+	/* A zombie did nothing any more. */
+	if (fact->tid <= 0 || fact->state == 'Z' || fact->state == 'X' ||
+	    map_find(&state->live, (uint32_t)fact->tid))
 		return;
 	thread = state_thread_new(state, fact->tid, state->tl->origin_ns);
 	map_put(&state->live, (uint32_t)fact->tid, thread->slot);

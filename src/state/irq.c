@@ -212,6 +212,7 @@ struct actor actor_now(struct state *state, struct cpu *cpu, const struct event 
 		actor.below = current->depth > 1 ? current->frames[current->depth - 2] : 0;
 	}
 	if (in_hardirq(current, ev)) {
+		state->no_irqs |= current && !cpu->doubt && !word_is_irq(actor.word);
 		name_hardirq(state, cpu, &actor);
 	} else if (in_softirq(current, ev)) {
 		name_softirq(state, cpu, current, &actor);
@@ -233,7 +234,6 @@ static void push(struct state *state, struct cpu *cpu, const struct event *ev, u
 {
 	struct thread *current = state_current(state, cpu);
 
-	state->has_irqs = true;
 	if (current)
 		flow_push(state, current, ev->time_ns, word);
 }

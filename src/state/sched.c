@@ -65,21 +65,31 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 	}
 }
 
-/* Its wake-up was recorded while it was still on its CPU: use it now. */
-static bool use_early_wake(struct thread *thread)
+/*
+ * A sleeper is up, and no waking came since it was switched out: it came just before.
+ * When none is known it was lost, and since when it was queued is not known either. The
+ * Uncertain entry of no length says that this was concluded afterwards: see unsure.c.
+ */
+void use_early_wake(struct state *state, struct thread *thread)
 {
-	struct wait *wait = &thread->tl->waits[thread->wait];
 	struct track *track = &thread->tl->track;
+	uint64_t since = track_last_time(track);
+	struct wait *wait;
 
-	if (thread->early_wake.time_ns == 0 || thread->word != word_make(WORD_BLOCKED, thread->wait))
-		return false;
-	wait->waker = thread->early_wake;
-	wait->woken_ns = wait->begin_ns;
-	thread->early_wake.time_ns = 0;
-	thread->word = word_make(WORD_WAIT_CPU, thread->cpu);
-	track_amend(track, track->count - 1, track_last_time(track), thread->word);
+	if (thread->sched != SCHED_BLOCKED || thread->word != word_make(WORD_BLOCKED, thread->wait) ||
+	    !state->has_wakings || unsure_since(state, thread))
+		return;
+	wait = &thread->tl->waits[thread->wait];
 	thread->sched = SCHED_RUNNABLE;
-	return true;
+	thread->word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	track_amend(track, track->count - 1, since, thread->word);
+	if (thread->early_wake.time_ns && thread->early_wake.time_ns >= state->gap_end_ns) {
+		wait->waker = thread->early_wake;
+		wait->woken_ns = wait->begin_ns;
+		thread->word = word_make(WORD_WAIT_CPU, thread->cpu);
+		track_append(track, since, thread->word);
+	}
+	thread->early_wake.time_ns = 0;
 }
 
 static void switch_in(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t now)
@@ -102,10 +112,8 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 		/* Where it was queued before anything told: where it runs now. */
 		if (thread->sched == SCHED_UNKNOWN)
 			thread->cpu = cpu_index(state, cpu);
-		if (thread->sched == SCHED_BLOCKED && !use_early_wake(thread))
-			(void)unsure_settle(state, thread, now, WORD_BLOCKED);
-		else
-			(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
+		use_early_wake(state, thread);
+		(void)unsure_settle(state, thread, now, unsure_before_run(state, thread));
 	}
 	thread->sched = SCHED_RUNNING;
 	thread->seen = true;
@@ -221,14 +229,22 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	thread = state_thread(state, ev->wake.tid);
 	thread_set_comm(state, thread, ev->wake.comm);
 	thread->seen = true;
+	state->has_wakings = true;
 	if (thread->sched == SCHED_RUNNING) {
 		thread->early_wake = actor_now(state, cpu, ev);
 		return;
 	}
-	if (thread->sched != SCHED_BLOCKED && thread->sched != SCHED_UNKNOWN)
+	/* Runnable, and woken again: it has slept in a hole, or the waking changes nothing. */
+	if (thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread)) {
+		/* Or it runs, and its switch in was not recorded. */
+		thread->early_wake = actor_now(state, cpu, ev);
 		return;
-	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED))
+	}
+	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED)) {
 		end_wait(state, thread, cpu, ev);
+		/* It may turn out to have run: in a hole, or switched in unseen. */
+		thread->early_wake = thread->tl->waits[thread->wait].waker;
+	}
 	thread->sched = SCHED_RUNNABLE;
 	if (ev->wake.target_cpu >= 0)
 		thread->cpu = (uint32_t)ev->wake.target_cpu;
@@ -237,13 +253,29 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 
 static void move_queue(struct state *state, struct thread *thread, int32_t cpu, uint64_t now)
 {
+	bool preempted;
+
 	if (thread->sched != SCHED_RUNNABLE || cpu < 0 || thread->cpu == (uint32_t)cpu)
 		return;
-	if (!unsure_settle(state, thread, now, word_kind(thread->word)))
-		return;
+	(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
 	thread->cpu = (uint32_t)cpu;
 	thread->sched = SCHED_RUNNABLE;
-	flow_write(state, thread, now, word_make(word_kind(thread->word), thread->cpu));
+	preempted = word_kind(thread->word) == WORD_PREEMPTED;
+	flow_write(state, thread, now,
+		   word_make(preempted ? WORD_PREEMPTED : WORD_WAIT_CPU, thread->cpu));
+}
+
+/* It is up, and its waking was not recorded: lost, or this trace has none at all. */
+static void woken_unseen(struct state *state, struct thread *thread, struct cpu *cpu,
+			 const struct event *ev)
+{
+	bool slept = !state->has_wakings;
+	bool newborn = ev->type == EV_SCHED_WAKEUP_NEW;
+
+	if (!newborn && unsure_settle(state, thread, ev->time_ns, slept ? WORD_BLOCKED : WORD_WAIT_CPU) && slept)
+		end_wait(state, thread, cpu, ev);
+	thread->sched = SCHED_RUNNABLE;
+	flow_write(state, thread, ev->time_ns, word_make(WORD_WAIT_CPU, thread->cpu));
 }
 
 /* The thread is on a run queue now; says where when sched_migrate_task is not recorded. */
@@ -251,23 +283,30 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 {
 	struct thread *thread;
 
-	(void)cpu;
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
 	thread_set_comm(state, thread, ev->wake.comm);
 	thread->seen = true;
-	if (thread->sched == SCHED_BLOCKED)
-		(void)use_early_wake(thread);
+	use_early_wake(state, thread);
+	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)
+		woken_unseen(state, thread, cpu, ev);
+	if (thread->sched == SCHED_RUNNABLE)
+		thread->early_wake.time_ns = 0;
 	move_queue(state, thread, ev->wake.target_cpu, ev->time_ns);
 }
 
 static void on_migrate(struct state *state, struct cpu *cpu, const struct event *ev)
 {
+	struct thread *thread;
+
 	(void)cpu;
-	if (ev->migrate.tid > 0)
-		move_queue(state, state_thread(state, ev->migrate.tid), ev->migrate.to_cpu,
-			   ev->time_ns);
+	if (ev->migrate.tid <= 0)
+		return;
+	thread = state_thread(state, ev->migrate.tid);
+	/* Only what is awake is moved. */
+	use_early_wake(state, thread);
+	move_queue(state, thread, ev->migrate.to_cpu, ev->time_ns);
 }
 
 /* ------------------------------------------------------------- birth and end */

@@ -86,6 +86,7 @@ struct process {
 struct placing {
 	bool open;
 	bool was_runnable; /* before it ran it waited for a CPU; else not known */
+	bool counts;	   /* it is one of the repairs */
 	uint32_t cpu;
 	uint32_t thread_index; /* first of its two entries in the thread's track */
 	uint32_t cpu_index;    /* first of its two entries in the CPU's track */
@@ -183,7 +184,8 @@ struct state {
 	uint64_t gap_end_ns; /* latest end of a hole so far; 0 = none */
 	bool omits_idle;
 	bool has_syscalls;
-	bool has_irqs; /* an interrupt's entry was seen: they are recorded */
+	bool has_wakings; /* sched_waking is recorded */
+	bool no_irqs; /* an event came out of an interrupt whose entry is not recorded */
 };
 
 struct state_handler {
@@ -256,12 +258,19 @@ bool word_is_irq(uint32_t word);
 /* unsure.c */
 bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
 		   enum word_kind proven);
+/* A hole since its track last changed: it may have run, and have done anything. */
+bool unsure_since(const struct state *state, const struct thread *thread);
+/* What it was in before it came onto a CPU, as WORD_BLOCKED or WORD_WAIT_CPU. */
+enum word_kind unsure_before_run(const struct state *state, const struct thread *thread);
 void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns, enum unsure why);
 void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, const struct event *ev);
 void unsure_context(struct state *state, struct cpu *cpu, const struct event *ev);
 void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 		  uint64_t runtime_ns);
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns);
+
+/* sched.c */
+void use_early_wake(struct state *state, struct thread *thread);
 
 /* irq.c */
 struct actor actor_now(struct state *state, struct cpu *cpu, const struct event *ev);

@@ -325,10 +325,22 @@ static uint32_t call_word(int64_t nr, bool compat)
 }
 
 /*
- * Nothing in sys_enter tells a 32-bit call of x86 from a 64-bit one. The first
- * call of a new program does: brk(0), uname() or set_thread_area() by their
- * 32-bit numbers are calls (recvfrom, setfsuid, mq_timedreceive) that no 64-bit
- * program begins with.
+ * Nothing in sys_enter tells a 32-bit call of x86 from a 64-bit one. The end of
+ * the execve() that began the program does: the kernel puts there the number of
+ * the new program's own execve(), 59 or, for a 32-bit program, 11. On the way out
+ * of execve() no other call can end, so 11 is not munmap() here.
+ */
+static void look_at_exec_end(struct state *state, struct thread *thread, const struct event *ev)
+{
+	thread->fresh_exec = false;
+	if (state->facts->arch && strcmp(state->facts->arch, "x86_64") == 0)
+		thread->is_32bit = ev->syscall.nr == 11;
+}
+
+/*
+ * Where that end was lost the first call tells: brk(0), uname() or
+ * set_thread_area() by their 32-bit numbers are calls (recvfrom, setfsuid,
+ * mq_timedreceive) that no 64-bit program begins with.
  */
 static void look_at_first_call(struct state *state, struct thread *thread, const struct event *ev)
 {
@@ -386,6 +398,8 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));
 		thread->call_nr = -1;
 	}
+	if (thread->fresh_exec)
+		look_at_exec_end(state, thread, ev);
 	flow_reset(thread, flow_base(state, thread));
 	cpu->woken = SLOT_NONE;
 	flow_write(state, thread, ev->time_ns, flow_top(thread));

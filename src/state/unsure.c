@@ -12,8 +12,8 @@
  *	     hole begins   unsure_until             event
  *
  * A thread off its CPU is not touched when a hole appears; only when its state is
- * about to change are the holes since then looked at. So a hole costs nothing per
- * thread.
+ * about to change are the holes since then looked at. What changed while the hole
+ * lasted, before anything told of it, is looked at when it ends: see doubt_past().
  *
  * A switch-in that was not recorded lies between the last event of the thread
  * before and the first event of the new one. sched_stat_runtime says how long a
@@ -47,6 +47,18 @@ static uint64_t last_ns(const struct state *state, const struct thread *thread)
 	return track_last_time(&thread->tl->track) + state->tl->origin_ns;
 }
 
+bool unsure_since(const struct state *state, const struct thread *thread)
+{
+	return first_hole(state, last_ns(state, thread)) != UINT64_MAX;
+}
+
+/* Asleep until it ran only if its waking cannot have been lost: else it was queued. */
+enum word_kind unsure_before_run(const struct state *state, const struct thread *thread)
+{
+	return thread->sched == SCHED_BLOCKED && !unsure_since(state, thread) ? WORD_BLOCKED
+									      : WORD_WAIT_CPU;
+}
+
 /* The word for what was proven; a wait whose beginning is not known for BLOCKED. */
 static uint32_t proven_word(struct thread *thread, enum word_kind proven, uint64_t from_ns)
 {
@@ -65,17 +77,16 @@ static uint32_t proven_word(struct thread *thread, enum word_kind proven, uint64
 	return word_make(WORD_RUN, 0);
 }
 
+/* The Uncertain entry before it stays, of no length if need be: see doubt_past(). */
 static void write_proven(struct state *state, struct thread *thread, uint64_t from_ns,
 			 enum word_kind proven)
 {
-	uint32_t word = proven_word(thread, proven, from_ns);
-	struct track *track = &thread->tl->track;
+	uint64_t last = last_ns(state, thread);
 
-	thread->word = word;
-	if (track->count && last_ns(state, thread) >= from_ns)
-		track_amend(track, track->count - 1, track_last_time(track), word);
-	else
-		track_append(track, track_ns(state, from_ns), word);
+	if (from_ns < last)
+		from_ns = last;
+	thread->word = proven_word(thread, proven, from_ns);
+	track_append(&thread->tl->track, track_ns(state, from_ns), thread->word);
 }
 
 /*
@@ -121,7 +132,6 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 	uint32_t word = word_make(WORD_UNCERTAIN, why);
 
 	thread->placing.open = false;
-	thread->early_wake.time_ns = 0;
 	thread->sched = SCHED_UNKNOWN;
 	flow_reset(thread, word_make(thread->tl->kernel ? WORD_KERNEL : WORD_RUN, 0));
 	thread->unsure_until = since_ns;
@@ -172,7 +182,7 @@ static uint8_t open_before(const struct state *state, const struct event *ev)
 		return open | EV_CTX_SOFTIRQ;
 	default:
 		/* Where interrupts are not recorded, they are part of what they interrupt. */
-		return state->has_irqs ? open : 0;
+		return state->no_irqs ? 0 : open;
 	}
 }
 
@@ -222,7 +232,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		   uint64_t high_ns)
 {
 	uint32_t before = cpu->cur;
-	bool runnable;
+	bool runnable, counts = cpu->known; /* else it may have run there since before the trace */
 
 	if (thread->sched == SCHED_RUNNING)
 		leave_other_cpu(state, thread, high_ns);
@@ -230,24 +240,27 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		low_ns = last_ns(state, thread);
 	if (low_ns > high_ns)
 		low_ns = high_ns;
-	runnable = thread->sched == SCHED_RUNNABLE;
+	use_early_wake(state, thread);
+	runnable = thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread);
 	if (thread->sched == SCHED_UNKNOWN)
 		thread->cpu = cpu_index(state, cpu);
-	unsure_settle(state, thread, low_ns,
-		      thread->sched == SCHED_BLOCKED ? WORD_BLOCKED : WORD_WAIT_CPU);
+	/* A hole that begins later lies in the bound. */
+	if (thread->sched == SCHED_UNKNOWN || first_hole(state, last_ns(state, thread)) < low_ns)
+		(void)unsure_settle(state, thread, low_ns, unsure_before_run(state, thread));
 	thread->placing.open = false;
 	thread->sched = SCHED_RUNNING;
 	thread->cpu = cpu_index(state, cpu);
 	flow_drop_irqs(thread);
 	if (cpu->doubt)
 		flow_doubt(thread);
-	state->tl->repairs++;
+	state->tl->repairs += counts;
 	if (low_ns < high_ns && thread->tl->tid != 0) {
 		write_bound(state, thread, thread->cpu, low_ns, high_ns);
 		thread->placing.was_runnable = runnable;
 		thread->placing.before_slot = before;
+		thread->placing.counts = counts;
 	} else {
-		state->tl->repairs_exact++;
+		state->tl->repairs_exact += counts;
 	}
 	flow_write(state, thread, high_ns, flow_top(thread));
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
@@ -336,7 +349,21 @@ void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 	if (track_ns(state, at) > cpu_low)
 		cpu_low = track_ns(state, at);
 	track_amend(cpu_track, placing->cpu_index + 1, cpu_low, thread->slot);
-	state->tl->repairs_exact++;
+	state->tl->repairs_exact += placing->counts;
+}
+
+/* Its CPU idles, as far as was seen: it may have come onto it since the last event there. */
+static void close_queued(struct state *state, struct thread *thread)
+{
+	const struct cpu *cpu = thread->cpu < state->cpu_count ? &state->cpus[thread->cpu] : NULL;
+	const struct thread *runs = cpu ? state_current(state, cpu) : NULL;
+	uint64_t since = last_ns(state, thread);
+
+	if (runs && runs->tl->tid != 0)
+		return;
+	if (cpu && cpu->last_ns > since)
+		since = cpu->last_ns;
+	unsure_forget(state, thread, since, UNSURE_SWITCH);
 }
 
 /* The recording ends: what no later event proves stays open. */
@@ -350,12 +377,51 @@ void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 		return;
 	if (hole != UINT64_MAX)
 		unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
+	else if (thread->sched == SCHED_RUNNABLE && state->omits_idle)
+		close_queued(state, thread);
 }
 
 static void add_gap(struct timeline *tl, const struct tl_gap *gap)
 {
 	tl->gaps = vec_room(tl->gaps, tl->gap_count, &tl->gap_cap, sizeof(*tl->gaps));
 	tl->gaps[tl->gap_count++] = *gap;
+}
+
+static bool off_cpu(uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	return kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_BLOCKED;
+}
+
+/*
+ * A hole since 'since_ns' is known only at its end. What other CPUs told of a thread in
+ * the meantime holds at those instants; but between them, while it was off their CPUs,
+ * it may have run on the CPU with the hole.
+ */
+static void doubt_past(struct state *state, struct thread *thread, uint64_t since_ns)
+{
+	struct track *track = &thread->tl->track;
+	uint64_t since = track_ns(state, since_ns);
+	uint32_t word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+
+	if (thread->placing.open && thread->placing.high_ns > since_ns)
+		thread->placing.was_runnable = false;
+	for (uint32_t i = track->count; i > 1 && track_time(track, i - 1) > since; i--) {
+		uint64_t begin = track_time(track, i - 2);
+
+		if (!off_cpu(track->entries[i - 2].word))
+			continue;
+		/* What follows an Uncertain entry was concluded from what came in the hole. */
+		if (begin >= since || (i > 2 && word_kind(track->entries[i - 3].word) ==
+							WORD_UNCERTAIN)) {
+			track_amend(track, i - 2, begin, word);
+			continue;
+		}
+		track_insert(track, i - 1, since, word);
+		if (thread->placing.open && thread->placing.thread_index >= i - 1)
+			thread->placing.thread_index++;
+	}
 }
 
 static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -370,6 +436,8 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 	state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
 	if (ev->time_ns > state->gap_end_ns)
 		state->gap_end_ns = ev->time_ns;
+	for (uint32_t i = 0; i < state->tl->thread_count; i++)
+		doubt_past(state, state->threads[i], since);
 	if (thread) {
 		uint64_t sure = last_ns(state, thread) > since ? last_ns(state, thread) : since;
 

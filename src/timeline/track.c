@@ -2,6 +2,7 @@
 #include "timeline/track.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -66,6 +67,21 @@ void track_amend(struct track *track, uint32_t index, uint64_t time, uint32_t wo
 	/* Moved on into a later epoch: those up to it start here. */
 	for (uint32_t k = epoch; k > 0 && track->epochs[k] > index; k--)
 		track->epochs[k] = index;
+}
+
+void track_insert(struct track *track, uint32_t index, uint64_t time, uint32_t word)
+{
+	uint32_t epoch = (uint32_t)(time >> 32);
+
+	if (track->count == track->cap || epoch >= track->epoch_count)
+		track_grow(track, epoch);
+	memmove(track->entries + index + 1, track->entries + index,
+		(track->count - index) * sizeof(*track->entries));
+	track->count++;
+	track->entries[index] = (struct track_entry){ (uint32_t)time, word };
+	/* Epochs after this one that began at or behind the new entry begin one later. */
+	for (uint32_t k = epoch + 1; k < track->epoch_count; k++)
+		track->epochs[k] += track->epochs[k] >= index;
 }
 
 bool track_find(const struct track *track, uint64_t time, struct track_pos *out_pos)

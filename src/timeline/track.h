@@ -74,6 +74,12 @@ uint64_t track_last_time(const struct track *track);
  */
 void track_amend(struct track *track, uint32_t index, uint64_t time, uint32_t word);
 
+/*
+ * Put a new entry before entry 'index' (below the count), at a time between those of
+ * its neighbours. O(entries behind it).
+ */
+void track_insert(struct track *track, uint32_t index, uint64_t time, uint32_t word);
+
 /* The last entry that begins at or before 'time'; false when there is none. Two searches. */
 bool track_find(const struct track *track, uint64_t time, struct track_pos *out_pos);
 

@@ -76,7 +76,7 @@ def record(line, busy):
 
 
 def record_undisturbed(line, busy):
-    """Record until nobody else used the CPUs; the last attempt counts anyway."""
+    """Record until nobody else used the CPUs; the last attempt counts, with allowances."""
     for attempt in range(ATTEMPTS):
         run = record(line, busy)
         if run.truth is None or run.report is None:
@@ -113,18 +113,37 @@ def check_uncertain(tap, name, report):
         tap.ok(False, name + ": no events are lost", "%d are" % report["lost_events"])
 
 
+def own_rows(run):
+    """The verdict, without what strangers on the CPUs did to a run that was disturbed.
+
+    Returns the rows and the time of those left out. Kinds of disk requests are one row.
+    """
+    planted = run.truth["root"]
+    rows, disk, strangers = [], None, 0
+    for root in run.report["verdict"]:
+        stranger = (root["who"] or {}).get("tid") != planted["tid"]
+        if run.foreign > FOREIGN and stranger and root["kind"] in ("preempted", "cpu_queue"):
+            strangers += root["ns"]
+        elif root["kind"] != "disk":
+            rows.append(root)
+        elif disk:
+            disk["ns"] += root["ns"]
+        else:
+            disk = dict(root)
+            rows.append(disk)
+    return sorted(rows, key=lambda row: -row["ns"]), strangers
+
+
 def check_verdict(tap, name, run):
     truth, report = run.truth, run.report
-    first = report["verdict"][0]
+    rows, strangers = own_rows(run)
+    first = rows[0]
     details = ["planted: %s" % truth["root"], "the verdict:", kernel.show_roots(report)]
     if not tap.ok(right_root(first, truth), name + ": the first root is the planted one", *details):
         return
-    limit = 0.02 * truth["root"]["ns"] + 200_000 + truth["error_ns"] + truth["steal_ns"]
-    ours = first["ns"]
-    if truth["root"]["kind"] == "disk":  # kinds of requests are told apart
-        ours = sum(root["ns"] for root in report["verdict"] if root["kind"] == "disk")
-    off = ours - truth["root"]["ns"]
-    tap.ok(abs(off) <= limit, "%s: its time, %.3f ms, is right" % (name, ours / kernel.MS),
+    limit = 0.02 * truth["root"]["ns"] + 200_000 + truth["error_ns"] + truth["steal_ns"] + strangers
+    off = first["ns"] - truth["root"]["ns"]
+    tap.ok(abs(off) <= limit, "%s: its time, %.3f ms, is right" % (name, first["ns"] / kernel.MS),
            "off by %.3f ms, allowed are %.3f" % (off / kernel.MS, limit / kernel.MS), *details)
 
 

@@ -8,10 +8,11 @@ a thread goes from the end of its first stay to the end of its last one.
 
 What differs, and is not an error: timehist rounds to 1 us, a line at a time; it
 counts interrupts as run time; its delay begins at sched_waking or sched_wakeup,
-whichever comes last; a thread that was preempted has wait but no delay. Now and then
-it has no delay where the thread was woken; only stays with one are compared.
+whichever comes last; a thread that was preempted has wait but no delay. Where the
+kernel does not record a switch, timehist lets the stay begin at an earlier event; we
+place it by other events. Such stays are few; they are left out, and there must be no
+more of them than switches that were placed.
 """
-import bisect
 import collections
 import json
 import os
@@ -25,6 +26,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 SECONDS = 3
+AT_ONCE = 200  # stays; a report lists the longest spans of a kind, so few are asked for
 LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[\d+\]\s+.*\[(\d+)(?:/\d+)?\]\s+"
                   r"(\d+\.\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)")
 Stay = collections.namedtuple("Stay", "end_ns wait_ns delay_ns run_ns")
@@ -38,7 +40,8 @@ def record():
                                  "perf.data"], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, text=True)
         time.sleep(0.5)
-        done = kernel.holdup("record", "-o", "run.holdup", "--", load, SECONDS, "load.json")
+        done = kernel.holdup("record", "-e", "core", "-o", "run.holdup", "--", load, SECONDS,
+                             "load.json")
         perf.send_signal(signal.SIGINT)
         perf.communicate()
     if done.returncode != 0:
@@ -61,34 +64,70 @@ def timehist():
     return stays
 
 
-def delay_ns(report, stays):
-    """Time waiting for a CPU before those stays for which perf knows of a delay."""
-    ends = [stay.end_ns for stay in stays]
-    total = 0
-    for instance in report["instances"].values():
-        if "waiting for a cpu" in instance["state"].lower():
-            after = bisect.bisect_right(ends, instance["start_ns"] + 3000)
-            if after == len(stays) or stays[after].delay_ns > 0:
-                total += instance["end_ns"] - instance["start_ns"]
-    return total
+def ours(report, stays):
+    """Our times for each stay and the time before it, from the spans of the report."""
+    spans = sorted((span["start_ns"], span["end_ns"], span["state"].lower())
+                   for span in report["instances"].values())
+    found = []
+    at = 0
+    for before, stay in zip(stays, stays[1:]):
+        times = collections.Counter()
+        while at < len(spans) and spans[at][1] <= before.end_ns:
+            at += 1
+        for start, end, state in spans[at:]:
+            if start >= stay.end_ns:
+                break
+            times[what(state)] += min(end, stay.end_ns) - max(start, before.end_ns)
+        found.append(times)
+    return found
+
+
+def what(state):
+    """The kind of time, in timehist's eyes."""
+    if state.startswith("blocked"):
+        return "blocked"
+    if state.startswith("interrupted > waiting for a cpu"):
+        return "delay"
+    if state.startswith("interrupted > preempted"):
+        return "preempted"
+    return "run"
+
+
+def compare(thread, stays):
+    """[(our times, perf's stay)] for all stays but the first, and the switches we placed."""
+    pairs, placed = [], 0
+    for at in range(0, len(stays) - 1, AT_ONCE):
+        part = stays[at:at + AT_ONCE + 1]
+        report, done = kernel.why("--tid", thread["tid"], "--from", kernel.seconds(part[0].end_ns),
+                                  "--to", kernel.seconds(part[-1].end_ns), "run.holdup")
+        if report is None:
+            raise RuntimeError(done.stderr)
+        pairs += zip(ours(report, part), part[1:])
+        placed += report["repairs"]["count"]
+    return pairs, placed
+
+
+def same(times, stay):
+    """Whether both saw the same switches."""
+    return (abs(times["run"] - stay.run_ns) < 50_000 + 0.01 * stay.run_ns
+            and abs(times["delay"] - stay.delay_ns) < 50_000 + 0.01 * stay.delay_ns)
 
 
 def check(tap, thread, stays):
     name = "%s[%d], %d stays" % (thread["comm"], thread["tid"], len(stays))
-    report, done = kernel.why("--tid", thread["tid"], "--from", kernel.seconds(stays[0].end_ns),
-                              "--to", kernel.seconds(stays[-1].end_ns), "run.holdup")
-    if not tap.ok(report, name + ": explained", done.stderr):
-        return
-    irq = kernel.irq_ns(report)
-    wib = report["wib"]
-    delay = delay_ns(report, stays)
-    rounding = 3000 * len(stays) + 20_000
-    tap.near(wib["working_ns"] + irq, sum(s.run_ns for s in stays[1:]), name + ": run",
-             floor=rounding)
-    tap.near(wib["blocked_ns"] + wib["interrupted_ns"] - irq, sum(s.wait_ns for s in stays[1:]),
-             name + ": wait", floor=rounding)
-    tap.near(delay, sum(s.delay_ns for s in stays[1:]), name + ": delay",
-             floor=rounding + 7000 * len(stays))
+    pairs, placed = compare(thread, stays)
+    good = [(times, stay) for times, stay in pairs if same(times, stay)]
+    left_out = [pair for pair in pairs if not same(*pair)]
+    tap.ok(len(left_out) <= min(placed, 2 + 0.02 * len(pairs)),
+           "%s: %d left out, not more than %d switches placed" % (name, len(left_out), placed),
+           "\n".join("%s %s" % (dict(times), stay) for times, stay in left_out[:10]))
+    floor = 3000 * len(good) + 20_000
+    tap.near(sum(times["run"] for times, _ in good), sum(stay.run_ns for _, stay in good),
+             name + ": run", floor=floor)
+    tap.near(sum(times["blocked"] + times["delay"] + times["preempted"] for times, _ in good),
+             sum(stay.wait_ns for _, stay in good), name + ": wait", floor=floor)
+    tap.near(sum(times["delay"] for times, _ in good), sum(stay.delay_ns for _, stay in good),
+             name + ": delay", floor=floor + 7000 * len(good))
 
 
 def main():

@@ -24,6 +24,7 @@ struct rt_thread {
 	uint64_t work;	     /* it runs this; 0 = none */
 	uint64_t accounted;  /* when its running time was counted last */
 	bool seen;	     /* some event told where it is */
+	bool proved;	     /* an event was recorded in it */
 };
 
 struct rt_cpu {
@@ -46,6 +47,8 @@ struct random_trace {
 	uint32_t packet_count;
 	uint64_t works[8]; /* queued, not run */
 	uint32_t work_count;
+	bool wakeups; /* sched_wakeup is recorded: else only sched_waking */
+	bool early;   /* wakings may come just before the switch out */
 	bool runtime; /* write what each thread has run before it leaves its CPU */
 };
 
@@ -74,7 +77,7 @@ static inline struct event rt_event(struct random_trace *rt, uint32_t cpu, enum 
 	for (uint32_t i = 0; i < at->depth; i++)
 		ev.context |= at->open[i].type == EV_SOFTIRQ_ENTRY ? EV_CTX_SOFTIRQ : EV_CTX_HARDIRQ;
 	if (at->cur >= 0)
-		rt->threads[at->cur].seen = true;
+		rt->threads[at->cur].seen = rt->threads[at->cur].proved = true;
 	return ev;
 }
 
@@ -150,10 +153,18 @@ static inline void rt_waking(struct random_trace *rt, uint32_t cpu, int thread, 
 	ev.wake.tid = rt_tid(rt, thread);
 	ev.wake.target_cpu = (int32_t)rt->threads[thread].cpu;
 	rt_add(rt, &ev);
-	ev = rt_event(rt, cpu, EV_SCHED_WAKEUP);
-	ev.wake.tid = rt_tid(rt, thread);
-	ev.wake.target_cpu = (int32_t)target;
-	rt_add(rt, &ev);
+	if (rt->wakeups) {
+		ev = rt_event(rt, cpu, EV_SCHED_WAKEUP);
+		ev.wake.tid = rt_tid(rt, thread);
+		ev.wake.target_cpu = (int32_t)target;
+		rt_add(rt, &ev);
+	} else if (rt->threads[thread].cpu != target) {
+		ev = rt_event(rt, cpu, EV_SCHED_MIGRATE);
+		ev.migrate.tid = rt_tid(rt, thread);
+		ev.migrate.from_cpu = (int32_t)rt->threads[thread].cpu;
+		ev.migrate.to_cpu = (int32_t)target;
+		rt_add(rt, &ev);
+	}
 	rt->threads[thread].state = RT_READY;
 	rt->threads[thread].cpu = target;
 	rt->threads[thread].seen = true;
@@ -174,7 +185,7 @@ static inline void rt_wake_early(struct random_trace *rt, uint32_t cpu)
 	int thread = rt->cpus[other].cur;
 	struct event ev;
 
-	if (other == cpu || thread < 0 || rt->cpus[other].depth || !rt->threads[thread].seen)
+	if (!rt->early || other == cpu || thread < 0 || rt->cpus[other].depth || !rt->threads[thread].proved)
 		return;
 	ev = rt_event(rt, cpu, EV_SCHED_WAKING);
 	ev.wake.tid = rt_tid(rt, thread);
@@ -183,10 +194,12 @@ static inline void rt_wake_early(struct random_trace *rt, uint32_t cpu)
 	rt->now += rt_random(rt, 3);
 	rt_switch(rt, other, TASK_STATE_SLEEPING);
 	rt->now += rt_random(rt, 3);
-	ev = rt_event(rt, cpu, EV_SCHED_WAKEUP);
-	ev.wake.tid = rt_tid(rt, thread);
-	ev.wake.target_cpu = (int32_t)other;
-	rt_add(rt, &ev);
+	if (rt->wakeups) {
+		ev = rt_event(rt, cpu, EV_SCHED_WAKEUP);
+		ev.wake.tid = rt_tid(rt, thread);
+		ev.wake.target_cpu = (int32_t)other;
+		rt_add(rt, &ev);
+	}
 	rt->threads[thread].state = RT_READY;
 	rt->threads[thread].cpu = other;
 }
@@ -460,8 +473,11 @@ static inline void rt_begin(struct random_trace *rt)
 	}
 }
 
-/* About 'steps' events of a machine that 'seed' decides. Free the trace. */
-static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, bool runtime)
+/*
+ * About 'steps' events of a machine that 'seed' decides. 'early': a waking may come just before
+ * the switch out even where no sched_wakeup tells. Free the trace.
+ */
+static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, bool runtime, bool early)
 {
 	struct random_trace *rt = xcalloc(1, sizeof(*rt));
 	struct text_trace *trace = text_trace_new();
@@ -470,6 +486,8 @@ static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, boo
 	rt->random = seed * 0x9e3779b97f4a7c15u + 1;
 	rt->now = trace->facts.first_ns = 1000;
 	rt->runtime = runtime;
+	rt->wakeups = seed % 2;
+	rt->early = early || rt->wakeups;
 	for (int i = 0; i < 4; i++)
 		(void)rt_random(rt, 2);
 	rt->cpu_count = 1 + rt_random(rt, RT_CPUS);

@@ -112,13 +112,14 @@ static inline bool twin_has_waking(const struct twin *twin, int32_t tid, size_t 
 	return false;
 }
 
-/* Whether it is seen again: woken up or switched in. */
+/* Whether it is seen awake again: woken up, moved or switched in. */
 static inline bool twin_comes_back(const struct twin *twin, int32_t tid, size_t at)
 {
 	for (size_t i = at + 1; i < twin->count; i++) {
 		const struct event *ev = &twin->events[i];
 
-		if (twin_is_switch_in(ev, tid) || (ev->type == EV_SCHED_WAKEUP && ev->wake.tid == tid))
+		if (twin_is_switch_in(ev, tid) || (ev->type == EV_SCHED_WAKEUP && ev->wake.tid == tid) ||
+		    (ev->type == EV_SCHED_MIGRATE && ev->migrate.tid == tid))
 			return true;
 	}
 	return false;

@@ -74,6 +74,7 @@ struct raw_name {
 struct raw_control {
 	__u32 recorder_tgid; /* its own calls are not recorded */
 	__u32 wake_bytes;    /* wake the reader when so much waits */
+	__u32 ended;	     /* nothing is recorded any more */
 	__u64 root_mount;    /* where the recorder's own "/" is: paths end there */
 	__u64 root_dentry;
 	__u64 lost;		/* records that found no room */

@@ -147,7 +147,7 @@ static void on_whole_traces_the_engine_says_what_its_twin_says(void **unused)
 		struct told *told;
 		struct twin twin;
 
-		struct text_trace *trace = random_trace(seed, STEPS, seed % 3 == 0);
+		struct text_trace *trace = random_trace(seed, STEPS, seed % 3 == 0, true);
 
 		if (getenv("HOLDUP_SEED"))
 			rt_print(stderr, trace);
@@ -160,10 +160,191 @@ static void on_whole_traces_the_engine_says_what_its_twin_says(void **unused)
 	}
 }
 
+/* ------------------------------------------------------------------- damage */
+
+/* Whatever is claimed for certain in a damaged trace is what the whole one says. */
+static uint64_t compare_claims(const struct twin *whole, struct told *told, uint64_t seed)
+{
+	uint64_t uncertain = 0;
+	struct twin_span span;
+	bool first = true;
+
+	while (twin_next_span(whole, &span, first) || span.end_ns < whole->end_ns) {
+		first = false;
+		for (uint32_t slot = 0; slot < told->tl->thread_count; slot++) {
+			const struct tl_thread *thread = told->tl->threads[slot];
+			enum wib truth;
+			struct tl_iter iter;
+			struct tl_interval in;
+
+			if (thread->tid == 0 || span.start_ns == span.end_ns)
+				continue;
+			truth = twin_wib(whole, thread->tid, span.pos);
+			tl_iter_begin(&iter, told->tl, &thread->track, span.start_ns, span.end_ns);
+			while (tl_iter_next(&iter, &in)) {
+				if (word_wib(in.word) == WIB_UNCERTAIN)
+					uncertain += truth == WIB_UNCERTAIN ? 0
+									    : in.end_ns - in.start_ns;
+				else if (word_wib(in.word) != truth)
+					fail_msg("seed %llu: thread %d at %llu-%llu is %d, not %s",
+						 (unsigned long long)seed, thread->tid,
+						 (unsigned long long)in.start_ns,
+						 (unsigned long long)in.end_ns, (int)truth,
+						 word_text(told, in.word));
+			}
+		}
+	}
+	return uncertain;
+}
+
+/* The place of the n-th event of 'cpu', or the count when there are fewer. */
+static size_t nth_on_cpu(const struct text_trace *trace, uint32_t cpu, size_t n)
+{
+	for (size_t i = 0; i < trace->count; i++) {
+		if (trace->events[i].cpu == cpu && n-- == 0)
+			return i;
+	}
+	return trace->count;
+}
+
+/* Lose 'run' events of 'cpu' from its n-th on; the hole is an event. */
+static void lose(struct text_trace *trace, uint32_t cpu, size_t n, size_t run)
+{
+	struct event lost = { .type = EV_LOST, .cpu = (uint16_t)cpu, .tid = -1 };
+	size_t at = nth_on_cpu(trace, cpu, n);
+	size_t next;
+
+	if (at == trace->count)
+		return;
+	lost.lost.since_ns = n ? trace->events[nth_on_cpu(trace, cpu, n - 1)].time_ns
+			       : trace->facts.first_ns;
+	while (run-- && (at = nth_on_cpu(trace, cpu, n)) < trace->count) {
+		memmove(trace->events + at, trace->events + at + 1,
+			(trace->count - at - 1) * sizeof(*trace->events));
+		trace->count--;
+		lost.lost.count++;
+	}
+	/* Whole again at the next event of that CPU, or never. */
+	next = nth_on_cpu(trace, cpu, n);
+	lost.time_ns = next < trace->count ? trace->events[next].time_ns : trace->facts.last_ns;
+	tt_add(trace, &lost);
+	memmove(trace->events + next + 1, trace->events + next,
+		(trace->count - next - 1) * sizeof(*trace->events));
+	trace->events[next] = lost;
+}
+
+static struct text_trace *copy_of(const struct text_trace *trace)
+{
+	struct text_trace *copy = text_trace_new();
+
+	copy->facts.first_ns = trace->facts.first_ns;
+	copy->facts.last_ns = trace->facts.last_ns;
+	copy->facts.omits_idle_switches = trace->facts.omits_idle_switches;
+	for (size_t i = 0; i < trace->count; i++)
+		tt_add(copy, &trace->events[i]);
+	return copy;
+}
+
+static void in_and_after_holes_nothing_false_is_claimed(void **unused)
+{
+	uint64_t uncertain = 0, all = 0;
+
+	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+		struct text_trace *whole = random_trace(seed, STEPS, false, false);
+		struct text_trace *damaged = copy_of(whole);
+		struct twin twin = twin_of(whole);
+		uint32_t holes = 1 + seed % 3;
+		struct told *told;
+
+		for (uint32_t i = 0; i < holes; i++)
+			lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
+			     1 + (seed + i) % 11);
+		if (getenv("HOLDUP_SEED")) {
+			rt_print(stderr, whole);
+			fprintf(stderr, "damaged\n");
+			rt_print(stderr, damaged);
+		}
+		told = told_trace(damaged);
+		uncertain += compare_claims(&twin, told, seed);
+		all += (told->tl->end_ns - told->tl->origin_ns) * told->tl->thread_count;
+		told_free(told);
+		text_trace_free(whole);
+	}
+	print_message("# uncertain: %.1f %%\n", 100.0 * (double)uncertain / (double)all);
+	assert_in_range(uncertain * 100 / all, 0, 60);
+}
+
+/* Leave out most of the switches from the idle task to a thread. */
+static void omit_idle_switches(struct text_trace *trace, uint64_t seed)
+{
+	size_t kept = 0;
+
+	trace->facts.omits_idle_switches = true;
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct event *ev = &trace->events[i];
+		bool from_idle = ev->type == EV_SCHED_SWITCH && ev->sched_switch.prev_tid == 0 &&
+				 ev->sched_switch.next_tid != 0;
+
+		if (!from_idle || (seed + i) % 5 == 0)
+			trace->events[kept++] = *ev;
+	}
+	trace->count = kept;
+}
+
+/* Replay traces with switches left out; returns the uncertain time that the whole one has not. */
+static uint64_t omit_and_compare(bool runtime, uint32_t holes)
+{
+	uint64_t uncertain = 0, all = 0;
+
+	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+		struct text_trace *whole = random_trace(seed, STEPS, runtime, false);
+		struct text_trace *damaged = copy_of(whole);
+		struct twin twin = twin_of(whole);
+		struct told *told;
+
+		omit_idle_switches(damaged, seed);
+		for (uint32_t i = 0; i < holes; i++)
+			lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
+			     1 + (seed + i) % 11);
+		if (getenv("HOLDUP_SEED")) {
+			rt_print(stderr, whole);
+			fprintf(stderr, "damaged\n");
+			rt_print(stderr, damaged);
+		}
+		told = told_trace(damaged);
+		uncertain += compare_claims(&twin, told, seed);
+		all += (told->tl->end_ns - told->tl->origin_ns) * told->tl->thread_count;
+		told_free(told);
+		text_trace_free(whole);
+	}
+	print_message("# uncertain: %.2f %%\n", 100.0 * (double)uncertain / (double)all);
+	return uncertain * 1000 / all;
+}
+
+static void where_switches_are_left_out_nothing_false_is_claimed(void **unused)
+{
+	assert_in_range(omit_and_compare(false, 0), 0, 100);
+}
+
+static void with_runtimes_switches_left_out_are_placed_exactly(void **unused)
+{
+	assert_int_equal(omit_and_compare(true, 0), 0);
+}
+
+static void holes_and_switches_left_out_together_claim_nothing_false(void **unused)
+{
+	assert_in_range(omit_and_compare(true, 2), 0, 300);
+	assert_in_range(omit_and_compare(false, 2), 0, 300);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(on_whole_traces_the_engine_says_what_its_twin_says),
+		cmocka_unit_test(in_and_after_holes_nothing_false_is_claimed),
+		cmocka_unit_test(where_switches_are_left_out_nothing_false_is_claimed),
+		cmocka_unit_test(with_runtimes_switches_left_out_are_placed_exactly),
+		cmocka_unit_test(holes_and_switches_left_out_together_claim_nothing_false),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

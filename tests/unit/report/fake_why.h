@@ -45,10 +45,10 @@ static struct why_root fake_roots[] = {
 };
 
 static struct why_hop fake_chain[] = {
-	{ BUILD, "wait4", "child xinit[438]", "exit", 1281 * MS, 1 },
-	{ XINIT, "select", "fd 3 = socket to Xorg[440]", "sendmsg", 1281 * MS, 1 },
-	{ XORG, "clock_nanosleep", "", "timer hrtimer_wakeup", 1281 * MS, 42 },
-	{ XORG, "clock_nanosleep", "", "", 1281 * MS, 42 },
+	{ BUILD, "wait4", "child xinit[438]", "exit", 1281 * MS, 1, XINIT },
+	{ XINIT, "select", "fd 3 = socket to Xorg[440]", "sendmsg", 1281 * MS, 1, XORG },
+	{ XORG, "clock_nanosleep", "", "timer hrtimer_wakeup", 1281 * MS, 42, NOONE },
+	{ XORG, "clock_nanosleep", "", "", 1281 * MS, 42, NOONE },
 };
 
 static struct why_line fake_lines[] = {
