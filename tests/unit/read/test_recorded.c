@@ -82,10 +82,23 @@ static void check_time(const struct line *line, const struct points *points, uin
 
 static enum task_state state_named(char letter)
 {
-	static const char letters[] = "RSDITXP";
+	static const struct {
+		char letter;
+		enum task_state state;
+	} letters[] = {
+		{ 'R', TASK_STATE_RUNNABLE }, { 'S', TASK_STATE_SLEEPING },
+		{ 'D', TASK_STATE_DISK },     { 'I', TASK_STATE_IDLE },
+		{ 'T', TASK_STATE_STOPPED },  { 't', TASK_STATE_STOPPED },
+		{ 'X', TASK_STATE_DEAD },     { 'Z', TASK_STATE_DEAD },
+		{ 'P', TASK_STATE_PARKED },
+	};
 
-	return letter == 'Z' ? TASK_STATE_DEAD
-			     : (enum task_state)(strchr(letters, letter) - letters);
+	for (size_t i = 0; i < ARRAY_LEN(letters); i++) {
+		if (letters[i].letter == letter)
+			return letters[i].state;
+	}
+	fail_msg("no state %c", letter);
+	return TASK_STATE_UNKNOWN;
 }
 
 static void check_comm(const char *comm, const char *expected)
