@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void *checked(void *memory, size_t bytes)
@@ -26,9 +27,26 @@ void *xcalloc(size_t count, size_t bytes)
 	return checked(calloc(count, bytes), count ? bytes : 0);
 }
 
+#define HUGE_PAGE  ((uintptr_t)2 << 20)
+#define HUGE_BYTES ((size_t)8 << 20) /* arrays from this size on are backed by huge pages */
+
+/* Large arrays are touched once, page by page: with huge pages that costs a fraction. */
+static void hint_huge(void *memory, size_t bytes)
+{
+	uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	uintptr_t last = ((uintptr_t)memory + bytes) & ~(HUGE_PAGE - 1);
+
+	if (first < last)
+		(void)madvise((void *)first, last - first, MADV_HUGEPAGE); /* a hint */
+}
+
 void *xrealloc(void *old, size_t count, size_t bytes)
 {
-	return checked(reallocarray(old, count, bytes), count ? bytes : 0);
+	void *memory = checked(reallocarray(old, count, bytes), count ? bytes : 0);
+
+	if (count && bytes >= HUGE_BYTES / count)
+		hint_huge(memory, count * bytes);
+	return memory;
 }
 
 char *xstrdup(const char *text)
