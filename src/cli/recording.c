@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/mem.h"
@@ -73,6 +74,15 @@ static void put_path(FILE *out, const char *path)
 	fputc('\'', out);
 }
 
+/* The recorder gives the trace to the user who ran sudo, if it can and may. */
+static bool needs_sudo(const char *dir)
+{
+	const char *user = getenv("SUDO_UID");
+	struct stat st;
+
+	return user && (stat(dir, &st) < 0 || strtoul(user, NULL, 10) != st.st_uid);
+}
+
 void recording_summary(const struct record_result *result, const char *dir)
 {
 	fprintf(stderr, "holdup: recorded %s: %s events, %s, ",
@@ -84,7 +94,7 @@ void recording_summary(const struct record_result *result, const char *dir)
 		fputs("no event lost\n", stderr);
 	if (result->manifest)
 		print_losses(result->manifest);
-	fprintf(stderr, "  see: %sholdup why%s ", getenv("SUDO_UID") ? "sudo " : "",
+	fprintf(stderr, "  see: %sholdup why%s ", needs_sudo(dir) ? "sudo " : "",
 		result->status == -1 ? " --pid PID" : "");
 	put_path(stderr, dir);
 	fputc('\n', stderr);

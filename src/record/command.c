@@ -94,17 +94,24 @@ static void make_environment(struct identity *who, const struct passwd *user)
 	}
 }
 
-/* The user who ran sudo, when we are root because of it. */
-static void find_identity(struct identity *who)
+bool command_find_user(uid_t *out_uid, gid_t *out_gid)
 {
 	unsigned long uid, gid;
-	const struct passwd *user;
 
 	if (geteuid() != 0 || !read_id("SUDO_UID", &uid) || !read_id("SUDO_GID", &gid) || uid == 0)
+		return false;
+	*out_uid = (uid_t)uid;
+	*out_gid = (gid_t)gid;
+	return true;
+}
+
+static void find_identity(struct identity *who)
+{
+	const struct passwd *user;
+
+	who->change = command_find_user(&who->uid, &who->gid);
+	if (!who->change)
 		return;
-	who->change = true;
-	who->uid = (uid_t)uid;
-	who->gid = (gid_t)gid;
 	user = getpwuid(who->uid);
 	if (!user) {
 		who->groups = xcalloc(1, sizeof(*who->groups));

@@ -162,6 +162,7 @@ static void remove_trace(int dir_fd)
 
 static int open_existing(struct directory *directory, bool replace, struct err *err)
 {
+	struct stat st;
 	bool is_trace;
 	int rc;
 
@@ -172,12 +173,17 @@ static int open_existing(struct directory *directory, bool replace, struct err *
 	rc = check_existing(directory->dir_fd, replace, err);
 	if (rc < 0)
 		return rc;
+	if (fstat(directory->dir_fd, &st) < 0 || fchmod(directory->dir_fd, 0700) < 0)
+		return err_set(err, -errno, "cannot make it private: %s", strerror(errno));
+	directory->old_uid = st.st_uid;
+	directory->old_gid = st.st_gid;
+	/* So that all we give away later was made by us. Not every file system has owners. */
+	if (geteuid() == 0)
+		(void)fchown(directory->dir_fd, 0, 0);
 	if (rc > 0)
 		remove_trace(directory->dir_fd);
-	if (rc > 0 && look(directory->dir_fd, &is_trace, NULL) != 0)
+	if (look(directory->dir_fd, &is_trace, NULL) != 0)
 		return err_set(err, -EEXIST, "the old trace cannot be removed");
-	if (fchmod(directory->dir_fd, 0700) < 0)
-		return err_set(err, -errno, "cannot make it private: %s", strerror(errno));
 	return 0;
 }
 
@@ -220,6 +226,8 @@ void directory_discard(struct directory *directory)
 	remove_trace(directory->dir_fd);
 	if (directory->is_new)
 		(void)rmdir(directory->path); /* somebody may have put a file there */
+	else
+		(void)fchown(directory->dir_fd, directory->old_uid, directory->old_gid);
 	directory_close(directory);
 }
 
@@ -235,6 +243,41 @@ void directory_reserve(const struct directory *directory)
 void directory_release(const struct directory *directory)
 {
 	(void)unlinkat(directory->kernel_fd, RESERVE_FILE, 0); /* may be gone already */
+}
+
+static void give_file(int dir_fd, const char *name, uid_t uid, gid_t gid)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return;
+	(void)fchownat(fd, "", uid, gid, AT_EMPTY_PATH); /* not every file system has owners */
+}
+
+static void give_tree(int dir_fd, uid_t uid, gid_t gid, int depth)
+{
+	DIR *dir = list_open(dir_fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		AUTO_CLOSE int fd =
+			is_dot(entry->d_name) ? -1 : openat(dir_fd, entry->d_name, OPEN_DIR);
+
+		if (fd >= 0 && depth > 0)
+			give_tree(fd, uid, gid, depth - 1);
+		else if (!is_dot(entry->d_name))
+			give_file(dir_fd, entry->d_name, uid, gid);
+	}
+	if (dir)
+		closedir(dir);
+	(void)fchown(dir_fd, uid, gid); /* last: until then the user cannot change it */
+}
+
+void directory_give(const struct directory *directory, uid_t uid, gid_t gid)
+{
+	if (directory->dir_fd >= 0)
+		give_tree(directory->dir_fd, uid, gid, DEPTH_MAX);
 }
 
 void directory_close(struct directory *directory)

@@ -5,6 +5,7 @@
 #define RECORD_DIRECTORY_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct err;
 
@@ -13,6 +14,8 @@ struct directory {
 	int dir_fd;	  /* -1 = not made */
 	int kernel_fd;	  /* DIR/kernel */
 	bool is_new;	  /* it was not there before */
+	uid_t old_uid;	  /* whose it was, if not new */
+	gid_t old_gid;
 };
 
 #define DIRECTORY_NONE ((struct directory){ .dir_fd = -1, .kernel_fd = -1 })
@@ -38,6 +41,12 @@ void directory_discard(struct directory *directory);
  */
 void directory_reserve(const struct directory *directory);
 void directory_release(const struct directory *directory);
+
+/*
+ * Make the directory and what is in it the user's. What the user could have put there
+ * meanwhile is left alone: links, and files that have another name elsewhere.
+ */
+void directory_give(const struct directory *directory, uid_t uid, gid_t gid);
 
 void directory_close(struct directory *directory);
 

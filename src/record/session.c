@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "record/buffer.h"
 #include "record/clock.h"
+#include "record/command.h"
 #include "record/dump.h"
 #include "record/ftrace.h"
 #include "record/names.h"
@@ -370,6 +371,10 @@ static void stop_names(struct session *session)
 
 int session_end(struct session *session, int failure, struct err *err)
 {
+	uid_t uid;
+	gid_t gid;
+	int rc;
+
 	if (session->is_on) {
 		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
 		session->manifest->end_ns = clock_mono_ns();
@@ -388,7 +393,10 @@ int session_end(struct session *session, int failure, struct err *err)
 		session->manifest->complete = true;
 	}
 	session->is_ended = true;
-	return session_write(session, err);
+	rc = session_write(session, err);
+	if (!session->opts->as_root && command_find_user(&uid, &gid))
+		directory_give(&session->directory, uid, gid);
+	return rc;
 }
 
 void session_fini(struct session *session)

@@ -162,6 +162,36 @@ static void what_was_made_can_be_discarded(void **state)
 	assert_false(is_there("trace"));
 }
 
+static uid_t owner(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 ? st.st_uid : (uid_t)-1;
+}
+
+static void a_trace_is_given_to_the_user_but_nothing_else_is(void **state)
+{
+	struct directory directory = DIRECTORY_NONE;
+
+	if (geteuid() != 0)
+		skip();
+	make_file("secret");
+	assert_int_equal(directory_open("trace", false, &directory, NULL), 0);
+	make_file("trace/trace.json");
+	make_file("trace/kernel/sync");
+	assert_int_equal(link("secret", "trace/kernel/hard"), 0);
+	assert_int_equal(symlink("../../secret", "trace/kernel/soft"), 0);
+	directory_give(&directory, 12345, 12345);
+	directory_close(&directory);
+	assert_int_equal(owner("trace"), 12345);
+	assert_int_equal(owner("trace/kernel"), 12345);
+	assert_int_equal(owner("trace/trace.json"), 12345);
+	assert_int_equal(owner("trace/kernel/sync"), 12345);
+	assert_int_equal(owner("trace/kernel/soft"), 0);
+	assert_int_equal(owner("trace/kernel/hard"), 0);
+	assert_int_equal(owner("secret"), 0);
+}
+
 static void a_missing_parent_is_an_error(void **state)
 {
 	struct directory directory = DIRECTORY_NONE;
@@ -184,6 +214,7 @@ int main(void)
 		TEST(links_and_files_are_not_directories),
 		TEST(links_inside_an_old_trace_are_removed_not_followed),
 		TEST(what_was_made_can_be_discarded),
+		TEST(a_trace_is_given_to_the_user_but_nothing_else_is),
 		TEST(a_missing_parent_is_an_error),
 	};
 
