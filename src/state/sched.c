@@ -407,7 +407,7 @@ static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev
 		uint64_t *old = map_find(&state->live, (uint32_t)ev->task.parent_tid);
 
 		if (old)
-			thread_bury(state, state->threads[*old], ev->time_ns);
+			unsure_rename(state, state->threads[*old], thread, ev->time_ns);
 	}
 	thread->tl->kernel = false;
 	thread->fresh_exec = true;

@@ -267,6 +267,8 @@ void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, const struc
 void unsure_context(struct state *state, struct cpu *cpu, const struct event *ev);
 void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
 		  uint64_t runtime_ns);
+void unsure_rename(struct state *state, struct thread *old, struct thread *thread,
+		   uint64_t time_ns);
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns);
 
 /* sched.c */

@@ -367,6 +367,32 @@ static void close_queued(struct state *state, struct thread *thread)
 	unsure_forget(state, thread, since, UNSURE_SWITCH);
 }
 
+/*
+ * The thread 'old' goes on as 'thread', which turned up on its CPU unseen: it ran there all
+ * the time, until the bound under one tid and from then on under the other.
+ */
+void unsure_rename(struct state *state, struct thread *old, struct thread *thread, uint64_t time_ns)
+{
+	struct placing *placing = &thread->placing;
+	struct track *track = &thread->tl->track;
+
+	if (!placing->open || placing->before_slot != old->slot || old->sched != SCHED_UNKNOWN) {
+		thread_bury(state, old, time_ns);
+		return;
+	}
+	placing->was_runnable = false;
+	track_amend(track, placing->thread_index, track_ns(state, placing->low_ns),
+		    placing->run_word);
+	if (placing->thread_index == 1) {
+		thread->tl->birth_ns = placing->low_ns;
+		track_amend(track, 0, track_ns(state, placing->low_ns), placing->run_word);
+	}
+	track_amend(&old->tl->track, old->tl->track.count - 1, track_last_time(&old->tl->track),
+		    placing->run_word);
+	thread_bury(state, old, placing->low_ns);
+	unsure_place(state, thread, time_ns, time_ns - placing->low_ns);
+}
+
 /* The recording ends: what no later event proves stays open. */
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 {

@@ -10,7 +10,7 @@
 #include "random_trace.h"
 #include "twin.h"
 
-#define SEEDS 2000
+#define SEEDS 1000
 #define STEPS 120
 
 static uint64_t first_seed(void)
