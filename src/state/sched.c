@@ -342,7 +342,7 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 	child->seen = true;
 	child->sched = SCHED_RUNNABLE;
 	child->cpu = ev->cpu;
-	child->tl->parent = cpu->cur;
+	child->tl->parent = parent ? parent->slot : SLOT_NONE;
 	child->tl->tgid = ev->task.tid;
 	if (parent) {
 		child->tl->kernel = parent->tl->kernel;

@@ -4,7 +4,8 @@
  * Events may be nonsense: times out of order, CPUs and threads that cannot be where they
  * are said to be. What must always hold of a timeline holds all the same.
  *
- * The first byte decides about the facts; each further event takes EVENT_BYTES.
+ * The first byte decides about the facts; each further event takes EVENT_BYTES. With
+ * HOLDUP_TELL in the environment the events are told.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "event/event.h"
 #include "event/facts.h"
+#include "random_trace.h"
 #include "state/state.h"
 #include "timeline_check.h"
 
@@ -187,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		{ .tid = 3, .tgid = 1, .comm = "run", .cmdline = "", .cgroup = "", .state = 'R' },
 	};
 	uint8_t mode = bytes ? data[0] : 0;
-	struct facts facts = { .arch = "x86_64",
+	struct facts facts = { .arch = mode & 16 ? "x86_64" : "unknown",
 			       .first_ns = 100,
 			       .last_ns = mode & 8 ? UINT64_C(1) << 40 : 0,
 			       .has_syscalls = mode & 1,
@@ -204,6 +206,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	     at += EVENT_BYTES, n++) {
 		struct event ev = event_of(data + at, &now);
 
+		if (getenv("HOLDUP_TELL"))
+			rt_print_event(stderr, &ev);
 		state_feed(state, &ev);
 	}
 	tl = state_finish(state);
