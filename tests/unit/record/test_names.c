@@ -188,6 +188,13 @@ static void a_connection_under_way_has_its_peer(void **unused)
 	assert_int_equal(system(command), 0);
 }
 
+static void remove_dir(const char *dir)
+{
+	AUTO_FREE char *command = xasprintf("rm -rf %s", dir);
+
+	assert_int_equal(system(command), 0);
+}
+
 /* A recorder in a directory of its own, with a holder; skips where that is not so. */
 static struct names_recorder *start_held(char *dir)
 {
@@ -198,16 +205,10 @@ static struct names_recorder *start_held(char *dir)
 	if (names_holder(recorder) <= 0) {
 		print_message("# no tracepoints of single calls\n");
 		names_stop(recorder);
+		remove_dir(dir);
 		skip();
 	}
 	return recorder;
-}
-
-static void remove_dir(const char *dir)
-{
-	AUTO_FREE char *command = xasprintf("rm -rf %s", dir);
-
-	assert_int_equal(system(command), 0);
 }
 
 static void the_end_does_not_wait_for_detaching(void **unused)
