@@ -31,7 +31,7 @@ struct summary {
 	struct query *query;
 	struct line *lines;
 	size_t line_count, line_cap;
-	struct map index; /* (parent, text id) -> line */
+	struct map index;		/* (parent, text id) -> line */
 	struct why_instance *instances; /* 'line' is a number of 'lines' until the end */
 	size_t instance_count, instance_cap;
 	struct why_syscall calls[CALL_NAMES];
@@ -231,8 +231,8 @@ static void publish_line(struct summary *summary, uint32_t line, uint32_t depth,
 	};
 	for (uint32_t i = 0; i < summary->line_count; i++) {
 		if (summary->lines[i].parent == line)
-			children[count++] = (struct order){ i, summary->lines[i].ns,
-							    summary->lines[i].name };
+			children[count++] =
+				(struct order){ i, summary->lines[i].ns, summary->lines[i].name };
 	}
 	qsort(children, count, sizeof(*children), compare_order);
 	for (size_t i = 0; i < count; i++)
