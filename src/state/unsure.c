@@ -480,8 +480,9 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 	uint64_t since = ev->lost.since_ns < ev->time_ns ? ev->lost.since_ns : ev->time_ns;
 	struct track *track = timeline_cpu(state->tl, ev->cpu);
 
-	if (since < state->tl->origin_ns)
-		since = state->tl->origin_ns;
+	/* What was seen of this CPU was not lost. */
+	if (since < cpu->last_ns)
+		since = cpu->last_ns;
 	add_gap(state->tl, &(struct tl_gap){ since, ev->time_ns, ev->lost.count, ev->cpu });
 	state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
 	if (ev->time_ns > state->gap_end_ns)

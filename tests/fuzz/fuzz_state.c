@@ -92,6 +92,7 @@ static bool fill_sched(struct event *ev, const uint8_t *b)
 static void fill(struct event *ev, const uint8_t *b)
 {
 	static const char *const names[] = { "eth0", "virtio0-req.0", "" };
+	static const uint64_t stack[] = { 0x1000, 0, UINT64_MAX };
 
 	switch ((enum event_type)ev->type) {
 	case EV_SYS_ENTER:
@@ -135,6 +136,10 @@ static void fill(struct event *ev, const uint8_t *b)
 	case EV_TIMER_EXPIRE:
 		ev->timer.timer = b[5] % 4;
 		ev->timer.function = b[6];
+		break;
+	case EV_STACK:
+		ev->stack.frames = stack;
+		ev->stack.count = b[5] % 4;
 		break;
 	case EV_LOCK_BEGIN:
 	case EV_LOCK_END:
