@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "record/pidns.h"
 
 #define GROUPS_MAX	  65536
 #define EXIT_NOT_FOUND	  127
@@ -146,12 +147,14 @@ be_child(const struct command_setup *setup, const struct identity *who, int go_f
 			    setresuid(who->uid, who->uid, who->uid) < 0))
 		report_and_exit(error_fd);
 	sigprocmask(SIG_SETMASK, setup->signal_mask, NULL);
+	pidns_mark(setup->pidns);
 	do {
 		got = read(go_fd, &go, 1);
 	} while (got < 0 && errno == EINTR);
 	if (got != 1) /* the recorder is gone */
 		_exit(EXIT_NOT_RUNNABLE);
-	execvpe(who->path ? who->path : setup->argv[0], setup->argv, who->environment ? who->environment : environ);
+	execvpe(who->path ? who->path : setup->argv[0], setup->argv,
+		who->environment ? who->environment : environ);
 	report_and_exit(error_fd);
 }
 

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 struct err;
+struct pidns;
 
 struct command {
 	pid_t pid;	   /* 0 = none */
@@ -34,6 +35,7 @@ struct command_setup {
 	char *const *argv;
 	bool as_root;		     /* do not become the user who ran sudo */
 	const sigset_t *signal_mask; /* for the command */
+	const struct pidns *pidns;   /* for the child to mark */
 };
 
 /* The user who ran sudo, when we are root because of it. Otherwise false. */

@@ -26,11 +26,11 @@
 #include "record/ftrace.h"
 #include "record/instance.h"
 #include "record/names.h"
+#include "record/pidns.h"
 #include "record/probe.h"
 #include "record/record.h"
 
-#define INITIAL_PID_NAMESPACE 4026531836u /* PROC_PID_INIT_INO, the same on every kernel */
-#define LITTLE_DISK_BYTES     (1024ull << 20)
+#define LITTLE_DISK_BYTES (1024ull << 20)
 
 /* Numbers of linux/capability.h, some newer than the header of an old system. */
 #define CAPABILITY_SYS_PTRACE 19
@@ -426,21 +426,14 @@ static void check_perf(struct visit *visit)
 
 static void check_container(struct visit *visit)
 {
-	char link[64] = "";
-	uint64_t space = 0;
-
-	if (readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0)
-		(void)sscanf(link, "pid:[%" SCNu64, &space); /* stays 0 */
-	if (space == INITIAL_PID_NAMESPACE)
+	if (pidns_is_initial())
 		add(visit, CHECK_OK, "pid namespace", "Process ids here are those of the kernel");
-	else if (!space)
-		add(visit, CHECK_OK, "pid namespace", "This kernel has no pid namespaces");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "pid namespace",
 			  "This is a container with process ids of its own, which are not those "
 			  "that the kernel records"),
-		      "Recorded threads do not match the pids seen here, nor the open files and "
-		      "command lines found at the start",
+		      "A command started by holdup is found, but other threads have other ids than "
+		      "here, and open files and command lines at the start are not recorded",
 		      "nsenter -t 1 -p -m holdup doctor");
 }
 

@@ -22,6 +22,7 @@
 #include "event/facts.h"
 #include "record/fdname.h"
 #include "record/opened.h"
+#include "record/pidns.h"
 #include "record/proc.h"
 #include "record/sockets.h"
 #include "store/dump.h"
@@ -318,8 +319,11 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 		return rc;
 	}
 	(void)setvbuf(out, NULL, _IOFBF, FILE_BUFFER); /* slower without, nothing else */
-	print_threads(dump, out);
-	print_opened(dump, out);
+	/* Within a pid namespace the ids found here are not those of the events. */
+	if (pidns_is_initial()) {
+		print_threads(dump, out);
+		print_opened(dump, out);
+	}
 	print_table(dump, "interrupts", out, print_irq);
 	print_table(dump, "partitions", out, print_device);
 	rc = ferror(out) ? -EIO : 0;

@@ -69,7 +69,10 @@ struct names_recorder {
 	off_t file_bytes; /* whole records in the file */
 };
 
-#define CALL(name, what) { #name, __NR_##name, RAW_CALL_##what }
+#define CALL(name, what)                            \
+	{                                           \
+#name, __NR_##name, RAW_CALL_##what \
+	}
 
 /*
  * System calls of this architecture whose descriptors somebody may come to wait for.
@@ -411,8 +414,8 @@ static int load(const char *name, struct bpf_object **out_object, struct err *er
 	rc = (int)libbpf_get_error(object);
 	if (rc)
 		return load_failed(err, rc);
-	bpf_object__for_each_program(program, object)
-		(void)bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
+	bpf_object__for_each_program(program, object)(void)
+		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
 	rc = bpf_object__load(object);
 	if (rc) {
 		bpf_object__close(object);

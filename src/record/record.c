@@ -29,6 +29,7 @@
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/command.h"
+#include "record/pidns.h"
 #include "record/reader.h"
 #include "record/session.h"
 #include "store/manifest.h"
@@ -248,19 +249,38 @@ static void wait_for_end(struct run *run)
 	}
 }
 
-static int start_command(struct run *run, struct err *err)
+/* A child that waits, and its id in the trace. */
+static int fork_command(struct run *run, struct err *err)
 {
+	struct manifest *manifest = run->session.manifest;
+	struct pidns pidns = PIDNS_NONE;
 	const struct command_setup setup = {
 		.argv = run->opts->argv,
 		.as_root = run->opts->as_root,
 		.signal_mask = &run->old_mask,
+		.pidns = &pidns,
 	};
+	int rc = pidns_is_initial() ? 0 : pidns_open(run->session.tracing_dir, &pidns, err);
+
+	if (rc < 0)
+		return err_wrap(err, "looking for the kernel's process ids");
+	rc = command_fork(&setup, &run->command, err);
+	if (rc == 0) {
+		bool is_marked = pidns.mark_fd >= 0;
+
+		manifest->target_tid = is_marked ? pidns_find(&pidns) : run->command.pid;
+	}
+	pidns_close(&pidns);
+	return rc;
+}
+
+static int start_command(struct run *run, struct err *err)
+{
 	struct manifest *manifest = run->session.manifest;
-	int rc = command_fork(&setup, &run->command, err);
+	int rc = fork_command(run, err);
 
 	if (rc < 0)
 		return rc;
-	manifest->target_tid = run->command.pid;
 	manifest->target_start_ns = clock_mono_ns(); /* what a killed recorder leaves */
 	rc = session_write(&run->session, err);
 	if (rc < 0)

@@ -20,6 +20,7 @@
 #include "record/dump.h"
 #include "record/ftrace.h"
 #include "record/names.h"
+#include "record/pidns.h"
 #include "record/probe.h"
 #include "record/reader.h"
 #include "record/record.h"
@@ -204,6 +205,10 @@ static int describe(struct session *session, struct err *err)
 	manifest->target_status = -1;
 	if (session->opts->argv)
 		manifest->target_cmdline = join_arguments(session->opts->argv);
+	if (!pidns_is_initial())
+		manifest_add_missing(manifest,
+				     "threads, open files and command lines before recording began",
+				     "this is a container with process ids of its own");
 	manifest_add_recorder_tid(manifest, gettid());
 	if (session->instance.watchdog > 0)
 		manifest_add_recorder_tid(manifest, session->instance.watchdog);
@@ -219,6 +224,8 @@ void session_sync(struct session *session)
 
 int session_write(struct session *session, struct err *err)
 {
+	if (!pidns_is_initial())
+		session->manifest->recorder_tid_count = 0; /* ids of another namespace */
 	return manifest_write(session->manifest, session->opts->dir, err);
 }
 

@@ -14,7 +14,8 @@
 #include "event/source.h"
 #include "state/state_int.h"
 
-#define MAX_CPUS 8192
+#define MAX_CPUS    8192
+#define MAX_SPAN_NS (UINT64_C(1) << 50) /* 13 days: a later event is a damaged one */
 
 /* Every topic of the engine, one file each. Order does not matter. */
 static const struct state_handler *const topics[] = {
@@ -33,8 +34,8 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->slot = timeline_add_thread(state->tl, tid);
 	thread->tl = state->tl->threads[thread->slot];
 	thread->tl->birth_ns = birth_ns;
-	state->threads = vec_room(state->threads, thread->slot, &state->thread_cap,
-				  sizeof(struct thread *));
+	state->threads =
+		vec_room(state->threads, thread->slot, &state->thread_cap, sizeof(struct thread *));
 	state->threads[thread->slot] = thread;
 	thread->sched = SCHED_UNKNOWN;
 	thread->call_nr = -1;
@@ -93,6 +94,19 @@ void thread_set_comm(struct state *state, struct thread *thread, const char *com
 	thread->tl->comm = names_add(&state->tl->names, padded, COMM_BYTES);
 }
 
+/* It was on a CPU that no other thread was seen to take over. */
+static void leave_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	struct cpu *cpu;
+
+	if (thread->sched != SCHED_RUNNING || state->cpus[thread->cpu].cur != thread->slot)
+		return;
+	cpu = &state->cpus[thread->cpu];
+	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, time_ns), SLOT_NONE);
+	cpu_set_current(cpu, NULL);
+	cpu->unknown_since = time_ns;
+}
+
 /* The thread is gone: its tid may be used again. */
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 {
@@ -100,6 +114,7 @@ void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 
 	if (thread->sched == SCHED_DEAD)
 		return;
+	leave_cpu(state, thread, time_ns);
 	thread->tl->death_ns = time_ns;
 	thread->tl->died = true;
 	thread->sched = SCHED_DEAD;
@@ -172,7 +187,8 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 	thread->tl->tgid = fact->tgid;
 	thread->tl->kernel = fact->kernel;
 	thread_set_comm(state, thread, fact->comm);
-	thread->tl->cmdline = names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);
+	thread->tl->cmdline =
+		names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);
 	thread->frames[0] = word_make(fact->kernel ? WORD_KERNEL : WORD_RUN, 0);
 	thread->process = process_get(state, fact->tgid);
 }
@@ -227,7 +243,8 @@ void state_feed(struct state *state, const struct event *ev)
 	state_handler_fn *handle;
 	struct cpu *cpu;
 
-	if (ev->type >= EV_TYPE_COUNT || ev->cpu >= MAX_CPUS || ev->time_ns < state->now_ns) {
+	if (ev->type >= EV_TYPE_COUNT || ev->cpu >= MAX_CPUS || ev->time_ns < state->now_ns ||
+	    ev->time_ns - state->tl->origin_ns > MAX_SPAN_NS) {
 		/* Before the recording began: the dump knows better. */
 		state->tl->contradictions += ev->time_ns >= state->tl->origin_ns;
 		return;
@@ -258,7 +275,8 @@ void state_feed(struct state *state, const struct event *ev)
 /* A thread that no event told about did what the dump saw it do, all the time. */
 static void close_unseen(struct state *state, struct thread *thread, char letter)
 {
-	bool asleep = letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' || letter == 't';
+	bool asleep =
+		letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' || letter == 't';
 
 	if (thread->seen || !asleep || thread->sched != SCHED_UNKNOWN)
 		return;

@@ -58,6 +58,8 @@ void track_amend(struct track *track, uint32_t index, uint64_t time, uint32_t wo
 {
 	uint32_t epoch = (uint32_t)(time >> 32);
 
+	if (epoch >= track->epoch_count)
+		track_grow(track, epoch);
 	track->entries[index] = (struct track_entry){ (uint32_t)time, word };
 	/* Moved back into an earlier epoch: the later ones start behind it. */
 	for (uint32_t k = epoch + 1; k < track->epoch_count; k++) {
@@ -67,6 +69,9 @@ void track_amend(struct track *track, uint32_t index, uint64_t time, uint32_t wo
 	/* Moved on into a later epoch: those up to it start here. */
 	for (uint32_t k = epoch; k > 0 && track->epochs[k] > index; k--)
 		track->epochs[k] = index;
+	/* The last entry moved back: epochs without an entry are made when one comes. */
+	while (track->epochs[track->epoch_count - 1] == track->count)
+		track->epoch_count--;
 }
 
 void track_insert(struct track *track, uint32_t index, uint64_t time, uint32_t word)

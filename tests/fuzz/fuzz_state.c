@@ -4,7 +4,8 @@
  * Events may be nonsense: times out of order, CPUs and threads that cannot be where they
  * are said to be. What must always hold of a timeline holds all the same.
  *
- * The first byte decides about the facts; each further event takes EVENT_BYTES.
+ * The first byte decides about the facts; each further event takes EVENT_BYTES. With
+ * HOLDUP_TELL in the environment the events are told.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "event/event.h"
 #include "event/facts.h"
+#include "random_trace.h"
 #include "state/state.h"
 #include "timeline_check.h"
 
@@ -90,6 +92,7 @@ static bool fill_sched(struct event *ev, const uint8_t *b)
 static void fill(struct event *ev, const uint8_t *b)
 {
 	static const char *const names[] = { "eth0", "virtio0-req.0", "" };
+	static const uint64_t stack[] = { 0x1000, 0, UINT64_MAX };
 
 	switch ((enum event_type)ev->type) {
 	case EV_SYS_ENTER:
@@ -133,6 +136,10 @@ static void fill(struct event *ev, const uint8_t *b)
 	case EV_TIMER_EXPIRE:
 		ev->timer.timer = b[5] % 4;
 		ev->timer.function = b[6];
+		break;
+	case EV_STACK:
+		ev->stack.frames = stack;
+		ev->stack.count = b[5] % 4;
 		break;
 	case EV_LOCK_BEGIN:
 	case EV_LOCK_END:
@@ -181,13 +188,24 @@ static void ask(const struct timeline *tl, const struct facts *facts, uint32_t s
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct fact_thread threads[] = {
-		{ .tid = 1, .tgid = 1, .comm = "init", .cmdline = "init", .cgroup = "", .state = 'S' },
-		{ .tid = 2, .tgid = 2, .ppid = 1, .comm = "kworker", .cmdline = "", .cgroup = "",
-		  .state = 'I', .kernel = true },
+		{ .tid = 1,
+		  .tgid = 1,
+		  .comm = "init",
+		  .cmdline = "init",
+		  .cgroup = "",
+		  .state = 'S' },
+		{ .tid = 2,
+		  .tgid = 2,
+		  .ppid = 1,
+		  .comm = "kworker",
+		  .cmdline = "",
+		  .cgroup = "",
+		  .state = 'I',
+		  .kernel = true },
 		{ .tid = 3, .tgid = 1, .comm = "run", .cmdline = "", .cgroup = "", .state = 'R' },
 	};
 	uint8_t mode = bytes ? data[0] : 0;
-	struct facts facts = { .arch = "x86_64",
+	struct facts facts = { .arch = mode & 16 ? "x86_64" : "unknown",
 			       .first_ns = 100,
 			       .last_ns = mode & 8 ? UINT64_C(1) << 40 : 0,
 			       .has_syscalls = mode & 1,
@@ -204,6 +222,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	     at += EVENT_BYTES, n++) {
 		struct event ev = event_of(data + at, &now);
 
+		if (getenv("HOLDUP_TELL"))
+			rt_print_event(stderr, &ev);
 		state_feed(state, &ev);
 	}
 	tl = state_finish(state);

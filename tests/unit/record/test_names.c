@@ -3,11 +3,13 @@
  *
  * Needs the right to load BPF programs; skips and says so where there is none.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 
 #include <cmocka.h>
 
@@ -186,6 +188,105 @@ static void a_connection_under_way_has_its_peer(void **unused)
 	assert_int_equal(system(command), 0);
 }
 
+static void remove_dir(const char *dir)
+{
+	AUTO_FREE char *command = xasprintf("rm -rf %s", dir);
+
+	assert_int_equal(system(command), 0);
+}
+
+/* A recorder in a directory of its own, with a holder; skips where that is not so. */
+static struct names_recorder *start_held(char *dir)
+{
+	struct names_recorder *recorder = NULL;
+
+	assert_non_null(mkdtemp(dir));
+	start(dir, &recorder);
+	if (names_holder(recorder) <= 0) {
+		print_message("# no tracepoints of single calls\n");
+		names_stop(recorder);
+		remove_dir(dir);
+		skip();
+	}
+	return recorder;
+}
+
+static void the_end_does_not_wait_for_detaching(void **unused)
+{
+	char dir[] = "/tmp/holdup-test-names-XXXXXX";
+	struct names_recorder *recorder = start_held(dir);
+	pid_t holder = names_holder(recorder);
+
+	names_end(recorder);
+	names_stop(recorder);
+	assert_int_equal(kill(holder, 0), 0); /* it has not even begun */
+	remove_dir(dir);
+}
+
+static void the_holder_is_nobodys_child_and_holds_nothing_else(void **unused)
+{
+	char dir[] = "/tmp/holdup-test-names-XXXXXX";
+	struct names_recorder *recorder = start_held(dir);
+	pid_t holder = names_holder(recorder);
+	AUTO_FREE char *path = xasprintf("/proc/%d/fd", (int)holder);
+	DIR *fds = opendir(path);
+	struct dirent *entry;
+	size_t events = 0;
+
+	assert_non_null(fds);
+	while ((entry = readdir(fds))) {
+		char link[256] = "";
+
+		if (readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1) < 0)
+			continue; /* "." */
+		if (!strcmp(link, "anon_inode:[perf_event]"))
+			events++;
+		else if (strncmp(link, "socket:", 7) != 0)
+			assert_non_null(strstr(link, "tracing"));
+	}
+	closedir(fds);
+	assert_true(events > 0);
+	assert_int_equal(getsid(holder), holder);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child: no zombie either */
+	assert_int_equal(errno, ECHILD);
+	names_stop(recorder);
+	remove_dir(dir);
+}
+
+static void the_holder_of_a_killed_recorder_ends(void **unused)
+{
+	char dir[] = "/tmp/holdup-test-names-XXXXXX";
+	struct names_recorder *recorder = NULL;
+	pid_t child, holder = 0;
+	int status, fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	names_stop(start_held(dir)); /* skips here if it must */
+	remove_dir(dir);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* to see its end */
+	assert_int_equal(mkdir(dir, 0700), 0);
+	child = fork();
+	if (child == 0) {
+		start(dir, &recorder);
+		holder = names_holder(recorder);
+		if (write(fds[1], &holder, sizeof(holder)) == sizeof(holder))
+			pause();
+		_exit(3);
+	}
+	assert_int_equal(read(fds[0], &holder, sizeof(holder)), sizeof(holder));
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	(void)alarm(60); /* never seen: 2 s, or 5 s beside other recorders */
+	assert_int_equal(waitpid(holder, &status, 0), holder);
+	(void)alarm(0);
+	assert_int_equal(status, 0);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+	remove_dir(dir);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void a_folder_that_is_not_there_is_an_error(void **unused)
 {
 	struct names_recorder *recorder = NULL;
@@ -202,6 +303,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_of_the_state_dump),
 		cmocka_unit_test(a_connection_under_way_has_its_peer),
+		cmocka_unit_test(the_end_does_not_wait_for_detaching),
+		cmocka_unit_test(the_holder_is_nobodys_child_and_holds_nothing_else),
+		cmocka_unit_test(the_holder_of_a_killed_recorder_ends),
 		cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
 	};
 
