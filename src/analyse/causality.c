@@ -129,8 +129,8 @@ static void link_instances(struct why *why)
 		if (instance->wait < 0)
 			continue;
 		instance->wait = -1;
-		while (low < why->wait_count && (why->waits[low].depth > 0 ||
-						 why->waits[low].start_ns < instance->start_ns))
+		while (low < why->wait_count &&
+		       (why->waits[low].depth > 0 || why->waits[low].start_ns < instance->start_ns))
 			low++;
 		if (low < why->wait_count && why->waits[low].start_ns == instance->start_ns)
 			instance->wait = (int32_t)low;

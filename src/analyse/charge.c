@@ -106,7 +106,8 @@ static bool same_root(const struct root *a, const struct root *b)
 
 static uint32_t root_of(struct charger *charger, const struct root *key)
 {
-	uint64_t hash = mix(mix(mix(mix(key->kind, key->class), key->slot), key->what), key->object);
+	uint64_t hash =
+		mix(mix(mix(mix(key->kind, key->class), key->slot), key->what), key->object);
 	uint64_t *found;
 
 	hash = mix(hash, key->reason);
@@ -138,7 +139,8 @@ static void add_flow(struct charger *charger, uint32_t root, uint32_t node, uint
 	charger->flows[charger->flow_count++] = (struct flow){ root, node, ns };
 }
 
-static uint32_t add(struct charger *charger, const struct place *place, struct root key, uint64_t ns)
+static uint32_t add(struct charger *charger, const struct place *place, struct root key,
+		    uint64_t ns)
 {
 	uint32_t index;
 	struct root *root;
@@ -162,7 +164,8 @@ static void add_part(struct root *root, uint32_t id, uint64_t ns)
 			return;
 		}
 	}
-	root->parts = vec_room(root->parts, root->part_count, &root->part_cap, sizeof(*root->parts));
+	root->parts =
+		vec_room(root->parts, root->part_count, &root->part_cap, sizeof(*root->parts));
 	root->parts[root->part_count++] = (struct part){ id, ns };
 }
 
@@ -179,16 +182,17 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 		.woken_by = text_id(charger, describe_actor(query, &wait->waker)),
 		.count = 1,
 	};
-	uint64_t hash = mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
+	uint64_t hash =
+		mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
 	uint64_t *found;
 
 	hash = mix(hash, key.waker);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
-		if (node->parent == key.parent && node->slot == key.slot && node->what == key.what &&
-		    node->object == key.object && node->woken_by == key.woken_by &&
-		    node->waker == key.waker) {
+		if (node->parent == key.parent && node->slot == key.slot &&
+		    node->what == key.what && node->object == key.object &&
+		    node->woken_by == key.woken_by && node->waker == key.waker) {
 			node->count++;
 			return (uint32_t)*found;
 		}
@@ -210,12 +214,12 @@ static void add_unknown(struct charger *charger, const struct place *place, uint
 			const char *reason, uint64_t ns)
 {
 	(void)add(charger, place,
-	    (struct root){
-		    .kind = WHY_UNKNOWN,
-		    .slot = slot,
-		    .reason = text_id(charger, reason),
-	    },
-	    ns);
+		  (struct root){
+			  .kind = WHY_UNKNOWN,
+			  .slot = slot,
+			  .reason = text_id(charger, reason),
+		  },
+		  ns);
 }
 
 /* A thread's work is one root, whatever it worked at: the parts tell. */
@@ -224,7 +228,9 @@ static void charge_working(struct charger *charger, const struct place *place, u
 {
 	uint64_t ns = in->end_ns - in->start_ns;
 	struct root root = {
-		.kind = place->depth == 0 ? WHY_WORKING : place->lock ? WHY_LOCK : WHY_OTHER_THREAD,
+		.kind = place->depth == 0 ? WHY_WORKING
+			: place->lock	  ? WHY_LOCK
+					  : WHY_OTHER_THREAD,
 		.slot = slot,
 		.object = place->depth > 0 && place->lock ? place->object : 0,
 	};
@@ -237,12 +243,12 @@ static void charge_irq(struct charger *charger, const struct place *place,
 		       const struct tl_interval *in)
 {
 	(void)add(charger, place,
-	    (struct root){
-		    .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ : WHY_IRQ,
-		    .slot = SLOT_NONE,
-		    .what = text_id(charger, describe_word(charger->query, in->word)),
-	    },
-	    in->end_ns - in->start_ns);
+		  (struct root){
+			  .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ : WHY_IRQ,
+			  .slot = SLOT_NONE,
+			  .what = text_id(charger, describe_word(charger->query, in->word)),
+		  },
+		  in->end_ns - in->start_ns);
 }
 
 /* Runnable without a CPU: whoever had it. */
@@ -306,7 +312,8 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 		root.object = text_id(charger, describe_object(query, wait));
 	index = add(charger, place, root, ns);
 	if (root.kind == WHY_DISK)
-		add_part(&charger->roots[index], text_id(charger, describe_object(query, wait)), ns);
+		add_part(&charger->roots[index], text_id(charger, describe_object(query, wait)),
+			 ns);
 }
 
 /* The wait lasted to the end of the window, or nothing tells what ended it. */
@@ -317,7 +324,8 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 	struct root root = { .kind = WHY_TIMER, .slot = slot };
 
 	if (!wait_sleeps(query, wait)) {
-		add_unknown(charger, place, slot, "nothing ended the wait while it was recorded", ns);
+		add_unknown(charger, place, slot, "nothing ended the wait while it was recorded",
+			    ns);
 		return;
 	}
 	root.what = text_id(charger, describe_in(query, wait));
@@ -413,7 +421,8 @@ static void charge_absent(struct charger *charger, const struct place *place, ui
 		charge(charger, &below, thread->parent, in->start_ns, in->end_ns);
 	else
 		add_unknown(charger, place, slot,
-			    in->start_ns >= thread->death_ns ? "it had ended" : "it was not there yet",
+			    in->start_ns >= thread->death_ns ? "it had ended"
+							     : "it was not there yet",
 			    in->end_ns - in->start_ns);
 }
 
@@ -637,7 +646,8 @@ static void publish_chain(struct charger *charger)
 		depth++;
 	why->chain = xcalloc(depth + 1, sizeof(*why->chain));
 	why->chain_count = depth + 1;
-	for (uint32_t node = last, i = depth; node != NODE_NONE; node = charger->nodes[node].parent) {
+	for (uint32_t node = last, i = depth; node != NODE_NONE;
+	     node = charger->nodes[node].parent) {
 		const struct node *at = &charger->nodes[node];
 
 		why->chain[--i] = (struct why_hop){

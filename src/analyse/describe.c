@@ -30,8 +30,8 @@ struct why_thread why_thread(struct query *query, uint32_t slot)
 	};
 }
 
-static const char *const softirq_names[] = { "HI",    "TIMER",	  "NET_TX",  "NET_RX",	"BLOCK",
-					     "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU" };
+static const char *const softirq_names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
 static const char *const vector_names[VECTOR_COUNT] = {
 	[VECTOR_LOCAL_TIMER] = "local timer",
@@ -91,13 +91,13 @@ const char *describe_word(struct query *query, uint32_t word)
 	case WORD_IRQ:
 		return why_keep(query->why, xasprintf("irq %s", timeline_name(query->tl, arg)));
 	case WORD_VECTOR:
-		return why_keep(query->why, xasprintf("%s interrupt",
-						      arg < VECTOR_COUNT ? vector_names[arg] : "?"));
-	case WORD_SOFTIRQ:
 		return why_keep(query->why,
-				arg < ARRAY_LEN(softirq_names)
-					? xasprintf("softirq %s", softirq_names[arg])
-					: xasprintf("softirq %u", arg));
+				xasprintf("%s interrupt",
+					  arg < VECTOR_COUNT ? vector_names[arg] : "?"));
+	case WORD_SOFTIRQ:
+		return why_keep(query->why, arg < ARRAY_LEN(softirq_names)
+						    ? xasprintf("softirq %s", softirq_names[arg])
+						    : xasprintf("softirq %u", arg));
 	case WORD_IDLE:
 		return "idle";
 	case WORD_PREEMPTED:

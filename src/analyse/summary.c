@@ -31,7 +31,7 @@ struct summary {
 	struct query *query;
 	struct line *lines;
 	size_t line_count, line_cap;
-	struct map index; /* (parent, text id) -> line */
+	struct map index;		/* (parent, text id) -> line */
 	struct why_instance *instances; /* 'line' is a number of 'lines' until the end */
 	size_t instance_count, instance_cap;
 	struct why_syscall calls[CALL_NAMES];
@@ -106,22 +106,48 @@ static void add_interval(struct summary *summary, uint32_t slot, const struct tl
 	summary->instance_count++;
 }
 
+static struct why_syscall *call_of_word(struct summary *summary, uint32_t word)
+{
+	uint32_t nr = word_arg(word) & 0xffff;
+
+	if (word_kind(word) != WORD_SYSCALL || nr >= TL_SYSCALLS)
+		return NULL;
+	return &summary->calls[nr + (word_arg(word) & WORD_COMPAT ? TL_SYSCALLS : 0)];
+}
+
 /*
  * A call begins where its word follows the base of the stack: an interrupt or a
- * wait in between shows the same call again, not a new one.
+ * wait in between shows the same call again, not a new one. Looked at entry by
+ * entry, for between two events at one instant the base has no length.
  */
-static void count_call(struct summary *summary, uint32_t before, const struct tl_interval *in)
+static void count_calls(struct summary *summary, const struct tl_thread *thread, uint64_t start_ns,
+			uint64_t end_ns)
 {
-	uint32_t nr = word_arg(in->word) & 0xffff;
-	enum word_kind base = word_kind(before);
-	struct why_syscall *call;
+	uint64_t origin = summary->query->tl->origin_ns;
+	const struct track *track = &thread->track;
+	uint32_t before = word_make(WORD_NONE, 0);
+	struct track_pos pos;
 
-	if (word_kind(in->word) != WORD_SYSCALL || nr >= TL_SYSCALLS)
+	if (!track->count)
 		return;
-	call = &summary->calls[nr + (word_arg(in->word) & WORD_COMPAT ? TL_SYSCALLS : 0)];
-	call->name = describe_word(summary->query, in->word);
-	call->ns += in->end_ns - in->start_ns;
-	call->count += base == WORD_USER || base == WORD_RUN || base == WORD_TRAP;
+	/* From the entry in force just before the window on. */
+	if (start_ns <= origin || !track_find(track, start_ns - 1 - origin, &pos))
+		(void)track_find(track, track_time(track, 0), &pos);
+	do {
+		uint32_t word = track_pos_word(&pos);
+		struct why_syscall *call = call_of_word(summary, word);
+		enum word_kind base = word_kind(before);
+		uint64_t time = track_pos_time(&pos) + origin;
+
+		before = word;
+		if (time >= end_ns)
+			break;
+		if (call && time >= start_ns &&
+		    (base == WORD_USER || base == WORD_RUN || base == WORD_TRAP)) {
+			call->name = describe_word(summary->query, word);
+			call->count++;
+		}
+	} while (track_pos_next(&pos));
 }
 
 static void add_class(struct summary *summary, uint32_t slot, const struct tl_interval *in)
@@ -147,10 +173,11 @@ static void walk(struct summary *summary, uint32_t slot, uint64_t start_ns, uint
 {
 	struct query *query = summary->query;
 	const struct tl_thread *thread = query->tl->threads[slot];
+	struct why_syscall *call;
 	struct tl_iter iter;
 	struct tl_interval in;
-	uint32_t before = word_make(WORD_USER, 0);
 
+	count_calls(summary, thread, start_ns, end_ns);
 	tl_iter_begin(&iter, query->tl, &thread->track, start_ns, end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		if (word_kind(in.word) == WORD_NONE && thread->born &&
@@ -159,8 +186,11 @@ static void walk(struct summary *summary, uint32_t slot, uint64_t start_ns, uint
 			continue;
 		}
 		add_interval(summary, slot, &in);
-		count_call(summary, before, &in);
-		before = in.word;
+		call = call_of_word(summary, in.word);
+		if (call) {
+			call->name = describe_word(query, in.word);
+			call->ns += in.end_ns - in.start_ns;
+		}
 		if (word_kind(in.word) == WORD_BLOCKED)
 			add_class(summary, slot, &in);
 		if (word_kind(in.word) == WORD_UNCERTAIN && word_arg(in.word) == UNSURE_SWITCH)
@@ -201,8 +231,8 @@ static void publish_line(struct summary *summary, uint32_t line, uint32_t depth,
 	};
 	for (uint32_t i = 0; i < summary->line_count; i++) {
 		if (summary->lines[i].parent == line)
-			children[count++] = (struct order){ i, summary->lines[i].ns,
-							    summary->lines[i].name };
+			children[count++] =
+				(struct order){ i, summary->lines[i].ns, summary->lines[i].name };
 	}
 	qsort(children, count, sizeof(*children), compare_order);
 	for (size_t i = 0; i < count; i++)

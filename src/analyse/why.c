@@ -11,12 +11,18 @@
 const char *why_kind_name(enum why_kind kind)
 {
 	static const char *const names[WHY_KIND_COUNT] = {
-		[WHY_WORKING] = "working",   [WHY_CPU_QUEUE] = "cpu_queue",
-		[WHY_PREEMPTED] = "preempted", [WHY_IRQ] = "irq",
-		[WHY_SOFTIRQ] = "softirq",   [WHY_TIMER] = "timer",
-		[WHY_DISK] = "disk",	     [WHY_NETWORK] = "network",
-		[WHY_IPI] = "ipi",	     [WHY_LOCK] = "lock",
-		[WHY_OTHER_THREAD] = "other_thread", [WHY_UNKNOWN] = "unknown",
+		[WHY_WORKING] = "working",
+		[WHY_CPU_QUEUE] = "cpu_queue",
+		[WHY_PREEMPTED] = "preempted",
+		[WHY_IRQ] = "irq",
+		[WHY_SOFTIRQ] = "softirq",
+		[WHY_TIMER] = "timer",
+		[WHY_DISK] = "disk",
+		[WHY_NETWORK] = "network",
+		[WHY_IPI] = "ipi",
+		[WHY_LOCK] = "lock",
+		[WHY_OTHER_THREAD] = "other_thread",
+		[WHY_UNKNOWN] = "unknown",
 	};
 
 	return (unsigned int)kind < WHY_KIND_COUNT ? names[kind] : "unknown";
@@ -91,20 +97,20 @@ static int set_window(struct query *query, struct err *err)
 	if (query->end_ns > query->tl->end_ns)
 		query->end_ns = query->tl->end_ns;
 	if (query->start_ns >= query->end_ns)
-		return err_set(err, -EINVAL, "the window is empty: it begins %s it ends, or lies outside the recording",
-			       query->start_ns == query->end_ns ? "when" : "after");
+		return err_set(
+			err, -EINVAL,
+			"the window is empty: it begins %s it ends, or lies outside the recording",
+			query->start_ns == query->end_ns ? "when" : "after");
 	return 0;
 }
 
-int why_run(const struct timeline *timeline, const struct facts *facts,
-	    const struct why_opts *opts, struct why *out_why, struct err *err)
+int why_run(const struct timeline *timeline, const struct facts *facts, const struct why_opts *opts,
+	    struct why *out_why, struct err *err)
 {
 	struct why why = { 0 };
-	struct query query = { .tl = timeline,
-			       .facts = facts,
-			       .opts = opts,
-			       .why = &why,
-			       .slot = opts->slot };
+	struct query query = {
+		.tl = timeline, .facts = facts, .opts = opts, .why = &why, .slot = opts->slot
+	};
 	int rc;
 
 	if (opts->slot >= timeline->thread_count)
@@ -114,8 +120,8 @@ int why_run(const struct timeline *timeline, const struct facts *facts,
 		return rc;
 	query.slot = stand_in(&query);
 	why.target = why_thread(&query, query.slot);
-	why.cmdline = why_keep(&why, xstrdup(timeline_name(timeline,
-							    timeline->threads[query.slot]->cmdline)));
+	why.cmdline = why_keep(
+		&why, xstrdup(timeline_name(timeline, timeline->threads[query.slot]->cmdline)));
 	why.start_ns = query.start_ns;
 	why.end_ns = query.end_ns;
 	summarise_window(&query);

@@ -60,7 +60,8 @@ struct why_root {
 	enum why_kind kind;
 	enum why_class class; /* of the target's own wait through which it was charged */
 	struct why_thread who;
-	const char *what;   /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
+	const char *
+		what; /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
 	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
 	const char *why;    /* unknown: the reason; else "" */
 	uint64_t count;	    /* spans that were added up */
@@ -70,11 +71,11 @@ struct why_root {
 /* One hop of the chain: from the target (first) to the root (last). */
 struct why_hop {
 	struct why_thread who;
-	const char *what;   /* what it was in while it waited, or what the root did */
+	const char *what; /* what it was in while it waited, or what the root did */
 	const char *object;
-	const char *woken_by; /* how the wait of this hop ended; "" for the root */
-	uint64_t ns;	    /* time of the window charged through this hop */
-	uint64_t count;	    /* waits that were added up */
+	const char *woken_by;	 /* how the wait of this hop ended; "" for the root */
+	uint64_t ns;		 /* time of the window charged through this hop */
+	uint64_t count;		 /* waits that were added up */
 	struct why_thread waker; /* who ended the wait; tid 0 = hardware, unknown, or the root */
 };
 
@@ -83,7 +84,7 @@ struct why_line {
 	uint32_t depth;	  /* 0 = Working, Interrupted, Blocked, Uncertain */
 	const char *name; /* "Blocked", "read", "fd 3 = /etc/passwd" */
 	uint64_t ns;
-	uint64_t count;		/* intervals */
+	uint64_t count;		 /* intervals */
 	uint32_t first_instance; /* instances of exactly this line: a run in instances[] */
 	uint32_t instance_count; /* 0 for lines that only add up others */
 };
@@ -118,18 +119,18 @@ const char *why_waker_name(enum why_waker waker);
 struct why_wait {
 	uint64_t start_ns; /* cut to the span it is asked for */
 	uint64_t end_ns;
-	struct why_thread who;	  /* who waited */
-	const char *in;		  /* "read", "page fault", "exit" */
+	struct why_thread who; /* who waited */
+	const char *in;	       /* "read", "page fault", "exit" */
 	const char *object;
 	enum why_class class;
 	enum why_waker waker;
 	struct why_thread woken_by; /* tid 0 for hardware */
 	const char *waker_name;	    /* "irq 24 virtio0-req.0", "hrtimer_wakeup", "SIGCHLD" */
-	const char *stack;	    /* kernel functions it slept in, innermost first; "" = not recorded */
-	const char *waker_state;    /* the waker's control-flow stack: "write < softirq NET_RX" */
-	uint32_t depth;		    /* 0 = the target's own wait */
-	int32_t parent;		    /* index into waits[]; -1 at depth 0 */
-	uint64_t working_ns;	    /* depth > 0 owners: what the waker did in this span */
+	const char *stack; /* kernel functions it slept in, innermost first; "" = not recorded */
+	const char *waker_state; /* the waker's control-flow stack: "write < softirq NET_RX" */
+	uint32_t depth;		 /* 0 = the target's own wait */
+	int32_t parent;		 /* index into waits[]; -1 at depth 0 */
+	uint64_t working_ns;	 /* depth > 0 owners: what the waker did in this span */
 	uint64_t interrupted_ns;
 	uint64_t blocked_ns;
 	uint64_t uncertain_ns;
@@ -169,17 +170,17 @@ struct why {
 	size_t instance_count;
 	struct why_wait *waits; /* a node is followed by its children */
 	size_t wait_count;
-	uint64_t waits_cut;	  /* nodes left out by --depth or --min */
-	uint64_t waits_cut_ns;	  /* their time (depth-0 time of cut nodes counted once each) */
+	uint64_t waits_cut;    /* nodes left out by --depth or --min */
+	uint64_t waits_cut_ns; /* their time (depth-0 time of cut nodes counted once each) */
 
 	struct why_syscall *syscalls; /* most often called first */
 	size_t syscall_count;
 
-	uint64_t lost_events;	/* on any CPU, within the window */
-	uint64_t lost_span_ns;	/* time of the window touched by a hole on some CPU */
-	uint64_t repairs;	/* switches of the whole recording that were not recorded */
-	uint64_t repairs_exact; /* of these, placed exactly by other events */
-	uint64_t repairs_ns;	/* time of the window left uncertain by the others */
+	uint64_t lost_events;	   /* on any CPU, within the window */
+	uint64_t lost_span_ns;	   /* time of the window touched by a hole on some CPU */
+	uint64_t repairs;	   /* switches of the whole recording that were not recorded */
+	uint64_t repairs_exact;	   /* of these, placed exactly by other events */
+	uint64_t repairs_ns;	   /* time of the window left uncertain by the others */
 	uint32_t depth_limit_hits; /* recursion stopped by the bound on depth */
 
 	struct names texts; /* every string of the result, each once */
@@ -199,8 +200,8 @@ struct why_opts {
  * filled when the window is empty or the target did not live in it.
  * Deterministic: the same timeline gives the same result, in the same order.
  */
-int why_run(const struct timeline *timeline, const struct facts *facts,
-	    const struct why_opts *opts, struct why *out_why, struct err *err);
+int why_run(const struct timeline *timeline, const struct facts *facts, const struct why_opts *opts,
+	    struct why *out_why, struct err *err);
 
 void why_fini(struct why *why);
 

@@ -33,7 +33,8 @@ struct query {
 /* describe.c: strings live as long as the result. */
 const char *why_keep(struct why *why, char *text); /* takes ownership of a heap string */
 struct why_thread why_thread(struct query *query, uint32_t slot);
-const char *describe_word(struct query *query, uint32_t word);	   /* "own code", "read", "irq 24 vda" */
+const char *describe_word(struct query *query,
+			  uint32_t word); /* "own code", "read", "irq 24 vda" */
 const char *describe_in(struct query *query, const struct wait *wait); /* "clock_nanosleep" */
 const char *describe_object(struct query *query, const struct wait *wait);
 const char *describe_actor(struct query *query, const struct actor *actor);

@@ -28,7 +28,7 @@ enum event_type {
 	EV_SCHED_MIGRATE,
 	EV_SCHED_PI_SETPRIO,
 	EV_SCHED_STAT_RUNTIME,
-	EV_TASK_NEW,	/* task_newtask: clone flags tell thread from process */
+	EV_TASK_NEW, /* task_newtask: clone flags tell thread from process */
 	EV_TASK_RENAME,
 
 	EV_IRQ_ENTRY,
@@ -84,14 +84,14 @@ enum event_context {
 
 /* struct ev_switch.prev_state */
 enum task_state {
-	TASK_STATE_RUNNABLE,  /* still runnable: preempted or yielded */
-	TASK_STATE_SLEEPING,  /* interruptible: S */
-	TASK_STATE_DISK,      /* uninterruptible: D */
-	TASK_STATE_IDLE,      /* uninterruptible, not counted in the load: I */
-	TASK_STATE_STOPPED,   /* stopped or traced: T, t */
-	TASK_STATE_DEAD,      /* exiting: X, Z */
-	TASK_STATE_PARKED,    /* P */
-	TASK_STATE_UNKNOWN,   /* not runnable, and the letter is not known */
+	TASK_STATE_RUNNABLE, /* still runnable: preempted or yielded */
+	TASK_STATE_SLEEPING, /* interruptible: S */
+	TASK_STATE_DISK,     /* uninterruptible: D */
+	TASK_STATE_IDLE,     /* uninterruptible, not counted in the load: I */
+	TASK_STATE_STOPPED,  /* stopped or traced: T, t */
+	TASK_STATE_DEAD,     /* exiting: X, Z */
+	TASK_STATE_PARKED,   /* P */
+	TASK_STATE_UNKNOWN,  /* not runnable, and the letter is not known */
 };
 
 /* What an object named by a file descriptor is, when the recorder could tell. */
@@ -102,10 +102,10 @@ enum fd_role {
 	FD_ROLE_PIPE,
 	FD_ROLE_TTY,
 	FD_ROLE_DEVICE,
-	FD_ROLE_SOCKET,	  /* socket whose role is not known (datagram, pair) */
-	FD_ROLE_LISTEN,	  /* socket that waits for connections: work arrives here */
-	FD_ROLE_ACCEPTED, /* socket made by accept(): requests arrive here */
-	FD_ROLE_CONNECTED,/* socket made by connect(): answers arrive here */
+	FD_ROLE_SOCKET,	   /* socket whose role is not known (datagram, pair) */
+	FD_ROLE_LISTEN,	   /* socket that waits for connections: work arrives here */
+	FD_ROLE_ACCEPTED,  /* socket made by accept(): requests arrive here */
+	FD_ROLE_CONNECTED, /* socket made by connect(): answers arrive here */
 	FD_ROLE_EPOLL,
 	FD_ROLE_EVENTFD,
 	FD_ROLE_TIMERFD,
@@ -116,8 +116,9 @@ enum fd_role {
 };
 
 struct ev_lost {
-	uint64_t since_ns; /* the last instant this CPU's stream is known whole; event time = whole again */
-	uint64_t count;	   /* events lost; 0 = unknown number, at least one */
+	uint64_t
+		since_ns; /* the last instant this CPU's stream is known whole; event time = whole again */
+	uint64_t count; /* events lost; 0 = unknown number, at least one */
 };
 
 struct ev_switch {
@@ -126,7 +127,7 @@ struct ev_switch {
 	int32_t prev_tid;
 	int32_t next_tid; /* 0 = the idle task */
 	int32_t prev_prio;
-	int32_t next_prio; /* kernel scale: 0..98 real time (FIFO/RR), 100..139 nice -20..19 */
+	int32_t next_prio;  /* kernel scale: 0..98 real time (FIFO/RR), 100..139 nice -20..19 */
 	uint8_t prev_state; /* enum task_state */
 };
 
@@ -137,11 +138,11 @@ struct ev_wake {
 	int32_t target_cpu;
 };
 
-struct ev_task {	/* fork, exec, exit, task_newtask, task_rename, pi_setprio */
+struct ev_task {	      /* fork, exec, exit, task_newtask, task_rename, pi_setprio */
 	const char *comm;     /* child's (fork, new), new name (rename), else the task's */
 	const char *filename; /* exec: path; else NULL */
 	int32_t tid;	      /* fork, new: the child; else the task meant */
-	int32_t parent_tid;   /* fork: who called; exec: the tid before (differs when a thread execs) */
+	int32_t parent_tid; /* fork: who called; exec: the tid before (differs when a thread execs) */
 	uint64_t clone_flags; /* task_newtask */
 	bool group_dead;      /* exit: last thread of its process */
 	bool group_dead_known;
@@ -159,7 +160,7 @@ struct ev_runtime {
 	uint64_t runtime_ns; /* on CPU since this thread's last accounting or switch-in */
 };
 
-struct ev_irq {	/* irq_handler: nr = irq number; vector: nr = enum vector_id; softirq: nr = action */
+struct ev_irq { /* irq_handler: nr = irq number; vector: nr = enum vector_id; softirq: nr = action */
 	const char *name; /* irq handler's device name at entry; NULL otherwise */
 	int32_t nr;
 	int32_t ret; /* irq exit: 1 = handled */
@@ -197,25 +198,25 @@ struct ev_fault {
 
 struct ev_block {
 	uint64_t sector;
-	uint32_t dev;	     /* kernel dev_t: major << 20 | minor */
-	uint32_t sectors;    /* 512-byte units */
-	uint32_t bytes;	     /* insert, issue; 0 = not recorded */
-	int32_t error;	     /* complete */
-	const char *rwbs;    /* "R", "WS", "FF" ...; 10 bytes at most */
-	const char *comm;    /* of the issuer; NULL = not recorded */
+	uint32_t dev;	  /* kernel dev_t: major << 20 | minor */
+	uint32_t sectors; /* 512-byte units */
+	uint32_t bytes;	  /* insert, issue; 0 = not recorded */
+	int32_t error;	  /* complete */
+	const char *rwbs; /* "R", "WS", "FF" ...; 10 bytes at most */
+	const char *comm; /* of the issuer; NULL = not recorded */
 };
 
 struct ev_work {
-	uint64_t work;	   /* address of the work item: its identity */
-	uint64_t function; /* address; 0 = not recorded */
+	uint64_t work;	       /* address of the work item: its identity */
+	uint64_t function;     /* address; 0 = not recorded */
 	const char *workqueue; /* queue: name or NULL */
 	int32_t cpu;
 };
 
-struct ev_timer {	/* hrtimer and timer wheel */
-	uint64_t timer;	   /* address: its identity */
-	uint64_t function; /* address of the callback; 0 = not recorded */
-	int64_t expires_ns;/* start */
+struct ev_timer {	    /* hrtimer and timer wheel */
+	uint64_t timer;	    /* address: its identity */
+	uint64_t function;  /* address of the callback; 0 = not recorded */
+	int64_t expires_ns; /* start */
 };
 
 struct ev_lock {
@@ -232,9 +233,9 @@ struct ev_net {
 
 struct ev_signal {
 	int32_t signal;
-	int32_t code;  /* SI_USER 0, SI_KERNEL 0x80, SI_TIMER -2 ... */
-	int32_t tid;   /* generate: the receiver; deliver: = event.tid */
-	int32_t result;/* generate: 0 = delivered, 1 = ignored, 2 = already pending ... */
+	int32_t code;	/* SI_USER 0, SI_KERNEL 0x80, SI_TIMER -2 ... */
+	int32_t tid;	/* generate: the receiver; deliver: = event.tid */
+	int32_t result; /* generate: 0 = delivered, 1 = ignored, 2 = already pending ... */
 	const char *comm;
 };
 
@@ -251,10 +252,10 @@ struct ev_stack {
 struct ev_fd_name {
 	const char *name; /* what to print: a path, "tcp 127.0.0.1:80", "pipe:[123]" */
 	int32_t tgid;
-	int32_t tid;	  /* the thread that made it; event.tid is -1: its CPU was not written down */
+	int32_t tid; /* the thread that made it; event.tid is -1: its CPU was not written down */
 	int32_t fd;
-	uint64_t inode;	  /* identity across processes for pipes and sockets; 0 = unknown */
-	uint8_t role;	  /* enum fd_role */
+	uint64_t inode; /* identity across processes for pipes and sockets; 0 = unknown */
+	uint8_t role;	/* enum fd_role */
 };
 
 struct ev_other {
@@ -263,11 +264,12 @@ struct ev_other {
 };
 
 struct event {
-	uint64_t time_ns; /* ns on the trace clock (CLOCK_MONOTONIC scale); never goes back in a source */
-	int32_t tid;	  /* thread the event was recorded in: proof that it is on this CPU. -1 = not known */
+	uint64_t
+		time_ns; /* ns on the trace clock (CLOCK_MONOTONIC scale); never goes back in a source */
+	int32_t tid; /* thread the event was recorded in: proof that it is on this CPU. -1 = not known */
 	uint16_t cpu;
-	uint8_t type;	  /* enum event_type */
-	uint8_t context;  /* enum event_context bits */
+	uint8_t type;	 /* enum event_type */
+	uint8_t context; /* enum event_context bits */
 	union {
 		struct ev_lost lost;
 		struct ev_switch sched_switch;

@@ -21,16 +21,16 @@
 struct fact_thread {
 	int32_t tid;
 	int32_t tgid;
-	int32_t ppid;	     /* tgid of the parent; 0 = none or unknown */
+	int32_t ppid; /* tgid of the parent; 0 = none or unknown */
 	const char *comm;
 	const char *cmdline; /* arguments joined by blanks; "" for kernel threads */
-	const char *cgroup;  /* path in the unified hierarchy, else of the first one; "" = unknown */
+	const char *cgroup; /* path in the unified hierarchy, else of the first one; "" = unknown */
 	uint32_t uid;
-	int32_t policy;	     /* SCHED_OTHER ...; -1 = unknown */
-	int32_t prio;	     /* as /proc/PID/stat shows it */
-	char state;	     /* R, S, D ...; '?' = unknown */
-	bool kernel;	     /* a kernel thread */
-	uint64_t seen_ns;    /* when the dump read it; ns on the trace clock */
+	int32_t policy;	  /* SCHED_OTHER ...; -1 = unknown */
+	int32_t prio;	  /* as /proc/PID/stat shows it */
+	char state;	  /* R, S, D ...; '?' = unknown */
+	bool kernel;	  /* a kernel thread */
+	uint64_t seen_ns; /* when the dump read it; ns on the trace clock */
 };
 
 struct fact_fd {
@@ -41,13 +41,13 @@ struct fact_fd {
 	const char *name; /* what to print */
 };
 
-struct fact_epoll {	/* fd 'target' is watched by epoll descriptor 'epoll' of 'tgid' */
+struct fact_epoll { /* fd 'target' is watched by epoll descriptor 'epoll' of 'tgid' */
 	int32_t tgid;
 	int32_t epoll;
 	int32_t target;
 };
 
-struct fact_name {	/* a number with a name: irq, device */
+struct fact_name { /* a number with a name: irq, device */
 	uint64_t nr;
 	const char *name;
 };
@@ -59,8 +59,8 @@ struct fact_symbol {
 
 /* Something that was not recorded, and what that means for the reader of a report. */
 struct fact_missing {
-	const char *what;   /* "file names of descriptors" */
-	const char *why;    /* "BPF program not loaded: Operation not permitted" */
+	const char *what; /* "file names of descriptors" */
+	const char *why;  /* "BPF program not loaded: Operation not permitted" */
 };
 
 struct fact_cpu {
@@ -71,18 +71,18 @@ struct fact_cpu {
 
 struct facts {
 	const char *host;
-	const char *kernel;  /* uname -r */
-	const char *arch;    /* uname -m: decides the system call table */
-	const char *format;  /* "holdup trace directory, version 1" ... */
+	const char *kernel; /* uname -r */
+	const char *arch;   /* uname -m: decides the system call table */
+	const char *format; /* "holdup trace directory, version 1" ... */
 
-	uint64_t first_ns; /* recording began; ns on the trace clock */
-	uint64_t last_ns;  /* recording ended */
+	uint64_t first_ns;	    /* recording began; ns on the trace clock */
+	uint64_t last_ns;	    /* recording ended */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME minus trace clock at the start; 0 = unknown */
 
 	int32_t target_tid;	  /* the command that was recorded; 0 = none */
 	uint64_t target_start_ns; /* 0 = see the events */
 	uint64_t target_end_ns;
-	int target_status;	  /* wait status of the command; -1 = unknown */
+	int target_status; /* wait status of the command; -1 = unknown */
 	const char *target_cmdline;
 
 	bool omits_idle_switches; /* this kernel leaves out switches from the idle task */

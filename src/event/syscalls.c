@@ -1629,16 +1629,13 @@ struct arch_table {
 	size_t compat_count;
 };
 
-#define TABLE(table)   table, COUNT(table)
-#define NO_TABLE       NULL, 0
+#define TABLE(table) table, COUNT(table)
+#define NO_TABLE     NULL, 0
 
 static const struct arch_table archs[] = {
-	{ "x86_64", TABLE(x86_64), TABLE(i386) },
-	{ "aarch64*", TABLE(generic), TABLE(arm) },
-	{ "arm64*", TABLE(generic), TABLE(arm) },
-	{ "riscv64", TABLE(generic), NO_TABLE },
-	{ "loongarch64", TABLE(generic), NO_TABLE },
-	{ "i?86", TABLE(i386), TABLE(i386) },
+	{ "x86_64", TABLE(x86_64), TABLE(i386) },    { "aarch64*", TABLE(generic), TABLE(arm) },
+	{ "arm64*", TABLE(generic), TABLE(arm) },    { "riscv64", TABLE(generic), NO_TABLE },
+	{ "loongarch64", TABLE(generic), NO_TABLE }, { "i?86", TABLE(i386), TABLE(i386) },
 	{ "arm*", TABLE(arm), TABLE(arm) },
 };
 

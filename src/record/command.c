@@ -153,7 +153,8 @@ be_child(const struct command_setup *setup, const struct identity *who, int go_f
 	} while (got < 0 && errno == EINTR);
 	if (got != 1) /* the recorder is gone */
 		_exit(EXIT_NOT_RUNNABLE);
-	execvpe(who->path ? who->path : setup->argv[0], setup->argv, who->environment ? who->environment : environ);
+	execvpe(who->path ? who->path : setup->argv[0], setup->argv,
+		who->environment ? who->environment : environ);
 	report_and_exit(error_fd);
 }
 

@@ -30,7 +30,7 @@
 #include "record/probe.h"
 #include "record/record.h"
 
-#define LITTLE_DISK_BYTES     (1024ull << 20)
+#define LITTLE_DISK_BYTES (1024ull << 20)
 
 /* Numbers of linux/capability.h, some newer than the header of an old system. */
 #define CAPABILITY_SYS_PTRACE 19

@@ -17,18 +17,18 @@ struct err;
 struct manifest;
 
 struct record_opts {
-	const char *dir;       /* trace directory to make; must not exist, or be an empty directory,
+	const char *dir;    /* trace directory to make; must not exist, or be an empty directory,
 				  or a trace directory when 'replace' */
-	bool replace;	       /* an older trace of ours at 'dir' may be replaced */
-	const char *events;    /* "core", "full", or a list "sched,irq:*,sys_enter"; NULL = "full" */
+	bool replace;	    /* an older trace of ours at 'dir' may be replaced */
+	const char *events; /* "core", "full", or a list "sched,irq:*,sys_enter"; NULL = "full" */
 	uint64_t buffer_bytes; /* per CPU; 0 = default, chosen from memory size */
 	const int32_t *pids;   /* -p: end when all of these are gone; NULL = none */
 	size_t pid_count;
-	double seconds;	       /* 0 = until the command or pids end, or a signal */
-	bool stacks;	       /* kernel stacks at blocking points */
-	bool as_root;	       /* do not drop to the user who ran sudo */
-	bool no_bpf;	       /* do not load the BPF program */
-	char *const *argv;     /* command, NULL-terminated; NULL = none */
+	double seconds;	   /* 0 = until the command or pids end, or a signal */
+	bool stacks;	   /* kernel stacks at blocking points */
+	bool as_root;	   /* do not drop to the user who ran sudo */
+	bool no_bpf;	   /* do not load the BPF program */
+	char *const *argv; /* command, NULL-terminated; NULL = none */
 	/* Called about twice a second from the main thread while recording; may be NULL. */
 	void (*progress)(void *context, double seconds, uint64_t bytes, uint64_t lost);
 	void *progress_context;
@@ -78,10 +78,10 @@ enum check_state {
 
 struct check {
 	enum check_state state;
-	const char *name;  /* "tracefs", "event sched:sched_switch", "BPF" ... */
-	char *found;	   /* what is the case; owned */
-	char *lost;	   /* what is lost by it; NULL = nothing; owned */
-	char *command;	   /* the one command that would enable it; NULL = none; owned */
+	const char *name; /* "tracefs", "event sched:sched_switch", "BPF" ... */
+	char *found;	  /* what is the case; owned */
+	char *lost;	  /* what is lost by it; NULL = nothing; owned */
+	char *command;	  /* the one command that would enable it; NULL = none; owned */
 };
 
 struct doctor {

@@ -90,8 +90,7 @@ static void note_repairs(struct notes *notes)
 		     "This kernel did not record %s switch%s to a thread in the whole recording; other "
 		     "events placed %s of them exactly, the others leave %s of the window uncertain.",
 		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
-		     text_count(why->repairs_exact).s,
-		     text_duration(why->repairs_ns).s);
+		     text_count(why->repairs_exact).s, text_duration(why->repairs_ns).s);
 }
 
 /* A descriptor whose name is not known reads "fd 3". */

@@ -34,8 +34,8 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->slot = timeline_add_thread(state->tl, tid);
 	thread->tl = state->tl->threads[thread->slot];
 	thread->tl->birth_ns = birth_ns;
-	state->threads = vec_room(state->threads, thread->slot, &state->thread_cap,
-				  sizeof(struct thread *));
+	state->threads =
+		vec_room(state->threads, thread->slot, &state->thread_cap, sizeof(struct thread *));
 	state->threads[thread->slot] = thread;
 	thread->sched = SCHED_UNKNOWN;
 	thread->call_nr = -1;
@@ -187,7 +187,8 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 	thread->tl->tgid = fact->tgid;
 	thread->tl->kernel = fact->kernel;
 	thread_set_comm(state, thread, fact->comm);
-	thread->tl->cmdline = names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);
+	thread->tl->cmdline =
+		names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);
 	thread->frames[0] = word_make(fact->kernel ? WORD_KERNEL : WORD_RUN, 0);
 	thread->process = process_get(state, fact->tgid);
 }
@@ -274,7 +275,8 @@ void state_feed(struct state *state, const struct event *ev)
 /* A thread that no event told about did what the dump saw it do, all the time. */
 static void close_unseen(struct state *state, struct thread *thread, char letter)
 {
-	bool asleep = letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' || letter == 't';
+	bool asleep =
+		letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' || letter == 't';
 
 	if (thread->seen || !asleep || thread->sched != SCHED_UNKNOWN)
 		return;

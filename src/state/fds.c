@@ -107,7 +107,8 @@ void fds_load(struct state *state)
 
 		if (process)
 			map_put(&((struct process *)(uintptr_t)*process)->epoll,
-				(uint64_t)(uint32_t)epoll->epoll << 32 | (uint32_t)epoll->target, 1);
+				(uint64_t)(uint32_t)epoll->epoll << 32 | (uint32_t)epoll->target,
+				1);
 	}
 }
 
@@ -122,7 +123,8 @@ const struct object *fds_find(const struct state *state, const struct thread *th
 }
 
 /* A call that blocked before its descriptor had a name: the waits get it now. */
-static void name_waits(struct state *state, struct thread *thread, int32_t fd, const struct object *object)
+static void name_waits(struct state *state, struct thread *thread, int32_t fd,
+		       const struct object *object)
 {
 	const struct call *call = call_of(state, thread);
 

@@ -51,8 +51,8 @@ void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum
 
 void flow_drop_irqs(struct thread *thread)
 {
-	while (thread->depth > 1 && (word_is_irq(flow_top(thread)) ||
-				     word_kind(flow_top(thread)) == WORD_UNCERTAIN))
+	while (thread->depth > 1 &&
+	       (word_is_irq(flow_top(thread)) || word_kind(flow_top(thread)) == WORD_UNCERTAIN))
 		thread->depth--;
 }
 

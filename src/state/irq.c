@@ -114,8 +114,8 @@ static uint32_t softirq_of(const struct thread *current)
 /* Interrupt names that block drivers use; only asked when no request was recorded. */
 static bool irq_is_disk(const char *name)
 {
-	static const char *const parts[] = { "nvme", "ahci", "-req.", "ata_", "mmc",
-					     "sdhci", "mpt", "megasas", "xvd", "scsi" };
+	static const char *const parts[] = { "nvme",  "ahci", "-req.",	 "ata_", "mmc",
+					     "sdhci", "mpt",  "megasas", "xvd",	 "scsi" };
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		if (strstr(name, parts[i]))
@@ -188,8 +188,8 @@ static void name_softirq(struct state *state, const struct cpu *cpu, const struc
 		name_disk(cpu, actor);
 		break;
 	default:
-		actor->kind = cpu->timer_fn ? ACTOR_TIMER
-			      : cpu->disk_name ? ACTOR_DISK
+		actor->kind = cpu->timer_fn	? ACTOR_TIMER
+			      : cpu->disk_name	? ACTOR_DISK
 			      : cpu->packet_dev ? ACTOR_NETWORK
 						: ACTOR_SOFTIRQ;
 		if (actor->kind == ACTOR_TIMER)
@@ -254,8 +254,7 @@ static void on_irq_entry(struct state *state, struct cpu *cpu, const struct even
 	snprintf(name, sizeof(name), "%d %.48s", ev->irq.nr, ev->irq.name ? ev->irq.name : "");
 	cpu->disk_name = 0;
 	cpu->irq_before_softirq = true;
-	push(state, cpu, ev,
-	     word_make(WORD_IRQ, names_add(&state->tl->names, name, sizeof(name))));
+	push(state, cpu, ev, word_make(WORD_IRQ, names_add(&state->tl->names, name, sizeof(name))));
 }
 
 static void on_irq_exit(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -343,7 +342,8 @@ static uint32_t request_name(struct state *state, const struct ev_block *block, 
 	if (device)
 		snprintf(text, sizeof(text), "%s %s", device, verb);
 	else
-		snprintf(text, sizeof(text), "%u:%u %s", block->dev >> 20, block->dev & 0xfffffu, verb);
+		snprintf(text, sizeof(text), "%u:%u %s", block->dev >> 20, block->dev & 0xfffffu,
+			 verb);
 	(void)bytes;
 	return names_add(&state->tl->names, text, sizeof(text));
 }

@@ -76,8 +76,9 @@ void use_early_wake(struct state *state, struct thread *thread)
 	uint64_t since = track_last_time(track);
 	struct wait *wait;
 
-	if (thread->sched != SCHED_BLOCKED || thread->word != word_make(WORD_BLOCKED, thread->wait) ||
-	    !state->has_wakings || unsure_since(state, thread))
+	if (thread->sched != SCHED_BLOCKED ||
+	    thread->word != word_make(WORD_BLOCKED, thread->wait) || !state->has_wakings ||
+	    unsure_since(state, thread))
 		return;
 	wait = &thread->tl->waits[thread->wait];
 	thread->sched = SCHED_RUNNABLE;
@@ -147,8 +148,10 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 /* Functions that every sleeper is in; they say nothing. */
 static bool is_scheduler(const char *function)
 {
-	static const char *const parts[] = { "schedule", "__traceiter_", "trace_event_raw_event_",
-					     "event_triggers_call", "ftrace_", "stack_trace" };
+	static const char *const parts[] = {
+		"schedule", "__traceiter_", "trace_event_raw_event_", "event_triggers_call",
+		"ftrace_",  "stack_trace"
+	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strncmp(function, parts[i], strlen(parts[i])) == 0)
@@ -283,7 +286,9 @@ static void woken_unseen(struct state *state, struct thread *thread, struct cpu 
 	bool slept = !state->has_wakings;
 	bool newborn = ev->type == EV_SCHED_WAKEUP_NEW;
 
-	if (!newborn && unsure_settle(state, thread, ev->time_ns, slept ? WORD_BLOCKED : WORD_WAIT_CPU) && slept)
+	if (!newborn &&
+	    unsure_settle(state, thread, ev->time_ns, slept ? WORD_BLOCKED : WORD_WAIT_CPU) &&
+	    slept)
 		end_wait(state, thread, cpu, ev);
 	thread->sched = SCHED_RUNNABLE;
 	flow_write(state, thread, ev->time_ns, word_make(WORD_WAIT_CPU, thread->cpu));
@@ -356,8 +361,9 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 		memcpy(child->frames, parent->frames, 2 * sizeof(child->frames[0]));
 	}
 	/* Where the parent was is not known: nor is whether the child is on its way out. */
-	child->frames[0] = parent && !parent->in_call && !parent->tl->kernel ? word_make(WORD_RUN, 0)
-									    : flow_base(state, child);
+	child->frames[0] = parent && !parent->in_call && !parent->tl->kernel
+				   ? word_make(WORD_RUN, 0)
+				   : flow_base(state, child);
 	child->word = word_make(WORD_WAIT_CPU, child->cpu);
 	track_amend(&child->tl->track, 0, track_ns(state, ev->time_ns), child->word);
 	return child;

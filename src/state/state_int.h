@@ -40,18 +40,18 @@ enum sched_state {
 /* What a system call waits for, and where its arguments say it. */
 enum call_kind {
 	CALL_OTHER,
-	CALL_FD,      /* descriptor in argument 'arg' */
-	CALL_OPEN,    /* makes a descriptor: its name is known at the exit */
+	CALL_FD,   /* descriptor in argument 'arg' */
+	CALL_OPEN, /* makes a descriptor: its name is known at the exit */
 	CALL_ACCEPT,
 	CALL_CONNECT,
 	CALL_SLEEP,
-	CALL_POLL,    /* several descriptors in user memory */
-	CALL_EPOLL,   /* epoll_wait: argument 0 names the set */
+	CALL_POLL,  /* several descriptors in user memory */
+	CALL_EPOLL, /* epoll_wait: argument 0 names the set */
 	CALL_EPOLL_CTL,
 	CALL_FUTEX,
-	CALL_WAIT,    /* for a child */
-	CALL_SIGNAL,  /* for a signal */
-	CALL_SEM,     /* System V semaphores, queues */
+	CALL_WAIT,   /* for a child */
+	CALL_SIGNAL, /* for a signal */
+	CALL_SEM,    /* System V semaphores, queues */
 	CALL_CLOSE,
 	CALL_DUP,
 	CALL_DUP2,
@@ -103,11 +103,11 @@ struct thread {
 	uint8_t sched;		 /* enum sched_state */
 	uint8_t depth;		 /* frames in use, at least 1 */
 	bool exiting;
-	bool seen;		 /* some event told about it */
+	bool seen; /* some event told about it */
 	uint32_t slot;
-	uint32_t cpu;		 /* where it runs, or will */
-	uint32_t wait;		 /* index of the current or last wait */
-	uint32_t word;		 /* last word written to its track */
+	uint32_t cpu;  /* where it runs, or will */
+	uint32_t wait; /* index of the current or last wait */
+	uint32_t word; /* last word written to its track */
 	uint32_t frames[FLOW_MAX];
 	char comm[COMM_BYTES];
 
@@ -123,39 +123,39 @@ struct thread {
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
 	uint32_t lock_flags;
-	bool poll_open;	   /* a wait for many things ended; the next descriptor used tells which */
+	bool poll_open; /* a wait for many things ended; the next descriptor used tells which */
 	struct actor early_wake; /* a wake-up recorded just before its switch out */
-	struct actor work; /* a kworker: who queued what it runs */
+	struct actor work;	 /* a kworker: who queued what it runs */
 	struct placing placing;
 };
 
 /* What goes on on a CPU beside its thread. */
 struct cpu {
-	uint32_t cur;	     /* slot; SLOT_NONE = not known */
-	uint32_t idle;	     /* slot of its idle task; SLOT_NONE = not made yet */
-	int32_t cur_tid;     /* tid of cur; INT32_MIN when not known */
-	uint64_t last_ns;    /* last event of this CPU */
+	uint32_t cur;		/* slot; SLOT_NONE = not known */
+	uint32_t idle;		/* slot of its idle task; SLOT_NONE = not made yet */
+	int32_t cur_tid;	/* tid of cur; INT32_MIN when not known */
+	uint64_t last_ns;	/* last event of this CPU */
 	uint64_t unknown_since; /* cur unknown: since when */
-	bool known;	     /* seen in any event */
-	uint64_t timer_fn;   /* callback that runs now; 0 = none */
-	uint64_t timer;	     /* its address */
-	uint32_t disk_name;  /* request completed in this interrupt; 0 = none */
+	bool known;		/* seen in any event */
+	uint64_t timer_fn;	/* callback that runs now; 0 = none */
+	uint64_t timer;		/* its address */
+	uint32_t disk_name;	/* request completed in this interrupt; 0 = none */
 	uint32_t disk_slot;
 	uint64_t disk_ns;
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint64_t packet_ns;
-	uint32_t out;	     /* thread switched out last; SLOT_NONE = none yet */
-	uint32_t woken;	     /* thread woken last in this context; SLOT_NONE = none */
-	uint8_t doubt;	     /* EV_CTX_* bits of interrupts whose beginning was not seen */
+	uint32_t out;		 /* thread switched out last; SLOT_NONE = none yet */
+	uint32_t woken;		 /* thread woken last in this context; SLOT_NONE = none */
+	uint8_t doubt;		 /* EV_CTX_* bits of interrupts whose beginning was not seen */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
 
 /* Who queued a work item, sent a packet, issued a request: kept until it is used. */
 struct pending {
-	struct map index;      /* identity -> index into actors */
-	struct actor *actors;  /* owned */
-	uint32_t *free_list;   /* owned */
+	struct map index;     /* identity -> index into actors */
+	struct actor *actors; /* owned */
+	uint32_t *free_list;  /* owned */
 	size_t count, cap, free_count, free_cap;
 };
 
@@ -169,13 +169,13 @@ struct state {
 	struct timeline *tl;
 	struct thread **threads; /* owned; index = slot */
 	size_t thread_cap;
-	struct map live;	 /* tid -> slot of the living thread */
-	struct map processes;	 /* tgid -> struct process * */
-	struct cpu *cpus;	 /* owned */
+	struct map live;      /* tid -> slot of the living thread */
+	struct map processes; /* tgid -> struct process * */
+	struct cpu *cpus;     /* owned */
 	uint32_t cpu_count;
 	struct object *objects; /* owned; 0 is nothing */
 	size_t object_count, object_cap;
-	struct map symbol_names; /* address -> name id */
+	struct map symbol_names;  /* address -> name id */
 	struct map timer_setters; /* hrtimer -> slot of who started it */
 	struct pending works, packets, requests;
 	struct call calls[TL_SYSCALLS];
@@ -185,7 +185,7 @@ struct state {
 	bool omits_idle;
 	bool has_syscalls;
 	bool has_wakings; /* sched_waking is recorded */
-	bool no_irqs; /* an event came out of an interrupt whose entry is not recorded */
+	bool no_irqs;	  /* an event came out of an interrupt whose entry is not recorded */
 };
 
 struct state_handler {
@@ -250,7 +250,7 @@ void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uin
 /* Pop down to and including the innermost frame of 'kind'; nothing when there is none. */
 void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum word_kind kind);
 void flow_drop_irqs(struct thread *thread); /* those on top, an unseen one too */
-void flow_doubt(struct thread *thread); /* it may be in an interrupt that began unseen */
+void flow_doubt(struct thread *thread);	    /* it may be in an interrupt that began unseen */
 void flow_reset(struct thread *thread, uint32_t base);
 uint32_t flow_base(const struct state *state, const struct thread *thread);
 bool word_is_irq(uint32_t word);
@@ -282,7 +282,8 @@ void pending_fini(struct pending *pending);
 
 /* syscall.c */
 void call_tables_init(struct state *state);
-const struct call *call_of(const struct state *state, const struct thread *thread); /* the last one */
+const struct call *call_of(const struct state *state,
+			   const struct thread *thread); /* the last one */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 
 /* fds.c */

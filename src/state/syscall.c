@@ -130,7 +130,8 @@ const struct call *call_of(const struct state *state, const struct thread *threa
 
 	if (thread->call_nr < 0 || thread->call_nr >= TL_SYSCALLS)
 		return &none;
-	return thread->compat ? &state->compat_calls[thread->call_nr] : &state->calls[thread->call_nr];
+	return thread->compat ? &state->compat_calls[thread->call_nr]
+			      : &state->calls[thread->call_nr];
 }
 
 /* ---------------------------------------------------------- what is awaited */
@@ -176,7 +177,8 @@ static void describe_futex(struct state *state, struct thread *thread, struct wa
 		wait->flags |= WAIT_LOCK;
 }
 
-static void describe_child(struct state *state, struct thread *thread, struct wait *wait, uint8_t arg)
+static void describe_child(struct state *state, struct thread *thread, struct wait *wait,
+			   uint8_t arg)
 {
 	int32_t pid = (int32_t)thread->call_args[arg];
 	uint64_t *living = pid > 0 ? map_find(&state->live, (uint32_t)pid) : NULL;
@@ -185,10 +187,9 @@ static void describe_child(struct state *state, struct thread *thread, struct wa
 	if (arg == 1 && (int32_t)thread->call_args[0] != 1)
 		pid = -1;
 	if (living && pid > 0)
-		wait->object = name_printf(state, "child %.16s[%d]",
-					   names_text(&state->tl->names,
-						      state->threads[*living]->tl->comm),
-					   pid);
+		wait->object = name_printf(
+			state, "child %.16s[%d]",
+			names_text(&state->tl->names, state->threads[*living]->tl->comm), pid);
 	else
 		wait->object = name_printf(state, pid > 0 ? "child [%d]" : "any child", pid);
 }

@@ -155,7 +155,8 @@ static void leave_other_cpu(struct state *state, struct thread *thread, uint64_t
 		if (other->last_ns > sure)
 			sure = other->last_ns;
 		track_append(timeline_cpu(state->tl, thread->cpu),
-			     track_ns(state, other->last_ns > state->now_ns ? state->now_ns : other->last_ns),
+			     track_ns(state, other->last_ns > state->now_ns ? state->now_ns
+									    : other->last_ns),
 			     SLOT_NONE);
 		cpu_set_current(other, NULL);
 		other->unknown_since = time_ns;
@@ -269,7 +270,8 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 }
 
 /* The first thread seen on a CPU ran there since the CPU is known. */
-static void first_seen(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t time_ns)
+static void first_seen(struct state *state, struct cpu *cpu, struct thread *thread,
+		       uint64_t time_ns)
 {
 	uint64_t since = cpu->unknown_since;
 
@@ -298,8 +300,8 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, const struct event *ev)
 {
 	uint64_t time_ns = ev->time_ns;
-	struct thread *thread = tid == 0 ? state_idle(state, cpu_index(state, cpu))
-					 : state_thread(state, tid);
+	struct thread *thread =
+		tid == 0 ? state_idle(state, cpu_index(state, cpu)) : state_thread(state, tid);
 	struct thread *before = state_current(state, cpu);
 	uint64_t low = cpu->last_ns;
 
@@ -322,8 +324,7 @@ void unsure_prove(struct state *state, struct cpu *cpu, int32_t tid, const struc
 }
 
 /* The thread says at 'time_ns' that it has run for 'runtime_ns' since it was switched in. */
-void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns,
-		  uint64_t runtime_ns)
+void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns, uint64_t runtime_ns)
 {
 	struct placing *placing = &thread->placing;
 	uint64_t at = runtime_ns < time_ns ? time_ns - runtime_ns : 0;

@@ -44,13 +44,13 @@ struct manifest_missing {
 
 struct manifest {
 	uint32_t version;
-	bool complete;	   /* the recorder finished and all counts are final */
+	bool complete; /* the recorder finished and all counts are final */
 	char *host;
-	char *kernel;	   /* uname -r */
-	char *arch;	   /* uname -m */
+	char *kernel; /* uname -r */
+	char *arch;   /* uname -m */
 	char *boot_id;
-	char *recorder;	   /* command line of the recorder */
-	char *clock;	   /* trace_clock of the kernel buffers: "x86-tsc", "mono" ... */
+	char *recorder;	       /* command line of the recorder */
+	char *clock;	       /* trace_clock of the kernel buffers: "x86-tsc", "mono" ... */
 	uint32_t page_bytes;   /* size of one sub-buffer in the ring files */
 	uint32_t long_bytes;   /* sizeof(long) of the kernel */
 	uint64_t buffer_bytes; /* ring buffer per CPU */

@@ -9,13 +9,20 @@
 enum wib word_wib(uint32_t word)
 {
 	static const uint8_t wib_of[WORD_KIND_COUNT] = {
-		[WORD_NONE] = WIB_NONE,		   [WORD_UNCERTAIN] = WIB_UNCERTAIN,
-		[WORD_RUN] = WIB_WORKING,	   [WORD_USER] = WIB_WORKING,
-		[WORD_SYSCALL] = WIB_WORKING,	   [WORD_TRAP] = WIB_WORKING,
-		[WORD_KERNEL] = WIB_WORKING,	   [WORD_WORK] = WIB_WORKING,
-		[WORD_IDLE] = WIB_WORKING,	   [WORD_IRQ] = WIB_INTERRUPTED,
-		[WORD_VECTOR] = WIB_INTERRUPTED,   [WORD_SOFTIRQ] = WIB_INTERRUPTED,
-		[WORD_PREEMPTED] = WIB_INTERRUPTED, [WORD_WAIT_CPU] = WIB_INTERRUPTED,
+		[WORD_NONE] = WIB_NONE,
+		[WORD_UNCERTAIN] = WIB_UNCERTAIN,
+		[WORD_RUN] = WIB_WORKING,
+		[WORD_USER] = WIB_WORKING,
+		[WORD_SYSCALL] = WIB_WORKING,
+		[WORD_TRAP] = WIB_WORKING,
+		[WORD_KERNEL] = WIB_WORKING,
+		[WORD_WORK] = WIB_WORKING,
+		[WORD_IDLE] = WIB_WORKING,
+		[WORD_IRQ] = WIB_INTERRUPTED,
+		[WORD_VECTOR] = WIB_INTERRUPTED,
+		[WORD_SOFTIRQ] = WIB_INTERRUPTED,
+		[WORD_PREEMPTED] = WIB_INTERRUPTED,
+		[WORD_WAIT_CPU] = WIB_INTERRUPTED,
 		[WORD_BLOCKED] = WIB_BLOCKED,
 	};
 	enum word_kind kind = word_kind(word);
@@ -110,7 +117,8 @@ uint32_t timeline_find_thread(const struct timeline *timeline, int32_t tid, uint
 	const uint64_t *found = map_find(&timeline->by_tid, (uint32_t)tid);
 	uint32_t slot = found ? (uint32_t)*found : SLOT_NONE;
 
-	while (slot != SLOT_NONE && at_ns != UINT64_MAX && timeline->threads[slot]->birth_ns > at_ns)
+	while (slot != SLOT_NONE && at_ns != UINT64_MAX &&
+	       timeline->threads[slot]->birth_ns > at_ns)
 		slot = timeline->next_same_tid[slot];
 	return slot;
 }

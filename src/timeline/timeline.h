@@ -44,14 +44,18 @@ enum word_kind {
 
 #define WORD_COMPAT (1u << 16) /* WORD_SYSCALL: number of the 32-bit table */
 
-enum trap_id { TRAP_FAULT_USER, TRAP_FAULT_KERNEL, TRAP_OTHER };
+enum trap_id {
+	TRAP_FAULT_USER,
+	TRAP_FAULT_KERNEL,
+	TRAP_OTHER
+};
 
 /* Why a span is uncertain. */
 enum unsure {
-	UNSURE_LOST,	  /* events were lost */
-	UNSURE_START,	  /* nothing was known yet */
-	UNSURE_SWITCH,	  /* a switch was not recorded; it lies in this span */
-	UNSURE_ORDER,	  /* events contradict each other */
+	UNSURE_LOST,   /* events were lost */
+	UNSURE_START,  /* nothing was known yet */
+	UNSURE_SWITCH, /* a switch was not recorded; it lies in this span */
+	UNSURE_ORDER,  /* events contradict each other */
 };
 
 static inline uint32_t word_make(enum word_kind kind, uint32_t arg)
@@ -70,7 +74,14 @@ static inline uint32_t word_arg(uint32_t word)
 }
 
 /* Working, Interrupted, Blocked, Uncertain. */
-enum wib { WIB_NONE, WIB_WORKING, WIB_INTERRUPTED, WIB_BLOCKED, WIB_UNCERTAIN, WIB_COUNT };
+enum wib {
+	WIB_NONE,
+	WIB_WORKING,
+	WIB_INTERRUPTED,
+	WIB_BLOCKED,
+	WIB_UNCERTAIN,
+	WIB_COUNT
+};
 
 enum wib word_wib(uint32_t word);
 
@@ -100,35 +111,37 @@ struct actor {
 };
 
 enum wait_flag {
-	WAIT_DISK_SLEEP = 1 << 0,  /* uninterruptible */
-	WAIT_TIMED_OUT = 1 << 1,   /* the sleeper's own timer ended it */
-	WAIT_SERVER = 1 << 2,	   /* on a descriptor where work arrives: listening, accepted */
-	WAIT_LOCK = 1 << 3,	   /* for a lock: futex, kernel lock, file lock */
-	WAIT_STOPPED = 1 << 4,	   /* by a signal or a tracer */
+	WAIT_DISK_SLEEP = 1 << 0,    /* uninterruptible */
+	WAIT_TIMED_OUT = 1 << 1,     /* the sleeper's own timer ended it */
+	WAIT_SERVER = 1 << 2,	     /* on a descriptor where work arrives: listening, accepted */
+	WAIT_LOCK = 1 << 3,	     /* for a lock: futex, kernel lock, file lock */
+	WAIT_STOPPED = 1 << 4,	     /* by a signal or a tracer */
 	WAIT_START_UNKNOWN = 1 << 5, /* began before the recording, or in a hole */
-	WAIT_EXITED = 1 << 6,	   /* the waker ended */
-	WAIT_MANY = 1 << 7,	   /* poll, select, epoll: waits for several things */
+	WAIT_EXITED = 1 << 6,	     /* the waker ended */
+	WAIT_MANY = 1 << 7,	     /* poll, select, epoll: waits for several things */
 };
 
 /* One wait of one thread: from the switch out to the wake-up. */
 struct wait {
 	uint64_t begin_ns;
-	uint64_t woken_ns;   /* 0 = never, or not recorded */
+	uint64_t woken_ns; /* 0 = never, or not recorded */
 	struct actor waker;
-	struct actor origin; /* who queued the work or sent the packet that the waker only delivered */
-	uint32_t in;	     /* word: system call, trap, kernel ...: what it waited in */
-	uint32_t object;     /* name id of what it waited for; 0 = unknown */
-	uint32_t stack;	     /* name id: kernel functions it slept in, innermost first; 0 = not recorded */
-	int32_t fd;	     /* descriptor it is about; -1 = none */
-	uint32_t flags;	     /* enum wait_flag */
+	struct actor
+		origin;	 /* who queued the work or sent the packet that the waker only delivered */
+	uint32_t in;	 /* word: system call, trap, kernel ...: what it waited in */
+	uint32_t object; /* name id of what it waited for; 0 = unknown */
+	uint32_t
+		stack; /* name id: kernel functions it slept in, innermost first; 0 = not recorded */
+	int32_t fd;    /* descriptor it is about; -1 = none */
+	uint32_t flags; /* enum wait_flag */
 };
 
 struct tl_thread {
 	int32_t tid; /* 0 = idle task of CPU 'idle_cpu' */
 	int32_t tgid;
-	uint32_t comm;	 /* name id: the last one seen */
+	uint32_t comm;	  /* name id: the last one seen */
 	uint32_t cmdline; /* name id; 0 = unknown */
-	uint32_t parent; /* slot of who made it; SLOT_NONE = unknown */
+	uint32_t parent;  /* slot of who made it; SLOT_NONE = unknown */
 	uint32_t idle_cpu;
 	uint64_t birth_ns; /* begin of the recording when it was there before */
 	uint64_t death_ns; /* end of the recording when it still lived */
@@ -139,7 +152,8 @@ struct tl_thread {
 	struct wait *waits; /* owned; index = argument of WORD_BLOCKED */
 	uint32_t wait_count;
 	uint32_t wait_cap;
-	uint64_t *syscalls; /* calls begun per number (64-bit table); NULL = none; TL_SYSCALLS of them */
+	uint64_t *
+		syscalls; /* calls begun per number (64-bit table); NULL = none; TL_SYSCALLS of them */
 };
 
 #define TL_SYSCALLS 1024
@@ -152,8 +166,8 @@ struct tl_gap { /* a hole in the recording of one CPU */
 };
 
 struct timeline {
-	uint64_t origin_ns; /* time 0 of the tracks */
-	uint64_t end_ns;    /* the last instant that is known */
+	uint64_t origin_ns;	    /* time 0 of the tracks */
+	uint64_t end_ns;	    /* the last instant that is known */
 	struct tl_thread **threads; /* owned; index = slot */
 	uint32_t thread_count;
 	size_t thread_cap;
@@ -169,8 +183,8 @@ struct timeline {
 
 	uint64_t events;
 	uint64_t lost_events;
-	uint64_t repairs;	/* switches not recorded, found out by other events */
-	uint64_t repairs_exact; /* of these, placed exactly */
+	uint64_t repairs;	 /* switches not recorded, found out by other events */
+	uint64_t repairs_exact;	 /* of these, placed exactly */
 	uint64_t contradictions; /* events that could not be true together */
 };
 

@@ -19,9 +19,9 @@ struct wire_page_header {
 	uint64_t commit; /* 4 bytes on a 32-bit kernel: header_page tells */
 };
 
-#define WIRE_PAGE_COMMIT_MASK  0xfffffu
-#define WIRE_PAGE_LOST	       (1u << 31) /* events were lost before this page */
-#define WIRE_PAGE_LOST_STORED  (1u << 30) /* their number stands behind the data, as a long */
+#define WIRE_PAGE_COMMIT_MASK 0xfffffu
+#define WIRE_PAGE_LOST	      (1u << 31) /* events were lost before this page */
+#define WIRE_PAGE_LOST_STORED (1u << 30) /* their number stands behind the data, as a long */
 
 /* Event header: type_len in the low 5 bits, time delta in the upper 27. */
 #define WIRE_TYPE_DATA_MAX    28 /* 1..28: data length in 4-byte words */

@@ -188,9 +188,20 @@ static void ask(const struct timeline *tl, const struct facts *facts, uint32_t s
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct fact_thread threads[] = {
-		{ .tid = 1, .tgid = 1, .comm = "init", .cmdline = "init", .cgroup = "", .state = 'S' },
-		{ .tid = 2, .tgid = 2, .ppid = 1, .comm = "kworker", .cmdline = "", .cgroup = "",
-		  .state = 'I', .kernel = true },
+		{ .tid = 1,
+		  .tgid = 1,
+		  .comm = "init",
+		  .cmdline = "init",
+		  .cgroup = "",
+		  .state = 'S' },
+		{ .tid = 2,
+		  .tgid = 2,
+		  .ppid = 1,
+		  .comm = "kworker",
+		  .cmdline = "",
+		  .cgroup = "",
+		  .state = 'I',
+		  .kernel = true },
 		{ .tid = 3, .tgid = 1, .comm = "run", .cmdline = "", .cgroup = "", .state = 'R' },
 	};
 	uint8_t mode = bytes ? data[0] : 0;

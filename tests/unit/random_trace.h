@@ -15,23 +15,29 @@
 #define RT_FIRST   100 /* tid of the first thread */
 #define RT_KWORKER 2   /* the first ones are kernel threads that run work */
 
-enum rt_state { RT_UNBORN, RT_RUNS, RT_READY, RT_SLEEPS, RT_DEAD };
+enum rt_state {
+	RT_UNBORN,
+	RT_RUNS,
+	RT_READY,
+	RT_SLEEPS,
+	RT_DEAD
+};
 
 struct rt_thread {
 	enum rt_state state;
 	uint32_t cpu;
 	bool in_call;
-	uint64_t work;	     /* it runs this; 0 = none */
-	uint64_t accounted;  /* when its running time was counted last */
-	bool seen;	     /* some event told where it is */
-	bool proved;	     /* an event was recorded in it */
+	uint64_t work;	    /* it runs this; 0 = none */
+	uint64_t accounted; /* when its running time was counted last */
+	bool seen;	    /* some event told where it is */
+	bool proved;	    /* an event was recorded in it */
 };
 
 struct rt_cpu {
 	int cur; /* index of a thread; -1 = idle */
 	struct event open[TT_NEST];
 	uint32_t depth;
-	bool timer; /* a timer callback runs */
+	bool timer;	 /* a timer callback runs */
 	uint64_t packet; /* being received; 0 = none */
 };
 
@@ -75,7 +81,8 @@ static inline struct event rt_event(struct random_trace *rt, uint32_t cpu, enum 
 	ev.tid = rt_tid(rt, at->cur);
 	ev.context = EV_CTX_KNOWN;
 	for (uint32_t i = 0; i < at->depth; i++)
-		ev.context |= at->open[i].type == EV_SOFTIRQ_ENTRY ? EV_CTX_SOFTIRQ : EV_CTX_HARDIRQ;
+		ev.context |=
+			at->open[i].type == EV_SOFTIRQ_ENTRY ? EV_CTX_SOFTIRQ : EV_CTX_HARDIRQ;
 	if (at->cur >= 0)
 		rt->threads[at->cur].seen = rt->threads[at->cur].proved = true;
 	return ev;
@@ -136,8 +143,8 @@ static inline void rt_switch(struct random_trace *rt, uint32_t cpu, enum task_st
 	rt_add(rt, &ev);
 	if (prev >= 0)
 		rt->threads[prev].state = state == TASK_STATE_RUNNABLE ? RT_READY
-					  : state == TASK_STATE_DEAD	 ? RT_DEAD
-									 : RT_SLEEPS;
+					  : state == TASK_STATE_DEAD   ? RT_DEAD
+								       : RT_SLEEPS;
 	at->cur = next;
 	if (next >= 0) {
 		rt->threads[next].state = RT_RUNS;
@@ -185,7 +192,8 @@ static inline void rt_wake_early(struct random_trace *rt, uint32_t cpu)
 	int thread = rt->cpus[other].cur;
 	struct event ev;
 
-	if (!rt->early || other == cpu || thread < 0 || rt->cpus[other].depth || !rt->threads[thread].proved)
+	if (!rt->early || other == cpu || thread < 0 || rt->cpus[other].depth ||
+	    !rt->threads[thread].proved)
 		return;
 	ev = rt_event(rt, cpu, EV_SCHED_WAKING);
 	ev.wake.tid = rt_tid(rt, thread);
@@ -466,7 +474,8 @@ static inline void rt_begin(struct random_trace *rt)
 				: rt_random(rt, 2)			 ? RT_SLEEPS
 									 : RT_READY;
 		thread->accounted = rt->now;
-		if (thread->state == RT_READY && rt->cpus[thread->cpu].cur < 0 && rt_random(rt, 2)) {
+		if (thread->state == RT_READY && rt->cpus[thread->cpu].cur < 0 &&
+		    rt_random(rt, 2)) {
 			thread->state = RT_RUNS;
 			rt->cpus[thread->cpu].cur = (int)i;
 		}
@@ -477,7 +486,8 @@ static inline void rt_begin(struct random_trace *rt)
  * About 'steps' events of a machine that 'seed' decides. 'early': a waking may come just before
  * the switch out. sched_wakeup is recorded for odd seeds. Free the trace.
  */
-static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, bool runtime, bool early)
+static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, bool runtime,
+					      bool early)
 {
 	struct random_trace *rt = xcalloc(1, sizeof(*rt));
 	struct text_trace *trace = text_trace_new();
@@ -504,7 +514,7 @@ static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, boo
 
 static inline void rt_print_event(FILE *to, const struct event *ev)
 {
-	static const char *const states[] = { "runnable", "blocked", "disk", "idle",
+	static const char *const states[] = { "runnable", "blocked", "disk",   "idle",
 					      "stopped",  "dead",    "parked", "unknown" };
 	const char *word = "?";
 
@@ -512,7 +522,8 @@ static inline void rt_print_event(FILE *to, const struct event *ev)
 		if (tt_verbs[i].type == (enum event_type)ev->type)
 			word = tt_verbs[i].word;
 	}
-	fprintf(to, "%5llu cpu%u by %d %s", (unsigned long long)ev->time_ns, ev->cpu, ev->tid, word);
+	fprintf(to, "%5llu cpu%u by %d %s", (unsigned long long)ev->time_ns, ev->cpu, ev->tid,
+		word);
 	if (ev->type == EV_SCHED_SWITCH)
 		fprintf(to, " %d(%s) %d", ev->sched_switch.prev_tid,
 			states[ev->sched_switch.prev_state & 7], ev->sched_switch.next_tid);
@@ -526,7 +537,8 @@ static inline void rt_print_event(FILE *to, const struct event *ev)
 	if (ev->type >= EV_IRQ_ENTRY && ev->type <= EV_SOFTIRQ_EXIT)
 		fprintf(to, " %d", ev->irq.nr);
 	if (ev->type == EV_SCHED_STAT_RUNTIME)
-		fprintf(to, " %d %llu", ev->runtime.tid, (unsigned long long)ev->runtime.runtime_ns);
+		fprintf(to, " %d %llu", ev->runtime.tid,
+			(unsigned long long)ev->runtime.runtime_ns);
 	if (ev->type == EV_LOST)
 		fprintf(to, " %llu %llu", (unsigned long long)ev->lost.since_ns,
 			(unsigned long long)ev->lost.count);

@@ -50,7 +50,7 @@
 #define TT_NEST	 16
 
 struct tt_cpu {
-	int32_t tid; /* -1 = the text did not say yet */
+	int32_t tid;	    /* -1 = the text did not say yet */
 	char open[TT_NEST]; /* 'h' or 's' */
 	uint32_t depth;
 };
@@ -162,8 +162,8 @@ static inline uint32_t tt_device(struct text_trace *trace, const char *name)
 	}
 	facts->devices = vec_room(facts->devices, facts->device_count, &trace->device_cap,
 				  sizeof(*facts->devices));
-	facts->devices[facts->device_count] = (struct fact_name){
-		(254u << 20) + facts->device_count, facts_keep(facts, name) };
+	facts->devices[facts->device_count] =
+		(struct fact_name){ (254u << 20) + facts->device_count, facts_keep(facts, name) };
 	return (uint32_t)facts->devices[facts->device_count++].nr;
 }
 
@@ -171,7 +171,7 @@ static inline uint32_t tt_device(struct text_trace *trace, const char *name)
 
 static inline void tt_switch(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
-	static const char *const states[] = { "runnable)", "blocked)", "disk)",	 "idle)",
+	static const char *const states[] = { "runnable)", "blocked)", "disk)",	  "idle)",
 					      "stopped)",  "dead)",    "parked)", NULL };
 	const char *state = strchr(tt_word(trace, 1), '(');
 
@@ -242,10 +242,13 @@ static inline void tt_close(struct tt_cpu *cpu, char what)
 		cpu->depth--;
 }
 
-static const char *const tt_vectors[] = { "local_timer", "reschedule", "call_function",
-					  "call_function_single", "irq_work", "platform", NULL };
-static const char *const tt_softirqs[] = { "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
-					   "TASKLET", "SCHED", "HRTIMER", "RCU", NULL };
+static const char *const tt_vectors[] = {
+	"local_timer", "reschedule", "call_function", "call_function_single", "irq_work",
+	"platform",    NULL
+};
+static const char *const tt_softirqs[] = { "HI",      "TIMER",	  "NET_TX",  "NET_RX",
+					   "BLOCK",   "IRQ_POLL", "TASKLET", "SCHED",
+					   "HRTIMER", "RCU",	  NULL };
 
 static inline void tt_irq(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
@@ -342,10 +345,10 @@ static inline void tt_lost(struct text_trace *trace, struct event *ev, struct tt
 	cpu->depth = 0;
 }
 
-static const char *const tt_roles[] = { "unknown", "file",   "dir",	 "pipe",      "tty",
-					"device",  "socket", "listen",	 "accepted",  "connected",
+static const char *const tt_roles[] = { "unknown", "file",    "dir",	 "pipe",     "tty",
+					"device",  "socket",  "listen",	 "accepted", "connected",
 					"epoll",   "eventfd", "timerfd", "signalfd", "inotify",
-					"pidfd",   "other",  NULL };
+					"pidfd",   "other",   NULL };
 
 static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {

@@ -97,9 +97,9 @@ static inline const char *thread_fault(const struct timeline *tl, const struct t
 	if (!wrong && at != tl->end_ns)
 		return fault(text, "tid %d: intervals end at %llu", thread->tid,
 			     (unsigned long long)at);
-	if (!wrong && sum[WIB_WORKING] + sum[WIB_INTERRUPTED] + sum[WIB_BLOCKED] +
-				      sum[WIB_UNCERTAIN] !=
-			      thread->death_ns - thread->birth_ns)
+	if (!wrong &&
+	    sum[WIB_WORKING] + sum[WIB_INTERRUPTED] + sum[WIB_BLOCKED] + sum[WIB_UNCERTAIN] !=
+		    thread->death_ns - thread->birth_ns)
 		return fault(text, "tid %d: the sums are not its life", thread->tid);
 	return wrong;
 }
@@ -174,7 +174,8 @@ static inline const char *stay_fault(const struct timeline *tl, const struct sta
 		if (word_kind(in.word) != WORD_UNCERTAIN && !word_on_cpu(in.word))
 			return fault(text, "tid %d is on CPU %u and off it (%d) at %llu-%llu",
 				     thread->tid, stay->cpu, (int)word_kind(in.word),
-				     (unsigned long long)in.start_ns, (unsigned long long)in.end_ns);
+				     (unsigned long long)in.start_ns,
+				     (unsigned long long)in.end_ns);
 	}
 	return NULL;
 }
@@ -216,8 +217,8 @@ static inline const char *stays_fault(const struct timeline *tl, const struct st
 		if (i && stays[i].slot == stays[i - 1].slot &&
 		    stays[i].start_ns < stays[i - 1].end_ns)
 			return fault(text, "tid %d is on CPUs %u and %u at %llu",
-				     tl->threads[stays[i].slot]->tid, stays[i - 1].cpu, stays[i].cpu,
-				     (unsigned long long)stays[i].start_ns);
+				     tl->threads[stays[i].slot]->tid, stays[i - 1].cpu,
+				     stays[i].cpu, (unsigned long long)stays[i].start_ns);
 		wrong = stay_fault(tl, &stays[i], text);
 	}
 	return wrong;
@@ -271,15 +272,16 @@ static inline const char *lines_fault(const struct why *why, char *text)
 
 		if (why->lines[i].depth == 0)
 			sections += why->lines[i].ns;
-		for (size_t k = i + 1; k < why->line_count && why->lines[k].depth > why->lines[i].depth;
-		     k++) {
+		for (size_t k = i + 1;
+		     k < why->line_count && why->lines[k].depth > why->lines[i].depth; k++) {
 			if (why->lines[k].depth == why->lines[i].depth + 1)
 				below += why->lines[k].ns;
 		}
 		if (below > why->lines[i].ns ||
 		    (below < why->lines[i].ns && why->lines[i].instance_count == 0))
-			return fault(text, "line '%s' is %llu, its children %llu", why->lines[i].name,
-				     (unsigned long long)why->lines[i].ns, (unsigned long long)below);
+			return fault(text, "line '%s' is %llu, its children %llu",
+				     why->lines[i].name, (unsigned long long)why->lines[i].ns,
+				     (unsigned long long)below);
 	}
 	if (sections != why->end_ns - why->start_ns)
 		return fault(text, "the summary is %llu", (unsigned long long)sections);

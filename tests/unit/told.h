@@ -91,8 +91,8 @@ static inline const char *word_text(struct told *told, uint32_t word)
 {
 	static const char *const unsure[] = { "?lost", "?start", "?switch", "?order" };
 	static const char *const plain[WORD_KIND_COUNT] = {
-		[WORD_NONE] = "none",	  [WORD_RUN] = "running", [WORD_USER] = "user",
-		[WORD_TRAP] = "fault",	  [WORD_KERNEL] = "kernel", [WORD_IDLE] = "idle",
+		[WORD_NONE] = "none",	    [WORD_RUN] = "running",   [WORD_USER] = "user",
+		[WORD_TRAP] = "fault",	    [WORD_KERNEL] = "kernel", [WORD_IDLE] = "idle",
 		[WORD_BLOCKED] = "blocked",
 	};
 	uint32_t arg = word_arg(word);

@@ -37,14 +37,21 @@ struct twin_span {
 	size_t pos; /* events that came before it */
 };
 
-enum twin_kind { TWIN_NONE, TWIN_RUNS, TWIN_PREEMPTED, TWIN_QUEUED, TWIN_BLOCKED, TWIN_UNKNOWN };
+enum twin_kind {
+	TWIN_NONE,
+	TWIN_RUNS,
+	TWIN_PREEMPTED,
+	TWIN_QUEUED,
+	TWIN_BLOCKED,
+	TWIN_UNKNOWN
+};
 
 struct twin_state {
 	enum twin_kind kind;
-	uint32_t cpu;	/* where it runs or is queued */
-	bool early;	/* a waking came while it ran */
+	uint32_t cpu;	 /* where it runs or is queued */
+	bool early;	 /* a waking came while it ran */
 	size_t early_at; /* that event */
-	size_t since;	/* event that began this; SIZE_MAX = none seen */
+	size_t since;	 /* event that began this; SIZE_MAX = none seen */
 };
 
 /* ------------------------------------------------------------------- spans */
@@ -118,17 +125,20 @@ static inline bool twin_comes_back(const struct twin *twin, int32_t tid, size_t 
 	for (size_t i = at + 1; i < twin->count; i++) {
 		const struct event *ev = &twin->events[i];
 
-		if (twin_is_switch_in(ev, tid) || (ev->type == EV_SCHED_WAKEUP && ev->wake.tid == tid) ||
+		if (twin_is_switch_in(ev, tid) ||
+		    (ev->type == EV_SCHED_WAKEUP && ev->wake.tid == tid) ||
 		    (ev->type == EV_SCHED_MIGRATE && ev->migrate.tid == tid))
 			return true;
 	}
 	return false;
 }
 
-static inline void twin_leave(const struct twin *twin, int32_t tid, size_t i, struct twin_state *state)
+static inline void twin_leave(const struct twin *twin, int32_t tid, size_t i,
+			      struct twin_state *state)
 {
 	const struct event *ev = &twin->events[i];
-	bool early = state->early && !twin_has_waking(twin, tid, i) && twin_comes_back(twin, tid, i);
+	bool early =
+		state->early && !twin_has_waking(twin, tid, i) && twin_comes_back(twin, tid, i);
 	size_t early_at = state->early_at;
 
 	*state = (struct twin_state){ .cpu = ev->cpu, .since = i };
@@ -148,7 +158,8 @@ static inline void twin_leave(const struct twin *twin, int32_t tid, size_t i, st
 }
 
 /* Event 'i' happens to thread 'tid'. */
-static inline void twin_step(const struct twin *twin, int32_t tid, size_t i, struct twin_state *state)
+static inline void twin_step(const struct twin *twin, int32_t tid, size_t i,
+			     struct twin_state *state)
 {
 	const struct event *ev = &twin->events[i];
 	bool queued = state->kind == TWIN_QUEUED || state->kind == TWIN_PREEMPTED;
@@ -163,7 +174,8 @@ static inline void twin_step(const struct twin *twin, int32_t tid, size_t i, str
 		state->early = true;
 		state->early_at = i;
 	} else if (twin_is_waking(ev, tid) && state->kind == TWIN_BLOCKED) {
-		*state = (struct twin_state){ TWIN_QUEUED, (uint32_t)ev->wake.target_cpu, false, 0, i };
+		*state = (struct twin_state){ TWIN_QUEUED, (uint32_t)ev->wake.target_cpu, false, 0,
+					      i };
 	} else if ((ev->type == EV_SCHED_WAKEUP || ev->type == EV_SCHED_WAKEUP_NEW) &&
 		   ev->wake.tid == tid && queued) {
 		state->cpu = (uint32_t)ev->wake.target_cpu;
@@ -423,7 +435,8 @@ static inline bool twin_for_lock(const struct twin *twin, int32_t tid, size_t si
 
 /* Woken by the thread of event 'at', in its own or the kernel's code. */
 static inline struct twin_root twin_by_thread(const struct twin *twin, int32_t tid, size_t at,
-					      const struct twin_span *span, uint32_t depth, bool lock)
+					      const struct twin_span *span, uint32_t depth,
+					      bool lock)
 {
 	int32_t waker = twin->events[at].tid;
 	size_t queued = twin_queued_by(twin, at);
@@ -485,8 +498,10 @@ static inline struct twin_root twin_runs(const struct twin *twin, int32_t tid, u
 	struct twin_open nest = twin_open(twin, cpu, span->pos);
 
 	if (nest.depth)
-		return (struct twin_root){
-			nest.open[nest.depth - 1]->type == EV_SOFTIRQ_ENTRY ? WHY_SOFTIRQ : WHY_IRQ, 0 };
+		return (struct twin_root){ nest.open[nest.depth - 1]->type == EV_SOFTIRQ_ENTRY
+						   ? WHY_SOFTIRQ
+						   : WHY_IRQ,
+					   0 };
 	return (struct twin_root){ lock ? WHY_LOCK : WHY_OTHER_THREAD, tid };
 }
 

@@ -6,7 +6,12 @@
  *
  *	gcc -m32 -static -nostdlib -fno-pie -no-pie -fno-stack-protector -O1 compat32.c
  */
-enum { SYS_EXIT = 1, SYS_READ = 3, SYS_OPEN = 5, SYS_NANOSLEEP = 162 };
+enum {
+	SYS_EXIT = 1,
+	SYS_READ = 3,
+	SYS_OPEN = 5,
+	SYS_NANOSLEEP = 162
+};
 
 struct timespec32 {
 	int seconds;

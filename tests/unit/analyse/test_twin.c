@@ -69,10 +69,12 @@ static void compare_states(const struct twin *twin, const struct timeline *tl, u
 
 static uint64_t *sum_of(uint64_t *sums, enum why_kind kind, int32_t tid)
 {
-	return &sums[(uint32_t)kind * (RT_THREADS + 1) + (tid ? (uint32_t)(tid - RT_FIRST) + 1 : 0)];
+	return &sums[(uint32_t)kind * (RT_THREADS + 1) +
+		     (tid ? (uint32_t)(tid - RT_FIRST) + 1 : 0)];
 }
 
-static void twin_verdict(const struct twin *twin, int32_t tid, const struct why *why, uint64_t *sums)
+static void twin_verdict(const struct twin *twin, int32_t tid, const struct why *why,
+			 uint64_t *sums)
 {
 	struct twin_span span;
 	bool first = true;
@@ -136,8 +138,8 @@ static void ask(const struct twin *twin, struct told *told, uint32_t slot, uint6
 		return;
 	(void)why_of(told, &opts);
 	if (told->why.depth_limit_hits)
-		fail_msg("seed %llu: thread %d: the recursion did not end", (unsigned long long)seed,
-			 thread->tid);
+		fail_msg("seed %llu: thread %d: the recursion did not end",
+			 (unsigned long long)seed, thread->tid);
 	compare_verdicts(twin, told, thread->tid, seed);
 }
 
@@ -183,8 +185,9 @@ static uint64_t compare_claims(const struct twin *whole, struct told *told, uint
 			tl_iter_begin(&iter, told->tl, &thread->track, span.start_ns, span.end_ns);
 			while (tl_iter_next(&iter, &in)) {
 				if (word_wib(in.word) == WIB_UNCERTAIN)
-					uncertain += truth == WIB_UNCERTAIN ? 0
-									    : in.end_ns - in.start_ns;
+					uncertain += truth == WIB_UNCERTAIN
+							     ? 0
+							     : in.end_ns - in.start_ns;
 				else if (word_wib(in.word) != truth)
 					fail_msg("seed %llu: thread %d at %llu-%llu is %d, not %s",
 						 (unsigned long long)seed, thread->tid,
@@ -216,8 +219,8 @@ static void lose(struct text_trace *trace, uint32_t cpu, size_t n, size_t run)
 
 	if (at == trace->count)
 		return;
-	lost.lost.since_ns = n ? trace->events[nth_on_cpu(trace, cpu, n - 1)].time_ns
-			       : trace->facts.first_ns;
+	lost.lost.since_ns =
+		n ? trace->events[nth_on_cpu(trace, cpu, n - 1)].time_ns : trace->facts.first_ns;
 	while (run-- && (at = nth_on_cpu(trace, cpu, n)) < trace->count) {
 		memmove(trace->events + at, trace->events + at + 1,
 			(trace->count - at - 1) * sizeof(*trace->events));

@@ -75,8 +75,8 @@ static struct why_wait fake_waits[] = {
 	  WHY_HELD_UP, WHY_WAKER_THREAD, XORG, "sendmsg", "", "sendmsg", 1, 0, 2 * MS, 0, 1286 * MS,
 	  0 },
 	{ BEGIN + 18 * MS, BEGIN + 218 * MS, XORG, "clock_nanosleep", "", WHY_ASKED,
-	  WHY_WAKER_TIMER, NOONE, "timer hrtimer_wakeup", "hrtimer_nanosleep < do_nanosleep", "local timer interrupt < idle", 2, 1, 0,
-	  0, 0, 0 },
+	  WHY_WAKER_TIMER, NOONE, "timer hrtimer_wakeup", "hrtimer_nanosleep < do_nanosleep",
+	  "local timer interrupt < idle", 2, 1, 0, 0, 0, 0 },
 };
 
 static struct why_syscall fake_syscalls[] = {

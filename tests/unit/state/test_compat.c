@@ -11,8 +11,7 @@ static void the_end_of_its_execve_tells_that_a_program_has_32_bits(void **unused
 				     " 25 cpu0 enter sync\n"
 				     " 30 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(track_of(told, 7),
-			    "0 running, 10 execve, 22 user, 25 nanosleep - 30");
+	assert_string_equal(track_of(told, 7), "0 running, 10 execve, 22 user, 25 nanosleep - 30");
 	told_free(told);
 }
 
@@ -25,8 +24,7 @@ static void a_64_bit_program_may_begin_with_any_call(void **unused)
 				     " 25 cpu0 enter setfsuid\n"
 				     " 30 cpu0 switch 7(runnable) 0\n");
 
-	assert_string_equal(track_of(told, 7),
-			    "0 running, 10 execve, 22 user, 25 setfsuid - 30");
+	assert_string_equal(track_of(told, 7), "0 running, 10 execve, 22 user, 25 setfsuid - 30");
 	told_free(told);
 }
 

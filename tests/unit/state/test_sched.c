@@ -9,7 +9,8 @@ static void a_wait_is_blocked_until_the_waking_and_then_interrupted(void **unuse
 				     " 55 cpu0 switch 8(runnable) 7\n"
 				     " 60 cpu0 switch 7(blocked) 8\n");
 
-	assert_string_equal(track_of(told, 7), "0 running, 10 blocked, 40 queued/0, 55 running - 60");
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 10 blocked, 40 queued/0, 55 running - 60");
 	assert_int_equal(spent_ns(told, 7, WIB_WORKING), 10 + 5);
 	assert_int_equal(spent_ns(told, 7, WIB_BLOCKED), 30);
 	assert_int_equal(spent_ns(told, 7, WIB_INTERRUPTED), 15);
@@ -113,7 +114,8 @@ static void an_early_waking_does_not_end_a_wait_that_has_its_own(void **unused)
 				     " 60 cpu0 switch 0(runnable) 7\n"
 				     " 65 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(track_of(told, 7), "0 running, 30 blocked, 50 queued/0, 60 running - 65");
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 30 blocked, 50 queued/0, 60 running - 65");
 	assert_string_equal(wait_text(told, 7, 0), "30-50 in running by thread 9");
 	told_free(told);
 }
@@ -178,8 +180,7 @@ static void a_forked_thread_lives_from_the_fork_to_its_last_switch_out(void **un
 				     " 50 cpu0 switch 7(blocked) 0\n");
 	const struct tl_thread *child = thread_of(told, 12);
 
-	assert_string_equal(track_of(told, 12),
-			    "20 queued/0, 22 queued/1, 30 clone, 31 user - 45");
+	assert_string_equal(track_of(told, 12), "20 queued/0, 22 queued/1, 30 clone, 31 user - 45");
 	assert_true(child->born && child->died);
 	assert_int_equal(child->tgid, 12);
 	assert_int_equal(told->tl->threads[child->parent]->tid, 7);

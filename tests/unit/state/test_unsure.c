@@ -138,8 +138,9 @@ static void a_sleeper_is_uncertain_in_a_hole_of_any_cpu(void **unused)
 				     " 40 cpu0 switch 9(blocked) 7\n"
 				     " 45 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(track_of(told, 7),
-			    "0 running, 5 blocked, 10 ?lost, 25 blocked, 30 queued/0, 40 running - 45");
+	assert_string_equal(
+		track_of(told, 7),
+		"0 running, 5 blocked, 10 ?lost, 25 blocked, 30 queued/0, 40 running - 45");
 	told_free(told);
 }
 
@@ -169,8 +170,9 @@ static void holes_of_two_cpus_that_overlap_are_one_span_of_doubt(void **unused)
 				     " 40 cpu0 switch 9(blocked) 7\n"
 				     " 45 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(track_of(told, 7),
-			    "0 running, 5 blocked, 10 ?lost, 35 blocked, 37 queued/0, 40 running - 45");
+	assert_string_equal(
+		track_of(told, 7),
+		"0 running, 5 blocked, 10 ?lost, 35 blocked, 37 queued/0, 40 running - 45");
 	told_free(told);
 }
 
@@ -200,7 +202,8 @@ static void an_event_out_of_an_interrupt_after_a_hole_is_no_work(void **unused)
 	free(told);
 	/* The entry at 5 and more were lost; what is left of the interrupt is a waking and the exit. */
 	trace->events[1] = (struct event){
-		.type = EV_LOST, .time_ns = 10, .tid = -1, .lost = { .since_ns = 0, .count = 2 } };
+		.type = EV_LOST, .time_ns = 10, .tid = -1, .lost = { .since_ns = 0, .count = 2 }
+	};
 	trace->events[2].time_ns = 20;
 	trace->at = 0;
 	text_trace_add(trace, "");
@@ -240,8 +243,9 @@ static void runtime_places_the_switch_that_was_not_recorded(void **unused)
 				     " 36 cpu0 switch 8(blocked) 0\n"
 				     " 50 cpu0 other x\n");
 
-	assert_string_equal(track_of(told, 8),
-			    "0 running, 2 blocked, 10 queued/0, 23 running, 30 read, 36 blocked - 50");
+	assert_string_equal(
+		track_of(told, 8),
+		"0 running, 2 blocked, 10 queued/0, 23 running, 30 read, 36 blocked - 50");
 	assert_string_equal(cpu_of(told, 0), "0 8, 2 0, 23 8, 36 0 - 50");
 	assert_int_equal(told->tl->repairs, 1);
 	assert_int_equal(told->tl->repairs_exact, 1);
@@ -276,8 +280,7 @@ static void only_the_first_runtime_after_a_switch_places_it(void **unused)
 				     " 40 cpu0 runtime 8 5\n"
 				     " 45 cpu0 switch 8(blocked) 0\n");
 
-	assert_string_equal(track_of(told, 8),
-			    "0 blocked, 10 queued/0, 23 running, 30 read - 45");
+	assert_string_equal(track_of(told, 8), "0 blocked, 10 queued/0, 23 running, 30 read - 45");
 	told_free(told);
 }
 
@@ -339,7 +342,8 @@ int main(void)
 		cmocka_unit_test(a_thread_first_seen_switched_in_waited_for_a_cpu_since_the_start),
 		cmocka_unit_test(a_thread_first_seen_switched_in_was_queued_on_that_cpu),
 		cmocka_unit_test(the_first_thread_seen_on_a_cpu_ran_there_since_the_start),
-		cmocka_unit_test(with_omitted_switches_the_first_thread_on_a_cpu_is_uncertain_before),
+		cmocka_unit_test(
+			with_omitted_switches_the_first_thread_on_a_cpu_is_uncertain_before),
 		cmocka_unit_test(a_thread_only_the_dump_knows_slept_all_the_time),
 		cmocka_unit_test(a_thread_only_the_dump_knows_is_uncertain_after_a_hole),
 		cmocka_unit_test(the_thread_on_a_cpu_is_uncertain_in_a_hole_until_proven),

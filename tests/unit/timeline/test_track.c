@@ -139,8 +139,9 @@ static void a_track_holds_what_an_array_would(void **unused)
 				insert(&track, twin, &random);
 			else
 				append(&track, twin, &random);
-			compare(&track, twin, next_random(&random) %
-						      (twin->pairs[twin->count - 1].time + 2 * EPOCH));
+			compare(&track, twin,
+				next_random(&random) %
+					(twin->pairs[twin->count - 1].time + 2 * EPOCH));
 		}
 		for (uint32_t i = 0; i < twin->count; i++) {
 			compare(&track, twin, twin->pairs[i].time);
