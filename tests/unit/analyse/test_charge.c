@@ -23,8 +23,9 @@ static void interrupts_are_charged_to_themselves(void **unused)
 				     " 35 cpu0 softirqexit NET_RX\n"
 				     " 70 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(verdict_of(told, 7), "working 7 45 running; softirq 0 20 softirq NET_RX; "
-						 "irq 0 5 irq 24 eth0");
+	assert_string_equal(verdict_of(told, 7),
+			    "working 7 45 running; softirq 0 20 softirq NET_RX; "
+			    "irq 0 5 irq 24 eth0");
 	told_free(told);
 }
 
@@ -75,8 +76,9 @@ static void a_wait_is_charged_to_what_the_waker_did_in_it(void **unused)
 				     " 60 cpu0 switch 0(runnable) 7\n"
 				     " 65 cpu0 switch 7(blocked) 0\n");
 
-	assert_string_equal(verdict_of(told, 7), "other_thread 9 35 running; working 7 15 read 87 %, "
-						 "running 13 %; disk 9 15 vda read");
+	assert_string_equal(verdict_of(told, 7),
+			    "other_thread 9 35 running; working 7 15 read 87 %, "
+			    "running 13 %; disk 9 15 vda read");
 	told_free(told);
 }
 
@@ -130,8 +132,9 @@ static void before_its_birth_the_target_is_its_parent(void **unused)
 				     " 40 cpu0 switch 9(blocked) 12\n"
 				     " 60 cpu0 switch 12(blocked) 0\n");
 
-	assert_string_equal(verdict_in(told, 12, 10, 60),
-			    "working 9 20 running; working 12 20 running; cpu_queue 9 10 ran instead");
+	assert_string_equal(
+		verdict_in(told, 12, 10, 60),
+		"working 9 20 running; working 12 20 running; cpu_queue 9 10 ran instead");
 	/* It lived in no part of the window. */
 	(void)explained(told, 12, 10, 20);
 	assert_int_equal(told->why.target.tid, 9);
@@ -200,8 +203,9 @@ static void a_sender_that_delivers_itself_is_awaited_to_the_end(void **unused)
 				     " 45 cpu0 switch 0(runnable) 7\n"
 				     " 50 cpu1 switch 9(blocked) 0\n");
 
-	assert_string_equal(verdict_in(told, 7, 10, 40),
-			    "softirq 0 15 softirq NET_RX; other_thread 9 15 sendto 67 %, running 33 %");
+	assert_string_equal(
+		verdict_in(told, 7, 10, 40),
+		"softirq 0 15 softirq NET_RX; other_thread 9 15 sendto 67 %, running 33 %");
 	told_free(told);
 }
 

@@ -103,13 +103,13 @@ static struct told *woken(const char *how)
 	return told_trace(trace);
 }
 
-#define assert_woken(how, by) \
-	do { \
-		struct told *told = woken(how); \
-\
+#define assert_woken(how, by)                                                           \
+	do {                                                                            \
+		struct told *told = woken(how);                                         \
+                                                                                        \
 		assert_string_equal(actor_text(told, &wait_of(told, 7, 0)->waker), by); \
-		assert_int_equal(wait_of(told, 7, 0)->woken_ns, 40); \
-		told_free(told); \
+		assert_int_equal(wait_of(told, 7, 0)->woken_ns, 40);                    \
+		told_free(told);                                                        \
 	} while (0)
 
 static void a_timer_callback_is_a_timer(void **unused)

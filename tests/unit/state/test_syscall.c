@@ -70,12 +70,12 @@ static void without_system_calls_code_is_just_running(void **unused)
 
 /* -------------------------------------------------------------------- objects */
 
-#define assert_waits_for(facts, enter, after, object) \
-	do { \
-		struct told *told = waited(facts, enter, after); \
-\
+#define assert_waits_for(facts, enter, after, object)               \
+	do {                                                        \
+		struct told *told = waited(facts, enter, after);    \
+                                                                    \
 		assert_string_equal(object_of(told, 7, 0), object); \
-		told_free(told); \
+		told_free(told);                                    \
 	} while (0)
 
 static void a_descriptor_of_the_dump_has_its_name(void **unused)
@@ -123,11 +123,12 @@ static void a_name_that_comes_with_the_exit_is_given_to_the_wait(void **unused)
 static void a_poll_is_about_the_first_descriptor_used_after_it(void **unused)
 {
 	struct told *told = waited("fd 7 3 file /a\nfd 7 4 connected \"tcp 10.0.0.1:80\"",
-				   "enter poll 0x1000 2", " 60 cpu0 leave poll 1\n"
-							  " 62 cpu0 enter read 4\n"
-							  " 64 cpu0 leave read 9\n"
-							  " 66 cpu0 enter read 3\n"
-							  " 68 cpu0 leave read 9");
+				   "enter poll 0x1000 2",
+				   " 60 cpu0 leave poll 1\n"
+				   " 62 cpu0 enter read 4\n"
+				   " 64 cpu0 leave read 9\n"
+				   " 66 cpu0 enter read 3\n"
+				   " 68 cpu0 leave read 9");
 
 	assert_string_equal(object_of(told, 7, 0), "tcp 10.0.0.1:80");
 	told_free(told);
@@ -280,8 +281,7 @@ static void a_fault_that_blocks_nobody_is_own_code(void **unused)
 				     " 10 cpu0 enter pause\n"
 				     " 12 cpu0 switch 7(blocked) 8\n");
 
-	assert_string_equal(track_of(told, 7),
-			    "0 running, 1 getpid, 2 user, 10 pause - 12");
+	assert_string_equal(track_of(told, 7), "0 running, 1 getpid, 2 user, 10 pause - 12");
 	told_free(told);
 }
 
