@@ -499,7 +499,7 @@ static void name_work(struct charger *charger, struct root *root)
 	char text[256] = "";
 	size_t used = 0;
 
-	if (root->parts[0].ns >= root->ns / 10 * 9) {
+	if (root->parts[0].ns * 10 >= root->ns * 9) {
 		root->what = text_id(charger, describe_word(charger->query, root->parts[0].id));
 		return;
 	}
@@ -521,7 +521,7 @@ static void name_files(struct charger *charger, struct root *root)
 	const struct part *most = &root->parts[0];
 	const char *name = names_text(&charger->query->why->texts, most->id);
 
-	if (root->part_count == 1 || most->ns >= root->ns / 10 * 9) {
+	if (root->part_count == 1 || most->ns * 10 >= root->ns * 9) {
 		root->object = most->id;
 	} else {
 		char *text = xasprintf("%zu things%s%s", root->part_count,

@@ -259,8 +259,12 @@ void state_feed(struct state *state, const struct event *ev)
 	if (ev->cpu >= state->cpu_count)
 		cpu_grow(state, ev->cpu);
 	cpu = &state->cpus[ev->cpu];
-	/* A stack is recorded after the switch that it belongs to, by the thread that leaves. */
-	if (ev->tid >= 0 && ev->type != EV_LOST && ev->type != EV_STACK && ev->tid != cpu->cur_tid)
+	/*
+	 * A switch says itself who leaves. A stack is recorded after the switch that it belongs
+	 * to, by the thread that leaves.
+	 */
+	if (ev->tid >= 0 && ev->tid != cpu->cur_tid && ev->type != EV_LOST &&
+	    ev->type != EV_SCHED_SWITCH && ev->type != EV_STACK)
 		unsure_prove(state, cpu, ev->tid, ev);
 	if (handle)
 		handle(state, cpu, ev);

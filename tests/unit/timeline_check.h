@@ -180,14 +180,15 @@ static inline const char *stay_fault(const struct timeline *tl, const struct sta
 	return NULL;
 }
 
-/* Where a thread is on a CPU for certain, that CPU says so. */
+/* Where a thread is on a CPU for certain, that CPU says so: stays[first] to [count - 1] are its. */
 static inline const char *runs_nowhere_fault(const struct timeline *tl, uint32_t slot,
-					     const struct stay *stays, size_t count, char *text)
+					     const struct stay *stays, size_t first, size_t count,
+					     char *text)
 {
 	const struct tl_thread *thread = tl->threads[slot];
 	struct tl_iter iter;
 	struct tl_interval in;
-	size_t at = 0;
+	size_t at = first;
 
 	tl_iter_begin(&iter, tl, &thread->track, tl->origin_ns, tl->end_ns);
 	while (tl_iter_next(&iter, &in)) {
@@ -240,7 +241,7 @@ static inline const char *cpus_fault(const struct timeline *tl, char *text)
 		while (own < count && stays[own].slot == slot)
 			own++;
 		if (tl->threads[slot]->tid != 0)
-			wrong = runs_nowhere_fault(tl, slot, stays + first, own - first, text);
+			wrong = runs_nowhere_fault(tl, slot, stays, first, own, text);
 		first = own;
 	}
 	return wrong;

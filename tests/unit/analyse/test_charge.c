@@ -1,0 +1,389 @@
+/* test_charge.c - the verdict and the chain: each rule of charging by a trace to check by hand. */
+#include "told.h"
+
+static void work_is_charged_to_the_target(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 enter write\n"
+				     " 40 cpu0 leave write 1\n"
+				     " 50 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 1, 50),
+			    "working 7 49 write 61 %, own code 20 %, running 18 %");
+	assert_int_equal(told->why.chain_count, 0);
+	told_free(told);
+}
+
+static void interrupts_are_charged_to_themselves(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 irq 24 eth0\n"
+				     " 15 cpu0 irqexit 24\n"
+				     " 15 cpu0 softirq NET_RX\n"
+				     " 35 cpu0 softirqexit NET_RX\n"
+				     " 70 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "working 7 45 running; softirq 0 20 softirq NET_RX; "
+			    "irq 0 5 irq 24 eth0");
+	told_free(told);
+}
+
+static void preemption_is_charged_to_each_that_ran_instead(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(runnable) 8\n"
+				     " 30 cpu0 switch 8(runnable) 9\n"
+				     " 35 cpu0 switch 9(runnable) 7\n"
+				     " 40 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "preempted 8 20 ran instead; working 7 15 running; "
+			    "preempted 9 5 ran instead");
+	told_free(told);
+}
+
+static void a_woken_thread_waits_for_the_queue(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 20 cpu1 waking 7 cpu 0\n"
+				     " 50 cpu0 switch 8(blocked) 7\n"
+				     " 55 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "cpu_queue 8 30 ran instead; working 7 15 running; "
+			    "other_thread 9 10 running");
+	told_free(told);
+}
+
+/* 9 works 10-25, waits for the disk 25-40, works 40-60, wakes 7. */
+static void a_wait_is_charged_to_what_the_waker_did_in_it(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  2 cpu0 enter read 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 20 cpu1 issue vda 8 R\n"
+				     " 25 cpu1 switch 9(disk) 0\n"
+				     " 38 cpu1 irq 24 virtio0\n"
+				     " 39 cpu1 complete vda 8\n"
+				     " 40 cpu1 waking 9\n"
+				     " 40 cpu1 irqexit 24\n"
+				     " 40 cpu1 switch 0(runnable) 9\n"
+				     " 60 cpu1 waking 7 cpu 0\n"
+				     " 60 cpu0 switch 0(runnable) 7\n"
+				     " 65 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "other_thread 9 35 running; working 7 15 read 87 %, "
+			    "running 13 %; disk 9 15 vda read");
+	told_free(told);
+}
+
+static void the_chain_goes_down_to_the_largest_root(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  2 cpu0 enter read 3\n"
+				     "  5 cpu0 switch 7(blocked) 0\n"
+				     "  6 cpu1 enter nanosleep\n"
+				     "  8 cpu1 switch 9(blocked) 0\n"
+				     " 88 cpu1 vector local_timer\n"
+				     " 89 cpu1 hrtimer hrtimer_wakeup 1\n"
+				     " 90 cpu1 waking 9\n"
+				     " 91 cpu1 hrtimerdone\n"
+				     " 91 cpu1 vectorexit local_timer\n"
+				     " 92 cpu1 switch 0(runnable) 9\n"
+				     " 95 cpu1 waking 7 cpu 0\n"
+				     " 96 cpu0 switch 0(runnable) 7\n"
+				     "100 cpu0 switch 7(blocked) 0\n");
+
+	(void)explained(told, 7, 0, 0);
+	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
+	assert_int_equal(told->why.roots[0].ns, 90 - 8);
+	assert_string_equal(chain_text(told), "7 read 82, 9 nanosleep 82, 9 nanosleep 82");
+	told_free(told);
+}
+
+static void before_its_birth_the_waker_is_its_parent(void **unused)
+{
+	/* 9 works from 10 to 30, forks 12, which works from 40 to 60 and wakes 7. */
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 30 cpu1 fork 12\n"
+				     " 40 cpu1 switch 9(blocked) 12\n"
+				     " 60 cpu1 waking 7 cpu 0\n"
+				     " 60 cpu0 switch 0(runnable) 7\n"
+				     " 70 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "working 7 20 running; other_thread 9 20 running; "
+			    "other_thread 12 20 running; cpu_queue 9 10 ran instead");
+	told_free(told);
+}
+
+static void before_its_birth_the_target_is_its_parent(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 9\n"
+				     " 30 cpu0 fork 12\n"
+				     " 40 cpu0 switch 9(blocked) 12\n"
+				     " 60 cpu0 switch 12(blocked) 0\n");
+
+	assert_string_equal(
+		verdict_in(told, 12, 10, 60),
+		"working 9 20 running; working 12 20 running; cpu_queue 9 10 ran instead");
+	/* It lived in no part of the window. */
+	(void)explained(told, 12, 10, 20);
+	assert_int_equal(told->why.target.tid, 9);
+	assert_int_equal(told->why.stood_in_for, 12);
+	told_free(told);
+}
+
+/* A kworker wakes 7: until the work was queued, 8 was awaited; since then the kworker. */
+static void work_is_charged_to_who_queued_it_until_then(void **unused)
+{
+	struct told *told = replayed("thread 50 50 2 I kworker kernel\n"
+				     "  0 cpu0 switch 0(runnable) 8\n"
+				     "  0 cpu1 switch 0(runnable) 7\n"
+				     " 10 cpu1 switch 7(blocked) 0\n"
+				     " 20 cpu0 queuework 5 flush_fn\n"
+				     " 20 cpu0 waking 50 cpu 0\n"
+				     " 25 cpu0 switch 8(blocked) 50\n"
+				     " 25 cpu0 work 5 flush_fn\n"
+				     " 40 cpu0 waking 7 cpu 1\n"
+				     " 40 cpu1 switch 0(runnable) 7\n"
+				     " 70 cpu1 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "working 7 40 running; other_thread 50 15 work flush_fn; "
+			    "other_thread 8 10 running; cpu_queue 8 5 ran instead");
+	told_free(told);
+}
+
+/* Sent at 20 by 9, received at 40 out of the idle task: 9 does something else by then. */
+static void a_sender_is_awaited_until_it_has_sent(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  5 cpu0 enter recvfrom 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 20 cpu1 netrx 5 lo\n"
+				     " 22 cpu1 switch 9(blocked) 0\n"
+				     " 35 cpu1 softirq NET_RX\n"
+				     " 36 cpu1 receive 5 lo\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 41 cpu1 softirqexit NET_RX\n"
+				     " 45 cpu0 switch 0(runnable) 7\n"
+				     " 46 cpu0 waking 9 cpu 1\n" /* 9 waits for 7: no circle */
+				     " 48 cpu1 switch 0(runnable) 9\n"
+				     " 50 cpu1 switch 9(blocked) 0\n");
+
+	(void)explained(told, 7, 10, 40);
+	assert_string_equal(roots_text(told), "network 7 20 packet on lo [fd 3]; "
+					      "other_thread 9 10 running");
+	assert_int_equal(told->why.depth_limit_hits, 0);
+	told_free(told);
+}
+
+static void a_sender_that_delivers_itself_is_awaited_to_the_end(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  5 cpu0 enter recvfrom 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 15 cpu1 enter sendto 3\n"
+				     " 20 cpu1 netrx 5 lo\n"
+				     " 25 cpu1 softirq NET_RX\n"
+				     " 26 cpu1 receive 5 lo\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 41 cpu1 softirqexit NET_RX\n"
+				     " 45 cpu0 switch 0(runnable) 7\n"
+				     " 50 cpu1 switch 9(blocked) 0\n");
+
+	assert_string_equal(
+		verdict_in(told, 7, 10, 40),
+		"softirq 0 15 softirq NET_RX; other_thread 9 15 sendto 67 %, running 33 %");
+	told_free(told);
+}
+
+static void work_under_a_lock_is_of_the_lock(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  5 cpu0 enter futex 0x7f00 128 2\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 40 cpu0 switch 0(runnable) 7\n"
+				     " 45 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40), "lock 9 30 running [futex 0x7f00]");
+	told_free(told);
+}
+
+static void a_signal_leads_to_its_sender(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  5 cpu0 enter pause\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 40 cpu1 signal 10 7\n"
+				     " 40 cpu0 switch 0(runnable) 7\n"
+				     " 45 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
+	assert_int_equal(told->why.waits[0].waker, WHY_WAKER_SIGNAL);
+	assert_string_equal(told->why.waits[0].waker_name, "SIGUSR1");
+	told_free(told);
+}
+
+static void a_wait_that_nothing_ends_is_unknown_unless_it_sleeps(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter read 3\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 15 cpu0 enter nanosleep\n"
+				     " 20 cpu0 switch 8(blocked) 0\n"
+				     " 90 cpu0 switch 0(runnable) 9\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 90),
+			    "unknown 7 80 nothing ended the wait while it was recorded");
+	assert_string_equal(verdict_in(told, 8, 20, 90), "timer 8 70 nanosleep");
+	told_free(told);
+}
+
+static void what_was_lost_is_unknown_with_the_reason(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 30 cpu0 lost 10 9\n"
+				     " 40 cpu0 by 7 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "working 7 20 running; unknown 7 20 events were lost");
+	assert_int_equal(told->why.lost_events, 9);
+	assert_int_equal(told->why.lost_span_ns, 20);
+	told_free(told);
+}
+
+/* -------------------------------------------------------------------- classes */
+
+static void sleeping_idling_and_being_held_up_are_told_apart(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R server\n"
+				     "fd 7 6 listen \"tcp *:80\"\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter nanosleep\n"
+				     "  2 cpu0 switch 7(blocked) 8\n"
+				     " 10 cpu0 vector local_timer\n"
+				     " 10 cpu0 hrtimer hrtimer_wakeup 1\n"
+				     " 12 cpu0 waking 7\n"
+				     " 12 cpu0 hrtimerdone\n"
+				     " 12 cpu0 vectorexit local_timer\n"
+				     " 12 cpu0 switch 8(runnable) 7\n"
+				     " 13 cpu0 enter accept4 6\n"
+				     " 14 cpu0 switch 7(blocked) 8\n"
+				     " 34 cpu0 waking 7\n"
+				     " 34 cpu0 switch 8(runnable) 7\n"
+				     " 35 cpu0 enter read 9\n"
+				     " 36 cpu0 switch 7(blocked) 8\n"
+				     " 66 cpu0 waking 7\n"
+				     " 66 cpu0 switch 8(runnable) 7\n"
+				     " 70 cpu0 switch 7(blocked) 8\n");
+
+	(void)explained(told, 7, 0, 0);
+	assert_int_equal(told->why.asked_ns, 10);
+	assert_int_equal(told->why.idle_ns, 20);
+	assert_int_equal(told->why.held_up_ns, 30);
+	assert_int_equal(told->why.blocked_ns, 60);
+	told_free(told);
+}
+
+/* -------------------------------------------------------------------- windows */
+
+static void a_window_cuts_what_is_charged(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 40 cpu0 waking 7\n"
+				     " 55 cpu0 switch 8(runnable) 7\n"
+				     " 60 cpu0 switch 7(blocked) 8\n");
+
+	assert_string_equal(verdict_in(told, 7, 20, 45),
+			    "other_thread 8 20 running; cpu_queue 8 5 ran instead");
+	assert_int_equal(told->why.start_ns, 20);
+	assert_int_equal(told->why.end_ns, 45);
+	assert_int_equal(told->why.blocked_ns, 20);
+	told_free(told);
+}
+
+static void an_empty_window_is_an_error(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 60 cpu0 switch 7(blocked) 8\n");
+	struct why_opts opts = { .slot = slot_of(told, 7), .start_ns = 40, .end_ns = 40 };
+	struct err err = { 0 };
+	struct why why;
+
+	assert_true(why_run(told->tl, &told->trace->facts, &opts, &why, &err) < 0);
+	opts = (struct why_opts){ .slot = 999 };
+	assert_true(why_run(told->tl, &told->trace->facts, &opts, &why, &err) < 0);
+	told_free(told);
+}
+
+/* Forty threads, each waiting for the next: the bound on depth is far. */
+static void a_long_chain_is_followed_to_its_end(void **unused)
+{
+	struct text_trace *trace = text_trace_new();
+	struct told *told;
+	char line[80];
+
+	text_trace_add(trace, "0 cpu0 switch 0(runnable) 100\n");
+	for (int i = 0; i < 40; i++) {
+		snprintf(line, sizeof(line), "%d cpu0 switch %d(blocked) %d\n", 10 + i, 100 + i,
+			 101 + i);
+		text_trace_add(trace, line);
+	}
+	for (int i = 40; i > 0; i--) {
+		snprintf(line, sizeof(line), "%d cpu0 waking %d\n", 1000 + 10 * (40 - i), 99 + i);
+		text_trace_add(trace, line);
+		snprintf(line, sizeof(line), "%d cpu0 switch %d(blocked) %d\n",
+			 1005 + 10 * (40 - i), 100 + i, 99 + i);
+		text_trace_add(trace, line);
+	}
+	told = told_trace(trace);
+	(void)explained(told, 100, 0, 0);
+	assert_int_equal(told->why.roots[0].who.tid, 140);
+	assert_int_equal(told->why.chain_count, 41);
+	assert_int_equal(told->why.depth_limit_hits, 0);
+	told_free(told);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_is_charged_to_the_target),
+		cmocka_unit_test(interrupts_are_charged_to_themselves),
+		cmocka_unit_test(preemption_is_charged_to_each_that_ran_instead),
+		cmocka_unit_test(a_woken_thread_waits_for_the_queue),
+		cmocka_unit_test(a_wait_is_charged_to_what_the_waker_did_in_it),
+		cmocka_unit_test(the_chain_goes_down_to_the_largest_root),
+		cmocka_unit_test(before_its_birth_the_waker_is_its_parent),
+		cmocka_unit_test(before_its_birth_the_target_is_its_parent),
+		cmocka_unit_test(work_is_charged_to_who_queued_it_until_then),
+		cmocka_unit_test(a_sender_is_awaited_until_it_has_sent),
+		cmocka_unit_test(a_sender_that_delivers_itself_is_awaited_to_the_end),
+		cmocka_unit_test(work_under_a_lock_is_of_the_lock),
+		cmocka_unit_test(a_signal_leads_to_its_sender),
+		cmocka_unit_test(a_wait_that_nothing_ends_is_unknown_unless_it_sleeps),
+		cmocka_unit_test(what_was_lost_is_unknown_with_the_reason),
+		cmocka_unit_test(sleeping_idling_and_being_held_up_are_told_apart),
+		cmocka_unit_test(a_window_cuts_what_is_charged),
+		cmocka_unit_test(an_empty_window_is_an_error),
+		cmocka_unit_test(a_long_chain_is_followed_to_its_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

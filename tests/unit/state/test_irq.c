@@ -1,0 +1,360 @@
+/* test_irq.c - interrupts and softirqs, and who stands behind a wake-up out of them. */
+#include "told.h"
+
+/* ------------------------------------------------------------------- nesting */
+
+static void an_interrupt_lies_over_what_it_interrupts(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter write\n"
+				     " 10 cpu0 irq 24 eth0\n"
+				     " 13 cpu0 irqexit 24\n"
+				     " 20 cpu0 leave write 1\n"
+				     " 30 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 5 write, 10 irq:24 eth0, 13 write, 20 user - 30");
+	assert_int_equal(spent_ns(told, 7, WIB_INTERRUPTED), 3);
+	told_free(told);
+}
+
+static void an_interrupt_nests_in_a_softirq(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 softirq NET_RX\n"
+				     " 10 cpu0 vector local_timer\n"
+				     " 13 cpu0 vectorexit local_timer\n"
+				     " 20 cpu0 softirqexit NET_RX\n"
+				     " 30 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 5 softirq:NET_RX, 10 vector:local_timer, "
+			    "13 softirq:NET_RX, 20 running - 30");
+	told_free(told);
+}
+
+static void an_exit_without_its_entry_changes_nothing(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 irqexit 24\n"
+				     " 10 cpu0 softirqexit RCU\n"
+				     " 12 cpu0 vectorexit irq_work\n"
+				     " 30 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7), "0 running - 30");
+	told_free(told);
+}
+
+static void a_system_call_ends_interrupts_whose_exit_is_missing(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 irq 24 eth0\n"
+				     " 10 cpu0 enter write\n"
+				     " 30 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 5 irq:24 eth0, 10 write - 30");
+	told_free(told);
+}
+
+static void deeper_than_any_kernel_nests_does_no_harm(void **unused)
+{
+	struct text_trace *trace = text_trace_of("0 cpu0 switch 0(runnable) 7\n");
+	struct event ev = { .type = EV_IRQ_ENTRY, .tid = 7, .context = 3, .irq = { .name = "x" } };
+
+	for (ev.time_ns = 1; ev.time_ns < 40; ev.time_ns++)
+		tt_add(trace, &ev);
+	ev.type = EV_IRQ_EXIT;
+	for (; ev.time_ns < 90; ev.time_ns++)
+		tt_add(trace, &ev);
+	told_free(told_trace(trace));
+}
+
+/* Where interrupts are not recorded, a waking out of one makes no doubt. */
+static void interrupts_that_are_not_recorded_are_part_of_what_they_interrupt(void **unused)
+{
+	struct text_trace *trace = text_trace_of("  0 cpu0 switch 0(runnable) 7\n"
+						 "  5 cpu0 waking 9\n"
+						 " 10 cpu0 waking 8\n"
+						 " 15 cpu0 lost 10 1\n"
+						 " 15 cpu0 by 7 waking 8\n"
+						 " 30 cpu0 switch 7(blocked) 0\n");
+	struct told *told;
+
+	trace->events[1].context = trace->events[2].context = trace->events[4].context =
+		EV_CTX_KNOWN | EV_CTX_HARDIRQ;
+	told = told_trace(trace);
+	assert_string_equal(track_of(told, 7), "0 running, 10 ?lost, 15 running - 30");
+	told_free(told);
+}
+
+/* -------------------------------------------------------------------- wakers */
+
+/* A sleeper 7 on CPU 1; 8 runs on CPU 0, where the events of 'how' wake it at 40. */
+static struct told *woken(const char *how)
+{
+	struct text_trace *trace = text_trace_of("  0 cpu0 switch 0(runnable) 8\n"
+						 "  0 cpu1 switch 0(runnable) 7\n"
+						 "  4 cpu1 enter read 3\n"
+						 " 10 cpu1 switch 7(blocked) 0\n");
+
+	text_trace_add(trace, how);
+	text_trace_add(trace, " 60 cpu1 switch 0(runnable) 7\n"
+			      " 70 cpu1 switch 7(blocked) 0\n");
+	return told_trace(trace);
+}
+
+#define assert_woken(how, by)                                                           \
+	do {                                                                            \
+		struct told *told = woken(how);                                         \
+                                                                                        \
+		assert_string_equal(actor_text(told, &wait_of(told, 7, 0)->waker), by); \
+		assert_int_equal(wait_of(told, 7, 0)->woken_ns, 40);                    \
+		told_free(told);                                                        \
+	} while (0)
+
+static void a_timer_callback_is_a_timer(void **unused)
+{
+	assert_woken("35 cpu0 vector local_timer\n"
+		     "38 cpu0 hrtimer hrtimer_wakeup 77\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "41 cpu0 hrtimerdone\n"
+		     "42 cpu0 vectorexit local_timer\n",
+		     "timer hrtimer_wakeup");
+}
+
+static void a_timer_is_of_the_thread_that_set_it(void **unused)
+{
+	assert_woken("20 cpu0 timerstart 77\n"
+		     "35 cpu0 vector local_timer\n"
+		     "38 cpu0 hrtimer it_real_fn 77\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "41 cpu0 hrtimerdone\n"
+		     "42 cpu0 vectorexit local_timer\n",
+		     "timer 8 it_real_fn");
+}
+
+static void a_disk_request_is_of_the_thread_that_issued_it(void **unused)
+{
+	assert_woken("20 cpu0 issue vda 4096 R\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 8 vda read");
+}
+
+static void a_request_issued_before_the_recording_still_names_the_disk(void **unused)
+{
+	assert_woken("35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096 W\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk vda write");
+}
+
+static void without_a_request_the_handler_is_named(void **unused)
+{
+	assert_woken("35 cpu0 irq 24 i8042\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "irq 24 i8042");
+	assert_woken("35 cpu0 irq 24 nvme0q1\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 24 nvme0q1");
+}
+
+/* The handler that is over completed the request: this waking is not of the disk. */
+static void a_request_counts_only_in_the_interrupt_that_completed_it(void **unused)
+{
+	assert_woken("30 cpu0 irq 24 virtio0\n"
+		     "31 cpu0 complete vda 4096\n"
+		     "32 cpu0 irqexit 24\n"
+		     "35 cpu0 irq 25 i8042\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 25\n",
+		     "irq 25 i8042");
+}
+
+static void another_cpus_interrupt_is_an_ipi(void **unused)
+{
+	assert_woken("35 cpu0 vector call_function_single\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 vectorexit call_function_single\n",
+		     "ipi");
+}
+
+static void a_packet_from_outside_is_the_network(void **unused)
+{
+	assert_woken("30 cpu0 irq 24 eth0\n"
+		     "31 cpu0 irqexit 24\n"
+		     "35 cpu0 softirq NET_RX\n"
+		     "38 cpu0 receive 5 eth0\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 softirqexit NET_RX\n",
+		     "network eth0");
+}
+
+static void a_packet_of_this_machine_is_of_its_sender(void **unused)
+{
+	assert_woken("20 cpu0 enter sendto 4\n"
+		     "30 cpu0 netqueue 5 lo\n"
+		     "31 cpu0 netrx 5 lo\n"
+		     "35 cpu0 softirq NET_RX\n"
+		     "38 cpu0 receive 5 lo\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 softirqexit NET_RX\n",
+		     "network 8 lo");
+}
+
+/* Packets are not recorded; the softirq runs nested in the system call that raised it. */
+static void a_softirq_nested_in_a_system_call_is_of_its_caller(void **unused)
+{
+	assert_woken("20 cpu0 enter sendto 4\n"
+		     "35 cpu0 softirq NET_RX\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 softirqexit NET_RX\n",
+		     "network 8");
+	assert_woken("20 cpu0 enter sendto 4\n"
+		     "30 cpu0 irq 24 eth0\n"
+		     "31 cpu0 irqexit 24\n"
+		     "35 cpu0 softirq NET_RX\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 softirqexit NET_RX\n",
+		     "network");
+}
+
+static void another_softirq_is_named_by_its_action(void **unused)
+{
+	assert_woken("35 cpu0 softirq RCU\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 softirqexit RCU\n",
+		     "softirq");
+	assert_woken("35 cpu0 softirq TIMER\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 softirqexit TIMER\n",
+		     "timer");
+}
+
+static void a_thread_in_its_system_call_wakes_as_itself(void **unused)
+{
+	struct told *told = woken("20 cpu0 enter write 1\n"
+				  "40 cpu0 waking 7 cpu 1\n"
+				  "45 cpu0 leave write 1\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by thread 8");
+	assert_string_equal(word_text(told, wait_of(told, 7, 0)->waker.word), "write");
+	assert_string_equal(word_text(told, wait_of(told, 7, 0)->waker.below), "user");
+	told_free(told);
+}
+
+static void the_end_of_a_thread_is_noted(void **unused)
+{
+	struct told *told = woken("30 cpu0 exit 8\n"
+				  "40 cpu0 waking 7 cpu 1\n"
+				  "45 cpu0 switch 8(dead) 0\n");
+
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_EXITED);
+	told_free(told);
+}
+
+/* signal_generate is recorded right after the waking that it makes. */
+static void a_signal_is_noted_with_the_waking_it_made(void **unused)
+{
+	struct told *told = woken("20 cpu0 enter kill 7 10\n"
+				  "40 cpu0 waking 7 cpu 1\n"
+				  "41 cpu0 signal 10 7\n"
+				  "45 cpu0 leave kill 0\n");
+
+	assert_int_equal(wait_of(told, 7, 0)->waker.signal, 10);
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by thread 8");
+	told_free(told);
+}
+
+static void a_signal_for_another_process_is_not_of_this_waking(void **unused)
+{
+	struct told *told = woken("15 cpu0 fork 9\n"
+				  "40 cpu0 waking 7 cpu 1\n"
+				  "41 cpu0 signal 10 9\n");
+
+	assert_int_equal(wait_of(told, 7, 0)->waker.signal, 0);
+	told_free(told);
+}
+
+static void work_is_for_whoever_queued_it(void **unused)
+{
+	struct told *told = replayed("thread 50 50 2 I kworker kernel\n"
+				     "  0 cpu0 switch 0(runnable) 8\n"
+				     "  0 cpu1 switch 0(runnable) 7\n"
+				     " 10 cpu1 switch 7(blocked) 0\n"
+				     " 20 cpu0 queuework 5 flush_fn\n"
+				     " 22 cpu0 waking 50 cpu 0\n"
+				     " 25 cpu0 switch 8(blocked) 50\n"
+				     " 30 cpu0 work 5 flush_fn\n"
+				     " 40 cpu0 waking 7 cpu 1\n"
+				     " 45 cpu0 workdone 5\n"
+				     " 50 cpu0 waking 8\n"
+				     " 60 cpu0 switch 50(blocked) 8\n"
+				     " 70 cpu0 switch 8(blocked) 0\n");
+	const struct wait *wait = wait_of(told, 7, 0);
+
+	assert_string_equal(actor_text(told, &wait->waker), "thread 50");
+	assert_string_equal(word_text(told, wait->waker.word), "work:flush_fn");
+	assert_string_equal(actor_text(told, &wait->origin), "thread 8");
+	assert_int_equal(wait->origin.time_ns, 20);
+	/* What it wakes after the work is its own doing. */
+	assert_int_equal(wait_of(told, 8, 0)->origin.time_ns, 0);
+	assert_string_equal(track_of(told, 50), "0 blocked, 22 queued/0, 25 kernel, "
+						"30 work:flush_fn, 45 kernel, 60 blocked - 70");
+	told_free(told);
+}
+
+static void a_timer_of_its_own_ends_a_wait_by_time_out(void **unused)
+{
+	struct told *told = replayed("  0 cpu1 switch 0(runnable) 7\n"
+				     "  4 cpu1 enter poll\n"
+				     "  5 cpu1 timerstart 77\n"
+				     " 10 cpu1 switch 7(blocked) 0\n"
+				     " 38 cpu1 vector local_timer\n"
+				     " 39 cpu1 hrtimer hrtimer_wakeup 77\n"
+				     " 40 cpu1 waking 7\n"
+				     " 41 cpu1 hrtimerdone\n"
+				     " 42 cpu1 vectorexit local_timer\n"
+				     " 60 cpu1 switch 0(runnable) 7\n"
+				     " 70 cpu1 switch 7(blocked) 0\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in poll by timer 7 hrtimer_wakeup");
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_TIMED_OUT);
+	told_free(told);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interrupt_lies_over_what_it_interrupts),
+		cmocka_unit_test(an_interrupt_nests_in_a_softirq),
+		cmocka_unit_test(an_exit_without_its_entry_changes_nothing),
+		cmocka_unit_test(a_system_call_ends_interrupts_whose_exit_is_missing),
+		cmocka_unit_test(deeper_than_any_kernel_nests_does_no_harm),
+		cmocka_unit_test(interrupts_that_are_not_recorded_are_part_of_what_they_interrupt),
+		cmocka_unit_test(a_timer_callback_is_a_timer),
+		cmocka_unit_test(a_timer_is_of_the_thread_that_set_it),
+		cmocka_unit_test(a_disk_request_is_of_the_thread_that_issued_it),
+		cmocka_unit_test(a_request_issued_before_the_recording_still_names_the_disk),
+		cmocka_unit_test(without_a_request_the_handler_is_named),
+		cmocka_unit_test(a_request_counts_only_in_the_interrupt_that_completed_it),
+		cmocka_unit_test(another_cpus_interrupt_is_an_ipi),
+		cmocka_unit_test(a_packet_from_outside_is_the_network),
+		cmocka_unit_test(a_packet_of_this_machine_is_of_its_sender),
+		cmocka_unit_test(a_softirq_nested_in_a_system_call_is_of_its_caller),
+		cmocka_unit_test(another_softirq_is_named_by_its_action),
+		cmocka_unit_test(a_thread_in_its_system_call_wakes_as_itself),
+		cmocka_unit_test(the_end_of_a_thread_is_noted),
+		cmocka_unit_test(a_signal_is_noted_with_the_waking_it_made),
+		cmocka_unit_test(a_signal_for_another_process_is_not_of_this_waking),
+		cmocka_unit_test(work_is_for_whoever_queued_it),
+		cmocka_unit_test(a_timer_of_its_own_ends_a_wait_by_time_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,329 @@
+/* test_syscall.c - what a thread waits in, and for what. */
+#include "told.h"
+
+/* 7 makes the call 'enter' at 5, waits in it from 10 to 40, and returns at 60. */
+static struct told *waited(const char *facts, const char *enter, const char *after)
+{
+	AUTO_FREE char *text = xasprintf("thread 7 7 1 R prog\n%s\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  5 cpu0 %s\n"
+					 " 10 cpu0 switch 7(blocked) 8\n"
+					 " 40 cpu0 waking 7\n"
+					 " 50 cpu0 switch 8(blocked) 7\n"
+					 "%s\n"
+					 " 90 cpu0 switch 7(blocked) 0\n",
+					 facts, enter, after);
+
+	return replayed(text);
+}
+
+static void own_code_and_system_calls_follow_each_other(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter read 3\n"
+				     " 15 cpu0 leave read 1\n"
+				     " 20 cpu0 enter write 1\n"
+				     " 30 cpu0 leave write 1\n"
+				     " 40 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 5 read, 15 user, 20 write, 30 user - 40");
+	assert_int_equal(thread_of(told, 7)->syscalls[0], 1);
+	assert_int_equal(thread_of(told, 7)->syscalls[1], 1);
+	told_free(told);
+}
+
+static void a_call_is_on_top_again_after_a_wait_in_it(void **unused)
+{
+	struct told *told = waited("", "enter read 3", " 60 cpu0 leave read 1");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 5 read, 10 blocked, 40 queued/0, 50 read, 60 user - 90");
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by thread 8");
+	told_free(told);
+}
+
+static void a_call_that_began_unseen_is_named_by_its_exit(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 40 cpu0 waking 7\n"
+				     " 50 cpu0 switch 8(blocked) 7\n"
+				     " 60 cpu0 leave read 1\n"
+				     " 90 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by thread 8");
+	told_free(told);
+}
+
+static void without_system_calls_code_is_just_running(void **unused)
+{
+	struct told *told = replayed("facts no_syscalls\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(runnable) 8\n"
+				     " 20 cpu0 switch 8(runnable) 7\n"
+				     " 30 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 10 preempted/0, 20 running - 30");
+	told_free(told);
+}
+
+/* -------------------------------------------------------------------- objects */
+
+#define assert_waits_for(facts, enter, after, object)               \
+	do {                                                        \
+		struct told *told = waited(facts, enter, after);    \
+                                                                    \
+		assert_string_equal(object_of(told, 7, 0), object); \
+		told_free(told);                                    \
+	} while (0)
+
+static void a_descriptor_of_the_dump_has_its_name(void **unused)
+{
+	assert_waits_for("fd 7 3 file /etc/passwd", "enter read 3", "", "/etc/passwd");
+	assert_waits_for("fd 7 3 file /etc/passwd", "enter read 4", "", "");
+	assert_waits_for("fd 7 3 file /etc/passwd", "enter fsync 3", "", "/etc/passwd");
+}
+
+static void a_futex_is_its_address_and_may_be_a_lock(void **unused)
+{
+	struct told *told = waited("", "enter futex 0x7f00 128 1", "");
+
+	assert_string_equal(object_of(told, 7, 0), "futex 0x7f00");
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_LOCK);
+	told_free(told);
+	/* FUTEX_WAIT_BITSET: a condition, not a lock. */
+	told = waited("", "enter futex 0x7f00 137 1", "");
+	assert_false(wait_of(told, 7, 0)->flags & WAIT_LOCK);
+	told_free(told);
+}
+
+static void a_child_is_named(void **unused)
+{
+	assert_waits_for("thread 9 9 7 S child", "enter wait4 9", "", "child child[9]");
+	assert_waits_for("", "enter wait4 -1", "", "any child");
+}
+
+static void a_name_that_comes_with_the_exit_is_given_to_the_wait(void **unused)
+{
+	struct told *told = waited("", "enter openat 0 0x1000",
+				   " 60 cpu0 fdname 7 3 /mnt/slow file\n"
+				   " 61 cpu0 leave openat 3\n"
+				   " 65 cpu0 enter read 3\n"
+				   " 70 cpu0 switch 7(blocked) 8\n"
+				   " 75 cpu0 waking 7\n"
+				   " 80 cpu0 switch 8(blocked) 7\n");
+
+	assert_string_equal(object_of(told, 7, 0), "/mnt/slow");
+	assert_string_equal(object_of(told, 7, 1), "/mnt/slow");
+	assert_int_equal(wait_of(told, 7, 1)->fd, 3);
+	told_free(told);
+}
+
+static void a_poll_is_about_the_first_descriptor_used_after_it(void **unused)
+{
+	struct told *told = waited("fd 7 3 file /a\nfd 7 4 connected \"tcp 10.0.0.1:80\"",
+				   "enter poll 0x1000 2",
+				   " 60 cpu0 leave poll 1\n"
+				   " 62 cpu0 enter read 4\n"
+				   " 64 cpu0 leave read 9\n"
+				   " 66 cpu0 enter read 3\n"
+				   " 68 cpu0 leave read 9");
+
+	assert_string_equal(object_of(told, 7, 0), "tcp 10.0.0.1:80");
+	told_free(told);
+}
+
+static void a_poll_that_timed_out_is_about_nothing(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\n"
+				     "fd 7 3 file /a\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter poll 0x1000 2 30\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 38 cpu0 vector local_timer\n"
+				     " 39 cpu0 hrtimer hrtimer_wakeup 1\n"
+				     " 40 cpu0 waking 7\n"
+				     " 41 cpu0 hrtimerdone\n"
+				     " 42 cpu0 vectorexit local_timer\n"
+				     " 50 cpu0 switch 0(runnable) 7\n"
+				     " 60 cpu0 leave poll 0\n"
+				     " 62 cpu0 enter read 3\n"
+				     " 90 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(object_of(told, 7, 0), "");
+	told_free(told);
+}
+
+static void an_epoll_set_of_a_server_waits_for_work(void **unused)
+{
+	struct told *told = waited("fd 7 5 epoll epoll\nfd 7 6 listen \"tcp *:80\"\nepoll 7 5 6",
+				   "enter epoll_wait 5", "");
+
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	assert_string_equal(object_of(told, 7, 0), "tcp *:80");
+	told_free(told);
+	/* Answers come through it as well. */
+	told = waited("fd 7 5 epoll epoll\nfd 7 6 listen \"tcp *:80\"\nfd 7 8 connected db\n"
+		      "epoll 7 5 6\nepoll 7 5 8",
+		      "enter epoll_wait 5", "");
+	assert_false(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	told_free(told);
+}
+
+static void a_set_is_followed_through_epoll_ctl(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\n"
+				     "fd 7 5 epoll epoll\n"
+				     "fd 7 6 listen \"tcp *:80\"\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter epoll_ctl 5 1 6\n"
+				     "  2 cpu0 leave epoll_ctl 0\n"
+				     "  5 cpu0 enter epoll_wait 5\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 40 cpu0 waking 7\n"
+				     " 50 cpu0 switch 8(blocked) 7\n"
+				     " 60 cpu0 leave epoll_wait 1\n"
+				     " 61 cpu0 enter epoll_ctl 5 2 6\n"
+				     " 62 cpu0 leave epoll_ctl 0\n"
+				     " 65 cpu0 enter epoll_wait 5\n"
+				     " 70 cpu0 switch 7(blocked) 0\n");
+
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	assert_false(wait_of(told, 7, 1)->flags & WAIT_SERVER);
+	told_free(told);
+}
+
+static void accept_waits_for_work(void **unused)
+{
+	struct told *told = waited("fd 7 6 listen \"tcp *:80\"", "enter accept4 6", "");
+
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	assert_string_equal(object_of(told, 7, 0), "tcp *:80");
+	told_free(told);
+}
+
+static void descriptors_follow_dup_close_and_fork(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\n"
+				     "fd 7 3 pipe pipe:[1]\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter dup2 3 0\n"
+				     "  2 cpu0 leave dup2 0\n"
+				     "  3 cpu0 enter clone\n"
+				     "  4 cpu0 newtask 12\n"
+				     "  5 cpu0 leave clone 12\n"
+				     "  6 cpu0 enter close 3\n"
+				     "  7 cpu0 leave close 0\n"
+				     "  8 cpu0 enter read 3\n"
+				     " 10 cpu0 switch 7(blocked) 12\n"
+				     " 11 cpu0 leave clone 0\n"
+				     " 12 cpu0 enter read 0\n"
+				     " 20 cpu0 switch 12(blocked) 8\n"
+				     " 30 cpu0 waking 12\n"
+				     " 31 cpu0 switch 8(blocked) 12\n"
+				     " 32 cpu0 leave read 1\n"
+				     " 33 cpu0 enter read 3\n"
+				     " 40 cpu0 switch 12(blocked) 0\n");
+
+	assert_string_equal(object_of(told, 7, 0), "");
+	assert_string_equal(object_of(told, 12, 0), "pipe:[1]");
+	/* It was copied before its parent closed it. */
+	assert_string_equal(object_of(told, 12, 1), "pipe:[1]");
+	told_free(told);
+}
+
+static void threads_share_descriptors(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  4 cpu0 newtask 12 thread\n"
+				     "  5 cpu0 enter openat\n"
+				     "  6 cpu0 fdname 7 3 /shared file\n"
+				     "  7 cpu0 leave openat 3\n"
+				     " 10 cpu0 switch 7(blocked) 12\n"
+				     " 12 cpu0 enter read 3\n"
+				     " 20 cpu0 switch 12(blocked) 0\n");
+
+	assert_string_equal(object_of(told, 12, 0), "/shared");
+	told_free(told);
+}
+
+/* ------------------------------------------------------------- faults and locks */
+
+static void a_fault_that_blocks_is_a_trap_from_its_beginning(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter getpid\n"
+				     "  2 cpu0 leave getpid 7\n"
+				     "  5 cpu0 fault 0x1000\n"
+				     " 10 cpu0 switch 7(disk) 8\n"
+				     " 40 cpu0 waking 7\n"
+				     " 50 cpu0 switch 8(blocked) 7\n"
+				     " 60 cpu0 enter getpid\n"
+				     " 90 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 1 getpid, 2 user, 5 fault, 10 blocked, 40 queued/0, "
+			    "50 fault, 60 getpid - 90");
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in fault by thread 8");
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_DISK_SLEEP);
+	told_free(told);
+}
+
+static void a_fault_that_blocks_nobody_is_own_code(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter getpid\n"
+				     "  2 cpu0 leave getpid 7\n"
+				     "  5 cpu0 fault 0x1000\n"
+				     "  8 cpu0 fault 0x2000\n"
+				     " 10 cpu0 enter pause\n"
+				     " 12 cpu0 switch 7(blocked) 8\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 1 getpid, 2 user, 10 pause - 12");
+	told_free(told);
+}
+
+static void a_wait_for_a_kernel_lock_is_one(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter unlink\n"
+				     "  5 cpu0 lockbegin 0xff00 32\n"
+				     " 10 cpu0 switch 7(disk) 8\n"
+				     " 40 cpu0 waking 7\n"
+				     " 50 cpu0 switch 8(blocked) 7\n"
+				     " 52 cpu0 lockend 0xff00\n"
+				     " 60 cpu0 switch 7(blocked) 8\n");
+
+	assert_string_equal(object_of(told, 7, 0), "kernel mutex 0xff00");
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_LOCK);
+	assert_false(wait_of(told, 7, 1)->flags & WAIT_LOCK);
+	told_free(told);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_code_and_system_calls_follow_each_other),
+		cmocka_unit_test(a_call_is_on_top_again_after_a_wait_in_it),
+		cmocka_unit_test(a_call_that_began_unseen_is_named_by_its_exit),
+		cmocka_unit_test(without_system_calls_code_is_just_running),
+		cmocka_unit_test(a_descriptor_of_the_dump_has_its_name),
+		cmocka_unit_test(a_futex_is_its_address_and_may_be_a_lock),
+		cmocka_unit_test(a_child_is_named),
+		cmocka_unit_test(a_name_that_comes_with_the_exit_is_given_to_the_wait),
+		cmocka_unit_test(a_poll_is_about_the_first_descriptor_used_after_it),
+		cmocka_unit_test(a_poll_that_timed_out_is_about_nothing),
+		cmocka_unit_test(an_epoll_set_of_a_server_waits_for_work),
+		cmocka_unit_test(a_set_is_followed_through_epoll_ctl),
+		cmocka_unit_test(accept_waits_for_work),
+		cmocka_unit_test(descriptors_follow_dup_close_and_fork),
+		cmocka_unit_test(threads_share_descriptors),
+		cmocka_unit_test(a_fault_that_blocks_is_a_trap_from_its_beginning),
+		cmocka_unit_test(a_fault_that_blocks_nobody_is_own_code),
+		cmocka_unit_test(a_wait_for_a_kernel_lock_is_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
