@@ -145,8 +145,8 @@ def background(*argv):
     said = []
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
-    time.sleep(1)
     try:
+        time.sleep(1)
         yield said
     finally:
         process.send_signal(signal.SIGINT)
@@ -162,8 +162,13 @@ def holdup(events):
 
 @contextlib.contextmanager
 def perf(mirror):
+    """perf runs its own command once its events are on: opening them takes it seconds."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink("ready")
     with background("perf", "record", "-q", "-a", "-o", "perf.data", "-m", "8M", "-e",
-                    ",".join(mirror.events)) as said:
+                    ",".join(mirror.events), "--", "sh", "-c", ": >ready; exec sleep 600") as said:
+        while not os.path.exists("ready"):
+            time.sleep(0.05)
         yield said
     os.unlink("perf.data")
 
