@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 LOAD_SECONDS = 3
+STOP_SECONDS = float(os.environ.get("STOP_SECONDS", "0.1"))
 
 
 def start_holdup():
@@ -31,7 +32,7 @@ def record():
         time.sleep(1)
         for _ in range(4):
             process.send_signal(signal.SIGSTOP)
-            time.sleep(0.1)
+            time.sleep(STOP_SECONDS)
             process.send_signal(signal.SIGCONT)
             time.sleep(0.3)
         said = process.communicate(timeout=60)[1]
