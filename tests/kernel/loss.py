@@ -29,7 +29,10 @@ def record():
     with kernel.running("tbench_srv", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         time.sleep(0.3)
         process = start_holdup()
-        time.sleep(1)
+        end = time.monotonic() + 30
+        while not os.path.exists("run.holdup/kernel/cpu0.ring") and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
         for _ in range(4):
             process.send_signal(signal.SIGSTOP)
             time.sleep(STOP_SECONDS)
