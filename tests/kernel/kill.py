@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of the recorder at any moment leaves a trace or a clear error, and no instance.
 
-KILLS=N sets how many moments are tried, KILL_SECONDS=S how late the last one can be.
+KILLS=N sets how many moments are tried, KILL_SECONDS=FROM-TO when.
 """
 import glob
 import os
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 KILLS = int(os.environ.get("KILLS", "40"))
-LONGEST_S = float(os.environ.get("KILL_SECONDS", "2"))
+FIRST_S, LONGEST_S = map(float, os.environ.get("KILL_SECONDS", "0-2").split("-"))
 LOAD_S = 1.6  # and then the recording is finished
 
 
@@ -74,7 +74,7 @@ def main():
     outcomes = {}
     pids = []
     for number in range(KILLS):
-        delay = random.random() * LONGEST_S if number else 0.0
+        delay = random.uniform(FIRST_S, LONGEST_S) if number else 0.0
         folder = "killed-%d" % number
         pids.append(killed_recorder(folder, delay))
         outcome = check_trace(tap, "killed after %3d ms" % (delay * 1000), folder)

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 LOAD_SECONDS = 3
+STOP_SECONDS = float(os.environ.get("STOP_SECONDS", "0.1"))
 
 
 def start_holdup():
@@ -28,10 +29,13 @@ def record():
     with kernel.running("tbench_srv", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         time.sleep(0.3)
         process = start_holdup()
-        time.sleep(1)
+        end = time.monotonic() + 30
+        while not os.path.exists("run.holdup/kernel/cpu0.ring") and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
         for _ in range(4):
             process.send_signal(signal.SIGSTOP)
-            time.sleep(0.1)
+            time.sleep(STOP_SECONDS)
             process.send_signal(signal.SIGCONT)
             time.sleep(0.3)
         said = process.communicate(timeout=60)[1]
