@@ -354,18 +354,19 @@ void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns, 
 	state->tl->repairs_exact += placing->counts;
 }
 
-/* Its CPU idles, as far as was seen: it may have come onto it since the last event there. */
-static void close_queued(struct state *state, struct thread *thread)
+/*
+ * Since when a thread that is queued at the end may have come onto its CPU unseen: it idles,
+ * as far as was seen, since the last event there. UINT64_MAX = another thread has it.
+ */
+static uint64_t may_run_since(const struct state *state, const struct thread *thread)
 {
 	const struct cpu *cpu = thread->cpu < state->cpu_count ? &state->cpus[thread->cpu] : NULL;
 	const struct thread *runs = cpu ? state_current(state, cpu) : NULL;
 	uint64_t since = last_ns(state, thread);
 
-	if (runs && runs->tl->tid != 0)
-		return;
-	if (cpu && cpu->last_ns > since)
-		since = cpu->last_ns;
-	unsure_forget(state, thread, since, UNSURE_SWITCH);
+	if (!state->omits_idle || thread->sched != SCHED_RUNNABLE || (runs && runs->tl->tid != 0))
+		return UINT64_MAX;
+	return cpu && cpu->last_ns > since ? cpu->last_ns : since;
 }
 
 /*
@@ -399,14 +400,17 @@ void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 {
 	uint64_t since = last_ns(state, thread);
 	uint64_t hole = first_hole(state, since);
+	uint64_t unseen = may_run_since(state, thread);
 
 	(void)end_ns;
 	if (thread->sched != SCHED_BLOCKED && thread->sched != SCHED_RUNNABLE)
 		return;
-	if (hole != UINT64_MAX)
-		unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
-	else if (thread->sched == SCHED_RUNNABLE && state->omits_idle)
-		close_queued(state, thread);
+	if (hole < since)
+		hole = since;
+	if (unseen < hole)
+		unsure_forget(state, thread, unseen, UNSURE_SWITCH);
+	else if (hole != UINT64_MAX)
+		unsure_forget(state, thread, hole, UNSURE_LOST);
 }
 
 static void add_gap(struct timeline *tl, const struct tl_gap *gap)
@@ -453,9 +457,9 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 	uint32_t word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
 	uint32_t i;
 
-	if (thread->placing.open && thread->placing.high_ns > since_ns)
+	if (thread->placing.open && thread->placing.high_ns >= since_ns)
 		thread->placing.was_runnable = false;
-	for (i = track->count; i > 1 && track_time(track, i - 1) > since; i--) {
+	for (i = track->count; i > 1 && track_time(track, i - 1) >= since; i--) {
 		uint64_t begin = track_time(track, i - 2);
 
 		if (!off_cpu(track->entries[i - 2].word))
@@ -463,6 +467,8 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		if (begin >= since) {
 			track_amend(track, i - 2, begin, word);
 		} else if (!doubt_concluded(track, i - 2)) {
+			if (track_time(track, i - 1) == since)
+				return;
 			track_insert(track, i - 1, since, word);
 			if (thread->placing.open && thread->placing.thread_index >= i - 1)
 				thread->placing.thread_index++;

@@ -180,15 +180,20 @@ static inline const char *stay_fault(const struct timeline *tl, const struct sta
 	return NULL;
 }
 
-/* Where a thread is on a CPU for certain, that CPU says so: stays[first] to [count - 1] are its. */
-static inline const char *runs_nowhere_fault(const struct timeline *tl, uint32_t slot,
-					     const struct stay *stays, size_t first, size_t count,
-					     char *text)
+struct stay_run { /* those of one thread */
+	const struct stay *stays;
+	size_t first, end;
+};
+
+/* Where a thread is on a CPU for certain, that CPU says so. */
+static inline const char *runs_nowhere_fault(const struct timeline *tl,
+					     const struct tl_thread *thread,
+					     const struct stay_run *run, char *text)
 {
-	const struct tl_thread *thread = tl->threads[slot];
+	const struct stay *stays = run->stays;
 	struct tl_iter iter;
 	struct tl_interval in;
-	size_t at = first;
+	size_t at = run->first;
 
 	tl_iter_begin(&iter, tl, &thread->track, tl->origin_ns, tl->end_ns);
 	while (tl_iter_next(&iter, &in)) {
@@ -196,9 +201,9 @@ static inline const char *runs_nowhere_fault(const struct timeline *tl, uint32_t
 
 		if (!word_on_cpu(in.word))
 			continue;
-		while (at < count && stays[at].end_ns <= covered)
+		while (at < run->end && stays[at].end_ns <= covered)
 			at++;
-		for (size_t i = at; i < count && stays[i].start_ns <= covered; i++)
+		for (size_t i = at; i < run->end && stays[i].start_ns <= covered; i++)
 			covered = stays[i].end_ns;
 		if (covered < in.end_ns)
 			return fault(text, "tid %d works at %llu-%llu on no CPU", thread->tid,
@@ -236,13 +241,13 @@ static inline const char *cpus_fault(const struct timeline *tl, char *text)
 	if (!wrong)
 		wrong = stays_fault(tl, stays, count, text);
 	for (uint32_t slot = 0; slot < tl->thread_count && !wrong; slot++) {
-		size_t own = first;
+		struct stay_run run = { stays, first, first };
 
-		while (own < count && stays[own].slot == slot)
-			own++;
+		while (run.end < count && stays[run.end].slot == slot)
+			run.end++;
 		if (tl->threads[slot]->tid != 0)
-			wrong = runs_nowhere_fault(tl, slot, stays, first, own, text);
-		first = own;
+			wrong = runs_nowhere_fault(tl, tl->threads[slot], &run, text);
+		first = run.end;
 	}
 	return wrong;
 }

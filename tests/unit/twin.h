@@ -434,11 +434,11 @@ static inline bool twin_for_lock(const struct twin *twin, int32_t tid, size_t si
 }
 
 /* Woken by the thread of event 'at', in its own or the kernel's code. */
-static inline struct twin_root twin_by_thread(const struct twin *twin, int32_t tid, size_t at,
+static inline struct twin_root twin_by_thread(const struct twin *twin, size_t at,
 					      const struct twin_span *span, uint32_t depth,
 					      bool lock)
 {
-	int32_t waker = twin->events[at].tid;
+	int32_t waker = twin->events[at].tid, tid = twin->events[at].wake.tid;
 	size_t queued = twin_queued_by(twin, at);
 
 	if (queued != SIZE_MAX && span->start_ns < twin->events[queued].time_ns) {
@@ -467,7 +467,7 @@ static inline struct twin_root twin_blocked(const struct twin *twin, int32_t tid
 	if (at == twin->count)
 		return (struct twin_root){ WHY_UNKNOWN, tid };
 	if (!twin_in_irq(&twin->events[at]))
-		return twin_by_thread(twin, tid, at, span, depth, lock);
+		return twin_by_thread(twin, at, span, depth, lock);
 	if (!(twin->events[at].context & EV_CTX_HARDIRQ) && twin_raised_by_call(twin, at))
 		return twin_root(twin, twin->events[at].tid, span, depth + 1, lock);
 	sent = twin_sending(twin, at);

@@ -3,7 +3,7 @@
  * random traces: whole ones, ones with holes, and ones where the kernel left out
  * switches from the idle task.
  *
- * HOLDUP_SEED=N runs one seed of each test and prints its trace when it fails.
+ * HOLDUP_SEED=N runs one seed of each test and prints its traces; HOLDUP_SEEDS=N all up to N.
  */
 #include "told.h"
 
@@ -22,7 +22,9 @@ static uint64_t first_seed(void)
 
 static uint64_t last_seed(void)
 {
-	return getenv("HOLDUP_SEED") ? first_seed() : SEEDS;
+	const char *seeds = getenv("HOLDUP_SEEDS");
+
+	return getenv("HOLDUP_SEED") ? first_seed() : seeds ? strtoull(seeds, NULL, 0) : SEEDS;
 }
 
 static struct twin twin_of(const struct text_trace *trace)
