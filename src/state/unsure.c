@@ -228,6 +228,14 @@ static void write_bound(struct state *state, struct thread *thread, uint32_t cpu
 	track_append(cpu_track, track_ns(state, high_ns), SLOT_NONE);
 }
 
+/* Whoever had the CPU left it at 'time' or later. */
+static void write_gap(struct track *cpu_track, uint64_t time)
+{
+	uint64_t last = track_last_time(cpu_track);
+
+	track_append(cpu_track, time > last ? time : last, SLOT_NONE);
+}
+
 /* The thread came onto 'cpu' unseen, at some instant in [low, high]. */
 static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t low_ns,
 		   uint64_t high_ns)
@@ -262,6 +270,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		thread->placing.before_slot = before;
 		thread->placing.counts = counts;
 	} else {
+		write_gap(timeline_cpu(state->tl, thread->cpu), track_ns(state, low_ns));
 		state->tl->repairs_exact += counts;
 	}
 	flow_write(state, thread, high_ns, flow_top(thread));

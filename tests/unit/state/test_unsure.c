@@ -309,6 +309,19 @@ static void a_thread_seen_on_a_second_cpu_left_the_first_unseen(void **unused)
 	told_free(told);
 }
 
+/* No switch to the idle task was recorded: when 7 left is not known, nor that it stayed. */
+static void an_idle_task_that_turns_up_leaves_a_bound_too(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 enter write\n"
+				     " 30 cpu0 by 0 softirq RCU\n"
+				     " 40 cpu0 softirqexit RCU\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 10 ?switch - 40");
+	assert_string_equal(cpu_of(told, 0), "0 7, 10 ?, 30 0 - 40");
+	told_free(told);
+}
+
 /* A switch in of a thread that was thought to run elsewhere. */
 static void a_switch_in_of_a_running_thread_contradicts(void **unused)
 {
@@ -360,6 +373,7 @@ int main(void)
 		cmocka_unit_test(only_the_first_runtime_after_a_switch_places_it),
 		cmocka_unit_test(a_runtime_that_begins_before_the_bound_is_cut_to_it),
 		cmocka_unit_test(a_thread_seen_on_a_second_cpu_left_the_first_unseen),
+		cmocka_unit_test(an_idle_task_that_turns_up_leaves_a_bound_too),
 		cmocka_unit_test(a_switch_in_of_a_running_thread_contradicts),
 		cmocka_unit_test(events_that_go_back_in_time_are_counted_and_left_out),
 	};
