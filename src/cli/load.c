@@ -188,8 +188,8 @@ static int build_somewhere(struct loaded *loaded, const struct places *places,
 	rc = build_again(loaded, NULL, key, err);
 	if (rc == 0 && first.code) {
 		free(loaded->note);
-		loaded->note = xasprintf("The index could not be kept for the next time: %s.",
-					 first.text);
+		loaded->note =
+			xasprintf("The index could not be kept for the next time: %s.", first.text);
 	}
 	return rc;
 }

@@ -28,7 +28,7 @@ struct loaded {
 };
 
 enum load_flag {
-	LOAD_REBUILD = 1 << 0, /* even if the index is there and fits */
+	LOAD_REBUILD = 1 << 0,	 /* even if the index is there and fits */
 	LOAD_MUST_KEEP = 1 << 1, /* fail when there is no place where the index can stay */
 };
 

@@ -66,8 +66,7 @@ static void note_damage(struct tl_cache *cache, const struct chunk_ref *ref, con
 
 static struct chunk_limits limits_of(const struct tl_cache *cache)
 {
-	return (struct chunk_limits){ cache->timeline->thread_count,
-				      cache->timeline->names.count };
+	return (struct chunk_limits){ cache->timeline->thread_count, cache->timeline->names.count };
 }
 
 /* The time of a chunk that cannot be read is uncertain. */

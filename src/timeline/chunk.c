@@ -288,8 +288,7 @@ static bool unpack_dict(struct unpack *from, struct dict *dict)
 }
 
 /* The word of the next entry; a wait's index is noted in *next_wait. */
-static uint32_t unpack_entry_word(struct unpack *from, const struct dict *dict,
-				  uint32_t *next_wait)
+static uint32_t unpack_entry_word(struct unpack *from, const struct dict *dict, uint32_t *next_wait)
 {
 	uint64_t number = unpack_u64(from);
 
@@ -337,8 +336,8 @@ static bool unpack_entries(struct chunk *chunk, const struct chunk_head *head,
 /* Every entry, wait and edge takes two bytes at least: no count asks for more memory than that. */
 static bool head_is_sane(const struct chunk_head *head)
 {
-	uint64_t parts = (uint64_t)head->run_bytes + head->entry_bytes + head->wait_bytes +
-			 head->edge_bytes;
+	uint64_t parts =
+		(uint64_t)head->run_bytes + head->entry_bytes + head->wait_bytes + head->edge_bytes;
 
 	return head->bytes == sizeof(*head) + parts && head->entry_count > 0 &&
 	       head->entry_count <= head->entry_bytes / 2 &&

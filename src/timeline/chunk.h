@@ -18,7 +18,7 @@
 
 /* A piece of a track on its way into the store. */
 struct piece {
-	uint32_t id; /* as in struct track */
+	uint32_t id;	   /* as in struct track */
 	uint32_t idle_cpu; /* an idle task's; else SLOT_NONE */
 	bool final;	   /* no other piece of its track is expected */
 	uint32_t first;

@@ -97,8 +97,8 @@ static void pack_names(struct pack *pack, const struct names *names)
 
 static void pack_tables(struct pack *pack, const struct timeline *tl)
 {
-	const uint64_t numbers[] = { tl->origin_ns,   tl->end_ns,  tl->events,
-				     tl->lost_events, tl->repairs, tl->repairs_exact,
+	const uint64_t numbers[] = { tl->origin_ns,	tl->end_ns,  tl->events,
+				     tl->lost_events,	tl->repairs, tl->repairs_exact,
 				     tl->contradictions };
 
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
@@ -200,8 +200,7 @@ static bool unpack_names(struct unpack *from, struct names *names)
 		uint64_t bytes = unpack_u64(from);
 
 		/* Every name is there once, in order of its number. */
-		if (bytes > (size_t)(from->end - from->at) ||
-		    memchr(from->at, 0, bytes) != NULL ||
+		if (bytes > (size_t)(from->end - from->at) || memchr(from->at, 0, bytes) != NULL ||
 		    names_add(names, (const char *)from->at, bytes) != i)
 			return false;
 		from->at += bytes;
@@ -241,8 +240,8 @@ static bool unpack_notes(struct unpack *from, struct timeline *tl)
 
 static bool unpack_tables(struct unpack *from, struct timeline *tl, uint64_t store_bytes)
 {
-	uint64_t *const numbers[] = { &tl->origin_ns,	&tl->end_ns,  &tl->events,
-				      &tl->lost_events, &tl->repairs, &tl->repairs_exact,
+	uint64_t *const numbers[] = { &tl->origin_ns,	  &tl->end_ns,	&tl->events,
+				      &tl->lost_events,	  &tl->repairs, &tl->repairs_exact,
 				      &tl->contradictions };
 	uint64_t count;
 
@@ -275,8 +274,8 @@ static int read_all(int fd, void *bytes, size_t count, uint64_t offset)
 	size_t done = 0;
 
 	while (done < count) {
-		ssize_t got = pread(fd, (uint8_t *)bytes + done, count - done,
-				    (off_t)(offset + done));
+		ssize_t got =
+			pread(fd, (uint8_t *)bytes + done, count - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -416,9 +415,9 @@ static int open_nameless(struct index_writer *writer, struct err *err)
 		writer->fd = open(places[i], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	if (writer->fd < 0)
 		writer->fd = memfd_create("holdup-index", MFD_CLOEXEC);
-	return writer->fd < 0 ? err_set(err, -errno, "cannot make a temporary file: %s",
-					strerror(errno))
-			      : 0;
+	return writer->fd < 0
+		       ? err_set(err, -errno, "cannot make a temporary file: %s", strerror(errno))
+		       : 0;
 }
 
 int index_begin(const char *dir, const struct index_key *key, struct index_writer **out_writer,
@@ -502,8 +501,7 @@ static int put_in_place(struct index_writer *writer, struct err *err)
 	AUTO_FREE char *path = xasprintf("%s/%s", writer->dir, FILE_NAME);
 
 	if (rename(writer->temp, path) < 0)
-		return err_set(err, -errno, "cannot rename %s: %s", writer->temp,
-			       strerror(errno));
+		return err_set(err, -errno, "cannot rename %s: %s", writer->temp, strerror(errno));
 	free(writer->temp);
 	writer->temp = NULL;
 	return 0;

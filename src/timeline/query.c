@@ -218,8 +218,7 @@ void timeline_wait(const struct timeline *timeline, uint32_t slot, uint32_t inde
 	}
 	if (!thread->track.chunk_count)
 		return;
-	chunk = cache_waits(timeline->cache, &thread->track,
-			    piece_of_wait(&thread->track, index));
+	chunk = cache_waits(timeline->cache, &thread->track, piece_of_wait(&thread->track, index));
 	if (index - chunk->first_wait < chunk->wait_count)
 		*out_wait = chunk->waits[index - chunk->first_wait];
 }
@@ -280,8 +279,7 @@ static void keep_longest(struct totals *longest, const struct totals *from)
 }
 
 /* From the piece at hand to the end of the window, with the longest spans on the way. */
-static void feed_window(struct run *run, struct tl_iter *iter, uint64_t end,
-			struct totals *longest)
+static void feed_window(struct run *run, struct tl_iter *iter, uint64_t end, struct totals *longest)
 {
 	const struct track *track = iter->track;
 	uint32_t last = piece_at(track, end ? end - 1 : 0);

@@ -16,11 +16,11 @@ enum {
 };
 
 static const uint8_t mode_of[WORD_KIND_COUNT] = {
-	[WORD_NONE] = OFF_CPU,	      [WORD_UNCERTAIN] = OFF_CPU,   [WORD_RUN] = MODE_RUN,
-	[WORD_USER] = MODE_USER,      [WORD_SYSCALL] = MODE_KERNEL, [WORD_TRAP] = MODE_KERNEL,
-	[WORD_KERNEL] = MODE_KERNEL,  [WORD_WORK] = MODE_KERNEL,    [WORD_IDLE] = MODE_IDLE,
-	[WORD_IRQ] = MODE_IRQ,	      [WORD_VECTOR] = MODE_IRQ,	    [WORD_SOFTIRQ] = MODE_SOFTIRQ,
-	[WORD_PREEMPTED] = OFF_CPU,   [WORD_WAIT_CPU] = OFF_CPU,    [WORD_BLOCKED] = OFF_CPU,
+	[WORD_NONE] = OFF_CPU,	     [WORD_UNCERTAIN] = OFF_CPU,   [WORD_RUN] = MODE_RUN,
+	[WORD_USER] = MODE_USER,     [WORD_SYSCALL] = MODE_KERNEL, [WORD_TRAP] = MODE_KERNEL,
+	[WORD_KERNEL] = MODE_KERNEL, [WORD_WORK] = MODE_KERNEL,	   [WORD_IDLE] = MODE_IDLE,
+	[WORD_IRQ] = MODE_IRQ,	     [WORD_VECTOR] = MODE_IRQ,	   [WORD_SOFTIRQ] = MODE_SOFTIRQ,
+	[WORD_PREEMPTED] = OFF_CPU,  [WORD_WAIT_CPU] = OFF_CPU,	   [WORD_BLOCKED] = OFF_CPU,
 	[WORD_CPU] = OFF_CPU,
 };
 
@@ -111,8 +111,7 @@ static void begin_call(struct run *run, uint32_t call, bool known)
 static void end_call(struct run *run, uint32_t word, bool ended)
 {
 	if (ended && run->call_known)
-		keep_max(row(run, total_key(TOTAL_CALL, run->call, 0)),
-			 run->now - run->call_begin);
+		keep_max(row(run, total_key(TOTAL_CALL, run->call, 0)), run->now - run->call_begin);
 	if (ended && word_error(word))
 		row(run, total_key(TOTAL_ERROR, run->call, word_error(word)))->count++;
 	run->call = RUN_NO_CALL;

@@ -29,9 +29,9 @@ struct sealed {
 struct seal {
 	struct timeline *timeline;
 	int fd;
-	uint64_t offset;  /* in the store, of the first byte in 'out' */
-	struct pack out;  /* packed, not written yet */
-	int rc;		  /* what writing failed with; 0 = nothing */
+	uint64_t offset;	       /* in the store, of the first byte in 'out' */
+	struct pack out;	       /* packed, not written yet */
+	int rc;			       /* what writing failed with; 0 = nothing */
 	struct sealed *threads, *cpus; /* owned */
 	size_t thread_cap, cpu_cap;
 	uint32_t finals; /* threads that are gone; the writer's own */
@@ -368,8 +368,8 @@ static const char *read_chunk(struct seal *seal, const struct chunk_ref *ref, ui
 	write_out(seal);
 	chunk->bytes = xmalloc(ref->bytes);
 	chunk->byte_count = ref->bytes;
-	if (seal->rc || pread(seal->fd, chunk->bytes, ref->bytes, (off_t)ref->offset) !=
-				(ssize_t)ref->bytes)
+	if (seal->rc ||
+	    pread(seal->fd, chunk->bytes, ref->bytes, (off_t)ref->offset) != (ssize_t)ref->bytes)
 		return "it cannot be read back";
 	wrong = chunk_open(chunk, ref, id, &limits);
 	if (!wrong && !(chunk_unpack_waits(chunk, &limits) && chunk_unpack_edges(chunk, &limits)))
@@ -383,9 +383,8 @@ static void make_up(struct chunk *chunk, const struct track *track, const struct
 	chunk->entry_count = track->base - ref->first;
 	chunk->entries = xrealloc(chunk->entries, chunk->entry_count + 1, sizeof(*chunk->entries));
 	for (uint32_t i = 0; i < chunk->entry_count; i++)
-		chunk->entries[i] = (struct track_entry){
-			ref->start, word_make(WORD_UNCERTAIN, UNSURE_DAMAGED)
-		};
+		chunk->entries[i] = (struct track_entry){ ref->start, word_make(WORD_UNCERTAIN,
+										UNSURE_DAMAGED) };
 	chunk->wait_count = chunk->edge_count = 0;
 }
 
