@@ -90,10 +90,10 @@ static void recall_damage(struct loaded *loaded)
 
 /* Build the index in 'dir'; NULL = in a file without a name. */
 static int build(struct loaded *loaded, const char *dir, const struct index_key *key,
-		 struct err *err)
+		 uint32_t flags, struct err *err)
 {
 	struct index_writer *writer = NULL;
-	int rc = index_begin(dir, key, &writer, err);
+	int rc = index_begin(dir, key, flags & LOAD_REBUILD, &writer, err);
 
 	if (rc == -EEXIST) { /* another one has just built it */
 		rc = index_open(dir, key, &loaded->timeline, err);
@@ -114,13 +114,13 @@ static int build(struct loaded *loaded, const char *dir, const struct index_key 
 
 /* Where a failed attempt leaves nothing: the next place is tried from the start. */
 static int build_again(struct loaded *loaded, const char *dir, const struct index_key *key,
-		       struct err *err)
+		       uint32_t flags, struct err *err)
 {
 	timeline_free(loaded->timeline);
 	loaded->timeline = NULL;
 	if (source_seek(trace_source(loaded->trace), 0, err) < 0)
 		return err->code;
-	return build(loaded, dir, key, err);
+	return build(loaded, dir, key, flags, err);
 }
 
 /* Reasons to try another place; anything else is about the trace itself. */
@@ -172,7 +172,7 @@ static int build_somewhere(struct loaded *loaded, const struct places *places,
 
 	loaded->built = true;
 	for (size_t i = 0; i < places->count; i++) {
-		rc = build_again(loaded, places->dirs[i], key, err);
+		rc = build_again(loaded, places->dirs[i], key, flags, err);
 		if (rc == 0) {
 			loaded->kept = true;
 			return 0;
@@ -185,7 +185,7 @@ static int build_somewhere(struct loaded *loaded, const struct places *places,
 	if (flags & LOAD_MUST_KEEP)
 		return err_set(err, first.code ? first.code : -ENOENT,
 			       "there is no place for the index: %s", first.text);
-	rc = build_again(loaded, NULL, key, err);
+	rc = build_again(loaded, NULL, key, flags, err);
 	if (rc == 0 && first.code) {
 		free(loaded->note);
 		loaded->note =

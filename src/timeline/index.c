@@ -420,8 +420,8 @@ static int open_nameless(struct index_writer *writer, struct err *err)
 		       : 0;
 }
 
-int index_begin(const char *dir, const struct index_key *key, struct index_writer **out_writer,
-		struct err *err)
+int index_begin(const char *dir, const struct index_key *key, bool again,
+		struct index_writer **out_writer, struct err *err)
 {
 	struct index_writer *writer = xcalloc(1, sizeof(*writer));
 	struct timeline *made = NULL;
@@ -433,7 +433,7 @@ int index_begin(const char *dir, const struct index_key *key, struct index_write
 		writer->dir = xstrdup(dir);
 		rc = lock_dir(writer, err);
 		/* While we waited for the lock, another one may have done the work. */
-		if (rc == 0 && index_open(dir, key, &made, NULL) == 0) {
+		if (rc == 0 && !again && index_open(dir, key, &made, NULL) == 0) {
 			timeline_free(made);
 			rc = err_set(err, -EEXIST, "%s/%s is there", dir, FILE_NAME);
 		}

@@ -40,11 +40,11 @@ struct index_writer;
 /*
  * Begin to build the index in 'dir', which is made when missing. Waits for another
  * builder of the same index. 'dir' NULL: a file without a name, in memory or $TMPDIR.
- * Returns 0; -EEXIST when another builder has just made it (open it); -EROFS, -EACCES,
+ * 'again': even if there is one that fits; it may be damaged inside. Returns 0; -EEXIST when another builder has just made it (open it); -EROFS, -EACCES,
  * -ENOSPC ... when there is no place.
  */
-int index_begin(const char *dir, const struct index_key *key, struct index_writer **out_writer,
-		struct err *err);
+int index_begin(const char *dir, const struct index_key *key, bool again,
+		struct index_writer **out_writer, struct err *err);
 
 /* Let 'timeline', still empty, go to the store as it grows. The writer must outlive it. */
 void index_attach(struct index_writer *writer, struct timeline *timeline);
