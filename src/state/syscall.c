@@ -270,6 +270,7 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 
 		if (track_last_time(&thread->tl->track) <= since)
 			flow_write(state, thread, thread->fault_ns, word);
+		wait = tl_wait(thread->tl, thread->wait); /* writing may have moved it */
 		thread->frames[thread->depth < FLOW_MAX ? thread->depth++ : FLOW_MAX - 1] = word;
 		wait->in = word;
 	}
