@@ -18,6 +18,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/clock.h"
+#include "read/kernel_decode.h"
 #include "read/kernel_events.h"
 #include "read/lane.h"
 #include "read/pages.h"
@@ -38,6 +39,7 @@ struct page_walk {
 struct ring {
 	struct lane lane;
 	const struct ring_common *common;
+	const struct decode_table *table;
 	char *path; /* owned */
 	uint32_t cpu;
 	int fd;		      /* -1 = opened when needed */
@@ -52,6 +54,7 @@ struct ring {
 	uint64_t next_page;
 	uint64_t last_ns; /* of the last event; 0 = none yet */
 	size_t clock_hint;
+	struct clock_span span; /* near last_ns */
 	bool hole;	   /* events are missing before the next one */
 	bool hole_unknown; /* and nobody knows how many */
 	uint64_t hole_count;
@@ -318,6 +321,50 @@ static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t i
 	return true;
 }
 
+/*
+ * What is rare: the clock's next line, a hole, or an event that is wrong. False when its
+ * time shows that the page is damaged.
+ */
+static __attribute__((noinline)) bool put_slowly(struct ring *ring, struct batch *batch,
+						 uint64_t index, const struct record *record)
+{
+	if (record->time - ring->span.raw >= ring->span.units)
+		ring->span = clock_span_at(ring->common->clock, record->time);
+	return put_record(ring, batch, index, record);
+}
+
+/* Make events of records while nothing is special about them. Returns what page_next() did last. */
+static inline __attribute__((always_inline)) int put_run(struct ring *ring, struct batch *batch,
+							 struct page_cursor *cursor,
+							 struct record *record, bool big_endian)
+{
+	const struct decode_table *table = ring->table;
+	struct event *event = batch->events + batch->count;
+	const struct event *end = batch->events + batch->max - 1;
+	const struct clock_span span = ring->span;
+	uint64_t limit_ns = ring->walk.limit_ns, last_ns = ring->last_ns, ns;
+	uint16_t cpu = (uint16_t)ring->cpu;
+	int rc = 1;
+
+	while (event < end && (rc = page_next_in(cursor, record, big_endian)) > 0) {
+		if (__builtin_expect(!clock_span_ns(&span, record->time, &ns) || ns > limit_ns ||
+					     ns < last_ns,
+				     0))
+			rc = 2;
+		else if (__builtin_expect(!decode_fast(table, record, event), 0) &&
+			 !kernel_events_decode(ring->common->events, record, event))
+			rc = 2;
+		if (__builtin_expect(rc == 2, 0))
+			break;
+		event->time_ns = last_ns = ns;
+		event->cpu = cpu;
+		event++;
+	}
+	batch->count = (size_t)(event - batch->events);
+	ring->last_ns = last_ns;
+	return rc;
+}
+
 /* Go on in the page that was begun, while there is room for a hole and an event. */
 static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 							      struct batch *batch, bool big_endian)
@@ -325,15 +372,19 @@ static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
 	struct page_cursor cursor = ring->walk.cursor;
 	struct record record;
-	int rc = 0;
+	int rc = 1;
 
-	while (batch->count + 2 <= batch->max &&
-	       (rc = page_next_in(&cursor, &record, big_endian)) > 0 &&
-	       put_record(ring, batch, index, &record))
-		;
+	while (batch->count + 2 <= batch->max && rc > 0) {
+		if (__builtin_expect(!ring->hole, 1))
+			rc = put_run(ring, batch, &cursor, &record, big_endian);
+		else
+			rc = 2 * page_next_in(&cursor, &record, big_endian);
+		if (rc == 2 && !put_slowly(ring, batch, index, &record))
+			rc = 0;
+	}
 	if (rc < 0)
 		damaged(ring, batch, index, "what follows an event is no event");
-	ring->in_page = rc > 0 && batch->count + 2 > batch->max;
+	ring->in_page = rc > 0;
 	ring->walk.cursor = cursor;
 }
 
@@ -530,6 +581,7 @@ struct ring *ring_open(const char *path, const struct ring_common *common,
 
 	ring->lane.ops = &ring_ops;
 	ring->common = common;
+	ring->table = kernel_events_table(common->events);
 	ring->path = xstrdup(path);
 	ring->cpu = claim->cpu;
 	ring->fd = file_open(path, &bytes, &err);
