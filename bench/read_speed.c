@@ -212,15 +212,15 @@ static int step_decode(struct run *run, struct err *err)
 		struct lane *lane = ring_lane(run->streams->rings[i]);
 		struct batch batch;
 
-		batch_init(&batch, lane);
-		batch.max = batch.max < 64 ? batch.max : 64;
+		batch_init(&batch);
+		batch.max = 64;
 		lane->ops->seek(lane, 0);
 		while (lane->ops->fill(lane, &batch)) {
 			for (size_t j = 0; j < batch.count; j++)
 				run->sink += batch.events[j].time_ns + batch.events[j].type;
 			run->events += batch.count;
 		}
-		batch_fini(&batch);
+		batch_fini(&batch, lane);
 	}
 	watch_end(&watch, run);
 	return 0;
@@ -238,17 +238,18 @@ static int open_trace(const struct run *run, struct trace **out_trace, struct er
 /* The events of all CPUs in order. */
 static int step_merge(struct run *run, struct err *err)
 {
-	const struct event *event;
 	struct stopwatch watch;
+	struct event_run events;
 	struct trace *trace;
 	int rc = open_trace(run, &trace, err);
 
 	if (rc < 0)
 		return rc;
 	watch = watch_begin();
-	while ((rc = source_next(trace_source(trace), &event, err)) > 0) {
-		run->events++;
-		run->sink += event->time_ns + event->type;
+	while ((rc = source_next_run(trace_source(trace), &events, err)) > 0) {
+		for (size_t i = 0; i < events.count; i++)
+			run->sink += events.events[i]->time_ns + events.events[i]->type;
+		run->events += events.count;
 	}
 	watch_end(&watch, run);
 	trace_close(trace);
