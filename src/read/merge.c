@@ -53,6 +53,11 @@ struct feed {
 	uint64_t noted;		   /* damage before this place was reported */
 };
 
+/* Of the run of a lane what lies in a block. */
+struct part {
+	const struct event *at, *end;
+};
+
 /* Events in order, on the way into a block. */
 struct list {
 	const struct event **events;
@@ -72,7 +77,8 @@ struct merge {
 	const struct event **block; /* owned, or one of 'rooms' */
 	size_t block_at, block_count;
 	const struct event **rooms[2]; /* owned; lists are merged from one into the other */
-	struct list *lists;	       /* owned; one for each feed */
+	struct part *parts;	       /* owned; one for each feed, and an empty one */
+	struct list *lists;	       /* owned; the same */
 
 	uint32_t max_workers;
 	uint32_t worker_count; /* 0 = the reader fills */
@@ -291,12 +297,30 @@ static struct list merge_two(const struct list *a, const struct list *b, const s
 	return (struct list){ to, a->count + b->count };
 }
 
-/* Take the part of each run that lies in the block, as lists in rooms[0]. Returns how many. */
-static size_t take_lists(struct merge *merge)
+/* The same of two parts of runs, as nearly all events come; 'b' may have none. */
+static struct list merge_runs(const struct part *a, const struct part *b, const struct event **to)
+{
+	const struct event *x = a->at, *y = b->at, **out = to;
+
+	while (x < a->end && y < b->end) {
+		size_t take = y->time_ns < x->time_ns;
+
+		*out++ = take ? y : x;
+		y = (const struct event *)((uintptr_t)y + (-take & sizeof(*y)));
+		x = (const struct event *)((uintptr_t)x + ((take - 1) & sizeof(*x)));
+	}
+	while (x < a->end)
+		*out++ = x++;
+	while (y < b->end)
+		*out++ = y++;
+	return (struct list){ to, (size_t)(out - to) };
+}
+
+/* The part of each run that lies in the block. Returns how many are not empty. */
+static size_t take_parts(struct merge *merge)
 {
 	size_t earliest = earliest_end(merge), count = 0;
 	uint64_t until_ns = last_ns(merge->active[earliest]);
-	const struct event **to = merge->rooms[0];
 
 	for (size_t i = 0; i < merge->active_count; i++) {
 		struct feed *feed = merge->active[i];
@@ -305,33 +329,36 @@ static size_t take_lists(struct merge *merge)
 
 		if (events == 0)
 			continue;
-		merge->lists[count++] = (struct list){ to, events };
-		for (size_t j = 0; j < events; j++)
-			*to++ = feed->at++;
+		merge->parts[count++] = (struct part){ feed->at, feed->at + events };
+		feed->at += events;
 	}
+	merge->parts[count] = (struct part){ NULL, NULL };
 	return count;
 }
 
 static void make_block(struct merge *merge)
 {
-	size_t count = take_lists(merge);
+	size_t parts = take_parts(merge), count = (parts + 1) / 2;
+	const struct event **to = merge->rooms[0];
+	struct list *lists = merge->lists;
 	uint32_t from = 0;
 
+	for (size_t i = 0; i < count; i++) {
+		lists[i] = merge_runs(&merge->parts[2 * i], &merge->parts[2 * i + 1], to);
+		to += lists[i].count;
+	}
 	for (; count > 1; count = (count + 1) / 2) {
-		const struct event **to = merge->rooms[1 - from];
-		struct list *lists = merge->lists;
-
+		to = merge->rooms[1 - from];
+		lists[count] = (struct list){ NULL, 0 };
 		for (size_t i = 0; i < count; i += 2) {
-			struct list none = { NULL, 0 };
-
-			lists[i / 2] = merge_two(&lists[i], i + 1 < count ? &lists[i + 1] : &none, to);
+			lists[i / 2] = merge_two(&lists[i], &lists[i + 1], to);
 			to += lists[i / 2].count;
 		}
 		from = 1 - from;
 	}
 	merge->block = merge->rooms[from];
 	merge->block_at = 0;
-	merge->block_count = merge->lists[0].count;
+	merge->block_count = lists[0].count;
 }
 
 /* Get a run for each feed whose run was handed out. All events handed out before are gone. */
@@ -433,6 +460,7 @@ static void merge_close(struct source *source)
 	pthread_mutex_destroy(&merge->lock);
 	free(merge->feeds);
 	free(merge->active);
+	free(merge->parts);
 	free(merge->lists);
 	free(merge->rooms[0]);
 	free(merge->rooms[1]);
@@ -464,6 +492,7 @@ struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *f
 	merge->feed_count = count;
 	merge->feeds = xcalloc(count, sizeof(*merge->feeds));
 	merge->active = xcalloc(count + 1, sizeof(*merge->active));
+	merge->parts = xcalloc(count + 1, sizeof(*merge->parts));
 	merge->lists = xcalloc(count + 1, sizeof(*merge->lists));
 	for (int i = 0; i < 2; i++)
 		merge->rooms[i] = xcalloc(count * BATCH_EVENTS + 1, sizeof(*merge->rooms[i]));
