@@ -45,6 +45,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
 	thread->unsure_until = birth_ns;
+	thread->on_cpu = SLOT_NONE;
 	if (tid != 0)
 		flow_write(state, thread, birth_ns, word_make(WORD_UNCERTAIN, UNSURE_START));
 	return thread;
@@ -146,6 +147,7 @@ void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 	}
 	process_put(state, thread->process);
 	thread->process = NULL;
+	timeline_seal_thread(thread->tl);
 }
 
 /* --------------------------------------------------------------------- CPUs */
@@ -377,11 +379,15 @@ static void feed_run(struct state *state, const struct event_run *run)
 	}
 }
 
-int state_run(struct source *source, const struct facts *facts,
-	      void (*progress)(void *context, uint64_t time_ns), void *context,
-	      struct timeline **out_timeline, struct err *err)
+struct timeline *state_timeline(struct state *state)
 {
-	struct state *state = state_new(facts);
+	return state->tl;
+}
+
+int state_drain(struct state *state, struct source *source,
+		void (*progress)(void *context, uint64_t time_ns), void *context,
+		struct timeline **out_timeline, struct err *err)
+{
 	struct event_run run;
 	struct timeline *tl;
 	size_t told = 0;
@@ -402,4 +408,11 @@ int state_run(struct source *source, const struct facts *facts,
 	}
 	*out_timeline = tl;
 	return 0;
+}
+
+int state_run(struct source *source, const struct facts *facts,
+	      void (*progress)(void *context, uint64_t time_ns), void *context,
+	      struct timeline **out_timeline, struct err *err)
+{
+	return state_drain(state_new(facts), source, progress, context, out_timeline, err);
 }

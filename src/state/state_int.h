@@ -107,9 +107,10 @@ struct thread {
 	bool exiting;
 	bool seen; /* some event told about it */
 	uint32_t slot;
-	uint32_t cpu;  /* where it runs, or will */
-	uint32_t wait; /* index of the current or last wait */
-	uint32_t word; /* last word written to its track */
+	uint32_t cpu;	 /* where it runs, or will */
+	uint32_t wait;	 /* index of the current or last wait */
+	uint32_t word;	 /* last word written to its track */
+	uint32_t on_cpu; /* the CPU that its track knows; SLOT_NONE = none yet */
 	uint32_t frames[FLOW_MAX];
 	char comm[COMM_BYTES];
 
@@ -261,14 +262,48 @@ static inline uint32_t flow_top(const struct thread *thread)
 	return thread->frames[thread->depth - 1];
 }
 
-/* From 'time_ns' on the thread's track says 'word'. Idle tasks have no track. */
+/* 'word' is written to the thread's track. A queue names the CPU that it is on next. */
+static inline void flow_set(struct thread *thread, uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	thread->word = word;
+	if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU)
+		thread->on_cpu = word_arg(word);
+}
+
+/* From 'time_ns' on the thread's track says 'word'. */
 static inline void flow_write(struct state *state, struct thread *thread, uint64_t time_ns,
 			      uint32_t word)
 {
-	if (word == thread->word || thread->idle)
+	if (word == thread->word)
 		return;
-	thread->word = word;
+	flow_set(thread, word);
 	track_append(&thread->tl->track, track_ns(state, time_ns), word);
+}
+
+/* An entry even when the state is the same: for what happened as it began. */
+static inline void flow_note(struct state *state, struct thread *thread, uint64_t time_ns,
+			     uint32_t word)
+{
+	track_append(&thread->tl->track, track_ns(state, time_ns), word);
+	thread->word = word;
+}
+
+/* The track knows that it is on thread->cpu. */
+static inline void flow_mark_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	if (thread->on_cpu == thread->cpu || thread->idle)
+		return;
+	thread->on_cpu = thread->cpu;
+	flow_note(state, thread, time_ns, word_make(WORD_CPU, thread->cpu));
+}
+
+/* It comes onto thread->cpu: the top of its stack shows. */
+static inline void flow_onto_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	flow_mark_cpu(state, thread, time_ns);
+	flow_write(state, thread, time_ns, flow_top(thread));
 }
 
 static inline void flow_push(struct state *state, struct thread *thread, uint64_t time_ns,
