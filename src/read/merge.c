@@ -34,7 +34,7 @@
 #include "read/lane.h"
 
 #define SLOTS	      8u
-#define SLOTS_LOW     4u /* so few ready, and a worker that waits is woken */
+#define SLOTS_LOW     4u /* who waits is woken when so many are ready, or so few */
 #define MAX_WORKERS   8u
 #define ALONE_EVENTS  64u   /* in a batch that the reader fills: stays in the fast cache */
 #define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
@@ -129,6 +129,12 @@ static struct feed *hungriest(struct merge *merge)
 	return best;
 }
 
+/* A reader that found nothing is woken for some batches, not for each one. */
+static bool is_enough(const struct feed *feed)
+{
+	return feed->filled >= SLOTS_LOW || feed->ended;
+}
+
 static void *work(void *context)
 {
 	struct merge *merge = context;
@@ -154,7 +160,8 @@ static void *work(void *context)
 		feed->ended = !more;
 		/* The last batch has no events, but may have notes. */
 		feed->filled++;
-		pthread_cond_signal(&merge->ready);
+		if (is_enough(feed))
+			pthread_cond_signal(&merge->ready);
 	}
 	pthread_mutex_unlock(&merge->lock);
 	return NULL;
@@ -193,8 +200,11 @@ static struct batch *next_ready(struct merge *merge, struct feed *feed)
 	if (feed->alone || feed->filled <= SLOTS_LOW)
 		pthread_cond_signal(&merge->room);
 	feed->alone = false;
-	while (feed->filled == 0 && !feed->ended)
-		pthread_cond_wait(&merge->ready, &merge->lock);
+	while (feed->filled == 0 && !feed->ended) {
+		do
+			pthread_cond_wait(&merge->ready, &merge->lock);
+		while (!is_enough(feed));
+	}
 	feed->reading = feed->filled > 0;
 	if (feed->reading)
 		batch = slot(feed, 0);

@@ -397,14 +397,15 @@ static void on_packet_sent(struct state *state, struct cpu *cpu, const struct ev
 /* Name id of a network device; mostly the same one as before. */
 static uint32_t device_name(struct state *state, const char *dev)
 {
-	size_t bytes = strnlen(dev, DEVICE_BYTES);
+	size_t i = 0;
 
-	if (bytes < DEVICE_BYTES && memcmp(dev, state->device, bytes + 1) == 0)
-		return state->device_name;
+	while (i < DEVICE_BYTES && dev[i] == state->device[i]) {
+		if (dev[i++] == '\0')
+			return state->device_name;
+	}
 	state->device_name = names_add(&state->tl->names, dev, DEVICE_BYTES);
 	memset(state->device, 0, sizeof(state->device));
-	if (bytes < DEVICE_BYTES)
-		memcpy(state->device, dev, bytes);
+	memcpy(state->device, dev, strnlen(dev, DEVICE_BYTES));
 	return state->device_name;
 }
 

@@ -113,6 +113,7 @@ struct thread {
 	uint32_t on_cpu; /* the CPU that its track knows; SLOT_NONE = none yet */
 	uint32_t frames[FLOW_MAX];
 	char comm[COMM_BYTES];
+	size_t comm_sure; /* 1 + the number of holes when 'comm' was seen; 0 = not sure of it */
 
 	/* The system call it is in, or the last one. */
 	int64_t call_nr; /* -1 = none known */
@@ -199,6 +200,7 @@ struct state {
 	bool omits_idle;
 	bool has_syscalls;
 	bool has_wakings; /* sched_waking is recorded */
+	bool has_renames; /* task_rename is */
 	bool no_irqs;	  /* an event came out of an interrupt whose entry is not recorded */
 };
 
@@ -254,6 +256,20 @@ static inline void cpu_set_current(struct cpu *cpu, const struct thread *thread)
 void cpu_forget_context(struct cpu *cpu); /* interrupt, packet, timer ... of the moment */
 uint32_t state_symbol(struct state *state, uint64_t address); /* name id */
 void thread_set_comm(struct state *state, struct thread *thread, const char *comm);
+
+/*
+ * An event says 'comm' of the thread. Once that is known it changes only by EV_TASK_RENAME,
+ * where those are recorded and none was lost: to compare it each time would cost more than
+ * most events do.
+ */
+static inline void thread_see_comm(struct state *state, struct thread *thread, const char *comm)
+{
+	if (thread->comm_sure == state->tl->gap_count + 1)
+		return;
+	thread_set_comm(state, thread, comm);
+	thread->comm_sure = state->has_renames && comm ? state->tl->gap_count + 1 : 0;
+}
+
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns);
 
 /* flow.c */
