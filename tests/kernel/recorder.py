@@ -171,6 +171,7 @@ def check_signals(tap):
     script = 'trap "exit 9" %s; : >%s; sleep 30 & wait; '
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         name = sig.name[3:]
+        signal.signal(sig, signal.SIG_DFL)  # a shell cannot trap what was ignored before it began
         with start("signal-" + name, "--", "sh", "-c", script % (name, name)) as process:
             until(lambda name=name: os.path.exists(name))
             process.send_signal(sig)
