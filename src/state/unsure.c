@@ -490,6 +490,24 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		(void)doubt_concluded(track, i - 2);
 }
 
+/* Since 'since_ns' events were lost: nothing since then is a contradiction between events. */
+static void blame_hole(struct state *state, struct thread *thread, uint64_t since_ns)
+{
+	const uint32_t order = word_make(WORD_UNCERTAIN, UNSURE_ORDER);
+	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	struct track *track = &thread->tl->track;
+	uint64_t since = track_ns(state, since_ns);
+
+	for (uint32_t i = track->count; i > 0 && track_time(track, i - 1) >= since; i--) {
+		if (track->entries[i - 1].word != order)
+			continue;
+		track_amend(track, i - 1, track_time(track, i - 1), lost);
+		state->tl->contradictions -= state->tl->contradictions > 0;
+	}
+	if (thread->word == order && track_last_time(track) >= since)
+		thread->word = lost;
+}
+
 static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
@@ -503,8 +521,10 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 	state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
 	if (ev->time_ns > state->gap_end_ns)
 		state->gap_end_ns = ev->time_ns;
-	for (uint32_t i = 0; i < state->tl->thread_count; i++)
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
 		doubt_past(state, state->threads[i], since);
+		blame_hole(state, state->threads[i], since);
+	}
 	if (thread) {
 		uint64_t sure = last_ns(state, thread) > since ? last_ns(state, thread) : since;
 

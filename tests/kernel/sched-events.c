@@ -5,9 +5,12 @@
  *
  *	switch TIME CPU PREV_TID RUNNABLE NEXT_TID	RUNNABLE: 1 = preempted or yielded
  *	waking TIME CPU TID				recorded by the waker
- *	wakeup TIME CPU TID				CPU: in whose queue it is from now on
+ *	wakeup TIME CPU TID AFTER			CPU: in whose queue it is from now on
  *	runtime TIME TID NS				the kernel adds NS to its time on a CPU
  *	hole TIME CPU					events are missing before this
+ *
+ * AFTER is the last event before on the CPU that recorded the wake-up, other wake-ups left
+ * out: after that it has read the clock of the queue, once for all that it put there.
  *
  * Times are ns, in order. Nothing here knows what holdup makes of them.
  */
@@ -19,12 +22,10 @@
 #include "event/source.h"
 #include "read/read.h"
 
-static void print_wake(const char *what, const struct event *ev, int cpu)
-{
-	printf("%s %llu %d %d\n", what, (unsigned long long)ev->time_ns, cpu, ev->wake.tid);
-}
+#define MAX_CPUS 8192
 
-static void print_event(const struct event *ev)
+/* 'after_ns' is of each CPU. */
+static void print_event(const struct event *ev, uint64_t *after_ns)
 {
 	unsigned long long time_ns = ev->time_ns;
 
@@ -35,12 +36,13 @@ static void print_event(const struct event *ev)
 		       ev->sched_switch.next_tid);
 		break;
 	case EV_SCHED_WAKING:
-		print_wake("waking", ev, ev->cpu);
+		printf("waking %llu %u %d\n", time_ns, ev->cpu, ev->wake.tid);
 		break;
 	case EV_SCHED_WAKEUP:
 	case EV_SCHED_WAKEUP_NEW:
-		print_wake("wakeup", ev, ev->wake.target_cpu);
-		break;
+		printf("wakeup %llu %d %d %llu\n", time_ns, ev->wake.target_cpu, ev->wake.tid,
+		       (unsigned long long)after_ns[ev->cpu]);
+		return;
 	case EV_SCHED_STAT_RUNTIME:
 		printf("runtime %llu %d %llu\n", time_ns, ev->runtime.tid,
 		       (unsigned long long)ev->runtime.runtime_ns);
@@ -51,10 +53,12 @@ static void print_event(const struct event *ev)
 	default:
 		break;
 	}
+	after_ns[ev->cpu] = ev->time_ns;
 }
 
 int main(int argc, char **argv)
 {
+	static uint64_t after_ns[MAX_CPUS];
 	const struct event *ev;
 	struct trace *trace;
 	struct err err = { 0 };
@@ -64,8 +68,8 @@ int main(int argc, char **argv)
 		return 2;
 	rc = read_open(argv[1], &trace, &err);
 	if (rc == 0) {
-		while ((rc = source_next(trace_source(trace), &ev, &err)) > 0)
-			print_event(ev);
+		while ((rc = source_next(trace_source(trace), &ev, &err)) > 0 && ev->cpu < MAX_CPUS)
+			print_event(ev, after_ns);
 		trace_close(trace);
 	}
 	if (rc < 0)
