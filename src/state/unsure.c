@@ -47,9 +47,32 @@ static uint64_t last_ns(const struct state *state, const struct thread *thread)
 	return track_last_time(&thread->tl->track) + state->tl->origin_ns;
 }
 
+/*
+ * Start of the holes since the thread's track last changed. What was lost in the instant in
+ * which a hole ends may have come after a change in that same instant; but what leaves the CPU
+ * with the hole does so after it.
+ */
+static uint64_t hole_since(const struct state *state, const struct thread *thread)
+{
+	uint64_t since = last_ns(state, thread);
+	uint64_t first = first_hole(state, since);
+
+	if (first != UINT64_MAX || state->gap_end_ns != since)
+		return first;
+	for (size_t i = state->tl->gap_count; i > 0; i--) {
+		const struct tl_gap *gap = &state->tl->gaps[i - 1];
+
+		if (gap->until_ns != since)
+			break;
+		if (thread->sched != SCHED_BLOCKED || gap->cpu != thread->cpu)
+			return since;
+	}
+	return UINT64_MAX;
+}
+
 bool unsure_since(const struct state *state, const struct thread *thread)
 {
-	return first_hole(state, last_ns(state, thread)) != UINT64_MAX;
+	return hole_since(state, thread) != UINT64_MAX;
 }
 
 /* Asleep until it ran only if its waking cannot have been lost: else it was queued. */
@@ -114,12 +137,16 @@ bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
 	}
 	if (thread->sched == SCHED_RUNNING || thread->sched == SCHED_DEAD)
 		return true;
-	hole = first_hole(state, since);
+	hole = hole_since(state, thread);
 	if (hole == UINT64_MAX)
+		return true;
+	/* A hole of no length: it is still in what began there, or something ended that. */
+	if (hole == since && state->gap_end_ns == since &&
+	    (thread->sched == SCHED_BLOCKED) == (proven == WORD_BLOCKED))
 		return true;
 	/* In the hole it may have run, and have done anything there. */
 	unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
-	if (state->gap_end_ns >= time_ns)
+	if (state->gap_end_ns >= time_ns || (state->gap_end_ns == since && proven == WORD_BLOCKED))
 		return false;
 	write_proven(state, thread, state->gap_end_ns, proven);
 	return true;
@@ -255,7 +282,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	if (thread->sched == SCHED_UNKNOWN)
 		thread->cpu = cpu_index(state, cpu);
 	/* A hole that begins later lies in the bound. */
-	if (thread->sched == SCHED_UNKNOWN || first_hole(state, last_ns(state, thread)) < low_ns)
+	if (thread->sched == SCHED_UNKNOWN || hole_since(state, thread) < low_ns)
 		(void)unsure_settle(state, thread, low_ns, unsure_before_run(state, thread));
 	thread->placing.open = false;
 	thread->sched = SCHED_RUNNING;
@@ -408,7 +435,7 @@ void unsure_rename(struct state *state, struct thread *old, struct thread *threa
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 {
 	uint64_t since = last_ns(state, thread);
-	uint64_t hole = first_hole(state, since);
+	uint64_t hole = hole_since(state, thread);
 	uint64_t unseen = may_run_since(state, thread);
 
 	(void)end_ns;
