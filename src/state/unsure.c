@@ -54,20 +54,23 @@ static uint64_t last_ns(const struct state *state, const struct thread *thread)
  */
 static uint64_t hole_since(const struct state *state, const struct thread *thread)
 {
-	uint64_t since = last_ns(state, thread);
-	uint64_t first = first_hole(state, since);
+	uint64_t since = last_ns(state, thread), first = UINT64_MAX;
 
-	if (first != UINT64_MAX || state->gap_end_ns != since)
+	if (state->gap_end_ns < since)
 		return first;
 	for (size_t i = state->tl->gap_count; i > 0; i--) {
 		const struct tl_gap *gap = &state->tl->gaps[i - 1];
+		bool touches = gap->until_ns == since;
+		uint64_t begin = touches ? since : gap->since_ns;
 
-		if (gap->until_ns != since)
+		if (gap->until_ns < since)
 			break;
-		if (thread->sched != SCHED_BLOCKED || gap->cpu != thread->cpu)
-			return since;
+		if (touches && thread->sched == SCHED_BLOCKED && gap->cpu == thread->cpu)
+			continue;
+		if (begin < first)
+			first = begin;
 	}
-	return UINT64_MAX;
+	return first;
 }
 
 bool unsure_since(const struct state *state, const struct thread *thread)
