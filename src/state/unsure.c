@@ -571,7 +571,7 @@ static void blame_hole(struct state *state, struct thread *thread, uint64_t sinc
 	uint64_t since = track_ns(state, since_ns);
 
 	for (uint32_t i = track->count; i > 0 && track_time(track, i - 1) >= since; i--) {
-		if (track->entries[i - 1].word != order)
+		if (track_at(track, i - 1)->word != order)
 			continue;
 		track_amend(track, i - 1, track_time(track, i - 1), lost);
 		state->tl->contradictions -= state->tl->contradictions > 0;

@@ -162,12 +162,12 @@ static void check_cpu(const struct cut *cut, uint32_t cpu)
 	struct tl_iter iter, whole_iter;
 	struct tl_interval in, whole;
 
-	tl_iter_begin(&iter, cut->part, &cut->part->cpus[cpu], cut->part->origin_ns,
+	tl_iter_begin(&iter, cut->part, cut->part->cpus[cpu], cut->part->origin_ns,
 		      cut->part->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		int32_t tid = tid_of(cut->part, in.word);
 
-		tl_iter_begin(&whole_iter, cut->whole, &cut->whole->cpus[cpu], in.start_ns,
+		tl_iter_begin(&whole_iter, cut->whole, cut->whole->cpus[cpu], in.start_ns,
 			      in.end_ns);
 		while (tid >= 0 && tl_iter_next(&whole_iter, &whole)) {
 			if (tid_of(cut->whole, whole.word) != tid && whole.word != SLOT_NONE)
