@@ -504,6 +504,12 @@ static bool off_cpu(uint32_t word)
 	return kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_BLOCKED;
 }
 
+/* A queue, or the mark of a CPU, which has no length. */
+static bool is_queue_or_mark(uint32_t word)
+{
+	return word_kind(word) == WORD_CPU || (off_cpu(word) && word_kind(word) != WORD_BLOCKED);
+}
+
 /*
  * Doubt entry 'index' and the queueing that it goes on with, if it was concluded from what
  * came after it: then an Uncertain entry, which may have no length, stands before it.
@@ -513,13 +519,15 @@ static bool doubt_concluded(struct track *track, uint32_t index)
 	uint32_t first = index;
 
 	while (first > 0 && word_kind(track_at(track, first)->word) != WORD_BLOCKED &&
-	       off_cpu(track_at(track, first - 1)->word) &&
-	       word_kind(track_at(track, first - 1)->word) != WORD_BLOCKED)
+	       is_queue_or_mark(track_at(track, first - 1)->word))
 		first--;
 	if (first == 0 || word_kind(track_at(track, first - 1)->word) != WORD_UNCERTAIN)
 		return false;
-	for (uint32_t i = first; i <= index; i++)
-		track_amend(track, i, track_time(track, i), word_make(WORD_UNCERTAIN, UNSURE_LOST));
+	for (uint32_t i = first; i <= index; i++) {
+		if (word_kind(track_at(track, i)->word) != WORD_CPU)
+			track_amend(track, i, track_time(track, i),
+				    word_make(WORD_UNCERTAIN, UNSURE_LOST));
+	}
 	return true;
 }
 
@@ -557,9 +565,13 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		}
 	}
 	/* Before the bound of an unseen switch, it was concluded from the end of the bound. */
-	if (i > 1 && track_at(track, i - 1)->word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH) &&
-	    off_cpu(track_at(track, i - 2)->word))
-		(void)doubt_concluded(track, i - 2);
+	if (i > 1 && track_at(track, i - 1)->word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH)) {
+		uint32_t at = i - 2;
+
+		at -= at > 0 && word_kind(track_at(track, at)->word) == WORD_CPU;
+		if (off_cpu(track_at(track, at)->word))
+			(void)doubt_concluded(track, at);
+	}
 }
 
 /* Since 'since_ns' events were lost: nothing since then is a contradiction between events. */
