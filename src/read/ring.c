@@ -572,7 +572,7 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 	if (claim->bytes > bytes)
 		facts_note_damage(facts, "%s: cut, %llu of %llu bytes are there", file_name(ring),
 				  (unsigned long long)bytes, (unsigned long long)claim->bytes);
-	if (torn || claim->bytes > bytes) {
+	if (torn || claim->bytes > bytes || claim->unfinished) {
 		ring->tail_lost = true;
 		ring->tail_count = 0;
 	}

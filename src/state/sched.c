@@ -272,6 +272,12 @@ static void awake(struct state *state, struct thread *thread, uint64_t now)
 	if (thread->sched != SCHED_BLOCKED)
 		return;
 	use_early_wake(state, thread);
+	/* Its waking was lost in a hole. */
+	if (thread->sched == SCHED_BLOCKED && state->has_wakings && unsure_since(state, thread)) {
+		(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
+		thread->sched = SCHED_RUNNABLE;
+		thread->word = word_make(WORD_WAIT_CPU, thread->cpu);
+	}
 	/* What was concluded ends where it was concluded. */
 	if (thread->sched == SCHED_RUNNABLE)
 		track_append(&thread->tl->track, track_ns(state, now), thread->word);
