@@ -112,7 +112,9 @@ static inline void rk_switch_out(struct rk *rk)
 	rk->off = true;
 	while (rk->depth > 1 && word_kind(rk_top(rk)) >= WORD_IRQ)
 		rk->depth--;
-	if (rk->kind == RK_IDLE || rk_random(rk, 3) == 0)
+	if (rk->kind == RK_IDLE)
+		rk_write(rk, word_make(WORD_NONE, 0));
+	else if (rk_random(rk, 3) == 0)
 		rk_write(rk, word_make(WORD_PREEMPTED, rk->cpu));
 	else
 		rk_write(rk, word_make(WORD_BLOCKED, rk_new_wait(rk, rk_top(rk))));
@@ -123,9 +125,18 @@ static inline void rk_step_off(struct rk *rk)
 	uint32_t word = rk->plain->spans[rk->plain->count - 1].word;
 	bool blocked = word_kind(word) == WORD_BLOCKED;
 
-	if (blocked && rk_random(rk, 12)) {
+	if (rk->kind == RK_IDLE) {
+		rk->off = false;
+		rk_write(rk, rk_top(rk));
+	} else if (blocked && rk_random(rk, 12)) {
 		rk->cpu = rk_random(rk, RK_CPUS);
 		rk_write(rk, word_make(WORD_WAIT_CPU, rk->cpu));
+	} else if (!blocked && rk_random(rk, 8) == 0) {
+		/* It comes onto another CPU than that where it was queued. */
+		rk->off = false;
+		rk->cpu = rk_random(rk, RK_CPUS);
+		rk_write(rk, word_make(WORD_CPU, rk->cpu));
+		rk_write(rk, rk_top(rk));
 	} else if (!blocked && rk_random(rk, 4) == 0) {
 		/* Moved to another queue. */
 		rk->cpu = rk_random(rk, RK_CPUS);
@@ -146,6 +157,8 @@ static inline void rk_hole(struct rk *rk)
 	if (rk_random(rk, 2))
 		rk->depth = 1;
 	rk->off = true;
+	if (rk->kind == RK_IDLE)
+		return;
 	rk->cpu = rk_random(rk, RK_CPUS);
 	if (rk_random(rk, 4) == 0)
 		rk_write(rk, word_make(WORD_BLOCKED, rk_new_wait(rk, rk_top(rk))));
@@ -186,8 +199,6 @@ static inline void rk_step_on(struct rk *rk)
 		rk_interrupt(rk);
 	else if (rk->depth == 1)
 		rk_step_base(rk);
-	else if (what < 18 && word_kind(rk_top(rk)) == WORD_SYSCALL)
-		rk_push(rk, word_make(WORD_TRAP, TRAP_FAULT_KERNEL));
 	else
 		rk_pop(rk);
 }
@@ -199,13 +210,15 @@ static inline void rk_step_wild(struct rk *rk)
 	enum word_kind kind = (enum word_kind)rk_random(rk, WORD_KIND_COUNT);
 	uint32_t arg = rk_random(rk, 3);
 
-	if (kind == WORD_BLOCKED && rk->plain->wait_count && rk_random(rk, 3) == 0)
+	uint32_t before = rk->plain->spans[rk->plain->count - 1].word;
+
+	if (kind == WORD_BLOCKED && rk->plain->wait_count && word_kind(before) != kind)
 		arg = rk->plain->wait_count - 1;
 	else if (kind == WORD_BLOCKED)
 		arg = rk_new_wait(rk, word_make((enum word_kind)rk_random(rk, WORD_IRQ), arg));
 	else if (kind == WORD_SYSCALL && rk_random(rk, 4) == 0)
 		arg |= WORD_COMPAT;
-	else if (kind == WORD_NONE)
+	else if (kind == WORD_NONE || kind == WORD_RUN)
 		arg = 0;
 	if ((kind == WORD_USER || kind == WORD_RUN || kind == WORD_SYSCALL) &&
 	    rk_random(rk, 4) == 0)
@@ -252,11 +265,15 @@ static inline uint64_t random_track(uint64_t seed, uint32_t steps, enum rk_kind 
 	plain->idle_cpu = 1;
 	rk.cpu = plain->idle ? 1 : rk_random(&rk, RK_CPUS);
 	rk.frames[0] = word_make((enum word_kind)bases[kind], 0);
-	if (rk_random(&rk, 2))
-		rk_pass(&rk);
-	rk_write(&rk, rk_random(&rk, 2) ? word_make(WORD_WAIT_CPU, rk.cpu)
-					: word_make(WORD_UNCERTAIN, UNSURE_START));
-	if (word_kind(plain->spans[0].word) == WORD_UNCERTAIN) {
+	rk_pass(&rk);
+	if (rk.now > RK_ORIGIN)
+		plain_add(plain, RK_ORIGIN, rk.now, word_make(WORD_NONE, 0));
+	rk_write(&rk, kind == RK_IDLE || rk_random(&rk, 2)
+			      ? word_make(kind == RK_IDLE ? WORD_IDLE : WORD_WAIT_CPU,
+					  kind == RK_IDLE ? 0 : rk.cpu)
+			      : word_make(WORD_UNCERTAIN, UNSURE_START));
+	rk.off = kind != RK_IDLE;
+	if (word_kind(plain->spans[plain->count - 1].word) == WORD_UNCERTAIN) {
 		rk_pass(&rk);
 		rk_write(&rk, word_make(WORD_WAIT_CPU, rk.cpu));
 	}
@@ -277,22 +294,29 @@ static inline uint64_t random_track(uint64_t seed, uint32_t steps, enum rk_kind 
 	return rk.now;
 }
 
+/* The index of the first span that stands in the track. */
+static inline size_t plain_first(const struct plain *plain)
+{
+	return word_kind(plain->spans[0].word) == WORD_NONE;
+}
+
 /* The same as a timeline with one thread, slot 0. Free it. */
 static inline struct timeline *timeline_of_track(const struct plain *plain, uint64_t end_ns)
 {
 	struct timeline *tl = timeline_new(RK_ORIGIN);
-	struct tl_thread *thread = tl->threads[timeline_add_thread(tl, plain->idle ? 0 : 7)];
+	uint32_t slot = timeline_add_thread(tl, plain->idle ? 0 : 7);
+	struct tl_thread *thread = tl->threads[slot];
 
 	for (uint32_t i = 0; i < plain->wait_count; i++) {
 		uint32_t index = timeline_add_wait(thread);
 
 		*tl_wait(thread, index) = plain->waits[i];
 	}
-	for (size_t i = 0; i < plain->count; i++)
+	for (size_t i = plain_first(plain); i < plain->count; i++)
 		track_append(&thread->track, plain->spans[i].start_ns - RK_ORIGIN,
 			     plain->spans[i].word);
 	thread->idle_cpu = plain->idle_cpu;
-	thread->birth_ns = plain->spans[0].start_ns;
+	thread->birth_ns = plain->spans[plain_first(plain)].start_ns;
 	thread->death_ns = plain->spans[plain->count - 1].start_ns;
 	tl->end_ns = end_ns;
 	return tl;

@@ -17,7 +17,10 @@
 #include "timeline/timeline.h"
 #include "timeline/totals.h"
 
-/* From start_ns on, until end_ns, the thread is in 'word'; they touch, and may be empty. */
+/*
+ * From start_ns on, until end_ns, the thread is in 'word'. They touch, may be empty, and begin
+ * where the recording does: with WORD_NONE where a track begins later.
+ */
 struct plain_span {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -83,7 +86,7 @@ static inline void plain_rows_sort(struct plain_rows *rows)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		if (rows->rows[i].ns || rows->rows[i].count)
+		if (rows->rows[i].ns || rows->rows[i].count || rows->rows[i].max_ns)
 			rows->rows[kept++] = rows->rows[i];
 	}
 	rows->count = kept;
@@ -98,21 +101,22 @@ static inline enum word_kind plain_kind(const struct plain *plain, size_t i)
 	return word_kind(plain->spans[i].word);
 }
 
-/* In its own code, so in no system call. */
+/* In its own code, or in a fault taken there: so in no system call. */
 static inline bool plain_is_base(enum word_kind kind)
 {
-	return kind == WORD_NONE || kind == WORD_USER || kind == WORD_RUN || kind == WORD_KERNEL ||
-	       kind == WORD_WORK || kind == WORD_IDLE;
+	return kind == WORD_NONE || kind == WORD_USER || kind == WORD_RUN || kind == WORD_TRAP ||
+	       kind == WORD_KERNEL;
+}
+
+/* Nothing is known there, but for a switch that must have been somewhere in it. */
+static inline bool plain_is_hole(uint32_t word)
+{
+	return word_kind(word) == WORD_UNCERTAIN && word_arg(word) != UNSURE_SWITCH;
 }
 
 static inline bool plain_on_cpu(enum word_kind kind)
 {
 	return kind >= WORD_RUN && kind <= WORD_SOFTIRQ;
-}
-
-static inline bool plain_off_cpu(enum word_kind kind)
-{
-	return kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_BLOCKED;
 }
 
 /* The state, as TOTAL_STATE wants it: without what its argument tells beside it. */
@@ -140,7 +144,7 @@ static inline size_t plain_call(const struct plain *plain, size_t i)
 	for (size_t at = i + 1; at-- > 0;) {
 		enum word_kind kind = plain_kind(plain, at);
 
-		if (plain_is_base(kind))
+		if (plain_is_base(kind) || plain_is_hole(plain->spans[at].word))
 			break;
 		if (kind != WORD_SYSCALL)
 			continue;
@@ -152,18 +156,13 @@ static inline size_t plain_call(const struct plain *plain, size_t i)
 	return found;
 }
 
-/* Was it seen to begin: did something certain come before it that was not this call? */
+/* Was it seen to begin: right behind own code, or another call? */
 static inline bool plain_call_begins(const struct plain *plain, size_t call)
 {
-	for (size_t at = call; at-- > 0;) {
-		enum word_kind kind = plain_kind(plain, at);
+	enum word_kind before = call ? plain_kind(plain, call - 1) : WORD_NONE;
 
-		if (kind == WORD_NONE || kind == WORD_UNCERTAIN)
-			return false;
-		if (plain_is_base(kind) || kind == WORD_SYSCALL)
-			return true;
-	}
-	return false;
+	return before == WORD_SYSCALL || before == WORD_USER || before == WORD_RUN ||
+	       before == WORD_TRAP;
 }
 
 /* The CPU that it is on in span 'i', by what was said of it last; UINT32_MAX = nothing was. */
@@ -174,7 +173,7 @@ static inline uint32_t plain_cpu(const struct plain *plain, size_t i)
 	for (size_t at = i + 1; at-- > 0;) {
 		enum word_kind kind = plain_kind(plain, at);
 
-		if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU)
+		if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_CPU)
 			return word_arg(plain->spans[at].word);
 	}
 	return UINT32_MAX;
@@ -237,21 +236,35 @@ static inline void plain_ended(struct plain_sum *sum, uint64_t key, uint64_t tim
 		row->max_ns = ns;
 }
 
+/* The last of the spans that go on with the word of span 'i', one right behind the other. */
+static inline size_t plain_last_of(const struct plain *plain, size_t i)
+{
+	uint32_t word = word_plain(plain->spans[i].word);
+
+	while (i + 1 < plain->count && word_plain(plain->spans[i + 1].word) == word)
+		i++;
+	return i;
+}
+
+/* Does an interval of some length, as tl_iter_next() tells it, begin with span 'i'? */
+static inline bool plain_begins(const struct plain *plain, size_t i)
+{
+	const struct plain_span *span = &plain->spans[i];
+
+	if (i > 0 && word_plain(span[-1].word) == word_plain(span->word))
+		return false;
+	return plain->spans[plain_last_of(plain, i)].end_ns > span->start_ns;
+}
+
 static inline void plain_sum_states(struct plain_sum *sum)
 {
 	const struct plain *plain = sum->plain;
-	uint64_t first_ns = plain->spans[0].start_ns;
 
-	/* Before the first one it was not there. */
-	if (sum->start_ns < first_ns)
-		plain_row(sum->rows, total_key(TOTAL_STATE, word_make(WORD_NONE, 0), 0))->ns =
-			(sum->end_ns < first_ns ? sum->end_ns : first_ns) - sum->start_ns;
 	for (size_t i = 0; i < plain->count; i++) {
-		uint32_t state = plain_state(plain->spans[i].word);
-		uint64_t key = total_key(TOTAL_STATE, state, 0);
+		uint64_t key = total_key(TOTAL_STATE, plain_state(plain->spans[i].word), 0);
 
 		plain_row(sum->rows, key)->ns += plain_ns(sum, i);
-		if (i == 0 || plain_state(plain->spans[i - 1].word) != state)
+		if (plain_begins(plain, i))
 			plain_count(sum, key, plain->spans[i].start_ns);
 	}
 }
@@ -262,21 +275,19 @@ static inline void plain_sum_waits(struct plain_sum *sum)
 
 	for (size_t i = 0; i < plain->count; i++) {
 		const struct plain_span *span = &plain->spans[i];
-		bool first = i == 0 || plain->spans[i - 1].word != span->word;
 		const struct wait *wait;
-		size_t last = i;
+		size_t last;
 		uint64_t key;
 
 		if (word_kind(span->word) != WORD_BLOCKED)
 			continue;
 		wait = &plain->waits[word_arg(span->word)];
-		key = total_key(TOTAL_WAIT, wait->in, wait_kind(wait));
+		key = total_key(TOTAL_WAIT, word_plain(wait->in), wait_kind(wait));
 		plain_row(sum->rows, key)->ns += plain_ns(sum, i);
-		if (!first)
+		if (!plain_begins(plain, i))
 			continue;
 		plain_count(sum, key, span->start_ns);
-		while (last + 1 < plain->count && plain->spans[last + 1].word == span->word)
-			last++;
+		last = plain_last_of(plain, i);
 		if (last + 1 < plain->count)
 			plain_ended(sum, key, plain->spans[last].end_ns,
 				    plain->spans[last].end_ns - span->start_ns);
@@ -298,8 +309,9 @@ static inline void plain_sum_calls(struct plain_sum *sum)
 		plain_row(sum->rows, key)->ns += plain_ns(sum, i);
 		if (call == i && plain_call_begins(plain, i))
 			plain_count(sum, key, began->start_ns);
-		/* The span behind it is not of this call: it ended. */
-		if (i + 1 < plain->count && plain_call(plain, i + 1) != call) {
+		/* The span behind it is not of this call: it ended, unless nothing is known there. */
+		if (i + 1 < plain->count && plain_call(plain, i + 1) != call &&
+		    !plain_is_hole(plain->spans[i + 1].word) && plain_call_begins(plain, call)) {
 			uint64_t end_ns = plain->spans[i].end_ns;
 
 			plain_ended(sum, key, end_ns, end_ns - began->start_ns);
@@ -347,20 +359,6 @@ static inline size_t plain_ran_before(const struct plain *plain, size_t i)
 	return PLAIN_NOWHERE;
 }
 
-/* A fault that span 'i' goes on with: back to its own trap, through what interrupts it. */
-static inline bool plain_in_trap(const struct plain *plain, size_t i)
-{
-	for (size_t at = i; at-- > 0;) {
-		enum word_kind kind = plain_kind(plain, at);
-
-		if (kind == WORD_TRAP)
-			return true;
-		if (plain_is_base(kind) || kind == WORD_SYSCALL)
-			return false;
-	}
-	return false;
-}
-
 static inline void plain_sum_counters(struct plain_sum *sum)
 {
 	const struct plain *plain = sum->plain;
@@ -378,13 +376,10 @@ static inline void plain_sum_counters(struct plain_sum *sum)
 			    plain_cpu(plain, ran) != UINT32_MAX)
 				plain_count(sum, total_key(TOTAL_COUNTER, COUNT_MIGRATIONS, 0), at);
 		}
-		if (kind == WORD_PREEMPTED && before != WORD_PREEMPTED)
+		if (kind == WORD_PREEMPTED && plain_on_cpu(before))
 			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_PREEMPTED, 0), at);
-		if (kind == WORD_BLOCKED &&
-		    (i == 0 || plain->spans[i - 1].word != plain->spans[i].word))
+		if (kind == WORD_BLOCKED && plain_on_cpu(before))
 			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_WAITS, 0), at);
-		if (kind == WORD_TRAP && !plain_in_trap(plain, i))
-			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_FAULTS, 0), at);
 		if (word_faulted(plain->spans[i].word))
 			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_FAULTS, 0), at);
 	}
