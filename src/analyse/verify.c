@@ -3,6 +3,7 @@
  */
 #include "analyse/verify.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "analyse/verify_int.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -79,6 +79,17 @@ struct verify_name verify_name(const struct timeline *tl, uint32_t slot)
 		(void)snprintf(name.s, sizeof(name.s), "%.16s[%d]", timeline_comm(tl, slot),
 			       thread->tid);
 	return name;
+}
+
+struct text verify_when(const struct timeline *tl, uint64_t time_ns)
+{
+	bool before = time_ns < tl->origin_ns;
+	uint64_t ns = before ? tl->origin_ns - time_ns : time_ns - tl->origin_ns;
+	struct text text;
+
+	(void)snprintf(text.s, sizeof(text.s), "%c%" PRIu64 ".%09" PRIu64 " s", before ? '-' : '+',
+		       ns / 1000000000u, ns % 1000000000u);
+	return text;
 }
 
 uint64_t verify_random(uint64_t *state, uint64_t below)
@@ -262,7 +273,9 @@ void verify_timeline(const struct timeline *timeline, const struct facts *facts,
 	compare_gaps(timeline, verify);
 	verify_threads(timeline, progress, verify);
 	verify_cpus(timeline, progress, verify);
-	verify_verdicts(timeline, facts, verify);
+	/* A verdict on what contradicts itself proves nothing. */
+	if (!verify_is_broken(verify))
+		verify_verdicts(timeline, facts, verify);
 	verify->threads = timeline->thread_count;
 	verify->repairs = timeline->repairs;
 	verify->repairs_exact = timeline->repairs_exact;

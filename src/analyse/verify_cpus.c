@@ -9,16 +9,11 @@
  * thread one walk that never goes back. Where a CPU names a thread, that thread runs, or
  * nobody knows; between two stays it does not run.
  */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/verify_int.h"
-#include "analyse/why.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "event/facts.h"
 
 /* A thread's walk: what comes before 'at_ns' was held against the CPUs. */
 struct runner {
@@ -42,12 +37,7 @@ struct sweep {
 
 static struct text when(const struct sweep *sweep, uint64_t time_ns)
 {
-	uint64_t ns = time_ns - sweep->tl->origin_ns;
-	struct text text;
-
-	(void)snprintf(text.s, sizeof(text.s), "+%" PRIu64 ".%09" PRIu64 " s", ns / 1000000000u,
-		       ns % 1000000000u);
-	return text;
+	return verify_when(sweep->tl, time_ns);
 }
 
 /* ------------------------------------------------------------ the next stay */

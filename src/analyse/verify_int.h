@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyse/verify.h"
+#include "base/text.h"
 #include "timeline/timeline.h"
 
 /* One check of 'check' was done; what it found broken, in words (printf). */
@@ -37,6 +38,9 @@ struct verify_name {
 };
 
 struct verify_name verify_name(const struct timeline *tl, uint32_t slot);
+
+/* "+1.000000250 s": since the start of the recording. */
+struct text verify_when(const struct timeline *tl, uint64_t time_ns);
 
 /* Each thread by itself: life, windows, stored sums, waits, wake-ups. */
 void verify_threads(const struct timeline *tl, const struct verify_progress *progress,

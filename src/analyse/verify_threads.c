@@ -7,6 +7,8 @@
  * whole is linear in the number of intervals.
  */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/verify_int.h"
@@ -33,24 +35,30 @@ struct walk {
 };
 
 /* A failed check of this thread. */
-#define fail(walk, check, format, ...)                                                             \
-	verify_fail((walk)->verify, check, "%s: " format, verify_name((walk)->tl, (walk)->slot).s, \
-		    __VA_ARGS__)
+static void fail(struct walk *walk, enum verify_check check, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void fail(struct walk *walk, enum verify_check check, const char *format, ...)
+{
+	AUTO_FREE char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	verify_fail(walk->verify, check, "%s: %s", verify_name(walk->tl, walk->slot).s,
+		    text ? text : "?");
+}
 
 static uint64_t origin_of(const struct walk *walk)
 {
 	return walk->tl->origin_ns;
 }
 
-/* Since the start of the recording, for sentences. */
 static struct text when(const struct walk *walk, uint64_t time_ns)
 {
-	struct text text;
-
-	(void)snprintf(text.s, sizeof(text.s), "+%" PRIu64 ".%09" PRIu64 " s",
-		       (time_ns - origin_of(walk)) / 1000000000u,
-		       (time_ns - origin_of(walk)) % 1000000000u);
-	return text;
+	return verify_when(walk->tl, time_ns);
 }
 
 /* --------------------------------------------------------------------- waits */
