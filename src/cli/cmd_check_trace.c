@@ -3,6 +3,7 @@
 
 #include "analyse/verify.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/load.h"
@@ -56,6 +57,9 @@ static int check_trace(const struct check_cmd *cmd, const char *path)
 	int status = EXIT_FAIL;
 	int rc = load_trace(path, 0, &loaded, &err);
 
+	/* It was damaged, and is whole again: told once. */
+	if (rc == 0 && loaded.note && loaded.built && loaded.kept)
+		verify.index_damage = xstrdup(loaded.note);
 	if (rc == 0)
 		rc = verify_loaded(&loaded, &verify, &err);
 	if (rc == 0) {

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/verify.h"
 #include "base/json.h"
@@ -45,6 +46,25 @@ static uint64_t failed_of(const struct verify *verify)
 	for (size_t i = 0; i < VERIFY_CHECKS; i++)
 		failed += verify->checks[i].failed > 0;
 	return failed;
+}
+
+/* Read once for the timeline and once more here, the same damage is noted twice. */
+static bool is_repeated(const struct facts *facts, size_t damage)
+{
+	for (size_t i = 0; i < damage; i++) {
+		if (strcmp(facts->damage[i], facts->damage[damage]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static size_t damage_of(const struct facts *facts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < facts->damage_count; i++)
+		count += !is_repeated(facts, i);
+	return count;
 }
 
 static size_t cpus_of(const struct verify *verify)
@@ -104,7 +124,7 @@ static void put_lost(struct clauses *clauses, const struct verify *verify)
 static void put_faults(struct clauses *clauses, const struct page *page)
 {
 	const struct verify *verify = page->verify;
-	size_t damage = page->facts->damage_count;
+	size_t damage = damage_of(page->facts);
 	uint64_t failed = failed_of(verify);
 
 	put_lost(clauses, verify);
@@ -201,8 +221,10 @@ static void print_damage(const struct page *page)
 
 		print_item(page, text);
 	}
-	for (size_t i = 0; i < facts->damage_count; i++)
-		print_item(page, facts->damage[i]);
+	for (size_t i = 0; i < facts->damage_count; i++) {
+		if (!is_repeated(facts, i))
+			print_item(page, facts->damage[i]);
+	}
 	if (verify->index_damage) {
 		AUTO_FREE char *text = xasprintf("the stored timeline: %s", verify->index_damage);
 
@@ -354,8 +376,10 @@ static void json_holes(struct json *json, const struct verify *verify)
 static void json_damage(struct json *json, const struct page *page)
 {
 	json_begin_array(json, "damage");
-	for (size_t i = 0; i < page->facts->damage_count; i++)
-		json_print_string(json, NULL, page->facts->damage[i]);
+	for (size_t i = 0; i < page->facts->damage_count; i++) {
+		if (!is_repeated(page->facts, i))
+			json_print_string(json, NULL, page->facts->damage[i]);
+	}
 	json_end_array(json);
 	json_print_string(json, "index_damage", page->verify->index_damage);
 	json_begin_array(json, "broken");

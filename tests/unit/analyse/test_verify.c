@@ -122,8 +122,7 @@ static void every_check_is_made(void **unused)
 	expect_none_broken(&verify, 0);
 	for (uint32_t i = 0; i < VERIFY_CHECKS; i++) {
 		if (verify.checks[i].done == 0)
-			fail_msg("nothing was checked: %s",
-				 verify_check_key((enum verify_check)i));
+			fail_msg("nothing was checked: %s", verify_check_key((enum verify_check)i));
 	}
 	verify_fini(&verify);
 	told_free(told);
