@@ -8,6 +8,8 @@
 #ifndef RANDOM_TRACK_H
 #define RANDOM_TRACK_H
 
+#include "base/err.h"
+#include "timeline/index.h"
 #include "totals_twin.h"
 
 #define RK_ORIGIN 1000000u
@@ -210,11 +212,7 @@ static inline void rk_step_wild(struct rk *rk)
 	enum word_kind kind = (enum word_kind)rk_random(rk, WORD_KIND_COUNT);
 	uint32_t arg = rk_random(rk, 3);
 
-	uint32_t before = rk->plain->spans[rk->plain->count - 1].word;
-
-	if (kind == WORD_BLOCKED && rk->plain->wait_count && word_kind(before) != kind)
-		arg = rk->plain->wait_count - 1;
-	else if (kind == WORD_BLOCKED)
+	if (kind == WORD_BLOCKED)
 		arg = rk_new_wait(rk, word_make((enum word_kind)rk_random(rk, WORD_IRQ), arg));
 	else if (kind == WORD_SYSCALL && rk_random(rk, 4) == 0)
 		arg |= WORD_COMPAT;
@@ -300,25 +298,42 @@ static inline size_t plain_first(const struct plain *plain)
 	return word_kind(plain->spans[0].word) == WORD_NONE;
 }
 
-/* The same as a timeline with one thread, slot 0. Free it. */
-static inline struct timeline *timeline_of_track(const struct plain *plain, uint64_t end_ns)
+/* Waits are made as their states come, as the engine does it. */
+static inline void rk_append(struct tl_thread *thread, const struct plain *plain, size_t i)
 {
-	struct timeline *tl = timeline_new(RK_ORIGIN);
-	uint32_t slot = timeline_add_thread(tl, plain->idle ? 0 : 7);
-	struct tl_thread *thread = tl->threads[slot];
+	uint32_t word = plain->spans[i].word;
 
-	for (uint32_t i = 0; i < plain->wait_count; i++) {
+	while (word_kind(word) == WORD_BLOCKED && thread->wait_count <= word_arg(word)) {
 		uint32_t index = timeline_add_wait(thread);
 
-		*tl_wait(thread, index) = plain->waits[i];
+		*tl_wait(thread, index) = plain->waits[index];
 	}
-	for (size_t i = plain_first(plain); i < plain->count; i++)
-		track_append(&thread->track, plain->spans[i].start_ns - RK_ORIGIN,
-			     plain->spans[i].word);
+	track_append(&thread->track, plain->spans[i].start_ns - RK_ORIGIN, word);
+}
+
+/*
+ * The same as a timeline with one thread, slot 0: in memory, or in the store of 'writer'.
+ * Free it.
+ */
+static inline struct timeline *timeline_of_track(const struct plain *plain, uint64_t end_ns,
+						 struct index_writer *writer)
+{
+	struct timeline *tl = timeline_new(RK_ORIGIN);
+	struct tl_thread *thread;
+	struct err err = { 0 };
+
+	if (writer)
+		index_attach(writer, tl);
+	(void)timeline_add_thread(tl, plain->idle ? 0 : 7);
+	thread = tl->threads[0];
 	thread->idle_cpu = plain->idle_cpu;
 	thread->birth_ns = plain->spans[plain_first(plain)].start_ns;
 	thread->death_ns = plain->spans[plain->count - 1].start_ns;
 	tl->end_ns = end_ns;
+	for (size_t i = plain_first(plain); i < plain->count; i++)
+		rk_append(thread, plain, i);
+	if (writer && index_commit(writer, tl, &err) < 0)
+		fprintf(stderr, "no index: %s\n", err.text), abort();
 	return tl;
 }
 

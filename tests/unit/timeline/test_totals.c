@@ -19,6 +19,9 @@
 #define STEPS	150
 #define WINDOWS 25
 
+#define STORED_SEEDS 12
+#define STORED_STEPS 9000
+
 static uint64_t first_seed(void)
 {
 	const char *seed = getenv("HOLDUP_SEED");
@@ -47,7 +50,32 @@ static void bench_begin(struct bench *bench, uint64_t seed, enum rk_kind kind)
 {
 	*bench = (struct bench){ .seed = seed, .kind = kind, .dice.random = seed * 77 + 5 };
 	bench->end_ns = random_track(seed, STEPS, kind, &bench->plain);
-	bench->tl = timeline_of_track(&bench->plain, bench->end_ns);
+	bench->tl = timeline_of_track(&bench->plain, bench->end_ns, NULL);
+}
+
+/* The same in a store, and long enough for several chunks. */
+static void bench_begin_stored(struct bench *bench, uint64_t seed, enum rk_kind kind)
+{
+	static const struct index_key key;
+	struct index_writer *writer;
+	struct err err = { 0 };
+
+	*bench = (struct bench){ .seed = seed, .kind = kind, .dice.random = seed * 77 + 5 };
+	bench->end_ns = random_track(seed, STORED_STEPS, kind, &bench->plain);
+	if (index_begin(NULL, &key, false, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	bench->tl = timeline_of_track(&bench->plain, bench->end_ns, writer);
+}
+
+/* Small ones in memory and, among them, large ones in a store. */
+static void bench_begin_any(struct bench *bench, uint64_t seed)
+{
+	enum rk_kind kind = (enum rk_kind)(seed % RK_KINDS);
+
+	if (seed / RK_KINDS % 8 == 0)
+		bench_begin_stored(bench, seed, kind);
+	else
+		bench_begin(bench, seed, kind);
 }
 
 static void bench_end(struct bench *bench)
@@ -200,6 +228,20 @@ static void totals_of(enum rk_kind kind)
 	}
 }
 
+/* What is sealed gives the same answers, and the sums of its chunks are right. */
+static void totals_out_of_a_store_are_those_of_the_twin(void **unused)
+{
+	for (uint64_t seed = first_seed(); seed <= last_seed() && seed <= STORED_SEEDS; seed++) {
+		struct bench bench;
+
+		bench_begin_stored(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		assert_true(bench.tl->threads[0]->track.chunk_count > 2);
+		compare_windows(&bench);
+		assert_null(timeline_damage(bench.tl));
+		bench_end(&bench);
+	}
+}
+
 static void totals_of_a_user_thread_are_those_of_the_twin(void **unused)
 {
 	totals_of(RK_USER);
@@ -228,7 +270,7 @@ static void windows_that_touch_add_up(void **unused)
 		struct bench bench;
 		uint64_t at, middle, end_ns;
 
-		bench_begin(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		bench_begin_any(&bench, seed);
 		window(&bench, &at, &end_ns);
 		timeline_totals(bench.tl, 0, at, end_ns, &whole);
 		while (at < end_ns) {
@@ -269,7 +311,7 @@ static void the_state_at_a_time_is_that_of_the_last_entry(void **unused)
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
 		struct bench bench;
 
-		bench_begin(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		bench_begin_any(&bench, seed);
 		for (int i = 0; i < WINDOWS; i++) {
 			uint64_t at = moment(&bench);
 			uint32_t want = word_plain(word_at(&bench.plain, at));
@@ -323,7 +365,7 @@ static void intervals_are_joined_and_cut_to_the_window(void **unused)
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
 		struct bench bench;
 
-		bench_begin(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		bench_begin_any(&bench, seed);
 		for (int i = 0; i < WINDOWS; i++) {
 			uint64_t start_ns, end_ns;
 
@@ -343,7 +385,7 @@ static void entries_come_with_those_of_no_length(void **unused)
 		struct tl_interval in;
 		size_t at;
 
-		bench_begin(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		bench_begin_any(&bench, seed);
 		tl_iter_begin(&iter, bench.tl, &bench.tl->threads[0]->track, RK_ORIGIN,
 			      bench.end_ns);
 		at = plain_first(&bench.plain);
@@ -396,7 +438,7 @@ static void columns_show_the_longest_state(void **unused)
 		uint64_t start_ns, end_ns;
 		uint32_t width;
 
-		bench_begin(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		bench_begin_any(&bench, seed);
 		window(&bench, &start_ns, &end_ns);
 		width = 1 + rk_random(&bench.dice, (uint32_t)ARRAY_LEN(words));
 		if (end_ns - start_ns < width)
@@ -424,7 +466,7 @@ static void a_wait_is_copied_as_it_was_written(void **unused)
 		struct bench bench;
 		struct wait wait;
 
-		bench_begin(&bench, seed, (enum rk_kind)(seed % RK_KINDS));
+		bench_begin_any(&bench, seed);
 		for (uint32_t i = 0; i < bench.plain.wait_count; i++) {
 			timeline_wait(bench.tl, 0, i, &wait);
 			assert_int_equal(wait.begin_ns, bench.plain.waits[i].begin_ns);
@@ -474,7 +516,7 @@ static void two_reads_with_no_time_between_them_are_two(void **unused)
 		{ 90, 100, user },
 	};
 	struct plain plain = told(spans, ARRAY_LEN(spans));
-	struct timeline *tl = timeline_of_track(&plain, RK_ORIGIN + 100);
+	struct timeline *tl = timeline_of_track(&plain, RK_ORIGIN + 100, NULL);
 	struct totals totals = { 0 };
 
 	timeline_totals(tl, 0, RK_ORIGIN, RK_ORIGIN + 100, &totals);
@@ -532,6 +574,7 @@ int main(void)
 		cmocka_unit_test(totals_of_a_kernel_thread_are_those_of_the_twin),
 		cmocka_unit_test(totals_of_an_idle_task_are_those_of_the_twin),
 		cmocka_unit_test(totals_of_any_words_in_any_order_are_those_of_the_twin),
+		cmocka_unit_test(totals_out_of_a_store_are_those_of_the_twin),
 		cmocka_unit_test(windows_that_touch_add_up),
 		cmocka_unit_test(the_state_at_a_time_is_that_of_the_last_entry),
 		cmocka_unit_test(intervals_are_joined_and_cut_to_the_window),
