@@ -22,6 +22,7 @@ static const struct {
 	const char *key, *name;
 } check_words[VERIFY_CHECKS] = {
 	[VERIFY_ORDER] = { "time_order", "time does not go back within a stream" },
+	[VERIFY_STREAMS] = { "streams", "a stream without holes has all that was recorded" },
 	[VERIFY_EVENTS] = { "events", "the timeline was made of these events" },
 	[VERIFY_GAPS] = { "gaps", "the timeline knows each hole of the streams" },
 	[VERIFY_LIFE] = { "life", "the states of a thread touch and are its life" },
@@ -129,6 +130,17 @@ uint64_t verify_unknown(const struct verify *verify)
 	return unknown;
 }
 
+uint64_t verify_unread(const struct verify *verify, const struct facts *facts)
+{
+	uint64_t unread = 0;
+
+	for (size_t i = 0; i < verify->cpu_count && i < facts->cpu_count; i++) {
+		if (facts->cpus[i].events > verify->cpus[i].events)
+			unread += facts->cpus[i].events - verify->cpus[i].events;
+	}
+	return unread;
+}
+
 bool verify_is_broken(const struct verify *verify)
 {
 	for (size_t i = 0; i < VERIFY_CHECKS; i++) {
@@ -206,6 +218,23 @@ static void take_event(struct verify *verify, const struct facts *facts, const s
 	verify->early += ev->time_ns < facts->first_ns;
 }
 
+/* The kernel's counts are final when the recorder came to its end. */
+static void compare_streams(const struct facts *facts, struct verify *verify)
+{
+	for (size_t i = 0; i < facts->cpu_count; i++) {
+		const struct verify_cpu *cpu = cpu_of(verify, (uint32_t)i);
+		uint64_t told = facts->cpus[i].events;
+
+		if (!told || !facts->complete || cpu->holes)
+			continue;
+		verify_done(verify, VERIFY_STREAMS);
+		if (cpu->events != told)
+			verify_fail(verify, VERIFY_STREAMS,
+				    "of CPU %zu %s events are read, but %s were recorded", i,
+				    text_count(cpu->events).s, text_count(told).s);
+	}
+}
+
 int verify_events(struct source *source, const struct facts *facts,
 		  const struct verify_progress *progress, struct verify *out_verify,
 		  struct err *err)
@@ -216,14 +245,15 @@ int verify_events(struct source *source, const struct facts *facts,
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < facts->cpu_count; i++)
-		(void)cpu_of(out_verify, (uint32_t)i);
 	while ((rc = source_next(source, &ev, err)) > 0) {
 		take_event(out_verify, facts, ev);
 		if ((++count & PROGRESS_MASK) == 0 && progress && progress->say)
 			progress->say(progress->context, ev->time_ns);
 	}
-	return rc < 0 ? err_wrap(err, "reading the events") : 0;
+	if (rc < 0)
+		return err_wrap(err, "reading the events");
+	compare_streams(facts, out_verify);
+	return 0;
 }
 
 /* ------------------------------------------------------------------- timeline */

@@ -48,6 +48,7 @@ struct verify_cpu {
 /* What is checked, in this order. */
 enum verify_check {
 	VERIFY_ORDER,	/* per event: the time of a stream does not go back */
+	VERIFY_STREAMS, /* per CPU: what was recorded is there, where no hole tells of loss */
 	VERIFY_EVENTS,	/* the timeline was made of the events that are read */
 	VERIFY_GAPS,	/* per hole: the timeline knows it */
 	VERIFY_LIFE,	/* per thread: its states are its life */
@@ -82,6 +83,7 @@ struct verify {
 	struct verify_broken *broken; /* owned; the first ones of each check */
 	size_t broken_count, broken_cap;
 	char *index_damage; /* owned; what cannot be read of the stored timeline; NULL = nothing */
+	bool index_rebuilt; /* that was so, and it was built again */
 
 	/* Of the timeline: not a fault of the trace, but worth to be known. */
 	uint64_t threads;
@@ -120,6 +122,9 @@ void verify_fini(struct verify *verify);
 /* Events that are known to be lost, and holes of unknown size. */
 uint64_t verify_lost(const struct verify *verify);
 uint64_t verify_unknown(const struct verify *verify);
+
+/* Events that were recorded, by the kernel's count, and cannot be read. */
+uint64_t verify_unread(const struct verify *verify, const struct facts *facts);
 
 /* Something that must hold does not. */
 bool verify_is_broken(const struct verify *verify);

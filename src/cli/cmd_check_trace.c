@@ -58,8 +58,10 @@ static int check_trace(const struct check_cmd *cmd, const char *path)
 	int rc = load_trace(path, 0, &loaded, &err);
 
 	/* It was damaged, and is whole again: told once. */
-	if (rc == 0 && loaded.note && loaded.built && loaded.kept)
+	if (rc == 0 && loaded.note && loaded.built && loaded.kept) {
 		verify.index_damage = xstrdup(loaded.note);
+		verify.index_rebuilt = true;
+	}
 	if (rc == 0)
 		rc = verify_loaded(&loaded, &verify, &err);
 	if (rc == 0) {

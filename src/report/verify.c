@@ -126,14 +126,19 @@ static void put_faults(struct clauses *clauses, const struct page *page)
 	const struct verify *verify = page->verify;
 	size_t damage = damage_of(page->facts);
 	uint64_t failed = failed_of(verify);
+	uint64_t unread = verify_unread(verify, page->facts);
 
 	put_lost(clauses, verify);
+	if (unread)
+		clause(clauses, "%s recorded event%s cannot be read", text_count(unread).s,
+		       plural(unread));
 	if (damage)
 		clause(clauses, "%zu place%s damaged", damage, damage == 1 ? " is" : "s are");
 	if (!page->facts->complete)
 		clause(clauses, "the recorder was cut short");
 	if (verify->index_damage)
-		clause(clauses, "its stored timeline is damaged");
+		clause(clauses, "its stored timeline %s damaged",
+		       verify->index_rebuilt ? "was" : "is");
 	if (failed)
 		clause(clauses, "%s of %d checks of its timeline fail%s", text_count(failed).s,
 		       VERIFY_CHECKS, failed == 1 ? "s" : "");
@@ -226,7 +231,9 @@ static void print_damage(const struct page *page)
 			print_item(page, facts->damage[i]);
 	}
 	if (verify->index_damage) {
-		AUTO_FREE char *text = xasprintf("the stored timeline: %s", verify->index_damage);
+		AUTO_FREE char *text = xasprintf(
+			"the stored timeline: %s%s", verify->index_damage,
+			verify->index_rebuilt ? "" : " (holdup index --force builds it again)");
 
 		print_item(page, text);
 	}
@@ -418,6 +425,7 @@ static void print_json(const struct page *page)
 	json_print_u64(&json, "events", verify->events);
 	json_print_u64(&json, "lost", verify_lost(verify));
 	json_print_u64(&json, "holes_of_unknown_size", verify_unknown(verify));
+	json_print_u64(&json, "unread", verify_unread(verify, page->facts));
 	json_cpus(&json, page);
 	json_holes(&json, verify);
 	json_damage(&json, page);

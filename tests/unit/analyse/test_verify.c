@@ -1,12 +1,19 @@
 /*
  * test_verify.c - traces without a fault, and one fault planted at a time.
  *
- * Every check that a fault can be planted for in memory has its test; those of stored
- * sums are in test_index.c, which damages what is stored.
+ * Every check has a fault that makes it fail, but the verdict's: nothing that can be
+ * planted reaches it without another check that fails first.
  */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "analyse/verify.h"
+#include "base/hash.h"
 #include "random_trace.h"
 #include "told.h"
+#include "wire/index.h"
+
+#include "random_track.h"
 
 #define SEEDS 200
 #define STEPS 150
@@ -116,8 +123,12 @@ static void random_traces_are_whole(void **unused)
 static void every_check_is_made(void **unused)
 {
 	struct told *told = replayed(scene);
+	struct facts *facts = &told->trace->facts;
 	struct verify verify;
 
+	facts->cpus = xcalloc(2, sizeof(*facts->cpus));
+	facts->cpu_count = 2;
+	facts->cpus[1].events = 4;
 	verify_told(told, &verify);
 	expect_none_broken(&verify, 0);
 	for (uint32_t i = 0; i < VERIFY_CHECKS; i++) {
@@ -216,6 +227,17 @@ static void time_that_goes_back_is_found(void **unused)
 
 	told->trace->events[5].time_ns = 9;
 	expect_broken(told, VERIFY_ORDER, "on CPU 0 time goes back by 1 ns");
+}
+
+static void a_stream_that_lacks_events_without_a_hole_is_found(void **unused)
+{
+	struct told *told = replayed(scene);
+	struct facts *facts = &told->trace->facts;
+
+	facts->cpus = xcalloc(2, sizeof(*facts->cpus));
+	facts->cpu_count = 2;
+	facts->cpus[1].events = 5; /* there are 4 */
+	expect_broken(told, VERIFY_STREAMS, "of CPU 1 4 events are read, but 5 were recorded");
 }
 
 static void events_that_the_timeline_does_not_know_are_found(void **unused)
@@ -380,6 +402,106 @@ static void the_idle_task_of_another_cpu_is_found(void **unused)
 	expect_broken(told, VERIFY_CPUS, "runs the idle task of CPU 1");
 }
 
+/* The bytes of the first chunk of a track whose sums are not empty: changed, with a new checksum. */
+static void spoil_sums(const char *path, const struct chunk_ref *ref)
+{
+	const size_t skip = offsetof(struct chunk_head, start);
+	AUTO_FREE uint8_t *bytes = xmalloc(ref->bytes);
+	AUTO_CLOSE int fd = open(path, O_RDWR);
+	struct chunk_head head;
+	uint8_t *last;
+
+	assert_int_equal(pread(fd, bytes, ref->bytes, (off_t)ref->offset), ref->bytes);
+	memcpy(&head, bytes, sizeof(head));
+	/* The sums end with ns, count and longest of a row: one more ns, or one less, in it. */
+	last = bytes + sizeof(head) + head.run_bytes - 3;
+	*last ^= 1;
+	head.hash = hash_bytes(bytes + skip, ref->bytes - skip, 0);
+	memcpy(bytes, &head, sizeof(head));
+	assert_int_equal(pwrite(fd, bytes, ref->bytes, (off_t)ref->offset), ref->bytes);
+}
+
+/* A busy thread in a store of several chunks. Its folder is the caller's. */
+static struct timeline *stored_thread(const char *dir, const struct index_key *key)
+{
+	struct plain plain = { 0 };
+	uint64_t end_ns = random_track(5, 9000, RK_USER, &plain);
+	struct index_writer *writer;
+	struct timeline *tl;
+	struct err err = { 0 };
+
+	if (index_begin(dir, key, true, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	tl = timeline_of_track(&plain, end_ns, writer);
+	plain_fini(&plain);
+	return tl;
+}
+
+static void remove_index(const char *dir)
+{
+	AUTO_FREE char *index = xasprintf("%s/index", dir);
+	AUTO_FREE char *lock = xasprintf("%s/lock", dir);
+
+	(void)unlink(index);
+	(void)unlink(lock);
+	(void)rmdir(dir);
+}
+
+static void verify_stored(const struct timeline *tl, struct verify *verify)
+{
+	const struct facts facts = { .complete = true, .first_ns = tl->origin_ns };
+
+	*verify = (struct verify){ 0 };
+	verify_timeline(tl, &facts, NULL, verify);
+}
+
+static void stored_sums_that_are_wrong_are_found(void **unused)
+{
+	char dir[] = "/tmp/holdup-verify-XXXXXX";
+	AUTO_FREE char *path = xasprintf("%s/index", mkdtemp(dir));
+	const struct index_key key = { .bytes = { 1 } };
+	struct timeline *tl = stored_thread(dir, &key);
+	struct verify verify;
+
+	verify_stored(tl, &verify);
+	assert_int_equal(verify.checks[VERIFY_TOTALS].failed, 0);
+	assert_null(verify.index_damage);
+	verify_fini(&verify);
+	for (uint32_t i = 1; i < tl->threads[0]->track.chunk_count; i++)
+		spoil_sums(path, &tl->threads[0]->track.chunks[i]);
+	timeline_free(tl);
+	assert_int_equal(index_open(dir, &key, &tl, NULL), 0);
+	verify_stored(tl, &verify);
+	assert_null(verify.index_damage);
+	assert_true(verify.checks[VERIFY_TOTALS].failed > 0);
+	verify_fini(&verify);
+	timeline_free(tl);
+	remove_index(dir);
+}
+
+static void a_chunk_whose_checksum_is_wrong_is_found(void **unused)
+{
+	char dir[] = "/tmp/holdup-verify-XXXXXX";
+	AUTO_FREE char *path = xasprintf("%s/index", mkdtemp(dir));
+	const struct index_key key = { .bytes = { 1 } };
+	struct timeline *tl = stored_thread(dir, &key);
+	struct verify verify;
+	FILE *file = fopen(path, "r+");
+
+	assert_non_null(file);
+	fseek(file, (long)tl->threads[0]->track.chunks[2].offset + 200, SEEK_SET);
+	fputs("damage", file);
+	fclose(file);
+	timeline_free(tl);
+	assert_int_equal(index_open(dir, &key, &tl, NULL), 0);
+	verify_stored(tl, &verify);
+	assert_non_null(verify.index_damage);
+	assert_non_null(strstr(verify.index_damage, "checksum"));
+	verify_fini(&verify);
+	timeline_free(tl);
+	remove_index(dir);
+}
+
 /* A trace with a fault everywhere keeps some sentences, and counts them all. */
 static void sentences_are_kept_up_to_a_bound(void **unused)
 {
@@ -410,6 +532,7 @@ int main(void)
 		cmocka_unit_test(a_recording_that_was_cut_short_is_not_whole),
 		cmocka_unit_test(damage_that_the_reader_noted_makes_it_not_whole),
 		cmocka_unit_test(time_that_goes_back_is_found),
+		cmocka_unit_test(a_stream_that_lacks_events_without_a_hole_is_found),
 		cmocka_unit_test(events_that_the_timeline_does_not_know_are_found),
 		cmocka_unit_test(a_hole_that_the_timeline_does_not_know_is_found),
 		cmocka_unit_test(a_hole_on_another_cpu_is_found),
@@ -430,6 +553,8 @@ int main(void)
 		cmocka_unit_test(a_thread_on_two_cpus_is_found),
 		cmocka_unit_test(a_thread_that_does_not_exist_on_a_cpu_is_found),
 		cmocka_unit_test(the_idle_task_of_another_cpu_is_found),
+		cmocka_unit_test(stored_sums_that_are_wrong_are_found),
+		cmocka_unit_test(a_chunk_whose_checksum_is_wrong_is_found),
 		cmocka_unit_test(sentences_are_kept_up_to_a_bound),
 	};
 
