@@ -14,10 +14,10 @@
 const char *breakdown_kind_name(enum breakdown_kind kind)
 {
 	static const char *const names[] = {
-		[LINE_OWN] = "own_code",     [LINE_EITHER] = "own_code_or_kernel",
-		[LINE_CALL] = "syscall",     [LINE_FAULT] = "fault",
+		[LINE_OWN] = "own_code",	 [LINE_EITHER] = "own_code_or_kernel",
+		[LINE_CALL] = "syscall",	 [LINE_FAULT] = "fault",
 		[LINE_KERNEL] = "kernel_thread", [LINE_WORK] = "work",
-		[LINE_UNKNOWN] = "unknown",
+		[LINE_NEW] = "not_run_yet",	 [LINE_UNKNOWN] = "unknown",
 	};
 
 	return (unsigned int)kind < ARRAY_LEN(names) ? names[kind] : "unknown";
@@ -93,6 +93,8 @@ static enum breakdown_kind kind_of(uint32_t context)
 		return LINE_KERNEL;
 	case WORD_WORK:
 		return LINE_WORK;
+	case WORD_WAIT_CPU:
+		return LINE_NEW;
 	default:
 		return LINE_UNKNOWN;
 	}
@@ -105,6 +107,8 @@ static const char *line_name(struct breakdown_query *query, uint32_t context)
 		return "own code or kernel";
 	case LINE_FAULT:
 		return "page fault";
+	case LINE_NEW:
+		return "before it first ran";
 	case LINE_UNKNOWN:
 		return "not known in what";
 	case LINE_CALL:
@@ -266,8 +270,8 @@ static void advance(struct cursor *cursor, uint64_t time_ns, bool closing)
 {
 	struct segment next;
 
-	while (cursor->open && (closing ? cursor->now.end_ns < time_ns
-					: cursor->now.end_ns <= time_ns)) {
+	while (cursor->open &&
+	       (closing ? cursor->now.end_ns < time_ns : cursor->now.end_ns <= time_ns)) {
 		cursor->open = walk_next(&cursor->walk, &next);
 		if (!cursor->open)
 			return;
@@ -436,9 +440,8 @@ static int break_down(struct breakdown_query *query, struct source *source, int3
 		return rc;
 	slot = naming_slot(query);
 	result->process = why_thread(&query->words, slot);
-	result->cmdline =
-		why_keep(&query->why,
-			 xstrdup(timeline_name(query->tl, query->tl->threads[slot]->cmdline)));
+	result->cmdline = why_keep(
+		&query->why, xstrdup(timeline_name(query->tl, query->tl->threads[slot]->cmdline)));
 	result->thread_count = query->slot_count;
 	result->threads = xcalloc(query->slot_count, sizeof(*result->threads));
 	for (size_t i = 0; i < query->slot_count; i++)
@@ -460,9 +463,9 @@ static void query_fini(struct breakdown_query *query)
 	map_fini(&query->wait_of);
 }
 
-int breakdown_run(const struct timeline *timeline, const struct facts *facts,
-		  struct source *source, const struct breakdown_opts *opts,
-		  struct breakdown *out_breakdown, struct err *err)
+int breakdown_run(const struct timeline *timeline, const struct facts *facts, struct source *source,
+		  const struct breakdown_opts *opts, struct breakdown *out_breakdown,
+		  struct err *err)
 {
 	struct breakdown result = { .start_ns = opts->start_ns, .end_ns = opts->end_ns };
 	struct breakdown_query query = { .tl = timeline, .facts = facts, .result = &result };

@@ -26,9 +26,9 @@ struct timeline;
 
 /* How a span was spent. The parts of anything add up to its ns. */
 enum breakdown_part {
-	PART_WORKING,	/* on a CPU, in what the line names */
-	PART_IRQ,	/* an interrupt or softirq on top */
-	PART_WAITING,	/* could run, and had no CPU */
+	PART_WORKING, /* on a CPU, in what the line names */
+	PART_IRQ,     /* an interrupt or softirq on top */
+	PART_WAITING, /* could run, and had no CPU */
 	PART_BLOCKED,
 	PART_UNCERTAIN,
 	PART_COUNT
@@ -41,6 +41,7 @@ enum breakdown_kind {
 	LINE_FAULT,   /* page faults */
 	LINE_KERNEL,  /* a kernel thread's own code */
 	LINE_WORK,    /* a work function */
+	LINE_NEW,     /* it was made, and had not run yet */
 	LINE_UNKNOWN, /* nothing tells what it was in */
 };
 
@@ -80,10 +81,10 @@ struct breakdown_wait {
 /* Another thread, during the waits of the process that it ended: each moment counted once. */
 struct breakdown_other {
 	struct why_thread who;
-	bool queued;	   /* it ran work that a thread of the process had queued */
-	uint64_t waits;	   /* that it ended */
-	uint64_t ns;	   /* of them; partitioned by the next */
-	uint64_t own_ns;   /* it worked in its own code */
+	bool queued;	    /* it ran work that a thread of the process had queued */
+	uint64_t waits;	    /* that it ended */
+	uint64_t ns;	    /* of them; partitioned by the next */
+	uint64_t own_ns;    /* it worked in its own code */
 	uint64_t kernel_ns; /* it worked in the kernel */
 	uint64_t irq_ns;
 	uint64_t waiting_ns;
@@ -110,7 +111,7 @@ struct breakdown {
 	uint64_t life_ns;	    /* of all threads together; lines[] add up to it */
 	uint64_t parts[PART_COUNT]; /* of life_ns */
 	uint64_t events;
-	bool adds_up; /* lines, threads, interrupts and waits agree, to the ns */
+	bool adds_up;		      /* lines, threads, interrupts and waits agree, to the ns */
 	struct breakdown_line *lines; /* owned; own code first, then the longest in all first */
 	size_t line_count;
 	struct breakdown_irq *irqs; /* owned; longest in all first */
@@ -137,9 +138,9 @@ struct breakdown_opts {
  * -EINVAL when the window is empty or the process did not live in it, or what
  * source_next() failed with; err is filled.
  */
-int breakdown_run(const struct timeline *timeline, const struct facts *facts,
-		  struct source *source, const struct breakdown_opts *opts,
-		  struct breakdown *out_breakdown, struct err *err);
+int breakdown_run(const struct timeline *timeline, const struct facts *facts, struct source *source,
+		  const struct breakdown_opts *opts, struct breakdown *out_breakdown,
+		  struct err *err);
 
 void breakdown_fini(struct breakdown *breakdown);
 

@@ -18,9 +18,10 @@
 struct segment {
 	uint64_t start_ns; /* inside the window; may be of no length */
 	uint64_t end_ns;
-	uint32_t word;	/* on top; an interrupt, a wait, or the same as 'context' */
-	uint32_t context; /* own code, system call ...; WORD_NONE = not known */
-	bool begins;	/* an interrupt that begins here */
+	uint32_t word; /* on top; an interrupt, a wait, or the same as 'context' */
+	uint32_t
+		context; /* own code, system call ...; WORD_NONE = not known, WORD_WAIT_CPU = new */
+	bool begins;	 /* an interrupt that begins here */
 };
 
 /* The segments of a thread, in order. */
@@ -28,8 +29,8 @@ struct walk {
 	struct tl_iter iter;
 	const struct timeline *timeline;
 	uint32_t slot;
-	struct tl_interval ahead; /* read already */
-	bool has_ahead;
+	struct tl_interval now; /* at hand; its end is not known yet */
+	bool done;
 	uint64_t start_ns, end_ns;
 	uint32_t context;
 	uint32_t irqs[WALK_NEST]; /* on top, the innermost last */
@@ -50,11 +51,11 @@ struct breakdown_query {
 	struct breakdown *result;
 	uint32_t *slots; /* owned; the threads of the process */
 	size_t slot_count, slot_cap;
-	struct map line_of;  /* word of a context -> index of lines */
-	struct map irq_of;   /* word -> index of irqs */
-	struct map of_slot;  /* slot -> index of slots */
+	struct map line_of; /* word of a context -> index of lines */
+	struct map irq_of;  /* word -> index of irqs */
+	struct map of_slot; /* slot -> index of slots */
 	size_t line_cap, irq_cap, wait_cap;
-	struct map wait_of;  /* key of words -> index of waits */
+	struct map wait_of;   /* key of words -> index of waits */
 	struct helped *helps; /* owned; breakdown_others.c */
 	size_t help_count, help_cap;
 };

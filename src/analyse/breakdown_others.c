@@ -74,8 +74,8 @@ void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct 
 	helper = helper_of(query, &wait);
 	if (helper == SLOT_NONE)
 		return;
-	query->helps = vec_room(query->helps, query->help_count, &query->help_cap,
-				sizeof(*query->helps));
+	query->helps =
+		vec_room(query->helps, query->help_count, &query->help_cap, sizeof(*query->helps));
 	query->helps[query->help_count++] = (struct helped){
 		.slot = helper,
 		.queued = wait.waker.kind == ACTOR_THREAD && wait.origin.time_ns &&

@@ -9,6 +9,14 @@
 
 static const uint32_t unknown = (uint32_t)WORD_NONE << WORD_ARG_BITS;
 
+/* What a thread is in when the walk begins at its birth: made, but not run yet. */
+static uint32_t first_context(const struct walk *walk, uint64_t from_ns)
+{
+	const struct tl_thread *thread = walk->timeline->threads[walk->slot];
+
+	return thread->born && from_ns <= thread->birth_ns ? word_make(WORD_WAIT_CPU, 0) : unknown;
+}
+
 static bool is_interrupt(uint32_t word)
 {
 	enum word_kind kind = word_kind(word);
@@ -99,10 +107,10 @@ static bool look_back(struct walk *walk, uint64_t from_ns)
 {
 	struct tl_interval in;
 
-	walk->context = unknown;
+	walk->context = first_context(walk, from_ns);
 	walk->depth = 0;
-	tl_iter_begin(&walk->iter, walk->timeline,
-		      &walk->timeline->threads[walk->slot]->track, from_ns, walk->start_ns);
+	tl_iter_begin(&walk->iter, walk->timeline, &walk->timeline->threads[walk->slot]->track,
+		      from_ns, walk->start_ns);
 	while (tl_iter_next(&walk->iter, &in)) {
 		follow(walk, in.word);
 		(void)follow_interrupts(walk, in.word);
@@ -121,33 +129,39 @@ void walk_begin(struct walk *walk, const struct timeline *timeline, uint32_t slo
 			       .start_ns = start_ns,
 			       .end_ns = end_ns,
 			       .context = unknown };
+	walk->context = first_context(walk, start_ns);
 	/* It was in something when the window began: only what was before tells. */
-	while (start_ns > birth && !look_back(walk, start_ns - birth > back ? start_ns - back : birth) &&
+	while (start_ns > birth &&
+	       !look_back(walk, start_ns - birth > back ? start_ns - back : birth) &&
 	       start_ns - birth > back)
 		back *= 16;
 	tl_iter_begin(&walk->iter, timeline, &timeline->threads[slot]->track, start_ns, end_ns);
+	walk->now = (struct tl_interval){ start_ns, end_ns, word_plain(walk->iter.word) };
 }
 
-/* The next interval; entries that say the same are one. */
+/* The next entry that says another state than the one before. */
+static bool next_change(struct walk *walk, uint32_t before, struct tl_interval *out_entry)
+{
+	while (tl_iter_entry(&walk->iter, out_entry)) {
+		out_entry->word = word_plain(out_entry->word);
+		if (out_entry->word != before && word_kind(out_entry->word) != WORD_CPU)
+			return true;
+	}
+	return false;
+}
+
+/* The interval at hand; the next one is then at hand. */
 static bool next_interval(struct walk *walk, struct tl_interval *out_interval)
 {
-	struct tl_interval more;
+	struct tl_interval next;
 
-	if (walk->has_ahead)
-		*out_interval = walk->ahead;
-	else if (!tl_iter_entry(&walk->iter, out_interval))
+	if (walk->done)
 		return false;
-	out_interval->word = word_plain(out_interval->word);
-	walk->has_ahead = false;
-	while (tl_iter_entry(&walk->iter, &more)) {
-		if (word_plain(more.word) != out_interval->word) {
-			walk->ahead = more;
-			walk->has_ahead = true;
-			break;
-		}
-		out_interval->end_ns = more.end_ns;
-	}
-	return out_interval->start_ns < walk->end_ns;
+	*out_interval = walk->now;
+	walk->done = !next_change(walk, walk->now.word, &next);
+	out_interval->end_ns = walk->done ? walk->end_ns : next.start_ns;
+	walk->now = next;
+	return true;
 }
 
 bool walk_next(struct walk *walk, struct segment *out_segment)
@@ -155,16 +169,18 @@ bool walk_next(struct walk *walk, struct segment *out_segment)
 	struct tl_interval in;
 	bool begins;
 
-	if (!next_interval(walk, &in))
-		return false;
+	do {
+		if (!next_interval(walk, &in))
+			return false;
+	} while (word_kind(in.word) == WORD_NONE && in.start_ns == in.end_ns);
 	begins = follow_interrupts(walk, in.word);
 	follow(walk, in.word);
 	*out_segment = (struct segment){
-		.start_ns = in.start_ns > walk->start_ns ? in.start_ns : walk->start_ns,
-		.end_ns = in.end_ns < walk->end_ns ? in.end_ns : walk->end_ns,
+		.start_ns = in.start_ns,
+		.end_ns = in.end_ns,
 		.word = in.word,
 		.context = walk->context,
-		.begins = begins && in.start_ns >= walk->start_ns,
+		.begins = begins && in.start_ns > walk->start_ns,
 	};
 	return true;
 }

@@ -38,7 +38,7 @@ struct tick_cpu {
 
 struct tick_finder {
 	const struct facts *facts;
-	struct map is_tick; /* address of a callback -> whether it is the tick's */
+	struct map is_tick;    /* address of a callback -> whether it is the tick's */
 	struct tick_cpu *cpus; /* owned */
 	size_t cpu_count;
 	struct ps_ticks ticks;	 /* by the tick's own callback */

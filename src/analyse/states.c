@@ -9,18 +9,11 @@
 
 #define TEXTS_MAX 4096 /* strings kept for the words before they are thrown away */
 
-static const char *group_of(uint32_t word)
+static int32_t queue_of(uint32_t word)
 {
-	switch (word_wib(word)) {
-	case WIB_WORKING:
-		return "Working";
-	case WIB_INTERRUPTED:
-		return "Interrupted";
-	case WIB_BLOCKED:
-		return "Blocked";
-	default:
-		return "Uncertain";
-	}
+	enum word_kind kind = word_kind(word);
+
+	return kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU ? (int32_t)word_arg(word) : -1;
 }
 
 static void fill_wait(struct query *query, uint32_t slot, struct states_span *span, uint32_t index)
@@ -83,8 +76,10 @@ void states_run(const struct timeline *timeline, const struct facts *facts,
 	};
 	tl_iter_begin(&iter, timeline, &thread->track, opts->start_ns, opts->end_ns);
 	while (tl_iter_next(&iter, &in)) {
-		struct states_span span = { in.start_ns, in.end_ns, group_of(in.word), "", false,
-					    { 0 } };
+		struct states_span span = { .start_ns = in.start_ns,
+					    .end_ns = in.end_ns,
+					    .wib = word_wib(in.word),
+					    .cpu = queue_of(in.word) };
 
 		if (opts->max && out_sum->count == opts->max) {
 			out_sum->more = true;

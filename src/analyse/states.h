@@ -11,16 +11,17 @@
 
 #include "analyse/trust.h"
 #include "analyse/why.h"
+#include "timeline/timeline.h"
 
 struct err;
 struct facts;
-struct timeline;
 
 /* One interval. Its strings live until the next one is given. */
 struct states_span {
 	uint64_t start_ns; /* cut to the window; ns on the trace clock */
 	uint64_t end_ns;
-	const char *group; /* "Working", "Interrupted", "Blocked", "Uncertain" */
+	enum wib wib;
+	int32_t cpu;	   /* without a CPU: whose queue it is in; else -1 */
 	const char *state; /* "own code", "read", "irq 24 vda", "preempted" */
 	bool is_wait;
 	struct why_wait wait; /* when it is one: what for, and how it ended */

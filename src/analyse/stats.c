@@ -37,10 +37,10 @@ const char *stats_reason_name(enum unsure reason)
 static void add_state(struct stats_sums *sums, uint32_t word, uint64_t ns)
 {
 	uint64_t *const places[WORD_KIND_COUNT] = {
-		[WORD_RUN] = &sums->either_ns,	   [WORD_USER] = &sums->own_ns,
-		[WORD_SYSCALL] = &sums->call_ns,   [WORD_TRAP] = &sums->fault_ns,
-		[WORD_KERNEL] = &sums->thread_ns,  [WORD_WORK] = &sums->work_ns,
-		[WORD_IRQ] = &sums->irq_ns,	   [WORD_VECTOR] = &sums->irq_ns,
+		[WORD_RUN] = &sums->either_ns,	    [WORD_USER] = &sums->own_ns,
+		[WORD_SYSCALL] = &sums->call_ns,    [WORD_TRAP] = &sums->fault_ns,
+		[WORD_KERNEL] = &sums->thread_ns,   [WORD_WORK] = &sums->work_ns,
+		[WORD_IRQ] = &sums->irq_ns,	    [WORD_VECTOR] = &sums->irq_ns,
 		[WORD_SOFTIRQ] = &sums->softirq_ns, [WORD_PREEMPTED] = &sums->preempted_ns,
 		[WORD_WAIT_CPU] = &sums->queued_ns,
 	};
@@ -61,7 +61,8 @@ static void add_state(struct stats_sums *sums, uint32_t word, uint64_t ns)
 	} else {
 		sums->uncertain_ns += ns;
 		sums->reasons_ns[kind == WORD_UNCERTAIN && reason < STATS_REASONS ? reason
-										  : UNSURE_ORDER] += ns;
+										  : UNSURE_ORDER] +=
+			ns;
 	}
 }
 
@@ -129,9 +130,8 @@ static const char *error_name(struct stats_query *query, int32_t code)
 		int32_t code;
 		const char *name;
 	} internal[] = {
-		{ 512, "ERESTARTSYS" },	   { 513, "ERESTARTNOINTR" },
-		{ 514, "ERESTARTNOHAND" }, { 515, "ENOIOCTLCMD" },
-		{ 516, "ERESTART_RESTARTBLOCK" },
+		{ 512, "ERESTARTSYS" }, { 513, "ERESTARTNOINTR" },	  { 514, "ERESTARTNOHAND" },
+		{ 515, "ENOIOCTLCMD" }, { 516, "ERESTART_RESTARTBLOCK" },
 	};
 	const char *name = strerrorname_np(code);
 
@@ -184,14 +184,12 @@ static struct stats_call *find_call(struct stats_query *query, struct stats_row 
 	if (number & WORD_COMPAT)
 		name = why_keep(&query->why, xasprintf("%s (32-bit)", name));
 	map_put(calls, number, out_row->call_count);
-	out_row->calls =
-		xrealloc(out_row->calls, out_row->call_count + 1, sizeof(*out_row->calls));
+	out_row->calls = xrealloc(out_row->calls, out_row->call_count + 1, sizeof(*out_row->calls));
 	out_row->calls[out_row->call_count] = (struct stats_call){ .name = name };
 	return &out_row->calls[out_row->call_count++];
 }
 
-static void add_to_call(struct stats_query *query, struct stats_call *call,
-			const struct total *row)
+static void add_to_call(struct stats_query *query, struct stats_call *call, const struct total *row)
 {
 	switch (total_kind(row->key)) {
 	case TOTAL_CALL:
@@ -230,6 +228,9 @@ static void fill_calls(struct stats_query *query, struct stats_row *out_row,
 	for (size_t i = 0; i < out_row->call_count; i++) {
 		struct stats_call *call = &out_row->calls[i];
 
+		/* Of a call that began unseen the sum may know less than its parts. */
+		if (call->ns < call->working_ns + call->blocked_ns)
+			call->ns = call->working_ns + call->blocked_ns;
 		if (call->error_kinds)
 			qsort(call->errors, call->error_kinds, sizeof(*call->errors),
 			      compare_errors);
@@ -304,14 +305,13 @@ static void name_row(struct stats_query *query, struct stats_row *row, const str
 		row->known = fact != NULL;
 		row->name = fact ? user_name(query, fact->uid) : "?";
 	} else {
-		row->name = why_keep(&query->why,
-				     xstrdup(timeline_comm(query->tl, group->slot)));
+		row->name = why_keep(&query->why, xstrdup(timeline_comm(query->tl, group->slot)));
 	}
 	if (by == STATS_PROCESS || by == STATS_THREAD) {
 		row->tid = thread->tid;
 		row->tgid = thread->tgid > 0 ? thread->tgid : thread->tid;
-		row->cmdline = why_keep(&query->why,
-					xstrdup(timeline_name(query->tl, thread->cmdline)));
+		row->cmdline =
+			why_keep(&query->why, xstrdup(timeline_name(query->tl, thread->cmdline)));
 	}
 }
 
@@ -457,7 +457,7 @@ int stats_run(const struct timeline *timeline, const struct facts *facts,
 	      const struct stats_opts *opts, struct stats *out_stats, struct err *err)
 {
 	struct stats_opts cut = *opts;
-	struct stats stats = { .by = opts->by };
+	struct stats stats = { .by = opts->by, .sort = opts->sort };
 	struct stats_query query = {
 		.tl = timeline,
 		.facts = facts,

@@ -81,7 +81,7 @@ struct stats_sums {
 	uint64_t blocked_ns; /* the sum of waits[] */
 	struct stats_wait waits[WAIT_KIND_COUNT];
 
-	uint64_t uncertain_ns; /* the sum of reasons_ns[] */
+	uint64_t uncertain_ns;		    /* the sum of reasons_ns[] */
 	uint64_t reasons_ns[STATS_REASONS]; /* index: enum unsure */
 
 	uint64_t counts[COUNT_COUNTERS]; /* index: enum total_counter */
@@ -141,11 +141,12 @@ struct stats_event {
 
 struct stats {
 	enum stats_by by;
+	enum stats_sort sort;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	struct stats_row *rows; /* owned */
 	size_t row_count;
-	struct stats_row all; /* all rows together, but for the idle tasks */
+	struct stats_row all;	/* all rows together, but for the idle tasks */
 	struct stats_cpu *cpus; /* owned; index = CPU */
 	size_t cpu_count;
 	struct stats_cpu cpu_sum;

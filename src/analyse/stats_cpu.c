@@ -38,7 +38,8 @@ void stats_fill_cpus(struct stats_query *query, const struct totals *all,
 		const struct total *row = &all->rows[i];
 		uint32_t cpu = total_a(row->key), mode = total_b(row->key);
 
-		if (total_kind(row->key) == TOTAL_CPU && cpu < stats->cpu_count && mode < MODE_COUNT)
+		if (total_kind(row->key) == TOTAL_CPU && cpu < stats->cpu_count &&
+		    mode < MODE_COUNT)
 			stats->cpus[cpu].mode_ns[mode] += row->ns;
 	}
 	for (size_t i = 0; i < stats->cpu_count; i++) {

@@ -29,7 +29,7 @@ struct stats_query {
 	struct why why;	    /* lends its texts to the words of describe.c */
 	struct query words; /* for describe.c */
 	struct stats *stats;
-	uint32_t *fact_of; /* owned; slot -> index of its fact, plus one; 0 = none */
+	uint32_t *fact_of;    /* owned; slot -> index of its fact, plus one; 0 = none */
 	struct group *groups; /* owned */
 	size_t group_count, group_cap;
 	struct map by_key; /* -> index of groups */

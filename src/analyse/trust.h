@@ -10,12 +10,12 @@ struct err;
 struct timeline;
 
 struct trust {
-	uint64_t lost_events;	/* on any CPU, within the window */
-	uint64_t lost_span_ns;	/* time of the window touched by a hole on some CPU */
-	uint64_t repairs;	/* switches of the whole recording that were not recorded */
-	uint64_t repairs_exact; /* of these, placed exactly by other events */
+	uint64_t lost_events;	 /* on any CPU, within the window */
+	uint64_t lost_span_ns;	 /* time of the window touched by a hole on some CPU */
+	uint64_t repairs;	 /* switches of the whole recording that were not recorded */
+	uint64_t repairs_exact;	 /* of these, placed exactly by other events */
 	uint64_t contradictions; /* of the whole recording: events that cannot be true together */
-	const char *damage; /* of the timeline's store; NULL = none; owned by the timeline */
+	const char *damage;	 /* of the timeline's store; NULL = none; owned by the timeline */
 };
 
 /* Ask it when everything else was asked: damage shows where it is read. */

@@ -18,11 +18,12 @@
 #define DETAILED_DEFAULT 3
 #define EVENTS_SHOWN	 30
 
-/* What a row is called in the plural, in the singular. */
+/* What rows are called, and the title of their column. */
 static const char *const plurals[STATS_BY_COUNT] = { "Processes", "Threads", "Cgroups", "Users",
 						     "Commands" };
-static const char *const singulars[STATS_BY_COUNT] = { "process", "thread", "cgroup", "user",
-						       "command" };
+static const char *const singulars[STATS_BY_COUNT] = { "process, x threads", "thread",
+						       "cgroup, x threads", "user, x threads",
+						       "command, x threads" };
 
 /* ------------------------------------------------------------------- system */
 
@@ -32,8 +33,8 @@ static void print_headline(const struct stats_page *page)
 	const struct stats_cpu *sum = &stats->cpu_sum;
 	uint64_t window_ns = stats->end_ns - stats->start_ns;
 	const uint64_t parts[] = {
-		sum->mode_ns[MODE_IDLE], sum->mode_ns[MODE_USER],    sum->mode_ns[MODE_KERNEL],
-		sum->mode_ns[MODE_RUN],	 sum->mode_ns[MODE_IRQ],     sum->mode_ns[MODE_SOFTIRQ],
+		sum->mode_ns[MODE_IDLE], sum->mode_ns[MODE_USER], sum->mode_ns[MODE_KERNEL],
+		sum->mode_ns[MODE_RUN],	 sum->mode_ns[MODE_IRQ],  sum->mode_ns[MODE_SOFTIRQ],
 		sum->unknown_ns,
 	};
 	static const char *const names[] = { "idle", "user",	"kernel",   "user or kernel",
@@ -61,12 +62,12 @@ static void print_headline(const struct stats_page *page)
 		page_since(page->facts->first_ns, stats->end_ns).s);
 }
 
-static void add_cpu(struct table *table, const struct stats_page *page,
-		    const struct stats_cpu *cpu, const char *name)
+static void add_cpu(struct table *table, const struct stats_page *page, const struct stats_cpu *cpu,
+		    const char *name)
 {
 	const uint64_t parts[] = {
-		cpu->mode_ns[MODE_IDLE], cpu->mode_ns[MODE_USER],    cpu->mode_ns[MODE_KERNEL],
-		cpu->mode_ns[MODE_RUN],	 cpu->mode_ns[MODE_IRQ],     cpu->mode_ns[MODE_SOFTIRQ],
+		cpu->mode_ns[MODE_IDLE], cpu->mode_ns[MODE_USER], cpu->mode_ns[MODE_KERNEL],
+		cpu->mode_ns[MODE_RUN],	 cpu->mode_ns[MODE_IRQ],  cpu->mode_ns[MODE_SOFTIRQ],
 		cpu->unknown_ns,
 	};
 	bool either = page->stats->cpu_sum.mode_ns[MODE_RUN] > 0;
@@ -133,7 +134,7 @@ static char *row_name(const struct stats_page *page, const struct stats_row *row
 		return xasprintf("%s of %d", name, row->tgid);
 	if (page->stats->by == STATS_THREAD || row->threads == 1)
 		return xstrdup(name);
-	return xasprintf("%s, %u threads", name, row->threads);
+	return xasprintf("%s x%u", name, row->threads);
 }
 
 static void add_row(struct table *table, const struct stats_page *page,
@@ -199,6 +200,27 @@ static void add_sums(struct stats_sums *to, const struct stats_sums *from)
 		to->waits[i].ns += from->waits[i].ns;
 }
 
+/* Whether it was more than asleep. */
+static bool is_active(const struct stats_row *row)
+{
+	return row->sums.on_cpu_ns || row->sums.waiting_ns || row->sums.uncertain_ns;
+}
+
+/* What the rows that are not shown are called. */
+static char *rest_name(const struct stats_page *page)
+{
+	size_t count = page->stats->row_count - page->shown, asleep = 0;
+
+	for (size_t i = page->shown; i < page->stats->row_count; i++)
+		asleep += !is_active(&page->stats->rows[i]);
+	if (asleep == count)
+		return xasprintf("and %zu more, asleep all the time", count);
+	if (asleep)
+		return xasprintf("and %zu more (--top), %zu of them asleep all the time", count,
+				 asleep);
+	return xasprintf("and %zu more (--top %zu)", count, page->stats->row_count);
+}
+
 static void print_rows(const struct stats_page *page)
 {
 	const struct stats *stats = page->stats;
@@ -215,19 +237,18 @@ static void print_rows(const struct stats_page *page)
 			add_sums(&rest, &stats->rows[i].sums);
 	}
 	if (page->shown < stats->row_count) {
-		AUTO_FREE char *name =
-			xasprintf("and %zu more (--top %zu)", stats->row_count - page->shown,
-				  stats->row_count);
+		AUTO_FREE char *name = rest_name(page);
 
 		add_row(&table, page, &rest, name);
 	}
 	table_rule(&table);
 	add_row(&table, page, &stats->all.sums, "");
-	stats_heading(page->out,
-		      "%s, in %s; on CPU (own code, kernel, interrupts on top%s) + without a CPU + "
-		      "blocked + uncertain = life in the window:",
-		      plurals[stats->by], unit_name(page->unit),
-		      stats->all.sums.either_ns ? ", either own or kernel" : "");
+	stats_heading(
+		page->out,
+		"%s, in %s: on CPU (own + kernel + irq%s) + no CPU + blocked + uncertain = life in "
+		"the window:",
+		plurals[stats->by], unit_name(page->unit),
+		stats->all.sums.either_ns ? " + either of own and kernel" : "");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -254,8 +275,9 @@ static void print_events(const struct stats_page *page)
 			continue;
 		}
 		table_cell(&table, "%s", text_count(event->count).s);
-		table_cell(&table, "%s",
-			   text_count((uint64_t)((double)event->count * 1e9 / (double)window_ns)).s);
+		table_cell(
+			&table, "%s",
+			text_count((uint64_t)((double)event->count * 1e9 / (double)window_ns)).s);
 		table_cell(&table, "%s", text_percent(event->count, stats->event_sum).s);
 		table_cell(&table, "%s", event->name);
 	}
@@ -276,6 +298,16 @@ static size_t at_most(size_t count, size_t max)
 	return count < max ? count : max;
 }
 
+/* Without a choice: those that did anything, when they stand first. */
+static size_t rows_worth(const struct stats *stats)
+{
+	size_t count = at_most(stats->row_count, SHOWN_DEFAULT);
+
+	while (stats->sort == STATS_BY_ON_CPU && count > 1 && !is_active(&stats->rows[count - 1]))
+		count--;
+	return count;
+}
+
 static void print_text(FILE *out, const struct stats *stats, const struct facts *facts,
 		       uint32_t top)
 {
@@ -284,7 +316,7 @@ static void print_text(FILE *out, const struct stats *stats, const struct facts 
 		.stats = stats,
 		.facts = facts,
 		.unit = text_unit_for(stats->end_ns - stats->start_ns),
-		.shown = at_most(stats->row_count, top ? top : SHOWN_DEFAULT),
+		.shown = top ? at_most(stats->row_count, top) : rows_worth(stats),
 		.detailed = at_most(stats->row_count, top ? top : DETAILED_DEFAULT),
 	};
 
@@ -298,7 +330,8 @@ static void print_text(FILE *out, const struct stats *stats, const struct facts 
 		stats_calls(&page, &stats->all, top ? top : SHOWN_DEFAULT);
 	}
 	print_events(&page);
-	trust_text(out, &stats->trust, facts, stats->all.sums.uncertain_ns);
+	trust_text(out, &stats->trust, facts,
+		   stats->all.sums.uncertain_ns > stats->all.sums.life_ns / 1000);
 }
 
 void report_stats(FILE *out, const struct stats *stats, const struct facts *facts,

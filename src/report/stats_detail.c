@@ -69,7 +69,7 @@ static void add_on_cpu(struct detail *detail)
 	add_part(detail, "  own code", sums->own_ns, 0);
 	add_part(detail, "  own code or kernel", sums->either_ns, 0);
 	add_part(detail, "  system calls", sums->call_ns, call_count(detail->row));
-	add_part(detail, "  page faults", sums->fault_ns, sums->counts[COUNT_FAULTS]);
+	add_part(detail, "  page faults that slept", sums->fault_ns, 0);
 	add_part(detail, "  kernel thread", sums->thread_ns, 0);
 	add_part(detail, "  queued work", sums->work_ns, 0);
 	add_irqs(detail);
@@ -85,8 +85,7 @@ static void add_off_cpu(struct detail *detail)
 	add_line(detail, "blocked", sums->blocked_ns, sums->counts[COUNT_WAITS], 0);
 	for (uint32_t kind = 0; kind < WAIT_KIND_COUNT; kind++) {
 		const struct stats_wait *wait = &sums->waits[kind];
-		AUTO_FREE char *name =
-			xasprintf("  for: %s", wait_kind_name((enum wait_kind)kind));
+		AUTO_FREE char *name = xasprintf("  for: %s", wait_kind_name((enum wait_kind)kind));
 
 		if (wait->ns || wait->count)
 			add_line(detail, name, wait->ns, wait->count, wait->max_ns);
@@ -185,11 +184,15 @@ static void print_detail(const struct stats_page *page, const struct stats_row *
 	AUTO_FREE char *name = stats_name(row->known ? row->name : "not known", row->tid);
 	const struct stats_sums *sums = &row->sums;
 
-	stats_heading(page->out, "%s%s%s: %s of life in the window, %u thread%s, %s migration%s:",
+	stats_heading(page->out,
+		      "%s%s%s: %s of life in the window, %u thread%s, %s migration%s, %s page "
+		      "fault%s:",
 		      name, row->cmdline[0] ? " " : "", row->cmdline,
 		      text_duration(sums->life_ns).s, row->threads, row->threads == 1 ? "" : "s",
 		      text_count(sums->counts[COUNT_MIGRATIONS]).s,
-		      sums->counts[COUNT_MIGRATIONS] == 1 ? "" : "s");
+		      sums->counts[COUNT_MIGRATIONS] == 1 ? "" : "s",
+		      text_count(sums->counts[COUNT_FAULTS]).s,
+		      sums->counts[COUNT_FAULTS] == 1 ? "" : "s");
 	print_states(page, row);
 	if (row->call_count) {
 		fputc('\n', page->out);

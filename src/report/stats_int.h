@@ -41,9 +41,11 @@ void stats_say(FILE *out, const char *format, ...) __attribute__((format(printf,
 /* "make[512]"; "make" without a number. */
 char *stats_name(const char *comm, int32_t tid);
 
-/* What the numbers rest on, as notes; nothing when there is nothing to know. */
-void trust_text(FILE *out, const struct trust *trust, const struct facts *facts,
-		uint64_t uncertain_ns);
+/*
+ * What the numbers rest on, as notes; nothing when there is nothing to know. 'missing':
+ * much is uncertain, so what was not recorded at all matters.
+ */
+void trust_text(FILE *out, const struct trust *trust, const struct facts *facts, bool missing);
 
 /* The same as keys of the object that is open. */
 void trust_json(struct json *json, const struct trust *trust, const struct facts *facts);

@@ -66,8 +66,7 @@ void stats_say(FILE *out, const char *format, ...)
 
 char *stats_name(const char *comm, int32_t tid)
 {
-	return tid ? xasprintf("%s[%d]", comm[0] ? comm : "?", tid)
-		   : xstrdup(comm[0] ? comm : "?");
+	return tid ? xasprintf("%s[%d]", comm[0] ? comm : "?", tid) : xstrdup(comm[0] ? comm : "?");
 }
 
 /* -------------------------------------------------------------------- notes */
@@ -92,12 +91,12 @@ static void note_lost(struct notes *notes, const struct trust *trust, const stru
 
 	if (trust->lost_events == 0 && trust->lost_span_ns == 0)
 		return;
-	stats_say(note(notes),
-		  "%s event%s lost; %s of the window lies in holes of the recording. What depends on "
-		  "them is counted as uncertain.%s",
-		  text_count(trust->lost_events).s, trust->lost_events == 1 ? " was" : "s were",
-		  text_duration(trust->lost_span_ns).s,
-		  full ? " A larger --buffer loses less." : "");
+	stats_say(
+		note(notes),
+		"%s event%s lost; %s of the window lies in holes of the recording. What depends on "
+		"them is counted as uncertain.%s",
+		text_count(trust->lost_events).s, trust->lost_events == 1 ? " was" : "s were",
+		text_duration(trust->lost_span_ns).s, full ? " A larger --buffer loses less." : "");
 	for (size_t i = 0; i < facts->cpu_count; i++) {
 		if (facts->cpus[i].lost > 0)
 			stats_say(notes->out, "CPU %zu lost %s events in the whole recording.", i,
@@ -105,8 +104,7 @@ static void note_lost(struct notes *notes, const struct trust *trust, const stru
 	}
 }
 
-void trust_text(FILE *out, const struct trust *trust, const struct facts *facts,
-		uint64_t uncertain_ns)
+void trust_text(FILE *out, const struct trust *trust, const struct facts *facts, bool missing)
 {
 	struct notes notes = { .out = out };
 
@@ -119,13 +117,14 @@ void trust_text(FILE *out, const struct trust *trust, const struct facts *facts,
 		stats_say(note(&notes), "Damaged: %s.", trust->damage);
 	note_lost(&notes, trust, facts);
 	if (trust->repairs > trust->repairs_exact)
-		stats_say(note(&notes),
-			  "This kernel did not record %s switch%s to a thread in the whole recording; "
-			  "other events placed %s of them exactly, the others leave some time "
-			  "uncertain.",
-			  text_count(trust->repairs).s, trust->repairs == 1 ? "" : "es",
-			  text_count(trust->repairs_exact).s);
-	for (size_t i = 0; i < facts->missing_count && uncertain_ns; i++)
+		stats_say(
+			note(&notes),
+			"This kernel did not record %s switch%s to a thread in the whole recording; "
+			"other events placed %s of them exactly, the others leave some time "
+			"uncertain.",
+			text_count(trust->repairs).s, trust->repairs == 1 ? "" : "es",
+			text_count(trust->repairs_exact).s);
+	for (size_t i = 0; i < facts->missing_count && missing; i++)
 		stats_say(note(&notes), "Not recorded: %s (%s).", facts->missing[i].what,
 			  facts->missing[i].why);
 }
