@@ -54,8 +54,8 @@ struct ring {
 	uint64_t last_ns; /* of the last event; 0 = none yet */
 	size_t clock_hint;
 	struct clock_span span; /* near last_ns */
-	bool hole;	   /* events are missing before the next one */
-	bool hole_unknown; /* and nobody knows how many */
+	bool hole;		/* events are missing before the next one */
+	bool hole_unknown;	/* and nobody knows how many */
 	uint64_t hole_count;
 	bool ended;
 
