@@ -149,7 +149,6 @@ decode_fast(const struct decode_table *table, const struct record *record, struc
 		return true;
 	case SHAPE_EXIT:
 		event->syscall.nr = (int64_t)decode_8(data + 8);
-		memset(event->syscall.args, 0, sizeof(event->syscall.args));
 		event->syscall.ret = (int64_t)decode_8(data + 16);
 		event->syscall.compat = false;
 		return true;
