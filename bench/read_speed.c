@@ -128,10 +128,9 @@ static int streams_open(const char *path, struct streams *streams, struct err *e
 		AUTO_FREE char *name = xasprintf("cpu%u.ring", manifest->cpus[i].cpu);
 		AUTO_FREE char *file = kernel_path(path, name);
 
-		streams->rings[i] =
-			ring_open(file, &streams->common,
-				  &(struct ring_claim){ .cpu = manifest->cpus[i].cpu },
-				  &streams->facts);
+		streams->rings[i] = ring_open(file, &streams->common,
+					      &(struct ring_claim){ .cpu = manifest->cpus[i].cpu },
+					      &streams->facts);
 	}
 	return 0;
 }

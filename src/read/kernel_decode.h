@@ -113,8 +113,9 @@ static inline bool decode_switch(const struct decode_table *table, const uint8_t
  * Fill all of *event that its type has, but its time and CPU. False when this is not the
  * way: the record is too short, or kernel_events_decode() must do it.
  */
-static inline __attribute__((always_inline)) bool
-decode_fast(const struct decode_table *table, const struct record *record, struct event *event)
+static inline __attribute__((always_inline)) bool decode_fast(const struct decode_table *table,
+							      const struct record *record,
+							      struct event *event)
 {
 	const uint8_t *data = record->data;
 	const struct decode_head *head;

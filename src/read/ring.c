@@ -54,8 +54,8 @@ struct ring {
 	uint64_t last_ns; /* of the last event; 0 = none yet */
 	size_t clock_hint;
 	struct clock_span span; /* near last_ns */
-	bool hole;	   /* events are missing before the next one */
-	bool hole_unknown; /* and nobody knows how many */
+	bool hole;		/* events are missing before the next one */
+	bool hole_unknown;	/* and nobody knows how many */
 	uint64_t hole_count;
 	bool ended;
 
@@ -574,7 +574,7 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 	if (claim->bytes > bytes)
 		facts_note_damage(facts, "%s: cut, %llu of %llu bytes are there", file_name(ring),
 				  (unsigned long long)bytes, (unsigned long long)claim->bytes);
-	if (torn || claim->bytes > bytes) {
+	if (torn || claim->bytes > bytes || claim->unfinished) {
 		ring->tail_lost = true;
 		ring->tail_count = 0;
 	}

@@ -187,9 +187,8 @@ static void describe_child(struct state *state, struct thread *thread, struct wa
 	if (arg == 1 && (int32_t)thread->call_args[0] != 1)
 		pid = -1;
 	if (living && pid > 0)
-		wait->object = name_printf(
-			state, "child %.16s[%d]",
-			names_text(&state->tl->names, living->tl->comm), pid);
+		wait->object = name_printf(state, "child %.16s[%d]",
+					   names_text(&state->tl->names, living->tl->comm), pid);
 	else
 		wait->object = name_printf(state, pid > 0 ? "child [%d]" : "any child", pid);
 }
@@ -270,6 +269,7 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 
 		if (track_last_time(&thread->tl->track) <= since)
 			flow_write(state, thread, thread->fault_ns, word);
+		wait = tl_wait(thread->tl, thread->wait); /* writing may have moved it */
 		thread->frames[thread->depth < FLOW_MAX ? thread->depth++ : FLOW_MAX - 1] = word;
 		wait->in = word;
 	}
