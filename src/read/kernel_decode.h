@@ -150,7 +150,6 @@ static inline __attribute__((always_inline)) bool decode_fast(const struct decod
 		return true;
 	case SHAPE_EXIT:
 		event->syscall.nr = (int64_t)decode_8(data + 8);
-		memset(event->syscall.args, 0, sizeof(event->syscall.args));
 		event->syscall.ret = (int64_t)decode_8(data + 16);
 		event->syscall.compat = false;
 		return true;
