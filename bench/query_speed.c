@@ -5,7 +5,7 @@
  *
  * Asks for the state of random threads at random times all over the trace, for who ran on
  * a random CPU, and for the sums of random windows, and prints JSON: for each question the
- * mean, the 99th of a hundred and the worst time in us. The index is opened, or built.
+ * mean, the median, the 99th of a hundred and the worst time in us. The index is opened, or built.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,8 +121,9 @@ static void measure(struct asker *asker, const struct question *question, uint32
 		sum += us[i];
 	}
 	qsort(us, times, sizeof(*us), compare);
-	printf("%s\"%s\":{\"count\":%u,\"mean_us\":%.2f,\"p99_us\":%.2f,\"max_us\":%.2f}",
-	       question == questions ? "{" : ",", question->name, times, sum / times,
+	printf("%s\"%s\":{\"count\":%u,\"mean_us\":%.2f,\"p50_us\":%.2f,\"p99_us\":%.2f,"
+	       "\"max_us\":%.2f}",
+	       question == questions ? "{" : ",", question->name, times, sum / times, us[times / 2],
 	       us[times * 99ull / 100], us[times - 1]);
 	free(us);
 }
