@@ -361,7 +361,7 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	}
 	thread->sched = SCHED_RUNNING;
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
-	if (thread->tl->tid == 0 && since > last_ns(state, thread))
+	if (thread->tl->tid == 0 && since >= last_ns(state, thread))
 		flow_write(state, thread, since, flow_top(thread));
 	else
 		flow_onto_cpu(state, thread, time_ns);
