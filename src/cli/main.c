@@ -15,6 +15,7 @@ static const struct command *const commands[] = {
 	&cmd_breakdown,
 	&cmd_states,
 	&cmd_index,
+	&cmd_check_trace,
 	&cmd_doctor,
 };
 

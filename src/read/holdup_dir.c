@@ -194,6 +194,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 		.bytes = told->bytes,
 		.lost = told->lost + told->dropped,
 		.count_lost = told->lost || told->dropped || !dir->manifest.complete,
+		.unfinished = !dir->manifest.complete && told->bytes == 0,
 	};
 	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);
 	AUTO_FREE char *file = kernel_path(path, name);
@@ -252,6 +253,8 @@ static bool find_span(struct holdup_dir *dir)
 	if (facts->last_ns < facts->first_ns)
 		facts->last_ns = facts->first_ns;
 	dir->common.first_ns = facts->first_ns;
+	/* A CPU whose file ends before the others' did more than what was written. */
+	dir->common.end_ns = facts->last_ns;
 	return any;
 }
 

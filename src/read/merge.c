@@ -1,13 +1,18 @@
 /*
- * merge.c - a heap of lanes by the time of their next event.
+ * merge.c - merge the lanes, a block of events at a time.
  *
- *	lane ── fill ──▶ slots[head .. head+filled) ── at, end ──▶ heap ──▶ next()
+ *	lane ── fill ──▶ slots[head .. head+filled) ── at, end ──▶ lists ──▶ block ──▶ next()
  *	        worker      bounded queue of batches    reader
+ *
+ * Each lane has a run of events at hand. Up to the earliest of their ends all events are
+ * known: that is a block. The parts of the runs that lie in it are merged two by two, in
+ * a loop without a branch that depends on the times, since which CPU has the next event
+ * is a toss of a coin.
  *
  * Reading begins without threads: the reader fills slots[head] again and again, a few
  * events at a time. When that has gone on for a while, workers start: each takes the
- * lane with the fewest batches ready, fills one and puts it into the lane's queue. A
- * lane goes over to them when the reader has used up its chunk.
+ * lane with the fewest batches ready, fills one and puts it into the lane's queue. Who
+ * waits for the other side is woken when half a queue is ready for it, not for each batch.
  *
  * Who writes what, under merge->lock once threads run: 'alone', 'head', 'reading': the
  * reader; 'busy': workers; 'ended', 'filled': both. A lane and the batch behind its
@@ -20,6 +25,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "event/event.h"
@@ -27,7 +33,8 @@
 #include "event/source.h"
 #include "read/lane.h"
 
-#define SLOTS	      4u
+#define SLOTS	      8u
+#define SLOTS_LOW     4u /* who waits is woken when so many are ready, or so few */
 #define MAX_WORKERS   8u
 #define ALONE_EVENTS  64u   /* in a batch that the reader fills: stays in the fast cache */
 #define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
@@ -46,21 +53,32 @@ struct feed {
 	uint64_t noted;		   /* damage before this place was reported */
 };
 
-struct node {
-	uint64_t time_ns;
-	struct feed *feed; /* its place in the array orders equal times */
+/* Of the run of a lane what lies in a block. */
+struct part {
+	const struct event *at, *end;
+};
+
+/* Events in order, on the way into a block. */
+struct list {
+	const struct event **events;
+	size_t count;
 };
 
 struct merge {
 	struct source source;
 	struct facts *facts;
-	struct feed *feeds; /* owned */
+	struct feed *feeds; /* owned; their places order equal times */
 	size_t feed_count;
-	struct node *heap; /* owned */
-	size_t heap_count;
-	uint64_t second_ns; /* no other feed than heap[0]'s has an event before this */
-	bool primed;	    /* the heap is filled */
-	bool handed;	    /* the event of heap[0] was handed out */
+	struct feed **active; /* owned; feeds that have not ended, in order */
+	size_t active_count;
+	bool primed; /* 'active' is filled */
+
+	/* The block: views until the next one is made. */
+	const struct event **block; /* owned, or one of 'rooms' */
+	size_t block_at, block_count;
+	const struct event **rooms[2]; /* owned; lists are merged from one into the other */
+	struct part *parts;	       /* owned; one for each feed, and an empty one */
+	struct list *lists;	       /* owned; the same */
 
 	uint32_t max_workers;
 	uint32_t worker_count; /* 0 = the reader fills */
@@ -72,54 +90,12 @@ struct merge {
 	bool stop;
 };
 
-static bool before(const struct node *a, const struct node *b)
-{
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->feed < b->feed);
-}
-
-/* Let heap[0] sink to where it belongs. */
-static void heap_sink(struct merge *merge)
-{
-	struct node *heap = merge->heap, moving = heap[0];
-	size_t count = merge->heap_count, at = 0, child;
-
-	while ((child = 2 * at + 1) < count) {
-		child += child + 1 < count && before(&heap[child + 1], &heap[child]);
-		if (!before(&heap[child], &moving))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = moving;
-}
-
-/* Bring heap[0] where it belongs, after it changed. */
-static void heap_settle(struct merge *merge)
-{
-	const struct node *heap = merge->heap;
-
-	if (merge->heap_count > 1)
-		heap_sink(merge);
-	merge->second_ns = merge->heap_count > 1 ? heap[1].time_ns : UINT64_MAX;
-	if (merge->heap_count > 2 && heap[2].time_ns < merge->second_ns)
-		merge->second_ns = heap[2].time_ns;
-}
-
-static void heap_add(struct merge *merge, struct node node)
-{
-	size_t at = merge->heap_count++;
-
-	for (; at && before(&node, &merge->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		merge->heap[at] = merge->heap[(at - 1) / 2];
-	merge->heap[at] = node;
-}
-
 static struct batch *slot(struct feed *feed, uint32_t ahead)
 {
 	struct batch *batch = &feed->slots[(feed->head + ahead) % SLOTS];
 
 	if (!batch->events)
-		batch_init(batch, feed->lane);
+		batch_init(batch);
 	return batch;
 }
 
@@ -153,6 +129,12 @@ static struct feed *hungriest(struct merge *merge)
 	return best;
 }
 
+/* A reader that found nothing is woken for some batches, not for each one. */
+static bool is_enough(const struct feed *feed)
+{
+	return feed->filled >= SLOTS_LOW || feed->ended;
+}
+
 static void *work(void *context)
 {
 	struct merge *merge = context;
@@ -170,7 +152,7 @@ static void *work(void *context)
 		/* While busy, only this thread touches the lane and the slot behind the queue. */
 		feed->busy = true;
 		batch = slot(feed, feed->filled);
-		batch->max = feed->lane->max_events;
+		batch->max = BATCH_EVENTS;
 		pthread_mutex_unlock(&merge->lock);
 		more = feed->lane->ops->fill(feed->lane, batch);
 		pthread_mutex_lock(&merge->lock);
@@ -178,7 +160,8 @@ static void *work(void *context)
 		feed->ended = !more;
 		/* The last batch has no events, but may have notes. */
 		feed->filled++;
-		pthread_cond_signal(&merge->ready);
+		if (is_enough(feed))
+			pthread_cond_signal(&merge->ready);
 	}
 	pthread_mutex_unlock(&merge->lock);
 	return NULL;
@@ -214,10 +197,14 @@ static struct batch *next_ready(struct merge *merge, struct feed *feed)
 		feed->head = (feed->head + 1) % SLOTS;
 		feed->filled--;
 	}
+	if (feed->alone || feed->filled <= SLOTS_LOW)
+		pthread_cond_signal(&merge->room);
 	feed->alone = false;
-	pthread_cond_signal(&merge->room);
-	while (feed->filled == 0 && !feed->ended)
-		pthread_cond_wait(&merge->ready, &merge->lock);
+	while (feed->filled == 0 && !feed->ended) {
+		do
+			pthread_cond_wait(&merge->ready, &merge->lock);
+		while (!is_enough(feed));
+	}
 	feed->reading = feed->filled > 0;
 	if (feed->reading)
 		batch = slot(feed, 0);
@@ -232,7 +219,7 @@ static struct batch *next_alone(struct merge *merge, struct feed *feed)
 
 	if (feed->ended)
 		return NULL;
-	batch->max = feed->lane->max_events < ALONE_EVENTS ? feed->lane->max_events : ALONE_EVENTS;
+	batch->max = ALONE_EVENTS;
 	feed->ended = !feed->lane->ops->fill(feed->lane, batch);
 	if (++merge->filled_alone == ALONE_BATCHES)
 		start_workers(merge);
@@ -241,9 +228,7 @@ static struct batch *next_alone(struct merge *merge, struct feed *feed)
 
 static struct batch *next_batch(struct merge *merge, struct feed *feed)
 {
-	bool workers = merge->worker_count > 0;
-
-	if (feed->alone && (!workers || feed->lane->partial || feed->ended))
+	if (feed->alone && (merge->worker_count == 0 || feed->ended))
 		return next_alone(merge, feed);
 	return next_ready(merge, feed);
 }
@@ -264,36 +249,156 @@ static bool refill(struct merge *merge, struct feed *feed)
 	return true;
 }
 
-/* Put a feed that has events into the heap. */
-static void join(struct merge *merge, struct feed *feed)
+/* ------------------------------------------------------------------ blocks */
+
+static uint64_t last_ns(const struct feed *feed)
 {
-	heap_add(merge, (struct node){ feed->at->time_ns, feed });
+	return feed->end[-1].time_ns;
 }
 
-static void start(struct merge *merge)
+/* How many events of the feed come before 'time_ns', or at it when 'at_it'. */
+static size_t count_until(const struct feed *feed, uint64_t time_ns, bool at_it)
 {
-	for (size_t i = 0; i < merge->feed_count; i++) {
-		if (refill(merge, &merge->feeds[i]))
-			join(merge, &merge->feeds[i]);
+	size_t low = 0, high = (size_t)(feed->end - feed->at);
+
+	if (feed->at->time_ns > time_ns)
+		return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t ns = feed->at[middle].time_ns;
+
+		if (ns < time_ns || (at_it && ns == time_ns))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	heap_settle(merge);
-	merge->primed = true;
+	return low;
 }
 
-/* Step over the event that was handed out last. */
-static inline void advance(struct merge *merge)
+/* The active feed whose run ends first: the first of those that end at the same time. */
+static size_t earliest_end(const struct merge *merge)
 {
-	struct node *top = &merge->heap[0];
-	struct feed *feed = top->feed;
+	size_t earliest = 0;
 
-	if (__builtin_expect(++feed->at == feed->end, 0) && !refill(merge, feed)) {
-		merge->heap[0] = merge->heap[--merge->heap_count];
-		heap_settle(merge);
-		return;
+	for (size_t i = 1; i < merge->active_count; i++) {
+		if (last_ns(merge->active[i]) < last_ns(merge->active[earliest]))
+			earliest = i;
 	}
-	top->time_ns = feed->at->time_ns;
-	if (top->time_ns >= merge->second_ns)
-		heap_settle(merge);
+	return earliest;
+}
+
+/* One list out of two; of events at the same time, those of 'a' come first. */
+static struct list merge_two(const struct list *a, const struct list *b, const struct event **to)
+{
+	const struct event **out = to, **x = a->events, **y = b->events;
+	const struct event **x_end = x + a->count, **y_end = y + b->count;
+
+	while (x < x_end && y < y_end) {
+		const struct event *left = *x, *right = *y;
+		size_t take = right->time_ns < left->time_ns;
+
+		*out++ = take ? right : left;
+		y += take;
+		x += 1 - take;
+	}
+	memcpy(out, x, (size_t)(x_end - x) * sizeof(*out));
+	out += x_end - x;
+	memcpy(out, y, (size_t)(y_end - y) * sizeof(*out));
+	return (struct list){ to, a->count + b->count };
+}
+
+/* The same of two parts of runs, as nearly all events come; 'b' may have none. */
+static struct list merge_runs(const struct part *a, const struct part *b, const struct event **to)
+{
+	const struct event *x = a->at, *y = b->at, **out = to;
+
+	while (x < a->end && y < b->end) {
+		size_t take = y->time_ns < x->time_ns;
+
+		*out++ = take ? y : x;
+		y = (const struct event *)((uintptr_t)y + (-take & sizeof(*y)));
+		x = (const struct event *)((uintptr_t)x + ((take - 1) & sizeof(*x)));
+	}
+	while (x < a->end)
+		*out++ = x++;
+	while (y < b->end)
+		*out++ = y++;
+	return (struct list){ to, (size_t)(out - to) };
+}
+
+/* The part of each run that lies in the block. Returns how many are not empty. */
+static size_t take_parts(struct merge *merge)
+{
+	size_t earliest = earliest_end(merge), count = 0;
+	uint64_t until_ns = last_ns(merge->active[earliest]);
+
+	for (size_t i = 0; i < merge->active_count; i++) {
+		struct feed *feed = merge->active[i];
+		size_t events = i == earliest ? (size_t)(feed->end - feed->at)
+					      : count_until(feed, until_ns, i < earliest);
+
+		if (events == 0)
+			continue;
+		merge->parts[count++] = (struct part){ feed->at, feed->at + events };
+		feed->at += events;
+	}
+	merge->parts[count] = (struct part){ NULL, NULL };
+	return count;
+}
+
+static void make_block(struct merge *merge)
+{
+	size_t parts = take_parts(merge), count = (parts + 1) / 2;
+	const struct event **to = merge->rooms[0];
+	struct list *lists = merge->lists;
+	uint32_t from = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		lists[i] = merge_runs(&merge->parts[2 * i], &merge->parts[2 * i + 1], to);
+		to += lists[i].count;
+	}
+	for (; count > 1; count = (count + 1) / 2) {
+		to = merge->rooms[1 - from];
+		lists[count] = (struct list){ NULL, 0 };
+		for (size_t i = 0; i < count; i += 2) {
+			lists[i / 2] = merge_two(&lists[i], &lists[i + 1], to);
+			to += lists[i / 2].count;
+		}
+		from = 1 - from;
+	}
+	merge->block = merge->rooms[from];
+	merge->block_at = 0;
+	merge->block_count = lists[0].count;
+}
+
+/* Get a run for each feed whose run was handed out. All events handed out before are gone. */
+static void refill_all(struct merge *merge)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < merge->active_count; i++) {
+		struct feed *feed = merge->active[i];
+
+		if (feed->at != feed->end || refill(merge, feed))
+			merge->active[kept++] = feed;
+	}
+	merge->active_count = kept;
+}
+
+/* The next block. False at the end. */
+static bool next_block(struct merge *merge)
+{
+	if (!merge->primed) {
+		for (size_t i = 0; i < merge->feed_count; i++)
+			merge->active[i] = &merge->feeds[i];
+		merge->active_count = merge->feed_count;
+		merge->primed = true;
+	}
+	merge->block_at = merge->block_count = 0;
+	refill_all(merge);
+	if (merge->active_count)
+		make_block(merge);
+	return merge->block_count > 0;
 }
 
 static int merge_next(struct source *source, const struct event **out_event, struct err *err)
@@ -301,14 +406,22 @@ static int merge_next(struct source *source, const struct event **out_event, str
 	struct merge *merge = (struct merge *)source;
 
 	(void)err;
-	if (!merge->primed)
-		start(merge);
-	else if (merge->handed)
-		advance(merge);
-	merge->handed = merge->heap_count > 0;
-	if (merge->heap_count == 0)
+	if (merge->block_at == merge->block_count && !next_block(merge))
 		return 0;
-	*out_event = merge->heap[0].feed->at;
+	*out_event = merge->block[merge->block_at++];
+	return 1;
+}
+
+static int merge_next_run(struct source *source, struct event_run *out_run, struct err *err)
+{
+	struct merge *merge = (struct merge *)source;
+
+	(void)err;
+	if (merge->block_at == merge->block_count && !next_block(merge))
+		return 0;
+	out_run->events = merge->block + merge->block_at;
+	out_run->count = merge->block_count - merge->block_at;
+	merge->block_at = merge->block_count;
 	return 1;
 }
 
@@ -319,13 +432,11 @@ static void seek_feed(struct merge *merge, struct feed *feed, uint64_t time_ns)
 	feed->head = feed->filled = 0;
 	feed->reading = feed->busy = feed->ended = false;
 	feed->alone = true;
+	feed->at = feed->end = NULL;
 	while (refill(merge, feed)) {
-		while (feed->at < feed->end && feed->at->time_ns < time_ns)
-			feed->at++;
-		if (feed->at < feed->end) {
-			join(merge, feed);
+		feed->at += count_until(feed, time_ns, false);
+		if (feed->at < feed->end)
 			return;
-		}
 	}
 }
 
@@ -335,14 +446,12 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 
 	(void)err;
 	merge_pause(merge);
-	merge->heap_count = 0;
 	merge->filled_alone = ALONE_BATCHES; /* no threads before all lanes are there */
 	for (size_t i = 0; i < merge->feed_count; i++)
 		seek_feed(merge, &merge->feeds[i], time_ns);
 	merge->filled_alone = 0;
-	heap_settle(merge);
-	merge->primed = true;
-	merge->handed = false;
+	merge->primed = false;
+	merge->block_at = merge->block_count = 0;
 	return 0;
 }
 
@@ -352,20 +461,25 @@ static void merge_close(struct source *source)
 
 	merge_pause(merge);
 	for (size_t i = 0; i < merge->feed_count; i++) {
-		merge->feeds[i].lane->ops->close(merge->feeds[i].lane);
 		for (size_t j = 0; j < SLOTS; j++)
-			batch_fini(&merge->feeds[i].slots[j]);
+			batch_fini(&merge->feeds[i].slots[j], merge->feeds[i].lane);
+		merge->feeds[i].lane->ops->close(merge->feeds[i].lane);
 	}
 	pthread_cond_destroy(&merge->ready);
 	pthread_cond_destroy(&merge->room);
 	pthread_mutex_destroy(&merge->lock);
 	free(merge->feeds);
-	free(merge->heap);
+	free(merge->active);
+	free(merge->parts);
+	free(merge->lists);
+	free(merge->rooms[0]);
+	free(merge->rooms[1]);
 	free(merge);
 }
 
 static const struct source_ops merge_ops = {
 	.next = merge_next,
+	.next_run = merge_next_run,
 	.seek = merge_seek,
 	.close = merge_close,
 };
@@ -387,7 +501,11 @@ struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *f
 	merge->facts = facts;
 	merge->feed_count = count;
 	merge->feeds = xcalloc(count, sizeof(*merge->feeds));
-	merge->heap = xcalloc(count, sizeof(*merge->heap));
+	merge->active = xcalloc(count + 1, sizeof(*merge->active));
+	merge->parts = xcalloc(count + 1, sizeof(*merge->parts));
+	merge->lists = xcalloc(count + 1, sizeof(*merge->lists));
+	for (int i = 0; i < 2; i++)
+		merge->rooms[i] = xcalloc(count * BATCH_EVENTS + 1, sizeof(*merge->rooms[i]));
 	for (size_t i = 0; i < count; i++) {
 		merge->feeds[i].lane = lanes[i];
 		merge->feeds[i].alone = true;

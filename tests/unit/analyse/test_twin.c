@@ -3,7 +3,8 @@
  * random traces: whole ones, ones with holes, and ones where the kernel left out
  * switches from the idle task.
  *
- * HOLDUP_SEED=N runs one seed of each test and prints its traces; HOLDUP_SEEDS=N all up to N.
+ * HOLDUP_SEED=N runs one seed of each test and prints its traces; HOLDUP_SEEDS=N all up to N,
+ * HOLDUP_SEEDS=N-M those from N to M.
  */
 #include "told.h"
 
@@ -15,8 +16,10 @@
 
 static uint64_t first_seed(void)
 {
-	const char *seed = getenv("HOLDUP_SEED");
+	const char *seed = getenv("HOLDUP_SEED"), *seeds = getenv("HOLDUP_SEEDS");
 
+	if (!seed && seeds && strchr(seeds, '-'))
+		seed = seeds;
 	return seed ? strtoull(seed, NULL, 0) : 1;
 }
 
@@ -24,6 +27,8 @@ static uint64_t last_seed(void)
 {
 	const char *seeds = getenv("HOLDUP_SEEDS");
 
+	if (seeds && strchr(seeds, '-'))
+		seeds = strchr(seeds, '-') + 1;
 	return getenv("HOLDUP_SEED") ? first_seed() : seeds ? strtoull(seeds, NULL, 0) : SEEDS;
 }
 
