@@ -20,12 +20,11 @@
 #include "read/lane.h"
 #include "read/merge.h"
 
-#define LANES	   5u
-#define EVENTS	   60000u /* of each lane: threads start after 65536 of all */
-#define MAX_EVENTS 500u
-#define SEEK_BACK  40u /* a lane may begin so much too early */
-#define ROUNDS	   60
-#define READERS	   4
+#define LANES	  5u
+#define EVENTS	  60000u /* of each lane: threads start after 65536 of all */
+#define SEEK_BACK 40u	 /* a lane may begin so much too early */
+#define ROUNDS	  60
+#define READERS	  4
 
 struct made_up {
 	struct lane lane;
@@ -66,6 +65,7 @@ static void made_up_seek(struct lane *lane, uint64_t time_ns)
 
 static void made_up_close(struct lane *lane)
 {
+	lane_fini(lane);
 	free(lane);
 }
 
@@ -84,7 +84,6 @@ static struct merge *merge_of(struct facts *facts, uint32_t threads, unsigned in
 		struct made_up *made_up = xcalloc(1, sizeof(*made_up));
 
 		made_up->lane.ops = &made_up_ops;
-		made_up->lane.max_events = MAX_EVENTS;
 		made_up->number = i;
 		made_up->random = seed + i;
 		lanes[i] = &made_up->lane;
