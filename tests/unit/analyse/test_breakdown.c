@@ -410,6 +410,42 @@ static void on_random_traces_it_adds_up_and_calls_are_those_of_the_timeline(void
 	}
 }
 
+static void with_holes_it_adds_up_and_says_what_is_uncertain(void **unused)
+{
+	uint64_t uncertain = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct text_trace *trace = random_trace(seed, 400, false, false);
+		struct told *told;
+
+		for (size_t i = seed % 29; i < trace->count; i += 41) {
+			struct event *ev = &trace->events[i];
+			uint64_t since = i ? trace->events[i - 1].time_ns : trace->facts.first_ns;
+
+			*ev = (struct event){ .time_ns = ev->time_ns,
+					      .cpu = ev->cpu,
+					      .tid = -1,
+					      .type = EV_LOST,
+					      .lost = { since, 1 } };
+		}
+		told = told_trace(trace);
+		for (uint32_t slot = 0; slot < told->tl->thread_count; slot++) {
+			const struct tl_thread *thread = told->tl->threads[slot];
+			struct breakdown breakdown;
+
+			if (thread->tid == 0 || thread->birth_ns == thread->death_ns)
+				continue;
+			check_sums(seed, told, slot, told->tl->origin_ns, told->tl->end_ns);
+			breakdown = breakdown_of(told, thread->tid, told->tl->origin_ns,
+						 told->tl->end_ns);
+			uncertain += breakdown.parts[PART_UNCERTAIN];
+			breakdown_fini(&breakdown);
+		}
+		told_free(told);
+	}
+	assert_true(uncertain > 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -422,6 +458,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
 		cmocka_unit_test(the_events_inside_are_those_between_enter_and_exit),
 		cmocka_unit_test(on_random_traces_it_adds_up_and_calls_are_those_of_the_timeline),
+		cmocka_unit_test(with_holes_it_adds_up_and_says_what_is_uncertain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

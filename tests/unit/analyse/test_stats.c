@@ -404,6 +404,42 @@ static void on_random_traces_every_sum_is_that_of_its_intervals(void **unused)
 	}
 }
 
+/* Some events become holes. */
+static struct text_trace *with_holes(struct text_trace *trace, uint64_t seed)
+{
+	uint64_t last_ns[TT_CPUS];
+
+	for (size_t i = 0; i < TT_CPUS; i++)
+		last_ns[i] = trace->facts.first_ns;
+	for (size_t i = 0; i < trace->count; i++) {
+		struct event *ev = &trace->events[i];
+
+		if ((i + seed) % 37 == 0) {
+			*ev = (struct event){
+				.time_ns = ev->time_ns, .cpu = ev->cpu, .tid = -1, .type = EV_LOST
+			};
+			ev->lost.since_ns = last_ns[ev->cpu];
+			ev->lost.count = 1;
+		}
+		last_ns[ev->cpu] = ev->time_ns;
+	}
+	return trace;
+}
+
+static void with_holes_every_sum_is_still_that_of_its_intervals(void **unused)
+{
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct told *told =
+			told_trace(with_holes(random_trace(seed, 400, seed % 3 == 0, false), seed));
+		uint64_t origin = told->tl->origin_ns, whole = told->tl->end_ns - origin;
+
+		check_window(seed, told, origin, told->tl->end_ns);
+		check_window(seed, told, origin + seed * 7919 % (whole / 2),
+			     origin + whole / 2 + seed * 104729 % (whole / 2) + 1);
+		told_free(told);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -418,6 +454,7 @@ int main(void)
 		cmocka_unit_test(a_window_outside_the_recording_is_an_error),
 		cmocka_unit_test(events_of_the_window_are_counted_by_type),
 		cmocka_unit_test(on_random_traces_every_sum_is_that_of_its_intervals),
+		cmocka_unit_test(with_holes_every_sum_is_still_that_of_its_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
