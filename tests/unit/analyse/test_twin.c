@@ -207,42 +207,6 @@ static uint64_t compare_claims(const struct twin *whole, struct told *told, uint
 	return uncertain;
 }
 
-/* The place of the n-th event of 'cpu', or the count when there are fewer. */
-static size_t nth_on_cpu(const struct text_trace *trace, uint32_t cpu, size_t n)
-{
-	for (size_t i = 0; i < trace->count; i++) {
-		if (trace->events[i].cpu == cpu && n-- == 0)
-			return i;
-	}
-	return trace->count;
-}
-
-/* Lose 'run' events of 'cpu' from its n-th on; the hole is an event. */
-static void lose(struct text_trace *trace, uint32_t cpu, size_t n, size_t run)
-{
-	struct event lost = { .type = EV_LOST, .cpu = (uint16_t)cpu, .tid = -1 };
-	size_t at = nth_on_cpu(trace, cpu, n);
-	size_t next;
-
-	if (at == trace->count)
-		return;
-	lost.lost.since_ns =
-		n ? trace->events[nth_on_cpu(trace, cpu, n - 1)].time_ns : trace->facts.first_ns;
-	while (run-- && (at = nth_on_cpu(trace, cpu, n)) < trace->count) {
-		memmove(trace->events + at, trace->events + at + 1,
-			(trace->count - at - 1) * sizeof(*trace->events));
-		trace->count--;
-		lost.lost.count++;
-	}
-	/* Whole again at the next event of that CPU, or never. */
-	next = nth_on_cpu(trace, cpu, n);
-	lost.time_ns = next < trace->count ? trace->events[next].time_ns : trace->facts.last_ns;
-	tt_add(trace, &lost);
-	memmove(trace->events + next + 1, trace->events + next,
-		(trace->count - next - 1) * sizeof(*trace->events));
-	trace->events[next] = lost;
-}
-
 static struct text_trace *copy_of(const struct text_trace *trace)
 {
 	struct text_trace *copy = text_trace_new();
@@ -272,8 +236,8 @@ static void in_and_after_holes_nothing_false_is_claimed(void **unused)
 		struct told *told;
 
 		for (uint32_t i = 0; i < holes; i++)
-			lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
-			     1 + (seed + i) % 11);
+			rt_lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
+				1 + (seed + i) % 11);
 		if (getenv("HOLDUP_SEED")) {
 			rt_print(stderr, whole);
 			fprintf(stderr, "damaged\n");
@@ -319,8 +283,8 @@ static uint64_t omit_and_compare(bool runtime, uint32_t holes)
 
 		omit_idle_switches(damaged, seed);
 		for (uint32_t i = 0; i < holes; i++)
-			lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
-			     1 + (seed + i) % 11);
+			rt_lose(damaged, (uint32_t)(seed + i) % RT_CPUS, (seed * 31 + i * 17) % 60,
+				1 + (seed + i) % 11);
 		if (getenv("HOLDUP_SEED")) {
 			rt_print(stderr, whole);
 			fprintf(stderr, "damaged\n");
