@@ -515,21 +515,24 @@ static bool is_queue_or_mark(uint32_t word)
 
 /*
  * Entry 'index', which is of a thread off its CPU, becomes uncertain. A queue told the CPU
- * that it came onto: a mark behind it tells that from now on.
+ * that it came onto: a mark tells that from now on, where that uncertain span ends.
  */
 static void doubt_entry(struct thread *thread, uint32_t index)
 {
+	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
 	struct track *track = &thread->tl->track;
-	uint32_t was = track_at(track, index)->word, next = index + 1;
-	enum word_kind kind;
+	uint32_t was = track_at(track, index)->word, next = index + 1, word;
 
-	track_amend(track, index, track_time(track, index), word_make(WORD_UNCERTAIN, UNSURE_LOST));
-	if (next == track->count)
+	track_amend(track, index, track_time(track, index), lost);
+	while (next < track->count && track_at(track, next)->word == lost)
+		next++;
+	if (next == track->count) {
 		thread->on_cpu = SLOT_NONE;
-	if (!is_queue_or_mark(was) || next == track->count)
 		return;
-	kind = word_kind(track_at(track, next)->word);
-	if (kind == WORD_NONE || kind == WORD_CPU || off_cpu(track_at(track, next)->word))
+	}
+	word = track_at(track, next)->word;
+	if (!is_queue_or_mark(was) || is_queue_or_mark(word) || word_kind(word) == WORD_BLOCKED ||
+	    word_kind(word) == WORD_NONE)
 		return;
 	track_insert(track, next, track_time(track, next), word_make(WORD_CPU, word_arg(was)));
 	if (thread->placing.open && thread->placing.thread_index >= next)
