@@ -42,7 +42,7 @@ static bool made_up_fill(struct lane *lane, struct batch *batch)
 	while (batch->count < wanted && made_up->next < EVENTS) {
 		uint32_t index = made_up->next++;
 
-		batch->events[batch->count++] = (struct event){
+		batch->cells[batch->count++].event = (struct event){
 			.time_ns = made_up->number + (uint64_t)index * LANES,
 			.tid = (int32_t)index,
 			.cpu = (uint16_t)made_up->number,
