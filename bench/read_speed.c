@@ -128,10 +128,9 @@ static int streams_open(const char *path, struct streams *streams, struct err *e
 		AUTO_FREE char *name = xasprintf("cpu%u.ring", manifest->cpus[i].cpu);
 		AUTO_FREE char *file = kernel_path(path, name);
 
-		streams->rings[i] =
-			ring_open(file, &streams->common,
-				  &(struct ring_claim){ .cpu = manifest->cpus[i].cpu },
-				  &streams->facts);
+		streams->rings[i] = ring_open(file, &streams->common,
+					      &(struct ring_claim){ .cpu = manifest->cpus[i].cpu },
+					      &streams->facts);
 	}
 	return 0;
 }
@@ -217,7 +216,7 @@ static int step_decode(struct run *run, struct err *err)
 		lane->ops->seek(lane, 0);
 		while (lane->ops->fill(lane, &batch)) {
 			for (size_t j = 0; j < batch.count; j++)
-				run->sink += batch.events[j].time_ns + batch.events[j].type;
+				run->sink += batch.cells[j].event.time_ns + batch.cells[j].event.type;
 			run->events += batch.count;
 		}
 		batch_fini(&batch, lane);

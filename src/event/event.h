@@ -185,9 +185,9 @@ enum vector_id {
 
 struct ev_syscall {
 	int64_t nr;	  /* as recorded; -1 = none (restart, ptrace) */
-	uint64_t args[6]; /* enter */
 	int64_t ret;	  /* exit */
 	bool compat;	  /* a 32-bit call: nr is of the 32-bit table */
+	uint64_t args[6]; /* enter; else not set */
 };
 
 struct ev_fault {

@@ -118,7 +118,7 @@ static bool names_fill(struct lane *lane, struct batch *batch)
 	start = to = (char *)batch->chunk->bytes;
 	while (batch->count < batch->max && names->next < names->count &&
 	       (size_t)(to - start) <= CHUNK_BYTES - WIRE_NAME_MAX - 1) {
-		struct event *event = &batch->events[batch->count++];
+		struct event *event = &batch->cells[batch->count++].event;
 
 		*event = event_of(names, &names->entries[names->next++], to);
 		to += strlen(to) + 1;

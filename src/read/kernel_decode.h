@@ -113,8 +113,9 @@ static inline bool decode_switch(const struct decode_table *table, const uint8_t
  * Fill all of *event that its type has, but its time and CPU. False when this is not the
  * way: the record is too short, or kernel_events_decode() must do it.
  */
-static inline __attribute__((always_inline)) bool
-decode_fast(const struct decode_table *table, const struct record *record, struct event *event)
+static inline __attribute__((always_inline)) bool decode_fast(const struct decode_table *table,
+							      const struct record *record,
+							      struct event *event)
 {
 	const uint8_t *data = record->data;
 	const struct decode_head *head;
@@ -149,7 +150,6 @@ decode_fast(const struct decode_table *table, const struct record *record, struc
 		return true;
 	case SHAPE_EXIT:
 		event->syscall.nr = (int64_t)decode_8(data + 8);
-		memset(event->syscall.args, 0, sizeof(event->syscall.args));
 		event->syscall.ret = (int64_t)decode_8(data + 16);
 		event->syscall.compat = false;
 		return true;

@@ -207,14 +207,16 @@ struct place {
 	uint16_t from, to;
 };
 
-#define PLACE(how, from, path)                      \
-	{                                           \
+#define PLACE(how, from, path)                          \
+	{                                               \
 		how, from, offsetof(struct event, path) \
 	}
 
 static const struct place switch_places[] = {
-	PLACE(LOAD_COMM, 8, sched_switch.prev_comm),   PLACE(LOAD_COMM, 40, sched_switch.next_comm),
-	PLACE(LOAD_COPY_4, 24, sched_switch.prev_tid), PLACE(LOAD_COPY_4, 56, sched_switch.next_tid),
+	PLACE(LOAD_COMM, 8, sched_switch.prev_comm),
+	PLACE(LOAD_COMM, 40, sched_switch.next_comm),
+	PLACE(LOAD_COPY_4, 24, sched_switch.prev_tid),
+	PLACE(LOAD_COPY_4, 56, sched_switch.next_tid),
 	PLACE(LOAD_COPY_4, 28, sched_switch.prev_prio),
 	PLACE(LOAD_COPY_4, 60, sched_switch.next_prio),
 	PLACE(LOAD_STATE, 32, sched_switch.prev_state),

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "event/event.h"
 
 struct chunk *chunk_get(struct lane *lane)
 {
@@ -42,13 +41,14 @@ void lane_fini(struct lane *lane)
 void batch_init(struct batch *batch)
 {
 	*batch = (struct batch){ .max = BATCH_EVENTS };
-	batch->events = xcalloc(BATCH_EVENTS, sizeof(*batch->events));
+	batch->memory = xcalloc(BATCH_EVENTS + 1, sizeof(*batch->cells));
+	batch->cells = (struct cell *)(((uintptr_t)batch->memory + 63) & ~(uintptr_t)63);
 }
 
 void batch_fini(struct batch *batch, struct lane *lane)
 {
 	batch_clear(batch, lane);
-	free(batch->events);
+	free(batch->memory);
 	*batch = (struct batch){ 0 };
 }
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/event.h"
+
 #define BATCH_NOTES	 4
 #define BATCH_NOTE_BYTES 200
 
@@ -27,9 +29,18 @@ struct chunk {
 	uint8_t bytes[];
 };
 
+/*
+ * An event on cache lines of its own, since one thread writes it and another reads it. Most
+ * kinds of events fit on the first line; the second is then never touched.
+ */
+struct cell {
+	struct event event;
+} __attribute__((aligned(64)));
+
 /* A run of events. */
 struct batch {
-	struct event *events; /* owned; room for BATCH_EVENTS */
+	struct cell *cells; /* room for BATCH_EVENTS */
+	void *memory;	    /* owned; that of 'cells' */
 	size_t count;
 	size_t max;	     /* as many events as fill() may put: 2 to BATCH_EVENTS */
 	struct chunk *chunk; /* what the events are views into; NULL = nothing yet */

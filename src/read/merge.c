@@ -36,13 +36,13 @@
 #define SLOTS	      8u
 #define SLOTS_LOW     4u /* who waits is woken when so many are ready, or so few */
 #define MAX_WORKERS   8u
-#define ALONE_EVENTS  64u   /* in a batch that the reader fills: stays in the fast cache */
+#define ALONE_EVENTS 128u   /* in a batch that the reader fills: stays in the fast cache */
 #define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
 
 struct feed {
 	struct lane *lane;	/* owned */
-	const struct event *at; /* the next event to hand out */
-	const struct event *end;
+	const struct cell *at; /* the next event to hand out */
+	const struct cell *end;
 	struct batch slots[SLOTS]; /* made when first used */
 	uint32_t head;		   /* the slot that is being read, or will be next */
 	uint32_t filled;	   /* ready slots, the one being read included */
@@ -55,7 +55,7 @@ struct feed {
 
 /* Of the run of a lane what lies in a block. */
 struct part {
-	const struct event *at, *end;
+	const struct cell *at, *end;
 };
 
 /* Events in order, on the way into a block. */
@@ -94,7 +94,7 @@ static struct batch *slot(struct feed *feed, uint32_t ahead)
 {
 	struct batch *batch = &feed->slots[(feed->head + ahead) % SLOTS];
 
-	if (!batch->events)
+	if (!batch->cells)
 		batch_init(batch);
 	return batch;
 }
@@ -244,8 +244,8 @@ static bool refill(struct merge *merge, struct feed *feed)
 			return false;
 		take_notes(merge, feed, batch);
 	} while (batch->count == 0);
-	feed->at = batch->events;
-	feed->end = batch->events + batch->count;
+	feed->at = batch->cells;
+	feed->end = batch->cells + batch->count;
 	return true;
 }
 
@@ -253,7 +253,7 @@ static bool refill(struct merge *merge, struct feed *feed)
 
 static uint64_t last_ns(const struct feed *feed)
 {
-	return feed->end[-1].time_ns;
+	return feed->end[-1].event.time_ns;
 }
 
 /* How many events of the feed come before 'time_ns', or at it when 'at_it'. */
@@ -261,11 +261,11 @@ static size_t count_until(const struct feed *feed, uint64_t time_ns, bool at_it)
 {
 	size_t low = 0, high = (size_t)(feed->end - feed->at);
 
-	if (feed->at->time_ns > time_ns)
+	if (feed->at->event.time_ns > time_ns)
 		return 0;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		uint64_t ns = feed->at[middle].time_ns;
+		uint64_t ns = feed->at[middle].event.time_ns;
 
 		if (ns < time_ns || (at_it && ns == time_ns))
 			low = middle + 1;
@@ -310,19 +310,20 @@ static struct list merge_two(const struct list *a, const struct list *b, const s
 /* The same of two parts of runs, as nearly all events come; 'b' may have none. */
 static struct list merge_runs(const struct part *a, const struct part *b, const struct event **to)
 {
-	const struct event *x = a->at, *y = b->at, **out = to;
+	const struct cell *x = a->at, *y = b->at;
+	const struct event **out = to;
 
 	while (x < a->end && y < b->end) {
-		size_t take = y->time_ns < x->time_ns;
+		size_t take = y->event.time_ns < x->event.time_ns;
 
-		*out++ = take ? y : x;
-		y = (const struct event *)((uintptr_t)y + (-take & sizeof(*y)));
-		x = (const struct event *)((uintptr_t)x + ((take - 1) & sizeof(*x)));
+		*out++ = take ? &y->event : &x->event;
+		y += take;
+		x += 1 - take;
 	}
 	while (x < a->end)
-		*out++ = x++;
+		*out++ = &x++->event;
 	while (y < b->end)
-		*out++ = y++;
+		*out++ = &y++->event;
 	return (struct list){ to, (size_t)(out - to) };
 }
 
@@ -484,13 +485,17 @@ static const struct source_ops merge_ops = {
 	.close = merge_close,
 };
 
-/* One core is the reader's own. */
+/*
+ * One core is the reader's own, one that of who packs the timeline behind it. To decode on
+ * a third costs more in all, since every event then crosses from one core's cache to
+ * another's; it pays only where that core has nothing else to do.
+ */
 static uint32_t workers_for_machine(void)
 {
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 
-	return count < 2 ? 0 : (uint32_t)count - 1;
+	return count <= 2 ? 0 : (uint32_t)count - 2;
 }
 
 struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *facts)

@@ -54,8 +54,8 @@ struct ring {
 	uint64_t last_ns; /* of the last event; 0 = none yet */
 	size_t clock_hint;
 	struct clock_span span; /* near last_ns */
-	bool hole;	   /* events are missing before the next one */
-	bool hole_unknown; /* and nobody knows how many */
+	bool hole;		/* events are missing before the next one */
+	bool hole_unknown;	/* and nobody knows how many */
 	uint64_t hole_count;
 	bool ended;
 
@@ -277,7 +277,7 @@ static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
 {
 	uint64_t since = ring->last_ns ? ring->last_ns : ring->common->first_ns;
 
-	batch->events[batch->count++] = (struct event){
+	batch->cells[batch->count++].event = (struct event){
 		.time_ns = time_ns,
 		.tid = -1,
 		.cpu = (uint16_t)ring->cpu,
@@ -311,7 +311,7 @@ static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t i
 		ns = ring->last_ns;
 	}
 	/* A hole goes before it, but is over only when this one can be decoded. */
-	event = &batch->events[batch->count + ring->hole];
+	event = &batch->cells[batch->count + ring->hole].event;
 	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
 		damaged(ring, batch, index, "an event is shorter than its format says");
 		return true;
@@ -343,14 +343,16 @@ static inline __attribute__((always_inline)) int put_run(struct ring *ring, stru
 							 struct record *record, bool big_endian)
 {
 	const struct decode_table *table = ring->table;
-	struct event *event = batch->events + batch->count;
-	const struct event *end = batch->events + batch->max - 1;
+	struct cell *cell = batch->cells + batch->count;
+	const struct cell *end = batch->cells + batch->max - 1;
 	const struct clock_span span = ring->span;
 	uint64_t limit_ns = ring->walk.limit_ns, last_ns = ring->last_ns, ns;
 	uint16_t cpu = (uint16_t)ring->cpu;
 	int rc = 1;
 
-	while (event < end && (rc = page_next_in(cursor, record, big_endian)) > 0) {
+	while (cell < end && (rc = page_next_in(cursor, record, big_endian)) > 0) {
+		struct event *event = &cell->event;
+
 		if (__builtin_expect(!clock_span_ns(&span, record->time, &ns) || ns > limit_ns ||
 					     ns < last_ns,
 				     0))
@@ -362,9 +364,9 @@ static inline __attribute__((always_inline)) int put_run(struct ring *ring, stru
 			break;
 		event->time_ns = last_ns = ns;
 		event->cpu = cpu;
-		event++;
+		cell++;
 	}
-	batch->count = (size_t)(event - batch->events);
+	batch->count = (size_t)(cell - batch->cells);
 	ring->last_ns = last_ns;
 	return rc;
 }

@@ -65,8 +65,9 @@ static void note_lost(struct notes *notes)
 	note(notes,
 	     "%s%s event%s lost; %s of the window lies in holes of the recording. What depends on "
 	     "them is counted as uncertain or unknown.%s",
-	     full ? "" : "At least ", text_count(why->lost_events).s, why->lost_events == 1 ? " was" : "s were",
-	     text_duration(why->lost_span_ns).s, full ? " A larger --buffer loses less." : "");
+	     full ? "" : "At least ", text_count(why->lost_events).s,
+	     why->lost_events == 1 ? " was" : "s were", text_duration(why->lost_span_ns).s,
+	     full ? " A larger --buffer loses less." : "");
 	for (size_t i = 0; i < facts->cpu_count; i++) {
 		if (facts->cpus[i].lost > 0)
 			note(notes, "CPU %zu lost %s events in the whole recording.", i,

@@ -145,12 +145,12 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev);
 	prev = state_current(state, cpu);
 	if (prev)
-		thread_see_comm(state, prev, ev->sched_switch.prev_comm);
+		thread_set_comm(state, prev, ev->sched_switch.prev_comm);
 	switch_out(state, cpu, ev);
 	cpu_forget_context(cpu);
 	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
 					      : state_thread(state, ev->sched_switch.next_tid);
-	thread_see_comm(state, next, ev->sched_switch.next_comm);
+	thread_set_comm(state, next, ev->sched_switch.next_comm);
 	switch_in(state, cpu, next, ev->time_ns);
 }
 
@@ -242,7 +242,7 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_see_comm(state, thread, ev->wake.comm);
+	thread_set_comm(state, thread, ev->wake.comm);
 	thread->seen = true;
 	state->has_wakings = true;
 	if (thread->sched == SCHED_RUNNING) {
@@ -320,7 +320,7 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_see_comm(state, thread, ev->wake.comm);
+	thread_set_comm(state, thread, ev->wake.comm);
 	thread->seen = true;
 	awake(state, thread, ev->time_ns);
 	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)
@@ -452,7 +452,6 @@ static void on_exit(struct state *state, struct cpu *cpu, const struct event *ev
 static void on_rename(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	(void)cpu;
-	state->has_renames = true;
 	if (ev->task.tid > 0)
 		thread_set_comm(state, state_thread(state, ev->task.tid), ev->task.comm);
 }

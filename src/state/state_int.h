@@ -26,8 +26,8 @@
 #include "event/event.h"
 #include "timeline/timeline.h"
 
-#define FLOW_MAX   12 /* deepest nesting kept: user, call, trap, softirq, irqs */
-#define COMM_BYTES 16
+#define FLOW_MAX     12 /* deepest nesting kept: user, call, trap, softirq, irqs */
+#define COMM_BYTES   16
 #define DEVICE_BYTES 32
 
 enum sched_state {
@@ -113,7 +113,6 @@ struct thread {
 	uint32_t on_cpu; /* the CPU that its track knows; SLOT_NONE = none yet */
 	uint32_t frames[FLOW_MAX];
 	char comm[COMM_BYTES];
-	size_t comm_sure; /* 1 + the number of holes when 'comm' was seen; 0 = not sure of it */
 
 	/* The system call it is in, or the last one. */
 	int64_t call_nr; /* -1 = none known */
@@ -181,10 +180,10 @@ struct state {
 	struct timeline *tl;
 	struct thread **threads; /* owned; index = slot */
 	size_t thread_cap;
-	struct map live;      /* tid -> slot of the living thread; see state_live() */
+	struct map live;		   /* tid -> slot of the living thread; see state_live() */
 	struct recent recent[RECENT_TIDS]; /* some of 'live' */
-	struct map processes; /* tgid -> struct process * */
-	struct cpu *cpus;     /* owned */
+	struct map processes;		   /* tgid -> struct process * */
+	struct cpu *cpus;		   /* owned */
 	uint32_t cpu_count;
 	struct object *objects; /* owned; 0 is nothing */
 	size_t object_count, object_cap;
@@ -200,7 +199,6 @@ struct state {
 	bool omits_idle;
 	bool has_syscalls;
 	bool has_wakings; /* sched_waking is recorded */
-	bool has_renames; /* task_rename is */
 	bool no_irqs;	  /* an event came out of an interrupt whose entry is not recorded */
 };
 
@@ -256,19 +254,6 @@ static inline void cpu_set_current(struct cpu *cpu, const struct thread *thread)
 void cpu_forget_context(struct cpu *cpu); /* interrupt, packet, timer ... of the moment */
 uint32_t state_symbol(struct state *state, uint64_t address); /* name id */
 void thread_set_comm(struct state *state, struct thread *thread, const char *comm);
-
-/*
- * An event says 'comm' of the thread. Once that is known it changes only by EV_TASK_RENAME,
- * where those are recorded and none was lost: to compare it each time would cost more than
- * most events do.
- */
-static inline void thread_see_comm(struct state *state, struct thread *thread, const char *comm)
-{
-	if (thread->comm_sure == state->tl->gap_count + 1)
-		return;
-	thread_set_comm(state, thread, comm);
-	thread->comm_sure = state->has_renames && comm ? state->tl->gap_count + 1 : 0;
-}
 
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns);
 

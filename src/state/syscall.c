@@ -187,9 +187,8 @@ static void describe_child(struct state *state, struct thread *thread, struct wa
 	if (arg == 1 && (int32_t)thread->call_args[0] != 1)
 		pid = -1;
 	if (living && pid > 0)
-		wait->object = name_printf(
-			state, "child %.16s[%d]",
-			names_text(&state->tl->names, living->tl->comm), pid);
+		wait->object = name_printf(state, "child %.16s[%d]",
+					   names_text(&state->tl->names, living->tl->comm), pid);
 	else
 		wait->object = name_printf(state, pid > 0 ? "child [%d]" : "any child", pid);
 }

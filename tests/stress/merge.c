@@ -47,7 +47,7 @@ static bool made_up_fill(struct lane *lane, struct batch *batch)
 		uint8_t *bytes = batch->chunk->bytes + batch->count * sizeof(index);
 
 		memcpy(bytes, &index, sizeof(index));
-		batch->events[batch->count++] = (struct event){
+		batch->cells[batch->count++].event = (struct event){
 			.time_ns = made_up->number + (uint64_t)index * LANES,
 			.tid = (int32_t)index,
 			.cpu = (uint16_t)made_up->number,
