@@ -7,12 +7,15 @@
 
 #include "base/mem.h"
 #include "event/event.h"
+#include "read/read.h"
 
 void batch_init(struct batch *batch, const struct lane *lane)
 {
 	*batch = (struct batch){ 0 };
 	/* Not cleared: most of it is never touched. */
 	batch->events = xmalloc(lane->max_events * sizeof(*batch->events));
+	if (lane->keep_records)
+		batch->records = xcalloc(lane->max_events, sizeof(*batch->records));
 	batch->max = lane->max_events;
 	batch->chunk = xcalloc(lane->chunk_bytes ? lane->chunk_bytes : 1, 1);
 }
@@ -20,6 +23,7 @@ void batch_init(struct batch *batch, const struct lane *lane)
 void batch_fini(struct batch *batch)
 {
 	free(batch->events);
+	free(batch->records);
 	free(batch->chunk);
 	*batch = (struct batch){ 0 };
 }

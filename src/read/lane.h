@@ -23,6 +23,7 @@ struct batch_note {
 /* A run of events, and the bytes that they are views into. */
 struct batch {
 	struct event *events; /* owned */
+	struct trace_record *records; /* owned; beside the events, when the lane keeps them */
 	size_t count;
 	size_t max;	/* as many events as fill() may put, from 2 up to the lane's max_events */
 	uint8_t *chunk; /* owned */
@@ -49,6 +50,7 @@ struct lane {
 	size_t max_events;  /* room that fill() wants in a batch */
 	size_t chunk_bytes; /* the same */
 	bool partial;	    /* the batch's chunk holds more than what was put */
+	bool keep_records;  /* batches have room for them, and fill() puts them */
 };
 
 void batch_init(struct batch *batch, const struct lane *lane);

@@ -26,6 +26,7 @@
 #include "event/facts.h"
 #include "event/source.h"
 #include "read/lane.h"
+#include "read/read.h"
 
 #define SLOTS	      4u
 #define MAX_WORKERS   8u
@@ -344,6 +345,32 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 	merge->primed = true;
 	merge->handed = false;
 	return 0;
+}
+
+void merge_drop_batches(struct merge *merge)
+{
+	merge_pause(merge);
+	merge->heap_count = 0;
+	merge->handed = false;
+	for (size_t i = 0; i < merge->feed_count; i++) {
+		for (size_t j = 0; j < SLOTS; j++)
+			batch_fini(&merge->feeds[i].slots[j]);
+	}
+}
+
+bool merge_record(const struct merge *merge, struct trace_record *out_record)
+{
+	const struct feed *feed = merge->handed ? merge->heap[0].feed : NULL;
+	const struct batch *batch;
+
+	if (!feed)
+		return false;
+	/* The batch that is being read: the reader's own. */
+	batch = &feed->slots[feed->head];
+	if (!batch->records || !batch->records[feed->at - batch->events].data)
+		return false;
+	*out_record = batch->records[feed->at - batch->events];
+	return true;
 }
 
 static void merge_close(struct source *source)

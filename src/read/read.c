@@ -60,3 +60,32 @@ int trace_find_event(struct trace *trace, const char *expression, bool last, uin
 
 	return rc < 0 ? rc : sought < 0 ? sought : rc;
 }
+
+bool trace_keep_records(struct trace *trace, struct err *err)
+{
+	if (!trace->ops->keep_records)
+		return false;
+	trace->ops->keep_records(trace);
+	return source_seek(trace->source, 0, err) == 0;
+}
+
+bool trace_record(const struct trace *trace, struct trace_record *out_record)
+{
+	return trace->ops->record && trace->ops->record(trace, out_record);
+}
+
+bool trace_meaning(const struct trace *trace, struct trace_meaning *out_meaning)
+{
+	if (!trace->ops->meaning)
+		return false;
+	trace->ops->meaning(trace, out_meaning);
+	return true;
+}
+
+int trace_find_place(struct trace *trace, uint32_t cpu, uint64_t place, uint64_t *out_ns,
+		     struct err *err)
+{
+	if (!trace->ops->find_place)
+		return err_set(err, -ENOENT, "this trace has no records");
+	return trace->ops->find_place(trace, cpu, place, out_ns, err);
+}
