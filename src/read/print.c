@@ -300,6 +300,11 @@ void printer_free(struct printer *printer)
 	free(printer);
 }
 
+uint32_t printer_id_count(const struct printer *printer)
+{
+	return printer->id_count;
+}
+
 const struct print_event *printer_event(const struct printer *printer, uint16_t id)
 {
 	return id < printer->id_count ? printer->by_id[id] : &printer->unknown;

@@ -69,6 +69,9 @@ struct print_setup {
 struct printer *printer_new(const struct print_setup *setup);
 void printer_free(struct printer *printer);
 
+/* Above the number of any event. */
+uint32_t printer_id_count(const struct printer *printer);
+
 /* The event with this number; one that is not in the formats is "unknown". */
 const struct print_event *printer_event(const struct printer *printer, uint16_t id);
 const struct print_event *printer_event_of(const struct printer *printer,
