@@ -68,7 +68,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 {
 	struct query *query = explainer->query;
 	struct why *why = query->why;
-	const struct wait *wait = &query->tl->threads[slot]->waits[word_arg(in->word)];
+	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
 	uint32_t waker = behind(wait);
 	int32_t index = (int32_t)why->wait_count;
 	struct why_wait *node;

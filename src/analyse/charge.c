@@ -266,7 +266,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 			    in->end_ns - in->start_ns);
 		return;
 	}
-	tl_iter_begin(&iter, tl, &tl->cpus[cpu], in->start_ns, in->end_ns);
+	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
 	while (tl_iter_next(&iter, &ran)) {
 		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
 				     .slot = ran.word };
@@ -376,8 +376,7 @@ static void charge_blocked(struct charger *charger, const struct place *place, u
 			   const struct tl_interval *in)
 {
 	struct query *query = charger->query;
-	const struct tl_thread *thread = query->tl->threads[slot];
-	const struct wait *wait = &thread->waits[word_arg(in->word)];
+	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
 	uint32_t by = wait->waker.slot;
 	struct place below = *place;
 	bool by_thread = wait->waker.kind == ACTOR_THREAD ||

@@ -67,6 +67,8 @@ const char *describe_unsure(uint32_t word)
 		return "a switch was not recorded";
 	case UNSURE_ORDER:
 		return "events contradict each other";
+	case UNSURE_DAMAGED:
+		return "the timeline is damaged there";
 	}
 	return "not known";
 }

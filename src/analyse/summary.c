@@ -71,7 +71,7 @@ static uint32_t line_for(struct summary *summary, uint32_t slot, const struct tl
 	case WIB_INTERRUPTED:
 		return line_of(summary, 1, describe_word(query, in->word));
 	case WIB_BLOCKED:
-		wait = &query->tl->threads[slot]->waits[word_arg(in->word)];
+		wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
 		line = line_of(summary, 2, describe_in(query, wait));
 		return *describe_object(query, wait)
 			       ? line_of(summary, line, describe_object(query, wait))
@@ -123,31 +123,23 @@ static struct why_syscall *call_of_word(struct summary *summary, uint32_t word)
 static void count_calls(struct summary *summary, const struct tl_thread *thread, uint64_t start_ns,
 			uint64_t end_ns)
 {
-	uint64_t origin = summary->query->tl->origin_ns;
-	const struct track *track = &thread->track;
-	uint32_t before = word_make(WORD_NONE, 0);
-	struct track_pos pos;
+	const struct timeline *tl = summary->query->tl;
+	struct tl_iter iter;
+	struct tl_interval in;
+	uint32_t before;
 
-	if (!track->count)
-		return;
-	/* From the entry in force just before the window on. */
-	if (start_ns <= origin || !track_find(track, start_ns - 1 - origin, &pos))
-		(void)track_find(track, track_time(track, 0), &pos);
-	do {
-		uint32_t word = track_pos_word(&pos);
-		struct why_syscall *call = call_of_word(summary, word);
+	tl_iter_begin(&iter, tl, &thread->track, start_ns, end_ns);
+	before = iter.word;
+	while (tl_iter_entry(&iter, &in)) {
+		struct why_syscall *call = call_of_word(summary, in.word);
 		enum word_kind base = word_kind(before);
-		uint64_t time = track_pos_time(&pos) + origin;
 
-		before = word;
-		if (time >= end_ns)
-			break;
-		if (call && time >= start_ns &&
-		    (base == WORD_USER || base == WORD_RUN || base == WORD_TRAP)) {
-			call->name = describe_word(summary->query, word);
+		before = in.word;
+		if (call && (base == WORD_USER || base == WORD_RUN || base == WORD_TRAP)) {
+			call->name = describe_word(summary->query, word_plain(in.word));
 			call->count++;
 		}
-	} while (track_pos_next(&pos));
+	}
 }
 
 static void add_class(struct summary *summary, uint32_t slot, const struct tl_interval *in)
@@ -155,7 +147,7 @@ static void add_class(struct summary *summary, uint32_t slot, const struct tl_in
 	struct query *query = summary->query;
 	uint64_t ns = in->end_ns - in->start_ns;
 
-	switch (wait_class(query, &query->tl->threads[slot]->waits[word_arg(in->word)])) {
+	switch (wait_class(query, query_wait(query, slot, in->word, &(struct wait){ 0 }))) {
 	case WHY_ASKED:
 		query->why->asked_ns += ns;
 		break;

@@ -30,6 +30,14 @@ struct query {
 	uint32_t slot;
 };
 
+/* The wait of a blocked interval, copied to *out. Returns 'out'. */
+static inline const struct wait *query_wait(const struct query *query, uint32_t slot, uint32_t word,
+					    struct wait *out)
+{
+	timeline_wait(query->tl, slot, word_arg(word), out);
+	return out;
+}
+
 /* describe.c: strings live as long as the result. */
 const char *why_keep(struct why *why, char *text); /* takes ownership of a heap string */
 struct why_thread why_thread(struct query *query, uint32_t slot);

@@ -89,6 +89,12 @@ void json_print_i64(struct json *json, const char *key, int64_t value)
 	fprintf(json->out, "%" PRId64, value);
 }
 
+void json_print_number(struct json *json, const char *key, const char *digits)
+{
+	put_prefix(json, key);
+	fputs(digits, json->out);
+}
+
 void json_print_bool(struct json *json, const char *key, bool value)
 {
 	put_prefix(json, key);

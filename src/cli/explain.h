@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/load.h"
 #include "cli/target.h"
 #include "cli/when.h"
 
 struct err;
 struct facts;
-struct trace;
 struct why;
 
 struct explain_opts {
@@ -24,7 +24,7 @@ struct explain_opts {
 };
 
 struct explained {
-	struct trace *trace;	   /* owned */
+	struct loaded loaded;	   /* owned */
 	const struct facts *facts; /* the trace's */
 	struct why *results;	   /* owned; at least one */
 	size_t count;

@@ -47,6 +47,15 @@ const struct facts *trace_facts(const struct trace *trace)
 	return &trace->facts;
 }
 
+void trace_note_damage(struct trace *trace, const char *text)
+{
+	for (size_t i = 0; i < trace->facts.damage_count; i++) {
+		if (strcmp(trace->facts.damage[i], text) == 0)
+			return;
+	}
+	facts_note_damage(&trace->facts, "%s", text);
+}
+
 void trace_set_threads(struct trace *trace, uint32_t count)
 {
 	trace->ops->set_threads(trace, count);

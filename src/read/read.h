@@ -42,6 +42,9 @@ struct source *trace_source(struct trace *trace);
 /* What is known beside the events. Owned by the trace. */
 const struct facts *trace_facts(const struct trace *trace);
 
+/* Note damage that is known from elsewhere, once: it is in trace_facts() then. */
+void trace_note_damage(struct trace *trace, const char *text);
+
 /*
  * Let up to 'count' threads decode ahead of the reader; 0 = none. The default fits the
  * machine. The events are the same in any case. Call it before the first event.

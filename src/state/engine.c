@@ -42,6 +42,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
 	thread->unsure_until = birth_ns;
+	thread->on_cpu = SLOT_NONE;
 	if (tid != 0)
 		flow_write(state, thread, birth_ns, word_make(WORD_UNCERTAIN, UNSURE_START));
 	return thread;
@@ -124,6 +125,7 @@ void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 		map_remove(&state->live, (uint32_t)thread->tl->tid);
 	process_put(state, thread->process);
 	thread->process = NULL;
+	timeline_seal_thread(thread->tl);
 }
 
 /* --------------------------------------------------------------------- CPUs */
@@ -334,11 +336,15 @@ struct timeline *state_finish(struct state *state)
 	return tl;
 }
 
-int state_run(struct source *source, const struct facts *facts,
-	      void (*progress)(void *context, uint64_t time_ns), void *context,
-	      struct timeline **out_timeline, struct err *err)
+struct timeline *state_timeline(struct state *state)
 {
-	struct state *state = state_new(facts);
+	return state->tl;
+}
+
+int state_drain(struct state *state, struct source *source,
+		void (*progress)(void *context, uint64_t time_ns), void *context,
+		struct timeline **out_timeline, struct err *err)
+{
 	const struct event *ev;
 	struct timeline *tl;
 	uint32_t count = 0;
@@ -356,4 +362,11 @@ int state_run(struct source *source, const struct facts *facts,
 	}
 	*out_timeline = tl;
 	return 0;
+}
+
+int state_run(struct source *source, const struct facts *facts,
+	      void (*progress)(void *context, uint64_t time_ns), void *context,
+	      struct timeline **out_timeline, struct err *err)
+{
+	return state_drain(state_new(facts), source, progress, context, out_timeline, err);
 }

@@ -129,7 +129,7 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 	const struct call *call = call_of(state, thread);
 
 	for (uint32_t i = thread->call_first_wait; i < thread->tl->wait_count; i++) {
-		struct wait *wait = &thread->tl->waits[i];
+		struct wait *wait = tl_wait(thread->tl, i);
 
 		if (call->kind == CALL_OPEN || (call->kind == CALL_CONNECT && wait->fd == fd)) {
 			wait->object = object->name;

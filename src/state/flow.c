@@ -28,6 +28,26 @@ uint32_t flow_base(const struct state *state, const struct thread *thread)
 	return word_make(state->has_syscalls ? WORD_USER : WORD_RUN, 0);
 }
 
+void flow_note(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word)
+{
+	track_append(&thread->tl->track, track_ns(state, time_ns), word);
+	thread->word = word;
+}
+
+void flow_mark_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	if (thread->tl->tid == 0 || thread->on_cpu == thread->cpu)
+		return;
+	thread->on_cpu = thread->cpu;
+	flow_note(state, thread, time_ns, word_make(WORD_CPU, thread->cpu));
+}
+
+void flow_onto_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	flow_mark_cpu(state, thread, time_ns);
+	flow_write(state, thread, time_ns, flow_top(thread));
+}
+
 void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word)
 {
 	/* Deeper than any kernel nests: exits were lost. Keep the bottom, replace the top. */

@@ -446,7 +446,7 @@ static void on_signal_generate(struct state *state, struct cpu *cpu, const struc
 	if (!thread || !receiver || ev->signal.signal <= 0 || ev->signal.signal >= 128 ||
 	    state->threads[*receiver]->tl->tgid != thread->tl->tgid || !thread->tl->wait_count)
 		return;
-	wait = &thread->tl->waits[thread->wait];
+	wait = tl_wait(thread->tl, thread->wait);
 	wait->waker.signal = (uint8_t)ev->signal.signal;
 	wait->flags &= ~(uint32_t)WAIT_TIMED_OUT;
 	thread->poll_open = false;

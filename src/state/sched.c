@@ -29,7 +29,7 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 	struct wait *wait;
 
 	thread->wait = timeline_add_wait(thread->tl);
-	wait = &thread->tl->waits[thread->wait];
+	wait = tl_wait(thread->tl, thread->wait);
 	wait->begin_ns = ev->time_ns;
 	wait->in = flow_top(thread);
 	if (ev->sched_switch.prev_state == TASK_STATE_DISK)
@@ -50,6 +50,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 	flow_drop_irqs(thread);
 	if (thread->tl->tid == 0) {
 		thread->sched = SCHED_RUNNABLE;
+		flow_write(state, thread, now, word_make(WORD_NONE, 0));
 		return;
 	}
 	if (ev->sched_switch.prev_state == TASK_STATE_RUNNABLE) {
@@ -63,6 +64,15 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 		cpu->out = thread->slot;
 		flow_write(state, thread, now, word_make(WORD_BLOCKED, thread->wait));
 	}
+}
+
+/* The wake-up is kept with who gave it, too. */
+static void note_edge(struct state *state, const struct thread *thread, const struct wait *wait)
+{
+	if (wait->waker.slot != SLOT_NONE &&
+	    (wait->waker.kind == ACTOR_THREAD || wait->waker.kind == ACTOR_NETWORK))
+		timeline_add_edge(state->tl->threads[wait->waker.slot], wait->woken_ns,
+				  thread->slot, thread->wait);
 }
 
 /*
@@ -80,14 +90,15 @@ void use_early_wake(struct state *state, struct thread *thread)
 	    thread->word != word_make(WORD_BLOCKED, thread->wait) || !state->has_wakings ||
 	    unsure_since(state, thread))
 		return;
-	wait = &thread->tl->waits[thread->wait];
+	wait = tl_wait(thread->tl, thread->wait);
 	thread->sched = SCHED_RUNNABLE;
 	thread->word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
 	track_amend(track, track->count - 1, since, thread->word);
 	if (thread->early_wake.time_ns && thread->early_wake.time_ns >= state->gap_end_ns) {
 		wait->waker = thread->early_wake;
 		wait->woken_ns = wait->begin_ns;
-		thread->word = word_make(WORD_WAIT_CPU, thread->cpu);
+		note_edge(state, thread, wait);
+		flow_set(thread, word_make(WORD_WAIT_CPU, thread->cpu));
 		track_append(track, since, thread->word);
 	}
 	thread->early_wake.time_ns = 0;
@@ -120,7 +131,7 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 	thread->seen = true;
 	thread->cpu = cpu_index(state, cpu);
 	thread->early_wake.time_ns = 0;
-	flow_write(state, thread, now, flow_top(thread));
+	flow_onto_cpu(state, thread, now);
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, now), thread->slot);
 	cpu_set_current(cpu, thread);
 }
@@ -190,7 +201,7 @@ static void on_stack(struct state *state, struct cpu *cpu, const struct event *e
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 					 used ? " < " : "", function);
 	}
-	thread->tl->waits[thread->wait].stack = names_add(&state->tl->names, text, sizeof(text));
+	tl_wait(thread->tl, thread->wait)->stack = names_add(&state->tl->names, text, sizeof(text));
 }
 
 /* ------------------------------------------------------------------ wake-up */
@@ -199,7 +210,7 @@ static void on_stack(struct state *state, struct cpu *cpu, const struct event *e
 static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu,
 		     const struct event *ev)
 {
-	struct wait *wait = &thread->tl->waits[thread->wait];
+	struct wait *wait = tl_wait(thread->tl, thread->wait);
 	struct thread *current = state_current(state, cpu);
 
 	wait->woken_ns = ev->time_ns;
@@ -217,6 +228,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 					       .slot = wait->waker.slot,
 					       .kind = ACTOR_THREAD };
 	cpu->woken = thread->slot;
+	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
@@ -246,7 +258,7 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED)) {
 		end_wait(state, thread, cpu, ev);
 		/* It may turn out to have run: in a hole, or switched in unseen. */
-		thread->early_wake = thread->tl->waits[thread->wait].waker;
+		thread->early_wake = tl_wait(thread->tl, thread->wait)->waker;
 	}
 	thread->sched = SCHED_RUNNABLE;
 	if (ev->wake.target_cpu >= 0)

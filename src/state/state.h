@@ -32,8 +32,19 @@ struct state *state_new(const struct facts *facts);
 /* Take one event. Events come in time order. Never fails: what cannot be true is counted. */
 void state_feed(struct state *state, const struct event *ev);
 
+/* What is written so far: to be given a store (timeline/index.h) before the first event. */
+struct timeline *state_timeline(struct state *state);
+
 /* End: everything open is closed at the last instant known. Frees the engine. */
 struct timeline *state_finish(struct state *state);
+
+/*
+ * Feed 'source' to its end and finish. 'progress' may be NULL; it is called about every million
+ * events. Returns 0 with *out_timeline, or what source_next() failed with. The engine is freed.
+ */
+int state_drain(struct state *state, struct source *source,
+		void (*progress)(void *context, uint64_t time_ns), void *context,
+		struct timeline **out_timeline, struct err *err);
 
 /*
  * All of it: read 'source' to its end. 'progress' may be NULL; it is called about every million

@@ -105,9 +105,10 @@ struct thread {
 	bool exiting;
 	bool seen; /* some event told about it */
 	uint32_t slot;
-	uint32_t cpu;  /* where it runs, or will */
-	uint32_t wait; /* index of the current or last wait */
-	uint32_t word; /* last word written to its track */
+	uint32_t cpu;	 /* where it runs, or will */
+	uint32_t wait;	 /* index of the current or last wait */
+	uint32_t word;	 /* last word written to its track */
+	uint32_t on_cpu; /* the CPU that its track knows; SLOT_NONE = none yet */
 	uint32_t frames[FLOW_MAX];
 	char comm[COMM_BYTES];
 
@@ -236,16 +237,31 @@ static inline uint32_t flow_top(const struct thread *thread)
 	return thread->frames[thread->depth - 1];
 }
 
-/* From 'time_ns' on the thread's track says 'word'. Idle tasks have no track. */
+/* 'word' is written to the thread's track. A queue names the CPU that it is on next. */
+static inline void flow_set(struct thread *thread, uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	thread->word = word;
+	if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU)
+		thread->on_cpu = word_arg(word);
+}
+
+/* From 'time_ns' on the thread's track says 'word'. */
 static inline void flow_write(struct state *state, struct thread *thread, uint64_t time_ns,
 			      uint32_t word)
 {
-	if (word == thread->word || thread->tl->tid == 0)
+	if (word == thread->word)
 		return;
-	thread->word = word;
+	flow_set(thread, word);
 	track_append(&thread->tl->track, track_ns(state, time_ns), word);
 }
 
+/* An entry even when the state is the same: for what happened as it began. */
+void flow_note(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
+/* It comes onto thread->cpu: the top of its stack shows, and the track knows the CPU. */
+void flow_onto_cpu(struct state *state, struct thread *thread, uint64_t time_ns);
+void flow_mark_cpu(struct state *state, struct thread *thread, uint64_t time_ns);
 void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
 /* Pop down to and including the innermost frame of 'kind'; nothing when there is none. */
 void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum word_kind kind);

@@ -294,7 +294,7 @@ static void fault_is_over(struct state *state, struct thread *thread, uint64_t n
 static void tell_polled(struct state *state, struct thread *thread, const struct event *ev)
 {
 	const struct call *call = call_of(state, thread);
-	struct wait *wait = &thread->tl->waits[thread->wait];
+	struct wait *wait = tl_wait(thread->tl, thread->wait);
 	const struct object *object;
 
 	if (call->kind != CALL_FD && call->kind != CALL_ACCEPT)
@@ -309,15 +309,6 @@ static void tell_polled(struct state *state, struct thread *thread, const struct
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 	else if (role_serves(object->role))
 		wait->flags |= WAIT_SERVER;
-}
-
-static void count_call(struct tl_thread *thread, int64_t nr)
-{
-	if (nr < 0 || nr >= TL_SYSCALLS)
-		return;
-	if (!thread->syscalls)
-		thread->syscalls = xcalloc(TL_SYSCALLS, sizeof(*thread->syscalls));
-	thread->syscalls[nr]++;
 }
 
 static uint32_t call_word(int64_t nr, bool compat)
@@ -368,7 +359,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	memcpy(thread->call_args, ev->syscall.args, sizeof(thread->call_args));
 	thread->call_first_wait = thread->tl->wait_count;
 	thread->in_call = true;
-	count_call(thread->tl, ev->syscall.nr);
+	thread->tl->keep_wait = thread->call_first_wait;
 	if (thread->poll_open)
 		tell_polled(state, thread, ev);
 	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
@@ -378,7 +369,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 static void name_unknown_waits(struct thread *thread, uint32_t word)
 {
 	for (uint32_t i = thread->tl->wait_count; i > 0; i--) {
-		struct wait *wait = &thread->tl->waits[i - 1];
+		struct wait *wait = tl_wait(thread->tl, i - 1);
 		enum word_kind in = word_kind(wait->in);
 
 		if (in != WORD_NONE && in != WORD_RUN)
@@ -387,9 +378,16 @@ static void name_unknown_waits(struct thread *thread, uint32_t word)
 	}
 }
 
+/* What a failed call returns, as the argument of WORD_USER. */
+static uint32_t error_of(int64_t ret)
+{
+	return ret < 0 && ret >= -(int64_t)WORD_ERRORS ? (uint32_t)-ret : 0;
+}
+
 static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
+	uint32_t word;
 
 	if (!thread || thread->tl->tid == 0)
 		return;
@@ -403,7 +401,19 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 		look_at_exec_end(state, thread, ev);
 	flow_reset(thread, flow_base(state, thread));
 	cpu->woken = SLOT_NONE;
-	flow_write(state, thread, ev->time_ns, flow_top(thread));
+	word = flow_top(thread);
+	if (word_kind(word) == WORD_USER)
+		word |= error_of(ev->syscall.ret);
+	flow_write(state, thread, ev->time_ns, word);
+}
+
+/* That it happened is kept with the state that it happened in; how long it took is not recorded. */
+static void note_fault(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	enum word_kind kind = word_kind(flow_top(thread));
+
+	if (kind == WORD_USER || kind == WORD_RUN || kind == WORD_SYSCALL)
+		flow_note(state, thread, time_ns, flow_top(thread) | WORD_FAULT);
 }
 
 static void on_fault_user(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -414,6 +424,15 @@ static void on_fault_user(struct state *state, struct cpu *cpu, const struct eve
 		return;
 	fault_is_over(state, thread, ev->time_ns);
 	thread->fault_ns = ev->time_ns;
+	note_fault(state, thread, ev->time_ns);
+}
+
+static void on_fault_kernel(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	if (thread && thread->tl->tid != 0)
+		note_fault(state, thread, ev->time_ns);
 }
 
 static void on_lock_begin(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -437,11 +456,8 @@ static void on_lock_end(struct state *state, struct cpu *cpu, const struct event
 }
 
 const struct state_handler syscall_handlers[] = {
-	{ EV_SYS_ENTER, on_sys_enter },
-	{ EV_SYS_EXIT, on_sys_exit },
-	{ EV_FAULT_USER, on_fault_user },
-	{ EV_LOCK_BEGIN, on_lock_begin },
-	{ EV_LOCK_END, on_lock_end },
-	{ EV_FD_NAME, fds_on_name },
-	{ EV_NONE, NULL },
+	{ EV_SYS_ENTER, on_sys_enter },	  { EV_SYS_EXIT, on_sys_exit },
+	{ EV_FAULT_USER, on_fault_user }, { EV_FAULT_KERNEL, on_fault_kernel },
+	{ EV_LOCK_BEGIN, on_lock_begin }, { EV_LOCK_END, on_lock_end },
+	{ EV_FD_NAME, fds_on_name },	  { EV_NONE, NULL },
 };

@@ -66,7 +66,7 @@ static uint32_t proven_word(struct thread *thread, enum word_kind proven, uint64
 		struct wait *wait;
 
 		thread->wait = timeline_add_wait(thread->tl);
-		wait = &thread->tl->waits[thread->wait];
+		wait = tl_wait(thread->tl, thread->wait);
 		wait->begin_ns = from_ns;
 		wait->flags = WAIT_START_UNKNOWN;
 		wait->in = word_make(WORD_NONE, 0);
@@ -85,7 +85,7 @@ static void write_proven(struct state *state, struct thread *thread, uint64_t fr
 
 	if (from_ns < last)
 		from_ns = last;
-	thread->word = proven_word(thread, proven, from_ns);
+	flow_set(thread, proven_word(thread, proven, from_ns));
 	track_append(&thread->tl->track, track_ns(state, from_ns), thread->word);
 }
 
@@ -133,10 +133,9 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 
 	thread->placing.open = false;
 	thread->sched = SCHED_UNKNOWN;
-	flow_reset(thread, word_make(thread->tl->kernel ? WORD_KERNEL : WORD_RUN, 0));
+	flow_reset(thread, thread->tl->tid == 0 || thread->tl->kernel ? flow_base(state, thread)
+								      : word_make(WORD_RUN, 0));
 	thread->unsure_until = since_ns;
-	if (thread->tl->tid == 0)
-		return;
 	if (track->count && last_ns(state, thread) >= since_ns) {
 		track_amend(track, track->count - 1, track_last_time(track), word);
 		thread->word = word;
@@ -212,6 +211,7 @@ static void write_bound(struct state *state, struct thread *thread, uint32_t cpu
 	struct placing *placing = &thread->placing;
 	uint32_t unsure = word_make(WORD_UNCERTAIN, UNSURE_SWITCH);
 
+	flow_mark_cpu(state, thread, low_ns);
 	placing->open = true;
 	placing->cpu = cpu;
 	placing->low_ns = low_ns;
@@ -234,6 +234,34 @@ static void write_gap(struct track *cpu_track, uint64_t time)
 	uint64_t last = track_last_time(cpu_track);
 
 	track_append(cpu_track, time > last ? time : last, SLOT_NONE);
+}
+
+/* The idle task, when it was that, had the CPU until some instant in [low, high]. */
+static void leave_idle(struct state *state, struct thread *idle, uint64_t low_ns, uint64_t high_ns)
+{
+	if (idle->tl->tid != 0)
+		return;
+	if (low_ns < last_ns(state, idle))
+		low_ns = last_ns(state, idle);
+	flow_write(state, idle, low_ns, word_make(WORD_UNCERTAIN, UNSURE_SWITCH));
+	flow_write(state, idle, high_ns, word_make(WORD_NONE, 0));
+}
+
+/* It had the CPU until 'at': the end of what leave_idle() wrote. */
+static void place_idle(struct state *state, struct thread *idle, uint64_t at_ns)
+{
+	struct track *track = &idle->tl->track;
+	uint32_t last = track->count - 1;
+
+	if (idle->tl->tid != 0 || track->count < 2 || idle->sched != SCHED_UNKNOWN ||
+	    track_at(track, last - 1)->word != word_make(WORD_UNCERTAIN, UNSURE_SWITCH) ||
+	    track_at(track, last)->word != word_make(WORD_NONE, 0))
+		return;
+	track_amend(track, last - 1, track_time(track, last - 1), word_make(WORD_IDLE, 0));
+	if (track_ns(state, at_ns) > track_time(track, last - 1))
+		track_amend(track, last, track_ns(state, at_ns), word_make(WORD_NONE, 0));
+	else
+		track_amend(track, last, track_time(track, last - 1), word_make(WORD_NONE, 0));
 }
 
 /* The thread came onto 'cpu' unseen, at some instant in [low, high]. */
@@ -264,6 +292,8 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	if (cpu->doubt)
 		flow_doubt(thread);
 	state->tl->repairs += counts;
+	if (before != SLOT_NONE)
+		leave_idle(state, state->threads[before], low_ns, high_ns);
 	if (low_ns < high_ns && thread->tl->tid != 0) {
 		write_bound(state, thread, thread->cpu, low_ns, high_ns);
 		thread->placing.was_runnable = runnable;
@@ -273,7 +303,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		write_gap(timeline_cpu(state->tl, thread->cpu), track_ns(state, low_ns));
 		state->tl->repairs_exact += counts;
 	}
-	flow_write(state, thread, high_ns, flow_top(thread));
+	flow_onto_cpu(state, thread, high_ns);
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, high_ns), thread->slot);
 	cpu_set_current(cpu, thread);
 }
@@ -292,13 +322,19 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	if (thread->unsure_until > since)
 		since = thread->unsure_until;
 	thread->cpu = cpu_index(state, cpu);
-	if (cpu->doubt)
+	if (cpu->doubt) {
 		flow_doubt(thread);
-	else if (thread->tl->tid != 0 && since < time_ns)
+	} else if (thread->tl->tid != 0 && since < time_ns) {
+		if (since > last_ns(state, thread))
+			flow_mark_cpu(state, thread, since);
 		write_proven(state, thread, since, WORD_RUN);
+	}
 	thread->sched = SCHED_RUNNING;
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
-	flow_write(state, thread, time_ns, flow_top(thread));
+	if (thread->tl->tid == 0 && since > last_ns(state, thread))
+		flow_write(state, thread, since, flow_top(thread));
+	else
+		flow_onto_cpu(state, thread, time_ns);
 	cpu_set_current(cpu, thread);
 }
 
@@ -355,6 +391,8 @@ void unsure_place(struct state *state, struct thread *thread, uint64_t time_ns, 
 	track_amend(&thread->tl->track, placing->thread_index + 1, track_ns(state, at),
 		    placing->run_word);
 	cpu_track = timeline_cpu(state->tl, placing->cpu);
+	if (placing->before_slot != SLOT_NONE)
+		place_idle(state, state->threads[placing->before_slot], at);
 	cpu_low = track_time(cpu_track, placing->cpu_index);
 	track_amend(cpu_track, placing->cpu_index, cpu_low, placing->before_slot);
 	if (track_ns(state, at) > cpu_low)
@@ -412,7 +450,8 @@ void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 	uint64_t unseen = may_run_since(state, thread);
 
 	(void)end_ns;
-	if (thread->sched != SCHED_BLOCKED && thread->sched != SCHED_RUNNABLE)
+	if ((thread->sched != SCHED_BLOCKED && thread->sched != SCHED_RUNNABLE) ||
+	    thread->tl->tid == 0)
 		return;
 	if (hole < since)
 		hole = since;
@@ -443,11 +482,11 @@ static bool doubt_concluded(struct track *track, uint32_t index)
 {
 	uint32_t first = index;
 
-	while (first > 0 && word_kind(track->entries[first].word) != WORD_BLOCKED &&
-	       off_cpu(track->entries[first - 1].word) &&
-	       word_kind(track->entries[first - 1].word) != WORD_BLOCKED)
+	while (first > 0 && word_kind(track_at(track, first)->word) != WORD_BLOCKED &&
+	       off_cpu(track_at(track, first - 1)->word) &&
+	       word_kind(track_at(track, first - 1)->word) != WORD_BLOCKED)
 		first--;
-	if (first == 0 || word_kind(track->entries[first - 1].word) != WORD_UNCERTAIN)
+	if (first == 0 || word_kind(track_at(track, first - 1)->word) != WORD_UNCERTAIN)
 		return false;
 	for (uint32_t i = first; i <= index; i++)
 		track_amend(track, i, track_time(track, i), word_make(WORD_UNCERTAIN, UNSURE_LOST));
@@ -466,12 +505,15 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 	uint32_t word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
 	uint32_t i;
 
+	if (thread->sched == SCHED_DEAD && track_last_time(track) < since)
+		return;
+
 	if (thread->placing.open && thread->placing.high_ns >= since_ns)
 		thread->placing.was_runnable = false;
 	for (i = track->count; i > 1 && track_time(track, i - 1) >= since; i--) {
 		uint64_t begin = track_time(track, i - 2);
 
-		if (!off_cpu(track->entries[i - 2].word))
+		if (!off_cpu(track_at(track, i - 2)->word))
 			continue;
 		if (begin >= since) {
 			track_amend(track, i - 2, begin, word);
@@ -485,8 +527,8 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		}
 	}
 	/* Before the bound of an unseen switch, it was concluded from the end of the bound. */
-	if (i > 1 && track->entries[i - 1].word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH) &&
-	    off_cpu(track->entries[i - 2].word))
+	if (i > 1 && track_at(track, i - 1)->word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH) &&
+	    off_cpu(track_at(track, i - 2)->word))
 		(void)doubt_concluded(track, i - 2);
 }
 

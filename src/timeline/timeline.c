@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "timeline/cache.h"
+#include "timeline/seal.h"
 
 enum wib word_wib(uint32_t word)
 {
@@ -24,6 +26,7 @@ enum wib word_wib(uint32_t word)
 		[WORD_PREEMPTED] = WIB_INTERRUPTED,
 		[WORD_WAIT_CPU] = WIB_INTERRUPTED,
 		[WORD_BLOCKED] = WIB_BLOCKED,
+		[WORD_CPU] = WIB_NONE,
 	};
 	enum word_kind kind = word_kind(word);
 
@@ -43,7 +46,7 @@ static void thread_free(struct tl_thread *thread)
 {
 	track_fini(&thread->track);
 	free(thread->waits);
-	free(thread->syscalls);
+	free(thread->edges);
 	free(thread);
 }
 
@@ -53,11 +56,15 @@ void timeline_free(struct timeline *timeline)
 		return;
 	for (uint32_t i = 0; i < timeline->thread_count; i++)
 		thread_free(timeline->threads[i]);
-	for (uint32_t i = 0; i < timeline->cpu_count; i++)
-		track_fini(&timeline->cpus[i]);
+	for (uint32_t i = 0; i < timeline->cpu_count; i++) {
+		track_fini(timeline->cpus[i]);
+		free(timeline->cpus[i]);
+	}
+	cache_free(timeline->cache);
 	free(timeline->threads);
 	free(timeline->cpus);
 	free(timeline->gaps);
+	free(timeline->notes);
 	free(timeline->next_same_tid);
 	names_fini(&timeline->names);
 	map_fini(&timeline->by_tid);
@@ -80,6 +87,9 @@ uint32_t timeline_add_thread(struct timeline *timeline, int32_t tid)
 	thread->tgid = tid;
 	thread->parent = SLOT_NONE;
 	thread->death_ns = UINT64_MAX;
+	thread->keep_wait = UINT32_MAX;
+	thread->track.id = slot;
+	thread->track.timeline = timeline;
 	timeline->threads[slot] = thread;
 	timeline->thread_count++;
 	return slot;
@@ -87,11 +97,13 @@ uint32_t timeline_add_thread(struct timeline *timeline, int32_t tid)
 
 uint32_t timeline_add_wait(struct tl_thread *thread)
 {
-	if (thread->wait_count == thread->wait_cap) {
+	uint32_t used = thread->wait_count - thread->wait_base;
+
+	if (used == thread->wait_cap) {
 		thread->wait_cap = thread->wait_cap ? thread->wait_cap * 2 : 4;
 		thread->waits = xrealloc(thread->waits, thread->wait_cap, sizeof(*thread->waits));
 	}
-	thread->waits[thread->wait_count] = (struct wait){
+	thread->waits[used] = (struct wait){
 		.waker.slot = SLOT_NONE,
 		.origin.slot = SLOT_NONE,
 		.fd = -1,
@@ -99,17 +111,41 @@ uint32_t timeline_add_wait(struct tl_thread *thread)
 	return thread->wait_count++;
 }
 
+void timeline_unseal_wait(struct tl_thread *thread, uint32_t index)
+{
+	while (index < thread->wait_base)
+		seal_undo(&thread->track);
+}
+
+void timeline_add_edge(struct tl_thread *thread, uint64_t time_ns, uint32_t slot, uint32_t wait)
+{
+	uint32_t used = thread->edge_count - thread->edge_base, at;
+
+	if (used == thread->edge_cap) {
+		thread->edge_cap = thread->edge_cap ? thread->edge_cap * 2 : 4;
+		thread->edges = xrealloc(thread->edges, thread->edge_cap, sizeof(*thread->edges));
+	}
+	/* A wake-up that is found out late goes where it belongs. */
+	for (at = used; at > 0 && thread->edges[at - 1].time_ns > time_ns; at--)
+		thread->edges[at] = thread->edges[at - 1];
+	thread->edges[at] = (struct tl_edge){ time_ns, slot, wait };
+	thread->edge_count++;
+}
+
 struct track *timeline_cpu(struct timeline *timeline, uint32_t cpu)
 {
-	if (cpu >= timeline->cpu_count) {
-		uint32_t count = cpu + 1;
+	uint32_t count = cpu + 1;
 
-		timeline->cpus = xrealloc(timeline->cpus, count, sizeof(*timeline->cpus));
-		memset(timeline->cpus + timeline->cpu_count, 0,
-		       (count - timeline->cpu_count) * sizeof(*timeline->cpus));
-		timeline->cpu_count = count;
+	if (cpu < timeline->cpu_count)
+		return timeline->cpus[cpu];
+	timeline->cpus = xrealloc(timeline->cpus, count, sizeof(struct track *));
+	for (uint32_t i = timeline->cpu_count; i < count; i++) {
+		timeline->cpus[i] = xcalloc(1, sizeof(struct track));
+		timeline->cpus[i]->id = TRACK_CPU + i;
+		timeline->cpus[i]->timeline = timeline;
 	}
-	return &timeline->cpus[cpu];
+	timeline->cpu_count = count;
+	return timeline->cpus[cpu];
 }
 
 uint32_t timeline_find_thread(const struct timeline *timeline, int32_t tid, uint64_t at_ns)
@@ -123,6 +159,13 @@ uint32_t timeline_find_thread(const struct timeline *timeline, int32_t tid, uint
 	return slot;
 }
 
+void timeline_note(struct timeline *timeline, const char *text)
+{
+	timeline->notes = vec_room(timeline->notes, timeline->note_count, &timeline->note_cap,
+				   sizeof(*timeline->notes));
+	timeline->notes[timeline->note_count++] = names_add(&timeline->names, text, 4096);
+}
+
 const char *timeline_name(const struct timeline *timeline, uint32_t name)
 {
 	return names_text(&timeline->names, name);
@@ -133,54 +176,4 @@ const char *timeline_comm(const struct timeline *timeline, uint32_t slot)
 	if (slot >= timeline->thread_count)
 		return "";
 	return timeline_name(timeline, timeline->threads[slot]->comm);
-}
-
-void tl_iter_begin(struct tl_iter *iter, const struct timeline *timeline, const struct track *track,
-		   uint64_t start_ns, uint64_t end_ns)
-{
-	uint64_t origin = timeline->origin_ns;
-
-	*iter = (struct tl_iter){ .origin_ns = origin, .now_ns = start_ns, .end_ns = end_ns };
-	iter->none = track >= timeline->cpus && track < timeline->cpus + timeline->cpu_count
-			     ? SLOT_NONE
-			     : word_make(WORD_NONE, 0);
-	iter->word = iter->none;
-	iter->pos.track = track;
-	if (start_ns >= origin && track_find(track, start_ns - origin, &iter->pos)) {
-		iter->word = track_pos_word(&iter->pos);
-		iter->more = track_pos_next(&iter->pos);
-	} else if (track->count) {
-		iter->pos.index = 0;
-		iter->pos.epoch = 0;
-		while (iter->pos.epoch + 1 < track->epoch_count &&
-		       track->epochs[iter->pos.epoch + 1] == 0)
-			iter->pos.epoch++;
-		iter->more = true;
-	}
-}
-
-bool tl_iter_next(struct tl_iter *iter, struct tl_interval *out_interval)
-{
-	while (iter->now_ns < iter->end_ns) {
-		uint64_t until = iter->end_ns;
-		uint32_t word = iter->word;
-		uint64_t start = iter->now_ns;
-
-		if (iter->more) {
-			uint64_t next = track_pos_time(&iter->pos) + iter->origin_ns;
-
-			if (next < until)
-				until = next;
-			if (next <= iter->end_ns) {
-				iter->word = track_pos_word(&iter->pos);
-				iter->more = track_pos_next(&iter->pos);
-			}
-		}
-		if (until <= start)
-			continue;
-		iter->now_ns = until;
-		*out_interval = (struct tl_interval){ start, until, word };
-		return true;
-	}
-	return false;
 }

@@ -5,8 +5,11 @@
  * searches), the wait it is in with all that is known of it, and the thread that
  * ended that wait. For any CPU and time: the thread that ran.
  *
- * Times given to and taken from these functions are ns on the trace clock.
- * Written by one thread; afterwards read-only, by any number of threads.
+ * It is in memory, or, with a store behind it (index.h), in a file of which only
+ * the tables and a bounded number of chunks are in memory.
+ *
+ * Times given to and taken from these functions are ns on the trace clock. A timeline
+ * is used by one thread at a time, for reading, too: open it once more for another.
  */
 #ifndef TIMELINE_TIMELINE_H
 #define TIMELINE_TIMELINE_H
@@ -27,7 +30,7 @@ enum word_kind {
 	WORD_NONE,	/* did not exist */
 	WORD_UNCERTAIN, /* arg: enum unsure */
 	WORD_RUN,	/* on a CPU; whether in user or kernel code is not known */
-	WORD_USER,	/* own code */
+	WORD_USER,	/* own code; arg: errno of the call that just failed, or 0; WORD_FAULT */
 	WORD_SYSCALL,	/* arg: number, plus WORD_COMPAT */
 	WORD_TRAP,	/* page fault; arg: enum trap_id */
 	WORD_KERNEL,	/* a kernel thread's own code */
@@ -39,10 +42,13 @@ enum word_kind {
 	WORD_PREEMPTED, /* runnable, its CPU was taken; arg: CPU */
 	WORD_WAIT_CPU,	/* woken (or new), not yet on a CPU; arg: CPU */
 	WORD_BLOCKED,	/* arg: index of its wait */
+	WORD_CPU, /* of no length: it comes onto a CPU that is not where it was queued; arg: CPU */
 	WORD_KIND_COUNT
 };
 
 #define WORD_COMPAT (1u << 16) /* WORD_SYSCALL: number of the 32-bit table */
+#define WORD_FAULT  (1u << 26) /* WORD_USER, _RUN, _SYSCALL: a page fault was taken as it began */
+#define WORD_ERRORS 0xfffu     /* WORD_USER: errno */
 
 enum trap_id {
 	TRAP_FAULT_USER,
@@ -52,10 +58,11 @@ enum trap_id {
 
 /* Why a span is uncertain. */
 enum unsure {
-	UNSURE_LOST,   /* events were lost */
-	UNSURE_START,  /* nothing was known yet */
-	UNSURE_SWITCH, /* a switch was not recorded; it lies in this span */
-	UNSURE_ORDER,  /* events contradict each other */
+	UNSURE_LOST,	/* events were lost */
+	UNSURE_START,	/* nothing was known yet */
+	UNSURE_SWITCH,	/* a switch was not recorded; it lies in this span */
+	UNSURE_ORDER,	/* events contradict each other */
+	UNSURE_DAMAGED, /* the timeline's store cannot be read there */
 };
 
 static inline uint32_t word_make(enum word_kind kind, uint32_t arg)
@@ -71,6 +78,35 @@ static inline enum word_kind word_kind(uint32_t word)
 static inline uint32_t word_arg(uint32_t word)
 {
 	return word & WORD_ARG_MAX;
+}
+
+static inline bool word_faulted(uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	return (word & WORD_FAULT) && kind >= WORD_RUN && kind <= WORD_SYSCALL;
+}
+
+/* errno of the system call that ended as 'word' began; 0 = none */
+static inline uint32_t word_error(uint32_t word)
+{
+	return word_kind(word) == WORD_USER ? word & WORD_ERRORS : 0;
+}
+
+/* Number of a WORD_SYSCALL, and WORD_COMPAT. */
+static inline uint32_t word_call(uint32_t word)
+{
+	return word & (WORD_COMPAT | 0xffff);
+}
+
+/* The state alone, without what happened as it began. */
+static inline uint32_t word_plain(uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	if (kind == WORD_USER)
+		return word_make(WORD_USER, 0);
+	return kind == WORD_RUN || kind == WORD_SYSCALL ? word & ~WORD_FAULT : word;
 }
 
 /* Working, Interrupted, Blocked, Uncertain. */
@@ -149,11 +185,28 @@ struct tl_thread {
 	bool died;	   /* its end was recorded */
 	bool kernel;	   /* a kernel thread */
 	struct track track;
-	struct wait *waits; /* owned; index = argument of WORD_BLOCKED */
-	uint32_t wait_count;
+	struct wait *waits;  /* owned; the last ones: see tl_wait() and timeline_wait() */
+	uint32_t wait_base;  /* waits before it are sealed */
+	uint32_t wait_count; /* of all; index = argument of WORD_BLOCKED */
 	uint32_t wait_cap;
-	uint64_t *
-		syscalls; /* calls begun per number (64-bit table); NULL = none; TL_SYSCALLS of them */
+	uint32_t keep_wait;    /* the writer may still change waits from here on */
+	struct tl_edge *edges; /* owned; the last ones, in order of time */
+	uint32_t edge_base;
+	uint32_t edge_count;
+	uint32_t edge_cap;
+};
+
+/* The CPU of an idle task, or SLOT_NONE. */
+static inline uint32_t thread_idle_cpu(const struct tl_thread *thread)
+{
+	return thread->tid == 0 ? thread->idle_cpu : SLOT_NONE;
+}
+
+/* A wake-up, kept with the thread that gave it. The other end is the wait itself. */
+struct tl_edge {
+	uint64_t time_ns;
+	uint32_t slot; /* who was woken */
+	uint32_t wait; /* which of its waits that ended */
 };
 
 #define TL_SYSCALLS 1024
@@ -165,13 +218,16 @@ struct tl_gap { /* a hole in the recording of one CPU */
 	uint32_t cpu;
 };
 
+struct seal;
+struct tl_cache;
+
 struct timeline {
 	uint64_t origin_ns;	    /* time 0 of the tracks */
 	uint64_t end_ns;	    /* the last instant that is known */
 	struct tl_thread **threads; /* owned; index = slot */
 	uint32_t thread_count;
 	size_t thread_cap;
-	struct track *cpus; /* owned; word = slot of the thread that ran, SLOT_NONE = unknown */
+	struct track **cpus; /* owned; word = slot of the thread that ran, SLOT_NONE = unknown */
 	uint32_t cpu_count;
 	struct tl_gap *gaps; /* in order of until_ns */
 	size_t gap_count;
@@ -186,6 +242,12 @@ struct timeline {
 	uint64_t repairs;	 /* switches not recorded, found out by other events */
 	uint64_t repairs_exact;	 /* of these, placed exactly */
 	uint64_t contradictions; /* events that could not be true together */
+	uint32_t *notes;	 /* owned; name ids: damage of the trace that was met on the way */
+	size_t note_count;
+	size_t note_cap;
+
+	struct seal *seal;	/* while it is written into a store; else NULL */
+	struct tl_cache *cache; /* chunks of a store that are in memory; NULL = nothing is sealed */
 };
 
 struct timeline *timeline_new(uint64_t origin_ns);
@@ -197,14 +259,49 @@ uint32_t timeline_add_thread(struct timeline *timeline, int32_t tid);
 /* A new wait of 'thread'; returns its index. All fields zero, slots SLOT_NONE, fd -1. */
 uint32_t timeline_add_wait(struct tl_thread *thread);
 
+/* Slow path of tl_wait(): bring sealed waits back. */
+void timeline_unseal_wait(struct tl_thread *thread, uint32_t index);
+
+/* For the writer: wait 'index', to be amended until the thread is next written to. */
+static inline struct wait *tl_wait(struct tl_thread *thread, uint32_t index)
+{
+	if (__builtin_expect(index < thread->wait_base, 0))
+		timeline_unseal_wait(thread, index);
+	return &thread->waits[index - thread->wait_base];
+}
+
+/* 'thread' ended wait 'wait' of thread 'slot'. */
+void timeline_add_edge(struct tl_thread *thread, uint64_t time_ns, uint32_t slot, uint32_t wait);
+
+/* Nothing more will be told of this thread: its track goes to the store, if there is one. */
+void timeline_seal_thread(struct tl_thread *thread);
+
 /* Track of 'cpu', made when new. */
 struct track *timeline_cpu(struct timeline *timeline, uint32_t cpu);
 
 /* The thread that had 'tid' at 'at_ns' (UINT64_MAX: the last one), or SLOT_NONE. */
 uint32_t timeline_find_thread(const struct timeline *timeline, int32_t tid, uint64_t at_ns);
 
+/* Keep a sentence about the trace with the timeline. */
+void timeline_note(struct timeline *timeline, const char *text);
+
 const char *timeline_comm(const struct timeline *timeline, uint32_t slot);
 const char *timeline_name(const struct timeline *timeline, uint32_t name);
+
+/*
+ * ------------------------------------------------------------------- queries
+ *
+ * None of them fails. Where a chunk of the store cannot be read or is damaged, the
+ * intervals in it are uncertain (UNSURE_DAMAGED), its waits unknown, and
+ * timeline_damage() says so: the caller checks it when done.
+ */
+
+/* Copy wait 'index' of thread 'slot'. An index that does not exist gives an unknown wait. */
+void timeline_wait(const struct timeline *timeline, uint32_t slot, uint32_t index,
+		   struct wait *out_wait);
+
+/* What cannot be read of the store, in words, or NULL. Owned by the timeline. */
+const char *timeline_damage(const struct timeline *timeline);
 
 /* One interval of a thread or CPU, cut to the window asked for. */
 struct tl_interval {
@@ -212,6 +309,8 @@ struct tl_interval {
 	uint64_t end_ns;
 	uint32_t word;
 };
+
+struct chunk;
 
 /*
  * The intervals of a track in [start, end), in order, without empty ones.
@@ -224,20 +323,66 @@ struct tl_interval {
  *		...
  *
  * They touch and cover the window: before the first entry the word is WORD_NONE
- * (for a CPU track: SLOT_NONE).
+ * (for a CPU track: SLOT_NONE). Words are plain, see word_plain(), and intervals of
+ * the same one are joined. Any number of iterators may be under way.
+ *
+ * tl_iter_entry() is the same entry by entry, with those of no length: a call that
+ * begins where another ended leaves one. Its intervals are not cut at the end.
  */
 struct tl_iter {
-	struct track_pos pos;
-	uint64_t origin_ns;
+	const struct timeline *timeline;
+	const struct track *track;
+	const struct track_entry *entries; /* of the piece at hand */
+	const struct chunk *chunk;	   /* the piece; NULL = the tail */
+	uint64_t stamp;			   /* of 'chunk' when 'entries' was taken from it */
+	uint32_t piece;			   /* chunk index; chunk_count = the tail */
+	uint32_t at, count;		   /* next entry in the piece, and entries in it */
 	uint64_t now_ns;
 	uint64_t end_ns;
 	uint32_t word; /* in force at now_ns */
-	uint32_t none; /* word before the first entry */
-	bool more;     /* pos holds the entry after the one in force */
 };
 
 void tl_iter_begin(struct tl_iter *iter, const struct timeline *timeline, const struct track *track,
 		   uint64_t start_ns, uint64_t end_ns);
 bool tl_iter_next(struct tl_iter *iter, struct tl_interval *out_interval);
+bool tl_iter_entry(struct tl_iter *iter, struct tl_interval *out_interval);
+
+/* The state word of thread 'slot' at 'at_ns'; WORD_NONE when it was not there. */
+uint32_t timeline_state_at(const struct timeline *timeline, uint32_t slot, uint64_t at_ns);
+
+/* The thread that ran on 'cpu' at 'at_ns', or SLOT_NONE. */
+uint32_t timeline_running_at(const struct timeline *timeline, uint32_t cpu, uint64_t at_ns);
+
+struct totals;
+
+/*
+ * Sums over thread 'slot' in [start, end): two chunks are looked at, and the heads of
+ * those between them for max_ns. 'out_totals' is cleared first. Rows: see totals.h.
+ * What it was not there for is a row of WORD_NONE: TOTAL_STATE adds up to the window.
+ */
+void timeline_totals(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
+		     uint64_t end_ns, struct totals *out_totals);
+
+/* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
+struct tl_edge_iter {
+	const struct timeline *timeline;
+	uint32_t slot;
+	uint32_t piece;
+	uint32_t at;
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
+void tl_edges_begin(struct tl_edge_iter *iter, const struct timeline *timeline, uint32_t slot,
+		    uint64_t start_ns, uint64_t end_ns);
+bool tl_edges_next(struct tl_edge_iter *iter, struct tl_edge *out_edge);
+
+/*
+ * For drawing: cut [start, end) into 'width' columns; out_words[i] = the state word (as in
+ * TOTAL_STATE) that thread 'slot' was in longest in column i, the smaller one of two.
+ * Costs what is drawn: per column one part of a chunk, however much lies between.
+ */
+void timeline_columns(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
+		      uint64_t end_ns, uint32_t width, uint32_t *out_words);
 
 #endif

@@ -2,18 +2,16 @@
  * track.h - what one thread (or one CPU) was in, from the start to the end.
  *
  * A track is a list of (time, word): from that time on the state is 'word', until
- * the next entry. So intervals touch and never overlap by construction. An entry
- * takes 8 bytes: the low half of the time and the word; the high half of the time
- * changes every 4.3 s and is kept once, as the index where each such epoch starts.
- * Any time is found by one look at the epochs and one binary search inside one.
+ * the next entry. So intervals touch and never overlap by construction.
  *
- *	epoch     0            1                 2
- *	first[]   0            3                 3   (nothing happened in epoch 1 ... )
- *	entries   |e0 e1 e2    |                 |e3 e4 ...
+ * The last entries are in memory and may be amended as facts arrive late. In front
+ * of them the track may be sealed: packed into chunks (chunk.h) in the timeline's
+ * store. Amending a sealed entry brings its chunk back; that is slow, and rare.
  *
- * Entries may be written in time order only. The last few may be amended as facts
- * arrive late; see track_amend(). Written by one thread; readers wait until the
- * writer is done.
+ *	entries   0 ............. base ............ count
+ *	          | sealed chunks | tail, in memory |
+ *
+ * Entries are written in time order by one thread.
  */
 #ifndef TIMELINE_TRACK_H
 #define TIMELINE_TRACK_H
@@ -22,31 +20,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct timeline;
+
 struct track_entry {
-	uint32_t time_low; /* low 32 bits of (time - origin of the timeline), ns */
+	uint64_t time; /* ns since the origin of the timeline */
 	uint32_t word;
 };
 
-struct track {
-	struct track_entry *entries; /* owned */
-	uint32_t count;
-	uint32_t cap;
-	uint32_t *epochs; /* owned; epochs[k] = index of the first entry of epoch >= k */
-	uint32_t epoch_count;
-	uint32_t epoch_cap;
+/* Where a sealed part of a track is. */
+struct chunk_ref {
+	uint64_t offset; /* in the store */
+	uint64_t start;	 /* time of its first entry, ns since the origin */
+	uint32_t bytes;
+	uint32_t first;	     /* index of its first entry */
+	uint32_t first_wait; /* index of its first wait */
+	uint32_t first_edge;
 };
 
-/* A position in a track, moving forward. */
-struct track_pos {
-	const struct track *track;
-	uint32_t index;
-	uint32_t epoch;
+struct track {
+	struct track_entry *tail; /* owned; entries [base, count) */
+	uint32_t base;
+	uint32_t count;		  /* of all entries, sealed ones too */
+	uint32_t cap;		  /* of tail */
+	uint32_t id;		  /* slot of its thread, or TRACK_CPU + CPU */
+	struct chunk_ref *chunks; /* owned; sealed, in order */
+	uint32_t chunk_count;
+	uint32_t chunk_cap;
+	struct timeline *timeline; /* whose track it is; NULL = never sealed */
+	uint64_t sealed_last;	   /* time of the last sealed entry */
+	bool final;		   /* all of it is sealed, and nothing more expected */
 };
+
+#define TRACK_CPU (1u << 31)
 
 void track_fini(struct track *track);
 
-/* Slow path of track_append(): more room, or a new epoch. */
-void track_grow(struct track *track, uint32_t epoch);
+/* Slow path of track_append(): more room, or the oldest entries are sealed. */
+void track_grow(struct track *track);
 
 /*
  * From 'time' (ns since the origin) on, the state is 'word'. Time must not be
@@ -55,18 +65,34 @@ void track_grow(struct track *track, uint32_t epoch);
  */
 static inline void track_append(struct track *track, uint64_t time, uint32_t word)
 {
-	uint32_t epoch = (uint32_t)(time >> 32);
-
-	if (__builtin_expect(track->count == track->cap || epoch >= track->epoch_count, 0))
-		track_grow(track, epoch);
-	track->entries[track->count++] = (struct track_entry){ (uint32_t)time, word };
+	if (__builtin_expect(track->count - track->base == track->cap, 0))
+		track_grow(track);
+	track->tail[track->count++ - track->base] = (struct track_entry){ time, word };
 }
 
-/* Time of the entry 'index', ns since the origin. O(log epochs). */
-uint64_t track_time(const struct track *track, uint32_t index);
+/* Slow path of track_at(): bring back the chunks from 'index' on. */
+void track_unseal(struct track *track, uint32_t index);
 
-/* Time of the last entry; 0 when there is none. O(log epochs). */
-uint64_t track_last_time(const struct track *track);
+/* Entry 'index', to be read or amended until the track is next written to. */
+static inline struct track_entry *track_at(struct track *track, uint32_t index)
+{
+	if (__builtin_expect(index < track->base, 0))
+		track_unseal(track, index);
+	return &track->tail[index - track->base];
+}
+
+static inline uint64_t track_time(struct track *track, uint32_t index)
+{
+	return track_at(track, index)->time;
+}
+
+/* Time of the last entry; 0 when there is none. */
+static inline uint64_t track_last_time(const struct track *track)
+{
+	if (__builtin_expect(track->count == track->base, 0))
+		return track->sealed_last;
+	return track->tail[track->count - 1 - track->base].time;
+}
 
 /*
  * Change entry 'index': a new word, and a time that lies between those of its
@@ -79,32 +105,5 @@ void track_amend(struct track *track, uint32_t index, uint64_t time, uint32_t wo
  * its neighbours. O(entries behind it).
  */
 void track_insert(struct track *track, uint32_t index, uint64_t time, uint32_t word);
-
-/* The last entry that begins at or before 'time'; false when there is none. Two searches. */
-bool track_find(const struct track *track, uint64_t time, struct track_pos *out_pos);
-
-/* Time at which the entry at 'pos' begins, ns since the origin. */
-static inline uint64_t track_pos_time(const struct track_pos *pos)
-{
-	return (uint64_t)pos->epoch << 32 | pos->track->entries[pos->index].time_low;
-}
-
-static inline uint32_t track_pos_word(const struct track_pos *pos)
-{
-	return pos->track->entries[pos->index].word;
-}
-
-/* Step to the next entry; false at the end, and the position stays. */
-static inline bool track_pos_next(struct track_pos *pos)
-{
-	const struct track *track = pos->track;
-
-	if (pos->index + 1 >= track->count)
-		return false;
-	pos->index++;
-	while (pos->epoch + 1 < track->epoch_count && track->epochs[pos->epoch + 1] <= pos->index)
-		pos->epoch++;
-	return true;
-}
 
 #endif

@@ -40,13 +40,19 @@ static inline bool word_on_cpu(uint32_t word)
 	return kind >= WORD_RUN && kind <= WORD_SOFTIRQ;
 }
 
-static inline const char *track_order_fault(const struct track *track, char *text)
+static inline const char *track_order_fault(const struct timeline *tl, const struct track *track,
+					    char *text)
 {
-	for (uint32_t i = 1; i < track->count; i++) {
-		if (track_time(track, i) < track_time(track, i - 1))
-			return fault(text, "entry %u at %llu is before the one at %llu", i,
-				     (unsigned long long)track_time(track, i),
-				     (unsigned long long)track_time(track, i - 1));
+	struct tl_iter iter;
+	struct tl_interval in;
+	uint64_t before = 0;
+
+	tl_iter_begin(&iter, tl, track, 0, UINT64_MAX);
+	while (tl_iter_entry(&iter, &in)) {
+		if (in.start_ns < before)
+			return fault(text, "an entry at %llu is before the one at %llu",
+				     (unsigned long long)in.start_ns, (unsigned long long)before);
+		before = in.start_ns;
 	}
 	return NULL;
 }
@@ -78,7 +84,7 @@ static inline const char *thread_fault(const struct timeline *tl, const struct t
 	struct tl_iter iter;
 	struct tl_interval in;
 	uint64_t at = tl->origin_ns;
-	const char *wrong = track_order_fault(&thread->track, text);
+	const char *wrong = track_order_fault(tl, &thread->track, text);
 
 	if (thread->birth_ns > thread->death_ns || thread->birth_ns < tl->origin_ns ||
 	    thread->death_ns > tl->end_ns)
@@ -104,14 +110,16 @@ static inline const char *thread_fault(const struct timeline *tl, const struct t
 	return wrong;
 }
 
-static inline const char *wait_fault(const struct tl_thread *thread, char *text)
+static inline const char *wait_fault(const struct timeline *tl, const struct tl_thread *thread,
+				     char *text)
 {
-	for (uint32_t i = 0; i < thread->wait_count; i++) {
-		const struct wait *wait = &thread->waits[i];
+	struct wait wait, before = { 0 };
 
-		if (wait->woken_ns && wait->woken_ns < wait->begin_ns)
+	for (uint32_t i = 0; i < thread->wait_count; i++, before = wait) {
+		timeline_wait(tl, thread->track.id, i, &wait);
+		if (wait.woken_ns && wait.woken_ns < wait.begin_ns)
 			return fault(text, "tid %d: wait %u ends before it begins", thread->tid, i);
-		if (i && wait->begin_ns < thread->waits[i - 1].begin_ns)
+		if (wait.begin_ns < before.begin_ns)
 			return fault(text, "tid %d: wait %u begins before the one before it",
 				     thread->tid, i);
 	}
@@ -146,7 +154,7 @@ static inline struct stay *stays_of(const struct timeline *tl, size_t *out_count
 		struct tl_iter iter;
 		struct tl_interval in;
 
-		tl_iter_begin(&iter, tl, &tl->cpus[cpu], tl->origin_ns, tl->end_ns);
+		tl_iter_begin(&iter, tl, tl->cpus[cpu], tl->origin_ns, tl->end_ns);
 		while (tl_iter_next(&iter, &in)) {
 			if (in.word == SLOT_NONE)
 				continue;
@@ -237,7 +245,7 @@ static inline const char *cpus_fault(const struct timeline *tl, char *text)
 	const char *wrong = NULL;
 
 	for (uint32_t cpu = 0; cpu < tl->cpu_count && !wrong; cpu++)
-		wrong = track_order_fault(&tl->cpus[cpu], text);
+		wrong = track_order_fault(tl, tl->cpus[cpu], text);
 	if (!wrong)
 		wrong = stays_fault(tl, stays, count, text);
 	for (uint32_t slot = 0; slot < tl->thread_count && !wrong; slot++) {
@@ -261,7 +269,7 @@ static inline const char *timeline_fault(const struct timeline *tl, char *text)
 
 		wrong = thread->tid == 0 ? NULL : thread_fault(tl, thread, text);
 		if (!wrong)
-			wrong = wait_fault(thread, text);
+			wrong = wait_fault(tl, thread, text);
 	}
 	return wrong ? wrong : cpus_fault(tl, text);
 }

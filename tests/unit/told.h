@@ -179,7 +179,7 @@ static inline const char *cpu_of(struct told *told, uint32_t cpu)
 	uint32_t before = SLOT_NONE - 1;
 	char *text = NULL;
 
-	tl_iter_begin(&iter, told->tl, &told->tl->cpus[cpu], told->tl->origin_ns, told->tl->end_ns);
+	tl_iter_begin(&iter, told->tl, told->tl->cpus[cpu], told->tl->origin_ns, told->tl->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		if (in.word == before)
 			continue;

@@ -46,22 +46,26 @@ static uint32_t twin_find(const struct twin *twin, uint64_t time)
 	return found;
 }
 
-static void compare(const struct track *track, const struct twin *twin, uint64_t time)
+static void compare(struct timeline *tl, const struct twin *twin, uint64_t time)
 {
+	struct track *track = &tl->threads[0]->track;
 	uint32_t want = twin_find(twin, time);
-	struct track_pos pos;
+	struct tl_iter iter;
+	struct tl_interval in;
 
 	assert_int_equal(track->count, twin->count);
-	assert_int_equal(track_find(track, time, &pos), want != UINT32_MAX);
-	if (want == UINT32_MAX)
-		return;
-	assert_int_equal(pos.index, want);
-	for (uint32_t i = want; i < twin->count; i++) {
-		assert_int_equal(track_pos_time(&pos), twin->pairs[i].time);
-		assert_int_equal(track_pos_word(&pos), twin->pairs[i].word);
+	assert_int_equal(timeline_state_at(tl, 0, time),
+			 want == UINT32_MAX ? word_make(WORD_NONE, 0) : twin->pairs[want].word);
+	tl_iter_begin(&iter, tl, track, time, UINT64_MAX);
+	for (uint32_t i = 0; i < twin->count; i++) {
+		if (twin->pairs[i].time < time)
+			continue;
+		assert_true(tl_iter_entry(&iter, &in));
+		assert_int_equal(in.start_ns, twin->pairs[i].time);
+		assert_int_equal(in.word, twin->pairs[i].word);
 		assert_int_equal(track_time(track, i), twin->pairs[i].time);
-		assert_int_equal(track_pos_next(&pos), i + 1 < twin->count);
 	}
+	assert_false(tl_iter_entry(&iter, &in));
 	assert_int_equal(track_last_time(track), twin->pairs[twin->count - 1].time);
 }
 
@@ -83,7 +87,7 @@ static uint64_t step(uint64_t *random)
 static void append(struct track *track, struct twin *twin, uint64_t *random)
 {
 	uint64_t time = (twin->count ? twin->pairs[twin->count - 1].time : 0) + step(random);
-	uint32_t word = (uint32_t)next_random(random);
+	uint32_t word = word_make(WORD_WORK, (uint32_t)next_random(random));
 
 	track_append(track, time, word);
 	twin->pairs[twin->count++] = (struct pair){ time, word };
@@ -103,7 +107,7 @@ static void amend(struct track *track, struct twin *twin, uint64_t *random)
 {
 	uint32_t index = twin->count - 1 - (uint32_t)(next_random(random) % twin->count) % 4;
 	uint64_t time = between(twin, index, index + 1, random);
-	uint32_t word = (uint32_t)next_random(random);
+	uint32_t word = word_make(WORD_WORK, (uint32_t)next_random(random));
 
 	track_amend(track, index, time, word);
 	twin->pairs[index] = (struct pair){ time, word };
@@ -113,7 +117,7 @@ static void insert(struct track *track, struct twin *twin, uint64_t *random)
 {
 	uint32_t index = twin->count - 1 - (uint32_t)(next_random(random) % twin->count) % 4;
 	uint64_t time = between(twin, index, index, random);
-	uint32_t word = (uint32_t)next_random(random);
+	uint32_t word = word_make(WORD_WORK, (uint32_t)next_random(random));
 
 	track_insert(track, index, time, word);
 	memmove(twin->pairs + index + 1, twin->pairs + index,
@@ -122,84 +126,71 @@ static void insert(struct track *track, struct twin *twin, uint64_t *random)
 	twin->count++;
 }
 
-static void a_track_holds_what_an_array_would(void **unused)
-{
-	for (uint64_t seed = 1; seed <= 60; seed++) {
-		uint64_t random = seed * 0x9e3779b97f4a7c15u;
-		struct track track = { 0 };
-		struct twin *twin = xcalloc(1, sizeof(*twin));
-
-		append(&track, twin, &random);
-		while (twin->count < 150) {
-			uint32_t what = next_random(&random) % 8;
-
-			if (what == 0)
-				amend(&track, twin, &random);
-			else if (what == 1)
-				insert(&track, twin, &random);
-			else
-				append(&track, twin, &random);
-			compare(&track, twin,
-				next_random(&random) %
-					(twin->pairs[twin->count - 1].time + 2 * EPOCH));
-		}
-		for (uint32_t i = 0; i < twin->count; i++) {
-			compare(&track, twin, twin->pairs[i].time);
-			compare(&track, twin, twin->pairs[i].time + 1);
-			if (twin->pairs[i].time)
-				compare(&track, twin, twin->pairs[i].time - 1);
-		}
-		track_fini(&track);
-		free(twin);
-	}
-}
-
-static void an_empty_track_has_nothing(void **unused)
-{
-	struct track track = { 0 };
-	struct track_pos pos;
-
-	assert_false(track_find(&track, 0, &pos));
-	assert_false(track_find(&track, UINT64_MAX, &pos));
-	assert_int_equal(track_last_time(&track), 0);
-	track_fini(&track);
-}
-
-/* A thread that is born late has its first entry moved there. */
-static void the_only_entry_may_move_into_a_later_epoch(void **unused)
-{
-	struct track track = { 0 };
-	struct track_pos pos;
-
-	track_append(&track, 5, 1);
-	track_amend(&track, 0, 7 * EPOCH + 3, 2);
-	assert_false(track_find(&track, 7 * EPOCH + 2, &pos));
-	assert_true(track_find(&track, 7 * EPOCH + 3, &pos));
-	assert_int_equal(track_pos_word(&pos), 2);
-	track_fini(&track);
-}
-
-static void a_time_behind_the_last_epoch_finds_the_last_entry(void **unused)
-{
-	struct track track = { 0 };
-	struct track_pos pos;
-
-	track_append(&track, 5, 1);
-	track_append(&track, EPOCH + 1, 2);
-	assert_true(track_find(&track, UINT64_MAX, &pos));
-	assert_int_equal(pos.index, 1);
-	assert_false(track_pos_next(&pos));
-	track_fini(&track);
-}
-
-/* -------------------------------------------------------------- the walk over it */
-
 static struct track *new_track(struct timeline *tl)
 {
 	uint32_t slot = timeline_add_thread(tl, 7);
 
 	return &tl->threads[slot]->track;
 }
+
+static void a_track_holds_what_an_array_would(void **unused)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t random = seed * 0x9e3779b97f4a7c15u;
+		struct timeline *tl = timeline_new(0);
+		struct track *track = new_track(tl);
+		struct twin *twin = xcalloc(1, sizeof(*twin));
+
+		append(track, twin, &random);
+		while (twin->count < 150) {
+			uint32_t what = next_random(&random) % 8;
+
+			if (what == 0)
+				amend(track, twin, &random);
+			else if (what == 1)
+				insert(track, twin, &random);
+			else
+				append(track, twin, &random);
+			compare(tl, twin,
+				next_random(&random) %
+					(twin->pairs[twin->count - 1].time + 2 * EPOCH));
+		}
+		for (uint32_t i = 0; i < twin->count; i++) {
+			compare(tl, twin, twin->pairs[i].time);
+			compare(tl, twin, twin->pairs[i].time + 1);
+			if (twin->pairs[i].time)
+				compare(tl, twin, twin->pairs[i].time - 1);
+		}
+		timeline_free(tl);
+		free(twin);
+	}
+}
+
+static void an_empty_track_has_nothing(void **unused)
+{
+	struct timeline *tl = timeline_new(0);
+
+	(void)new_track(tl);
+	assert_int_equal(timeline_state_at(tl, 0, 0), word_make(WORD_NONE, 0));
+	assert_int_equal(timeline_state_at(tl, 0, UINT64_MAX), word_make(WORD_NONE, 0));
+	assert_int_equal(track_last_time(&tl->threads[0]->track), 0);
+	timeline_free(tl);
+}
+
+/* A thread that is born late has its first entry moved there. */
+static void the_only_entry_may_move(void **unused)
+{
+	struct timeline *tl = timeline_new(0);
+	struct track *track = new_track(tl);
+
+	track_append(track, 5, word_make(WORD_WORK, 1));
+	track_amend(track, 0, 7 * EPOCH + 3, word_make(WORD_WORK, 2));
+	assert_int_equal(timeline_state_at(tl, 0, 7 * EPOCH + 2), word_make(WORD_NONE, 0));
+	assert_int_equal(timeline_state_at(tl, 0, 7 * EPOCH + 3), word_make(WORD_WORK, 2));
+	timeline_free(tl);
+}
+
+/* -------------------------------------------------------------- the walk over it */
 
 static void a_walk_covers_its_window_without_empty_intervals(void **unused)
 {
@@ -294,8 +285,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_track_holds_what_an_array_would),
 		cmocka_unit_test(an_empty_track_has_nothing),
-		cmocka_unit_test(the_only_entry_may_move_into_a_later_epoch),
-		cmocka_unit_test(a_time_behind_the_last_epoch_finds_the_last_entry),
+		cmocka_unit_test(the_only_entry_may_move),
 		cmocka_unit_test(a_walk_covers_its_window_without_empty_intervals),
 		cmocka_unit_test(a_walk_of_an_empty_window_gives_nothing),
 		cmocka_unit_test(a_cpu_is_of_nobody_before_its_first_entry),

@@ -1,0 +1,545 @@
+/*
+ * index.c - open, build and put in place the file behind a timeline.
+ *
+ * The tables are at the end: counters, names, threads with the places of their
+ * chunks, CPUs, holes. They are read whole; chunks when they are asked for.
+ */
+#include "timeline/index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "timeline/cache.h"
+#include "timeline/pack.h"
+#include "timeline/seal.h"
+#include "timeline/timeline.h"
+#include "wire/index.h"
+
+#define FILE_NAME  "index"
+#define LOCK_NAME  "lock"
+#define MAX_TABLES (UINT64_C(1) << 32)
+
+struct index_writer {
+	char *dir;  /* owned; NULL = the file has no name */
+	char *temp; /* owned; name of the file while it is built */
+	int fd;
+	int lock_fd;
+	struct index_key key;
+	struct seal *seal;
+};
+
+/* -------------------------------------------------------------------- tables */
+
+enum thread_flag {
+	THREAD_BORN = 1,
+	THREAD_DIED = 2,
+	THREAD_KERNEL = 4,
+};
+
+static void pack_track(struct pack *pack, const struct track *track)
+{
+	uint64_t offset = 0;
+
+	pack_u64(pack, track->count);
+	pack_u64(pack, track->sealed_last);
+	pack_u64(pack, track->chunk_count);
+	for (uint32_t i = 0; i < track->chunk_count; i++) {
+		const struct chunk_ref *ref = &track->chunks[i];
+
+		pack_i64(pack, (int64_t)(ref->offset - offset));
+		offset = ref->offset;
+		pack_u64(pack, ref->start);
+		pack_u64(pack, ref->bytes);
+		pack_u64(pack, ref->first);
+		pack_u64(pack, ref->first_wait);
+		pack_u64(pack, ref->first_edge);
+	}
+}
+
+static void pack_thread(struct pack *pack, const struct tl_thread *thread)
+{
+	pack_i64(pack, thread->tid);
+	pack_i64(pack, thread->tgid);
+	pack_u64(pack, thread->comm);
+	pack_u64(pack, thread->cmdline);
+	pack_u64(pack, (uint32_t)(thread->parent + 1));
+	pack_u64(pack, thread->idle_cpu);
+	pack_u64(pack, thread->birth_ns);
+	pack_u64(pack, thread->death_ns);
+	pack_u64(pack, (thread->born ? THREAD_BORN : 0u) | (thread->died ? THREAD_DIED : 0u) |
+			       (thread->kernel ? THREAD_KERNEL : 0u));
+	pack_u64(pack, thread->wait_count);
+	pack_u64(pack, thread->edge_count);
+	pack_track(pack, &thread->track);
+}
+
+static void pack_names(struct pack *pack, const struct names *names)
+{
+	pack_u64(pack, names->count);
+	for (uint32_t i = 1; i < names->count; i++) {
+		size_t bytes = strlen(names->texts[i]);
+
+		pack_u64(pack, bytes);
+		memcpy(pack_room(pack, bytes), names->texts[i], bytes);
+		pack->count += bytes;
+	}
+}
+
+static void pack_tables(struct pack *pack, const struct timeline *tl)
+{
+	const uint64_t numbers[] = { tl->origin_ns,	tl->end_ns,  tl->events,
+				     tl->lost_events,	tl->repairs, tl->repairs_exact,
+				     tl->contradictions };
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		pack_u64(pack, numbers[i]);
+	pack_names(pack, &tl->names);
+	pack_u64(pack, tl->thread_count);
+	for (uint32_t i = 0; i < tl->thread_count; i++)
+		pack_thread(pack, tl->threads[i]);
+	pack_u64(pack, tl->cpu_count);
+	for (uint32_t i = 0; i < tl->cpu_count; i++)
+		pack_track(pack, tl->cpus[i]);
+	pack_u64(pack, tl->gap_count);
+	for (size_t i = 0; i < tl->gap_count; i++) {
+		pack_u64(pack, tl->gaps[i].since_ns);
+		pack_u64(pack, tl->gaps[i].until_ns);
+		pack_u64(pack, tl->gaps[i].lost);
+		pack_u64(pack, tl->gaps[i].cpu);
+	}
+	pack_u64(pack, tl->note_count);
+	for (size_t i = 0; i < tl->note_count; i++)
+		pack_u64(pack, tl->notes[i]);
+}
+
+/* How many items are left at most, when each takes 'bytes' at least. */
+static bool count_fits(const struct unpack *from, uint64_t count, size_t bytes)
+{
+	return !from->failed && count <= (size_t)(from->end - from->at) / bytes;
+}
+
+static bool refs_are_sane(const struct track *track, uint64_t store_bytes)
+{
+	for (uint32_t i = 0; i < track->chunk_count; i++) {
+		const struct chunk_ref *ref = &track->chunks[i];
+
+		if (ref->offset < sizeof(struct index_head) || ref->bytes > store_bytes ||
+		    ref->offset > store_bytes - ref->bytes || ref->first >= track->count)
+			return false;
+		if (i && (ref->start < ref[-1].start || ref->first <= ref[-1].first ||
+			  ref->first_wait < ref[-1].first_wait))
+			return false;
+	}
+	return true;
+}
+
+static bool unpack_track(struct unpack *from, struct track *track, uint64_t store_bytes)
+{
+	uint64_t offset = 0, count;
+
+	track->count = track->base = unpack_u32(from);
+	track->sealed_last = unpack_u64(from);
+	count = unpack_u64(from);
+	if (!count_fits(from, count, 6) || count > UINT32_MAX)
+		return false;
+	track->chunks = xcalloc(count + 1, sizeof(*track->chunks));
+	track->chunk_count = track->chunk_cap = (uint32_t)count;
+	for (uint32_t i = 0; i < track->chunk_count; i++) {
+		struct chunk_ref *ref = &track->chunks[i];
+
+		offset += (uint64_t)unpack_i64(from);
+		ref->offset = offset;
+		ref->start = unpack_u64(from);
+		ref->bytes = unpack_u32(from);
+		ref->first = unpack_u32(from);
+		ref->first_wait = unpack_u32(from);
+		ref->first_edge = unpack_u32(from);
+	}
+	return !from->failed && refs_are_sane(track, store_bytes);
+}
+
+static bool unpack_thread(struct unpack *from, struct timeline *tl, uint32_t count,
+			  uint64_t store_bytes)
+{
+	uint32_t slot = timeline_add_thread(tl, (int32_t)unpack_i64(from));
+	struct tl_thread *thread = tl->threads[slot];
+	uint64_t flags;
+
+	thread->tgid = (int32_t)unpack_i64(from);
+	thread->comm = unpack_u32(from);
+	thread->cmdline = unpack_u32(from);
+	thread->parent = unpack_u32(from) - 1;
+	thread->idle_cpu = unpack_u32(from);
+	thread->birth_ns = unpack_u64(from);
+	thread->death_ns = unpack_u64(from);
+	flags = unpack_u64(from);
+	thread->born = flags & THREAD_BORN;
+	thread->died = flags & THREAD_DIED;
+	thread->kernel = flags & THREAD_KERNEL;
+	thread->wait_count = thread->wait_base = unpack_u32(from);
+	thread->edge_count = thread->edge_base = unpack_u32(from);
+	return unpack_track(from, &thread->track, store_bytes) &&
+	       (thread->parent < count || thread->parent == SLOT_NONE);
+}
+
+static bool unpack_names(struct unpack *from, struct names *names)
+{
+	uint64_t count = unpack_u64(from);
+
+	for (uint64_t i = 1; i < count && !from->failed; i++) {
+		uint64_t bytes = unpack_u64(from);
+
+		/* Every name is there once, in order of its number. */
+		if (bytes > (size_t)(from->end - from->at) || memchr(from->at, 0, bytes) != NULL ||
+		    names_add(names, (const char *)from->at, bytes) != i)
+			return false;
+		from->at += bytes;
+	}
+	return !from->failed;
+}
+
+static bool unpack_gaps(struct unpack *from, struct timeline *tl)
+{
+	uint64_t count = unpack_u64(from);
+
+	if (!count_fits(from, count, 4))
+		return false;
+	tl->gaps = xcalloc(count + 1, sizeof(*tl->gaps));
+	tl->gap_count = tl->gap_cap = count;
+	for (size_t i = 0; i < tl->gap_count; i++) {
+		tl->gaps[i].since_ns = unpack_u64(from);
+		tl->gaps[i].until_ns = unpack_u64(from);
+		tl->gaps[i].lost = unpack_u64(from);
+		tl->gaps[i].cpu = unpack_u32(from);
+	}
+	return !from->failed;
+}
+
+static bool unpack_notes(struct unpack *from, struct timeline *tl)
+{
+	uint64_t count = unpack_u64(from);
+
+	if (!count_fits(from, count, 1))
+		return false;
+	tl->notes = xcalloc(count + 1, sizeof(*tl->notes));
+	tl->note_count = tl->note_cap = count;
+	for (size_t i = 0; i < tl->note_count; i++)
+		tl->notes[i] = unpack_u32(from);
+	return !from->failed;
+}
+
+static bool unpack_tables(struct unpack *from, struct timeline *tl, uint64_t store_bytes)
+{
+	uint64_t *const numbers[] = { &tl->origin_ns,	  &tl->end_ns,	&tl->events,
+				      &tl->lost_events,	  &tl->repairs, &tl->repairs_exact,
+				      &tl->contradictions };
+	uint64_t count;
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		*numbers[i] = unpack_u64(from);
+	if (!unpack_names(from, &tl->names))
+		return false;
+	count = unpack_u64(from);
+	if (!count_fits(from, count, 10) || count >= TRACK_CPU)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!unpack_thread(from, tl, (uint32_t)count, store_bytes))
+			return false;
+	}
+	count = unpack_u64(from);
+	if (!count_fits(from, count, 3))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!unpack_track(from, timeline_cpu(tl, i), store_bytes))
+			return false;
+	}
+	return unpack_gaps(from, tl) && unpack_notes(from, tl) && from->at == from->end &&
+	       tl->origin_ns <= tl->end_ns;
+}
+
+/* ---------------------------------------------------------------------- open */
+
+static int read_all(int fd, void *bytes, size_t count, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < count) {
+		ssize_t got =
+			pread(fd, (uint8_t *)bytes + done, count - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EBADMSG;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+static int check_head(const struct index_head *head, const struct index_key *key,
+		      uint64_t store_bytes, struct err *err)
+{
+	if (memcmp(head->magic, INDEX_MAGIC, sizeof(head->magic)) != 0)
+		return err_set(err, -EBADMSG, "it does not begin as one");
+	if (head->version != INDEX_VERSION || head->engine != INDEX_ENGINE)
+		return err_set(err, -ESTALE, "it is of another version");
+	if (hash_bytes(head, offsetof(struct index_head, head_hash), 0) != head->head_hash)
+		return err_set(err, -EBADMSG, "the checksum of its head is wrong");
+	if (memcmp(head->key, key->bytes, sizeof(head->key)) != 0)
+		return err_set(err, -ESTALE, "the trace has changed since it was built");
+	if (head->table_bytes > store_bytes || head->table_bytes > MAX_TABLES ||
+	    head->table_offset > store_bytes - head->table_bytes)
+		return err_set(err, -EBADMSG, "it is cut short");
+	return 0;
+}
+
+static int read_tables(int fd, const struct index_head *head, struct timeline *tl, struct err *err)
+{
+	AUTO_FREE uint8_t *bytes = xmalloc(head->table_bytes + 1);
+	struct unpack from = { bytes, bytes + head->table_bytes, false };
+	int rc = read_all(fd, bytes, head->table_bytes, head->table_offset);
+
+	if (rc < 0)
+		return err_set(err, rc, "its tables cannot be read: %s", strerror(-rc));
+	if (hash_bytes(bytes, head->table_bytes, 0) != head->table_hash)
+		return err_set(err, -EBADMSG, "the checksum of its tables is wrong");
+	if (!unpack_tables(&from, tl, head->table_offset))
+		return err_set(err, -EBADMSG, "its tables make no sense");
+	return 0;
+}
+
+static int open_fd(int fd, const struct index_key *key, struct timeline **out_timeline,
+		   struct err *err)
+{
+	struct timeline *tl = timeline_new(0);
+	struct index_head head;
+	struct stat stat;
+	int rc = 0;
+
+	if (fstat(fd, &stat) < 0 || stat.st_size < (off_t)sizeof(head))
+		rc = err_set(err, -EBADMSG, "it is cut short");
+	if (rc == 0 && (rc = read_all(fd, &head, sizeof(head), 0)) < 0)
+		(void)err_set(err, rc, "it cannot be read: %s", strerror(-rc));
+	if (rc == 0)
+		rc = check_head(&head, key, (uint64_t)stat.st_size, err);
+	if (rc == 0)
+		rc = read_tables(fd, &head, tl, err);
+	if (rc < 0) {
+		timeline_free(tl);
+		return rc;
+	}
+	tl->cache = cache_new(tl, fd);
+	*out_timeline = tl;
+	return 0;
+}
+
+int index_open(const char *dir, const struct index_key *key, struct timeline **out_timeline,
+	       struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", dir, FILE_NAME);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc;
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	rc = open_fd(fd, key, out_timeline, err);
+	if (rc < 0) {
+		mem_close_fd(&fd);
+		return err_wrap(err, "%s", path);
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------------------- build */
+
+static int make_dirs(const char *dir)
+{
+	AUTO_FREE char *path = xstrdup(dir);
+
+	for (char *at = path + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(path, 0777) < 0 && errno != EEXIST)
+			return -errno;
+		*at = '/';
+	}
+	return mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int lock_dir(struct index_writer *writer, struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", writer->dir, LOCK_NAME);
+	int rc = make_dirs(writer->dir);
+
+	if (rc < 0)
+		return err_set(err, rc, "cannot make %s: %s", writer->dir, strerror(-rc));
+	writer->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (writer->lock_fd < 0)
+		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
+	while (flock(writer->lock_fd, LOCK_EX) < 0) {
+		if (errno != EINTR)
+			return err_set(err, -errno, "cannot lock %s: %s", path, strerror(errno));
+	}
+	return 0;
+}
+
+/* The same name for all builders: what a killed one left is written over. */
+static int open_temp(struct index_writer *writer, struct err *err)
+{
+	writer->temp = xasprintf("%s/%s.new", writer->dir, FILE_NAME);
+	(void)unlink(writer->temp);
+	writer->fd = open(writer->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (writer->fd < 0)
+		return err_set(err, -errno, "cannot write to %s: %s", writer->temp,
+			       strerror(errno));
+	return 0;
+}
+
+static int open_nameless(struct index_writer *writer, struct err *err)
+{
+	const char *temp = getenv("TMPDIR");
+	const char *const places[] = { temp && *temp ? temp : "/var/tmp", "/tmp" };
+
+	for (size_t i = 0; i < ARRAY_LEN(places) && writer->fd < 0; i++)
+		writer->fd = open(places[i], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	if (writer->fd < 0)
+		writer->fd = memfd_create("holdup-index", MFD_CLOEXEC);
+	return writer->fd < 0
+		       ? err_set(err, -errno, "cannot make a temporary file: %s", strerror(errno))
+		       : 0;
+}
+
+int index_begin(const char *dir, const struct index_key *key, bool again,
+		struct index_writer **out_writer, struct err *err)
+{
+	struct index_writer *writer = xcalloc(1, sizeof(*writer));
+	struct timeline *made = NULL;
+	int rc;
+
+	writer->fd = writer->lock_fd = -1;
+	writer->key = *key;
+	if (dir) {
+		writer->dir = xstrdup(dir);
+		rc = lock_dir(writer, err);
+		/* While we waited for the lock, another one may have done the work. */
+		if (rc == 0 && !again && index_open(dir, key, &made, NULL) == 0) {
+			timeline_free(made);
+			rc = err_set(err, -EEXIST, "%s/%s is there", dir, FILE_NAME);
+		}
+		if (rc == 0)
+			rc = open_temp(writer, err);
+	} else {
+		rc = open_nameless(writer, err);
+	}
+	if (rc < 0) {
+		index_abort(writer);
+		return rc;
+	}
+	*out_writer = writer;
+	return 0;
+}
+
+void index_attach(struct index_writer *writer, struct timeline *timeline)
+{
+	writer->seal = seal_new(timeline, writer->fd, sizeof(struct index_head));
+	timeline->seal = writer->seal;
+}
+
+static int write_all(int fd, const void *bytes, size_t count, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < count) {
+		ssize_t got = pwrite(fd, (const uint8_t *)bytes + done, count - done,
+				     (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+static int write_tables(struct index_writer *writer, const struct timeline *tl, uint64_t offset)
+{
+	struct index_head head = {
+		.magic = INDEX_MAGIC,
+		.version = INDEX_VERSION,
+		.engine = INDEX_ENGINE,
+		.table_offset = offset,
+	};
+	struct pack pack = { 0 };
+	int rc;
+
+	pack_tables(&pack, tl);
+	memcpy(head.key, writer->key.bytes, sizeof(head.key));
+	head.table_bytes = pack.count;
+	head.table_hash = hash_bytes(pack.bytes, pack.count, 0);
+	head.head_hash = hash_bytes(&head, offsetof(struct index_head, head_hash), 0);
+	rc = write_all(writer->fd, pack.bytes, pack.count, offset);
+	if (rc == 0)
+		rc = write_all(writer->fd, &head, sizeof(head), 0);
+	free(pack.bytes);
+	return rc;
+}
+
+static int put_in_place(struct index_writer *writer, struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", writer->dir, FILE_NAME);
+
+	if (rename(writer->temp, path) < 0)
+		return err_set(err, -errno, "cannot rename %s: %s", writer->temp, strerror(errno));
+	free(writer->temp);
+	writer->temp = NULL;
+	return 0;
+}
+
+int index_commit(struct index_writer *writer, struct timeline *timeline, struct err *err)
+{
+	uint64_t end = 0;
+	int rc = seal_finish(writer->seal, &end, err);
+
+	if (rc == 0 && (rc = write_tables(writer, timeline, end)) < 0)
+		(void)err_set(err, rc, "cannot write it: %s", strerror(-rc));
+	if (rc == 0 && writer->dir)
+		rc = put_in_place(writer, err);
+	timeline->seal = NULL;
+	if (rc == 0) {
+		timeline->cache = cache_new(timeline, writer->fd);
+		writer->fd = -1;
+	}
+	index_abort(writer);
+	return rc;
+}
+
+void index_abort(struct index_writer *writer)
+{
+	if (!writer)
+		return;
+	seal_free(writer->seal);
+	if (writer->temp)
+		(void)unlink(writer->temp);
+	mem_close_fd(&writer->fd);
+	mem_close_fd(&writer->lock_fd);
+	free(writer->temp);
+	free(writer->dir);
+	free(writer);
+}
+
+uint64_t index_bytes(const struct timeline *timeline)
+{
+	return cache_store_bytes(timeline->cache);
+}

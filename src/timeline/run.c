@@ -1,0 +1,198 @@
+/*
+ * run.c - what one entry after the other adds up to.
+ *
+ * A call begins where its word follows the base of the control-flow stack: an
+ * interrupt or a wait in between shows the same call again. It ends where the base
+ * shows again, or where nothing is known any more.
+ */
+#include "timeline/run.h"
+
+#include <string.h>
+
+#include "timeline/timeline.h"
+
+enum {
+	OFF_CPU = MODE_COUNT, /* no mode: it runs nowhere, or that is not known */
+};
+
+static const uint8_t mode_of[WORD_KIND_COUNT] = {
+	[WORD_NONE] = OFF_CPU,	     [WORD_UNCERTAIN] = OFF_CPU,   [WORD_RUN] = MODE_RUN,
+	[WORD_USER] = MODE_USER,     [WORD_SYSCALL] = MODE_KERNEL, [WORD_TRAP] = MODE_KERNEL,
+	[WORD_KERNEL] = MODE_KERNEL, [WORD_WORK] = MODE_KERNEL,	   [WORD_IDLE] = MODE_IDLE,
+	[WORD_IRQ] = MODE_IRQ,	     [WORD_VECTOR] = MODE_IRQ,	   [WORD_SOFTIRQ] = MODE_SOFTIRQ,
+	[WORD_PREEMPTED] = OFF_CPU,  [WORD_WAIT_CPU] = OFF_CPU,	   [WORD_BLOCKED] = OFF_CPU,
+	[WORD_CPU] = OFF_CPU,
+};
+
+uint32_t run_state_of(uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	if (kind == WORD_BLOCKED || kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU)
+		return word_make(kind, 0);
+	return word_plain(word);
+}
+
+void run_forget_rows(struct run *run)
+{
+	memset(run->cached_key, 0xff, sizeof(run->cached_key));
+}
+
+void run_init(struct run *run, uint32_t cpu)
+{
+	memset(run, 0, sizeof(*run));
+	run->word = word_make(WORD_NONE, 0);
+	run->call = RUN_NO_CALL;
+	run->cpu = cpu;
+	run->ran_on = SLOT_NONE;
+	run_forget_rows(run);
+}
+
+void run_fini(struct run *run)
+{
+	totals_fini(&run->totals);
+}
+
+static inline struct total *row(struct run *run, uint64_t key)
+{
+	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 59); /* RUN_CACHE of them */
+
+	if (run->cached_key[at] != key) {
+		struct total *found = totals_row(&run->totals, key);
+
+		run->cached_key[at] = key;
+		run->cached_row[at] = (uint32_t)(found - run->totals.rows);
+	}
+	return &run->totals.rows[run->cached_row[at]];
+}
+
+static inline void add(struct run *run, uint64_t key, uint64_t ns)
+{
+	struct total *total = row(run, key);
+
+	total->ns += ns;
+	total->count += !run->counted;
+}
+
+void run_to(struct run *run, uint64_t time)
+{
+	uint64_t ns = time - run->now;
+	uint32_t mode;
+
+	if (time <= run->now)
+		return;
+	run->now = time;
+	mode = mode_of[word_kind(run->word)];
+	add(run, total_key(TOTAL_STATE, run_state_of(run->word), 0), ns);
+	if (mode != OFF_CPU && run->cpu != SLOT_NONE)
+		add(run, total_key(TOTAL_CPU, run->cpu, mode), ns);
+	else if (word_kind(run->word) == WORD_BLOCKED)
+		add(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind), ns);
+	run->counted = true;
+	if (run->call != RUN_NO_CALL)
+		row(run, total_key(TOTAL_CALL, run->call, 0))->ns += ns;
+}
+
+static void keep_max(struct total *total, uint64_t ns)
+{
+	if (ns > total->max_ns)
+		total->max_ns = ns;
+}
+
+static void begin_call(struct run *run, uint32_t call, bool known)
+{
+	run->call = call;
+	run->call_known = known;
+	run->call_begin = run->now;
+	row(run, total_key(TOTAL_CALL, call, 0))->count += known;
+}
+
+/* 'ended': at this instant, which the word in force says. */
+static void end_call(struct run *run, uint32_t word, bool ended)
+{
+	if (ended && run->call_known)
+		keep_max(row(run, total_key(TOTAL_CALL, run->call, 0)), run->now - run->call_begin);
+	if (ended && word_error(word))
+		row(run, total_key(TOTAL_ERROR, run->call, word_error(word)))->count++;
+	run->call = RUN_NO_CALL;
+}
+
+static void follow_call(struct run *run, uint32_t word)
+{
+	enum word_kind kind = word_kind(word), before = word_kind(run->word);
+
+	switch (kind) {
+	case WORD_SYSCALL:
+		if (before == WORD_USER || before == WORD_RUN || before == WORD_TRAP)
+			begin_call(run, word_call(word), true);
+		else if (run->call == RUN_NO_CALL)
+			begin_call(run, word_call(word), false);
+		break;
+	case WORD_UNCERTAIN:
+		if (word_arg(word) != UNSURE_SWITCH && run->call != RUN_NO_CALL)
+			end_call(run, word, false);
+		break;
+	case WORD_USER:
+	case WORD_RUN:
+	case WORD_NONE:
+	case WORD_KERNEL:
+		if (run->call != RUN_NO_CALL)
+			end_call(run, word, true);
+		break;
+	default:
+		break;
+	}
+}
+
+static inline void count(struct run *run, enum total_counter counter)
+{
+	row(run, total_key(TOTAL_COUNTER, counter, 0))->count++;
+}
+
+static void come_onto_cpu(struct run *run)
+{
+	run->on_cpu = true;
+	count(run, COUNT_SWITCH_IN);
+	if (run->ran_on != SLOT_NONE && run->cpu != run->ran_on)
+		count(run, COUNT_MIGRATIONS);
+	run->ran_on = run->cpu;
+}
+
+static void leave_cpu(struct run *run, uint32_t word)
+{
+	run->on_cpu = false;
+	if (word_kind(word) == WORD_PREEMPTED)
+		count(run, COUNT_PREEMPTED);
+	if (word_kind(word) == WORD_BLOCKED)
+		count(run, COUNT_WAITS);
+}
+
+void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *wait)
+{
+	enum word_kind kind = word_kind(word);
+	bool on_cpu = mode_of[kind] != OFF_CPU;
+
+	run_to(run, time);
+	if (word_kind(run->word) == WORD_BLOCKED && run->wait_begin < time)
+		keep_max(row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind)),
+			 time - run->wait_begin);
+	if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_CPU)
+		run->cpu = word_arg(word);
+	if (kind == WORD_SYSCALL || run->call != RUN_NO_CALL)
+		follow_call(run, word);
+	if (on_cpu && !run->on_cpu)
+		come_onto_cpu(run);
+	else if (!on_cpu && run->on_cpu)
+		leave_cpu(run, word);
+	if (word_faulted(word))
+		count(run, COUNT_FAULTS);
+	if (kind == WORD_BLOCKED && wait) {
+		run->wait_begin = time;
+		run->wait_in = word_plain(wait->in);
+		run->wait_kind = wait_kind(wait);
+	}
+	/* The same state goes on: see tl_iter_next(). */
+	if (word_plain(word) != word_plain(run->word))
+		run->counted = false;
+	run->word = word;
+}
