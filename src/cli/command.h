@@ -25,6 +25,7 @@ struct command {
 extern const struct command cmd_record;
 extern const struct command cmd_why;
 extern const struct command cmd_index;
+extern const struct command cmd_list;
 extern const struct command cmd_doctor;
 
 /*

@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&cmd_why,
 	&cmd_record,
 	&cmd_index,
+	&cmd_list,
 	&cmd_doctor,
 };
 

@@ -70,12 +70,10 @@ int trace_find_event(struct trace *trace, const char *expression, bool last, uin
 	return rc < 0 ? rc : sought < 0 ? sought : rc;
 }
 
-bool trace_keep_records(struct trace *trace, struct err *err)
+void trace_keep_records(struct trace *trace)
 {
-	if (!trace->ops->keep_records)
-		return false;
-	trace->ops->keep_records(trace);
-	return source_seek(trace->source, 0, err) == 0;
+	if (trace->ops->keep_records)
+		trace->ops->keep_records(trace);
 }
 
 bool trace_record(const struct trace *trace, struct trace_record *out_record)

@@ -70,11 +70,8 @@ struct trace_record {
 	uint64_t place; /* of the record in its CPU's stream, in bytes: never changes */
 };
 
-/*
- * Keep the records beside the events from now on; rewinds the source. False when this
- * format has no records.
- */
-bool trace_keep_records(struct trace *trace, struct err *err);
+/* Keep the records beside the events from the next source_seek() on. */
+void trace_keep_records(struct trace *trace);
 
 /*
  * The record of the event that source_next() gave last. False when the event was made by

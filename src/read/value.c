@@ -27,17 +27,21 @@ struct value_name {
 	bool own_first; /* the event's own field, where it has one */
 };
 
+/* Titles are copied in large steps. */
+static const char lost_title[64] = "holdup:lost_events";
+static const char fd_name_title[64] = "holdup:fd_name";
+
 /* Kinds of events that the reader makes. */
 static const struct print_event lost_kind = {
 	.system = "holdup",
 	.name = "lost_events",
-	.title = "holdup:lost_events\0                                           ",
+	.title = lost_title,
 	.title_bytes = 18,
 };
 static const struct print_event fd_name_kind = {
 	.system = "holdup",
 	.name = "fd_name",
-	.title = "holdup:fd_name\0                                               ",
+	.title = fd_name_title,
 	.title_bytes = 14,
 };
 
@@ -208,7 +212,7 @@ static bool has_column(enum value_column column, const struct print_event *kind)
 	}
 }
 
-static struct value_place column_place(enum value_column column, const struct print_event *kind)
+struct value_place value_column_place(enum value_column column, const struct print_event *kind)
 {
 	struct value_place place = { .column = column, .index = UINT32_MAX };
 
@@ -231,7 +235,7 @@ struct value_place value_place(const struct value_name *name, const struct print
 	const struct print_field *field = print_event_field(kind, name->field);
 
 	if (name->column != COLUMN_FIELD && !(name->own_first && field))
-		return column_place(name->column, kind);
+		return value_column_place(name->column, kind);
 	if (!field)
 		return place;
 	place.field = field;

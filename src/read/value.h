@@ -95,6 +95,9 @@ struct value_place {
 
 struct value_place value_place(const struct value_name *name, const struct print_event *kind);
 
+/* The same for a column. */
+struct value_place value_column_place(enum value_column column, const struct print_event *kind);
+
 /* The value as a number; 0 unless it is one. */
 uint64_t value_number(const struct value_context *context, const struct value_place *place,
 		      const struct value_line *line);
