@@ -73,14 +73,57 @@ static inline char *digits_i64(char *to, int64_t value)
 	return digits_u64(to + 1, 0 - (uint64_t)value);
 }
 
+/* The eight digits of 'value' in the bytes of a word, the first one lowest. */
+static inline uint64_t digits_hex_word(uint32_t value)
+{
+	uint64_t word = __builtin_bswap32(value), letters;
+
+	/* A byte for each four bits. */
+	word = (word | word << 16) & UINT64_C(0x0000ffff0000ffff);
+	word = (word | word << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	word = (word >> 4 & UINT64_C(0x000f000f000f000f)) |
+	       (word << 8 & UINT64_C(0x0f000f000f000f00));
+	/* 1 in each byte that is 10 or more */
+	letters = (word + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	return word + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+}
+
+static inline char *digits_store(char *to, uint64_t word)
+{
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	memcpy(to, &word, 8);
+	return to + 8;
+}
+
 /* Hexadecimal, lower case. */
 static inline char *digits_hex(char *to, uint64_t value)
 {
-	int count = value ? (67 - __builtin_clzll(value)) / 4 : 1;
+	uint32_t high = (uint32_t)(value >> 32), low = (uint32_t)value;
+	int zeros; /* in front, in bits of the word */
 
-	for (int i = count; i > 0; value >>= 4)
-		to[--i] = "0123456789abcdef"[value & 15];
-	return to + count;
+	if (high) {
+		zeros = (__builtin_clz(high) & ~3) * 2;
+		to = digits_store(to, digits_hex_word(high) >> zeros) - zeros / 8;
+		return digits_store(to, digits_hex_word(low));
+	}
+	zeros = (__builtin_clz(low | 1) & ~3) * 2;
+	return digits_store(to, digits_hex_word(low) >> zeros) - zeros / 8;
+}
+
+/* Nine digits of a number below a thousand million. */
+static inline char *digits_nine(char *to, uint32_t value)
+{
+	uint32_t first = value / 100000000, rest = value % 100000000;
+	uint32_t high = rest / 10000, low = rest % 10000;
+
+	to[0] = (char)('0' + first);
+	memcpy(to + 1, digits_pairs + (size_t)2 * (high / 100), 2);
+	memcpy(to + 3, digits_pairs + (size_t)2 * (high % 100), 2);
+	memcpy(to + 5, digits_pairs + (size_t)2 * (low / 100), 2);
+	memcpy(to + 7, digits_pairs + (size_t)2 * (low % 100), 2);
+	return to + 9;
 }
 
 /* "12.000345678": ns as seconds. */
@@ -88,7 +131,7 @@ static inline char *digits_seconds(char *to, uint64_t ns)
 {
 	to = digits_u64(to, ns / 1000000000);
 	*to = '.';
-	return digits_fixed(to + 1, ns % 1000000000, 9);
+	return digits_nine(to + 1, (uint32_t)(ns % 1000000000));
 }
 
 #endif

@@ -66,6 +66,7 @@ static const struct opt_spec list_options[] = {
 static int print_lines(struct list_reader *reader, const struct list_print *print, uint64_t skip,
 		       uint64_t most, struct err *err)
 {
+	struct list_scratch *scratch = list_scratch_new(list_reader_context(reader));
 	struct value_line line;
 	struct outbuf out;
 	uint64_t count = 0;
@@ -79,13 +80,14 @@ static int print_lines(struct list_reader *reader, const struct list_print *prin
 			skip--;
 			continue;
 		}
-		list_print_line(print, list_reader_context(reader), &line, &out);
+		list_print_line(print, scratch, &line, &out);
 		count++;
 	}
 	(void)outbuf_flush(&out);
 	if (rc >= 0 && out.error)
 		rc = err_set(err, out.error, "cannot write the output: %s", strerror(-out.error));
 	outbuf_fini(&out);
+	list_scratch_free(scratch);
 	return rc < 0 ? rc : 0;
 }
 

@@ -19,8 +19,27 @@
 #include "read/print.h"
 #include "read/value.h"
 
+#define SECOND_COLUMNS 6
+#define DELTA_COLUMNS  10
 #define THREAD_COLUMNS 24
 #define MAX_NAMES      64u
+#define THREADS	       256u /* whose columns are kept, a power of two */
+
+/* The column of a thread, as it was made for the last line. */
+struct thread_text {
+	int32_t tid;
+	uint32_t bytes;
+	char comm[COMMS_BYTES];
+	char text[104]; /* a name with each byte escaped */
+};
+
+struct list_scratch {
+	struct value_context context;
+	uint64_t second_begin_ns; /* the second that 'second' is the text of */
+	uint32_t second_bytes;
+	char second[32];
+	struct thread_text threads[THREADS];
+};
 
 struct list_print {
 	struct list_print_opts opts;
@@ -96,64 +115,109 @@ void list_print_head(const struct list_print *print, struct outbuf *out)
 	outbuf_string(out, print->opts.state ? " | state\n" : "\n");
 }
 
-/* ------------------------------------------------------- the usual columns */
-
-/* 'value' in decimal, right-aligned so that it ends at 'end'; blanks from 'to' on. */
-static char *put_right(char *to, uint64_t value, int columns)
+struct list_scratch *list_scratch_new(const struct value_context *context)
 {
-	char digits[DIGITS_MAX];
-	int count = (int)(digits_u64(digits, value) - digits);
+	struct list_scratch *scratch = xcalloc(1, sizeof(*scratch));
 
-	for (; count < columns; columns--)
-		*to++ = ' ';
-	memcpy(to, digits, DIGITS_MAX);
-	return to + count;
+	scratch->context = *context;
+	scratch->context.memory = print_memory_new(context->printer);
+	scratch->second_begin_ns = UINT64_MAX;
+	for (size_t i = 0; i < THREADS; i++)
+		scratch->threads[i].tid = INT32_MIN;
+	return scratch;
 }
 
-static char *put_time(char *to, uint64_t ns)
+void list_scratch_free(struct list_scratch *scratch)
 {
-	to = put_right(to, ns / 1000000000, 6);
-	*to = '.';
-	return digits_fixed(to + 1, ns % 1000000000, 9);
+	if (!scratch)
+		return;
+	print_memory_free(scratch->context.memory);
+	free(scratch);
+}
+
+/* ------------------------------------------------------- the usual columns */
+
+static void new_second(struct list_scratch *scratch, uint64_t ns)
+{
+	uint64_t second = ns / 1000000000;
+	char *to = scratch->second;
+
+	for (int i = digits_count(second); i < SECOND_COLUMNS; i++)
+		*to++ = ' ';
+	to = digits_u64(to, second);
+	*to++ = '.';
+	scratch->second_bytes = (uint32_t)(to - scratch->second);
+	scratch->second_begin_ns = second * 1000000000;
+}
+
+static inline char *put_time(struct list_scratch *scratch, char *to, uint64_t ns)
+{
+	if (__builtin_expect(ns - scratch->second_begin_ns >= 1000000000, 0))
+		new_second(scratch, ns);
+	memcpy(to, scratch->second, sizeof(scratch->second));
+	return digits_nine(to + scratch->second_bytes, (uint32_t)(ns - scratch->second_begin_ns));
 }
 
 /* "+1.234": us, with its sign next to it. */
-static char *put_delta(char *to, uint64_t ns)
+static inline char *put_delta(char *to, uint64_t ns)
 {
+	char digits[DIGITS_MAX];
 	uint64_t us = ns / 1000;
-	int count = digits_count(us);
+	uint32_t rest = (uint32_t)(ns % 1000);
+	int count;
 
-	for (int i = count; i < 9; i++)
-		*to++ = ' ';
-	*to++ = '+';
-	to = digits_u64(to, us);
-	*to = '.';
-	return digits_fixed(to + 1, ns % 1000, 3);
+	digits[0] = '+';
+	count = (int)(digits_u64(digits + 1, us) - digits);
+	memset(to, ' ', 16);
+	if (count < DELTA_COLUMNS)
+		to += DELTA_COLUMNS - count;
+	memcpy(to, digits, DIGITS_MAX);
+	to += count;
+	to[0] = '.';
+	to[1] = (char)('0' + rest / 100);
+	memcpy(to + 2, digits_pairs + (size_t)2 * (rest % 100), 2);
+	return to + 4;
 }
 
-static void put_thread(const struct value_line *line, struct outbuf *out)
+/* "ls[5980]" and blanks. */
+static void new_thread(struct thread_text *thread, const struct value_line *line)
 {
-	char *start = out->at;
-	size_t used, bytes = strnlen(line->comm, COMMS_BYTES);
-	bool plain = true;
+	struct outbuf made;
+	size_t bytes;
 
-	for (size_t i = 0; i < bytes; i++)
-		plain &= line->comm[i] >= ' ' && line->comm[i] < 0x7f;
-	if (__builtin_expect(!plain, 0)) { /* escaped: it is longer, and columns shift */
-		outbuf_foreign(out, line->comm, bytes);
-		start = out->at;
-	} else {
-		memcpy(out->at, line->comm, COMMS_BYTES);
-		out->at += bytes;
+	outbuf_to_memory(&made);
+	outbuf_foreign(&made, line->comm, COMMS_BYTES);
+	outbuf_room(&made);
+	*made.at++ = '[';
+	made.at = digits_i64(made.at, line->event->tid);
+	*made.at++ = ']';
+	outbuf_blanks(&made, THREAD_COLUMNS - (int64_t)outbuf_bytes(&made));
+	outbuf_char(&made, ' ');
+	bytes = outbuf_bytes(&made);
+	thread->tid = line->event->tid;
+	memcpy(thread->comm, line->comm, COMMS_BYTES);
+	thread->bytes = (uint32_t)(bytes < sizeof(thread->text) ? bytes : sizeof(thread->text));
+	memcpy(thread->text, made.start, thread->bytes);
+	outbuf_fini(&made);
+}
+
+static inline char *put_thread(struct list_scratch *scratch, const struct value_line *line, char *to)
+{
+	struct thread_text *thread = &scratch->threads[(uint32_t)line->event->tid % THREADS];
+
+	if (line->event->tid < 0) { /* a thread is not known */
+		memset(to, ' ', THREAD_COLUMNS + 1);
+		to[0] = '-';
+		return to + THREAD_COLUMNS + 1;
 	}
-	if (line->event->tid >= 0) {
-		*out->at++ = '[';
-		out->at = digits_u32(out->at, (uint32_t)line->event->tid);
-		*out->at++ = ']';
-	}
-	used = (size_t)(out->at - start);
-	memset(out->at, ' ', THREAD_COLUMNS + 1);
-	out->at += used < THREAD_COLUMNS ? THREAD_COLUMNS - used : 1;
+	if (__builtin_expect(thread->tid != line->event->tid ||
+				     memcmp(thread->comm, line->comm, COMMS_BYTES) != 0,
+			     0))
+		new_thread(thread, line);
+	memcpy(to, thread->text, THREAD_COLUMNS + 8);
+	if (__builtin_expect(thread->bytes > THREAD_COLUMNS + 8, 0))
+		memcpy(to, thread->text, sizeof(thread->text));
+	return to + thread->bytes;
 }
 
 static void put_place(const struct value_line *line, struct outbuf *out)
@@ -164,21 +228,21 @@ static void put_place(const struct value_line *line, struct outbuf *out)
 	outbuf_blanks(out, 16 - (int64_t)(outbuf_bytes(out) - before));
 }
 
-static void put_usual(const struct list_print *print, const struct value_context *context,
+static void put_usual(const struct list_print *print, struct list_scratch *scratch,
 		      const struct value_line *line, struct outbuf *out)
 {
 	const struct print_event *kind = line->kind;
+	char *to;
 
 	outbuf_room(out);
-	out->at = put_time(out->at, line->event->time_ns);
-	out->at = put_delta(out->at, line->delta_ns);
-	memcpy(out->at, "  ", 2);
-	out->at = digits_fixed(out->at + 2, line->event->cpu, 3);
-	memcpy(out->at, "  ", 2);
-	print_flags(context->printer, kind, &line->record, out->at + 2);
-	memcpy(out->at + 7, " ", 1);
-	out->at += 8;
-	put_thread(line, out);
+	to = put_time(scratch, out->at, line->event->time_ns);
+	to = put_delta(to, line->delta_ns);
+	memcpy(to, "  ", 2);
+	to = digits_fixed(to + 2, line->event->cpu, 3);
+	memcpy(to, "  ", 2);
+	print_flags(scratch->context.printer, kind, &line->record, to + 2);
+	to[7] = ' ';
+	out->at = put_thread(scratch, line, to + 8);
 	if (print->opts.place)
 		put_place(line, out);
 	if (kind->title_bytes <= 64) {
@@ -186,10 +250,11 @@ static void put_usual(const struct list_print *print, const struct value_context
 		out->at += kind->title_bytes;
 	} else {
 		outbuf_put(out, kind->title, kind->title_bytes);
+		outbuf_room(out);
 	}
 	memcpy(out->at, ": ", 2);
 	out->at += 2;
-	value_put_event_text(context, line, out);
+	value_put_event_text(&scratch->context, line, out);
 	if (print->opts.state) {
 		outbuf_string(out, " | ");
 		outbuf_string(out, line->state);
@@ -360,11 +425,15 @@ static void put_json_chosen(const struct list_print *print, const struct value_c
 	outbuf_put(out, "}\n", 2);
 }
 
-void list_print_line(const struct list_print *print, const struct value_context *context,
+void list_print_line(const struct list_print *print, struct list_scratch *scratch,
 		     const struct value_line *line, struct outbuf *out)
 {
+	const struct value_context *context = &scratch->context;
+
 	if (print->opts.json)
 		(print->opts.fields ? put_json_chosen : put_json)(print, context, line, out);
+	else if (print->opts.fields)
+		put_chosen(print, context, line, out);
 	else
-		(print->opts.fields ? put_chosen : put_usual)(print, context, line, out);
+		put_usual(print, scratch, line, out);
 }

@@ -2,7 +2,7 @@
  * list_print.h - a line of holdup list as text or JSON.
  *
  * Read-only once made: any number of threads may print with it, each with its own
- * value_context and outbuf.
+ * list_scratch and outbuf.
  */
 #ifndef CLI_LIST_PRINT_H
 #define CLI_LIST_PRINT_H
@@ -12,6 +12,7 @@
 
 struct err;
 struct list_print;
+struct list_scratch;
 struct outbuf;
 struct value_context;
 struct value_line;
@@ -31,7 +32,11 @@ void list_print_free(struct list_print *print);
 /* The line above all: what the columns are. Nothing for JSON. */
 void list_print_head(const struct list_print *print, struct outbuf *out);
 
-void list_print_line(const struct list_print *print, const struct value_context *context,
+/* Texts made before, of one thread. 'context' must outlive it. */
+struct list_scratch *list_scratch_new(const struct value_context *context);
+void list_scratch_free(struct list_scratch *scratch);
+
+void list_print_line(const struct list_print *print, struct list_scratch *scratch,
 		     const struct value_line *line, struct outbuf *out);
 
 /*
