@@ -36,22 +36,37 @@ void outbuf_fini(struct outbuf *out)
 	*out = (struct outbuf){ .fd = -1 };
 }
 
-int outbuf_flush(struct outbuf *out)
+static void write_all(struct outbuf *out, const char *at, size_t count)
 {
-	const char *at = out->start;
-
-	if (out->fd < 0)
-		return 0;
-	while (at < out->at && !out->error) {
-		ssize_t done = write(out->fd, at, (size_t)(out->at - at));
+	while (count && !out->error) {
+		ssize_t done = write(out->fd, at, count);
 
 		if (done < 0 && errno != EINTR)
 			out->error = -errno;
-		else if (done > 0)
+		else if (done > 0) {
 			at += done;
+			count -= (size_t)done;
+		}
 	}
+}
+
+int outbuf_flush(struct outbuf *out)
+{
+	if (out->fd < 0)
+		return 0;
+	write_all(out, out->start, outbuf_bytes(out));
 	out->at = out->start;
 	return out->error;
+}
+
+void outbuf_write(struct outbuf *out, const void *bytes, size_t count)
+{
+	if (out->fd < 0) {
+		outbuf_put(out, bytes, count);
+		return;
+	}
+	(void)outbuf_flush(out);
+	write_all(out, bytes, count);
 }
 
 void outbuf_make_room(struct outbuf *out)

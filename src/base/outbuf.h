@@ -40,6 +40,9 @@ void outbuf_fini(struct outbuf *out);
 /* Write out what is there. Returns 0 or out->error. In memory: nothing to do. */
 int outbuf_flush(struct outbuf *out);
 
+/* Many bytes, without copying them: what is there goes out first. */
+void outbuf_write(struct outbuf *out, const void *bytes, size_t count);
+
 /* Slow path of outbuf_room(). */
 void outbuf_make_room(struct outbuf *out);
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/outbuf.h"
 #include "cli/command.h"
 #include "cli/list_count.h"
+#include "cli/list_pipe.h"
 #include "cli/list_print.h"
 #include "cli/list_reader.h"
 #include "cli/opts.h"
@@ -66,29 +66,23 @@ static const struct opt_spec list_options[] = {
 static int print_lines(struct list_reader *reader, const struct list_print *print, uint64_t skip,
 		       uint64_t most, struct err *err)
 {
-	struct list_scratch *scratch = list_scratch_new(list_reader_context(reader));
+	struct list_pipe *pipe =
+		list_pipe_new(print, list_reader_context(reader), STDOUT_FILENO);
 	struct value_line line;
-	struct outbuf out;
 	uint64_t count = 0;
-	int rc = 0;
+	int rc = 0, failed = 0, written;
 
-	outbuf_to_fd(&out, STDOUT_FILENO);
-	list_print_head(print, &out);
-	while ((most == 0 || count < most) && !out.error &&
+	while ((most == 0 || count < most) && !failed &&
 	       (rc = list_reader_next(reader, &line, err)) > 0) {
 		if (skip) {
 			skip--;
 			continue;
 		}
-		list_print_line(print, scratch, &line, &out);
+		failed = list_pipe_put(pipe, &line);
 		count++;
 	}
-	(void)outbuf_flush(&out);
-	if (rc >= 0 && out.error)
-		rc = err_set(err, out.error, "cannot write the output: %s", strerror(-out.error));
-	outbuf_fini(&out);
-	list_scratch_free(scratch);
-	return rc < 0 ? rc : 0;
+	written = list_pipe_finish(pipe, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : written;
 }
 
 /* Begin where there are at least 'count' lines up to the end; *out_more: so many more. */
