@@ -32,7 +32,7 @@ struct printer {
 };
 
 /* The texts that one conversion made before, by the value of the field it is about. */
-#define MEMO_SLOTS 32u
+#define MEMO_BITS  5
 #define MEMO_BYTES 112u
 
 struct memo {

@@ -50,15 +50,12 @@ struct step {
 };
 
 struct print_program {
-	struct step *steps;
+	struct step *steps; /* and one more, which has only the literal behind the last */
 	uint32_t step_count;
-	uint32_t need_bytes;
-	const char *tail;
-	uint32_t tail_bytes;
 };
 
 struct print_memory {
-	struct memo *memos; /* owned; MEMO_SLOTS for each of the printer's */
+	struct memo *memos; /* owned; 1 << MEMO_BITS for each of the printer's */
 	struct outbuf made;
 };
 
@@ -66,7 +63,7 @@ struct print_memory *print_memory_new(const struct printer *printer)
 {
 	struct print_memory *memory = xcalloc(1, sizeof(*memory));
 
-	memory->memos = xcalloc((size_t)printer->memory_count * MEMO_SLOTS + 1, sizeof(struct memo));
+	memory->memos = xcalloc(((size_t)printer->memory_count << MEMO_BITS) + 1, sizeof(struct memo));
 	outbuf_to_memory(&memory->made);
 	return memory;
 }
@@ -243,28 +240,33 @@ void print_compile(struct printer *printer, struct print_event *event, const cha
 	program = pool_take(printer->pool, sizeof(*program));
 	program->steps = pool_take(printer->pool, (parsed.conv_count + 1) * sizeof(struct step));
 	program->step_count = parsed.conv_count;
-	for (uint32_t i = 0; i < parsed.conv_count; i++) {
+	for (uint32_t i = 0; i <= parsed.conv_count; i++) {
 		program->steps[i].literal = parsed.literals[i];
 		program->steps[i].literal_bytes = parsed.literal_bytes[i];
-		plan(printer, &program->steps[i], &parsed.convs[i]);
+		if (i < parsed.conv_count)
+			plan(printer, &program->steps[i], &parsed.convs[i]);
 	}
-	program->tail = parsed.literals[parsed.conv_count];
-	program->tail_bytes = parsed.literal_bytes[parsed.conv_count];
 	event->program = program;
 }
 
-static inline void put_literal(struct outbuf *out, const char *literal, uint32_t bytes)
+/* A literal longer than there is surely room for. */
+static char *put_long_literal(struct outbuf *out, char *to, const struct step *step)
 {
-	if (__builtin_expect(bytes > 32, 0)) {
-		outbuf_put(out, literal, bytes);
-		outbuf_room(out);
-		return;
-	}
+	out->at = to;
+	outbuf_put(out, step->literal, step->literal_bytes);
+	outbuf_room(out);
+	return out->at;
+}
+
+static inline char *put_literal(struct outbuf *out, char *to, const struct step *step)
+{
+	if (__builtin_expect(step->literal_bytes > 32, 0))
+		return put_long_literal(out, to, step);
 	/* The pool has room behind it. */
-	memcpy(out->at, literal, 16);
-	if (bytes > 16)
-		memcpy(out->at + 16, literal + 16, 16);
-	out->at += bytes;
+	memcpy(to, step->literal, 16);
+	if (step->literal_bytes > 16)
+		memcpy(to + 16, step->literal + 16, 16);
+	return to + step->literal_bytes;
 }
 
 /* High bit of each byte that ends plain text: 0, control characters, 0x7f and above. */
@@ -275,74 +277,93 @@ static inline uint64_t stops(uint64_t word)
 	       UINT64_C(0x8080808080808080);
 }
 
+static char *put_rest(struct outbuf *out, char *to, const uint8_t *at, uint32_t max)
+{
+	out->at = to;
+	outbuf_foreign(out, (const char *)at, max);
+	outbuf_room(out);
+	return out->at;
+}
+
 /* Up to 'max' characters, at most 1024; there is room for them. */
-static inline void put_chars(struct outbuf *out, const uint8_t *at, uint32_t max)
+static inline char *put_chars(struct outbuf *out, char *to, const uint8_t *at, uint32_t max)
 {
 	uint64_t word, stop;
 
 	while (IS_LITTLE && max >= 8) {
 		memcpy(&word, at, 8);
 		stop = stops(word);
-		memcpy(out->at, &word, 8);
+		memcpy(to, &word, 8);
 		if (stop) {
 			uint32_t bytes = (uint32_t)__builtin_ctzll(stop) / 8;
 
-			out->at += bytes;
+			to += bytes;
 			if (__builtin_expect(at[bytes] != 0, 0))
-				outbuf_foreign(out, (const char *)at + bytes, max - bytes);
-			return;
+				return put_rest(out, to, at + bytes, max - bytes);
+			return to;
 		}
-		out->at += 8;
+		to += 8;
 		at += 8;
 		max -= 8;
 	}
-	if (max)
-		outbuf_foreign(out, (const char *)at, max);
+	return max ? put_rest(out, to, at, max) : to;
 }
 
-static void put_located(struct outbuf *out, const struct print_record *record,
-			const struct print_field *field)
+static char *put_located(struct outbuf *out, char *to, const struct print_record *record,
+			 const struct print_field *field)
 {
 	struct span span = print_field_span(record, field);
 	uint32_t bytes;
 
 	if (!span.data)
-		return;
+		return to;
 	bytes = (uint32_t)strnlen((const char *)span.data, span.bytes);
 	while (bytes && span.data[bytes - 1] == '\n')
 		bytes--;
-	if (bytes <= 1024)
-		put_chars(out, span.data, bytes);
-	else
-		outbuf_foreign(out, (const char *)span.data, bytes);
+	return bytes <= 1024 ? put_chars(out, to, span.data, bytes)
+			     : put_rest(out, to, span.data, bytes);
 }
 
-static void put_memo(struct outbuf *out, struct print_memory *memory,
-		     const struct print_record *record, const struct step *step)
+/* Make the text of a value, and keep it unless it is too long. NULL then; it was put. */
+static const struct memo *make_memo(struct outbuf *out, struct print_memory *memory,
+				    const struct print_record *record, const struct step *step,
+				    struct memo *memo)
+{
+	size_t bytes;
+
+	outbuf_reset(&memory->made);
+	print_conv(&memory->made, record, step->conv);
+	bytes = outbuf_bytes(&memory->made);
+	if (bytes > MEMO_BYTES) {
+		outbuf_put(out, memory->made.start, bytes);
+		outbuf_room(out);
+		return NULL;
+	}
+	memo->key = print_load(record->printer, record->data + step->field->offset,
+			       step->field->bytes, false);
+	memo->used = true;
+	memo->bytes = (uint8_t)bytes;
+	memcpy(memo->text, memory->made.start, bytes);
+	return memo;
+}
+
+static inline char *put_memo(struct outbuf *out, char *to, struct print_memory *memory,
+			     const struct print_record *record, const struct step *step)
 {
 	uint64_t key = print_load(record->printer, record->data + step->field->offset,
 				  step->field->bytes, false);
-	uint64_t slot = key * UINT64_C(0x9e3779b97f4a7c15) >> 59;
-	struct memo *memo = &memory->memos[(size_t)step->memo * MEMO_SLOTS + slot];
-	size_t bytes;
+	uint64_t slot = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS);
+	struct memo *memo = &memory->memos[((size_t)step->memo << MEMO_BITS) + slot];
 
 	if (__builtin_expect(!memo->used || memo->key != key, 0)) {
-		outbuf_reset(&memory->made);
-		print_conv(&memory->made, record, step->conv);
-		bytes = outbuf_bytes(&memory->made);
-		if (bytes > MEMO_BYTES) {
-			outbuf_put(out, memory->made.start, bytes);
-			return;
-		}
-		memo->key = key;
-		memo->used = true;
-		memo->bytes = (uint8_t)bytes;
-		memcpy(memo->text, memory->made.start, bytes);
+		out->at = to;
+		if (!make_memo(out, memory, record, step, memo))
+			return out->at;
 	}
-	memcpy(out->at, memo->text, 16);
+	memcpy(to, memo->text, 16);
 	if (memo->bytes > 16)
-		memcpy(out->at + 16, memo->text + 16, MEMO_BYTES - 16);
-	out->at += memo->bytes;
+		memcpy(to + 16, memo->text + 16, MEMO_BYTES - 16);
+	return to + memo->bytes;
 }
 
 static char *put_number(char *to, const struct step *step, const struct print_record *record)
@@ -373,6 +394,15 @@ static char *put_pointer(char *to, const struct step *step, const struct print_r
 	return digits_hex(to + 2, value);
 }
 
+static char *put_conv(struct outbuf *out, char *to, const struct print_record *record,
+		      const struct step *step)
+{
+	out->at = to;
+	print_conv(out, record, step->conv);
+	outbuf_room(out);
+	return out->at;
+}
+
 static inline uint32_t load_u32(const uint8_t *at)
 {
 	uint32_t value;
@@ -389,49 +419,39 @@ static inline uint64_t load_u64(const uint8_t *at)
 	return value;
 }
 
-static inline void run_step(struct outbuf *out, struct print_memory *memory,
-			    const struct print_record *record, const struct step *step)
+/* The conversion of a step; returns where the text ends. */
+static inline char *run_step(struct outbuf *out, char *to, struct print_memory *memory,
+			     const struct print_record *record, const struct step *step)
 {
 	const uint8_t *from = record->data + step->from;
 
 	switch ((enum how)step->how) {
 	case HOW_S32:
-		out->at = digits_i64(out->at, (int32_t)load_u32(from));
-		break;
+		return digits_i64(to, (int32_t)load_u32(from));
 	case HOW_U32:
-		out->at = digits_u32(out->at, load_u32(from));
-		break;
+		return digits_u32(to, load_u32(from));
 	case HOW_X32:
-		out->at = digits_hex(out->at, load_u32(from));
-		break;
+		return digits_hex(to, load_u32(from));
 	case HOW_S64:
-		out->at = digits_i64(out->at, (int64_t)load_u64(from));
-		break;
+		return digits_i64(to, (int64_t)load_u64(from));
 	case HOW_U64:
-		out->at = digits_u64(out->at, load_u64(from));
-		break;
+		return digits_u64(to, load_u64(from));
 	case HOW_X64:
-		out->at = digits_hex(out->at, load_u64(from));
-		break;
+		return digits_hex(to, load_u64(from));
 	case HOW_NUMBER:
-		out->at = put_number(out->at, step, record);
-		break;
+		return put_number(to, step, record);
 	case HOW_POINTER:
-		out->at = put_pointer(out->at, step, record);
-		break;
+		return put_pointer(to, step, record);
 	case HOW_CHARS:
-		put_chars(out, from, step->bytes);
-		break;
+		return put_chars(out, to, from, step->bytes);
 	case HOW_LOCATED:
-		put_located(out, record, step->field);
-		break;
+		return put_located(out, to, record, step->field);
 	case HOW_MEMO:
-		put_memo(out, memory, record, step);
-		break;
+		return put_memo(out, to, memory, record, step);
 	case HOW_CONV:
-		print_conv(out, record, step->conv);
 		break;
 	}
+	return put_conv(out, to, record, step);
 }
 
 void print_text(const struct printer *printer, struct print_memory *memory,
@@ -440,18 +460,28 @@ void print_text(const struct printer *printer, struct print_memory *memory,
 {
 	const struct print_program *program = event->program;
 	struct print_record from = { printer, record->data, record->bytes };
+	const struct step *step, *end;
+	char *to;
 
 	if (__builtin_expect(!program || record->bytes < event->need_bytes, 0)) {
 		print_plain(printer, event, record, out);
 		return;
 	}
-	for (uint32_t i = 0; i < program->step_count; i++) {
-		outbuf_room(out);
-		put_literal(out, program->steps[i].literal, program->steps[i].literal_bytes);
-		run_step(out, memory, &from, &program->steps[i]);
-	}
 	outbuf_room(out);
-	put_literal(out, program->tail, program->tail_bytes);
+	to = out->at;
+	end = program->steps + program->step_count;
+	for (step = program->steps; step < end; step++) {
+		if (__builtin_expect(to > out->limit, 0)) {
+			out->at = to;
+			outbuf_room(out);
+			to = out->at;
+		}
+		to = put_literal(out, to, step);
+		to = run_step(out, to, memory, &from, step);
+	}
+	out->at = to;
+	outbuf_room(out);
+	out->at = put_literal(out, out->at, end);
 }
 
 /* Does this step say in words what the field is? */
