@@ -10,9 +10,11 @@
  */
 #include "read/expr.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "event/comms.h"
@@ -319,6 +321,42 @@ bool expr_names(const struct expr *expr, const char *event)
 	return names(expr->root, event);
 }
 
+/* Does the test make sense for the events of a kind that have the field? */
+static bool has_sense(const struct expr_node *node, const struct print_event *kind)
+{
+	struct value_place place = value_place(node->name, kind);
+
+	return place.kind != VALUE_NUMBER || value_has_words(&place, kind);
+}
+
+/* A number is compared with a word, and no event has words for it: a mistake. */
+static int check_words(const struct expr *expr, const struct expr_node *node, struct err *err)
+{
+	const struct printer *printer = expr->context->printer;
+	const struct print_event *kind = NULL, *example = NULL;
+	int rc = 0;
+
+	if (node->a)
+		rc = check_words(expr, node->a, err);
+	if (rc == 0 && node->b)
+		rc = check_words(expr, node->b, err);
+	if (rc < 0 || node->kind != EXPR_TEST || node->is_number ||
+	    (node->op != EXPR_EQ && node->op != EXPR_NE && node->op != EXPR_LT &&
+	     node->op != EXPR_LE && node->op != EXPR_GT && node->op != EXPR_GE))
+		return rc;
+	while ((kind = printer_next(printer, kind))) {
+		if (value_place(node->name, kind).kind == VALUE_NONE)
+			continue;
+		if (has_sense(node, kind))
+			return 0;
+		example = kind;
+	}
+	if (!example)
+		return 0;
+	return err_set(err, -EINVAL, "%s is a number in %s, and has no words such as \"%.40s\"",
+		       value_name_text(node->name), example->title, node->text);
+}
+
 int expr_new(const char *text, const struct value_context *context, struct expr **out_expr,
 	     struct err *err)
 {
@@ -330,6 +368,11 @@ int expr_new(const char *text, const struct value_context *context, struct expr 
 		return rc;
 	}
 	expr->context = context;
+	rc = check_words(expr, expr->root, err);
+	if (rc < 0) {
+		expr_free(expr);
+		return rc;
+	}
 	expr->bound_count = value_kind_count(context->printer);
 	expr->bounds = xcalloc(expr->bound_count, sizeof(*expr->bounds));
 	outbuf_to_memory(&expr->made);

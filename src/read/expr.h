@@ -8,7 +8,8 @@
  *	NAME OP VALUE          OP: == != < <= > >=, ~ and !~ for globs, =~ for regular expressions
  *	NAME & MASK            some of these bits are set; NAME & MASK == VALUE
  *
- * A NAME is what value.h says. A VALUE is a number (12, 0x1f, -1, 5ms), a text in quotes, or
+ * A NAME is what value.h says. A VALUE is a number (12, 0x1f, -1; 5ms is ns, and times without
+ * a unit are seconds), a text in quotes, or
  * a word up to a blank. A number is also compared with the words that the event's print
  * format has for it: prev_state == S, vec == TIMER, id == openat.
  *
@@ -20,6 +21,7 @@
 #define READ_EXPR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct err;
 struct expr;
@@ -35,6 +37,9 @@ int expr_new(const char *text, const struct value_context *context, struct expr 
 void expr_free(struct expr *expr);
 
 bool expr_match(struct expr *expr, const struct value_line *line);
+
+/* Is 'text', of 'bytes' bytes, of this form? '*' and '?' stand for others, nothing else does. */
+bool expr_glob(const char *glob, const char *text, size_t bytes);
 
 /* Does it ask for this column anywhere? */
 bool expr_uses(const struct expr *expr, int column);

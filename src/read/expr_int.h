@@ -56,7 +56,4 @@ int expr_parse(const char *text, const struct value_context *context,
 	       struct expr_node **out_node, uint32_t *out_test_count, struct err *err);
 void expr_node_free(struct expr_node *node);
 
-/* Is 'text', of 'bytes' bytes, of this form? '*' and '?' stand for others; no others do. */
-bool expr_glob(const char *glob, const char *text, size_t bytes);
-
 #endif

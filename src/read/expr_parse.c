@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "read/expr.h"
 #include "read/expr_int.h"
 #include "read/print.h"
 
