@@ -297,6 +297,10 @@ struct event {
 	};
 };
 
+/* "NET_RX" for softirq 3, "local timer" for VECTOR_LOCAL_TIMER; NULL for no such number. */
+const char *event_softirq_name(uint32_t nr);
+const char *event_vector_name(uint32_t id);
+
 /* "sched_switch" for EV_SCHED_SWITCH ...; the name a user filters by. Never NULL. */
 const char *event_type_name(enum event_type type);
 

@@ -52,6 +52,14 @@ struct lane *ring_lane(struct ring *ring);
 /* Time of the first and last event, ns. False when there is none. O(pages without events). */
 bool ring_span(struct ring *ring, uint64_t *out_first_ns, uint64_t *out_last_ns);
 
+/* Keep the records beside the events of batches that are made from now on. */
+void ring_keep_records(struct ring *ring);
+
+uint32_t ring_cpu(const struct ring *ring);
+
+/* The time of the record whose data is at byte 'place' of the file. False: there is none. */
+bool ring_time_at(struct ring *ring, uint64_t place, uint64_t *out_ns);
+
 /*
  * Call 'visit' for every record at or after 'from_ns', in order, until it returns
  * false. The lane is at its first event after it.
