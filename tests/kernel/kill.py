@@ -3,7 +3,9 @@
 
 KILLS=N sets how many moments are tried, KILL_SECONDS=FROM-TO when.
 """
+import contextlib
 import glob
+import json
 import os
 import random
 import signal
@@ -29,12 +31,27 @@ def mine(pid):
     return [path for path in glob.glob(kernel.TRACEFS + "/instances/holdup-%d-*" % pid)]
 
 
-def killed_recorder(folder, delay):
-    """Record a load of a few threads and kill only the recorder. Returns its pid."""
+def await_command(folder):
+    """Wait until the recording knows its command."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(FileNotFoundError), open(folder + "/trace.json") as file:
+            if json.load(file)["target_tid"]:
+                return
+        time.sleep(0.005)
+
+
+def killed_recorder(folder, delay, begun):
+    """Record a load of a few threads and kill only the recorder. Returns its pid.
+
+    'begun': the time counts from when the command is known, however slow the machine is.
+    """
     load = os.path.join(kernel.PROGRAMS, "mixed-load")
     with kernel.running(kernel.HOLDUP, "record", "-o", folder, "--", load, str(LOAD_S), os.devnull,
                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                         stdin=subprocess.DEVNULL) as process:
+        if begun:
+            await_command(folder)
         time.sleep(delay)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -108,8 +125,10 @@ def main():
     for number in range(KILLS):
         delay = random.uniform(FIRST_S, LONGEST_S) if number else 0.0
         folder = "killed-%d" % number
-        pids.append(killed_recorder(folder, delay))
-        outcome = check_trace(tap, "killed after %3d ms" % (delay * 1000), folder)
+        begun = number % 2 == 1
+        pids.append(killed_recorder(folder, delay, begun))
+        outcome = check_trace(tap, "killed %d ms after its %s" % (
+            delay * 1000, "command's start" if begun else "start"), folder)
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
         subprocess.run(["rm", "-rf", folder], check=True)
     kernel.note("outcomes: %s" % outcomes)

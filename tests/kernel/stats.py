@@ -3,8 +3,8 @@
 
 - System calls and errors of a program, by name, are those that `strace -c` counts in the
   same run. Calls that never return are counted by holdup only.
-- Time on a CPU and without one is what /proc/PID/schedstat says (see schedstat.py for what
-  may differ).
+- Time on a CPU and without one is what /proc/PID/schedstat says (see lib/displaced.py for
+  what differs).
 - What a program measured of itself between the ticks of the clock is what stats says, and the
   figure by ticks is far below.
 - All that must add up does, and the three commands tell the same times.
@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import displaced  # noqa: E402
 import kernel  # noqa: E402
 
 PROGRAMS = [
@@ -121,25 +122,15 @@ def check_strace(tap, argv):
 
 
 def check_schedstat(tap):
-    load = os.path.join(kernel.PROGRAMS, "mixed-load")
-    stolen = kernel.steal_ns()
-    with kernel.spinners():
-        done = record("--", load, SECONDS, "load.json")
-    stolen = kernel.steal_ns() - stolen
-    if not tap.ok(done.returncode == 0, "the load is recorded", done.stderr):
-        return
-    with open("load.json") as file:
-        threads = [json.loads(line) for line in file]
+    threads, stolen = displaced.record_undisturbed(SECONDS, "run.holdup")
+    shifts = displaced.Displaced("run.holdup", threads)
     for thread in threads:
         name = "%s[%d]" % (thread["comm"], thread["tid"])
         window = ("--from", kernel.seconds(thread["start_ns"]),
                   "--to", kernel.seconds(thread["end_ns"]))
         stats = ask("stats", "--by", "thread", *window, "run.holdup")
         row = row_of(stats, thread["tid"])
-        floor = FLOOR_NS + thread["waits"] * SWITCH_NS + stolen
-        tap.near(row["on_cpu"]["ns"], thread["cpu_ns"], name + ": on a CPU", floor=floor)
-        tap.near(row["waiting_for_cpu"]["ns"], thread["queued_ns"], name + ": without a CPU",
-                 floor=floor)
+        shifts.check(tap, name, thread, (row["on_cpu"]["ns"], row["waiting_for_cpu"]["ns"]), stolen)
         check_states(tap, name, thread["tid"], window, row)
 
 
