@@ -346,15 +346,28 @@ static int count_events(struct breakdown_query *query, struct source *source, st
 
 /* --------------------------------------------------------------- the result */
 
+/* Own code and faults stand first, then the longest. */
+static uint32_t place_of(enum breakdown_kind kind)
+{
+	switch (kind) {
+	case LINE_OWN:
+		return 0;
+	case LINE_EITHER:
+		return 1;
+	case LINE_FAULT:
+		return 2;
+	default:
+		return 3;
+	}
+}
+
 static int compare_lines(const void *a, const void *b)
 {
 	const struct breakdown_line *x = a, *y = b;
-	bool x_own = x->kind <= LINE_EITHER, y_own = y->kind <= LINE_EITHER;
+	uint32_t x_place = place_of(x->kind), y_place = place_of(y->kind);
 
-	if (x_own != y_own)
-		return x_own ? -1 : 1;
-	if (x_own && x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
+	if (x_place != y_place)
+		return x_place < y_place ? -1 : 1;
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
 	if (x->count != y->count)

@@ -112,7 +112,7 @@ struct breakdown {
 	uint64_t parts[PART_COUNT]; /* of life_ns */
 	uint64_t events;
 	bool adds_up;		      /* lines, threads, interrupts and waits agree, to the ns */
-	struct breakdown_line *lines; /* owned; own code first, then the longest in all first */
+	struct breakdown_line *lines; /* owned; own code and faults first, then the longest */
 	size_t line_count;
 	struct breakdown_irq *irqs; /* owned; longest in all first */
 	size_t irq_count;

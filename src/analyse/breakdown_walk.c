@@ -102,7 +102,10 @@ static bool follow_interrupts(struct walk *walk, uint32_t word)
 	return true;
 }
 
-/* Whether the context is known when the walk over [from, start) is done. */
+/*
+ * Whether the context is known when the walk over [from, start) is done. Entry by entry: a
+ * call may be entered and blocked in at one instant.
+ */
 static bool look_back(struct walk *walk, uint64_t from_ns)
 {
 	struct tl_interval in;
@@ -111,10 +114,14 @@ static bool look_back(struct walk *walk, uint64_t from_ns)
 	walk->depth = 0;
 	tl_iter_begin(&walk->iter, walk->timeline, &walk->timeline->threads[walk->slot]->track,
 		      from_ns, walk->start_ns);
-	while (tl_iter_next(&walk->iter, &in)) {
-		follow(walk, in.word);
-		(void)follow_interrupts(walk, in.word);
-	}
+	in.word = walk->iter.word;
+	do {
+		in.word = word_plain(in.word);
+		if (word_kind(in.word) != WORD_CPU && word_kind(in.word) != WORD_NONE) {
+			(void)follow_interrupts(walk, in.word);
+			follow(walk, in.word);
+		}
+	} while (tl_iter_entry(&walk->iter, &in));
 	return walk->context != unknown;
 }
 

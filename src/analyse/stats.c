@@ -380,12 +380,9 @@ static void fill_rows(struct stats_query *query)
 	qsort_r(stats->rows, stats->row_count, sizeof(*stats->rows), compare_rows, &sort);
 }
 
-static bool lived(const struct totals *totals, uint64_t window_ns)
+static bool lived(const struct tl_thread *thread, const struct stats_opts *opts)
 {
-	const struct total *none =
-		totals_find(totals, total_key(TOTAL_STATE, word_make(WORD_NONE, 0), 0));
-
-	return !none || none->ns < window_ns;
+	return thread->birth_ns < opts->end_ns && thread->death_ns > opts->start_ns;
 }
 
 static void add_charge(struct ps_charge *sum, const struct ps_charge *charge)
@@ -405,10 +402,10 @@ static void add_threads(struct stats_query *query, const struct ps_charge *charg
 	for (uint32_t slot = 0; slot < query->tl->thread_count; slot++) {
 		struct group *group;
 
+		if (!lived(query->tl->threads[slot], query->opts))
+			continue;
 		timeline_totals(query->tl, slot, query->opts->start_ns, query->opts->end_ns,
 				&totals);
-		if (!lived(&totals, query->opts->end_ns - query->opts->start_ns))
-			continue;
 		totals_add(out_cpus, &totals);
 		if (query->tl->threads[slot]->tid == 0)
 			continue;

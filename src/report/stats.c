@@ -18,12 +18,11 @@
 #define DETAILED_DEFAULT 3
 #define EVENTS_SHOWN	 30
 
-/* What rows are called, and the title of their column. */
+/* What a row is called in the plural, in the singular. */
 static const char *const plurals[STATS_BY_COUNT] = { "Processes", "Threads", "Cgroups", "Users",
 						     "Commands" };
-static const char *const singulars[STATS_BY_COUNT] = { "process, x threads", "thread",
-						       "cgroup, x threads", "user, x threads",
-						       "command, x threads" };
+static const char *const singulars[STATS_BY_COUNT] = { "process", "thread", "cgroup", "user",
+						       "command" };
 
 /* ------------------------------------------------------------------- system */
 

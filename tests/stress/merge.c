@@ -2,7 +2,8 @@
  * merge.c - threads that decode ahead against a reader that stops, seeks and leaves.
  *
  * The lanes are made up: lane L has an event at L + k * LANES for every k, and hands them out
- * in runs of random length. So the merged events are 0, 1, 2 ..., wherever reading begins.
+ * in runs of random length. So the merged events are 0, 1, 2 ..., wherever reading begins. What
+ * an event points to is its number once more, which shows when a chunk is used again too early.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "event/event.h"
@@ -38,14 +40,18 @@ static bool made_up_fill(struct lane *lane, struct batch *batch)
 	struct made_up *made_up = (struct made_up *)lane;
 	size_t wanted = 1 + (size_t)rand_r(&made_up->random) % batch->max;
 
-	batch->count = batch->note_count = 0;
+	batch_clear(batch, lane);
+	batch->chunk = chunk_get(lane);
 	while (batch->count < wanted && made_up->next < EVENTS) {
 		uint32_t index = made_up->next++;
+		uint8_t *bytes = batch->chunk->bytes + batch->count * sizeof(index);
 
+		memcpy(bytes, &index, sizeof(index));
 		batch->cells[batch->count++].event = (struct event){
 			.time_ns = made_up->number + (uint64_t)index * LANES,
 			.tid = (int32_t)index,
 			.cpu = (uint16_t)made_up->number,
+			.wake.comm = (const char *)bytes,
 		};
 	}
 	if (made_up->next == EVENTS)
@@ -84,6 +90,7 @@ static struct merge *merge_of(struct facts *facts, uint32_t threads, unsigned in
 		struct made_up *made_up = xcalloc(1, sizeof(*made_up));
 
 		made_up->lane.ops = &made_up_ops;
+		made_up->lane.chunk_bytes = BATCH_EVENTS * sizeof(uint32_t);
 		made_up->number = i;
 		made_up->random = seed + i;
 		lanes[i] = &made_up->lane;
@@ -102,9 +109,11 @@ static uint64_t read_some(struct merge *merge, uint64_t at, uint64_t count)
 
 	while (done < count && (rc = source_next(merge_source(merge), &event, NULL)) > 0) {
 		uint64_t time_ns = at + done;
+		uint32_t index;
 
-		if (event->time_ns != time_ns || event->cpu != time_ns % LANES ||
-		    event->tid != (int32_t)(time_ns / LANES))
+		memcpy(&index, event->wake.comm, sizeof(index));
+		if (index != time_ns / LANES || event->time_ns != time_ns ||
+		    event->cpu != time_ns % LANES || event->tid != (int32_t)(time_ns / LANES))
 			return UINT64_MAX;
 		done++;
 	}

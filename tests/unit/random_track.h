@@ -264,7 +264,8 @@ static inline uint64_t random_track(uint64_t seed, uint32_t steps, enum rk_kind 
 	rk.cpu = plain->idle ? 1 : rk_random(&rk, RK_CPUS);
 	rk.frames[0] = word_make((enum word_kind)bases[kind], 0);
 	rk_pass(&rk);
-	if (rk.now > RK_ORIGIN)
+	plain->lead = rk.now > RK_ORIGIN;
+	if (plain->lead)
 		plain_add(plain, RK_ORIGIN, rk.now, word_make(WORD_NONE, 0));
 	rk_write(&rk, kind == RK_IDLE || rk_random(&rk, 2)
 			      ? word_make(kind == RK_IDLE ? WORD_IDLE : WORD_WAIT_CPU,
@@ -290,12 +291,6 @@ static inline uint64_t random_track(uint64_t seed, uint32_t steps, enum rk_kind 
 	rk.now += 100;
 	plain->spans[plain->count - 1].end_ns = rk.now;
 	return rk.now;
-}
-
-/* The index of the first span that stands in the track. */
-static inline size_t plain_first(const struct plain *plain)
-{
-	return word_kind(plain->spans[0].word) == WORD_NONE;
 }
 
 /* Waits are made as their states come, as the engine does it. */
@@ -327,10 +322,10 @@ static inline struct timeline *timeline_of_track(const struct plain *plain, uint
 	(void)timeline_add_thread(tl, plain->idle ? 0 : 7);
 	thread = tl->threads[0];
 	thread->idle_cpu = plain->idle_cpu;
-	thread->birth_ns = plain->spans[plain_first(plain)].start_ns;
+	thread->birth_ns = plain->spans[plain->lead].start_ns;
 	thread->death_ns = plain->spans[plain->count - 1].start_ns;
 	tl->end_ns = end_ns;
-	for (size_t i = plain_first(plain); i < plain->count; i++)
+	for (size_t i = plain->lead; i < plain->count; i++)
 		rk_append(thread, plain, i);
 	if (writer && index_commit(writer, tl, &err) < 0)
 		fprintf(stderr, "no index: %s\n", err.text), abort();

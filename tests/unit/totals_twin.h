@@ -32,8 +32,10 @@ struct plain {
 	size_t count, cap;
 	struct wait *waits; /* owned */
 	uint32_t wait_count;
-	bool idle; /* the idle task of 'idle_cpu' */
+	size_t lead; /* spans before the first entry of the track: 0 or 1 */
+	bool idle;   /* the idle task of 'idle_cpu' */
 	uint32_t idle_cpu;
+	bool is_cpu; /* the track of a CPU: words are slots */
 };
 
 struct plain_rows {
@@ -236,12 +238,17 @@ static inline void plain_ended(struct plain_sum *sum, uint64_t key, uint64_t tim
 		row->max_ns = ns;
 }
 
+static inline bool plain_same(const struct plain *plain, size_t i, size_t k)
+{
+	uint32_t x = plain->spans[i].word, y = plain->spans[k].word;
+
+	return plain->is_cpu ? x == y : word_plain(x) == word_plain(y);
+}
+
 /* The last of the spans that go on with the word of span 'i', one right behind the other. */
 static inline size_t plain_last_of(const struct plain *plain, size_t i)
 {
-	uint32_t word = word_plain(plain->spans[i].word);
-
-	while (i + 1 < plain->count && word_plain(plain->spans[i + 1].word) == word)
+	while (i + 1 < plain->count && plain_same(plain, i, i + 1))
 		i++;
 	return i;
 }
@@ -251,7 +258,7 @@ static inline bool plain_begins(const struct plain *plain, size_t i)
 {
 	const struct plain_span *span = &plain->spans[i];
 
-	if (i > 0 && word_plain(span[-1].word) == word_plain(span->word))
+	if (i > 0 && plain_same(plain, i - 1, i))
 		return false;
 	return plain->spans[plain_last_of(plain, i)].end_ns > span->start_ns;
 }
