@@ -37,6 +37,10 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 	if (ev->sched_switch.prev_state == TASK_STATE_STOPPED)
 		wait->flags |= WAIT_STOPPED;
 	call_describe_wait(state, thread, wait);
+	/* Where the next one will be: another thread packed what was there before. */
+	__builtin_prefetch((const char *)(wait + 1), 1);
+	__builtin_prefetch((const char *)(wait + 1) + 64, 1);
+	__builtin_prefetch((const char *)(wait + 1) + 128, 1);
 }
 
 static void switch_out(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -145,12 +149,12 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev);
 	prev = state_current(state, cpu);
 	if (prev)
-		thread_set_comm(state, prev, ev->sched_switch.prev_comm);
+		thread_see_comm(state, prev, ev, ev->sched_switch.prev_comm);
 	switch_out(state, cpu, ev);
 	cpu_forget_context(cpu);
 	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
 					      : state_thread(state, ev->sched_switch.next_tid);
-	thread_set_comm(state, next, ev->sched_switch.next_comm);
+	thread_see_comm(state, next, ev, ev->sched_switch.next_comm);
 	switch_in(state, cpu, next, ev->time_ns);
 }
 
@@ -242,7 +246,7 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_set_comm(state, thread, ev->wake.comm);
+	thread_see_comm(state, thread, ev, ev->wake.comm);
 	thread->seen = true;
 	state->has_wakings = true;
 	if (thread->sched == SCHED_RUNNING) {
@@ -320,7 +324,7 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_set_comm(state, thread, ev->wake.comm);
+	thread_see_comm(state, thread, ev, ev->wake.comm);
 	thread->seen = true;
 	awake(state, thread, ev->time_ns);
 	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)
