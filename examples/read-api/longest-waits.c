@@ -42,12 +42,12 @@ static void print_wait(struct hr_trace *trace, const struct hr_wait *wait)
 	printf("%11.3f ms  %s", (double)wait_ns(wait) / 1e6, hr_state_text(trace, wait->in));
 	if (*wait->object)
 		printf(" (%s)", wait->object);
+	printf(", ended by");
 	if (waker->kind == HR_ACTOR_THREAD)
-		printf(", ended by %s[%" PRId32 "] in", hr_thread_comm(trace, waker->thread),
+		printf(" %s[%" PRId32 "] in", hr_thread_comm(trace, waker->thread),
 		       hr_thread_tid(trace, waker->thread));
-	else
-		printf(", ended by");
-	printf(" %s\n", hr_actor_text(trace, waker));
+	printf(" %s\n",
+	       waker->kind == HR_ACTOR_NONE ? "something unknown" : hr_actor_text(trace, waker));
 }
 
 static int print_waits(struct hr_trace *trace, uint32_t thread)
