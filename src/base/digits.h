@@ -13,7 +13,7 @@
 #define DIGITS_MAX 24
 
 /* "00" "01" ... "99" */
-extern const char digits_pairs[200];
+extern const char digits_pairs[201];
 
 /* The last 'count' decimal digits of 'value', with zeros in front. */
 static inline char *digits_fixed(char *to, uint64_t value, int count)

@@ -25,9 +25,9 @@
 
 #define MAX_WORKERS 8u
 #define PIECES	    (MAX_WORKERS + 2)
-#define PIECE_LINES 2048u
+#define PIECE_LINES 512u
 #define PIECE_BYTES (512u << 10) /* of records; several of the largest fit */
-#define MAX_BYTES   (68u << 10)  /* that one line may need of them */
+#define MAX_BYTES   (160u << 10) /* that one line may need of them */
 #define ALONE_LINES 20000u	 /* printed by the caller before threads are worth it */
 
 enum piece_state {

@@ -20,6 +20,8 @@
 
 #define TIDS_MAX (1 << 22)
 #define CPUS_MAX 8192u
+/* Offsets and lengths in a record have 16 bits: what is behind this is never looked at. */
+#define RECORD_BYTES 131072u
 /* Read before the first line, to know the names of threads and what they are in. */
 #define WARM_NS	      20000000u
 #define WARM_STATE_NS 500000000u
@@ -40,6 +42,7 @@ struct list_reader {
 	uint64_t start_place; /* the first line is this record, at start_ns; UINT64_MAX = any */
 	uint32_t start_cpu;
 	uint64_t last_ns; /* time of the line before; 0 = there was none */
+	char comm[COMMS_BYTES]; /* of the line that was handed out */
 };
 
 static bool is_followed(const struct list_reader *reader, int32_t tid)
@@ -194,8 +197,10 @@ int list_reader_open(const char *path, const struct list_choice *choice,
 	rc = open_trace(reader, path, err);
 	if (rc == 0)
 		rc = open_choice(reader, err);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = find_window(reader, err);
+		rc = rc == -EINVAL ? -ENOENT : rc; /* of the trace, not of the command line */
+	}
 	if (rc == 0)
 		rc = list_reader_seek(reader, reader->from_ns, err);
 	if (rc < 0) {
@@ -303,8 +308,12 @@ static bool take_event(struct list_reader *reader, const struct event *event,
 		out_line->event = event;
 		if (!trace_record(reader->trace, &out_line->record))
 			out_line->record = (struct trace_record){ 0 };
+		else if (out_line->record.bytes > RECORD_BYTES)
+			out_line->record.bytes = RECORD_BYTES;
 		out_line->kind = value_kind_of(reader->printer, event, &out_line->record);
-		out_line->comm = comms_find(reader->comms, event->tid);
+		/* A copy: what the event tells is learnt before the line is printed. */
+		memcpy(reader->comm, comms_find(reader->comms, event->tid), COMMS_BYTES);
+		out_line->comm = reader->comm;
 		out_line->delta_ns = reader->last_ns ? event->time_ns - reader->last_ns : 0;
 		out_line->state = state;
 		wanted = is_wanted(reader, out_line);

@@ -194,7 +194,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 		.cpu = cpu,
 		.bytes = told->bytes,
 		.lost = told->lost + told->dropped,
-		.count_lost = told->lost || told->dropped || !dir->manifest.complete,
+		.count_lost = !dir->manifest.complete,
 		.unfinished = !dir->manifest.complete && told->bytes == 0,
 	};
 	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);

@@ -49,6 +49,7 @@ struct ring {
 	/* Events known to be lost behind the last page. */
 	bool tail_lost;
 	uint64_t tail_count; /* 0 = unknown number */
+	uint64_t claim_lost; /* of all pages and behind them; how many behind, shows at the end */
 
 	/* Position. */
 	uint64_t next_page;
@@ -423,6 +424,54 @@ static void put_page(struct ring *ring, struct batch *batch)
 		put_records(ring, batch, false, false);
 }
 
+/* What the pages tell of lost events. */
+struct told {
+	uint64_t count;
+	bool unknown; /* a page without room for the number says only that there were some */
+};
+
+static void told_by(struct ring *ring, uint64_t index, struct told *told)
+{
+	const struct page_layout *layout = ring->common->layout;
+	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
+	struct page page;
+
+	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
+		    layout->page_bytes ||
+	    !page_open(layout, bytes, &page))
+		return;
+	told->count += page.lost_count;
+	told->unknown |= page.lost_count == 0;
+}
+
+static struct told told_by_all(struct ring *ring)
+{
+	struct told told = { 0 };
+	struct page page;
+
+	for (uint64_t i = 0; i < ring->page_count; i++) {
+		if (!peek(ring, i, &page))
+			continue;
+		if (page.lost)
+			told_by(ring, i, &told);
+		if (page.bytes == 0 && page.time == 0) {
+			uint64_t behind = behind_hole(ring, i);
+
+			i = behind > i ? behind - 1 : i;
+		}
+	}
+	return told;
+}
+
+/* What no page accounts for was lost behind the last one. */
+static void set_tail(struct ring *ring, const struct told *told, uint64_t claim_lost)
+{
+	if (claim_lost <= told->count || told->unknown)
+		return;
+	ring->tail_lost = true;
+	ring->tail_count = claim_lost - told->count;
+}
+
 /* Behind the last page: what is known to be missing there. */
 static void put_tail(struct ring *ring, struct batch *batch)
 {
@@ -431,6 +480,14 @@ static void put_tail(struct ring *ring, struct batch *batch)
 	if (end_ns < ring->common->first_ns)
 		end_ns = ring->common->first_ns;
 	ring->ended = true;
+	if (ring->claim_lost && !ring->tail_lost) {
+		struct told told;
+
+		ring->chunk_count = ring->chunk_used = 0; /* the chunk may be another batch's */
+		told = told_by_all(ring);
+		set_tail(ring, &told, ring->claim_lost);
+		ring->claim_lost = 0;
+	}
 	if (ring->tail_lost)
 		add_hole(ring, ring->tail_count);
 	if (ring->hole)
@@ -532,45 +589,6 @@ static const struct lane_ops ring_ops = {
 	.close = ring_close,
 };
 
-/* What the pages tell of lost events. */
-struct told {
-	uint64_t count;
-	bool unknown; /* a page without room for the number says only that there were some */
-};
-
-static void told_by(struct ring *ring, uint64_t index, struct told *told)
-{
-	const struct page_layout *layout = ring->common->layout;
-	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
-	struct page page;
-
-	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
-		    layout->page_bytes ||
-	    !page_open(layout, bytes, &page))
-		return;
-	told->count += page.lost_count;
-	told->unknown |= page.lost_count == 0;
-}
-
-static struct told told_by_all(struct ring *ring)
-{
-	struct told told = { 0 };
-	struct page page;
-
-	for (uint64_t i = 0; i < ring->page_count; i++) {
-		if (!peek(ring, i, &page))
-			continue;
-		if (page.lost)
-			told_by(ring, i, &told);
-		if (page.bytes == 0 && page.time == 0) {
-			uint64_t behind = behind_hole(ring, i);
-
-			i = behind > i ? behind - 1 : i;
-		}
-	}
-	return told;
-}
-
 /* Hold the file against what is told of it. */
 static void check_claim(struct ring *ring, const struct ring_claim *claim, uint64_t bytes,
 			struct facts *facts)
@@ -583,11 +601,10 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 		told = told_by_all(ring);
 	cpu->lost = told.count > claim->lost ? told.count : claim->lost;
 	cpu->bytes = bytes;
-	/* What no page accounts for was lost behind the last one. */
-	if (claim->lost > told.count && !told.unknown) {
-		ring->tail_lost = true;
-		ring->tail_count = claim->lost - told.count;
-	}
+	if (claim->count_lost)
+		set_tail(ring, &told, claim->lost);
+	else
+		ring->claim_lost = claim->lost;
 	if (torn)
 		facts_note_damage(facts, "%s: its last page is cut, %u of %u bytes are there",
 				  file_name(ring), torn, ring->common->layout->page_bytes);
