@@ -122,19 +122,33 @@ static void explain(struct explainer *explainer, uint32_t slot, int32_t parent, 
 /* Instances of waits point into waits[] from now on, not into the timeline. */
 static void link_instances(struct why *why)
 {
+	uint32_t *own =
+		xcalloc(why->wait_count + 1, sizeof(*own)); /* the target's, in time order */
+	size_t count = 0;
+
+	for (size_t i = 0; i < why->wait_count; i++) {
+		if (why->waits[i].depth == 0)
+			own[count++] = (uint32_t)i;
+	}
 	for (size_t i = 0; i < why->instance_count; i++) {
 		struct why_instance *instance = &why->instances[i];
-		size_t low = 0;
+		size_t low = 0, high = count;
 
 		if (instance->wait < 0)
 			continue;
-		instance->wait = -1;
-		while (low < why->wait_count &&
-		       (why->waits[low].depth > 0 || why->waits[low].start_ns < instance->start_ns))
-			low++;
-		if (low < why->wait_count && why->waits[low].start_ns == instance->start_ns)
-			instance->wait = (int32_t)low;
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (why->waits[own[middle]].start_ns < instance->start_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		instance->wait = low < count && why->waits[own[low]].start_ns == instance->start_ns
+					 ? (int32_t)own[low]
+					 : -1;
 	}
+	free(own);
 }
 
 void explain_waits(struct query *query)

@@ -65,8 +65,45 @@ struct flow {
 	uint64_t ns;
 };
 
+#define MEMO 1024 /* of each kind; a power of two */
+
+/* All of a wait that its hop is made of. */
+struct hop_key {
+	uint32_t parent, slot, waker, in, object, flags, name, word, below;
+	int32_t fd;
+	uint8_t kind, signal;
+	bool woken;
+};
+
+struct hop_memo {
+	struct hop_key key;
+	uint32_t node; /* number + 1; 0 = empty */
+};
+
+struct flow_memo {
+	uint64_t key;
+	uint32_t flow; /* index + 1; 0 = empty */
+};
+
+struct word_memo {
+	uint32_t word;
+	uint32_t text; /* id + 1; 0 = empty */
+};
+
+#define WHATS 31
+
+struct what_memo {
+	const char *text; /* NULL = empty */
+	uint32_t id;
+};
+
 struct charger {
 	struct query *query;
+	struct what_memo what_memo[WHATS];
+	uint32_t root_memo[MEMO]; /* by hash; index + 1 */
+	struct flow_memo flow_memo[MEMO];
+	struct hop_memo hop_memo[MEMO];
+	struct word_memo word_memo[MEMO];
 	struct root *roots;
 	size_t root_count, root_cap;
 	struct node *nodes;
@@ -96,6 +133,18 @@ static uint32_t text_id(struct charger *charger, const char *text)
 	return names_add(&charger->query->why->texts, text, 4096);
 }
 
+/* The text of a state word; there are few of them, and they come again and again. */
+static uint32_t word_text(struct charger *charger, uint32_t word)
+{
+	struct word_memo *memo = &charger->word_memo[(word * 0x9e3779b1u) >> 22];
+
+	if (!memo->text || memo->word != word) {
+		memo->word = word;
+		memo->text = text_id(charger, describe_word(charger->query, word)) + 1;
+	}
+	return memo->text - 1;
+}
+
 /* -------------------------------------------------------------- adding it up */
 
 static bool same_root(const struct root *a, const struct root *b)
@@ -104,17 +153,33 @@ static bool same_root(const struct root *a, const struct root *b)
 	       a->what == b->what && a->object == b->object && a->reason == b->reason;
 }
 
+/* The same for a text that is a constant of this file. */
+static uint32_t what_id(struct charger *charger, const char *text)
+{
+	struct what_memo *memo = &charger->what_memo[((uintptr_t)text >> 3) % WHATS];
+
+	if (memo->text != text)
+		*memo = (struct what_memo){ text, text_id(charger, text) };
+	return memo->id;
+}
+
 static uint32_t root_of(struct charger *charger, const struct root *key)
 {
 	uint64_t hash =
 		mix(mix(mix(mix(key->kind, key->class), key->slot), key->what), key->object);
 	uint64_t *found;
+	uint32_t *memo;
 
 	hash = mix(hash, key->reason);
+	memo = &charger->root_memo[hash >> 40 & (MEMO - 1)];
+	if (*memo && same_root(&charger->roots[*memo - 1], key))
+		return *memo - 1;
 	/* Equal hashes of different keys: take the next number. */
 	while ((found = map_find(&charger->root_index, hash))) {
-		if (same_root(&charger->roots[*found], key))
+		if (same_root(&charger->roots[*found], key)) {
+			*memo = (uint32_t)*found + 1;
 			return (uint32_t)*found;
+		}
 		hash++;
 	}
 	charger->roots = vec_room(charger->roots, charger->root_count, &charger->root_cap,
@@ -127,8 +192,15 @@ static uint32_t root_of(struct charger *charger, const struct root *key)
 static void add_flow(struct charger *charger, uint32_t root, uint32_t node, uint64_t ns)
 {
 	uint64_t key = (uint64_t)root << 32 | node;
-	uint64_t *found = map_find(&charger->flow_index, key);
+	struct flow_memo *memo = &charger->flow_memo[mix(0, key) >> 20 & (MEMO - 1)];
+	uint64_t *found;
 
+	if (memo->flow && memo->key == key) {
+		charger->flows[memo->flow - 1].ns += ns;
+		return;
+	}
+	found = map_find(&charger->flow_index, key);
+	*memo = (struct flow_memo){ key, (uint32_t)(found ? *found : charger->flow_count) + 1 };
 	if (found) {
 		charger->flows[*found].ns += ns;
 		return;
@@ -169,8 +241,8 @@ static void add_part(struct root *root, uint32_t id, uint64_t ns)
 	root->parts[root->part_count++] = (struct part){ id, ns };
 }
 
-static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
-		    const struct wait *wait)
+static uint32_t new_hop(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait)
 {
 	struct query *query = charger->query;
 	struct node key = {
@@ -203,6 +275,41 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	charger->nodes[charger->node_count] = key;
 	map_put(&charger->node_index, hash, charger->node_count);
 	return (uint32_t)charger->node_count++;
+}
+
+/* Waits alike make the same hop: its texts are not made again. */
+static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
+		    const struct wait *wait)
+{
+	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED;
+	struct hop_key key;
+	struct hop_memo *memo;
+	uint64_t hash;
+
+	memset(&key, 0, sizeof(key)); /* compared with its padding */
+	key.parent = place->node;
+	key.slot = slot;
+	key.waker = wait->waker.slot;
+	key.in = wait->in;
+	key.object = wait->object;
+	key.flags = wait->flags & flags;
+	key.name = wait->waker.name;
+	key.word = wait->waker.word;
+	key.below = wait->waker.below;
+	key.fd = wait->fd;
+	key.kind = wait->waker.kind;
+	key.signal = wait->waker.signal;
+	key.woken = wait->woken_ns != 0;
+	hash = mix(mix(mix(key.parent, key.slot), key.in), key.object);
+	hash = mix(mix(hash, key.word), key.waker);
+	memo = &charger->hop_memo[hash >> 20 & (MEMO - 1)];
+	if (memo->node && memcmp(&memo->key, &key, sizeof(key)) == 0) {
+		charger->nodes[memo->node - 1].count++;
+		return memo->node - 1;
+	}
+	memo->key = key;
+	memo->node = new_hop(charger, place, slot, wait) + 1;
+	return memo->node - 1;
 }
 
 /* ------------------------------------------------------------------ the rule */
@@ -246,7 +353,7 @@ static void charge_irq(struct charger *charger, const struct place *place,
 		  (struct root){
 			  .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ : WHY_IRQ,
 			  .slot = SLOT_NONE,
-			  .what = text_id(charger, describe_word(charger->query, in->word)),
+			  .what = word_text(charger, in->word),
 		  },
 		  in->end_ns - in->start_ns);
 }
@@ -281,7 +388,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 				       ? "wake-up of an idle CPU"
 				       : "no thread ran on that CPU: throttled, or the machine stood still";
 		}
-		root.what = text_id(charger, what);
+		root.what = what_id(charger, what);
 		(void)add(charger, place, root, ran.end_ns - ran.start_ns);
 	}
 }
@@ -672,18 +779,20 @@ static void publish_chain(struct charger *charger)
 
 void charge_window(struct query *query)
 {
-	struct charger charger = { .query = query };
+	struct charger *charger = xcalloc(1, sizeof(*charger));
 	struct place place = { .node = NODE_NONE, .class = WHY_RUNS };
 
-	charge(&charger, &place, query->slot, query->start_ns, query->end_ns);
-	publish_roots(&charger);
-	publish_chain(&charger);
-	for (size_t i = 0; i < charger.root_count; i++)
-		free(charger.roots[i].parts);
-	free(charger.roots);
-	free(charger.nodes);
-	free(charger.flows);
-	map_fini(&charger.root_index);
-	map_fini(&charger.node_index);
-	map_fini(&charger.flow_index);
+	charger->query = query;
+	charge(charger, &place, query->slot, query->start_ns, query->end_ns);
+	publish_roots(charger);
+	publish_chain(charger);
+	for (size_t i = 0; i < charger->root_count; i++)
+		free(charger->roots[i].parts);
+	free(charger->roots);
+	free(charger->nodes);
+	free(charger->flows);
+	map_fini(&charger->root_index);
+	map_fini(&charger->node_index);
+	map_fini(&charger->flow_index);
+	free(charger);
 }

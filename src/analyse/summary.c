@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/facts.h"
+#include "timeline/totals.h"
 
 #define INSTANCES_PER_LINE 1000 /* the longest are kept; why_line.count tells of all */
 #define SECTIONS	   4
@@ -24,16 +25,35 @@ struct line {
 	uint32_t parent; /* UINT32_MAX for the four sections */
 	const char *name;
 	uint64_t ns, count;
-	uint32_t instances;
+	struct why_instance *longest; /* owned; a heap, the shortest first */
+	uint32_t instances;	      /* in it */
+	uint32_t cap;
+};
+
+#define MEMO 256 /* a power of two */
+
+/* The line of a state that is no wait. */
+struct word_memo {
+	uint32_t word;
+	uint32_t line; /* number + 1; 0 = empty */
+};
+
+/* The line of a wait, by all that it is told by. */
+struct wait_memo {
+	uint32_t in, object, flags;
+	int32_t fd;
+	uint32_t line; /* number + 1; 0 = empty */
+	uint8_t class; /* enum why_class */
 };
 
 struct summary {
 	struct query *query;
 	struct line *lines;
 	size_t line_count, line_cap;
-	struct map index;		/* (parent, text id) -> line */
-	struct why_instance *instances; /* 'line' is a number of 'lines' until the end */
-	size_t instance_count, instance_cap;
+	struct map index; /* (parent, text id) -> line */
+	uint32_t instance_count;
+	struct word_memo word_memo[MEMO];
+	struct wait_memo wait_memo[MEMO];
 	struct why_syscall calls[CALL_NAMES];
 };
 
@@ -58,52 +78,140 @@ static uint32_t line_of(struct summary *summary, uint32_t parent, const char *na
 	return (uint32_t)summary->line_count++;
 }
 
-/* The line that an interval belongs to. */
-static uint32_t line_for(struct summary *summary, uint32_t slot, const struct tl_interval *in)
+/* The line of a state that is no wait. */
+static uint32_t line_of_word(struct summary *summary, uint32_t word)
 {
+	struct word_memo *memo = &summary->word_memo[(word * 0x9e3779b1u) >> 24];
 	struct query *query = summary->query;
-	const struct wait *wait;
 	uint32_t line;
 
-	switch (word_wib(in->word)) {
+	if (memo->line && memo->word == word)
+		return memo->line - 1;
+	switch (word_wib(word)) {
 	case WIB_WORKING:
-		return line_of(summary, 0, describe_word(query, in->word));
+		line = line_of(summary, 0, describe_word(query, word));
+		break;
 	case WIB_INTERRUPTED:
-		return line_of(summary, 1, describe_word(query, in->word));
-	case WIB_BLOCKED:
-		wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
-		line = line_of(summary, 2, describe_in(query, wait));
-		return *describe_object(query, wait)
-			       ? line_of(summary, line, describe_object(query, wait))
-			       : line;
+		line = line_of(summary, 1, describe_word(query, word));
+		break;
 	case WIB_NONE:
-		return line_of(summary, 3, "it was not there");
+		line = line_of(summary, 3, "it was not there");
+		break;
 	default:
-		return line_of(summary, 3, describe_unsure(in->word));
+		line = line_of(summary, 3, describe_unsure(word));
+		break;
 	}
+	*memo = (struct word_memo){ word, line + 1 };
+	return line;
+}
+
+/* The line and class of a wait. */
+static const struct wait_memo *line_of_wait(struct summary *summary, const struct wait *wait)
+{
+	const uint32_t telling = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_SERVER | WAIT_TIMED_OUT;
+	uint32_t hash = wait->in ^ wait->object * 31 ^ (wait->flags & telling) * 977 ^
+			(uint32_t)wait->fd * 7919;
+	struct wait_memo *memo = &summary->wait_memo[(hash * 0x9e3779b1u) >> 24];
+	struct query *query = summary->query;
+	const char *object;
+	uint32_t line;
+
+	if (memo->line && memo->in == wait->in && memo->object == wait->object &&
+	    memo->fd == wait->fd && memo->flags == (wait->flags & telling))
+		return memo;
+	object = describe_object(query, wait);
+	line = line_of(summary, 2, describe_in(query, wait));
+	if (*object)
+		line = line_of(summary, line, object);
+	*memo = (struct wait_memo){ .in = wait->in,
+				    .object = wait->object,
+				    .flags = wait->flags & telling,
+				    .fd = wait->fd,
+				    .line = line + 1,
+				    .class = (uint8_t)wait_class(query, wait) };
+	return memo;
+}
+
+/* Longest first; of two alike the earlier one. */
+static bool goes_before(const struct why_instance *x, const struct why_instance *y)
+{
+	uint64_t x_ns = x->end_ns - x->start_ns, y_ns = y->end_ns - y->start_ns;
+
+	return x_ns != y_ns ? x_ns > y_ns : x->start_ns < y->start_ns;
+}
+
+/* heap[0] is the one that goes last. Put 'instance' where heap[at] was, further down. */
+static void sink(struct why_instance *heap, uint32_t count, const struct why_instance *instance)
+{
+	uint32_t at = 0, child;
+
+	while ((child = 2 * at + 1) < count) {
+		child += child + 1 < count && goes_before(&heap[child], &heap[child + 1]);
+		if (!goes_before(instance, &heap[child]))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = *instance;
+}
+
+static void keep_instance(struct line *line, const struct why_instance *instance)
+{
+	struct why_instance *heap = line->longest;
+	uint32_t at = line->instances;
+
+	if (at == INSTANCES_PER_LINE) {
+		if (goes_before(instance, &heap[0]))
+			sink(heap, at, instance);
+		return;
+	}
+	if (at == line->cap) {
+		line->cap = line->cap ? line->cap * 2 : 4;
+		heap = line->longest = xrealloc(heap, line->cap, sizeof(*heap));
+	}
+	while (at > 0 && goes_before(&heap[(at - 1) / 2], instance)) {
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = *instance;
+	line->instances++;
+}
+
+static void add_class(struct why *why, enum why_class class, uint64_t ns)
+{
+	if (class == WHY_ASKED)
+		why->asked_ns += ns;
+	else if (class == WHY_IDLE)
+		why->idle_ns += ns;
+	else
+		why->held_up_ns += ns;
 }
 
 static void add_interval(struct summary *summary, uint32_t slot, const struct tl_interval *in)
 {
-	uint32_t line = line_for(summary, slot, in);
 	uint64_t ns = in->end_ns - in->start_ns;
 	bool blocked = word_kind(in->word) == WORD_BLOCKED;
+	struct why_instance instance = {
+		.start_ns = in->start_ns,
+		.end_ns = in->end_ns,
+		.id = ++summary->instance_count,
+		.wait = blocked ? (int32_t)word_arg(in->word) : -1,
+	};
 
-	for (uint32_t at = line; at != UINT32_MAX; at = summary->lines[at].parent) {
+	if (blocked) {
+		const struct wait_memo *memo = line_of_wait(
+			summary, query_wait(summary->query, slot, in->word, &(struct wait){ 0 }));
+
+		instance.line = memo->line - 1;
+		add_class(summary->query->why, (enum why_class)memo->class, ns);
+	} else {
+		instance.line = line_of_word(summary, in->word);
+	}
+	for (uint32_t at = instance.line; at != UINT32_MAX; at = summary->lines[at].parent) {
 		summary->lines[at].ns += ns;
 		summary->lines[at].count++;
 	}
-	summary->lines[line].instances++;
-	summary->instances = vec_room(summary->instances, summary->instance_count,
-				      &summary->instance_cap, sizeof(*summary->instances));
-	summary->instances[summary->instance_count] = (struct why_instance){
-		.start_ns = in->start_ns,
-		.end_ns = in->end_ns,
-		.id = (uint32_t)summary->instance_count + 1,
-		.line = line,
-		.wait = blocked ? (int32_t)word_arg(in->word) : -1,
-	};
-	summary->instance_count++;
+	keep_instance(&summary->lines[instance.line], &instance);
 }
 
 static struct why_syscall *call_of_word(struct summary *summary, uint32_t word)
@@ -115,49 +223,30 @@ static struct why_syscall *call_of_word(struct summary *summary, uint32_t word)
 	return &summary->calls[nr + (word_arg(word) & WORD_COMPAT ? TL_SYSCALLS : 0)];
 }
 
-/*
- * A call begins where its word follows the base of the stack: an interrupt or a
- * wait in between shows the same call again, not a new one. Looked at entry by
- * entry, for between two events at one instant the base has no length.
- */
-static void count_calls(struct summary *summary, const struct tl_thread *thread, uint64_t start_ns,
-			uint64_t end_ns)
+/* The timeline keeps the sums: calls begun, and those that ended with an error. */
+static void count_calls(struct summary *summary, uint32_t slot, uint64_t start_ns, uint64_t end_ns)
 {
-	const struct timeline *tl = summary->query->tl;
-	struct tl_iter iter;
-	struct tl_interval in;
-	uint32_t before;
+	struct totals totals = { 0 };
 
-	tl_iter_begin(&iter, tl, &thread->track, start_ns, end_ns);
-	before = iter.word;
-	while (tl_iter_entry(&iter, &in)) {
-		struct why_syscall *call = call_of_word(summary, in.word);
-		enum word_kind base = word_kind(before);
+	timeline_totals(summary->query->tl, slot, start_ns, end_ns, &totals);
+	for (uint32_t i = 0; i < totals.count; i++) {
+		const struct total *row = &totals.rows[i];
+		uint32_t word = word_make(WORD_SYSCALL, total_a(row->key));
+		enum total_kind kind = total_kind(row->key);
+		struct why_syscall *call;
 
-		before = in.word;
-		if (call && (base == WORD_USER || base == WORD_RUN || base == WORD_TRAP)) {
-			call->name = describe_word(summary->query, word_plain(in.word));
-			call->count++;
-		}
+		if ((kind != TOTAL_CALL && kind != TOTAL_ERROR) || row->count == 0)
+			continue;
+		call = call_of_word(summary, word);
+		if (!call)
+			continue;
+		call->name = describe_word(summary->query, word);
+		if (kind == TOTAL_CALL)
+			call->count += row->count;
+		else
+			call->errors += row->count;
 	}
-}
-
-static void add_class(struct summary *summary, uint32_t slot, const struct tl_interval *in)
-{
-	struct query *query = summary->query;
-	uint64_t ns = in->end_ns - in->start_ns;
-
-	switch (wait_class(query, query_wait(query, slot, in->word, &(struct wait){ 0 }))) {
-	case WHY_ASKED:
-		query->why->asked_ns += ns;
-		break;
-	case WHY_IDLE:
-		query->why->idle_ns += ns;
-		break;
-	default:
-		query->why->held_up_ns += ns;
-		break;
-	}
+	totals_fini(&totals);
 }
 
 /* Before its birth a thread's parent stands in for it. */
@@ -169,7 +258,7 @@ static void walk(struct summary *summary, uint32_t slot, uint64_t start_ns, uint
 	struct tl_iter iter;
 	struct tl_interval in;
 
-	count_calls(summary, thread, start_ns, end_ns);
+	count_calls(summary, slot, start_ns, end_ns);
 	tl_iter_begin(&iter, query->tl, &thread->track, start_ns, end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		if (word_kind(in.word) == WORD_NONE && thread->born &&
@@ -180,11 +269,10 @@ static void walk(struct summary *summary, uint32_t slot, uint64_t start_ns, uint
 		add_interval(summary, slot, &in);
 		call = call_of_word(summary, in.word);
 		if (call) {
-			call->name = describe_word(query, in.word);
+			if (!call->name)
+				call->name = describe_word(query, in.word);
 			call->ns += in.end_ns - in.start_ns;
 		}
-		if (word_kind(in.word) == WORD_BLOCKED)
-			add_class(summary, slot, &in);
 		if (word_kind(in.word) == WORD_UNCERTAIN && word_arg(in.word) == UNSURE_SWITCH)
 			query->why->repairs_ns += in.end_ns - in.start_ns;
 	}
@@ -234,43 +322,35 @@ static void publish_line(struct summary *summary, uint32_t line, uint32_t depth,
 
 static int compare_instances(const void *a, const void *b)
 {
-	const struct why_instance *x = a, *y = b;
-	uint64_t x_ns = x->end_ns - x->start_ns, y_ns = y->end_ns - y->start_ns;
-
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (x_ns != y_ns)
-		return x_ns < y_ns ? 1 : -1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return goes_before(a, b) ? -1 : 1; /* no two are alike */
 }
 
 static void publish_instances(struct summary *summary, const uint32_t *place)
 {
 	struct why *why = summary->query->why;
-	size_t kept = 0;
-	uint32_t in_line = 0;
+	uint32_t *line_at = xcalloc(summary->line_count, sizeof(*line_at));
+	size_t count = 0;
 
-	for (size_t i = 0; i < summary->instance_count; i++)
-		summary->instances[i].line = place[summary->instances[i].line];
-	if (summary->instance_count)
-		qsort(summary->instances, summary->instance_count, sizeof(*summary->instances),
-		      compare_instances);
-	for (size_t i = 0; i < summary->instance_count; i++) {
-		struct why_line *line = &why->lines[summary->instances[i].line];
-
-		in_line = i && summary->instances[i].line == summary->instances[i - 1].line
-				  ? in_line + 1
-				  : 0;
-		if (in_line >= INSTANCES_PER_LINE)
-			continue;
-		if (in_line == 0)
-			line->first_instance = (uint32_t)kept;
-		line->instance_count++;
-		summary->instances[kept++] = summary->instances[i];
+	for (uint32_t i = 0; i < summary->line_count; i++) {
+		line_at[place[i]] = i;
+		count += summary->lines[i].instances;
 	}
-	why->instances = summary->instances;
-	why->instance_count = kept;
-	summary->instances = NULL;
+	why->instances = xcalloc(count + 1, sizeof(*why->instances));
+	for (uint32_t i = 0; i < summary->line_count; i++) {
+		const struct line *line = &summary->lines[line_at[i]];
+		struct why_line *published = &why->lines[i];
+
+		if (!line->instances)
+			continue;
+		qsort(line->longest, line->instances, sizeof(*line->longest), compare_instances);
+		published->first_instance = (uint32_t)why->instance_count;
+		published->instance_count = line->instances;
+		for (uint32_t j = 0; j < line->instances; j++) {
+			line->longest[j].line = i;
+			why->instances[why->instance_count++] = line->longest[j];
+		}
+	}
+	free(line_at);
 }
 
 static int compare_calls(const void *a, const void *b)
@@ -316,6 +396,8 @@ void summarise_window(struct query *query)
 	publish_instances(summary, place);
 	publish_calls(summary);
 	free(place);
+	for (uint32_t i = 0; i < summary->line_count; i++)
+		free(summary->lines[i].longest);
 	free(summary->lines);
 	map_fini(&summary->index);
 	free(summary);

@@ -6,14 +6,6 @@
 
 #include "base/mem.h"
 
-/* Final mixer of SplitMix64: every key bit reaches every index bit. */
-static uint64_t mixed(uint64_t key)
-{
-	key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-	key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-	return key ^ (key >> 31);
-}
-
 void map_fini(struct map *map)
 {
 	free(map->slots);
@@ -24,7 +16,7 @@ void map_fini(struct map *map)
 /* Where 'key' is, or the free slot where it would go. Needs a free slot. */
 static size_t place_of(const struct map *map, uint64_t key)
 {
-	size_t i = mixed(key) & (map->cap - 1);
+	size_t i = map_place(map, key);
 
 	while (map->used[i] && map->slots[i].key != key)
 		i = (i + 1) & (map->cap - 1);
@@ -50,33 +42,34 @@ static void grow(struct map *map)
 	*map = bigger;
 }
 
-uint64_t *map_find(const struct map *map, uint64_t key)
-{
-	size_t i;
-
-	if (!map->cap)
-		return NULL;
-	i = place_of(map, key);
-	return map->used[i] ? &map->slots[i].value : NULL;
-}
-
-void map_put(struct map *map, uint64_t key, uint64_t value)
+uint64_t *map_add(struct map *map, uint64_t key, bool *out_new)
 {
 	size_t i;
 
 	if ((map->count + 1) * 10 > map->cap * 7)
 		grow(map);
 	i = place_of(map, key);
-	map->count += !map->used[i];
-	map->used[i] = 1;
-	map->slots[i] = (struct map_slot){ key, value };
+	*out_new = !map->used[i];
+	if (*out_new) {
+		map->used[i] = 1;
+		map->slots[i] = (struct map_slot){ key, 0 };
+		map->count++;
+	}
+	return &map->slots[i].value;
+}
+
+void map_put(struct map *map, uint64_t key, uint64_t value)
+{
+	bool new;
+
+	*map_add(map, key, &new) = value;
 }
 
 bool map_remove(struct map *map, uint64_t key)
 {
 	size_t hole;
 
-	if (!map->cap)
+	if (!map->count)
 		return false;
 	hole = place_of(map, key);
 	if (!map->used[hole])
@@ -84,7 +77,7 @@ bool map_remove(struct map *map, uint64_t key)
 
 	/* Move later entries of the probe run back, so that no tombstone is needed. */
 	for (size_t i = (hole + 1) & (map->cap - 1); map->used[i]; i = (i + 1) & (map->cap - 1)) {
-		size_t home = mixed(map->slots[i].key) & (map->cap - 1);
+		size_t home = map_place(map, map->slots[i].key);
 
 		if (((i - home) & (map->cap - 1)) < ((i - hole) & (map->cap - 1)))
 			continue;

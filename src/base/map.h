@@ -27,8 +27,30 @@ struct map {
 
 void map_fini(struct map *map);
 
-/* The value under 'key', or NULL. Valid until the next put or remove. */
-uint64_t *map_find(const struct map *map, uint64_t key);
+/* Both halves of a 128-bit product: every key bit reaches every index bit. */
+static inline size_t map_place(const struct map *map, uint64_t key)
+{
+	unsigned __int128 product =
+		(unsigned __int128)(key ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+
+	return ((uint64_t)product ^ (uint64_t)(product >> 64)) & (map->cap - 1);
+}
+
+/* The value under 'key', or NULL. Valid until the next put, add or remove. */
+static inline uint64_t *map_find(const struct map *map, uint64_t key)
+{
+	size_t i;
+
+	if (!map->count)
+		return NULL;
+	i = map_place(map, key);
+	while (map->used[i] && map->slots[i].key != key)
+		i = (i + 1) & (map->cap - 1);
+	return map->used[i] ? &map->slots[i].value : NULL;
+}
+
+/* The value under 'key', which is 0 and *out_new true when there was none. Valid as above. */
+uint64_t *map_add(struct map *map, uint64_t key, bool *out_new);
 
 /* Set the value under 'key', replacing what is there. */
 void map_put(struct map *map, uint64_t key, uint64_t value);

@@ -50,8 +50,8 @@ static struct cost cost_of(const struct loaded *loaded, uint64_t ns)
 	struct rusage usage;
 
 	if (loaded->built && ns)
-		cost.events_per_second = (uint64_t)((__uint128_t)loaded->timeline->events *
-						    1000000000u / ns);
+		cost.events_per_second =
+			(uint64_t)((__uint128_t)loaded->timeline->events * 1000000000u / ns);
 	for (size_t cpu = 0; cpu < loaded->facts->cpu_count; cpu++)
 		cost.trace_bytes += loaded->facts->cpus[cpu].bytes;
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
@@ -116,8 +116,8 @@ static int run_index(int argc, char **argv)
 	if (first < 0)
 		return command_usage(&cmd_index, first, &err);
 	if (argc - first > 1)
-		return command_usage(&cmd_index,
-				     err_set(&err, -EINVAL, "it takes one trace"), &err);
+		return command_usage(&cmd_index, err_set(&err, -EINVAL, "it takes one trace"),
+				     &err);
 	rc = load_trace(argc > first ? argv[first] : DEFAULT_TRACE,
 			LOAD_MUST_KEEP | (cmd.force ? LOAD_REBUILD : 0u), &loaded, &err);
 	if (rc < 0)

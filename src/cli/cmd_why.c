@@ -225,6 +225,7 @@ static int run_why(int argc, char **argv)
 	opts.target = cmd.target;
 	opts.depth = cmd.depth;
 	opts.min_ns = cmd.min_ns;
+	opts.want_waits = cmd.json || cmd.all || cmd.causality || cmd.instances.given;
 	return explain(&cmd, &opts, argc > first ? argv[first] : DEFAULT_TRACE, command);
 }
 

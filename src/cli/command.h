@@ -25,8 +25,12 @@ struct command {
 extern const struct command cmd_record;
 extern const struct command cmd_why;
 extern const struct command cmd_index;
+extern const struct command cmd_check_trace;
 extern const struct command cmd_list;
 extern const struct command cmd_doctor;
+extern const struct command cmd_stats;
+extern const struct command cmd_breakdown;
+extern const struct command cmd_states;
 
 /*
  * For an opts_parse() that failed: print the help on stdout when it was asked for

@@ -88,7 +88,7 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 			.end_ns = window.end_ns,
 			.depth = opts->depth,
 			.min_ns = opts->min_ns,
-			.want_waits = true,
+			.want_waits = opts->want_waits,
 		};
 
 		explain_one(explained, slot, &why_opts, err);

@@ -4,6 +4,7 @@
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct explain_opts {
 	struct when from;
 	struct when to;
 	uint32_t depth;	 /* of the causality; 0 = default */
+	bool want_waits; /* the causality and what instances say of waits */
 	uint64_t min_ns; /* waits shorter than this are left out of the causality */
 };
 

@@ -9,11 +9,8 @@
 
 /* One line per sub-command, in the order of the help text. */
 static const struct command *const commands[] = {
-	&cmd_why,
-	&cmd_record,
-	&cmd_index,
-	&cmd_list,
-	&cmd_doctor,
+	&cmd_why,    &cmd_record, &cmd_stats,	    &cmd_breakdown,
+	&cmd_states, &cmd_index,  &cmd_check_trace, &cmd_doctor,
 };
 
 static const struct command *find_command(const char *name)
@@ -31,8 +28,8 @@ static void print_help(FILE *out)
 	      "usage: holdup COMMAND [OPTIONS] ...\n\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->summary);
-	fputs("  help      Show the options of a command: holdup help COMMAND\n\n"
+		fprintf(out, "  %-13s%s\n", commands[i]->name, commands[i]->summary);
+	fputs("  help         Show the options of a command: holdup help COMMAND\n\n"
 	      "Start with:  sudo holdup why -- COMMAND ARGS...\n\n"
 	      "Exit status: 0 done, 1 found the problem it looks for, 2 wrong usage, 3 could not.\n",
 	      out);

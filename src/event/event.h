@@ -75,11 +75,15 @@ enum event_type {
 	EV_TYPE_COUNT
 };
 
-/* struct event.context: what the CPU was doing as the event itself says; 0 = unknown. */
+/*
+ * struct event.context: what the CPU was doing as the event itself says; 0 = unknown. And
+ * what its reader says of it.
+ */
 enum event_context {
 	EV_CTX_KNOWN = 1 << 0,	 /* the bits below are meaningful */
 	EV_CTX_HARDIRQ = 1 << 1, /* recorded inside a hard interrupt */
 	EV_CTX_SOFTIRQ = 1 << 2, /* recorded inside a softirq */
+	EV_COMM_WIDE = 1 << 3,	 /* its comms can be read as 16 bytes, whatever is in them */
 };
 
 /* struct ev_switch.prev_state */
@@ -185,9 +189,9 @@ enum vector_id {
 
 struct ev_syscall {
 	int64_t nr;	  /* as recorded; -1 = none (restart, ptrace) */
-	uint64_t args[6]; /* enter */
 	int64_t ret;	  /* exit */
 	bool compat;	  /* a 32-bit call: nr is of the 32-bit table */
+	uint64_t args[6]; /* enter; else not set */
 };
 
 struct ev_fault {

@@ -15,16 +15,26 @@
 #ifndef EVENT_SOURCE_H
 #define EVENT_SOURCE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
 struct event;
 struct source;
 
+/* Events in order. */
+struct event_run {
+	const struct event *const *events;
+	size_t count;
+	const struct event *one; /* room for a run of one */
+};
+
 struct source_ops {
 	int (*next)(struct source *src, const struct event **out_event, struct err *err);
 	int (*seek)(struct source *src, uint64_t time_ns, struct err *err);
 	void (*close)(struct source *src);
+	/* May be NULL: a run is then one event of next(). */
+	int (*next_run)(struct source *src, struct event_run *out_run, struct err *err);
 };
 
 /* First member of every reader's own struct. */
@@ -41,6 +51,22 @@ struct source {
 static inline int source_next(struct source *src, const struct event **out_event, struct err *err)
 {
 	return src->ops->next(src, out_event, err);
+}
+
+/*
+ * Fetch many at once: as source_next(), and *out_run has at least one event, all of them
+ * valid until the next call on 'src'. The two can be mixed: no event comes twice.
+ */
+static inline int source_next_run(struct source *src, struct event_run *out_run, struct err *err)
+{
+	int rc;
+
+	if (src->ops->next_run)
+		return src->ops->next_run(src, out_run, err);
+	rc = src->ops->next(src, &out_run->one, err);
+	out_run->events = &out_run->one;
+	out_run->count = rc > 0;
+	return rc;
 }
 
 /*

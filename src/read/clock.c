@@ -184,3 +184,23 @@ uint64_t clock_ns_far(const struct clock *clock, size_t *hint, uint64_t raw)
 	back = units > line->max_units ? CLOCK_MAX_NS : clock_line_ns(line, units);
 	return back < line->ns ? line->ns - back : 0;
 }
+
+struct clock_span clock_span_at(const struct clock *clock, uint64_t raw)
+{
+	static const struct clock_line same = { .whole = 1, .max_units = CLOCK_MAX_NS - 1 };
+	const struct clock_line *line = &same;
+	struct clock_span span;
+	size_t hint = 0;
+
+	if (clock->count) {
+		(void)clock_ns_far(clock, &hint, raw);
+		line = &clock->lines[hint];
+	}
+	/* Before the first triple time is counted backwards: no span. */
+	span = (struct clock_span){ .raw = line->raw, .line = *line };
+	if (raw >= line->raw)
+		span.units = line->max_units + 1;
+	if (raw >= line->raw && hint + 1 < clock->count)
+		span.units = line[1].raw - line->raw;
+	return span;
+}

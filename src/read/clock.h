@@ -13,6 +13,7 @@
 #ifndef READ_CLOCK_H
 #define READ_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,30 @@ static inline uint64_t clock_ns(const struct clock *clock, size_t *hint, uint64_
 			return line->ns + clock_line_ns(line, raw - line->raw);
 	}
 	return clock_ns_far(clock, hint, raw);
+}
+
+/*
+ * The line that a run of times is on: for those a conversion is a few instructions
+ * without a look at the clock. Zero-initialised memory is a span of no time.
+ */
+struct clock_span {
+	uint64_t raw;
+	uint64_t units; /* times from 'raw' on that are on it */
+	struct clock_line line;
+};
+
+/* The span that 'raw' is in. */
+struct clock_span clock_span_at(const struct clock *clock, uint64_t raw);
+
+/* False when 'raw' is not on the span. */
+static inline bool clock_span_ns(const struct clock_span *span, uint64_t raw, uint64_t *out_ns)
+{
+	uint64_t units = raw - span->raw;
+
+	if (__builtin_expect(units >= span->units, 0))
+		return false;
+	*out_ns = span->line.ns + clock_line_ns(&span->line, units);
+	return true;
 }
 
 #endif

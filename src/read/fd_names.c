@@ -21,7 +21,7 @@
 #include "wire/wire.h"
 
 #define NAMES_MAX_BYTES ((size_t)1 << 30)
-#define BATCH_EVENTS	256u
+#define CHUNK_BYTES	(32u << 10)
 
 struct entry {
 	uint64_t mono_ns;
@@ -111,17 +111,17 @@ static struct event event_of(const struct fd_names *names, const struct entry *e
 static bool names_fill(struct lane *lane, struct batch *batch)
 {
 	struct fd_names *names = (struct fd_names *)lane;
-	char *to = (char *)batch->chunk;
+	char *start, *to;
 
-	batch->count = 0;
-	batch->note_count = 0;
-	while (batch->count < batch->max && names->next < names->count) {
-		struct event *event = &batch->events[batch->count++];
+	batch_clear(batch, lane);
+	batch->chunk = chunk_get(lane);
+	start = to = (char *)batch->chunk->bytes;
+	while (batch->count < batch->max && names->next < names->count &&
+	       (size_t)(to - start) <= CHUNK_BYTES - WIRE_NAME_MAX - 1) {
+		struct event *event = &batch->cells[batch->count++].event;
 
 		*event = event_of(names, &names->entries[names->next++], to);
 		to += strlen(to) + 1;
-		if ((size_t)(to - (char *)batch->chunk) > lane->chunk_bytes - WIRE_NAME_MAX - 1)
-			break;
 	}
 	return batch->count > 0;
 }
@@ -146,6 +146,7 @@ static void names_close(struct lane *lane)
 {
 	struct fd_names *names = (struct fd_names *)lane;
 
+	lane_fini(lane);
 	free(names->bytes);
 	free(names->entries);
 	free(names);
@@ -168,8 +169,7 @@ struct lane *fd_names_open(const char *path, bool big_endian, struct facts *fact
 	if (rc < 0 && rc != -ENOENT)
 		facts_note_damage(facts, "kernel/names: %s", err.text);
 	names->lane.ops = &names_ops;
-	names->lane.max_events = BATCH_EVENTS;
-	names->lane.chunk_bytes = BATCH_EVENTS * 64 + WIRE_NAME_MAX + 1;
+	names->lane.chunk_bytes = CHUNK_BYTES;
 	names->bytes = (uint8_t *)text;
 	names->swap = big_endian != (BYTE_ORDER == BIG_ENDIAN);
 	index_records(names, bytes, facts);

@@ -195,6 +195,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 		.bytes = told->bytes,
 		.lost = told->lost + told->dropped,
 		.count_lost = !dir->manifest.complete,
+		.unfinished = !dir->manifest.complete && told->bytes == 0,
 	};
 	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);
 	AUTO_FREE char *file = kernel_path(path, name);
@@ -253,6 +254,8 @@ static bool find_span(struct holdup_dir *dir)
 	if (facts->last_ns < facts->first_ns)
 		facts->last_ns = facts->first_ns;
 	dir->common.first_ns = facts->first_ns;
+	/* A CPU whose file ends before the others' did more than what was written. */
+	dir->common.end_ns = facts->last_ns;
 	return any;
 }
 
@@ -379,7 +382,7 @@ static void holdup_dir_keep_records(struct trace *trace)
 {
 	struct holdup_dir *dir = (struct holdup_dir *)trace;
 
-	merge_drop_batches(dir->merge);
+	merge_keep_records(dir->merge);
 	for (size_t i = 0; i < dir->ring_count; i++)
 		ring_keep_records(dir->rings[i]);
 }

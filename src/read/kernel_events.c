@@ -11,19 +11,14 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/format_text.h"
+#include "read/kernel_decode.h"
 #include "read/kernel_rows.h"
 #include "read/pages.h"
 #include "store/formats.h"
 
-/* common_flags: enum trace_flag_type of include/linux/trace_events.h. */
-#define FLAG_HARDIRQ_SHIFT 3
-#define FLAG_SOFTIRQ_SHIFT 4
-#define FLAG_NMI_SHIFT	   6
+#define MAX_LOADS 16
 
-#define MAX_LOADS  16
-#define LOW_STATES 512
-
-/* How a load is done. The first ones are the common case, the last does anything. */
+/* How a load is done; the last does anything. */
 enum how {
 	LOAD_COPY_4,
 	LOAD_COPY_8,
@@ -47,12 +42,6 @@ struct load {
 	bool is_signed;
 };
 
-struct decoder;
-
-/* Does the loads of a decoder. */
-typedef void run_fn(const struct kernel_events *events, const struct decoder *decoder,
-		    const struct record *record, struct event *event);
-
 /* One event, compiled. */
 struct decoder {
 	struct event template;
@@ -60,20 +49,20 @@ struct decoder {
 	uint16_t pid_offset;
 	uint16_t flags_offset;
 	bool has_flags;
-	run_fn *run;
 	uint32_t load_count;
 	struct load loads[MAX_LOADS];
 };
 
 struct kernel_events {
-	struct decoder **by_id; /* owned; id_count of them, none is NULL */
+	struct decode_table table;
+	struct decode_head *heads; /* owned; id_count of them */
+	struct decoder **by_id;	   /* owned; id_count of them, none is NULL */
 	uint32_t id_count;
 	struct decoder *unknown; /* owned; for numbers without a format */
 	uint16_t id_offset;
 	bool big_endian;
 	struct format_states states;
-	uint8_t low_states[LOW_STATES]; /* state_of() of small numbers */
-	char **names;			/* owned; system and name of events without a row */
+	char **names; /* owned; system and name of events without a row */
 	size_t name_count;
 	size_t name_cap;
 };
@@ -162,18 +151,15 @@ static void load_stack(const struct record *record, const struct load *load, str
 		stack->count = room;
 }
 
-/* Do one load; 'how' is load->how, as a constant where it is known. */
-static inline __attribute__((always_inline)) void run_load(const struct kernel_events *events,
-							   const struct load *load, enum how how,
-							   const struct record *record,
-							   struct event *event)
+static void run_load(const struct kernel_events *events, const struct load *load,
+		     const struct record *record, struct event *event)
 {
 	const uint8_t *from = record->data + load->from;
 	uint8_t *to = (uint8_t *)event + load->to;
 	const char *text;
 	uint64_t bits;
 
-	switch (how) {
+	switch ((enum how)load->how) {
 	case LOAD_COPY_4:
 		memcpy(to, from, 4);
 		break;
@@ -198,7 +184,7 @@ static inline __attribute__((always_inline)) void run_load(const struct kernel_e
 		break;
 	case LOAD_STATE:
 		bits = load_number(from, load, events->big_endian);
-		*to = bits < LOW_STATES ? events->low_states[bits]
+		*to = bits < LOW_STATES ? events->table.low_states[bits]
 					: (uint8_t)state_of(&events->states, bits);
 		break;
 	case LOAD_STACK:
@@ -213,65 +199,154 @@ static inline __attribute__((always_inline)) void run_load(const struct kernel_e
 	}
 }
 
-/* Any list of loads. */
-static void run_any(const struct kernel_events *events, const struct decoder *decoder,
-		    const struct record *record, struct event *event)
-{
-	for (uint32_t i = 0; i < decoder->load_count; i++)
-		run_load(events, &decoder->loads[i], (enum how)decoder->loads[i].how, record,
-			 event);
-}
+/* ------------------------------------------------------------------ shapes */
 
-/*
- * The lists of loads that nearly all events of a recording have on 64-bit machines,
- * each as a function without branches: this doubles the speed of reading.
- */
-#define SHAPE(name, ...)                                                                           \
-	static const uint8_t name##_hows[] = { __VA_ARGS__ };                                      \
-	static void name(const struct kernel_events *events, const struct decoder *decoder,        \
-			 const struct record *record, struct event *event)                         \
-	{                                                                                          \
-		_Pragma("GCC unroll 8") for (size_t i = 0; i < sizeof(name##_hows); i++) run_load( \
-			events, &decoder->loads[i], (enum how)name##_hows[i], record, event);      \
-	}
-
-SHAPE(run_switch, LOAD_COMM, LOAD_COMM, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4,
-      LOAD_STATE)
-SHAPE(run_wake, LOAD_COMM, LOAD_COPY_4, LOAD_COPY_4, LOAD_COPY_4)
-SHAPE(run_enter, LOAD_COPY_8, LOAD_COPY_48)
-SHAPE(run_exit, LOAD_COPY_8, LOAD_COPY_8)
-SHAPE(run_fault, LOAD_COPY_8, LOAD_COPY_8, LOAD_COPY_8)
-SHAPE(run_word, LOAD_COPY_4)
-SHAPE(run_long, LOAD_COPY_8)
-
-static const struct {
-	run_fn *run;
-	const uint8_t *hows;
-	size_t count;
-} shapes[] = {
-	{ run_switch, run_switch_hows, sizeof(run_switch_hows) },
-	{ run_wake, run_wake_hows, sizeof(run_wake_hows) },
-	{ run_enter, run_enter_hows, sizeof(run_enter_hows) },
-	{ run_exit, run_exit_hows, sizeof(run_exit_hows) },
-	{ run_fault, run_fault_hows, sizeof(run_fault_hows) },
-	{ run_word, run_word_hows, sizeof(run_word_hows) },
-	{ run_long, run_long_hows, sizeof(run_long_hows) },
+/* The loads of each shape, in the order of the rows' targets. */
+struct place {
+	uint8_t how;
+	uint16_t from, to;
 };
 
-static run_fn *shape_of(const struct decoder *decoder)
-{
-	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
-		size_t at = 0;
-
-		if (shapes[i].count != decoder->load_count)
-			continue;
-		while (at < shapes[i].count && shapes[i].hows[at] == decoder->loads[at].how)
-			at++;
-		if (at == shapes[i].count)
-			return shapes[i].run;
+#define PLACE(how, from, path)                          \
+	{                                               \
+		how, from, offsetof(struct event, path) \
 	}
-	return run_any;
+
+static const struct place switch_places[] = {
+	PLACE(LOAD_COMM, 8, sched_switch.prev_comm),
+	PLACE(LOAD_COMM, 40, sched_switch.next_comm),
+	PLACE(LOAD_COPY_4, 24, sched_switch.prev_tid),
+	PLACE(LOAD_COPY_4, 56, sched_switch.next_tid),
+	PLACE(LOAD_COPY_4, 28, sched_switch.prev_prio),
+	PLACE(LOAD_COPY_4, 60, sched_switch.next_prio),
+	PLACE(LOAD_STATE, 32, sched_switch.prev_state),
+};
+
+static const struct place wake_places[] = {
+	PLACE(LOAD_COMM, 8, wake.comm),
+	PLACE(LOAD_COPY_4, 24, wake.tid),
+	PLACE(LOAD_COPY_4, 28, wake.prio),
+	PLACE(LOAD_COPY_4, 32, wake.target_cpu),
+};
+
+static const struct place enter_places[] = {
+	PLACE(LOAD_COPY_8, 8, syscall.nr),
+	PLACE(LOAD_COPY_48, 16, syscall.args),
+};
+
+static const struct place exit_places[] = {
+	PLACE(LOAD_COPY_8, 8, syscall.nr),
+	PLACE(LOAD_COPY_8, 16, syscall.ret),
+};
+
+static const struct place softirq_places[] = {
+	PLACE(LOAD_COPY_4, 8, irq.nr),
+};
+
+static const struct place runtime_places[] = {
+	PLACE(LOAD_COPY_4, 12, runtime.tid),
+	PLACE(LOAD_COPY_8, 16, runtime.runtime_ns),
+};
+
+static const struct place net_places[] = {
+	PLACE(LOAD_COPY_8, 8, net.skb),
+	PLACE(LOAD_COPY_4, 16, net.len),
+	PLACE(LOAD_DATA_LOC, 20, net.dev),
+};
+
+static const struct place fault_places[] = {
+	PLACE(LOAD_COPY_8, 8, fault.address),
+	PLACE(LOAD_COPY_8, 16, fault.ip),
+	PLACE(LOAD_COPY_8, 24, fault.error_code),
+};
+
+static const struct {
+	const struct place *places;
+	size_t count;
+} shapes[SHAPE_COUNT] = {
+	[SHAPE_SWITCH] = { switch_places, ARRAY_LEN(switch_places) },
+	[SHAPE_WAKE] = { wake_places, ARRAY_LEN(wake_places) },
+	[SHAPE_ENTER] = { enter_places, ARRAY_LEN(enter_places) },
+	[SHAPE_EXIT] = { exit_places, ARRAY_LEN(exit_places) },
+	[SHAPE_SOFTIRQ] = { softirq_places, ARRAY_LEN(softirq_places) },
+	[SHAPE_RUNTIME] = { runtime_places, ARRAY_LEN(runtime_places) },
+	[SHAPE_NET] = { net_places, ARRAY_LEN(net_places) },
+	[SHAPE_FAULT] = { fault_places, ARRAY_LEN(fault_places) },
+};
+
+/* The shape that an event of this type may have. */
+static enum shape shape_for(uint8_t type)
+{
+	static const uint8_t of[EV_TYPE_COUNT] = {
+		[EV_SCHED_SWITCH] = SHAPE_SWITCH,
+		[EV_SCHED_WAKING] = SHAPE_WAKE,
+		[EV_SCHED_WAKEUP] = SHAPE_WAKE,
+		[EV_SCHED_WAKEUP_NEW] = SHAPE_WAKE,
+		[EV_SCHED_STAT_RUNTIME] = SHAPE_RUNTIME,
+		[EV_VECTOR_ENTRY] = SHAPE_VECTOR,
+		[EV_VECTOR_EXIT] = SHAPE_VECTOR,
+		[EV_SOFTIRQ_ENTRY] = SHAPE_SOFTIRQ,
+		[EV_SOFTIRQ_EXIT] = SHAPE_SOFTIRQ,
+		[EV_SOFTIRQ_RAISE] = SHAPE_SOFTIRQ,
+		[EV_SYS_ENTER] = SHAPE_ENTER,
+		[EV_SYS_EXIT] = SHAPE_EXIT,
+		[EV_FAULT_USER] = SHAPE_FAULT,
+		[EV_FAULT_KERNEL] = SHAPE_FAULT,
+		[EV_NET_QUEUE] = SHAPE_NET,
+		[EV_NET_RX] = SHAPE_NET,
+		[EV_NET_RECEIVE] = SHAPE_NET,
+	};
+
+	return (enum shape)of[type];
 }
+
+static bool is_place(const struct load *load, const struct place *place)
+{
+	/* A state is read as 8 bytes. */
+	return load->how == place->how && load->from == place->from && load->to == place->to &&
+	       (load->how != LOAD_STATE || load->from_bytes == 8);
+}
+
+static enum shape shape_of(const struct kernel_events *events, const struct decoder *decoder)
+{
+	enum shape shape = shape_for(decoder->template.type);
+
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || events->big_endian || events->id_offset ||
+	    decoder->pid_offset != 4 || !decoder->has_flags || decoder->flags_offset != 2 ||
+	    decoder->load_count != shapes[shape].count)
+		return SHAPE_ANY;
+	for (uint32_t i = 0; i < decoder->load_count; i++) {
+		if (!is_place(&decoder->loads[i], &shapes[shape].places[i]))
+			return SHAPE_ANY;
+	}
+	return shape;
+}
+
+static void make_heads(struct kernel_events *events)
+{
+	events->heads = xcalloc(events->id_count, sizeof(*events->heads));
+	for (uint32_t id = 0; id < events->id_count; id++) {
+		const struct decoder *decoder = events->by_id[id];
+		struct decode_head *head = &events->heads[id];
+
+		head->need_bytes = decoder->need_bytes;
+		head->type = decoder->template.type;
+		head->shape = (uint8_t)shape_of(events, decoder);
+		if (head->shape == SHAPE_VECTOR)
+			head->nr = (uint16_t)decoder->template.irq.nr;
+	}
+	events->table.heads = events->heads;
+	events->table.id_count = events->id_count;
+	for (uint32_t bits = 0; bits < LOW_STATES; bits++)
+		events->table.low_states[bits] = (uint8_t)state_of(&events->states, bits);
+}
+
+const struct decode_table *kernel_events_table(const struct kernel_events *events)
+{
+	return &events->table;
+}
+
+/* ------------------------------------------------------------------ decoding */
 
 uint16_t kernel_events_id(const struct kernel_events *events, const struct record *record)
 {
@@ -283,20 +358,14 @@ uint16_t kernel_events_id(const struct kernel_events *events, const struct recor
 	return id;
 }
 
-static uint8_t context_of(uint8_t flags)
-{
-	uint8_t hardirq = ((flags >> FLAG_HARDIRQ_SHIFT) | (flags >> FLAG_NMI_SHIFT)) & 1;
-	uint8_t softirq = (flags >> FLAG_SOFTIRQ_SHIFT) & 1;
-
-	return (uint8_t)(EV_CTX_KNOWN | hardirq * EV_CTX_HARDIRQ | softirq * EV_CTX_SOFTIRQ);
-}
-
 bool kernel_events_decode(const struct kernel_events *events, const struct record *record,
 			  struct event *out_event)
 {
 	const struct decoder *decoder = events->unknown;
 	uint16_t id;
 
+	if (decode_fast(&events->table, record, out_event))
+		return true;
 	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
 		return false;
 	id = kernel_events_id(events, record);
@@ -308,8 +377,9 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 	*out_event = decoder->template;
 	out_event->tid = (int32_t)page_word(record->data + decoder->pid_offset, events->big_endian);
 	if (decoder->has_flags)
-		out_event->context = context_of(record->data[decoder->flags_offset]);
-	decoder->run(events, decoder, record, out_event);
+		out_event->context = decode_context(record->data[decoder->flags_offset]);
+	for (uint32_t i = 0; i < decoder->load_count; i++)
+		run_load(events, &decoder->loads[i], record, out_event);
 	return true;
 }
 
@@ -499,7 +569,6 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 		compile_other(events, decoder, section->name);
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);
-	decoder->run = shape_of(decoder);
 	events->by_id[id] = decoder;
 	return true;
 }
@@ -548,7 +617,6 @@ static struct decoder *unknown_decoder(void)
 	decoder->template.type = EV_OTHER;
 	decoder->template.other.system = "";
 	decoder->template.other.name = "unknown";
-	decoder->run = run_any;
 	return decoder;
 }
 
@@ -579,8 +647,7 @@ struct kernel_events *kernel_events_new(const struct formats *formats, bool big_
 	if (!find_id_offset(events, formats))
 		facts_note_damage(facts, "kernel/formats: no event has common fields");
 	compile_all(events, formats, facts);
-	for (uint32_t bits = 0; bits < LOW_STATES; bits++)
-		events->low_states[bits] = (uint8_t)state_of(&events->states, bits);
+	make_heads(events);
 	return events;
 }
 
@@ -594,6 +661,7 @@ void kernel_events_free(struct kernel_events *events)
 	}
 	for (size_t i = 0; i < events->name_count; i++)
 		free(events->names[i]);
+	free(events->heads);
 	free(events->by_id);
 	free(events->names);
 	free(events->unknown);

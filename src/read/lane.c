@@ -1,4 +1,4 @@
-/* lane.c - the memory of a batch. */
+/* lane.c - the memory of batches. */
 #include "read/lane.h"
 
 #include <stdarg.h>
@@ -6,26 +6,58 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "event/event.h"
-#include "read/read.h"
 
-void batch_init(struct batch *batch, const struct lane *lane)
+struct chunk *chunk_get(struct lane *lane)
 {
-	*batch = (struct batch){ 0 };
-	/* Not cleared: most of it is never touched. */
-	batch->events = xmalloc(lane->max_events * sizeof(*batch->events));
-	if (lane->keep_records)
-		batch->records = xcalloc(lane->max_events, sizeof(*batch->records));
-	batch->max = lane->max_events;
-	batch->chunk = xcalloc(lane->chunk_bytes ? lane->chunk_bytes : 1, 1);
+	struct chunk *chunk = lane->spare;
+
+	if (chunk)
+		lane->spare = chunk->next;
+	else
+		chunk = xcalloc(1, sizeof(*chunk) + lane->chunk_bytes);
+	chunk->uses = 1;
+	return chunk;
 }
 
-void batch_fini(struct batch *batch)
+/* The one used last is the next one used: it is still in the cache. */
+void chunk_put(struct lane *lane, struct chunk *chunk)
 {
-	free(batch->events);
-	free(batch->records);
-	free(batch->chunk);
+	if (!chunk || --chunk->uses)
+		return;
+	chunk->next = lane->spare;
+	lane->spare = chunk;
+}
+
+void lane_fini(struct lane *lane)
+{
+	while (lane->spare) {
+		struct chunk *chunk = lane->spare;
+
+		lane->spare = chunk->next;
+		free(chunk);
+	}
+}
+
+void batch_init(struct batch *batch)
+{
+	*batch = (struct batch){ .max = BATCH_EVENTS };
+	batch->memory = xcalloc(BATCH_EVENTS + 1, sizeof(*batch->cells));
+	batch->cells = (struct cell *)(((uintptr_t)batch->memory + 63) & ~(uintptr_t)63);
+}
+
+void batch_fini(struct batch *batch, struct lane *lane)
+{
+	batch_clear(batch, lane);
+	free(batch->memory);
 	*batch = (struct batch){ 0 };
+}
+
+void batch_clear(struct batch *batch, struct lane *lane)
+{
+	chunk_put(lane, batch->chunk);
+	batch->chunk = NULL;
+	batch->count = 0;
+	batch->note_count = 0;
 }
 
 void batch_note(struct batch *batch, uint64_t place, const char *format, ...)

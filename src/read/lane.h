@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/event.h"
+#include "read/read.h"
+
 #define BATCH_NOTES	 4
 #define BATCH_NOTE_BYTES 200
 
@@ -20,41 +23,68 @@ struct batch_note {
 	char text[BATCH_NOTE_BYTES];
 };
 
-/* A run of events, and the bytes that they are views into. */
+/* Bytes that the events of some batches of one lane are views into. */
+struct chunk {
+	struct chunk *next; /* a spare one: the next of these */
+	uint32_t uses;	    /* batches, and the lane itself while it reads on in it */
+	uint8_t bytes[];
+};
+
+/*
+ * An event on cache lines of its own, since one thread writes it and another reads it. Most
+ * kinds of events fit on the first line; the second is then never touched.
+ */
+struct cell {
+	struct event event;
+	struct trace_record record; /* when the lane keeps records; no data = it has none */
+} __attribute__((aligned(64)));
+
+/* A run of events. */
 struct batch {
-	struct event *events; /* owned */
-	struct trace_record *records; /* owned; beside the events, when the lane keeps them */
+	struct cell *cells; /* room for BATCH_EVENTS */
+	void *memory;	    /* owned; that of 'cells' */
 	size_t count;
-	size_t max;	/* as many events as fill() may put, from 2 up to the lane's max_events */
-	uint8_t *chunk; /* owned */
+	size_t max;	     /* as many events as fill() may put: 2 to BATCH_EVENTS */
+	struct chunk *chunk; /* what the events are views into; NULL = nothing yet */
 	struct batch_note notes[BATCH_NOTES];
 	uint32_t note_count;
 };
 
+#define BATCH_EVENTS 512u
+
 struct lane;
 
 struct lane_ops {
-	/*
-	 * Replace what is in 'batch' by the next run. False at the end; notes may still
-	 * come. While 'partial' is set, the next call must get the same batch.
-	 */
+	/* Replace what is in 'batch' by the next run. False at the end; notes may still come. */
 	bool (*fill)(struct lane *lane, struct batch *batch);
 	/* Go to where no event at or after 'time_ns' is missed; some before it may come. */
 	void (*seek)(struct lane *lane, uint64_t time_ns);
+	/* All batches that it filled are gone before. */
 	void (*close)(struct lane *lane);
 };
 
 /* First member of every kind of lane. */
 struct lane {
 	const struct lane_ops *ops;
-	size_t max_events;  /* room that fill() wants in a batch */
-	size_t chunk_bytes; /* the same */
-	bool partial;	    /* the batch's chunk holds more than what was put */
-	bool keep_records;  /* batches have room for them, and fill() puts them */
+	size_t chunk_bytes;  /* of each chunk */
+	struct chunk *spare; /* owned; chunks that nobody uses: at most one for each batch */
+	bool keep_records;   /* fill() puts them beside the events */
 };
 
-void batch_init(struct batch *batch, const struct lane *lane);
-void batch_fini(struct batch *batch);
+/* A chunk with one use. Its bytes are undefined. */
+struct chunk *chunk_get(struct lane *lane);
+
+/* End one use. NULL is fine. */
+void chunk_put(struct lane *lane, struct chunk *chunk);
+
+/* Free the spare chunks. */
+void lane_fini(struct lane *lane);
+
+void batch_init(struct batch *batch);
+void batch_fini(struct batch *batch, struct lane *lane);
+
+/* Empty the batch, for fill(). */
+void batch_clear(struct batch *batch, struct lane *lane);
 
 /* Note damage; what does not fit is left out. */
 void batch_note(struct batch *batch, uint64_t place, const char *format, ...)

@@ -1,13 +1,18 @@
 /*
- * merge.c - a heap of lanes by the time of their next event.
+ * merge.c - merge the lanes, a block of events at a time.
  *
- *	lane ── fill ──▶ slots[head .. head+filled) ── at, end ──▶ heap ──▶ next()
+ *	lane ── fill ──▶ slots[head .. head+filled) ── at, end ──▶ lists ──▶ block ──▶ next()
  *	        worker      bounded queue of batches    reader
+ *
+ * Each lane has a run of events at hand. Up to the earliest of their ends all events are
+ * known: that is a block. The parts of the runs that lie in it are merged two by two, in
+ * a loop without a branch that depends on the times, since which CPU has the next event
+ * is a toss of a coin.
  *
  * Reading begins without threads: the reader fills slots[head] again and again, a few
  * events at a time. When that has gone on for a while, workers start: each takes the
- * lane with the fewest batches ready, fills one and puts it into the lane's queue. A
- * lane goes over to them when the reader has used up its chunk.
+ * lane with the fewest batches ready, fills one and puts it into the lane's queue. Who
+ * waits for the other side is woken when half a queue is ready for it, not for each batch.
  *
  * Who writes what, under merge->lock once threads run: 'alone', 'head', 'reading': the
  * reader; 'busy': workers; 'ended', 'filled': both. A lane and the batch behind its
@@ -20,6 +25,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "event/event.h"
@@ -28,15 +34,16 @@
 #include "read/lane.h"
 #include "read/read.h"
 
-#define SLOTS	      4u
+#define SLOTS	      8u
+#define SLOTS_LOW     4u /* who waits is woken when so many are ready, or so few */
 #define MAX_WORKERS   8u
-#define ALONE_EVENTS  64u   /* in a batch that the reader fills: stays in the fast cache */
+#define ALONE_EVENTS 128u   /* in a batch that the reader fills: stays in the fast cache */
 #define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
 
 struct feed {
 	struct lane *lane;	/* owned */
-	const struct event *at; /* the next event to hand out */
-	const struct event *end;
+	const struct cell *at; /* the next event to hand out */
+	const struct cell *end;
 	struct batch slots[SLOTS]; /* made when first used */
 	uint32_t head;		   /* the slot that is being read, or will be next */
 	uint32_t filled;	   /* ready slots, the one being read included */
@@ -47,21 +54,33 @@ struct feed {
 	uint64_t noted;		   /* damage before this place was reported */
 };
 
-struct node {
-	uint64_t time_ns;
-	struct feed *feed; /* its place in the array orders equal times */
+/* Of the run of a lane what lies in a block. */
+struct part {
+	const struct cell *at, *end;
+};
+
+/* Events in order, on the way into a block. */
+struct list {
+	const struct event **events;
+	size_t count;
 };
 
 struct merge {
 	struct source source;
 	struct facts *facts;
-	struct feed *feeds; /* owned */
+	struct feed *feeds; /* owned; their places order equal times */
 	size_t feed_count;
-	struct node *heap; /* owned */
-	size_t heap_count;
-	uint64_t second_ns; /* no other feed than heap[0]'s has an event before this */
-	bool primed;	    /* the heap is filled */
-	bool handed;	    /* the event of heap[0] was handed out */
+	struct feed **active; /* owned; feeds that have not ended, in order */
+	size_t active_count;
+	bool primed; /* 'active' is filled */
+	bool keeps_records;
+
+	/* The block: views until the next one is made. */
+	const struct event **block; /* owned, or one of 'rooms' */
+	size_t block_at, block_count;
+	const struct event **rooms[2]; /* owned; lists are merged from one into the other */
+	struct part *parts;	       /* owned; one for each feed, and an empty one */
+	struct list *lists;	       /* owned; the same */
 
 	uint32_t max_workers;
 	uint32_t worker_count; /* 0 = the reader fills */
@@ -73,54 +92,12 @@ struct merge {
 	bool stop;
 };
 
-static bool before(const struct node *a, const struct node *b)
-{
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->feed < b->feed);
-}
-
-/* Let heap[0] sink to where it belongs. */
-static void heap_sink(struct merge *merge)
-{
-	struct node *heap = merge->heap, moving = heap[0];
-	size_t count = merge->heap_count, at = 0, child;
-
-	while ((child = 2 * at + 1) < count) {
-		child += child + 1 < count && before(&heap[child + 1], &heap[child]);
-		if (!before(&heap[child], &moving))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = moving;
-}
-
-/* Bring heap[0] where it belongs, after it changed. */
-static void heap_settle(struct merge *merge)
-{
-	const struct node *heap = merge->heap;
-
-	if (merge->heap_count > 1)
-		heap_sink(merge);
-	merge->second_ns = merge->heap_count > 1 ? heap[1].time_ns : UINT64_MAX;
-	if (merge->heap_count > 2 && heap[2].time_ns < merge->second_ns)
-		merge->second_ns = heap[2].time_ns;
-}
-
-static void heap_add(struct merge *merge, struct node node)
-{
-	size_t at = merge->heap_count++;
-
-	for (; at && before(&node, &merge->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		merge->heap[at] = merge->heap[(at - 1) / 2];
-	merge->heap[at] = node;
-}
-
 static struct batch *slot(struct feed *feed, uint32_t ahead)
 {
 	struct batch *batch = &feed->slots[(feed->head + ahead) % SLOTS];
 
-	if (!batch->events)
-		batch_init(batch, feed->lane);
+	if (!batch->cells)
+		batch_init(batch);
 	return batch;
 }
 
@@ -154,6 +131,12 @@ static struct feed *hungriest(struct merge *merge)
 	return best;
 }
 
+/* A reader that found nothing is woken for some batches, not for each one. */
+static bool is_enough(const struct feed *feed)
+{
+	return feed->filled >= SLOTS_LOW || feed->ended;
+}
+
 static void *work(void *context)
 {
 	struct merge *merge = context;
@@ -171,7 +154,7 @@ static void *work(void *context)
 		/* While busy, only this thread touches the lane and the slot behind the queue. */
 		feed->busy = true;
 		batch = slot(feed, feed->filled);
-		batch->max = feed->lane->max_events;
+		batch->max = BATCH_EVENTS;
 		pthread_mutex_unlock(&merge->lock);
 		more = feed->lane->ops->fill(feed->lane, batch);
 		pthread_mutex_lock(&merge->lock);
@@ -179,7 +162,8 @@ static void *work(void *context)
 		feed->ended = !more;
 		/* The last batch has no events, but may have notes. */
 		feed->filled++;
-		pthread_cond_signal(&merge->ready);
+		if (is_enough(feed))
+			pthread_cond_signal(&merge->ready);
 	}
 	pthread_mutex_unlock(&merge->lock);
 	return NULL;
@@ -215,10 +199,14 @@ static struct batch *next_ready(struct merge *merge, struct feed *feed)
 		feed->head = (feed->head + 1) % SLOTS;
 		feed->filled--;
 	}
+	if (feed->alone || feed->filled <= SLOTS_LOW)
+		pthread_cond_signal(&merge->room);
 	feed->alone = false;
-	pthread_cond_signal(&merge->room);
-	while (feed->filled == 0 && !feed->ended)
-		pthread_cond_wait(&merge->ready, &merge->lock);
+	while (feed->filled == 0 && !feed->ended) {
+		do
+			pthread_cond_wait(&merge->ready, &merge->lock);
+		while (!is_enough(feed));
+	}
 	feed->reading = feed->filled > 0;
 	if (feed->reading)
 		batch = slot(feed, 0);
@@ -233,7 +221,7 @@ static struct batch *next_alone(struct merge *merge, struct feed *feed)
 
 	if (feed->ended)
 		return NULL;
-	batch->max = feed->lane->max_events < ALONE_EVENTS ? feed->lane->max_events : ALONE_EVENTS;
+	batch->max = ALONE_EVENTS;
 	feed->ended = !feed->lane->ops->fill(feed->lane, batch);
 	if (++merge->filled_alone == ALONE_BATCHES)
 		start_workers(merge);
@@ -242,9 +230,7 @@ static struct batch *next_alone(struct merge *merge, struct feed *feed)
 
 static struct batch *next_batch(struct merge *merge, struct feed *feed)
 {
-	bool workers = merge->worker_count > 0;
-
-	if (feed->alone && (!workers || feed->lane->partial || feed->ended))
+	if (feed->alone && (merge->worker_count == 0 || feed->ended))
 		return next_alone(merge, feed);
 	return next_ready(merge, feed);
 }
@@ -260,41 +246,162 @@ static bool refill(struct merge *merge, struct feed *feed)
 			return false;
 		take_notes(merge, feed, batch);
 	} while (batch->count == 0);
-	feed->at = batch->events;
-	feed->end = batch->events + batch->count;
+	feed->at = batch->cells;
+	feed->end = batch->cells + batch->count;
 	return true;
 }
 
-/* Put a feed that has events into the heap. */
-static void join(struct merge *merge, struct feed *feed)
+/* ------------------------------------------------------------------ blocks */
+
+static uint64_t last_ns(const struct feed *feed)
 {
-	heap_add(merge, (struct node){ feed->at->time_ns, feed });
+	return feed->end[-1].event.time_ns;
 }
 
-static void start(struct merge *merge)
+/* How many events of the feed come before 'time_ns', or at it when 'at_it'. */
+static size_t count_until(const struct feed *feed, uint64_t time_ns, bool at_it)
 {
-	for (size_t i = 0; i < merge->feed_count; i++) {
-		if (refill(merge, &merge->feeds[i]))
-			join(merge, &merge->feeds[i]);
+	size_t low = 0, high = (size_t)(feed->end - feed->at);
+
+	if (feed->at->event.time_ns > time_ns)
+		return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t ns = feed->at[middle].event.time_ns;
+
+		if (ns < time_ns || (at_it && ns == time_ns))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	heap_settle(merge);
-	merge->primed = true;
+	return low;
 }
 
-/* Step over the event that was handed out last. */
-static inline void advance(struct merge *merge)
+/* The active feed whose run ends first: the first of those that end at the same time. */
+static size_t earliest_end(const struct merge *merge)
 {
-	struct node *top = &merge->heap[0];
-	struct feed *feed = top->feed;
+	size_t earliest = 0;
 
-	if (__builtin_expect(++feed->at == feed->end, 0) && !refill(merge, feed)) {
-		merge->heap[0] = merge->heap[--merge->heap_count];
-		heap_settle(merge);
-		return;
+	for (size_t i = 1; i < merge->active_count; i++) {
+		if (last_ns(merge->active[i]) < last_ns(merge->active[earliest]))
+			earliest = i;
 	}
-	top->time_ns = feed->at->time_ns;
-	if (top->time_ns >= merge->second_ns)
-		heap_settle(merge);
+	return earliest;
+}
+
+/* One list out of two; of events at the same time, those of 'a' come first. */
+static struct list merge_two(const struct list *a, const struct list *b, const struct event **to)
+{
+	const struct event **out = to, **x = a->events, **y = b->events;
+	const struct event **x_end = x + a->count, **y_end = y + b->count;
+
+	while (x < x_end && y < y_end) {
+		const struct event *left = *x, *right = *y;
+		size_t take = right->time_ns < left->time_ns;
+
+		*out++ = take ? right : left;
+		y += take;
+		x += 1 - take;
+	}
+	memcpy(out, x, (size_t)(x_end - x) * sizeof(*out));
+	out += x_end - x;
+	memcpy(out, y, (size_t)(y_end - y) * sizeof(*out));
+	return (struct list){ to, a->count + b->count };
+}
+
+/* The same of two parts of runs, as nearly all events come; 'b' may have none. */
+static struct list merge_runs(const struct part *a, const struct part *b, const struct event **to)
+{
+	const struct cell *x = a->at, *y = b->at;
+	const struct event **out = to;
+
+	while (x < a->end && y < b->end) {
+		size_t take = y->event.time_ns < x->event.time_ns;
+
+		*out++ = take ? &y->event : &x->event;
+		y += take;
+		x += 1 - take;
+	}
+	while (x < a->end)
+		*out++ = &x++->event;
+	while (y < b->end)
+		*out++ = &y++->event;
+	return (struct list){ to, (size_t)(out - to) };
+}
+
+/* The part of each run that lies in the block. Returns how many are not empty. */
+static size_t take_parts(struct merge *merge)
+{
+	size_t earliest = earliest_end(merge), count = 0;
+	uint64_t until_ns = last_ns(merge->active[earliest]);
+
+	for (size_t i = 0; i < merge->active_count; i++) {
+		struct feed *feed = merge->active[i];
+		size_t events = i == earliest ? (size_t)(feed->end - feed->at)
+					      : count_until(feed, until_ns, i < earliest);
+
+		if (events == 0)
+			continue;
+		merge->parts[count++] = (struct part){ feed->at, feed->at + events };
+		feed->at += events;
+	}
+	merge->parts[count] = (struct part){ NULL, NULL };
+	return count;
+}
+
+static void make_block(struct merge *merge)
+{
+	size_t parts = take_parts(merge), count = (parts + 1) / 2;
+	const struct event **to = merge->rooms[0];
+	struct list *lists = merge->lists;
+	uint32_t from = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		lists[i] = merge_runs(&merge->parts[2 * i], &merge->parts[2 * i + 1], to);
+		to += lists[i].count;
+	}
+	for (; count > 1; count = (count + 1) / 2) {
+		to = merge->rooms[1 - from];
+		lists[count] = (struct list){ NULL, 0 };
+		for (size_t i = 0; i < count; i += 2) {
+			lists[i / 2] = merge_two(&lists[i], &lists[i + 1], to);
+			to += lists[i / 2].count;
+		}
+		from = 1 - from;
+	}
+	merge->block = merge->rooms[from];
+	merge->block_at = 0;
+	merge->block_count = lists[0].count;
+}
+
+/* Get a run for each feed whose run was handed out. All events handed out before are gone. */
+static void refill_all(struct merge *merge)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < merge->active_count; i++) {
+		struct feed *feed = merge->active[i];
+
+		if (feed->at != feed->end || refill(merge, feed))
+			merge->active[kept++] = feed;
+	}
+	merge->active_count = kept;
+}
+
+/* The next block. False at the end. */
+static bool next_block(struct merge *merge)
+{
+	if (!merge->primed) {
+		for (size_t i = 0; i < merge->feed_count; i++)
+			merge->active[i] = &merge->feeds[i];
+		merge->active_count = merge->feed_count;
+		merge->primed = true;
+	}
+	merge->block_at = merge->block_count = 0;
+	refill_all(merge);
+	if (merge->active_count)
+		make_block(merge);
+	return merge->block_count > 0;
 }
 
 static int merge_next(struct source *source, const struct event **out_event, struct err *err)
@@ -302,14 +409,22 @@ static int merge_next(struct source *source, const struct event **out_event, str
 	struct merge *merge = (struct merge *)source;
 
 	(void)err;
-	if (!merge->primed)
-		start(merge);
-	else if (merge->handed)
-		advance(merge);
-	merge->handed = merge->heap_count > 0;
-	if (merge->heap_count == 0)
+	if (merge->block_at == merge->block_count && !next_block(merge))
 		return 0;
-	*out_event = merge->heap[0].feed->at;
+	*out_event = merge->block[merge->block_at++];
+	return 1;
+}
+
+static int merge_next_run(struct source *source, struct event_run *out_run, struct err *err)
+{
+	struct merge *merge = (struct merge *)source;
+
+	(void)err;
+	if (merge->block_at == merge->block_count && !next_block(merge))
+		return 0;
+	out_run->events = merge->block + merge->block_at;
+	out_run->count = merge->block_count - merge->block_at;
+	merge->block_at = merge->block_count;
 	return 1;
 }
 
@@ -320,13 +435,11 @@ static void seek_feed(struct merge *merge, struct feed *feed, uint64_t time_ns)
 	feed->head = feed->filled = 0;
 	feed->reading = feed->busy = feed->ended = false;
 	feed->alone = true;
+	feed->at = feed->end = NULL;
 	while (refill(merge, feed)) {
-		while (feed->at < feed->end && feed->at->time_ns < time_ns)
-			feed->at++;
-		if (feed->at < feed->end) {
-			join(merge, feed);
+		feed->at += count_until(feed, time_ns, false);
+		if (feed->at < feed->end)
 			return;
-		}
 	}
 }
 
@@ -336,41 +449,31 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 
 	(void)err;
 	merge_pause(merge);
-	merge->heap_count = 0;
 	merge->filled_alone = ALONE_BATCHES; /* no threads before all lanes are there */
 	for (size_t i = 0; i < merge->feed_count; i++)
 		seek_feed(merge, &merge->feeds[i], time_ns);
 	merge->filled_alone = 0;
-	heap_settle(merge);
-	merge->primed = true;
-	merge->handed = false;
+	merge->primed = false;
+	merge->block_at = merge->block_count = 0;
 	return 0;
 }
 
-void merge_drop_batches(struct merge *merge)
+void merge_keep_records(struct merge *merge)
 {
 	merge_pause(merge);
-	merge->heap_count = 0;
-	merge->handed = false;
-	for (size_t i = 0; i < merge->feed_count; i++) {
-		for (size_t j = 0; j < SLOTS; j++)
-			batch_fini(&merge->feeds[i].slots[j]);
-	}
+	merge->keeps_records = true;
+	merge->block_at = merge->block_count = 0;
 }
 
 bool merge_record(const struct merge *merge, struct trace_record *out_record)
 {
-	const struct feed *feed = merge->handed ? merge->heap[0].feed : NULL;
-	const struct batch *batch;
+	const struct cell *cell;
 
-	if (!feed)
+	if (!merge->keeps_records || merge->block_at == 0)
 		return false;
-	/* The batch that is being read: the reader's own. */
-	batch = &feed->slots[feed->head];
-	if (!batch->records || !batch->records[feed->at - batch->events].data)
-		return false;
-	*out_record = batch->records[feed->at - batch->events];
-	return true;
+	cell = (const struct cell *)merge->block[merge->block_at - 1]; /* the event comes first */
+	*out_record = cell->record;
+	return cell->record.data != NULL;
 }
 
 static void merge_close(struct source *source)
@@ -379,31 +482,40 @@ static void merge_close(struct source *source)
 
 	merge_pause(merge);
 	for (size_t i = 0; i < merge->feed_count; i++) {
-		merge->feeds[i].lane->ops->close(merge->feeds[i].lane);
 		for (size_t j = 0; j < SLOTS; j++)
-			batch_fini(&merge->feeds[i].slots[j]);
+			batch_fini(&merge->feeds[i].slots[j], merge->feeds[i].lane);
+		merge->feeds[i].lane->ops->close(merge->feeds[i].lane);
 	}
 	pthread_cond_destroy(&merge->ready);
 	pthread_cond_destroy(&merge->room);
 	pthread_mutex_destroy(&merge->lock);
 	free(merge->feeds);
-	free(merge->heap);
+	free(merge->active);
+	free(merge->parts);
+	free(merge->lists);
+	free(merge->rooms[0]);
+	free(merge->rooms[1]);
 	free(merge);
 }
 
 static const struct source_ops merge_ops = {
 	.next = merge_next,
+	.next_run = merge_next_run,
 	.seek = merge_seek,
 	.close = merge_close,
 };
 
-/* One core is the reader's own. */
+/*
+ * One core is the reader's own, one that of who packs the timeline behind it. To decode on
+ * a third costs more in all, since every event then crosses from one core's cache to
+ * another's; it pays only where that core has nothing else to do.
+ */
 static uint32_t workers_for_machine(void)
 {
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 
-	return count < 2 ? 0 : (uint32_t)count - 1;
+	return count <= 2 ? 0 : (uint32_t)count - 2;
 }
 
 struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *facts)
@@ -414,7 +526,11 @@ struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *f
 	merge->facts = facts;
 	merge->feed_count = count;
 	merge->feeds = xcalloc(count, sizeof(*merge->feeds));
-	merge->heap = xcalloc(count, sizeof(*merge->heap));
+	merge->active = xcalloc(count + 1, sizeof(*merge->active));
+	merge->parts = xcalloc(count + 1, sizeof(*merge->parts));
+	merge->lists = xcalloc(count + 1, sizeof(*merge->lists));
+	for (int i = 0; i < 2; i++)
+		merge->rooms[i] = xcalloc(count * BATCH_EVENTS + 1, sizeof(*merge->rooms[i]));
 	for (size_t i = 0; i < count; i++) {
 		merge->feeds[i].lane = lanes[i];
 		merge->feeds[i].alone = true;

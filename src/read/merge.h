@@ -28,8 +28,8 @@ struct source *merge_source(struct merge *merge);
 /* Let at most 'count' threads decode ahead; 0 = none. The default fits the machine. */
 void merge_set_threads(struct merge *merge, uint32_t count);
 
-/* Make the batches anew, because lanes now keep records. To be followed by a seek. */
-void merge_drop_batches(struct merge *merge);
+/* The lanes keep records from now on. To be followed by a seek. */
+void merge_keep_records(struct merge *merge);
 
 /* The record of the event that was handed out last. False when it has none. */
 bool merge_record(const struct merge *merge, struct trace_record *out_record);

@@ -18,6 +18,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/clock.h"
+#include "read/kernel_decode.h"
 #include "read/kernel_events.h"
 #include "read/lane.h"
 #include "read/pages.h"
@@ -26,7 +27,6 @@
 
 #define CHUNK_BYTES   (32u << 10)
 #define CHUNK_SLACK   64u      /* a short text at its end may be read as 16 bytes */
-#define EVENT_BYTES   12u      /* the shortest record with its header */
 #define LOOK_AHEAD    4u       /* pages, to find one with events */
 #define LOOK_FAR      1024u    /* the same, where it is done once */
 #define TIME_SLACK_NS 1000000u /* order between pages is not held against them below this */
@@ -39,6 +39,7 @@ struct page_walk {
 struct ring {
 	struct lane lane;
 	const struct ring_common *common;
+	const struct decode_table *table;
 	char *path; /* owned */
 	uint32_t cpu;
 	int fd;		      /* -1 = opened when needed */
@@ -54,13 +55,14 @@ struct ring {
 	uint64_t next_page;
 	uint64_t last_ns; /* of the last event; 0 = none yet */
 	size_t clock_hint;
-	bool hole;	   /* events are missing before the next one */
-	bool hole_unknown; /* and nobody knows how many */
+	struct clock_span span; /* near last_ns */
+	bool hole;		/* events are missing before the next one */
+	bool hole_unknown;	/* and nobody knows how many */
 	uint64_t hole_count;
 	bool ended;
 
 	/* The chunk that is being read, and the page of it. */
-	const uint8_t *chunk;
+	struct chunk *chunk; /* NULL = none yet */
 	uint64_t chunk_first;
 	uint64_t chunk_count;
 	uint64_t chunk_used; /* pages of it that were begun */
@@ -135,7 +137,8 @@ static bool peek(struct ring *ring, uint64_t index, struct page *out_page)
 
 	if (index - ring->chunk_first < ring->chunk_count)
 		return page_peek(layout,
-				 ring->chunk + (index - ring->chunk_first) * layout->page_bytes,
+				 ring->chunk->bytes +
+					 (index - ring->chunk_first) * layout->page_bytes,
 				 out_page);
 	return read_at(ring, page_offset(ring, index), header, sizeof(header)) == sizeof(header) &&
 	       page_peek(layout, header, out_page);
@@ -191,13 +194,16 @@ static bool load_chunk(struct ring *ring, struct batch *batch)
 
 	if (count == 0)
 		return false;
-	got = read_at(ring, page_offset(ring, ring->next_page), batch->chunk, count * page_bytes);
+	/* Events that were made are views into the last one. */
+	chunk_put(&ring->lane, ring->chunk);
+	ring->chunk = chunk_get(&ring->lane);
+	got = read_at(ring, page_offset(ring, ring->next_page), ring->chunk->bytes,
+		      count * page_bytes);
 	if (got < count * page_bytes) {
 		ring->page_count = ring->next_page + got / page_bytes;
 		damaged(ring, batch, ring->page_count, "the file became shorter than it was");
 		count = got / page_bytes;
 	}
-	ring->chunk = batch->chunk;
 	ring->chunk_first = ring->next_page;
 	ring->chunk_count = count;
 	ring->chunk_used = 0;
@@ -239,7 +245,8 @@ static bool begin_page(struct ring *ring, struct batch *batch, uint64_t index,
 		       struct page_walk *out_walk)
 {
 	const struct page_layout *layout = ring->common->layout;
-	const uint8_t *bytes = ring->chunk + (index - ring->chunk_first) * layout->page_bytes;
+	const uint8_t *bytes =
+		ring->chunk->bytes + (index - ring->chunk_first) * layout->page_bytes;
 	const char *wrong;
 	struct page page;
 
@@ -272,7 +279,7 @@ static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
 {
 	uint64_t since = ring->last_ns ? ring->last_ns : ring->common->first_ns;
 
-	batch->events[batch->count++] = (struct event){
+	batch->cells[batch->count++].event = (struct event){
 		.time_ns = time_ns,
 		.tid = -1,
 		.cpu = (uint16_t)ring->cpu,
@@ -280,19 +287,18 @@ static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
 		.lost.since_ns = since < time_ns ? since : time_ns,
 		.lost.count = ring->hole_unknown ? 0 : ring->hole_count,
 	};
-	if (batch->records)
-		batch->records[batch->count - 1].data = NULL;
+	batch->cells[batch->count - 1].record.data = NULL;
 	ring->hole = ring->hole_unknown = false;
 	ring->hole_count = 0;
 }
 
 static void keep_record(struct ring *ring, struct batch *batch, const struct record *record)
 {
-	batch->records[batch->count] = (struct trace_record){
+	batch->cells[batch->count].record = (struct trace_record){
 		.data = record->data,
 		.bytes = record->bytes,
 		.place = page_offset(ring, ring->chunk_first) +
-			 (uint64_t)(record->data - ring->chunk),
+			 (uint64_t)(record->data - ring->chunk->bytes),
 	};
 }
 
@@ -319,7 +325,7 @@ static inline __attribute__((always_inline)) bool put_record(struct ring *ring,
 		ns = ring->last_ns;
 	}
 	/* A hole goes before it, but is over only when this one can be decoded. */
-	event = &batch->events[batch->count + ring->hole];
+	event = &batch->cells[batch->count + ring->hole].event;
 	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
 		damaged(ring, batch, index, "an event is shorter than its format says");
 		return true;
@@ -335,6 +341,52 @@ static inline __attribute__((always_inline)) bool put_record(struct ring *ring,
 	return true;
 }
 
+/*
+ * What is rare: the clock's next line, a hole, or an event that is wrong. False when its
+ * time shows that the page is damaged.
+ */
+static __attribute__((noinline)) bool put_slowly(struct ring *ring, struct batch *batch,
+						 uint64_t index, const struct record *record)
+{
+	if (record->time - ring->span.raw >= ring->span.units)
+		ring->span = clock_span_at(ring->common->clock, record->time);
+	return put_record(ring, batch, index, record, ring->lane.keep_records);
+}
+
+/* Make events of records while nothing is special about them. Returns what page_next() did last. */
+static inline __attribute__((always_inline)) int put_run(struct ring *ring, struct batch *batch,
+							 struct page_cursor *cursor,
+							 struct record *record, bool big_endian)
+{
+	const struct decode_table *table = ring->table;
+	struct cell *cell = batch->cells + batch->count;
+	const struct cell *end = batch->cells + batch->max - 1;
+	const struct clock_span span = ring->span;
+	uint64_t limit_ns = ring->walk.limit_ns, last_ns = ring->last_ns, ns;
+	uint16_t cpu = (uint16_t)ring->cpu;
+	int rc = 1;
+
+	while (cell < end && (rc = page_next_in(cursor, record, big_endian)) > 0) {
+		struct event *event = &cell->event;
+
+		if (__builtin_expect(!clock_span_ns(&span, record->time, &ns) || ns > limit_ns ||
+					     ns < last_ns,
+				     0))
+			rc = 2;
+		else if (__builtin_expect(!decode_fast(table, record, event), 0) &&
+			 !kernel_events_decode(ring->common->events, record, event))
+			rc = 2;
+		if (__builtin_expect(rc == 2, 0))
+			break;
+		event->time_ns = last_ns = ns;
+		event->cpu = cpu;
+		cell++;
+	}
+	batch->count = (size_t)(cell - batch->cells);
+	ring->last_ns = last_ns;
+	return rc;
+}
+
 /* Go on in the page that was begun, while there is room for a hole and an event. */
 static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 							      struct batch *batch, bool big_endian,
@@ -343,15 +395,19 @@ static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
 	struct page_cursor cursor = ring->walk.cursor;
 	struct record record;
-	int rc = 0;
+	int rc = 1;
 
-	while (batch->count + 2 <= batch->max &&
-	       (rc = page_next_in(&cursor, &record, big_endian)) > 0 &&
-	       put_record(ring, batch, index, &record, keep))
-		;
+	while (batch->count + 2 <= batch->max && rc > 0) {
+		if (__builtin_expect(!ring->hole && !keep, 1))
+			rc = put_run(ring, batch, &cursor, &record, big_endian);
+		else
+			rc = 2 * page_next_in(&cursor, &record, big_endian);
+		if (rc == 2 && !put_slowly(ring, batch, index, &record))
+			rc = 0;
+	}
 	if (rc < 0)
 		damaged(ring, batch, index, "what follows an event is no event");
-	ring->in_page = rc > 0 && batch->count + 2 > batch->max;
+	ring->in_page = rc > 0;
 	ring->walk.cursor = cursor;
 }
 
@@ -360,7 +416,7 @@ static void put_page(struct ring *ring, struct batch *batch)
 {
 	bool big_endian = ring->walk.cursor.big_endian;
 
-	if (batch->records)
+	if (ring->lane.keep_records)
 		put_records(ring, batch, big_endian, true);
 	else if (big_endian)
 		put_records(ring, batch, true, false);
@@ -442,8 +498,7 @@ static bool ring_fill(struct lane *lane, struct batch *batch)
 {
 	struct ring *ring = (struct ring *)lane;
 
-	batch->count = 0;
-	batch->note_count = 0;
+	batch_clear(batch, lane);
 	while (batch->count + 2 <= batch->max) {
 		if (ring->in_page)
 			put_page(ring, batch);
@@ -451,11 +506,13 @@ static bool ring_fill(struct lane *lane, struct batch *batch)
 			ring->in_page = begin_page(
 				ring, batch, ring->chunk_first + ring->chunk_used++, &ring->walk);
 		else if (batch->count || !load_chunk(ring, batch))
-			break; /* events are views into the chunk: it must stay */
+			break; /* the events of a batch are views into one chunk */
 	}
-	lane->partial = ring->in_page || ring->chunk_used < ring->chunk_count;
 	if (batch->count == 0 && !ring->ended)
 		put_tail(ring, batch);
+	batch->chunk = ring->chunk;
+	if (batch->chunk)
+		batch->chunk->uses++;
 	return batch->count > 0;
 }
 
@@ -466,7 +523,7 @@ static void go_to(struct ring *ring, uint64_t page)
 	ring->hole = ring->hole_unknown = ring->ended = false;
 	ring->hole_count = 0;
 	ring->chunk_count = ring->chunk_used = 0;
-	ring->in_page = ring->lane.partial = false;
+	ring->in_page = false;
 }
 
 /*
@@ -519,6 +576,8 @@ static void ring_close(struct lane *lane)
 {
 	struct ring *ring = (struct ring *)lane;
 
+	chunk_put(lane, ring->chunk);
+	lane_fini(lane);
 	mem_close_fd(&ring->fd);
 	free(ring->path);
 	free(ring);
@@ -552,7 +611,7 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 	if (claim->bytes > bytes)
 		facts_note_damage(facts, "%s: cut, %llu of %llu bytes are there", file_name(ring),
 				  (unsigned long long)bytes, (unsigned long long)claim->bytes);
-	if (torn || claim->bytes > bytes) {
+	if (torn || claim->bytes > bytes || claim->unfinished) {
 		ring->tail_lost = true;
 		ring->tail_count = 0;
 	}
@@ -568,6 +627,7 @@ struct ring *ring_open(const char *path, const struct ring_common *common,
 
 	ring->lane.ops = &ring_ops;
 	ring->common = common;
+	ring->table = kernel_events_table(common->events);
 	ring->path = xstrdup(path);
 	ring->cpu = claim->cpu;
 	ring->fd = file_open(path, &bytes, &err);
@@ -576,8 +636,6 @@ struct ring *ring_open(const char *path, const struct ring_common *common,
 	ring->page_count = bytes / page_bytes;
 	ring->chunk_pages = page_bytes < CHUNK_BYTES ? CHUNK_BYTES / page_bytes : 1;
 	ring->lane.chunk_bytes = (size_t)ring->chunk_pages * page_bytes + CHUNK_SLACK;
-	/* A hole before the first event of each page, and one at the end. */
-	ring->lane.max_events = ring->lane.chunk_bytes / EVENT_BYTES + ring->chunk_pages + 2;
 	check_claim(ring, claim, bytes, facts);
 	if (ring->fd < 0)
 		ring->tail_lost = true;
@@ -633,8 +691,7 @@ static void walk_on(struct ring *ring, uint64_t from_ns,
 		    bool (*visit)(void *context, const struct record *record, uint64_t time_ns),
 		    void *context)
 {
-	/* No events are made: the batch is there for the chunk. */
-	struct batch batch = { .chunk = xcalloc(ring->lane.chunk_bytes, 1) };
+	struct batch batch = { 0 }; /* no events are made: it takes the notes */
 	struct page_walk walk;
 	struct record record;
 	bool more = true;
@@ -655,7 +712,6 @@ static void walk_on(struct ring *ring, uint64_t from_ns,
 		}
 	}
 	go_to(ring, 0);
-	batch_fini(&batch);
 }
 
 void ring_walk(struct ring *ring, uint64_t from_ns,

@@ -36,6 +36,7 @@ struct ring_claim {
 	uint64_t bytes;	 /* that it should have; 0 = unknown */
 	uint64_t lost;	 /* events lost on this CPU, by the kernel's count */
 	bool count_lost; /* look through all pages for what they tell; else only at the end */
+	bool unfinished; /* more came than what is in the file, nobody knows how much */
 };
 
 /*

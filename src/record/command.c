@@ -16,15 +16,19 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "record/pidns.h"
+#include "record/proc.h"
 
 #define GROUPS_MAX	  65536
 #define EXIT_NOT_FOUND	  127
 #define EXIT_NOT_RUNNABLE 126
+#define AWAIT_STEP_NS	  200000
+#define AWAIT_STEPS	  10000 /* 2 s at least: a machine may be busy */
 
 extern char **environ;
 
@@ -265,6 +269,23 @@ void command_drop(struct command *command)
 	close_all(command);
 }
 
+/*
+ * Wait until the child is asleep where it waits for its start. What it does before that is
+ * none of the command's doing, and must be over when the command begins.
+ */
+static void await_asleep(pid_t pid)
+{
+	const struct timespec pause = { .tv_nsec = AWAIT_STEP_NS };
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_thread child;
+
+	for (int i = 0; i < AWAIT_STEPS; i++) {
+		if (!proc_read_thread(proc_fd, pid, pid, &child) || child.state == 'S')
+			return;
+		(void)nanosleep(&pause, NULL); /* a signal makes it shorter: no harm */
+	}
+}
+
 int command_fork(const struct command_setup *setup, struct command *out_command, struct err *err)
 {
 	struct command command = COMMAND_NONE;
@@ -276,6 +297,7 @@ int command_fork(const struct command_setup *setup, struct command *out_command,
 		command.pid_fd = pidfd_open(command.pid, 0);
 		if (command.pid_fd < 0)
 			rc = err_set(err, -errno, "cannot watch the command: %s", strerror(errno));
+		await_asleep(command.pid);
 	}
 	if (rc < 0) {
 		command_drop(&command);

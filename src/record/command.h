@@ -45,8 +45,8 @@ bool command_find_user(uid_t *out_uid, gid_t *out_gid);
 int command_find(const char *name, struct err *err);
 
 /*
- * Fork a child that becomes the user who ran sudo (if any) and waits. Returns 0,
- * or a negative errno with err filled.
+ * Fork a child that becomes the user who ran sudo (if any) and waits: it sleeps when this
+ * returns. Returns 0, or a negative errno with err filled.
  */
 int command_fork(const struct command_setup *setup, struct command *out_command, struct err *err);
 

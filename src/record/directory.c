@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,6 +161,18 @@ static void remove_trace(int dir_fd)
 		closedir(dir);
 }
 
+/*
+ * Two recorders in one directory would mix their files: the first one keeps it until it ends,
+ * however it ends. Not every file system has locks.
+ */
+static int take_lock(struct directory *directory, struct err *err)
+{
+	if (flock(directory->dir_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return 0;
+	directory->is_new = false; /* it is the other one's now */
+	return err_set(err, -EBUSY, "another recording into it is under way");
+}
+
 static int open_existing(struct directory *directory, bool replace, struct err *err)
 {
 	struct stat st;
@@ -170,6 +183,9 @@ static int open_existing(struct directory *directory, bool replace, struct err *
 	if (rc < 0)
 		return rc;
 	directory->dir_fd = rc;
+	rc = take_lock(directory, err);
+	if (rc < 0)
+		return rc;
 	rc = check_existing(directory->dir_fd, replace, err);
 	if (rc < 0)
 		return rc;

@@ -28,7 +28,11 @@ struct directory {
  */
 int directory_check(const char *path, bool replace, struct err *err);
 
-/* Make it, after the same checks; an old trace is removed. Returns 0, or a negative errno with err filled. */
+/*
+ * Make it, after the same checks; an old trace is removed. It is locked until it is closed or this
+ * process is gone. Returns 0, or -EBUSY when another recorder has it, or another negative errno;
+ * err filled.
+ */
 int directory_open(const char *path, bool replace, struct directory *out_directory,
 		   struct err *err);
 

@@ -4,10 +4,13 @@
  *	trace_pipe_raw ──splice──▶ pipe ──splice──▶ cpuN.ring
  *
  * splice() on trace_pipe_raw hands out full sub-buffers only; the one that is
- * being written to stays. So the last, partly filled one is fetched by read(),
- * which copies, when tracing is off. Both deliver whole sub-buffers, so a file is
- * always cut at a sub-buffer's end, except when a write is cut short by a kill or
- * a full disk; a reader of the file ignores that rest.
+ * being written to stays. Where little happens that takes long to fill, and a killed
+ * recorder would leave nothing. So when nothing woke a thread for a while it fetches what
+ * is there by read(), which copies; what comes into that sub-buffer afterwards is fetched the
+ * same way, as another one with a header of its own. The last one is fetched like that, too,
+ * when tracing is off. Both ways deliver whole sub-buffers, so a file is always cut at
+ * a sub-buffer's end, except when a write is cut short by a kill or a full disk; a
+ * reader of the file ignores that rest. The unused end of a copied one takes no room on disk.
  *
  * The wait is a poll() with the stop event beside it: older kernels do not wake a
  * splice() that waits when tracing is switched off.
@@ -35,6 +38,7 @@
 #include "store/manifest.h"
 
 #define PIPE_PAGES	16   /* sub-buffers moved at once; what a pipe has slots for by default */
+#define FIRST_DRAIN_MS	100  /* then twice as long each time, up to the latest: */
 #define LATEST_DRAIN_MS 1000 /* a killed recorder loses what is younger than this */
 #define THREAD_STACK	(256 << 10)
 
@@ -47,6 +51,7 @@ struct reader {
 	int file_fd;
 	int pipe_fds[2];
 	bool failed;		/* the thread's; the main thread's once that has ended */
+	bool partial;		/* the sub-buffer that is next was read in part; as above */
 	uint64_t last_raw;	/* time stamp of the last whole sub-buffer of one that failed */
 	_Atomic uint64_t bytes; /* written by the thread, read by anybody */
 	_Atomic int32_t tid;	/* set once by the thread */
@@ -132,33 +137,77 @@ static void move_full(struct reader *reader)
 	}
 }
 
+/* The bytes of a sub-buffer up to the last one that is not zero. */
+static size_t used_bytes(const char *page, size_t bytes)
+{
+	while (bytes && page[bytes - 1] == 0)
+		bytes--;
+	return bytes;
+}
+
+/* Append a sub-buffer. The file has its length first, so that it always is of whole ones. */
+static void write_page(struct reader *reader, const char *page)
+{
+	uint64_t at = atomic_load(&reader->bytes), end = at + reader->all->page_bytes;
+	size_t used = used_bytes(page, reader->all->page_bytes), written = 0;
+
+	if (ftruncate(reader->file_fd, (off_t)end) < 0) {
+		fail(reader);
+		return;
+	}
+	while (written < used) {
+		ssize_t done = pwrite(reader->file_fd, page + written, used - written,
+				      (off_t)(at + written));
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done == 0)
+			errno = ENOSPC;
+		if (done <= 0) {
+			fail(reader);
+			return;
+		}
+		written += (size_t)done;
+	}
+	(void)lseek(reader->file_fd, (off_t)end, SEEK_SET); /* where splice() goes on */
+	atomic_store(&reader->bytes, end);
+}
+
+/* Copy what is in the next sub-buffer, full or not. False when nothing is, or the disk is full. */
+static bool copy_page(struct reader *reader, char *page)
+{
+	size_t page_bytes = reader->all->page_bytes;
+	ssize_t got;
+
+	do {
+		got = read(reader->raw_fd, page, page_bytes);
+	} while (got < 0 && errno == EINTR);
+	if (got != (ssize_t)page_bytes)
+		return false;
+	write_page(reader, page);
+	return !reader->failed;
+}
+
 /* Copy what is left in partly filled sub-buffers. Tracing is off. */
 static void copy_rest(struct reader *reader)
 {
-	size_t page_bytes = reader->all->page_bytes;
-	AUTO_FREE char *page = xmalloc(page_bytes);
+	AUTO_FREE char *page = xmalloc(reader->all->page_bytes);
 
-	while (!reader->failed) {
-		ssize_t got = read(reader->raw_fd, page, page_bytes);
-		size_t written = 0;
+	while (!reader->failed && copy_page(reader, page))
+		;
+}
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got != (ssize_t)page_bytes)
-			return;
-		while (written < page_bytes) {
-			ssize_t done = write(reader->file_fd, page + written, page_bytes - written);
-
-			if (done < 0 && errno == EINTR)
-				continue;
-			if (done <= 0) {
-				fail(reader);
-				return;
-			}
-			written += (size_t)done;
-			atomic_fetch_add(&reader->bytes, (uint64_t)done);
-		}
-	}
+/*
+ * Move what is there. 'all': the sub-buffer that is being filled as well. One that was read in
+ * part is finished by read(): older kernels never hand out the rest of it by splice().
+ */
+static void move(struct reader *reader, char *page, bool all)
+{
+	if (reader->partial)
+		(void)copy_page(reader, page);
+	move_full(reader);
+	if (all && !reader->failed)
+		reader->partial = copy_page(reader, page) || reader->partial;
 }
 
 static void *reader_main(void *argument)
@@ -168,15 +217,18 @@ static void *reader_main(void *argument)
 		{ .fd = reader->all->stop_fd, .events = POLLIN },
 		{ .fd = reader->raw_fd, .events = POLLIN },
 	};
+	AUTO_FREE char *page = xmalloc(reader->all->page_bytes);
+	int wait_ms = FIRST_DRAIN_MS;
 
 	prctl(PR_SET_NAME, "holdup-reader");
 	atomic_store(&reader->tid, gettid());
 	while (!any_failed(reader->all)) {
-		if (poll(waits, ARRAY_LEN(waits), LATEST_DRAIN_MS) < 0 && errno != EINTR)
+		int ready = poll(waits, ARRAY_LEN(waits), wait_ms);
+
+		if (waits[0].revents || (ready < 0 && errno != EINTR))
 			break;
-		if (waits[0].revents)
-			break;
-		move_full(reader);
+		move(reader, page, ready == 0);
+		wait_ms = 2 * wait_ms < LATEST_DRAIN_MS ? 2 * wait_ms : LATEST_DRAIN_MS;
 	}
 	if (!any_failed(reader->all)) {
 		move_full(reader);

@@ -3,8 +3,8 @@
  *
  * Pages go from the kernel through a pipe into the file by splice(), whole and
  * without a copy in user space. A thread wakes when its buffer is filled to the
- * instance's buffer_percent, and once a second, so that a killed recorder loses
- * little.
+ * instance's buffer_percent, and once a second (more often at first); then it takes what is
+ * in a sub-buffer that is not full, too, so that a killed recorder loses little.
  */
 #ifndef RECORD_READER_H
 #define RECORD_READER_H

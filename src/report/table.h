@@ -39,7 +39,7 @@ struct table_column {
 };
 
 struct table {
-	struct table_column columns[8];
+	struct table_column columns[12];
 	size_t column_count;
 	char **cells; /* owned; row by row; NULL in the first cell = a rule */
 	size_t cell_count;

@@ -57,15 +57,17 @@ static void note_lost(struct notes *notes)
 {
 	const struct why *why = notes->page->why;
 	const struct facts *facts = notes->page->facts;
-	bool full = facts->damage_count == 0; /* the buffer was; else the file is cut */
+	/* The buffer was full, and the kernel has counted; else the file is cut. */
+	bool full = facts->damage_count == 0 && facts->complete;
 
 	if (why->lost_events == 0 && why->lost_span_ns == 0)
 		return;
 	note(notes,
-	     "%s event%s lost; %s of the window lies in holes of the recording. What depends on them "
-	     "is counted as uncertain or unknown.%s",
-	     text_count(why->lost_events).s, why->lost_events == 1 ? " was" : "s were",
-	     text_duration(why->lost_span_ns).s, full ? " A larger --buffer loses less." : "");
+	     "%s%s event%s lost; %s of the window lies in holes of the recording. What depends on "
+	     "them is counted as uncertain or unknown.%s",
+	     full ? "" : "At least ", text_count(why->lost_events).s,
+	     why->lost_events == 1 ? " was" : "s were", text_duration(why->lost_span_ns).s,
+	     full ? " A larger --buffer loses less." : "");
 	for (size_t i = 0; i < facts->cpu_count; i++) {
 		if (facts->cpus[i].lost > 0)
 			note(notes, "CPU %zu lost %s events in the whole recording.", i,

@@ -14,6 +14,8 @@
 #include "event/source.h"
 #include "state/state_int.h"
 
+#define PROGRESS_EVENTS (1u << 20)
+
 #define MAX_CPUS    8192
 #define MAX_SPAN_NS (UINT64_C(1) << 50) /* 13 days: a later event is a damaged one */
 
@@ -38,6 +40,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 		vec_room(state->threads, thread->slot, &state->thread_cap, sizeof(struct thread *));
 	state->threads[thread->slot] = thread;
 	thread->sched = SCHED_UNKNOWN;
+	thread->idle = tid == 0;
 	thread->call_nr = -1;
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
@@ -48,13 +51,30 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	return thread;
 }
 
+struct thread *state_living_slow(struct state *state, int32_t tid)
+{
+	const uint64_t *found = map_find(&state->live, (uint32_t)tid);
+
+	if (!found)
+		return NULL;
+	state->recent[(uint32_t)tid % RECENT_TIDS] = (struct recent){ tid, (uint32_t)*found };
+	return state->threads[*found];
+}
+
+void state_live(struct state *state, const struct thread *thread)
+{
+	int32_t tid = thread->tl->tid;
+
+	map_put(&state->live, (uint32_t)tid, thread->slot);
+	state->recent[(uint32_t)tid % RECENT_TIDS] = (struct recent){ tid, thread->slot };
+}
+
 struct thread *state_thread(struct state *state, int32_t tid)
 {
-	uint64_t *found = map_find(&state->live, (uint32_t)tid);
-	struct thread *thread;
+	struct thread *thread = state_living(state, tid);
 
-	if (found)
-		return state->threads[*found];
+	if (thread)
+		return thread;
 	thread = state_thread_new(state, tid, state->tl->origin_ns);
 	/* A tid that died in this recording and is back was born after that. */
 	if (state->tl->next_same_tid[thread->slot] != SLOT_NONE) {
@@ -65,7 +85,7 @@ struct thread *state_thread(struct state *state, int32_t tid)
 		thread->unsure_until = died;
 		track_amend(&thread->tl->track, 0, track_ns(state, died), thread->word);
 	}
-	map_put(&state->live, (uint32_t)tid, thread->slot);
+	state_live(state, thread);
 	return thread;
 }
 
@@ -88,7 +108,7 @@ void thread_set_comm(struct state *state, struct thread *thread, const char *com
 {
 	char padded[COMM_BYTES] = { 0 };
 
-	if (!comm || thread->tl->tid == 0 || strncmp(comm, thread->comm, COMM_BYTES) == 0)
+	if (!comm || thread->idle || strncmp(comm, thread->comm, COMM_BYTES) == 0)
 		return;
 	memcpy(padded, comm, strnlen(comm, COMM_BYTES));
 	memcpy(thread->comm, padded, COMM_BYTES);
@@ -111,7 +131,7 @@ static void leave_cpu(struct state *state, struct thread *thread, uint64_t time_
 /* The thread is gone: its tid may be used again. */
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 {
-	uint64_t *living = map_find(&state->live, (uint32_t)thread->tl->tid);
+	int32_t tid = thread->tl->tid;
 
 	if (thread->sched == SCHED_DEAD)
 		return;
@@ -121,8 +141,10 @@ void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns)
 	thread->sched = SCHED_DEAD;
 	thread->placing.open = false;
 	flow_write(state, thread, time_ns, word_make(WORD_NONE, 0));
-	if (living && *living == thread->slot)
-		map_remove(&state->live, (uint32_t)thread->tl->tid);
+	if (state_living(state, tid) == thread) {
+		map_remove(&state->live, (uint32_t)tid);
+		state->recent[(uint32_t)tid % RECENT_TIDS].slot = SLOT_NONE;
+	}
 	process_put(state, thread->process);
 	thread->process = NULL;
 	timeline_seal_thread(thread->tl);
@@ -182,10 +204,10 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 
 	/* A zombie did nothing any more. */
 	if (fact->tid <= 0 || fact->state == 'Z' || fact->state == 'X' ||
-	    map_find(&state->live, (uint32_t)fact->tid))
+	    state_living(state, fact->tid))
 		return;
 	thread = state_thread_new(state, fact->tid, state->tl->origin_ns);
-	map_put(&state->live, (uint32_t)fact->tid, thread->slot);
+	state_live(state, thread);
 	thread->tl->tgid = fact->tgid;
 	thread->tl->kernel = fact->kernel;
 	thread_set_comm(state, thread, fact->comm);
@@ -203,11 +225,11 @@ static void load_facts(struct state *state)
 	for (size_t i = 0; i < facts->thread_count; i++)
 		load_thread(state, &facts->threads[i]);
 	for (size_t i = 0; i < facts->thread_count; i++) {
-		uint64_t *child = map_find(&state->live, (uint32_t)facts->threads[i].tid);
-		uint64_t *parent = map_find(&state->live, (uint32_t)facts->threads[i].ppid);
+		struct thread *child = state_living(state, facts->threads[i].tid);
+		struct thread *parent = state_living(state, facts->threads[i].ppid);
 
 		if (child && parent)
-			state->threads[*child]->tl->parent = (uint32_t)*parent;
+			child->tl->parent = parent->slot;
 	}
 	fds_load(state);
 }
@@ -232,6 +254,8 @@ struct state *state_new(const struct facts *facts)
 	state->omits_idle = facts->omits_idle_switches;
 	state->has_syscalls = facts->has_syscalls;
 	state->now_ns = facts->first_ns;
+	for (uint32_t i = 0; i < RECENT_TIDS; i++)
+		state->recent[i].slot = SLOT_NONE;
 	fill_table(state);
 	call_tables_init(state);
 	load_facts(state);
@@ -240,7 +264,7 @@ struct state *state_new(const struct facts *facts)
 
 /* ------------------------------------------------------------------- events */
 
-void state_feed(struct state *state, const struct event *ev)
+static inline void feed(struct state *state, const struct event *ev)
 {
 	state_handler_fn *handle;
 	struct cpu *cpu;
@@ -276,6 +300,11 @@ void state_feed(struct state *state, const struct event *ev)
 	cpu->known = true;
 }
 
+void state_feed(struct state *state, const struct event *ev)
+{
+	feed(state, ev);
+}
+
 /* -------------------------------------------------------------------- finish */
 
 /* A thread that no event told about did what the dump saw it do, all the time. */
@@ -295,10 +324,10 @@ static void close_threads(struct state *state)
 	const struct facts *facts = state->facts;
 
 	for (size_t i = 0; i < facts->thread_count; i++) {
-		uint64_t *slot = map_find(&state->live, (uint32_t)facts->threads[i].tid);
+		struct thread *thread = state_living(state, facts->threads[i].tid);
 
-		if (slot)
-			close_unseen(state, state->threads[*slot], facts->threads[i].state);
+		if (thread)
+			close_unseen(state, thread, facts->threads[i].state);
 	}
 	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
 		struct thread *thread = state->threads[i];
@@ -336,6 +365,20 @@ struct timeline *state_finish(struct state *state)
 	return tl;
 }
 
+/* How many events ahead of the one that is fed another thread's work is brought into the cache. */
+#define AHEAD 6
+
+static void feed_run(struct state *state, const struct event_run *run)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		const struct event *ahead = run->events[i + AHEAD < run->count ? i + AHEAD : i];
+
+		__builtin_prefetch(ahead);
+		__builtin_prefetch((const char *)ahead + 64);
+		feed(state, run->events[i]);
+	}
+}
+
 struct timeline *state_timeline(struct state *state)
 {
 	return state->tl;
@@ -345,15 +388,18 @@ int state_drain(struct state *state, struct source *source,
 		void (*progress)(void *context, uint64_t time_ns), void *context,
 		struct timeline **out_timeline, struct err *err)
 {
-	const struct event *ev;
+	struct event_run run;
 	struct timeline *tl;
-	uint32_t count = 0;
+	size_t told = 0;
 	int rc;
 
-	while ((rc = source_next(source, &ev, err)) > 0) {
-		state_feed(state, ev);
-		if (progress && (++count & 0xfffff) == 0)
-			progress(context, ev->time_ns);
+	while ((rc = source_next_run(source, &run, err)) > 0) {
+		feed_run(state, &run);
+		told += run.count;
+		if (progress && told >= PROGRESS_EVENTS) {
+			progress(context, state->now_ns);
+			told = 0;
+		}
 	}
 	tl = state_finish(state);
 	if (rc < 0) {

@@ -140,8 +140,7 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	uint64_t *living = map_find(&state->live, (uint32_t)ev->fd_name.tid);
-	struct thread *thread = living ? state->threads[*living] : NULL;
+	struct thread *thread = state_living(state, ev->fd_name.tid);
 	uint32_t object;
 
 	(void)cpu;

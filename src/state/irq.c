@@ -41,24 +41,22 @@ enum softirq {
 
 /* ---------------------------------------------------------- pending actors */
 
-void pending_put(struct pending *pending, uint64_t key, const struct actor *actor)
+/* Where the actor under 'key' is kept, to be written. */
+static struct actor *pending_place(struct pending *pending, uint64_t key)
 {
-	uint64_t *known = map_find(&pending->index, key);
-	uint32_t at;
+	bool new;
+	uint64_t *at = map_add(&pending->index, key, &new);
 
-	if (known) {
-		pending->actors[*known] = *actor;
-		return;
-	}
+	if (!new)
+		return &pending->actors[*at];
 	if (pending->free_count) {
-		at = pending->free_list[--pending->free_count];
+		*at = pending->free_list[--pending->free_count];
 	} else {
 		pending->actors = vec_room(pending->actors, pending->count, &pending->cap,
 					   sizeof(*pending->actors));
-		at = (uint32_t)pending->count++;
+		*at = pending->count++;
 	}
-	pending->actors[at] = *actor;
-	map_put(&pending->index, key, at);
+	return &pending->actors[*at];
 }
 
 bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor)
@@ -167,7 +165,7 @@ static void name_network(const struct cpu *cpu, const struct thread *current, st
 	actor->name = cpu->packet_dev;
 	actor->slot = cpu->packet_dev ? cpu->packet_slot : SLOT_NONE;
 	/* No packet was recorded, but a system call raised this softirq and runs it itself. */
-	if (!cpu->packet_dev && !cpu->irq_before_softirq && current && current->tl->tid != 0 &&
+	if (!cpu->packet_dev && !cpu->irq_before_softirq && current && !current->idle &&
 	    word_kind(actor->below) == WORD_SYSCALL)
 		actor->slot = current->slot;
 }
@@ -202,30 +200,39 @@ static void name_softirq(struct state *state, const struct cpu *cpu, const struc
 	}
 }
 
-struct actor actor_now(struct state *state, struct cpu *cpu, const struct event *ev)
+/* No interrupt and no softirq acts, but the thread itself. */
+static bool thread_acts(const struct cpu *cpu, const struct thread *current, const struct event *ev)
+{
+	if (!current || current->idle || in_hardirq(current, ev) || in_softirq(current, ev))
+		return false;
+	/* Completions also run in the thread of a threaded interrupt handler. */
+	return !cpu->disk_name || !current->tl->kernel || strncmp(current->comm, "irq/", 4) != 0;
+}
+
+/* Written where it stays: to copy what was just written in pieces stalls the machine. */
+void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, struct actor *out)
 {
 	struct thread *current = state_current(state, cpu);
-	struct actor actor = { .time_ns = ev->time_ns, .slot = SLOT_NONE };
 
-	if (current) {
-		actor.word = flow_top(current);
-		actor.below = current->depth > 1 ? current->frames[current->depth - 2] : 0;
-	}
-	if (in_hardirq(current, ev)) {
-		state->no_irqs |= current && !cpu->doubt && !word_is_irq(actor.word);
-		name_hardirq(state, cpu, &actor);
+	*out = (struct actor){
+		.time_ns = ev->time_ns,
+		.slot = SLOT_NONE,
+		.word = current ? flow_top(current) : 0,
+		.below = current && current->depth > 1 ? current->frames[current->depth - 2] : 0,
+	};
+	if (thread_acts(cpu, current, ev)) {
+		out->kind = ACTOR_THREAD;
+		out->slot = current->slot;
+	} else if (in_hardirq(current, ev)) {
+		state->no_irqs |= current && !cpu->doubt && !word_is_irq(out->word);
+		name_hardirq(state, cpu, out);
 	} else if (in_softirq(current, ev)) {
-		name_softirq(state, cpu, current, &actor);
-	} else if (current && current->tl->tid != 0) {
-		actor.kind = ACTOR_THREAD;
-		actor.slot = current->slot;
-		/* Completions also run in the thread of a threaded interrupt handler. */
-		if (cpu->disk_name && current->tl->kernel && strncmp(current->comm, "irq/", 4) == 0)
-			name_disk(cpu, &actor);
+		name_softirq(state, cpu, current, out);
+	} else if (current && !current->idle) {
+		name_disk(cpu, out);
 	} else {
-		actor.kind = current ? ACTOR_IRQ : ACTOR_NONE;
+		out->kind = current ? ACTOR_IRQ : ACTOR_NONE;
 	}
-	return actor;
 }
 
 /* ------------------------------------------------ entries and exits of frames */
@@ -316,7 +323,7 @@ static void on_timer_start(struct state *state, struct cpu *cpu, const struct ev
 {
 	struct thread *current = state_current(state, cpu);
 
-	if (!current || current->tl->tid == 0 || in_hardirq(current, ev) || in_softirq(current, ev))
+	if (!current || current->idle || in_hardirq(current, ev) || in_softirq(current, ev))
 		return;
 	map_put(&state->timer_setters, ev->timer.timer, current->slot);
 }
@@ -350,15 +357,15 @@ static uint32_t request_name(struct state *state, const struct ev_block *block, 
 
 static void on_block_issue(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	struct actor actor = actor_now(state, cpu, ev);
-	struct actor before;
+	struct actor actor, before;
 
+	actor_now(state, cpu, ev, &actor);
 	/* Inserted by one, issued by a kworker for it: the first one asked. */
 	if (ev->type == EV_BLOCK_ISSUE &&
 	    pending_take(&state->requests, request_key(ev), &before) && before.slot != SLOT_NONE)
 		actor = before;
 	actor.name = request_name(state, &ev->block, ev->block.bytes);
-	pending_put(&state->requests, request_key(ev), &actor);
+	*pending_place(&state->requests, request_key(ev)) = actor;
 }
 
 static void on_block_complete(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -375,17 +382,31 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 
 static void on_packet_sent(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	struct actor actor = actor_now(state, cpu, ev);
+	struct actor other;
 
-	if (actor.kind != ACTOR_THREAD) {
-		struct actor stale;
-
-		/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
-		if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
-			(void)pending_take(&state->packets, ev->net.skb, &stale);
+	if (thread_acts(cpu, state_current(state, cpu), ev)) {
+		actor_now(state, cpu, ev, pending_place(&state->packets, ev->net.skb));
 		return;
 	}
-	pending_put(&state->packets, ev->net.skb, &actor);
+	actor_now(state, cpu, ev, &other); /* may show that interrupts are not recorded */
+	/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
+	if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
+		(void)pending_take(&state->packets, ev->net.skb, &other);
+}
+
+/* Name id of a network device; mostly the same one as before. */
+static uint32_t device_name(struct state *state, const char *dev)
+{
+	size_t i = 0;
+
+	while (i < DEVICE_BYTES && dev[i] == state->device[i]) {
+		if (dev[i++] == '\0')
+			return state->device_name;
+	}
+	state->device_name = names_add(&state->tl->names, dev, DEVICE_BYTES);
+	memset(state->device, 0, sizeof(state->device));
+	memcpy(state->device, dev, strnlen(dev, DEVICE_BYTES));
+	return state->device_name;
 }
 
 static void on_packet_received(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -393,8 +414,7 @@ static void on_packet_received(struct state *state, struct cpu *cpu, const struc
 	struct actor sender = { .slot = SLOT_NONE };
 
 	(void)pending_take(&state->packets, ev->net.skb, &sender);
-	cpu->packet_dev = ev->net.dev ? names_add(&state->tl->names, ev->net.dev, 32)
-				      : names_add(&state->tl->names, "network", 32);
+	cpu->packet_dev = device_name(state, ev->net.dev ? ev->net.dev : "network");
 	cpu->packet_slot = sender.slot;
 	cpu->packet_ns = sender.time_ns;
 }
@@ -403,16 +423,14 @@ static void on_packet_received(struct state *state, struct cpu *cpu, const struc
 
 static void on_work_queue(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	struct actor actor = actor_now(state, cpu, ev);
-
-	pending_put(&state->works, ev->work.work, &actor);
+	actor_now(state, cpu, ev, pending_place(&state->works, ev->work.work));
 }
 
 static void on_work_start(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *current = state_current(state, cpu);
 
-	if (!current || current->tl->tid == 0)
+	if (!current || current->idle)
 		return;
 	current->work = (struct actor){ .time_ns = ev->time_ns, .slot = SLOT_NONE };
 	(void)pending_take(&state->works, ev->work.work, &current->work);
@@ -439,12 +457,12 @@ static void on_work_end(struct state *state, struct cpu *cpu, const struct event
 static void on_signal_generate(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = cpu->woken == SLOT_NONE ? NULL : state->threads[cpu->woken];
-	uint64_t *receiver = map_find(&state->live, (uint32_t)ev->signal.tid);
+	struct thread *receiver = state_living(state, ev->signal.tid);
 	struct wait *wait;
 
 	cpu->woken = SLOT_NONE;
 	if (!thread || !receiver || ev->signal.signal <= 0 || ev->signal.signal >= 128 ||
-	    state->threads[*receiver]->tl->tgid != thread->tl->tgid || !thread->tl->wait_count)
+	    receiver->tl->tgid != thread->tl->tgid || !thread->tl->wait_count)
 		return;
 	wait = tl_wait(thread->tl, thread->wait);
 	wait->waker.signal = (uint8_t)ev->signal.signal;

@@ -37,6 +37,10 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 	if (ev->sched_switch.prev_state == TASK_STATE_STOPPED)
 		wait->flags |= WAIT_STOPPED;
 	call_describe_wait(state, thread, wait);
+	/* Where the next one will be: another thread packed what was there before. */
+	__builtin_prefetch((const char *)(wait + 1), 1);
+	__builtin_prefetch((const char *)(wait + 1) + 64, 1);
+	__builtin_prefetch((const char *)(wait + 1) + 128, 1);
 }
 
 static void switch_out(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -48,7 +52,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 		return;
 	thread->placing.open = false;
 	flow_drop_irqs(thread);
-	if (thread->tl->tid == 0) {
+	if (thread->idle) {
 		thread->sched = SCHED_RUNNABLE;
 		flow_write(state, thread, now, word_make(WORD_NONE, 0));
 		return;
@@ -106,7 +110,7 @@ void use_early_wake(struct state *state, struct thread *thread)
 
 static void switch_in(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t now)
 {
-	if (thread->tl->tid != 0) {
+	if (!thread->idle) {
 		if (thread->sched == SCHED_RUNNING && thread->cpu != cpu_index(state, cpu)) {
 			struct cpu *other = &state->cpus[thread->cpu];
 			uint64_t sure = other->cur == thread->slot ? other->last_ns : now;
@@ -145,12 +149,12 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev);
 	prev = state_current(state, cpu);
 	if (prev)
-		thread_set_comm(state, prev, ev->sched_switch.prev_comm);
+		thread_see_comm(state, prev, ev, ev->sched_switch.prev_comm);
 	switch_out(state, cpu, ev);
 	cpu_forget_context(cpu);
 	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
 					      : state_thread(state, ev->sched_switch.next_tid);
-	thread_set_comm(state, next, ev->sched_switch.next_comm);
+	thread_see_comm(state, next, ev, ev->sched_switch.next_comm);
 	switch_in(state, cpu, next, ev->time_ns);
 }
 
@@ -214,7 +218,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	struct thread *current = state_current(state, cpu);
 
 	wait->woken_ns = ev->time_ns;
-	wait->waker = actor_now(state, cpu, ev);
+	actor_now(state, cpu, ev, &wait->waker);
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
 			wait->flags |= WAIT_EXITED;
@@ -242,17 +246,17 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_set_comm(state, thread, ev->wake.comm);
+	thread_see_comm(state, thread, ev, ev->wake.comm);
 	thread->seen = true;
 	state->has_wakings = true;
 	if (thread->sched == SCHED_RUNNING) {
-		thread->early_wake = actor_now(state, cpu, ev);
+		actor_now(state, cpu, ev, &thread->early_wake);
 		return;
 	}
 	/* Runnable, and woken again: it has slept in a hole, or the waking changes nothing. */
 	if (thread->sched == SCHED_RUNNABLE && !unsure_since(state, thread)) {
 		/* Or it runs, and its switch in was not recorded. */
-		thread->early_wake = actor_now(state, cpu, ev);
+		actor_now(state, cpu, ev, &thread->early_wake);
 		return;
 	}
 	if (unsure_settle(state, thread, ev->time_ns, WORD_BLOCKED)) {
@@ -272,6 +276,12 @@ static void awake(struct state *state, struct thread *thread, uint64_t now)
 	if (thread->sched != SCHED_BLOCKED)
 		return;
 	use_early_wake(state, thread);
+	/* Its waking was lost in a hole. */
+	if (thread->sched == SCHED_BLOCKED && state->has_wakings && unsure_since(state, thread)) {
+		(void)unsure_settle(state, thread, now, WORD_WAIT_CPU);
+		thread->sched = SCHED_RUNNABLE;
+		thread->word = word_make(WORD_WAIT_CPU, thread->cpu);
+	}
 	/* What was concluded ends where it was concluded. */
 	if (thread->sched == SCHED_RUNNABLE)
 		track_append(&thread->tl->track, track_ns(state, now), thread->word);
@@ -314,7 +324,7 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_set_comm(state, thread, ev->wake.comm);
+	thread_see_comm(state, thread, ev, ev->wake.comm);
 	thread->seen = true;
 	awake(state, thread, ev->time_ns);
 	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)
@@ -342,19 +352,18 @@ static void on_migrate(struct state *state, struct cpu *cpu, const struct event 
 /* A newly made thread: 'tid' cannot be alive any more. */
 static struct thread *give_birth(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	uint64_t *living = map_find(&state->live, (uint32_t)ev->task.tid);
+	struct thread *living = state_living(state, ev->task.tid);
 	struct thread *parent = state_current(state, cpu);
 	struct thread *child;
 
 	/* task_newtask and sched_process_fork tell of the same birth, one right after the other. */
-	if (living && state->threads[*living]->tl->born &&
-	    state->threads[*living]->sched == SCHED_RUNNABLE &&
-	    state->threads[*living]->tl->parent == cpu->cur)
-		return state->threads[*living];
+	if (living && living->tl->born && living->sched == SCHED_RUNNABLE &&
+	    living->tl->parent == cpu->cur)
+		return living;
 	if (living)
-		thread_bury(state, state->threads[*living], ev->time_ns);
+		thread_bury(state, living, ev->time_ns);
 	child = state_thread_new(state, ev->task.tid, ev->time_ns);
-	map_put(&state->live, (uint32_t)ev->task.tid, child->slot);
+	state_live(state, child);
 	child->tl->born = true;
 	child->seen = true;
 	child->sched = SCHED_RUNNABLE;
@@ -418,14 +427,14 @@ static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev
 {
 	struct thread *thread = state_current(state, cpu);
 
-	if (!thread || thread->tl->tid == 0)
+	if (!thread || thread->idle)
 		return;
 	/* A thread that execs takes over the tid of its process: its own is gone. */
 	if (ev->task.parent_tid > 0 && ev->task.parent_tid != thread->tl->tid) {
-		uint64_t *old = map_find(&state->live, (uint32_t)ev->task.parent_tid);
+		struct thread *old = state_living(state, ev->task.parent_tid);
 
 		if (old)
-			unsure_rename(state, state->threads[*old], thread, ev->time_ns);
+			unsure_rename(state, old, thread, ev->time_ns);
 	}
 	thread->tl->kernel = false;
 	thread->fresh_exec = true;
@@ -453,11 +462,11 @@ static void on_rename(struct state *state, struct cpu *cpu, const struct event *
 
 static void on_runtime(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	uint64_t *living = map_find(&state->live, (uint32_t)ev->runtime.tid);
+	struct thread *thread = state_living(state, ev->runtime.tid);
 
 	(void)cpu;
-	if (living)
-		unsure_place(state, state->threads[*living], ev->time_ns, ev->runtime.runtime_ns);
+	if (thread && thread->placing.open)
+		unsure_place(state, thread, ev->time_ns, ev->runtime.runtime_ns);
 }
 
 const struct state_handler sched_handlers[] = {

@@ -21,13 +21,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "event/event.h"
 #include "timeline/timeline.h"
 
-#define FLOW_MAX   12 /* deepest nesting kept: user, call, trap, softirq, irqs */
-#define COMM_BYTES 16
+#define FLOW_MAX     12 /* deepest nesting kept: user, call, trap, softirq, irqs */
+#define COMM_BYTES   16
+#define DEVICE_BYTES 32
 
 enum sched_state {
 	SCHED_UNKNOWN,
@@ -102,6 +104,7 @@ struct thread {
 	uint64_t unsure_until;	 /* UNKNOWN: what comes before this stays uncertain */
 	uint8_t sched;		 /* enum sched_state */
 	uint8_t depth;		 /* frames in use, at least 1 */
+	bool idle;		 /* an idle task: it has no track */
 	bool exiting;
 	bool seen; /* some event told about it */
 	uint32_t slot;
@@ -160,6 +163,14 @@ struct pending {
 	size_t count, cap, free_count, free_cap;
 };
 
+#define RECENT_TIDS 256u
+
+/* The thread that was asked for last, of those whose tid ends in the same bits. */
+struct recent {
+	int32_t tid;
+	uint32_t slot; /* SLOT_NONE = none */
+};
+
 struct state;
 
 typedef void state_handler_fn(struct state *state, struct cpu *cpu, const struct event *ev);
@@ -170,15 +181,18 @@ struct state {
 	struct timeline *tl;
 	struct thread **threads; /* owned; index = slot */
 	size_t thread_cap;
-	struct map live;      /* tid -> slot of the living thread */
-	struct map processes; /* tgid -> struct process * */
-	struct cpu *cpus;     /* owned */
+	struct map live;		   /* tid -> slot of the living thread; see state_live() */
+	struct recent recent[RECENT_TIDS]; /* some of 'live' */
+	struct map processes;		   /* tgid -> struct process * */
+	struct cpu *cpus;		   /* owned */
 	uint32_t cpu_count;
 	struct object *objects; /* owned; 0 is nothing */
 	size_t object_count, object_cap;
 	struct map symbol_names;  /* address -> name id */
 	struct map timer_setters; /* hrtimer -> slot of who started it */
 	struct pending works, packets, requests;
+	char device[DEVICE_BYTES]; /* the network device seen last; "" = none */
+	uint32_t device_name;	   /* its name id; 0 = none */
 	struct call calls[TL_SYSCALLS];
 	struct call compat_calls[TL_SYSCALLS];
 	uint64_t now_ns;
@@ -207,12 +221,24 @@ static inline uint64_t track_ns(const struct state *state, uint64_t time_ns)
 /* engine.c */
 struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth_ns);
 struct thread *state_thread(struct state *state, int32_t tid); /* living one, or new */
+struct thread *state_living_slow(struct state *state, int32_t tid);
+void state_live(struct state *state, const struct thread *thread); /* its tid is its own now */
 struct thread *state_idle(struct state *state, uint32_t cpu);
 
 /* The thread that runs on 'cpu'; NULL = not known. */
 static inline struct thread *state_current(const struct state *state, const struct cpu *cpu)
 {
 	return cpu->cur == SLOT_NONE ? NULL : state->threads[cpu->cur];
+}
+
+/* The living thread of that tid, or NULL. */
+static inline struct thread *state_living(struct state *state, int32_t tid)
+{
+	const struct recent *recent = &state->recent[(uint32_t)tid % RECENT_TIDS];
+
+	if (__builtin_expect(recent->tid == tid && recent->slot != SLOT_NONE, 1))
+		return state->threads[recent->slot];
+	return state_living_slow(state, tid);
 }
 
 static inline uint32_t cpu_index(const struct state *state, const struct cpu *cpu)
@@ -229,6 +255,17 @@ static inline void cpu_set_current(struct cpu *cpu, const struct thread *thread)
 void cpu_forget_context(struct cpu *cpu); /* interrupt, packet, timer ... of the moment */
 uint32_t state_symbol(struct state *state, uint64_t address); /* name id */
 void thread_set_comm(struct state *state, struct thread *thread, const char *comm);
+
+/* Event 'ev' says 'comm' of the thread: nearly always what is known. */
+static inline void thread_see_comm(struct state *state, struct thread *thread,
+				   const struct event *ev, const char *comm)
+{
+	if ((ev->context & EV_COMM_WIDE) && memcmp(comm, thread->comm, COMM_BYTES) == 0)
+		return;
+	thread_set_comm(state, thread, comm);
+}
+
+
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns);
 
 /* flow.c */
@@ -247,6 +284,16 @@ static inline void flow_set(struct thread *thread, uint32_t word)
 		thread->on_cpu = word_arg(word);
 }
 
+/*
+ * Append to a track. Its memory was packed by another thread a moment ago: to have the
+ * next lines brought over before they are written to saves a tenth of all the time.
+ */
+static inline void flow_append(struct track *track, uint64_t time, uint32_t word)
+{
+	track_append(track, time, word);
+	__builtin_prefetch((const char *)(track->tail + (track->count - track->base)) + 192, 1);
+}
+
 /* From 'time_ns' on the thread's track says 'word'. */
 static inline void flow_write(struct state *state, struct thread *thread, uint64_t time_ns,
 			      uint32_t word)
@@ -254,22 +301,85 @@ static inline void flow_write(struct state *state, struct thread *thread, uint64
 	if (word == thread->word)
 		return;
 	flow_set(thread, word);
-	track_append(&thread->tl->track, track_ns(state, time_ns), word);
+	flow_append(&thread->tl->track, track_ns(state, time_ns), word);
 }
 
 /* An entry even when the state is the same: for what happened as it began. */
-void flow_note(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
-/* It comes onto thread->cpu: the top of its stack shows, and the track knows the CPU. */
-void flow_onto_cpu(struct state *state, struct thread *thread, uint64_t time_ns);
-void flow_mark_cpu(struct state *state, struct thread *thread, uint64_t time_ns);
-void flow_push(struct state *state, struct thread *thread, uint64_t time_ns, uint32_t word);
+static inline void flow_note(struct state *state, struct thread *thread, uint64_t time_ns,
+			     uint32_t word)
+{
+	flow_append(&thread->tl->track, track_ns(state, time_ns), word);
+	thread->word = word;
+}
+
+/* The track knows that it is on thread->cpu. */
+static inline void flow_mark_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	if (thread->on_cpu == thread->cpu || thread->idle)
+		return;
+	thread->on_cpu = thread->cpu;
+	flow_note(state, thread, time_ns, word_make(WORD_CPU, thread->cpu));
+}
+
+/* It comes onto thread->cpu: the top of its stack shows. */
+static inline void flow_onto_cpu(struct state *state, struct thread *thread, uint64_t time_ns)
+{
+	flow_mark_cpu(state, thread, time_ns);
+	flow_write(state, thread, time_ns, flow_top(thread));
+}
+
+static inline void flow_push(struct state *state, struct thread *thread, uint64_t time_ns,
+			     uint32_t word)
+{
+	/* Deeper than any kernel nests: exits were lost. Keep the bottom, replace the top. */
+	if (thread->depth == FLOW_MAX)
+		thread->depth--;
+	thread->frames[thread->depth++] = word;
+	flow_write(state, thread, time_ns, word);
+}
+
 /* Pop down to and including the innermost frame of 'kind'; nothing when there is none. */
-void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns, enum word_kind kind);
+static inline void flow_pop(struct state *state, struct thread *thread, uint64_t time_ns,
+			    enum word_kind kind)
+{
+	uint8_t depth = thread->depth;
+
+	while (depth > 1 && word_kind(thread->frames[depth - 1]) != kind)
+		depth--;
+	if (depth <= 1)
+		return; /* its beginning was not seen */
+	thread->depth = (uint8_t)(depth - 1);
+	flow_write(state, thread, time_ns, flow_top(thread));
+}
+
+static inline void flow_reset(struct thread *thread, uint32_t base)
+{
+	thread->depth = 1;
+	thread->frames[0] = base;
+	thread->in_call = false;
+	thread->fault_ns = 0;
+	thread->lock = 0;
+}
+
+static inline uint32_t flow_base(const struct state *state, const struct thread *thread)
+{
+	if (thread->idle)
+		return word_make(WORD_IDLE, 0);
+	if (thread->tl->kernel)
+		return word_make(WORD_KERNEL, 0);
+	/* Without system calls, user and kernel code cannot be told apart. */
+	return word_make(state->has_syscalls ? WORD_USER : WORD_RUN, 0);
+}
+
+static inline bool word_is_irq(uint32_t word)
+{
+	enum word_kind kind = word_kind(word);
+
+	return kind == WORD_IRQ || kind == WORD_VECTOR || kind == WORD_SOFTIRQ;
+}
+
 void flow_drop_irqs(struct thread *thread); /* those on top, an unseen one too */
 void flow_doubt(struct thread *thread);	    /* it may be in an interrupt that began unseen */
-void flow_reset(struct thread *thread, uint32_t base);
-uint32_t flow_base(const struct state *state, const struct thread *thread);
-bool word_is_irq(uint32_t word);
 
 /* unsure.c */
 bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
@@ -291,8 +401,7 @@ void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns);
 void use_early_wake(struct state *state, struct thread *thread);
 
 /* irq.c */
-struct actor actor_now(struct state *state, struct cpu *cpu, const struct event *ev);
-void pending_put(struct pending *pending, uint64_t key, const struct actor *actor);
+void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, struct actor *out);
 bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor);
 void pending_fini(struct pending *pending);
 

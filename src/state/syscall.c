@@ -181,15 +181,14 @@ static void describe_child(struct state *state, struct thread *thread, struct wa
 			   uint8_t arg)
 {
 	int32_t pid = (int32_t)thread->call_args[arg];
-	uint64_t *living = pid > 0 ? map_find(&state->live, (uint32_t)pid) : NULL;
+	struct thread *living = pid > 0 ? state_living(state, pid) : NULL;
 
 	/* waitid(P_ALL, ...): the id means nothing. */
 	if (arg == 1 && (int32_t)thread->call_args[0] != 1)
 		pid = -1;
 	if (living && pid > 0)
-		wait->object = name_printf(
-			state, "child %.16s[%d]",
-			names_text(&state->tl->names, state->threads[*living]->tl->comm), pid);
+		wait->object = name_printf(state, "child %.16s[%d]",
+					   names_text(&state->tl->names, living->tl->comm), pid);
 	else
 		wait->object = name_printf(state, pid > 0 ? "child [%d]" : "any child", pid);
 }
@@ -270,6 +269,7 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 
 		if (track_last_time(&thread->tl->track) <= since)
 			flow_write(state, thread, thread->fault_ns, word);
+		wait = tl_wait(thread->tl, thread->wait); /* writing may have moved it */
 		thread->frames[thread->depth < FLOW_MAX ? thread->depth++ : FLOW_MAX - 1] = word;
 		wait->in = word;
 	}
@@ -347,7 +347,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 {
 	struct thread *thread = state_current(state, cpu);
 
-	if (!thread || thread->tl->tid == 0)
+	if (!thread || thread->idle)
 		return;
 	/* In user mode just before: whatever was on the stack is over. */
 	flow_reset(thread, flow_base(state, thread));
@@ -389,7 +389,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	struct thread *thread = state_current(state, cpu);
 	uint32_t word;
 
-	if (!thread || thread->tl->tid == 0)
+	if (!thread || thread->idle)
 		return;
 	if (thread->in_call) {
 		fds_after_call(state, thread, ev->syscall.ret);
@@ -420,7 +420,7 @@ static void on_fault_user(struct state *state, struct cpu *cpu, const struct eve
 {
 	struct thread *thread = state_current(state, cpu);
 
-	if (!thread || thread->tl->tid == 0)
+	if (!thread || thread->idle)
 		return;
 	fault_is_over(state, thread, ev->time_ns);
 	thread->fault_ns = ev->time_ns;
@@ -431,7 +431,7 @@ static void on_fault_kernel(struct state *state, struct cpu *cpu, const struct e
 {
 	struct thread *thread = state_current(state, cpu);
 
-	if (thread && thread->tl->tid != 0)
+	if (thread && !thread->idle)
 		note_fault(state, thread, ev->time_ns);
 }
 
@@ -440,7 +440,7 @@ static void on_lock_begin(struct state *state, struct cpu *cpu, const struct eve
 	struct thread *thread = state_current(state, cpu);
 
 	(void)state;
-	if (thread && thread->tl->tid != 0 && !(ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ))) {
+	if (thread && !thread->idle && !(ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ))) {
 		thread->lock = ev->lock.address;
 		thread->lock_flags = ev->lock.flags;
 	}

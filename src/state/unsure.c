@@ -47,9 +47,35 @@ static uint64_t last_ns(const struct state *state, const struct thread *thread)
 	return track_last_time(&thread->tl->track) + state->tl->origin_ns;
 }
 
+/*
+ * Start of the holes since the thread's track last changed. What was lost in the instant in
+ * which a hole ends may have come after a change in that same instant; but what leaves the CPU
+ * with the hole does so after it.
+ */
+static uint64_t hole_since(const struct state *state, const struct thread *thread)
+{
+	uint64_t since = last_ns(state, thread), first = UINT64_MAX;
+
+	if (state->gap_end_ns < since)
+		return first;
+	for (size_t i = state->tl->gap_count; i > 0; i--) {
+		const struct tl_gap *gap = &state->tl->gaps[i - 1];
+		bool touches = gap->until_ns == since;
+		uint64_t begin = touches ? since : gap->since_ns;
+
+		if (gap->until_ns < since)
+			break;
+		if (touches && thread->sched == SCHED_BLOCKED && gap->cpu == thread->cpu)
+			continue;
+		if (begin < first)
+			first = begin;
+	}
+	return first;
+}
+
 bool unsure_since(const struct state *state, const struct thread *thread)
 {
-	return first_hole(state, last_ns(state, thread)) != UINT64_MAX;
+	return hole_since(state, thread) != UINT64_MAX;
 }
 
 /* Asleep until it ran only if its waking cannot have been lost: else it was queued. */
@@ -114,12 +140,16 @@ bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
 	}
 	if (thread->sched == SCHED_RUNNING || thread->sched == SCHED_DEAD)
 		return true;
-	hole = first_hole(state, since);
+	hole = hole_since(state, thread);
 	if (hole == UINT64_MAX)
+		return true;
+	/* A hole of no length: it is still in what began there, or something ended that. */
+	if (hole == since && state->gap_end_ns == since &&
+	    (thread->sched == SCHED_BLOCKED) == (proven == WORD_BLOCKED))
 		return true;
 	/* In the hole it may have run, and have done anything there. */
 	unsure_forget(state, thread, hole > since ? hole : since, UNSURE_LOST);
-	if (state->gap_end_ns >= time_ns)
+	if (state->gap_end_ns >= time_ns || (state->gap_end_ns == since && proven == WORD_BLOCKED))
 		return false;
 	write_proven(state, thread, state->gap_end_ns, proven);
 	return true;
@@ -137,6 +167,8 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 								      : word_make(WORD_RUN, 0));
 	thread->unsure_until = since_ns;
 	if (track->count && last_ns(state, thread) >= since_ns) {
+		/* The queue that is overwritten may have told the CPU. */
+		thread->on_cpu = SLOT_NONE;
 		track_amend(track, track->count - 1, track_last_time(track), word);
 		thread->word = word;
 	} else {
@@ -283,7 +315,7 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 	if (thread->sched == SCHED_UNKNOWN)
 		thread->cpu = cpu_index(state, cpu);
 	/* A hole that begins later lies in the bound. */
-	if (thread->sched == SCHED_UNKNOWN || first_hole(state, last_ns(state, thread)) < low_ns)
+	if (thread->sched == SCHED_UNKNOWN || hole_since(state, thread) < low_ns)
 		(void)unsure_settle(state, thread, low_ns, unsure_before_run(state, thread));
 	thread->placing.open = false;
 	thread->sched = SCHED_RUNNING;
@@ -325,13 +357,14 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	if (cpu->doubt) {
 		flow_doubt(thread);
 	} else if (thread->tl->tid != 0 && since < time_ns) {
-		if (since > last_ns(state, thread))
-			flow_mark_cpu(state, thread, since);
+		uint64_t last = last_ns(state, thread);
+
+		flow_mark_cpu(state, thread, since > last ? since : last);
 		write_proven(state, thread, since, WORD_RUN);
 	}
 	thread->sched = SCHED_RUNNING;
 	track_append(timeline_cpu(state->tl, thread->cpu), track_ns(state, since), thread->slot);
-	if (thread->tl->tid == 0 && since > last_ns(state, thread))
+	if (thread->tl->tid == 0 && since >= last_ns(state, thread))
 		flow_write(state, thread, since, flow_top(thread));
 	else
 		flow_onto_cpu(state, thread, time_ns);
@@ -446,7 +479,7 @@ void unsure_rename(struct state *state, struct thread *old, struct thread *threa
 void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 {
 	uint64_t since = last_ns(state, thread);
-	uint64_t hole = first_hole(state, since);
+	uint64_t hole = hole_since(state, thread);
 	uint64_t unseen = may_run_since(state, thread);
 
 	(void)end_ns;
@@ -474,22 +507,56 @@ static bool off_cpu(uint32_t word)
 	return kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_BLOCKED;
 }
 
+/* A queue, or the mark of a CPU, which has no length. */
+static bool is_queue_or_mark(uint32_t word)
+{
+	return word_kind(word) == WORD_CPU || (off_cpu(word) && word_kind(word) != WORD_BLOCKED);
+}
+
+/*
+ * Entry 'index', which is of a thread off its CPU, becomes uncertain. A queue told the CPU
+ * that it came onto: a mark tells that from now on, where that uncertain span ends.
+ */
+static void doubt_entry(struct thread *thread, uint32_t index)
+{
+	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	struct track *track = &thread->tl->track;
+	uint32_t was = track_at(track, index)->word, next = index + 1, word;
+
+	track_amend(track, index, track_time(track, index), lost);
+	while (next < track->count && track_at(track, next)->word == lost)
+		next++;
+	if (next == track->count) {
+		thread->on_cpu = SLOT_NONE;
+		return;
+	}
+	word = track_at(track, next)->word;
+	if (!is_queue_or_mark(was) || is_queue_or_mark(word) || word_kind(word) == WORD_BLOCKED ||
+	    word_kind(word) == WORD_NONE)
+		return;
+	track_insert(track, next, track_time(track, next), word_make(WORD_CPU, word_arg(was)));
+	if (thread->placing.open && thread->placing.thread_index >= next)
+		thread->placing.thread_index++;
+}
+
 /*
  * Doubt entry 'index' and the queueing that it goes on with, if it was concluded from what
  * came after it: then an Uncertain entry, which may have no length, stands before it.
  */
-static bool doubt_concluded(struct track *track, uint32_t index)
+static bool doubt_concluded(struct thread *thread, uint32_t index)
 {
+	struct track *track = &thread->tl->track;
 	uint32_t first = index;
 
 	while (first > 0 && word_kind(track_at(track, first)->word) != WORD_BLOCKED &&
-	       off_cpu(track_at(track, first - 1)->word) &&
-	       word_kind(track_at(track, first - 1)->word) != WORD_BLOCKED)
+	       is_queue_or_mark(track_at(track, first - 1)->word))
 		first--;
 	if (first == 0 || word_kind(track_at(track, first - 1)->word) != WORD_UNCERTAIN)
 		return false;
-	for (uint32_t i = first; i <= index; i++)
-		track_amend(track, i, track_time(track, i), word_make(WORD_UNCERTAIN, UNSURE_LOST));
+	for (uint32_t i = index + 1; i-- > first;) {
+		if (word_kind(track_at(track, i)->word) != WORD_CPU)
+			doubt_entry(thread, i);
+	}
 	return true;
 }
 
@@ -516,8 +583,8 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		if (!off_cpu(track_at(track, i - 2)->word))
 			continue;
 		if (begin >= since) {
-			track_amend(track, i - 2, begin, word);
-		} else if (!doubt_concluded(track, i - 2)) {
+			doubt_entry(thread, i - 2);
+		} else if (!doubt_concluded(thread, i - 2)) {
 			if (track_time(track, i - 1) == since)
 				return;
 			track_insert(track, i - 1, since, word);
@@ -527,9 +594,31 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		}
 	}
 	/* Before the bound of an unseen switch, it was concluded from the end of the bound. */
-	if (i > 1 && track_at(track, i - 1)->word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH) &&
-	    off_cpu(track_at(track, i - 2)->word))
-		(void)doubt_concluded(track, i - 2);
+	if (i > 1 && track_at(track, i - 1)->word == word_make(WORD_UNCERTAIN, UNSURE_SWITCH)) {
+		uint32_t at = i - 2;
+
+		at -= at > 0 && word_kind(track_at(track, at)->word) == WORD_CPU;
+		if (off_cpu(track_at(track, at)->word))
+			(void)doubt_concluded(thread, at);
+	}
+}
+
+/* Since 'since_ns' events were lost: nothing since then is a contradiction between events. */
+static void blame_hole(struct state *state, struct thread *thread, uint64_t since_ns)
+{
+	const uint32_t order = word_make(WORD_UNCERTAIN, UNSURE_ORDER);
+	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	struct track *track = &thread->tl->track;
+	uint64_t since = track_ns(state, since_ns);
+
+	for (uint32_t i = track->count; i > 0 && track_time(track, i - 1) >= since; i--) {
+		if (track_at(track, i - 1)->word != order)
+			continue;
+		track_amend(track, i - 1, track_time(track, i - 1), lost);
+		state->tl->contradictions -= state->tl->contradictions > 0;
+	}
+	if (thread->word == order && track_last_time(track) >= since)
+		thread->word = lost;
 }
 
 static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -545,8 +634,10 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 	state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
 	if (ev->time_ns > state->gap_end_ns)
 		state->gap_end_ns = ev->time_ns;
-	for (uint32_t i = 0; i < state->tl->thread_count; i++)
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
 		doubt_past(state, state->threads[i], since);
+		blame_hole(state, state->threads[i], since);
+	}
 	if (thread) {
 		uint64_t sure = last_ns(state, thread) > since ? last_ns(state, thread) : since;
 

@@ -60,17 +60,23 @@ static bool is_wait(const struct piece *piece, uint32_t word)
 	return word_kind(word) == WORD_BLOCKED && !(piece->id & TRACK_CPU);
 }
 
+/* Number the words that occur, but not those of waits. */
+static void dict_fill(struct dict *dict, const struct piece *piece)
+{
+	memset(dict->index, 0, sizeof(dict->index));
+	dict->count = 0;
+	for (uint32_t i = 0; i < piece->entry_count; i++) {
+		if (!is_wait(piece, piece->entries[i].word))
+			piece->entries[i].number = dict_add(dict, piece->entries[i].word);
+	}
+}
+
 static void pack_entries(struct pack *pack, const struct piece *piece, struct dict *dict)
 {
 	uint64_t time = piece->entry_count ? piece->entries[0].time : 0;
 	uint32_t next_wait = piece->first_wait;
 
-	memset(dict->index, 0, sizeof(dict->index));
-	dict->count = 0;
-	for (uint32_t i = 0; i < piece->entry_count; i++) {
-		if (!is_wait(piece, piece->entries[i].word))
-			(void)dict_add(dict, piece->entries[i].word);
-	}
+	dict_fill(dict, piece);
 	pack_u64(pack, dict->count);
 	for (uint32_t i = 0; i < dict->count; i++)
 		pack_word(pack, dict->words[i]);
@@ -89,7 +95,7 @@ static void pack_entries(struct pack *pack, const struct piece *piece, struct di
 				at = pack_at(at, wait);
 			next_wait = wait + 1;
 		} else {
-			number = dict_add(dict, entry->word);
+			number = entry->number;
 			at = pack_at(at, WORDS_FROM + number);
 			if (number == DICT_MAX)
 				at = pack_at(at, entry->word);
@@ -198,10 +204,14 @@ static void feed_piece(struct run *run, const struct piece *piece)
 
 static void pack_sums(struct pack *pack, const struct piece *piece, struct run *run)
 {
-	struct run before = *run;
-	uint32_t count = run->totals.count;
-	struct total *rows = xcalloc(count + 1, sizeof(*rows));
+	struct run before;
+	struct total *rows;
+	uint32_t count;
 
+	run_settle(run);
+	before = *run;
+	count = run->totals.count;
+	rows = xcalloc(count + 1, sizeof(*rows));
 	if (count)
 		memcpy(rows, run->totals.rows, count * sizeof(*rows));
 	feed_piece(run, piece);
@@ -327,7 +337,7 @@ static bool unpack_entries(struct chunk *chunk, const struct chunk_head *head,
 		if (delta > UINT64_MAX / 2 - time || !word_is_sane(word, head->id, limits))
 			return false;
 		time += delta;
-		chunk->entries[i] = (struct track_entry){ time, word };
+		chunk->entries[i] = (struct track_entry){ .time = time, .word = word };
 	}
 	chunk->entry_count = head->entry_count;
 	return !from.failed && from.at == from.end;
@@ -487,7 +497,6 @@ bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_
 	uint64_t flags, rows;
 
 	totals_clear(&out_run->totals);
-	run_forget_rows(out_run);
 	out_run->now = unpack_u64(&from);
 	out_run->wait_begin = unpack_u64(&from);
 	out_run->call_begin = unpack_u64(&from);
@@ -501,6 +510,7 @@ bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_
 	out_run->on_cpu = flags & 1;
 	out_run->counted = flags >> 1 & 1;
 	out_run->call_known = flags >> 2 & 1;
+	run_restart(out_run);
 	rows = unpack_u64(&from);
 	for (uint64_t i = 0; i < rows && !from.failed; i++)
 		unpack_row(&from, with_max, &out_run->totals);

@@ -456,6 +456,11 @@ void index_attach(struct index_writer *writer, struct timeline *timeline)
 	timeline->seal = writer->seal;
 }
 
+void index_fail_writes(struct index_writer *writer, int rc)
+{
+	seal_fail(writer->seal, rc);
+}
+
 static int write_all(int fd, const void *bytes, size_t count, uint64_t offset)
 {
 	size_t done = 0;

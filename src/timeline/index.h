@@ -59,6 +59,9 @@ int index_commit(struct index_writer *writer, struct timeline *timeline, struct 
 /* Give up: nothing stays behind. NULL is fine. */
 void index_abort(struct index_writer *writer);
 
+/* For tests: from now on writing fails with 'rc'. */
+void index_fail_writes(struct index_writer *writer, int rc);
+
 /* Bytes of the store behind 'timeline'; 0 = it is in memory. */
 uint64_t index_bytes(const struct timeline *timeline);
 

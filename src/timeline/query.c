@@ -12,17 +12,17 @@
 #include "timeline/run.h"
 #include "timeline/timeline.h"
 
-/* The last piece that begins at or before 'time'; the first one when none does. */
-static uint32_t piece_at(const struct track *track, uint64_t time)
+/* The last piece that begins before 'time'; the first one when none does. */
+static uint32_t piece_before(const struct track *track, uint64_t time)
 {
 	uint32_t low = 0, high = track->chunk_count;
 
-	if (track->count > track->base && track->tail[0].time <= time)
+	if (track->count > track->base && (!track->chunk_count || track->tail[0].time < time))
 		return track->chunk_count;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (track->chunks[middle].start <= time)
+		if (track->chunks[middle].start < time)
 			low = middle;
 		else
 			high = middle;
@@ -88,7 +88,7 @@ static void go_to(struct tl_iter *iter, uint64_t time)
 	const struct track *track = iter->track;
 
 	iter->word = track->id & TRACK_CPU ? SLOT_NONE : word_make(WORD_NONE, 0);
-	enter_piece(iter, piece_at(track, time ? time - 1 : 0));
+	enter_piece(iter, piece_before(track, time));
 	iter->at = entries_before(iter, time);
 	if (iter->at)
 		iter->word = iter->entries[iter->at - 1].word;
@@ -282,7 +282,7 @@ static void keep_longest(struct totals *longest, const struct totals *from)
 static void feed_window(struct run *run, struct tl_iter *iter, uint64_t end, struct totals *longest)
 {
 	const struct track *track = iter->track;
-	uint32_t last = piece_at(track, end ? end - 1 : 0);
+	uint32_t last = piece_before(track, end);
 
 	feed_before(run, iter, end);
 	keep_longest(longest, &run->totals);
@@ -316,13 +316,15 @@ void timeline_totals(const struct timeline *timeline, uint32_t slot, uint64_t st
 		return;
 	iter.track = &timeline->threads[slot]->track;
 	run_init(&run, SLOT_NONE);
-	begin_piece(&run, &iter, piece_at(iter.track, start ? start - 1 : 0));
+	begin_piece(&run, &iter, piece_before(iter.track, start));
 	feed_before(&run, &iter, start);
 	run_to(&run, start);
+	run_settle(&run);
 	totals_add(&before, &run.totals);
 	clear_longest(&run.totals);
 	feed_window(&run, &iter, end, &longest);
 	run_to(&run, end);
+	run_settle(&run);
 	totals_add(out_totals, &run.totals);
 	totals_subtract(out_totals, &before);
 	clear_longest(out_totals);
@@ -360,12 +362,13 @@ static uint32_t grown_most(const struct totals *now, const struct totals *before
 /* Go on to 'time': inside the piece at hand, or with the sums of a later one. */
 static void run_on(struct run *run, struct tl_iter *iter, uint64_t time)
 {
-	uint32_t piece = piece_at(iter->track, time ? time - 1 : 0);
+	uint32_t piece = piece_before(iter->track, time);
 
 	if (piece > iter->piece)
 		begin_piece(run, iter, piece);
 	feed_before(run, iter, time);
 	run_to(run, time);
+	run_settle(run);
 }
 
 void timeline_columns(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
@@ -384,7 +387,7 @@ void timeline_columns(const struct timeline *timeline, uint32_t slot, uint64_t s
 		return;
 	iter.track = &timeline->threads[slot]->track;
 	run_init(&run, SLOT_NONE);
-	begin_piece(&run, &iter, piece_at(iter.track, start ? start - 1 : 0));
+	begin_piece(&run, &iter, piece_before(iter.track, start));
 	run_on(&run, &iter, start);
 	for (uint32_t i = 0; i < width; i++) {
 		__uint128_t part = (__uint128_t)(end - start) * (i + 1) / width;
@@ -427,8 +430,8 @@ void tl_edges_begin(struct tl_edge_iter *iter, const struct timeline *timeline, 
 		.timeline = timeline, .slot = slot, .start_ns = start_ns, .end_ns = end_ns
 	};
 	if (slot < timeline->thread_count)
-		iter->piece = piece_at(&timeline->threads[slot]->track,
-				       start_ns > origin + 1 ? start_ns - origin - 1 : 0);
+		iter->piece = piece_before(&timeline->threads[slot]->track,
+					   start_ns > origin ? start_ns - origin : 0);
 }
 
 bool tl_edges_next(struct tl_edge_iter *iter, struct tl_edge *out_edge)

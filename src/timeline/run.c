@@ -33,9 +33,12 @@ uint32_t run_state_of(uint32_t word)
 	return word_plain(word);
 }
 
-void run_forget_rows(struct run *run)
+void run_restart(struct run *run)
 {
 	memset(run->cached_key, 0xff, sizeof(run->cached_key));
+	memset(run->mode_ns, 0, sizeof(run->mode_ns));
+	memset(run->counts, 0, sizeof(run->counts));
+	run->call_since = run->now;
 }
 
 void run_init(struct run *run, uint32_t cpu)
@@ -45,7 +48,7 @@ void run_init(struct run *run, uint32_t cpu)
 	run->call = RUN_NO_CALL;
 	run->cpu = cpu;
 	run->ran_on = SLOT_NONE;
-	run_forget_rows(run);
+	run_restart(run);
 }
 
 void run_fini(struct run *run)
@@ -66,31 +69,55 @@ static inline struct total *row(struct run *run, uint64_t key)
 	return &run->totals.rows[run->cached_row[at]];
 }
 
-static inline void add(struct run *run, uint64_t key, uint64_t ns)
+static void settle_cpu(struct run *run)
 {
-	struct total *total = row(run, key);
+	for (uint32_t mode = 0; mode < MODE_COUNT; mode++) {
+		if (run->mode_ns[mode] && run->cpu != SLOT_NONE)
+			row(run, total_key(TOTAL_CPU, run->cpu, mode))->ns += run->mode_ns[mode];
+		run->mode_ns[mode] = 0;
+	}
+}
 
-	total->ns += ns;
-	total->count += !run->counted;
+static void settle_call(struct run *run)
+{
+	if (run->call != RUN_NO_CALL)
+		row(run, total_key(TOTAL_CALL, run->call, 0))->ns += run->now - run->call_since;
+	run->call_since = run->now;
+}
+
+void run_settle(struct run *run)
+{
+	settle_cpu(run);
+	settle_call(run);
+	for (uint32_t i = 0; i < COUNT_COUNTERS; i++) {
+		if (run->counts[i])
+			row(run, total_key(TOTAL_COUNTER, i, 0))->count += run->counts[i];
+		run->counts[i] = 0;
+	}
 }
 
 void run_to(struct run *run, uint64_t time)
 {
 	uint64_t ns = time - run->now;
+	struct total *state;
 	uint32_t mode;
 
 	if (time <= run->now)
 		return;
 	run->now = time;
 	mode = mode_of[word_kind(run->word)];
-	add(run, total_key(TOTAL_STATE, run_state_of(run->word), 0), ns);
-	if (mode != OFF_CPU && run->cpu != SLOT_NONE)
-		add(run, total_key(TOTAL_CPU, run->cpu, mode), ns);
-	else if (word_kind(run->word) == WORD_BLOCKED)
-		add(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind), ns);
+	state = row(run, total_key(TOTAL_STATE, run_state_of(run->word), 0));
+	state->ns += ns;
+	state->count += !run->counted;
+	if (mode != OFF_CPU) {
+		run->mode_ns[mode] += ns;
+	} else if (word_kind(run->word) == WORD_BLOCKED) {
+		struct total *wait = row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind));
+
+		wait->ns += ns;
+		wait->count += !run->counted;
+	}
 	run->counted = true;
-	if (run->call != RUN_NO_CALL)
-		row(run, total_key(TOTAL_CALL, run->call, 0))->ns += ns;
 }
 
 static void keep_max(struct total *total, uint64_t ns)
@@ -103,13 +130,14 @@ static void begin_call(struct run *run, uint32_t call, bool known)
 {
 	run->call = call;
 	run->call_known = known;
-	run->call_begin = run->now;
+	run->call_begin = run->call_since = run->now;
 	row(run, total_key(TOTAL_CALL, call, 0))->count += known;
 }
 
 /* 'ended': at this instant, which the word in force says. */
 static void end_call(struct run *run, uint32_t word, bool ended)
 {
+	settle_call(run);
 	if (ended && run->call_known)
 		keep_max(row(run, total_key(TOTAL_CALL, run->call, 0)), run->now - run->call_begin);
 	if (ended && word_error(word))
@@ -146,7 +174,7 @@ static void follow_call(struct run *run, uint32_t word)
 
 static inline void count(struct run *run, enum total_counter counter)
 {
-	row(run, total_key(TOTAL_COUNTER, counter, 0))->count++;
+	run->counts[counter]++;
 }
 
 static void come_onto_cpu(struct run *run)
@@ -176,8 +204,11 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 	if (word_kind(run->word) == WORD_BLOCKED && run->wait_begin < time)
 		keep_max(row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind)),
 			 time - run->wait_begin);
-	if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_CPU)
+	if ((kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_CPU) &&
+	    run->cpu != word_arg(word)) {
+		settle_cpu(run);
 		run->cpu = word_arg(word);
+	}
 	if (kind == WORD_SYSCALL || run->call != RUN_NO_CALL)
 		follow_call(run, word);
 	if (on_cpu && !run->on_cpu)

@@ -5,6 +5,7 @@
  *	for each entry in order
  *		run_feed(&run, entry->time, entry->word, wait);
  *	run_to(&run, time);		// up to a time between two entries
+ *	run_settle(&run);		// then run.totals has it all
  *
  * A run can be kept and taken up again: it is all in the struct. One thread at a time.
  */
@@ -35,6 +36,11 @@ struct run {
 	bool counted;	 /* the interval in force was counted */
 	bool call_known; /* its beginning was seen */
 
+	/* Added up beside the rows, where it costs less: see run_settle(). */
+	uint64_t mode_ns[MODE_COUNT]; /* on 'cpu' */
+	uint64_t counts[COUNT_COUNTERS];
+	uint64_t call_since; /* the call's time before this is in its row */
+
 	/* Rows found before, by word; not kept in a store. */
 	uint64_t cached_key[RUN_CACHE];
 	uint32_t cached_row[RUN_CACHE];
@@ -52,8 +58,11 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 /* Add up to 'time', which is not before what was fed last; the word in force stays. */
 void run_to(struct run *run, uint64_t time);
 
-/* Forget the rows found before: after totals were changed from outside. */
-void run_forget_rows(struct run *run);
+/* Bring run.totals up to date. */
+void run_settle(struct run *run);
+
+/* Totals, 'now' and 'call' were changed from outside: forget what rested on them. */
+void run_restart(struct run *run);
 
 /* The word under which a state is added up. */
 uint32_t run_state_of(uint32_t word);

@@ -211,6 +211,8 @@ static uint32_t chunk_entries(const struct seal *seal)
 {
 	uint32_t entries = SEAL_CHUNK, living = seal->timeline->thread_count - seal->finals;
 
+	if (seal->timeline->chunk_entries)
+		return seal->timeline->chunk_entries;
 	for (uint32_t few = FEW_THREADS; few < living && entries > SEAL_ENTRIES; few *= 2)
 		entries /= 2;
 	return entries;
@@ -310,12 +312,13 @@ static void cut_track(struct seal *seal, struct track *track, uint32_t cut, uint
 bool seal_track(struct track *track)
 {
 	struct seal *seal = track->timeline->seal;
-	uint32_t used = track->count - track->base, cut = track->count - SEAL_KEEP;
+	uint32_t used = track->count - track->base, cut = track->count;
 	struct tl_thread *thread;
 	uint32_t settled;
 
 	if (used < chunk_entries(seal))
 		return false;
+	cut -= used > 4 * SEAL_KEEP ? SEAL_KEEP : used / 4 + 1;
 	if (track->id & TRACK_CPU) {
 		cut_track(seal, track, cut, 0);
 		return true;
@@ -325,7 +328,7 @@ bool seal_track(struct track *track)
 	if (used < TAIL_MAX && thread->keep_wait < settled)
 		settled = thread->keep_wait;
 	cut = find_cut(thread, cut, settled);
-	if (cut < track->base + SEAL_ENTRIES / 2)
+	if (cut <= track->base + used / 8)
 		return false;
 	cut_track(seal, track, cut, waits_before(thread, cut, settled));
 	return true;
@@ -445,10 +448,17 @@ void seal_undo(struct track *track)
 
 static void seal_rest(struct seal *seal, struct track *track)
 {
+	const struct tl_thread *thread;
 	uint32_t waits = 0;
 
-	if (!(track->id & TRACK_CPU))
-		waits = seal->timeline->threads[track->id]->wait_count;
+	if (!(track->id & TRACK_CPU)) {
+		thread = seal->timeline->threads[track->id];
+		waits = thread->wait_count;
+		/* What came after its last entry was sealed goes with that. */
+		if (track->count == track->base && track->chunk_count &&
+		    (waits > thread->wait_base || thread->edge_count > thread->edge_base))
+			seal_undo(track);
+	}
 	if (track->count > track->base)
 		cut_track(seal, track, track->count, waits);
 }
@@ -484,6 +494,12 @@ int seal_finish(struct seal *seal, uint64_t *out_end, struct err *err)
 	if (seal->rc)
 		return err_set(err, seal->rc, "cannot write it: %s", strerror(-seal->rc));
 	return 0;
+}
+
+void seal_fail(struct seal *seal, int rc)
+{
+	drain(seal);
+	seal->rc = rc;
 }
 
 static void free_sealed(struct sealed *items, size_t cap)

@@ -23,8 +23,8 @@ struct timeline;
 struct tl_thread;
 struct track;
 
-#define SEAL_ENTRIES 256u  /* of a tail, before sealing is thought of */
-#define SEAL_CHUNK   2048u /* of a chunk, when there are not very many threads */
+#define SEAL_ENTRIES 256u  /* of a chunk, when there are very many threads */
+#define SEAL_CHUNK   2048u /* when there are not */
 #define SEAL_KEEP    24u   /* last entries of a track that are not sealed */
 
 /* Seal what 'timeline' is told into 'fd', from 'offset' on. Both must outlive it. */
@@ -41,6 +41,9 @@ void seal_undo(struct track *track);
  * *out_end: where the store ends now. Returns 0, or what writing failed with at any time.
  */
 int seal_finish(struct seal *seal, uint64_t *out_end, struct err *err);
+
+/* For tests: from now on writing fails with 'rc'. Before the first piece. */
+void seal_fail(struct seal *seal, int rc);
 
 /* Stop and free it, whether finished or not. NULL is fine. */
 void seal_free(struct seal *seal);

@@ -117,10 +117,23 @@ void timeline_unseal_wait(struct tl_thread *thread, uint32_t index)
 		seal_undo(&thread->track);
 }
 
+/* Does 'time_ns' lie in what is sealed already? */
+static bool is_sealed(const struct track *track, uint64_t time_ns)
+{
+	uint64_t time = time_ns - track->timeline->origin_ns;
+
+	if (!track->chunk_count)
+		return false;
+	return time < (track->count > track->base ? track->tail[0].time : track->sealed_last);
+}
+
 void timeline_add_edge(struct tl_thread *thread, uint64_t time_ns, uint32_t slot, uint32_t wait)
 {
-	uint32_t used = thread->edge_count - thread->edge_base, at;
+	uint32_t used, at;
 
+	while (is_sealed(&thread->track, time_ns))
+		seal_undo(&thread->track);
+	used = thread->edge_count - thread->edge_base;
 	if (used == thread->edge_cap) {
 		thread->edge_cap = thread->edge_cap ? thread->edge_cap * 2 : 4;
 		thread->edges = xrealloc(thread->edges, thread->edge_cap, sizeof(*thread->edges));

@@ -246,6 +246,7 @@ struct timeline {
 	size_t note_count;
 	size_t note_cap;
 
+	uint32_t chunk_entries; /* entries of a chunk; 0 = as many as are good (tests take fewer) */
 	struct seal *seal;	/* while it is written into a store; else NULL */
 	struct tl_cache *cache; /* chunks of a store that are in memory; NULL = nothing is sealed */
 };

@@ -29,7 +29,8 @@ void track_grow(struct track *track)
 	used = track->count - track->base;
 	if (used < track->cap)
 		return;
-	if (track->timeline && track->timeline->seal && used >= SEAL_ENTRIES && seal_track(track))
+	if (track->timeline && track->timeline->seal && seal_track(track) &&
+	    track->count - track->base < track->cap)
 		return;
 	track->cap = used ? used * 2 : 8;
 	track->tail = xrealloc(track->tail, track->cap, sizeof(*track->tail));
@@ -43,7 +44,7 @@ void track_unseal(struct track *track, uint32_t index)
 
 void track_amend(struct track *track, uint32_t index, uint64_t time, uint32_t word)
 {
-	*track_at(track, index) = (struct track_entry){ time, word };
+	*track_at(track, index) = (struct track_entry){ .time = time, .word = word };
 }
 
 void track_insert(struct track *track, uint32_t index, uint64_t time, uint32_t word)
@@ -57,6 +58,6 @@ void track_insert(struct track *track, uint32_t index, uint64_t time, uint32_t w
 		at = &track->tail[index - track->base];
 	}
 	memmove(at + 1, at, behind * sizeof(*at));
-	*at = (struct track_entry){ time, word };
+	*at = (struct track_entry){ .time = time, .word = word };
 	track->count++;
 }

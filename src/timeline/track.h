@@ -25,6 +25,7 @@ struct timeline;
 struct track_entry {
 	uint64_t time; /* ns since the origin of the timeline */
 	uint32_t word;
+	uint32_t number; /* of the word, while a chunk is packed */
 };
 
 /* Where a sealed part of a track is. */
@@ -67,7 +68,8 @@ static inline void track_append(struct track *track, uint64_t time, uint32_t wor
 {
 	if (__builtin_expect(track->count - track->base == track->cap, 0))
 		track_grow(track);
-	track->tail[track->count++ - track->base] = (struct track_entry){ time, word };
+	track->tail[track->count++ - track->base] =
+		(struct track_entry){ .time = time, .word = word };
 }
 
 /* Slow path of track_at(): bring back the chunks from 'index' on. */

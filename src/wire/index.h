@@ -44,4 +44,7 @@ struct chunk_head {
 	uint32_t zero;
 };
 
+_Static_assert(sizeof(struct index_head) == 64, "docs/FORMAT.md says so");
+_Static_assert(sizeof(struct chunk_head) == 72, "docs/FORMAT.md says so");
+
 #endif

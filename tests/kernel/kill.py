@@ -17,6 +17,11 @@ import kernel  # noqa: E402
 KILLS = int(os.environ.get("KILLS", "40"))
 FIRST_S, LONGEST_S = map(float, os.environ.get("KILL_SECONDS", "0-2").split("-"))
 LOAD_S = 1.6  # and then the recording is finished
+# Little happens: what is recorded waits in the kernel for long. The recorder fetches it once a
+# second; a busy machine may delay that.
+LIGHT_LOAD = "while :; do : >began; sleep 0.05; done"
+LIGHT_S = 1.0
+LATEST_S = 1.0 + 0.5
 
 
 def mine(pid):
@@ -65,6 +70,33 @@ def check_trace(tap, name, folder):
     return "partial, by name" if target else "partial"
 
 
+def check_light_load(tap):
+    """Killed a second after its command began, it leaves all but the last second of a quiet one."""
+    name = "light load, killed after %.1f s" % LIGHT_S
+    with kernel.running(kernel.HOLDUP, "record", "-o", "light", "--", "sh", "-c", LIGHT_LOAD,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        stdin=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 30
+        while not os.path.exists("began") and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(LIGHT_S)
+        killed_ns = kernel.monotonic_ns()
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    report, done = kernel.why("light")
+    if not tap.ok(done.returncode == 0 and report, name + ": the command is known",
+                  "exit status %d" % done.returncode, done.stderr):
+        return
+    tap.ok(not report["complete"], name + ": the report says that it is not whole")
+    tap.ok(not kernel.bad_sums(report), name + ": sums are exact", kernel.bad_sums(report))
+    missing = (killed_ns - report["window"]["end_ns"]) / kernel.S
+    tap.ok(missing <= LATEST_S, name + ": the last %.3f s are missing" % missing, report["window"])
+    uncertain = report["wib"]["uncertain_ns"] / kernel.S
+    tap.ok(uncertain <= LATEST_S, name + ": %.3f s are uncertain" % uncertain, report["wib"])
+    tap.ok(kernel.summary_ns(report, "blocked") > 0, name + ": it slept",
+           kernel.show_roots(report))
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
@@ -82,6 +114,8 @@ def main():
         subprocess.run(["rm", "-rf", folder], check=True)
     kernel.note("outcomes: %s" % outcomes)
     tap.ok(outcomes.get("partial", 0) > 0, "some were killed in the middle", outcomes)
+
+    check_light_load(tap)
 
     done = kernel.holdup("record", "-o", "after", "-d", "0.1")
     tap.ok(done.returncode == 0, "the next record works", done.stderr)

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 # For a run without others on the CPUs, or a hypervisor that takes them away.
-ATTEMPTS = int(os.environ.get("HOLDUP_ATTEMPTS", "6"))
+ATTEMPTS = int(os.environ.get("HOLDUP_ATTEMPTS", "3"))
 FOREIGN = 0.03  # share of all CPUs that others may use
 # How far off a root may be: a share of it, and ns. An emulated machine needs more.
 SHARE = float(os.environ.get("HOLDUP_TOLERANCE_SHARE", "0.02"))

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 COPY = "dd if=/dev/zero of=/dev/null bs=64 count=%d 2>/dev/null"
+LITTLE = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do sleep 0.2; done"  # fetched in parts
 KILLS = int(os.environ.get("KILLS", "12"))
 
 
@@ -88,9 +89,10 @@ def miscounted(folder):
 
 def check_counts(tap):
     for name, args in (("default", ["-e", "full"]), ("tiny buffer", ["-b", "256K"]),
-                       ("core", ["-e", "core"])):
-        folder = "count-" + name.replace(" ", "-")
-        done = kernel.holdup("record", "-o", folder, *args, "--", "sh", "-c", COPY % 100000)
+                       ("core", ["-e", "core"]), ("little, for long", ["-e", "core"])):
+        folder = "count-" + name.replace(", ", "-").replace(" ", "-")
+        load = LITTLE if "little" in name else COPY % 100000
+        done = kernel.holdup("record", "-o", folder, *args, "--", "sh", "-c", load)
         tap.ok(done.returncode == 0, name + ": recorded", done.stderr)
         tap.ok(not miscounted(folder), name + ": files hold what the kernel counted",
                miscounted(folder))
@@ -171,6 +173,7 @@ def check_signals(tap):
     script = 'trap "exit 9" %s; : >%s; sleep 30 & wait; '
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         name = sig.name[3:]
+        signal.signal(sig, signal.SIG_DFL)  # a shell cannot trap what was ignored before it began
         with start("signal-" + name, "--", "sh", "-c", script % (name, name)) as process:
             until(lambda name=name: os.path.exists(name))
             process.send_signal(sig)

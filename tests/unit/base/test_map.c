@@ -78,7 +78,15 @@ static void run_random_operations(uint64_t seed, uint64_t key_count, uint64_t ke
 		uint64_t random = next_random(&seed);
 		uint64_t key = (random >> 8) % key_count * key_step;
 
-		if (random % 5 < 3) {
+		if (random % 5 == 0) {
+			bool new, expected = !twin_find(&twin, key);
+			uint64_t *value = map_add(&map, key, &new);
+
+			assert_int_equal(new, expected);
+			assert_int_equal(*value, expected ? 0 : *twin_find(&twin, key));
+			*value = random;
+			twin_put(&twin, key, random);
+		} else if (random % 5 < 3) {
 			map_put(&map, key, random);
 			twin_put(&twin, key, random);
 		} else {

@@ -149,6 +149,48 @@ static void too_few_triples_are_said(void **unused)
 	clock_fini(&clock);
 }
 
+static void check_spans(const struct clock *clock)
+{
+	struct clock_span span = { 0 };
+	uint64_t random = 7, changes = 0, ns;
+	size_t hint = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		uint64_t raw;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		raw = random >> (1 + i % 40);
+		if (!clock_span_ns(&span, raw, &ns)) {
+			span = clock_span_at(clock, raw);
+			changes++;
+			if (!clock_span_ns(&span, raw, &ns))
+				continue; /* before the first triple, or far away */
+		}
+		assert_int_equal(ns, clock_ns(clock, &hint, raw));
+	}
+	assert_true(changes < 100000);
+}
+
+static void a_span_says_what_the_clock_says(void **unused)
+{
+	size_t notes;
+	struct clock tsc = made("x86-tsc", sync_text, &notes);
+	struct clock mono = made("mono", NULL, &notes);
+	struct clock one = made("local", "1000000 5000 900000005000\n", &notes);
+	struct clock_span span = clock_span_at(&tsc, 2300001000 - 1);
+	uint64_t ns;
+
+	check_spans(&tsc);
+	check_spans(&mono);
+	check_spans(&one);
+	/* It ends where the next line begins. */
+	assert_true(clock_span_ns(&span, 2300001000 - 1, &ns));
+	assert_false(clock_span_ns(&span, 2300001000, &ns));
+	clock_fini(&tsc);
+	clock_fini(&mono);
+	clock_fini(&one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +201,7 @@ int main(void)
 		cmocka_unit_test(a_triple_out_of_order_is_left_out),
 		cmocka_unit_test(lines_that_are_no_triples_are_left_out),
 		cmocka_unit_test(too_few_triples_are_said),
+		cmocka_unit_test(a_span_says_what_the_clock_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

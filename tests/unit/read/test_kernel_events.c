@@ -1,8 +1,10 @@
 /* test_kernel_events.c - records of made-up kernels become events. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +140,7 @@ static void a_switch_has_all_its_fields(void **unused)
 		event = switched(&kernel, 1);
 		assert_int_equal(event.type, EV_SCHED_SWITCH);
 		assert_int_equal(event.tid, 101);
-		assert_int_equal(event.context, EV_CTX_KNOWN);
+		assert_int_equal(event.context & ~EV_COMM_WIDE, EV_CTX_KNOWN);
 		assert_memory_equal(event.sched_switch.prev_comm, "abcdefghijklmnop", 16);
 		assert_string_equal(event.sched_switch.next_comm, "next");
 		assert_int_equal(event.sched_switch.prev_tid, 101);
@@ -376,9 +378,158 @@ static void hostile_field_lines_are_passed_over(void **unused)
 	assert_false(format_text_next(&cursor, &field));
 }
 
+/* ------------------------------------------- fixed places against a list of loads */
+
+/* The common fields without one that the fixed places need: the records are the same. */
+#define NO_FLAGS                                                                        \
+	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+#define LONG_8(name, at) "\tfield:unsigned long " name ";\toffset:" at ";\tsize:8;\tsigned:0;\n"
+#define INT_4(name, at)	 "\tfield:int " name ";\toffset:" at ";\tsize:4;\tsigned:1;\n"
+#define WAKE_FIELDS                                                \
+	"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n" \
+	INT_4("pid", "24") INT_4("prio", "28") INT_4("target_cpu", "32")
+#define NET_FIELDS                                  \
+	LONG_8("skbaddr", "8") INT_4("len", "16")   \
+	"\tfield:__data_loc char[] name;\toffset:20;\tsize:4;\tsigned:0;\n"
+
+static const struct {
+	const char *name, *fields;
+} usual[] = {
+	{ "sched/sched_switch", SWITCH_FIELDS NEW_STATES },
+	{ "sched/sched_waking", WAKE_FIELDS },
+	{ "sched/sched_wakeup", WAKE_FIELDS },
+	{ "sched/sched_wakeup_new", WAKE_FIELDS },
+	{ "sched/sched_stat_runtime", INT_4("pid", "12") LONG_8("runtime", "16") },
+	{ "raw_syscalls/sys_enter",
+	  LONG_8("id", "8") "\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n" },
+	{ "raw_syscalls/sys_exit", LONG_8("id", "8") LONG_8("ret", "16") },
+	{ "irq/softirq_entry", INT_4("vec", "8") },
+	{ "irq/softirq_exit", INT_4("vec", "8") },
+	{ "irq/softirq_raise", INT_4("vec", "8") },
+	{ "irq_vectors/reschedule_entry", INT_4("vector", "8") },
+	{ "irq_vectors/local_timer_exit", INT_4("vector", "8") },
+	{ "net/net_dev_queue", NET_FIELDS },
+	{ "net/netif_rx", NET_FIELDS },
+	{ "net/netif_receive_skb", NET_FIELDS },
+	{ "exceptions/page_fault_user",
+	  LONG_8("address", "8") LONG_8("ip", "16") LONG_8("error_code", "24") },
+	{ "exceptions/page_fault_kernel",
+	  LONG_8("address", "8") LONG_8("ip", "16") LONG_8("error_code", "24") },
+};
+
+/* All that an event says, but the flags that only one of the two formats has. */
+static void describe(const struct event *event, char *text, size_t bytes)
+{
+	const uint64_t *args = event->syscall.args;
+	size_t used = (size_t)snprintf(text, bytes, "type %u tid %d: ", event->type, event->tid);
+
+	text += used;
+	bytes -= used;
+	switch (event->type) {
+	case EV_SCHED_SWITCH:
+		snprintf(text, bytes, "%p %d %d %u, %p %d %d",
+			 (const void *)event->sched_switch.prev_comm, event->sched_switch.prev_tid,
+			 event->sched_switch.prev_prio, event->sched_switch.prev_state,
+			 (const void *)event->sched_switch.next_comm, event->sched_switch.next_tid,
+			 event->sched_switch.next_prio);
+		break;
+	case EV_SCHED_WAKING:
+	case EV_SCHED_WAKEUP:
+	case EV_SCHED_WAKEUP_NEW:
+		snprintf(text, bytes, "%p %d %d %d", (const void *)event->wake.comm,
+			 event->wake.tid, event->wake.prio, event->wake.target_cpu);
+		break;
+	case EV_SCHED_STAT_RUNTIME:
+		snprintf(text, bytes, "%d %" PRIu64, event->runtime.tid, event->runtime.runtime_ns);
+		break;
+	case EV_SYS_ENTER:
+		used = (size_t)snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64 " ", args[0],
+					args[1], args[2]);
+		text += used;
+		bytes -= used;
+		snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64 " of %" PRId64 " %d", args[3],
+			 args[4], args[5], event->syscall.nr, event->syscall.compat);
+		break;
+	case EV_SYS_EXIT:
+		snprintf(text, bytes, "%" PRId64 " %" PRId64 " %d", event->syscall.nr,
+			 event->syscall.ret, event->syscall.compat);
+		break;
+	case EV_NET_QUEUE:
+	case EV_NET_RX:
+	case EV_NET_RECEIVE:
+		snprintf(text, bytes, "%" PRIu64 " %u %p", event->net.skb, event->net.len,
+			 (const void *)event->net.dev);
+		break;
+	case EV_FAULT_USER:
+	case EV_FAULT_KERNEL:
+		snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64, event->fault.address,
+			 event->fault.ip, event->fault.error_code);
+		break;
+	default:
+		snprintf(text, bytes, "%d %d %p", event->irq.nr, event->irq.ret,
+			 (const void *)event->irq.name);
+		break;
+	}
+}
+
+static void add_usual(struct kernel *kernel, const char *common)
+{
+	for (size_t i = 0; i < ARRAY_LEN(usual); i++) {
+		AUTO_FREE char *text = xasprintf("ID: %zu\n%s%s", i + 1, common, usual[i].fields);
+
+		add(kernel, usual[i].name, text);
+	}
+	ready(kernel);
+}
+
+/* Any bytes, but often such that states are few and texts lie within the record. */
+static void put_random(struct kernel *kernel, unsigned int *random)
+{
+	uint32_t id = 1 + (uint32_t)rand_r(random) % (uint32_t)ARRAY_LEN(usual);
+
+	put_common(kernel, (uint16_t)id, (uint8_t)rand_r(random), rand_r(random));
+	while (kernel->bytes < 80)
+		kernel->data[kernel->bytes++] = (uint8_t)(rand_r(random) >> 8);
+	if (rand_r(random) % 4) {
+		kernel->bytes = 20;
+		put(kernel, (uint32_t)rand_r(random) % 60 << 16 | (uint32_t)rand_r(random) % 80, 4);
+		kernel->bytes = 32;
+		put(kernel, (uint32_t)rand_r(random) % 1024, 8);
+		kernel->data[24 + rand_r(random) % 40] = 0;
+	}
+	kernel->bytes = 4u * ((uint32_t)rand_r(random) % 21);
+}
+
+static void fixed_places_and_lists_of_loads_give_the_same_events(void **unused)
+{
+	struct kernel fast = { 0 }, slow = { 0 };
+	unsigned int random = 1;
+
+	add_usual(&fast, COMMON);
+	add_usual(&slow, NO_FLAGS);
+	for (int i = 0; i < 200000; i++) {
+		char said[512] = "refused", expected[512] = "refused";
+		struct record record = { fast.data, 0, 0 };
+		struct event event;
+
+		put_random(&fast, &random);
+		record.bytes = fast.bytes;
+		if (kernel_events_decode(fast.events, &record, &event))
+			describe(&event, said, sizeof(said));
+		if (kernel_events_decode(slow.events, &record, &event))
+			describe(&event, expected, sizeof(expected));
+		assert_string_equal(said, expected);
+	}
+	done(&fast);
+	done(&slow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fixed_places_and_lists_of_loads_give_the_same_events),
 		cmocka_unit_test(a_switch_has_all_its_fields),
 		cmocka_unit_test(states_are_read_from_the_print_format),
 		cmocka_unit_test(flags_tell_the_context),

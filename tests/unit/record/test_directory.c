@@ -192,6 +192,21 @@ static void a_trace_is_given_to_the_user_but_nothing_else_is(void **state)
 	assert_int_equal(owner("secret"), 0);
 }
 
+static void two_recorders_do_not_share_a_directory(void **state)
+{
+	struct directory first = DIRECTORY_NONE, second = DIRECTORY_NONE;
+	struct err err = { 0 };
+
+	assert_int_equal(directory_open("trace", true, &first, NULL), 0);
+	make_file("trace/trace.json");
+	assert_int_equal(directory_open("trace", true, &second, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "under way"));
+	assert_int_equal(access("trace/trace.json", F_OK), 0);
+	directory_close(&first);
+	assert_int_equal(directory_open("trace", true, &second, NULL), 0);
+	directory_close(&second);
+}
+
 static void a_missing_parent_is_an_error(void **state)
 {
 	struct directory directory = DIRECTORY_NONE;
@@ -215,6 +230,7 @@ int main(void)
 		TEST(links_inside_an_old_trace_are_removed_not_followed),
 		TEST(what_was_made_can_be_discarded),
 		TEST(a_trace_is_given_to_the_user_but_nothing_else_is),
+		TEST(two_recorders_do_not_share_a_directory),
 		TEST(a_missing_parent_is_an_error),
 	};
 

@@ -336,6 +336,20 @@ static void a_switch_in_of_a_running_thread_contradicts(void **unused)
 	told_free(told);
 }
 
+/* The same where events of the first CPU were lost: they would have told. */
+static void a_contradiction_in_a_hole_is_what_was_lost(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 enter write\n"
+				     " 30 cpu1 switch 0(runnable) 7\n"
+				     " 40 cpu1 switch 7(blocked) 0\n"
+				     " 50 cpu0 lost 10 3\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 10 ?lost, 30 running, 40 ?lost - 50");
+	assert_int_equal(told->tl->contradictions, 0);
+	told_free(told);
+}
+
 static void events_that_go_back_in_time_are_counted_and_left_out(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -375,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_thread_seen_on_a_second_cpu_left_the_first_unseen),
 		cmocka_unit_test(an_idle_task_that_turns_up_leaves_a_bound_too),
 		cmocka_unit_test(a_switch_in_of_a_running_thread_contradicts),
+		cmocka_unit_test(a_contradiction_in_a_hole_is_what_was_lost),
 		cmocka_unit_test(events_that_go_back_in_time_are_counted_and_left_out),
 	};
 

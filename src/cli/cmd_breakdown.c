@@ -1,0 +1,84 @@
+/* cmd_breakdown.c - holdup breakdown: one process, each call, fault, interrupt and wait. */
+#include <stdio.h>
+
+#include "analyse/breakdown.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/opts.h"
+#include "cli/pid_window.h"
+#include "read/read.h"
+#include "report/breakdown.h"
+
+struct breakdown_cmd {
+	const char *from, *to;
+	bool json;
+	uint32_t top;
+};
+
+static const struct opt_spec breakdown_options[] = {
+	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
+	  offsetof(struct breakdown_cmd, from) },
+	{ "to", "WHEN", "End of the window", opt_string, offsetof(struct breakdown_cmd, to) },
+	{ "top", "N", "Print at most so many rows of a table", opt_u32,
+	  offsetof(struct breakdown_cmd, top) },
+	{ "json", NULL, "Print JSON, always with all rows", opt_flag,
+	  offsetof(struct breakdown_cmd, json) },
+	{ 0 },
+};
+
+static int print_breakdown(const struct breakdown_cmd *cmd, const struct pid_window *window,
+			   struct err *err)
+{
+	struct report_breakdown_opts report = { .json = cmd->json, .top = cmd->top };
+	struct breakdown_opts opts = { .pid = window->pid };
+	struct breakdown breakdown;
+	struct loaded loaded;
+	int rc = pid_window_load(window, &loaded, &opts.start_ns, &opts.end_ns, err);
+
+	if (rc < 0)
+		return rc;
+	rc = breakdown_run(loaded.timeline, loaded.facts, trace_source(loaded.trace), &opts,
+			   &breakdown, err);
+	if (rc == 0) {
+		report_breakdown(stdout, &breakdown, loaded.facts, &report);
+		breakdown_fini(&breakdown);
+	}
+	loaded_fini(&loaded);
+	return rc;
+}
+
+static int run_breakdown(int argc, char **argv)
+{
+	struct breakdown_cmd cmd = { 0 };
+	struct pid_window window = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(breakdown_options, &cmd, argc, argv, &err);
+	const char *times[2] = { cmd.from, cmd.to };
+	int rc;
+
+	if (first < 0)
+		return command_usage(&cmd_breakdown, first, &err);
+	rc = pid_window_parse(&window, "process", times, argc - first, argv + first, &err);
+	if (rc < 0)
+		return command_usage(&cmd_breakdown, rc, &err);
+	return print_breakdown(&cmd, &window, &err) < 0 ? command_fail(&cmd_breakdown, &err)
+							: EXIT_OK;
+}
+
+const struct command cmd_breakdown = {
+	.name = "breakdown",
+	.args = "[OPTIONS] PID [TRACE]",
+	.summary = "Break the time of one process down to each call, fault and wait",
+	.options = breakdown_options,
+	.details =
+		"For each system call, page fault and interrupt: time, count and the events inside it;\n"
+		"for each wait: what for, and who ended it; what other threads did during these waits;\n"
+		"and a line for each thread. The parts add up to the life of the threads exactly.\n"
+		"\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 there is no such process, or the trace could\n"
+		"not be read.\n"
+		"\n"
+		"  holdup breakdown 1234 run.holdup\n"
+		"  holdup breakdown --from +1s --to +2s --json 1234 run.holdup\n",
+	.run = run_breakdown,
+};

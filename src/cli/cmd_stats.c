@@ -1,0 +1,129 @@
+/* cmd_stats.c - holdup stats: where time went, by process, and what each CPU did. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "analyse/stats.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/load.h"
+#include "cli/opts.h"
+#include "cli/when.h"
+#include "read/read.h"
+#include "report/stats.h"
+
+#define DEFAULT_TRACE "run.holdup"
+
+struct stats_cmd {
+	uint32_t by;   /* enum stats_by */
+	uint32_t sort; /* enum stats_sort */
+	const char *from, *to;
+	bool ps, events, json;
+	uint32_t top;
+};
+
+static const struct opt_spec stats_options[] = {
+	{ "by", "process|thread|cgroup|user|comm", "What a row stands for", opt_choice,
+	  offsetof(struct stats_cmd, by) },
+	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
+	  offsetof(struct stats_cmd, from) },
+	{ "to", "WHEN", "End of the window", opt_string, offsetof(struct stats_cmd, to) },
+	{ "ps", NULL, "Compare with what accounting by clock ticks would have told", opt_flag,
+	  offsetof(struct stats_cmd, ps) },
+	{ "events", NULL, "Count the events of each type (reads the window's events again)",
+	  opt_flag, offsetof(struct stats_cmd, events) },
+	{ "top", "N", "Print so many rows, each in detail", opt_u32,
+	  offsetof(struct stats_cmd, top) },
+	{ "sort", "cpu|own|kernel|calls|irq|waiting|blocked|io|uncertain|switches|faults|name",
+	  "Order of the rows, the largest first", opt_choice, offsetof(struct stats_cmd, sort) },
+	{ "json", NULL, "Print JSON, always with all rows", opt_flag,
+	  offsetof(struct stats_cmd, json) },
+	{ 0 },
+};
+
+/* The sums, and what needs the events. */
+static int ask(const struct stats_cmd *cmd, struct loaded *loaded, const struct stats_opts *opts,
+	       struct stats *out_stats, struct err *err)
+{
+	struct stats_opts asked = *opts;
+	struct source *source = trace_source(loaded->trace);
+	struct ps_ticks ticks = { 0 };
+	int rc = 0;
+
+	if (cmd->ps) {
+		rc = ps_find_ticks(source, loaded->facts, opts->start_ns, opts->end_ns, &ticks,
+				   err);
+		asked.ticks = &ticks;
+	}
+	if (rc >= 0)
+		rc = stats_run(loaded->timeline, loaded->facts, &asked, out_stats, err);
+	ps_ticks_fini(&ticks);
+	if (rc >= 0 && cmd->events) {
+		rc = stats_count_events(out_stats, source, err);
+		if (rc < 0)
+			stats_fini(out_stats);
+	}
+	return rc;
+}
+
+static int print_stats(const struct stats_cmd *cmd, const struct when *from, const struct when *to,
+		       const char *path, struct err *err)
+{
+	struct report_stats_opts report = { .json = cmd->json, .top = cmd->top };
+	struct stats_opts opts = { .by = (enum stats_by)cmd->by,
+				   .sort = (enum stats_sort)cmd->sort };
+	struct loaded loaded;
+	struct stats stats;
+	int rc = load_trace(path, 0, &loaded, err);
+
+	if (rc < 0)
+		return rc;
+	rc = load_window(&loaded, from, to, &opts.start_ns, &opts.end_ns, err);
+	if (rc >= 0)
+		rc = ask(cmd, &loaded, &opts, &stats, err);
+	if (rc >= 0) {
+		report_stats(stdout, &stats, loaded.facts, &report);
+		stats_fini(&stats);
+	}
+	loaded_fini(&loaded);
+	return rc;
+}
+
+static int run_stats(int argc, char **argv)
+{
+	struct stats_cmd cmd = { 0 };
+	struct when from, to;
+	struct err err = { 0 };
+	int first = opts_parse(stats_options, &cmd, argc, argv, &err);
+	int rc;
+
+	if (first < 0)
+		return command_usage(&cmd_stats, first, &err);
+	rc = argc - first > 1 ? err_set(&err, -EINVAL, "it takes one trace") : 0;
+	if (rc == 0)
+		rc = when_parse(cmd.from, false, &from, &err);
+	if (rc == 0)
+		rc = when_parse(cmd.to, true, &to, &err);
+	if (rc < 0)
+		return command_usage(&cmd_stats, rc, &err);
+	rc = print_stats(&cmd, &from, &to, argc > first ? argv[first] : DEFAULT_TRACE, &err);
+	return rc < 0 ? command_fail(&cmd_stats, &err) : EXIT_OK;
+}
+
+const struct command cmd_stats = {
+	.name = "stats",
+	.args = "[OPTIONS] [TRACE]",
+	.summary = "Say where time went, by process, and what each CPU did",
+	.options = stats_options,
+	.details =
+		"Prints a row for each process, what each CPU did, the first rows in detail with their\n"
+		"system calls, and the system calls of all. The times of a row add up to its life in\n"
+		"the window exactly.\n"
+		"\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 could not read the trace.\n"
+		"\n"
+		"  holdup stats run.holdup\n"
+		"  holdup stats --by cgroup --from +1s --to +2s run.holdup\n"
+		"  holdup stats --sort io --top 5 run.holdup\n"
+		"  holdup stats --ps run.holdup\n",
+	.run = run_stats,
+};

@@ -1,0 +1,18 @@
+/*
+ * breakdown_int.h - what the files that print a struct breakdown share.
+ */
+#ifndef REPORT_BREAKDOWN_INT_H
+#define REPORT_BREAKDOWN_INT_H
+
+#include <stdio.h>
+
+struct breakdown;
+struct breakdown_wait;
+struct facts;
+
+/* "wait4, a child; woken by make[512]": free it with free(). */
+char *breakdown_wait_text(const struct breakdown_wait *wait);
+
+void breakdown_json(FILE *out, const struct breakdown *breakdown, const struct facts *facts);
+
+#endif

@@ -1,0 +1,143 @@
+/* states.c - intervals, one a line, printed as they come. */
+#include "report/states.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyse/states.h"
+#include "base/mem.h"
+#include "event/facts.h"
+#include "report/stats_int.h"
+#include "report/table.h"
+#include "report/why_int.h"
+
+#define STATE_COLUMN 51 /* where the words begin */
+
+static const char *group_name(enum wib wib, bool title)
+{
+	switch (wib) {
+	case WIB_WORKING:
+		return title ? "Working" : "working";
+	case WIB_INTERRUPTED:
+		return title ? "Interrupted" : "interrupted";
+	case WIB_BLOCKED:
+		return title ? "Blocked" : "blocked";
+	default:
+		return title ? "Uncertain" : "uncertain";
+	}
+}
+
+void report_states_begin(const struct report_states *report, const char *comm, int32_t tid,
+			 uint64_t start_ns, uint64_t end_ns)
+{
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *safe = NULL;
+
+	if (report->json)
+		return;
+	name = stats_name(comm, tid);
+	safe = text_escaped(name);
+	fprintf(report->out, "%s: %s, from %s to %s of the recording\n", safe,
+		text_duration(end_ns - start_ns).s, page_since(report->facts->first_ns, start_ns).s,
+		page_since(report->facts->first_ns, end_ns).s);
+	fprintf(report->out, "  %16s  %18s  %9s  state\n", "since its start", "on the trace clock",
+		"length");
+}
+
+/* "Blocked > read > fd 3 = /etc/passwd; woken by ...": the words of why --instances. */
+static char *span_text(const struct states_span *span)
+{
+	AUTO_FREE char *waker = NULL;
+
+	if (span->cpu >= 0)
+		return xasprintf("%s > %s (CPU %d)", group_name(span->wib, true), span->state,
+				 span->cpu);
+	if (!span->is_wait)
+		return xasprintf("%s > %s", group_name(span->wib, true), span->state);
+	waker = words_waker(&span->wait);
+	return xasprintf("%s > %s%s%s; %s", group_name(span->wib, true), span->state,
+			 span->wait.object[0] ? " > " : "", span->wait.object, waker);
+}
+
+static void print_text(const struct report_states *report, const struct states_span *span)
+{
+	AUTO_FREE char *text = span_text(span);
+	AUTO_FREE char *safe = text_escaped(text);
+
+	fprintf(report->out, "  %16s  %8" PRIu64 ".%09" PRIu64 "  %9s  ",
+		page_since(report->facts->first_ns, span->start_ns).s, span->start_ns / 1000000000u,
+		span->start_ns % 1000000000u, text_duration(span->end_ns - span->start_ns).s);
+	table_wrap(report->out, safe, STATE_COLUMN);
+}
+
+static void put_waker(struct json *json, const struct why_wait *wait)
+{
+	json_begin_object(json, "woken_by");
+	json_print_string(json, "kind", why_waker_name(wait->waker));
+	json_print_i64(json, "tid", wait->woken_by.tid);
+	json_print_string(json, "comm", wait->woken_by.comm);
+	json_print_string(json, "name", wait->waker_name);
+	json_print_string(json, "state", wait->waker_state);
+	json_end_object(json);
+}
+
+static void print_json(const struct report_states *report, const struct states_span *span)
+{
+	struct json json = { .out = report->out };
+
+	json_begin_object(&json, NULL);
+	json_print_u64(&json, "start_ns", span->start_ns);
+	json_print_u64(&json, "end_ns", span->end_ns);
+	json_print_u64(&json, "ns", span->end_ns - span->start_ns);
+	json_print_string(&json, "wib", group_name(span->wib, false));
+	json_print_string(&json, "state", span->state);
+	if (span->cpu >= 0)
+		json_print_i64(&json, "cpu", span->cpu);
+	if (span->is_wait) {
+		json_print_string(&json, "object", span->wait.object);
+		json_print_string(&json, "stack", span->wait.stack);
+		put_waker(&json, &span->wait);
+	}
+	json_end_object(&json);
+	json_fini(&json);
+}
+
+void report_states_span(void *context, const struct states_span *span)
+{
+	const struct report_states *report = context;
+
+	if (report->json)
+		print_json(report, span);
+	else
+		print_text(report, span);
+}
+
+static void end_json(const struct report_states *report, const struct states_sum *sum)
+{
+	struct json json = { .out = report->out };
+
+	json_begin_object(&json, NULL);
+	json_print_u64(&json, "holdup", 1);
+	json_print_i64(&json, "tid", sum->who.tid);
+	json_print_i64(&json, "tgid", sum->who.tgid);
+	json_print_string(&json, "comm", sum->who.comm);
+	window_json(&json, sum->start_ns, sum->end_ns);
+	json_print_u64(&json, "intervals", sum->count);
+	json_print_u64(&json, "ns", sum->ns);
+	json_print_bool(&json, "more", sum->more);
+	trust_json(&json, &sum->trust, report->facts);
+	json_end_object(&json);
+	json_fini(&json);
+}
+
+void report_states_end(const struct report_states *report, const struct states_sum *sum)
+{
+	if (report->json) {
+		end_json(report, sum);
+		return;
+	}
+	fprintf(report->out, "%s interval%s, %s in all%s\n", text_count(sum->count).s,
+		sum->count == 1 ? "" : "s", text_duration(sum->ns).s,
+		sum->more ? "; there are more (-n)" : "");
+	trust_text(report->out, &sum->trust, report->facts, false);
+}

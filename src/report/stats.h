@@ -1,0 +1,23 @@
+/*
+ * stats.h - print the result of analyse/stats.h, as text for people or as JSON.
+ */
+#ifndef REPORT_STATS_H
+#define REPORT_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct facts;
+struct stats;
+
+struct report_stats_opts {
+	bool json;
+	uint32_t top; /* rows of the table, and rows told in detail; 0 = default */
+};
+
+/* JSON holds all rows, whatever the options ask for. */
+void report_stats(FILE *out, const struct stats *stats, const struct facts *facts,
+		  const struct report_stats_opts *opts);
+
+#endif

@@ -1,0 +1,19 @@
+/* verify.h - print the result of analyse/verify.h, as text for people or as JSON. */
+#ifndef REPORT_VERIFY_H
+#define REPORT_VERIFY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct facts;
+struct verify;
+
+struct report_verify_opts {
+	const char *path; /* what the user called the trace */
+	bool json;
+};
+
+void report_verify(FILE *out, const struct verify *verify, const struct facts *facts,
+		   const struct report_verify_opts *opts);
+
+#endif
