@@ -14,13 +14,13 @@
 #include "base/mem.h"
 #include "read/print_int.h"
 
-#define MAX_DEPTH    200u
-#define MAX_NODES    20000u /* of one format */
-#define MAX_CONVS    200u
-#define MAX_LOCALS   16u
-#define MAX_WIDTH    1000
-#define POOL_CHUNK   (64u << 10)
-#define WORD_BYTES   64u
+#define MAX_DEPTH  200u
+#define MAX_NODES  20000u /* of one format */
+#define MAX_CONVS  200u
+#define MAX_LOCALS 16u
+#define MAX_WIDTH  1000
+#define POOL_CHUNK (64u << 10)
+#define WORD_BYTES 64u
 
 struct chunk {
 	struct chunk *next;
@@ -96,28 +96,71 @@ static const struct {
 	uint8_t bits;
 	bool is_signed;
 } types[] = {
-	{ "char", 8, true },	  { "bool", 8, false },	   { "_Bool", 8, false },
-	{ "u8", 8, false },	  { "__u8", 8, false },	   { "uint8_t", 8, false },
-	{ "s8", 8, true },	  { "__s8", 8, true },	   { "int8_t", 8, true },
-	{ "short", 16, true },	  { "u16", 16, false },	   { "__u16", 16, false },
-	{ "uint16_t", 16, false }, { "s16", 16, true },	   { "__s16", 16, true },
-	{ "int16_t", 16, true },  { "__le16", 16, false }, { "__be16", 16, false },
-	{ "umode_t", 16, false }, { "int", 32, true },	   { "u32", 32, false },
-	{ "__u32", 32, false },	  { "uint32_t", 32, false }, { "s32", 32, true },
-	{ "__s32", 32, true },	  { "int32_t", 32, true }, { "__le32", 32, false },
-	{ "__be32", 32, false },  { "uint", 32, false },   { "pid_t", 32, true },
-	{ "dev_t", 32, false },	  { "gfp_t", 32, false },  { "uid_t", 32, false },
-	{ "gid_t", 32, false },	  { "long", 0, true },	   { "size_t", 0, false },
-	{ "ssize_t", 0, true },	  { "uintptr_t", 0, false }, { "ino_t", 0, false },
-	{ "u64", 64, false },	  { "__u64", 64, false },  { "uint64_t", 64, false },
-	{ "s64", 64, true },	  { "__s64", 64, true },   { "int64_t", 64, true },
-	{ "loff_t", 64, true },	  { "sector_t", 64, false }, { "__le64", 64, false },
-	{ "__be64", 64, false },  { "ktime_t", 64, true }, { "dma_addr_t", 64, false },
-	{ "phys_addr_t", 64, false }, { "time64_t", 64, true }, { "blk_opf_t", 32, false },
-	{ "vm_fault_t", 32, false }, { "slab_flags_t", 32, false }, { "fmode_t", 32, false },
-	{ "xfs_ino_t", 64, false }, { "xfs_fsblock_t", 64, false }, { "xfs_daddr_t", 64, true },
-	{ "xfs_off_t", 64, true }, { "xfs_filblks_t", 64, false }, { "xfs_fileoff_t", 64, false },
-	{ "ext4_fsblk_t", 64, false }, { "ext4_lblk_t", 32, false },
+	{ "char", 8, true },
+	{ "bool", 8, false },
+	{ "_Bool", 8, false },
+	{ "u8", 8, false },
+	{ "__u8", 8, false },
+	{ "uint8_t", 8, false },
+	{ "s8", 8, true },
+	{ "__s8", 8, true },
+	{ "int8_t", 8, true },
+	{ "short", 16, true },
+	{ "u16", 16, false },
+	{ "__u16", 16, false },
+	{ "uint16_t", 16, false },
+	{ "s16", 16, true },
+	{ "__s16", 16, true },
+	{ "int16_t", 16, true },
+	{ "__le16", 16, false },
+	{ "__be16", 16, false },
+	{ "umode_t", 16, false },
+	{ "int", 32, true },
+	{ "u32", 32, false },
+	{ "__u32", 32, false },
+	{ "uint32_t", 32, false },
+	{ "s32", 32, true },
+	{ "__s32", 32, true },
+	{ "int32_t", 32, true },
+	{ "__le32", 32, false },
+	{ "__be32", 32, false },
+	{ "uint", 32, false },
+	{ "pid_t", 32, true },
+	{ "dev_t", 32, false },
+	{ "gfp_t", 32, false },
+	{ "uid_t", 32, false },
+	{ "gid_t", 32, false },
+	{ "long", 0, true },
+	{ "size_t", 0, false },
+	{ "ssize_t", 0, true },
+	{ "uintptr_t", 0, false },
+	{ "ino_t", 0, false },
+	{ "u64", 64, false },
+	{ "__u64", 64, false },
+	{ "uint64_t", 64, false },
+	{ "s64", 64, true },
+	{ "__s64", 64, true },
+	{ "int64_t", 64, true },
+	{ "loff_t", 64, true },
+	{ "sector_t", 64, false },
+	{ "__le64", 64, false },
+	{ "__be64", 64, false },
+	{ "ktime_t", 64, true },
+	{ "dma_addr_t", 64, false },
+	{ "phys_addr_t", 64, false },
+	{ "time64_t", 64, true },
+	{ "blk_opf_t", 32, false },
+	{ "vm_fault_t", 32, false },
+	{ "slab_flags_t", 32, false },
+	{ "fmode_t", 32, false },
+	{ "xfs_ino_t", 64, false },
+	{ "xfs_fsblock_t", 64, false },
+	{ "xfs_daddr_t", 64, true },
+	{ "xfs_off_t", 64, true },
+	{ "xfs_filblks_t", 64, false },
+	{ "xfs_fileoff_t", 64, false },
+	{ "ext4_fsblk_t", 64, false },
+	{ "ext4_lblk_t", 32, false },
 };
 
 struct pool *pool_new(void)
@@ -547,8 +590,8 @@ struct type {
 /* One word of a type. False when it is none. */
 static bool type_word(struct type *type, const char *word, uint32_t bytes, uint32_t long_bits)
 {
-	static const char *const silent[] = { "const", "volatile", "__user",  "__force",
-					      "static", "__rcu",   "__iomem", "__bitwise" };
+	static const char *const silent[] = { "const",	"volatile", "__user",  "__force",
+					      "static", "__rcu",    "__iomem", "__bitwise" };
 
 	for (size_t i = 0; i < ARRAY_LEN(silent); i++) {
 		if (is_word(word, bytes, silent[i]))
@@ -962,11 +1005,11 @@ static const struct {
 	uint8_t op;
 	uint8_t level; /* higher binds tighter */
 } operators[] = {
-	{ "||", OP_OR, 1 },  { "&&", OP_AND, 2 }, { "==", OP_EQ, 6 }, { "!=", OP_NE, 6 },
-	{ "<=", OP_LE, 7 },  { ">=", OP_GE, 7 },  { "<<", OP_SHL, 8 }, { ">>", OP_SHR, 8 },
-	{ "|", '|', 3 },     { "^", '^', 4 },	  { "&", '&', 5 },    { "<", '<', 7 },
-	{ ">", '>', 7 },     { "+", '+', 9 },	  { "-", '-', 9 },    { "*", '*', 10 },
-	{ "/", '/', 10 },    { "%", '%', 10 },
+	{ "||", OP_OR, 1 }, { "&&", OP_AND, 2 }, { "==", OP_EQ, 6 },  { "!=", OP_NE, 6 },
+	{ "<=", OP_LE, 7 }, { ">=", OP_GE, 7 },	 { "<<", OP_SHL, 8 }, { ">>", OP_SHR, 8 },
+	{ "|", '|', 3 },    { "^", '^', 4 },	 { "&", '&', 5 },     { "<", '<', 7 },
+	{ ">", '>', 7 },    { "+", '+', 9 },	 { "-", '-', 9 },     { "*", '*', 10 },
+	{ "/", '/', 10 },   { "%", '%', 10 },
 };
 
 /* The operator that comes next and binds at least as tight as 'level'; -1 = none. */
