@@ -56,7 +56,7 @@ static inline void pack_u64(struct pack *pack, uint64_t value)
 /* Small negative numbers stay small. */
 static inline void pack_i64(struct pack *pack, int64_t value)
 {
-	pack_u64(pack, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+	pack_u64(pack, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
 /* State words have their kind on top: turned round, they are small. */
