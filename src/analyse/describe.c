@@ -76,13 +76,13 @@ const char *describe_word(struct query *query, uint32_t word)
 		return why_keep(query->why, xasprintf("irq %s", timeline_name(query->tl, arg)));
 	case WORD_VECTOR:
 		return why_keep(query->why,
-				xasprintf("%s interrupt", event_vector_name(arg)
-								  ? event_vector_name(arg)
-								  : "?"));
+				xasprintf("%s interrupt",
+					  event_vector_name(arg) ? event_vector_name(arg) : "?"));
 	case WORD_SOFTIRQ:
-		return why_keep(query->why, event_softirq_name(arg)
-						    ? xasprintf("softirq %s", event_softirq_name(arg))
-						    : xasprintf("softirq %u", arg));
+		return why_keep(query->why,
+				event_softirq_name(arg)
+					? xasprintf("softirq %s", event_softirq_name(arg))
+					: xasprintf("softirq %u", arg));
 	case WORD_IDLE:
 		return "idle";
 	case WORD_PREEMPTED:

@@ -44,8 +44,10 @@ static const struct opt_spec list_options[] = {
 	  offsetof(struct list_cmd, follow) },
 	{ "children", NULL, "Follow the threads that they make, too", opt_flag,
 	  offsetof(struct list_cmd, children) },
-	{ "cpu", "LIST", "List these CPUs: 0 or 0,2-5", opt_string, offsetof(struct list_cmd, cpus) },
-	{ "lines", "N", "Stop after so many lines", opt_u64, offsetof(struct list_cmd, lines), 'n' },
+	{ "cpu", "LIST", "List these CPUs: 0 or 0,2-5", opt_string,
+	  offsetof(struct list_cmd, cpus) },
+	{ "lines", "N", "Stop after so many lines", opt_u64, offsetof(struct list_cmd, lines),
+	  'n' },
 	{ "last", "N", "List the last so many lines", opt_u64, offsetof(struct list_cmd, last) },
 	{ "state", NULL, "Add what the thread is in: its control-flow stack", opt_flag,
 	  offsetof(struct list_cmd, state) },
@@ -66,8 +68,7 @@ static const struct opt_spec list_options[] = {
 static int print_lines(struct list_reader *reader, const struct list_print *print, uint64_t skip,
 		       uint64_t most, struct err *err)
 {
-	struct list_pipe *pipe =
-		list_pipe_new(print, list_reader_context(reader), STDOUT_FILENO);
+	struct list_pipe *pipe = list_pipe_new(print, list_reader_context(reader), STDOUT_FILENO);
 	struct value_line line;
 	uint64_t count = 0;
 	int rc = 0, failed = 0, written;

@@ -15,8 +15,8 @@
 #include "event/event.h"
 #include "report/list.h"
 
-#define MAX_NAMES 6u /* a table has so many columns besides share and events */
-#define SLOTS	  (1u << 19) /* over twice LIST_COUNT_MAX */
+#define MAX_NAMES 6u	      /* a table has so many columns besides share and events */
+#define SLOTS	  (1u << 19)  /* over twice LIST_COUNT_MAX */
 #define KEY_BYTES (32u << 20) /* of all keys together */
 
 struct key {
@@ -80,7 +80,8 @@ static void count_line(struct counter *counter, const struct value_line *line)
 		counter->sums.uncounted++;
 		return;
 	}
-	counter->keys = vec_room(counter->keys, counter->key_count, &counter->key_cap, sizeof(*key));
+	counter->keys =
+		vec_room(counter->keys, counter->key_count, &counter->key_cap, sizeof(*key));
 	key = &counter->keys[counter->key_count++];
 	*key = (struct key){ xmalloc(bytes), (uint32_t)bytes, hash, 1 };
 	memcpy(key->text, counter->made.start, bytes);

@@ -239,8 +239,9 @@ static void keep_line(struct piece *piece, const struct value_line *line)
 	if (record->data)
 		item->line.record.data = keep(piece, record->data, record->bytes);
 	if (line->event->type == EV_STACK && record->data)
-		item->event.stack.frames = item->line.record.data +
-					   ((const uint8_t *)line->event->stack.frames - record->data);
+		item->event.stack.frames =
+			item->line.record.data +
+			((const uint8_t *)line->event->stack.frames - record->data);
 	else if (line->event->type == EV_FD_NAME)
 		item->event.fd_name.name = keep_text(piece, line->event->fd_name.name);
 	if (line->state)

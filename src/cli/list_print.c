@@ -201,7 +201,8 @@ static void new_thread(struct thread_text *thread, const struct value_line *line
 	outbuf_fini(&made);
 }
 
-static inline char *put_thread(struct list_scratch *scratch, const struct value_line *line, char *to)
+static inline char *put_thread(struct list_scratch *scratch, const struct value_line *line,
+			       char *to)
 {
 	struct thread_text *thread = &scratch->threads[(uint32_t)line->event->tid % THREADS];
 
@@ -265,10 +266,10 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 /* -------------------------------------------------------- the columns asked for */
 
 static const int widths[] = {
-	[COLUMN_TIME] = 16, [COLUMN_SINCE] = 16, [COLUMN_WALL] = 29,	[COLUMN_DELTA] = 13,
-	[COLUMN_CPU] = 3,   [COLUMN_TID] = 7,	 [COLUMN_LATENCY] = 5,	[COLUMN_COMM] = 16,
-	[COLUMN_EVENT] = 26, [COLUMN_NAME] = 20, [COLUMN_SYSTEM] = 12, [COLUMN_PLACE] = 14,
-	[COLUMN_SYSCALL] = 16, [COLUMN_STATE] = 24, [COLUMN_TEXT] = 0,	[COLUMN_FIELD] = 0,
+	[COLUMN_TIME] = 16,    [COLUMN_SINCE] = 16, [COLUMN_WALL] = 29,	  [COLUMN_DELTA] = 13,
+	[COLUMN_CPU] = 3,      [COLUMN_TID] = 7,    [COLUMN_LATENCY] = 5, [COLUMN_COMM] = 16,
+	[COLUMN_EVENT] = 26,   [COLUMN_NAME] = 20,  [COLUMN_SYSTEM] = 12, [COLUMN_PLACE] = 14,
+	[COLUMN_SYSCALL] = 16, [COLUMN_STATE] = 24, [COLUMN_TEXT] = 0,	  [COLUMN_FIELD] = 0,
 };
 
 static bool is_right(enum value_column column)

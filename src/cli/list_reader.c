@@ -30,18 +30,18 @@ struct list_reader {
 	struct trace *trace;	 /* owned */
 	struct printer *printer; /* owned */
 	struct value_context context;
-	struct comms *comms;	       /* owned */
-	struct expr *filter;	       /* owned; NULL = none */
-	struct list_state *state;      /* owned; NULL = not asked for */
+	struct comms *comms;	  /* owned */
+	struct expr *filter;	  /* owned; NULL = none */
+	struct list_state *state; /* owned; NULL = not asked for */
 	const struct list_choice *choice;
-	uint8_t *followed;	       /* owned; a bit for each thread id; NULL = all */
-	bool *cpus;		       /* owned; CPUS_MAX of them; NULL = all */
-	bool shows_lost;	       /* whatever the filter says */
+	uint8_t *followed; /* owned; a bit for each thread id; NULL = all */
+	bool *cpus;	   /* owned; CPUS_MAX of them; NULL = all */
+	bool shows_lost;   /* whatever the filter says */
 	uint64_t from_ns, to_ns;
-	uint64_t start_ns;   /* of the lines */
+	uint64_t start_ns;    /* of the lines */
 	uint64_t start_place; /* the first line is this record, at start_ns; UINT64_MAX = any */
 	uint32_t start_cpu;
-	uint64_t last_ns; /* time of the line before; 0 = there was none */
+	uint64_t last_ns;	/* time of the line before; 0 = there was none */
 	char comm[COMMS_BYTES]; /* of the line that was handed out */
 };
 

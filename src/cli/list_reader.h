@@ -27,13 +27,13 @@ struct list_reader;
 
 /* Which events. Views; must live as long as the reader. */
 struct list_choice {
-	const char *filter;    /* expression; NULL = all */
+	const char *filter; /* expression; NULL = all */
 	struct when from, to;
 	const int32_t *follow; /* thread ids; none = all */
 	size_t follow_count;
-	bool children;	       /* and the threads that these make from then on */
-	const char *cpus;      /* "0,2-5"; NULL = all */
-	bool state;	       /* lines have the control-flow stack of their thread */
+	bool children;	  /* and the threads that these make from then on */
+	const char *cpus; /* "0,2-5"; NULL = all */
+	bool state;	  /* lines have the control-flow stack of their thread */
 };
 
 int list_reader_open(const char *path, const struct list_choice *choice,

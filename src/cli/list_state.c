@@ -150,7 +150,7 @@ const char *list_state_feed(struct list_state *state, const struct event *event)
 	state_feed(state->state, event);
 	after = stack_of(state, event);
 	show(state, after.count > before.count ||
-			    (before.count && word_kind(before.words[0]) == WORD_UNCERTAIN)
+				    (before.count && word_kind(before.words[0]) == WORD_UNCERTAIN)
 			    ? &after
 			    : &before);
 	return state->shown.count ? state->text.start : "";

@@ -60,9 +60,8 @@ const char *event_type_name(enum event_type type)
 
 const char *event_softirq_name(uint32_t nr)
 {
-	static const char *const softirqs[] = { "HI",	    "TIMER",   "NET_TX", "NET_RX",
-						"BLOCK",    "IRQ_POLL", "TASKLET", "SCHED",
-						"HRTIMER",  "RCU" };
+	static const char *const softirqs[] = { "HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+						"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU" };
 
 	return nr < sizeof(softirqs) / sizeof(softirqs[0]) ? softirqs[nr] : NULL;
 }

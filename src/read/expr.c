@@ -116,10 +116,10 @@ static bool test_number(const struct expr_node *node, const struct value_place *
 	case EXPR_SET:
 		return number != 0;
 	case EXPR_EQ:
-		return compared == 0 || (place->field && place->field->bytes < 8 &&
-					 node->is_negative && !place->is_signed &&
-					 place->index == UINT32_MAX &&
-					 number == (value & ((UINT64_C(1) << place->field->bytes * 8) - 1)));
+		return compared == 0 ||
+		       (place->field && place->field->bytes < 8 && node->is_negative &&
+			!place->is_signed && place->index == UINT32_MAX &&
+			number == (value & ((UINT64_C(1) << place->field->bytes * 8) - 1)));
 	case EXPR_NE:
 		return compared != 0;
 	case EXPR_LT:
@@ -189,8 +189,8 @@ static bool test_bytes(const struct expr *expr, const struct expr_node *node,
 	const uint8_t *data = (const uint8_t *)line->comm;
 	uint32_t bytes = COMMS_BYTES;
 
-	if (place->field && !print_field_bytes(expr->context->printer, place->field,
-					       &line->record, &data, &bytes))
+	if (place->field &&
+	    !print_field_bytes(expr->context->printer, place->field, &line->record, &data, &bytes))
 		return false;
 	bytes = (uint32_t)strnlen((const char *)data, bytes);
 	return test_text(node, (const char *)data, bytes);
@@ -271,8 +271,7 @@ static void bind_tests(struct bound *bound, const struct expr_node *node,
 
 static struct bound *bound_of(struct expr *expr, const struct print_event *kind)
 {
-	struct bound *bound =
-		&expr->bounds[value_kind_index(expr->context->printer, kind)];
+	struct bound *bound = &expr->bounds[value_kind_index(expr->context->printer, kind)];
 
 	if (bound->done)
 		return bound;
@@ -308,8 +307,8 @@ static bool names(const struct expr_node *node, const char *event)
 {
 	if (!node)
 		return false;
-	if (node->text && (node->kind == EXPR_EVENT ||
-			   value_name_column(node->name) == COLUMN_EVENT) &&
+	if (node->text &&
+	    (node->kind == EXPR_EVENT || value_name_column(node->name) == COLUMN_EVENT) &&
 	    (strcmp(node->text, event) == 0 ||
 	     (strchr(node->text, ':') && strcmp(strchr(node->text, ':') + 1, event) == 0)))
 		return true;

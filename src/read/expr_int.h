@@ -39,7 +39,7 @@ struct expr_node {
 	char *text;		 /* owned; the value or the event as written */
 	bool is_number;		 /* the value is 'number'; of type double when it has a point */
 	bool is_negative;
-	uint64_t number; /* two's complement when negative */
+	uint64_t number;  /* two's complement when negative */
 	uint64_t time_ns; /* the value as a time */
 	bool is_time;
 	uint64_t mask;
@@ -52,8 +52,8 @@ struct expr_node {
 struct err;
 
 /* Read 'text'. Returns 0 and *out_node (free with expr_node_free()), or -EINVAL. */
-int expr_parse(const char *text, const struct value_context *context,
-	       struct expr_node **out_node, uint32_t *out_test_count, struct err *err);
+int expr_parse(const char *text, const struct value_context *context, struct expr_node **out_node,
+	       uint32_t *out_test_count, struct err *err);
 void expr_node_free(struct expr_node *node);
 
 #endif

@@ -138,8 +138,8 @@ static char *take_value(struct reader *reader, bool *out_quoted)
 		reader->at = end + 1;
 		return xstrndup(start + 1, (size_t)(end - start - 1));
 	}
-	while (*end && !isspace((unsigned char)*end) && *end != ')' &&
-	       strncmp(end, "&&", 2) != 0 && strncmp(end, "||", 2) != 0)
+	while (*end && !isspace((unsigned char)*end) && *end != ')' && strncmp(end, "&&", 2) != 0 &&
+	       strncmp(end, "||", 2) != 0)
 		end++;
 	if (end == start) {
 		wrong(reader, "a value is missing");
@@ -183,9 +183,9 @@ static const struct {
 	const char *text;
 	enum expr_op op;
 } operators[] = {
-	{ "==", EXPR_EQ }, { "!=", EXPR_NE },	    { "<=", EXPR_LE },	{ ">=", EXPR_GE },
+	{ "==", EXPR_EQ },    { "!=", EXPR_NE },       { "<=", EXPR_LE },  { ">=", EXPR_GE },
 	{ "=~", EXPR_REGEX }, { "!~", EXPR_NOT_GLOB }, { "~", EXPR_GLOB }, { "<", EXPR_LT },
-	{ ">", EXPR_GT },  { "=", EXPR_EQ },
+	{ ">", EXPR_GT },     { "=", EXPR_EQ },
 };
 
 static bool compile_regex(struct reader *reader, struct expr_node *node)
@@ -261,8 +261,7 @@ static struct expr_node *event_node(struct reader *reader, char *glob)
 static bool followed_by_operator(struct reader *reader)
 {
 	skip_blanks(reader);
-	return *reader->at && strchr("=!<>~&", *reader->at) &&
-	       strncmp(reader->at, "&&", 2) != 0 &&
+	return *reader->at && strchr("=!<>~&", *reader->at) && strncmp(reader->at, "&&", 2) != 0 &&
 	       (reader->at[0] != '!' || reader->at[1] == '=' || reader->at[1] == '~');
 }
 

@@ -37,11 +37,11 @@
 #define SLOTS	      8u
 #define SLOTS_LOW     4u /* who waits is woken when so many are ready, or so few */
 #define MAX_WORKERS   8u
-#define ALONE_EVENTS 128u   /* in a batch that the reader fills: stays in the fast cache */
+#define ALONE_EVENTS  128u  /* in a batch that the reader fills: stays in the fast cache */
 #define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
 
 struct feed {
-	struct lane *lane;	/* owned */
+	struct lane *lane;     /* owned */
 	const struct cell *at; /* the next event to hand out */
 	const struct cell *end;
 	struct batch slots[SLOTS]; /* made when first used */

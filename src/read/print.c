@@ -18,14 +18,14 @@
 #define MAX_FIELDS 512u
 
 /* enum trace_flag_type of include/linux/trace_events.h */
-#define FLAG_IRQS_OFF	   0x01
-#define FLAG_RESCHED_LAZY  0x02
-#define FLAG_RESCHED	   0x04
-#define FLAG_HARDIRQ	   0x08
-#define FLAG_SOFTIRQ	   0x10
-#define FLAG_PREEMPT	   0x20
-#define FLAG_NMI	   0x40
-#define FLAG_BH_OFF	   0x80
+#define FLAG_IRQS_OFF	  0x01
+#define FLAG_RESCHED_LAZY 0x02
+#define FLAG_RESCHED	  0x04
+#define FLAG_HARDIRQ	  0x08
+#define FLAG_SOFTIRQ	  0x10
+#define FLAG_PREEMPT	  0x20
+#define FLAG_NMI	  0x40
+#define FLAG_BH_OFF	  0x80
 
 static const char *keep(struct printer *printer, const char *text, size_t bytes)
 {
@@ -47,10 +47,10 @@ static uint32_t element_of(const char *type, size_t bytes, uint32_t long_bytes)
 		const char *word;
 		uint32_t bytes;
 	} sizes[] = {
-		{ "long long", 8 }, { "*", 0 },	    { "char", 1 }, { "64", 8 },	     { "long", 0 },
-		{ "32", 4 },	    { "16", 2 },    { "u8", 1 },   { "int8", 1 },    { "short", 2 },
-		{ "int", 4 },	    { "size_t", 0 }, { "_addr_t", 8 }, { "sector_t", 8 },
-		{ "cpumask_t", 0 },
+		{ "long long", 8 }, { "*", 0 },	       { "char", 1 },	   { "64", 8 },
+		{ "long", 0 },	    { "32", 4 },       { "16", 2 },	   { "u8", 1 },
+		{ "int8", 1 },	    { "short", 2 },    { "int", 4 },	   { "size_t", 0 },
+		{ "_addr_t", 8 },   { "sector_t", 8 }, { "cpumask_t", 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
@@ -108,7 +108,8 @@ static void add_field(struct printer *printer, struct print_event *event,
 		field->count = from->bytes;
 	}
 	event->field_count++;
-	if (strncmp(field->name, "common_", 7) == 0 && event->common_count + 1 == event->field_count)
+	if (strncmp(field->name, "common_", 7) == 0 &&
+	    event->common_count + 1 == event->field_count)
 		event->common_count++;
 	if (event->need_bytes < from->offset + from->bytes)
 		event->need_bytes = from->offset + from->bytes;
@@ -315,9 +316,9 @@ const struct print_event *printer_event_of(const struct printer *printer,
 {
 	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
 		return &printer->unknown;
-	return printer_event(printer, (uint16_t)print_load(printer,
-							   record->data + printer->id_offset, 2,
-							   false));
+	return printer_event(printer,
+			     (uint16_t)print_load(printer, record->data + printer->id_offset, 2,
+						  false));
 }
 
 const struct print_event *printer_next(const struct printer *printer,
@@ -370,8 +371,8 @@ uint64_t print_element(const struct printer *printer, const struct print_field *
 static void put_number(const struct print_field *field, uint64_t value, struct outbuf *out)
 {
 	outbuf_room(out);
-	out->at = field->is_signed ? digits_i64(out->at, (int64_t)value)
-				   : digits_u64(out->at, value);
+	out->at =
+		field->is_signed ? digits_i64(out->at, (int64_t)value) : digits_u64(out->at, value);
 }
 
 static void put_pointer(uint64_t value, struct outbuf *out)

@@ -218,9 +218,7 @@ static struct layout layout_of(const struct print_record *record, const struct c
 static char *digits_before(char *end, uint64_t value, const struct conv *conv)
 {
 	const char *set = conv->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-	uint32_t base = conv->type == 'o'				 ? 8
-			: conv->type == 'x' || conv->type == 'X' ? 16
-								 : 10;
+	uint32_t base = conv->type == 'o' ? 8 : conv->type == 'x' || conv->type == 'X' ? 16 : 10;
 
 	do {
 		*--end = set[value % base];

@@ -106,9 +106,9 @@ struct span print_span(const struct print_record *record, const struct node *nod
 	case NODE_ELEMENT: {
 		uint64_t index = print_number(record, node->b);
 
-		return index > UINT32_MAX ? (struct span){ 0 }
-					  : behind(print_span(record, node->a),
-						   index * node->element_bytes);
+		return index > UINT32_MAX
+			       ? (struct span){ 0 }
+			       : behind(print_span(record, node->a), index * node->element_bytes);
 	}
 	case NODE_BINARY:
 		return node->op == '+'

@@ -1,10 +1,12 @@
 /*
  * print_int.h - a print format as read and compiled. Only for print*.c.
  *
- *	print_parse.c   text to a tree of nodes
- *	print_eval.c    what a node is worth in a record: a number or bytes
- *	print_conv.c    one conversion of the format with its argument, any of them
- *	print.c         the events of a trace; the conversions that are fast
+ *	print_parse.c    text to a tree of nodes; see print_parser.h
+ *	print_eval.c     what a node is worth in a record: a number or bytes
+ *	print_conv.c     one conversion of the format with its argument, any of them
+ *	print_address.c  addresses of networks, sets of bits
+ *	print_program.c  the conversions that are fast, and texts that are kept
+ *	print.c          the events of a trace and their fields
  */
 #ifndef READ_PRINT_INT_H
 #define READ_PRINT_INT_H
@@ -61,7 +63,7 @@ struct node {
 	uint8_t op;
 	uint8_t bits; /* of the value, as C has it: 8, 16, 32, 64 */
 	bool is_signed;
-	bool is_address; /* a pointer: what it points to is not in the record */
+	bool is_address;	/* a pointer: what it points to is not in the record */
 	uint32_t element_bytes; /* (type *)a, sizeof: of one element; 0 = not known */
 	uint64_t number;
 	const struct print_field *field;
@@ -76,12 +78,12 @@ struct node {
 
 /* %-08lx and its argument. */
 struct conv {
-	char type; /* 'd', 'x', 'p' ...; 'i' is 'd' */
+	char type;    /* 'd', 'x', 'p' ...; 'i' is 'd' */
 	char more[8]; /* what follows %p: "S", "I6c" */
 	bool left, zero, alt, plus, space;
-	uint8_t bits; /* of a number */
-	int32_t width;	   /* -1 = none */
-	int32_t precision; /* -1 = none */
+	uint8_t bits;		 /* of a number */
+	int32_t width;		 /* -1 = none */
+	int32_t precision;	 /* -1 = none */
 	struct node *width_node; /* '*' */
 	struct node *precision_node;
 	struct node *arg;
@@ -89,7 +91,7 @@ struct conv {
 
 /* A format, read. */
 struct parsed {
-	struct conv *convs; /* all of the pool */
+	struct conv *convs;    /* all of the pool */
 	const char **literals; /* before each conversion, and behind the last */
 	uint32_t *literal_bytes;
 	uint32_t conv_count;

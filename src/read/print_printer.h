@@ -45,5 +45,4 @@ struct memo {
 /* Make the program of an event out of its format text. Sets event->program or why_not. */
 void print_compile(struct printer *printer, struct print_event *event, const char *text);
 
-
 #endif

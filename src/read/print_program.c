@@ -40,7 +40,7 @@ struct step {
 	uint8_t how;
 	uint8_t load_bytes;
 	bool load_signed;
-	char style; /* HOW_NUMBER: 'd', 'u', 'x' */
+	char style;   /* HOW_NUMBER: 'd', 'u', 'x' */
 	uint8_t bits; /* HOW_NUMBER: of the conversion */
 	uint32_t from;
 	uint32_t bytes; /* HOW_CHARS */
@@ -63,7 +63,8 @@ struct print_memory *print_memory_new(const struct printer *printer)
 {
 	struct print_memory *memory = xcalloc(1, sizeof(*memory));
 
-	memory->memos = xcalloc(((size_t)printer->memory_count << MEMO_BITS) + 1, sizeof(struct memo));
+	memory->memos =
+		xcalloc(((size_t)printer->memory_count << MEMO_BITS) + 1, sizeof(struct memo));
 	outbuf_to_memory(&memory->made);
 	return memory;
 }
@@ -233,8 +234,7 @@ void print_compile(struct printer *printer, struct print_event *event, const cha
 	struct print_program *program;
 	struct parsed parsed;
 
-	if (!print_parse(printer->pool, text, event, printer->long_bytes, &parsed,
-			 &event->why_not))
+	if (!print_parse(printer->pool, text, event, printer->long_bytes, &parsed, &event->why_not))
 		return;
 	event->why_not = NULL;
 	program = pool_take(printer->pool, sizeof(*program));

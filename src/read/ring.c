@@ -309,8 +309,8 @@ static void note_backwards(struct ring *ring, struct batch *batch, uint64_t inde
 }
 
 /* Make an event of the record. False when its time shows that the page is damaged. */
-static inline __attribute__((always_inline)) bool put_record(struct ring *ring,
-							     struct batch *batch, uint64_t index,
+static inline __attribute__((always_inline)) bool put_record(struct ring *ring, struct batch *batch,
+							     uint64_t index,
 							     const struct record *record, bool keep)
 {
 	uint64_t ns = ring_ns(ring, record->time);

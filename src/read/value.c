@@ -20,8 +20,8 @@
 #define SECOND_NS 1000000000
 
 struct value_name {
-	char *text;  /* owned; as written */
-	char *field; /* owned; without dot and index */
+	char *text;	/* owned; as written */
+	char *field;	/* owned; without dot and index */
 	uint32_t index; /* UINT32_MAX = none */
 	enum value_column column;
 	bool own_first; /* the event's own field, where it has one */
@@ -258,8 +258,8 @@ static uint64_t since_ns(const struct value_context *context, const struct value
 	return line->event->time_ns > first_ns ? line->event->time_ns - first_ns : 0;
 }
 
-static uint64_t element_number(const struct value_context *context,
-			       const struct value_place *place, const struct value_line *line)
+static uint64_t element_number(const struct value_context *context, const struct value_place *place,
+			       const struct value_line *line)
 {
 	const uint8_t *data;
 	uint32_t bytes;
@@ -301,8 +301,7 @@ bool value_has_words(const struct value_place *place, const struct print_event *
 	if (!place->field || place->index != UINT32_MAX)
 		return false;
 	return print_field_has_words(kind, place->field) ||
-	       (strcmp(kind->system, "raw_syscalls") == 0 &&
-		strcmp(place->field->name, "id") == 0);
+	       (strcmp(kind->system, "raw_syscalls") == 0 && strcmp(place->field->name, "id") == 0);
 }
 
 static const char *syscall_name(const struct value_context *context, const struct value_line *line)
@@ -315,13 +314,13 @@ static const char *syscall_name(const struct value_context *context, const struc
 static bool put_words(const struct value_context *context, const struct value_place *place,
 		      const struct value_line *line, struct outbuf *out)
 {
-	const char *call = strcmp(place->field->name, "id") == 0 ? syscall_name(context, line)
-								 : NULL;
+	const char *call =
+		strcmp(place->field->name, "id") == 0 ? syscall_name(context, line) : NULL;
 
 	if (call)
 		outbuf_string(out, call);
-	return call || print_field_words(context->printer, line->kind, place->field,
-					 &line->record, out);
+	return call ||
+	       print_field_words(context->printer, line->kind, place->field, &line->record, out);
 }
 
 void value_put_place(const struct value_line *line, struct outbuf *out)

@@ -53,8 +53,8 @@ enum value_column {
 	COLUMN_TID,
 	COLUMN_COMM,
 	COLUMN_LATENCY, /* "d..2." */
-	COLUMN_EVENT, /* "sched:sched_switch" */
-	COLUMN_NAME,  /* "sched_switch" */
+	COLUMN_EVENT,	/* "sched:sched_switch" */
+	COLUMN_NAME,	/* "sched_switch" */
 	COLUMN_SYSTEM,
 	COLUMN_PLACE, /* "0@1f40c" */
 	COLUMN_TEXT,

@@ -28,8 +28,8 @@
 #include "read/value.h"
 #include "store/formats.h"
 
-#define COMMON                                                                                     \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+#define COMMON                                                                 \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 static struct format_section sections[] = {
@@ -43,8 +43,7 @@ static struct format_section sections[] = {
 		  "__print_flags(REC->prev_state & 3, \"|\", { 1, \"S\" }, { 2, \"D\" }) : \"R\", "
 		  "REC->next_pid\n" },
 	{ (char *)"raw_syscalls/sys_enter",
-	  (char *)"ID: 2\nformat:\n" COMMON
-		  "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+	  (char *)"ID: 2\nformat:\n" COMMON "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
 		  "\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n\n"
 		  "print fmt: \"NR %ld\", REC->id\n" },
 	{ (char *)"sched/sched_waking",
@@ -110,12 +109,15 @@ static struct fixture *fixture_new(void)
 
 		fixture->events[i] = (struct event){
 			.time_ns = 1000000000u + 1000000u * i,
-			.tid = i == 4 ? -1 : odd ? 8 : 7,
+			.tid = i == 4 ? -1
+			       : odd  ? 8
+				      : 7,
 			.cpu = odd,
 			.type = types[i],
 		};
 		if (i < 4)
-			fixture->lines[i].record = (struct trace_record){ fixture->records[i], 64, i };
+			fixture->lines[i].record =
+				(struct trace_record){ fixture->records[i], 64, i };
 		fixture->lines[i].event = &fixture->events[i];
 		fixture->lines[i].kind = value_kind_of(fixture->printer, &fixture->events[i],
 						       &fixture->lines[i].record);
@@ -295,7 +297,8 @@ static void what_is_wrong_is_said_where(void **unused)
 
 static void what_nests_too_deep_is_refused(void **unused)
 {
-	AUTO_FREE char *text = xcalloc(1, 6000), *nots = xcalloc(1, 6000), *longer = xcalloc(1, 40000);
+	AUTO_FREE char *text = xcalloc(1, 6000), *nots = xcalloc(1, 6000),
+		       *longer = xcalloc(1, 40000);
 
 	memset(text, '(', 3000);
 	refuse(text, "nests too deep");
@@ -312,11 +315,13 @@ static void globs_match_whole_texts(void **unused)
 		const char *glob, *text;
 		bool matches;
 	} cases[] = {
-		{ "", "", true },	   { "", "a", false },	    { "*", "", true },
-		{ "a*", "abc", true },	   { "*c", "abc", true },   { "a*c", "abc", true },
-		{ "a?c", "abc", true },	   { "a?c", "ac", false },  { "*b*", "abc", true },
-		{ "a*b*c", "aXbYbc", true }, { "a*b", "abc", false }, { "**", "x", true },
-		{ "[a]", "a", false },	   { "*a*a*a*b", "aaaaaaaaaaaaaaaa", false },
+		{ "", "", true },	 { "", "a", false },
+		{ "*", "", true },	 { "a*", "abc", true },
+		{ "*c", "abc", true },	 { "a*c", "abc", true },
+		{ "a?c", "abc", true },	 { "a?c", "ac", false },
+		{ "*b*", "abc", true },	 { "a*b*c", "aXbYbc", true },
+		{ "a*b", "abc", false }, { "**", "x", true },
+		{ "[a]", "a", false },	 { "*a*a*a*b", "aaaaaaaaaaaaaaaa", false },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -24,27 +24,27 @@
 #include "read/read.h"
 #include "store/formats.h"
 
-#define COMMON                                                                                     \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+#define COMMON                                                                         \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 /* A record with one field of each kind. */
-#define FIELDS                                                                                     \
-	"\tfield:int i;\toffset:8;\tsize:4;\tsigned:1;\n"                                          \
-	"\tfield:unsigned int u;\toffset:12;\tsize:4;\tsigned:0;\n"                                \
-	"\tfield:long l;\toffset:16;\tsize:8;\tsigned:1;\n"                                        \
-	"\tfield:u64 q;\toffset:24;\tsize:8;\tsigned:0;\n"                                         \
-	"\tfield:short h;\toffset:32;\tsize:2;\tsigned:1;\n"                                       \
-	"\tfield:unsigned char b;\toffset:34;\tsize:1;\tsigned:0;\n"                               \
-	"\tfield:char c;\toffset:35;\tsize:1;\tsigned:1;\n"                                        \
-	"\tfield:char comm[16];\toffset:36;\tsize:16;\tsigned:0;\n"                                \
-	"\tfield:__data_loc char[] s;\toffset:52;\tsize:4;\tsigned:0;\n"                           \
-	"\tfield:u8 a[16];\toffset:56;\tsize:16;\tsigned:0;\n"                                     \
-	"\tfield:__data_loc u32[] d;\toffset:72;\tsize:4;\tsigned:0;\n"                            \
-	"\tfield:void * p;\toffset:76;\tsize:8;\tsigned:0;\n"                                      \
-	"\tfield:unsigned long args[3];\toffset:84;\tsize:24;\tsigned:0;\n"                        \
+#define FIELDS                                                              \
+	"\tfield:int i;\toffset:8;\tsize:4;\tsigned:1;\n"                   \
+	"\tfield:unsigned int u;\toffset:12;\tsize:4;\tsigned:0;\n"         \
+	"\tfield:long l;\toffset:16;\tsize:8;\tsigned:1;\n"                 \
+	"\tfield:u64 q;\toffset:24;\tsize:8;\tsigned:0;\n"                  \
+	"\tfield:short h;\toffset:32;\tsize:2;\tsigned:1;\n"                \
+	"\tfield:unsigned char b;\toffset:34;\tsize:1;\tsigned:0;\n"        \
+	"\tfield:char c;\toffset:35;\tsize:1;\tsigned:1;\n"                 \
+	"\tfield:char comm[16];\toffset:36;\tsize:16;\tsigned:0;\n"         \
+	"\tfield:__data_loc char[] s;\toffset:52;\tsize:4;\tsigned:0;\n"    \
+	"\tfield:u8 a[16];\toffset:56;\tsize:16;\tsigned:0;\n"              \
+	"\tfield:__data_loc u32[] d;\toffset:72;\tsize:4;\tsigned:0;\n"     \
+	"\tfield:void * p;\toffset:76;\tsize:8;\tsigned:0;\n"               \
+	"\tfield:unsigned long args[3];\toffset:84;\tsize:24;\tsigned:0;\n" \
 	"\tfield:__rel_loc char[] r;\toffset:108;\tsize:4;\tsigned:0;\n\n"
 
 static const struct {
@@ -143,8 +143,7 @@ static void numbers_are_printed_as_c_does(void **unused)
 	       "fffffffb fffffffe9a5f4400 F9CCD8A1C5080000 310 0xc8 0310");
 	expect("\"%5d|%-5d|%05d|%+d|% d\", REC->i, REC->i, REC->i, REC->b, REC->b",
 	       "   -5|-5   |-0005|+200| 200");
-	expect("\"%02x %3u %.4d %8.3d\", REC->b, REC->b, REC->i, REC->i",
-	       "c8 200 -0005     -005");
+	expect("\"%02x %3u %.4d %8.3d\", REC->b, REC->b, REC->i, REC->i", "c8 200 -0005     -005");
 	expect("\"%hd %hu %hhd %hhu %c\", REC->h, REC->h, REC->b, REC->b, REC->c",
 	       "-2 65534 -56 200 x");
 	expect("\"%d %ld %u\", REC->h, (long)REC->h, REC->h", "-2 -2 4294967294");
@@ -241,10 +240,9 @@ static void functions_have_names(void **unused)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO_FREE char *fmt =
-			xasprintf("\"%%ps %%pS\", (void *)(REC->args[1] * 0 + %s), "
-				  "(void *)(REC->args[1] * 0 + %s)",
-				  cases[i].address, cases[i].address);
+		AUTO_FREE char *fmt = xasprintf("\"%%ps %%pS\", (void *)(REC->args[1] * 0 + %s), "
+						"(void *)(REC->args[1] * 0 + %s)",
+						cases[i].address, cases[i].address);
 
 		expect(fmt, cases[i].expected);
 	}
@@ -391,7 +389,8 @@ static void fields_have_words(void **unused)
 	outbuf_to_memory(&out);
 	assert_true(print_field_has_words(event, print_event_field(event, "b")));
 	assert_false(print_field_has_words(event, print_event_field(event, "i")));
-	assert_true(print_field_words(printer, event, print_event_field(event, "b"), &record, &out));
+	assert_true(
+		print_field_words(printer, event, print_event_field(event, "b"), &record, &out));
 	outbuf_char(&out, '\0');
 	assert_string_equal(out.start, "S");
 	outbuf_fini(&out);
@@ -449,7 +448,8 @@ static char *next_line(FILE *file, unsigned int cpu, char *text, size_t bytes)
 
 static size_t compare_with_kernel(const char *name)
 {
-	AUTO_FREE char *path = xasprintf("%s/data/read/%s/kernel.txt", getenv("HOLDUP_TESTS"), name);
+	AUTO_FREE char *path =
+		xasprintf("%s/data/read/%s/kernel.txt", getenv("HOLDUP_TESTS"), name);
 	struct recording recording = open_recording(name);
 	FILE *files[2] = { fopen(path, "r"), fopen(path, "r") };
 	char text[1024], flags[6] = "", ours[1100];
@@ -500,13 +500,13 @@ static void a_place_leads_back_to_its_record(void **unused)
 	for (int i = 0; i < 200; i++) {
 		assert_int_equal(source_next(trace_source(recording.trace), &event, &err), 1);
 		assert_true(trace_record(recording.trace, &record));
-		assert_int_equal(trace_find_place(recording.trace, event->cpu, record.place, &ns,
-						  &err),
-				 0);
+		assert_int_equal(
+			trace_find_place(recording.trace, event->cpu, record.place, &ns, &err), 0);
 		assert_int_equal(ns, event->time_ns);
 	}
 	assert_int_equal(trace_find_place(recording.trace, 0, 3, &ns, &err), -ENOENT);
-	assert_int_equal(trace_find_place(recording.trace, 0, UINT64_C(1) << 60, &ns, &err), -ENOENT);
+	assert_int_equal(trace_find_place(recording.trace, 0, UINT64_C(1) << 60, &ns, &err),
+			 -ENOENT);
 	assert_int_equal(trace_find_place(recording.trace, 77, 0, &ns, &err), -ENOENT);
 	close_recording(&recording);
 }
@@ -531,8 +531,9 @@ static uint32_t random_record(const struct print_event *event, uint8_t *bytes)
 
 		for (uint32_t b = 0; b < field->bytes; b++) {
 			if (field->is_text)
-				bytes[field->offset + b] =
-					b + 1 < field->bytes && b < 12 ? (uint8_t)('a' + any(26)) : 0;
+				bytes[field->offset + b] = b + 1 < field->bytes && b < 12
+								   ? (uint8_t)('a' + any(26))
+								   : 0;
 			else if (small == 0 || b == 0)
 				bytes[field->offset + b] = (uint8_t)(any(small == 1 ? 16 : 256));
 		}
@@ -589,7 +590,8 @@ static void any_record_is_printed_as_libtraceevent_does(void **unused)
 		const struct format_section *section = &meaning.formats->sections[i];
 
 		if (strchr(section->name, '/'))
-			assert_int_equal(tep_parse_event(tep, section->text, section->bytes, "x"), 0);
+			assert_int_equal(tep_parse_event(tep, section->text, section->bytes, "x"),
+					 0);
 	}
 	while ((kind = printer_next(recording.printer, kind))) {
 		assert_null(kind->why_not);
