@@ -9,9 +9,9 @@
  *	NAME & MASK            some of these bits are set; NAME & MASK == VALUE
  *
  * A NAME is what value.h says. A VALUE is a number (12, 0x1f, -1; 5ms is ns, and times without
- * a unit are seconds), a text in quotes, or
- * a word up to a blank. A number is also compared with the words that the event's print
- * format has for it: prev_state == S, vec == TIMER, id == openat.
+ * a unit are seconds), a text in quotes, or a word up to a blank. A number is also compared
+ * with the words that the event's print format has for it: prev_state == S, vec == TIMER,
+ * id == openat.
  *
  * An event without the field matches neither a comparison nor its opposite.
  *

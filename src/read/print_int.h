@@ -1,10 +1,12 @@
 /*
  * print_int.h - a print format as read and compiled. Only for print*.c.
  *
- *	print_parse.c   text to a tree of nodes
- *	print_eval.c    what a node is worth in a record: a number or bytes
- *	print_conv.c    one conversion of the format with its argument, any of them
- *	print.c         the events of a trace; the conversions that are fast
+ *	print_parse.c    text to a tree of nodes; see print_parser.h
+ *	print_eval.c     what a node is worth in a record: a number or bytes
+ *	print_conv.c     one conversion of the format with its argument, any of them
+ *	print_address.c  addresses of networks, sets of bits
+ *	print_program.c  the conversions that are fast, and texts that are kept
+ *	print.c          the events of a trace and their fields
  */
 #ifndef READ_PRINT_INT_H
 #define READ_PRINT_INT_H
