@@ -122,8 +122,7 @@ def record(trace, seconds):
     with server():
         holdup("record", "-e", "full", "-b", "32M", "-o", trace, "--",
                *TBENCH, "-t", str(seconds), "2", "127.0.0.1").must()
-    with open(os.path.join(trace, "trace.json")) as file:
-        cpus = json.load(file)["cpus"]
+    cpus = told_of(trace)["cpus"]
     return {"events": sum(cpu["events"] for cpu in cpus), "bytes": sum(cpu["bytes"] for cpu in cpus),
             "lost": sum(cpu["lost"] + cpu["dropped"] for cpu in cpus)}
 
@@ -196,9 +195,9 @@ def drain(path, cpu):
     return name
 
 
-def events_of(trace):
+def told_of(trace):
     with open(os.path.join(trace, "trace.json")) as file:
-        return json.load(file)["events"]
+        return json.load(file)
 
 
 # Measurements.
@@ -212,7 +211,7 @@ def speed(demands, args):
     """How fast the index is built, beside rivals on the same load, in turn."""
     peers, counts = {}, {}
     if "peers" not in args.skip:
-        events = events_of("real")
+        events = told_of("real")["events"]
         counts["perf"] = perf_data(events)
         if counts["perf"]:
             peers["perf sched timehist"] = ("perf", 3, ["perf", "sched", "timehist", "-i", "perf.data"])
@@ -242,8 +241,7 @@ def speed(demands, args):
 
 def window_of(trace):
     """10 s in the middle, or what there is."""
-    with open(os.path.join(trace, "trace.json")) as file:
-        told = json.load(file)
+    told = told_of(trace)
     length = (told["end_ns"] - told["begin_ns"]) / 1e9
     start = max(0, length / 2 - 5)
     return ["--from", "+%.6fs" % start, "--to", "+%.6fs" % min(start + 10, length)]
@@ -275,7 +273,7 @@ def answers(demands, args):
 CURVE = {
     "why": lambda trace: ["why", *window_of(trace), trace],
     "stats": lambda trace: ["stats", trace],
-    "breakdown": lambda trace: ["breakdown", "1", trace],
+    "breakdown": lambda trace: ["breakdown", str(told_of(trace)["target_tid"]), trace],
     "list": lambda trace: ["list", trace],
     "check-trace": lambda trace: ["check-trace", trace],
 }
@@ -298,8 +296,7 @@ def measure_size(size, args):
         else:
             note("%s on %s: %s" % (command, size, done.err.strip()))
     if has("list") and size == args.sizes[-1]:
-        with open("long/trace.json") as file:
-            trace = json.load(file)
+        trace = told_of("long")
         middle = (trace["end_ns"] - trace["begin_ns"]) / 2e9
         runs = [holdup("list", "--from", "+%.6fs" % middle, "-n", "100", "long").must() for _ in range(5)]
         point["seek"] = median(runs, "seconds") * 1000

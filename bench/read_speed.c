@@ -216,7 +216,8 @@ static int step_decode(struct run *run, struct err *err)
 		lane->ops->seek(lane, 0);
 		while (lane->ops->fill(lane, &batch)) {
 			for (size_t j = 0; j < batch.count; j++)
-				run->sink += batch.cells[j].event.time_ns + batch.cells[j].event.type;
+				run->sink +=
+					batch.cells[j].event.time_ns + batch.cells[j].event.type;
 			run->events += batch.count;
 		}
 		batch_fini(&batch, lane);

@@ -30,24 +30,6 @@ struct why_thread why_thread(struct query *query, uint32_t slot)
 	};
 }
 
-static const char *const softirq_names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
-					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
-
-static const char *const vector_names[VECTOR_COUNT] = {
-	[VECTOR_LOCAL_TIMER] = "local timer",
-	[VECTOR_RESCHEDULE] = "reschedule",
-	[VECTOR_CALL_FUNCTION] = "call function",
-	[VECTOR_CALL_FUNCTION_SINGLE] = "call function single",
-	[VECTOR_IRQ_WORK] = "irq work",
-	[VECTOR_X86_PLATFORM] = "platform",
-	[VECTOR_ERROR] = "APIC error",
-	[VECTOR_SPURIOUS] = "spurious",
-	[VECTOR_THERMAL] = "thermal",
-	[VECTOR_THRESHOLD] = "threshold",
-	[VECTOR_DEFERRED_ERROR] = "deferred error",
-	[VECTOR_OTHER] = "other",
-};
-
 static const char *syscall_name(struct query *query, uint32_t word)
 {
 	uint32_t arg = word_arg(word);
@@ -94,11 +76,12 @@ const char *describe_word(struct query *query, uint32_t word)
 		return why_keep(query->why, xasprintf("irq %s", timeline_name(query->tl, arg)));
 	case WORD_VECTOR:
 		return why_keep(query->why,
-				xasprintf("%s interrupt",
-					  arg < VECTOR_COUNT ? vector_names[arg] : "?"));
+				xasprintf("%s interrupt", event_vector_name(arg)
+								  ? event_vector_name(arg)
+								  : "?"));
 	case WORD_SOFTIRQ:
-		return why_keep(query->why, arg < ARRAY_LEN(softirq_names)
-						    ? xasprintf("softirq %s", softirq_names[arg])
+		return why_keep(query->why, event_softirq_name(arg)
+						    ? xasprintf("softirq %s", event_softirq_name(arg))
 						    : xasprintf("softirq %u", arg));
 	case WORD_IDLE:
 		return "idle";

@@ -219,11 +219,13 @@ static bool is_possible(const struct walk *walk, const struct tl_interval *in)
 {
 	const struct tl_thread *thread = walk->thread;
 	bool lives = in->start_ns >= thread->birth_ns && in->end_ns <= thread->death_ns;
+	enum word_kind kind = word_kind(in->word);
 
-	/* The idle task of a CPU shows when that CPU is first seen to idle. */
-	if (thread->tid == 0)
-		return word_kind(in->word) < WORD_KIND_COUNT;
-	return word_kind(in->word) < WORD_KIND_COUNT && (word_kind(in->word) != WORD_NONE) == lives;
+	/* The mark of a CPU has no length. */
+	if (kind >= WORD_KIND_COUNT || kind == WORD_CPU)
+		return false;
+	/* The idle task of a CPU is there when that CPU idles. */
+	return thread->tid == 0 || (kind != WORD_NONE) == lives;
 }
 
 static void check_life(struct walk *walk)

@@ -26,6 +26,7 @@ extern const struct command cmd_record;
 extern const struct command cmd_why;
 extern const struct command cmd_index;
 extern const struct command cmd_check_trace;
+extern const struct command cmd_list;
 extern const struct command cmd_doctor;
 extern const struct command cmd_stats;
 extern const struct command cmd_breakdown;

@@ -36,20 +36,28 @@ int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, stru
 
 /* ------------------------------------------------------------------- window */
 
-int load_moment(struct loaded *loaded, const struct when *when, uint64_t from_ns,
-		uint64_t otherwise, uint64_t *out_ns, struct err *err)
+int load_find(struct trace *trace, const struct when *when, uint64_t from_ns, uint64_t otherwise,
+	      uint64_t *out_ns, struct err *err)
 {
 	int rc;
 
 	*out_ns = otherwise;
 	if (when->kind == WHEN_NONE)
 		return 0;
+	if (when->kind == WHEN_PLACE)
+		return trace_find_place(trace, when->cpu, when->ns, out_ns, err);
 	if (when->kind != WHEN_EVENT)
-		return when_resolve(when, loaded->facts, out_ns, err);
-	rc = trace_find_event(loaded->trace, when->event, when->last, from_ns, out_ns, err);
+		return when_resolve(when, trace_facts(trace), out_ns, err);
+	rc = trace_find_event(trace, when->event, when->last, from_ns, out_ns, err);
 	if (rc == 0)
 		return err_set(err, -ENOENT, "no event matches \"%s\"", when->event);
 	return rc < 0 ? rc : 0;
+}
+
+int load_moment(struct loaded *loaded, const struct when *when, uint64_t from_ns,
+		uint64_t otherwise, uint64_t *out_ns, struct err *err)
+{
+	return load_find(loaded->trace, when, from_ns, otherwise, out_ns, err);
 }
 
 int load_window(struct loaded *loaded, const struct when *from, const struct when *to,

@@ -22,6 +22,10 @@ int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, stru
 int load_moment(struct loaded *loaded, const struct when *when, uint64_t from_ns,
 		uint64_t otherwise, uint64_t *out_ns, struct err *err);
 
+/* The same of a trace without its timeline. */
+int load_find(struct trace *trace, const struct when *when, uint64_t from_ns, uint64_t otherwise,
+	      uint64_t *out_ns, struct err *err);
+
 /* The window of --from and --to; what was not given is where the recording begins or ends. */
 int load_window(struct loaded *loaded, const struct when *from, const struct when *to,
 		uint64_t *out_start_ns, uint64_t *out_end_ns, struct err *err);

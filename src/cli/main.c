@@ -9,8 +9,15 @@
 
 /* One line per sub-command, in the order of the help text. */
 static const struct command *const commands[] = {
-	&cmd_why,    &cmd_record, &cmd_stats,	    &cmd_breakdown,
-	&cmd_states, &cmd_index,  &cmd_check_trace, &cmd_doctor,
+	&cmd_why,
+	&cmd_record,
+	&cmd_stats,
+	&cmd_breakdown,
+	&cmd_list,
+	&cmd_states,
+	&cmd_index,
+	&cmd_check_trace,
+	&cmd_doctor, /* the last one */
 };
 
 static const struct command *find_command(const char *name)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -65,6 +66,22 @@ static void parse_event(const char *text, bool is_end, struct when *when)
 	when->event = text + (first ? 6 : last ? 5 : 0);
 }
 
+/* "1@3f20" */
+static bool parse_place(const char *text, struct when *when)
+{
+	const char *at = strchr(text, '@');
+	AUTO_FREE char *cpu = at ? xstrndup(text, (size_t)(at - text)) : NULL;
+	uint64_t number;
+
+	if (!at || !text_parse_u64(cpu, &number) || number > UINT32_MAX || strlen(at + 1) > 16 ||
+	    !made_of(at + 1, "0123456789abcdef"))
+		return false;
+	when->kind = WHEN_PLACE;
+	when->cpu = (uint32_t)number;
+	when->ns = strtoull(at + 1, NULL, 16);
+	return true;
+}
+
 int when_parse(const char *text, bool is_end, struct when *out_when, struct err *err)
 {
 	struct when when = { 0 };
@@ -80,6 +97,8 @@ int when_parse(const char *text, bool is_end, struct when *out_when, struct err 
 		when.kind = WHEN_TRACE_CLOCK;
 	} else if (parse_wall_clock(text, &when)) {
 		when.kind = WHEN_WALL_CLOCK;
+	} else if (parse_place(text, &when)) {
+		/* filled */
 	} else if (text[0] == '+' || looks_like_time) {
 		AUTO_FREE char *safe = text_escaped(text);
 
@@ -151,6 +170,7 @@ int when_resolve(const struct when *when, const struct facts *facts, uint64_t *o
 		return resolve_wall_clock(when, facts, out_ns, err);
 	case WHEN_NONE:
 	case WHEN_EVENT:
+	case WHEN_PLACE:
 		break;
 	}
 	return err_set(err, -ERANGE, "not a time");

@@ -5,6 +5,7 @@
  *	+1.2s  +300ms  +2       since the start of the recording
  *	14:03:12.5              wall clock, local time, day of the recording
  *	2026-01-02T14:03:12.5   the same with its day
+ *	1@3f20                  the event at this place of the trace, as holdup list prints it
  *	sys_enter:id == 257     an event: the first match for --from, the last for --to
  *	first:EXPR  last:EXPR   the same, chosen
  */
@@ -23,11 +24,14 @@ enum when_kind {
 	WHEN_SINCE_START,
 	WHEN_WALL_CLOCK,
 	WHEN_EVENT,
+	WHEN_PLACE,
 };
 
 struct when {
 	enum when_kind kind;
-	uint64_t ns;  /* trace clock, since start: the time; wall clock: part of a second */
+	uint64_t ns;  /* trace clock, since start: the time; wall clock: part of a second;
+		       * place: in the stream of 'cpu', in bytes */
+	uint32_t cpu; /* place */
 	int32_t year; /* wall clock; 0 = the day of the recording */
 	int32_t month, day, hour, minute, second;
 	const char *event; /* expression; a view into the text parsed */

@@ -1,6 +1,8 @@
 /* event.c - the names of the event types. */
 #include "event/event.h"
 
+#include <stddef.h>
+
 static const char *const names[EV_TYPE_COUNT] = {
 	[EV_NONE] = "none",
 	[EV_LOST] = "lost_events",
@@ -54,4 +56,33 @@ static const char *const names[EV_TYPE_COUNT] = {
 const char *event_type_name(enum event_type type)
 {
 	return (unsigned int)type < EV_TYPE_COUNT ? names[type] : "unknown";
+}
+
+const char *event_softirq_name(uint32_t nr)
+{
+	static const char *const softirqs[] = { "HI",	    "TIMER",   "NET_TX", "NET_RX",
+						"BLOCK",    "IRQ_POLL", "TASKLET", "SCHED",
+						"HRTIMER",  "RCU" };
+
+	return nr < sizeof(softirqs) / sizeof(softirqs[0]) ? softirqs[nr] : NULL;
+}
+
+const char *event_vector_name(uint32_t id)
+{
+	static const char *const vectors[VECTOR_COUNT] = {
+		[VECTOR_LOCAL_TIMER] = "local timer",
+		[VECTOR_RESCHEDULE] = "reschedule",
+		[VECTOR_CALL_FUNCTION] = "call function",
+		[VECTOR_CALL_FUNCTION_SINGLE] = "call function single",
+		[VECTOR_IRQ_WORK] = "irq work",
+		[VECTOR_X86_PLATFORM] = "platform",
+		[VECTOR_ERROR] = "APIC error",
+		[VECTOR_SPURIOUS] = "spurious",
+		[VECTOR_THERMAL] = "thermal",
+		[VECTOR_THRESHOLD] = "threshold",
+		[VECTOR_DEFERRED_ERROR] = "deferred error",
+		[VECTOR_OTHER] = "other",
+	};
+
+	return id < VECTOR_COUNT ? vectors[id] : NULL;
 }

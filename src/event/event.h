@@ -75,15 +75,11 @@ enum event_type {
 	EV_TYPE_COUNT
 };
 
-/*
- * struct event.context: what the CPU was doing as the event itself says; 0 = unknown. And
- * what its reader says of it.
- */
+/* struct event.context: what the CPU was doing as the event itself says; 0 = unknown. */
 enum event_context {
 	EV_CTX_KNOWN = 1 << 0,	 /* the bits below are meaningful */
 	EV_CTX_HARDIRQ = 1 << 1, /* recorded inside a hard interrupt */
 	EV_CTX_SOFTIRQ = 1 << 2, /* recorded inside a softirq */
-	EV_COMM_WIDE = 1 << 3,	 /* its comms can be read as 16 bytes, whatever is in them */
 };
 
 /* struct ev_switch.prev_state */
@@ -133,6 +129,7 @@ struct ev_switch {
 	int32_t prev_prio;
 	int32_t next_prio;  /* kernel scale: 0..98 real time (FIFO/RR), 100..139 nice -20..19 */
 	uint8_t prev_state; /* enum task_state */
+	bool comms_wide;    /* both can be read as 16 bytes, whatever is in them */
 };
 
 struct ev_wake {
@@ -140,6 +137,7 @@ struct ev_wake {
 	int32_t tid;	  /* the woken thread; the waker is event.tid */
 	int32_t prio;
 	int32_t target_cpu;
+	bool comm_wide; /* it can be read as 16 bytes, whatever is in it */
 };
 
 struct ev_task {	      /* fork, exec, exit, task_newtask, task_rename, pi_setprio */
@@ -296,6 +294,10 @@ struct event {
 		struct ev_other other;
 	};
 };
+
+/* "NET_RX" for softirq 3, "local timer" for VECTOR_LOCAL_TIMER; NULL for no such number. */
+const char *event_softirq_name(uint32_t nr);
+const char *event_vector_name(uint32_t id);
 
 /* "sched_switch" for EV_SCHED_SWITCH ...; the name a user filters by. Never NULL. */
 const char *event_type_name(enum event_type type);

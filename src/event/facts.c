@@ -80,6 +80,26 @@ const char *facts_symbol(const struct facts *facts, uint64_t address)
 	return facts->symbols[low - 1].name;
 }
 
+const struct fact_symbol *facts_symbol_at(const struct facts *facts, uint64_t address)
+{
+	size_t low = 0, high = facts->symbol_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (facts->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address - facts->symbols[low - 1].address > FUNCTION_MAX_BYTES)
+		return NULL;
+	/* Several names for one address: the kernel shows the first. */
+	for (low--; low && facts->symbols[low - 1].address == facts->symbols[low].address; low--)
+		;
+	return &facts->symbols[low];
+}
+
 const char *facts_device(const struct facts *facts, uint32_t dev)
 {
 	for (size_t i = 0; i < facts->device_count; i++) {

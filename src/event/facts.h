@@ -138,6 +138,9 @@ void facts_note_damage(struct facts *facts, const char *format, ...)
 /* Name of the kernel function at 'address', or NULL when unknown. O(log symbols). */
 const char *facts_symbol(const struct facts *facts, uint64_t address);
 
+/* The first symbol at the start of the function at 'address', or NULL when unknown. */
+const struct fact_symbol *facts_symbol_at(const struct facts *facts, uint64_t address);
+
 /* Name of a block device ("vda", "nvme0n1p2"), or NULL. */
 const char *facts_device(const struct facts *facts, uint32_t dev);
 

@@ -21,6 +21,7 @@
 #include "read/lane.h"
 #include "read/merge.h"
 #include "read/pages.h"
+#include "read/read.h"
 #include "read/read_int.h"
 #include "read/ring.h"
 #include "read/symbols.h"
@@ -193,7 +194,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 		.cpu = cpu,
 		.bytes = told->bytes,
 		.lost = told->lost + told->dropped,
-		.count_lost = told->lost || told->dropped || !dir->manifest.complete,
+		.count_lost = !dir->manifest.complete,
 		.unfinished = !dir->manifest.complete && told->bytes == 0,
 	};
 	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);
@@ -377,9 +378,54 @@ static void holdup_dir_set_threads(struct trace *trace, uint32_t count)
 	merge_set_threads(((struct holdup_dir *)trace)->merge, count);
 }
 
+static void holdup_dir_keep_records(struct trace *trace)
+{
+	struct holdup_dir *dir = (struct holdup_dir *)trace;
+
+	merge_keep_records(dir->merge);
+	for (size_t i = 0; i < dir->ring_count; i++)
+		ring_keep_records(dir->rings[i]);
+}
+
+static bool holdup_dir_record(const struct trace *trace, struct trace_record *out_record)
+{
+	return merge_record(((const struct holdup_dir *)trace)->merge, out_record);
+}
+
+static void holdup_dir_meaning(const struct trace *trace, struct trace_meaning *out_meaning)
+{
+	const struct holdup_dir *dir = (const struct holdup_dir *)trace;
+
+	*out_meaning = (struct trace_meaning){
+		.formats = &dir->formats,
+		.big_endian = dir->layout.big_endian,
+		.long_bytes = dir->layout.long_bytes,
+	};
+}
+
+static int holdup_dir_find_place(struct trace *trace, uint32_t cpu, uint64_t place,
+				 uint64_t *out_ns, struct err *err)
+{
+	struct holdup_dir *dir = (struct holdup_dir *)trace;
+
+	for (size_t i = 0; i < dir->ring_count; i++) {
+		if (ring_cpu(dir->rings[i]) != cpu)
+			continue;
+		if (ring_time_at(dir->rings[i], place, out_ns))
+			return 0;
+		return err_set(err, -ENOENT, "there is no event at byte %llu of cpu%u.ring",
+			       (unsigned long long)place, cpu);
+	}
+	return err_set(err, -ENOENT, "the trace has nothing of CPU %u", cpu);
+}
+
 static const struct trace_ops holdup_dir_ops = {
 	.find = holdup_dir_find,
 	.set_threads = holdup_dir_set_threads,
+	.keep_records = holdup_dir_keep_records,
+	.record = holdup_dir_record,
+	.meaning = holdup_dir_meaning,
+	.find_place = holdup_dir_find_place,
 	.close = holdup_dir_close,
 };
 

@@ -106,6 +106,7 @@ static inline bool decode_switch(const struct decode_table *table, const uint8_t
 	to->next_tid = decode_4(data + 56);
 	to->next_prio = decode_4(data + 60);
 	to->prev_state = table->low_states[bits];
+	to->comms_wide = true;
 	return true;
 }
 
@@ -135,10 +136,9 @@ static inline __attribute__((always_inline)) bool decode_fast(const struct decod
 	event->context = decode_context((uint8_t)(common >> 16));
 	switch ((enum shape)head->shape) {
 	case SHAPE_SWITCH:
-		event->context |= EV_COMM_WIDE;
 		return decode_switch(table, data, &event->sched_switch);
 	case SHAPE_WAKE:
-		event->context |= EV_COMM_WIDE;
+		event->wake.comm_wide = true;
 		event->wake.comm = (const char *)data + 8;
 		event->wake.tid = decode_4(data + 24);
 		event->wake.prio = decode_4(data + 28);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "read/read.h"
 
 #define BATCH_NOTES	 4
 #define BATCH_NOTE_BYTES 200
@@ -35,6 +36,7 @@ struct chunk {
  */
 struct cell {
 	struct event event;
+	struct trace_record record; /* when the lane keeps records; no data = it has none */
 } __attribute__((aligned(64)));
 
 /* A run of events. */
@@ -66,6 +68,7 @@ struct lane {
 	const struct lane_ops *ops;
 	size_t chunk_bytes;  /* of each chunk */
 	struct chunk *spare; /* owned; chunks that nobody uses: at most one for each batch */
+	bool keep_records;   /* fill() puts them beside the events */
 };
 
 /* A chunk with one use. Its bytes are undefined. */

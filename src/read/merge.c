@@ -32,15 +32,16 @@
 #include "event/facts.h"
 #include "event/source.h"
 #include "read/lane.h"
+#include "read/read.h"
 
 #define SLOTS	      8u
 #define SLOTS_LOW     4u /* who waits is woken when so many are ready, or so few */
 #define MAX_WORKERS   8u
-#define ALONE_EVENTS 128u   /* in a batch that the reader fills: stays in the fast cache */
+#define ALONE_EVENTS  128u  /* in a batch that the reader fills: stays in the fast cache */
 #define ALONE_BATCHES 1024u /* filled by the reader before threads are worth it */
 
 struct feed {
-	struct lane *lane;	/* owned */
+	struct lane *lane;     /* owned */
 	const struct cell *at; /* the next event to hand out */
 	const struct cell *end;
 	struct batch slots[SLOTS]; /* made when first used */
@@ -72,6 +73,7 @@ struct merge {
 	struct feed **active; /* owned; feeds that have not ended, in order */
 	size_t active_count;
 	bool primed; /* 'active' is filled */
+	bool keeps_records;
 
 	/* The block: views until the next one is made. */
 	const struct event **block; /* owned, or one of 'rooms' */
@@ -454,6 +456,24 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 	merge->primed = false;
 	merge->block_at = merge->block_count = 0;
 	return 0;
+}
+
+void merge_keep_records(struct merge *merge)
+{
+	merge_pause(merge);
+	merge->keeps_records = true;
+	merge->block_at = merge->block_count = 0;
+}
+
+bool merge_record(const struct merge *merge, struct trace_record *out_record)
+{
+	const struct cell *cell;
+
+	if (!merge->keeps_records || merge->block_at == 0)
+		return false;
+	cell = (const struct cell *)merge->block[merge->block_at - 1]; /* the event comes first */
+	*out_record = cell->record;
+	return cell->record.data != NULL;
 }
 
 static void merge_close(struct source *source)

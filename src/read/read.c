@@ -69,3 +69,30 @@ int trace_find_event(struct trace *trace, const char *expression, bool last, uin
 
 	return rc < 0 ? rc : sought < 0 ? sought : rc;
 }
+
+void trace_keep_records(struct trace *trace)
+{
+	if (trace->ops->keep_records)
+		trace->ops->keep_records(trace);
+}
+
+bool trace_record(const struct trace *trace, struct trace_record *out_record)
+{
+	return trace->ops->record && trace->ops->record(trace, out_record);
+}
+
+bool trace_meaning(const struct trace *trace, struct trace_meaning *out_meaning)
+{
+	if (!trace->ops->meaning)
+		return false;
+	trace->ops->meaning(trace, out_meaning);
+	return true;
+}
+
+int trace_find_place(struct trace *trace, uint32_t cpu, uint64_t place, uint64_t *out_ns,
+		     struct err *err)
+{
+	if (!trace->ops->find_place)
+		return err_set(err, -ENOENT, "this trace has no records");
+	return trace->ops->find_place(trace, cpu, place, out_ns, err);
+}

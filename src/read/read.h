@@ -19,6 +19,7 @@
 
 struct err;
 struct facts;
+struct formats;
 struct source;
 struct trace;
 
@@ -61,5 +62,38 @@ void trace_set_threads(struct trace *trace, uint32_t count);
  */
 int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
 		     uint64_t *out_ns, struct err *err);
+
+/* The kernel's record behind an event: a view, valid as long as the event. */
+struct trace_record {
+	const uint8_t *data;
+	uint32_t bytes;
+	uint64_t place; /* of the record in its CPU's stream, in bytes: never changes */
+};
+
+/* Keep the records beside the events from the next source_seek() on. */
+void trace_keep_records(struct trace *trace);
+
+/*
+ * The record of the event that source_next() gave last. False when the event was made by
+ * the reader (EV_LOST, EV_FD_NAME), or when records are not kept.
+ */
+bool trace_record(const struct trace *trace, struct trace_record *out_record);
+
+/* What the bytes of records mean. Owned by the trace. */
+struct trace_meaning {
+	const struct formats *formats;
+	bool big_endian;
+	uint32_t long_bytes;
+};
+
+/* False when this format has no records. */
+bool trace_meaning(const struct trace *trace, struct trace_meaning *out_meaning);
+
+/*
+ * The time of the record at 'place' in the stream of 'cpu'. Reads one page. Returns 0 and
+ * *out_ns, or -ENOENT with err filled when there is no record. The source stays where it is.
+ */
+int trace_find_place(struct trace *trace, uint32_t cpu, uint64_t place, uint64_t *out_ns,
+		     struct err *err);
 
 #endif

@@ -12,6 +12,8 @@
 struct err;
 struct source;
 struct trace;
+struct trace_meaning;
+struct trace_record;
 
 /* A trace format: one file of this room has the row, read.c lists it. */
 struct trace_format {
@@ -27,6 +29,12 @@ struct trace_ops {
 	int (*find)(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
 		    uint64_t *out_ns, struct err *err);
 	void (*set_threads)(struct trace *trace, uint32_t count);
+	/* These may be NULL: the format has no records. */
+	void (*keep_records)(struct trace *trace);
+	bool (*record)(const struct trace *trace, struct trace_record *out_record);
+	void (*meaning)(const struct trace *trace, struct trace_meaning *out_meaning);
+	int (*find_place)(struct trace *trace, uint32_t cpu, uint64_t place, uint64_t *out_ns,
+			  struct err *err);
 	void (*close)(struct trace *trace);
 };
 

@@ -22,6 +22,7 @@
 #include "read/kernel_events.h"
 #include "read/lane.h"
 #include "read/pages.h"
+#include "read/read.h"
 #include "store/file.h"
 
 #define CHUNK_BYTES   (32u << 10)
@@ -48,6 +49,7 @@ struct ring {
 	/* Events known to be lost behind the last page. */
 	bool tail_lost;
 	uint64_t tail_count; /* 0 = unknown number */
+	uint64_t claim_lost; /* of all pages and behind them; how many behind, shows at the end */
 
 	/* Position. */
 	uint64_t next_page;
@@ -285,8 +287,19 @@ static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
 		.lost.since_ns = since < time_ns ? since : time_ns,
 		.lost.count = ring->hole_unknown ? 0 : ring->hole_count,
 	};
+	batch->cells[batch->count - 1].record.data = NULL;
 	ring->hole = ring->hole_unknown = false;
 	ring->hole_count = 0;
+}
+
+static void keep_record(struct ring *ring, struct batch *batch, const struct record *record)
+{
+	batch->cells[batch->count].record = (struct trace_record){
+		.data = record->data,
+		.bytes = record->bytes,
+		.place = page_offset(ring, ring->chunk_first) +
+			 (uint64_t)(record->data - ring->chunk->bytes),
+	};
 }
 
 static void note_backwards(struct ring *ring, struct batch *batch, uint64_t index, uint64_t ns)
@@ -296,8 +309,9 @@ static void note_backwards(struct ring *ring, struct batch *batch, uint64_t inde
 }
 
 /* Make an event of the record. False when its time shows that the page is damaged. */
-static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t index,
-			      const struct record *record)
+static inline __attribute__((always_inline)) bool put_record(struct ring *ring,
+							     struct batch *batch, uint64_t index,
+							     const struct record *record, bool keep)
 {
 	uint64_t ns = ring_ns(ring, record->time);
 	struct event *event;
@@ -320,6 +334,8 @@ static inline bool put_record(struct ring *ring, struct batch *batch, uint64_t i
 	event->cpu = (uint16_t)ring->cpu;
 	if (__builtin_expect(ring->hole, 0))
 		put_lost(ring, batch, ns);
+	if (keep)
+		keep_record(ring, batch, record);
 	batch->count++;
 	ring->last_ns = ns;
 	return true;
@@ -334,7 +350,7 @@ static __attribute__((noinline)) bool put_slowly(struct ring *ring, struct batch
 {
 	if (record->time - ring->span.raw >= ring->span.units)
 		ring->span = clock_span_at(ring->common->clock, record->time);
-	return put_record(ring, batch, index, record);
+	return put_record(ring, batch, index, record, ring->lane.keep_records);
 }
 
 /* Make events of records while nothing is special about them. Returns what page_next() did last. */
@@ -373,7 +389,8 @@ static inline __attribute__((always_inline)) int put_run(struct ring *ring, stru
 
 /* Go on in the page that was begun, while there is room for a hole and an event. */
 static inline __attribute__((always_inline)) void put_records(struct ring *ring,
-							      struct batch *batch, bool big_endian)
+							      struct batch *batch, bool big_endian,
+							      bool keep)
 {
 	uint64_t index = ring->chunk_first + ring->chunk_used - 1;
 	struct page_cursor cursor = ring->walk.cursor;
@@ -381,7 +398,7 @@ static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 	int rc = 1;
 
 	while (batch->count + 2 <= batch->max && rc > 0) {
-		if (__builtin_expect(!ring->hole, 1))
+		if (__builtin_expect(!ring->hole && !keep, 1))
 			rc = put_run(ring, batch, &cursor, &record, big_endian);
 		else
 			rc = 2 * page_next_in(&cursor, &record, big_endian);
@@ -394,13 +411,65 @@ static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 	ring->walk.cursor = cursor;
 }
 
-/* Twice the same code, each with its byte order as a constant. */
+/* The same code, with the byte order as a constant; records are asked for by few. */
 static void put_page(struct ring *ring, struct batch *batch)
 {
-	if (ring->walk.cursor.big_endian)
-		put_records(ring, batch, true);
+	bool big_endian = ring->walk.cursor.big_endian;
+
+	if (ring->lane.keep_records)
+		put_records(ring, batch, big_endian, true);
+	else if (big_endian)
+		put_records(ring, batch, true, false);
 	else
-		put_records(ring, batch, false);
+		put_records(ring, batch, false, false);
+}
+
+/* What the pages tell of lost events. */
+struct told {
+	uint64_t count;
+	bool unknown; /* a page without room for the number says only that there were some */
+};
+
+static void told_by(struct ring *ring, uint64_t index, struct told *told)
+{
+	const struct page_layout *layout = ring->common->layout;
+	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
+	struct page page;
+
+	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
+		    layout->page_bytes ||
+	    !page_open(layout, bytes, &page))
+		return;
+	told->count += page.lost_count;
+	told->unknown |= page.lost_count == 0;
+}
+
+static struct told told_by_all(struct ring *ring)
+{
+	struct told told = { 0 };
+	struct page page;
+
+	for (uint64_t i = 0; i < ring->page_count; i++) {
+		if (!peek(ring, i, &page))
+			continue;
+		if (page.lost)
+			told_by(ring, i, &told);
+		if (page.bytes == 0 && page.time == 0) {
+			uint64_t behind = behind_hole(ring, i);
+
+			i = behind > i ? behind - 1 : i;
+		}
+	}
+	return told;
+}
+
+/* What no page accounts for was lost behind the last one. */
+static void set_tail(struct ring *ring, const struct told *told, uint64_t claim_lost)
+{
+	if (claim_lost <= told->count || told->unknown)
+		return;
+	ring->tail_lost = true;
+	ring->tail_count = claim_lost - told->count;
 }
 
 /* Behind the last page: what is known to be missing there. */
@@ -411,6 +480,14 @@ static void put_tail(struct ring *ring, struct batch *batch)
 	if (end_ns < ring->common->first_ns)
 		end_ns = ring->common->first_ns;
 	ring->ended = true;
+	if (ring->claim_lost && !ring->tail_lost) {
+		struct told told;
+
+		ring->chunk_count = ring->chunk_used = 0; /* the chunk may be another batch's */
+		told = told_by_all(ring);
+		set_tail(ring, &told, ring->claim_lost);
+		ring->claim_lost = 0;
+	}
 	if (ring->tail_lost)
 		add_hole(ring, ring->tail_count);
 	if (ring->hole)
@@ -512,45 +589,6 @@ static const struct lane_ops ring_ops = {
 	.close = ring_close,
 };
 
-/* What the pages tell of lost events. */
-struct told {
-	uint64_t count;
-	bool unknown; /* a page without room for the number says only that there were some */
-};
-
-static void told_by(struct ring *ring, uint64_t index, struct told *told)
-{
-	const struct page_layout *layout = ring->common->layout;
-	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
-	struct page page;
-
-	if (read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
-		    layout->page_bytes ||
-	    !page_open(layout, bytes, &page))
-		return;
-	told->count += page.lost_count;
-	told->unknown |= page.lost_count == 0;
-}
-
-static struct told told_by_all(struct ring *ring)
-{
-	struct told told = { 0 };
-	struct page page;
-
-	for (uint64_t i = 0; i < ring->page_count; i++) {
-		if (!peek(ring, i, &page))
-			continue;
-		if (page.lost)
-			told_by(ring, i, &told);
-		if (page.bytes == 0 && page.time == 0) {
-			uint64_t behind = behind_hole(ring, i);
-
-			i = behind > i ? behind - 1 : i;
-		}
-	}
-	return told;
-}
-
 /* Hold the file against what is told of it. */
 static void check_claim(struct ring *ring, const struct ring_claim *claim, uint64_t bytes,
 			struct facts *facts)
@@ -563,11 +601,10 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 		told = told_by_all(ring);
 	cpu->lost = told.count > claim->lost ? told.count : claim->lost;
 	cpu->bytes = bytes;
-	/* What no page accounts for was lost behind the last one. */
-	if (claim->lost > told.count && !told.unknown) {
-		ring->tail_lost = true;
-		ring->tail_count = claim->lost - told.count;
-	}
+	if (claim->count_lost)
+		set_tail(ring, &told, claim->lost);
+	else
+		ring->claim_lost = claim->lost;
 	if (torn)
 		facts_note_damage(facts, "%s: its last page is cut, %u of %u bytes are there",
 				  file_name(ring), torn, ring->common->layout->page_bytes);
@@ -612,6 +649,41 @@ struct ring *ring_open(const char *path, const struct ring_common *common,
 struct lane *ring_lane(struct ring *ring)
 {
 	return &ring->lane;
+}
+
+void ring_keep_records(struct ring *ring)
+{
+	ring->lane.keep_records = true;
+}
+
+uint32_t ring_cpu(const struct ring *ring)
+{
+	return ring->cpu;
+}
+
+bool ring_time_at(struct ring *ring, uint64_t place, uint64_t *out_ns)
+{
+	const struct page_layout *layout = ring->common->layout;
+	uint64_t index = place / layout->page_bytes;
+	AUTO_FREE uint8_t *bytes = xmalloc(layout->page_bytes);
+	struct page_cursor cursor;
+	struct record record;
+	struct page page;
+	size_t hint = 0;
+
+	if (index >= ring->page_count ||
+	    read_at(ring, page_offset(ring, index), bytes, layout->page_bytes) <
+		    layout->page_bytes ||
+	    !page_open(layout, bytes, &page))
+		return false;
+	page_begin(&page, layout->big_endian, &cursor);
+	while (page_next(&cursor, &record) > 0) {
+		if ((uint64_t)(record.data - bytes) != place % layout->page_bytes)
+			continue;
+		*out_ns = clock_ns(ring->common->clock, &hint, record.time);
+		return true;
+	}
+	return false;
 }
 
 /* Call 'visit' for the records from the current position on. */

@@ -35,7 +35,7 @@ struct ring_claim {
 	uint32_t cpu;
 	uint64_t bytes;	 /* that it should have; 0 = unknown */
 	uint64_t lost;	 /* events lost on this CPU, by the kernel's count */
-	bool count_lost; /* look through all pages for what they tell */
+	bool count_lost; /* look through all pages for what they tell; else only at the end */
 	bool unfinished; /* more came than what is in the file, nobody knows how much */
 };
 
@@ -51,6 +51,14 @@ struct lane *ring_lane(struct ring *ring);
 
 /* Time of the first and last event, ns. False when there is none. O(pages without events). */
 bool ring_span(struct ring *ring, uint64_t *out_first_ns, uint64_t *out_last_ns);
+
+/* Keep the records beside the events of batches that are made from now on. */
+void ring_keep_records(struct ring *ring);
+
+uint32_t ring_cpu(const struct ring *ring);
+
+/* The time of the record whose data is at byte 'place' of the file. False: there is none. */
+bool ring_time_at(struct ring *ring, uint64_t place, uint64_t *out_ns);
 
 /*
  * Call 'visit' for every record at or after 'from_ns', in order, until it returns

@@ -96,7 +96,7 @@ static char *line_text(const struct breakdown_line *line)
 	const char *brackets = line->kind == LINE_CALL ? "()" : "";
 
 	if (line->kind == LINE_FAULT)
-		return xstrdup("page faults; time: of those that slept");
+		return xstrdup("page faults (time: slept)");
 
 	if (line->errors)
 		return xasprintf("%s%s, %s failed", line->name, brackets,

@@ -149,12 +149,13 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 		unsure_prove(state, cpu, ev->sched_switch.prev_tid, ev);
 	prev = state_current(state, cpu);
 	if (prev)
-		thread_see_comm(state, prev, ev, ev->sched_switch.prev_comm);
+		thread_see_comm(state, prev, ev->sched_switch.prev_comm,
+				ev->sched_switch.comms_wide);
 	switch_out(state, cpu, ev);
 	cpu_forget_context(cpu);
 	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
 					      : state_thread(state, ev->sched_switch.next_tid);
-	thread_see_comm(state, next, ev, ev->sched_switch.next_comm);
+	thread_see_comm(state, next, ev->sched_switch.next_comm, ev->sched_switch.comms_wide);
 	switch_in(state, cpu, next, ev->time_ns);
 }
 
@@ -246,7 +247,7 @@ static void on_waking(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_see_comm(state, thread, ev, ev->wake.comm);
+	thread_see_comm(state, thread, ev->wake.comm, ev->wake.comm_wide);
 	thread->seen = true;
 	state->has_wakings = true;
 	if (thread->sched == SCHED_RUNNING) {
@@ -324,7 +325,7 @@ static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *
 	if (ev->wake.tid <= 0)
 		return;
 	thread = state_thread(state, ev->wake.tid);
-	thread_see_comm(state, thread, ev, ev->wake.comm);
+	thread_see_comm(state, thread, ev->wake.comm, ev->wake.comm_wide);
 	thread->seen = true;
 	awake(state, thread, ev->time_ns);
 	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)

@@ -32,6 +32,15 @@ struct state *state_new(const struct facts *facts);
 /* Take one event. Events come in time order. Never fails: what cannot be true is counted. */
 void state_feed(struct state *state, const struct event *ev);
 
+/*
+ * The control-flow stack of thread 'tid' (0: the idle task of 'cpu') as it is now: words of
+ * timeline.h, the outermost first, the scheduled-out state last when it is not on a CPU.
+ * Returns how many there are, at most STATE_FRAMES; 0 = the thread is not known.
+ */
+#define STATE_FRAMES 13
+uint32_t state_frames(const struct state *state, int32_t tid, uint32_t cpu,
+		      uint32_t out_words[STATE_FRAMES]);
+
 /* What is written so far: to be given a store (timeline/index.h) before the first event. */
 struct timeline *state_timeline(struct state *state);
 

@@ -256,15 +256,14 @@ void cpu_forget_context(struct cpu *cpu); /* interrupt, packet, timer ... of the
 uint32_t state_symbol(struct state *state, uint64_t address); /* name id */
 void thread_set_comm(struct state *state, struct thread *thread, const char *comm);
 
-/* Event 'ev' says 'comm' of the thread: nearly always what is known. */
-static inline void thread_see_comm(struct state *state, struct thread *thread,
-				   const struct event *ev, const char *comm)
+/* An event says 'comm' of the thread: nearly always what is known. 'wide': it has 16 bytes. */
+static inline void thread_see_comm(struct state *state, struct thread *thread, const char *comm,
+				   bool wide)
 {
-	if ((ev->context & EV_COMM_WIDE) && memcmp(comm, thread->comm, COMM_BYTES) == 0)
+	if (wide && memcmp(comm, thread->comm, COMM_BYTES) == 0)
 		return;
 	thread_set_comm(state, thread, comm);
 }
-
 
 void thread_bury(struct state *state, struct thread *thread, uint64_t time_ns);
 

@@ -167,6 +167,8 @@ void unsure_forget(struct state *state, struct thread *thread, uint64_t since_ns
 								      : word_make(WORD_RUN, 0));
 	thread->unsure_until = since_ns;
 	if (track->count && last_ns(state, thread) >= since_ns) {
+		/* The queue that is overwritten may have told the CPU. */
+		thread->on_cpu = SLOT_NONE;
 		track_amend(track, track->count - 1, track_last_time(track), word);
 		thread->word = word;
 	} else {
@@ -355,8 +357,9 @@ static void first_seen(struct state *state, struct cpu *cpu, struct thread *thre
 	if (cpu->doubt) {
 		flow_doubt(thread);
 	} else if (thread->tl->tid != 0 && since < time_ns) {
-		if (since > last_ns(state, thread))
-			flow_mark_cpu(state, thread, since);
+		uint64_t last = last_ns(state, thread);
+
+		flow_mark_cpu(state, thread, since > last ? since : last);
 		write_proven(state, thread, since, WORD_RUN);
 	}
 	thread->sched = SCHED_RUNNING;
@@ -511,11 +514,38 @@ static bool is_queue_or_mark(uint32_t word)
 }
 
 /*
+ * Entry 'index', which is of a thread off its CPU, becomes uncertain. A queue told the CPU
+ * that it came onto: a mark tells that from now on, where that uncertain span ends.
+ */
+static void doubt_entry(struct thread *thread, uint32_t index)
+{
+	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	struct track *track = &thread->tl->track;
+	uint32_t was = track_at(track, index)->word, next = index + 1, word;
+
+	track_amend(track, index, track_time(track, index), lost);
+	while (next < track->count && track_at(track, next)->word == lost)
+		next++;
+	if (next == track->count) {
+		thread->on_cpu = SLOT_NONE;
+		return;
+	}
+	word = track_at(track, next)->word;
+	if (!is_queue_or_mark(was) || is_queue_or_mark(word) || word_kind(word) == WORD_BLOCKED ||
+	    word_kind(word) == WORD_NONE)
+		return;
+	track_insert(track, next, track_time(track, next), word_make(WORD_CPU, word_arg(was)));
+	if (thread->placing.open && thread->placing.thread_index >= next)
+		thread->placing.thread_index++;
+}
+
+/*
  * Doubt entry 'index' and the queueing that it goes on with, if it was concluded from what
  * came after it: then an Uncertain entry, which may have no length, stands before it.
  */
-static bool doubt_concluded(struct track *track, uint32_t index)
+static bool doubt_concluded(struct thread *thread, uint32_t index)
 {
+	struct track *track = &thread->tl->track;
 	uint32_t first = index;
 
 	while (first > 0 && word_kind(track_at(track, first)->word) != WORD_BLOCKED &&
@@ -523,10 +553,9 @@ static bool doubt_concluded(struct track *track, uint32_t index)
 		first--;
 	if (first == 0 || word_kind(track_at(track, first - 1)->word) != WORD_UNCERTAIN)
 		return false;
-	for (uint32_t i = first; i <= index; i++) {
+	for (uint32_t i = index + 1; i-- > first;) {
 		if (word_kind(track_at(track, i)->word) != WORD_CPU)
-			track_amend(track, i, track_time(track, i),
-				    word_make(WORD_UNCERTAIN, UNSURE_LOST));
+			doubt_entry(thread, i);
 	}
 	return true;
 }
@@ -554,8 +583,8 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 		if (!off_cpu(track_at(track, i - 2)->word))
 			continue;
 		if (begin >= since) {
-			track_amend(track, i - 2, begin, word);
-		} else if (!doubt_concluded(track, i - 2)) {
+			doubt_entry(thread, i - 2);
+		} else if (!doubt_concluded(thread, i - 2)) {
 			if (track_time(track, i - 1) == since)
 				return;
 			track_insert(track, i - 1, since, word);
@@ -570,7 +599,7 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 
 		at -= at > 0 && word_kind(track_at(track, at)->word) == WORD_CPU;
 		if (off_cpu(track_at(track, at)->word))
-			(void)doubt_concluded(track, at);
+			(void)doubt_concluded(thread, at);
 	}
 }
 

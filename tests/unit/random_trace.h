@@ -510,6 +510,44 @@ static inline struct text_trace *random_trace(uint64_t seed, uint32_t steps, boo
 	return trace;
 }
 
+/* --------------------------------------------------------------------- losses */
+
+/* The place of the n-th event of 'cpu', or the count when there are fewer. */
+static inline size_t rt_nth_on_cpu(const struct text_trace *trace, uint32_t cpu, size_t n)
+{
+	for (size_t i = 0; i < trace->count; i++) {
+		if (trace->events[i].cpu == cpu && n-- == 0)
+			return i;
+	}
+	return trace->count;
+}
+
+/* Lose 'run' events of 'cpu' from its n-th on; the hole is an event. */
+static inline void rt_lose(struct text_trace *trace, uint32_t cpu, size_t n, size_t run)
+{
+	struct event lost = { .type = EV_LOST, .cpu = (uint16_t)cpu, .tid = -1 };
+	size_t at = rt_nth_on_cpu(trace, cpu, n);
+	size_t next;
+
+	if (at == trace->count)
+		return;
+	lost.lost.since_ns =
+		n ? trace->events[rt_nth_on_cpu(trace, cpu, n - 1)].time_ns : trace->facts.first_ns;
+	while (run-- && (at = rt_nth_on_cpu(trace, cpu, n)) < trace->count) {
+		memmove(trace->events + at, trace->events + at + 1,
+			(trace->count - at - 1) * sizeof(*trace->events));
+		trace->count--;
+		lost.lost.count++;
+	}
+	/* Whole again at the next event of that CPU, or never. */
+	next = rt_nth_on_cpu(trace, cpu, n);
+	lost.time_ns = next < trace->count ? trace->events[next].time_ns : trace->facts.last_ns;
+	tt_add(trace, &lost);
+	memmove(trace->events + next + 1, trace->events + next,
+		(trace->count - next - 1) * sizeof(*trace->events));
+	trace->events[next] = lost;
+}
+
 /* -------------------------------------------------------------------- in text */
 
 static inline void rt_print_event(FILE *to, const struct event *ev)

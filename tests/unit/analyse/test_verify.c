@@ -288,12 +288,11 @@ static void a_life_outside_of_the_recording_is_found(void **unused)
 	expect_broken(told, VERIFY_LIFE, "it lives from");
 }
 
-static void a_word_that_does_not_exist_is_found(void **unused)
+static void a_mark_of_a_cpu_that_lasts_is_found(void **unused)
 {
 	struct told *told = replayed(scene);
 
-	change_word(&thread_to_change(told, 7)->track, WORD_WAIT_CPU,
-		    word_make(WORD_KIND_COUNT, 0));
+	change_word(&thread_to_change(told, 7)->track, WORD_WAIT_CPU, word_make(WORD_CPU, 0));
 	expect_broken(told, VERIFY_LIFE, "seven[7]: state");
 }
 
@@ -512,7 +511,7 @@ static void sentences_are_kept_up_to_a_bound(void **unused)
 		struct track *track = &told->tl->threads[slot]->track;
 
 		for (uint32_t i = 0; i < track->count; i++)
-			track_at(track, i)->word = word_make(WORD_KIND_COUNT + 1, 0);
+			track_at(track, i)->word = word_make(WORD_CPU, 0);
 	}
 	verify_told(told, &verify);
 	assert_true(verify.broken_count <= VERIFY_MAX_BROKEN);
@@ -539,7 +538,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_is_not_there_while_it_lives_is_found),
 		cmocka_unit_test(states_that_are_not_the_life_are_found),
 		cmocka_unit_test(a_life_outside_of_the_recording_is_found),
-		cmocka_unit_test(a_word_that_does_not_exist_is_found),
+		cmocka_unit_test(a_mark_of_a_cpu_that_lasts_is_found),
 		cmocka_unit_test(a_wait_that_ends_before_it_begins_is_found),
 		cmocka_unit_test(a_wait_that_lies_beside_its_interval_is_found),
 		cmocka_unit_test(a_wait_that_its_interval_does_not_cover_is_found),

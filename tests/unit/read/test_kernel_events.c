@@ -140,7 +140,7 @@ static void a_switch_has_all_its_fields(void **unused)
 		event = switched(&kernel, 1);
 		assert_int_equal(event.type, EV_SCHED_SWITCH);
 		assert_int_equal(event.tid, 101);
-		assert_int_equal(event.context & ~EV_COMM_WIDE, EV_CTX_KNOWN);
+		assert_int_equal(event.context, EV_CTX_KNOWN);
 		assert_memory_equal(event.sched_switch.prev_comm, "abcdefghijklmnop", 16);
 		assert_string_equal(event.sched_switch.next_comm, "next");
 		assert_int_equal(event.sched_switch.prev_tid, 101);
@@ -387,12 +387,12 @@ static void hostile_field_lines_are_passed_over(void **unused)
 
 #define LONG_8(name, at) "\tfield:unsigned long " name ";\toffset:" at ";\tsize:8;\tsigned:0;\n"
 #define INT_4(name, at)	 "\tfield:int " name ";\toffset:" at ";\tsize:4;\tsigned:1;\n"
-#define WAKE_FIELDS                                                \
-	"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n" \
-	INT_4("pid", "24") INT_4("prio", "28") INT_4("target_cpu", "32")
-#define NET_FIELDS                                  \
-	LONG_8("skbaddr", "8") INT_4("len", "16")   \
-	"\tfield:__data_loc char[] name;\toffset:20;\tsize:4;\tsigned:0;\n"
+#define WAKE_FIELDS                                                                   \
+	"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n" INT_4("pid", "24") \
+		INT_4("prio", "28") INT_4("target_cpu", "32")
+#define NET_FIELDS             \
+	LONG_8("skbaddr", "8") \
+	INT_4("len", "16") "\tfield:__data_loc char[] name;\toffset:20;\tsize:4;\tsigned:0;\n"
 
 static const struct {
 	const char *name, *fields;
@@ -445,12 +445,12 @@ static void describe(const struct event *event, char *text, size_t bytes)
 		snprintf(text, bytes, "%d %" PRIu64, event->runtime.tid, event->runtime.runtime_ns);
 		break;
 	case EV_SYS_ENTER:
-		used = (size_t)snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64 " ", args[0],
-					args[1], args[2]);
+		used = (size_t)snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64 " ",
+					args[0], args[1], args[2]);
 		text += used;
 		bytes -= used;
-		snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64 " of %" PRId64 " %d", args[3],
-			 args[4], args[5], event->syscall.nr, event->syscall.compat);
+		snprintf(text, bytes, "%" PRIu64 " %" PRIu64 " %" PRIu64 " of %" PRId64 " %d",
+			 args[3], args[4], args[5], event->syscall.nr, event->syscall.compat);
 		break;
 	case EV_SYS_EXIT:
 		snprintf(text, bytes, "%" PRId64 " %" PRId64 " %d", event->syscall.nr,

@@ -272,7 +272,7 @@ static void check_event(const struct event *event, const struct line *line,
 	context |= strchr("hHzZ", line->flags[2]) ? EV_CTX_HARDIRQ : 0;
 	context |= strchr("sH", line->flags[2]) ? EV_CTX_SOFTIRQ : 0;
 	assert_int_equal(event->tid, line->tid);
-	assert_int_equal(event->context & ~EV_COMM_WIDE, context);
+	assert_int_equal(event->context, context);
 	check_time(line, points, event->time_ns);
 	while (i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, line->name) != 0)
 		i++;

@@ -1,0 +1,138 @@
+/*
+ * digits.h - numbers as text, without printf.
+ *
+ * All write at 'to', without a terminator, and return the end. There must be room for
+ * DIGITS_MAX bytes.
+ */
+#ifndef BASE_DIGITS_H
+#define BASE_DIGITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define DIGITS_MAX 24
+
+/* "00" "01" ... "99" */
+extern const char digits_pairs[201];
+
+/* The last 'count' decimal digits of 'value', with zeros in front. */
+static inline char *digits_fixed(char *to, uint64_t value, int count)
+{
+	for (int i = count - 1; i > 0; i -= 2) {
+		memcpy(to + i - 1, digits_pairs + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (count & 1)
+		to[0] = (char)('0' + value % 10);
+	return to + count;
+}
+
+static inline int digits_count(uint64_t value)
+{
+	int count = 1;
+
+	for (; value >= 10000; value /= 10000)
+		count += 4;
+	return count + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+/* Stores eight bytes, the lowest of the word first. */
+static inline char *digits_store(char *to, uint64_t word)
+{
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	memcpy(to, &word, 8);
+	return to + 8;
+}
+
+/*
+ * The eight decimal digits of 'value', below 100000000, in the bytes of a word: 0 to 9, the
+ * first one lowest. All at once: two lanes of four digits, four of two, eight of one.
+ */
+static inline uint64_t digits_word(uint32_t value)
+{
+	uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
+	uint64_t hundreds = (fours * 10486 >> 20) & UINT64_C(0x7f0000007f);
+	uint64_t twos = hundreds | (fours - hundreds * 100) << 16;
+	uint64_t tens = (twos * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+
+	return tens | (twos - tens * 10) << 8;
+}
+
+#define DIGITS_ZEROS UINT64_C(0x3030303030303030)
+
+static inline char *digits_u32(char *to, uint32_t value)
+{
+	uint64_t word;
+	int zeros; /* in front, in bits */
+
+	if (value >= 100000000) {
+		to = digits_u32(to, value / 100000000);
+		return digits_store(to, digits_word(value % 100000000) + DIGITS_ZEROS);
+	}
+	word = digits_word(value);
+	zeros = __builtin_ctzll(word | UINT64_C(1) << 56) & ~7;
+	return digits_store(to, (word + DIGITS_ZEROS) >> zeros) - zeros / 8;
+}
+
+static inline char *digits_u64(char *to, uint64_t value)
+{
+	return value <= UINT32_MAX ? digits_u32(to, (uint32_t)value)
+				   : digits_fixed(to, value, digits_count(value));
+}
+
+static inline char *digits_i64(char *to, int64_t value)
+{
+	if (value >= 0)
+		return digits_u64(to, (uint64_t)value);
+	*to = '-';
+	return digits_u64(to + 1, 0 - (uint64_t)value);
+}
+
+/* The eight digits of 'value' in the bytes of a word, the first one lowest. */
+static inline uint64_t digits_hex_word(uint32_t value)
+{
+	uint64_t word = __builtin_bswap32(value), letters;
+
+	/* A byte for each four bits. */
+	word = (word | word << 16) & UINT64_C(0x0000ffff0000ffff);
+	word = (word | word << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	word = (word >> 4 & UINT64_C(0x000f000f000f000f)) |
+	       (word << 8 & UINT64_C(0x0f000f000f000f00));
+	/* 1 in each byte that is 10 or more */
+	letters = (word + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	return word + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+}
+
+/* Hexadecimal, lower case. */
+static inline char *digits_hex(char *to, uint64_t value)
+{
+	uint32_t high = (uint32_t)(value >> 32), low = (uint32_t)value;
+	int zeros; /* in front, in bits of the word */
+
+	if (high) {
+		zeros = (__builtin_clz(high) & ~3) * 2;
+		to = digits_store(to, digits_hex_word(high) >> zeros) - zeros / 8;
+		return digits_store(to, digits_hex_word(low));
+	}
+	zeros = (__builtin_clz(low | 1) & ~3) * 2;
+	return digits_store(to, digits_hex_word(low) >> zeros) - zeros / 8;
+}
+
+/* Nine digits of a number below a thousand million. */
+static inline char *digits_nine(char *to, uint32_t value)
+{
+	*to = (char)('0' + value / 100000000);
+	return digits_store(to + 1, digits_word(value % 100000000) + DIGITS_ZEROS);
+}
+
+/* "12.000345678": ns as seconds. */
+static inline char *digits_seconds(char *to, uint64_t ns)
+{
+	to = digits_u64(to, ns / 1000000000);
+	*to = '.';
+	return digits_nine(to + 1, (uint32_t)(ns % 1000000000));
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* cmd_list.c - holdup list: the events themselves, one line each. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/list_count.h"
+#include "cli/list_pipe.h"
+#include "cli/list_print.h"
+#include "cli/list_reader.h"
+#include "cli/opts.h"
+#include "event/facts.h"
+
+#define DEFAULT_TRACE "run.holdup"
+#define DEFAULT_TOP   50u
+
+struct list_cmd {
+	const char *filter;
+	const char *from, *to;
+	struct opt_pids follow;
+	bool children;
+	const char *cpus;
+	bool state;
+	uint64_t lines; /* 0 = all */
+	uint64_t last;
+	const char *fields;
+	bool place;
+	const char *count_by;
+	uint32_t top;
+	bool json;
+};
+
+static const struct opt_spec list_options[] = {
+	{ "filter", "EXPR", "List the events for which this holds", opt_string,
+	  offsetof(struct list_cmd, filter), 'f' },
+	{ "from", "WHEN", "Begin here: a time, an event, a place", opt_string,
+	  offsetof(struct list_cmd, from) },
+	{ "to", "WHEN", "End here", opt_string, offsetof(struct list_cmd, to) },
+	{ "follow", "TID", "List what these threads do, and what is done to them", opt_pids,
+	  offsetof(struct list_cmd, follow) },
+	{ "children", NULL, "Follow the threads that they make, too", opt_flag,
+	  offsetof(struct list_cmd, children) },
+	{ "cpu", "LIST", "List these CPUs: 0 or 0,2-5", opt_string, offsetof(struct list_cmd, cpus) },
+	{ "lines", "N", "Stop after so many lines", opt_u64, offsetof(struct list_cmd, lines), 'n' },
+	{ "last", "N", "List the last so many lines", opt_u64, offsetof(struct list_cmd, last) },
+	{ "state", NULL, "Add what the thread is in: its control-flow stack", opt_flag,
+	  offsetof(struct list_cmd, state) },
+	{ "place", NULL, "Add the place of the event in the trace, for --from", opt_flag,
+	  offsetof(struct list_cmd, place) },
+	{ "fields", "LIST", "Print these columns and fields", opt_string,
+	  offsetof(struct list_cmd, fields) },
+	{ "count-by", "LIST", "Count the events by these columns and fields", opt_string,
+	  offsetof(struct list_cmd, count_by) },
+	{ "top", "N", "Print at most so many rows of the counts", opt_u32,
+	  offsetof(struct list_cmd, top) },
+	{ "json", NULL, "Print JSON, an object for each line", opt_flag,
+	  offsetof(struct list_cmd, json) },
+	{ 0 },
+};
+
+/* Print lines until 'most' are done (0 = all), leaving out the first 'skip'. */
+static int print_lines(struct list_reader *reader, const struct list_print *print, uint64_t skip,
+		       uint64_t most, struct err *err)
+{
+	struct list_pipe *pipe =
+		list_pipe_new(print, list_reader_context(reader), STDOUT_FILENO);
+	struct value_line line;
+	uint64_t count = 0;
+	int rc = 0, failed = 0, written;
+
+	while ((most == 0 || count < most) && !failed &&
+	       (rc = list_reader_next(reader, &line, err)) > 0) {
+		if (skip) {
+			skip--;
+			continue;
+		}
+		failed = list_pipe_put(pipe, &line);
+		count++;
+	}
+	written = list_pipe_finish(pipe, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : written;
+}
+
+/* Begin where there are at least 'count' lines up to the end; *out_more: so many more. */
+static int seek_last(struct list_reader *reader, uint64_t count, uint64_t *out_more,
+		     struct err *err)
+{
+	uint64_t from_ns, to_ns, span_ns = 1000000, lines;
+	struct value_line line;
+	int rc;
+
+	list_reader_window(reader, &from_ns, &to_ns);
+	for (;; span_ns *= 4) {
+		uint64_t begin_ns = to_ns - from_ns > span_ns ? to_ns - span_ns : 0;
+
+		lines = 0;
+		rc = list_reader_seek(reader, begin_ns, err);
+		while (rc == 0 && (rc = list_reader_next(reader, &line, err)) > 0) {
+			lines++;
+			rc = 0;
+		}
+		if (rc < 0)
+			return rc;
+		if (lines < count && begin_ns)
+			continue;
+		*out_more = lines > count ? lines - count : 0;
+		return list_reader_seek(reader, begin_ns, err);
+	}
+}
+
+static int list(struct list_reader *reader, const struct list_cmd *cmd, struct err *err)
+{
+	struct list_print_opts opts = { cmd->fields, cmd->json, cmd->place, cmd->state };
+	struct list_print *print;
+	uint64_t skip = 0;
+	int rc;
+
+	if (cmd->count_by)
+		return list_count(reader, cmd->count_by, cmd->top ? cmd->top : DEFAULT_TOP,
+				  cmd->json, err);
+	rc = list_print_new(list_reader_context(reader), &opts, &print, err);
+	if (rc < 0)
+		return rc;
+	if (cmd->last)
+		rc = seek_last(reader, cmd->last, &skip, err);
+	if (rc == 0)
+		rc = print_lines(reader, print, skip, cmd->lines, err);
+	list_print_free(print);
+	return rc;
+}
+
+/* What the list rests on, on stderr: it is no line of it. */
+static void say_damage(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->damage_count; i++)
+		fprintf(stderr, "holdup list: damaged: %s\n", facts->damage[i]);
+}
+
+static int check_usage(const struct list_cmd *cmd, struct err *err)
+{
+	if (cmd->count_by && (cmd->fields || cmd->lines || cmd->last || cmd->place))
+		return err_set(err, -EINVAL,
+			       "--count-by prints no lines: --fields, -n, --last, --place do not "
+			       "go with it");
+	if (cmd->lines && cmd->last)
+		return err_set(err, -EINVAL, "choose by one of -n and --last");
+	if (cmd->children && cmd->follow.count == 0)
+		return err_set(err, -EINVAL, "--children goes with --follow");
+	if (cmd->top && !cmd->count_by)
+		return err_set(err, -EINVAL, "--top goes with --count-by");
+	return 0;
+}
+
+static int run_choice(const struct list_cmd *cmd, const struct list_choice *choice,
+		      const char *path)
+{
+	struct list_reader *reader;
+	struct err err = { 0 };
+	int rc = list_reader_open(path, choice, &reader, &err);
+
+	if (rc == 0) {
+		rc = list(reader, cmd, &err);
+		if (rc == 0)
+			say_damage(list_reader_facts(reader));
+		list_reader_close(reader);
+	}
+	if (rc == -EPIPE)
+		return EXIT_OK; /* who read it has seen enough */
+	if (rc == -EINVAL)
+		return command_usage(&cmd_list, rc, &err);
+	return rc < 0 ? command_fail(&cmd_list, &err) : EXIT_OK;
+}
+
+static int run_list(int argc, char **argv)
+{
+	struct list_cmd cmd = { 0 };
+	struct list_choice choice = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(list_options, &cmd, argc, argv, &err);
+	int rc = first < 0 ? first : 0, status;
+
+	if (rc == 0 && argc - first > 1)
+		rc = err_set(&err, -EINVAL, "it takes one trace");
+	if (rc == 0)
+		rc = check_usage(&cmd, &err);
+	if (rc == 0)
+		rc = when_parse(cmd.from, false, &choice.from, &err);
+	if (rc == 0)
+		rc = when_parse(cmd.to, true, &choice.to, &err);
+	if (rc < 0) {
+		free(cmd.follow.pids);
+		return command_usage(&cmd_list, rc, &err);
+	}
+	choice.filter = cmd.filter;
+	choice.follow = cmd.follow.pids;
+	choice.follow_count = cmd.follow.count;
+	choice.children = cmd.children;
+	choice.cpus = cmd.cpus;
+	choice.state = cmd.state;
+	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is the end, not an accident */
+	status = run_choice(&cmd, &choice, argc > first ? argv[first] : DEFAULT_TRACE);
+	free(cmd.follow.pids);
+	return status;
+}
+
+const struct command cmd_list = {
+	.name = "list",
+	.args = "[OPTIONS] [TRACE]",
+	.summary = "List the events, one line each",
+	.options = list_options,
+	.details =
+		"A line says when (seconds on the trace clock), how long after the line before (us),\n"
+		"on which CPU, in which context (as in ftrace), in which thread, what happened, and the\n"
+		"event's fields as the kernel prints them. Events that were lost are lines, too.\n"
+		"\n"
+		"EXPR compares columns and fields, with and, or, not and parentheses:\n"
+		"  sched_switch and prev_state == S     an event, and a field of it in its own words\n"
+		"  comm ~ \"kworker/*\"                   a glob; =~ is a regular expression\n"
+		"  bytes >= 4096 and rwbs ~ \"*W*\"       numbers and text\n"
+		"  sys_enter: id == openat              a system call by its name\n"
+		"\n"
+		"LIST of --fields and --count-by has columns (time, since, wall, delta, cpu, tid, comm,\n"
+		"latency, event, system, place, text, syscall, state) and fields of events.\n"
+		"\n"
+		"WHEN is as in holdup why, or a place as --place prints it: 1@3f20.\n"
+		"\n"
+		"Exit status: 0 done, 2 wrong usage, 3 could not.\n"
+		"\n"
+		"  holdup list -n 20 run.holdup\n"
+		"  holdup list --filter 'sched_switch and next_comm == make' --fields time,cpu,next_pid\n"
+		"  holdup list --follow 1234 --state --from +1s --to +1.1s\n"
+		"  holdup list --count-by comm,event\n",
+	.run = run_list,
+};
