@@ -32,6 +32,7 @@
 #include "store/file.h"
 #include "store/formats.h"
 #include "store/manifest.h"
+#include "timeline/index.h"
 #include "timeline/timeline.h"
 
 #define MAX_RUNS 64
@@ -277,6 +278,37 @@ static int step_state(struct run *run, struct err *err)
 	return rc;
 }
 
+/* And packed into a store, in a file without a name. */
+static int step_index(struct run *run, struct err *err)
+{
+	static const struct index_key key;
+	struct index_writer *writer = NULL;
+	struct timeline *timeline;
+	struct stopwatch watch;
+	struct trace *trace;
+	struct state *state;
+	int rc = open_trace(run, &trace, err);
+
+	if (rc < 0)
+		return rc;
+	watch = watch_begin();
+	rc = index_begin(NULL, &key, true, &writer, err);
+	if (rc == 0) {
+		state = state_new(trace_facts(trace));
+		index_attach(writer, state_timeline(state));
+		rc = state_drain(state, trace_source(trace), NULL, NULL, &timeline, err);
+	}
+	if (rc == 0)
+		rc = index_commit(writer, timeline, err);
+	watch_end(&watch, run);
+	if (rc == 0) {
+		run->events = timeline->events;
+		timeline_free(timeline);
+	}
+	trace_close(trace);
+	return rc;
+}
+
 static const struct step {
 	const char *name;
 	step_fn *run;
@@ -287,7 +319,8 @@ static const struct step {
 	{ "walk", step_walk, false, "page walk of the reader, times in ns" },
 	{ "decode", step_decode, false, "decoded, each CPU alone" },
 	{ "merge", step_merge, true, "decoded and merged" },
-	{ "state", step_state, true, "decoded, merged, state engine" },
+	{ "state", step_state, true, "state engine, all in memory" },
+	{ "index", step_index, true, "state engine, packed into a store" },
 };
 
 #define STEP_COUNT (sizeof(steps) / sizeof(steps[0]))

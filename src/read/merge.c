@@ -362,7 +362,7 @@ static void make_block(struct merge *merge)
 	}
 	for (; count > 1; count = (count + 1) / 2) {
 		to = merge->rooms[1 - from];
-		lists[count] = (struct list){ NULL, 0 };
+		lists[count] = (struct list){ to, 0 };
 		for (size_t i = 0; i < count; i += 2) {
 			lists[i / 2] = merge_two(&lists[i], &lists[i + 1], to);
 			to += lists[i / 2].count;
