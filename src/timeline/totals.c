@@ -27,7 +27,9 @@ enum wait_kind wait_kind(const struct wait *wait)
 		return WAIT_FOR_IDLE;
 	if (wait->woken_ns && wait->flags & WAIT_TIMED_OUT)
 		return WAIT_FOR_TIME;
-	if (wait->flags & WAIT_DISK_SLEEP && !(wait->woken_ns && actor == ACTOR_THREAD))
+	/* The work that ends I/O runs in a kworker; any other thread is one that was awaited. */
+	if (wait->flags & WAIT_DISK_SLEEP &&
+	    (!wait->woken_ns || actor != ACTOR_THREAD || word_kind(wait->waker.word) == WORD_WORK))
 		return WAIT_FOR_IO;
 	if (!wait->woken_ns || actor >= ARRAY_LEN(by_actor))
 		return WAIT_FOR_UNKNOWN;

@@ -75,7 +75,7 @@ enum wait_kind {
 	WAIT_FOR_TIME,	  /* its own timer ended it: it asked to sleep */
 	WAIT_FOR_NETWORK, /* a packet */
 	WAIT_FOR_THREAD,  /* another thread ended it */
-	WAIT_FOR_IO,	  /* uninterruptible, ended by something else: I/O of another kind */
+	WAIT_FOR_IO,	  /* uninterruptible, ended by work or an interrupt: other I/O */
 	WAIT_FOR_OTHER,	  /* another interrupt or softirq ended it */
 	WAIT_FOR_UNKNOWN, /* it had not ended, or its end was not recorded */
 	WAIT_KIND_COUNT
