@@ -22,7 +22,8 @@ static int name_pair(struct parser *parser, struct node_name *out_name)
 		return -1;
 	parse_blanks(parser);
 	has_text = *parser->at == '"';
-	if (has_text ? !parse_string(parser, &name.text, &name.text_bytes) : !parse_expression(parser))
+	if (has_text ? !parse_string(parser, &name.text, &name.text_bytes)
+		     : !parse_expression(parser))
 		return -1;
 	if (!parse_need(parser, "}"))
 		return -1;
@@ -68,8 +69,9 @@ static struct node *flags_call(struct parser *parser)
 	if (!node)
 		return NULL;
 	node->a = parse_expression(parser);
-	if (!node->a || !parse_need(parser, ",") || !parse_string(parser, &node->text, &node->text_bytes) ||
-	    !names(parser, node) || !parse_need(parser, ")"))
+	if (!node->a || !parse_need(parser, ",") ||
+	    !parse_string(parser, &node->text, &node->text_bytes) || !names(parser, node) ||
+	    !parse_need(parser, ")"))
 		return NULL;
 	return node;
 }
@@ -154,7 +156,10 @@ static struct node *expect_call(struct parser *parser)
 {
 	struct node *node = parse_expression(parser);
 
-	return node && parse_need(parser, ",") && parse_expression(parser) && parse_need(parser, ")") ? node : NULL;
+	return node && parse_need(parser, ",") && parse_expression(parser) &&
+			       parse_need(parser, ")")
+		       ? node
+		       : NULL;
 }
 
 static const struct {

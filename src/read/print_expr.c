@@ -141,7 +141,8 @@ static struct node *size_of(struct parser *parser)
 		if (!node || !parse_need(parser, ")"))
 			return NULL;
 		if (node->kind == NODE_FIELD)
-			return parse_number_node(parser, node->field->bytes, parser->long_bits, false);
+			return parse_number_node(parser, node->field->bytes, parser->long_bits,
+						 false);
 		return parse_number_node(parser, node->bits / 8, parser->long_bits, false);
 	}
 	if (!parse_need(parser, ")"))
@@ -222,7 +223,9 @@ static struct node *statements(struct parser *parser)
 		return NULL;
 	parse_take(parser, "}");
 	parser->local_count = before;
-	return value && parse_need(parser, ")") ? value : parse_wrong(parser, "it is no C that is known here");
+	return value && parse_need(parser, ")")
+		       ? value
+		       : parse_wrong(parser, "it is no C that is known here");
 }
 
 /* A word: a call, a variable, a constant, REC. */
@@ -425,11 +428,11 @@ static const struct {
 	uint8_t op;
 	uint8_t level; /* higher binds tighter */
 } operators[] = {
-	{ "||", OP_OR, 1 },  { "&&", OP_AND, 2 }, { "==", OP_EQ, 6 }, { "!=", OP_NE, 6 },
-	{ "<=", OP_LE, 7 },  { ">=", OP_GE, 7 },  { "<<", OP_SHL, 8 }, { ">>", OP_SHR, 8 },
-	{ "|", '|', 3 },     { "^", '^', 4 },	  { "&", '&', 5 },    { "<", '<', 7 },
-	{ ">", '>', 7 },     { "+", '+', 9 },	  { "-", '-', 9 },    { "*", '*', 10 },
-	{ "/", '/', 10 },    { "%", '%', 10 },
+	{ "||", OP_OR, 1 }, { "&&", OP_AND, 2 }, { "==", OP_EQ, 6 },  { "!=", OP_NE, 6 },
+	{ "<=", OP_LE, 7 }, { ">=", OP_GE, 7 },	 { "<<", OP_SHL, 8 }, { ">>", OP_SHR, 8 },
+	{ "|", '|', 3 },    { "^", '^', 4 },	 { "&", '&', 5 },     { "<", '<', 7 },
+	{ ">", '>', 7 },    { "+", '+', 9 },	 { "-", '-', 9 },     { "*", '*', 10 },
+	{ "/", '/', 10 },   { "%", '%', 10 },
 };
 
 /* The operator that comes next and binds at least as tight as 'level'; -1 = none. */

@@ -64,4 +64,3 @@ void *pool_take(struct pool *pool, size_t bytes)
 	pool->used += bytes;
 	return taken;
 }
-
