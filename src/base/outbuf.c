@@ -157,19 +157,19 @@ static size_t put_json_special(struct outbuf *out, const char *text, size_t left
 
 void outbuf_json(struct outbuf *out, const char *text, size_t max)
 {
-	size_t bytes = strnlen(text, max), at = 0;
+	size_t at = 0;
 
 	outbuf_char(out, '"');
-	while (at < bytes) {
+	while (at < max && text[at]) {
 		size_t plain = at;
 
-		while (plain < bytes && text[plain] >= ' ' && text[plain] != '"' &&
+		while (plain < max && text[plain] >= ' ' && text[plain] != '"' &&
 		       text[plain] != '\\')
 			plain++;
 		outbuf_put(out, text + at, plain - at);
 		at = plain;
-		if (at < bytes)
-			at += put_json_special(out, text + at, bytes - at);
+		if (at < max && text[at])
+			at += put_json_special(out, text + at, max - at);
 	}
 	outbuf_char(out, '"');
 }

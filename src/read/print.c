@@ -178,7 +178,7 @@ static void add_event(struct printer *printer, const struct format_section *sect
 	add_fields(printer, event, section->text);
 	printer->by_id[id] = event;
 	printer->events = vec_room(printer->events, printer->event_count, &printer->event_cap,
-				   sizeof(*printer->events));
+				   sizeof(struct print_event *));
 	printer->events[printer->event_count++] = event;
 	print_compile(printer, event, section->text);
 }
@@ -275,7 +275,7 @@ struct printer *printer_new(const struct print_setup *setup)
 	memcpy((char *)(uintptr_t)printer->unknown.title, "unknown", 7);
 	printer->flags_offset = printer->preempt_offset = UINT32_MAX;
 	printer->id_count = highest_id(setup->formats) + 1;
-	printer->by_id = xcalloc(printer->id_count, sizeof(*printer->by_id));
+	printer->by_id = xcalloc(printer->id_count, sizeof(struct print_event *));
 	for (uint32_t id = 0; id < printer->id_count; id++)
 		printer->by_id[id] = &printer->unknown;
 	for (size_t i = 0; i < setup->formats->count; i++) {
@@ -465,7 +465,7 @@ void print_flags(const struct printer *printer, const struct print_event *event,
 		 const struct trace_record *record, char out_flags[5])
 {
 	(void)event;
-	memcpy(out_flags, ".....", 5);
+	memset(out_flags, '.', 5);
 	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
 		return;
 	if (printer->flags_offset != UINT32_MAX)

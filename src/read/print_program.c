@@ -386,12 +386,11 @@ static char *put_pointer(char *to, const struct step *step, const struct print_r
 	uint64_t value = print_load(record->printer, record->data + step->from, step->load_bytes,
 				    step->load_signed);
 
-	if (value == 0) {
-		memcpy(to, "(nil)", 5);
-		return to + 5;
-	}
-	memcpy(to, "0x", 2);
-	return digits_hex(to + 2, value);
+	if (value == 0)
+		return (char *)mempcpy(to, "(nil)", 5);
+	*to++ = '0';
+	*to++ = 'x';
+	return digits_hex(to, value);
 }
 
 static char *put_conv(struct outbuf *out, char *to, const struct print_record *record,

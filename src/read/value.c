@@ -450,6 +450,19 @@ static void put_quoted(const struct value_context *context, const struct value_p
 {
 	struct outbuf made;
 
+	switch (place->column) {
+	case COLUMN_EVENT:
+		outbuf_json(out, line->kind->title, line->kind->title_bytes);
+		return;
+	case COLUMN_PLACE:
+	case COLUMN_LATENCY: /* nothing in them needs an escape */
+		outbuf_char(out, '"');
+		put_column(context, place->column, line, out);
+		outbuf_char(out, '"');
+		return;
+	default:
+		break;
+	}
 	outbuf_to_memory(&made);
 	value_text(context, place, line, false, &made);
 	outbuf_json(out, made.start, outbuf_bytes(&made));
