@@ -67,12 +67,11 @@ struct flow {
 
 #define MEMO 1024 /* of each kind; a power of two */
 
-/* All of a wait that its hop is made of. */
+/* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
 struct hop_key {
 	uint32_t parent, slot, waker, in, object, flags, name, word, below;
 	int32_t fd;
-	uint8_t kind, signal;
-	bool woken;
+	uint8_t kind, signal, woken, zero;
 };
 
 struct hop_memo {
@@ -286,7 +285,7 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	struct hop_memo *memo;
 	uint64_t hash;
 
-	memset(&key, 0, sizeof(key)); /* compared with its padding */
+	memset(&key, 0, sizeof(key));
 	key.parent = place->node;
 	key.slot = slot;
 	key.waker = wait->waker.slot;

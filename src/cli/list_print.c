@@ -57,7 +57,7 @@ void list_names_free(struct value_name **names, size_t count)
 int list_names(const struct value_context *context, const char *text,
 	       struct value_name ***out_names, size_t *out_count, struct err *err)
 {
-	struct value_name **names = xcalloc(MAX_NAMES, sizeof(*names));
+	struct value_name **names = xcalloc(MAX_NAMES, sizeof(struct value_name *));
 	AUTO_FREE char *copy = xstrdup(text);
 	char *rest = copy, *part;
 	size_t count = 0;
@@ -238,9 +238,9 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 	outbuf_room(out);
 	to = put_time(scratch, out->at, line->event->time_ns);
 	to = put_delta(to, line->delta_ns);
-	memcpy(to, "  ", 2);
+	to[0] = to[1] = ' ';
 	to = digits_fixed(to + 2, line->event->cpu, 3);
-	memcpy(to, "  ", 2);
+	to[0] = to[1] = ' ';
 	print_flags(scratch->context.printer, kind, &line->record, to + 2);
 	to[7] = ' ';
 	out->at = put_thread(scratch, line, to + 8);

@@ -303,9 +303,9 @@ static struct list merge_two(const struct list *a, const struct list *b, const s
 		y += take;
 		x += 1 - take;
 	}
-	memcpy(out, x, (size_t)(x_end - x) * sizeof(*out));
+	memcpy(out, x, (size_t)(x_end - x) * sizeof(struct event *));
 	out += x_end - x;
-	memcpy(out, y, (size_t)(y_end - y) * sizeof(*out));
+	memcpy(out, y, (size_t)(y_end - y) * sizeof(struct event *));
 	return (struct list){ to, a->count + b->count };
 }
 
@@ -526,11 +526,11 @@ struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *f
 	merge->facts = facts;
 	merge->feed_count = count;
 	merge->feeds = xcalloc(count, sizeof(*merge->feeds));
-	merge->active = xcalloc(count + 1, sizeof(*merge->active));
+	merge->active = xcalloc(count + 1, sizeof(struct feed *));
 	merge->parts = xcalloc(count + 1, sizeof(*merge->parts));
 	merge->lists = xcalloc(count + 1, sizeof(*merge->lists));
 	for (int i = 0; i < 2; i++)
-		merge->rooms[i] = xcalloc(count * BATCH_EVENTS + 1, sizeof(*merge->rooms[i]));
+		merge->rooms[i] = xcalloc(count * BATCH_EVENTS + 1, sizeof(struct event *));
 	for (size_t i = 0; i < count; i++) {
 		merge->feeds[i].lane = lanes[i];
 		merge->feeds[i].alone = true;
