@@ -97,7 +97,7 @@ static struct timeline *through_store(struct source *source, const struct facts 
 	static const struct index_key key;
 	struct state *state = state_new(facts);
 	struct index_writer *writer;
-	struct timeline *tl;
+	struct timeline *tl = NULL;
 	struct err err = { 0 };
 
 	state_timeline(state)->chunk_entries = chunk;
