@@ -41,7 +41,7 @@ lint:
 
 format:
 	@tools/setup lint
-	git ls-files '*.[ch]' | grep -v vmlinux.h | xargs clang-format-14 -i
+	git ls-files -co --exclude-standard '*.[ch]' | grep -v vmlinux.h | xargs clang-format-14 -i
 
 fuzz-smoke:
 	@tools/setup fuzz

@@ -362,7 +362,7 @@ def main():
         answers(demands, args)
     shutil.rmtree("real")
     if "sizes" not in args.skip:
-        record("short", 4)
+        record("short", 1)
         long_text = "\n\nTime and peak memory over the size:\n\n" + curve(demands, args)
     text = ("%s. tbench, -e full: %.1f million events, %.0f MiB, %d lost; medians of %d rounds.\n\n%s%s" % (
         cost.machine(), told["events"] / 1e6, told["bytes"] / 2**20, told["lost"], args.rounds,

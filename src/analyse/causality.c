@@ -13,34 +13,39 @@
 
 struct explainer {
 	struct query *query;
-	size_t cap;
+	size_t cap, owner_cap;
 	uint32_t depth;
 	uint64_t min_ns;
 };
 
-/* What the waker did in the span. */
-static void add_wib(struct query *query, uint32_t slot, struct why_wait *node)
+/* What a thread did in the span: added to the four of 'sums'. */
+struct wib_sums {
+	uint64_t *working_ns, *interrupted_ns, *blocked_ns, *uncertain_ns;
+};
+
+static void add_wib(struct query *query, uint32_t slot, const struct tl_interval *span,
+		    const struct wib_sums *sums)
 {
 	struct tl_iter iter;
 	struct tl_interval in;
 
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, node->start_ns,
-		      node->end_ns);
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, span->start_ns,
+		      span->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		uint64_t ns = in.end_ns - in.start_ns;
 
 		switch (word_wib(in.word)) {
 		case WIB_WORKING:
-			node->working_ns += ns;
+			*sums->working_ns += ns;
 			break;
 		case WIB_INTERRUPTED:
-			node->interrupted_ns += ns;
+			*sums->interrupted_ns += ns;
 			break;
 		case WIB_BLOCKED:
-			node->blocked_ns += ns;
+			*sums->blocked_ns += ns;
 			break;
 		default:
-			node->uncertain_ns += ns;
+			*sums->uncertain_ns += ns;
 			break;
 		}
 	}
@@ -63,6 +68,80 @@ static void cut(struct explainer *explainer, uint32_t depth, uint64_t ns)
 		explainer->query->why->waits_cut_ns += ns;
 }
 
+/* The owner's entry of the wait that was added last. */
+static struct why_owner *owner_of(struct explainer *explainer, int32_t index, uint32_t slot)
+{
+	struct why *why = explainer->query->why;
+	struct why_wait *node = &why->waits[index];
+	struct why_thread who = why_thread(explainer->query, slot);
+
+	for (uint32_t i = 0; i < node->owner_count; i++) {
+		struct why_owner *owner = &why->owners[node->first_owner + i];
+
+		if (owner->who.tid == who.tid)
+			return owner;
+	}
+	why->owners = vec_room(why->owners, why->owner_count, &explainer->owner_cap,
+			       sizeof(*why->owners));
+	why->owners[why->owner_count] = (struct why_owner){ .who = who };
+	node->owner_count++;
+	return &why->owners[why->owner_count++];
+}
+
+/* Who had the lock, and what that thread did with it; each thread once, the first one first. */
+static void add_owners(struct explainer *explainer, uint32_t slot, int32_t index,
+		       const struct lock_owner_wait *lock, const struct tl_interval *in)
+{
+	struct query *query = explainer->query;
+	struct owned_iter iter;
+	struct owned_span span;
+
+	query->why->waits[index].first_owner = (uint32_t)query->why->owner_count;
+	if (lock->span_count == 0)
+		return;
+	owned_begin(&iter, query, slot, lock, in);
+	while (owned_next(&iter, &span)) {
+		struct why_owner *owner = owner_of(explainer, index, span.slot);
+		struct tl_interval part = { span.start_ns, span.end_ns, 0 };
+
+		owner->ns += span.end_ns - span.start_ns;
+		if (span.slot != SLOT_NONE)
+			add_wib(query, span.slot, &part,
+				&(struct wib_sums){ &owner->working_ns, &owner->interrupted_ns,
+						    &owner->blocked_ns, &owner->uncertain_ns });
+	}
+}
+
+/* Is the wait 'index', or one above it, that thread's own? */
+static bool is_above(const struct why *why, int32_t index, int32_t tid)
+{
+	while (index >= 0 && why->waits[index].who.tid != tid)
+		index = why->waits[index].parent;
+	return index >= 0;
+}
+
+/* The waits of each owner while it had the lock; for the rest of the time the waker's. */
+static void explain_owners(struct explainer *explainer, uint32_t slot, int32_t index,
+			   const struct lock_owner_wait *lock, const struct tl_interval *in)
+{
+	struct query *query = explainer->query;
+	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
+	uint32_t depth = query->why->waits[index].depth + 1;
+	struct owned_iter iter;
+	struct owned_span span;
+
+	owned_begin(&iter, query, slot, lock, in);
+	while (owned_next(&iter, &span)) {
+		struct tl_interval part = { span.start_ns, span.end_ns, 0 };
+
+		if (span.slot == SLOT_NONE ||
+		    is_above(query->why, index, query->tl->threads[span.slot]->tid))
+			span.slot = behind(wait);
+		if (span.slot != SLOT_NONE && span.slot != slot)
+			explain(explainer, span.slot, index, depth, &part);
+	}
+}
+
 static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent, uint32_t depth,
 		     const struct tl_interval *in)
 {
@@ -71,6 +150,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
 	uint32_t waker = behind(wait);
 	int32_t index = (int32_t)why->wait_count;
+	struct lock_owner_wait lock;
 	struct why_wait *node;
 
 	why->waits = vec_room(why->waits, why->wait_count, &explainer->cap, sizeof(*why->waits));
@@ -90,10 +170,20 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.depth = depth,
 		.parent = parent,
 	};
-	if (waker == SLOT_NONE || waker == slot)
-		return;
-	add_wib(query, waker, node);
-	explain(explainer, waker, index, depth + 1, in);
+	if (waker == slot)
+		waker = SLOT_NONE;
+	if (waker != SLOT_NONE)
+		add_wib(query, waker, in,
+			&(struct wib_sums){ &node->working_ns, &node->interrupted_ns,
+					    &node->blocked_ns, &node->uncertain_ns });
+	if (query_lock(query, slot, wait, in, &lock)) {
+		node->lock =
+			why_keep(why, xstrdup(lock_owners_name(query->opts->lock_owners, &lock)));
+		add_owners(explainer, slot, index, &lock, in);
+		explain_owners(explainer, slot, index, &lock, in);
+	} else if (waker != SLOT_NONE) {
+		explain(explainer, waker, index, depth + 1, in);
+	}
 }
 
 /* The waits of 'slot' in the span, in time order. */

@@ -8,11 +8,13 @@
  *	preempted, waiting    to the threads that had the CPU instead, each its part
  *	blocked, woken by W   charge(W, the same span): one level deeper
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
+ *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
  *	uncertain             unknown, with the reason
  *
  * A thread that is blocked wakes nobody, so the span that is passed on to the
- * waker ends where the waker ran: the recursion ends by itself. A bound on depth
- * is still kept, and said.
+ * waker ends where the waker ran: the recursion ends by itself. An owner of a lock may be blocked
+ * for as long as the lock is; it is followed only if no wait on the way down is its own, which
+ * ends as well. A bound on depth is still kept, and said.
  *
  * The way down is kept as a tree of hops, so that the chain of the largest root
  * can be told. Hops alike share a node: its time and count add up.
@@ -56,7 +58,15 @@ struct node {
 	uint32_t slot;
 	uint32_t waker; /* slot; SLOT_NONE = hardware or unknown */
 	uint32_t what, object, woken_by;
+	uint32_t lock;	/* text; 0 = the program told of none */
+	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
 	uint64_t count;
+	uint64_t counted_ns; /* where the wait began that was counted last */
+};
+
+/* What leads from a wait to the next hop, beside the wait. */
+struct led {
+	uint32_t lock, owner; /* as those of a node */
 };
 
 /* Time of one root through one hop. */
@@ -69,7 +79,7 @@ struct flow {
 
 /* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
 struct hop_key {
-	uint32_t parent, slot, waker, in, object, flags, name, word, below;
+	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner;
 	int32_t fd;
 	uint8_t kind, signal, woken, zero;
 };
@@ -95,6 +105,9 @@ struct what_memo {
 	const char *text; /* NULL = empty */
 	uint32_t id;
 };
+
+/* The reason of time in which a thread could run, unlike all the others. */
+static const char cpu_not_known[] = "the CPU it waited for is not known";
 
 struct charger {
 	struct query *query;
@@ -241,7 +254,7 @@ static void add_part(struct root *root, uint32_t id, uint64_t ns)
 }
 
 static uint32_t new_hop(struct charger *charger, const struct place *place, uint32_t slot,
-			const struct wait *wait)
+			const struct wait *wait, const struct led *led)
 {
 	struct query *query = charger->query;
 	struct node key = {
@@ -251,19 +264,22 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.what = text_id(charger, describe_in(query, wait)),
 		.object = text_id(charger, describe_object(query, wait)),
 		.woken_by = text_id(charger, describe_actor(query, &wait->waker)),
+		.lock = led->lock,
+		.owner = led->owner,
 		.count = 1,
 	};
 	uint64_t hash =
 		mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
 	uint64_t *found;
 
-	hash = mix(hash, key.waker);
+	hash = mix(mix(mix(hash, key.waker), key.lock), key.owner);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
 		if (node->parent == key.parent && node->slot == key.slot &&
 		    node->what == key.what && node->object == key.object &&
-		    node->woken_by == key.woken_by && node->waker == key.waker) {
+		    node->woken_by == key.woken_by && node->waker == key.waker &&
+		    node->lock == key.lock && node->owner == key.owner) {
 			node->count++;
 			return (uint32_t)*found;
 		}
@@ -278,7 +294,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 
 /* Waits alike make the same hop: its texts are not made again. */
 static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
-		    const struct wait *wait)
+		    const struct wait *wait, const struct led *led)
 {
 	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED;
 	struct hop_key key;
@@ -295,19 +311,21 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	key.name = wait->waker.name;
 	key.word = wait->waker.word;
 	key.below = wait->waker.below;
+	key.lock = led->lock;
+	key.owner = led->owner;
 	key.fd = wait->fd;
 	key.kind = wait->waker.kind;
 	key.signal = wait->waker.signal;
 	key.woken = wait->woken_ns != 0;
 	hash = mix(mix(mix(key.parent, key.slot), key.in), key.object);
-	hash = mix(mix(hash, key.word), key.waker);
+	hash = mix(mix(mix(hash, key.word), key.waker), key.owner);
 	memo = &charger->hop_memo[hash >> 20 & (MEMO - 1)];
 	if (memo->node && memcmp(&memo->key, &key, sizeof(key)) == 0) {
 		charger->nodes[memo->node - 1].count++;
 		return memo->node - 1;
 	}
 	memo->key = key;
-	memo->node = new_hop(charger, place, slot, wait) + 1;
+	memo->node = new_hop(charger, place, slot, wait, led) + 1;
 	return memo->node - 1;
 }
 
@@ -368,8 +386,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	struct tl_interval ran;
 
 	if (cpu >= tl->cpu_count) {
-		add_unknown(charger, place, slot, "the CPU it waited for is not known",
-			    in->end_ns - in->start_ns);
+		add_unknown(charger, place, slot, cpu_not_known, in->end_ns - in->start_ns);
 		return;
 	}
 	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
@@ -478,37 +495,105 @@ static void charge_sent(struct charger *charger, const struct place *place, uint
 		charge_hardware(charger, place, slot, wait, in->end_ns - sent);
 }
 
+/* One level deeper. A wait in several spans counts once. */
+static struct place place_below(struct charger *charger, const struct place *place, uint32_t slot,
+				const struct wait *wait, const struct led *led)
+{
+	struct place below = *place;
+	struct node *node;
+
+	if (place->depth == 0)
+		below.class = wait_class(charger->query, wait);
+	below.node = hop(charger, place, slot, wait, led);
+	below.depth = place->depth + 1;
+	node = &charger->nodes[below.node];
+	if (node->count > 1 && led->lock && node->counted_ns == wait->begin_ns)
+		node->count--;
+	node->counted_ns = wait->begin_ns;
+	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
+	below.object = led->owner != SLOT_NONE ? led->lock : node->object;
+	return below;
+}
+
+/* What ended the wait says what it was for. */
+static void charge_ended(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct wait *wait, const struct tl_interval *in)
+{
+	struct query *query = charger->query;
+	uint32_t by = wait->waker.slot;
+	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
+			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
+
+	if (wait->woken_ns == 0) {
+		charge_open(charger, place, slot, wait, in->end_ns - in->start_ns);
+	} else if (!by_thread || by == slot || by == SLOT_NONE) {
+		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
+	} else if (place->depth > CHARGE_DEPTH) {
+		query->why->depth_limit_hits++;
+		add_unknown(charger, place, slot, "deeper than the bound on depth",
+			    in->end_ns - in->start_ns);
+	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
+		charge_sent(charger, place, slot, wait, in);
+	} else {
+		uint64_t from = charge_origin(charger, place, slot, wait, in);
+
+		charge(charger, place, by, from, in->end_ns);
+	}
+}
+
+/* Is the thread waiting already, on the way down to 'place', itself included? */
+static bool is_waiting_above(const struct charger *charger, const struct place *place,
+			     uint32_t waiter, uint32_t slot)
+{
+	uint32_t node = place->node;
+
+	while (node != NODE_NONE && charger->nodes[node].slot != slot)
+		node = charger->nodes[node].parent;
+	return node != NODE_NONE || waiter == slot;
+}
+
+/* The program told of the lock: its owner is charged while it had it, for the rest what ended it. */
+static void charge_lock(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const struct tl_interval *in,
+			const struct lock_owner_wait *lock)
+{
+	struct query *query = charger->query;
+	uint32_t text = text_id(charger, lock_owners_name(query->opts->lock_owners, lock));
+	struct owned_iter iter;
+	struct owned_span span;
+
+	owned_begin(&iter, query, slot, lock, in);
+	while (owned_next(&iter, &span)) {
+		struct tl_interval part = { span.start_ns, span.end_ns, in->word };
+		struct led led = { text, span.slot };
+		struct place below;
+
+		if (span.slot != SLOT_NONE && (place->depth >= CHARGE_DEPTH ||
+					       is_waiting_above(charger, place, slot, span.slot)))
+			led.owner = SLOT_NONE;
+		below = place_below(charger, place, slot, wait, &led);
+		if (led.owner != SLOT_NONE)
+			charge(charger, &below, led.owner, part.start_ns, part.end_ns);
+		else
+			charge_ended(charger, &below, slot, wait, &part);
+	}
+}
+
 static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
 {
 	struct query *query = charger->query;
 	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
-	uint32_t by = wait->waker.slot;
-	struct place below = *place;
-	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
-			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
+	const struct led led = { .owner = SLOT_NONE };
+	struct lock_owner_wait lock;
+	struct place below;
 
-	if (place->depth == 0)
-		below.class = wait_class(query, wait);
-	below.node = hop(charger, place, slot, wait);
-	below.depth = place->depth + 1;
-	below.lock = wait->flags & WAIT_LOCK;
-	below.object = charger->nodes[below.node].object;
-	if (wait->woken_ns == 0) {
-		charge_open(charger, &below, slot, wait, in->end_ns - in->start_ns);
-	} else if (!by_thread || by == slot || by == SLOT_NONE) {
-		charge_hardware(charger, &below, slot, wait, in->end_ns - in->start_ns);
-	} else if (below.depth > CHARGE_DEPTH) {
-		query->why->depth_limit_hits++;
-		add_unknown(charger, &below, slot, "deeper than the bound on depth",
-			    in->end_ns - in->start_ns);
-	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
-		charge_sent(charger, &below, slot, wait, in);
-	} else {
-		uint64_t from = charge_origin(charger, &below, slot, wait, in);
-
-		charge(charger, &below, by, from, in->end_ns);
+	if (query_lock(query, slot, wait, in, &lock)) {
+		charge_lock(charger, place, slot, wait, in, &lock);
+		return;
 	}
+	below = place_below(charger, place, slot, wait, &led);
+	charge_ended(charger, &below, slot, wait, in);
 }
 
 /* The thread was not there: before its birth its parent stands in. */
@@ -763,6 +848,8 @@ static void publish_chain(struct charger *charger)
 			.ns = time_through(charger, root, node),
 			.count = at->count,
 			.waker = why_thread(charger->query, at->waker),
+			.lock = at->lock ? kept(charger, at->lock) : NULL,
+			.owner = why_thread(charger->query, at->owner),
 		};
 	}
 	why->chain[depth] = (struct why_hop){
@@ -773,7 +860,50 @@ static void publish_chain(struct charger *charger)
 		.ns = end->ns,
 		.count = end->count,
 		.waker = why_thread(charger->query, SLOT_NONE),
+		.owner = why_thread(charger->query, SLOT_NONE),
 	};
+}
+
+/* All ways down, and how much time came to each end. */
+static void publish_paths(struct charger *charger)
+{
+	struct why *why = charger->query->why;
+	uint32_t no_cpu = text_id(charger, cpu_not_known);
+
+	why->step_count = charger->node_count;
+	why->steps = xcalloc(charger->node_count + 1, sizeof(*why->steps));
+	for (size_t i = 0; i < charger->node_count; i++) {
+		const struct node *node = &charger->nodes[i];
+
+		why->steps[i] = (struct why_step){
+			.up = node->parent,
+			.who = why_thread(charger->query, node->slot),
+			.what = kept(charger, node->what),
+			.object = kept(charger, node->object),
+			.lock = node->lock ? kept(charger, node->lock) : NULL,
+		};
+	}
+	why->path_count = charger->flow_count;
+	why->paths = xcalloc(charger->flow_count + 1, sizeof(*why->paths));
+	for (size_t i = 0; i < charger->flow_count; i++) {
+		const struct flow *flow = &charger->flows[i];
+		const struct root *root = &charger->roots[flow->root];
+		bool several = root->part_count && root->kind != WHY_DISK &&
+			       root->parts[0].ns * 10 < root->ns * 9;
+
+		why->paths[i] = (struct why_path){
+			.ns = flow->ns,
+			.step = flow->node,
+			.runnable = flow->node == NODE_NONE &&
+				    (root->kind == WHY_PREEMPTED || root->kind == WHY_CPU_QUEUE ||
+				     (root->kind == WHY_UNKNOWN && root->reason == no_cpu)),
+			.who = why_thread(charger->query, root->slot),
+			.kind = (enum why_kind)root->kind,
+			.what = several ? "" : kept(charger, root->what),
+			.object = kept(charger, root->object),
+			.why = kept(charger, root->reason),
+		};
+	}
 }
 
 void charge_window(struct query *query)
@@ -785,6 +915,8 @@ void charge_window(struct query *query)
 	charge(charger, &place, query->slot, query->start_ns, query->end_ns);
 	publish_roots(charger);
 	publish_chain(charger);
+	if (query->opts->want_paths)
+		publish_paths(charger);
 	for (size_t i = 0; i < charger->root_count; i++)
 		free(charger->roots[i].parts);
 	free(charger->roots);

@@ -99,7 +99,8 @@ static void look_at(struct tick_finder *finder, const struct event *ev)
 			cpu->entry_ns = 0;
 		break;
 	case EV_LOST:
-		cpu->entry_ns = 0;
+		if (!(ev->context & EV_CTX_USER))
+			cpu->entry_ns = 0;
 		break;
 	case EV_HRTIMER_EXPIRE:
 		if (is_tick_function(finder, ev->timer.function))

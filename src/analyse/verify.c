@@ -197,7 +197,7 @@ static void take_event(struct verify *verify, const struct facts *facts, const s
 	struct verify_cpu *cpu;
 
 	/* A name that was learnt beside the streams belongs to none of them. */
-	if (ev->type == EV_FD_NAME)
+	if (ev->type == EV_FD_NAME || ev->context & EV_CTX_USER) /* not of the kernel's counts */
 		return;
 	cpu = cpu_of(verify, ev->cpu);
 	verify_done(verify, VERIFY_ORDER);

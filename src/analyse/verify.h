@@ -20,6 +20,7 @@
 
 struct err;
 struct facts;
+struct lock_owners;
 struct source;
 struct timeline;
 
@@ -73,9 +74,10 @@ struct verify_broken {
 };
 
 struct verify {
-	uint64_t events;	 /* read, holes not counted */
-	uint64_t early;		 /* of them, before the recording began */
-	struct verify_cpu *cpus; /* owned; index = CPU */
+	struct lock_owners *locks; /* the caller's, for verdicts as of why; NULL = none */
+	uint64_t events;	   /* read, holes not counted */
+	uint64_t early;		   /* of them, before the recording began */
+	struct verify_cpu *cpus;   /* owned; index = CPU */
 	size_t cpu_count;
 	struct verify_hole *holes; /* owned; in order of their end */
 	size_t hole_count, hole_cap;

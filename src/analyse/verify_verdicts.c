@@ -59,7 +59,7 @@ void verify_verdicts(const struct timeline *tl, const struct facts *facts, struc
 
 	for (int i = 0; i < VERDICTS && tl->thread_count; i++) {
 		const struct tl_thread *thread;
-		struct why_opts opts = { 0 };
+		struct why_opts opts = { .lock_owners = verify->locks };
 		struct why why;
 
 		if (i > 0 || slot >= tl->thread_count || facts->target_tid == 0)

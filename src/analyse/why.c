@@ -141,6 +141,9 @@ void why_fini(struct why *why)
 	free(why->lines);
 	free(why->instances);
 	free(why->waits);
+	free(why->owners);
+	free(why->paths);
+	free(why->steps);
 	free(why->syscalls);
 	names_fini(&why->texts);
 	*why = (struct why){ 0 };

@@ -19,6 +19,7 @@
 
 struct err;
 struct facts;
+struct lock_owners;
 struct timeline;
 
 enum why_kind {
@@ -77,6 +78,42 @@ struct why_hop {
 	uint64_t ns;		 /* time of the window charged through this hop */
 	uint64_t count;		 /* waits that were added up */
 	struct why_thread waker; /* who ended the wait; tid 0 = hardware, unknown, or the root */
+
+	/* From the program's own lock events: the lock it waited for; NULL = it told of none. */
+	const char *lock;
+	struct why_thread owner; /* had it meanwhile: the next hop; tid 0 = the waker is */
+};
+
+/* One hop of a path: a wait that led on to the next hop, or to the end. */
+struct why_step {
+	uint32_t
+		up; /* the hop before: index into steps[]; UINT32_MAX = it is the target's own wait */
+	struct why_thread who;
+	const char *what;
+	const char *object;
+	const char *lock; /* NULL = the program told of none */
+};
+
+/* Time of the window that came to one root through the same hops. */
+struct why_path {
+	uint64_t ns;
+	uint32_t step; /* the last hop: index into steps[]; UINT32_MAX = the target did not wait */
+	bool runnable; /* it did not, and had no CPU */
+	struct why_thread who; /* the root, as in struct why_root */
+	enum why_kind kind;
+	const char *what; /* "" where the root worked at several things */
+	const char *object;
+	const char *why;
+};
+
+/* Who had the lock during a wait, as the program told, and what that thread did then. */
+struct why_owner {
+	struct why_thread who; /* tid 0: nobody had it, or it was not told who */
+	uint64_t ns;
+	uint64_t working_ns; /* the four add up to ns, but for tid 0 */
+	uint64_t interrupted_ns;
+	uint64_t blocked_ns;
+	uint64_t uncertain_ns;
 };
 
 /* One line of the WIB summary tree, in print order: a line's children follow it. */
@@ -134,6 +171,11 @@ struct why_wait {
 	uint64_t interrupted_ns;
 	uint64_t blocked_ns;
 	uint64_t uncertain_ns;
+
+	/* From the program's own lock events: the lock it waited for; NULL = it told of none. */
+	const char *lock;
+	uint32_t first_owner; /* a run in owners[], which adds up to end - start */
+	uint32_t owner_count; /* 0: a condition, or no lock was told of */
 };
 
 /* System calls of the target that began in the window, by name. */
@@ -170,6 +212,12 @@ struct why {
 	size_t instance_count;
 	struct why_wait *waits; /* a node is followed by its children */
 	size_t wait_count;
+	struct why_owner *owners; /* of waits for locks, each its run */
+	size_t owner_count;
+	struct why_path *paths; /* add up to end - start; only if asked for */
+	size_t path_count;
+	struct why_step *steps;
+	size_t step_count;
 	uint64_t waits_cut;    /* nodes left out by --depth or --min */
 	uint64_t waits_cut_ns; /* their time (depth-0 time of cut nodes counted once each) */
 
@@ -193,6 +241,10 @@ struct why_opts {
 	uint32_t depth;	   /* bound of the recursion in waits[]; 0 = default */
 	uint64_t min_ns;   /* waits shorter than this are cut from waits[] */
 	bool want_waits;   /* fill waits[] */
+	bool want_paths;   /* fill paths[] and steps[]: all of the verdict's chains */
+
+	/* What programs told of their locks; a view, asked by one thread. NULL = nothing. */
+	struct lock_owners *lock_owners;
 };
 
 /*

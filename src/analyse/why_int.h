@@ -6,6 +6,7 @@
  *	charge.c     the verdict and the chain: every nanosecond to one root
  *	summary.c    the WIB summary tree and its instances
  *	causality.c  the recursive blocking causality
+ *	why_locks.c  the locks that programs told of, and who had them
  */
 #ifndef ANALYSE_WHY_INT_H
 #define ANALYSE_WHY_INT_H
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/lock_owner.h"
 #include "analyse/why.h"
 #include "timeline/timeline.h"
 
@@ -51,6 +53,32 @@ const char *describe_unsure(uint32_t word);
 bool wait_sleeps(struct query *query, const struct wait *wait); /* in nanosleep and the like */
 enum why_class wait_class(struct query *query, const struct wait *wait);
 enum why_waker wait_waker(const struct wait *wait);
+
+/*
+ * why_locks.c: the lock that a thread told that it waited for during 'in', a blocked interval in a
+ * futex call. False when it told of none.
+ */
+bool query_lock(struct query *query, uint32_t slot, const struct wait *wait,
+		const struct tl_interval *in, struct lock_owner_wait *out_lock);
+
+/* Who had a lock: spans that touch and add up to what was asked for. */
+struct owned_span {
+	uint64_t start_ns, end_ns;
+	uint32_t slot; /* SLOT_NONE = nobody, or not told */
+};
+
+struct owned_iter {
+	const struct timeline *tl;
+	const struct lock_owner_wait *lock;
+	uint32_t waiter;
+	size_t index;
+	uint64_t at_ns, end_ns;
+};
+
+/* 'lock' is a view, as long as the iterator is used. */
+void owned_begin(struct owned_iter *iter, struct query *query, uint32_t waiter,
+		 const struct lock_owner_wait *lock, const struct tl_interval *in);
+bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

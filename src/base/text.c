@@ -335,3 +335,25 @@ bool text_parse_duration(const char *text, uint64_t *out_ns)
 {
 	return parse_scaled(text, duration_suffixes, out_ns);
 }
+
+size_t text_edits(const char *a, const char *b)
+{
+	size_t row[TEXT_EDITS_MAX + 1];
+	size_t b_bytes = strnlen(b, TEXT_EDITS_MAX);
+
+	for (size_t j = 0; j <= b_bytes; j++)
+		row[j] = j;
+	for (size_t i = 1; a[i - 1]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_bytes; j++) {
+			size_t change = diagonal + (a[i - 1] != b[j - 1]);
+			size_t best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+			diagonal = row[j];
+			row[j] = change < best ? change : best;
+		}
+	}
+	return row[b_bytes];
+}

@@ -83,6 +83,13 @@ bool text_parse_size(const char *text, uint64_t *out_bytes);
  */
 bool text_parse_duration(const char *text, uint64_t *out_ns);
 
+/*
+ * Levenshtein distance: how many letters must be changed, added or left out to make one of the
+ * other. Of the second, TEXT_EDITS_MAX letters count.
+ */
+#define TEXT_EDITS_MAX 128
+size_t text_edits(const char *a, const char *b);
+
 /* Decimal digits only. Returns whether all of it was one that fits. */
 bool text_parse_u64(const char *text, uint64_t *out_value);
 

@@ -1,19 +1,20 @@
 /* cmd_check_trace.c - holdup check-trace: is a trace whole, and does its timeline hold? */
 #include <stdio.h>
 
+#include "analyse/lock_owner.h"
 #include "analyse/verify.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/load.h"
+#include "cli/lock_source.h"
 #include "cli/opts.h"
 #include "cli/progress.h"
 #include "event/facts.h"
+#include "event/source.h"
 #include "read/read.h"
 #include "report/verify.h"
-
-#define DEFAULT_TRACE "run.holdup"
 
 struct check_cmd {
 	bool json;
@@ -37,6 +38,18 @@ static void say(void *context, uint64_t time_ns)
 	progress_say(line);
 }
 
+/* What programs told of their locks, as why follows it; a problem of it is told there. */
+static struct lock_owners *learn_locks(const char *path)
+{
+	struct lock_owners *owners = NULL;
+	struct source *source = NULL;
+
+	if (lock_source_open_beside(path, &source, NULL) == 0 && source)
+		(void)lock_owners_new(source, &owners, NULL);
+	source_close(source);
+	return owners;
+}
+
 static int verify_loaded(struct loaded *loaded, struct verify *verify, struct err *err)
 {
 	const struct verify_progress progress = { say, (void *)loaded->facts };
@@ -55,6 +68,7 @@ static int check_trace(const struct check_cmd *cmd, const char *path)
 	struct loaded loaded = { 0 };
 	struct err err = { 0 };
 	int status = EXIT_FAIL;
+	struct lock_owners *locks = NULL;
 	int rc = load_trace(path, 0, &loaded, &err);
 
 	/* It was damaged, and is whole again: told once. */
@@ -63,12 +77,15 @@ static int check_trace(const struct check_cmd *cmd, const char *path)
 		verify.index_rebuilt = true;
 	}
 	if (rc == 0)
+		verify.locks = locks = learn_locks(path);
+	if (rc == 0)
 		rc = verify_loaded(&loaded, &verify, &err);
 	if (rc == 0) {
 		report_verify(stdout, &verify, loaded.facts, &opts);
 		status = verify_is_whole(&verify, loaded.facts) ? EXIT_OK : EXIT_FOUND;
 	}
 	verify_fini(&verify);
+	lock_owners_free(locks);
 	loaded_fini(&loaded);
 	return rc < 0 ? command_fail(&cmd_check_trace, &err) : status;
 }

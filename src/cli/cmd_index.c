@@ -15,8 +15,6 @@
 #include "timeline/index.h"
 #include "timeline/timeline.h"
 
-#define DEFAULT_TRACE "run.holdup"
-
 struct index_cmd {
 	bool force;
 	bool json;

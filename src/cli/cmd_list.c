@@ -15,8 +15,7 @@
 #include "cli/opts.h"
 #include "event/facts.h"
 
-#define DEFAULT_TRACE "run.holdup"
-#define DEFAULT_TOP   50u
+#define DEFAULT_TOP 50u
 
 struct list_cmd {
 	const char *filter;
@@ -225,7 +224,8 @@ const struct command cmd_list = {
 		"  sys_enter: id == openat              a system call by its name\n"
 		"\n"
 		"LIST of --fields and --count-by has columns (time, since, wall, delta, cpu, tid, comm,\n"
-		"latency, event, system, place, text, syscall, state) and fields of events.\n"
+		"latency, event, system, place, text, syscall, state, instance) and fields\n"
+		"of events.\n"
 		"\n"
 		"WHEN is as in holdup why, or a place as --place prints it: 1@3f20.\n"
 		"\n"

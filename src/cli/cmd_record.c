@@ -2,14 +2,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/recording.h"
 #include "record/record.h"
-
-#define DEFAULT_DIR "run.holdup"
 
 struct record_cmd {
 	struct recording_opts recording;
@@ -35,7 +36,7 @@ static int failed_status(const struct record_result *result, const struct err *e
 	return status == 126 || status == 127 ? status : EXIT_FAIL;
 }
 
-static int record(const struct record_cmd *cmd, char **argv)
+static int record(struct record_cmd *cmd, char **argv)
 {
 	struct record_opts opts = {
 		.pids = cmd->pids.pids,
@@ -51,7 +52,9 @@ static int record(const struct record_cmd *cmd, char **argv)
 
 	recording_fill(&cmd->recording, &opts);
 	if (!opts.dir)
-		opts.dir = DEFAULT_DIR;
+		opts.dir = DEFAULT_TRACE;
+	if (recording_preload(&cmd->recording, &opts, &err) < 0)
+		return failed_status(&result, &err);
 	if (!argv && !opts.seconds && !opts.pid_count)
 		fprintf(stderr, "holdup: recording into %s until Ctrl-C or SIGTERM\n", opts.dir);
 	rc = record_run(&opts, &result, &err);
@@ -82,10 +85,15 @@ static int run_record(int argc, char **argv)
 				      argv[first]);
 		else if (command && !command[0])
 			(void)err_set(&err, -EINVAL, "there is no command after --");
+		else if (cmd.recording.locks && !command)
+			(void)err_set(&err, -EINVAL, "--locks needs a command: -- COMMAND");
+		else
+			(void)recording_check(&cmd.recording, &err);
 		status = err.code ? command_usage(&cmd_record, err.code, &err)
 				  : record(&cmd, command);
 	}
 	free(cmd.pids.pids);
+	recording_fini(&cmd.recording);
 	return status;
 }
 
@@ -99,10 +107,21 @@ const struct command cmd_record = {
 		"or until Ctrl-C. The trace goes to run.holdup unless -o names another directory; an\n"
 		"older trace there is replaced. Under sudo the command runs as the user who called.\n"
 		"\n"
+		"--probe and --usdt make events of points in programs, whatever process runs them:\n"
+		"probe:FUNC and PROVIDER:NAME. ARGS are such as a:u64, b:s32, path:string;\n"
+		"FUNC%return(s32) is the return of a function. holdup-record(1) says more.\n"
+		"\n"
+		"What the command, and the processes of --pid, log themselves with libholdup is in the\n"
+		"trace, too, in order with the kernel's events; --user chooses of it.\n"
+		"\n"
 		"Exit status: that of the command (128 + signal when it was killed, 126 or 127 when it\n"
 		"could not be started); 0 without a command; 2 wrong usage; 3 could not record.\n"
 		"\n"
 		"  sudo holdup record -- make -j4\n"
-		"  sudo holdup record -d 10 -o slow.holdup\n",
+		"  sudo holdup record -d 10 -o slow.holdup\n"
+		"  sudo holdup record --locks -- ./server\n"
+		"  sudo holdup record -d 10 -p 1234 --user 'shop,net:rx*'\n"
+		"  sudo holdup record --probe 'libc:malloc(size:u64)' -- ./job\n"
+		"  sudo holdup record --probe './job:step%return(s32)' --usdt job:done -- ./job\n",
 	.run = run_record,
 };

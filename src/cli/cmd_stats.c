@@ -11,8 +11,6 @@
 #include "read/read.h"
 #include "report/stats.h"
 
-#define DEFAULT_TRACE "run.holdup"
-
 struct stats_cmd {
 	uint32_t by;   /* enum stats_by */
 	uint32_t sort; /* enum stats_sort */

@@ -20,8 +20,6 @@
 #include "record/record.h"
 #include "report/why.h"
 
-#define DEFAULT_TRACE "run.holdup"
-
 enum colour {
 	COLOUR_AUTO,
 	COLOUR_ALWAYS,
@@ -142,7 +140,7 @@ static int write_report(const struct why_cmd *cmd, const struct explained *expla
 }
 
 /* Record the command into a directory of the user's or into a temporary one. */
-static int record_command(const struct why_cmd *cmd, char **command, const char **out_trace,
+static int record_command(struct why_cmd *cmd, char **command, const char **out_trace,
 			  struct err *err)
 {
 	struct record_opts opts = { .argv = command };
@@ -150,7 +148,8 @@ static int record_command(const struct why_cmd *cmd, char **command, const char 
 	int rc = 0;
 
 	recording_fill(&cmd->recording, &opts);
-	if (!opts.dir)
+	rc = recording_preload(&cmd->recording, &opts, err);
+	if (rc == 0 && !opts.dir)
 		rc = tempdir_make(&opts.dir, err);
 	if (rc == 0)
 		rc = record_run(&opts, &result, err);
@@ -163,7 +162,7 @@ static int record_command(const struct why_cmd *cmd, char **command, const char 
 	return 0;
 }
 
-static int explain(const struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
+static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
 		   char **command)
 {
 	AUTO_CLOSE int fd = -1;
@@ -200,33 +199,41 @@ static int check_usage(const struct why_cmd *cmd, int operands, char **command, 
 		return err_set(err, -EINVAL, "choose by one of --pid, --tid and --comm");
 	if (target->threads && (target->comm || target->tid))
 		return err_set(err, -EINVAL, "--threads goes with --pid or with the command");
-	return 0;
+	return recording_check(&cmd->recording, err);
 }
 
-static int run_why(int argc, char **argv)
+static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
 {
-	struct why_cmd cmd = { 0 };
 	struct explain_opts opts = { 0 };
 	struct err err = { 0 };
-	int first = opts_parse(why_options, &cmd, argc, argv, &err);
+	int first = opts_parse(why_options, cmd, argc, argv, &err);
 	char **command;
 	int rc;
 
 	if (first < 0)
 		return command_usage(&cmd_why, first, &err);
 	command = opts_command(argv, first, &argc);
-	rc = check_usage(&cmd, argc - first, command, &err);
+	rc = check_usage(cmd, argc - first, command, &err);
 	if (rc == 0)
-		rc = when_parse(cmd.from, false, &opts.from, &err);
+		rc = when_parse(cmd->from, false, &opts.from, &err);
 	if (rc == 0)
-		rc = when_parse(cmd.to, true, &opts.to, &err);
+		rc = when_parse(cmd->to, true, &opts.to, &err);
 	if (rc < 0)
 		return command_usage(&cmd_why, rc, &err);
-	opts.target = cmd.target;
-	opts.depth = cmd.depth;
-	opts.min_ns = cmd.min_ns;
-	opts.want_waits = cmd.json || cmd.all || cmd.causality || cmd.instances.given;
-	return explain(&cmd, &opts, argc > first ? argv[first] : DEFAULT_TRACE, command);
+	opts.target = cmd->target;
+	opts.depth = cmd->depth;
+	opts.min_ns = cmd->min_ns;
+	opts.want_waits = cmd->json || cmd->all || cmd->causality || cmd->instances.given;
+	return explain(cmd, &opts, argc > first ? argv[first] : DEFAULT_TRACE, command);
+}
+
+static int run_why(int argc, char **argv)
+{
+	struct why_cmd cmd = { 0 };
+	int status = parse_and_explain(&cmd, argc, argv);
+
+	recording_fini(&cmd.recording);
+	return status;
 }
 
 const struct command cmd_why = {
@@ -252,6 +259,7 @@ const struct command cmd_why = {
 		"\n"
 		"  sudo holdup why -- make -j4\n"
 		"  sudo holdup why --summary --causality --output report.txt -- ./job\n"
+		"  sudo holdup why --locks -- ./server\n"
 		"  holdup why --comm worker --from +1s --to +2s run.holdup\n"
 		"  holdup why --from 'sys_enter:id == 257' --tid 1234 run.holdup\n",
 	.run = run_why,

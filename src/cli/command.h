@@ -11,6 +11,8 @@
 struct err;
 struct opt_spec;
 
+#define DEFAULT_TRACE "run.holdup" /* what is recorded, and read, when no other name is given */
+
 struct command {
 	const char *name;		/* what the user types */
 	const char *args;		/* what follows it, for the usage line */
@@ -23,14 +25,24 @@ struct command {
 };
 
 extern const struct command cmd_record;
+extern const struct command cmd_recover;
+extern const struct command cmd_user;
 extern const struct command cmd_why;
+extern const struct command cmd_run;
+extern const struct command cmd_locks;
+extern const struct command cmd_cut;
+extern const struct command cmd_delays;
+extern const struct command cmd_top;
 extern const struct command cmd_index;
+extern const struct command cmd_info;
+extern const struct command cmd_check;
 extern const struct command cmd_check_trace;
 extern const struct command cmd_list;
 extern const struct command cmd_doctor;
 extern const struct command cmd_stats;
 extern const struct command cmd_breakdown;
 extern const struct command cmd_states;
+extern const struct command cmd_export;
 
 /*
  * For an opts_parse() that failed: print the help on stdout when it was asked for

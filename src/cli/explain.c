@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyse/lock_owner.h"
 #include "analyse/why.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "cli/lock_source.h"
 #include "event/facts.h"
+#include "event/source.h"
 #include "timeline/timeline.h"
 
 struct window {
@@ -89,12 +92,28 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 			.depth = opts->depth,
 			.min_ns = opts->min_ns,
 			.want_waits = opts->want_waits,
+			.lock_owners = explained->locks,
 		};
 
 		explain_one(explained, slot, &why_opts, err);
 	}
 	targets_fini(&targets);
 	return explained->count > 0 ? 0 : err->code;
+}
+
+/* What programs told of their locks; without it the kernel's events answer alone. */
+static void learn_locks(const char *path, struct explained *explained)
+{
+	struct source *source;
+	struct err err = { 0 };
+	int rc = lock_source_open_beside(path, &source, &err);
+
+	if (rc == 0 && source)
+		rc = lock_owners_new(source, &explained->locks, &err);
+	if (rc < 0 && !explained->loaded.note)
+		explained->loaded.note =
+			xasprintf("Locks are told as the kernel saw them: %s.", err.text);
+	source_close(source);
 }
 
 static void forget_results(struct explained *explained)
@@ -132,8 +151,10 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 	struct err local = { 0 }; /* the caller's may be NULL; a skipped target writes here too */
 	int rc = load_trace(path, 0, &explained.loaded, &local);
 
-	if (rc == 0)
+	if (rc == 0) {
+		learn_locks(path, &explained);
 		rc = explain_targets(&explained, opts, &local);
+	}
 	if (explained.loaded.timeline && timeline_damage(explained.loaded.timeline))
 		rc = explain_again(path, opts, &explained, &local);
 	if (rc == 0) {
@@ -148,6 +169,8 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 void explained_fini(struct explained *explained)
 {
 	forget_results(explained);
+	lock_owners_free(explained->locks);
+	explained->locks = NULL;
 	loaded_fini(&explained->loaded);
 	explained->facts = NULL;
 }

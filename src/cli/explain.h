@@ -14,6 +14,7 @@
 
 struct err;
 struct facts;
+struct lock_owners;
 struct why;
 
 struct explain_opts {
@@ -31,6 +32,7 @@ struct explained {
 	struct why *results;	   /* owned; at least one */
 	size_t count;
 	size_t cap;
+	struct lock_owners *locks; /* owned; what programs told; NULL = nothing */
 };
 
 /*

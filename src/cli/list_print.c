@@ -121,7 +121,7 @@ struct list_scratch *list_scratch_new(const struct value_context *context)
 
 	scratch->context = *context;
 	scratch->context.memory = print_memory_new(context->printer);
-	scratch->second_begin_ns = UINT64_MAX;
+	scratch->second_begin_ns = (uint64_t)1 << 63; /* no time is in its second */
 	for (size_t i = 0; i < THREADS; i++)
 		scratch->threads[i].tid = INT32_MIN;
 	return scratch;
@@ -229,6 +229,15 @@ static void put_place(const struct value_line *line, struct outbuf *out)
 	outbuf_blanks(out, 16 - (int64_t)(outbuf_bytes(out) - before));
 }
 
+/* "[NAME] ": the event is from another tracing instance. */
+static void put_origin(const struct value_line *line, struct outbuf *out)
+{
+	outbuf_char(out, '[');
+	outbuf_foreign(out, line->record.origin, strlen(line->record.origin));
+	outbuf_string(out, "] ");
+	outbuf_room(out);
+}
+
 static void put_usual(const struct list_print *print, struct list_scratch *scratch,
 		      const struct value_line *line, struct outbuf *out)
 {
@@ -246,6 +255,8 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 	out->at = put_thread(scratch, line, to + 8);
 	if (print->opts.place)
 		put_place(line, out);
+	if (line->record.origin)
+		put_origin(line, out);
 	if (kind->title_bytes <= 64) {
 		memcpy(out->at, kind->title, 64);
 		out->at += kind->title_bytes;
@@ -266,10 +277,11 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 /* -------------------------------------------------------- the columns asked for */
 
 static const int widths[] = {
-	[COLUMN_TIME] = 16,    [COLUMN_SINCE] = 16, [COLUMN_WALL] = 29,	  [COLUMN_DELTA] = 13,
-	[COLUMN_CPU] = 3,      [COLUMN_TID] = 7,    [COLUMN_LATENCY] = 5, [COLUMN_COMM] = 16,
-	[COLUMN_EVENT] = 26,   [COLUMN_NAME] = 20,  [COLUMN_SYSTEM] = 12, [COLUMN_PLACE] = 14,
-	[COLUMN_SYSCALL] = 16, [COLUMN_STATE] = 24, [COLUMN_TEXT] = 0,	  [COLUMN_FIELD] = 0,
+	[COLUMN_TIME] = 16,	[COLUMN_SINCE] = 16, [COLUMN_WALL] = 29,   [COLUMN_DELTA] = 13,
+	[COLUMN_CPU] = 3,	[COLUMN_TID] = 7,    [COLUMN_LATENCY] = 5, [COLUMN_COMM] = 16,
+	[COLUMN_EVENT] = 26,	[COLUMN_NAME] = 20,  [COLUMN_SYSTEM] = 12, [COLUMN_PLACE] = 14,
+	[COLUMN_SYSCALL] = 16,	[COLUMN_STATE] = 24, [COLUMN_TEXT] = 0,	   [COLUMN_FIELD] = 0,
+	[COLUMN_INSTANCE] = 12,
 };
 
 static bool is_right(enum value_column column)
@@ -418,6 +430,8 @@ static void put_json(const struct list_print *print, const struct value_context 
 	put_column(context, line, COLUMN_EVENT, "event", out, &any);
 	put_key(out, "fields", &any);
 	put_fields(context, line, out);
+	if (line->record.origin)
+		put_column(context, line, COLUMN_INSTANCE, "instance", out, &any);
 	if (print->opts.state)
 		put_column(context, line, COLUMN_STATE, "state", out, &any);
 	outbuf_put(out, "}\n", 2);

@@ -167,7 +167,7 @@ static int open_trace(struct list_reader *reader, const char *path, struct err *
 		.memory = print_memory_new(reader->printer),
 	};
 	reader->comms = comms_new(setup.facts);
-	trace_keep_records(reader->trace);
+	trace_keep_records(reader->trace, true);
 	return 0;
 }
 

@@ -95,6 +95,17 @@ static bool parse_string(const struct opt_spec *spec, const char *value, void *f
 	return value[0] != '\0';
 }
 
+static bool parse_strings(const struct opt_spec *spec, const char *value, void *field)
+{
+	struct opt_strings *strings = field;
+
+	(void)spec;
+	strings->items =
+		vec_room(strings->items, strings->count, &strings->cap, sizeof(*strings->items));
+	strings->items[strings->count++] = value;
+	return value[0] != '\0';
+}
+
 static bool parse_choice(const struct opt_spec *spec, const char *value, void *field)
 {
 	size_t len = strlen(value);
@@ -141,6 +152,7 @@ static const struct type_row types[] = {
 	[opt_seconds] = { parse_seconds, VALUE_ALWAYS, "seconds such as 10 or 0.5" },
 	[opt_duration] = { parse_duration, VALUE_ALWAYS, "a duration such as 300ms or 1.2s" },
 	[opt_string] = { parse_string, VALUE_ALWAYS, "a value" },
+	[opt_strings] = { parse_strings, VALUE_ALWAYS, "a value" },
 	[opt_choice] = { parse_choice, VALUE_ALWAYS, NULL }, /* the words of 'arg' */
 	[opt_maybe] = { parse_maybe, VALUE_MAYBE, "a number from 1" },
 };

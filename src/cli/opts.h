@@ -31,6 +31,7 @@ enum opt_type {
 	opt_seconds,  /* double, above 0: "10", "0.5", "300ms" */
 	opt_duration, /* uint64_t, ns: "300ms", "1.2s" */
 	opt_string,   /* const char *, a view into argv */
+	opt_strings,  /* struct opt_strings; repeated */
 	opt_choice,   /* uint32_t: which word of 'arg', "auto|always|never" */
 	opt_maybe,    /* struct opt_maybe: "--name" or "--name=NUMBER" */
 };
@@ -46,6 +47,12 @@ struct opt_spec {
 
 struct opt_pids {
 	int32_t *pids; /* owned; free with free() */
+	size_t count;
+	size_t cap;
+};
+
+struct opt_strings {
+	const char **items; /* owned, the texts are views into argv; free with free() */
 	size_t count;
 	size_t cap;
 };

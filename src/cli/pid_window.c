@@ -1,12 +1,11 @@
 /* pid_window.c - PID [TRACE], --from and --to. */
+#include "cli/command.h"
 #include "cli/pid_window.h"
 
 #include <errno.h>
 
 #include "base/err.h"
 #include "base/text.h"
-
-#define DEFAULT_TRACE "run.holdup"
 
 int pid_window_parse(struct pid_window *window, const char *noun, const char *const times[2],
 		     int count, char **operands, struct err *err)

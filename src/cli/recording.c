@@ -1,6 +1,7 @@
 /* recording.c - options into the recorder, results out of it. */
 #include "cli/recording.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/preload.h"
+#include "probe/rules.h"
+#include "record/probe_spec.h"
 #include "record/record.h"
 #include "store/manifest.h"
 
@@ -22,12 +27,67 @@ void recording_fill(const struct recording_opts *opts, struct record_opts *out_r
 	out_record->stacks = opts->stacks;
 	out_record->as_root = opts->as_root;
 	out_record->no_bpf = opts->no_bpf;
+	out_record->probes = opts->probes.items;
+	out_record->probe_count = opts->probes.count;
+	out_record->usdt = opts->usdt.items;
+	out_record->usdt_count = opts->usdt.count;
+	out_record->no_user = opts->user && strcmp(opts->user, "none") == 0;
+	out_record->user = opts->user;
+}
+
+static int check_points(const struct opt_strings *texts, bool is_usdt, struct err *err)
+{
+	for (size_t i = 0; i < texts->count; i++) {
+		struct probe_spec spec;
+		int rc = probe_spec_parse(texts->items[i], is_usdt, &spec, err);
+
+		probe_spec_fini(&spec);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int recording_check(const struct recording_opts *opts, struct err *err)
+{
+	int rc = check_points(&opts->probes, false, err);
+
+	if (rc == 0 && opts->user && !rules_are_sane(opts->user)) {
+		AUTO_FREE char *safe = text_escaped(opts->user);
+
+		return err_set(err, -EINVAL,
+			       "--user needs patterns such as shop,net:rx*, got \"%s\"", safe);
+	}
+	if (rc == 0 && opts->locks && opts->user && strcmp(opts->user, "none") == 0)
+		return err_set(err, -EINVAL,
+			       "--user none leaves out what --locks lets the command tell");
+	return rc < 0 ? rc : check_points(&opts->usdt, true, err);
+}
+
+int recording_preload(struct recording_opts *opts, struct record_opts *record, struct err *err)
+{
+	const struct preload_locks all = { .contended = false };
+
+	if (!opts->locks)
+		return 0;
+	if (opts->user) {
+		free(opts->user_and_locks);
+		record->user = opts->user_and_locks = xasprintf("%s,lock", opts->user);
+	}
+	return preload_locks(NULL, &all, err);
+}
+
+void recording_fini(struct recording_opts *opts)
+{
+	free(opts->probes.items);
+	free(opts->usdt.items);
+	free(opts->user_and_locks);
 }
 
 bool recording_any(const struct recording_opts *opts)
 {
 	return opts->dir || opts->events || opts->buffer_bytes || opts->stacks || opts->as_root ||
-	       opts->no_bpf;
+	       opts->no_bpf || opts->probes.count || opts->usdt.count || opts->user || opts->locks;
 }
 
 int recording_status(int wait_status)
@@ -92,6 +152,13 @@ void recording_summary(const struct record_result *result, const char *dir)
 		fprintf(stderr, "%s events lost\n", text_count(result->lost).s);
 	else
 		fputs("no event lost\n", stderr);
+	if (result->user_processes)
+		fprintf(stderr, "  and of %s %s: %s of events%s%s%s\n",
+			text_count(result->user_processes).s,
+			result->user_processes == 1 ? "program itself" : "programs themselves",
+			text_size(result->user_bytes).s, result->user_lost ? ", " : "",
+			result->user_lost ? text_count(result->user_lost).s : "",
+			result->user_lost ? " lost" : "");
 	if (result->manifest)
 		print_losses(result->manifest);
 	fprintf(stderr, "  see: %sholdup why%s ", needs_sudo(dir) ? "sudo " : "",

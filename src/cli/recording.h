@@ -10,6 +10,7 @@
 
 #include "cli/opts.h"
 
+struct err;
 struct record_opts;
 struct record_result;
 
@@ -20,6 +21,11 @@ struct recording_opts {
 	bool stacks;
 	bool as_root;
 	bool no_bpf;
+	struct opt_strings probes;
+	struct opt_strings usdt;
+	const char *user;
+	bool locks;
+	char *user_and_locks; /* owned; what --user is with --locks */
 };
 
 /* Rows of an option table; 'outer' is the options struct, 'member' its recording_opts. */
@@ -39,6 +45,14 @@ struct recording_opts {
 		  'b' },                                                                          \
 		{ "stacks", NULL, "Record kernel stacks where threads block", opt_flag,           \
 		  offsetof(outer, member.stacks) },                                               \
+		{ "probe", "BIN:FUNC[(ARGS)]", "Record calls of a function; repeat for more",     \
+		  opt_strings, offsetof(outer, member.probes) },                                  \
+		{ "usdt", "[BIN:]PROVIDER:NAME", "Record a USDT point; repeat for more",          \
+		  opt_strings, offsetof(outer, member.usdt) },                                    \
+		{ "user", "EVENTS", "Events of programs themselves: shop,net:rx*; none",          \
+		  opt_string, offsetof(outer, member.user) },                                     \
+		{ "locks", NULL, "Let the command tell of its locks: see holdup locks", opt_flag, \
+		  offsetof(outer, member.locks) },                                                \
 		{ "as-root", NULL, "Run the command as root under sudo", opt_flag,                \
 		  offsetof(outer, member.as_root) },                                              \
 	{                                                                                         \
@@ -48,6 +62,18 @@ struct recording_opts {
 
 /* The part of the recorder's options that these decide. */
 void recording_fill(const struct recording_opts *opts, struct record_opts *out_record);
+
+/*
+ * With --locks: set the environment that the command inherits, and let the recorder take what it
+ * tells. After recording_fill(). Returns 0, or a negative errno with err filled.
+ */
+int recording_preload(struct recording_opts *opts, struct record_opts *record, struct err *err);
+
+/* What can be told wrong before any work is done. Returns 0, or -EINVAL with err filled. */
+int recording_check(const struct recording_opts *opts, struct err *err);
+
+/* Free what the options own. */
+void recording_fini(struct recording_opts *opts);
 
 /* Whether any of them was given. */
 bool recording_any(const struct recording_opts *opts);

@@ -41,6 +41,8 @@ struct comms *comms_new(const struct facts *facts)
 {
 	struct comms *comms = xcalloc(1, sizeof(*comms));
 
+	for (size_t i = 0; i < facts->comm_count; i++)
+		learn_short(comms, (int32_t)facts->comms[i].nr, facts->comms[i].name);
 	for (size_t i = 0; i < facts->thread_count; i++)
 		learn_short(comms, facts->threads[i].tid, facts->threads[i].comm);
 	return comms;

@@ -51,6 +51,7 @@ static const char *const names[EV_TYPE_COUNT] = {
 	[EV_IPI_SEND] = "ipi_send_cpu",
 	[EV_STACK] = "kernel_stack",
 	[EV_FD_NAME] = "fd_name",
+	[EV_USER_LOCK] = "user_lock",
 };
 
 const char *event_type_name(enum event_type type)

@@ -72,6 +72,8 @@ enum event_type {
 	EV_STACK, /* kernel stack of a thread that was just switched out; event.tid is that thread */
 	EV_FD_NAME, /* what a file descriptor names, learnt by the recorder */
 
+	EV_USER_LOCK, /* what a thread did with a lock of its program, told by libholdup-locks */
+
 	EV_TYPE_COUNT
 };
 
@@ -80,6 +82,12 @@ enum event_context {
 	EV_CTX_KNOWN = 1 << 0,	 /* the bits below are meaningful */
 	EV_CTX_HARDIRQ = 1 << 1, /* recorded inside a hard interrupt */
 	EV_CTX_SOFTIRQ = 1 << 2, /* recorded inside a softirq */
+	/*
+	 * Written by a program itself, beside a recording of the kernel: proves nothing about
+	 * the CPU; as EV_LOST, a hole in what programs wrote.
+	 */
+	EV_CTX_USER = 1 << 3,
+	EV_CTX_VTID = 1 << 4, /* event.tid may be a number of another pid namespace */
 };
 
 /* struct ev_switch.prev_state */
@@ -260,6 +268,46 @@ struct ev_fd_name {
 	uint8_t role;	/* enum fd_role */
 };
 
+/* struct ev_user_lock.op */
+enum user_lock_op {
+	USER_LOCK_BEGIN,  /* the process begins to tell */
+	USER_LOCK_MODULE, /* a file is loaded: address to mutex (end), site is the bias, path */
+	USER_LOCK_ACQUIRED,
+	USER_LOCK_RELEASED,
+	USER_LOCK_WAIT_BEGIN,
+	USER_LOCK_WAIT_END,
+	USER_LOCK_COND_BEGIN, /* 'mutex' is let go */
+	USER_LOCK_COND_END,   /* and taken again */
+	USER_LOCK_SIGNAL,
+	USER_LOCK_BROADCAST,
+	USER_LOCK_DESTROYED,
+	USER_LOCK_OP_COUNT
+};
+
+/* struct ev_user_lock.kind; as in traces, see src/locks/events.h */
+enum lock_kind {
+	LOCK_KIND_UNKNOWN,
+	LOCK_KIND_MUTEX,
+	LOCK_KIND_READ, /* a read-write lock, for reading */
+	LOCK_KIND_WRITE,
+	LOCK_KIND_SPIN,
+	LOCK_KIND_BARRIER,
+	LOCK_KIND_COND, /* of the three operations on conditions; in no trace */
+	LOCK_KIND_COUNT
+};
+
+struct ev_user_lock {
+	uint64_t address;
+	uint64_t mutex;
+	uint64_t site;	  /* where the call came from */
+	const char *path; /* module; "" else */
+	int32_t pid;
+	int32_t owner;	/* wait_begin: as the lock itself said; 0 = it did not */
+	int32_t result; /* of the call: 0 or an errno */
+	uint8_t op;	/* enum user_lock_op */
+	uint8_t kind;	/* enum lock_kind */
+};
+
 struct ev_other {
 	const char *system;
 	const char *name;
@@ -291,6 +339,7 @@ struct event {
 		struct ev_ipi ipi;
 		struct ev_stack stack;
 		struct ev_fd_name fd_name;
+		struct ev_user_lock user_lock;
 		struct ev_other other;
 	};
 };

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "event/syscalls.h"
@@ -19,6 +20,9 @@ void facts_fini(struct facts *facts)
 	free(facts->epolls);
 	free(facts->irqs);
 	free(facts->devices);
+	free(facts->calls);
+	free(facts->comms);
+	free(facts->printks);
 	free(facts->symbols);
 	free(facts->missing);
 	free(facts->cpus);
@@ -62,11 +66,11 @@ void facts_note_damage(struct facts *facts, const char *format, ...)
 /* No function is longer: an address behind the last symbol belongs to none. */
 #define FUNCTION_MAX_BYTES (1u << 20)
 
-const char *facts_symbol(const struct facts *facts, uint64_t address)
+/* The last symbol that starts at or below the address; NULL when it is too far away. */
+static const struct fact_symbol *symbol_below(const struct facts *facts, uint64_t address)
 {
 	size_t low = 0, high = facts->symbol_count;
 
-	/* The last symbol that starts at or below the address. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -77,27 +81,41 @@ const char *facts_symbol(const struct facts *facts, uint64_t address)
 	}
 	if (low == 0 || address - facts->symbols[low - 1].address > FUNCTION_MAX_BYTES)
 		return NULL;
-	return facts->symbols[low - 1].name;
+	return &facts->symbols[low - 1];
+}
+
+const char *facts_symbol(const struct facts *facts, uint64_t address)
+{
+	const struct fact_symbol *symbol = symbol_below(facts, address);
+
+	return symbol ? symbol->name : NULL;
 }
 
 const struct fact_symbol *facts_symbol_at(const struct facts *facts, uint64_t address)
 {
-	size_t low = 0, high = facts->symbol_count;
+	const struct fact_symbol *symbol = symbol_below(facts, address);
+
+	/* Several names for one address: the kernel shows the first. */
+	while (symbol && symbol > facts->symbols && symbol[-1].address == symbol->address)
+		symbol--;
+	return symbol;
+}
+
+const char *facts_printk(const struct facts *facts, uint64_t address)
+{
+	size_t low = 0, high = facts->printk_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (facts->symbols[middle].address <= address)
+		if (facts->printks[middle].nr == address)
+			return facts->printks[middle].name;
+		if (facts->printks[middle].nr < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == 0 || address - facts->symbols[low - 1].address > FUNCTION_MAX_BYTES)
-		return NULL;
-	/* Several names for one address: the kernel shows the first. */
-	for (low--; low && facts->symbols[low - 1].address == facts->symbols[low].address; low--)
-		;
-	return &facts->symbols[low];
+	return NULL;
 }
 
 const char *facts_device(const struct facts *facts, uint32_t dev)
@@ -111,5 +129,29 @@ const char *facts_device(const struct facts *facts, uint32_t dev)
 
 const char *facts_syscall(const struct facts *facts, int64_t nr, bool compat)
 {
+	if (nr == FACTS_CALL_UNKNOWN)
+		return "(not named)";
+	for (size_t i = 0; i < facts->call_count; i++) {
+		if (facts->calls[i].nr == (uint64_t)nr && !compat)
+			return facts->calls[i].name;
+	}
 	return facts->arch ? syscalls_name(facts->arch, nr, compat) : NULL;
+}
+
+/* From the top downwards: there the tables are empty. */
+int64_t facts_name_call(struct facts *facts, const char *name)
+{
+	int64_t nr = FACTS_CALLS_MAX - 1 - (int64_t)facts->call_count;
+
+	for (size_t i = 0; i < facts->call_count; i++) {
+		if (strcmp(facts->calls[i].name, name) == 0)
+			return (int64_t)facts->calls[i].nr;
+	}
+	if (nr < 0 || facts_syscall(facts, nr, false))
+		return -1;
+	facts->calls =
+		vec_room(facts->calls, facts->call_count, &facts->call_cap, sizeof(*facts->calls));
+	facts->calls[facts->call_count++] =
+		(struct fact_name){ (uint64_t)nr, facts_keep(facts, name) };
+	return nr;
 }

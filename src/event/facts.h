@@ -71,9 +71,12 @@ struct fact_cpu {
 
 struct facts {
 	const char *host;
-	const char *kernel; /* uname -r */
-	const char *arch;   /* uname -m: decides the system call table */
-	const char *format; /* "holdup trace directory, version 1" ... */
+	const char *kernel;   /* uname -r */
+	const char *arch;     /* uname -m: decides the system call table */
+	const char *format;   /* "holdup trace directory, version 1" ... */
+	const char *tracer;   /* "holdup", "lttng-modules 2.13.9" ...; NULL = not known */
+	const char *recorder; /* command line of the tracer; NULL = not known */
+	const char *clock;    /* of the events, by its tracer's name; NULL = not known */
 
 	uint64_t first_ns;	    /* recording began; ns on the trace clock */
 	uint64_t last_ns;	    /* recording ended */
@@ -102,6 +105,12 @@ struct facts {
 	size_t irq_count;
 	struct fact_name *devices; /* block devices; nr = kernel dev_t, major << 20 | minor */
 	size_t device_count;
+	struct fact_name *calls; /* system calls that the trace names and no table has */
+	size_t call_count, call_cap;
+	struct fact_name *comms; /* nr = tid: a name it had at some time, nobody knows when */
+	size_t comm_count;
+	struct fact_name *printks; /* nr = address, sorted: format of a trace_printk() */
+	size_t printk_count;
 	struct fact_symbol *symbols; /* kernel text, sorted by address */
 	size_t symbol_count;
 	struct fact_missing *missing;
@@ -141,8 +150,22 @@ const char *facts_symbol(const struct facts *facts, uint64_t address);
 /* The first symbol at the start of the function at 'address', or NULL when unknown. */
 const struct fact_symbol *facts_symbol_at(const struct facts *facts, uint64_t address);
 
+/* The text of a trace_printk() whose address is 'address', or NULL. O(log texts). */
+const char *facts_printk(const struct facts *facts, uint64_t address);
+
 /* Name of a block device ("vda", "nvme0n1p2"), or NULL. */
 const char *facts_device(const struct facts *facts, uint32_t dev);
+
+#define FACTS_CALLS_MAX 1024 /* numbers of system calls are below this */
+
+/* A call that was under way when the recording began, of a tracer that names only beginnings. */
+#define FACTS_CALL_UNKNOWN 0xffff
+
+/*
+ * A number for a system call that a trace knows by name only, and that no table of its
+ * architecture has: the same for the same name. -1 when there are too many.
+ */
+int64_t facts_name_call(struct facts *facts, const char *name);
 
 /*
  * Name of system call 'nr' of this trace's architecture ("openat"), or NULL when

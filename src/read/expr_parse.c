@@ -35,8 +35,7 @@ static struct expr_node *wrong(struct reader *reader, const char *what)
 	AUTO_FREE char *safe = text_escaped(before), *rest = text_escaped(reader->at);
 
 	if (!reader->failed)
-		err_set(reader->err, -EINVAL, "%s, at \"%s\" >>> \"%s\" of the filter", what, safe,
-			rest);
+		err_set(reader->err, -EINVAL, "%s, at \"%s\" >>> \"%s\"", what, safe, rest);
 	reader->failed = true;
 	return NULL;
 }
@@ -304,6 +303,8 @@ static bool join_system(struct reader *reader, char **name)
 	return true;
 }
 
+#define NO_SUCH_NAME "the trace has neither an event nor a field of this name"
+
 /* A name has been read. */
 static struct expr_node *named(struct reader *reader, char *name)
 {
@@ -320,7 +321,7 @@ static struct expr_node *named(struct reader *reader, char *name)
 	}
 	node = node_new(reader, EXPR_TEST);
 	if (node && value_name_new(reader->context, name, &node->name, &why) < 0)
-		wrong(reader, why.text);
+		wrong(reader, followed_by_operator(reader) ? why.text : NO_SUCH_NAME);
 	free(name);
 	if (node && !reader->failed && operation(reader, node)) {
 		node->index = reader->test_count++;

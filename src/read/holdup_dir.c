@@ -15,8 +15,9 @@
 #include "base/mem.h"
 #include "event/source.h"
 #include "read/clock.h"
-#include "read/event_filter.h"
+#include "read/ctf_beside.h"
 #include "read/fd_names.h"
+#include "read/format_text.h"
 #include "read/kernel_events.h"
 #include "read/lane.h"
 #include "read/merge.h"
@@ -25,6 +26,7 @@
 #include "read/read_int.h"
 #include "read/ring.h"
 #include "read/symbols.h"
+#include "read/user_threads.h"
 #include "store/dump.h"
 #include "store/file.h"
 #include "store/formats.h"
@@ -34,6 +36,7 @@
 #define PAGES_MAX_BYTES ((uint64_t)1 << 30) /* one page of each CPU, together */
 #define OPEN_FILES_MAX	256u
 #define END_SLACK_NS	1000000000u
+#define WARM_NS		1000000000u    /* before a seek, to learn who runs where */
 #define CRASH_SLACK_NS	3600000000000u /* the last clock point may be so old */
 
 struct holdup_dir {
@@ -46,7 +49,8 @@ struct holdup_dir {
 	struct ring_common common;
 	struct ring **rings; /* array owned; the rings are the merge's once it exists */
 	size_t ring_count;
-	struct merge *merge; /* owned; = trace.source */
+	struct ctf_dir *user;	/* owned; what programs logged themselves; NULL = nothing */
+	struct source *threads; /* owned; around the merge, when there is 'user' */
 };
 
 static bool is_big_endian(const char *arch)
@@ -71,6 +75,9 @@ static char *kernel_path(const char *dir, const char *name)
 static void facts_from_manifest(struct facts *facts, const struct manifest *manifest)
 {
 	facts->format = "holdup trace directory, version 1";
+	facts->tracer = "holdup";
+	facts->recorder = manifest->recorder;
+	facts->clock = manifest->clock;
 	facts->host = manifest->host;
 	facts->kernel = manifest->kernel;
 	facts->arch = manifest->arch;
@@ -296,9 +303,45 @@ static void open_beside(struct holdup_dir *dir, const char *path)
 	symbols_read(symbols, facts);
 }
 
+static uint32_t highest_kind(const struct formats *formats)
+{
+	int32_t highest = 0;
+
+	for (size_t i = 0; i < formats->count; i++) {
+		int32_t id = format_text_id(formats->sections[i].text);
+
+		highest = id > highest ? id : highest;
+	}
+	return (uint32_t)highest;
+}
+
+/* What programs logged, in their own byte order, which must be ours. */
+static void open_user(struct holdup_dir *dir, const char *path)
+{
+	AUTO_FREE char *folder = xasprintf("%s/user", path);
+	const struct ctf_host host = {
+		.clock = &dir->clock,
+		.is_counter = strcmp(dir->manifest.clock, "x86-tsc") == 0 && dir->clock.count > 1,
+		.formats = &dir->formats,
+		.facts = &dir->trace.facts,
+		.kinds = highest_kind(&dir->formats),
+	};
+	struct stat st;
+
+	if (lstat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	if (dir->layout.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)) {
+		facts_note_damage(host.facts, "user: recorded on a machine of another byte order");
+		return;
+	}
+	dir->user = ctf_beside_open(folder, &host);
+}
+
 static void open_merge(struct holdup_dir *dir, const char *path)
 {
-	AUTO_FREE struct lane **lanes = xcalloc(dir->ring_count + 1, sizeof(struct lane *));
+	size_t user_lanes = ctf_beside_lanes(dir->user);
+	AUTO_FREE struct lane **lanes =
+		xcalloc(dir->ring_count + user_lanes + 1, sizeof(struct lane *));
 	AUTO_FREE char *names = kernel_path(path, "names");
 	size_t count = 0;
 
@@ -306,19 +349,29 @@ static void open_merge(struct holdup_dir *dir, const char *path)
 		lanes[count] = ring_lane(dir->rings[count]);
 	lanes[count] = fd_names_open(names, dir->layout.big_endian, &dir->trace.facts);
 	count += lanes[count] != NULL;
-	dir->merge = merge_new(lanes, count, &dir->trace.facts);
-	dir->trace.source = merge_source(dir->merge);
+	/* The kernel's come first: of two events at one time, the switch is the earlier one. */
+	for (size_t i = 0; i < user_lanes; i++)
+		lanes[count++] = ctf_beside_lane(dir->user, i);
+	dir->trace.merge = merge_new(lanes, count, &dir->trace.facts);
+	dir->trace.source = merge_source(dir->trace.merge);
+	if (dir->user) {
+		dir->threads =
+			user_threads_new(dir->trace.source, WARM_NS, dir->trace.facts.last_ns);
+		dir->trace.source = dir->threads;
+	}
 }
 
 static void holdup_dir_close(struct trace *trace)
 {
 	struct holdup_dir *dir = (struct holdup_dir *)trace;
 
-	if (dir->merge)
-		source_close(merge_source(dir->merge));
+	source_close(dir->threads);
+	if (dir->trace.merge)
+		source_close(merge_source(dir->trace.merge));
 	else
 		for (size_t i = 0; i < dir->ring_count; i++)
 			ring_lane(dir->rings[i])->ops->close(ring_lane(dir->rings[i]));
+	ctf_beside_close(dir->user);
 	free(dir->rings);
 	clock_fini(&dir->clock);
 	kernel_events_free(dir->events);
@@ -326,70 +379,6 @@ static void holdup_dir_close(struct trace *trace)
 	facts_fini(&trace->facts);
 	manifest_fini(&dir->manifest);
 	free(dir);
-}
-
-struct search {
-	struct holdup_dir *dir;
-	struct event_filter *filter;
-	bool last;
-	bool found;
-	uint64_t ns;
-};
-
-static bool search_record(void *context, const struct record *record, uint64_t time_ns)
-{
-	struct search *search = context;
-
-	/* Another CPU has an earlier one already. */
-	if (!search->last && search->found && time_ns >= search->ns)
-		return false;
-	if (record->bytes < KERNEL_EVENT_MIN_BYTES ||
-	    !event_filter_wants(search->filter, kernel_events_id(search->dir->events, record)) ||
-	    !event_filter_match(search->filter, record->data, record->bytes))
-		return true;
-	if (!search->found || !search->last || time_ns > search->ns)
-		search->ns = time_ns;
-	search->found = true;
-	return search->last;
-}
-
-static int holdup_dir_find(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
-			   uint64_t *out_ns, struct err *err)
-{
-	struct holdup_dir *dir = (struct holdup_dir *)trace;
-	struct search search = { .dir = dir, .last = last };
-	int rc = event_filter_new(expression, &dir->formats, dir->layout.big_endian,
-				  dir->layout.long_bytes, &search.filter, err);
-
-	if (rc < 0)
-		return rc;
-	merge_pause(dir->merge);
-	for (size_t i = 0; i < dir->ring_count; i++)
-		ring_walk(dir->rings[i], from_ns, search_record, &search);
-	event_filter_free(search.filter);
-	if (!search.found)
-		return 0;
-	*out_ns = search.ns;
-	return 1;
-}
-
-static void holdup_dir_set_threads(struct trace *trace, uint32_t count)
-{
-	merge_set_threads(((struct holdup_dir *)trace)->merge, count);
-}
-
-static void holdup_dir_keep_records(struct trace *trace)
-{
-	struct holdup_dir *dir = (struct holdup_dir *)trace;
-
-	merge_keep_records(dir->merge);
-	for (size_t i = 0; i < dir->ring_count; i++)
-		ring_keep_records(dir->rings[i]);
-}
-
-static bool holdup_dir_record(const struct trace *trace, struct trace_record *out_record)
-{
-	return merge_record(((const struct holdup_dir *)trace)->merge, out_record);
 }
 
 static void holdup_dir_meaning(const struct trace *trace, struct trace_meaning *out_meaning)
@@ -408,6 +397,10 @@ static int holdup_dir_find_place(struct trace *trace, uint32_t cpu, uint64_t pla
 {
 	struct holdup_dir *dir = (struct holdup_dir *)trace;
 
+	if (ctf_beside_has_place(dir->user, place))
+		return ctf_beside_time_at(dir->user, place, out_ns)
+			       ? 0
+			       : err_set(err, -ENOENT, "there is no event at that place");
 	for (size_t i = 0; i < dir->ring_count; i++) {
 		if (ring_cpu(dir->rings[i]) != cpu)
 			continue;
@@ -420,10 +413,6 @@ static int holdup_dir_find_place(struct trace *trace, uint32_t cpu, uint64_t pla
 }
 
 static const struct trace_ops holdup_dir_ops = {
-	.find = holdup_dir_find,
-	.set_threads = holdup_dir_set_threads,
-	.keep_records = holdup_dir_keep_records,
-	.record = holdup_dir_record,
 	.meaning = holdup_dir_meaning,
 	.find_place = holdup_dir_find_place,
 	.close = holdup_dir_close,
@@ -448,6 +437,7 @@ static int holdup_dir_open(const char *path, struct trace **out_trace, struct er
 	if (rc < 0)
 		goto fail;
 	open_beside(dir, path);
+	open_user(dir, path);
 	open_merge(dir, path);
 	*out_trace = &dir->trace;
 	return 0;

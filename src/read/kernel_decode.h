@@ -56,11 +56,17 @@ struct decode_table {
 /* What decode_fast() needs of 'events'; lives as long as they do. */
 const struct decode_table *kernel_events_table(const struct kernel_events *events);
 
+/*
+ * All flags at once are none: where a task is interrupted by a breakpoint (a uprobe) with nothing
+ * that counts, kernels take one from a count of zero, and it spills into the flags.
+ */
 static inline uint8_t decode_context(uint8_t flags)
 {
 	uint8_t hardirq = ((flags >> FLAG_HARDIRQ_SHIFT) | (flags >> FLAG_NMI_SHIFT)) & 1;
 	uint8_t softirq = (flags >> FLAG_SOFTIRQ_SHIFT) & 1;
 
+	if (flags == UINT8_MAX)
+		return 0;
 	return (uint8_t)(EV_CTX_KNOWN | hardirq * EV_CTX_HARDIRQ | softirq * EV_CTX_SOFTIRQ);
 }
 

@@ -651,6 +651,25 @@ struct kernel_events *kernel_events_new(const struct formats *formats, bool big_
 	return events;
 }
 
+void kernel_events_only_list(struct kernel_events *events, const struct formats *formats,
+			     uint64_t types)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		const struct format_section *section = &formats->sections[i];
+		int32_t id = format_text_id(section->text);
+		struct decoder *decoder = id < 0 ? events->unknown : events->by_id[id];
+
+		if (decoder == events->unknown || decoder->template.type == EV_OTHER ||
+		    !(types >> decoder->template.type & 1))
+			continue;
+		decoder->template = (struct event){ .tid = decoder->template.tid };
+		decoder->load_count = 0;
+		compile_other(events, decoder, section->name);
+	}
+	free(events->heads);
+	make_heads(events);
+}
+
 void kernel_events_free(struct kernel_events *events)
 {
 	if (!events)

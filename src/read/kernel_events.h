@@ -31,6 +31,13 @@ struct kernel_events *kernel_events_new(const struct formats *formats, bool big_
 					struct facts *facts);
 void kernel_events_free(struct kernel_events *events);
 
+/*
+ * Let events of the types in 'types' (bit = enum event_type) come as EV_OTHER: somebody else
+ * tells the same. Before anything is decoded.
+ */
+void kernel_events_only_list(struct kernel_events *events, const struct formats *formats,
+			     uint64_t types);
+
 /* The shortest record there can be: the kernel's common fields. */
 #define KERNEL_EVENT_MIN_BYTES 8
 

@@ -10,185 +10,180 @@
 
 #include "base/mem.h"
 
-#define MEMBER(field, to, path)                         \
-	{                                               \
-		field, to, offsetof(struct event, path) \
-	}
-
 static const struct target switch_fields[] = {
-	MEMBER("prev_comm", TO_COMM, sched_switch.prev_comm),
-	MEMBER("next_comm", TO_COMM, sched_switch.next_comm),
-	MEMBER("prev_pid", TO_32, sched_switch.prev_tid),
-	MEMBER("next_pid", TO_32, sched_switch.next_tid),
-	MEMBER("prev_prio", TO_32, sched_switch.prev_prio),
-	MEMBER("next_prio", TO_32, sched_switch.next_prio),
-	MEMBER("prev_state", TO_STATE, sched_switch.prev_state),
+	TARGET("prev_comm", TO_COMM, sched_switch.prev_comm),
+	TARGET("next_comm", TO_COMM, sched_switch.next_comm),
+	TARGET("prev_pid", TO_32, sched_switch.prev_tid),
+	TARGET("next_pid", TO_32, sched_switch.next_tid),
+	TARGET("prev_prio", TO_32, sched_switch.prev_prio),
+	TARGET("next_prio", TO_32, sched_switch.next_prio),
+	TARGET("prev_state", TO_STATE, sched_switch.prev_state),
 	{ 0 },
 };
 
 static const struct target wake_fields[] = {
-	MEMBER("comm", TO_COMM, wake.comm),
-	MEMBER("pid", TO_32, wake.tid),
-	MEMBER("prio", TO_32, wake.prio),
-	MEMBER("target_cpu", TO_32, wake.target_cpu),
+	TARGET("comm", TO_COMM, wake.comm),
+	TARGET("pid", TO_32, wake.tid),
+	TARGET("prio", TO_32, wake.prio),
+	TARGET("target_cpu", TO_32, wake.target_cpu),
 	{ 0 },
 };
 
 static const struct target fork_fields[] = {
-	MEMBER("child_comm", TO_COMM, task.comm),
-	MEMBER("child_pid", TO_32, task.tid),
-	MEMBER("parent_pid", TO_32, task.parent_tid),
+	TARGET("child_comm", TO_COMM, task.comm),
+	TARGET("child_pid", TO_32, task.tid),
+	TARGET("parent_pid", TO_32, task.parent_tid),
 	{ 0 },
 };
 
 static const struct target exec_fields[] = {
-	MEMBER("filename", TO_TEXT, task.filename),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("old_pid", TO_32, task.parent_tid),
+	TARGET("filename", TO_TEXT, task.filename),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("old_pid", TO_32, task.parent_tid),
 	{ 0 },
 };
 
 static const struct target exit_fields[] = {
-	MEMBER("comm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("prio", TO_32, task.prio),
-	MEMBER("group_dead", TO_U8, task.group_dead),
-	MEMBER("group_dead", TO_TRUE, task.group_dead_known),
+	TARGET("comm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("prio", TO_32, task.prio),
+	TARGET("group_dead", TO_U8, task.group_dead),
+	TARGET("group_dead", TO_TRUE, task.group_dead_known),
 	{ 0 },
 };
 
 static const struct target setprio_fields[] = {
-	MEMBER("comm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("newprio", TO_32, task.prio),
+	TARGET("comm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("newprio", TO_32, task.prio),
 	{ 0 },
 };
 
 static const struct target newtask_fields[] = {
-	MEMBER("comm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
-	MEMBER("clone_flags", TO_64, task.clone_flags),
+	TARGET("comm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("clone_flags", TO_64, task.clone_flags),
 	{ 0 },
 };
 
 static const struct target rename_fields[] = {
-	MEMBER("newcomm", TO_COMM, task.comm),
-	MEMBER("pid", TO_32, task.tid),
+	TARGET("newcomm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
 	{ 0 },
 };
 
 static const struct target migrate_fields[] = {
-	MEMBER("pid", TO_32, migrate.tid),
-	MEMBER("orig_cpu", TO_32, migrate.from_cpu),
-	MEMBER("dest_cpu", TO_32, migrate.to_cpu),
+	TARGET("pid", TO_32, migrate.tid),
+	TARGET("orig_cpu", TO_32, migrate.from_cpu),
+	TARGET("dest_cpu", TO_32, migrate.to_cpu),
 	{ 0 },
 };
 
 static const struct target runtime_fields[] = {
-	MEMBER("pid", TO_32, runtime.tid),
-	MEMBER("runtime", TO_64, runtime.runtime_ns),
+	TARGET("pid", TO_32, runtime.tid),
+	TARGET("runtime", TO_64, runtime.runtime_ns),
 	{ 0 },
 };
 
 static const struct target irq_fields[] = {
-	MEMBER("irq", TO_32, irq.nr),
-	MEMBER("name", TO_TEXT, irq.name),
-	MEMBER("ret", TO_32, irq.ret),
+	TARGET("irq", TO_32, irq.nr),
+	TARGET("name", TO_TEXT, irq.name),
+	TARGET("ret", TO_32, irq.ret),
 	{ 0 },
 };
 
 static const struct target softirq_fields[] = {
-	MEMBER("vec", TO_32, irq.nr),
+	TARGET("vec", TO_32, irq.nr),
 	{ 0 },
 };
 
 static const struct target no_fields[] = { { 0 } };
 
 static const struct target sys_enter_fields[] = {
-	MEMBER("id", TO_64, syscall.nr),
-	MEMBER("args", TO_ARGS, syscall.args),
+	TARGET("id", TO_64, syscall.nr),
+	TARGET("args", TO_ARGS, syscall.args),
 	{ 0 },
 };
 
 static const struct target sys_exit_fields[] = {
-	MEMBER("id", TO_64, syscall.nr),
-	MEMBER("ret", TO_64, syscall.ret),
+	TARGET("id", TO_64, syscall.nr),
+	TARGET("ret", TO_64, syscall.ret),
 	{ 0 },
 };
 
 static const struct target fault_fields[] = {
-	MEMBER("address", TO_64, fault.address),
-	MEMBER("ip", TO_64, fault.ip),
-	MEMBER("error_code", TO_64, fault.error_code),
+	TARGET("address", TO_64, fault.address),
+	TARGET("ip", TO_64, fault.ip),
+	TARGET("error_code", TO_64, fault.error_code),
 	{ 0 },
 };
 
 static const struct target block_fields[] = {
-	MEMBER("dev", TO_32, block.dev),	   MEMBER("sector", TO_64, block.sector),
-	MEMBER("nr_sector", TO_32, block.sectors), MEMBER("bytes", TO_32, block.bytes),
-	MEMBER("errors", TO_32, block.error), /* before 5.x */
-	MEMBER("error", TO_32, block.error),	   MEMBER("rwbs", TO_COMM, block.rwbs),
-	MEMBER("comm", TO_COMM, block.comm),	   { 0 },
+	TARGET("dev", TO_32, block.dev),	   TARGET("sector", TO_64, block.sector),
+	TARGET("nr_sector", TO_32, block.sectors), TARGET("bytes", TO_32, block.bytes),
+	TARGET("errors", TO_32, block.error), /* before 5.x */
+	TARGET("error", TO_32, block.error),	   TARGET("rwbs", TO_COMM, block.rwbs),
+	TARGET("comm", TO_COMM, block.comm),	   { 0 },
 };
 
 static const struct target work_fields[] = {
-	MEMBER("work", TO_64, work.work),
-	MEMBER("function", TO_64, work.function),
-	MEMBER("workqueue", TO_TEXT, work.workqueue), /* a pointer on old kernels: left out */
-	MEMBER("cpu", TO_32, work.cpu),
+	TARGET("work", TO_64, work.work),
+	TARGET("function", TO_64, work.function),
+	TARGET("workqueue", TO_TEXT, work.workqueue), /* a pointer on old kernels: left out */
+	TARGET("cpu", TO_32, work.cpu),
 	{ 0 },
 };
 
 static const struct target hrtimer_fields[] = {
-	MEMBER("hrtimer", TO_64, timer.timer),
-	MEMBER("function", TO_64, timer.function),
-	MEMBER("expires", TO_64, timer.expires_ns),
+	TARGET("hrtimer", TO_64, timer.timer),
+	TARGET("function", TO_64, timer.function),
+	TARGET("expires", TO_64, timer.expires_ns),
 	{ 0 },
 };
 
 static const struct target timer_fields[] = {
-	MEMBER("timer", TO_64, timer.timer),
-	MEMBER("function", TO_64, timer.function),
+	TARGET("timer", TO_64, timer.timer),
+	TARGET("function", TO_64, timer.function),
 	{ 0 },
 };
 
 static const struct target lock_fields[] = {
-	MEMBER("lock_addr", TO_64, lock.address),
-	MEMBER("flags", TO_32, lock.flags),
-	MEMBER("ret", TO_32, lock.ret),
+	TARGET("lock_addr", TO_64, lock.address),
+	TARGET("flags", TO_32, lock.flags),
+	TARGET("ret", TO_32, lock.ret),
 	{ 0 },
 };
 
 static const struct target net_fields[] = {
-	MEMBER("skbaddr", TO_64, net.skb),
-	MEMBER("len", TO_32, net.len),
-	MEMBER("name", TO_TEXT, net.dev),
+	TARGET("skbaddr", TO_64, net.skb),
+	TARGET("len", TO_32, net.len),
+	TARGET("name", TO_TEXT, net.dev),
 	{ 0 },
 };
 
 static const struct target signal_generate_fields[] = {
-	MEMBER("sig", TO_32, signal.signal),  MEMBER("code", TO_32, signal.code),
-	MEMBER("pid", TO_32, signal.tid),     MEMBER("result", TO_32, signal.result),
-	MEMBER("comm", TO_COMM, signal.comm), { 0 },
+	TARGET("sig", TO_32, signal.signal),  TARGET("code", TO_32, signal.code),
+	TARGET("pid", TO_32, signal.tid),     TARGET("result", TO_32, signal.result),
+	TARGET("comm", TO_COMM, signal.comm), { 0 },
 };
 
 static const struct target signal_deliver_fields[] = {
-	MEMBER("sig", TO_32, signal.signal),
-	MEMBER("code", TO_32, signal.code),
-	MEMBER("common_pid", TO_32, signal.tid), /* it gets its own signal */
+	TARGET("sig", TO_32, signal.signal),
+	TARGET("code", TO_32, signal.code),
+	TARGET("common_pid", TO_32, signal.tid), /* it gets its own signal */
 	{ 0 },
 };
 
 static const struct target ipi_fields[] = {
-	MEMBER("cpu", TO_32, ipi.cpu),
-	MEMBER("callback", TO_64, ipi.callback),
+	TARGET("cpu", TO_32, ipi.cpu),
+	TARGET("callback", TO_64, ipi.callback),
 	{ 0 },
 };
 
 /* 'size' counts the addresses; the array in the format is as long as it likes. */
 static const struct target stack_fields[] = {
-	MEMBER("size", TO_32, stack.count),
-	MEMBER("caller", TO_STACK, stack),
+	TARGET("size", TO_32, stack.count),
+	TARGET("caller", TO_STACK, stack),
 	{ 0 },
 };
 

@@ -29,6 +29,12 @@ struct target {
 	size_t offset;
 };
 
+/* One of a list: the field goes to 'path' of struct event. */
+#define TARGET(field, to, path)                         \
+	{                                               \
+		field, to, offsetof(struct event, path) \
+	}
+
 struct row {
 	const char *event; /* "SYSTEM/EVENT" */
 	enum event_type type;

@@ -179,7 +179,7 @@ static void start_workers(struct merge *merge)
 	}
 }
 
-void merge_pause(struct merge *merge)
+static void merge_pause(struct merge *merge)
 {
 	pthread_mutex_lock(&merge->lock);
 	merge->stop = true;
@@ -458,10 +458,12 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 	return 0;
 }
 
-void merge_keep_records(struct merge *merge)
+void merge_keep_records(struct merge *merge, bool keep)
 {
 	merge_pause(merge);
-	merge->keeps_records = true;
+	merge->keeps_records = keep;
+	for (size_t i = 0; i < merge->feed_count; i++)
+		merge->feeds[i].lane->keep_records = keep;
 	merge->block_at = merge->block_count = 0;
 }
 

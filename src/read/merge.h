@@ -28,13 +28,10 @@ struct source *merge_source(struct merge *merge);
 /* Let at most 'count' threads decode ahead; 0 = none. The default fits the machine. */
 void merge_set_threads(struct merge *merge, uint32_t count);
 
-/* The lanes keep records from now on. To be followed by a seek. */
-void merge_keep_records(struct merge *merge);
+/* Whether the lanes keep records. To be followed by a seek. */
+void merge_keep_records(struct merge *merge, bool keep);
 
 /* The record of the event that was handed out last. False when it has none. */
 bool merge_record(const struct merge *merge, struct trace_record *out_record);
-
-/* Stop the threads, so that the lanes may be used by others until the next seek. */
-void merge_pause(struct merge *merge);
 
 #endif

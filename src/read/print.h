@@ -54,6 +54,7 @@ struct print_event {
 	uint32_t field_count;
 	uint32_t common_count; /* of these, the first ones: those of every event */
 	uint32_t need_bytes;   /* a record is at least so long */
+	bool is_binary;	       /* trace_printk(): see print_binary() */
 	const char *why_not;   /* its print format is not used, because ...; NULL = it is */
 	struct print_program *program;
 };

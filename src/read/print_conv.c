@@ -126,9 +126,18 @@ static void put_text(struct outbuf *out, struct span span)
 	outbuf_foreign(out, (const char *)span.data, bytes);
 }
 
-/* A pointer where a string should be: what it points to was not recorded. */
-static void put_pointer(struct outbuf *out, uint64_t value)
+/*
+ * A pointer where a string should be: what it points to was not recorded, unless it is one of
+ * the texts of trace_printk().
+ */
+static void put_pointer(struct outbuf *out, const struct printer *printer, uint64_t value)
 {
+	const char *text = printer->facts ? facts_printk(printer->facts, value) : NULL;
+
+	if (text) {
+		put_text(out, (struct span){ (const uint8_t *)text, (uint32_t)strlen(text) });
+		return;
+	}
 	if (value == 0) {
 		outbuf_string(out, "(null)");
 		return;
@@ -171,7 +180,7 @@ void print_string(struct outbuf *out, const struct print_record *record, const s
 		break;
 	case NODE_FIELD:
 		if (!node->field->is_array) {
-			put_pointer(out, print_number(record, node));
+			put_pointer(out, record->printer, print_number(record, node));
 			break;
 		}
 		/* fall through */
@@ -180,7 +189,7 @@ void print_string(struct outbuf *out, const struct print_record *record, const s
 		if (span.data)
 			put_text(out, span);
 		else if (node->kind == NODE_NUMBER)
-			put_pointer(out, node->number);
+			put_pointer(out, record->printer, node->number);
 		break;
 	}
 }

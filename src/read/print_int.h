@@ -5,6 +5,7 @@
  *	print_eval.c     what a node is worth in a record: a number or bytes
  *	print_conv.c     one conversion of the format with its argument, any of them
  *	print_address.c  addresses of networks, sets of bits
+ *	print_binary.c   trace_printk(): a format of the kernel's, its arguments in the record
  *	print_program.c  the conversions that are fast, and texts that are kept
  *	print.c          the events of a trace and their fields
  */
@@ -137,6 +138,13 @@ struct span print_field_span(const struct print_record *record, const struct pri
 
 /* Anything that %s may be given. */
 void print_string(struct outbuf *out, const struct print_record *record, const struct node *node);
+
+/*
+ * The text of a record of ftrace's bprint. False when its format is not known, or it is no
+ * such event.
+ */
+bool print_binary(struct outbuf *out, const struct print_record *record,
+		  const struct print_event *event);
 
 /* One conversion, whatever it is. */
 void print_conv(struct outbuf *out, const struct print_record *record, const struct conv *conv);

@@ -234,6 +234,10 @@ void print_compile(struct printer *printer, struct print_event *event, const cha
 	struct print_program *program;
 	struct parsed parsed;
 
+	/* Its print format says nothing of the arguments. */
+	event->is_binary = strcmp(event->title, "ftrace:bprint") == 0;
+	if (event->is_binary)
+		return;
 	if (!print_parse(printer->pool, text, event, printer->long_bytes, &parsed, &event->why_not))
 		return;
 	event->why_not = NULL;
@@ -463,7 +467,8 @@ void print_text(const struct printer *printer, struct print_memory *memory,
 	char *to;
 
 	if (__builtin_expect(!program || record->bytes < event->need_bytes, 0)) {
-		print_plain(printer, event, record, out);
+		if (!event->is_binary || !print_binary(out, &from, event))
+			print_plain(printer, event, record, out);
 		return;
 	}
 	outbuf_room(out);

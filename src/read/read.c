@@ -7,12 +7,13 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "event/source.h"
+#include "read/merge.h"
 #include "read/read_int.h"
 
 /* One line per format. The first that matches opens the trace. */
 static const struct trace_format *const formats[] = {
-	&holdup_dir_format,
+	&holdup_dir_format, &ctf_dir_format, &dat_trace_format,
+	&perf_data_format,  &text_format, /* last: it looks for lines, in any file */
 };
 
 int read_open(const char *path, struct trace **out_trace, struct err *err)
@@ -58,27 +59,18 @@ void trace_note_damage(struct trace *trace, const char *text)
 
 void trace_set_threads(struct trace *trace, uint32_t count)
 {
-	trace->ops->set_threads(trace, count);
+	merge_set_threads(trace->merge, count);
 }
 
-int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
-		     uint64_t *out_ns, struct err *err)
+void trace_keep_records(struct trace *trace, bool keep)
 {
-	int rc = trace->ops->find(trace, expression, last, from_ns, out_ns, err);
-	int sought = source_seek(trace->source, 0, rc < 0 ? NULL : err);
-
-	return rc < 0 ? rc : sought < 0 ? sought : rc;
-}
-
-void trace_keep_records(struct trace *trace)
-{
-	if (trace->ops->keep_records)
-		trace->ops->keep_records(trace);
+	trace->keeps_records = keep;
+	merge_keep_records(trace->merge, keep);
 }
 
 bool trace_record(const struct trace *trace, struct trace_record *out_record)
 {
-	return trace->ops->record && trace->ops->record(trace, out_record);
+	return merge_record(trace->merge, out_record);
 }
 
 bool trace_meaning(const struct trace *trace, struct trace_meaning *out_meaning)

@@ -53,9 +53,8 @@ void trace_set_threads(struct trace *trace, uint32_t count);
 
 /*
  * The time of the first (or last) event that matches 'expression' at or after
- * 'from_ns'. An expression is libtraceevent's filter language: "EVENT" or
- * "EVENT:FIELD OP VALUE && ...", for example
- * "sched_process_exec", "sys_enter:id == 257", "sched_switch:next_comm ~ \"ap*\"".
+ * 'from_ns'. An expression is what read/expr.h says, for example
+ * "sched_process_exec", "sys_enter:id == 257", "sched_switch: next_comm ~ ap* && cpu == 0".
  * Returns 1 and *out_ns, 0 when nothing matches, negative when the expression is
  * wrong (-EINVAL, err says why) or the trace cannot be read.
  * Rewinds the source.
@@ -68,10 +67,12 @@ struct trace_record {
 	const uint8_t *data;
 	uint32_t bytes;
 	uint64_t place; /* of the record in its CPU's stream, in bytes: never changes */
+	const char
+		*origin; /* name of the tracing instance that recorded it; NULL = the usual one */
 };
 
-/* Keep the records beside the events from the next source_seek() on. */
-void trace_keep_records(struct trace *trace);
+/* Whether to keep the records beside the events, from the next source_seek() on. */
+void trace_keep_records(struct trace *trace, bool keep);
 
 /*
  * The record of the event that source_next() gave last. False when the event was made by

@@ -10,10 +10,10 @@
 #include "event/facts.h"
 
 struct err;
+struct merge;
 struct source;
 struct trace;
 struct trace_meaning;
-struct trace_record;
 
 /* A trace format: one file of this room has the row, read.c lists it. */
 struct trace_format {
@@ -25,13 +25,7 @@ struct trace_format {
 };
 
 struct trace_ops {
-	/* See trace_find_event(). The source is sought to 0 by the caller. */
-	int (*find)(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
-		    uint64_t *out_ns, struct err *err);
-	void (*set_threads)(struct trace *trace, uint32_t count);
 	/* These may be NULL: the format has no records. */
-	void (*keep_records)(struct trace *trace);
-	bool (*record)(const struct trace *trace, struct trace_record *out_record);
 	void (*meaning)(const struct trace *trace, struct trace_meaning *out_meaning);
 	int (*find_place)(struct trace *trace, uint32_t cpu, uint64_t place, uint64_t *out_ns,
 			  struct err *err);
@@ -42,9 +36,15 @@ struct trace_ops {
 struct trace {
 	const struct trace_ops *ops;
 	struct source *source;
+	struct merge *merge; /* behind the source: hands out the events and their records */
 	struct facts facts;
+	bool keeps_records;
 };
 
 extern const struct trace_format holdup_dir_format;
+extern const struct trace_format ctf_dir_format;
+extern const struct trace_format text_format;
+extern const struct trace_format dat_trace_format;
+extern const struct trace_format perf_data_format;
 
 #endif

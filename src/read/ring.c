@@ -8,12 +8,11 @@
  */
 #include "read/ring.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -40,7 +39,10 @@ struct ring {
 	struct lane lane;
 	const struct ring_common *common;
 	const struct decode_table *table;
-	char *path; /* owned */
+	char *path;		 /* owned */
+	struct ring_bytes *from; /* owned; NULL = the file at 'path' */
+	uint64_t place_base;
+	const char *origin;
 	uint32_t cpu;
 	int fd;		      /* -1 = opened when needed */
 	uint64_t page_count;  /* whole pages of the file */
@@ -107,18 +109,13 @@ static int ring_fd(struct ring *ring)
 /* Read up to 'bytes' at 'offset'; returns how many there were. */
 static size_t read_at(struct ring *ring, uint64_t offset, uint8_t *buffer, size_t bytes)
 {
-	int fd = ring_fd(ring);
-	size_t done = 0;
+	size_t done;
+	int fd;
 
-	while (fd >= 0 && done < bytes) {
-		ssize_t got = pread(fd, buffer + done, bytes - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
+	if (ring->from)
+		return ring->from->read(ring->from, offset, buffer, bytes);
+	fd = ring_fd(ring);
+	done = fd < 0 ? 0 : file_read_at(fd, offset, buffer, bytes);
 	if (fd != ring->fd)
 		mem_close_fd(&fd);
 	return done;
@@ -167,14 +164,20 @@ static uint64_t up_to(const struct ring *ring, uint64_t page, uint64_t more)
 /* The first page at or behind 'page' that is no hole in a sparse file. */
 static uint64_t behind_hole(struct ring *ring, uint64_t page)
 {
-	int fd = ring_fd(ring);
-	off_t data = fd < 0 ? -1 : lseek(fd, (off_t)page_offset(ring, page), SEEK_DATA);
-	uint64_t to = data < 0 && errno == ENXIO ? ring->page_count : page;
+	uint64_t offset = page_offset(ring, page), to;
+	int fd;
 
-	if (data > 0)
-		to = (uint64_t)data / ring->common->layout->page_bytes;
-	if (fd != ring->fd)
-		mem_close_fd(&fd);
+	if (ring->from) {
+		if (ring->from->behind_hole)
+			offset = ring->from->behind_hole(ring->from, offset);
+	} else {
+		fd = ring_fd(ring);
+		offset = file_behind_hole(fd, offset);
+		if (fd != ring->fd)
+			mem_close_fd(&fd);
+	}
+	to = offset / ring->common->layout->page_bytes;
+	to = to > page ? to : page;
 	return to < ring->page_count ? to : ring->page_count;
 }
 
@@ -297,7 +300,8 @@ static void keep_record(struct ring *ring, struct batch *batch, const struct rec
 	batch->cells[batch->count].record = (struct trace_record){
 		.data = record->data,
 		.bytes = record->bytes,
-		.place = page_offset(ring, ring->chunk_first) +
+		.origin = ring->origin,
+		.place = ring->place_base + page_offset(ring, ring->chunk_first) +
 			 (uint64_t)(record->data - ring->chunk->bytes),
 	};
 }
@@ -579,6 +583,8 @@ static void ring_close(struct lane *lane)
 	chunk_put(lane, ring->chunk);
 	lane_fini(lane);
 	mem_close_fd(&ring->fd);
+	if (ring->from)
+		ring->from->close(ring->from);
 	free(ring->path);
 	free(ring);
 }
@@ -617,25 +623,36 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 	}
 }
 
-struct ring *ring_open(const char *path, const struct ring_common *common,
-		       const struct ring_claim *claim, struct facts *facts)
+static struct ring *ring_new(const char *path, const struct ring_common *common,
+			     const struct ring_claim *claim)
 {
 	struct ring *ring = xcalloc(1, sizeof(*ring));
 	uint32_t page_bytes = common->layout->page_bytes;
-	struct err err = { 0 };
-	uint64_t bytes = 0;
 
 	ring->lane.ops = &ring_ops;
 	ring->common = common;
 	ring->table = kernel_events_table(common->events);
 	ring->path = xstrdup(path);
 	ring->cpu = claim->cpu;
+	ring->place_base = claim->place_base;
+	ring->origin = claim->origin;
+	ring->fd = -1;
+	ring->chunk_pages = page_bytes < CHUNK_BYTES ? CHUNK_BYTES / page_bytes : 1;
+	ring->lane.chunk_bytes = (size_t)ring->chunk_pages * page_bytes + CHUNK_SLACK;
+	return ring;
+}
+
+struct ring *ring_open(const char *path, const struct ring_common *common,
+		       const struct ring_claim *claim, struct facts *facts)
+{
+	struct ring *ring = ring_new(path, common, claim);
+	struct err err = { 0 };
+	uint64_t bytes = 0;
+
 	ring->fd = file_open(path, &bytes, &err);
 	if (ring->fd < 0)
 		facts_note_damage(facts, "%s: %s", file_name(ring), err.text);
-	ring->page_count = bytes / page_bytes;
-	ring->chunk_pages = page_bytes < CHUNK_BYTES ? CHUNK_BYTES / page_bytes : 1;
-	ring->lane.chunk_bytes = (size_t)ring->chunk_pages * page_bytes + CHUNK_SLACK;
+	ring->page_count = bytes / common->layout->page_bytes;
 	check_claim(ring, claim, bytes, facts);
 	if (ring->fd < 0)
 		ring->tail_lost = true;
@@ -646,14 +663,26 @@ struct ring *ring_open(const char *path, const struct ring_common *common,
 	return ring;
 }
 
+struct ring *ring_open_bytes(const char *name, struct ring_bytes *from,
+			     const struct ring_common *common, const struct ring_claim *claim,
+			     struct facts *facts)
+{
+	struct ring *ring = ring_new(name, common, claim);
+
+	ring->from = from;
+	ring->page_count = from->bytes / common->layout->page_bytes;
+	check_claim(ring, claim, from->bytes, facts);
+	return ring;
+}
+
 struct lane *ring_lane(struct ring *ring)
 {
 	return &ring->lane;
 }
 
-void ring_keep_records(struct ring *ring)
+void ring_renew(struct ring *ring)
 {
-	ring->lane.keep_records = true;
+	ring->table = kernel_events_table(ring->common->events);
 }
 
 uint32_t ring_cpu(const struct ring *ring)

@@ -9,6 +9,7 @@
 #define READ_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct clock;
@@ -33,10 +34,22 @@ struct ring_common {
 /* What is told about one CPU's file from outside. */
 struct ring_claim {
 	uint32_t cpu;
-	uint64_t bytes;	 /* that it should have; 0 = unknown */
-	uint64_t lost;	 /* events lost on this CPU, by the kernel's count */
-	bool count_lost; /* look through all pages for what they tell; else only at the end */
-	bool unfinished; /* more came than what is in the file, nobody knows how much */
+	uint64_t bytes;	     /* that it should have; 0 = unknown */
+	uint64_t lost;	     /* events lost on this CPU, by the kernel's count */
+	bool count_lost;     /* look through all pages for what they tell; else only at the end */
+	bool unfinished;     /* more came than what is in the file, nobody knows how much */
+	uint64_t place_base; /* added to the places of records */
+	const char *origin;  /* see struct trace_record; must live as long as the ring */
+};
+
+/* Pages that do not stand in a file of their own. */
+struct ring_bytes {
+	/* Read up to 'bytes' at 'offset'; returns how many there were. */
+	size_t (*read)(struct ring_bytes *from, uint64_t offset, void *buffer, size_t bytes);
+	/* May be NULL: the first offset at or behind 'offset' that is no hole in a sparse file. */
+	uint64_t (*behind_hole)(struct ring_bytes *from, uint64_t offset);
+	void (*close)(struct ring_bytes *from);
+	uint64_t bytes; /* all of them */
 };
 
 /*
@@ -47,17 +60,22 @@ struct ring_claim {
 struct ring *ring_open(const char *path, const struct ring_common *common,
 		       const struct ring_claim *claim, struct facts *facts);
 
+/* The same of 'from', which the ring owns; 'name' is what messages call it. */
+struct ring *ring_open_bytes(const char *name, struct ring_bytes *from,
+			     const struct ring_common *common, const struct ring_claim *claim,
+			     struct facts *facts);
+
 struct lane *ring_lane(struct ring *ring);
 
 /* Time of the first and last event, ns. False when there is none. O(pages without events). */
 bool ring_span(struct ring *ring, uint64_t *out_first_ns, uint64_t *out_last_ns);
 
-/* Keep the records beside the events of batches that are made from now on. */
-void ring_keep_records(struct ring *ring);
+/* common->events was replaced: use the new ones from the next event on. */
+void ring_renew(struct ring *ring);
 
 uint32_t ring_cpu(const struct ring *ring);
 
-/* The time of the record whose data is at byte 'place' of the file. False: there is none. */
+/* The time of the record whose data is at byte 'place', without its base. False: there is none. */
 bool ring_time_at(struct ring *ring, uint64_t place, uint64_t *out_ns);
 
 /*

@@ -68,6 +68,7 @@ static const struct {
 	{ "text", COLUMN_TEXT, VALUE_TEXT, false, false },
 	{ "syscall", COLUMN_SYSCALL, VALUE_TEXT, false, false },
 	{ "state", COLUMN_STATE, VALUE_TEXT, false, false },
+	{ "instance", COLUMN_INSTANCE, VALUE_TEXT, true, false },
 };
 
 /* The field called so in any event, or NULL. */
@@ -415,6 +416,10 @@ static void put_column(const struct value_context *context, enum value_column co
 	case COLUMN_STATE:
 		outbuf_string(out, line->state ? line->state : "");
 		break;
+	case COLUMN_INSTANCE:
+		if (line->record.origin)
+			outbuf_foreign(out, line->record.origin, strlen(line->record.origin));
+		break;
 	case COLUMN_TEXT:
 		value_put_event_text(context, line, out);
 		break;
@@ -527,7 +532,8 @@ static void put_lost(const struct value_line *line, struct outbuf *out)
 	} else {
 		outbuf_string(out, "an unknown number of events");
 	}
-	outbuf_string(out, " lost on this CPU in ");
+	outbuf_string(out, line->event->context & EV_CTX_USER ? " of a program lost on this CPU in "
+							      : " lost on this CPU in ");
 	outbuf_string(out, text_duration(line->event->time_ns - lost->since_ns).s);
 }
 

@@ -1,7 +1,7 @@
 /*
  * value.h - what a name means in a line of the list: a column, or a field of the event.
  *
- *	time since wall delta cpu tid comm latency event system place text syscall state
+ *	time since wall delta cpu tid comm latency event system place text syscall state instance
  *
  * are columns; any other name is a field of the event. "pid" and "name" are the event's own
  * field where it has one, else the thread and the name of the event. ".NAME" is always the
@@ -60,6 +60,7 @@ enum value_column {
 	COLUMN_TEXT,
 	COLUMN_SYSCALL, /* name of the call, of sys_enter and sys_exit */
 	COLUMN_STATE,
+	COLUMN_INSTANCE, /* name of the tracing instance that recorded it; none = the usual one */
 };
 
 /*

@@ -27,6 +27,7 @@
 #define GROUPS_MAX	  65536
 #define EXIT_NOT_FOUND	  127
 #define EXIT_NOT_RUNNABLE 126
+#define OWNED_MAX	  16
 #define AWAIT_STEP_NS	  200000
 #define AWAIT_STEPS	  10000 /* 2 s at least: a machine may be busy */
 
@@ -39,9 +40,9 @@ struct identity {
 	gid_t gid;
 	gid_t *groups; /* owned */
 	int group_count;
-	char **environment; /* owned, and what is in it beyond environ; NULL = unchanged */
-	char *owned[4];	    /* strings made for the environment */
-	char *path;	    /* owned; the program's file: the search is not the command's doing */
+	char **environment;	    /* owned, and what is in it beyond environ; NULL = unchanged */
+	char *owned[OWNED_MAX + 1]; /* strings made for the environment, then NULL */
+	char *path; /* owned; the program's file: the search is not the command's doing */
 };
 
 static void identity_fini(struct identity *who)
@@ -75,28 +76,52 @@ static void find_groups(struct identity *who, const char *name)
 	who->group_count = count <= GROUPS_MAX ? count : 0;
 }
 
-/* A copy of our environment in which some variables are those of the user. */
-static void make_environment(struct identity *who, const struct passwd *user)
+/* Does NAME=VALUE say something of a name in 'texts', of which each is NAME=VALUE? */
+static bool is_among(const char *variable, char *const *texts, size_t count)
 {
-	const char *const names[] = { "HOME=", "USER=", "LOGNAME=", "SHELL=" };
-	const char *const values[] = { user->pw_dir, user->pw_name, user->pw_name, user->pw_shell };
-	size_t count = 0, used = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!strncmp(variable, texts[i], strcspn(texts[i], "=") + 1))
+			return true;
+	}
+	return false;
+}
 
+/* A copy of our environment in which some variables are those in 'owned'. */
+static void make_environment(struct identity *who)
+{
+	size_t count = 0, used = 0, owned = 0;
+
+	while (who->owned[owned])
+		owned++;
 	while (environ[count])
 		count++;
-	who->environment = xcalloc(count + ARRAY_LEN(names) + 1, sizeof(char *));
+	who->environment = xcalloc(count + owned + 1, sizeof(char *));
 	for (size_t i = 0; i < count; i++) {
-		bool ours = false;
-
-		for (size_t j = 0; j < ARRAY_LEN(names); j++)
-			ours |= !strncmp(environ[i], names[j], strlen(names[j]));
-		if (!ours)
+		if (!is_among(environ[i], who->owned, owned))
 			who->environment[used++] = environ[i];
 	}
-	for (size_t j = 0; j < ARRAY_LEN(names); j++) {
-		who->owned[j] = xasprintf("%s%s", names[j], values[j]);
-		who->environment[used++] = who->owned[j];
-	}
+	for (size_t i = 0; i < owned; i++)
+		who->environment[used++] = who->owned[i];
+}
+
+static void own_user(struct identity *who, const struct passwd *user)
+{
+	who->owned[0] = xasprintf("HOME=%s", user->pw_dir);
+	who->owned[1] = xasprintf("USER=%s", user->pw_name);
+	who->owned[2] = xasprintf("LOGNAME=%s", user->pw_name);
+	who->owned[3] = xasprintf("SHELL=%s", user->pw_shell);
+}
+
+static void own_more(struct identity *who, const char *const *more)
+{
+	size_t owned = 0;
+
+	while (who->owned[owned])
+		owned++;
+	for (; more && *more && owned < OWNED_MAX; more++)
+		who->owned[owned++] = xstrdup(*more);
+	if (owned)
+		make_environment(who);
 }
 
 bool command_find_user(uid_t *out_uid, gid_t *out_gid)
@@ -125,7 +150,7 @@ static void find_identity(struct identity *who)
 		return;
 	}
 	find_groups(who, user->pw_name);
-	make_environment(who, user);
+	own_user(who, user);
 }
 
 static void __attribute__((noreturn)) report_and_exit(int error_fd)
@@ -212,6 +237,7 @@ static int fork_child(const struct command_setup *setup, struct command *command
 		rc = err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
 	if (rc == 0 && !setup->as_root)
 		find_identity(&who);
+	own_more(&who, setup->environment);
 	if (!strchr(setup->argv[0], '/'))
 		who.path = search_path(setup->argv[0], false);
 	if (rc == 0)

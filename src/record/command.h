@@ -33,9 +33,10 @@ struct command {
 /* What command_fork() needs to know. */
 struct command_setup {
 	char *const *argv;
-	bool as_root;		     /* do not become the user who ran sudo */
-	const sigset_t *signal_mask; /* for the command */
-	const struct pidns *pidns;   /* for the child to mark */
+	bool as_root;			/* do not become the user who ran sudo */
+	const sigset_t *signal_mask;	/* for the command */
+	const struct pidns *pidns;	/* for the child to mark */
+	const char *const *environment; /* NAME=VALUE to add, ended by NULL; NULL = none */
 };
 
 /* The user who ran sudo, when we are root because of it. Otherwise false. */

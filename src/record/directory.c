@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "store/manifest.h"
 
@@ -42,21 +43,10 @@ static bool is_dot(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* A directory stream over a duplicate of 'fd', from its beginning; NULL on failure. */
-static DIR *list_open(int fd)
-{
-	int copy = openat(fd, ".", OPEN_DIR);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-
-	if (!dir)
-		mem_close_fd(&copy);
-	return dir;
-}
-
 /* Look at what is there. Returns the number of entries, or -EEXIST for a foreign one. */
 static int look(int dir_fd, bool *out_trace, struct err *err)
 {
-	DIR *dir = list_open(dir_fd);
+	DIR *dir = file_list(dir_fd);
 	struct dirent *entry;
 	int count = 0;
 
@@ -129,7 +119,7 @@ int directory_check(const char *path, bool replace, struct err *err)
 static void remove_tree(int dir_fd, const char *name, int depth)
 {
 	AUTO_CLOSE int fd = openat(dir_fd, name, OPEN_DIR);
-	DIR *dir = fd < 0 || depth == 0 ? NULL : list_open(fd);
+	DIR *dir = fd < 0 || depth == 0 ? NULL : file_list(fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
@@ -150,7 +140,7 @@ static void remove_trace(int dir_fd)
 	struct dirent *entry;
 
 	(void)unlinkat(dir_fd, MANIFEST_FILE, 0); /* may be missing */
-	dir = list_open(dir_fd);
+	dir = file_list(dir_fd);
 	while (dir && (entry = readdir(dir))) {
 		if (is_dot(entry->d_name) || !is_ours(entry->d_name))
 			continue;
@@ -273,7 +263,7 @@ static void give_file(int dir_fd, const char *name, uid_t uid, gid_t gid)
 
 static void give_tree(int dir_fd, uid_t uid, gid_t gid, int depth)
 {
-	DIR *dir = list_open(dir_fd);
+	DIR *dir = file_list(dir_fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "record/ftrace.h"
 #include "store/manifest.h"
 
@@ -165,6 +166,15 @@ bool event_set_has(const struct event_set *set, const char *name)
 	return false;
 }
 
+bool events_has_system(const char *system)
+{
+	for (size_t i = 0; i < ARRAY_LEN(event_rows); i++) {
+		if (!strcmp(event_rows[i].system, system))
+			return true;
+	}
+	return false;
+}
+
 static void add_name(struct event_set *set, const char *name)
 {
 	if (event_set_has(set, name))
@@ -217,41 +227,18 @@ static int add_rows(struct event_set *set, const struct catalogue *catalogue, un
 	return 0;
 }
 
-/* Levenshtein distance of two short names. */
-static size_t edits_between(const char *a, const char *b)
-{
-	size_t row[EVENT_NAME_MAX + 1];
-	size_t b_bytes = strnlen(b, EVENT_NAME_MAX);
-
-	for (size_t j = 0; j <= b_bytes; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_bytes; j++) {
-			size_t change = diagonal + (a[i - 1] != b[j - 1]);
-			size_t best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-
-			diagonal = row[j];
-			row[j] = change < best ? change : best;
-		}
-	}
-	return row[b_bytes];
-}
-
 /* How unlike a known event is to what was typed; 0 = it contains it. */
 static size_t unlikeness(const char *known, const char *typed)
 {
 	const char *event = strchr(known, ':') + 1;
 	AUTO_FREE char *system = xstrndup(known, (size_t)(event - 1 - known));
-	size_t whole = edits_between(known, typed);
-	size_t part = edits_between(event, typed);
+	size_t whole = text_edits(known, typed);
+	size_t part = text_edits(event, typed);
 
 	if (strlen(typed) >= 4 && strstr(known, typed))
 		return 0;
-	if (!strchr(typed, ':') && edits_between(system, typed) < part)
-		part = edits_between(system, typed);
+	if (!strchr(typed, ':') && text_edits(system, typed) < part)
+		part = text_edits(system, typed);
 	return whole < part ? whole : part;
 }
 

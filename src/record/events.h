@@ -26,6 +26,9 @@ void event_set_fini(struct event_set *set);
 /* Add an event that is known to exist; one that is there already is not added again. */
 void event_set_add(struct event_set *set, const char *system, const char *event);
 
+/* Do the tables have events of this system? Then nothing else may be called so in a trace. */
+bool events_has_system(const char *system);
+
 bool event_set_has(const struct event_set *set, const char *name);
 
 /*

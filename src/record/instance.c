@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "record/ftrace.h"
+#include "record/probe_group.h"
 
 #define NAME_PREFIX	  "holdup-"
 #define PER_PROCESS_LIMIT 64
@@ -117,6 +118,7 @@ int instance_remove_stale(const char *tracing_dir)
 			removed++;
 	}
 	closedir(dir);
+	(void)probe_group_remove_stale(tracing_dir);
 	return removed;
 }
 
@@ -148,14 +150,19 @@ bool instance_all_idle(int tracing_fd)
 	return idle;
 }
 
-/* Returns 0 or a negative errno. Only calls that are safe after fork(). */
+/*
+ * Remove an instance and then the points in user programs that it had switched on. Returns 0 or
+ * a negative errno. Runs after fork(), too: of a process without other threads.
+ */
 static int remove_path(const char *path)
 {
 	struct timespec pause = { .tv_nsec = REMOVE_PAUSE_NS };
 
 	for (int i = 0; i < REMOVE_TRIES; i++) {
-		if (!rmdir(path) || errno == ENOENT)
+		if (!rmdir(path) || errno == ENOENT) {
+			(void)probe_group_remove(path);
 			return 0;
+		}
 		if (errno != EBUSY)
 			break;
 		nanosleep(&pause, NULL);

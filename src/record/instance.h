@@ -33,11 +33,12 @@ struct instance {
  */
 int instance_open(const char *tracing_dir, struct instance *out_instance, struct err *err);
 
-/* Close and remove it. All other files in it must be closed. Safe to call twice. */
+/* Close and remove it, with the points in user programs of its group (probe_group.h). All other files in it must be closed. Safe to call twice. */
 void instance_close(struct instance *instance);
 
 /*
- * Remove the instances of recorders that are dead. Returns how many were removed.
+ * Remove the instances of recorders that are dead, and their points in user programs. Returns how
+ * many instances were removed.
  * One that is in use is never removed: the kernel refuses.
  */
 int instance_remove_stale(const char *tracing_dir);

@@ -259,6 +259,8 @@ static int fork_command(struct run *run, struct err *err)
 		.as_root = run->opts->as_root,
 		.signal_mask = &run->old_mask,
 		.pidns = &pidns,
+		.environment =
+			run->session.user ? user_collect_environment(run->session.user) : NULL,
 	};
 	int rc = pidns_is_initial() ? 0 : pidns_open(run->session.tracing_dir, &pidns, err);
 
@@ -342,6 +344,10 @@ static void fill_result(struct run *run, struct record_result *result)
 
 	result->seconds = session_seconds(&run->session);
 	result->interrupted = run->signals > 0;
+	result->user_processes = run->session.collected.processes;
+	result->user_living = run->session.collected.living;
+	result->user_bytes = run->session.collected.bytes;
+	result->user_lost = run->session.collected.lost;
 	for (size_t i = 0; i < manifest->cpu_count; i++) {
 		result->events += manifest->cpus[i].events;
 		result->bytes += manifest->cpus[i].bytes;

@@ -24,11 +24,17 @@ struct record_opts {
 	uint64_t buffer_bytes; /* per CPU; 0 = default, chosen from memory size */
 	const int32_t *pids;   /* -p: end when all of these are gone; NULL = none */
 	size_t pid_count;
-	double seconds;	   /* 0 = until the command or pids end, or a signal */
-	bool stacks;	   /* kernel stacks at blocking points */
-	bool as_root;	   /* do not drop to the user who ran sudo */
-	bool no_bpf;	   /* do not load the BPF program */
-	char *const *argv; /* command, NULL-terminated; NULL = none */
+	double seconds;		   /* 0 = until the command or pids end, or a signal */
+	bool stacks;		   /* kernel stacks at blocking points */
+	bool as_root;		   /* do not drop to the user who ran sudo */
+	bool no_bpf;		   /* do not load the BPF program */
+	char *const *argv;	   /* command, NULL-terminated; NULL = none */
+	const char *const *probes; /* points in programs, as in probe_spec.h */
+	size_t probe_count;
+	const char *const *usdt; /* USDT points */
+	size_t usdt_count;
+	bool no_user;	  /* do not collect what programs log themselves (libholdup) */
+	const char *user; /* which of it: patterns; NULL = all */
 	/* Called about twice a second from the main thread while recording; may be NULL. */
 	void (*progress)(void *context, double seconds, uint64_t bytes, uint64_t lost);
 	void *progress_context;
@@ -41,6 +47,10 @@ struct record_result {
 	uint64_t events;
 	uint64_t bytes;
 	uint64_t lost;
+	uint32_t user_processes; /* that logged events of their own */
+	uint32_t user_living;	 /* of these, that have not ended */
+	uint64_t user_bytes;
+	uint64_t user_lost;
 	bool interrupted; /* ended by SIGINT or SIGTERM */
 };
 
@@ -49,7 +59,8 @@ struct record_result {
  * SIGINT/SIGTERM came (a command that runs gets the signal too). Returns 0 with *out_result filled, or
  * a negative errno with err filled; the instance is removed in both cases.
  *   -EPERM, -EACCES   no right to use tracefs
- *   -ENOENT           no tracefs, or the command was not found (result.status tells 127 << 8)
+ *   -ENOENT           no tracefs, no such point in a program, or the command was not found
+ *                     (result.status tells 127 << 8)
  *   -EINVAL           an unknown event in the list, a thread given as process ...
  *   -ESRCH            no such process
  *   -EEXIST           'dir' holds something else

@@ -49,6 +49,27 @@ static int choose_events(struct session *session, struct err *err)
 				session->manifest, err);
 }
 
+static int choose_probes(struct session *session, struct err *err)
+{
+	const struct record_opts *opts = session->opts;
+	const struct probes_wish wish = {
+		.functions = opts->probes,
+		.function_count = opts->probe_count,
+		.usdt = opts->usdt,
+		.usdt_count = opts->usdt_count,
+		.command = opts->argv ? opts->argv[0] : NULL,
+		.pids = opts->pids,
+		.pid_count = opts->pid_count,
+	};
+
+	return probes_choose(&session->probes, session->tracing_fd, &wish, session->manifest, err);
+}
+
+static int register_probes(struct session *session, struct err *err)
+{
+	return probes_register(&session->probes, session->tracing_fd, session->instance.path, err);
+}
+
 static int check_directory(struct session *session, struct err *err)
 {
 	return directory_check(session->opts->dir, session->opts->replace, err);
@@ -133,7 +154,7 @@ static int enable_events(struct session *session, struct err *err)
 	session->manifest->has_syscalls = event_set_has(&session->events, "raw_syscalls:sys_enter");
 	if (session->opts->stacks)
 		(void)events_enable_stacks(session->instance.dir_fd, session->manifest);
-	return 0;
+	return probes_enable(&session->probes, session->instance.dir_fd, session->manifest, err);
 }
 
 static int make_directory(struct session *session, struct err *err)
@@ -150,10 +171,34 @@ static int make_directory(struct session *session, struct err *err)
 	return 0;
 }
 
+/* Where programs put their own events. Without it the kernel's are recorded all the same. */
+static int make_user(struct session *session, struct err *err)
+{
+	const struct record_opts *opts = session->opts;
+	struct user_wish wish = {
+		.dir = opts->dir,
+		.dir_fd = session->directory.dir_fd,
+		.events = opts->user,
+		.has_command = opts->argv != NULL,
+		.pids = opts->pids,
+		.pid_count = opts->pid_count,
+	};
+	struct err why = { 0 };
+
+	(void)err;
+	if (opts->no_user || (!opts->argv && !opts->pid_count))
+		return 0;
+	wish.gives = !opts->as_root && command_find_user(&wish.uid, &wish.gid);
+	if (user_collect_begin(&wish, &session->user, &why) < 0)
+		manifest_add_missing(session->manifest, "events of programs themselves", why.text);
+	return 0;
+}
+
 static int write_texts(struct session *session, struct err *err)
 {
 	int rc = texts_write_formats(session->instance.dir_fd, session->directory.kernel_fd,
-				     session->manifest, session->opts->stacks, err);
+				     session->manifest, &session->probes, session->opts->stacks,
+				     err);
 
 	if (rc == 0)
 		rc = texts_write_symbols(session->directory.kernel_fd, session->manifest, err);
@@ -252,9 +297,10 @@ static int write_first(struct session *session, struct err *err)
 
 /* In this order: what can be wrong is found before anything is made. */
 static int (*const preparations[])(struct session *, struct err *) = {
-	find_tracing,	choose_events, check_directory, make_instance, describe,
-	set_clock,	set_options,   probe_kernel,	make_buffers,  enable_events,
-	make_directory, write_first,   write_texts,
+	find_tracing,	choose_events,	 choose_probes, check_directory,
+	make_instance,	register_probes, describe,	set_clock,
+	set_options,	probe_kernel,	 make_buffers,	enable_events,
+	make_directory, write_first,	 write_texts,	make_user,
 };
 
 int session_prepare(struct session *session, struct err *err)
@@ -301,6 +347,14 @@ static void dump_state(struct session *session)
 				     why.text);
 }
 
+static void note_unasked(void *context, int32_t pid, const char *why)
+{
+	struct session *session = context;
+	AUTO_FREE char *what = xasprintf("events of process %d itself", pid);
+
+	manifest_add_missing(session->manifest, what, why);
+}
+
 int session_begin(struct session *session, struct err *err)
 {
 	int rc;
@@ -316,6 +370,8 @@ int session_begin(struct session *session, struct err *err)
 			   err);
 	if (rc == 0)
 		dump_state(session);
+	if (rc == 0 && session->user)
+		user_collect_ask(session->user, note_unasked, session);
 	return rc;
 }
 
@@ -383,6 +439,8 @@ int session_end(struct session *session, int failure, struct err *err)
 	int rc;
 
 	if (session->is_on) {
+		if (session->user)
+			user_collect_stop(session->user);
 		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
 		session->manifest->end_ns = clock_mono_ns();
 		session->is_on = false;
@@ -397,6 +455,8 @@ int session_end(struct session *session, int failure, struct err *err)
 		instance_close(&session->instance);
 		names_stop(session->names);
 		session->names = NULL;
+		if (session->user)
+			user_collect_end(session->user, &session->collected);
 		session->manifest->complete = true;
 	}
 	session->is_ended = true;
@@ -408,6 +468,7 @@ int session_end(struct session *session, int failure, struct err *err)
 
 void session_fini(struct session *session)
 {
+	user_collect_free(session->user);
 	readers_free(session->readers);
 	instance_close(&session->instance);
 	names_stop(session->names); /* detaching keeps instances from being removed */
@@ -417,6 +478,7 @@ void session_fini(struct session *session)
 	mem_close_fd(&session->sync_fd);
 	mem_close_fd(&session->tracing_fd);
 	event_set_fini(&session->events);
+	probes_fini(&session->probes);
 	if (session->manifest) {
 		manifest_fini(session->manifest);
 		free(session->manifest);

@@ -19,6 +19,8 @@
 #include "record/directory.h"
 #include "record/events.h"
 #include "record/instance.h"
+#include "record/probes.h"
+#include "user/collect.h"
 
 struct err;
 struct manifest;
@@ -32,10 +34,13 @@ struct session {
 	char *tracing_dir;	   /* owned */
 	int tracing_fd;
 	struct event_set events;
+	struct probes probes;
 	struct instance instance;
 	struct directory directory;
 	struct readers *readers;
 	struct names_recorder *names;
+	struct user_collect *user; /* NULL = nothing is collected */
+	struct user_collected collected;
 	int sync_fd; /* kernel/sync */
 	struct sync_point first_sync;
 	bool is_tsc;

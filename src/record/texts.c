@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "record/buffer.h"
 #include "record/ftrace.h"
+#include "record/probes.h"
 #include "store/formats.h"
 #include "store/manifest.h"
 
@@ -63,7 +64,7 @@ static void print_event(FILE *out, int instance_fd, const char *system, const ch
 }
 
 int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *manifest,
-			bool stacks, struct err *err)
+			const struct probes *probes, bool stacks, struct err *err)
 {
 	FILE *out;
 	int rc = make_file(kernel_fd, "formats", &out, err);
@@ -81,8 +82,14 @@ int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *m
 		(void)formats_print(out, "header_event", event, event_bytes);
 	for (size_t i = 0; i < manifest->event_count; i++) {
 		AUTO_FREE char *system = xstrdup(manifest->events[i]);
+		AUTO_FREE char *own = probes_format(probes, instance_fd, system);
 		char *colon = strchr(system, ':');
 
+		if (own) {
+			*colon = '/';
+			(void)formats_print(out, system, own, strlen(own)); /* seen on closing */
+			continue;
+		}
 		*colon = '\0';
 		print_event(out, instance_fd, system, colon + 1);
 	}

@@ -8,14 +8,16 @@
 
 struct err;
 struct manifest;
+struct probes;
 
 /*
  * Write kernel/formats: header_page, header_event, the formats of
- * manifest->events and, with 'stacks', of the stack records. Returns 0, or a
- * negative errno with err filled.
+ * manifest->events and, with 'stacks', of the stack records. Those of 'probes' are
+ * written under the names that the trace has for them. Returns 0, or a negative errno
+ * with err filled.
  */
 int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *manifest,
-			bool stacks, struct err *err);
+			const struct probes *probes, bool stacks, struct err *err);
 
 /*
  * Write kernel/kallsyms: "ADDRESS NAME" of the kernel's functions, sorted. Where

@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "report/why_int.h"
 
-#define NEST_MAX 400 /* causality deeper than this hangs under the last level printed */
+#define LOCK_FROM "lock events" /* how a lock and its owner are known: from the program itself */
+#define NEST_MAX  400		/* causality deeper than this hangs under the last level printed */
 
 static const char *class_name(enum why_class class)
 {
@@ -88,6 +89,11 @@ static void put_chain(struct json *json, const struct why *why)
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);
+		if (hop->lock) {
+			json_print_string(json, "lock", hop->lock);
+			json_print_string(json, "lock_from", LOCK_FROM);
+			put_thread(json, "owner", &hop->owner);
+		}
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -178,6 +184,29 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_end_object(json);
 }
 
+/* What the program told of the lock that it waited for; nothing where it told nothing. */
+static void put_lock(struct json *json, const struct why *why, const struct why_wait *wait)
+{
+	if (!wait->lock)
+		return;
+	json_print_string(json, "lock", wait->lock);
+	json_print_string(json, "lock_from", LOCK_FROM);
+	json_begin_array(json, "owners");
+	for (uint32_t i = 0; i < wait->owner_count; i++) {
+		const struct why_owner *owner = &why->owners[wait->first_owner + i];
+
+		json_begin_object(json, NULL);
+		put_thread(json, "who", &owner->who);
+		json_print_u64(json, "ns", owner->ns);
+		json_print_u64(json, "working_ns", owner->working_ns);
+		json_print_u64(json, "interrupted_ns", owner->interrupted_ns);
+		json_print_u64(json, "blocked_ns", owner->blocked_ns);
+		json_print_u64(json, "uncertain_ns", owner->uncertain_ns);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 static void put_causality(struct json *json, const struct why *why)
 {
 	struct tree tree = { .json = json };
@@ -195,6 +224,7 @@ static void put_causality(struct json *json, const struct why *why)
 		json_print_string(json, "stack", wait->stack);
 		json_print_string(json, "class", class_name(wait->class));
 		put_waker(json, wait);
+		put_lock(json, why, wait);
 		tree_children(&tree);
 	}
 	tree_close_to(&tree, 0);

@@ -220,31 +220,70 @@ static void print_line_instances(const struct page *page, uint32_t i)
 			line->instance_count);
 }
 
-/* What the waker did meanwhile: the parts that are not nothing. */
-static void add_meanwhile(struct table *table, const struct why_wait *wait)
+/* "worked 3 ms, was blocked 5 ms": the parts that are not nothing. */
+static char *did_text(const uint64_t ns[4])
 {
-	const struct {
-		const char *did;
-		uint64_t ns;
-	} parts[] = {
-		{ "worked", wait->working_ns },
-		{ "was interrupted", wait->interrupted_ns },
-		{ "was blocked", wait->blocked_ns },
-		{ "was not there or is uncertain", wait->uncertain_ns },
-	};
-	AUTO_FREE char *name = words_thread(&wait->woken_by);
-	AUTO_FREE char *text = NULL;
+	static const char *const did[] = { "worked", "was interrupted", "was blocked",
+					   "was not there or is uncertain" };
 	struct words words;
 	const char *gap = "";
 
 	words_begin(&words);
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (parts[i].ns == 0)
+	for (size_t i = 0; i < ARRAY_LEN(did); i++) {
+		if (ns[i] == 0)
 			continue;
-		fprintf(words.out, "%s%s %s", gap, parts[i].did, text_duration(parts[i].ns).s);
+		fprintf(words.out, "%s%s %s", gap, did[i], text_duration(ns[i]).s);
 		gap = ", ";
 	}
-	text = words_end(&words);
+	return words_end(&words);
+}
+
+/* What the program told of the lock: who had it, how long, and what that thread did then. */
+static void add_owners(struct table *table, const struct page *page, const struct why_wait *wait)
+{
+	if (wait->lock && !wait->owner_count) {
+		table_cell(table, "%s", "");
+		table_cell(table, "%s", "");
+		table_cell(table, "%s  told by the program: %s", indent_of(wait->depth),
+			   wait->lock);
+	}
+	for (uint32_t i = 0; i < wait->owner_count; i++) {
+		const struct why_owner *owner = &page->why->owners[wait->first_owner + i];
+		AUTO_FREE char *name = words_thread(&owner->who);
+		AUTO_FREE char *did =
+			did_text((const uint64_t[]){ owner->working_ns, owner->interrupted_ns,
+						     owner->blocked_ns, owner->uncertain_ns });
+
+		table_cell(table, "%s", page_duration(page, owner->ns).s);
+		table_cell(table, "%s", "");
+		if (owner->who.tid)
+			table_cell(table, "%s  told by the program: %s owned by %s, which %s",
+				   indent_of(wait->depth), wait->lock, name, did);
+		else
+			table_cell(table,
+				   "%s  told by the program: %s owned by nobody that is known",
+				   indent_of(wait->depth), wait->lock);
+	}
+}
+
+/* What an owner did is told already. */
+static bool is_owner(const struct why *why, const struct why_wait *wait,
+		     const struct why_thread *who)
+{
+	for (uint32_t i = 0; i < wait->owner_count; i++) {
+		if (why->owners[wait->first_owner + i].who.tid == who->tid)
+			return true;
+	}
+	return false;
+}
+
+/* What the waker did meanwhile. */
+static void add_meanwhile(struct table *table, const struct why_wait *wait)
+{
+	AUTO_FREE char *name = words_thread(&wait->woken_by);
+	AUTO_FREE char *text = did_text((const uint64_t[]){ wait->working_ns, wait->interrupted_ns,
+							    wait->blocked_ns, wait->uncertain_ns });
+
 	if (!text[0] || !wait->woken_by.tid)
 		return;
 	table_cell(table, "%s", "");
@@ -268,7 +307,9 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 		table_cell(table, "%s", "");
 		table_cell(table, "%s  slept in %s", indent_of(wait->depth), wait->stack);
 	}
-	add_meanwhile(table, wait);
+	add_owners(table, page, wait);
+	if (!is_owner(page->why, wait, &wait->woken_by))
+		add_meanwhile(table, wait);
 }
 
 /* The waits [first, last) as a tree. */

@@ -245,6 +245,14 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 	put_what(out, hop->woken_by);
 }
 
+/* The kernel tells who woke it; that another one had the lock, the program alone. */
+static void put_hop_owner(FILE *out, const struct why_hop *hop)
+{
+	fputs("; owned meanwhile by ", out);
+	put_thread(out, &hop->owner);
+	fputs(", as the program told", out);
+}
+
 char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
@@ -260,8 +268,10 @@ char *words_hop(const struct why *why, size_t index)
 		put_thread(words.out, &hop->who);
 		fputs(waits ? " waited in " : ": ", words.out);
 	}
-	put_in(words.out, hop->what, hop->object);
-	if (hop->woken_by[0])
+	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
+	if (hop->owner.tid)
+		put_hop_owner(words.out, hop);
+	else if (hop->woken_by[0])
 		put_hop_waker(words.out, hop);
 	return words_end(&words);
 }

@@ -269,6 +269,8 @@ static inline void feed(struct state *state, const struct event *ev)
 	state_handler_fn *handle;
 	struct cpu *cpu;
 
+	if (ev->context & EV_CTX_USER) /* proves nothing about the CPU: its clock may be late */
+		return;
 	if (ev->type >= EV_TYPE_COUNT || ev->cpu >= MAX_CPUS || ev->time_ns < state->now_ns ||
 	    ev->time_ns - state->tl->origin_ns > MAX_SPAN_NS) {
 		/* Before the recording began: the dump knows better. */
@@ -319,10 +321,24 @@ static void close_unseen(struct state *state, struct thread *thread, char letter
 	thread->sched = SCHED_BLOCKED;
 }
 
+/* Those that no event named may have a name that was seen at some time. */
+static void name_unnamed(struct state *state)
+{
+	const struct facts *facts = state->facts;
+
+	for (size_t i = 0; i < facts->comm_count; i++) {
+		struct thread *thread = state_living(state, (int32_t)facts->comms[i].nr);
+
+		if (thread && thread->comm[0] == '\0')
+			thread_set_comm(state, thread, facts->comms[i].name);
+	}
+}
+
 static void close_threads(struct state *state)
 {
 	const struct facts *facts = state->facts;
 
+	name_unnamed(state);
 	for (size_t i = 0; i < facts->thread_count; i++) {
 		struct thread *thread = state_living(state, facts->threads[i].tid);
 

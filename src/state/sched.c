@@ -43,6 +43,15 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 	__builtin_prefetch((const char *)(wait + 1) + 128, 1);
 }
 
+/*
+ * The bit of the dead became that of the parked in Linux 4.14, and some formats do not tell which is
+ * meant: but nobody parks who exits.
+ */
+static bool is_death(const struct thread *thread, uint8_t state)
+{
+	return state == TASK_STATE_DEAD || (state == TASK_STATE_PARKED && thread->exiting);
+}
+
 static void switch_out(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
@@ -60,7 +69,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 	if (ev->sched_switch.prev_state == TASK_STATE_RUNNABLE) {
 		thread->sched = SCHED_RUNNABLE;
 		flow_write(state, thread, now, word_make(WORD_PREEMPTED, ev->cpu));
-	} else if (ev->sched_switch.prev_state == TASK_STATE_DEAD) {
+	} else if (is_death(thread, ev->sched_switch.prev_state)) {
 		thread_bury(state, thread, now);
 	} else {
 		thread->sched = SCHED_BLOCKED;

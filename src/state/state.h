@@ -41,6 +41,12 @@ void state_feed(struct state *state, const struct event *ev);
 uint32_t state_frames(const struct state *state, int32_t tid, uint32_t cpu,
 		      uint32_t out_words[STATE_FRAMES]);
 
+/*
+ * The threads that live now, and what the descriptors of their processes name: appended to the
+ * empty lists of 'out', which keeps the texts. For a recording that begins at this moment.
+ */
+void state_snapshot(const struct state *state, struct facts *out);
+
 /* What is written so far: to be given a store (timeline/index.h) before the first event. */
 struct timeline *state_timeline(struct state *state);
 

@@ -85,13 +85,12 @@ static void make_unknown(const struct track *track, const struct chunk_ref *ref,
 	chunk->entry_count = 1;
 	chunk->byte_count = 0;
 	chunk->wait_count = chunk->edge_count = 0;
-	chunk->has_waits = chunk->has_edges = true;
+	chunk->has_entries = chunk->has_waits = chunk->has_edges = true;
 }
 
 static void fill(struct tl_cache *cache, const struct track *track, const struct chunk_ref *ref,
 		 struct chunk *chunk)
 {
-	struct chunk_limits limits = limits_of(cache);
 	const char *wrong = NULL;
 	ssize_t got;
 
@@ -109,7 +108,7 @@ static void fill(struct tl_cache *cache, const struct track *track, const struct
 	if (got != (ssize_t)ref->bytes)
 		wrong = got < 0 ? strerror(errno) : "it ends before that";
 	else
-		wrong = chunk_open(chunk, ref, track->id, &limits);
+		wrong = chunk_open(chunk, ref, track->id);
 	if (wrong) {
 		note_damage(cache, ref, wrong);
 		make_unknown(track, ref, chunk);
@@ -155,7 +154,14 @@ static struct chunk *find(struct tl_cache *cache, const struct track *track, uin
 
 const struct chunk *cache_chunk(struct tl_cache *cache, const struct track *track, uint32_t index)
 {
-	return find(cache, track, index);
+	struct chunk_limits limits = limits_of(cache);
+	struct chunk *chunk = find(cache, track, index);
+
+	if (!chunk->has_entries && !chunk_unpack_entries(chunk, &limits)) {
+		note_damage(cache, &track->chunks[index], "its entries make no sense");
+		make_unknown(track, &track->chunks[index], chunk);
+	}
+	return chunk;
 }
 
 const struct chunk *cache_waits(struct tl_cache *cache, const struct track *track, uint32_t index)

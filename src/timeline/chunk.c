@@ -314,32 +314,33 @@ static uint32_t unpack_entry_word(struct unpack *from, const struct dict *dict, 
 	return unpack_u32(from);
 }
 
-static bool unpack_entries(struct chunk *chunk, const struct chunk_head *head,
-			   const struct chunk_limits *limits)
+bool chunk_unpack_entries(struct chunk *chunk, const struct chunk_limits *limits)
 {
 	static _Thread_local struct dict dict;
-	const uint8_t *at = chunk->bytes + sizeof(*head) + head->run_bytes;
-	struct unpack from = { at, at + head->entry_bytes, false };
-	uint64_t time = head->start;
-	uint32_t next_wait = head->first_wait;
+	struct chunk_head head = head_of(chunk);
+	const uint8_t *at = chunk->bytes + sizeof(head) + head.run_bytes;
+	struct unpack from = { at, at + head.entry_bytes, false };
+	uint64_t time = head.start;
+	uint32_t next_wait = head.first_wait;
 
-	if (chunk->entry_cap < head->entry_count) {
-		chunk->entry_cap = head->entry_count;
-		chunk->entries =
-			xrealloc(chunk->entries, chunk->entry_cap, sizeof(*chunk->entries));
+	if (chunk->entry_cap < head.entry_count) {
+		chunk->entry_cap = head.entry_count;
+		free(chunk->entries);
+		chunk->entries = xcalloc(chunk->entry_cap, sizeof(*chunk->entries));
 	}
 	if (!unpack_dict(&from, &dict))
 		return false;
-	for (uint32_t i = 0; i < head->entry_count; i++) {
+	for (uint32_t i = 0; i < head.entry_count; i++) {
 		uint64_t delta = unpack_u64(&from);
 		uint32_t word = unpack_entry_word(&from, &dict, &next_wait);
 
-		if (delta > UINT64_MAX / 2 - time || !word_is_sane(word, head->id, limits))
+		if (delta > UINT64_MAX / 2 - time || !word_is_sane(word, head.id, limits))
 			return false;
 		time += delta;
 		chunk->entries[i] = (struct track_entry){ .time = time, .word = word };
 	}
-	chunk->entry_count = head->entry_count;
+	chunk->entry_count = head.entry_count;
+	chunk->has_entries = true;
 	return !from.failed && from.at == from.end;
 }
 
@@ -355,14 +356,13 @@ static bool head_is_sane(const struct chunk_head *head)
 	       head->edge_count <= head->edge_bytes / 2 && head->start <= UINT64_MAX / 2;
 }
 
-const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_t id,
-		       const struct chunk_limits *limits)
+const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_t id)
 {
 	const size_t skip = offsetof(struct chunk_head, start);
 	struct chunk_head head;
 
 	chunk->entry_count = chunk->wait_count = chunk->edge_count = 0;
-	chunk->has_waits = chunk->has_edges = false;
+	chunk->has_entries = chunk->has_waits = chunk->has_edges = false;
 	if (chunk->byte_count < sizeof(head))
 		return "it is cut short";
 	head = head_of(chunk);
@@ -373,8 +373,8 @@ const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_
 	if (head.id != id || head.start != ref->start || head.first != ref->first ||
 	    head.first_wait != ref->first_wait || head.first_edge != ref->first_edge)
 		return "it belongs elsewhere";
-	if (!head_is_sane(&head) || !unpack_entries(chunk, &head, limits))
-		return "its entries make no sense";
+	if (!head_is_sane(&head))
+		return "its counts make no sense";
 	chunk->first_wait = head.first_wait;
 	chunk->wait_count = head.wait_count;
 	chunk->edge_count = head.edge_count;

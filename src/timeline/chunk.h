@@ -49,6 +49,7 @@ struct chunk {
 	struct track_entry *entries; /* owned */
 	uint32_t entry_count;
 	uint32_t entry_cap;
+	bool has_entries;
 	struct wait *waits; /* owned */
 	uint32_t first_wait;
 	uint32_t wait_count;
@@ -69,13 +70,13 @@ struct chunk_limits {
 };
 
 /*
- * Check chunk->bytes, which should be what 'ref' says, and unpack the entries.
+ * Check chunk->bytes, which should be what 'ref' says; unpacks nothing yet.
  * Returns NULL, or what is wrong.
  */
-const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_t id,
-		       const struct chunk_limits *limits);
+const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_t id);
 
-/* Unpack the waits, the edges. False when they are damaged. */
+/* Unpack the entries, the waits, the edges. False when they are damaged. */
+bool chunk_unpack_entries(struct chunk *chunk, const struct chunk_limits *limits);
 bool chunk_unpack_waits(struct chunk *chunk, const struct chunk_limits *limits);
 bool chunk_unpack_edges(struct chunk *chunk, const struct chunk_limits *limits);
 

@@ -401,6 +401,45 @@ void timeline_columns(const struct timeline *timeline, uint32_t slot, uint64_t s
 	run_fini(&run);
 }
 
+/* ----------------------------------------------------- sums that go forward */
+
+struct tl_sums {
+	struct tl_iter iter;
+	struct run run;
+};
+
+struct tl_sums *tl_sums_new(const struct timeline *timeline, uint32_t slot)
+{
+	struct tl_sums *sums = xcalloc(1, sizeof(*sums));
+
+	sums->iter =
+		(struct tl_iter){ .timeline = timeline, .track = &timeline->threads[slot]->track };
+	run_init(&sums->run, SLOT_NONE);
+	begin_piece(&sums->run, &sums->iter, 0);
+	return sums;
+}
+
+void tl_sums_free(struct tl_sums *sums)
+{
+	if (!sums)
+		return;
+	run_fini(&sums->run);
+	free(sums);
+}
+
+const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns)
+{
+	uint64_t origin = sums->iter.timeline->origin_ns;
+	uint64_t time = time_ns > origin ? time_ns - origin : 0;
+
+	if (time > sums->run.now) {
+		run_on(&sums->run, &sums->iter, time);
+	} else {
+		run_settle(&sums->run);
+	}
+	return &sums->run.totals;
+}
+
 /* -------------------------------------------------------------------- edges */
 
 /* Edges of a piece; 0 of them after the last piece. */

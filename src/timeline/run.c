@@ -3,7 +3,8 @@
  *
  * A call begins where its word follows the base of the control-flow stack: an
  * interrupt or a wait in between shows the same call again. It ends where the base
- * shows again, or where nothing is known any more.
+ * shows again, where another call begins (the end of the first was not recorded), or where
+ * nothing is known any more.
  */
 #include "timeline/run.h"
 
@@ -163,6 +164,11 @@ static void follow_call(struct run *run, uint32_t word)
 
 	switch (kind) {
 	case WORD_SYSCALL:
+		if (run->call != RUN_NO_CALL && run->call != word_call(word)) {
+			end_call(run, word, true);
+			begin_call(run, word_call(word), true);
+			break;
+		}
 		if (before == WORD_USER || before == WORD_RUN || before == WORD_TRAP)
 			begin_call(run, word_call(word), true);
 		else if (run->call == RUN_NO_CALL)

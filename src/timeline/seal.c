@@ -374,9 +374,10 @@ static const char *read_chunk(struct seal *seal, const struct chunk_ref *ref, ui
 	if (seal->rc ||
 	    pread(seal->fd, chunk->bytes, ref->bytes, (off_t)ref->offset) != (ssize_t)ref->bytes)
 		return "it cannot be read back";
-	wrong = chunk_open(chunk, ref, id, &limits);
-	if (!wrong && !(chunk_unpack_waits(chunk, &limits) && chunk_unpack_edges(chunk, &limits)))
-		wrong = "its waits make no sense";
+	wrong = chunk_open(chunk, ref, id);
+	if (!wrong && !(chunk_unpack_entries(chunk, &limits) &&
+			chunk_unpack_waits(chunk, &limits) && chunk_unpack_edges(chunk, &limits)))
+		wrong = "its parts make no sense";
 	return wrong;
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/map.h"
 #include "base/names.h"
+#include "event/facts.h"
 #include "timeline/track.h"
 
 /* A state is one word: the kind in the top 5 bits, its argument below. */
@@ -209,7 +210,7 @@ struct tl_edge {
 	uint32_t wait; /* which of its waits that ended */
 };
 
-#define TL_SYSCALLS 1024
+#define TL_SYSCALLS FACTS_CALLS_MAX
 
 struct tl_gap { /* a hole in the recording of one CPU */
 	uint64_t since_ns;
@@ -363,6 +364,21 @@ struct totals;
  */
 void timeline_totals(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
 		     uint64_t end_ns, struct totals *out_totals);
+
+/*
+ * The sums over thread 'slot' from the origin to one time after the other. All times asked
+ * together cost one walk along the track, or less: chunks in between are skipped. So the
+ * difference of two of them is a window, and many windows cost no more than few.
+ */
+struct tl_sums;
+struct tl_sums *tl_sums_new(const struct timeline *timeline, uint32_t slot);
+void tl_sums_free(struct tl_sums *sums); /* NULL is fine */
+
+/*
+ * The sums up to 'time_ns', or to the last time that was asked when that is later. max_ns is
+ * not kept up. Valid until the next call.
+ */
+const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns);
 
 /* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
 struct tl_edge_iter {

@@ -9,31 +9,12 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "fuzz_dir.h"
-#include "read/event_filter.h"
 #include "read/format_text.h"
 #include "read/kernel_events.h"
 #include "read/pages.h"
 #include "store/formats.h"
 
 #define RECORD_BYTES 64
-
-/* libtraceevent 1.7 leaks when it refuses an expression; that is not ours to find. */
-void __lsan_disable(void) __attribute__((weak));
-void __lsan_enable(void) __attribute__((weak));
-
-static int filter_new(const char *text, const struct formats *formats,
-		      struct event_filter **out_filter)
-{
-	struct err err;
-	int rc;
-
-	if (__lsan_disable)
-		__lsan_disable();
-	rc = event_filter_new(text, formats, false, 8, out_filter, &err);
-	if (__lsan_enable)
-		__lsan_enable();
-	return rc;
-}
 
 static void decode_all(const struct formats *formats, bool big_endian, const uint8_t *tail)
 {
@@ -61,28 +42,6 @@ static void decode_all(const struct formats *formats, bool big_endian, const uin
 	facts_fini(&facts);
 }
 
-static void filter_all(const struct formats *formats, const uint8_t *tail)
-{
-	struct event_filter *filter;
-
-	for (size_t i = 0; i < formats->count && i < 4; i++) {
-		const char *slash = strchr(formats->sections[i].name, '/');
-		const char *cursor = formats->sections[i].text;
-		struct format_field field;
-		char text[128];
-
-		while (slash && format_text_next(&cursor, &field)) {
-			snprintf(text, sizeof(text), "%.60s:%.*s == 1", slash + 1,
-				 (int)(field.name_bytes < 40 ? field.name_bytes : 40), field.name);
-			if (filter_new(text, formats, &filter) < 0)
-				continue;
-			(void)event_filter_match(filter, tail, RECORD_BYTES);
-			event_filter_free(filter);
-			break;
-		}
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct formats formats;
@@ -100,7 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	(void)page_layout_init(&layout, header, 4096, 8, false, &err);
 	decode_all(&formats, false, data + bytes - RECORD_BYTES);
 	decode_all(&formats, true, data + bytes - RECORD_BYTES);
-	filter_all(&formats, data + bytes - RECORD_BYTES);
 	formats_fini(&formats);
 	return 0;
 }

@@ -30,7 +30,7 @@ client.send(b"x" * 1000); peer.recv(1000)'
 
 # "  make-123  [001] d..2.  12.345678: sched_waking: comm=..."
 OF_KERNEL = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\] (\S{5})\s+(\d+)\.(\d+): (\w+)(?::|\b)(.*)$")
-OF_TRACE_CMD = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\] (\d+)\.(\d+): (\w+): *(.*)$")
+OF_TRACE_CMD = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\] +(\d+)\.(\d+): (\w+): *(.*)$")
 OURS = re.compile(r"^ *(\d+)\.(\d{9}) +\+([\d.]+)  (\d+)  (\S{5}) (.*?) +([\w-]+):(\w+): ?(.*)$")
 
 Line = collections.namedtuple("Line", "ns delta_us cpu flags thread system event text")

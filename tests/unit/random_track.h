@@ -189,6 +189,13 @@ static inline void rk_step_base(struct rk *rk)
 		rk_interrupt(rk);
 }
 
+/* Another call, and how the one before ended was not recorded. */
+static inline void rk_next_call(struct rk *rk)
+{
+	rk->depth = 1;
+	rk_push(rk, word_make(WORD_SYSCALL, rk_random(rk, 5)));
+}
+
 static inline void rk_step_on(struct rk *rk)
 {
 	uint32_t what = rk_random(rk, 40);
@@ -199,6 +206,8 @@ static inline void rk_step_on(struct rk *rk)
 		rk_switch_out(rk);
 	else if (what < 14)
 		rk_interrupt(rk);
+	else if (what == 14 && rk->kind == RK_USER)
+		rk_next_call(rk);
 	else if (rk->depth == 1)
 		rk_step_base(rk);
 	else

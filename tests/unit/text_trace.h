@@ -367,11 +367,11 @@ static inline void tt_lock(struct text_trace *trace, struct event *ev, struct tt
 		ev->lock.flags = (uint32_t)tt_number_or(trace, 2, 0);
 }
 
-static inline void tt_nothing(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+static inline void tt_other(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
-	(void)trace;
-	(void)ev;
 	(void)cpu;
+	if (trace->word_count > 1)
+		ev->other.name = facts_keep(&trace->facts, tt_word(trace, 1));
 }
 
 static const struct tt_verb {
@@ -417,7 +417,7 @@ static const struct tt_verb {
 	{ "fdname", EV_FD_NAME, tt_fd_name },
 	{ "lockbegin", EV_LOCK_BEGIN, tt_lock },
 	{ "lockend", EV_LOCK_END, tt_lock },
-	{ "other", EV_OTHER, tt_nothing },
+	{ "other", EV_OTHER, tt_other },
 };
 
 /* -------------------------------------------------------------------- lines */

@@ -163,8 +163,8 @@ static inline bool plain_call_begins(const struct plain *plain, size_t call)
 {
 	enum word_kind before = call ? plain_kind(plain, call - 1) : WORD_NONE;
 
-	return before == WORD_SYSCALL || before == WORD_USER || before == WORD_RUN ||
-	       before == WORD_TRAP;
+	return before == WORD_USER || before == WORD_RUN || before == WORD_TRAP ||
+	       (call && plain_call(plain, call - 1) != PLAIN_NOWHERE);
 }
 
 /* The CPU that it is on in span 'i', by what was said of it last; UINT32_MAX = nothing was. */

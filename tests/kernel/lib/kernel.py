@@ -53,6 +53,12 @@ def need(*programs):
             skip(program + " is not installed")
 
 
+def absent(reason):
+    """What the test reads is not part of the project, and not here: no failure anywhere."""
+    print("1..0 # SKIP " + reason)
+    sys.exit(0)
+
+
 class Tap:
     """Counts and prints results, one line each."""
 

@@ -424,7 +424,7 @@ static void spoil_sums(const char *path, const struct chunk_ref *ref)
 static struct timeline *stored_thread(const char *dir, const struct index_key *key)
 {
 	struct plain plain = { 0 };
-	uint64_t end_ns = random_track(5, 9000, RK_USER, &plain);
+	uint64_t end_ns = random_track(7, 9000, RK_USER, &plain);
 	struct index_writer *writer;
 	struct timeline *tl;
 	struct err err = { 0 };

@@ -219,6 +219,44 @@ static void numbers_are_digits_only(void **unused)
 	assert_int_equal(value, 7);
 }
 
+/* The definition, which takes exponential time. */
+static size_t edits_by_definition(const char *a, const char *b)
+{
+	size_t least, other;
+
+	if (!*a || !*b)
+		return strlen(a) + strlen(b);
+	if (*a == *b)
+		return edits_by_definition(a + 1, b + 1);
+	least = edits_by_definition(a + 1, b + 1);
+	other = edits_by_definition(a + 1, b);
+	least = other < least ? other : least;
+	other = edits_by_definition(a, b + 1);
+	return 1 + (other < least ? other : least);
+}
+
+static void edits_are_what_levenshtein_said(void **unused)
+{
+	static const char *const words[] = { "",       "a",	  "b",	 "ab",	 "ba",
+					     "kitten", "sitting", "irq", "irqs", "sched" };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		for (size_t j = 0; j < ARRAY_LEN(words); j++)
+			assert_int_equal(text_edits(words[i], words[j]),
+					 edits_by_definition(words[i], words[j]));
+	}
+}
+
+static void a_long_word_is_compared_by_its_first_letters(void **unused)
+{
+	char text[4 * TEXT_EDITS_MAX];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(text_edits("", text), TEXT_EDITS_MAX);
+	assert_int_equal(text_edits("xx", text), TEXT_EDITS_MAX - 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +274,8 @@ int main(void)
 		cmocka_unit_test(sizes_are_read_with_their_suffix),
 		cmocka_unit_test(durations_are_read_exactly),
 		cmocka_unit_test(numbers_are_digits_only),
+		cmocka_unit_test(edits_are_what_levenshtein_said),
+		cmocka_unit_test(a_long_word_is_compared_by_its_first_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct opts {
 	const char *dir;
 	uint32_t colour;
 	struct opt_maybe instances;
+	struct opt_strings probes;
 };
 
 static const struct opt_spec specs[] = {
@@ -37,6 +38,7 @@ static const struct opt_spec specs[] = {
 	{ "dir", "DIR", "Directory", opt_string, offsetof(struct opts, dir), 'o' },
 	{ "colour", "auto|always|never", "Colour", opt_choice, offsetof(struct opts, colour) },
 	{ "instances", "ID", "Instances", opt_maybe, offsetof(struct opts, instances) },
+	{ "probe", "POINT", "Probe", opt_strings, offsetof(struct opts, probes) },
 	{ 0 },
 };
 
@@ -226,9 +228,24 @@ static void the_help_is_the_table(void **unused)
 	assert_non_null(strstr(text, "  -h, --help                Print this help\n"));
 }
 
+static void texts_may_be_repeated(void **state)
+{
+	struct line line;
+
+	(void)state;
+	parse(&line, "--probe a:f(x,y) --probe=b:g");
+	assert_int_equal(line.opts.probes.count, 2);
+	assert_string_equal(line.opts.probes.items[0], "a:f(x,y)");
+	assert_string_equal(line.opts.probes.items[1], "b:g");
+	free(line.opts.probes.items);
+	parse(&line, "--probe");
+	assert_string_equal(line.err.text, "option --probe needs a value");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_may_be_repeated),
 		cmocka_unit_test(every_type_is_parsed),
 		cmocka_unit_test(short_options_may_be_joined),
 		cmocka_unit_test(options_may_follow_operands),

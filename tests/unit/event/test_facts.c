@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,29 @@ static void devices_are_found_by_number(void **unused)
 	assert_null(facts_device(&facts, 7));
 }
 
+static void calls_that_no_table_has_get_numbers_above_all_tables(void **unused)
+{
+	struct facts facts = { .arch = "x86_64" };
+	char name[16];
+	int64_t nr = facts_name_call(&facts, "select_of_old");
+
+	assert_true(nr > 600 && nr < FACTS_CALLS_MAX);
+	assert_int_equal(facts_name_call(&facts, "select_of_old"), nr);
+	assert_string_equal(facts_syscall(&facts, nr, false), "select_of_old");
+	assert_null(facts_syscall(&facts, nr, true));
+	assert_string_equal(facts_syscall(&facts, 0, false), "read");
+	for (int i = 0; i < 2 * FACTS_CALLS_MAX; i++) {
+		snprintf(name, sizeof(name), "call %d", i);
+		nr = facts_name_call(&facts, name);
+		if (nr < 0)
+			break;
+		assert_string_equal(facts_syscall(&facts, nr, false), name);
+	}
+	assert_int_equal(nr, -1); /* no number of the tables is given away */
+	assert_string_equal(facts_syscall(&facts, 0, false), "read");
+	facts_fini(&facts);
+}
+
 static void kept_strings_are_copies(void **unused)
 {
 	struct facts facts = { 0 };
@@ -102,6 +126,7 @@ int main(void)
 		cmocka_unit_test(a_symbol_covers_what_follows_it),
 		cmocka_unit_test(system_calls_have_the_names_of_their_architecture),
 		cmocka_unit_test(devices_are_found_by_number),
+		cmocka_unit_test(calls_that_no_table_has_get_numbers_above_all_tables),
 		cmocka_unit_test(kept_strings_are_copies),
 		cmocka_unit_test(notes_of_damage_are_bounded),
 	};

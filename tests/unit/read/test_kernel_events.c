@@ -206,7 +206,8 @@ static void flags_tell_the_context(void **unused)
 		      { 0x10, EV_CTX_KNOWN | EV_CTX_SOFTIRQ },
 		      { 0x18, EV_CTX_KNOWN | EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ },
 		      { 0x40, EV_CTX_KNOWN | EV_CTX_HARDIRQ },
-		      { 0xa7, EV_CTX_KNOWN } };
+		      { 0xa7, EV_CTX_KNOWN },
+		      { 0xff, 0 } }; /* of a uprobe */
 	struct kernel kernel = { 0 };
 	struct event event;
 

@@ -415,7 +415,7 @@ static struct recording open_recording(const char *name)
 
 	if (read_open(dir, &recording.trace, &err) < 0)
 		fail_msg("%s", err.text);
-	trace_keep_records(recording.trace);
+	trace_keep_records(recording.trace, true);
 	assert_int_equal(source_seek(trace_source(recording.trace), 0, &err), 0);
 	assert_true(trace_meaning(recording.trace, &meaning));
 	setup = (struct print_setup){ meaning.formats, trace_facts(recording.trace),

@@ -188,6 +188,21 @@ static void a_forked_thread_lives_from_the_fork_to_its_last_switch_out(void **un
 	told_free(told);
 }
 
+/* In kernels before 4.14 what reads as parked is dead. */
+static void nobody_parks_who_exits(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(parked) 8\n"
+				     " 20 cpu0 exit 8\n"
+				     " 25 cpu0 switch 8(parked) 0\n"
+				     " 50 cpu1 switch 0(runnable) 9\n");
+
+	assert_false(thread_of(told, 7)->died);
+	assert_true(thread_of(told, 8)->died);
+	assert_string_equal(track_of(told, 8), "0 queued/0, 10 running - 25");
+	told_free(told);
+}
+
 static void a_new_thread_belongs_to_the_process_of_its_maker(void **unused)
 {
 	struct told *told = replayed("thread 7 7 1 R server\n"
@@ -326,6 +341,7 @@ int main(void)
 		cmocka_unit_test(a_preempted_thread_that_is_moved_stays_preempted),
 		cmocka_unit_test(a_wakeup_says_where_the_thread_is_queued),
 		cmocka_unit_test(a_forked_thread_lives_from_the_fork_to_its_last_switch_out),
+		cmocka_unit_test(nobody_parks_who_exits),
 		cmocka_unit_test(a_new_thread_belongs_to_the_process_of_its_maker),
 		cmocka_unit_test(a_tid_that_is_used_again_is_another_thread),
 		cmocka_unit_test(a_birth_ends_the_life_of_the_thread_that_had_the_tid),

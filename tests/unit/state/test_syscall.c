@@ -48,6 +48,21 @@ static void own_code_and_system_calls_follow_each_other(void **unused)
 	told_free(told);
 }
 
+/* As where a tracer has no exit of the call that a new thread was born in. */
+static void a_call_right_behind_another_is_counted(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter read 3\n"
+				     " 20 cpu0 enter write 1\n"
+				     " 30 cpu0 leave write 1\n"
+				     " 40 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 5 read, 20 write, 30 user - 40");
+	assert_int_equal(calls_of(told, 7, 0), 1);
+	assert_int_equal(calls_of(told, 7, 1), 1);
+	told_free(told);
+}
+
 static void a_call_is_on_top_again_after_a_wait_in_it(void **unused)
 {
 	struct told *told = waited("", "enter read 3", " 60 cpu0 leave read 1");
@@ -321,6 +336,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_code_and_system_calls_follow_each_other),
+		cmocka_unit_test(a_call_right_behind_another_is_counted),
 		cmocka_unit_test(a_call_is_on_top_again_after_a_wait_in_it),
 		cmocka_unit_test(a_call_that_began_unseen_is_named_by_its_exit),
 		cmocka_unit_test(without_system_calls_code_is_just_running),

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Traces of other tools, read by holdup and by the tools themselves, in one run and in turn; writes
+bench/RESULTS.md.
+
+usage: formats.py [--rounds N] [--events MILLIONS] [--skip FORMAT,...] [--print]
+
+The CTF trace is written here: two CPUs, packets of LTTng's form, in which the same events come again
+and again, later each time. trace.dat and perf.data are of tbench, made here by their own tools,
+and the text is what trace-cmd says of that trace.dat. A format that holdup cannot open yet is left
+out, and so is one whose tool is not installed. What is shown are medians; the ratio is that of the
+times of one run each, the tool's by holdup's.
+
+formats to skip: ctf, dat, perf, text
+"""
+import argparse
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+import index
+import record_cost as cost
+
+sys.path.insert(0, os.path.join(cost.HERE, "../tests/kernel/lib"))
+import rawtrace  # noqa: E402
+
+DECODE = os.path.join(index.BUILD, "bench", "decode")
+PACKET_EVENTS = 4000
+PACKET_NS = 1 << 27  # a compact header has so many bits of the time: they are the same in each packet
+EVENTS = ["sched:sched_switch", "sched:sched_waking", "sched:sched_wakeup", "irq:softirq_entry",
+          "irq:softirq_exit", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"]
+
+METADATA = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := uint8_t;
+typealias integer { size = 32; align = 8; } := uint32_t;
+typealias integer { size = 64; align = 8; } := uint64_t;
+typealias integer { size = 32; align = 8; signed = true; } := int32_t;
+typealias integer { size = 64; align = 8; signed = true; } := int64_t;
+trace { major = 1; minor = 8; byte_order = le;
+	packet.header := struct { uint32_t magic; uint32_t stream_id; }; };
+env { domain = "kernel"; tracer_name = "lttng-modules"; tracer_major = 2; tracer_minor = 13; };
+clock { name = monotonic; freq = 1000000000; offset = 1700000000000000000; };
+typealias integer { size = 27; align = 1; map = clock.monotonic.value; } := uint27_clock_t;
+typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := uint64_clock_t;
+stream { id = 0;
+	packet.context := struct { uint64_clock_t timestamp_begin; uint64_clock_t timestamp_end;
+		uint64_t content_size; uint64_t packet_size; uint64_t events_discarded; uint32_t cpu_id; };
+	event.header := struct {
+		enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;
+		variant <id> {
+			struct { uint27_clock_t timestamp; } compact;
+			struct { uint32_t id; uint64_clock_t timestamp; } extended;
+		} v;
+	} align(8);
+};
+event { name = "sched_switch"; id = 0; stream_id = 0; fields := struct {
+	integer { size = 8; align = 8; encoding = UTF8; } prev_comm[16]; int32_t prev_tid; int32_t prev_prio;
+	int64_t prev_state; integer { size = 8; align = 8; encoding = UTF8; } next_comm[16];
+	int32_t next_tid; int32_t next_prio; }; };
+event { name = "sched_waking"; id = 1; stream_id = 0; fields := struct {
+	integer { size = 8; align = 8; encoding = UTF8; } comm[16]; int32_t tid; int32_t prio;
+	int32_t target_cpu; }; };
+event { name = "irq_handler_entry"; id = 2; stream_id = 0; fields := struct { int32_t irq; string name; }; };
+event { name = "irq_handler_exit"; id = 3; stream_id = 0; fields := struct { int32_t irq; int32_t ret; }; };
+event { name = "syscall_entry_read"; id = 4; stream_id = 0; fields := struct {
+	uint32_t fd; uint64_t count; }; };
+event { name = "syscall_exit_read"; id = 5; stream_id = 0; fields := struct {
+	int64_t ret; uint64_t buf; }; };
+"""
+
+
+def ctf_event(number, cpu):
+    """One event behind its header: a thread reads, sleeps and is woken, again and again."""
+    tid = 1000 + number // 8 % 50 * 2 + cpu
+    kind = (0, 4, 5, 2, 1, 3, 4, 5)[number % 8]
+    comm = b"worker-%d" % tid
+    return kind, {
+        0: lambda: struct.pack("<16siiq16sii", b"worker-%d" % (tid - 2), max(tid - 2, 1000 + cpu), 120, 1,
+                               comm, tid, 120),
+        1: lambda: struct.pack("<16siii", b"worker-%d" % (tid + 2), tid + 2, 120, cpu),
+        2: lambda: struct.pack("<i", 24) + b"virtio0-input.0\0",
+        3: lambda: struct.pack("<ii", 24, 1),
+        4: lambda: struct.pack("<IQ", number % 20, 4096),
+        5: lambda: struct.pack("<qQ", 512, 0x7f0000000000),
+    }[kind]()
+
+
+def ctf_packet(cpu):
+    out = bytearray()
+    for number in range(PACKET_EVENTS):
+        kind, fields = ctf_event(number, cpu)
+        time = number * (PACKET_NS // (PACKET_EVENTS + 1)) + cpu
+        out += struct.pack("<I", kind | time << 5) + fields
+    return bytes(out)
+
+
+def make_ctf(events):
+    os.mkdir("ctf")
+    with open("ctf/metadata", "w") as file:
+        file.write(METADATA)
+    packets = int(events / 2 / PACKET_EVENTS) + 1
+    for cpu in range(2):
+        content = ctf_packet(cpu)
+        bits = (len(content) + 52) * 8
+        with open("ctf/stream_%d" % cpu, "wb") as file:
+            for number in range(1, packets + 1):
+                begin = number * PACKET_NS
+                file.write(struct.pack("<IIQQQQQI", 0xc1fc1fc1, 0, begin, begin + PACKET_NS - 1, bits, bits,
+                                       0, cpu) + content)
+    return packets * PACKET_EVENTS * 2
+
+
+def make_dat(events):
+    """trace-cmd makes it of the pages of a ring: recording by itself needs more than some systems allow."""
+    def load():
+        with index.server():
+            index.Run(index.TBENCH + ["-t", "4", "2", "127.0.0.1"]).must()
+
+    kilobytes = int(events * 64 / 1000 / (os.cpu_count() or 1))  # an event takes 40 bytes
+    with rawtrace.recorded([event.replace(":", "/") for event in EVENTS], load, kilobytes=kilobytes,
+                           with_text=False, where=os.getcwd()) as trace:
+        os.rename(trace.trace_dat(), "trace.dat")
+    count = index.count_lines(["trace-cmd", "report", "-i", "trace.dat"]) - 1
+    index.note("trace.dat: %.1f million events" % (count / 1e6))
+    return count
+
+
+def make_perf(events):
+    for seconds in (4, 8, 16, 32):
+        with index.server():
+            index.Run(["perf", "record", "-q", "-a", "-o", "perf.data", "-m", "32M", "-e", ",".join(EVENTS),
+                       "--"] + index.TBENCH + ["-t", str(seconds), "2", "127.0.0.1"]).must()
+        count = index.count_lines(["perf", "script", "-i", "perf.data"])
+        index.note("perf.data: %d s, %.1f million events" % (seconds, count / 1e6))
+        if count >= events:
+            break
+    return count
+
+
+def make_text(events):
+    if not os.path.exists("trace.dat"):
+        make_dat(events)
+    with open("trace.txt", "wb") as file:
+        subprocess.run(["trace-cmd", "report", "-i", "trace.dat"], stdout=file, stderr=subprocess.DEVNULL,
+                       check=True)
+    return index.count_lines(["cat", "trace.txt"]) - 1
+
+
+def listing(trace):
+    return [cost.HOLDUP, "list", trace]
+
+
+# Format, what, the tool's command, holdup's, how many times as fast it should be (None: nothing asked).
+ROWS = [
+    ("ctf", "CTF, decoding", ["babeltrace2", "ctf", "-o", "dummy"], [DECODE, "ctf"], 10),
+    ("ctf", "CTF, list as text", ["babeltrace2", "ctf"], listing("ctf"), 8),
+    ("dat", "trace.dat, list as text", ["trace-cmd", "report", "-i", "trace.dat"], listing("trace.dat"), 10),
+    ("perf", "perf.data, list as text", ["perf", "script", "-i", "perf.data"], listing("perf.data"), 10),
+    ("text", "ftrace text, decoding", None, [DECODE, "trace.txt"], None),
+    ("text", "ftrace text, list as text", None, listing("trace.txt"), None),
+]
+MAKERS = {"ctf": (make_ctf, "babeltrace2", "ctf"), "dat": (make_dat, "trace-cmd", "trace.dat"),
+          "perf": (make_perf, "perf", "perf.data"), "text": (make_text, "trace-cmd", "trace.txt")}
+
+
+def why_not(name, tool):
+    """Why a format is left out; None: it is not."""
+    if not shutil.which(tool):
+        return "%s is not installed" % tool
+    if os.geteuid() != 0 and name != "ctf":
+        return "recording needs root"
+    return None
+
+
+def measure(row, rounds):
+    """Seconds and MiB of both, a pair for each round."""
+    _, what, theirs, ours, _ = row
+    runs = []
+    for number in range(rounds):
+        peer = index.Run(theirs).must() if theirs else None
+        runs.append((peer, index.Run(ours).must()))
+        index.note("%s, round %d: %s, holdup %.2f s" % (
+            what, number + 1, "%.2f s" % peer.seconds if peer else "-", runs[-1][1].seconds))
+    return runs
+
+
+def line(row, events, runs):
+    _, what, theirs, _, target = row
+    seconds = statistics.median(ours.seconds for _, ours in runs)
+    mib = max(ours.mib for _, ours in runs)
+    cells = [what, "%.1f M" % (events / 1e6)]
+    if theirs:
+        ratio = statistics.median(peer.seconds / ours.seconds for peer, ours in runs)
+        cells += ["%.2f s, %.0f MiB" % (statistics.median(peer.seconds for peer, _ in runs),
+                                        max(peer.mib for peer, _ in runs))]
+        verdict = ["%.1f" % ratio, ">= %d" % target, "pass" if ratio >= target else "**fail**"]
+    else:
+        cells, verdict = cells + ["-"], ["-", "-", "-"]
+    return "| %s |" % " | ".join(cells + ["%.2f s, %.0f MiB" % (seconds, mib),
+                                          "%.1f M/s" % (events / seconds / 1e6)] + verdict)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--events", type=float, default=5, help="millions, at least")
+    parser.add_argument("--skip", default="", help="formats")
+    parser.add_argument("--print", action="store_true", help="do not write RESULTS.md")
+    args = parser.parse_args()
+    subprocess.run(["ninja", "-C", index.BUILD, "--quiet", "bench/decode"], check=True)
+    lines = ["| what | events | the tool | holdup | holdup's rate | times as fast | wanted | |",
+             "|---|---|---|---|---|---|---|---|"]
+    left_out = []
+    for name, (make, tool, path) in MAKERS.items():
+        reason = "not asked for" if name in args.skip.split(",") else why_not(name, tool)
+        if not reason:
+            events = make(args.events * 1e6)
+            if index.holdup("list", "-n", "1", path).status != 0:
+                reason = "holdup cannot open it yet"
+        if reason:
+            left_out.append("%s: %s" % (path, reason))
+            index.note(left_out[-1])
+            continue
+        lines += [line(row, events, measure(row, args.rounds)) for row in ROWS if row[0] == name]
+    text = "%s. Medians of %d rounds, all written to /dev/null.\n\n%s" % (
+        cost.machine(), args.rounds, "\n".join(lines))
+    if left_out:
+        text += "\n\nLeft out: %s." % "; ".join(left_out)
+    print(text)
+    if not args.print:
+        cost.write_section(os.path.join(cost.HERE, "RESULTS.md"), "Traces of other tools", text)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="holdup-bench-", dir="/var/tmp") as folder:
+        os.chdir(folder)
+        main()

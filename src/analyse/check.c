@@ -1,0 +1,793 @@
+/*
+ * check.c - events take transitions of instances.
+ *
+ *	event -> patterns it matches -> key -> instances -> transition: check, set, start
+ *
+ * Cost of an event: one look-up for each pattern whose name it has, and one for its key; of a
+ * transition: one walk over the sums of its thread and one evaluation for each constraint.
+ */
+#include "analyse/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/check_int.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "event/event.h"
+
+#define OPEN_BYTES   ((size_t)96 << 20)
+#define LIST_MAX     100000u
+#define FINDINGS_MAX 10000u /* of each status */
+#define KEY_TEXT_MAX 64u
+
+const char *check_status_name(enum check_status status)
+{
+	static const char *const names[] = { "valid", "uncertain", "invalid" };
+
+	return names[status];
+}
+
+/* ------------------------------------------------------------ made and freed */
+
+static void index_transitions(struct check *check)
+{
+	const struct model *model = check->model;
+
+	check->next = xcalloc((size_t)model->state_count * model->pattern_count + 1,
+			      sizeof(*check->next));
+	for (uint32_t i = 0; i < model->transition_count; i++) {
+		const struct model_transition *transition = &model->transitions[i];
+		size_t place =
+			(size_t)transition->from * model->pattern_count + transition->pattern;
+
+		check->next[place] = (uint16_t)(i + 1);
+	}
+}
+
+/* The variables that are reported: what the user named, and what the constraints use. */
+static void choose_values(const struct model *model, const struct model_transition *transition,
+			  struct check_transition *out)
+{
+	bool wanted[MODEL_MAX_VARIABLES] = { false };
+
+	for (uint32_t i = 0; i < model->variable_count; i++) {
+		const struct model_variable *variable = &model->variables[i];
+
+		wanted[i] = variable->is_metric && !variable->is_auto &&
+			    !strstr(variable->name, " since ");
+	}
+	for (uint32_t i = 0; i < transition->constraint_count; i++) {
+		const struct model_constraint *constraint = &transition->constraints[i];
+		const struct model_expr *const sides[] = { &constraint->left, &constraint->right };
+
+		for (int side = 0; side < 2; side++) {
+			for (uint32_t j = 0; j < sides[side]->count; j++) {
+				if (sides[side]->ops[j].kind == OP_VARIABLE)
+					wanted[sides[side]->ops[j].index] = true;
+			}
+		}
+	}
+	out->values = xcalloc(model->variable_count + 1, sizeof(*out->values));
+	for (uint32_t i = 0; i < model->variable_count; i++) {
+		if (wanted[i])
+			out->values[out->value_count++].variable = i;
+	}
+}
+
+static void init_result(struct check *check)
+{
+	const struct model *model = check->model;
+	struct check_result *result = &check->result;
+
+	result->model = model;
+	result->matched = xcalloc(model->pattern_count + 1, sizeof(*result->matched));
+	result->transitions = xcalloc(model->transition_count, sizeof(*result->transitions));
+	for (uint32_t i = 0; i < model->transition_count; i++) {
+		const struct model_transition *transition = &model->transitions[i];
+
+		result->transitions[i].constraints =
+			xcalloc(transition->constraint_count + 1, sizeof(struct check_constraint));
+		choose_values(model, transition, &result->transitions[i]);
+	}
+}
+
+static size_t instance_bytes(const struct model *model)
+{
+	return sizeof(struct instance) + model->variable_count * sizeof(struct check_variable);
+}
+
+struct check *check_new(const struct model *model, const struct check_opts *opts)
+{
+	struct check *check = xcalloc(1, sizeof(*check));
+	size_t bytes = opts->open_bytes ? opts->open_bytes : OPEN_BYTES;
+
+	check->model = model;
+	check->opts = *opts;
+	check_metrics_init(&check->metrics, model, opts);
+	check->now.values = xcalloc(model->metric_count + 1, sizeof(uint64_t));
+	check->other.values = xcalloc(model->metric_count + 1, sizeof(uint64_t));
+	/* malloc's own part, the place in the map (up to three times its size while it grows) */
+	check->open_max = bytes / (instance_bytes(model) + 16 + 3 * 17) + 1;
+	for (uint32_t i = 0; i < model->pattern_count; i++)
+		check->has_thread_key |= model->patterns[i].key == KEY_THREAD;
+	check->seed = 1;
+	index_transitions(check);
+	init_result(check);
+	return check;
+}
+
+static void free_instance(struct instance *instance)
+{
+	free(instance->key_text);
+	free(instance);
+}
+
+void check_free(struct check *check)
+{
+	if (!check)
+		return;
+	while (check->oldest) {
+		struct instance *next = check->oldest->newer;
+
+		free_instance(check->oldest);
+		check->oldest = next;
+	}
+	map_fini(&check->by_key);
+	map_fini(&check->unexpected);
+	check_metrics_fini(&check->metrics);
+	free(check->now.values);
+	free(check->other.values);
+	free(check->next);
+	check_result_fini(&check->result);
+	free(check);
+}
+
+/* ---------------------------------------------------------------- instances */
+
+static void unlink_age(struct check *check, struct instance *instance)
+{
+	*(instance->older ? &instance->older->newer : &check->oldest) = instance->newer;
+	*(instance->newer ? &instance->newer->older : &check->newest) = instance->older;
+}
+
+static void make_newest(struct check *check, struct instance *instance)
+{
+	instance->newer = NULL;
+	instance->older = check->newest;
+	*(check->newest ? &check->newest->newer : &check->oldest) = instance;
+	check->newest = instance;
+}
+
+static struct instance *first_of(struct check *check, uint64_t key)
+{
+	uint64_t *place = map_find(&check->by_key, key);
+
+	return place ? (struct instance *)(uintptr_t)*place : NULL;
+}
+
+static void unlink_key(struct check *check, struct instance *instance)
+{
+	struct instance *first = first_of(check, instance->key);
+
+	if (first == instance) {
+		if (instance->same_key)
+			map_put(&check->by_key, instance->key, (uintptr_t)instance->same_key);
+		else
+			(void)map_remove(&check->by_key, instance->key);
+		return;
+	}
+	while (first && first->same_key != instance)
+		first = first->same_key;
+	if (first)
+		first->same_key = instance->same_key;
+}
+
+static char *key_of(const struct instance *instance)
+{
+	if (instance->key_text)
+		return xstrdup(instance->key_text);
+	return xasprintf("%" PRId64, (int64_t)instance->key);
+}
+
+static void list_instance(struct check *check, const struct instance *instance, enum check_end end,
+			  uint64_t end_ns)
+{
+	struct check_result *result = &check->result;
+
+	result->count[instance->status]++;
+	result->open += end == CHECK_OPEN;
+	result->dropped += end == CHECK_DROPPED;
+	if (result->list_count >= LIST_MAX)
+		return;
+	result->list = vec_room(result->list, result->list_count, &result->list_cap,
+				sizeof(*result->list));
+	result->list[result->list_count++] = (struct check_instance){
+		.number = instance->number,
+		.key = key_of(instance),
+		.begin_ns = instance->begin_ns,
+		.end_ns = end_ns,
+		.transitions = instance->transitions,
+		.state = instance->state,
+		.tid = instance->tid,
+		.status = instance->status,
+		.end = (uint8_t)end,
+	};
+}
+
+static void end_instance(struct check *check, struct instance *instance, enum check_end end,
+			 uint64_t end_ns)
+{
+	list_instance(check, instance, end, end_ns);
+	unlink_age(check, instance);
+	unlink_key(check, instance);
+	free_instance(instance);
+	check->open_count--;
+}
+
+/* What an event says of the instance that it is about. */
+struct key {
+	uint64_t value;
+	const char *text; /* NULL = a number */
+	size_t bytes;
+	uint32_t slot; /* thread of the event */
+};
+
+static struct instance *begin_instance(struct check *check, const struct event *event,
+				       const struct key *key)
+{
+	struct instance *instance;
+
+	while (check->open_count >= check->open_max)
+		end_instance(check, check->oldest, CHECK_DROPPED, event->time_ns);
+	instance = xcalloc(1, instance_bytes(check->model));
+	instance->key = key->value;
+	if (key->text)
+		instance->key_text =
+			xstrndup(key->text, key->bytes < KEY_TEXT_MAX ? key->bytes : KEY_TEXT_MAX);
+	instance->number = ++check->result.instances;
+	instance->begin_ns = instance->entered_ns = event->time_ns;
+	instance->state = check->model->initial;
+	instance->slot = key->slot;
+	instance->tid = event->tid;
+	instance->same_key = first_of(check, key->value);
+	map_put(&check->by_key, key->value, (uintptr_t)instance);
+	make_newest(check, instance);
+	check->open_count++;
+	return instance;
+}
+
+/* ----------------------------------------------------------------- findings */
+
+static struct check_finding *add_finding(struct check *check, const struct instance *instance,
+					 enum check_status status)
+{
+	struct check_result *result = &check->result;
+	struct check_finding *finding;
+
+	if (check->found[status] >= FINDINGS_MAX) {
+		result->findings_left_out[status]++;
+		return NULL;
+	}
+	check->found[status]++;
+	result->findings = vec_room(result->findings, result->finding_count, &result->finding_cap,
+				    sizeof(*result->findings));
+	finding = &result->findings[result->finding_count++];
+	*finding = (struct check_finding){
+		.status = (uint8_t)status,
+		.instance = instance->number,
+		.key = key_of(instance),
+		.transition = NONE,
+		.constraint = NONE,
+		.state = instance->state,
+		.start_ns = instance->entered_ns,
+		.slot = instance->slot,
+		.tid = instance->tid,
+		.grown = NONE,
+	};
+	return finding;
+}
+
+static void worsen(uint8_t *status, enum check_status other)
+{
+	if (other > *status)
+		*status = (uint8_t)other;
+}
+
+/* A finding that no constraint is behind. */
+static void find_otherwise(struct check *check, struct instance *instance, enum check_status status,
+			   uint64_t time_ns, char *reason)
+{
+	struct check_finding *finding = add_finding(check, instance, status);
+
+	worsen(&instance->status, status);
+	if (!finding) {
+		free(reason);
+		return;
+	}
+	finding->end_ns = time_ns;
+	finding->reason = reason;
+}
+
+/* --------------------------------------------------------------- transitions */
+
+/* A transition that is being taken. */
+struct step {
+	struct check *check;
+	struct instance *instance;
+	const struct event *event;
+	const struct key *key;
+	uint32_t index;
+	const struct model_transition *transition;
+	struct check_transition *result;
+	struct check_eval eval;
+	enum check_status status;
+};
+
+static void sums_at(struct check *check, uint32_t slot, int32_t tid, uint64_t time_ns,
+		    struct check_sums *sums)
+{
+	if (sums->known && sums->slot == slot && sums->tid == tid && sums->time_ns == time_ns)
+		return;
+	check_metrics_at(&check->metrics, slot, tid, time_ns, sums);
+}
+
+static void check_constraint(struct step *step, uint32_t index)
+{
+	const struct model_constraint *constraint = &step->transition->constraints[index];
+	struct eval_range left, right;
+	enum check_status status = check_eval_constraint(&step->eval, constraint, &left, &right);
+	struct check_finding *finding;
+
+	step->result->constraints[index].count[status]++;
+	if (status > step->status)
+		step->status = status;
+	if (status == CHECK_VALID)
+		return;
+	finding = add_finding(step->check, step->instance, status);
+	if (!finding)
+		return;
+	finding->transition = step->index;
+	finding->constraint = index;
+	finding->left = (struct check_range){ (double)left.low, (double)left.high };
+	finding->right = (struct check_range){ (double)right.low, (double)right.high };
+	finding->reason = xstrdup(
+		status == CHECK_UNCERTAIN || left.low != left.high ? step->eval.reason : "");
+	finding->start_ns = check_eval_start(&step->eval, constraint);
+	finding->end_ns = step->event->time_ns;
+}
+
+static void note_value(struct step *step, struct check_value *value)
+{
+	struct check_eval *eval = &step->eval;
+	struct eval_range range;
+
+	if (!eval->variables[value->variable].is_set)
+		return;
+	range = check_eval_variable(eval, value->variable);
+	if (range.low != range.high) {
+		value->uncertain++;
+		return;
+	}
+	if (!value->stats.count || (double)range.low > value->stats.max) {
+		value->worst_instance = step->instance->number;
+		free(value->worst_key);
+		value->worst_key = key_of(step->instance);
+	}
+	check_stats_add(&value->stats, (double)range.low);
+}
+
+/* Algorithm R: each valid span has the same chance to be kept. */
+static void keep_sample(struct step *step)
+{
+	struct check_transition *result = step->result;
+	uint64_t seen = result->count[CHECK_VALID], place = seen;
+
+	if (seen >= CHECK_SAMPLES) {
+		step->check->seed = step->check->seed * 6364136223846793005u + 1442695040888963407u;
+		place = (step->check->seed >> 33) % (seen + 1);
+	}
+	if (place >= CHECK_SAMPLES)
+		return;
+	result->samples[place] = (struct check_span){ step->instance->entered_ns,
+						      step->event->time_ns, step->instance->slot };
+	if (result->sample_count < CHECK_SAMPLES)
+		result->sample_count++;
+}
+
+/* Were events lost that could have been this instance's? */
+static void check_way(struct step *step)
+{
+	struct check *check = step->check;
+	bool is_user = step->event->context & EV_CTX_USER;
+	uint64_t hole_ns = is_user ? check->user_hole_ns : check->kernel_hole_ns;
+
+	if (!step->instance->transitions || hole_ns <= step->instance->entered_ns)
+		return;
+	find_otherwise(
+		check, step->instance, CHECK_UNCERTAIN, step->event->time_ns,
+		xasprintf("events were lost while it was in \"%s\": some of its own may be among "
+			  "them",
+			  check->model->states[step->instance->state].name));
+	if (step->status < CHECK_UNCERTAIN)
+		step->status = CHECK_UNCERTAIN;
+}
+
+static void check_step(struct step *step)
+{
+	for (uint32_t i = 0; i < step->transition->constraint_count; i++)
+		check_constraint(step, i);
+	check_way(step);
+	for (uint32_t i = 0; i < step->result->value_count; i++)
+		note_value(step, &step->result->values[i]);
+	if (step->status == CHECK_VALID && step->transition->constraint_count)
+		keep_sample(step);
+	step->result->taken++;
+	step->result->count[step->status]++;
+	worsen(&step->instance->status, step->status);
+}
+
+static void set_values(struct step *step)
+{
+	for (uint32_t i = 0; i < step->transition->set_count; i++) {
+		const struct model_set *set = &step->transition->sets[i];
+		struct check_variable *variable = &step->instance->variables[set->variable];
+		struct eval_range range =
+			check_eval_expr(&step->eval, &set->value,
+					step->event->time_ns - step->instance->entered_ns);
+
+		variable->is_set = true;
+		variable->is_known = range.low == range.high;
+		variable->value = range.low;
+		variable->start_ns = step->event->time_ns;
+	}
+}
+
+static void start_variable(struct step *step, uint32_t index, const struct check_sums *sums)
+{
+	struct check_variable *variable = &step->instance->variables[index];
+
+	variable->is_set = true;
+	variable->base = sums->values[step->check->model->variables[index].metric];
+	variable->base_unsure_ns = sums->unsure_ns;
+	variable->start_ns = sums->time_ns;
+}
+
+/*
+ * The instance goes on in another thread: what it was measured so far is kept, and goes on
+ * from the sums of that one.
+ */
+static void move_variables(struct step *step, const struct check_sums *from,
+			   const struct check_sums *to)
+{
+	const struct model *model = step->check->model;
+
+	for (uint32_t i = 0; i < model->variable_count; i++) {
+		struct check_variable *variable = &step->instance->variables[i];
+		uint32_t metric = model->variables[i].metric;
+
+		if (!model->variables[i].is_metric || !variable->is_set)
+			continue;
+		variable->base = to->values[metric] - (from->values[metric] - variable->base);
+		variable->base_unsure_ns =
+			to->unsure_ns - (from->unsure_ns - variable->base_unsure_ns);
+	}
+}
+
+static void start_variables(struct step *step)
+{
+	struct check *check = step->check;
+	const struct model *model = check->model;
+	const struct check_sums *sums = &check->now;
+
+	if (step->key->slot != step->instance->slot || step->event->tid != step->instance->tid) {
+		sums_at(check, step->key->slot, step->event->tid, step->event->time_ns,
+			&check->other);
+		move_variables(step, &check->now, &check->other);
+		sums = &check->other;
+	}
+	for (uint32_t i = 0; i < step->transition->start_count; i++)
+		start_variable(step, step->transition->starts[i], sums);
+	for (uint32_t i = 0; i < model->variable_count; i++) {
+		if (model->variables[i].is_auto)
+			start_variable(step, i, sums);
+	}
+}
+
+/* The states "final" and, once left, "initial" end an instance. */
+static void enter_state(struct step *step)
+{
+	struct check *check = step->check;
+	struct instance *instance = step->instance;
+
+	instance->state = step->transition->to;
+	instance->entered_ns = step->event->time_ns;
+	instance->slot = step->key->slot;
+	instance->tid = step->event->tid;
+	instance->transitions++;
+	if (check->model->states[instance->state].is_final ||
+	    instance->state == check->model->initial) {
+		end_instance(check, instance, CHECK_ENDED, step->event->time_ns);
+		return;
+	}
+	unlink_age(check, instance);
+	make_newest(check, instance);
+}
+
+static void take(struct check *check, struct instance *instance, uint32_t index,
+		 const struct event *event, const struct key *key)
+{
+	struct step step = {
+		.check = check,
+		.instance = instance,
+		.event = event,
+		.key = key,
+		.index = index,
+		.transition = &check->model->transitions[index],
+		.result = &check->result.transitions[index],
+	};
+
+	sums_at(check, instance->slot, instance->tid, event->time_ns, &check->now);
+	step.eval = (struct check_eval){
+		.metrics = &check->metrics,
+		.reader = &check->opts.reader,
+		.event = event,
+		.variables = instance->variables,
+		.now = &check->now,
+		.entered_ns = instance->entered_ns,
+	};
+	check_step(&step);
+	set_values(&step);
+	start_variables(&step);
+	enter_state(&step);
+}
+
+/* -------------------------------------------------------------------- events */
+
+static uint32_t next_of(const struct check *check, uint32_t state, uint32_t pattern)
+{
+	return (uint32_t)check->next[(size_t)state * check->model->pattern_count + pattern] - 1;
+}
+
+static void unexpected(struct check *check, struct instance *instance, uint32_t state,
+		       uint32_t pattern, const struct event *event)
+{
+	uint64_t key = (uint64_t)state << 32 | pattern;
+	uint64_t *count = map_find(&check->unexpected, key);
+
+	if (count)
+		++*count;
+	else
+		map_put(&check->unexpected, key, 1);
+	if (!check->model->is_strict || !instance)
+		return;
+	find_otherwise(check, instance, CHECK_INVALID, event->time_ns,
+		       xasprintf("%s came in state \"%s\", which has no transition for it",
+				 check->model->patterns[pattern].name,
+				 check->model->states[state].name));
+}
+
+static bool field_key(struct check *check, uint32_t field, struct key *out_key)
+{
+	struct check_field value;
+
+	if (!check->opts.reader.field(check->opts.reader.context, field, &value))
+		return false;
+	if (value.is_text) {
+		out_key->text = value.text;
+		out_key->bytes = value.bytes;
+		out_key->value = hash_bytes(value.text, value.bytes, 1);
+	} else if (value.number >= -9.2e18L && value.number <= 1.8e19L) {
+		out_key->value =
+			value.number < 0 ? (uint64_t)(int64_t)value.number : (uint64_t)value.number;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool make_key(struct check *check, uint32_t pattern, const struct event *event,
+		     struct key *out_key)
+{
+	const struct model_pattern *row = &check->model->patterns[pattern];
+	const struct timeline *timeline = check->opts.timeline;
+
+	*out_key = (struct key){ .slot = SLOT_NONE };
+	if (timeline && event->tid >= 0)
+		out_key->slot = timeline_find_thread(timeline, event->tid, event->time_ns);
+	switch (row->key) {
+	case KEY_THREAD:
+		out_key->value = (uint64_t)(int64_t)event->tid;
+		return event->tid >= 0;
+	case KEY_PROCESS:
+		if (out_key->slot == SLOT_NONE)
+			return false;
+		out_key->value = (uint64_t)timeline->threads[out_key->slot]->tgid;
+		return true;
+	case KEY_CPU:
+		out_key->value = event->cpu;
+		return true;
+	case KEY_ALL:
+		return true;
+	default:
+		return field_key(check, row->field, out_key);
+	}
+}
+
+/* Let the open instances of the key take it. True when one did or was not to. */
+static bool offer(struct check *check, uint32_t pattern, const struct event *event,
+		  const struct key *key)
+{
+	struct instance *instance = first_of(check, key->value), *next;
+	bool is_taken = false;
+
+	for (; instance; instance = next) {
+		uint32_t index = next_of(check, instance->state, pattern);
+
+		next = instance->same_key;
+		if (instance->last_event == check->result.events) {
+			is_taken = true;
+			continue;
+		}
+		if (index == NONE)
+			continue;
+		is_taken = true;
+		instance->last_event = check->result.events;
+		take(check, instance, index, event, key);
+	}
+	return is_taken;
+}
+
+static void match(struct check *check, uint32_t pattern, const struct event *event)
+{
+	const struct check_reader *reader = &check->opts.reader;
+	struct instance *first;
+	struct key key;
+	uint32_t index;
+
+	if (check->model->patterns[pattern].filter && !reader->passes(reader->context, pattern))
+		return;
+	check->result.matched[pattern]++;
+	if (!make_key(check, pattern, event, &key)) {
+		check->result.no_key++;
+		return;
+	}
+	if (offer(check, pattern, event, &key))
+		return;
+	first = first_of(check, key.value);
+	index = next_of(check, check->model->initial, pattern);
+	if (index == NONE || (first && !check->model->is_overlap)) {
+		unexpected(check, first, first ? first->state : check->model->initial, pattern,
+			   event);
+		return;
+	}
+	first = begin_instance(check, event, &key);
+	first->last_event = check->result.events;
+	take(check, first, index, event, &key);
+}
+
+static void note_hole(struct check *check, const struct event *event)
+{
+	check->result.lost += event->lost.count ? event->lost.count : 1;
+	if (event->context & EV_CTX_USER) {
+		check->user_hole_ns = event->time_ns;
+		return;
+	}
+	check->kernel_hole_ns = check->metrics.hole_ns = event->time_ns;
+}
+
+/* A number of a thread may be used again: nothing goes on in the next one. */
+static void end_thread(struct check *check, const struct event *event)
+{
+	struct instance *instance = first_of(check, (uint64_t)(int64_t)event->task.tid), *next;
+
+	for (; instance; instance = next) {
+		next = instance->same_key;
+		if (!instance->key_text)
+			end_instance(check, instance, CHECK_OPEN, event->time_ns);
+	}
+}
+
+static bool only_thread_keys(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->pattern_count; i++) {
+		if (model->patterns[i].key != KEY_THREAD)
+			return false;
+	}
+	return true;
+}
+
+void check_feed(struct check *check, const struct event *event, const uint32_t *patterns,
+		uint32_t count)
+{
+	check->result.events++;
+	if (event->type == EV_LOST) {
+		note_hole(check, event);
+		return;
+	}
+	check->now.known = check->other.known = false;
+	check_metrics_count(&check->metrics, event);
+	for (uint32_t i = 0; i < count; i++)
+		match(check, patterns[i], event);
+	if (event->type == EV_SCHED_EXIT && check->has_thread_key && only_thread_keys(check->model))
+		end_thread(check, event);
+}
+
+/* ----------------------------------------------------------------------- end */
+
+/* "elapsed <= 10ms" and the like: once it is not kept, it never will be. */
+static bool is_deadline(const struct model *model, const struct model_constraint *constraint)
+{
+	const struct model_expr *left = &constraint->left, *right = &constraint->right;
+	const struct model_variable *variable;
+
+	if (constraint->compare != CMP_BELOW && constraint->compare != CMP_AT_MOST)
+		return false;
+	if (left->count != 1 || left->ops[0].kind != OP_VARIABLE || right->count != 1 ||
+	    right->ops[0].kind != OP_NUMBER)
+		return false;
+	variable = &model->variables[left->ops[0].index];
+	return variable->is_metric && model->metrics[variable->metric].kind == METRIC_ELAPSED;
+}
+
+/* The deadline of a transition that is missed already at the end; NONE when there is none. */
+static uint32_t missed_of(struct check *check, struct check_eval *eval, uint32_t index)
+{
+	const struct model_transition *transition = &check->model->transitions[index];
+	struct eval_range left, right;
+
+	for (uint32_t i = 0; i < transition->constraint_count; i++) {
+		if (is_deadline(check->model, &transition->constraints[i]) &&
+		    check_eval_constraint(eval, &transition->constraints[i], &left, &right) ==
+			    CHECK_INVALID)
+			return i;
+	}
+	return NONE;
+}
+
+/* Whatever way it would have gone on, a deadline is missed. */
+static void check_open(struct check *check, struct instance *instance, uint64_t end_ns)
+{
+	struct check_eval eval = { .metrics = &check->metrics,
+				   .variables = instance->variables,
+				   .now = &check->now,
+				   .entered_ns = instance->entered_ns };
+	uint32_t missed = NONE, transition = NONE;
+
+	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
+	for (uint32_t i = 0; i < check->model->transition_count; i++) {
+		if (check->model->transitions[i].from != instance->state)
+			continue;
+		missed = missed_of(check, &eval, i);
+		if (missed == NONE)
+			return;
+		transition = transition == NONE ? i : transition;
+	}
+	if (transition == NONE)
+		return;
+	find_otherwise(
+		check, instance, CHECK_INVALID, end_ns,
+		xasprintf("the trace ended in state \"%s\", where no way on keeps its deadline",
+			  check->model->states[instance->state].name));
+}
+
+void check_end(struct check *check, uint64_t end_ns)
+{
+	check->now.known = false;
+	while (check->oldest) {
+		struct instance *instance = check->oldest;
+		uint64_t until_ns = end_ns > instance->entered_ns ? end_ns : instance->entered_ns;
+
+		check->now.known = false;
+		check_open(check, instance, until_ns);
+		end_instance(check, instance, CHECK_OPEN, until_ns);
+	}
+	check_finish_result(check);
+}
+
+const struct check_result *check_result(const struct check *check)
+{
+	return &check->result;
+}

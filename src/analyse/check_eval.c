@@ -1,0 +1,278 @@
+/*
+ * check_eval.c - expressions over ranges: what is known of a value is where it lies.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/check_int.h"
+#include "base/text.h"
+#include "event/event.h"
+
+static const struct eval_range anything = { -INFINITY, INFINITY };
+
+static struct eval_range exactly(long double value)
+{
+	return (struct eval_range){ value, value };
+}
+
+/* The first reason stays. */
+__attribute__((format(printf, 2, 3))) static void because(struct check_eval *eval,
+							  const char *format, ...)
+{
+	va_list args;
+
+	if (eval->reason[0])
+		return;
+	va_start(args, format);
+	vsnprintf(eval->reason, sizeof(eval->reason), format, args);
+	va_end(args);
+}
+
+/* A time or a count of a span of which 'unsure_ns' are not known. */
+static struct eval_range bounded(struct check_eval *eval, enum metric_kind kind, uint64_t value,
+				 uint64_t unsure_ns)
+{
+	bool is_time = metric_row(kind)->unit == UNIT_TIME;
+
+	if (!unsure_ns || kind == METRIC_UNCERTAIN)
+		return exactly(value);
+	because(eval, "it is not known what the thread did for %s of the span",
+		text_duration(unsure_ns).s);
+	return (struct eval_range){ value, is_time ? (long double)value + unsure_ns : INFINITY };
+}
+
+static struct eval_range measured(struct check_eval *eval, const struct model_variable *variable,
+				  const struct check_variable *state)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	enum metric_kind kind = metrics->model->metrics[variable->metric].kind;
+	uint64_t value = eval->now->values[variable->metric] - state->base;
+	uint64_t unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
+
+	if (kind == METRIC_ELAPSED)
+		return exactly(eval->now->time_ns - state->start_ns);
+	if (metrics->missing && metrics->missing[kind]) {
+		because(eval, "%s cannot be told: %s", variable->name, metrics->missing[kind]);
+		return (struct eval_range){ 0, INFINITY };
+	}
+	if (metric_row(kind)->origin == FROM_EVENTS) {
+		if (metrics->hole_ns <= state->start_ns)
+			return exactly(value);
+		because(eval, "events of the kernel were lost in the span");
+		return (struct eval_range){ value, INFINITY };
+	}
+	if (!metrics->timeline) {
+		because(eval, "%s cannot be told: the trace has no events of the kernel",
+			variable->name);
+		return (struct eval_range){ 0, INFINITY };
+	}
+	if (eval->now->slot == SLOT_NONE) {
+		because(eval, "the events of the kernel do not know this thread");
+		return (struct eval_range){ 0, INFINITY };
+	}
+	return bounded(eval, kind, value, unsure_ns);
+}
+
+struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
+{
+	const struct model_variable *variable = &eval->metrics->model->variables[index];
+	const struct check_variable *state = &eval->variables[index];
+
+	if (!state->is_set) {
+		because(eval, "%s was not %s on this way", variable->name,
+			variable->is_metric ? "started" : "set");
+		return anything;
+	}
+	if (variable->is_metric)
+		return measured(eval, variable, state);
+	if (!state->is_known) {
+		because(eval, "the value of %s is not known", variable->name);
+		return anything;
+	}
+	return exactly(state->value);
+}
+
+static struct eval_range field(struct check_eval *eval, uint32_t index)
+{
+	const char *name = eval->metrics->model->fields[index].name;
+	struct check_field value;
+
+	if (!eval->reader || !eval->reader->field(eval->reader->context, index, &value)) {
+		because(eval, "the event has no field \"%s\"", name);
+		return anything;
+	}
+	if (value.is_text) {
+		because(eval, "the field \"%s\" is a text: a filter compares it", name);
+		return anything;
+	}
+	return exactly(value.number);
+}
+
+static struct eval_range product(struct eval_range a, struct eval_range b)
+{
+	long double all[4] = { a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high };
+	struct eval_range range = exactly(all[0]);
+
+	for (int i = 0; i < 4; i++) {
+		if (isnan(all[i])) /* nothing times anything */
+			all[i] = 0;
+		range.low = i == 0 || all[i] < range.low ? all[i] : range.low;
+		range.high = i == 0 || all[i] > range.high ? all[i] : range.high;
+	}
+	return range;
+}
+
+static struct eval_range quotient(struct check_eval *eval, struct eval_range a, struct eval_range b)
+{
+	if (b.low <= 0 && b.high >= 0) {
+		because(eval, "it is divided by 0");
+		return anything;
+	}
+	return product(a, (struct eval_range){ 1 / b.high, 1 / b.low });
+}
+
+static struct eval_range combine(struct check_eval *eval, enum model_op_kind kind,
+				 struct eval_range a, struct eval_range b)
+{
+	struct eval_range range;
+
+	switch (kind) {
+	case OP_ADD:
+		range = (struct eval_range){ a.low + b.low, a.high + b.high };
+		break;
+	case OP_SUBTRACT:
+		range = (struct eval_range){ a.low - b.high, a.high - b.low };
+		break;
+	case OP_MULTIPLY:
+		range = product(a, b);
+		break;
+	default:
+		range = quotient(eval, a, b);
+		break;
+	}
+	return isnan(range.low) || isnan(range.high) ? anything : range;
+}
+
+static struct eval_range operand(struct check_eval *eval, const struct model_op *op,
+				 uint64_t span_ns)
+{
+	switch (op->kind) {
+	case OP_NUMBER:
+		return exactly(op->number);
+	case OP_SHARE:
+		return exactly((long double)op->number * span_ns);
+	case OP_VARIABLE:
+		return check_eval_variable(eval, op->index);
+	case OP_FIELD:
+		return field(eval, op->index);
+	case OP_TIME:
+		return exactly(eval->now->time_ns);
+	case OP_CPU:
+		return eval->event ? exactly(eval->event->cpu) : anything;
+	default:
+		return eval->event ? exactly(eval->event->tid) : anything;
+	}
+}
+
+struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr,
+				  uint64_t span_ns)
+{
+	struct eval_range stack[MODEL_MAX_OPS + 1] = { { 0, 0 } };
+	uint32_t top = 0;
+
+	for (uint32_t i = 0; i < expr->count; i++) {
+		const struct model_op *op = &expr->ops[i];
+
+		if (op->kind == OP_NEGATE) {
+			struct eval_range value = stack[top - 1];
+
+			stack[top - 1] = (struct eval_range){ -value.high, -value.low };
+		} else if (op->kind >= OP_ADD) {
+			top--;
+			stack[top - 1] = combine(eval, op->kind, stack[top - 1], stack[top]);
+		} else {
+			stack[top++] = operand(eval, op, span_ns);
+		}
+	}
+	return stack[0];
+}
+
+uint64_t check_eval_start(const struct check_eval *eval, const struct model_constraint *constraint)
+{
+	const struct model_expr *const sides[] = { &constraint->left, &constraint->right };
+	uint64_t start_ns = UINT64_MAX;
+
+	for (int side = 0; side < 2; side++) {
+		for (uint32_t i = 0; i < sides[side]->count; i++) {
+			const struct model_op *op = &sides[side]->ops[i];
+			const struct check_variable *state;
+
+			if (op->kind != OP_VARIABLE ||
+			    !eval->metrics->model->variables[op->index].is_metric)
+				continue;
+			state = &eval->variables[op->index];
+			if (state->is_set && state->start_ns < start_ns)
+				start_ns = state->start_ns;
+		}
+	}
+	return start_ns == UINT64_MAX ? eval->entered_ns : start_ns;
+}
+
+/* a < b, or with 'equal' a <= b. */
+static enum check_status below(struct eval_range a, struct eval_range b, bool equal)
+{
+	if (equal ? a.high <= b.low : a.high < b.low)
+		return CHECK_VALID;
+	if (equal ? a.low > b.high : a.low >= b.high)
+		return CHECK_INVALID;
+	return CHECK_UNCERTAIN;
+}
+
+static enum check_status same(struct eval_range a, struct eval_range b)
+{
+	if (a.low > b.high || a.high < b.low)
+		return CHECK_INVALID;
+	if (a.low == a.high && b.low == b.high && isfinite(a.low))
+		return CHECK_VALID;
+	return CHECK_UNCERTAIN;
+}
+
+static enum check_status opposite(enum check_status status)
+{
+	if (status == CHECK_UNCERTAIN)
+		return status;
+	return status == CHECK_VALID ? CHECK_INVALID : CHECK_VALID;
+}
+
+static enum check_status compare(enum model_compare compare, struct eval_range a,
+				 struct eval_range b)
+{
+	switch (compare) {
+	case CMP_EQUAL:
+		return same(a, b);
+	case CMP_DIFFERS:
+		return opposite(same(a, b));
+	case CMP_BELOW:
+		return below(a, b, false);
+	case CMP_AT_MOST:
+		return below(a, b, true);
+	case CMP_ABOVE:
+		return below(b, a, false);
+	default:
+		return below(b, a, true);
+	}
+}
+
+enum check_status check_eval_constraint(struct check_eval *eval,
+					const struct model_constraint *constraint,
+					struct eval_range *out_left, struct eval_range *out_right)
+{
+	uint64_t span_ns = eval->now->time_ns - check_eval_start(eval, constraint);
+
+	eval->reason[0] = '\0';
+	*out_left = check_eval_expr(eval, &constraint->left, span_ns);
+	*out_right = check_eval_expr(eval, &constraint->right, span_ns);
+	return compare(constraint->compare, *out_left, *out_right);
+}

@@ -1,0 +1,105 @@
+/* check_stats.c - values one by one, then classes of about equal size. */
+#include "analyse/check_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define STEPS	64
+#define OCTAVES 64
+#define CLASSES (STEPS * OCTAVES)
+
+/* Below 64 each whole number has its class; above, each octave has 64. */
+static uint32_t class_of(double value)
+{
+	int exponent;
+	double part;
+
+	if (!(value >= 1))
+		return 0;
+	if (value < STEPS)
+		return (uint32_t)value;
+	part = frexp(value, &exponent); /* 0.5 <= part < 1, exponent >= 7 */
+	if (exponent - 6 >= OCTAVES)
+		return CLASSES - 1;
+	return (uint32_t)((exponent - 6) * STEPS + (int)((part - 0.5) * 2 * STEPS));
+}
+
+static double middle_of(uint32_t class)
+{
+	uint32_t octave = class / STEPS, step = class % STEPS;
+
+	if (octave == 0)
+		return step;
+	return ldexp(0.5 + (step + 0.5) / (2.0 * STEPS), (int)octave + 6);
+}
+
+void check_stats_fini(struct check_stats *stats)
+{
+	free(stats->values);
+	free(stats->classes);
+	*stats = (struct check_stats){ 0 };
+}
+
+static void begin_classes(struct check_stats *stats)
+{
+	stats->classes = xcalloc(CLASSES, sizeof(*stats->classes));
+	for (uint64_t i = 0; i < stats->count; i++)
+		stats->classes[class_of(stats->values[i])]++;
+	free(stats->values);
+	stats->values = NULL;
+}
+
+void check_stats_add(struct check_stats *stats, double value)
+{
+	if (!stats->count || value < stats->min)
+		stats->min = value;
+	if (!stats->count || value > stats->max)
+		stats->max = value;
+	if (!stats->classes && stats->count == CHECK_STATS_EXACT)
+		begin_classes(stats);
+	if (stats->classes) {
+		stats->classes[class_of(value)]++;
+	} else {
+		stats->values = vec_room(stats->values, stats->count, &stats->cap, sizeof(double));
+		stats->values[stats->count] = value;
+	}
+	stats->count++;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+double check_stats_quantile(struct check_stats *stats, uint32_t permille)
+{
+	uint64_t rank = (stats->count * permille + 999) / 1000, seen = 0;
+	double value;
+
+	if (!stats->count)
+		return 0;
+	rank = rank ? rank : 1;
+	if (!stats->classes) {
+		qsort(stats->values, stats->count, sizeof(double), by_size);
+		return stats->values[rank - 1];
+	}
+	for (uint32_t i = 0; i < CLASSES; i++) {
+		seen += stats->classes[i];
+		if (seen >= rank) {
+			value = middle_of(i);
+			value = value < stats->min ? stats->min : value;
+			return value > stats->max ? stats->max : value;
+		}
+	}
+	return stats->max;
+}
+
+bool check_stats_is_exact(const struct check_stats *stats)
+{
+	return !stats->classes;
+}

@@ -1,0 +1,47 @@
+/*
+ * check_feed.h - the events of a trace, for the engine of analyse/check.h.
+ *
+ * Names of events, fields and filters of a model are looked up in the trace once; then each kind
+ * of event knows its patterns, and an event that the model does not ask about costs one look-up.
+ */
+#ifndef CLI_CHECK_FEED_H
+#define CLI_CHECK_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct check;
+struct check_feed;
+struct check_reader;
+struct err;
+struct model;
+struct model_errors;
+struct trace;
+
+/*
+ * Look the model's names up. Returns 0 and *out_feed (free with check_feed_free()), -EINVAL with
+ * errors filled when a filter is wrong, or negative with err filled. 'trace' and 'model' must
+ * outlive it.
+ */
+int check_feed_new(struct trace *trace, const struct model *model, struct check_feed **out_feed,
+		   struct model_errors *errors, struct err *err);
+void check_feed_free(struct check_feed *feed); /* NULL is fine */
+
+/* For the engine's opts. */
+struct check_reader check_feed_reader(struct check_feed *feed);
+const char *const *check_feed_missing(const struct check_feed *feed);
+
+/* What threads did is told by another trace, on the same clock. */
+int check_feed_use_kernel(struct check_feed *feed, struct trace *kernel, struct err *err);
+
+/* Does the trace have events of the scheduler? */
+bool check_feed_has_kernel(const struct check_feed *feed);
+
+/* What the user should know: events and fields of the model that the trace does not have. */
+size_t check_feed_notes(const struct check_feed *feed, const char *const **out_notes);
+
+/* Read the whole trace into 'check', and end it. */
+int check_feed_run(struct check_feed *feed, struct check *check, struct err *err);
+
+#endif

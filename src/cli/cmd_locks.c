@@ -1,0 +1,83 @@
+/* cmd_locks.c - holdup locks: the locks of programs that were run with --locks. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "analyse/locks.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/lock_source.h"
+#include "cli/opts.h"
+#include "event/source.h"
+#include "report/locks.h"
+
+struct locks_cmd {
+	uint32_t sort; /* enum locks_sort */
+	uint32_t top;
+	bool json;
+};
+
+static const struct opt_spec locks_options[] = {
+	{ "sort", "wait|longest|waits|taken|held", "Order of the rows, the largest first",
+	  opt_choice, offsetof(struct locks_cmd, sort) },
+	{ "top", "N", "Print so many rows", opt_u32, offsetof(struct locks_cmd, top) },
+	{ "json", NULL, "Print JSON, always with all rows", opt_flag,
+	  offsetof(struct locks_cmd, json) },
+	{ 0 },
+};
+
+static int print_locks(const struct locks_cmd *cmd, const char *path, struct err *err)
+{
+	const struct report_locks_opts report = { .json = cmd->json, .top = cmd->top };
+	struct source *source;
+	struct locks locks;
+	int rc = lock_source_open(path, &source, err);
+
+	if (rc < 0)
+		return rc;
+	rc = locks_run(source, (enum locks_sort)cmd->sort, &locks, err);
+	if (rc == 0) {
+		report_locks(stdout, &locks, lock_source_facts(source), &report);
+		locks_fini(&locks);
+	}
+	source_close(source);
+	return rc;
+}
+
+static int run_locks(int argc, char **argv)
+{
+	struct locks_cmd cmd = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(locks_options, &cmd, argc, argv, &err);
+	int rc;
+
+	if (first < 0)
+		return command_usage(&cmd_locks, first, &err);
+	if (argc - first > 1) {
+		rc = err_set(&err, -EINVAL, "it takes one trace");
+		return command_usage(&cmd_locks, rc, &err);
+	}
+	rc = print_locks(&cmd, argc > first ? argv[first] : DEFAULT_TRACE, &err);
+	return rc < 0 ? command_fail(&cmd_locks, &err) : EXIT_OK;
+}
+
+const struct command cmd_locks = {
+	.name = "locks",
+	.args = "[OPTIONS] [TRACE]",
+	.summary = "Say which locks of programs were waited for, and who had them",
+	.options = locks_options,
+	.details =
+		"Prints a row for each lock of the programs in a trace of holdup run --locks or\n"
+		"record --locks: how long it was waited for and held, how often; then for the first\n"
+		"rows who had it meanwhile, and which places in the program ask for it. Conditions\n"
+		"and barriers come last: waiting for them is what they are for.\n"
+		"\n"
+		"A lock is named by its symbol when it is a static variable, else by its address and\n"
+		"the place that waits for it most.\n"
+		"\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 could not read the trace.\n"
+		"\n"
+		"  holdup run --locks -- ./server && holdup locks\n"
+		"  holdup locks --sort held --top 5 run.holdup\n"
+		"  holdup locks --json run.holdup | jq '.locks[0].owners'\n",
+	.run = run_locks,
+};

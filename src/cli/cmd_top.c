@@ -1,0 +1,152 @@
+/* cmd_top.c - holdup top: what tasks wait for, live. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/opts.h"
+#include "cli/top_record.h"
+#include "delays/list.h"
+#include "tui/top_draw.h"
+#include "tui/top_screen.h"
+#include "tui/top_source.h"
+
+#define SHORTEST_NS 50000000u
+
+struct top_cmd {
+	uint64_t interval_ns;
+	uint64_t count;
+	bool batch;
+	struct opt_pids pids;
+	const char *cgroup;
+	const char *filter;
+	uint32_t sort; /* enum top_sort */
+	bool threads;
+	bool tree;
+	bool cgroups;
+};
+
+static const struct opt_spec top_options[] = {
+	{ "delay", "SECONDS", "Length of an interval; 1 s by default", opt_duration,
+	  offsetof(struct top_cmd, interval_ns), 'd' },
+	{ "count", "N", "End after N intervals", opt_u64, offsetof(struct top_cmd, count), 'n' },
+	{ "batch", NULL, "Print each interval as text, with all rows; no keys", opt_flag,
+	  offsetof(struct top_cmd, batch), 'b' },
+	{ "pid", "PID", "Only these processes; repeat for more", opt_pids,
+	  offsetof(struct top_cmd, pids), 'p' },
+	{ "in", "CGROUP", "Only processes in this cgroup, and below it", opt_string,
+	  offsetof(struct top_cmd, cgroup) },
+	{ "filter", "TEXT", "Show those with it in name, number or cgroup", opt_string,
+	  offsetof(struct top_cmd, filter), 'F' },
+	{ "sort", "waited|run|cpu|disk|memory|else|read|write|switches|threads|pid|command",
+	  "Order of the rows", opt_choice, offsetof(struct top_cmd, sort), 's' },
+	{ "threads", NULL, "Threads instead of processes", opt_flag,
+	  offsetof(struct top_cmd, threads), 'H' },
+	{ "tree", NULL, "Children below their parents", opt_flag, offsetof(struct top_cmd, tree),
+	  't' },
+	{ "cgroups", NULL, "Grouped by cgroup, with sums", opt_flag,
+	  offsetof(struct top_cmd, cgroups), 'c' },
+	{ 0 },
+};
+
+static int check_options(const struct top_cmd *cmd, int operands, struct err *err)
+{
+	if (operands)
+		return err_set(err, -EINVAL, "no words are expected behind the options");
+	if (cmd->interval_ns && cmd->interval_ns < SHORTEST_NS)
+		return err_set(err, -EINVAL, "an interval shorter than 50 ms costs too much");
+	if (cmd->tree && cmd->cgroups)
+		return err_set(err, -EINVAL, "--tree and --cgroups exclude each other");
+	return 0;
+}
+
+static void init_view(const struct top_cmd *cmd, uint64_t interval_ns, struct top_view *out_view)
+{
+	*out_view = (struct top_view){ .interval_s = (double)interval_ns / 1e9 };
+	top_model_init(&out_view->model);
+	out_view->model.sort = (enum top_sort)cmd->sort;
+	out_view->model.threads = cmd->threads;
+	out_view->model.tree = cmd->tree;
+	out_view->model.cgroups = cmd->cgroups;
+	if (cmd->filter)
+		snprintf(out_view->model.filter, sizeof(out_view->model.filter), "%s", cmd->filter);
+}
+
+static int columns_of_text(void)
+{
+	const char *text = getenv("COLUMNS");
+	uint64_t columns;
+
+	return text && text_parse_u64(text, &columns) && columns >= 40 && columns <= 1000
+		       ? (int)columns
+		       : 80;
+}
+
+static int run_parsed(const struct top_cmd *cmd, struct err *err)
+{
+	const struct top_screen_opts opts = {
+		.interval_ns = cmd->interval_ns ? cmd->interval_ns : 1000000000,
+		.count = cmd->count,
+		.columns = columns_of_text(),
+		.on_record = top_record,
+	};
+	const struct delays_select select = {
+		.pids = cmd->pids.pids,
+		.pid_count = cmd->pids.count,
+		.cgroup = cmd->cgroup,
+		.threads = cmd->threads,
+		.all = !cmd->pids.count && !cmd->cgroup,
+	};
+	struct top_source *source;
+	struct top_view view;
+	int rc = top_source_open(&select, &source, err);
+
+	if (rc < 0)
+		return rc;
+	init_view(cmd, opts.interval_ns, &view);
+	rc = (cmd->batch ? top_batch_run : top_screen_run)(&view, source, &opts, err);
+	top_model_fini(&view.model);
+	top_source_close(source);
+	return rc;
+}
+
+static int run_top(int argc, char **argv)
+{
+	struct top_cmd cmd = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(top_options, &cmd, argc, argv, &err);
+	int rc = first < 0 ? first : check_options(&cmd, argc - first, &err);
+
+	if (rc < 0)
+		rc = command_usage(&cmd_top, rc, &err);
+	else if (run_parsed(&cmd, &err) < 0)
+		rc = command_fail(&cmd_top, &err);
+	free(cmd.pids.pids);
+	return rc;
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.args = "[OPTIONS]",
+	.summary = "Show live what tasks wait for",
+	.options = top_options,
+	.details =
+		"Shows for each process, or thread, what share of the last interval it ran, waited for\n"
+		"a CPU, for disk and for memory, and did something else. F1 or h explains the keys.\n"
+		"No trace is recorded: the kernel counts this anyway; r records one task and says why\n"
+		"it waited. The share of a process is one of the time of all its threads.\n"
+		"\n"
+		"Needs CAP_NET_ADMIN, and kernel.task_delayacct=1 before the task started. What is\n"
+		"not counted is shown as \"-\". Without the right, /proc tells run time and the time\n"
+		"without a CPU.\n"
+		"\n"
+		"Exit status: 0 ended by the user, 2 wrong usage, 3 could not: no terminal.\n"
+		"\n"
+		"  holdup top\n"
+		"  holdup top --threads --sort disk\n"
+		"  holdup top --batch -n 3 -d 1 --filter postgres\n",
+	.run = run_top,
+};

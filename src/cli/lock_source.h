@@ -1,0 +1,33 @@
+/*
+ * lock_source.h - the events of libholdup-locks in any trace, as EV_USER_LOCK.
+ *
+ * The clock of DIR/user alone is the programs' own, which is not the recording's.
+ *
+ * They are read by the names of their fields, as any event of a program. Holes in the recording
+ * come along (EV_LOST); other events are left out.
+ */
+#ifndef CLI_LOCK_SOURCE_H
+#define CLI_LOCK_SOURCE_H
+
+struct err;
+struct facts;
+struct source;
+
+/*
+ * Open the trace at 'path'; of a recording of the system, what its programs told (DIR/user).
+ * Returns 0 and *out_source (free with source_close()), or negative with err filled. It cannot
+ * seek.
+ */
+int lock_source_open(const char *path, struct source **out_source, struct err *err);
+
+/*
+ * The same of a recording of the system at 'path', on the recording's clock and with the kernel's
+ * numbers of threads, as its timeline has them: reads the kernel's events, too. NULL, without an
+ * error, when no program told of locks: that is found out by a look at DIR/user alone.
+ */
+int lock_source_open_beside(const char *path, struct source **out_source, struct err *err);
+
+/* Beside the events: damage. Owned by the source. */
+const struct facts *lock_source_facts(const struct source *source);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * listen.c - registered sockets, read many datagrams at a time.
+ */
+#include "delays/listen.h"
+
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <linux/taskstats.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "delays/cpus.h"
+#include "delays/proc.h"
+#include "delays/socket.h"
+
+#define BATCH	       64u
+#define DATAGRAM_BYTES 4096u
+#define ROUNDS_MAX     256u /* of a socket before the next one has its turn */
+#define BUFFER_BYTES   (16u << 20)
+#define FEW_SOCKETS    8u
+#define LOSSES_MAX     1000u /* told one by one; more are added to the last */
+
+struct ear {
+	struct nl_sock *sock; /* owned */
+	char *cpus;	      /* owned; "0-3" */
+	uint32_t dropped;     /* by the kernel, as of the last look */
+};
+
+struct delays_listener {
+	int epoll_fd; /* owned */
+	uint16_t family;
+	struct ear ears[DELAYS_SOCKETS_MAX];
+	size_t ear_count;
+	struct delays_loss *losses; /* owned */
+	size_t loss_count;
+	size_t loss_cap;
+	uint64_t lost;
+	uint64_t damaged;
+	uint8_t (*datagrams)[DATAGRAM_BYTES]; /* owned; BATCH of them */
+};
+
+static int set_buffer(int fd, size_t bytes, struct err *err)
+{
+	int wanted = bytes > (1u << 30) ? 1 << 30 : (int)bytes;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof(wanted)) == 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof(wanted)) == 0)
+		return 0;
+	return err_set(err, -errno, "cannot set a receive buffer of %d bytes: %s", wanted,
+		       strerror(errno));
+}
+
+static int explain_refusal(int code, const char *cpus, struct err *err)
+{
+	switch (code) {
+	case -NLE_PERM:
+	case -NLE_NOACCESS:
+		return err_set(err, -EPERM,
+			       "listening for exits is for those with CAP_NET_ADMIN (run it with "
+			       "sudo)");
+	case -NLE_INVAL:
+	case -NLE_RANGE:
+		return err_set(
+			err, -EINVAL,
+			"the kernel refuses to tell of exits on CPUs %s: they are not there, "
+			"or this is a pid or user namespace of its own",
+			cpus);
+	default:
+		return err_set(err, -EIO, "the kernel refuses to tell of exits on CPUs %s: %s",
+			       cpus, nl_geterror(code));
+	}
+}
+
+/* Ask for the exits on these CPUs, and wait for the kernel's word on it. */
+static int register_ear(const struct ear *ear, uint16_t family, struct err *err)
+{
+	struct nl_msg *message = nlmsg_alloc();
+	int rc = -NLE_NOMEM;
+
+	if (message &&
+	    genlmsg_put(message, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, NLM_F_ACK, TASKSTATS_CMD_GET,
+			TASKSTATS_GENL_VERSION) &&
+	    nla_put_string(message, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, ear->cpus) == 0)
+		rc = nl_send_auto(ear->sock, message);
+	nlmsg_free(message);
+	if (rc >= 0) {
+		nl_socket_disable_seq_check(ear->sock); /* an exit may come before the answer */
+		rc = nl_wait_for_ack(ear->sock);
+	}
+	return rc < 0 ? explain_refusal(rc, ear->cpus, err) : 0;
+}
+
+static int open_ear(struct delays_listener *listener, const struct delays_listen_opts *opts,
+		    size_t buffer_bytes, struct err *err)
+{
+	struct ear *ear = &listener->ears[listener->ear_count];
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)listener->ear_count };
+	int rc = delays_connect(&ear->sock, &listener->family, err);
+
+	(void)opts;
+	if (rc < 0)
+		return rc;
+	listener->ear_count++;
+	rc = set_buffer(nl_socket_get_fd(ear->sock), buffer_bytes, err);
+	if (rc == 0)
+		rc = register_ear(ear, listener->family, err);
+	if (rc == 0 &&
+	    epoll_ctl(listener->epoll_fd, EPOLL_CTL_ADD, nl_socket_get_fd(ear->sock), &event) < 0)
+		rc = err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
+	return rc;
+}
+
+int delays_listener_open(const struct delays_listen_opts *opts,
+			 struct delays_listener **out_listener, struct err *err)
+{
+	struct delays_listener *listener = xcalloc(1, sizeof(*listener));
+	size_t count = opts->cpus->count;
+	size_t ears = count < DELAYS_SOCKETS_MAX ? count : DELAYS_SOCKETS_MAX;
+	size_t bytes = opts->buffer_bytes ? opts->buffer_bytes
+					  : BUFFER_BYTES / (ears > FEW_SOCKETS ? 4 : 1);
+	int rc = 0;
+
+	listener->datagrams = xmalloc(BATCH * DATAGRAM_BYTES);
+	listener->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (listener->epoll_fd < 0)
+		rc = err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
+	for (size_t i = 0; i < ears && rc == 0; i++) {
+		size_t first = i * count / ears, next = (i + 1) * count / ears;
+
+		listener->ears[i].cpus = delays_cpus_text(opts->cpus, first, next - first);
+		rc = open_ear(listener, opts, bytes, err);
+	}
+	if (rc < 0) {
+		delays_listener_close(listener);
+		return rc;
+	}
+	*out_listener = listener;
+	return 0;
+}
+
+void delays_listener_close(struct delays_listener *listener)
+{
+	if (!listener)
+		return;
+	for (size_t i = 0; i < DELAYS_SOCKETS_MAX; i++) {
+		if (listener->ears[i].sock)
+			nl_socket_free(listener->ears[i].sock);
+		free(listener->ears[i].cpus);
+	}
+	mem_close_fd(&listener->epoll_fd);
+	free(listener->losses);
+	free(listener->datagrams);
+	free(listener);
+}
+
+int delays_listener_fd(const struct delays_listener *listener)
+{
+	return listener->epoll_fd;
+}
+
+/* How many records the kernel has dropped since the last look. */
+static void note_losses(struct delays_listener *listener, struct ear *ear)
+{
+	uint32_t meminfo[SK_MEMINFO_VARS] = { 0 }, dropped;
+	socklen_t bytes = sizeof(meminfo);
+	struct delays_loss *last;
+
+	if (getsockopt(nl_socket_get_fd(ear->sock), SOL_SOCKET, SO_MEMINFO, meminfo, &bytes) < 0)
+		return;
+	dropped = meminfo[SK_MEMINFO_DROPS] - ear->dropped;
+	if (!dropped)
+		return;
+	ear->dropped += dropped;
+	listener->lost += dropped;
+	last = listener->loss_count ? &listener->losses[listener->loss_count - 1] : NULL;
+	if (last && (last->cpus == ear->cpus || listener->loss_count == LOSSES_MAX) &&
+	    delays_now_ns() - last->time_ns < 100000000) {
+		last->lost_count += dropped;
+		return;
+	}
+	if (listener->loss_count == LOSSES_MAX) {
+		last->lost_count += dropped;
+		return;
+	}
+	listener->losses = vec_room(listener->losses, listener->loss_count, &listener->loss_cap,
+				    sizeof(*listener->losses));
+	listener->losses[listener->loss_count++] = (struct delays_loss){ .cpus = ear->cpus,
+									 .time_ns = delays_now_ns(),
+									 .lost_count = dropped };
+}
+
+static void take_datagram(struct delays_listener *listener, const uint8_t *bytes, size_t count,
+			  const struct delays_exits *exits)
+{
+	struct delays_message_at at = { bytes, count };
+	struct delays_message message;
+	int rc;
+
+	while ((rc = delays_message_next(&at, listener->family, &message, NULL)) > 0) {
+		if (message.has_thread)
+			exits->on_exit(exits->context, &message, delays_now_ns());
+	}
+	listener->damaged += rc < 0;
+}
+
+/* Returns how many datagrams there were, or a negative errno. */
+static int read_batch(struct delays_listener *listener, const struct ear *ear,
+		      const struct delays_exits *exits)
+{
+	struct mmsghdr heads[BATCH] = { 0 };
+	struct iovec parts[BATCH];
+	int got;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		parts[i] = (struct iovec){ listener->datagrams[i], DATAGRAM_BYTES };
+		heads[i].msg_hdr.msg_iov = &parts[i];
+		heads[i].msg_hdr.msg_iovlen = 1;
+	}
+	got = recvmmsg(nl_socket_get_fd(ear->sock), heads, BATCH, MSG_DONTWAIT, NULL);
+	for (int i = 0; i < got; i++)
+		take_datagram(listener, listener->datagrams[i], heads[i].msg_len, exits);
+	return got < 0 ? -errno : got;
+}
+
+static int take_ear(struct delays_listener *listener, struct ear *ear,
+		    const struct delays_exits *exits, struct err *err)
+{
+	int got = (int)BATCH;
+
+	for (uint32_t i = 0; i < ROUNDS_MAX && (got == (int)BATCH || got == -ENOBUFS); i++)
+		got = read_batch(listener, ear, exits);
+	note_losses(listener, ear);
+	if (got < 0 && got != -EAGAIN && got != -EINTR && got != -ENOBUFS)
+		return err_set(err, got, "cannot read exits of CPUs %s: %s", ear->cpus,
+			       strerror(-got));
+	return 0;
+}
+
+int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,
+			 struct err *err)
+{
+	for (size_t i = 0; i < listener->ear_count; i++) {
+		int rc = take_ear(listener, &listener->ears[i], exits, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+const struct delays_loss *delays_listener_losses(const struct delays_listener *listener,
+						 size_t *out_count, uint64_t *out_lost)
+{
+	*out_count = listener->loss_count;
+	*out_lost = listener->lost;
+	return listener->losses;
+}
+
+uint64_t delays_listener_damaged(const struct delays_listener *listener)
+{
+	return listener->damaged;
+}

@@ -1,0 +1,104 @@
+/* cut.c - a cut in its place: made beside it, renamed when it is whole. */
+#include "export/cut.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "export/ctf_export.h"
+#include "export/cut_int.h"
+#include "read/read.h"
+#include "store/manifest.h"
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	(void)remove(path);
+	return 0;
+}
+
+/* Is it one of our own recordings? */
+static bool is_recording(const char *path)
+{
+	AUTO_FREE char *manifest = xasprintf("%s/" MANIFEST_FILE, path);
+	struct stat st;
+
+	return stat(manifest, &st) == 0;
+}
+
+static int write_cut(struct cut *cut, const char *dir, struct err *err)
+{
+	const struct ctf_choice choice = {
+		.from_ns = cut->opts->from_ns,
+		.to_ns = cut->opts->to_ns,
+		.wants = cut_wants,
+		.context = cut,
+		.facts = &cut->facts,
+	};
+	int64_t events;
+
+	if (is_recording(cut->path))
+		return cut_write_dir(cut, dir, err);
+	events = ctf_export(cut->trace, dir, &choice, err);
+	cut->events = events < 0 ? 0 : (uint64_t)events;
+	return events < 0 ? (int)events : 0;
+}
+
+/* 'work' becomes 'dir', which may be there when it is empty. */
+static int put_in_place(const char *work, const char *dir, struct err *err)
+{
+	(void)rmdir(dir);
+	if (rename(work, dir) < 0)
+		return err_set(err, -errno, "cannot rename %s to %s: %s", work, dir,
+			       strerror(errno));
+	return 0;
+}
+
+static int check_dir(const char *dir, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(dir, &st) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : err_set(err, -errno, "cannot use %s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || rmdir(dir) < 0)
+		return err_set(err, -EEXIST, "%s is there already", dir);
+	return 0;
+}
+
+int cut_trace(struct trace *trace, const char *path, const char *dir, const struct cut_opts *opts,
+	      struct cut_result *out_result, struct err *err)
+{
+	struct cut cut = { .trace = trace, .path = path, .opts = opts };
+	AUTO_FREE char *work = NULL;
+	int rc = check_dir(dir, err);
+
+	if (rc < 0)
+		return rc;
+	work = xasprintf("%s.new-%d", dir, (int)getpid());
+	if (mkdir(work, 0700) < 0)
+		return err_set(err, -errno, "cannot make %s: %s", work, strerror(errno));
+	rc = cut_find_state(&cut, err);
+	if (rc == 0) {
+		cut_filter_init(&cut);
+		rc = write_cut(&cut, work, err);
+	}
+	if (rc == 0)
+		rc = put_in_place(work, dir, err);
+	if (rc < 0)
+		(void)nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	*out_result =
+		(struct cut_result){ cut.events, cut.facts.thread_count,
+				     is_recording(path) ? "a holdup trace directory" : "CTF 1.8" };
+	cut_state_fini(&cut);
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* cut_int.h - what the files of cut.h share. */
+#ifndef EXPORT_CUT_INT_H
+#define EXPORT_CUT_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "event/facts.h"
+#include "export/cut.h"
+
+struct event;
+struct trace;
+
+struct cut {
+	struct trace *trace;
+	const char *path;
+	const struct cut_opts *opts;
+	struct facts facts; /* at the start; its lists of threads and descriptors are owned */
+	struct map tids;    /* those that are wanted; empty = all */
+	struct map tgids;
+	uint64_t events;
+};
+
+/* cut_filter.c: which events are kept. */
+void cut_filter_init(struct cut *cut);
+bool cut_wants(void *context, const struct event *event);
+
+/* cut_state.c: fill cut->facts. */
+int cut_find_state(struct cut *cut, struct err *err);
+void cut_state_fini(struct cut *cut);
+
+/* cut_dir.c: write our own trace directory to 'dir', which exists. */
+int cut_write_dir(struct cut *cut, const char *dir, struct err *err);
+
+#endif

@@ -1,0 +1,238 @@
+/* export.c - the formats, and output that is there whole or not at all. */
+#include "export/export.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/* In the order of the help text. */
+const struct export_format export_formats[] = {
+	{ .name = "perfetto",
+	  .help = "Perfetto (ui.perfetto.dev, trace_processor)",
+	  .to_stream = export_perfetto,
+	  .is_binary = true,
+	  .needs_timeline = true,
+	  .wants_locks = true },
+	{ .name = "chrome",
+	  .help = "chrome://tracing, Perfetto, speedscope: Trace Event JSON",
+	  .to_stream = export_chrome,
+	  .needs_timeline = true,
+	  .wants_locks = true },
+	{ .name = "folded",
+	  .help = "flame graphs: stacks of causes, one a line, with ns",
+	  .to_stream = export_folded,
+	  .needs_timeline = true,
+	  .wants_locks = true },
+	{ .name = "csv",
+	  .help = "spreadsheets, pandas: a folder with intervals, edges and waits",
+	  .to_folder = export_csv,
+	  .needs_timeline = true,
+	  .wants_locks = true },
+	{ .name = "jsonl",
+	  .help = "jq and programs: one JSON object a line",
+	  .to_stream = export_jsonl,
+	  .needs_timeline = true,
+	  .wants_locks = true },
+	{ .name = "ctf",
+	  .help = "babeltrace2, Trace Compass, holdup: a folder, CTF 1.8",
+	  .to_folder = export_ctf },
+};
+const size_t export_format_count = ARRAY_LEN(export_formats);
+
+const struct export_format *export_find_format(const char *name)
+{
+	for (size_t i = 0; i < export_format_count; i++) {
+		if (strcmp(export_formats[i].name, name) == 0)
+			return &export_formats[i];
+	}
+	return NULL;
+}
+
+/*
+ * Was all of it written? A stream does not remember why it failed: one more byte, in what is no
+ * whole export anyway, tells.
+ */
+static int check_stream(FILE *out, int rc, struct err *err)
+{
+	bool failed = ferror(out);
+
+	if (rc < 0)
+		return rc;
+	if (!failed && fflush(out) == 0)
+		return 0;
+	errno = failed ? 0 : errno;
+	clearerr(out);
+	if (failed && fputc('\n', out) != EOF)
+		(void)fflush(out); /* sets errno, or does not */
+	return err_set(err, errno ? -errno : -EIO, "cannot write: %s",
+		       errno ? strerror(errno) : "some of it was lost");
+}
+
+/* Everything to 'fd', which is closed. */
+static int write_fd(const struct export_format *format, struct export_job *job, int fd,
+		    struct err *err)
+{
+	FILE *out = fdopen(fd, "w");
+	int rc;
+
+	if (!out) {
+		rc = err_set(err, -errno, "cannot open: %s", strerror(errno));
+		mem_close_fd(&fd);
+		return rc;
+	}
+	rc = check_stream(out, format->to_stream(job, out, err), err);
+	if (fclose(out) != 0 && rc == 0)
+		rc = err_set(err, -errno, "cannot write: %s", strerror(errno));
+	return rc;
+}
+
+/* The name it has until it is whole. Beside 'path', so that the name can be changed. */
+static char *unfinished_name(const char *path)
+{
+	size_t bytes = strlen(path);
+
+	while (bytes > 1 && path[bytes - 1] == '/')
+		bytes--;
+	return xasprintf("%.*s.part.XXXXXX", (int)bytes, path);
+}
+
+/* What mkstemp() makes is for its owner alone; a file is as the user's umask has it. */
+static void set_mode(int fd, const char *path)
+{
+	struct stat st;
+	mode_t mask = umask(0);
+
+	(void)umask(mask);
+	if (stat(path, &st) < 0)
+		st.st_mode = 0600 & ~mask;   /* a trace holds secrets */
+	(void)fchmod(fd, st.st_mode & 0777); /* best effort: else it is for its owner */
+}
+
+static int write_file(const struct export_format *format, struct export_job *job, const char *path,
+		      struct err *err)
+{
+	AUTO_FREE char *name = unfinished_name(path);
+	int fd = mkstemp(name), rc;
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot make %s: %s", name, strerror(errno));
+	set_mode(fd, path);
+	rc = write_fd(format, job, fd, err);
+	if (rc == 0 && rename(name, path) < 0)
+		rc = err_set(err, -errno, "cannot rename %s: %s", name, strerror(errno));
+	if (rc < 0)
+		(void)unlink(name); /* best effort: its name says that it is no whole one */
+	return rc;
+}
+
+/* Over a stream of its own, so that an error is told once, here. */
+static int write_stdout(const struct export_format *format, struct export_job *job, struct err *err)
+{
+	int fd = dup(STDOUT_FILENO);
+
+	if (fd < 0)
+		return err_set(err, -errno, "standard output is closed: %s", strerror(errno));
+	return write_fd(format, job, fd, err);
+}
+
+/* A device or a pipe is written to as it is: there is nothing to rename. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int write_special(const struct export_format *format, struct export_job *job,
+			 const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot open: %s", strerror(errno));
+	return write_fd(format, job, fd, err);
+}
+
+/* A folder that was made here, with files and folders in it. */
+static void remove_folder(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		AUTO_FREE char *name = xasprintf("%s/%s", path, entry->d_name);
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (unlink(name) < 0 && (errno == EISDIR || errno == EPERM))
+			remove_folder(name);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	(void)rmdir(path);	     /* best effort: its name says that it is no whole one */
+}
+
+/* rename() of a folder replaces an empty one, and refuses any other. */
+static int write_folder(const struct export_format *format, struct export_job *job,
+			const char *path, struct err *err)
+{
+	AUTO_FREE char *name = unfinished_name(path);
+	int rc;
+
+	if (!mkdtemp(name))
+		return err_set(err, -errno, "cannot make %s: %s", name, strerror(errno));
+	rc = format->to_folder(job, name, err);
+	if (rc == 0 && rename(name, path) < 0)
+		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+			     ? err_set(err, -EEXIST, "it is there already, and is no empty folder")
+			     : err_set(err, -errno, "cannot rename %s: %s", name, strerror(errno));
+	if (rc < 0)
+		remove_folder(name);
+	return rc;
+}
+
+/* Before the work, what would only show after it. */
+static int check_folder(const char *path, struct err *err)
+{
+	struct dirent *entry;
+	bool is_empty = true;
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		return errno == ENOENT
+			       ? 0
+			       : err_set(err, -errno, "it is there already: %s", strerror(errno));
+	while ((entry = readdir(dir)))
+		is_empty &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	(void)closedir(dir); /* it was only read */
+	return is_empty ? 0 : err_set(err, -EEXIST, "it is there already, and not empty");
+}
+
+int export_run(const struct export_format *format, struct export_job *job, const char *path,
+	       struct err *err)
+{
+	bool is_stdout = !path || strcmp(path, "-") == 0;
+	int rc;
+
+	if (format->to_folder && is_stdout)
+		return err_set(err, -EINVAL, "%s is a folder: name it with -o", format->name);
+	if (format->to_folder) {
+		rc = check_folder(path, err);
+		if (rc == 0)
+			rc = write_folder(format, job, path, err);
+	} else if (is_stdout) {
+		return write_stdout(format, job, err);
+	} else if (is_special(path)) {
+		rc = write_special(format, job, path, err);
+	} else {
+		rc = write_file(format, job, path, err);
+	}
+	return rc < 0 ? err_wrap(err, "writing %s", path) : 0;
+}

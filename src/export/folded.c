@@ -1,0 +1,195 @@
+/*
+ * folded.c - stacks for flame graphs: a thread, its state, and the chain of causes down to the root
+ * that the time is charged to, as in the verdict of holdup why.
+ *
+ *	make[512];make[512];blocked;wait4;cc[514]: read /src/a.c;disk vda 4096 B read 123456
+ *
+ * The lines of a thread add up to its time in the measure, to the nanosecond.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/states.h"
+#include "analyse/why.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/outbuf.h"
+#include "base/text.h"
+#include "export/export.h"
+#include "timeline/timeline.h"
+
+#define LINE_BYTES 65536u
+
+/* The lines of one thread, each once. */
+struct lines {
+	struct names texts;
+	uint64_t *ns; /* owned; by id of the text */
+	size_t cap;
+};
+
+/* One frame. What separates frames, and what breaks lines, cannot be in it. */
+static void put_frame(struct outbuf *out, const char *text)
+{
+	AUTO_FREE char *safe = text_escaped(text);
+
+	for (char *at = safe; *at; at++)
+		*at = *at == ';' ? ',' : *at;
+	if (outbuf_bytes(out))
+		outbuf_char(out, ';');
+	outbuf_string(out, *safe ? safe : "-");
+}
+
+static void put_joined(struct outbuf *out, const char *first, const char *second)
+{
+	AUTO_FREE char *text = xasprintf("%s%s%s", first, *first && *second ? " " : "", second);
+
+	put_frame(out, text);
+}
+
+static void put_step(struct outbuf *out, const struct why_step *step, bool is_first)
+{
+	const char *object = step->lock ? step->lock : step->object;
+	AUTO_FREE char *who =
+		is_first ? xstrdup("") : xasprintf("%s[%d]: ", step->who.comm, step->who.tid);
+	AUTO_FREE char *what = xasprintf("%s%s", who, step->what);
+
+	put_joined(out, what, object);
+}
+
+static void put_steps(struct outbuf *out, const struct why *why, uint32_t last)
+{
+	uint32_t depth = 0, at;
+
+	for (at = last; at != UINT32_MAX; at = why->steps[at].up)
+		depth++;
+	/* From the target down: there are few of them. */
+	for (uint32_t level = depth; level > 0; level--) {
+		at = last;
+		for (uint32_t up = 1; up < level; up++)
+			at = why->steps[at].up;
+		put_step(out, &why->steps[at], level == depth);
+	}
+}
+
+static void put_root(struct outbuf *out, const struct why_path *path)
+{
+	AUTO_FREE char *who = NULL, *what = NULL;
+	const char *did = path->kind == WHY_UNKNOWN ? path->why : path->what;
+
+	switch (path->kind) {
+	case WHY_WORKING:
+		put_frame(out, *did ? did : "several things");
+		return;
+	case WHY_LOCK:
+	case WHY_OTHER_THREAD:
+	case WHY_PREEMPTED:
+	case WHY_CPU_QUEUE:
+		if (path->who.tid) {
+			who = xasprintf("%s[%d]%s%s", path->who.comm, path->who.tid,
+					*did ? ": " : "", did);
+			put_frame(out, who);
+			return;
+		}
+		put_frame(out, did);
+		return;
+	default:
+		what = xasprintf("%s: %s", why_kind_name(path->kind), did);
+		put_joined(out, what, path->object);
+		return;
+	}
+}
+
+static const char *state_of(const struct why_path *path)
+{
+	if (path->step != UINT32_MAX)
+		return "blocked";
+	if (path->runnable)
+		return "no CPU";
+	if (path->kind == WHY_WORKING)
+		return "working";
+	return path->kind == WHY_UNKNOWN ? "uncertain" : "interrupted";
+}
+
+static bool is_measured(const struct why_path *path, enum export_measure measure)
+{
+	if (measure == EXPORT_WALL)
+		return true;
+	return path->step != UINT32_MAX || (measure == EXPORT_WAITING && path->runnable);
+}
+
+static void add_line(struct lines *lines, const char *text, uint64_t ns)
+{
+	uint32_t id = names_add(&lines->texts, text, LINE_BYTES);
+	size_t before = lines->cap;
+
+	while (id >= lines->cap)
+		lines->ns = vec_room(lines->ns, lines->cap, &lines->cap, sizeof(*lines->ns));
+	if (lines->cap > before)
+		memset(lines->ns + before, 0, (lines->cap - before) * sizeof(*lines->ns));
+	lines->ns[id] += ns;
+}
+
+static void put_thread(const struct export_job *job, uint32_t slot, const struct why *why,
+		       FILE *out)
+{
+	const struct timeline *tl = job->timeline;
+	int32_t tgid = why->target.tgid > 0 ? why->target.tgid : why->target.tid;
+	uint32_t leader = timeline_find_thread(tl, tgid, why->end_ns);
+	AUTO_FREE char *process =
+		xasprintf("%s[%d]", timeline_comm(tl, leader == SLOT_NONE ? slot : leader), tgid);
+	AUTO_FREE char *thread = xasprintf("%s[%d]", why->target.comm, why->target.tid);
+	struct lines lines = { 0 };
+	struct outbuf text;
+
+	outbuf_to_memory(&text);
+	for (size_t i = 0; i < why->path_count; i++) {
+		const struct why_path *path = &why->paths[i];
+
+		if (!path->ns || !is_measured(path, job->measure))
+			continue;
+		outbuf_reset(&text);
+		put_frame(&text, process);
+		put_frame(&text, thread);
+		put_frame(&text, state_of(path));
+		put_steps(&text, why, path->step);
+		put_root(&text, path);
+		outbuf_char(&text, '\0');
+		add_line(&lines, text.start, path->ns);
+	}
+	for (uint32_t id = 1; id < lines.texts.count; id++)
+		fprintf(out, "%s %" PRIu64 "\n", names_text(&lines.texts, id), lines.ns[id]);
+	outbuf_fini(&text);
+	names_fini(&lines.texts);
+	free(lines.ns);
+}
+
+int export_folded(struct export_job *job, FILE *out, struct err *err)
+{
+	const struct timeline *tl = job->timeline;
+
+	for (uint32_t slot = 0; slot < tl->thread_count && !ferror(out); slot++) {
+		struct states_opts window = { .slot = slot,
+					      .start_ns = job->start_ns,
+					      .end_ns = job->end_ns };
+		struct why_opts opts = { .slot = slot,
+					 .want_paths = true,
+					 .lock_owners = job->locks };
+		struct why why;
+
+		if (tl->threads[slot]->tid == 0 || !export_is_chosen(job, slot) ||
+		    states_window(tl, &window, NULL) < 0)
+			continue;
+		opts.start_ns = window.start_ns;
+		opts.end_ns = window.end_ns;
+		if (why_run(tl, job->facts, &opts, &why, NULL) < 0)
+			continue; /* nothing of it lies in the window */
+		put_thread(job, slot, &why, out);
+		why_fini(&why);
+	}
+	if (timeline_damage(tl))
+		return err_set(err, -EIO, "%s: holdup index builds it again", timeline_damage(tl));
+	return 0;
+}

@@ -1,0 +1,170 @@
+/*
+ * mutex.c - pthread_mutex_*.
+ *
+ * First a try: when it succeeds, nobody was in the way. Where it fails otherwise than because
+ * the mutex is taken, the real function says what that means. A robust mutex is not tried:
+ * glibc's try leaves one that is beyond repair locked for ever, with no owner. A release is told before it happens, an acquisition after it: so two holders of
+ * a mutex never overlap in the trace.
+ */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "locks/locks_int.h"
+
+/* glibc's __kind: the type is in two bits; robust, PI, PP above them. */
+#define ROBUST	   16
+#define TYPE_BITS  3
+#define INCOMPLETE 0x7ffffffe /* owners from here on: the last one died with it */
+
+static bool is_plain(const pthread_mutex_t *mutex)
+{
+	int kind = mutex->__data.__kind & 0x7f;
+
+	return kind == PTHREAD_MUTEX_TIMED_NP || kind == PTHREAD_MUTEX_ADAPTIVE_NP;
+}
+
+static bool is_recursive(const pthread_mutex_t *mutex)
+{
+	return (mutex->__data.__kind & TYPE_BITS) == PTHREAD_MUTEX_RECURSIVE_NP;
+}
+
+/* Read without a lock: it may be old by a moment. */
+static uint32_t owner_of(const pthread_mutex_t *mutex)
+{
+	int owner = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+
+	return owner > 0 && owner < INCOMPLETE ? (uint32_t)owner : 0;
+}
+
+/* Just taken by us: for the first time, or once more? */
+static bool is_first(const pthread_mutex_t *mutex)
+{
+	return is_plain(mutex) || !is_recursive(mutex) || mutex->__data.__count == 1;
+}
+
+/* Will an unlock of ours let it go? */
+static bool will_release(const pthread_mutex_t *mutex)
+{
+	int owner = mutex->__data.__owner;
+	int tid;
+
+	if (is_plain(mutex))
+		return true;
+	if (owner < INCOMPLETE) {
+		tid = holdup_tid_ ? holdup_tid_ : (int)syscall(SYS_gettid);
+		if (owner != tid)
+			return false;
+	}
+	return !is_recursive(mutex) || mutex->__data.__count <= 1;
+}
+
+static int lock_really(pthread_mutex_t *mutex, const struct patience *patience)
+{
+	switch (patience->kind) {
+	case UNTIL:
+		return real()->mutex_timedlock(mutex, patience->until);
+	case UNTIL_CLOCK:
+		return real()->mutex_clocklock(mutex, patience->clock, patience->until);
+	default:
+		return real()->mutex_lock(mutex);
+	}
+}
+
+static int wait_and_tell(pthread_mutex_t *mutex, const struct patience *patience, uint64_t site)
+{
+	uint64_t lock = (uint64_t)(uintptr_t)mutex;
+	int rc;
+
+	holdup_lock_wait_begin(lock, site, process_pid(), KIND_MUTEX, owner_of(mutex));
+	rc = lock_really(mutex, patience);
+	holdup_lock_wait_end(lock, process_pid(), KIND_MUTEX, rc);
+	return rc;
+}
+
+/* Is somebody alive in it? It may have changed by the time that is used. */
+static bool is_robust_taken(const pthread_mutex_t *mutex)
+{
+	int word = __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
+
+	return (word & FUTEX_TID_MASK) && !(word & FUTEX_OWNER_DIED) &&
+	       (word & FUTEX_TID_MASK) != holdup_tid_;
+}
+
+static int lock_robust(pthread_mutex_t *mutex, const struct patience *patience, uint64_t site)
+{
+	int rc;
+
+	if (is_robust_taken(mutex))
+		return wait_and_tell(mutex, patience, site);
+	rc = lock_really(mutex, patience);
+	if (is_taken(rc) && is_first(mutex))
+		holdup_lock_acquired((uint64_t)(uintptr_t)mutex, site, process_pid(), KIND_MUTEX);
+	return rc;
+}
+
+static int lock_and_tell(pthread_mutex_t *mutex, const struct patience *patience, uint64_t site)
+{
+	int rc;
+
+	if (UNLIKELY(mutex->__data.__kind & ROBUST))
+		return lock_robust(mutex, patience, site);
+	rc = real()->mutex_trylock(mutex);
+	if (UNLIKELY(rc == EBUSY))
+		return wait_and_tell(mutex, patience, site);
+	if (UNLIKELY(!is_taken(rc)))
+		return lock_really(mutex, patience);
+	if (is_first(mutex))
+		holdup_lock_acquired((uint64_t)(uintptr_t)mutex, site, process_pid(), KIND_MUTEX);
+	return rc;
+}
+
+LOCKS_API int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	if (!locks_on())
+		return real()->mutex_lock(mutex);
+	return lock_and_tell(mutex, &WAIT_FOREVER, CALL_SITE);
+}
+
+LOCKS_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	if (!locks_on())
+		return real()->mutex_timedlock(mutex, until);
+	return lock_and_tell(mutex, &(struct patience){ .kind = UNTIL, .until = until }, CALL_SITE);
+}
+
+LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				      const struct timespec *until)
+{
+	const struct patience patience = { UNTIL_CLOCK, clock, until };
+
+	if (!locks_on() || is_refused(&patience))
+		return real()->mutex_clocklock(mutex, clock, until);
+	return lock_and_tell(mutex, &patience, CALL_SITE);
+}
+
+LOCKS_API int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	int rc = real()->mutex_trylock(mutex);
+
+	if (locks_on() && is_taken(rc) && is_first(mutex))
+		holdup_lock_acquired((uint64_t)(uintptr_t)mutex, CALL_SITE, process_pid(),
+				     KIND_MUTEX);
+	return rc;
+}
+
+LOCKS_API int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	if (locks_on() && will_release(mutex))
+		holdup_lock_released((uint64_t)(uintptr_t)mutex, process_pid(), KIND_MUTEX);
+	return real()->mutex_unlock(mutex);
+}
+
+LOCKS_API int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	int rc = real()->mutex_destroy(mutex);
+
+	if (locks_on() && rc == 0)
+		holdup_lock_destroyed((uint64_t)(uintptr_t)mutex, process_pid());
+	return rc;
+}

@@ -1,0 +1,87 @@
+/* metric.c - the table of metrics. */
+#include "model/metric.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "model/model.h"
+
+static const struct metric_row rows[METRIC_KIND_COUNT] = {
+	[METRIC_ELAPSED] = { "elapsed", UNIT_TIME, FROM_CLOCK, ARG_NONE, "time that passed" },
+	[METRIC_ON_CPU] = { "on_cpu", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+			    "time on a CPU, interrupts on it included" },
+	[METRIC_USER] = { "user", UNIT_TIME, FROM_TIMELINE, ARG_NONE, "time in its own code" },
+	[METRIC_SYSTEM] = { "system", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+			    "time in the kernel: system calls, page faults, kernel threads" },
+	[METRIC_WAIT_CPU] = { "wait_cpu", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+			      "time it could run and had no CPU" },
+	[METRIC_PREEMPTED] = { "preempted", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+			       "the part of wait_cpu after its CPU was taken" },
+	[METRIC_BLOCKED] = { "blocked", UNIT_TIME, FROM_TIMELINE, ARG_WAIT,
+			     "time asleep, of all kinds or one" },
+	[METRIC_IN_SYSCALLS] = { "in_syscalls", UNIT_TIME, FROM_TIMELINE, ARG_CALL,
+				 "time from enter to exit, of all calls or one" },
+	[METRIC_IN_IRQ] = { "in_irq", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+			    "time that interrupts ran on its CPU in its place" },
+	[METRIC_IN_SOFTIRQ] = { "in_softirq", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+				"time that softirqs ran on its CPU in its place" },
+	[METRIC_UNCERTAIN] = { "uncertain", UNIT_TIME, FROM_TIMELINE, ARG_NONE,
+			       "time in which its state is not known" },
+	[METRIC_PREEMPTIONS] = { "preemptions", UNIT_PLAIN, FROM_TIMELINE, ARG_NONE,
+				 "times its CPU was taken while it could run on" },
+	[METRIC_SWITCHES] = { "switches", UNIT_PLAIN, FROM_TIMELINE, ARG_NONE,
+			      "times it went to sleep: voluntary switches" },
+	[METRIC_MIGRATIONS] = { "migrations", UNIT_PLAIN, FROM_TIMELINE, ARG_NONE,
+				"times it came onto another CPU than before" },
+	[METRIC_SYSCALLS] = { "syscalls", UNIT_PLAIN, FROM_TIMELINE, ARG_CALL,
+			      "system calls begun, in total or one" },
+	[METRIC_FAULTS] = { "faults", UNIT_PLAIN, FROM_TIMELINE, ARG_NONE, "page faults" },
+	[METRIC_INTERRUPTS] = { "interrupts", UNIT_PLAIN, FROM_TIMELINE, ARG_NONE,
+				"interrupts taken on its CPU" },
+	[METRIC_SOFTIRQS] = { "softirqs", UNIT_PLAIN, FROM_TIMELINE, ARG_NONE,
+			      "softirqs run on its CPU" },
+	[METRIC_WAKEUPS] = { "wakeups", UNIT_PLAIN, FROM_EVENTS, ARG_NONE, "times it was woken" },
+	[METRIC_SIGNALS] = { "signals", UNIT_PLAIN, FROM_EVENTS, ARG_NONE, "signals delivered" },
+	[METRIC_BYTES_READ] = { "bytes_read", UNIT_BYTES, FROM_EVENTS, ARG_NONE,
+				"bytes that calls such as read and recvfrom returned" },
+	[METRIC_BYTES_WRITTEN] = { "bytes_written", UNIT_BYTES, FROM_EVENTS, ARG_NONE,
+				   "bytes that calls such as write and sendto took" },
+	[METRIC_BLOCK_REQUESTS] = { "block_requests", UNIT_PLAIN, FROM_EVENTS, ARG_NONE,
+				    "requests it sent to block devices itself" },
+};
+
+const char *const metric_waits[] = { "stopped", "lock", "disk",	     "idle",	"time", "network",
+				     "thread",	"io",	"interrupt", "unknown", NULL };
+
+const struct metric_row *metric_row(enum metric_kind kind)
+{
+	return &rows[kind];
+}
+
+bool metric_find(const char *name, enum metric_kind *out_kind)
+{
+	for (uint32_t i = 0; i < METRIC_KIND_COUNT; i++) {
+		if (strcmp(rows[i].name, name) == 0) {
+			*out_kind = (enum metric_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *metric_near(const char *name)
+{
+	size_t best = strlen(name) / 3 + 1;
+	const char *near = NULL;
+
+	for (uint32_t i = 0; i < METRIC_KIND_COUNT; i++) {
+		size_t edits = text_edits(name, rows[i].name);
+
+		if (edits <= best) {
+			best = edits - (edits > 0);
+			near = rows[i].name;
+		}
+	}
+	return near;
+}

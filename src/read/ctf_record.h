@@ -1,0 +1,66 @@
+/*
+ * ctf_record.h - the fields of an event of CTF as a record that the printer understands.
+ *
+ * The printer, the columns and the filters of holdup list read fields by a kernel's format
+ * file. For each kind of event such a file is made, and, where records are asked for, each
+ * event is written down in that form, in the byte order of this machine:
+ *
+ *	0  u16 number of the kind, u8 0, u8 0, s32 thread
+ *	8  one place of 8 bytes for each field: a number, or where its text or its array is
+ *	   texts and arrays
+ *
+ * Members of structs are fields of their own (OUTER_INNER). Floats, variants and arrays of
+ * anything but numbers are texts. What does not fit into 64 KiB is cut.
+ */
+#ifndef READ_CTF_RECORD_H
+#define READ_CTF_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ctf_event;
+struct ctf_stream;
+struct ctf_type;
+struct event;
+struct formats;
+struct target;
+
+#define CTF_RECORD_MAX 65535u /* bytes */
+
+struct ctf_record {
+	uint8_t *bytes; /* room for CTF_RECORD_MAX */
+	uint32_t fixed; /* up to here are the places of fields */
+	uint32_t used;
+	uint32_t depth;	      /* of what is being written as one text; 0 = nothing is */
+	uint32_t array_depth; /* 1 = numbers of an array are being written */
+	uint32_t field;	      /* that the text or array is for */
+	uint32_t start;	      /* of it */
+	bool first;	      /* in a struct or array of it */
+};
+
+/*
+ * Number the kind of event and add its format file to 'formats'. 'title' is "SYSTEM/EVENT".
+ * Sets ctf_type.field of the types of its fields; those of 'stream' are the same for all of
+ * its events.
+ */
+void ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event, const char *title,
+		     struct formats *formats);
+
+void ctf_record_open(struct ctf_record *record, uint8_t *bytes, uint32_t fixed);
+/* Write the head, and return the length. */
+uint32_t ctf_record_close(struct ctf_record *record, uint16_t number, int32_t tid);
+
+/* Called by ctf_walk(). */
+void ctf_record_number(struct ctf_record *record, const struct ctf_type *type, uint64_t number);
+void ctf_record_text(struct ctf_record *record, const struct ctf_type *type, const char *text,
+		     size_t bytes);
+void ctf_record_begin(struct ctf_record *record, const struct ctf_type *type);
+void ctf_record_member(struct ctf_record *record, const char *name, uint64_t index);
+void ctf_record_end(struct ctf_record *record, const struct ctf_type *type);
+
+/* ctf_rows.c: what the kernel's bits mean. */
+uint8_t ctf_task_state(uint64_t bits);
+void ctf_target_flags(const struct target *target, struct event *event, uint64_t flags);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * dat_facts.h - what a trace.dat tells beside the events: of the machine, names of threads,
+ * formats of trace_printk(), time of day, and what it has not.
+ */
+#ifndef READ_DAT_FACTS_H
+#define READ_DAT_FACTS_H
+
+#include "read/dat_zip.h"
+
+struct dat_meta;
+struct facts;
+
+/* All but the numbers of CPUs and the span of time. */
+void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_zip_kind zip);
+
+#endif

@@ -1,0 +1,111 @@
+/* find.c - the first or last event that an expression is true of, in a trace of any format. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/comms.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "event/source.h"
+#include "read/expr.h"
+#include "read/print.h"
+#include "read/read_int.h"
+#include "read/value.h"
+
+struct search {
+	struct trace *trace;
+	struct printer *printer; /* owned */
+	struct value_context context;
+	struct expr *expr;   /* owned */
+	struct comms *comms; /* owned; NULL = names of threads are not asked for */
+	char comm[COMMS_BYTES];
+};
+
+static int search_init(struct search *search, struct trace *trace, const char *expression,
+		       struct err *err)
+{
+	struct trace_meaning meaning;
+	int rc;
+
+	*search = (struct search){ .trace = trace, .comm = "<...>" };
+	if (!trace_meaning(trace, &meaning))
+		return err_set(err, -ENOTSUP,
+			       "the events of this trace have no fields to look for");
+	search->printer = printer_new(&(struct print_setup){
+		.formats = meaning.formats,
+		.facts = &trace->facts,
+		.big_endian = meaning.big_endian,
+		.long_bytes = meaning.long_bytes,
+	});
+	search->context = (struct value_context){
+		.printer = search->printer,
+		.facts = &trace->facts,
+		.memory = print_memory_new(search->printer),
+	};
+	rc = expr_new(expression, &search->context, &search->expr, err);
+	if (rc < 0)
+		return rc;
+	if (expr_uses(search->expr, COLUMN_COMM))
+		search->comms = comms_new(&trace->facts);
+	return 0;
+}
+
+static void search_fini(struct search *search)
+{
+	comms_free(search->comms);
+	expr_free(search->expr);
+	print_memory_free(search->context.memory);
+	printer_free(search->printer);
+}
+
+static bool is_match(struct search *search, const struct event *event)
+{
+	struct value_line line = { .event = event, .comm = search->comm };
+	bool match;
+
+	(void)trace_record(search->trace, &line.record);
+	line.kind = value_kind_of(search->printer, event, &line.record);
+	if (search->comms)
+		memcpy(search->comm, comms_find(search->comms, event->tid), COMMS_BYTES);
+	match = expr_match(search->expr, &line);
+	if (search->comms)
+		comms_feed(search->comms, event);
+	return match;
+}
+
+/* Names of threads are learnt from the beginning on. */
+static int run(struct search *search, bool last, uint64_t from_ns, uint64_t *out_ns,
+	       struct err *err)
+{
+	struct source *source = trace_source(search->trace);
+	const struct event *event;
+	int rc = source_seek(source, search->comms ? 0 : from_ns, err), found = 0;
+
+	while (rc >= 0 && !(found && !last) && (rc = source_next(source, &event, err)) > 0) {
+		if (!is_match(search, event) || event->time_ns < from_ns)
+			continue;
+		*out_ns = event->time_ns;
+		found = 1;
+	}
+	return rc < 0 ? rc : found;
+}
+
+int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
+		     uint64_t *out_ns, struct err *err)
+{
+	struct search search;
+	int rc = search_init(&search, trace, expression, err), sought;
+
+	if (rc == 0) {
+		bool kept = trace->keeps_records;
+
+		trace_keep_records(trace, true);
+		rc = run(&search, last, from_ns, out_ns, err);
+		trace_keep_records(trace, kept);
+		sought = source_seek(trace->source, 0, rc < 0 ? NULL : err);
+		rc = rc < 0 ? rc : sought < 0 ? sought : rc;
+	}
+	search_fini(&search);
+	return rc;
+}

@@ -1,0 +1,530 @@
+/*
+ * probe_find.c - from what the user wrote to places in files.
+ *
+ * The kernel counts in bytes of the file, symbols and notes in addresses; the file's
+ * segments tie the two.
+ */
+#include "record/probe_find.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "record/events.h"
+#include "record/ftrace.h"
+#include "record/probe_args.h"
+#include "record/probe_spec.h"
+#include "record/probes.h"
+#include "store/manifest.h"
+#include "symbol/binary.h"
+#include "symbol/elf_file.h"
+#include "symbol/near.h"
+
+#define DEBUG_ROOT	"/usr/lib/debug"
+#define FILES_MAX	512
+#define FUNCTION_SYSTEM "probe"
+
+#if defined(__x86_64__)
+#define MACHINE ELF_MACHINE_X86_64
+#elif defined(__aarch64__)
+#define MACHINE ELF_MACHINE_AARCH64
+#else
+#define MACHINE ELF_MACHINE_OTHER
+#endif
+
+/* A program or library that is looked into. */
+struct looked {
+	const char *path;
+	struct elf_file *file;
+};
+
+static int open_binary(const char *path, struct looked *out_looked, struct err *err)
+{
+	int rc = elf_file_open(path, &out_looked->file, err);
+
+	if (rc < 0)
+		return rc;
+	out_looked->path = path;
+	if (elf_file_machine(out_looked->file) == MACHINE && MACHINE != ELF_MACHINE_OTHER)
+		return 0;
+	elf_file_close(out_looked->file);
+	out_looked->file = NULL;
+	return err_set(err, -ENOEXEC, "%s is not for this machine's 64-bit processors", path);
+}
+
+/* Text that grows by words with blanks between. */
+static void add_word(char **text, char *word)
+{
+	char *longer = **text ? xasprintf("%s %s", *text, word) : xstrdup(word);
+
+	free(*text);
+	free(word);
+	*text = longer;
+}
+
+/* ------------------------------------------------------------------ functions */
+
+/* Where the arguments of a function are, and their shape. */
+static int function_args(const struct probe_spec *spec, char **args, char **shape, struct err *err)
+{
+	for (size_t i = 0; i < spec->arg_count; i++) {
+		const struct probe_arg *arg = &spec->args[i];
+		struct probe_fetch fetch = { "$retval" };
+		const char *type = arg->type ? arg->type : spec->is_return ? "s64" : "u64";
+
+		if (!arg->name[0])
+			continue;
+		if (arg->fetch) {
+			add_word(args, xstrdup(arg->fetch));
+			add_word(shape, xstrdup(arg->fetch));
+			continue;
+		}
+		if (!spec->is_return && (spec->offset || !spec->name))
+			return err_set(
+				err, -ENOTSUP,
+				"arguments are in their places only where a function begins; "
+				"at an address write where: %s=%%ax:u64",
+				arg->name);
+		if (!spec->is_return)
+			fetch = probe_abi_arg(MACHINE, i);
+		add_word(args, probe_arg_text(arg->name, fetch.text, type));
+		add_word(shape, xasprintf("%s:%s", arg->name, type));
+	}
+	return 0;
+}
+
+static int add_function(struct probe_finder *finder, const struct looked *looked,
+			const struct probe_spec *spec, const char *name, uint64_t address,
+			struct err *err)
+{
+	AUTO_FREE char *args = xstrdup(""), *shape = xstrdup(spec->is_return ? "r" : "p");
+	AUTO_FREE char *event = NULL;
+	struct probe_found found = { .system = FUNCTION_SYSTEM,
+				     .path = looked->path,
+				     .kind = spec->is_return ? 'r' : 'p',
+				     .wish = finder->index };
+	int rc = function_args(spec, &args, &shape, err);
+
+	if (rc < 0)
+		return rc;
+	if (!elf_file_offset(looked->file, address, true, &found.offset))
+		return err_set(err, -ENOENT, "0x%" PRIx64 " is not in the code of %s", address,
+			       looked->path);
+	if (!spec->name)
+		event = xasprintf("at_0x%" PRIx64, address);
+	else if (spec->offset)
+		event = xasprintf("%s_0x%" PRIx64, name, spec->offset);
+	else
+		event = xasprintf("%s%s", name, spec->is_return ? "__return" : "");
+	found.event = event;
+	found.args = args;
+	found.shape = shape;
+	return probes_add(finder->probes, &found, err);
+}
+
+/* Does the symbol have the name and version? Names of .symtab may carry their version. */
+static bool is_wanted(const struct probe_spec *spec, const struct elf_symbol *symbol)
+{
+	size_t bytes = strcspn(symbol->name, "@");
+	const char *version = symbol->name + bytes;
+	AUTO_FREE char *name = NULL;
+
+	version += strspn(version, "@");
+	version = *version ? version : symbol->version;
+	if (spec->version && (!version || strcmp(version, spec->version) != 0))
+		return false;
+	if (!probe_spec_has_wildcards(spec->name))
+		return strlen(spec->name) == bytes && !strncmp(spec->name, symbol->name, bytes);
+	if (symbol->kind != ELF_SYMBOL_FUNCTION || symbol->is_imported)
+		return false;
+	name = xstrndup(symbol->name, bytes);
+	return fnmatch(spec->name, name, 0) == 0;
+}
+
+/* Has another name of the same place been taken? Then a pattern takes it once. */
+static bool is_alias(const struct elf_symbol *const *taken, size_t count,
+		     const struct elf_symbol *symbol)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (taken[i]->address == symbol->address)
+			return true;
+	}
+	return false;
+}
+
+static int no_function(const struct looked *looked, const struct probe_spec *spec, bool is_imported,
+		       struct err *err)
+{
+	size_t count, needed_count;
+	const struct elf_symbol *symbols = elf_file_symbols(looked->file, &count);
+	const char *const *needed = elf_file_needed(looked->file, &needed_count);
+	AUTO_FREE char *safe = text_escaped(spec->name);
+	struct near near = { .wanted = spec->name };
+
+	if (is_imported)
+		return err_set(err, -ENOENT,
+			       "%s has no function %s of its own: it comes from a library, perhaps "
+			       "%s:%s",
+			       looked->path, safe, needed_count ? needed[0] : "libc.so.6", safe);
+	for (size_t i = 0; i < count; i++) {
+		if (symbols[i].kind == ELF_SYMBOL_FUNCTION && !symbols[i].is_imported)
+			near_offer(&near, symbols[i].name);
+	}
+	if (near.count)
+		return err_set(err, -ENOENT, "%s has no function %s%s%s; close to it: %s",
+			       looked->path, safe, spec->version ? "@" : "",
+			       spec->version ? spec->version : "", near_text(&near).s);
+	return err_set(
+		err, -ENOENT, "%s has no function %s%s%s%s", looked->path, safe,
+		spec->version ? "@" : "", spec->version ? spec->version : "",
+		elf_file_has_symtab(looked->file)
+			? ""
+			: "; it is stripped, so only what it exports has a name: install its "
+			  "debug symbols, or write an address (PROGRAM:0x1139)");
+}
+
+static int indirect_function(const struct looked *looked, const struct elf_symbol *symbol,
+			     struct err *err)
+{
+	return err_set(
+		err, -ENOTSUP,
+		"%s of %s is an indirect function (IFUNC): which code it is, is chosen when a "
+		"program starts; name that code itself, if the program has names for it",
+		symbol->name, looked->path);
+}
+
+static int find_symbols(struct probe_finder *finder, const struct looked *looked,
+			const struct probe_spec *spec, struct err *err)
+{
+	bool is_pattern = probe_spec_has_wildcards(spec->name), is_imported = false;
+	const struct elf_symbol *taken[PROBES_MAX];
+	size_t count, taken_count = 0;
+	const struct elf_symbol *symbols = elf_file_symbols(looked->file, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_symbol *symbol = &symbols[i];
+
+		if (!is_wanted(spec, symbol))
+			continue;
+		is_imported |= symbol->is_imported;
+		if (symbol->is_imported || symbol->kind == ELF_SYMBOL_DATA)
+			continue;
+		if (symbol->kind == ELF_SYMBOL_INDIRECT)
+			return indirect_function(looked, symbol, err);
+		if (is_alias(taken, taken_count, symbol))
+			continue;
+		if (taken_count == PROBES_MAX)
+			return err_set(
+				err, -E2BIG,
+				"more than %d functions of %s match %s: so many places cannot be "
+				"recorded",
+				PROBES_MAX, looked->path, spec->name);
+		taken[taken_count++] = symbol;
+	}
+	if (!taken_count)
+		return no_function(looked, spec, is_imported, err);
+	for (size_t i = 0; i < taken_count; i++) {
+		AUTO_FREE char *name = xstrndup(taken[i]->name, strcspn(taken[i]->name, "@"));
+		int rc = add_function(finder, looked, spec, is_pattern ? name : spec->name,
+				      taken[i]->address + spec->offset, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int probe_find_function(struct probe_finder *finder, const struct probe_spec *spec, struct err *err)
+{
+	AUTO_FREE char *path = NULL;
+	struct looked looked = { 0 };
+	int rc = binary_find(spec->binary, &path, err);
+
+	if (rc == 0)
+		rc = open_binary(path, &looked, err);
+	if (rc < 0)
+		return rc;
+	elf_file_add_debug(looked.file, DEBUG_ROOT);
+	if (spec->name)
+		rc = find_symbols(finder, &looked, spec, err);
+	else
+		rc = add_function(finder, &looked, spec, NULL, spec->offset, err);
+	elf_file_close(looked.file);
+	return rc;
+}
+
+/* ----------------------------------------------------------------------- USDT */
+
+/* Nothing of a program may pass for an event of the kernel. */
+static char *system_of(const struct probe_finder *finder, const char *provider)
+{
+	AUTO_FREE char *path = xasprintf("events/%s", provider);
+	bool is_taken = strchr(provider, '/') || !strcmp(provider, FUNCTION_SYSTEM) ||
+			!strcmp(provider, "holdup") || events_has_system(provider) ||
+			ftrace_has(finder->tracing_fd, path);
+
+	return xasprintf("%s%s", is_taken ? "usdt_" : "", provider);
+}
+
+static void note_operand(struct probe_finder *finder, const struct elf_usdt *point, size_t index,
+			 const char *why)
+{
+	AUTO_FREE char *what =
+		xasprintf("argument %zu of %s:%s", index + 1, point->provider, point->name);
+
+	for (size_t i = 0; i < finder->manifest->missing_count; i++) {
+		if (!strcmp(finder->manifest->missing[i].what, what))
+			return;
+	}
+	manifest_add_missing(finder->manifest, what, why);
+}
+
+/* One argument of a point: its name and type are the user's, or "arg1" and the point's. */
+static int usdt_arg(struct probe_finder *finder, const struct probe_spec *spec,
+		    const struct elf_usdt *point, size_t index, const struct usdt_operand *operand,
+		    char *texts[2], struct err *err)
+{
+	const struct probe_arg *arg = index < spec->arg_count ? &spec->args[index] : NULL;
+	const char *type = arg && arg->type ? arg->type : operand->type;
+	char name[PROBE_ARG_NAME_MAX + 1];
+
+	if (spec->has_args && (!arg || !arg->name[0]))
+		return 0;
+	snprintf(name, sizeof(name), "arg%zu", index + 1);
+	if (arg)
+		strcpy(name, arg->name);
+	if (!operand->fetch[0] && arg)
+		return err_set(err, -ENOTSUP, "argument %zu of %s:%s cannot be recorded: %s",
+			       index + 1, point->provider, point->name, operand->why);
+	if (!operand->fetch[0]) {
+		note_operand(finder, point, index, operand->why);
+		return 0;
+	}
+	add_word(&texts[0], probe_arg_text(name, operand->fetch, type));
+	add_word(&texts[1], xasprintf("%s:%s", name, type));
+	return 0;
+}
+
+static int usdt_args(struct probe_finder *finder, const struct probe_spec *spec,
+		     const struct elf_usdt *point, const struct probe_place *place, char *texts[2],
+		     struct err *err)
+{
+	const char *text = point->args;
+	struct usdt_operand operand;
+	size_t index = 0;
+	int rc = 0;
+
+	for (; rc == 0 && usdt_next_operand(MACHINE, place, &text, &operand); index++) {
+		if (index < PROBE_ARGS_MAX)
+			rc = usdt_arg(finder, spec, point, index, &operand, texts, err);
+	}
+	if (rc == 0 && index < spec->arg_count)
+		return err_set(err, -EINVAL, "%s:%s has %zu %s, not %zu", point->provider,
+			       point->name, index, index == 1 ? "argument" : "arguments",
+			       spec->arg_count);
+	return rc;
+}
+
+static int add_point(struct probe_finder *finder, const struct looked *looked,
+		     const struct probe_spec *spec, const struct elf_usdt *point, struct err *err)
+{
+	AUTO_FREE char *system = system_of(finder, point->provider);
+	char *texts[2] = { xstrdup(""), xstrdup("p") };
+	struct probe_place place = { looked->file, point->address, 0 };
+	struct probe_found found = { .system = system,
+				     .event = point->name,
+				     .path = looked->path,
+				     .kind = 'p',
+				     .wish = finder->index };
+	int rc = 0;
+
+	if (!elf_file_offset(looked->file, point->address, true, &found.offset) ||
+	    (point->semaphore &&
+	     !elf_file_offset(looked->file, point->semaphore, false, &found.counter_offset)))
+		rc = err_set(err, -ENOENT, "%s:%s of %s is in no part of it that is loaded",
+			     point->provider, point->name, looked->path);
+	place.offset = found.offset;
+	if (rc == 0)
+		rc = usdt_args(finder, spec, point, &place, texts, err);
+	found.args = texts[0];
+	found.shape = texts[1];
+	if (rc == 0)
+		rc = probes_add(finder->probes, &found, err);
+	free(texts[0]);
+	free(texts[1]);
+	return rc;
+}
+
+/* Add the points of a file that match. Returns how many did, or a negative errno. */
+static int find_points(struct probe_finder *finder, const struct looked *looked,
+		       const struct probe_spec *spec, struct err *err)
+{
+	size_t count;
+	const struct elf_usdt *points = elf_file_usdt(looked->file, &count);
+	int matches = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int rc;
+
+		if (fnmatch(spec->provider, points[i].provider, 0) ||
+		    fnmatch(spec->name, points[i].name, 0))
+			continue;
+		rc = add_point(finder, looked, spec, &points[i], err);
+		if (rc < 0)
+			return rc;
+		matches++;
+	}
+	return matches;
+}
+
+static void offer_points(const struct looked *looked, struct near *near)
+{
+	size_t count;
+	const struct elf_usdt *points = elf_file_usdt(looked->file, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		AUTO_FREE char *name = xasprintf("%s:%s", points[i].provider, points[i].name);
+
+		near_offer(near, name);
+	}
+}
+
+/* Paths of files, each once. */
+struct paths {
+	char **items;
+	size_t count;
+	size_t cap;
+};
+
+static void paths_add(struct paths *paths, char *path)
+{
+	for (size_t i = 0; i < paths->count; i++) {
+		if (!strcmp(paths->items[i], path)) {
+			free(path);
+			return;
+		}
+	}
+	if (paths->count >= FILES_MAX) {
+		free(path);
+		return;
+	}
+	paths->items = vec_room(paths->items, paths->count, &paths->cap, sizeof(*paths->items));
+	paths->items[paths->count++] = path;
+}
+
+static void paths_fini(struct paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		free(paths->items[i]);
+	free(paths->items);
+}
+
+/* The libraries that a file needs, as far as the loader's cache has them. */
+static void add_needed(struct paths *paths, const struct elf_file *file)
+{
+	size_t count;
+	const char *const *needed = elf_file_needed(file, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		char *path = strchr(needed[i], '/')
+				     ? xstrdup(needed[i])
+				     : binary_find_library(needed[i], BINARY_LOADER_CACHE);
+
+		if (path)
+			paths_add(paths, path);
+	}
+}
+
+/* "5580-5590 r-xp 00001000 fe:00 123    /usr/bin/x": what a process executes. */
+static void add_mapped(struct paths *paths, int32_t pid)
+{
+	AUTO_FREE char *name = xasprintf("/proc/%d/maps", (int)pid);
+	AUTO_FREE char *maps = ftrace_read(-1, name, NULL);
+	char *rest = maps, *line;
+
+	while (rest && (line = strsep(&rest, "\n"))) {
+		char flags[5] = "", *path = strchr(line, '/');
+
+		if (sscanf(line, "%*s %4s", flags) == 1 && flags[2] == 'x' && path)
+			paths_add(paths, xasprintf("/proc/%d/root%s", (int)pid, path));
+	}
+}
+
+/* Where points without a program are looked for. */
+static int fill_paths(struct probe_finder *finder, const struct probe_spec *spec,
+		      struct paths *paths, struct err *err)
+{
+	const char *name = spec->binary ? spec->binary : finder->wish->command;
+	char *path;
+	int rc;
+
+	if (!name && !finder->wish->pid_count)
+		return err_set(
+			err, -EINVAL,
+			"for %s:%s there is neither a command nor a --pid to look into; write "
+			"PROGRAM:%s:%s",
+			spec->provider, spec->name, spec->provider, spec->name);
+	if (name) {
+		rc = binary_find(name, &path, err);
+		if (rc < 0)
+			return rc;
+		paths_add(paths, path);
+	}
+	for (size_t i = 0; !spec->binary && i < finder->wish->pid_count; i++)
+		add_mapped(paths, finder->wish->pids[i]);
+	return 0;
+}
+
+/* Look into each file, and into what those need. Returns how many points matched. */
+static int find_in(struct probe_finder *finder, const struct probe_spec *spec, struct paths *paths,
+		   struct near *near, struct err *err)
+{
+	int matches = 0;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		struct looked looked = { 0 };
+		struct err why = { 0 };
+		int rc = open_binary(paths->items[i], &looked, &why);
+
+		if (rc < 0 && i == 0)
+			return err_set(err, rc, "%s", why.text);
+		if (rc < 0)
+			continue; /* a library that went away meanwhile */
+		rc = find_points(finder, &looked, spec, err);
+		if (!spec->binary)
+			add_needed(paths, looked.file);
+		offer_points(&looked, near);
+		elf_file_close(looked.file);
+		if (rc < 0)
+			return rc;
+		matches += rc;
+	}
+	return matches;
+}
+
+int probe_find_usdt(struct probe_finder *finder, const struct probe_spec *spec, struct err *err)
+{
+	AUTO_FREE char *wanted = xasprintf("%s:%s", spec->provider, spec->name);
+	AUTO_FREE char *safe = text_escaped(wanted);
+	struct near near = { .wanted = wanted, .takes_any = true };
+	struct paths paths = { 0 };
+	int rc = fill_paths(finder, spec, &paths, err);
+
+	if (rc == 0)
+		rc = find_in(finder, spec, &paths, &near, err);
+	if (rc == 0 && near.count)
+		rc = err_set(err, -ENOENT, "%s has no USDT point %s; it has %s", paths.items[0],
+			     safe, near_text(&near).s);
+	else if (rc == 0)
+		rc = err_set(err, -ENOENT, "%s has no USDT points%s", paths.items[0],
+			     spec->binary ? "" : ", nor has a library that it needs");
+	paths_fini(&paths);
+	return rc < 0 ? rc : 0;
+}

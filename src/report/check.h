@@ -1,0 +1,30 @@
+/*
+ * check.h - print the result of analyse/check.h: as text, as JSON, as JUnit's XML.
+ */
+#ifndef REPORT_CHECK_H
+#define REPORT_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct check_result;
+struct facts;
+
+struct report_check {
+	const struct check_result *result;
+	const struct facts *facts;
+	const char *const *notes; /* what the user should know of names and the trace */
+	size_t note_count;
+	uint32_t top; /* findings to print; 0 = default */
+};
+
+#define REPORT_CHECK_TOP 10
+
+void report_check(FILE *out, const struct report_check *report);
+void report_check_json(FILE *out, const struct report_check *report);
+
+/* One test case for each constraint, and one for each transition that has none. */
+void report_check_junit(FILE *out, const struct report_check *report);
+
+#endif

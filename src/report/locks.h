@@ -1,0 +1,20 @@
+/* locks.h - print the result of analyse/locks.h, as text for people or as JSON. */
+#ifndef REPORT_LOCKS_H
+#define REPORT_LOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct facts;
+struct locks;
+
+struct report_locks_opts {
+	bool json;    /* with all rows */
+	uint32_t top; /* rows; 0 = as many as fit a page */
+};
+
+void report_locks(FILE *out, const struct locks *locks, const struct facts *facts,
+		  const struct report_locks_opts *opts);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * files.h - open the files of processes that belong to other users, and ask who has them.
+ */
+#ifndef USER_FILES_H
+#define USER_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Open 'path' as a process sees it whose root folder is 'root_fd': no link leads out of it, and
+ * neither a pipe nor a device is waited for. Returns a descriptor or a negative errno.
+ */
+int user_open_in(int root_fd, const char *path, int flags);
+
+enum user_use {
+	USER_UNUSED,
+	USER_IN_USE, /* somebody has it open or mapped, to write */
+	USER_USE_UNKNOWN,
+};
+
+/*
+ * Does anybody write to the open file? Asks for a lease (fcntl(2)), which the kernel refuses
+ * while any process, in whatever container, has it open or mapped for writing: so 'fd' must be
+ * open for reading only. Unknown where there are no leases, on overlayfs, and of
+ * another user's file.
+ */
+enum user_use user_file_use(int fd);
+
+/* A regular file with one name, open at 'fd'? Its size. */
+bool user_is_plain(int fd, uint64_t *out_bytes);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * fuzz_perf_data.c - a whole perf.data: a file or what came out of a pipe.
+ *
+ * Read with and without records, which must give the same events, and from the middle. Records
+ * are printed, too: the formats of perf's own are made by the reader.
+ */
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/outbuf.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "event/source.h"
+#include "fuzz_dir.h"
+#include "read/print.h"
+#include "read/read.h"
+#include "read/value.h"
+
+#define MAX_EVENTS  100000
+#define MAX_PRINTED 500
+
+struct seen {
+	uint64_t count, lost, sum, last_ns;
+};
+
+static struct seen read_all(struct trace *trace)
+{
+	struct seen seen = { 0 };
+	const struct event *event;
+	struct err err = { 0 };
+
+	while (seen.count < MAX_EVENTS && source_next(trace_source(trace), &event, &err) > 0) {
+		if (event->time_ns < seen.last_ns)
+			abort();
+		seen.last_ns = event->time_ns;
+		seen.count++;
+		seen.lost += event->type == EV_LOST;
+		seen.sum = seen.sum * 31 + event->time_ns + event->type + (uint32_t)event->tid;
+	}
+	return seen;
+}
+
+/* The same place is the same event's, and its text can be made. */
+static void print_some(struct trace *trace)
+{
+	struct trace_meaning meaning = { 0 };
+	const struct event *event;
+	struct trace_record record;
+	struct value_context context = { .facts = trace_facts(trace) };
+	struct outbuf out;
+	struct err err = { 0 };
+	uint64_t ns;
+
+	if (!trace_meaning(trace, &meaning))
+		return;
+	context.printer = printer_new(&(struct print_setup){
+		meaning.formats, context.facts, meaning.big_endian, meaning.long_bytes });
+	context.memory = print_memory_new(context.printer);
+	outbuf_to_memory(&out);
+	for (int i = 0; i < MAX_PRINTED; i++) {
+		struct value_line line = { .comm = "0123456789abcdef" };
+
+		if (source_next(trace_source(trace), &event, &err) <= 0)
+			break;
+		if (!trace_record(trace, &record))
+			continue;
+		line.event = event;
+		line.record = record;
+		line.kind = value_kind_of(context.printer, event, &record);
+		outbuf_reset(&out);
+		value_put_event_text(&context, &line, &out);
+		if (trace_find_place(trace, event->cpu, record.place, &ns, &err) < 0)
+			abort();
+	}
+	outbuf_fini(&out);
+	print_memory_free(context.memory);
+	printer_free((struct printer *)context.printer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct seen plain, kept;
+	struct trace *trace;
+	struct err err = { 0 };
+	char path[96];
+	uint64_t middle;
+
+	fuzz_file("kernel/perf.data", data, bytes);
+	snprintf(path, sizeof(path), "%s/kernel/perf.data", fuzz_dir_path());
+	if (read_open(path, &trace, &err) < 0) {
+		if (err.text[0] == '\0')
+			abort();
+		return 0;
+	}
+	trace_set_threads(trace, 0);
+	plain = read_all(trace);
+	trace_keep_records(trace, true);
+	if (source_seek(trace_source(trace), 0, &err) < 0)
+		abort();
+	kept = read_all(trace);
+	if (plain.count != kept.count || plain.lost != kept.lost || plain.sum != kept.sum)
+		abort();
+	middle = trace_facts(trace)->first_ns / 2 + plain.last_ns / 2;
+	(void)source_seek(trace_source(trace), middle, &err);
+	print_some(trace);
+	trace_close(trace);
+	return 0;
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""cut of a recording with locks and events of programs: both are in the cut, in the same order."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+from kernel import holdup  # noqa: E402
+
+
+def out_of(*words):
+    return holdup(*words).stdout
+
+
+def listed(trace, *options):
+    events = [json.loads(line) for line in out_of("list", "--json", *options, trace).splitlines()]
+    for event in events:
+        del event["place"]
+    return events
+
+
+def near(ours, theirs):
+    """The same, times to 100 ns and 10 ppm: holdup locks reads what programs logged by itself, with
+    the nominal frequency of their counter; the recording has measured it.
+    """
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(near(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(near(*pair) for pair in zip(ours, theirs))
+    if isinstance(ours, int) and isinstance(theirs, int):
+        return abs(ours - theirs) <= 100 + ours // 100_000
+    return ours == theirs
+
+
+def check_window(tap, trace, what, start, end):
+    info = json.loads(out_of("info", "--json", trace))
+    span = info["end_ns"] - info["begin_ns"]
+    window = ["--from", "+%dns" % (span * start // 100)]
+    # A cut ends before its end; a list at its end.
+    options = ["--to", "+%dns" % (span * end // 100)] if end < 100 else []
+    same = ["--to", "+%dns" % (span * end // 100 - 1)] if end < 100 else []
+    into = "%s-%d.cut" % (trace, start)
+    done = holdup("cut", "-o", into, *window, *options, trace)
+    if not tap.ok(done.returncode == 0, what + " is cut", done.stderr):
+        return None
+    ours, theirs = listed(trace, *window, *same), listed(into)
+    wrong = next(("%s, not %s" % (b, a) for a, b in zip(ours, theirs) if a != b), "")
+    tap.ok(ours == theirs, what + ": the events are those of the window",
+           "%d, not %d" % (len(theirs), len(ours)), wrong)
+    done = holdup("check-trace", into)
+    tap.ok(done.returncode == 0, what + ": all that must hold holds", done.stdout)
+    return into
+
+
+def check_recording(tap, what, program, *options):
+    trace = what + ".holdup"
+    done = holdup("record", *options, "-o", trace, "--", os.path.join(kernel.EXAMPLES, program))
+    info = json.loads(out_of("info", "--json", trace))
+    tap.ok(any(one["kind"] == "user" and one["events"] for one in info["streams"]),
+           what + ": the program logged events", done.stderr)
+    if not tap.ok(info["lost_events"] == 0, what + ": nothing was lost", info["lost_events"]):
+        return
+    check_window(tap, trace, what + ", the middle", 30, 70)
+    check_window(tap, trace, what + ", the end", 60, 100)
+    whole = check_window(tap, trace, what + ", all", 0, 100)
+    if whole:
+        tap.ok(out_of("why", "--json", trace) == out_of("why", "--json", whole),
+               what + ": why of the whole is the same")
+        ours, theirs = out_of("locks", "--json", trace), out_of("locks", "--json", whole)
+        tap.ok(ours and near(json.loads(ours), json.loads(theirs)),
+               what + ": and so are its locks", ours[:2000], theirs[:2000])
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    with kernel.workdir("/var/tmp"):
+        check_recording(tap, "locks", "lock-table", "--locks")
+        check_recording(tap, "requests", "user-requests")
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

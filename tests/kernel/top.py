@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""holdup top in a terminal, as a person uses it, on programs with known shares.
+
+Two hogs share a CPU: each runs and waits for it, and schedstat says how much. One sleeps.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+import terminal  # noqa: E402
+
+HOG = "import os; os.sched_setaffinity(0, {0})\nwhile True: pass"
+READER = "import sys; sys.stdin.read()"
+ROW = re.compile(r"\s*(\d+)\s+(\d+|-)((?:\s+(?:[0-9.]+|-)){5})\s")
+KEYS = {"up": "\x1bOA", "down": "\x1bOB", "page down": "\x1b[6~", "F1": "\x1bOP", "F4": "\x1bOS",
+        "F5": "\x1b[15~", "F6": "\x1b[17~"}
+
+
+def schedstat(pid):
+    with open("/proc/%d/schedstat" % pid) as file:
+        return [int(word) for word in file.read().split()[:2]]
+
+
+def shares(lines, pid):
+    """Run, CPU, disk, memory, else; None = not counted. None when it has no row."""
+    for line in lines:
+        found = ROW.match(line)
+        if found and int(found.group(1)) == pid:
+            return [None if word == "-" else float(word) for word in found.group(3).split()]
+    return None
+
+
+def batch(*words, **options):
+    done = kernel.holdup("top", "--batch", *words, **options)
+    return [frame.splitlines() for frame in done.stdout.split("\n\n") if frame.strip()], done
+
+
+def numbers(tap, pids):
+    """An interval's shares are those of schedstat over the same time."""
+    hog, other, sleeper = pids
+    before, begin = schedstat(hog), time.monotonic()
+    frames, done = batch("-d", "3", "-n", "1", "-p", hog, "-p", other, "-p", sleeper)
+    after, wall = schedstat(hog), time.monotonic() - begin
+    if not tap.ok(len(frames) == 1 and done.returncode == 0, "one frame of text", done):
+        return
+    row = shares(frames[0], hog)
+    run, wait = ((now - then) / wall / 1e7 for now, then in zip(after, before))
+    tap.ok(row and abs(row[0] - run) < 6, "a hog runs: %s %%, schedstat %.1f" % (row[0], run),
+           frames[0])
+    tap.ok(row and abs(row[1] - wait) < 6,
+           "it waits for a CPU: %s %%, schedstat %.1f" % (row[1], wait), frames[0])
+    tap.ok(row and row[4] < 5, "and nothing else", row)
+    row = shares(frames[0], sleeper)
+    tap.ok(row and row[4] > 99, "a sleeper does something else: %s %%" % (row and row[4]), row)
+    frames, _ = batch("-d", "0.2", "-n", "3", "-H")
+    sums = [sum(share or 0 for share in shares([line], int(ROW.match(line).group(1))))
+            for frame in frames for line in frame if ROW.match(line)]
+    tap.ok(len(frames) == 3 and sums and all(99.85 < total < 100.15 for total in sums),
+           "the shares of each of %d rows add up to 100 %%" % len(sums), min(sums), max(sums))
+    tap.ok(all(len(line) <= 80 for frame in frames for line in frame), "80 columns")
+
+
+WRITER = """
+import os, threading, time
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+fd = os.open("written", os.O_CREAT | os.O_WRONLY)
+while True:
+    os.pwrite(fd, bytes(4 << 20), 0)
+    os.fsync(fd)
+    time.sleep(0.1)
+"""
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def written(tap):
+    """What a process of two threads writes, with threads and without, as /proc/PID/io says."""
+    def total():
+        with open("/proc/%d/io" % process.pid) as file:
+            return int(dict(line.split(": ") for line in file)["write_bytes"])
+
+    with kernel.running(sys.executable, "-c", WRITER) as process:
+        for words in ([], ["-H"]):
+            before, begin = total(), time.monotonic()
+            frames, _ = batch("-n", "2", "-d", "3", "-p", process.pid, *words)
+            each_s = (total() - before) / (time.monotonic() - begin)
+            row = next(line for line in frames[-1] if line.split()[:1] == [str(process.pid)])
+            number, unit = row.split()[-3:-1]
+            ours = float(number) * UNITS[unit]
+            tap.ok(abs(ours - each_s) < 0.25 * each_s, "%s %s written each second" % (number, unit),
+                   row, each_s)
+
+
+def click(top, row, column):
+    """As the terminal tells of it, in the way that it was asked for."""
+    if 1006 in top.screen.modes:
+        return "\x1b[<0;%d;%dM" % (column + 1, row + 1)
+    return "\x1b[M " + chr(33 + column) + chr(33 + row)
+
+
+def screens(tap, pids):
+    hog, _, sleeper = pids
+    top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.5"])
+    try:
+        row = top.until(lambda lines: shares(lines, hog))
+        tap.ok(row and row[0] + row[1] > 90, "a hog is in the first page, sorted by waiting",
+               *top.screen.text())
+        top.send(KEYS["F1"])
+        tap.ok(top.shows("any key: back"), "F1 helps")
+        top.send("x" + KEYS["F4"] + str(sleeper) + "\r")
+        tap.ok(top.shows('only "%d"' % sleeper) and
+               top.until(lambda lines: shares(lines, sleeper) and not shares(lines, hog)),
+               "F4 filters by number", *top.screen.text())
+        top.send(KEYS["F4"] + "\x1b")
+        tap.ok(top.until(lambda lines: shares(lines, hog)), "Esc shows all again",
+               *top.screen.text())
+        top.send(KEYS["F6"])
+        tap.ok(top.shows("Sort by"), "F6 is the menu")
+        top.send(KEYS["down"] + "\r")
+        tap.ok(top.shows("by run"), "it chooses an order", *top.screen.text())
+        header = next(i for i, line in enumerate(top.screen.text()) if "DISK%" in line)
+        top.send(click(top, header, top.screen.text()[header].index("DISK%")))
+        tap.ok(top.shows("by disk"), "so does a click on a title", *top.screen.text())
+        top.resize(50, 200)
+        tap.ok(top.shows("RAN, WAITED"), "a wide screen has more columns", *top.screen.text())
+        tap.ok(top.screen.text()[49].startswith("F1Help"), "the last line is the last")
+        top.resize(10, 60)
+        tap.ok(top.until(lambda lines: lines[9].startswith("F1Help") and "PID" in lines[3] + lines[4]),
+               "a small screen is filled", *top.screen.text())
+        top.send(KEYS["F5"] + "H" + "c")
+        tap.ok(top.shows("threads") and top.shows("- /"), "threads by cgroup", *top.screen.text())
+        top.resize(24, 80)
+        tap.ok(top.shows("WRITE/s"), "back to 80 columns")
+        top.send("cH")
+        top.settle(0.3, 3)
+        tap.ok(not top.screen.unknown, "nothing but what a terminal knows", top.screen.unknown)
+        top.send("q")
+        tap.ok(top.wait() == 0 and top.is_restored(), "q ends it, the terminal is as before",
+               top.status, top.screen.modes)
+    finally:
+        top.close()
+
+
+def followed(tap):
+    """A reader of a pipe is followed until it dies."""
+    with kernel.running(sys.executable, "-c", READER, stdin=subprocess.PIPE) as process:
+        top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(process.pid)])
+        try:
+            top.until(lambda lines: shares(lines, process.pid))
+            top.send("\r")
+            tap.ok(top.shows("read(0, ...)") and top.shows("pipe:["),
+                   "one task: its system call and file", *top.screen.text())
+            process.kill()
+            process.wait()
+            tap.ok(top.shows("HAS ENDED"), "it is told that it has ended", *top.screen.text())
+            top.send("\x1b")
+            tap.ok(top.shows("F1Help"), "Esc goes back to the list", *top.screen.text())
+            top.kill(signal.SIGTERM)
+            tap.ok(top.wait() == 0 and top.is_restored(), "SIGTERM: the terminal is as before",
+                   top.status, top.screen.modes)
+        finally:
+            top.close()
+
+
+# A shell in small: the program in a group of its own, in front. Says when it stops and ends.
+SHELL = """
+import os, signal, sys, termios
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+modes = termios.tcgetattr(0)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    os.tcsetpgrp(0, os.getpgrp())
+    if not os.WIFSTOPPED(status):
+        sys.exit(os.waitstatus_to_exitcode(status))
+    print("STOPPED", termios.tcgetattr(0) == modes, flush=True)
+    sys.stdin.readline()
+    os.tcsetpgrp(0, pid)
+    os.kill(pid, signal.SIGCONT)
+"""
+
+
+def stopped(tap):
+    """Ctrl-Z gives the terminal back, and fg takes it again; Ctrl-C ends it."""
+    top = terminal.Terminal([sys.executable, "-c", SHELL, kernel.HOLDUP, "top", "-d", "0.3"])
+    try:
+        tap.ok(top.shows("F1Help"), "it runs under a shell")
+        top.send("\x1a")
+        tap.ok(top.shows("STOPPED True") and top.is_restored(),
+               "Ctrl-Z stops it, the terminal is as before", *top.screen.text())
+        top.send("\n")
+        tap.ok(top.shows("F1Help") and 1049 in top.screen.modes, "it comes back",
+               *top.screen.text())
+        top.send("\x03")
+        tap.ok(top.wait() == 0 and top.is_restored(), "Ctrl-C ends it, the terminal is as before",
+               top.status, top.screen.modes)
+    finally:
+        top.close()
+
+
+def recorded(tap, hog):
+    """r records the task and shows why it waited."""
+    before = kernel.instances()
+    top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(hog)],
+                            env={"PAGER": "head -n 14; echo SHOWN"})
+    try:
+        top.until(lambda lines: shares(lines, hog))
+        top.send("r")
+        tap.ok(top.shows("Recording for 5 s"), "r records", *top.screen.text())
+        found = top.until(lambda lines: any("Enter: back" in line for line in lines), 60)
+        text = "\n".join(top.screen.text())
+        tap.ok(found and "SHOWN" in text and "python3" in text and "CPU" in text,
+               "then it says why", text)
+        top.send("\n")
+        tap.ok(top.shows("F1Help"), "and comes back", *top.screen.text())
+        top.send("q")
+        tap.ok(top.wait() == 0 and top.is_restored(), "the terminal is as before", top.status)
+        tap.ok(kernel.instances() == before, "no tracing is left on", kernel.instances())
+    finally:
+        top.close()
+
+
+def mistakes(tap):
+    done = kernel.holdup("top")
+    tap.ok(done.returncode == 3 and "--batch" in done.stderr, "no terminal: says what to do", done)
+    top = terminal.Terminal([kernel.HOLDUP, "top"], env=None)
+    try:
+        top.shows("F1Help")
+        top.kill(signal.SIGINT)
+        tap.ok(top.wait() == 0 and top.is_restored(), "SIGINT: the terminal is as before")
+    finally:
+        top.close()
+    done = kernel.holdup("top", "--batch", "-n", "1", "-d", "1ms")
+    tap.ok(done.returncode == 2 and kernel.clear_error(done, 3), "too short an interval", done)
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    with kernel.workdir(), kernel.running(sys.executable, "-c", HOG) as hog, \
+            kernel.running(sys.executable, "-c", HOG) as other, \
+            kernel.running("sleep", "1000") as sleeper:
+        time.sleep(0.5)
+        pids = hog.pid, other.pid, sleeper.pid
+        numbers(tap, pids)
+        written(tap)
+        screens(tap, pids)
+        followed(tap)
+        stopped(tap)
+        mistakes(tap)
+        recorded(tap, hog.pid)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

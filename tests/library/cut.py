@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""cut.py - a cut of a recording has what the recording has in its window, no more and no less.
+
+Prints TAP; holdup is $HOLDUP, the traces are in $HOLDUP_TESTS/data. Windows of each recording of
+tests/data are cut out, by time, by thread, process and CPU. The events must be those that
+"holdup list --from --to" prints of the recording, in all but their places in the files. The times of
+each thread must be those of the window, but for the stretch until the first event of the cut that
+tells of the thread, or until the end of an interrupt that began before: what the thread did then the
+recording knew from before.
+"""
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../kernel/lib"))
+import kernel  # noqa: E402
+
+TELLING = ("prev_pid", "next_pid", "pid", "parent_pid", "child_pid")
+STATES = ("on_cpu", "waiting_for_cpu", "blocked", "uncertain")
+# Of threads that were not chosen.
+DETAILS = ("raw_syscalls:", "exceptions:page_fault", "signal:signal_deliver", "ftrace:", "lock:")
+
+
+def holdup(*words):
+    done = subprocess.run([kernel.HOLDUP, *map(str, words)], stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False, timeout=120)
+    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode()
+
+
+def parsed(*words):
+    return json.loads(holdup(*words)[1])
+
+
+def listed(trace, *options):
+    events = [json.loads(line) for line in
+              holdup("list", "--json", *options, trace)[1].splitlines()]
+    for event in events:
+        del event["place"]
+    return events
+
+
+def bare(events):
+    """Without what depends on the line before."""
+    return [{key: value for key, value in event.items() if key != "delta_ns"} for event in events]
+
+
+def told(ours, theirs):
+    if len(ours) != len(theirs):
+        return "%d events, not %d" % (len(theirs), len(ours))
+    return next(("%s, not %s" % (b, a) for a, b in zip(ours, theirs) if a != b), "")
+
+
+def unpack(into):
+    data = os.path.join(os.environ.get("HOLDUP_TESTS", "tests"), "data")
+    for name in sorted(os.listdir(data)):
+        if name.endswith(".tar.gz"):
+            with tarfile.open(os.path.join(data, name)) as archive:
+                archive.extractall(into)
+    return [os.path.join(into, name) for name in sorted(os.listdir(into))]
+
+
+class Cuts:
+    """The cuts of one recording."""
+
+    def __init__(self, test, trace):
+        self.test, self.trace = test, trace
+        self.name = os.path.basename(trace)
+        self.events = listed(trace)
+        info = parsed("info", "--json", trace)
+        self.begin, self.end = info["begin_ns"], info["end_ns"]
+
+    def check(self, good, what, *details):
+        return self.test.ok(good, "%s: %s" % (self.name, what), *details)
+
+    def at(self, share):
+        """The time of the event behind that share of all."""
+        return self.events[int(share * (len(self.events) - 1))]["time_ns"]
+
+    def cut(self, what, *options):
+        into = "%s.%d" % (self.trace, self.test.count)
+        status, out, message = holdup("cut", "-o", into, "--json", *options, self.trace)
+        if not self.check(status == 0, what + ": is cut", message):
+            return None
+        count = json.loads(out)["events"]
+        events = parsed("info", "--json", into)["events"]
+        self.check(count == events, what + ": has as many events as it says",
+                   "%d, not %d" % (events, count))
+        status, out, message = holdup("check-trace", into)
+        self.check(status == 0, what + ": all that must hold of it holds", out, message)
+        return into
+
+    def window(self, start, end):
+        """Options of a cut of [start, end), and of what lists the same."""
+        first = ("--from", "+%dns" % (start - self.begin)) if start else ()
+        return (first + (("--to", "+%dns" % (end - self.begin)) if end else ()),
+                first + (("--to", "+%dns" % (end - 1 - self.begin)) if end else ()))
+
+    # ---------------------------------------------------------------- windows
+
+    def by_time(self, what, start, end):
+        options, same = self.window(start, end)
+        into = self.cut(what, *options)
+        if not into:
+            return
+        wrong = told(listed(self.trace, *same), listed(into))
+        self.check(not wrong, what + ": events are those of the window", wrong)
+        ours, theirs = (holdup("list", "--fields", "wall,cpu,tid,comm,latency,text", *words)
+                        for words in ((*same, self.trace), (into,)))
+        self.check(ours == theirs, what + ": and so are their texts and wall times")
+        self.times(what, into, options)
+
+    def first_told(self, into):
+        """When the cut first tells of a thread, outside of an interrupt that it does not begin."""
+        first, depth = {}, {}
+        for event in listed(into):
+            if event["event"].startswith("irq"):
+                step = 1 if event["event"].endswith("_entry") else -1
+                depth[event["cpu"]] = depth.get(event["cpu"], 0) + step
+                if depth[event["cpu"]] < 0:
+                    depth[event["cpu"]] = 0
+                    first[event["tid"]] = event["time_ns"]
+            for tid in [event["tid"]] + [event["fields"].get(name) for name in TELLING]:
+                if event["event"] != "holdup:fd_name":
+                    first.setdefault(tid, event["time_ns"])
+        return first
+
+    def times(self, what, into, options):
+        ours = parsed("stats", "--json", "--by", "thread", *options, self.trace)
+        theirs = parsed("stats", "--json", "--by", "thread", into)
+        start, end = theirs["window"]["start_ns"], theirs["window"]["end_ns"]
+        self.check(ours["window"] == theirs["window"], what + ": it is the same window",
+                   ours["window"], theirs["window"])
+        first, before = self.first_told(into), {row["tid"]: row for row in ours["rows"]}
+        after, wrong = {row["tid"]: row for row in theirs["rows"]}, []
+        for tid in sorted(before.keys() | after.keys()):
+            a, b = before.get(tid), after.get(tid)
+            unknown = first.get(tid, end) - start
+            if a is None or b is None or a["life_ns"] != b["life_ns"] and unknown == 0:
+                wrong.append("thread %d: %s, not %s" % (tid, b, a))
+                continue
+            for state in STATES:
+                if abs(a[state]["ns"] - b[state]["ns"]) > unknown:
+                    wrong.append("thread %d: %d ns %s, not %d; unknown are %d"
+                                 % (tid, b[state]["ns"], state, a[state]["ns"], unknown))
+        self.check(not wrong, what + ": each thread's times are those of the window", *wrong[:5])
+
+    # ---------------------------------------------------------------- parts
+
+    def by_cpu(self):
+        options, same = self.window(self.at(0.2), self.at(0.8))
+        into = self.cut("CPU 0", "--cpu", "0", *options)
+        ours = [event for event in listed(self.trace, *same)
+                if event["cpu"] == 0 or event["event"] == "holdup:fd_name"]
+        wrong = told(bare(ours), bare(listed(into)))
+        self.check(not wrong, "CPU 0: its events, and names", wrong)
+
+    def chosen(self, what, option, tids):
+        """Of the chosen threads all; of the others all but details."""
+        options, same = self.window(self.at(0.1), 0)
+        whole = self.cut(what + ", with all", *options)
+        into = self.cut(what, *option, *options)
+        ours = [event for event in bare(listed(self.trace, *same))
+                if event["event"] != "holdup:fd_name" and
+                (event["tid"] in tids or not event["event"].startswith(DETAILS))]
+        theirs = [event for event in bare(listed(into)) if event["event"] != "holdup:fd_name"]
+        wrong = told(ours, theirs)
+        self.check(not wrong, what + ": its events, and what others' states rest on", wrong)
+        for tid in sorted(tids):
+            ours, theirs = (holdup("states", "--json", tid, trace) for trace in (whole, into))
+            # Who ended a wait has no details.
+            self.check([(row.get("start_ns"), row.get("end_ns"), row.get("wib"))
+                        for row in map(json.loads, ours[1].splitlines())] ==
+                       [(row.get("start_ns"), row.get("end_ns"), row.get("wib"))
+                        for row in map(json.loads, theirs[1].splitlines())] and ours[0] == 0,
+                       what + ": thread %d is in the same states" % tid, ours[2], theirs[2])
+
+    def mistakes(self):
+        for what, options, status, words in [
+                ("an empty window", ["--from", "+1h"], 3, "the window is empty"),
+                ("a folder that is there", ["-o", self.trace], 3, "is there already"),
+                ("a list of CPUs", ["--cpu", "1,x"], 2, "--cpu needs a list"),
+                ("a list of CPUs backwards", ["--cpu", "3-1"], 2, "--cpu needs a list")]:
+            got, out, message = holdup("cut", *options, self.trace)
+            self.check(got == status and words in message and not out, what + " is refused in words",
+                       got, message)
+        left = [name for name in os.listdir(os.path.dirname(self.trace)) if ".new-" in name]
+        self.check(not left and not os.path.exists("cut.holdup"), "nothing is left", left)
+
+
+def check_trace(test, trace):
+    cuts = Cuts(test, trace)
+    target = parsed("info", "--json", trace)["command"]["tid"]
+    cuts.by_time("the whole", 0, 0)
+    cuts.by_time("the start", 0, cuts.at(0.3))
+    cuts.by_time("the middle", cuts.at(0.3), cuts.at(0.6))
+    cuts.by_time("the end", cuts.at(0.6), 0)
+    cuts.by_cpu()
+    cuts.chosen("one thread", ("--tid", target), {target})
+    return cuts
+
+
+def main():
+    test = kernel.Tap()
+    with tempfile.TemporaryDirectory() as into, kernel.workdir():
+        os.environ["XDG_CACHE_HOME"] = os.path.join(into, "cache")
+        for trace in unpack(into):
+            cuts = check_trace(test, trace)
+        cuts.mistakes()
+    test.end()
+
+
+if __name__ == "__main__":
+    main()

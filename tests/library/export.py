@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""export.py - what holdup export writes, held against what other commands say of the same trace.
+
+usage: export.py        prints TAP; the program is $HOLDUP
+
+See ../kernel/lib/exported.py. Here with the recordings of tests/data: whole, in a window, for some
+threads, with hostile names, and where it cannot be written.
+"""
+import collections
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../kernel/lib"))
+import exported  # noqa: E402
+import kernel  # noqa: E402
+
+DATA = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../data")
+FORMATS = ("perfetto", "chrome", "folded", "csv", "jsonl")
+HOSTILE = b'a",;\n\xff\\{\t\x1b\xc3 9'  # as long as "convoy-holder"
+
+
+def unpack(name, into="."):
+    with tarfile.open(os.path.join(DATA, name + ".tar.gz")) as archive:
+        archive.extractall(into)
+    return os.path.join(into, name + ".holdup")
+
+
+def limited():
+    """The disk is full after 16 KiB."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+
+
+def export(*args, **options):
+    return subprocess.run([kernel.HOLDUP, "export", *args], capture_output=True, check=False,
+                          timeout=60, **options)
+
+
+def check_choice(tap, trace):
+    """A choice of threads is the whole export without the lines of others."""
+    whole = exported.lines_of("export", "--to", "jsonl", "--what", "waits", trace)
+    tgid = collections.Counter(line["who"]["tgid"] for line in whole).most_common(1)[0][0]
+    comm = whole[0]["who"]["comm"]
+    tid = whole[-1]["who"]["tid"]
+    for option, value, key in (("--pid", tgid, "tgid"), ("--tid", tid, "tid"),
+                               ("--comm", comm, "comm")):
+        ours = exported.lines_of("export", "--to", "jsonl", "--what", "waits", option, str(value),
+                                 trace)
+        tap.ok(ours == [line for line in whole if line["who"][key] == value] and ours,
+               "%s leaves out all other threads' waits" % option)
+    chosen = exported.Perfetto(exported.run("export", "--to", "perfetto", "--tid", str(tid),
+                                            trace))
+    all_ = exported.Perfetto(exported.run("export", "--to", "perfetto", trace))
+    tap.ok({chosen.tid_of(mark) for mark in chosen.marks if mark.lane == "waits"} == {tid} and
+           chosen.switches == all_.switches and chosen.counters == all_.counters,
+           "perfetto of one thread has its waits, and all turns and counters")
+
+
+def check_window(tap, trace):
+    exported.check(tap, "a window", trace, ["--from", "+50ms", "--until", "+150ms"])
+
+
+def check_hostile(tap):
+    """The name in the kernel's pages is replaced, so all readers, tables and formats get it."""
+    os.mkdir("hostile")
+    trace = unpack("futex-convoy", "hostile")
+    count = 0
+    for name in os.listdir(trace + "/kernel"):
+        with open("%s/kernel/%s" % (trace, name), "rb+") as file:
+            data = file.read()
+            if name.endswith(".ring"):
+                count += data.count(b"convoy-holder")
+                file.seek(0)
+                file.write(data.replace(b"convoy-holder", HOSTILE))
+    tap.ok(count > 0 and len(HOSTILE) == len(b"convoy-holder"), "%d names made hostile" % count)
+    exported.check(tap, "a hostile name", trace)
+    want = HOSTILE.decode("utf-8", errors="replace")
+    rows = exported.lines_of("export", "--to", "jsonl", "--what", "intervals", trace)
+    tids = {row["who"]["tid"] for row in rows if row["who"]["comm"] == want}
+    exported.run("export", "--to", "csv", "-o", "tables", trace)
+    tap.ok(tids == {int(row["tid"]) for row in exported.table("tables/intervals.csv")
+                    if row["comm"] == want} and tids, "csv and jsonl have it", tids)
+    events = json.loads(exported.run("export", "--to", "chrome", trace))["traceEvents"]
+    tap.ok(tids == {event["tid"] for event in events if event["name"] == "thread_name"
+                    and event["args"]["name"] == want}, "chrome has it")
+    decoded = exported.Perfetto(exported.run("export", "--to", "perfetto", trace))
+    tap.ok(tids == {tid for tid, thread in decoded.threads.items() if thread["name"] == want},
+           "perfetto has it")
+
+
+def check_failures(tap, trace):
+    os.mkdir("full")
+    for name in FORMATS:
+        done = export("--to", name, "-o", "full/out", trace, preexec_fn=limited)
+        tap.ok(done.returncode == 3 and not os.listdir("full") and b"File too large" in done.stderr,
+               "%s on a full disk: said, and nothing is left" % name,
+               done.returncode, os.listdir("full"), done.stderr)
+    for name in FORMATS:
+        if name == "csv":
+            continue
+        read, write = os.pipe()
+        os.close(read)
+        done = export("--to", name, trace, preexec_fn=lambda w=write: os.dup2(w, 1))
+        os.close(write)
+        tap.ok(done.returncode == 3 and b"Broken pipe" in done.stderr,
+               "%s into a closed pipe: said" % name, done.returncode, done.stderr)
+    with open("old", "w", encoding="utf-8") as file:
+        file.write("old")
+    export("--to", "chrome", "-o", "old", trace, preexec_fn=limited)
+    with open("old", encoding="utf-8") as file:
+        tap.ok(file.read() == "old", "what was there before stays when writing fails")
+    done = export("--to", "csv", "-o", "full/../hostile", trace)
+    tap.ok(done.returncode == 3 and b"not empty" in done.stderr,
+           "a folder with something in it is left alone")
+
+
+def main():
+    tap = kernel.Tap()
+    with kernel.workdir():
+        for archive in sorted(os.listdir(DATA)):
+            if archive.endswith(".tar.gz"):
+                name = archive[:-len(".tar.gz")]
+                exported.check(tap, name, unpack(name))
+        check_choice(tap, "word-count.holdup")
+        check_window(tap, "word-count.holdup")
+        check_hostile(tap)
+        check_failures(tap, "word-count.holdup")
+    tap.end()
+
+
+main()

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Forks, ends, threads that come and go, plugins, traces one after the other, while others log."""
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import probe  # noqa: E402
+from probe import kernel  # noqa: E402
+
+CASES = ["fork", "clone", "vfork", "exec", "threads", "cancel", "dlclose", "switches", "ends",
+         "exit", "sessions", "many"]
+
+
+def events_of(trace):
+    """{name: (count, largest number)} of a trace's events, and what is wrong with it."""
+    done = probe.run([probe.program("probe-check"), trace], os.environ)
+    return ({name: (int(count), int(most)) for name, count, most
+             in re.findall(r"^([a-z:]+) (\d+) (\d+)$", done.stdout, re.M)},
+            done.stdout if done.returncode else "")
+
+
+def told(text):
+    """(what, trace, steps, lost) of each trace."""
+    for what, trace, steps, lost in re.findall(r"^(\w+) (\S+) (\d+) (\d+)$", text, re.M):
+        yield what, trace, int(steps), int(lost)
+
+
+def wrong_in(case, what, trace, steps, lost):
+    counts, wrong = events_of(trace)
+    found = counts.get("life:step", (0, 0))[0]
+    least = {"trace": steps - lost, "partly": steps - 4, "session": 0}[what]
+    most = {"trace": steps + 1, "partly": 1 << 60, "session": 1 << 60}[what]
+    if not wrong and not least <= found <= most:
+        return "%s: %d of %d events, %d lost" % (trace, found, steps, lost)
+    if case == "ends" and found != 4:
+        return "%d events of 4" % found
+    if case == "dlclose" and counts["plugin:step"][0] != 200 * 100:
+        return "%d events of the plugin" % counts["plugin:step"][0]
+    if case == "switches" and counts["other:step"] != (2000, 1999):
+        return "%d switched events, up to %d" % counts["other:step"]
+    return wrong
+
+
+def one(tap, method, case):
+    shutil.rmtree("traces", ignore_errors=True)
+    plugin = os.path.join(probe.PROGRAMS, "probe-plugin.so")
+    env = probe.environment(method, "stream", os.path.abspath("traces"))
+    if case in ("sessions", "many"):
+        del env["HOLDUP"]
+    try:
+        done = probe.run([probe.program("probe-life"), case, plugin], env)
+        status, said = done.returncode, done.stdout
+    except probe.subprocess.TimeoutExpired:
+        status, said = "it hangs", ""
+    wrong = [] if status == 0 else ["ended with %s: %s" % (status, said[-500:])]
+    traces = list(told(said))
+    for what, trace, steps, lost in traces[:30]:
+        wrong += filter(None, [wrong_in(case, what, trace, steps, lost)])
+    if not traces and case != "many":
+        wrong.append("no trace: " + said[-500:])
+    if os.path.isdir("runtime") and os.listdir("runtime") and case not in ("fork", "exec"):
+        wrong.append("left behind: %s" % os.listdir("runtime"))
+    tap.ok(not wrong, "%s, %s" % (case, method), *wrong[:5])
+    for folder in ("sessions", "many", "runtime"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    tap = kernel.Tap()
+    with kernel.workdir():
+        for method in probe.METHODS:
+            for case in sys.argv[1:] or CASES:
+                one(tap, method, case)
+    tap.end()
+
+
+main()

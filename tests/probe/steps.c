@@ -1,0 +1,163 @@
+/*
+ * steps.c - preloaded: end the process, or let calls fail, while the helper copies files.
+ *
+ * STEPS_KILL=N	SIGKILL at step N of the helper, counted from its first lease: each of its calls has
+ *		two, before and behind it
+ * STEPS_FAIL=CALL	"exchange", "lease", "write", "name": this call of the helper fails
+ *
+ * Prints "steps N exchanged M" at the end.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+
+static long (*next_syscall)(long, ...);
+static int (*next_fcntl)(int, int, ...);
+static ssize_t (*next_write)(int, const void *, size_t);
+static int (*next_rename)(const char *, const char *);
+static int (*next_unlink)(const char *);
+static long kill_at = -1, steps, exchanged;
+static const char *failing = "";
+static bool begun; /* the helper has asked for a lease */
+
+static void *find(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+/* At the first call: the library begins before this does. */
+static void begin(void)
+{
+	if (next_unlink)
+		return;
+	*(void **)&next_syscall = find("syscall");
+	*(void **)&next_fcntl = find("fcntl64");
+	*(void **)&next_write = find("write");
+	*(void **)&next_rename = find("rename");
+	*(void **)&next_unlink = find("unlink");
+	kill_at = getenv("STEPS_KILL") ? atol(getenv("STEPS_KILL")) : -1;
+	failing = getenv("STEPS_FAIL") ? getenv("STEPS_FAIL") : "";
+}
+
+static __attribute__((destructor)) void end(void)
+{
+	printf("steps %ld exchanged %ld\n", steps, exchanged);
+}
+
+static bool is_helper(void)
+{
+	static __thread int known;
+	char name[16] = "";
+
+	if (!known && prctl(PR_GET_NAME, name) == 0 && strcmp(name, "holdup-helper") == 0)
+		known = 1;
+	return known;
+}
+
+static void step(void)
+{
+	if (begun && steps++ == kill_at)
+		(void)kill(getpid(), SIGKILL);
+}
+
+static bool fails(const char *call, int error)
+{
+	if (strcmp(failing, call) != 0)
+		return false;
+	errno = error;
+	return true;
+}
+
+long syscall(long number, ...)
+{
+	long a[6], rc;
+	va_list list;
+
+	begin();
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	if (number != SYS_renameat2 || !is_helper())
+		return next_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	step();
+	rc = fails("exchange", EINVAL) ? -1
+				       : next_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	exchanged += rc == 0;
+	step();
+	return rc;
+}
+
+int fcntl64(int fd, int command, ...)
+{
+	va_list list;
+	long value;
+	int rc;
+
+	begin();
+	va_start(list, command);
+	value = va_arg(list, long);
+	va_end(list);
+	if (command != F_SETLEASE || !is_helper())
+		return next_fcntl(fd, command, value);
+	begun = true;
+	step();
+	rc = fails("lease", EINVAL) ? -1 : next_fcntl(fd, command, value);
+	step();
+	return rc;
+}
+
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+	ssize_t rc;
+
+	begin();
+	if (!is_helper())
+		return next_write(fd, data, bytes);
+	step();
+	if (strcmp(failing, "write") == 0 && bytes < 150000) {
+		errno = ENOSPC;
+		rc = -1;
+	} else { /* in two parts, so that there is a step in between */
+		rc = next_write(fd, data, bytes > 100000 ? 100000 : bytes);
+	}
+	step();
+	return rc;
+}
+
+int rename(const char *from, const char *to)
+{
+	int rc;
+
+	begin();
+	if (!is_helper())
+		return next_rename(from, to);
+	step();
+	rc = begun && fails("name", EACCES) ? -1 : next_rename(from, to);
+	step();
+	return rc;
+}
+
+int unlink(const char *path)
+{
+	int rc;
+
+	begin();
+	if (!is_helper())
+		return next_unlink(path);
+	step();
+	rc = next_unlink(path);
+	step();
+	return rc;
+}

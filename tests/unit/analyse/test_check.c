@@ -1,0 +1,548 @@
+/*
+ * Models over small traces in text whose answers a reader can check by hand, and every metric
+ * over random spans of random traces against slow ways to the same number.
+ *
+ * "other begin/5": an event of a program, "begin", whose field "n" is 5.
+ */
+#include "analyse/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "random_trace.h"
+#include "timeline/totals.h"
+#include "told.h"
+
+struct run {
+	struct told *told;
+	struct model *model;
+	struct check *check;
+	const struct event *event; /* at hand */
+	bool is_deaf;		   /* there is no timeline */
+	const char *missing[METRIC_KIND_COUNT];
+};
+
+static struct model *model_of(const char *text)
+{
+	struct model_errors errors = { 0 };
+	struct model *model = NULL;
+
+	if (model_parse(text, strlen(text), &model, &errors) < 0)
+		fail_msg("%u:%u: %s", errors.items[0].place.line, errors.items[0].place.column,
+			 errors.items[0].text);
+	model_errors_fini(&errors);
+	return model;
+}
+
+static bool field(void *context, uint32_t index, struct check_field *out_field)
+{
+	const struct run *run = context;
+	const char *slash =
+		run->event->type == EV_OTHER ? strchr(run->event->other.name, '/') : NULL;
+
+	if (!slash || strcmp(run->model->fields[index].name, "n") != 0)
+		return false;
+	*out_field = (struct check_field){ .number = strtod(slash + 1, NULL) };
+	return true;
+}
+
+/* Names up to the slash; "any" matches every event that is a thread's. */
+static bool is_named(const struct event *event, const char *name)
+{
+	if (strcmp(name, "any") == 0)
+		return event->type != EV_LOST && event->tid > 0;
+	return event->type == EV_OTHER && strncmp(event->other.name, name, strlen(name)) == 0 &&
+	       (event->other.name[strlen(name)] == '/' || !event->other.name[strlen(name)]);
+}
+
+static void run_on(struct run *run, size_t open_bytes)
+{
+	struct text_trace *trace = run->told->trace;
+	struct check_opts opts = {
+		.reader = { .context = run, .field = field },
+		.timeline = run->is_deaf ? NULL : run->told->tl,
+		.facts = &trace->facts,
+		.missing = run->missing,
+		.open_bytes = open_bytes,
+	};
+
+	run->check = check_new(run->model, &opts);
+	for (size_t i = 0; i < trace->count; i++) {
+		uint32_t patterns[16], count = 0;
+
+		run->event = &trace->events[i];
+		for (uint32_t p = 0; p < run->model->pattern_count; p++) {
+			if (is_named(run->event, run->model->patterns[p].name))
+				patterns[count++] = p;
+		}
+		check_feed(run->check, run->event, patterns, count);
+	}
+	check_end(run->check, run->told->tl->end_ns);
+}
+
+static const struct check_result *checked(struct run *run, const char *trace, const char *model)
+{
+	run->told = replayed(trace);
+	run->model = model_of(model);
+	run_on(run, 0);
+	return check_result(run->check);
+}
+
+static void run_fini(struct run *run)
+{
+	check_free(run->check);
+	model_free(run->model);
+	told_free(run->told);
+}
+
+/* "valid uncertain invalid" of a constraint of the last transition. */
+static const char *counts_of(struct run *run, uint32_t constraint)
+{
+	const struct check_result *result = check_result(run->check);
+	const struct check_transition *last =
+		&result->transitions[run->model->transition_count - 1];
+	const uint64_t *count = last->constraints[constraint].count;
+
+	return told_keep(run->told,
+			 xasprintf("%d %d %d", (int)count[CHECK_VALID], (int)count[CHECK_UNCERTAIN],
+				   (int)count[CHECK_INVALID]));
+}
+
+#define WORK(checks)                                                     \
+	"model: work\ninitial: out\nstates:\n  out:\n    transitions:\n" \
+	"      - { event: begin, to: in }\n  in:\n    transitions:\n"    \
+	"      - event: end\n        to: out\n        check: [ " checks " ]\n"
+
+/* 7 works 10, waits 20..50 for 8, gets a CPU at 60, works to 80. */
+static const char a_wait[] = "facts last 100\n"
+			     "thread 7 7 1 R prog\n"
+			     "thread 8 8 1 R other\n"
+			     "0 cpu0 switch 0(runnable) 7\n"
+			     "0 cpu1 switch 0(runnable) 8\n"
+			     "5 cpu0 leave write 1\n"
+			     "8 cpu0 other begin/1\n"
+			     "10 cpu0 enter read 3\n"
+			     "20 cpu0 switch 7(blocked) 0\n"
+			     "50 cpu1 waking 7 cpu 0\n"
+			     "60 cpu0 switch 0(runnable) 7\n"
+			     "70 cpu0 leave read 4\n"
+			     "80 cpu0 other end/1\n"
+			     "90 cpu0 switch 7(blocked) 0\n";
+
+static void a_span_is_measured(void **unused)
+{
+	static const char *const exact[] = {
+		"elapsed == 72ns",     "on_cpu == 32ns",	  "blocked == 30ns",
+		"wait_cpu == 10ns",    "blocked(thread) == 30ns", "blocked(disk) == 0ns",
+		"in_syscalls == 60ns", "syscalls == 1",		  "switches == 1",
+		"preemptions == 0",    "migrations == 0",	  "wakeups == 1",
+		"bytes_read == 4B",    "bytes_written == 0B",	  "user == 12ns",
+		"system == 20ns",      "uncertain == 0ns",	  "in_syscalls(read) == 60ns",
+		"syscalls(read) == 1", "syscalls(write) == 0",	  "n == 1",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(exact); i++) {
+		AUTO_FREE char *model = xasprintf(WORK("%s"), exact[i]);
+		struct run run = { 0 };
+		const struct check_result *result = checked(&run, a_wait, model);
+
+		if (result->count[CHECK_VALID] != 1)
+			fail_msg("%s: it is %g..%g: %s", exact[i], result->findings[0].left.low,
+				 result->findings[0].left.high, result->findings[0].reason);
+		run_fini(&run);
+	}
+}
+
+static void limits_shares_and_sums_decide(void **unused)
+{
+	struct run run = { 0 };
+	const struct check_result *result =
+		checked(&run, a_wait,
+			WORK("elapsed < 72ns, elapsed <= 72ns, on_cpu >= 44%, on_cpu >= 45%, "
+			     "'on_cpu + blocked + wait_cpu == elapsed', blocked / 3 > 10ns"));
+
+	assert_string_equal(counts_of(&run, 0), "0 0 1");
+	assert_string_equal(counts_of(&run, 1), "1 0 0");
+	assert_string_equal(counts_of(&run, 2), "1 0 0");
+	assert_string_equal(counts_of(&run, 3), "0 0 1");
+	assert_string_equal(counts_of(&run, 4), "1 0 0");
+	assert_string_equal(counts_of(&run, 5), "0 0 1");
+	assert_int_equal(result->count[CHECK_INVALID], 1);
+	assert_int_equal(result->status, CHECK_INVALID);
+	assert_int_equal(result->finding_count, 3);
+	assert_int_equal(result->findings[0].start_ns, 8);
+	assert_int_equal(result->findings[0].end_ns, 80);
+	run_fini(&run);
+}
+
+static void without_the_kernel_a_deadline_is_decided_and_the_rest_uncertain(void **unused)
+{
+	struct run run = { .is_deaf = true };
+	const struct check_result *result =
+		checked(&run, a_wait,
+			WORK("deadline: 71ns, elapsed <= 72ns, blocked < 10ns, "
+			     "preemptions == 0, on_cpu >= 0ns"));
+
+	assert_string_equal(counts_of(&run, 0), "0 0 1");
+	assert_string_equal(counts_of(&run, 1), "1 0 0");
+	assert_string_equal(counts_of(&run, 2), "0 1 0");
+	assert_string_equal(counts_of(&run, 3), "0 1 0");
+	assert_non_null(strstr(result->findings[1].reason, "no events of the kernel"));
+	run_fini(&run);
+}
+
+/* The same with a hole on its CPU while it waited: what it did from 20 on is not known. */
+static const char a_hole[] = "facts last 100\n"
+			     "thread 7 7 1 R prog\n"
+			     "0 cpu0 switch 0(runnable) 7\n"
+			     "5 cpu0 leave write 1\n"
+			     "8 cpu0 other begin/1\n"
+			     "10 cpu0 enter read 3\n"
+			     "40 cpu0 lost 20 5\n"
+			     "60 cpu0 by 7 leave read 4\n"
+			     "80 cpu0 other end/1\n";
+
+static void a_hole_makes_uncertain_what_it_could_change(void **unused)
+{
+	struct run run = { 0 };
+	const struct check_result *result =
+		checked(&run, a_hole,
+			WORK("deadline: 70ns, on_cpu >= 12ns, on_cpu >= 60ns, on_cpu > 73ns, "
+			     "preemptions == 0, elapsed <= 72ns, blocked <= 72ns"));
+
+	assert_string_equal(counts_of(&run, 0), "0 0 1"); /* missed whatever was lost */
+	assert_string_equal(counts_of(&run, 1), "1 0 0");
+	assert_string_equal(counts_of(&run, 2), "0 1 0");
+	assert_string_equal(counts_of(&run, 3), "0 0 1");
+	assert_string_equal(counts_of(&run, 4), "0 1 0");
+	assert_string_equal(counts_of(&run, 5), "1 0 0");
+	assert_string_equal(counts_of(&run, 6), "1 0 0");
+	assert_int_equal(result->count[CHECK_INVALID], 1);
+	run_fini(&run);
+}
+
+/* Two requests whose parts run in different threads. */
+static const char across[] = "facts last 200\n"
+			     "thread 7 7 1 R front\n"
+			     "thread 8 8 1 R back\n"
+			     "0 cpu0 switch 0(runnable) 7\n"
+			     "0 cpu1 switch 0(runnable) 8\n"
+			     "5 cpu0 leave write 1\n"
+			     "5 cpu1 leave write 1\n"
+			     "10 cpu0 other begin/1\n"
+			     "20 cpu0 switch 7(blocked) 0\n"
+			     "30 cpu1 other hand/1\n"
+			     "40 cpu1 waking 7 cpu 0\n"
+			     "50 cpu0 switch 0(runnable) 7\n"
+			     "60 cpu1 other hand/2\n"
+			     "70 cpu0 other begin/2\n"
+			     "90 cpu1 other end/1\n"
+			     "95 cpu1 switch 8(blocked) 0\n"
+			     "100 cpu0 other end/2\n";
+
+static void a_request_is_followed_across_threads(void **unused)
+{
+	struct run run = { 0 };
+	const struct check_result *result = checked(
+		&run, across,
+		"model: m\nkey: n\ninitial: out\nvariables: { cpu_time: on_cpu, all: elapsed }\n"
+		"states:\n  out:\n    transitions:\n"
+		"      - { event: begin, to: front, start: [ cpu_time, all ] }\n"
+		"  front:\n    transitions:\n      - { event: hand, to: back }\n"
+		"      - { event: end, to: out }\n"
+		"  back:\n    transitions:\n"
+		"      - event: end\n        to: out\n        check:\n"
+		"          - cpu_time == 70ns\n          - all == 80ns\n"
+		"          - on_cpu == 60ns\n");
+
+	/* 1: 10..30 in thread 7, on a CPU 10 of it; 30..90 in thread 8, all of it on a CPU */
+	assert_string_equal(counts_of(&run, 0), "1 0 0");
+	assert_string_equal(counts_of(&run, 1), "1 0 0");
+	assert_string_equal(counts_of(&run, 2), "1 0 0");
+	assert_int_equal(result->instances, 2);
+	assert_int_equal(result->unexpected_count, 1); /* hand/2 before begin/2 */
+	run_fini(&run);
+}
+
+static const char entries[] = "facts last 100\n"
+			      "thread 7 7 1 R prog\n"
+			      "0 cpu0 switch 0(runnable) 7\n"
+			      "1 cpu0 other begin/1\n"
+			      "3 cpu0 other begin/2\n"
+			      "5 cpu0 other begin/3\n"
+			      "7 cpu0 other end/3\n"
+			      "9 cpu0 other begin/4\n";
+
+static void one_instance_at_a_time_or_one_for_each_event(void **unused)
+{
+	struct run one = { 0 }, overlap = { 0 };
+	const struct check_result *result = checked(&one, entries, WORK("elapsed == 6ns"));
+
+	assert_int_equal(result->instances, 2);
+	assert_int_equal(result->open, 1);
+	assert_int_equal(result->unexpected[0].count, 2);
+	assert_string_equal(counts_of(&one, 0), "1 0 0");
+	result = checked(&overlap, entries, "instances: overlap\n" WORK("elapsed >= 2ns"));
+	assert_int_equal(result->instances, 4);
+	assert_int_equal(result->open, 1);
+	assert_string_equal(counts_of(&overlap, 0), "3 0 0");
+	run_fini(&one);
+	run_fini(&overlap);
+}
+
+static void a_strict_model_takes_an_event_out_of_order_for_a_violation(void **unused)
+{
+	struct run run = { 0 };
+	const struct check_result *result =
+		checked(&run, entries, "strict: true\n" WORK("elapsed == 6ns"));
+
+	assert_int_equal(result->count[CHECK_INVALID], 1);
+	assert_int_equal(result->finding_count, 2);
+	assert_string_equal(result->findings[0].reason,
+			    "begin came in state \"in\", which has no transition for it");
+	run_fini(&run);
+}
+
+static void a_deadline_that_is_missed_when_the_trace_ends_is_missed(void **unused)
+{
+	struct run run = { 0 }, soon = { 0 };
+	const struct check_result *result = checked(&run, entries, WORK("deadline: 6ns"));
+
+	assert_int_equal(result->open, 1);
+	assert_int_equal(result->count[CHECK_INVALID], 1);
+	assert_int_equal(result->findings[0].start_ns, 9);
+	result = checked(&soon, entries, WORK("deadline: 91ns"));
+	assert_int_equal(result->count[CHECK_INVALID], 0);
+	run_fini(&run);
+	run_fini(&soon);
+}
+
+static void values_are_set_from_events(void **unused)
+{
+	struct run run = { 0 };
+	const struct check_result *result = checked(
+		&run, entries,
+		"model: m\ninitial: out\nstates:\n  out:\n    transitions:\n"
+		"      - { event: begin, to: in, set: { first: n, at: time } }\n"
+		"  in:\n    transitions:\n"
+		"      - event: end\n        to: out\n        check:\n"
+		"          - n - first == 2\n          - time - at == 6ns\n          - m == 1\n");
+
+	assert_string_equal(counts_of(&run, 0), "1 0 0");
+	assert_string_equal(counts_of(&run, 1), "1 0 0");
+	assert_string_equal(counts_of(&run, 2), "0 1 0");
+	assert_string_equal(result->findings[0].reason, "the event has no field \"m\"");
+	run_fini(&run);
+}
+
+static void too_many_open_instances_are_given_up_and_counted(void **unused)
+{
+	struct run run = { .told = replayed(entries),
+			   .model = model_of("key: n\n" WORK("elapsed == 2ns")) };
+	const struct check_result *result;
+
+	run_on(&run, 1); /* room for one */
+	result = check_result(run.check);
+	assert_int_equal(result->instances, 4);
+	assert_int_equal(result->dropped, 2);
+	assert_int_equal(result->open, 1);
+	assert_string_equal(counts_of(&run, 0), "1 0 0");
+	assert_int_equal(result->status, CHECK_UNCERTAIN);
+	run_fini(&run);
+}
+
+static void an_invalid_span_is_explained(void **unused)
+{
+	struct run run = { 0 };
+	const struct check_result *result = checked(&run, a_wait, WORK("elapsed < 50ns"));
+
+	check_explain(run.check, run.told->tl, &run.told->trace->facts, NULL, 10);
+	assert_non_null(result->findings[0].why);
+	assert_int_equal(result->findings[0].why->end_ns - result->findings[0].why->start_ns, 72);
+	run_fini(&run);
+}
+
+/* ------------------------------------------------------------------- the twin */
+
+static const char *const timers[] = { "on_cpu",	 "user",   "system",	 "wait_cpu", "preempted",
+				      "blocked", "in_irq", "in_softirq", "uncertain" };
+
+/* Does an interval of this kind count for the timer? Written down once more. */
+static bool counts_for(uint32_t timer, enum word_kind kind)
+{
+	static const char *const kinds[] = { "RUYTKWILVS", "U",	 "YTKW", "PQ", "P",
+					     "B",	   "LV", "S",	 "?N" };
+	static const char letters[] = {
+		[WORD_NONE] = 'N',	[WORD_UNCERTAIN] = '?', [WORD_RUN] = 'R',
+		[WORD_USER] = 'U',	[WORD_SYSCALL] = 'Y',	[WORD_TRAP] = 'T',
+		[WORD_KERNEL] = 'K',	[WORD_WORK] = 'W',	[WORD_IDLE] = 'I',
+		[WORD_IRQ] = 'L',	[WORD_VECTOR] = 'V',	[WORD_SOFTIRQ] = 'S',
+		[WORD_PREEMPTED] = 'P', [WORD_WAIT_CPU] = 'Q',	[WORD_BLOCKED] = 'B',
+		[WORD_CPU] = 'C'
+	};
+
+	return strchr(kinds[timer], letters[kind]);
+}
+
+/* Interval by interval. */
+static uint64_t timer_of(const struct timeline *timeline, const struct check_finding *finding,
+			 uint32_t timer)
+{
+	struct tl_iter iter;
+	struct tl_interval in;
+	uint64_t ns = 0;
+
+	tl_iter_begin(&iter, timeline, &timeline->threads[finding->slot]->track, finding->start_ns,
+		      finding->end_ns);
+	while (tl_iter_next(&iter, &in))
+		ns += counts_for(timer, word_kind(in.word)) ? in.end_ns - in.start_ns : 0;
+	return ns;
+}
+
+static const struct {
+	const char *name;
+	enum total_kind kind;
+	uint32_t a;
+} counters[] = {
+	{ "preemptions", TOTAL_COUNTER, COUNT_PREEMPTED },
+	{ "switches", TOTAL_COUNTER, COUNT_WAITS },
+	{ "migrations", TOTAL_COUNTER, COUNT_MIGRATIONS },
+	{ "faults", TOTAL_COUNTER, COUNT_FAULTS },
+	{ "syscalls", TOTAL_CALL, UINT32_MAX },
+};
+
+/* From the totals of that window alone. */
+static uint64_t counter_of(const struct timeline *timeline, const struct check_finding *finding,
+			   uint32_t counter)
+{
+	struct totals totals = { 0 };
+	uint64_t count = 0;
+
+	timeline_totals(timeline, finding->slot, finding->start_ns, finding->end_ns, &totals);
+	for (uint32_t i = 0; i < totals.count; i++) {
+		const struct total *row = &totals.rows[i];
+
+		if (total_kind(row->key) == counters[counter].kind &&
+		    (counters[counter].a == UINT32_MAX || total_a(row->key) == counters[counter].a))
+			count += row->count;
+	}
+	totals_fini(&totals);
+	return count;
+}
+
+/* Event by event; those at the instants of the border are within when 'border' says so. */
+static uint64_t wakeups_of(const struct text_trace *trace, const struct check_finding *finding,
+			   bool border)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct event *event = &trace->events[i];
+
+		if (event->type != EV_SCHED_WAKING || event->wake.tid != finding->tid)
+			continue;
+		if (event->time_ns == finding->start_ns || event->time_ns == finding->end_ns)
+			count += border;
+		else
+			count += event->time_ns > finding->start_ns &&
+				 event->time_ns < finding->end_ns;
+	}
+	return count;
+}
+
+static uint64_t slow_value(struct run *run, const struct check_finding *finding, uint32_t index)
+{
+	if (index < ARRAY_LEN(timers))
+		return timer_of(run->told->tl, finding, index);
+	if (index < ARRAY_LEN(timers) + ARRAY_LEN(counters))
+		return counter_of(run->told->tl, finding, index - ARRAY_LEN(timers));
+	return wakeups_of(run->told->trace, finding, false);
+}
+
+/* Each span that any event of a thread ends gives a finding for each metric: it is below 0. */
+static void compare(struct run *run)
+{
+	const struct check_result *result = check_result(run->check);
+
+	for (size_t i = 0; i < result->finding_count; i++) {
+		const struct check_finding *finding = &result->findings[i];
+		uint64_t slow, unsure;
+		bool is_range = finding->left.low != finding->left.high;
+
+		if (finding->slot == SLOT_NONE || finding->constraint == UINT32_MAX)
+			continue;
+		slow = slow_value(run, finding, finding->constraint);
+		unsure = timer_of(run->told->tl, finding, 8);
+		if (finding->constraint == 14 && finding->left.low > (double)slow &&
+		    finding->left.low <= (double)wakeups_of(run->told->trace, finding, true))
+			continue; /* events of one instant: their order decides */
+		if ((double)slow != finding->left.low ||
+		    (finding->constraint < 8 && finding->left.high != (double)(slow + unsure)) ||
+		    (is_range && !unsure && finding->constraint < 14))
+			fail_msg("metric %u over %llu-%llu of %d: %g..%g, slowly %llu (+%llu)",
+				 finding->constraint, (unsigned long long)finding->start_ns,
+				 (unsigned long long)finding->end_ns, finding->tid,
+				 finding->left.low, finding->left.high, (unsigned long long)slow,
+				 (unsigned long long)unsure);
+	}
+	assert_true(result->finding_count > 100);
+}
+
+static struct model *model_of_all(void)
+{
+	char *text = xstrdup("model: all\ninitial: out\nstates:\n  out:\n    transitions:\n"
+			     "      - { event: any, to: in }\n  in:\n    transitions:\n"
+			     "      - event: any\n        to: in\n        check:\n");
+	struct model *model;
+
+	for (size_t i = 0; i < ARRAY_LEN(timers) + ARRAY_LEN(counters) + 1; i++) {
+		const char *name = i < ARRAY_LEN(timers) ? timers[i]
+				   : i < ARRAY_LEN(timers) + ARRAY_LEN(counters)
+					   ? counters[i - ARRAY_LEN(timers)].name
+					   : "wakeups";
+		char *longer = xasprintf("%s          - %s < 0\n", text, name);
+
+		free(text);
+		text = longer;
+	}
+	model = model_of(text);
+	free(text);
+	return model;
+}
+
+static void every_metric_is_what_a_slow_way_finds(void **unused)
+{
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct text_trace *trace = random_trace(seed, 300, seed % 3 == 0, seed % 2 == 0);
+		struct run run = { .model = model_of_all() };
+
+		for (uint64_t i = 0; i < seed % 4; i++)
+			rt_lose(trace, (uint32_t)(i % RT_CPUS), 20 + seed * 7 % 50 + i * 9, 5);
+		run.told = told_trace(trace);
+		run_on(&run, 0);
+		compare(&run);
+		run_fini(&run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_span_is_measured),
+		cmocka_unit_test(limits_shares_and_sums_decide),
+		cmocka_unit_test(without_the_kernel_a_deadline_is_decided_and_the_rest_uncertain),
+		cmocka_unit_test(a_hole_makes_uncertain_what_it_could_change),
+		cmocka_unit_test(a_request_is_followed_across_threads),
+		cmocka_unit_test(one_instance_at_a_time_or_one_for_each_event),
+		cmocka_unit_test(a_strict_model_takes_an_event_out_of_order_for_a_violation),
+		cmocka_unit_test(a_deadline_that_is_missed_when_the_trace_ends_is_missed),
+		cmocka_unit_test(values_are_set_from_events),
+		cmocka_unit_test(too_many_open_instances_are_given_up_and_counted),
+		cmocka_unit_test(an_invalid_span_is_explained),
+		cmocka_unit_test(every_metric_is_what_a_slow_way_finds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

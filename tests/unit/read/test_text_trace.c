@@ -1,0 +1,327 @@
+/* test_text_trace.c - texts as events. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "event/source.h"
+#include "read/read.h"
+
+#define HEAD(time) "  <idle>-0     (-----) [001] d.h2. " time ": "
+
+struct made {
+	char path[64];
+	struct trace *trace;
+	const struct event *event;
+};
+
+static void make(struct made *made, const char *text, size_t bytes)
+{
+	struct err err = { 0 };
+	int fd;
+
+	strcpy(made->path, "/tmp/holdup-text-XXXXXX");
+	fd = mkstemp(made->path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, bytes), bytes);
+	close(fd);
+	if (read_open(made->path, &made->trace, &err) < 0)
+		made->trace = NULL;
+}
+
+static void unmake(struct made *made)
+{
+	trace_close(made->trace);
+	unlink(made->path);
+}
+
+static const struct event *next(struct made *made)
+{
+	struct err err = { 0 };
+
+	return source_next(trace_source(made->trace), &made->event, &err) > 0 ? made->event : NULL;
+}
+
+/* The first event of a line behind columns. */
+static const struct event *event_of(struct made *made, const char *text)
+{
+	AUTO_FREE char *line = xasprintf(HEAD("1.000001") "%s\n", text);
+	const struct event *event;
+
+	make(made, line, strlen(line));
+	assert_non_null(made->trace);
+	event = next(made);
+	assert_non_null(event);
+	return event;
+}
+
+static const char *const switches[] = {
+	"sched_switch: prev_comm=a b prev_pid=x prev_pid=7 prev_prio=120 prev_state=S|K ==> "
+	"next_comm=c==> next_pid=0 next_prio=98",
+	"sched_switch:          a b prev_pid=x:7 [120] S|K ==> c==>:0 [98]",
+	"sched:sched_switch: prev_comm=a b prev_pid=x prev_pid=7 prev_prio=120 prev_state=1 "
+	"next_comm=c==> next_pid=0 next_prio=98",
+};
+
+static void a_switch_is_one_however_it_is_written(void **unused)
+{
+	for (size_t i = 0; i < ARRAY_LEN(switches); i++) {
+		struct made made;
+		const struct event *event = event_of(&made, switches[i]);
+
+		assert_int_equal(event->type, EV_SCHED_SWITCH);
+		assert_string_equal(event->sched_switch.prev_comm, "a b prev_pid=x");
+		assert_int_equal(event->sched_switch.prev_tid, 7);
+		assert_int_equal(event->sched_switch.prev_prio, 120);
+		assert_int_equal(event->sched_switch.prev_state, TASK_STATE_SLEEPING);
+		assert_string_equal(event->sched_switch.next_comm, "c==>");
+		assert_int_equal(event->sched_switch.next_prio, 98);
+		assert_int_equal(event->cpu, 1);
+		assert_int_equal(event->context, EV_CTX_KNOWN | EV_CTX_HARDIRQ);
+		unmake(&made);
+	}
+}
+
+static void calls_have_numbers_and_arguments(void **unused)
+{
+	static const char *const texts[] = {
+		"sys_enter: NR 0 (3, 7f00, 10, 0, 0, 0)",
+		"sys_read(fd: 3, buf: 7f00, count: 10)",
+		"sys_enter_read: fd: 0x00000003, buf: 0x7f00, count: 0x10",
+		"syscalls:sys_enter_read: fd: 0x00000003, buf: 0x7f00, count: 0x10",
+	};
+	struct made made;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const struct event *event = event_of(&made, texts[i]);
+
+		assert_int_equal(event->type, EV_SYS_ENTER);
+		assert_int_equal(event->syscall.nr, 0);
+		assert_int_equal(event->syscall.args[0], 3);
+		assert_int_equal(event->syscall.args[1], 0x7f00);
+		assert_int_equal(event->syscall.args[2], 0x10);
+		assert_true(trace_facts(made.trace)->has_syscalls);
+		unmake(&made);
+	}
+	assert_int_equal(event_of(&made, "sys_exit: NR 262 = -2")->syscall.ret, -2);
+	unmake(&made);
+	assert_int_equal(event_of(&made, "sys_newfstatat -> 0xfffffffffffffffe")->syscall.nr, 262);
+	assert_int_equal(made.event->syscall.ret, -2);
+	unmake(&made);
+}
+
+static void other_known_events_have_their_fields(void **unused)
+{
+	struct made made;
+	const struct event *event =
+		event_of(&made, "block_rq_issue: 254,1 WS 4096 () 2048 + 8 [kworker/0:1H]");
+
+	assert_int_equal(event->block.dev, 254u << 20 | 1);
+	assert_int_equal(event->block.sector, 2048);
+	assert_int_equal(event->block.sectors, 8);
+	assert_string_equal(event->block.rwbs, "WS");
+	assert_string_equal(event->block.comm, "kworker/0:1H");
+	unmake(&made);
+	event = event_of(&made, "block_rq_complete: 8,0 R () 2048 + 8 none,0,0 [-5]");
+	assert_int_equal(event->block.error, -5);
+	unmake(&made);
+	event = event_of(&made, "irq_handler_entry: irq=24 name=virtio0 req.0");
+	assert_string_equal(event->irq.name, "virtio0 req.0");
+	unmake(&made);
+	event = event_of(&made, "contention_begin: 00000000abcd (flags=READ|MUTEX)");
+	assert_int_equal(event->lock.flags, 34);
+	unmake(&made);
+	event = event_of(&made, "sched_process_exit: comm=a pid=7 prio=120 group_dead=true");
+	assert_true(event->task.group_dead && event->task.group_dead_known);
+	unmake(&made);
+	event = event_of(&made, "workqueue_execute_start: work struct 00ab: function wb_workfn");
+	assert_int_equal(event->work.work, 0xab);
+	assert_string_equal(facts_symbol(trace_facts(made.trace), event->work.function),
+			    "wb_workfn");
+	unmake(&made);
+	event = event_of(&made, "my_own: a=1");
+	assert_int_equal(event->type, EV_OTHER);
+	assert_string_equal(event->other.name, "my_own");
+	unmake(&made);
+}
+
+static void lines_are_put_in_order_of_time(void **unused)
+{
+	static const char text[] = HEAD("1.000003") "a: 3\n" HEAD("1.000001") "a: 1\n" HEAD(
+		"1.000002") "a: 2\n" HEAD("1.000002") "b: 2\n";
+	static const uint64_t us[] = { 1000001, 1000002, 1000002, 1000003 };
+	struct made made;
+
+	make(&made, text, strlen(text));
+	for (size_t i = 0; i < ARRAY_LEN(us); i++)
+		assert_int_equal(next(&made)->time_ns, us[i] * 1000);
+	assert_null(next(&made));
+	assert_int_equal(trace_facts(made.trace)->damage_count, 0);
+	assert_int_equal(trace_facts(made.trace)->first_ns, 1000001000);
+	unmake(&made);
+}
+
+static void lost_events_are_a_hole_before_the_next_of_the_cpu(void **unused)
+{
+	static const char text[] =
+		HEAD("1.000001") "a: 1\nCPU:1 [LOST 5 EVENTS]\n"
+				 "CPU:0 [LOST EVENTS]\n" HEAD("1.000004") "a: 4\n";
+	struct made made;
+
+	make(&made, text, strlen(text));
+	assert_int_equal(next(&made)->type, EV_OTHER);
+	assert_int_equal(next(&made)->type, EV_LOST);
+	assert_int_equal(made.event->cpu, 1);
+	assert_int_equal(made.event->lost.count, 5);
+	assert_int_equal(made.event->lost.since_ns, 1000001000);
+	assert_int_equal(made.event->time_ns, 1000004000);
+	assert_int_equal(next(&made)->type, EV_OTHER);
+	assert_int_equal(next(&made)->type, EV_LOST);
+	assert_int_equal(made.event->cpu, 0);
+	assert_int_equal(made.event->lost.count, 0);
+	assert_null(next(&made));
+	unmake(&made);
+}
+
+static void damage_says_the_line_and_costs_only_that(void **unused)
+{
+	static const char text[] = "some words first\n" HEAD("1.000001") "a: 1\nwhat is this\n" HEAD(
+		"1.000002") "sched_switch: prev_comm=a prev_pid=1\n" HEAD("1.000003") "a: 3\n";
+	struct made made;
+	uint32_t count = 0, lost = 0;
+
+	make(&made, text, strlen(text));
+	for (; next(&made); count++)
+		lost += made.event->type == EV_LOST;
+	assert_int_equal(count, 4);
+	assert_int_equal(lost, 1);
+	assert_int_equal(trace_facts(made.trace)->damage_count, 2);
+	assert_string_equal(trace_facts(made.trace)->damage[0], "line 3 is no event");
+	assert_string_equal(trace_facts(made.trace)->damage[1],
+			    "line 4: the text of this event is not understood");
+	unmake(&made);
+}
+
+/* Many lines, so that a seek has to search. */
+static char *many_lines(size_t count)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "  a-%zu  [%03zu] ..... %zu.%06zu: ev: number %zu\n", 1 + i % 50,
+			i % 4, 10 + i / 1000, i % 1000, i);
+	fclose(out);
+	return text;
+}
+
+static void a_seek_finds_the_first_event_at_or_after_the_time(void **unused)
+{
+	AUTO_FREE char *text = many_lines(60000);
+	struct made made;
+	struct err err = { 0 };
+
+	make(&made, text, strlen(text));
+	for (uint64_t i = 0; i < 60000; i += 4999) {
+		uint64_t ns = (10 + i / 1000) * 1000000000 + i % 1000 * 1000;
+
+		assert_int_equal(source_seek(trace_source(made.trace), ns, &err), 0);
+		assert_int_equal(next(&made)->time_ns, ns);
+		assert_int_equal(made.event->tid, 1 + i % 50);
+		assert_int_equal(source_seek(trace_source(made.trace), ns + 1, &err), 0);
+		assert_int_equal(next(&made)->time_ns,
+				 ns + 1000 + (i % 1000 == 999 ? 999000000 : 0));
+	}
+	unmake(&made);
+}
+
+static void an_event_finds_the_time_of_a_filter(void **unused)
+{
+	static const char text[] = HEAD(
+		"1.000001") "sched_waking: comm=a pid=7 prio=120 "
+			    "target_cpu=000\n" HEAD(
+				    "1.000002") "sched_waking: comm=b pid=8 prio=120 target_cpu=000\n";
+	struct made made;
+	struct err err = { 0 };
+	uint64_t ns = 0;
+
+	make(&made, text, strlen(text));
+	assert_int_equal(trace_find_event(made.trace, "sched_waking:pid == 8", false, 0, &ns, &err),
+			 1);
+	assert_int_equal(ns, 1000002000);
+	assert_int_equal(trace_find_event(made.trace, "sched_waking: .comm == \"a\"", true, 0, &ns,
+					  &err),
+			 1);
+	assert_int_equal(ns, 1000001000);
+	assert_int_equal(trace_find_event(made.trace, "sched_waking:nix == 8", false, 0, &ns, &err),
+			 -EINVAL);
+	unmake(&made);
+}
+
+static void a_file_without_events_is_of_no_format(void **unused)
+{
+	static const char *const texts[] = { "", "# tracer: nop\n#\n", "hello\nworld\n" };
+	static const char binary[] = "\0\1\n" HEAD("1.000001") "a: 1\n";
+	struct made made;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		make(&made, texts[i], strlen(texts[i]));
+		assert_null(made.trace);
+		unmake(&made);
+	}
+	make(&made, binary, sizeof(binary));
+	assert_null(made.trace);
+	unmake(&made);
+}
+
+/* A line of megabytes and a time far ahead harm only themselves. */
+static void hostile_lines_do_no_harm(void **unused)
+{
+	size_t bytes = 3u << 20;
+	char *text = xmalloc(bytes + 400);
+	struct made made;
+	uint32_t count = 0;
+	int used;
+
+	memset(text, 'x', bytes);
+	memcpy(text, HEAD("1.000001") "a: 1\n", strlen(HEAD("1.000001") "a: 1\n"));
+	used = sprintf(text + bytes, "\n" HEAD("999999.0") "a: 1\n" HEAD("1.000002") "a: 2\n");
+	make(&made, text, bytes + (size_t)used);
+	while (next(&made))
+		count++;
+	assert_int_equal(count, 3);
+	assert_int_equal(trace_facts(made.trace)->damage_count, 1);
+	assert_string_equal(trace_facts(made.trace)->damage[0], "line 2 is too long for an event");
+	unmake(&made);
+	mem_free(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_switch_is_one_however_it_is_written),
+		cmocka_unit_test(calls_have_numbers_and_arguments),
+		cmocka_unit_test(other_known_events_have_their_fields),
+		cmocka_unit_test(lines_are_put_in_order_of_time),
+		cmocka_unit_test(lost_events_are_a_hole_before_the_next_of_the_cpu),
+		cmocka_unit_test(damage_says_the_line_and_costs_only_that),
+		cmocka_unit_test(a_seek_finds_the_first_event_at_or_after_the_time),
+		cmocka_unit_test(an_event_finds_the_time_of_a_filter),
+		cmocka_unit_test(a_file_without_events_is_of_no_format),
+		cmocka_unit_test(hostile_lines_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* Whole screens of holdup top as text, from a model with known numbers, and its keys. */
+#include "tui/top_draw.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "top_maker.h"
+#include "tui/grid.h"
+#include "tui/top_keys.h"
+
+struct shown {
+	struct top_view view;
+	struct grid grid;
+};
+
+static void begin(struct shown *shown, int rows, int columns)
+{
+	struct top_task tasks[] = { make_task(1, 0, 0, 0), make_task(22, 1, 25, 75),
+				    make_task(333, 1, 50, 0) };
+
+	*shown = (struct shown){ .view = { .interval_s = 1 } };
+	top_model_init(&shown->view.model);
+	tasks[2].ns[TOP_DISK] = 10 * SECOND / 100;
+	tasks[2].read_bytes = 3 << 20;
+	tasks[0].known = 1u << TOP_RUN | 1u << TOP_CPU | 1u << TOP_OTHER;
+	top_task_charge(&tasks[2]);
+	top_model_feed(&shown->view.model, tasks, 3, SECOND);
+	grid_reset(&shown->grid, rows, columns);
+}
+
+static void end(struct shown *shown)
+{
+	top_model_fini(&shown->view.model);
+	grid_fini(&shown->grid);
+}
+
+static void draw(struct shown *shown)
+{
+	grid_reset(&shown->grid, shown->grid.rows, shown->grid.columns);
+	top_model_set_page(&shown->view.model, top_draw_page(&shown->view, shown->grid.rows));
+	top_draw(&shown->view, &shown->grid);
+}
+
+static void assert_row(const struct shown *shown, int row, const char *expected)
+{
+	AUTO_FREE char *text = grid_text(&shown->grid, row);
+
+	assert_string_equal(text, expected);
+}
+
+static bool has_text(const struct shown *shown, const char *what)
+{
+	for (int row = 0; row < shown->grid.rows; row++) {
+		AUTO_FREE char *text = grid_text(&shown->grid, row);
+
+		if (strstr(text, what))
+			return true;
+	}
+	return false;
+}
+
+static void the_list_at_80_columns(void **unused)
+{
+	struct shown shown;
+
+	begin(&shown, 24, 80);
+	draw(&shown);
+	assert_row(&shown, 0, "holdup top - 3 processes, every 1 s, by waited");
+	assert_row(&shown, 1,
+		   "Threads: 0.75 running, 0.75 waiting for a CPU, 0.10 for disk, 0.00 for memory");
+	assert_row(&shown, 2, "PSI: missing, this kernel has no /proc/pressure");
+	assert_row(&shown, 3,
+		   "    PID  THR  RUN%  CPU% DISK%  MEM% ELSE%    READ/s   WRITE/s COMMAND");
+	assert_row(&shown, 4,
+		   "     22    1  25.0  75.0   0.0   0.0   0.0         0         0 job22");
+	assert_row(&shown, 5,
+		   "    333    1  50.0   0.0  10.0   0.0  40.0     3 MiB         0 job333");
+	assert_row(&shown, 6,
+		   "      1    1   0.0   0.0     -     - 100.0         0         0 job1");
+	assert_row(&shown, 7, "");
+	assert_row(&shown, 23,
+		   "F1Help F3Find F4Filter F5Tree F6Sort HThreads cCgroups EnterOne rWhy qQuit");
+	end(&shown);
+}
+
+static void the_tree_at_200_columns(void **unused)
+{
+	struct shown shown;
+
+	begin(&shown, 50, 200);
+	shown.view.pressure[TOP_PRESSURE_IO] = (struct top_pressure){ true, 12.5, 3 };
+	shown.view.note = "a note";
+	top_key_press(&shown.view, 't');
+	draw(&shown);
+	assert_row(&shown, 2, "PSI, % of 10 s, some/all held up:  cpu -  io 12.5/3.0  memory -");
+	assert_row(&shown, 3, "a note");
+	assert_row(&shown, 5,
+		   "      1    1   0.0   0.0     -     - 100.0         0         0         0 "
+		   ".................... - job1");
+	assert_row(&shown, 6,
+		   "     22    1  25.0  75.0   0.0   0.0   0.0         0         0         0 "
+		   "RRRRRCCCCCCCCCCCCCCC   job22");
+	end(&shown);
+}
+
+static void one_task_with_its_times(void **unused)
+{
+	struct shown shown;
+
+	begin(&shown, 24, 80);
+	assert_int_equal(top_key_press(&shown.view, TOP_KEY_ENTER), TOP_REDRAW);
+	strcpy(shown.view.details.syscall, "read(3, ...)");
+	strcpy(shown.view.details.file, "/tmp/\033[2Jx");
+	draw(&shown);
+	assert_row(&shown, 3, " job22, process 22 of 1 thread");
+	assert_row(&shown, 8, " system call   read(3, ...)");
+	assert_row(&shown, 9, " its file      /tmp/\\x1b[2Jx");
+	assert_row(&shown, 11, " ran              25.0 %  ▂");
+	assert_row(&shown, 12, " waited for CPU   75.0 %  ▆");
+	top_model_feed(&shown.view.model, NULL, 0, SECOND);
+	draw(&shown);
+	assert_true(has_text(&shown, "HAS ENDED"));
+	assert_int_equal(top_key_press(&shown.view, 'r'), TOP_REDRAW); /* nothing to record */
+	assert_int_equal(top_key_press(&shown.view, TOP_KEY_ESCAPE), TOP_REDRAW);
+	draw(&shown);
+	assert_true(has_text(&shown, "nothing to show"));
+	end(&shown);
+}
+
+static void what_is_typed_filters(void **unused)
+{
+	struct shown shown;
+
+	begin(&shown, 24, 80);
+	top_key_press(&shown.view, TOP_KEY_F4);
+	for (const char *at = "job3x"; *at; at++)
+		top_key_press(&shown.view, *at);
+	assert_int_equal(shown.view.model.line_count, 0);
+	top_key_press(&shown.view, TOP_KEY_BACKSPACE);
+	top_key_press(&shown.view, TOP_KEY_ENTER);
+	draw(&shown);
+	assert_true(has_text(&shown, "only \"job3\""));
+	assert_true(has_text(&shown, "job333"));
+	assert_false(has_text(&shown, "job22"));
+	end(&shown);
+}
+
+static void the_menu_and_the_mouse_choose_an_order(void **unused)
+{
+	struct top_click click = { .row = 3, .column = 27, .rows = 24, .columns = 80 };
+	struct shown shown;
+
+	begin(&shown, 24, 80);
+	top_key_press(&shown.view, '>');
+	top_key_press(&shown.view, TOP_KEY_DOWN);
+	draw(&shown);
+	assert_true(has_text(&shown, "Sort by"));
+	top_key_press(&shown.view, TOP_KEY_ENTER);
+	assert_int_equal(shown.view.model.sort, TOP_SORT_RUN);
+	top_mouse_click(&shown.view, &click);
+	assert_int_equal(shown.view.model.sort, TOP_SORT_DISK);
+	click.row = 5;
+	top_mouse_click(&shown.view, &click);
+	assert_int_equal(shown.view.model.selected, 1);
+	click.row = 23;
+	click.column = 1;
+	top_mouse_click(&shown.view, &click);
+	assert_int_equal(shown.view.mode, TOP_HELPING);
+	end(&shown);
+}
+
+static void help_fits_into_80_by_24(void **unused)
+{
+	struct shown wide, narrow;
+
+	begin(&wide, 60, 300);
+	begin(&narrow, 24, 80);
+	wide.view.mode = narrow.view.mode = TOP_HELPING;
+	draw(&wide);
+	draw(&narrow);
+	for (int row = 0; row < 59; row++) {
+		AUTO_FREE char *text = grid_text(&wide.grid, row);
+
+		assert_true(text_columns(text) <= 80);
+		if (row < 23)
+			assert_row(&narrow, row, text);
+		else
+			assert_string_equal(text, "");
+	}
+	end(&wide);
+	end(&narrow);
+}
+
+static const int some_keys[] = {
+	TOP_KEY_UP,
+	TOP_KEY_DOWN,
+	TOP_KEY_PAGE_UP,
+	TOP_KEY_PAGE_DOWN,
+	TOP_KEY_HOME,
+	TOP_KEY_END,
+	TOP_KEY_F1,
+	TOP_KEY_F3,
+	TOP_KEY_F4,
+	TOP_KEY_F5,
+	TOP_KEY_F6,
+	TOP_KEY_ENTER,
+	TOP_KEY_ESCAPE,
+	TOP_KEY_BACKSPACE,
+	't',
+	'H',
+	'c',
+	'I',
+	'p',
+	'+',
+	'n',
+	'j',
+	'1',
+	0xc3,
+	0xa4,
+	'W',
+	'r',
+	0,
+	-1,
+};
+
+/* Random keys, clicks, tasks and sizes: no line is wider than the screen, nothing breaks. */
+static void no_line_is_wider_than_the_screen(void **unused)
+{
+	struct top_task tasks[40];
+	struct shown shown;
+
+	srand(11);
+	begin(&shown, 24, 80);
+	for (int round = 0; round < 4000; round++) {
+		struct top_click click = { rand() % 60, rand() % 210, 0, 0, rand() % 2 };
+		size_t count = (size_t)rand() % 40;
+
+		for (size_t i = 0; i < count; i++) {
+			tasks[i] = make_task((int)i + 1, (int)i / 2, rand() % 50, rand() % 50);
+			tasks[i].read_bytes = (uint64_t)rand() << (rand() % 33);
+			for (size_t c = 0; c + 1 < sizeof(tasks[i].name) && rand() % 3 == 0; c++)
+				tasks[i].name[c] = (char)(1 + rand() % 255);
+		}
+		top_key_press(&shown.view, some_keys[(size_t)rand() % ARRAY_LEN(some_keys)]);
+		grid_reset(&shown.grid, 1 + rand() % 60, 1 + rand() % 210);
+		click.rows = shown.grid.rows;
+		click.columns = shown.grid.columns;
+		if (rand() % 4 == 0)
+			top_mouse_click(&shown.view, &click);
+		top_model_feed(&shown.view.model, tasks, count, SECOND);
+		draw(&shown);
+		for (int row = 0; row < shown.grid.rows; row++) {
+			AUTO_FREE char *text = grid_text(&shown.grid, row);
+
+			assert_true(text_columns(text) <= (size_t)shown.grid.columns);
+			for (const char *at = text; *at; at++)
+				assert_true((unsigned char)*at >= 0x20 && *at != 0x7f);
+		}
+	}
+	end(&shown);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_list_at_80_columns),
+		cmocka_unit_test(the_tree_at_200_columns),
+		cmocka_unit_test(one_task_with_its_times),
+		cmocka_unit_test(what_is_typed_filters),
+		cmocka_unit_test(the_menu_and_the_mouse_choose_an_order),
+		cmocka_unit_test(help_fits_into_80_by_24),
+		cmocka_unit_test(no_line_is_wider_than_the_screen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
