@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
@@ -93,6 +94,43 @@ def written(tap):
             ours = float(number) * UNITS[unit]
             tap.ok(abs(ours - each_s) < 0.25 * each_s, "%s %s written each second" % (number, unit),
                    row, each_s)
+
+
+MANY = """
+import sys, threading, time
+def wake():
+    print(threading.get_native_id(), flush=True)
+    for _ in sys.stdin:
+        end = time.thread_time() + 0.1
+        while time.thread_time() < end: pass
+        time.sleep(0.02)
+threading.stack_size(65536)
+for _ in range(300):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+threading.Thread(target=wake).start()
+"""
+
+
+def many(tap):
+    """Of 300 threads that sleep one wakes: it ran what schedstat says, and no other did."""
+    with kernel.running(sys.executable, "-c", MANY, stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE) as process:
+        tid = int(process.stdout.readline())
+        waker = threading.Timer(4.2, lambda: os.write(process.stdin.fileno(), b"\n"))
+        waker.start()
+        before = schedstat(tid)[0]
+        begin = time.monotonic()
+        frames, _ = batch("-H", "-n", "14", "-d", "0.5", "-p", process.pid)
+        wall = time.monotonic() - begin
+        waker.join()
+        ran = (schedstat(tid)[0] - before) / 1e9
+        ours = sum(shares(frame, tid)[0] for frame in frames) / 100 * wall / len(frames)
+        tap.ok(ran > 0.09 and abs(ours - ran) < 0.1 * ran + 0.01,
+               "a thread of many wakes and runs %.3f s, shown %.3f s" % (ran, ours))
+        rows = [found for frame in frames for found in map(ROW.match, frame) if found]
+        idle = [row for row in rows if int(row[1]) != tid and int(row[1]) != process.pid]
+        tap.ok(len(idle) == 300 * len(frames) and all(row[3].split()[0] == "0.0" for row in idle),
+               "the others did not: %d rows" % len(idle), [row[0] for row in idle][:3])
 
 
 def click(top, row, column):
@@ -253,6 +291,7 @@ def main():
         pids = hog.pid, other.pid, sleeper.pid
         numbers(tap, pids)
         written(tap)
+        many(tap)
         screens(tap, pids)
         followed(tap)
         stopped(tap)
