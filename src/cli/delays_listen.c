@@ -30,7 +30,8 @@ struct hearing {
 	struct delays_listener *listener; /* owned */
 	struct delays_tree *tree;	  /* owned */
 	struct command command;
-	FILE *output; /* owned; NULL = none */
+	struct delays_account account; /* when it began */
+	FILE *output;		       /* owned; NULL = none */
 	sigset_t signals;
 	sigset_t signals_before;
 	int signal_fd; /* owned */
@@ -40,14 +41,26 @@ struct hearing {
 	bool is_interrupted;
 };
 
+/* With the accounting off the rest is zero, which nobody counted. */
+static void keep_counted(struct delays_stats *stats)
+{
+	stats->classes &= 1u << DELAYS_CPU;
+	stats->ranges &= 1u << DELAYS_CPU;
+}
+
 static void on_exit_record(void *context, const struct delays_message *exit, uint64_t time_ns)
 {
 	struct hearing *hearing = context;
+	struct delays_message counted = *exit;
 
 	hearing->exits++;
-	delays_tree_feed(hearing->tree, exit, time_ns);
+	if (hearing->account.state != DELAYS_ACCOUNT_ON) {
+		keep_counted(&counted.thread);
+		keep_counted(&counted.process);
+	}
+	delays_tree_feed(hearing->tree, &counted, time_ns);
 	if (hearing->output)
-		report_delays_exit(hearing->output, exit, time_ns);
+		report_delays_exit(hearing->output, &counted, time_ns);
 }
 
 static int take(struct hearing *hearing, struct err *err)
@@ -68,8 +81,12 @@ static int check_cpus(const struct delays_cpus *some, const struct delays_cpus *
 	for (size_t i = 0; i < some->count; i++) {
 		while (at < all->count && all->cpus[at] < some->cpus[i])
 			at++;
-		if (at == all->count || all->cpus[at] != some->cpus[i])
-			return err_set(err, -EINVAL, "this machine has no CPU %u", some->cpus[i]);
+		if (at == all->count || all->cpus[at] != some->cpus[i]) {
+			AUTO_FREE char *there = delays_cpus_text(all, 0, all->count);
+
+			return err_set(err, -EINVAL, "this machine has no CPU %u, only %s",
+				       some->cpus[i], there);
+		}
 	}
 	return 0;
 }
@@ -305,6 +322,8 @@ static int report(struct hearing *hearing, uint64_t wall_ns, struct err *err)
 
 	heard.losses = delays_listener_losses(hearing->listener, &heard.loss_count, &heard.lost);
 	delays_account_read(&heard.account);
+	if (hearing->account.state != DELAYS_ACCOUNT_ON)
+		heard.account = hearing->account;
 	delays_groups_sum(heard.groups, &heard.sum);
 	report_delays_heard(hearing->cmd->command ? stderr : stdout, &heard, &opts);
 	return save(hearing, &heard, err);
@@ -321,6 +340,7 @@ static int run_hearing(struct hearing *hearing, struct err *err)
 	uint64_t wall_ns;
 	int rc, status = 0;
 
+	delays_account_read(&hearing->account);
 	hearing->begin_ns = delays_now_ns();
 	rc = has_command ? start_command(hearing, err) : 0;
 	if (rc == 0)

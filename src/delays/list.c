@@ -228,6 +228,8 @@ int delays_list(const struct delays_select *select, struct delays_ids *out_ids, 
 {
 	struct delays_ids ids = { 0 };
 
+	if (access("/proc/self", F_OK) < 0)
+		return err_set(err, -ENOENT, "there are no tasks in /proc: is it mounted?");
 	if (select->cgroup) {
 		AUTO_FREE char *folder = cgroup_folder(select->cgroup);
 

@@ -40,7 +40,10 @@ struct delays_exits {
 	void *context;
 };
 
-/* Returns 0, or a negative errno with err filled: no rights, a CPU that is not there ... */
+/*
+ * Returns 0, or a negative errno with err filled: no rights, a CPU that is not there, another network
+ * namespace ... Forks a child that exits, to see whether exits are heard.
+ */
 int delays_listener_open(const struct delays_listen_opts *opts,
 			 struct delays_listener **out_listener, struct err *err);
 

@@ -1,6 +1,7 @@
 /* top_source.c - two samples, their differences, and these as tasks. */
 #include "tui/top_source.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,21 @@ static int first_look(struct top_source *source, struct err *err)
 	return rc;
 }
 
+/* In 80 columns. */
+static const char *why_proc(const struct err *why)
+{
+	if (delays_proc_hides())
+		return "without rights, and /proc hides others (hidepid): disk, memory in ELSE%";
+	switch (why->code) {
+	case -EPERM:
+		return "without CAP_NET_ADMIN (sudo) /proc tells: disk, memory are in ELSE%";
+	case -ENOENT:
+		return "no taskstats in this kernel, or network namespace: disk, memory in ELSE%";
+	default:
+		return "taskstats does not answer, /proc tells: disk, memory are in ELSE%";
+	}
+}
+
 int top_source_open(const struct delays_select *select, struct top_source **out_source,
 		    struct err *err)
 {
@@ -237,8 +253,7 @@ int top_source_open(const struct delays_select *select, struct top_source **out_
 	source->select = *select;
 	(void)delays_sampler_open(&source->sampler, &why); /* falls back to /proc */
 	if (delays_sampler_source(source->sampler) == DELAYS_FROM_PROC)
-		snprintf(source->note, sizeof(source->note),
-			 "no taskstats, /proc only: disk, memory are in ELSE%%; %.100s", why.text);
+		snprintf(source->note, sizeof(source->note), "%s", why_proc(&why));
 	rc = first_look(source, err);
 	if (rc < 0) {
 		top_source_close(source);
