@@ -5,12 +5,13 @@ usage: delays.py [--rounds N] [--threads N] [--exits N] [--parts top,rate,storm]
 
   top    share of a CPU of holdup top at 1 Hz in a terminal, beside a process of many threads
   rate   CPU time of one answer of taskstats, beside bare requests in the same process
-  storm  the listener beside processes that end as fast as they can; pairs of runs take turns
+  storm  the listener beside processes that end as fast as they can
 """
 import argparse
 import contextlib
 import json
 import os
+import random
 import resource
 import shutil
 import signal
@@ -26,7 +27,7 @@ sys.path.insert(0, os.path.join(cost.HERE, "..", "tests", "kernel", "lib"))
 import terminal  # noqa: E402
 
 BUILD = os.path.dirname(os.path.realpath(cost.HOLDUP))
-PROGRAMS = ("bench/delays_rate", "bench/many_threads", "tests/exit-storm")
+PROGRAMS = ("bench/delays_rate", "bench/many_threads", "bench/exit_floor", "tests/exit-storm")
 SETTLE_S = 6
 WATCH_S = 10
 
@@ -114,11 +115,16 @@ def storm(exits):
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def heard_storm(exits):
-    """The storm, the seconds of the listener on CPUs, what it says."""
+LISTENERS = {
+    "holdup": [cost.HOLDUP, "delays", "--listen", "--json", "-d", "600"],
+    "floor": [program("bench/exit_floor")],
+}
+
+
+def heard_storm(name, exits):
+    """The storm, the seconds of the listener on CPUs, the last line that it says."""
     with tempfile.TemporaryFile("w+") as said:
-        listener = subprocess.Popen([cost.HOLDUP, "delays", "--listen", "--json", "-d", "600"],
-                                    stdout=said)
+        listener = subprocess.Popen(LISTENERS[name], stdout=said)
         time.sleep(0.5)
         wall, cpu = storm(exits)
         time.sleep(0.1)
@@ -126,34 +132,40 @@ def heard_storm(exits):
         _, _, usage = os.wait4(listener.pid, 0)
         listener.returncode = 0
         said.seek(0)
-        return wall, cpu, usage.ru_utime + usage.ru_stime, json.loads(said.readlines()[-1])
+        return wall, cpu, usage.ru_utime + usage.ru_stime, said.readlines()[-1]
 
 
 def bench_storm(args):
-    plain, heard = [], []
-    for i in range(args.rounds):
-        for is_heard in (i % 2, 1 - i % 2):
-            (heard.append(heard_storm(args.exits // 10)) if is_heard
-             else plain.append(storm(args.exits // 10)))
-    wall = [with_it[0] / without[0] for with_it, without in zip(heard, plain)]
-    cpu = [with_it[1] / without[1] for with_it, without in zip(heard, plain)]
-    own = [with_it[2] / with_it[0] / os.cpu_count() for with_it in heard]
-    whole = heard_storm(args.exits)
-    report = whole[3]
+    few = args.exits // 10
+    runs = {"plain": [], **{name: [] for name in LISTENERS}}
+    for _ in range(5 * args.rounds):
+        for name in random.sample(list(runs), len(runs)):
+            runs[name].append(heard_storm(name, few) if name in LISTENERS
+                              else (*storm(few), 0.0))
+    rows = []
+    for name in LISTENERS:
+        pairs = list(zip(runs[name], runs["plain"]))
+        shares = {
+            "by the clock": [run[0] / plain[0] - 1 for run, plain in pairs],
+            "on CPUs, the listener not": [run[1] / plain[1] - 1 for run, plain in pairs],
+            "on CPUs, with the listener": [(run[1] + run[2]) / plain[1] - 1 for run, plain in pairs],
+        }
+        rows += ["| %s | %s | %+.1f %% | %.1f us |" % (
+            name, what, 100 * statistics.median(values),
+            statistics.median(values) * 1e6 / few *
+            statistics.median(run[0 if "clock" in what else 1] for run in runs["plain"]))
+            for what, values in shares.items()]
+    report = json.loads(heard_storm("holdup", args.exits)[3])
     names = {name["name"]: name for name in report["names"]}
     return "\n".join((
-        "%d pairs of storms of %d processes, with and without `holdup delays --listen`; one of %d."
-        % (args.rounds, args.exits // 10, args.exits), "",
-        "| what | median | smallest to largest |", "|---|---|---|",
-        *("| %s | %+.1f %% | %+.1f to %+.1f %% |"
-          % (name, *(100 * (value - base) for value in (statistics.median(values), min(values),
-                                                        max(values))))
-          for name, values, base in (("time of the storm by the clock", wall, 1),
-                                     ("its time on CPUs", cpu, 1),
-                                     ("the listener's part of the machine's time", own, 0))), "",
-        "Of %d: heard %d exits of the storm, %d in all, lost %d; %.1f s, %.0f exits/s."
+        "Storms of %d processes with and without a listener, in random order, medians of %d pairs. "
+        "One exit costs" % (few, 5 * args.rounds),
+        "%.1f us of CPU time without one. The floor takes the records and looks at nothing."
+        % (statistics.median(run[1] for run in runs["plain"]) / few * 1e6), "",
+        "| listener | time of the storm | more | for each exit |", "|---|---|---|---|", *rows, "",
+        "Of a storm of %d: heard %d exits, %d in all, lost %d; %.1f s."
         % (args.exits, names["exit-storm"]["processes"], report["exits"], report["lost_records"],
-           whole[0], args.exits / whole[0])))
+           report["wall_ns"] / 1e9)))
 
 
 PARTS = {"top": ("holdup top", bench_top), "rate": ("Asking for delays", bench_rate),

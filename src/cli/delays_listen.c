@@ -51,16 +51,18 @@ static void keep_counted(struct delays_stats *stats)
 static void on_exit_record(void *context, const struct delays_message *exit, uint64_t time_ns)
 {
 	struct hearing *hearing = context;
-	struct delays_message counted = *exit;
+	struct delays_message counted;
 
 	hearing->exits++;
 	if (hearing->account.state != DELAYS_ACCOUNT_ON) {
+		counted = *exit;
 		keep_counted(&counted.thread);
 		keep_counted(&counted.process);
+		exit = &counted;
 	}
-	delays_tree_feed(hearing->tree, &counted, time_ns);
+	delays_tree_feed(hearing->tree, exit, time_ns);
 	if (hearing->output)
-		report_delays_exit(hearing->output, &counted, time_ns);
+		report_delays_exit(hearing->output, exit, time_ns);
 }
 
 static int take(struct hearing *hearing, struct err *err)
@@ -208,6 +210,18 @@ static int time_left_ms(const struct hearing *hearing)
 	return (int)((hearing->cmd->duration_ns - passed_ns) / 1000000) % 3600000 + 1;
 }
 
+/* Let some more come: being woken for each costs more than reading it. */
+static int pause_a_bit(struct hearing *hearing, struct pollfd *others, nfds_t count,
+		       struct err *err)
+{
+	int rc = delays_listener_mute(hearing->listener, true, err);
+
+	if (rc < 0)
+		return rc;
+	(void)poll(others, count, PAUSE_MS);
+	return delays_listener_mute(hearing->listener, false, err);
+}
+
 static int hear(struct hearing *hearing, struct err *err)
 {
 	struct pollfd fds[] = {
@@ -221,12 +235,12 @@ static int hear(struct hearing *hearing, struct err *err)
 	       time_left_ms(hearing) != 0) {
 		if (poll(fds, ARRAY_LEN(fds), time_left_ms(hearing)) < 0 && errno != EINTR)
 			return err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
-		/* Let some more come: being woken for each costs more than reading it. */
 		if (!fds[1].revents && !fds[2].revents)
-			(void)poll(fds + 1, ARRAY_LEN(fds) - 1, PAUSE_MS);
+			rc = pause_a_bit(hearing, fds + 1, ARRAY_LEN(fds) - 1, err);
 		if (fds[1].revents)
 			handle_signals(hearing);
-		rc = take(hearing, err);
+		if (rc == 0)
+			rc = take(hearing, err);
 	}
 	return rc;
 }

@@ -46,6 +46,7 @@ struct delays_listener {
 	size_t loss_cap;
 	uint64_t lost;
 	uint64_t damaged;
+	bool is_muted;
 	uint8_t (*datagrams)[DATAGRAM_BYTES]; /* owned; BATCH of them */
 };
 
@@ -100,10 +101,20 @@ static int register_ear(const struct ear *ear, uint16_t family, struct err *err)
 	return rc < 0 ? explain_refusal(rc, ear->cpus, err) : 0;
 }
 
+static int wait_for(struct delays_listener *listener, const struct ear *ear, bool wanted,
+		    struct err *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (epoll_ctl(listener->epoll_fd, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+		      nl_socket_get_fd(ear->sock), &event) < 0)
+		return err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
+	return 0;
+}
+
 static int open_ear(struct delays_listener *listener, size_t buffer_bytes, struct err *err)
 {
 	struct ear *ear = &listener->ears[listener->ear_count];
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)listener->ear_count };
 	int rc = delays_connect(&ear->sock, &listener->family, err);
 
 	if (rc < 0)
@@ -112,10 +123,7 @@ static int open_ear(struct delays_listener *listener, size_t buffer_bytes, struc
 	rc = set_buffer(nl_socket_get_fd(ear->sock), buffer_bytes, err);
 	if (rc == 0)
 		rc = register_ear(ear, listener->family, err);
-	if (rc == 0 &&
-	    epoll_ctl(listener->epoll_fd, EPOLL_CTL_ADD, nl_socket_get_fd(ear->sock), &event) < 0)
-		rc = err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
-	return rc;
+	return rc == 0 ? wait_for(listener, ear, true, err) : rc;
 }
 
 void delays_listener_close(struct delays_listener *listener)
@@ -214,6 +222,16 @@ static int take_ear(struct delays_listener *listener, struct ear *ear,
 		return err_set(err, got, "cannot read exits of CPUs %s: %s", ear->cpus,
 			       strerror(-got));
 	return 0;
+}
+
+int delays_listener_mute(struct delays_listener *listener, bool muted, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < listener->ear_count && rc == 0 && muted != listener->is_muted; i++)
+		rc = wait_for(listener, &listener->ears[i], !muted, err);
+	listener->is_muted = muted;
+	return rc;
 }
 
 int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,
