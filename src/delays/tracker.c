@@ -200,10 +200,13 @@ static void begin_group(struct delays_tracker *tracker, struct group *old, struc
 	}
 	out_group->has_process = rows.ids[0].is_process;
 	out_group->process.task.threads = rows.ids[0].threads;
-	if (!out_group->has_process)
+	if (rows.ids[0].is_process && rows.ids[0].threads == 1) {
+		rows.count = 1; /* its only thread is the main one */
 		take_ids(out_group, &rows);
-	else if (!out_group->known || out_group->count < MANY ||
-		 out_group->count != rows.ids[0].threads) {
+	} else if (!out_group->has_process) {
+		take_ids(out_group, &rows);
+	} else if (!out_group->known || out_group->count < MANY ||
+		   out_group->count != rows.ids[0].threads) {
 		list_threads(tracker, out_group);
 		out_group->known = false;
 	}

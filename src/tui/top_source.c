@@ -153,6 +153,20 @@ static void fill_io(struct top_source *source, struct top_task *tasks, size_t co
 	source->write_bytes = write_bytes;
 }
 
+/* So that the first interval has I/O, too. */
+static void begin_io(struct top_source *source, const struct delays_sample *sample)
+{
+	struct top_task *tasks = xcalloc(sample->count + 1, sizeof(*tasks));
+
+	for (size_t i = 0; i < sample->count; i++) {
+		tasks[i].tgid = sample->tasks[i].tgid;
+		tasks[i].is_process = sample->tasks[i].is_process;
+		tasks[i].threads = sample->tasks[i].threads;
+	}
+	fill_io(source, tasks, sample->count);
+	free(tasks);
+}
+
 static size_t fill_tasks(const struct delays_change *const *changes, size_t change_count,
 			 bool with_cgroups, struct top_task *tasks)
 {
@@ -223,9 +237,11 @@ static int first_look(struct top_source *source, struct err *err)
 	if (by_tracker(source))
 		return take_round(source, &round, err);
 	rc = delays_sample_take(source->sampler, &source->select, 0, &source->before, err);
-	if (rc == 0)
-		note_account(source, &source->before.account);
-	return rc;
+	if (rc < 0)
+		return rc;
+	note_account(source, &source->before.account);
+	begin_io(source, &source->before);
+	return 0;
 }
 
 /* In 80 columns. */
