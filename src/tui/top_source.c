@@ -319,7 +319,7 @@ static int feed_samples(struct top_source *source, struct top_model *model, bool
 	note_account(source, &after.account);
 	if (!is_new) {
 		delays_delta_make(&source->before, &after, &delta);
-		changes = xcalloc(delta.count + 1, sizeof(*changes));
+		changes = xcalloc(delta.count + 1, sizeof(const struct delays_change *));
 		for (size_t i = 0; i < delta.count; i++)
 			changes[i] = &delta.tasks[i];
 		feed_changes(source, model, changes, delta.count, delta.span_ns);
