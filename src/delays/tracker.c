@@ -250,6 +250,12 @@ static bool is_awake(const struct tracked *thread)
 	return thread->quiet < QUIET_ROUNDS;
 }
 
+/* Its account tells of the process, such as its parent, which others change. */
+static bool is_main(const struct group *group, const struct tracked *thread)
+{
+	return thread->task.tid == group->tgid;
+}
+
 /* Ask about those that ran lately, or all of them, and the sum behind them. */
 static int ask_threads(struct delays_tracker *tracker, struct group *group, bool all,
 		       struct err *err)
@@ -257,7 +263,7 @@ static int ask_threads(struct delays_tracker *tracker, struct group *group, bool
 	int rc = 0;
 
 	for (size_t i = 0; i < group->count && rc == 0; i++) {
-		if (all || is_awake(&group->threads[i]))
+		if (all || is_awake(&group->threads[i]) || is_main(group, &group->threads[i]))
 			rc = ask(tracker, group, &group->threads[i], err);
 	}
 	if (rc == 0 && group->has_process && group->count != 1)
@@ -424,7 +430,7 @@ static void add_change(struct delays_tracker *tracker, const struct delays_chang
 static const struct tracked *main_thread(const struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
-		if (group->threads[i].task.tid == group->tgid)
+		if (is_main(group, &group->threads[i]))
 			return &group->threads[i];
 	}
 	return NULL;
@@ -446,7 +452,7 @@ static void add_process(struct delays_tracker *tracker, struct group *group, uin
 		id.threads = 1;
 	delays_task_make(&id, &tracker->now, &main->task.stats, is_many ? &group->sum : NULL,
 			 &task);
-	/* The main thread may have been asked long ago; its birth is what was told then. */
+	/* Its birth is what its main thread was told to have, not now less a life of then. */
 	task.birth_ns = main->task.birth_ns;
 	task.wall_ns = tracker->now.time_ns - task.birth_ns;
 	had = had && delays_task_is_same(&process->task, &task);
