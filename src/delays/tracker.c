@@ -452,7 +452,7 @@ static void add_process(struct delays_tracker *tracker, struct group *group, uin
 		id.threads = 1;
 	delays_task_make(&id, &tracker->now, &main->task.stats, is_many ? &group->sum : NULL,
 			 &task);
-	/* Its birth is what its main thread was told to have, not now less a life of then. */
+	/* As of its main thread, whose answer is of an earlier moment of this round. */
 	task.birth_ns = main->task.birth_ns;
 	task.wall_ns = tracker->now.time_ns - task.birth_ns;
 	had = had && delays_task_is_same(&process->task, &task);
