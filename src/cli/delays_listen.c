@@ -30,7 +30,8 @@ struct hearing {
 	struct delays_listener *listener; /* owned */
 	struct delays_tree *tree;	  /* owned */
 	struct command command;
-	FILE *output; /* owned; NULL = none */
+	struct delays_account account; /* when it began */
+	FILE *output;		       /* owned; NULL = none */
 	sigset_t signals;
 	sigset_t signals_before;
 	int signal_fd; /* owned */
@@ -40,11 +41,25 @@ struct hearing {
 	bool is_interrupted;
 };
 
+/* With the accounting off the rest is zero, which nobody counted. */
+static void keep_counted(struct delays_stats *stats)
+{
+	stats->classes &= 1u << DELAYS_CPU;
+	stats->ranges &= 1u << DELAYS_CPU;
+}
+
 static void on_exit_record(void *context, const struct delays_message *exit, uint64_t time_ns)
 {
 	struct hearing *hearing = context;
+	struct delays_message counted;
 
 	hearing->exits++;
+	if (hearing->account.state != DELAYS_ACCOUNT_ON) {
+		counted = *exit;
+		keep_counted(&counted.thread);
+		keep_counted(&counted.process);
+		exit = &counted;
+	}
 	delays_tree_feed(hearing->tree, exit, time_ns);
 	if (hearing->output)
 		report_delays_exit(hearing->output, exit, time_ns);
@@ -68,8 +83,12 @@ static int check_cpus(const struct delays_cpus *some, const struct delays_cpus *
 	for (size_t i = 0; i < some->count; i++) {
 		while (at < all->count && all->cpus[at] < some->cpus[i])
 			at++;
-		if (at == all->count || all->cpus[at] != some->cpus[i])
-			return err_set(err, -EINVAL, "this machine has no CPU %u", some->cpus[i]);
+		if (at == all->count || all->cpus[at] != some->cpus[i]) {
+			AUTO_FREE char *there = delays_cpus_text(all, 0, all->count);
+
+			return err_set(err, -EINVAL, "this machine has no CPU %u, only %s",
+				       some->cpus[i], there);
+		}
 	}
 	return 0;
 }
@@ -191,6 +210,18 @@ static int time_left_ms(const struct hearing *hearing)
 	return (int)((hearing->cmd->duration_ns - passed_ns) / 1000000) % 3600000 + 1;
 }
 
+/* Let some more come: being woken for each costs more than reading it. */
+static int pause_a_bit(struct hearing *hearing, struct pollfd *others, nfds_t count,
+		       struct err *err)
+{
+	int rc = delays_listener_mute(hearing->listener, true, err);
+
+	if (rc < 0)
+		return rc;
+	(void)poll(others, count, PAUSE_MS);
+	return delays_listener_mute(hearing->listener, false, err);
+}
+
 static int hear(struct hearing *hearing, struct err *err)
 {
 	struct pollfd fds[] = {
@@ -204,12 +235,12 @@ static int hear(struct hearing *hearing, struct err *err)
 	       time_left_ms(hearing) != 0) {
 		if (poll(fds, ARRAY_LEN(fds), time_left_ms(hearing)) < 0 && errno != EINTR)
 			return err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
-		/* Let some more come: being woken for each costs more than reading it. */
 		if (!fds[1].revents && !fds[2].revents)
-			(void)poll(fds + 1, ARRAY_LEN(fds) - 1, PAUSE_MS);
+			rc = pause_a_bit(hearing, fds + 1, ARRAY_LEN(fds) - 1, err);
 		if (fds[1].revents)
 			handle_signals(hearing);
-		rc = take(hearing, err);
+		if (rc == 0)
+			rc = take(hearing, err);
 	}
 	return rc;
 }
@@ -305,6 +336,8 @@ static int report(struct hearing *hearing, uint64_t wall_ns, struct err *err)
 
 	heard.losses = delays_listener_losses(hearing->listener, &heard.loss_count, &heard.lost);
 	delays_account_read(&heard.account);
+	if (hearing->account.state != DELAYS_ACCOUNT_ON)
+		heard.account = hearing->account;
 	delays_groups_sum(heard.groups, &heard.sum);
 	report_delays_heard(hearing->cmd->command ? stderr : stdout, &heard, &opts);
 	return save(hearing, &heard, err);
@@ -321,6 +354,7 @@ static int run_hearing(struct hearing *hearing, struct err *err)
 	uint64_t wall_ns;
 	int rc, status = 0;
 
+	delays_account_read(&hearing->account);
 	hearing->begin_ns = delays_now_ns();
 	rc = has_command ? start_command(hearing, err) : 0;
 	if (rc == 0)

@@ -57,10 +57,11 @@ int delays_found_any(const struct delays_sample *sample, struct err *err)
 {
 	if (sample->count)
 		return 0;
-	return err_set(err, -ESRCH,
+	return err_set(err, -ESRCH, "%s%s",
 		       sample->missing || sample->gone
 			       ? "there is no process or thread of that number"
-			       : "no process is chosen by that");
+			       : "no process is chosen by that",
+		       delays_proc_hides() ? "; /proc hides those of other users (hidepid)" : "");
 }
 
 static int save(const struct delays_cmd *cmd, const struct delays_sample *sample,

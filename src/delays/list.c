@@ -39,7 +39,7 @@ static int32_t number_of(const char *name)
 	return isdigit((unsigned char)name[0]) ? (int32_t)strtol(name, NULL, 10) : 0;
 }
 
-static void add_threads(struct delays_ids *ids, int32_t tgid)
+void delays_list_threads(int32_t tgid, struct delays_ids *ids)
 {
 	struct dirent *entry;
 	char path[64];
@@ -70,7 +70,7 @@ static bool add_process(struct delays_ids *ids, const struct delays_select *sele
 					.threads = st.st_nlink > 2 ? (uint32_t)st.st_nlink - 2 : 1,
 					.is_process = true });
 	if (select->threads)
-		add_threads(ids, tgid);
+		delays_list_threads(tgid, ids);
 	return true;
 }
 
@@ -228,6 +228,8 @@ int delays_list(const struct delays_select *select, struct delays_ids *out_ids, 
 {
 	struct delays_ids ids = { 0 };
 
+	if (access("/proc/self", F_OK) < 0)
+		return err_set(err, -ENOENT, "there are no tasks in /proc: is it mounted?");
 	if (select->cgroup) {
 		AUTO_FREE char *folder = cgroup_folder(select->cgroup);
 

@@ -44,6 +44,9 @@ struct delays_ids {
  */
 int delays_list(const struct delays_select *select, struct delays_ids *out_ids, struct err *err);
 
+/* Add the threads of a process, in no order; none when it is gone. */
+void delays_list_threads(int32_t tgid, struct delays_ids *ids);
+
 void delays_ids_fini(struct delays_ids *ids);
 
 #endif

@@ -8,10 +8,13 @@
 #include <linux/taskstats.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -43,6 +46,7 @@ struct delays_listener {
 	size_t loss_cap;
 	uint64_t lost;
 	uint64_t damaged;
+	bool is_muted;
 	uint8_t (*datagrams)[DATAGRAM_BYTES]; /* owned; BATCH of them */
 };
 
@@ -97,52 +101,29 @@ static int register_ear(const struct ear *ear, uint16_t family, struct err *err)
 	return rc < 0 ? explain_refusal(rc, ear->cpus, err) : 0;
 }
 
-static int open_ear(struct delays_listener *listener, const struct delays_listen_opts *opts,
-		    size_t buffer_bytes, struct err *err)
+static int wait_for(struct delays_listener *listener, const struct ear *ear, bool wanted,
+		    struct err *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (epoll_ctl(listener->epoll_fd, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+		      nl_socket_get_fd(ear->sock), &event) < 0)
+		return err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
+	return 0;
+}
+
+static int open_ear(struct delays_listener *listener, size_t buffer_bytes, struct err *err)
 {
 	struct ear *ear = &listener->ears[listener->ear_count];
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)listener->ear_count };
 	int rc = delays_connect(&ear->sock, &listener->family, err);
 
-	(void)opts;
 	if (rc < 0)
 		return rc;
 	listener->ear_count++;
 	rc = set_buffer(nl_socket_get_fd(ear->sock), buffer_bytes, err);
 	if (rc == 0)
 		rc = register_ear(ear, listener->family, err);
-	if (rc == 0 &&
-	    epoll_ctl(listener->epoll_fd, EPOLL_CTL_ADD, nl_socket_get_fd(ear->sock), &event) < 0)
-		rc = err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
-	return rc;
-}
-
-int delays_listener_open(const struct delays_listen_opts *opts,
-			 struct delays_listener **out_listener, struct err *err)
-{
-	struct delays_listener *listener = xcalloc(1, sizeof(*listener));
-	size_t count = opts->cpus->count;
-	size_t ears = count < DELAYS_SOCKETS_MAX ? count : DELAYS_SOCKETS_MAX;
-	size_t bytes = opts->buffer_bytes ? opts->buffer_bytes
-					  : BUFFER_BYTES / (ears > FEW_SOCKETS ? 4 : 1);
-	int rc = 0;
-
-	listener->datagrams = xmalloc(BATCH * DATAGRAM_BYTES);
-	listener->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (listener->epoll_fd < 0)
-		rc = err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
-	for (size_t i = 0; i < ears && rc == 0; i++) {
-		size_t first = i * count / ears, next = (i + 1) * count / ears;
-
-		listener->ears[i].cpus = delays_cpus_text(opts->cpus, first, next - first);
-		rc = open_ear(listener, opts, bytes, err);
-	}
-	if (rc < 0) {
-		delays_listener_close(listener);
-		return rc;
-	}
-	*out_listener = listener;
-	return 0;
+	return rc == 0 ? wait_for(listener, ear, true, err) : rc;
 }
 
 void delays_listener_close(struct delays_listener *listener)
@@ -243,6 +224,16 @@ static int take_ear(struct delays_listener *listener, struct ear *ear,
 	return 0;
 }
 
+int delays_listener_mute(struct delays_listener *listener, bool muted, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < listener->ear_count && rc == 0 && muted != listener->is_muted; i++)
+		rc = wait_for(listener, &listener->ears[i], !muted, err);
+	listener->is_muted = muted;
+	return rc;
+}
+
 int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,
 			 struct err *err)
 {
@@ -252,6 +243,95 @@ int delays_listener_take(struct delays_listener *listener, const struct delays_e
 		if (rc < 0)
 			return rc;
 	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- try it out */
+
+/* Let a child exit on one of these CPUs. Returns its number; 0 = we may not run there. */
+static pid_t exit_on(const struct delays_cpus *cpus)
+{
+	size_t bytes = CPU_ALLOC_SIZE(DELAYS_CPU_MAX);
+	AUTO_FREE cpu_set_t *set = xcalloc(1, bytes);
+	pid_t child;
+	int status;
+
+	for (size_t i = 0; i < cpus->count; i++)
+		CPU_SET_S(cpus->cpus[i], bytes, set);
+	child = fork();
+	if (child == 0)
+		_exit(sched_setaffinity(0, bytes, set) < 0);
+	if (child < 0)
+		return 0;
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return 0;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? child : 0;
+}
+
+struct wanted {
+	int32_t tid;
+	bool is_heard;
+};
+
+static void look_for(void *context, const struct delays_message *exit, uint64_t time_ns)
+{
+	struct wanted *wanted = context;
+
+	(void)time_ns;
+	wanted->is_heard = wanted->is_heard || exit->tid == wanted->tid;
+}
+
+/*
+ * In another network namespace the kernel takes the registration, and sends to the first one: nothing
+ * would ever come. It sends before the parent can know of an end, so a child of ours is there by now.
+ */
+static int try_out(struct delays_listener *listener, const struct delays_cpus *cpus,
+		   struct err *err)
+{
+	struct wanted wanted = { .tid = exit_on(cpus) };
+	const struct delays_exits exits = { look_for, &wanted };
+	int rc = wanted.tid ? delays_listener_take(listener, &exits, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (wanted.tid && !wanted.is_heard && !listener->lost)
+		return err_set(err, -ENOENT,
+			       "the kernel tells of no exits here: this is a network namespace of "
+			       "its own");
+	listener->lost = listener->damaged = 0; /* nobody listened yet */
+	listener->loss_count = 0;
+	return 0;
+}
+
+int delays_listener_open(const struct delays_listen_opts *opts,
+			 struct delays_listener **out_listener, struct err *err)
+{
+	struct delays_listener *listener = xcalloc(1, sizeof(*listener));
+	size_t count = opts->cpus->count;
+	size_t ears = count < DELAYS_SOCKETS_MAX ? count : DELAYS_SOCKETS_MAX;
+	size_t bytes = opts->buffer_bytes ? opts->buffer_bytes
+					  : BUFFER_BYTES / (ears > FEW_SOCKETS ? 4 : 1);
+	int rc = 0;
+
+	listener->datagrams = xmalloc(BATCH * DATAGRAM_BYTES);
+	listener->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (listener->epoll_fd < 0)
+		rc = err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
+	for (size_t i = 0; i < ears && rc == 0; i++) {
+		size_t first = i * count / ears, next = (i + 1) * count / ears;
+
+		listener->ears[i].cpus = delays_cpus_text(opts->cpus, first, next - first);
+		rc = open_ear(listener, bytes, err);
+	}
+	if (rc == 0)
+		rc = try_out(listener, opts->cpus, err);
+	if (rc < 0) {
+		delays_listener_close(listener);
+		return rc;
+	}
+	*out_listener = listener;
 	return 0;
 }
 

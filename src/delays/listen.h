@@ -11,6 +11,7 @@
 #ifndef DELAYS_LISTEN_H
 #define DELAYS_LISTEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,7 +41,10 @@ struct delays_exits {
 	void *context;
 };
 
-/* Returns 0, or a negative errno with err filled: no rights, a CPU that is not there ... */
+/*
+ * Returns 0, or a negative errno with err filled: no rights, a CPU that is not there, another network
+ * namespace ... Forks a child that exits, to see whether exits are heard.
+ */
 int delays_listener_open(const struct delays_listen_opts *opts,
 			 struct delays_listener **out_listener, struct err *err);
 
@@ -48,6 +52,12 @@ void delays_listener_close(struct delays_listener *listener); /* NULL is fine */
 
 /* A descriptor that is readable when there is something to take. */
 int delays_listener_fd(const struct delays_listener *listener);
+
+/*
+ * Nobody waits for the descriptor for now, or again: while it is waited for, each exit costs the
+ * task that exits more. Returns 0, or a negative errno with err filled.
+ */
+int delays_listener_mute(struct delays_listener *listener, bool muted, struct err *err);
 
 /* Take all that is there. Returns 0, or a negative errno with err filled. */
 int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,

@@ -167,3 +167,8 @@ void delays_proc_cgroup(int32_t tgid, char *path, size_t bytes)
 	length = strcspn(line, "\n");
 	snprintf(path, bytes, "%.*s", (int)length, line);
 }
+
+bool delays_proc_hides(void)
+{
+	return access("/proc/self", F_OK) == 0 && access("/proc/1", F_OK) < 0;
+}

@@ -30,4 +30,7 @@ bool delays_proc_thread(int32_t tgid, int32_t tid, struct delays_stats *out_stat
 /* Path of the cgroup of a process in the second hierarchy, else in the first; "" = unknown. */
 void delays_proc_cgroup(int32_t tgid, char *path, size_t bytes);
 
+/* Whether tasks of other users are hidden from us (mounted with hidepid). */
+bool delays_proc_hides(void);
+
 #endif

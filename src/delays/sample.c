@@ -15,15 +15,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "delays/proc.h"
+#include "delays/sample_int.h"
 #include "delays/socket.h"
 
-#define BIRTH_SLACK_NS	    20000000u /* one tick and then some: births of the same task */
 #define FAULTS_OF_A_PROGRAM 50u
-
-struct delays_sampler {
-	struct delays_socket *socket; /* owned; NULL = from /proc */
-	struct delays_account account;
-};
 
 int delays_sampler_open(struct delays_sampler **out_sampler, struct err *out_why)
 {
@@ -79,7 +74,7 @@ static enum delays_coverage coverage_of(const struct delays_account *account,
 
 /* The facts that do not come from an answer as it is. */
 static void complete(struct delays_task *task, const struct delays_sample *sample,
-		     uint64_t thread_life_us, uint32_t flags)
+		     uint64_t thread_life_us)
 {
 	task->wall_ns = thread_life_us * 1000;
 	task->birth_ns = sample->time_ns > task->wall_ns ? sample->time_ns - task->wall_ns : 0;
@@ -95,9 +90,6 @@ static void complete(struct delays_task *task, const struct delays_sample *sampl
 	}
 	if (task->is_process && task->threads > 1)
 		task->stats.has &= ~(uint32_t)(DELAYS_HAS_IO | DELAYS_HAS_CALLS);
-	if (flags & DELAYS_TAKE_IO)
-		task->io_exact =
-			delays_proc_io(task->tgid, task->tid, task->is_process, &task->stats);
 }
 
 /* What the kernel sums over the threads of a process, into the account of its main thread. */
@@ -120,6 +112,23 @@ static bool asks_for_sum(const struct delays_id *id)
 	return id->is_process && id->threads > 1;
 }
 
+void delays_task_make(const struct delays_id *id, const struct delays_sample *sample,
+		      const struct delays_stats *own, const struct delays_stats *sum,
+		      struct delays_task *out_task)
+{
+	*out_task = (struct delays_task){
+		.tid = id->tid,
+		.tgid = id->tgid,
+		.is_process = id->is_process,
+		.threads = id->threads,
+		.stats = *own,
+	};
+	if (sum)
+		take_sum(&out_task->stats, sum);
+	out_task->stats.tgid = id->tgid;
+	complete(out_task, sample, own->life_us);
+}
+
 static void add_task(struct delays_sample *sample, const struct delays_id *id,
 		     const struct delays_request *own, const struct delays_request *sum,
 		     uint32_t flags)
@@ -130,17 +139,10 @@ static void add_task(struct delays_sample *sample, const struct delays_id *id,
 		sample->gone++;
 		return;
 	}
-	*task = (struct delays_task){
-		.tid = id->tid,
-		.tgid = id->tgid,
-		.is_process = id->is_process,
-		.threads = id->threads,
-		.stats = own->stats,
-	};
-	if (sum)
-		take_sum(&task->stats, &sum->stats);
-	task->stats.tgid = id->tgid;
-	complete(task, sample, own->stats.life_us, flags);
+	delays_task_make(id, sample, &own->stats, sum ? &sum->stats : NULL, task);
+	if (flags & DELAYS_TAKE_IO)
+		task->io_exact =
+			delays_proc_io(task->tgid, task->tid, task->is_process, &task->stats);
 	sample->count++;
 }
 
@@ -211,21 +213,27 @@ static void read_proc(const struct delays_ids *ids, uint32_t flags, struct delay
 	sample->time_ns = delays_now_ns();
 }
 
+/* The switch may be turned while we look. */
+void delays_sampler_look(struct delays_sampler *sampler)
+{
+	struct delays_account account;
+
+	delays_account_read(&account);
+	sampler->account.state = account.state;
+	if (sampler->socket && account.state == DELAYS_ACCOUNT_ON && !sampler->account.has_since)
+		(void)delays_account_find_since(&sampler->account, sampler->socket, NULL);
+}
+
 int delays_sample_take(struct delays_sampler *sampler, const struct delays_select *select,
 		       uint32_t flags, struct delays_sample *out_sample, struct err *err)
 {
 	struct delays_sample sample = { .source = delays_sampler_source(sampler) };
-	struct delays_account account;
 	struct delays_ids ids;
 	int rc = delays_list(select, &ids, err);
 
 	if (rc < 0)
 		return rc;
-	/* The switch may be turned while we look. */
-	delays_account_read(&account);
-	sampler->account.state = account.state;
-	if (sampler->socket && account.state == DELAYS_ACCOUNT_ON && !sampler->account.has_since)
-		(void)delays_account_find_since(&sampler->account, sampler->socket, NULL);
+	delays_sampler_look(sampler);
 	sample.account = sampler->account;
 	sample.missing = ids.missing;
 	sample.tasks = xcalloc(ids.count + 1, sizeof(*sample.tasks));
@@ -254,32 +262,31 @@ static uint64_t key_of(const struct delays_task *task)
 	return (uint64_t)(uint32_t)task->tid << 1 | task->is_process;
 }
 
-static bool is_same(const struct delays_task *before, const struct delays_task *after)
+bool delays_task_is_same(const struct delays_task *before, const struct delays_task *after)
 {
 	uint64_t low = before->birth_ns < after->birth_ns ? before->birth_ns : after->birth_ns;
 
 	return before->birth_ns - low <= BIRTH_SLACK_NS && after->birth_ns - low <= BIRTH_SLACK_NS;
 }
 
-static void add_living(struct delays_delta *delta, const struct delays_task *before,
-		       const struct delays_task *after)
+void delays_change_make(const struct delays_stats *before, const struct delays_task *after,
+			uint64_t span_ns, struct delays_change *out_change)
 {
-	struct delays_change *change = &delta->tasks[delta->count++];
-
-	*change = (struct delays_change){ .task = after, .born = !before };
+	out_change->task = after;
+	out_change->born = !before;
+	out_change->ended = false;
 	if (before) {
-		delays_stats_since(&before->stats, &after->stats, &change->stats);
-		change->stats.classes &= before->stats.classes;
-		change->span_ns = delta->span_ns;
+		delays_stats_since(before, &after->stats, &out_change->stats);
+		out_change->stats.classes &= before->classes;
+		out_change->span_ns = span_ns;
 		return;
 	}
-	delta->born++;
-	change->stats = after->stats;
-	change->stats.ranges = 0;
-	change->span_ns = after->wall_ns < delta->span_ns ? after->wall_ns : delta->span_ns;
+	out_change->stats = after->stats;
+	out_change->stats.ranges = 0;
+	out_change->span_ns = after->wall_ns < span_ns ? after->wall_ns : span_ns;
 	/* It lived before the first sample and was not of the chosen ones then. */
-	if (after->wall_ns > delta->span_ns + BIRTH_SLACK_NS)
-		delays_stats_since(&after->stats, &after->stats, &change->stats);
+	if (after->wall_ns > span_ns + BIRTH_SLACK_NS)
+		delays_stats_since(&after->stats, &after->stats, &out_change->stats);
 }
 
 void delays_delta_make(const struct delays_sample *before, const struct delays_sample *after,
@@ -295,11 +302,13 @@ void delays_delta_make(const struct delays_sample *before, const struct delays_s
 	for (size_t i = 0; i < after->count; i++) {
 		const struct delays_task *task = &after->tasks[i];
 		const uint64_t *at = map_find(&map, key_of(task));
-		bool known = at && is_same(&before->tasks[*at], task);
+		bool known = at && delays_task_is_same(&before->tasks[*at], task);
 
 		if (known)
 			seen[*at] = true;
-		add_living(&delta, known ? &before->tasks[*at] : NULL, task);
+		delays_change_make(known ? &before->tasks[*at].stats : NULL, task, delta.span_ns,
+				   &delta.tasks[delta.count++]);
+		delta.born += !known;
 	}
 	for (size_t i = 0; i < before->count; i++) {
 		if (seen[i])

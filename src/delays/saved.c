@@ -299,6 +299,47 @@ void delays_spread_make(const struct delays_run *runs, size_t count, enum delays
 	*out_spread = spread;
 }
 
+/* Up to 'count' (or degrees of freedom): the value of the row before. */
+struct quantile {
+	size_t count;
+	double value;
+};
+
+static double look_up(const struct quantile *rows, size_t row_count, size_t count)
+{
+	double value = rows[0].value;
+
+	for (size_t i = 0; i < row_count && rows[i].count <= count; i++)
+		value = rows[i].value;
+	return value;
+}
+
+double delays_chance_distance(size_t count)
+{
+	/* The 99 % quantile of the largest distance over the scale, simulated: 200,000 draws. */
+	static const struct quantile rows[] = {
+		{ 3, 111 },  { 4, 18.4 }, { 6, 10.5 }, { 8, 7.9 },  { 10, 6.9 },
+		{ 12, 6.3 }, { 16, 5.6 }, { 24, 5.0 }, { 32, 4.7 }, { 64, 4.4 },
+	};
+
+	return look_up(rows, ARRAY_LEN(rows), count);
+}
+
+double delays_chance_difference(size_t one_count, size_t other_count)
+{
+	/* Student's t, 99 %, two-sided, by degrees of freedom. */
+	static const struct quantile rows[] = {
+		{ 1, 63.66 }, { 2, 9.92 },  { 3, 5.84 },  { 4, 4.60 },	 { 5, 4.03 },  { 6, 3.71 },
+		{ 7, 3.50 },  { 8, 3.36 },  { 9, 3.25 },  { 10, 3.17 },	 { 12, 3.05 }, { 15, 2.95 },
+		{ 20, 2.85 }, { 30, 2.75 }, { 60, 2.66 }, { 120, 2.62 },
+	};
+
+	if (one_count + other_count < 3)
+		return -1;
+	return look_up(rows, ARRAY_LEN(rows), one_count + other_count - 2) *
+	       sqrt(1 / (double)one_count + 1 / (double)other_count);
+}
+
 double delays_difference_score(const struct delays_spread *one, size_t one_count,
 			       const struct delays_spread *other, size_t other_count)
 {

@@ -62,8 +62,17 @@ struct delays_spread {
 void delays_spread_make(const struct delays_run *runs, size_t count, enum delays_part part,
 			struct delays_spread *out_spread);
 
-/* A distance of more than so many scales, or a difference of so many deviations, stands out. */
-#define DELAYS_STANDS_OUT 3.0
+/*
+ * How many scales away the farthest of 'count' runs is in 1 of 100 cases by chance alone, if runs are
+ * normally distributed. What is farther stands out.
+ */
+double delays_chance_distance(size_t count);
+
+/*
+ * By how many deviations two groups of runs differ in 1 of 100 cases by chance alone (Student's t);
+ * negative = not known, since there is one run of each.
+ */
+double delays_chance_difference(size_t one_count, size_t other_count);
 
 /*
  * How many deviations lie between two groups of runs; negative = not known, since there is one

@@ -28,6 +28,15 @@ static struct text times_text(double score)
 	return text;
 }
 
+/* What is more than that is hardly chance; negative = not known. */
+static double chance_of(const struct delays_comparison *comparison)
+{
+	size_t first = comparison->first_count;
+
+	return first ? delays_chance_difference(first, comparison->count - first)
+		     : delays_chance_distance(comparison->count);
+}
+
 /* ------------------------------------------------------------- two groups of runs */
 
 struct pair {
@@ -91,7 +100,7 @@ static void pair_head(FILE *out, const struct delays_comparison *comparison)
 		fputs("; with one run of each it is not known what chance does\n", out);
 	else
 		fprintf(out, ", %s the deviation of one run%s\n", times_text(pair.score).s,
-			pair.score < DELAYS_STANDS_OUT ? ": that may be chance" : "");
+			pair.score < chance_of(comparison) ? ": that may be chance" : "");
 }
 
 static void pair_text(FILE *out, const struct delays_comparison *comparison)
@@ -118,6 +127,12 @@ static void pair_text(FILE *out, const struct delays_comparison *comparison)
 	}
 	table_print(&table, out);
 	table_fini(&table);
+	if (chance_of(comparison) >= 0)
+		fprintf(out,
+			"\nOf %zu and %zu runs, chance alone makes a difference of more than %s in 1 "
+			"of 100 cases.\n",
+			comparison->first_count, comparison->count - comparison->first_count,
+			times_text(chance_of(comparison)).s);
 }
 
 /* ---------------------------------------------------------------------- many runs */
@@ -136,33 +151,45 @@ static double score_of(const struct delays_spread *spread)
 	return spread->is_known ? fabs(spread->distance) / spread->scale : -1;
 }
 
-static void many_head(FILE *out, const struct delays_comparison *comparison)
+/* Of what stands out the part with the most time; else the farthest, in what is usual. */
+static enum delays_part worst_part(const struct delays_comparison *comparison)
 {
 	enum delays_part worst = DELAYS_PART_RUN;
-	AUTO_FREE char *label = NULL;
-	struct delays_spread spread;
-	double most = -1;
+	double chance = chance_of(comparison), most = -1;
+	bool is_out = false;
 
 	for (enum delays_part part = 0; part < DELAYS_PART_WHOLE; part++) {
-		spread = spread_of(comparison, part);
-		if (score_of(&spread) > most) {
-			most = score_of(&spread);
-			worst = part;
-		}
+		struct delays_spread spread = spread_of(comparison, part);
+		bool is_farther = score_of(&spread) > chance;
+		double weight = is_farther ? fabs(spread.distance) : score_of(&spread);
+
+		if ((is_out && !is_farther) || (is_out == is_farther && weight <= most))
+			continue;
+		is_out = is_farther;
+		most = weight;
+		worst = part;
 	}
-	spread = spread_of(comparison, worst);
-	label = text_escaped(comparison->runs[spread.farthest].label);
-	if (most < DELAYS_STANDS_OUT)
+	return worst;
+}
+
+static void many_head(FILE *out, const struct delays_comparison *comparison)
+{
+	enum delays_part worst = worst_part(comparison);
+	struct delays_spread spread = spread_of(comparison, worst);
+	AUTO_FREE char *label = text_escaped(comparison->runs[spread.farthest].label);
+	double score = score_of(&spread);
+
+	if (score <= chance_of(comparison))
 		fprintf(out,
 			"none of %zu runs stands out; the farthest is %s in %s, %s the usual "
 			"distance\n",
-			comparison->count, label, delays_part_words(worst), times_text(most).s);
+			comparison->count, label, delays_part_words(worst), times_text(score).s);
 	else
 		fprintf(out,
 			"%s stands out: %s, %s against the median of %zu runs, %s the usual "
 			"distance\n",
 			label, delays_part_words(worst), signed_duration(spread.distance).s,
-			comparison->count, times_text(most).s);
+			comparison->count, times_text(score).s);
 }
 
 static void many_text(FILE *out, const struct delays_comparison *comparison)
@@ -188,11 +215,19 @@ static void many_text(FILE *out, const struct delays_comparison *comparison)
 		table_cell(&table, "%s", text_duration((uint64_t)spread.scale).s);
 		table_cell(&table, "%s", signed_duration(spread.distance).s);
 		table_cell(&table, "%s", times_text(score_of(&spread)).s);
-		table_cell(&table, "%s: %s", delays_part_words(part),
-			   comparison->runs[spread.farthest].label);
+		if (fabs(spread.distance) < 1)
+			table_cell(&table, "%s", delays_part_words(part));
+		else
+			table_cell(&table, "%s: %s%s", delays_part_words(part),
+				   comparison->runs[spread.farthest].label,
+				   score_of(&spread) > chance_of(comparison) ? ", stands out" : "");
 	}
 	table_print(&table, out);
 	table_fini(&table);
+	fprintf(out,
+		"\nOf %zu runs, chance alone puts one more than %s the usual distance away in 1 of "
+		"100 cases.\n",
+		comparison->count, times_text(chance_of(comparison)).s);
 }
 
 /* Sums that are too small: of some of the tasks this was not counted. */
@@ -282,6 +317,7 @@ static void compare_json(FILE *out, const struct delays_comparison *comparison)
 		json_end_object(&json);
 	}
 	json_end_array(&json);
+	number_or_null(&json, "chance", chance_of(comparison), chance_of(comparison) >= 0);
 	json_begin_array(&json, "parts");
 	for (enum delays_part part = 0; part < DELAYS_PARTS; part++)
 		part_json(&json, comparison, part);

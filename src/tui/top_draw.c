@@ -11,7 +11,8 @@
 #include "tui/top_keys.h"
 #include "tui/top_pages.h"
 
-#define BAR_CELLS 20
+#define BAR_CELLS  20
+#define NAME_CELLS 11 /* of a name in a tree, with the sign before it */
 
 enum column_kind {
 	COLUMN_PID,
@@ -36,12 +37,12 @@ struct column {
 
 static const struct column columns[] = {
 	{ COLUMN_PID, "PID", 7, 0, TOP_SORT_PID },
-	{ COLUMN_THREADS, "THR", 5, 0, TOP_SORT_THREADS },
+	{ COLUMN_THREADS, "THR", 5, 58, TOP_SORT_THREADS },
 	{ COLUMN_SHARE, "RUN%", 6, 0, TOP_SORT_RUN, TOP_RUN },
 	{ COLUMN_SHARE, "CPU%", 6, 0, TOP_SORT_CPU, TOP_CPU },
 	{ COLUMN_SHARE, "DISK%", 6, 0, TOP_SORT_DISK, TOP_DISK },
-	{ COLUMN_SHARE, "MEM%", 6, 0, TOP_SORT_MEMORY, TOP_MEMORY },
-	{ COLUMN_SHARE, "ELSE%", 6, 0, TOP_SORT_OTHER, TOP_OTHER },
+	{ COLUMN_SHARE, "MEM%", 6, 46, TOP_SORT_MEMORY, TOP_MEMORY },
+	{ COLUMN_SHARE, "ELSE%", 6, 52, TOP_SORT_OTHER, TOP_OTHER },
 	{ COLUMN_READ, "READ/s", 10, 76, TOP_SORT_READ },
 	{ COLUMN_WRITE, "WRITE/s", 10, 76, TOP_SORT_WRITE },
 	{ COLUMN_SWITCHES, "SWITCH/s", 10, 100, TOP_SORT_SWITCHES },
@@ -76,10 +77,13 @@ static void draw_title(const struct top_view *view, struct grid *grid)
 	AUTO_FREE char *filter = text_escaped(model->filter);
 	int at = grid_printf(grid, 0, 0, GRID_BOLD, "holdup top");
 
-	at = grid_printf(grid, 0, at, GRID_PLAIN, " - %zu processes, every %.3g s, by %s%s%s%s",
-			 model->process_count, view->interval_s, top_sort_name(model->sort),
-			 model->backwards ? ", smallest first" : "",
-			 model->threads ? ", threads" : "", view->paused ? ", PAUSED" : "");
+	at = grid_printf(grid, 0, at, GRID_PLAIN, " - %zu processes", model->process_count);
+	if (model->threads && model->task_count > model->process_count)
+		at = grid_printf(grid, 0, at, GRID_PLAIN, ", %zu threads",
+				 model->task_count - model->process_count);
+	at = grid_printf(grid, 0, at, GRID_PLAIN, ", every %.3g s, by %s%s%s", view->interval_s,
+			 top_sort_name(model->sort), model->backwards ? ", smallest first" : "",
+			 view->paused ? ", PAUSED" : "");
 	if (model->filter[0])
 		grid_printf(grid, 0, at, GRID_BOLD, ", only \"%s\"", filter);
 }
@@ -194,9 +198,21 @@ struct drawn {
 
 static void format_rate(char *text, size_t bytes, uint64_t count, uint64_t span_ns)
 {
-	uint64_t each_s = span_ns ? (uint64_t)((double)count * 1e9 / (double)span_ns) : 0;
+	double rate = span_ns ? (double)count * 1e9 / (double)span_ns : 0;
+	uint64_t each_s = rate < 0x1p64 ? (uint64_t)rate : UINT64_MAX;
 
 	snprintf(text, bytes, "%s", each_s ? text_size(each_s).s : count ? "<1 B" : "0");
+}
+
+/* In four columns. */
+static void format_count(char *text, size_t bytes, uint32_t count)
+{
+	if (count < 10000)
+		snprintf(text, bytes, "%u", count);
+	else if (count < 1000000)
+		snprintf(text, bytes, "%uk", count / 1000);
+	else
+		snprintf(text, bytes, "%uM", count / 1000000);
 }
 
 static void format_cell(const struct column *column, const struct drawn *drawn, char *text,
@@ -211,7 +227,7 @@ static void format_cell(const struct column *column, const struct drawn *drawn, 
 	else if (column->kind == COLUMN_PID)
 		text[0] = '\0';
 	else if (column->kind == COLUMN_THREADS && (task->is_process || drawn->line->is_group))
-		snprintf(text, bytes, "%u", task->threads);
+		format_count(text, bytes, task->threads);
 	else if (column->kind == COLUMN_SHARE && task->known & 1u << column->time)
 		snprintf(text, bytes, "%.1f", (double)drawn->permille[column->time] / 10);
 	else if (column->kind == COLUMN_READ && task->has_io)
@@ -243,10 +259,14 @@ static void draw_command(struct grid *grid, int row, int at, const struct top_li
 			    : line->is_group		       ? task->cgroup
 							       : task->name;
 	AUTO_FREE char *name = text_escaped(plain);
-	uint32_t depth = line->depth < 30 ? line->depth : 30;
+	int depth = line->depth < 30 ? (int)line->depth : 30;
+	int room = grid->columns - at - 1 - NAME_CELLS;
 	const char *sign = !line->below ? "" : line->folded ? "+ " : "- ";
 
-	at += 1 + (int)(2 * depth);
+	/* A name is worth more than how deep it is. */
+	if (2 * depth > room)
+		depth = room > 0 ? room / 2 : 0;
+	at += 1 + 2 * depth;
 	at = grid_put(grid, row, at, GRID_PLAIN, sign);
 	at = grid_put(grid, row, at, line->is_group ? GRID_BOLD : GRID_PLAIN, name);
 	if (line->is_group || line->folded)

@@ -71,7 +71,7 @@ static enum top_action toggle(struct top_view *view, int key)
 	if (key == 't' && model->tree)
 		model->cgroups = false;
 	top_model_rebuild(model);
-	if (key == 'H' && model->threads)
+	if (key == 'H')
 		return TOP_SAMPLE;
 	return key == 'c' && model->cgroups ? TOP_CGROUPS : TOP_REDRAW;
 }

@@ -31,10 +31,17 @@ void top_model_init(struct top_model *model)
 	*model = (struct top_model){ .page = 20 };
 }
 
+static void free_tasks(struct top_model *model)
+{
+	for (size_t i = 0; i < model->task_count; i++)
+		free(model->tasks[i].history);
+	free(model->tasks);
+}
+
 void top_model_fini(struct top_model *model)
 {
 	free(model->lines);
-	free(model->tasks);
+	free_tasks(model);
 	free(model->groups);
 	map_fini(&model->folded);
 	*model = (struct top_model){ 0 };
@@ -55,7 +62,12 @@ void top_task_charge(struct top_task *task)
 
 void top_task_shares(const struct top_task *task, uint64_t out_permille[TOP_TIMES])
 {
-	text_apportion(task->ns, TOP_TIMES, 1000, out_permille);
+	if (task->ns[TOP_OTHER] != task->base_ns || !task->base_ns) {
+		text_apportion(task->ns, TOP_TIMES, 1000, out_permille);
+		return;
+	}
+	memset(out_permille, 0, TOP_TIMES * sizeof(*out_permille)); /* most tasks are idle */
+	out_permille[TOP_OTHER] = 1000;
 }
 
 uint64_t top_task_key(const struct top_task *task)
@@ -72,21 +84,27 @@ bool top_task_is_same(uint64_t birth_ns, const struct top_task *task)
 	return birth_ns - low <= BIRTH_SLACK_NS && task->birth_ns - low <= BIRTH_SLACK_NS;
 }
 
-static void add_history(struct top_task *task, const struct top_task *before)
+const uint8_t *top_history_at(const struct top_history *history, uint32_t i)
 {
+	return history->percent[(history->first + i) % TOP_HISTORY];
+}
+
+static void add_history(struct top_task *task)
+{
+	struct top_history *history = task->history;
 	uint64_t permille[TOP_TIMES];
-	uint32_t kept = 0;
+	uint8_t *percent;
 
-	if (before) {
-		uint32_t dropped = before->history_count == TOP_HISTORY;
-
-		kept = before->history_count - dropped;
-		memcpy(task->history, before->history + dropped, kept * sizeof(task->history[0]));
-	}
+	if (!history)
+		history = task->history = xcalloc(1, sizeof(*history));
+	percent = history->percent[(history->first + history->count) % TOP_HISTORY];
+	if (history->count < TOP_HISTORY)
+		history->count++;
+	else
+		history->first = (history->first + 1) % TOP_HISTORY;
 	top_task_shares(task, permille);
 	for (int time = 0; time < TOP_TIMES; time++)
-		task->history[kept][time] = (uint8_t)((permille[time] + 5) / 10);
-	task->history_count = kept + 1;
+		percent[time] = (uint8_t)((permille[time] + 5) / 10);
 }
 
 /* Threads count once: of processes that have rows for their threads, these. */
@@ -95,6 +113,14 @@ static void add_average(struct top_model *model, const struct top_task *task)
 	model->process_count += task->is_process;
 	for (int time = 0; time < TOP_TIMES && task->is_process && model->span_ns; time++)
 		model->average[time] += (double)task->ns[time] / (double)model->span_ns;
+}
+
+static void follow(struct top_model *model, const struct top_task *task)
+{
+	model->followed = *task;
+	model->followed.history = NULL;
+	model->followed_history = task->history ? *task->history : (struct top_history){ 0 };
+	model->followed_ended = false;
 }
 
 static void update_followed(struct top_model *model)
@@ -107,37 +133,60 @@ static void update_followed(struct top_model *model)
 		const struct top_task *task = &model->tasks[i];
 
 		if (top_task_key(task) == key && top_task_is_same(model->followed.birth_ns, task)) {
-			model->followed = *task;
-			model->followed_ended = false;
+			follow(model, task);
 			return;
 		}
 	}
 	model->followed_ended = true;
 }
 
+/* Tasks of the interval before, by key. They come in the same order mostly: 'next' is tried first. */
+struct before {
+	struct top_task *tasks;
+	size_t count;
+	size_t next;
+	struct map map; /* made when it is needed */
+};
+
+static struct top_task *find_before(struct before *before, const struct top_task *task)
+{
+	uint64_t key = top_task_key(task);
+	const uint64_t *at;
+
+	if (before->next < before->count && top_task_key(&before->tasks[before->next]) == key)
+		return &before->tasks[before->next++];
+	for (size_t i = 0; i < before->count && !before->map.count; i++)
+		map_put(&before->map, top_task_key(&before->tasks[i]), i);
+	at = map_find(&before->map, key);
+	if (!at)
+		return NULL;
+	before->next = (size_t)*at + 1;
+	return &before->tasks[*at];
+}
+
 void top_model_feed(struct top_model *model, const struct top_task *tasks, size_t count,
 		    uint64_t span_ns)
 {
-	struct top_task *fresh = xcalloc(count + 1, sizeof(*fresh));
-	struct map map = { 0 };
+	struct before before = { .tasks = model->tasks, .count = model->task_count };
+	struct top_task *fresh = xmalloc((count + 1) * sizeof(*fresh));
 
-	for (size_t i = 0; i < model->task_count; i++)
-		map_put(&map, top_task_key(&model->tasks[i]), i);
 	memset(model->average, 0, sizeof(model->average));
 	model->process_count = 0;
 	model->span_ns = span_ns;
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t *at = map_find(&map, top_task_key(&tasks[i]));
-		const struct top_task *before = at ? &model->tasks[*at] : NULL;
+		struct top_task *old = find_before(&before, &tasks[i]);
 
 		fresh[i] = tasks[i];
-		if (before && !top_task_is_same(before->birth_ns, &tasks[i]))
-			before = NULL;
-		add_history(&fresh[i], before);
+		fresh[i].history = NULL;
+		if (old && top_task_is_same(old->birth_ns, &tasks[i])) {
+			fresh[i].history = old->history;
+			old->history = NULL;
+		}
+		add_history(&fresh[i]);
 		add_average(model, &fresh[i]);
 	}
-	map_fini(&map);
-	free(model->tasks);
+	map_fini(&before.map);
+	free_tasks(model);
 	model->tasks = fresh;
 	model->task_count = count;
 	model->line_count = 0; /* they pointed to the tasks before */
@@ -255,8 +304,7 @@ bool top_model_follow(struct top_model *model)
 	if (!line || line->is_group)
 		return false;
 	top_model_select(model, model->selected);
-	model->followed = *line->task;
-	model->followed_ended = false;
+	follow(model, line->task);
 	return true;
 }
 

@@ -52,6 +52,13 @@ enum top_sort {
 #define TOP_TEXT_BYTES	 64
 #define TOP_HISTORY	 120u
 
+/* The intervals of a task up to now: top_history_at(). */
+struct top_history {
+	uint32_t count; /* at most TOP_HISTORY */
+	uint32_t first;
+	uint8_t percent[TOP_HISTORY][TOP_TIMES];
+};
+
 /* A process or thread in the last interval. */
 struct top_task {
 	int32_t tid; /* of a process: its main thread */
@@ -70,8 +77,7 @@ struct top_task {
 	uint64_t read_bytes;
 	uint64_t write_bytes;
 	uint64_t switches;
-	uint32_t history_count;			 /* intervals, at most TOP_HISTORY */
-	uint8_t history[TOP_HISTORY][TOP_TIMES]; /* percent; the oldest first */
+	struct top_history *history; /* owned by the model, NULL outside of model->tasks */
 };
 
 /* One row. */
@@ -106,6 +112,7 @@ struct top_model {
 	uint64_t span_ns;	   /* of the last interval; 0 = none yet */
 	double average[TOP_TIMES]; /* threads that did this, at any moment of the interval */
 	struct top_task followed;  /* with tid 0: none */
+	struct top_history followed_history;
 	bool followed_ended;
 
 	/* Its own. */
@@ -124,6 +131,9 @@ void top_task_charge(struct top_task *task);
 
 /* Tenths of a percent; they add up to 1000, or to 0 when the task did not live. */
 void top_task_shares(const struct top_task *task, uint64_t out_permille[TOP_TIMES]);
+
+/* Percents of interval 'i' of history->count; 0 is the oldest. */
+const uint8_t *top_history_at(const struct top_history *history, uint32_t i);
 
 /* A new interval; the tasks are copied, their histories go on. Rebuilds. */
 void top_model_feed(struct top_model *model, const struct top_task *tasks, size_t count,

@@ -77,7 +77,8 @@ static void draw_spark(const struct top_view *view, struct grid *grid, int row, 
 	const struct top_task *task = &view->model.followed;
 	enum grid_style style = (enum grid_style)(GRID_TIMES + time);
 	uint32_t room = grid->columns > SPARK_COLUMN ? (uint32_t)(grid->columns - SPARK_COLUMN) : 0;
-	uint32_t first = task->history_count > room ? task->history_count - room : 0;
+	const struct top_history *history = &view->model.followed_history;
+	uint32_t first = history->count > room ? history->count - room : 0;
 	uint64_t permille[TOP_TIMES];
 	int at = SPARK_COLUMN;
 
@@ -87,8 +88,9 @@ static void draw_spark(const struct top_view *view, struct grid *grid, int row, 
 		grid_printf(grid, row, 16, style, "%6.1f %%", (double)permille[time] / 10);
 	else
 		grid_put(grid, row, 16, GRID_DIM, "     -");
-	for (uint32_t i = first; i < task->history_count && room; i++)
-		at = grid_put(grid, row, at, style, spark(task->history[i][time], view->ascii));
+	for (uint32_t i = first; i < history->count && room; i++)
+		at = grid_put(grid, row, at, style,
+			      spark(top_history_at(history, i)[time], view->ascii));
 }
 
 static void draw_rates(const struct top_view *view, struct grid *grid, int row)

@@ -136,6 +136,15 @@ static void watched_signals(sigset_t *out_set)
 		sigaddset(out_set, numbers[i]);
 }
 
+/* ncurses takes those that cannot, too, and writes what nobody can read. */
+static bool can_move(void)
+{
+	char name[] = "cup";
+	const char *sequence = tigetstr(name);
+
+	return sequence && sequence != (const char *)-1;
+}
+
 static int enter(struct screen *screen, struct err *err)
 {
 	const char *kind = getenv("TERM");
@@ -156,6 +165,12 @@ static int enter(struct screen *screen, struct err *err)
 			       "the terminal is of no known kind (TERM=%.40s): see "
 			       "--batch",
 			       kind ? kind : "");
+	if (!can_move()) {
+		endwin();
+		return err_set(err, -ENOTTY,
+			       "this terminal cannot move its cursor (TERM=%.40s): see --batch",
+			       kind ? kind : "");
+	}
 	init_colours();
 	cbreak();
 	noecho();
@@ -172,6 +187,10 @@ static int enter(struct screen *screen, struct err *err)
 static void leave(struct screen *screen)
 {
 	if (screen->terminal) {
+		/* What there is no other screen for stays: but not where the shell writes next. */
+		move(LINES - 1, 0);
+		clrtoeol();
+		refresh();
 		endwin();
 		delscreen(screen->terminal);
 	}

@@ -1,6 +1,7 @@
 /* top_source.c - two samples, their differences, and these as tasks. */
 #include "tui/top_source.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,14 @@
 #include "base/mem.h"
 #include "delays/proc.h"
 #include "delays/sample.h"
+#include "delays/tracker.h"
 #include "tui/top_model.h"
 
 struct top_source {
 	struct delays_select select;
 	struct delays_sampler *sampler; /* owned */
 	struct delays_sample before;	/* owned */
+	struct delays_tracker *tracker; /* owned; of threads, while they are shown; else NULL */
 	struct map read_bytes;		/* of processes of several threads, by number: so far */
 	struct map write_bytes;
 	char note[160];
@@ -85,7 +88,8 @@ void top_task_of_change(const struct delays_change *change, struct top_task *out
 		.switches = change->stats.voluntary + change->stats.involuntary,
 	};
 
-	snprintf(task.name, sizeof(task.name), "%s", from->stats.name);
+	_Static_assert(sizeof(task.name) == sizeof(from->stats.name), "both terminated");
+	memcpy(task.name, from->stats.name, sizeof(task.name));
 	fill_known(&change->stats, &task);
 	fill_times(&change->stats, &task);
 	*out_task = task;
@@ -149,19 +153,33 @@ static void fill_io(struct top_source *source, struct top_task *tasks, size_t co
 	source->write_bytes = write_bytes;
 }
 
-static size_t fill_tasks(const struct delays_delta *delta, bool with_cgroups,
-			 struct top_task *tasks)
+/* So that the first interval has I/O, too. */
+static void begin_io(struct top_source *source, const struct delays_sample *sample)
+{
+	struct top_task *tasks = xcalloc(sample->count + 1, sizeof(*tasks));
+
+	for (size_t i = 0; i < sample->count; i++) {
+		tasks[i].tgid = sample->tasks[i].tgid;
+		tasks[i].is_process = sample->tasks[i].is_process;
+		tasks[i].threads = sample->tasks[i].threads;
+	}
+	fill_io(source, tasks, sample->count);
+	free(tasks);
+}
+
+static size_t fill_tasks(const struct delays_change *const *changes, size_t change_count,
+			 bool with_cgroups, struct top_task *tasks)
 {
 	struct top_task *process = NULL;
 	bool is_first = false;
 	size_t count = 0;
 
-	for (size_t i = 0; i < delta->count; i++) {
+	for (size_t i = 0; i < change_count; i++) {
 		struct top_task *task = &tasks[count];
 
-		if (delta->tasks[i].ended)
+		if (changes[i]->ended)
 			continue;
-		top_task_of_change(&delta->tasks[i], task);
+		top_task_of_change(changes[i], task);
 		count++;
 		if (task->is_process) {
 			process = task;
@@ -177,19 +195,68 @@ static size_t fill_tasks(const struct delays_delta *delta, bool with_cgroups,
 	return count;
 }
 
-static void note_account(struct top_source *source, const struct delays_sample *sample)
+static void note_account(struct top_source *source, const struct delays_account *account)
 {
 	const char *text = "";
 
-	if (sample->source == DELAYS_FROM_PROC)
+	if (delays_sampler_source(source->sampler) == DELAYS_FROM_PROC)
 		return; /* said already */
-	if (sample->account.state == DELAYS_ACCOUNT_NONE)
+	if (account->state == DELAYS_ACCOUNT_NONE)
 		text = "this kernel counts the time without a CPU only: the rest is in ELSE%";
-	else if (sample->account.state == DELAYS_ACCOUNT_OFF)
+	else if (account->state == DELAYS_ACCOUNT_OFF)
 		text = "task_delayacct is off: disk, memory are in ELSE%; holdup delays --enable";
-	else if (!sample->account.since_boot)
+	else if (!account->since_boot)
 		text = "with \"-\": older than the accounting; their disk, memory are in ELSE%";
 	snprintf(source->note, sizeof(source->note), "%s", text);
+}
+
+/* Of threads, which may be thousands, only those that ran are asked about. */
+static bool by_tracker(const struct top_source *source)
+{
+	return source->select.threads &&
+	       delays_sampler_source(source->sampler) == DELAYS_FROM_TASKSTATS;
+}
+
+static int take_round(struct top_source *source, struct delays_round *out_round, struct err *err)
+{
+	int rc;
+
+	if (!source->tracker)
+		source->tracker = delays_tracker_new(source->sampler);
+	rc = delays_tracker_take(source->tracker, &source->select, out_round, err);
+	if (rc == 0)
+		note_account(source, &out_round->account);
+	return rc;
+}
+
+static int first_look(struct top_source *source, struct err *err)
+{
+	struct delays_round round;
+	int rc;
+
+	if (by_tracker(source))
+		return take_round(source, &round, err);
+	rc = delays_sample_take(source->sampler, &source->select, 0, &source->before, err);
+	if (rc < 0)
+		return rc;
+	note_account(source, &source->before.account);
+	begin_io(source, &source->before);
+	return 0;
+}
+
+/* In 80 columns. */
+static const char *why_proc(const struct err *why)
+{
+	if (delays_proc_hides())
+		return "without rights, and /proc hides others (hidepid): disk, memory in ELSE%";
+	switch (why->code) {
+	case -EPERM:
+		return "without CAP_NET_ADMIN (sudo) /proc tells: disk, memory are in ELSE%";
+	case -ENOENT:
+		return "no taskstats in this kernel, or network namespace: disk, memory in ELSE%";
+	default:
+		return "taskstats does not answer, /proc tells: disk, memory are in ELSE%";
+	}
 }
 
 int top_source_open(const struct delays_select *select, struct top_source **out_source,
@@ -202,14 +269,12 @@ int top_source_open(const struct delays_select *select, struct top_source **out_
 	source->select = *select;
 	(void)delays_sampler_open(&source->sampler, &why); /* falls back to /proc */
 	if (delays_sampler_source(source->sampler) == DELAYS_FROM_PROC)
-		snprintf(source->note, sizeof(source->note),
-			 "no taskstats, /proc only: disk, memory are in ELSE%%; %.100s", why.text);
-	rc = delays_sample_take(source->sampler, &source->select, 0, &source->before, err);
+		snprintf(source->note, sizeof(source->note), "%s", why_proc(&why));
+	rc = first_look(source, err);
 	if (rc < 0) {
 		top_source_close(source);
 		return rc;
 	}
-	note_account(source, &source->before);
 	*out_source = source;
 	return 0;
 }
@@ -218,6 +283,7 @@ void top_source_close(struct top_source *source)
 {
 	if (!source)
 		return;
+	delays_tracker_free(source->tracker);
 	delays_sampler_close(source->sampler);
 	delays_sample_fini(&source->before);
 	map_fini(&source->read_bytes);
@@ -225,38 +291,62 @@ void top_source_close(struct top_source *source)
 	free(source);
 }
 
-int top_source_feed(struct top_source *source, struct top_model *model, struct err *err)
+static void feed_changes(struct top_source *source, struct top_model *model,
+			 const struct delays_change *const *changes, size_t change_count,
+			 uint64_t span_ns)
 {
-	bool is_new = model->threads && !source->select.threads;
-	struct delays_sample after;
-	struct delays_delta delta;
-	struct top_task *tasks;
-	size_t count;
-	int rc;
+	struct top_task *tasks = xmalloc((change_count + 1) * sizeof(*tasks));
+	size_t count = fill_tasks(changes, change_count, model->cgroups, tasks);
 
-	source->select.threads = model->threads;
-	rc = delays_sample_take(source->sampler, &source->select, 0, &after, err);
-
-	if (rc < 0)
-		return rc;
-	note_account(source, &after);
-	if (is_new) {
-		delays_sample_fini(&source->before);
-		source->before = after; /* the threads need a first sample */
-		return 0;
-	}
-	delays_delta_make(&source->before, &after, &delta);
-	tasks = xcalloc(delta.count + 1, sizeof(*tasks));
-	count = fill_tasks(&delta, model->cgroups, tasks);
 	fill_io(source, tasks, count);
 	for (size_t i = 0; i < count; i++)
 		top_task_charge(&tasks[i]);
-	top_model_feed(model, tasks, count, delta.span_ns);
+	top_model_feed(model, tasks, count, span_ns);
 	free(tasks);
-	delays_delta_fini(&delta);
+}
+
+/* Two samples, and all that is different. */
+static int feed_samples(struct top_source *source, struct top_model *model, bool is_new,
+			struct err *err)
+{
+	const struct delays_change **changes;
+	struct delays_sample after;
+	struct delays_delta delta;
+	int rc = delays_sample_take(source->sampler, &source->select, 0, &after, err);
+
+	if (rc < 0)
+		return rc;
+	note_account(source, &after.account);
+	if (!is_new) {
+		delays_delta_make(&source->before, &after, &delta);
+		changes = xcalloc(delta.count + 1, sizeof(const struct delays_change *));
+		for (size_t i = 0; i < delta.count; i++)
+			changes[i] = &delta.tasks[i];
+		feed_changes(source, model, changes, delta.count, delta.span_ns);
+		free(changes);
+		delays_delta_fini(&delta);
+	}
 	delays_sample_fini(&source->before);
 	source->before = after;
 	return 0;
+}
+
+int top_source_feed(struct top_source *source, struct top_model *model, struct err *err)
+{
+	bool is_other = model->threads != source->select.threads;
+	struct delays_round round;
+	int rc;
+
+	source->select.threads = model->threads;
+	if (!by_tracker(source)) {
+		delays_tracker_free(source->tracker);
+		source->tracker = NULL;
+		return feed_samples(source, model, is_other, err);
+	}
+	rc = take_round(source, &round, err);
+	if (rc == 0 && round.span_ns)
+		feed_changes(source, model, round.changes, round.count, round.span_ns);
+	return rc;
 }
 
 void top_source_fill_cgroups(struct top_model *model)

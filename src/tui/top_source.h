@@ -28,8 +28,8 @@ int top_source_open(const struct delays_select *select, struct top_source **out_
 void top_source_close(struct top_source *source); /* NULL is fine */
 
 /*
- * Ask again, and feed the model with what came since; when it shows threads since now, they are only
- * asked about. Returns 0, or a negative errno with err filled.
+ * Ask again, and feed the model with what came since; when it shows threads, or none, since now, they
+ * are only asked about. Returns 0, or a negative errno with err filled.
  */
 int top_source_feed(struct top_source *source, struct top_model *model, struct err *err);
 

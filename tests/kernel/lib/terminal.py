@@ -175,8 +175,8 @@ class Terminal:
             fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
             for number in range(3):
                 os.dup2(self.slave, number)
-            os.execve(argv[0], argv, dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8",
-                                          **(env or {})))
+            os.execve(argv[0], argv, {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8",
+                                      **(env or {})})
         self.status = None
 
     def set_size(self, rows, columns):

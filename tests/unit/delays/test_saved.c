@@ -1,15 +1,18 @@
 #include "delays/saved.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 static struct err reason;
 
@@ -166,6 +169,75 @@ static void equal_runs_are_apart_by_nothing(void **unused)
 	assert_false(spread.is_known);
 }
 
+/* Nearly normal: 12 of them added up; 1 s on average, 50 ms of deviation. */
+static uint64_t random_ns(void)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 12; i++)
+		sum += (double)rand() / RAND_MAX;
+	return (uint64_t)(1e9 + (sum - 6) * 50e6);
+}
+
+static void fill(struct delays_run *runs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		runs[i] = run_of(random_ns(), 0);
+}
+
+/* Of runs that are alike one stands out by chance in 1 of 100 cases; a slow host always does. */
+static void chance_stands_out_as_often_as_it_says(void **unused)
+{
+	static const size_t counts[] = { 3, 4, 5, 6, 8, 11, 16, 30, 100 };
+	struct delays_run runs[100];
+	struct delays_spread spread;
+
+	srand(1);
+	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+		size_t count = counts[k], alarms = 0, found = 0;
+
+		for (int i = 0; i < 3000; i++) {
+			fill(runs, count);
+			delays_spread_make(runs, count, DELAYS_PART_RUN, &spread);
+			alarms += fabs(spread.distance) >
+				  delays_chance_distance(count) * spread.scale;
+			runs[1].ns[DELAYS_PART_RUN] += 2000000000;
+			delays_spread_make(runs, count, DELAYS_PART_RUN, &spread);
+			found += spread.farthest == 1 &&
+				 fabs(spread.distance) >
+					 delays_chance_distance(count) * spread.scale;
+		}
+		print_message("# %zu runs: %zu of 3000 by chance, %zu found\n", count, alarms,
+			      found);
+		assert_in_range(alarms, count < 6 ? 0 : 1, 60); /* there is a floor, too */
+		assert_true(count < 8 || found > 2990);
+	}
+}
+
+static void chance_differs_as_often_as_it_says(void **unused)
+{
+	static const size_t counts[][2] = { { 2, 2 }, { 1, 3 }, { 3, 3 }, { 5, 4 }, { 20, 3 } };
+	struct delays_run one[20], other[20];
+
+	srand(2);
+	assert_true(delays_chance_difference(1, 1) < 0);
+	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+		size_t first = counts[k][0], second = counts[k][1], alarms = 0;
+		struct delays_spread left, right;
+
+		for (int i = 0; i < 5000; i++) {
+			fill(one, first);
+			fill(other, second);
+			delays_spread_make(one, first, DELAYS_PART_RUN, &left);
+			delays_spread_make(other, second, DELAYS_PART_RUN, &right);
+			alarms += delays_difference_score(&left, first, &right, second) >
+				  delays_chance_difference(first, second);
+		}
+		print_message("# %zu and %zu runs: %zu of 5000 by chance\n", first, second, alarms);
+		assert_in_range(alarms, 25, 85);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +247,8 @@ int main(void)
 		cmocka_unit_test(deep_json_has_an_end),
 		cmocka_unit_test(runs_that_share_nothing_are_not_compared),
 		cmocka_unit_test(two_groups_differ_by_pooled_deviations),
+		cmocka_unit_test(chance_stands_out_as_often_as_it_says),
+		cmocka_unit_test(chance_differs_as_often_as_it_says),
 		cmocka_unit_test(one_bad_host_moves_neither_median_nor_scale),
 		cmocka_unit_test(equal_runs_are_apart_by_nothing),
 	};

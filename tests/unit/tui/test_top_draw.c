@@ -111,6 +111,98 @@ static void the_tree_at_200_columns(void **unused)
 	end(&shown);
 }
 
+/* What there is no room for goes first: the name stays. */
+static void the_list_at_40_columns(void **unused)
+{
+	struct shown shown;
+
+	begin(&shown, 10, 40);
+	draw(&shown);
+	assert_row(&shown, 0, "holdup top - 3 processes, every 1 s, by");
+	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK% COMMAND");
+	assert_row(&shown, 4, "     22  25.0  75.0   0.0 job22");
+	assert_row(&shown, 9, "F1Help F3Find F4Filter F5Tree F6Sort HTh");
+	grid_reset(&shown.grid, 10, 52);
+	draw(&shown);
+	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK%  MEM% ELSE% COMMAND");
+	assert_row(&shown, 6, "      1   0.0   0.0     -     - 100.0 job1");
+	end(&shown);
+}
+
+/* The largest numbers that there are, a name of 15 bytes, one that is no ASCII. */
+static void wide_numbers_keep_their_columns(void **unused)
+{
+	struct top_task tasks[] = { make_task(4194303, 1, 0, 0), make_task(4194302, 1, 100, 0),
+				    make_task(7, 1, 0, 100) };
+	struct shown shown;
+
+	begin(&shown, 24, 80);
+	tasks[0].threads = 4321987;
+	tasks[1].threads = 54321;
+	tasks[1].read_bytes = (uint64_t)1023 << 50;
+	tasks[1].write_bytes = UINT64_MAX;
+	tasks[2].threads = 9999;
+	strcpy(tasks[0].name, "fifteen_letters");
+	strcpy(tasks[1].name, "jöb\tstraße");
+	strcpy(tasks[2].name, "作業a");
+	shown.view.model.sort = TOP_SORT_THREADS;
+	top_model_feed(&shown.view.model, tasks, 3, SECOND);
+	draw(&shown);
+	assert_row(
+		&shown, 4,
+		"4194303   4M   0.0   0.0   0.0   0.0 100.0         0         0 fifteen_letters");
+	assert_row(&shown, 5,
+		   "4194302  54k 100.0   0.0   0.0   0.0   0.0  1.00 EiB  16.0 EiB jöb\\x09straße");
+	assert_row(&shown, 6, "      7 9999   0.0 100.0   0.0   0.0   0.0         0         0 ??a");
+	end(&shown);
+}
+
+/* However deep the tree is, its names can be read. */
+static void a_deep_tree_shows_its_names(void **unused)
+{
+	struct top_task tasks[25];
+	struct shown shown;
+
+	begin(&shown, 40, 80);
+	for (int i = 0; i < 25; i++)
+		tasks[i] = make_task(1000 + i, i ? 999 + i : 0, 0, 0);
+	top_key_press(&shown.view, 't');
+	top_model_feed(&shown.view.model, tasks, 25, SECOND);
+	draw(&shown);
+	assert_row(&shown, 4,
+		   "   1000    1   0.0   0.0   0.0   0.0 100.0         0         0 - job1000");
+	assert_row(&shown, 5,
+		   "   1001    1   0.0   0.0   0.0   0.0 100.0         0         0   - job1001");
+	assert_row(&shown, 28,
+		   "   1024    1   0.0   0.0   0.0   0.0 100.0         0         0       job1024");
+	assert_row(
+		&shown, 27,
+		"   1023    1   0.0   0.0   0.0   0.0 100.0         0         0       - job1023");
+	end(&shown);
+}
+
+static void groups_and_threads_are_counted(void **unused)
+{
+	struct top_task tasks[] = { make_task(1, 0, 10, 10), make_task(1, 0, 10, 10),
+				    make_task(2, 0, 0, 0) };
+	struct shown shown;
+
+	begin(&shown, 24, 80);
+	tasks[1].is_process = false;
+	top_key_press(&shown.view, 'c');
+	top_model_feed(&shown.view.model, tasks, 3, SECOND);
+	draw(&shown);
+	assert_row(&shown, 0, "holdup top - 2 processes, every 1 s, by waited");
+	assert_row(&shown, 4,
+		   "           1  10.0  10.0   0.0   0.0  80.0         0         0 - /odd (1)");
+	assert_row(&shown, 5,
+		   "      1    1  10.0  10.0   0.0   0.0  80.0         0         0   job1");
+	top_key_press(&shown.view, 'H');
+	draw(&shown);
+	assert_row(&shown, 0, "holdup top - 2 processes, 1 threads, every 1 s, by waited");
+	end(&shown);
+}
+
 static void one_task_with_its_times(void **unused)
 {
 	struct shown shown;
@@ -273,6 +365,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_list_at_80_columns),
 		cmocka_unit_test(the_tree_at_200_columns),
+		cmocka_unit_test(the_list_at_40_columns),
+		cmocka_unit_test(wide_numbers_keep_their_columns),
+		cmocka_unit_test(a_deep_tree_shows_its_names),
+		cmocka_unit_test(groups_and_threads_are_counted),
 		cmocka_unit_test(one_task_with_its_times),
 		cmocka_unit_test(what_is_typed_filters),
 		cmocka_unit_test(the_menu_and_the_mouse_choose_an_order),

@@ -189,6 +189,7 @@ static void groups_are_sums_of_their_members(void **unused)
 static void what_is_followed_has_its_past_and_is_told_to_have_ended(void **unused)
 {
 	struct top_task tasks[] = { make_task(1, 0, 10, 0), make_task(2, 0, 0, 90) };
+	const struct top_history *past;
 	struct top_model model;
 
 	top_model_init(&model);
@@ -198,9 +199,11 @@ static void what_is_followed_has_its_past_and_is_told_to_have_ended(void **unuse
 	assert_int_equal(model.followed.tid, 2);
 	tasks[1] = make_task(2, 0, 50, 0);
 	top_model_feed(&model, tasks, 2, SECOND);
-	assert_int_equal(model.followed.history_count, TOP_HISTORY);
-	assert_int_equal(model.followed.history[TOP_HISTORY - 2][TOP_CPU], 90);
-	assert_int_equal(model.followed.history[TOP_HISTORY - 1][TOP_RUN], 50);
+	past = &model.followed_history;
+	assert_int_equal(past->count, TOP_HISTORY);
+	assert_int_equal(top_history_at(past, 0)[TOP_CPU], 90);
+	assert_int_equal(top_history_at(past, TOP_HISTORY - 2)[TOP_CPU], 90);
+	assert_int_equal(top_history_at(past, TOP_HISTORY - 1)[TOP_RUN], 50);
 	top_model_feed(&model, tasks, 1, SECOND);
 	assert_true(model.followed_ended);
 	assert_int_equal(model.followed.tid, 2);
