@@ -50,6 +50,7 @@ enum reconcile_why {
 	RECONCILE_DELAYED,    /* Linux 6.12 and later: waits whose begin another thread was given */
 	RECONCILE_IMPOSSIBLE, /* a wait longer than the thread's life */
 	RECONCILE_ZONES,      /* the kernel counts more than the events bracket: choosing zones */
+	RECONCILE_QUEUED,     /* a wait for disk ends in a queue, by another CPU's interrupt */
 	RECONCILE_STOLEN,     /* a hypervisor took the CPU: no run time for the kernel */
 	RECONCILE_IRQ_RUN,    /* the kernel counts interrupts, and takes them off the run time */
 	RECONCILE_WHYS,

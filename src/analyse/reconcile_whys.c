@@ -15,6 +15,7 @@
 #include "base/mem.h"
 
 #define EDGE_NS	     10000u /* from an event to where the kernel reads its clock, for each wait */
+#define QUEUE_NS     50000u /* from waking a thread to its queue, through another CPU's interrupt */
 #define TICK_NS	     10000000u /* run time is brought up to date at ticks and switches */
 #define LOOK_BACK_NS UINT64_C(30000000000)
 #define AGREE_SHARE  100u /* 1 % */
@@ -47,7 +48,8 @@ static const struct why_row {
 	[RECONCILE_DELAYED] = { "delayed_dequeue", true, true },
 	[RECONCILE_IMPOSSIBLE] = { "impossible", false, false },
 	[RECONCILE_ZONES] = { "zones", true, false },
-	[RECONCILE_STOLEN] = { "stolen", false, true },
+	[RECONCILE_QUEUED] = { "queued", true, false },
+	[RECONCILE_STOLEN] = { "stolen", true, true },
 	[RECONCILE_IRQ_RUN] = { "irq_run", false, true },
 };
 
@@ -240,7 +242,7 @@ static void add_delayed(const struct reconcile_ground *ground, const struct reco
 
 	if (!may_delay_dequeue(ground->kernel) || !row->kernel.known)
 		return;
-	if (row->kernel.count < row->events.count) {
+	if (row->kernel.ns < row->events.ns && row->kernel.count < row->events.count) {
 		uint64_t missed = row->events.count - row->kernel.count;
 		uint64_t all = events->max_ns > UINT64_MAX / missed ? UINT64_MAX / 2
 								    : events->max_ns * missed;
@@ -248,7 +250,8 @@ static void add_delayed(const struct reconcile_ground *ground, const struct reco
 		add_why(row, RECONCILE_DELAYED, all < events->total_ns ? all : events->total_ns);
 	}
 	/* A wait that no event knows to be so long: it begins with an older wait. */
-	if (ranged && !life->start && kernel->max_ns > events->max_ns + EDGE_NS)
+	if (row->kernel.ns > row->events.ns && ranged && !life->start &&
+	    kernel->max_ns > events->max_ns + EDGE_NS)
 		add_why(row, RECONCILE_DELAYED, row->kernel.ns);
 }
 
@@ -258,6 +261,8 @@ static void add_disk(const struct reconcile_ground *ground, const struct reconci
 	if (!row->kernel.known)
 		return;
 	add_delayed(ground, life, account, row);
+	add_why(row, RECONCILE_QUEUED, row->kernel.count * QUEUE_NS);
+	add_why(row, RECONCILE_STOLEN, ground->recorded->stolen_ns);
 	add_why(row, RECONCILE_MARKED,
 		row->kernel.ns > row->events.ns ? account->other_sleep_ns : account->soft_disk_ns);
 }
@@ -278,7 +283,8 @@ static void add_irq(const struct reconcile_ground *ground, const struct reconcil
 		add_why(irq, RECONCILE_EDGES, irq->events.count * EDGE_NS);
 		add_why(&rows[RECONCILE_RUN], RECONCILE_IRQ_RUN, irq->events.ns);
 	}
-	add_why(&rows[RECONCILE_RUN], RECONCILE_STOLEN, ground->recorded->stolen_ns);
+	if (rows[RECONCILE_RUN].kernel.ns < rows[RECONCILE_RUN].events.ns)
+		add_why(&rows[RECONCILE_RUN], RECONCILE_STOLEN, ground->recorded->stolen_ns);
 }
 
 /* How long 'class' had been under way at 'at_ns'. A thread that is on a CPU: up to a tick. */

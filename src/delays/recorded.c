@@ -486,7 +486,10 @@ int recorded_read(const char *dir, struct recorded *out_recorded, struct err *er
 	int rc;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return err_set(err, -ENOENT, "the recording has no accounts of the kernel's");
+		return err_set(
+			err, -ENOENT,
+			"this recording keeps no accounts of the kernel: it is no directory of holdup "
+			"record, or of an older one");
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)RECORDED_BYTES_MAX)

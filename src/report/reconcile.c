@@ -47,7 +47,10 @@ static const char *const why_words[RECONCILE_WHYS] = {
 		"thread, when the sleeper is taken off its queue late",
 	[RECONCILE_IMPOSSIBLE] = "the kernel counted a wait longer than the thread's life",
 	[RECONCILE_ZONES] = "the kernel counts the choice of zones as well",
-	[RECONCILE_STOLEN] = "a hypervisor took the CPU meanwhile: the kernel takes that off",
+	[RECONCILE_QUEUED] = "the kernel ends a wait for disk when the thread is in a queue, which "
+			     "may take an interrupt of another CPU",
+	[RECONCILE_STOLEN] = "a hypervisor took the CPU meanwhile: that is no run time, and "
+			     "interrupts came late",
 	[RECONCILE_IRQ_RUN] = "the kernel takes interrupts off the run time",
 };
 

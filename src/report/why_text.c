@@ -268,11 +268,19 @@ static void print_verdict(const struct page *page)
 		add_smaller(&table, page, &shares, shown);
 	table_rule(&table);
 	table_cell(&table, "100 %%");
-	table_cell(&table, "%s", page_duration(page, why_window_ns(why)).s);
+	table_cell(&table, "%s", page_duration(page, why->class_ns).s);
 	table_cell(&table, "%s", "");
 
-	page_heading(page,
-		     "Where the time went, each moment charged to what held it up in the end:");
+	if (why->classes)
+		page_heading(page,
+			     "Time %s: %s in %s %s, each moment charged to what held it up in the "
+			     "end:",
+			     why_class_words(why->classes), text_duration(why->class_ns).s,
+			     text_count(why->class_count).s,
+			     why->class_count == 1 ? "span" : "spans");
+	else
+		page_heading(page, "Where the time went, each moment charged to what held it up in "
+				   "the end:");
 	table_print(&table, page->out);
 	table_fini(&table);
 	shares_fini(&shares);
@@ -305,6 +313,9 @@ void why_text(const struct page *page)
 	print_conclusion(page);
 	if (page->why->root_count > 0)
 		print_verdict(page);
+	else if (page->why->classes)
+		fprintf(page->out, "\nNo time of it was spent %s.\n",
+			why_class_words(page->why->classes));
 	print_chain(page);
 	if (page->opts->summary)
 		why_text_summary(page);
@@ -327,9 +338,13 @@ static void add_line(struct table *table, const struct why *why)
 		table_cell(table, "%s", text_percent(parts[i], window_ns).s);
 	if (why->root_count > 0) {
 		AUTO_FREE char *root = words_root_short(why, &why->roots[0]);
+		AUTO_FREE char *of =
+			why->classes ? xasprintf(" of %s %s", text_duration(why->class_ns).s,
+						 why_class_words(why->classes))
+				     : xstrdup("");
 
-		table_cell(table, "%s: %s %s", name, text_percent(why->roots[0].ns, window_ns).s,
-			   root);
+		table_cell(table, "%s: %s%s %s", name,
+			   text_percent(why->roots[0].ns, why->class_ns).s, of, root);
 	} else {
 		table_cell(table, "%s", name);
 	}
