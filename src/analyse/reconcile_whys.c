@@ -14,14 +14,15 @@
 #include "analyse/reconcile_int.h"
 #include "base/mem.h"
 
-#define EDGE_NS	     10000u /* from an event to where the kernel reads its clock, for each wait */
-#define QUEUE_NS     50000u /* from waking a thread to its queue, through another CPU's interrupt */
-#define TICK_NS	     10000000u /* run time is brought up to date at ticks and switches */
-#define LOOK_BACK_NS UINT64_C(30000000000)
-#define AGREE_SHARE  100u /* 1 % */
-#define AGREE_NS     100000u
-#define DELAYED_MAIN 6u /* Linux 6.12: threads that sleep may stay on their queue a while */
-#define DELAYED_SUB  12u
+#define EDGE_NS		    10000u /* from an event to where the kernel reads its clock, for each wait */
+#define QUEUE_NS	    50000u /* from waking a thread to its queue, through another CPU's interrupt */
+#define TICK_NS		    10000000u /* run time is brought up to date at ticks and switches */
+#define LOOK_BACK_NS	    UINT64_C(30000000000)
+#define FAULTS_OF_A_PROGRAM 50u	 /* fewer may be a child that only exits */
+#define AGREE_SHARE	    100u /* 1 % */
+#define AGREE_NS	    100000u
+#define DELAYED_MAIN	    6u /* Linux 6.12: threads that sleep may stay on their queue a while */
+#define DELAYED_SUB	    12u
 
 static const struct why_row {
 	const char *name;
@@ -118,6 +119,16 @@ static uint64_t birth_of(const struct recorded_task *task)
 	return task->time_ns > life_ns ? task->time_ns - life_ns : 0;
 }
 
+/*
+ * A program that started copied pages of its parent at their first write: if none are on the account of
+ * the main thread, they were not counted, and the accounting was off when it was born.
+ */
+static bool lacks_copies(const struct delays_stats *stats)
+{
+	return delays_has_class(stats, DELAYS_COW) && stats->tid == stats->tgid &&
+	       stats->minor_faults >= FAULTS_OF_A_PROGRAM;
+}
+
 /* Why the kernel does not count anything but CPUs of this thread; RECONCILE_WHYS = it does. */
 static enum reconcile_why why_uncounted(const struct reconcile_ground *ground,
 					const struct recorded_task *end)
@@ -126,7 +137,8 @@ static enum reconcile_why why_uncounted(const struct reconcile_ground *ground,
 		return RECONCILE_WHYS;
 	if (ground->recorded->state != DELAYS_ACCOUNT_ON)
 		return RECONCILE_OFF;
-	return birth_of(end) < ground->since_ns ? RECONCILE_OLDER : RECONCILE_WHYS;
+	return birth_of(end) < ground->since_ns || lacks_copies(&end->stats) ? RECONCILE_OLDER
+									     : RECONCILE_WHYS;
 }
 
 static struct reconcile_value change(const struct delays_delay *start,
