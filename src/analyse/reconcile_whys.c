@@ -15,7 +15,7 @@
 #include "base/mem.h"
 
 #define EDGE_NS		    10000u /* from an event to where the kernel reads its clock, for each wait */
-#define QUEUE_NS	    50000u /* from waking a thread to its queue, through another CPU's interrupt */
+#define QUEUE_NS	    30000u /* from waking a thread to its queue, through another CPU's interrupt */
 #define TICK_NS		    10000000u /* run time is brought up to date at ticks and switches */
 #define LOOK_BACK_NS	    UINT64_C(30000000000)
 #define FAULTS_OF_A_PROGRAM 50u	 /* fewer may be a child that only exits */
@@ -217,7 +217,8 @@ static void events_side(const struct reconcile_life *life,
 /* ------------------------------------------------------------------ the reasons */
 
 /* Where the events are not certain, whatever the thread did then is in no class. */
-static void add_uncertain(struct reconcile_class *row, const struct delays_trace_account *account)
+static void add_uncertain(const struct reconcile_ground *ground, struct reconcile_class *row,
+			  const struct delays_trace_account *account)
 {
 	static const enum reconcile_why whys[DELAYS_TRACE_UNSURE] = {
 		[UNSURE_LOST] = RECONCILE_LOST,	     [UNSURE_START] = RECONCILE_BEGAN,
@@ -226,8 +227,12 @@ static void add_uncertain(struct reconcile_class *row, const struct delays_trace
 	};
 
 	for (size_t i = 0; i < DELAYS_TRACE_UNSURE; i++) {
+		enum reconcile_why why = whys[i];
+
+		if (why == RECONCILE_LOST && !ground->timeline->lost_events)
+			why = RECONCILE_UNSURE;
 		if (account->unsure_ns[i])
-			add_why(row, whys[i], account->unsure_ns[i]);
+			add_why(row, why, account->unsure_ns[i]);
 	}
 }
 
@@ -241,16 +246,34 @@ static bool may_delay_dequeue(const char *kernel)
 }
 
 /*
+ * Running, waiting for a CPU and waiting for disk never are at the same time: what the kernel counts of
+ * them beyond the span cannot have been.
+ */
+static uint64_t excess(const struct reconcile_life *life)
+{
+	const struct delays_stats *end = &life->end->stats;
+	uint64_t span_ns = life->span.end_ns - life->span.start_ns + life->slack_ns;
+	uint64_t counted_ns =
+		end->run_ns + end->delay[DELAYS_CPU].total_ns + end->delay[DELAYS_DISK].total_ns;
+
+	if (life->start) {
+		const struct delays_stats *start = &life->start->stats;
+
+		counted_ns -= start->run_ns + start->delay[DELAYS_CPU].total_ns +
+			      start->delay[DELAYS_DISK].total_ns;
+	}
+	return counted_ns > span_ns && counted_ns < UINT64_MAX / 2 ? counted_ns - span_ns : 0;
+}
+
+/*
  * __block_task() begins a wait for disk of "current". When a thread that sleeps was left on its
  * queue and is taken off later, current is another: its own wait then is not counted, or from the
- * last begin that it had on.
+ * begin of an earlier one on.
  */
 static void add_delayed(const struct reconcile_ground *ground, const struct reconcile_life *life,
 			const struct delays_trace_account *account, struct reconcile_class *row)
 {
 	const struct delays_delay *events = &account->stats.delay[DELAYS_DISK];
-	const struct delays_delay *kernel = &life->end->stats.delay[DELAYS_DISK];
-	bool ranged = life->end->stats.ranges & 1u << DELAYS_DISK;
 
 	if (!may_delay_dequeue(ground->kernel) || !row->kernel.known)
 		return;
@@ -261,10 +284,8 @@ static void add_delayed(const struct reconcile_ground *ground, const struct reco
 
 		add_why(row, RECONCILE_DELAYED, all < events->total_ns ? all : events->total_ns);
 	}
-	/* A wait that no event knows to be so long: it begins with an older wait. */
-	if (row->kernel.ns > row->events.ns && ranged && !life->start &&
-	    kernel->max_ns > events->max_ns + EDGE_NS)
-		add_why(row, RECONCILE_DELAYED, row->kernel.ns);
+	if (row->kernel.ns > row->events.ns)
+		add_why(row, RECONCILE_DELAYED, excess(life));
 }
 
 static void add_disk(const struct reconcile_ground *ground, const struct reconcile_life *life,
@@ -290,7 +311,7 @@ static void add_irq(const struct reconcile_ground *ground, const struct reconcil
 	if (irq->kernel.ns == 0) {
 		add_why(irq, RECONCILE_IRQ_TIME, irq->events.ns);
 	} else {
-		add_uncertain(irq, account);
+		add_uncertain(ground, irq, account);
 		add_why(irq, RECONCILE_ASKED, life->slack_ns);
 		add_why(irq, RECONCILE_EDGES, irq->events.count * EDGE_NS);
 		add_why(&rows[RECONCILE_RUN], RECONCILE_IRQ_RUN, irq->events.ns);
@@ -361,7 +382,7 @@ static void add_reasons(const struct reconcile_ground *ground, const struct reco
 			continue;
 		if (i == RECONCILE_RUN)
 			waits = life->end->stats.delay[DELAYS_CPU].count;
-		add_uncertain(&rows[i], account);
+		add_uncertain(ground, &rows[i], account);
 		add_why(&rows[i], RECONCILE_ASKED, life->slack_ns);
 		add_why(&rows[i], RECONCILE_EDGES, waits * EDGE_NS);
 	}

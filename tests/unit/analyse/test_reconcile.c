@@ -34,10 +34,10 @@ static struct recorded_task account(enum recorded_when when, uint64_t at_ms, uin
 }
 
 /* The one row of the result. */
-static struct reconcile_task compared(const char *text, struct recorded_task *tasks, size_t count,
-				      enum delays_account_state state)
+static struct reconcile_task compared_on(const char *kernel, const char *text,
+					 struct recorded_task *tasks, size_t count)
 {
-	const struct recorded recorded = { .state = state,
+	const struct recorded recorded = { .state = DELAYS_ACCOUNT_ON,
 					   .tasks = tasks,
 					   .task_count = count,
 					   .end_ns = 200 * MS,
@@ -48,6 +48,7 @@ static struct reconcile_task compared(const char *text, struct recorded_task *ta
 	struct reconcile result;
 	struct reconcile_task task;
 
+	told->trace->facts.kernel = kernel;
 	assert_int_equal(reconcile_run(told->tl, &told->trace->facts, &memory, &recorded, &opts,
 				       &result, NULL),
 			 0);
@@ -58,11 +59,16 @@ static struct reconcile_task compared(const char *text, struct recorded_task *ta
 	return task;
 }
 
+static struct reconcile_task compared(const char *text, struct recorded_task *tasks, size_t count)
+{
+	return compared_on(NULL, text, tasks, count);
+}
+
 static void both_are_taken_over_the_same_span(void **unused)
 {
 	struct recorded_task tasks[] = { account(RECORDED_START, 20, 1020, 500, 10),
 					 account(RECORDED_END, 80, 1080, 520, 20) };
-	struct reconcile_task task = compared(one_thread, tasks, 2, DELAYS_ACCOUNT_ON);
+	struct reconcile_task task = compared(one_thread, tasks, 2);
 
 	assert_true(task.is_process);
 	assert_int_equal(task.span_ns, 60 * MS);
@@ -79,7 +85,7 @@ static void a_wait_under_way_is_counted_when_it_ends(void **unused)
 {
 	struct recorded_task tasks[] = { account(RECORDED_START, 20, 1020, 500, 10),
 					 account(RECORDED_END, 80, 1080, 530, 20) };
-	struct reconcile_task task = compared(one_thread, tasks, 2, DELAYS_ACCOUNT_ON);
+	struct reconcile_task task = compared(one_thread, tasks, 2);
 	const struct reconcile_class *row = &task.rows[DELAYS_CPU];
 
 	assert_int_equal(reconcile_difference(row), 10 * MS);
@@ -93,7 +99,7 @@ static void what_no_reason_covers_is_unexplained(void **unused)
 {
 	struct recorded_task tasks[] = { account(RECORDED_START, 20, 1020, 500, 10),
 					 account(RECORDED_END, 80, 1080, 575, 20) };
-	struct reconcile_task task = compared(one_thread, tasks, 2, DELAYS_ACCOUNT_ON);
+	struct reconcile_task task = compared(one_thread, tasks, 2);
 	const struct reconcile_class *row = &task.rows[DELAYS_CPU];
 	uint64_t explained = 0;
 
@@ -113,12 +119,31 @@ static void uncertain_time_explains_what_the_events_lack(void **unused)
 			   "0 cpu0 switch 0(runnable) 7\n"
 			   "100000000 cpu0 lost 20000000 9\n"
 			   "190000000 cpu0 by 7 switch 7(blocked) 0\n";
-	struct reconcile_task task = compared(text, tasks, 2, DELAYS_ACCOUNT_ON);
+	struct reconcile_task task = compared(text, tasks, 2);
 	const struct reconcile_class *row = &task.rows[DELAYS_CPU];
 
 	assert_true(row->whys & 1u << RECONCILE_LOST);
 	assert_in_range(row->at_most_ns[RECONCILE_LOST], 60 * MS, 190 * MS);
 	assert_int_equal(row->unexplained_ns, 0);
+}
+
+/* 60 ms, of which it ran 10 and waited 20 for a CPU: 45 for disk cannot be, 15 are too many. */
+static void what_exceeds_the_span_cannot_have_been(void **unused)
+{
+	struct recorded_task tasks[] = { account(RECORDED_START, 20, 1020, 500, 10),
+					 account(RECORDED_END, 80, 1080, 520, 20) };
+	struct reconcile_task task;
+	const struct reconcile_class *row = &task.rows[DELAYS_DISK];
+
+	tasks[1].stats.delay[DELAYS_DISK] = (struct delays_delay){ 9, 45 * MS, 0, 0 };
+	task = compared_on("6.12.1", one_thread, tasks, 2);
+	assert_int_equal(reconcile_difference(row), 45 * MS);
+	assert_true(row->whys & 1u << RECONCILE_DELAYED);
+	assert_in_range(row->at_most_ns[RECONCILE_DELAYED], 15 * MS - 1000, 15 * MS);
+	assert_in_range(row->unexplained_ns, 29 * MS, 30 * MS);
+	task = compared_on("6.11.9", one_thread, tasks, 2);
+	assert_false(row->whys & 1u << RECONCILE_DELAYED);
+	assert_in_range(row->unexplained_ns, 44 * MS, 45 * MS);
 }
 
 static void one_side_alone_has_its_reason(void **unused)
@@ -128,7 +153,7 @@ static void one_side_alone_has_its_reason(void **unused)
 	struct reconcile_task task;
 
 	tasks[1].stats.classes = tasks[0].stats.classes &= ~(1u << DELAYS_IRQ);
-	task = compared(one_thread, tasks, 2, DELAYS_ACCOUNT_ON);
+	task = compared(one_thread, tasks, 2);
 	assert_false(task.rows[DELAYS_IRQ].kernel.known);
 	assert_int_equal(task.rows[DELAYS_IRQ].whys, 1u << RECONCILE_NO_CLASS);
 	assert_int_equal(task.rows[DELAYS_COW].whys, 1u << RECONCILE_UNTOLD);
@@ -136,11 +161,11 @@ static void one_side_alone_has_its_reason(void **unused)
 	assert_true(task.rows[DELAYS_RECLAIM].events.known);
 
 	/* Its exit was not heard. */
-	task = compared(one_thread, tasks, 1, DELAYS_ACCOUNT_ON);
+	task = compared(one_thread, tasks, 1);
 	assert_false(task.rows[DELAYS_CPU].kernel.known);
 	assert_int_equal(task.rows[DELAYS_CPU].whys, 1u << RECONCILE_NO_END);
 	/* It lived before, but was not asked. */
-	task = compared(one_thread, tasks + 1, 1, DELAYS_ACCOUNT_ON);
+	task = compared(one_thread, tasks + 1, 1);
 	assert_int_equal(task.rows[DELAYS_CPU].whys, 1u << RECONCILE_NO_START);
 }
 
@@ -169,6 +194,7 @@ int main(void)
 		cmocka_unit_test(a_wait_under_way_is_counted_when_it_ends),
 		cmocka_unit_test(what_no_reason_covers_is_unexplained),
 		cmocka_unit_test(uncertain_time_explains_what_the_events_lack),
+		cmocka_unit_test(what_exceeds_the_span_cannot_have_been),
 		cmocka_unit_test(one_side_alone_has_its_reason),
 		cmocka_unit_test(nobody_is_an_error),
 	};
