@@ -296,6 +296,69 @@ def advised(tap):
             os.kill(pid, signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def swap_space():
+    """Some swap, in compressed memory unless the machine has any: whether there is."""
+    with open("/proc/swaps") as file:
+        if len(file.readlines()) > 1:
+            yield True
+            return
+    control = "/sys/class/zram-control/"
+    if not os.path.exists(control + "hot_add"):
+        yield False
+        return
+    with open(control + "hot_add") as file:
+        number = file.read().strip()
+    device = "/dev/zram" + number
+    try:
+        with open("/sys/block/zram%s/disksize" % number, "w") as file:
+            file.write("64M")
+        made = [subprocess.run([*words, device], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               check=False).returncode for words in (["mkswap"], ["swapon"])]
+        yield made == [0, 0]
+    finally:
+        subprocess.run(["swapoff", device], stderr=subprocess.DEVNULL, check=False)
+        for _ in range(20):
+            with contextlib.suppress(OSError):
+                with open(control + "hot_remove", "w") as file:
+                    file.write(number)
+                break
+            time.sleep(0.1)
+
+
+SWAPPED = """
+import os, random, sys, time
+with open(sys.argv[1] + "/cgroup.procs", "w") as file: file.write(str(os.getpid()))
+data = bytearray(24 << 20)
+print("ready", flush=True)
+while True:
+    at = random.randrange(len(data) // 4096)
+    data[at * 4096] = 1
+    data[at // 4 * 4096] = 1
+"""
+
+
+def swapped(tap):
+    """Pages out of swap: swap-in, thrashing and reclaim, as the kernel's header says."""
+    with memory_cgroup() as (cgroup, _), swap_space() as there:
+        if not cgroup or not there:
+            tap.skipped("swap", "no swap and no limited cgroup can be made")
+            return
+        with kernel.running(sys.executable, "-c", SWAPPED, cgroup, stdout=subprocess.PIPE) as process:
+            time.sleep(4)
+            os.kill(process.pid, signal.SIGSTOP)
+            stopped([process.pid])
+            row, theirs = delays.task(process.pid), twin(process.pid)[process.pid]
+            bad = differing(theirs, row["run_ns"], row["delays"])
+            tap.ok(not bad, "with swap, too, every class is that of the kernel", *bad)
+            for name in ("swapin", "reclaim"):
+                told = row["delays"][name]
+                tap.ok(told["count"] > 10 and told["total_ns"] > 0,
+                       "%s: %d times, %.3f ms" % (name, told["count"], told["total_ns"] / 1e6), told)
+            kernel.note("thrashing: %d times, %.3f ms" % (row["delays"]["thrashing"]["count"],
+                                                         row["delays"]["thrashing"]["total_ns"] / 1e6))
+
+
 def reasons_of(report, pid):
     tasks = [task for task in report["tasks"] if task["pid"] == pid and task["process"]]
     return {name: [reason["reason"] for reason in row["reasons"]]
@@ -367,6 +430,7 @@ def main():
         with memory_cgroup() as (cgroup, limit):
             mixed(tap, cgroup)
         advised(tap)
+        swapped(tap)
         missing(tap)
         killed(tap)
     tap.end()
