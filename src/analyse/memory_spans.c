@@ -62,16 +62,18 @@ static void end_span(struct memory_spans *spans, const struct event *event, enum
 		     uint64_t key)
 {
 	const uint64_t *start = map_find(&spans->open, key);
+	struct memory_span *span;
 
 	if (!start) {
 		spans->cut++;
 		return;
 	}
 	spans->spans = vec_room(spans->spans, spans->count, &spans->cap, sizeof(*spans->spans));
-	spans->spans[spans->count++] = (struct memory_span){ .start_ns = *start,
-							     .end_ns = event->time_ns,
-							     .tid = event->tid,
-							     .class = (uint8_t) class };
+	span = &spans->spans[spans->count++];
+	*span = (struct memory_span){ .start_ns = *start,
+				      .end_ns = event->time_ns,
+				      .tid = event->tid };
+	span->class = (uint8_t) class;
 	(void)map_remove(&spans->open, key);
 }
 

@@ -211,7 +211,7 @@ static void add_life(struct reconcile_task *task, const struct reconcile_life *l
 		     const struct reconcile_class *rows)
 {
 	task->threads++;
-	task->began = task->began || !life->start;
+	task->began = task->began || (life->has_span && !life->start);
 	task->ended = task->ended || (life->end && life->end->when == RECORDED_EXIT);
 	task->span_ns += life->has_span ? life->span.end_ns - life->span.start_ns : 0;
 	for (size_t i = 0; i < RECONCILE_ROWS; i++)
@@ -365,7 +365,7 @@ static void add_pressures(const struct recorded *recorded, struct reconcile *res
 			    strcmp(start->resource, end->resource) != 0 ||
 			    strcmp(start->cgroup, end->cgroup) != 0)
 				continue;
-			result->pressures[result->pressure_count++] = (struct reconcile_pressure){
+			result->pressures[result->pressure_count] = (struct reconcile_pressure){
 				.resource = end->resource,
 				.cgroup = end->cgroup,
 				.span_ns = end->time_ns - start->time_ns,
@@ -374,6 +374,7 @@ static void add_pressures(const struct recorded *recorded, struct reconcile *res
 				.some_ns = end->some_ns - start->some_ns,
 				.full_ns = end->full_ns - start->full_ns,
 			};
+			result->pressure_count++;
 			break;
 		}
 	}
@@ -418,7 +419,10 @@ int reconcile_run(const struct timeline *timeline, const struct facts *facts,
 	publish_sums(&sums, &result, &cap);
 	free(lives.lives);
 	if (result.count == 0)
-		return err_set(err, -ESRCH, "no such process is in the accounts of this recording");
+		return err_set(err, -ESRCH,
+			       "no such process is in the accounts of this recording%s%s",
+			       recorded->damage ? ": " : "",
+			       recorded->damage ? recorded->damage : "");
 	qsort(result.tasks, result.count, sizeof(*result.tasks), by_number);
 	add_pressures(recorded, &result);
 	*out_result = result;

@@ -42,7 +42,8 @@ static void add_span(struct spans *spans, uint64_t start_ns, uint64_t end_ns)
 	if (start_ns >= end_ns)
 		return;
 	spans->spans = vec_room(spans->spans, spans->count, &spans->cap, sizeof(*spans->spans));
-	spans->spans[spans->count++] = (struct tl_interval){ start_ns, end_ns, 0 };
+	spans->spans[spans->count] = (struct tl_interval){ start_ns, end_ns, 0 };
+	spans->count++;
 }
 
 static void add_states(const struct query *query, struct spans *spans)

@@ -53,14 +53,14 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
 					     .lost = loaded->timeline->lost_events };
 	struct delays_trace trace;
 	struct delays_rows rows;
-	AUTO_FREE char *needs = NULL;
+	AUTO_FREE char *needs = name_needs(memory);
 	const char *damage;
 	FILE *file = NULL;
 	int rc = 0;
 
 	delays_trace_run(loaded->timeline, &opts, &trace);
 	report.uncertain_ns = trace.uncertain_ns;
-	report.needs = needs = name_needs(memory);
+	report.needs = needs;
 	damage = timeline_damage(loaded->timeline);
 	if (damage)
 		fprintf(stderr, "holdup: %s\n", damage);
