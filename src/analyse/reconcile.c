@@ -20,7 +20,8 @@
 #include "event/facts.h"
 
 #define BIRTH_SLACK_NS 20000000u /* births are told in us, and asked in batches */
-#define EXIT_SLACK_NS  500000u	 /* from the birth's event to the moment that the kernel notes */
+#define BIRTH_LOOK_NS  1000000000u
+#define EXIT_SLACK_NS  500000u /* from the birth's event to the moment that the kernel notes */
 
 /* ----------------------------------------------------------------- pairing */
 
@@ -115,6 +116,31 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/*
+ * The age of a thread begins a moment before the event of its birth. If whoever made it lost its CPU in
+ * between, that moment is long: how long it can be.
+ */
+static uint64_t birth_slack(const struct timeline *timeline, const struct tl_thread *thread)
+{
+	uint64_t from_ns = thread->birth_ns > BIRTH_LOOK_NS ? thread->birth_ns - BIRTH_LOOK_NS : 0;
+	uint64_t slack_ns = EXIT_SLACK_NS;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (thread->parent == SLOT_NONE)
+		return slack_ns;
+	tl_iter_begin(&iter, timeline, &timeline->threads[thread->parent]->track, from_ns,
+		      thread->birth_ns);
+	while (tl_iter_next(&iter, &in)) {
+		enum word_kind kind = word_kind(in.word);
+
+		if ((kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_BLOCKED) &&
+		    in.end_ns + EXIT_SLACK_NS >= thread->birth_ns)
+			slack_ns += in.end_ns - in.start_ns;
+	}
+	return slack_ns;
+}
+
 /* From the moment of one question to the other, as the age of the thread tells. */
 static void set_span(const struct timeline *timeline, struct reconcile_life *life)
 {
@@ -130,8 +156,8 @@ static void set_span(const struct timeline *timeline, struct reconcile_life *lif
 	life->span.start_ns = start ? start->time_ns : thread->birth_ns;
 	life->span.end_ns = life->span.start_ns + (end->stats.life_us - from_us) * 1000;
 	life->span.end_ns = least(life->span.end_ns, end->time_ns);
-	life->slack_ns = (start ? start->slack_ns : 0) +
-			 (end->when == RECORDED_END ? end->slack_ns : EXIT_SLACK_NS);
+	life->slack_ns = start ? start->slack_ns : birth_slack(timeline, thread);
+	life->slack_ns += end->when == RECORDED_END ? end->slack_ns : EXIT_SLACK_NS;
 }
 
 /*

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -254,6 +255,7 @@ static void *listen_main(void *context)
 	struct pollfd fds[] = { { .fd = accounts->stop_fd, .events = POLLIN },
 				{ .fd = delays_listener_fd(accounts->ears), .events = POLLIN } };
 
+	prctl(PR_SET_NAME, "holdup-accounts");
 	atomic_store(&accounts->tid, gettid());
 	for (;;) {
 		if (poll(fds, ARRAY_LEN(fds), -1) < 0)
