@@ -50,10 +50,9 @@ def pressure():
     with open(sys.argv[2] + "/cgroup.procs", "w") as file: file.write(str(os.getpid()))
     fd = os.open("big", os.O_RDONLY)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    data = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
-    data.madvise(mmap.MADV_RANDOM)
-    size = len(data) // 4096
-    forever(lambda: data[random.randrange(size) * 4096])
+    def step():
+        for at in range(48): os.pread(fd, 1 << 20, at << 20)
+    forever(step)
 jobs = [hog, hog, cold, cow] + ([pressure] if len(sys.argv) > 2 else [])
 pids = []
 for job in jobs:
@@ -222,7 +221,8 @@ def mixed(tap, cgroup):
     words = [sys.executable, "-c", MIXED, str(SECONDS)] + ([cgroup] if cgroup else [])
     with kernel.spinners(), kernel.running("sleep", "60") as sleeper, heard("exits"):
         done = kernel.holdup("record", "-o", "run.holdup", "--", *words)
-    pids = set(map(int, done.stdout.split()))
+    jobs = list(map(int, done.stdout.split()))
+    pids = set(jobs)
     with open("run.holdup/trace.json") as file:
         manifest = json.load(file)
     tap.ok(done.returncode == 0 and pids and not manifest["missing"], "the load is recorded",
@@ -252,15 +252,15 @@ def mixed(tap, cgroup):
     machine = {row["resource"]: row for row in report["pressure"] if row["cgroup"] == ""}
     if os.path.exists("/proc/pressure/cpu"):
         tap.ok(machine.get("cpu", {}).get("some_ns", 0) > 1e9, "pressure for CPUs is told", machine)
-    causes(tap, pids, cgroup)
+    causes(tap, jobs, cgroup)
 
 
 def causes(tap, pids, cgroup):
     """From a class to its causes: the verdict adds up to the figure of the class."""
     reports, done = delays.delays("--threads", "run.holdup")
     tasks = {task["tid"]: task for task in reports[0]["tasks"] if not task["process"]}
-    for tid in sorted(pids):
-        for name in ("cpu", "disk", "reclaim", "irq"):
+    for tid, names in ((pids[0], ("cpu", "irq")), (pids[2], ("disk",)), (pids[-1], ("reclaim",))):
+        for name in names:
             why, done = kernel.why("--class", name, "--tid", tid, "run.holdup")
             figure = tasks[tid]["delays"][name]
             if not figure:
@@ -272,7 +272,7 @@ def causes(tap, pids, cgroup):
                                                                 figure["total_ns"] / 1e6),
                    verdict, figure, done.stderr)
     if cgroup:
-        why, done = kernel.why("--class", "memory", "--tid", max(pids), "run.holdup")
+        why, done = kernel.why("--class", "memory", "--tid", pids[-1], "run.holdup")
         own = [root for root in why["verdict"] if root["kind"] == "working"] if why else []
         tap.ok(own and own[0]["object"] == "freeing or moving memory",
                "reclaim is told as a cause", done.stderr, why and why["verdict"][:2])
