@@ -61,7 +61,7 @@ static void put_verdict(struct json *json, const struct why *why)
 
 		json_begin_object(json, NULL);
 		json_print_u64(json, "ns", root->ns);
-		json_print_share(json, "share", root->ns, why->class_ns);
+		json_print_share(json, "share", root->ns, why_verdict_ns(why));
 		json_print_string(json, "kind", why_kind_name(root->kind));
 		put_thread(json, "who", &root->who);
 		json_print_string(json, "what", root->what);

@@ -268,7 +268,7 @@ static void print_verdict(const struct page *page)
 		add_smaller(&table, page, &shares, shown);
 	table_rule(&table);
 	table_cell(&table, "100 %%");
-	table_cell(&table, "%s", page_duration(page, why->class_ns).s);
+	table_cell(&table, "%s", page_duration(page, why_verdict_ns(why)).s);
 	table_cell(&table, "%s", "");
 
 	if (why->classes)
@@ -344,7 +344,7 @@ static void add_line(struct table *table, const struct why *why)
 				     : xstrdup("");
 
 		table_cell(table, "%s: %s%s %s", name,
-			   text_percent(why->roots[0].ns, why->class_ns).s, of, root);
+			   text_percent(why->roots[0].ns, why_verdict_ns(why)).s, of, root);
 	} else {
 		table_cell(table, "%s", name);
 	}
