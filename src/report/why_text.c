@@ -339,7 +339,7 @@ static void add_line(struct table *table, const struct why *why)
 	if (why->root_count > 0) {
 		AUTO_FREE char *root = words_root_short(why, &why->roots[0]);
 		AUTO_FREE char *of =
-			why->classes ? xasprintf(" of %s %s", text_duration(why->class_ns).s,
+			why->classes ? xasprintf(" of %s %s:", text_duration(why->class_ns).s,
 						 why_class_words(why->classes))
 				     : xstrdup("");
 
