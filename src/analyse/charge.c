@@ -358,8 +358,12 @@ static void charge_working(struct charger *charger, const struct place *place, u
 		.slot = slot,
 		.object = place->depth > 0 && place->lock ? place->object : 0,
 	};
-	uint32_t index = add(charger, place, root, ns);
+	uint32_t classes = charger->query->opts->classes;
+	uint32_t index;
 
+	if (place->depth == 0 && classes)
+		root.object = text_id(charger, why_class_words(classes));
+	index = add(charger, place, root, ns);
 	add_part(&charger->roots[index], in->word, ns);
 }
 
@@ -906,13 +910,32 @@ static void publish_paths(struct charger *charger)
 	}
 }
 
+/* Only what is in the classes that were asked for. */
+static void charge_classes(struct charger *charger, const struct place *place)
+{
+	struct query *query = charger->query;
+	struct tl_interval *spans;
+	size_t count = query_class_spans(query, &spans);
+
+	query->why->class_ns = 0;
+	query->why->class_count = count;
+	for (size_t i = 0; i < count; i++) {
+		query->why->class_ns += spans[i].end_ns - spans[i].start_ns;
+		charge(charger, place, query->slot, spans[i].start_ns, spans[i].end_ns);
+	}
+	free(spans);
+}
+
 void charge_window(struct query *query)
 {
 	struct charger *charger = xcalloc(1, sizeof(*charger));
 	struct place place = { .node = NODE_NONE, .class = WHY_RUNS };
 
 	charger->query = query;
-	charge(charger, &place, query->slot, query->start_ns, query->end_ns);
+	if (query->opts->classes)
+		charge_classes(charger, &place);
+	else
+		charge(charger, &place, query->slot, query->start_ns, query->end_ns);
 	publish_roots(charger);
 	publish_chain(charger);
 	if (query->opts->want_paths)

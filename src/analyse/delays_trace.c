@@ -13,12 +13,6 @@
 #define CLASSES (1u << DELAYS_CPU | 1u << DELAYS_DISK | 1u << DELAYS_IRQ)
 #define SYNCED	(1u << WAIT_FOR_DISK | 1u << WAIT_FOR_IO)
 
-struct account {
-	struct delays_stats stats;
-	uint64_t known_ns; /* what it lived of the recording, less what is uncertain */
-	uint64_t uncertain_ns;
-};
-
 static void add_delay(struct delays_delay *delay, uint64_t ns)
 {
 	delay->min_ns = delay->count && delay->min_ns < ns ? delay->min_ns : ns;
@@ -28,16 +22,50 @@ static void add_delay(struct delays_delay *delay, uint64_t ns)
 }
 
 /* As the kernel counts it: asleep without being interruptible, until I/O is done. */
-static bool is_for_disk(const struct timeline *timeline, uint32_t slot, uint32_t index)
+static void add_blocked(struct delays_trace_account *account, const struct timeline *timeline,
+			uint32_t slot, const struct tl_interval *in)
+{
+	uint64_t ns = in->end_ns - in->start_ns;
+	struct wait wait;
+
+	timeline_wait(timeline, slot, word_arg(in->word), &wait);
+	if (!(wait.flags & WAIT_DISK_SLEEP))
+		return;
+	if (!(SYNCED & 1u << wait_kind(&wait))) {
+		account->other_sleep_ns += ns;
+		return;
+	}
+	if (wait_kind(&wait) == WAIT_FOR_IO)
+		account->soft_disk_ns += ns;
+	add_delay(&account->stats.delay[DELAYS_DISK], ns);
+}
+
+bool delays_trace_class(const struct timeline *timeline, uint32_t slot,
+			const struct tl_interval *in, enum delays_class *out_class)
 {
 	struct wait wait;
 
-	timeline_wait(timeline, slot, index, &wait);
-	return (wait.flags & WAIT_DISK_SLEEP) && (SYNCED & 1u << wait_kind(&wait));
+	switch (word_kind(in->word)) {
+	case WORD_PREEMPTED:
+	case WORD_WAIT_CPU:
+		*out_class = DELAYS_CPU;
+		return true;
+	case WORD_BLOCKED:
+		timeline_wait(timeline, slot, word_arg(in->word), &wait);
+		*out_class = DELAYS_DISK;
+		return (wait.flags & WAIT_DISK_SLEEP) && (SYNCED & 1u << wait_kind(&wait));
+	case WORD_IRQ:
+	case WORD_VECTOR:
+	case WORD_SOFTIRQ:
+		*out_class = DELAYS_IRQ;
+		return true;
+	default:
+		return false;
+	}
 }
 
-static void add_interval(struct account *account, const struct timeline *timeline, uint32_t slot,
-			 const struct tl_interval *in)
+static void add_interval(struct delays_trace_account *account, const struct timeline *timeline,
+			 uint32_t slot, const struct tl_interval *in)
 {
 	uint64_t ns = in->end_ns - in->start_ns;
 	struct delays_stats *stats = &account->stats;
@@ -47,33 +75,65 @@ static void add_interval(struct account *account, const struct timeline *timelin
 		return;
 	if (kind == WORD_UNCERTAIN) {
 		account->uncertain_ns += ns;
+		if (word_arg(in->word) < DELAYS_TRACE_UNSURE)
+			account->unsure_ns[word_arg(in->word)] += ns;
 		return;
 	}
 	account->known_ns += ns;
 	if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU)
 		add_delay(&stats->delay[DELAYS_CPU], ns);
-	else if (kind == WORD_BLOCKED && is_for_disk(timeline, slot, word_arg(in->word)))
-		add_delay(&stats->delay[DELAYS_DISK], ns);
+	else if (kind == WORD_BLOCKED)
+		add_blocked(account, timeline, slot, in);
 	else if (kind == WORD_IRQ || kind == WORD_VECTOR || kind == WORD_SOFTIRQ)
 		add_delay(&stats->delay[DELAYS_IRQ], ns);
 	if (kind >= WORD_RUN && kind <= WORD_SOFTIRQ)
 		stats->run_ns += ns;
 }
 
-static struct account account_of(const struct timeline *timeline, uint32_t slot)
+/* Spans of reclaim and compaction: whatever the thread was in meanwhile. */
+static void add_memory(struct delays_trace_account *account, const struct memory_spans *memory,
+		       int32_t tid, const struct tl_interval *window)
+{
+	for (enum delays_class class = 0; class < DELAYS_CLASSES; class ++) {
+		const struct memory_span *spans;
+		size_t count;
+
+		if (!(memory->classes & 1u << class))
+			continue;
+		account->stats.classes |= 1u << class;
+		account->stats.ranges |= 1u << class;
+		spans = memory_spans_find(memory, tid, class, &count);
+		for (size_t i = 0; i < count; i++) {
+			uint64_t start = spans[i].start_ns > window->start_ns ? spans[i].start_ns
+									      : window->start_ns;
+			uint64_t end =
+				spans[i].end_ns < window->end_ns ? spans[i].end_ns : window->end_ns;
+
+			if (start < end)
+				add_delay(&account->stats.delay[class], end - start);
+		}
+	}
+}
+
+void delays_trace_account(const struct timeline *timeline, const struct memory_spans *memory,
+			  uint32_t slot, const struct tl_interval *window,
+			  struct delays_trace_account *out_account)
 {
 	const struct tl_thread *thread = timeline->threads[slot];
-	struct account account = { .stats = { .classes = CLASSES,
-					      .ranges = CLASSES,
-					      .has = DELAYS_HAS_RUN | DELAYS_HAS_TGID } };
+	struct delays_trace_account account = { .stats = { .classes = CLASSES,
+							   .ranges = CLASSES,
+							   .has = DELAYS_HAS_RUN |
+								  DELAYS_HAS_TGID } };
 	struct tl_interval in;
 	struct tl_iter iter;
 
-	tl_iter_begin(&iter, timeline, &thread->track, thread->birth_ns, thread->death_ns);
+	tl_iter_begin(&iter, timeline, &thread->track, window->start_ns, window->end_ns);
 	while (tl_iter_next(&iter, &in))
 		add_interval(&account, timeline, slot, &in);
+	if (memory)
+		add_memory(&account, memory, thread->tid, window);
 	account.stats.life_us = account.known_ns / 1000;
-	return account;
+	*out_account = account;
 }
 
 static int32_t tgid_of(const struct tl_thread *thread)
@@ -120,7 +180,7 @@ static struct delays_task *new_task(struct delays_sample *sample, size_t *cap, i
 	return task;
 }
 
-static void add_account(struct delays_task *task, const struct account *account)
+static void add_account(struct delays_task *task, const struct delays_trace_account *account)
 {
 	uint64_t life_us = task->stats.life_us + account->stats.life_us;
 
@@ -153,13 +213,14 @@ void delays_trace_run(const struct timeline *timeline, const struct delays_trace
 	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
 		const struct tl_thread *thread = timeline->threads[slot];
 		int32_t tgid = tgid_of(thread);
-		struct account account;
+		const struct tl_interval life = { thread->birth_ns, thread->death_ns, 0 };
+		struct delays_trace_account account;
 		bool is_new;
 		uint64_t *index;
 
 		if (!is_wanted(timeline, slot, opts))
 			continue;
-		account = account_of(timeline, slot);
+		delays_trace_account(timeline, opts->memory, slot, &life, &account);
 		trace.uncertain_ns += account.uncertain_ns;
 		index = map_add(&processes, (uint64_t)tgid, &is_new);
 		if (is_new) {

@@ -5,8 +5,10 @@
  *	for a CPU	woken and not yet there, or preempted
  *	disk		uninterruptible, until a disk request was done
  *	interrupted	inside of running
+ *	reclaim		the kernel's events of it (memory_spans.h), where they were recorded
+ *	compaction	likewise
  *
- * The others are not known from states: they are not in 'classes'.
+ * The others are not known from events: they are not in 'classes'.
  */
 #ifndef ANALYSE_DELAYS_TRACE_H
 #define ANALYSE_DELAYS_TRACE_H
@@ -15,15 +17,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/memory_spans.h"
 #include "delays/sample.h"
+#include "timeline/timeline.h"
 
-struct timeline;
+#define DELAYS_TRACE_UNSURE 5 /* as many as enum unsure has */
+
+/* What a thread did in a window. */
+struct delays_trace_account {
+	struct delays_stats stats;
+	uint64_t known_ns; /* what it lived of the window, less what is uncertain */
+	uint64_t uncertain_ns;
+	uint64_t unsure_ns[DELAYS_TRACE_UNSURE]; /* of these, by enum unsure */
+	uint64_t soft_disk_ns;	 /* of the waits for disk: other I/O than a disk's request */
+	uint64_t other_sleep_ns; /* uninterruptible, but not counted as waits for disk */
+};
+
+/* 'memory' may be NULL. Only start and end of 'window' count. */
+void delays_trace_account(const struct timeline *timeline, const struct memory_spans *memory,
+			  uint32_t slot, const struct tl_interval *window,
+			  struct delays_trace_account *out_account);
+
+/* The class that an interval of thread 'slot' is counted in. Returns false for none. */
+bool delays_trace_class(const struct timeline *timeline, uint32_t slot,
+			const struct tl_interval *in, enum delays_class *out_class);
 
 struct delays_trace_opts {
 	const int32_t *pids; /* processes, or single threads; none = all */
 	size_t pid_count;
-	const char *comm; /* processes of this name; NULL = not asked */
-	bool threads;	  /* a row for each thread, too */
+	const char *comm;		   /* processes of this name; NULL = not asked */
+	bool threads;			   /* a row for each thread, too */
+	const struct memory_spans *memory; /* NULL = not known */
 };
 
 struct delays_trace {

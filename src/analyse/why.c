@@ -126,6 +126,8 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 		&why, xstrdup(timeline_name(timeline, timeline->threads[query.slot]->cmdline)));
 	why.start_ns = query.start_ns;
 	why.end_ns = query.end_ns;
+	why.classes = opts->classes;
+	why.class_ns = query.end_ns - query.start_ns;
 	summarise_window(&query);
 	charge_window(&query);
 	explain_waits(&query);

@@ -16,11 +16,20 @@
 #include <stdint.h>
 
 #include "base/names.h"
+#include "delays/stats.h"
 
 struct err;
 struct facts;
 struct lock_owners;
+struct memory_spans;
 struct timeline;
+
+/* Classes whose spans come from events of their own, see memory_spans.h. */
+#define WHY_CLASS_MEMORY (1u << DELAYS_RECLAIM | 1u << DELAYS_COMPACTION)
+
+/* "disk", "memory", and "waiting for disk", "freeing or moving memory" of bits of enum delays_class. */
+const char *why_class_name(uint32_t classes);
+const char *why_class_words(uint32_t classes);
 
 enum why_kind {
 	WHY_WORKING,	  /* the target itself worked */
@@ -202,7 +211,11 @@ struct why {
 	uint64_t asked_ns;
 	uint64_t idle_ns;
 
-	struct why_root *roots; /* largest first; add up to end - start */
+	uint32_t classes;     /* as asked for */
+	uint64_t class_ns;    /* time of the window in them; without: all of it */
+	uint64_t class_count; /* waits, or spans */
+
+	struct why_root *roots; /* largest first; add up to class_ns */
 	size_t root_count;
 	struct why_hop *chain; /* of the largest root that is not the target's own work */
 	size_t chain_count;
@@ -242,6 +255,14 @@ struct why_opts {
 	uint64_t min_ns;   /* waits shorter than this are cut from waits[] */
 	bool want_waits;   /* fill waits[] */
 	bool want_paths;   /* fill paths[] and steps[]: all of the verdict's chains */
+
+	/*
+	 * Bits of enum delays_class: the verdict and the chain are of the time in this class only,
+	 * and add up to class_ns. 0 = of all the window. Those of WHY_CLASS_MEMORY need 'memory', a
+	 * view, and go with no other.
+	 */
+	uint32_t classes;
+	const struct memory_spans *memory;
 
 	/* What programs told of their locks; a view, asked by one thread. NULL = nothing. */
 	struct lock_owners *lock_owners;

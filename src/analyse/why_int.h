@@ -6,6 +6,7 @@
  *	charge.c     the verdict and the chain: every nanosecond to one root
  *	summary.c    the WIB summary tree and its instances
  *	causality.c  the recursive blocking causality
+ *	why_class.c  the waits of one class of delay
  *	why_locks.c  the locks that programs told of, and who had them
  */
 #ifndef ANALYSE_WHY_INT_H
@@ -82,6 +83,12 @@ bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);
+
+/*
+ * why_class.c: the spans of the target that are in the classes asked for, in order; free them with
+ * free(). Returns how many.
+ */
+size_t query_class_spans(const struct query *query, struct tl_interval **out_spans);
 
 /* summary.c: fills wib sums, lines, instances, syscalls. */
 void summarise_window(struct query *query);

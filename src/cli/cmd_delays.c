@@ -38,6 +38,8 @@ static const struct opt_spec delays_options[] = {
 	  offsetof(struct delays_cmd, save), 's' },
 	{ "compare", NULL, "Compare saved runs: FILE FILE..., or FILE... -- FILE...", opt_flag,
 	  offsetof(struct delays_cmd, compare) },
+	{ "reconcile", NULL, "Of a recording: beside the kernel's accounts, and why they differ",
+	  opt_flag, offsetof(struct delays_cmd, reconcile) },
 	{ "advise", NULL, "Say which knob the delays point to; nothing is changed", opt_flag,
 	  offsetof(struct delays_cmd, advise) },
 	{ "serve", "[ADDRESS:]PORT",
@@ -110,7 +112,11 @@ static int check_options(const struct delays_cmd *cmd, struct err *err)
 		return err_set(
 			err, -EINVAL,
 			"of a recording there are processes, --comm, --threads, --sort, --top, "
-			"--save and --json");
+			"--save, --reconcile and --json");
+	if (cmd->reconcile && !cmd->trace)
+		return err_set(err, -EINVAL, "--reconcile needs a recording");
+	if (cmd->reconcile && (cmd->save || cmd->sort))
+		return err_set(err, -EINVAL, "--reconcile goes with --threads, --top and --json");
 	if (cmd->listen && is_chosen(cmd))
 		return err_set(err, -EINVAL, "--listen hears all, or a command: -- COMMAND");
 	if (!cmd->listen &&

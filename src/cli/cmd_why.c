@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/why.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -26,6 +27,23 @@ enum colour {
 	COLOUR_NEVER
 }; /* in the order of the option's words */
 
+/* In the order of the words of --class. */
+static const struct {
+	uint32_t classes; /* bits of enum delays_class */
+	bool untold;	  /* by any event */
+} classes[] = {
+	{ 0, false },
+	{ 1u << DELAYS_CPU, false },
+	{ 1u << DELAYS_DISK, false },
+	{ WHY_CLASS_MEMORY, false },
+	{ 1u << DELAYS_RECLAIM, false },
+	{ 1u << DELAYS_COMPACTION, false },
+	{ 1u << DELAYS_IRQ, false },
+	{ 1u << DELAYS_SWAPIN, true },
+	{ 1u << DELAYS_THRASHING, true },
+	{ 1u << DELAYS_COW, true },
+};
+
 struct why_cmd {
 	struct target_opts target;
 	const char *from, *to;
@@ -36,6 +54,7 @@ struct why_cmd {
 	const char *output;
 	bool json;
 	uint32_t colour; /* enum colour */
+	uint32_t class;	 /* index into classes[] */
 	struct recording_opts recording;
 };
 
@@ -50,6 +69,9 @@ static const struct opt_spec why_options[] = {
 	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
 	  offsetof(struct why_cmd, from) },
 	{ "to", "WHEN", "End of the window", opt_string, offsetof(struct why_cmd, to) },
+	{ "class", "all|cpu|disk|memory|reclaim|compaction|irq|swapin|thrashing|cow",
+	  "Explain the waits of one class of delay only, as holdup delays counts them", opt_choice,
+	  offsetof(struct why_cmd, class) },
 	{ "summary", NULL, "Print the summary of states, and the system calls", opt_flag,
 	  offsetof(struct why_cmd, summary) },
 	{ "instances", "ID", "Print each span of each state, or only one", opt_maybe,
@@ -199,6 +221,12 @@ static int check_usage(const struct why_cmd *cmd, int operands, char **command, 
 		return err_set(err, -EINVAL, "choose by one of --pid, --tid and --comm");
 	if (target->threads && (target->comm || target->tid))
 		return err_set(err, -EINVAL, "--threads goes with --pid or with the command");
+	if (classes[cmd->class].untold)
+		return err_set(
+			err, -EINVAL,
+			"no event of the kernel tells %s; what it counts itself is in holdup "
+			"delays --reconcile",
+			why_class_words(classes[cmd->class].classes));
 	return recording_check(&cmd->recording, err);
 }
 
@@ -223,6 +251,7 @@ static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
 	opts.target = cmd->target;
 	opts.depth = cmd->depth;
 	opts.min_ns = cmd->min_ns;
+	opts.classes = classes[cmd->class].classes;
 	opts.want_waits = cmd->json || cmd->all || cmd->causality || cmd->instances.given;
 	return explain(cmd, &opts, argc > first ? argv[first] : DEFAULT_TRACE, command);
 }

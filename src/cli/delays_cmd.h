@@ -35,6 +35,7 @@ struct delays_cmd {
 	const char *save;
 	bool compare;
 	bool advise;
+	bool reconcile;
 	const char *serve; /* "9123", "127.0.0.1:9123", "[::1]:9123" */
 	const char *trace; /* a view into argv; NULL = the kernel is asked */
 	uint32_t labels;   /* with serve: so many names and cgroups; 0 = the default */

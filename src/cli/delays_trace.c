@@ -1,32 +1,66 @@
-/* delays_trace.c - holdup delays TRACE: the same classes from what was recorded. */
+/*
+ * delays_trace.c - holdup delays TRACE: the same classes from what was recorded; and with
+ * --reconcile beside the kernel's own accounts that the recording keeps.
+ */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analyse/delays_trace.h"
+#include "analyse/memory_spans.h"
+#include "analyse/reconcile.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "cli/delays_cmd.h"
 #include "cli/exit.h"
 #include "cli/load.h"
+#include "cli/memory_events.h"
 #include "delays/rank.h"
+#include "delays/recorded.h"
 #include "report/delays.h"
+#include "report/reconcile.h"
 #include "timeline/timeline.h"
 
-static int report(const struct delays_cmd *cmd, const struct loaded *loaded, struct err *err)
+/* Which classes "-" stands for, and the events that would tell them. */
+static char *name_needs(const struct memory_spans *memory)
 {
-	const struct delays_trace_opts opts = { cmd->pids, cmd->pid_count, cmd->comm,
-						cmd->threads };
+	char *text =
+		xstrdup("\"-\" stands for swap-in, thrashing and copy-on-write, which no event of "
+			"the kernel tells");
+
+	for (enum delays_class class = 0; class < DELAYS_CLASSES; class ++) {
+		const char *events = memory_class_events(class);
+		char *longer;
+
+		if (!events || memory->classes & 1u << class)
+			continue;
+		longer = xasprintf("%s; for %s, which needs %s", text, delays_class_words(class),
+				   events);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
+		  const struct memory_spans *memory, struct err *err)
+{
+	const struct delays_trace_opts opts = { cmd->pids, cmd->pid_count, cmd->comm, cmd->threads,
+						memory };
 	struct report_delays_opts report = { .json = cmd->json,
 					     .top = cmd->top,
 					     .trace = cmd->trace,
 					     .lost = loaded->timeline->lost_events };
 	struct delays_trace trace;
 	struct delays_rows rows;
+	AUTO_FREE char *needs = name_needs(memory);
 	const char *damage;
 	FILE *file = NULL;
 	int rc = 0;
 
 	delays_trace_run(loaded->timeline, &opts, &trace);
 	report.uncertain_ns = trace.uncertain_ns;
+	report.needs = needs;
 	damage = timeline_damage(loaded->timeline);
 	if (damage)
 		fprintf(stderr, "holdup: %s\n", damage);
@@ -48,14 +82,44 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded, str
 	return rc;
 }
 
+static int reconcile(const struct delays_cmd *cmd, const struct loaded *loaded,
+		     const struct memory_spans *memory, struct err *err)
+{
+	const struct reconcile_opts opts = { cmd->pids, cmd->pid_count, cmd->comm, cmd->threads };
+	const struct report_reconcile_opts report = { cmd->json, cmd->top, cmd->trace };
+	struct recorded recorded;
+	struct reconcile result;
+	int rc = recorded_read(cmd->trace, &recorded, err);
+
+	if (rc < 0)
+		return rc;
+	rc = reconcile_run(loaded->timeline, loaded->facts, memory, &recorded, &opts, &result, err);
+	if (rc == 0) {
+		const char *damage = timeline_damage(loaded->timeline);
+
+		if (damage)
+			fprintf(stderr, "holdup: %s\n", damage);
+		report_reconcile(stdout, &result, &report);
+		reconcile_fini(&result);
+	}
+	recorded_fini(&recorded);
+	return rc;
+}
+
 int delays_of_trace(const struct delays_cmd *cmd, struct err *err)
 {
+	struct memory_spans memory = { 0 };
 	struct loaded loaded;
 	int rc = load_trace(cmd->trace, 0, &loaded, err);
 
 	if (rc < 0)
 		return rc;
-	rc = report(cmd, &loaded, err);
+	rc = memory_events_read(&loaded, cmd->trace, &memory, err);
+	if (rc == 0 && cmd->reconcile)
+		rc = reconcile(cmd, &loaded, &memory, err);
+	else if (rc == 0)
+		rc = report(cmd, &loaded, &memory, err);
+	memory_spans_fini(&memory);
 	loaded_fini(&loaded);
 	return rc < 0 ? rc : EXIT_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/lock_source.h"
+#include "cli/memory_events.h"
 #include "event/facts.h"
 #include "event/source.h"
 #include "timeline/timeline.h"
@@ -36,13 +37,16 @@ static int find_window(struct loaded *loaded, const struct explain_opts *opts,
 	return 0;
 }
 
-/* The command's own window is what the recorder saw: from its first instruction to its end. */
+/*
+ * The command's own window is what the recorder saw: from its first instruction to its end. A class
+ * of delay is that of its life, as in holdup delays.
+ */
 static struct window window_of(const struct window *chosen, const struct facts *facts,
-			       const struct tl_thread *thread)
+			       const struct tl_thread *thread, uint32_t classes)
 {
 	struct window window = *chosen;
 
-	if (thread->tid != facts->target_tid)
+	if (thread->tid != facts->target_tid || classes)
 		return window;
 	if (!window.start_ns)
 		window.start_ns = facts->target_start_ns;
@@ -84,7 +88,8 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 		return rc;
 	for (size_t i = 0; i < targets.count; i++) {
 		uint32_t slot = targets.slots[i];
-		struct window window = window_of(&chosen, facts, timeline->threads[slot]);
+		struct window window =
+			window_of(&chosen, facts, timeline->threads[slot], opts->classes);
 		struct why_opts why_opts = {
 			.slot = slot,
 			.start_ns = window.start_ns,
@@ -92,6 +97,8 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 			.depth = opts->depth,
 			.min_ns = opts->min_ns,
 			.want_waits = opts->want_waits,
+			.classes = opts->classes,
+			.memory = &explained->memory,
 			.lock_owners = explained->locks,
 		};
 
@@ -114,6 +121,25 @@ static void learn_locks(const char *path, struct explained *explained)
 		explained->loaded.note =
 			xasprintf("Locks are told as the kernel saw them: %s.", err.text);
 	source_close(source);
+}
+
+/* The events that tell of the classes asked for, if any do. -ENODATA: they were not recorded. */
+static int learn_memory(const char *path, const struct explain_opts *opts,
+			struct explained *explained, struct err *err)
+{
+	uint32_t wanted = opts->classes & WHY_CLASS_MEMORY;
+	int rc;
+
+	if (!wanted)
+		return 0;
+	rc = memory_events_read(&explained->loaded, path, &explained->memory, err);
+	if (rc == 0 && !(explained->memory.classes & wanted))
+		rc = err_set(err, -ENODATA, "this recording does not tell of %s: it needs %s",
+			     why_class_words(wanted),
+			     memory_class_events(wanted & 1u << DELAYS_RECLAIM
+							 ? DELAYS_RECLAIM
+							 : DELAYS_COMPACTION));
+	return rc;
 }
 
 static void forget_results(struct explained *explained)
@@ -153,6 +179,9 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 
 	if (rc == 0) {
 		learn_locks(path, &explained);
+		rc = learn_memory(path, opts, &explained, &local);
+	}
+	if (rc == 0) {
 		rc = explain_targets(&explained, opts, &local);
 	}
 	if (explained.loaded.timeline && timeline_damage(explained.loaded.timeline))
@@ -169,6 +198,7 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 void explained_fini(struct explained *explained)
 {
 	forget_results(explained);
+	memory_spans_fini(&explained->memory);
 	lock_owners_free(explained->locks);
 	explained->locks = NULL;
 	loaded_fini(&explained->loaded);

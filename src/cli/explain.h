@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/memory_spans.h"
 #include "cli/load.h"
 #include "cli/target.h"
 #include "cli/when.h"
@@ -21,9 +22,10 @@ struct explain_opts {
 	struct target_opts target;
 	struct when from;
 	struct when to;
-	uint32_t depth;	 /* of the causality; 0 = default */
-	bool want_waits; /* the causality and what instances say of waits */
-	uint64_t min_ns; /* waits shorter than this are left out of the causality */
+	uint32_t depth;	  /* of the causality; 0 = default */
+	bool want_waits;  /* the causality and what instances say of waits */
+	uint32_t classes; /* bits of enum delays_class: only these; 0 = all */
+	uint64_t min_ns;  /* waits shorter than this are left out of the causality */
 };
 
 struct explained {
@@ -32,7 +34,8 @@ struct explained {
 	struct why *results;	   /* owned; at least one */
 	size_t count;
 	size_t cap;
-	struct lock_owners *locks; /* owned; what programs told; NULL = nothing */
+	struct memory_spans memory; /* of reclaim and compaction, where they are asked for */
+	struct lock_owners *locks;  /* owned; what programs told; NULL = nothing */
 };
 
 /*

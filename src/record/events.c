@@ -76,6 +76,11 @@ static const struct event_row {
 	{ "raw_syscalls", "sys_exit", FULL },
 	{ "exceptions", "page_fault_user", FULL },
 	{ "exceptions", "page_fault_kernel", FULL },
+	/* Memory that a thread frees or moves for itself, before it may go on. */
+	{ "vmscan", "mm_vmscan_direct_reclaim_*", ALL },
+	{ "vmscan", "mm_vmscan_memcg_reclaim_*", ALL },
+	{ "compaction", "mm_compaction_begin", ALL },
+	{ "compaction", "mm_compaction_end", ALL },
 };
 
 static const struct {

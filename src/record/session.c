@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "record/accounts.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/command.h"
@@ -373,6 +374,8 @@ int session_begin(struct session *session, struct err *err)
 		dump_state(session);
 	if (rc == 0)
 		session->quotas = quotas_begin();
+	if (rc == 0)
+		session->accounts = accounts_begin(session->directory.kernel_fd, session->manifest);
 	if (rc == 0 && session->user)
 		user_collect_ask(session->user, note_unasked, session);
 	return rc;
@@ -444,11 +447,13 @@ int session_end(struct session *session, int failure, struct err *err)
 	if (session->is_on) {
 		if (session->user)
 			user_collect_stop(session->user);
+		accounts_last(session->accounts);
 		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
 		session->manifest->end_ns = clock_mono_ns();
 		session->is_on = false;
 		quotas_end(session->quotas, session->manifest);
 		stop_names(session);
+		accounts_end(session->accounts, session->manifest);
 		directory_release(&session->directory);
 		readers_stop(session->readers, session->manifest);
 		session_sync(session);
@@ -473,6 +478,7 @@ int session_end(struct session *session, int failure, struct err *err)
 void session_fini(struct session *session)
 {
 	quotas_free(session->quotas);
+	accounts_free(session->accounts);
 	user_collect_free(session->user);
 	readers_free(session->readers);
 	instance_close(&session->instance);

@@ -22,6 +22,7 @@
 #include "record/probes.h"
 #include "user/collect.h"
 
+struct accounts;
 struct err;
 struct manifest;
 struct names_recorder;
@@ -41,6 +42,7 @@ struct session {
 	struct readers *readers;
 	struct names_recorder *names;
 	struct quotas *quotas;
+	struct accounts *accounts; /* NULL = the kernel's accounts are not kept */
 	struct user_collect *user; /* NULL = nothing is collected */
 	struct user_collected collected;
 	int sync_fd; /* kernel/sync */

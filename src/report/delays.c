@@ -232,8 +232,9 @@ static void note_trace(FILE *out, const struct report_delays_opts *opts)
 			   : xstrdup("");
 	AUTO_FREE char *text = xasprintf(
 		"Computed from the events of %s. %sUncertain are %s of all tasks together: they are in "
-		"no time here. Waits for memory are not told apart; \"-\" stands for them.",
-		opts->trace, lost, text_duration(opts->uncertain_ns).s);
+		"no time here. %s",
+		opts->trace, lost, text_duration(opts->uncertain_ns).s,
+		opts->needs ? opts->needs : "");
 	AUTO_FREE char *safe = text_escaped(text);
 
 	note(out, safe);

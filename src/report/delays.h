@@ -20,7 +20,8 @@ struct report_delays_opts {
 	const char *trace;     /* it is computed from this; NULL = it is not */
 	uint64_t uncertain_ns; /* with trace: of all tasks, in no time here */
 	uint64_t lost;	       /* with trace: events */
-	uint64_t interval;     /* number of this one, from 1; 0 = since the start of each task */
+	const char *needs; /* with trace: what is missing for classes that are; NULL = nothing */
+	uint64_t interval; /* number of this one, from 1; 0 = since the start of each task */
 };
 
 /* Since the start of each task. */

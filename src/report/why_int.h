@@ -33,6 +33,12 @@ static inline uint64_t why_window_ns(const struct why *why)
 	return why->end_ns - why->start_ns;
 }
 
+/* What the verdict adds up to: the window, or its time in the class that was asked for. */
+static inline uint64_t why_verdict_ns(const struct why *why)
+{
+	return why->classes ? why->class_ns : why_window_ns(why);
+}
+
 /* A heading: bold on a colour terminal. */
 void page_heading(const struct page *page, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -61,7 +61,7 @@ static void put_verdict(struct json *json, const struct why *why)
 
 		json_begin_object(json, NULL);
 		json_print_u64(json, "ns", root->ns);
-		json_print_share(json, "share", root->ns, why_window_ns(why));
+		json_print_share(json, "share", root->ns, why_verdict_ns(why));
 		json_print_string(json, "kind", why_kind_name(root->kind));
 		put_thread(json, "who", &root->who);
 		json_print_string(json, "what", root->what);
@@ -291,6 +291,20 @@ static void put_syscalls(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
+/* The class of delay that the verdict is of; null = of the whole window. */
+static void put_only(struct json *json, const struct why *why)
+{
+	if (!why->classes) {
+		json_print_null(json, "only");
+		return;
+	}
+	json_begin_object(json, "only");
+	json_print_string(json, "class", why_class_name(why->classes));
+	json_print_u64(json, "ns", why->class_ns);
+	json_print_u64(json, "count", why->class_count);
+	json_end_object(json);
+}
+
 static void put_why(struct json *json, const struct why *why, const struct facts *facts)
 {
 	json_begin_object(json, NULL);
@@ -303,6 +317,7 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	json_print_u64(json, "end_ns", why->end_ns);
 	json_end_object(json);
 	put_wib(json, why);
+	put_only(json, why);
 	put_verdict(json, why);
 	put_chain(json, why);
 	put_summary(json, why);

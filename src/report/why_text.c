@@ -202,7 +202,9 @@ void why_text(const struct page *page)
 
 	print_conclusion(page);
 	told_as_one = why_text_verdict(page);
-
+	if (page->why->root_count == 0 && page->why->classes)
+		fprintf(page->out, "\nNo time of it was spent %s.\n",
+			why_class_words(page->why->classes));
 	print_chain(page, told_as_one);
 	if (page->opts->summary)
 		why_text_summary(page);
@@ -225,9 +227,13 @@ static void add_line(struct table *table, const struct why *why)
 		table_cell(table, "%s", text_percent(parts[i], window_ns).s);
 	if (why->root_count > 0) {
 		AUTO_FREE char *root = words_root_short(why, &why->roots[0]);
+		AUTO_FREE char *of =
+			why->classes ? xasprintf(" of %s %s:", text_duration(why->class_ns).s,
+						 why_class_words(why->classes))
+				     : xstrdup("");
 
-		table_cell(table, "%s: %s %s", name, text_percent(why->roots[0].ns, window_ns).s,
-			   root);
+		table_cell(table, "%s: %s%s %s", name,
+			   text_percent(why->roots[0].ns, why_verdict_ns(why)).s, of, root);
 	} else {
 		table_cell(table, "%s", name);
 	}

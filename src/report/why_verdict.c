@@ -202,6 +202,20 @@ static void add_smaller(struct table *table, const struct page *page, const stru
 		   page->why->root_count);
 }
 
+static void put_heading(const struct page *page)
+{
+	const struct why *why = page->why;
+
+	if (!why->classes) {
+		page_heading(page, "Where the time went, each moment charged to what held it up in "
+				   "the end:");
+		return;
+	}
+	page_heading(page, "Time %s: %s in %s %s, each moment charged to what held it up in the end:",
+		     why_class_words(why->classes), text_duration(why->class_ns).s,
+		     text_count(why->class_count).s, why->class_count == 1 ? "span" : "spans");
+}
+
 static void print_rows(const struct page *page, const struct rows *rows)
 {
 	AUTO_FREE uint64_t *ns = xcalloc(rows->count, sizeof(*ns));
@@ -224,11 +238,10 @@ static void print_rows(const struct page *page, const struct rows *rows)
 		add_smaller(&table, page, &shares, rows, shown);
 	table_rule(&table);
 	table_cell(&table, "100 %%");
-	table_cell(&table, "%s", page_duration(page, why_window_ns(page->why)).s);
+	table_cell(&table, "%s", page_duration(page, why_verdict_ns(page->why)).s);
 	table_cell(&table, "%s", "");
 
-	page_heading(page,
-		     "Where the time went, each moment charged to what held it up in the end:");
+	put_heading(page);
 	table_print(&table, page->out);
 	table_fini(&table);
 	shares_fini(&shares);

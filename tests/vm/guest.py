@@ -28,7 +28,7 @@ SLACK_MS = {"fifo-preempts": 40, "cond-pingpong": 120, "poll-loop": 60, "fault-s
 # Here the disk is faster than the emulated CPU, and not the answer.
 NO_ANSWER = ("fsync-kworker", "lock-then-disk")
 # What this project can do without, by the beginning of its name in trace.json.
-MAY_MISS = ("event ipi:ipi_send_cpu",)
+MAY_MISS = ("event ipi:ipi_send_cpu", "pressure (PSI)")
 
 
 def manifest(folder):
