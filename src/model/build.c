@@ -486,6 +486,7 @@ static void read_transition(struct build *build, const struct yaml_tree_node *no
 
 static const struct rule state_rules[] = {
 	{ "final", YAML_SCALAR },
+	{ "may_end", YAML_SCALAR },
 	{ "transitions", YAML_LIST },
 };
 
@@ -500,6 +501,7 @@ static void read_state(struct build *build, const struct yaml_tree_node *node, u
 	if (!check_keys(build, node, state_rules, ARRAY_LEN(state_rules)))
 		return;
 	build->model->states[state].is_final = read_bool(build, yaml_tree_find(node, "final"));
+	build->model->states[state].may_end = read_bool(build, yaml_tree_find(node, "may_end"));
 	for (size_t i = 0; list && i < list->count; i++)
 		read_transition(build, list->items[i], state, model_key);
 	if (build->model->states[state].is_final && list && list->count)

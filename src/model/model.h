@@ -144,6 +144,7 @@ struct model_state {
 	char *name; /* owned */
 	struct model_place place;
 	bool is_final; /* an instance that comes here has ended */
+	bool may_end;  /* a trace may end here: no deadline is missed by that */
 };
 
 struct model_field {
