@@ -14,10 +14,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/check_feed.h"
 #include "cli/command.h"
 #include "cli/learn_feed.h"
 #include "cli/load.h"
+#include "cli/measured.h"
 #include "cli/opts.h"
 #include "model/model.h"
 #include "read/read.h"
@@ -199,65 +199,18 @@ static int learn_machine(struct learning *learning, struct err *err)
 
 /* -------------------------------------------------------------------- values */
 
-struct opened {
-	struct loaded loaded;	 /* owned */
-	struct trace *plain;	 /* owned; NULL when it is loaded */
-	struct check_feed *feed; /* owned */
-};
-
-static void opened_fini(struct opened *opened)
-{
-	check_feed_free(opened->feed);
-	trace_close(opened->plain);
-	if (opened->loaded.trace)
-		loaded_fini(&opened->loaded);
-}
-
-/* With its timeline when it has events of the kernel. */
-static int open_trace(const struct learning *learning, const char *path, struct opened *opened,
-		      struct err *err)
-{
-	struct model_errors errors = { 0 };
-	int rc = read_open(path, &opened->plain, err);
-
-	if (rc == 0)
-		rc = check_feed_new(opened->plain, learning->model, &opened->feed, &errors, err);
-	if (rc == 0 && check_feed_has_kernel(opened->feed)) {
-		check_feed_free(opened->feed);
-		opened->feed = NULL;
-		trace_close(opened->plain);
-		opened->plain = NULL;
-		rc = load_trace(path, 0, &opened->loaded, err);
-		if (rc == 0)
-			rc = check_feed_new(opened->loaded.trace, learning->model, &opened->feed,
-					    &errors, err);
-	}
-	model_errors_fini(&errors);
-	return rc;
-}
-
 static int measure(struct learning *learning, const char *path, struct err *err)
 {
-	struct opened opened = { 0 };
-	struct check *check = NULL;
-	int rc = open_trace(learning, path, &opened, err);
+	struct model_errors errors = { 0 }; /* there are no filters to be wrong */
+	struct measured measured = { 0 };
+	int rc = measured_run(path, learning->model, &measured, &errors, err);
 
 	if (rc == 0) {
-		struct check_opts opts = {
-			.reader = check_feed_reader(opened.feed),
-			.timeline = opened.loaded.timeline,
-			.facts = opened.plain ? trace_facts(opened.plain) : opened.loaded.facts,
-			.missing = check_feed_missing(opened.feed),
-		};
-
-		learning->no_kernel += !check_feed_has_kernel(opened.feed);
-		check = check_new(learning->model, &opts);
-		rc = check_feed_run(opened.feed, check, err);
+		learning->no_kernel += !measured_has_kernel(&measured);
+		learn_take_values(learning->learn, check_result(measured.check));
 	}
-	if (rc == 0)
-		learn_take_values(learning->learn, check_result(check));
-	check_free(check);
-	opened_fini(&opened);
+	measured_fini(&measured);
+	model_errors_fini(&errors);
 	return rc < 0 ? err_wrap(err, "measuring %s", path) : 0;
 }
 

@@ -204,4 +204,10 @@ int model_load(const char *path, struct model **out_model, struct model_errors *
 
 void model_free(struct model *model); /* NULL is fine */
 
+/*
+ * Add a constraint that always holds to each transition but those out of the initial state, so that
+ * the time in the state before it is measured. Returns the variable that does, or UINT32_MAX: the model has too many.
+ */
+uint32_t model_measure_elapsed(struct model *model);
+
 #endif
