@@ -288,8 +288,6 @@ static void add_transition(struct learn *learn, uint32_t from, uint32_t symbol, 
 	};
 	if (from != 0)
 		transition->values = xcalloc(learn_metric_count, sizeof(struct learn_value));
-	if (from != 0 && to == 0)
-		transition->whole = xcalloc(learn_metric_count, sizeof(struct learn_value));
 }
 
 /* All ways out of the initial state: what began sequences, and what followed an end. */
@@ -306,6 +304,30 @@ static void leave_start(struct learn *learn)
 		}
 		learn->result.instances += taken;
 		add_transition(learn, 0, s, taken);
+	}
+}
+
+/* Is there a way to the state but straight from the initial one? */
+static bool has_way_before(const struct learned *result, uint32_t state)
+{
+	for (uint32_t i = 0; i < result->transition_count; i++) {
+		if (result->transitions[i].to == state && result->transitions[i].from != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whole instances are measured where they end; one of two events is the span between them. */
+static void measure_wholes(struct learn *learn)
+{
+	struct learned *result = &learn->result;
+
+	for (uint32_t i = 0; i < result->transition_count; i++) {
+		struct learn_transition *transition = &result->transitions[i];
+
+		if (transition->from != 0 && transition->to == 0 &&
+		    has_way_before(result, transition->from))
+			transition->whole = xcalloc(learn_metric_count, sizeof(struct learn_value));
 	}
 }
 
@@ -342,6 +364,7 @@ int learn_finish(struct learn *learn, const char *const *begins, size_t begin_co
 	find_ends(learn);
 	make_states(learn);
 	make_transitions(learn);
+	measure_wholes(learn);
 	if (!learn->result.instances)
 		return err_set(
 			err, -EINVAL,

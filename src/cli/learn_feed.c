@@ -39,6 +39,7 @@ struct feed {
 	uint32_t calls[CALLS]; /* the same for system calls */
 	struct value_line line;
 	struct outbuf text;
+	bool is_own;	 /* all events are of programs themselves */
 	bool has_kernel; /* some of the events are the kernel's: holes in those matter */
 	bool is_full;
 };
@@ -56,7 +57,8 @@ static bool is_wanted(const struct feed *feed, const struct print_event *kind,
 	const struct learn_wants *wants = feed->wants;
 
 	if (!wants->event_count)
-		return (event->type == EV_OTHER && event->context & EV_CTX_USER) || is_probe(kind);
+		return is_probe(kind) ||
+		       (event->type == EV_OTHER && (feed->is_own || event->context & EV_CTX_USER));
 	for (size_t i = 0; i < wants->event_count; i++) {
 		if (expr_glob(wants->events[i], kind->title, strlen(kind->title)) ||
 		    expr_glob(wants->events[i], kind->name, strlen(kind->name)))
@@ -168,6 +170,17 @@ static bool is_word(const char *key)
 	return false;
 }
 
+static bool has_scheduler(const struct printer *printer)
+{
+	const struct print_event *kind = NULL;
+
+	while ((kind = printer_next(printer, kind))) {
+		if (strcmp(kind->name, "sched_switch") == 0)
+			return true;
+	}
+	return false;
+}
+
 static int open_feed(struct feed *feed, struct err *err)
 {
 	const char *key = feed->wants->key;
@@ -188,6 +201,7 @@ static int open_feed(struct feed *feed, struct err *err)
 	};
 	feed->kind_count = value_kind_count(feed->printer);
 	feed->symbols = xcalloc(feed->kind_count + 1, sizeof(uint32_t));
+	feed->is_own = !has_scheduler(feed->printer);
 	if (is_word(key))
 		return 0;
 	key += strncmp(key, "field:", 6) == 0 ? 6 : 0;

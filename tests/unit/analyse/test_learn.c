@@ -186,6 +186,19 @@ static void states_have_names_that_say_where_one_is(void **unused)
 	learn_free(learn);
 }
 
+static void wholes_are_measured_where_they_are_more_than_one_span(void **unused)
+{
+	struct learn *two = seen("1a 1b 1a 1b"), *three = seen("1a 1b 1c");
+	AUTO_FREE char *machine_of_two = machine(two), *machine_of_three = machine(three);
+
+	for (uint32_t i = 0; i < learn_result(two)->transition_count; i++)
+		assert_null(learn_result(two)->transitions[i].whole);
+	assert_non_null(learn_result(three)->transitions[2].whole);
+	assert_null(learn_result(three)->transitions[0].values);
+	learn_free(two);
+	learn_free(three);
+}
+
 static void too_many_kinds_of_events_are_refused(void **unused)
 {
 	struct learn *learn = learn_new();
@@ -215,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_sequence_that_was_cut_off_does_not_begin_one),
 		cmocka_unit_test(the_user_may_say_what_begins),
 		cmocka_unit_test(states_have_names_that_say_where_one_is),
+		cmocka_unit_test(wholes_are_measured_where_they_are_more_than_one_span),
 		cmocka_unit_test(too_many_kinds_of_events_are_refused),
 	};
 
