@@ -241,18 +241,22 @@ static void tell_notes(const struct learning *learning)
 			text_count(learned->traces).s, learned->traces == 1 ? "" : "s");
 }
 
-static int write_text(const char *path, const char *text, struct err *err)
+static int put_text(FILE *out, const char *path, const char *text, struct err *err)
 {
-	AUTO_FILE FILE *out = NULL;
-
-	if (!path)
-		return fputs(text, stdout) < 0 ? err_set(err, -EIO, "cannot write the model") : 0;
-	out = fopen(path, "we");
-	if (!out)
-		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
 	if (fputs(text, out) < 0 || fflush(out) != 0)
 		return err_set(err, -EIO, "cannot write to %s: %s", path, strerror(errno));
 	return 0;
+}
+
+static int write_text(const char *path, const char *text, struct err *err)
+{
+	AUTO_FILE FILE *out = path ? fopen(path, "we") : NULL;
+
+	if (!path)
+		return put_text(stdout, "standard output", text, err);
+	if (!out)
+		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
+	return put_text(out, path, text, err);
 }
 
 static int learn_all(struct learning *learning, struct err *err)
