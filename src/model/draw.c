@@ -10,7 +10,7 @@
 #include "model/draw_int.h"
 
 #define MAX_CONSTRAINTS 4  /* that are written out */
-#define MAX_LETTERS	60 /* of a line */
+#define MAX_LETTERS	80 /* of a line */
 
 void model_reached(const struct model *model, bool *out_reached)
 {
@@ -51,6 +51,11 @@ static char *shortened(char *text)
 	return made;
 }
 
+char *draw_name(const char *name)
+{
+	return shortened(text_escaped(name));
+}
+
 static void add_line(struct draw_edge *edge, enum draw_style style, char *text)
 {
 	AUTO_FREE char *given = text;
@@ -58,7 +63,7 @@ static void add_line(struct draw_edge *edge, enum draw_style style, char *text)
 	edge->lines =
 		vec_room(edge->lines, edge->line_count, &edge->line_cap, sizeof(*edge->lines));
 	edge->lines[edge->line_count++] =
-		(struct draw_line){ .text = shortened(text_escaped(given)), .style = style };
+		(struct draw_line){ .text = draw_name(given), .style = style };
 }
 
 static void add_seen(struct draw_edge *edge, const struct model_draw_seen *seen)
@@ -162,7 +167,7 @@ static void put_dot(FILE *out, const char *text)
 static void put_state(FILE *out, const struct model *model, uint32_t index, bool is_reached)
 {
 	const struct model_state *state = &model->states[index];
-	AUTO_FREE char *safe = text_escaped(state->name);
+	AUTO_FREE char *safe = draw_name(state->name);
 
 	fprintf(out, "\ts%u [label=\"", index);
 	put_dot(out, safe);
@@ -190,7 +195,7 @@ static void put_transition(FILE *out, const struct model_draw *draw, uint32_t in
 void model_draw_dot(FILE *out, const struct model_draw *draw)
 {
 	const struct model *model = draw->model;
-	AUTO_FREE char *name = text_escaped(model->name);
+	AUTO_FREE char *name = draw_name(model->name);
 	AUTO_FREE bool *reached = xcalloc(model->state_count + 1, sizeof(bool));
 
 	model_reached(model, reached);

@@ -42,6 +42,9 @@ struct draw_graph {
 void draw_graph_make(const struct model_draw *draw, struct draw_graph *out_graph);
 void draw_graph_fini(struct draw_graph *graph);
 
+/* A name that is safe in a picture, and not longer than it has room for. Free it with free(). */
+char *draw_name(const char *name);
+
 /* The lines of one transition. */
 void draw_lines(const struct model_draw *draw, uint32_t transition, struct draw_edge *edge);
 

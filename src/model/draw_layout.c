@@ -181,7 +181,7 @@ static void pass_layers(struct layout *layout, struct draw_edge *edge)
 
 static void size_state(struct layout *layout, uint32_t index)
 {
-	AUTO_FREE char *safe = text_escaped(layout->model->states[index].name);
+	AUTO_FREE char *safe = draw_name(layout->model->states[index].name);
 	struct draw_spot *spot = &layout->out->spots[index];
 	double width = draw_text_width(safe) + 28;
 

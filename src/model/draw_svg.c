@@ -53,7 +53,7 @@ static void put_text(FILE *out, double x, double y, const char *attributes, cons
 /* Half the width of the box: what is beside it belongs to its room, too. */
 static double box_half(const struct model *model, uint32_t index)
 {
-	AUTO_FREE char *safe = text_escaped(model->states[index].name);
+	AUTO_FREE char *safe = draw_name(model->states[index].name);
 	double width = draw_text_width(safe) + 28;
 
 	return (width < 60 ? 60 : width) / 2;
@@ -73,7 +73,7 @@ static void put_state(FILE *out, const struct draw_graph *graph, const struct dr
 {
 	const struct model *model = graph->draw->model;
 	const struct draw_spot *spot = &layout->spots[index];
-	AUTO_FREE char *safe = text_escaped(model->states[index].name);
+	AUTO_FREE char *safe = draw_name(model->states[index].name);
 	double half = box_half(model, index);
 	bool is_reached = graph->reached[index];
 
@@ -262,8 +262,8 @@ static void put_tip(FILE *out, const char *name, const char *colour)
 static void put_picture(FILE *out, const struct draw_graph *graph, struct draw_layout *layout)
 {
 	const struct model *model = graph->draw->model;
-	AUTO_FREE char *name = text_escaped(model->name);
-	AUTO_FREE char *description = text_escaped(model->description);
+	AUTO_FREE char *name = draw_name(model->name);
+	AUTO_FREE char *description = draw_name(model->description);
 	double title = draw_text_width(name) * 1.3 + 48;
 	double words = draw_text_width(description) + 48;
 
