@@ -756,6 +756,8 @@ static void check_open(struct check *check, struct instance *instance, uint64_t 
 				   .entered_ns = instance->entered_ns };
 	uint32_t missed = NONE, transition = NONE;
 
+	if (check->model->states[instance->state].may_end)
+		return;
 	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
 	for (uint32_t i = 0; i < check->model->transition_count; i++) {
 		if (check->model->transitions[i].from != instance->state)

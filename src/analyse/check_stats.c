@@ -99,6 +99,21 @@ double check_stats_quantile(struct check_stats *stats, uint32_t permille)
 	return stats->max;
 }
 
+void check_stats_each(const struct check_stats *stats,
+		      void (*see)(void *context, double value, uint64_t count), void *context)
+{
+	for (uint64_t i = 0; !stats->classes && i < stats->count; i++)
+		see(context, stats->values[i], 1);
+	for (uint32_t i = 0; stats->classes && i < CLASSES; i++) {
+		double value = middle_of(i);
+
+		value = value < stats->min ? stats->min : value;
+		value = value > stats->max ? stats->max : value;
+		if (stats->classes[i])
+			see(context, value, stats->classes[i]);
+	}
+}
+
 bool check_stats_is_exact(const struct check_stats *stats)
 {
 	return !stats->classes;

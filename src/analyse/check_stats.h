@@ -27,6 +27,10 @@ void check_stats_add(struct check_stats *stats, double value);
 /* The smallest value that 'permille' of them are not above; 0 when there are none. */
 double check_stats_quantile(struct check_stats *stats, uint32_t permille);
 
+/* Each value, or, once there are classes, the middle of each class, and how many there are. */
+void check_stats_each(const struct check_stats *stats,
+		      void (*see)(void *context, double value, uint64_t count), void *context);
+
 /* Are the percentiles exact? */
 bool check_stats_is_exact(const struct check_stats *stats);
 

@@ -165,15 +165,54 @@ static void bind_filter(struct check_feed *feed, uint32_t index, struct model_er
 		feed->comms = comms_new(feed->context.facts);
 }
 
+/* What a name may have been meant to be. */
+struct nearest {
+	const char *name;
+	const char *near;
+	size_t best; /* only what differs less */
+};
+
+static void try_name(struct nearest *nearest, const char *other)
+{
+	size_t edits = text_edits(nearest->name, other);
+
+	if (edits >= nearest->best)
+		return;
+	nearest->best = edits;
+	nearest->near = other;
+}
+
+/* A name in an expression that is nothing else is a field: of no event, it is a mistake. */
+static void unknown_field(struct check_feed *feed, const struct model_field *field)
+{
+	AUTO_FREE char *safe = text_escaped(field->name);
+	struct nearest nearest = { .name = field->name, .best = strlen(field->name) / 3 + 2 };
+	const struct print_event *kind = NULL;
+
+	for (uint32_t i = 0; i < feed->model->variable_count; i++) {
+		if (!feed->model->variables[i].is_auto)
+			try_name(&nearest, feed->model->variables[i].name);
+	}
+	for (uint32_t i = 0; i < METRIC_KIND_COUNT; i++)
+		try_name(&nearest, metric_row((enum metric_kind)i)->name);
+	while ((kind = printer_next(feed->printer, kind))) {
+		for (uint32_t i = kind->common_count; i < kind->field_count; i++)
+			try_name(&nearest, kind->fields[i].name);
+	}
+	AUTO_FREE char *safe_near = nearest.near ? text_escaped(nearest.near) : NULL;
+
+	note(feed,
+	     xasprintf("No event of the trace has a field \"%s\" (line %u of the model)%s%s%s",
+		       safe, field->place.line, safe_near ? "; did you mean \"" : ".",
+		       safe_near ? safe_near : "", safe_near ? "\"?" : ""));
+}
+
 static void bind_field(struct check_feed *feed, uint32_t index)
 {
 	const struct model_field *field = &feed->model->fields[index];
-	AUTO_FREE char *safe = text_escaped(field->name);
 
 	if (value_name_new(&feed->context, field->name, &feed->fields[index], NULL) < 0)
-		note(feed,
-		     xasprintf("No event of the trace has a field \"%s\" (line %u of the model).",
-			       safe, field->place.line));
+		unknown_field(feed, field);
 }
 
 /* ------------------------------------------------------------ what is missing */

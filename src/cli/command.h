@@ -37,6 +37,8 @@ extern const struct command cmd_index;
 extern const struct command cmd_info;
 extern const struct command cmd_check;
 extern const struct command cmd_check_trace;
+extern const struct command cmd_learn;
+extern const struct command cmd_model;
 extern const struct command cmd_list;
 extern const struct command cmd_doctor;
 extern const struct command cmd_stats;

@@ -26,6 +26,23 @@ uint32_t build_find_variable(const struct build *build, const char *name)
 	return NO_INDEX;
 }
 
+char *build_near_variable(const struct build *build, const char *name)
+{
+	size_t best = strlen(name) / 3 + 2;
+	const char *near = NULL;
+
+	for (uint32_t i = 0; i < build->model->variable_count; i++) {
+		const struct model_variable *variable = &build->model->variables[i];
+		size_t edits = text_edits(name, variable->name);
+
+		if (variable->is_auto || strchr(variable->name, ' ') || edits >= best)
+			continue;
+		best = edits;
+		near = variable->name;
+	}
+	return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
+}
+
 uint32_t build_add_variable(struct build *build, const char *name, struct model_place place)
 {
 	struct model *model = build->model;
@@ -393,6 +410,15 @@ static bool has_started(const struct model_transition *transition, uint32_t vari
 	return false;
 }
 
+static void wrong_start(struct build *build, const struct yaml_tree_node *item)
+{
+	AUTO_FREE char *near =
+		build_near_variable(build, item->kind == YAML_SCALAR ? item->text : "");
+
+	model_errors_add(build->errors, item->place,
+			 "\"start\" names variables that stand under \"variables\"%s", near);
+}
+
 static void read_starts(struct build *build, const struct yaml_tree_node *node,
 			struct model_transition *transition)
 {
@@ -404,9 +430,7 @@ static void read_starts(struct build *build, const struct yaml_tree_node *node,
 					    : NO_INDEX;
 
 		if (variable == NO_INDEX || !build->model->variables[variable].is_metric)
-			model_errors_add(
-				build->errors, item->place,
-				"\"start\" names variables that stand under \"variables\"");
+			wrong_start(build, item);
 		else if (!has_started(transition, variable))
 			transition->starts[transition->start_count++] = variable;
 	}
@@ -486,20 +510,27 @@ static void read_transition(struct build *build, const struct yaml_tree_node *no
 
 static const struct rule state_rules[] = {
 	{ "final", YAML_SCALAR },
+	{ "may_end", YAML_SCALAR },
 	{ "transitions", YAML_LIST },
 };
+
+static bool is_null(const struct yaml_tree_node *node)
+{
+	return node->kind == YAML_SCALAR && !node->is_quoted &&
+	       (!node->text[0] || strcmp(node->text, "~") == 0 || strcmp(node->text, "null") == 0);
+}
 
 static void read_state(struct build *build, const struct yaml_tree_node *node, uint32_t state,
 		       const struct yaml_tree_node *model_key)
 {
 	const struct yaml_tree_node *list = yaml_tree_find(node, "transitions");
 
-	/* "done:" alone is a state without transitions. */
-	if (node->kind == YAML_SCALAR && !node->text[0] && !node->is_quoted)
+	if (is_null(node)) /* "done:" alone is a state without transitions */
 		return;
 	if (!check_keys(build, node, state_rules, ARRAY_LEN(state_rules)))
 		return;
 	build->model->states[state].is_final = read_bool(build, yaml_tree_find(node, "final"));
+	build->model->states[state].may_end = read_bool(build, yaml_tree_find(node, "may_end"));
 	for (size_t i = 0; list && i < list->count; i++)
 		read_transition(build, list->items[i], state, model_key);
 	if (build->model->states[state].is_final && list && list->count)
@@ -679,7 +710,8 @@ static void read_head(struct build *build, const struct yaml_tree_node *root)
 	struct model *model = build->model;
 
 	if (!name || !name->text[0])
-		model_errors_add(build->errors, root->place, "a model has a name: \"model\"");
+		model_errors_add(build->errors, name ? name->place : root->place,
+				 "a model has a name: \"model\"");
 	model->name = xstrdup(name ? name->text : "");
 	model->description = xstrdup(description ? description->text : "");
 	model->is_strict = read_bool(build, yaml_tree_find(root, "strict"));
@@ -701,7 +733,8 @@ static void read_root(struct build *build, const struct yaml_tree_node *root)
 	if (!check_keys(build, root, root_rules, ARRAY_LEN(root_rules)))
 		return;
 	if (!states || !states->count) {
-		model_errors_add(build->errors, root->place, "a model has states: \"states\"");
+		model_errors_add(build->errors, states ? states->place : root->place,
+				 "a model has states: \"states\"");
 		return;
 	}
 	name_states(build, states);

@@ -17,6 +17,9 @@ struct build {
 /* A variable by name, or NO_INDEX. */
 uint32_t build_find_variable(const struct build *build, const char *name);
 
+/* "; did you mean "work"?" for a name that no variable has, or "". Free it with free(). */
+char *build_near_variable(const struct build *build, const char *name);
+
 /* Index of a new variable; NO_INDEX, with an error, when there are too many. */
 uint32_t build_add_variable(struct build *build, const char *name, struct model_place place);
 

@@ -153,6 +153,10 @@ static bool take_scope(struct checks *checks, const struct yaml_tree_node *node)
 	checks->name = NULL;
 	if (name && name->kind == YAML_SCALAR)
 		checks->name = name->text;
+	else if (name)
+		model_errors_add(checks->build->errors, name->place,
+				 "the name of a constraint is a text, not %s",
+				 yaml_tree_kind(name));
 	if (!since)
 		return true;
 	if (since->kind == YAML_SCALAR)
@@ -160,8 +164,12 @@ static bool take_scope(struct checks *checks, const struct yaml_tree_node *node)
 	if (checks->since != NO_INDEX && model->variables[checks->since].is_metric &&
 	    !model->variables[checks->since].is_auto)
 		return true;
+	AUTO_FREE char *near =
+		build_near_variable(checks->build, since->kind == YAML_SCALAR ? since->text : "");
+
 	model_errors_add(checks->build->errors, since->place,
-			 "\"since\" names one of the variables that stand under \"variables\"");
+			 "\"since\" names one of the variables that stand under \"variables\"%s",
+			 near);
 	return false;
 }
 

@@ -144,6 +144,7 @@ struct model_state {
 	char *name; /* owned */
 	struct model_place place;
 	bool is_final; /* an instance that comes here has ended */
+	bool may_end;  /* a trace may end here: no deadline is missed by that */
 };
 
 struct model_field {
@@ -202,5 +203,11 @@ int model_load(const char *path, struct model **out_model, struct model_errors *
 	       struct err *err);
 
 void model_free(struct model *model); /* NULL is fine */
+
+/*
+ * Add a constraint that always holds to each transition but those out of the initial state, so that
+ * the time in the state before it is measured. Returns the variable that does, or UINT32_MAX: the model has too many.
+ */
+uint32_t model_measure_elapsed(struct model *model);
 
 #endif

@@ -170,6 +170,17 @@ static const struct {
 	{ STATE "{ event: e, to: b, filters: x }\n", 7, "did you mean \"filter\"" },
 	{ STATE "{ event: e, to: b, start: [x] }\n", 7, "names variables" },
 	{ STATE "{ event: e, to: b, start: x }\n", 7, "\"start\" takes a list" },
+	{ "model: m\ninitial: a\nvariables: { work: on_cpu }\nstates:\n  a:\n    transitions:\n"
+	  "      - { event: e, to: a, start: [wrok] }\n",
+	  7, "\"variables\"; did you mean \"work\"?" },
+	{ "model: m\ninitial: a\nvariables: { work: on_cpu }\nstates:\n  a:\n    transitions:\n"
+	  "      - { event: e, to: a, check: [ { deadline: 1ms, since: wor } ] }\n",
+	  7, "\"variables\"; did you mean \"work\"?" },
+	{ HEAD "  a: { may_end: perhaps }\n", 4, "true or false" },
+	{ "model: ''\ninitial: a\nstates: { a: }\n", 1, "a model has a name" },
+	{ "model: m\ninitial: a\nstates: {}\n", 3, "a model has states" },
+	{ STATE "{ event: e, to: b, check: [ { deadline: 1ms, name: [x] } ] }\n", 7,
+	  "the name of a constraint is a text" },
 	{ STATE "{ event: e, to: b, set: { time: 1 } }\n", 7, "a meaning of its own" },
 	{ STATE "{ event: e, to: b, set: { 'a b': 1 } }\n", 7, "no name of a variable" },
 	{ STATE "{ event: e, to: b, set: { x: [1] } }\n", 7, "gives a variable an expression" },
