@@ -71,6 +71,19 @@ static void an_event_of_no_known_type_is_the_other_one(void **unused)
 	assert_string_equal(again.other.name, "name");
 }
 
+/* Those that have no record, or are of programs, are not told so. */
+static void every_type_that_a_reader_tells_has_its_fields(void **unused)
+{
+	uint8_t bytes[CTF_TOLD_MAX];
+	struct event event = { 0 };
+
+	for (uint32_t type = EV_SCHED_SWITCH; type <= EV_STACK; type++) {
+		event.type = (uint8_t)type;
+		(void)ctf_told_put(&event, bytes);
+		assert_int_not_equal(bytes[1], 0);
+	}
+}
+
 /* Every event type, every length, every byte changed. Run with a sanitizer it tells more. */
 static void damaged_bytes_do_no_harm(void **unused)
 {
@@ -101,6 +114,7 @@ int main(void)
 		cmocka_unit_test(a_switch_comes_back),
 		cmocka_unit_test(a_call_and_a_stack_come_back),
 		cmocka_unit_test(an_event_of_no_known_type_is_the_other_one),
+		cmocka_unit_test(every_type_that_a_reader_tells_has_its_fields),
 		cmocka_unit_test(damaged_bytes_do_no_harm),
 	};
 
