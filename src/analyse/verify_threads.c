@@ -75,7 +75,8 @@ static void check_wait(struct walk *walk, uint32_t index, const struct wait *wai
 		     when(walk, wait->begin_ns).s);
 	if (wait->begin_ns > end_ns || wait->woken_ns > end_ns)
 		fail(walk, VERIFY_WAITS, "wait %u lies outside of the recording", index);
-	if (waker == SLOT_NONE || !wait->woken_ns)
+	/* What ended before the recording began it knows from what was before it: it is a cut. */
+	if (waker == SLOT_NONE || !wait->woken_ns || wait->woken_ns < origin_of(walk))
 		return;
 	if (waker >= walk->tl->thread_count)
 		fail(walk, VERIFY_WAITS, "wait %u was ended by thread number %u, which is none",

@@ -200,9 +200,10 @@ const struct command cmd_cut = {
 	.summary = "Write a window of a trace, or some of its threads, as a smaller trace",
 	.options = cut_options,
 	.details =
-		"The cut stands for itself: it has a state dump of its first moment, made by reading\n"
-		"all that was before. A recording of holdup stays one; of all other formats CTF 1.8\n"
-		"is made. The events are those from --from on, before --to.\n"
+		"The cut stands for itself: it has a state dump of its first moment, with all that was\n"
+		"under way then, and how it went on behind its end: the whole trace is read for that. A\n"
+		"recording of holdup stays one; of all other formats CTF 1.8 is made. The events are\n"
+		"those from --from on, before --to.\n"
 		"\n"
 		"With --tid or --pid, of all other threads only what says who runs, who wakes whom,\n"
 		"and what interrupts is kept. --cpu leaves out all of the other CPUs.\n"

@@ -18,6 +18,7 @@ void facts_fini(struct facts *facts)
 	free(facts->threads);
 	free(facts->fds);
 	free(facts->epolls);
+	free(facts->moments);
 	free(facts->irqs);
 	free(facts->devices);
 	free(facts->calls);

@@ -52,6 +52,10 @@ struct fact_name { /* a number with a name: irq, device */
 	const char *name;
 };
 
+struct fact_moment { /* of a cut: what was known at its start; one line of state/moment.h */
+	const char *text;
+};
+
 struct fact_symbol {
 	uint64_t address;
 	const char *name;
@@ -111,6 +115,8 @@ struct facts {
 	size_t fd_count;
 	struct fact_epoll *epolls;
 	size_t epoll_count;
+	struct fact_moment *moments;
+	size_t moment_count;
 	struct fact_name *irqs;
 	size_t irq_count;
 	struct fact_name *devices; /* block devices; nr = kernel dev_t, major << 20 | minor */

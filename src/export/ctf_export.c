@@ -16,6 +16,7 @@
 #include "export/ctf_writer.h"
 #include "export/export.h"
 #include "read/ctf_native.h"
+#include "read/ctf_told.h"
 #include "read/print.h"
 #include "read/read.h"
 #include "store/formats.h"
@@ -24,7 +25,7 @@
 struct kind {
 	struct ctf_layout *layout; /* owned; NULL = it cannot be written */
 	const struct format_section *format;
-	enum ctf_native native; /* KERNEL or MADE */
+	enum ctf_native native; /* KERNEL or TOLD */
 	bool in_user;		/* events of it came from programs */
 	bool in_kernel;
 };
@@ -50,10 +51,11 @@ struct job {
 
 /* ------------------------------------------------------------------ kinds */
 
-/* Formats that a reader made for the events of another tracer all have this name. */
+/* Formats that a reader made have this name, or are of perf's own records. */
 static bool is_made(const struct format_section *format)
 {
-	return strncmp(format->text, "name: event\n", strlen("name: event\n")) == 0;
+	return strncmp(format->text, "name: event\n", strlen("name: event\n")) == 0 ||
+	       strncmp(format->name, "perf/", strlen("perf/")) == 0;
 }
 
 static void open_kinds(struct job *job)
@@ -77,7 +79,7 @@ static void open_kinds(struct job *job)
 		job->kinds[number] = (struct kind){
 			.layout = ctf_layout_new(event, job->meaning.big_endian),
 			.format = format,
-			.native = is_made(format) ? CTF_NATIVE_MADE : CTF_NATIVE_KERNEL,
+			.native = is_made(format) ? CTF_NATIVE_TOLD : CTF_NATIVE_KERNEL,
 		};
 	}
 }
@@ -97,6 +99,8 @@ static void print_event(const struct kind *kind, uint32_t number, enum ctf_nativ
 	ctf_print_string(out, uri);
 	fputs(";\n\tfields := struct {\n", out);
 	ctf_layout_print(kind->layout, out);
+	if (native == CTF_NATIVE_TOLD)
+		fputs(CTF_TOLD_FIELDS, out);
 	fputs("\t};\n};\n\n", out);
 }
 
@@ -160,11 +164,23 @@ static struct ctf_writer *writer_for(struct job *job, bool is_user)
 	return *writer;
 }
 
+/* What its reader told of the event, behind the record of 'bytes'. */
+static uint32_t put_told(const struct job *job, const struct event *event, uint32_t bytes)
+{
+	uint8_t *to = job->record + bytes;
+	uint32_t told = ctf_told_put(event, to + 2);
+	bool is_big = job->meaning.big_endian;
+
+	to[is_big ? 1 : 0] = (uint8_t)told;
+	to[is_big ? 0 : 1] = (uint8_t)(told >> 8);
+	return told + 2;
+}
+
 static void put_record(struct job *job, const struct event *event,
 		       const struct trace_record *record)
 {
 	bool is_user = event->context & EV_CTX_USER;
-	uint32_t number = number_of(job, record), bytes, tail;
+	uint32_t number = number_of(job, record), bytes, tail, told = 0;
 	struct kind *kind = number < job->kind_count ? &job->kinds[number] : NULL;
 	struct ctf_writer *writer = writer_for(job, is_user);
 
@@ -173,12 +189,15 @@ static void put_record(struct job *job, const struct event *event,
 		return;
 	}
 	bytes = ctf_layout_put(kind->layout, record, job->record, &tail);
-	if (is_user || kind->native == CTF_NATIVE_MADE)
+	if (is_user || kind->native == CTF_NATIVE_TOLD)
 		put_tid(job, event->tid);
+	if (!is_user && kind->native == CTF_NATIVE_TOLD)
+		told = put_told(job, event, bytes);
 	kind->in_user |= is_user;
 	kind->in_kernel |= !is_user;
 	ctf_writer_put(writer, is_user ? CTF_STREAM_USER : CTF_STREAM_KERNEL, event->cpu,
-		       event->time_ns, job->record, bytes, tail);
+		       event->time_ns,
+		       &(struct ctf_writer_event){ job->record, bytes, tail, told });
 	job->events++;
 }
 
@@ -281,7 +300,7 @@ int64_t ctf_export(struct trace *trace, const char *folder, const struct ctf_cho
 	make_uuid(job.facts, job.uuid[1]);
 	job.uuid[1][15] ^= 1;
 	open_kinds(&job);
-	job.record = xmalloc(CTF_LAYOUT_MAX_BYTES + 8);
+	job.record = xmalloc(CTF_LAYOUT_MAX_BYTES + 8 + CTF_TOLD_MAX);
 	job.state = ctf_state_new(job.kind_count, job.meaning.big_endian);
 	rc = job.state ? write_all(&job, trace, err)
 		       : err_set(err, -EBADMSG, "there are too many kinds of events");

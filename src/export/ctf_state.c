@@ -157,7 +157,8 @@ static void end_record(struct ctf_state *state, struct ctf_writer *writer,
 	uint32_t tail;
 	uint32_t bytes = ctf_layout_put(state->layouts[state->list], &record, state->final, &tail);
 
-	ctf_writer_put(writer, stream, 0, time_ns, state->final, bytes, tail);
+	ctf_writer_put(writer, stream, 0, time_ns,
+		       &(struct ctf_writer_event){ state->final, bytes, tail, 0 });
 }
 
 static void put_field(struct ctf_state *state, const struct ctf_state_field *field, uint32_t place,

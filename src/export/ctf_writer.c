@@ -212,13 +212,14 @@ static struct stream *stream_for(struct ctf_writer *writer, enum ctf_stream_kind
 }
 
 void ctf_writer_put(struct ctf_writer *writer, enum ctf_stream_kind kind, uint32_t cpu,
-		    uint64_t time_ns, const uint8_t *record, uint32_t bytes, uint32_t tail)
+		    uint64_t time_ns, const struct ctf_writer_event *event)
 {
 	struct stream *stream = stream_for(writer, kind, cpu);
+	uint32_t bytes = event->bytes + event->told;
 	uint32_t whole = (CTF_NATIVE_BEFORE + bytes + 7) & ~7u;
 	uint64_t time = in_order_8(writer, time_ns);
-	uint16_t length = in_order_2(writer, (uint16_t)bytes);
-	uint16_t count = in_order_2(writer, (uint16_t)tail);
+	uint16_t length = in_order_2(writer, (uint16_t)event->bytes);
+	uint16_t count = in_order_2(writer, (uint16_t)event->tail);
 	uint8_t *to;
 
 	if (whole > PACKET_BYTES - stream->used)
@@ -226,11 +227,11 @@ void ctf_writer_put(struct ctf_writer *writer, enum ctf_stream_kind kind, uint32
 	begin_packet(stream, time_ns);
 	to = stream->packet + stream->used;
 	memcpy(to, &time, 8);
-	memcpy(to + 8, record, 2); /* the number of its kind begins the record, too */
+	memcpy(to + 8, event->record, 2); /* the number of its kind begins the record, too */
 	memset(to + 10, 0, 2);
 	memcpy(to + 12, &length, 2);
 	memcpy(to + 14, &count, 2);
-	memcpy(to + CTF_NATIVE_BEFORE, record, bytes);
+	memcpy(to + CTF_NATIVE_BEFORE, event->record, bytes);
 	memset(to + CTF_NATIVE_BEFORE + bytes, 0, whole - CTF_NATIVE_BEFORE - bytes);
 	stream->content = stream->used + CTF_NATIVE_BEFORE + bytes;
 	stream->used += whole;

@@ -2,7 +2,7 @@
  * ctf_writer.h - streams of packets of CTF 1.8, a file each, and the metadata that explains them.
  *
  *	writer = ctf_writer_new("out/kernel", &setup);
- *	ctf_writer_put(writer, CTF_STREAM_KERNEL, cpu, time_ns, record, bytes, tail);
+ *	ctf_writer_put(writer, CTF_STREAM_KERNEL, cpu, time_ns, &event);
  *	ctf_writer_lost(writer, CTF_STREAM_KERNEL, cpu, time_ns, count);
  *	rc = ctf_writer_end(writer, &err);
  *	ctf_writer_free(writer);
@@ -44,9 +44,16 @@ struct ctf_writer_setup {
 /* The folder exists. */
 struct ctf_writer *ctf_writer_new(const char *folder, const struct ctf_writer_setup *setup);
 
+struct ctf_writer_event {
+	const uint8_t *record; /* and what was told of it behind it */
+	uint32_t bytes;	       /* of the record */
+	uint32_t tail;	       /* elements of the array that ends it */
+	uint32_t told;	       /* bytes behind it; see read/ctf_told.h */
+};
+
 /* Add an event: a record in the form of ctf_layout_put(). Times of a stream never go back. */
 void ctf_writer_put(struct ctf_writer *writer, enum ctf_stream_kind kind, uint32_t cpu,
-		    uint64_t time_ns, const uint8_t *record, uint32_t bytes, uint32_t tail);
+		    uint64_t time_ns, const struct ctf_writer_event *event);
 
 /* Events are missing before the next one; 'count' 0 = nobody knows how many. */
 void ctf_writer_lost(struct ctf_writer *writer, enum ctf_stream_kind kind, uint32_t cpu,

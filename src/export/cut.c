@@ -88,10 +88,8 @@ int cut_trace(struct trace *trace, const char *path, const char *dir, const stru
 	if (mkdir(work, 0700) < 0)
 		return err_set(err, -errno, "cannot make %s: %s", work, strerror(errno));
 	rc = cut_find_state(&cut, err);
-	if (rc == 0) {
-		cut_filter_init(&cut);
+	if (rc == 0)
 		rc = write_cut(&cut, work, err);
-	}
 	if (rc == 0)
 		rc = put_in_place(work, dir, err);
 	if (rc < 0)

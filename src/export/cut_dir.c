@@ -243,6 +243,8 @@ static int put_dump(struct writing *writing, struct err *err)
 		dump_print_fd(out, &facts->fds[i]);
 	for (size_t i = 0; i < facts->epoll_count; i++)
 		dump_print_epoll(out, &facts->epolls[i]);
+	for (size_t i = 0; i < facts->moment_count; i++)
+		dump_print_moment(out, &facts->moments[i]);
 	for (size_t i = 0; i < facts->irq_count; i++)
 		dump_print_irq(out, &facts->irqs[i]);
 	for (size_t i = 0; i < facts->device_count; i++)

@@ -20,6 +20,9 @@ struct cut {
 	struct map tids;    /* those that are wanted; empty = all */
 	struct map tgids;
 	uint64_t events;
+	bool is_start; /* nothing was before it */
+	uint32_t
+		known_threads; /* so many slots of the timeline are of threads known at the start */
 };
 
 /* cut_filter.c: which events are kept. */

@@ -20,6 +20,7 @@
 #include "read/ctf_plan.h"
 #include "read/ctf_record.h"
 #include "read/ctf_time.h"
+#include "read/ctf_told.h"
 #include "read/ctf_walk.h"
 #include "read/lane.h"
 #include "store/file.h"
@@ -256,6 +257,27 @@ static int read_fields(struct ctf_lane *lane, const struct ctf_event *kind, stru
 	return rc;
 }
 
+/* What stands behind the record of such an event; its length is in *out_bytes. */
+static int read_told(struct ctf_lane *lane, const struct ctf_event *kind, uint64_t start,
+		     struct event *event, uint64_t *out_bytes)
+{
+	const struct ctf_cursor *cursor = &lane->walk.cursor;
+	const uint8_t *at = cursor->bytes + (start - cursor->first / 8);
+	uint64_t left = cursor->end / 8 - start, here = cursor->window_end / 8 - start, bytes;
+
+	if (left < 2)
+		return CTF_BAD;
+	if (here < 2)
+		return CTF_MORE;
+	bytes = kind->big_endian ? (uint64_t)(at[0] << 8 | at[1]) : (uint64_t)(at[1] << 8 | at[0]);
+	if (bytes > left - 2)
+		return CTF_BAD;
+	if (bytes > here - 2)
+		return CTF_MORE;
+	*out_bytes = bytes + 2;
+	return ctf_told_take(at + 2, (uint32_t)bytes, kind->base, event) ? 0 : CTF_BAD;
+}
+
 /* An event that holdup wrote: see ctf_native.h. The cursor is behind its header. */
 static int read_native(struct ctf_lane *lane, const struct ctf_event *kind, struct cell *cell,
 		       uint64_t at)
@@ -265,6 +287,7 @@ static int read_native(struct ctf_lane *lane, const struct ctf_event *kind, stru
 	uint64_t here = cursor->window_end / 8 - header;
 	uint64_t start = header + CTF_NATIVE_BEFORE - CTF_NATIVE_HEADER;
 	const uint8_t *head = cursor->bytes + (header - cursor->first / 8);
+	uint64_t told = 0;
 	int rc = 0;
 
 	if (left < CTF_NATIVE_BEFORE - CTF_NATIVE_HEADER) {
@@ -290,6 +313,10 @@ static int read_native(struct ctf_lane *lane, const struct ctf_event *kind, stru
 	};
 	if (kind->native == CTF_NATIVE_MADE)
 		rc = read_fields(lane, kind, &cell->event);
+	else if (kind->native == CTF_NATIVE_TOLD)
+		rc = read_told(lane, kind, start + bytes, &cell->event, &told);
+	if (rc == CTF_BAD && kind->native == CTF_NATIVE_TOLD)
+		cursor->wrong = "what was told of an event is damaged";
 	if (rc < 0)
 		return rc;
 	if (!ctf_native_decode(kind, lane->common->events, &cell->record, &cell->event)) {
@@ -297,7 +324,7 @@ static int read_native(struct ctf_lane *lane, const struct ctf_event *kind, stru
 		return CTF_BAD;
 	}
 	cell->event.cpu = lane->packet->has_cpu ? lane->packet->cpu : lane->cpu;
-	cursor->at = (start + bytes) * 8;
+	cursor->at = (start + bytes + told) * 8;
 	if (!lane->lane.keep_records || kind->native == CTF_NATIVE_NAME)
 		cell->record.data = NULL;
 	return 0;

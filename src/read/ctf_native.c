@@ -17,7 +17,7 @@
 
 static const char *const names[CTF_NATIVE_COUNT] = {
 	[CTF_NATIVE_KERNEL] = "kernel", [CTF_NATIVE_MADE] = "made",   [CTF_NATIVE_USER] = "user",
-	[CTF_NATIVE_NAME] = "name",	[CTF_NATIVE_STATE] = "state",
+	[CTF_NATIVE_NAME] = "name",	[CTF_NATIVE_STATE] = "state", [CTF_NATIVE_TOLD] = "told",
 };
 
 const char *ctf_native_name(enum ctf_native native)
@@ -205,6 +205,7 @@ bool ctf_native_decode(const struct ctf_event *kind, const struct kernel_events 
 	case CTF_NATIVE_NAME:
 		return decode_name(kind, record, out_event);
 	case CTF_NATIVE_MADE: /* its fields were read already */
+	case CTF_NATIVE_TOLD:
 		out_event->tid = tid;
 		return true;
 	default:

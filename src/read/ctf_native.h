@@ -51,6 +51,7 @@ enum ctf_native {
 	CTF_NATIVE_USER,   /* of a program, beside the kernel's */
 	CTF_NATIVE_NAME,   /* EV_FD_NAME */
 	CTF_NATIVE_STATE,  /* of the state dump */
+	CTF_NATIVE_TOLD,   /* as MADE, with what its reader told of it: ctf_told.h */
 	CTF_NATIVE_COUNT
 };
 

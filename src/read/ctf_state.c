@@ -55,6 +55,10 @@ static const struct ctf_state_field missing_fields[] = {
 	FIELD(fact_missing, why, CTF_STATE_TEXT),
 };
 
+static const struct ctf_state_field moment_fields[] = {
+	FIELD(fact_moment, text, CTF_STATE_TEXT),
+};
+
 static const struct ctf_state_field tid_fields[] = {
 	{ "tid", 0, CTF_STATE_I32 },
 };
@@ -74,6 +78,10 @@ const struct ctf_state_list ctf_state_lists[] = {
 	LIST("holdup_symbol", symbol_fields, struct fact_symbol, symbols, symbol_count),
 	LIST("holdup_missing", missing_fields, struct fact_missing, missing, missing_count),
 	LIST("holdup_recorder", tid_fields, int32_t, recorder_tids, recorder_tid_count),
+	LIST("holdup_moment", moment_fields, struct fact_moment, moments, moment_count),
+	LIST("holdup_comm", name_fields, struct fact_name, comms, comm_count),
+	LIST("holdup_printk", name_fields, struct fact_name, printks, printk_count),
+	LIST("holdup_call", name_fields, struct fact_name, calls, call_count),
 };
 
 const size_t ctf_state_list_count = ARRAY_LEN(ctf_state_lists);
@@ -185,10 +193,13 @@ static bool is_sane(const struct ctf_state_list *list, const char *item)
 {
 	const struct fact_thread *thread = (const void *)item;
 	const struct fact_fd *fd = (const void *)item;
+	const struct fact_name *name = (const void *)item;
 
 	if (list->fields == thread_fields)
 		return thread->tid >= 0 && thread->tgid >= 0 && thread->ppid >= 0 &&
 		       *(const uint8_t *)&thread->kernel <= 1;
+	if (list->items_offset == offsetof(struct facts, calls))
+		return name->nr < FACTS_CALLS_MAX;
 	if (list->fields == fd_fields)
 		return fd->tgid >= 0 && fd->fd >= 0 && fd->role <= FD_ROLE_OTHER;
 	return true;
@@ -237,6 +248,13 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static int by_nr(const void *a, const void *b)
+{
+	const struct fact_name *x = a, *y = b;
+
+	return x->nr < y->nr ? -1 : x->nr > y->nr;
+}
+
 static int by_fd(const void *a, const void *b)
 {
 	const struct fact_fd *x = a, *y = b;
@@ -251,12 +269,15 @@ static void put_in_order(struct facts *facts)
 {
 	bool symbols = true, fds = true;
 
+	facts->call_cap = facts->call_count; /* at least that many have room */
 	for (size_t i = 1; i < facts->symbol_count; i++)
 		symbols &= facts->symbols[i - 1].address <= facts->symbols[i].address;
 	for (size_t i = 1; i < facts->fd_count; i++)
 		fds &= by_fd(&facts->fds[i - 1], &facts->fds[i]) <= 0;
 	if (!symbols)
 		qsort(facts->symbols, facts->symbol_count, sizeof(*facts->symbols), by_address);
+	if (facts->printk_count)
+		qsort(facts->printks, facts->printk_count, sizeof(*facts->printks), by_nr);
 	if (!fds)
 		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), by_fd);
 }

@@ -644,7 +644,8 @@ struct kernel_events *kernel_events_new(const struct formats *formats, bool big_
 	for (uint32_t id = 0; id < events->id_count; id++)
 		events->by_id[id] = events->unknown;
 	format_text_states("", &events->states);
-	if (!find_id_offset(events, formats))
+	/* CTF that we wrote of no events at all has none. */
+	if (!find_id_offset(events, formats) && formats->count)
 		facts_note_damage(facts, "kernel/formats: no event has common fields");
 	compile_all(events, formats, facts);
 	make_heads(events);

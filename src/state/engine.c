@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "event/facts.h"
 #include "event/source.h"
+#include "state/moment.h"
 #include "state/state_int.h"
 
 #define PROGRESS_EVENTS (1u << 20)
@@ -162,10 +163,12 @@ void cpu_forget_context(struct cpu *cpu)
 	cpu->irq_before_softirq = false;
 }
 
-static void cpu_grow(struct state *state, uint32_t cpu)
+void cpu_grow(struct state *state, uint32_t cpu)
 {
 	uint32_t count = cpu + 1;
 
+	if (cpu < state->cpu_count)
+		return;
 	state->cpus = xrealloc(state->cpus, count, sizeof(*state->cpus));
 	for (uint32_t i = state->cpu_count; i < count; i++) {
 		state->cpus[i] = (struct cpu){
@@ -232,6 +235,7 @@ static void load_facts(struct state *state)
 			child->tl->parent = parent->slot;
 	}
 	fds_load(state);
+	moment_load(state);
 }
 
 static void fill_table(struct state *state)
@@ -362,6 +366,7 @@ struct timeline *state_finish(struct state *state)
 	if (state->facts->last_ns > state->now_ns)
 		state->now_ns = state->facts->last_ns;
 	tl->end_ns = state->now_ns;
+	moment_end(state);
 	close_threads(state);
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		process_put(state, state->threads[i]->process);

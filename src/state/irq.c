@@ -42,7 +42,7 @@ enum softirq {
 /* ---------------------------------------------------------- pending actors */
 
 /* Where the actor under 'key' is kept, to be written. */
-static struct actor *pending_place(struct pending *pending, uint64_t key)
+struct actor *pending_place(struct pending *pending, uint64_t key)
 {
 	bool new;
 	uint64_t *at = map_add(&pending->index, key, &new);

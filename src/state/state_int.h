@@ -8,6 +8,7 @@
  *	irq.c       interrupts, softirqs, timers, packets, disk requests, work: who acts
  *	syscall.c   system calls, faults, locks: what a thread waits in and for
  *	fds.c       what file descriptors name
+ *	moment_*.c  all of it as text, and back: what a cut begins with
  *
  * A thread's life as the engine sees it:
  *
@@ -106,7 +107,8 @@ struct thread {
 	uint8_t depth;		 /* frames in use, at least 1 */
 	bool idle;		 /* an idle task: it has no track */
 	bool exiting;
-	bool seen; /* some event told about it */
+	bool seen;	/* some event told about it */
+	bool known_end; /* what comes after the end told what it is in there */
 	uint32_t slot;
 	uint32_t cpu;	 /* where it runs, or will */
 	uint32_t wait;	 /* index of the current or last wait */
@@ -118,6 +120,7 @@ struct thread {
 	/* The system call it is in, or the last one. */
 	int64_t call_nr; /* -1 = none known */
 	uint64_t call_args[6];
+	uint64_t call_ns;	  /* when it began; 0 = not known */
 	uint32_t call_first_wait; /* waits from here on belong to it */
 	bool in_call;
 	bool compat;	 /* call_nr is of the 32-bit table */
@@ -224,6 +227,7 @@ struct thread *state_thread(struct state *state, int32_t tid); /* living one, or
 struct thread *state_living_slow(struct state *state, int32_t tid);
 void state_live(struct state *state, const struct thread *thread); /* its tid is its own now */
 struct thread *state_idle(struct state *state, uint32_t cpu);
+void cpu_grow(struct state *state, uint32_t cpu); /* there are CPUs up to this one */
 
 /* The thread that runs on 'cpu'; NULL = not known. */
 static inline struct thread *state_current(const struct state *state, const struct cpu *cpu)
@@ -401,6 +405,7 @@ void use_early_wake(struct state *state, struct thread *thread);
 
 /* irq.c */
 void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, struct actor *out);
+struct actor *pending_place(struct pending *pending, uint64_t key); /* to be written */
 bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor);
 void pending_fini(struct pending *pending);
 

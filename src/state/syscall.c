@@ -353,6 +353,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	flow_reset(thread, flow_base(state, thread));
 	cpu->woken = SLOT_NONE;
 	thread->call_nr = ev->syscall.nr;
+	thread->call_ns = ev->time_ns;
 	if (thread->fresh_exec)
 		look_at_first_call(state, thread, ev);
 	thread->compat = ev->syscall.compat || thread->is_32bit;

@@ -107,11 +107,14 @@ static uint32_t proven_word(struct thread *thread, enum word_kind proven, uint64
 static void write_proven(struct state *state, struct thread *thread, uint64_t from_ns,
 			 enum word_kind proven)
 {
-	uint64_t last = last_ns(state, thread);
+	uint64_t last = last_ns(state, thread), begin_ns = from_ns;
 
 	if (from_ns < last)
 		from_ns = last;
-	flow_set(thread, proven_word(thread, proven, from_ns));
+	/* A cut knows waits that began before it. */
+	if (begin_ns >= state->tl->origin_ns)
+		begin_ns = from_ns;
+	flow_set(thread, proven_word(thread, proven, begin_ns));
 	track_append(&thread->tl->track, track_ns(state, from_ns), thread->word);
 }
 
@@ -484,7 +487,7 @@ void unsure_close(struct state *state, struct thread *thread, uint64_t end_ns)
 
 	(void)end_ns;
 	if ((thread->sched != SCHED_BLOCKED && thread->sched != SCHED_RUNNABLE) ||
-	    thread->tl->tid == 0)
+	    thread->tl->tid == 0 || thread->known_end)
 		return;
 	if (hole < since)
 		hole = since;

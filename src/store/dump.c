@@ -100,6 +100,10 @@ static const struct field name_fields[] = {
 	FIELD(fact_name, "name", name, FIELD_TEXT, true),
 };
 
+static const struct field moment_fields[] = {
+	FIELD(fact_moment, "text", text, FIELD_TEXT, true),
+};
+
 #define KIND(key, fields, item, array, count)                                        \
 	{                                                                            \
 		key, fields, ARRAY_LEN(fields), sizeof(struct item),                 \
@@ -112,6 +116,7 @@ enum {
 	KIND_EPOLL,
 	KIND_IRQ,
 	KIND_DEVICE,
+	KIND_MOMENT,
 	KIND_COUNT
 };
 
@@ -121,6 +126,7 @@ static const struct kind kinds[KIND_COUNT] = {
 	[KIND_EPOLL] = KIND("epoll", epoll_fields, fact_epoll, epolls, epoll_count),
 	[KIND_IRQ] = KIND("irq", name_fields, fact_name, irqs, irq_count),
 	[KIND_DEVICE] = KIND("device", name_fields, fact_name, devices, device_count),
+	[KIND_MOMENT] = KIND("moment", moment_fields, fact_moment, moments, moment_count),
 };
 
 /* Where the optional keys begin when a line lacks them. */
@@ -259,6 +265,11 @@ void dump_print_irq(FILE *out, const struct fact_name *irq)
 void dump_print_device(FILE *out, const struct fact_name *device)
 {
 	print_line(out, &kinds[KIND_DEVICE], device);
+}
+
+void dump_print_moment(FILE *out, const struct fact_moment *moment)
+{
+	print_line(out, &kinds[KIND_MOMENT], moment);
 }
 
 /* Integers from 'low' to 'high' only; json-c would bend the others. */

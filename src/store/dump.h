@@ -21,11 +21,13 @@ struct facts;
 struct fact_thread;
 struct fact_fd;
 struct fact_epoll;
+struct fact_moment;
 struct fact_name;
 
 void dump_print_thread(FILE *out, const struct fact_thread *thread);
 void dump_print_fd(FILE *out, const struct fact_fd *fd);
 void dump_print_epoll(FILE *out, const struct fact_epoll *epoll);
+void dump_print_moment(FILE *out, const struct fact_moment *moment);
 void dump_print_irq(FILE *out, const struct fact_name *irq);
 void dump_print_device(FILE *out, const struct fact_name *device);
 

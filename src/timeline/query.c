@@ -335,6 +335,22 @@ void timeline_totals(const struct timeline *timeline, uint32_t slot, uint64_t st
 	run_fini(&run);
 }
 
+uint32_t timeline_ran_on(const struct timeline *timeline, uint32_t slot, uint64_t at_ns)
+{
+	uint64_t origin = timeline->origin_ns, at = at_ns > origin ? at_ns - origin : 0;
+	struct tl_iter iter = { .timeline = timeline };
+	struct run run;
+
+	if (slot >= timeline->thread_count)
+		return SLOT_NONE;
+	iter.track = &timeline->threads[slot]->track;
+	run_init(&run, SLOT_NONE);
+	begin_piece(&run, &iter, piece_before(iter.track, at));
+	feed_before(&run, &iter, at);
+	run_fini(&run);
+	return run.ran_on;
+}
+
 /* ------------------------------------------------------------------ columns */
 
 /* The state whose sum has grown most from 'before' to 'now'. */

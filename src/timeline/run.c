@@ -118,6 +118,7 @@ void run_to(struct run *run, uint64_t time)
 	if (time <= run->now)
 		return;
 	run->now = time;
+	run->goes_on = 0;
 	mode = mode_of[word_kind(run->word)];
 	state = row(run, total_key(TOTAL_STATE, run_state_of(run->word), 0));
 	state->ns += ns;
@@ -142,8 +143,13 @@ static void keep_max(struct total *total, uint64_t ns)
 static void begin_call(struct run *run, uint32_t call, bool known)
 {
 	run->call = call;
-	run->call_known = known;
 	run->call_begin = run->call_since = run->now;
+	run->call_known = known;
+	if (run->goes_on) {
+		known = false;
+		run->call_known = run->before[BEFORE_CALL] > 0;
+		run->call_begin -= run->before[BEFORE_CALL];
+	}
 	row(run, total_key(TOTAL_CALL, call, 0))->count += known;
 }
 
@@ -192,12 +198,14 @@ static void follow_call(struct run *run, uint32_t word)
 
 static inline void count(struct run *run, enum total_counter counter)
 {
-	run->counts[counter]++;
+	run->counts[counter] += !run->goes_on;
 }
 
 static void come_onto_cpu(struct run *run)
 {
 	run->on_cpu = true;
+	if (run->goes_on)
+		return;
 	count(run, COUNT_SWITCH_IN);
 	if (run->ran_on != SLOT_NONE && run->cpu != run->ran_on)
 		count(run, COUNT_MIGRATIONS);
@@ -213,13 +221,43 @@ static void leave_cpu(struct run *run, uint32_t word)
 		count(run, COUNT_WAITS);
 }
 
+/* The mark of what goes on since before the origin. */
+static void go_on(struct run *run, uint32_t word)
+{
+	uint32_t arg = word_arg(word), cpu = arg & WORD_CPU_NONE;
+
+	run->word = word;
+	if (arg & WORD_BEGAN) {
+		uint32_t half = arg >> WORD_BEGAN_SHIFT & 1;
+
+		run->before[arg >> (WORD_BEGAN_SHIFT + 1) & 1] |=
+			(uint64_t)(arg & ((1u << WORD_BEGAN_BITS) - 1)) << half * WORD_BEGAN_BITS;
+		return;
+	}
+	run->goes_on = (uint8_t)(arg >> WORD_GOES_ON_SHIFT & 31);
+	run->cpu = cpu == WORD_CPU_NONE ? SLOT_NONE : cpu;
+	if (!run->goes_on)
+		run->ran_on = run->cpu;
+}
+
+/* One of the entries that began before was fed; what is uncertain becomes known by the next one. */
+static void gone_on(struct run *run, enum word_kind kind)
+{
+	run->counted = true;
+	run->goes_on -= kind != WORD_UNCERTAIN && kind != WORD_CPU;
+}
+
 void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *wait)
 {
 	enum word_kind kind = word_kind(word);
 	bool on_cpu = mode_of[kind] != OFF_CPU;
 
 	run_to(run, time);
-	if (word_kind(run->word) == WORD_BLOCKED && run->wait_begin < time)
+	if (kind == WORD_CPU && (word & WORD_GOES_ON)) {
+		go_on(run, word);
+		return;
+	}
+	if (word_kind(run->word) == WORD_BLOCKED && (int64_t)(time - run->wait_begin) > 0)
 		keep_max(row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind)),
 			 time - run->wait_begin);
 	if ((kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_CPU) &&
@@ -236,7 +274,7 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 	if (word_faulted(word))
 		count(run, COUNT_FAULTS);
 	if (kind == WORD_BLOCKED && wait) {
-		run->wait_begin = time;
+		run->wait_begin = time - (run->goes_on ? run->before[BEFORE_WAIT] : 0);
 		run->wait_in = word_plain(wait->in);
 		run->wait_kind = wait_kind(wait);
 	}
@@ -244,4 +282,6 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 	if (word_plain(word) != word_plain(run->word))
 		run->counted = false;
 	run->word = word;
+	if (run->goes_on)
+		gone_on(run, kind);
 }

@@ -33,8 +33,10 @@ struct run {
 	uint32_t cpu;	     /* the CPU it is queued on or runs on; SLOT_NONE = not known */
 	uint32_t ran_on;     /* where it came onto a CPU last; SLOT_NONE = nowhere yet */
 	bool on_cpu;
-	bool counted;	 /* the interval in force was counted */
-	bool call_known; /* its beginning was seen */
+	bool counted;	    /* the interval in force was counted */
+	bool call_known;    /* its beginning was seen */
+	uint8_t goes_on;    /* so many of the next entries, of this instant, began before */
+	uint64_t before[2]; /* by enum word_before: so many ns */
 
 	/* Added up beside the rows, where it costs less: see run_settle(). */
 	uint64_t mode_ns[MODE_COUNT]; /* on 'cpu' */

@@ -47,6 +47,18 @@ enum word_kind {
 	WORD_KIND_COUNT
 };
 
+/*
+ * WORD_CPU: a thread begins with such marks that goes on with what it did before the origin, as in
+ * a cut: how long before its wait and its call began, and that so many of the entries that follow,
+ * all of the origin, began before. See word_goes_on() and word_began().
+ */
+#define WORD_GOES_ON	   (1u << 26)
+#define WORD_BEGAN	   (1u << 25)
+#define WORD_BEGAN_SHIFT   23
+#define WORD_BEGAN_BITS	   23
+#define WORD_GOES_ON_SHIFT 20
+#define WORD_CPU_NONE	   0xfffffu
+
 #define WORD_COMPAT (1u << 16) /* WORD_SYSCALL: number of the 32-bit table */
 #define WORD_FAULT  (1u << 26) /* WORD_USER, _RUN, _SYSCALL: a page fault was taken as it began */
 #define WORD_ERRORS 0xfffu     /* WORD_USER: errno */
@@ -108,6 +120,33 @@ static inline uint32_t word_plain(uint32_t word)
 	if (kind == WORD_USER)
 		return word_make(WORD_USER, 0);
 	return kind == WORD_RUN || kind == WORD_SYSCALL ? word & ~WORD_FAULT : word;
+}
+
+enum word_before {
+	BEFORE_WAIT,
+	BEFORE_CALL,
+	BEFORE_COUNT
+};
+
+/* The lower or the upper half of how many ns before the origin it began. */
+static inline uint32_t word_began(enum word_before what, bool upper, uint64_t ns)
+{
+	uint32_t half = (uint32_t)(upper ? ns >> WORD_BEGAN_BITS : ns);
+
+	return word_make(WORD_CPU, WORD_GOES_ON | WORD_BEGAN |
+					   ((uint32_t)what << 1 | upper) << WORD_BEGAN_SHIFT |
+					   (half & ((1u << WORD_BEGAN_BITS) - 1)));
+}
+
+/*
+ * 'cpu' may be UINT32_MAX: not known. 'count' is below 32. The first such mark, with the count 0, says where it
+ * came onto a CPU last; the other one, where it is.
+ */
+static inline uint32_t word_goes_on(uint32_t cpu, uint32_t count)
+{
+	uint32_t on = cpu < WORD_CPU_NONE ? cpu : WORD_CPU_NONE;
+
+	return word_make(WORD_CPU, WORD_GOES_ON | count << WORD_GOES_ON_SHIFT | on);
 }
 
 /* Working, Interrupted, Blocked, Uncertain. */
@@ -351,6 +390,9 @@ bool tl_iter_entry(struct tl_iter *iter, struct tl_interval *out_interval);
 
 /* The state word of thread 'slot' at 'at_ns'; WORD_NONE when it was not there. */
 uint32_t timeline_state_at(const struct timeline *timeline, uint32_t slot, uint64_t at_ns);
+
+/* The CPU that thread 'slot' came onto last before 'at_ns', or SLOT_NONE. */
+uint32_t timeline_ran_on(const struct timeline *timeline, uint32_t slot, uint64_t at_ns);
 
 /* The thread that ran on 'cpu' at 'at_ns', or SLOT_NONE. */
 uint32_t timeline_running_at(const struct timeline *timeline, uint32_t cpu, uint64_t at_ns);

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Cuts of other people's traces say what the traces say.
+
+Windows are drawn; HOLDUP_SEED draws the same ones again. Of each trace, of every format, a window
+becomes CTF. stats, why and states of the cut, and of windows in it, must be those of the same
+windows of the trace, and check-trace must find nothing wrong. So must CTF made of the whole trace
+list the same events. In text, times are in us: events of several CPUs at the same time have no
+order in CTF, so there only what does not rest on that order is compared.
+"""
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../library"))
+import ctf  # noqa: E402
+from ctf import kernel  # noqa: E402
+from cut import different, holdup, parsed  # noqa: E402
+
+# Archive or file, and whether its times are too coarse to order events. Where most switches are missing
+# (CUTLESS), when a thread came onto its CPU is worked out from more than is in a cut.
+CUTLESS = {"03-trace-dat/trappy-trace.dat.zst", "11-ftrace-text/trappy-trace_systrace.html"}
+TRACES = [
+    ("01-ctf-real/bug446190.tar.zst", False),
+    ("03-trace-dat/trappy-trace.dat.zst", False),
+    ("09-statistics/lttng-analyses-cputop.tar.zst", False),
+    ("13-recorded/xvfb.trace.dat.zst", False),
+    ("13-recorded/pipe.perf.data.zst", False),
+    ("13-recorded/xvfb.perf.data.zst", False),
+    ("13-recorded/dd_contention.trace.txt.zst", True),
+    ("14-kernel-plus-ust/ust_sort.kernel.trace.dat.zst", False),
+    ("11-ftrace-text/trappy-thermal-trace.txt.zst", True),
+    ("11-ftrace-text/trappy-trace_systrace.html", True),
+    ("07-io/io_syscall_read.ftrace.txt", True),
+]
+COARSE = re.compile(r'"counts":{[^}]*}|"syscalls":\[[^\]]*\]')
+
+
+def fetch(name, into):
+    """The trace, unpacked."""
+    path = os.path.join(ctf.TRACES, name)
+    base = os.path.basename(name)
+    if base.endswith(".tar.zst"):
+        subprocess.run(["tar", "--zstd", "-xf", path, "-C", into], check=True)
+        return os.path.join(into, base[:-len(".tar.zst")])
+    if base.endswith(".zst"):
+        out = os.path.join(into, base[:-len(".zst")])
+        subprocess.run(["zstd", "-dqfo", out, path], check=True)
+        return out
+    return path
+
+
+def without_counts(answer):
+    return answer[0], COARSE.sub("", answer[1]), answer[2]
+
+
+def compare(test, what, trace, into, windows, coarse):
+    """'windows': options for the trace, and for the cut."""
+    for ours, theirs in windows:
+        for words in (["stats", "--json", "--by", "thread"], ["why", "--json"]):
+            answers = holdup(*words, *ours, trace), holdup(*words, *theirs, into)
+            if coarse:
+                answers = [without_counts(answer) for answer in answers]
+            wrong = different(*answers)
+            test.check("%s %s: %s says the same" % (what, " ".join(ours), words[0]), not wrong,
+                       wrong)
+        rows = parsed("stats", "--json", "--by", "thread", *theirs, into)["rows"]
+        tids = sorted({row["tid"] for row in rows if row["tid"]})
+        for tid in random.sample(tids, min(4, len(tids))):
+            wrong = different(*(holdup("states", "--json", tid, *words)
+                                for words in ((*ours, trace), (*theirs, into))))
+            test.check("%s %s: so does states of %d" % (what, " ".join(ours), tid), not wrong,
+                       wrong)
+
+
+def options(first, last):
+    return ["--from", "+%dns" % first, "--to", "+%dns" % last]
+
+
+def check_cut(test, name, trace, coarse, into):
+    info = parsed("info", "--json", trace)
+    span = info["end_ns"] - info["begin_ns"]
+    start, end = sorted(random.sample(range(1, span), 2))
+    status, _, message = holdup("cut", "-o", into, *options(start, end), trace)
+    test.check("%s: a cut from %d to %d ns" % (name, start, end), status == 0, message)
+    if status:
+        return
+    status, out, _ = holdup("check-trace", into)
+    test.check(name + ": all that must hold of the cut holds", status == 0, out[:3000])
+    inside = sorted(random.sample(range(end - start), 2))
+    windows = [(options(start, end - 1), options(0, end - 1 - start)),
+               (options(start + inside[0], start + inside[1]), options(*inside))]
+    compare(test, name, trace, into, windows, coarse)
+
+
+def listed(trace, coarse):
+    lines = [re.sub(r',"place":"[^"]*"', "", line)
+             for line in holdup("list", "--json", trace)[1].splitlines()]
+    if coarse:  # in the order of times, then of CPUs, as far as they have one
+        lines = [re.sub(r'"(delta_ns|comm)":("[^"]*"|\d+),', "", line, count=2) for line in lines]
+        lines.sort(key=lambda line: (json.loads(line)["time_ns"], json.loads(line)["cpu"]))
+    return lines
+
+
+def check_whole(test, name, trace, coarse, into):
+    status, _, message = holdup("export", "--to", "ctf", "-o", into, trace)
+    test.check(name + ": is written as CTF", status == 0, message)
+    if status:
+        return
+    ours, theirs = listed(trace, coarse), listed(into, coarse)
+    wrong = next(("%s, not %s" % (b, a) for a, b in zip(ours, theirs) if a != b),
+                 "" if len(ours) == len(theirs) else "%d events, not %d" % (len(theirs), len(ours)))
+    test.check(name + ": CTF of the whole lists the same", not wrong, wrong)
+    compare(test, name + " as CTF", trace, into, [([], [])], coarse)
+
+
+def main():
+    if not os.path.isdir(os.path.join(ctf.TRACES, "13-recorded")):
+        kernel.absent("HOLDUP_CTF_TRACES names no folder with 13-recorded")
+    if not shutil.which("zstd"):
+        kernel.absent("zstd is not installed")
+    seed = os.environ.get("HOLDUP_SEED", str(random.randrange(1 << 32)))
+    random.seed(int(seed))
+    print("# HOLDUP_SEED=" + seed)
+    test = ctf.Test()
+    with tempfile.TemporaryDirectory() as into:
+        os.environ["XDG_CACHE_HOME"] = os.path.join(into, "cache")
+        for name, coarse in TRACES:
+            trace = fetch(name, into)
+            base = os.path.basename(name)
+            if name not in CUTLESS:
+                check_cut(test, base, trace, coarse, os.path.join(into, base + ".cut"))
+            check_whole(test, base, trace, coarse, os.path.join(into, base + ".ctf"))
+    test.end()
+
+
+if __name__ == "__main__":
+    main()
