@@ -259,6 +259,7 @@ static void clean(void *context, int parent_fd, const char *name)
 	collected->living += sum.in_use;
 	collected->bytes += sum.bytes;
 	collected->lost += sum.lost;
+	collected->half_bytes += sum.in_use ? 0 : sum.half_bytes;
 }
 
 static void remove_empty(struct user_collect *collect)
