@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [os.path.join(HERE, "lib"), os.path.join(HERE, "..", "probe")]
 import kernel  # noqa: E402
+import probe  # noqa: E402
 from kernel import holdup, running  # noqa: E402
 
 REQUESTS = os.path.join(kernel.EXAMPLES, "user-requests")
@@ -352,6 +354,32 @@ def user_namespace(tap):
     shutil.rmtree("/dev/shm/holdup-%d" % NOBODY, ignore_errors=True)
 
 
+def hostile(tap):
+    """One of two programs scribbles on its buffers and its control page while both are recorded."""
+    with start_ticks() as bad, start_ticks() as good:
+        pids = [int(process.stdout.readline()) for process in (bad, good)]
+        # It is its own user's: to another it must look as whatever it likes.
+        with running(kernel.HOLDUP, "record", "-o", "hostile.holdup", "-d", "3", "-p", str(pids[0]), "-p",
+                     str(pids[1]), stderr=subprocess.PIPE, text=True) as record:
+            end = time.monotonic() + 2.5
+            seed = count = 0
+            while time.monotonic() < end and bad.poll() is None:
+                count += probe.scribble(pids[0], seed, r"/cpu\d+-|\.control")
+                seed += 1
+                time.sleep(0.05)
+            _, said = record.communicate(timeout=60)
+        tap.ok(record.returncode == 0 and good.poll() is None and count,
+               "a program scribbles %d bytes on what is its own: record ends well" % count,
+               record.returncode, said)
+    lines, done = listed("hostile.holdup", "--filter", "clock:tick && tid == %d" % pids[1])
+    numbers = [line["fields"]["n"] for line in lines]
+    tap.ok(len(numbers) > 20 and numbers == list(range(numbers[0], numbers[0] + len(numbers))),
+           "and the other one's events are all there", len(numbers), done.stderr[-500:])
+    done = holdup("check-trace", "hostile.holdup")
+    tap.ok(done.returncode in (0, 1), "and check-trace looks at it", done.returncode,
+           done.stderr[-500:])
+
+
 def main():
     kernel.need()
     if not os.access(REQUESTS, os.X_OK):
@@ -359,7 +387,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir():
         for test in (one_trace, choosing, another_user, killed, running_process, crashed,
-                     container, same_numbers, user_namespace):
+                     container, same_numbers, user_namespace, hostile):
             kernel.note(test.__name__)
             test(tap)
     tap.end()
