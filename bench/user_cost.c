@@ -326,12 +326,13 @@ static int show_rate(int threads, double per_s, double seconds)
 static int show_paced(double per_s, uint64_t count)
 {
 	double step = BATCH / per_s * 1e9, start, sum = 0;
+	uint64_t batches = count / BATCH;
 	char dir[4096] = "";
 
 	begin_trace(dir);
 	run_u64x4(count / 4);
 	start = now_ns();
-	for (uint64_t i = 0; i < count / BATCH; i++) {
+	for (uint64_t i = 0; i < batches; i++) {
 		double before = cpu_ns();
 
 		run_u64x4(BATCH);
@@ -339,7 +340,7 @@ static int show_paced(double per_s, uint64_t count)
 		while (now_ns() < start + (double)(i + 1) * step)
 			;
 	}
-	printf("%.3f\n", sum / (double)(count / BATCH * BATCH));
+	printf("%.3f\n", sum / (double)(batches * BATCH));
 	holdup_stop();
 	remove_folder(dir);
 	return 0;

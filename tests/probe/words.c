@@ -117,6 +117,7 @@ static void words(void)
 {
 	const uint64_t four[] = { UINT64_C(0x1122334455667788), 2, UINT64_MAX - 3, 4 };
 	const uint8_t one = 0xa5;
+	static const uint8_t tail[] = { 0x78, 0x56, 0x34, 0x12 };
 	uint8_t bytes[20];
 
 	begin();
@@ -127,12 +128,12 @@ static void words(void)
 	ok(is_there(holdup_event_w_one_.id, &one, 1), "a byte");
 	begin();
 	memcpy(bytes, four, 8);
-	memcpy(bytes + 8, "\x34\x12", 2);
-	holdup_w_two(four[0], 0x1234);
+	memcpy(bytes + 8, tail, 2);
+	holdup_w_two(four[0], 0x5678);
 	ok(is_there(holdup_event_w_two_.id, bytes, 10), "ten bytes");
 	begin();
 	memcpy(bytes, four, 16);
-	memcpy(bytes + 16, "\x78\x56\x34\x12", 4);
+	memcpy(bytes + 16, tail, 4);
 	holdup_w_three(four[0], four[1], 0x12345678);
 	ok(is_there(holdup_event_w_three_.id, bytes, 20), "twenty bytes");
 	begin();
