@@ -2,13 +2,15 @@
  * user_cost.c - what one event of libholdup costs the thread that logs it, beside the floor.
  *
  *	usage: user_cost off|u64|u64x4|str15|floor|latency|threads N EVENTS ROUNDS
+ *	       user_cost paced MILLIONS EVENTS
  *	       user_cost rate THREADS MILLIONS SECONDS
  *
- * Prints ns per event, the fastest round. The floor is what no tracer can go below: read the
+ * Prints ns of CPU time of the thread per event, the fastest round. The floor is what no tracer can go below: read the
  * counter and store 16 bytes into a ring of the thread's own. HOLDUP and HOLDUP_EVENTS say where
  * events go, as for any program. Before each round the trace begins anew below the folder given
- * in BENCH_DIR, and the one before is removed, so that memory is used again. 'rate' logs so many
- * millions of events a second in each thread, and leaves its trace there.
+ * in BENCH_DIR, and the one before is removed, so that memory is used again. 'paced' logs events
+ * of four numbers, so many millions a second. 'rate' logs so many millions of events a second in
+ * each thread, and leaves its trace there.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -37,6 +39,15 @@ static double now_ns(void)
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* What others do on this CPU meanwhile is not the event's. */
+static double cpu_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -142,9 +153,9 @@ static double time_of(void (*run)(uint64_t), uint64_t count, int rounds)
 
 		begin_trace(dir);
 		run(count / 4); /* until buffers have their size */
-		start = now_ns();
+		start = cpu_ns();
 		run(count);
-		start = (now_ns() - start) / (double)count;
+		start = (cpu_ns() - start) / (double)count;
 		best = start < best ? start : best;
 	}
 	if (dir[0]) {
@@ -212,16 +223,14 @@ struct worker {
 static void *work(void *context)
 {
 	struct worker *worker = context;
-	struct timespec from, to;
+	double start;
 
 	while (!atomic_load(worker->go))
 		;
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	run_u64(worker->count / 4); /* until buffers have their size */
+	start = cpu_ns();
 	run_u64(worker->count);
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
-	worker->cpu_ns =
-		((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
-		(double)worker->count;
+	worker->cpu_ns = (cpu_ns() - start) / (double)worker->count;
 	return NULL;
 }
 
@@ -313,6 +322,30 @@ static int show_rate(int threads, double per_s, double seconds)
 	return 0;
 }
 
+/* CPU time of the batches alone, where the kernel has the time to find memory for them. */
+static int show_paced(double per_s, uint64_t count)
+{
+	double step = BATCH / per_s * 1e9, start, sum = 0;
+	uint64_t batches = count / BATCH;
+	char dir[4096] = "";
+
+	begin_trace(dir);
+	run_u64x4(count / 4);
+	start = now_ns();
+	for (uint64_t i = 0; i < batches; i++) {
+		double before = cpu_ns();
+
+		run_u64x4(BATCH);
+		sum += cpu_ns() - before;
+		while (now_ns() < start + (double)(i + 1) * step)
+			;
+	}
+	printf("%.3f\n", sum / (double)(batches * BATCH));
+	holdup_stop();
+	remove_folder(dir);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t count = argc > 2 ? strtoull(argv[argc > 3 ? argc - 2 : 2], NULL, 10) : 4000000;
@@ -326,6 +359,8 @@ int main(int argc, char **argv)
 		return show_latency(count);
 	if (strcmp(argv[1], "threads") == 0 && argc > 4)
 		return show_threads(atoi(argv[2]), count);
+	if (strcmp(argv[1], "paced") == 0 && argc > 3)
+		return show_paced(atof(argv[2]) * 1e6, strtoull(argv[3], NULL, 10));
 	if (strcmp(argv[1], "rate") == 0 && argc > 4)
 		return show_rate(atoi(argv[2]), atof(argv[3]) * 1e6, atof(argv[4]));
 	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {

@@ -15,6 +15,12 @@
 #define HOLDUP_STR_(x)	HOLDUP_STR__(x)
 
 /*
+ * So far ahead lines are asked for: the helper has read them last, on another CPU. It changes
+ * nothing that anybody sees, also behind the end of what is mapped.
+ */
+#define HOLDUP_AHEAD_ 512
+
+/*
  * '?' after the flags of a section: it belongs to the group that the function is in, if any, as
  * inline functions of C++ do, and goes with it.
  *
@@ -22,40 +28,41 @@
  * event begins in the packet, r9 = content_size with it. The time's upper 16 bits are those of
  * the packet's beginning, or another packet must begin.
  */
-#define HOLDUP_RSEQ_BEGIN_                                          \
-	".pushsection __rseq_cs, \"aw?\"\n"                         \
-	".balign 32\n"                                              \
-	"3:\n"                                                      \
-	".long 0, 0\n"                                              \
-	".quad 1f, 2f - 1f, 4f\n"                                   \
-	".popsection\n"                                             \
-	"movq %[rseq], %%rcx\n"                                     \
-	"leaq 3b(%%rip), %%rax\n"                                   \
-	"movq %%rax, %%fs:8(%%rcx)\n"                               \
-	"1:\n"                                                      \
-	"movslq %%fs:4(%%rcx), %%rcx\n"                             \
-	"shlq $6, %%rcx\n"                                          \
-	"addq %[cpus], %%rcx\n"                                     \
-	"movq %[session], %%rax\n"                                  \
-	"cmpq %%rax, (%%rcx)\n"                                     \
-	"jne %l[slow]\n"                                            \
-	"rdtsc\n"                                                   \
-	"shlq $32, %%rdx\n"                                         \
-	"orq %%rdx, %%rax\n"                                        \
-	"cmpq 16(%%rcx), %%rax\n"                                   \
-	"ja %l[slow]\n"                                             \
-	"movq 8(%%rcx), %%r8\n"                                     \
-	"movq 64(%%r8), %%r9\n"                                     \
-	"movq %%r9, %%rdx\n"                                        \
-	"addq %[bits], %%r9\n"                                      \
-	"cmpq $" HOLDUP_STR_(HOLDUP_LIMIT_) ", %%r9\n"              \
-					    "ja %l[slow]\n"         \
-					    "shrq $3, %%rdx\n"      \
-					    "addq %%r8, %%rdx\n"    \
-					    "shlq $16, %%rax\n"     \
-					    "orq %[id], %%rax\n"    \
-					    "movq %%rax, (%%rdx)\n" \
-					    "movl %[tid], 8(%%rdx)\n"
+#define HOLDUP_RSEQ_BEGIN_                                            \
+	".pushsection __rseq_cs, \"aw?\"\n"                           \
+	".balign 32\n"                                                \
+	"3:\n"                                                        \
+	".long 0, 0\n"                                                \
+	".quad 1f, 2f - 1f, 4f\n"                                     \
+	".popsection\n"                                               \
+	"movq %[rseq], %%rcx\n"                                       \
+	"leaq 3b(%%rip), %%rax\n"                                     \
+	"movq %%rax, %%fs:8(%%rcx)\n"                                 \
+	"1:\n"                                                        \
+	"movslq %%fs:4(%%rcx), %%rcx\n"                               \
+	"shlq $6, %%rcx\n"                                            \
+	"addq %[cpus], %%rcx\n"                                       \
+	"movq %[session], %%rax\n"                                    \
+	"cmpq %%rax, (%%rcx)\n"                                       \
+	"jne %l[slow]\n"                                              \
+	"rdtsc\n"                                                     \
+	"shlq $32, %%rdx\n"                                           \
+	"orq %%rdx, %%rax\n"                                          \
+	"cmpq 16(%%rcx), %%rax\n"                                     \
+	"ja %l[slow]\n"                                               \
+	"movq 8(%%rcx), %%r8\n"                                       \
+	"movq 64(%%r8), %%r9\n"                                       \
+	"movq %%r9, %%rdx\n"                                          \
+	"addq %[bits], %%r9\n"                                        \
+	"cmpq $" HOLDUP_STR_(HOLDUP_LIMIT_) ", %%r9\n"                \
+					    "ja %l[slow]\n"           \
+					    "shrq $3, %%rdx\n"        \
+					    "addq %%r8, %%rdx\n"      \
+					    "shlq $16, %%rax\n"       \
+					    "orq %[id], %%rax\n"      \
+					    "movq %%rax, (%%rdx)\n"   \
+					    "movl %[tid], 8(%%rdx)\n" \
+					    "prefetchw " HOLDUP_STR_(HOLDUP_AHEAD_) "(%%rdx)\n"
 
 /*
  * What may be unloaded does not leave the kernel a pointer to its sequence: the kernel looks at

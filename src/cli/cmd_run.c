@@ -196,6 +196,8 @@ static int run_with(const struct run_cmd *cmd, const char *dir, char **argv, str
 		rc = cmd->locks ? preload_locks(dir, &opts, err) : preload_none(dir, err);
 	if (rc < 0)
 		return rc;
+	if (cmd->locks)
+		preload_note(argv[0]);
 	rc = run_command(argv, err);
 	if (rc < 0)
 		return rc;
@@ -241,7 +243,7 @@ const struct command cmd_run = {
 	.details =
 		"Runs the command so that it, and all that it starts, log their own events: those of\n"
 		"libholdup, and with --locks what they do with mutexes, read-write locks, conditions,\n"
-		"spin locks and barriers of pthreads (std::mutex and the like are such). The kernel is\n"
+		"spin locks and barriers of pthreads (those of C++ and C11 are such). The kernel is\n"
 		"not recorded. The traces go to run.holdup unless -o names another directory; those\n"
 		"of an earlier run there are removed.\n"
 		"\n"

@@ -1,10 +1,16 @@
 /* preload.c - LD_PRELOAD and HOLDUP for a command. */
 #include "cli/preload.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -39,6 +45,98 @@ static char *find_library(void)
 			return realpath(path, NULL);
 	}
 	return NULL;
+}
+
+/* ------------------------------------------------------- what nothing goes into */
+
+#define HEADS_MAX 256 /* of a program; more is no program of ours */
+
+#if __SIZEOF_POINTER__ == 8
+#define OWN_CLASS ELFCLASS64
+#else
+#define OWN_CLASS ELFCLASS32
+#endif
+
+/* As execvp() looks for it: -1 when there is none. */
+static int open_program(const char *name)
+{
+	const char *at = strchr(name, '/') ? NULL : getenv("PATH");
+	int fd = at ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	while (at && fd < 0) {
+		size_t bytes = strcspn(at, ":");
+		AUTO_FREE char *path =
+			xasprintf("%.*s/%s", bytes ? (int)bytes : 1, bytes ? at : ".", name);
+
+		if (access(path, X_OK) == 0)
+			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		at = at[bytes] ? at + bytes + 1 : NULL;
+	}
+	return fd;
+}
+
+static bool read_whole(int fd, uint64_t at, void *out_data, size_t bytes)
+{
+	return at <= INT64_MAX && pread(fd, out_data, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
+/* What the kernel loads before the program: "" = nothing. */
+static void read_interpreter(int fd, const ElfW(Ehdr) * head, char *out_name, size_t size)
+{
+	out_name[0] = '\0';
+	for (unsigned i = 0; i < head->e_phnum && i < HEADS_MAX; i++) {
+		ElfW(Phdr) part;
+		size_t bytes;
+
+		if (!read_whole(fd, head->e_phoff + i * sizeof(part), &part, sizeof(part)) ||
+		    part.p_type != PT_INTERP)
+			continue;
+		bytes = part.p_filesz < size ? part.p_filesz : size - 1;
+		if (bytes && read_whole(fd, part.p_offset, out_name, bytes))
+			out_name[bytes] = '\0';
+		return;
+	}
+}
+
+/* The loader takes nothing from the environment of a program with more rights than we have. */
+static bool gains_rights(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	return (st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	       (st.st_mode & S_ISGID && st.st_gid != getegid()) ||
+	       (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
+}
+
+static const char *why_unseen(int fd)
+{
+	ElfW(Ehdr) head, own = { 0 };
+	char interpreter[256];
+	AUTO_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (!read_whole(fd, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return NULL; /* a script: who reads it may well be seen */
+	if (head.e_ident[EI_CLASS] != OWN_CLASS ||
+	    (self >= 0 && read_whole(self, 0, &own, sizeof(own)) &&
+	     head.e_machine != own.e_machine))
+		return "is for another kind of processor";
+	read_interpreter(fd, &head, interpreter, sizeof(interpreter));
+	if (!interpreter[0])
+		return "is linked statically";
+	if (strstr(interpreter, "/ld-musl"))
+		return "uses another C library";
+	return gains_rights(fd) ? "gets rights of its own when it starts" : NULL;
+}
+
+void preload_note(const char *program)
+{
+	AUTO_CLOSE int fd = open_program(program);
+	const char *why = fd < 0 ? NULL : why_unseen(fd);
+
+	if (why)
+		fprintf(stderr, "holdup: %s %s: it tells nothing of its locks\n", program, why);
 }
 
 /* The command may change its folder, and its children begin traces as well: an absolute path. */

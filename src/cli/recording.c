@@ -70,6 +70,8 @@ int recording_preload(struct recording_opts *opts, struct record_opts *record, s
 
 	if (!opts->locks)
 		return 0;
+	if (record->argv)
+		preload_note(record->argv[0]);
 	if (opts->user) {
 		free(opts->user_and_locks);
 		record->user = opts->user_and_locks = xasprintf("%s,lock", opts->user);
@@ -159,6 +161,9 @@ void recording_summary(const struct record_result *result, const char *dir)
 			text_size(result->user_bytes).s, result->user_lost ? ", " : "",
 			result->user_lost ? text_count(result->user_lost).s : "",
 			result->user_lost ? " lost" : "");
+	if (result->user_half_bytes)
+		fprintf(stderr, "  without %s behind events that were half-written\n",
+			text_size(result->user_half_bytes).s);
 	if (result->manifest)
 		print_losses(result->manifest);
 	fprintf(stderr, "  see: %sholdup why%s ", needs_sudo(dir) ? "sudo " : "",

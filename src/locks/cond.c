@@ -46,11 +46,31 @@ static int wait_and_tell(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	return rc;
 }
 
-LOCKS_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+int cond_wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct patience *patience,
+		 uint64_t site)
 {
 	if (!locks_on())
-		return real()->cond_wait(cond, mutex);
-	return wait_and_tell(cond, mutex, &WAIT_FOREVER, CALL_SITE);
+		return wait_really(cond, mutex, patience);
+	return wait_and_tell(cond, mutex, patience, site);
+}
+
+int cond_signal_at(pthread_cond_t *cond, uint64_t site)
+{
+	if (locks_on())
+		holdup_lock_signal((uint64_t)(uintptr_t)cond, site, process_pid());
+	return real()->cond_signal(cond);
+}
+
+int cond_broadcast_at(pthread_cond_t *cond, uint64_t site)
+{
+	if (locks_on())
+		holdup_lock_broadcast((uint64_t)(uintptr_t)cond, site, process_pid());
+	return real()->cond_broadcast(cond);
+}
+
+LOCKS_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	return cond_wait_at(cond, mutex, &WAIT_FOREVER, CALL_SITE);
 }
 
 LOCKS_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -58,9 +78,7 @@ LOCKS_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mute
 {
 	const struct patience patience = { .kind = UNTIL, .until = until };
 
-	if (!locks_on())
-		return real()->cond_timedwait(cond, mutex, until);
-	return wait_and_tell(cond, mutex, &patience, CALL_SITE);
+	return cond_wait_at(cond, mutex, &patience, CALL_SITE);
 }
 
 LOCKS_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
@@ -68,21 +86,15 @@ LOCKS_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mute
 {
 	const struct patience patience = { UNTIL_CLOCK, clock, until };
 
-	if (!locks_on())
-		return real()->cond_clockwait(cond, mutex, clock, until);
-	return wait_and_tell(cond, mutex, &patience, CALL_SITE);
+	return cond_wait_at(cond, mutex, &patience, CALL_SITE);
 }
 
 LOCKS_API int pthread_cond_signal(pthread_cond_t *cond)
 {
-	if (locks_on())
-		holdup_lock_signal((uint64_t)(uintptr_t)cond, CALL_SITE, process_pid());
-	return real()->cond_signal(cond);
+	return cond_signal_at(cond, CALL_SITE);
 }
 
 LOCKS_API int pthread_cond_broadcast(pthread_cond_t *cond)
 {
-	if (locks_on())
-		holdup_lock_broadcast((uint64_t)(uintptr_t)cond, CALL_SITE, process_pid());
-	return real()->cond_broadcast(cond);
+	return cond_broadcast_at(cond, CALL_SITE);
 }

@@ -4,6 +4,7 @@
  *	real.c	   the functions that ours stand before
  *	process.c  who we are, what is loaded where: told once to each trace
  *	mutex.c, rwlock.c, cond.c, other.c	ours
+ *	c11.c	   those of <threads.h>, which are the same things
  *
  * The library is preloaded into programs that know nothing of it. So each of its functions
  * returns what the real one would have returned, leaves errno alone, allocates nothing, takes no
@@ -116,6 +117,19 @@ static inline bool is_refused(const struct patience *patience)
 	return patience->kind == UNTIL_CLOCK && patience->clock != CLOCK_REALTIME &&
 	       patience->clock != CLOCK_MONOTONIC;
 }
+
+/*
+ * What ours do, for all names that they go by: 'site' is where the program called. Without a
+ * trace they are the real ones.
+ */
+int mutex_lock_at(pthread_mutex_t *mutex, const struct patience *patience, uint64_t site);
+int mutex_trylock_at(pthread_mutex_t *mutex, uint64_t site);
+int mutex_unlock(pthread_mutex_t *mutex);
+int mutex_destroy(pthread_mutex_t *mutex);
+int cond_wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct patience *patience,
+		 uint64_t site);
+int cond_signal_at(pthread_cond_t *cond, uint64_t site);
+int cond_broadcast_at(pthread_cond_t *cond, uint64_t site);
 
 /* Has the caller got it, whatever state it is in? */
 static inline bool is_taken(int rc)

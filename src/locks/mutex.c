@@ -3,8 +3,8 @@
  *
  * First a try: when it succeeds, nobody was in the way. Where it fails otherwise than because
  * the mutex is taken, the real function says what that means. A robust mutex is not tried:
- * glibc's try leaves one that is beyond repair locked for ever, with no owner. A release is told before it happens, an acquisition after it: so two holders of
- * a mutex never overlap in the trace.
+ * glibc's try leaves one that is beyond repair locked for ever, with no owner. A release is told
+ * before it happens, an acquisition after it: so two holders of a mutex never overlap in the trace.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -119,18 +119,46 @@ static int lock_and_tell(pthread_mutex_t *mutex, const struct patience *patience
 	return rc;
 }
 
+int mutex_lock_at(pthread_mutex_t *mutex, const struct patience *patience, uint64_t site)
+{
+	if (!locks_on() || is_refused(patience))
+		return lock_really(mutex, patience);
+	return lock_and_tell(mutex, patience, site);
+}
+
+int mutex_trylock_at(pthread_mutex_t *mutex, uint64_t site)
+{
+	int rc = real()->mutex_trylock(mutex);
+
+	if (locks_on() && is_taken(rc) && is_first(mutex))
+		holdup_lock_acquired((uint64_t)(uintptr_t)mutex, site, process_pid(), KIND_MUTEX);
+	return rc;
+}
+
+int mutex_unlock(pthread_mutex_t *mutex)
+{
+	if (locks_on() && will_release(mutex))
+		holdup_lock_released((uint64_t)(uintptr_t)mutex, process_pid(), KIND_MUTEX);
+	return real()->mutex_unlock(mutex);
+}
+
+int mutex_destroy(pthread_mutex_t *mutex)
+{
+	int rc = real()->mutex_destroy(mutex);
+
+	if (locks_on() && rc == 0)
+		holdup_lock_destroyed((uint64_t)(uintptr_t)mutex, process_pid());
+	return rc;
+}
+
 LOCKS_API int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	if (!locks_on())
-		return real()->mutex_lock(mutex);
-	return lock_and_tell(mutex, &WAIT_FOREVER, CALL_SITE);
+	return mutex_lock_at(mutex, &WAIT_FOREVER, CALL_SITE);
 }
 
 LOCKS_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	if (!locks_on())
-		return real()->mutex_timedlock(mutex, until);
-	return lock_and_tell(mutex, &(struct patience){ .kind = UNTIL, .until = until }, CALL_SITE);
+	return mutex_lock_at(mutex, &(struct patience){ .kind = UNTIL, .until = until }, CALL_SITE);
 }
 
 LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -138,33 +166,20 @@ LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 {
 	const struct patience patience = { UNTIL_CLOCK, clock, until };
 
-	if (!locks_on() || is_refused(&patience))
-		return real()->mutex_clocklock(mutex, clock, until);
-	return lock_and_tell(mutex, &patience, CALL_SITE);
+	return mutex_lock_at(mutex, &patience, CALL_SITE);
 }
 
 LOCKS_API int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-	int rc = real()->mutex_trylock(mutex);
-
-	if (locks_on() && is_taken(rc) && is_first(mutex))
-		holdup_lock_acquired((uint64_t)(uintptr_t)mutex, CALL_SITE, process_pid(),
-				     KIND_MUTEX);
-	return rc;
+	return mutex_trylock_at(mutex, CALL_SITE);
 }
 
 LOCKS_API int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	if (locks_on() && will_release(mutex))
-		holdup_lock_released((uint64_t)(uintptr_t)mutex, process_pid(), KIND_MUTEX);
-	return real()->mutex_unlock(mutex);
+	return mutex_unlock(mutex);
 }
 
 LOCKS_API int pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
-	int rc = real()->mutex_destroy(mutex);
-
-	if (locks_on() && rc == 0)
-		holdup_lock_destroyed((uint64_t)(uintptr_t)mutex, process_pid());
-	return rc;
+	return mutex_destroy(mutex);
 }

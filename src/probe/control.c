@@ -1,8 +1,9 @@
 /*
  * control.c - the file by which others see and steer the process: holdup user, holdup record.
  *
- * It is called PID.control, in a folder of the user's own in memory, and is mapped over
+ * It is called PID-NAMESPACE.control, in a folder of the user's own in memory, and is mapped over
  * holdup_state_.control: so the mask that each event looks at is the one that others write.
+ * Processes of several pid namespaces may share the folder, and have one number.
  * Where there is no such folder, the memory stays the process's own.
  */
 #include <errno.h>
@@ -29,6 +30,43 @@ static bool is_ours(const char *dir)
 	       !(stat.st_mode & 022);
 }
 
+/*
+ * What this user is called where its namespace was made, for a root of its own among others: by
+ * lines "INSIDE OUTSIDE COUNT".
+ */
+static uint64_t outer_uid(void)
+{
+	char map[1024];
+	int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, map, sizeof(map) - 1);
+	uint64_t uid = geteuid(), word[3];
+	char *at = map;
+
+	if (fd >= 0)
+		(void)close(fd);
+	map[got > 0 ? got : 0] = '\0';
+	while (*at) {
+		for (int i = 0; i < 3; i++)
+			word[i] = strtoull(at, &at, 10);
+		if (uid >= word[0] && uid - word[0] < word[2])
+			return word[1] + (uid - word[0]);
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
+	return uid;
+}
+
+static bool make_place(const char *place, uint64_t uid, char *out_dir, size_t size)
+{
+	struct text text;
+
+	text_begin(&text, out_dir, size);
+	text_add(&text, place);
+	text_number(&text, uid);
+	(void)mkdir(out_dir, 0700);
+	return !text.cut && is_ours(out_dir);
+}
+
 bool control_runtime_dir(char *out_dir, size_t size)
 {
 	static const char *const places[] = { "/dev/shm/holdup-", "/tmp/holdup-" };
@@ -42,13 +80,12 @@ bool control_runtime_dir(char *out_dir, size_t size)
 		return !text.cut && is_ours(out_dir);
 	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		text_begin(&text, out_dir, size);
-		text_add(&text, places[i]);
-		text_number(&text, geteuid());
-		(void)mkdir(out_dir, 0700);
-		if (!text.cut && is_ours(out_dir))
+		if (make_place(places[i], geteuid(), out_dir, size))
 			return true;
 	}
+	/* It is another one's of that number. */
+	if (outer_uid() != geteuid() && make_place(places[0], outer_uid(), out_dir, size))
+		return true;
 	out_dir[0] = '\0';
 	return false;
 }
@@ -93,6 +130,14 @@ static size_t mapped_bytes(void)
 	return (sizeof(struct holdup_control_) + page - 1) / page * page;
 }
 
+/* The number of its pid namespace; 0 when it cannot be told. */
+static uint64_t pid_namespace(void)
+{
+	struct stat stat_ns;
+
+	return stat("/proc/self/ns/pid", &stat_ns) == 0 ? stat_ns.st_ino : 0;
+}
+
 /* A file that holds 'first'; -1 when there is none to be had. */
 static int make_file(const struct holdup_control_ *first)
 {
@@ -105,8 +150,10 @@ static int make_file(const struct holdup_control_ *first)
 	text_add(&text, probe.runtime);
 	text_add(&text, "/");
 	text_number(&text, (uint64_t)probe.pid);
+	text_add(&text, "-");
+	text_number(&text, pid_namespace());
 	text_add(&text, ".control");
-	(void)unlink(probe.control_path); /* of an earlier program of this process, or a dead one */
+	(void)unlink(probe.control_path); /* of an earlier program of this process */
 	fd = open(probe.control_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -1;

@@ -17,6 +17,7 @@
 #include "probe/text.h"
 
 #define CPUS_MAX     8192
+#define CPUS_MANY    1024 /* so many rooms cost nothing worth a look at /sys */
 #define FILE_DEFAULT (4u << 20)
 #define FILE_MOST    8192 /* packets */
 
@@ -63,31 +64,46 @@ void probe_unlock(const sigset_t *before)
 
 /* --------------------------------------------------------------------- begin */
 
-/* The number in "0-3,8-11" that is highest, and one more. */
-static uint32_t count_cpus(void)
+/* The highest number in "0-3,8-11". False when there is no such file. */
+static bool read_possible(uint32_t *out_highest)
 {
 	char line[256] = "";
 	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
 	uint32_t number = 0, highest = 0;
-	long configured;
 
 	if (fd >= 0)
 		(void)close(fd);
-	for (ssize_t i = 0; i < got; i++) {
+	for (ssize_t i = 0; i < got && highest < CPUS_MAX; i++) {
 		if (line[i] >= '0' && line[i] <= '9')
 			number = number * 10 + (uint32_t)(line[i] - '0');
 		else
 			number = 0;
 		if (number > highest)
 			highest = number;
-		if (highest > CPUS_MAX)
-			return CPUS_MAX;
 	}
-	configured = sysconf(_SC_NPROCESSORS_CONF);
-	if (configured > (long)highest)
-		highest = (uint32_t)configured - 1;
-	return highest < CPUS_MAX ? highest + 1 : CPUS_MAX;
+	if (got > 0)
+		*out_highest = highest;
+	return got > 0;
+}
+
+/*
+ * One more than the highest number that a CPU may have: some may come later. The kernel's masks
+ * have a bit for each, and no more than 63 others, mostly. What is mounted at /sys may be
+ * nothing, or tell a container of fewer: it counts only where masks have room for all that
+ * could ever be.
+ */
+static uint32_t count_cpus(void)
+{
+	unsigned long mask[CPUS_MAX / (8 * sizeof(unsigned long))];
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	uint32_t highest;
+
+	if (bytes <= 0 || bytes > (long)sizeof(mask))
+		bytes = sizeof(mask);
+	if (bytes * 8 > CPUS_MANY && read_possible(&highest))
+		return highest < CPUS_MAX ? highest + 1 : CPUS_MAX;
+	return (uint32_t)bytes * 8;
 }
 
 #define CPUS_BEFORE 4 /* entries: two that stay empty, and one for life_word() */
@@ -100,11 +116,12 @@ static uint64_t *life_word(void)
 
 /*
  * Half a line off, so that what is read of an entry never seems to the CPU to be what was just
- * written to a packet's header, as addresses that end alike do.
+ * written to a packet's header, as addresses that end alike do. As many as there can be anywhere,
+ * which takes no memory: a thread on a CPU that nobody told us of finds an empty one.
  */
 static struct holdup_cpu_ *make_entries(void)
 {
-	size_t bytes = (probe.cpu_count + CPUS_BEFORE + 1) * sizeof(struct holdup_cpu_);
+	size_t bytes = (CPUS_MAX + CPUS_BEFORE + 1) * sizeof(struct holdup_cpu_);
 	uint8_t *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -37,6 +37,7 @@ struct segment {
 	struct segment *next;  /* atomic; set once: the one that is written after it */
 	uint32_t used;	       /* atomic; of the pool's place */
 	bool warm;	       /* all its pages are there */
+	bool stays;	       /* they are once they were: files in memory */
 	int fd; /* the helper's, in its own table; -1: its memory is not used again */
 };
 

@@ -145,6 +145,15 @@ static bool map_file(struct segment *segment, int fd)
 	return true;
 }
 
+/* Does what was written to once need no preparing? Elsewhere the kernel takes pages back. */
+static bool is_in_memory(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) == 0 &&
+	       (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+}
+
 /*
  * Can the kernel tell who else has a file? Of an overlay (a container's root) it cannot: what is
  * mapped there is another file below.
@@ -178,6 +187,7 @@ struct segment *segment_new(const struct session *session, uint32_t cpu, uint32_
 	fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd >= 0 && map_file(segment, fd)) {
 		clear_packets(session, segment, cpu);
+		segment->stays = is_in_memory(fd);
 		good = rename(hidden, path) == 0;
 	}
 	if (good && session->mode == HOLDUP_STREAM && packets == probe.stream_most &&
@@ -203,6 +213,7 @@ bool segment_reuse(const struct session *session, struct segment *segment, uint3
 	name_of(session, cpu, segment->index, true, hidden);
 	segment->index = index;
 	segment->first_number = first_number;
+	segment->warm |= segment->stays;			  /* it was full */
 	__atomic_store_n(&segment->next, NULL, __ATOMIC_RELAXED); /* nobody else has it now */
 	clear_packets(session, segment, cpu);
 	name_of(session, cpu, index, false, path);

@@ -348,6 +348,7 @@ static void fill_result(struct run *run, struct record_result *result)
 	result->user_living = run->session.collected.living;
 	result->user_bytes = run->session.collected.bytes;
 	result->user_lost = run->session.collected.lost;
+	result->user_half_bytes = run->session.collected.half_bytes;
 	for (size_t i = 0; i < manifest->cpu_count; i++) {
 		result->events += manifest->cpus[i].events;
 		result->bytes += manifest->cpus[i].bytes;

@@ -51,7 +51,8 @@ struct record_result {
 	uint32_t user_living;	 /* of these, that have not ended */
 	uint64_t user_bytes;
 	uint64_t user_lost;
-	bool interrupted; /* ended by SIGINT or SIGTERM */
+	uint64_t user_half_bytes; /* left out: from an event that nobody ended on */
+	bool interrupted;	  /* ended by SIGINT or SIGTERM */
 };
 
 /*

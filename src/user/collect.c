@@ -34,7 +34,8 @@
 struct asked {
 	struct user_process *process;
 	struct holdup_control_ *before; /* owned */
-	bool copies;			/* it logs to its own runtime folder */
+	bool copies;			/* it logs to its own runtime folder ... */
+	char *trace;			/* owned; ... here, as it said; NULL = nothing */
 };
 
 struct user_collect {
@@ -194,27 +195,39 @@ static int make_copy_folder(const struct user_collect *collect, const char *trac
 
 static void copy_own(struct user_collect *collect, const struct asked *asked)
 {
-	const char *failed, *trace = user_process_trace(asked->process, &failed);
 	AUTO_CLOSE int from = -1;
 	AUTO_CLOSE int to = -1;
 	struct user_sum sum;
 
-	if (!trace || strcmp(trace, asked->before->trace) == 0)
+	if (!asked->trace || strcmp(asked->trace, asked->before->trace) == 0)
 		return; /* it logged nothing */
-	from = user_open_in(asked->process->root_fd, trace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	from = user_open_in(asked->process->root_fd, asked->trace,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (from >= 0)
-		to = make_copy_folder(collect, trace);
+		to = make_copy_folder(collect, asked->trace);
 	if (to >= 0)
 		(void)user_trace_copy(from, to, &sum, NULL); /* the rest is as good as it gets */
+}
+
+/* Where it logs is not written there any more when it has been told to go back. */
+static void remember_trace(struct asked *asked)
+{
+	const char *failed, *trace;
+
+	(void)user_process_read(asked->process); /* or as it was before */
+	trace = user_process_trace(asked->process, &failed);
+	asked->trace = asked->copies && trace ? xstrdup(trace) : NULL;
 }
 
 static void take_back(struct user_collect *collect)
 {
 	const struct timespec settle = { .tv_nsec = SETTLE_NS };
 
-	for (size_t i = 0; i < collect->asked_count; i++)
+	for (size_t i = 0; i < collect->asked_count; i++) {
+		remember_trace(&collect->asked[i]);
 		(void)user_process_restore(collect->asked[i].process, collect->asked[i].before,
 					   NULL); /* it may have ended */
+	}
 	if (collect->asked_count)
 		(void)nanosleep(&settle, NULL);
 }
@@ -259,6 +272,7 @@ static void clean(void *context, int parent_fd, const char *name)
 	collected->living += sum.in_use;
 	collected->bytes += sum.bytes;
 	collected->lost += sum.lost;
+	collected->half_bytes += sum.in_use ? 0 : sum.half_bytes;
 }
 
 static void remove_empty(struct user_collect *collect)
@@ -308,6 +322,7 @@ void user_collect_free(struct user_collect *collect)
 	for (size_t i = 0; i < collect->asked_count; i++) {
 		user_process_close(collect->asked[i].process);
 		free(collect->asked[i].before);
+		free(collect->asked[i].trace);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(collect->environment); i++)
 		free(collect->environment[i]);

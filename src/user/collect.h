@@ -35,6 +35,7 @@ struct user_collected {
 	uint32_t living;    /* of these, that have not ended */
 	uint64_t bytes;
 	uint64_t lost;
+	uint64_t half_bytes; /* left out: from an event that nobody ended on */
 };
 
 /* Returns 0, or a negative errno with err filled. */

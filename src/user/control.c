@@ -32,6 +32,21 @@
 
 /* ------------------------------------------------------------------- reading */
 
+bool user_control_pid(const char *name, uint32_t *out_pid)
+{
+	size_t digits = strspn(name, "0123456789"), more;
+	AUTO_FREE char *number = xstrndup(name, digits);
+	uint64_t pid;
+
+	if (name[digits] != '-' || digits > 10 || !text_parse_u64(number, &pid))
+		return false;
+	more = strspn(name + digits + 1, "0123456789");
+	if (!more || strcmp(name + digits + 1 + more, ".control") != 0)
+		return false;
+	*out_pid = (uint32_t)pid;
+	return true;
+}
+
 static void end_text(char *text, size_t size)
 {
 	text[size - 1] = '\0';
@@ -88,17 +103,20 @@ static int check_control(struct user_process *process, struct err *err)
 		       "process %d: %s", process->proc.pid, why);
 }
 
-/* The folders that the library tries, in its order. */
+/* The folders that the library tries, in its order; the last one where the others are not its own. */
 static int open_control(struct user_process *process, struct err *err)
 {
 	const struct user_proc *proc = &process->proc;
-	char *paths[3];
+	AUTO_FREE char *name =
+		xasprintf("%d-%llu.control", proc->ns_pid, (unsigned long long)proc->pid_ns);
+	char *paths[] = {
+		proc->runtime ? xasprintf("%s/%s", proc->runtime, name) : xstrdup(""),
+		xasprintf("/dev/shm/holdup-%u/%s", proc->ns_uid, name),
+		xasprintf("/tmp/holdup-%u/%s", proc->ns_uid, name),
+		xasprintf("/dev/shm/holdup-%u/%s", proc->uid, name),
+	};
 	int rc = -ENOENT;
 
-	paths[0] = proc->runtime ? xasprintf("%s/%d.control", proc->runtime, proc->ns_pid)
-				 : xstrdup("");
-	paths[1] = xasprintf("/dev/shm/holdup-%u/%d.control", proc->ns_uid, proc->ns_pid);
-	paths[2] = xasprintf("/tmp/holdup-%u/%d.control", proc->ns_uid, proc->ns_pid);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		int fd = !*paths[i] || process->fd >= 0
 				 ? -ENOENT
@@ -403,15 +421,9 @@ int user_process_restore(struct user_process *process, const struct holdup_contr
 
 static bool is_control_name(const char *name)
 {
-	char number[16];
-	uint64_t pid;
-	size_t digits = strspn(name, "0123456789");
+	uint32_t pid;
 
-	if (!digits || digits > 10 || strcmp(name + digits, ".control") != 0)
-		return false;
-	memcpy(number, name, digits);
-	number[digits] = '\0';
-	return text_parse_u64(number, &pid);
+	return user_control_pid(name, &pid);
 }
 
 static size_t remove_stale_in(int parent_fd, const char *name)

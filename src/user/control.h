@@ -41,6 +41,9 @@ struct user_process {
 int user_process_open(int32_t pid, struct user_process **out_process, struct err *err);
 void user_process_close(struct user_process *process);
 
+/* Is this the name of a control file, PID-NAMESPACE.control? *out_pid: as the process sees itself. */
+bool user_control_pid(const char *name, uint32_t *out_pid);
+
 /* Read the control again. False when it is gone. */
 bool user_process_read(struct user_process *process);
 

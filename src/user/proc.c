@@ -113,6 +113,14 @@ static bool has_our_mounts(int32_t pid)
 	       ours.st_dev == theirs.st_dev; /* chroot() */
 }
 
+static uint64_t pid_namespace_of(int32_t pid)
+{
+	AUTO_FREE char *path = xasprintf("/proc/%d/ns/pid", pid);
+	struct stat ns;
+
+	return stat(path, &ns) == 0 ? ns.st_ino : 0;
+}
+
 bool user_proc_read(int32_t pid, struct user_proc *out_proc)
 {
 	char text[8192];
@@ -133,6 +141,7 @@ bool user_proc_read(int32_t pid, struct user_proc *out_proc)
 	proc.gid = (uint32_t)gid;
 	(void)read_file(pid, "uid_map", text, sizeof(text));
 	proc.ns_uid = user_map_id(text, proc.uid);
+	proc.pid_ns = pid_namespace_of(pid);
 	proc.same_mounts = has_our_mounts(pid);
 	proc.runtime = find_runtime(pid);
 	*out_proc = proc;

@@ -14,6 +14,7 @@ struct user_proc {
 	uint32_t uid;	 /* effective, as we see it */
 	uint32_t ns_uid; /* effective, as it sees it */
 	uint32_t gid;
+	uint64_t pid_ns;  /* number of its pid namespace; 0 when we may not see it */
 	uint64_t start;	  /* field 22 of /proc/PID/stat */
 	bool same_mounts; /* its files have the names that ours have */
 	char *runtime;	  /* owned; HOLDUP_RUNTIME_DIR of its environment, or NULL */

@@ -185,10 +185,10 @@ static void add_candidate(struct candidates *candidates, char *path)
 	candidates->paths[candidates->count++] = path;
 }
 
-/* What its control file says, if it is still there. */
-static void add_by_control(struct candidates *candidates, const char *runtime, int32_t pid)
+/* What a control file says, if it is still there. */
+static void add_by_control(struct candidates *candidates, const char *runtime, const char *name)
 {
-	AUTO_FREE char *path = xasprintf("%s/%d.control", runtime, pid);
+	AUTO_FREE char *path = xasprintf("%s/%s", runtime, name);
 	AUTO_FREE struct holdup_control_ *control = xcalloc(1, sizeof(*control));
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	uint64_t bytes;
@@ -218,13 +218,17 @@ static bool is_of_pid(const char *name, int32_t pid)
 	return false;
 }
 
-static void add_by_name(struct candidates *candidates, const char *runtime, int32_t pid)
+/* What is of that process in a runtime folder: its control file says where it logged, or a name. */
+static void add_of_pid(struct candidates *candidates, const char *runtime, int32_t pid)
 {
 	DIR *dir = opendir(runtime);
 	struct dirent *entry;
+	uint32_t control_pid;
 
 	while (dir && (entry = readdir(dir))) {
-		if (is_of_pid(entry->d_name, pid))
+		if (user_control_pid(entry->d_name, &control_pid) && control_pid == (uint32_t)pid)
+			add_by_control(candidates, runtime, entry->d_name);
+		else if (is_of_pid(entry->d_name, pid))
 			add_candidate(candidates, xasprintf("%s/%s", runtime, entry->d_name));
 	}
 	if (dir)
@@ -236,10 +240,8 @@ static void find_dead(struct candidates *candidates, int32_t pid)
 	static const char *const places[] = { "/dev/shm", "/tmp" };
 	const char *given = getenv("HOLDUP_RUNTIME_DIR");
 
-	if (given && *given == '/') {
-		add_by_control(candidates, given, pid);
-		add_by_name(candidates, given, pid);
-	}
+	if (given && *given == '/')
+		add_of_pid(candidates, given, pid);
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		DIR *dir = opendir(places[i]);
 		struct dirent *entry;
@@ -252,8 +254,7 @@ static void find_dead(struct candidates *candidates, int32_t pid)
 			    !text_parse_u64(entry->d_name + 7, &uid) ||
 			    (geteuid() != 0 && uid != geteuid()))
 				continue;
-			add_by_control(candidates, runtime, pid);
-			add_by_name(candidates, runtime, pid);
+			add_of_pid(candidates, runtime, pid);
 		}
 		if (dir)
 			closedir(dir);

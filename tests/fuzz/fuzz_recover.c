@@ -65,7 +65,7 @@ static void try_control(const uint8_t *data, size_t bytes, bool mend)
 	/* It may not send us out of our folder. */
 	if (control->trace[0] == '/')
 		(void)snprintf(control->trace, sizeof(control->trace), "%s/in", fuzz_dir_path());
-	fuzz_file("2000000000.control", control, sizeof(*control));
+	fuzz_file("2000000000-7.control", control, sizeof(*control));
 	path_of(out, "out");
 	rc = user_recover_pid(NO_PROCESS, out, &recovery, &err);
 	assert(rc == 0 || err.text[0]);

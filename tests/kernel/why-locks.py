@@ -60,6 +60,25 @@ def in_one_go(tap):
            "why --locks records and explains", done.stderr, later.stderr)
 
 
+def disk_behind_lock(tap):
+    """Who has the lock waits for a disk: the lock and its owner are told, and the disk is charged."""
+    program = os.path.join(kernel.EXAMPLES, "lock-then-disk")
+    report, done = kernel.why("--locks", "-o", "disk.holdup", "--", program)
+    lines = [line for line in done.stdout.splitlines() if '"example"' in line]
+    truth = json.loads(lines[0]) if lines else {}
+    if truth.get("note"):
+        tap.skipped("an owner that waits for a disk", truth["note"])
+        return
+    if not tap.ok(report and truth, "why of an owner that waits for a disk", done.stderr[-500:]):
+        return
+    owner = truth["root"]["tid"]
+    tap.ok(convoy_waits(report, owner), "it is told as the owner", report["chain"])
+    charged = sum(root["ns"] for root in report["verdict"] if root["kind"] == "disk"
+                  and (root["who"] or {}).get("tid") == owner)
+    tap.near(charged, truth["root"]["ns"], "and the disk is charged", share=0.1,
+             floor=5 * kernel.MS)
+
+
 def under_sudo(tap):
     """The command runs as somebody who may not write to the trace."""
     if os.geteuid() != 0:
@@ -86,6 +105,7 @@ def main():
             tap.ok(done.returncode == 0, "check-trace with owners of locks", done.stdout[-800:],
                    done.stderr[-300:])
         in_one_go(tap)
+        disk_behind_lock(tap)
         under_sudo(tap)
         without(tap)
     tap.end()

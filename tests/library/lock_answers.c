@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -335,6 +336,75 @@ static void forks(void)
 	SAY(pthread_mutex_unlock(shared));
 }
 
+/* ------------------------------------------------------------------- <threads.h> */
+
+static mtx_t mtx;
+static cnd_t cnd;
+static bool is_done;
+
+static int ask_mtx(void *unused)
+{
+	SAY(mtx_trylock(&mtx) ?: mtx_unlock(&mtx));
+	timespec_get(&soon, TIME_UTC);
+	SAY(mtx_timedlock(&mtx, &soon) ?: mtx_unlock(&mtx));
+	SAY(mtx_timedlock(&mtx, &wrong) ?: mtx_unlock(&mtx));
+	return unused != NULL;
+}
+
+static int finish(void *unused)
+{
+	(void)mtx_lock(&mtx);
+	is_done = true;
+	SAY(cnd_signal(&cnd));
+	SAY(cnd_broadcast(&cnd));
+	(void)mtx_unlock(&mtx);
+	return unused != NULL;
+}
+
+static void in_thrd(int (*body)(void *))
+{
+	thrd_t thread;
+	int rc;
+
+	thrd_create(&thread, body, NULL);
+	thrd_join(thread, &rc);
+}
+
+static void c11(void)
+{
+	static const int types[] = { mtx_plain, mtx_timed, mtx_plain | mtx_recursive,
+				     mtx_timed | mtx_recursive };
+	thrd_t thread;
+
+	for (size_t i = 0; i < 4; i++) {
+		printf("-- mtx %d\n", types[i]);
+		SAY(mtx_init(&mtx, types[i]));
+		SAY(mtx_lock(&mtx));
+		in_thrd(ask_mtx);
+		if (types[i] & mtx_recursive) {
+			SAY(mtx_lock(&mtx));
+			SAY(mtx_unlock(&mtx));
+			in_thrd(ask_mtx);
+		}
+		SAY(mtx_unlock(&mtx));
+		in_thrd(ask_mtx);
+		mtx_destroy(&mtx);
+	}
+	mtx_init(&mtx, mtx_plain);
+	cnd_init(&cnd);
+	SAY(mtx_lock(&mtx));
+	timespec_get(&soon, TIME_UTC);
+	SAY(cnd_timedwait(&cnd, &mtx, &soon));
+	SAY(cnd_timedwait(&cnd, &mtx, &wrong));
+	thrd_create(&thread, finish, NULL);
+	while (!is_done)
+		(void)cnd_wait(&cnd, &mtx);
+	SAY(mtx_unlock(&mtx));
+	thrd_join(thread, NULL);
+	cnd_destroy(&cnd);
+	mtx_destroy(&mtx);
+}
+
 static pthread_mutex_t early = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static __attribute__((constructor(200))) void before_main(void)
@@ -368,6 +438,7 @@ int main(void)
 	rwlocks(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	conditions();
 	spins_and_barriers();
+	c11();
 	forks();
 	return 0;
 }

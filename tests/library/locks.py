@@ -76,6 +76,41 @@ os.rmdir(os.path.dirname(path))
 """
 
 
+# What <threads.h> calls a mutex; a binary semaphore of a mutex: one takes it, another lets it go.
+C11 = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <threads.h>
+static mtx_t guard; static cnd_t cond; static int ready, sum;
+static pthread_mutex_t handed = PTHREAD_MUTEX_INITIALIZER;
+static int work(void *n)
+{
+	mtx_lock(&guard);
+	while (!ready) cnd_wait(&cond, &guard);
+	mtx_unlock(&guard);
+	for (int i = 0; i < 1000; i++) { mtx_lock(&guard); sum++; mtx_unlock(&guard); }
+	return n != NULL;
+}
+static int let_go(void *n) { pthread_mutex_unlock(&handed); return n != NULL; }
+int main(void)
+{
+	thrd_t threads[4], other;
+	mtx_init(&guard, mtx_plain); cnd_init(&cond);
+	for (int i = 0; i < 4; i++) thrd_create(&threads[i], work, NULL);
+	mtx_lock(&guard); ready = 1; cnd_broadcast(&cond); mtx_unlock(&guard);
+	for (int i = 0; i < 4; i++) thrd_join(threads[i], NULL);
+	for (int i = 0; i < 100; i++) {
+		pthread_mutex_lock(&handed);
+		thrd_create(&other, let_go, NULL);
+		thrd_join(other, NULL);
+	}
+	printf("%d\n", sum);
+	return 0;
+}
+"""
+
+
 def output_of(*words, **env):
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, timeout=120,
@@ -167,6 +202,55 @@ def programs(folder, library):
         yield "std::mutex and the like", [program]
 
 
+def compiled(folder, name, text, *options):
+    source, program = os.path.join(folder, name + ".c"), os.path.join(folder, name)
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    done = subprocess.run(["cc", "-O1", source, "-o", program, "-pthread", *options], check=False,
+                          stderr=subprocess.PIPE)
+    return program if done.returncode == 0 else None
+
+
+def c11_results(folder):
+    """All of it is told under the names of <threads.h>, and a lock that others let go is let go."""
+    program, trace = compiled(folder, "c11", C11), os.path.join(folder, "c11.trace")
+    if not program:
+        return
+    plain = output_of(program)
+    run = output_of(HOLDUP, "run", "--locks", "-o", trace, "--", program)
+    wrong = differences(plain, run)
+    yield not wrong and plain[1] == "4000\n", "<threads.h> runs unchanged", wrong
+    table = table_of(trace)
+    guard, handed, cond = (row_of(table, name) for name in ("guard", "handed", "cond"))
+    # main() once, each thread once before it waits, and again with each wait that ends.
+    yield (guard.get("taken") == 4005 + cond.get("waits", 0), "mtx_t is told", json.dumps(table))
+    yield cond.get("kind") == "condition" and cond["broadcasts"] == 1, "cnd_t is told", json.dumps(cond)
+    yield (handed.get("taken") == 100 and handed["waits"] == 0,
+           "a mutex that another thread lets go is free", json.dumps(handed))
+
+
+def unseen(folder):
+    """What nothing can be preloaded into is told before it runs; and it runs."""
+    source = "#include <stdio.h>\nint main(void) { puts(\"here\"); return 0; }\n"
+    static = compiled(folder, "static", source, "-static")
+    foreign = compiled(folder, "foreign", source, "-m32")
+    owned = compiled(folder, "owned", source)
+    if owned and os.geteuid() == 0:
+        os.chown(owned, 65534, 65534)
+        os.chmod(owned, 0o4755)
+    elif owned:
+        owned = None
+    for program, why in ((static, "is linked statically"), (foreign, "another kind of processor"),
+                         (owned, "gets rights of its own")):
+        if not program:
+            continue
+        got, out, err = output_of(HOLDUP, "run", "--locks", "-o", folder + "/none", "--", program)
+        yield (got == 0 and out == "here\n" and why in err, f"a program that {why} is told",
+               f"exit {got}: {out} {err}")
+    got = output_of(HOLDUP, "run", "--locks", "-o", folder + "/none2", "--", "true")
+    yield "tells nothing" not in got[2], "nothing is said of others", got[2]
+
+
 def mistakes(folder):
     full = os.path.join(folder, "full")
     os.mkdir(full)
@@ -207,6 +291,8 @@ def main():
             taken = max(row["taken"] for row in rows if row["kind"] == "rwlock")
             results.append((kinds >= {"mutex", "rwlock", "condition"} and taken == 4000,
                             "std::mutex, shared_mutex and condition_variable are told", str(kinds)))
+        results += c11_results(folder)
+        results += unseen(folder)
         results += mistakes(folder)
 
     print(f"1..{len(results)}")

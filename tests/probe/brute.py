@@ -64,7 +64,7 @@ def main():
             for name in ["probe-load", "probe-load-static"]:
                 all_events(tap, method, name)
             flight(tap, method)
-            for how, status in [("_exit", 0), ("abort", -6)]:
+            for how, status in [("_exit", 0), ("abort", -6), ("crash", -11)]:
                 ends(tap, method, how, status)
     tap.end()
 

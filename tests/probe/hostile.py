@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A program that scribbles on its own buffers harms nobody else, and no reader."""
+"""A program that scribbles on its own buffers, and on the page by which it is switched, harms nobody
+else, and no reader."""
+import json
 import os
-import random
-import re
 import sys
 import time
 
@@ -13,56 +13,52 @@ from probe import kernel  # noqa: E402
 ROUNDS = 4 * probe.LONG
 
 
-def scribble(pid, seed):
-    """Random bytes in the files that the process has mapped. Returns how many."""
-    random.seed(seed)
-    with open("/proc/%d/maps" % pid) as file:
-        maps = [line for line in file if re.search(r"/cpu\d+-", line)]
-    count = 0
-    for line in maps:
-        path, start, end = line.split()[-1], *(int(word, 16) for word in line.split()[0].split("-"))
-        try:
-            with open(path, "r+b", buffering=0) as file:
-                for _ in range(random.randrange(1, 30)):
-                    # Headers are hit as often as contents.
-                    packet = random.randrange((end - start) >> 17) << 17
-                    file.seek(packet + random.choice([random.randrange(112),
-                                                      random.randrange(1 << 17)]))
-                    count += file.write(os.urandom(random.randrange(1, 9)))
-        except OSError:
-            pass
-    return count
+def survives(tap, name, *command):
+    done = kernel.holdup(*command, timeout=60)
+    tap.ok(done.returncode in (0, 1, 3) and (done.returncode == 0 or done.stderr or done.stdout),
+           name, done.returncode, done.stderr[-300:])
 
 
-def one(tap, method, seed):
-    names = ["victim%d" % seed, "other%d" % seed]
+def one(tap, method, mode, seed):
+    name = "%s, %s, %d" % (method, mode, seed)
+    folders = [os.path.abspath("%s%s%s%d" % (method, mode, what, seed))
+               for what in ("victim", "other")]
     args = [probe.program("probe-load"), "-c", "-n"]
-    folders = [os.path.abspath(method + name) for name in names]
-    victim_env, other_env = (probe.environment(method, "stream", folder) for folder in folders)
+    victim_env = probe.environment(method, mode, folders[0], HOLDUP_SIZE="1M")
+    other_env = probe.environment(method, "stream", folders[1])
     with kernel.running(*args, str(1 << 40), env=victim_env) as victim, \
             kernel.running(*args, "50000", "-f", folders[1] + ".c", env=other_env,
                            stdout=-1) as other:
+        while not os.path.isdir(folders[0]) and victim.poll() is None:
+            time.sleep(0.001)
         time.sleep(0.02)
-        count = scribble(victim.pid, seed)
+        count = probe.scribble(victim.pid, seed, r"/cpu\d+-")
+        if seed % 2:
+            count += probe.scribble(victim.pid, seed, r"\.control")
+        done = kernel.holdup("user", "list", "--json")
+        tap.ok(done.returncode == 0 and "processes" in json.loads(done.stdout),
+               name + ": user list", done.returncode, done.stderr[-300:])
+        survives(tap, name + ": user on", "user", "on", victim.pid, "load:plain")
+        survives(tap, name + ": recover while it lives", "recover", "-o", folders[0] + ".r",
+                 victim.pid)
         other.communicate(timeout=60)
         victim.kill()
     good, numbers, said = probe.check(folders[1] + ".c", probe.trace_in(folders[1]))
-    tap.ok(good and other.returncode == 0, "%s, %d: the other program has its %d events"
-           % (method, seed, numbers.get("events", 0)), other.returncode, said)
-    trace = probe.trace_in(folders[0])
-    for command in (["list", "--count-by", "event"], ["check-trace"]):
-        done = kernel.holdup(*command, trace, timeout=60)
-        tap.ok(done.returncode in (0, 1, 3) and (done.returncode == 0 or done.stderr or done.stdout),
-               "%s, %d: holdup %s, %d bytes scribbled" % (method, seed, command[0], count),
-               done.returncode, done.stderr[-300:])
+    tap.ok(good and other.returncode == 0, "%s: the other program has its %d events"
+           % (name, numbers.get("events", 0)), other.returncode, said)
+    trace = os.path.join(folders[0], sorted(os.listdir(folders[0]))[-1])
+    for command in (["list", "--count-by", "event", trace], ["check-trace", trace],
+                    ["recover", "-o", folders[0] + ".r2", folders[0]], ["user", "list"]):
+        survives(tap, "%s: holdup %s, %d bytes scribbled" % (name, command[0], count), *command)
 
 
 def main():
     tap = kernel.Tap()
     with kernel.workdir():
         for method in probe.METHODS:
-            for seed in range(ROUNDS // 2):
-                one(tap, method, seed)
+            for mode in ("stream", "flight"):
+                for seed in range(ROUNDS // 2):
+                    one(tap, method, mode, seed)
     tap.end()
 
 

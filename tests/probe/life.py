@@ -27,10 +27,12 @@ def told(text):
         yield what, trace, int(steps), int(lost)
 
 
-def wrong_in(case, what, trace, steps, lost):
+def wrong_in(method, case, what, trace, steps, lost):
     counts, wrong = events_of(trace)
     found = counts.get("life:step", (0, 0))[0]
     least = {"trace": steps - lost, "partly": steps - 4, "session": 0}[what]
+    if method == "cas" and case == "exec" and what == "partly":
+        least = 1  # threads end in the middle of an event, and hide what is behind it
     most = {"trace": steps + 1, "partly": 1 << 60, "session": 1 << 60}[what]
     if not wrong and not least <= found <= most:
         return "%s: %d of %d events, %d lost" % (trace, found, steps, lost)
@@ -57,7 +59,7 @@ def one(tap, method, case):
     wrong = [] if status == 0 else ["ended with %s: %s" % (status, said[-500:])]
     traces = list(told(said))
     for what, trace, steps, lost in traces[:30]:
-        wrong += filter(None, [wrong_in(case, what, trace, steps, lost)])
+        wrong += filter(None, [wrong_in(method, case, what, trace, steps, lost)])
     if not traces and case != "many":
         wrong.append("no trace: " + said[-500:])
     if os.path.isdir("runtime") and os.listdir("runtime") and case not in ("fork", "exec"):

@@ -6,7 +6,7 @@
  *	-p	thread T stays on CPU T, counted modulo
  *	-f	counters go to this file, which outlives the process
  *	-c	events carry 0 to 200 bytes more
- *	-x HOW	end by exit while others log ("exit"), "_exit", "abort"
+ *	-x HOW	end while others log: "exit", "_exit", "abort", "crash"
  *
  * Prints "thread T logged N" for each, "lost N", "dir PATH"; tests/probe/check.c reads the trace.
  */
@@ -46,6 +46,7 @@ static unsigned thread_count = 8;
 static bool moves, pinned, alarms, with_bulk;
 static const char *ending = "";
 static __thread unsigned own_thread = NONE;
+static volatile int *volatile nowhere;
 
 static void log_one(unsigned thread)
 {
@@ -191,6 +192,8 @@ int main(int argc, char **argv)
 			_exit(0);
 		if (strcmp(ending, "abort") == 0)
 			abort();
+		if (strcmp(ending, "crash") == 0)
+			*nowhere = 0;
 		return 0;
 	}
 	for (unsigned i = 0; i < thread_count; i++)

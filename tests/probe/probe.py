@@ -1,5 +1,6 @@
 """What the tests of libholdup share: running programs that log, and the reader."""
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -53,3 +54,24 @@ def babeltrace(*folders):
         return ""
     done = run(["babeltrace2", "-o", "dummy", *folders], os.environ, timeout=600)
     return done.stdout if done.returncode else ""
+
+
+def scribble(pid, seed, pattern):
+    """Random bytes in the files of that name that the process has mapped. Returns how many."""
+    random.seed(seed)
+    with open("/proc/%d/maps" % pid) as file:
+        maps = [line for line in file if re.search(pattern, line)]
+    count = 0
+    for line in maps:
+        start, end = (int(word, 16) for word in line.split()[0].split("-"))
+        try:
+            with open("/proc/%d/root%s" % (pid, line.split()[-1]), "r+b", buffering=0) as file:
+                for _ in range(random.randrange(1, 30)):
+                    # Headers are hit as often as contents.
+                    packet = random.randrange(((end - start) >> 17) or 1) << 17
+                    file.seek(packet + random.choice([random.randrange(112), random.randrange(
+                        min(1 << 17, end - start))]))
+                    count += file.write(os.urandom(random.randrange(1, 9)))
+        except OSError:
+            pass
+    return count

@@ -49,9 +49,10 @@ static int set_up(void **state)
 
 	snprintf(made->dir, sizeof(made->dir), "/tmp/holdup-%u", geteuid());
 	(void)mkdir(made->dir, 0700); /* another test's process may have made it */
-	snprintf(made->path, sizeof(made->path), "%s/%d.control", made->dir, getpid());
 	if (!user_proc_read(getpid(), &proc))
 		return -1;
+	snprintf(made->path, sizeof(made->path), "%s/%d-%llu.control", made->dir, getpid(),
+		 (unsigned long long)proc.pid_ns);
 	control->magic = USER_CONTROL_MAGIC;
 	control->abi = HOLDUP_ABI_;
 	control->pid = proc.ns_pid;
