@@ -21,6 +21,7 @@
 
 #define WINDOW_BYTES (128u << 10)
 #define WINDOW_SMALL (64u << 10) /* a record has at most 65535 bytes */
+#define REACH_SMALL  (16u << 10) /* of it, unless a record is longer */
 #define SLACK_BYTES  64u
 #define COPY_BYTES   (3u * PERF_COPY_MAX)
 #define MAX_PIECES   64u
@@ -37,7 +38,9 @@ struct perf_lane {
 	struct lane lane;
 	const struct perf_chain *chain;
 	const struct perf_decoder *decoder;
-	uint32_t window;
+	uint32_t window; /* bytes of a chunk that are for records */
+	uint32_t usual;	 /* of these are used, unless a record is longer */
+	uint32_t reach;	 /* the same, for the next chunk */
 
 	/* What is to be read next. */
 	size_t extent;
@@ -112,9 +115,9 @@ static bool add_piece(struct perf_lane *lane, struct stretch *stretch, uint32_t 
 	bool joins = lane->piece_count > stretch->first && stretch->part == extent->part &&
 		     stretch->offset + stretch->bytes + (at - *used) == extent->offset;
 
-	if (at > lane->window || (left > lane->window - at && lane->piece_count))
+	if (at > lane->reach || (left > lane->reach - at && lane->piece_count))
 		return false;
-	room = lane->window - at;
+	room = lane->reach - at;
 	*piece = (struct piece){
 		.place = (uint64_t)extent->part << PERF_PLACE_SHIFT |
 			 (extent->offset + lane->offset),
@@ -154,6 +157,7 @@ static bool load_window(struct perf_lane *lane)
 	       add_piece(lane, &stretch, &used))
 		;
 	read_stretch(lane, &stretch);
+	lane->reach = lane->usual;
 	return true;
 }
 
@@ -224,8 +228,10 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	int32_t length = perf_record_at(lane->chunk->bytes + piece->at + lane->at,
 					piece->bytes - lane->at, lane->decoder->swap, &record);
 
-	if (length == 0 && piece->is_cut && lane->at)
+	if (length == 0 && piece->is_cut && (lane->at || piece->bytes < lane->window)) {
+		lane->reach = lane->at ? lane->usual : lane->window;
 		return STEP_CHUNK;
+	}
 	if (length <= 0) {
 		if (length < 0 || lane->at < piece->bytes)
 			damaged(lane, batch, put.place, "the file is not what it was when opened");
@@ -318,6 +324,7 @@ struct lane *perf_lane_new(const struct perf_chain *chain, const struct perf_dec
 	lane->chain = chain;
 	lane->decoder = decoder;
 	lane->window = many ? WINDOW_SMALL : WINDOW_BYTES;
+	lane->usual = lane->reach = many ? REACH_SMALL : WINDOW_BYTES;
 	lane->lane.chunk_bytes = lane->window + SLACK_BYTES + COPY_BYTES;
 	return &lane->lane;
 }
