@@ -43,6 +43,13 @@ struct column {
 	bool is_quick; /* its text follows from a few words, see put_raw() */
 };
 
+/* The names in one kind of event. */
+struct kind {
+	struct column *columns; /* owned; NULL = not met yet */
+	bool decides;		/* its events have the same values all */
+	uint32_t key;		/* of these, plus 1; 0 = not known yet */
+};
+
 /* What the texts of a line are made of, and the key that it was. */
 struct seen {
 	uint64_t raw[RAW_WORDS];
@@ -58,7 +65,7 @@ struct counter {
 	size_t key_count;
 	size_t key_cap;
 	size_t key_bytes;
-	struct column **columns; /* owned; by kind, each for all names; NULL = not met yet */
+	struct kind *kinds; /* owned; by value_kind_index() */
 	size_t kind_count;
 	struct seen *seen; /* owned */
 	struct outbuf made;
@@ -82,22 +89,26 @@ static bool is_quick(const struct value_place *place)
 	}
 }
 
-static const struct column *columns_of(struct counter *counter, const struct value_line *line,
-				       uint32_t kind)
+/* Does its text follow from the kind of event? */
+static bool is_of_kind(const struct value_place *place)
 {
-	struct column *columns = counter->columns[kind];
+	return place->kind == VALUE_NONE || place->column == COLUMN_EVENT ||
+	       place->column == COLUMN_NAME || place->column == COLUMN_SYSTEM;
+}
 
-	if (columns)
-		return columns;
-	columns = xcalloc(counter->name_count, sizeof(*columns));
+static void meet_kind(struct counter *counter, const struct value_line *line, struct kind *kind)
+{
+	kind->columns = xcalloc(counter->name_count, sizeof(*kind->columns));
+	kind->decides = true;
 	for (size_t i = 0; i < counter->name_count; i++) {
-		columns[i].place = value_place(counter->names[i], line->kind);
-		columns[i].has_words = columns[i].place.kind != VALUE_NONE &&
-				       value_has_words(&columns[i].place, line->kind);
-		columns[i].is_quick = is_quick(&columns[i].place);
+		struct column *column = &kind->columns[i];
+
+		column->place = value_place(counter->names[i], line->kind);
+		column->has_words = column->place.kind != VALUE_NONE &&
+				    value_has_words(&column->place, line->kind);
+		column->is_quick = is_quick(&column->place);
+		kind->decides &= is_of_kind(&column->place);
 	}
-	counter->columns[kind] = columns;
-	return columns;
 }
 
 /* The words that the line's texts follow from. False when these are not enough. */
@@ -108,7 +119,7 @@ static bool put_raw(const struct counter *counter, const struct value_line *line
 	uint64_t *to = raw;
 
 	_Static_assert(COMMS_BYTES <= 2 * sizeof(*raw), "a name fits into two words");
-	memset(raw, 0, RAW_WORDS * sizeof(*raw));
+	memset(raw, 0, (2 * counter->name_count + 1) * sizeof(*raw));
 	/* One that is too short has no words. */
 	if (line->record.data && line->record.bytes < line->kind->need_bytes)
 		return false;
@@ -179,18 +190,16 @@ static uint32_t count_key(struct counter *counter)
 	return counter->slots[at];
 }
 
-static void count_line(struct counter *counter, const struct value_line *line)
+/* A line whose values do not follow from its kind: by what they are made of. */
+static void count_values(struct counter *counter, const struct value_line *line,
+			 const struct column *columns)
 {
-	uint32_t kind = value_kind_index(counter->context->printer, line->kind);
-	const struct column *columns = columns_of(counter, line, kind);
+	size_t words = 2 * counter->name_count + 1;
 	uint64_t raw[RAW_WORDS], hash = 0;
 	struct seen *seen = NULL;
 	uint32_t key;
 
-	counter->sums.total++;
 	if (put_raw(counter, line, columns, raw)) {
-		size_t words = 2 * counter->name_count + 1;
-
 		for (size_t i = 0; i < words; i++)
 			hash = (hash ^ raw[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 7 ^ hash << 51;
 		seen = &counter->seen[(hash ^ hash >> 29) % SEEN];
@@ -203,8 +212,28 @@ static void count_line(struct counter *counter, const struct value_line *line)
 	key = count_key(counter);
 	if (!seen || !key)
 		return;
-	memcpy(seen->raw, raw, sizeof(raw));
+	memcpy(seen->raw, raw, words * sizeof(*raw));
 	seen->key = key;
+}
+
+static void count_line(struct counter *counter, const struct value_line *line)
+{
+	struct kind *kind =
+		&counter->kinds[value_kind_index(counter->context->printer, line->kind)];
+
+	counter->sums.total++;
+	if (kind->key) {
+		counter->keys[kind->key - 1].count++;
+		return;
+	}
+	if (!kind->columns)
+		meet_kind(counter, line, kind);
+	if (!kind->decides) {
+		count_values(counter, line, kind->columns);
+		return;
+	}
+	make_key(counter, line, kind->columns);
+	kind->key = count_key(counter);
 }
 
 static void count_hole(struct counter *counter, const struct event *event)
@@ -279,7 +308,7 @@ int list_count(struct list_reader *reader, const char *fields, uint32_t top, boo
 	counter.slots = xcalloc(SLOTS, sizeof(*counter.slots));
 	counter.seen = xcalloc(SEEN, sizeof(*counter.seen));
 	counter.kind_count = value_kind_count(counter.context->printer);
-	counter.columns = xcalloc(counter.kind_count, sizeof(struct column *));
+	counter.kinds = xcalloc(counter.kind_count, sizeof(*counter.kinds));
 	outbuf_to_memory(&counter.made);
 	rc = read_lines(&counter, reader, err);
 	if (rc == 0)
@@ -287,8 +316,8 @@ int list_count(struct list_reader *reader, const char *fields, uint32_t top, boo
 	for (size_t i = 0; i < counter.key_count; i++)
 		free(counter.keys[i].text);
 	for (size_t i = 0; i < counter.kind_count; i++)
-		free(counter.columns[i]);
-	free(counter.columns);
+		free(counter.kinds[i].columns);
+	free(counter.kinds);
 	free(counter.seen);
 	free(counter.keys);
 	free(counter.slots);
