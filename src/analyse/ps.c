@@ -72,9 +72,8 @@ static void add_tick(struct ps_ticks *ticks, uint64_t time_ns, uint32_t cpu)
 static struct tick_cpu *cpu_at(struct tick_finder *finder, uint32_t cpu)
 {
 	if (cpu >= finder->cpu_count) {
-		finder->cpus = xrealloc(finder->cpus, cpu + 1u, sizeof(*finder->cpus));
-		memset(finder->cpus + finder->cpu_count, 0,
-		       (cpu + 1u - finder->cpu_count) * sizeof(*finder->cpus));
+		finder->cpus =
+			vec_grow(finder->cpus, finder->cpu_count, cpu + 1u, sizeof(*finder->cpus));
 		finder->cpu_count = cpu + 1u;
 	}
 	return &finder->cpus[cpu];

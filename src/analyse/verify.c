@@ -163,9 +163,8 @@ static struct verify_cpu *cpu_of(struct verify *verify, uint32_t cpu)
 	size_t count = (size_t)cpu + 1;
 
 	if (count > verify->cpu_count) {
-		verify->cpus = xrealloc(verify->cpus, count, sizeof(*verify->cpus));
-		for (size_t i = verify->cpu_count; i < count; i++)
-			verify->cpus[i] = (struct verify_cpu){ 0 };
+		verify->cpus =
+			vec_grow(verify->cpus, verify->cpu_count, count, sizeof(*verify->cpus));
 		verify->cpu_count = count;
 	}
 	return &verify->cpus[cpu];

@@ -78,8 +78,18 @@ static inline char *digits_u32(char *to, uint32_t value)
 
 static inline char *digits_u64(char *to, uint64_t value)
 {
-	return value <= UINT32_MAX ? digits_u32(to, (uint32_t)value)
-				   : digits_fixed(to, value, digits_count(value));
+	uint64_t high;
+
+	if (__builtin_expect(value <= UINT32_MAX, 1))
+		return digits_u32(to, (uint32_t)value);
+	high = value / 100000000;
+	if (high > UINT32_MAX) {
+		to = digits_u32(to, (uint32_t)(high / 100000000));
+		to = digits_store(to, digits_word((uint32_t)(high % 100000000)) + DIGITS_ZEROS);
+	} else {
+		to = digits_u32(to, (uint32_t)high);
+	}
+	return digits_store(to, digits_word((uint32_t)(value % 100000000)) + DIGITS_ZEROS);
 }
 
 static inline char *digits_i64(char *to, int64_t value)

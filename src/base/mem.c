@@ -79,6 +79,26 @@ void *vec_room(void *items, size_t count, size_t *cap, size_t item_bytes)
 	return xrealloc(items, *cap, item_bytes);
 }
 
+/* What vec_grow() makes room for. */
+static size_t grown(size_t count)
+{
+	size_t room = 16;
+
+	while (room < count)
+		room *= 2;
+	return room;
+}
+
+void *vec_grow(void *items, size_t have, size_t want, size_t item_bytes)
+{
+	if (want <= have)
+		return items;
+	if (!items || grown(have) < want)
+		items = xrealloc(items, grown(want), item_bytes);
+	memset((char *)items + have * item_bytes, 0, (want - have) * item_bytes);
+	return items;
+}
+
 void mem_close_fd(int *fd)
 {
 	int saved = errno;

@@ -30,6 +30,14 @@ char *xasprintf(const char *format, ...)
 void *vec_room(void *items, size_t count, size_t *cap, size_t item_bytes)
 	__attribute__((warn_unused_result));
 
+/*
+ * For arrays whose items have fixed numbers, as CPUs do: room for 'want' items where this
+ * function made room for 'have' before. New ones are zero. Whatever the numbers and their order,
+ * it moves the array seldom.
+ */
+void *vec_grow(void *items, size_t have, size_t want, size_t item_bytes)
+	__attribute__((warn_unused_result));
+
 void mem_close_fd(int *fd);	  /* close if not negative; keeps errno */
 void mem_close_file(FILE **file); /* fclose if not NULL; keeps errno */
 void mem_free(void *pointer_to_pointer);

@@ -1,4 +1,9 @@
-/* list_count.c - a hash of the values' texts. */
+/*
+ * list_count.c - a hash of the values' texts.
+ *
+ * Most lines have values that many lines before had: what these texts are made of (the kind of
+ * event, a thread's name, numbers) leads by a table to the key that came of it.
+ */
 #include "cli/list_count.h"
 
 #include <errno.h>
@@ -12,18 +17,43 @@
 #include "base/outbuf.h"
 #include "cli/list_print.h"
 #include "cli/list_reader.h"
+#include "event/comms.h"
 #include "event/event.h"
+#include "read/print.h"
+#include "read/value.h"
 #include "report/list.h"
 
 #define MAX_NAMES 6u	      /* a table has so many columns besides share and events */
 #define SLOTS	  (1u << 19)  /* over twice LIST_COUNT_MAX */
 #define KEY_BYTES (32u << 20) /* of all keys together */
+#define SEEN	  4096u	      /* values that are known again, a power of two */
+#define RAW_WORDS (2u * MAX_NAMES + 1)
 
 struct key {
 	char *text; /* owned; the values, each terminated; \1 alone = there is none */
 	uint32_t bytes;
 	uint64_t hash;
 	uint64_t count;
+};
+
+/* What a name is in one kind of event. */
+struct column {
+	struct value_place place;
+	bool has_words;
+	bool is_quick; /* its text follows from a few words, see put_raw() */
+};
+
+/* The names in one kind of event. */
+struct kind {
+	struct column *columns; /* owned; NULL = not met yet */
+	bool decides;		/* its events have the same values all */
+	uint32_t key;		/* of these, plus 1; 0 = not known yet */
+};
+
+/* What the texts of a line are made of, and the key that it was. */
+struct seen {
+	uint64_t raw[RAW_WORDS];
+	uint32_t key; /* plus 1; 0 = unused */
 };
 
 struct counter {
@@ -35,37 +65,107 @@ struct counter {
 	size_t key_count;
 	size_t key_cap;
 	size_t key_bytes;
+	struct kind *kinds; /* owned; by value_kind_index() */
+	size_t kind_count;
+	struct seen *seen; /* owned */
 	struct outbuf made;
 	struct list_counts sums;
 };
 
+static bool is_quick(const struct value_place *place)
+{
+	switch (place->column) {
+	case COLUMN_EVENT:
+	case COLUMN_NAME:
+	case COLUMN_SYSTEM:
+	case COLUMN_CPU:
+	case COLUMN_TID:
+	case COLUMN_COMM:
+		return true;
+	case COLUMN_FIELD:
+		return place->kind == VALUE_NUMBER || place->kind == VALUE_NONE;
+	default:
+		return place->kind == VALUE_NONE;
+	}
+}
+
+/* Does its text follow from the kind of event? */
+static bool is_of_kind(const struct value_place *place)
+{
+	return place->kind == VALUE_NONE || place->column == COLUMN_EVENT ||
+	       place->column == COLUMN_NAME || place->column == COLUMN_SYSTEM;
+}
+
+static void meet_kind(struct counter *counter, const struct value_line *line, struct kind *kind)
+{
+	kind->columns = xcalloc(counter->name_count, sizeof(*kind->columns));
+	kind->decides = true;
+	for (size_t i = 0; i < counter->name_count; i++) {
+		struct column *column = &kind->columns[i];
+
+		column->place = value_place(counter->names[i], line->kind);
+		column->has_words = column->place.kind != VALUE_NONE &&
+				    value_has_words(&column->place, line->kind);
+		column->is_quick = is_quick(&column->place);
+		kind->decides &= is_of_kind(&column->place);
+	}
+}
+
+/* The words that the line's texts follow from. False when these are not enough. */
+static bool put_raw(const struct counter *counter, const struct value_line *line,
+		    const struct column *columns, uint64_t raw[RAW_WORDS])
+{
+	bool is_call = line->event->type == EV_SYS_ENTER || line->event->type == EV_SYS_EXIT;
+	uint64_t *to = raw;
+
+	_Static_assert(COMMS_BYTES <= 2 * sizeof(*raw), "a name fits into two words");
+	memset(raw, 0, (2 * counter->name_count + 1) * sizeof(*raw));
+	/* One that is too short has no words. */
+	if (line->record.data && line->record.bytes < line->kind->need_bytes)
+		return false;
+	*to++ = (uint64_t)value_kind_index(counter->context->printer, line->kind) << 1 |
+		(is_call && line->event->syscall.compat);
+	for (size_t i = 0; i < counter->name_count; i++, to += 2) {
+		const struct value_place *place = &columns[i].place;
+
+		if (!columns[i].is_quick)
+			return false;
+		if (place->column == COLUMN_COMM)
+			memcpy(to, line->comm, strnlen(line->comm, COMMS_BYTES));
+		else
+			to[0] = value_number(counter->context, place, line);
+		/* A call is told by the event, its number by the record. */
+		if (is_call && columns[i].has_words)
+			to[1] = (uint64_t)line->event->syscall.nr;
+	}
+	return true;
+}
+
 /* The values of a line as one text. */
-static void make_key(struct counter *counter, const struct value_line *line)
+static void make_key(struct counter *counter, const struct value_line *line,
+		     const struct column *columns)
 {
 	struct outbuf *made = &counter->made;
 
 	outbuf_reset(made);
 	for (size_t i = 0; i < counter->name_count; i++) {
-		struct value_place place = value_place(counter->names[i], line->kind);
-
-		if (place.kind == VALUE_NONE)
+		if (columns[i].place.kind == VALUE_NONE)
 			outbuf_char(made, '\1');
 		else
-			value_text(counter->context, &place, line,
-				   value_has_words(&place, line->kind), made);
+			value_text(counter->context, &columns[i].place, line, columns[i].has_words,
+				   made);
 		outbuf_char(made, '\0');
 	}
 }
 
-static void count_line(struct counter *counter, const struct value_line *line)
+/* Count the text that was made. Returns its key plus 1; 0 = there is no room for another. */
+static uint32_t count_key(struct counter *counter)
 {
 	size_t bytes;
 	uint64_t hash;
 	uint32_t at;
 	struct key *key;
 
-	make_key(counter, line);
-	counter->sums.total++;
 	bytes = outbuf_bytes(&counter->made);
 	hash = hash_bytes(counter->made.start, bytes, 0);
 	for (at = (uint32_t)hash % SLOTS; counter->slots[at]; at = (at + 1) % SLOTS) {
@@ -73,12 +173,12 @@ static void count_line(struct counter *counter, const struct value_line *line)
 		if (key->hash == hash && key->bytes == bytes &&
 		    memcmp(key->text, counter->made.start, bytes) == 0) {
 			key->count++;
-			return;
+			return counter->slots[at];
 		}
 	}
 	if (counter->key_count == LIST_COUNT_MAX || bytes > KEY_BYTES - counter->key_bytes) {
 		counter->sums.uncounted++;
-		return;
+		return 0;
 	}
 	counter->keys =
 		vec_room(counter->keys, counter->key_count, &counter->key_cap, sizeof(*key));
@@ -87,6 +187,53 @@ static void count_line(struct counter *counter, const struct value_line *line)
 	memcpy(key->text, counter->made.start, bytes);
 	counter->key_bytes += bytes;
 	counter->slots[at] = (uint32_t)counter->key_count;
+	return counter->slots[at];
+}
+
+/* A line whose values do not follow from its kind: by what they are made of. */
+static void count_values(struct counter *counter, const struct value_line *line,
+			 const struct column *columns)
+{
+	size_t words = 2 * counter->name_count + 1;
+	uint64_t raw[RAW_WORDS], hash = 0;
+	struct seen *seen = NULL;
+	uint32_t key;
+
+	if (put_raw(counter, line, columns, raw)) {
+		for (size_t i = 0; i < words; i++)
+			hash = (hash ^ raw[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 7 ^ hash << 51;
+		seen = &counter->seen[(hash ^ hash >> 29) % SEEN];
+		if (seen->key && memcmp(seen->raw, raw, words * sizeof(*raw)) == 0) {
+			counter->keys[seen->key - 1].count++;
+			return;
+		}
+	}
+	make_key(counter, line, columns);
+	key = count_key(counter);
+	if (!seen || !key)
+		return;
+	memcpy(seen->raw, raw, words * sizeof(*raw));
+	seen->key = key;
+}
+
+static void count_line(struct counter *counter, const struct value_line *line)
+{
+	struct kind *kind =
+		&counter->kinds[value_kind_index(counter->context->printer, line->kind)];
+
+	counter->sums.total++;
+	if (kind->key) {
+		counter->keys[kind->key - 1].count++;
+		return;
+	}
+	if (!kind->columns)
+		meet_kind(counter, line, kind);
+	if (!kind->decides) {
+		count_values(counter, line, kind->columns);
+		return;
+	}
+	make_key(counter, line, kind->columns);
+	kind->key = count_key(counter);
 }
 
 static void count_hole(struct counter *counter, const struct event *event)
@@ -159,12 +306,19 @@ int list_count(struct list_reader *reader, const char *fields, uint32_t top, boo
 	if (rc < 0)
 		return err_wrap(err, "reading --count-by");
 	counter.slots = xcalloc(SLOTS, sizeof(*counter.slots));
+	counter.seen = xcalloc(SEEN, sizeof(*counter.seen));
+	counter.kind_count = value_kind_count(counter.context->printer);
+	counter.kinds = xcalloc(counter.kind_count, sizeof(*counter.kinds));
 	outbuf_to_memory(&counter.made);
 	rc = read_lines(&counter, reader, err);
 	if (rc == 0)
 		print(&counter, top, json);
 	for (size_t i = 0; i < counter.key_count; i++)
 		free(counter.keys[i].text);
+	for (size_t i = 0; i < counter.kind_count; i++)
+		free(counter.kinds[i].columns);
+	free(counter.kinds);
+	free(counter.seen);
 	free(counter.keys);
 	free(counter.slots);
 	outbuf_fini(&counter.made);

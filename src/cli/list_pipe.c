@@ -5,7 +5,8 @@
  *
  * A piece belongs to the caller while FREE and DONE, to the worker that took it while
  * BUSY. 'state' is written under 'lock'. When the caller must wait for the oldest piece
- * and nobody has begun with it, the caller prints it itself.
+ * and nobody has begun with it, the caller prints it itself. Nobody is woken with the lock held:
+ * who wakes needs it at once.
  */
 #include "cli/list_pipe.h"
 
@@ -25,10 +26,10 @@
 
 #define MAX_WORKERS 8u
 #define PIECES	    (MAX_WORKERS + 2)
-#define PIECE_LINES 512u
-#define PIECE_BYTES (512u << 10) /* of records; several of the largest fit */
-#define MAX_BYTES   (160u << 10) /* that one line may need of them */
-#define ALONE_LINES 20000u	 /* printed by the caller before threads are worth it */
+#define PIECE_LINES 1024u	  /* enough that handing over costs next to nothing */
+#define PIECE_BYTES (1024u << 10) /* of records; several of the largest fit */
+#define MAX_BYTES   (160u << 10)  /* that one line may need of them */
+#define ALONE_LINES 20000u	  /* printed by the caller before threads are worth it */
 
 enum piece_state {
 	FREE,
@@ -68,6 +69,7 @@ struct list_pipe {
 	pthread_mutex_t lock;
 	pthread_cond_t ready; /* a piece became READY, or 'stop' */
 	pthread_cond_t done;
+	const struct piece *awaited; /* by the caller, until it is DONE; under 'lock' */
 	bool stop;
 };
 
@@ -141,7 +143,11 @@ static void *work(void *context)
 		print_piece(pipe, scratch, piece);
 		pthread_mutex_lock(&pipe->lock);
 		piece->state = DONE;
+		if (pipe->awaited != piece)
+			continue;
+		pthread_mutex_unlock(&pipe->lock);
 		pthread_cond_signal(&pipe->done);
+		pthread_mutex_lock(&pipe->lock);
 	}
 	pthread_mutex_unlock(&pipe->lock);
 	list_scratch_free(scratch);
@@ -182,8 +188,10 @@ static void write_oldest(struct list_pipe *pipe)
 		pthread_mutex_lock(&pipe->lock);
 		piece->state = DONE;
 	}
+	pipe->awaited = piece;
 	while (piece->state != DONE)
 		pthread_cond_wait(&pipe->done, &pipe->lock);
+	pipe->awaited = NULL;
 	piece->state = FREE;
 	pipe->oldest = (pipe->oldest + 1) % pipe->piece_count;
 	pthread_mutex_unlock(&pipe->lock);
@@ -198,8 +206,8 @@ static void hand_over(struct list_pipe *pipe)
 
 	pthread_mutex_lock(&pipe->lock);
 	pipe->pieces[pipe->filling].state = READY;
-	pthread_cond_signal(&pipe->ready);
 	pthread_mutex_unlock(&pipe->lock);
+	pthread_cond_signal(&pipe->ready);
 	pipe->filling = next;
 	if (next == pipe->oldest) /* all are in use */
 		write_oldest(pipe);

@@ -161,18 +161,14 @@ static inline char *put_time(struct list_scratch *scratch, char *to, uint64_t ns
 /* "+1.234": us, with its sign next to it. */
 static inline char *put_delta(char *to, uint64_t ns)
 {
-	char digits[DIGITS_MAX];
 	uint64_t us = ns / 1000;
 	uint32_t rest = (uint32_t)(ns % 1000);
-	int count;
+	int blanks = DELTA_COLUMNS - 1 - digits_count(us);
 
-	digits[0] = '+';
-	count = (int)(digits_u64(digits + 1, us) - digits);
 	memset(to, ' ', 16);
-	if (count < DELTA_COLUMNS)
-		to += DELTA_COLUMNS - count;
-	memcpy(to, digits, DIGITS_MAX);
-	to += count;
+	to += blanks > 0 ? blanks : 0;
+	*to = '+';
+	to = digits_u64(to + 1, us);
 	to[0] = '.';
 	to[1] = (char)('0' + rest / 100);
 	memcpy(to + 2, digits_pairs + (size_t)2 * (rest % 100), 2);

@@ -62,9 +62,9 @@ static struct cut_ring *ring_of(struct writing *writing, uint32_t cpu)
 	if (cpu >= MANIFEST_MAX_CPUS)
 		return NULL;
 	if (cpu >= writing->ring_count) {
-		writing->rings = xrealloc(writing->rings, cpu + 1, sizeof(struct cut_ring *));
-		for (; writing->ring_count <= cpu; writing->ring_count++)
-			writing->rings[writing->ring_count] = NULL;
+		writing->rings = vec_grow(writing->rings, writing->ring_count, cpu + 1,
+					  sizeof(struct cut_ring *));
+		writing->ring_count = cpu + 1;
 	}
 	path = xasprintf("%s/kernel/cpu%u.ring", writing->dir, cpu);
 	if (!writing->rings[cpu])

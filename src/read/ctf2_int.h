@@ -1,8 +1,9 @@
 /*
- * ctf2_int.h - the parser of CTF 2 metadata. Only for ctf2_meta.c, ctf2_json.c and ctf2_type.c.
+ * ctf2_int.h - the parser of CTF 2 metadata. Only for ctf2_*.c.
  *
  *	ctf2_meta.c   fragments: trace, clocks, streams, events, named types
  *	ctf2_type.c   field classes
+ *	ctf2_number.c those of numbers
  *	ctf2_json.c   properties of an object, checked
  *
  * Every function that returns bool returns false after it has noted what is wrong. A property
@@ -61,6 +62,21 @@ bool ctf2_range(struct ctf2_parser *parser, struct json_object *pair, bool is_si
 		uint64_t *out_low, uint64_t *out_high);
 bool ctf2_is_number(struct json_object *object);
 char *ctf2_keep(struct ctf2_parser *parser, struct json_object *text);
+
+/* A field class: what its object says of the type. */
+struct ctf2_class {
+	const char *name;
+	enum ctf_kind kind;
+	bool (*parse)(struct ctf2_parser *parser, struct json_object *object,
+		      struct ctf_type *type);
+};
+
+/* ctf2_number.c: the class with this name, or NULL. */
+const struct ctf2_class *ctf2_number_class(const char *name);
+/* The alignment, and roles, of any class that may have them. */
+bool ctf2_align(struct ctf2_parser *parser, struct json_object *object, const char *name,
+		struct ctf_type *type);
+bool ctf2_roles(struct ctf2_parser *parser, struct json_object *object, struct ctf_type *type);
 
 /* ctf2_type.c: a field class, or the name of one. */
 bool ctf2_type(struct ctf2_parser *parser, struct json_object *object, struct ctf_type **out_type);

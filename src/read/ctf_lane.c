@@ -330,6 +330,25 @@ static int read_native(struct ctf_lane *lane, const struct ctf_event *kind, stru
 	return 0;
 }
 
+/* Where the next event's record goes; NULL: there may be no room for it. */
+static inline uint8_t *record_room(const struct ctf_lane *lane)
+{
+	if (RECORDS_BYTES - lane->records < CTF_RECORD_MAX + 1)
+		return NULL;
+	return lane->chunk->bytes + lane->room + CTF_WINDOW_SLACK + lane->records;
+}
+
+/* The record of the event that begins at this bit of the packet is written, but for its head. */
+static inline void end_record(struct ctf_lane *lane, struct ctf_record *record,
+			      const struct ctf_event *kind, uint64_t bit, struct cell *cell)
+{
+	cell->record.data = record->bytes;
+	cell->record.bytes = ctf_record_close(record, (uint16_t)kind->number, cell->event.tid);
+	cell->record.place =
+		(uint64_t)lane->number << CTF_PLACE_SHIFT | (lane->packet->place * 8 + bit);
+	lane->records += (cell->record.bytes + 7) & ~7u;
+}
+
 /* The cursor stands at an event. Decode it into the cell behind a hole, if there is one. */
 static int read_event(struct ctf_lane *lane, struct batch *batch)
 {
@@ -346,26 +365,18 @@ static int read_event(struct ctf_lane *lane, struct batch *batch)
 		return read_native(lane, kind, cell, at);
 	cell->record.data = NULL;
 	if (lane->lane.keep_records) {
-		if (RECORDS_BYTES - lane->records < CTF_RECORD_MAX + 1)
+		uint8_t *room = record_room(lane);
+
+		if (!room)
 			return CTF_MORE;
-		cell->record.data =
-			lane->chunk->bytes + lane->room + CTF_WINDOW_SLACK + lane->records;
-		ctf_record_open(&record, (uint8_t *)(uintptr_t)cell->record.data,
-				kind->record_bytes);
+		ctf_record_open(&record, room, kind->record_bytes);
 		walk->record = &record;
 	}
 	rc = read_fields(lane, kind, &cell->event);
 	walk->record = NULL;
-	if (rc < 0)
-		return rc;
-	if (cell->record.data) {
-		cell->record.bytes =
-			ctf_record_close(&record, (uint16_t)kind->number, cell->event.tid);
-		cell->record.place =
-			(uint64_t)lane->number << CTF_PLACE_SHIFT | (lane->packet->place * 8 + at);
-		lane->records += (cell->record.bytes + 7) & ~7u;
-	}
-	return 0;
+	if (rc == 0 && lane->lane.keep_records)
+		end_record(lane, &record, kind, at, cell);
+	return rc;
 }
 
 /* The event that was read comes into the batch. */
@@ -405,10 +416,11 @@ static inline uint32_t form_at(const struct ctf_head *head, const uint8_t *at, u
 }
 
 /*
- * Read events while nothing is special about them: those of kinds with a plan, with neither
- * hole nor record, as far as the window goes. What is next after that is for read_event().
+ * Read events while nothing is special about them: those of kinds with a plan, with no hole, as
+ * far as the window goes. What is next after that is for read_event().
  */
-static void put_run(struct ctf_lane *lane, struct batch *batch)
+static inline __attribute__((always_inline)) void put_run(struct ctf_lane *lane,
+							  struct batch *batch, bool keeps)
 {
 	const struct ctf_stream *stream = lane->packet->stream;
 	const struct ctf_head *head = stream->head;
@@ -423,13 +435,15 @@ static void put_run(struct ctf_lane *lane, struct batch *batch)
 	struct cell *cell = batch->cells + batch->count;
 	const struct cell *cells_end = batch->cells + batch->max - 1;
 	struct ctf_time time = lane->time;
-	uint64_t ticks = lane->ticks, last_ns = lane->last_ns;
+	uint64_t ticks = lane->ticks, last_ns = lane->last_ns, bit = cursor->at;
+	struct ctf_record record = { 0 };
 
 	while (cell < cells_end && at <= window.end) {
 		uint64_t padding = ctf_window_padding(&window, at, head->align);
 		const uint8_t *start, *next;
 		const struct ctf_head_form *form;
 		const struct ctf_event *kind;
+		const struct ctf_plan *plan;
 		uint64_t tag, id, now, ns;
 		uint32_t number;
 
@@ -446,30 +460,51 @@ static void put_run(struct ctf_lane *lane, struct batch *batch)
 		if (id >= stream->event_count || stream->events[id]->id != id)
 			break;
 		kind = stream->events[id];
-		if (!kind->plans[number])
+		plan = keeps ? kind->record_plans[number] : kind->plans[number];
+		if (!plan)
 			break;
 		now = ctf_clock_next(ticks, ctf_load(&form->time, start), form->time.bits);
 		ns = ctf_ns(&time, now);
 		if (ns < last_ns)
 			break;
+		if (keeps) {
+			record.bytes = record_room(lane);
+			record.used = kind->record_bytes;
+			record.is_full = false;
+			if (!record.bytes)
+				break;
+		}
 		cell->event = *kind->base;
 		cell->event.cpu = cpu;
-		next = ctf_plan_run(kind->plans[number], &window, start + form->bytes,
-				    &cell->event);
+		next = ctf_plan_run(plan, &window, start + form->bytes, &cell->event,
+				    keeps ? &record : NULL);
 		if (!next)
 			break;
+		if (keeps)
+			end_record(lane, &record, kind, bit, cell);
 		cell->event.time_ns = last_ns = ns;
 		ticks = now;
 		at = next;
+		bit = cursor->first + (uint64_t)(at - window.bytes) * 8;
 		cell++;
 	}
 	if (cell > batch->cells + batch->count) {
-		cursor->at = cursor->first + (uint64_t)(at - window.bytes) * 8;
+		cursor->at = bit;
 		cursor->order = CTF_ORDER_LITTLE;
 		batch->count = (size_t)(cell - batch->cells);
 		lane->ticks = ticks;
 		lane->last_ns = last_ns;
 	}
+}
+
+static void put_plain_run(struct ctf_lane *lane, struct batch *batch)
+{
+	put_run(lane, batch, false);
+}
+
+static void put_record_run(struct ctf_lane *lane, struct batch *batch)
+{
+	put_run(lane, batch, true);
 }
 
 /* Is there an event at the cursor? Padding may stand before the end. */
@@ -492,8 +527,12 @@ static bool put_events(struct ctf_lane *lane, struct batch *batch)
 		uint64_t at;
 		int rc;
 
-		if (lane->packet->stream->head && !lane->hole && !lane->lane.keep_records)
-			put_run(lane, batch);
+		if (lane->packet->stream->head && !lane->hole) {
+			if (lane->lane.keep_records)
+				put_record_run(lane, batch);
+			else
+				put_plain_run(lane, batch);
+		}
 		at = cursor->at;
 		if (at_end(lane)) {
 			end_packet(lane);

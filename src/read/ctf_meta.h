@@ -50,8 +50,9 @@ struct ctf_event {
 	uint32_t record_bytes;	       /* of the places of its fields; see ctf_record.h */
 	const struct event *base;      /* what all events of this kind have */
 	const struct ctf_plan **plans; /* fast ways to read it, one for each form of header */
-	uint8_t native;		       /* enum ctf_native */
-	bool big_endian;	       /* native: the byte order of its records */
+	const struct ctf_plan **record_plans; /* the same with all fields, for records */
+	uint8_t native;			      /* enum ctf_native */
+	bool big_endian;		      /* native: the byte order of its records */
 };
 
 /* A kind of stream. */

@@ -8,7 +8,10 @@
 #define MAX_ALIGN_BITS 4096u
 
 struct planner {
-	struct ctf_plan *plan;
+	struct ctf_load loads[CTF_PLAN_LOADS];
+	struct ctf_step steps[CTF_PLAN_STEPS];
+	uint32_t load_count, step_count;
+	bool keeps; /* all fields, for a record */
 	struct ctf_step *step;
 	uint64_t at;			  /* bits from the start of the step */
 	uint32_t aligned;		  /* the step begins at a multiple of this, bits */
@@ -26,14 +29,12 @@ static bool fail(struct planner *planner)
 
 static bool begin_step(struct planner *planner, uint32_t align_bits)
 {
-	struct ctf_plan *plan = planner->plan;
-
-	if (plan->step_count == CTF_PLAN_STEPS)
+	if (planner->step_count == CTF_PLAN_STEPS)
 		return fail(planner);
-	planner->step = &plan->steps[plan->step_count++];
+	planner->step = &planner->steps[planner->step_count++];
 	*planner->step = (struct ctf_step){
 		.align = align_bits > 8 ? align_bits / 8 : 1,
-		.load_first = plan->load_count,
+		.load_first = planner->load_count,
 	};
 	planner->at = 0;
 	planner->aligned = align_bits > 8 ? align_bits : 8;
@@ -46,7 +47,7 @@ static bool end_step(struct planner *planner, enum ctf_step_end end)
 	if (planner->at % 8)
 		return fail(planner);
 	planner->step->bytes_before = (uint32_t)(planner->at / 8);
-	planner->step->load_count = planner->plan->load_count - planner->step->load_first;
+	planner->step->load_count = planner->load_count - planner->step->load_first;
 	planner->step->end = (uint8_t)end;
 	return true;
 }
@@ -79,15 +80,14 @@ static bool make_load(struct planner *planner, const struct ctf_type *type,
 static bool add_load(struct planner *planner, const struct ctf_type *type, enum ctf_load_to to,
 		     size_t at)
 {
-	struct ctf_plan *plan = planner->plan;
-	struct ctf_load *load = &plan->loads[plan->load_count];
+	struct ctf_load *load = &planner->loads[planner->load_count];
 
-	if (plan->load_count == CTF_PLAN_LOADS || !make_load(planner, type, load))
+	if (planner->load_count == CTF_PLAN_LOADS || !make_load(planner, type, load))
 		return fail(planner);
 	load->to = (uint8_t)to;
 	load->at = (uint16_t)at;
 	load->target = type->target;
-	plan->load_count++;
+	planner->load_count++;
 	return true;
 }
 
@@ -119,8 +119,29 @@ static bool load_slots(struct planner *planner, const struct ctf_type *type)
 	return true;
 }
 
+/* The record gets the number: by the first load of it, or one that does nothing else. */
+static bool keep_number(struct planner *planner, const struct ctf_type *type, uint32_t first)
+{
+	struct ctf_load *load = &planner->loads[first];
+
+	if (!planner->keeps || !type->field)
+		return true;
+	if (planner->load_count == first || type->kind == CTF_FLOAT) {
+		load = &planner->loads[planner->load_count];
+		if (!add_load(planner, type, CTF_TO_NOTHING, 0))
+			return false;
+	}
+	load->place = ctf_record_place(type);
+	if (type->kind == CTF_FLOAT) {
+		load->to = CTF_TO_FLOAT;
+		load->type = type;
+	}
+	return true;
+}
+
 static bool plan_number(struct planner *planner, const struct ctf_type *type)
 {
+	uint32_t first;
 	bool whole;
 
 	if (!align_to(planner, type->align))
@@ -131,6 +152,7 @@ static bool plan_number(struct planner *planner, const struct ctf_type *type)
 	whole = planner->at % 8 == 0 && type->bits % 8 == 0;
 	if (!whole && type->order != CTF_ORDER_LITTLE)
 		return fail(planner);
+	first = planner->load_count;
 	if (type->role == CTF_ROLE_TID && !add_load(planner, type, CTF_TO_TID, 0))
 		return false;
 	/* Where there are both, the one that comes last would win: ctf_walk() decides. */
@@ -138,7 +160,8 @@ static bool plan_number(struct planner *planner, const struct ctf_type *type)
 		return false;
 	if (type->role == CTF_ROLE_CPU && !add_load(planner, type, CTF_TO_CPU, 0))
 		return false;
-	if ((type->target && !load_target(planner, type)) || !load_slots(planner, type))
+	if ((type->target && !load_target(planner, type)) || !load_slots(planner, type) ||
+	    !keep_number(planner, type, first))
 		return false;
 	planner->at += type->bits;
 	return planner->at <= MAX_FIXED_BITS || fail(planner);
@@ -152,16 +175,40 @@ static bool is_plain(const struct ctf_type *element)
 	       element->bits % 8 == 0 && element->bits % element->align == 0;
 }
 
+/* Does the record get this array or sequence? As what it is, only numbers need a look. */
+static bool keeps_list(const struct planner *planner, const struct ctf_type *type)
+{
+	return planner->keeps && type->field;
+}
+
+/* Can the record get it by ctf_record_plain_text() or ctf_record_numbers()? */
+static bool can_keep(const struct ctf_type *type)
+{
+	const struct ctf_type *element = type->element;
+
+	return type->is_text || (element->kind != CTF_FLOAT && !element->is_reversed &&
+				 (element->order == CTF_ORDER_LITTLE || element->bits == 8));
+}
+
 static bool plan_array(struct planner *planner, const struct ctf_type *type)
 {
-	if (type->encoding != CTF_UTF8 || !is_plain(type->element) ||
+	bool keeps = keeps_list(planner, type);
+
+	if (type->encoding != CTF_UTF8 || !is_plain(type->element) || (keeps && !can_keep(type)) ||
 	    !align_to(planner, type->align) || planner->at % 8 ||
 	    type->length > MAX_FIXED_BITS / 64)
 		return fail(planner);
-	if (type->is_text && type->target) {
+	if (type->is_text && (type->target || keeps)) {
 		planner->step->bytes = (uint32_t)type->length;
 		planner->step->target = type->target;
+		planner->step->type = keeps ? type : NULL;
 		return end_step(planner, CTF_END_TEXT) && begin_step(planner, 8);
+	}
+	if (keeps) {
+		planner->step->bytes = type->element->bits / 8;
+		planner->step->count = (uint32_t)type->length;
+		planner->step->type = type;
+		return end_step(planner, CTF_END_ARRAY) && begin_step(planner, 8);
 	}
 	planner->at += type->length * type->element->bits;
 	return planner->at <= MAX_FIXED_BITS || fail(planner);
@@ -169,13 +216,17 @@ static bool plan_array(struct planner *planner, const struct ctf_type *type)
 
 static bool plan_sequence(struct planner *planner, const struct ctf_type *type)
 {
-	if (!is_plain(type->element) || type->target || !align_to(planner, type->align))
+	bool keeps = keeps_list(planner, type);
+
+	if (!is_plain(type->element) || type->target || !align_to(planner, type->align) ||
+	    (keeps && (type->encoding != CTF_UTF8 || !can_keep(type))))
 		return fail(planner);
 	for (uint32_t i = 0; i < planner->source_count; i++) {
 		if (planner->sources[i] != type->source)
 			continue;
 		planner->step->slot = (uint8_t)i;
 		planner->step->bytes = type->element->bits / 8;
+		planner->step->type = keeps ? type : NULL;
 		return end_step(planner, CTF_END_SEQUENCE) && begin_step(planner, 8);
 	}
 	return fail(planner); /* told outside of the event */
@@ -194,6 +245,7 @@ static bool plan_type(struct planner *planner, const struct ctf_type *type)
 		if (!align_to(planner, 8))
 			return false;
 		planner->step->target = type->target;
+		planner->step->type = planner->keeps && type->field ? type : NULL;
 		return end_step(planner, CTF_END_STRING) && begin_step(planner, 8);
 	case CTF_STRUCT:
 		if (!align_to(planner, type->align))
@@ -214,39 +266,52 @@ static bool plan_type(struct planner *planner, const struct ctf_type *type)
 	return fail(planner);
 }
 
-static bool has_both_threads(const struct ctf_plan *plan)
+static bool has_both_threads(const struct planner *planner)
 {
 	uint32_t which = 0;
 
-	for (uint32_t i = 0; i < plan->load_count; i++) {
-		if (plan->loads[i].to == CTF_TO_TID)
-			which |= 1u << plan->loads[i].at;
+	for (uint32_t i = 0; i < planner->load_count; i++) {
+		if (planner->loads[i].to == CTF_TO_TID)
+			which |= 1u << planner->loads[i].at;
 	}
 	return which == 3;
 }
 
+static const struct ctf_plan *keep_plan(struct ctf_meta *meta, const struct planner *planner)
+{
+	size_t load_bytes = planner->load_count * sizeof(struct ctf_load);
+	size_t step_bytes = planner->step_count * sizeof(struct ctf_step);
+	struct ctf_plan *plan = ctf_take(&meta->arena, sizeof(*plan));
+	void *loads = ctf_take(&meta->arena, load_bytes);
+	void *steps = ctf_take(&meta->arena, step_bytes);
+
+	memcpy(loads, planner->loads, load_bytes);
+	memcpy(steps, planner->steps, step_bytes);
+	*plan = (struct ctf_plan){ loads, steps, planner->load_count, planner->step_count };
+	return plan;
+}
+
 /* What follows a header that ends 'head_bytes' behind a multiple of 'align' bytes. */
 static const struct ctf_plan *plan_event(struct ctf_meta *meta, const struct ctf_stream *stream,
-					 const struct ctf_event *event, uint32_t head_bytes)
+					 const struct ctf_event *event, uint32_t head_bytes,
+					 bool keeps)
 {
 	const struct ctf_type *scopes[] = { stream->event_context, event->context, event->fields };
-	struct ctf_plan *plan = xcalloc(1, sizeof(*plan)), *kept = NULL;
-	struct planner planner = { .plan = plan };
-	bool done = begin_step(&planner, 8);
+	struct planner *planner = xcalloc(1, sizeof(*planner));
+	const struct ctf_plan *plan = NULL;
+	bool done = begin_step(planner, 8);
 
+	planner->keeps = keeps;
 	/* The header stands before the first step; its alignment is known there. */
 	if (head_bytes % stream->head->align == 0)
-		planner.aligned = stream->head->align * 8;
+		planner->aligned = stream->head->align * 8;
 	for (size_t i = 0; done && i < ARRAY_LEN(scopes); i++)
-		done = !scopes[i] || plan_type(&planner, scopes[i]);
-	planner.at = (planner.at + 7) / 8 * 8 == planner.at ? planner.at : UINT64_MAX;
-	if (done && planner.at != UINT64_MAX && end_step(&planner, CTF_END_FIXED) &&
-	    !has_both_threads(plan)) {
-		kept = ctf_take(&meta->arena, sizeof(*kept));
-		*kept = *plan;
-	}
-	mem_free(&plan);
-	return kept;
+		done = !scopes[i] || plan_type(planner, scopes[i]);
+	if (done && planner->at % 8 == 0 && end_step(planner, CTF_END_FIXED) &&
+	    !has_both_threads(planner))
+		plan = keep_plan(meta, planner);
+	mem_free(&planner);
+	return plan;
 }
 
 /* ------------------------------------------------------------------ headers */
@@ -313,8 +378,7 @@ static bool plan_tagged(struct planner *planner, const struct ctf_type *header,
 
 static bool plan_head(const struct ctf_type *header, struct ctf_head *head)
 {
-	struct ctf_plan unused = { 0 };
-	struct planner planner = { .plan = &unused };
+	struct planner planner = { 0 };
 
 	/* Below 8, events may begin within a byte. */
 	if (header->align < 8 || header->align > MAX_ALIGN_BITS ||
@@ -328,6 +392,24 @@ static bool plan_head(const struct ctf_type *header, struct ctf_head *head)
 	return plan_form(&planner, header, &head->forms[0]) && end_form(&planner, &head->forms[0]);
 }
 
+static void plan_forms(struct ctf_meta *meta, const struct ctf_stream *stream,
+		       struct ctf_event *event)
+{
+	const struct ctf_head *head = stream->head;
+
+	event->plans =
+		ctf_take(&meta->arena, 2 * head->form_count * sizeof(const struct ctf_plan *));
+	event->record_plans = event->plans + head->form_count;
+	if (event->native)
+		return; /* its record is read as a whole */
+	for (uint32_t form = 0; form < head->form_count; form++) {
+		uint32_t bytes = head->forms[form].bytes;
+
+		event->plans[form] = plan_event(meta, stream, event, bytes, false);
+		event->record_plans[form] = plan_event(meta, stream, event, bytes, true);
+	}
+}
+
 void ctf_plan_stream(struct ctf_meta *meta, struct ctf_stream *stream)
 {
 	struct ctf_head *head = ctf_take(&meta->arena, sizeof(*head));
@@ -336,15 +418,6 @@ void ctf_plan_stream(struct ctf_meta *meta, struct ctf_stream *stream)
 	    !plan_head(stream->event_header, head))
 		return;
 	stream->head = head;
-	for (size_t i = 0; i < stream->event_count; i++) {
-		struct ctf_event *event = stream->events[i];
-
-		event->plans =
-			ctf_take(&meta->arena, head->form_count * sizeof(const struct ctf_plan *));
-		if (event->native)
-			continue; /* its record is read as a whole */
-		for (uint32_t form = 0; form < head->form_count; form++)
-			event->plans[form] =
-				plan_event(meta, stream, event, head->forms[form].bytes);
-	}
+	for (size_t i = 0; i < stream->event_count; i++)
+		plan_forms(meta, stream, stream->events[i]);
 }

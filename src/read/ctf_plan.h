@@ -6,6 +6,9 @@
  * sequence of unknown length begins. Kinds of events with variants, with anything that needs
  * a look at each element, or with numbers of the other byte order have no plan; ctf_walk()
  * reads those. A plan reports no damage: what does not fit is given to ctf_walk(), too.
+ *
+ * Where records are kept, another plan is used, which has all fields; it makes the same bytes
+ * as ctf_walk() does.
  */
 #ifndef READ_CTF_PLAN_H
 #define READ_CTF_PLAN_H
@@ -16,10 +19,11 @@
 
 #include "event/event.h"
 #include "read/ctf_meta.h"
+#include "read/ctf_record.h"
 #include "read/ctf_walk.h"
 
-#define CTF_PLAN_LOADS 24u /* of an event; one with more has no plan */
-#define CTF_PLAN_STEPS 24u
+#define CTF_PLAN_LOADS 96u /* of an event; one with more has no plan */
+#define CTF_PLAN_STEPS 48u
 #define CTF_HEAD_MAX   4u /* forms of an event header */
 #define CTF_PLAN_SLOTS 4u /* lengths that an event tells */
 
@@ -31,6 +35,7 @@ enum ctf_load_to {
 	CTF_TO_TID,
 	CTF_TO_CPU,
 	CTF_TO_SLOT,
+	CTF_TO_FLOAT, /* a text of the record */
 };
 
 /* A number at a fixed place of a step. */
@@ -39,9 +44,13 @@ struct ctf_load {
 	uint8_t shift;	 /* bits */
 	uint8_t bits;
 	bool is_signed;
-	uint8_t to;  /* enum ctf_load_to */
-	uint16_t at; /* in struct event, or the slot */
-	const struct target *target;
+	uint8_t to;	/* enum ctf_load_to */
+	uint16_t at;	/* in struct event, or the slot */
+	uint32_t place; /* in the record; 0 = nowhere: what is written there is its head */
+	union {
+		const struct target *target;
+		const struct ctf_type *type; /* CTF_TO_FLOAT */
+	};
 };
 
 enum ctf_step_end {
@@ -49,6 +58,7 @@ enum ctf_step_end {
 	CTF_END_STRING,	  /* a text up to its zero byte */
 	CTF_END_TEXT,	  /* a text of 'bytes' */
 	CTF_END_SEQUENCE, /* as many times 'bytes' as a slot says */
+	CTF_END_ARRAY,	  /* numbers for the record: 'count' times 'bytes' */
 };
 
 struct ctf_step {
@@ -58,12 +68,14 @@ struct ctf_step {
 	uint8_t end; /* enum ctf_step_end */
 	uint8_t slot;
 	uint32_t bytes;
+	uint32_t count;
 	const struct target *target; /* of the text */
+	const struct ctf_type *type; /* of what the record gets; NULL = nothing */
 };
 
 struct ctf_plan {
-	struct ctf_load loads[CTF_PLAN_LOADS];
-	struct ctf_step steps[CTF_PLAN_STEPS];
+	const struct ctf_load *loads;
+	const struct ctf_step *steps;
 	uint32_t load_count, step_count;
 };
 
@@ -108,12 +120,17 @@ static inline uint64_t ctf_load(const struct ctf_load *load, const uint8_t *star
 			       : number >> (64 - load->bits);
 }
 
-static inline void ctf_load_run(const struct ctf_load *load, const uint8_t *start, uint64_t *slots,
-				struct event *event)
+/* 'record' is NULL where none is kept. */
+static inline __attribute__((always_inline)) void ctf_load_run(const struct ctf_load *load,
+							       const uint8_t *start,
+							       uint64_t *slots, struct event *event,
+							       struct ctf_record *record)
 {
 	uint64_t number = ctf_load(load, start);
 	uint32_t word = (uint32_t)number;
 
+	if (record)
+		memcpy(record->bytes + load->place, &number, sizeof(number));
 	switch (load->to) {
 	case CTF_TO_4:
 		memcpy((uint8_t *)event + load->at, &word, sizeof(word));
@@ -133,18 +150,51 @@ static inline void ctf_load_run(const struct ctf_load *load, const uint8_t *star
 	case CTF_TO_TARGET:
 		ctf_target_number(load->target, event, number);
 		break;
+	case CTF_TO_FLOAT:
+		if (!record)
+			break;
+		memset(record->bytes + load->place, 0, CTF_RECORD_PLACE);
+		ctf_record_number(record, load->type, number);
+		break;
 	default:
 		break;
 	}
 }
 
+/* A text behind a step: the event and the record get it. */
+static inline __attribute__((always_inline)) void ctf_step_text(const struct ctf_step *step,
+								struct event *event,
+								struct ctf_record *record,
+								const uint8_t *text, uint64_t bytes)
+{
+	const uint8_t *zero = NULL;
+
+	if (step->target || (record && step->type))
+		zero = memchr(text, '\0', bytes);
+	if (step->target)
+		ctf_target_text(step->target, event, (const char *)text, bytes, zero != NULL);
+	if (record && step->type)
+		ctf_record_plain_text(record, step->type, (const char *)text,
+				      zero ? (size_t)(zero - text) : bytes);
+}
+
+/* A sequence behind a step: the record gets it. */
+static inline void ctf_step_sequence(const struct ctf_step *step, struct ctf_record *record,
+				     const uint8_t *at, uint64_t count)
+{
+	if (step->type->is_text)
+		ctf_step_text(step, NULL, record, at, count);
+	else
+		ctf_record_numbers(record, step->type, at, count);
+}
+
 /*
- * Fill the event from what stands at 'at', behind the header. Returns where the event ends, or NULL: ctf_walk() must
- * read it. May read CTF_WINDOW_SLACK bytes behind 'end'.
+ * Fill the event, and the record unless it is NULL, from what stands at 'at', behind the header. Returns where the
+ * event ends, or NULL: ctf_walk() must read it. May read CTF_WINDOW_SLACK bytes behind 'end'.
  */
 static inline __attribute__((always_inline)) const uint8_t *ctf_plan_run(
 	const struct ctf_plan *plan, const struct ctf_window *window, const uint8_t *at,
-	struct event *event)
+	struct event *event, struct ctf_record *record)
 {
 	const uint8_t *end = window->end;
 	uint64_t slots[CTF_PLAN_SLOTS];
@@ -159,7 +209,7 @@ static inline __attribute__((always_inline)) const uint8_t *ctf_plan_run(
 			return NULL;
 		at += bytes - step->bytes_before;
 		for (uint32_t n = 0; n < step->load_count; n++)
-			ctf_load_run(&plan->loads[step->load_first + n], at, slots, event);
+			ctf_load_run(&plan->loads[step->load_first + n], at, slots, event, record);
 		text = at = at + step->bytes_before;
 		switch (step->end) {
 		case CTF_END_STRING:
@@ -170,15 +220,15 @@ static inline __attribute__((always_inline)) const uint8_t *ctf_plan_run(
 			if (step->target)
 				ctf_target_text(step->target, event, (const char *)text,
 						(uint64_t)(zero - text), true);
+			if (record && step->type)
+				ctf_record_plain_text(record, step->type, (const char *)text,
+						      (size_t)(zero - text));
 			break;
 		case CTF_END_TEXT:
 			if (__builtin_expect(step->bytes > (uint64_t)(end - at), 0))
 				return NULL;
 			at += step->bytes;
-			if (step->target)
-				ctf_target_text(step->target, event, (const char *)text,
-						step->bytes,
-						memchr(text, '\0', step->bytes) != NULL);
+			ctf_step_text(step, event, record, text, step->bytes);
 			break;
 		case CTF_END_SEQUENCE:
 			if (__builtin_expect(slots[step->slot] > (uint64_t)(end - at), 0))
@@ -187,6 +237,16 @@ static inline __attribute__((always_inline)) const uint8_t *ctf_plan_run(
 			if (__builtin_expect(bytes > (uint64_t)(end - at), 0))
 				return NULL;
 			at += bytes;
+			if (record && step->type)
+				ctf_step_sequence(step, record, text, slots[step->slot]);
+			break;
+		case CTF_END_ARRAY:
+			bytes = (uint64_t)step->count * step->bytes;
+			if (__builtin_expect(bytes > (uint64_t)(end - at), 0))
+				return NULL;
+			at += bytes;
+			if (record)
+				ctf_record_numbers(record, step->type, text, step->count);
 			break;
 		default:
 			break;

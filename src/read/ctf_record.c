@@ -11,9 +11,8 @@
 #include "read/kernel_events.h"
 #include "store/formats.h"
 
-#define PLACE_BYTES 8u
-#define MAX_FIELDS  480u
-#define MAX_LABELS  64u /* of an enumeration that is printed in words */
+#define MAX_FIELDS 480u
+#define MAX_LABELS 64u /* of an enumeration that is printed in words */
 
 /* ------------------------------------------------------------------ plan */
 
@@ -326,7 +325,7 @@ static void print_format(FILE *out, const struct ctf_event *event, const struct 
 		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n",
 		event->number);
 	for (uint32_t i = 0; i < entries->count; i++)
-		print_field(out, &entries->items[i], KERNEL_EVENT_MIN_BYTES + i * PLACE_BYTES);
+		print_field(out, &entries->items[i], KERNEL_EVENT_MIN_BYTES + i * CTF_RECORD_PLACE);
 	format = display_format(event, entries);
 	if (format)
 		print_given_text(out, format, entries);
@@ -361,7 +360,7 @@ void ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event, c
 		formats->sections[formats->count++] =
 			(struct format_section){ xstrdup(title), text, bytes };
 	}
-	event->record_bytes = KERNEL_EVENT_MIN_BYTES + entries->count * PLACE_BYTES;
+	event->record_bytes = KERNEL_EVENT_MIN_BYTES + entries->count * CTF_RECORD_PLACE;
 	for (uint32_t i = 0; i < entries->count; i++)
 		free(entries->items[i].name);
 }
@@ -379,12 +378,12 @@ uint32_t ctf_record_close(struct ctf_record *record, uint16_t number, int32_t ti
 	memcpy(record->bytes, &number, sizeof(number));
 	memset(record->bytes + 2, 0, 2);
 	memcpy(record->bytes + 4, &tid, sizeof(tid));
-	return record->used;
+	return record->is_full ? CTF_RECORD_MAX : record->used;
 }
 
 static uint8_t *place_of(const struct ctf_record *record, uint32_t field)
 {
-	return record->bytes + KERNEL_EVENT_MIN_BYTES + (size_t)(field - 1) * PLACE_BYTES;
+	return record->bytes + KERNEL_EVENT_MIN_BYTES + (size_t)(field - 1) * CTF_RECORD_PLACE;
 }
 
 /* A text or an array stands from 'start' to the end. */
@@ -481,8 +480,10 @@ static void end_text(struct ctf_record *record, uint32_t field, uint32_t start)
 {
 	record->bytes[record->used++] = '\0';
 	set_place(record, field, start);
-	if (record->used == CTF_RECORD_MAX)
-		record->used--; /* full: the next one takes this end as its own */
+	if (record->used == CTF_RECORD_MAX) {
+		record->used--; /* the next one takes this end as its own */
+		record->is_full = true;
+	}
 }
 
 void ctf_record_number(struct ctf_record *record, const struct ctf_type *type, uint64_t number)
@@ -515,6 +516,29 @@ void ctf_record_text(struct ctf_record *record, const struct ctf_type *type, con
 		put(record, text, bytes);
 		end_text(record, type->field, start);
 	}
+}
+
+void ctf_record_numbers(struct ctf_record *record, const struct ctf_type *type, const uint8_t *at,
+			uint64_t count)
+{
+	const struct ctf_type *element = type->element;
+	uint32_t start = record->used, bytes = element->bits / 8, unused = 64 - element->bits;
+	uint64_t room = (CTF_RECORD_MAX - 1 - record->used) / sizeof(uint64_t);
+
+	if (count > room)
+		count = room;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t number;
+
+		memcpy(&number, at + i * bytes, sizeof(number));
+		number <<= unused;
+		number = element->is_signed ? (uint64_t)((int64_t)number >> unused)
+					    : number >> unused;
+		memcpy(record->bytes + record->used, &number, sizeof(number));
+		record->used += sizeof(number);
+	}
+	memset(record->bytes + ctf_record_place(type), 0, CTF_RECORD_PLACE);
+	set_place(record, type->field, start);
 }
 
 static bool is_list(const struct ctf_type *type)

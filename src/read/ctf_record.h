@@ -18,15 +18,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "read/ctf_type.h"
+#include "read/kernel_events.h"
 
 struct ctf_event;
 struct ctf_stream;
-struct ctf_type;
 struct event;
 struct formats;
 struct target;
 
-#define CTF_RECORD_MAX 65535u /* bytes */
+#define CTF_RECORD_MAX	 65535u /* bytes */
+#define CTF_RECORD_PLACE 8u	/* bytes of a place */
 
 struct ctf_record {
 	uint8_t *bytes; /* room for CTF_RECORD_MAX */
@@ -37,6 +41,7 @@ struct ctf_record {
 	uint32_t field;	      /* that the text or array is for */
 	uint32_t start;	      /* of it */
 	bool first;	      /* in a struct or array of it */
+	bool is_full;	      /* to the last byte, which is the end of a text that was cut */
 };
 
 /*
@@ -58,6 +63,37 @@ void ctf_record_text(struct ctf_record *record, const struct ctf_type *type, con
 void ctf_record_begin(struct ctf_record *record, const struct ctf_type *type);
 void ctf_record_member(struct ctf_record *record, const char *name, uint64_t index);
 void ctf_record_end(struct ctf_record *record, const struct ctf_type *type);
+
+/*
+ * Called by ctf_plan_run(): fields that stand for themselves. Both need places that are not set
+ * yet, and set all of them. Numbers stand without gaps, those of more than a byte with the low one
+ * first; CTF_WINDOW_SLACK bytes behind them may be read.
+ */
+void ctf_record_numbers(struct ctf_record *record, const struct ctf_type *type, const uint8_t *at,
+			uint64_t count);
+
+/* Where the place of a field is; 0 = it is none. */
+static inline uint32_t ctf_record_place(const struct ctf_type *type)
+{
+	return type->field ? KERNEL_EVENT_MIN_BYTES + (type->field - 1) * CTF_RECORD_PLACE : 0;
+}
+
+static inline void ctf_record_plain_text(struct ctf_record *record, const struct ctf_type *type,
+					 const char *text, size_t bytes)
+{
+	uint64_t word;
+
+	if (__builtin_expect(bytes + 2 > CTF_RECORD_MAX - record->used, 0)) {
+		memset(record->bytes + ctf_record_place(type), 0, CTF_RECORD_PLACE);
+		ctf_record_text(record, type, text, bytes);
+		return;
+	}
+	memcpy(record->bytes + record->used, text, bytes);
+	record->bytes[record->used + bytes] = '\0';
+	word = (uint64_t)(bytes + 1) << 16 | record->used;
+	memcpy(record->bytes + ctf_record_place(type), &word, sizeof(word));
+	record->used += (uint32_t)bytes + 1;
+}
 
 /* ctf_rows.c: what the kernel's bits mean. */
 uint8_t ctf_task_state(uint64_t bits);

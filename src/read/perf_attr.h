@@ -94,14 +94,24 @@ struct perf_where {
 bool perf_attr_where(const struct perf_attr *attr, const struct perf_record *record, bool swap,
 		     struct perf_where *out_where);
 
-/* The same and no more than time and CPU; for the loop over all records. */
-static inline bool perf_attr_time(const struct perf_attr *attr, const struct perf_record *record,
-				  bool swap, uint64_t *out_ns)
+/*
+ * For the loops over all records: the attribute of a sample that tells all of time, CPU and its
+ * event, where the ids are close together. NULL: it is another record, or not as it should be.
+ */
+static inline const struct perf_attr *perf_attrs_quick(const struct perf_attrs *attrs,
+						       const struct perf_record *record)
 {
-	if (record->type != PERF_SAMPLE || !attr->time_at || record->bytes < attr->fixed_end)
-		return false;
-	*out_ns = perf_u64(record->data + attr->time_at, swap);
-	return true;
+	const struct perf_attr *attr;
+	uint64_t place;
+
+	if (record->type != PERF_SAMPLE || !attrs->id_at || !attrs->dense ||
+	    record->bytes < attrs->id_at + 8u)
+		return NULL;
+	place = perf_u64(record->data + attrs->id_at, attrs->swap) - attrs->low_id;
+	if (place >= attrs->dense_count || !attrs->dense[place])
+		return NULL;
+	attr = attrs->items[attrs->dense[place] - 1];
+	return attr->time_at && attr->cpu_at && record->bytes >= attr->fixed_end ? attr : NULL;
 }
 
 /* What stands behind the fixed part of a sample. Lengths in bytes; pointers NULL = not there. */

@@ -382,13 +382,12 @@ static const char *put_sample(const struct decoding *now)
 static inline bool put_quick(const struct perf_decoder *decoder, const struct perf_record *record,
 			     struct perf_put *put)
 {
-	const struct perf_attr *attr = perf_attrs_of(&decoder->file->attrs, record);
+	const struct perf_attr *attr = perf_attrs_quick(&decoder->file->attrs, record);
 	struct cell *cell = put->cells;
 	struct record raw;
 	uint64_t time_ns;
 
-	if (!attr || !attr->raw_at || !attr->is_tracepoint || !attr->time_at || !attr->cpu_at ||
-	    record->bytes < attr->raw_at + 4u)
+	if (!attr || !attr->raw_at || !attr->is_tracepoint || record->bytes < attr->raw_at + 4u)
 		return false;
 	raw.data = record->data + attr->raw_at + 4;
 	raw.bytes = perf_u32(record->data + attr->raw_at, decoder->swap);

@@ -21,9 +21,11 @@
 
 #define WINDOW_BYTES (128u << 10)
 #define WINDOW_SMALL (64u << 10) /* a record has at most 65535 bytes */
+#define REACH_SMALL  (16u << 10) /* of it, unless a record is longer */
 #define SLACK_BYTES  64u
 #define COPY_BYTES   (3u * PERF_COPY_MAX)
 #define MAX_PIECES   64u
+#define GAP_BYTES    8192u /* between runs: to copy them costs about as much as a call */
 
 struct piece {
 	uint64_t place; /* of its first byte */
@@ -36,7 +38,9 @@ struct perf_lane {
 	struct lane lane;
 	const struct perf_chain *chain;
 	const struct perf_decoder *decoder;
-	uint32_t window;
+	uint32_t window; /* bytes of a chunk that are for records */
+	uint32_t usual;	 /* of these are used, unless a record is longer */
+	uint32_t reach;	 /* the same, for the next chunk */
 
 	/* What is to be read next. */
 	size_t extent;
@@ -53,30 +57,84 @@ struct perf_lane {
 
 /* ------------------------------------------------------------------ windows */
 
-/* Read what comes next of one run. False when no more can be put into the window. */
-static bool add_piece(struct perf_lane *lane, uint32_t *used)
+/* A part of the file that is read at once: pieces, and what is little enough between them. */
+struct stretch {
+	uint64_t offset;
+	uint32_t part;
+	uint32_t at; /* in the chunk */
+	uint32_t bytes;
+	uint32_t first; /* piece */
+};
+
+/*
+ * Where the next piece begins in the chunk, whose first 'used' bytes are taken: runs that stand
+ * close together are read at once, which costs less than to ask for each.
+ */
+static uint32_t piece_at(const struct perf_lane *lane, const struct stretch *stretch,
+			 const struct perf_extent *extent, uint32_t used)
+{
+	uint64_t end = stretch->offset + stretch->bytes;
+
+	if (lane->piece_count == stretch->first || stretch->part != extent->part ||
+	    extent->offset < end || extent->offset - end > GAP_BYTES)
+		return used;
+	return used + (uint32_t)(extent->offset - end);
+}
+
+/* Read the stretch, and cut its pieces to what there is. */
+static void read_stretch(struct perf_lane *lane, const struct stretch *stretch)
+{
+	size_t got;
+
+	if (lane->piece_count == stretch->first)
+		return;
+	got = file_read_at(lane->decoder->file->parts[stretch->part].fd, stretch->offset,
+			   lane->chunk->bytes + stretch->at, stretch->bytes);
+	for (uint32_t i = stretch->first; i < lane->piece_count; i++) {
+		struct piece *piece = &lane->pieces[i];
+		size_t before = piece->at - stretch->at;
+		size_t there = got > before ? got - before : 0;
+
+		if (piece->bytes > there) {
+			piece->bytes = (uint32_t)there;
+			piece->is_cut = false;
+		}
+	}
+}
+
+/*
+ * Choose what comes next of one run: its piece joins the stretch, or begins another. False when
+ * no more can be put into the window.
+ */
+static bool add_piece(struct perf_lane *lane, struct stretch *stretch, uint32_t *used)
 {
 	const struct perf_extent *extent = &lane->chain->extents[lane->extent];
 	uint64_t left = extent->bytes - lane->offset;
-	uint32_t room = lane->window - *used;
+	uint32_t at = piece_at(lane, stretch, extent, *used), room;
 	struct piece *piece = &lane->pieces[lane->piece_count];
-	size_t want = left < room ? (size_t)left : room, got;
+	bool joins = lane->piece_count > stretch->first && stretch->part == extent->part &&
+		     stretch->offset + stretch->bytes + (at - *used) == extent->offset;
 
-	if (left > room && lane->piece_count)
+	if (at > lane->reach || (left > lane->reach - at && lane->piece_count))
 		return false;
-	got = file_read_at(lane->decoder->file->parts[extent->part].fd,
-			   extent->offset + lane->offset, lane->chunk->bytes + *used, want);
+	room = lane->reach - at;
 	*piece = (struct piece){
 		.place = (uint64_t)extent->part << PERF_PLACE_SHIFT |
 			 (extent->offset + lane->offset),
-		.at = *used,
-		.bytes = (uint32_t)got,
-		.is_cut = got == want && want < left,
+		.at = at,
+		.bytes = left < room ? (uint32_t)left : room,
+		.is_cut = left > room,
 	};
+	if (!joins) {
+		read_stretch(lane, stretch);
+		*stretch = (struct stretch){ extent->offset + lane->offset, extent->part, at, 0,
+					     lane->piece_count };
+	}
+	stretch->bytes = at + piece->bytes - stretch->at;
 	lane->piece_count++;
-	*used += (uint32_t)got;
-	lane->offset += want;
-	if (lane->offset == extent->bytes || got < want) {
+	*used = at + piece->bytes;
+	lane->offset += piece->bytes;
+	if (lane->offset == extent->bytes) {
 		lane->extent++;
 		lane->offset = 0;
 	}
@@ -86,6 +144,7 @@ static bool add_piece(struct perf_lane *lane, uint32_t *used)
 /* A new chunk with what comes next. False at the end. */
 static bool load_window(struct perf_lane *lane)
 {
+	struct stretch stretch = { 0 };
 	uint32_t used = 0;
 
 	chunk_put(&lane->lane, lane->chunk);
@@ -95,8 +154,10 @@ static bool load_window(struct perf_lane *lane)
 		return false;
 	lane->chunk = chunk_get(&lane->lane);
 	while (lane->extent < lane->chain->count && lane->piece_count < MAX_PIECES &&
-	       add_piece(lane, &used))
+	       add_piece(lane, &stretch, &used))
 		;
+	read_stretch(lane, &stretch);
+	lane->reach = lane->usual;
 	return true;
 }
 
@@ -167,8 +228,10 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	int32_t length = perf_record_at(lane->chunk->bytes + piece->at + lane->at,
 					piece->bytes - lane->at, lane->decoder->swap, &record);
 
-	if (length == 0 && piece->is_cut && lane->at)
+	if (length == 0 && piece->is_cut && (lane->at || piece->bytes < lane->window)) {
+		lane->reach = lane->at ? lane->usual : lane->window;
 		return STEP_CHUNK;
+	}
 	if (length <= 0) {
 		if (length < 0 || lane->at < piece->bytes)
 			damaged(lane, batch, put.place, "the file is not what it was when opened");
@@ -261,6 +324,7 @@ struct lane *perf_lane_new(const struct perf_chain *chain, const struct perf_dec
 	lane->chain = chain;
 	lane->decoder = decoder;
 	lane->window = many ? WINDOW_SMALL : WINDOW_BYTES;
+	lane->usual = lane->reach = many ? REACH_SMALL : WINDOW_BYTES;
 	lane->lane.chunk_bytes = lane->window + SLACK_BYTES + COPY_BYTES;
 	return &lane->lane;
 }

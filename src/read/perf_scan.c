@@ -244,6 +244,45 @@ static void take_other(struct perf_scan *scan, const struct perf_record *record,
 	}
 }
 
+static void count_record(struct perf_scan *scan, const struct perf_record *record,
+			 const struct perf_where *where)
+{
+	if (scan->cpu_last_ns[where->cpu] < where->time_ns)
+		scan->cpu_last_ns[where->cpu] = where->time_ns;
+	scan->cpu_events[where->cpu]++;
+	scan->cpu_bytes[where->cpu] += record->bytes;
+}
+
+/*
+ * Nearly all records of a large recording: a sample that goes on where the one before it ended.
+ * False: it is another one.
+ */
+static inline bool quick_record(struct perf_scan *scan, const struct perf_record *record,
+				struct perf_extent place)
+{
+	const struct perf_attr *attr = perf_attrs_quick(&scan->file->attrs, record);
+	struct perf_where where;
+	struct perf_chain *chain;
+	struct perf_extent *last;
+
+	if (!attr || scan->current == SIZE_MAX)
+		return false;
+	where.time_ns = perf_u64(record->data + attr->time_at, scan->file->swap);
+	where.cpu = (uint16_t)perf_u32(record->data + attr->cpu_at, scan->file->swap);
+	if (where.cpu != scan->cpu || where.cpu >= scan->cpu_count ||
+	    where.time_ns >= CLOCK_MAX_NS || where.time_ns < scan->last_ns[scan->current] ||
+	    where.time_ns == 0 || !goes_on(scan, &place, &where))
+		return false;
+	chain = &scan->chains[scan->current];
+	last = &chain->extents[chain->count - 1];
+	last->bytes = (uint32_t)(place.offset + place.bytes - last->offset);
+	scan->last_ns[scan->current] = where.time_ns;
+	if (where.time_ns > scan->end_ns)
+		scan->end_ns = where.time_ns;
+	count_record(scan, record, &where);
+	return true;
+}
+
 static void kernel_record(struct perf_scan *scan, const struct perf_record *record,
 			  struct perf_extent place)
 {
@@ -262,10 +301,7 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 	else if (record->type == PERF_COMM)
 		perf_dump_live(scan, record, attr, where.time_ns);
 	add_record(scan, place, &where);
-	if (scan->cpu_last_ns[where.cpu] < where.time_ns)
-		scan->cpu_last_ns[where.cpu] = where.time_ns;
-	scan->cpu_events[where.cpu]++;
-	scan->cpu_bytes[where.cpu] += record->bytes;
+	count_record(scan, record, &where);
 }
 
 /* ------------------------------------------------------------------ records of the tool */
@@ -423,6 +459,8 @@ static void take_record(struct pass *pass, const struct perf_record *record, uin
 
 	if (record->type < PERF_ALL_TYPES)
 		scan->counts[record->type]++;
+	if (quick_record(scan, record, place))
+		return;
 	if (record->type < PERF_KERNEL_TYPES)
 		kernel_record(scan, record, place);
 	else if (record->type != PERF_COMPRESSED && record->type != PERF_COMPRESSED2)

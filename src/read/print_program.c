@@ -313,14 +313,59 @@ static inline char *put_chars(struct outbuf *out, char *to, const uint8_t *at, u
 	return max ? put_rest(out, to, at, max) : to;
 }
 
+/* 1 to 7 bytes as a word, with zeros behind them; nothing else is read. */
+static inline uint64_t load_few(const uint8_t *at, uint32_t bytes)
+{
+	uint32_t first, last;
+
+	if (bytes < 4)
+		return at[0] | (uint64_t)at[bytes / 2] << bytes / 2 * 8 |
+		       (uint64_t)at[bytes - 1] << (bytes - 1) * 8;
+	memcpy(&first, at, 4);
+	memcpy(&last, at + bytes - 4, 4);
+	return first | (uint64_t)last << (bytes - 4) * 8;
+}
+
+/*
+ * Put what is plain text up to a terminator or 'max' bytes, at most 1024. NULL when something
+ * else is in it.
+ */
+static inline char *put_plain(char *to, const uint8_t *at, uint32_t max)
+{
+	uint64_t word, stop;
+	uint32_t bytes;
+
+	for (; max >= 8; max -= 8, at += 8, to += 8) {
+		memcpy(&word, at, 8);
+		stop = stops(word);
+		memcpy(to, &word, 8);
+		if (stop) {
+			bytes = (uint32_t)__builtin_ctzll(stop) / 8;
+			return at[bytes] == 0 ? to + bytes : NULL;
+		}
+	}
+	if (max == 0)
+		return to;
+	word = load_few(at, max);
+	memcpy(to, &word, 8);
+	bytes = (uint32_t)__builtin_ctzll(stops(word)) / 8;
+	return bytes >= max || at[bytes] == 0 ? to + bytes : NULL;
+}
+
 static char *put_located(struct outbuf *out, char *to, const struct print_record *record,
 			 const struct print_field *field)
 {
 	struct span span = print_field_span(record, field);
 	uint32_t bytes;
+	char *end;
 
 	if (!span.data)
 		return to;
+	if (IS_LITTLE && span.bytes <= 1024) {
+		end = put_plain(to, span.data, span.bytes);
+		if (__builtin_expect(end != NULL, 1))
+			return end;
+	}
 	bytes = (uint32_t)strnlen((const char *)span.data, span.bytes);
 	while (bytes && span.data[bytes - 1] == '\n')
 		bytes--;

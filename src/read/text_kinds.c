@@ -10,9 +10,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/facts.h"
-#include "read/ctf_record.h"
 #include "read/kernel_events.h"
 #include "read/kernel_rows.h"
+#include "read/text_kinds_int.h"
 #include "read/text_rows.h"
 #include "store/formats.h"
 
@@ -20,40 +20,8 @@
 #define MAX_SYMBOLS  65536u
 #define MAX_CALLS    1024u
 #define MAX_NAME     128u
-#define MAX_STEPS    40u
-#define MAX_TRIES    4096u /* places where a text may end, of one line */
 #define PLACE_BYTES  8u
 #define FIRST_SYMBOL UINT64_C(0xffffffffffe00000) /* above all of the kernel's */
-
-/* A part of a pattern: a literal text, or a field. */
-struct step {
-	const char *literal;
-	uint8_t bytes; /* of the literal; 0 = a field */
-	uint8_t field; /* TEXT_MAX_FIELDS = one without a name */
-	char letter;
-};
-
-struct pattern {
-	struct step steps[MAX_STEPS];
-	uint32_t count;
-};
-
-struct field {
-	char *name; /* owned */
-	char letter;
-	const struct target *target; /* NULL = none */
-};
-
-struct kind {
-	char *system, *name; /* owned */
-	uint32_t number;     /* of its format */
-	uint32_t pattern_count;
-	struct pattern *patterns; /* owned */
-	struct field fields[TEXT_MAX_FIELDS];
-	uint32_t field_count;
-	bool is_call; /* sys_enter or sys_exit by name */
-	struct event base;
-};
 
 struct symbol {
 	char *name; /* owned */
@@ -68,13 +36,6 @@ struct text_kinds {
 	struct symbol *symbols; /* owned */
 	size_t symbol_count, symbol_cap;
 	const struct facts *facts;
-};
-
-/* What a field of a line is. */
-struct value {
-	bool is_set;
-	uint64_t number;
-	struct text_view text;
 };
 
 /* ------------------------------------------------------------------ patterns */
@@ -96,7 +57,7 @@ static uint32_t add_field(struct kind *kind, const char *name, size_t bytes, cha
 
 static void compile(struct kind *kind, const char *text, struct pattern *pattern)
 {
-	while (*text && pattern->count < MAX_STEPS) {
+	while (*text && pattern->count < TEXT_MAX_STEPS) {
 		struct step *step = &pattern->steps[pattern->count++];
 		size_t bytes = strcspn(text, "{");
 
@@ -426,48 +387,12 @@ void text_kinds_finish(struct text_kinds *kinds, struct facts *facts, struct for
 	learn_symbols(kinds, facts);
 }
 
-/* ------------------------------------------------------------------ values */
-
-static uint64_t take_signed(struct text_view *view, bool *out_good)
-{
-	bool negative = view->bytes && (*view->at == '-' || *view->at == '+') && *view->at == '-';
-	struct text_view at = *view;
-	uint64_t number = 0;
-
-	if (negative) {
-		at.at++;
-		at.bytes--;
-	}
-	/* trace-cmd writes some in hexadecimal, when it could not understand the format. */
-	*out_good = text_begins(&at, "0x") ? text_take_hex(&at, &number)
-					   : text_take_number(&at, &number);
-	if (*out_good)
-		*view = at;
-	return negative ? 0 - number : number;
-}
-
-static struct text_view take_until(struct text_view *view, const char *ends)
-{
-	struct text_view word = { view->at, 0 };
-
-	while (word.bytes < view->bytes && !strchr(ends, word.at[word.bytes]))
-		word.bytes++;
-	view->at += word.bytes;
-	view->bytes -= word.bytes;
-	return word;
-}
+/* ------------------------------------------------------------------ names of functions */
 
 /* "worker_thread+0x534/0x820", "blk_mq_run_work_fn [loop]": the name alone. */
 static struct text_view function_name(struct text_view view)
 {
-	return take_until(&view, "+/ \t");
-}
-
-static bool looks_like_address(struct text_view view)
-{
-	uint64_t number;
-
-	return text_take_hex(&view, &number) && view.bytes == 0;
+	return text_take_until(&view, "+/ \t");
 }
 
 static uint64_t function_address(const struct text_kinds *kinds, struct text_view view)
@@ -476,221 +401,12 @@ static uint64_t function_address(const struct text_kinds *kinds, struct text_vie
 	const uint64_t *known;
 	uint64_t number = 0;
 
-	if (looks_like_address(name)) {
+	if (text_looks_like_address(name)) {
 		(void)text_take_hex(&name, &number);
 		return number;
 	}
 	known = map_find(&kinds->by_symbol, hash_of('f', name));
 	return known ? FIRST_SYMBOL + *known * 16 : 0;
-}
-
-static uint64_t lock_flags(struct text_view view)
-{
-	static const char *const words[] = { "SPIN", "READ", "WRITE", "RT", "PERCPU", "MUTEX" };
-	uint64_t flags = 0;
-
-	if (looks_like_address(view)) {
-		(void)text_take_hex(&view, &flags);
-		return flags;
-	}
-	while (view.bytes) {
-		struct text_view word = take_until(&view, "|");
-
-		for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-			if (word.bytes == strlen(words[i]) &&
-			    memcmp(word.at, words[i], word.bytes) == 0)
-				flags |= (uint64_t)1 << i;
-		}
-		if (view.bytes) {
-			view.at++;
-			view.bytes--;
-		}
-	}
-	return flags;
-}
-
-static uint8_t state_of(struct text_view view)
-{
-	uint64_t bits;
-
-	if (text_take_number(&view, &bits))
-		return ctf_task_state(bits);
-	switch (view.bytes ? *view.at : '?') {
-	case 'R':
-		return TASK_STATE_RUNNABLE;
-	case 'S':
-		return TASK_STATE_SLEEPING;
-	case 'D':
-		return TASK_STATE_DISK;
-	case 'I':
-		return TASK_STATE_IDLE;
-	case 'T':
-	case 't':
-		return TASK_STATE_STOPPED;
-	case 'X':
-	case 'Z':
-	case 'x':
-		return TASK_STATE_DEAD;
-	case 'P':
-		return TASK_STATE_PARKED;
-	default:
-		return TASK_STATE_UNKNOWN;
-	}
-}
-
-/* Up to six, with commas. */
-static void read_args(struct text_view view, uint64_t out_args[6])
-{
-	memset(out_args, 0, 6 * sizeof(*out_args));
-	for (uint32_t i = 0; i < 6; i++) {
-		text_skip_blanks(&view);
-		if (!text_take_hex(&view, &out_args[i]))
-			return;
-		if (view.bytes && *view.at == ',') {
-			view.at++;
-			view.bytes--;
-		}
-	}
-}
-
-static bool take_device(struct text_view *view, struct value *value)
-{
-	uint64_t major, minor;
-
-	if (!text_take_number(view, &major) || !view->bytes || *view->at != ',')
-		return false;
-	view->at++;
-	view->bytes--;
-	if (!text_take_number(view, &minor))
-		return false;
-	value->number = major << 20 | minor;
-	return true;
-}
-
-/* A field that says itself where it ends. */
-static bool take_value(struct text_view *view, char letter, struct value *value)
-{
-	bool good = false;
-
-	switch (letter) {
-	case 'd':
-		value->number = take_signed(view, &good);
-		return good;
-	case 'x':
-		return text_take_hex(view, &value->number);
-	case 'a':
-		value->text = take_until(view, ")");
-		return true;
-	case 'D':
-		return take_device(view, value);
-	case 'e':
-		value->text = *view;
-		*view = (struct text_view){ view->at + view->bytes, 0 };
-		return true;
-	case 'F':
-		value->text = take_until(view, " \t]),");
-		break;
-	case 'S':
-		value->text = take_until(view, " \t)");
-		break;
-	default:
-		value->text = take_until(view, " \t]),");
-		break;
-	}
-	if (letter == 'b')
-		value->number = text_begins(&value->text, "true") || text_begins(&value->text, "1");
-	else if (letter == 'h')
-		value->number =
-			text_begins(&value->text, "handled") || text_begins(&value->text, "1");
-	return value->text.bytes > 0 || letter == 'L';
-}
-
-/* ------------------------------------------------------------------ matching */
-
-struct matching {
-	const struct pattern *pattern;
-	struct value *values;
-	uint32_t tries;
-};
-
-static bool take_literal(struct text_view *view, const struct step *step)
-{
-	struct text_view at = *view;
-
-	for (size_t i = 0; i < step->bytes; i++) {
-		if (step->literal[i] == ' ') {
-			if (!at.bytes || (*at.at != ' ' && *at.at != '\t'))
-				return false;
-			text_skip_blanks(&at);
-			continue;
-		}
-		if (!at.bytes || *at.at != step->literal[i])
-			return false;
-		at.at++;
-		at.bytes--;
-	}
-	*view = at;
-	return true;
-}
-
-static bool match_steps(struct matching *matching, uint32_t first, struct text_view view);
-
-/* A text ends where what follows it fits. */
-static bool match_text(struct matching *matching, uint32_t index, struct text_view view)
-{
-	const struct pattern *pattern = matching->pattern;
-	struct value *value = &matching->values[pattern->steps[index].field];
-	char next = index + 1 < pattern->count ? *pattern->steps[index + 1].literal : '\0';
-
-	for (size_t bytes = 0; bytes < view.bytes; bytes++) {
-		const char *at = memchr(view.at + bytes, next, view.bytes - bytes);
-
-		if (!at || ++matching->tries > MAX_TRIES)
-			return false;
-		bytes = (size_t)(at - view.at);
-		if (match_steps(matching, index + 1,
-				(struct text_view){ at, view.bytes - bytes })) {
-			value->text = (struct text_view){ view.at, bytes };
-			value->is_set = true;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool match_steps(struct matching *matching, uint32_t first, struct text_view view)
-{
-	for (uint32_t i = first; i < matching->pattern->count; i++) {
-		const struct step *step = &matching->pattern->steps[i];
-		struct value *value = &matching->values[step->field];
-
-		if (step->bytes) {
-			if (!take_literal(&view, step))
-				return false;
-			continue;
-		}
-		if (step->letter == 's')
-			return match_text(matching, i, view);
-		if (!take_value(&view, step->letter, value))
-			return false;
-		value->is_set = true;
-	}
-	return true;
-}
-
-/* The values of the fields, by the first pattern that fits. */
-static bool match(const struct kind *kind, struct text_view text, struct value *values)
-{
-	struct matching matching = { .values = values };
-
-	for (uint32_t i = 0; i < kind->pattern_count; i++) {
-		memset(values, 0, kind->field_count * sizeof(*values));
-		matching.pattern = &kind->patterns[i];
-		if (match_steps(&matching, 0, text))
-			return true;
-	}
-	memset(values, 0, kind->field_count * sizeof(*values));
-	return kind->pattern_count == 0;
 }
 
 /* ------------------------------------------------------------------ events */
@@ -733,21 +449,21 @@ static void set_value(const struct text_kinds *kinds, const struct field *field,
 	if (field->letter == 'F')
 		value->number = function_address(kinds, value->text);
 	else if (field->letter == 'L')
-		value->number = lock_flags(value->text);
+		value->number = text_lock_flags(value->text);
 	if (!target)
 		return;
 	switch (target->member) {
 	case TO_ARGS:
-		read_args(value->text, args);
+		text_read_args(value->text, args);
 		memcpy((uint8_t *)event + target->offset, args, sizeof(args));
 		break;
 	case TO_STATE:
-		*((uint8_t *)event + target->offset) = state_of(value->text);
+		*((uint8_t *)event + target->offset) = text_state_of(value->text);
 		break;
 	case TO_COMM:
 	case TO_TEXT:
 		/* Old kernels print the address of a work queue. */
-		if (!(field->letter == 'w' && looks_like_address(value->text) &&
+		if (!(field->letter == 'w' && text_looks_like_address(value->text) &&
 		      value->text.bytes >= 8))
 			set_text(target, event, value->text);
 		break;
@@ -780,7 +496,7 @@ static void read_call(struct text_kinds *kinds, struct text_view name, struct te
 	if (event->type == EV_SYS_EXIT) {
 		bool good;
 
-		event->syscall.ret = (int64_t)take_signed(&text, &good);
+		event->syscall.ret = (int64_t)text_take_signed(&text, &good);
 		return;
 	}
 	for (uint32_t i = 0; i < 6; i++) {
@@ -830,7 +546,7 @@ static void put_field(struct record *record, const struct field *field, uint32_t
 
 		if (TEXT_MAX_RECORD - record->used < sizeof(args) + 2)
 			return;
-		read_args(value->text, args);
+		text_read_args(value->text, args);
 		memcpy(record->bytes + record->used, args, sizeof(args));
 		memcpy(record->bytes + KERNEL_EVENT_MIN_BYTES + index * PLACE_BYTES, &word,
 		       sizeof(word));
@@ -890,7 +606,7 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 	out_event->tid = line->tid;
 	out_event->cpu = (uint16_t)line->cpu;
 	out_event->context = line->context;
-	made.understood = match(kind, without_mark(line->text), values);
+	made.understood = text_match(kind, without_mark(line->text), values);
 	if (kind->is_call || (type != TEXT_EVENT && kind == kinds->kinds)) {
 		out_event->type = type == TEXT_ENTER ? EV_SYS_ENTER : EV_SYS_EXIT;
 		read_call(kinds, name, line->text, out_event);
@@ -930,7 +646,7 @@ static void add_symbol(struct text_kinds *kinds, struct text_view view)
 	uint64_t *place;
 	bool added;
 
-	if (!name.bytes || name.bytes > MAX_NAME || looks_like_address(name) ||
+	if (!name.bytes || name.bytes > MAX_NAME || text_looks_like_address(name) ||
 	    kinds->symbol_count == MAX_SYMBOLS)
 		return;
 	place = map_add(&kinds->by_symbol, hash_of('f', name), &added);
@@ -953,7 +669,7 @@ void text_kinds_add_symbols(struct text_kinds *kinds, const struct text_line *li
 	kind = find_kind(kinds, 0, line->name);
 	for (uint32_t i = 0; kind && i < kind->field_count; i++)
 		has_functions |= kind->fields[i].letter == 'F' && kind->fields[i].target;
-	if (!has_functions || !match(kind, line->text, values))
+	if (!has_functions || !text_match(kind, line->text, values))
 		return;
 	for (uint32_t i = 0; i < kind->field_count; i++) {
 		if (kind->fields[i].letter == 'F' && values[i].is_set)

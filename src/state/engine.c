@@ -169,7 +169,7 @@ void cpu_grow(struct state *state, uint32_t cpu)
 
 	if (cpu < state->cpu_count)
 		return;
-	state->cpus = xrealloc(state->cpus, count, sizeof(*state->cpus));
+	state->cpus = vec_grow(state->cpus, state->cpu_count, count, sizeof(*state->cpus));
 	for (uint32_t i = state->cpu_count; i < count; i++) {
 		state->cpus[i] = (struct cpu){
 			.cur = SLOT_NONE,

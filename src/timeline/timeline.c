@@ -151,7 +151,8 @@ struct track *timeline_cpu(struct timeline *timeline, uint32_t cpu)
 
 	if (cpu < timeline->cpu_count)
 		return timeline->cpus[cpu];
-	timeline->cpus = xrealloc(timeline->cpus, count, sizeof(struct track *));
+	timeline->cpus =
+		vec_grow(timeline->cpus, timeline->cpu_count, count, sizeof(struct track *));
 	for (uint32_t i = timeline->cpu_count; i < count; i++) {
 		timeline->cpus[i] = xcalloc(1, sizeof(struct track));
 		timeline->cpus[i]->id = TRACK_CPU + i;

@@ -37,6 +37,28 @@ static void an_array_grows_by_doubling_and_keeps_its_items(void **unused)
 	free(items);
 }
 
+static void an_array_by_numbers_moves_seldom_and_begins_with_zeros(void **unused)
+{
+	uint32_t *items = NULL;
+	size_t moves = 0, count = 0;
+
+	for (size_t want = 1; want <= 10000; want += want % 7 == 0 ? 13 : 1) {
+		uintptr_t before = (uintptr_t)items;
+
+		items = vec_grow(items, count, want, sizeof(*items));
+		moves += (uintptr_t)items != before;
+		for (; count < want; count++) {
+			assert_int_equal(items[count], 0);
+			items[count] = (uint32_t)count + 1;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(items[i], i + 1);
+	assert_true(moves < 12);
+	assert_ptr_equal(vec_grow(items, count, 5, sizeof(*items)), items);
+	free(items);
+}
+
 static void a_text_is_formatted_whatever_its_length(void **unused)
 {
 	AUTO_FREE char *text = xasprintf("%0*d", 5000, 7);
@@ -128,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_array_grows_by_doubling_and_keeps_its_items),
+		cmocka_unit_test(an_array_by_numbers_moves_seldom_and_begins_with_zeros),
 		cmocka_unit_test(a_text_is_formatted_whatever_its_length),
 		cmocka_unit_test(a_copy_of_a_text_can_be_bounded),
 		cmocka_unit_test(a_descriptor_is_closed_when_its_scope_ends),

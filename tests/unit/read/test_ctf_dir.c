@@ -438,6 +438,35 @@ static void damage_says_where_it_is(void **unused)
 	free(bits);
 }
 
+/* The fields before and behind it are not. */
+static void a_text_too_long_for_a_record_is_cut(void **unused)
+{
+	const size_t cut = 65535 - 1 - (8 + 4 * 8);
+	AUTO_FREE char *text = metadata(false), *shown = NULL;
+	struct ctf_bits *bits = xcalloc(1, sizeof(*bits));
+	char *long_text = xcalloc(65501, 1);
+	struct ctf_made made;
+	struct trace *trace;
+	uint64_t start;
+
+	ctf_make(&made, text);
+	memset(long_text, 'x', 65500);
+	start = begin_packet(bits, &(struct packet){ 0, 0, 0, 0 });
+	put_one(bits, 1, long_text);
+	end_packet(bits, start, 0);
+	ctf_make_file(&made, "stream", bits->bytes, bits->at / 8);
+	trace = opened(&made);
+	trace_keep_records(trace, true);
+	long_text[cut] = '\0';
+	shown = xasprintf("a=200 b=5 c=17 s=%s", long_text);
+	expect(trace, EV_OTHER, 1, 0);
+	expect_text(trace, shown);
+	trace_close(trace);
+	ctf_unmake(&made);
+	free(long_text);
+	free(bits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +479,7 @@ int main(void)
 		cmocka_unit_test(files_of_one_stream_are_one),
 		cmocka_unit_test(damaged_streams_do_no_harm),
 		cmocka_unit_test(damage_says_where_it_is),
+		cmocka_unit_test(a_text_too_long_for_a_record_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
