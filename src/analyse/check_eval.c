@@ -2,11 +2,9 @@
  * check_eval.c - expressions over ranges: what is known of a value is where it lies.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analyse/check_int.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "event/event.h"
 
@@ -18,77 +16,124 @@ static struct eval_range exactly(long double value)
 }
 
 /* The first reason stays. */
-__attribute__((format(printf, 2, 3))) static void because(struct check_eval *eval,
-							  const char *format, ...)
+static void because(struct check_eval *eval, enum check_doubt doubt, uint32_t index)
 {
-	va_list args;
+	if (!eval->reason.doubt)
+		eval->reason = (struct check_reason){ .doubt = doubt, .index = index };
+}
 
-	if (eval->reason[0])
-		return;
-	va_start(args, format);
-	vsnprintf(eval->reason, sizeof(eval->reason), format, args);
-	va_end(args);
+static const char *name_of(const struct check_eval *eval)
+{
+	const struct model *model = eval->metrics->model;
+
+	if (eval->reason.doubt == DOUBT_NO_FIELD || eval->reason.doubt == DOUBT_TEXT_FIELD)
+		return model->fields[eval->reason.index].name;
+	return model->variables[eval->reason.index].name;
+}
+
+char *check_eval_reason(const struct check_eval *eval)
+{
+	static const struct {
+		const char *before, *after; /* the name of the variable or field between them */
+	} texts[] = {
+		[DOUBT_MISSING] = { "", " cannot be told: " },
+		[DOUBT_DEAF] = { "", " cannot be told: the trace has no events of the kernel" },
+		[DOUBT_NOT_STARTED] = { "", " was not started on this way" },
+		[DOUBT_NOT_SET] = { "", " was not set on this way" },
+		[DOUBT_VALUE] = { "the value of ", " is not known" },
+		[DOUBT_NO_FIELD] = { "the event has no field \"", "\"" },
+		[DOUBT_TEXT_FIELD] = { "the field \"", "\" is a text: a filter compares it" },
+	};
+	const struct check_reason *reason = &eval->reason;
+
+	switch (reason->doubt) {
+	case DOUBT_NONE:
+		return xstrdup("");
+	case DOUBT_UNSURE:
+		return xasprintf("it is not known what the thread did for %s of the span",
+				 text_duration(reason->ns).s);
+	case DOUBT_HOLE:
+		return xstrdup("events of the kernel were lost in the span");
+	case DOUBT_STRANGER:
+		return xstrdup("the events of the kernel do not know this thread");
+	case DOUBT_BY_ZERO:
+		return xstrdup("it is divided by 0");
+	default:
+		return xasprintf("%s%s%s%s", texts[reason->doubt].before, name_of(eval),
+				 texts[reason->doubt].after, reason->text ? reason->text : "");
+	}
 }
 
 /* A time or a count of a span of which 'unsure_ns' are not known. */
-static struct eval_range bounded(struct check_eval *eval, enum metric_kind kind, uint64_t value,
-				 uint64_t unsure_ns)
+static struct eval_range bounded(struct check_eval *eval, const struct metric_row *row,
+				 uint64_t value, uint64_t unsure_ns)
 {
-	bool is_time = metric_row(kind)->unit == UNIT_TIME;
-
-	if (!unsure_ns || kind == METRIC_UNCERTAIN)
-		return exactly(value);
-	because(eval, "it is not known what the thread did for %s of the span",
-		text_duration(unsure_ns).s);
-	return (struct eval_range){ value, is_time ? (long double)value + unsure_ns : INFINITY };
+	if (!eval->reason.doubt)
+		eval->reason = (struct check_reason){ .doubt = DOUBT_UNSURE, .ns = unsure_ns };
+	return (struct eval_range){ value, row->unit == UNIT_TIME ? (long double)value + unsure_ns
+								  : INFINITY };
 }
 
-static struct eval_range measured(struct check_eval *eval, const struct model_variable *variable,
-				  const struct check_variable *state)
+/* From 0 on, and nothing more is known. */
+static struct eval_range at_least_0(struct check_eval *eval, enum check_doubt doubt, uint32_t index)
+{
+	because(eval, doubt, index);
+	return (struct eval_range){ 0, INFINITY };
+}
+
+static struct eval_range counted(struct check_eval *eval, uint64_t value, uint64_t start_ns)
+{
+	if (eval->metrics->hole_ns <= start_ns)
+		return exactly(value);
+	because(eval, DOUBT_HOLE, 0);
+	return (struct eval_range){ value, INFINITY };
+}
+
+static struct eval_range measured(struct check_eval *eval, uint32_t index)
 {
 	const struct check_metrics *metrics = eval->metrics;
-	enum metric_kind kind = metrics->model->metrics[variable->metric].kind;
-	uint64_t value = eval->now->values[variable->metric] - state->base;
-	uint64_t unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
+	const struct check_variable *state = &eval->variables[index];
+	uint32_t metric = metrics->model->variables[index].metric;
+	const struct metric_row *row = metrics->rows[metric];
+	enum metric_kind kind = metrics->model->metrics[metric].kind;
+	uint64_t value, unsure_ns;
 
-	if (kind == METRIC_ELAPSED)
-		return exactly(eval->now->time_ns - state->start_ns);
+	if (row->origin == FROM_CLOCK)
+		return exactly(eval->time_ns - state->start_ns);
 	if (metrics->missing && metrics->missing[kind]) {
-		because(eval, "%s cannot be told: %s", variable->name, metrics->missing[kind]);
-		return (struct eval_range){ 0, INFINITY };
+		bool is_first = !eval->reason.doubt;
+		struct eval_range range = at_least_0(eval, DOUBT_MISSING, index);
+
+		if (is_first)
+			eval->reason.text = metrics->missing[kind];
+		return range;
 	}
-	if (metric_row(kind)->origin == FROM_EVENTS) {
-		if (metrics->hole_ns <= state->start_ns)
-			return exactly(value);
-		because(eval, "events of the kernel were lost in the span");
-		return (struct eval_range){ value, INFINITY };
-	}
-	if (!metrics->timeline) {
-		because(eval, "%s cannot be told: the trace has no events of the kernel",
-			variable->name);
-		return (struct eval_range){ 0, INFINITY };
-	}
-	if (eval->now->slot == SLOT_NONE) {
-		because(eval, "the events of the kernel do not know this thread");
-		return (struct eval_range){ 0, INFINITY };
-	}
-	return bounded(eval, kind, value, unsure_ns);
+	value = eval->now->values[metric] - state->base;
+	if (row->origin == FROM_EVENTS)
+		return counted(eval, value, state->start_ns);
+	if (!metrics->timeline)
+		return at_least_0(eval, DOUBT_DEAF, index);
+	if (eval->slot == SLOT_NONE)
+		return at_least_0(eval, DOUBT_STRANGER, index);
+	unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
+	if (!unsure_ns || kind == METRIC_UNCERTAIN)
+		return exactly(value);
+	return bounded(eval, row, value, unsure_ns);
 }
 
 struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
 {
-	const struct model_variable *variable = &eval->metrics->model->variables[index];
+	bool is_metric = eval->metrics->model->variables[index].is_metric;
 	const struct check_variable *state = &eval->variables[index];
 
 	if (!state->is_set) {
-		because(eval, "%s was not %s on this way", variable->name,
-			variable->is_metric ? "started" : "set");
+		because(eval, is_metric ? DOUBT_NOT_STARTED : DOUBT_NOT_SET, index);
 		return anything;
 	}
-	if (variable->is_metric)
-		return measured(eval, variable, state);
+	if (is_metric)
+		return measured(eval, index);
 	if (!state->is_known) {
-		because(eval, "the value of %s is not known", variable->name);
+		because(eval, DOUBT_VALUE, index);
 		return anything;
 	}
 	return exactly(state->value);
@@ -96,15 +141,14 @@ struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
 
 static struct eval_range field(struct check_eval *eval, uint32_t index)
 {
-	const char *name = eval->metrics->model->fields[index].name;
 	struct check_field value;
 
 	if (!eval->reader || !eval->reader->field(eval->reader->context, index, &value)) {
-		because(eval, "the event has no field \"%s\"", name);
+		because(eval, DOUBT_NO_FIELD, index);
 		return anything;
 	}
 	if (value.is_text) {
-		because(eval, "the field \"%s\" is a text: a filter compares it", name);
+		because(eval, DOUBT_TEXT_FIELD, index);
 		return anything;
 	}
 	return exactly(value.number);
@@ -127,7 +171,7 @@ static struct eval_range product(struct eval_range a, struct eval_range b)
 static struct eval_range quotient(struct check_eval *eval, struct eval_range a, struct eval_range b)
 {
 	if (b.low <= 0 && b.high >= 0) {
-		because(eval, "it is divided by 0");
+		because(eval, DOUBT_BY_ZERO, 0);
 		return anything;
 	}
 	return product(a, (struct eval_range){ 1 / b.high, 1 / b.low });
@@ -168,7 +212,7 @@ static struct eval_range operand(struct check_eval *eval, const struct model_op 
 	case OP_FIELD:
 		return field(eval, op->index);
 	case OP_TIME:
-		return exactly(eval->now->time_ns);
+		return exactly(eval->time_ns);
 	case OP_CPU:
 		return eval->event ? exactly(eval->event->cpu) : anything;
 	default:
@@ -179,9 +223,10 @@ static struct eval_range operand(struct check_eval *eval, const struct model_op 
 struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr,
 				  uint64_t span_ns)
 {
-	struct eval_range stack[MODEL_MAX_OPS + 1] = { { 0, 0 } };
+	struct eval_range stack[MODEL_MAX_OPS + 1];
 	uint32_t top = 0;
 
+	stack[0] = exactly(0);
 	for (uint32_t i = 0; i < expr->count; i++) {
 		const struct model_op *op = &expr->ops[i];
 
@@ -269,9 +314,9 @@ enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right)
 {
-	uint64_t span_ns = eval->now->time_ns - check_eval_start(eval, constraint);
+	uint64_t span_ns = eval->time_ns - check_eval_start(eval, constraint);
 
-	eval->reason[0] = '\0';
+	eval->reason.doubt = DOUBT_NONE;
 	*out_left = check_eval_expr(eval, &constraint->left, span_ns);
 	*out_right = check_eval_expr(eval, &constraint->right, span_ns);
 	return compare(constraint->compare, *out_left, *out_right);

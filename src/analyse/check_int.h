@@ -24,7 +24,20 @@ struct check_sums {
 	bool known;
 };
 
-/* Why a metric cannot be told for a span. */
+/* Of a thread: its sums grow evenly until its state changes. */
+struct check_pace {
+	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
+	uint64_t events;		 /* that the timeline had then */
+	uint32_t slot;
+	bool is_unsure; /* unsure_ns grows */
+	uint64_t from_ns, until_ns;
+	uint64_t unsure_ns; /* as the values, up to from_ns */
+	struct check_growth {
+		uint64_t value;
+		bool grows;
+	} * growths; /* view; by metric */
+};
+
 struct check_metrics {
 	const struct model *model;
 	const struct timeline *timeline;
@@ -32,11 +45,20 @@ struct check_metrics {
 	const char *const *missing;
 	bool wants_timeline;
 	bool wants_events;
-	struct tl_sums **sums; /* owned; by slot */
+	struct tl_sums **sums; /* owned; by slot; NULL = not asked lately */
 	uint32_t sum_count;
-	int32_t *
-		numbers; /* owned; by metric: of the system call or the wait it is about; -1 = none */
-	struct map counters;		       /* tid -> index into counts[] + 1 */
+	uint32_t *lately; /* owned; slots whose sums are kept, in a ring */
+	uint32_t lately_at;
+	struct check_pace *paces;     /* owned; by slot, modulo */
+	struct check_growth *growths; /* owned; of all paces */
+	/* By metric: what it is about; -1 = none of that name. */
+	struct check_number {
+		int32_t number;		/* of the system call or the wait */
+		int32_t compat;		/* of the call in the 32-bit table, as in TOTAL_CALL */
+	} * numbers;			/* owned */
+	const struct metric_row **rows; /* owned; by metric */
+	uint8_t *transfers;		/* owned; by system call: see check_metrics.c */
+	struct map counters;		/* tid -> index into counts[] + 1 */
 	uint64_t (*counts)[METRIC_KIND_COUNT]; /* owned */
 	size_t count_count, count_cap;
 	uint64_t hole_ns; /* end of the last hole in the kernel's events; 0 = none */
@@ -65,14 +87,39 @@ struct check_variable {
 	bool is_known; /* of values */
 };
 
+/* Why a value is a range: told in words only when someone asks, for it costs more than to find. */
+enum check_doubt {
+	DOUBT_NONE,
+	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
+	DOUBT_MISSING,	/* 'text' */
+	DOUBT_HOLE,	/* events of the kernel were lost */
+	DOUBT_DEAF,	/* no events of the kernel */
+	DOUBT_STRANGER, /* the thread is not known there */
+	DOUBT_NOT_STARTED,
+	DOUBT_NOT_SET,
+	DOUBT_VALUE, /* of a variable */
+	DOUBT_NO_FIELD,
+	DOUBT_TEXT_FIELD,
+	DOUBT_BY_ZERO,
+};
+
+struct check_reason {
+	enum check_doubt doubt;
+	uint32_t index; /* of the variable or field */
+	uint64_t ns;
+	const char *text; /* view */
+};
+
 struct check_eval {
 	const struct check_metrics *metrics;
 	const struct check_reader *reader; /* NULL = there is no event at hand */
 	const struct event *event;
 	const struct check_variable *variables;
 	const struct check_sums *now;
+	uint64_t time_ns;    /* at which it is asked */
+	uint32_t slot;	     /* of the instance's thread */
 	uint64_t entered_ns; /* the state was entered */
-	char reason[160];    /* why a value is a range; "" = none is */
+	struct check_reason reason;
 };
 
 struct eval_range {
@@ -88,13 +135,17 @@ enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right);
 
+/* In words; free it. "" when there is none. */
+char *check_eval_reason(const struct check_eval *eval);
+
 /* Where the span begins that a constraint is about. */
 uint64_t check_eval_start(const struct check_eval *eval, const struct model_constraint *constraint);
 
 /* ------------------------------------------------------------------ whole */
 
 struct instance {
-	struct instance *same_key;	/* next one of the same key */
+	struct instance *same_key;	/* next one of the same key; of unused ones, the next one */
+	struct instance *before_key;	/* the other way */
 	struct instance *older, *newer; /* in the order of their last event */
 	uint64_t key;
 	char *key_text; /* owned; NULL = the number says it */
@@ -110,6 +161,14 @@ struct instance {
 	struct check_variable variables[];
 };
 
+/* What a transition has to do. */
+struct check_plan {
+	bool asks;	 /* its constraints, or values that are told of, need sums */
+	bool starts;	 /* so does what it starts */
+	uint32_t *autos; /* owned; variables that it starts without being told to */
+	uint32_t auto_count;
+};
+
 struct check {
 	const struct model *model;
 	struct check_opts opts;
@@ -118,6 +177,12 @@ struct check {
 	struct map by_key; /* key -> struct instance * */
 	struct instance *oldest, *newest;
 	size_t open_count, open_max;
+	size_t instance_bytes;
+	struct instance *unused;
+	char **blocks; /* owned; of instances */
+	size_t block_count, block_cap;
+	struct check_plan *plans; /* owned; by transition */
+	bool has_sums;		  /* a variable is more than the difference of two times */
 	uint16_t *next;	       /* owned; [state * patterns + pattern]: transition + 1; 0 = none */
 	struct map unexpected; /* state << 32 | pattern -> count */
 	struct check_sums now, other;	       /* buffers for two threads */
@@ -127,6 +192,26 @@ struct check {
 	bool has_thread_key;
 	uint64_t seed; /* of the samples */
 };
+
+void check_plan_init(struct check *check);
+void check_plan_fini(struct check *check);
+
+/* 'open_bytes': memory for open instances. */
+void check_instances_init(struct check *check, size_t open_bytes);
+void check_instances_fini(struct check *check);
+
+/* The newest open one of the key, or NULL; then its same_key. */
+struct instance *check_instance_first(struct check *check, uint64_t key);
+
+/* A new one in the initial state. When there is no room, the oldest is given up. */
+struct instance *check_instance_add(struct check *check, uint64_t key, uint64_t time_ns);
+void check_instance_end(struct check *check, struct instance *instance, enum check_end end,
+			uint64_t end_ns);
+
+/* It was heard of. */
+void check_instance_renew(struct check *check, struct instance *instance);
+
+char *check_instance_key(const struct instance *instance); /* for people; to be freed */
 
 void check_finish_result(struct check *check);
 void check_result_fini(struct check_result *result);
