@@ -203,21 +203,28 @@ static void check_constraint(struct step *step, uint32_t index)
 static void note_value(struct step *step, struct check_value *value)
 {
 	struct check_eval *eval = &step->eval;
-	struct eval_range range;
+	uint64_t exact;
+	double told;
 
 	if (!eval->variables[value->variable].is_set)
 		return;
-	range = check_eval_variable(eval, value->variable);
-	if (range.low != range.high) {
-		value->uncertain++;
-		return;
+	if (check_eval_exact(eval, value->variable, &exact)) {
+		told = (double)exact;
+	} else {
+		struct eval_range range = check_eval_variable(eval, value->variable);
+
+		if (range.low != range.high) {
+			value->uncertain++;
+			return;
+		}
+		told = (double)range.low;
 	}
-	if (!value->stats.count || (double)range.low > value->stats.max) {
+	if (!value->stats.count || told > value->stats.max) {
 		value->worst_instance = step->instance->number;
 		free(value->worst_key);
 		value->worst_key = check_instance_key(step->instance);
 	}
-	check_stats_add(&value->stats, (double)range.low);
+	check_stats_add(&value->stats, told);
 }
 
 /* Algorithm R: each valid span has the same chance to be kept. */
@@ -275,10 +282,10 @@ static void set_values(struct step *step)
 	for (uint32_t i = 0; i < step->transition->set_count; i++) {
 		const struct model_set *set = &step->transition->sets[i];
 		struct check_variable *variable = &step->instance->variables[set->variable];
-		struct eval_range range =
-			check_eval_expr(&step->eval, &set->value,
-					step->event->time_ns - step->instance->entered_ns);
+		struct eval_range range;
 
+		step->eval.constraint = NULL;
+		range = check_eval_expr(&step->eval, &set->value);
 		variable->is_set = true;
 		variable->is_known = range.low == range.high;
 		variable->value = range.low;

@@ -89,6 +89,29 @@ static struct eval_range counted(struct check_eval *eval, uint64_t value, uint64
 	return (struct eval_range){ value, INFINITY };
 }
 
+/* A metric that is known exactly, without more ado: as nearly all are. */
+static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint64_t *out_value)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	const struct check_variable *state = &eval->variables[index];
+	const struct model_variable *variable = &metrics->model->variables[index];
+	const struct model_metric *metric;
+
+	if (!variable->is_metric || !state->is_set)
+		return false;
+	metric = &metrics->model->metrics[variable->metric];
+	if (metrics->rows[variable->metric]->origin == FROM_CLOCK) {
+		*out_value = eval->time_ns - state->start_ns;
+		return true;
+	}
+	if (metrics->rows[variable->metric]->origin != FROM_TIMELINE ||
+	    (metrics->missing && metrics->missing[metric->kind]) || !metrics->timeline ||
+	    eval->slot == SLOT_NONE || eval->now->unsure_ns != state->base_unsure_ns)
+		return false;
+	*out_value = eval->now->values[variable->metric] - state->base;
+	return true;
+}
+
 static struct eval_range measured(struct check_eval *eval, uint32_t index)
 {
 	const struct check_metrics *metrics = eval->metrics;
@@ -199,51 +222,6 @@ static struct eval_range combine(struct check_eval *eval, enum model_op_kind kin
 	return isnan(range.low) || isnan(range.high) ? anything : range;
 }
 
-static struct eval_range operand(struct check_eval *eval, const struct model_op *op,
-				 uint64_t span_ns)
-{
-	switch (op->kind) {
-	case OP_NUMBER:
-		return exactly(op->number);
-	case OP_SHARE:
-		return exactly((long double)op->number * span_ns);
-	case OP_VARIABLE:
-		return check_eval_variable(eval, op->index);
-	case OP_FIELD:
-		return field(eval, op->index);
-	case OP_TIME:
-		return exactly(eval->time_ns);
-	case OP_CPU:
-		return eval->event ? exactly(eval->event->cpu) : anything;
-	default:
-		return eval->event ? exactly(eval->event->tid) : anything;
-	}
-}
-
-struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr,
-				  uint64_t span_ns)
-{
-	struct eval_range stack[MODEL_MAX_OPS + 1];
-	uint32_t top = 0;
-
-	stack[0] = exactly(0);
-	for (uint32_t i = 0; i < expr->count; i++) {
-		const struct model_op *op = &expr->ops[i];
-
-		if (op->kind == OP_NEGATE) {
-			struct eval_range value = stack[top - 1];
-
-			stack[top - 1] = (struct eval_range){ -value.high, -value.low };
-		} else if (op->kind >= OP_ADD) {
-			top--;
-			stack[top - 1] = combine(eval, op->kind, stack[top - 1], stack[top]);
-		} else {
-			stack[top++] = operand(eval, op, span_ns);
-		}
-	}
-	return stack[0];
-}
-
 uint64_t check_eval_start(const struct check_eval *eval, const struct model_constraint *constraint)
 {
 	const struct model_expr *const sides[] = { &constraint->left, &constraint->right };
@@ -263,6 +241,60 @@ uint64_t check_eval_start(const struct check_eval *eval, const struct model_cons
 		}
 	}
 	return start_ns == UINT64_MAX ? eval->entered_ns : start_ns;
+}
+
+/* Shares are of the time since the first variable of the constraint was started. */
+static uint64_t span_of(const struct check_eval *eval)
+{
+	uint64_t start_ns =
+		eval->constraint ? check_eval_start(eval, eval->constraint) : eval->entered_ns;
+
+	return eval->time_ns - start_ns;
+}
+
+static struct eval_range operand(struct check_eval *eval, const struct model_op *op)
+{
+	switch (op->kind) {
+	case OP_NUMBER:
+		return exactly(op->number);
+	case OP_SHARE:
+		return exactly((long double)op->number * span_of(eval));
+	case OP_VARIABLE:
+		return check_eval_variable(eval, op->index);
+	case OP_FIELD:
+		return field(eval, op->index);
+	case OP_TIME:
+		return exactly(eval->time_ns);
+	case OP_CPU:
+		return eval->event ? exactly(eval->event->cpu) : anything;
+	default:
+		return eval->event ? exactly(eval->event->tid) : anything;
+	}
+}
+
+struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr)
+{
+	struct eval_range stack[MODEL_MAX_OPS + 1];
+	uint32_t top = 0;
+
+	if (expr->count == 1)
+		return operand(eval, &expr->ops[0]);
+	stack[0] = exactly(0);
+	for (uint32_t i = 0; i < expr->count; i++) {
+		const struct model_op *op = &expr->ops[i];
+
+		if (op->kind == OP_NEGATE) {
+			struct eval_range value = stack[top - 1];
+
+			stack[top - 1] = (struct eval_range){ -value.high, -value.low };
+		} else if (op->kind >= OP_ADD) {
+			top--;
+			stack[top - 1] = combine(eval, op->kind, stack[top - 1], stack[top]);
+		} else {
+			stack[top++] = operand(eval, op);
+		}
+	}
+	return stack[0];
 }
 
 /* a < b, or with 'equal' a <= b. */
@@ -310,14 +342,51 @@ static enum check_status compare(enum model_compare compare, struct eval_range a
 	}
 }
 
+/* An exact metric against a number or a share. False: it takes more to tell. */
+static bool is_kept_plainly(const struct check_eval *eval,
+			    const struct model_constraint *constraint)
+{
+	const struct model_op *left = constraint->left.ops, *right = constraint->right.ops;
+	long double limit;
+	uint64_t value;
+
+	if (constraint->left.count != 1 || constraint->right.count != 1 ||
+	    left->kind != OP_VARIABLE || right->kind > OP_SHARE ||
+	    !is_exact(eval, left->index, &value))
+		return false;
+	limit = right->number;
+	if (right->kind == OP_SHARE)
+		limit *= span_of(eval);
+	switch (constraint->compare) {
+	case CMP_EQUAL:
+		return value == limit;
+	case CMP_DIFFERS:
+		return value != limit;
+	case CMP_BELOW:
+		return value < limit;
+	case CMP_AT_MOST:
+		return value <= limit;
+	case CMP_ABOVE:
+		return value > limit;
+	default:
+		return value >= limit;
+	}
+}
+
+bool check_eval_exact(const struct check_eval *eval, uint32_t variable, uint64_t *out_value)
+{
+	return is_exact(eval, variable, out_value);
+}
+
 enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right)
 {
-	uint64_t span_ns = eval->time_ns - check_eval_start(eval, constraint);
-
 	eval->reason.doubt = DOUBT_NONE;
-	*out_left = check_eval_expr(eval, &constraint->left, span_ns);
-	*out_right = check_eval_expr(eval, &constraint->right, span_ns);
+	eval->constraint = constraint;
+	if (is_kept_plainly(eval, constraint))
+		return CHECK_VALID;
+	*out_left = check_eval_expr(eval, &constraint->left);
+	*out_right = check_eval_expr(eval, &constraint->right);
 	return compare(constraint->compare, *out_left, *out_right);
 }

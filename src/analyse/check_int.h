@@ -116,9 +116,10 @@ struct check_eval {
 	const struct event *event;
 	const struct check_variable *variables;
 	const struct check_sums *now;
-	uint64_t time_ns;    /* at which it is asked */
-	uint32_t slot;	     /* of the instance's thread */
-	uint64_t entered_ns; /* the state was entered */
+	uint64_t time_ns;			   /* at which it is asked */
+	uint32_t slot;				   /* of the instance's thread */
+	uint64_t entered_ns;			   /* the state was entered */
+	const struct model_constraint *constraint; /* shares are of its span; NULL = of the state */
 	struct check_reason reason;
 };
 
@@ -127,10 +128,14 @@ struct eval_range {
 };
 
 struct eval_range check_eval_variable(struct check_eval *eval, uint32_t variable);
-struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr,
-				  uint64_t span_ns);
+struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr);
 
-/* Both sides and the status. Sets eval->reason when it is uncertain. */
+/* Is the variable a metric that is known exactly? */
+bool check_eval_exact(const struct check_eval *eval, uint32_t variable, uint64_t *out_value);
+
+/*
+ * The status, and both sides unless it is valid. Sets eval->reason when it is uncertain.
+ */
 enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right);
