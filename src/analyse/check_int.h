@@ -24,6 +24,22 @@ struct check_sums {
 	bool known;
 };
 
+/* Parts of the trace in which events were lost. */
+struct check_holes {
+	struct check_hole *list; /* owned; by their ends; since_ns: of it and all later ones */
+	size_t count;
+	uint64_t last_ns; /* end of the last one that came by */
+};
+
+/* 'all' may hold those of others, too. */
+void check_holes_init(struct check_holes *holes, const struct check_hole *all, size_t count,
+		      bool is_user);
+void check_holes_fini(struct check_holes *holes);
+
+/* Did it touch (start, end)? *out_until_ns: end of the last one, cut to the span. */
+bool check_holes_between(const struct check_holes *holes, uint64_t start_ns, uint64_t end_ns,
+			 uint64_t *out_until_ns);
+
 /* Of a thread: its sums grow evenly until its state changes. */
 struct check_pace {
 	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
@@ -61,7 +77,9 @@ struct check_metrics {
 	struct map counters;		/* tid -> index into counts[] + 1 */
 	uint64_t (*counts)[METRIC_KIND_COUNT]; /* owned */
 	size_t count_count, count_cap;
-	uint64_t hole_ns; /* end of the last hole in the kernel's events; 0 = none */
+	struct check_holes holes[2]; /* in the events of the kernel, and of programs */
+	bool has_holes;
+	bool took[2]; /* the model takes events of the kernel, of programs */
 };
 
 void check_metrics_init(struct check_metrics *metrics, const struct model *model,
@@ -93,6 +111,7 @@ enum check_doubt {
 	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
 	DOUBT_MISSING,	/* 'text' */
 	DOUBT_HOLE,	/* events of the kernel were lost */
+	DOUBT_WAY,	/* events that the instance may have taken were lost */
 	DOUBT_DEAF,	/* no events of the kernel */
 	DOUBT_STRANGER, /* the thread is not known there */
 	DOUBT_NOT_STARTED,
@@ -139,6 +158,9 @@ bool check_eval_exact(const struct check_eval *eval, uint32_t variable, uint64_t
 enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right);
+
+/* Were events lost since 'start_ns' that the instance could have taken? */
+bool check_eval_lost_way(const struct check_eval *eval, uint64_t start_ns, uint64_t *out_until_ns);
 
 /* In words; free it. "" when there is none. */
 char *check_eval_reason(const struct check_eval *eval);
@@ -190,9 +212,7 @@ struct check {
 	bool has_sums;		  /* a variable is more than the difference of two times */
 	uint16_t *next;	       /* owned; [state * patterns + pattern]: transition + 1; 0 = none */
 	struct map unexpected; /* state << 32 | pattern -> count */
-	struct check_sums now, other;	       /* buffers for two threads */
-	uint64_t kernel_hole_ns, user_hole_ns; /* ends of the last holes */
-	uint64_t kernel_lost, user_lost;
+	struct check_sums now, other;	    /* buffers for two threads */
 	uint32_t found[CHECK_STATUS_COUNT]; /* findings kept */
 	bool has_thread_key;
 	uint64_t seed; /* of the samples */

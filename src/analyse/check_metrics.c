@@ -100,6 +100,11 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 					   .timeline = opts->timeline,
 					   .facts = opts->facts,
 					   .missing = opts->missing };
+	for (int is_user = 0; is_user < 2; is_user++)
+		check_holes_init(&metrics->holes[is_user], opts->holes, opts->hole_count, is_user);
+	metrics->has_holes = opts->hole_count > 0;
+	metrics->took[0] = opts->took_kernel;
+	metrics->took[1] = opts->took_user;
 	metrics->numbers = xcalloc(model->metric_count + 1, sizeof(*metrics->numbers));
 	metrics->rows = xcalloc(model->metric_count + 1, sizeof(*metrics->rows));
 	for (uint32_t i = 0; i < model->metric_count; i++) {
@@ -134,6 +139,8 @@ void check_metrics_fini(struct check_metrics *metrics)
 	for (uint32_t i = 0; i < metrics->sum_count; i++)
 		tl_sums_free(metrics->sums[i]);
 	free(metrics->sums);
+	check_holes_fini(&metrics->holes[0]);
+	check_holes_fini(&metrics->holes[1]);
 	free(metrics->lately);
 	free(metrics->paces);
 	free(metrics->growths);

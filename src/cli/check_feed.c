@@ -54,6 +54,8 @@ struct check_feed {
 	char **notes; /* owned */
 	size_t note_count, note_cap;
 	bool has_kernel;
+	struct check_hole *holes; /* owned; that came by */
+	size_t hole_count, hole_cap;
 };
 
 static void note(struct check_feed *feed, char *text)
@@ -334,6 +336,7 @@ void check_feed_free(struct check_feed *feed)
 	free(feed->places);
 	free(feed->kinds);
 	free(feed->notes);
+	free(feed->holes);
 	outbuf_fini(&feed->text);
 	comms_free(feed->comms);
 	print_memory_free(feed->context.memory);
@@ -406,6 +409,12 @@ bool check_feed_has_kernel(const struct check_feed *feed)
 	return feed->has_kernel;
 }
 
+size_t check_feed_holes(const struct check_feed *feed, const struct check_hole **out_holes)
+{
+	*out_holes = feed->holes;
+	return feed->hole_count;
+}
+
 size_t check_feed_notes(const struct check_feed *feed, const char *const **out_notes)
 {
 	*out_notes = (const char *const *)feed->notes;
@@ -455,12 +464,26 @@ static uint32_t patterns_of(struct check_feed *feed, const struct event *event, 
 	return count;
 }
 
+static void note_hole(struct check_feed *feed, const struct event *event)
+{
+	feed->holes =
+		vec_room(feed->holes, feed->hole_count, &feed->hole_cap, sizeof(*feed->holes));
+	feed->holes[feed->hole_count++] =
+		(struct check_hole){ .since_ns = event->lost.since_ns < event->time_ns
+							 ? event->lost.since_ns
+							 : event->time_ns,
+				     .until_ns = event->time_ns,
+				     .is_user = event->context & EV_CTX_USER };
+}
+
 static void feed_event(struct check_feed *feed, struct check *check, const struct event *event,
 		       uint32_t *patterns)
 {
 	struct value_line *line = &feed->line;
 
 	line->event = event;
+	if (event->type == EV_LOST)
+		note_hole(feed, event);
 	if (!trace_record(feed->trace, &line->record))
 		line->record = (struct trace_record){ 0 };
 	else if (line->record.bytes > RECORD_BYTES)
@@ -486,6 +509,11 @@ int check_feed_run(struct check_feed *feed, struct check *check, struct err *err
 	int rc;
 
 	feed->line.comm = nobody;
+	feed->hole_count = 0;
+	if (feed->comms) {
+		comms_free(feed->comms);
+		feed->comms = comms_new(feed->context.facts);
+	}
 	trace_keep_records(feed->trace, true);
 	rc = source_seek(source, 0, err);
 	if (rc < 0)

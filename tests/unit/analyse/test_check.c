@@ -71,8 +71,12 @@ static void run_on(struct run *run, size_t open_bytes)
 	run->check = check_new(run->model, &opts);
 	for (size_t i = 0; i < trace->count; i++) {
 		uint32_t patterns[16], count = 0;
+		struct event event = trace->events[i];
 
-		run->event = &trace->events[i];
+		/* What the models take are events of programs: other streams, and other holes. */
+		if (event.type != EV_LOST)
+			event.context |= EV_CTX_USER;
+		run->event = &event;
 		for (uint32_t p = 0; p < run->model->pattern_count; p++) {
 			if (is_named(run->event, run->model->patterns[p].name))
 				patterns[count++] = p;
