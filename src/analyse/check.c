@@ -589,6 +589,24 @@ void check_feed(struct check *check, const struct event *event, const uint32_t *
 		end_thread(check, event);
 }
 
+void check_tell_lock(struct check *check, const struct event *event)
+{
+	const struct timeline *timeline = check->opts.timeline;
+	uint32_t slot = SLOT_NONE;
+
+	if (!check->metrics.locks)
+		return;
+	if (timeline)
+		slot = timeline_find_thread(timeline, event->tid, event->time_ns);
+	check_locks_feed(check->metrics.locks, event,
+			 slot == SLOT_NONE ? -1 : timeline->threads[slot]->tgid);
+}
+
+void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes)
+{
+	check_metrics_add(&check->metrics, event->tid, METRIC_ALLOCATED, bytes);
+}
+
 /* ----------------------------------------------------------------------- end */
 
 /* "elapsed <= 10ms" and the like: once it is not kept, it never will be. */

@@ -194,6 +194,13 @@ void check_free(struct check *check); /* NULL is fine */
 void check_feed(struct check *check, const struct event *event, const uint32_t *patterns,
 		uint32_t count);
 
+/*
+ * What the next event tells beside itself, in words that the engine understands: EV_USER_LOCK,
+ * and pages of memory that the kernel gave out in the name of its thread. What no metric of the model is about costs nothing.
+ */
+void check_tell_lock(struct check *check, const struct event *event);
+void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes);
+
 /* The trace ends: instances that are open stay so. */
 void check_end(struct check *check, uint64_t end_ns);
 

@@ -55,6 +55,12 @@ char *check_eval_reason(const struct check_eval *eval)
 				 text_duration(reason->ns).s);
 	case DOUBT_HOLE:
 		return xstrdup("events of the kernel were lost in the span");
+	case DOUBT_KIND:
+		return xstrdup("events that tell this kind of wait from others were not recorded");
+	case DOUBT_LOCKS:
+		return xstrdup("events of programs were lost: locks may have changed hands there");
+	case DOUBT_SILENT:
+		return xstrdup("its program does not tell of its locks: holdup record --locks");
 	case DOUBT_WAY:
 		return xstrdup("events were lost in the span: some of its own may be among them");
 	case DOUBT_STRANGER:
@@ -115,6 +121,23 @@ static struct eval_range counted(struct check_eval *eval, uint64_t value, uint64
 	return (struct eval_range){ value, INFINITY };
 }
 
+/* Without these events a wait of the one kind is taken for one of the other. */
+static bool is_told_apart(const struct check_metrics *metrics, int32_t kind)
+{
+	switch (kind) {
+	case WAIT_FOR_LOCK:
+	case WAIT_FOR_IDLE:
+	case WAIT_FOR_THREAD:
+		return !metrics->missing || !metrics->missing[METRIC_IN_SYSCALLS];
+	case WAIT_FOR_DISK:
+	case WAIT_FOR_IO:
+	case WAIT_FOR_OTHER:
+		return !metrics->missing || !metrics->missing[METRIC_BLOCK_REQUESTS];
+	default:
+		return true;
+	}
+}
+
 /*
  * Time asleep of one kind. Where events of the kernel were lost it may have been of another one,
  * unless it is known by what no other one has.
@@ -128,13 +151,19 @@ static struct eval_range asleep(struct check_eval *eval, struct eval_range known
 	};
 	const struct check_metrics *metrics = eval->metrics;
 	int32_t kind = metrics->numbers[metric].number;
+	bool is_told = is_told_apart(metrics, kind);
 	uint64_t until_ns;
 
-	if (kind < 0 ||
-	    !check_holes_between(&metrics->holes[0], start_ns, eval->time_ns, &until_ns))
+	if (is_told && !check_holes_between(&metrics->holes[0], start_ns, eval->time_ns, &until_ns))
 		return known;
-	because(eval, DOUBT_HOLE, 0);
+	because(eval, is_told ? DOUBT_HOLE : DOUBT_KIND, 0);
 	return (struct eval_range){ is_sure[kind] ? known.low : 0, eval->time_ns - start_ns };
+}
+
+/* blocked(KIND) */
+static inline bool is_one_wait(const struct check_metrics *metrics, uint32_t metric)
+{
+	return metrics->rows[metric]->argument == ARG_WAIT && metrics->numbers[metric].number >= 0;
 }
 
 /* A metric that is known exactly, without more ado: as nearly all are. */
@@ -153,6 +182,7 @@ static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint6
 		return true;
 	}
 	if (metrics->rows[variable->metric]->origin != FROM_TIMELINE ||
+	    is_one_wait(metrics, variable->metric) ||
 	    (metrics->missing && metrics->missing[metric->kind]) || !metrics->timeline ||
 	    eval->slot == SLOT_NONE || eval->now->unsure_ns != state->base_unsure_ns)
 		return false;
@@ -174,9 +204,27 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 		return at_least_0(eval, DOUBT_STRANGER, index);
 	if (unsure_ns && metrics->model->metrics[metric].kind != METRIC_UNCERTAIN)
 		range = bounded(eval, metrics->rows[metric], value, unsure_ns);
-	if (metrics->rows[metric]->argument == ARG_WAIT && metrics->has_holes)
+	if (is_one_wait(metrics, metric))
 		return asleep(eval, range, metric, state->start_ns);
 	return range;
+}
+
+/* Who held what when events were lost is not known after that. */
+static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uint64_t start_ns)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	const struct timeline *timeline = metrics->timeline;
+	int32_t tgid = timeline && eval->slot < timeline->thread_count
+			       ? timeline->threads[eval->slot]->tgid
+			       : -1;
+	uint64_t until_ns;
+
+	if (!check_locks_tell(metrics->locks, tgid))
+		return at_least_0(eval, DOUBT_SILENT, 0);
+	if (!check_holes_between(&metrics->holes[1], 0, eval->time_ns, &until_ns))
+		return exactly(value);
+	because(eval, DOUBT_LOCKS, 0);
+	return (struct eval_range){ 0, eval->time_ns - start_ns };
 }
 
 /* As if the instance had taken all of its events. */
@@ -201,6 +249,8 @@ static struct eval_range measured(struct check_eval *eval, uint32_t index)
 	value = eval->now->values[metric] - state->base;
 	if (metrics->rows[metric]->origin == FROM_EVENTS)
 		return counted(eval, value, state->start_ns);
+	if (metrics->rows[metric]->origin == FROM_LOCKS)
+		return from_locks(eval, value, state->start_ns);
 	return from_timeline(eval, index, value);
 }
 

@@ -24,6 +24,21 @@ struct check_sums {
 	bool known;
 };
 
+/* What threads told of their locks. */
+struct check_locks;
+struct check_locks *check_locks_new(void);
+void check_locks_free(struct check_locks *locks); /* NULL is fine */
+
+/* EV_USER_LOCK of a thread of process 'tgid'; -1 = not known. */
+void check_locks_feed(struct check_locks *locks, const struct event *event, int32_t tgid);
+void check_locks_exit(struct check_locks *locks, int32_t tid, uint64_t time_ns);
+
+/* Does the process tell? -1 = not known which: does any? */
+bool check_locks_tell(const struct check_locks *locks, int32_t tgid);
+
+/* Time from the start in which the thread held a lock, or waited for one. */
+uint64_t check_locks_at(struct check_locks *locks, int32_t tid, uint64_t time_ns, bool is_held);
+
 /* Parts of the trace in which events were lost. */
 struct check_holes {
 	struct check_hole *list; /* owned; by their ends; since_ns: of it and all later ones */
@@ -77,6 +92,7 @@ struct check_metrics {
 	struct map counters;		/* tid -> index into counts[] + 1 */
 	uint64_t (*counts)[METRIC_KIND_COUNT]; /* owned */
 	size_t count_count, count_cap;
+	struct check_locks *locks;   /* owned; NULL = no metric is about them */
 	struct check_holes holes[2]; /* in the events of the kernel, and of programs */
 	bool has_holes;
 	bool took[2]; /* the model takes events of the kernel, of programs */
@@ -88,6 +104,10 @@ void check_metrics_fini(struct check_metrics *metrics);
 
 /* Count what the timeline does not. */
 void check_metrics_count(struct check_metrics *metrics, const struct event *event);
+
+/* Count what the engine cannot see in the event itself. */
+void check_metrics_add(struct check_metrics *metrics, int32_t tid, enum metric_kind kind,
+		       uint64_t amount);
 
 /* The sums of a thread up to 'time_ns'. Times never go back. 'out_sums->values' is the caller's. */
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
@@ -111,6 +131,9 @@ enum check_doubt {
 	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
 	DOUBT_MISSING,	/* 'text' */
 	DOUBT_HOLE,	/* events of the kernel were lost */
+	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
+	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
+	DOUBT_SILENT,	/* its program does not tell of its locks */
 	DOUBT_WAY,	/* events that the instance may have taken were lost */
 	DOUBT_DEAF,	/* no events of the kernel */
 	DOUBT_STRANGER, /* the thread is not known there */

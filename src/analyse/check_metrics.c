@@ -114,6 +114,8 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 		metrics->rows[i] = row;
 		metrics->wants_timeline |= row->origin == FROM_TIMELINE;
 		metrics->wants_events |= row->origin == FROM_EVENTS;
+		if (row->origin == FROM_LOCKS && !metrics->locks)
+			metrics->locks = check_locks_new();
 		metrics->numbers[i] = (struct check_number){ -1, -1 };
 		if (row->argument == ARG_CALL && metric->argument)
 			metrics->numbers[i] = (struct check_number){
@@ -139,6 +141,7 @@ void check_metrics_fini(struct check_metrics *metrics)
 	for (uint32_t i = 0; i < metrics->sum_count; i++)
 		tl_sums_free(metrics->sums[i]);
 	free(metrics->sums);
+	check_locks_free(metrics->locks);
 	check_holes_fini(&metrics->holes[0]);
 	check_holes_fini(&metrics->holes[1]);
 	free(metrics->lately);
@@ -181,6 +184,8 @@ static void count_transfer(struct check_metrics *metrics, const struct event *ev
 
 void check_metrics_count(struct check_metrics *metrics, const struct event *event)
 {
+	if (metrics->locks && event->type == EV_SCHED_EXIT)
+		check_locks_exit(metrics->locks, event->task.tid, event->time_ns);
 	if (!metrics->wants_events)
 		return;
 	switch (event->type) {
@@ -199,6 +204,13 @@ void check_metrics_count(struct check_metrics *metrics, const struct event *even
 	default:
 		return;
 	}
+}
+
+void check_metrics_add(struct check_metrics *metrics, int32_t tid, enum metric_kind kind,
+		       uint64_t amount)
+{
+	if (metrics->wants_events && tid >= 0)
+		counts_of(metrics, tid)[kind] += amount;
 }
 
 /* -------------------------------------------------------------- timeline */
@@ -427,6 +439,12 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 			if (metrics->rows[i]->origin == FROM_EVENTS)
 				out_sums->values[i] = counted[metrics->model->metrics[i].kind];
 		}
+	}
+	for (uint32_t i = 0; metrics->locks && i < count; i++) {
+		if (metrics->rows[i]->origin == FROM_LOCKS)
+			out_sums->values[i] =
+				check_locks_at(metrics->locks, tid, time_ns,
+					       metrics->model->metrics[i].kind == METRIC_LOCK_HELD);
 	}
 	out_sums->time_ns = time_ns;
 	out_sums->slot = slot;

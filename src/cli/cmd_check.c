@@ -83,7 +83,7 @@ static void print_errors(const char *path, const struct model_errors *errors)
 static bool asks_kernel(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->metric_count; i++) {
-		if (metric_row(model->metrics[i].kind)->origin == FROM_TIMELINE)
+		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
 			return true;
 	}
 	for (uint32_t i = 0; i < model->pattern_count; i++) {
