@@ -312,6 +312,7 @@ static void start_variable(struct step *step, uint32_t index, const struct check
 	variable->is_set = true;
 	variable->base = sums->values[step->check->model->variables[index].metric];
 	variable->base_unsure_ns = sums->unsure_ns;
+	variable->base_blurred_ns = sums->blurred_ns;
 	variable->start_ns = step->event->time_ns;
 }
 
@@ -333,6 +334,8 @@ static void move_variables(struct step *step, const struct check_sums *from,
 		variable->base = to->values[metric] - (from->values[metric] - variable->base);
 		variable->base_unsure_ns =
 			to->unsure_ns - (from->unsure_ns - variable->base_unsure_ns);
+		variable->base_blurred_ns =
+			to->blurred_ns - (from->blurred_ns - variable->base_blurred_ns);
 	}
 }
 

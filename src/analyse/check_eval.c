@@ -55,6 +55,11 @@ char *check_eval_reason(const struct check_eval *eval)
 				 text_duration(reason->ns).s);
 	case DOUBT_HOLE:
 		return xstrdup("events of the kernel were lost in the span");
+	case DOUBT_BLURRED:
+		return xasprintf(
+			"for %s of the span it is not known whether it ran its own code or "
+			"the kernel's",
+			text_duration(reason->ns).s);
 	case DOUBT_KIND:
 		return xstrdup("events that tell this kind of wait from others were not recorded");
 	case DOUBT_LOCKS:
@@ -160,6 +165,29 @@ static struct eval_range asleep(struct check_eval *eval, struct eval_range known
 	return (struct eval_range){ is_sure[kind] ? known.low : 0, eval->time_ns - start_ns };
 }
 
+/* What tells user mode from the kernel's. */
+static inline bool is_mode(enum metric_kind kind)
+{
+	return kind == METRIC_USER || kind == METRIC_SYSTEM || kind == METRIC_IN_SYSCALLS;
+}
+
+/* Some of the time in which only the CPU is known may be of this metric, too. */
+static struct eval_range in_mode(struct check_eval *eval, struct eval_range known,
+				 const struct check_variable *state)
+{
+	uint64_t blurred_ns = eval->now->blurred_ns - state->base_blurred_ns, until_ns;
+
+	if (blurred_ns && !eval->reason.doubt)
+		eval->reason = (struct check_reason){ .doubt = DOUBT_BLURRED, .ns = blurred_ns };
+	known.high += blurred_ns;
+	if (!check_holes_between(&eval->metrics->holes[0], state->start_ns, eval->time_ns,
+				 &until_ns))
+		return known;
+	because(eval, DOUBT_HOLE, 0);
+	known.high = eval->time_ns - state->start_ns;
+	return known;
+}
+
 /* blocked(KIND) */
 static inline bool is_one_wait(const struct check_metrics *metrics, uint32_t metric)
 {
@@ -183,6 +211,7 @@ static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint6
 	}
 	if (metrics->rows[variable->metric]->origin != FROM_TIMELINE ||
 	    is_one_wait(metrics, variable->metric) ||
+	    (is_mode(metric->kind) && eval->now->blurred_ns != state->base_blurred_ns) ||
 	    (metrics->missing && metrics->missing[metric->kind]) || !metrics->timeline ||
 	    eval->slot == SLOT_NONE || eval->now->unsure_ns != state->base_unsure_ns)
 		return false;
@@ -204,13 +233,16 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 		return at_least_0(eval, DOUBT_STRANGER, index);
 	if (unsure_ns && metrics->model->metrics[metric].kind != METRIC_UNCERTAIN)
 		range = bounded(eval, metrics->rows[metric], value, unsure_ns);
+	if (is_mode(metrics->model->metrics[metric].kind))
+		return in_mode(eval, range, state);
 	if (is_one_wait(metrics, metric))
 		return asleep(eval, range, metric, state->start_ns);
 	return range;
 }
 
 /* Who held what when events were lost is not known after that. */
-static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uint64_t start_ns)
+static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uint64_t start_ns,
+				    bool is_held)
 {
 	const struct check_metrics *metrics = eval->metrics;
 	const struct timeline *timeline = metrics->timeline;
@@ -219,7 +251,7 @@ static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uin
 			       : -1;
 	uint64_t until_ns;
 
-	if (!check_locks_tell(metrics->locks, tgid))
+	if (!check_locks_tell(metrics->locks, tgid, is_held))
 		return at_least_0(eval, DOUBT_SILENT, 0);
 	if (!check_holes_between(&metrics->holes[1], 0, eval->time_ns, &until_ns))
 		return exactly(value);
@@ -250,7 +282,7 @@ static struct eval_range measured(struct check_eval *eval, uint32_t index)
 	if (metrics->rows[metric]->origin == FROM_EVENTS)
 		return counted(eval, value, state->start_ns);
 	if (metrics->rows[metric]->origin == FROM_LOCKS)
-		return from_locks(eval, value, state->start_ns);
+		return from_locks(eval, value, state->start_ns, kind == METRIC_LOCK_HELD);
 	return from_timeline(eval, index, value);
 }
 

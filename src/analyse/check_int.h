@@ -16,8 +16,9 @@
  * Two such sums, subtracted, are the span between.
  */
 struct check_sums {
-	uint64_t *values;   /* by metric of the model; NULL = not asked yet */
-	uint64_t unsure_ns; /* time in which the thread's state is not known */
+	uint64_t *values;    /* by metric of the model; NULL = not asked yet */
+	uint64_t unsure_ns;  /* time in which the thread's state is not known */
+	uint64_t blurred_ns; /* on a CPU, in its own code or the kernel's */
 	uint64_t time_ns;
 	uint32_t slot;
 	int32_t tid;
@@ -33,8 +34,8 @@ void check_locks_free(struct check_locks *locks); /* NULL is fine */
 void check_locks_feed(struct check_locks *locks, const struct event *event, int32_t tgid);
 void check_locks_exit(struct check_locks *locks, int32_t tid, uint64_t time_ns);
 
-/* Does the process tell? -1 = not known which: does any? */
-bool check_locks_tell(const struct check_locks *locks, int32_t tgid);
+/* Does the process tell, when 'is_held' of holds, too? -1 = not known which: does any? */
+bool check_locks_tell(const struct check_locks *locks, int32_t tgid, bool is_held);
 
 /* Time from the start in which the thread held a lock, or waited for one. */
 uint64_t check_locks_at(struct check_locks *locks, int32_t tid, uint64_t time_ns, bool is_held);
@@ -60,9 +61,9 @@ struct check_pace {
 	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
 	uint64_t events;		 /* that the timeline had then */
 	uint32_t slot;
-	bool is_unsure; /* unsure_ns grows */
+	bool is_unsure, is_blurred; /* these grow */
 	uint64_t from_ns, until_ns;
-	uint64_t unsure_ns; /* as the values, up to from_ns */
+	uint64_t unsure_ns, blurred_ns; /* as the values, up to from_ns */
 	struct check_growth {
 		uint64_t value;
 		bool grows;
@@ -120,6 +121,7 @@ struct check_variable {
 	long double value; /* of values */
 	uint64_t base;	   /* of metrics: the sum when it was started */
 	uint64_t base_unsure_ns;
+	uint64_t base_blurred_ns;
 	uint64_t start_ns;
 	bool is_set;   /* set or started */
 	bool is_known; /* of values */
@@ -131,6 +133,7 @@ enum check_doubt {
 	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
 	DOUBT_MISSING,	/* 'text' */
 	DOUBT_HOLE,	/* events of the kernel were lost */
+	DOUBT_BLURRED,	/* its own code or the kernel's: for 'ns' */
 	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
 	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
 	DOUBT_SILENT,	/* its program does not tell of its locks */

@@ -24,7 +24,7 @@ struct groups {
 	uint64_t ns[METRIC_KIND_COUNT];
 	uint64_t count[METRIC_KIND_COUNT];
 	uint64_t wait_ns[WAIT_KIND_COUNT];
-	uint64_t unsure_ns;
+	uint64_t unsure_ns, blurred_ns;
 };
 
 static int32_t find_call(const struct facts *facts, const char *name, bool is_compat)
@@ -198,6 +198,18 @@ void check_metrics_count(struct check_metrics *metrics, const struct event *even
 	case EV_SCHED_WAKING:
 		counts_of(metrics, event->wake.tid)[METRIC_WAKEUPS]++;
 		return;
+	/* Not from the timeline: a softirq that was interrupted begins there once more. */
+	case EV_FAULT_USER:
+	case EV_FAULT_KERNEL:
+		counts_of(metrics, event->tid)[METRIC_FAULTS]++;
+		return;
+	case EV_IRQ_ENTRY:
+	case EV_VECTOR_ENTRY:
+		counts_of(metrics, event->tid)[METRIC_INTERRUPTS]++;
+		return;
+	case EV_SOFTIRQ_ENTRY:
+		counts_of(metrics, event->tid)[METRIC_SOFTIRQS]++;
+		return;
 	case EV_BLOCK_ISSUE:
 		counts_of(metrics, event->tid)[METRIC_BLOCK_REQUESTS]++;
 		return;
@@ -222,6 +234,9 @@ static void add_state(struct groups *groups, const struct total *row)
 	case WORD_UNCERTAIN:
 		groups->unsure_ns += row->ns;
 		return;
+	case WORD_RUN:
+		groups->blurred_ns += row->ns;
+		break;
 	case WORD_USER:
 		groups->ns[METRIC_USER] += row->ns;
 		break;
@@ -234,11 +249,9 @@ static void add_state(struct groups *groups, const struct total *row)
 	case WORD_IRQ:
 	case WORD_VECTOR:
 		groups->ns[METRIC_IN_IRQ] += row->ns;
-		groups->count[METRIC_INTERRUPTS] += row->count;
 		break;
 	case WORD_SOFTIRQ:
 		groups->ns[METRIC_IN_SOFTIRQ] += row->ns;
-		groups->count[METRIC_SOFTIRQS] += row->count;
 		break;
 	case WORD_PREEMPTED:
 		groups->ns[METRIC_PREEMPTED] += row->ns;
@@ -261,7 +274,7 @@ static void add_counter(struct groups *groups, const struct total *row)
 	static const uint8_t kinds[COUNT_COUNTERS] = {
 		[COUNT_SWITCH_IN] = METRIC_KIND_COUNT, [COUNT_PREEMPTED] = METRIC_PREEMPTIONS,
 		[COUNT_WAITS] = METRIC_SWITCHES,       [COUNT_MIGRATIONS] = METRIC_MIGRATIONS,
-		[COUNT_FAULTS] = METRIC_FAULTS,
+		[COUNT_FAULTS] = METRIC_KIND_COUNT,
 	};
 	uint32_t counter = total_a(row->key);
 
@@ -375,6 +388,7 @@ static void find_growth(const struct check_metrics *metrics, const struct tl_pac
 			out->growths[i].grows = false;
 	}
 	out->is_unsure = groups.unsure_ns;
+	out->is_blurred = groups.blurred_ns;
 }
 
 /* The sums of a thread at 'time_ns', and how they go on. */
@@ -397,6 +411,7 @@ static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t tim
 	out->events = timeline->events;
 	out->slot = slot;
 	out->from_ns = out->until_ns = time_ns;
+	out->blurred_ns = groups.blurred_ns;
 	out->unsure_ns = groups.unsure_ns + outside_ns(timeline, time_ns);
 	if (time_ns != until || time_ns <= timeline->origin_ns || !tl_sums_pace(sums, &pace))
 		return;
@@ -404,9 +419,8 @@ static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t tim
 	find_growth(metrics, &pace, out);
 }
 
-/* Returns the time that is not known. */
-static uint64_t from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t time_ns,
-			      uint64_t *values)
+static void from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t time_ns,
+			  struct check_sums *out_sums)
 {
 	struct check_pace *pace = &metrics->paces[slot & (PACES - 1)];
 	uint64_t ns;
@@ -417,8 +431,9 @@ static uint64_t from_timeline(struct check_metrics *metrics, uint32_t slot, uint
 		take_pace(metrics, slot, time_ns, pace);
 	ns = time_ns - pace->from_ns;
 	for (uint32_t i = 0; i < metrics->model->metric_count; i++)
-		values[i] = pace->growths[i].value + (pace->growths[i].grows ? ns : 0);
-	return pace->unsure_ns + (pace->is_unsure ? ns : 0);
+		out_sums->values[i] = pace->growths[i].value + (pace->growths[i].grows ? ns : 0);
+	out_sums->unsure_ns = pace->unsure_ns + (pace->is_unsure ? ns : 0);
+	out_sums->blurred_ns = pace->blurred_ns + (pace->is_blurred ? ns : 0);
 }
 
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
@@ -427,10 +442,11 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 	uint32_t count = metrics->model->metric_count;
 
 	if (metrics->wants_timeline && slot < metrics->sum_count) {
-		out_sums->unsure_ns = from_timeline(metrics, slot, time_ns, out_sums->values);
+		from_timeline(metrics, slot, time_ns, out_sums);
 	} else {
 		memset(out_sums->values, 0, count * sizeof(*out_sums->values));
 		out_sums->unsure_ns = time_ns;
+		out_sums->blurred_ns = 0;
 	}
 	if (metrics->wants_events && tid >= 0) {
 		const uint64_t *counted = counts_of(metrics, tid);
