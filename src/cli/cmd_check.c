@@ -278,6 +278,9 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 		rc = record_run(&opts, &result, err);
 	if (rc < 0)
 		return rc;
+	if (recording_status(result.status))
+		fprintf(stderr, "holdup: the command itself ended with status %d\n",
+			recording_status(result.status));
 	if (cmd->recording.dir)
 		recording_summary(&result, opts.dir);
 	record_result_fini(&result);
