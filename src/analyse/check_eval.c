@@ -173,13 +173,16 @@ static inline bool is_mode(enum metric_kind kind)
 
 /* Some of the time in which only the CPU is known may be of this metric, too. */
 static struct eval_range in_mode(struct check_eval *eval, struct eval_range known,
-				 const struct check_variable *state)
+				 enum metric_kind kind, const struct check_variable *state)
 {
 	uint64_t blurred_ns = eval->now->blurred_ns - state->base_blurred_ns, until_ns;
 
 	if (blurred_ns && !eval->reason.doubt)
 		eval->reason = (struct check_reason){ .doubt = DOUBT_BLURRED, .ns = blurred_ns };
 	known.high += blurred_ns;
+	/* Interrupts and waits on the way may lie within a call that is not known of. */
+	if (blurred_ns && kind == METRIC_IN_SYSCALLS)
+		known.high = eval->time_ns - state->start_ns;
 	if (!check_holes_between(&eval->metrics->holes[0], state->start_ns, eval->time_ns,
 				 &until_ns))
 		return known;
@@ -226,6 +229,7 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 	uint32_t metric = metrics->model->variables[index].metric;
 	uint64_t unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
 	struct eval_range range = exactly(value);
+	uint64_t until_ns;
 
 	if (!metrics->timeline)
 		return at_least_0(eval, DOUBT_DEAF, index);
@@ -234,9 +238,15 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 	if (unsure_ns && metrics->model->metrics[metric].kind != METRIC_UNCERTAIN)
 		range = bounded(eval, metrics->rows[metric], value, unsure_ns);
 	if (is_mode(metrics->model->metrics[metric].kind))
-		return in_mode(eval, range, state);
+		return in_mode(eval, range, metrics->model->metrics[metric].kind, state);
 	if (is_one_wait(metrics, metric))
 		return asleep(eval, range, metric, state->start_ns);
+	/* That it could run is known sooner than how it came to that. */
+	if (metrics->model->metrics[metric].kind == METRIC_PREEMPTED &&
+	    check_holes_between(&metrics->holes[0], state->start_ns, eval->time_ns, &until_ns)) {
+		because(eval, DOUBT_HOLE, 0);
+		range.high = eval->time_ns - state->start_ns;
+	}
 	return range;
 }
 
