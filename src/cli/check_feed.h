@@ -13,6 +13,7 @@
 
 struct check;
 struct check_feed;
+struct check_hole;
 struct check_reader;
 struct err;
 struct model;
@@ -41,7 +42,10 @@ bool check_feed_has_kernel(const struct check_feed *feed);
 /* What the user should know: events and fields of the model that the trace does not have. */
 size_t check_feed_notes(const struct check_feed *feed, const char *const **out_notes);
 
-/* Read the whole trace into 'check', and end it. */
+/* Where events were lost, as far as it was read. For the engine's opts of another run. */
+size_t check_feed_holes(const struct check_feed *feed, const struct check_hole **out_holes);
+
+/* Read the whole trace into 'check', and end it. It can be done again. */
 int check_feed_run(struct check_feed *feed, struct check *check, struct err *err);
 
 #endif
