@@ -37,6 +37,7 @@
 #define OPEN_FILES_MAX	256u
 #define END_SLACK_NS	1000000000u
 #define WARM_NS		1000000000u    /* before a seek, to learn who runs where */
+#define WARM_GROWING_NS 100000000u     /* the same, where it is done several times a second */
 #define CRASH_SLACK_NS	3600000000000u /* the last clock point may be so old */
 
 struct holdup_dir {
@@ -51,6 +52,7 @@ struct holdup_dir {
 	size_t ring_count;
 	struct ctf_dir *user;	/* owned; what programs logged themselves; NULL = nothing */
 	struct source *threads; /* owned; around the merge, when there is 'user' */
+	uint64_t growing_ns;	/* it is being written, all before is there; 0 = it is not */
 };
 
 static bool is_big_endian(const char *arch)
@@ -201,8 +203,9 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 		.cpu = cpu,
 		.bytes = told->bytes,
 		.lost = told->lost + told->dropped,
-		.count_lost = !dir->manifest.complete,
+		.count_lost = !dir->manifest.complete && !dir->growing_ns,
 		.unfinished = !dir->manifest.complete && told->bytes == 0,
+		.growing = dir->growing_ns != 0,
 	};
 	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);
 	AUTO_FREE char *file = kernel_path(path, name);
@@ -258,6 +261,8 @@ static bool find_span(struct holdup_dir *dir)
 			facts->last_ns = last_ns;
 		any = true;
 	}
+	if (dir->growing_ns)
+		facts->last_ns = dir->growing_ns;
 	if (facts->last_ns < facts->first_ns)
 		facts->last_ns = facts->first_ns;
 	dir->common.first_ns = facts->first_ns;
@@ -355,8 +360,9 @@ static void open_merge(struct holdup_dir *dir, const char *path)
 	dir->trace.merge = merge_new(lanes, count, &dir->trace.facts);
 	dir->trace.source = merge_source(dir->trace.merge);
 	if (dir->user) {
-		dir->threads =
-			user_threads_new(dir->trace.source, WARM_NS, dir->trace.facts.last_ns);
+		dir->threads = user_threads_new(dir->trace.source,
+						dir->growing_ns ? WARM_GROWING_NS : WARM_NS,
+						dir->trace.facts.last_ns);
 		dir->trace.source = dir->threads;
 	}
 }
@@ -418,12 +424,15 @@ static const struct trace_ops holdup_dir_ops = {
 	.close = holdup_dir_close,
 };
 
-static int holdup_dir_open(const char *path, struct trace **out_trace, struct err *err)
+/* 'growing_ns' 0: it is not being written. 'beside': with what is known beside the events. */
+static int open_dir(const char *path, uint64_t growing_ns, bool beside, struct trace **out_trace,
+		    struct err *err)
 {
 	struct holdup_dir *dir = xcalloc(1, sizeof(*dir));
 	int rc;
 
 	dir->trace.ops = &holdup_dir_ops;
+	dir->growing_ns = growing_ns;
 	rc = manifest_read(path, &dir->manifest, err);
 	if (rc < 0)
 		goto fail;
@@ -436,7 +445,8 @@ static int holdup_dir_open(const char *path, struct trace **out_trace, struct er
 	rc = open_events(dir, path, err);
 	if (rc < 0)
 		goto fail;
-	open_beside(dir, path);
+	if (beside)
+		open_beside(dir, path);
 	open_user(dir, path);
 	open_merge(dir, path);
 	*out_trace = &dir->trace;
@@ -445,6 +455,17 @@ static int holdup_dir_open(const char *path, struct trace **out_trace, struct er
 fail:
 	holdup_dir_close(&dir->trace);
 	return rc;
+}
+
+static int holdup_dir_open(const char *path, struct trace **out_trace, struct err *err)
+{
+	return open_dir(path, 0, true, out_trace, err);
+}
+
+int holdup_dir_open_growing(const char *path, uint64_t until_ns, bool whole,
+			    struct trace **out_trace, struct err *err)
+{
+	return open_dir(path, until_ns, whole, out_trace, err);
 }
 
 static bool holdup_dir_matches(const char *path)

@@ -380,6 +380,12 @@ void tl_sums_free(struct tl_sums *sums); /* NULL is fine */
  */
 const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns);
 
+/*
+ * The timeline was written to since: go on behind the times that were asked. For one that is in
+ * memory, between writing and asking.
+ */
+void tl_sums_renew(struct tl_sums *sums);
+
 /* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
 struct tl_edge_iter {
 	const struct timeline *timeline;
