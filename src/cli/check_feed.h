@@ -15,6 +15,7 @@ struct check;
 struct check_feed;
 struct check_reader;
 struct err;
+struct event;
 struct model;
 struct model_errors;
 struct trace;
@@ -40,6 +41,19 @@ bool check_feed_has_kernel(const struct check_feed *feed);
 
 /* What the user should know: events and fields of the model that the trace does not have. */
 size_t check_feed_notes(const struct check_feed *feed, const char *const **out_notes);
+
+/*
+ * Of a recording that is read while it grows: the events come from 'trace', which has the same
+ * kinds of events as the one that the feed was made with; that one stays open. False: it has
+ * other kinds of events; the feed must be made anew.
+ */
+bool check_feed_use_trace(struct check_feed *feed, struct trace *trace);
+
+/* Take over what 'before' learnt of the names of threads. */
+void check_feed_take_over(struct check_feed *feed, struct check_feed *before);
+
+/* One event, which the source of the trace gave last, for the engine. */
+void check_feed_event(struct check_feed *feed, struct check *check, const struct event *event);
 
 /* Read the whole trace into 'check', and end it. */
 int check_feed_run(struct check_feed *feed, struct check *check, struct err *err);

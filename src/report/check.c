@@ -292,3 +292,13 @@ void report_check(FILE *out, const struct report_check *report)
 	}
 	print_notes(&printing);
 }
+
+size_t report_check_group(FILE *out, const struct report_check *report, size_t first)
+{
+	struct printing printing = { .out = out,
+				     .report = report,
+				     .result = report->result,
+				     .model = report->result->model };
+
+	return print_group(&printing, first);
+}
