@@ -747,25 +747,38 @@ static uint32_t missed_of(struct check *check, struct check_eval *eval, uint32_t
 	return NONE;
 }
 
-/* Whatever way it would have gone on, a deadline is missed. */
-static void check_open(struct check *check, struct instance *instance, uint64_t end_ns)
+bool check_is_late(struct check *check, const struct instance *instance, uint32_t *out_transition,
+		   uint32_t *out_constraint)
 {
 	struct check_eval eval = { .metrics = &check->metrics,
 				   .variables = instance->variables,
 				   .now = &check->now,
 				   .entered_ns = instance->entered_ns };
-	uint32_t missed = NONE, transition = NONE;
 
-	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
+	*out_transition = *out_constraint = NONE;
 	for (uint32_t i = 0; i < check->model->transition_count; i++) {
+		uint32_t missed;
+
 		if (check->model->transitions[i].from != instance->state)
 			continue;
 		missed = missed_of(check, &eval, i);
 		if (missed == NONE)
-			return;
-		transition = transition == NONE ? i : transition;
+			return false;
+		if (*out_transition != NONE)
+			continue;
+		*out_transition = i;
+		*out_constraint = missed;
 	}
-	if (transition == NONE)
+	return *out_transition != NONE;
+}
+
+/* Whatever way it would have gone on, a deadline is missed. */
+static void check_open(struct check *check, struct instance *instance, uint64_t end_ns)
+{
+	uint32_t transition, constraint;
+
+	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
+	if (!check_is_late(check, instance, &transition, &constraint))
 		return;
 	find_otherwise(
 		check, instance, CHECK_INVALID, end_ns,

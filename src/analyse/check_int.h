@@ -128,6 +128,13 @@ struct check {
 	uint64_t seed; /* of the samples */
 };
 
+/*
+ * Is a deadline missed, whatever way the instance goes on? Of the first way, its first such
+ * constraint. The time is that of check->now.
+ */
+bool check_is_late(struct check *check, const struct instance *instance, uint32_t *out_transition,
+		   uint32_t *out_constraint);
+
 void check_finish_result(struct check *check);
 void check_result_fini(struct check_result *result);
 

@@ -1,6 +1,8 @@
 /* check_live.c - what the check keeps of a timeline follows it while it grows. */
 #include "analyse/check_live.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyse/check_int.h"
@@ -50,9 +52,55 @@ void check_live_forget(struct check *check, size_t keep)
 	}
 }
 
-size_t check_live_open(const struct check *check)
+static struct check_finding late_finding(const struct check *check, const struct instance *instance,
+					 uint32_t transition, uint32_t constraint)
 {
-	return check->open_count;
+	const struct model_transition *row = &check->model->transitions[transition];
+	uint32_t variable = row->constraints[constraint].left.ops[0].index;
+	uint64_t start_ns = instance->variables[variable].start_ns;
+	double limit = row->constraints[constraint].right.ops[0].number;
+
+	return (struct check_finding){
+		.status = CHECK_INVALID,
+		.instance = instance->number,
+		.transition = transition,
+		.constraint = constraint,
+		.state = instance->state,
+		.left = { (double)(check->now.time_ns - start_ns), INFINITY },
+		.right = { limit, limit },
+		.start_ns = start_ns,
+		.end_ns = check->now.time_ns,
+		.slot = instance->slot,
+		.tid = instance->tid,
+		.grown = NONE,
+	};
+}
+
+void check_live_late(struct check *check, uint64_t time_ns, size_t most,
+		     void (*late)(void *context, const struct check_finding *finding),
+		     void *context)
+{
+	const struct instance *instance = check->oldest;
+	uint32_t transition, constraint;
+
+	/* Deadlines ask for no more than the time. */
+	check->now.time_ns = time_ns;
+	for (; instance && most && instance->entered_ns < time_ns; instance = instance->newer) {
+		struct check_finding finding;
+
+		most--;
+		if (!check_is_late(check, instance, &transition, &constraint))
+			continue;
+		finding = late_finding(check, instance, transition, constraint);
+		finding.key = instance->key_text ? xstrdup(instance->key_text)
+						 : xasprintf("%" PRId64, (int64_t)instance->key);
+		finding.reason = xasprintf("it is in state \"%s\" yet",
+					   check->model->states[instance->state].name);
+		late(context, &finding);
+		free(finding.key);
+		free(finding.reason);
+	}
+	check->now.known = false;
 }
 
 /* ------------------------------------------------------- another timeline */

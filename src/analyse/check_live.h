@@ -46,7 +46,13 @@ void check_live_explain(struct check *check, struct check_finding *finding,
 /* Keep the first 'keep' findings; the others are counted as left out. */
 void check_live_forget(struct check *check, size_t keep);
 
-/* Instances that are open. */
-size_t check_live_open(const struct check *check);
+/*
+ * Call 'late' for each open instance that misses a deadline at 'time_ns', whatever way it will go
+ * on. The finding is not one of the result: that comes when the instance goes on, or at the end.
+ * At most 'most' instances are looked at, those first that were heard of last the longest ago.
+ */
+void check_live_late(struct check *check, uint64_t time_ns, size_t most,
+		     void (*late)(void *context, const struct check_finding *finding),
+		     void *context);
 
 #endif

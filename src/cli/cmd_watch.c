@@ -168,10 +168,31 @@ static void on_found(void *context, struct check *check, size_t first)
 			i++;
 			continue;
 		}
-		if (i == first || !check_same_span(&result->findings[i - 1], &result->findings[i]))
+		if ((i == first ||
+		     !check_same_span(&result->findings[i - 1], &result->findings[i])) &&
+		    !follow_was_late(watch->follow, result->findings[i].instance))
 			watch_act_on(watch->act, report.facts->first_ns, result,
 				     &result->findings[i]);
 		i += watch->cmd->json ? print_json(&report, i) : print_text(&report, i);
+	}
+	flush_output(watch);
+}
+
+/* It hangs: what there is to do is done now, and not when it goes on. */
+static void on_late(void *context, struct check *check, const struct check_finding *finding)
+{
+	struct watch *watch = context;
+	struct report_check report = report_of(watch);
+	struct json json = { .out = stdout };
+
+	watch_act_on(watch->act, report.facts->first_ns, check_result(check), finding);
+	if (watch->cmd->json) {
+		json_begin_object(&json, NULL);
+		report_check_put_finding(&json, "late", report.result, finding);
+		json_end_object(&json);
+		json_fini(&json);
+	} else {
+		report_check_one(stdout, &report, finding);
 	}
 	flush_output(watch);
 }
@@ -382,6 +403,7 @@ static int parse_and_watch(struct watch_cmd *cmd, int argc, char **argv)
 		.most_bytes = cmd->memory,
 		.no_why = cmd->no_why,
 		.found = on_found,
+		.late = on_late,
 		.context = &watch,
 	};
 	rc = watch_run(&watch, cmd, command);

@@ -8,6 +8,7 @@
 #include "analyse/check.h"
 #include "analyse/check_live.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "cli/check_feed.h"
 #include "cli/watch_engine.h"
@@ -25,6 +26,7 @@
 #define EXPLAIN_MOST	5u	    /* findings of a step */
 #define EXPLAIN_SPAN_NS 1000000000u /* longer ones are explained at the end */
 #define KEEP_FINDINGS	1000u
+#define LATE_MOST	10000u	    /* open instances that a step looks at */
 #define WARM_NS		2000000000u /* more than what a reader looks back from where it begins */
 
 struct follow {
@@ -37,7 +39,8 @@ struct follow {
 	struct watch_engine *engine; /* NULL = the model does not ask for it */
 	const char *missing[METRIC_KIND_COUNT];
 	uint64_t state_ns, check_ns, last_ns;
-	size_t told; /* findings */
+	size_t told;		   /* findings */
+	struct map late, late_now; /* numbers of instances: told of, and found by this step */
 	struct follow_sum sum;
 };
 
@@ -61,6 +64,8 @@ void follow_free(struct follow *follow)
 {
 	if (!follow)
 		return;
+	map_fini(&follow->late);
+	map_fini(&follow->late_now);
 	check_free(follow->check);
 	check_feed_free(follow->feed);
 	watch_engine_free(follow->engine);
@@ -315,6 +320,30 @@ static void tell(struct follow *follow)
 	follow->told = count < KEEP_FINDINGS ? count : KEEP_FINDINGS;
 }
 
+static void on_late(void *context, const struct check_finding *finding)
+{
+	struct follow *follow = context;
+
+	map_put(&follow->late_now, finding->instance, 1);
+	if (!map_find(&follow->late, finding->instance))
+		follow->opts->late(follow->opts->context, follow->check, finding);
+}
+
+/* What hangs never comes to the transition that has the deadline. */
+static void tell_late(struct follow *follow)
+{
+	check_live_late(follow->check, follow->check_ns, LATE_MOST, on_late, follow);
+	/* Those that went on are forgotten, a step after they were told of as findings. */
+	map_fini(&follow->late);
+	follow->late = follow->late_now;
+	follow->late_now = (struct map){ 0 };
+}
+
+bool follow_was_late(const struct follow *follow, uint64_t instance)
+{
+	return map_find(&follow->late, instance) != NULL;
+}
+
 /* Where check_feed_run() ends, too. */
 static void end_check(struct follow *follow)
 {
@@ -346,6 +375,8 @@ int follow_step(struct follow *follow, uint64_t whole_ns, struct model_errors *e
 	rc = read_step(follow, whole_ns, err);
 	if (rc == 0)
 		tell(follow);
+	if (rc == 0 && whole_ns != UINT64_MAX)
+		tell_late(follow);
 	if (rc == 0 && whole_ns == UINT64_MAX)
 		end_check(follow);
 	if (rc == 0 && whole_ns != UINT64_MAX)

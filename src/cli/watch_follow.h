@@ -35,6 +35,8 @@ struct follow_opts {
 	bool no_why;
 	/* Called for findings from index 'first' on, as they are found. */
 	void (*found)(void *context, struct check *check, size_t first);
+	/* Called once for an open instance that misses a deadline, whatever comes. */
+	void (*late)(void *context, struct check *check, const struct check_finding *finding);
 	void *context;
 };
 
@@ -63,6 +65,9 @@ uint64_t follow_needs_ns(const struct follow *follow);
 
 /* After the step to the end: explain the first 'count' findings. */
 void follow_explain(struct follow *follow, uint32_t count);
+
+/* Was it told of as late? */
+bool follow_was_late(const struct follow *follow, uint64_t instance);
 
 /* NULL before the first step. */
 struct check *follow_check(const struct follow *follow);

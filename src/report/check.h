@@ -32,6 +32,10 @@ void report_check_json(FILE *out, const struct report_check *report);
  */
 size_t report_check_group(FILE *out, const struct report_check *report, size_t first);
 
+/* The same of one that stands nowhere in the result. */
+void report_check_one(FILE *out, const struct report_check *report,
+		      const struct check_finding *finding);
+
 /* The parts of report_check_json(): a finding, and all of it, below 'key'. */
 void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
 			      const struct check_finding *finding);

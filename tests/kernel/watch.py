@@ -127,6 +127,19 @@ def told_while_it_runs(tap):
     same_as_check(tap, lines, "model.yaml", "a.holdup", "check says the same afterwards")
 
 
+def told_while_open(tap):
+    """A job that has no end until somebody sees that it is late."""
+    done = holdup("watch", "--json", "--signal", "USR1", "-o", "h.holdup", "model.yaml", "--",
+                  WATCHED, "h.json", 60, "10,40", "--inside")
+    lines, truth = lines_of(done.stdout), read_json("h.json")
+    late = [line["late"] for line in lines if "late" in line]
+    tap.ok(truth["signals"] == 2 and {"5010", "5040"} <= {finding["key"] for finding in late},
+           "what hangs is told while it hangs", truth["signals"], late)
+    keys = [finding["key"] for finding in late]
+    tap.ok(len(keys) == len(set(keys)), "once", keys)
+    same_as_check(tap, lines, "model.yaml", "h.holdup", "of what was late")
+
+
 def across_threads(tap):
     """An instance that ends in another thread than it began in."""
     done = holdup("watch", "--json", "-o", "t.holdup", "model.yaml", "--", WATCHED, "t.json", 200,
@@ -327,7 +340,7 @@ def main():
     with kernel.workdir() as path:
         os.chmod(path, 0o755)
         write("model.yaml", MODEL % "jobs")
-        for test in (told_while_it_runs, across_threads, kernel_only, actions, running_program,
+        for test in (told_while_it_runs, told_while_open, across_threads, kernel_only, actions, running_program,
                      interrupted, killed, full_disk, little_memory, too_slow, no_rights,
                      wrong_models):
             if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:

@@ -1,11 +1,12 @@
 /*
  * watched.c - jobs, some of which take too long, for who watches them.
  *
- * usage: watched TRUTH JOBS BAD[,BAD...] [--wait] [--stay] [--threads]
+ * usage: watched TRUTH JOBS BAD[,BAD...] [--wait] [--inside] [--stay] [--threads]
  *
  * Each job logs its begin and end; the BAD ones sleep 60 ms on the way. With --wait the program
  * goes on behind a bad one only when it has got SIGUSR1, or after 30 s: so who sends that
- * has seen it while the program runs. With --stay it stays until it is killed. With --threads
+ * has seen it while the program runs. With --inside it waits so before the end of the job, which has no
+ * end until then. With --stay it stays until it is killed. With --threads
  * each job ends in a thread of its own.
  *
  * TRUTH becomes {"pid":...,"jobs":[{"job","ns"}],"signals":N}; "ready" is printed at the start.
@@ -80,7 +81,7 @@ static void *end_job(void *context)
 	return NULL;
 }
 
-static void run_job(uint32_t job, int bad, int threads)
+static void run_job(uint32_t job, int bad, int threads, const sigset_t *inside)
 {
 	uint64_t start_ns = now_ns();
 
@@ -88,6 +89,8 @@ static void run_job(uint32_t job, int bad, int threads)
 	burn();
 	if (bad)
 		usleep(BAD_US);
+	if (bad && inside)
+		wait_for_signal(inside);
 	if (threads) {
 		struct end end = { job };
 		pthread_t thread;
@@ -117,13 +120,14 @@ static void write_truth(const char *path, uint32_t jobs)
 int main(int argc, char **argv)
 {
 	uint32_t jobs = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
-	int wait = 0, stay = 0, threads = 0;
+	int wait = 0, inside = 0, stay = 0, threads = 0;
 	sigset_t set;
 
 	if (argc < 4 || jobs > JOBS_MAX)
 		return 2;
 	for (int i = 4; i < argc; i++) {
 		wait |= strcmp(argv[i], "--wait") == 0;
+		inside |= strcmp(argv[i], "--inside") == 0;
 		stay |= strcmp(argv[i], "--stay") == 0;
 		threads |= strcmp(argv[i], "--threads") == 0;
 	}
@@ -137,7 +141,7 @@ int main(int argc, char **argv)
 	for (uint32_t job = 0; job < jobs; job++) {
 		int bad = is_bad(argv[3], job);
 
-		run_job(job, bad, threads);
+		run_job(job, bad, threads, inside ? &set : NULL);
 		if (bad && wait)
 			wait_for_signal(&set);
 		usleep(BETWEEN_US);
