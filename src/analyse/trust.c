@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "base/window.h"
 #include "timeline/timeline.h"
 
 static void add_holes(struct trust *trust, const struct timeline *timeline, uint64_t start_ns,
@@ -47,10 +48,8 @@ int trust_window(const struct timeline *timeline, uint64_t *start_ns, uint64_t *
 	uint64_t end = *end_ns < timeline->end_ns ? *end_ns : timeline->end_ns;
 
 	if (start >= end)
-		return err_set(
-			err, -EINVAL,
-			"the window is empty: it begins %s it ends, or lies outside the recording",
-			*start_ns == *end_ns ? "when" : "after");
+		return window_refuse(err, -EINVAL, *start_ns, *end_ns, timeline->origin_ns,
+				     timeline->end_ns);
 	*start_ns = start;
 	*end_ns = end;
 	return 0;

@@ -7,6 +7,7 @@
 #include "analyse/why_int.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/window.h"
 
 const char *why_kind_name(enum why_kind kind)
 {
@@ -86,9 +87,11 @@ static int set_window(struct query *query, struct err *err)
 {
 	const struct tl_thread *thread = query->tl->threads[query->slot];
 	uint64_t end = thread->death_ns < query->tl->end_ns ? thread->death_ns : query->tl->end_ns;
+	uint64_t start;
 
 	query->start_ns = query->opts->start_ns ? query->opts->start_ns : thread->birth_ns;
 	query->end_ns = query->opts->end_ns ? query->opts->end_ns : end;
+	start = query->start_ns;
 	if (query->start_ns < query->tl->origin_ns)
 		query->start_ns = query->tl->origin_ns;
 	/* The command's end as its parent saw it lies a little after its thread's own. */
@@ -97,10 +100,9 @@ static int set_window(struct query *query, struct err *err)
 	if (query->end_ns > query->tl->end_ns)
 		query->end_ns = query->tl->end_ns;
 	if (query->start_ns >= query->end_ns)
-		return err_set(
-			err, -EINVAL,
-			"the window is empty: it begins %s it ends, or lies outside the recording",
-			query->start_ns == query->end_ns ? "when" : "after");
+		return window_refuse(err, -EINVAL, start,
+				     query->opts->end_ns ? query->opts->end_ns : end,
+				     query->tl->origin_ns, query->tl->end_ns);
 	return 0;
 }
 

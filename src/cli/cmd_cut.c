@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/window.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/opts.h"
@@ -122,14 +123,13 @@ static int find_window(struct trace *trace, const struct when *from, const struc
 	rc = load_find(trace, to, opts->from_ns, facts->last_ns, &opts->to_ns, err);
 	if (rc < 0)
 		return err_wrap(err, "looking for the end of the window (--to)");
-	if (opts->from_ns < facts->first_ns)
-		opts->from_ns = facts->first_ns;
 	if (to->kind == WHEN_NONE || opts->to_ns > facts->last_ns)
 		opts->to_ns = facts->last_ns + 1;
-	if (opts->to_ns <= opts->from_ns)
-		return err_set(err, -ERANGE,
-			       "the window is empty: it ends before it starts, or lies outside "
-			       "the recording");
+	if (opts->to_ns <= opts->from_ns || opts->to_ns <= facts->first_ns)
+		return window_refuse(err, -ERANGE, opts->from_ns, opts->to_ns, facts->first_ns,
+				     facts->last_ns);
+	if (opts->from_ns < facts->first_ns)
+		opts->from_ns = facts->first_ns;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/window.h"
 #include "cli/progress.h"
 #include "cli/when.h"
 #include "event/facts.h"
@@ -72,14 +73,12 @@ int load_window(struct loaded *loaded, const struct when *from, const struct whe
 	rc = load_moment(loaded, to, start, tl->end_ns, &end, err);
 	if (rc < 0)
 		return err_wrap(err, "looking for the end of the window (--to)");
+	if (end <= start || end <= tl->origin_ns || start >= tl->end_ns)
+		return window_refuse(err, -EINVAL, start, end, tl->origin_ns, tl->end_ns);
 	if (start < tl->origin_ns)
 		start = tl->origin_ns;
 	if (end > tl->end_ns)
 		end = tl->end_ns;
-	if (end <= start)
-		return err_set(err, -EINVAL,
-			       "the window is empty: it ends before it starts, or lies outside the "
-			       "recording");
 	*out_start_ns = start;
 	*out_end_ns = end;
 	return 0;

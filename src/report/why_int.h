@@ -50,6 +50,7 @@ char *words_end(struct words *words); /* free the result with free() */
 /* Sentences. All return text to be freed with free(). */
 char *words_thread(const struct why_thread *thread); /* "make[512]", "a thread" */
 char *words_root(const struct why *why, const struct why_root *root);
+char *words_roots(const struct why *why, const struct why_root *sum, size_t threads);
 char *words_root_short(const struct why *why, const struct why_root *root); /* no counts */
 size_t words_hop_count(const struct why *why);				    /* hops worth telling */
 char *words_hop(const struct why *why, size_t index);
@@ -76,6 +77,7 @@ struct text page_duration(const struct page *page, uint64_t ns);
 struct text page_since(uint64_t from_ns, uint64_t time_ns);
 
 /* The parts of the text report, each with its heading. */
+bool why_text_verdict(const struct page *page);	  /* why_verdict.c; true: some roots told as one */
 void why_text_summary(const struct page *page);	  /* why_tree.c */
 void why_text_instances(const struct page *page); /* why_tree.c */
 void why_text_causality(const struct page *page); /* why_tree.c */

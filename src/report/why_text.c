@@ -1,5 +1,5 @@
 /*
- * why_text.c - the text report: the conclusion, the verdict, the chain.
+ * why_text.c - the text report: the conclusion, the chain, and one line per thread.
  *
  * Rounded numbers of one column are apportioned (text_apportion()), so that what
  * the reader adds up is what stands under the line.
@@ -173,112 +173,7 @@ static void print_conclusion(const struct page *page)
 			why->stood_in_for);
 }
 
-static void add_root(struct table *table, const struct page *page, const struct shares *shares,
-		     size_t i)
-{
-	const struct why_root *root = &page->why->roots[i];
-	AUTO_FREE char *sentence = words_root(page->why, root);
-
-	table_cell(table, "%s", text_permille(shares->permille[i], root->ns > 0).s);
-	table_cell(table, "%s", place_text(shares->places[i], root->ns, page->unit).s);
-	table_cell(table, "%s", sentence);
-}
-
-/* How a kind is called where many roots are told as one. */
-static const char *const kind_words[WHY_KIND_COUNT] = {
-	[WHY_WORKING] = "own work",
-	[WHY_CPU_QUEUE] = "waiting for a CPU",
-	[WHY_PREEMPTED] = "preempted",
-	[WHY_IRQ] = "interrupts",
-	[WHY_SOFTIRQ] = "softirqs",
-	[WHY_TIMER] = "sleeping",
-	[WHY_DISK] = "disk",
-	[WHY_NETWORK] = "network",
-	[WHY_IPI] = "interrupts from other CPUs",
-	[WHY_LOCK] = "locks",
-	[WHY_OTHER_THREAD] = "other threads working",
-	[WHY_UNKNOWN] = "unknown",
-};
-
-/* What the roots from 'first' on have in common: the kinds that make 0.1 % or more. */
-static char *kinds_text(const struct page *page, const struct shares *shares, size_t first)
-{
-	uint64_t permille[WHY_KIND_COUNT] = { 0 };
-	struct words words;
-	const char *gap = ": ";
-
-	for (size_t i = first; i < page->why->root_count; i++)
-		permille[page->why->roots[i].kind] += shares->permille[i];
-	words_begin(&words);
-	for (size_t round = 0; round < WHY_KIND_COUNT; round++) {
-		size_t most = 0;
-
-		for (size_t kind = 1; kind < WHY_KIND_COUNT; kind++) {
-			if (permille[kind] > permille[most])
-				most = kind;
-		}
-		if (permille[most] == 0)
-			break;
-		fprintf(words.out, "%s%s %s", gap, kind_words[most],
-			text_permille(permille[most], true).s);
-		permille[most] = 0;
-		gap = ", ";
-	}
-	return words_end(&words);
-}
-
-/* The rows that did not fit, as one. */
-static void add_smaller(struct table *table, const struct page *page, const struct shares *shares,
-			size_t first)
-{
-	AUTO_FREE char *kinds = kinds_text(page, shares, first);
-	uint64_t permille = 0, places = 0, ns = 0;
-
-	for (size_t i = first; i < page->why->root_count; i++) {
-		permille += shares->permille[i];
-		places += shares->places[i];
-		ns += page->why->roots[i].ns;
-	}
-	table_cell(table, "%s", text_permille(permille, ns > 0).s);
-	table_cell(table, "%s", place_text(places, ns, page->unit).s);
-	table_cell(table, "and %zu smaller%s (--top %zu shows all)", page->why->root_count - first,
-		   kinds, page->why->root_count);
-}
-
-static void print_verdict(const struct page *page)
-{
-	const struct why *why = page->why;
-	AUTO_FREE uint64_t *ns = xcalloc(why->root_count, sizeof(*ns));
-	size_t shown = why->root_count;
-	struct table table = { 0 };
-	struct shares shares;
-
-	if (why->root_count > page_top(page) + 1)
-		shown = page_top(page);
-	for (size_t i = 0; i < why->root_count; i++)
-		ns[i] = why->roots[i].ns;
-	shares_init(&shares, page, ns, why->root_count);
-
-	table_column(&table, "share", TABLE_RIGHT);
-	table_column(&table, "time", TABLE_RIGHT);
-	table_column(&table, "went to", TABLE_TEXT);
-	for (size_t i = 0; i < shown; i++)
-		add_root(&table, page, &shares, i);
-	if (shown < why->root_count)
-		add_smaller(&table, page, &shares, shown);
-	table_rule(&table);
-	table_cell(&table, "100 %%");
-	table_cell(&table, "%s", page_duration(page, why_window_ns(why)).s);
-	table_cell(&table, "%s", "");
-
-	page_heading(page,
-		     "Where the time went, each moment charged to what held it up in the end:");
-	table_print(&table, page->out);
-	table_fini(&table);
-	shares_fini(&shares);
-}
-
-static void print_chain(const struct page *page)
+static void print_chain(const struct page *page, bool told_as_one)
 {
 	const struct why *why = page->why;
 	struct table table = { 0 };
@@ -295,17 +190,20 @@ static void print_chain(const struct page *page)
 		table_cell(&table, "%s x", text_count(why->chain[i].count).s);
 		table_cell(&table, "%s", sentence);
 	}
-	page_heading(page, "The chain of the largest hold-up:");
+	page_heading(page, told_as_one ? "The chain of the largest hold-up by one thread:"
+				       : "The chain of the largest hold-up:");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
 
 void why_text(const struct page *page)
 {
+	bool told_as_one;
+
 	print_conclusion(page);
-	if (page->why->root_count > 0)
-		print_verdict(page);
-	print_chain(page);
+	told_as_one = why_text_verdict(page);
+
+	print_chain(page, told_as_one);
 	if (page->opts->summary)
 		why_text_summary(page);
 	if (page->opts->instances)

@@ -191,6 +191,37 @@ static void put_root(FILE *out, const struct why *why, const struct why_root *ro
 	put_unknown(out, why, root);
 }
 
+/* What put_root() says, of several threads with the same name. */
+static void put_roots(FILE *out, const struct why_root *sum, size_t threads)
+{
+	AUTO_FREE char *who =
+		xasprintf("%zu threads named %s", threads, sum->who.comm[0] ? sum->who.comm : "?");
+
+	if (sum->kind == WHY_OTHER_THREAD) {
+		fprintf(out, "%s working", who);
+		return;
+	}
+	if (sum->class != WHY_RUNS)
+		fputs("what it waited for was ", out);
+	if (sum->kind == WHY_PREEMPTED)
+		fprintf(out, "preempted by %s", who);
+	else
+		fprintf(out, "waiting for a CPU; %s ran instead", who);
+}
+
+char *words_roots(const struct why *why, const struct why_root *sum, size_t threads)
+{
+	struct words words;
+
+	if (threads == 1)
+		return words_root(why, sum);
+	words_begin(&words);
+	put_roots(words.out, sum, threads);
+	put_counts(words.out, sum);
+	put_class(words.out, sum);
+	return words_end(&words);
+}
+
 char *words_root_short(const struct why *why, const struct why_root *root)
 {
 	struct words words;

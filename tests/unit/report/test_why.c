@@ -251,6 +251,56 @@ static void a_server_without_work_is_idle(void **unused)
 	assert_has(text, "make[512] working: own code; it was idle, waiting for work\n");
 }
 
+/* 'count' roots like 'like', each of another thread: 1 ms, 2 ms ... */
+static void add_crowd(struct why *why, const struct why_root *like, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct why_root *root = &why->roots[why->root_count++];
+
+		*root = *like;
+		root->ns = (i + 1) * MS;
+		root->count = 2;
+		root->longest_ns = root->ns;
+		root->who.tid = 1000 + (int32_t)why->root_count;
+	}
+}
+
+static void threads_of_one_name_are_one_row_where_not_all_fit(void **unused)
+{
+	struct why_root compiler = { .kind = WHY_PREEMPTED,
+				     .class = WHY_RUNS,
+				     .who = MAKE,
+				     .what = "",
+				     .object = "",
+				     .why = "" };
+	struct why_root roots[32];
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL, *all = NULL;
+
+	memcpy(roots, fake_roots, sizeof(*roots));
+	why.roots = roots;
+	why.root_count = 1;
+	compiler.who.comm = "cc1";
+	add_crowd(&why, &compiler, 6); /* 21 ms */
+	compiler.class = WHY_HELD_UP;
+	add_crowd(&why, &compiler, 5); /* 15 ms */
+	compiler.kind = WHY_OTHER_THREAD;
+	compiler.what = "own code";
+	add_crowd(&why, &compiler, 4); /* few enough to be told each */
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "  0.021 s  preempted by 6 threads named cc1 (12 x, longest 6.00 ms)\n");
+	assert_has(text,
+		   "  0.015 s  what it waited for was preempted by 5 threads named cc1 (10 x, "
+		   "longest 5.00 ms)\n");
+	assert_has(text, "cc1[1016] working: own code (2 x, longest 4.00 ms)\n");
+	assert_has(text, "The chain of the largest hold-up by one thread:\n");
+
+	all = printed(&why, &clean_facts, &(struct report_why_opts){ .top = 16 });
+	assert_has(all, "preempted by cc1[1007] (2 x, longest 6.00 ms)\n");
+	assert_lacks(all, "threads named");
+	assert_has(all, "The chain of the largest hold-up:\n");
+}
+
 static void a_chosen_window_says_where_it_lies(void **unused)
 {
 	AUTO_FREE char *text =
@@ -501,6 +551,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_said_when_it_matters),
 		cmocka_unit_test(sleeping_on_request_is_no_hold_up),
 		cmocka_unit_test(a_server_without_work_is_idle),
+		cmocka_unit_test(threads_of_one_name_are_one_row_where_not_all_fit),
 		cmocka_unit_test(a_chosen_window_says_where_it_lies),
 		cmocka_unit_test(one_instance_comes_with_its_causality),
 		cmocka_unit_test(names_from_the_trace_cannot_drive_the_terminal),
