@@ -8,7 +8,6 @@
  */
 #include "analyse/check.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #include "event/event.h"
 
 #define OPEN_BYTES   ((size_t)96 << 20)
-#define LIST_MAX     100000u
 #define FINDINGS_MAX 10000u /* of each status */
 #define KEY_TEXT_MAX 64u
 
@@ -31,51 +29,6 @@ const char *check_status_name(enum check_status status)
 }
 
 /* ------------------------------------------------------------ made and freed */
-
-static void index_transitions(struct check *check)
-{
-	const struct model *model = check->model;
-
-	check->next = xcalloc((size_t)model->state_count * model->pattern_count + 1,
-			      sizeof(*check->next));
-	for (uint32_t i = 0; i < model->transition_count; i++) {
-		const struct model_transition *transition = &model->transitions[i];
-		size_t place =
-			(size_t)transition->from * model->pattern_count + transition->pattern;
-
-		check->next[place] = (uint16_t)(i + 1);
-	}
-}
-
-/* The variables that are reported: what the user named, and what the constraints use. */
-static void choose_values(const struct model *model, const struct model_transition *transition,
-			  struct check_transition *out)
-{
-	bool wanted[MODEL_MAX_VARIABLES] = { false };
-
-	for (uint32_t i = 0; i < model->variable_count; i++) {
-		const struct model_variable *variable = &model->variables[i];
-
-		wanted[i] = variable->is_metric && !variable->is_auto &&
-			    !strstr(variable->name, " since ");
-	}
-	for (uint32_t i = 0; i < transition->constraint_count; i++) {
-		const struct model_constraint *constraint = &transition->constraints[i];
-		const struct model_expr *const sides[] = { &constraint->left, &constraint->right };
-
-		for (int side = 0; side < 2; side++) {
-			for (uint32_t j = 0; j < sides[side]->count; j++) {
-				if (sides[side]->ops[j].kind == OP_VARIABLE)
-					wanted[sides[side]->ops[j].index] = true;
-			}
-		}
-	}
-	out->values = xcalloc(model->variable_count + 1, sizeof(*out->values));
-	for (uint32_t i = 0; i < model->variable_count; i++) {
-		if (wanted[i])
-			out->values[out->value_count++].variable = i;
-	}
-}
 
 static void init_result(struct check *check)
 {
@@ -90,141 +43,39 @@ static void init_result(struct check *check)
 
 		result->transitions[i].constraints =
 			xcalloc(transition->constraint_count + 1, sizeof(struct check_constraint));
-		choose_values(model, transition, &result->transitions[i]);
 	}
-}
-
-static size_t instance_bytes(const struct model *model)
-{
-	return sizeof(struct instance) + model->variable_count * sizeof(struct check_variable);
 }
 
 struct check *check_new(const struct model *model, const struct check_opts *opts)
 {
 	struct check *check = xcalloc(1, sizeof(*check));
-	size_t bytes = opts->open_bytes ? opts->open_bytes : OPEN_BYTES;
 
 	check->model = model;
 	check->opts = *opts;
 	check_metrics_init(&check->metrics, model, opts);
 	check->now.values = xcalloc(model->metric_count + 1, sizeof(uint64_t));
 	check->other.values = xcalloc(model->metric_count + 1, sizeof(uint64_t));
-	/* malloc's own part, the place in the map (up to three times its size while it grows) */
-	check->open_max = bytes / (instance_bytes(model) + 16 + 3 * 17) + 1;
+	check_instances_init(check, opts->open_bytes ? opts->open_bytes : OPEN_BYTES);
 	for (uint32_t i = 0; i < model->pattern_count; i++)
 		check->has_thread_key |= model->patterns[i].key == KEY_THREAD;
 	check->seed = 1;
-	index_transitions(check);
 	init_result(check);
+	check_plan_init(check);
 	return check;
-}
-
-static void free_instance(struct instance *instance)
-{
-	free(instance->key_text);
-	free(instance);
 }
 
 void check_free(struct check *check)
 {
 	if (!check)
 		return;
-	while (check->oldest) {
-		struct instance *next = check->oldest->newer;
-
-		free_instance(check->oldest);
-		check->oldest = next;
-	}
-	map_fini(&check->by_key);
+	check_instances_fini(check);
+	check_plan_fini(check);
 	map_fini(&check->unexpected);
 	check_metrics_fini(&check->metrics);
 	free(check->now.values);
 	free(check->other.values);
-	free(check->next);
 	check_result_fini(&check->result);
 	free(check);
-}
-
-/* ---------------------------------------------------------------- instances */
-
-static void unlink_age(struct check *check, struct instance *instance)
-{
-	*(instance->older ? &instance->older->newer : &check->oldest) = instance->newer;
-	*(instance->newer ? &instance->newer->older : &check->newest) = instance->older;
-}
-
-static void make_newest(struct check *check, struct instance *instance)
-{
-	instance->newer = NULL;
-	instance->older = check->newest;
-	*(check->newest ? &check->newest->newer : &check->oldest) = instance;
-	check->newest = instance;
-}
-
-static struct instance *first_of(struct check *check, uint64_t key)
-{
-	uint64_t *place = map_find(&check->by_key, key);
-
-	return place ? (struct instance *)(uintptr_t)*place : NULL;
-}
-
-static void unlink_key(struct check *check, struct instance *instance)
-{
-	struct instance *first = first_of(check, instance->key);
-
-	if (first == instance) {
-		if (instance->same_key)
-			map_put(&check->by_key, instance->key, (uintptr_t)instance->same_key);
-		else
-			(void)map_remove(&check->by_key, instance->key);
-		return;
-	}
-	while (first && first->same_key != instance)
-		first = first->same_key;
-	if (first)
-		first->same_key = instance->same_key;
-}
-
-static char *key_of(const struct instance *instance)
-{
-	if (instance->key_text)
-		return xstrdup(instance->key_text);
-	return xasprintf("%" PRId64, (int64_t)instance->key);
-}
-
-static void list_instance(struct check *check, const struct instance *instance, enum check_end end,
-			  uint64_t end_ns)
-{
-	struct check_result *result = &check->result;
-
-	result->count[instance->status]++;
-	result->open += end == CHECK_OPEN;
-	result->dropped += end == CHECK_DROPPED;
-	if (result->list_count >= LIST_MAX)
-		return;
-	result->list = vec_room(result->list, result->list_count, &result->list_cap,
-				sizeof(*result->list));
-	result->list[result->list_count++] = (struct check_instance){
-		.number = instance->number,
-		.key = key_of(instance),
-		.begin_ns = instance->begin_ns,
-		.end_ns = end_ns,
-		.transitions = instance->transitions,
-		.state = instance->state,
-		.tid = instance->tid,
-		.status = instance->status,
-		.end = (uint8_t)end,
-	};
-}
-
-static void end_instance(struct check *check, struct instance *instance, enum check_end end,
-			 uint64_t end_ns)
-{
-	list_instance(check, instance, end, end_ns);
-	unlink_age(check, instance);
-	unlink_key(check, instance);
-	free_instance(instance);
-	check->open_count--;
 }
 
 /* What an event says of the instance that it is about. */
@@ -238,24 +89,13 @@ struct key {
 static struct instance *begin_instance(struct check *check, const struct event *event,
 				       const struct key *key)
 {
-	struct instance *instance;
+	struct instance *instance = check_instance_add(check, key->value, event->time_ns);
 
-	while (check->open_count >= check->open_max)
-		end_instance(check, check->oldest, CHECK_DROPPED, event->time_ns);
-	instance = xcalloc(1, instance_bytes(check->model));
-	instance->key = key->value;
 	if (key->text)
 		instance->key_text =
 			xstrndup(key->text, key->bytes < KEY_TEXT_MAX ? key->bytes : KEY_TEXT_MAX);
-	instance->number = ++check->result.instances;
-	instance->begin_ns = instance->entered_ns = event->time_ns;
-	instance->state = check->model->initial;
 	instance->slot = key->slot;
 	instance->tid = event->tid;
-	instance->same_key = first_of(check, key->value);
-	map_put(&check->by_key, key->value, (uintptr_t)instance);
-	make_newest(check, instance);
-	check->open_count++;
 	return instance;
 }
 
@@ -278,7 +118,7 @@ static struct check_finding *add_finding(struct check *check, const struct insta
 	*finding = (struct check_finding){
 		.status = (uint8_t)status,
 		.instance = instance->number,
-		.key = key_of(instance),
+		.key = check_instance_key(instance),
 		.transition = NONE,
 		.constraint = NONE,
 		.state = instance->state,
@@ -353,8 +193,9 @@ static void check_constraint(struct step *step, uint32_t index)
 	finding->constraint = index;
 	finding->left = (struct check_range){ (double)left.low, (double)left.high };
 	finding->right = (struct check_range){ (double)right.low, (double)right.high };
-	finding->reason = xstrdup(
-		status == CHECK_UNCERTAIN || left.low != left.high ? step->eval.reason : "");
+	finding->reason = status == CHECK_UNCERTAIN || left.low != left.high
+				  ? check_eval_reason(&step->eval)
+				  : xstrdup("");
 	finding->start_ns = check_eval_start(&step->eval, constraint);
 	finding->end_ns = step->event->time_ns;
 }
@@ -362,21 +203,28 @@ static void check_constraint(struct step *step, uint32_t index)
 static void note_value(struct step *step, struct check_value *value)
 {
 	struct check_eval *eval = &step->eval;
-	struct eval_range range;
+	uint64_t exact;
+	double told;
 
 	if (!eval->variables[value->variable].is_set)
 		return;
-	range = check_eval_variable(eval, value->variable);
-	if (range.low != range.high) {
-		value->uncertain++;
-		return;
+	if (check_eval_exact(eval, value->variable, &exact)) {
+		told = (double)exact;
+	} else {
+		struct eval_range range = check_eval_variable(eval, value->variable);
+
+		if (range.low != range.high) {
+			value->uncertain++;
+			return;
+		}
+		told = (double)range.low;
 	}
-	if (!value->stats.count || (double)range.low > value->stats.max) {
+	if (!value->stats.count || told > value->stats.max) {
 		value->worst_instance = step->instance->number;
 		free(value->worst_key);
-		value->worst_key = key_of(step->instance);
+		value->worst_key = check_instance_key(step->instance);
 	}
-	check_stats_add(&value->stats, (double)range.low);
+	check_stats_add(&value->stats, told);
 }
 
 /* Algorithm R: each valid span has the same chance to be kept. */
@@ -434,10 +282,10 @@ static void set_values(struct step *step)
 	for (uint32_t i = 0; i < step->transition->set_count; i++) {
 		const struct model_set *set = &step->transition->sets[i];
 		struct check_variable *variable = &step->instance->variables[set->variable];
-		struct eval_range range =
-			check_eval_expr(&step->eval, &set->value,
-					step->event->time_ns - step->instance->entered_ns);
+		struct eval_range range;
 
+		step->eval.constraint = NULL;
+		range = check_eval_expr(&step->eval, &set->value);
 		variable->is_set = true;
 		variable->is_known = range.low == range.high;
 		variable->value = range.low;
@@ -452,7 +300,7 @@ static void start_variable(struct step *step, uint32_t index, const struct check
 	variable->is_set = true;
 	variable->base = sums->values[step->check->model->variables[index].metric];
 	variable->base_unsure_ns = sums->unsure_ns;
-	variable->start_ns = sums->time_ns;
+	variable->start_ns = step->event->time_ns;
 }
 
 /*
@@ -479,21 +327,25 @@ static void move_variables(struct step *step, const struct check_sums *from,
 static void start_variables(struct step *step)
 {
 	struct check *check = step->check;
-	const struct model *model = check->model;
+	const struct check_plan *plan = &check->plans[step->index];
 	const struct check_sums *sums = &check->now;
+	uint64_t time_ns = step->event->time_ns;
+	uint32_t slot = step->key->slot;
+	int32_t tid = step->event->tid;
+	bool moves =
+		check->has_sums && (slot != step->instance->slot || tid != step->instance->tid);
 
-	if (step->key->slot != step->instance->slot || step->event->tid != step->instance->tid) {
-		sums_at(check, step->key->slot, step->event->tid, step->event->time_ns,
-			&check->other);
+	if (moves || plan->starts)
+		sums_at(check, step->instance->slot, step->instance->tid, time_ns, &check->now);
+	if (moves) {
+		sums_at(check, slot, tid, time_ns, &check->other);
 		move_variables(step, &check->now, &check->other);
 		sums = &check->other;
 	}
 	for (uint32_t i = 0; i < step->transition->start_count; i++)
 		start_variable(step, step->transition->starts[i], sums);
-	for (uint32_t i = 0; i < model->variable_count; i++) {
-		if (model->variables[i].is_auto)
-			start_variable(step, i, sums);
-	}
+	for (uint32_t i = 0; i < plan->auto_count; i++)
+		start_variable(step, plan->autos[i], sums);
 }
 
 /* The states "final" and, once left, "initial" end an instance. */
@@ -509,11 +361,10 @@ static void enter_state(struct step *step)
 	instance->transitions++;
 	if (check->model->states[instance->state].is_final ||
 	    instance->state == check->model->initial) {
-		end_instance(check, instance, CHECK_ENDED, step->event->time_ns);
+		check_instance_end(check, instance, CHECK_ENDED, step->event->time_ns);
 		return;
 	}
-	unlink_age(check, instance);
-	make_newest(check, instance);
+	check_instance_renew(check, instance);
 }
 
 static void take(struct check *check, struct instance *instance, uint32_t index,
@@ -529,13 +380,16 @@ static void take(struct check *check, struct instance *instance, uint32_t index,
 		.result = &check->result.transitions[index],
 	};
 
-	sums_at(check, instance->slot, instance->tid, event->time_ns, &check->now);
+	if (check->plans[index].asks)
+		sums_at(check, instance->slot, instance->tid, event->time_ns, &check->now);
 	step.eval = (struct check_eval){
 		.metrics = &check->metrics,
 		.reader = &check->opts.reader,
 		.event = event,
 		.variables = instance->variables,
 		.now = &check->now,
+		.time_ns = event->time_ns,
+		.slot = instance->slot,
 		.entered_ns = instance->entered_ns,
 	};
 	check_step(&step);
@@ -620,7 +474,7 @@ static bool make_key(struct check *check, uint32_t pattern, const struct event *
 static bool offer(struct check *check, uint32_t pattern, const struct event *event,
 		  const struct key *key)
 {
-	struct instance *instance = first_of(check, key->value), *next;
+	struct instance *instance = check_instance_first(check, key->value), *next;
 	bool is_taken = false;
 
 	for (; instance; instance = next) {
@@ -656,7 +510,7 @@ static void match(struct check *check, uint32_t pattern, const struct event *eve
 	}
 	if (offer(check, pattern, event, &key))
 		return;
-	first = first_of(check, key.value);
+	first = check_instance_first(check, key.value);
 	index = next_of(check, check->model->initial, pattern);
 	if (index == NONE || (first && !check->model->is_overlap)) {
 		unexpected(check, first, first ? first->state : check->model->initial, pattern,
@@ -681,12 +535,13 @@ static void note_hole(struct check *check, const struct event *event)
 /* A number of a thread may be used again: nothing goes on in the next one. */
 static void end_thread(struct check *check, const struct event *event)
 {
-	struct instance *instance = first_of(check, (uint64_t)(int64_t)event->task.tid), *next;
+	struct instance *instance = check_instance_first(check, (uint64_t)(int64_t)event->task.tid),
+			*next;
 
 	for (; instance; instance = next) {
 		next = instance->same_key;
 		if (!instance->key_text)
-			end_instance(check, instance, CHECK_OPEN, event->time_ns);
+			check_instance_end(check, instance, CHECK_OPEN, event->time_ns);
 	}
 }
 
@@ -747,12 +602,14 @@ static uint32_t missed_of(struct check *check, struct check_eval *eval, uint32_t
 	return NONE;
 }
 
-bool check_is_late(struct check *check, const struct instance *instance, uint32_t *out_transition,
-		   uint32_t *out_constraint)
+bool check_is_late(struct check *check, const struct instance *instance, uint64_t time_ns,
+		   uint32_t *out_transition, uint32_t *out_constraint)
 {
 	struct check_eval eval = { .metrics = &check->metrics,
 				   .variables = instance->variables,
 				   .now = &check->now,
+				   .time_ns = time_ns,
+				   .slot = instance->slot,
 				   .entered_ns = instance->entered_ns };
 
 	*out_transition = *out_constraint = NONE;
@@ -778,7 +635,7 @@ static void check_open(struct check *check, struct instance *instance, uint64_t 
 	uint32_t transition, constraint;
 
 	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
-	if (!check_is_late(check, instance, &transition, &constraint))
+	if (!check_is_late(check, instance, end_ns, &transition, &constraint))
 		return;
 	find_otherwise(
 		check, instance, CHECK_INVALID, end_ns,
@@ -795,7 +652,7 @@ void check_end(struct check *check, uint64_t end_ns)
 
 		check->now.known = false;
 		check_open(check, instance, until_ns);
-		end_instance(check, instance, CHECK_OPEN, until_ns);
+		check_instance_end(check, instance, CHECK_OPEN, until_ns);
 	}
 	check_finish_result(check);
 }

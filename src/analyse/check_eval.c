@@ -2,11 +2,9 @@
  * check_eval.c - expressions over ranges: what is known of a value is where it lies.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analyse/check_int.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "event/event.h"
 
@@ -18,77 +16,147 @@ static struct eval_range exactly(long double value)
 }
 
 /* The first reason stays. */
-__attribute__((format(printf, 2, 3))) static void because(struct check_eval *eval,
-							  const char *format, ...)
+static void because(struct check_eval *eval, enum check_doubt doubt, uint32_t index)
 {
-	va_list args;
+	if (!eval->reason.doubt)
+		eval->reason = (struct check_reason){ .doubt = doubt, .index = index };
+}
 
-	if (eval->reason[0])
-		return;
-	va_start(args, format);
-	vsnprintf(eval->reason, sizeof(eval->reason), format, args);
-	va_end(args);
+static const char *name_of(const struct check_eval *eval)
+{
+	const struct model *model = eval->metrics->model;
+
+	if (eval->reason.doubt == DOUBT_NO_FIELD || eval->reason.doubt == DOUBT_TEXT_FIELD)
+		return model->fields[eval->reason.index].name;
+	return model->variables[eval->reason.index].name;
+}
+
+char *check_eval_reason(const struct check_eval *eval)
+{
+	static const struct {
+		const char *before, *after; /* the name of the variable or field between them */
+	} texts[] = {
+		[DOUBT_MISSING] = { "", " cannot be told: " },
+		[DOUBT_DEAF] = { "", " cannot be told: the trace has no events of the kernel" },
+		[DOUBT_NOT_STARTED] = { "", " was not started on this way" },
+		[DOUBT_NOT_SET] = { "", " was not set on this way" },
+		[DOUBT_VALUE] = { "the value of ", " is not known" },
+		[DOUBT_NO_FIELD] = { "the event has no field \"", "\"" },
+		[DOUBT_TEXT_FIELD] = { "the field \"", "\" is a text: a filter compares it" },
+	};
+	const struct check_reason *reason = &eval->reason;
+
+	switch (reason->doubt) {
+	case DOUBT_NONE:
+		return xstrdup("");
+	case DOUBT_UNSURE:
+		return xasprintf("it is not known what the thread did for %s of the span",
+				 text_duration(reason->ns).s);
+	case DOUBT_HOLE:
+		return xstrdup("events of the kernel were lost in the span");
+	case DOUBT_STRANGER:
+		return xstrdup("the events of the kernel do not know this thread");
+	case DOUBT_BY_ZERO:
+		return xstrdup("it is divided by 0");
+	default:
+		return xasprintf("%s%s%s%s", texts[reason->doubt].before, name_of(eval),
+				 texts[reason->doubt].after, reason->text ? reason->text : "");
+	}
 }
 
 /* A time or a count of a span of which 'unsure_ns' are not known. */
-static struct eval_range bounded(struct check_eval *eval, enum metric_kind kind, uint64_t value,
-				 uint64_t unsure_ns)
+static struct eval_range bounded(struct check_eval *eval, const struct metric_row *row,
+				 uint64_t value, uint64_t unsure_ns)
 {
-	bool is_time = metric_row(kind)->unit == UNIT_TIME;
-
-	if (!unsure_ns || kind == METRIC_UNCERTAIN)
-		return exactly(value);
-	because(eval, "it is not known what the thread did for %s of the span",
-		text_duration(unsure_ns).s);
-	return (struct eval_range){ value, is_time ? (long double)value + unsure_ns : INFINITY };
+	if (!eval->reason.doubt)
+		eval->reason = (struct check_reason){ .doubt = DOUBT_UNSURE, .ns = unsure_ns };
+	return (struct eval_range){ value, row->unit == UNIT_TIME ? (long double)value + unsure_ns
+								  : INFINITY };
 }
 
-static struct eval_range measured(struct check_eval *eval, const struct model_variable *variable,
-				  const struct check_variable *state)
+/* From 0 on, and nothing more is known. */
+static struct eval_range at_least_0(struct check_eval *eval, enum check_doubt doubt, uint32_t index)
+{
+	because(eval, doubt, index);
+	return (struct eval_range){ 0, INFINITY };
+}
+
+static struct eval_range counted(struct check_eval *eval, uint64_t value, uint64_t start_ns)
+{
+	if (eval->metrics->hole_ns <= start_ns)
+		return exactly(value);
+	because(eval, DOUBT_HOLE, 0);
+	return (struct eval_range){ value, INFINITY };
+}
+
+/* A metric that is known exactly, without more ado: as nearly all are. */
+static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint64_t *out_value)
 {
 	const struct check_metrics *metrics = eval->metrics;
-	enum metric_kind kind = metrics->model->metrics[variable->metric].kind;
-	uint64_t value = eval->now->values[variable->metric] - state->base;
-	uint64_t unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
+	const struct check_variable *state = &eval->variables[index];
+	const struct model_variable *variable = &metrics->model->variables[index];
+	const struct model_metric *metric;
 
-	if (kind == METRIC_ELAPSED)
-		return exactly(eval->now->time_ns - state->start_ns);
+	if (!variable->is_metric || !state->is_set)
+		return false;
+	metric = &metrics->model->metrics[variable->metric];
+	if (metrics->rows[variable->metric]->origin == FROM_CLOCK) {
+		*out_value = eval->time_ns - state->start_ns;
+		return true;
+	}
+	if (metrics->rows[variable->metric]->origin != FROM_TIMELINE ||
+	    (metrics->missing && metrics->missing[metric->kind]) || !metrics->timeline ||
+	    eval->slot == SLOT_NONE || eval->now->unsure_ns != state->base_unsure_ns)
+		return false;
+	*out_value = eval->now->values[variable->metric] - state->base;
+	return true;
+}
+
+static struct eval_range measured(struct check_eval *eval, uint32_t index)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	const struct check_variable *state = &eval->variables[index];
+	uint32_t metric = metrics->model->variables[index].metric;
+	const struct metric_row *row = metrics->rows[metric];
+	enum metric_kind kind = metrics->model->metrics[metric].kind;
+	uint64_t value, unsure_ns;
+
+	if (row->origin == FROM_CLOCK)
+		return exactly(eval->time_ns - state->start_ns);
 	if (metrics->missing && metrics->missing[kind]) {
-		because(eval, "%s cannot be told: %s", variable->name, metrics->missing[kind]);
-		return (struct eval_range){ 0, INFINITY };
+		bool is_first = !eval->reason.doubt;
+		struct eval_range range = at_least_0(eval, DOUBT_MISSING, index);
+
+		if (is_first)
+			eval->reason.text = metrics->missing[kind];
+		return range;
 	}
-	if (metric_row(kind)->origin == FROM_EVENTS) {
-		if (metrics->hole_ns <= state->start_ns)
-			return exactly(value);
-		because(eval, "events of the kernel were lost in the span");
-		return (struct eval_range){ value, INFINITY };
-	}
-	if (!metrics->timeline) {
-		because(eval, "%s cannot be told: the trace has no events of the kernel",
-			variable->name);
-		return (struct eval_range){ 0, INFINITY };
-	}
-	if (eval->now->slot == SLOT_NONE) {
-		because(eval, "the events of the kernel do not know this thread");
-		return (struct eval_range){ 0, INFINITY };
-	}
-	return bounded(eval, kind, value, unsure_ns);
+	value = eval->now->values[metric] - state->base;
+	if (row->origin == FROM_EVENTS)
+		return counted(eval, value, state->start_ns);
+	if (!metrics->timeline)
+		return at_least_0(eval, DOUBT_DEAF, index);
+	if (eval->slot == SLOT_NONE)
+		return at_least_0(eval, DOUBT_STRANGER, index);
+	unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
+	if (!unsure_ns || kind == METRIC_UNCERTAIN)
+		return exactly(value);
+	return bounded(eval, row, value, unsure_ns);
 }
 
 struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
 {
-	const struct model_variable *variable = &eval->metrics->model->variables[index];
+	bool is_metric = eval->metrics->model->variables[index].is_metric;
 	const struct check_variable *state = &eval->variables[index];
 
 	if (!state->is_set) {
-		because(eval, "%s was not %s on this way", variable->name,
-			variable->is_metric ? "started" : "set");
+		because(eval, is_metric ? DOUBT_NOT_STARTED : DOUBT_NOT_SET, index);
 		return anything;
 	}
-	if (variable->is_metric)
-		return measured(eval, variable, state);
+	if (is_metric)
+		return measured(eval, index);
 	if (!state->is_known) {
-		because(eval, "the value of %s is not known", variable->name);
+		because(eval, DOUBT_VALUE, index);
 		return anything;
 	}
 	return exactly(state->value);
@@ -96,15 +164,14 @@ struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
 
 static struct eval_range field(struct check_eval *eval, uint32_t index)
 {
-	const char *name = eval->metrics->model->fields[index].name;
 	struct check_field value;
 
 	if (!eval->reader || !eval->reader->field(eval->reader->context, index, &value)) {
-		because(eval, "the event has no field \"%s\"", name);
+		because(eval, DOUBT_NO_FIELD, index);
 		return anything;
 	}
 	if (value.is_text) {
-		because(eval, "the field \"%s\" is a text: a filter compares it", name);
+		because(eval, DOUBT_TEXT_FIELD, index);
 		return anything;
 	}
 	return exactly(value.number);
@@ -127,7 +194,7 @@ static struct eval_range product(struct eval_range a, struct eval_range b)
 static struct eval_range quotient(struct check_eval *eval, struct eval_range a, struct eval_range b)
 {
 	if (b.low <= 0 && b.high >= 0) {
-		because(eval, "it is divided by 0");
+		because(eval, DOUBT_BY_ZERO, 0);
 		return anything;
 	}
 	return product(a, (struct eval_range){ 1 / b.high, 1 / b.low });
@@ -155,50 +222,6 @@ static struct eval_range combine(struct check_eval *eval, enum model_op_kind kin
 	return isnan(range.low) || isnan(range.high) ? anything : range;
 }
 
-static struct eval_range operand(struct check_eval *eval, const struct model_op *op,
-				 uint64_t span_ns)
-{
-	switch (op->kind) {
-	case OP_NUMBER:
-		return exactly(op->number);
-	case OP_SHARE:
-		return exactly((long double)op->number * span_ns);
-	case OP_VARIABLE:
-		return check_eval_variable(eval, op->index);
-	case OP_FIELD:
-		return field(eval, op->index);
-	case OP_TIME:
-		return exactly(eval->now->time_ns);
-	case OP_CPU:
-		return eval->event ? exactly(eval->event->cpu) : anything;
-	default:
-		return eval->event ? exactly(eval->event->tid) : anything;
-	}
-}
-
-struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr,
-				  uint64_t span_ns)
-{
-	struct eval_range stack[MODEL_MAX_OPS + 1] = { { 0, 0 } };
-	uint32_t top = 0;
-
-	for (uint32_t i = 0; i < expr->count; i++) {
-		const struct model_op *op = &expr->ops[i];
-
-		if (op->kind == OP_NEGATE) {
-			struct eval_range value = stack[top - 1];
-
-			stack[top - 1] = (struct eval_range){ -value.high, -value.low };
-		} else if (op->kind >= OP_ADD) {
-			top--;
-			stack[top - 1] = combine(eval, op->kind, stack[top - 1], stack[top]);
-		} else {
-			stack[top++] = operand(eval, op, span_ns);
-		}
-	}
-	return stack[0];
-}
-
 uint64_t check_eval_start(const struct check_eval *eval, const struct model_constraint *constraint)
 {
 	const struct model_expr *const sides[] = { &constraint->left, &constraint->right };
@@ -218,6 +241,60 @@ uint64_t check_eval_start(const struct check_eval *eval, const struct model_cons
 		}
 	}
 	return start_ns == UINT64_MAX ? eval->entered_ns : start_ns;
+}
+
+/* Shares are of the time since the first variable of the constraint was started. */
+static uint64_t span_of(const struct check_eval *eval)
+{
+	uint64_t start_ns =
+		eval->constraint ? check_eval_start(eval, eval->constraint) : eval->entered_ns;
+
+	return eval->time_ns - start_ns;
+}
+
+static struct eval_range operand(struct check_eval *eval, const struct model_op *op)
+{
+	switch (op->kind) {
+	case OP_NUMBER:
+		return exactly(op->number);
+	case OP_SHARE:
+		return exactly((long double)op->number * span_of(eval));
+	case OP_VARIABLE:
+		return check_eval_variable(eval, op->index);
+	case OP_FIELD:
+		return field(eval, op->index);
+	case OP_TIME:
+		return exactly(eval->time_ns);
+	case OP_CPU:
+		return eval->event ? exactly(eval->event->cpu) : anything;
+	default:
+		return eval->event ? exactly(eval->event->tid) : anything;
+	}
+}
+
+struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr)
+{
+	struct eval_range stack[MODEL_MAX_OPS + 1];
+	uint32_t top = 0;
+
+	if (expr->count == 1)
+		return operand(eval, &expr->ops[0]);
+	stack[0] = exactly(0);
+	for (uint32_t i = 0; i < expr->count; i++) {
+		const struct model_op *op = &expr->ops[i];
+
+		if (op->kind == OP_NEGATE) {
+			struct eval_range value = stack[top - 1];
+
+			stack[top - 1] = (struct eval_range){ -value.high, -value.low };
+		} else if (op->kind >= OP_ADD) {
+			top--;
+			stack[top - 1] = combine(eval, op->kind, stack[top - 1], stack[top]);
+		} else {
+			stack[top++] = operand(eval, op);
+		}
+	}
+	return stack[0];
 }
 
 /* a < b, or with 'equal' a <= b. */
@@ -265,14 +342,51 @@ static enum check_status compare(enum model_compare compare, struct eval_range a
 	}
 }
 
+/* An exact metric against a number or a share. False: it takes more to tell. */
+static bool is_kept_plainly(const struct check_eval *eval,
+			    const struct model_constraint *constraint)
+{
+	const struct model_op *left = constraint->left.ops, *right = constraint->right.ops;
+	long double limit;
+	uint64_t value;
+
+	if (constraint->left.count != 1 || constraint->right.count != 1 ||
+	    left->kind != OP_VARIABLE || right->kind > OP_SHARE ||
+	    !is_exact(eval, left->index, &value))
+		return false;
+	limit = right->number;
+	if (right->kind == OP_SHARE)
+		limit *= span_of(eval);
+	switch (constraint->compare) {
+	case CMP_EQUAL:
+		return value == limit;
+	case CMP_DIFFERS:
+		return value != limit;
+	case CMP_BELOW:
+		return value < limit;
+	case CMP_AT_MOST:
+		return value <= limit;
+	case CMP_ABOVE:
+		return value > limit;
+	default:
+		return value >= limit;
+	}
+}
+
+bool check_eval_exact(const struct check_eval *eval, uint32_t variable, uint64_t *out_value)
+{
+	return is_exact(eval, variable, out_value);
+}
+
 enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right)
 {
-	uint64_t span_ns = eval->now->time_ns - check_eval_start(eval, constraint);
-
-	eval->reason[0] = '\0';
-	*out_left = check_eval_expr(eval, &constraint->left, span_ns);
-	*out_right = check_eval_expr(eval, &constraint->right, span_ns);
+	eval->reason.doubt = DOUBT_NONE;
+	eval->constraint = constraint;
+	if (is_kept_plainly(eval, constraint))
+		return CHECK_VALID;
+	*out_left = check_eval_expr(eval, &constraint->left);
+	*out_right = check_eval_expr(eval, &constraint->right);
 	return compare(constraint->compare, *out_left, *out_right);
 }

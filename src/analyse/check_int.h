@@ -24,7 +24,20 @@ struct check_sums {
 	bool known;
 };
 
-/* Why a metric cannot be told for a span. */
+/* Of a thread: its sums grow evenly until its state changes. */
+struct check_pace {
+	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
+	uint64_t events;		 /* that the timeline had then */
+	uint32_t slot;
+	bool is_unsure; /* unsure_ns grows */
+	uint64_t from_ns, until_ns;
+	uint64_t unsure_ns; /* as the values, up to from_ns */
+	struct check_growth {
+		uint64_t value;
+		bool grows;
+	} * growths; /* view; by metric */
+};
+
 struct check_metrics {
 	const struct model *model;
 	const struct timeline *timeline;
@@ -32,11 +45,20 @@ struct check_metrics {
 	const char *const *missing;
 	bool wants_timeline;
 	bool wants_events;
-	struct tl_sums **sums; /* owned; by slot */
+	struct tl_sums **sums; /* owned; by slot; NULL = not asked lately */
 	uint32_t sum_count;
-	int32_t *
-		numbers; /* owned; by metric: of the system call or the wait it is about; -1 = none */
-	struct map counters;		       /* tid -> index into counts[] + 1 */
+	uint32_t *lately; /* owned; slots whose sums are kept, in a ring */
+	uint32_t lately_at;
+	struct check_pace *paces;     /* owned; by slot, modulo */
+	struct check_growth *growths; /* owned; of all paces */
+	/* By metric: what it is about; -1 = none of that name. */
+	struct check_number {
+		int32_t number;		/* of the system call or the wait */
+		int32_t compat;		/* of the call in the 32-bit table, as in TOTAL_CALL */
+	} * numbers;			/* owned */
+	const struct metric_row **rows; /* owned; by metric */
+	uint8_t *transfers;		/* owned; by system call: see check_metrics.c */
+	struct map counters;		/* tid -> index into counts[] + 1 */
 	uint64_t (*counts)[METRIC_KIND_COUNT]; /* owned */
 	size_t count_count, count_cap;
 	uint64_t hole_ns; /* end of the last hole in the kernel's events; 0 = none */
@@ -45,6 +67,9 @@ struct check_metrics {
 void check_metrics_init(struct check_metrics *metrics, const struct model *model,
 			const struct check_opts *opts);
 void check_metrics_fini(struct check_metrics *metrics);
+
+/* The timeline is another one: what is kept of its threads is not that of the new one's. */
+void check_metrics_forget(struct check_metrics *metrics);
 
 /* Count what the timeline does not. */
 void check_metrics_count(struct check_metrics *metrics, const struct event *event);
@@ -65,14 +90,40 @@ struct check_variable {
 	bool is_known; /* of values */
 };
 
+/* Why a value is a range: told in words only when someone asks, for it costs more than to find. */
+enum check_doubt {
+	DOUBT_NONE,
+	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
+	DOUBT_MISSING,	/* 'text' */
+	DOUBT_HOLE,	/* events of the kernel were lost */
+	DOUBT_DEAF,	/* no events of the kernel */
+	DOUBT_STRANGER, /* the thread is not known there */
+	DOUBT_NOT_STARTED,
+	DOUBT_NOT_SET,
+	DOUBT_VALUE, /* of a variable */
+	DOUBT_NO_FIELD,
+	DOUBT_TEXT_FIELD,
+	DOUBT_BY_ZERO,
+};
+
+struct check_reason {
+	enum check_doubt doubt;
+	uint32_t index; /* of the variable or field */
+	uint64_t ns;
+	const char *text; /* view */
+};
+
 struct check_eval {
 	const struct check_metrics *metrics;
 	const struct check_reader *reader; /* NULL = there is no event at hand */
 	const struct event *event;
 	const struct check_variable *variables;
 	const struct check_sums *now;
-	uint64_t entered_ns; /* the state was entered */
-	char reason[160];    /* why a value is a range; "" = none is */
+	uint64_t time_ns;			   /* at which it is asked */
+	uint32_t slot;				   /* of the instance's thread */
+	uint64_t entered_ns;			   /* the state was entered */
+	const struct model_constraint *constraint; /* shares are of its span; NULL = of the state */
+	struct check_reason reason;
 };
 
 struct eval_range {
@@ -80,13 +131,20 @@ struct eval_range {
 };
 
 struct eval_range check_eval_variable(struct check_eval *eval, uint32_t variable);
-struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr,
-				  uint64_t span_ns);
+struct eval_range check_eval_expr(struct check_eval *eval, const struct model_expr *expr);
 
-/* Both sides and the status. Sets eval->reason when it is uncertain. */
+/* Is the variable a metric that is known exactly? */
+bool check_eval_exact(const struct check_eval *eval, uint32_t variable, uint64_t *out_value);
+
+/*
+ * The status, and both sides unless it is valid. Sets eval->reason when it is uncertain.
+ */
 enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right);
+
+/* In words; free it. "" when there is none. */
+char *check_eval_reason(const struct check_eval *eval);
 
 /* Where the span begins that a constraint is about. */
 uint64_t check_eval_start(const struct check_eval *eval, const struct model_constraint *constraint);
@@ -94,7 +152,8 @@ uint64_t check_eval_start(const struct check_eval *eval, const struct model_cons
 /* ------------------------------------------------------------------ whole */
 
 struct instance {
-	struct instance *same_key;	/* next one of the same key */
+	struct instance *same_key;	/* next one of the same key; of unused ones, the next one */
+	struct instance *before_key;	/* the other way */
 	struct instance *older, *newer; /* in the order of their last event */
 	uint64_t key;
 	char *key_text; /* owned; NULL = the number says it */
@@ -110,6 +169,14 @@ struct instance {
 	struct check_variable variables[];
 };
 
+/* What a transition has to do. */
+struct check_plan {
+	bool asks;	 /* its constraints, or values that are told of, need sums */
+	bool starts;	 /* so does what it starts */
+	uint32_t *autos; /* owned; variables that it starts without being told to */
+	uint32_t auto_count;
+};
+
 struct check {
 	const struct model *model;
 	struct check_opts opts;
@@ -118,6 +185,12 @@ struct check {
 	struct map by_key; /* key -> struct instance * */
 	struct instance *oldest, *newest;
 	size_t open_count, open_max;
+	size_t instance_bytes;
+	struct instance *unused;
+	char **blocks; /* owned; of instances */
+	size_t block_count, block_cap;
+	struct check_plan *plans; /* owned; by transition */
+	bool has_sums;		  /* a variable is more than the difference of two times */
 	uint16_t *next;	       /* owned; [state * patterns + pattern]: transition + 1; 0 = none */
 	struct map unexpected; /* state << 32 | pattern -> count */
 	struct check_sums now, other;	       /* buffers for two threads */
@@ -129,11 +202,31 @@ struct check {
 };
 
 /*
- * Is a deadline missed, whatever way the instance goes on? Of the first way, its first such
- * constraint. The time is that of check->now.
+ * Is a deadline missed at 'time_ns', whatever way the instance goes on? The first way, and its
+ * first such constraint.
  */
-bool check_is_late(struct check *check, const struct instance *instance, uint32_t *out_transition,
-		   uint32_t *out_constraint);
+bool check_is_late(struct check *check, const struct instance *instance, uint64_t time_ns,
+		   uint32_t *out_transition, uint32_t *out_constraint);
+
+void check_plan_init(struct check *check);
+void check_plan_fini(struct check *check);
+
+/* 'open_bytes': memory for open instances. */
+void check_instances_init(struct check *check, size_t open_bytes);
+void check_instances_fini(struct check *check);
+
+/* The newest open one of the key, or NULL; then its same_key. */
+struct instance *check_instance_first(struct check *check, uint64_t key);
+
+/* A new one in the initial state. When there is no room, the oldest is given up. */
+struct instance *check_instance_add(struct check *check, uint64_t key, uint64_t time_ns);
+void check_instance_end(struct check *check, struct instance *instance, enum check_end end,
+			uint64_t end_ns);
+
+/* It was heard of. */
+void check_instance_renew(struct check *check, struct instance *instance);
+
+char *check_instance_key(const struct instance *instance); /* for people; to be freed */
 
 void check_finish_result(struct check *check);
 void check_result_fini(struct check_result *result);

@@ -1,7 +1,6 @@
 /* check_live.c - what the check keeps of a timeline follows it while it grows. */
 #include "analyse/check_live.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -53,7 +52,7 @@ void check_live_forget(struct check *check, size_t keep)
 }
 
 static struct check_finding late_finding(const struct check *check, const struct instance *instance,
-					 uint32_t transition, uint32_t constraint)
+					 uint64_t time_ns, uint32_t transition, uint32_t constraint)
 {
 	const struct model_transition *row = &check->model->transitions[transition];
 	uint32_t variable = row->constraints[constraint].left.ops[0].index;
@@ -66,10 +65,10 @@ static struct check_finding late_finding(const struct check *check, const struct
 		.transition = transition,
 		.constraint = constraint,
 		.state = instance->state,
-		.left = { (double)(check->now.time_ns - start_ns), INFINITY },
+		.left = { (double)(time_ns - start_ns), INFINITY },
 		.right = { limit, limit },
 		.start_ns = start_ns,
-		.end_ns = check->now.time_ns,
+		.end_ns = time_ns,
 		.slot = instance->slot,
 		.tid = instance->tid,
 		.grown = NONE,
@@ -83,24 +82,20 @@ void check_live_late(struct check *check, uint64_t time_ns, size_t most,
 	const struct instance *instance = check->oldest;
 	uint32_t transition, constraint;
 
-	/* Deadlines ask for no more than the time. */
-	check->now.time_ns = time_ns;
 	for (; instance && most && instance->entered_ns < time_ns; instance = instance->newer) {
 		struct check_finding finding;
 
 		most--;
-		if (!check_is_late(check, instance, &transition, &constraint))
+		if (!check_is_late(check, instance, time_ns, &transition, &constraint))
 			continue;
-		finding = late_finding(check, instance, transition, constraint);
-		finding.key = instance->key_text ? xstrdup(instance->key_text)
-						 : xasprintf("%" PRId64, (int64_t)instance->key);
+		finding = late_finding(check, instance, time_ns, transition, constraint);
+		finding.key = check_instance_key(instance);
 		finding.reason = xasprintf("it is in state \"%s\" yet",
 					   check->model->states[instance->state].name);
 		late(context, &finding);
 		free(finding.key);
 		free(finding.reason);
 	}
-	check->now.known = false;
 }
 
 /* ------------------------------------------------------- another timeline */
@@ -192,6 +187,7 @@ uint64_t check_live_renew(struct check *check, const struct timeline *timeline, 
 	free(metrics->sums);
 	metrics->sums = fresh.sums;
 	metrics->sum_count = fresh.sum_count;
+	check_metrics_forget(metrics);
 	metrics->timeline = check->opts.timeline = timeline;
 	check->now.known = check->other.known = false;
 	forget_slots(&check->result);

@@ -2,7 +2,9 @@
  * check_metrics.c - metrics as sums from the start of the trace.
  *
  * One walk over the rows of a thread's sums gives all metrics of a model: rows are added up in
- * a few groups first, and a metric is one of the groups, or one row.
+ * a few groups first, and a metric is one of the groups, or one row. Between two entries of the
+ * thread's track each metric grows with the time or stays: so the walk is done once for each
+ * entry at most, however many events of the program come in between.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@
 #include "timeline/totals.h"
 
 #define CALLS_MAX 1024
+#define PACES	  256u	/* a power of two: threads whose pace is at hand */
+#define LATELY	  4096u /* threads whose sums are kept; others are found anew */
 
 /* What rows are added up to. */
 struct groups {
@@ -23,13 +27,13 @@ struct groups {
 	uint64_t unsure_ns;
 };
 
-static int32_t find_call(const struct facts *facts, const char *name)
+static int32_t find_call(const struct facts *facts, const char *name, bool is_compat)
 {
 	for (int32_t nr = 0; nr < CALLS_MAX; nr++) {
-		const char *found = facts ? facts_syscall(facts, nr, false) : NULL;
+		const char *found = facts ? facts_syscall(facts, nr, is_compat) : NULL;
 
 		if (found && strcmp(found, name) == 0)
-			return nr;
+			return is_compat ? nr | (int32_t)WORD_COMPAT : nr;
 	}
 	return -1;
 }
@@ -44,6 +48,51 @@ static int32_t find_wait(const char *name)
 	return kind;
 }
 
+/* Calls whose result is a number of bytes. */
+static const struct {
+	const char *name;
+	enum metric_kind kind;
+} transfers[] = {
+	{ "read", METRIC_BYTES_READ },	      { "pread64", METRIC_BYTES_READ },
+	{ "readv", METRIC_BYTES_READ },	      { "preadv", METRIC_BYTES_READ },
+	{ "preadv2", METRIC_BYTES_READ },     { "recvfrom", METRIC_BYTES_READ },
+	{ "recvmsg", METRIC_BYTES_READ },     { "write", METRIC_BYTES_WRITTEN },
+	{ "pwrite64", METRIC_BYTES_WRITTEN }, { "writev", METRIC_BYTES_WRITTEN },
+	{ "pwritev", METRIC_BYTES_WRITTEN },  { "pwritev2", METRIC_BYTES_WRITTEN },
+	{ "sendto", METRIC_BYTES_WRITTEN },   { "sendmsg", METRIC_BYTES_WRITTEN },
+};
+
+/* transfers: what is counted of a call; NO_TRANSFER = nothing. */
+#define NO_TRANSFER METRIC_KIND_COUNT
+
+static void find_transfers(struct check_metrics *metrics)
+{
+	metrics->transfers = xmalloc((size_t)2 * CALLS_MAX);
+	memset(metrics->transfers, NO_TRANSFER, (size_t)2 * CALLS_MAX);
+	for (uint32_t nr = 0; nr < 2 * CALLS_MAX; nr++) {
+		const char *name = metrics->facts ? facts_syscall(metrics->facts, nr % CALLS_MAX,
+								  nr >= CALLS_MAX)
+						  : NULL;
+
+		for (size_t i = 0; name && i < ARRAY_LEN(transfers); i++) {
+			if (strcmp(name, transfers[i].name) == 0)
+				metrics->transfers[nr] = (uint8_t)transfers[i].kind;
+		}
+	}
+}
+
+static void add_paces(struct check_metrics *metrics)
+{
+	uint32_t count = metrics->model->metric_count;
+
+	metrics->lately = xmalloc(LATELY * sizeof(*metrics->lately));
+	memset(metrics->lately, 0xff, LATELY * sizeof(*metrics->lately)); /* SLOT_NONE */
+	metrics->paces = xcalloc(PACES, sizeof(*metrics->paces));
+	metrics->growths = xcalloc((size_t)PACES * count, sizeof(*metrics->growths));
+	for (uint32_t i = 0; i < PACES; i++)
+		metrics->paces[i].growths = metrics->growths + (size_t)i * count;
+}
+
 void check_metrics_init(struct check_metrics *metrics, const struct model *model,
 			const struct check_opts *opts)
 {
@@ -52,23 +101,41 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 					   .facts = opts->facts,
 					   .missing = opts->missing };
 	metrics->numbers = xcalloc(model->metric_count + 1, sizeof(*metrics->numbers));
+	metrics->rows = xcalloc(model->metric_count + 1, sizeof(*metrics->rows));
 	for (uint32_t i = 0; i < model->metric_count; i++) {
 		const struct model_metric *metric = &model->metrics[i];
 		const struct metric_row *row = metric_row(metric->kind);
 
+		metrics->rows[i] = row;
 		metrics->wants_timeline |= row->origin == FROM_TIMELINE;
 		metrics->wants_events |= row->origin == FROM_EVENTS;
-		metrics->numbers[i] = -1;
+		metrics->numbers[i] = (struct check_number){ -1, -1 };
 		if (row->argument == ARG_CALL && metric->argument)
-			metrics->numbers[i] = find_call(opts->facts, metric->argument);
+			metrics->numbers[i] = (struct check_number){
+				find_call(opts->facts, metric->argument, false),
+				find_call(opts->facts, metric->argument, true)
+			};
 		if (row->argument == ARG_WAIT && metric->argument)
-			metrics->numbers[i] = find_wait(metric->argument);
+			metrics->numbers[i].number = find_wait(metric->argument);
 	}
 	if (!opts->timeline)
 		metrics->wants_timeline = false;
 	else
 		metrics->sum_count = opts->timeline->thread_count;
 	metrics->sums = xcalloc(metrics->sum_count + 1, sizeof(struct tl_sums *));
+	if (metrics->wants_timeline)
+		add_paces(metrics);
+	if (metrics->wants_events)
+		find_transfers(metrics);
+}
+
+void check_metrics_forget(struct check_metrics *metrics)
+{
+	if (!metrics->wants_timeline)
+		return;
+	memset(metrics->lately, 0xff, LATELY * sizeof(*metrics->lately));
+	for (uint32_t i = 0; i < PACES; i++)
+		metrics->paces[i].timeline = NULL;
 }
 
 void check_metrics_fini(struct check_metrics *metrics)
@@ -76,6 +143,11 @@ void check_metrics_fini(struct check_metrics *metrics)
 	for (uint32_t i = 0; i < metrics->sum_count; i++)
 		tl_sums_free(metrics->sums[i]);
 	free(metrics->sums);
+	free(metrics->lately);
+	free(metrics->paces);
+	free(metrics->growths);
+	free(metrics->transfers);
+	free(metrics->rows);
 	free(metrics->numbers);
 	free(metrics->counts);
 	map_fini(&metrics->counters);
@@ -97,34 +169,16 @@ static uint64_t *counts_of(struct check_metrics *metrics, int32_t tid)
 	return metrics->counts[*index];
 }
 
-/* Calls whose result is a number of bytes. */
-static const struct {
-	const char *name;
-	enum metric_kind kind;
-} transfers[] = {
-	{ "read", METRIC_BYTES_READ },	      { "pread64", METRIC_BYTES_READ },
-	{ "readv", METRIC_BYTES_READ },	      { "preadv", METRIC_BYTES_READ },
-	{ "preadv2", METRIC_BYTES_READ },     { "recvfrom", METRIC_BYTES_READ },
-	{ "recvmsg", METRIC_BYTES_READ },     { "write", METRIC_BYTES_WRITTEN },
-	{ "pwrite64", METRIC_BYTES_WRITTEN }, { "writev", METRIC_BYTES_WRITTEN },
-	{ "pwritev", METRIC_BYTES_WRITTEN },  { "pwritev2", METRIC_BYTES_WRITTEN },
-	{ "sendto", METRIC_BYTES_WRITTEN },   { "sendmsg", METRIC_BYTES_WRITTEN },
-};
-
 static void count_transfer(struct check_metrics *metrics, const struct event *event)
 {
-	const char *name;
+	const struct ev_syscall *call = &event->syscall;
+	uint8_t kind;
 
-	if (event->syscall.ret <= 0 || !metrics->facts)
+	if (call->ret <= 0 || call->nr < 0 || call->nr >= CALLS_MAX)
 		return;
-	name = facts_syscall(metrics->facts, event->syscall.nr, event->syscall.compat);
-	for (size_t i = 0; name && i < ARRAY_LEN(transfers); i++) {
-		if (strcmp(name, transfers[i].name) == 0) {
-			counts_of(metrics, event->tid)[transfers[i].kind] +=
-				(uint64_t)event->syscall.ret;
-			return;
-		}
-	}
+	kind = metrics->transfers[call->nr + (call->compat ? CALLS_MAX : 0)];
+	if (kind != NO_TRANSFER)
+		counts_of(metrics, event->tid)[kind] += (uint64_t)call->ret;
 }
 
 void check_metrics_count(struct check_metrics *metrics, const struct event *event)
@@ -232,27 +286,27 @@ static void add_rows(struct groups *groups, const struct totals *totals)
 }
 
 /* One call: its own row. */
-static uint64_t call_of(const struct totals *totals, int32_t call, bool time)
+static uint64_t call_of(const struct totals *totals, int32_t call, bool is_time)
 {
 	const struct total *row =
 		call < 0 ? NULL : totals_find(totals, total_key(TOTAL_CALL, (uint32_t)call, 0));
 
 	if (!row)
 		return 0;
-	return time ? row->ns : row->count;
+	return is_time ? row->ns : row->count;
 }
 
 static uint64_t value_of(const struct check_metrics *metrics, uint32_t index,
 			 const struct groups *groups, const struct totals *totals)
 {
 	const struct model_metric *metric = &metrics->model->metrics[index];
-	const struct metric_row *row = metric_row(metric->kind);
+	const struct metric_row *row = metrics->rows[index];
 
 	if (metric->argument && row->argument == ARG_WAIT)
-		return groups->wait_ns[metrics->numbers[index]];
+		return groups->wait_ns[metrics->numbers[index].number];
 	if (metric->argument && row->argument == ARG_CALL)
-		return totals ? call_of(totals, metrics->numbers[index], row->unit == UNIT_TIME)
-			      : 0;
+		return call_of(totals, metrics->numbers[index].number, row->unit == UNIT_TIME) +
+		       call_of(totals, metrics->numbers[index].compat, row->unit == UNIT_TIME);
 	if (metric->kind == METRIC_UNCERTAIN)
 		return groups->unsure_ns;
 	return row->unit == UNIT_TIME ? groups->ns[metric->kind] : groups->count[metric->kind];
@@ -267,39 +321,115 @@ static uint64_t outside_ns(const struct timeline *timeline, uint64_t time_ns)
 	return before + behind;
 }
 
+static struct tl_sums *sums_of(struct check_metrics *metrics, uint32_t slot)
+{
+	uint32_t *place, old;
+
+	if (metrics->sums[slot])
+		return metrics->sums[slot];
+	place = &metrics->lately[metrics->lately_at++ % LATELY];
+	old = *place;
+	if (old < metrics->sum_count && metrics->sums[old]) {
+		tl_sums_free(metrics->sums[old]);
+		metrics->sums[old] = NULL;
+	}
+	*place = slot;
+	metrics->sums[slot] = tl_sums_new(metrics->timeline, slot);
+	return metrics->sums[slot];
+}
+
+/* What each metric grows by in one ns while 'pace' goes on: 1 or 0. */
+static void find_growth(const struct check_metrics *metrics, const struct tl_pace *pace,
+			struct check_pace *out)
+{
+	struct total state = { .key = total_key(TOTAL_STATE, pace->word, 0), .ns = 1 };
+	struct groups groups = { 0 };
+
+	add_state(&groups, &state);
+	if (word_kind(pace->word) == WORD_BLOCKED && pace->wait < WAIT_KIND_COUNT)
+		groups.wait_ns[pace->wait] = 1;
+	groups.ns[METRIC_IN_SYSCALLS] = pace->call != SLOT_NONE;
+	for (uint32_t i = 0; i < metrics->model->metric_count; i++) {
+		const struct model_metric *metric = &metrics->model->metrics[i];
+
+		if (metrics->rows[i]->origin != FROM_TIMELINE)
+			continue;
+		if (metric->kind == METRIC_IN_SYSCALLS && metric->argument)
+			out->growths[i].grows =
+				pace->call != SLOT_NONE &&
+				(metrics->numbers[i].number == (int32_t)pace->call ||
+				 metrics->numbers[i].compat == (int32_t)pace->call);
+		else if (metrics->rows[i]->unit == UNIT_TIME)
+			out->growths[i].grows = value_of(metrics, i, &groups, NULL);
+		else
+			out->growths[i].grows = false;
+	}
+	out->is_unsure = groups.unsure_ns;
+}
+
+/* The sums of a thread at 'time_ns', and how they go on. */
+static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t time_ns,
+		      struct check_pace *out)
+{
+	const struct timeline *timeline = metrics->timeline;
+	uint64_t until = time_ns < timeline->end_ns ? time_ns : timeline->end_ns;
+	struct tl_sums *sums = sums_of(metrics, slot);
+	const struct totals *totals = tl_sums_at(sums, until);
+	struct groups groups = { 0 };
+	struct tl_pace pace;
+
+	add_rows(&groups, totals);
+	for (uint32_t i = 0; i < metrics->model->metric_count; i++) {
+		if (metrics->rows[i]->origin == FROM_TIMELINE)
+			out->growths[i].value = value_of(metrics, i, &groups, totals);
+	}
+	out->timeline = timeline;
+	out->events = timeline->events;
+	out->slot = slot;
+	out->from_ns = out->until_ns = time_ns;
+	out->unsure_ns = groups.unsure_ns + outside_ns(timeline, time_ns);
+	if (time_ns != until || time_ns <= timeline->origin_ns || !tl_sums_pace(sums, &pace))
+		return;
+	out->until_ns = pace.until_ns < timeline->end_ns ? pace.until_ns : timeline->end_ns;
+	find_growth(metrics, &pace, out);
+}
+
+/* Returns the time that is not known. */
+static uint64_t from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t time_ns,
+			      uint64_t *values)
+{
+	struct check_pace *pace = &metrics->paces[slot & (PACES - 1)];
+	uint64_t ns;
+
+	if (pace->timeline != metrics->timeline || pace->slot != slot ||
+	    pace->events != metrics->timeline->events || time_ns < pace->from_ns ||
+	    time_ns > pace->until_ns)
+		take_pace(metrics, slot, time_ns, pace);
+	ns = time_ns - pace->from_ns;
+	for (uint32_t i = 0; i < metrics->model->metric_count; i++)
+		values[i] = pace->growths[i].value + (pace->growths[i].grows ? ns : 0);
+	return pace->unsure_ns + (pace->is_unsure ? ns : 0);
+}
+
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
 		      struct check_sums *out_sums)
 {
-	const struct timeline *timeline = metrics->timeline;
-	const struct totals *totals = NULL;
-	const uint64_t *counted = NULL;
-	struct groups groups = { 0 };
+	uint32_t count = metrics->model->metric_count;
 
 	if (metrics->wants_timeline && slot < metrics->sum_count) {
-		uint64_t until = time_ns < timeline->end_ns ? time_ns : timeline->end_ns;
-
-		if (!metrics->sums[slot])
-			metrics->sums[slot] = tl_sums_new(timeline, slot);
-		totals = tl_sums_at(metrics->sums[slot], until);
-		add_rows(&groups, totals);
-		groups.unsure_ns += outside_ns(timeline, time_ns);
+		out_sums->unsure_ns = from_timeline(metrics, slot, time_ns, out_sums->values);
 	} else {
-		groups.unsure_ns = time_ns;
+		memset(out_sums->values, 0, count * sizeof(*out_sums->values));
+		out_sums->unsure_ns = time_ns;
 	}
-	if (metrics->wants_events && tid >= 0)
-		counted = counts_of(metrics, tid);
-	for (uint32_t i = 0; i < metrics->model->metric_count; i++) {
-		enum metric_kind kind = metrics->model->metrics[i].kind;
-		uint8_t origin = metric_row(kind)->origin;
+	if (metrics->wants_events && tid >= 0) {
+		const uint64_t *counted = counts_of(metrics, tid);
 
-		if (origin == FROM_CLOCK)
-			out_sums->values[i] = time_ns;
-		else if (origin == FROM_EVENTS)
-			out_sums->values[i] = counted ? counted[kind] : 0;
-		else
-			out_sums->values[i] = value_of(metrics, i, &groups, totals);
+		for (uint32_t i = 0; i < count; i++) {
+			if (metrics->rows[i]->origin == FROM_EVENTS)
+				out_sums->values[i] = counted[metrics->model->metrics[i].kind];
+		}
 	}
-	out_sums->unsure_ns = groups.unsure_ns;
 	out_sums->time_ns = time_ns;
 	out_sums->slot = slot;
 	out_sums->tid = tid;

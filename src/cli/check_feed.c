@@ -30,9 +30,9 @@ struct wanted {
 	uint32_t count;
 };
 
-/* A field of the model in one kind of event. */
+/* Fields of the model in one kind of event. */
 struct place {
-	const struct print_event *kind;
+	bool is_known;
 	struct value_place place;
 };
 
@@ -46,8 +46,8 @@ struct check_feed {
 	struct comms *comms;	    /* owned; NULL = no filter asks for names of threads */
 	struct expr **filters;	    /* owned; by pattern; NULL = none */
 	struct value_name **fields; /* owned; by field; NULL = the trace has none of that name */
-	struct place *places;	    /* owned; by field: where it was last */
-	struct wanted *kinds;	    /* owned; by number of the kind */
+	struct place **places; /* owned; by number of the kind, then by field; NULL = not yet */
+	struct wanted *kinds;  /* owned; by number of the kind */
 	uint32_t kind_count;
 	struct wanted calls[2]; /* patterns of system calls: enter, exit */
 	struct value_line line; /* the event at hand */
@@ -277,7 +277,6 @@ int check_feed_new(struct trace *trace, const struct model *model, struct check_
 	feed->model = model;
 	feed->filters = xcalloc(model->pattern_count + 1, sizeof(struct expr *));
 	feed->fields = xcalloc(model->field_count + 1, sizeof(struct value_name *));
-	feed->places = xcalloc(model->field_count + 1, sizeof(*feed->places));
 	feed->patterns = xcalloc(2 * (size_t)model->pattern_count + 1, sizeof(*feed->patterns));
 	outbuf_to_memory(&feed->text);
 	rc = open_context(feed, err);
@@ -285,6 +284,7 @@ int check_feed_new(struct trace *trace, const struct model *model, struct check_
 		goto fail;
 	feed->kind_count = value_kind_count(feed->printer);
 	feed->kinds = xcalloc(feed->kind_count + 1, sizeof(*feed->kinds));
+	feed->places = xcalloc(feed->kind_count + 1, sizeof(*feed->places));
 	for (uint32_t i = 0; i < model->pattern_count; i++) {
 		bind_pattern(feed, i);
 		bind_filter(feed, i, errors);
@@ -328,8 +328,10 @@ void check_feed_free(struct check_feed *feed)
 		expr_free(feed->filters[i]);
 	for (uint32_t i = 0; i < feed->model->field_count; i++)
 		value_name_free(feed->fields[i]);
-	for (uint32_t i = 0; i < feed->kind_count; i++)
+	for (uint32_t i = 0; i < feed->kind_count; i++) {
 		free(feed->kinds[i].patterns);
+		free(feed->places[i]);
+	}
 	for (size_t i = 0; i < feed->note_count; i++)
 		free(feed->notes[i]);
 	free(feed->patterns);
@@ -358,10 +360,16 @@ static bool passes(void *context, uint32_t pattern)
 
 static const struct value_place *place_of(struct check_feed *feed, uint32_t field)
 {
-	struct place *place = &feed->places[field];
+	uint32_t kind = value_kind_index(feed->printer, feed->line.kind);
+	struct place *place;
 
-	if (place->kind != feed->line.kind) {
-		place->kind = feed->line.kind;
+	if (kind >= feed->kind_count)
+		return NULL;
+	if (!feed->places[kind])
+		feed->places[kind] = xcalloc(feed->model->field_count, sizeof(struct place));
+	place = &feed->places[kind][field];
+	if (!place->is_known) {
+		place->is_known = true;
 		place->place = value_place(feed->fields[field], feed->line.kind);
 	}
 	return &place->place;
@@ -375,7 +383,7 @@ static bool read_field(void *context, uint32_t field, struct check_field *out_fi
 	if (!feed->fields[field])
 		return false;
 	place = place_of(feed, field);
-	if (place->kind == VALUE_NONE)
+	if (!place || place->kind == VALUE_NONE)
 		return false;
 	*out_field = (struct check_field){ .is_text = place->kind != VALUE_NUMBER };
 	if (!out_field->is_text) {

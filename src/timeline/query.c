@@ -448,6 +448,21 @@ const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns)
 	return &sums->run.totals;
 }
 
+bool tl_sums_pace(struct tl_sums *sums, struct tl_pace *out_pace)
+{
+	const struct run *run = &sums->run;
+	const struct track_entry *next;
+
+	if (!run->counted)
+		return false;
+	next = peek(&sums->iter);
+	out_pace->until_ns = next ? next->time + sums->iter.timeline->origin_ns : UINT64_MAX;
+	out_pace->word = run_state_of(run->word);
+	out_pace->wait = run->wait_kind;
+	out_pace->call = run->call == RUN_NO_CALL ? SLOT_NONE : run->call;
+	return true;
+}
+
 /* -------------------------------------------------------------------- edges */
 
 /* Edges of a piece; 0 of them after the last piece. */

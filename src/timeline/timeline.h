@@ -386,6 +386,17 @@ const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns);
  */
 void tl_sums_renew(struct tl_sums *sums);
 
+/* How the sums grow from the time that was asked last: by what goes on, until another entry. */
+struct tl_pace {
+	uint64_t until_ns; /* included; UINT64_MAX = there is no other entry */
+	uint32_t word;	   /* as in TOTAL_STATE */
+	uint32_t wait;	   /* WORD_BLOCKED: enum wait_kind */
+	uint32_t call;	   /* as in TOTAL_CALL; SLOT_NONE = none is under way */
+};
+
+/* False: what goes on has not been counted yet; ask at a later time. */
+bool tl_sums_pace(struct tl_sums *sums, struct tl_pace *out_pace);
+
 /* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
 struct tl_edge_iter {
 	const struct timeline *timeline;
