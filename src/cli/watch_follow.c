@@ -116,7 +116,8 @@ static void begin_check(struct follow *follow)
 		.missing = follow->missing,
 	};
 
-	follow->state_ns = follow->check_ns = facts->first_ns;
+	/* All that is there: some events are older than what is called the beginning. */
+	follow->state_ns = follow->check_ns = 0;
 	if (asks_kernel(follow->opts->model) && check_feed_has_kernel(follow->feed)) {
 		follow->engine = watch_engine_new(facts, follow->opts->most_bytes);
 		opts.timeline = watch_engine_timeline(follow->engine);
@@ -201,25 +202,34 @@ static int read_on(struct follow *follow, uint64_t *from_ns, uint64_t until_ns, 
 }
 
 /* Too slow: what is older than this is not read any more. */
-static void skip_to(struct follow *follow, uint64_t until_ns)
+static void skip_to(struct follow *follow, uint64_t since_ns, uint64_t until_ns)
 {
 	struct event lost = {
 		.time_ns = until_ns,
 		.tid = -1,
 		.type = EV_LOST,
-		.lost.since_ns = follow->check_ns,
+		.lost.since_ns = since_ns,
 	};
 
 	follow->sum.skips++;
-	follow->sum.skipped_ns += until_ns - follow->check_ns;
+	follow->sum.skipped_ns += until_ns - since_ns;
 	check_feed(follow->check, &lost, NULL, 0);
 	lost.context = EV_CTX_USER;
 	check_feed(follow->check, &lost, NULL, 0);
 	if (follow->engine && until_ns > follow->state_ns) {
-		watch_engine_skip(follow->engine, follow->state_ns, until_ns);
+		watch_engine_skip(follow->engine,
+				  follow->state_ns > since_ns ? follow->state_ns : since_ns,
+				  until_ns);
 		follow->state_ns = until_ns;
 	}
 	follow->check_ns = until_ns;
+}
+
+static uint64_t checked_ns(const struct follow *follow)
+{
+	uint64_t first_ns = trace_facts(follow->base)->first_ns;
+
+	return follow->check_ns > first_ns ? follow->check_ns : first_ns;
 }
 
 static void keep_pace(struct follow *follow, uint64_t whole_ns)
@@ -227,8 +237,9 @@ static void keep_pace(struct follow *follow, uint64_t whole_ns)
 	uint64_t most_ns =
 		follow->opts->most_behind_ns ? follow->opts->most_behind_ns : MOST_BEHIND_NS;
 
-	if (whole_ns != UINT64_MAX && whole_ns > follow->check_ns + most_ns)
-		skip_to(follow, whole_ns - (AMEND_NS < most_ns ? AMEND_NS : most_ns));
+	if (whole_ns != UINT64_MAX && whole_ns > checked_ns(follow) + most_ns)
+		skip_to(follow, checked_ns(follow),
+			whole_ns - (AMEND_NS < most_ns ? AMEND_NS : most_ns));
 }
 
 /* Let the check have what the engine knows by now. */
@@ -358,7 +369,7 @@ static void note_pace(struct follow *follow, uint64_t whole_ns)
 
 	if (whole_ns == UINT64_MAX)
 		return;
-	behind_ns = now_ns() - follow->check_ns;
+	behind_ns = now_ns() - checked_ns(follow);
 	if (behind_ns > follow->sum.behind_most_ns)
 		follow->sum.behind_most_ns = behind_ns;
 }

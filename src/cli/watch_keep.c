@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "user/files.h"
 
 #define NOTE_NS	  1000000000u
 #define BLOCK	  4096u
-#define NEWEST	  2u /* files of a CPU that a program may still write to */
 #define DEPTH_MAX 2
 
 /* All in this file up to 'bytes' (0 = the whole file, it goes) is older than 'time_ns'. */
@@ -108,19 +108,19 @@ static bool is_stream(const char *name, unsigned int *out_cpu, unsigned int *out
 	       name[used] == '\0';
 }
 
-/* How many files of that CPU are newer. */
-static uint32_t newer(struct dirent *const *entries, int count, unsigned int cpu,
-		      unsigned int number)
+/* Does the program write to a newer one of that CPU? */
+static bool is_over(int folder, struct dirent *const *entries, int count, unsigned int cpu,
+		    unsigned int number)
 {
-	uint32_t newer = 0;
-
 	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
 		unsigned int other_cpu, other;
 
-		newer += is_stream(entries[i]->d_name, &other_cpu, &other) && other_cpu == cpu &&
-			 other > number;
+		if (is_stream(name, &other_cpu, &other) && other_cpu == cpu && other > number &&
+		    user_file_has_events(folder, name))
+			return true;
 	}
-	return newer;
+	return false;
 }
 
 static void note_folder(struct watch_keep *keep, const char *path, int depth, uint64_t time_ns)
@@ -135,7 +135,7 @@ static void note_folder(struct watch_keep *keep, const char *path, int depth, ui
 		unsigned int cpu, number;
 
 		if (is_stream(name, &cpu, &number)) {
-			if (newer(entries, count, cpu, number) >= NEWEST && !is_noted(keep, below))
+			if (!is_noted(keep, below) && is_over(fd, entries, count, cpu, number))
 				note(keep, xstrdup(below), 0, time_ns);
 		} else if (name[0] != '.' && entries[i]->d_type == DT_DIR && depth < DEPTH_MAX) {
 			note_folder(keep, below, depth + 1, time_ns);

@@ -5,6 +5,7 @@ Nothing here rests on how long something takes: that a violation is told while t
 shown by a program that goes on only when it was told.
 """
 import contextlib
+import glob
 import json
 import os
 import shutil
@@ -157,6 +158,44 @@ def little_memory(tap):
            "memory was given back on the way", watch)
     same_as_check(tap, lines, "model.yaml", "m.holdup", "with little memory")
     shutil.rmtree("m.holdup")
+
+
+def given_up(folder):
+    """Whether the beginning is gone: of a CPU's file, of the files of a program."""
+    ring, user = False, False
+    for path in glob.glob(folder + "/holdup-*/kernel/cpu*.ring"):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            ring |= os.lseek(file.fileno(), 0, os.SEEK_DATA) > 0
+    for path in glob.glob(folder + "/holdup-*/user/*"):
+        names = sorted(glob.glob(path + "/cpu*-*"))
+        user |= bool(names) and not any(name.endswith("000001") or name.endswith("000000")
+                                        for name in names)
+    return ring, user
+
+
+def little_disk(tap):
+    """Without -o only the end is on disk; every job is seen all the same."""
+    jobs, ring, user = 500_000, False, False
+    os.mkdir("disk")
+    with watching("--json", "--keep", "200ms", "model.yaml", "--", WATCHED, "d.json", jobs,
+                  "100000", "--fast", env=dict(os.environ, TMPDIR=os.path.realpath("disk")),
+                  stderr=subprocess.DEVNULL) as watch:
+        lines = []
+        for line in watch.stdout:
+            lines.append(line)
+            if '"105000"' in line:
+                break
+        while watch.poll() is None and not (ring and user):
+            new_ring, new_user = given_up("disk")
+            ring, user = ring or new_ring, user or new_user
+            time.sleep(0.05)
+        rest, _ = watch.communicate(timeout=WAIT_S)
+    last = summary_of(lines_of("".join(lines) + rest))["summary"]
+    tap.ok(ring and user, "old parts of the recording are given up while it goes on", ring, user)
+    tap.ok(last.get("instances") == jobs and last["open"] == 0 and not last["unexpected"],
+           "and no job is missed", last.get("instances"), last.get("open"),
+           last.get("unexpected"))
+    tap.ok(not os.listdir("disk"), "in the end nothing is left", os.listdir("disk"))
 
 
 def too_slow(tap):
@@ -341,7 +380,7 @@ def main():
         os.chmod(path, 0o755)
         write("model.yaml", MODEL % "jobs")
         for test in (told_while_it_runs, told_while_open, across_threads, kernel_only, actions, running_program,
-                     interrupted, killed, full_disk, little_memory, too_slow, no_rights,
+                     interrupted, killed, full_disk, little_memory, little_disk, too_slow, no_rights,
                      wrong_models):
             if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
                 continue
