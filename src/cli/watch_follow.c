@@ -144,13 +144,19 @@ static int renew_feed(struct follow *follow, struct model_errors *errors, struct
 	return 0;
 }
 
+uint64_t follow_needs_ns(const struct follow *follow)
+{
+	return follow->check_ns > WARM_NS ? follow->check_ns - WARM_NS : 0;
+}
+
 static int open_trace(struct follow *follow, uint64_t whole_ns, struct model_errors *errors,
 		      struct err *err)
 {
 	bool first = !follow->base;
-	int rc = whole_ns == UINT64_MAX ? read_open(follow->opts->dir, &follow->trace, err)
-					: read_open_growing(follow->opts->dir, whole_ns, first,
-							    &follow->trace, err);
+	int rc = whole_ns == UINT64_MAX
+			 ? read_open(follow->opts->dir, &follow->trace, err)
+			 : read_open_growing(follow->opts->dir, first ? 0 : follow_needs_ns(follow),
+					     whole_ns, &follow->trace, err);
 
 	if (rc < 0)
 		return rc;
@@ -395,11 +401,6 @@ int follow_step(struct follow *follow, uint64_t whole_ns, struct model_errors *e
 	note_pace(follow, whole_ns);
 	close_trace(follow);
 	return rc;
-}
-
-uint64_t follow_needs_ns(const struct follow *follow)
-{
-	return follow->check_ns > WARM_NS ? follow->check_ns - WARM_NS : 0;
 }
 
 void follow_explain(struct follow *follow, uint32_t count)

@@ -85,13 +85,13 @@ static void note(struct watch_keep *keep, char *path, uint64_t bytes, uint64_t t
 
 /* --------------------------------------------------------------------- note */
 
-static void note_ring(struct watch_keep *keep, int folder, const char *path, const char *name,
-		      uint64_t time_ns)
+static void note_growing(struct watch_keep *keep, int folder, const char *path, const char *name,
+			 uint64_t time_ns)
 {
 	struct stat st;
 	unsigned int cpu;
 
-	if (sscanf(name, "cpu%4u.ring", &cpu) != 1 ||
+	if ((sscanf(name, "cpu%4u.ring", &cpu) != 1 && strcmp(name, "names") != 0) ||
 	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (st.st_size >= BLOCK)
@@ -155,7 +155,7 @@ static void note_all(struct watch_keep *keep, uint64_t time_ns)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		note_ring(keep, dirfd(dir), kernel, entry->d_name, time_ns);
+		note_growing(keep, dirfd(dir), kernel, entry->d_name, time_ns);
 	if (dir)
 		closedir(dir);
 	note_folder(keep, user, 0, time_ns);

@@ -36,12 +36,12 @@ int read_open(const char *path, struct trace **out_trace, struct err *err);
 
 /*
  * Open a recording of ours that is still being made. All events before 'until_ns' are there; the
- * caller reads no further: what comes then may be half written. 'whole': with what is known
- * beside the events; without it opening costs a few milliseconds, and only names of system calls
- * are in the facts. Returns as read_open().
+ * caller reads no further: what comes then may be half written. 'from_ns' 0: all of it, with what is
+ * known beside the events; else nothing before that is read, opening costs a few milliseconds,
+ * and of the facts only those that events need are there. Returns as read_open().
  */
-int read_open_growing(const char *path, uint64_t until_ns, bool whole, struct trace **out_trace,
-		      struct err *err);
+int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
+		      struct trace **out_trace, struct err *err);
 
 void trace_close(struct trace *trace);
 

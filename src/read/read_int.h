@@ -42,7 +42,7 @@ struct trace {
 };
 
 /* Of a recording that is still being made; see read_open_growing(). */
-int holdup_dir_open_growing(const char *path, uint64_t until_ns, bool whole,
+int holdup_dir_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
 			    struct trace **out_trace, struct err *err);
 
 extern const struct trace_format holdup_dir_format;
