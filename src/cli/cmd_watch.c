@@ -325,6 +325,8 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 	watch->follow_opts.dir = opts.dir;
 	watch->follow = follow_new(&watch->follow_opts);
 	watch->act = watch_act_new(&cmd->actions, opts.dir, cmd->json);
+	if (!command && !cmd->seconds && !cmd->pids.count)
+		fprintf(stderr, "holdup: watching until Ctrl-C or SIGTERM\n");
 	watch->may_stop = !command;
 	rc = record_run(&opts, result, &watch->err);
 	watch->may_stop = false;
