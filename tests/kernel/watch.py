@@ -23,6 +23,8 @@ NOBODY = 65534
 LIMIT_NS = 50 * kernel.MS
 NEAR_NS = 5 * kernel.MS  # between the program's own clock and its events
 WAIT_S = 60
+# Nothing is left out, however busy the machine is.
+WATCH = ("watch", "--json", "--max-behind", "100s")
 
 MODEL = """model: %s
 key: flow
@@ -112,7 +114,7 @@ def same_as_check(tap, lines, model, trace, name):
 
 def told_while_it_runs(tap):
     """The program waits for the signal that only who saw its violation sends."""
-    done = holdup("watch", "--json", "--signal", "USR1", "-o", "a.holdup", "model.yaml", "--",
+    done = holdup(*WATCH, "--signal", "USR1", "-o", "a.holdup", "model.yaml", "--",
                   WATCHED, "a.json", 60, "10,30,50", "--wait")
     lines, truth = lines_of(done.stdout), read_json("a.json")
     tap.ok(done.returncode == 1, "exit status 1: something was not kept", done.returncode,
@@ -130,7 +132,7 @@ def told_while_it_runs(tap):
 
 def told_while_open(tap):
     """A job that has no end until somebody sees that it is late."""
-    done = holdup("watch", "--json", "--signal", "USR1", "-o", "h.holdup", "model.yaml", "--",
+    done = holdup(*WATCH, "--signal", "USR1", "-o", "h.holdup", "model.yaml", "--",
                   WATCHED, "h.json", 60, "10,40", "--inside")
     lines, truth = lines_of(done.stdout), read_json("h.json")
     late = [line["late"] for line in lines if "late" in line]
@@ -143,14 +145,14 @@ def told_while_open(tap):
 
 def across_threads(tap):
     """An instance that ends in another thread than it began in."""
-    done = holdup("watch", "--json", "-o", "t.holdup", "model.yaml", "--", WATCHED, "t.json", 200,
-                  "100", "--threads")
+    done = holdup(*WATCH, "-o", "t.holdup", "model.yaml", "--", WATCHED, "t.json", 200, "100",
+                  "--threads")
     same_as_check(tap, lines_of(done.stdout), "model.yaml", "t.holdup", "across threads")
 
 
 def little_memory(tap):
     """What threads did is given up again and again: nothing changes that is not said."""
-    done = holdup("watch", "--json", "--memory", "64K", "-o", "m.holdup", "model.yaml", "--",
+    done = holdup(*WATCH, "--memory", "64K", "-o", "m.holdup", "model.yaml", "--",
                   WATCHED, "m.json", 2500, "100,2000")
     lines = lines_of(done.stdout)
     watch = summary_of(lines)["watch"]
@@ -177,7 +179,7 @@ def little_disk(tap):
     """Without -o only the end is on disk; every job is seen all the same."""
     jobs, ring, user = 500_000, False, False
     os.mkdir("disk")
-    with watching("--json", "--keep", "200ms", "model.yaml", "--", WATCHED, "d.json", jobs,
+    with watching("--keep", "200ms", "model.yaml", "--", WATCHED, "d.json", jobs,
                   "100000", "--fast", env=dict(os.environ, TMPDIR=os.path.realpath("disk")),
                   stderr=subprocess.DEVNULL) as watch:
         lines = []
@@ -214,7 +216,7 @@ def too_slow(tap):
 def kernel_only(tap):
     """System calls, without a word of the program."""
     write("sleeps.yaml", KERNEL_MODEL)
-    done = holdup("watch", "--json", "--user", "none", "-o", "k.holdup", "sleeps.yaml", "--",
+    done = holdup(*WATCH, "--user", "none", "-o", "k.holdup", "sleeps.yaml", "--",
                   WATCHED, "k.json", 50, "20")
     lines = lines_of(done.stdout)
     tap.ok(len(violations(lines)) >= 1 and done.returncode == 1, "a model of the kernel's events",
@@ -227,7 +229,7 @@ def actions(tap):
     write("odd.yaml", MODEL % "'$(touch injected) \"; touch injected; #'")
     script = ('printf "%s|%s|%s|%s|%s\\n" "$HOLDUP_MODEL" "$HOLDUP_KEY" "$HOLDUP_PID" '
               '"$HOLDUP_CONSTRAINT" "$HOLDUP_VALUE" >> told')
-    done = holdup("watch", "--json", "--exec", script, "--snapshot", "kept", "--keep", "2s",
+    done = holdup(*WATCH, "--exec", script, "--snapshot", "kept", "--keep", "2s",
                   "--max-snapshots", 1, "--snapshot-gap", "0.1", "odd.yaml", "--", WATCHED,
                   "x.json", 2000, "300,600")
     lines, truth = lines_of(done.stdout), read_json("x.json")
@@ -260,7 +262,7 @@ def actions(tap):
 @contextlib.contextmanager
 def watching(*args, **options):
     options.setdefault("stderr", subprocess.PIPE)
-    with subprocess.Popen([HOLDUP, "watch", *map(str, args)], stdout=subprocess.PIPE, text=True,
+    with subprocess.Popen([HOLDUP, *WATCH, *map(str, args)], stdout=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL, **options) as process:
         try:
             yield process
@@ -273,7 +275,7 @@ def running_program(tap):
     """--pid: the processes of others, while they run, until they are gone."""
     with running(WATCHED, "p.json", "400", "200,300", "--stay", stdout=subprocess.PIPE) as target:
         target.stdout.readline()
-        with watching("--json", "-p", target.pid, "-o", "p.holdup", "model.yaml") as watch:
+        with watching("-p", target.pid, "-o", "p.holdup", "model.yaml") as watch:
             first = watch.stdout.readline()
             target.kill()
             target.wait()
@@ -291,7 +293,7 @@ def interrupted(tap):
         name = "i%d.holdup" % sent
         with running(WATCHED, "i.json", "3000", "500", "--stay", stdout=subprocess.PIPE) as target:
             target.stdout.readline()
-            with watching("--json", "-p", target.pid, "-o", name, "model.yaml") as watch:
+            with watching("-p", target.pid, "-o", name, "model.yaml") as watch:
                 first = watch.stdout.readline()
                 watch.send_signal(sent)
                 rest, errors = watch.communicate(timeout=WAIT_S)
@@ -308,7 +310,7 @@ def killed(tap):
     """What a killed watch has recorded opens, and is checked."""
     with running(WATCHED, "i.json", "3000", "500", "--stay", stdout=subprocess.PIPE) as target:
         target.stdout.readline()
-        with watching("--json", "-p", target.pid, "-o", "dead.holdup", "model.yaml") as watch:
+        with watching("-p", target.pid, "-o", "dead.holdup", "model.yaml") as watch:
             first = watch.stdout.readline()
             watch.kill()
             watch.wait()
@@ -336,7 +338,7 @@ def full_disk(tap):
     try:
         with running(WATCHED, "f.json", "4000", "20", "--stay", stdout=subprocess.PIPE) as target:
             target.stdout.readline()
-            with watching("--json", "-p", target.pid, "-o", "small/f.holdup",
+            with watching("-p", target.pid, "-o", "small/f.holdup",
                           "model.yaml") as watch:
                 first = watch.stdout.readline()
                 fill("small/filler")
