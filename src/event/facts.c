@@ -25,6 +25,7 @@ void facts_fini(struct facts *facts)
 	free(facts->printks);
 	free(facts->symbols);
 	free(facts->missing);
+	free(facts->throttles);
 	free(facts->cpus);
 	free(facts->damage);
 	*facts = (struct facts){ 0 };

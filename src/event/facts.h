@@ -63,6 +63,16 @@ struct fact_missing {
 	const char *why;  /* "BPF program not loaded: Operation not permitted" */
 };
 
+/* The CPU quota of a cgroup held its tasks back, within the whole recording. */
+struct fact_throttle {
+	const char *cgroup; /* path in its hierarchy; NULL = not told */
+	uint64_t quota_ns;  /* of CPU time, in each ... */
+	uint64_t period_ns;
+	uint64_t periods; /* in which its tasks ran, or would have */
+	uint64_t times;	  /* of these it was held back in */
+	uint64_t ns;	  /* so long, on all CPUs together */
+};
+
 struct fact_cpu {
 	uint64_t events; /* decoded or counted; 0 = unknown */
 	uint64_t lost;	 /* events lost on this CPU */
@@ -115,6 +125,8 @@ struct facts {
 	size_t symbol_count;
 	struct fact_missing *missing;
 	size_t missing_count;
+	struct fact_throttle *throttles; /* longest first */
+	size_t throttle_count;
 	struct fact_cpu *cpus; /* index = CPU */
 	size_t cpu_count;
 	/*

@@ -151,6 +151,15 @@ static void check_instances(struct facts *facts, const struct dat_meta *meta)
 	}
 }
 
+/* "trace-cmd 3.1.6": what follows in brackets is about its source. */
+static const char *tracer_of(struct facts *facts, const char *version)
+{
+	size_t bytes = version ? strcspn(version, " \n") : 0;
+
+	return bytes ? facts_take(facts, xasprintf("trace-cmd %.*s", (int)bytes, version))
+		     : "trace-cmd";
+}
+
 void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_zip_kind zip)
 {
 	static const char *const formats[] = {
@@ -161,6 +170,7 @@ void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_z
 
 	facts->format = meta->version == 6 ? "trace.dat, version 6" : formats[zip];
 	facts->target_status = -1;
+	facts->tracer = tracer_of(facts, meta->tool_version);
 	read_uname(facts, meta->uname);
 	if (!facts->arch)
 		facts->arch = arch_of_symbols(facts);

@@ -395,6 +395,7 @@ void dat_meta_fini(struct dat_meta *meta)
 	free(meta->printk);
 	free(meta->cmdlines);
 	free(meta->uname);
+	free(meta->tool_version);
 	free(meta->stats);
 	free(meta->clock);
 	*meta = (struct dat_meta){ 0 };

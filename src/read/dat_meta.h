@@ -72,10 +72,11 @@ struct dat_meta {
 	uint32_t page_bytes;
 	uint32_t long_bytes; /* of the kernel, as the page header has it */
 	struct formats formats;
-	char *printk;	/* owned; NULL = none, the same below */
-	char *cmdlines; /* "TID NAME\n" */
-	char *uname;	/* system, host, release, machine */
-	char *stats;	/* per_cpu/cpuN/stats of all CPUs and instances */
+	char *printk;	    /* owned; NULL = none, the same below */
+	char *cmdlines;	    /* "TID NAME\n" */
+	char *uname;	    /* system, host, release, machine */
+	char *tool_version; /* of trace-cmd: "3.1.6 (not-a-git-repo)" */
+	char *stats;	    /* per_cpu/cpuN/stats of all CPUs and instances */
 	size_t stats_bytes;
 	char *clock; /* "[local] global ..." */
 

@@ -28,6 +28,7 @@ enum option {
 	OPTION_UNAME = 5,
 	OPTION_OFFSET = 7,
 	OPTION_CPUCOUNT = 8,
+	OPTION_VERSION = 9,
 	OPTION_TIME_SHIFT = 12,
 	OPTION_GUEST = 13,
 	OPTION_TSC2NSEC = 14,
@@ -96,6 +97,12 @@ static bool on_clock(struct option_at *option)
 static bool on_uname(struct option_at *option)
 {
 	set_text(&option->meta->uname, option->text);
+	return true;
+}
+
+static bool on_version(struct option_at *option)
+{
+	set_text(&option->meta->tool_version, option->text);
 	return true;
 }
 
@@ -291,6 +298,7 @@ static const struct {
 	{ OPTION_UNAME, on_uname },
 	{ OPTION_OFFSET, on_offset },
 	{ OPTION_CPUCOUNT, on_cpu_count },
+	{ OPTION_VERSION, on_version },
 	{ OPTION_TIME_SHIFT, on_time_shift },
 	{ OPTION_GUEST, on_guest },
 	{ OPTION_TSC2NSEC, on_tsc },
@@ -301,7 +309,6 @@ static const struct {
 	{ DAT_PRINTK, on_section },
 	{ DAT_CMDLINES, on_section },
 	{ 6, on_ignored },  /* HOOK: how trace-cmd profile pairs events */
-	{ 9, on_ignored },  /* VERSION: of trace-cmd */
 	{ 10, on_ignored }, /* PROCMAPS: files that a process had mapped */
 	{ 11, on_ignored }, /* TRACEID */
 	{ 15, on_ignored }, /* STRINGS: titles of sections */

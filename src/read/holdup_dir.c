@@ -110,6 +110,15 @@ static void copy_lists(struct facts *facts, const struct manifest *manifest)
 		facts->missing[i].what = manifest->missing[i].what;
 		facts->missing[i].why = manifest->missing[i].why;
 	}
+	facts->throttle_count = manifest->throttle_count;
+	facts->throttles = xcalloc(manifest->throttle_count + 1, sizeof(*facts->throttles));
+	for (size_t i = 0; i < manifest->throttle_count; i++) {
+		const struct manifest_throttle *from = &manifest->throttles[i];
+
+		facts->throttles[i] =
+			(struct fact_throttle){ from->cgroup,  from->quota_ns, from->period_ns,
+						from->periods, from->times,    from->ns };
+	}
 }
 
 /* What the events look like: formats and the layout of a page. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "event/event.h"
@@ -206,6 +207,27 @@ static void find_recorder(struct perf_scan *scan)
 	facts->recorder_tid_count = 1;
 }
 
+/* perf's names (perf record -k); without one it is the scheduler's clock. */
+static const char *clock_name(const struct perf_file *file)
+{
+	int32_t clockid = file->attrs.count ? file->attrs.items[0]->clockid : -1;
+
+	switch (clockid) {
+	case CLOCK_REALTIME:
+		return "realtime";
+	case CLOCK_MONOTONIC:
+		return "monotonic";
+	case CLOCK_MONOTONIC_RAW:
+		return "monotonic_raw";
+	case CLOCK_BOOTTIME:
+		return "boottime";
+	case CLOCK_TAI:
+		return "tai";
+	default:
+		return clockid < 0 ? "perf's own" : NULL;
+	}
+}
+
 static void count_cpus(struct perf_scan *scan)
 {
 	struct facts *facts = scan->file->facts;
@@ -256,6 +278,10 @@ void perf_dump_end(struct perf_scan *scan)
 
 	facts->first_ns = scan->begin_ns;
 	facts->last_ns = scan->end_ns;
+	if (!facts->tracer)
+		facts->tracer = "perf";
+	facts->clock = clock_name(scan->file);
+	facts->recorder = facts_take(facts, join_words(scan->file, 0));
 	relate(scan);
 	find_recorder(scan);
 	count_cpus(scan);

@@ -78,6 +78,15 @@ static void read_host(struct cursor *cursor)
 		cursor->file->facts->host = keep_string(cursor);
 }
 
+static void read_version(struct cursor *cursor)
+{
+	AUTO_FREE char *version = take_string(cursor);
+	struct facts *facts = cursor->file->facts;
+
+	if (version && *version)
+		facts->tracer = facts_take(facts, xasprintf("perf %s", version));
+}
+
 static void read_release(struct cursor *cursor)
 {
 	if (!cursor->file->facts->kernel)
@@ -182,6 +191,7 @@ static const struct {
 	{ PERF_FEATURE_TRACING_DATA, "TRACING_DATA", read_tracing },
 	{ PERF_FEATURE_HOSTNAME, "HOSTNAME", read_host },
 	{ PERF_FEATURE_OSRELEASE, "OSRELEASE", read_release },
+	{ PERF_FEATURE_VERSION, "VERSION", read_version },
 	{ PERF_FEATURE_ARCH, "ARCH", read_arch },
 	{ PERF_FEATURE_CMDLINE, "CMDLINE", read_command },
 	{ PERF_FEATURE_EVENT_DESC, "EVENT_DESC", read_names },

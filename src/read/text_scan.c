@@ -74,13 +74,15 @@ static bool number_behind(struct text_view view, const char *label, uint64_t *ou
 	return text_take_number(&view, out_number);
 }
 
-/* "# entries-in-buffer/entries-written: 140080/250280   #P:4" */
+/* "# entries-in-buffer/entries-written: 140080/250280   #P:4"; "cpus=4" is trace-cmd's */
 static void take_header(struct scan *scan, struct text_view view)
 {
 	static const char label[] = "entries-written:";
 	const char *found = find_text(view, label);
 	uint64_t cpus;
 
+	if (text_begins(&view, "cpus="))
+		scan->facts->tracer = "trace-cmd";
 	if (number_behind(view, "#P:", &cpus) && cpus && cpus <= TEXT_MAX_CPUS &&
 	    cpus - 1 > scan->max_cpu)
 		scan->max_cpu = cpus - 1;
@@ -164,6 +166,8 @@ static void take_event(struct scan *scan, const struct text_line *line)
 	if (line->cpu > scan->max_cpu)
 		scan->max_cpu = line->cpu;
 	scan->counters += line->is_counter;
+	if (!facts->tracer && memchr(line->name.at, ':', line->name.bytes))
+		facts->tracer = "perf"; /* perf script alone tells of subsystems */
 	facts->has_syscalls |= line->kind == TEXT_ENTER || is_called(line->name, "sys_enter") ||
 			       find_text(line->name, "sys_enter_") != NULL;
 	take_thread(scan, line);
@@ -236,6 +240,8 @@ static void fill_facts(struct scan *scan)
 {
 	struct facts *facts = scan->facts;
 
+	if (!facts->tracer)
+		facts->tracer = "ftrace";
 	facts->arch = scan->is_arm && !scan->is_x86 ? "aarch64" : "x86_64";
 	facts->cpu_count = scan->max_cpu + 1;
 	facts->cpus = xcalloc(facts->cpu_count, sizeof(*facts->cpus));

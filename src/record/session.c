@@ -22,6 +22,7 @@
 #include "record/names.h"
 #include "record/pidns.h"
 #include "record/probe.h"
+#include "record/quotas.h"
 #include "record/reader.h"
 #include "record/record.h"
 #include "record/texts.h"
@@ -370,6 +371,8 @@ int session_begin(struct session *session, struct err *err)
 			   err);
 	if (rc == 0)
 		dump_state(session);
+	if (rc == 0)
+		session->quotas = quotas_begin();
 	if (rc == 0 && session->user)
 		user_collect_ask(session->user, note_unasked, session);
 	return rc;
@@ -444,6 +447,7 @@ int session_end(struct session *session, int failure, struct err *err)
 		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
 		session->manifest->end_ns = clock_mono_ns();
 		session->is_on = false;
+		quotas_end(session->quotas, session->manifest);
 		stop_names(session);
 		directory_release(&session->directory);
 		readers_stop(session->readers, session->manifest);
@@ -468,6 +472,7 @@ int session_end(struct session *session, int failure, struct err *err)
 
 void session_fini(struct session *session)
 {
+	quotas_free(session->quotas);
 	user_collect_free(session->user);
 	readers_free(session->readers);
 	instance_close(&session->instance);

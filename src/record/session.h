@@ -25,6 +25,7 @@
 struct err;
 struct manifest;
 struct names_recorder;
+struct quotas;
 struct readers;
 struct record_opts;
 
@@ -39,6 +40,7 @@ struct session {
 	struct directory directory;
 	struct readers *readers;
 	struct names_recorder *names;
+	struct quotas *quotas;
 	struct user_collect *user; /* NULL = nothing is collected */
 	struct user_collected collected;
 	int sync_fd; /* kernel/sync */

@@ -236,6 +236,24 @@ static void put_causality(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
+static void put_throttles(struct json *json, const struct facts *facts)
+{
+	json_begin_array(json, "throttles");
+	for (size_t i = 0; i < facts->throttle_count; i++) {
+		const struct fact_throttle *throttle = &facts->throttles[i];
+
+		json_begin_object(json, NULL);
+		json_print_string(json, "cgroup", throttle->cgroup);
+		json_print_u64(json, "quota_ns", throttle->quota_ns);
+		json_print_u64(json, "period_ns", throttle->period_ns);
+		json_print_u64(json, "periods", throttle->periods);
+		json_print_u64(json, "times", throttle->times);
+		json_print_u64(json, "ns", throttle->ns);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 /* What the numbers rest on. */
 static void put_trust(struct json *json, const struct why *why, const struct facts *facts)
 {
@@ -249,6 +267,7 @@ static void put_trust(struct json *json, const struct why *why, const struct fac
 	json_print_u64(json, "exact", why->repairs_exact);
 	json_print_u64(json, "uncertain_ns", why->repairs_ns);
 	json_end_object(json);
+	put_throttles(json, facts);
 	json_print_bool(json, "complete", facts->complete);
 	json_begin_array(json, "missing");
 	for (size_t i = 0; i < facts->missing_count; i++) {

@@ -15,6 +15,8 @@
 #include "report/table.h"
 #include "report/why_int.h"
 
+#define THROTTLES_TOLD 3
+
 struct notes {
 	const struct page *page;
 	size_t count;
@@ -130,6 +132,38 @@ static void note_missing(struct notes *notes)
 		     facts->missing[i].why);
 }
 
+/* Time for which the target, or who it waited for, had no CPU. */
+static uint64_t queued_ns(const struct why *why)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < why->root_count; i++) {
+		if (why->roots[i].kind == WHY_CPU_QUEUE || why->roots[i].kind == WHY_PREEMPTED)
+			ns += why->roots[i].ns;
+	}
+	return ns;
+}
+
+/* No event tells of it, so it is told where it may have mattered. */
+static void note_throttles(struct notes *notes)
+{
+	const struct facts *facts = notes->page->facts;
+
+	if (queued_ns(notes->page->why) < why_window_ns(notes->page->why) / 100)
+		return;
+	for (size_t i = 0; i < facts->throttle_count && i < THROTTLES_TOLD; i++) {
+		const struct fact_throttle *throttle = &facts->throttles[i];
+
+		note(notes,
+		     "The cgroup %s may use %s of CPU time in each %s; that held its threads back in "
+		     "%s of %s periods of the whole recording, for %s on all CPUs together. A thread "
+		     "of it that was held back is told here as one that had no CPU.",
+		     throttle->cgroup ? throttle->cgroup : "?", text_duration(throttle->quota_ns).s,
+		     text_duration(throttle->period_ns).s, text_count(throttle->times).s,
+		     text_count(throttle->periods).s, text_duration(throttle->ns).s);
+	}
+}
+
 static void note_damage(struct notes *notes)
 {
 	const struct facts *facts = notes->page->facts;
@@ -149,6 +183,7 @@ void why_text_notes(const struct page *page)
 	note_damage(&notes);
 	note_lost(&notes);
 	note_repairs(&notes);
+	note_throttles(&notes);
 	if (page->why->depth_limit_hits > 0)
 		note(&notes,
 		     "%" PRIu32 " waits were followed only to the bound on depth; the rest of them "

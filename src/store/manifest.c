@@ -21,6 +21,7 @@
 
 #define MAX_EVENTS	  65536u
 #define MAX_MISSING	  4096u
+#define MAX_THROTTLES	  1024
 #define MAX_RECORDER_TIDS 65536u
 #define MAX_DEPTH	  8
 #define MAX_VALUES	  (1u << 19) /* json-c needs some 100 bytes for each */
@@ -84,6 +85,15 @@ static const struct key missing_keys[] = {
 	KEY(manifest_missing, why, KEY_TEXT, 0),
 };
 
+static const struct key throttle_keys[] = {
+	KEY(manifest_throttle, cgroup, KEY_TEXT, 0),
+	KEY(manifest_throttle, quota_ns, KEY_U64, INT64_MAX),
+	KEY(manifest_throttle, period_ns, KEY_U64, INT64_MAX),
+	KEY(manifest_throttle, periods, KEY_U64, INT64_MAX),
+	KEY(manifest_throttle, times, KEY_U64, INT64_MAX),
+	KEY(manifest_throttle, ns, KEY_U64, INT64_MAX),
+};
+
 struct key_table {
 	const struct key *keys;
 	size_t count;
@@ -103,6 +113,9 @@ void manifest_fini(struct manifest *manifest)
 		free(manifest->missing[i].what);
 		free(manifest->missing[i].why);
 	}
+	for (size_t i = 0; i < manifest->throttle_count; i++)
+		free(manifest->throttles[i].cgroup);
+	free(manifest->throttles);
 	free(manifest->events);
 	free(manifest->cpus);
 	free(manifest->recorder_tids);
@@ -122,6 +135,22 @@ static struct manifest_missing *missing_room(struct manifest *manifest)
 	manifest->missing = vec_room(manifest->missing, manifest->missing_count,
 				     &manifest->missing_cap, sizeof(*manifest->missing));
 	return &manifest->missing[manifest->missing_count];
+}
+
+static struct manifest_throttle *throttle_room(struct manifest *manifest)
+{
+	manifest->throttles = vec_room(manifest->throttles, manifest->throttle_count,
+				       &manifest->throttle_cap, sizeof(*manifest->throttles));
+	return &manifest->throttles[manifest->throttle_count];
+}
+
+void manifest_add_throttle(struct manifest *manifest, const struct manifest_throttle *throttle)
+{
+	struct manifest_throttle *copy = throttle_room(manifest);
+
+	*copy = *throttle;
+	copy->cgroup = xstrdup(throttle->cgroup);
+	manifest->throttle_count++;
 }
 
 void manifest_add_missing(struct manifest *manifest, const char *what, const char *why)
@@ -224,6 +253,7 @@ static json_object *manifest_json(const struct manifest *manifest)
 	json_object *cpus = json_object_new_array();
 	json_object *tids = json_object_new_array();
 	json_object *missing = json_object_new_array();
+	json_object *throttles = json_object_new_array();
 
 	for (size_t i = 0; i < manifest->event_count; i++)
 		json_object_array_add(events, new_text(manifest->events[i]));
@@ -234,10 +264,14 @@ static json_object *manifest_json(const struct manifest *manifest)
 	for (size_t i = 0; i < manifest->missing_count; i++)
 		json_object_array_add(missing,
 				      new_object(KEY_TABLE(missing_keys), &manifest->missing[i]));
+	for (size_t i = 0; i < manifest->throttle_count; i++)
+		json_object_array_add(throttles, new_object(KEY_TABLE(throttle_keys),
+							    &manifest->throttles[i]));
 	json_object_object_add(root, "events", events);
 	json_object_object_add(root, "cpus", cpus);
 	json_object_object_add(root, "recorder_tids", tids);
 	json_object_object_add(root, "missing", missing);
+	json_object_object_add(root, "throttles", throttles);
 	return root;
 }
 
@@ -407,6 +441,15 @@ static int take_missing(struct manifest *manifest, json_object *item, struct err
 	return take_object(KEY_TABLE(missing_keys), item, missing, err);
 }
 
+static int take_throttle(struct manifest *manifest, json_object *item, struct err *err)
+{
+	struct manifest_throttle *throttle = throttle_room(manifest);
+
+	*throttle = (struct manifest_throttle){ 0 };
+	manifest->throttle_count++;
+	return take_object(KEY_TABLE(throttle_keys), item, throttle, err);
+}
+
 static const struct list {
 	const char *name;
 	size_t max;
@@ -417,6 +460,7 @@ static const struct list {
 	{ "cpus", MANIFEST_MAX_CPUS, json_type_object, take_cpu },
 	{ "recorder_tids", MAX_RECORDER_TIDS, json_type_int, take_tid },
 	{ "missing", MAX_MISSING, json_type_object, take_missing },
+	{ "throttles", MAX_THROTTLES, json_type_object, take_throttle },
 };
 
 static int take_list(const struct list *list, json_object *root, struct manifest *manifest,

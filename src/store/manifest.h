@@ -42,6 +42,16 @@ struct manifest_missing {
 	char *why;
 };
 
+/* The CPU quota of a cgroup held its tasks back while the recording went on. */
+struct manifest_throttle {
+	char *cgroup;	   /* path in its hierarchy */
+	uint64_t quota_ns; /* of CPU time, in each ... */
+	uint64_t period_ns;
+	uint64_t periods; /* in which its tasks ran, or would have */
+	uint64_t times;	  /* of these it was held back in */
+	uint64_t ns;	  /* so long, on all CPUs together */
+};
+
 struct manifest {
 	uint32_t version;
 	bool complete; /* the recorder finished and all counts are final */
@@ -77,6 +87,9 @@ struct manifest {
 	struct manifest_missing *missing;
 	size_t missing_count;
 	size_t missing_cap;
+	struct manifest_throttle *throttles; /* longest first */
+	size_t throttle_count;
+	size_t throttle_cap;
 };
 
 /* Free what the manifest owns. A zeroed or half-filled one is fine. */
@@ -85,6 +98,7 @@ void manifest_fini(struct manifest *manifest);
 /* Append a copy. */
 void manifest_add_event(struct manifest *manifest, const char *event);
 void manifest_add_missing(struct manifest *manifest, const char *what, const char *why);
+void manifest_add_throttle(struct manifest *manifest, const struct manifest_throttle *throttle);
 void manifest_add_cpu(struct manifest *manifest, const struct manifest_cpu *cpu);
 void manifest_add_recorder_tid(struct manifest *manifest, int32_t tid);
 

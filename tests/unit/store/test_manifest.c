@@ -90,6 +90,8 @@ static struct manifest whole_manifest(void)
 	manifest_add_cpu(&manifest, &(struct manifest_cpu){ .cpu = 0 });
 	manifest_add_cpu(&manifest, &cpu);
 	manifest_add_recorder_tid(&manifest, 815);
+	manifest_add_throttle(&manifest,
+			      &(struct manifest_throttle){ (char *)"/a/b", 20, 100, 27, 14, 101 });
 	return manifest;
 }
 
@@ -121,6 +123,13 @@ static void what_was_written_is_read(void **state)
 	assert_int_equal(in.recorder_tids[0], 815);
 	assert_string_equal(in.events[0], "sched:sched_switch");
 	assert_string_equal(in.missing[0].why, "no BPF");
+	assert_int_equal(in.throttle_count, 1);
+	assert_string_equal(in.throttles[0].cgroup, "/a/b");
+	assert_int_equal(in.throttles[0].quota_ns, 20);
+	assert_int_equal(in.throttles[0].period_ns, 100);
+	assert_int_equal(in.throttles[0].periods, 27);
+	assert_int_equal(in.throttles[0].times, 14);
+	assert_int_equal(in.throttles[0].ns, 101);
 	manifest_fini(&in);
 	manifest_fini(&out);
 }
@@ -204,6 +213,9 @@ static void damage_is_refused(void **state)
 		"{" GOOD ",\"cpus\":[{\"cpu\":1,\"lost\":-1}]}",
 		"{" GOOD ",\"recorder_tids\":[-1]}",
 		"{" GOOD ",\"missing\":[{\"what\":1}]}",
+		"{" GOOD ",\"throttles\":[{\"times\":-1}]}",
+		"{" GOOD ",\"throttles\":[{\"cgroup\":7}]}",
+		"{" GOOD ",\"throttles\":[14]}",
 		"{" GOOD ",\"x\":[[[[[[[[[[[[1]]]]]]]]]]]]}",
 	};
 

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""A CPU quota that holds threads back is told, with what the kernel counted of it.
+
+A shell puts itself into a cgroup that may use a fifth of a CPU, and works there. What holdup says
+lies between the cgroup's own counts around the work and around the whole recording.
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+QUOTA_US, PERIOD_US = 20000, 100000
+WORK = """
+import time
+end = time.monotonic() + 1.2
+while time.monotonic() < end:
+    pass
+"""
+
+
+def mounts():
+    with open("/proc/self/mounts") as file:
+        return [line.split() for line in file]
+
+
+class Cgroup:
+    """One of our own with a quota, of either kind."""
+
+    def __init__(self):
+        self.folder = None
+        for _, top, kind, options, *_ in mounts():
+            first = kind == "cgroup" and "cpu" in options.split(",")
+            if first or (kind == "cgroup2" and self.has_cpu(top)):
+                self.top, self.first = top, first
+                self.name = "/holdup-test-%d" % os.getpid()
+                self.folder = top + self.name
+
+    @staticmethod
+    def has_cpu(top):
+        try:
+            with open(top + "/cgroup.controllers") as file:
+                if "cpu" not in file.read().split():
+                    return False
+            with open(top + "/cgroup.subtree_control", "w") as file:
+                file.write("+cpu")
+        except OSError:
+            return False
+        return True
+
+    def __enter__(self):
+        os.mkdir(self.folder)
+        if self.first:
+            self.write("cpu.cfs_period_us", PERIOD_US)
+            self.write("cpu.cfs_quota_us", QUOTA_US)
+        else:
+            self.write("cpu.max", "%d %d" % (QUOTA_US, PERIOD_US))
+        return self
+
+    def __exit__(self, *_):
+        os.rmdir(self.folder)
+
+    def write(self, name, value):
+        with open(os.path.join(self.folder, name), "w") as file:
+            file.write(str(value))
+
+    def counts(self):
+        """Periods, of these throttled, and ns of that."""
+        with open(os.path.join(self.folder, "cpu.stat")) as file:
+            stat = dict(line.split() for line in file)
+        ns = int(stat["throttled_time"]) if self.first else int(stat["throttled_usec"]) * 1000
+        return int(stat["nr_periods"]), int(stat["nr_throttled"]), ns
+
+
+def check(tap, cgroup, into_cgroup):
+    """Once with the work in the cgroup, once beside it."""
+    join = "echo $$ > %s/cgroup.procs && " % cgroup.folder if into_cgroup else ""
+    before = cgroup.counts()
+    done = kernel.holdup("record", "-o", "run.holdup", "--", "sh", "-c",
+                         join + "exec %s -c '%s'" % (sys.executable, WORK))
+    after = cgroup.counts()
+    where = "in the cgroup: " if into_cgroup else "beside it: "
+    tap.ok(done.returncode == 0, where + "recorded", done.stderr)
+    report, done = kernel.why("run.holdup")
+    told = [one for one in report["throttles"] if one["cgroup"] == cgroup.name]
+    text = kernel.holdup("why", "run.holdup").stdout
+    if not into_cgroup:
+        tap.ok(not told and cgroup.name not in text, where + "nothing is told", told)
+        return
+    grown = [now - then for now, then in zip(after, before)]
+    if len(told) != 1:
+        tap.ok(False, where + "it is told once", report["throttles"])
+        return
+    told = told[0]
+    tap.ok((told["quota_ns"], told["period_ns"]) == (QUOTA_US * 1000, PERIOD_US * 1000),
+           where + "its quota", told)
+    tap.ok(1 <= told["times"] <= grown[1] and told["periods"] <= grown[0],
+           where + "periods", told, grown)
+    tap.ok(0.5 * grown[2] <= told["ns"] <= grown[2], where + "time", told, grown)
+    queued = sum(root["ns"] for root in report["verdict"]
+                 if root["kind"] in ("cpu_queue", "preempted"))
+    tap.ok(queued >= 0.8 * told["ns"], where + "counted as having no CPU", queued, told)
+    tap.ok("The cgroup %s may use 20.0 ms" % cgroup.name in " ".join(text.split()),
+           where + "the report says so", text)
+    with open("run.holdup/trace.json") as file:
+        tap.ok(cgroup.name in [one["cgroup"] for one in json.load(file)["throttles"]],
+               where + "trace.json has it")
+
+
+def main():
+    kernel.need()
+    cgroup = Cgroup()
+    if not cgroup.folder:
+        kernel.absent("no cgroup with a CPU controller can be made here")
+    tap = kernel.Tap()
+    with kernel.workdir(), cgroup:
+        check(tap, cgroup, True)
+        os.system("rm -rf run.holdup")
+        check(tap, cgroup, False)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
