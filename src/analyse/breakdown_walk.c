@@ -55,6 +55,12 @@ static uint32_t wait_context(const struct walk *walk, uint32_t word)
 	return segment_part(in) == PART_WORKING ? in : unknown;
 }
 
+/* Says only how its neighbours were found out: what goes on goes on over it. */
+static bool is_marker(const struct tl_interval *in)
+{
+	return word_kind(in->word) == WORD_UNCERTAIN && in->start_ns == in->end_ns;
+}
+
 static void follow(struct walk *walk, uint32_t word)
 {
 	switch (word_kind(word)) {
@@ -114,10 +120,11 @@ static bool look_back(struct walk *walk, uint64_t from_ns)
 	walk->depth = 0;
 	tl_iter_begin(&walk->iter, walk->timeline, &walk->timeline->threads[walk->slot]->track,
 		      from_ns, walk->start_ns);
-	in.word = walk->iter.word;
+	in = (struct tl_interval){ .end_ns = 1, .word = walk->iter.word };
 	do {
 		in.word = word_plain(in.word);
-		if (word_kind(in.word) != WORD_CPU && word_kind(in.word) != WORD_NONE) {
+		if (word_kind(in.word) != WORD_CPU && word_kind(in.word) != WORD_NONE &&
+		    !is_marker(&in)) {
 			(void)follow_interrupts(walk, in.word);
 			follow(walk, in.word);
 		}
@@ -181,7 +188,8 @@ bool walk_next(struct walk *walk, struct segment *out_segment)
 			return false;
 	} while (word_kind(in.word) == WORD_NONE && in.start_ns == in.end_ns);
 	begins = follow_interrupts(walk, in.word);
-	follow(walk, in.word);
+	if (!is_marker(&in))
+		follow(walk, in.word);
 	*out_segment = (struct segment){
 		.start_ns = in.start_ns,
 		.end_ns = in.end_ns,

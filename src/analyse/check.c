@@ -245,20 +245,32 @@ static void keep_sample(struct step *step)
 		result->sample_count++;
 }
 
-/* Were events lost that could have been this instance's? */
-static void check_way(struct step *step)
+/* Events were lost that could have been this instance's. */
+static void find_lost_way(struct check *check, struct instance *instance, uint64_t time_ns)
 {
-	struct check *check = step->check;
-	bool is_user = step->event->context & EV_CTX_USER;
-	uint64_t hole_ns = is_user ? check->user_hole_ns : check->kernel_hole_ns;
-
-	if (!step->instance->transitions || hole_ns <= step->instance->entered_ns)
-		return;
 	find_otherwise(
-		check, step->instance, CHECK_UNCERTAIN, step->event->time_ns,
+		check, instance, CHECK_UNCERTAIN, time_ns,
 		xasprintf("events were lost while it was in \"%s\": some of its own may be among "
 			  "them",
-			  check->model->states[step->instance->state].name));
+			  check->model->states[instance->state].name));
+}
+
+static bool has_lost_way(const struct check *check, const struct instance *instance,
+			 uint64_t time_ns)
+{
+	struct check_eval eval = { .metrics = &check->metrics, .time_ns = time_ns };
+	uint64_t until_ns;
+
+	return check_eval_lost_way(&eval, instance->entered_ns, &until_ns);
+}
+
+static void check_way(struct step *step)
+{
+	struct instance *instance = step->instance;
+
+	if (!instance->transitions || !has_lost_way(step->check, instance, step->event->time_ns))
+		return;
+	find_lost_way(step->check, instance, step->event->time_ns);
 	if (step->status < CHECK_UNCERTAIN)
 		step->status = CHECK_UNCERTAIN;
 }
@@ -300,6 +312,7 @@ static void start_variable(struct step *step, uint32_t index, const struct check
 	variable->is_set = true;
 	variable->base = sums->values[step->check->model->variables[index].metric];
 	variable->base_unsure_ns = sums->unsure_ns;
+	variable->base_blurred_ns = sums->blurred_ns;
 	variable->start_ns = step->event->time_ns;
 }
 
@@ -321,6 +334,8 @@ static void move_variables(struct step *step, const struct check_sums *from,
 		variable->base = to->values[metric] - (from->values[metric] - variable->base);
 		variable->base_unsure_ns =
 			to->unsure_ns - (from->unsure_ns - variable->base_unsure_ns);
+		variable->base_blurred_ns =
+			to->blurred_ns - (from->blurred_ns - variable->base_blurred_ns);
 	}
 }
 
@@ -417,6 +432,10 @@ static void unexpected(struct check *check, struct instance *instance, uint32_t 
 		map_put(&check->unexpected, key, 1);
 	if (!check->model->is_strict || !instance)
 		return;
+	if (has_lost_way(check, instance, event->time_ns)) {
+		find_lost_way(check, instance, event->time_ns);
+		return;
+	}
 	find_otherwise(check, instance, CHECK_INVALID, event->time_ns,
 		       xasprintf("%s came in state \"%s\", which has no transition for it",
 				 check->model->patterns[pattern].name,
@@ -504,6 +523,7 @@ static void match(struct check *check, uint32_t pattern, const struct event *eve
 	if (check->model->patterns[pattern].filter && !reader->passes(reader->context, pattern))
 		return;
 	check->result.matched[pattern]++;
+	check->metrics.took[(event->context & EV_CTX_USER) != 0] = true;
 	if (!make_key(check, pattern, event, &key)) {
 		check->result.no_key++;
 		return;
@@ -524,12 +544,11 @@ static void match(struct check *check, uint32_t pattern, const struct event *eve
 
 static void note_hole(struct check *check, const struct event *event)
 {
+	bool is_user = event->context & EV_CTX_USER;
+
 	check->result.lost += event->lost.count ? event->lost.count : 1;
-	if (event->context & EV_CTX_USER) {
-		check->user_hole_ns = event->time_ns;
-		return;
-	}
-	check->kernel_hole_ns = check->metrics.hole_ns = event->time_ns;
+	check->metrics.holes[is_user].last_ns = event->time_ns;
+	check->metrics.has_holes = true;
 }
 
 /* A number of a thread may be used again: nothing goes on in the next one. */
@@ -540,8 +559,11 @@ static void end_thread(struct check *check, const struct event *event)
 
 	for (; instance; instance = next) {
 		next = instance->same_key;
-		if (!instance->key_text)
-			check_instance_end(check, instance, CHECK_OPEN, event->time_ns);
+		if (instance->key_text)
+			continue;
+		if (has_lost_way(check, instance, event->time_ns))
+			find_lost_way(check, instance, event->time_ns);
+		check_instance_end(check, instance, CHECK_OPEN, event->time_ns);
 	}
 }
 
@@ -568,6 +590,24 @@ void check_feed(struct check *check, const struct event *event, const uint32_t *
 		match(check, patterns[i], event);
 	if (event->type == EV_SCHED_EXIT && check->has_thread_key && only_thread_keys(check->model))
 		end_thread(check, event);
+}
+
+void check_tell_lock(struct check *check, const struct event *event)
+{
+	const struct timeline *timeline = check->opts.timeline;
+	uint32_t slot = SLOT_NONE;
+
+	if (!check->metrics.locks)
+		return;
+	if (timeline)
+		slot = timeline_find_thread(timeline, event->tid, event->time_ns);
+	check_locks_feed(check->metrics.locks, event,
+			 slot == SLOT_NONE ? -1 : timeline->threads[slot]->tgid);
+}
+
+void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes)
+{
+	check_metrics_add(&check->metrics, event->tid, METRIC_ALLOCATED, bytes);
 }
 
 /* ----------------------------------------------------------------------- end */
@@ -634,6 +674,11 @@ static void check_open(struct check *check, struct instance *instance, uint64_t 
 {
 	uint32_t transition, constraint;
 
+	/* It may have ended where its events were lost. */
+	if (has_lost_way(check, instance, end_ns)) {
+		find_lost_way(check, instance, end_ns);
+		return;
+	}
 	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
 	if (!check_is_late(check, instance, end_ns, &transition, &constraint))
 		return;
@@ -654,6 +699,8 @@ void check_end(struct check *check, uint64_t end_ns)
 		check_open(check, instance, until_ns);
 		check_instance_end(check, instance, CHECK_OPEN, until_ns);
 	}
+	check->result.took_kernel = check->metrics.took[0];
+	check->result.took_user = check->metrics.took[1];
 	check_finish_result(check);
 }
 

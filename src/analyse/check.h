@@ -62,6 +62,12 @@ struct check_reader {
 	bool (*field)(void *context, uint32_t field, struct check_field *out_field);
 };
 
+/* A part of the trace in which events were lost. */
+struct check_hole {
+	uint64_t since_ns, until_ns;
+	bool is_user; /* those of programs; else of the kernel */
+};
+
 struct check_opts {
 	struct check_reader reader;
 	const struct timeline *timeline; /* NULL = nothing is known of the kernel */
@@ -69,6 +75,13 @@ struct check_opts {
 	/* By enum metric_kind: why it cannot be told from this trace; NULL = it can. */
 	const char *const *missing;
 	size_t open_bytes; /* memory for open instances; 0 = default */
+	/*
+	 * When the trace was run over before: its holes, and from whom events were matched. Else
+	 * what comes in a hole before its stream is whole again is taken as if nothing were lost.
+	 */
+	const struct check_hole *holes; /* copied */
+	size_t hole_count;
+	bool took_kernel, took_user;
 };
 
 /* A value, or what is known of it. */
@@ -160,6 +173,7 @@ struct check_result {
 	uint64_t events;		      /* fed */
 	uint64_t no_key;		      /* that matched, and had no key */
 	uint64_t lost;			      /* at least so many */
+	bool took_kernel, took_user;	      /* events of both were matched */
 	uint64_t *matched;		      /* owned; by pattern */
 	struct check_transition *transitions; /* owned; as in the model */
 	struct check_finding *findings; /* owned; invalid ones first, by number of the instance */
@@ -179,6 +193,13 @@ void check_free(struct check *check); /* NULL is fine */
 /* The next event of the trace; 'patterns' are those of the model whose name it has. */
 void check_feed(struct check *check, const struct event *event, const uint32_t *patterns,
 		uint32_t count);
+
+/*
+ * What the next event tells beside itself, in words that the engine understands: EV_USER_LOCK,
+ * and pages of memory that the kernel gave out in the name of its thread. What no metric of the model is about costs nothing.
+ */
+void check_tell_lock(struct check *check, const struct event *event);
+void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes);
 
 /* The trace ends: instances that are open stay so. */
 void check_end(struct check *check, uint64_t end_ns);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/event.h"
+#include "timeline/totals.h"
 
 static const struct eval_range anything = { -INFINITY, INFINITY };
 
@@ -54,6 +55,19 @@ char *check_eval_reason(const struct check_eval *eval)
 				 text_duration(reason->ns).s);
 	case DOUBT_HOLE:
 		return xstrdup("events of the kernel were lost in the span");
+	case DOUBT_BLURRED:
+		return xasprintf(
+			"for %s of the span it is not known whether it ran its own code or "
+			"the kernel's",
+			text_duration(reason->ns).s);
+	case DOUBT_KIND:
+		return xstrdup("events that tell this kind of wait from others were not recorded");
+	case DOUBT_LOCKS:
+		return xstrdup("events of programs were lost: locks may have changed hands there");
+	case DOUBT_SILENT:
+		return xstrdup("its program does not tell of its locks: holdup record --locks");
+	case DOUBT_WAY:
+		return xstrdup("events were lost in the span: some of its own may be among them");
 	case DOUBT_STRANGER:
 		return xstrdup("the events of the kernel do not know this thread");
 	case DOUBT_BY_ZERO:
@@ -81,12 +95,106 @@ static struct eval_range at_least_0(struct check_eval *eval, enum check_doubt do
 	return (struct eval_range){ 0, INFINITY };
 }
 
+bool check_eval_lost_way(const struct check_eval *eval, uint64_t start_ns, uint64_t *out_until_ns)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	bool is_lost = false;
+
+	*out_until_ns = 0;
+	for (int is_user = 0; is_user < 2 && metrics->has_holes; is_user++) {
+		uint64_t until_ns;
+
+		if (!metrics->took[is_user] ||
+		    !check_holes_between(&metrics->holes[is_user], start_ns, eval->time_ns,
+					 &until_ns))
+			continue;
+		is_lost = true;
+		if (until_ns > *out_until_ns)
+			*out_until_ns = until_ns;
+	}
+	return is_lost;
+}
+
 static struct eval_range counted(struct check_eval *eval, uint64_t value, uint64_t start_ns)
 {
-	if (eval->metrics->hole_ns <= start_ns)
+	const struct check_holes *holes = &eval->metrics->holes[0];
+	uint64_t until_ns;
+
+	if (!check_holes_between(holes, start_ns, eval->time_ns, &until_ns))
 		return exactly(value);
 	because(eval, DOUBT_HOLE, 0);
 	return (struct eval_range){ value, INFINITY };
+}
+
+/* Without these events a wait of the one kind is taken for one of the other. */
+static bool is_told_apart(const struct check_metrics *metrics, int32_t kind)
+{
+	switch (kind) {
+	case WAIT_FOR_LOCK:
+	case WAIT_FOR_IDLE:
+	case WAIT_FOR_THREAD:
+		return !metrics->missing || !metrics->missing[METRIC_IN_SYSCALLS];
+	case WAIT_FOR_DISK:
+	case WAIT_FOR_IO:
+	case WAIT_FOR_OTHER:
+		return !metrics->missing || !metrics->missing[METRIC_BLOCK_REQUESTS];
+	default:
+		return true;
+	}
+}
+
+/*
+ * Time asleep of one kind. Where events of the kernel were lost it may have been of another one,
+ * unless it is known by what no other one has.
+ */
+static struct eval_range asleep(struct check_eval *eval, struct eval_range known, uint32_t metric,
+				uint64_t start_ns)
+{
+	static const bool is_sure[WAIT_KIND_COUNT] = {
+		[WAIT_FOR_STOP] = true, [WAIT_FOR_LOCK] = true, [WAIT_FOR_DISK] = true,
+		[WAIT_FOR_IDLE] = true, [WAIT_FOR_TIME] = true, [WAIT_FOR_NETWORK] = true,
+	};
+	const struct check_metrics *metrics = eval->metrics;
+	int32_t kind = metrics->numbers[metric].number;
+	bool is_told = is_told_apart(metrics, kind);
+	uint64_t until_ns;
+
+	if (is_told && !check_holes_between(&metrics->holes[0], start_ns, eval->time_ns, &until_ns))
+		return known;
+	because(eval, is_told ? DOUBT_HOLE : DOUBT_KIND, 0);
+	return (struct eval_range){ is_sure[kind] ? known.low : 0, eval->time_ns - start_ns };
+}
+
+/* What tells user mode from the kernel's. */
+static inline bool is_mode(enum metric_kind kind)
+{
+	return kind == METRIC_USER || kind == METRIC_SYSTEM || kind == METRIC_IN_SYSCALLS;
+}
+
+/* Some of the time in which only the CPU is known may be of this metric, too. */
+static struct eval_range in_mode(struct check_eval *eval, struct eval_range known,
+				 enum metric_kind kind, const struct check_variable *state)
+{
+	uint64_t blurred_ns = eval->now->blurred_ns - state->base_blurred_ns, until_ns;
+
+	if (blurred_ns && !eval->reason.doubt)
+		eval->reason = (struct check_reason){ .doubt = DOUBT_BLURRED, .ns = blurred_ns };
+	known.high += blurred_ns;
+	/* Interrupts and waits on the way may lie within a call that is not known of. */
+	if (blurred_ns && kind == METRIC_IN_SYSCALLS)
+		known.high = eval->time_ns - state->start_ns;
+	if (!check_holes_between(&eval->metrics->holes[0], state->start_ns, eval->time_ns,
+				 &until_ns))
+		return known;
+	because(eval, DOUBT_HOLE, 0);
+	known.high = eval->time_ns - state->start_ns;
+	return known;
+}
+
+/* blocked(KIND) */
+static inline bool is_one_wait(const struct check_metrics *metrics, uint32_t metric)
+{
+	return metrics->rows[metric]->argument == ARG_WAIT && metrics->numbers[metric].number >= 0;
 }
 
 /* A metric that is known exactly, without more ado: as nearly all are. */
@@ -97,7 +205,7 @@ static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint6
 	const struct model_variable *variable = &metrics->model->variables[index];
 	const struct model_metric *metric;
 
-	if (!variable->is_metric || !state->is_set)
+	if (!variable->is_metric || !state->is_set || metrics->has_holes)
 		return false;
 	metric = &metrics->model->metrics[variable->metric];
 	if (metrics->rows[variable->metric]->origin == FROM_CLOCK) {
@@ -105,6 +213,8 @@ static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint6
 		return true;
 	}
 	if (metrics->rows[variable->metric]->origin != FROM_TIMELINE ||
+	    is_one_wait(metrics, variable->metric) ||
+	    (is_mode(metric->kind) && eval->now->blurred_ns != state->base_blurred_ns) ||
 	    (metrics->missing && metrics->missing[metric->kind]) || !metrics->timeline ||
 	    eval->slot == SLOT_NONE || eval->now->unsure_ns != state->base_unsure_ns)
 		return false;
@@ -112,16 +222,63 @@ static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint6
 	return true;
 }
 
+static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, uint64_t value)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	const struct check_variable *state = &eval->variables[index];
+	uint32_t metric = metrics->model->variables[index].metric;
+	uint64_t unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
+	struct eval_range range = exactly(value);
+	uint64_t until_ns;
+
+	if (!metrics->timeline)
+		return at_least_0(eval, DOUBT_DEAF, index);
+	if (eval->slot == SLOT_NONE)
+		return at_least_0(eval, DOUBT_STRANGER, index);
+	if (unsure_ns && metrics->model->metrics[metric].kind != METRIC_UNCERTAIN)
+		range = bounded(eval, metrics->rows[metric], value, unsure_ns);
+	if (is_mode(metrics->model->metrics[metric].kind))
+		return in_mode(eval, range, metrics->model->metrics[metric].kind, state);
+	if (is_one_wait(metrics, metric))
+		return asleep(eval, range, metric, state->start_ns);
+	/* That it could run is known sooner than how it came to that. */
+	if (metrics->model->metrics[metric].kind == METRIC_PREEMPTED &&
+	    check_holes_between(&metrics->holes[0], state->start_ns, eval->time_ns, &until_ns)) {
+		because(eval, DOUBT_HOLE, 0);
+		range.high = eval->time_ns - state->start_ns;
+	}
+	return range;
+}
+
+/* Who held what when events were lost is not known after that. */
+static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uint64_t start_ns,
+				    bool is_held)
+{
+	const struct check_metrics *metrics = eval->metrics;
+	const struct timeline *timeline = metrics->timeline;
+	int32_t tgid = timeline && eval->slot < timeline->thread_count
+			       ? timeline->threads[eval->slot]->tgid
+			       : -1;
+	uint64_t until_ns;
+
+	if (!check_locks_tell(metrics->locks, tgid, is_held))
+		return at_least_0(eval, DOUBT_SILENT, 0);
+	if (!check_holes_between(&metrics->holes[1], 0, eval->time_ns, &until_ns))
+		return exactly(value);
+	because(eval, DOUBT_LOCKS, 0);
+	return (struct eval_range){ 0, eval->time_ns - start_ns };
+}
+
+/* As if the instance had taken all of its events. */
 static struct eval_range measured(struct check_eval *eval, uint32_t index)
 {
 	const struct check_metrics *metrics = eval->metrics;
 	const struct check_variable *state = &eval->variables[index];
 	uint32_t metric = metrics->model->variables[index].metric;
-	const struct metric_row *row = metrics->rows[metric];
 	enum metric_kind kind = metrics->model->metrics[metric].kind;
-	uint64_t value, unsure_ns;
+	uint64_t value;
 
-	if (row->origin == FROM_CLOCK)
+	if (metrics->rows[metric]->origin == FROM_CLOCK)
 		return exactly(eval->time_ns - state->start_ns);
 	if (metrics->missing && metrics->missing[kind]) {
 		bool is_first = !eval->reason.doubt;
@@ -132,25 +289,39 @@ static struct eval_range measured(struct check_eval *eval, uint32_t index)
 		return range;
 	}
 	value = eval->now->values[metric] - state->base;
-	if (row->origin == FROM_EVENTS)
+	if (metrics->rows[metric]->origin == FROM_EVENTS)
 		return counted(eval, value, state->start_ns);
-	if (!metrics->timeline)
-		return at_least_0(eval, DOUBT_DEAF, index);
-	if (eval->slot == SLOT_NONE)
-		return at_least_0(eval, DOUBT_STRANGER, index);
-	unsure_ns = eval->now->unsure_ns - state->base_unsure_ns;
-	if (!unsure_ns || kind == METRIC_UNCERTAIN)
-		return exactly(value);
-	return bounded(eval, row, value, unsure_ns);
+	if (metrics->rows[metric]->origin == FROM_LOCKS)
+		return from_locks(eval, value, state->start_ns, kind == METRIC_LOCK_HELD);
+	return from_timeline(eval, index, value);
+}
+
+/* It may have been started once more where its events were lost. */
+static struct eval_range started_later(struct check_eval *eval, uint32_t index, uint64_t until_ns)
+{
+	uint32_t metric = eval->metrics->model->variables[index].metric;
+	bool is_clock = eval->metrics->rows[metric]->origin == FROM_CLOCK;
+	struct eval_range range = measured(eval, index);
+
+	because(eval, DOUBT_WAY, 0);
+	range.low = is_clock ? eval->time_ns - until_ns : 0;
+	return range;
 }
 
 struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
 {
 	bool is_metric = eval->metrics->model->variables[index].is_metric;
 	const struct check_variable *state = &eval->variables[index];
+	uint64_t until_ns;
 
 	if (!state->is_set) {
 		because(eval, is_metric ? DOUBT_NOT_STARTED : DOUBT_NOT_SET, index);
+		return anything;
+	}
+	if (check_eval_lost_way(eval, state->start_ns, &until_ns)) {
+		if (is_metric)
+			return started_later(eval, index, until_ns);
+		because(eval, DOUBT_WAY, 0);
 		return anything;
 	}
 	if (is_metric)

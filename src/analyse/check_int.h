@@ -16,22 +16,54 @@
  * Two such sums, subtracted, are the span between.
  */
 struct check_sums {
-	uint64_t *values;   /* by metric of the model; NULL = not asked yet */
-	uint64_t unsure_ns; /* time in which the thread's state is not known */
+	uint64_t *values;    /* by metric of the model; NULL = not asked yet */
+	uint64_t unsure_ns;  /* time in which the thread's state is not known */
+	uint64_t blurred_ns; /* on a CPU, in its own code or the kernel's */
 	uint64_t time_ns;
 	uint32_t slot;
 	int32_t tid;
 	bool known;
 };
 
+/* What threads told of their locks. */
+struct check_locks;
+struct check_locks *check_locks_new(void);
+void check_locks_free(struct check_locks *locks); /* NULL is fine */
+
+/* EV_USER_LOCK of a thread of process 'tgid'; -1 = not known. */
+void check_locks_feed(struct check_locks *locks, const struct event *event, int32_t tgid);
+void check_locks_exit(struct check_locks *locks, int32_t tid, uint64_t time_ns);
+
+/* Does the process tell, when 'is_held' of holds, too? -1 = not known which: does any? */
+bool check_locks_tell(const struct check_locks *locks, int32_t tgid, bool is_held);
+
+/* Time from the start in which the thread held a lock, or waited for one. */
+uint64_t check_locks_at(struct check_locks *locks, int32_t tid, uint64_t time_ns, bool is_held);
+
+/* Parts of the trace in which events were lost. */
+struct check_holes {
+	struct check_hole *list; /* owned; by their ends; since_ns: of it and all later ones */
+	size_t count;
+	uint64_t last_ns; /* end of the last one that came by */
+};
+
+/* 'all' may hold those of others, too. */
+void check_holes_init(struct check_holes *holes, const struct check_hole *all, size_t count,
+		      bool is_user);
+void check_holes_fini(struct check_holes *holes);
+
+/* Did it touch (start, end)? *out_until_ns: end of the last one, cut to the span. */
+bool check_holes_between(const struct check_holes *holes, uint64_t start_ns, uint64_t end_ns,
+			 uint64_t *out_until_ns);
+
 /* Of a thread: its sums grow evenly until its state changes. */
 struct check_pace {
 	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
 	uint64_t events;		 /* that the timeline had then */
 	uint32_t slot;
-	bool is_unsure; /* unsure_ns grows */
+	bool is_unsure, is_blurred; /* these grow */
 	uint64_t from_ns, until_ns;
-	uint64_t unsure_ns; /* as the values, up to from_ns */
+	uint64_t unsure_ns, blurred_ns; /* as the values, up to from_ns */
 	struct check_growth {
 		uint64_t value;
 		bool grows;
@@ -61,7 +93,10 @@ struct check_metrics {
 	struct map counters;		/* tid -> index into counts[] + 1 */
 	uint64_t (*counts)[METRIC_KIND_COUNT]; /* owned */
 	size_t count_count, count_cap;
-	uint64_t hole_ns; /* end of the last hole in the kernel's events; 0 = none */
+	struct check_locks *locks;   /* owned; NULL = no metric is about them */
+	struct check_holes holes[2]; /* in the events of the kernel, and of programs */
+	bool has_holes;
+	bool took[2]; /* the model takes events of the kernel, of programs */
 };
 
 void check_metrics_init(struct check_metrics *metrics, const struct model *model,
@@ -74,6 +109,10 @@ void check_metrics_forget(struct check_metrics *metrics);
 /* Count what the timeline does not. */
 void check_metrics_count(struct check_metrics *metrics, const struct event *event);
 
+/* Count what the engine cannot see in the event itself. */
+void check_metrics_add(struct check_metrics *metrics, int32_t tid, enum metric_kind kind,
+		       uint64_t amount);
+
 /* The sums of a thread up to 'time_ns'. Times never go back. 'out_sums->values' is the caller's. */
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
 		      struct check_sums *out_sums);
@@ -85,6 +124,7 @@ struct check_variable {
 	long double value; /* of values */
 	uint64_t base;	   /* of metrics: the sum when it was started */
 	uint64_t base_unsure_ns;
+	uint64_t base_blurred_ns;
 	uint64_t start_ns;
 	bool is_set;   /* set or started */
 	bool is_known; /* of values */
@@ -96,6 +136,11 @@ enum check_doubt {
 	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
 	DOUBT_MISSING,	/* 'text' */
 	DOUBT_HOLE,	/* events of the kernel were lost */
+	DOUBT_BLURRED,	/* its own code or the kernel's: for 'ns' */
+	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
+	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
+	DOUBT_SILENT,	/* its program does not tell of its locks */
+	DOUBT_WAY,	/* events that the instance may have taken were lost */
 	DOUBT_DEAF,	/* no events of the kernel */
 	DOUBT_STRANGER, /* the thread is not known there */
 	DOUBT_NOT_STARTED,
@@ -142,6 +187,9 @@ bool check_eval_exact(const struct check_eval *eval, uint32_t variable, uint64_t
 enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right);
+
+/* Were events lost since 'start_ns' that the instance could have taken? */
+bool check_eval_lost_way(const struct check_eval *eval, uint64_t start_ns, uint64_t *out_until_ns);
 
 /* In words; free it. "" when there is none. */
 char *check_eval_reason(const struct check_eval *eval);
@@ -193,9 +241,7 @@ struct check {
 	bool has_sums;		  /* a variable is more than the difference of two times */
 	uint16_t *next;	       /* owned; [state * patterns + pattern]: transition + 1; 0 = none */
 	struct map unexpected; /* state << 32 | pattern -> count */
-	struct check_sums now, other;	       /* buffers for two threads */
-	uint64_t kernel_hole_ns, user_hole_ns; /* ends of the last holes */
-	uint64_t kernel_lost, user_lost;
+	struct check_sums now, other;	    /* buffers for two threads */
 	uint32_t found[CHECK_STATUS_COUNT]; /* findings kept */
 	bool has_thread_key;
 	uint64_t seed; /* of the samples */

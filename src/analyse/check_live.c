@@ -75,6 +75,16 @@ static struct check_finding late_finding(const struct check *check, const struct
 	};
 }
 
+/* Where events were lost, its own may be among them. */
+static bool may_have_ended(const struct check *check, const struct instance *instance,
+			   uint64_t time_ns)
+{
+	struct check_eval eval = { .metrics = &check->metrics, .time_ns = time_ns };
+	uint64_t until_ns;
+
+	return check_eval_lost_way(&eval, instance->entered_ns, &until_ns);
+}
+
 void check_live_late(struct check *check, uint64_t time_ns, size_t most,
 		     void (*late)(void *context, const struct check_finding *finding),
 		     void *context)
@@ -86,7 +96,8 @@ void check_live_late(struct check *check, uint64_t time_ns, size_t most,
 		struct check_finding finding;
 
 		most--;
-		if (!check_is_late(check, instance, time_ns, &transition, &constraint))
+		if (may_have_ended(check, instance, time_ns) ||
+		    !check_is_late(check, instance, time_ns, &transition, &constraint))
 			continue;
 		finding = late_finding(check, instance, time_ns, transition, constraint);
 		finding.key = check_instance_key(instance);
@@ -133,6 +144,8 @@ static void move_bases(const struct check *check, struct instance *instance)
 		variable->base = to->values[metric] - (from->values[metric] - variable->base);
 		variable->base_unsure_ns =
 			to->unsure_ns - (from->unsure_ns - variable->base_unsure_ns);
+		variable->base_blurred_ns =
+			to->blurred_ns - (from->blurred_ns - variable->base_blurred_ns);
 	}
 }
 

@@ -24,7 +24,7 @@ struct groups {
 	uint64_t ns[METRIC_KIND_COUNT];
 	uint64_t count[METRIC_KIND_COUNT];
 	uint64_t wait_ns[WAIT_KIND_COUNT];
-	uint64_t unsure_ns;
+	uint64_t unsure_ns, blurred_ns;
 };
 
 static int32_t find_call(const struct facts *facts, const char *name, bool is_compat)
@@ -100,6 +100,11 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 					   .timeline = opts->timeline,
 					   .facts = opts->facts,
 					   .missing = opts->missing };
+	for (int is_user = 0; is_user < 2; is_user++)
+		check_holes_init(&metrics->holes[is_user], opts->holes, opts->hole_count, is_user);
+	metrics->has_holes = opts->hole_count > 0;
+	metrics->took[0] = opts->took_kernel;
+	metrics->took[1] = opts->took_user;
 	metrics->numbers = xcalloc(model->metric_count + 1, sizeof(*metrics->numbers));
 	metrics->rows = xcalloc(model->metric_count + 1, sizeof(*metrics->rows));
 	for (uint32_t i = 0; i < model->metric_count; i++) {
@@ -109,6 +114,8 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 		metrics->rows[i] = row;
 		metrics->wants_timeline |= row->origin == FROM_TIMELINE;
 		metrics->wants_events |= row->origin == FROM_EVENTS;
+		if (row->origin == FROM_LOCKS && !metrics->locks)
+			metrics->locks = check_locks_new();
 		metrics->numbers[i] = (struct check_number){ -1, -1 };
 		if (row->argument == ARG_CALL && metric->argument)
 			metrics->numbers[i] = (struct check_number){
@@ -143,6 +150,9 @@ void check_metrics_fini(struct check_metrics *metrics)
 	for (uint32_t i = 0; i < metrics->sum_count; i++)
 		tl_sums_free(metrics->sums[i]);
 	free(metrics->sums);
+	check_locks_free(metrics->locks);
+	check_holes_fini(&metrics->holes[0]);
+	check_holes_fini(&metrics->holes[1]);
 	free(metrics->lately);
 	free(metrics->paces);
 	free(metrics->growths);
@@ -183,6 +193,8 @@ static void count_transfer(struct check_metrics *metrics, const struct event *ev
 
 void check_metrics_count(struct check_metrics *metrics, const struct event *event)
 {
+	if (metrics->locks && event->type == EV_SCHED_EXIT)
+		check_locks_exit(metrics->locks, event->task.tid, event->time_ns);
 	if (!metrics->wants_events)
 		return;
 	switch (event->type) {
@@ -195,12 +207,31 @@ void check_metrics_count(struct check_metrics *metrics, const struct event *even
 	case EV_SCHED_WAKING:
 		counts_of(metrics, event->wake.tid)[METRIC_WAKEUPS]++;
 		return;
+	/* Not from the timeline: a softirq that was interrupted begins there once more. */
+	case EV_FAULT_USER:
+	case EV_FAULT_KERNEL:
+		counts_of(metrics, event->tid)[METRIC_FAULTS]++;
+		return;
+	case EV_IRQ_ENTRY:
+	case EV_VECTOR_ENTRY:
+		counts_of(metrics, event->tid)[METRIC_INTERRUPTS]++;
+		return;
+	case EV_SOFTIRQ_ENTRY:
+		counts_of(metrics, event->tid)[METRIC_SOFTIRQS]++;
+		return;
 	case EV_BLOCK_ISSUE:
 		counts_of(metrics, event->tid)[METRIC_BLOCK_REQUESTS]++;
 		return;
 	default:
 		return;
 	}
+}
+
+void check_metrics_add(struct check_metrics *metrics, int32_t tid, enum metric_kind kind,
+		       uint64_t amount)
+{
+	if (metrics->wants_events && tid >= 0)
+		counts_of(metrics, tid)[kind] += amount;
 }
 
 /* -------------------------------------------------------------- timeline */
@@ -212,6 +243,9 @@ static void add_state(struct groups *groups, const struct total *row)
 	case WORD_UNCERTAIN:
 		groups->unsure_ns += row->ns;
 		return;
+	case WORD_RUN:
+		groups->blurred_ns += row->ns;
+		break;
 	case WORD_USER:
 		groups->ns[METRIC_USER] += row->ns;
 		break;
@@ -224,11 +258,9 @@ static void add_state(struct groups *groups, const struct total *row)
 	case WORD_IRQ:
 	case WORD_VECTOR:
 		groups->ns[METRIC_IN_IRQ] += row->ns;
-		groups->count[METRIC_INTERRUPTS] += row->count;
 		break;
 	case WORD_SOFTIRQ:
 		groups->ns[METRIC_IN_SOFTIRQ] += row->ns;
-		groups->count[METRIC_SOFTIRQS] += row->count;
 		break;
 	case WORD_PREEMPTED:
 		groups->ns[METRIC_PREEMPTED] += row->ns;
@@ -251,7 +283,7 @@ static void add_counter(struct groups *groups, const struct total *row)
 	static const uint8_t kinds[COUNT_COUNTERS] = {
 		[COUNT_SWITCH_IN] = METRIC_KIND_COUNT, [COUNT_PREEMPTED] = METRIC_PREEMPTIONS,
 		[COUNT_WAITS] = METRIC_SWITCHES,       [COUNT_MIGRATIONS] = METRIC_MIGRATIONS,
-		[COUNT_FAULTS] = METRIC_FAULTS,
+		[COUNT_FAULTS] = METRIC_KIND_COUNT,
 	};
 	uint32_t counter = total_a(row->key);
 
@@ -365,6 +397,7 @@ static void find_growth(const struct check_metrics *metrics, const struct tl_pac
 			out->growths[i].grows = false;
 	}
 	out->is_unsure = groups.unsure_ns;
+	out->is_blurred = groups.blurred_ns;
 }
 
 /* The sums of a thread at 'time_ns', and how they go on. */
@@ -387,6 +420,7 @@ static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t tim
 	out->events = timeline->events;
 	out->slot = slot;
 	out->from_ns = out->until_ns = time_ns;
+	out->blurred_ns = groups.blurred_ns;
 	out->unsure_ns = groups.unsure_ns + outside_ns(timeline, time_ns);
 	if (time_ns != until || time_ns <= timeline->origin_ns || !tl_sums_pace(sums, &pace))
 		return;
@@ -394,9 +428,8 @@ static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t tim
 	find_growth(metrics, &pace, out);
 }
 
-/* Returns the time that is not known. */
-static uint64_t from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t time_ns,
-			      uint64_t *values)
+static void from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t time_ns,
+			  struct check_sums *out_sums)
 {
 	struct check_pace *pace = &metrics->paces[slot & (PACES - 1)];
 	uint64_t ns;
@@ -407,8 +440,9 @@ static uint64_t from_timeline(struct check_metrics *metrics, uint32_t slot, uint
 		take_pace(metrics, slot, time_ns, pace);
 	ns = time_ns - pace->from_ns;
 	for (uint32_t i = 0; i < metrics->model->metric_count; i++)
-		values[i] = pace->growths[i].value + (pace->growths[i].grows ? ns : 0);
-	return pace->unsure_ns + (pace->is_unsure ? ns : 0);
+		out_sums->values[i] = pace->growths[i].value + (pace->growths[i].grows ? ns : 0);
+	out_sums->unsure_ns = pace->unsure_ns + (pace->is_unsure ? ns : 0);
+	out_sums->blurred_ns = pace->blurred_ns + (pace->is_blurred ? ns : 0);
 }
 
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
@@ -417,10 +451,11 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 	uint32_t count = metrics->model->metric_count;
 
 	if (metrics->wants_timeline && slot < metrics->sum_count) {
-		out_sums->unsure_ns = from_timeline(metrics, slot, time_ns, out_sums->values);
+		from_timeline(metrics, slot, time_ns, out_sums);
 	} else {
 		memset(out_sums->values, 0, count * sizeof(*out_sums->values));
 		out_sums->unsure_ns = time_ns;
+		out_sums->blurred_ns = 0;
 	}
 	if (metrics->wants_events && tid >= 0) {
 		const uint64_t *counted = counts_of(metrics, tid);
@@ -429,6 +464,12 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 			if (metrics->rows[i]->origin == FROM_EVENTS)
 				out_sums->values[i] = counted[metrics->model->metrics[i].kind];
 		}
+	}
+	for (uint32_t i = 0; metrics->locks && i < count; i++) {
+		if (metrics->rows[i]->origin == FROM_LOCKS)
+			out_sums->values[i] =
+				check_locks_at(metrics->locks, tid, time_ns,
+					       metrics->model->metrics[i].kind == METRIC_LOCK_HELD);
 	}
 	out_sums->time_ns = time_ns;
 	out_sums->slot = slot;

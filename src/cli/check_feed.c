@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "base/text.h"
+#include "cli/lock_decode.h"
 #include "event/comms.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -22,7 +23,7 @@
 #include "store/formats.h"
 
 #define RECORD_BYTES 131072u /* as in list_reader.c */
-#define NO_CALL	     (-1)
+#define PAGE_BYTES   UINT64_C(4096)
 
 /* What the model wants of one kind of event. */
 struct wanted {
@@ -53,10 +54,15 @@ struct check_feed {
 	struct value_line line; /* the event at hand */
 	struct outbuf text;	/* of a field at hand */
 	char comm[COMMS_BYTES];
+	struct lock_decode *locks;	 /* owned; NULL = no metric is about them */
+	const struct print_event *page;	 /* memory is given out; NULL = no metric is about it */
+	const struct print_field *order; /* of pages, as a power of 2 */
 	const char *missing[METRIC_KIND_COUNT];
 	char **notes; /* owned */
 	size_t note_count, note_cap;
 	bool has_kernel;
+	struct check_hole *holes; /* owned; that came by */
+	size_t hole_count, hole_cap;
 };
 
 static void note(struct check_feed *feed, char *text)
@@ -210,6 +216,9 @@ static const struct need {
 	{ METRIC_BYTES_WRITTEN,
 	  { "sys_exit*", "*syscall_exit*" },
 	  "system calls were not recorded" },
+	{ METRIC_LOCK_WAIT, { "lock:wait_begin" }, "no program told of its locks: record --locks" },
+	{ METRIC_LOCK_HELD, { "lock:acquired" }, "no program told of its locks: record --locks" },
+	{ METRIC_ALLOCATED, { "mm_page_alloc" }, "kmem:mm_page_alloc was not recorded" },
 	{ METRIC_BLOCK_REQUESTS, { "block_rq_issue" }, "block_rq_issue was not recorded" },
 };
 
@@ -228,6 +237,27 @@ static void find_missing(struct check_feed *feed, const struct printer *printer)
 			is_there |= trace_has(printer, needs[i].events[j]);
 		if (!is_there && !feed->missing[needs[i].kind])
 			feed->missing[needs[i].kind] = needs[i].why;
+	}
+}
+
+/* What metrics want to know beside the event itself. */
+static void find_tellers(struct check_feed *feed)
+{
+	const struct print_event *kind = NULL;
+	bool wants_pages = false;
+
+	for (uint32_t i = 0; i < feed->model->metric_count; i++) {
+		enum metric_kind metric = feed->model->metrics[i].kind;
+
+		if (metric_row(metric)->origin == FROM_LOCKS && !feed->locks)
+			feed->locks = lock_decode_new(feed->printer);
+		wants_pages |= metric == METRIC_ALLOCATED;
+	}
+	while (wants_pages && !feed->page && (kind = printer_next(feed->printer, kind))) {
+		if (!has_name(kind, "mm_page_alloc"))
+			continue;
+		feed->page = kind;
+		feed->order = print_event_field(kind, "order");
 	}
 }
 
@@ -292,6 +322,7 @@ int check_feed_new(struct trace *trace, const struct model *model, struct check_
 	for (uint32_t i = 0; i < model->field_count; i++)
 		bind_field(feed, i);
 	find_missing(feed, feed->printer);
+	find_tellers(feed);
 	rc = errors->count ? -EINVAL : 0;
 	if (rc < 0)
 		goto fail;
@@ -342,6 +373,8 @@ void check_feed_free(struct check_feed *feed)
 	free(feed->places);
 	free(feed->kinds);
 	free(feed->notes);
+	free(feed->holes);
+	lock_decode_free(feed->locks);
 	outbuf_fini(&feed->text);
 	comms_free(feed->comms);
 	print_memory_free(feed->context.memory);
@@ -414,6 +447,12 @@ bool check_feed_has_kernel(const struct check_feed *feed)
 	return feed->has_kernel;
 }
 
+size_t check_feed_holes(const struct check_feed *feed, const struct check_hole **out_holes)
+{
+	*out_holes = feed->holes;
+	return feed->hole_count;
+}
+
 size_t check_feed_notes(const struct check_feed *feed, const char *const **out_notes)
 {
 	*out_notes = (const char *const *)feed->notes;
@@ -463,6 +502,34 @@ static uint32_t patterns_of(struct check_feed *feed, const struct event *event, 
 	return count;
 }
 
+static void note_hole(struct check_feed *feed, const struct event *event)
+{
+	feed->holes =
+		vec_room(feed->holes, feed->hole_count, &feed->hole_cap, sizeof(*feed->holes));
+	feed->holes[feed->hole_count++] =
+		(struct check_hole){ .since_ns = event->lost.since_ns < event->time_ns
+							 ? event->lost.since_ns
+							 : event->time_ns,
+				     .until_ns = event->time_ns,
+				     .is_user = event->context & EV_CTX_USER };
+}
+
+/* What the engine does not see in the event itself. */
+static void tell(struct check_feed *feed, struct check *check)
+{
+	const struct value_line *line = &feed->line;
+	struct event lock;
+	uint64_t order;
+
+	if (feed->locks && lock_decode(feed->locks, line, &lock))
+		check_tell_lock(check, &lock);
+	if (!feed->page || line->kind != feed->page || !feed->order || !line->record.data)
+		return;
+	order = print_field_number(feed->printer, feed->order, &line->record);
+	if (order < 32)
+		check_tell_memory(check, line->event, PAGE_BYTES << order);
+}
+
 void check_feed_event(struct check_feed *feed, struct check *check, const struct event *event)
 {
 	static const char nobody[COMMS_BYTES];
@@ -470,6 +537,8 @@ void check_feed_event(struct check_feed *feed, struct check *check, const struct
 
 	line->comm = nobody;
 	line->event = event;
+	if (event->type == EV_LOST)
+		note_hole(feed, event);
 	if (!trace_record(feed->trace, &line->record))
 		line->record = (struct trace_record){ 0 };
 	else if (line->record.bytes > RECORD_BYTES)
@@ -479,6 +548,8 @@ void check_feed_event(struct check_feed *feed, struct check *check, const struct
 		memcpy(feed->comm, comms_find(feed->comms, event->tid), COMMS_BYTES);
 		line->comm = feed->comm;
 	}
+	if (feed->locks || feed->page)
+		tell(feed, check);
 	check_feed(check, event, feed->patterns, patterns_of(feed, event, feed->patterns));
 	if (feed->comms)
 		comms_feed(feed->comms, event);
@@ -522,6 +593,11 @@ int check_feed_run(struct check_feed *feed, struct check *check, struct err *err
 	uint64_t last_ns = 0;
 	int rc;
 
+	feed->hole_count = 0;
+	if (feed->comms) {
+		comms_free(feed->comms);
+		feed->comms = comms_new(feed->context.facts);
+	}
 	trace_keep_records(feed->trace, true);
 	rc = source_seek(source, 0, err);
 	if (rc < 0)

@@ -13,6 +13,7 @@
 
 struct check;
 struct check_feed;
+struct check_hole;
 struct check_reader;
 struct err;
 struct event;
@@ -42,6 +43,9 @@ bool check_feed_has_kernel(const struct check_feed *feed);
 /* What the user should know: events and fields of the model that the trace does not have. */
 size_t check_feed_notes(const struct check_feed *feed, const char *const **out_notes);
 
+/* Where events were lost, as far as it was read. For the engine's opts of another run. */
+size_t check_feed_holes(const struct check_feed *feed, const struct check_hole **out_holes);
+
 /*
  * Of a recording that is read while it grows: the events come from 'trace', which has the same
  * kinds of events as the one that the feed was made with; that one stays open. False: it has
@@ -55,7 +59,7 @@ void check_feed_take_over(struct check_feed *feed, struct check_feed *before);
 /* One event, which the source of the trace gave last, for the engine. */
 void check_feed_event(struct check_feed *feed, struct check *check, const struct event *event);
 
-/* Read the whole trace into 'check', and end it. */
+/* Read the whole trace into 'check', and end it. It can be done again. */
 int check_feed_run(struct check_feed *feed, struct check *check, struct err *err);
 
 #endif

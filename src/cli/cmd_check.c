@@ -83,7 +83,7 @@ static void print_errors(const char *path, const struct model_errors *errors)
 static bool asks_kernel(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->metric_count; i++) {
-		if (metric_row(model->metrics[i].kind)->origin == FROM_TIMELINE)
+		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
 			return true;
 	}
 	for (uint32_t i = 0; i < model->pattern_count; i++) {
@@ -168,6 +168,45 @@ static int open_trace(struct checking *checking, const char *path, struct model_
 	return rc;
 }
 
+/* Those of the trace and, when that is another one, of what tells of the kernel. */
+static size_t find_holes(const struct checking *checking, struct check_hole **out_holes)
+{
+	const struct timeline *kernel = checking->cmd->kernel ? checking->loaded.timeline : NULL;
+	const struct check_hole *seen;
+	size_t count = check_feed_holes(checking->feed, &seen),
+	       more = kernel ? kernel->gap_count : 0;
+
+	*out_holes = xcalloc(count + more + 1, sizeof(**out_holes));
+	if (count)
+		memcpy(*out_holes, seen, count * sizeof(*seen));
+	for (size_t i = 0; i < more; i++)
+		(*out_holes)[count + i] =
+			(struct check_hole){ .since_ns = kernel->gaps[i].since_ns,
+					     .until_ns = kernel->gaps[i].until_ns };
+	return count + more;
+}
+
+/* Where events were lost is known only in the end: then all is looked at once more. */
+static int run_once_or_twice(struct checking *checking, struct check_opts *opts, struct err *err)
+{
+	const struct check_result *result;
+	AUTO_FREE struct check_hole *holes = NULL;
+	int rc;
+
+	checking->check = check_new(checking->model, opts);
+	rc = check_feed_run(checking->feed, checking->check, err);
+	result = check_result(checking->check);
+	opts->hole_count = find_holes(checking, &holes);
+	opts->holes = holes;
+	if (rc < 0 || !opts->hole_count)
+		return rc;
+	opts->took_kernel = result->took_kernel;
+	opts->took_user = result->took_user;
+	check_free(checking->check);
+	checking->check = check_new(checking->model, opts);
+	return check_feed_run(checking->feed, checking->check, err);
+}
+
 static int run_engine(struct checking *checking, const char *path, struct err *err)
 {
 	struct check_opts opts = {
@@ -176,10 +215,8 @@ static int run_engine(struct checking *checking, const char *path, struct err *e
 		.facts = checking->plain ? trace_facts(checking->plain) : checking->loaded.facts,
 		.missing = check_feed_missing(checking->feed),
 	};
-	int rc;
+	int rc = run_once_or_twice(checking, &opts, err);
 
-	checking->check = check_new(checking->model, &opts);
-	rc = check_feed_run(checking->feed, checking->check, err);
 	if (rc == 0)
 		rc = explain(checking, path, err);
 	if (rc == 0 && checking->loaded.timeline && timeline_damage(checking->loaded.timeline))
@@ -241,6 +278,9 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 		rc = record_run(&opts, &result, err);
 	if (rc < 0)
 		return rc;
+	if (recording_status(result.status))
+		fprintf(stderr, "holdup: the command itself ended with status %d\n",
+			recording_status(result.status));
 	if (cmd->recording.dir)
 		recording_summary(&result, opts.dir);
 	record_result_fini(&result);

@@ -80,7 +80,7 @@ void follow_free(struct follow *follow)
 static bool asks_kernel(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->metric_count; i++) {
-		if (metric_row(model->metrics[i].kind)->origin == FROM_TIMELINE)
+		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
 			return true;
 	}
 	for (uint32_t i = 0; i < model->pattern_count; i++) {

@@ -40,6 +40,7 @@ static const struct {
 	{ "read", "bytes_read" },
 	{ "written", "bytes_written" },
 	{ "io", "bytes_read + bytes_written" },
+	{ "memory", "allocated" },
 	{ "requests", "block_requests" },
 };
 
@@ -104,7 +105,8 @@ static void add_usage(struct checks *checks, const struct yaml_tree_node *node)
 	AUTO_FREE char *safe = text_escaped(node->key);
 
 	model_errors_add(checks->build->errors, node->place,
-			 "usage knows cpu, read, written, io and requests, not \"%s\"", safe);
+			 "usage knows cpu, read, written, io, memory and requests, not \"%s\"",
+			 safe);
 }
 
 static void add_form(struct checks *checks, const struct form *form,

@@ -3,8 +3,9 @@
  *
  *	elapsed  on_cpu  user  system  wait_cpu  preempted  blocked  blocked(KIND)
  *	in_syscalls  in_syscalls(CALL)  in_irq  in_softirq  uncertain
+ *	lock_wait  lock_held
  *	preemptions  switches  migrations  syscalls  syscalls(CALL)  faults  interrupts
- *	softirqs  wakeups  signals  bytes_read  bytes_written  block_requests
+ *	softirqs  wakeups  signals  bytes_read  bytes_written  allocated  block_requests
  */
 #ifndef MODEL_METRIC_H
 #define MODEL_METRIC_H
@@ -25,6 +26,8 @@ enum metric_kind {
 	METRIC_IN_IRQ,
 	METRIC_IN_SOFTIRQ,
 	METRIC_UNCERTAIN,
+	METRIC_LOCK_WAIT,
+	METRIC_LOCK_HELD,
 	METRIC_PREEMPTIONS,
 	METRIC_SWITCHES,
 	METRIC_MIGRATIONS,
@@ -36,6 +39,7 @@ enum metric_kind {
 	METRIC_SIGNALS,
 	METRIC_BYTES_READ,
 	METRIC_BYTES_WRITTEN,
+	METRIC_ALLOCATED,
 	METRIC_BLOCK_REQUESTS,
 	METRIC_KIND_COUNT
 };
@@ -45,6 +49,7 @@ enum metric_origin {
 	FROM_CLOCK,
 	FROM_TIMELINE,
 	FROM_EVENTS, /* counted as they come */
+	FROM_LOCKS,  /* what programs told of their locks */
 };
 
 enum metric_argument {

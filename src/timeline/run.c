@@ -109,30 +109,6 @@ void run_settle(struct run *run)
 	}
 }
 
-void run_to(struct run *run, uint64_t time)
-{
-	uint64_t ns = time - run->now;
-	struct total *state;
-	uint32_t mode;
-
-	if (time <= run->now)
-		return;
-	run->now = time;
-	mode = mode_of[word_kind(run->word)];
-	state = row(run, total_key(TOTAL_STATE, run_state_of(run->word), 0));
-	state->ns += ns;
-	state->count += !run->counted;
-	if (mode != OFF_CPU) {
-		run->mode_ns[mode] += ns;
-	} else if (word_kind(run->word) == WORD_BLOCKED) {
-		struct total *wait = row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind));
-
-		wait->ns += ns;
-		wait->count += !run->counted;
-	}
-	run->counted = true;
-}
-
 static void keep_max(struct total *total, uint64_t ns)
 {
 	if (ns > total->max_ns)
@@ -158,6 +134,41 @@ static void end_call(struct run *run, uint32_t word, bool ended)
 	run->call = RUN_NO_CALL;
 }
 
+/*
+ * Nothing is known there, but for a switch that must have been somewhere in it. One of no length
+ * says only how its neighbours were found out: a call goes on over it.
+ */
+static inline bool is_hole(uint32_t word)
+{
+	return word_kind(word) == WORD_UNCERTAIN && word_arg(word) != UNSURE_SWITCH;
+}
+
+void run_to(struct run *run, uint64_t time)
+{
+	uint64_t ns = time - run->now;
+	struct total *state;
+	uint32_t mode;
+
+	if (time <= run->now)
+		return;
+	if (run->call != RUN_NO_CALL && is_hole(run->word))
+		end_call(run, run->word, false);
+	run->now = time;
+	mode = mode_of[word_kind(run->word)];
+	state = row(run, total_key(TOTAL_STATE, run_state_of(run->word), 0));
+	state->ns += ns;
+	state->count += !run->counted;
+	if (mode != OFF_CPU) {
+		run->mode_ns[mode] += ns;
+	} else if (word_kind(run->word) == WORD_BLOCKED) {
+		struct total *wait = row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind));
+
+		wait->ns += ns;
+		wait->count += !run->counted;
+	}
+	run->counted = true;
+}
+
 static void follow_call(struct run *run, uint32_t word)
 {
 	enum word_kind kind = word_kind(word), before = word_kind(run->word);
@@ -173,10 +184,6 @@ static void follow_call(struct run *run, uint32_t word)
 			begin_call(run, word_call(word), true);
 		else if (run->call == RUN_NO_CALL)
 			begin_call(run, word_call(word), false);
-		break;
-	case WORD_UNCERTAIN:
-		if (word_arg(word) != UNSURE_SWITCH && run->call != RUN_NO_CALL)
-			end_call(run, word, false);
 		break;
 	case WORD_USER:
 	case WORD_RUN:

@@ -146,7 +146,9 @@ static inline size_t plain_call(const struct plain *plain, size_t i)
 	for (size_t at = i + 1; at-- > 0;) {
 		enum word_kind kind = plain_kind(plain, at);
 
-		if (plain_is_base(kind) || plain_is_hole(plain->spans[at].word))
+		/* One of no length says only how its neighbours were found out. */
+		if (plain_is_base(kind) || (plain_is_hole(plain->spans[at].word) &&
+					    plain->spans[at].start_ns < plain->spans[at].end_ns))
 			break;
 		if (kind != WORD_SYSCALL)
 			continue;
