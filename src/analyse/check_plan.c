@@ -8,6 +8,9 @@
 #include "analyse/check_int.h"
 #include "base/mem.h"
 
+#define EXACT_VALUES (1u << 20) /* of all transitions and variables together */
+#define EXACT_LEAST  64u
+
 static void index_transitions(struct check *check)
 {
 	const struct model *model = check->model;
@@ -112,6 +115,25 @@ static void plan_transition(struct check *check, uint32_t index)
 		plan->starts |= needs_sums(model, plan->autos[i]);
 }
 
+/* Values that are kept one by one share a bounded memory. */
+static void share_exact(struct check *check)
+{
+	const struct model *model = check->model;
+	uint32_t count = 0, each;
+
+	for (uint32_t i = 0; i < model->transition_count; i++)
+		count += check->result.transitions[i].value_count;
+	each = count ? EXACT_VALUES / count : 0;
+	each = each < EXACT_LEAST ? EXACT_LEAST : each;
+	each = each > CHECK_STATS_EXACT ? CHECK_STATS_EXACT : each;
+	for (uint32_t i = 0; i < model->transition_count; i++) {
+		struct check_transition *transition = &check->result.transitions[i];
+
+		for (uint32_t j = 0; j < transition->value_count; j++)
+			transition->values[j].stats.exact_max = each;
+	}
+}
+
 void check_plan_init(struct check *check)
 {
 	const struct model *model = check->model;
@@ -122,6 +144,7 @@ void check_plan_init(struct check *check)
 		choose_values(model, &model->transitions[i], &check->result.transitions[i]);
 		plan_transition(check, i);
 	}
+	share_exact(check);
 	for (uint32_t i = 0; i < model->variable_count; i++)
 		check->has_sums |= needs_sums(model, i);
 }

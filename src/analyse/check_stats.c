@@ -39,15 +39,27 @@ static double middle_of(uint32_t class)
 void check_stats_fini(struct check_stats *stats)
 {
 	free(stats->values);
-	free(stats->classes);
+	for (uint32_t i = 0; stats->octaves && i < OCTAVES; i++)
+		free(stats->octaves[i]);
+	free(stats->octaves);
 	*stats = (struct check_stats){ 0 };
+}
+
+static void count_in_class(struct check_stats *stats, double value)
+{
+	uint32_t class = class_of(value);
+	uint64_t **octave = &stats->octaves[class / STEPS];
+
+	if (!*octave)
+		*octave = xcalloc(STEPS, sizeof(**octave));
+	(*octave)[class % STEPS]++;
 }
 
 static void begin_classes(struct check_stats *stats)
 {
-	stats->classes = xcalloc(CLASSES, sizeof(*stats->classes));
+	stats->octaves = xcalloc(OCTAVES, sizeof(*stats->octaves));
 	for (uint64_t i = 0; i < stats->count; i++)
-		stats->classes[class_of(stats->values[i])]++;
+		count_in_class(stats, stats->values[i]);
 	free(stats->values);
 	stats->values = NULL;
 }
@@ -58,10 +70,11 @@ void check_stats_add(struct check_stats *stats, double value)
 		stats->min = value;
 	if (!stats->count || value > stats->max)
 		stats->max = value;
-	if (!stats->classes && stats->count == CHECK_STATS_EXACT)
+	if (!stats->octaves &&
+	    stats->count == (stats->exact_max ? stats->exact_max : CHECK_STATS_EXACT))
 		begin_classes(stats);
-	if (stats->classes) {
-		stats->classes[class_of(value)]++;
+	if (stats->octaves) {
+		count_in_class(stats, value);
 	} else {
 		stats->values = vec_room(stats->values, stats->count, &stats->cap, sizeof(double));
 		stats->values[stats->count] = value;
@@ -84,12 +97,14 @@ double check_stats_quantile(struct check_stats *stats, uint32_t permille)
 	if (!stats->count)
 		return 0;
 	rank = rank ? rank : 1;
-	if (!stats->classes) {
+	if (!stats->octaves) {
 		qsort(stats->values, stats->count, sizeof(double), by_size);
 		return stats->values[rank - 1];
 	}
 	for (uint32_t i = 0; i < CLASSES; i++) {
-		seen += stats->classes[i];
+		const uint64_t *octave = stats->octaves[i / STEPS];
+
+		seen += octave ? octave[i % STEPS] : 0;
 		if (seen >= rank) {
 			value = middle_of(i);
 			value = value < stats->min ? stats->min : value;
@@ -101,5 +116,5 @@ double check_stats_quantile(struct check_stats *stats, uint32_t permille)
 
 bool check_stats_is_exact(const struct check_stats *stats)
 {
-	return !stats->classes;
+	return !stats->octaves;
 }

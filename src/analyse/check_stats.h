@@ -1,8 +1,9 @@
 /*
  * check_stats.h - smallest, median, 99th percentile and largest of many values.
  *
- * Exact while there are few; from CHECK_STATS_EXACT values on in classes of 1/64 of their size, so
- * that a percentile is right within 0.8 %. Zero-initialised is empty. One thread at a time.
+ * Exact while there are few; from 'exact_max' values on in classes of 1/64 of their size, so
+ * that a percentile is right within 0.8 %. The classes take 512 bytes for each power of 2 that
+ * occurs. Zero-initialised is empty. One thread at a time.
  */
 #ifndef ANALYSE_CHECK_STATS_H
 #define ANALYSE_CHECK_STATS_H
@@ -18,7 +19,8 @@ struct check_stats {
 	double min, max;
 	double *values; /* owned; in order only after a percentile was asked; NULL once there are classes */
 	size_t cap;
-	uint64_t *classes; /* owned */
+	uint32_t exact_max; /* 0 = CHECK_STATS_EXACT */
+	uint64_t **octaves; /* owned, and each; NULL = exact; of one: no value has been in it */
 };
 
 void check_stats_fini(struct check_stats *stats);

@@ -29,10 +29,31 @@ static bool field(void *context, uint32_t index, struct check_field *out_field)
 	return (*random + index) % 7 != 0;
 }
 
-static void run(const struct model *model)
+/* What the engine is told beside the event. */
+static void tell(struct check *check, const struct event *event, uint64_t random)
+{
+	struct event lock = *event;
+
+	lock.type = EV_USER_LOCK;
+	lock.user_lock =
+		(struct ev_user_lock){ .address = random % 3,
+				       .mutex = random % 5,
+				       .path = "",
+				       .pid = (int32_t)(random % 2),
+				       .op = (uint8_t)((random >> 8) % USER_LOCK_OP_COUNT),
+				       .kind = (uint8_t)((random >> 16) % LOCK_KIND_COUNT) };
+	check_tell_lock(check, &lock);
+	check_tell_memory(check, event, random % 4096);
+}
+
+static void run(const struct model *model, const struct check_hole *holes, size_t hole_count)
 {
 	uint64_t random = 1, counted = 0;
-	struct check_opts opts = { .reader = { &random, passes, field }, .open_bytes = 100000 };
+	struct check_opts opts = { .reader = { &random, passes, field },
+				   .open_bytes = 100000,
+				   .holes = holes,
+				   .hole_count = hole_count,
+				   .took_user = hole_count > 0 };
 	struct check *check = check_new(model, &opts);
 	const struct check_result *result = check_result(check);
 
@@ -43,6 +64,7 @@ static void run(const struct model *model)
 
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		event.tid = (int32_t)(random >> 60);
+		tell(check, &event, random >> 7);
 		pattern = (uint32_t)(random >> 33) % model->pattern_count;
 		check_feed(check, &event, &pattern, 1);
 	}
@@ -62,12 +84,14 @@ static void run(const struct model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
+	static const struct check_hole holes[] = { { 5000, 20000, true }, { 10000, 15000, false } };
 	struct model_errors errors = { 0 };
 	struct model *model;
 
 	if (model_parse((const char *)data, bytes, &model, &errors) == 0) {
 		assert(errors.count == 0 && model->transition_count > 0);
-		run(model);
+		run(model, NULL, 0);
+		run(model, holes, 2);
 		model_free(model);
 	} else {
 		assert(errors.count > 0);
