@@ -642,34 +642,47 @@ static uint32_t missed_of(struct check *check, struct check_eval *eval, uint32_t
 	return NONE;
 }
 
-/* Whatever way it would have gone on, a deadline is missed. */
-static void check_open(struct check *check, struct instance *instance, uint64_t end_ns)
+bool check_is_late(struct check *check, const struct instance *instance, uint64_t time_ns,
+		   uint32_t *out_transition, uint32_t *out_constraint)
 {
 	struct check_eval eval = { .metrics = &check->metrics,
 				   .variables = instance->variables,
 				   .now = &check->now,
-				   .time_ns = end_ns,
+				   .time_ns = time_ns,
 				   .slot = instance->slot,
 				   .entered_ns = instance->entered_ns };
-	uint32_t missed = NONE, transition = NONE;
+
+	*out_transition = *out_constraint = NONE;
+	if (check->model->states[instance->state].may_end || has_lost_way(check, instance, time_ns))
+		return false;
+	for (uint32_t i = 0; i < check->model->transition_count; i++) {
+		uint32_t missed;
+
+		if (check->model->transitions[i].from != instance->state)
+			continue;
+		missed = missed_of(check, &eval, i);
+		if (missed == NONE)
+			return false;
+		if (*out_transition != NONE)
+			continue;
+		*out_transition = i;
+		*out_constraint = missed;
+	}
+	return *out_transition != NONE;
+}
+
+/* Whatever way it would have gone on, a deadline is missed. */
+static void check_open(struct check *check, struct instance *instance, uint64_t end_ns)
+{
+	uint32_t transition, constraint;
 
 	/* It may have ended where its events were lost. */
 	if (has_lost_way(check, instance, end_ns)) {
 		find_lost_way(check, instance, end_ns);
 		return;
 	}
-	if (check->model->states[instance->state].may_end)
-		return;
 	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
-	for (uint32_t i = 0; i < check->model->transition_count; i++) {
-		if (check->model->transitions[i].from != instance->state)
-			continue;
-		missed = missed_of(check, &eval, i);
-		if (missed == NONE)
-			return;
-		transition = transition == NONE ? i : transition;
-	}
-	if (transition == NONE)
+	if (!check_is_late(check, instance, end_ns, &transition, &constraint))
 		return;
 	find_otherwise(
 		check, instance, CHECK_INVALID, end_ns,

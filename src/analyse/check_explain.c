@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/check_int.h"
+#include "analyse/check_live.h"
 #include "analyse/why.h"
 #include "base/mem.h"
 
@@ -149,8 +150,21 @@ void check_explain(struct check *check, const struct timeline *timeline, const s
 			break;
 		if (i > 0 && check_same_span(&result->findings[i - 1], &result->findings[i]))
 			continue;
-		explain_one(&explaining, &result->findings[i]);
+		if (!result->findings[i].why)
+			explain_one(&explaining, &result->findings[i]);
 		count--;
 	}
+	forget_usual(&explaining);
+}
+
+void check_live_explain(struct check *check, struct check_finding *finding,
+			const struct timeline *timeline, const struct facts *facts)
+{
+	struct explaining explaining = {
+		.check = check, .timeline = timeline, .facts = facts, .transition = NONE
+	};
+
+	if (!finding->why)
+		explain_one(&explaining, finding);
 	forget_usual(&explaining);
 }

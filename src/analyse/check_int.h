@@ -103,6 +103,9 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 			const struct check_opts *opts);
 void check_metrics_fini(struct check_metrics *metrics);
 
+/* The timeline is another one: what is kept of its threads is not that of the new one's. */
+void check_metrics_forget(struct check_metrics *metrics);
+
 /* Count what the timeline does not. */
 void check_metrics_count(struct check_metrics *metrics, const struct event *event);
 
@@ -243,6 +246,13 @@ struct check {
 	bool has_thread_key;
 	uint64_t seed; /* of the samples */
 };
+
+/*
+ * Is a deadline missed at 'time_ns', whatever way the instance goes on? The first way, and its
+ * first such constraint.
+ */
+bool check_is_late(struct check *check, const struct instance *instance, uint64_t time_ns,
+		   uint32_t *out_transition, uint32_t *out_constraint);
 
 void check_plan_init(struct check *check);
 void check_plan_fini(struct check *check);

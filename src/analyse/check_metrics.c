@@ -136,6 +136,15 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 		find_transfers(metrics);
 }
 
+void check_metrics_forget(struct check_metrics *metrics)
+{
+	if (!metrics->wants_timeline)
+		return;
+	memset(metrics->lately, 0xff, LATELY * sizeof(*metrics->lately));
+	for (uint32_t i = 0; i < PACES; i++)
+		metrics->paces[i].timeline = NULL;
+}
+
 void check_metrics_fini(struct check_metrics *metrics)
 {
 	for (uint32_t i = 0; i < metrics->sum_count; i++)

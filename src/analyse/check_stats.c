@@ -117,15 +117,17 @@ double check_stats_quantile(struct check_stats *stats, uint32_t permille)
 void check_stats_each(const struct check_stats *stats,
 		      void (*see)(void *context, double value, uint64_t count), void *context)
 {
-	for (uint64_t i = 0; !stats->classes && i < stats->count; i++)
+	for (uint64_t i = 0; !stats->octaves && i < stats->count; i++)
 		see(context, stats->values[i], 1);
-	for (uint32_t i = 0; stats->classes && i < CLASSES; i++) {
+	for (uint32_t i = 0; stats->octaves && i < CLASSES; i++) {
+		const uint64_t *octave = stats->octaves[i / STEPS];
 		double value = middle_of(i);
 
+		if (!octave || !octave[i % STEPS])
+			continue;
 		value = value < stats->min ? stats->min : value;
 		value = value > stats->max ? stats->max : value;
-		if (stats->classes[i])
-			see(context, value, stats->classes[i]);
+		see(context, value, octave[i % STEPS]);
 	}
 }
 

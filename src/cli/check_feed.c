@@ -20,6 +20,7 @@
 #include "read/print.h"
 #include "read/read.h"
 #include "read/value.h"
+#include "store/formats.h"
 
 #define RECORD_BYTES 131072u /* as in list_reader.c */
 #define PAGE_BYTES   UINT64_C(4096)
@@ -39,7 +40,9 @@ struct place {
 struct check_feed {
 	struct trace *trace;
 	const struct model *model;
-	struct printer *printer; /* owned */
+	const struct formats *formats; /* what the names were looked up in */
+	uint32_t *patterns;	       /* owned; of the event at hand */
+	struct printer *printer;       /* owned */
 	struct value_context context;
 	struct comms *comms;	    /* owned; NULL = no filter asks for names of threads */
 	struct expr **filters;	    /* owned; by pattern; NULL = none */
@@ -319,9 +322,12 @@ static int open_printer(struct trace *trace, struct printer **out_printer, struc
 static int open_context(struct check_feed *feed, struct err *err)
 {
 	int rc = open_printer(feed->trace, &feed->printer, err);
+	struct trace_meaning meaning;
 
 	if (rc < 0)
 		return rc;
+	if (trace_meaning(feed->trace, &meaning))
+		feed->formats = meaning.formats;
 	feed->context = (struct value_context){
 		.printer = feed->printer,
 		.facts = trace_facts(feed->trace),
@@ -340,6 +346,7 @@ int check_feed_new(struct trace *trace, const struct model *model, struct check_
 	feed->model = model;
 	feed->filters = xcalloc(model->pattern_count + 1, sizeof(struct expr *));
 	feed->fields = xcalloc(model->field_count + 1, sizeof(struct value_name *));
+	feed->patterns = xcalloc(2 * (size_t)model->pattern_count + 1, sizeof(*feed->patterns));
 	outbuf_to_memory(&feed->text);
 	rc = open_context(feed, err);
 	if (rc < 0)
@@ -397,6 +404,7 @@ void check_feed_free(struct check_feed *feed)
 	}
 	for (size_t i = 0; i < feed->note_count; i++)
 		free(feed->notes[i]);
+	free(feed->patterns);
 	free(feed->calls[0].patterns);
 	free(feed->calls[1].patterns);
 	free(feed->filters);
@@ -561,11 +569,12 @@ static void tell(struct check_feed *feed, struct check *check)
 		check_tell_memory(check, line->event, PAGE_BYTES << order);
 }
 
-static void feed_event(struct check_feed *feed, struct check *check, const struct event *event,
-		       uint32_t *patterns)
+void check_feed_event(struct check_feed *feed, struct check *check, const struct event *event)
 {
+	static const char nobody[COMMS_BYTES];
 	struct value_line *line = &feed->line;
 
+	line->comm = nobody;
 	line->event = event;
 	if (event->type == EV_LOST)
 		note_hole(feed, event);
@@ -580,22 +589,49 @@ static void feed_event(struct check_feed *feed, struct check *check, const struc
 	}
 	if (feed->locks || feed->page)
 		tell(feed, check);
-	check_feed(check, event, patterns, patterns_of(feed, event, patterns));
+	check_feed(check, event, feed->patterns, patterns_of(feed, event, feed->patterns));
 	if (feed->comms)
 		comms_feed(feed->comms, event);
+}
+
+static bool same_formats(const struct formats *a, const struct formats *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		if (a->sections[i].bytes != b->sections[i].bytes ||
+		    memcmp(a->sections[i].text, b->sections[i].text, a->sections[i].bytes) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool check_feed_use_trace(struct check_feed *feed, struct trace *trace)
+{
+	struct trace_meaning meaning;
+
+	if (!trace_meaning(trace, &meaning) || !same_formats(feed->formats, meaning.formats))
+		return false;
+	feed->trace = trace;
+	return true;
+}
+
+void check_feed_take_over(struct check_feed *feed, struct check_feed *before)
+{
+	if (!feed->comms || !before->comms)
+		return;
+	comms_free(feed->comms);
+	feed->comms = before->comms;
+	before->comms = NULL;
 }
 
 int check_feed_run(struct check_feed *feed, struct check *check, struct err *err)
 {
 	struct source *source = trace_source(feed->trace);
-	AUTO_FREE uint32_t *patterns =
-		xcalloc(2 * (size_t)feed->model->pattern_count + 1, sizeof(*patterns));
-	static const char nobody[COMMS_BYTES];
 	const struct event *event;
 	uint64_t last_ns = 0;
 	int rc;
 
-	feed->line.comm = nobody;
 	feed->hole_count = 0;
 	if (feed->comms) {
 		comms_free(feed->comms);
@@ -607,7 +643,7 @@ int check_feed_run(struct check_feed *feed, struct check *check, struct err *err
 		return rc;
 	while ((rc = source_next(source, &event, err)) > 0) {
 		last_ns = event->time_ns;
-		feed_event(feed, check, event, patterns);
+		check_feed_event(feed, check, event);
 	}
 	if (rc < 0)
 		return rc;

@@ -16,6 +16,7 @@ struct check_feed;
 struct check_hole;
 struct check_reader;
 struct err;
+struct event;
 struct model;
 struct model_errors;
 struct trace;
@@ -44,6 +45,19 @@ size_t check_feed_notes(const struct check_feed *feed, const char *const **out_n
 
 /* Where events were lost, as far as it was read. For the engine's opts of another run. */
 size_t check_feed_holes(const struct check_feed *feed, const struct check_hole **out_holes);
+
+/*
+ * Of a recording that is read while it grows: the events come from 'trace', which has the same
+ * kinds of events as the one that the feed was made with; that one stays open. False: it has
+ * other kinds of events; the feed must be made anew.
+ */
+bool check_feed_use_trace(struct check_feed *feed, struct trace *trace);
+
+/* Take over what 'before' learnt of the names of threads. */
+void check_feed_take_over(struct check_feed *feed, struct check_feed *before);
+
+/* One event, which the source of the trace gave last, for the engine. */
+void check_feed_event(struct check_feed *feed, struct check *check, const struct event *event);
 
 /* Read the whole trace into 'check', and end it. It can be done again. */
 int check_feed_run(struct check_feed *feed, struct check *check, struct err *err);

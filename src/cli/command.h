@@ -27,6 +27,7 @@ struct command {
 extern const struct command cmd_record;
 extern const struct command cmd_recover;
 extern const struct command cmd_user;
+extern const struct command cmd_watch;
 extern const struct command cmd_why;
 extern const struct command cmd_run;
 extern const struct command cmd_locks;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -22,6 +23,8 @@
 
 #define NAMES_MAX_BYTES ((size_t)1 << 30)
 #define CHUNK_BYTES	(32u << 10)
+#define END_BYTES	(256u << 10)
+#define LATE_NS		2000000000u /* records are written at most so late */
 
 struct entry {
 	uint64_t mono_ns;
@@ -56,11 +59,64 @@ static struct wire_name wire_at(const struct fd_names *names, size_t offset)
 	return wire;
 }
 
-/* Index all records; stops at the first that is none. Names get a terminator. */
-static void index_records(struct fd_names *names, size_t bytes, struct facts *facts)
+static bool is_record(const struct fd_names *names, size_t bytes, size_t at)
 {
-	size_t at = 0;
+	struct wire_name wire;
 
+	if (at > bytes || bytes - at < sizeof(wire))
+		return false;
+	wire = wire_at(names, at);
+	return wire.magic == WIRE_NAME_MAGIC && wire.name_bytes <= WIRE_NAME_MAX;
+}
+
+/* Where a record begins that another one, or the end, follows. What was read may begin inside one. */
+static size_t first_record(const struct fd_names *names, size_t bytes)
+{
+	for (size_t at = 0; bytes - at >= sizeof(struct wire_name); at += 8) {
+		size_t next;
+
+		if (!is_record(names, bytes, at))
+			continue;
+		next = at + sizeof(struct wire_name) +
+		       (((size_t)wire_at(names, at).name_bytes + 7) & ~(size_t)7);
+		if (next == bytes || is_record(names, bytes, next))
+			return at;
+	}
+	return bytes;
+}
+
+/* Read 'bytes' of the file from 'start' on. Returns how many there were. */
+static size_t read_part(struct fd_names *names, int fd, uint64_t start, size_t bytes)
+{
+	free(names->bytes);
+	names->bytes = xmalloc(bytes + 1);
+	return file_read_at(fd, start, names->bytes, bytes);
+}
+
+/*
+ * As much of the end as reaches back to 'from_ns'; of a file whose beginning was given up, what is
+ * left. *out_at is where the first record is.
+ */
+static size_t read_end(struct fd_names *names, int fd, uint64_t size, uint64_t from_ns,
+		       size_t *out_at)
+{
+	uint64_t first = file_behind_hole(fd, 0) & ~UINT64_C(7), want = END_BYTES, start;
+	size_t bytes;
+
+	first = first < size ? first : size;
+	do {
+		start = from_ns && size - first > want ? (size - want) & ~UINT64_C(7) : first;
+		bytes = read_part(names, fd, start, (size_t)(size - start));
+		*out_at = start ? first_record(names, bytes) : 0;
+		want *= 4;
+	} while (start > first &&
+		 (*out_at == bytes || wire_at(names, *out_at).mono_ns + LATE_NS > from_ns));
+	return bytes;
+}
+
+/* Index all records; stops at the first that is none. Names get a terminator. */
+static void index_records(struct fd_names *names, size_t bytes, size_t at, struct facts *facts)
+{
 	while (bytes - at >= sizeof(struct wire_name)) {
 		struct wire_name wire = wire_at(names, at);
 		size_t left = bytes - at - sizeof(wire), padded;
@@ -158,21 +214,27 @@ static const struct lane_ops names_ops = {
 	.close = names_close,
 };
 
-struct lane *fd_names_open(const char *path, bool big_endian, struct facts *facts)
+struct lane *fd_names_open(const char *path, bool big_endian, uint64_t from_ns, struct facts *facts)
 {
 	struct fd_names *names = xcalloc(1, sizeof(*names));
 	struct err err = { 0 };
-	char *text = NULL;
-	size_t bytes = 0;
-	int rc = file_read(path, NAMES_MAX_BYTES, &text, &bytes, &err);
+	uint64_t size = 0;
+	size_t bytes = 0, at = 0;
+	AUTO_CLOSE int fd = file_open(path, &size, &err);
 
-	if (rc < 0 && rc != -ENOENT)
+	if (fd < 0 && fd != -ENOENT)
 		facts_note_damage(facts, "kernel/names: %s", err.text);
 	names->lane.ops = &names_ops;
 	names->lane.chunk_bytes = CHUNK_BYTES;
-	names->bytes = (uint8_t *)text;
 	names->swap = big_endian != (BYTE_ORDER == BIG_ENDIAN);
-	index_records(names, bytes, facts);
+	if (size > NAMES_MAX_BYTES && !from_ns) {
+		facts_note_damage(facts, "kernel/names: it has %llu bytes, too many to read",
+				  (unsigned long long)size);
+		size = 0;
+	}
+	if (fd >= 0 && size)
+		bytes = read_end(names, fd, size, from_ns, &at);
+	index_records(names, bytes, at, facts);
 	if (names->count == 0) {
 		names_close(&names->lane);
 		return NULL;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "event/source.h"
 #include "read/clock.h"
@@ -33,10 +34,12 @@
 #include "store/manifest.h"
 
 #define SYNC_MAX_BYTES	((size_t)64 << 20)
+#define SYNC_END_BYTES	((size_t)32 << 10)
 #define PAGES_MAX_BYTES ((uint64_t)1 << 30) /* one page of each CPU, together */
 #define OPEN_FILES_MAX	256u
 #define END_SLACK_NS	1000000000u
 #define WARM_NS		1000000000u    /* before a seek, to learn who runs where */
+#define WARM_GROWING_NS 100000000u     /* the same, where it is done several times a second */
 #define CRASH_SLACK_NS	3600000000000u /* the last clock point may be so old */
 
 struct holdup_dir {
@@ -51,6 +54,8 @@ struct holdup_dir {
 	size_t ring_count;
 	struct ctf_dir *user;	/* owned; what programs logged themselves; NULL = nothing */
 	struct source *threads; /* owned; around the merge, when there is 'user' */
+	uint64_t growing_ns;	/* it is being written, all before is there; 0 = it is not */
+	uint64_t from_ns;	/* and nothing before this is asked for */
 };
 
 static bool is_big_endian(const char *arch)
@@ -139,6 +144,40 @@ static int open_formats(struct holdup_dir *dir, const char *path, struct err *er
 				big_endian, err);
 }
 
+/*
+ * The first points and the last ones, whole lines: of what is read while it grows, times between
+ * are of no interest, and the file is long after a day.
+ */
+static int read_sync_ends(const char *file, char **out_text, struct err *err)
+{
+	uint64_t size = 0;
+	AUTO_CLOSE int fd = file_open(file, &size, err);
+	AUTO_FREE char *head = NULL;
+	char *text, *cut;
+	size_t bytes;
+
+	if (fd < 0)
+		return fd;
+	head = xcalloc(SYNC_END_BYTES + 1, 1);
+	text = xcalloc(2 * SYNC_END_BYTES + 1, 1);
+	bytes = file_read_at(fd, 0, head, SYNC_END_BYTES);
+	cut = bytes == SYNC_END_BYTES ? memrchr(head, '\n', bytes) : NULL;
+	bytes = cut ? (size_t)(cut + 1 - head) : bytes;
+	memcpy(text, head, bytes);
+	if (cut && size > bytes) {
+		uint64_t from = size - bytes > SYNC_END_BYTES ? size - SYNC_END_BYTES : bytes;
+		size_t more = file_read_at(fd, from, head, SYNC_END_BYTES);
+		const char *line = from == bytes ? head : memchr(head, '\n', more);
+
+		if (line && from != bytes)
+			line++;
+		if (line)
+			memcpy(text + bytes, line, more - (size_t)(line - head));
+	}
+	*out_text = text;
+	return 0;
+}
+
 static void open_clock(struct holdup_dir *dir, const char *path)
 {
 	AUTO_FREE char *file = kernel_path(path, "sync");
@@ -146,8 +185,10 @@ static void open_clock(struct holdup_dir *dir, const char *path)
 	struct facts *facts = &dir->trace.facts;
 	struct err why = { 0 };
 	size_t bytes;
+	int rc = dir->from_ns ? read_sync_ends(file, &text, &why)
+			      : file_read(file, SYNC_MAX_BYTES, &text, &bytes, &why);
 
-	if (file_read(file, SYNC_MAX_BYTES, &text, &bytes, &why) < 0)
+	if (rc < 0)
 		facts_note_damage(facts, "kernel/sync: %s", why.text);
 	clock_init(&dir->clock, dir->manifest.clock, text, facts);
 	facts->realtime_offset_ns = dir->clock.realtime_offset_ns;
@@ -210,8 +251,9 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 		.cpu = cpu,
 		.bytes = told->bytes,
 		.lost = told->lost + told->dropped,
-		.count_lost = !dir->manifest.complete,
+		.count_lost = !dir->manifest.complete && !dir->growing_ns,
 		.unfinished = !dir->manifest.complete && told->bytes == 0,
+		.growing = dir->growing_ns != 0,
 	};
 	AUTO_FREE char *name = xasprintf("cpu%u.ring", cpu);
 	AUTO_FREE char *file = kernel_path(path, name);
@@ -267,6 +309,8 @@ static bool find_span(struct holdup_dir *dir)
 			facts->last_ns = last_ns;
 		any = true;
 	}
+	if (dir->growing_ns)
+		facts->last_ns = dir->growing_ns;
 	if (facts->last_ns < facts->first_ns)
 		facts->last_ns = facts->first_ns;
 	dir->common.first_ns = facts->first_ns;
@@ -356,7 +400,8 @@ static void open_merge(struct holdup_dir *dir, const char *path)
 
 	for (; count < dir->ring_count; count++)
 		lanes[count] = ring_lane(dir->rings[count]);
-	lanes[count] = fd_names_open(names, dir->layout.big_endian, &dir->trace.facts);
+	lanes[count] =
+		fd_names_open(names, dir->layout.big_endian, dir->from_ns, &dir->trace.facts);
 	count += lanes[count] != NULL;
 	/* The kernel's come first: of two events at one time, the switch is the earlier one. */
 	for (size_t i = 0; i < user_lanes; i++)
@@ -364,8 +409,9 @@ static void open_merge(struct holdup_dir *dir, const char *path)
 	dir->trace.merge = merge_new(lanes, count, &dir->trace.facts);
 	dir->trace.source = merge_source(dir->trace.merge);
 	if (dir->user) {
-		dir->threads =
-			user_threads_new(dir->trace.source, WARM_NS, dir->trace.facts.last_ns);
+		dir->threads = user_threads_new(dir->trace.source,
+						dir->growing_ns ? WARM_GROWING_NS : WARM_NS,
+						dir->trace.facts.last_ns);
 		dir->trace.source = dir->threads;
 	}
 }
@@ -427,12 +473,16 @@ static const struct trace_ops holdup_dir_ops = {
 	.close = holdup_dir_close,
 };
 
-static int holdup_dir_open(const char *path, struct trace **out_trace, struct err *err)
+/* 'growing_ns' 0: it is not being written. 'from_ns' 0: with what is known beside the events. */
+static int open_dir(const char *path, uint64_t growing_ns, uint64_t from_ns,
+		    struct trace **out_trace, struct err *err)
 {
 	struct holdup_dir *dir = xcalloc(1, sizeof(*dir));
 	int rc;
 
 	dir->trace.ops = &holdup_dir_ops;
+	dir->growing_ns = growing_ns;
+	dir->from_ns = from_ns;
 	rc = manifest_read(path, &dir->manifest, err);
 	if (rc < 0)
 		goto fail;
@@ -445,7 +495,8 @@ static int holdup_dir_open(const char *path, struct trace **out_trace, struct er
 	rc = open_events(dir, path, err);
 	if (rc < 0)
 		goto fail;
-	open_beside(dir, path);
+	if (!from_ns)
+		open_beside(dir, path);
 	open_user(dir, path);
 	open_merge(dir, path);
 	*out_trace = &dir->trace;
@@ -454,6 +505,17 @@ static int holdup_dir_open(const char *path, struct trace **out_trace, struct er
 fail:
 	holdup_dir_close(&dir->trace);
 	return rc;
+}
+
+static int holdup_dir_open(const char *path, struct trace **out_trace, struct err *err)
+{
+	return open_dir(path, 0, 0, out_trace, err);
+}
+
+int holdup_dir_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
+			    struct trace **out_trace, struct err *err)
+{
+	return open_dir(path, until_ns, from_ns, out_trace, err);
 }
 
 static bool holdup_dir_matches(const char *path)

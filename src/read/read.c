@@ -32,6 +32,14 @@ int read_open(const char *path, struct trace **out_trace, struct err *err)
 	return err_set(err, -EBADMSG, "%s is not a trace of a known format", path);
 }
 
+int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
+		      struct trace **out_trace, struct err *err)
+{
+	int rc = holdup_dir_open_growing(path, from_ns, until_ns, out_trace, err);
+
+	return rc < 0 ? err_wrap(err, "opening %s", path) : 0;
+}
+
 void trace_close(struct trace *trace)
 {
 	if (trace)

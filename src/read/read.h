@@ -34,6 +34,15 @@ struct trace;
  */
 int read_open(const char *path, struct trace **out_trace, struct err *err);
 
+/*
+ * Open a recording of ours that is still being made. All events before 'until_ns' are there; the
+ * caller reads no further: what comes then may be half written. 'from_ns' 0: all of it, with what is
+ * known beside the events; else nothing before that is read, opening costs a few milliseconds,
+ * and of the facts only those that events need are there. Returns as read_open().
+ */
+int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
+		      struct trace **out_trace, struct err *err);
+
 void trace_close(struct trace *trace);
 
 /* The merged events of all CPUs, at the first one. Owned by the trace. */

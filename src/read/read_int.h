@@ -41,6 +41,10 @@ struct trace {
 	bool keeps_records;
 };
 
+/* Of a recording that is still being made; see read_open_growing(). */
+int holdup_dir_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
+			    struct trace **out_trace, struct err *err);
+
 extern const struct trace_format holdup_dir_format;
 extern const struct trace_format ctf_dir_format;
 extern const struct trace_format text_format;

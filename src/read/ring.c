@@ -554,7 +554,9 @@ static bool time_near(struct ring *ring, uint64_t index, uint64_t *out_ns)
 static void ring_seek(struct lane *lane, uint64_t time_ns)
 {
 	struct ring *ring = (struct ring *)lane;
-	uint64_t low = 0, high = ring->page_count;
+	/* What was recorded first may have been given up: see where the file begins. */
+	uint64_t first = ring->page_count ? behind_hole(ring, 0) : 0;
+	uint64_t low = first, high = ring->page_count;
 	uint64_t ns;
 
 	go_to(ring, 0);
@@ -567,13 +569,14 @@ static void ring_seek(struct lane *lane, uint64_t time_ns)
 			high = middle;
 	}
 	/* 'low' begins at or after the time: one back may hold it, one more is the past. */
-	for (uint32_t back = 0, good = 0; low > 0 && good < 2 && back < LOOK_FAR; back++) {
+	for (uint32_t back = 0, good = 0; low > first && good < 2 && back < LOOK_FAR; back++) {
 		struct page page;
 
 		low--;
 		good += peek(ring, low, &page) && page.bytes;
 	}
-	ring->next_page = low;
+	/* From the very beginning: then the hole is told of. */
+	ring->next_page = low == first ? 0 : low;
 }
 
 static void ring_close(struct lane *lane)
@@ -607,6 +610,8 @@ static void check_claim(struct ring *ring, const struct ring_claim *claim, uint6
 		told = told_by_all(ring);
 	cpu->lost = told.count > claim->lost ? told.count : claim->lost;
 	cpu->bytes = bytes;
+	if (claim->growing)
+		return;
 	if (claim->count_lost)
 		set_tail(ring, &told, claim->lost);
 	else

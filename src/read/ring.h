@@ -38,6 +38,7 @@ struct ring_claim {
 	uint64_t lost;	     /* events lost on this CPU, by the kernel's count */
 	bool count_lost;     /* look through all pages for what they tell; else only at the end */
 	bool unfinished;     /* more came than what is in the file, nobody knows how much */
+	bool growing;	     /* it is being written: its end is no loss */
 	uint64_t place_base; /* added to the places of records */
 	const char *origin;  /* see struct trace_record; must live as long as the ring */
 };

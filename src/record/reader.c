@@ -34,12 +34,14 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "record/clock.h"
 #include "record/ftrace.h"
 #include "store/manifest.h"
 
 #define PIPE_PAGES	16   /* sub-buffers moved at once; what a pipe has slots for by default */
 #define FIRST_DRAIN_MS	100  /* then twice as long each time, up to the latest: */
 #define LATEST_DRAIN_MS 1000 /* a killed recorder loses what is younger than this */
+#define FOLLOW_DRAIN_MS 150  /* the latest when somebody reads the files as they grow */
 #define THREAD_STACK	(256 << 10)
 
 struct reader {
@@ -55,6 +57,7 @@ struct reader {
 	uint64_t last_raw;	/* time stamp of the last whole sub-buffer of one that failed */
 	_Atomic uint64_t bytes; /* written by the thread, read by anybody */
 	_Atomic int32_t tid;	/* set once by the thread */
+	_Atomic uint64_t drained_ns; /* all before it is in the file; as 'bytes' */
 };
 
 struct readers {
@@ -66,6 +69,7 @@ struct readers {
 	int stop_fd;  /* eventfd; readable = finish */
 	int event_fd; /* eventfd; readable = a thread failed */
 	_Atomic int failure;
+	_Atomic int latest_ms; /* between two drains; written by the main thread */
 	bool stopped;
 };
 
@@ -210,6 +214,33 @@ static void move(struct reader *reader, char *page, bool all)
 		reader->partial = copy_page(reader, page) || reader->partial;
 }
 
+/* Busy CPUs fill whole sub-buffers all the time; the one being filled has its turn, too. */
+static bool is_due(const struct reader *reader, int latest_ms, uint64_t now_ns)
+{
+	return latest_ms < LATEST_DRAIN_MS &&
+	       now_ns - atomic_load_explicit(&reader->drained_ns, memory_order_relaxed) >=
+		       (uint64_t)latest_ms * 1000000;
+}
+
+static void drain(struct reader *reader, char *page, bool is_idle)
+{
+	int latest_ms = atomic_load_explicit(&reader->all->latest_ms, memory_order_relaxed);
+	uint64_t now_ns = clock_mono_ns();
+	bool all = is_idle || is_due(reader, latest_ms, now_ns);
+
+	move(reader, page, all);
+	/* Pairs with the acquire in readers_drained_ns(): what is said to be there is. */
+	if (all && !reader->failed)
+		atomic_store_explicit(&reader->drained_ns, now_ns, memory_order_release);
+}
+
+static int next_wait(const struct readers *all, int wait_ms)
+{
+	int latest_ms = atomic_load_explicit(&all->latest_ms, memory_order_relaxed);
+
+	return 2 * wait_ms < latest_ms ? 2 * wait_ms : latest_ms;
+}
+
 static void *reader_main(void *argument)
 {
 	struct reader *reader = argument;
@@ -227,8 +258,8 @@ static void *reader_main(void *argument)
 
 		if (waits[0].revents || (ready < 0 && errno != EINTR))
 			break;
-		move(reader, page, ready == 0);
-		wait_ms = 2 * wait_ms < LATEST_DRAIN_MS ? 2 * wait_ms : LATEST_DRAIN_MS;
+		drain(reader, page, ready == 0);
+		wait_ms = next_wait(reader->all, wait_ms);
 	}
 	if (!any_failed(reader->all)) {
 		move_full(reader);
@@ -333,6 +364,7 @@ int readers_start(int instance_fd, int kernel_fd, uint32_t page_bytes, struct ma
 		.page_bytes = page_bytes,
 		.stop_fd = eventfd(0, EFD_CLOEXEC),
 		.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.latest_ms = LATEST_DRAIN_MS,
 	};
 	if (all->stop_fd < 0 || all->event_fd < 0)
 		rc = err_set(err, -errno, "cannot make an event descriptor: %s", strerror(errno));
@@ -360,6 +392,25 @@ uint64_t readers_bytes(const struct readers *readers)
 	for (size_t i = 0; i < readers->count; i++)
 		bytes += atomic_load_explicit(&readers->readers[i].bytes, memory_order_relaxed);
 	return bytes;
+}
+
+void readers_follow(struct readers *readers)
+{
+	atomic_store_explicit(&readers->latest_ms, FOLLOW_DRAIN_MS, memory_order_relaxed);
+}
+
+uint64_t readers_drained_ns(const struct readers *readers)
+{
+	uint64_t drained_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < readers->count; i++) {
+		/* Pairs with the release in drain(). */
+		uint64_t ns =
+			atomic_load_explicit(&readers->readers[i].drained_ns, memory_order_acquire);
+
+		drained_ns = ns < drained_ns ? ns : drained_ns;
+	}
+	return drained_ns == UINT64_MAX ? 0 : drained_ns;
 }
 
 int readers_event_fd(const struct readers *readers)

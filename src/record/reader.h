@@ -28,6 +28,15 @@ int readers_start(int instance_fd, int kernel_fd, uint32_t page_bytes, struct ma
 /* Bytes written so far by all threads. Any thread. */
 uint64_t readers_bytes(const struct readers *readers);
 
+/*
+ * From now on sub-buffers are fetched early, full or not, so that files can be read while they
+ * grow: readers_drained_ns() is at most some 200 ms ago.
+ */
+void readers_follow(struct readers *readers);
+
+/* Events of all CPUs before this moment of CLOCK_MONOTONIC are in the files. Any thread. */
+uint64_t readers_drained_ns(const struct readers *readers);
+
 /* Readable once a thread could not write; then readers_failure() says why. */
 int readers_event_fd(const struct readers *readers);
 

@@ -37,6 +37,11 @@
 #define TICK_NS		 1000000000L
 #define PROGRESS_TICK_NS 500000000L
 #define SECONDS_MAX	 1e9
+/*
+ * Behind what was drained: an event that was begun and not finished, because its CPU was taken
+ * away in a virtual machine, and names of descriptors that were not fetched from BPF yet.
+ */
+#define SETTLE_NS 300000000u
 
 /* The first slots of run.waits; the processes of -p follow. */
 enum wait_slot {
@@ -59,6 +64,7 @@ struct run {
 	int status; /* of the command */
 	unsigned int signals;
 	uint64_t last_sync_ns;
+	bool told_end; /* opts->step knows that recording is over */
 	bool done;
 };
 
@@ -129,10 +135,17 @@ static int watch_signals(struct run *run, struct err *err)
 	return 0;
 }
 
+static long tick_of(const struct record_opts *opts)
+{
+	if (opts->step)
+		return (long)opts->step_ms * 1000000;
+	return opts->progress ? PROGRESS_TICK_NS : TICK_NS;
+}
+
 static int watch_time(struct run *run, struct err *err)
 {
 	double left_s = run->opts->seconds - session_seconds(&run->session);
-	long tick_ns = run->opts->progress ? PROGRESS_TICK_NS : TICK_NS;
+	long tick_ns = tick_of(run->opts);
 	int rc = timer_open((double)tick_ns / 1e9, tick_ns, err);
 
 	if (rc < 0)
@@ -184,11 +197,35 @@ static uint64_t lost_so_far(struct run *run)
 	return lost;
 }
 
+/* Time up to the last point of the clock is converted as it will be when all points are there. */
+static void call_step(struct run *run)
+{
+	const struct record_opts *opts = run->opts;
+	uint64_t drained_ns, synced_ns = clock_mono_ns();
+
+	if (!run->session.is_on) {
+		if (!run->told_end)
+			opts->step(opts->step_context, UINT64_MAX);
+		run->told_end = true;
+		return;
+	}
+	session_sync(&run->session);
+	drained_ns = readers_drained_ns(run->session.readers);
+	if (drained_ns > synced_ns)
+		drained_ns = synced_ns;
+	if (drained_ns > SETTLE_NS)
+		opts->step(opts->step_context, drained_ns - SETTLE_NS);
+}
+
 static void on_tick(struct run *run)
 {
 	uint64_t ticks, now_ns = clock_mono_ns();
 
-	if (read(run->waits[WAIT_TICK].fd, &ticks, sizeof(ticks)) < 0 || !run->session.is_on)
+	if (read(run->waits[WAIT_TICK].fd, &ticks, sizeof(ticks)) < 0)
+		return;
+	if (run->opts->step)
+		call_step(run);
+	if (run->opts->step || !run->session.is_on)
 		return;
 	if (now_ns - run->last_sync_ns >= TICK_NS - TICK_NS / 8) {
 		session_sync(&run->session);
@@ -331,6 +368,8 @@ static int begin(struct run *run, struct err *err)
 		rc = session_write(&run->session, err);
 	if (rc == 0)
 		rc = watch_time(run, err);
+	if (rc == 0 && run->opts->step)
+		readers_follow(run->session.readers);
 	if (rc == 0)
 		run->waits[WAIT_FAILURE].fd = readers_event_fd(run->session.readers);
 	run->last_sync_ns = clock_mono_ns();

@@ -38,6 +38,14 @@ struct record_opts {
 	/* Called about twice a second from the main thread while recording; may be NULL. */
 	void (*progress)(void *context, double seconds, uint64_t bytes, uint64_t lost);
 	void *progress_context;
+	/*
+	 * Who follows the recording while it is made: called every 'step_ms' from the main thread,
+	 * which does nothing else meanwhile. All events before 'whole_ns' are in the directory, on
+	 * the clock as it will be; UINT64_MAX: recording is over, the trace is whole. NULL = nobody.
+	 */
+	void (*step)(void *context, uint64_t whole_ns);
+	void *step_context;
+	uint32_t step_ms;
 };
 
 struct record_result {

@@ -292,3 +292,25 @@ void report_check(FILE *out, const struct report_check *report)
 	}
 	print_notes(&printing);
 }
+
+size_t report_check_group(FILE *out, const struct report_check *report, size_t first)
+{
+	struct printing printing = { .out = out,
+				     .report = report,
+				     .result = report->result,
+				     .model = report->result->model };
+
+	return print_group(&printing, first);
+}
+
+void report_check_one(FILE *out, const struct report_check *report,
+		      const struct check_finding *finding)
+{
+	struct printing printing = { .out = out,
+				     .report = report,
+				     .result = report->result,
+				     .model = report->result->model };
+
+	print_head(&printing, finding);
+	line(&printing, 4, check_words_finding(report->result, finding));
+}

@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct check_finding;
 struct check_result;
 struct facts;
+struct json;
 
 struct report_check {
 	const struct check_result *result;
@@ -23,6 +25,21 @@ struct report_check {
 
 void report_check(FILE *out, const struct report_check *report);
 void report_check_json(FILE *out, const struct report_check *report);
+
+/*
+ * As they are found: the finding of this index, and those behind it that are about the same
+ * span. Returns how many were printed.
+ */
+size_t report_check_group(FILE *out, const struct report_check *report, size_t first);
+
+/* The same of one that stands nowhere in the result. */
+void report_check_one(FILE *out, const struct report_check *report,
+		      const struct check_finding *finding);
+
+/* The parts of report_check_json(): a finding, and all of it, below 'key'. */
+void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
+			      const struct check_finding *finding);
+void report_check_put(struct json *json, const char *key, const struct report_check *report);
 
 /* One test case for each constraint, and one for each transition that has none. */
 void report_check_junit(FILE *out, const struct report_check *report);

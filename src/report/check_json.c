@@ -124,12 +124,12 @@ static void put_why(struct json *json, const struct check_finding *finding)
 	json_end_object(json);
 }
 
-static void put_finding(struct json *json, const struct check_result *result,
-			const struct check_finding *finding)
+void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
+			      const struct check_finding *finding)
 {
 	const struct model *model = result->model;
 
-	json_begin_object(json, NULL);
+	json_begin_object(json, key);
 	json_print_string(json, "status", check_status_name((enum check_status)finding->status));
 	json_print_u64(json, "instance", finding->instance);
 	json_print_string(json, "key", finding->key);
@@ -205,30 +205,36 @@ static void put_head(struct json *json, const struct report_check *report)
 	json_end_array(json);
 }
 
-void report_check_json(FILE *out, const struct report_check *report)
+void report_check_put(struct json *json, const char *key, const struct report_check *report)
 {
 	const struct check_result *result = report->result;
-	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	put_head(&json, report);
-	put_unexpected(&json, result);
-	json_begin_array(&json, "transitions");
+	json_begin_object(json, key);
+	put_head(json, report);
+	put_unexpected(json, result);
+	json_begin_array(json, "transitions");
 	for (uint32_t i = 0; i < result->model->transition_count; i++)
-		put_transition(&json, result, i);
-	json_end_array(&json);
-	json_begin_array(&json, "findings");
+		put_transition(json, result, i);
+	json_end_array(json);
+	json_begin_array(json, "findings");
 	for (size_t i = 0; i < result->finding_count; i++)
-		put_finding(&json, result, &result->findings[i]);
-	json_end_array(&json);
-	json_print_u64(&json, "findings_left_out",
+		report_check_put_finding(json, NULL, result, &result->findings[i]);
+	json_end_array(json);
+	json_print_u64(json, "findings_left_out",
 		       result->findings_left_out[CHECK_INVALID] +
 			       result->findings_left_out[CHECK_UNCERTAIN]);
-	json_begin_array(&json, "list");
+	json_begin_array(json, "list");
 	for (size_t i = 0; i < result->list_count; i++)
-		put_instance(&json, result->model, &result->list[i]);
-	json_end_array(&json);
-	json_print_u64(&json, "list_left_out", result->instances - result->list_count);
-	json_end_object(&json);
+		put_instance(json, result->model, &result->list[i]);
+	json_end_array(json);
+	json_print_u64(json, "list_left_out", result->instances - result->list_count);
+	json_end_object(json);
+}
+
+void report_check_json(FILE *out, const struct report_check *report)
+{
+	struct json json = { .out = out };
+
+	report_check_put(&json, NULL, report);
 	json_fini(&json);
 }

@@ -211,7 +211,8 @@ static void put_heading(const struct page *page)
 				   "the end:");
 		return;
 	}
-	page_heading(page, "Time %s: %s in %s %s, each moment charged to what held it up in the end:",
+	page_heading(page,
+		     "Time %s: %s in %s %s, each moment charged to what held it up in the end:",
 		     why_class_words(why->classes), text_duration(why->class_ns).s,
 		     text_count(why->class_count).s, why->class_count == 1 ? "span" : "spans");
 }

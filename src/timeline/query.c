@@ -443,6 +443,14 @@ void tl_sums_free(struct tl_sums *sums)
 	free(sums);
 }
 
+void tl_sums_renew(struct tl_sums *sums)
+{
+	if (sums->iter.track->chunk_count)
+		return;
+	enter_piece(&sums->iter, 0);
+	sums->iter.at = entries_before(&sums->iter, sums->run.now);
+}
+
 const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns)
 {
 	uint64_t origin = sums->iter.timeline->origin_ns;

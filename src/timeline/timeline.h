@@ -422,6 +422,12 @@ void tl_sums_free(struct tl_sums *sums); /* NULL is fine */
  */
 const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns);
 
+/*
+ * The timeline was written to since: go on behind the times that were asked. For one that is in
+ * memory, between writing and asking.
+ */
+void tl_sums_renew(struct tl_sums *sums);
+
 /* How the sums grow from the time that was asked last: by what goes on, until another entry. */
 struct tl_pace {
 	uint64_t until_ns; /* included; UINT64_MAX = there is no other entry */

@@ -11,6 +11,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "wire/user.h"
+
 int user_open_in(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {
@@ -50,4 +53,14 @@ bool user_is_plain(int fd, uint64_t *out_bytes)
 		return false;
 	*out_bytes = (uint64_t)stat.st_size;
 	return true;
+}
+
+bool user_file_has_events(int folder_fd, const char *name)
+{
+	AUTO_CLOSE int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct user_packet packet;
+
+	return fd >= 0 && pread(fd, &packet, sizeof(packet), 0) == sizeof(packet) &&
+	       packet.magic == USER_MAGIC && packet.begin < USER_NOT_BEGUN &&
+	       packet.content_bits > USER_HEAD * 8;
 }

@@ -27,6 +27,12 @@ enum user_use {
  */
 enum user_use user_file_use(int fd);
 
+/*
+ * Has the file of packets at 'path' an event? Files that a program has ready for the events to come
+ * have none: while all newer ones are so, a file is the one that is written to.
+ */
+bool user_file_has_events(int folder_fd, const char *name);
+
 /* A regular file with one name, open at 'fd'? Its size. */
 bool user_is_plain(int fd, uint64_t *out_bytes);
 

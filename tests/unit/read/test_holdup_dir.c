@@ -1,5 +1,6 @@
 /* test_holdup_dir.c - whole trace directories, made by hand: order, holes, damage, seek. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -480,9 +481,171 @@ static void links_and_pipes_in_place_of_files_are_refused(void **unused)
 	dir_unmade(&dir);
 }
 
+/* ------------------------------------------------------------------ growing */
+
+/* The events of [from, until) of a trace that is open, as text behind what is there. */
+static void put_window(FILE *out, struct trace *trace, uint64_t from_ns, uint64_t until_ns)
+{
+	const struct event *event;
+
+	assert_int_equal(source_seek(trace_source(trace), from_ns, NULL), 0);
+	while (source_next(trace_source(trace), &event, NULL) > 0 && event->time_ns < until_ns)
+		fprintf(out, "%" PRIu64 ".%u:%d ", event->time_ns, event->cpu,
+			event->type == EV_LOST ? -1 : event->irq.nr);
+}
+
+static void put_growing(FILE *out, const struct made_dir *dir, uint64_t from_ns, uint64_t until_ns)
+{
+	struct trace *trace = NULL;
+	struct err err = { 0 };
+
+	if (read_open_growing(dir->path, from_ns, until_ns, &trace, &err) < 0)
+		fail_msg("%s", err.text);
+	put_window(out, trace, from_ns, until_ns);
+	trace_close(trace);
+}
+
+static void a_trace_that_grows_is_read_on_without_holes(void **unused)
+{
+	struct made_dir dir = dir_made(",\"complete\":false");
+	struct made_page torn = run_of(90000, 3, 5);
+	char *steps = NULL, *whole = NULL, path[128];
+	size_t bytes;
+	FILE *out = open_memstream(&steps, &bytes);
+	struct trace *trace;
+	uint64_t from_ns = 0;
+
+	snprintf(path, sizeof(path), "%s/kernel/cpu0.ring", dir.path);
+	for (uint32_t i = 0; i < 30; i++) {
+		/* CPU 1 does nothing for long; a page of CPU 0 is half written each time. */
+		put_run(&dir, 0, 1000 + 300 * i, 25, i);
+		if (i % 10 == 0)
+			put_run(&dir, 1, 1005 + 300 * i, 2, i);
+		made_append(&dir, 0, &torn, 100);
+		put_growing(out, &dir, from_ns, 1300 + 300 * i - 7);
+		assert_int_equal(truncate(path, (off_t)(i + 1) * MADE_PAGE_BYTES), 0);
+		from_ns = 1300 + 300 * i - 7;
+	}
+	fclose(out);
+	/* Now it is known to be whole: no hole at its end, either. */
+	made_manifest(&dir, "");
+	trace = opened(&dir);
+	out = open_memstream(&whole, &bytes);
+	put_window(out, trace, 0, from_ns);
+	fclose(out);
+	trace_close(trace);
+	assert_string_equal(steps, whole);
+	free(steps);
+	free(whole);
+	dir_unmade(&dir);
+}
+
+#define NAMES 20000u
+
+/* A name each millisecond, some written later than younger ones. */
+static uint8_t *many_names(size_t *out_bytes)
+{
+	struct wire_name name = { WIRE_NAME_MAGIC, 8, 0, 0, 9, 9, 3, FD_ROLE_FILE };
+	uint8_t *bytes = xcalloc(NAMES, sizeof(name) + 8);
+
+	*out_bytes = NAMES * (sizeof(name) + 8);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		uint8_t *at = bytes + i * (sizeof(name) + 8);
+
+		name.mono_ns = (i ^ 5) * UINT64_C(1000000) + 1000;
+		memcpy(at, &name, sizeof(name));
+		snprintf((char *)at + sizeof(name), 8, "%u", i);
+		at[sizeof(name) + 7] = '.';
+	}
+	return bytes;
+}
+
+static char *names_from(struct trace *trace, uint64_t from_ns)
+{
+	assert_int_equal(source_seek(trace_source(trace), from_ns, NULL), 0);
+	return rest_of(trace);
+}
+
+static void the_end_of_many_names_is_enough(void **unused)
+{
+	static const uint64_t times[] = { 1, 2500001000, 9999999999, 17000000000, 19999001000 };
+	struct made_dir dir = dir_made("");
+	size_t bytes;
+	AUTO_FREE uint8_t *names = many_names(&bytes);
+
+	put_run(&dir, 0, 100, 2, 1);
+	made_file(&dir, "kernel/names", names, bytes);
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		struct trace *whole = opened(&dir), *end = NULL;
+		char *expected = names_from(whole, times[i]), *got;
+
+		assert_int_equal(read_open_growing(dir.path, times[i], UINT64_MAX / 2, &end, NULL),
+				 0);
+		got = names_from(end, times[i]);
+		assert_string_equal(got, expected);
+		assert_int_equal(trace_facts(end)->damage_count, 0);
+		free(got);
+		free(expected);
+		trace_close(whole);
+		trace_close(end);
+	}
+	dir_unmade(&dir);
+}
+
+/* As fallocate() with a hole would leave it; tmpfs and others differ in what they can. */
+static void without_beginning(const struct made_dir *dir, const char *file, off_t bytes)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", dir->path, file);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, bytes) < 0)
+		skip();
+	close(fd);
+}
+
+static void what_is_left_of_a_file_without_beginning_is_read(void **unused)
+{
+	struct made_dir dir = dir_made(""), same = dir_made("");
+	const uint32_t pages = 3000, gone = 2500 / 8 * 8;
+	const uint64_t from_ns = 1000 + 300 * UINT64_C(2700);
+	char *left = NULL, *whole = NULL;
+	size_t bytes;
+	struct trace *trace;
+	FILE *out;
+
+	for (uint32_t i = 0; i < pages; i++) {
+		put_run(&dir, 0, 1000 + 300 * i, 20, i % 100);
+		put_run(&same, 0, 1000 + 300 * i, 20, i % 100);
+	}
+	without_beginning(&dir, "kernel/cpu0.ring", (off_t)gone * MADE_PAGE_BYTES);
+	out = open_memstream(&left, &bytes);
+	put_growing(out, &dir, from_ns, UINT64_MAX / 2);
+	fclose(out);
+	trace = opened(&same);
+	out = open_memstream(&whole, &bytes);
+	put_window(out, trace, from_ns, UINT64_MAX / 2);
+	fclose(out);
+	trace_close(trace);
+	assert_string_equal(left, whole);
+	free(left);
+	trace = opened(&dir);
+	left = rest_of(trace);
+	assert_non_null(strstr(left, "lost"));
+	assert_true(strlen(left) > strlen(whole));
+	trace_close(trace);
+	free(left);
+	free(whole);
+	dir_unmade(&dir);
+	dir_unmade(&same);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_trace_that_grows_is_read_on_without_holes),
+		cmocka_unit_test(the_end_of_many_names_is_enough),
+		cmocka_unit_test(what_is_left_of_a_file_without_beginning_is_read),
 		cmocka_unit_test(cpus_are_merged_by_time),
 		cmocka_unit_test(a_trace_without_events_is_empty),
 		cmocka_unit_test(facts_come_from_the_manifest),

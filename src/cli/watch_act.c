@@ -1,0 +1,479 @@
+/* watch_act.c - children for snapshots and commands, signals; all of it counted. */
+#include "cli/watch_act.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyse/check.h"
+#include "analyse/why.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "model/model.h"
+#include "record/command.h"
+
+#define SELF		 "/proc/self/exe"
+#define COMMANDS_MOST	 4u /* at a time */
+#define SIGNAL_GAP_NS	 1000000000u
+#define SNAPSHOT_WAIT_MS 60000
+#define COMMAND_WAIT_MS	 5000
+#define POLL_MS		 20
+
+/* Something that runs beside. */
+struct child {
+	pid_t pid; /* 0 = none */
+	bool is_snapshot;
+	char *path; /* owned; of a snapshot */
+};
+
+struct watch_act {
+	const struct watch_actions *actions;
+	const char *trace;
+	bool json;
+	int signal;
+	struct child children[COMMANDS_MOST + 1]; /* the first one: a snapshot */
+	uint64_t last_snapshot_ns, last_signal_ns;
+	int32_t last_signal_pid;
+	uint64_t snapshots, snapshots_failed, snapshots_left_out;
+	uint64_t commands, commands_failed, commands_left_out;
+	uint64_t signals, signals_failed, signals_left_out;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* "USR1", "SIGUSR1", "10"; 0 = none of that. */
+static int signal_number(const char *text)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (*text && !*end)
+		return number > 0 && number < NSIG ? (int)number : 0;
+	if (strncasecmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (int i = 1; i < NSIG; i++) {
+		const char *name = sigabbrev_np(i);
+
+		if (name && strcasecmp(name, text) == 0)
+			return i;
+	}
+	return 0;
+}
+
+int watch_actions_check(const struct watch_actions *actions, struct err *err)
+{
+	struct stat st;
+
+	if (actions->signal && !signal_number(actions->signal))
+		return err_set(err, -EINVAL,
+			       "option --signal needs a signal such as USR1, got "
+			       "\"%s\"",
+			       actions->signal);
+	if (!actions->snapshot)
+		return 0;
+	if (!actions->snapshot[0])
+		return err_set(err, -EINVAL, "option --snapshot needs a folder");
+	if (stat(actions->snapshot, &st) == 0 && !S_ISDIR(st.st_mode))
+		return err_set(err, -EINVAL, "%s (--snapshot) is no folder", actions->snapshot);
+	return 0;
+}
+
+struct watch_act *watch_act_new(const struct watch_actions *actions, const char *trace, bool json)
+{
+	struct watch_act *act = xcalloc(1, sizeof(*act));
+
+	act->actions = actions;
+	act->trace = trace;
+	act->json = json;
+	act->signal = actions->signal ? signal_number(actions->signal) : 0;
+	return act;
+}
+
+void watch_act_free(struct watch_act *act)
+{
+	if (!act)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(act->children); i++)
+		free(act->children[i].path);
+	free(act);
+}
+
+/* ---------------------------------------------------------------- to tell */
+
+static void tell(const struct watch_act *act, const char *what, const char *about, bool is_done)
+{
+	AUTO_FREE char *safe = text_escaped(about);
+	struct json json = { .out = stdout };
+
+	if (!act->json) {
+		printf("    %s%s %s\n", is_done ? "" : "could not: ", what, safe);
+		return;
+	}
+	json_begin_object(&json, NULL);
+	json_begin_object(&json, "action");
+	json_print_string(&json, "what", what);
+	json_print_string(&json, "about", about);
+	json_print_bool(&json, "done", is_done);
+	json_end_object(&json);
+	json_end_object(&json);
+	json_fini(&json);
+}
+
+/* ---------------------------------------------------------------- children */
+
+/* As any program expects it; in a child. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		(void)signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void on_end(struct watch_act *act, struct child *child, int status)
+{
+	bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+
+	if (child->is_snapshot) {
+		act->snapshots += is_done;
+		act->snapshots_failed += !is_done;
+		tell(act, "snapshot", child->path, is_done);
+	} else {
+		act->commands_failed += !is_done;
+	}
+	free(child->path);
+	*child = (struct child){ 0 };
+}
+
+void watch_act_step(struct watch_act *act)
+{
+	for (size_t i = 0; i < ARRAY_LEN(act->children); i++) {
+		struct child *child = &act->children[i];
+		int status;
+
+		if (child->pid > 0 && waitpid(child->pid, &status, WNOHANG) == child->pid)
+			on_end(act, child, status);
+	}
+}
+
+static bool any_runs(const struct watch_act *act, bool snapshot)
+{
+	for (size_t i = 0; i < ARRAY_LEN(act->children); i++) {
+		if (act->children[i].pid > 0 && act->children[i].is_snapshot == snapshot)
+			return true;
+	}
+	return false;
+}
+
+static void wait_for(struct watch_act *act, bool snapshot, uint64_t most_ms)
+{
+	for (uint64_t ms = 0; any_runs(act, snapshot) && ms < most_ms; ms += POLL_MS) {
+		(void)poll(NULL, 0, POLL_MS);
+		watch_act_step(act);
+	}
+}
+
+void watch_act_end(struct watch_act *act)
+{
+	wait_for(act, true, SNAPSHOT_WAIT_MS);
+	wait_for(act, false, COMMAND_WAIT_MS);
+}
+
+/* --------------------------------------------------------------- snapshots */
+
+static char *snapshot_name(const struct watch_act *act)
+{
+	for (uint32_t i = 1; i < 1000000; i++) {
+		char *path = xasprintf("%s/%06u.holdup", act->actions->snapshot, i);
+		struct stat st;
+
+		if (lstat(path, &st) < 0 && errno == ENOENT)
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+static void exec_cut(const struct watch_act *act, const char *path, uint64_t from_ns,
+		     uint64_t to_ns)
+{
+	AUTO_FREE char *from = xasprintf("+%" PRIu64 "ns", from_ns);
+	AUTO_FREE char *to = xasprintf("+%" PRIu64 "ns", to_ns);
+	const char *const argv[] = { SELF, "cut", "--from", from,	"--to",
+				     to,   "-o",  path,	    act->trace, NULL };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+		/* Progress would be drawn there; what goes wrong is told where nobody draws. */
+		if (isatty(STDERR_FILENO))
+			(void)dup2(null, STDERR_FILENO);
+	}
+	reset_signals();
+	/* Keys of the terminal are for the one that waits for it. */
+	(void)setpgid(0, 0);
+	execv(SELF, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+static void snapshot(struct watch_act *act, uint64_t first_ns, const struct check_finding *finding)
+{
+	const struct watch_actions *actions = act->actions;
+	uint64_t end_ns = finding->end_ns - first_ns + 1;
+	uint64_t from_ns = end_ns > actions->keep_ns ? end_ns - actions->keep_ns : 0;
+	struct child *child = &act->children[0];
+	uint64_t now = now_ns();
+
+	if (child->pid || act->snapshots + act->snapshots_failed >= actions->most_snapshots ||
+	    (act->last_snapshot_ns &&
+	     (double)(now - act->last_snapshot_ns) < actions->snapshot_gap_s * 1e9)) {
+		act->snapshots_left_out++;
+		return;
+	}
+	(void)mkdir(actions->snapshot, 0700);
+	child->path = snapshot_name(act);
+	child->is_snapshot = true;
+	child->pid = child->path ? fork() : -1;
+	if (child->pid == 0)
+		exec_cut(act, child->path, from_ns, end_ns);
+	act->last_snapshot_ns = now;
+	if (child->pid > 0)
+		return;
+	act->snapshots_failed++;
+	tell(act, "snapshot", child->path ? child->path : actions->snapshot, false);
+	free(child->path);
+	*child = (struct child){ 0 };
+}
+
+/* ----------------------------------------------------------------- signals */
+
+/* "Tgid:\t123" of /proc/TID/status; -1 = no such thread. */
+static int32_t process_of(int32_t tid)
+{
+	AUTO_FREE char *path = xasprintf("/proc/%d/status", tid);
+	AUTO_FILE FILE *in = tid > 0 ? fopen(path, "re") : NULL;
+	char line[256];
+	int32_t tgid = -1;
+
+	while (in && fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "Tgid: %d", &tgid) == 1)
+			break;
+	}
+	return tgid;
+}
+
+static void send_signal(struct watch_act *act, int32_t pid)
+{
+	AUTO_FREE char *about = xasprintf("%s to process %d", sigabbrev_np(act->signal), pid);
+	uint64_t now = now_ns();
+
+	if (pid <= 1 || pid == getpid()) {
+		act->signals_failed++;
+		return;
+	}
+	if (pid == act->last_signal_pid && now - act->last_signal_ns < SIGNAL_GAP_NS) {
+		act->signals_left_out++;
+		return;
+	}
+	if (kill(pid, act->signal) < 0) {
+		act->signals_failed++;
+		tell(act, "signal", about, false);
+		return;
+	}
+	act->signals++;
+	act->last_signal_pid = pid;
+	act->last_signal_ns = now;
+	tell(act, "signal", about, true);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static void set_text(const char *name, const char *value)
+{
+	(void)setenv(name, value, 1); /* out of memory: the command sees less */
+}
+
+static void set_number(const char *name, double value)
+{
+	char digits[40];
+
+	snprintf(digits, sizeof(digits), "%.17g", value);
+	set_text(name, isfinite(value) ? digits : "");
+}
+
+static void set_constraint(const struct model *model, const struct check_finding *finding)
+{
+	const struct model_transition *transition = &model->transitions[finding->transition];
+
+	set_text("HOLDUP_FROM", model->states[transition->from].name);
+	set_text("HOLDUP_TO", model->states[transition->to].name);
+	set_text("HOLDUP_EVENT", model->patterns[transition->pattern].name);
+	set_text("HOLDUP_CONSTRAINT", transition->constraints[finding->constraint].text);
+	set_number("HOLDUP_VALUE", finding->left.low);
+	set_number("HOLDUP_LIMIT", finding->right.low);
+}
+
+static void set_facts(const struct check_result *result, const struct check_finding *finding,
+		      int32_t pid)
+{
+	const struct model *model = result->model;
+
+	set_text("HOLDUP_MODEL", model->name);
+	set_text("HOLDUP_STATUS", check_status_name((enum check_status)finding->status));
+	set_number("HOLDUP_INSTANCE", (double)finding->instance);
+	set_text("HOLDUP_KEY", finding->key);
+	set_text("HOLDUP_STATE", model->states[finding->state].name);
+	set_number("HOLDUP_TID", finding->tid);
+	set_number("HOLDUP_PID", pid);
+	set_number("HOLDUP_START_NS", (double)finding->start_ns);
+	set_number("HOLDUP_END_NS", (double)finding->end_ns);
+	set_text("HOLDUP_REASON", finding->reason);
+	if (finding->transition != UINT32_MAX)
+		set_constraint(model, finding);
+	if (finding->why && finding->why->root_count) {
+		const struct why_root *root = &finding->why->roots[0];
+		AUTO_FREE char *why = xasprintf("%s: %s%s%s", root->who.comm, root->what,
+						root->object[0] ? ", " : "", root->object);
+
+		set_text("HOLDUP_WHY", why);
+	}
+}
+
+/* Under sudo as the user who called, as the command that is recorded. */
+static bool become_user(void)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (!command_find_user(&uid, &gid))
+		return true;
+	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
+	       setresuid(uid, uid, uid) == 0;
+}
+
+static void exec_shell(const struct watch_act *act, const struct check_result *result,
+		       const struct check_finding *finding, int32_t pid)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null >= 0)
+		(void)dup2(null, STDIN_FILENO);
+	set_facts(result, finding, pid);
+	reset_signals();
+	if (!become_user())
+		_exit(126);
+	execl("/bin/sh", "sh", "-c", act->actions->exec, (char *)NULL);
+	_exit(127);
+}
+
+static struct child *free_child(struct watch_act *act)
+{
+	for (size_t i = 1; i < ARRAY_LEN(act->children); i++) {
+		if (!act->children[i].pid)
+			return &act->children[i];
+	}
+	return NULL;
+}
+
+static void run_command(struct watch_act *act, const struct check_result *result,
+			const struct check_finding *finding, int32_t pid)
+{
+	struct child *child;
+
+	watch_act_step(act);
+	child = free_child(act);
+	if (!child) {
+		act->commands_left_out++;
+		return;
+	}
+	/* What is in the buffer is ours to print. */
+	(void)fflush(stdout);
+	child->pid = fork();
+	if (child->pid == 0)
+		exec_shell(act, result, finding, pid);
+	if (child->pid > 0) {
+		act->commands++;
+		return;
+	}
+	child->pid = 0;
+	act->commands_failed++;
+	tell(act, "command", act->actions->exec, false);
+}
+
+void watch_act_on(struct watch_act *act, uint64_t first_ns, const struct check_result *result,
+		  const struct check_finding *finding)
+{
+	int32_t pid = act->signal || act->actions->exec ? process_of(finding->tid) : -1;
+
+	if (act->actions->snapshot)
+		snapshot(act, first_ns, finding);
+	if (act->signal)
+		send_signal(act, pid);
+	if (act->actions->exec)
+		run_command(act, result, finding, pid);
+}
+
+/* ----------------------------------------------------------------- summary */
+
+static void print_count(FILE *out, const char *what, uint64_t done, uint64_t failed, uint64_t left)
+{
+	fprintf(out, "  %s: %s", what, text_count(done).s);
+	if (failed)
+		fprintf(out, ", %s failed", text_count(failed).s);
+	if (left)
+		fprintf(out, ", %s left out: too many at a time", text_count(left).s);
+	fputc('\n', out);
+}
+
+void watch_act_print(const struct watch_act *act, FILE *out)
+{
+	if (act->actions->snapshot)
+		print_count(out, "Snapshots", act->snapshots, act->snapshots_failed,
+			    act->snapshots_left_out);
+	if (act->signal)
+		print_count(out, "Signals", act->signals, act->signals_failed,
+			    act->signals_left_out);
+	if (act->actions->exec)
+		print_count(out, "Commands", act->commands, act->commands_failed,
+			    act->commands_left_out);
+}
+
+static void put_count(struct json *json, const char *key, uint64_t done, uint64_t failed,
+		      uint64_t left)
+{
+	json_begin_object(json, key);
+	json_print_u64(json, "done", done);
+	json_print_u64(json, "failed", failed);
+	json_print_u64(json, "left_out", left);
+	json_end_object(json);
+}
+
+void watch_act_put(const struct watch_act *act, struct json *json)
+{
+	put_count(json, "snapshots", act->snapshots, act->snapshots_failed,
+		  act->snapshots_left_out);
+	put_count(json, "signals", act->signals, act->signals_failed, act->signals_left_out);
+	put_count(json, "commands", act->commands, act->commands_failed, act->commands_left_out);
+}

@@ -1,0 +1,431 @@
+/* watch_follow.c - step by step: open, read on, check, close. */
+#include "cli/watch_follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyse/check.h"
+#include "analyse/check_live.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "cli/check_feed.h"
+#include "cli/watch_engine.h"
+#include "event/event.h"
+#include "event/facts.h"
+#include "event/source.h"
+#include "model/model.h"
+#include "read/read.h"
+#include "timeline/timeline.h"
+
+#define AMEND_NS	100000000u /* a running thread has a timer tick in this time */
+#define STEP_NS		400000000u /* a step takes no longer, nearly */
+#define MOST_BEHIND_NS	5000000000u
+#define LOOK_EVENTS	1024u	    /* between two looks at the clock */
+#define EXPLAIN_MOST	5u	    /* findings of a step */
+#define EXPLAIN_SPAN_NS 1000000000u /* longer ones are explained at the end */
+#define KEEP_FINDINGS	1000u
+#define LATE_MOST	10000u	    /* open instances that a step looks at */
+#define WARM_NS		2000000000u /* more than what a reader looks back from where it begins */
+
+struct follow {
+	const struct follow_opts *opts;
+	struct trace *base;  /* owned; the first one: its facts are the engine's */
+	struct trace *names; /* owned unless it is 'base': what the feed was made with */
+	struct trace *trace; /* of the step */
+	struct check_feed *feed;
+	struct check *check;
+	struct watch_engine *engine; /* NULL = the model does not ask for it */
+	const char *missing[METRIC_KIND_COUNT];
+	uint64_t state_ns, check_ns, last_ns;
+	size_t told;		   /* findings */
+	struct map late, late_now; /* numbers of instances: told of, and found by this step */
+	struct follow_sum sum;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct follow *follow_new(const struct follow_opts *opts)
+{
+	struct follow *follow = xcalloc(1, sizeof(*follow));
+
+	follow->opts = opts;
+	return follow;
+}
+
+void follow_free(struct follow *follow)
+{
+	if (!follow)
+		return;
+	map_fini(&follow->late);
+	map_fini(&follow->late_now);
+	check_free(follow->check);
+	check_feed_free(follow->feed);
+	watch_engine_free(follow->engine);
+	if (follow->names != follow->base)
+		trace_close(follow->names);
+	trace_close(follow->base);
+	free(follow);
+}
+
+/* ------------------------------------------------------------ what is asked */
+
+static bool asks_kernel(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->metric_count; i++) {
+		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
+			return true;
+	}
+	for (uint32_t i = 0; i < model->pattern_count; i++) {
+		if (model->patterns[i].key == KEY_PROCESS)
+			return true;
+	}
+	return false;
+}
+
+/* The feed at hand may be another one than when the check was made. */
+static bool passes(void *context, uint32_t pattern)
+{
+	const struct follow *follow = context;
+	struct check_reader reader = check_feed_reader(follow->feed);
+
+	return reader.passes(reader.context, pattern);
+}
+
+static bool read_field(void *context, uint32_t field, struct check_field *out_field)
+{
+	const struct follow *follow = context;
+	struct check_reader reader = check_feed_reader(follow->feed);
+
+	return reader.field(reader.context, field, out_field);
+}
+
+static void begin_check(struct follow *follow)
+{
+	const struct facts *facts = trace_facts(follow->base);
+	struct check_opts opts = {
+		.reader = { .context = follow, .passes = passes, .field = read_field },
+		.facts = facts,
+		.missing = follow->missing,
+	};
+
+	/* All that is there: some events are older than what is called the beginning. */
+	follow->state_ns = follow->check_ns = 0;
+	if (asks_kernel(follow->opts->model) && check_feed_has_kernel(follow->feed)) {
+		follow->engine = watch_engine_new(facts, follow->opts->most_bytes);
+		opts.timeline = watch_engine_timeline(follow->engine);
+	}
+	follow->check = check_new(follow->opts->model, &opts);
+}
+
+/* Look the names up again: programs have come with kinds of events that were not there. */
+static int renew_feed(struct follow *follow, struct model_errors *errors, struct err *err)
+{
+	struct check_feed *feed;
+	int rc = check_feed_new(follow->trace, follow->opts->model, &feed, errors, err);
+
+	if (rc < 0)
+		return rc;
+	if (follow->feed)
+		check_feed_take_over(feed, follow->feed);
+	check_feed_free(follow->feed);
+	if (follow->names != follow->base)
+		trace_close(follow->names);
+	follow->feed = feed;
+	follow->names = follow->trace;
+	memcpy(follow->missing, check_feed_missing(feed), sizeof(follow->missing));
+	return 0;
+}
+
+uint64_t follow_needs_ns(const struct follow *follow)
+{
+	return follow->check_ns > WARM_NS ? follow->check_ns - WARM_NS : 0;
+}
+
+static int open_trace(struct follow *follow, uint64_t whole_ns, struct model_errors *errors,
+		      struct err *err)
+{
+	bool first = !follow->base;
+	int rc = whole_ns == UINT64_MAX
+			 ? read_open(follow->opts->dir, &follow->trace, err)
+			 : read_open_growing(follow->opts->dir, first ? 0 : follow_needs_ns(follow),
+					     whole_ns, &follow->trace, err);
+
+	if (rc < 0)
+		return rc;
+	trace_set_threads(follow->trace, 0);
+	if (first)
+		follow->base = follow->trace;
+	if (!follow->feed || !check_feed_use_trace(follow->feed, follow->trace))
+		rc = renew_feed(follow, errors, err);
+	if (rc == 0 && !follow->check)
+		begin_check(follow);
+	return rc;
+}
+
+static void close_trace(struct follow *follow)
+{
+	if (follow->trace != follow->base && follow->trace != follow->names)
+		trace_close(follow->trace);
+	follow->trace = NULL;
+}
+
+/* --------------------------------------------------------------------- read */
+
+/* Events of [*from, until), until the time is over; *from becomes where the next one begins. */
+static int read_on(struct follow *follow, uint64_t *from_ns, uint64_t until_ns, bool for_check,
+		   uint64_t stop_ns, struct err *err)
+{
+	struct source *source = trace_source(follow->trace);
+	const struct event *event;
+	uint64_t count = 0;
+	int rc;
+
+	trace_keep_records(follow->trace, for_check);
+	rc = source_seek(source, *from_ns, err);
+	while (rc >= 0 && (rc = source_next(source, &event, err)) > 0) {
+		if (event->time_ns >= until_ns)
+			break;
+		if (for_check)
+			check_feed_event(follow->feed, follow->check, event);
+		else
+			watch_engine_feed(follow->engine, event);
+		follow->last_ns = event->time_ns;
+		/* What happened in one instant is read in one go. */
+		if (++count % LOOK_EVENTS == 0 && until_ns > event->time_ns + 1 &&
+		    now_ns() > stop_ns)
+			until_ns = event->time_ns + 1;
+	}
+	*from_ns = until_ns;
+	return rc < 0 ? err_wrap(err, "reading the recording as it grows") : 0;
+}
+
+/* Too slow: what is older than this is not read any more. */
+static void skip_to(struct follow *follow, uint64_t since_ns, uint64_t until_ns)
+{
+	struct event lost = {
+		.time_ns = until_ns,
+		.tid = -1,
+		.type = EV_LOST,
+		.lost.since_ns = since_ns,
+	};
+
+	follow->sum.skips++;
+	follow->sum.skipped_ns += until_ns - since_ns;
+	check_feed(follow->check, &lost, NULL, 0);
+	lost.context = EV_CTX_USER;
+	check_feed(follow->check, &lost, NULL, 0);
+	if (follow->engine && until_ns > follow->state_ns) {
+		watch_engine_skip(follow->engine,
+				  follow->state_ns > since_ns ? follow->state_ns : since_ns,
+				  until_ns);
+		follow->state_ns = until_ns;
+	}
+	follow->check_ns = until_ns;
+}
+
+static uint64_t checked_ns(const struct follow *follow)
+{
+	uint64_t first_ns = trace_facts(follow->base)->first_ns;
+
+	return follow->check_ns > first_ns ? follow->check_ns : first_ns;
+}
+
+static void keep_pace(struct follow *follow, uint64_t whole_ns)
+{
+	uint64_t most_ns =
+		follow->opts->most_behind_ns ? follow->opts->most_behind_ns : MOST_BEHIND_NS;
+
+	if (whole_ns != UINT64_MAX && whole_ns > checked_ns(follow) + most_ns)
+		skip_to(follow, checked_ns(follow),
+			whole_ns - (AMEND_NS < most_ns ? AMEND_NS : most_ns));
+}
+
+/* Let the check have what the engine knows by now. */
+static void advance(struct follow *follow, uint64_t end_ns)
+{
+	if (follow->engine) {
+		if (end_ns == UINT64_MAX)
+			watch_engine_end(follow->engine, trace_facts(follow->trace)->last_ns);
+		else
+			watch_engine_advance(follow->engine, follow->state_ns);
+	}
+	check_live_advance(follow->check, follow->missing);
+}
+
+static void renew_timeline(struct follow *follow)
+{
+	const struct timeline *next =
+		follow->engine ? watch_engine_next(follow->engine, follow->check_ns) : NULL;
+
+	if (!next)
+		return;
+	follow->sum.renewals++;
+	follow->sum.doubtful += check_live_renew(follow->check, next, follow->check_ns);
+	watch_engine_renewed(follow->engine);
+}
+
+static uint64_t check_until(const struct follow *follow, uint64_t whole_ns)
+{
+	if (!follow->engine || whole_ns == UINT64_MAX)
+		return whole_ns;
+	return follow->state_ns > follow->check_ns + AMEND_NS ? follow->state_ns - AMEND_NS
+							      : follow->check_ns;
+}
+
+static int read_step(struct follow *follow, uint64_t whole_ns, struct err *err)
+{
+	uint64_t stop_ns = whole_ns == UINT64_MAX ? UINT64_MAX : now_ns() + STEP_NS / 2;
+	int rc = 0;
+
+	keep_pace(follow, whole_ns);
+	if (follow->engine)
+		rc = read_on(follow, &follow->state_ns, whole_ns, false, stop_ns, err);
+	if (rc < 0)
+		return rc;
+	advance(follow, whole_ns);
+	if (stop_ns != UINT64_MAX)
+		stop_ns += STEP_NS / 2;
+	return read_on(follow, &follow->check_ns, check_until(follow, whole_ns), true, stop_ns,
+		       err);
+}
+
+/* ----------------------------------------------------------------- findings */
+
+static bool may_explain(const struct follow *follow, const struct check_finding *finding)
+{
+	return finding->status == CHECK_INVALID &&
+	       finding->end_ns - finding->start_ns <= EXPLAIN_SPAN_NS &&
+	       finding->start_ns >= watch_engine_origin_ns(follow->engine);
+}
+
+static void explain_fresh(struct follow *follow, struct check_finding *findings, size_t count)
+{
+	uint32_t explained = 0;
+
+	if (!follow->engine || follow->opts->no_why)
+		return;
+	for (size_t i = follow->told; i < count && explained < EXPLAIN_MOST; i++) {
+		if (i > 0 && check_same_span(&findings[i - 1], &findings[i]))
+			continue;
+		if (!may_explain(follow, &findings[i]))
+			continue;
+		check_live_explain(follow->check, &findings[i],
+				   watch_engine_timeline(follow->engine),
+				   watch_engine_facts(follow->engine));
+		explained++;
+	}
+}
+
+static void tell(struct follow *follow)
+{
+	struct check_finding *findings;
+	size_t count = check_live_findings(follow->check, &findings);
+
+	if (count > follow->told) {
+		explain_fresh(follow, findings, count);
+		follow->opts->found(follow->opts->context, follow->check, follow->told);
+	}
+	check_live_forget(follow->check, KEEP_FINDINGS);
+	follow->told = count < KEEP_FINDINGS ? count : KEEP_FINDINGS;
+}
+
+static void on_late(void *context, const struct check_finding *finding)
+{
+	struct follow *follow = context;
+
+	map_put(&follow->late_now, finding->instance, 1);
+	if (!map_find(&follow->late, finding->instance))
+		follow->opts->late(follow->opts->context, follow->check, finding);
+}
+
+/* What hangs never comes to the transition that has the deadline. */
+static void tell_late(struct follow *follow)
+{
+	check_live_late(follow->check, follow->check_ns, LATE_MOST, on_late, follow);
+	/* Those that went on are forgotten, a step after they were told of as findings. */
+	map_fini(&follow->late);
+	follow->late = follow->late_now;
+	follow->late_now = (struct map){ 0 };
+}
+
+bool follow_was_late(const struct follow *follow, uint64_t instance)
+{
+	return map_find(&follow->late, instance) != NULL;
+}
+
+/* Where check_feed_run() ends, too. */
+static void end_check(struct follow *follow)
+{
+	uint64_t last_ns = trace_facts(follow->trace)->last_ns;
+
+	check_end(follow->check, last_ns > follow->last_ns ? last_ns : follow->last_ns);
+}
+
+static void note_pace(struct follow *follow, uint64_t whole_ns)
+{
+	uint64_t behind_ns;
+
+	if (whole_ns == UINT64_MAX)
+		return;
+	behind_ns = now_ns() - checked_ns(follow);
+	if (behind_ns > follow->sum.behind_most_ns)
+		follow->sum.behind_most_ns = behind_ns;
+}
+
+int follow_step(struct follow *follow, uint64_t whole_ns, struct model_errors *errors,
+		struct err *err)
+{
+	int rc = open_trace(follow, whole_ns, errors, err);
+
+	if (rc < 0) {
+		close_trace(follow);
+		return rc;
+	}
+	rc = read_step(follow, whole_ns, err);
+	if (rc == 0)
+		tell(follow);
+	if (rc == 0 && whole_ns != UINT64_MAX)
+		tell_late(follow);
+	if (rc == 0 && whole_ns == UINT64_MAX)
+		end_check(follow);
+	if (rc == 0 && whole_ns != UINT64_MAX)
+		renew_timeline(follow);
+	note_pace(follow, whole_ns);
+	close_trace(follow);
+	return rc;
+}
+
+void follow_explain(struct follow *follow, uint32_t count)
+{
+	if (follow->engine && !follow->opts->no_why)
+		check_explain(follow->check, watch_engine_timeline(follow->engine),
+			      watch_engine_facts(follow->engine), NULL, count);
+}
+
+struct check *follow_check(const struct follow *follow)
+{
+	return follow->check;
+}
+
+const struct facts *follow_facts(const struct follow *follow)
+{
+	return trace_facts(follow->base);
+}
+
+size_t follow_notes(const struct follow *follow, const char *const **out_notes)
+{
+	return check_feed_notes(follow->feed, out_notes);
+}
+
+const struct follow_sum *follow_sum(const struct follow *follow)
+{
+	return &follow->sum;
+}
