@@ -239,8 +239,9 @@ static void keep_sample(struct step *step)
 	}
 	if (place >= CHECK_SAMPLES)
 		return;
-	result->samples[place] = (struct check_span){ step->instance->entered_ns,
-						      step->event->time_ns, step->instance->slot };
+	result->samples[place] =
+		(struct check_span){ step->instance->entered_ns, step->event->time_ns,
+				     step->instance->slot, step->instance->tid };
 	if (result->sample_count < CHECK_SAMPLES)
 		result->sample_count++;
 }

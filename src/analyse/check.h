@@ -130,7 +130,8 @@ struct check_value {
 
 struct check_span {
 	uint64_t start_ns, end_ns;
-	uint32_t slot;
+	uint32_t slot; /* SLOT_NONE = it was not asked for: see tid */
+	int32_t tid;
 };
 
 struct check_transition {

@@ -20,17 +20,29 @@ struct explaining {
 	uint32_t usual_count;
 };
 
-static bool ask(const struct explaining *explaining, uint32_t slot, uint64_t start_ns,
-		uint64_t end_ns, struct why *out_why)
+/* A model without metrics of the kernel is checked without a timeline: then the thread id tells. */
+static uint32_t slot_of(const struct explaining *explaining, const struct check_span *span)
+{
+	if (span->slot != SLOT_NONE || span->tid <= 0 ||
+	    span->start_ns < explaining->timeline->origin_ns)
+		return span->slot;
+	return timeline_find_thread(explaining->timeline, span->tid, span->end_ns - 1);
+}
+
+static bool ask(const struct explaining *explaining, const struct check_span *span,
+		struct why *out_why)
 {
 	struct why_opts opts = {
-		.slot = slot,
-		.start_ns = start_ns,
-		.end_ns = end_ns,
+		.slot = SLOT_NONE,
+		.start_ns = span->start_ns,
+		.end_ns = span->end_ns,
 		.lock_owners = explaining->lock_owners,
 	};
 
-	return slot != SLOT_NONE && start_ns < end_ns && start_ns > 0 &&
+	if (span->start_ns >= span->end_ns || span->start_ns == 0)
+		return false;
+	opts.slot = slot_of(explaining, span);
+	return opts.slot != SLOT_NONE &&
 	       why_run(explaining->timeline, explaining->facts, &opts, out_why, NULL) == 0;
 }
 
@@ -54,9 +66,7 @@ static void learn_usual(struct explaining *explaining, uint32_t transition)
 		return;
 	result = &explaining->check->result.transitions[transition];
 	for (uint32_t i = 0; i < result->sample_count; i++) {
-		const struct check_span *span = &result->samples[i];
-
-		if (ask(explaining, span->slot, span->start_ns, span->end_ns,
+		if (ask(explaining, &result->samples[i],
 			&explaining->usual[explaining->usual_count]))
 			explaining->usual_count++;
 	}
@@ -124,9 +134,11 @@ bool check_same_span(const struct check_finding *a, const struct check_finding *
 
 static void explain_one(struct explaining *explaining, struct check_finding *finding)
 {
+	const struct check_span span = { finding->start_ns, finding->end_ns, finding->slot,
+					 finding->tid };
 	struct why *why = xcalloc(1, sizeof(*why));
 
-	if (!ask(explaining, finding->slot, finding->start_ns, finding->end_ns, why)) {
+	if (!ask(explaining, &span, why)) {
 		free(why);
 		return;
 	}

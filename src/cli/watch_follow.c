@@ -36,7 +36,8 @@ struct follow {
 	struct trace *trace; /* of the step */
 	struct check_feed *feed;
 	struct check *check;
-	struct watch_engine *engine; /* NULL = the model does not ask for it */
+	struct watch_engine *engine; /* NULL = neither the model nor the reasons ask for it */
+	bool is_measured;	     /* the model asks for it */
 	const char *missing[METRIC_KIND_COUNT];
 	uint64_t state_ns, check_ns, last_ns;
 	size_t told;		   /* findings */
@@ -118,9 +119,12 @@ static void begin_check(struct follow *follow)
 
 	/* All that is there: some events are older than what is called the beginning. */
 	follow->state_ns = follow->check_ns = 0;
-	if (asks_kernel(follow->opts->model) && check_feed_has_kernel(follow->feed)) {
-		follow->engine = watch_engine_new(facts, follow->opts->most_bytes);
-		opts.timeline = watch_engine_timeline(follow->engine);
+	if (check_feed_has_kernel(follow->feed)) {
+		follow->is_measured = asks_kernel(follow->opts->model);
+		if (follow->is_measured || !follow->opts->no_why)
+			follow->engine = watch_engine_new(facts, follow->opts->most_bytes);
+		if (follow->is_measured)
+			opts.timeline = watch_engine_timeline(follow->engine);
 	}
 	follow->check = check_new(follow->opts->model, &opts);
 }
@@ -268,7 +272,8 @@ static void renew_timeline(struct follow *follow)
 	if (!next)
 		return;
 	follow->sum.renewals++;
-	follow->sum.doubtful += check_live_renew(follow->check, next, follow->check_ns);
+	if (follow->is_measured)
+		follow->sum.doubtful += check_live_renew(follow->check, next, follow->check_ns);
 	watch_engine_renewed(follow->engine);
 }
 
