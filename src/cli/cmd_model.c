@@ -106,7 +106,7 @@ static int check_model(const struct model *model, const char *path, const char *
 {
 	int rc;
 
-	printf("%s: a model with %u states, %u transitions and %u constraints\n", path,
+	printf("%s: a model; states: %u, transitions: %u, constraints: %u\n", path,
 	       model->state_count, model->transition_count, constraints_of(model));
 	print_doubts(model);
 	if (!trace)
