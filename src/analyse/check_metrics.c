@@ -106,7 +106,7 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 	metrics->took[0] = opts->took_kernel;
 	metrics->took[1] = opts->took_user;
 	metrics->numbers = xcalloc(model->metric_count + 1, sizeof(*metrics->numbers));
-	metrics->rows = xcalloc(model->metric_count + 1, sizeof(*metrics->rows));
+	metrics->rows = xcalloc(model->metric_count + 1, sizeof(struct metric_row *));
 	for (uint32_t i = 0; i < model->metric_count; i++) {
 		const struct model_metric *metric = &model->metrics[i];
 		const struct metric_row *row = metric_row(metric->kind);

@@ -353,7 +353,7 @@ int check_feed_new(struct trace *trace, const struct model *model, struct check_
 		goto fail;
 	feed->kind_count = value_kind_count(feed->printer);
 	feed->kinds = xcalloc(feed->kind_count + 1, sizeof(*feed->kinds));
-	feed->places = xcalloc(feed->kind_count + 1, sizeof(*feed->places));
+	feed->places = xcalloc(feed->kind_count + 1, sizeof(struct place *));
 	for (uint32_t i = 0; i < model->pattern_count; i++) {
 		bind_pattern(feed, i);
 		bind_filter(feed, i, errors);

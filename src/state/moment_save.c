@@ -22,7 +22,7 @@ static void put_name(const struct saving *saving, uint32_t id)
 {
 	const char *name = names_text(&saving->tl->names, id);
 
-	for (size_t i = 0; name[i] && i < MOMENT_MAX_NAME; i++) {
+	for (size_t i = 0; i < MOMENT_MAX_NAME && name[i]; i++) {
 		unsigned char byte = (unsigned char)name[i];
 
 		if (byte <= ' ' || byte >= 0x7f || strchr("%\"\\,.=", byte))
