@@ -352,8 +352,12 @@ static void on_migrate(struct state *state, struct cpu *cpu, const struct event 
 	if (ev->migrate.tid <= 0)
 		return;
 	thread = state_thread(state, ev->migrate.tid);
-	/* Only what is awake is moved. */
-	awake(state, thread, ev->time_ns);
+	/*
+	 * It does not say that a waking was lost: since Linux 6.12 threads that sleep may stay in
+	 * the queue for a while (sched_feat DELAY_DEQUEUE), and are moved with it.
+	 */
+	if (thread->early_wake.time_ns)
+		awake(state, thread, ev->time_ns);
 	move_queue(state, thread, ev->migrate.to_cpu, ev->time_ns);
 }
 

@@ -148,6 +148,23 @@ static void a_preempted_thread_that_is_moved_stays_preempted(void **unused)
 	told_free(told);
 }
 
+static void a_sleeper_that_is_moved_sleeps_on(void **unused)
+{
+	/* Linux 6.12 and later leave a sleeper in the queue for a while, and move it with it. */
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     " 10 cpu0 switch 7(blocked) 9\n"
+				     " 30 cpu1 migrate 7 0 1\n"
+				     " 40 cpu1 waking 7 cpu 1\n"
+				     " 50 cpu1 switch 8(blocked) 7\n"
+				     " 60 cpu1 switch 7(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 10 blocked, 40 queued/1, 50 running - 60");
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in running by thread 8");
+	told_free(told);
+}
+
 static void a_wakeup_says_where_the_thread_is_queued(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -339,6 +356,7 @@ int main(void)
 		cmocka_unit_test(an_early_waking_does_not_end_a_wait_that_has_its_own),
 		cmocka_unit_test(a_queued_thread_that_is_moved_waits_for_the_new_cpu),
 		cmocka_unit_test(a_preempted_thread_that_is_moved_stays_preempted),
+		cmocka_unit_test(a_sleeper_that_is_moved_sleeps_on),
 		cmocka_unit_test(a_wakeup_says_where_the_thread_is_queued),
 		cmocka_unit_test(a_forked_thread_lives_from_the_fork_to_its_last_switch_out),
 		cmocka_unit_test(nobody_parks_who_exits),
