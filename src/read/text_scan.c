@@ -166,7 +166,7 @@ static void take_event(struct scan *scan, const struct text_line *line)
 	if (line->cpu > scan->max_cpu)
 		scan->max_cpu = line->cpu;
 	scan->counters += line->is_counter;
-	if (!facts->tracer && memchr(line->name.at, ':', line->name.bytes))
+	if (!facts->tracer && line->name.bytes && memchr(line->name.at, ':', line->name.bytes))
 		facts->tracer = "perf"; /* perf script alone tells of subsystems */
 	facts->has_syscalls |= line->kind == TEXT_ENTER || is_called(line->name, "sys_enter") ||
 			       find_text(line->name, "sys_enter_") != NULL;

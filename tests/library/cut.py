@@ -6,7 +6,7 @@ tests/data are cut out, by time, by thread, process and CPU. The events must be 
 "holdup list --from --to" prints of the recording, in all but their places in the files. What stats, why
 and states say of a window in the cut must be what they say of it in the recording: what was under way
 at the cut's start, and how what was under way at its end went on, it has from there. The windows are
-drawn; HOLDUP_SEED draws the same ones again.
+drawn; another HOLDUP_SEED draws other ones.
 """
 import json
 import os
@@ -200,7 +200,7 @@ def check_trace(test, trace):
 
 def main():
     test = kernel.Tap()
-    seed = os.environ.get("HOLDUP_SEED", str(random.randrange(1 << 32)))
+    seed = os.environ.get("HOLDUP_SEED", "5")
     random.seed(int(seed))
     print("# HOLDUP_SEED=" + seed)
     with tempfile.TemporaryDirectory() as into, kernel.workdir():

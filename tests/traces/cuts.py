@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts of other people's traces say what the traces say.
 
-Windows are drawn; HOLDUP_SEED draws the same ones again. Of each trace, of every format, a window
+Windows are drawn; another HOLDUP_SEED draws other ones. Of each trace, of every format, a window
 becomes CTF. stats, why and states of the cut, and of windows in it, must be those of the same
 windows of the trace, and check-trace must find nothing wrong. So must CTF made of the whole trace
 list the same events. In text, times are in us: events of several CPUs at the same time have no
@@ -124,7 +124,7 @@ def main():
         kernel.absent("HOLDUP_CTF_TRACES names no folder with 13-recorded")
     if not shutil.which("zstd"):
         kernel.absent("zstd is not installed")
-    seed = os.environ.get("HOLDUP_SEED", str(random.randrange(1 << 32)))
+    seed = os.environ.get("HOLDUP_SEED", "5")
     random.seed(int(seed))
     print("# HOLDUP_SEED=" + seed)
     test = ctf.Test()
