@@ -205,7 +205,10 @@ def main():
     print("# HOLDUP_SEED=" + seed)
     with tempfile.TemporaryDirectory() as into, kernel.workdir():
         os.environ["XDG_CACHE_HOME"] = os.path.join(into, "cache")
-        for trace in unpack(into):
+        traces = unpack(into)
+        if os.environ.get("HOLDUP_SANITIZED"):  # for the memory, some do
+            traces = traces[::3]
+        for trace in traces:
             cuts = check_trace(test, trace)
         cuts.mistakes()
     test.end()

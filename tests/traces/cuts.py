@@ -130,7 +130,8 @@ def main():
     test = ctf.Test()
     with tempfile.TemporaryDirectory() as into:
         os.environ["XDG_CACHE_HOME"] = os.path.join(into, "cache")
-        for name, coarse in TRACES:
+        some = 3 if os.environ.get("HOLDUP_SANITIZED") else 1  # for the memory, some do
+        for name, coarse in TRACES[::some]:
             trace = fetch(name, into)
             base = os.path.basename(name)
             if name not in CUTLESS:
