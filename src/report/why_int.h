@@ -83,7 +83,8 @@ struct text page_duration(const struct page *page, uint64_t ns);
 struct text page_since(uint64_t from_ns, uint64_t time_ns);
 
 /* The parts of the text report, each with its heading. */
-bool why_text_verdict(const struct page *page);	  /* why_verdict.c; true: some roots told as one */
+bool why_text_verdict(
+	const struct page *page); /* why_verdict.c; true: many threads, told as one, are first */
 void why_text_summary(const struct page *page);	  /* why_tree.c */
 void why_text_instances(const struct page *page); /* why_tree.c */
 void why_text_causality(const struct page *page); /* why_tree.c */

@@ -173,7 +173,7 @@ static void print_conclusion(const struct page *page)
 			why->stood_in_for);
 }
 
-static void print_chain(const struct page *page, bool told_as_one)
+static void print_chain(const struct page *page, bool crowd_is_first)
 {
 	const struct why *why = page->why;
 	struct table table = { 0 };
@@ -190,22 +190,22 @@ static void print_chain(const struct page *page, bool told_as_one)
 		table_cell(&table, "%s x", text_count(why->chain[i].count).s);
 		table_cell(&table, "%s", sentence);
 	}
-	page_heading(page, told_as_one ? "The chain of the largest hold-up by one thread:"
-				       : "The chain of the largest hold-up:");
+	page_heading(page, crowd_is_first ? "The chain of the largest hold-up by one thread:"
+					  : "The chain of the largest hold-up:");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
 
 void why_text(const struct page *page)
 {
-	bool told_as_one;
+	bool crowd_is_first;
 
 	print_conclusion(page);
-	told_as_one = why_text_verdict(page);
+	crowd_is_first = why_text_verdict(page);
 	if (page->why->root_count == 0 && page->why->classes)
 		fprintf(page->out, "\nNo time of it was spent %s.\n",
 			why_class_words(page->why->classes));
-	print_chain(page, told_as_one);
+	print_chain(page, crowd_is_first);
 	if (page->opts->summary)
 		why_text_summary(page);
 	if (page->opts->instances)

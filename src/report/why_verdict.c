@@ -26,7 +26,6 @@ struct row {
 struct rows {
 	struct row *at; /* owned; largest first */
 	size_t count;
-	bool told_as_one; /* some are */
 };
 
 /* Kinds of which "N threads named X" tells all but the thread ids. */
@@ -89,7 +88,6 @@ static size_t join_run(struct rows *rows, const struct row *row, size_t left)
 	*out = *row;
 	for (size_t i = 1; i < run; i++)
 		add_to(out, &row[i].sum);
-	rows->told_as_one |= run > 1;
 	return run;
 }
 
@@ -248,14 +246,28 @@ static void print_rows(const struct page *page, const struct rows *rows)
 	shares_fini(&shares);
 }
 
+/* Does a row of several threads stand before the largest hold-up by one? */
+static bool crowd_is_first(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		if (rows->at[i].threads > 1)
+			return true;
+		if (rows->at[i].sum.kind != WHY_WORKING)
+			break;
+	}
+	return false;
+}
+
 bool why_text_verdict(const struct page *page)
 {
 	struct rows rows;
+	bool is_first;
 
 	if (page->why->root_count == 0)
 		return false;
 	rows = rows_of(page);
 	print_rows(page, &rows);
+	is_first = crowd_is_first(&rows);
 	free(rows.at);
-	return rows.told_as_one;
+	return is_first;
 }

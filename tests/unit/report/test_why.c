@@ -293,6 +293,10 @@ static void threads_of_one_name_are_one_row_where_not_all_fit(void **unused)
 		   "  0.015 s  what it waited for was preempted by 5 threads named cc1 (10 x, "
 		   "longest 5.00 ms)\n");
 	assert_has(text, "cc1[1016] working: own code (2 x, longest 4.00 ms)\n");
+	assert_has(text, "The chain of the largest hold-up:\n"); /* Xorg's is the first row */
+	free(text);
+	roots[0].ns = 5 * MS;
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
 	assert_has(text, "The chain of the largest hold-up by one thread:\n");
 
 	all = printed(&why, &clean_facts, &(struct report_why_opts){ .top = 16 });
