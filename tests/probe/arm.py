@@ -47,7 +47,7 @@ def main():
     tap = kernel.Tap()
     qemu = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
     if not qemu or not shutil.which(CC):
-        kernel.skip("no %s, or no qemu-aarch64" % CC)
+        kernel.absent("no %s, or no qemu-aarch64: tools/setup ci" % CC)
     with kernel.workdir():
         library = sorted(glob.glob(probe.ROOT + "/src/probe/*.c"))
         for name, sources in (("words", []), ("load", library)):
