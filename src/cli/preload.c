@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "record/command.h"
 
 #define LIBRARY "libholdup-locks.so"
 
@@ -60,19 +61,9 @@ static char *find_library(void)
 /* As execvp() looks for it: -1 when there is none. */
 static int open_program(const char *name)
 {
-	const char *at = strchr(name, '/') ? NULL : getenv("PATH");
-	int fd = at ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	AUTO_FREE char *path = strchr(name, '/') ? xstrdup(name) : command_search(name, false);
 
-	while (at && fd < 0) {
-		size_t bytes = strcspn(at, ":");
-		AUTO_FREE char *path =
-			xasprintf("%.*s/%s", bytes ? (int)bytes : 1, bytes ? at : ".", name);
-
-		if (access(path, X_OK) == 0)
-			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		at = at[bytes] ? at + bytes + 1 : NULL;
-	}
-	return fd;
+	return path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 }
 
 static bool read_whole(int fd, uint64_t at, void *out_data, size_t bytes)

@@ -51,18 +51,6 @@ void delays_knobs_fini(struct delays_knobs *knobs)
 	*knobs = (struct delays_knobs){ 0 };
 }
 
-/* The number behind 'name' at the start of a line; 0 when there is none. */
-static uint64_t number_of(const char *text, const char *name)
-{
-	const char *at = text;
-
-	while (at && strncmp(at, name, strlen(name)) != 0) {
-		at = strchr(at, '\n');
-		at += at != NULL;
-	}
-	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
 /* ----------------------------------------------------------------- one cgroup */
 
 static bool is_below_default(const struct knob_file *file, const char *value)
@@ -98,9 +86,9 @@ static bool read_setting(const struct knob_file *file, const char *folder,
 
 		if (delays_proc_read(counter, text, sizeof(text)) < 0)
 			return false;
-		setting.hits = number_of(text, file->hits);
+		setting.hits = delays_proc_number(text, file->hits);
 		if (file->held)
-			setting.held_ns = number_of(text, file->held) * file->held_unit_ns;
+			setting.held_ns = delays_proc_number(text, file->held) * file->held_unit_ns;
 		if (!setting.hits)
 			return false;
 	}

@@ -34,6 +34,17 @@ int delays_proc_read(const char *path, char *text, size_t bytes)
 	return (int)got;
 }
 
+uint64_t delays_proc_number(const char *text, const char *name)
+{
+	const char *at = text;
+
+	while (at && strncmp(at, name, strlen(name)) != 0) {
+		at = strchr(at, '\n');
+		at += at != NULL;
+	}
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
 static uint64_t line_value(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);

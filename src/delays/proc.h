@@ -14,6 +14,9 @@ uint64_t delays_now_ns(void);
 /* Read a small file into 'text', terminated. Returns its length, or a negative errno. */
 int delays_proc_read(const char *path, char *text, size_t bytes);
 
+/* The number behind 'name' at the start of a line of such a file; 0 when there is none. */
+uint64_t delays_proc_number(const char *text, const char *name);
+
 /*
  * Exact I/O numbers of a thread, or of all living threads of a process, into stats. Returns
  * whether they could be read: needs ptrace rights on it. (/proc/PID/io would be one file for a

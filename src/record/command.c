@@ -194,8 +194,7 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && !S_ISDIR(st.st_mode);
 }
 
-/* The first file of that name on the PATH that may be executed (or any), or NULL. */
-static char *search_path(const char *name, bool any)
+char *command_search(const char *name, bool any)
 {
 	AUTO_FREE char *path = xstrdup(getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin");
 	char *part, *rest = path;
@@ -221,7 +220,7 @@ int command_find(const char *name, struct err *err)
 			return err_set(err, -errno, "cannot run %s: %s", name, strerror(errno));
 		return err_set(err, -EACCES, "cannot run %s: it is a directory", name);
 	}
-	found = search_path(name, true);
+	found = command_search(name, true);
 	if (found)
 		return 0;
 	return err_set(err, -ENOENT, "cannot run '%s': no such command", name);
@@ -239,7 +238,7 @@ static int fork_child(const struct command_setup *setup, struct command *command
 		find_identity(&who);
 	own_more(&who, setup->environment);
 	if (!strchr(setup->argv[0], '/'))
-		who.path = search_path(setup->argv[0], false);
+		who.path = command_search(setup->argv[0], false);
 	if (rc == 0)
 		command->pid = fork();
 	if (rc == 0 && command->pid == 0) {

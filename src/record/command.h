@@ -45,6 +45,9 @@ bool command_find_user(uid_t *out_uid, gid_t *out_gid);
 /* Is there such a program on the PATH? Returns 0, or -ENOENT, -EACCES ... with err filled. */
 int command_find(const char *name, struct err *err);
 
+/* The first file of that name on the PATH that may be executed (or 'any'), or NULL. Free it. */
+char *command_search(const char *name, bool any);
+
 /*
  * Fork a child that becomes the user who ran sudo (if any) and waits: it sleeps when this
  * returns. Returns 0, or a negative errno with err filled.

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "delays/proc.h"
 #include "store/manifest.h"
 
 #define CGROUPS_MAX 4096u /* looked at: 20 ms or so */
@@ -30,30 +29,8 @@ struct quotas {
 static bool read_file(const char *folder, const char *name, char text[FILE_BYTES])
 {
 	AUTO_FREE char *path = xasprintf("%s/%s", folder, name);
-	FILE *file = fopen(path, "re");
-	size_t got;
 
-	if (!file)
-		return false;
-	got = fread(text, 1, FILE_BYTES - 1, file);
-	text[got] = '\0';
-	fclose(file);
-	return got > 0;
-}
-
-/* The number on the line that 'name' begins; 0 when there is none. */
-static uint64_t number_of(const char *text, const char *name)
-{
-	size_t bytes = strlen(name);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, name, bytes) == 0)
-			return strtoull(line + bytes, NULL, 10);
-		if (!*line)
-			break;
-	}
-	return 0;
+	return delays_proc_read(path, text, FILE_BYTES) > 0;
 }
 
 /* "20000 100000", or "max 100000" */
@@ -68,9 +45,9 @@ static bool read_unified(const char *folder, struct manifest_throttle *out)
 		return false;
 	out->quota_ns = quota_us * 1000;
 	out->period_ns = period_us * 1000;
-	out->ns = number_of(text, "throttled_usec ") * 1000;
-	out->periods = number_of(text, "nr_periods ");
-	out->times = number_of(text, "nr_throttled ");
+	out->ns = delays_proc_number(text, "throttled_usec ") * 1000;
+	out->periods = delays_proc_number(text, "nr_periods ");
+	out->times = delays_proc_number(text, "nr_throttled ");
 	return true;
 }
 
@@ -88,9 +65,9 @@ static bool read_first_kind(const char *folder, struct manifest_throttle *out)
 	out->period_ns = strtoull(text, NULL, 10) * 1000;
 	if (!read_file(folder, "cpu.stat", text))
 		return false;
-	out->ns = number_of(text, "throttled_time ");
-	out->periods = number_of(text, "nr_periods ");
-	out->times = number_of(text, "nr_throttled ");
+	out->ns = delays_proc_number(text, "throttled_time ");
+	out->periods = delays_proc_number(text, "nr_periods ");
+	out->times = delays_proc_number(text, "nr_throttled ");
 	return true;
 }
 
@@ -184,7 +161,8 @@ void quotas_end(const struct quotas *quotas, struct manifest *manifest)
 		return;
 	for (size_t i = 0; i < now->count; i++)
 		now->at[i] = since(quotas, &now->at[i]);
-	qsort(now->at, now->count, sizeof(*now->at), longest_first);
+	if (now->count)
+		qsort(now->at, now->count, sizeof(*now->at), longest_first);
 	for (size_t i = 0; i < now->count && i < TOLD_MAX && now->at[i].times; i++)
 		manifest_add_throttle(manifest, &now->at[i]);
 	quotas_free(now);
