@@ -104,27 +104,16 @@ static int read_number(struct ctf_cursor *cursor, const struct ctf_type *type, u
 
 void ctf_target_number(const struct target *target, struct event *event, uint64_t number)
 {
-	uint8_t *to = (uint8_t *)event + target->offset;
-	uint32_t word = (uint32_t)number;
-
 	switch (target->member) {
-	case TO_U8:
-		*to = (uint8_t)number;
-		break;
-	case TO_32:
-		memcpy(to, &word, sizeof(word));
-		break;
-	case TO_64:
-		memcpy(to, &number, sizeof(number));
-		break;
 	case TO_STATE:
-		*to = ctf_task_state(number);
+		*((uint8_t *)event + target->offset) = ctf_task_state(number);
 		break;
 	case TO_TEXT: /* flags of a block request */
 	case TO_COMM:
 		ctf_target_flags(target, event, number);
 		break;
 	default:
+		target_put_number(target, event, number);
 		break;
 	}
 }

@@ -183,7 +183,8 @@ static void sort_samples(struct dat_sync *sync)
 {
 	size_t kept = 0;
 
-	qsort(sync->samples, sync->count, sizeof(*sync->samples), by_time);
+	if (sync->count)
+		qsort(sync->samples, sync->count, sizeof(*sync->samples), by_time);
 	for (size_t i = 0; i < sync->count; i++) {
 		if (kept == 0 || sync->samples[i].time != sync->samples[kept - 1].time)
 			sync->samples[kept++] = sync->samples[i];

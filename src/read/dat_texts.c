@@ -9,6 +9,7 @@
 #include "event/facts.h"
 #include "read/dat_meta.h"
 #include "read/format_text.h"
+#include "read/symbols.h"
 
 #define FORMAT_MAX_BYTES (1u << 20)
 #define MAX_SECTIONS	 65536u
@@ -136,15 +137,6 @@ int dat_read_events(struct dat_input *input, struct dat_meta *meta, struct facts
 
 /* ------------------------------------------------------------------ symbols */
 
-static int by_address(const void *left, const void *right)
-{
-	const struct fact_symbol *a = left, *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name; /* as in the file */
-}
-
 /* "ffffffff81000000 T name\t[module]", code only. Ends the name. */
 static bool take_symbol(char *line, struct fact_symbol *out_symbol)
 {
@@ -159,24 +151,6 @@ static bool take_symbol(char *line, struct fact_symbol *out_symbol)
 		;
 	*end = '\0';
 	return end > out_symbol->name && out_symbol->name[0] != '$';
-}
-
-static void add_symbols(char *text, struct facts *facts)
-{
-	struct fact_symbol symbol;
-	size_t cap = 0;
-	char *line;
-
-	facts_take(facts, text);
-	while ((line = strsep(&text, "\n")) && facts->symbol_count < MAX_SYMBOLS) {
-		if (!take_symbol(line, &symbol))
-			continue;
-		facts->symbols =
-			vec_room(facts->symbols, facts->symbol_count, &cap, sizeof(symbol));
-		facts->symbols[facts->symbol_count++] = symbol;
-	}
-	if (facts->symbol_count)
-		qsort(facts->symbols, facts->symbol_count, sizeof(symbol), by_address);
 }
 
 /* A text behind its length of 'number_bytes'; NULL when it has none. */
@@ -206,7 +180,7 @@ int dat_read_symbols(struct dat_input *input, struct dat_meta *meta, struct fact
 
 	(void)meta;
 	if (rc == 0 && text && !facts->symbol_count)
-		add_symbols(text, facts);
+		(void)symbols_add(facts, text, MAX_SYMBOLS, take_symbol);
 	else if (rc == 0)
 		free(text);
 	return rc;

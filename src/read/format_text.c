@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/formats.h"
+
 /* The number behind 'key' between 'at' and 'end'; 'otherwise' when there is none. */
 static uint32_t number_after(const char *at, const char *end, const char *key, uint32_t otherwise)
 {
@@ -127,6 +129,18 @@ int32_t format_text_id(const char *text)
 		return -1;
 	id = strtoul(line + 3, &end, 10);
 	return end == line + 3 || id > 65535 ? -1 : (int32_t)id;
+}
+
+uint32_t format_text_highest_id(const struct formats *formats)
+{
+	int32_t highest = 0;
+
+	for (size_t i = 0; i < formats->count; i++) {
+		int32_t id = format_text_id(formats->sections[i].text);
+
+		highest = id > highest ? id : highest;
+	}
+	return (uint32_t)highest;
 }
 
 /*

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct formats;
+
 enum format_kind {
 	FORMAT_NUMBER,
 	FORMAT_ARRAY,	 /* of numbers; bytes / count is the size of one */
@@ -46,6 +48,9 @@ bool format_text_field(const char *text, const char *name, struct format_field *
 
 /* The event's number, from its line "ID: 372". -1 when there is none below 65536. */
 int32_t format_text_id(const char *text);
+
+/* The highest of all their numbers; 0 when there is none. */
+uint32_t format_text_highest_id(const struct formats *formats);
 
 /* What the bits of prev_state mean, as the print format of sched_switch says. */
 struct format_states {

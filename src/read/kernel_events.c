@@ -620,18 +620,6 @@ static struct decoder *unknown_decoder(void)
 	return decoder;
 }
 
-static uint32_t highest_id(const struct formats *formats)
-{
-	int32_t highest = 0;
-
-	for (size_t i = 0; i < formats->count; i++) {
-		int32_t id = format_text_id(formats->sections[i].text);
-
-		highest = id > highest ? id : highest;
-	}
-	return (uint32_t)highest;
-}
-
 struct kernel_events *kernel_events_new(const struct formats *formats, bool big_endian,
 					struct facts *facts)
 {
@@ -639,7 +627,7 @@ struct kernel_events *kernel_events_new(const struct formats *formats, bool big_
 
 	events->big_endian = big_endian;
 	events->unknown = unknown_decoder();
-	events->id_count = highest_id(formats) + 1;
+	events->id_count = format_text_highest_id(formats) + 1;
 	events->by_id = xcalloc(events->id_count, sizeof(struct decoder *));
 	for (uint32_t id = 0; id < events->id_count; id++)
 		events->by_id[id] = events->unknown;

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "event/event.h"
 
@@ -34,6 +35,28 @@ struct target {
 	{                                               \
 		field, to, offsetof(struct event, path) \
 	}
+
+/* Put a number there as it is; what is no plain number is left to the caller. */
+static inline void target_put_number(const struct target *target, struct event *event,
+				     uint64_t number)
+{
+	uint8_t *to = (uint8_t *)event + target->offset;
+	uint32_t word = (uint32_t)number;
+
+	switch (target->member) {
+	case TO_U8:
+		*to = (uint8_t)number;
+		break;
+	case TO_32:
+		memcpy(to, &word, sizeof(word));
+		break;
+	case TO_64:
+		memcpy(to, &number, sizeof(number));
+		break;
+	default:
+		break;
+	}
+}
 
 struct row {
 	const char *event; /* "SYSTEM/EVENT" */

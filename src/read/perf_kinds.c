@@ -424,18 +424,6 @@ static bool share_kind(const struct perf_file *file, size_t index)
 	return false;
 }
 
-static uint32_t highest_id(const struct formats *formats)
-{
-	int32_t highest = 0;
-
-	for (size_t i = 0; i < formats->count; i++) {
-		int32_t id = format_text_id(formats->sections[i].text);
-
-		highest = id > highest ? id : highest;
-	}
-	return (uint32_t)highest;
-}
-
 /* "sched:sched_switch", whatever it is called in the recording. */
 static char *title_of_format(const struct format_section *format)
 {
@@ -466,7 +454,7 @@ static void name_events(struct perf_file *file)
 void perf_kinds_init(struct perf_kinds *kinds, struct perf_file *file)
 {
 	struct formats *formats = &file->formats;
-	uint32_t id = highest_id(formats);
+	uint32_t id = format_text_highest_id(formats);
 
 	kinds->swap = file->swap;
 	name_events(file);

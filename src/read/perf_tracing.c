@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "event/facts.h"
 #include "read/perf_wire.h"
+#include "read/symbols.h"
 #include "store/formats.h"
 
 #define MAX_FORMATS 65536u
@@ -134,33 +135,12 @@ static bool parse_symbol(char *line, struct fact_symbol *out_symbol)
 	return *name && out_symbol->address;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct fact_symbol *a = left, *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
-}
-
 void perf_symbols_add(char *text, struct facts *facts)
 {
-	struct fact_symbol symbol;
-	size_t cap = 0;
-	char *line;
-
-	facts_take(facts, text);
-	if (facts->symbols)
-		return; /* the first ones told */
-	while ((line = strsep(&text, "\n"))) {
-		if (!parse_symbol(line, &symbol))
-			continue;
-		facts->symbols =
-			vec_room(facts->symbols, facts->symbol_count, &cap, sizeof(symbol));
-		facts->symbols[facts->symbol_count++] = symbol;
-	}
-	if (facts->symbol_count)
-		qsort(facts->symbols, facts->symbol_count, sizeof(symbol), by_address);
+	if (facts->symbols) /* the first ones told */
+		facts_take(facts, text);
+	else
+		(void)symbols_add(facts, text, SIZE_MAX, parse_symbol);
 }
 
 /* Newer versions of perf leave them out. */

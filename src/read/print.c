@@ -243,18 +243,6 @@ static void make_flag_texts(struct printer *printer)
 	}
 }
 
-static uint32_t highest_id(const struct formats *formats)
-{
-	int32_t highest = 0;
-
-	for (size_t i = 0; i < formats->count; i++) {
-		int32_t id = format_text_id(formats->sections[i].text);
-
-		highest = id > highest ? id : highest;
-	}
-	return (uint32_t)highest;
-}
-
 struct printer *printer_new(const struct print_setup *setup)
 {
 	struct printer *printer = xcalloc(1, sizeof(*printer));
@@ -274,7 +262,7 @@ struct printer *printer_new(const struct print_setup *setup)
 	};
 	memcpy((char *)(uintptr_t)printer->unknown.title, "unknown", 7);
 	printer->flags_offset = printer->preempt_offset = UINT32_MAX;
-	printer->id_count = highest_id(setup->formats) + 1;
+	printer->id_count = format_text_highest_id(setup->formats) + 1;
 	printer->by_id = xcalloc(printer->id_count, sizeof(struct print_event *));
 	for (uint32_t id = 0; id < printer->id_count; id++)
 		printer->by_id[id] = &printer->unknown;

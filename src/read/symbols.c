@@ -63,12 +63,32 @@ static bool in_order(const struct facts *facts)
 	return true;
 }
 
-void symbols_read(const char *path, struct facts *facts)
+size_t symbols_add(struct facts *facts, char *text, size_t max, symbols_line_fn *take)
 {
 	struct fact_symbol symbol;
+	size_t cap = facts->symbol_count, unwanted = 0;
+	char *next;
+
+	facts_take(facts, text);
+	while (facts->symbol_count < max && (next = strsep(&text, "\n")) && (*next || text)) {
+		if (!take(next, &symbol)) {
+			unwanted++;
+			continue;
+		}
+		facts->symbols =
+			vec_room(facts->symbols, facts->symbol_count, &cap, sizeof(symbol));
+		facts->symbols[facts->symbol_count++] = symbol;
+	}
+	if (!in_order(facts))
+		qsort(facts->symbols, facts->symbol_count, sizeof(symbol), by_address);
+	return unwanted;
+}
+
+void symbols_read(const char *path, struct facts *facts)
+{
 	struct err err = { 0 };
-	size_t bytes, cap = 0, bad = 0;
-	char *text, *next;
+	size_t bytes, bad;
+	char *text;
 	int rc = file_read(path, SYMBOLS_MAX_BYTES, &text, &bytes, &err);
 
 	if (rc < 0) {
@@ -76,18 +96,7 @@ void symbols_read(const char *path, struct facts *facts)
 			facts_note_damage(facts, "kernel/kallsyms: %s", err.text);
 		return;
 	}
-	facts_take(facts, text);
-	while ((next = strsep(&text, "\n")) && (*next || text)) {
-		if (!parse_line(next, &symbol)) {
-			bad++;
-			continue;
-		}
-		facts->symbols =
-			vec_room(facts->symbols, facts->symbol_count, &cap, sizeof(symbol));
-		facts->symbols[facts->symbol_count++] = symbol;
-	}
+	bad = symbols_add(facts, text, SIZE_MAX, parse_line);
 	if (bad)
 		facts_note_damage(facts, "kernel/kallsyms: %zu lines are no symbols", bad);
-	if (!in_order(facts))
-		qsort(facts->symbols, facts->symbol_count, sizeof(symbol), by_address);
 }

@@ -411,26 +411,6 @@ static uint64_t function_address(const struct text_kinds *kinds, struct text_vie
 
 /* ------------------------------------------------------------------ events */
 
-static void set_number(const struct target *target, struct event *event, uint64_t number)
-{
-	uint8_t *to = (uint8_t *)event + target->offset;
-	uint32_t word = (uint32_t)number;
-
-	switch (target->member) {
-	case TO_U8:
-		*to = (uint8_t)number;
-		break;
-	case TO_32:
-		memcpy(to, &word, sizeof(word));
-		break;
-	case TO_64:
-		memcpy(to, &number, sizeof(number));
-		break;
-	default:
-		break;
-	}
-}
-
 /* The text is ended in place: what follows it in the line was read. */
 static void set_text(const struct target *target, struct event *event, struct text_view text)
 {
@@ -468,7 +448,7 @@ static void set_value(const struct text_kinds *kinds, const struct field *field,
 			set_text(target, event, value->text);
 		break;
 	default:
-		set_number(target, event, value->number);
+		target_put_number(target, event, value->number);
 		break;
 	}
 }
