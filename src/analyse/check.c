@@ -317,17 +317,13 @@ static void start_variable(struct step *step, uint32_t index, const struct check
 	variable->start_ns = step->event->time_ns;
 }
 
-/*
- * The instance goes on in another thread: what it was measured so far is kept, and goes on
- * from the sums of that one.
- */
-static void move_variables(struct step *step, const struct check_sums *from,
-			   const struct check_sums *to)
+void check_move_variables(const struct check *check, struct instance *instance,
+			  const struct check_sums *from, const struct check_sums *to)
 {
-	const struct model *model = step->check->model;
+	const struct model *model = check->model;
 
 	for (uint32_t i = 0; i < model->variable_count; i++) {
-		struct check_variable *variable = &step->instance->variables[i];
+		struct check_variable *variable = &instance->variables[i];
 		uint32_t metric = model->variables[i].metric;
 
 		if (!model->variables[i].is_metric || !variable->is_set)
@@ -355,7 +351,7 @@ static void start_variables(struct step *step)
 		sums_at(check, step->instance->slot, step->instance->tid, time_ns, &check->now);
 	if (moves) {
 		sums_at(check, slot, tid, time_ns, &check->other);
-		move_variables(step, &check->now, &check->other);
+		check_move_variables(check, step->instance, &check->now, &check->other);
 		sums = &check->other;
 	}
 	for (uint32_t i = 0; i < step->transition->start_count; i++)

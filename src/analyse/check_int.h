@@ -254,6 +254,13 @@ struct check {
 bool check_is_late(struct check *check, const struct instance *instance, uint64_t time_ns,
 		   uint32_t *out_transition, uint32_t *out_constraint);
 
+/*
+ * The instance goes on in another thread, or its thread in other sums: what was measured so far is
+ * kept, and goes on from 'to'.
+ */
+void check_move_variables(const struct check *check, struct instance *instance,
+			  const struct check_sums *from, const struct check_sums *to);
+
 void check_plan_init(struct check *check);
 void check_plan_fini(struct check *check);
 

@@ -129,26 +129,6 @@ static bool is_known(const struct timeline *timeline, uint32_t slot, uint64_t ti
 	}
 }
 
-/* What the variables were up to now is kept; they go on with the other sums. */
-static void move_bases(const struct check *check, struct instance *instance)
-{
-	const struct model *model = check->model;
-	const struct check_sums *from = &check->now, *to = &check->other;
-
-	for (uint32_t i = 0; i < model->variable_count; i++) {
-		struct check_variable *variable = &instance->variables[i];
-		uint32_t metric = model->variables[i].metric;
-
-		if (!model->variables[i].is_metric || !variable->is_set)
-			continue;
-		variable->base = to->values[metric] - (from->values[metric] - variable->base);
-		variable->base_unsure_ns =
-			to->unsure_ns - (from->unsure_ns - variable->base_unsure_ns);
-		variable->base_blurred_ns =
-			to->blurred_ns - (from->blurred_ns - variable->base_blurred_ns);
-	}
-}
-
 /* Returns whether it goes on with all that it knows. */
 static bool move_instance(struct check *check, struct check_metrics *fresh,
 			  struct instance *instance, uint64_t time_ns)
@@ -163,7 +143,7 @@ static bool move_instance(struct check *check, struct check_metrics *fresh,
 	fresh->count_count = metrics->count_count;
 	fresh->count_cap = metrics->count_cap;
 	check_metrics_at(fresh, slot, instance->tid, time_ns, &check->other);
-	move_bases(check, instance);
+	check_move_variables(check, instance, &check->now, &check->other);
 	if (instance->slot == SLOT_NONE)
 		return true;
 	instance->slot = slot;

@@ -357,3 +357,28 @@ size_t text_edits(const char *a, const char *b)
 	}
 	return row[b_bytes];
 }
+
+void text_put_xml(FILE *out, const char *text)
+{
+	AUTO_FREE char *safe = text_escaped(text);
+
+	for (const char *at = safe; *at; at++) {
+		switch (*at) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*at, out);
+			break;
+		}
+	}
+}

@@ -65,6 +65,12 @@ void text_apportion(const uint64_t *parts, size_t count, uint64_t places, uint64
  */
 char *text_escaped(const char *text);
 
+/*
+ * The same as text of XML 1.0, for elements and attributes; control characters are escaped first, for
+ * XML knows none of them.
+ */
+void text_put_xml(FILE *out, const char *text);
+
 /* Columns of valid UTF-8 on a terminal, one per character that is not combining. */
 size_t text_columns(const char *text);
 

@@ -67,32 +67,6 @@ static void checking_fini(struct checking *checking)
 	model_free(checking->model);
 }
 
-/* "requests.yaml:12:5: there is no state ..." */
-static void print_errors(const char *path, const struct model_errors *errors)
-{
-	AUTO_FREE char *safe = text_escaped(path);
-
-	for (uint32_t i = 0; i < errors->count; i++)
-		fprintf(stderr, "holdup: %s:%u:%u: %s\n", safe, errors->items[i].place.line,
-			errors->items[i].place.column, errors->items[i].text);
-	if (errors->more)
-		fprintf(stderr, "holdup: %s: and %u more mistakes\n", safe, errors->more);
-}
-
-/* Does a constraint need to know what threads did? */
-static bool asks_kernel(const struct model *model)
-{
-	for (uint32_t i = 0; i < model->metric_count; i++) {
-		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
-			return true;
-	}
-	for (uint32_t i = 0; i < model->pattern_count; i++) {
-		if (model->patterns[i].key == KEY_PROCESS)
-			return true;
-	}
-	return false;
-}
-
 static bool has_invalid(const struct checking *checking)
 {
 	return check_result(checking->check)->count[CHECK_INVALID] > 0;
@@ -155,7 +129,7 @@ static int open_trace(struct checking *checking, const char *path, struct model_
 		rc = check_feed_new(checking->plain, checking->model, &checking->feed, errors, err);
 	if (rc == 0 && checking->cmd->kernel)
 		return open_kernel(checking, err);
-	if (rc < 0 || !asks_kernel(checking->model) || !check_feed_has_kernel(checking->feed))
+	if (rc < 0 || !model_asks_kernel(checking->model) || !check_feed_has_kernel(checking->feed))
 		return rc;
 	check_feed_free(checking->feed);
 	checking->feed = NULL;
@@ -305,7 +279,7 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 		rc = print_result(checking, &err);
 	tempdir_remove();
 	if (errors.count)
-		print_errors(checking->model_path, &errors);
+		report_mistakes(stderr, checking->model_path, &errors);
 	status = errors.count ? EXIT_USAGE : EXIT_FAIL;
 	if (rc == 0)
 		status = status_of(check_result(checking->check));

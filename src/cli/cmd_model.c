@@ -18,6 +18,7 @@
 #include "model/draw.h"
 #include "model/model.h"
 #include "read/read.h"
+#include "report/check.h"
 
 struct model_cmd {
 	const char *output;
@@ -31,17 +32,6 @@ static const struct opt_spec model_options[] = {
 	  offsetof(struct model_cmd, dot) },
 	{ 0 },
 };
-
-static void print_errors(const char *path, const struct model_errors *errors)
-{
-	AUTO_FREE char *safe = text_escaped(path);
-
-	for (uint32_t i = 0; i < errors->count; i++)
-		fprintf(stderr, "holdup: %s:%u:%u: %s\n", safe, errors->items[i].place.line,
-			errors->items[i].place.column, errors->items[i].text);
-	if (errors->more)
-		fprintf(stderr, "holdup: %s: and %u more mistakes\n", safe, errors->more);
-}
 
 /* --------------------------------------------------------------------- check */
 
@@ -235,7 +225,7 @@ static int run_model(int argc, char **argv)
 	else
 		status = check_model(model, words[1], argc - first > 2 ? words[2] : NULL, &errors,
 				     &err);
-	print_errors(words[1], &errors);
+	report_mistakes(stderr, words[1], &errors);
 	model_errors_fini(&errors);
 	model_free(model);
 	return status;

@@ -99,18 +99,6 @@ static void watch_fini(struct watch *watch)
 	model_errors_fini(&watch->errors);
 }
 
-/* "requests.yaml:12:5: there is no state ..." */
-static void print_errors(const char *path, const struct model_errors *errors)
-{
-	AUTO_FREE char *safe = text_escaped(path);
-
-	for (uint32_t i = 0; i < errors->count; i++)
-		fprintf(stderr, "holdup: %s:%u:%u: %s\n", safe, errors->items[i].place.line,
-			errors->items[i].place.column, errors->items[i].text);
-	if (errors->more)
-		fprintf(stderr, "holdup: %s: and %u more mistakes\n", safe, errors->more);
-}
-
 /* ---------------------------------------------------------------- violations */
 
 static struct report_check report_of(const struct watch *watch)
@@ -202,7 +190,7 @@ static void give_up(struct watch *watch, int rc)
 {
 	watch->rc = rc;
 	if (watch->errors.count)
-		print_errors(watch->model_path, &watch->errors);
+		report_mistakes(stderr, watch->model_path, &watch->errors);
 	stop_recording(watch);
 }
 
@@ -346,7 +334,7 @@ static int watch_run(struct watch *watch, struct watch_cmd *cmd, char **command)
 	int status, rc = model_load(watch->model_path, &watch->model, &watch->errors, &watch->err);
 
 	if (rc < 0 && watch->errors.count)
-		print_errors(watch->model_path, &watch->errors);
+		report_mistakes(stderr, watch->model_path, &watch->errors);
 	if (rc == 0) {
 		watch->follow_opts.model = watch->model;
 		rc = record(watch, cmd, command, &result);

@@ -78,19 +78,6 @@ void follow_free(struct follow *follow)
 
 /* ------------------------------------------------------------ what is asked */
 
-static bool asks_kernel(const struct model *model)
-{
-	for (uint32_t i = 0; i < model->metric_count; i++) {
-		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
-			return true;
-	}
-	for (uint32_t i = 0; i < model->pattern_count; i++) {
-		if (model->patterns[i].key == KEY_PROCESS)
-			return true;
-	}
-	return false;
-}
-
 /* The feed at hand may be another one than when the check was made. */
 static bool passes(void *context, uint32_t pattern)
 {
@@ -120,7 +107,7 @@ static void begin_check(struct follow *follow)
 	/* All that is there: some events are older than what is called the beginning. */
 	follow->state_ns = follow->check_ns = 0;
 	if (check_feed_has_kernel(follow->feed)) {
-		follow->is_measured = asks_kernel(follow->opts->model);
+		follow->is_measured = model_asks_kernel(follow->opts->model);
 		if (follow->is_measured || !follow->opts->no_why)
 			follow->engine = watch_engine_new(facts, follow->opts->most_bytes);
 		if (follow->is_measured)

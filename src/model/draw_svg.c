@@ -17,34 +17,10 @@ static const char *const colours[] = {
 	[DRAW_BAD] = "#b00020",
 };
 
-/* Text of XML. */
-static void put_xml(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*text, out);
-			break;
-		}
-	}
-}
-
 static void put_text(FILE *out, double x, double y, const char *attributes, const char *text)
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-	put_xml(out, text);
+	text_put_xml(out, text);
 	fputs("</text>\n", out);
 }
 
@@ -273,7 +249,7 @@ static void put_picture(FILE *out, const struct draw_graph *graph, struct draw_l
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
 		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"12\">\n<title>",
 		layout->width, layout->height, layout->width, layout->height);
-	put_xml(out, name);
+	text_put_xml(out, name);
 	fputs("</title>\n<defs>\n", out);
 	put_tip(out, "tip", "#4a6591");
 	put_tip(out, "bad", colours[DRAW_BAD]);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "model/metric.h"
 
 void model_errors_add(struct model_errors *errors, struct model_place place, const char *format,
 		      ...)
@@ -100,4 +101,17 @@ void model_free(struct model *model)
 	free(model->name);
 	free(model->description);
 	free(model);
+}
+
+bool model_asks_kernel(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->metric_count; i++) {
+		if (metric_row(model->metrics[i].kind)->origin != FROM_CLOCK)
+			return true;
+	}
+	for (uint32_t i = 0; i < model->pattern_count; i++) {
+		if (model->patterns[i].key == KEY_PROCESS)
+			return true;
+	}
+	return false;
 }

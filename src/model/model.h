@@ -204,6 +204,9 @@ int model_load(const char *path, struct model **out_model, struct model_errors *
 
 void model_free(struct model *model); /* NULL is fine */
 
+/* Does it need to know what threads did, or is the program's own clock enough? */
+bool model_asks_kernel(const struct model *model);
+
 /*
  * Add a constraint that always holds to each transition but those out of the initial state, so that
  * the time in the state before it is measured. Returns the variable that does, or UINT32_MAX: the model has too many.

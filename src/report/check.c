@@ -8,7 +8,9 @@
 
 #include "analyse/why.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/facts.h"
+#include "model/model.h"
 #include "report/check_int.h"
 #include "report/table.h"
 #include "report/why_int.h"
@@ -313,4 +315,15 @@ void report_check_one(FILE *out, const struct report_check *report,
 
 	print_head(&printing, finding);
 	line(&printing, 4, check_words_finding(report->result, finding));
+}
+
+void report_mistakes(FILE *out, const char *path, const struct model_errors *errors)
+{
+	AUTO_FREE char *safe = text_escaped(path);
+
+	for (uint32_t i = 0; i < errors->count; i++)
+		fprintf(out, "holdup: %s:%u:%u: %s\n", safe, errors->items[i].place.line,
+			errors->items[i].place.column, errors->items[i].text);
+	if (errors->more)
+		fprintf(out, "holdup: %s: and %u more mistakes\n", safe, errors->more);
 }

@@ -12,6 +12,7 @@ struct check_finding;
 struct check_result;
 struct facts;
 struct json;
+struct model_errors;
 
 struct report_check {
 	const struct check_result *result;
@@ -40,6 +41,9 @@ void report_check_one(FILE *out, const struct report_check *report,
 void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
 			      const struct check_finding *finding);
 void report_check_put(struct json *json, const char *key, const struct report_check *report);
+
+/* What is wrong with a model, a line each: "requests.yaml:12:5: there is no state ..." */
+void report_mistakes(FILE *out, const char *path, const struct model_errors *errors);
 
 /* One test case for each constraint, and one for each transition that has none. */
 void report_check_junit(FILE *out, const struct report_check *report);

@@ -12,31 +12,6 @@
 
 #define MESSAGES 10u /* findings named in one case */
 
-/* XML 1.0 knows no control characters, not even escaped. */
-static void put_xml(FILE *out, const char *text)
-{
-	AUTO_FREE char *safe = text_escaped(text);
-
-	for (const char *at = safe; *at; at++) {
-		switch (*at) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*at, out);
-		}
-	}
-}
-
 /* The findings of a case, a line each. */
 static void put_findings(FILE *out, const struct check_result *result, uint32_t transition,
 			 uint32_t constraint, enum check_status status)
@@ -54,7 +29,7 @@ static void put_findings(FILE *out, const struct check_result *result, uint32_t 
 		words = check_words_finding(result, finding);
 		text = xasprintf("instance %" PRIu64 ", key %s, thread %d: %s", finding->instance,
 				 finding->key, finding->tid, words);
-		put_xml(out, text);
+		text_put_xml(out, text);
 		fputc('\n', out);
 		count++;
 	}
@@ -81,11 +56,11 @@ static void put_case(FILE *out, const struct check_result *result, const char *n
 		     const char *class)
 {
 	fputs("    <testcase classname=\"", out);
-	put_xml(out, result->model->name);
+	text_put_xml(out, result->model->name);
 	fputs(".", out);
-	put_xml(out, class);
+	text_put_xml(out, class);
 	fputs("\" name=\"", out);
-	put_xml(out, name);
+	text_put_xml(out, name);
 	fputs("\">", out);
 }
 
@@ -144,7 +119,7 @@ void report_check_junit(FILE *out, const struct report_check *report)
 	sum_cases(result, way, sums);
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"",
 	      out);
-	put_xml(out, result->model->name);
+	text_put_xml(out, result->model->name);
 	fprintf(out,
 		"\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"0\" skipped=\"%" PRIu64
 		"\">\n",
