@@ -9,6 +9,7 @@
  *	blocked, woken by W   charge(W, the same span): one level deeper
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
+ *	blocked, in vain      to X: what it waited for did not come, see why_stuck.c
  *	uncertain             unknown, with the reason
  *
  * A thread that is blocked wakes nobody, so the span that is passed on to the
@@ -30,6 +31,7 @@
 #include "event/facts.h"
 
 #define CHARGE_DEPTH 100
+#define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
 #define NODE_NONE    UINT32_MAX
 /* An idle CPU takes a thread in microseconds; longer means that it must not run. */
 #define LONG_WAKEUP_NS 3000000u
@@ -37,7 +39,10 @@
 /* A root while it is added up; the texts are ids of the result. */
 #define PARTS 6 /* of a thread's work that are named */
 
-/* What a thread worked at (id: state word), or what a disk was asked for (id: text). */
+/*
+ * What a thread worked at (id: state word), what a disk was asked for (id: text), or who had no CPU
+ * (id: slot).
+ */
 struct part {
 	uint32_t id;
 	uint64_t ns;
@@ -51,6 +56,8 @@ struct root {
 	uint64_t ns, count, longest_ns;
 	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
 	size_t part_count, part_cap;
+	uint32_t kept_off; /* slot; SLOT_NONE = several, or the target */
+	bool timed_out;	   /* as in struct why_root; follows from what and object */
 };
 
 struct node {
@@ -379,6 +386,16 @@ static void charge_irq(struct charger *charger, const struct place *place,
 		  in->end_ns - in->start_ns);
 }
 
+/* Who had no CPU meanwhile; from some number on it is nobody in particular. */
+static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
+{
+	bool known = root->part_count < KEPT_OFF_MAX;
+
+	for (size_t i = 0; i < root->part_count && !known; i++)
+		known = root->parts[i].id == slot;
+	add_part(root, known ? slot : SLOT_NONE, ns);
+}
+
 /* Runnable without a CPU: whoever had it. */
 static void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
 			 const struct tl_interval *in)
@@ -398,6 +415,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
 				     .slot = ran.word };
 		const char *what = "ran instead";
+		uint32_t index;
 
 		if (ran.word >= tl->thread_count || ran.word == slot) {
 			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
@@ -409,7 +427,9 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 				       : "no thread ran on that CPU: throttled, or the machine stood still";
 		}
 		root.what = what_id(charger, what);
-		(void)add(charger, place, root, ran.end_ns - ran.start_ns);
+		index = add(charger, place, root, ran.end_ns - ran.start_ns);
+		if (place->depth > 0)
+			add_kept_off(&charger->roots[index], slot, ran.end_ns - ran.start_ns);
 	}
 }
 
@@ -431,7 +451,8 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 		return;
 	}
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
-	if (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT))
+	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
+	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
 		root.what = text_id(charger, describe_in(query, wait));
 	else
 		root.what = text_id(charger, describe_actor(query, &wait->waker));
@@ -443,19 +464,24 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 			 ns);
 }
 
-/* The wait lasted to the end of the window, or nothing tells what ended it. */
+/* What was awaited did not come, or nothing tells what ended the wait: 'instead' is NULL. */
 static void charge_open(struct charger *charger, const struct place *place, uint32_t slot,
-			const struct wait *wait, uint64_t ns)
+			const struct wait *wait, const char *instead, uint64_t ns)
 {
 	struct query *query = charger->query;
 	struct root root = { .kind = WHY_TIMER, .slot = slot };
 
-	if (!wait_sleeps(query, wait)) {
-		add_unknown(charger, place, slot, "nothing ended the wait while it was recorded",
-			    ns);
-		return;
-	}
 	root.what = text_id(charger, describe_in(query, wait));
+	if (!wait_sleeps(query, wait)) {
+		if (!instead) {
+			add_unknown(charger, place, slot,
+				    "nothing ended the wait while it was recorded", ns);
+			return;
+		}
+		root.kind = WHY_STUCK;
+		root.object = text_id(charger, describe_object(query, wait));
+		root.reason = text_id(charger, instead);
+	}
 	(void)add(charger, place, root, ns);
 }
 
@@ -527,9 +553,10 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	uint32_t by = wait->waker.slot;
 	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
 			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
+	const char *instead = query_stuck(query, slot, wait, in);
 
-	if (wait->woken_ns == 0) {
-		charge_open(charger, place, slot, wait, in->end_ns - in->start_ns);
+	if (wait->woken_ns == 0 || instead) {
+		charge_open(charger, place, slot, wait, instead, in->end_ns - in->start_ns);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
 		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
 	} else if (place->depth > CHARGE_DEPTH) {
@@ -726,12 +753,21 @@ static void name_files(struct charger *charger, struct root *root)
 	}
 }
 
+static bool is_about_cpu(const struct root *root)
+{
+	return root->kind == WHY_CPU_QUEUE || root->kind == WHY_PREEMPTED;
+}
+
 static void name_parts(struct charger *charger, struct root *root)
 {
+	root->kept_off = SLOT_NONE;
 	if (!root->part_count)
 		return;
 	qsort(root->parts, root->part_count, sizeof(*root->parts), compare_parts);
-	if (root->kind == WHY_DISK)
+	if (is_about_cpu(root))
+		root->kept_off =
+			root->parts[0].ns * 10 >= root->ns * 9 ? root->parts[0].id : SLOT_NONE;
+	else if (root->kind == WHY_DISK)
 		name_files(charger, root);
 	else
 		name_work(charger, root);
@@ -754,6 +790,8 @@ static void publish_roots(struct charger *charger)
 			.what = kept(charger, root->what),
 			.object = kept(charger, root->object),
 			.why = kept(charger, root->reason),
+			.timed_out = root->timed_out,
+			.kept_off = why_thread(charger->query, root->kept_off),
 			.count = root->count,
 			.longest_ns = root->longest_ns,
 		};
@@ -817,8 +855,8 @@ static const char *root_did(struct charger *charger, const struct root *root, ui
 
 	if (root->kind == WHY_UNKNOWN)
 		return kept(charger, root->reason);
-	if ((root->kind != WHY_PREEMPTED && root->kind != WHY_CPU_QUEUE) || node == NODE_NONE ||
-	    charger->nodes[node].waker == SLOT_NONE || root->slot == SLOT_NONE)
+	if (!is_about_cpu(root) || node == NODE_NONE || charger->nodes[node].waker == SLOT_NONE ||
+	    root->slot == SLOT_NONE)
 		return kept(charger, root->what);
 	kept_off = why_thread(charger->query, charger->nodes[node].waker);
 	return why_keep(charger->query->why, xasprintf("ran while %s[%d] waited for a CPU",
@@ -854,6 +892,9 @@ static void publish_chain(struct charger *charger)
 			.waker = why_thread(charger->query, at->waker),
 			.lock = at->lock ? kept(charger, at->lock) : NULL,
 			.owner = why_thread(charger->query, at->owner),
+			.instead = node == last && end->kind == WHY_STUCK
+					   ? kept(charger, end->reason)
+					   : NULL,
 		};
 	}
 	why->chain[depth] = (struct why_hop){
@@ -892,7 +933,7 @@ static void publish_paths(struct charger *charger)
 	for (size_t i = 0; i < charger->flow_count; i++) {
 		const struct flow *flow = &charger->flows[i];
 		const struct root *root = &charger->roots[flow->root];
-		bool several = root->part_count && root->kind != WHY_DISK &&
+		bool several = root->part_count && root->kind != WHY_DISK && !is_about_cpu(root) &&
 			       root->parts[0].ns * 10 < root->ns * 9;
 
 		why->paths[i] = (struct why_path){

@@ -183,11 +183,29 @@ bool wait_sleeps(struct query *query, const struct wait *wait)
 	return strcmp(name, "nanosleep") == 0 || strcmp(name, "clock_nanosleep") == 0;
 }
 
+static bool own_timer_ended(const struct wait *wait)
+{
+	if (!wait->woken_ns)
+		return false;
+	/* Timers send signals only to the process that set them. */
+	return wait->flags & WAIT_TIMED_OUT ||
+	       (wait->waker.kind == ACTOR_TIMER && wait->waker.signal);
+}
+
+bool wait_timed_out(struct query *query, const struct wait *wait)
+{
+	const char *object = timeline_name(query->tl, wait->object);
+
+	return own_timer_ended(wait) && word_kind(wait->in) == WORD_SYSCALL &&
+	       !wait_sleeps(query, wait) && strncmp(object, "timerfd", 7) != 0 &&
+	       !(wait->waker.signal && strcmp(object, "a signal") == 0);
+}
+
 enum why_class wait_class(struct query *query, const struct wait *wait)
 {
 	if (wait->flags & WAIT_SERVER)
 		return WHY_IDLE;
-	if (wait->flags & WAIT_TIMED_OUT)
+	if (own_timer_ended(wait))
 		return WHY_ASKED;
 	if (wait_sleeps(query, wait))
 		return WHY_ASKED;

@@ -44,6 +44,7 @@ struct wait_memo {
 	int32_t fd;
 	uint32_t line; /* number + 1; 0 = empty */
 	uint8_t class; /* enum why_class */
+	bool signal_by_timer;
 };
 
 struct summary {
@@ -111,13 +112,17 @@ static const struct wait_memo *line_of_wait(struct summary *summary, const struc
 	const uint32_t telling = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_SERVER | WAIT_TIMED_OUT;
 	uint32_t hash = wait->in ^ wait->object * 31 ^ (wait->flags & telling) * 977 ^
 			(uint32_t)wait->fd * 7919;
+	/* What wait_class() looks at, beside the flags. */
+	bool signal_by_timer =
+		wait->woken_ns && wait->waker.kind == ACTOR_TIMER && wait->waker.signal;
 	struct wait_memo *memo = &summary->wait_memo[(hash * 0x9e3779b1u) >> 24];
 	struct query *query = summary->query;
 	const char *object;
 	uint32_t line;
 
 	if (memo->line && memo->in == wait->in && memo->object == wait->object &&
-	    memo->fd == wait->fd && memo->flags == (wait->flags & telling))
+	    memo->fd == wait->fd && memo->flags == (wait->flags & telling) &&
+	    memo->signal_by_timer == signal_by_timer)
 		return memo;
 	object = describe_object(query, wait);
 	line = line_of(summary, 2, describe_in(query, wait));
@@ -127,6 +132,7 @@ static const struct wait_memo *line_of_wait(struct summary *summary, const struc
 				    .object = wait->object,
 				    .flags = wait->flags & telling,
 				    .fd = wait->fd,
+				    .signal_by_timer = signal_by_timer,
 				    .line = line + 1,
 				    .class = (uint8_t)wait_class(query, wait) };
 	return memo;

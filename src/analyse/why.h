@@ -43,6 +43,7 @@ enum why_kind {
 	WHY_IPI,	  /* another CPU's interrupt ended the wait */
 	WHY_LOCK,	  /* another thread worked while it held a lock */
 	WHY_OTHER_THREAD, /* another thread worked */
+	WHY_STUCK,	  /* what someone waited for did not come */
 	WHY_UNKNOWN,	  /* events were lost, or nothing tells */
 	WHY_KIND_COUNT
 };
@@ -73,9 +74,12 @@ struct why_root {
 	const char *
 		what; /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
 	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
-	const char *why;    /* unknown: the reason; else "" */
+	const char *why;    /* unknown: the reason; stuck: what happened instead; else "" */
 	uint64_t count;	    /* spans that were added up */
 	uint64_t longest_ns;
+	bool timed_out; /* timer: it was the limit of a wait for something else, not a sleep */
+	/* No CPU: who had none, where it is one other thread nearly all the time; else tid 0. */
+	struct why_thread kept_off;
 };
 
 /* One hop of the chain: from the target (first) to the root (last). */
@@ -91,6 +95,8 @@ struct why_hop {
 	/* From the program's own lock events: the lock it waited for; NULL = it told of none. */
 	const char *lock;
 	struct why_thread owner; /* had it meanwhile: the next hop; tid 0 = the waker is */
+
+	const char *instead; /* what happened, for what it waited for did not come; NULL = it did */
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */

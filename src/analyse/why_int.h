@@ -8,6 +8,7 @@
  *	causality.c  the recursive blocking causality
  *	why_class.c  the waits of one class of delay
  *	why_locks.c  the locks that programs told of, and who had them
+ *	why_stuck.c  waits that what was awaited never ended
  */
 #ifndef ANALYSE_WHY_INT_H
 #define ANALYSE_WHY_INT_H
@@ -51,7 +52,8 @@ const char *describe_object(struct query *query, const struct wait *wait);
 const char *describe_actor(struct query *query, const struct actor *actor);
 const char *describe_stack(struct query *query, const struct actor *actor);
 const char *describe_unsure(uint32_t word);
-bool wait_sleeps(struct query *query, const struct wait *wait); /* in nanosleep and the like */
+bool wait_sleeps(struct query *query, const struct wait *wait);	   /* in nanosleep and the like */
+bool wait_timed_out(struct query *query, const struct wait *wait); /* but was for something else */
 enum why_class wait_class(struct query *query, const struct wait *wait);
 enum why_waker wait_waker(const struct wait *wait);
 
@@ -80,6 +82,13 @@ struct owned_iter {
 void owned_begin(struct owned_iter *iter, struct query *query, uint32_t waiter,
 		 const struct lock_owner_wait *lock, const struct tl_interval *in);
 bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
+
+/*
+ * why_stuck.c: was 'in', a blocked interval of 'wait', not ended by what was awaited? NULL, or what
+ * happened instead: "the recording ended", "SIGTERM of timeout[12] ended it".
+ */
+const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
+			const struct tl_interval *in);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

@@ -70,6 +70,8 @@ static void put_verdict(struct json *json, const struct why *why)
 		json_print_u64(json, "count", root->count);
 		json_print_u64(json, "longest_ns", root->longest_ns);
 		json_print_string(json, "why", root->why);
+		json_print_bool(json, "timed_out", root->timed_out);
+		put_thread(json, "kept_off", &root->kept_off);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -86,6 +88,8 @@ static void put_chain(struct json *json, const struct why *why)
 		json_print_string(json, "what", hop->what);
 		json_print_string(json, "object", hop->object);
 		json_print_string(json, "woken_by", hop->woken_by);
+		if (hop->instead)
+			json_print_string(json, "instead", hop->instead);
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);

@@ -144,16 +144,47 @@ static void print_plain(const struct page *page, const struct plain *plains, siz
 	table_wrap(page->out, text, 2);
 }
 
+/* Of the time held up: in its own waits that what was awaited did not end. */
+static uint64_t stuck_ns(const struct why *why)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < why->root_count && !why->classes; i++) {
+		if (why->roots[i].kind == WHY_STUCK && why->roots[i].class == WHY_HELD_UP &&
+		    why->roots[i].who.tid == why->target.tid)
+			ns += why->roots[i].ns;
+	}
+	return ns;
+}
+
+/* Of the time that it asked for: waits for something, with a limit that ran out. */
+static uint64_t timed_out_ns(const struct why *why)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < why->root_count && !why->classes; i++) {
+		if (why->roots[i].timed_out && why->roots[i].class == WHY_ASKED)
+			ns += why->roots[i].ns;
+	}
+	return ns;
+}
+
 static void print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
+	uint64_t stuck = stuck_ns(why), timed_out = timed_out_ns(why);
 	const struct plain plains[] = {
 		{ why->working_ns, "mostly worked itself", "worked for" },
 		{ why->interrupted_ns, "could mostly have run, but had no CPU",
 		  "could have run, but had no CPU, for" },
-		{ why->held_up_ns, "was mostly held up by others", "was held up by others for" },
-		{ why->asked_ns, "mostly slept because it asked to",
+		{ why->held_up_ns - stuck, "was mostly held up by others",
+		  "was held up by others for" },
+		{ stuck, "mostly waited for what did not come",
+		  "waited for what did not come for" },
+		{ why->asked_ns - timed_out, "mostly slept because it asked to",
 		  "slept because it asked to for" },
+		{ timed_out, "mostly waited until time-outs of its own ran out",
+		  "waited until time-outs of its own ran out for" },
 		{ why->idle_ns, "was mostly idle, waiting for work",
 		  "was idle, waiting for work, for" },
 		{ why->uncertain_ns, "is mostly uncertain what it did, for events are missing",

@@ -71,6 +71,8 @@ static void add_to(struct row *row, const struct why_root *root)
 	row->sum.count += root->count;
 	if (root->longest_ns > row->sum.longest_ns)
 		row->sum.longest_ns = root->longest_ns;
+	if (row->sum.kept_off.tid != root->kept_off.tid)
+		row->sum.kept_off.tid = 0;
 	row->threads++;
 }
 
@@ -152,6 +154,7 @@ static const char *const kind_words[WHY_KIND_COUNT] = {
 	[WHY_IPI] = "interrupts from other CPUs",
 	[WHY_LOCK] = "locks",
 	[WHY_OTHER_THREAD] = "other threads working",
+	[WHY_STUCK] = "waits in vain",
 	[WHY_UNKNOWN] = "unknown",
 };
 

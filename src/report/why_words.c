@@ -87,12 +87,24 @@ static void put_doer(FILE *out, const struct why *why, const struct why_root *ro
 	put_in(out, root->what, root->object);
 }
 
+/* Who had no CPU, when it was not the target itself. */
+static void put_kept_off(FILE *out, const struct why_root *root)
+{
+	if (root->class == WHY_RUNS)
+		return;
+	if (root->kept_off.tid) {
+		put_thread(out, &root->kept_off);
+		fputs(", which it waited for, was ", out);
+	} else {
+		fputs("what it waited for was ", out);
+	}
+}
+
 /* Roots about a CPU: the target's own wait for it, or that of a thread it waited for. */
 static void put_cpu_root(FILE *out, const struct why_root *root, const char *verb,
 			 const char *before_who, const char *after_who)
 {
-	if (root->class != WHY_RUNS)
-		fputs("what it waited for was ", out);
+	put_kept_off(out, root);
 	fputs(verb, out);
 	if (root->who.tid) {
 		fputs(before_who, out);
@@ -115,6 +127,33 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_root
 	}
 	if (root->object[0])
 		fprintf(out, ", %s", root->object);
+}
+
+/* A sleep, or the limit of a wait for something else. */
+static void put_timer(FILE *out, const struct why *why, const struct why_root *root)
+{
+	if (!root->timed_out) {
+		put_doer(out, why, root, "sleeping until a timer");
+		return;
+	}
+	if (is_target(why, &root->who)) {
+		fputs("waiting until its own time-out: ", out);
+	} else {
+		put_thread(out, &root->who);
+		fputs(" waiting until its time-out: ", out);
+	}
+	put_in(out, root->what, root->object);
+}
+
+/* What it waited for did not come: said with what happened instead. */
+static void put_stuck(FILE *out, const struct why *why, const struct why_root *root)
+{
+	if (!is_target(why, &root->who)) {
+		put_thread(out, &root->who);
+		fputc(' ', out);
+	}
+	fprintf(out, "still waiting when %s: ", root->why);
+	put_in(out, root->what, root->object);
 }
 
 static void put_interrupt(FILE *out, const struct why *why, const struct why_root *root)
@@ -146,7 +185,7 @@ static void put_counts(FILE *out, const struct why_root *root)
 /* The target's own wait was no hold-up: say so. */
 static void put_class(FILE *out, const struct why_root *root)
 {
-	if (root->class == WHY_ASKED)
+	if (root->class == WHY_ASKED && !root->timed_out)
 		fputs("; it asked to sleep", out);
 	else if (root->class == WHY_IDLE)
 		fputs("; it was idle, waiting for work", out);
@@ -163,7 +202,7 @@ static void put_root(FILE *out, const struct why *why, const struct why_root *ro
 		put_doer(out, why, root, "working, with a lock held that it waits for");
 		return;
 	case WHY_TIMER:
-		put_doer(out, why, root, "sleeping until a timer");
+		put_timer(out, why, root);
 		return;
 	case WHY_CPU_QUEUE:
 		put_cpu_root(out, root, "waiting for a CPU", "; ", " ran instead");
@@ -184,6 +223,9 @@ static void put_root(FILE *out, const struct why *why, const struct why_root *ro
 	case WHY_IPI:
 		put_hardware(out, why, root, "until another CPU's interrupt");
 		return;
+	case WHY_STUCK:
+		put_stuck(out, why, root);
+		return;
 	case WHY_UNKNOWN:
 	case WHY_KIND_COUNT:
 		break;
@@ -201,8 +243,7 @@ static void put_roots(FILE *out, const struct why_root *sum, size_t threads)
 		fprintf(out, "%s working", who);
 		return;
 	}
-	if (sum->class != WHY_RUNS)
-		fputs("what it waited for was ", out);
+	put_kept_off(out, sum);
 	if (sum->kind == WHY_PREEMPTED)
 		fprintf(out, "preempted by %s", who);
 	else
@@ -302,6 +343,8 @@ char *words_hop(const struct why *why, size_t index)
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
 	if (hop->owner.tid)
 		put_hop_owner(words.out, hop);
+	else if (hop->instead)
+		fprintf(words.out, "; still waiting when %s", hop->instead);
 	else if (hop->woken_by[0])
 		put_hop_waker(words.out, hop);
 	return words_end(&words);

@@ -234,6 +234,9 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 			wait->flags |= WAIT_EXITED;
 		if (current->work.time_ns)
 			wait->origin = current->work;
+		if (wait->flags & WAIT_LOCK && !thread->lock &&
+		    call_of(state, thread)->kind == CALL_FUTEX && call_wakes_all(state, current))
+			wait->flags &= ~(uint32_t)WAIT_LOCK;
 	}
 	/* Received on behalf of nobody in particular: since it was sent, the sender went on. */
 	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot != SLOT_NONE &&

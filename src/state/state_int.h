@@ -54,7 +54,8 @@ enum call_kind {
 	CALL_FUTEX,
 	CALL_WAIT,   /* for a child */
 	CALL_SIGNAL, /* for a signal */
-	CALL_SEM,    /* System V semaphores, queues */
+	CALL_SEM,    /* System V semaphores */
+	CALL_MSG,    /* System V message queues */
 	CALL_CLOSE,
 	CALL_DUP,
 	CALL_DUP2,
@@ -412,7 +413,8 @@ void pending_fini(struct pending *pending);
 /* syscall.c */
 void call_tables_init(struct state *state);
 const struct call *call_of(const struct state *state,
-			   const struct thread *thread); /* the last one */
+			   const struct thread *thread);		    /* the last one */
+bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 
 /* fds.c */

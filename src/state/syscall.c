@@ -88,8 +88,8 @@ static const struct call known_calls[] = {
 	{ "pause", CALL_SIGNAL, 0 },
 	{ "semop", CALL_SEM, 0 },
 	{ "semtimedop", CALL_SEM, 0 },
-	{ "msgrcv", CALL_SEM, 0 },
-	{ "msgsnd", CALL_SEM, 0 },
+	{ "msgrcv", CALL_MSG, 0 },
+	{ "msgsnd", CALL_MSG, 0 },
 	{ "close", CALL_CLOSE, 0 },
 	{ "dup", CALL_DUP, 0 },
 	{ "dup2", CALL_DUP2, 0 },
@@ -162,7 +162,9 @@ static void describe_fd(struct state *state, struct thread *thread, struct wait 
 		wait->flags |= WAIT_SERVER;
 }
 
-#define FUTEX_CMD_MASK 0x7fu
+#define FUTEX_CMD_MASK	      0x7fu
+#define FUTEX_CMD_WAKE	      1u
+#define FUTEX_CMD_WAKE_BITSET 10u
 
 static void describe_futex(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -175,6 +177,19 @@ static void describe_futex(struct state *state, struct thread *thread, struct wa
 	 */
 	if (op == (0u | 128u) || (op & FUTEX_CMD_MASK) == 6 || (op & FUTEX_CMD_MASK) == 13)
 		wait->flags |= WAIT_LOCK;
+}
+
+/*
+ * A lock is let go for one: whoever wakes all that wait is at a barrier, a condition, a latch, and
+ * held nothing.
+ */
+bool call_wakes_all(const struct state *state, const struct thread *waker)
+{
+	const struct call *call = call_of(state, waker);
+	uint32_t op = (uint32_t)waker->call_args[1] & FUTEX_CMD_MASK;
+
+	return waker->in_call && call->kind == CALL_FUTEX &&
+	       (op == FUTEX_CMD_WAKE || op == FUTEX_CMD_WAKE_BITSET) && waker->call_args[2] > 1;
 }
 
 static void describe_child(struct state *state, struct thread *thread, struct wait *wait,
@@ -233,8 +248,13 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 		wait->object = name_printf(state, "a signal");
 		break;
 	case CALL_SEM:
-		wait->object = name_printf(state, "System V id %d", (int)thread->call_args[0]);
+		wait->object =
+			name_printf(state, "System V semaphore %d", (int)thread->call_args[0]);
 		wait->flags |= WAIT_LOCK;
+		break;
+	case CALL_MSG:
+		wait->object =
+			name_printf(state, "System V message queue %d", (int)thread->call_args[0]);
 		break;
 	default:
 		break;

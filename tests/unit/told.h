@@ -288,8 +288,9 @@ static inline const char *roots_text(struct told *told)
 	for (size_t i = 0; i < told->why.root_count; i++) {
 		const struct why_root *root = &told->why.roots[i];
 
-		told_add(&text, "%s%s %d %" PRIu64 " %s%s", i ? "; " : "",
-			 why_kind_name(root->kind), root->who.tid, root->ns, root->what, root->why);
+		told_add(&text, "%s%s %d %" PRIu64 " %s%s%s", i ? "; " : "",
+			 why_kind_name(root->kind), root->who.tid, root->ns, root->what,
+			 *root->what && *root->why ? ": " : "", root->why);
 		if (*root->object)
 			told_add(&text, " [%s]", root->object);
 	}

@@ -465,7 +465,7 @@ static inline struct twin_root twin_blocked(const struct twin *twin, int32_t tid
 		at++;
 	}
 	if (at == twin->count)
-		return (struct twin_root){ WHY_UNKNOWN, tid };
+		return (struct twin_root){ WHY_STUCK, tid };
 	if (!twin_in_irq(&twin->events[at]))
 		return twin_by_thread(twin, at, span, depth, lock);
 	if (!(twin->events[at].context & EV_CTX_HARDIRQ) && twin_raised_by_call(twin, at))

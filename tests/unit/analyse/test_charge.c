@@ -240,7 +240,7 @@ static void a_signal_leads_to_its_sender(void **unused)
 	told_free(told);
 }
 
-static void a_wait_that_nothing_ends_is_unknown_unless_it_sleeps(void **unused)
+static void a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
 				     "  5 cpu0 enter read 3\n"
@@ -250,8 +250,209 @@ static void a_wait_that_nothing_ends_is_unknown_unless_it_sleeps(void **unused)
 				     " 90 cpu0 switch 0(runnable) 9\n");
 
 	assert_string_equal(verdict_in(told, 7, 10, 90),
-			    "unknown 7 80 nothing ended the wait while it was recorded");
+			    "stuck 7 80 read: the recording ended [fd 3]");
+	assert_string_equal(told->why.chain[0].instead, "the recording ended");
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "stuck 7 30 read: the recording ended [fd 3]");
 	assert_string_equal(verdict_in(told, 8, 20, 90), "timer 8 70 nanosleep");
+	told_free(told);
+}
+
+#define WAITS_AND_IS_SENT_15                     \
+	"  0 cpu0 switch 0(runnable) 7\n"        \
+	"  0 cpu1 switch 0(runnable) 9:killer\n" \
+	"  5 cpu0 enter read 3\n"                \
+	" 10 cpu0 switch 7(blocked) 0\n"         \
+	" 40 cpu1 waking 7 cpu 0\n"              \
+	" 40 cpu1 signal 15 7\n"                 \
+	" 42 cpu0 switch 0(runnable) 7\n"        \
+	" 43 cpu0 leave read -512\n"
+
+/* 9 did nothing that 7 waited for: it ended it. */
+static void who_ends_a_thread_is_not_what_it_waited_for(void **unused)
+{
+	struct told *told = replayed(WAITS_AND_IS_SENT_15 " 44 cpu0 exit 7\n"
+							  " 45 cpu0 switch 7(dead) 0\n"
+							  " 60 cpu1 switch 9(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "stuck 7 30 read: SIGTERM of killer[9] ended it [fd 3]");
+	assert_string_equal(chain_text(told), "7 read 30, 7 read 30");
+	told_free(told);
+}
+
+static void a_signal_that_is_handled_is_what_ended_the_wait(void **unused)
+{
+	struct told *told = replayed(WAITS_AND_IS_SENT_15 " 44 cpu0 enter rt_sigreturn\n"
+							  " 45 cpu0 leave rt_sigreturn -4\n"
+							  " 46 cpu0 exit 7\n"
+							  " 47 cpu0 switch 7(dead) 0\n"
+							  " 60 cpu1 switch 9(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
+	told_free(told);
+}
+
+/* The first wait was ended by 9, the second one was in vain. */
+static void a_wait_that_went_on_after_a_signal_is_not_in_vain(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9:killer\n"
+				     "  5 cpu0 enter read 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 20 cpu1 waking 7 cpu 0\n"
+				     " 20 cpu0 switch 0(runnable) 7\n"
+				     " 21 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 40 cpu1 signal 9 7\n"
+				     " 40 cpu0 switch 0(runnable) 7\n"
+				     " 41 cpu0 leave read -512\n"
+				     " 42 cpu0 exit 7\n"
+				     " 45 cpu0 switch 7(dead) 0\n"
+				     " 60 cpu1 switch 9(blocked) 0\n");
+
+	assert_string_equal(
+		verdict_in(told, 7, 10, 40),
+		"stuck 7 19 read: SIGKILL of killer[9] ended it [fd 3]; other_thread 9 10 running; working 7 1 read");
+	told_free(told);
+}
+
+/* 8 is a thread of 7, which exits: no signal is recorded for 8. */
+static void the_other_threads_of_what_ends_waited_in_vain(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R main\n"
+				     "thread 8 7 1 R pool\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     "  5 cpu1 enter futex 0x7f00 137 2\n"
+				     " 10 cpu1 switch 8(blocked) 0\n"
+				     " 35 cpu0 enter exit_group\n"
+				     " 40 cpu0 waking 8 cpu 1\n"
+				     " 42 cpu1 switch 0(runnable) 8\n"
+				     " 43 cpu1 leave futex -512\n"
+				     " 44 cpu1 exit 8\n"
+				     " 45 cpu1 switch 8(dead) 0\n"
+				     " 60 cpu0 exit 7\n"
+				     " 61 cpu0 switch 7(dead) 0\n");
+
+	assert_string_equal(verdict_in(told, 8, 10, 40),
+			    "stuck 8 30 futex: its process ended [futex 0x7f00]");
+	told_free(told);
+}
+
+static void an_own_timer_that_sends_a_signal_is_a_time_out(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter read 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu0 vector local_timer\n"
+				     " 40 cpu0 hrtimer it_real_fn\n"
+				     " 40 cpu0 waking 7 cpu 0\n"
+				     " 40 cpu0 signal 14 7\n"
+				     " 40 cpu0 hrtimerdone\n"
+				     " 41 cpu0 vectorexit local_timer\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 43 cpu0 leave read -512\n"
+				     " 44 cpu0 enter rt_sigreturn\n"
+				     " 50 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40), "timer 7 30 read [fd 3]");
+	assert_true(told->why.roots[0].timed_out);
+	assert_int_equal(told->why.asked_ns, 30);
+	assert_int_equal(told->why.held_up_ns, 0);
+	told_free(told);
+}
+
+static void a_limit_that_ran_out_is_no_sleep(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter poll 0x100 1 35\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu0 vector local_timer\n"
+				     " 40 cpu0 hrtimer hrtimer_wakeup\n"
+				     " 40 cpu0 waking 7 cpu 0\n"
+				     " 40 cpu0 hrtimerdone\n"
+				     " 41 cpu0 vectorexit local_timer\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 43 cpu0 leave poll 0\n"
+				     " 44 cpu0 enter nanosleep\n"
+				     " 45 cpu0 switch 7(blocked) 0\n"
+				     " 50 cpu0 vector local_timer\n"
+				     " 50 cpu0 hrtimer hrtimer_wakeup\n"
+				     " 50 cpu0 waking 7 cpu 0\n"
+				     " 50 cpu0 hrtimerdone\n"
+				     " 51 cpu0 vectorexit local_timer\n"
+				     " 52 cpu0 switch 0(runnable) 7\n"
+				     " 60 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40), "timer 7 30 poll");
+	assert_true(told->why.roots[0].timed_out);
+	assert_int_equal(told->why.asked_ns, 30);
+	assert_string_equal(verdict_in(told, 7, 45, 50), "timer 7 5 nanosleep");
+	assert_false(told->why.roots[0].timed_out);
+	told_free(told);
+}
+
+/* As work_under_a_lock_is_of_the_lock; 129 is FUTEX_WAKE_PRIVATE. */
+static void who_wakes_all_held_no_lock(void **unused)
+{
+	static const char *const kinds[] = { "lock 9 30 running 83 %, futex 17 % [futex 0x7f00]",
+					     "other_thread 9 30 running 83 %, futex 17 %" };
+	static const char *const woken[] = { "1", "0x7fffffff" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct text_trace *trace = text_trace_of("  0 cpu0 switch 0(runnable) 7\n"
+							 "  0 cpu1 switch 0(runnable) 9\n"
+							 "  5 cpu0 enter futex 0x7f00 128 2\n"
+							 " 10 cpu0 switch 7(blocked) 0\n");
+		struct told *told;
+		char line[80];
+
+		snprintf(line, sizeof(line), "35 cpu1 enter futex 0x7f00 129 %s\n", woken[i]);
+		text_trace_add(trace, line);
+		text_trace_add(trace, " 40 cpu1 waking 7 cpu 0\n"
+				      " 40 cpu0 switch 0(runnable) 7\n"
+				      " 45 cpu0 switch 7(blocked) 0\n");
+		told = told_trace(trace);
+		assert_string_equal(verdict_in(told, 7, 10, 40), kinds[i]);
+		told_free(told);
+	}
+}
+
+static void a_message_queue_is_no_lock(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  5 cpu0 enter msgrcv 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 40 cpu0 switch 0(runnable) 7\n"
+				     " 45 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
+	assert_string_equal(told->why.chain[0].object, "System V message queue 3");
+	told_free(told);
+}
+
+/* 9, which wakes 7, had its CPU taken by 8. */
+static void who_had_no_cpu_is_named_where_it_is_one(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 15 cpu1 switch 9(runnable) 8\n"
+				     " 35 cpu1 switch 8(runnable) 9\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 40 cpu0 switch 0(runnable) 7\n"
+				     " 45 cpu0 switch 7(runnable) 8\n"
+				     " 50 cpu0 switch 8(runnable) 7\n"
+				     " 55 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "preempted 8 20 ran instead; other_thread 9 10 running");
+	assert_int_equal(told->why.roots[0].kept_off.tid, 9);
+	assert_string_equal(verdict_in(told, 7, 45, 50), "preempted 8 5 ran instead");
+	assert_int_equal(told->why.roots[0].kept_off.tid, 0);
 	told_free(told);
 }
 
@@ -377,7 +578,16 @@ int main(void)
 		cmocka_unit_test(a_sender_that_delivers_itself_is_awaited_to_the_end),
 		cmocka_unit_test(work_under_a_lock_is_of_the_lock),
 		cmocka_unit_test(a_signal_leads_to_its_sender),
-		cmocka_unit_test(a_wait_that_nothing_ends_is_unknown_unless_it_sleeps),
+		cmocka_unit_test(a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps),
+		cmocka_unit_test(who_ends_a_thread_is_not_what_it_waited_for),
+		cmocka_unit_test(a_signal_that_is_handled_is_what_ended_the_wait),
+		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
+		cmocka_unit_test(the_other_threads_of_what_ends_waited_in_vain),
+		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),
+		cmocka_unit_test(a_limit_that_ran_out_is_no_sleep),
+		cmocka_unit_test(who_wakes_all_held_no_lock),
+		cmocka_unit_test(a_message_queue_is_no_lock),
+		cmocka_unit_test(who_had_no_cpu_is_named_where_it_is_one),
 		cmocka_unit_test(what_was_lost_is_unknown_with_the_reason),
 		cmocka_unit_test(sleeping_idling_and_being_held_up_are_told_apart),
 		cmocka_unit_test(a_window_cuts_what_is_charged),

@@ -1,0 +1,96 @@
+/*
+ * why_stuck.c - waits that what was awaited never ended.
+ *
+ * They last to the end of the recording, or somebody ended the thread in them: the signal, or the
+ * time-out that sent it, is not what the thread was held up by, however long it took to come.
+ *
+ * A call that a signal interrupts says so in what it returns. If its handler ran, the thread's next
+ * call follows; a thread that dies without one was ended right there.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "analyse/why_int.h"
+#include "base/mem.h"
+#include "event/facts.h"
+
+/* Waits that the end of a thread may bring, after the one that it was ended in. */
+#define WAITS_AT_END 8
+
+/* include/linux/errno.h: what an interrupted call returns inside the kernel */
+enum {
+	KERNEL_RESTART_FIRST = 512,
+	KERNEL_RESTART_LAST = 516,
+};
+
+static bool is_interrupted(uint32_t error)
+{
+	return error == EINTR || (error >= KERNEL_RESTART_FIRST && error <= KERNEL_RESTART_LAST);
+}
+
+/* Did the thread end without another system call after it was woken out of 'wait'? */
+static bool ended_in(const struct query *query, const struct tl_thread *thread,
+		     const struct wait *wait, uint32_t index)
+{
+	bool out = false, interrupted = wait->waker.signal != 0;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (!thread->died || index + WAITS_AT_END < thread->wait_count)
+		return false;
+	tl_iter_begin(&iter, query->tl, &thread->track, wait->woken_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		enum word_kind kind = word_kind(in.word);
+
+		if (kind == WORD_UNCERTAIN || (kind == WORD_BLOCKED && !out) ||
+		    (kind == WORD_SYSCALL && (out || word_plain(in.word) != wait->in)))
+			return false;
+		if (kind == WORD_USER && !out)
+			interrupted |= is_interrupted(word_error(in.word));
+		out |= kind == WORD_USER;
+	}
+	return interrupted;
+}
+
+static char *signal_words(const struct actor *waker)
+{
+	const char *name = sigabbrev_np(waker->signal);
+
+	return name ? xasprintf("SIG%s", name) : xasprintf("signal %u", waker->signal);
+}
+
+/* "SIGTERM of timeout[12] ended it" */
+static char *ended_words(struct query *query, const struct tl_thread *thread,
+			 const struct actor *waker)
+{
+	AUTO_FREE char *signal = waker->signal ? signal_words(waker) : NULL;
+	struct why_thread by = why_thread(query, waker->slot);
+
+	if (signal && waker->kind == ACTOR_TIMER)
+		return xasprintf("%s by a timer ended it", signal);
+	if (signal && waker->kind == ACTOR_THREAD && by.tid && by.tid != thread->tid)
+		return xasprintf("%s of %s[%d] ended it", signal, by.comm, by.tid);
+	if (signal)
+		return xasprintf("%s ended it", signal);
+	if (waker->kind == ACTOR_THREAD && by.tid && by.tgid != thread->tgid)
+		return xasprintf("%s[%d] ended it", by.comm, by.tid);
+	return xstrdup("its process ended");
+}
+
+const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
+			const struct tl_interval *in)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	uint64_t end_ns = query->tl->end_ns;
+
+	if (wait->woken_ns == 0) {
+		if (thread->died || end_ns == 0 ||
+		    timeline_state_at(query->tl, slot, end_ns - 1) != in->word)
+			return NULL;
+		return "the recording ended";
+	}
+	if (!query->facts->has_syscalls || word_kind(wait->in) != WORD_SYSCALL ||
+	    !ended_in(query, thread, wait, word_arg(in->word)))
+		return NULL;
+	return why_keep(query->why, ended_words(query, thread, &wait->waker));
+}
