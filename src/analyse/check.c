@@ -56,11 +56,10 @@ struct check *check_new(const struct model *model, const struct check_opts *opts
 	check->now.values = xcalloc(model->metric_count + 1, sizeof(uint64_t));
 	check->other.values = xcalloc(model->metric_count + 1, sizeof(uint64_t));
 	check_instances_init(check, opts->open_bytes ? opts->open_bytes : OPEN_BYTES);
-	for (uint32_t i = 0; i < model->pattern_count; i++)
-		check->has_thread_key |= model->patterns[i].key == KEY_THREAD;
 	check->seed = 1;
 	init_result(check);
 	check_plan_init(check);
+	check->phases = check_phases_new(model);
 	return check;
 }
 
@@ -70,6 +69,7 @@ void check_free(struct check *check)
 		return;
 	check_instances_fini(check);
 	check_plan_fini(check);
+	check_phases_free(check->phases);
 	map_fini(&check->unexpected);
 	check_metrics_fini(&check->metrics);
 	free(check->now.values);
@@ -137,8 +137,8 @@ static void worsen(uint8_t *status, enum check_status other)
 }
 
 /* A finding that no constraint is behind. */
-static void find_otherwise(struct check *check, struct instance *instance, enum check_status status,
-			   uint64_t time_ns, char *reason)
+void check_find(struct check *check, struct instance *instance, enum check_status status,
+		uint64_t time_ns, char *reason)
 {
 	struct check_finding *finding = add_finding(check, instance, status);
 
@@ -166,12 +166,19 @@ struct step {
 	enum check_status status;
 };
 
-static void sums_at(struct check *check, uint32_t slot, int32_t tid, uint64_t time_ns,
-		    struct check_sums *sums)
+void check_sums_at(struct check *check, uint32_t slot, int32_t tid, uint64_t time_ns,
+		   struct check_sums *sums)
 {
 	if (sums->known && sums->slot == slot && sums->tid == tid && sums->time_ns == time_ns)
 		return;
 	check_metrics_at(&check->metrics, slot, tid, time_ns, sums);
+}
+
+static char *reason_of(struct step *step, bool is_range)
+{
+	if (step->instance->is_guess)
+		return xstrdup("which way it went is not known, for events were lost before");
+	return is_range ? check_eval_reason(&step->eval) : xstrdup("");
 }
 
 static void check_constraint(struct step *step, uint32_t index)
@@ -181,6 +188,10 @@ static void check_constraint(struct step *step, uint32_t index)
 	enum check_status status = check_eval_constraint(&step->eval, constraint, &left, &right);
 	struct check_finding *finding;
 
+	if (step->instance->is_guess) {
+		left = right = (struct eval_range){ -INFINITY, INFINITY };
+		status = CHECK_UNCERTAIN;
+	}
 	step->result->constraints[index].count[status]++;
 	if (status > step->status)
 		step->status = status;
@@ -193,9 +204,7 @@ static void check_constraint(struct step *step, uint32_t index)
 	finding->constraint = index;
 	finding->left = (struct check_range){ (double)left.low, (double)left.high };
 	finding->right = (struct check_range){ (double)right.low, (double)right.high };
-	finding->reason = status == CHECK_UNCERTAIN || left.low != left.high
-				  ? check_eval_reason(&step->eval)
-				  : xstrdup("");
+	finding->reason = reason_of(step, status == CHECK_UNCERTAIN || left.low != left.high);
 	finding->start_ns = check_eval_start(&step->eval, constraint);
 	finding->end_ns = step->event->time_ns;
 }
@@ -208,6 +217,10 @@ static void note_value(struct step *step, struct check_value *value)
 
 	if (!eval->variables[value->variable].is_set)
 		return;
+	if (step->instance->is_guess) {
+		value->uncertain++;
+		return;
+	}
 	if (check_eval_exact(eval, value->variable, &exact)) {
 		told = (double)exact;
 	} else {
@@ -247,17 +260,17 @@ static void keep_sample(struct step *step)
 }
 
 /* Events were lost that could have been this instance's. */
-static void find_lost_way(struct check *check, struct instance *instance, uint64_t time_ns)
+void check_find_lost_way(struct check *check, struct instance *instance, uint64_t time_ns)
 {
-	find_otherwise(
+	check_find(
 		check, instance, CHECK_UNCERTAIN, time_ns,
 		xasprintf("events were lost while it was in \"%s\": some of its own may be among "
 			  "them",
 			  check->model->states[instance->state].name));
 }
 
-static bool has_lost_way(const struct check *check, const struct instance *instance,
-			 uint64_t time_ns)
+bool check_has_lost_way(const struct check *check, const struct instance *instance,
+			uint64_t time_ns)
 {
 	struct check_eval eval = { .metrics = &check->metrics, .time_ns = time_ns };
 	uint64_t until_ns;
@@ -269,9 +282,10 @@ static void check_way(struct step *step)
 {
 	struct instance *instance = step->instance;
 
-	if (!instance->transitions || !has_lost_way(step->check, instance, step->event->time_ns))
+	if (!instance->transitions ||
+	    !check_has_lost_way(step->check, instance, step->event->time_ns))
 		return;
-	find_lost_way(step->check, instance, step->event->time_ns);
+	check_find_lost_way(step->check, instance, step->event->time_ns);
 	if (step->status < CHECK_UNCERTAIN)
 		step->status = CHECK_UNCERTAIN;
 }
@@ -281,6 +295,8 @@ static void check_step(struct step *step)
 	for (uint32_t i = 0; i < step->transition->constraint_count; i++)
 		check_constraint(step, i);
 	check_way(step);
+	if (step->instance->is_guess && step->status < CHECK_UNCERTAIN)
+		step->status = CHECK_UNCERTAIN;
 	for (uint32_t i = 0; i < step->result->value_count; i++)
 		note_value(step, &step->result->values[i]);
 	if (step->status == CHECK_VALID && step->transition->constraint_count)
@@ -348,9 +364,10 @@ static void start_variables(struct step *step)
 		check->has_sums && (slot != step->instance->slot || tid != step->instance->tid);
 
 	if (moves || plan->starts)
-		sums_at(check, step->instance->slot, step->instance->tid, time_ns, &check->now);
+		check_sums_at(check, step->instance->slot, step->instance->tid, time_ns,
+			      &check->now);
 	if (moves) {
-		sums_at(check, slot, tid, time_ns, &check->other);
+		check_sums_at(check, slot, tid, time_ns, &check->other);
 		check_move_variables(check, step->instance, &check->now, &check->other);
 		sums = &check->other;
 	}
@@ -367,7 +384,7 @@ static void enter_state(struct step *step)
 	struct instance *instance = step->instance;
 
 	instance->state = step->transition->to;
-	instance->entered_ns = step->event->time_ns;
+	instance->entered_ns = instance->known_ns = step->event->time_ns;
 	instance->slot = step->key->slot;
 	instance->tid = step->event->tid;
 	instance->transitions++;
@@ -393,7 +410,7 @@ static void take(struct check *check, struct instance *instance, uint32_t index,
 	};
 
 	if (check->plans[index].asks)
-		sums_at(check, instance->slot, instance->tid, event->time_ns, &check->now);
+		check_sums_at(check, instance->slot, instance->tid, event->time_ns, &check->now);
 	step.eval = (struct check_eval){
 		.metrics = &check->metrics,
 		.reader = &check->opts.reader,
@@ -412,11 +429,6 @@ static void take(struct check *check, struct instance *instance, uint32_t index,
 
 /* -------------------------------------------------------------------- events */
 
-static uint32_t next_of(const struct check *check, uint32_t state, uint32_t pattern)
-{
-	return (uint32_t)check->next[(size_t)state * check->model->pattern_count + pattern] - 1;
-}
-
 static void unexpected(struct check *check, struct instance *instance, uint32_t state,
 		       uint32_t pattern, const struct event *event)
 {
@@ -429,14 +441,16 @@ static void unexpected(struct check *check, struct instance *instance, uint32_t 
 		map_put(&check->unexpected, key, 1);
 	if (!check->model->is_strict || !instance)
 		return;
-	if (has_lost_way(check, instance, event->time_ns)) {
-		find_lost_way(check, instance, event->time_ns);
+	if (instance->is_guess)
+		return;
+	if (check_has_lost_way(check, instance, event->time_ns)) {
+		check_find_lost_way(check, instance, event->time_ns);
 		return;
 	}
-	find_otherwise(check, instance, CHECK_INVALID, event->time_ns,
-		       xasprintf("%s came in state \"%s\", which has no transition for it",
-				 check->model->patterns[pattern].name,
-				 check->model->states[state].name));
+	check_find(check, instance, CHECK_INVALID, event->time_ns,
+		   xasprintf("%s came in state \"%s\", which has no transition for it",
+			     check->model->patterns[pattern].name,
+			     check->model->states[state].name));
 }
 
 static bool field_key(struct check *check, uint32_t field, struct key *out_key)
@@ -494,7 +508,7 @@ static bool offer(struct check *check, uint32_t pattern, const struct event *eve
 	bool is_taken = false;
 
 	for (; instance; instance = next) {
-		uint32_t index = next_of(check, instance->state, pattern);
+		uint32_t index = check_next(check, instance->state, pattern);
 
 		next = instance->same_key;
 		if (instance->last_event == check->result.events) {
@@ -510,12 +524,160 @@ static bool offer(struct check *check, uint32_t pattern, const struct event *eve
 	return is_taken;
 }
 
+/* No open instance took it: does it begin one? */
+static void begin_or_not(struct check *check, uint32_t pattern, const struct event *event,
+			 const struct key *key)
+{
+	struct instance *first = check_instance_first(check, key->value);
+	uint32_t index = check_next(check, check->model->initial, pattern);
+
+	if (index == NONE || (first && !check->model->is_overlap)) {
+		check_phase_stray(check, pattern);
+		unexpected(check, first, first ? first->state : check->model->initial, pattern,
+			   event);
+		return;
+	}
+	first = begin_instance(check, event, key);
+	first->last_event = check->result.events;
+	take(check, first, index, event, key);
+}
+
+/* ------------------------------------------------- events where some were lost */
+
+/* Which way it went is not known: it is uncertain, and so is all that is found from now on. */
+static void doubt(struct check *check, struct instance *instance, uint64_t time_ns)
+{
+	if (instance->is_guess)
+		return;
+	instance->is_guess = true;
+	check_find(check, instance, CHECK_UNCERTAIN, time_ns,
+		   xasprintf("events were lost before: it may have been in another state than "
+			     "\"%s\"",
+			     check->model->states[instance->state].name));
+}
+
+static void lose_track(struct check *check, struct instance *instance, uint64_t time_ns)
+{
+	check_find_lost_way(check, instance, time_ns);
+	check_instance_end(check, instance, CHECK_OPEN, time_ns);
+}
+
+/* The event begins an instance, if it is not one of another that is not known of. */
+static struct instance *begin_in_doubt(struct check *check, uint32_t pattern,
+				       const struct event *event, const struct key *key,
+				       bool is_sure)
+{
+	struct instance *instance = begin_instance(check, event, key);
+
+	instance->last_event = check->result.events;
+	if (!is_sure)
+		doubt(check, instance, event->time_ns);
+	take(check, instance, check_next(check, check->model->initial, pattern), event, key);
+	return check_instance_first(check, key->value);
+}
+
+/* Of the states that the key may be in, the engine follows one: it goes on as long as that may be. */
+static struct instance *follow(struct check *check, uint32_t pattern, const struct event *event,
+			       const struct key *key, const struct check_ways *ways)
+{
+	struct instance *instance = check_instance_first(check, key->value);
+	uint32_t index;
+
+	if (instance && !ways->has_believed) {
+		lose_track(check, instance, event->time_ns);
+		instance = NULL;
+	}
+	index = check_next(check, instance ? instance->state : check->model->initial, pattern);
+	if (instance && instance->last_event == check->result.events)
+		return instance;
+	if (!instance && index != NONE && ways->has_initial)
+		return begin_in_doubt(check, pattern, event, key, ways->count == 1);
+	if (instance && (ways->count > 1 && ways->takers))
+		doubt(check, instance, event->time_ns);
+	if (instance && index != NONE) {
+		instance->last_event = check->result.events;
+		take(check, instance, index, event, key);
+		return check_instance_first(check, key->value);
+	}
+	if (!ways->takers && instance && check->model->is_strict)
+		doubt(check, instance, event->time_ns);
+	return instance;
+}
+
+static void match_one(struct check *check, uint32_t pattern, const struct event *event,
+		      const struct key *key)
+{
+	struct instance *instance = check_instance_first(check, key->value);
+	uint32_t set = check_phase_at(check, key->value, instance, event->time_ns);
+	struct check_coming coming = {
+		.pattern = pattern,
+		.believed = instance ? instance->state : check->model->initial,
+		.is_alone = check->is_alone,
+	};
+	struct check_ways ways;
+
+	if (set == PHASE_BELIEVED) {
+		if (!offer(check, pattern, event, key))
+			begin_or_not(check, pattern, event, key);
+		instance = check_instance_first(check, key->value);
+	} else {
+		check_phase_step(check, &coming, set, &ways);
+		instance = follow(check, pattern, event, key, &ways);
+		set = check_phase_after(check, instance ? instance->state : check->model->initial);
+	}
+	check_phase_keep(check, key->value, instance, set, event->time_ns);
+}
+
+/* Instances that events of theirs may be missing of are among those that are not known of. */
+static bool lose_some(struct check *check, const struct key *key, uint64_t time_ns)
+{
+	struct instance *instance = check_instance_first(check, key->value), *next;
+	bool is_lost = false;
+
+	for (; instance; instance = next) {
+		next = instance->same_key;
+		if (!check_has_lost_way(check, instance, time_ns))
+			continue;
+		is_lost = true;
+		lose_track(check, instance, time_ns);
+	}
+	return is_lost;
+}
+
+static void match_overlap(struct check *check, uint32_t pattern, const struct event *event,
+			  const struct key *key)
+{
+	uint32_t set = check_phase_at(check, key->value, NULL, event->time_ns);
+	struct check_coming coming = {
+		.pattern = pattern,
+		.believed = check->model->initial,
+		.is_alone = check->is_alone,
+		.is_overlap = true,
+	};
+	bool begins = check_next(check, check->model->initial, pattern) != NONE, is_sure;
+	struct check_ways ways;
+
+	if (lose_some(check, key, event->time_ns))
+		set = PHASE_ANY;
+	is_sure = !check_phase_may_take(check, set, pattern);
+	if (offer(check, pattern, event, key))
+		is_sure = true;
+	else if (is_sure && (begins || set == PHASE_BELIEVED))
+		begin_or_not(check, pattern, event, key);
+	else if (begins)
+		lose_track(check, begin_instance(check, event, key), event->time_ns);
+	else if (check->model->is_strict && check_instance_first(check, key->value))
+		check_find_lost_way(check, check_instance_first(check, key->value), event->time_ns);
+	coming.is_known = is_sure;
+	check_phase_step(check, &coming, set, &ways);
+	check_phase_keep(check, key->value, NULL, check_phase_after(check, coming.believed),
+			 event->time_ns);
+}
+
 static void match(struct check *check, uint32_t pattern, const struct event *event)
 {
 	const struct check_reader *reader = &check->opts.reader;
-	struct instance *first;
 	struct key key;
-	uint32_t index;
 
 	if (check->model->patterns[pattern].filter && !reader->passes(reader->context, pattern))
 		return;
@@ -525,18 +687,25 @@ static void match(struct check *check, uint32_t pattern, const struct event *eve
 		check->result.no_key++;
 		return;
 	}
-	if (offer(check, pattern, event, &key))
-		return;
-	first = check_instance_first(check, key.value);
-	index = next_of(check, check->model->initial, pattern);
-	if (index == NONE || (first && !check->model->is_overlap)) {
-		unexpected(check, first, first ? first->state : check->model->initial, pattern,
-			   event);
-		return;
+	if (!check_phase_in_doubt(check)) {
+		if (!offer(check, pattern, event, &key))
+			begin_or_not(check, pattern, event, &key);
+	} else if (check->model->is_overlap) {
+		match_overlap(check, pattern, event, &key);
+	} else {
+		match_one(check, pattern, event, &key);
 	}
-	first = begin_instance(check, event, &key);
-	first->last_event = check->result.events;
-	take(check, first, index, event, &key);
+}
+
+static bool matches_one(const struct check *check, const uint32_t *patterns, uint32_t count)
+{
+	const struct check_reader *reader = &check->opts.reader;
+	uint32_t matching = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		matching += !check->model->patterns[patterns[i]].filter ||
+			    reader->passes(reader->context, patterns[i]);
+	return matching == 1;
 }
 
 static void note_hole(struct check *check, const struct event *event)
@@ -558,19 +727,13 @@ static void end_thread(struct check *check, const struct event *event)
 		next = instance->same_key;
 		if (instance->key_text)
 			continue;
-		if (has_lost_way(check, instance, event->time_ns))
-			find_lost_way(check, instance, event->time_ns);
+		if (check_has_lost_way(check, instance, event->time_ns))
+			check_find_lost_way(check, instance, event->time_ns);
 		check_instance_end(check, instance, CHECK_OPEN, event->time_ns);
 	}
-}
-
-static bool only_thread_keys(const struct model *model)
-{
-	for (uint32_t i = 0; i < model->pattern_count; i++) {
-		if (model->patterns[i].key != KEY_THREAD)
-			return false;
-	}
-	return true;
+	if (check_phase_in_doubt(check))
+		check_phase_keep(check, (uint64_t)(int64_t)event->task.tid, NULL, PHASE_BELIEVED,
+				 event->time_ns);
 }
 
 void check_feed(struct check *check, const struct event *event, const uint32_t *patterns,
@@ -583,9 +746,11 @@ void check_feed(struct check *check, const struct event *event, const uint32_t *
 	}
 	check->now.known = check->other.known = false;
 	check_metrics_count(&check->metrics, event);
+	if (count && check_phase_in_doubt(check))
+		check->is_alone = matches_one(check, patterns, count);
 	for (uint32_t i = 0; i < count; i++)
 		match(check, patterns[i], event);
-	if (event->type == EV_SCHED_EXIT && check->has_thread_key && only_thread_keys(check->model))
+	if (event->type == EV_SCHED_EXIT && check->metrics.is_one_thread)
 		end_thread(check, event);
 }
 
@@ -605,102 +770,6 @@ void check_tell_lock(struct check *check, const struct event *event)
 void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes)
 {
 	check_metrics_add(&check->metrics, event->tid, METRIC_ALLOCATED, bytes);
-}
-
-/* ----------------------------------------------------------------------- end */
-
-/* "elapsed <= 10ms" and the like: once it is not kept, it never will be. */
-static bool is_deadline(const struct model *model, const struct model_constraint *constraint)
-{
-	const struct model_expr *left = &constraint->left, *right = &constraint->right;
-	const struct model_variable *variable;
-
-	if (constraint->compare != CMP_BELOW && constraint->compare != CMP_AT_MOST)
-		return false;
-	if (left->count != 1 || left->ops[0].kind != OP_VARIABLE || right->count != 1 ||
-	    right->ops[0].kind != OP_NUMBER)
-		return false;
-	variable = &model->variables[left->ops[0].index];
-	return variable->is_metric && model->metrics[variable->metric].kind == METRIC_ELAPSED;
-}
-
-/* The deadline of a transition that is missed already at the end; NONE when there is none. */
-static uint32_t missed_of(struct check *check, struct check_eval *eval, uint32_t index)
-{
-	const struct model_transition *transition = &check->model->transitions[index];
-	struct eval_range left, right;
-
-	for (uint32_t i = 0; i < transition->constraint_count; i++) {
-		if (is_deadline(check->model, &transition->constraints[i]) &&
-		    check_eval_constraint(eval, &transition->constraints[i], &left, &right) ==
-			    CHECK_INVALID)
-			return i;
-	}
-	return NONE;
-}
-
-bool check_is_late(struct check *check, const struct instance *instance, uint64_t time_ns,
-		   uint32_t *out_transition, uint32_t *out_constraint)
-{
-	struct check_eval eval = { .metrics = &check->metrics,
-				   .variables = instance->variables,
-				   .now = &check->now,
-				   .time_ns = time_ns,
-				   .slot = instance->slot,
-				   .entered_ns = instance->entered_ns };
-
-	*out_transition = *out_constraint = NONE;
-	if (check->model->states[instance->state].may_end || has_lost_way(check, instance, time_ns))
-		return false;
-	for (uint32_t i = 0; i < check->model->transition_count; i++) {
-		uint32_t missed;
-
-		if (check->model->transitions[i].from != instance->state)
-			continue;
-		missed = missed_of(check, &eval, i);
-		if (missed == NONE)
-			return false;
-		if (*out_transition != NONE)
-			continue;
-		*out_transition = i;
-		*out_constraint = missed;
-	}
-	return *out_transition != NONE;
-}
-
-/* Whatever way it would have gone on, a deadline is missed. */
-static void check_open(struct check *check, struct instance *instance, uint64_t end_ns)
-{
-	uint32_t transition, constraint;
-
-	/* It may have ended where its events were lost. */
-	if (has_lost_way(check, instance, end_ns)) {
-		find_lost_way(check, instance, end_ns);
-		return;
-	}
-	sums_at(check, instance->slot, instance->tid, end_ns, &check->now);
-	if (!check_is_late(check, instance, end_ns, &transition, &constraint))
-		return;
-	find_otherwise(
-		check, instance, CHECK_INVALID, end_ns,
-		xasprintf("the trace ended in state \"%s\", where no way on keeps its deadline",
-			  check->model->states[instance->state].name));
-}
-
-void check_end(struct check *check, uint64_t end_ns)
-{
-	check->now.known = false;
-	while (check->oldest) {
-		struct instance *instance = check->oldest;
-		uint64_t until_ns = end_ns > instance->entered_ns ? end_ns : instance->entered_ns;
-
-		check->now.known = false;
-		check_open(check, instance, until_ns);
-		check_instance_end(check, instance, CHECK_OPEN, until_ns);
-	}
-	check->result.took_kernel = check->metrics.took[0];
-	check->result.took_user = check->metrics.took[1];
-	check_finish_result(check);
 }
 
 const struct check_result *check_result(const struct check *check)

@@ -296,15 +296,22 @@ static struct eval_range measured(struct check_eval *eval, uint32_t index)
 	return from_timeline(eval, index, value);
 }
 
-/* It may have been started once more where its events were lost. */
+/*
+ * It may have been started once more where its events were lost; and what was in another thread
+ * meanwhile is not known.
+ */
 static struct eval_range started_later(struct check_eval *eval, uint32_t index, uint64_t until_ns)
 {
 	uint32_t metric = eval->metrics->model->variables[index].metric;
-	bool is_clock = eval->metrics->rows[metric]->origin == FROM_CLOCK;
+	const struct metric_row *row = eval->metrics->rows[metric];
 	struct eval_range range = measured(eval, index);
 
 	because(eval, DOUBT_WAY, 0);
-	range.low = is_clock ? eval->time_ns - until_ns : 0;
+	range.low = row->origin == FROM_CLOCK ? eval->time_ns - until_ns : 0;
+	if (!eval->metrics->is_one_thread && row->unit == UNIT_TIME)
+		range.high = eval->time_ns - eval->variables[index].start_ns;
+	else if (!eval->metrics->is_one_thread)
+		range.high = INFINITY;
 	return range;
 }
 

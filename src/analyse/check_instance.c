@@ -124,8 +124,10 @@ struct instance *check_instance_add(struct check *check, uint64_t key, uint64_t 
 {
 	struct instance *instance;
 
-	while (check->open_count >= check->open_max)
+	while (check->open_count >= check->open_max) {
+		check_phase_forget(check, check->oldest->key);
 		check_instance_end(check, check->oldest, CHECK_DROPPED, time_ns);
+	}
 	if (!check->unused)
 		add_block(check);
 	instance = check->unused;
@@ -133,7 +135,7 @@ struct instance *check_instance_add(struct check *check, uint64_t key, uint64_t 
 	memset(instance, 0, check->instance_bytes);
 	instance->key = key;
 	instance->number = ++check->result.instances;
-	instance->begin_ns = instance->entered_ns = time_ns;
+	instance->begin_ns = instance->entered_ns = instance->known_ns = time_ns;
 	instance->state = check->model->initial;
 	link_key(check, instance);
 	link_newest(check, instance);
@@ -152,8 +154,12 @@ static void list_instance(struct check *check, const struct instance *instance, 
 			  uint64_t end_ns)
 {
 	struct check_result *result = &check->result;
+	uint8_t status = instance->status;
 
-	result->count[instance->status]++;
+	/* What is given up was not judged to its end. */
+	if (end == CHECK_DROPPED && status == CHECK_VALID)
+		status = CHECK_UNCERTAIN;
+	result->count[status]++;
 	result->open += end == CHECK_OPEN;
 	result->dropped += end == CHECK_DROPPED;
 	if (result->list_count >= LIST_MAX)
@@ -168,7 +174,7 @@ static void list_instance(struct check *check, const struct instance *instance, 
 		.transitions = instance->transitions,
 		.state = instance->state,
 		.tid = instance->tid,
-		.status = instance->status,
+		.status = status,
 		.end = (uint8_t)end,
 	};
 }

@@ -96,7 +96,8 @@ struct check_metrics {
 	struct check_locks *locks;   /* owned; NULL = no metric is about them */
 	struct check_holes holes[2]; /* in the events of the kernel, and of programs */
 	bool has_holes;
-	bool took[2]; /* the model takes events of the kernel, of programs */
+	bool took[2];	    /* the model takes events of the kernel, of programs */
+	bool is_one_thread; /* the key of all events is their thread */
 };
 
 void check_metrics_init(struct check_metrics *metrics, const struct model *model,
@@ -208,12 +209,15 @@ struct instance {
 	uint64_t number;
 	uint64_t begin_ns;
 	uint64_t entered_ns;
+	uint64_t known_ns;   /* 'phase' is of then */
 	uint64_t last_event; /* number of the event that it took last */
 	uint64_t transitions;
 	uint32_t state;
 	uint32_t slot;
 	int32_t tid;
+	uint32_t phase; /* see check_phase.c */
 	uint8_t status;
+	bool is_guess; /* it may have gone another way: nothing that is found from then on is sure */
 	struct check_variable variables[];
 };
 
@@ -239,13 +243,33 @@ struct check {
 	size_t block_count, block_cap;
 	struct check_plan *plans; /* owned; by transition */
 	bool has_sums;		  /* a variable is more than the difference of two times */
-	uint16_t *next;	       /* owned; [state * patterns + pattern]: transition + 1; 0 = none */
-	struct map unexpected; /* state << 32 | pattern -> count */
+	uint16_t *next; /* owned; [state * patterns + pattern]: transition + 1; 0 = none */
+	struct check_phases *phases; /* owned */
+	bool is_alone; /* one pattern only matches the event at hand; asked for in doubt only */
+	struct map unexpected;		    /* state << 32 | pattern -> count */
 	struct check_sums now, other;	    /* buffers for two threads */
 	uint32_t found[CHECK_STATUS_COUNT]; /* findings kept */
-	bool has_thread_key;
-	uint64_t seed; /* of the samples */
+	uint64_t seed;			    /* of the samples */
 };
+
+/* The transition that the pattern takes out of the state, or NONE. */
+static inline uint32_t check_next(const struct check *check, uint32_t state, uint32_t pattern)
+{
+	return (uint32_t)check->next[(size_t)state * check->model->pattern_count + pattern] - 1;
+}
+
+/* A finding that no constraint is behind. Takes 'reason'. */
+void check_find(struct check *check, struct instance *instance, enum check_status status,
+		uint64_t time_ns, char *reason);
+
+/* Were events lost since it entered its state that could have been its own? That is one. */
+bool check_has_lost_way(const struct check *check, const struct instance *instance,
+			uint64_t time_ns);
+void check_find_lost_way(struct check *check, struct instance *instance, uint64_t time_ns);
+
+/* The sums of a thread; the same ones are not asked for twice. */
+void check_sums_at(struct check *check, uint32_t slot, int32_t tid, uint64_t time_ns,
+		   struct check_sums *sums);
 
 /*
  * Is a deadline missed at 'time_ns', whatever way the instance goes on? The first way, and its
@@ -260,6 +284,58 @@ bool check_is_late(struct check *check, const struct instance *instance, uint64_
  */
 void check_move_variables(const struct check *check, struct instance *instance,
 			  const struct check_sums *from, const struct check_sums *to);
+
+/* ------------------------------------------------- states after losses */
+
+struct check_phases;
+struct check_phases *check_phases_new(const struct model *model);
+void check_phases_free(struct check_phases *phases); /* NULL is fine */
+
+/*
+ * Sets of states that a key may be in, by number. With 'instances: overlap' they are those of
+ * instances that are not known of; the initial one stands for none.
+ */
+#define PHASE_BELIEVED 0u /* the one that the engine has it in */
+#define PHASE_ANY      1u
+
+/* Is there a key of which that may not be the believed one? */
+bool check_phase_in_doubt(const struct check *check);
+
+/* The set just before 'time_ns'. 'instance': the open one of the key, or NULL. */
+uint32_t check_phase_at(const struct check *check, uint64_t key, const struct instance *instance,
+			uint64_t time_ns);
+void check_phase_keep(struct check *check, uint64_t key, struct instance *instance, uint32_t set,
+		      uint64_t time_ns);
+
+/* What becomes of the key is not followed any more. */
+void check_phase_forget(struct check *check, uint64_t key);
+
+/* The pattern came in a state that has no transition for it, for sure. */
+void check_phase_stray(struct check *check, uint32_t pattern);
+
+/* An event of a key. */
+struct check_coming {
+	uint32_t pattern;
+	uint32_t believed; /* state */
+	bool is_alone;	   /* the event matches no other pattern */
+	bool is_overlap;   /* the set is of several instances */
+	bool is_known;	   /* what it begins is known of */
+};
+
+/* Of the states that were possible before the event, and are when it comes. */
+struct check_ways {
+	uint32_t count, takers; /* so many, and so many of them that have a transition for it */
+	bool has_believed, has_initial;
+};
+
+void check_phase_step(struct check *check, const struct check_coming *coming, uint32_t set,
+		      struct check_ways *out_ways);
+
+/* The set after that step; 'believed': the state the engine has the key in then. */
+uint32_t check_phase_after(struct check *check, uint32_t believed);
+
+/* Does any of the set but the initial state take the pattern? */
+bool check_phase_may_take(struct check *check, uint32_t set, uint32_t pattern);
 
 void check_plan_init(struct check *check);
 void check_plan_fini(struct check *check);

@@ -105,6 +105,9 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 	metrics->has_holes = opts->hole_count > 0;
 	metrics->took[0] = opts->took_kernel;
 	metrics->took[1] = opts->took_user;
+	metrics->is_one_thread = true;
+	for (uint32_t i = 0; i < model->pattern_count; i++)
+		metrics->is_one_thread &= model->patterns[i].key == KEY_THREAD;
 	metrics->numbers = xcalloc(model->metric_count + 1, sizeof(*metrics->numbers));
 	metrics->rows = xcalloc(model->metric_count + 1, sizeof(struct metric_row *));
 	for (uint32_t i = 0; i < model->metric_count; i++) {

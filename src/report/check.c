@@ -60,7 +60,8 @@ static void print_conclusion(const struct printing *printing)
 		line(printing, 2,
 		     xasprintf(
 			     "%s were given up: more were open at a time than fit into memory; what "
-			     "became of them is not known",
+			     "became of them is not known, and they are uncertain unless they were "
+			     "invalid before",
 			     text_count(result->dropped).s));
 }
 

@@ -27,7 +27,7 @@
  *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
- *	signal NR TID		lost SINCE COUNT	fdname TID FD NAME ROLE
+ *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		other NAME
  */
 #ifndef TEXT_TRACE_H
@@ -341,6 +341,11 @@ static inline void tt_lost(struct text_trace *trace, struct event *ev, struct tt
 	ev->lost.count = tt_number(trace, 2);
 	ev->tid = -1;
 	ev->context = 0;
+	/* Events of programs: what runs on the CPU is known all the same. */
+	if (trace->word_count > 3 && strcmp(tt_word(trace, 3), "user") == 0) {
+		ev->context = EV_CTX_USER;
+		return;
+	}
 	cpu->tid = -1;
 	cpu->depth = 0;
 }

@@ -264,6 +264,10 @@ static void too_many_open_instances_are_given_up_and_counted(void **unused)
 	result = check_result(run.check);
 	assert_int_equal(result->instances, 4);
 	assert_int_equal(result->dropped, 2);
+	assert_int_equal(result->count[CHECK_UNCERTAIN], 2);
+	assert_int_equal(result->count[CHECK_VALID], 2);
+	assert_int_equal(result->list[0].end, CHECK_DROPPED);
+	assert_int_equal(result->list[0].status, CHECK_UNCERTAIN);
 	assert_int_equal(result->open, 1);
 	assert_string_equal(counts_of(&run, 0), "1 0 0");
 	assert_int_equal(result->status, CHECK_UNCERTAIN);
