@@ -1,6 +1,7 @@
 /* perf_file.c - header, attributes and features of a perf.data file. */
 #include "read/perf_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,23 +243,54 @@ static int open_file(struct perf_file *file, uint64_t size, struct err *err)
 	return 0;
 }
 
-/* The other files of a folder: records only. */
+/* One more than the highest N of the folder's data.N. */
+static uint32_t count_others(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	uint32_t count = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		unsigned int number;
+		char rest;
+
+		if (sscanf(entry->d_name, "data.%9u%c", &number, &rest) == 1 && number >= count)
+			count = number + 1;
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* The other files of a folder: records only. Nothing else tells how many there were. */
 static void open_others(struct perf_file *file, const char *path)
 {
 	AUTO_FREE char *symbols = xasprintf("%s/kcore_dir/kallsyms", path);
+	uint32_t count = count_others(path);
 	char *text;
 	uint64_t size;
 	size_t bytes;
 
-	for (uint32_t i = 0; i < MAX_PARTS; i++) {
+	if (count == 0)
+		facts_note_damage(file->facts, "the folder has no file data.0: the records of each "
+					       "CPU are missing");
+	if (count > MAX_PARTS) {
+		facts_note_damage(file->facts, "the folder has a file data.%u: only %u are read",
+				  count - 1, MAX_PARTS);
+		count = MAX_PARTS;
+	}
+	for (uint32_t i = 0; i < count; i++) {
 		AUTO_FREE char *name = xasprintf("%s/data.%u", path, i);
-		int fd = file_open(name, &size, NULL);
+		struct err err = { 0 };
+		int fd = file_open(name, &size, &err);
 
 		if (fd < 0)
-			break;
-		perf_file_add(file, (struct perf_bytes){ .fd = fd,
-							 .name = xasprintf("data.%u", i),
-							 .end = size });
+			facts_note_damage(file->facts, "data.%u, with all its records: %s", i,
+					  err.text);
+		else
+			perf_file_add(file, (struct perf_bytes){ .fd = fd,
+								 .name = xasprintf("data.%u", i),
+								 .end = size });
 	}
 	if (file_read(symbols, SECTION_MAX, &text, &bytes, NULL) == 0)
 		perf_symbols_add(text, file->facts);

@@ -1,5 +1,7 @@
 /*
- * fuzz_perf_data.c - a whole perf.data: a file or what came out of a pipe.
+ * fuzz_perf_data.c - a whole perf.data: a file, what came out of a pipe, or a folder of two files.
+ *
+ * A folder is FOLDER, the number of bytes of its "data" in two bytes, these, and data.0.
  *
  * Read with and without records, which must give the same events, and from the middle. Records
  * are printed, too: the formats of perf's own are made by the reader.
@@ -18,6 +20,7 @@
 #include "read/value.h"
 
 #define MAX_PRINTED 500
+#define FOLDER	    "FOLDER"
 
 /* The same place is the same event's, and its text can be made. */
 static void print_some(struct trace *trace)
@@ -56,17 +59,38 @@ static void print_some(struct trace *trace)
 	printer_free((struct printer *)context.printer);
 }
 
+/* The trace of an input. Its path is valid until the next call. */
+static const char *put_trace(const uint8_t *data, size_t bytes)
+{
+	static char path[96];
+	const size_t head = strlen(FOLDER) + 2;
+	char folder[96];
+	size_t first;
+
+	if (bytes < head || memcmp(data, FOLDER, strlen(FOLDER)) != 0) {
+		fuzz_file("kernel/perf.data", data, bytes);
+		snprintf(path, sizeof(path), "%s/kernel/perf.data", fuzz_dir_path());
+		return path;
+	}
+	snprintf(folder, sizeof(folder), "%s/kernel/folder", fuzz_dir_path());
+	(void)mkdir(folder, 0700); /* it may be there */
+	first = (size_t)data[head - 2] | (size_t)data[head - 1] << 8;
+	if (first > bytes - head)
+		first = bytes - head;
+	fuzz_file("kernel/folder/data", data + head, first);
+	fuzz_file("kernel/folder/data.0", data + head + first, bytes - head - first);
+	strcpy(path, folder);
+	return path;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct seen plain;
 	struct trace *trace;
 	struct err err = { 0 };
-	char path[96];
 	uint64_t middle;
 
-	fuzz_file("kernel/perf.data", data, bytes);
-	snprintf(path, sizeof(path), "%s/kernel/perf.data", fuzz_dir_path());
-	if (read_open(path, &trace, &err) < 0) {
+	if (read_open(put_trace(data, bytes), &trace, &err) < 0) {
 		if (err.text[0] == '\0')
 			abort();
 		return 0;

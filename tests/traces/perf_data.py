@@ -99,7 +99,18 @@ def script(path, fields):
 
 
 def by_time(events):
-    return sorted(events, key=lambda event: (event.ns, event.name, event.tid, event.text))
+    return sorted(events, key=lambda event: (event.ns, event.name, event.text, event.tid))
+
+
+def as_gone(ours, theirs):
+    """
+    Of a thread that is being removed perf has no number, but the event has: where theirs is -1, so
+    is ours. Both sorted alike, but for that.
+    """
+    if len(ours) != len(theirs):
+        return ours
+    return [one._replace(tid=-1) if two.tid == -1 and one.ns == two.ns else one
+            for one, two in zip(ours, theirs)]
 
 
 def first_difference(ours, theirs):
@@ -176,8 +187,11 @@ def check_script(test, name, path, events):
         theirs = script(path, "comm,tid,time,event")
     def key(event):
         return (event.ns, event.tid, event.cpu if has_cpu else None)
-    ours = sorted(key(event) for event in events if is_sample(event))
-    other = sorted(key(event) for event in theirs)
+    def in_order(found):
+        return sorted(found, key=lambda event: (event.ns, event.cpu or 0))
+    theirs = in_order(theirs)
+    ours = as_gone(in_order(event for event in events if is_sample(event)), theirs)
+    ours, other = sorted(map(key, ours)), sorted(map(key, theirs))
     test.check("%s: perf script: times, threads%s" % (name, " and CPUs" if has_cpu else ""),
                ours == other, first_difference(ours, other))
 
@@ -296,6 +310,7 @@ def check_text(test, name, path, events):
             for event in of_kernel(events)]
     theirs = [event._replace(text=re.sub(r"\s+", " ", event.text).strip())
               for event in of_kernel(script(path, "comm,tid,cpu,time,event,trace"))]
+    ours = by_time(as_gone(ours, theirs))
     test.check(name + ": the text of perf script", not first_difference(ours, theirs),
                first_difference(ours, theirs))
 
