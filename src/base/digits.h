@@ -10,10 +10,26 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__) && defined(__x86_64__)
+#define DIGITS_SSE2
+#include <emmintrin.h>
+#endif
+
 #define DIGITS_MAX 24
 
 /* "00" "01" ... "99" */
 extern const char digits_pairs[201];
+
+/* "0" "1" ... "999": most numbers of a trace are small. */
+struct digits_small {
+	char text[3];
+	uint8_t count; /* of digits */
+};
+
+extern const struct digits_small digits_small[1000];
+
+/* "000" "001" ... "999" */
+extern const char digits_triples[3001];
 
 /* The last 'count' decimal digits of 'value', with zeros in front. */
 static inline char *digits_fixed(char *to, uint64_t value, int count)
@@ -31,6 +47,8 @@ static inline int digits_count(uint64_t value)
 {
 	int count = 1;
 
+	if (value < 1000)
+		return digits_small[value].count;
 	for (; value >= 10000; value /= 10000)
 		count += 4;
 	return count + (value >= 10) + (value >= 100) + (value >= 1000);
@@ -62,18 +80,25 @@ static inline uint64_t digits_word(uint32_t value)
 
 #define DIGITS_ZEROS UINT64_C(0x3030303030303030)
 
+/* Eight digits at most, without zeros in front. */
+static inline char *digits_eight(char *to, uint32_t value)
+{
+	uint64_t word = digits_word(value);
+	int zeros = __builtin_ctzll(word | UINT64_C(1) << 56) & ~7; /* in front, in bits */
+
+	return digits_store(to, (word + DIGITS_ZEROS) >> zeros) - zeros / 8;
+}
+
 static inline char *digits_u32(char *to, uint32_t value)
 {
-	uint64_t word;
-	int zeros; /* in front, in bits */
-
-	if (value >= 100000000) {
-		to = digits_u32(to, value / 100000000);
-		return digits_store(to, digits_word(value % 100000000) + DIGITS_ZEROS);
+	if (value < 1000) {
+		memcpy(to, &digits_small[value], 4);
+		return to + digits_small[value].count;
 	}
-	word = digits_word(value);
-	zeros = __builtin_ctzll(word | UINT64_C(1) << 56) & ~7;
-	return digits_store(to, (word + DIGITS_ZEROS) >> zeros) - zeros / 8;
+	if (__builtin_expect(value < 100000000, 1))
+		return digits_eight(to, value);
+	to = digits_eight(to, value / 100000000);
+	return digits_store(to, digits_word(value % 100000000) + DIGITS_ZEROS);
 }
 
 static inline char *digits_u64(char *to, uint64_t value)
@@ -100,6 +125,19 @@ static inline char *digits_i64(char *to, int64_t value)
 	return digits_u64(to + 1, 0 - (uint64_t)value);
 }
 
+#ifdef DIGITS_SSE2
+/* The sixteen hexadecimal digits of 'value', all at once: a byte for each four bits. */
+static inline void digits_hex_store(char *to, uint64_t value)
+{
+	const __m128i low = _mm_set1_epi8(0x0f), nine = _mm_set1_epi8(9);
+	__m128i bytes = _mm_cvtsi64_si128((int64_t)__builtin_bswap64(value));
+	__m128i fours = _mm_and_si128(_mm_unpacklo_epi8(_mm_srli_epi16(bytes, 4), bytes), low);
+	__m128i letters = _mm_and_si128(_mm_cmpgt_epi8(fours, nine), _mm_set1_epi8('a' - '0' - 10));
+
+	fours = _mm_add_epi8(_mm_add_epi8(fours, _mm_set1_epi8('0')), letters);
+	_mm_storeu_si128((__m128i *)to, fours);
+}
+#else
 /* The eight digits of 'value' in the bytes of a word, the first one lowest. */
 static inline uint64_t digits_hex_word(uint32_t value)
 {
@@ -115,19 +153,20 @@ static inline uint64_t digits_hex_word(uint32_t value)
 	return word + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
 }
 
-/* Hexadecimal, lower case. */
+static inline void digits_hex_store(char *to, uint64_t value)
+{
+	digits_store(to, digits_hex_word((uint32_t)(value >> 32)));
+	digits_store(to + 8, digits_hex_word((uint32_t)value));
+}
+#endif
+
+/* Hexadecimal, lower case: what is moved to the left has no zeros in front. */
 static inline char *digits_hex(char *to, uint64_t value)
 {
-	uint32_t high = (uint32_t)(value >> 32), low = (uint32_t)value;
-	int zeros; /* in front, in bits of the word */
+	int zeros = __builtin_clzll(value | 1) & ~3; /* in front, in bits */
 
-	if (high) {
-		zeros = (__builtin_clz(high) & ~3) * 2;
-		to = digits_store(to, digits_hex_word(high) >> zeros) - zeros / 8;
-		return digits_store(to, digits_hex_word(low));
-	}
-	zeros = (__builtin_clz(low | 1) & ~3) * 2;
-	return digits_store(to, digits_hex_word(low) >> zeros) - zeros / 8;
+	digits_hex_store(to, value << zeros);
+	return to + 16 - zeros / 4;
 }
 
 /* Nine digits of a number below a thousand million. */

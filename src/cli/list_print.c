@@ -162,16 +162,14 @@ static inline char *put_time(struct list_scratch *scratch, char *to, uint64_t ns
 static inline char *put_delta(char *to, uint64_t ns)
 {
 	uint64_t us = ns / 1000;
-	uint32_t rest = (uint32_t)(ns % 1000);
 	int blanks = DELTA_COLUMNS - 1 - digits_count(us);
 
 	memset(to, ' ', 16);
 	to += blanks > 0 ? blanks : 0;
 	*to = '+';
 	to = digits_u64(to + 1, us);
-	to[0] = '.';
-	to[1] = (char)('0' + rest / 100);
-	memcpy(to + 2, digits_pairs + (size_t)2 * (rest % 100), 2);
+	*to = '.';
+	memcpy(to + 1, digits_triples + 3 * (ns % 1000), 3);
 	return to + 4;
 }
 
@@ -244,7 +242,7 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 	to = put_time(scratch, out->at, line->event->time_ns);
 	to = put_delta(to, line->delta_ns);
 	to[0] = to[1] = ' ';
-	to = digits_fixed(to + 2, line->event->cpu, 3);
+	to = (char *)mempcpy(to + 2, digits_triples + (size_t)3 * (line->event->cpu % 1000), 3);
 	to[0] = to[1] = ' ';
 	print_flags(scratch->context.printer, kind, &line->record, to + 2);
 	to[7] = ' ';

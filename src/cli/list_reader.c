@@ -42,6 +42,8 @@ struct list_reader {
 	uint64_t start_place; /* the first line is this record, at start_ns; UINT64_MAX = any */
 	uint32_t start_cpu;
 	uint64_t last_ns;	/* time of the line before; 0 = there was none */
+	struct event_run run;	/* events that were read */
+	size_t run_at;		/* the next of these */
 	char comm[COMMS_BYTES]; /* of the line that was handed out */
 };
 
@@ -258,6 +260,7 @@ int list_reader_seek(struct list_reader *reader, uint64_t from_ns, struct err *e
 		reader->start_cpu = from->cpu;
 	}
 	reader->last_ns = 0;
+	reader->run.count = reader->run_at = 0;
 	rc = source_seek(trace_source(reader->trace), from_ns > warm_ns ? from_ns - warm_ns : 0,
 			 err);
 	if (rc == 0 && reader->choice->state) {
@@ -268,17 +271,15 @@ int list_reader_seek(struct list_reader *reader, uint64_t from_ns, struct err *e
 }
 
 /* Does the list begin at this event or before it? */
-static bool has_begun(struct list_reader *reader, const struct event *event)
+static bool has_begun(struct list_reader *reader, const struct event *event,
+		      const struct trace_record *record)
 {
-	struct trace_record record;
-
 	if (event->time_ns < reader->start_ns)
 		return false;
 	if (reader->start_place == UINT64_MAX)
 		return true;
 	if (event->time_ns == reader->start_ns &&
-	    !(event->cpu == reader->start_cpu && trace_record(reader->trace, &record) &&
-	      record.place == reader->start_place))
+	    !(event->cpu == reader->start_cpu && record && record->place == reader->start_place))
 		return false;
 	reader->start_place = UINT64_MAX;
 	return true;
@@ -302,13 +303,13 @@ static bool take_event(struct list_reader *reader, const struct event *event,
 		       struct value_line *out_line)
 {
 	const char *state = reader->state ? list_state_feed(reader->state, event) : NULL;
-	bool wanted = has_begun(reader, event);
+	const struct trace_record *record = trace_record_of(reader->trace, event);
+	bool wanted = has_begun(reader, event, record);
 
 	if (wanted) {
 		out_line->event = event;
-		if (!trace_record(reader->trace, &out_line->record))
-			out_line->record = (struct trace_record){ 0 };
-		else if (out_line->record.bytes > RECORD_BYTES)
+		out_line->record = record ? *record : (struct trace_record){ 0 };
+		if (out_line->record.bytes > RECORD_BYTES)
 			out_line->record.bytes = RECORD_BYTES;
 		out_line->kind = value_kind_of(reader->printer, event, &out_line->record);
 		/* A copy: what the event tells is learnt before the line is printed. */
@@ -328,10 +329,18 @@ static bool take_event(struct list_reader *reader, const struct event *event,
 int list_reader_next(struct list_reader *reader, struct value_line *out_line, struct err *err)
 {
 	struct source *source = trace_source(reader->trace);
-	const struct event *event;
 	int rc;
 
-	while ((rc = source_next(source, &event, err)) > 0) {
+	for (;;) {
+		const struct event *event;
+
+		if (reader->run_at == reader->run.count) {
+			reader->run.count = reader->run_at = 0;
+			rc = source_next_run(source, &reader->run, err);
+			if (rc <= 0)
+				return rc;
+		}
+		event = reader->run.events[reader->run_at++];
 		if (event->time_ns > reader->to_ns)
 			return 0;
 		if (take_event(reader, event, out_line)) {
@@ -339,5 +348,4 @@ int list_reader_next(struct list_reader *reader, struct value_line *out_line, st
 			return 1;
 		}
 	}
-	return rc;
 }

@@ -467,15 +467,21 @@ void merge_keep_records(struct merge *merge, bool keep)
 	merge->block_at = merge->block_count = 0;
 }
 
+const struct trace_record *merge_record_of(const struct merge *merge, const struct event *event)
+{
+	const struct cell *cell = (const struct cell *)event; /* the event comes first */
+
+	return merge->keeps_records && cell->record.data ? &cell->record : NULL;
+}
+
 bool merge_record(const struct merge *merge, struct trace_record *out_record)
 {
-	const struct cell *cell;
+	const struct trace_record *record =
+		merge->block_at ? merge_record_of(merge, merge->block[merge->block_at - 1]) : NULL;
 
-	if (!merge->keeps_records || merge->block_at == 0)
-		return false;
-	cell = (const struct cell *)merge->block[merge->block_at - 1]; /* the event comes first */
-	*out_record = cell->record;
-	return cell->record.data != NULL;
+	if (record)
+		*out_record = *record;
+	return record != NULL;
 }
 
 static void merge_close(struct source *source)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct event;
 struct facts;
 struct lane;
 struct merge;
@@ -30,6 +31,9 @@ void merge_set_threads(struct merge *merge, uint32_t count);
 
 /* Whether the lanes keep records. To be followed by a seek. */
 void merge_keep_records(struct merge *merge, bool keep);
+
+/* The record of an event that was handed out and is still valid. NULL when it has none. */
+const struct trace_record *merge_record_of(const struct merge *merge, const struct event *event);
 
 /* The record of the event that was handed out last. False when it has none. */
 bool merge_record(const struct merge *merge, struct trace_record *out_record);

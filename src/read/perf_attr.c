@@ -8,6 +8,15 @@
 
 #define DENSE_MAX (1u << 20)
 
+static void forget_dense(struct perf_attrs *attrs)
+{
+	free(attrs->dense);
+	free(attrs->quick);
+	attrs->dense = NULL;
+	attrs->quick = NULL;
+	attrs->dense_count = attrs->quick_count = 0;
+}
+
 void perf_attrs_fini(struct perf_attrs *attrs)
 {
 	for (size_t i = 0; i < attrs->count; i++) {
@@ -16,7 +25,7 @@ void perf_attrs_fini(struct perf_attrs *attrs)
 		free(attrs->items[i]);
 	}
 	free(attrs->items);
-	free(attrs->dense);
+	forget_dense(attrs);
 	map_fini(&attrs->by_id);
 	map_fini(&attrs->cpus);
 	*attrs = (struct perf_attrs){ 0 };
@@ -146,9 +155,36 @@ void perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id, size_t index)
 	/* One for each CPU, in their order, unless perf says otherwise. */
 	if (is_new)
 		map_put(&attrs->cpus, id, ++attrs->items[index]->id_count);
-	free(attrs->dense);
-	attrs->dense = NULL;
-	attrs->dense_count = 0;
+	forget_dense(attrs);
+}
+
+static struct perf_quick quick_of(const struct perf_attr *attr)
+{
+	bool has_all = attr->time_at && attr->cpu_at;
+	uint32_t raw_at = attr->is_tracepoint ? attr->raw_at : 0;
+
+	return (struct perf_quick){
+		.need_bytes = !has_all ? UINT32_MAX
+			      : raw_at ? raw_at + 4
+				       : attr->fixed_end,
+		.time_at = attr->time_at,
+		.cpu_at = attr->cpu_at,
+		.raw_at = (uint16_t)raw_at,
+	};
+}
+
+/* The same for each id, where samples tell theirs. */
+static void make_quick(struct perf_attrs *attrs)
+{
+	if (!attrs->id_at)
+		return;
+	attrs->quick_count = attrs->dense_count;
+	attrs->quick = xcalloc(attrs->quick_count, sizeof(*attrs->quick));
+	for (size_t i = 0; i < attrs->quick_count; i++) {
+		attrs->quick[i].need_bytes = UINT32_MAX;
+		if (attrs->dense[i])
+			attrs->quick[i] = quick_of(attrs->items[attrs->dense[i] - 1]);
+	}
 }
 
 void perf_attrs_settle(struct perf_attrs *attrs)
@@ -162,9 +198,7 @@ void perf_attrs_settle(struct perf_attrs *attrs)
 		low = map->slots[i].key < low ? map->slots[i].key : low;
 		high = map->slots[i].key > high ? map->slots[i].key : high;
 	}
-	free(attrs->dense);
-	attrs->dense = NULL;
-	attrs->dense_count = 0;
+	forget_dense(attrs);
 	if (low > high || high - low >= DENSE_MAX)
 		return;
 	attrs->low_id = low;
@@ -174,6 +208,7 @@ void perf_attrs_settle(struct perf_attrs *attrs)
 		if (map->used[i])
 			attrs->dense[map->slots[i].key - low] = (uint16_t)(map->slots[i].value + 1);
 	}
+	make_quick(attrs);
 }
 
 const struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id)

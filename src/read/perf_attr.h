@@ -46,6 +46,13 @@ struct perf_attr {
 	uint8_t tail_tid, tail_time, tail_cpu, tail_id;
 };
 
+/* Where a sample that tells all of time, CPU and its event has what. */
+struct perf_quick {
+	uint32_t need_bytes; /* it is at least so long; UINT32_MAX = none of this event does */
+	uint16_t time_at, cpu_at;
+	uint16_t raw_at; /* of the length of a tracepoint's data; 0 = at no fixed place */
+};
+
 struct perf_attrs {
 	struct perf_attr **items; /* owned */
 	size_t count, cap;
@@ -59,6 +66,8 @@ struct perf_attrs {
 	uint64_t low_id;
 	uint16_t *dense; /* owned; number of the attribute plus 1 */
 	size_t dense_count;
+	struct perf_quick *quick; /* owned; as many, or NULL: samples do not tell their id */
+	size_t quick_count;
 };
 
 void perf_attrs_fini(struct perf_attrs *attrs);
@@ -95,23 +104,23 @@ bool perf_attr_where(const struct perf_attr *attr, const struct perf_record *rec
 		     struct perf_where *out_where);
 
 /*
- * For the loops over all records: the attribute of a sample that tells all of time, CPU and its
- * event, where the ids are close together. NULL: it is another record, or not as it should be.
+ * For the loops over all records: where a sample has what, of those that tell all of it, where the
+ * ids are close together. NULL: it is another record, or not as it should be. 'swap' is that of
+ * the file, and known to the compiler where it matters.
  */
-static inline const struct perf_attr *perf_attrs_quick(const struct perf_attrs *attrs,
-						       const struct perf_record *record)
+static inline const struct perf_quick *perf_attrs_quick(const struct perf_attrs *attrs,
+							const struct perf_record *record, bool swap)
 {
-	const struct perf_attr *attr;
+	const struct perf_quick *quick;
 	uint64_t place;
 
-	if (record->type != PERF_SAMPLE || !attrs->id_at || !attrs->dense ||
-	    record->bytes < attrs->id_at + 8u)
+	if (record->type != PERF_SAMPLE || record->bytes < attrs->id_at + 8u)
 		return NULL;
-	place = perf_u64(record->data + attrs->id_at, attrs->swap) - attrs->low_id;
-	if (place >= attrs->dense_count || !attrs->dense[place])
+	place = perf_u64(record->data + attrs->id_at, swap) - attrs->low_id;
+	if (place >= attrs->quick_count)
 		return NULL;
-	attr = attrs->items[attrs->dense[place] - 1];
-	return attr->time_at && attr->cpu_at && record->bytes >= attr->fixed_end ? attr : NULL;
+	quick = &attrs->quick[place];
+	return record->bytes >= quick->need_bytes ? quick : NULL;
 }
 
 /* What stands behind the fixed part of a sample. Lengths in bytes; pointers NULL = not there. */

@@ -375,32 +375,52 @@ static const char *put_sample(const struct decoding *now)
 	return NULL;
 }
 
-/*
- * Nearly all records of a large recording: tracepoints whose data stands at a fixed place. False:
- * it is another one, or not as it should be.
- */
-static inline bool put_quick(const struct perf_decoder *decoder, const struct perf_record *record,
-			     struct perf_put *put)
+static inline __attribute__((always_inline)) uint32_t decode_samples(
+	const struct perf_decoder *decoder, struct perf_samples *samples, const bool swap)
 {
-	const struct perf_attr *attr = perf_attrs_quick(&decoder->file->attrs, record);
-	struct cell *cell = put->cells;
-	struct record raw;
-	uint64_t time_ns;
+	const struct perf_attrs attrs = decoder->file->attrs;
+	const struct decode_table *table = decoder->table;
+	const bool keep_records = samples->keep_records;
+	struct cell *cell = samples->cells, *end = cell + samples->max;
+	uint64_t last_ns = samples->last_ns ? samples->last_ns : 1; /* a time of 0 is none */
+	struct perf_record record;
+	uint32_t at = 0;
 
-	if (!attr || !attr->raw_at || !attr->is_tracepoint || record->bytes < attr->raw_at + 4u)
-		return false;
-	raw.data = record->data + attr->raw_at + 4;
-	raw.bytes = perf_u32(record->data + attr->raw_at, decoder->swap);
-	time_ns = perf_u64(record->data + attr->time_at, decoder->swap);
-	if (raw.bytes > record->bytes - attr->raw_at - 4 || time_ns - 1 >= CLOCK_MAX_NS - 1 ||
-	    !kernel_events_decode(decoder->events, &raw, &cell->event))
-		return false;
-	cell->event.time_ns = time_ns;
-	cell->event.cpu = (uint16_t)perf_u32(record->data + attr->cpu_at, decoder->swap);
-	if (put->room)
-		cell->record = (struct trace_record){ raw.data, raw.bytes, put->place };
-	put->count = 1;
-	return true;
+	for (; cell < end; cell++) {
+		const struct perf_quick *quick;
+		struct record raw;
+		uint64_t time_ns;
+
+		if (perf_record_at(samples->data + at, samples->bytes - at, swap, &record) <= 0)
+			break;
+		quick = perf_attrs_quick(&attrs, &record, swap);
+		if (!quick || !quick->raw_at)
+			break;
+		raw.data = record.data + quick->raw_at + 4;
+		raw.bytes = perf_u32(raw.data - 4, swap);
+		time_ns = perf_u64(record.data + quick->time_at, swap);
+		if (raw.bytes > record.bytes - quick->raw_at - 4u || time_ns < last_ns ||
+		    time_ns >= CLOCK_MAX_NS)
+			break;
+		if (__builtin_expect(!decode_fast(table, &raw, &cell->event), 0) &&
+		    !kernel_events_decode(decoder->events, &raw, &cell->event))
+			break;
+		cell->event.time_ns = last_ns = time_ns;
+		cell->event.cpu = (uint16_t)perf_u32(record.data + quick->cpu_at, swap);
+		if (keep_records)
+			cell->record =
+				(struct trace_record){ raw.data, raw.bytes, samples->place + at };
+		at += record.bytes;
+	}
+	samples->count = (uint32_t)(cell - samples->cells);
+	samples->last_ns = samples->count ? last_ns : samples->last_ns;
+	return at;
+}
+
+uint32_t perf_decode_samples(const struct perf_decoder *decoder, struct perf_samples *samples)
+{
+	return decoder->swap ? decode_samples(decoder, samples, true)
+			     : decode_samples(decoder, samples, false);
 }
 
 const char *perf_decode(const struct perf_decoder *decoder, const struct perf_record *record,
@@ -409,8 +429,6 @@ const char *perf_decode(const struct perf_decoder *decoder, const struct perf_re
 	struct decoding now = { .decoder = decoder, .record = record, .put = put };
 
 	put->count = 0;
-	if (record->type == PERF_SAMPLE && put_quick(decoder, record, put))
-		return NULL;
 	if (!perf_scan_where(&decoder->file->attrs, record, &now.attr, &now.where))
 		return NULL;
 	if (record->type == PERF_SAMPLE)

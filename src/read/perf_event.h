@@ -46,6 +46,25 @@ struct perf_put {
 void perf_decoder_init(struct perf_decoder *decoder, const struct perf_scan *scan,
 		       const struct kernel_events *events);
 
+/* Records one behind the other, and where their events go. */
+struct perf_samples {
+	const uint8_t *data;
+	uint32_t bytes;
+	uint64_t place;	    /* of the first one */
+	uint64_t last_ns;   /* no event is before it; in the end that of the last one */
+	struct cell *cells; /* room for 'max' */
+	uint32_t max;
+	uint32_t count;	   /* events made, in the end */
+	bool keep_records; /* beside the events */
+};
+
+/*
+ * Decode tracepoints whose data stands at a fixed place, which nearly all records of a large
+ * recording are, up to the first that is something else or not as it should be: that one is for
+ * perf_decode(). Returns how many bytes were decoded.
+ */
+uint32_t perf_decode_samples(const struct perf_decoder *decoder, struct perf_samples *samples);
+
 /*
  * Decode. put->count is 0 for a record that is no event. Returns NULL, or what is wrong with the
  * record.

@@ -251,6 +251,25 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	return lane->at == piece->bytes && !piece->is_cut ? STEP_PIECE : STEP_DONE;
 }
 
+/* What is quick of the piece into the batch: nearly all there is. */
+static void put_samples(struct perf_lane *lane, struct batch *batch)
+{
+	const struct piece *piece = &lane->pieces[lane->piece];
+	struct perf_samples samples = {
+		.data = lane->chunk->bytes + piece->at + lane->at,
+		.bytes = piece->bytes - lane->at,
+		.place = piece->place + lane->at,
+		.last_ns = lane->last_ns,
+		.cells = batch->cells + batch->count,
+		.max = (uint32_t)(batch->max - batch->count),
+		.keep_records = lane->lane.keep_records,
+	};
+
+	lane->at += perf_decode_samples(lane->decoder, &samples);
+	lane->last_ns = samples.last_ns;
+	batch->count += samples.count;
+}
+
 static bool perf_lane_fill(struct lane *base, struct batch *batch)
 {
 	struct perf_lane *lane = (struct perf_lane *)base;
@@ -264,6 +283,9 @@ static bool perf_lane_fill(struct lane *base, struct batch *batch)
 				break;
 			continue;
 		}
+		put_samples(lane, batch);
+		if (batch->count + PERF_MAX_EVENTS > batch->max)
+			break;
 		step = put_record(lane, batch);
 		if (step == STEP_CHUNK)
 			go_back(lane);

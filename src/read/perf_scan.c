@@ -254,33 +254,62 @@ static void count_record(struct perf_scan *scan, const struct perf_record *recor
 }
 
 /*
- * Nearly all records of a large recording: a sample that goes on where the one before it ended.
- * False: it is another one.
+ * Nearly all records of a large recording: samples of one CPU in order, each in the run of the one
+ * before. Takes them, as many as there are from 'at' on, and returns how many bytes they are.
  */
-static inline bool quick_record(struct perf_scan *scan, const struct perf_record *record,
-				struct perf_extent place)
+static inline __attribute__((always_inline)) size_t take_samples_as(struct perf_scan *scan,
+								    const uint8_t *data,
+								    size_t bytes,
+								    const struct perf_extent *place,
+								    const bool swap)
 {
-	const struct perf_attr *attr = perf_attrs_quick(&scan->file->attrs, record);
-	struct perf_where where;
-	struct perf_chain *chain;
-	struct perf_extent *last;
+	const struct perf_attrs attrs = scan->file->attrs;
+	const struct perf_chain *chain = &scan->chains[scan->current];
+	struct perf_extent *last = &chain->extents[chain->count - 1];
+	const uint64_t from = place->offset - last->offset;
+	/* A time of 0 is none. */
+	uint64_t last_ns = scan->last_ns[scan->current] ? scan->last_ns[scan->current] : 1;
+	uint64_t count = 0;
+	const uint16_t cpu = scan->cpu;
+	struct perf_record record;
+	size_t at = 0;
 
-	if (!attr || scan->current == SIZE_MAX)
-		return false;
-	where.time_ns = perf_u64(record->data + attr->time_at, scan->file->swap);
-	where.cpu = (uint16_t)perf_u32(record->data + attr->cpu_at, scan->file->swap);
-	if (where.cpu != scan->cpu || where.cpu >= scan->cpu_count ||
-	    where.time_ns >= CLOCK_MAX_NS || where.time_ns < scan->last_ns[scan->current] ||
-	    where.time_ns == 0 || !goes_on(scan, &place, &where))
-		return false;
-	chain = &scan->chains[scan->current];
-	last = &chain->extents[chain->count - 1];
-	last->bytes = (uint32_t)(place.offset + place.bytes - last->offset);
-	scan->last_ns[scan->current] = where.time_ns;
-	if (where.time_ns > scan->end_ns)
-		scan->end_ns = where.time_ns;
-	count_record(scan, record, &where);
-	return true;
+	if (last->part != place->part || from > EXTENT_BYTES)
+		return 0;
+	if (bytes > EXTENT_BYTES - from)
+		bytes = EXTENT_BYTES - from;
+	while (perf_record_at(data + at, bytes - at, swap, &record) > 0) {
+		const struct perf_quick *quick = perf_attrs_quick(&attrs, &record, swap);
+		uint64_t time_ns;
+
+		if (!quick || (uint16_t)perf_u32(record.data + quick->cpu_at, swap) != cpu)
+			break;
+		time_ns = perf_u64(record.data + quick->time_at, swap);
+		if (time_ns < last_ns || time_ns >= CLOCK_MAX_NS)
+			break;
+		last_ns = time_ns;
+		count++;
+		at += record.bytes;
+	}
+	if (count == 0)
+		return 0;
+	last->bytes = (uint32_t)(from + at);
+	scan->last_ns[scan->current] = last_ns;
+	if (last_ns > scan->end_ns)
+		scan->end_ns = last_ns;
+	if (scan->cpu_last_ns[cpu] < last_ns)
+		scan->cpu_last_ns[cpu] = last_ns;
+	scan->cpu_events[cpu] += count;
+	scan->cpu_bytes[cpu] += at;
+	scan->counts[PERF_SAMPLE] += count;
+	return at;
+}
+
+static size_t take_samples(struct perf_scan *scan, const uint8_t *data, size_t bytes,
+			   const struct perf_extent *place)
+{
+	return scan->file->swap ? take_samples_as(scan, data, bytes, place, true)
+				: take_samples_as(scan, data, bytes, place, false);
 }
 
 static void kernel_record(struct perf_scan *scan, const struct perf_record *record,
@@ -459,8 +488,6 @@ static void take_record(struct pass *pass, const struct perf_record *record, uin
 
 	if (record->type < PERF_ALL_TYPES)
 		scan->counts[record->type]++;
-	if (quick_record(scan, record, place))
-		return;
 	if (record->type < PERF_KERNEL_TYPES)
 		kernel_record(scan, record, place);
 	else if (record->type != PERF_COMPRESSED && record->type != PERF_COMPRESSED2)
@@ -488,6 +515,10 @@ static size_t take_records(struct pass *pass, const uint8_t *data, size_t bytes,
 			if (scan->skip)
 				break;
 		}
+		if (scan->current != SIZE_MAX)
+			at += take_samples(scan, data + at, bytes - at,
+					   &(struct perf_extent){ .offset = offset + at,
+								  .part = (uint32_t)part });
 		length = perf_record_at(data + at, bytes - at, scan->file->swap, &record);
 		if (length == 0)
 			break;

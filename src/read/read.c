@@ -81,6 +81,11 @@ bool trace_record(const struct trace *trace, struct trace_record *out_record)
 	return merge_record(trace->merge, out_record);
 }
 
+const struct trace_record *trace_record_of(const struct trace *trace, const struct event *event)
+{
+	return merge_record_of(trace->merge, event);
+}
+
 bool trace_meaning(const struct trace *trace, struct trace_meaning *out_meaning)
 {
 	if (!trace->ops->meaning)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct err;
+struct event;
 struct facts;
 struct formats;
 struct source;
@@ -88,6 +89,12 @@ void trace_keep_records(struct trace *trace, bool keep);
  * the reader (EV_LOST, EV_FD_NAME), or when records are not kept.
  */
 bool trace_record(const struct trace *trace, struct trace_record *out_record);
+
+/*
+ * The record of any event that source_next() or source_next_run() of this trace gave, as long as
+ * the event is valid. NULL where trace_record() is false.
+ */
+const struct trace_record *trace_record_of(const struct trace *trace, const struct event *event);
 
 /* What the bytes of records mean. Owned by the trace. */
 struct trace_meaning {

@@ -574,19 +574,28 @@ static void put_stack(const struct value_context *context, const struct value_li
 	}
 }
 
+/* The texts of events that have no record, or whose record says it less well. */
+static __attribute__((noinline)) void put_own_text(const struct value_context *context,
+						   const struct value_line *line,
+						   struct outbuf *out)
+{
+	outbuf_room(out);
+	if (line->event->type == EV_LOST)
+		put_lost(line, out);
+	else if (line->event->type == EV_FD_NAME)
+		put_fd_name(line, out);
+	else
+		put_stack(context, line, out);
+}
+
 void value_put_event_text(const struct value_context *context, const struct value_line *line,
 			  struct outbuf *out)
 {
-	outbuf_room(out);
 	switch (line->event->type) {
 	case EV_LOST:
-		put_lost(line, out);
-		break;
 	case EV_FD_NAME:
-		put_fd_name(line, out);
-		break;
 	case EV_STACK:
-		put_stack(context, line, out);
+		put_own_text(context, line, out);
 		break;
 	default:
 		print_text(context->printer, context->memory, line->kind, &line->record, out);
