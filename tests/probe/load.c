@@ -7,6 +7,10 @@
  *	-f	counters go to this file, which outlives the process
  *	-c	events carry 0 to 200 bytes more
  *	-x HOW	end while others log: "exit", "_exit", "abort", "crash"
+ *	-k N	SIGKILL when thread 0 has logged N events, by a thread that does nothing but wait for it
+ *	-a	... by a signal's handler of a thread that logs, whatever it is just doing (with -s)
+ *	-F	children of fork(), some at a time, log as well; their counters go to FILE.PID; -k kills
+ *		all of the process group
  *
  * Prints "thread T logged N" for each, "lost N", "dir PATH"; tests/probe/check.c reads the trace.
  */
@@ -20,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,8 +48,9 @@ const char *__tsan_default_suppressions(void)
 static struct counters mine, *counters = &mine;
 static uint64_t wanted = 100000;
 static unsigned thread_count = 8;
-static bool moves, pinned, alarms, with_bulk;
-static const char *ending = "";
+static bool moves, pinned, alarms, with_bulk, forks, by_handler;
+static uint64_t kill_at = UINT64_MAX;
+static const char *ending = "", *path;
 static __thread unsigned own_thread = NONE;
 
 static void log_one(unsigned thread)
@@ -61,12 +67,25 @@ static void log_one(unsigned thread)
 	__atomic_store_n(&counters->logged[thread], seq + 1, __ATOMIC_RELEASE);
 }
 
+static bool is_over(void)
+{
+	return __atomic_load_n(&counters->logged[0], __ATOMIC_ACQUIRE) >= kill_at;
+}
+
+static void end_all(void)
+{
+	(void)kill(forks ? 0 : getpid(), SIGKILL);
+}
+
 /* Each thread's handlers are one more "thread": they do not nest. */
 static void on_alarm(int number)
 {
 	(void)number;
-	if (own_thread != NONE)
-		log_one(own_thread + MOST / 2);
+	if (own_thread == NONE)
+		return;
+	if (by_handler && is_over())
+		end_all();
+	log_one(own_thread + MOST / 2);
 }
 
 static void move(uint64_t seq)
@@ -112,9 +131,9 @@ static void *run(void *thread)
 	return NULL;
 }
 
-static void map_counters(const char *path)
+static void map_counters(const char *name)
 {
-	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	int fd = open(name, O_RDWR | O_CREAT, 0600);
 
 	if (fd < 0 || ftruncate(fd, sizeof(*counters)) < 0)
 		exit(2);
@@ -135,11 +154,60 @@ static void say(void)
 	(void)fflush(stdout);
 }
 
+/* In a trace and with counters of its own. */
+static void child(unsigned number)
+{
+	char name[4096];
+
+	(void)snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
+	map_counters(name);
+	if (pinned)
+		move(number);
+	/* Some end by themselves. */
+	for (uint64_t i = 0; i < 3000 * (uint64_t)(number % 8 + 1); i++)
+		log_one(number % 8);
+	_exit(0);
+}
+
+/* For ever: up to three at a time. */
+static void *fork_children(void *unused)
+{
+	unsigned running = 0;
+
+	for (unsigned number = 0;; number++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			child(number);
+		if (pid > 0 && ++running >= 3 && wait(NULL) > 0)
+			running--;
+	}
+	return unused;
+}
+
+static void *kill_then(void *unused)
+{
+	while (!is_over())
+		(void)sched_yield();
+	end_all();
+	return unused;
+}
+
+static void begin_others(void)
+{
+	pthread_t thread;
+
+	if (forks && pthread_create(&thread, NULL, fork_children, NULL))
+		exit(2);
+	if (kill_at != UINT64_MAX && !by_handler && pthread_create(&thread, NULL, kill_then, NULL))
+		exit(2);
+}
+
 static void options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "t:n:smpf:cx:")) >= 0) {
+	while ((option = getopt(argc, argv, "t:n:smpf:cx:k:aF")) >= 0) {
 		switch (option) {
 		case 't':
 			thread_count = (unsigned)atoi(optarg);
@@ -157,6 +225,7 @@ static void options(int argc, char **argv)
 			pinned = true;
 			break;
 		case 'f':
+			path = optarg;
 			map_counters(optarg);
 			break;
 		case 'c':
@@ -165,11 +234,20 @@ static void options(int argc, char **argv)
 		case 'x':
 			ending = optarg;
 			break;
+		case 'k':
+			kill_at = strtoull(optarg, NULL, 10);
+			break;
+		case 'a':
+			by_handler = true;
+			break;
+		case 'F':
+			forks = true;
+			break;
 		default:
 			exit(2);
 		}
 	}
-	if (thread_count > MOST / 2)
+	if (thread_count > MOST / 2 || (forks && !path))
 		exit(2);
 }
 
@@ -182,6 +260,7 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i))
 			return 2;
 	}
+	begin_others();
 	if (*ending) {
 		/* However busy the machine is. */
 		while (__atomic_load_n(&counters->logged[0], __ATOMIC_ACQUIRE) < 1000)
