@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What holdup delays and holdup top cost; writes bench/RESULTS.md.
 
-usage: delays.py [--rounds N] [--threads N] [--exits N] [--parts top,rate,storm] [--print]
+usage: delays.py [--rounds N] [--threads N] [--exits N] [--parts top,rate,storm] [--fifo] [--print]
 
   top    share of a CPU of holdup top at 1 Hz in a terminal, beside a process of many threads
   rate   CPU time of one answer of taskstats, beside bare requests in the same process
-  storm  the listener beside processes that end as fast as they can
+  storm  the listener beside processes that end as fast as they can; --fifo: storms and listeners
+         at real-time priority, for a machine that others keep busy
 """
 import argparse
 import contextlib
@@ -106,28 +107,36 @@ def bench_rate(args):
 
 # -------------------------------------------------------------------------------- storm
 
-def storm(exits):
+def storm(exits, kind):
     """Seconds by the clock and on CPUs."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run([program("tests/exit-storm"), str(exits // 2)], check=True)
+    subprocess.run([program("tests/exit-storm"), str(exits // 2), kind], check=True)
     wall = time.monotonic() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 LISTENERS = {
-    "holdup": [cost.HOLDUP, "delays", "--listen", "--json", "-d", "600"],
-    "floor": [program("bench/exit_floor")],
+    "the kernel alone: dropped by a filter": [program("bench/exit_floor"), "filter"],
+    "the kernel alone: queued, never read": [program("bench/exit_floor"), "unread"],
+    "each read as it comes, not looked at": [program("bench/exit_floor"), "each"],
+    "read every 50 ms, not looked at": [program("bench/exit_floor"), "batch"],
+    "holdup delays --listen": [cost.HOLDUP, "delays", "--listen", "--json", "-d", "600"],
 }
+STORMS = (  # kind, share of the exits, what it is
+    ("vfork", 1, "vfork() and _exit(): nothing shorter exists"),
+    ("fork", 2, "fork() and _exit()"),
+    ("exec", 10, "/bin/true"),
+)
 
 
-def heard_storm(name, exits):
+def heard_storm(words, exits, kind):
     """The storm, the seconds of the listener on CPUs, the last line that it says."""
     with tempfile.TemporaryFile("w+") as said:
-        listener = subprocess.Popen(LISTENERS[name], stdout=said)
+        listener = subprocess.Popen(words, stdout=said)
         time.sleep(0.5)
-        wall, cpu = storm(exits)
-        time.sleep(0.1)
+        wall, cpu = storm(exits, kind)
+        time.sleep(0.2)
         listener.send_signal(signal.SIGINT)
         _, _, usage = os.wait4(listener.pid, 0)
         listener.returncode = 0
@@ -135,37 +144,41 @@ def heard_storm(name, exits):
         return wall, cpu, usage.ru_utime + usage.ru_stime, said.readlines()[-1]
 
 
-def bench_storm(args):
-    few = args.exits // 10
-    runs = {"plain": [], **{name: [] for name in LISTENERS}}
-    for _ in range(5 * args.rounds):
+def storm_table(kind, title, exits, rounds):
+    runs = {"": [], **{name: [] for name in LISTENERS}}
+    for _ in range(rounds):
         for name in random.sample(list(runs), len(runs)):
-            runs[name].append(heard_storm(name, few) if name in LISTENERS
-                              else (*storm(few), 0.0))
-    rows = []
+            runs[name].append(heard_storm(LISTENERS[name], exits, kind) if name
+                              else (*storm(exits, kind), 0.0))
+    own_us = statistics.median(run[1] for run in runs[""]) / exits * 1e6
+    lines = ["%s: %.1f us of CPU time for each. %d storms of %d." % (title, own_us, rounds, exits), "",
+             "| listener | by the clock | CPU time of the storm | and of the listener | for each exit |",
+             "|---|---|---|---|---|"]
     for name in LISTENERS:
-        pairs = list(zip(runs[name], runs["plain"]))
-        shares = {
-            "by the clock": [run[0] / plain[0] - 1 for run, plain in pairs],
-            "on CPUs, the listener not": [run[1] / plain[1] - 1 for run, plain in pairs],
-            "on CPUs, with the listener": [(run[1] + run[2]) / plain[1] - 1 for run, plain in pairs],
-        }
-        rows += ["| %s | %s | %+.1f %% | %.1f us |" % (
-            name, what, 100 * statistics.median(values),
-            statistics.median(values) * 1e6 / few *
-            statistics.median(run[0 if "clock" in what else 1] for run in runs["plain"]))
-            for what, values in shares.items()]
-    report = json.loads(heard_storm("holdup", args.exits)[3])
+        pairs = list(zip(runs[name], runs[""]))
+        clock, cpu, both = (statistics.median(values) for values in (
+            [run[0] / plain[0] - 1 for run, plain in pairs],
+            [run[1] / plain[1] - 1 for run, plain in pairs],
+            [(run[1] + run[2]) / plain[1] - 1 for run, plain in pairs]))
+        lines.append("| %s | %+.1f %% | %+.1f %% | %+.1f %% | %.1f us |"
+                     % (name, 100 * clock, 100 * cpu, 100 * both, both * own_us))
+    return "\n".join(lines)
+
+
+def bench_storm(args):
+    if args.fifo:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    parts = ["Medians of storms with and without a listener, in random order%s. The first two lines are what the\n"
+             "kernel needs to make the records: no listener can cost less."
+             % (", all at real-time priority" if args.fifo else "")]
+    parts += [storm_table(kind, title, args.exits // 10 // share, 5 * args.rounds)
+              for kind, share, title in STORMS]
+    report = json.loads(heard_storm(LISTENERS["holdup delays --listen"], args.exits, "vfork")[3])
     names = {name["name"]: name for name in report["names"]}
-    return "\n".join((
-        "Storms of %d processes with and without a listener, in random order, medians of %d pairs. "
-        "One exit costs" % (few, 5 * args.rounds),
-        "%.1f us of CPU time without one. The floor takes the records and looks at nothing."
-        % (statistics.median(run[1] for run in runs["plain"]) / few * 1e6), "",
-        "| listener | time of the storm | more | for each exit |", "|---|---|---|---|", *rows, "",
-        "Of a storm of %d: heard %d exits, %d in all, lost %d; %.1f s."
-        % (args.exits, names["exit-storm"]["processes"], report["exits"], report["lost_records"],
-           report["wall_ns"] / 1e9)))
+    parts.append("Of a storm of %d: heard %d exits, %d in all, lost %d; %.1f s."
+                 % (args.exits, names["exit-storm"]["processes"], report["exits"],
+                    report["lost_records"], report["wall_ns"] / 1e9))
+    return "\n\n".join(parts)
 
 
 PARTS = {"top": ("holdup top", bench_top), "rate": ("Asking for delays", bench_rate),
@@ -178,6 +191,7 @@ def main():
     parser.add_argument("--threads", type=int, default=5000)
     parser.add_argument("--exits", type=int, default=200000)
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--fifo", action="store_true", help="storms at real-time priority")
     parser.add_argument("--print", action="store_true", help="do not write RESULTS.md")
     args = parser.parse_args()
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *PROGRAMS], check=True)

@@ -22,7 +22,6 @@
 #include "report/delays.h"
 
 #define ANCESTORS_MAX 64u
-#define PAUSE_MS      10 /* the receive buffers hold thousands of records */
 
 struct hearing {
 	const struct delays_cmd *cmd;
@@ -57,7 +56,6 @@ static void on_exit_record(void *context, const struct delays_message *exit, uin
 	if (hearing->account.state != DELAYS_ACCOUNT_ON) {
 		counted = *exit;
 		keep_counted(&counted.thread);
-		keep_counted(&counted.process);
 		exit = &counted;
 	}
 	delays_tree_feed(hearing->tree, exit, time_ns);
@@ -210,34 +208,19 @@ static int time_left_ms(const struct hearing *hearing)
 	return (int)((hearing->cmd->duration_ns - passed_ns) / 1000000) % 3600000 + 1;
 }
 
-/* Let some more come: being woken for each costs more than reading it. */
-static int pause_a_bit(struct hearing *hearing, struct pollfd *others, nfds_t count,
-		       struct err *err)
-{
-	int rc = delays_listener_mute(hearing->listener, true, err);
-
-	if (rc < 0)
-		return rc;
-	(void)poll(others, count, PAUSE_MS);
-	return delays_listener_mute(hearing->listener, false, err);
-}
-
 static int hear(struct hearing *hearing, struct err *err)
 {
 	struct pollfd fds[] = {
-		{ .fd = delays_listener_fd(hearing->listener), .events = POLLIN },
 		{ .fd = hearing->signal_fd, .events = POLLIN },
 		{ .fd = hearing->cmd->command ? hearing->command.pid_fd : -1, .events = POLLIN },
 	};
 	int rc = 0;
 
-	while (rc == 0 && !hearing->is_interrupted && !fds[2].revents &&
+	while (rc == 0 && !hearing->is_interrupted && !fds[1].revents &&
 	       time_left_ms(hearing) != 0) {
-		if (poll(fds, ARRAY_LEN(fds), time_left_ms(hearing)) < 0 && errno != EINTR)
-			return err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
-		if (!fds[1].revents && !fds[2].revents)
-			rc = pause_a_bit(hearing, fds + 1, ARRAY_LEN(fds) - 1, err);
-		if (fds[1].revents)
+		rc = delays_listener_wait(hearing->listener, fds, ARRAY_LEN(fds),
+					  time_left_ms(hearing), err);
+		if (fds[0].revents)
 			handle_signals(hearing);
 		if (rc == 0)
 			rc = take(hearing, err);

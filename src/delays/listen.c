@@ -3,11 +3,13 @@
  */
 #include "delays/listen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <linux/taskstats.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,15 +27,23 @@
 
 #define BATCH	       64u
 #define DATAGRAM_BYTES 4096u
-#define ROUNDS_MAX     256u /* of a socket before the next one has its turn */
+#define RECORD_LEAST   512u /* bytes that a record takes of a buffer, at least */
 #define BUFFER_BYTES   (16u << 20)
 #define FEW_SOCKETS    8u
 #define LOSSES_MAX     1000u /* told one by one; more are added to the last */
+#define OTHERS_MAX     8u
+#define PAUSE_MIN_MS   1u
+#define PAUSE_FIRST_MS 10u
+#define PAUSE_MAX_MS   50u /* less than the exits of several CPUs may be apart in tree.c */
+#define FILL_HIGH      4u  /* a buffer filled to this part and more: pause shorter */
+#define FILL_WHOLE     1024u
+#define FILL_LOW       16u /* all less than to this part: longer */
 
 struct ear {
 	struct nl_sock *sock; /* owned */
 	char *cpus;	      /* owned; "0-3" */
 	uint32_t dropped;     /* by the kernel, as of the last look */
+	uint32_t room_bytes;  /* of its buffer, as the kernel counts */
 };
 
 struct delays_listener {
@@ -46,7 +56,10 @@ struct delays_listener {
 	size_t loss_cap;
 	uint64_t lost;
 	uint64_t damaged;
-	bool is_muted;
+	bool is_muted;	   /* nobody waits for the sockets */
+	bool is_busy;	   /* the last take found something */
+	uint32_t pause_ms; /* before the next one, then */
+	uint64_t fill;	   /* of the fullest buffer at the last take, of FILL_WHOLE */
 	uint8_t (*datagrams)[DATAGRAM_BYTES]; /* owned; BATCH of them */
 };
 
@@ -141,32 +154,15 @@ void delays_listener_close(struct delays_listener *listener)
 	free(listener);
 }
 
-int delays_listener_fd(const struct delays_listener *listener)
+static void add_loss(struct delays_listener *listener, const struct ear *ear, uint32_t dropped)
 {
-	return listener->epoll_fd;
-}
+	struct delays_loss *last =
+		listener->loss_count ? &listener->losses[listener->loss_count - 1] : NULL;
+	bool is_full = listener->loss_count == LOSSES_MAX;
 
-/* How many records the kernel has dropped since the last look. */
-static void note_losses(struct delays_listener *listener, struct ear *ear)
-{
-	uint32_t meminfo[SK_MEMINFO_VARS] = { 0 }, dropped;
-	socklen_t bytes = sizeof(meminfo);
-	struct delays_loss *last;
-
-	if (getsockopt(nl_socket_get_fd(ear->sock), SOL_SOCKET, SO_MEMINFO, meminfo, &bytes) < 0)
-		return;
-	dropped = meminfo[SK_MEMINFO_DROPS] - ear->dropped;
-	if (!dropped)
-		return;
-	ear->dropped += dropped;
 	listener->lost += dropped;
-	last = listener->loss_count ? &listener->losses[listener->loss_count - 1] : NULL;
-	if (last && (last->cpus == ear->cpus || listener->loss_count == LOSSES_MAX) &&
-	    delays_now_ns() - last->time_ns < 100000000) {
-		last->lost_count += dropped;
-		return;
-	}
-	if (listener->loss_count == LOSSES_MAX) {
+	if (last &&
+	    (is_full || (last->cpus == ear->cpus && delays_now_ns() - last->time_ns < 100000000))) {
 		last->lost_count += dropped;
 		return;
 	}
@@ -177,16 +173,36 @@ static void note_losses(struct delays_listener *listener, struct ear *ear)
 									 .lost_count = dropped };
 }
 
-static void take_datagram(struct delays_listener *listener, const uint8_t *bytes, size_t count,
-			  const struct delays_exits *exits)
+/* How full the buffer of a socket is, and how many records the kernel has dropped since the last look. */
+static void look_at(struct delays_listener *listener, struct ear *ear)
 {
-	struct delays_message_at at = { bytes, count };
+	uint32_t meminfo[SK_MEMINFO_VARS] = { 0 }, dropped;
+	socklen_t bytes = sizeof(meminfo);
+	uint64_t fill;
+
+	if (getsockopt(nl_socket_get_fd(ear->sock), SOL_SOCKET, SO_MEMINFO, meminfo, &bytes) < 0)
+		return;
+	ear->room_bytes = meminfo[SK_MEMINFO_RCVBUF];
+	if (ear->room_bytes) {
+		fill = (uint64_t)meminfo[SK_MEMINFO_RMEM_ALLOC] * FILL_WHOLE / ear->room_bytes;
+		listener->fill = fill > listener->fill ? fill : listener->fill;
+	}
+	dropped = meminfo[SK_MEMINFO_DROPS] - ear->dropped;
+	ear->dropped += dropped;
+	if (dropped)
+		add_loss(listener, ear, dropped);
+}
+
+static void take_datagram(struct delays_listener *listener, const struct mmsghdr *head,
+			  const struct delays_exits *exits, uint64_t now_ns)
+{
+	struct delays_message_at at = { head->msg_hdr.msg_iov->iov_base, head->msg_len };
 	struct delays_message message;
 	int rc;
 
 	while ((rc = delays_message_next(&at, listener->family, &message, NULL)) > 0) {
 		if (message.has_thread)
-			exits->on_exit(exits->context, &message, delays_now_ns());
+			exits->on_exit(exits->context, &message, now_ns);
 	}
 	listener->damaged += rc < 0;
 }
@@ -197,6 +213,7 @@ static int read_batch(struct delays_listener *listener, const struct ear *ear,
 {
 	struct mmsghdr heads[BATCH] = { 0 };
 	struct iovec parts[BATCH];
+	uint64_t now_ns;
 	int got;
 
 	for (size_t i = 0; i < BATCH; i++) {
@@ -205,26 +222,61 @@ static int read_batch(struct delays_listener *listener, const struct ear *ear,
 		heads[i].msg_hdr.msg_iovlen = 1;
 	}
 	got = recvmmsg(nl_socket_get_fd(ear->sock), heads, BATCH, MSG_DONTWAIT, NULL);
+	now_ns = delays_now_ns();
 	for (int i = 0; i < got; i++)
-		take_datagram(listener, listener->datagrams[i], heads[i].msg_len, exits);
+		take_datagram(listener, &heads[i], exits, now_ns);
 	return got < 0 ? -errno : got;
 }
 
+/* All that was there: not more than fits, or a socket that fills as fast as it is read would keep us. */
 static int take_ear(struct delays_listener *listener, struct ear *ear,
 		    const struct delays_exits *exits, struct err *err)
 {
 	int got = (int)BATCH;
+	uint32_t rounds;
 
-	for (uint32_t i = 0; i < ROUNDS_MAX && (got == (int)BATCH || got == -ENOBUFS); i++)
+	look_at(listener, ear);
+	rounds = ear->room_bytes / RECORD_LEAST / BATCH + 2;
+	for (uint32_t i = 0; i < rounds && (got == (int)BATCH || got == -ENOBUFS); i++) {
 		got = read_batch(listener, ear, exits);
-	note_losses(listener, ear);
+		listener->is_busy = listener->is_busy || got > 0;
+	}
+	look_at(listener, ear); /* what was dropped meanwhile */
 	if (got < 0 && got != -EAGAIN && got != -EINTR && got != -ENOBUFS)
 		return err_set(err, got, "cannot read exits of CPUs %s: %s", ear->cpus,
 			       strerror(-got));
 	return 0;
 }
 
-int delays_listener_mute(struct delays_listener *listener, bool muted, struct err *err)
+/* Shorter before the buffers are full, longer when hardly anything is in them. */
+static void set_pause(struct delays_listener *listener)
+{
+	if (listener->fill >= FILL_WHOLE / FILL_HIGH)
+		listener->pause_ms /= 2;
+	else if (listener->fill < FILL_WHOLE / FILL_LOW)
+		listener->pause_ms *= 2;
+	if (listener->pause_ms < PAUSE_MIN_MS)
+		listener->pause_ms = PAUSE_MIN_MS;
+	if (listener->pause_ms > PAUSE_MAX_MS)
+		listener->pause_ms = PAUSE_MAX_MS;
+}
+
+int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,
+			 struct err *err)
+{
+	listener->fill = 0;
+	listener->is_busy = false;
+	for (size_t i = 0; i < listener->ear_count; i++) {
+		int rc = take_ear(listener, &listener->ears[i], exits, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	set_pause(listener);
+	return 0;
+}
+
+static int mute(struct delays_listener *listener, bool muted, struct err *err)
 {
 	int rc = 0;
 
@@ -234,16 +286,45 @@ int delays_listener_mute(struct delays_listener *listener, bool muted, struct er
 	return rc;
 }
 
-int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,
-			 struct err *err)
+/* Wait for others, or for something to take. Returns like poll(). */
+static int wait_for_first(struct delays_listener *listener, struct pollfd *others, size_t count,
+			  int timeout_ms, struct err *err)
 {
-	for (size_t i = 0; i < listener->ear_count; i++) {
-		int rc = take_ear(listener, &listener->ears[i], exits, err);
+	struct pollfd fds[OTHERS_MAX + 1];
+	int rc = mute(listener, false, err), ready;
 
-		if (rc < 0)
-			return rc;
+	if (rc < 0)
+		return rc;
+	memcpy(fds, others, count * sizeof(*fds));
+	fds[count] = (struct pollfd){ .fd = listener->epoll_fd, .events = POLLIN };
+	ready = poll(fds, count + 1, timeout_ms);
+	if (ready < 0 && errno != EINTR)
+		return err_set(err, -errno, "cannot wait for exits: %s", strerror(errno));
+	if (ready > 0)
+		memcpy(others, fds, count * sizeof(*fds));
+	rc = mute(listener, true, err);
+	return rc < 0 ? rc : ready > 0 && fds[count].revents;
+}
+
+int delays_listener_wait(struct delays_listener *listener, struct pollfd *others, size_t count,
+			 int timeout_ms, struct err *err)
+{
+	int pause_ms, rc = 1;
+
+	assert(count <= OTHERS_MAX);
+	for (size_t i = 0; i < count; i++)
+		others[i].revents = 0;
+	if (!listener->is_busy)
+		rc = wait_for_first(listener, others, count, timeout_ms, err);
+	for (size_t i = 0; i < count; i++) {
+		if (others[i].revents)
+			return 0;
 	}
-	return 0;
+	pause_ms = (int)listener->pause_ms;
+	if (rc > 0)
+		(void)poll(others, count,
+			   timeout_ms >= 0 && timeout_ms < pause_ms ? timeout_ms : pause_ms);
+	return rc < 0 ? rc : 0;
 }
 
 /* ---------------------------------------------------------------------- try it out */
@@ -302,6 +383,7 @@ static int try_out(struct delays_listener *listener, const struct delays_cpus *c
 			       "its own");
 	listener->lost = listener->damaged = 0; /* nobody listened yet */
 	listener->loss_count = 0;
+	listener->is_busy = false;
 	return 0;
 }
 
@@ -315,6 +397,7 @@ int delays_listener_open(const struct delays_listen_opts *opts,
 					  : BUFFER_BYTES / (ears > FEW_SOCKETS ? 4 : 1);
 	int rc = 0;
 
+	listener->pause_ms = PAUSE_FIRST_MS;
 	listener->datagrams = xmalloc(BATCH * DATAGRAM_BYTES);
 	listener->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (listener->epoll_fd < 0)

@@ -11,7 +11,6 @@
 #ifndef DELAYS_LISTEN_H
 #define DELAYS_LISTEN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +19,7 @@
 struct delays_cpus;
 struct delays_listener;
 struct err;
+struct pollfd;
 
 #define DELAYS_SOCKETS_MAX 64u
 
@@ -50,14 +50,14 @@ int delays_listener_open(const struct delays_listen_opts *opts,
 
 void delays_listener_close(struct delays_listener *listener); /* NULL is fine */
 
-/* A descriptor that is readable when there is something to take. */
-int delays_listener_fd(const struct delays_listener *listener);
-
 /*
- * Nobody waits for the descriptor for now, or again: while it is waited for, each exit costs the
- * task that exits more. Returns 0, or a negative errno with err filled.
+ * Wait until one of 'others' is ready, for 'timeout_ms' (negative: no limit), or until there is
+ * something to take. What comes is let gather for a while, longer the emptier the buffers are, and meanwhile nobody
+ * waits for it: being woken for each exit costs more than reading it, and costs the task that exits.
+ * Returns 0, then see others[].revents; or a negative errno with err filled.
  */
-int delays_listener_mute(struct delays_listener *listener, bool muted, struct err *err);
+int delays_listener_wait(struct delays_listener *listener, struct pollfd *others, size_t count,
+			 int timeout_ms, struct err *err);
 
 /* Take all that is there. Returns 0, or a negative errno with err filled. */
 int delays_listener_take(struct delays_listener *listener, const struct delays_exits *exits,

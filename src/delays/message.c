@@ -135,7 +135,8 @@ static int next_any(struct delays_message_at *at, struct nlmsghdr *out_head,
 static int read_message(const struct nlmsghdr *head, struct delays_message_at body,
 			struct delays_message *out_message, struct err *err)
 {
-	memset(out_message, 0, sizeof(*out_message));
+	/* Not the accounts, which has_thread and has_process tell of: they are large. */
+	memset(out_message, 0, offsetof(struct delays_message, thread));
 	out_message->sequence = head->nlmsg_seq;
 	if (head->nlmsg_type == NLMSG_ERROR)
 		return read_error(&body, out_message, err);

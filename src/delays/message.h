@@ -29,11 +29,11 @@ struct delays_message {
 	uint32_t sequence;
 	int error; /* negative errno of a request that failed; 0 = there are records, or an ack */
 	bool has_thread;
-	bool has_process; /* of an exit: this was the last of several threads */
-	int32_t tid;	  /* with has_thread */
-	int32_t tgid;	  /* with has_process */
-	struct delays_stats thread;
-	struct delays_stats process; /* delays, run time and switches only */
+	bool has_process;	     /* of an exit: this was the last of several threads */
+	int32_t tid;		     /* with has_thread */
+	int32_t tgid;		     /* with has_process */
+	struct delays_stats thread;  /* with has_thread; else not set */
+	struct delays_stats process; /* with has_process: delays, run time and switches only */
 };
 
 /*

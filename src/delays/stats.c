@@ -206,7 +206,6 @@ static void decode_fields(const uint8_t *record, uint32_t version, struct delays
 int delays_stats_decode(const void *record, size_t bytes, struct delays_stats *out_stats,
 			struct err *err)
 {
-	struct delays_stats stats = { 0 };
 	uint16_t version;
 	size_t needed;
 
@@ -221,11 +220,11 @@ int delays_stats_decode(const void *record, size_t bytes, struct delays_stats *o
 		return err_set(err, -EBADMSG,
 			       "a taskstats record of version %u has %zu bytes, not %zu", version,
 			       bytes, needed);
-	stats.version = version;
-	decode_fields(record, version, &stats);
+	memset(out_stats, 0, sizeof(*out_stats));
+	out_stats->version = version;
+	decode_fields(record, version, out_stats);
 	for (enum delays_class class = 0; class < DELAYS_CLASSES; class ++)
-		decode_class(record, version, class, &stats);
-	*out_stats = stats;
+		decode_class(record, version, class, out_stats);
 	return 0;
 }
 

@@ -29,7 +29,6 @@
 #include "store/manifest.h"
 
 #define BATCH	       32u /* of requests: the middle of a batch is when it was asked */
-#define PAUSE_MS       50  /* between two looks: the buffers hold thousands of exits */
 #define LOSSES_MAX     64u
 #define PRESSURE_BYTES 512u
 
@@ -252,20 +251,13 @@ static void take_exits(struct accounts *accounts)
 static void *listen_main(void *context)
 {
 	struct accounts *accounts = context;
-	struct pollfd fds[] = { { .fd = accounts->stop_fd, .events = POLLIN },
-				{ .fd = delays_listener_fd(accounts->ears), .events = POLLIN } };
+	struct pollfd stop = { .fd = accounts->stop_fd, .events = POLLIN };
 
 	prctl(PR_SET_NAME, "holdup-accounts");
 	atomic_store(&accounts->tid, gettid());
-	for (;;) {
-		if (poll(fds, ARRAY_LEN(fds), -1) < 0)
-			continue; /* EINTR */
-		if (fds[0].revents)
-			return NULL;
+	while (delays_listener_wait(accounts->ears, &stop, 1, -1, NULL) == 0 && !stop.revents)
 		take_exits(accounts);
-		if (poll(fds, 1, PAUSE_MS) > 0)
-			return NULL;
-	}
+	return NULL;
 }
 
 static int listen_start(struct accounts *accounts, struct err *err)

@@ -6,6 +6,8 @@ one can be made) is held, class by class, against the kernel's own numbers, whic
 the kernel's header alone, and against schedstat; and the classes of the recording against both.
 
 kernel.task_delayacct is turned on for the test and put back afterwards.
+
+	MIXED_SECONDS   how long the load runs (6)
 """
 import contextlib
 import json
@@ -20,7 +22,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib")
 import delays  # noqa: E402
 import kernel  # noqa: E402
 
-SECONDS = 6
+SECONDS = float(os.environ.get("MIXED_SECONDS", "6"))
 TWIN = os.path.join(kernel.PROGRAMS, "taskstats")
 CLASSES = ("cpu", "disk", "swapin", "reclaim", "thrashing", "compaction", "cow")
 
@@ -155,10 +157,10 @@ def stopped(pids):
 
 def exact(tap, cgroup):
     """Live: each number of each class is the kernel's, and schedstat's, to the last digit."""
-    words = [sys.executable, "-c", MIXED, "30"] + ([cgroup] if cgroup else [])
+    words = [sys.executable, "-c", MIXED, str(SECONDS + 30)] + ([cgroup] if cgroup else [])
     with kernel.running(*words, stdout=subprocess.PIPE, text=True) as process:
         pids = list(map(int, process.stdout.readline().split()))
-        time.sleep(3)
+        time.sleep(SECONDS / 2)
         for pid in [process.pid] + pids:
             os.kill(pid, signal.SIGSTOP)
         stopped([process.pid] + pids)
@@ -219,7 +221,7 @@ def explained(tap, report, pids):
 def mixed(tap, cgroup):
     """The load recorded: accounts are those that another listener heard; events agree."""
     words = [sys.executable, "-c", MIXED, str(SECONDS)] + ([cgroup] if cgroup else [])
-    with kernel.spinners(), kernel.running("sleep", "60") as sleeper, heard("exits"):
+    with kernel.spinners(), kernel.running("sleep", str(SECONDS + 60)) as sleeper, heard("exits"):
         done = kernel.holdup("record", "-o", "run.holdup", "--", *words)
     jobs = list(map(int, done.stdout.split()))
     pids = set(jobs)
