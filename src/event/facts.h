@@ -31,6 +31,11 @@ struct fact_thread {
 	char state;	  /* R, S, D ...; '?' = unknown */
 	bool kernel;	  /* a kernel thread */
 	uint64_t seen_ns; /* when the dump read it; ns on the trace clock */
+
+	/* The system call that it was blocked in; what it was before 'call_ns' is not known. */
+	int32_t call;
+	uint64_t arg0, arg1;
+	uint64_t call_ns; /* 0 = in none, or not known */
 };
 
 struct fact_fd {

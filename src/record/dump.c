@@ -161,11 +161,36 @@ static void read_sockets(struct dump *dump)
 	sockets_join(&dump->sockets, &owners);
 }
 
+static int compare_calls(const void *a, const void *b)
+{
+	const struct opened_call *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* What the thread was blocked in. Its events tell what became of that. */
+static void add_call(const struct opened *opened, struct fact_thread *thread)
+{
+	const struct opened_call key = { .tid = thread->tid };
+	const struct opened_call *call = opened->call_count
+						 ? bsearch(&key, opened->calls, opened->call_count,
+							   sizeof(*opened->calls), compare_calls)
+						 : NULL;
+
+	if (!call)
+		return;
+	thread->call = call->nr;
+	thread->arg0 = call->args[0];
+	thread->arg1 = call->args[1];
+	thread->call_ns = call->seen_ns;
+}
+
 /* Threads of a process stand together, and share what is the process's. */
 static void print_threads(const struct dump *dump, FILE *out)
 {
 	char cgroup[1024] = "";
 	const char *cmdline = "";
+	const struct opened *opened = NULL;
 	int32_t tgid = -1;
 	size_t user = 0;
 
@@ -189,10 +214,13 @@ static void print_threads(const struct dump *dump, FILE *out)
 			proc_read_cgroup(dump->proc_fd, tgid, cgroup, sizeof(cgroup));
 			while (user < dump->user_count && dump->users[user] < tgid)
 				user++;
-			cmdline = user < dump->user_count && dump->users[user] == tgid
-					  ? dump->opened.processes[user].cmdline
-					  : "";
+			opened = user < dump->user_count && dump->users[user] == tgid
+					 ? &dump->opened.processes[user]
+					 : NULL;
+			cmdline = opened ? opened->cmdline : "";
 		}
+		if (opened)
+			add_call(opened, &thread);
 		thread.cgroup = cgroup;
 		thread.cmdline = cmdline;
 		dump_print_thread(out, &thread);

@@ -2,7 +2,7 @@
  * opened.c - read what may block in a thread that may be left behind.
  *
  * The work is a row of items: the descriptors of each process, then the command line
- * of each. The worker goes along the row and puts each result into the item's slot;
+ * of each, then the system calls that its threads are in. The worker goes along the row and puts each result into the item's slot;
  * the caller watches. When nothing moves for too long the caller puts ABANDONED into
  * the slot that is due and starts another worker behind it. Whoever gets to the slot
  * first wins, by one compare-and-swap: a worker that finds its slot taken frees its
@@ -33,10 +33,18 @@
 #define TICK_MS	    10
 #define STACK_BYTES (256u << 10)
 
+/* What is asked of each process, a row each. */
+enum {
+	PART_FDS,
+	PART_CMDLINE,
+	PART_CALLS,
+	PARTS
+};
+
 struct shared {
 	_Atomic int users;
 	int proc_fd;			 /* owned */
-	size_t count;			 /* processes; twice as many items */
+	size_t count;			 /* processes; PARTS times as many items */
 	int32_t *tgids;			 /* owned; never written */
 	_Atomic(struct opened *) *slots; /* owned; written by worker or caller, once each */
 	_Atomic size_t next; /* item that is due; written by the live worker and, when that
@@ -59,6 +67,7 @@ static void free_one(struct opened *opened)
 	free(opened->fds);
 	free(opened->epolls);
 	free(opened->cmdline);
+	free(opened->calls);
 }
 
 /* The numbers behind 'key' in an fdinfo; calls take(number) for each. */
@@ -191,14 +200,71 @@ static void read_cmdline(const struct shared *shared, int32_t tgid, struct opene
 	opened->cmdline = xstrndup(text, got > 0 ? (size_t)got : 0);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * "202 0x7f.. 0x80 0x2 0x0 0x0 0x0 SP PC"; "running"; "-1 SP PC" when it sleeps outside of a call.
+ * The stack of a 32-bit program lies below 4 GiB; its numbers mean other calls.
+ */
+static bool parse_call(const char *line, struct opened_call *out_call)
+{
+	unsigned long long args[6], stack;
+	int nr;
+
+	if (sscanf(line, "%d %llx %llx %llx %llx %llx %llx %llx", &nr, &args[0], &args[1], &args[2],
+		   &args[3], &args[4], &args[5], &stack) != 8 ||
+	    nr < 0 || (sizeof(long) == 8 && stack <= UINT32_MAX))
+		return false;
+	out_call->nr = nr;
+	out_call->args[0] = args[0];
+	out_call->args[1] = args[1];
+	return true;
+}
+
+static void read_calls(const struct shared *shared, int32_t tgid, struct opened *opened)
+{
+	AUTO_FREE int32_t *tids = NULL;
+	char path[64], line[256];
+	int count;
+
+	snprintf(path, sizeof(path), "%d/task", tgid);
+	count = proc_numbers(shared->proc_fd, path, &tids);
+	for (int i = 0; i < count; i++) {
+		struct opened_call call = { .tid = tids[i], .seen_ns = now_ns() };
+
+		snprintf(path, sizeof(path), "%d/task/%d/syscall", tgid, tids[i]);
+		if (proc_read(shared->proc_fd, path, line, sizeof(line)) <= 0 ||
+		    !parse_call(line, &call))
+			continue;
+		opened->calls = vec_room(opened->calls, opened->call_count, &opened->call_cap,
+					 sizeof(*opened->calls));
+		opened->calls[opened->call_count++] = call;
+	}
+}
+
 static struct opened *read_item(const struct shared *shared, size_t item)
 {
 	struct opened *opened = xcalloc(1, sizeof(*opened));
 
-	if (item < shared->count)
-		read_fds(shared, shared->tgids[item], opened);
-	else
-		read_cmdline(shared, shared->tgids[item - shared->count], opened);
+	int32_t tgid = shared->tgids[item % shared->count];
+
+	switch (item / shared->count) {
+	case PART_FDS:
+		read_fds(shared, tgid, opened);
+		break;
+	case PART_CMDLINE:
+		read_cmdline(shared, tgid, opened);
+		break;
+	default:
+		read_calls(shared, tgid, opened);
+		break;
+	}
 	return opened;
 }
 
@@ -231,7 +297,7 @@ static void *work(void *context)
 	size_t item;
 
 	free(context);
-	for (item = start.item; item < shared->count * 2; item++) {
+	for (item = start.item; item < shared->count * PARTS; item++) {
 		struct opened *opened = read_item(shared, item);
 
 		if (!fill(shared, item, opened)) {
@@ -242,7 +308,7 @@ static void *work(void *context)
 		/* Relaxed: only looked at to see that it moves. */
 		atomic_store_explicit(&shared->next, item + 1, memory_order_relaxed);
 	}
-	if (item == shared->count * 2)
+	if (item == shared->count * PARTS)
 		sem_post(&shared->done);
 	leave(shared);
 	return NULL;
@@ -296,13 +362,13 @@ static void watch(struct shared *shared, unsigned int patience_ms)
 
 		still_ms = next == seen ? still_ms + TICK_MS : 0;
 		seen = next;
-		if (still_ms < patience_ms || next >= shared->count * 2 ||
+		if (still_ms < patience_ms || next >= shared->count * PARTS ||
 		    !fill(shared, next, ABANDONED))
 			continue;
 		spent_ms += still_ms;
 		still_ms = 0;
 		atomic_store_explicit(&shared->next, next + 1, memory_order_relaxed);
-		if (spent_ms >= 4 * patience_ms || next + 1 == shared->count * 2 ||
+		if (spent_ms >= 4 * patience_ms || next + 1 == shared->count * PARTS ||
 		    !start_worker(shared, next + 1))
 			return;
 	}
@@ -316,13 +382,27 @@ static void give_up(struct opened_all *all, int32_t tgid)
 	all->hung[all->hung_count++] = tgid;
 }
 
+/* Move what 'from' has of this part. */
+static void take_part(struct opened *to, const struct opened *from, int part)
+{
+	if (part == PART_FDS) {
+		*to = *from;
+	} else if (part == PART_CMDLINE) {
+		to->cmdline = from->cmdline;
+	} else {
+		to->calls = from->calls;
+		to->call_count = from->call_count;
+		to->call_cap = from->call_cap;
+	}
+}
+
 /* Move the results out of the slots; slots of a row that was given up are marked. */
 static void collect(struct shared *shared, struct opened_all *all)
 {
 	for (size_t i = 0; i < shared->count; i++) {
 		struct opened *to = &all->processes[i];
 
-		for (int part = 0; part < 2; part++) {
+		for (int part = 0; part < PARTS; part++) {
 			size_t item = i + (size_t)part * shared->count;
 			struct opened *from;
 
@@ -334,13 +414,10 @@ static void collect(struct shared *shared, struct opened_all *all)
 			from = atomic_load_explicit(&shared->slots[item], memory_order_acquire);
 			if (from == ABANDONED) {
 				give_up(all, shared->tgids[i]);
-			} else if (part == 0) {
-				*to = *from;
-				free(from);
-			} else {
-				to->cmdline = from->cmdline;
-				free(from);
+				continue;
 			}
+			take_part(to, from, part);
+			free(from);
 		}
 		if (!to->cmdline)
 			to->cmdline = xstrdup("");
@@ -359,7 +436,7 @@ void opened_read(int proc_fd, const int32_t *tgids, size_t count, unsigned int p
 	shared->tgids = xcalloc(count + 1, sizeof(*tgids));
 	if (count)
 		memcpy(shared->tgids, tgids, count * sizeof(*tgids));
-	shared->slots = xcalloc(2 * count + 1, sizeof(*shared->slots));
+	shared->slots = xcalloc(PARTS * count + 1, sizeof(*shared->slots));
 	sem_init(&shared->done, 0, 0);
 	if (count && start_worker(shared, 0))
 		watch(shared, patience_ms);

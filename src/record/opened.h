@@ -1,5 +1,5 @@
 /*
- * opened.h - what processes have open, and their command lines.
+ * opened.h - what processes have open, their command lines, and the calls they are blocked in.
  *
  * Some of these files look into another process, and may block for as long as that
  * process, or the file system behind one of its files, likes. They are read by a
@@ -24,6 +24,14 @@ struct opened_epoll {
 	int32_t target;
 };
 
+/* The system call that a thread is blocked in. */
+struct opened_call {
+	int32_t tid;
+	int32_t nr;
+	uint64_t args[2]; /* the first ones */
+	uint64_t seen_ns; /* CLOCK_MONOTONIC, before it was read */
+};
+
 /* One process. */
 struct opened {
 	int error;	       /* negative errno: descriptors could not be read */
@@ -33,7 +41,10 @@ struct opened {
 	struct opened_epoll *epolls;
 	size_t epoll_count;
 	size_t epoll_cap;
-	char *cmdline; /* arguments joined by blanks */
+	char *cmdline;		   /* arguments joined by blanks */
+	struct opened_call *calls; /* ascending by tid; of 64-bit programs only */
+	size_t call_count;
+	size_t call_cap;
 };
 
 struct opened_all {

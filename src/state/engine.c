@@ -218,6 +218,7 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 		names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);
 	thread->frames[0] = word_make(fact->kernel ? WORD_KERNEL : WORD_RUN, 0);
 	thread->process = process_get(state, fact->tgid);
+	thread->dumped = fact->call_ns ? fact : NULL;
 }
 
 /* The dump lists a thread that was born while the dump was made: its birth event wins. */

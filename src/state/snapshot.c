@@ -77,6 +77,15 @@ static void put_thread(struct snapshot *snapshot, const struct thread *thread)
 		.kernel = tl->kernel,
 		.seen_ns = state->now_ns,
 	};
+	/* Nothing told of it since: it is in that call still. */
+	if (same && !thread->seen) {
+		struct fact_thread *fact = &out->threads[out->thread_count - 1];
+
+		fact->call = same->call;
+		fact->arg0 = same->arg0;
+		fact->arg1 = same->arg1;
+		fact->call_ns = same->call_ns;
+	}
 }
 
 static int by_fd(const void *a, const void *b)

@@ -128,6 +128,8 @@ struct thread {
 	bool fresh_exec; /* made no system call since it ran a new program */
 	bool is_32bit;
 
+	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
+
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
 	uint32_t lock_flags;
@@ -416,6 +418,8 @@ const struct call *call_of(const struct state *state,
 			   const struct thread *thread);		    /* the last one */
 bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
+void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
+			  uint64_t until_ns); /* the wait it was proven to be in all the time */
 
 /* fds.c */
 struct process *process_get(struct state *state, int32_t tgid); /* takes a reference */

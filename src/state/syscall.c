@@ -300,6 +300,31 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 	}
 }
 
+static uint32_t call_word(int64_t nr, bool compat)
+{
+	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
+}
+
+/* It slept when the dump passed, and all around that: in the call that the dump saw. */
+void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
+			  uint64_t until_ns)
+{
+	const struct fact_thread *dumped = thread->dumped;
+	struct wait *wait;
+
+	if (!dumped || since_ns > dumped->call_ns || until_ns <= dumped->call_ns)
+		return;
+	thread->dumped = NULL;
+	thread->call_nr = dumped->call;
+	thread->compat = false;
+	memset(thread->call_args, 0, sizeof(thread->call_args));
+	thread->call_args[0] = dumped->arg0;
+	thread->call_args[1] = dumped->arg1;
+	wait = tl_wait(thread->tl, thread->wait);
+	wait->in = call_word(dumped->call, false);
+	describe_call(state, thread, wait);
+}
+
 /* -------------------------------------------------------------------- events */
 
 /* An event that cannot happen inside a page fault. */
@@ -329,11 +354,6 @@ static void tell_polled(struct state *state, struct thread *thread, const struct
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 	else if (role_serves(object->role))
 		wait->flags |= WAIT_SERVER;
-}
-
-static uint32_t call_word(int64_t nr, bool compat)
-{
-	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
 }
 
 /*

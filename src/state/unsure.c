@@ -137,8 +137,11 @@ bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
 
 		if (state->gap_end_ns > from && first_hole(state, from) != UINT64_MAX)
 			from = state->gap_end_ns;
-		if (from < time_ns)
+		if (from < time_ns) {
 			write_proven(state, thread, from, proven);
+			if (proven == WORD_BLOCKED)
+				call_describe_dumped(state, thread, from, time_ns);
+		}
 		return from < time_ns;
 	}
 	if (thread->sched == SCHED_RUNNING || thread->sched == SCHED_DEAD)

@@ -79,6 +79,10 @@ static const struct field thread_fields[] = {
 	FIELD(fact_thread, "state", state, FIELD_CHAR, false),
 	FIELD(fact_thread, "kernel", kernel, FIELD_BOOL, false),
 	FIELD(fact_thread, "ns", seen_ns, FIELD_U64, false),
+	FIELD(fact_thread, "call", call, FIELD_I32, false),
+	FIELD(fact_thread, "arg0", arg0, FIELD_U64, false),
+	FIELD(fact_thread, "arg1", arg1, FIELD_U64, false),
+	FIELD(fact_thread, "call_ns", call_ns, FIELD_U64, false),
 };
 
 static const struct field fd_fields[] = {

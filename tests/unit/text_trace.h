@@ -4,6 +4,7 @@
  *	# what was known before the first event (all optional)
  *	facts no_syscalls | omits_idle | first NS | last NS
  *	thread TID TGID PPID LETTER COMM [kernel]
+ *	seenin NS CALL [ARG0 ARG1]	the thread above slept in that call then
  *	fd TGID FD ROLE NAME
  *	epoll TGID EPOLL TARGET
  *
@@ -267,19 +268,21 @@ static inline void tt_irq(struct text_trace *trace, struct event *ev, struct tt_
 		tt_open(trace, cpu, soft ? 's' : 'h');
 }
 
-static inline void tt_call(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+static inline int64_t tt_call_number(struct text_trace *trace, const char *name)
 {
-	const char *name = tt_word(trace, 1);
-
-	(void)cpu;
-	for (ev->syscall.nr = 0; ev->syscall.nr < 1024; ev->syscall.nr++) {
-		const char *there = facts_syscall(&trace->facts, ev->syscall.nr, false);
+	for (int64_t nr = 0; nr < 1024; nr++) {
+		const char *there = facts_syscall(&trace->facts, nr, false);
 
 		if (there && strcmp(there, name) == 0)
-			break;
+			return nr;
 	}
-	if (ev->syscall.nr == 1024)
-		tt_die(trace, "no system call is called %s", name);
+	tt_die(trace, "no system call is called %s", name);
+}
+
+static inline void tt_call(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)cpu;
+	ev->syscall.nr = tt_call_number(trace, tt_word(trace, 1));
 	if (ev->type == EV_SYS_EXIT)
 		ev->syscall.ret = (int64_t)tt_number(trace, 2);
 	for (int i = 0; ev->type == EV_SYS_ENTER && i < 6; i++)
@@ -527,6 +530,16 @@ static inline void tt_thread_line(struct text_trace *trace)
 	};
 }
 
+static inline void tt_seen_in_line(struct text_trace *trace)
+{
+	struct fact_thread *thread = &trace->facts.threads[trace->facts.thread_count - 1];
+
+	thread->call_ns = tt_number(trace, 1);
+	thread->call = (int32_t)tt_call_number(trace, tt_word(trace, 2));
+	thread->arg0 = tt_number_or(trace, 3, 0);
+	thread->arg1 = tt_number_or(trace, 4, 0);
+}
+
 static inline void tt_fd_line(struct text_trace *trace)
 {
 	struct facts *facts = &trace->facts;
@@ -584,6 +597,8 @@ static inline void tt_line(struct text_trace *trace, char *line)
 		tt_fact_line(trace);
 	else if (strcmp(trace->words[0], "thread") == 0)
 		tt_thread_line(trace);
+	else if (strcmp(trace->words[0], "seenin") == 0)
+		tt_seen_in_line(trace);
 	else if (strcmp(trace->words[0], "fd") == 0)
 		tt_fd_line(trace);
 	else if (strcmp(trace->words[0], "epoll") == 0)

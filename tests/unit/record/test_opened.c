@@ -36,6 +36,18 @@ static void write_text(int dir_fd, const char *path, const char *text)
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
+static void add_thread(const struct fake *fake, int tgid, int tid, const char *call)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "%d/task", tgid);
+	(void)mkdirat(fake->fd, path, 0700); /* is there for the second thread */
+	snprintf(path, sizeof(path), "%d/task/%d", tgid, tid);
+	assert_int_equal(mkdirat(fake->fd, path, 0700), 0);
+	snprintf(path, sizeof(path), "%d/task/%d/syscall", tgid, tid);
+	write_text(fake->fd, path, call);
+}
+
 static struct fake fake_proc(int count, const char *hanging)
 {
 	struct fake fake = { .path = "/tmp/holdup-test-proc-XXXXXX", .count = count };
@@ -55,6 +67,14 @@ static struct fake fake_proc(int count, const char *hanging)
 			assert_int_equal(mkfifoat(fake.fd, path, 0600), 0);
 		else
 			write_text(fake.fd, path, "a program");
+		add_thread(&fake, i, 10 * i,
+			   "202 0x7f00 0x80 0x2 0x0 0x0 0x0 0x7ffc00000000 0x55\n");
+		add_thread(&fake, i, 10 * i + 1, "-1 0x7ffc00000000 0x55\n");
+		add_thread(&fake, i, 10 * i + 2, "running\n");
+		add_thread(&fake, i, 10 * i + 3,
+			   "3 0x1 0x2 0x3 0x4 0x5 0x6 0xff800000 0x8049000\n");
+		add_thread(&fake, i, 10 * i + 4,
+			   "0 0x3 0x7f00 0x1 0x0 0x0 0x0 0x7ffc00000000 0x55\n");
 	}
 	return fake;
 }
@@ -98,6 +118,14 @@ static void all_is_read_when_nothing_hangs(void **unused)
 		assert_int_equal(all.processes[i].fds[0].fd, 5);
 		assert_string_equal(all.processes[i].fds[0].link, "pipe:[9]");
 		assert_string_equal(all.processes[i].cmdline, "a program");
+		/* Not who runs, nor a fault, nor a 32-bit program. */
+		assert_int_equal(all.processes[i].call_count, 2);
+		assert_int_equal(all.processes[i].calls[0].tid, 10 * tgids[i]);
+		assert_int_equal(all.processes[i].calls[0].nr, 202);
+		assert_int_equal(all.processes[i].calls[0].args[0], 0x7f00);
+		assert_int_equal(all.processes[i].calls[0].args[1], 0x80);
+		assert_true(all.processes[i].calls[0].seen_ns > 0);
+		assert_int_equal(all.processes[i].calls[1].nr, 0);
 	}
 	opened_fini(&all, 3);
 	fake_fini(&fake);

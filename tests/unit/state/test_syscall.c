@@ -86,6 +86,42 @@ static void a_call_that_began_unseen_is_named_by_its_exit(void **unused)
 	told_free(told);
 }
 
+#define SLEEPS_SEEN_AT_10              \
+	"facts last 100\n"             \
+	"thread 7 7 1 S server\n"      \
+	"seenin 10 futex 0x7f00 128\n" \
+	"thread 8 8 1 R other\n"       \
+	"  0 cpu0 switch 0(runnable) 8\n"
+
+/* Nothing but the dump tells where a thread hangs that hung before. */
+static void a_sleeper_is_in_the_call_that_the_dump_saw(void **unused)
+{
+	struct told *told = replayed(SLEEPS_SEEN_AT_10 " 90 cpu0 switch 8(blocked) 0\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "0-0 in futex by none");
+	assert_string_equal(object_of(told, 7, 0), "futex 0x7f00");
+	told_free(told);
+	told = replayed(SLEEPS_SEEN_AT_10 " 40 cpu0 waking 7\n"
+					  " 50 cpu0 switch 8(blocked) 7\n"
+					  " 60 cpu0 leave futex 0\n"
+					  " 90 cpu0 switch 7(blocked) 0\n");
+	assert_string_equal(wait_text(told, 7, 0), "0-40 in futex by thread 8");
+	told_free(told);
+}
+
+/* It was woken before the dump came to it: what it slept in then is not known. */
+static void a_wait_that_ended_before_the_dump_was_in_another_call(void **unused)
+{
+	struct told *told = replayed(SLEEPS_SEEN_AT_10 "  5 cpu0 waking 7\n"
+						       "  6 cpu0 switch 8(blocked) 7\n"
+						       "  7 cpu0 leave read 1\n"
+						       "  8 cpu0 enter futex 0x7f00 128\n"
+						       "  9 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "0-5 in read by thread 8");
+	told_free(told);
+}
+
 static void without_system_calls_code_is_just_running(void **unused)
 {
 	struct told *told = replayed("facts no_syscalls\n"
@@ -339,6 +375,8 @@ int main(void)
 		cmocka_unit_test(a_call_right_behind_another_is_counted),
 		cmocka_unit_test(a_call_is_on_top_again_after_a_wait_in_it),
 		cmocka_unit_test(a_call_that_began_unseen_is_named_by_its_exit),
+		cmocka_unit_test(a_sleeper_is_in_the_call_that_the_dump_saw),
+		cmocka_unit_test(a_wait_that_ended_before_the_dump_was_in_another_call),
 		cmocka_unit_test(without_system_calls_code_is_just_running),
 		cmocka_unit_test(a_descriptor_of_the_dump_has_its_name),
 		cmocka_unit_test(a_futex_is_its_address_and_may_be_a_lock),

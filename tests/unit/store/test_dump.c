@@ -51,6 +51,10 @@ static const struct fact_thread whole_thread = {
 	.state = 'D',
 	.kernel = true,
 	.seen_ns = 18446744073709551615u,
+	.call = 202,
+	.arg0 = 18446744073709551615u,
+	.arg1 = 128,
+	.call_ns = 7,
 };
 
 static void every_field_comes_back(void **unused)
@@ -84,6 +88,10 @@ static void every_field_comes_back(void **unused)
 	assert_int_equal(facts.threads[0].state, 'D');
 	assert_true(facts.threads[0].kernel);
 	assert_true(facts.threads[0].seen_ns == whole_thread.seen_ns);
+	assert_int_equal(facts.threads[0].call, 202);
+	assert_true(facts.threads[0].arg0 == whole_thread.arg0);
+	assert_int_equal(facts.threads[0].arg1, 128);
+	assert_int_equal(facts.threads[0].call_ns, 7);
 	assert_int_equal(facts.fd_count, 1);
 	assert_int_equal(facts.fds[0].role, FD_ROLE_LISTEN);
 	assert_true(facts.fds[0].inode == 1ull << 63);
