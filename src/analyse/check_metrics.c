@@ -239,7 +239,8 @@ void check_metrics_add(struct check_metrics *metrics, int32_t tid, enum metric_k
 static void add_state(struct groups *groups, const struct total *row)
 {
 	switch (word_kind(total_a(row->key))) {
-	case WORD_NONE:
+	case WORD_NONE: /* dead: it does nothing any more */
+		return;
 	case WORD_UNCERTAIN:
 		groups->unsure_ns += row->ns;
 		return;

@@ -156,8 +156,11 @@ void run_to(struct run *run, uint64_t time)
 
 	if (time <= run->now)
 		return;
-	if (run->call != RUN_NO_CALL && is_hole(run->word))
-		end_call(run, run->word, false);
+	if (is_hole(run->word)) {
+		run->on_cpu = false;
+		if (run->call != RUN_NO_CALL)
+			end_call(run, run->word, false);
+	}
 	run->now = time;
 	run->goes_on = 0;
 	mode = mode_of[word_kind(run->word)];
@@ -219,12 +222,20 @@ static void come_onto_cpu(struct run *run)
 	run->ran_on = run->cpu;
 }
 
+/*
+ * A sleep that its waking forestalled is an uncertain span of no length and a queue: it left its
+ * CPU to sleep all the same. A longer one ends the stay on the CPU: see run_to().
+ */
 static void leave_cpu(struct run *run, uint32_t word)
 {
+	enum word_kind kind = word_kind(word);
+
+	if (is_hole(word))
+		return;
 	run->on_cpu = false;
-	if (word_kind(word) == WORD_PREEMPTED)
+	if (kind == WORD_PREEMPTED)
 		count(run, COUNT_PREEMPTED);
-	if (word_kind(word) == WORD_BLOCKED)
+	if (kind == WORD_BLOCKED || (kind == WORD_WAIT_CPU && is_hole(run->word)))
 		count(run, COUNT_WAITS);
 }
 
