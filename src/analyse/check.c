@@ -325,11 +325,13 @@ static void set_values(struct step *step)
 static void start_variable(struct step *step, uint32_t index, const struct check_sums *sums)
 {
 	struct check_variable *variable = &step->instance->variables[index];
+	const struct model *model = step->check->model;
+	uint32_t metric = model->variables[index].metric;
 
 	variable->is_set = true;
-	variable->base = sums->values[step->check->model->variables[index].metric];
+	variable->base = sums->values[metric];
 	variable->base_unsure_ns = sums->unsure_ns;
-	variable->base_blurred_ns = sums->blurred_ns;
+	variable->base_blurred_ns = check_sums_blurred(sums, model->metrics[metric].kind);
 	variable->start_ns = step->event->time_ns;
 }
 
@@ -341,14 +343,17 @@ void check_move_variables(const struct check *check, struct instance *instance,
 	for (uint32_t i = 0; i < model->variable_count; i++) {
 		struct check_variable *variable = &instance->variables[i];
 		uint32_t metric = model->variables[i].metric;
+		enum metric_kind kind;
 
 		if (!model->variables[i].is_metric || !variable->is_set)
 			continue;
+		kind = model->metrics[metric].kind;
 		variable->base = to->values[metric] - (from->values[metric] - variable->base);
 		variable->base_unsure_ns =
 			to->unsure_ns - (from->unsure_ns - variable->base_unsure_ns);
 		variable->base_blurred_ns =
-			to->blurred_ns - (from->blurred_ns - variable->base_blurred_ns);
+			check_sums_blurred(to, kind) -
+			(check_sums_blurred(from, kind) - variable->base_blurred_ns);
 	}
 }
 

@@ -175,7 +175,8 @@ static inline bool is_mode(enum metric_kind kind)
 static struct eval_range in_mode(struct check_eval *eval, struct eval_range known,
 				 enum metric_kind kind, const struct check_variable *state)
 {
-	uint64_t blurred_ns = eval->now->blurred_ns - state->base_blurred_ns, until_ns;
+	uint64_t blurred_ns = check_sums_blurred(eval->now, kind) - state->base_blurred_ns;
+	uint64_t until_ns;
 
 	if (blurred_ns && !eval->reason.doubt)
 		eval->reason = (struct check_reason){ .doubt = DOUBT_BLURRED, .ns = blurred_ns };
@@ -214,7 +215,8 @@ static inline bool is_exact(const struct check_eval *eval, uint32_t index, uint6
 	}
 	if (metrics->rows[variable->metric]->origin != FROM_TIMELINE ||
 	    is_one_wait(metrics, variable->metric) ||
-	    (is_mode(metric->kind) && eval->now->blurred_ns != state->base_blurred_ns) ||
+	    (is_mode(metric->kind) &&
+	     check_sums_blurred(eval->now, metric->kind) != state->base_blurred_ns) ||
 	    (metrics->missing && metrics->missing[metric->kind]) || !metrics->timeline ||
 	    eval->slot == SLOT_NONE || eval->now->unsure_ns != state->base_unsure_ns)
 		return false;

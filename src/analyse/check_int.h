@@ -19,11 +19,18 @@ struct check_sums {
 	uint64_t *values;    /* by metric of the model; NULL = not asked yet */
 	uint64_t unsure_ns;  /* time in which the thread's state is not known */
 	uint64_t blurred_ns; /* on a CPU, in its own code or the kernel's */
+	uint64_t vague_ns;   /* in a system call or not: with interrupts and waits on the way */
 	uint64_t time_ns;
 	uint32_t slot;
 	int32_t tid;
 	bool known;
 };
+
+/* Time in which it is not known whether it was of the metric; of those that tell modes apart. */
+static inline uint64_t check_sums_blurred(const struct check_sums *sums, enum metric_kind kind)
+{
+	return kind == METRIC_IN_SYSCALLS ? sums->vague_ns : sums->blurred_ns;
+}
 
 /* What threads told of their locks. */
 struct check_locks;
@@ -61,9 +68,9 @@ struct check_pace {
 	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
 	uint64_t events;		 /* that the timeline had then */
 	uint32_t slot;
-	bool is_unsure, is_blurred; /* these grow */
+	bool is_unsure, is_blurred, is_vague; /* these grow */
 	uint64_t from_ns, until_ns;
-	uint64_t unsure_ns, blurred_ns; /* as the values, up to from_ns */
+	uint64_t unsure_ns, blurred_ns, vague_ns; /* as the values, up to from_ns */
 	struct check_growth {
 		uint64_t value;
 		bool grows;

@@ -242,7 +242,8 @@ void check_metrics_add(struct check_metrics *metrics, int32_t tid, enum metric_k
 static void add_state(struct groups *groups, const struct total *row)
 {
 	switch (word_kind(total_a(row->key))) {
-	case WORD_NONE:
+	case WORD_NONE: /* dead: it does nothing any more */
+		return;
 	case WORD_UNCERTAIN:
 		groups->unsure_ns += row->ns;
 		return;
@@ -401,6 +402,7 @@ static void find_growth(const struct check_metrics *metrics, const struct tl_pac
 	}
 	out->is_unsure = groups.unsure_ns;
 	out->is_blurred = groups.blurred_ns;
+	out->is_vague = pace->vague;
 }
 
 /* The sums of a thread at 'time_ns', and how they go on. */
@@ -424,6 +426,7 @@ static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t tim
 	out->slot = slot;
 	out->from_ns = out->until_ns = time_ns;
 	out->blurred_ns = groups.blurred_ns;
+	out->vague_ns = tl_sums_vague_ns(sums);
 	out->unsure_ns = groups.unsure_ns + outside_ns(timeline, time_ns);
 	if (time_ns != until || time_ns <= timeline->origin_ns || !tl_sums_pace(sums, &pace))
 		return;
@@ -446,6 +449,7 @@ static void from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t
 		out_sums->values[i] = pace->growths[i].value + (pace->growths[i].grows ? ns : 0);
 	out_sums->unsure_ns = pace->unsure_ns + (pace->is_unsure ? ns : 0);
 	out_sums->blurred_ns = pace->blurred_ns + (pace->is_blurred ? ns : 0);
+	out_sums->vague_ns = pace->vague_ns + (pace->is_vague ? ns : 0);
 }
 
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
@@ -458,7 +462,7 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 	} else {
 		memset(out_sums->values, 0, count * sizeof(*out_sums->values));
 		out_sums->unsure_ns = time_ns;
-		out_sums->blurred_ns = 0;
+		out_sums->blurred_ns = out_sums->vague_ns = 0;
 	}
 	if (metrics->wants_events && tid >= 0) {
 		const uint64_t *counted = counts_of(metrics, tid);

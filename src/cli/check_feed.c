@@ -232,9 +232,11 @@ static const struct need {
 	const char *events[3];
 	const char *why;
 } needs[] = {
-	{ METRIC_SYSCALLS, { "sys_enter*", "*syscall_entry*" }, "system calls were not recorded" },
+	{ METRIC_SYSCALLS,
+	  { "sys_enter*", "*syscall_entry*", "exit_syscall" }, /* the last: LTTng before 2.6 */
+	  "system calls were not recorded" },
 	{ METRIC_IN_SYSCALLS,
-	  { "sys_enter*", "*syscall_entry*" },
+	  { "sys_enter*", "*syscall_entry*", "exit_syscall" },
 	  "system calls were not recorded" },
 	{ METRIC_FAULTS,
 	  { "page_fault*", "x86_exceptions_page*" },
@@ -251,9 +253,11 @@ static const struct need {
 	  "softirqs were not recorded" },
 	{ METRIC_WAKEUPS, { "sched_waking" }, "sched_waking was not recorded" },
 	{ METRIC_SIGNALS, { "signal_deliver" }, "signal_deliver was not recorded" },
-	{ METRIC_BYTES_READ, { "sys_exit*", "*syscall_exit*" }, "system calls were not recorded" },
+	{ METRIC_BYTES_READ,
+	  { "sys_exit*", "*syscall_exit*", "exit_syscall" },
+	  "system calls were not recorded" },
 	{ METRIC_BYTES_WRITTEN,
-	  { "sys_exit*", "*syscall_exit*" },
+	  { "sys_exit*", "*syscall_exit*", "exit_syscall" },
 	  "system calls were not recorded" },
 	{ METRIC_LOCK_WAIT, { "lock:wait_begin" }, "no program told of its locks: record --locks" },
 	{ METRIC_LOCK_HELD, { "lock:acquired" }, "no program told of its locks: record --locks" },

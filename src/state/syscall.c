@@ -275,6 +275,25 @@ static const char *lock_kind(uint32_t flags)
 	return "kernel lock";
 }
 
+/* Since it told of its page fault it has been in it, whatever interrupted it there. */
+static void write_fault(struct state *state, struct thread *thread, uint32_t word)
+{
+	struct track *track = &thread->tl->track;
+	uint64_t since = track_ns(state, thread->fault_ns);
+	uint32_t i = track->count;
+
+	for (; i > 0 && track_time(track, i - 1) >= since; i--) {
+		uint32_t was = track_at(track, i - 1)->word;
+
+		if (word_faulted(was) && track_time(track, i - 1) == since)
+			break;
+		if (word_kind(was) == WORD_USER)
+			track_amend(track, i - 1, track_time(track, i - 1), word);
+	}
+	track_insert(track, i, since, word);
+	flow_set(thread, word);
+}
+
 /* The thread is switched out to sleep: say what it waits in, and for what. */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -285,10 +304,8 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 	/* Own code sleeps only in a fault, or stopped on the way out of the kernel. */
 	if (kind == WORD_USER && thread->fault_ns && !(wait->flags & WAIT_STOPPED)) {
 		uint32_t word = word_make(WORD_TRAP, TRAP_FAULT_USER);
-		uint64_t since = track_ns(state, thread->fault_ns);
 
-		if (track_last_time(&thread->tl->track) <= since)
-			flow_write(state, thread, thread->fault_ns, word);
+		write_fault(state, thread, word);
 		wait = tl_wait(thread->tl, thread->wait); /* writing may have moved it */
 		thread->frames[thread->depth < FLOW_MAX ? thread->depth++ : FLOW_MAX - 1] = word;
 		wait->in = word;

@@ -224,6 +224,11 @@ static uint8_t open_before(const struct state *state, const struct event *ev)
 	}
 }
 
+static bool is_entry(enum event_type type)
+{
+	return type == EV_IRQ_ENTRY || type == EV_VECTOR_ENTRY || type == EV_SOFTIRQ_ENTRY;
+}
+
 /* After an event on a CPU in doubt: an interrupt that is over is over. */
 void unsure_context(struct state *state, struct cpu *cpu, const struct event *ev)
 {
@@ -237,6 +242,15 @@ void unsure_context(struct state *state, struct cpu *cpu, const struct event *ev
 	cpu->doubt &= open;
 	if (cpu->doubt || !thread)
 		return;
+	/* What the event has just begun goes on. */
+	if (is_entry(ev->type) && word_is_irq(flow_top(thread))) {
+		uint32_t word = flow_top(thread);
+
+		thread->depth--;
+		flow_pop(state, thread, ev->time_ns, WORD_UNCERTAIN);
+		flow_push(state, thread, ev->time_ns, word);
+		return;
+	}
 	flow_pop(state, thread, ev->time_ns, WORD_UNCERTAIN);
 }
 

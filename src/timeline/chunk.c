@@ -165,7 +165,9 @@ static void pack_run(struct pack *pack, const struct run *before, const struct t
 	pack_u64(pack, (uint32_t)(before->call + 1));
 	pack_u64(pack, (uint32_t)(before->cpu + 1));
 	pack_u64(pack, (uint32_t)(before->ran_on + 1));
-	pack_u64(pack, before->on_cpu | before->counted << 1 | before->call_known << 2);
+	pack_u64(pack, before->on_cpu | before->counted << 1 | before->call_known << 2 |
+			       before->vague << 3);
+	pack_u64(pack, before->vague_ns);
 	pack_u64(pack, after->count);
 	for (uint32_t i = 0; i < after->count; i++) {
 		const struct total *row = &after->rows[i];
@@ -510,6 +512,8 @@ bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_
 	out_run->on_cpu = flags & 1;
 	out_run->counted = flags >> 1 & 1;
 	out_run->call_known = flags >> 2 & 1;
+	out_run->vague = flags >> 3 & 1;
+	out_run->vague_ns = unpack_u64(&from);
 	run_restart(out_run);
 	rows = unpack_u64(&from);
 	for (uint64_t i = 0; i < rows && !from.failed; i++)

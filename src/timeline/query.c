@@ -476,7 +476,13 @@ bool tl_sums_pace(struct tl_sums *sums, struct tl_pace *out_pace)
 	out_pace->word = run_state_of(run->word);
 	out_pace->wait = run->wait_kind;
 	out_pace->call = run->call == RUN_NO_CALL ? SLOT_NONE : run->call;
+	out_pace->vague = run->vague;
 	return true;
+}
+
+uint64_t tl_sums_vague_ns(const struct tl_sums *sums)
+{
+	return sums->run.vague_ns;
 }
 
 /* -------------------------------------------------------------------- edges */

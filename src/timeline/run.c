@@ -61,6 +61,7 @@ void run_init(struct run *run, uint32_t cpu)
 	run->call = RUN_NO_CALL;
 	run->cpu = cpu;
 	run->ran_on = SLOT_NONE;
+	run->vague = true;
 	run_restart(run);
 }
 
@@ -156,10 +157,15 @@ void run_to(struct run *run, uint64_t time)
 
 	if (time <= run->now)
 		return;
-	if (run->call != RUN_NO_CALL && is_hole(run->word))
-		end_call(run, run->word, false);
+	if (is_hole(run->word)) {
+		run->on_cpu = false;
+		run->vague = true;
+		if (run->call != RUN_NO_CALL)
+			end_call(run, run->word, false);
+	}
 	run->now = time;
 	run->goes_on = 0;
+	run->vague_ns += run->vague ? ns : 0;
 	mode = mode_of[word_kind(run->word)];
 	state = row(run, total_key(TOTAL_STATE, run_state_of(run->word), 0));
 	state->ns += ns;
@@ -203,6 +209,27 @@ static void follow_call(struct run *run, uint32_t word)
 	}
 }
 
+/* What a word tells of where the thread is below its interrupts and waits. */
+static void follow_mode(struct run *run, enum word_kind kind)
+{
+	switch (kind) {
+	case WORD_RUN:
+		run->vague = true;
+		break;
+	case WORD_NONE:
+	case WORD_USER:
+	case WORD_SYSCALL:
+	case WORD_TRAP:
+	case WORD_KERNEL:
+	case WORD_WORK:
+	case WORD_IDLE:
+		run->vague = false;
+		break;
+	default:
+		break;
+	}
+}
+
 static inline void count(struct run *run, enum total_counter counter)
 {
 	run->counts[counter] += !run->goes_on;
@@ -219,12 +246,20 @@ static void come_onto_cpu(struct run *run)
 	run->ran_on = run->cpu;
 }
 
+/*
+ * A sleep that its waking forestalled is an uncertain span of no length and a queue: it left its
+ * CPU to sleep all the same. A longer one ends the stay on the CPU: see run_to().
+ */
 static void leave_cpu(struct run *run, uint32_t word)
 {
+	enum word_kind kind = word_kind(word);
+
+	if (is_hole(word))
+		return;
 	run->on_cpu = false;
-	if (word_kind(word) == WORD_PREEMPTED)
+	if (kind == WORD_PREEMPTED)
 		count(run, COUNT_PREEMPTED);
-	if (word_kind(word) == WORD_BLOCKED)
+	if (kind == WORD_BLOCKED || (kind == WORD_WAIT_CPU && is_hole(run->word)))
 		count(run, COUNT_WAITS);
 }
 
@@ -274,6 +309,7 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 	}
 	if (kind == WORD_SYSCALL || run->call != RUN_NO_CALL)
 		follow_call(run, word);
+	follow_mode(run, kind);
 	if (on_cpu && !run->on_cpu)
 		come_onto_cpu(run);
 	else if (!on_cpu && run->on_cpu)

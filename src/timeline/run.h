@@ -35,8 +35,10 @@ struct run {
 	bool on_cpu;
 	bool counted;	    /* the interval in force was counted */
 	bool call_known;    /* its beginning was seen */
+	bool vague;	    /* whether below all interrupts it is in a call is not known */
 	uint8_t goes_on;    /* so many of the next entries, of this instant, began before */
 	uint64_t before[2]; /* by enum word_before: so many ns */
+	uint64_t vague_ns;
 
 	/* Added up beside the rows, where it costs less: see run_settle(). */
 	uint64_t mode_ns[MODE_COUNT]; /* on 'cpu' */

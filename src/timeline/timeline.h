@@ -434,10 +434,14 @@ struct tl_pace {
 	uint32_t word;	   /* as in TOTAL_STATE */
 	uint32_t wait;	   /* WORD_BLOCKED: enum wait_kind */
 	uint32_t call;	   /* as in TOTAL_CALL; SLOT_NONE = none is under way */
+	bool vague;	   /* or that is not known */
 };
 
 /* False: what goes on has not been counted yet; ask at a later time. */
 bool tl_sums_pace(struct tl_sums *sums, struct tl_pace *out_pace);
+
+/* Time in which it is not known whether a call was under way, up to where tl_sums_at() was asked. */
+uint64_t tl_sums_vague_ns(const struct tl_sums *sums);
 
 /* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
 struct tl_edge_iter {

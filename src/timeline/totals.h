@@ -60,7 +60,7 @@ enum total_mode {
 enum total_counter {
 	COUNT_SWITCH_IN,  /* came onto a CPU */
 	COUNT_PREEMPTED,  /* lost its CPU while it could run on */
-	COUNT_WAITS,	  /* went to sleep */
+	COUNT_WAITS,	  /* went to sleep, if only to find that it was woken already */
 	COUNT_MIGRATIONS, /* came onto another CPU than before */
 	COUNT_FAULTS,	  /* page faults that took time of their own: see WORD_TRAP */
 	COUNT_COUNTERS

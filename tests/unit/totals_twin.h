@@ -368,13 +368,22 @@ static inline size_t plain_ran_before(const struct plain *plain, size_t i)
 	return PLAIN_NOWHERE;
 }
 
+/* The span that tells where span 'i' came from: no uncertain one of no length. */
+static inline enum word_kind plain_before(const struct plain *plain, size_t i)
+{
+	while (i > 0 && plain_is_hole(plain->spans[i - 1].word) &&
+	       plain->spans[i - 1].start_ns == plain->spans[i - 1].end_ns)
+		i--;
+	return i ? plain_kind(plain, i - 1) : WORD_NONE;
+}
+
 static inline void plain_sum_counters(struct plain_sum *sum)
 {
 	const struct plain *plain = sum->plain;
 
 	for (size_t i = 0; i < plain->count; i++) {
 		enum word_kind kind = plain_kind(plain, i);
-		enum word_kind before = i ? plain_kind(plain, i - 1) : WORD_NONE;
+		enum word_kind before = plain_before(plain, i);
 		uint64_t at = plain->spans[i].start_ns;
 
 		if (plain_on_cpu(kind) && !plain_on_cpu(before)) {
@@ -387,7 +396,9 @@ static inline void plain_sum_counters(struct plain_sum *sum)
 		}
 		if (kind == WORD_PREEMPTED && plain_on_cpu(before))
 			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_PREEMPTED, 0), at);
-		if (kind == WORD_BLOCKED && plain_on_cpu(before))
+		if (plain_on_cpu(before) &&
+		    (kind == WORD_BLOCKED ||
+		     (kind == WORD_WAIT_CPU && plain_is_hole(plain->spans[i - 1].word))))
 			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_WAITS, 0), at);
 		if (word_faulted(plain->spans[i].word))
 			plain_count(sum, total_key(TOTAL_COUNTER, COUNT_FAULTS, 0), at);

@@ -268,7 +268,8 @@ static uint64_t preemption(const struct twin *twin, int32_t tid, size_t at)
 
 static uint64_t sleep_begins(const struct twin *twin, int32_t tid, size_t at)
 {
-	return leaves_for(twin, tid, at, TWIN_BLOCKED);
+	/* Queued at once: its waking came before it slept. */
+	return leaves_for(twin, tid, at, TWIN_BLOCKED) || leaves_for(twin, tid, at, TWIN_QUEUED);
 }
 
 static uint64_t migration(const struct twin *twin, int32_t tid, size_t at)

@@ -437,7 +437,7 @@ static void compare_tally(const struct timeline *tl, uint32_t slot, const struct
 	totals_fini(&totals);
 }
 
-/* A sleep that a waking forestalled has no state of its own, and is not counted. */
+/* A sleep that a waking forestalled has no state of its own: these traces have none. */
 static void counts_are_those_of_the_events(void **unused)
 {
 	for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {

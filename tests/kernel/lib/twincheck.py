@@ -1,0 +1,141 @@
+"""Random models over a trace: what holdup check measures against what rawtwin works out again.
+
+A model is a ring of states with an event of its own for each way on, taken from what a thread, a CPU
+or the whole machine did at a random place of the trace: so windows begin and end anywhere, in calls,
+faults, interrupts, at switches; those of a CPU or of the machine also end while their thread waits.
+Constraints that no value keeps make the program tell every value. The ring is walked here, too.
+"""
+import collections
+import json
+import random
+import subprocess
+
+import kernel
+import rawtwin
+
+METRICS = ["elapsed", *rawtwin.TIMES, *(f"blocked({kind})" for kind in rawtwin.WAITS), "in_syscalls",
+           *(f"in_syscalls({call})" for call in rawtwin.CALLS), "uncertain", "migrations", *rawtwin.COUNTS,
+           *(f"syscalls({call})" for call in rawtwin.CALLS), *rawtwin.BYTES]
+FINDINGS = 10_000       # so many are told
+
+
+def unit(metric):
+    name = metric.split("(")[0]
+    return "B" if name in rawtwin.BYTES else "" if name in rawtwin.COUNTS or name == "migrations" else "ns"
+
+
+class Ring:
+    """States 0 .. n-1 after the first event; the window begins with one step and ends with another."""
+
+    def __init__(self, raw, chance, key):
+        self.key = key
+        events = [event for event in raw.events if event.tid and event.tid > 0 and event.kind != "lost"]
+        begin = chance.choice(events)
+        own = [event for event in events if self.key_of(event) == self.key_of(begin)]
+        at, steps = own.index(begin), chance.randint(2, 4)
+        self.names = [begin.name]
+        for _ in range(steps):
+            at = (at + 1 + int(chance.expovariate(0.2))) % len(own)
+            self.names.append(own[at].name)
+        self.begins = chance.randrange(steps)
+        self.ends = (self.begins + chance.randint(1, steps)) % steps
+
+    def key_of(self, event):
+        return {"thread": event.tid, "cpu": event.cpu, "all": 0}[self.key]
+
+    def model(self, metrics):
+        """States are o (before), s0, s1 ...; step i leads from one to the next, step 0 also out of o."""
+        checks = "".join(f"          - {{ that: '{metric} < 0{unit(metric)}', since: w }}\n" for metric in metrics)
+        steps = len(self.names) - 1
+        text = f"model: twin\nkey: {self.key}\ninitial: o\nvariables: {{ w: elapsed }}\nstates:\n"
+        for i in range(-1, steps):
+            to = (i + 1) % steps
+            event = self.names[0] if i < 0 else self.names[i + 1]
+            text += f"  {'o' if i < 0 else f's{i}'}:\n    transitions:\n      - event: \"{event}\"\n"
+            text += f"        to: s{to}\n"
+            if i < 0 or to == self.begins:
+                text += "        start: [w]\n"
+            if i >= 0 and to == self.ends:
+                text += "        check:\n" + checks
+        return text
+
+    def windows(self, raw):
+        """(number of the instance, its events from the begin of a window to its end), in order."""
+        steps, open_, found, begun = len(self.names) - 1, {}, [], 0
+        for event in raw.events:
+            key = self.key_of(event)
+            if event.kind == "lost" or event.tid is None or (self.key == "thread" and event.tid < 0):
+                continue
+            walk = open_.get(key)
+            if walk is None:
+                if event.name == self.names[0]:
+                    begun += 1
+                    open_[key] = [0, [event], begun]
+            elif event.name == self.names[walk[0] + 1]:
+                to = (walk[0] + 1) % steps
+                walk[1].append(event)
+                if to == self.ends:
+                    found.append((walk[2], list(walk[1])))
+                if to == self.begins:
+                    walk[1] = [event]
+                walk[0] = to
+            if event.kind == "exits" and self.key == "thread":
+                open_.pop(event.about(), None)
+        return found
+
+
+def told(model, trace, *options):
+    with open("twin.yaml", "w", encoding="utf-8") as file:
+        file.write(model)
+    done = subprocess.run([kernel.HOLDUP, "check", "--json", "--no-why", *options, "twin.yaml", trace],
+                          check=False, capture_output=True, text=True, errors="replace", timeout=120)
+    if not done.stdout:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def wanted(raw, metric, events):
+    """The sum over the threads that the instance went through."""
+    low = high = 0
+    for first, last in zip(events, events[1:]):
+        bounds = rawtwin.part(raw, metric, first.tid, first, last)
+        low, high = low + bounds[0], high + bounds[1]
+    return low, high
+
+
+class Tally:
+    """Per metric: windows, how many of them exact in both, and what they add up to."""
+
+    def __init__(self):
+        self.windows, self.exact, self.total = (collections.Counter() for _ in range(3))
+        self.different = collections.defaultdict(list)
+
+    def compare(self, raw, ring, metrics, findings):
+        pairs = [(number, events, metric) for number, events in ring.windows(raw) for metric in metrics]
+        pairs = sorted(pairs[:FINDINGS], key=lambda pair: pair[0])
+        rows = [finding for finding in findings if "constraint" in finding]
+        places = [(pair[0], pair[1][0].ns, pair[1][-1].ns) for pair in pairs]
+        if places != [(row["instance"], row["start_ns"], row["end_ns"]) for row in rows]:
+            self.different["windows"].append((ring.model([]), len(pairs), len(rows)))
+            return
+        for (_, events, metric), row in zip(pairs, rows):
+            if any(event.tid <= 0 for event in events):     # of idle tasks, and of nobody known
+                continue
+            low, high = row["value"]["low"], row["value"]["high"]
+            high = float("inf") if high is None else high
+            slow = wanted(raw, metric, events)
+            self.windows[metric] += 1
+            self.exact[metric] += low == high and slow[0] == slow[1]
+            self.total[metric] += slow[0]
+            if max(low, slow[0]) > min(high, slow[1]):
+                self.different[metric].append((ring.key, [(e.tid, e.ns, e.name) for e in events], (low, high), slow))
+
+
+def run(trace, seed, rounds, tally, options=()):
+    raw = rawtwin.Raw(trace, *options)
+    chance = random.Random(seed)
+    for i in range(rounds):
+        ring = Ring(raw, chance, ("thread", "cpu", "thread", "all")[i % 4])
+        result = told(ring.model(METRICS), trace)
+        tally.compare(raw, ring, METRICS, result["findings"])
+    return raw
