@@ -115,10 +115,10 @@ static void add_field(struct printer *printer, struct print_event *event,
 		event->need_bytes = from->offset + from->bytes;
 }
 
-/* "field:char buf[]; offset:16; size:0;": all that is left of the record. */
+/* "field:char buf[]; offset:16; size:0;", or "char buf;": all that is left of the record. */
 static void add_tail_field(struct printer *printer, struct print_event *event, const char *text)
 {
-	const char *line = strstr(text, "\tsize:0;"), *end, *start;
+	const char *line = strstr(text, "\tsize:0;"), *end, *start, *bracket;
 	struct print_field *field = &event->fields[event->field_count];
 	uint32_t offset = FORMAT_MAX_END;
 
@@ -129,9 +129,9 @@ static void add_tail_field(struct printer *printer, struct print_event *event, c
 	end = strchr(start, ';');
 	if (sscanf(end, ";\toffset:%u;", &offset) != 1 || offset >= FORMAT_MAX_END)
 		return;
-	end = memchr(start, '[', (size_t)(end - start));
-	if (!end)
-		return;
+	/* Older kernels write no brackets. */
+	bracket = memchr(start, '[', (size_t)(end - start));
+	end = bracket ? bracket : end;
 	*field = (struct print_field){
 		.offset = offset,
 		.element_bytes = element_of(start, (size_t)(end - start), printer->long_bytes),
@@ -142,6 +142,8 @@ static void add_tail_field(struct printer *printer, struct print_event *event, c
 	field->kind = field->is_text ? FORMAT_TEXT : FORMAT_ARRAY;
 	for (start = end; isalnum((unsigned char)start[-1]) || start[-1] == '_'; start--)
 		;
+	if (start == end)
+		return;
 	field->name = keep(printer, start, (size_t)(end - start));
 	event->field_count++;
 }

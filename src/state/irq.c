@@ -200,10 +200,18 @@ static void name_softirq(struct state *state, const struct cpu *cpu, const struc
 	}
 }
 
-/* No interrupt and no softirq acts, but the thread itself. */
-static bool thread_acts(const struct cpu *cpu, const struct thread *current, const struct event *ev)
+/* A timer's callback runs: what tells so where neither contexts nor all interrupts are recorded. */
+static bool timer_acts(const struct state *state, const struct cpu *cpu, const struct event *ev)
 {
-	if (!current || current->idle || in_hardirq(current, ev) || in_softirq(current, ev))
+	return cpu->timer_fn && state->timers_end && !(ev->context & EV_CTX_KNOWN);
+}
+
+/* No interrupt and no softirq acts, but the thread itself. */
+static bool thread_acts(const struct state *state, const struct cpu *cpu,
+			const struct thread *current, const struct event *ev)
+{
+	if (!current || current->idle || in_hardirq(current, ev) || in_softirq(current, ev) ||
+	    timer_acts(state, cpu, ev))
 		return false;
 	/* Completions also run in the thread of a threaded interrupt handler. */
 	return !cpu->disk_name || !current->tl->kernel || strncmp(current->comm, "irq/", 4) != 0;
@@ -220,7 +228,7 @@ void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, str
 		.word = current ? flow_top(current) : 0,
 		.below = current && current->depth > 1 ? current->frames[current->depth - 2] : 0,
 	};
-	if (thread_acts(cpu, current, ev)) {
+	if (thread_acts(state, cpu, current, ev)) {
 		out->kind = ACTOR_THREAD;
 		out->slot = current->slot;
 	} else if (in_hardirq(current, ev)) {
@@ -228,6 +236,8 @@ void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, str
 		name_hardirq(state, cpu, out);
 	} else if (in_softirq(current, ev)) {
 		name_softirq(state, cpu, current, out);
+	} else if (timer_acts(state, cpu, ev)) {
+		name_timer(state, cpu, out);
 	} else if (current && !current->idle) {
 		name_disk(cpu, out);
 	} else {
@@ -253,6 +263,18 @@ static void pop(struct state *state, struct cpu *cpu, const struct event *ev, en
 		flow_pop(state, current, ev->time_ns, kind);
 }
 
+/*
+ * Callbacks of timers in hard interrupts do not go on beyond the handler of a device, which none
+ * of them interrupts: also where their ends are not recorded.
+ */
+static void forget_timer(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	const struct thread *current = state_current(state, cpu);
+
+	if (!in_softirq(current, ev) && softirq_of(current) == NO_SOFTIRQ)
+		cpu->timer_fn = 0;
+}
+
 static void on_irq_entry(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	char name[64];
@@ -261,6 +283,7 @@ static void on_irq_entry(struct state *state, struct cpu *cpu, const struct even
 	snprintf(name, sizeof(name), "%d %.48s", ev->irq.nr, ev->irq.name ? ev->irq.name : "");
 	cpu->disk_name = 0;
 	cpu->irq_before_softirq = true;
+	forget_timer(state, cpu, ev);
 	push(state, cpu, ev, word_make(WORD_IRQ, names_add(&state->tl->names, name, sizeof(name))));
 }
 
@@ -268,6 +291,7 @@ static void on_irq_exit(struct state *state, struct cpu *cpu, const struct event
 {
 	cpu->disk_name = 0;
 	cpu->woken = SLOT_NONE;
+	forget_timer(state, cpu, ev);
 	pop(state, cpu, ev, WORD_IRQ);
 }
 
@@ -312,8 +336,8 @@ static void on_timer_expire(struct state *state, struct cpu *cpu, const struct e
 
 static void on_timer_done(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	(void)state;
 	(void)ev;
+	state->timers_end = true;
 	cpu->timer_fn = 0;
 	cpu->woken = SLOT_NONE;
 }
@@ -384,7 +408,7 @@ static void on_packet_sent(struct state *state, struct cpu *cpu, const struct ev
 {
 	struct actor other;
 
-	if (thread_acts(cpu, state_current(state, cpu), ev)) {
+	if (thread_acts(state, cpu, state_current(state, cpu), ev)) {
 		actor_now(state, cpu, ev, pending_place(&state->packets, ev->net.skb));
 		return;
 	}

@@ -98,6 +98,7 @@ static const struct moment_field setter_fields[] = {
 static const struct moment_field all_fields[] = {
 	NUMBER(all_image, has_wakings, "has_wakings", TYPE_BOOL),
 	NUMBER(all_image, no_irqs, "no_irqs", TYPE_BOOL),
+	NUMBER(all_image, timers_end, "timers_end", TYPE_BOOL),
 	NUMBER(all_image, cpus, "cpus", TYPE_U32),
 };
 

@@ -67,7 +67,7 @@ struct setter_image {
 };
 
 struct all_image {
-	bool has_wakings, no_irqs;
+	bool has_wakings, no_irqs, timers_end;
 	uint32_t cpus; /* so many are there, seen or not */
 };
 

@@ -421,6 +421,7 @@ static void restore(struct loading *loading, enum moment_line_kind kind, union m
 	case LINE_ALL:
 		state->has_wakings |= image->all.has_wakings;
 		state->no_irqs |= image->all.no_irqs;
+		state->timers_end |= image->all.timers_end;
 		if (image->all.cpus && image->all.cpus <= MOMENT_MAX_CPU + 1)
 			cpu_grow(state, image->all.cpus - 1);
 		break;

@@ -288,7 +288,8 @@ static void put_all(struct saving *saving, bool write)
 	const struct state *state = saving->state;
 	union moment_image image = moment_empty(LINE_ALL);
 
-	image.all = (struct all_image){ state->has_wakings, state->no_irqs, state->cpu_count };
+	image.all = (struct all_image){ state->has_wakings, state->no_irqs, state->timers_end,
+					state->cpu_count };
 	put_line(saving, write, LINE_ALL, &image);
 	for (uint32_t slot = 0; slot < state->tl->thread_count; slot++)
 		put_thread(saving, write, slot);

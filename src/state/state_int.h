@@ -207,6 +207,7 @@ struct state {
 	bool has_syscalls;
 	bool has_wakings; /* sched_waking is recorded */
 	bool no_irqs;	  /* an event came out of an interrupt whose entry is not recorded */
+	bool timers_end;  /* the ends of timers' callbacks are recorded, too */
 };
 
 struct state_handler {

@@ -22,8 +22,10 @@ import ctf  # noqa: E402
 from ctf import kernel  # noqa: E402
 from cut import different, holdup, parsed  # noqa: E402
 
-# Archive or file, and whether its times are too coarse to order events. Where most switches are missing
-# (CUTLESS), when a thread came onto its CPU is worked out from more than is in a cut.
+# Archive or file, and whether its times are too coarse to order events. These (CUTLESS) lack switches, or
+# CPUs are silent for seconds: only an event behind the window shows that a CPU had been idle since the
+# trace began, or that a switch before it is missing and who ran is not known. A cut ends before
+# that event. So windows of them are not compared, but all of them as CTF is.
 CUTLESS = {"03-trace-dat/trappy-trace.dat.zst", "11-ftrace-text/trappy-trace_systrace.html"}
 TRACES = [
     ("01-ctf-real/bug446190.tar.zst", False),

@@ -328,6 +328,48 @@ static void a_timer_of_its_own_ends_a_wait_by_time_out(void **unused)
 	told_free(told);
 }
 
+/* Of a tracer that records no ends of callbacks, the one that was last is not the disk's waking. */
+static void a_callback_does_not_go_on_into_the_handler_of_a_device(void **unused)
+{
+	struct told *told = replayed("  0 cpu1 switch 0(runnable) 7\n"
+				     "  4 cpu1 enter read\n"
+				     " 10 cpu1 switch 7(disk) 0\n"
+				     " 20 cpu1 vector local_timer\n"
+				     " 21 cpu1 hrtimer tick_sched_timer 5\n"
+				     " 30 cpu1 irq 27 virtio1-req.0\n"
+				     " 40 cpu1 waking 7\n"
+				     " 41 cpu1 irqexit 27\n"
+				     " 60 cpu1 switch 0(runnable) 7\n"
+				     " 70 cpu1 switch 7(blocked) 0\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by disk 27 virtio1-req.0");
+	told_free(told);
+}
+
+/* Without marks of context and without the timer's interrupt, the callback tells who wakes. */
+static void a_callback_wakes_where_interrupts_are_not_recorded(void **unused)
+{
+	struct text_trace *trace = text_trace_of("  0 cpu1 switch 0(runnable) 7\n"
+						 "  1 cpu1 hrtimer tick_sched_timer 5\n"
+						 "  2 cpu1 hrtimerdone\n"
+						 "  4 cpu1 enter nanosleep\n"
+						 "  5 cpu1 timerstart 77\n"
+						 " 10 cpu1 switch 7(blocked) 8\n"
+						 " 39 cpu1 hrtimer hrtimer_wakeup 77\n"
+						 " 40 cpu1 waking 7\n"
+						 " 41 cpu1 hrtimerdone\n"
+						 " 50 cpu1 waking 9\n"
+						 " 60 cpu1 switch 8(runnable) 7\n"
+						 " 70 cpu1 switch 7(blocked) 0\n");
+	struct told *told;
+
+	for (size_t i = 0; i < trace->count; i++)
+		trace->events[i].context &= (uint8_t)~EV_CTX_KNOWN;
+	told = told_trace(trace);
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in nanosleep by timer 7 hrtimer_wakeup");
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -354,6 +396,8 @@ int main(void)
 		cmocka_unit_test(a_signal_for_another_process_is_not_of_this_waking),
 		cmocka_unit_test(work_is_for_whoever_queued_it),
 		cmocka_unit_test(a_timer_of_its_own_ends_a_wait_by_time_out),
+		cmocka_unit_test(a_callback_does_not_go_on_into_the_handler_of_a_device),
+		cmocka_unit_test(a_callback_wakes_where_interrupts_are_not_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
