@@ -332,6 +332,7 @@ static void start_variable(struct step *step, uint32_t index, const struct check
 	variable->base = sums->values[metric];
 	variable->base_unsure_ns = sums->unsure_ns;
 	variable->base_blurred_ns = check_sums_blurred(sums, model->metrics[metric].kind);
+	variable->base_rss_jump = sums->rss_jump;
 	variable->start_ns = step->event->time_ns;
 }
 
@@ -354,6 +355,7 @@ void check_move_variables(const struct check *check, struct instance *instance,
 		variable->base_blurred_ns =
 			check_sums_blurred(to, kind) -
 			(check_sums_blurred(from, kind) - variable->base_blurred_ns);
+		variable->base_rss_jump = to->rss_jump - (from->rss_jump - variable->base_rss_jump);
 	}
 }
 
@@ -757,24 +759,6 @@ void check_feed(struct check *check, const struct event *event, const uint32_t *
 		match(check, patterns[i], event);
 	if (event->type == EV_SCHED_EXIT && check->metrics.is_one_thread)
 		end_thread(check, event);
-}
-
-void check_tell_lock(struct check *check, const struct event *event)
-{
-	const struct timeline *timeline = check->opts.timeline;
-	uint32_t slot = SLOT_NONE;
-
-	if (!check->metrics.locks)
-		return;
-	if (timeline)
-		slot = timeline_find_thread(timeline, event->tid, event->time_ns);
-	check_locks_feed(check->metrics.locks, event,
-			 slot == SLOT_NONE ? -1 : timeline->threads[slot]->tgid);
-}
-
-void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes)
-{
-	check_metrics_add(&check->metrics, event->tid, METRIC_ALLOCATED, bytes);
 }
 
 const struct check_result *check_result(const struct check *check)

@@ -202,6 +202,18 @@ void check_feed(struct check *check, const struct event *event, const uint32_t *
 void check_tell_lock(struct check *check, const struct event *event);
 void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes);
 
+/* How large a counter of the resident memory of an address space is now. */
+struct check_resident {
+	uint32_t space; /* its number */
+	bool is_own;	/* that of the event's thread */
+	uint32_t
+		counter; /* 0 of files, 1 its own, 2 swapped out, 3 shared: as the kernel has them */
+	uint64_t bytes;
+};
+
+void check_tell_resident(struct check *check, const struct event *event,
+			 const struct check_resident *resident);
+
 /* The trace ends: instances that are open stay so. */
 void check_end(struct check *check, uint64_t end_ns);
 

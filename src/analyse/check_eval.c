@@ -64,6 +64,8 @@ char *check_eval_reason(const struct check_eval *eval)
 		return xstrdup("events that tell this kind of wait from others were not recorded");
 	case DOUBT_LOCKS:
 		return xstrdup("events of programs were lost: locks may have changed hands there");
+	case DOUBT_RSS:
+		return xstrdup("how large the memory of its process was at the start is not known");
 	case DOUBT_SILENT:
 		return xstrdup("its program does not tell of its locks: holdup record --locks");
 	case DOUBT_WAY:
@@ -271,6 +273,22 @@ static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uin
 	return (struct eval_range){ 0, eval->time_ns - start_ns };
 }
 
+/* It may have shrunk. */
+static struct eval_range from_rss(struct check_eval *eval, const struct check_variable *state,
+				  uint64_t value)
+{
+	const struct check_holes *holes = &eval->metrics->holes[0];
+	uint64_t until_ns;
+
+	if (check_holes_between(holes, state->start_ns, eval->time_ns, &until_ns))
+		because(eval, DOUBT_HOLE, 0);
+	else if (!eval->now->has_rss || eval->now->rss_jump != state->base_rss_jump)
+		because(eval, DOUBT_RSS, 0);
+	else
+		return exactly((int64_t)value);
+	return anything;
+}
+
 /* As if the instance had taken all of its events. */
 static struct eval_range measured(struct check_eval *eval, uint32_t index)
 {
@@ -288,11 +306,13 @@ static struct eval_range measured(struct check_eval *eval, uint32_t index)
 
 		if (is_first)
 			eval->reason.text = metrics->missing[kind];
-		return range;
+		return metrics->rows[metric]->origin == FROM_RSS ? anything : range;
 	}
 	value = eval->now->values[metric] - state->base;
 	if (metrics->rows[metric]->origin == FROM_EVENTS)
 		return counted(eval, value, state->start_ns);
+	if (metrics->rows[metric]->origin == FROM_RSS)
+		return from_rss(eval, state, value);
 	if (metrics->rows[metric]->origin == FROM_LOCKS)
 		return from_locks(eval, value, state->start_ns, kind == METRIC_LOCK_HELD);
 	return from_timeline(eval, index, value);
@@ -309,6 +329,8 @@ static struct eval_range started_later(struct check_eval *eval, uint32_t index, 
 	struct eval_range range = measured(eval, index);
 
 	because(eval, DOUBT_WAY, 0);
+	if (row->origin == FROM_RSS)
+		return anything;
 	range.low = row->origin == FROM_CLOCK ? eval->time_ns - until_ns : 0;
 	if (!eval->metrics->is_one_thread && row->unit == UNIT_TIME)
 		range.high = eval->time_ns - eval->variables[index].start_ns;

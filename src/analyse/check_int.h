@@ -20,10 +20,12 @@ struct check_sums {
 	uint64_t unsure_ns;  /* time in which the thread's state is not known */
 	uint64_t blurred_ns; /* on a CPU, in its own code or the kernel's */
 	uint64_t vague_ns;   /* in a system call or not: with interrupts and waits on the way */
+	uint64_t rss_jump;   /* see check_rss_at() */
 	uint64_t time_ns;
 	uint32_t slot;
 	int32_t tid;
 	bool known;
+	bool has_rss; /* something was told of it */
 };
 
 /* Time in which it is not known whether it was of the metric; of those that tell modes apart. */
@@ -46,6 +48,23 @@ bool check_locks_tell(const struct check_locks *locks, int32_t tgid, bool is_hel
 
 /* Time from the start in which the thread held a lock, or waited for one. */
 uint64_t check_locks_at(struct check_locks *locks, int32_t tid, uint64_t time_ns, bool is_held);
+
+/* The resident memory of processes. */
+struct check_rss;
+struct check_rss *check_rss_new(void);
+void check_rss_free(struct check_rss *rss); /* NULL is fine */
+
+struct check_holes;
+/* 'tgid': process of the event's thread; -1 = not known. 'holes': of the kernel's events. */
+void check_rss_feed(struct check_rss *rss, const struct check_resident *resident, int32_t tgid,
+		    uint64_t time_ns, const struct check_holes *holes);
+
+/*
+ * How large it is now. False: nothing was told of the process. *out_jump differs at two times
+ * when what lies between the two values of then is not known.
+ */
+bool check_rss_at(const struct check_rss *rss, int32_t tgid, uint64_t *out_bytes,
+		  uint64_t *out_jump);
 
 /* Parts of the trace in which events were lost. */
 struct check_holes {
@@ -101,6 +120,7 @@ struct check_metrics {
 	uint64_t (*counts)[METRIC_KIND_COUNT]; /* owned */
 	size_t count_count, count_cap;
 	struct check_locks *locks;   /* owned; NULL = no metric is about them */
+	struct check_rss *rss;	     /* owned; NULL = no metric is about it */
 	struct check_holes holes[2]; /* in the events of the kernel, and of programs */
 	bool has_holes;
 	bool took[2];	    /* the model takes events of the kernel, of programs */
@@ -133,6 +153,7 @@ struct check_variable {
 	uint64_t base;	   /* of metrics: the sum when it was started */
 	uint64_t base_unsure_ns;
 	uint64_t base_blurred_ns;
+	uint64_t base_rss_jump;
 	uint64_t start_ns;
 	bool is_set;   /* set or started */
 	bool is_known; /* of values */
@@ -147,6 +168,7 @@ enum check_doubt {
 	DOUBT_BLURRED,	/* its own code or the kernel's: for 'ns' */
 	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
 	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
+	DOUBT_RSS,	/* how large memory was at the start is not known */
 	DOUBT_SILENT,	/* its program does not tell of its locks */
 	DOUBT_WAY,	/* events that the instance may have taken were lost */
 	DOUBT_DEAF,	/* no events of the kernel */

@@ -119,6 +119,8 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 		metrics->wants_events |= row->origin == FROM_EVENTS;
 		if (row->origin == FROM_LOCKS && !metrics->locks)
 			metrics->locks = check_locks_new();
+		if (row->origin == FROM_RSS && !metrics->rss)
+			metrics->rss = check_rss_new();
 		metrics->numbers[i] = (struct check_number){ -1, -1 };
 		if (row->argument == ARG_CALL && metric->argument)
 			metrics->numbers[i] = (struct check_number){
@@ -154,6 +156,7 @@ void check_metrics_fini(struct check_metrics *metrics)
 		tl_sums_free(metrics->sums[i]);
 	free(metrics->sums);
 	check_locks_free(metrics->locks);
+	check_rss_free(metrics->rss);
 	check_holes_fini(&metrics->holes[0]);
 	check_holes_fini(&metrics->holes[1]);
 	free(metrics->lately);
@@ -452,6 +455,20 @@ static void from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t
 	out_sums->vague_ns = pace->vague_ns + (pace->is_vague ? ns : 0);
 }
 
+static void rss_at(struct check_metrics *metrics, uint32_t slot, struct check_sums *out_sums)
+{
+	const struct timeline *timeline = metrics->timeline;
+	int32_t tgid =
+		timeline && slot < timeline->thread_count ? timeline->threads[slot]->tgid : -1;
+	uint64_t bytes;
+
+	out_sums->has_rss = check_rss_at(metrics->rss, tgid, &bytes, &out_sums->rss_jump);
+	for (uint32_t i = 0; i < metrics->model->metric_count; i++) {
+		if (metrics->rows[i]->origin == FROM_RSS)
+			out_sums->values[i] = bytes;
+	}
+}
+
 void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid, uint64_t time_ns,
 		      struct check_sums *out_sums)
 {
@@ -478,6 +495,8 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 				check_locks_at(metrics->locks, tid, time_ns,
 					       metrics->model->metrics[i].kind == METRIC_LOCK_HELD);
 	}
+	if (metrics->rss)
+		rss_at(metrics, slot, out_sums);
 	out_sums->time_ns = time_ns;
 	out_sums->slot = slot;
 	out_sums->tid = tid;

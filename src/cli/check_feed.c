@@ -57,6 +57,10 @@ struct check_feed {
 	struct lock_decode *locks;	 /* owned; NULL = no metric is about them */
 	const struct print_event *page;	 /* memory is given out; NULL = no metric is about it */
 	const struct print_field *order; /* of pages, as a power of 2 */
+	const struct print_event *rss;	 /* memory of a process; NULL = no metric is about it */
+	struct {
+		const struct print_field *space, *is_own, *counter, *bytes;
+	} rss_fields;
 	const char *missing[METRIC_KIND_COUNT];
 	char **notes; /* owned */
 	size_t note_count, note_cap;
@@ -262,6 +266,7 @@ static const struct need {
 	{ METRIC_LOCK_WAIT, { "lock:wait_begin" }, "no program told of its locks: record --locks" },
 	{ METRIC_LOCK_HELD, { "lock:acquired" }, "no program told of its locks: record --locks" },
 	{ METRIC_ALLOCATED, { "mm_page_alloc" }, "kmem:mm_page_alloc was not recorded" },
+	{ METRIC_RSS_GROWN, { "rss_stat" }, "kmem:rss_stat was not recorded" },
 	{ METRIC_BLOCK_REQUESTS, { "block_rq_issue" }, "block_rq_issue was not recorded" },
 };
 
@@ -283,11 +288,38 @@ static void find_missing(struct check_feed *feed, const struct printer *printer)
 	}
 }
 
+static const struct print_event *find_kind(const struct printer *printer, const char *name)
+{
+	const struct print_event *kind = NULL;
+
+	while ((kind = printer_next(printer, kind)) && !has_name(kind, name))
+		;
+	return kind;
+}
+
+/* Older kernels do not say whose memory it is. */
+static void find_rss(struct check_feed *feed)
+{
+	const struct print_event *kind = find_kind(feed->printer, "rss_stat");
+
+	if (!kind)
+		return;
+	feed->rss_fields.space = print_event_field(kind, "mm_id");
+	feed->rss_fields.is_own = print_event_field(kind, "curr");
+	feed->rss_fields.counter = print_event_field(kind, "member");
+	feed->rss_fields.bytes = print_event_field(kind, "size");
+	if (feed->rss_fields.space && feed->rss_fields.is_own && feed->rss_fields.counter &&
+	    feed->rss_fields.bytes)
+		feed->rss = kind;
+	else
+		feed->missing[METRIC_RSS_GROWN] =
+			"this kernel's kmem:rss_stat does not say whose memory it is";
+}
+
 /* What metrics want to know beside the event itself. */
 static void find_tellers(struct check_feed *feed)
 {
-	const struct print_event *kind = NULL;
-	bool wants_pages = false;
+	bool wants_pages = false, wants_rss = false;
 
 	for (uint32_t i = 0; i < feed->model->metric_count; i++) {
 		enum metric_kind metric = feed->model->metrics[i].kind;
@@ -295,13 +327,14 @@ static void find_tellers(struct check_feed *feed)
 		if (metric_row(metric)->origin == FROM_LOCKS && !feed->locks)
 			feed->locks = lock_decode_new(feed->printer);
 		wants_pages |= metric == METRIC_ALLOCATED;
+		wants_rss |= metric == METRIC_RSS_GROWN;
 	}
-	while (wants_pages && !feed->page && (kind = printer_next(feed->printer, kind))) {
-		if (!has_name(kind, "mm_page_alloc"))
-			continue;
-		feed->page = kind;
-		feed->order = print_event_field(kind, "order");
-	}
+	if (wants_pages)
+		feed->page = find_kind(feed->printer, "mm_page_alloc");
+	if (feed->page)
+		feed->order = print_event_field(feed->page, "order");
+	if (wants_rss)
+		find_rss(feed);
 }
 
 /* --------------------------------------------------------------------- made */
@@ -387,7 +420,9 @@ int check_feed_use_kernel(struct check_feed *feed, struct trace *kernel, struct 
 	find_missing(feed, printer);
 	printer_free(printer);
 	for (uint32_t i = 0; i < METRIC_KIND_COUNT; i++) {
-		if (metric_row((enum metric_kind)i)->origin == FROM_EVENTS)
+		uint8_t origin = metric_row((enum metric_kind)i)->origin;
+
+		if (origin == FROM_EVENTS || origin == FROM_RSS)
 			feed->missing[i] =
 				"it is counted where one trace has the kernel's events, too";
 	}
@@ -557,6 +592,21 @@ static void note_hole(struct check_feed *feed, const struct event *event)
 				     .is_user = event->context & EV_CTX_USER };
 }
 
+static void tell_rss(struct check_feed *feed, struct check *check)
+{
+	const struct trace_record *record = &feed->line.record;
+	struct check_resident resident = {
+		.space =
+			(uint32_t)print_field_number(feed->printer, feed->rss_fields.space, record),
+		.is_own = print_field_number(feed->printer, feed->rss_fields.is_own, record),
+		.counter = (uint32_t)print_field_number(feed->printer, feed->rss_fields.counter,
+							record),
+		.bytes = print_field_number(feed->printer, feed->rss_fields.bytes, record),
+	};
+
+	check_tell_resident(check, feed->line.event, &resident);
+}
+
 /* What the engine does not see in the event itself. */
 static void tell(struct check_feed *feed, struct check *check)
 {
@@ -566,6 +616,8 @@ static void tell(struct check_feed *feed, struct check *check)
 
 	if (feed->locks && lock_decode(feed->locks, line, &lock))
 		check_tell_lock(check, &lock);
+	if (feed->rss && line->kind == feed->rss && line->record.data)
+		tell_rss(feed, check);
 	if (!feed->page || line->kind != feed->page || !feed->order || !line->record.data)
 		return;
 	order = print_field_number(feed->printer, feed->order, &line->record);
@@ -591,7 +643,7 @@ void check_feed_event(struct check_feed *feed, struct check *check, const struct
 		memcpy(feed->comm, comms_find(feed->comms, event->tid), COMMS_BYTES);
 		line->comm = feed->comm;
 	}
-	if (feed->locks || feed->page)
+	if (feed->locks || feed->page || feed->rss)
 		tell(feed, check);
 	check_feed(check, event, feed->patterns, patterns_of(feed, event, feed->patterns));
 	if (feed->comms)

@@ -41,6 +41,7 @@ static const struct {
 	{ "written", "bytes_written" },
 	{ "io", "bytes_read + bytes_written" },
 	{ "memory", "allocated" },
+	{ "rss", "rss_grown" },
 	{ "requests", "block_requests" },
 };
 
@@ -105,7 +106,7 @@ static void add_usage(struct checks *checks, const struct yaml_tree_node *node)
 	AUTO_FREE char *safe = text_escaped(node->key);
 
 	model_errors_add(checks->build->errors, node->place,
-			 "usage knows cpu, read, written, io, memory and requests, not \"%s\"",
+			 "usage knows cpu, read, written, io, memory, rss and requests, not \"%s\"",
 			 safe);
 }
 

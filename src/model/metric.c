@@ -53,6 +53,9 @@ static const struct metric_row rows[METRIC_KIND_COUNT] = {
 				   "bytes that calls such as write and sendto took" },
 	[METRIC_ALLOCATED] = { "allocated", UNIT_BYTES, FROM_EVENTS, ARG_NONE,
 			       "memory: pages that the kernel gave out in its name" },
+	[METRIC_RSS_GROWN] = { "rss_grown", UNIT_BYTES, FROM_RSS, ARG_NONE,
+			       "by how much the resident memory of its process grew or, below 0, "
+			       "shrank" },
 	[METRIC_BLOCK_REQUESTS] = { "block_requests", UNIT_PLAIN, FROM_EVENTS, ARG_NONE,
 				    "requests it sent to block devices itself" },
 };

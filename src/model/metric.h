@@ -5,7 +5,7 @@
  *	in_syscalls  in_syscalls(CALL)  in_irq  in_softirq  uncertain
  *	lock_wait  lock_held
  *	preemptions  switches  migrations  syscalls  syscalls(CALL)  faults  interrupts
- *	softirqs  wakeups  signals  bytes_read  bytes_written  allocated  block_requests
+ *	softirqs  wakeups  signals  bytes_read  bytes_written  allocated  rss_grown  block_requests
  */
 #ifndef MODEL_METRIC_H
 #define MODEL_METRIC_H
@@ -40,6 +40,7 @@ enum metric_kind {
 	METRIC_BYTES_READ,
 	METRIC_BYTES_WRITTEN,
 	METRIC_ALLOCATED,
+	METRIC_RSS_GROWN, /* of its process; may be negative */
 	METRIC_BLOCK_REQUESTS,
 	METRIC_KIND_COUNT
 };
@@ -50,6 +51,7 @@ enum metric_origin {
 	FROM_TIMELINE,
 	FROM_EVENTS, /* counted as they come */
 	FROM_LOCKS,  /* what programs told of their locks */
+	FROM_RSS,    /* what the kernel told of the memory of processes */
 };
 
 enum metric_argument {

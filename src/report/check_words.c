@@ -32,8 +32,9 @@ struct text check_value_text(enum model_unit unit, double value)
 	if (unit == UNIT_TIME && fits)
 		return value < 0 ? negative(text_duration((uint64_t)-value))
 				 : text_duration((uint64_t)value);
-	if (unit == UNIT_BYTES && fits && value >= 0)
-		return text_size((uint64_t)value);
+	if (unit == UNIT_BYTES && fits)
+		return value < 0 ? negative(text_size((uint64_t)-value))
+				 : text_size((uint64_t)value);
 	return plain_text(value);
 }
 

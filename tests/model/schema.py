@@ -49,7 +49,7 @@ MODEL = {
                 {"wait": {"disk": "5ms"}},
                 {"syscalls": 3},
                 {"syscalls": {"read": 3}},
-                {"usage": {"cpu": "50%", "read": "1MiB", "written": "64K", "io": "2MiB", "memory": "1MiB",
+                {"usage": {"cpu": "50%", "read": "1MiB", "written": "64K", "io": "2MiB", "memory": "1MiB", "rss": "1MiB",
                            "requests": 10}},
             ]},
         ]},

@@ -6,6 +6,8 @@
 #ifndef CHECK_RUN_H
 #define CHECK_RUN_H
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,13 +59,22 @@ static inline bool is_named(const struct event *event, const char *name)
 	       (event->other.name[strlen(name)] == '/' || !event->other.name[strlen(name)]);
 }
 
-/* "other page/3": the thread is given 8 pages. */
+/* "other page/3": the thread is given 8 pages. "other rss/5:1:0:4096": see struct check_resident. */
 static inline void run_tell(struct run *run, const struct event *event)
 {
+	struct check_resident resident;
+	int is_own;
+
 	if (event->type == EV_USER_LOCK)
 		check_tell_lock(run->check, event);
 	if (event->type == EV_OTHER && strncmp(event->other.name, "page/", 5) == 0)
 		check_tell_memory(run->check, event, 4096ull << atoi(event->other.name + 5));
+	if (event->type == EV_OTHER &&
+	    sscanf(event->other.name, "rss/%" SCNu32 ":%d:%" SCNu32 ":%" SCNu64, &resident.space,
+		   &is_own, &resident.counter, &resident.bytes) == 4) {
+		resident.is_own = is_own;
+		check_tell_resident(run->check, event, &resident);
+	}
 }
 
 static inline void run_once(struct run *run, size_t open_bytes, const struct check_hole *holes,

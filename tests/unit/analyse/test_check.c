@@ -274,6 +274,70 @@ static void too_many_open_instances_are_given_up_and_counted(void **unused)
 	run_fini(&run);
 }
 
+/* Threads 7 and 8 of one process, 9 of another; space 5 is the first one's, 6 the other one's. */
+#define MEMORY                                                       \
+	"facts last 200\nthread 7 7 1 R prog\nthread 8 7 1 R prog\n" \
+	"thread 9 9 1 R other\n0 cpu0 switch 0(runnable) 7\n"        \
+	"0 cpu1 switch 0(runnable) 8\n0 cpu2 switch 0(runnable) 9\n"
+
+/* "LOW HIGH" of rss_grown between the marks of 7; and the reason. */
+static const char *grown_in(struct run *run, const char *events)
+{
+	AUTO_FREE char *trace = xasprintf(MEMORY "%s", events);
+	const struct check_result *result = checked(run, trace, WORK("rss_grown < -1GiB"));
+	const struct check_finding *finding = &result->findings[0];
+
+	assert_int_equal(result->finding_count, 1);
+	return told_keep(run->told, xasprintf("%g %g%s%s", finding->left.low, finding->left.high,
+					      finding->reason[0] ? " " : "", finding->reason));
+}
+
+static void assert_grown(const char *events, const char *expected)
+{
+	struct run run = { 0 };
+
+	assert_string_equal(grown_in(&run, events), expected);
+	run_fini(&run);
+}
+
+#define NOT_TOLD "-inf inf how large the memory of its process was at the start is not known"
+
+static void memory_grows_and_shrinks_with_all_threads_of_the_process(void **unused)
+{
+	/* What others do to it is in; swapped out pages and other processes are not. */
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n12 cpu0 other rss/5:1:0:4096\n"
+		     "13 cpu0 other rss/5:1:2:0\n20 cpu0 other begin\n"
+		     "30 cpu1 other rss/5:1:1:40960\n40 cpu2 other rss/6:1:1:999424\n"
+		     "50 cpu2 other rss/5:0:1:36864\n51 cpu2 other rss/5:0:2:4096\n"
+		     "60 cpu0 other end\n",
+		     "28672 28672");
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n20 cpu0 other begin\n"
+		     "30 cpu1 other rss/5:1:1:4096\n60 cpu0 other end\n",
+		     "-4096 -4096");
+	assert_grown("20 cpu0 other begin\n30 cpu1 other rss/5:1:1:4096\n60 cpu0 other end\n",
+		     NOT_TOLD);
+	assert_grown("20 cpu0 other begin\n60 cpu0 other end\n", NOT_TOLD);
+	/* Another program. */
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n11 cpu0 other rss/8:0:1:4096\n"
+		     "20 cpu0 other begin\n30 cpu0 other rss/8:1:1:8192\n60 cpu0 other end\n",
+		     NOT_TOLD);
+}
+
+static void memory_is_not_known_where_its_events_were_lost(void **unused)
+{
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n20 cpu0 other begin\n"
+		     "40 cpu1 lost 25 3\n60 cpu0 other end\n",
+		     "-inf inf events of the kernel were lost in the span");
+	/* Before it: the first event behind tells of changes of before, too. */
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n18 cpu1 lost 15 3\n20 cpu0 other begin\n"
+		     "30 cpu0 other rss/5:1:1:12288\n60 cpu0 other end\n",
+		     NOT_TOLD);
+	assert_grown(
+		"10 cpu0 other rss/5:1:1:8192\n18 cpu1 lost 15 3\n19 cpu0 other rss/5:1:1:4096\n"
+		"20 cpu0 other begin\n30 cpu0 other rss/5:1:1:12288\n60 cpu0 other end\n",
+		"8192 8192");
+}
+
 static void an_invalid_span_is_explained(void **unused)
 {
 	struct run run = { 0 };
@@ -487,6 +551,8 @@ int main(void)
 		cmocka_unit_test(a_deadline_that_is_missed_when_the_trace_ends_is_missed),
 		cmocka_unit_test(values_are_set_from_events),
 		cmocka_unit_test(too_many_open_instances_are_given_up_and_counted),
+		cmocka_unit_test(memory_grows_and_shrinks_with_all_threads_of_the_process),
+		cmocka_unit_test(memory_is_not_known_where_its_events_were_lost),
 		cmocka_unit_test(an_invalid_span_is_explained),
 		cmocka_unit_test(every_metric_is_what_a_slow_way_finds),
 	};
