@@ -124,12 +124,20 @@ void delays_trace_account(const struct timeline *timeline, const struct memory_s
 							   .ranges = CLASSES,
 							   .has = DELAYS_HAS_RUN |
 								  DELAYS_HAS_TGID } };
+	const struct delays_delay *disk = &account.stats.delay[DELAYS_DISK];
+	bool is_after_disk = false;
 	struct tl_interval in;
 	struct tl_iter iter;
 
 	tl_iter_begin(&iter, timeline, &thread->track, window->start_ns, window->end_ns);
-	while (tl_iter_next(&iter, &in))
+	while (tl_iter_next(&iter, &in)) {
+		uint64_t waits = disk->count;
+
 		add_interval(&account, timeline, slot, &in);
+		if (is_after_disk && word_kind(in.word) == WORD_WAIT_CPU)
+			account.after_disk_ns += in.end_ns - in.start_ns;
+		is_after_disk = disk->count != waits;
+	}
 	if (memory)
 		add_memory(&account, memory, thread->tid, window);
 	account.stats.life_us = account.known_ns / 1000;

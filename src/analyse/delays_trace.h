@@ -31,6 +31,7 @@ struct delays_trace_account {
 	uint64_t unsure_ns[DELAYS_TRACE_UNSURE]; /* of these, by enum unsure */
 	uint64_t soft_disk_ns;	 /* of the waits for disk: other I/O than a disk's request */
 	uint64_t other_sleep_ns; /* uninterruptible, but not counted as waits for disk */
+	uint64_t after_disk_ns;	 /* waits for a CPU that came right after waits for disk */
 };
 
 /* 'memory' may be NULL. Only start and end of 'window' count. */

@@ -419,8 +419,11 @@ int reconcile_run(const struct timeline *timeline, const struct facts *facts,
 				    .lost_events = timeline->lost_events,
 				    .memory_cut = memory->cut,
 				    .damage = recorded->damage };
-	struct reconcile_ground ground = { timeline, memory, recorded, facts->kernel,
-					   counting_since(recorded) };
+	struct reconcile_ground ground = { .timeline = timeline,
+					   .memory = memory,
+					   .recorded = recorded,
+					   .kernel = facts->kernel,
+					   .since_ns = counting_since(recorded) };
 	struct lives lives = { 0 };
 	struct sums sums = { 0 };
 	size_t cap = 0;
@@ -430,13 +433,16 @@ int reconcile_run(const struct timeline *timeline, const struct facts *facts,
 				  : ground.since_ns;
 	pair_all(&lives, recorded);
 	add_scheds(&lives, recorded);
+	for (size_t i = 0; i < lives.count; i++)
+		set_span(timeline, &lives.lives[i]);
+	reconcile_measure(&ground, lives.lives, lives.count, &ground.scale);
+	result.scale = ground.scale;
 	for (size_t i = 0; i < lives.count; i++) {
 		struct reconcile_class rows[RECONCILE_ROWS] = { 0 };
 		struct reconcile_life *life = &lives.lives[i];
 
 		if (!is_chosen(timeline, life, opts))
 			continue;
-		set_span(timeline, life);
 		reconcile_compare(&ground, life, rows);
 		add_to_process(&sums, life, rows);
 		if (opts->threads)

@@ -96,12 +96,22 @@ struct reconcile_pressure {
 	uint64_t some_ns, full_ns;
 };
 
+/* What is known of how exact both are, from this recording. */
+struct reconcile_scale {
+	uint64_t
+		edge_ns; /* from an event to where the kernel reads its clock, at most, for each wait */
+	uint64_t apart_ns; /* measured: at the median; edge_ns is three times that */
+	size_t threads;	   /* that this was measured with; 0 = edge_ns is a guess */
+	uint64_t tick_ns;  /* run time is brought up to date at ticks and switches */
+};
+
 struct reconcile {
 	enum delays_account_state state;
 	bool since_boot;
 	bool complete; /* the accounts were kept up to the end */
 	uint64_t lost_exits;
 	uint64_t lost_events;
+	struct reconcile_scale scale;
 	uint64_t memory_cut;	      /* spans of reclaim or compaction without both ends */
 	const char *damage;	      /* a view; NULL = none */
 	struct reconcile_task *tasks; /* owned; by process, each before its threads */

@@ -26,7 +26,12 @@ struct reconcile_ground {
 	const struct recorded *recorded;
 	const char *kernel; /* its release; NULL = not known */
 	uint64_t since_ns;  /* delays are counted for threads born then or later */
+	struct reconcile_scale scale;
 };
+
+/* reconcile_edge.c: how exact this recording is. */
+void reconcile_measure(const struct reconcile_ground *ground, const struct reconcile_life *lives,
+		       size_t count, struct reconcile_scale *out_scale);
 
 /* reconcile_whys.c: both values of each class, and what sets them apart. 'out_rows' are zero. */
 void reconcile_compare(const struct reconcile_ground *ground, const struct reconcile_life *life,

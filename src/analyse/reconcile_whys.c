@@ -14,9 +14,6 @@
 #include "analyse/reconcile_int.h"
 #include "base/mem.h"
 
-#define EDGE_NS		    10000u /* from an event to where the kernel reads its clock, for each wait */
-#define QUEUE_NS	    30000u /* from waking a thread to its queue, through another CPU's interrupt */
-#define TICK_NS		    10000000u /* run time is brought up to date at ticks and switches */
 #define LOOK_BACK_NS	    UINT64_C(30000000000)
 #define FAULTS_OF_A_PROGRAM 50u	 /* fewer may be a child that only exits */
 #define AGREE_SHARE	    100u /* 1 % */
@@ -288,13 +285,29 @@ static void add_delayed(const struct reconcile_ground *ground, const struct reco
 		add_why(row, RECONCILE_DELAYED, excess(life));
 }
 
-static void add_disk(const struct reconcile_ground *ground, const struct reconcile_life *life,
-		     const struct delays_trace_account *account, struct reconcile_class *row)
+/*
+ * Between its waking and its queue a thread may wait for an interrupt of another CPU. The kernel counts that as
+ * disk, the events as waiting for a CPU: so much more the one has, so much less the other.
+ */
+static uint64_t queued(const struct reconcile_class *cpu,
+		       const struct delays_trace_account *account)
 {
+	uint64_t less_ns = cpu->events.ns > cpu->kernel.ns ? cpu->events.ns - cpu->kernel.ns : 0;
+
+	if (!cpu->kernel.known || !cpu->events.known)
+		return account->after_disk_ns;
+	return less_ns < account->after_disk_ns ? less_ns : account->after_disk_ns;
+}
+
+static void add_disk(const struct reconcile_ground *ground, const struct reconcile_life *life,
+		     const struct delays_trace_account *account, struct reconcile_class *rows)
+{
+	struct reconcile_class *row = &rows[DELAYS_DISK];
+
 	if (!row->kernel.known)
 		return;
 	add_delayed(ground, life, account, row);
-	add_why(row, RECONCILE_QUEUED, row->kernel.count * QUEUE_NS);
+	add_why(row, RECONCILE_QUEUED, queued(&rows[DELAYS_CPU], account));
 	add_why(row, RECONCILE_STOLEN, ground->recorded->stolen_ns);
 	add_why(row, RECONCILE_MARKED,
 		row->kernel.ns > row->events.ns ? account->other_sleep_ns : account->soft_disk_ns);
@@ -313,7 +326,7 @@ static void add_irq(const struct reconcile_ground *ground, const struct reconcil
 	} else {
 		add_uncertain(ground, irq, account);
 		add_why(irq, RECONCILE_ASKED, life->slack_ns);
-		add_why(irq, RECONCILE_EDGES, irq->events.count * EDGE_NS);
+		add_why(irq, RECONCILE_EDGES, irq->events.count * ground->scale.edge_ns);
 		add_why(&rows[RECONCILE_RUN], RECONCILE_IRQ_RUN, irq->events.ns);
 	}
 	if (rows[RECONCILE_RUN].kernel.ns < rows[RECONCILE_RUN].events.ns)
@@ -346,7 +359,7 @@ static void find_open(const struct reconcile_ground *ground, uint32_t slot, uint
 	if (open != DELAYS_CLASSES)
 		out_ns[open] = at_ns - since_ns;
 	else if (word_kind(in.word) >= WORD_RUN && word_kind(in.word) <= WORD_SOFTIRQ)
-		out_ns[RECONCILE_RUN] = TICK_NS;
+		out_ns[RECONCILE_RUN] = ground->scale.tick_ns;
 }
 
 /* A wait that was under way at the start is all counted later, one at the end not yet. */
@@ -384,9 +397,9 @@ static void add_reasons(const struct reconcile_ground *ground, const struct reco
 			waits = life->end->stats.delay[DELAYS_CPU].count;
 		add_uncertain(ground, &rows[i], account);
 		add_why(&rows[i], RECONCILE_ASKED, life->slack_ns);
-		add_why(&rows[i], RECONCILE_EDGES, waits * EDGE_NS);
+		add_why(&rows[i], RECONCILE_EDGES, waits * ground->scale.edge_ns);
 	}
-	add_disk(ground, life, account, &rows[DELAYS_DISK]);
+	add_disk(ground, life, account, rows);
 	if (life->slot != SLOT_NONE)
 		add_open(ground, life, rows);
 	add_irq(ground, life, account, rows);

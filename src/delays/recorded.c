@@ -92,8 +92,8 @@ static const struct field {
 /* ----------------------------------------------------------------------- writing */
 
 struct payload {
-	uint8_t bytes[PAYLOAD_BYTES];
 	size_t count;
+	uint8_t bytes[PAYLOAD_BYTES]; /* the first 'count' are set */
 };
 
 static size_t put_number(uint8_t *to, uint64_t value)
@@ -132,14 +132,17 @@ static void put_record(struct outbuf *out, enum kind kind, const struct payload 
 	outbuf_put(out, payload->bytes, payload->count);
 }
 
-void recorded_put_head(struct outbuf *out, const struct delays_account *account, uint64_t time_ns)
+void recorded_put_head(struct outbuf *out, const struct delays_account *account, uint64_t time_ns,
+		       uint64_t tick_ns)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	outbuf_put(out, MAGIC, MAGIC_BYTES);
 	add_number(&payload, time_ns);
 	add_number(&payload, account->state);
 	add_number(&payload, account->since_boot);
+	add_number(&payload, tick_ns);
 	put_record(out, KIND_HEAD, &payload);
 }
 
@@ -159,8 +162,9 @@ static uint64_t get_field(const struct delays_stats *stats, const struct field *
 
 void recorded_put_task(struct outbuf *out, const struct recorded_task *task)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	add_number(&payload, task->when);
 	add_number(&payload, task->time_ns);
 	add_number(&payload, task->slack_ns);
@@ -172,8 +176,9 @@ void recorded_put_task(struct outbuf *out, const struct recorded_task *task)
 
 void recorded_put_sched(struct outbuf *out, const struct recorded_sched *sched)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	add_number(&payload, sched->when);
 	add_number(&payload, sched->time_ns);
 	add_number(&payload, (uint32_t)sched->tid);
@@ -186,8 +191,9 @@ void recorded_put_sched(struct outbuf *out, const struct recorded_sched *sched)
 
 void recorded_put_pressure(struct outbuf *out, const struct recorded_pressure *pressure)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	add_number(&payload, pressure->when);
 	add_number(&payload, pressure->time_ns);
 	add_number(&payload, pressure->has_some | pressure->has_full << 1);
@@ -200,8 +206,9 @@ void recorded_put_pressure(struct outbuf *out, const struct recorded_pressure *p
 
 void recorded_put_stolen(struct outbuf *out, const struct recorded_stolen *stolen)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	add_number(&payload, stolen->when);
 	add_number(&payload, stolen->time_ns);
 	add_number(&payload, stolen->stolen_ns);
@@ -211,8 +218,9 @@ void recorded_put_stolen(struct outbuf *out, const struct recorded_stolen *stole
 
 void recorded_put_loss(struct outbuf *out, const struct recorded_loss *loss)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	add_number(&payload, loss->time_ns);
 	add_number(&payload, loss->count);
 	add_text(&payload, loss->cpus);
@@ -221,8 +229,9 @@ void recorded_put_loss(struct outbuf *out, const struct recorded_loss *loss)
 
 void recorded_put_end(struct outbuf *out, uint64_t time_ns, uint64_t damaged)
 {
-	struct payload payload = { .count = 0 };
+	struct payload payload;
 
+	payload.count = 0;
 	add_number(&payload, time_ns);
 	add_number(&payload, damaged);
 	put_record(out, KIND_END, &payload);
@@ -322,6 +331,8 @@ static void parse_head(struct recorded *recorded, struct cursor *cursor)
 	recorded->begin_ns = take_below(cursor, NS_MAX);
 	recorded->state = (enum delays_account_state)take_below(cursor, DELAYS_ACCOUNT_ON + 1);
 	recorded->since_boot = take_number(cursor) != 0;
+	if (cursor->left) /* older recorders did not know it */
+		recorded->tick_ns = take_below(cursor, NS_MAX);
 }
 
 static void parse_task(struct recorded *recorded, struct cursor *cursor)

@@ -81,7 +81,8 @@ struct recorded_loss {
 /* ----------------------------------------------------------------------- writing */
 
 /* The head of the file: before everything else. */
-void recorded_put_head(struct outbuf *out, const struct delays_account *account, uint64_t time_ns);
+void recorded_put_head(struct outbuf *out, const struct delays_account *account, uint64_t time_ns,
+		       uint64_t tick_ns);
 void recorded_put_task(struct outbuf *out, const struct recorded_task *task);
 void recorded_put_sched(struct outbuf *out, const struct recorded_sched *sched);
 void recorded_put_pressure(struct outbuf *out, const struct recorded_pressure *pressure);
@@ -96,7 +97,8 @@ struct recorded {
 	enum delays_account_state state; /* when the recording began */
 	bool since_boot;
 	uint64_t begin_ns;
-	uint64_t end_ns; /* 0 = the recorder did not come to its end */
+	uint64_t tick_ns; /* between two ticks of the kernel's clock; 0 = not recorded */
+	uint64_t end_ns;  /* 0 = the recorder did not come to its end */
 	uint64_t damaged;
 	struct recorded_task *tasks; /* owned; in the order of the file */
 	size_t task_count, task_cap;

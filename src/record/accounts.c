@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -121,6 +122,16 @@ static void put_stolen(struct accounts *accounts, enum recorded_when when)
 	stolen.step_ns = 1000000000u / (uint64_t)ticks_per_s;
 	stolen.stolen_ns = ticks * stolen.step_ns;
 	recorded_put_stolen(&accounts->out, &stolen);
+}
+
+/* Clocks that are read without hardware stand still between two ticks. 0 = nobody knows. */
+static uint64_t tick_ns(void)
+{
+	struct timespec step;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &step) < 0)
+		return 0;
+	return (uint64_t)step.tv_sec * 1000000000u + (uint64_t)step.tv_nsec;
 }
 
 /* The cgroup that a command begins in is the recorder's. The root's pressure is the machine's. */
@@ -336,7 +347,7 @@ struct accounts *accounts_begin(int kernel_fd, struct manifest *manifest)
 	outbuf_to_fd(&accounts->out, accounts->fd);
 	find_cgroup(accounts);
 	delays_account_read(&account);
-	recorded_put_head(&accounts->out, &account, clock_mono_ns());
+	recorded_put_head(&accounts->out, &account, clock_mono_ns(), tick_ns());
 	begin_tasks(accounts, manifest);
 	pthread_mutex_lock(&accounts->lock);
 	rc = put_pressures(accounts, RECORDED_START);

@@ -48,7 +48,7 @@ static const char *const why_words[RECONCILE_WHYS] = {
 	[RECONCILE_IMPOSSIBLE] = "the kernel counted a wait longer than the thread's life",
 	[RECONCILE_ZONES] = "the kernel counts the choice of zones as well",
 	[RECONCILE_QUEUED] = "the kernel ends a wait for disk when the thread is in a queue, which "
-			     "may take an interrupt of another CPU",
+			     "may take an interrupt of another CPU: waiting for a CPU has less",
 	[RECONCILE_STOLEN] = "a hypervisor took the CPU meanwhile: that is no run time, and "
 			     "interrupts came late",
 	[RECONCILE_IRQ_RUN] = "the kernel takes interrupts off the run time",
@@ -311,6 +311,26 @@ static void note(FILE *out, const char *text)
 	table_wrap(out, text, 2);
 }
 
+static void print_scale(FILE *out, const struct reconcile_scale *scale)
+{
+	AUTO_FREE char *text =
+		scale->threads
+			? xasprintf(
+				  "Of %s threads that switched often the accounts and the events "
+				  "of the time on a CPU stand %s apart for each switch, at the median: "
+				  "three times that, %s, is taken for what a clock that is read "
+				  "beside the event may make at each wait.",
+				  text_count(scale->threads).s, text_duration(scale->apart_ns).s,
+				  text_duration(scale->edge_ns).s)
+			: xasprintf(
+				  "How far an event is from where the kernel reads its clock could "
+				  "not be measured, as fewer than five threads switched often: %s "
+				  "is taken for it at each wait.",
+				  text_duration(scale->edge_ns).s);
+
+	note(out, text);
+}
+
 static void print_notes(FILE *out, const struct reconcile *result)
 {
 	fputs("\nNotes:\n", out);
@@ -324,6 +344,7 @@ static void print_notes(FILE *out, const struct reconcile *result)
 		note(out, "The accounts were not kept up to the end of the recording.");
 	if (result->damage)
 		note(out, result->damage);
+	print_scale(out, &result->scale);
 	if (result->lost_exits) {
 		AUTO_FREE char *text =
 			xasprintf("%s exits were lost: what these threads did is in no account.",
@@ -492,6 +513,12 @@ static void print_json(FILE *out, const struct reconcile *result)
 	json_print_u64(&json, "lost_exits", result->lost_exits);
 	json_print_u64(&json, "lost_events", result->lost_events);
 	json_print_u64(&json, "cut_spans", result->memory_cut);
+	json_begin_object(&json, "scale");
+	json_print_u64(&json, "edge_ns", result->scale.edge_ns);
+	json_print_u64(&json, "apart_ns", result->scale.apart_ns);
+	json_print_u64(&json, "threads", result->scale.threads);
+	json_print_u64(&json, "tick_ns", result->scale.tick_ns);
+	json_end_object(&json);
 	json_begin_array(&json, "tasks");
 	for (size_t i = 0; i < result->count; i++)
 		json_task(&json, &result->tasks[i]);

@@ -77,29 +77,51 @@ def make_files():
 
 
 @contextlib.contextmanager
+def memory_controller(top):
+    """Have cgroups below 'top' limits of memory, if it is of the second kind and they lack them."""
+    path, changed = os.path.join(top, "cgroup.subtree_control"), False
+    with contextlib.suppress(OSError):
+        with open(os.path.join(top, "cgroup.controllers")) as there, open(path) as on:
+            changed = "memory" in there.read().split() and "memory" not in on.read().split()
+        if changed:
+            with open(path, "w") as file:
+                file.write("+memory")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if changed:
+                with open(path, "w") as file:
+                    file.write("-memory")
+
+
+@contextlib.contextmanager
 def memory_cgroup(limit="16M"):
     """A new cgroup with little memory: (folder, file of the limit), or (None, None)."""
-    for top, name in (("/sys/fs/cgroup", "memory.high"), ("/sys/fs/cgroup/unified", "memory.high"),
-                      ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
-        path = os.path.join(top, "holdup-test-%d" % os.getpid())
-        with contextlib.suppress(OSError):
-            os.mkdir(path)
-            if os.path.exists(os.path.join(path, name)):
-                with open(os.path.join(path, name), "w") as file:
-                    file.write(limit)
-                break
-            os.rmdir(path)
-    else:
-        yield None, None
-        return
-    try:
-        yield path, name
-    finally:
-        for _ in range(50):
+    with contextlib.ExitStack() as stack:
+        for top, name in (("/sys/fs/cgroup", "memory.high"),
+                          ("/sys/fs/cgroup/unified", "memory.high"),
+                          ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
+            stack.enter_context(memory_controller(top))
+            path = os.path.join(top, "holdup-test-%d" % os.getpid())
             with contextlib.suppress(OSError):
+                os.mkdir(path)
+                if os.path.exists(os.path.join(path, name)):
+                    with open(os.path.join(path, name), "w") as file:
+                        file.write(limit)
+                    break
                 os.rmdir(path)
-                break
-            time.sleep(0.1)
+        else:
+            yield None, None
+            return
+        try:
+            yield path, name
+        finally:
+            for _ in range(50):
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+                    break
+                time.sleep(0.1)
 
 
 def twin(*tids):

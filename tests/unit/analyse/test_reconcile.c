@@ -2,6 +2,9 @@
 #include "analyse/reconcile.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "analyse/memory_spans.h"
 #include "told.h"
@@ -146,6 +149,111 @@ static void what_exceeds_the_span_cannot_have_been(void **unused)
 	assert_in_range(row->unexplained_ns, 44 * MS, 45 * MS);
 }
 
+/* Disk from 10 to 30, then a queue up to 50; the kernel says that the disk took 15 more of that. */
+static void what_disk_has_more_waiting_for_a_cpu_has_less(void **unused)
+{
+	const char *text = "facts last 200000000\n"
+			   "thread 7 7 1 R prog\n"
+			   "0 cpu1 switch 0(runnable) 7\n"
+			   "9000000 cpu1 issue vda 8 R\n"
+			   "10000000 cpu1 switch 7(disk) 0\n"
+			   "29000000 cpu1 irq 24 virtio0\n"
+			   "29000000 cpu1 complete vda 8\n"
+			   "30000000 cpu1 waking 7\n"
+			   "30000000 cpu1 irqexit 24\n"
+			   "50000000 cpu1 switch 0(runnable) 7\n"
+			   "100000000 cpu1 switch 7(blocked) 0\n";
+	struct recorded_task tasks[] = { account(RECORDED_START, 5, 1005, 500, 10),
+					 account(RECORDED_END, 150, 1150, 505, 65) };
+	struct reconcile_task task;
+	const struct reconcile_class *row = &task.rows[DELAYS_DISK];
+
+	tasks[1].stats.delay[DELAYS_DISK] = (struct delays_delay){ 1, 35 * MS, 0, 0 };
+	task = compared(text, tasks, 2);
+	assert_int_equal(row->events.ns, 20 * MS);
+	assert_true(row->whys & 1u << RECONCILE_QUEUED);
+	assert_int_equal(row->at_most_ns[RECONCILE_QUEUED], 15 * MS);
+	assert_int_equal(row->unexplained_ns, 0);
+	/* If the wait for a CPU is what the events say, it was no queue. */
+	tasks[1].stats.delay[DELAYS_CPU].total_ns = 520 * MS;
+	task = compared(text, tasks, 2);
+	assert_false(row->whys & 1u << RECONCILE_QUEUED);
+	assert_in_range(row->unexplained_ns, 14 * MS, 15 * MS);
+}
+
+#define SWITCHERS 6u
+#define SWITCHES  200u
+
+/* Each runs 1 ms of 2 on a CPU of its own; the kernel counts 'more_ns' at each. */
+static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
+{
+	struct recorded_task tasks[2 * SWITCHERS];
+	struct recorded recorded = { .state = DELAYS_ACCOUNT_ON,
+				     .tasks = tasks,
+				     .task_count = 2 * (size_t)switchers,
+				     .end_ns = 1000 * MS,
+				     .tick_ns = 4 * MS };
+	const struct memory_spans memory = { 0 };
+	const struct reconcile_opts opts = { 0 };
+	struct reconcile_scale scale;
+	struct reconcile result;
+	struct told *told;
+	char *text;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	fputs("facts last 1000000000\n", out);
+	for (uint32_t i = 0; i < switchers; i++) {
+		fprintf(out, "thread %u %u 1 S prog\n", 7 + i, 7 + i);
+		tasks[2 * i] = account(RECORDED_START, 1, 1000, 0, 0);
+		tasks[2 * i + 1] = account(RECORDED_END, 900, 1899, 0, SWITCHES);
+		tasks[2 * i + 1].stats.run_ns += (uint64_t)more_ns * SWITCHES;
+		tasks[2 * i].stats.delay[DELAYS_CPU].count = 0;
+		tasks[2 * i + 1].stats.delay[DELAYS_CPU].count = SWITCHES;
+		for (uint32_t k = 0; k < 2; k++)
+			tasks[2 * i + k].stats.tid = tasks[2 * i + k].stats.tgid = (int32_t)(7 + i);
+	}
+	for (uint32_t k = 0; k < SWITCHES; k++) {
+		uint64_t at = (2 + 2 * (uint64_t)k) * MS;
+
+		for (uint32_t i = 0; i < switchers; i++)
+			fprintf(out,
+				"%" PRIu64 " cpu%u waking %u cpu %u\n%" PRIu64
+				" cpu%u switch 0(runnable) %u\n",
+				at, i, 7 + i, i, at, i, 7 + i);
+		for (uint32_t i = 0; i < switchers; i++)
+			fprintf(out, "%" PRIu64 " cpu%u switch %u(blocked) 0\n", at + MS, i, 7 + i);
+	}
+	fclose(out);
+	told = replayed(text);
+	assert_int_equal(reconcile_run(told->tl, &told->trace->facts, &memory, &recorded, &opts,
+				       &result, NULL),
+			 0);
+	scale = result.scale;
+	reconcile_fini(&result);
+	told_free(told);
+	free(text);
+	return scale;
+}
+
+static void the_edge_at_a_switch_is_measured_with_threads_that_switch_often(void **unused)
+{
+	struct reconcile_scale scale = measured(SWITCHERS, 4000);
+
+	assert_int_equal(scale.threads, SWITCHERS);
+	assert_int_equal(scale.apart_ns, 4000);
+	assert_int_equal(scale.edge_ns, 12000);
+	assert_int_equal(scale.tick_ns, 4 * MS);
+	scale = measured(SWITCHERS, 0); /* no clock is that good */
+	assert_int_equal(scale.apart_ns, 0);
+	assert_int_equal(scale.edge_ns, 1000);
+	scale = measured(SWITCHERS, 90000); /* that is not the edge of anything */
+	assert_int_equal(scale.edge_ns, 100000);
+	scale = measured(4, 4000); /* too few */
+	assert_int_equal(scale.threads, 0);
+	assert_int_equal(scale.edge_ns, 10000);
+}
+
 static void one_side_alone_has_its_reason(void **unused)
 {
 	struct recorded_task tasks[] = { account(RECORDED_START, 20, 1020, 500, 10),
@@ -195,6 +303,8 @@ int main(void)
 		cmocka_unit_test(what_no_reason_covers_is_unexplained),
 		cmocka_unit_test(uncertain_time_explains_what_the_events_lack),
 		cmocka_unit_test(what_exceeds_the_span_cannot_have_been),
+		cmocka_unit_test(what_disk_has_more_waiting_for_a_cpu_has_less),
+		cmocka_unit_test(the_edge_at_a_switch_is_measured_with_threads_that_switch_often),
 		cmocka_unit_test(one_side_alone_has_its_reason),
 		cmocka_unit_test(nobody_is_an_error),
 	};

@@ -47,7 +47,7 @@ static void write_all(struct outbuf *out)
 	const struct recorded_task task = some_task();
 
 	outbuf_to_memory(out);
-	recorded_put_head(out, &on, 1000);
+	recorded_put_head(out, &on, 1000, 4000000);
 	recorded_put_stolen(out, &before);
 	recorded_put_pressure(out, &pressure);
 	recorded_put_task(out, &task);
@@ -70,6 +70,7 @@ static void what_was_written_is_read(void **unused)
 	assert_int_equal(recorded.state, DELAYS_ACCOUNT_ON);
 	assert_true(recorded.since_boot);
 	assert_int_equal(recorded.begin_ns, 1000);
+	assert_int_equal(recorded.tick_ns, 4000000);
 	assert_int_equal(recorded.end_ns, 9000);
 	assert_int_equal(recorded.damaged, 2);
 	assert_int_equal(recorded.task_count, 1);
