@@ -7,6 +7,7 @@
 #ifndef BASE_DIGITS_H
 #define BASE_DIGITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ struct digits_small {
 
 extern const struct digits_small digits_small[1000];
 
-/* "000" "001" ... "999" */
-extern const char digits_triples[3001];
+/* "000 " "001 " ... "999 ": a word each, which is moved at once. */
+extern const char digits_triples[4001];
 
 /* The last 'count' decimal digits of 'value', with zeros in front. */
 static inline char *digits_fixed(char *to, uint64_t value, int count)
@@ -41,6 +42,13 @@ static inline char *digits_fixed(char *to, uint64_t value, int count)
 	if (count & 1)
 		to[0] = (char)('0' + value % 10);
 	return to + count;
+}
+
+/* The three digits of 'value', below 1000; a blank stands behind them. */
+static inline char *digits_three(char *to, uint32_t value)
+{
+	memcpy(to, digits_triples + (size_t)4 * value, 4);
+	return to + 3;
 }
 
 static inline int digits_count(uint64_t value)

@@ -47,6 +47,7 @@ struct column {
 struct kind {
 	struct column *columns; /* owned; NULL = not met yet */
 	bool decides;		/* its events have the same values all */
+	bool has_fields;	/* among them */
 	uint32_t key;		/* of these, plus 1; 0 = not known yet */
 };
 
@@ -107,21 +108,23 @@ static void meet_kind(struct counter *counter, const struct value_line *line, st
 		column->has_words = column->place.kind != VALUE_NONE &&
 				    value_has_words(&column->place, line->kind);
 		column->is_quick = is_quick(&column->place);
+		kind->has_fields |= column->place.field != NULL;
 		kind->decides &= is_of_kind(&column->place);
 	}
 }
 
 /* The words that the line's texts follow from. False when these are not enough. */
 static bool put_raw(const struct counter *counter, const struct value_line *line,
-		    const struct column *columns, uint64_t raw[RAW_WORDS])
+		    const struct kind *kind, uint64_t raw[RAW_WORDS])
 {
+	const struct column *columns = kind->columns;
 	bool is_call = line->event->type == EV_SYS_ENTER || line->event->type == EV_SYS_EXIT;
 	uint64_t *to = raw;
 
 	_Static_assert(COMMS_BYTES <= 2 * sizeof(*raw), "a name fits into two words");
 	memset(raw, 0, (2 * counter->name_count + 1) * sizeof(*raw));
 	/* One that is too short has no words. */
-	if (line->record.data && line->record.bytes < line->kind->need_bytes)
+	if (kind->has_fields && line->record.data && line->record.bytes < line->kind->need_bytes)
 		return false;
 	*to++ = (uint64_t)value_kind_index(counter->context->printer, line->kind) << 1 |
 		(is_call && line->event->syscall.compat);
@@ -192,14 +195,14 @@ static uint32_t count_key(struct counter *counter)
 
 /* A line whose values do not follow from its kind: by what they are made of. */
 static void count_values(struct counter *counter, const struct value_line *line,
-			 const struct column *columns)
+			 const struct kind *kind)
 {
 	size_t words = 2 * counter->name_count + 1;
 	uint64_t raw[RAW_WORDS], hash = 0;
 	struct seen *seen = NULL;
 	uint32_t key;
 
-	if (put_raw(counter, line, columns, raw)) {
+	if (put_raw(counter, line, kind, raw)) {
 		for (size_t i = 0; i < words; i++)
 			hash = (hash ^ raw[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 7 ^ hash << 51;
 		seen = &counter->seen[(hash ^ hash >> 29) % SEEN];
@@ -208,7 +211,7 @@ static void count_values(struct counter *counter, const struct value_line *line,
 			return;
 		}
 	}
-	make_key(counter, line, columns);
+	make_key(counter, line, kind->columns);
 	key = count_key(counter);
 	if (!seen || !key)
 		return;
@@ -229,7 +232,7 @@ static void count_line(struct counter *counter, const struct value_line *line)
 	if (!kind->columns)
 		meet_kind(counter, line, kind);
 	if (!kind->decides) {
-		count_values(counter, line, kind->columns);
+		count_values(counter, line, kind);
 		return;
 	}
 	make_key(counter, line, kind->columns);
@@ -279,6 +282,24 @@ static void print(struct counter *counter, uint32_t top, bool json)
 	report_list_counts(stdout, &counter->sums, top, json);
 }
 
+/* Do the values follow from the kind of event, the CPU and the thread? */
+static bool is_of_heads(const struct counter *counter)
+{
+	for (size_t i = 0; i < counter->name_count; i++) {
+		switch (value_name_column(counter->names[i])) {
+		case COLUMN_EVENT:
+		case COLUMN_SYSTEM:
+		case COLUMN_CPU:
+		case COLUMN_TID:
+		case COLUMN_COMM:
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
 static int read_lines(struct counter *counter, struct list_reader *reader, struct err *err)
 {
 	struct value_line line;
@@ -310,7 +331,10 @@ int list_count(struct list_reader *reader, const char *fields, uint32_t top, boo
 	counter.kind_count = value_kind_count(counter.context->printer);
 	counter.kinds = xcalloc(counter.kind_count, sizeof(*counter.kinds));
 	outbuf_to_memory(&counter.made);
-	rc = read_lines(&counter, reader, err);
+	if (is_of_heads(&counter))
+		rc = list_reader_heads(reader, err);
+	if (rc == 0)
+		rc = read_lines(&counter, reader, err);
 	if (rc == 0)
 		print(&counter, top, json);
 	for (size_t i = 0; i < counter.key_count; i++)

@@ -169,8 +169,7 @@ static inline char *put_delta(char *to, uint64_t ns)
 	*to = '+';
 	to = digits_u64(to + 1, us);
 	*to = '.';
-	memcpy(to + 1, digits_triples + 3 * (ns % 1000), 3);
-	return to + 4;
+	return digits_three(to + 1, (uint32_t)(ns - us * 1000));
 }
 
 /* "ls[5980]" and blanks. */
@@ -242,7 +241,7 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 	to = put_time(scratch, out->at, line->event->time_ns);
 	to = put_delta(to, line->delta_ns);
 	to[0] = to[1] = ' ';
-	to = (char *)mempcpy(to + 2, digits_triples + (size_t)3 * (line->event->cpu % 1000), 3);
+	to = digits_three(to + 2, line->event->cpu % 1000u);
 	to[0] = to[1] = ' ';
 	print_flags(scratch->context.printer, kind, &line->record, to + 2);
 	to[7] = ' ';

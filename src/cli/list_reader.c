@@ -270,6 +270,14 @@ int list_reader_seek(struct list_reader *reader, uint64_t from_ns, struct err *e
 	return rc;
 }
 
+int list_reader_heads(struct list_reader *reader, struct err *err)
+{
+	if (reader->filter)
+		return 0;
+	trace_keep_heads(reader->trace);
+	return list_reader_seek(reader, reader->from_ns, err);
+}
+
 /* Does the list begin at this event or before it? */
 static bool has_begun(struct list_reader *reader, const struct event *event,
 		      const struct trace_record *record)

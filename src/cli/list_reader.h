@@ -55,6 +55,12 @@ void list_reader_window(const struct list_reader *reader, uint64_t *out_from_ns,
 int list_reader_seek(struct list_reader *reader, uint64_t from_ns, struct err *err);
 
 /*
+ * Begin again, for who asks the lines for nothing but the kind of event, CPU and thread: what that
+ * does not need is left out where it can be. Returns 0 or a negative errno with err filled.
+ */
+int list_reader_heads(struct list_reader *reader, struct err *err);
+
+/*
  * The next line: 1 and *out_line, whose views are valid until the next call; 0 at the end.
  * Holes in the recording are lines whatever the filter says, unless it names them.
  */

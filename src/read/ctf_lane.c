@@ -417,10 +417,12 @@ static inline uint32_t form_at(const struct ctf_head *head, const uint8_t *at, u
 
 /*
  * Read events while nothing is special about them: those of kinds with a plan, with no hole, as
- * far as the window goes. What is next after that is for read_event().
+ * far as the window goes. What is next after that is for read_event(). 'keeps': records, too;
+ * 'heads': their heads.
  */
 static inline __attribute__((always_inline)) void put_run(struct ctf_lane *lane,
-							  struct batch *batch, bool keeps)
+							  struct batch *batch, bool keeps,
+							  bool heads)
 {
 	const struct ctf_stream *stream = lane->packet->stream;
 	const struct ctf_head *head = stream->head;
@@ -467,9 +469,9 @@ static inline __attribute__((always_inline)) void put_run(struct ctf_lane *lane,
 		ns = ctf_ns(&time, now);
 		if (ns < last_ns)
 			break;
-		if (keeps) {
+		if (keeps || heads) {
 			record.bytes = record_room(lane);
-			record.used = kind->record_bytes;
+			record.used = keeps ? kind->record_bytes : KERNEL_EVENT_MIN_BYTES;
 			record.is_full = false;
 			if (!record.bytes)
 				break;
@@ -480,7 +482,7 @@ static inline __attribute__((always_inline)) void put_run(struct ctf_lane *lane,
 				    keeps ? &record : NULL);
 		if (!next)
 			break;
-		if (keeps)
+		if (keeps || heads)
 			end_record(lane, &record, kind, bit, cell);
 		cell->event.time_ns = last_ns = ns;
 		ticks = now;
@@ -499,12 +501,17 @@ static inline __attribute__((always_inline)) void put_run(struct ctf_lane *lane,
 
 static void put_plain_run(struct ctf_lane *lane, struct batch *batch)
 {
-	put_run(lane, batch, false);
+	put_run(lane, batch, false, false);
+}
+
+static void put_head_run(struct ctf_lane *lane, struct batch *batch)
+{
+	put_run(lane, batch, false, true);
 }
 
 static void put_record_run(struct ctf_lane *lane, struct batch *batch)
 {
-	put_run(lane, batch, true);
+	put_run(lane, batch, true, false);
 }
 
 /* Is there an event at the cursor? Padding may stand before the end. */
@@ -528,7 +535,9 @@ static bool put_events(struct ctf_lane *lane, struct batch *batch)
 		int rc;
 
 		if (lane->packet->stream->head && !lane->hole) {
-			if (lane->lane.keep_records)
+			if (lane->lane.keep_records && lane->lane.heads_only)
+				put_head_run(lane, batch);
+			else if (lane->lane.keep_records)
 				put_record_run(lane, batch);
 			else
 				put_plain_run(lane, batch);

@@ -67,14 +67,16 @@ static bool align_to(struct planner *planner, uint32_t bits)
 static bool make_load(struct planner *planner, const struct ctf_type *type,
 		      struct ctf_load *out_load)
 {
+	uint32_t low = planner->at % 8, end = low + type->bits;
+
 	*out_load = (struct ctf_load){
 		.offset = (uint32_t)(planner->at / 8),
-		.shift = planner->at % 8,
 		.bits = (uint8_t)type->bits,
+		.left = (uint8_t)(64 - end),
+		.right = (uint8_t)(64 - type->bits),
 		.is_signed = type->is_signed,
 	};
-	return out_load->shift + type->bits <= 64 &&
-	       (type->order == CTF_ORDER_LITTLE || type->bits == 8);
+	return end <= 64 && (type->order == CTF_ORDER_LITTLE || type->bits == 8);
 }
 
 static bool add_load(struct planner *planner, const struct ctf_type *type, enum ctf_load_to to,

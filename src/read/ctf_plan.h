@@ -41,8 +41,8 @@ enum ctf_load_to {
 /* A number at a fixed place of a step. */
 struct ctf_load {
 	uint32_t offset; /* bytes from the start of the step */
-	uint8_t shift;	 /* bits */
 	uint8_t bits;
+	uint8_t left, right; /* shifts of the eight bytes there, one after the other */
 	bool is_signed;
 	uint8_t to;	/* enum ctf_load_to */
 	uint16_t at;	/* in struct event, or the slot */
@@ -115,9 +115,8 @@ static inline uint64_t ctf_load(const struct ctf_load *load, const uint8_t *star
 	uint64_t number;
 
 	memcpy(&number, start + load->offset, sizeof(number));
-	number = number >> load->shift << (64 - load->bits);
-	return load->is_signed ? (uint64_t)((int64_t)number >> (64 - load->bits))
-			       : number >> (64 - load->bits);
+	number <<= load->left;
+	return load->is_signed ? (uint64_t)((int64_t)number >> load->right) : number >> load->right;
 }
 
 /* 'record' is NULL where none is kept. */

@@ -69,6 +69,7 @@ struct lane {
 	size_t chunk_bytes;  /* of each chunk */
 	struct chunk *spare; /* owned; chunks that nobody uses: at most one for each batch */
 	bool keep_records;   /* fill() puts them beside the events */
+	bool heads_only;     /* of those that it makes itself the head is enough */
 };
 
 /* A chunk with one use. Its bytes are undefined. */

@@ -458,12 +458,14 @@ static int merge_seek(struct source *source, uint64_t time_ns, struct err *err)
 	return 0;
 }
 
-void merge_keep_records(struct merge *merge, bool keep)
+void merge_keep_records(struct merge *merge, bool keep, bool heads_only)
 {
 	merge_pause(merge);
 	merge->keeps_records = keep;
-	for (size_t i = 0; i < merge->feed_count; i++)
+	for (size_t i = 0; i < merge->feed_count; i++) {
 		merge->feeds[i].lane->keep_records = keep;
+		merge->feeds[i].lane->heads_only = heads_only;
+	}
 	merge->block_at = merge->block_count = 0;
 }
 

@@ -29,8 +29,11 @@ struct source *merge_source(struct merge *merge);
 /* Let at most 'count' threads decode ahead; 0 = none. The default fits the machine. */
 void merge_set_threads(struct merge *merge, uint32_t count);
 
-/* Whether the lanes keep records. To be followed by a seek. */
-void merge_keep_records(struct merge *merge, bool keep);
+/*
+ * Whether the lanes keep records; 'heads_only': of those that they make themselves no more than
+ * the head. To be followed by a seek.
+ */
+void merge_keep_records(struct merge *merge, bool keep, bool heads_only);
 
 /* The record of an event that was handed out and is still valid. NULL when it has none. */
 const struct trace_record *merge_record_of(const struct merge *merge, const struct event *event);

@@ -304,11 +304,14 @@ const struct print_event *printer_event(const struct printer *printer, uint16_t 
 const struct print_event *printer_event_of(const struct printer *printer,
 					   const struct trace_record *record)
 {
+	uint16_t id;
+
 	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
 		return &printer->unknown;
-	return printer_event(printer,
-			     (uint16_t)print_load(printer, record->data + printer->id_offset, 2,
-						  false));
+	memcpy(&id, record->data + printer->id_offset, sizeof(id));
+	if (printer->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+		id = __builtin_bswap16(id);
+	return printer_event(printer, id);
 }
 
 const struct print_event *printer_next(const struct printer *printer,

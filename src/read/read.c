@@ -73,7 +73,13 @@ void trace_set_threads(struct trace *trace, uint32_t count)
 void trace_keep_records(struct trace *trace, bool keep)
 {
 	trace->keeps_records = keep;
-	merge_keep_records(trace->merge, keep);
+	merge_keep_records(trace->merge, keep, false);
+}
+
+void trace_keep_heads(struct trace *trace)
+{
+	trace->keeps_records = true;
+	merge_keep_records(trace->merge, true, true);
 }
 
 bool trace_record(const struct trace *trace, struct trace_record *out_record)

@@ -85,6 +85,12 @@ struct trace_record {
 void trace_keep_records(struct trace *trace, bool keep);
 
 /*
+ * Keep records from which only the kind of the event is asked, no fields: where a reader makes
+ * the records itself, that is less work. From the next source_seek() on.
+ */
+void trace_keep_heads(struct trace *trace);
+
+/*
  * The record of the event that source_next() gave last. False when the event was made by
  * the reader (EV_LOST, EV_FD_NAME), or when records are not kept.
  */

@@ -514,11 +514,9 @@ uint32_t value_kind_index(const struct printer *printer, const struct print_even
 {
 	uint32_t count = printer_id_count(printer);
 
-	if (kind == &lost_kind)
-		return count;
-	if (kind == &fd_name_kind)
-		return count + 1;
-	return kind->id < count ? kind->id : count + 2;
+	if (__builtin_expect(kind->id < count && kind->fields, 1))
+		return kind->id;
+	return kind == &lost_kind ? count : kind == &fd_name_kind ? count + 1 : count + 2;
 }
 
 /* "12 events lost in 4.20 ms" */

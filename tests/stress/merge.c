@@ -153,7 +153,7 @@ static bool wander(unsigned int seed)
 		good = source_seek(merge_source(merge), at, NULL) == 0 &&
 		       read_some(merge, at, count) == (count < left ? count : left);
 		if (rand_r(&seed) % 3 == 0)
-			merge_keep_records(merge, false); /* ends what decodes ahead */
+			merge_keep_records(merge, false, false); /* ends what decodes ahead */
 	}
 	source_close(merge_source(merge));
 	facts_fini(&facts);
