@@ -161,9 +161,14 @@ void manifest_add_missing(struct manifest *manifest, const char *what, const cha
 
 void manifest_add_cpu(struct manifest *manifest, const struct manifest_cpu *cpu)
 {
+	size_t at = manifest->cpu_count;
+
 	manifest->cpus = vec_room(manifest->cpus, manifest->cpu_count, &manifest->cpu_cap,
 				  sizeof(*manifest->cpus));
-	manifest->cpus[manifest->cpu_count++] = *cpu;
+	for (; at > 0 && manifest->cpus[at - 1].cpu > cpu->cpu; at--)
+		manifest->cpus[at] = manifest->cpus[at - 1];
+	manifest->cpus[at] = *cpu;
+	manifest->cpu_count++;
 }
 
 void manifest_add_recorder_tid(struct manifest *manifest, int32_t tid)

@@ -95,7 +95,7 @@ struct manifest {
 /* Free what the manifest owns. A zeroed or half-filled one is fine. */
 void manifest_fini(struct manifest *manifest);
 
-/* Append a copy. */
+/* Add a copy; CPUs are kept in order of their numbers, others in the order that they come. */
 void manifest_add_event(struct manifest *manifest, const char *event);
 void manifest_add_missing(struct manifest *manifest, const char *what, const char *why);
 void manifest_add_throttle(struct manifest *manifest, const struct manifest_throttle *throttle);

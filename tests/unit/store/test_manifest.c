@@ -87,8 +87,8 @@ static struct manifest whole_manifest(void)
 
 	manifest_add_event(&manifest, "sched:sched_switch");
 	manifest_add_missing(&manifest, "file names", "no BPF");
-	manifest_add_cpu(&manifest, &(struct manifest_cpu){ .cpu = 0 });
 	manifest_add_cpu(&manifest, &cpu);
+	manifest_add_cpu(&manifest, &(struct manifest_cpu){ .cpu = 0 }); /* it came later */
 	manifest_add_recorder_tid(&manifest, 815);
 	manifest_add_throttle(&manifest,
 			      &(struct manifest_throttle){ (char *)"/a/b", 20, 100, 27, 14, 101 });
@@ -115,6 +115,8 @@ static void what_was_written_is_read(void **state)
 	assert_int_equal(in.target_tid, 4711);
 	assert_int_equal(in.target_status, -1);
 	assert_int_equal(in.cpu_count, 2);
+	assert_int_equal(in.cpus[0].cpu, 0);
+	assert_int_equal(in.cpus[1].cpu, 3);
 	assert_int_equal(in.cpus[1].cpu, out.cpus[1].cpu);
 	assert_int_equal(in.cpus[1].events, out.cpus[1].events);
 	assert_int_equal(in.cpus[1].lost, out.cpus[1].lost);
