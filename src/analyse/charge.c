@@ -86,7 +86,7 @@ struct flow {
 
 /* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
 struct hop_key {
-	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner;
+	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin;
 	int32_t fd;
 	uint8_t kind, signal, woken, zero;
 };
@@ -270,7 +270,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.waker = wait->woken_ns ? wait->waker.slot : SLOT_NONE,
 		.what = text_id(charger, describe_in(query, wait)),
 		.object = text_id(charger, describe_object(query, wait)),
-		.woken_by = text_id(charger, describe_actor(query, &wait->waker)),
+		.woken_by = text_id(charger, describe_packet(query, wait)),
 		.lock = led->lock,
 		.owner = led->owner,
 		.count = 1,
@@ -318,6 +318,7 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	key.name = wait->waker.name;
 	key.word = wait->waker.word;
 	key.below = wait->waker.below;
+	key.origin = wait->origin.kind == ACTOR_TIMER ? wait->origin.name : 0;
 	key.lock = led->lock;
 	key.owner = led->owner;
 	key.fd = wait->fd;
@@ -455,7 +456,7 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
 		root.what = text_id(charger, describe_in(query, wait));
 	else
-		root.what = text_id(charger, describe_actor(query, &wait->waker));
+		root.what = text_id(charger, describe_packet(query, wait));
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
 		root.object = text_id(charger, describe_object(query, wait));
 	index = add(charger, place, root, ns);

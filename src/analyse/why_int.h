@@ -50,6 +50,7 @@ const char *describe_word(struct query *query,
 const char *describe_in(struct query *query, const struct wait *wait); /* "clock_nanosleep" */
 const char *describe_object(struct query *query, const struct wait *wait);
 const char *describe_actor(struct query *query, const struct actor *actor);
+const char *describe_packet(struct query *query, const struct wait *wait); /* that ended it */
 const char *describe_stack(struct query *query, const struct actor *actor);
 const char *describe_unsure(uint32_t word);
 bool wait_sleeps(struct query *query, const struct wait *wait);	   /* in nanosleep and the like */

@@ -209,6 +209,55 @@ static void a_sender_that_delivers_itself_is_awaited_to_the_end(void **unused)
 	told_free(told);
 }
 
+/* 7 waits for data that its peer held back until 7's side acknowledged what came before, late. */
+static void a_packet_that_a_timer_let_go_names_the_timer(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter recvfrom 3\n"
+				     " 10 cpu0 switch 7(blocked) 9\n"
+				     " 40 cpu0 softirq TIMER\n"
+				     " 40 cpu0 hrtimer tcp_delack_timer\n"
+				     " 41 cpu0 netrx 5 lo\n"
+				     " 42 cpu0 hrtimerdone\n"
+				     " 43 cpu0 softirqexit TIMER\n"
+				     " 44 cpu0 softirq NET_RX\n"
+				     " 45 cpu0 receive 5 lo\n"
+				     " 46 cpu0 netrx 6 lo\n"
+				     " 47 cpu0 receive 6 lo\n"
+				     " 50 cpu0 waking 7 cpu 0\n"
+				     " 51 cpu0 softirqexit NET_RX\n"
+				     " 60 cpu0 switch 9(blocked) 7\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 50),
+			    "network 7 40 packet on lo, sent when timer tcp_delack_timer went off "
+			    "(TCP's delayed acknowledgement) [fd 3]");
+	told_free(told);
+}
+
+/* The address of a packet is used again: that one comes from outside. */
+static void a_packet_of_no_timer_names_none(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter recvfrom 3\n"
+				     " 10 cpu0 switch 7(blocked) 9\n"
+				     " 40 cpu0 softirq TIMER\n"
+				     " 40 cpu0 hrtimer tcp_write_timer\n"
+				     " 41 cpu0 netrx 5 lo\n"
+				     " 42 cpu0 hrtimerdone\n"
+				     " 43 cpu0 softirqexit TIMER\n"
+				     " 44 cpu0 softirq NET_RX\n"
+				     " 45 cpu0 receive 5 lo\n"
+				     " 46 cpu0 softirqexit NET_RX\n"
+				     " 47 cpu0 softirq NET_RX\n"
+				     " 48 cpu0 receive 5 eth0\n"
+				     " 50 cpu0 waking 7 cpu 0\n"
+				     " 51 cpu0 softirqexit NET_RX\n"
+				     " 60 cpu0 switch 9(blocked) 7\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 50), "network 7 40 packet on eth0 [fd 3]");
+	told_free(told);
+}
+
 static void work_under_a_lock_is_of_the_lock(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -576,6 +625,8 @@ int main(void)
 		cmocka_unit_test(work_is_charged_to_who_queued_it_until_then),
 		cmocka_unit_test(a_sender_is_awaited_until_it_has_sent),
 		cmocka_unit_test(a_sender_that_delivers_itself_is_awaited_to_the_end),
+		cmocka_unit_test(a_packet_that_a_timer_let_go_names_the_timer),
+		cmocka_unit_test(a_packet_of_no_timer_names_none),
 		cmocka_unit_test(work_under_a_lock_is_of_the_lock),
 		cmocka_unit_test(a_signal_leads_to_its_sender),
 		cmocka_unit_test(a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps),
