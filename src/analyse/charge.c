@@ -69,6 +69,7 @@ struct node {
 	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
 	uint64_t count;
 	uint64_t counted_ns; /* where the wait began that was counted last */
+	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
 };
 
 /* What leads from a wait to the next hop, beside the wait. */
@@ -546,6 +547,27 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	return below;
 }
 
+/* Who waits for a child that does not end is held up by what the child does. */
+static void charge_in_vain(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const char *instead,
+			   const struct tl_interval *in)
+{
+	uint32_t child = instead && place->depth < CHARGE_DEPTH
+				 ? query_awaited_child(charger->query, slot, wait, in)
+				 : SLOT_NONE;
+	uint64_t until = in->start_ns;
+
+	if (instead)
+		charger->nodes[place->node].instead = text_id(charger, instead);
+	if (child != SLOT_NONE) {
+		until = charger->query->tl->threads[child]->death_ns;
+		until = until < in->end_ns ? until : in->end_ns;
+		charge(charger, place, child, in->start_ns, until);
+	}
+	if (until < in->end_ns)
+		charge_open(charger, place, slot, wait, instead, in->end_ns - until);
+}
+
 /* What ended the wait says what it was for. */
 static void charge_ended(struct charger *charger, const struct place *place, uint32_t slot,
 			 const struct wait *wait, const struct tl_interval *in)
@@ -557,7 +579,7 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	const char *instead = query_stuck(query, slot, wait, in);
 
 	if (wait->woken_ns == 0 || instead) {
-		charge_open(charger, place, slot, wait, instead, in->end_ns - in->start_ns);
+		charge_in_vain(charger, place, slot, wait, instead, in);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
 		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
 	} else if (place->depth > CHARGE_DEPTH) {
@@ -893,9 +915,7 @@ static void publish_chain(struct charger *charger)
 			.waker = why_thread(charger->query, at->waker),
 			.lock = at->lock ? kept(charger, at->lock) : NULL,
 			.owner = why_thread(charger->query, at->owner),
-			.instead = node == last && end->kind == WHY_STUCK
-					   ? kept(charger, end->reason)
-					   : NULL,
+			.instead = at->instead ? kept(charger, at->instead) : NULL,
 		};
 	}
 	why->chain[depth] = (struct why_hop){

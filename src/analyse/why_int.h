@@ -91,6 +91,13 @@ bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
 const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
 			const struct tl_interval *in);
 
+/*
+ * The child that a wait for children, in vain, was for during 'in': the only one that there was.
+ * SLOT_NONE when it was another wait, or there were several.
+ */
+uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
+			     const struct tl_interval *in);
+
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);
 

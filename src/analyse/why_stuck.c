@@ -94,3 +94,37 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 		return NULL;
 	return why_keep(query->why, ended_words(query, thread, &wait->waker));
 }
+
+static bool awaits_children(struct query *query, const struct wait *wait)
+{
+	static const char *const calls[] = { "wait4", "waitid", "waitpid" };
+
+	if (word_kind(wait->in) != WORD_SYSCALL)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strcmp(describe_word(query, wait->in), calls[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
+			     const struct tl_interval *in)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t child = SLOT_NONE;
+
+	if (!awaits_children(query, wait))
+		return SLOT_NONE;
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		const struct tl_thread *thread = tl->threads[i];
+
+		if (thread->parent != slot || thread->tid != thread->tgid ||
+		    thread->death_ns <= in->start_ns || thread->birth_ns > in->start_ns)
+			continue;
+		if (child != SLOT_NONE)
+			return SLOT_NONE;
+		child = i;
+	}
+	return child;
+}

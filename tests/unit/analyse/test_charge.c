@@ -307,6 +307,38 @@ static void a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps(void **unused)
 	told_free(told);
 }
 
+/* 7 waits for 8, its only child, which hangs; then for one of two. */
+static void who_waits_for_a_child_that_hangs_hangs_there(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R sh\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter fork\n"
+				     "  2 cpu0 newtask 8\n"
+				     "  3 cpu0 leave fork 8\n"
+				     "  5 cpu0 enter wait4 -1\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 15 cpu0 leave fork 0\n"
+				     " 20 cpu0 enter read 3\n"
+				     " 30 cpu0 switch 8(blocked) 9\n"
+				     " 90 cpu0 switch 9(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 30, 90),
+			    "stuck 8 60 read: the recording ended [fd 3]");
+	assert_string_equal(chain_text(told), "7 wait4 60, 8 read 60, 8 read 60");
+	assert_string_equal(told->why.chain[0].instead, "the recording ended");
+	told_free(told);
+	told = replayed("thread 7 7 1 R sh\n"
+			"thread 8 8 7 S one\n"
+			"thread 9 9 7 S two\n"
+			"  0 cpu0 switch 0(runnable) 7\n"
+			"  5 cpu0 enter wait4 -1\n"
+			" 10 cpu0 switch 7(blocked) 6\n"
+			" 90 cpu0 switch 6(blocked) 0\n");
+	assert_string_equal(verdict_in(told, 7, 30, 90),
+			    "stuck 7 60 wait4: the recording ended [any child]");
+	told_free(told);
+}
+
 #define WAITS_AND_IS_SENT_15                     \
 	"  0 cpu0 switch 0(runnable) 7\n"        \
 	"  0 cpu1 switch 0(runnable) 9:killer\n" \
@@ -630,6 +662,7 @@ int main(void)
 		cmocka_unit_test(work_under_a_lock_is_of_the_lock),
 		cmocka_unit_test(a_signal_leads_to_its_sender),
 		cmocka_unit_test(a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps),
+		cmocka_unit_test(who_waits_for_a_child_that_hangs_hangs_there),
 		cmocka_unit_test(who_ends_a_thread_is_not_what_it_waited_for),
 		cmocka_unit_test(a_signal_that_is_handled_is_what_ended_the_wait),
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
