@@ -339,22 +339,22 @@ static void who_waits_for_a_child_that_hangs_hangs_there(void **unused)
 	told_free(told);
 }
 
-#define WAITS_AND_IS_SENT_15                     \
+#define WAITS_AND_IS_SENT(SIGNAL)                \
 	"  0 cpu0 switch 0(runnable) 7\n"        \
 	"  0 cpu1 switch 0(runnable) 9:killer\n" \
 	"  5 cpu0 enter read 3\n"                \
 	" 10 cpu0 switch 7(blocked) 0\n"         \
 	" 40 cpu1 waking 7 cpu 0\n"              \
-	" 40 cpu1 signal 15 7\n"                 \
+	" 40 cpu1 signal " SIGNAL " 7\n"         \
 	" 42 cpu0 switch 0(runnable) 7\n"        \
 	" 43 cpu0 leave read -512\n"
 
 /* 9 did nothing that 7 waited for: it ended it. */
 static void who_ends_a_thread_is_not_what_it_waited_for(void **unused)
 {
-	struct told *told = replayed(WAITS_AND_IS_SENT_15 " 44 cpu0 exit 7\n"
-							  " 45 cpu0 switch 7(dead) 0\n"
-							  " 60 cpu1 switch 9(blocked) 0\n");
+	struct told *told = replayed(WAITS_AND_IS_SENT("15") " 44 cpu0 exit 7\n"
+							     " 45 cpu0 switch 7(dead) 0\n"
+							     " 60 cpu1 switch 9(blocked) 0\n");
 
 	assert_string_equal(verdict_in(told, 7, 10, 40),
 			    "stuck 7 30 read: SIGTERM of killer[9] ended it [fd 3]");
@@ -362,14 +362,37 @@ static void who_ends_a_thread_is_not_what_it_waited_for(void **unused)
 	told_free(told);
 }
 
+#define HANDLES_IT                         \
+	" 44 cpu0 enter rt_sigreturn\n"    \
+	" 45 cpu0 leave rt_sigreturn -4\n" \
+	" 46 cpu0 exit 7\n"                \
+	" 47 cpu0 switch 7(dead) 0\n"      \
+	" 60 cpu1 switch 9(blocked) 0\n"
+
 static void a_signal_that_is_handled_is_what_ended_the_wait(void **unused)
 {
-	struct told *told = replayed(WAITS_AND_IS_SENT_15 " 44 cpu0 enter rt_sigreturn\n"
-							  " 45 cpu0 leave rt_sigreturn -4\n"
-							  " 46 cpu0 exit 7\n"
-							  " 47 cpu0 switch 7(dead) 0\n"
-							  " 60 cpu1 switch 9(blocked) 0\n");
+	struct told *told = replayed(WAITS_AND_IS_SENT("10") HANDLES_IT);
 
+	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
+	told_free(told);
+}
+
+/* What the reader of a report does who has waited long enough. */
+static void who_asks_a_thread_to_end_is_not_what_it_waited_for(void **unused)
+{
+	struct told *told = replayed(WAITS_AND_IS_SENT("2") HANDLES_IT);
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "stuck 7 30 read: SIGINT of killer[9] interrupted it [fd 3]");
+	told_free(told);
+	told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+			"  0 cpu1 switch 0(runnable) 9\n"
+			"  5 cpu0 enter rt_sigsuspend\n"
+			" 10 cpu0 switch 7(blocked) 0\n"
+			" 40 cpu1 waking 7 cpu 0\n"
+			" 40 cpu1 signal 2 7\n"
+			" 40 cpu0 switch 0(runnable) 7\n"
+			" 45 cpu0 switch 7(blocked) 0\n");
 	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
 	told_free(told);
 }
@@ -665,6 +688,7 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_child_that_hangs_hangs_there),
 		cmocka_unit_test(who_ends_a_thread_is_not_what_it_waited_for),
 		cmocka_unit_test(a_signal_that_is_handled_is_what_ended_the_wait),
+		cmocka_unit_test(who_asks_a_thread_to_end_is_not_what_it_waited_for),
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
 		cmocka_unit_test(the_other_threads_of_what_ends_waited_in_vain),
 		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),
