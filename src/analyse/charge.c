@@ -69,6 +69,7 @@ struct node {
 	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
 	uint64_t count;
 	uint64_t counted_ns; /* where the wait began that was counted last */
+	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
 };
 
 /* What leads from a wait to the next hop, beside the wait. */
@@ -86,7 +87,7 @@ struct flow {
 
 /* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
 struct hop_key {
-	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner;
+	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin;
 	int32_t fd;
 	uint8_t kind, signal, woken, zero;
 };
@@ -270,7 +271,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.waker = wait->woken_ns ? wait->waker.slot : SLOT_NONE,
 		.what = text_id(charger, describe_in(query, wait)),
 		.object = text_id(charger, describe_object(query, wait)),
-		.woken_by = text_id(charger, describe_actor(query, &wait->waker)),
+		.woken_by = text_id(charger, describe_packet(query, wait)),
 		.lock = led->lock,
 		.owner = led->owner,
 		.count = 1,
@@ -318,6 +319,7 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	key.name = wait->waker.name;
 	key.word = wait->waker.word;
 	key.below = wait->waker.below;
+	key.origin = wait->origin.kind == ACTOR_TIMER ? wait->origin.name : 0;
 	key.lock = led->lock;
 	key.owner = led->owner;
 	key.fd = wait->fd;
@@ -455,7 +457,7 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
 		root.what = text_id(charger, describe_in(query, wait));
 	else
-		root.what = text_id(charger, describe_actor(query, &wait->waker));
+		root.what = text_id(charger, describe_packet(query, wait));
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
 		root.object = text_id(charger, describe_object(query, wait));
 	index = add(charger, place, root, ns);
@@ -545,6 +547,27 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	return below;
 }
 
+/* Who waits for a child that does not end is held up by what the child does. */
+static void charge_in_vain(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const char *instead,
+			   const struct tl_interval *in)
+{
+	uint32_t child = instead && place->depth < CHARGE_DEPTH
+				 ? query_awaited_child(charger->query, slot, wait, in)
+				 : SLOT_NONE;
+	uint64_t until = in->start_ns;
+
+	if (instead)
+		charger->nodes[place->node].instead = text_id(charger, instead);
+	if (child != SLOT_NONE) {
+		until = charger->query->tl->threads[child]->death_ns;
+		until = until < in->end_ns ? until : in->end_ns;
+		charge(charger, place, child, in->start_ns, until);
+	}
+	if (until < in->end_ns)
+		charge_open(charger, place, slot, wait, instead, in->end_ns - until);
+}
+
 /* What ended the wait says what it was for. */
 static void charge_ended(struct charger *charger, const struct place *place, uint32_t slot,
 			 const struct wait *wait, const struct tl_interval *in)
@@ -556,7 +579,7 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	const char *instead = query_stuck(query, slot, wait, in);
 
 	if (wait->woken_ns == 0 || instead) {
-		charge_open(charger, place, slot, wait, instead, in->end_ns - in->start_ns);
+		charge_in_vain(charger, place, slot, wait, instead, in);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
 		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
 	} else if (place->depth > CHARGE_DEPTH) {
@@ -892,9 +915,7 @@ static void publish_chain(struct charger *charger)
 			.waker = why_thread(charger->query, at->waker),
 			.lock = at->lock ? kept(charger, at->lock) : NULL,
 			.owner = why_thread(charger->query, at->owner),
-			.instead = node == last && end->kind == WHY_STUCK
-					   ? kept(charger, end->reason)
-					   : NULL,
+			.instead = at->instead ? kept(charger, at->instead) : NULL,
 		};
 	}
 	why->chain[depth] = (struct why_hop){

@@ -163,6 +163,37 @@ const char *describe_actor(struct query *query, const struct actor *actor)
 	return "";
 }
 
+/* What it means that a protocol's timer had a packet sent: that is time lost in the protocol. */
+static const char *timer_meaning(const char *timer)
+{
+	static const struct {
+		const char *timer;
+		const char *meaning;
+	} known[] = {
+		{ "tcp_delack_timer", " (TCP's delayed acknowledgement)" },
+		{ "tcp_write_timer", " (TCP sent again)" },
+		{ "reqsk_timer_handler", " (TCP sent again)" },
+		{ "tcp_keepalive_timer", " (TCP's keep-alive)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (strcmp(timer, known[i].timer) == 0)
+			return known[i].meaning;
+	}
+	return "";
+}
+
+const char *describe_packet(struct query *query, const struct wait *wait)
+{
+	const char *packet = describe_actor(query, &wait->waker);
+	const char *timer = timeline_name(query->tl, wait->origin.name);
+
+	if (wait->waker.kind != ACTOR_NETWORK || wait->origin.kind != ACTOR_TIMER)
+		return packet;
+	return why_keep(query->why, xasprintf("%s, sent when timer %s went off%s", packet, timer,
+					      timer_meaning(timer)));
+}
+
 const char *describe_stack(struct query *query, const struct actor *actor)
 {
 	if (word_kind(actor->word) == WORD_NONE)

@@ -50,6 +50,7 @@ const char *describe_word(struct query *query,
 const char *describe_in(struct query *query, const struct wait *wait); /* "clock_nanosleep" */
 const char *describe_object(struct query *query, const struct wait *wait);
 const char *describe_actor(struct query *query, const struct actor *actor);
+const char *describe_packet(struct query *query, const struct wait *wait); /* that ended it */
 const char *describe_stack(struct query *query, const struct actor *actor);
 const char *describe_unsure(uint32_t word);
 bool wait_sleeps(struct query *query, const struct wait *wait);	   /* in nanosleep and the like */
@@ -89,6 +90,13 @@ bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
  */
 const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
 			const struct tl_interval *in);
+
+/*
+ * The child that a wait for children, in vain, was for during 'in': the only one that there was.
+ * SLOT_NONE when it was another wait, or there were several.
+ */
+uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
+			     const struct tl_interval *in);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

@@ -1,13 +1,15 @@
 /*
  * why_stuck.c - waits that what was awaited never ended.
  *
- * They last to the end of the recording, or somebody ended the thread in them: the signal, or the
- * time-out that sent it, is not what the thread was held up by, however long it took to come.
+ * They last to the end of the recording, or somebody ended the thread in them, or asked it to end:
+ * the signal, or whoever sent it, is not what the thread was held up by, however long it took to
+ * come. Who waits for a signal got what it waited for.
  *
  * A call that a signal interrupts says so in what it returns. If its handler ran, the thread's next
  * call follows; a thread that dies without one was ended right there.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "analyse/why_int.h"
@@ -59,22 +61,37 @@ static char *signal_words(const struct actor *waker)
 	return name ? xasprintf("SIG%s", name) : xasprintf("signal %u", waker->signal);
 }
 
-/* "SIGTERM of timeout[12] ended it" */
+/* "SIGTERM of timeout[12] ended it"; 'did' is "ended" or "interrupted" */
 static char *ended_words(struct query *query, const struct tl_thread *thread,
-			 const struct actor *waker)
+			 const struct actor *waker, const char *did)
 {
 	AUTO_FREE char *signal = waker->signal ? signal_words(waker) : NULL;
 	struct why_thread by = why_thread(query, waker->slot);
 
 	if (signal && waker->kind == ACTOR_TIMER)
-		return xasprintf("%s by a timer ended it", signal);
+		return xasprintf("%s by a timer %s it", signal, did);
 	if (signal && waker->kind == ACTOR_THREAD && by.tid && by.tid != thread->tid)
-		return xasprintf("%s of %s[%d] ended it", signal, by.comm, by.tid);
+		return xasprintf("%s of %s[%d] %s it", signal, by.comm, by.tid, did);
 	if (signal)
-		return xasprintf("%s ended it", signal);
+		return xasprintf("%s %s it", signal, did);
 	if (waker->kind == ACTOR_THREAD && by.tid && by.tgid != thread->tgid)
 		return xasprintf("%s[%d] ended it", by.comm, by.tid);
 	return xstrdup("its process ended");
+}
+
+/* Signals that ask a process to end, as a user or its parent does who has waited long enough. */
+static bool asks_to_end(struct query *query, const struct wait *wait)
+{
+	switch (wait->waker.signal) {
+	case SIGINT:
+	case SIGTERM:
+	case SIGQUIT:
+	case SIGHUP:
+	case SIGKILL:
+		return strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
+	default:
+		return false;
+	}
 }
 
 const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
@@ -82,6 +99,7 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 {
 	const struct tl_thread *thread = query->tl->threads[slot];
 	uint64_t end_ns = query->tl->end_ns;
+	bool ended;
 
 	if (wait->woken_ns == 0) {
 		if (thread->died || end_ns == 0 ||
@@ -89,8 +107,45 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 			return NULL;
 		return "the recording ended";
 	}
-	if (!query->facts->has_syscalls || word_kind(wait->in) != WORD_SYSCALL ||
-	    !ended_in(query, thread, wait, word_arg(in->word)))
+	if (!query->facts->has_syscalls || word_kind(wait->in) != WORD_SYSCALL)
 		return NULL;
-	return why_keep(query->why, ended_words(query, thread, &wait->waker));
+	ended = ended_in(query, thread, wait, word_arg(in->word));
+	if (!ended && !asks_to_end(query, wait))
+		return NULL;
+	return why_keep(query->why,
+			ended_words(query, thread, &wait->waker, ended ? "ended" : "interrupted"));
+}
+
+static bool awaits_children(struct query *query, const struct wait *wait)
+{
+	static const char *const calls[] = { "wait4", "waitid", "waitpid" };
+
+	if (word_kind(wait->in) != WORD_SYSCALL)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strcmp(describe_word(query, wait->in), calls[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
+			     const struct tl_interval *in)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t child = SLOT_NONE;
+
+	if (!awaits_children(query, wait))
+		return SLOT_NONE;
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		const struct tl_thread *thread = tl->threads[i];
+
+		if (thread->parent != slot || thread->tid != thread->tgid ||
+		    thread->death_ns <= in->start_ns || thread->birth_ns > in->start_ns)
+			continue;
+		if (child != SLOT_NONE)
+			return SLOT_NONE;
+		child = i;
+	}
+	return child;
 }

@@ -33,6 +33,8 @@
 #define TICK_MS	    10
 #define STACK_BYTES (256u << 10)
 
+#define CALLS_PATIENCE 8 /* a part of the patience */
+
 /* What is asked of each process, a row each. */
 enum {
 	PART_FDS,
@@ -227,6 +229,17 @@ static bool parse_call(const char *line, struct opened_call *out_call)
 	return true;
 }
 
+/* The kernel lets the reader wait until a thread that is about to sleep does: do not ask of those that run. */
+static bool runs(int proc_fd, int32_t tgid, int32_t tid)
+{
+	struct proc_thread thread = { 0 };
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "%d/task/%d/stat", tgid, tid);
+	return proc_read(proc_fd, path, text, sizeof(text)) > 0 && proc_parse_stat(text, &thread) &&
+	       thread.state == 'R';
+}
+
 static void read_calls(const struct shared *shared, int32_t tgid, struct opened *opened)
 {
 	AUTO_FREE int32_t *tids = NULL;
@@ -238,6 +251,8 @@ static void read_calls(const struct shared *shared, int32_t tgid, struct opened 
 	for (int i = 0; i < count; i++) {
 		struct opened_call call = { .tid = tids[i], .seen_ns = now_ns() };
 
+		if (runs(shared->proc_fd, tgid, tids[i]))
+			continue;
 		snprintf(path, sizeof(path), "%d/task/%d/syscall", tgid, tids[i]);
 		if (proc_read(shared->proc_fd, path, line, sizeof(line)) <= 0 ||
 		    !parse_call(line, &call))
@@ -352,6 +367,12 @@ static bool wait_tick(struct shared *shared)
 	return sem_timedwait(&shared->done, &until) == 0;
 }
 
+/* Calls are worth less than descriptors, and who runs much may let the reader wait for long. */
+static unsigned int patience_of(const struct shared *shared, size_t item, unsigned int patience_ms)
+{
+	return item / shared->count == PART_CALLS ? patience_ms / CALLS_PATIENCE : patience_ms;
+}
+
 static void watch(struct shared *shared, unsigned int patience_ms)
 {
 	unsigned int still_ms = 0, spent_ms = 0;
@@ -362,8 +383,8 @@ static void watch(struct shared *shared, unsigned int patience_ms)
 
 		still_ms = next == seen ? still_ms + TICK_MS : 0;
 		seen = next;
-		if (still_ms < patience_ms || next >= shared->count * PARTS ||
-		    !fill(shared, next, ABANDONED))
+		if (still_ms < patience_of(shared, next, patience_ms) ||
+		    next >= shared->count * PARTS || !fill(shared, next, ABANDONED))
 			continue;
 		spent_ms += still_ms;
 		still_ms = 0;
@@ -406,14 +427,12 @@ static void collect(struct shared *shared, struct opened_all *all)
 			size_t item = i + (size_t)part * shared->count;
 			struct opened *from;
 
-			if (fill(shared, item, ABANDONED)) {
-				give_up(all, shared->tgids[i]);
-				continue;
-			}
+			(void)fill(shared, item, ABANDONED); /* where there is nothing yet */
 			/* Pairs with the release in fill(). */
 			from = atomic_load_explicit(&shared->slots[item], memory_order_acquire);
 			if (from == ABANDONED) {
-				give_up(all, shared->tgids[i]);
+				if (part != PART_CALLS)
+					give_up(all, shared->tgids[i]);
 				continue;
 			}
 			take_part(to, from, part);

@@ -42,14 +42,14 @@ struct opened {
 	size_t epoll_count;
 	size_t epoll_cap;
 	char *cmdline;		   /* arguments joined by blanks */
-	struct opened_call *calls; /* ascending by tid; of 64-bit programs only */
+	struct opened_call *calls; /* ascending by tid; of 64-bit programs only, and not of all */
 	size_t call_count;
 	size_t call_cap;
 };
 
 struct opened_all {
 	struct opened *processes; /* owned; one per tgid asked for, in that order */
-	int32_t *hung;		  /* owned; those given up, ascending */
+	int32_t *hung; /* owned; ascending: given up, but for the calls of their threads */
 	size_t hung_count;
 	size_t hung_cap;
 };

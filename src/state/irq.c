@@ -312,6 +312,7 @@ static void on_softirq_entry(struct state *state, struct cpu *cpu, const struct 
 {
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
+	cpu->packet_timer = 0;
 	push(state, cpu, ev, word_make(WORD_SOFTIRQ, (uint32_t)ev->irq.nr));
 }
 
@@ -319,6 +320,7 @@ static void on_softirq_exit(struct state *state, struct cpu *cpu, const struct e
 {
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
+	cpu->packet_timer = 0;
 	cpu->timer_fn = 0;
 	cpu->woken = SLOT_NONE;
 	pop(state, cpu, ev, WORD_SOFTIRQ);
@@ -404,6 +406,21 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 
 /* ------------------------------------------------------------------- packets */
 
+/*
+ * A protocol's timer sends again what got lost, or acknowledges late; what the other side then sends
+ * in the same softirq, which it held back until that came, is of the timer, too.
+ */
+static bool sent_by_timer(const struct cpu *cpu, struct actor *actor)
+{
+	if (actor->kind == ACTOR_NETWORK && cpu->packet_timer)
+		actor->name = cpu->packet_timer;
+	else if (actor->kind != ACTOR_TIMER || !actor->name)
+		return false;
+	actor->kind = ACTOR_TIMER;
+	actor->slot = SLOT_NONE;
+	return true;
+}
+
 static void on_packet_sent(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct actor other;
@@ -413,6 +430,10 @@ static void on_packet_sent(struct state *state, struct cpu *cpu, const struct ev
 		return;
 	}
 	actor_now(state, cpu, ev, &other); /* may show that interrupts are not recorded */
+	if (sent_by_timer(cpu, &other)) {
+		*pending_place(&state->packets, ev->net.skb) = other;
+		return;
+	}
 	/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
 	if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
 		(void)pending_take(&state->packets, ev->net.skb, &other);
@@ -440,6 +461,7 @@ static void on_packet_received(struct state *state, struct cpu *cpu, const struc
 	(void)pending_take(&state->packets, ev->net.skb, &sender);
 	cpu->packet_dev = device_name(state, ev->net.dev ? ev->net.dev : "network");
 	cpu->packet_slot = sender.slot;
+	cpu->packet_timer = sender.kind == ACTOR_TIMER ? sender.name : 0;
 	cpu->packet_ns = sender.time_ns;
 }
 

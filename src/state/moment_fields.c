@@ -77,6 +77,7 @@ static const struct moment_field cpu_fields[] = {
 	CPU(cpu.disk_ns, "disk_time", TYPE_U64),
 	CPU(cpu.packet_dev, "packet", TYPE_NAME),
 	CPU(cpu.packet_slot, "packet_thread", TYPE_SLOT),
+	CPU(cpu.packet_timer, "packet_timer", TYPE_NAME),
 	CPU(cpu.packet_ns, "packet_time", TYPE_U64),
 	CPU(cpu.out, "out", TYPE_SLOT),
 	CPU(cpu.woken, "woken", TYPE_SLOT),

@@ -244,6 +244,11 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		wait->origin = (struct actor){ .time_ns = cpu->packet_ns,
 					       .slot = wait->waker.slot,
 					       .kind = ACTOR_THREAD };
+	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot == SLOT_NONE && cpu->packet_timer)
+		wait->origin = (struct actor){ .time_ns = cpu->packet_ns,
+					       .slot = SLOT_NONE,
+					       .name = cpu->packet_timer,
+					       .kind = ACTOR_TIMER };
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER &&

@@ -154,6 +154,7 @@ struct cpu {
 	uint64_t disk_ns;
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
+	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
 	uint64_t packet_ns;
 	uint32_t out;		 /* thread switched out last; SLOT_NONE = none yet */
 	uint32_t woken;		 /* thread woken last in this context; SLOT_NONE = none */

@@ -209,6 +209,55 @@ static void a_sender_that_delivers_itself_is_awaited_to_the_end(void **unused)
 	told_free(told);
 }
 
+/* 7 waits for data that its peer held back until 7's side acknowledged what came before, late. */
+static void a_packet_that_a_timer_let_go_names_the_timer(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter recvfrom 3\n"
+				     " 10 cpu0 switch 7(blocked) 9\n"
+				     " 40 cpu0 softirq TIMER\n"
+				     " 40 cpu0 hrtimer tcp_delack_timer\n"
+				     " 41 cpu0 netrx 5 lo\n"
+				     " 42 cpu0 hrtimerdone\n"
+				     " 43 cpu0 softirqexit TIMER\n"
+				     " 44 cpu0 softirq NET_RX\n"
+				     " 45 cpu0 receive 5 lo\n"
+				     " 46 cpu0 netrx 6 lo\n"
+				     " 47 cpu0 receive 6 lo\n"
+				     " 50 cpu0 waking 7 cpu 0\n"
+				     " 51 cpu0 softirqexit NET_RX\n"
+				     " 60 cpu0 switch 9(blocked) 7\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 50),
+			    "network 7 40 packet on lo, sent when timer tcp_delack_timer went off "
+			    "(TCP's delayed acknowledgement) [fd 3]");
+	told_free(told);
+}
+
+/* The address of a packet is used again: that one comes from outside. */
+static void a_packet_of_no_timer_names_none(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter recvfrom 3\n"
+				     " 10 cpu0 switch 7(blocked) 9\n"
+				     " 40 cpu0 softirq TIMER\n"
+				     " 40 cpu0 hrtimer tcp_write_timer\n"
+				     " 41 cpu0 netrx 5 lo\n"
+				     " 42 cpu0 hrtimerdone\n"
+				     " 43 cpu0 softirqexit TIMER\n"
+				     " 44 cpu0 softirq NET_RX\n"
+				     " 45 cpu0 receive 5 lo\n"
+				     " 46 cpu0 softirqexit NET_RX\n"
+				     " 47 cpu0 softirq NET_RX\n"
+				     " 48 cpu0 receive 5 eth0\n"
+				     " 50 cpu0 waking 7 cpu 0\n"
+				     " 51 cpu0 softirqexit NET_RX\n"
+				     " 60 cpu0 switch 9(blocked) 7\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 50), "network 7 40 packet on eth0 [fd 3]");
+	told_free(told);
+}
+
 static void work_under_a_lock_is_of_the_lock(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -258,22 +307,54 @@ static void a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps(void **unused)
 	told_free(told);
 }
 
-#define WAITS_AND_IS_SENT_15                     \
+/* 7 waits for 8, its only child, which hangs; then for one of two. */
+static void who_waits_for_a_child_that_hangs_hangs_there(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R sh\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter fork\n"
+				     "  2 cpu0 newtask 8\n"
+				     "  3 cpu0 leave fork 8\n"
+				     "  5 cpu0 enter wait4 -1\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 15 cpu0 leave fork 0\n"
+				     " 20 cpu0 enter read 3\n"
+				     " 30 cpu0 switch 8(blocked) 9\n"
+				     " 90 cpu0 switch 9(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 30, 90),
+			    "stuck 8 60 read: the recording ended [fd 3]");
+	assert_string_equal(chain_text(told), "7 wait4 60, 8 read 60, 8 read 60");
+	assert_string_equal(told->why.chain[0].instead, "the recording ended");
+	told_free(told);
+	told = replayed("thread 7 7 1 R sh\n"
+			"thread 8 8 7 S one\n"
+			"thread 9 9 7 S two\n"
+			"  0 cpu0 switch 0(runnable) 7\n"
+			"  5 cpu0 enter wait4 -1\n"
+			" 10 cpu0 switch 7(blocked) 6\n"
+			" 90 cpu0 switch 6(blocked) 0\n");
+	assert_string_equal(verdict_in(told, 7, 30, 90),
+			    "stuck 7 60 wait4: the recording ended [any child]");
+	told_free(told);
+}
+
+#define WAITS_AND_IS_SENT(SIGNAL)                \
 	"  0 cpu0 switch 0(runnable) 7\n"        \
 	"  0 cpu1 switch 0(runnable) 9:killer\n" \
 	"  5 cpu0 enter read 3\n"                \
 	" 10 cpu0 switch 7(blocked) 0\n"         \
 	" 40 cpu1 waking 7 cpu 0\n"              \
-	" 40 cpu1 signal 15 7\n"                 \
+	" 40 cpu1 signal " SIGNAL " 7\n"         \
 	" 42 cpu0 switch 0(runnable) 7\n"        \
 	" 43 cpu0 leave read -512\n"
 
 /* 9 did nothing that 7 waited for: it ended it. */
 static void who_ends_a_thread_is_not_what_it_waited_for(void **unused)
 {
-	struct told *told = replayed(WAITS_AND_IS_SENT_15 " 44 cpu0 exit 7\n"
-							  " 45 cpu0 switch 7(dead) 0\n"
-							  " 60 cpu1 switch 9(blocked) 0\n");
+	struct told *told = replayed(WAITS_AND_IS_SENT("15") " 44 cpu0 exit 7\n"
+							     " 45 cpu0 switch 7(dead) 0\n"
+							     " 60 cpu1 switch 9(blocked) 0\n");
 
 	assert_string_equal(verdict_in(told, 7, 10, 40),
 			    "stuck 7 30 read: SIGTERM of killer[9] ended it [fd 3]");
@@ -281,14 +362,37 @@ static void who_ends_a_thread_is_not_what_it_waited_for(void **unused)
 	told_free(told);
 }
 
+#define HANDLES_IT                         \
+	" 44 cpu0 enter rt_sigreturn\n"    \
+	" 45 cpu0 leave rt_sigreturn -4\n" \
+	" 46 cpu0 exit 7\n"                \
+	" 47 cpu0 switch 7(dead) 0\n"      \
+	" 60 cpu1 switch 9(blocked) 0\n"
+
 static void a_signal_that_is_handled_is_what_ended_the_wait(void **unused)
 {
-	struct told *told = replayed(WAITS_AND_IS_SENT_15 " 44 cpu0 enter rt_sigreturn\n"
-							  " 45 cpu0 leave rt_sigreturn -4\n"
-							  " 46 cpu0 exit 7\n"
-							  " 47 cpu0 switch 7(dead) 0\n"
-							  " 60 cpu1 switch 9(blocked) 0\n");
+	struct told *told = replayed(WAITS_AND_IS_SENT("10") HANDLES_IT);
 
+	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
+	told_free(told);
+}
+
+/* What the reader of a report does who has waited long enough. */
+static void who_asks_a_thread_to_end_is_not_what_it_waited_for(void **unused)
+{
+	struct told *told = replayed(WAITS_AND_IS_SENT("2") HANDLES_IT);
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "stuck 7 30 read: SIGINT of killer[9] interrupted it [fd 3]");
+	told_free(told);
+	told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+			"  0 cpu1 switch 0(runnable) 9\n"
+			"  5 cpu0 enter rt_sigsuspend\n"
+			" 10 cpu0 switch 7(blocked) 0\n"
+			" 40 cpu1 waking 7 cpu 0\n"
+			" 40 cpu1 signal 2 7\n"
+			" 40 cpu0 switch 0(runnable) 7\n"
+			" 45 cpu0 switch 7(blocked) 0\n");
 	assert_string_equal(verdict_in(told, 7, 10, 40), "other_thread 9 30 running");
 	told_free(told);
 }
@@ -576,11 +680,15 @@ int main(void)
 		cmocka_unit_test(work_is_charged_to_who_queued_it_until_then),
 		cmocka_unit_test(a_sender_is_awaited_until_it_has_sent),
 		cmocka_unit_test(a_sender_that_delivers_itself_is_awaited_to_the_end),
+		cmocka_unit_test(a_packet_that_a_timer_let_go_names_the_timer),
+		cmocka_unit_test(a_packet_of_no_timer_names_none),
 		cmocka_unit_test(work_under_a_lock_is_of_the_lock),
 		cmocka_unit_test(a_signal_leads_to_its_sender),
 		cmocka_unit_test(a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps),
+		cmocka_unit_test(who_waits_for_a_child_that_hangs_hangs_there),
 		cmocka_unit_test(who_ends_a_thread_is_not_what_it_waited_for),
 		cmocka_unit_test(a_signal_that_is_handled_is_what_ended_the_wait),
+		cmocka_unit_test(who_asks_a_thread_to_end_is_not_what_it_waited_for),
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
 		cmocka_unit_test(the_other_threads_of_what_ends_waited_in_vain),
 		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),

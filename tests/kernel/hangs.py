@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""A program that hangs: where it hangs is told, and not who looked at it or ended it.
+
+One hung before it was recorded, and does so to the end: only the state dump knows its system call.
+Another one is ended by this test: the time until then is not the test's.
+"""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+HANG_S = 0.3
+
+
+def call_of(pid):
+    """The number of the system call that a process sleeps in, or None."""
+    try:
+        with open("/proc/%s/syscall" % pid) as file:
+            first = file.read().split()[0]
+    except FileNotFoundError:
+        return None
+    return int(first) if first.isdigit() else None
+
+
+def hung(pid, limit_s=20):
+    """Wait until the process sleeps in a call, the same one twice."""
+    end = time.monotonic() + limit_s
+    before = None
+    while time.monotonic() < end:
+        call = call_of(pid)
+        if call is not None and call == before:
+            return True
+        before = call
+        time.sleep(0.01)
+    return False
+
+
+def before_the_recording(tap):
+    with kernel.running("cat", stdin=subprocess.PIPE) as cat:
+        if not hung(cat.pid):
+            kernel.absent("/proc/PID/syscall does not tell what a process sleeps in")
+        done = kernel.holdup("record", "-d", HANG_S, "-o", "hung.holdup")
+        tap.ok(done.returncode == 0, "hung before: recorded", done.stderr)
+    report, done = kernel.why("--pid", cat.pid, "hung.holdup")
+    if not tap.ok(report and len(report["verdict"]) == 1, "hung before: one reason", done.stderr):
+        return
+    root = report["verdict"][0]
+    tap.ok((root["kind"], root["who"]["tid"], root["what"]) == ("stuck", cat.pid, "read")
+           and root["object"].startswith("fd 0"), "hung before: in its system call", root)
+    tap.ok(root["why"] == "the recording ended", "hung before: to the end", root)
+
+
+def child_of_name(name, argument):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid) as file:
+                words = file.read().split("\0")
+        except OSError:
+            continue
+        if words[:2] == [name, argument]:
+            return int(pid)
+    return None
+
+
+def end_it(fifo):
+    """End the cat of the recorded command a while after it hangs."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pid = child_of_name("cat", fifo)
+        if pid and hung(pid):
+            time.sleep(HANG_S)
+            os.kill(pid, signal.SIGTERM)
+            return
+        time.sleep(0.02)
+
+
+def ended_by_somebody(tap, folder):
+    fifo = os.path.join(folder, "nobody-writes")
+    os.mkfifo(fifo)
+    ender = threading.Thread(target=end_it, args=(fifo,))
+    ender.start()
+    report, done = kernel.why("--", "sh", "-c", "cat %s; :" % fifo)
+    ender.join()
+    if not tap.ok(report is not None, "ended: explained", done.stderr):
+        return
+    stuck = [root for root in report["verdict"] if root["kind"] == "stuck"]
+    tap.ok([(root["who"]["comm"], root["what"]) for root in stuck] == [("cat", "openat")]
+           and stuck[0]["ns"] >= HANG_S * 0.9e9, "ended: it hung in its system call",
+           kernel.show_roots(report))
+    tap.ok(stuck and stuck[0]["why"].startswith("SIGTERM of ")
+           and stuck[0]["why"].endswith(" ended it"), "ended: by whom", stuck)
+    tap.ok(not [root for root in report["verdict"]
+                if (root["who"] or {}).get("tgid") == os.getpid() and root["kind"] == "timer"],
+           "ended: the test's own sleep is not charged", kernel.show_roots(report))
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    with kernel.workdir() as folder:
+        before_the_recording(tap)
+        ended_by_somebody(tap, folder)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
