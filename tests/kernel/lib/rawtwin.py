@@ -246,7 +246,8 @@ class Locks:
 class Raw:
     """All events of a trace, and what follows from each of them."""
 
-    def __init__(self, trace):
+    def __init__(self, trace, is_cut=False):
+        self.is_cut = is_cut
         out = subprocess.run([kernel.HOLDUP, "list", "--json", trace], check=True,
                              capture_output=True, text=True, errors="replace", timeout=120).stdout
         rows = [json.loads(line) for line in out.splitlines()]
@@ -662,7 +663,9 @@ class Walk:
             return
         end = self.raw.end_ns
         if self.off == "asleep" and self.woken is None:
-            self.emit(end, ASLEEP, frozenset(Raw.kinds(self.wait, None, self.thread.tid)))
+            # A cut says of what is under way at its end how it went on.
+            kinds = None if self.raw.is_cut else frozenset(Raw.kinds(self.wait, None, self.thread.tid))
+            self.emit(end, ASLEEP, kinds)
             return
         # Where switches out of idle are left out it may have come onto a CPU in the end.
         self.off_cpu(end if not self.raw.omits_idle else max(self.at, self.woken or 0), end,

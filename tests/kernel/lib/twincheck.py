@@ -113,6 +113,7 @@ class Tally:
     def __init__(self):
         self.windows, self.exact, self.total = (collections.Counter() for _ in range(3))
         self.different = collections.defaultdict(list)
+        self.is_part = False        # parts of recordings were looked at: something may not have come up
 
     def compare(self, raw, ring, metrics, findings):
         windows = ring.windows(raw)[:FINDINGS // len(metrics) + 1]
@@ -136,13 +137,15 @@ class Tally:
                 self.different[metric].append((ring.key, [(e.tid, e.ns, e.name) for e in events], (low, high), slow))
 
 
-def run(trace, seed, rounds, tally, wants=lambda event: True):
-    """So many models, which begin with events that are wanted, over a trace."""
-    raw = rawtwin.Raw(trace)
-    chance = random.Random(seed)
-    for i in range(rounds):
-        ring = Ring(raw, chance, ("thread", "cpu", "thread", "all")[i % 4], wants)
-        tally.compare(raw, ring, METRICS, told(ring.model(METRICS), trace)["findings"])
+def run(trace, seed, rounds, tally, is_cut=False):
+    """Models over a trace: of each (number of them, which events they may begin with)."""
+    raw, chance = rawtwin.Raw(trace, is_cut), random.Random(seed)
+    for count, wants in rounds:
+        if not any(map(wants, raw.events)):
+            continue
+        for i in range(count):
+            ring = Ring(raw, chance, ("thread", "cpu", "thread", "all")[i % 4], wants)
+            tally.compare(raw, ring, METRICS, told(ring.model(METRICS), trace)["findings"])
 
 
 def tell(tap, tally, seen=()):
