@@ -5,6 +5,8 @@ each value is a range, whose two ends are the same where nothing is missing. Not
 the program's own account of states.
 """
 import bisect
+import collections
+import functools
 import json
 import os
 import re
@@ -20,6 +22,8 @@ TIMES = {"on_cpu": ON_CPU, "user": USER, "system": SYSTEM, "in_irq": IRQ, "in_so
          "wait_cpu": PREEMPTED | QUEUED, "preempted": PREEMPTED, "blocked": ASLEEP}
 COUNTS = ("preemptions", "switches", "syscalls", "faults", "interrupts", "softirqs", "wakeups", "signals",
           "block_requests")
+LOCK_TIMES = ("lock_wait", "lock_held")
+MUTEX, READ, BARRIER = 1, 2, 5      # kinds of the locks of programs
 BEGINS = ("preemptions", "switches", "syscalls")
 BYTES = ("bytes_read", "bytes_written", "allocated")
 CALLS = ("read", "futex", "openat", "execve")
@@ -54,29 +58,46 @@ KINDS = {"sched_switch": "switch", "sched_waking": "waking", "sched_wakeup": "wa
          "exit_syscall": "exit", "holdup:lost_events": "lost"}
 
 
+@functools.cache
+def kind_of_name(name):
+    """(kind, system call) of an event by the names that ftrace, perf and LTTng give it."""
+    plain = name.split(":")[-1]
+    if "irq_vectors" in name:
+        return ("vector" if plain.endswith("_entry") else "vector_end"), None
+    call = re.match("(?:compat_)?(?:sys|syscall_entry)_(.*)|(?:compat_)?syscall_exit_(.*)", plain)
+    if name.startswith("kernel:") and call:
+        return ("enter" if call[1] else "exit"), call[1] or call[2]
+    plain = re.sub("^(x86_exceptions|timer(?=_hrtimer)|irq(?=_softirq)|kmem(?=_mm))_", "", plain)
+    return KINDS.get(name) or KINDS.get(plain), None
+
+
+@functools.cache
+def is_proof(name):
+    """Whether it was recorded by the thread that has the CPU: a stack is by the one that leaves it."""
+    return not re.search("^holdup:|callchain|kernel_stack", name)
+
+
 class Event:
     """One event; names of fields and events are those of ftrace, whoever recorded it."""
-    __slots__ = ("index", "ns", "cpu", "tid", "comm", "name", "kind", "call", "fields", "hard", "soft")
+    __slots__ = ("index", "ns", "cpu", "tid", "comm", "name", "kind", "call", "fields", "hard", "soft",
+                 "user")
 
     def __init__(self, index, row):
         self.index, self.ns, self.cpu, self.tid = index, row["time_ns"], row["cpu"], row["tid"]
         self.name, self.fields, self.comm = row["event"], row.get("fields") or {}, row["comm"] or ""
+        # Of a program itself: its clock is read a moment before or after the kernel's.
+        self.user = "vtid" in self.fields and not self.name.startswith("kernel:")
         flags = row["latency"] or ""
         # LTTng tells nothing of the context; ftrace and perf do, in common_flags.
         self.hard, self.soft = "h" in flags.lower(), "s" in flags or "H" in flags
         self.kind, self.call = self.kind_of()
 
     def kind_of(self):
-        plain = self.name.split(":")[-1]
-        if "irq_vectors" in self.name:
-            return ("vector" if plain.endswith("_entry") else "vector_end"), None
-        named = re.match("(?:compat_)?(?:sys|syscall_entry)_(.*)|(?:compat_)?syscall_exit_(.*)", plain)
-        if self.name.startswith("kernel:") and named:
-            return ("enter" if named[1] else "exit"), named[1] or named[2]
+        if self.user:
+            return "told" if self.name.startswith("lock:") else None, None
         if self.name.startswith("raw_syscalls:"):
             return KINDS[self.name], NUMBERS.get(self.fields["id"], str(self.fields["id"]))
-        plain = re.sub("^(x86_exceptions|timer(?=_hrtimer)|irq(?=_softirq)|kmem(?=_mm))_", "", plain)
-        return KINDS.get(self.name) or KINDS.get(plain), None
+        return kind_of_name(self.name)
 
     def about(self, prefix=""):
         """The thread that it is about: a tid, which only LTTng calls so; its pid is of the context."""
@@ -156,16 +177,84 @@ class Thread:
                 self.facts[i] = ("on", fact[1], fact[2], SYSTEM, fact[4])
 
 
+class Locks:
+    """Spans in which threads waited for locks, and in which they held any, as their programs tell."""
+
+    def __init__(self):
+        self.holders = collections.defaultdict(collections.Counter)     # of a lock: how often whom
+        self.held = collections.Counter()                               # by each thread just now
+        self.begin = {}
+        self.spans = collections.defaultdict(list)                      # (metric, tid): (begin, end)
+
+    def start(self, metric, tid, ns):
+        self.begin.setdefault((metric, tid), ns)
+
+    def stop(self, metric, tid, ns):
+        begin = self.begin.pop((metric, tid), None)
+        if begin is not None:
+            self.spans[metric, tid].append((begin, ns))
+
+    def drop(self, lock, tid, ns):
+        if self.holders[lock][tid]:
+            self.holders[lock][tid] -= 1
+            self.held[tid] -= 1
+            if not self.held[tid]:
+                self.stop("lock_held", tid, ns)
+
+    def take(self, lock, tid, kind, ns):
+        # Only readers share a lock: who takes it otherwise is the only one that has it.
+        for other in list(self.holders[lock].elements()) if kind != READ else ():
+            self.drop(lock, other, ns)
+        self.holders[lock][tid] += 1
+        self.held[tid] += 1
+        self.start("lock_held", tid, ns)
+
+    def feed(self, event):
+        told, tid, ns, kind = event.fields, event.tid, event.ns, event.fields.get("kind")
+        lock, mutex = (told["pid"], told.get("lock")), (told["pid"], told.get("mutex"))
+        what = event.name.split(":")[1]
+        if what == "acquired":
+            self.take(lock, tid, kind, ns)
+        elif what == "released":
+            self.drop(lock, tid, ns)
+        elif what == "wait_begin" and kind != BARRIER:
+            self.start("lock_wait", tid, ns)
+        elif what == "wait_end" and kind != BARRIER:
+            self.stop("lock_wait", tid, ns)
+            # 0, or EOWNERDEAD: the lock was got, its last owner died.
+            if told["result"] in (0, 130):
+                self.take(lock, tid, kind, ns)
+        elif what == "cond_begin":      # POSIX: who waits lets its mutex go, and has it again after
+            self.drop(mutex, tid, ns)
+        elif what == "cond_end" and told["result"] != 1:
+            self.take(mutex, tid, MUTEX, ns)
+
+    def exit(self, tid, ns):
+        for metric in LOCK_TIMES:
+            self.stop(metric, tid, ns)
+        for holders in self.holders.values():
+            holders.pop(tid, None)
+        self.held.pop(tid, None)
+
+    def value(self, metric, tid, first, last, end_ns):
+        spans = list(self.spans[metric, tid])
+        if (metric, tid) in self.begin:
+            spans.append((self.begin[metric, tid], end_ns))
+        return sum(max(0, min(b, last.ns) - max(a, first.ns)) for a, b in spans)
+
+
 class Raw:
     """All events of a trace, and what follows from each of them."""
 
-    def __init__(self, trace, *options):
-        out = subprocess.run([kernel.HOLDUP, "list", "--json", *options, trace], check=True,
+    def __init__(self, trace, is_cut=False):
+        self.is_cut = is_cut
+        out = subprocess.run([kernel.HOLDUP, "list", "--json", trace], check=True,
                              capture_output=True, text=True, errors="replace", timeout=120).stdout
         rows = [json.loads(line) for line in out.splitlines()]
         self.events = [Event(i, row) for i, row in enumerate(row for row in rows if "event" in row)]
         self.start_ns, self.end_ns = self.events[0].ns, self.events[-1].ns
         self.cpus, self.lives, self.setters, self.holes = {}, {}, {}, []
+        self.locks, self.sums = Locks(), {}
         kinds = {event.kind for event in self.events}
         self.has_irqs, self.has_wakings = bool(kinds & {"irq", "vector"}), "waking" in kinds
         self.omits_idle = False
@@ -209,6 +298,10 @@ class Raw:
             cpu.doubt = False
 
     def come(self, thread, low, high, cpu):
+        for number, other in self.cpus.items():     # it has left those unseen: it runs on one at a time
+            if number != cpu and other.known and other.tid == thread.tid:
+                other.known = False
+                thread.facts.append(("gone", other.ns))
         thread.facts.append(("in", low, high, cpu))
         if thread.call_ns is None:
             thread.call_ns = low
@@ -295,9 +388,7 @@ class Raw:
             self.lose(cpu, event)
             return
         tid = event.about("prev_") if event.kind == "switch" else event.tid
-        # A stack is recorded after the switch that it belongs to, by the thread that leaves.
-        is_proof = not re.search("^holdup:|callchain|kernel_stack", event.name)
-        if tid is not None and tid >= 0 and is_proof:
+        if tid is not None and tid >= 0 and not event.user and is_proof(event.name):
             self.occupy(cpu, event, tid)
         handler = getattr(self, "on_" + (event.kind or ""), None)
         if handler:
@@ -362,8 +453,12 @@ class Raw:
         child.by_kernel = not isinstance(parent.call, tuple)
         lives.append(child)
 
-    def on_exits(self, _cpu, _event, thread):
+    def on_exits(self, _cpu, event, thread):
         thread.exiting = True
+        self.locks.exit(thread.tid, event.ns)
+
+    def on_told(self, _cpu, event, _thread):
+        self.locks.feed(event)
 
     def on_enter(self, _, event, thread):
         thread.told()
@@ -505,7 +600,7 @@ class Walk:
         extra = ON_CPU if may_run else 0
         if self.off == "asleep":
             if self.woken is not None:
-                kinds = Raw.kinds(self.wait, self.who, self.thread.tid)
+                kinds = frozenset(Raw.kinds(self.wait, self.who, self.thread.tid))
                 # Whether it is the same wait that ends behind a hole is not known.
                 if any(a < self.woken and b > self.at for a, b in self.raw.holes):
                     kinds = kinds | {"unknown"}
@@ -568,7 +663,9 @@ class Walk:
             return
         end = self.raw.end_ns
         if self.off == "asleep" and self.woken is None:
-            self.emit(end, ASLEEP, Raw.kinds(self.wait, None, self.thread.tid))
+            # A cut says of what is under way at its end how it went on.
+            kinds = None if self.raw.is_cut else frozenset(Raw.kinds(self.wait, None, self.thread.tid))
+            self.emit(end, ASLEEP, kinds)
             return
         # Where switches out of idle are left out it may have come onto a CPU in the end.
         self.off_cpu(end if not self.raw.omits_idle else max(self.at, self.woken or 0), end,
@@ -585,14 +682,17 @@ def life_at(raw, tid, ns):
     return next((life for life in reversed(lives) if not life.starts or life.starts[0] <= ns), None)
 
 
-def overlaps(life, begin, end):
-    """Spans of a window, with their length in it."""
-    at = max(bisect.bisect_right(life.starts, begin) - 1, 0)
-    while at < len(life.spans) and life.spans[at][0] < end:
-        span = life.spans[at]
-        if span[1] > begin:
-            yield min(span[1], end) - max(span[0], begin), span[2], span[3]
-        at += 1
+def sums(raw, life, first, last):
+    """Of a window: what the thread was in, and for how long: {(mask, kinds of wait): ns}."""
+    key = (id(life), first.index, last.index)
+    if key not in raw.sums:
+        found = raw.sums[key] = collections.Counter()
+        at = max(bisect.bisect_right(life.starts, first.ns) - 1, 0)
+        while at < len(life.spans) and life.spans[at][0] < last.ns:
+            begin, end, mask, kinds = life.spans[at]
+            found[mask, kinds] += max(0, min(end, last.ns) - max(begin, first.ns))
+            at += 1
+    return raw.sums[key].items()
 
 
 def counted(items, first, last, is_begin):
@@ -611,9 +711,9 @@ def counted(items, first, last, is_begin):
     return min(exact, loose), max(exact, loose)
 
 
-def time_of(life, first, last, wanted, kind=None):
+def time_of(raw, life, first, last, wanted, kind=None):
     low = high = 0
-    for ns, mask, kinds in overlaps(life, first.ns, last.ns):
+    for (mask, kinds), ns in sums(raw, life, first, last):
         if mask & wanted and (kind is None or kinds is None or kind in kinds):
             high += ns
             low += ns if not mask & ~wanted and (kind is None or kinds == {kind}) else 0
@@ -633,9 +733,9 @@ def in_calls(raw, life, first, last, name=None):
     return (0, last.ns - first.ns) if raw.lost_in(first, last) else (low, high)
 
 
-def unknown_ns(life, first, last):
+def unknown_ns(raw, life, first, last):
     """What is not known of where it was: running, queued, preempted or asleep."""
-    return sum(ns for ns, mask, _ in overlaps(life, first.ns, last.ns)
+    return sum(ns for (mask, _), ns in sums(raw, life, first, last)
                if (mask & ~ON_CPU and mask & (mask - 1)) or mask == ON_CPU)
 
 
@@ -644,11 +744,13 @@ def part(raw, metric, tid, first, last):
     life = life_at(raw, tid, first.ns)
     name, argument = re.match(r"(\w+)(?:\((\w+)\))?", metric).groups()
     if name in TIMES:
-        return time_of(life, first, last, TIMES[name], argument)
+        return time_of(raw, life, first, last, TIMES[name], argument)
     if name == "in_syscalls":
         return in_calls(raw, life, first, last, argument)
     if name == "uncertain":
-        return 0, unknown_ns(life, first, last)
+        return 0, unknown_ns(raw, life, first, last)
+    if name in LOCK_TIMES:
+        return (raw.locks.value(name, tid, first, last, raw.end_ns),) * 2
     if name == "elapsed":
         return last.ns - first.ns, last.ns - first.ns
     if name == "migrations":

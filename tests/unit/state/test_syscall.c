@@ -337,6 +337,25 @@ static void a_fault_that_blocks_is_a_trap_from_its_beginning(void **unused)
 	told_free(told);
 }
 
+static void what_interrupts_a_fault_that_blocks_does_not_end_it(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter getpid\n"
+				     "  2 cpu0 leave getpid 7\n"
+				     "  5 cpu0 fault 0x1000\n"
+				     "  6 cpu0 irq 9 eth0\n"
+				     "  7 cpu0 irqexit 9\n"
+				     "  8 cpu0 switch 7(runnable) 8\n"
+				     "  9 cpu0 switch 8(blocked) 7\n"
+				     " 10 cpu0 switch 7(disk) 8\n"
+				     " 20 cpu0 switch 8(blocked) 0\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 1 getpid, 2 user, 5 fault, 6 irq:9 eth0, 7 fault, "
+			    "8 preempted/0, 9 fault, 10 blocked - 20");
+	told_free(told);
+}
+
 static void a_fault_that_blocks_nobody_is_own_code(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -390,6 +409,7 @@ int main(void)
 		cmocka_unit_test(descriptors_follow_dup_close_and_fork),
 		cmocka_unit_test(threads_share_descriptors),
 		cmocka_unit_test(a_fault_that_blocks_is_a_trap_from_its_beginning),
+		cmocka_unit_test(what_interrupts_a_fault_that_blocks_does_not_end_it),
 		cmocka_unit_test(a_fault_that_blocks_nobody_is_own_code),
 		cmocka_unit_test(a_wait_for_a_kernel_lock_is_one),
 	};
