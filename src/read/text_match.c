@@ -203,7 +203,8 @@ static bool take_value(struct text_view *view, char letter, struct value *value)
 	}
 	take_other(start, view, letter, value);
 	if (letter == 'b')
-		value->number = text_begins(&value->text, "true") || text_begins(&value->text, "1");
+		value->number = text_begins(&value->text, "true") ||
+				text_begins(&value->text, "1") || text_begins(&value->text, "(1");
 	else if (letter == 'h')
 		value->number =
 			text_begins(&value->text, "handled") || text_begins(&value->text, "1");

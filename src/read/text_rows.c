@@ -74,7 +74,7 @@
 /* With the option "fields". */
 #define REQUEST                                                                      \
 	"dev={dev:d} sector={sector:d} nr_sector={nr_sector:d} bytes={bytes:d} {:s}" \
-	"rwbs={rwbs:w}"
+	"rwbs={rwbs:w} comm={comm:s} cmd={:e}"
 
 static const struct text_row rows[] = {
 	{
@@ -206,6 +206,8 @@ static const struct text_row rows[] = {
 	{ "signal/signal_generate",
 	  { "sig={sig:d} errno={errno:d} code={code:d} comm={comm:s} pid={pid:d} grp={group:d} "
 	    "res={result:d}",
+	    "sig={sig:d} errno={errno:d} code={code:d} comm={comm:s} pid={pid:d} group={group:d} "
+	    "result={result:d}",
 	    "sig={sig:d} errno={errno:d} code={code:d} comm={comm:s} pid={pid:d}" } },
 	{ "signal/signal_deliver", { "sig={sig:d} errno={errno:d} code={code:d}" } },
 	{ "power/cpu_frequency", { "state={state:d} cpu_id={cpu_id:d}" } },
