@@ -130,17 +130,58 @@ static bool take_device(struct text_view *view, struct value *value)
 	return true;
 }
 
+/*
+ * With the option "fields" a number stands twice: "0x3a39 (14905)". The view goes behind the second,
+ * which alone has a sign. False when there is none.
+ */
+static bool take_twin(struct text_view *view, struct text_view *out_twin)
+{
+	struct text_view at = *view;
+	bool good;
+
+	if (!text_begins(&at, " ("))
+		return false;
+	at = (struct text_view){ at.at + 2, at.bytes - 2 };
+	*out_twin = at;
+	(void)text_take_signed(&at, &good);
+	out_twin->bytes = (size_t)(at.at - out_twin->at);
+	if (!good || !text_begins(&at, ")"))
+		return false;
+	*view = (struct text_view){ at.at + 1, at.bytes - 1 };
+	return true;
+}
+
+/* A number that stands there in hexadecimal, and then once more. */
+static void take_other(struct text_view start, struct text_view *view, char letter,
+		       struct value *value)
+{
+	struct text_view twin;
+	bool good;
+
+	/* What stands before it may be the name of a function, too. */
+	if ((letter != 'F' && !text_begins(&start, "0x")) || !take_twin(view, &twin))
+		return;
+	if (letter == 'd')
+		value->number = text_take_signed(&twin, &good);
+	else if (letter != 'x' && letter != 'F')
+		value->text = twin;
+}
+
 /* A field that says itself where it ends. */
 static bool take_value(struct text_view *view, char letter, struct value *value)
 {
+	const struct text_view start = *view;
 	bool good = false;
 
 	switch (letter) {
 	case 'd':
 		value->number = text_take_signed(view, &good);
+		take_other(start, view, letter, value);
 		return good;
 	case 'x':
-		return text_take_hex(view, &value->number);
+		good = text_take_hex(view, &value->number);
+		take_other(start, view, letter, value);
+		return good;
 	case 'a':
 		value->text = text_take_until(view, ")");
 		return true;
@@ -160,8 +201,10 @@ static bool take_value(struct text_view *view, char letter, struct value *value)
 		value->text = text_take_until(view, " \t]),");
 		break;
 	}
+	take_other(start, view, letter, value);
 	if (letter == 'b')
-		value->number = text_begins(&value->text, "true") || text_begins(&value->text, "1");
+		value->number = text_begins(&value->text, "true") ||
+				text_begins(&value->text, "1") || text_begins(&value->text, "(1");
 	else if (letter == 'h')
 		value->number =
 			text_begins(&value->text, "handled") || text_begins(&value->text, "1");

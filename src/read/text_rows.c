@@ -53,12 +53,13 @@
 			},                                         \
 	}
 
-#define PACKET(name)                                                   \
-	{                                                              \
-		"net/" name,                                           \
-		{                                                      \
-			"dev={name:w} skbaddr={skbaddr:x} len={len:d}" \
-		}                                                      \
+#define PACKET(name)                                                            \
+	{                                                                       \
+		"net/" name,                                                    \
+		{                                                               \
+			"dev={name:w} skbaddr={skbaddr:x} len={len:d}",         \
+				"skbaddr={skbaddr:x} len={len:d} name={name:w}" \
+		}                                                               \
 	}
 
 #define FAULT(name)                                                                        \
@@ -69,6 +70,11 @@
 				"address={address:F} ip={ip:F} error_code={error_code:x}", \
 			},                                                                 \
 	}
+
+/* With the option "fields". */
+#define REQUEST                                                                      \
+	"dev={dev:d} sector={sector:d} nr_sector={nr_sector:d} bytes={bytes:d} {:s}" \
+	"rwbs={rwbs:w} comm={comm:s} cmd={:e}"
 
 static const struct text_row rows[] = {
 	{
@@ -95,6 +101,8 @@ static const struct text_row rows[] = {
 			"comm={parent_comm:s} pid={parent_pid:d} child_comm={child_comm:s} "
 			"child_pid={child_pid:d}",
 			"parent {parent_comm:s}:{parent_pid:d} child {child_comm:s}:{child_pid:d}",
+			"parent_comm={parent_comm:s} parent_pid={parent_pid:d} "
+			"child_comm={child_comm:s} child_pid={child_pid:d}",
 		},
 	},
 	{ "sched/sched_process_exec", { "filename={filename:s} pid={pid:d} old_pid={old_pid:d}" } },
@@ -146,28 +154,38 @@ static const struct text_row rows[] = {
 	{ "ipi/ipi_exit", { "({reason:s})" } },
 	{ "ipi/ipi_send_cpu", { "cpu={cpu:d} callsite={callsite:F} callback={callback:F}" } },
 
-	{ "raw_syscalls/sys_enter", { "NR {id:d} ({args:a})" } },
-	{ "raw_syscalls/sys_exit", { "NR {id:d} = {ret:d}" } },
+	{ "raw_syscalls/sys_enter", { "NR {id:d} ({args:a})", "id={id:d} args={:e}" } },
+	{ "raw_syscalls/sys_exit", { "NR {id:d} = {ret:d}", "id={id:d} ret={ret:d}" } },
 	FAULT("page_fault_user"),
 	FAULT("page_fault_kernel"),
 
 	{ "block/block_rq_insert",
 	  { "{dev:D} {rwbs:w} {bytes:d} ({:s}) {sector:d} + {nr_sector:d} [{comm:s}]",
-	    "{dev:D} {rwbs:w} {bytes:d} ({:s}) {sector:d} + {nr_sector:d} {:w}" } },
+	    "{dev:D} {rwbs:w} {bytes:d} ({:s}) {sector:d} + {nr_sector:d} {:w}", REQUEST } },
 	{ "block/block_rq_issue",
 	  { "{dev:D} {rwbs:w} {bytes:d} ({:s}) {sector:d} + {nr_sector:d} [{comm:s}]",
 	    "{dev:D} {rwbs:w} {bytes:d} ({:s}) {sector:d} + {nr_sector:d} {:s} "
-	    "[{comm:s}]" } },
+	    "[{comm:s}]",
+	    REQUEST } },
 	{ "block/block_rq_complete",
 	  { "{dev:D} {rwbs:w} ({:s}) {sector:d} + {nr_sector:d} [{error:d}]",
-	    "{dev:D} {rwbs:w} ({:s}) {sector:d} + {nr_sector:d} {:s} [{error:d}]" } },
+	    "{dev:D} {rwbs:w} ({:s}) {sector:d} + {nr_sector:d} {:s} [{error:d}]",
+	    "dev={dev:d} sector={sector:d} nr_sector={nr_sector:d} error={error:d} {:s}"
+	    "rwbs={rwbs:w}",
+	    "dev={dev:d} sector={sector:d} nr_sector={nr_sector:d} error={error:d} "
+	    "rwbs={rwbs:w}" } },
 
 	{ "workqueue/workqueue_queue_work",
 	  { "work struct={work:x} function={function:F} workqueue={workqueue:w} "
-	    "req_cpu={req_cpu:d} cpu={cpu:d}" } },
-	{ "workqueue/workqueue_execute_start", { "work struct {work:x}: function {function:F}" } },
+	    "req_cpu={req_cpu:d} cpu={cpu:d}",
+	    "work={work:x} function={function:F} workqueue={workqueue:w} req_cpu={req_cpu:d} "
+	    "cpu={cpu:d}" } },
+	{ "workqueue/workqueue_execute_start",
+	  { "work struct {work:x}: function {function:F}",
+	    "work={work:x} function={function:F}" } },
 	{ "workqueue/workqueue_execute_end",
-	  { "work struct {work:x}: function {function:F}", "work struct {work:x}" } },
+	  { "work struct {work:x}: function {function:F}", "work struct {work:x}",
+	    "work={work:x}" } },
 	{ "timer/hrtimer_start",
 	  { "hrtimer={hrtimer:x} function={function:F} expires={expires:d}" } },
 	{ "timer/hrtimer_expire_entry",
@@ -178,14 +196,18 @@ static const struct text_row rows[] = {
 	{ "timer/timer_expire_entry",
 	  { "timer={timer:x} function={function:F} now={now:d}", "timer={timer:x} now={now:d}" } },
 	{ "timer/timer_expire_exit", { "timer={timer:x}" } },
-	{ "lock/contention_begin", { "{lock_addr:x} (flags={flags:L})" } },
-	{ "lock/contention_end", { "{lock_addr:x} (ret={ret:d})" } },
+	{ "lock/contention_begin",
+	  { "{lock_addr:x} (flags={flags:L})", "lock_addr={lock_addr:x} flags={flags:L}" } },
+	{ "lock/contention_end",
+	  { "{lock_addr:x} (ret={ret:d})", "lock_addr={lock_addr:x} ret={ret:d}" } },
 	PACKET("net_dev_queue"),
 	PACKET("netif_rx"),
 	PACKET("netif_receive_skb"),
 	{ "signal/signal_generate",
 	  { "sig={sig:d} errno={errno:d} code={code:d} comm={comm:s} pid={pid:d} grp={group:d} "
 	    "res={result:d}",
+	    "sig={sig:d} errno={errno:d} code={code:d} comm={comm:s} pid={pid:d} group={group:d} "
+	    "result={result:d}",
 	    "sig={sig:d} errno={errno:d} code={code:d} comm={comm:s} pid={pid:d}" } },
 	{ "signal/signal_deliver", { "sig={sig:d} errno={errno:d} code={code:d}" } },
 	{ "power/cpu_frequency", { "state={state:d} cpu_id={cpu_id:d}" } },
