@@ -333,6 +333,7 @@ static void start_variable(struct step *step, uint32_t index, const struct check
 	variable->base_unsure_ns = sums->unsure_ns;
 	variable->base_blurred_ns = check_sums_blurred(sums, model->metrics[metric].kind);
 	variable->base_rss_jump = sums->rss_jump;
+	variable->base_untold_ns = sums->untold_ns;
 	variable->start_ns = step->event->time_ns;
 }
 
@@ -355,6 +356,8 @@ void check_move_variables(const struct check *check, struct instance *instance,
 		variable->base_blurred_ns =
 			check_sums_blurred(to, kind) -
 			(check_sums_blurred(from, kind) - variable->base_blurred_ns);
+		variable->base_untold_ns =
+			to->untold_ns - (from->untold_ns - variable->base_untold_ns);
 		variable->base_rss_jump = to->rss_jump - (from->rss_jump - variable->base_rss_jump);
 	}
 }

@@ -62,6 +62,8 @@ char *check_eval_reason(const struct check_eval *eval)
 			text_duration(reason->ns).s);
 	case DOUBT_KIND:
 		return xstrdup("events that tell this kind of wait from others were not recorded");
+	case DOUBT_UNENDED:
+		return xstrdup("what it waits for is known when the wait is over");
 	case DOUBT_LOCKS:
 		return xstrdup("events of programs were lost: locks may have changed hands there");
 	case DOUBT_RSS:
@@ -150,17 +152,25 @@ static bool is_told_apart(const struct check_metrics *metrics, int32_t kind)
  * unless it is known by what no other one has.
  */
 static struct eval_range asleep(struct check_eval *eval, struct eval_range known, uint32_t metric,
-				uint64_t start_ns)
+				uint32_t index)
 {
 	static const bool is_sure[WAIT_KIND_COUNT] = {
 		[WAIT_FOR_STOP] = true, [WAIT_FOR_LOCK] = true, [WAIT_FOR_DISK] = true,
 		[WAIT_FOR_IDLE] = true, [WAIT_FOR_TIME] = true, [WAIT_FOR_NETWORK] = true,
 	};
 	const struct check_metrics *metrics = eval->metrics;
+	uint64_t start_ns = eval->variables[index].start_ns;
 	int32_t kind = metrics->numbers[metric].number;
 	bool is_told = is_told_apart(metrics, kind);
-	uint64_t until_ns;
+	uint64_t until_ns, untold_ns = eval->now->untold_ns - eval->variables[index].base_untold_ns;
 
+	if (metrics->is_live && untold_ns) {
+		because(eval, DOUBT_UNENDED, 0);
+		if (kind == WAIT_FOR_UNKNOWN)
+			known.low = 0;
+		else
+			known.high += untold_ns;
+	}
 	if (is_told && !check_holes_between(&metrics->holes[0], start_ns, eval->time_ns, &until_ns))
 		return known;
 	because(eval, is_told ? DOUBT_HOLE : DOUBT_KIND, 0);
@@ -244,7 +254,7 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 	if (is_mode(metrics->model->metrics[metric].kind))
 		return in_mode(eval, range, metrics->model->metrics[metric].kind, state);
 	if (is_one_wait(metrics, metric))
-		return asleep(eval, range, metric, state->start_ns);
+		return asleep(eval, range, metric, index);
 	/* That it could run is known sooner than how it came to that. */
 	if (metrics->model->metrics[metric].kind == METRIC_PREEMPTED &&
 	    check_holes_between(&metrics->holes[0], state->start_ns, eval->time_ns, &until_ns)) {

@@ -5,6 +5,7 @@
  * of a hole where it is whole again, and events of other streams come before that.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/check_int.h"
 #include "base/mem.h"
@@ -27,6 +28,7 @@ void check_holes_init(struct check_holes *holes, const struct check_hole *all, s
 	if (!count)
 		return;
 	holes->list = xcalloc(count, sizeof(*holes->list));
+	holes->cap = count;
 	for (size_t i = 0; i < count; i++) {
 		if (all[i].is_user == is_user)
 			holes->list[holes->count++] = all[i];
@@ -39,6 +41,28 @@ void check_holes_init(struct check_holes *holes, const struct check_hole *all, s
 			least_ns = holes->list[i].since_ns;
 		holes->list[i].since_ns = least_ns;
 	}
+}
+
+/* Those that are over are known by the end of the last one. */
+static void drop_over(struct check_holes *holes)
+{
+	size_t over = 0;
+
+	while (over < holes->count && holes->list[over].until_ns <= holes->last_ns)
+		over++;
+	if (!over)
+		return;
+	memmove(holes->list, holes->list + over, (holes->count - over) * sizeof(*holes->list));
+	holes->count -= over;
+}
+
+void check_holes_add(struct check_holes *holes, const struct check_hole *hole)
+{
+	drop_over(holes);
+	holes->list = vec_room(holes->list, holes->count, &holes->cap, sizeof(*holes->list));
+	for (size_t i = holes->count; i-- > 0 && holes->list[i].since_ns > hole->since_ns;)
+		holes->list[i].since_ns = hole->since_ns;
+	holes->list[holes->count++] = *hole;
 }
 
 void check_holes_fini(struct check_holes *holes)

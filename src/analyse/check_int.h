@@ -21,6 +21,7 @@ struct check_sums {
 	uint64_t blurred_ns; /* on a CPU, in its own code or the kernel's */
 	uint64_t vague_ns;   /* in a system call or not: with interrupts and waits on the way */
 	uint64_t rss_jump;   /* see check_rss_at() */
+	uint64_t untold_ns;  /* asleep, of a kind that is not known */
 	uint64_t time_ns;
 	uint32_t slot;
 	int32_t tid;
@@ -69,7 +70,7 @@ bool check_rss_at(const struct check_rss *rss, int32_t tgid, uint64_t *out_bytes
 /* Parts of the trace in which events were lost. */
 struct check_holes {
 	struct check_hole *list; /* owned; by their ends; since_ns: of it and all later ones */
-	size_t count;
+	size_t count, cap;
 	uint64_t last_ns; /* end of the last one that came by */
 };
 
@@ -77,6 +78,9 @@ struct check_holes {
 void check_holes_init(struct check_holes *holes, const struct check_hole *all, size_t count,
 		      bool is_user);
 void check_holes_fini(struct check_holes *holes);
+
+/* One that ends last of all. What came by long ago is forgotten but for the end of the last one. */
+void check_holes_add(struct check_holes *holes, const struct check_hole *hole);
 
 /* Did it touch (start, end)? *out_until_ns: end of the last one, cut to the span. */
 bool check_holes_between(const struct check_holes *holes, uint64_t start_ns, uint64_t end_ns,
@@ -87,9 +91,9 @@ struct check_pace {
 	const struct timeline *timeline; /* what it was taken from; NULL = nothing */
 	uint64_t events;		 /* that the timeline had then */
 	uint32_t slot;
-	bool is_unsure, is_blurred, is_vague; /* these grow */
+	bool is_unsure, is_blurred, is_vague, is_untold; /* these grow */
 	uint64_t from_ns, until_ns;
-	uint64_t unsure_ns, blurred_ns, vague_ns; /* as the values, up to from_ns */
+	uint64_t unsure_ns, blurred_ns, vague_ns, untold_ns; /* as the values, up to from_ns */
 	struct check_growth {
 		uint64_t value;
 		bool grows;
@@ -124,6 +128,7 @@ struct check_metrics {
 	struct check_holes holes[2]; /* in the events of the kernel, and of programs */
 	bool has_holes;
 	bool took[2];	    /* the model takes events of the kernel, of programs */
+	bool is_live;	    /* what a wait that is under way is for is not known yet */
 	bool is_one_thread; /* the key of all events is their thread */
 };
 
@@ -154,6 +159,7 @@ struct check_variable {
 	uint64_t base_unsure_ns;
 	uint64_t base_blurred_ns;
 	uint64_t base_rss_jump;
+	uint64_t base_untold_ns;
 	uint64_t start_ns;
 	bool is_set;   /* set or started */
 	bool is_known; /* of values */
@@ -167,6 +173,7 @@ enum check_doubt {
 	DOUBT_HOLE,	/* events of the kernel were lost */
 	DOUBT_BLURRED,	/* its own code or the kernel's: for 'ns' */
 	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
+	DOUBT_UNENDED,	/* of wait: it is under way */
 	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
 	DOUBT_RSS,	/* how large memory was at the start is not known */
 	DOUBT_SILENT,	/* its program does not tell of its locks */

@@ -14,6 +14,7 @@ void check_live_advance(struct check *check, const char *const *missing)
 	const struct timeline *timeline = metrics->timeline;
 
 	check->opts.missing = metrics->missing = missing;
+	metrics->is_live = true;
 	if (!timeline)
 		return;
 	if (timeline->thread_count > metrics->sum_count) {
@@ -26,6 +27,17 @@ void check_live_advance(struct check *check, const char *const *missing)
 		if (metrics->sums[slot])
 			tl_sums_renew(metrics->sums[slot]);
 	}
+}
+
+void check_live_settle(struct check *check)
+{
+	check->metrics.is_live = false;
+}
+
+void check_live_hole(struct check *check, const struct check_hole *hole)
+{
+	check_holes_add(&check->metrics.holes[hole->is_user], hole);
+	check->metrics.has_holes = true;
 }
 
 size_t check_live_findings(struct check *check, struct check_finding **out_findings)

@@ -36,6 +36,16 @@ void check_live_advance(struct check *check, const char *const *missing);
  */
 uint64_t check_live_renew(struct check *check, const struct timeline *timeline, uint64_t time_ns);
 
+/* The timeline is finished: nothing in it is under way any more. Before the last events are fed. */
+void check_live_settle(struct check *check);
+
+/*
+ * Events were lost there, as something that reads ahead of the check saw. By their ends, in order;
+ * before the check is fed what comes behind the begin.
+ */
+struct check_hole;
+void check_live_hole(struct check *check, const struct check_hole *hole);
+
 /* Findings of the check, in the order they were found; *out_findings is valid until it is fed. */
 size_t check_live_findings(struct check *check, struct check_finding **out_findings);
 

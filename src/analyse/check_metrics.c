@@ -106,8 +106,10 @@ void check_metrics_init(struct check_metrics *metrics, const struct model *model
 	metrics->took[0] = opts->took_kernel;
 	metrics->took[1] = opts->took_user;
 	metrics->is_one_thread = true;
-	for (uint32_t i = 0; i < model->pattern_count; i++)
+	for (uint32_t i = 0; i < model->pattern_count; i++) {
 		metrics->is_one_thread &= model->patterns[i].key == KEY_THREAD;
+		metrics->took[0] |= model->patterns[i].take != TAKE_EVENT;
+	}
 	metrics->numbers = xcalloc(model->metric_count + 1, sizeof(*metrics->numbers));
 	metrics->rows = xcalloc(model->metric_count + 1, sizeof(struct metric_row *));
 	for (uint32_t i = 0; i < model->metric_count; i++) {
@@ -406,6 +408,7 @@ static void find_growth(const struct check_metrics *metrics, const struct tl_pac
 	out->is_unsure = groups.unsure_ns;
 	out->is_blurred = groups.blurred_ns;
 	out->is_vague = pace->vague;
+	out->is_untold = groups.wait_ns[WAIT_FOR_UNKNOWN];
 }
 
 /* The sums of a thread at 'time_ns', and how they go on. */
@@ -430,6 +433,7 @@ static void take_pace(struct check_metrics *metrics, uint32_t slot, uint64_t tim
 	out->from_ns = out->until_ns = time_ns;
 	out->blurred_ns = groups.blurred_ns;
 	out->vague_ns = tl_sums_vague_ns(sums);
+	out->untold_ns = groups.wait_ns[WAIT_FOR_UNKNOWN];
 	out->unsure_ns = groups.unsure_ns + outside_ns(timeline, time_ns);
 	if (time_ns != until || time_ns <= timeline->origin_ns || !tl_sums_pace(sums, &pace))
 		return;
@@ -453,6 +457,7 @@ static void from_timeline(struct check_metrics *metrics, uint32_t slot, uint64_t
 	out_sums->unsure_ns = pace->unsure_ns + (pace->is_unsure ? ns : 0);
 	out_sums->blurred_ns = pace->blurred_ns + (pace->is_blurred ? ns : 0);
 	out_sums->vague_ns = pace->vague_ns + (pace->is_vague ? ns : 0);
+	out_sums->untold_ns = pace->untold_ns + (pace->is_untold ? ns : 0);
 }
 
 static void rss_at(struct check_metrics *metrics, uint32_t slot, struct check_sums *out_sums)
@@ -479,7 +484,7 @@ void check_metrics_at(struct check_metrics *metrics, uint32_t slot, int32_t tid,
 	} else {
 		memset(out_sums->values, 0, count * sizeof(*out_sums->values));
 		out_sums->unsure_ns = time_ns;
-		out_sums->blurred_ns = out_sums->vague_ns = 0;
+		out_sums->blurred_ns = out_sums->vague_ns = out_sums->untold_ns = 0;
 	}
 	if (metrics->wants_events && tid >= 0) {
 		const uint64_t *counted = counts_of(metrics, tid);

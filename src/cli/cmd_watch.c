@@ -422,7 +422,7 @@ const struct command cmd_watch = {
 	.options = watch_options,
 	.details =
 		"MODEL is that of holdup check. The system is recorded, and what is in the recording\n"
-		"checked about a second later: what is not kept is printed at once, the summary of\n"
+		"checked one to two seconds later: what is not kept is printed at once, the summary of\n"
 		"check at the end: when the command, the time or the processes of --pid end, or at\n"
 		"Ctrl-C. Without -o only the last seconds of the recording are on disk, and removed\n"
 		"at the end.\n"

@@ -27,6 +27,7 @@
 #define EXPLAIN_SPAN_NS 1000000000u /* longer ones are explained at the end */
 #define KEEP_FINDINGS	1000u
 #define LATE_MOST	10000u	    /* open instances that a step looks at */
+#define GOALS		32u	    /* steps that read ahead takes to get to where one was */
 #define WARM_NS		2000000000u /* more than what a reader looks back from where it begins */
 
 struct follow {
@@ -40,6 +41,16 @@ struct follow {
 	bool is_measured;	     /* the model asks for it */
 	const char *missing[METRIC_KIND_COUNT];
 	uint64_t state_ns, check_ns, last_ns;
+	/*
+	 * A stream tells of a loss where it is whole again, which may be behind what is in the
+	 * directory for sure, but not behind the moment at which that was said. So what was
+	 * lost before 'whole_ns' is known when all up to 'said_ns' was read ahead.
+	 */
+	struct {
+		uint64_t whole_ns, said_ns;
+	} goals[GOALS]; /* the oldest first */
+	uint32_t goal_count;
+	uint64_t known_ns;	   /* what was lost before is known */
 	size_t told;		   /* findings */
 	struct map late, late_now; /* numbers of instances: told of, and found by this step */
 	struct follow_sum sum;
@@ -170,6 +181,26 @@ static void close_trace(struct follow *follow)
 
 /* --------------------------------------------------------------------- read */
 
+static void see_hole(struct follow *follow, const struct event *event)
+{
+	struct check_hole hole = { .since_ns = event->lost.since_ns < event->time_ns
+						       ? event->lost.since_ns
+						       : event->time_ns,
+				   .until_ns = event->time_ns,
+				   .is_user = event->context & EV_CTX_USER };
+
+	check_live_hole(follow->check, &hole);
+}
+
+/* Ahead of the check. */
+static void look(struct follow *follow, const struct event *event)
+{
+	if (event->type == EV_LOST)
+		see_hole(follow, event);
+	if (follow->engine)
+		watch_engine_feed(follow->engine, event);
+}
+
 /* Events of [*from, until), until the time is over; *from becomes where the next one begins. */
 static int read_on(struct follow *follow, uint64_t *from_ns, uint64_t until_ns, bool for_check,
 		   uint64_t stop_ns, struct err *err)
@@ -187,7 +218,7 @@ static int read_on(struct follow *follow, uint64_t *from_ns, uint64_t until_ns, 
 		if (for_check)
 			check_feed_event(follow->feed, follow->check, event);
 		else
-			watch_engine_feed(follow->engine, event);
+			look(follow, event);
 		follow->last_ns = event->time_ns;
 		/* What happened in one instant is read in one go. */
 		if (++count % LOOK_EVENTS == 0 && until_ns > event->time_ns + 1 &&
@@ -213,10 +244,11 @@ static void skip_to(struct follow *follow, uint64_t since_ns, uint64_t until_ns)
 	check_feed(follow->check, &lost, NULL, 0);
 	lost.context = EV_CTX_USER;
 	check_feed(follow->check, &lost, NULL, 0);
-	if (follow->engine && until_ns > follow->state_ns) {
-		watch_engine_skip(follow->engine,
-				  follow->state_ns > since_ns ? follow->state_ns : since_ns,
-				  until_ns);
+	if (until_ns > follow->state_ns) {
+		if (follow->engine)
+			watch_engine_skip(follow->engine,
+					  follow->state_ns > since_ns ? follow->state_ns : since_ns,
+					  until_ns);
 		follow->state_ns = until_ns;
 	}
 	follow->check_ns = until_ns;
@@ -229,12 +261,22 @@ static uint64_t checked_ns(const struct follow *follow)
 	return follow->check_ns > first_ns ? follow->check_ns : first_ns;
 }
 
+static uint64_t seen_ns(const struct follow *follow)
+{
+	uint64_t first_ns = trace_facts(follow->base)->first_ns;
+
+	return follow->state_ns > first_ns ? follow->state_ns : first_ns;
+}
+
 static void keep_pace(struct follow *follow, uint64_t whole_ns)
 {
 	uint64_t most_ns =
 		follow->opts->most_behind_ns ? follow->opts->most_behind_ns : MOST_BEHIND_NS;
 
-	if (whole_ns != UINT64_MAX && whole_ns > checked_ns(follow) + most_ns)
+	if (whole_ns == UINT64_MAX)
+		return;
+	/* How far it reads ahead of the check is not that it is slow. */
+	if (whole_ns > seen_ns(follow) + most_ns || follow->known_ns > checked_ns(follow) + most_ns)
 		skip_to(follow, checked_ns(follow),
 			whole_ns - (AMEND_NS < most_ns ? AMEND_NS : most_ns));
 }
@@ -249,6 +291,8 @@ static void advance(struct follow *follow, uint64_t end_ns)
 			watch_engine_advance(follow->engine, follow->state_ns);
 	}
 	check_live_advance(follow->check, follow->missing);
+	if (end_ns == UINT64_MAX)
+		check_live_settle(follow->check);
 }
 
 static void renew_timeline(struct follow *follow)
@@ -266,22 +310,47 @@ static void renew_timeline(struct follow *follow)
 
 static uint64_t check_until(const struct follow *follow, uint64_t whole_ns)
 {
-	if (!follow->engine || whole_ns == UINT64_MAX)
+	uint64_t amend_ns = follow->engine ? AMEND_NS : 0, until_ns;
+
+	if (whole_ns == UINT64_MAX)
 		return whole_ns;
-	return follow->state_ns > follow->check_ns + AMEND_NS ? follow->state_ns - AMEND_NS
-							      : follow->check_ns;
+	until_ns = follow->state_ns > amend_ns ? follow->state_ns - amend_ns : 0;
+	if (until_ns > follow->known_ns)
+		until_ns = follow->known_ns;
+	return until_ns > follow->check_ns ? until_ns : follow->check_ns;
+}
+
+static void note_goal(struct follow *follow, uint64_t whole_ns)
+{
+	if (whole_ns == UINT64_MAX || follow->goal_count == GOALS)
+		return;
+	follow->goals[follow->goal_count].whole_ns = whole_ns;
+	follow->goals[follow->goal_count++].said_ns = now_ns();
+}
+
+static void note_known(struct follow *follow)
+{
+	uint32_t done = 0;
+
+	while (done < follow->goal_count && follow->state_ns >= follow->goals[done].said_ns)
+		follow->known_ns = follow->goals[done++].whole_ns;
+	if (!done)
+		return;
+	follow->goal_count -= done;
+	memmove(follow->goals, follow->goals + done, follow->goal_count * sizeof(follow->goals[0]));
 }
 
 static int read_step(struct follow *follow, uint64_t whole_ns, struct err *err)
 {
 	uint64_t stop_ns = whole_ns == UINT64_MAX ? UINT64_MAX : now_ns() + STEP_NS / 2;
-	int rc = 0;
+	int rc;
 
+	note_goal(follow, whole_ns);
 	keep_pace(follow, whole_ns);
-	if (follow->engine)
-		rc = read_on(follow, &follow->state_ns, whole_ns, false, stop_ns, err);
+	rc = read_on(follow, &follow->state_ns, whole_ns, false, stop_ns, err);
 	if (rc < 0)
 		return rc;
+	note_known(follow);
 	advance(follow, whole_ns);
 	if (stop_ns != UINT64_MAX)
 		stop_ns += STEP_NS / 2;

@@ -2,12 +2,13 @@
  * watch_follow.h - run a check over a recording while it is made.
  *
  *	time ──────────────────────────────────────────────────▶
- *	     read by the check │ AMEND │ read by the engine │ still written
- *	                    check_ns                     state_ns      whole_ns
+ *	     read by the check │ AMEND or more │ read ahead │ still written
+ *	                    check_ns             state_ns      whole_ns
  *
  * Each step opens the directory anew, with the ordinary reader, and reads on from where the last
  * one ended: so nothing of a format needs to know that a file grows. The check reads behind the
- * state engine, because that amends what it wrote when later events prove otherwise.
+ * state engine, because that amends what it wrote when later events prove otherwise; and behind
+ * what was read ahead to find losses, which a stream tells of when it is whole again.
  *
  * A step takes a bounded time. When the check falls too far behind, a stretch is left out, and
  * is a hole to the engine and to the check, as if its events had been lost.

@@ -213,6 +213,38 @@ def too_slow(tap):
     shutil.rmtree("s.holdup")
 
 
+def stopped_at_times(process):
+    """Meanwhile nobody empties the kernel's buffers."""
+    end = time.monotonic() + WAIT_S
+    while not os.path.exists("l.json") and time.monotonic() < end:
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+
+
+def lost_events(tap):
+    """With events lost, nothing is certain while it happens that is not so afterwards."""
+    write("losing.yaml", KERNEL_MODEL.replace("- deadline: 50ms", """- deadline: 50ms
+          - switches <= 1
+          - "blocked(time) <= 50ms"
+          - "blocked(lock) <= 0"
+"""))
+    load = "dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null & %s l.json 400 20,200; wait" % WATCHED
+    with watching("--user", "none", "-b", "64K", "-o", "l.holdup", "losing.yaml", "--", "sh", "-c",
+                  load) as watch:
+        stopped_at_times(watch)
+        out, errors = watch.communicate(timeout=WAIT_S)
+    live = summary_of(lines_of(out))["summary"]
+    offline = json.loads(holdup("check", "--json", "--no-why", "losing.yaml", "l.holdup").stdout)
+    tap.ok(live.get("lost_events", 0) > 0, "events were lost", live.get("lost_events"), errors)
+    sure = [row for row in statuses(live) if row[1] != "uncertain"]
+    tap.ok(sure and set(sure) <= set(statuses(offline)), "%d of %d instances are certain, and so they are to check"
+           % (len(sure), live.get("instances", 0)), [row for row in sure if row not in statuses(offline)][:5])
+    kernel.note("%d uncertain while it happened, %d afterwards" % (live["uncertain"], offline["uncertain"]))
+    shutil.rmtree("l.holdup")
+
+
 def kernel_only(tap):
     """System calls, without a word of the program."""
     write("sleeps.yaml", KERNEL_MODEL)
@@ -382,7 +414,8 @@ def main():
         os.chmod(path, 0o755)
         write("model.yaml", MODEL % "jobs")
         for test in (told_while_it_runs, told_while_open, across_threads, kernel_only, actions, running_program,
-                     interrupted, killed, full_disk, little_memory, little_disk, too_slow, no_rights,
+                     interrupted, killed, full_disk, little_memory, little_disk, too_slow, lost_events,
+                     no_rights,
                      wrong_models):
             if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
                 continue

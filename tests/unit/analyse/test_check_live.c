@@ -15,6 +15,7 @@
 #define BEHIND_NS 25u
 
 struct live {
+	const char *key; /* of the model; NULL = thread */
 	struct text_trace *trace;
 	struct model *model;
 	struct check *check;
@@ -31,13 +32,13 @@ static bool no_field(void *context, uint32_t index, struct check_field *out_fiel
 	return false;
 }
 
-static struct model *model_of(const char *checks)
+static struct model *model_of(const char *key, const char *checks)
 {
 	AUTO_FREE char *text =
-		xasprintf("model: work\ninitial: out\nstates:\n  out:\n    transitions:\n"
+		xasprintf("model: work\nkey: %s\ninitial: out\nstates:\n  out:\n    transitions:\n"
 			  "      - { event: begin, to: in }\n  in:\n    transitions:\n"
 			  "      - event: end\n        to: out\n        check: [ %s ]\n",
-			  checks);
+			  key ? key : "thread", checks);
 	struct model_errors errors = { 0 };
 	struct model *model = NULL;
 
@@ -104,7 +105,7 @@ static void check_event(struct live *live, const struct event *event)
 static void run_live(struct live *live, const char *trace, const char *checks)
 {
 	live->trace = text_trace_of(trace);
-	live->model = model_of(checks);
+	live->model = model_of(live->key, checks);
 	live->state = state_new(&live->trace->facts);
 	live->check = check_new(live->model,
 				&(struct check_opts){ .reader = { .field = no_field },
@@ -206,6 +207,38 @@ static void what_the_other_one_does_not_know_is_uncertain(void **unused)
 	live_fini(&live);
 }
 
+/* 8 ends what 7 began, which waits for 8 until long after that. */
+static const char left_waiting[] = "facts last 200\n"
+				   "thread 7 7 1 R prog\n"
+				   "thread 8 8 1 R other\n"
+				   "0 cpu0 switch 0(runnable) 7\n"
+				   "0 cpu1 switch 0(runnable) 8\n"
+				   "8 cpu0 other begin\n"
+				   "10 cpu0 enter read 3\n"
+				   "20 cpu0 switch 7(blocked) 0\n"
+				   "50 cpu1 other end\n"
+				   "150 cpu1 waking 7 cpu 0\n"
+				   "160 cpu0 switch 0(runnable) 7\n";
+
+static void what_a_wait_is_for_is_uncertain_until_it_is_over(void **unused)
+{
+	static const char *const uncertain[] = { "blocked(thread) == 0ns",
+						 "blocked(thread) == 30ns", "blocked(time) == 0ns",
+						 "blocked(unknown) == 30ns" };
+	struct live sure = { .key = "all" };
+
+	for (size_t i = 0; i < ARRAY_LEN(uncertain); i++) {
+		struct live live = { .key = "all" };
+
+		run_live(&live, left_waiting, uncertain[i]);
+		assert_int_equal(check_result(live.check)->count[CHECK_UNCERTAIN], 1);
+		live_fini(&live);
+	}
+	run_live(&sure, left_waiting, "blocked == 30ns, blocked(time) <= 30ns, elapsed == 42ns");
+	assert_exact(&sure);
+	live_fini(&sure);
+}
+
 static void see_late(void *context, const struct check_finding *finding)
 {
 	uint64_t *key = context;
@@ -254,6 +287,7 @@ int main(void)
 		cmocka_unit_test(behind_an_engine_that_writes_values_are_exact),
 		cmocka_unit_test(another_timeline_takes_over_at_any_time),
 		cmocka_unit_test(what_the_other_one_does_not_know_is_uncertain),
+		cmocka_unit_test(what_a_wait_is_for_is_uncertain_until_it_is_over),
 		cmocka_unit_test(a_deadline_is_missed_before_the_end_comes),
 		cmocka_unit_test(findings_that_were_used_are_forgotten_and_counted),
 	};
