@@ -21,6 +21,7 @@
 struct err;
 struct facts;
 struct memory_spans;
+struct moved;
 struct timeline;
 
 /* The classes of delays/, and run time behind them. */
@@ -53,6 +54,7 @@ enum reconcile_why {
 	RECONCILE_QUEUED,     /* a wait for disk ends in a queue, by another CPU's interrupt */
 	RECONCILE_STOLEN,     /* a hypervisor took the CPU: no run time for the kernel */
 	RECONCILE_IRQ_RUN,    /* the kernel counts interrupts, and takes them off the run time */
+	RECONCILE_MOVED,      /* Linux 6.12 and later: asleep, but counted as waiting for a CPU */
 	RECONCILE_WHYS,
 };
 
@@ -120,6 +122,14 @@ struct reconcile {
 	size_t pressure_count;
 };
 
+/* What the events tell. */
+struct reconcile_events {
+	const struct timeline *timeline;
+	const struct facts *facts;
+	const struct memory_spans *memory;
+	const struct moved *moved;
+};
+
 struct reconcile_opts {
 	const int32_t *pids; /* processes, or single threads; none = all */
 	size_t pid_count;
@@ -131,8 +141,7 @@ struct reconcile_opts {
  * 'recorded' must outlive the result. Returns 0, or -ESRCH with err filled when no chosen thread is
  * in the accounts. End it with reconcile_fini().
  */
-int reconcile_run(const struct timeline *timeline, const struct facts *facts,
-		  const struct memory_spans *memory, const struct recorded *recorded,
+int reconcile_run(const struct reconcile_events *events, const struct recorded *recorded,
 		  const struct reconcile_opts *opts, struct reconcile *out_result, struct err *err);
 
 void reconcile_fini(struct reconcile *result);

@@ -51,6 +51,9 @@ static const char *const why_words[RECONCILE_WHYS] = {
 			     "may take an interrupt of another CPU: waiting for a CPU has less",
 	[RECONCILE_STOLEN] = "a hypervisor took the CPU meanwhile: that is no run time, and "
 			     "interrupts came late",
+	[RECONCILE_MOVED] =
+		"Linux 6.12 and later count a thread that sleeps as waiting for a CPU, from when it is "
+		"moved to another one before it is taken off its queue",
 	[RECONCILE_IRQ_RUN] = "the kernel takes interrupts off the run time",
 };
 
