@@ -231,8 +231,8 @@ static void a_sleeper_that_is_moved_is_counted_as_waiting(void **unused)
 #define SWITCHERS 6u
 #define SWITCHES  200u
 
-/* Each runs 1 ms of 2 on a CPU of its own; the kernel counts 'more_ns' at each. */
-static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
+/* Each runs 1 ms of 2 on a CPU of its own; the kernel counts 'more_ns' at each; of the last thread 'last_ns'. */
+static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns, uint32_t last_ns)
 {
 	struct recorded_task tasks[2 * SWITCHERS];
 	struct recorded recorded = { .state = DELAYS_ACCOUNT_ON,
@@ -254,7 +254,8 @@ static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
 		fprintf(out, "thread %u %u 1 S prog\n", 7 + i, 7 + i);
 		tasks[2 * i] = account(RECORDED_START, 1, 1000, 0, 0);
 		tasks[2 * i + 1] = account(RECORDED_END, 900, 1899, 0, SWITCHES);
-		tasks[2 * i + 1].stats.run_ns += (uint64_t)more_ns * SWITCHES;
+		tasks[2 * i + 1].stats.run_ns +=
+			(uint64_t)(i + 1 < switchers ? more_ns : last_ns) * SWITCHES;
 		tasks[2 * i].stats.delay[DELAYS_CPU].count = 0;
 		tasks[2 * i + 1].stats.delay[DELAYS_CPU].count = SWITCHES;
 		for (uint32_t k = 0; k < 2; k++)
@@ -283,18 +284,22 @@ static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
 
 static void the_edge_at_a_switch_is_measured_with_threads_that_switch_often(void **unused)
 {
-	struct reconcile_scale scale = measured(SWITCHERS, 4000);
+	struct reconcile_scale scale = measured(SWITCHERS, 4000, 4000);
 
 	assert_int_equal(scale.threads, SWITCHERS);
 	assert_int_equal(scale.apart_ns, 4000);
 	assert_int_equal(scale.edge_ns, 12000);
 	assert_int_equal(scale.tick_ns, 4 * MS);
-	scale = measured(SWITCHERS, 0); /* no clock is that good */
+	scale = measured(SWITCHERS, 0, 0); /* no clock is that good */
 	assert_int_equal(scale.apart_ns, 0);
 	assert_int_equal(scale.edge_ns, 1000);
-	scale = measured(SWITCHERS, 90000); /* that is not the edge of anything */
+	scale = measured(SWITCHERS, 90000, 90000); /* that is not the edge of anything */
 	assert_int_equal(scale.edge_ns, 100000);
-	scale = measured(4, 4000); /* too few */
+	scale = measured(SWITCHERS, 4000, 20000); /* one in ten may be more */
+	assert_int_equal(scale.apart_ns, 4000);
+	assert_int_equal(scale.most_ns, 20000);
+	assert_int_equal(scale.edge_ns, 20000);
+	scale = measured(4, 4000, 4000); /* too few */
 	assert_int_equal(scale.threads, 0);
 	assert_int_equal(scale.edge_ns, 10000);
 }
