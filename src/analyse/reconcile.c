@@ -408,21 +408,21 @@ static void add_pressures(const struct recorded *recorded, struct reconcile *res
 
 /* --------------------------------------------------------------------- whole */
 
-int reconcile_run(const struct timeline *timeline, const struct facts *facts,
-		  const struct memory_spans *memory, const struct recorded *recorded,
+int reconcile_run(const struct reconcile_events *events, const struct recorded *recorded,
 		  const struct reconcile_opts *opts, struct reconcile *out_result, struct err *err)
 {
 	struct reconcile result = { .state = recorded->state,
 				    .since_boot = recorded->since_boot,
 				    .complete = recorded->end_ns != 0 && !recorded->damage,
 				    .lost_exits = recorded->lost,
-				    .lost_events = timeline->lost_events,
-				    .memory_cut = memory->cut,
+				    .lost_events = events->timeline->lost_events,
+				    .memory_cut = events->memory->cut,
 				    .damage = recorded->damage };
-	struct reconcile_ground ground = { .timeline = timeline,
-					   .memory = memory,
+	struct reconcile_ground ground = { .timeline = events->timeline,
+					   .memory = events->memory,
+					   .moved = events->moved,
 					   .recorded = recorded,
-					   .kernel = facts->kernel,
+					   .kernel = events->facts->kernel,
 					   .since_ns = counting_since(recorded) };
 	struct lives lives = { 0 };
 	struct sums sums = { 0 };
@@ -434,14 +434,14 @@ int reconcile_run(const struct timeline *timeline, const struct facts *facts,
 	pair_all(&lives, recorded);
 	add_scheds(&lives, recorded);
 	for (size_t i = 0; i < lives.count; i++)
-		set_span(timeline, &lives.lives[i]);
+		set_span(events->timeline, &lives.lives[i]);
 	reconcile_measure(&ground, lives.lives, lives.count, &ground.scale);
 	result.scale = ground.scale;
 	for (size_t i = 0; i < lives.count; i++) {
 		struct reconcile_class rows[RECONCILE_ROWS] = { 0 };
 		struct reconcile_life *life = &lives.lives[i];
 
-		if (!is_chosen(timeline, life, opts))
+		if (!is_chosen(events->timeline, life, opts))
 			continue;
 		reconcile_compare(&ground, life, rows);
 		add_to_process(&sums, life, rows);

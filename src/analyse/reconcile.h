@@ -21,6 +21,7 @@
 struct err;
 struct facts;
 struct memory_spans;
+struct moved;
 struct timeline;
 
 /* The classes of delays/, and run time behind them. */
@@ -53,6 +54,7 @@ enum reconcile_why {
 	RECONCILE_QUEUED,     /* a wait for disk ends in a queue, by another CPU's interrupt */
 	RECONCILE_STOLEN,     /* a hypervisor took the CPU: no run time for the kernel */
 	RECONCILE_IRQ_RUN,    /* the kernel counts interrupts, and takes them off the run time */
+	RECONCILE_MOVED,      /* Linux 6.12 and later: asleep, but counted as waiting for a CPU */
 	RECONCILE_WHYS,
 };
 
@@ -100,7 +102,8 @@ struct reconcile_pressure {
 struct reconcile_scale {
 	uint64_t
 		edge_ns; /* from an event to where the kernel reads its clock, at most, for each wait */
-	uint64_t apart_ns; /* measured: at the median; edge_ns is three times that */
+	uint64_t apart_ns; /* measured: of half of the threads it is less for each switch */
+	uint64_t most_ns;  /* and of nine in ten; edge_ns is this, or three times the half's */
 	size_t threads;	   /* that this was measured with; 0 = edge_ns is a guess */
 	uint64_t tick_ns;  /* run time is brought up to date at ticks and switches */
 };
@@ -120,6 +123,14 @@ struct reconcile {
 	size_t pressure_count;
 };
 
+/* What the events tell. */
+struct reconcile_events {
+	const struct timeline *timeline;
+	const struct facts *facts;
+	const struct memory_spans *memory;
+	const struct moved *moved;
+};
+
 struct reconcile_opts {
 	const int32_t *pids; /* processes, or single threads; none = all */
 	size_t pid_count;
@@ -131,8 +142,7 @@ struct reconcile_opts {
  * 'recorded' must outlive the result. Returns 0, or -ESRCH with err filled when no chosen thread is
  * in the accounts. End it with reconcile_fini().
  */
-int reconcile_run(const struct timeline *timeline, const struct facts *facts,
-		  const struct memory_spans *memory, const struct recorded *recorded,
+int reconcile_run(const struct reconcile_events *events, const struct recorded *recorded,
 		  const struct reconcile_opts *opts, struct reconcile *out_result, struct err *err);
 
 void reconcile_fini(struct reconcile *result);

@@ -3,8 +3,8 @@
  *
  * The kernel reads its clock when it begins to look for another thread, and writes the event of the
  * switch when it has found one. What lies between depends on the machine, so it is measured: the
- * time on a CPU of threads that switched often, by both, and the difference for each switch. The
- * median of these is a property of all threads, and so cannot hide what is wrong with a few.
+ * time on a CPU of threads that switched often, by both, and the difference for each switch. What
+ * most of them keep is a property of all threads, and so cannot hide what is wrong with a few.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 #define SWITCHES_LEAST 100u /* fewer: what was under way at the ends weighs too much */
 #define THREADS_LEAST  5u
-#define EDGE_TIMES     3u /* of the median: twice the standard deviation, if it were a normal one */
+#define EDGE_TIMES     3u /* the median: twice the deviation, if these were distributed normally */
 #define EDGE_DEFAULT   10000u
 #define EDGE_LEAST     1000u
 #define EDGE_MOST      100000u	 /* beyond, something else is the matter */
@@ -71,7 +71,9 @@ void reconcile_measure(const struct reconcile_ground *ground, const struct recon
 	if (scale.threads >= THREADS_LEAST) {
 		qsort(apart, scale.threads, sizeof(*apart), by_value);
 		scale.apart_ns = apart[scale.threads / 2];
+		scale.most_ns = apart[scale.threads * 9 / 10];
 		edge_ns = scale.apart_ns * EDGE_TIMES;
+		edge_ns = edge_ns > scale.most_ns ? edge_ns : scale.most_ns;
 		edge_ns = edge_ns > EDGE_LEAST ? edge_ns : EDGE_LEAST;
 		scale.edge_ns = edge_ns < EDGE_MOST ? edge_ns : EDGE_MOST;
 	} else {

@@ -23,6 +23,7 @@ struct reconcile_life {
 struct reconcile_ground {
 	const struct timeline *timeline;
 	const struct memory_spans *memory;
+	const struct moved *moved;
 	const struct recorded *recorded;
 	const char *kernel; /* its release; NULL = not known */
 	uint64_t since_ns;  /* delays are counted for threads born then or later */

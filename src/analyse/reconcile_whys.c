@@ -11,6 +11,7 @@
 
 #include "analyse/delays_trace.h"
 #include "analyse/memory_spans.h"
+#include "analyse/moved.h"
 #include "analyse/reconcile_int.h"
 #include "base/mem.h"
 
@@ -49,6 +50,7 @@ static const struct why_row {
 	[RECONCILE_QUEUED] = { "queued", true, false },
 	[RECONCILE_STOLEN] = { "stolen", true, true },
 	[RECONCILE_IRQ_RUN] = { "irq_run", false, true },
+	[RECONCILE_MOVED] = { "moved_asleep", true, false },
 };
 
 const char *reconcile_why_name(enum reconcile_why why)
@@ -384,6 +386,34 @@ static void add_open(const struct reconcile_ground *ground, const struct reconci
 			start[RECONCILE_RUN] + end[RECONCILE_RUN];
 }
 
+/*
+ * A thread that sleeps and is still in a queue may be moved with it. enqueue_task() then notes that it waits
+ * for a CPU, and nothing takes that back when it leaves the queue: all of the sleep from there on is counted.
+ */
+static void add_moved(const struct reconcile_ground *ground, const struct reconcile_life *life,
+		      struct reconcile_class *cpu)
+{
+	const struct tl_thread *thread = ground->timeline->threads[life->slot];
+	const struct move *moves;
+	size_t count;
+
+	if (!may_delay_dequeue(ground->kernel) || !cpu->kernel.known)
+		return;
+	moves = moved_find(ground->moved, thread->tid, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at_ns = moves[i].time_ns;
+		struct tl_interval in;
+		struct tl_iter iter;
+
+		if (at_ns < life->span.start_ns || at_ns >= life->span.end_ns)
+			continue;
+		tl_iter_begin(&iter, ground->timeline, &thread->track, at_ns, life->span.end_ns);
+		if (tl_iter_next(&iter, &in) && word_kind(in.word) == WORD_BLOCKED &&
+		    in.end_ns > at_ns)
+			add_why(cpu, RECONCILE_MOVED, in.end_ns - at_ns);
+	}
+}
+
 static void add_reasons(const struct reconcile_ground *ground, const struct reconcile_life *life,
 			const struct delays_trace_account *account, struct reconcile_class *rows)
 {
@@ -400,8 +430,10 @@ static void add_reasons(const struct reconcile_ground *ground, const struct reco
 		add_why(&rows[i], RECONCILE_EDGES, waits * ground->scale.edge_ns);
 	}
 	add_disk(ground, life, account, rows);
-	if (life->slot != SLOT_NONE)
+	if (life->slot != SLOT_NONE) {
 		add_open(ground, life, rows);
+		add_moved(ground, life, &rows[DELAYS_CPU]);
+	}
 	add_irq(ground, life, account, rows);
 	if (rows[DELAYS_COMPACTION].kernel.known && rows[DELAYS_COMPACTION].events.known)
 		add_why(&rows[DELAYS_COMPACTION], RECONCILE_ZONES,

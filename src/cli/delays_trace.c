@@ -8,6 +8,7 @@
 
 #include "analyse/delays_trace.h"
 #include "analyse/memory_spans.h"
+#include "analyse/moved.h"
 #include "analyse/reconcile.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -83,8 +84,9 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
 }
 
 static int reconcile(const struct delays_cmd *cmd, const struct loaded *loaded,
-		     const struct memory_spans *memory, struct err *err)
+		     const struct memory_spans *memory, const struct moved *moved, struct err *err)
 {
+	const struct reconcile_events events = { loaded->timeline, loaded->facts, memory, moved };
 	const struct reconcile_opts opts = { cmd->pids, cmd->pid_count, cmd->comm, cmd->threads };
 	const struct report_reconcile_opts report = { cmd->json, cmd->top, cmd->trace };
 	struct recorded recorded;
@@ -93,7 +95,7 @@ static int reconcile(const struct delays_cmd *cmd, const struct loaded *loaded,
 
 	if (rc < 0)
 		return rc;
-	rc = reconcile_run(loaded->timeline, loaded->facts, memory, &recorded, &opts, &result, err);
+	rc = reconcile_run(&events, &recorded, &opts, &result, err);
 	if (rc == 0) {
 		const char *damage = timeline_damage(loaded->timeline);
 
@@ -109,16 +111,18 @@ static int reconcile(const struct delays_cmd *cmd, const struct loaded *loaded,
 int delays_of_trace(const struct delays_cmd *cmd, struct err *err)
 {
 	struct memory_spans memory = { 0 };
+	struct moved moved = { 0 };
 	struct loaded loaded;
 	int rc = load_trace(cmd->trace, 0, &loaded, err);
 
 	if (rc < 0)
 		return rc;
-	rc = memory_events_read(&loaded, cmd->trace, &memory, err);
+	rc = memory_events_moved(&loaded, cmd->trace, &memory, cmd->reconcile ? &moved : NULL, err);
 	if (rc == 0 && cmd->reconcile)
-		rc = reconcile(cmd, &loaded, &memory, err);
+		rc = reconcile(cmd, &loaded, &memory, &moved, err);
 	else if (rc == 0)
 		rc = report(cmd, &loaded, &memory, err);
+	moved_fini(&moved);
 	memory_spans_fini(&memory);
 	loaded_fini(&loaded);
 	return rc < 0 ? rc : EXIT_OK;

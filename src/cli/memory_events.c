@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/memory_spans.h"
+#include "analyse/moved.h"
 #include "base/err.h"
 #include "event/source.h"
 #include "query/loaded.h"
@@ -29,7 +30,8 @@ static bool may_have_any(const char *path, uint32_t *out_classes)
 	return *out_classes != 0;
 }
 
-static int feed_all(struct source *source, struct memory_spans *spans, struct err *err)
+static int feed_all(struct source *source, struct memory_spans *spans, struct moved *moved,
+		    struct err *err)
 {
 	struct event_run run;
 	int rc = source_seek(source, 0, err);
@@ -37,27 +39,38 @@ static int feed_all(struct source *source, struct memory_spans *spans, struct er
 	if (rc < 0)
 		return rc;
 	while ((rc = source_next_run(source, &run, err)) > 0) {
-		for (size_t i = 0; i < run.count; i++)
+		for (size_t i = 0; i < run.count; i++) {
 			memory_spans_feed(spans, run.events[i]);
+			if (moved)
+				moved_feed(moved, run.events[i]);
+		}
 	}
 	return rc;
 }
 
-int memory_events_read(const struct loaded *loaded, const char *path,
-		       struct memory_spans *out_spans, struct err *err)
+int memory_events_moved(const struct loaded *loaded, const char *path,
+			struct memory_spans *out_spans, struct moved *out_moved, struct err *err)
 {
 	struct memory_spans spans = { 0 };
 	uint32_t classes;
 	int rc = 0;
 
-	if (may_have_any(path, &classes))
-		rc = feed_all(trace_source(loaded->trace), &spans, err);
+	if (may_have_any(path, &classes) || out_moved)
+		rc = feed_all(trace_source(loaded->trace), &spans, out_moved, err);
 	if (rc < 0) {
 		memory_spans_fini(&spans);
 		return err_wrap(err, "looking for reclaim and compaction");
 	}
 	spans.classes |= classes;
 	memory_spans_end(&spans);
+	if (out_moved)
+		moved_end(out_moved);
 	*out_spans = spans;
 	return 0;
+}
+
+int memory_events_read(const struct loaded *loaded, const char *path,
+		       struct memory_spans *out_spans, struct err *err)
+{
+	return memory_events_moved(loaded, path, out_spans, NULL, err);
 }

@@ -51,6 +51,9 @@ static const char *const why_words[RECONCILE_WHYS] = {
 			     "may take an interrupt of another CPU: waiting for a CPU has less",
 	[RECONCILE_STOLEN] = "a hypervisor took the CPU meanwhile: that is no run time, and "
 			     "interrupts came late",
+	[RECONCILE_MOVED] =
+		"Linux 6.12 and later count a thread that sleeps as waiting for a CPU, from when it is "
+		"moved to another one before it is taken off its queue",
 	[RECONCILE_IRQ_RUN] = "the kernel takes interrupts off the run time",
 };
 
@@ -316,12 +319,12 @@ static void print_scale(FILE *out, const struct reconcile_scale *scale)
 	AUTO_FREE char *text =
 		scale->threads
 			? xasprintf(
-				  "Of %s threads that switched often the accounts and the events "
-				  "of the time on a CPU stand %s apart for each switch, at the median: "
-				  "three times that, %s, is taken for what a clock that is read "
-				  "beside the event may make at each wait.",
+				  "The time on a CPU of %s threads that switched often differs by "
+				  "less than %s for each switch of one half of them, and than %s of "
+				  "nine in ten: %s is taken for how far an event is from where the "
+				  "kernel reads its clock, at each wait.",
 				  text_count(scale->threads).s, text_duration(scale->apart_ns).s,
-				  text_duration(scale->edge_ns).s)
+				  text_duration(scale->most_ns).s, text_duration(scale->edge_ns).s)
 			: xasprintf(
 				  "How far an event is from where the kernel reads its clock could "
 				  "not be measured, as fewer than five threads switched often: %s "
@@ -516,6 +519,7 @@ static void print_json(FILE *out, const struct reconcile *result)
 	json_begin_object(&json, "scale");
 	json_print_u64(&json, "edge_ns", result->scale.edge_ns);
 	json_print_u64(&json, "apart_ns", result->scale.apart_ns);
+	json_print_u64(&json, "most_ns", result->scale.most_ns);
 	json_print_u64(&json, "threads", result->scale.threads);
 	json_print_u64(&json, "tick_ns", result->scale.tick_ns);
 	json_end_object(&json);

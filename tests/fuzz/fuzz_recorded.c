@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/memory_spans.h"
+#include "analyse/moved.h"
 #include "analyse/reconcile.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -26,15 +27,19 @@ static const char some_events[] = "thread 7 7 1 R prog\n"
 static void compare(const struct recorded *recorded)
 {
 	const struct memory_spans memory = { 0 };
+	const struct moved moved = { 0 };
 	const struct reconcile_opts opts = { .threads = true };
 	struct text_trace *trace = text_trace_of(some_events);
 	AUTO_FILE FILE *out = fopen("/dev/null", "w");
 	struct timeline *timeline;
+	struct reconcile_events events = { .memory = &memory, .moved = &moved };
 	struct reconcile result;
 
 	if (state_run(&trace->source, &trace->facts, NULL, NULL, &timeline, NULL) < 0 || !out)
 		abort();
-	if (reconcile_run(timeline, &trace->facts, &memory, recorded, &opts, &result, NULL) == 0) {
+	events.timeline = timeline;
+	events.facts = &trace->facts;
+	if (reconcile_run(&events, recorded, &opts, &result, NULL) == 0) {
 		report_reconcile(out, &result, &(struct report_reconcile_opts){ .json = true });
 		report_reconcile(out, &result, &(struct report_reconcile_opts){ .json = false });
 		reconcile_fini(&result);

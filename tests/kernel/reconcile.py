@@ -183,6 +183,10 @@ def exact(tap, cgroup):
     with kernel.running(*words, stdout=subprocess.PIPE, text=True) as process:
         pids = list(map(int, process.stdout.readline().split()))
         time.sleep(SECONDS / 2)
+        for _ in range(250):  # an emulated CPU is slow to get to its limit of memory
+            if not cgroup or twin(pids[-1])[pids[-1]]["reclaim"]["count"] > 10:
+                break
+            time.sleep(0.1)
         for pid in [process.pid] + pids:
             os.kill(pid, signal.SIGSTOP)
         stopped([process.pid] + pids)
@@ -429,8 +433,13 @@ def missing(tap):
 
 
 def killed(tap):
+    path = "killed.holdup/kernel/accounts"
     with kernel.running(kernel.HOLDUP, "record", "-o", "killed.holdup", stderr=subprocess.PIPE) as one:
-        time.sleep(1.5)
+        for _ in range(300):
+            if os.path.exists(path) and os.path.getsize(path):
+                break
+            time.sleep(0.1)
+        time.sleep(1)
         subprocess.run(["true"], check=True)
         time.sleep(0.5)
         os.kill(one.pid, signal.SIGKILL)
@@ -461,5 +470,5 @@ def main():
 
 
 if __name__ == "__main__":
-    with kernel.workdir():
+    with kernel.workdir("/var/tmp"):  # where files can be read past the cache
         main()

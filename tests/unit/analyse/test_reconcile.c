@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "analyse/memory_spans.h"
+#include "analyse/moved.h"
+#include "event/source.h"
 #include "told.h"
 
 #define MS 1000000u
@@ -36,6 +38,27 @@ static struct recorded_task account(enum recorded_when when, uint64_t at_ms, uin
 	return task;
 }
 
+static int run(const struct told *told, const struct memory_spans *memory,
+	       const struct recorded *recorded, const struct reconcile_opts *opts,
+	       struct reconcile *out_result, struct err *err)
+{
+	struct moved moved = { 0 };
+	const struct reconcile_events events = { told->tl, &told->trace->facts, memory, &moved };
+	struct source *source = &told->trace->source;
+	struct event_run events_run;
+	int rc;
+
+	assert_int_equal(source_seek(source, 0, NULL), 0);
+	while (source_next_run(source, &events_run, NULL) > 0) {
+		for (size_t i = 0; i < events_run.count; i++)
+			moved_feed(&moved, events_run.events[i]);
+	}
+	moved_end(&moved);
+	rc = reconcile_run(&events, recorded, opts, out_result, err);
+	moved_fini(&moved);
+	return rc;
+}
+
 /* The one row of the result. */
 static struct reconcile_task compared_on(const char *kernel, const char *text,
 					 struct recorded_task *tasks, size_t count)
@@ -52,9 +75,7 @@ static struct reconcile_task compared_on(const char *kernel, const char *text,
 	struct reconcile_task task;
 
 	told->trace->facts.kernel = kernel;
-	assert_int_equal(reconcile_run(told->tl, &told->trace->facts, &memory, &recorded, &opts,
-				       &result, NULL),
-			 0);
+	assert_int_equal(run(told, &memory, &recorded, &opts, &result, NULL), 0);
 	assert_int_equal(result.count, 1);
 	task = result.tasks[0];
 	reconcile_fini(&result);
@@ -181,11 +202,37 @@ static void what_disk_has_more_waiting_for_a_cpu_has_less(void **unused)
 	assert_in_range(row->unexplained_ns, 14 * MS, 15 * MS);
 }
 
+/* It sleeps from 40 to 70, and is moved at 50: from there on it waits, says the kernel from 6.12 on. */
+static void a_sleeper_that_is_moved_is_counted_as_waiting(void **unused)
+{
+	const char *text = "facts last 200000000\n"
+			   "thread 7 7 1 R prog\n"
+			   "0 cpu0 switch 0(runnable) 7\n"
+			   "40000000 cpu0 switch 7(blocked) 0\n"
+			   "50000000 cpu1 migrate 7 0 1\n"
+			   "70000000 cpu1 waking 7 cpu 1\n"
+			   "70000000 cpu1 migrate 7 1 0\n"
+			   "75000000 cpu0 switch 0(runnable) 7\n"
+			   "100000000 cpu0 switch 7(blocked) 0\n";
+	struct recorded_task tasks[] = { account(RECORDED_START, 5, 1005, 500, 10),
+					 account(RECORDED_END, 150, 1150, 525, 70) };
+	struct reconcile_task task = compared_on("6.18.44", text, tasks, 2);
+	const struct reconcile_class *row = &task.rows[DELAYS_CPU];
+
+	assert_int_equal(reconcile_difference(row), 20 * MS);
+	assert_true(row->whys & 1u << RECONCILE_MOVED);
+	assert_int_equal(row->at_most_ns[RECONCILE_MOVED], 20 * MS);
+	assert_int_equal(row->unexplained_ns, 0);
+	task = compared_on("6.1.0", text, tasks, 2);
+	assert_false(row->whys & 1u << RECONCILE_MOVED);
+	assert_in_range(row->unexplained_ns, 19 * MS, 20 * MS);
+}
+
 #define SWITCHERS 6u
 #define SWITCHES  200u
 
-/* Each runs 1 ms of 2 on a CPU of its own; the kernel counts 'more_ns' at each. */
-static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
+/* Each runs 1 ms of 2 on a CPU of its own; the kernel counts 'more_ns' at each; of the last thread 'last_ns'. */
+static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns, uint32_t last_ns)
 {
 	struct recorded_task tasks[2 * SWITCHERS];
 	struct recorded recorded = { .state = DELAYS_ACCOUNT_ON,
@@ -207,7 +254,8 @@ static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
 		fprintf(out, "thread %u %u 1 S prog\n", 7 + i, 7 + i);
 		tasks[2 * i] = account(RECORDED_START, 1, 1000, 0, 0);
 		tasks[2 * i + 1] = account(RECORDED_END, 900, 1899, 0, SWITCHES);
-		tasks[2 * i + 1].stats.run_ns += (uint64_t)more_ns * SWITCHES;
+		tasks[2 * i + 1].stats.run_ns +=
+			(uint64_t)(i + 1 < switchers ? more_ns : last_ns) * SWITCHES;
 		tasks[2 * i].stats.delay[DELAYS_CPU].count = 0;
 		tasks[2 * i + 1].stats.delay[DELAYS_CPU].count = SWITCHES;
 		for (uint32_t k = 0; k < 2; k++)
@@ -226,9 +274,7 @@ static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
 	}
 	fclose(out);
 	told = replayed(text);
-	assert_int_equal(reconcile_run(told->tl, &told->trace->facts, &memory, &recorded, &opts,
-				       &result, NULL),
-			 0);
+	assert_int_equal(run(told, &memory, &recorded, &opts, &result, NULL), 0);
 	scale = result.scale;
 	reconcile_fini(&result);
 	told_free(told);
@@ -238,18 +284,22 @@ static struct reconcile_scale measured(uint32_t switchers, uint32_t more_ns)
 
 static void the_edge_at_a_switch_is_measured_with_threads_that_switch_often(void **unused)
 {
-	struct reconcile_scale scale = measured(SWITCHERS, 4000);
+	struct reconcile_scale scale = measured(SWITCHERS, 4000, 4000);
 
 	assert_int_equal(scale.threads, SWITCHERS);
 	assert_int_equal(scale.apart_ns, 4000);
 	assert_int_equal(scale.edge_ns, 12000);
 	assert_int_equal(scale.tick_ns, 4 * MS);
-	scale = measured(SWITCHERS, 0); /* no clock is that good */
+	scale = measured(SWITCHERS, 0, 0); /* no clock is that good */
 	assert_int_equal(scale.apart_ns, 0);
 	assert_int_equal(scale.edge_ns, 1000);
-	scale = measured(SWITCHERS, 90000); /* that is not the edge of anything */
+	scale = measured(SWITCHERS, 90000, 90000); /* that is not the edge of anything */
 	assert_int_equal(scale.edge_ns, 100000);
-	scale = measured(4, 4000); /* too few */
+	scale = measured(SWITCHERS, 4000, 20000); /* one in ten may be more */
+	assert_int_equal(scale.apart_ns, 4000);
+	assert_int_equal(scale.most_ns, 20000);
+	assert_int_equal(scale.edge_ns, 20000);
+	scale = measured(4, 4000, 4000); /* too few */
 	assert_int_equal(scale.threads, 0);
 	assert_int_equal(scale.edge_ns, 10000);
 }
@@ -288,9 +338,7 @@ static void nobody_is_an_error(void **unused)
 	struct reconcile result;
 	struct err err = { 0 };
 
-	assert_int_equal(reconcile_run(told->tl, &told->trace->facts, &memory, &recorded, &opts,
-				       &result, &err),
-			 -ESRCH);
+	assert_int_equal(run(told, &memory, &recorded, &opts, &result, &err), -ESRCH);
 	assert_true(err.text[0]);
 	told_free(told);
 }
@@ -305,6 +353,7 @@ int main(void)
 		cmocka_unit_test(what_exceeds_the_span_cannot_have_been),
 		cmocka_unit_test(what_disk_has_more_waiting_for_a_cpu_has_less),
 		cmocka_unit_test(the_edge_at_a_switch_is_measured_with_threads_that_switch_often),
+		cmocka_unit_test(a_sleeper_that_is_moved_is_counted_as_waiting),
 		cmocka_unit_test(one_side_alone_has_its_reason),
 		cmocka_unit_test(nobody_is_an_error),
 	};
