@@ -10,10 +10,12 @@ and the text is what trace-cmd says of that trace.dat. A format that holdup cann
 out, and so is one whose tool is not installed. What is shown are medians; ratios are those of one
 run each, the tool's by holdup's: of the times on the CPUs, which is what is asked for, since other
 work on the machine changes it least and holdup's threads gain nothing by it; and by the clock.
+A smaller trace of each format, with a quarter of the events or so, shows whether memory grows.
 
 formats to skip: ctf, dat, perf, text
 """
 import argparse
+import json
 import os
 import shutil
 import statistics
@@ -29,6 +31,7 @@ sys.path.insert(0, os.path.join(cost.HERE, "../tests/kernel/lib"))
 import rawtrace  # noqa: E402
 
 DECODE = os.path.join(index.BUILD, "bench", "decode")
+SECONDS = (2, 4, 8, 16)  # that a load runs, until there are enough events
 STEP_SECONDS = "240"  # no program takes longer, or it is ended
 PACKET_EVENTS = 4000
 PACKET_NS = 1 << 27  # a compact header has so many bits of the time: they are the same in each packet
@@ -99,15 +102,15 @@ def ctf_packet(cpu):
     return bytes(out)
 
 
-def make_ctf(events):
-    os.mkdir("ctf")
-    with open("ctf/metadata", "w") as file:
+def make_ctf(path, events):
+    os.mkdir(path)
+    with open(path + "/metadata", "w") as file:
         file.write(METADATA)
     packets = int(events / 2 / PACKET_EVENTS) + 1
     for cpu in range(2):
         content = ctf_packet(cpu)
         bits = (len(content) + 52) * 8
-        with open("ctf/stream_%d" % cpu, "wb") as file:
+        with open("%s/stream_%d" % (path, cpu), "wb") as file:
             for number in range(1, packets + 1):
                 begin = number * PACKET_NS
                 file.write(struct.pack("<IIQQQQQI", 0xc1fc1fc1, 0, begin, begin + PACKET_NS - 1, bits, bits,
@@ -115,40 +118,55 @@ def make_ctf(events):
     return packets * PACKET_EVENTS * 2
 
 
-def make_dat(events):
-    """trace-cmd makes it of the pages of a ring: recording by itself needs more than some systems allow."""
-    def load():
-        with index.server():
-            index.Run(index.TBENCH + ["-t", "4", "2", "127.0.0.1"]).must()
-
-    kilobytes = int(events * 64 / 1000 / (os.cpu_count() or 1))  # an event takes 40 bytes
-    with rawtrace.recorded([event.replace(":", "/") for event in EVENTS], load, kilobytes=kilobytes,
-                           with_text=False, where=os.getcwd()) as trace:
-        os.rename(trace.trace_dat(), "trace.dat")
-    count = index.count_lines(["trace-cmd", "report", "-i", "trace.dat"]) - 1
-    index.note("trace.dat: %.1f million events" % (count / 1e6))
-    return count
+def events_of(path):
+    return json.loads(index.holdup("info", "--json", path, keep=True).out)["events"]
 
 
-def make_perf(events):
-    for seconds in (4, 8, 16, 32):
-        with index.server():
-            index.Run(["perf", "record", "-q", "-a", "-o", "perf.data", "-m", "32M", "-e", ",".join(EVENTS),
-                       "--"] + index.TBENCH + ["-t", str(seconds), "2", "127.0.0.1"]).must()
-        count = index.count_lines(["perf", "script", "-i", "perf.data"])
-        index.note("perf.data: %d s, %.1f million events" % (seconds, count / 1e6))
+def longer(make_once, path, events):
+    """A longer load each time, until there are enough events. Returns how many."""
+    for seconds in SECONDS:
+        make_once(path, seconds)
+        count = events_of(path)
+        index.note("%s: %d s, %.1f million events" % (path, seconds, count / 1e6))
         if count >= events:
             break
     return count
 
 
-def make_text(events):
-    if not os.path.exists("trace.dat"):
-        make_dat(events)
-    with open("trace.txt", "wb") as file:
-        subprocess.run(["trace-cmd", "report", "-i", "trace.dat"], stdout=file, stderr=subprocess.DEVNULL,
+def make_dat(path, events):
+    """trace-cmd makes it of the pages of a ring: recording by itself needs more than some systems allow."""
+    kilobytes = int(events * 96 / 1000 / (os.cpu_count() or 1))  # an event takes 40 bytes
+
+    def once(path, seconds):
+        def load():
+            with index.server():
+                index.Run(index.TBENCH + ["-t", str(seconds), "2", "127.0.0.1"]).must()
+
+        with rawtrace.recorded([event.replace(":", "/") for event in EVENTS], load, kilobytes=kilobytes,
+                               with_text=False, where=os.getcwd()) as trace:
+            os.rename(trace.trace_dat(), path)
+
+    return longer(once, path, events)
+
+
+def make_perf(path, events):
+    def once(path, seconds):
+        # perf script gives up at what other people's programs of BPF have recorded.
+        with index.server():
+            index.Run(["perf", "record", "-q", "--no-bpf-event", "-a", "-o", path, "-m", "32M", "-e",
+                       ",".join(EVENTS), "--"] + index.TBENCH + ["-t", str(seconds), "2", "127.0.0.1"]).must()
+
+    return longer(once, path, events)
+
+
+def make_text(path, events):
+    dat = path.replace(".txt", ".dat")
+    if not os.path.exists(dat):
+        make_dat(dat, events)
+    with open(path, "wb") as file:
+        subprocess.run(["trace-cmd", "report", "-i", dat], stdout=file, stderr=subprocess.DEVNULL,
                        check=True)
-    return index.count_lines(["cat", "trace.txt"]) - 1
+    return index.count_lines(["cat", path]) - 1
 
 
 def listing(trace):
@@ -189,15 +207,17 @@ def bounded(argv):
     return index.Run(["timeout", STEP_SECONDS] + argv).must()
 
 
-def measure(row, rounds):
-    """Both, a pair for each round."""
-    _, what, theirs, ours, _ = row
-    runs = []
+def measure(rows, rounds):
+    """For each of the rows a pair for each round: the tool's run is shared by those it is the same in."""
+    runs = {row[1]: [] for row in rows}
     for number in range(rounds):
-        peer = bounded(theirs) if theirs else None
-        runs.append((peer, bounded(ours)))
-        index.note("%s, round %d: %s, holdup %.2f s" % (
-            what, number + 1, "%.2f s" % peer.cpu if peer else "-", runs[-1][1].cpu))
+        peer, last = None, None
+        for _, what, theirs, ours, _ in rows:
+            if theirs != last:
+                peer, last = bounded(theirs) if theirs else None, theirs
+            runs[what].append((peer, bounded(ours)))
+            index.note("%s, round %d: %s, holdup %.2f s" % (
+                what, number + 1, "%.2f s" % peer.cpu if peer else "-", runs[what][-1][1].cpu))
     return runs
 
 
@@ -223,6 +243,22 @@ def line(row, events, runs):
     return "| %s |" % " | ".join(cells + [times(ours), rate] + verdict)
 
 
+def bytes_of(path):
+    if not os.path.isdir(path):
+        return os.path.getsize(path)
+    return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
+
+
+def memory(path, events):
+    """'5.0 M, 120 MiB: 17, 17': the trace, and the peak memory of list and of decoding alone."""
+    return "%.1f M, %.0f MiB: %.0f; %.0f MiB" % (
+        events / 1e6, bytes_of(path) / 2**20, bounded(listing(path)).mib, bounded([DECODE, path]).mib)
+
+
+def small_of(path):
+    return path.replace(".", "-small.") if "." in path else path + "-small"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
@@ -233,23 +269,29 @@ def main():
     subprocess.run(["ninja", "-C", index.BUILD, "--quiet", "bench/decode"], check=True)
     lines = ["| what | events | the tool, on CPUs | holdup, on CPUs | holdup's rate on a CPU "
              "| times as fast on CPUs | by the clock | wanted | |", "|---|---|---|---|---|---|---|---|---|"]
-    left_out = []
+    left_out, peaks = [], ["| trace | a smaller one: list; decoding alone | the large one |", "|---|---|---|"]
     for name, (make, tool, path) in MAKERS.items():
         reason = "not asked for" if name in args.skip.split(",") else why_not(name, tool)
         if not reason:
-            events = make(args.events * 1e6)
+            events = make(path, args.events * 1e6)
             if index.holdup("list", "-n", "1", path).status != 0:
                 reason = "holdup cannot open it yet"
         if reason:
             left_out.append("%s: %s" % (path, reason))
             index.note(left_out[-1])
             continue
-        lines += [line(row, events, measure(row, args.rounds)) for row in ROWS if row[0] == name]
+        small = small_of(path)
+        small_events = make(small, args.events * 1e6 / 4)
+        peaks.append("| %s | %s | %s |" % (path, memory(small, small_events), memory(path, events)))
+        rows = [row for row in ROWS if row[0] == name]
+        runs = measure(rows, args.rounds)
+        lines += [line(row, events, runs[row[1]]) for row in rows]
     busy = os.getloadavg()[0] - 2 > (os.cpu_count() or 1)
     text = "%s. Medians of %d rounds, all written to /dev/null.%s\n\n%s" % (
         cost.machine(), args.rounds,
         " Much else ran on the machine: times by the clock say little." if busy else "",
         "\n".join(lines))
+    text += "\n\nPeak memory over the size:\n\n%s" % "\n".join(peaks)
     if left_out:
         text += "\n\nLeft out: %s." % "; ".join(left_out)
     print(text)

@@ -11,8 +11,9 @@ const char digits_pairs[201] =
 	THREE_OF(d "0")                                                                 \
 	THREE_OF(d "1")                                                                 \
 	THREE_OF(d "2")                                                                 \
-	THREE_OF(d "3") THREE_OF(d "4") THREE_OF(d "5") THREE_OF(d "6") THREE_OF(d "7") \
-		THREE_OF(d "8") THREE_OF(d "9")
+	THREE_OF(d "3")                                                                 \
+	THREE_OF(d "4") THREE_OF(d "5") THREE_OF(d "6") THREE_OF(d "7") THREE_OF(d "8") \
+		THREE_OF(d "9")
 
 const char digits_triples[4001] = HUNDRED("0") HUNDRED("1") HUNDRED("2") HUNDRED("3") HUNDRED("4")
 	HUNDRED("5") HUNDRED("6") HUNDRED("7") HUNDRED("8") HUNDRED("9");

@@ -50,6 +50,8 @@ void perf_decoder_init(struct perf_decoder *decoder, const struct perf_scan *sca
 		.tells_execs = has_event(file, "sched/sched_process_exec"),
 	};
 	perf_kinds_init(&decoder->kinds, file);
+	/* Which are tracepoints with a format is known only now. */
+	perf_attrs_settle(&file->attrs);
 }
 
 /* ------------------------------------------------------------------ cells */

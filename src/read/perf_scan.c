@@ -255,7 +255,8 @@ static void count_record(struct perf_scan *scan, const struct perf_record *recor
 
 /*
  * Nearly all records of a large recording: samples of one CPU in order, each in the run of the one
- * before. Takes them, as many as there are from 'at' on, and returns how many bytes they are.
+ * before. Takes as many as 'data' begins with, and returns how many bytes they are. One loop is
+ * made for each value of 'swap'.
  */
 static inline __attribute__((always_inline)) size_t take_samples_as(struct perf_scan *scan,
 								    const uint8_t *data,

@@ -368,6 +368,31 @@ static void a_cut_file_is_read_up_to_the_cut(void **unused)
 	made_fini(&made);
 }
 
+static void a_tracepoint_without_its_format_is_a_sample_as_any_other(void **unused)
+{
+	const struct event *event;
+	struct made made;
+	struct trace *trace;
+	size_t data, records;
+
+	made_init(&made, false);
+	data = begin_file(&made);
+	put_switches(&made);
+	records = made.at;
+	(void)end_file(&made, data);
+	made_save(&made, records); /* the formats are behind the records */
+	trace = opened(&made);
+	event = next(trace, EV_OTHER, 1000);
+	assert_string_equal(event->other.system, "perf");
+	assert_string_equal(event->other.name, "type-2_config=0x174");
+	assert_int_equal(event->tid, 7);
+	(void)next(trace, EV_OTHER, 1500);
+	event = next(trace, EV_OTHER, 2000);
+	assert_string_equal(event->other.system, "perf");
+	trace_close(trace);
+	made_fini(&made);
+}
+
 static void a_record_without_a_length_ends_the_reading_with_a_reason(void **unused)
 {
 	struct made made;
@@ -527,6 +552,7 @@ int main(void)
 		cmocka_unit_test(names_births_and_execs_become_events_and_those_before_are_facts),
 		cmocka_unit_test(the_call_chain_of_a_switch_is_the_stack_of_who_leaves),
 		cmocka_unit_test(a_cut_file_is_read_up_to_the_cut),
+		cmocka_unit_test(a_tracepoint_without_its_format_is_a_sample_as_any_other),
 		cmocka_unit_test(a_record_without_a_length_ends_the_reading_with_a_reason),
 		cmocka_unit_test(a_place_is_found_again),
 		cmocka_unit_test(ids_that_events_share_are_read_once),
