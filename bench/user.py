@@ -8,8 +8,10 @@ ns of the logging thread's CPU time per event; the median over rounds of each ro
 five. The floor reads the counter and stores 16 bytes into a ring of the thread's own of 4 MiB.
 "stream" keeps every event in /dev/shm, as fast as it can; "flight" overwrites the oldest; "cas" is
 flight without restartable sequences. LTTng-UST runs in the modes of the same names (session daemon
-of our own, snapshot mode for flight). With TRACY=DIR in the environment (a source tree of Tracy)
-its client is built and measured, too: it has no events of four numbers, and cannot switch one off.
+of our own, snapshot mode for flight). A stream needs new memory for all that it keeps: what that takes
+by itself, with mapping and unmapping, is a line of its own (pages_floor in the JSON; 0 where there are
+no large pages). With TRACY=DIR in the environment (a source tree of Tracy) its client is built and
+measured, too: it has no events of four numbers, and cannot switch one off.
 --rate logs 20 million events a second for 10 seconds, 4 GB of them, and lets babeltrace2 and
 holdup list count them: two minutes.
 """
@@ -133,12 +135,26 @@ def lttng_peers(folder):
     return [Lttng("stream", folder), Lttng("flight", folder), daemon]
 
 
+def pages():
+    """What the kernel takes to find new memory for each event of four numbers, by its ways."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="holdup-bench-") as folder:
+        return json.loads(run([PROGRAM, "pages"], {"BENCH_DIR": folder}))
+
+
+def pages_line(medians):
+    return ("- new memory of /dev/shm, CPU time of the kernel for the 44 bytes of four u64: small pages %.1f ns, "
+            "a copy of them %.1f, large pages %.1f." % tuple(
+                medians["pages", kind] for kind in ("small_ns", "copied_ns", "large_ns")))
+
+
 def measure_all(ways, args):
     """name -> kind -> median ns"""
     values = {}
     for _ in range(args.rounds):
         for kind in ("empty", "floor"):
             values.setdefault(("floor", kind), []).append(float(run([PROGRAM, kind, str(args.events), "5"])))
+        for kind, ns in pages().items():
+            values.setdefault(("pages", kind), []).append(ns)
         for way in ways:
             for kind in KINDS:
                 values.setdefault((way.name, kind), []).append(way.measure(kind, args.events))
@@ -151,12 +167,13 @@ def number(value):
 
 def table(medians, ways):
     floor = medians["floor", "floor"]
-    lines = ["| | off | one u64 | four u64 | 15 letters | one u64 / floor |", "|---|---|---|---|---|---|",
-             "| empty loop; floor | %.2f | %.2f | | | 1.00 |" % (medians["floor", "empty"], floor)]
+    lines = ["| | off | one u64 | four u64 | 15 letters | one u64 / floor | four u64 / floor |",
+             "|---|---|---|---|---|---|---|",
+             "| empty loop; floor | %.2f | %.2f | | | 1.00 | |" % (medians["floor", "empty"], floor)]
     for way in ways:
-        lines.append("| %s | %s | %.2f |" % (
+        lines.append("| %s | %s | %.2f | %s |" % (
             way.name, " | ".join(number(medians[way.name, kind]) for kind in KINDS),
-            medians[way.name, "u64"] / floor))
+            medians[way.name, "u64"] / floor, number(medians[way.name, "u64x4"] / floor)))
     return "\n".join(lines)
 
 
@@ -230,13 +247,14 @@ def main():
             for way in ways + peers[-1:]:
                 way.end()
     text = "%s. ns of the thread's CPU time per event, medians of %d rounds.\n\n%s\n\n%s" % (
-        cost.machine(), args.rounds, table(medians, ways), more(args.events))
+        cost.machine(), args.rounds, table(medians, ways), pages_line(medians) + "\n" + more(args.events))
     if args.rate:
         text += "\n" + rate()
     print(text)
     if os.environ.get("JSON"):
         result = {"floor_ns": medians["floor", "floor"], "empty_ns": medians["floor", "empty"]}
         result.update({kind + "_ns": medians["holdup stream", kind] for kind in KINDS})
+        result["pages_floor"] = {kind: medians["pages", kind] for kind in ("small_ns", "copied_ns", "large_ns")}
         result["variants"] = {way.name: {kind + "_ns": medians[way.name, kind] for kind in KINDS
                                           if medians[way.name, kind] == medians[way.name, kind]}
                               for way in ways}

@@ -3,21 +3,25 @@
  *
  *	usage: user_cost off|u64|u64x4|str15|floor|latency|threads N EVENTS ROUNDS
  *	       user_cost paced MILLIONS EVENTS
+ *	       user_cost pages
  *	       user_cost rate THREADS MILLIONS SECONDS
  *
  * Prints ns of CPU time of the thread per event, the fastest round. The floor is what no tracer can go below: read the
  * counter and store 16 bytes into a ring of the thread's own. HOLDUP and HOLDUP_EVENTS say where
- * events go, as for any program. Before each round the trace begins anew below the folder given
+ * events go, as for any program. 'pages' is what no stream can go below for long: CPU time of the kernel
+ * to find new memory for a file in BENCH_DIR, for each 44 bytes, an event of four numbers. Before each round the trace begins anew below the folder given
  * in BENCH_DIR, and the one before is removed, so that memory is used again. 'paced' logs events
  * of four numbers, so many millions a second. 'rate' logs so many millions of events a second in
  * each thread, and leaves its trace there.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,24 +238,37 @@ static void *work(void *context)
 	return NULL;
 }
 
+/* False: they could not be started. */
+static bool run_workers(struct worker *workers, int threads, uint64_t count)
+{
+	atomic_int go = 0;
+
+	for (int i = 0; i < threads; i++) {
+		workers[i] = (struct worker){ .count = count, .go = &go };
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+			return false;
+	}
+	atomic_store(&go, 1);
+	for (int i = 0; i < threads; i++)
+		(void)pthread_join(workers[i].thread, NULL);
+	return true;
+}
+
+/* The second of two rounds: a hypervisor may have taken back memory that is free. */
 static int show_threads(int threads, uint64_t count)
 {
 	struct worker *workers = calloc((size_t)threads, sizeof(*workers));
-	atomic_int go = 0;
 	char dir[4096] = "";
 	double worst = 0, sum = 0;
 
 	if (!workers)
 		return 3;
-	begin_trace(dir);
-	for (int i = 0; i < threads; i++) {
-		workers[i] = (struct worker){ .count = count, .go = &go };
-		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+	for (int round = 0; round < 2; round++) {
+		begin_trace(dir);
+		if (!run_workers(workers, threads, count))
 			return 3;
 	}
-	atomic_store(&go, 1);
 	for (int i = 0; i < threads; i++) {
-		(void)pthread_join(workers[i].thread, NULL);
 		sum += workers[i].cpu_ns;
 		worst = workers[i].cpu_ns > worst ? workers[i].cpu_ns : worst;
 	}
@@ -330,6 +347,8 @@ static int show_paced(double per_s, uint64_t count)
 	char dir[4096] = "";
 
 	begin_trace(dir);
+	run_u64x4(count); /* see show_threads() */
+	begin_trace(dir);
 	run_u64x4(count / 4);
 	start = now_ns();
 	for (uint64_t i = 0; i < batches; i++) {
@@ -346,6 +365,104 @@ static int show_paced(double per_s, uint64_t count)
 	return 0;
 }
 
+/* --------------------------------------------------------------------- pages */
+
+#define FILES	   30
+#define FILE_BYTES (4u << 20)
+#define LARGE	   (2u << 20)
+#define EVENT	   44 /* bytes of one with four numbers */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+/* As the library makes files of small pages, and maps them. */
+static bool make_small(int fd, uint8_t *at)
+{
+	return fallocate(fd, 0, 0, FILE_BYTES) == 0 &&
+	       madvise(at, FILE_BYTES, MADV_POPULATE_WRITE) == 0;
+}
+
+/* As it copies full ones. */
+static bool make_copied(int fd, uint8_t *unused)
+{
+	(void)unused;
+	return write(fd, ring, FILE_BYTES) == FILE_BYTES;
+}
+
+static bool make_large(int fd, uint8_t *at)
+{
+	for (off_t from = 0; from < FILE_BYTES; from += LARGE) {
+		if (fallocate(fd, 0, from, 1) < 0)
+			return false;
+	}
+	return madvise(at, FILE_BYTES, MADV_COLLAPSE) == 0;
+}
+
+/* ns of CPU time for one file, or less than 0. */
+static double time_of_file(bool (*make)(int, uint8_t *), int *out_fd)
+{
+	char path[4096];
+	uint8_t *all, *at;
+	double start;
+
+	(void)snprintf(path, sizeof(path), "%s/pages-XXXXXX", getenv("BENCH_DIR"));
+	*out_fd = mkstemp(path);
+	if (*out_fd < 0 || unlink(path) < 0 || ftruncate(*out_fd, FILE_BYTES) < 0)
+		return -1;
+	all = mmap(NULL, FILE_BYTES + LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (all == MAP_FAILED)
+		return -1;
+	at = all + -(uintptr_t)all % LARGE;
+	start = cpu_ns();
+	if (mmap(at, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, *out_fd, 0) ==
+		    MAP_FAILED ||
+	    !make(*out_fd, at))
+		start = -1;
+	(void)munmap(all, FILE_BYTES + LARGE);
+	return start < 0 ? -1 : cpu_ns() - start;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The median, ns for an event; 0 = there are none of these. */
+static double time_of_pages(bool (*make)(int, uint8_t *))
+{
+	double times[FILES];
+	int fds[FILES];
+
+	for (int i = 0; i < FILES; i++)
+		times[i] = time_of_file(make, &fds[i]);
+	for (int i = 0; i < FILES; i++)
+		(void)close(fds[i]);
+	qsort(times, FILES, sizeof(times[0]), compare_doubles);
+	return times[0] < 0 ? 0 : times[FILES / 2] / FILE_BYTES * EVENT;
+}
+
+static int show_pages(void)
+{
+	double small, copied, large;
+
+	if (!getenv("BENCH_DIR"))
+		return 2;
+	memset(ring, 1, sizeof(ring));
+	(void)time_of_pages(make_small); /* a hypervisor may have taken back memory that is free */
+	small = time_of_pages(make_small);
+	copied = time_of_pages(make_copied);
+	(void)time_of_pages(make_large);
+	large = time_of_pages(make_large);
+	printf("{\"small_ns\":%.2f,\"copied_ns\":%.2f,\"large_ns\":%.2f}\n", small, copied, large);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t count = argc > 2 ? strtoull(argv[argc > 3 ? argc - 2 : 2], NULL, 10) : 4000000;
@@ -355,6 +472,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "method") == 0)
 		return puts(holdup_method()) < 0;
+	if (strcmp(argv[1], "pages") == 0)
+		return show_pages();
 	if (strcmp(argv[1], "latency") == 0)
 		return show_latency(count);
 	if (strcmp(argv[1], "threads") == 0 && argc > 4)

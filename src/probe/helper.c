@@ -3,8 +3,9 @@
  *
  * A page of a file costs a microsecond or two when it is first written to, more than a hundred
  * events. The helper takes that over, on another CPU where there is one: it makes files ahead,
- * and as soon as there are some large ones, it copies each that is full to a file of the same
- * name, so that its memory, where all pages are, can be written to again (segment_copy_out()).
+ * of large pages where it can (large.c). Elsewhere, as soon as there are some large files, it
+ * copies each that is full to a file of the same name, so that its memory, where all pages are,
+ * can be written to again (segment_copy_out()).
  * It blocks all signals, has descriptors of its own, is called "holdup-helper", and is not there
  * after fork(); without it the threads that log make files themselves, and warm them a packet at
  * a time. HOLDUP_HELPER=0 does without.

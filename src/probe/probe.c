@@ -224,6 +224,8 @@ static uint32_t stream_most(void)
 	const char *wanted = secure_getenv("HOLDUP_FILE");
 	uint64_t packets = (wanted ? parse_size(wanted) : FILE_DEFAULT) / USER_PACKET;
 
+	if (packets > LARGE_BYTES / USER_PACKET)
+		packets -= packets % (LARGE_BYTES / USER_PACKET);
 	return packets < 2 ? 2 : packets > FILE_MOST ? FILE_MOST : (uint32_t)packets;
 }
 
@@ -260,6 +262,8 @@ static void begin(void)
 	probe.ticks_per_ms = probe.is_counter ? 2000000 : 1000000; /* roughly is enough */
 	probe.cpu_count = count_cpus();
 	probe.stream_most = stream_most();
+	wanted = secure_getenv("HOLDUP_LARGE");
+	probe.large_pages = !wanted || strcmp(wanted, "0") != 0;
 	if (!make_cpus())
 		return;
 	put_init();

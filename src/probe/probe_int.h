@@ -4,6 +4,7 @@
  *	put.c	   write an event: restartable sequence, or compare-and-swap
  *	room.c	   the next packet of a CPU
  *	segment.c  the files that packets are in
+ *	large.c	   the memory of those in large pages
  *	helper.c   a thread that prepares them ahead
  *	session.c  a trace: its folder, its metadata
  *	probe.c	   begin, fork, end; the file that others see (control.c)
@@ -26,7 +27,8 @@
 #include "probe/clock.h"
 #include "wire/user.h"
 
-#define PATH_BYTES 2048 /* of a folder and a name in it */
+#define PATH_BYTES  2048 /* of a folder and a name in it */
+#define LARGE_BYTES (2u << 20)
 
 /* A file of packets, mapped. */
 struct segment {
@@ -48,6 +50,7 @@ struct cpu_room {
 	struct segment *current; /* atomic; written to, or one of those just before it */
 	uint64_t lost;		 /* atomic; events that found no room */
 	uint64_t retry_at;	 /* atomic; time before which nobody tries again to make room */
+	bool late;		 /* atomic; the helper had none ready once */
 	uint32_t keeper;	 /* atomic; 1: somebody prepares or gives back segments */
 	uint32_t phase;		 /* atomic; 0 or 1: where threads that come in are counted */
 	uint32_t inside[2];	 /* atomic; threads that may hold a pointer to an old packet */
@@ -82,6 +85,10 @@ struct probe {
 	uint32_t helper;	  /* atomic; enum helper_state */
 	uint32_t work;		  /* atomic, futex; raised when there is work for the helper */
 	bool busy;		  /* atomic; the helper is at it */
+	bool large_pages;	  /* may be asked for */
+	uint64_t large_at;	  /* the helper's; CLOCK_MONOTONIC, ns: not before then ... */
+	uint64_t large_rest;	  /* ... since then; 0: they never took too long */
+	uint64_t large_took;	  /* the helper's; ns, on average */
 	uint64_t ticks_per_ms;
 	uint32_t stream_most;	 /* packets of a stream's larger files */
 	struct session *session; /* atomic; NULL = none yet */
@@ -143,6 +150,15 @@ bool segment_reuse(const struct session *session, struct segment *segment, uint3
 
 /* The helper's: close what others have given back. */
 void segment_close_left(void);
+
+/* Would a file of so many bytes be made faster in large pages, by this thread, now? */
+bool large_pays(size_t bytes);
+
+/* Make an empty file so long, and map it where large pages can be. NULL: neither of those. */
+uint8_t *large_map(int fd, size_t bytes);
+
+/* Fill that with large pages. False: its space is not reserved, or in part. */
+bool large_fill(int fd, uint8_t *base, size_t bytes);
 
 /* Take the mapping back; the file stays. */
 void segment_free(struct segment *segment);

@@ -17,10 +17,11 @@
 
 #include "probe/probe_int.h"
 
-#define STREAM_PACKETS 2  /* of the first segment; each one has twice as many ... */
-#define STREAM_URGENT  8  /* ... up to probe.stream_most; of one that a thread needs at once */
-#define FLIGHT_KEEP    4  /* whole segments behind the current one */
-#define FLIGHT_MOST    12 /* segments, and so many bytes, while old ones cannot be ... */
+#define STREAM_PACKETS 2 /* of the first segment; each one has twice as many ... */
+#define STREAM_URGENT  8 /* ... up to probe.stream_most; of one that a thread needs at once */
+#define LARGE	       (LARGE_BYTES / USER_PACKET)
+#define FLIGHT_KEEP    4	   /* whole segments behind the current one */
+#define FLIGHT_MOST    12	   /* segments, and so many bytes, while old ones cannot be ... */
 #define FLIGHT_SPARE   (64u << 20) /* ... taken away: a thread was preempted at the wrong moment */
 #define RETRY_MS       10
 
@@ -70,7 +71,9 @@ static uint32_t stream_packets(const struct session *session, const struct cpu_r
 		packets = all;
 	else if (is_helped(session) && packets > STREAM_URGENT)
 		packets = STREAM_URGENT;
-	return packets < probe.stream_most ? (uint32_t)packets : probe.stream_most;
+	if (packets >= probe.stream_most)
+		return probe.stream_most;
+	return (uint32_t)(packets > LARGE ? packets - packets % LARGE : packets);
 }
 
 /* A segment for 'cpu' to follow 'last' (NULL: the first one), linked to nothing yet. */
@@ -231,6 +234,7 @@ static void add_ahead(struct session *session, struct cpu_room *room, uint32_t c
 		ahead = NULL;
 	}
 	if (!ahead && !next_of(last)) {
+		__atomic_store_n(&room->late, is_helped(session), __ATOMIC_RELAXED);
 		ahead = make_segment(session, room, cpu, last);
 		if (ahead)
 			segment_warm(ahead, 0);
@@ -261,7 +265,8 @@ static void keep_up(struct session *session, struct cpu_room *room, uint32_t cpu
 		__atomic_store_n(&room->keeper, 0, __ATOMIC_RELEASE);
 }
 
-#define AHEAD 2 /* segments that the helper has ready */
+#define AHEAD	    2 /* segments that the helper has ready ... */
+#define AHEAD_LARGE 4 /* ... and that many cheap ones, where they were too few once */
 
 /* The last segment, and how many there are behind the current one. */
 static struct segment *find_last(const struct cpu_room *room, uint32_t *out_count)
@@ -296,13 +301,17 @@ static bool link_last(struct session *session, struct cpu_room *room, uint32_t c
 	return true;
 }
 
-/* Copy an old segment out and write to its memory again, behind all others. */
+/*
+ * Copy an old segment out and write to its memory again, behind all others. Not while new memory
+ * costs less than a copy.
+ */
 static bool recycle(struct session *session, struct cpu_room *room, uint32_t cpu,
 		    struct segment *old)
 {
 	uint64_t bytes = bytes_of(old);
 
-	if ((session->cpu_bytes &&
+	if (large_pays(bytes) ||
+	    (session->cpu_bytes &&
 	     __atomic_load_n(&room->bytes, __ATOMIC_RELAXED) + bytes > session->cpu_bytes) ||
 	    !segment_copy_out(session, old, cpu) || !link_last(session, room, cpu, old, false))
 		return false;
@@ -326,6 +335,13 @@ static bool add_new(struct session *session, struct cpu_room *room, uint32_t cpu
 	return false;
 }
 
+static uint32_t ahead_of(const struct cpu_room *room)
+{
+	bool late = __atomic_load_n(&room->late, __ATOMIC_RELAXED);
+
+	return late && large_pays(LARGE_BYTES) ? AHEAD_LARGE : AHEAD;
+}
+
 /* The keeper: use again what is old, or let it go; make what is missing then. True: did so. */
 static bool tend_once(struct session *session, struct cpu_room *room, uint32_t cpu)
 {
@@ -341,7 +357,7 @@ static bool tend_once(struct session *session, struct cpu_room *room, uint32_t c
 		return true;
 	}
 	last = find_last(room, &count);
-	return count < AHEAD && add_new(session, room, cpu, last);
+	return count < ahead_of(room) && add_new(session, room, cpu, last);
 }
 
 static bool tend(struct session *session, struct cpu_room *room, uint32_t cpu)

@@ -125,6 +125,23 @@ static size_t bytes_of(const struct segment *segment)
 	return (size_t)segment->packets * USER_PACKET;
 }
 
+/* Does what was written to once need no preparing? Elsewhere the kernel takes pages back. */
+static bool is_in_memory(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) == 0 &&
+	       (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+}
+
+/* All of it, or a full disk would end the program later. What is there already stays. */
+static bool reserve(const struct segment *segment, int fd)
+{
+	return fallocate(fd, 0, 0, (off_t)bytes_of(segment)) == 0 ||
+	       (errno != ENOSPC && errno != EFBIG && errno != EDQUOT && errno != EIO &&
+		posix_fallocate(fd, 0, (off_t)bytes_of(segment)) == 0);
+}
+
 static bool map_file(struct segment *segment, int fd)
 {
 	struct rlimit limit;
@@ -133,9 +150,14 @@ static bool map_file(struct segment *segment, int fd)
 	/* A file beyond the limit would end the program by SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_of(segment))
 		return false;
-	if (fallocate(fd, 0, 0, (off_t)bytes_of(segment)) < 0 &&
-	    (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO ||
-	     posix_fallocate(fd, 0, (off_t)bytes_of(segment)) != 0))
+	if (large_pays(bytes_of(segment)) && is_in_memory(fd))
+		segment->base = large_map(fd, bytes_of(segment));
+	if (segment->base) {
+		(void)madvise(segment->base, bytes_of(segment), MADV_DONTFORK);
+		segment->warm = large_fill(fd, segment->base, bytes_of(segment));
+		return reserve(segment, fd);
+	}
+	if (!reserve(segment, fd))
 		return false;
 	base = mmap(NULL, bytes_of(segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
@@ -143,15 +165,6 @@ static bool map_file(struct segment *segment, int fd)
 	(void)madvise(base, bytes_of(segment), MADV_DONTFORK);
 	segment->base = base;
 	return true;
-}
-
-/* Does what was written to once need no preparing? Elsewhere the kernel takes pages back. */
-static bool is_in_memory(int fd)
-{
-	struct statfs system;
-
-	return fstatfs(fd, &system) == 0 &&
-	       (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }
 
 /*
@@ -191,7 +204,7 @@ struct segment *segment_new(const struct session *session, uint32_t cpu, uint32_
 		good = rename(hidden, path) == 0;
 	}
 	if (good && session->mode == HOLDUP_STREAM && packets == probe.stream_most &&
-	    helper_is_me() && tells_users(fd)) {
+	    !segment->warm && helper_is_me() && tells_users(fd)) {
 		segment->fd = fd;
 		return segment;
 	}

@@ -1,11 +1,13 @@
 /*
- * steps.c - preloaded: end the process, or let calls fail, while the helper copies files.
+ * steps.c - preloaded: end the process, or let calls fail, while the helper copies files or makes
+ * some of large pages.
  *
- * STEPS_KILL=N	SIGKILL at step N of the helper, counted from its first lease: each of its calls has
- *		two, before and behind it
- * STEPS_FAIL=CALL	"exchange", "lease", "write", "name": this call of the helper fails
+ * STEPS_KILL=N	SIGKILL at step N of the helper, counted from its first lease or its first file of large
+ *		pages: each of its calls has two, before and behind it
+ * STEPS_FAIL=CALL	"exchange", "lease", "write", "name": this call of the helper fails; "large": there are
+ *		no large pages; "half": there are some
  *
- * Prints "steps N exchanged M" at the end.
+ * Prints "steps N exchanged M" and "large N by_others M" at the end: files of large pages.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,9 +18,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 #pragma GCC visibility push(default)
 
@@ -27,9 +34,11 @@ static int (*next_fcntl)(int, int, ...);
 static ssize_t (*next_write)(int, const void *, size_t);
 static int (*next_rename)(const char *, const char *);
 static int (*next_unlink)(const char *);
-static long kill_at = -1, steps, exchanged;
+static int (*next_madvise)(void *, size_t, int);
+static int (*next_fallocate)(int, int, off_t, off_t);
+static long kill_at = -1, steps, exchanged, large, by_others;
 static const char *failing = "";
-static bool begun; /* the helper has asked for a lease */
+static bool begun; /* the helper has asked for a lease, or for large pages */
 
 static void *find(const char *name)
 {
@@ -39,20 +48,23 @@ static void *find(const char *name)
 /* At the first call: the library begins before this does. */
 static void begin(void)
 {
-	if (next_unlink)
+	if (next_fallocate)
 		return;
 	*(void **)&next_syscall = find("syscall");
 	*(void **)&next_fcntl = find("fcntl64");
 	*(void **)&next_write = find("write");
 	*(void **)&next_rename = find("rename");
 	*(void **)&next_unlink = find("unlink");
+	*(void **)&next_madvise = find("madvise");
+	*(void **)&next_fallocate = find("fallocate64");
 	kill_at = getenv("STEPS_KILL") ? atol(getenv("STEPS_KILL")) : -1;
 	failing = getenv("STEPS_FAIL") ? getenv("STEPS_FAIL") : "";
 }
 
 static __attribute__((destructor)) void end(void)
 {
-	printf("steps %ld exchanged %ld\n", steps, exchanged);
+	printf("steps %ld exchanged %ld\nlarge %ld by_others %ld\n", steps, exchanged, large,
+	       by_others);
 }
 
 static bool is_helper(void)
@@ -158,6 +170,37 @@ int unlink(const char *path)
 		return next_unlink(path);
 	step();
 	rc = next_unlink(path);
+	step();
+	return rc;
+}
+
+int madvise(void *at, size_t bytes, int advice)
+{
+	int rc;
+
+	begin();
+	if (advice != MADV_COLLAPSE)
+		return next_madvise(at, bytes, advice);
+	by_others += !is_helper();
+	begun = true;
+	step();
+	if (strcmp(failing, "half") == 0)
+		(void)next_madvise(at, bytes / 2, advice);
+	rc = fails("half", EAGAIN) || fails("large", ENOMEM) ? -1 : next_madvise(at, bytes, advice);
+	large += rc == 0;
+	step();
+	return rc;
+}
+
+int fallocate64(int fd, int mode, off_t from, off_t bytes)
+{
+	int rc;
+
+	begin();
+	if (!is_helper())
+		return next_fallocate(fd, mode, from, bytes);
+	step();
+	rc = next_fallocate(fd, mode, from, bytes);
 	step();
 	return rc;
 }

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Files of large pages, which the helper makes on tmpfs: where the kernel has none, or only some,
+where space ends, and killed at every step. Each event is there, or is counted.
+
+PROBE_LONG=N kills at each step N times.
+"""
+import ctypes
+import mmap
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import probe  # noqa: E402
+from probe import kernel  # noqa: E402
+
+STEPS = 24  # of the helper's calls: the first file of large pages, and some of the next ones
+EVENTS = 400000
+THREADS = 4
+LARGE = 2 << 20
+COLLAPSE = 25  # MADV_COLLAPSE
+TRACES = "tmpfs/traces"
+
+LIBC = ctypes.CDLL(None)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long]
+LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+FIXED, SHARED, PRIVATE = 0x10, mmap.MAP_SHARED, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+
+
+def mounted(name, *options):
+    """A tmpfs of the test's own that has no large pages by itself, as most."""
+    os.makedirs(name, exist_ok=True)
+    for more in (("huge=never", *options), options):  # a kernel may not know the first one
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(more), "none", name], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0:
+            return True
+    return False
+
+
+def kernel_has_them(path):
+    """Does it make one for the test itself?"""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.truncate(fd, LARGE)
+    os.posix_fallocate(fd, 0, 1)
+    os.truncate(fd, LARGE)
+    at = LIBC.mmap(None, 2 * LARGE, 0, PRIVATE, -1, 0)
+    aligned = -(-at // LARGE) * LARGE
+    LIBC.mmap(aligned, LARGE, mmap.PROT_READ | mmap.PROT_WRITE, SHARED | FIXED, fd, 0)
+    made = LIBC.madvise(aligned, LARGE, COLLAPSE) == 0
+    made = made and os.fstat(fd).st_blocks * 512 == LARGE
+    LIBC.munmap(at, 2 * LARGE)
+    os.close(fd)
+    os.unlink(path)
+    return made
+
+
+def environment(method, **more):
+    return probe.environment(method, "stream", os.path.abspath(TRACES),
+                             LD_PRELOAD=os.path.join(probe.PROGRAMS, "probe-steps.so"), **more)
+
+
+def clear():
+    shutil.rmtree(TRACES, ignore_errors=True)
+    if os.path.exists("counters"):
+        os.unlink("counters")
+
+
+def load(events):
+    return [probe.program("probe-load"), "-f", "counters", "-n", str(events), "-s", "-c", "-t",
+            str(THREADS)]
+
+
+def number(name, text):
+    return int((re.search(r"\b%s (\d+)" % name, text) or [0, -1])[1])
+
+
+def log_all(tap, method, call, expected, **more):
+    """All events are there, whatever pages the kernel has; threads that log ask for none."""
+    clear()
+    done = probe.run(load(EVENTS), environment(method, STEPS_FAIL=call, **more))
+    trace = probe.trace_in(TRACES)
+    good, numbers, said = probe.check("counters", trace)
+    said += probe.babeltrace(trace)
+    hidden = [name for name in os.listdir(trace) if name.startswith(".next")]
+    files = number("large", done.stdout)
+    tap.ok(done.returncode == 0 and good and numbers["missing"] == 0 and not hidden and
+           expected(files) and number("by_others", done.stdout) == 0,
+           "%s, %s: %d events, %d files of large pages"
+           % (method, call or " ".join(more) or "nothing fails", numbers.get("events", 0), files),
+           done.returncode, done.stdout, said, hidden)
+
+
+def killed_at(method, step):
+    """What is wrong with the trace of a program that was killed there, or None; and its events."""
+    clear()
+    with kernel.running(*load(1 << 40), env=environment(method, STEPS_KILL=str(step)),
+                        stdout=subprocess.PIPE) as process:
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return "it does not come to step %d" % step, 0
+    trace = probe.trace_in(TRACES)
+    good, numbers, said = probe.check("-k", *(["-i"] if method == "cas" else []), "counters", trace)
+    said = said if not good else probe.babeltrace(trace)
+    return "step %d: %s" % (step, said) if said else None, numbers.get("events", 0)
+
+
+def kill_at_each(tap, method):
+    wrong, events = [], 0
+    for step in list(range(STEPS)) * probe.LONG:
+        said, count = killed_at(method, step)
+        wrong += [said] if said else []
+        events += count
+    tap.ok(not wrong and events, "%s: killed at %d steps, %d events are there"
+           % (method, STEPS * probe.LONG, events), *wrong[:3])
+
+
+def without_space(tap, method, size):
+    """What finds no room is counted, and nobody is killed for it."""
+    subprocess.run(["umount", "tmpfs"], check=True)
+    mounted("tmpfs", "size=" + size)
+    clear()
+    done = probe.run(load(EVENTS), environment(method))
+    good, numbers, said = probe.check("counters", probe.trace_in(TRACES))
+    lost = number("lost", done.stdout)
+    tap.ok(done.returncode == 0 and good and lost > 0 and
+           numbers["events"] + lost >= THREADS * EVENTS,
+           "%s, in %s: %d events and %d lost ones" % (method, size, numbers.get("events", 0), lost),
+           done.returncode, done.stdout, said)
+
+
+def main():
+    tap = kernel.Tap()
+    if os.cpu_count() < 2:
+        kernel.absent("on one CPU there is no helper")
+    with kernel.workdir():
+        if not mounted("tmpfs", "size=512m"):
+            kernel.absent("cannot mount a file system in memory")
+        if not kernel_has_them("tmpfs/try"):
+            kernel.absent("the kernel makes no large pages of files in memory (Linux 6.1)")
+        for method in probe.METHODS:
+            log_all(tap, method, "", lambda files: files > 0)
+            log_all(tap, method, "large", lambda files: files == 0)
+            log_all(tap, method, "half", lambda files: files == 0)
+            log_all(tap, method, "", lambda files: files == 0, HOLDUP_LARGE="0")
+            kill_at_each(tap, method)
+        for method in probe.METHODS:
+            without_space(tap, method, "7m")
+        subprocess.run(["umount", "tmpfs"], check=False)
+    tap.end()
+
+
+if len(sys.argv) == 1 and os.geteuid() == 0 and shutil.which("unshare"):
+    os.execvp("unshare", ["unshare", "-m", sys.executable, os.path.realpath(__file__), "inside"])
+main()
