@@ -665,11 +665,14 @@ static void match_overlap(struct check *check, uint32_t pattern, const struct ev
 		.is_overlap = true,
 	};
 	bool begins = check_next(check, check->model->initial, pattern) != NONE, is_sure;
+	uint64_t dropped = check->result.dropped;
 	struct check_ways ways;
 
 	if (lose_some(check, key, event->time_ns))
 		set = PHASE_ANY;
-	is_sure = !check_phase_may_take(check, set, pattern);
+	/* By another name of the event it may have begun one that is not known of. */
+	is_sure = set == PHASE_BELIEVED ||
+		  (check->is_alone && !check_phase_may_take(check, set, pattern));
 	if (offer(check, pattern, event, key))
 		is_sure = true;
 	else if (is_sure && (begins || set == PHASE_BELIEVED))
@@ -678,6 +681,9 @@ static void match_overlap(struct check *check, uint32_t pattern, const struct ev
 		lose_track(check, begin_instance(check, event, key), event->time_ns);
 	else if (check->model->is_strict && check_instance_first(check, key->value))
 		check_find_lost_way(check, check_instance_first(check, key->value), event->time_ns);
+	/* What was given up for the new one may be of this key. */
+	if (check->result.dropped != dropped)
+		set = PHASE_ANY;
 	coming.is_known = is_sure;
 	check_phase_step(check, &coming, set, &ways);
 	check_phase_keep(check, key->value, NULL, check_phase_after(check, coming.believed),
@@ -756,8 +762,8 @@ void check_feed(struct check *check, const struct event *event, const uint32_t *
 	}
 	check->now.known = check->other.known = false;
 	check_metrics_count(&check->metrics, event);
-	if (count && check_phase_in_doubt(check))
-		check->is_alone = matches_one(check, patterns, count);
+	check->is_alone =
+		count && check_phase_in_doubt(check) && matches_one(check, patterns, count);
 	for (uint32_t i = 0; i < count; i++)
 		match(check, patterns[i], event);
 	if (event->type == EV_SCHED_EXIT && check->metrics.is_one_thread)

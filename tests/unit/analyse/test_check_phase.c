@@ -13,6 +13,8 @@
 
 #define STATES 5
 #define EVENTS 4
+#define ANY    EVENTS /* a pattern that matches each of them */
+#define NAMES  (EVENTS + 1)
 #define KEYS   4
 #define STEPS  160
 #define EARLY  60 /* steps before anything is lost */
@@ -24,10 +26,14 @@ struct machine {
 	uint32_t states;
 	bool is_overlap, is_strict;
 	bool is_final[STATES];
-	int8_t to[STATES][EVENTS]; /* -1 = none */
-	bool restarts[STATES][EVENTS];
-	uint32_t limit[STATES][EVENTS], limit_all[STATES][EVENTS];
+	int8_t to[STATES][NAMES]; /* -1 = none */
+	bool restarts[STATES][NAMES];
+	uint32_t limit[STATES][NAMES], limit_all[STATES][NAMES];
+	uint32_t order[NAMES], name_count; /* as the model names them first */
+	bool has_any;
 };
+
+static const char *const names[NAMES] = { "a", "b", "c", "d", "any" };
 
 static uint64_t seeded;
 
@@ -37,16 +43,32 @@ static uint32_t dice(uint32_t below)
 	return (uint32_t)((seeded >> 33) % below);
 }
 
+static void note_order(struct machine *machine)
+{
+	bool is_there[NAMES] = { false };
+
+	for (uint32_t s = 0; s < machine->states; s++) {
+		for (uint32_t e = 0; e < NAMES; e++) {
+			if (machine->to[s][e] >= 0 && !is_there[e])
+				machine->order[machine->name_count++] = e;
+			is_there[e] |= machine->to[s][e] >= 0;
+		}
+	}
+	machine->has_any = is_there[ANY];
+}
+
 static struct machine random_machine(void)
 {
 	struct machine machine = { .states = 2 + dice(STATES - 1),
 				   .is_overlap = dice(4) == 0,
-				   .is_strict = dice(4) == 0 };
+				   .is_strict = dice(4) == 0,
+				   .has_any = dice(4) == 0 };
 
 	for (uint32_t s = 0; s < machine.states; s++) {
 		machine.is_final[s] = s > 1 && dice(5) == 0;
-		for (uint32_t e = 0; e < EVENTS; e++) {
-			bool is_used = dice(100) < (s ? 45 : 30) || (!s && e == 0);
+		for (uint32_t e = 0; e < NAMES; e++) {
+			bool is_used = (dice(100) < (s ? 45 : 30) || (!s && e == 0)) &&
+				       (e != ANY || machine.has_any);
 
 			machine.to[s][e] = -1;
 			if (!is_used || machine.is_final[s])
@@ -60,6 +82,7 @@ static struct machine random_machine(void)
 			machine.limit_all[s][e] = 5 + dice(150);
 		}
 	}
+	note_order(&machine);
 	return machine;
 }
 
@@ -85,12 +108,12 @@ static struct model *model_of_machine(const struct machine *machine)
 
 		text = append(text, xasprintf("  s%u:%s\n", s,
 					      machine->is_final[s] ? " { final: true }" : ""));
-		for (uint32_t e = 0; e < EVENTS; e++) {
+		for (uint32_t e = 0; e < NAMES; e++) {
 			if (machine->to[s][e] < 0)
 				continue;
 			text = append(text,
-				      xasprintf("%s      - event: %c\n        to: s%d\n%s",
-						any ? "" : "    transitions:\n", 'a' + (int)e,
+				      xasprintf("%s      - event: %s\n        to: s%d\n%s",
+						any ? "" : "    transitions:\n", names[e],
 						machine->to[s][e],
 						machine->restarts[s][e] ? "        start: [all]\n"
 									: ""));
@@ -114,6 +137,7 @@ static struct model *model_of_machine(const struct machine *machine)
 struct life {
 	uint32_t key, state;
 	uint64_t begin_ns, entered_ns, all_ns, end_ns;
+	uint64_t last_ns; /* of the event that it took last */
 	bool is_over, is_invalid;
 };
 
@@ -156,7 +180,7 @@ static void go(struct truth *truth, struct life *life, uint32_t event, uint64_t 
 		look(truth, life, event, time_ns, limit);
 	if (machine->restarts[life->state][event])
 		life->all_ns = time_ns;
-	life->entered_ns = time_ns;
+	life->entered_ns = life->last_ns = time_ns;
 	life->state = to;
 	if (machine->is_final[to] || to == 0) {
 		life->is_over = true;
@@ -164,7 +188,8 @@ static void go(struct truth *truth, struct life *life, uint32_t event, uint64_t 
 	}
 }
 
-static void happen(struct truth *truth, uint32_t key, uint32_t event, uint64_t time_ns)
+/* What an event does by one of its names. An instance takes it once. */
+static void happen_as(struct truth *truth, uint32_t key, uint32_t event, uint64_t time_ns)
 {
 	const struct machine *machine = truth->machine;
 	struct life *open = NULL;
@@ -176,7 +201,8 @@ static void happen(struct truth *truth, uint32_t key, uint32_t event, uint64_t t
 		if (life->is_over || life->key != key)
 			continue;
 		open = life;
-		if (machine->to[life->state][event] < 0)
+		is_taken |= life->last_ns == time_ns;
+		if (life->last_ns == time_ns || machine->to[life->state][event] < 0)
 			continue;
 		is_taken = true;
 		go(truth, life, event, time_ns);
@@ -193,6 +219,16 @@ static void happen(struct truth *truth, uint32_t key, uint32_t event, uint64_t t
 	go(truth, open, event, time_ns);
 }
 
+static void happen(struct truth *truth, uint32_t key, uint32_t event, uint64_t time_ns)
+{
+	const struct machine *machine = truth->machine;
+
+	for (uint32_t i = 0; i < machine->name_count; i++) {
+		if (machine->order[i] == event || machine->order[i] == ANY)
+			happen_as(truth, key, machine->order[i], time_ns);
+	}
+}
+
 /* No way on keeps its limits. */
 static void end(struct truth *truth, uint64_t end_ns)
 {
@@ -205,7 +241,7 @@ static void end(struct truth *truth, uint64_t end_ns)
 		if (life->is_over)
 			continue;
 		life->end_ns = end_ns;
-		for (uint32_t e = 0; e < EVENTS; e++) {
+		for (uint32_t e = 0; e < NAMES; e++) {
 			if (machine->to[life->state][e] < 0)
 				continue;
 			ways++;
@@ -258,12 +294,14 @@ static struct text_trace *random_stream(struct truth *truth, bool has_strays, ui
 
 		if (!is_named_by(truth->machine, e))
 			continue;
-		if (!is_taken && !strays[e] && !(has_strays && step < EARLY))
+		/* One that has two names leaves no state out. */
+		if (!truth->machine->has_any && !is_taken && !strays[e] &&
+		    !(has_strays && step < EARLY))
 			continue;
 		strays[e] |= !is_taken;
 		now += 1 + dice(20);
 		event.time_ns = now;
-		AUTO_FREE char *name = xasprintf("%c/%u", 'a' + (int)e, key);
+		AUTO_FREE char *name = xasprintf("%s/%u", names[e], key);
 		event.other = (struct ev_other){ "test", facts_keep(&trace->facts, name) };
 		happen(truth, key, e, now);
 		tt_add(trace, &event);
@@ -358,7 +396,7 @@ static bool was_looked_at(const struct truth *truth, const struct model *model,
 
 		if (row->key == key_of(finding->key) && row->time_ns == finding->end_ns &&
 		    row->from == transition->from && row->limit == finding->constraint &&
-		    model->patterns[transition->pattern].name[0] == 'a' + (int)row->event &&
+		    strcmp(model->patterns[transition->pattern].name, names[row->event]) == 0 &&
 		    !row->is_kept)
 			return true;
 	}
