@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/charge_int.h"
 #include "analyse/why_int.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -32,55 +33,12 @@
 
 #define CHARGE_DEPTH 100
 #define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
-#define NODE_NONE    UINT32_MAX
 /* An idle CPU takes a thread in microseconds; longer means that it must not run. */
 #define LONG_WAKEUP_NS 3000000u
-
-/* A root while it is added up; the texts are ids of the result. */
-#define PARTS 6 /* of a thread's work that are named */
-
-/*
- * What a thread worked at (id: state word), what a disk was asked for (id: text), or who had no CPU
- * (id: slot).
- */
-struct part {
-	uint32_t id;
-	uint64_t ns;
-};
-
-struct root {
-	uint8_t kind;  /* enum why_kind */
-	uint8_t class; /* enum why_class */
-	uint32_t slot;
-	uint32_t what, object, reason;
-	uint64_t ns, count, longest_ns;
-	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
-	size_t part_count, part_cap;
-	uint32_t kept_off; /* slot; SLOT_NONE = several, or the target */
-	bool timed_out;	   /* as in struct why_root; follows from what and object */
-};
-
-struct node {
-	uint32_t parent;
-	uint32_t slot;
-	uint32_t waker; /* slot; SLOT_NONE = hardware or unknown */
-	uint32_t what, object, woken_by;
-	uint32_t lock;	/* text; 0 = the program told of none */
-	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
-	uint64_t count;
-	uint64_t counted_ns; /* where the wait began that was counted last */
-	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
-};
 
 /* What leads from a wait to the next hop, beside the wait. */
 struct led {
 	uint32_t lock, owner; /* as those of a node */
-};
-
-/* Time of one root through one hop. */
-struct flow {
-	uint32_t root, node;
-	uint64_t ns;
 };
 
 #define MEMO 1024 /* of each kind; a power of two */
@@ -113,9 +71,6 @@ struct what_memo {
 	const char *text; /* NULL = empty */
 	uint32_t id;
 };
-
-/* The reason of time in which a thread could run, unlike all the others. */
-static const char cpu_not_known[] = "the CPU it waited for is not known";
 
 struct charger {
 	struct query *query;
@@ -409,7 +364,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	struct tl_interval ran;
 
 	if (cpu >= tl->cpu_count) {
-		add_unknown(charger, place, slot, cpu_not_known, in->end_ns - in->start_ns);
+		add_unknown(charger, place, slot, CPU_NOT_KNOWN, in->end_ns - in->start_ns);
 		return;
 	}
 	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
@@ -706,272 +661,6 @@ static void charge(struct charger *charger, const struct place *place, uint32_t 
 	}
 }
 
-/* ---------------------------------------------------------------- the result */
-
-static int compare_roots(const void *a, const void *b)
-{
-	const struct why_root *x = a, *y = b;
-	int by_text;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->who.tid != y->who.tid)
-		return x->who.tid < y->who.tid ? -1 : 1;
-	by_text = strcmp(x->what, y->what);
-	return by_text ? by_text : strcmp(x->object, y->object);
-}
-
-static const char *kept(struct charger *charger, uint32_t id)
-{
-	return names_text(&charger->query->why->texts, id);
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* "own code", or "own code 61 %, getdents64 30 %, ..." when no part is nearly all. */
-static void name_work(struct charger *charger, struct root *root)
-{
-	char text[256] = "";
-	size_t used = 0;
-
-	if (root->parts[0].ns * 10 >= root->ns * 9) {
-		root->what = text_id(charger, describe_word(charger->query, root->parts[0].id));
-		return;
-	}
-	for (size_t i = 0; i < root->part_count && i < PARTS && used < sizeof(text) - 1; i++) {
-		const struct part *part = &root->parts[i];
-
-		if (i && part->ns * 20 < root->ns)
-			break;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f %%",
-					 i ? ", " : "", describe_word(charger->query, part->id),
-					 100.0 * (double)part->ns / (double)root->ns);
-	}
-	root->what = text_id(charger, text);
-}
-
-/* The file that a disk read or wrote, or how many they were and which took longest. */
-static void name_files(struct charger *charger, struct root *root)
-{
-	const struct part *most = &root->parts[0];
-	const char *name = names_text(&charger->query->why->texts, most->id);
-
-	if (root->part_count == 1 || most->ns * 10 >= root->ns * 9) {
-		root->object = most->id;
-	} else {
-		char *text = xasprintf("%zu things%s%s", root->part_count,
-				       *name ? ", most of it for " : "", name);
-
-		root->object = text_id(charger, text);
-		free(text);
-	}
-}
-
-static bool is_about_cpu(const struct root *root)
-{
-	return root->kind == WHY_CPU_QUEUE || root->kind == WHY_PREEMPTED;
-}
-
-static void name_parts(struct charger *charger, struct root *root)
-{
-	root->kept_off = SLOT_NONE;
-	if (!root->part_count)
-		return;
-	qsort(root->parts, root->part_count, sizeof(*root->parts), compare_parts);
-	if (is_about_cpu(root))
-		root->kept_off =
-			root->parts[0].ns * 10 >= root->ns * 9 ? root->parts[0].id : SLOT_NONE;
-	else if (root->kind == WHY_DISK)
-		name_files(charger, root);
-	else
-		name_work(charger, root);
-}
-
-static void publish_roots(struct charger *charger)
-{
-	struct why *why = charger->query->why;
-
-	why->roots = xcalloc(charger->root_count, sizeof(*why->roots));
-	for (size_t i = 0; i < charger->root_count; i++) {
-		struct root *root = &charger->roots[i];
-
-		name_parts(charger, root);
-		why->roots[i] = (struct why_root){
-			.ns = root->ns,
-			.kind = (enum why_kind)root->kind,
-			.class = (enum why_class)root->class,
-			.who = why_thread(charger->query, root->slot),
-			.what = kept(charger, root->what),
-			.object = kept(charger, root->object),
-			.why = kept(charger, root->reason),
-			.timed_out = root->timed_out,
-			.kept_off = why_thread(charger->query, root->kept_off),
-			.count = root->count,
-			.longest_ns = root->longest_ns,
-		};
-	}
-	why->root_count = charger->root_count;
-	qsort(why->roots, why->root_count, sizeof(*why->roots), compare_roots);
-}
-
-/* The root whose chain is told: the largest that is not the target's own work. */
-static uint32_t chain_root(const struct charger *charger)
-{
-	uint32_t best = UINT32_MAX;
-
-	for (uint32_t i = 0; i < charger->root_count; i++) {
-		if (charger->roots[i].kind == WHY_WORKING)
-			continue;
-		if (best == UINT32_MAX || charger->roots[i].ns > charger->roots[best].ns)
-			best = i;
-	}
-	return best;
-}
-
-static uint32_t widest_node(const struct charger *charger, uint32_t root)
-{
-	uint32_t best = NODE_NONE;
-	uint64_t best_ns = 0;
-
-	for (size_t i = 0; i < charger->flow_count; i++) {
-		const struct flow *flow = &charger->flows[i];
-
-		if (flow->root == root && flow->ns > best_ns) {
-			best_ns = flow->ns;
-			best = flow->node;
-		}
-	}
-	return best;
-}
-
-static bool under(const struct charger *charger, uint32_t node, uint32_t ancestor)
-{
-	while (node != NODE_NONE && node != ancestor)
-		node = charger->nodes[node].parent;
-	return node == ancestor;
-}
-
-static uint64_t time_through(const struct charger *charger, uint32_t root, uint32_t node)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < charger->flow_count; i++) {
-		if (charger->flows[i].root == root && under(charger, charger->flows[i].node, node))
-			ns += charger->flows[i].ns;
-	}
-	return ns;
-}
-
-/* What the root did, at the end of the chain: for a CPU taken, who waited for it. */
-static const char *root_did(struct charger *charger, const struct root *root, uint32_t node)
-{
-	struct why_thread kept_off;
-
-	if (root->kind == WHY_UNKNOWN)
-		return kept(charger, root->reason);
-	if (!is_about_cpu(root) || node == NODE_NONE || charger->nodes[node].waker == SLOT_NONE ||
-	    root->slot == SLOT_NONE)
-		return kept(charger, root->what);
-	kept_off = why_thread(charger->query, charger->nodes[node].waker);
-	return why_keep(charger->query->why, xasprintf("ran while %s[%d] waited for a CPU",
-						       kept_off.comm, kept_off.tid));
-}
-
-static void publish_chain(struct charger *charger)
-{
-	struct why *why = charger->query->why;
-	uint32_t root = chain_root(charger);
-	uint32_t last, depth = 0;
-	const struct root *end;
-
-	if (root == UINT32_MAX)
-		return;
-	end = &charger->roots[root];
-	last = widest_node(charger, root);
-	for (uint32_t node = last; node != NODE_NONE; node = charger->nodes[node].parent)
-		depth++;
-	why->chain = xcalloc(depth + 1, sizeof(*why->chain));
-	why->chain_count = depth + 1;
-	for (uint32_t node = last, i = depth; node != NODE_NONE;
-	     node = charger->nodes[node].parent) {
-		const struct node *at = &charger->nodes[node];
-
-		why->chain[--i] = (struct why_hop){
-			.who = why_thread(charger->query, at->slot),
-			.what = kept(charger, at->what),
-			.object = kept(charger, at->object),
-			.woken_by = kept(charger, at->woken_by),
-			.ns = time_through(charger, root, node),
-			.count = at->count,
-			.waker = why_thread(charger->query, at->waker),
-			.lock = at->lock ? kept(charger, at->lock) : NULL,
-			.owner = why_thread(charger->query, at->owner),
-			.instead = at->instead ? kept(charger, at->instead) : NULL,
-		};
-	}
-	why->chain[depth] = (struct why_hop){
-		.who = why_thread(charger->query, end->slot),
-		.what = root_did(charger, end, last),
-		.object = kept(charger, end->object),
-		.woken_by = "",
-		.ns = end->ns,
-		.count = end->count,
-		.waker = why_thread(charger->query, SLOT_NONE),
-		.owner = why_thread(charger->query, SLOT_NONE),
-	};
-}
-
-/* All ways down, and how much time came to each end. */
-static void publish_paths(struct charger *charger)
-{
-	struct why *why = charger->query->why;
-	uint32_t no_cpu = text_id(charger, cpu_not_known);
-
-	why->step_count = charger->node_count;
-	why->steps = xcalloc(charger->node_count + 1, sizeof(*why->steps));
-	for (size_t i = 0; i < charger->node_count; i++) {
-		const struct node *node = &charger->nodes[i];
-
-		why->steps[i] = (struct why_step){
-			.up = node->parent,
-			.who = why_thread(charger->query, node->slot),
-			.what = kept(charger, node->what),
-			.object = kept(charger, node->object),
-			.lock = node->lock ? kept(charger, node->lock) : NULL,
-		};
-	}
-	why->path_count = charger->flow_count;
-	why->paths = xcalloc(charger->flow_count + 1, sizeof(*why->paths));
-	for (size_t i = 0; i < charger->flow_count; i++) {
-		const struct flow *flow = &charger->flows[i];
-		const struct root *root = &charger->roots[flow->root];
-		bool several = root->part_count && root->kind != WHY_DISK && !is_about_cpu(root) &&
-			       root->parts[0].ns * 10 < root->ns * 9;
-
-		why->paths[i] = (struct why_path){
-			.ns = flow->ns,
-			.step = flow->node,
-			.runnable = flow->node == NODE_NONE &&
-				    (root->kind == WHY_PREEMPTED || root->kind == WHY_CPU_QUEUE ||
-				     (root->kind == WHY_UNKNOWN && root->reason == no_cpu)),
-			.who = why_thread(charger->query, root->slot),
-			.kind = (enum why_kind)root->kind,
-			.what = several ? "" : kept(charger, root->what),
-			.object = kept(charger, root->object),
-			.why = kept(charger, root->reason),
-		};
-	}
-}
-
 /* Only what is in the classes that were asked for. */
 static void charge_classes(struct charger *charger, const struct place *place)
 {
@@ -998,10 +687,15 @@ void charge_window(struct query *query)
 		charge_classes(charger, &place);
 	else
 		charge(charger, &place, query->slot, query->start_ns, query->end_ns);
-	publish_roots(charger);
-	publish_chain(charger);
-	if (query->opts->want_paths)
-		publish_paths(charger);
+	charge_publish(&(struct charged){
+		.query = query,
+		.roots = charger->roots,
+		.root_count = charger->root_count,
+		.nodes = charger->nodes,
+		.node_count = charger->node_count,
+		.flows = charger->flows,
+		.flow_count = charger->flow_count,
+	});
 	for (size_t i = 0; i < charger->root_count; i++)
 		free(charger->roots[i].parts);
 	free(charger->roots);

@@ -3,7 +3,7 @@
  *
  *	why.c        puts the result together
  *	describe.c   words, waits and actors as text
- *	charge.c     the verdict and the chain: every nanosecond to one root
+ *	charge.c     the verdict and the chain: every nanosecond to one root; charge_result.c tells it
  *	summary.c    the WIB summary tree and its instances
  *	causality.c  the recursive blocking causality
  *	why_class.c  the waits of one class of delay

@@ -1,0 +1,71 @@
+/*
+ * charge_int.h - what was charged, while it is added up: between charge.c and charge_result.c.
+ */
+#ifndef ANALYSE_CHARGE_INT_H
+#define ANALYSE_CHARGE_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct query;
+
+#define NODE_NONE UINT32_MAX
+/* The reason of time in which a thread could run, unlike all the others. */
+#define CPU_NOT_KNOWN "the CPU it waited for is not known"
+
+/*
+ * What a thread worked at (id: state word), what a disk was asked for (id: text), or who had no CPU
+ * (id: slot).
+ */
+struct part {
+	uint32_t id;
+	uint64_t ns;
+};
+
+/* A root while it is added up; the texts are ids of the result. */
+struct root {
+	uint8_t kind;  /* enum why_kind */
+	uint8_t class; /* enum why_class */
+	uint32_t slot;
+	uint32_t what, object, reason;
+	uint64_t ns, count, longest_ns;
+	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
+	size_t part_count, part_cap;
+	uint32_t kept_off; /* slot; SLOT_NONE = several, or the target */
+	bool timed_out;	   /* as in struct why_root; follows from what and object */
+};
+
+struct node {
+	uint32_t parent;
+	uint32_t slot;
+	uint32_t waker; /* slot; SLOT_NONE = hardware or unknown */
+	uint32_t what, object, woken_by;
+	uint32_t lock;	/* text; 0 = the program told of none */
+	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
+	uint64_t count;
+	uint64_t counted_ns; /* where the wait began that was counted last */
+	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
+};
+
+/* Time of one root through one hop. */
+struct flow {
+	uint32_t root, node;
+	uint64_t ns;
+};
+
+/* All of it; a view. */
+struct charged {
+	struct query *query;
+	struct root *roots; /* are given their texts */
+	size_t root_count;
+	const struct node *nodes;
+	size_t node_count;
+	const struct flow *flows;
+	size_t flow_count;
+};
+
+/* charge_result.c: fills roots and chain of the result, and paths if they are wanted. */
+void charge_publish(const struct charged *charged);
+
+#endif
