@@ -251,6 +251,21 @@ static void fill_facts(struct scan *scan)
 	note_missing(scan);
 }
 
+/* Why the file has no events. */
+static int say_none(struct text_file *file, struct err *err)
+{
+	struct text_piece piece;
+
+	text_file_seek(file, 0);
+	while (text_file_next(file, &piece)) {
+		if (piece.bytes && *piece.at != '#')
+			return err_set(err, -EBADMSG,
+				       "none of its lines is an event with its time: ftrace prints "
+				       "such with the options raw, hex and nocontext-info");
+	}
+	return err_set(err, -EBADMSG, "there are no events in it");
+}
+
 int text_scan(const char *path, struct text_kinds *kinds, struct facts *facts, struct err *err)
 {
 	struct scan *scan = xcalloc(1, sizeof(*scan));
@@ -268,7 +283,7 @@ int text_scan(const char *path, struct text_kinds *kinds, struct facts *facts, s
 		if (scan->events)
 			fill_facts(scan);
 		else
-			rc = err_set(err, -EBADMSG, "there are no events in it");
+			rc = say_none(&scan->file, err);
 		text_file_close(&scan->file);
 	}
 	map_fini(&scan->threads);
@@ -286,14 +301,19 @@ static bool is_binary(const struct text_file *file)
 	return got == 0 || memchr(start, '\0', got) != NULL;
 }
 
+/* An event, or the head of a text of ftrace. */
 static bool has_event(struct text_file *file)
 {
+	static const char head[] = "# tracer: ";
 	struct text_piece piece;
 	struct text_line line;
 	uint64_t limit = MATCH_BYTES;
 
 	text_file_seek(file, 0);
 	while (text_file_next(file, &piece) && piece.offset < limit) {
+		if (piece.offset == 0 && piece.bytes >= strlen(head) &&
+		    memcmp(piece.at, head, strlen(head)) == 0)
+			return true;
 		text_line_parse(piece.at, piece.bytes, &line);
 		if (is_event(&line) && !piece.is_cut)
 			return true;

@@ -120,7 +120,7 @@ def main():
         printed(path, "fields.txt", "fields")
         check(tap)
         for option in ("raw", "hex", "nocontext-info"):
-            check_refused(tap, path, option, "odd.txt is not a trace of a known format")
+            check_refused(tap, path, option, "none of its lines is an event with its time")
     tap.end()
 
 
