@@ -4,8 +4,6 @@ Every rule rests on a fact of the kernel that stands beside it. What the events 
 each value is a range, whose two ends are the same where nothing is missing. Nothing here knows of
 the program's own account of states.
 """
-import bisect
-import collections
 import functools
 import json
 import os
@@ -13,6 +11,7 @@ import re
 import subprocess
 
 import kernel
+import rawlocks
 
 WAITS = ("stopped", "lock", "disk", "idle", "time", "network", "thread", "io", "interrupt", "unknown")
 USER, SYSTEM, IRQ, SOFTIRQ, PREEMPTED, QUEUED, ASLEEP = (1 << i for i in range(7))
@@ -22,8 +21,6 @@ TIMES = {"on_cpu": ON_CPU, "user": USER, "system": SYSTEM, "in_irq": IRQ, "in_so
          "wait_cpu": PREEMPTED | QUEUED, "preempted": PREEMPTED, "blocked": ASLEEP}
 COUNTS = ("preemptions", "switches", "syscalls", "faults", "interrupts", "softirqs", "wakeups", "signals",
           "block_requests")
-LOCK_TIMES = ("lock_wait", "lock_held")
-MUTEX, READ, BARRIER = 1, 2, 5      # kinds of the locks of programs
 BEGINS = ("preemptions", "switches", "syscalls")
 BYTES = ("bytes_read", "bytes_written", "allocated")
 CALLS = ("read", "futex", "openat", "execve")
@@ -36,7 +33,7 @@ NUMBERS = {0: "read", 1: "write", 17: "pread64", 18: "pwrite64", 19: "readv", 20
            73: "flock", 65: "semop", 220: "semtimedop", 69: "msgsnd", 70: "msgrcv", 7: "poll", 271: "ppoll",
            23: "select", 270: "pselect6", 232: "epoll_wait", 281: "epoll_pwait", 441: "epoll_pwait2",
            59: "execve", 257: "openat", 56: "clone", 57: "fork", 58: "vfork", 435: "clone3", 40: "sendfile",
-           217: "getdents64", 76: "truncate", 77: "ftrace", 285: "fallocate", 5: "fstat", 426: "io_uring_enter"}
+           217: "getdents64", 285: "fallocate", 426: "io_uring_enter"}
 READS = {"read", "pread64", "readv", "preadv", "preadv2", "recvfrom", "recvmsg"}
 WRITES = {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendto", "sendmsg"}
 POLLS = {"poll", "ppoll", "select", "_newselect", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
@@ -177,72 +174,6 @@ class Thread:
                 self.facts[i] = ("on", fact[1], fact[2], SYSTEM, fact[4])
 
 
-class Locks:
-    """Spans in which threads waited for locks, and in which they held any, as their programs tell."""
-
-    def __init__(self):
-        self.holders = collections.defaultdict(collections.Counter)     # of a lock: how often whom
-        self.held = collections.Counter()                               # by each thread just now
-        self.begin = {}
-        self.spans = collections.defaultdict(list)                      # (metric, tid): (begin, end)
-
-    def start(self, metric, tid, ns):
-        self.begin.setdefault((metric, tid), ns)
-
-    def stop(self, metric, tid, ns):
-        begin = self.begin.pop((metric, tid), None)
-        if begin is not None:
-            self.spans[metric, tid].append((begin, ns))
-
-    def drop(self, lock, tid, ns):
-        if self.holders[lock][tid]:
-            self.holders[lock][tid] -= 1
-            self.held[tid] -= 1
-            if not self.held[tid]:
-                self.stop("lock_held", tid, ns)
-
-    def take(self, lock, tid, kind, ns):
-        # Only readers share a lock: who takes it otherwise is the only one that has it.
-        for other in list(self.holders[lock].elements()) if kind != READ else ():
-            self.drop(lock, other, ns)
-        self.holders[lock][tid] += 1
-        self.held[tid] += 1
-        self.start("lock_held", tid, ns)
-
-    def feed(self, event):
-        told, tid, ns, kind = event.fields, event.tid, event.ns, event.fields.get("kind")
-        lock, mutex = (told["pid"], told.get("lock")), (told["pid"], told.get("mutex"))
-        what = event.name.split(":")[1]
-        if what == "acquired":
-            self.take(lock, tid, kind, ns)
-        elif what == "released":
-            self.drop(lock, tid, ns)
-        elif what == "wait_begin" and kind != BARRIER:
-            self.start("lock_wait", tid, ns)
-        elif what == "wait_end" and kind != BARRIER:
-            self.stop("lock_wait", tid, ns)
-            # 0, or EOWNERDEAD: the lock was got, its last owner died.
-            if told["result"] in (0, 130):
-                self.take(lock, tid, kind, ns)
-        elif what == "cond_begin":      # POSIX: who waits lets its mutex go, and has it again after
-            self.drop(mutex, tid, ns)
-        elif what == "cond_end" and told["result"] != 1:
-            self.take(mutex, tid, MUTEX, ns)
-
-    def exit(self, tid, ns):
-        for metric in LOCK_TIMES:
-            self.stop(metric, tid, ns)
-        for holders in self.holders.values():
-            holders.pop(tid, None)
-        self.held.pop(tid, None)
-
-    def value(self, metric, tid, first, last, end_ns):
-        spans = list(self.spans[metric, tid])
-        if (metric, tid) in self.begin:
-            spans.append((self.begin[metric, tid], end_ns))
-        return sum(max(0, min(b, last.ns) - max(a, first.ns)) for a, b in spans)
-
-
 class Raw:
     """All events of a trace, and what follows from each of them."""
 
@@ -254,7 +185,7 @@ class Raw:
         self.events = [Event(i, row) for i, row in enumerate(row for row in rows if "event" in row)]
         self.start_ns, self.end_ns = self.events[0].ns, self.events[-1].ns
         self.cpus, self.lives, self.setters, self.holes = {}, {}, {}, []
-        self.locks, self.sums = Locks(), {}
+        self.locks, self.sums = rawlocks.Locks(), {}
         kinds = {event.kind for event in self.events}
         self.has_irqs, self.has_wakings = bool(kinds & {"irq", "vector"}), "waking" in kinds
         self.omits_idle = False
@@ -272,8 +203,6 @@ class Raw:
 
     def lost_in(self, first, last):
         return any(since < last.ns and until > first.ns for since, until in self.holes)
-
-    # ------------------------------------------------------------ who is on a CPU
 
     def occupy(self, cpu, event, tid):
         """The event was recorded in this thread: so the thread had the CPU then."""
@@ -305,8 +234,6 @@ class Raw:
         thread.facts.append(("in", low, high, cpu))
         if thread.call_ns is None:
             thread.call_ns = low
-
-    # ----------------------------------------------------------------- who wakes
 
     def waker(self, cpu, event):
         """Who acts: the innermost thing open on the CPU where the waking was recorded."""
@@ -379,8 +306,6 @@ class Raw:
         if disk_sleep and (not who or who[0] != "thread" or who[1]):
             return found | {"io"}
         return found | {{"timer": "time"}.get(who[0], who[0]) if who else "unknown"}
-
-    # ----------------------------------------------------------------- each event
 
     def feed(self, event):
         cpu = self.cpus.setdefault(event.cpu, Cpu())
@@ -554,8 +479,6 @@ class Raw:
     def on_packet(self, cpu, _event, _thread):
         cpu.packet = True
 
-    # ------------------------------------------------------- from facts to spans
-
     def close(self, thread):
         """Turn facts into spans (begin, end, mask, kinds of wait), one after the other."""
         thread.end_call(self.end_ns)
@@ -673,89 +596,3 @@ class Walk:
 
 
 setattr(Walk, "in", Walk.come)
-
-
-# ------------------------------------------------------------------- values of windows
-
-def life_at(raw, tid, ns):
-    lives = raw.lives.get(tid, [])
-    return next((life for life in reversed(lives) if not life.starts or life.starts[0] <= ns), None)
-
-
-def sums(raw, life, first, last):
-    """Of a window: what the thread was in, and for how long: {(mask, kinds of wait): ns}."""
-    key = (id(life), first.index, last.index)
-    if key not in raw.sums:
-        found = raw.sums[key] = collections.Counter()
-        at = max(bisect.bisect_right(life.starts, first.ns) - 1, 0)
-        while at < len(life.spans) and life.spans[at][0] < last.ns:
-            begin, end, mask, kinds = life.spans[at]
-            found[mask, kinds] += max(0, min(end, last.ns) - max(begin, first.ns))
-            at += 1
-    return raw.sums[key].items()
-
-
-def counted(items, first, last, is_begin):
-    """
-    The sum of (event, amount) in a window. What begins there (a call, a wait) is of the window that it
-    opens, all else of the one that it ends. Where several stand at the very border both are right.
-    """
-    begin = bisect.bisect_left(items, first.ns, key=lambda item: item[0].ns)
-    near = items[begin:bisect.bisect_right(items, last.ns, key=lambda item: item[0].ns)]
-    if is_begin:
-        exact = sum(amount for event, amount in near if first.index <= event.index < last.index)
-        loose = sum(amount for event, amount in near if event.ns < last.ns)
-    else:
-        exact = sum(amount for event, amount in near if first.index < event.index <= last.index)
-        loose = sum(amount for event, amount in near if event.ns > first.ns)
-    return min(exact, loose), max(exact, loose)
-
-
-def time_of(raw, life, first, last, wanted, kind=None):
-    low = high = 0
-    for (mask, kinds), ns in sums(raw, life, first, last):
-        if mask & wanted and (kind is None or kinds is None or kind in kinds):
-            high += ns
-            low += ns if not mask & ~wanted and (kind is None or kinds == {kind}) else 0
-    return low, high
-
-
-def in_calls(raw, life, first, last, name=None):
-    low = high = 0
-    at = bisect.bisect_right(life.calls, first.ns, key=lambda item: item[1])
-    for begin, end, call, sure in life.calls[at:]:
-        if begin >= last.ns:
-            break
-        ns = min(end, last.ns) - max(begin, first.ns)
-        if ns > 0 and (name is None or call in (name, None, "?")):
-            high += ns
-            low += ns if sure and call != "?" else 0
-    return (0, last.ns - first.ns) if raw.lost_in(first, last) else (low, high)
-
-
-def unknown_ns(raw, life, first, last):
-    """What is not known of where it was: running, queued, preempted or asleep."""
-    return sum(ns for (mask, _), ns in sums(raw, life, first, last)
-               if (mask & ~ON_CPU and mask & (mask - 1)) or mask == ON_CPU)
-
-
-def part(raw, metric, tid, first, last):
-    """[low, high] of a metric of one thread from one event to another."""
-    life = life_at(raw, tid, first.ns)
-    name, argument = re.match(r"(\w+)(?:\((\w+)\))?", metric).groups()
-    if name in TIMES:
-        return time_of(raw, life, first, last, TIMES[name], argument)
-    if name == "in_syscalls":
-        return in_calls(raw, life, first, last, argument)
-    if name == "uncertain":
-        return 0, unknown_ns(raw, life, first, last)
-    if name in LOCK_TIMES:
-        return (raw.locks.value(name, tid, first, last, raw.end_ns),) * 2
-    if name == "elapsed":
-        return last.ns - first.ns, last.ns - first.ns
-    if name == "migrations":
-        low = sum(first.ns <= a and b < last.ns for a, b in life.moves)
-        high = sum(first.ns <= b and a < last.ns for a, b in life.moves)
-    else:
-        low, high = counted(life.counts[argument or name], first, last, name in BEGINS)
-    return low, float("inf") if raw.lost_in(first, last) else high

@@ -11,11 +11,13 @@ import random
 import subprocess
 
 import kernel
+import rawlocks
 import rawtwin
+import rawvalues
 
 METRICS = ["elapsed", *rawtwin.TIMES, *(f"blocked({kind})" for kind in rawtwin.WAITS), "in_syscalls",
            *(f"in_syscalls({call})" for call in rawtwin.CALLS), "uncertain", "migrations", *rawtwin.COUNTS,
-           *(f"syscalls({call})" for call in rawtwin.CALLS), *rawtwin.BYTES, *rawtwin.LOCK_TIMES]
+           *(f"syscalls({call})" for call in rawtwin.CALLS), *rawtwin.BYTES, *rawlocks.LOCK_TIMES]
 FINDINGS = 10_000       # so many are told
 
 
@@ -102,7 +104,7 @@ def wanted(raw, metric, events):
     """The sum over the threads that the instance went through."""
     low = high = 0
     for first, last in zip(events, events[1:]):
-        bounds = rawtwin.part(raw, metric, first.tid, first, last)
+        bounds = rawvalues.part(raw, metric, first.tid, first, last)
         low, high = low + bounds[0], high + bounds[1]
     return low, high
 
