@@ -144,7 +144,11 @@ def make_dat(path, events):
 
         with rawtrace.recorded([event.replace(":", "/") for event in EVENTS], load, kilobytes=kilobytes,
                                with_text=False, where=os.getcwd()) as trace:
-            os.rename(trace.trace_dat(), path)
+            # It reads all formats of the kernel: another program's probes may come and go meanwhile.
+            made = trace.trace_dat() or trace.trace_dat() or trace.trace_dat()
+            if not made:
+                raise RuntimeError("trace-cmd restore cannot make a trace.dat")
+            os.rename(made, path)
 
     return longer(once, path, events)
 
