@@ -23,7 +23,6 @@ QUERIES = {
     "bounds": "select start_ts, end_ts from trace_bounds",
     "states": "select tid, s.ts, s.dur, s.state, ifnull(s.cpu, -1),"
               " (select tid from thread w where w.utid = s.waker_utid)"
-  
               " from thread_state s join thread using (utid) order by tid, s.ts",
     "turns": "select cpu, ts, dur, tid, end_state from sched join thread using (utid)"
              " order by cpu, ts",
