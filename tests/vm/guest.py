@@ -16,6 +16,7 @@ import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "kernel"), os.path.join(HERE, "..", "kernel", "lib")]
+import away  # noqa: E402
 import bad  # noqa: E402
 import kernel  # noqa: E402
 import live  # noqa: E402
@@ -219,6 +220,7 @@ PARTS = {
     "compat": check_compat,
     "namespace": check_namespace,
     "hotplug": check_hotplug,
+    "away": away.check,
 }
 
 
