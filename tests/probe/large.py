@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import probe  # noqa: E402
 from probe import kernel  # noqa: E402
 
-STEPS = 24  # of the helper's calls: the first file of large pages, and some of the next ones
+STEPS = 16  # of the helper's calls: the first file of large pages, and some of the next ones
 EVENTS = 400000
 THREADS = 4
 LARGE = 2 << 20
