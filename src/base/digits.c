@@ -7,13 +7,13 @@ const char digits_pairs[201] =
 	TEN("0") TEN("1") TEN("2") TEN("3") TEN("4") TEN("5") TEN("6") TEN("7") TEN("8") TEN("9");
 
 #define THREE_OF(d) d "0 " d "1 " d "2 " d "3 " d "4 " d "5 " d "6 " d "7 " d "8 " d "9 "
-#define HUNDRED(d)                                                                      \
-	THREE_OF(d "0")                                                                 \
-	THREE_OF(d "1")                                                                 \
-	THREE_OF(d "2")                                                                 \
-	THREE_OF(d "3")                                                                 \
-	THREE_OF(d "4") THREE_OF(d "5") THREE_OF(d "6") THREE_OF(d "7") THREE_OF(d "8") \
-		THREE_OF(d "9")
+#define HUNDRED(d)      \
+	THREE_OF(d "0") \
+	THREE_OF(d "1") \
+	THREE_OF(d "2") \
+	THREE_OF(d "3") \
+	THREE_OF(d "4") \
+	THREE_OF(d "5") THREE_OF(d "6") THREE_OF(d "7") THREE_OF(d "8") THREE_OF(d "9")
 
 const char digits_triples[4001] = HUNDRED("0") HUNDRED("1") HUNDRED("2") HUNDRED("3") HUNDRED("4")
 	HUNDRED("5") HUNDRED("6") HUNDRED("7") HUNDRED("8") HUNDRED("9");
