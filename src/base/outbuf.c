@@ -146,7 +146,7 @@ static size_t put_json_special(struct outbuf *out, const char *text, size_t left
 		outbuf_char(out, digits[c & 15]);
 		return 1;
 	}
-	memcpy(copy, text, left < 4 ? left : 4);
+	memcpy(copy, text, strnlen(text, left < 4 ? left : 4));
 	bytes = text_utf8(copy, &code);
 	if (bytes)
 		outbuf_put(out, text, bytes);

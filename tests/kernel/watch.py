@@ -153,7 +153,7 @@ def across_threads(tap):
 def little_memory(tap):
     """What threads did is given up again and again: nothing changes that is not said."""
     done = holdup(*WATCH, "--memory", "64K", "-o", "m.holdup", "model.yaml", "--",
-                  WATCHED, "m.json", 2500, "100,2000")
+                  WATCHED, "m.json", 5000, "100,4000")
     lines = lines_of(done.stdout)
     watch = summary_of(lines)["watch"]
     tap.ok(watch.get("renewals", 0) > 0 and watch.get("uncertain_by_renewals") == 0,

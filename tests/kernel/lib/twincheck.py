@@ -130,7 +130,7 @@ class Tally:
             if any(event.tid <= 0 for event in events):     # of idle tasks, and of nobody known
                 continue
             low, high = row["value"]["low"], row["value"]["high"]
-            high = float("inf") if high is None else high
+            low, high = (-float("inf") if low is None else low, float("inf") if high is None else high)
             slow = wanted(raw, metric, events)
             self.windows[metric] += 1
             self.exact[metric] += low == high and slow[0] == slow[1]
