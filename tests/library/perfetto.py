@@ -21,9 +21,9 @@ def main():
         kernel.absent("no node, or no Perfetto in build-perfetto (tools/get-perfetto fetches it)")
     tap = kernel.Tap()
     with kernel.workdir():
-        for name in sorted(os.listdir(DATA)):
-            if not name.endswith(".tar.gz"):
-                continue
+        some = 4 if os.environ.get("HOLDUP_SANITIZED") else 1  # for the memory, some do
+        names = sorted(name for name in os.listdir(DATA) if name.endswith(".tar.gz"))
+        for name in {"word-count.tar.gz", *names[::some]}:
             with tarfile.open(os.path.join(DATA, name)) as archive:
                 archive.extractall(".")
             name = name[:-len(".tar.gz")]
