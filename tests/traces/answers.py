@@ -14,8 +14,8 @@ Where definitions differ:
   CTF has no flags, and leads to the packet, as the answer does.
 - That the arrow of bug446190 leads to weston again "at the same instant" is about a view.
 
-Of 13-recorded, the kernel's delay accounting of tasks (taskstats), the longest waits (blocking), and
-xvfb.facts. A plain rule over the kernel's text, written here a second time, gives the answers of
+Of 13-recorded, the kernel's delay accounting of tasks (taskstats), the longest waits (blocking),
+xvfb.facts and pipe.measured; and perf sched timehist of the perf.data. A plain rule over the kernel's text, written here a second time, gives the answers of
 the files to the us, and what holdup must say where it knows more:
 
 - A wait ends for holdup when its waker acts (sched_waking); in the files, when the task is in the
@@ -26,6 +26,10 @@ the files to the us, and what holdup must say where it knows more:
   uncertain.
 - The kernel's own times are of other clocks and moments: they are held to what README.md says of the
   distance between both. Its page faults (kernel_majflt) are those that read; the trace has all.
+- perf sched timehist gives a CPU's time since the last switch to the task that was switched out,
+  and nothing before the first switch of a CPU and after the last. Its rule is written here, too,
+  and gives its figures. Where a switch is missing, holdup gives less, and where it says that a
+  task ran from the first event on or until the last, more: by no more than these spans.
 - A waker in a softirq or interrupt is not the task below it: holdup names the disk or timer.
 """
 import collections
@@ -463,14 +467,99 @@ def check_facts(test, trace):
                worked)
 
 
+# ------------------------------------------------------------------ 13: perf's own summary
+
+class Timehist:
+    """What perf sched timehist makes of a task, and the spans in which it may be mistaken."""
+
+    def __init__(self):
+        self.runs, self.unseen_in, self.unseen_out, self.edges = [], 0, 0, 0
+
+
+def timehist(trace):
+    tasks = collections.defaultdict(Timehist)
+    times = [one["time_ns"] for one in told("list", "--json", "--fields", "time", trace)]
+    begin, end = times[0], times[-1]
+    last = {}  # of each CPU: when, and to whom
+    for one in told("list", "--json", "-f", 'name == "sched_switch"', trace):
+        at, cpu, gone = one["time_ns"], one["cpu"], tasks[one["fields"]["prev_pid"]]
+        since, before = last.get(cpu, (at, None))
+        gone.runs.append(at - since)
+        if before is None:
+            gone.edges += at - begin
+        elif tasks[before] is not gone:
+            gone.unseen_in += at - since
+            tasks[before].unseen_out += at - since
+        last[cpu] = at, one["fields"]["next_pid"]
+    for since, who in last.values():
+        tasks[who].edges += end - since
+    return tasks
+
+
+def runs_of(trace, tid):
+    found = []
+    for span in spans_of(trace, tid):
+        if span.wib == "working" and found and found[-1][1] == span.start:
+            found[-1] = (found[-1][0], span.end)
+        elif span.wib == "working":
+            found.append((span.start, span.end))
+    return [end - start for start, end in found]
+
+
+def check_timehist(test, name):
+    trace = unpack("13-recorded", name + ".perf.data.zst")
+    tasks = timehist(trace)
+    ours = {row["tid"]: row for row in told("stats", "--json", "--by", "thread", trace)[0]["rows"]}
+    for row in rows("13-recorded", name + ".perf-timehist.csv"):
+        tid = int(row["tid"])
+        what, task, runs = "%s: %s %d: " % (name, row["comm"], tid), tasks[tid], tasks[tid].runs
+        # Its ms are cut, not rounded.
+        got = [len(runs)] + [ns // 1000 for ns in (sum(runs), min(runs), max(runs))]
+        want = [int(row["sched_in"])] + [round(float(row[key]) * 1000)
+                                         for key in ("run_ms", "min_run_ms", "max_run_ms")]
+        test.check(what + "the rule is perf's", got == want, got, want)
+        on_cpu = ours[tid]["on_cpu"]["ns"]
+        test.check(what + "ran as perf sched timehist says", sum(runs) - task.unseen_in <= on_cpu <=
+                   sum(runs) + task.unseen_out + task.edges and
+                   ours[tid]["counts"]["switches_in"] == len(runs), on_cpu, sum(runs),
+                   task.__dict__ if len(runs) < 9 else "")
+        if not task.unseen_in + task.unseen_out + task.edges:
+            got = sorted(runs_of(trace, tid))
+            test.check(what + "each time that it ran, to the ns", got == sorted(runs),
+                       len(got), len(runs), list(zip(got, sorted(runs)))[:3])
+
+
+MEASURED = re.compile(r"Executed (\d+) pipe .*?([\d.]+) usecs/op", re.S)
+
+
+def check_measured(test, trace):
+    """The program took the time before it made its peer, and after it waited for its end."""
+    with open(os.path.join(ctf.TRACES, "13-recorded", "pipe.measured.txt")) as file:
+        count, each = MEASURED.search(file.read()).groups()
+    peer = [row for row in told("stats", "--json", "--by", "thread", trace)[0]["rows"]
+            if row["tid"] == 9817][0]
+    calls = {call["name"]: call["count"] for call in peer["syscalls"]}
+    test.check("pipe: the peer has read and written %s times" % count,
+               (calls["read"], calls["write"]) == (int(count), int(count)), calls)
+    spans = spans_of(trace, 9815)
+    begin = min(one["time_ns"] for one in told(
+        "list", "--json", "-f", 'tid == 9815 && name == "sys_enter" && id == 56', trace))
+    took = [span for span in spans if span.state == "wait4"][-1].end - begin
+    test.check("pipe: an operation took as long as the program measured",
+               abs(took / int(count) - float(each) * 1000) < 0.01 * float(each) * 1000, took, each)
+
+
 def check_recorded(test):
     for name in ("pipe", "dd_contention", "xvfb"):
         trace = unpack("13-recorded", name + ".trace.dat.zst")
         lines = of_text(unpack("13-recorded", name + ".trace.txt.zst"))
         check_taskstats(test, name, trace, lines)
         check_blocking(test, name, trace, lines)
+        check_timehist(test, name)
         if name == "xvfb":
             check_facts(test, trace)
+        if name == "pipe":
+            check_measured(test, trace)
 
 
 # ------------------------------------------------------------------ all of it
