@@ -31,6 +31,13 @@ the files to the us, and what holdup must say where it knows more:
   and gives its figures. Where a switch is missing, holdup gives less, and where it says that a
   task ran from the first event on or until the last, more: by no more than these spans.
 - A waker in a softirq or interrupt is not the task below it: holdup names the disk or timer.
+
+Of vm, the chains that the workloads wrote down (groundtruth.txt), but those which vm.py has:
+
+- A shell waits for any of its children; holdup follows the one that ended the wait, so that it may
+  leave out some of the chain, never its end.
+- The two hosts of pair1 have a trace each, and no analysis goes from one to the other: a client's wait
+  ends at the packet. What the server does in that time is asked of its own trace.
 """
 import collections
 import csv
@@ -43,6 +50,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import ctf  # noqa: E402
+import vm  # noqa: E402
 from ctf import kernel  # noqa: E402
 
 S = 10**9
@@ -562,6 +570,175 @@ def check_recorded(test):
             check_measured(test, trace)
 
 
+# ------------------------------------------------------------------ vm: chains of waits
+
+LONG = 60 * 10**6
+STEP = re.compile(r"([\w-]+):(\w+)")
+
+
+def roles_of(name):
+    found = {}
+    with open(os.path.join(name, "groundtruth.txt")) as file:
+        for role, tid in re.findall(r"^GTPID role=(\w+) pid=(\d+)", file.read(), re.M):
+            found[int(tid)] = role
+    return found
+
+
+def chains_of(waits, roles):
+    """All paths along long waits: of each, who waits in what; and the last wait itself."""
+    found = []
+    for wait in waits:
+        if wait["end_ns"] - wait["start_ns"] < LONG:
+            continue
+        step = (roles.get(wait["who"]["tid"], wait["who"]["comm"]), wait["in"])
+        below = chains_of(wait["children"], roles)
+        found += [([step] + steps, last) for steps, last in below] or [([step], wait)]
+    return found
+
+
+def is_told(steps, chain, any_child):
+    """That chain; a shell waits for any child: who ends its wait may come later in the chain."""
+    if not any_child:
+        return steps == chain
+    rest = iter(chain)
+    return steps[0] == chain[0] and steps[-1] == chain[-1] and all(step in rest for step in steps)
+
+
+def check_chain(test, name, trace, roles, chain, times, share):
+    for i, (role, call) in enumerate(chain):
+        tid = [tid for tid in roles if roles[tid] == role]
+        if not tid:  # the two of the shell's own children: not told by name
+            continue
+        report = why(trace, tid[0])
+        got = chains_of(report["causality"], roles)
+        what = "%s: %s waits in %s" % (name, role, call)
+        test.check(what + ", through all down to the timer", len(got) == len(times) and all(
+            is_told(steps, chain[i:], role.startswith("shell")) and
+            last["woken_by"]["kind"] == "timer" for steps, last in got), got, chain)
+        slept = [last["end_ns"] - last["start_ns"] for _, last in got]
+        # A wait that began later than the sleep sees less of it.
+        test.check(what + " as long as the timer takes", all(
+            (0.9 if call == "read" else 1 - share) * ms <= ns / 10**6 <= (1 + share) * ms
+            for ns, ms in zip(slept, times)), slept, times)
+        roots = sum(row["ns"] for row in report["verdict"] if row["kind"] == "timer" and
+                    row["ns"] > LONG)
+        test.check(what + ": the timer is the root for that time",
+                   abs(roots - sum(slept)) <= 0.01 * sum(slept), roots, slept)
+
+
+def check_pipeline(test, name, trace):
+    """The chains that the workload wrote down itself; of sleepchain see vm.py."""
+    with open(os.path.join(name, "groundtruth.txt")) as file:
+        told_chains = sorted(set(re.findall(r" chain (.*? > timer) \((.*?)\)", file.read())))
+    test.check(name + ": two chains are told of", len(told_chains) == 2, told_chains)
+    # Emulated time of 2 CPUs stands still now and then.
+    share = 0.01 if "1 CPU" in index_of(name) else 0.06
+    for text, times in told_chains:
+        check_chain(test, name, trace, roles_of(name), STEP.findall(text),
+                    [int(ms) for ms in re.findall(r"(\d+) ms", times)], share)
+
+
+def index_of(name):
+    with open(os.path.join(ctf.TRACES, "vm", "README.md")) as file:
+        return [line for line in file if line.startswith("| %s |" % name)][0]
+
+
+def check_tbench(test, name, trace):
+    """Each sleeps in recvfrom until the other's sendto, whose softirq wakes it."""
+    threads = told("stats", "--json", "--by", "thread", "--sort", "cpu", trace)[0]["rows"]
+    client, server = ([row["tid"] for row in threads if row["name"] == comm][0]
+                      for comm in ("tbench", "tbench_srv"))
+    for tid, peer in ((client, server), (server, client)):
+        waits = [span for span in spans_of(trace, tid) if span.state == "recvfrom" and
+                 span.wib == "blocked"]
+        wrong = [span for span in waits if (span.waker["kind"], span.waker["tid"],
+                                            span.waker["state"]) !=
+                 ("network", peer, "softirq NET_RX < sendto")]
+        # At the end the client goes away, and that is what the server hears of.
+        wrong = [span for span in wrong if tid == client or span != waits[-1] or
+                 span.waker["state"] != "softirq NET_RX < exit_group"]
+        test.check("%s: %d sleeps in recvfrom until %d sends" % (name, tid, peer),
+                   len(waits) > 400 and not wrong, len(waits), wrong[:3])
+
+
+# ------------------------------------------------------------------ vm: two hosts
+
+def b_of_a(a):
+    """The clock of b, by what both had in shared memory before and after."""
+    with open("pair1-lttng/a/clock.txt") as file:
+        (a0, b0), (a1, b1) = [(int(m[1]), int(m[2])) for m in re.finditer(
+            r"mono_master=(\d+) mono_slave=(\d+)", file.read())]
+    return b0 + (a - a0) * (b1 - b0) / (a1 - a0)
+
+
+def requests_of(truth):
+    found = collections.defaultdict(dict)
+    for row in truth:
+        if row["what"] in ("request", "reply") and "id" in row:
+            found[row["id"]][row["what"]] = row["mono"]
+    return found
+
+
+# What rr-server does for a request of each kind: in what it waits, for what.
+KINDS = {"e": [], "c": [], "s": [("clock_nanosleep", "timer")], "d": [("pread64", "disk")],
+         "w": [("read", "thread"), ("clock_nanosleep", "timer")],
+         "x": [("read", "thread"), ("pread64", "disk")]}
+
+
+def longest_of(waits, start, end):
+    """The longest wait of these in that time, and below it, and so on."""
+    found = []
+    while True:
+        waits = [wait for wait in waits if wait["start_ns"] < end and wait["end_ns"] > start]
+        if not waits:
+            return found
+        wait = max(waits, key=lambda one: one["end_ns"] - one["start_ns"])
+        found.append((wait["in"], wait["woken_by"]["kind"]))
+        waits = wait["children"]
+
+
+def check_pair(test):
+    """
+    Each half of a chain is held against what that host's program says, and their times against each
+    other by the clocks.
+    """
+    truth = vm.ground_truth("pair1-lttng/a")
+    client = spans_of("pair1-lttng/a/trace", 203)
+    served = requests_of(vm.ground_truth("pair1-lttng/b"))
+    waits = why("pair1-lttng/b/trace", 209)["causality"]
+    calls = [row for row in truth if row["what"] == "rpc"]
+    slept, right, around = [], collections.Counter(), []
+    for row in calls:
+        got = [span for span in client if span.wib == "blocked" and span.state == "read" and
+               row["mono"] <= span.start and span.end <= row["until"]]
+        request, reply = served[row["id"]]["request"], served[row["id"]]["reply"]
+        if got:
+            slept.append(got[-1].waker["kind"] == "network" and
+                         got[-1].waker["state"].startswith("softirq NET_RX"))
+            # The marker of the reply is written after its packet was sent.
+            around.append(b_of_a(row["mono"]) < request < b_of_a(got[-1].end))
+        chain = longest_of(waits, request, reply)
+        right[row["kind"], chain == KINDS[row["kind"]]] += 1
+    test.check("pair1: rr-client sleeps in read until a packet comes, nearly always",
+               len(calls) == 64 and len(slept) >= 60 and all(slept), len(slept), slept)
+    test.check("pair1: and meanwhile rr-server has the request", all(around), around)
+    for kind in KINDS:
+        good, bad = right[kind, True], right[kind, False]
+        test.check("pair1: what rr-server waits for in each request %s" % kind, good >= 10 and
+                   not bad, good, bad)
+
+
+def check_vm(test):
+    _, kinds = vm.expected_counts()
+    for name in sorted(kinds):
+        if name.startswith(("pipeline", "tbench")) and not name.endswith("-lost"):
+            unpack("vm", name + ".tar.zst")
+            trace = vm.open_trace(name, kinds[name])
+            (check_pipeline if name.startswith("pipeline") else check_tbench)(test, name, trace)
+    unpack("vm", "pair1-lttng.tar.zst")
+    check_pair(test)
+
+
 # ------------------------------------------------------------------ all of it
 
 def main():
@@ -573,6 +750,7 @@ def main():
         check_small_graphs(test)
         check_weston(test)
         check_recorded(test)
+        check_vm(test)
     test.end()
 
 
