@@ -9,14 +9,12 @@ Where definitions differ:
 - Trace Compass's graph leaves a thread RUNNING while an interrupt or a softirq is on top of it;
   holdup takes that away from the thread ("interrupted"). It is given back before comparing.
 - Its worker of a softirq ends at the packet; holdup's softirq, at softirq_exit.
-- The text of simple_network_client says "d...." of every event, so that none was in a softirq. The
-  flags of a text are believed: there the path goes through the thread below the softirq. The
-  CTF has no flags, and leads to the packet, as the answer does.
 - That the arrow of bug446190 leads to weston again "at the same instant" is about a view.
 
 Of 13-recorded, the kernel's delay accounting of tasks (taskstats), the longest waits (blocking),
-xvfb.facts and pipe.measured; and perf sched timehist of the perf.data. A plain rule over the kernel's text, written here a second time, gives the answers of
-the files to the us, and what holdup must say where it knows more:
+xvfb.facts and pipe.measured; and perf sched timehist of the perf.data. A plain rule over the
+kernel's text, written here a second time, gives the answers of the files to the us, and what holdup
+must say where it knows more:
 
 - A wait ends for holdup when its waker acts (sched_waking); in the files, when the task is in the
   queue of a CPU (sched_wakeup). What is between is waiting for a CPU in holdup's sums. A task is
@@ -118,10 +116,9 @@ def check_row(test, name, spans, row, at):
                got == [(start, end, WIB[row["state"]])], got)
 
 
-def check_graph(test, case, trace, at, has_flags):
+def check_graph(test, case, name, trace, at):
     """Each state of each thread; wake-ups; and what a softirq did on top of a thread."""
     spans = collections.defaultdict(list)
-    name = case + (", as text" if has_flags else "")
     for row in rows("05-critical-path", case + ".expected.csv"):
         if row["kind"] != "graph":
             continue
@@ -140,13 +137,13 @@ def check_graph(test, case, trace, at, has_flags):
             test.check("%s: the softirq begins at %s, and is over after %s" % (
                 name, row["from_t"], row["to_t"]), len(got) == 1 and
                 got[0].start == at(row["from_t"]) and got[0].end >= at(row["to_t"]), got)
-        if row["state"] == "NETWORK" and not has_flags:
+        if row["state"] == "NETWORK":
             got = [span.waker for span in spans[200] if span.start == at(row["from_t"])]
             test.check(name + ": a packet ends that wait", [waker["kind"] for waker in got] ==
                        ["network"] and got[0]["state"].startswith("softirq NET_RX"), got)
 
 
-def check_path_of_client(test, trace, at):
+def check_path_of_client(test, name, trace, at):
     """The path is a partition of the window: so is the verdict."""
     want = collections.Counter()
     path = [row for row in rows("05-critical-path", "simple_network_client.expected.csv")
@@ -159,19 +156,22 @@ def check_path_of_client(test, trace, at):
     for row in report["verdict"]:
         got[{"working": "RUNNING", "cpu_queue": "PREEMPTED", "network": "NETWORK"}.get(
             row["kind"], row["kind"])] += row["ns"]
-    test.check(trace + ": the critical path of 200", got == want, got, want)
-    test.check(trace + ": nobody else is on that path", all(
+    test.check(name + ": the critical path of 200", got == want, got, want)
+    test.check(name + ": nobody else is on that path", all(
         row["who"]["tid"] == 200 for row in report["verdict"] if row["kind"] != "cpu_queue"),
         report["verdict"])
 
 
 def check_small_graphs(test):
+    """As CTF, 1 us from 0, and as text, 1 ms from 100 s."""
     for case in ("sched_only", "simple_network_client"):
-        trace = unpack("05-critical-path", case + ".ctf.tar.zst")
         text = os.path.join(ctf.TRACES, "05-critical-path", case + ".ftrace.txt")
-        check_graph(test, case, trace, lambda t: int(t) * 1000, False)
-        check_graph(test, case, text, lambda t: 100 * S + int(t) * 10**6, True)
-    check_path_of_client(test, trace, lambda t: int(t) * 1000)
+        for name, trace, at in (
+                (case, unpack("05-critical-path", case + ".ctf.tar.zst"), lambda t: int(t) * 1000),
+                (case + ", as text", text, lambda t: 100 * S + int(t) * 10**6)):
+            check_graph(test, case, name, trace, at)
+            if case == "simple_network_client":
+                check_path_of_client(test, name, trace, at)
 
 
 FACT_TIMES = {"woken": r"is woken at \.\.\.(\d+)", "in": r"and switched in at \.\.\.(\d+)",
