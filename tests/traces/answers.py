@@ -316,10 +316,15 @@ class Rule:
         return self.end is None
 
 
-def by_rule(lines, tid):
+def births_of(lines):
+    return {int(line.fields["child_pid"]): i for i, line in enumerate(lines)
+            if "child_pid" in line.fields}
+
+
+def by_rule(lines, births, tid):
     rule = Rule(tid)
-    for line in lines:
-        if not rule.see(line):
+    for i in range(births[tid], len(lines)):
+        if not rule.see(lines[i]):
             break
     return rule.sum
 
@@ -383,10 +388,10 @@ def check_kernel_times(test, name, row, rule, ours, slack):
 
 
 def check_taskstats(test, name, trace, lines):
-    ends = exits(trace)
+    births, ends = births_of(lines), exits(trace)
     for row in rows("13-recorded", name + ".taskstats.csv"):
         tid = int(row["tid"])
-        rule, ours = by_rule(lines, tid), row_of(trace, tid, ends[tid])
+        rule, ours = by_rule(lines, births, tid), row_of(trace, tid, ends[tid])
         slack = check_task(test, name, row, rule, ours)
         check_kernel_times(test, name, row, rule, ours, slack)
 
