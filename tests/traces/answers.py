@@ -649,7 +649,11 @@ def index_of(name):
 
 
 def check_tbench(test, name, trace):
-    """Each sleeps in recvfrom until the other's sendto, whose softirq wakes it."""
+    """
+    Each sleeps in recvfrom until the other's sendto, whose softirq wakes it. Where events were lost it
+    may not be known what woke it: then nobody is named.
+    """
+    lost = name.endswith("-lost")
     threads = told("stats", "--json", "--by", "thread", "--sort", "cpu", trace)[0]["rows"]
     client, server = ([row["tid"] for row in threads if row["name"] == comm][0]
                       for comm in ("tbench", "tbench_srv"))
@@ -659,11 +663,13 @@ def check_tbench(test, name, trace):
         wrong = [span for span in waits if (span.waker["kind"], span.waker["tid"],
                                             span.waker["state"]) !=
                  ("network", peer, "softirq NET_RX < sendto")]
+        wrong = [span for span in wrong if not lost or
+                 span.waker["kind"] not in ("none", "unknown")]
         # At the end the client goes away, and that is what the server hears of.
         wrong = [span for span in wrong if tid == client or span != waits[-1] or
                  span.waker["state"] != "softirq NET_RX < exit_group"]
         test.check("%s: %d sleeps in recvfrom until %d sends" % (name, tid, peer),
-                   len(waits) > 400 and not wrong, len(waits), wrong[:3])
+                   len(waits) > (100 if lost else 400) and not wrong, len(waits), wrong[:3])
 
 
 # ------------------------------------------------------------------ vm: two hosts
@@ -736,7 +742,7 @@ def check_pair(test):
 def check_vm(test):
     _, kinds = vm.expected_counts()
     for name in sorted(kinds):
-        if name.startswith(("pipeline", "tbench")) and not name.endswith("-lost"):
+        if name.startswith(("pipeline", "tbench")):
             unpack("vm", name + ".tar.zst")
             trace = vm.open_trace(name, kinds[name])
             (check_pipeline if name.startswith("pipeline") else check_tbench)(test, name, trace)
