@@ -36,6 +36,8 @@ struct text_kinds {
 	struct symbol *symbols; /* owned */
 	size_t symbol_count, symbol_cap;
 	const struct facts *facts;
+	bool in_interrupt; /* some line says that it is in an interrupt or softirq */
+	bool untold;	   /* one begins in a line that does not say so */
 };
 
 /* ------------------------------------------------------------------ patterns */
@@ -249,16 +251,40 @@ static struct text_view name_of(const struct text_line *line)
 	return line->name;
 }
 
+/*
+ * Some write no flags but what fills their column: Perfetto "....", as a systrace. No kernel has
+ * the beginning of an interrupt outside of one everywhere: then no line tells.
+ */
+static void learn_context(struct text_kinds *kinds, const struct text_line *line,
+			  const struct kind *kind)
+{
+	enum event_type type = kind ? kind->base.type : EV_OTHER;
+
+	if (line->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ))
+		kinds->in_interrupt = true;
+	else if (type == EV_IRQ_ENTRY || type == EV_VECTOR_ENTRY || type == EV_SOFTIRQ_ENTRY)
+		kinds->untold = true;
+}
+
+static uint8_t context_of(const struct text_kinds *kinds, const struct text_line *line)
+{
+	return kinds->untold && !kinds->in_interrupt ? 0 : line->context;
+}
+
 void text_kinds_add(struct text_kinds *kinds, const struct text_line *line)
 {
 	struct text_view name;
 	uint8_t type = call_of(line, &name);
+	const struct kind *known;
 	const char *colon;
 
 	if (type == TEXT_EVENT)
 		name = name_of(line);
-	if (!name.bytes || name.bytes > MAX_NAME || kinds->count >= MAX_KINDS ||
-	    find_kind(kinds, prefix_of(type), name))
+	if (!name.bytes || name.bytes > MAX_NAME)
+		return;
+	known = find_kind(kinds, prefix_of(type), name);
+	learn_context(kinds, line, known);
+	if (known || kinds->count >= MAX_KINDS)
 		return;
 	if (type != TEXT_EVENT) {
 		add_call(kinds, type, name);
@@ -585,7 +611,7 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 	out_event->time_ns = line->time_ns;
 	out_event->tid = line->tid;
 	out_event->cpu = (uint16_t)line->cpu;
-	out_event->context = line->context;
+	out_event->context = context_of(kinds, line);
 	made.understood = text_match(kind, without_mark(line->text), values);
 	if (kind->is_call || (type != TEXT_EVENT && kind == kinds->kinds)) {
 		out_event->type = type == TEXT_ENTER ? EV_SYS_ENTER : EV_SYS_EXIT;
@@ -608,7 +634,7 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 			.time_ns = line->time_ns,
 			.tid = line->tid,
 			.cpu = (uint16_t)line->cpu,
-			.context = line->context,
+			.context = context_of(kinds, line),
 			.type = EV_OTHER,
 			.other = { kind->system, kind->name },
 		};

@@ -142,12 +142,12 @@ static void name_hardirq(struct state *state, const struct cpu *cpu, struct acto
 {
 	enum word_kind kind = word_kind(actor->word);
 
-	if (cpu->timer_fn) {
+	if (cpu->timer_fn && !cpu->timer_below) {
 		name_timer(state, cpu, actor);
 	} else if (cpu->disk_name) {
 		name_disk(cpu, actor);
 	} else if (kind == WORD_VECTOR && word_arg(actor->word) == VECTOR_LOCAL_TIMER) {
-		name_timer(state, cpu, actor);
+		actor->kind = ACTOR_TIMER; /* which one was not recorded */
 	} else if (kind == WORD_VECTOR && word_arg(actor->word) <= VECTOR_CALL_FUNCTION_SINGLE) {
 		actor->kind = ACTOR_IPI;
 	} else if (kind == WORD_IRQ) {
@@ -330,8 +330,10 @@ static void on_softirq_exit(struct state *state, struct cpu *cpu, const struct e
 
 static void on_timer_expire(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	(void)state;
+	const struct thread *current = state_current(state, cpu);
+
 	cpu->timer = ev->timer.timer;
+	cpu->timer_below = in_softirq(current, ev) && !in_hardirq(current, ev);
 	/* A callback that was not recorded still is one. */
 	cpu->timer_fn = ev->timer.function ? ev->timer.function : UINT64_MAX;
 }

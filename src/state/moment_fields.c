@@ -72,6 +72,7 @@ static const struct moment_field cpu_fields[] = {
 	CPU(cpu.known, "known", TYPE_BOOL),
 	CPU(cpu.timer_fn, "timer_function", TYPE_U64),
 	CPU(cpu.timer, "timer", TYPE_U64),
+	CPU(cpu.timer_below, "timer_below", TYPE_BOOL),
 	CPU(cpu.disk_name, "disk", TYPE_NAME),
 	CPU(cpu.disk_slot, "disk_thread", TYPE_SLOT),
 	CPU(cpu.disk_ns, "disk_time", TYPE_U64),

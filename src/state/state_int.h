@@ -149,6 +149,7 @@ struct cpu {
 	bool known;		/* seen in any event */
 	uint64_t timer_fn;	/* callback that runs now; 0 = none */
 	uint64_t timer;		/* its address */
+	bool timer_below;	/* it runs in a softirq: an interrupt on top is not of it */
 	uint32_t disk_name;	/* request completed in this interrupt; 0 = none */
 	uint32_t disk_slot;
 	uint64_t disk_ns;

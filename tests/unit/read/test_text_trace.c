@@ -93,6 +93,24 @@ static void a_switch_is_one_however_it_is_written(void **unused)
 	}
 }
 
+/* Perfetto fills the column of flags with points. */
+static void flags_that_no_kernel_has_tell_nothing(void **unused)
+{
+	static const char softirq[] = "  a-7     ( 7) [001] .... 1.000001: softirq_entry: vec=3 "
+				      "[action=NET_RX]\n";
+	static const char other[] = "  a-7     ( 7) [001] d.h. 1.000002: irq_handler_entry: irq=5 "
+				    "name=eth0\n";
+	AUTO_FREE char *both = xasprintf("%s%s", softirq, other);
+	struct made made;
+
+	make(&made, softirq, strlen(softirq));
+	assert_int_equal(next(&made)->context, 0);
+	unmake(&made);
+	make(&made, both, strlen(both));
+	assert_int_equal(next(&made)->context, EV_CTX_KNOWN);
+	unmake(&made);
+}
+
 static void calls_have_numbers_and_arguments(void **unused)
 {
 	static const char *const texts[] = {
@@ -312,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_is_one_however_it_is_written),
+		cmocka_unit_test(flags_that_no_kernel_has_tell_nothing),
 		cmocka_unit_test(calls_have_numbers_and_arguments),
 		cmocka_unit_test(other_known_events_have_their_fields),
 		cmocka_unit_test(lines_are_put_in_order_of_time),

@@ -346,6 +346,28 @@ static void a_callback_does_not_go_on_into_the_handler_of_a_device(void **unused
 	told_free(told);
 }
 
+/* A disk's interrupt in the middle of a callback in softirq TIMER. */
+static void an_interrupt_on_top_of_a_callback_is_of_its_device(void **unused)
+{
+	assert_woken("20 cpu0 issue vda 4096 R\n"
+		     "30 cpu0 softirq TIMER\n"
+		     "31 cpu0 hrtimer process_timeout 77\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n"
+		     "50 cpu0 softirqexit TIMER\n",
+		     "disk 8 vda read");
+	/* And the callback goes on after it. */
+	assert_woken("30 cpu0 softirq TIMER\n"
+		     "31 cpu0 hrtimer process_timeout 77\n"
+		     "35 cpu0 irq 24 eth0\n"
+		     "38 cpu0 irqexit 24\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "50 cpu0 softirqexit TIMER\n",
+		     "timer process_timeout");
+}
+
 /* Without marks of context and without the timer's interrupt, the callback tells who wakes. */
 static void a_callback_wakes_where_interrupts_are_not_recorded(void **unused)
 {
@@ -397,6 +419,7 @@ int main(void)
 		cmocka_unit_test(work_is_for_whoever_queued_it),
 		cmocka_unit_test(a_timer_of_its_own_ends_a_wait_by_time_out),
 		cmocka_unit_test(a_callback_does_not_go_on_into_the_handler_of_a_device),
+		cmocka_unit_test(an_interrupt_on_top_of_a_callback_is_of_its_device),
 		cmocka_unit_test(a_callback_wakes_where_interrupts_are_not_recorded),
 	};
 
