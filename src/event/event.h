@@ -216,6 +216,15 @@ struct ev_block {
 	const char *comm; /* of the issuer; NULL = not recorded */
 };
 
+/*
+ * Where a request begins, the same at its issue and its completion: one without a place (a flush, a
+ * command to the device) begins at 0 when it is issued, and at -1 when it is complete.
+ */
+static inline uint64_t ev_block_start(const struct ev_block *block)
+{
+	return block->sector == UINT64_MAX ? 0 : block->sector;
+}
+
 struct ev_work {
 	uint64_t work;	       /* address of the work item: its identity */
 	uint64_t function;     /* address; 0 = not recorded */
