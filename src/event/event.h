@@ -157,6 +157,7 @@ struct ev_task {	      /* fork, exec, exit, task_newtask, task_rename, pi_setpri
 	bool group_dead;      /* exit: last thread of its process */
 	bool group_dead_known;
 	int32_t prio;
+	int32_t tgid; /* fork: the child's process; 0 = not told */
 };
 
 struct ev_migrate {

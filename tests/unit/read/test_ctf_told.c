@@ -44,6 +44,19 @@ static void a_switch_comes_back(void **unused)
 	assert_null(again.sched_switch.next_comm);
 }
 
+static void a_birth_comes_back(void **unused)
+{
+	const struct event fork = { .type = EV_SCHED_FORK,
+				    .task = { .tid = 12, .parent_tid = 7, .tgid = 7 } };
+	uint8_t bytes[CTF_TOLD_MAX];
+	struct event again;
+
+	told_again(&fork, bytes, &again);
+	assert_int_equal(again.task.tid, 12);
+	assert_int_equal(again.task.parent_tid, 7);
+	assert_int_equal(again.task.tgid, 7);
+}
+
 static void a_call_and_a_stack_come_back(void **unused)
 {
 	static const uint64_t frames[] = { 0xffffffff81000000u, 0x1234 };
@@ -112,6 +125,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_comes_back),
+		cmocka_unit_test(a_birth_comes_back),
 		cmocka_unit_test(a_call_and_a_stack_come_back),
 		cmocka_unit_test(an_event_of_no_known_type_is_the_other_one),
 		cmocka_unit_test(every_type_that_a_reader_tells_has_its_fields),
