@@ -4,7 +4,7 @@
 $HOLDUP_CTF_TRACES, or ../shared/traces beside the project, has 06-thread-states, 07-io,
 09-statistics, 11-ftrace-text and 14-kernel-plus-ust with answers of Trace Compass, lttng-analyses
 and Perfetto. statistics.py, ftrace_text.py and models.py check others of their files. Figures are
-compared to the last digit; each comment "Differs:" says where a definition is another one.
+compared as exactly as they are printed; "Differs:" says where a definition is another one.
 
 What holdup has no answer of its own for is worked out here from the events that it lists, which
 tests the reading alone: the requests that wait for a disk and the sectors moved (07-io), bytes by
@@ -214,21 +214,38 @@ def arrows(tap, trace):
     tap.ok(got == want[:-1], "kernel_analysis: the same, from who ran on the CPU", got, want)
 
 
+def told_parent(trace, tid, until):
+    """By the events: nothing else that holdup says has the parent of a thread."""
+    parent = "none"
+    for event in trace.events:
+        fields = event["fields"]
+        if event["time_ns"] <= until and fields.get("tid") == tid and "ppid" in fields:
+            parent = str(fields["ppid"])
+        if event["time_ns"] <= until and fields.get("child_tid") == tid:
+            parent = str(fields["parent_pid"])
+    return parent
+
+
 def threads(tap, trace):
     """Differs: in Trace Compass a thread begins where the trace first names it, here at its birth
     or with the trace; a row goes on to the end, here a thread ends where it dies."""
     for row in rows("06-thread-states", "kernel_analysis.expected-threads.csv"):
-        spans = [span for span in trace.spans() if span["tid"] == int(row["tid"])]
-        born = [event for event in trace.named("sched_process_fork")
-                if event["fields"]["child_tid"] == int(row["tid"])]
-        died = [event for event in trace.named("sched_switch")
-                if event["fields"]["prev_tid"] == int(row["tid"])
+        tid = int(row["tid"])
+        spans = [span for span in trace.spans() if span["tid"] == tid]
+        named = [event for event in trace.events if tid in
+                 [event["fields"].get(key) for key in ("tid", "prev_tid", "next_tid", "child_tid")]]
+        died = [event["time_ns"] for event in named if event["fields"].get("prev_tid") == tid
                 and event["fields"]["prev_state"] == 64]
-        birth = int(row["birth_t"]) * 1000 if born else trace.start
-        end = died[0]["time_ns"] if died else (int(row["end_t_exclusive"]) - 1) * 1000
+        birth = int(row["birth_t"]) * 1000
+        end = died[0] if died else (int(row["end_t_exclusive"]) - 1) * 1000
+        start = birth if named[0]["name"] == "sched_process_fork" else trace.start
         good = {(span["comm"], span["tgid"]) for span in spans} == {(row["name"], int(row["pid"]))}
-        tap.ok(good and spans[0][BEGIN] == birth and spans[-1][END] == end,
+        tap.ok(good and spans[0][BEGIN] == start and spans[-1][END] == end and
+               named[0]["time_ns"] == birth,
                f"kernel_analysis: {row['name']}, its process, birth and end", spans, row)
+        parent = told_parent(trace, tid, trace.end)
+        tap.ok(parent == row["ppid"].replace("-1", "none"),
+               f"kernel_analysis: {row['name']}, its parent", parent, row)
 
 
 def known_from(trace, tid):
@@ -246,18 +263,6 @@ def active(trace, start, end):
              and span[END] > max(start, known_from(trace, span["tid"]))}
     return found | {event["fields"]["next_tid"] for event in trace.named("sched_switch")
                     if start <= event["time_ns"] <= end}
-
-
-def told_parent(trace, tid, until):
-    """By the events: nothing else that holdup says has the parent of a thread."""
-    parent = "none"
-    for event in trace.events:
-        fields = event["fields"]
-        if event["time_ns"] <= until and fields.get("tid") == tid and "ppid" in fields:
-            parent = str(fields["ppid"])
-        if event["time_ns"] <= until and fields.get("child_tid") == tid:
-            parent = str(fields["parent_pid"])
-    return parent
 
 
 def answer(trace, query):
