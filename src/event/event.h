@@ -157,6 +157,7 @@ struct ev_task {	      /* fork, exec, exit, task_newtask, task_rename, pi_setpri
 	bool group_dead;      /* exit: last thread of its process */
 	bool group_dead_known;
 	int32_t prio;
+	int32_t tgid; /* fork: the child's process; 0 = not told */
 };
 
 struct ev_migrate {
@@ -215,6 +216,15 @@ struct ev_block {
 	const char *rwbs; /* "R", "WS", "FF" ...; 10 bytes at most */
 	const char *comm; /* of the issuer; NULL = not recorded */
 };
+
+/*
+ * Where a request begins, the same at its issue and its completion: one without a place (a flush, a
+ * command to the device) begins at 0 when it is issued, and at -1 when it is complete.
+ */
+static inline uint64_t ev_block_start(const struct ev_block *block)
+{
+	return block->sector == UINT64_MAX ? 0 : block->sector;
+}
 
 struct ev_work {
 	uint64_t work;	       /* address of the work item: its identity */

@@ -35,8 +35,13 @@ void cut_filter_init(struct cut *cut)
 /* A chosen process makes a thread: it is chosen, too. */
 static void learn_birth(struct cut *cut, const struct event *event)
 {
-	if (event->type == EV_TASK_NEW && event->task.clone_flags & CLONE_THREAD &&
-	    cut->tgids.count && event->tid >= 0 && map_find(&cut->tids, (uint32_t)event->tid))
+	bool is_thread = event->type == EV_TASK_NEW
+				 ? event->task.clone_flags & CLONE_THREAD
+				 : event->type == EV_SCHED_FORK && event->task.tgid > 0 &&
+					   event->task.tgid != event->task.tid;
+
+	if (is_thread && cut->tgids.count && event->tid >= 0 &&
+	    map_find(&cut->tids, (uint32_t)event->tid))
 		map_put(&cut->tids, (uint32_t)event->task.tid, 1);
 }
 

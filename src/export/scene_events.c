@@ -252,7 +252,7 @@ static void on_irq_exit(struct walk *walk, const struct event *event, uint8_t en
 
 static void count_flight(struct walk *walk, const struct event *event)
 {
-	uint64_t key = (uint64_t)event->block.dev << 44 ^ event->block.sector;
+	uint64_t key = (uint64_t)event->block.dev << 44 ^ ev_block_start(&event->block);
 	size_t before = walk->flight.count;
 
 	if (event->type == EV_BLOCK_ISSUE)

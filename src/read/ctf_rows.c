@@ -40,6 +40,7 @@ static const struct target fork_fields[] = {
 	TARGET("child_comm", TO_COMM, task.comm),
 	TARGET("child_tid", TO_32, task.tid),
 	TARGET("parent_tid", TO_32, task.parent_tid),
+	TARGET("child_pid", TO_32, task.tgid), /* LTTng: of its process */
 	{ 0 },
 };
 

@@ -58,6 +58,7 @@ static const struct told task_told[] = {
 	TOLD(task.group_dead_known, TOLD_U8),
 	TEXT(task.comm, 16),
 	TEXT(task.filename, 4096),
+	TOLD(task.tgid, TOLD_32),
 };
 
 static const struct told migrate_told[] = {
@@ -381,7 +382,7 @@ bool ctf_told_take(const uint8_t *at, uint32_t bytes, const struct event *other,
 		return true;
 	}
 	*out_event = (struct event){ .type = type->type, .context = context };
-	for (uint8_t i = 0; i < type->count && taking.good; i++)
+	for (uint8_t i = 0; i < type->count && taking.good && taking.at < taking.end; i++)
 		take_field(&taking, &type->fields[i], out_event);
 	return taking.good && is_sane(out_event);
 }

@@ -360,7 +360,7 @@ static void on_timer_start(struct state *state, struct cpu *cpu, const struct ev
 
 static uint64_t request_key(const struct event *ev)
 {
-	return (uint64_t)ev->block.dev << 40 ^ ev->block.sector;
+	return (uint64_t)ev->block.dev << 40 ^ ev_block_start(&ev->block);
 }
 
 static uint32_t request_name(struct state *state, const struct ev_block *block, uint32_t bytes)

@@ -440,9 +440,15 @@ static void on_fork(struct state *state, struct cpu *cpu, const struct event *ev
 		return;
 	child = give_birth(state, cpu, ev);
 	thread_set_comm(state, child, ev->task.comm);
-	/* Without task_newtask a thread cannot be told from a process. */
-	if (!child->process)
+	if (child->process)
+		return;
+	/* Without task_newtask only LTTng's event tells a thread from a process. */
+	if (ev->task.tgid > 0 && ev->task.tgid != ev->task.tid) {
+		child->tl->tgid = ev->task.tgid;
+		child->process = process_get(state, ev->task.tgid);
+	} else {
 		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
+	}
 }
 
 static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -23,7 +23,7 @@ struct index_key {
 };
 
 /* Bump it with every change of what the engine makes of events. */
-#define INDEX_ENGINE 8
+#define INDEX_ENGINE 9
 
 /*
  * Open the index in 'dir'. Returns 0, or

@@ -19,7 +19,7 @@
  *
  *	switch PREV(runnable|blocked|disk|stopped|dead) NEXT
  *	waking TID [cpu N]	wakeup TID [cpu N]	migrate TID FROM TO
- *	newtask TID [thread]	fork TID		exec TID FILE [OLD_TID]
+ *	newtask TID [thread]	fork TID [TGID]	exec TID FILE [OLD_TID]
  *	exit TID		rename TID COMM		runtime TID NS
  *	irq NR NAME		irqexit NR		vector NAME	vectorexit NAME
  *	softirq NAME		softirqexit NAME
@@ -206,6 +206,8 @@ static inline void tt_task(struct text_trace *trace, struct event *ev, struct tt
 	ev->task.parent_tid = cpu->tid;
 	if (ev->type == EV_TASK_NEW && trace->word_count > 2)
 		ev->task.clone_flags = 0x00010000; /* CLONE_THREAD */
+	if (ev->type == EV_SCHED_FORK && trace->word_count > 2)
+		ev->task.tgid = (int32_t)tt_number(trace, 2);
 	if (ev->type == EV_TASK_RENAME)
 		ev->task.comm = facts_keep(&trace->facts, tt_word(trace, 2));
 	if (ev->type == EV_SCHED_EXEC) {

@@ -125,6 +125,20 @@ static void a_hole_is_a_slice_and_a_counter(void **unused)
 	exporting_free(ex);
 }
 
+static void a_flush_is_in_flight_until_it_is_complete(void **unused)
+{
+	struct exporting *ex = exporting_of("  0 cpu0 switch 0(runnable) 7\n"
+					    " 10 cpu0 issue vda 0 F\n"
+					    " 20 cpu0 issue vda 4096 W\n"
+					    " 30 cpu0 complete vda -1 F\n"
+					    " 50 cpu0 switch 7(blocked) 0\n");
+
+	assert_lines(ex, 0, "C", "",
+		     "C 0.000 CPU 0 runnable threads; C 0.010 disk requests in flight; "
+		     "C 0.020 disk requests in flight; C 0.030 disk requests in flight");
+	exporting_free(ex);
+}
+
 static void a_window_ends_what_is_open(void **unused)
 {
 	struct exporting *ex = exporting_of(two_threads);
@@ -159,6 +173,7 @@ int main(void)
 		cmocka_unit_test(a_trace_of_nothing_is_json_too),
 		cmocka_unit_test(a_wait_of_no_length_ends_where_it_begins),
 		cmocka_unit_test(a_hole_is_a_slice_and_a_counter),
+		cmocka_unit_test(a_flush_is_in_flight_until_it_is_complete),
 		cmocka_unit_test(a_window_ends_what_is_open),
 		cmocka_unit_test(only_chosen_threads_have_waits),
 	};

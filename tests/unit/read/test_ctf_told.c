@@ -44,6 +44,19 @@ static void a_switch_comes_back(void **unused)
 	assert_null(again.sched_switch.next_comm);
 }
 
+static void a_birth_comes_back(void **unused)
+{
+	const struct event fork = { .type = EV_SCHED_FORK,
+				    .task = { .tid = 12, .parent_tid = 7, .tgid = 7 } };
+	uint8_t bytes[CTF_TOLD_MAX];
+	struct event again;
+
+	told_again(&fork, bytes, &again);
+	assert_int_equal(again.task.tid, 12);
+	assert_int_equal(again.task.parent_tid, 7);
+	assert_int_equal(again.task.tgid, 7);
+}
+
 static void a_call_and_a_stack_come_back(void **unused)
 {
 	static const uint64_t frames[] = { 0xffffffff81000000u, 0x1234 };
@@ -69,6 +82,19 @@ static void an_event_of_no_known_type_is_the_other_one(void **unused)
 
 	told_again(&other, bytes, &again);
 	assert_string_equal(again.other.name, "name");
+}
+
+/* It is the last one, of one byte when it is 0: told before there was such a field. */
+static void a_field_that_came_later_may_be_missing(void **unused)
+{
+	const struct event fork = { .type = EV_SCHED_FORK, .task = { .tid = 12, .parent_tid = 7 } };
+	uint8_t bytes[CTF_TOLD_MAX];
+	struct event again;
+
+	assert_true(ctf_told_take(bytes, ctf_told_put(&fork, bytes) - 1, &other, &again));
+	assert_int_equal(again.type, EV_SCHED_FORK);
+	assert_int_equal(again.task.tid, 12);
+	assert_int_equal(again.task.tgid, 0);
 }
 
 /* Those that have no record, or are of programs, are not told so. */
@@ -112,6 +138,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_comes_back),
+		cmocka_unit_test(a_birth_comes_back),
+		cmocka_unit_test(a_field_that_came_later_may_be_missing),
 		cmocka_unit_test(a_call_and_a_stack_come_back),
 		cmocka_unit_test(an_event_of_no_known_type_is_the_other_one),
 		cmocka_unit_test(every_type_that_a_reader_tells_has_its_fields),

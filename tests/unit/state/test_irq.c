@@ -143,6 +143,17 @@ static void a_disk_request_is_of_the_thread_that_issued_it(void **unused)
 		     "disk 8 vda read");
 }
 
+/* It has no place on the disk: 0 where it begins, -1 where it ends. */
+static void a_flush_is_of_the_thread_that_issued_it(void **unused)
+{
+	assert_woken("20 cpu0 issue vda 0 F\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda -1 F\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 8 vda flush");
+}
+
 static void a_request_issued_before_the_recording_still_names_the_disk(void **unused)
 {
 	assert_woken("35 cpu0 irq 24 virtio0\n"
@@ -404,6 +415,7 @@ int main(void)
 		cmocka_unit_test(a_timer_callback_is_a_timer),
 		cmocka_unit_test(a_timer_is_of_the_thread_that_set_it),
 		cmocka_unit_test(a_disk_request_is_of_the_thread_that_issued_it),
+		cmocka_unit_test(a_flush_is_of_the_thread_that_issued_it),
 		cmocka_unit_test(a_request_issued_before_the_recording_still_names_the_disk),
 		cmocka_unit_test(without_a_request_the_handler_is_named),
 		cmocka_unit_test(a_request_counts_only_in_the_interrupt_that_completed_it),

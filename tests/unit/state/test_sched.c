@@ -235,6 +235,20 @@ static void a_new_thread_belongs_to_the_process_of_its_maker(void **unused)
 	told_free(told);
 }
 
+/* LTTng has no task_newtask: its fork tells the process of the child. */
+static void a_fork_that_tells_the_process_tells_a_thread_from_a_process(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R server\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     " 21 cpu0 fork 12 7\n"
+				     " 31 cpu0 fork 13 13\n"
+				     " 50 cpu0 switch 7(blocked) 0\n");
+
+	assert_int_equal(thread_of(told, 12)->tgid, 7);
+	assert_int_equal(thread_of(told, 13)->tgid, 13);
+	told_free(told);
+}
+
 static void a_tid_that_is_used_again_is_another_thread(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -361,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_forked_thread_lives_from_the_fork_to_its_last_switch_out),
 		cmocka_unit_test(nobody_parks_who_exits),
 		cmocka_unit_test(a_new_thread_belongs_to_the_process_of_its_maker),
+		cmocka_unit_test(a_fork_that_tells_the_process_tells_a_thread_from_a_process),
 		cmocka_unit_test(a_tid_that_is_used_again_is_another_thread),
 		cmocka_unit_test(a_birth_ends_the_life_of_the_thread_that_had_the_tid),
 		cmocka_unit_test(a_tid_that_is_back_without_a_birth_was_born_after_the_death),
