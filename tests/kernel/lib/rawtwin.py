@@ -110,6 +110,7 @@ class Cpu:
 
     def forget(self):
         self.frames, self.timer, self.disk, self.packet, self.doubt = [], None, False, False, False
+        self.below = False          # its timer's callback runs in a softirq
 
     def level(self):
         return self.frames[-1][0] if self.frames else 0
@@ -242,7 +243,7 @@ class Raw:
         soft = event.soft if event.hard or event.soft else level == SOFTIRQ
         name = cpu.frames[-1][1] if cpu.frames else ""
         if hard:
-            if cpu.timer is not None:
+            if cpu.timer is not None and not cpu.below:
                 return ("timer", self.setters.get(cpu.timer))
             if cpu.disk:
                 return ("disk",)
@@ -260,7 +261,15 @@ class Raw:
             return ("interrupt",) if event.tid == 0 else ("unknown",)
         if cpu.disk and event.comm.startswith("irq/"):
             return ("disk",)
-        return ("thread", self.thread(event.tid).works)
+        return ("thread", self.thread(event.tid).works, self.wakes_all(self.thread(event.tid)))
+
+    def wakes_all(self, thread):
+        """FUTEX_WAKE or FUTEX_WAKE_BITSET of more than one: a lock is let go for one."""
+        if not isinstance(thread.call, tuple) or thread.call[0] != "futex":
+            return False
+        fields = thread.entered.fields
+        count = fields["args"][2] if fields.get("args") else fields.get("val", 0)
+        return self.futex_op(thread.entered) & 0x7f in (1, 10) and count > 1
 
     def wait(self, thread, state, event):
         """What a thread that goes to sleep waits in: (stopped, disk sleep, lock, server), None = either."""
@@ -269,7 +278,7 @@ class Raw:
         if call == "futex":
             # FUTEX_WAIT on a private futex is a mutex's, FUTEX_LOCK_PI and FUTEX_LOCK_PI2 are locks.
             op = self.futex_op(thread.entered)
-            lock = lock or op in (0, 128) or op & 0x7f in (6, 13)
+            lock = lock or (op in (0, 128) or op & 0x7f in (6, 13)) and "futex"
         if call in ("accept", "accept4"):
             server = True
         elif call in ON_FILES or call in POLLS:
@@ -290,6 +299,8 @@ class Raw:
         found = set()
         if stopped:
             return {"stopped"}
+        if lock == "futex" and who and who[0] == "thread" and who[2]:
+            lock = False
         if lock is not False:
             found.add("lock")
         if lock:
@@ -447,6 +458,8 @@ class Raw:
         cpu.timer, cpu.disk = None, False
 
     def on_irq(self, cpu, event, thread):
+        if not event.soft and all(frame[0] != SOFTIRQ for frame in cpu.frames):
+            cpu.timer = None        # no device interrupts the callback of a timer that is one itself
         self.begin(cpu, event, IRQ, event.fields.get("name") or "", thread, "interrupts")
 
     def on_vector(self, cpu, event, thread):
@@ -469,6 +482,8 @@ class Raw:
 
     def on_expire(self, cpu, event, _):
         cpu.timer = event.fields.get("hrtimer", event.fields.get("timer"))
+        in_frame = cpu.frames[-1][0] if cpu.frames and not (event.hard or event.soft) else None
+        cpu.below = in_frame == SOFTIRQ or event.soft and not event.hard
 
     def on_expired(self, cpu, _event, _thread):
         cpu.timer = None
