@@ -353,7 +353,8 @@ class Raw:
             self.come(self.thread(cpu.tid, event.fields["next_comm"]), event.ns, event.ns, event.cpu)
 
     def leave(self, thread, state, event):
-        if state and thread.exiting:
+        # EXIT_DEAD, EXIT_ZOMBIE, PARKED (of old kernels DEAD), DEAD: on the way there it may sleep, too.
+        if state & 0xf0 and thread.exiting:
             thread.facts.append(("dead", event.ns))
             thread.end_call(event.ns)
             thread.call, thread.call_ns = None, None
