@@ -25,6 +25,9 @@
 /* Read before the first line, to know the names of threads and what they are in. */
 #define WARM_NS	      20000000u
 #define WARM_STATE_NS 500000000u
+/* Who has had its CPU for longer has no name then: so much more is read, up to a limit. */
+#define WARMER	 8u
+#define WARM_MAX 10240000000u /* WARM_NS * WARMER ^ 3 */
 
 struct list_reader {
 	struct trace *trace;	 /* owned */
@@ -41,6 +44,11 @@ struct list_reader {
 	uint64_t start_ns;    /* of the lines */
 	uint64_t start_place; /* the first line is this record, at start_ns; UINT64_MAX = any */
 	uint32_t start_cpu;
+	uint64_t warm_ns;	/* read before start_ns */
+	int32_t *warm_tids;	/* owned; by CPU, who had it last then; 0 = idle, or not known */
+	struct comms *warm;	/* owned; the names that were told then */
+	uint64_t warm_switches; /* seen then */
+	bool is_warm;		/* that was read */
 	uint64_t last_ns;	/* time of the line before; 0 = there was none */
 	struct event_run run;	/* events that were read */
 	size_t run_at;		/* the next of these */
@@ -225,6 +233,8 @@ void list_reader_close(struct list_reader *reader)
 	trace_close(reader->trace);
 	free(reader->followed);
 	free(reader->cpus);
+	free(reader->warm_tids);
+	comms_free(reader->warm);
 	free(reader);
 }
 
@@ -247,11 +257,30 @@ void list_reader_window(const struct list_reader *reader, uint64_t *out_from_ns,
 	*out_to_ns = reader->to_ns < facts->last_ns ? reader->to_ns : facts->last_ns;
 }
 
+/* To warm_ns before start_ns. */
+static int seek_warm(struct list_reader *reader, struct err *err)
+{
+	uint64_t at_ns =
+		reader->start_ns > reader->warm_ns ? reader->start_ns - reader->warm_ns : 0;
+	int rc = source_seek(trace_source(reader->trace), at_ns, err);
+
+	reader->run.count = reader->run_at = 0;
+	reader->is_warm = false;
+	reader->warm_switches = 0;
+	comms_free(reader->warm);
+	reader->warm = comms_new(&(struct facts){ 0 });
+	if (!reader->warm_tids)
+		reader->warm_tids = xcalloc(CPUS_MAX, sizeof(*reader->warm_tids));
+	if (rc == 0 && reader->choice->state) {
+		list_state_free(reader->state);
+		rc = list_state_new(reader->context.facts, &reader->state, err);
+	}
+	return rc;
+}
+
 int list_reader_seek(struct list_reader *reader, uint64_t from_ns, struct err *err)
 {
 	const struct when *from = &reader->choice->from;
-	uint64_t warm_ns = reader->choice->state ? WARM_STATE_NS : WARM_NS;
-	int rc = 0;
 
 	reader->start_ns = from_ns;
 	reader->start_place = UINT64_MAX;
@@ -260,14 +289,8 @@ int list_reader_seek(struct list_reader *reader, uint64_t from_ns, struct err *e
 		reader->start_cpu = from->cpu;
 	}
 	reader->last_ns = 0;
-	reader->run.count = reader->run_at = 0;
-	rc = source_seek(trace_source(reader->trace), from_ns > warm_ns ? from_ns - warm_ns : 0,
-			 err);
-	if (rc == 0 && reader->choice->state) {
-		list_state_free(reader->state);
-		rc = list_state_new(reader->context.facts, &reader->state, err);
-	}
-	return rc;
+	reader->warm_ns = reader->choice->state ? WARM_STATE_NS : WARM_NS;
+	return seek_warm(reader, err);
 }
 
 int list_reader_heads(struct list_reader *reader, struct err *err)
@@ -276,6 +299,32 @@ int list_reader_heads(struct list_reader *reader, struct err *err)
 		return 0;
 	trace_keep_heads(reader->trace);
 	return list_reader_seek(reader, reader->from_ns, err);
+}
+
+static void warm_by(struct list_reader *reader, const struct event *event)
+{
+	bool is_switch = event->type == EV_SCHED_SWITCH;
+
+	reader->warm_switches += is_switch;
+	comms_feed(reader->warm, event);
+	if (event->tid >= 0 && event->cpu < CPUS_MAX)
+		reader->warm_tids[event->cpu] =
+			is_switch ? event->sched_switch.next_tid : event->tid;
+}
+
+/* Whoever runs where the list begins was named as it came onto its CPU, maybe long before. */
+static bool lacks_names(const struct list_reader *reader)
+{
+	bool can_learn = reader->warm_switches || reader->warm_ns <= WARM_STATE_NS;
+
+	if (reader->warm_ns >= WARM_MAX || !can_learn ||
+	    reader->start_ns <= reader->context.facts->first_ns + reader->warm_ns)
+		return false;
+	for (size_t i = 0; i < CPUS_MAX; i++) {
+		if (reader->warm_tids[i] > 0 && !comms_knows(reader->warm, reader->warm_tids[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Does the list begin at this event or before it? */
@@ -349,8 +398,21 @@ int list_reader_next(struct list_reader *reader, struct value_line *out_line, st
 				return rc;
 		}
 		event = reader->run.events[reader->run_at++];
+		if (!reader->is_warm && event->time_ns >= reader->start_ns) {
+			reader->is_warm = true;
+			if (lacks_names(reader)) {
+				memset(reader->warm_tids, 0, CPUS_MAX * sizeof(int32_t));
+				reader->warm_ns *= WARMER;
+				rc = seek_warm(reader, err);
+				if (rc < 0)
+					return rc;
+				continue;
+			}
+		}
 		if (event->time_ns > reader->to_ns)
 			return 0;
+		if (!reader->is_warm)
+			warm_by(reader, event);
 		if (take_event(reader, event, out_line)) {
 			reader->last_ns = event->time_ns;
 			return 1;

@@ -82,16 +82,30 @@ void comms_feed(struct comms *comms, const struct event *ev)
 	}
 }
 
-const char *comms_find(const struct comms *comms, int32_t tid)
+/* NULL = not known */
+static const char *find(const struct comms *comms, int32_t tid)
 {
-	static const char idle[COMMS_BYTES] = "<idle>", unknown[COMMS_BYTES] = "<...>";
+	static const char idle[COMMS_BYTES] = "<idle>";
 	uint32_t page = (uint32_t)tid / PAGE_TIDS;
 	const char *name;
 
 	if (tid == 0)
 		return idle;
 	if (tid < 0 || page >= PAGES || !comms->pages[page])
-		return unknown;
+		return NULL;
 	name = comms->pages[page][(uint32_t)tid % PAGE_TIDS];
-	return name[0] ? name : unknown;
+	return name[0] ? name : NULL;
+}
+
+const char *comms_find(const struct comms *comms, int32_t tid)
+{
+	static const char unknown[COMMS_BYTES] = "<...>";
+	const char *name = find(comms, tid);
+
+	return name ? name : unknown;
+}
+
+bool comms_knows(const struct comms *comms, int32_t tid)
+{
+	return find(comms, tid) != NULL;
 }

@@ -14,6 +14,7 @@
 #ifndef EVENT_COMMS_H
 #define EVENT_COMMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define COMMS_BYTES 16
@@ -34,5 +35,6 @@ void comms_feed(struct comms *comms, const struct event *ev);
  * "<...>" when it is not known. Valid until the next comms_feed().
  */
 const char *comms_find(const struct comms *comms, int32_t tid);
+bool comms_knows(const struct comms *comms, int32_t tid);
 
 #endif

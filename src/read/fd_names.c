@@ -240,5 +240,9 @@ struct lane *fd_names_open(const char *path, bool big_endian, uint64_t from_ns, 
 		return NULL;
 	}
 	qsort(names->entries, names->count, sizeof(*names->entries), by_time);
+	/* Names are learnt for a moment longer than events are recorded. */
+	while (facts->last_ns && names->count &&
+	       names->entries[names->count - 1].mono_ns > facts->last_ns)
+		names->count--;
 	return &names->lane;
 }

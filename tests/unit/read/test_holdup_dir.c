@@ -569,7 +569,7 @@ static char *names_from(struct trace *trace, uint64_t from_ns)
 static void the_end_of_many_names_is_enough(void **unused)
 {
 	static const uint64_t times[] = { 1, 2500001000, 9999999999, 17000000000, 19999001000 };
-	struct made_dir dir = dir_made("");
+	struct made_dir dir = dir_made(",\"end_ns\":21000000000");
 	size_t bytes;
 	AUTO_FREE uint8_t *names = many_names(&bytes);
 
@@ -589,6 +589,24 @@ static void the_end_of_many_names_is_enough(void **unused)
 		trace_close(whole);
 		trace_close(end);
 	}
+	dir_unmade(&dir);
+}
+
+static void names_behind_the_end_are_left_out(void **unused)
+{
+	struct made_dir dir = dir_made(",\"end_ns\":10000001000");
+	size_t bytes;
+	AUTO_FREE uint8_t *names = many_names(&bytes);
+	struct trace *trace;
+	char *last;
+
+	put_run(&dir, 0, 100, 2, 1);
+	made_file(&dir, "kernel/names", names, bytes);
+	trace = opened(&dir);
+	last = names_from(trace, 9999500000);
+	assert_string_equal(last, "10000001000:3=10005 ");
+	free(last);
+	trace_close(trace);
 	dir_unmade(&dir);
 }
 
@@ -645,6 +663,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_trace_that_grows_is_read_on_without_holes),
 		cmocka_unit_test(the_end_of_many_names_is_enough),
+		cmocka_unit_test(names_behind_the_end_are_left_out),
 		cmocka_unit_test(what_is_left_of_a_file_without_beginning_is_read),
 		cmocka_unit_test(cpus_are_merged_by_time),
 		cmocka_unit_test(a_trace_without_events_is_empty),
