@@ -33,8 +33,6 @@
 
 #define CHARGE_DEPTH 100
 #define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
-/* An idle CPU takes a thread in microseconds; longer means that it must not run. */
-#define LONG_WAKEUP_NS 3000000u
 
 /* What leads from a wait to the next hop, beside the wait. */
 struct led {
@@ -353,6 +351,13 @@ static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
 	add_part(root, known ? slot : SLOT_NONE, ns);
 }
 
+static uint32_t idle_text(struct charger *charger, uint32_t slot, const struct tl_interval *in)
+{
+	AUTO_FREE char *words = query_idle(charger->query, slot, in);
+
+	return words ? text_id(charger, words) : what_id(charger, "wake-up of an idle CPU");
+}
+
 /* Runnable without a CPU: whoever had it. */
 static void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
 			 const struct tl_interval *in)
@@ -360,6 +365,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	const struct timeline *tl = charger->query->tl;
 	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
 	uint32_t cpu = word_arg(in->word);
+	uint32_t idle = 0; /* text id */
 	struct tl_iter iter;
 	struct tl_interval ran;
 
@@ -371,19 +377,18 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	while (tl_iter_next(&iter, &ran)) {
 		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
 				     .slot = ran.word };
-		const char *what = "ran instead";
 		uint32_t index;
 
 		if (ran.word >= tl->thread_count || ran.word == slot) {
 			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
-			what = "CPU queue";
+			root.what = what_id(charger, "CPU queue");
 		} else if (tl->threads[ran.word]->tid == 0) {
 			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
-			what = ran.end_ns - ran.start_ns < LONG_WAKEUP_NS
-				       ? "wake-up of an idle CPU"
-				       : "no thread ran on that CPU: throttled, or the machine stood still";
+			idle = idle ? idle : idle_text(charger, slot, in);
+			root.what = idle;
+		} else {
+			root.what = what_id(charger, "ran instead");
 		}
-		root.what = what_id(charger, what);
 		index = add(charger, place, root, ran.end_ns - ran.start_ns);
 		if (place->depth > 0)
 			add_kept_off(&charger->roots[index], slot, ran.end_ns - ran.start_ns);

@@ -9,6 +9,7 @@
  *	why_class.c  the waits of one class of delay
  *	why_locks.c  the locks that programs told of, and who had them
  *	why_stuck.c  waits that what was awaited never ended
+ *	why_idle.c   threads without a CPU beside an idle one
  */
 #ifndef ANALYSE_WHY_INT_H
 #define ANALYSE_WHY_INT_H
@@ -97,6 +98,12 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
  */
 uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
 			     const struct tl_interval *in);
+
+/*
+ * why_idle.c: why an idle CPU did not take a thread that waited for it during 'in', in words; its
+ * CPU is known. NULL: it was about to. Free it with free().
+ */
+char *query_idle(const struct query *query, uint32_t slot, const struct tl_interval *in);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

@@ -156,8 +156,8 @@ static void note_throttles(struct notes *notes)
 
 		note(notes,
 		     "The cgroup %s may use %s of CPU time in each %s; that held its threads back in "
-		     "%s of %s periods of the whole recording, for %s on all CPUs together. A thread "
-		     "of it that was held back is told here as one that had no CPU.",
+		     "%s of %s periods of the whole recording, for %s on all CPUs together. Where "
+		     "another thread ran meanwhile, that one is told to have had its CPU.",
 		     throttle->cgroup ? throttle->cgroup : "?", text_duration(throttle->quota_ns).s,
 		     text_duration(throttle->period_ns).s, text_count(throttle->times).s,
 		     text_count(throttle->periods).s, text_duration(throttle->ns).s);
