@@ -9,7 +9,8 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import probe  # noqa: E402
 from probe import kernel  # noqa: E402
 
-# The allocator of gcc 12's sanitizer may be locked in the child of a fork() for good.
+# The search for leaks at the end of a child of fork() waits for the allocator, which another thread
+# of the parent may have locked.
 SANITIZED = os.environ.get("HOLDUP_SANITIZED")
 CASES = ["fork", "clone", "vfork", "exec", "threads", "cancel", "dlclose", "switches", "ends",
          "exit", "sessions", "many"]
@@ -53,13 +54,13 @@ def one(tap, method, case):
     env = probe.environment(method, "stream", os.path.abspath("traces"))
     if case in ("sessions", "many"):
         del env["HOLDUP"]
-    for _ in range(3 if SANITIZED and case == "fork" else 1):
-        try:
-            done = probe.run([probe.program("probe-life"), case, plugin], env)
-            status, said = done.returncode, done.stdout
-            break
-        except probe.subprocess.TimeoutExpired:
-            status, said = "it hangs", ""
+    if SANITIZED and case == "fork":
+        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    try:
+        done = probe.run([probe.program("probe-life"), case, plugin], env)
+        status, said = done.returncode, done.stdout
+    except probe.subprocess.TimeoutExpired:
+        status, said = "it hangs", ""
     wrong = [] if status == 0 else ["ended with %s: %s" % (status, said[-500:])]
     traces = list(told(said))
     for what, trace, steps, lost in traces[:30]:
