@@ -4,6 +4,8 @@
 usage: live.py [NAME...]      all examples, or those whose line contains NAME
 """
 import collections
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -85,13 +87,20 @@ def record(line, busy):
     return Run(truth, report, done, foreign)
 
 
+def is_right(name, run):
+    tap = kernel.Tap()
+    with contextlib.redirect_stdout(io.StringIO()):
+        check_run(tap, name, run)
+    return tap.failed == 0
+
+
 def record_undisturbed(line, busy):
-    """Record until nobody else used the CPUs; the last attempt counts, with allowances."""
+    """Record until nobody else used the CPUs, or it did not matter; the last attempt counts."""
     for attempt in range(ATTEMPTS):
         run = record(line, busy)
         if run.truth is None or run.report is None:
             return run
-        if run.truth["steal_ns"] == 0 and run.foreign <= FOREIGN:
+        if run.truth["steal_ns"] == 0 and run.foreign <= FOREIGN or is_right(line, run):
             return run
         kernel.note("%s, attempt %d: %d ms of CPU time stolen, %.0f %% of the CPUs used by others"
                     % (line, attempt + 1, run.truth["steal_ns"] // kernel.MS, 100 * run.foreign))
