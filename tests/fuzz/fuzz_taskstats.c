@@ -30,8 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		if (at.left >= left)
 			abort();
 		left = at.left;
-		check(&message.thread);
-		check(&message.process);
+		if (message.has_thread)
+			check(&message.thread);
+		if (message.has_process)
+			check(&message.process);
 	}
 	if (delays_stats_decode(data, bytes, &stats, &err) == 0)
 		check(&stats);
