@@ -117,6 +117,8 @@ static bool follow(struct resolver *resolver, const struct frame *frame, struct 
 		if (here)
 			return *path && follow(resolver, frame, type->members[here->index].type,
 					       path, found);
+		if (!type->members)
+			return false; /* it asks for itself */
 		for (uint32_t i = 0; i < type->member_count; i++) {
 			if (!follow(resolver, frame, type->members[i].type, path, found))
 				return false;

@@ -121,6 +121,9 @@ static void a_length_may_be_in_any_option_of_a_variant(void **unused)
 		"enum : integer { size = 8; } { x, y } tag;"
 		"variant <tag> { integer { size = 8; } x; string y; } v; string s[v];" ENDED,
 		"line 2: there is no integer before this called v");
+	refused(TRACE FIELDS
+		"variant <event.fields.v> { integer { size = 8; } x; string y; } v;" ENDED,
+		"line 2: there is no integer before this called event.fields.v");
 }
 
 static void names_of_lttng_have_underscores(void **unused)
