@@ -196,10 +196,10 @@ static const struct {
 	{ PREAMBLE CLOCK STREAM EVENT(MEMBER("a", "{\"type\":\"dynamic-length-blob\","
 						  "\"length-field-location\":{\"path\":[\"n\"]}}")),
 	  "no integer before this called n" },
-	{ PREAMBLE CLOCK STREAM EVENT(MEMBER(
-		  "o", "{\"type\":\"optional\",\"field-class\":" BYTE
-		       "},\"selector-field-location\":{\"path\":[\"o\"]},"
-		       "\"selector-field-ranges\":[[2,2]]}")),
+	{ PREAMBLE CLOCK STREAM EVENT(MEMBER("o",
+					     "{\"type\":\"optional\",\"field-class\":" BYTE
+					     "},\"selector-field-location\":{\"path\":[\"o\"]},"
+					     "\"selector-field-ranges\":[[2,2]]}")),
 	  "no integer before this called o" },
 	{ PREAMBLE CLOCK STREAM EVENT(MEMBER("a", "{\"type\":\"dynamic-length-blob\","
 						  "\"length-field-location\":{\"path\":[null]}}")),
