@@ -160,10 +160,13 @@ def readers(tap, method, how):
             time.sleep(random.uniform(0, 0.02))
             now, before = got[0](), got[1]
             number, content = head_of(before)
-            if number != head_of(now)[0] or before[112:content] != now[112:content]:
-                wrong.append("packet %d became %d" % (number, head_of(now)[0]))
-            seen += 1
             let_go(got[2])
+            # One that has no event yet gets another number when a thread was in need meanwhile.
+            if content <= 112:
+                continue
+            if number != head_of(now)[0] or before[112:content] != now[112:content]:
+                wrong.append("packet %d of %d bytes became %d" % (number, content, head_of(now)[0]))
+            seen += 1
         process.kill()
         process.wait()
     clear()
