@@ -1,49 +1,14 @@
-/*
- * stats_group.c - which row a thread belongs to.
- *
- * Cgroup and user of a thread are known of those that lived when the recording began;
- * a later one has what its parent had, or else what the main thread of its process has.
- */
+/* stats_group.c - which row a thread belongs to. */
 #include <stdlib.h>
 
+#include "analyse/fact_of.h"
 #include "analyse/stats_int.h"
 #include "base/mem.h"
 #include "event/facts.h"
 
-/* The thread that was alive as the dump passed it. */
-static uint32_t slot_of_fact(const struct timeline *tl, const struct fact_thread *fact)
-{
-	uint32_t slot = timeline_find_thread(tl, fact->tid, fact->seen_ns);
-
-	return slot != SLOT_NONE ? slot : timeline_find_thread(tl, fact->tid, tl->origin_ns);
-}
-
-static uint32_t inherited(const struct stats_query *query, uint32_t slot)
-{
-	const struct tl_thread *thread = query->tl->threads[slot];
-	uint32_t main = timeline_find_thread(query->tl, thread->tgid, thread->birth_ns);
-
-	/* Who made it was there before, and so stands before it. */
-	if (thread->born && thread->parent < slot)
-		return query->fact_of[thread->parent];
-	return main != SLOT_NONE ? query->fact_of[main] : 0;
-}
-
 void group_init(struct stats_query *query)
 {
-	const struct timeline *tl = query->tl;
-
-	query->fact_of = xcalloc(tl->thread_count + 1u, sizeof(*query->fact_of));
-	for (size_t i = 0; i < query->facts->thread_count; i++) {
-		uint32_t slot = slot_of_fact(tl, &query->facts->threads[i]);
-
-		if (slot < tl->thread_count)
-			query->fact_of[slot] = (uint32_t)i + 1;
-	}
-	for (uint32_t slot = 0; slot < tl->thread_count; slot++) {
-		if (!query->fact_of[slot])
-			query->fact_of[slot] = inherited(query, slot);
-	}
+	query->fact_of = fact_of_threads(query->tl, query->facts);
 }
 
 void group_fini(struct stats_query *query)

@@ -133,6 +133,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	charge_window(&query);
 	explain_waits(&query);
 	add_losses(&query);
+	free(query.fact_of);
 	why.repairs = timeline->repairs;
 	why.repairs_exact = timeline->repairs_exact;
 	*out_why = why;

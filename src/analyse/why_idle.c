@@ -8,31 +8,25 @@
  */
 #include <string.h>
 
+#include "analyse/fact_of.h"
 #include "analyse/why_int.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/facts.h"
 
 #define LONG_WAKEUP_NS 3000000u
-#define PARENTS_MAX    64
 
-/* The cgroup that a thread was seen in, or the nearest of its parents; NULL = not known. */
-static const char *cgroup_of(const struct query *query, uint32_t slot)
+/* The cgroup that a thread, or who it inherits from, was seen in; NULL = not known. */
+static const char *cgroup_of(struct query *query, uint32_t slot)
 {
-	const struct facts *facts = query->facts;
+	const struct fact_thread *fact;
 
-	for (int i = 0; i < PARENTS_MAX && slot != SLOT_NONE; i++) {
-		const struct tl_thread *thread = query->tl->threads[slot];
-
-		for (size_t k = 0; k < facts->thread_count; k++) {
-			const struct fact_thread *fact = &facts->threads[k];
-
-			if (fact->tid == thread->tid && fact->seen_ns < thread->death_ns)
-				return fact->cgroup[0] ? fact->cgroup : NULL;
-		}
-		slot = thread->parent;
-	}
-	return NULL;
+	if (!query->fact_of)
+		query->fact_of = fact_of_threads(query->tl, query->facts);
+	if (!query->fact_of[slot])
+		return NULL;
+	fact = &query->facts->threads[query->fact_of[slot] - 1];
+	return fact->cgroup[0] ? fact->cgroup : NULL;
 }
 
 static bool is_within(const char *cgroup, const char *top)
@@ -44,11 +38,11 @@ static bool is_within(const char *cgroup, const char *top)
 }
 
 /* The quota that may have held the thread back for 'ns'; *out_sure when its cgroup has it. */
-static const struct fact_throttle *find_throttle(const struct query *query, uint32_t slot,
-						 uint64_t ns, bool *out_sure)
+static const struct fact_throttle *find_throttle(struct query *query, uint32_t slot, uint64_t ns,
+						 bool *out_sure)
 {
 	const struct facts *facts = query->facts;
-	const char *cgroup = cgroup_of(query, slot);
+	const char *cgroup = facts->throttle_count ? cgroup_of(query, slot) : NULL;
 	const struct fact_throttle *found = NULL;
 
 	*out_sure = false;
@@ -83,7 +77,7 @@ static uint64_t idle_ns(const struct timeline *tl, uint32_t cpu, const struct tl
 	return ns;
 }
 
-char *query_idle(const struct query *query, uint32_t slot, const struct tl_interval *in)
+char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in)
 {
 	bool is_long = in->end_ns - in->start_ns >= LONG_WAKEUP_NS;
 	uint64_t ns = is_long ? idle_ns(query->tl, word_arg(in->word), in) : 0;

@@ -33,6 +33,7 @@ struct query {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t slot;
+	uint32_t *fact_of; /* owned; see fact_of.h; NULL = nobody asked yet */
 };
 
 /* The wait of a blocked interval, copied to *out. Returns 'out'. */
@@ -103,7 +104,7 @@ uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wa
  * why_idle.c: why an idle CPU did not take a thread that waited for it during 'in', in words; its
  * CPU is known. NULL: it was about to. Free it with free().
  */
-char *query_idle(const struct query *query, uint32_t slot, const struct tl_interval *in);
+char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

@@ -269,8 +269,8 @@ static int seek_warm(struct list_reader *reader, struct err *err)
 	reader->warm_switches = 0;
 	comms_free(reader->warm);
 	reader->warm = comms_new(&(struct facts){ 0 });
-	if (!reader->warm_tids)
-		reader->warm_tids = xcalloc(CPUS_MAX, sizeof(*reader->warm_tids));
+	free(reader->warm_tids);
+	reader->warm_tids = xcalloc(CPUS_MAX, sizeof(*reader->warm_tids));
 	if (rc == 0 && reader->choice->state) {
 		list_state_free(reader->state);
 		rc = list_state_new(reader->context.facts, &reader->state, err);
@@ -401,7 +401,6 @@ int list_reader_next(struct list_reader *reader, struct value_line *out_line, st
 		if (!reader->is_warm && event->time_ns >= reader->start_ns) {
 			reader->is_warm = true;
 			if (lacks_names(reader)) {
-				memset(reader->warm_tids, 0, CPUS_MAX * sizeof(int32_t));
 				reader->warm_ns *= WARMER;
 				rc = seek_warm(reader, err);
 				if (rc < 0)

@@ -12,11 +12,11 @@ static const char kept_off[] = "thread 7 7 1 R prog\n"
 			       "100000000 cpu0 switch 0(runnable) 8\n"
 			       "100001000 cpu0 switch 8(blocked) 0\n";
 
-/* The same with the cgroup that 7 was seen in, and the quotas of 'count' cgroups. */
-static struct told *throttled(const char *seen_in, const struct fact_throttle *throttles,
-			      size_t count)
+/* A trace with the cgroup that 7 was seen in, and the quotas of 'count' cgroups. */
+static struct told *with_quotas(const char *text, const char *seen_in,
+				const struct fact_throttle *throttles, size_t count)
 {
-	struct told *told = replayed(kept_off);
+	struct told *told = replayed(text);
 	struct facts *facts = &told->trace->facts;
 
 	facts->threads[0].cgroup = seen_in;
@@ -25,6 +25,12 @@ static struct told *throttled(const char *seen_in, const struct fact_throttle *t
 	for (size_t i = 0; i < count; i++)
 		facts->throttles[i] = throttles[i];
 	return told;
+}
+
+static struct told *throttled(const char *seen_in, const struct fact_throttle *throttles,
+			      size_t count)
+{
+	return with_quotas(kept_off, seen_in, throttles, count);
 }
 
 static struct fact_throttle quota(const char *cgroup, uint64_t times, uint64_t ns)
@@ -82,21 +88,39 @@ static void a_quota_that_held_back_for_less_did_not(void **unused)
 	says(throttled("/other", NULL, 0), words);
 }
 
+/* The first 7 was seen in /box; the second is a child of 5, which is not in it. */
+static void a_tid_that_is_used_again_is_in_the_cgroup_of_its_maker(void **unused)
+{
+	static const char text[] = "thread 7 7 1 R prog\nthread 5 5 1 R shell\n"
+				   "        0 cpu0 switch 0(runnable) 7\n"
+				   "        5 cpu0 exit 7\n"
+				   "       10 cpu0 switch 7(dead) 5\n"
+				   "       15 cpu0 fork 7\n"
+				   "       20 cpu0 switch 5(blocked) 7\n"
+				   " 20000000 cpu0 switch 7(runnable) 0\n"
+				   "100000000 cpu0 switch 0(runnable) 7\n"
+				   "100001000 cpu0 switch 7(blocked) 0\n";
+	const struct fact_throttle box = quota("/box", 1, 70000000);
+	struct told *told = with_quotas(text, "/box", &box, 1);
+
+	told->trace->facts.threads[1].cgroup = "/";
+	assert_non_null(strstr(verdict_of(told, 7), "cpu_queue 0 80000000 no thread ran on that "
+						    "CPU: throttled, or the machine stood still"));
+	told_free(told);
+}
+
 /* 80 ms without a CPU, but an idle one was there for the last of them only. */
 static void a_wait_for_others_ends_with_a_wake_up(void **unused)
 {
+	static const char text[] = "thread 7 7 1 R prog\n"
+				   "        0 cpu0 switch 0(runnable) 7\n"
+				   " 20000000 cpu0 switch 7(runnable) 9\n"
+				   " 99995000 cpu0 switch 9(blocked) 0\n"
+				   "100000000 cpu0 switch 0(runnable) 7\n"
+				   "100001000 cpu0 switch 7(blocked) 0\n";
 	const struct fact_throttle box = quota("/box", 1, 80000000);
-	struct told *told = replayed("thread 7 7 1 R prog\n"
-				     "        0 cpu0 switch 0(runnable) 7\n"
-				     " 20000000 cpu0 switch 7(runnable) 9\n"
-				     " 99995000 cpu0 switch 9(blocked) 0\n"
-				     "100000000 cpu0 switch 0(runnable) 7\n"
-				     "100001000 cpu0 switch 7(blocked) 0\n");
+	struct told *told = with_quotas(text, "/box", &box, 1);
 
-	told->trace->facts.threads[0].cgroup = "/box";
-	told->trace->facts.throttles = xcalloc(1, sizeof(box));
-	told->trace->facts.throttles[0] = box;
-	told->trace->facts.throttle_count = 1;
 	assert_string_equal(verdict_of(told, 7),
 			    "preempted 9 79995000 ran instead; working 7 20001000 running; "
 			    "cpu_queue 0 5000 wake-up of an idle CPU");
@@ -110,6 +134,7 @@ int main(void)
 		cmocka_unit_test(a_quota_of_the_root_holds_for_all),
 		cmocka_unit_test(it_may_have_moved_into_another),
 		cmocka_unit_test(a_quota_that_held_back_for_less_did_not),
+		cmocka_unit_test(a_tid_that_is_used_again_is_in_the_cgroup_of_its_maker),
 		cmocka_unit_test(a_wait_for_others_ends_with_a_wake_up),
 	};
 
