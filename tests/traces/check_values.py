@@ -15,10 +15,11 @@ import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../kernel/lib"))
+sys.path.insert(0, HERE)
+import ctf  # noqa: E402
 import kernel  # noqa: E402
 import twincheck  # noqa: E402
 
-TRACES = os.environ.get("HOLDUP_CTF_TRACES") or os.path.join(HERE, "../../../shared/traces")
 SANITIZED = bool(os.environ.get("HOLDUP_SANITIZED"))
 
 # Archive, what of it is the trace; rounds, each with a model of its own.
@@ -39,24 +40,13 @@ SEEN = ("on_cpu", "user", "system", "in_irq", "in_softirq", "wait_cpu", "preempt
         "interrupts", "softirqs", "wakeups", "bytes_read", "bytes_written")
 
 
-def unpack(archive, trace):
-    path = os.path.join(TRACES, archive)
-    if not os.path.exists(path):
-        return False
-    if archive.endswith(".tar.zst"):
-        subprocess.run(["tar", "-xf", path], check=True)
-    else:
-        subprocess.run(["zstd", "-qdfo", trace, path], check=True)
-    return True
-
-
 def recordings():
     """(trace, rounds); each is unpacked when it is its turn."""
     for archive in sorted(glob.glob(os.path.join(HERE, "../data/*.tar.gz"))):
         subprocess.run(["tar", "-xzf", archive], check=True)
         yield os.path.basename(archive).replace(".tar.gz", ".holdup"), 3
     for archive, trace, rounds in OTHERS:
-        if unpack(archive, trace):
+        if ctf.unpack_one(archive, trace):
             yield trace, rounds
 
 

@@ -177,6 +177,16 @@ def unpack(folder, into):
         subprocess.run(["tar", "--zstd", "-xf", archive, "-C", into], check=True)
 
 
+def unpack_one(archive, trace):
+    """Here, as 'trace'. False: it is not there."""
+    path = os.path.join(TRACES, archive)
+    if not os.path.exists(path):
+        return False
+    unpacks = ["tar", "-xf", path] if archive.endswith(".tar.zst") else ["zstd", "-qdfo", trace, path]
+    subprocess.run(unpacks, check=True)
+    return True
+
+
 def rows(folder, name):
     with open(os.path.join(TRACES, folder, name), newline="") as file:
         return list(csv.DictReader(file))

@@ -10,7 +10,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import ctf  # noqa: E402
@@ -56,20 +55,14 @@ def compare(tap, trace, chance):
 def main():
     chance = random.Random(os.environ.get("HOLDUP_SEED", "7"))
     tap = kernel.Tap()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        os.chdir(folder)
+    with kernel.workdir("/var/tmp") as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         for archive in sorted(glob.glob(os.path.join(HERE, "../data/*.tar.gz"))):
             subprocess.run(["tar", "-xzf", archive], check=True)
             compare(tap, os.path.basename(archive).replace(".tar.gz", ".holdup"), chance)
         for archive, trace in OTHERS:
-            path = os.path.join(ctf.TRACES, archive)
-            if not os.path.exists(path):
-                continue
-            unpack = ["tar", "-xf", path] if ".tar." in archive else ["zstd", "-qdfo", trace, path]
-            subprocess.run(unpack, check=True)
-            compare(tap, trace, chance)
-        os.chdir("/")
+            if ctf.unpack_one(archive, trace):
+                compare(tap, trace, chance)
     tap.end()
 
 
