@@ -51,11 +51,13 @@ struct cpu_room {
 	uint64_t lost;		 /* atomic; events that found no room */
 	uint64_t retry_at;	 /* atomic; time before which nobody tries again to make room */
 	bool late;		 /* atomic; the helper had none ready once */
-	uint32_t keeper;	 /* atomic; 1: somebody prepares or gives back segments */
+	uint32_t keeper;	 /* atomic; 1: somebody takes a segment from the old end */
 	uint32_t phase;		 /* atomic; 0 or 1: where threads that come in are counted */
 	uint32_t inside[2];	 /* atomic; threads that may hold a pointer to an old packet */
 	struct segment *safe;	 /* the keeper's: those before it nobody can have any more ... */
 	struct segment *marked;	 /* ... nor those before this one, when the other phase is empty */
+	uint32_t least_free;	 /* the keeper's; segments it might have taken, at least ... */
+	uint32_t turns;		 /* ... in so many times */
 	uint32_t index;		 /* atomic; of the last segment made */
 	uint64_t bytes;		 /* atomic; of all segments made, less those given back */
 } __attribute__((aligned(64)));
@@ -134,9 +136,8 @@ void session_end(void);
 struct segment *segment_new(const struct session *session, uint32_t cpu, uint32_t packets,
 			    uint32_t index, uint64_t first_number);
 
-/* Make an old segment new again, under its new name. False: it is gone. */
-bool segment_renew(const struct session *session, struct segment *segment, uint32_t cpu,
-		   uint32_t index, uint64_t first_number);
+/* Take its name away: it has none that others see, until this thread has it reused or dropped. */
+void segment_hide(const struct session *session, const struct segment *segment, uint32_t cpu);
 
 /*
  * The helper's: let the segment's name be that of a copy of it, while it goes on without a
@@ -144,7 +145,7 @@ bool segment_renew(const struct session *session, struct segment *segment, uint3
  */
 bool segment_copy_out(struct session *session, struct segment *segment, uint32_t cpu);
 
-/* The helper's: give it a new name after that. False: it has none. */
+/* Make one without a name new again, under its next name. False: it has none. */
 bool segment_reuse(const struct session *session, struct segment *segment, uint32_t cpu,
 		   uint32_t index, uint64_t first_number);
 

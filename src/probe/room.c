@@ -17,13 +17,15 @@
 
 #include "probe/probe_int.h"
 
-#define STREAM_PACKETS 2 /* of the first segment; each one has twice as many ... */
-#define STREAM_URGENT  8 /* ... up to probe.stream_most; of one that a thread needs at once */
-#define LARGE	       (LARGE_BYTES / USER_PACKET)
-#define FLIGHT_KEEP    4	   /* whole segments behind the current one */
-#define FLIGHT_MOST    12	   /* segments, and so many bytes, while old ones cannot be ... */
-#define FLIGHT_SPARE   (64u << 20) /* ... taken away: a thread was preempted at the wrong moment */
-#define RETRY_MS       10
+#define STREAM_PACKETS	2 /* of the first segment; each one has twice as many ... */
+#define STREAM_URGENT	8 /* ... up to probe.stream_most; of one that a thread needs at once */
+#define LARGE		(LARGE_BYTES / USER_PACKET)
+#define FLIGHT_KEEP	4	    /* whole segments behind the current one */
+#define FLIGHT_MOST	12	    /* segments, and so many bytes, while old ones cannot be ... */
+#define FLIGHT_SPARE	(64u << 20) /* ... taken away: a thread was preempted at the wrong moment */
+#define FLIGHT_TURNS	128	    /* so many segments are "long" */
+#define RETRY_MS	10
+#define FLIGHT_RETRY_MS 1
 
 /* Of the session that the CPU writes to. */
 static uint64_t number_of(const struct holdup_cpu_ *entry)
@@ -163,50 +165,70 @@ static struct segment *oldest_of(const struct cpu_room *room)
 	return __atomic_load_n(&room->oldest, __ATOMIC_ACQUIRE);
 }
 
-/* Segments before the current one. */
-static uint32_t count_old(const struct cpu_room *room)
+/*
+ * The keeper: how many segments may be taken from the old end. What of a flight recorder is asked
+ * for stays, and what somebody may still hold a pointer to.
+ */
+static uint32_t count_free(const struct session *session, const struct cpu_room *room)
 {
 	const struct segment *current = __atomic_load_n(&room->current, __ATOMIC_ACQUIRE);
-	uint32_t count = 0;
+	uint32_t keep = session->mode == HOLDUP_FLIGHT ? FLIGHT_KEEP : 0, old = 0, safe = 0;
+	bool is_safe = room->safe != NULL;
 
-	for (const struct segment *at = oldest_of(room); at && at != current; at = next_of(at))
-		count++;
-	return count;
-}
-
-/* The keeper: take the oldest segment out of the list, if it is not needed. */
-static struct segment *take_old(const struct session *session, struct cpu_room *room)
-{
-	uint32_t keep = session->mode == HOLDUP_FLIGHT ? FLIGHT_KEEP : 0;
-	struct segment *oldest = oldest_of(room);
-
-	if (!oldest || oldest == room->safe || !room->safe || count_old(room) <= keep ||
-	    (!probe.has_rseq && !is_quiet(oldest)))
-		return NULL;
-	__atomic_store_n(&room->oldest, next_of(oldest), __ATOMIC_RELEASE);
-	return oldest;
+	for (const struct segment *at = oldest_of(room); at && at != current; at = next_of(at)) {
+		is_safe &= at != room->safe;
+		safe += is_safe;
+		old++;
+	}
+	old -= old < keep ? old : keep;
+	return safe < old ? safe : old;
 }
 
 /*
- * The keeper: give old segments back, but for one that can be used again. The oldest go first:
- * a killed process must not leave a gap.
+ * The keeper: has there been one too many for long, or are there so many that few more could be
+ * made? Asked each time that one of 'free' is taken.
  */
-static struct segment *clear_up(struct session *session, struct cpu_room *room)
+static bool is_one_spare(struct cpu_room *room, uint32_t free, uint64_t bytes)
 {
-	uint32_t cpu = (uint32_t)(room - session->rooms);
-	struct segment *old, *again = NULL;
+	bool spare = free > 1 && __atomic_load_n(&room->bytes, __ATOMIC_RELAXED) >
+					 FLIGHT_MOST * bytes + FLIGHT_SPARE / 2;
 
-	advance_safe(room);
-	while ((old = take_old(session, room))) {
-		if (session->mode != HOLDUP_FLIGHT) {
-			segment_free(old); /* its file is the trace */
-			continue;
-		}
-		if (again)
-			unmake_segment(session, room, cpu, again);
-		again = old;
+	if (!room->turns || free < room->least_free)
+		room->least_free = free;
+	if (++room->turns == FLIGHT_TURNS) {
+		room->turns = 0;
+		spare |= room->least_free > 1;
 	}
-	return again;
+	return spare;
+}
+
+/*
+ * Take the oldest segment out of the list. NULL: it is needed, or somebody else is at it. That of
+ * a flight recorder has no name any more: a process that is killed must not leave a gap.
+ * 'out_spare' (may be NULL): whether the one after it can go as well.
+ */
+static struct segment *take_old(const struct session *session, struct cpu_room *room,
+				bool *out_spare)
+{
+	struct segment *old = NULL;
+	uint32_t free;
+
+	if (out_spare)
+		*out_spare = false;
+	if (__atomic_exchange_n(&room->keeper, 1, __ATOMIC_ACQUIRE))
+		return NULL;
+	advance_safe(room);
+	free = count_free(session, room);
+	if (free && (probe.has_rseq || is_quiet(oldest_of(room)))) {
+		old = oldest_of(room);
+		__atomic_store_n(&room->oldest, next_of(old), __ATOMIC_RELEASE);
+		if (session->mode == HOLDUP_FLIGHT)
+			segment_hide(session, old, (uint32_t)(room - session->rooms));
+	}
+	if (out_spare)
+		*out_spare = is_one_spare(room, free, (uint64_t)session->packets * USER_PACKET);
+	__atomic_store_n(&room->keeper, 0, __ATOMIC_RELEASE);
+	return old;
 }
 
 static bool link_ahead(struct segment *last, struct segment *ahead)
@@ -215,54 +237,6 @@ static bool link_ahead(struct segment *last, struct segment *ahead)
 
 	return __atomic_compare_exchange_n(&last->next, &none, ahead, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
-}
-
-/* Let a segment follow 'last'. */
-static void add_ahead(struct session *session, struct cpu_room *room, uint32_t cpu,
-		      struct segment *last, struct segment *again)
-{
-	struct segment *ahead = again;
-
-	if (again && next_of(last)) {
-		unmake_segment(session, room, cpu, again);
-		return;
-	}
-	if (again && !segment_renew(session, again, cpu,
-				    __atomic_add_fetch(&room->index, 1, __ATOMIC_RELAXED),
-				    last->first_number + last->packets)) {
-		unmake_segment(session, room, cpu, again);
-		ahead = NULL;
-	}
-	if (!ahead && !next_of(last)) {
-		__atomic_store_n(&room->late, is_helped(session), __ATOMIC_RELAXED);
-		ahead = make_segment(session, room, cpu, last);
-		if (ahead)
-			segment_warm(ahead, 0);
-	}
-	if (ahead && !link_ahead(last, ahead))
-		unmake_segment(session, room, cpu, ahead);
-}
-
-/* A new segment has begun: prepare the one after it, clear up behind it. */
-static void keep_up(struct session *session, struct cpu_room *room, uint32_t cpu)
-{
-	struct segment *current, *again = NULL;
-	bool helped = is_helped(session), keeper;
-
-	if (helped) {
-		helper_wake();
-		if (next_of(__atomic_load_n(&room->current, __ATOMIC_ACQUIRE)))
-			return;
-	}
-	/* Where there is a helper, only it clears up: it alone has the descriptors. */
-	keeper = !helped && !__atomic_exchange_n(&room->keeper, 1, __ATOMIC_ACQUIRE);
-	if (keeper)
-		again = clear_up(session, room);
-	current = __atomic_load_n(&room->current, __ATOMIC_ACQUIRE);
-	if (again || !next_of(current))
-		add_ahead(session, room, cpu, current, again);
-	if (keeper)
-		__atomic_store_n(&room->keeper, 0, __ATOMIC_RELEASE);
 }
 
 #define AHEAD	    2 /* segments that the helper has ready ... */
@@ -291,14 +265,72 @@ static bool link_last(struct session *session, struct cpu_room *room, uint32_t c
 
 	while (!named || ahead->first_number != last->first_number + last->packets ||
 	       !link_ahead(last, ahead)) {
+		if (named)
+			segment_hide(session, ahead, cpu);
 		last = find_last(room, &count);
 		index = __atomic_add_fetch(&room->index, 1, __ATOMIC_RELAXED);
-		if (!(named ? segment_renew : segment_reuse)(session, ahead, cpu, index,
-							     last->first_number + last->packets))
+		if (!segment_reuse(session, ahead, cpu, index, last->first_number + last->packets))
 			return false;
 		named = true;
 	}
 	return true;
+}
+
+/* Let a new segment follow 'last', if none does. */
+static void add_ahead(struct session *session, struct cpu_room *room, uint32_t cpu,
+		      struct segment *last)
+{
+	struct segment *ahead;
+
+	if (next_of(last))
+		return;
+	__atomic_store_n(&room->late, is_helped(session), __ATOMIC_RELAXED);
+	ahead = make_segment(session, room, cpu, last);
+	if (ahead)
+		segment_warm(ahead, 0);
+	if (ahead && !link_ahead(last, ahead))
+		unmake_segment(session, room, cpu, ahead);
+}
+
+/*
+ * A flight recorder's oldest segment is the next one. Those that were made while it could not be
+ * taken, because a thread was preempted inside, stay for the next time: where threads are more
+ * than CPUs it comes often. They go, one by one, when there was one too many for long.
+ */
+static void turn_round(struct session *session, struct cpu_room *room, uint32_t cpu)
+{
+	bool is_spare;
+	struct segment *old = take_old(session, room, &is_spare);
+
+	if (old && !link_last(session, room, cpu, old, false))
+		unmake_segment(session, room, cpu, old);
+	old = is_spare ? take_old(session, room, NULL) : NULL;
+	if (old)
+		unmake_segment(session, room, cpu, old);
+}
+
+/* Full files of a stream are the trace. */
+static void let_go(const struct session *session, struct cpu_room *room)
+{
+	struct segment *old;
+
+	while ((old = take_old(session, room, NULL)))
+		segment_free(old);
+}
+
+/* A new segment has begun: prepare the one after it, clear up behind it. */
+static void keep_up(struct session *session, struct cpu_room *room, uint32_t cpu)
+{
+	struct segment *current = __atomic_load_n(&room->current, __ATOMIC_ACQUIRE);
+
+	/* Where there is a helper, only it clears up: it alone has the descriptors. */
+	if (is_helped(session))
+		helper_wake();
+	else if (session->mode == HOLDUP_STREAM)
+		let_go(session, room);
+	else if (!next_of(current))
+		turn_round(session, room, cpu);
+	add_ahead(session, room, cpu, __atomic_load_n(&room->current, __ATOMIC_ACQUIRE));
 }
 
 /*
@@ -342,15 +374,14 @@ static uint32_t ahead_of(const struct cpu_room *room)
 	return late && large_pays(LARGE_BYTES) ? AHEAD_LARGE : AHEAD;
 }
 
-/* The keeper: use again what is old, or let it go; make what is missing then. True: did so. */
+/* Use again what is old, or let it go; make what is missing then. True: did so. */
 static bool tend_once(struct session *session, struct cpu_room *room, uint32_t cpu)
 {
 	struct segment *old;
 	const struct segment *last;
 	uint32_t count;
 
-	advance_safe(room);
-	old = take_old(session, room);
+	old = take_old(session, room, NULL);
 	if (old) {
 		if (!recycle(session, room, cpu, old))
 			segment_free(old); /* its file is the trace */
@@ -369,11 +400,8 @@ static bool tend(struct session *session, struct cpu_room *room, uint32_t cpu)
 		return false;
 	phase = room_enter(room);
 	if (!__atomic_load_n(&session->closed, __ATOMIC_SEQ_CST) &&
-	    __atomic_load_n(&room->current, __ATOMIC_ACQUIRE) &&
-	    !__atomic_exchange_n(&room->keeper, 1, __ATOMIC_ACQUIRE)) {
+	    __atomic_load_n(&room->current, __ATOMIC_ACQUIRE))
 		did = tend_once(session, room, cpu);
-		__atomic_store_n(&room->keeper, 0, __ATOMIC_RELEASE);
-	}
 	room_leave(room, phase);
 	return did;
 }
@@ -447,10 +475,13 @@ void room_lose(struct session *session, uint32_t cpu)
 }
 
 /* Nobody tries again for a while: asking for space that is not there is expensive. */
-static bool give_up(struct cpu_room *room)
+static bool give_up(const struct session *session, struct cpu_room *room)
 {
+	/* A flight recorder waits for a thread that is preempted. */
+	uint64_t ms = session->mode == HOLDUP_FLIGHT ? FLIGHT_RETRY_MS : RETRY_MS;
+
 	__atomic_store_n(&room->retry_at,
-			 probe_clock_now(probe.is_counter) + RETRY_MS * probe.ticks_per_ms,
+			 probe_clock_now(probe.is_counter) + ms * probe.ticks_per_ms,
 			 __ATOMIC_RELAXED);
 	return false;
 }
@@ -527,7 +558,7 @@ static bool make_first(struct session *session, uint64_t word, struct cpu_room *
 	bool begun;
 
 	if (!first)
-		return give_up(room);
+		return give_up(session, room);
 	if (number_of(entry) >= session->number)
 		return true;
 	begun = find_current(room, old) != NULL; /* by another thread */
@@ -536,7 +567,7 @@ static bool make_first(struct session *session, uint64_t word, struct cpu_room *
 	while (!begun && place < first->packets && has_events(segment_packet(first, place)))
 		place++;
 	if (place == first->packets)
-		return give_up(room);
+		return give_up(session, room);
 	if (!begun && !put_switch(cpu, old, segment_packet(first, place)))
 		return true;
 	set_last(entry);
@@ -585,7 +616,7 @@ static bool make_next(struct session *session, struct cpu_room *room, uint32_t c
 			after = next_of(segment);
 		}
 		if (!after)
-			return give_up(room);
+			return give_up(session, room);
 	}
 	carry_lost(room, cpu, old, segment_packet(after, place));
 	if (!put_switch(cpu, old, segment_packet(after, place)))

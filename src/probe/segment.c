@@ -236,15 +236,13 @@ bool segment_reuse(const struct session *session, struct segment *segment, uint3
 	return false;
 }
 
-bool segment_renew(const struct session *session, struct segment *segment, uint32_t cpu,
-		   uint32_t index, uint64_t first_number)
+void segment_hide(const struct session *session, const struct segment *segment, uint32_t cpu)
 {
 	char hidden[PATH_BYTES], path[PATH_BYTES];
 
 	name_of(session, cpu, segment->index, false, path);
 	name_of(session, cpu, segment->index, true, hidden);
-	return rename(path, hidden) == 0 &&
-	       segment_reuse(session, segment, cpu, index, first_number);
+	(void)rename(path, hidden); /* else segment_reuse() will find out */
 }
 
 /*
@@ -320,7 +318,10 @@ void segment_drop(const struct session *session, struct segment *segment, uint32
 	char path[PATH_BYTES];
 
 	name_of(session, cpu, segment->index, false, path);
-	(void)unlink(path);
+	if (unlink(path) < 0) {
+		name_of(session, cpu, segment->index, true, path);
+		(void)unlink(path);
+	}
 	segment_free(segment);
 }
 

@@ -36,16 +36,16 @@ def all_events(tap, method, name):
     tap.ok(not said, "%s, %s: babeltrace2 reads them" % (name, method), said)
 
 
-def flight(tap, method):
+def flight(tap, method, threads):
     """The last ones of each CPU; threads stay on theirs, so none may be missing in between."""
-    trace, done = log(method, "flight", "-t", os.cpu_count(), "-n", EVENTS * 4, "-p", "-s", "-c",
+    trace, done = log(method, "flight", "-t", threads, "-n", EVENTS * 4, "-p", "-s", "-c",
                       HOLDUP_SIZE=str(CPU_BYTES))
     good, numbers, said = probe.check("-g", "counters", trace)
     # A packet may end early by the longest event; the one being written may be empty.
     tap.ok(good and done.returncode == 0 and numbers["least"] >= CPU_BYTES and
-           numbers["events"] < 4 * EVENTS * os.cpu_count(),
-           "%s: the flight recorder keeps the last %d" % (method, numbers.get("events", 0)),
-           done.stdout, said)
+           numbers["events"] < 4 * EVENTS * threads,
+           "%s: the flight recorder of %d threads keeps the last %d"
+           % (method, threads, numbers.get("events", 0)), done.stdout, said)
 
 
 def ends(tap, method, how, status):
@@ -63,7 +63,8 @@ def main():
         for method in probe.METHODS:
             for name in ["probe-load", "probe-load-static"]:
                 all_events(tap, method, name)
-            flight(tap, method)
+            for threads in [os.cpu_count(), 4 * os.cpu_count()]:
+                flight(tap, method, threads)
             for how, status in [("_exit", 0), ("abort", -6), ("crash", -11)]:
                 ends(tap, method, how, status)
     tap.end()

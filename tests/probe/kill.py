@@ -85,7 +85,7 @@ def killed(method, mode, way, folder):
     """Log and be killed. Returns what is wrong with that, or ""."""
     args, more = WAYS[way]()
     if mode == "flight":  # so that what is behind must be there
-        args += ["-p", "-t", os.cpu_count()]
+        args += ["-p", "-t", os.cpu_count() * random.choice([1, 4])]
         args = [arg for arg in args if arg != "-m"]
     env = dict({"HOLDUP_FILE": random.choice(["256K", "512K", "4M"]),
                 "HOLDUP_SIZE": "512K" if mode == "flight" else "0"}, **more)
