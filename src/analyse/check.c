@@ -358,7 +358,9 @@ void check_move_variables(const struct check *check, struct instance *instance,
 			(check_sums_blurred(from, kind) - variable->base_blurred_ns);
 		variable->base_untold_ns =
 			to->untold_ns - (from->untold_ns - variable->base_untold_ns);
-		variable->base_rss_jump = to->rss_jump - (from->rss_jump - variable->base_rss_jump);
+		/* Of whom nothing was told, what it was before is not known either. */
+		variable->base_rss_jump =
+			to->rss_jump - !from->has_rss - (from->rss_jump - variable->base_rss_jump);
 	}
 }
 

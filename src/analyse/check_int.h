@@ -26,7 +26,7 @@ struct check_sums {
 	uint32_t slot;
 	int32_t tid;
 	bool known;
-	bool has_rss; /* something was told of it */
+	bool has_rss; /* it is known which address space it has */
 };
 
 /* Time in which it is not known whether it was of the metric; of those that tell modes apart. */
@@ -61,8 +61,8 @@ void check_rss_feed(struct check_rss *rss, const struct check_resident *resident
 		    uint64_t time_ns, const struct check_holes *holes);
 
 /*
- * How large it is now. False: nothing was told of the process. *out_jump differs at two times
- * when what lies between the two values of then is not known.
+ * How large it is now. False: which address space the process has is not known. *out_jump differs
+ * at two times when what lies between the two values of then is not known.
  */
 bool check_rss_at(const struct check_rss *rss, int32_t tgid, uint64_t *out_bytes,
 		  uint64_t *out_jump);

@@ -6,8 +6,11 @@
  * process is the last one that one of its threads called its own, also where others change it:
  * who reclaims, a fork, an exec.
  *
+ * A thread of it that tells of the same one as of a foreign one tears it down, for an exec or at the
+ * end: from then on the process has none that is known, until a thread calls one its own.
+ *
  * What a counter was before its first event is not known, nor where events were lost: that is a
- * jump, and what is measured across one is not known.
+ * jump, and what is measured across one is not known, as where the process gets another space.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +32,7 @@ struct space {
 };
 
 struct process {
-	uint32_t space; /* index */
+	uint32_t space; /* index, or NO_SPACE */
 	uint64_t jump;	/* it was given another one */
 };
 
@@ -86,6 +89,17 @@ static struct process *process_of(struct check_rss *rss, int32_t tgid)
 	return &rss->processes[*place];
 }
 
+/* One of its threads told of the space 'index'. */
+static void give_space(struct check_rss *rss, struct process *process, uint32_t index, bool is_own)
+{
+	bool was_own = process->space == index;
+
+	if (was_own == is_own)
+		return;
+	process->space = is_own ? index : NO_SPACE;
+	process->jump = ++rss->jumps;
+}
+
 void check_rss_feed(struct check_rss *rss, const struct check_resident *resident, int32_t tgid,
 		    uint64_t time_ns, const struct check_holes *holes)
 {
@@ -101,14 +115,8 @@ void check_rss_feed(struct check_rss *rss, const struct check_resident *resident
 		space->told_ns[counter] = time_ns;
 		space->bytes[counter] = resident->bytes;
 	}
-	if (!resident->is_own || tgid < 0)
-		return;
-	struct process *process = process_of(rss, tgid);
-
-	if (process->space == index)
-		return;
-	process->space = index;
-	process->jump = ++rss->jumps;
+	if (tgid >= 0)
+		give_space(rss, process_of(rss, tgid), index, resident->is_own);
 }
 
 bool check_rss_at(const struct check_rss *rss, int32_t tgid, uint64_t *out_bytes,
@@ -122,6 +130,9 @@ bool check_rss_at(const struct check_rss *rss, int32_t tgid, uint64_t *out_bytes
 	if (!place)
 		return false;
 	process = &rss->processes[*place];
+	*out_jump = process->jump;
+	if (process->space == NO_SPACE)
+		return false;
 	space = &rss->spaces[process->space];
 	for (uint32_t i = 0; i < CHECK_RSS_COUNTERS; i++)
 		*out_bytes += space->bytes[i];

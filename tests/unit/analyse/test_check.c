@@ -280,11 +280,11 @@ static void too_many_open_instances_are_given_up_and_counted(void **unused)
 	"thread 9 9 1 R other\n0 cpu0 switch 0(runnable) 7\n"        \
 	"0 cpu1 switch 0(runnable) 8\n0 cpu2 switch 0(runnable) 9\n"
 
-/* "LOW HIGH" of rss_grown between the marks of 7; and the reason. */
-static const char *grown_in(struct run *run, const char *events)
+/* "LOW HIGH" of rss_grown where the model asks for it; and the reason. */
+static const char *grown_in(struct run *run, const char *model, const char *events)
 {
 	AUTO_FREE char *trace = xasprintf(MEMORY "%s", events);
-	const struct check_result *result = checked(run, trace, WORK("rss_grown < -1GiB"));
+	const struct check_result *result = checked(run, trace, model);
 	const struct check_finding *finding = &result->findings[0];
 
 	assert_int_equal(result->finding_count, 1);
@@ -292,12 +292,18 @@ static const char *grown_in(struct run *run, const char *events)
 					      finding->reason[0] ? " " : "", finding->reason));
 }
 
-static void assert_grown(const char *events, const char *expected)
+static void assert_grown_of(const char *model, const char *events, const char *expected)
 {
 	struct run run = { 0 };
 
-	assert_string_equal(grown_in(&run, events), expected);
+	assert_string_equal(grown_in(&run, model, events), expected);
 	run_fini(&run);
+}
+
+/* Between the marks of 7. */
+static void assert_grown(const char *events, const char *expected)
+{
+	assert_grown_of(WORK("rss_grown < -1GiB"), events, expected);
 }
 
 #define NOT_TOLD "-inf inf how large the memory of its process was at the start is not known"
@@ -336,6 +342,47 @@ static void memory_is_not_known_where_its_events_were_lost(void **unused)
 		"10 cpu0 other rss/5:1:1:8192\n18 cpu1 lost 15 3\n19 cpu0 other rss/5:1:1:4096\n"
 		"20 cpu0 other begin\n30 cpu0 other rss/5:1:1:12288\n60 cpu0 other end\n",
 		"8192 8192");
+}
+
+static void memory_is_not_known_from_where_a_process_tears_it_down(void **unused)
+{
+	/* An exec: what is filled is the new one; what goes is not by how much the process shrinks. */
+#define EXEC                                                  \
+	"10 cpu0 other rss/5:1:1:8192\n12 cpu0 other begin\n" \
+	"20 cpu0 other rss/8:0:1:4096\n30 cpu0 other rss/5:0:1:0\n"
+
+	assert_grown(EXEC "40 cpu0 other end\n", NOT_TOLD);
+	assert_grown(EXEC "40 cpu0 other rss/8:1:1:8192\n50 cpu0 other end\n", NOT_TOLD);
+#undef EXEC
+	/* Behind it. */
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n20 cpu0 other rss/8:0:1:4096\n"
+		     "30 cpu0 other rss/5:0:1:0\n40 cpu0 other rss/8:1:1:8192\n"
+		     "50 cpu0 other begin\n55 cpu0 other rss/8:1:1:12288\n60 cpu0 other end\n",
+		     "4096 4096");
+	/* Others than its own threads do not have it torn down. */
+	assert_grown("10 cpu0 other rss/5:1:1:8192\n20 cpu0 other begin\n"
+		     "30 cpu2 other rss/5:0:1:4096\n60 cpu0 other end\n",
+		     "-4096 -4096");
+}
+
+static void memory_of_one_of_whom_nothing_was_told_is_not_known_in_any_part(void **unused)
+{
+	static const char model[] =
+		"model: m\nkey: all\ninitial: out\nvariables: { m: rss_grown }\nstates:\n"
+		"  out:\n    transitions:\n      - { event: begin, to: first, start: [ m ] }\n"
+		"  first:\n    transitions:\n      - { event: step, to: second }\n"
+		"  second:\n    transitions:\n"
+		"      - { event: end, to: out, check: [ m < -1GiB ] }\n";
+
+	/* From 10 to 20 it is of 8, from there on of 7. */
+	assert_grown_of(model,
+			"5 cpu0 other rss/5:1:1:8192\n10 cpu1 other begin\n20 cpu0 other step\n"
+			"30 cpu0 other rss/5:1:1:12288\n60 cpu0 other end\n",
+			"4096 4096");
+	assert_grown_of(model,
+			"5 cpu0 other rss/5:1:1:8192\n10 cpu2 other begin\n20 cpu0 other step\n"
+			"30 cpu0 other rss/5:1:1:12288\n60 cpu0 other end\n",
+			NOT_TOLD);
 }
 
 static void an_invalid_span_is_explained(void **unused)
@@ -553,6 +600,8 @@ int main(void)
 		cmocka_unit_test(too_many_open_instances_are_given_up_and_counted),
 		cmocka_unit_test(memory_grows_and_shrinks_with_all_threads_of_the_process),
 		cmocka_unit_test(memory_is_not_known_where_its_events_were_lost),
+		cmocka_unit_test(memory_is_not_known_from_where_a_process_tears_it_down),
+		cmocka_unit_test(memory_of_one_of_whom_nothing_was_told_is_not_known_in_any_part),
 		cmocka_unit_test(an_invalid_span_is_explained),
 		cmocka_unit_test(every_metric_is_what_a_slow_way_finds),
 	};
