@@ -23,7 +23,6 @@ states:
         check: [ "%s" ]
   leaving: { transitions: [ { syscall_exit: getppid, to: out } ] }
 """
-RSS_STAT = os.path.join(kernel.TRACEFS, "events/kmem/rss_stat/format")
 RESIDENT = ("MM_FILEPAGES", "MM_ANONPAGES", "MM_SHMEMPAGES")
 
 
@@ -88,7 +87,7 @@ def missing(tap):
 
 def main():
     kernel.need()
-    if not os.path.exists(RSS_STAT) or "mm_id" not in open(RSS_STAT, encoding="ascii").read():
+    if not kernel.tells_memory():
         kernel.absent("this kernel has no kmem:rss_stat that says whose memory it is")
     tap = kernel.Tap()
     with kernel.workdir():

@@ -22,6 +22,11 @@ cd "$0"
 sleep 0.4 & sleep 0.05; kill -STOP $!; sleep 0.1; kill -CONT $!
 wait
 """
+MEMORY = """
+cd "$0"
+"$1"/memory-steps 10 > /dev/null
+./fork-chain --scale 0.01 > /dev/null; ./vfork-exec --scale 0.01 > /dev/null
+"""
 OURS = ("flock-wait", "signal-wait", "fsync-kworker", "tcp-", "fault-", "sleep", "sh", "bash")
 SEEN = ("on_cpu", "user", "system", "in_irq", "wait_cpu", "blocked", "blocked(lock)", "blocked(time)",
         "in_syscalls", "switches", "syscalls", "faults", "interrupts", "wakeups", "signals", "allocated",
@@ -65,14 +70,26 @@ def work():
                                  (1, is_stop)]
 
 
+def memory():
+    """Windows in which memory grows and shrinks: threads, forks, programs that are executed."""
+    done = kernel.holdup("record", "-e", "full,kmem:rss_stat", "-b", "8M", "-o", "memory.holdup", "--",
+                         "sh", "-c", MEMORY, kernel.EXAMPLES, kernel.PROGRAMS)
+    return done, "memory.holdup", [(4, lambda event: event.comm.startswith(("memory-steps", "link-", "vfork-", "sh"))),
+                                   (1, lambda event: event.name == "task:task_rename")]
+
+
 def main():
     kernel.need()
     seed = int(os.environ.get("HOLDUP_SEED", "5"))
     print("# HOLDUP_SEED=%d" % seed)
     tap, tally = kernel.Tap(), twincheck.Tally()
     is_part, traces = False, []
+    seen, recordings = list(SEEN), [locks, work]
+    if kernel.tells_memory():
+        seen.append("rss_grown")
+        recordings.append(memory)
     with kernel.workdir("/var/tmp"):
-        for recorded in (locks, work):
+        for recorded in recordings:
             done, trace, rounds = recorded()
             if tap.ok(done.returncode == 0, "record", done.stderr[-500:]):
                 trace, is_cut = part_of(trace, seed)
@@ -81,10 +98,10 @@ def main():
         for i in range(TRIES):
             for trace, is_cut, rounds in traces:
                 twincheck.run(trace, seed + i, rounds, tally, is_cut)
-            if is_part or not twincheck.unseen(tally, SEEN):
+            if is_part or not twincheck.unseen(tally, seen):
                 break
         os.chdir("/")
-    twincheck.tell(tap, tally, () if is_part else SEEN)
+    twincheck.tell(tap, tally, () if is_part else seen)
     tap.end()
 
 

@@ -139,6 +139,15 @@ def spinners(wanted=True):
         yield
 
 
+def tells_memory():
+    """Whether events of this kernel tell how large the memory of a process is, and whose it is."""
+    path = os.path.join(TRACEFS, "events/kmem/rss_stat/format")
+    if not os.path.exists(path):
+        return False
+    with open(path, encoding="ascii") as file:
+        return "mm_id" in file.read()
+
+
 def steal_ns():
     """Time that the hypervisor took from all CPUs, ever."""
     with open("/proc/stat") as file:

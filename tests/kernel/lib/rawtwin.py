@@ -12,6 +12,7 @@ import subprocess
 
 import kernel
 import rawlocks
+import rawrss
 
 WAITS = ("stopped", "lock", "disk", "idle", "time", "network", "thread", "io", "interrupt", "unknown")
 USER, SYSTEM, IRQ, SOFTIRQ, PREEMPTED, QUEUED, ASLEEP = (1 << i for i in range(7))
@@ -186,7 +187,7 @@ class Raw:
         self.events = [Event(i, row) for i, row in enumerate(row for row in rows if "event" in row)]
         self.start_ns, self.end_ns = self.events[0].ns, self.events[-1].ns
         self.cpus, self.lives, self.setters, self.holes = {}, {}, {}, []
-        self.locks, self.sums = rawlocks.Locks(), {}
+        self.locks, self.memory, self.sums = rawlocks.Locks(), rawrss.Memory(trace), {}
         kinds = {event.kind for event in self.events}
         self.has_irqs, self.has_wakings = bool(kinds & {"irq", "vector"}), "waking" in kinds
         self.omits_idle = False
@@ -323,6 +324,7 @@ class Raw:
         if event.kind == "lost":
             self.lose(cpu, event)
             return
+        self.memory.feed(event)
         tid = event.about("prev_") if event.kind == "switch" else event.tid
         if tid is not None and tid >= 0 and not event.user and is_proof(event.name):
             self.occupy(cpu, event, tid)

@@ -81,6 +81,8 @@ def part(raw, metric, tid, first, last):
         return 0, unknown_ns(raw, life, first, last)
     if name in rawlocks.LOCK_TIMES:
         return (raw.locks.value(name, tid, first, last, raw.end_ns),) * 2
+    if name == "rss_grown":
+        return raw.memory.grown(raw, tid, first, last)
     if name == "elapsed":
         return last.ns - first.ns, last.ns - first.ns
     if name == "migrations":

@@ -12,18 +12,24 @@ import subprocess
 
 import kernel
 import rawlocks
+import rawrss
 import rawtwin
 import rawvalues
 
 METRICS = ["elapsed", *rawtwin.TIMES, *(f"blocked({kind})" for kind in rawtwin.WAITS), "in_syscalls",
            *(f"in_syscalls({call})" for call in rawtwin.CALLS), "uncertain", "migrations", *rawtwin.COUNTS,
-           *(f"syscalls({call})" for call in rawtwin.CALLS), *rawtwin.BYTES, *rawlocks.LOCK_TIMES]
+           *(f"syscalls({call})" for call in rawtwin.CALLS), *rawtwin.BYTES, *rawlocks.LOCK_TIMES,
+           "rss_grown"]
 FINDINGS = 10_000       # so many are told
 
 
-def unit(metric):
+def never(metric):
+    """What the metric is in no window."""
     name = metric.split("(")[0]
-    return "B" if name in rawtwin.BYTES else "" if name in rawtwin.COUNTS or name == "migrations" else "ns"
+    if name == "rss_grown":
+        return "rss_grown < -1024GiB"
+    unit = "B" if name in rawtwin.BYTES else "" if name in rawtwin.COUNTS or name == "migrations" else "ns"
+    return f"{metric} < 0{unit}"
 
 
 class Ring:
@@ -51,7 +57,7 @@ class Ring:
 
     def model(self, metrics):
         """States are o (before), s0, s1 ...; step i leads from one to the next, step 0 also out of o."""
-        checks = "".join(f"          - {{ that: '{metric} < 0{unit(metric)}', since: w }}\n" for metric in metrics)
+        checks = "".join(f"          - {{ that: '{never(metric)}', since: w }}\n" for metric in metrics)
         steps = len(self.names) - 1
         text = f"model: twin\nkey: {self.key}\ninitial: o\nvariables: {{ w: elapsed }}\nstates:\n"
         for i in range(-1, steps):
@@ -109,6 +115,14 @@ def wanted(raw, metric, events):
     return low, high
 
 
+def is_different(raw, metric, events, told_of, slow):
+    # Of memory all is known or nothing: what must not be known is not told either.
+    if metric == "rss_grown" and all(raw.memory.process(event.tid, event) is not None for event in events):
+        # After a loss it may also be open when the window began.
+        return told_of != slow and not (raw.holes and told_of == rawrss.UNKNOWN)
+    return max(told_of[0], slow[0]) > min(told_of[1], slow[1])
+
+
 class Tally:
     """Per metric: windows, how many of them exact in both, and what they add up to."""
 
@@ -117,10 +131,15 @@ class Tally:
         self.different = collections.defaultdict(list)
 
     def compare(self, raw, ring, metrics, findings):
-        windows = ring.windows(raw)[:FINDINGS // len(metrics) + 1]
-        pairs = [(number, events, metric) for number, events in windows for metric in metrics]
-        pairs = sorted(pairs[:FINDINGS], key=lambda pair: pair[0])
-        rows = [finding for finding in findings if "constraint" in finding]
+        windows, rank = ring.windows(raw), {never(metric): i for i, metric in enumerate(metrics)}
+        # So many are told of each status, in order: of windows that end before this one all is told.
+        first_left_out = windows[FINDINGS // len(metrics):][:1]
+        until_ns = first_left_out[0][1][-1].ns if first_left_out else float("inf")
+        pairs = [(number, events, metric) for number, events in windows if events[-1].ns < until_ns
+                 for metric in metrics]
+        pairs.sort(key=lambda pair: (pair[0], pair[1][0].ns, pair[1][-1].ns, rank[never(pair[2])]))
+        rows = [finding for finding in findings if "constraint" in finding and finding["end_ns"] < until_ns]
+        rows.sort(key=lambda row: (row["instance"], row["start_ns"], row["end_ns"], rank[row["constraint"]]))
         places = [(pair[0], pair[1][0].ns, pair[1][-1].ns) for pair in pairs]
         told_of = [(row["instance"], row["start_ns"], row["end_ns"]) for row in rows]
         if places != told_of and any(event.kind == "lost" for event in raw.events):
@@ -138,8 +157,8 @@ class Tally:
             slow = wanted(raw, metric, events)
             self.windows[metric] += 1
             self.exact[metric] += low == high and slow[0] == slow[1]
-            self.total[metric] += slow[0]
-            if max(low, slow[0]) > min(high, slow[1]):
+            self.total[metric] += abs(slow[0]) if slow != rawrss.UNKNOWN else 0
+            if is_different(raw, metric, events, (low, high), slow):
                 self.different[metric].append((ring.key, [(e.tid, e.ns, e.name) for e in events], (low, high), slow))
 
 
