@@ -317,6 +317,10 @@ static void memory_grows_and_shrinks_with_all_threads_of_the_process(void **unus
 		     "50 cpu2 other rss/5:0:1:36864\n51 cpu2 other rss/5:0:2:4096\n"
 		     "60 cpu0 other end\n",
 		     "28672 28672");
+	assert_grown("10 cpu0 other rss/5:1:0:4096\n11 cpu0 other rss/5:1:3:4096\n"
+		     "20 cpu0 other begin\n30 cpu0 other rss/5:1:0:12288\n"
+		     "31 cpu0 other rss/5:1:3:20480\n60 cpu0 other end\n",
+		     "24576 24576");
 	assert_grown("10 cpu0 other rss/5:1:1:8192\n20 cpu0 other begin\n"
 		     "30 cpu1 other rss/5:1:1:4096\n60 cpu0 other end\n",
 		     "-4096 -4096");
