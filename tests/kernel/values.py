@@ -72,8 +72,8 @@ def work():
 
 def memory():
     """Windows in which memory grows and shrinks: threads, forks, programs that are executed."""
-    done = kernel.holdup("record", "-e", "full,kmem:rss_stat", "-b", "8M", "-o", "memory.holdup", "--",
-                         "sh", "-c", MEMORY, kernel.EXAMPLES, kernel.PROGRAMS)
+    done = kernel.holdup("record", "-e", "full,kmem:rss_stat,kmem:mm_page_alloc", "-b", "8M", "-o", "memory.holdup",
+                         "--", "sh", "-c", MEMORY, kernel.EXAMPLES, kernel.PROGRAMS)
     return done, "memory.holdup", [(4, lambda event: event.comm.startswith(("memory-steps", "link-", "vfork-", "sh"))),
                                    (1, lambda event: event.name == "task:task_rename")]
 
