@@ -67,7 +67,8 @@ char *check_eval_reason(const struct check_eval *eval)
 	case DOUBT_LOCKS:
 		return xstrdup("events of programs were lost: locks may have changed hands there");
 	case DOUBT_RSS:
-		return xstrdup("how large the memory of its process was at the start is not known");
+		return xstrdup(
+			"how large the memory of its process was at the start or the end is not known");
 	case DOUBT_SILENT:
 		return xstrdup("its program does not tell of its locks: holdup record --locks");
 	case DOUBT_WAY:

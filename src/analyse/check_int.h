@@ -175,7 +175,7 @@ enum check_doubt {
 	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
 	DOUBT_UNENDED,	/* of wait: it is under way */
 	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
-	DOUBT_RSS,	/* how large memory was at the start is not known */
+	DOUBT_RSS,	/* how large memory was at an end of the span is not known */
 	DOUBT_SILENT,	/* its program does not tell of its locks */
 	DOUBT_WAY,	/* events that the instance may have taken were lost */
 	DOUBT_DEAF,	/* no events of the kernel */
