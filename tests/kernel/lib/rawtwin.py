@@ -230,7 +230,7 @@ class Raw:
 
     def come(self, thread, low, high, cpu):
         for number, other in self.cpus.items():     # it has left those unseen: it runs on one at a time
-            if number != cpu and other.known and other.tid == thread.tid:
+            if thread.tid and number != cpu and other.known and other.tid == thread.tid:
                 other.known = False
                 thread.facts.append(("gone", other.ns))
         thread.facts.append(("in", low, high, cpu))
