@@ -21,7 +21,7 @@
 /* They take too long on average, or one did; then none are asked for, longer each time. */
 #define LONG_NS	 UINT64_C(10000000)
 #define MOST_NS	 UINT64_C(40000000)
-#define REST_NS	 UINT64_C(100000000)
+#define REST_NS	 UINT64_C(1000000000)
 #define REST_MAX UINT64_C(64000000000)
 
 static uint64_t now_ns(void)

@@ -51,7 +51,6 @@ struct cpu_room {
 	uint64_t lost;		 /* atomic; events that found no room */
 	uint64_t retry_at;	 /* atomic; time before which nobody tries again to make room */
 	bool late;		 /* atomic; the helper had none ready once */
-	uint32_t yields;	 /* atomic; while the helper has none ready */
 	uint32_t keeper;	 /* atomic; 1: somebody takes a segment from the old end */
 	uint32_t phase;		 /* atomic; 0 or 1: where threads that come in are counted */
 	uint32_t inside[2];	 /* atomic; threads that may hold a pointer to an old packet */
@@ -179,10 +178,10 @@ struct user_packet *segment_packet(const struct segment *segment, uint32_t i);
 void segment_warm(const struct segment *segment, uint32_t i);
 
 /*
- * Let 'cpu' have a packet of 'session', which 'word' asks for, with room for 'bytes' more. False
- * when there is none: the event is lost. 'may_wait': let others run first where that may help.
+ * Let 'cpu' have a packet of 'session', which 'word' asks for, with room for 'bytes' more. False when there is none:
+ * the event is lost.
  */
-bool room_make(struct session *session, uint64_t word, uint32_t cpu, size_t bytes, bool may_wait);
+bool room_make(struct session *session, uint64_t word, uint32_t cpu, size_t bytes);
 
 /* Prepare what is to be written to, ahead of all CPUs that write, and clear up behind them. */
 void room_tend_all(struct session *session);

@@ -255,7 +255,7 @@ static void put(uint32_t id, const struct holdup_piece_ *pieces, size_t count, s
 		}
 		if (try_put(cpu, word, id, pieces, count, bytes))
 			return;
-		if (!room_make(session, word, cpu, bytes, i < TRIES / 2)) {
+		if (!room_make(session, word, cpu, bytes)) {
 			room_lose(session, cpu);
 			return;
 		}

@@ -13,18 +13,17 @@
  * was old when the phase changed is free when all of the phase before have left. Threads that are
  * in a restartable sequence need not be counted: the packets change under them on their own CPU.
  */
-#include <sched.h>
 #include <string.h>
 
 #include "probe/probe_int.h"
 
-#define STREAM_URGENT	8 /* packets of a segment that a thread needs at once */
+#define STREAM_PACKETS	2 /* of the first segment; each one has twice as many ... */
+#define STREAM_URGENT	8 /* ... up to probe.stream_most; of one that a thread needs at once */
 #define LARGE		(LARGE_BYTES / USER_PACKET)
 #define FLIGHT_KEEP	4	    /* whole segments behind the current one */
 #define FLIGHT_MOST	12	    /* segments, and so many bytes, while old ones cannot be ... */
 #define FLIGHT_SPARE	(64u << 20) /* ... taken away: a thread was preempted at the wrong moment */
 #define FLIGHT_TURNS	128	    /* so many segments are "long" */
-#define YIELDS		32	    /* of all threads, for a segment */
 #define RETRY_MS	10
 #define FLIGHT_RETRY_MS 1
 
@@ -505,10 +504,8 @@ static void begin_packet(struct session *session, struct cpu_room *room, uint32_
 		segment_warm(segment, place + 1);
 	else if (next_of(segment))
 		segment_warm(next_of(segment), 0);
-	if (place == 0) {
-		__atomic_store_n(&room->yields, 0, __ATOMIC_RELAXED);
+	if (place == 0)
 		keep_up(session, room, cpu);
-	}
 }
 
 /* Times have 48 bits: the upper ones are those of the packet's beginning. */
@@ -595,22 +592,7 @@ static bool has_room(const struct user_packet *packet, size_t bytes)
 	       !((now ^ __atomic_load_n(&packet->begin, __ATOMIC_RELAXED)) >> 48);
 }
 
-/*
- * The helper has none ready: where threads are more than CPUs, it may not have had its turn. Let
- * others run, a few times, before a thread pays for what the helper does at a third of the cost.
- */
-static bool may_yield(const struct session *session, struct cpu_room *room)
-{
-	if (!is_helped(session) || __atomic_add_fetch(&room->yields, 1, __ATOMIC_RELAXED) > YIELDS)
-		return false;
-	__atomic_store_n(&room->late, true, __ATOMIC_RELAXED);
-	helper_wake();
-	return true;
-}
-
-/* 'out_yield': let others run, then look again. */
-static bool make_next(struct session *session, struct cpu_room *room, uint32_t cpu, size_t bytes,
-		      bool may_wait, bool *out_yield)
+static bool make_next(struct session *session, struct cpu_room *room, uint32_t cpu, size_t bytes)
 {
 	struct holdup_cpu_ *entry = &probe.cpus[cpu];
 	struct user_packet *old =
@@ -630,9 +612,6 @@ static bool make_next(struct session *session, struct cpu_room *room, uint32_t c
 		if (!after) {
 			if (is_too_early(room))
 				return false;
-			*out_yield = may_wait && may_yield(session, room);
-			if (*out_yield)
-				return true;
 			keep_up(session, room, cpu);
 			after = next_of(segment);
 		}
@@ -648,11 +627,11 @@ static bool make_next(struct session *session, struct cpu_room *room, uint32_t c
 	return true;
 }
 
-bool room_make(struct session *session, uint64_t word, uint32_t cpu, size_t bytes, bool may_wait)
+bool room_make(struct session *session, uint64_t word, uint32_t cpu, size_t bytes)
 {
 	struct cpu_room *room = &session->rooms[cpu];
 	struct holdup_cpu_ *entry = &probe.cpus[cpu];
-	bool made = true, yield = false;
+	bool made = true;
 	sigset_t before;
 	uint32_t phase;
 
@@ -667,11 +646,9 @@ bool room_make(struct session *session, uint64_t word, uint32_t cpu, size_t byte
 	else if (__atomic_load_n(&entry->session, __ATOMIC_RELAXED) != word)
 		__atomic_store_n(&entry->session, word, __ATOMIC_RELEASE); /* new rules */
 	else
-		made = make_next(session, room, cpu, bytes, may_wait, &yield);
+		made = make_next(session, room, cpu, bytes);
 	room_leave(room, phase);
 	signals_restore(&before);
-	if (yield)
-		(void)sched_yield();
 	return made;
 }
 
