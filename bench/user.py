@@ -177,6 +177,17 @@ def table(medians, ways):
     return "\n".join(lines)
 
 
+def beside(name, env, events):
+    """Threads beside each other, that log as many events in all as one does: medians of rounds in turn."""
+    rounds = [[json.loads(run([PROGRAM, "threads", str(threads), str(10 * events // threads), "1"], env))
+               for threads in (1, 2, 8)] for _ in range(5)]
+    for of_each in zip(*rounds):
+        mean, worst, process = (statistics.median(told[key] for told in of_each)
+                                for key in ("mean_ns", "worst_ns", "process_ns"))
+        yield ("%s, %d threads: CPU time per event %.1f ns, of the slowest thread %.1f, with the helper's %.1f; "
+               "%d lost." % (name, of_each[0]["threads"], mean, worst, process, max(told["lost"] for told in of_each)))
+
+
 def more(events):
     """Latency of single calls, and threads beside each other."""
     lines = []
@@ -191,10 +202,8 @@ def more(events):
             told = json.loads(run([PROGRAM, "latency", str(events)], env))
             lines.append("%s: one call %.0f ns at the median, 99th %.0f, 99.9th %.0f, 99.99th %.0f." % (
                 mode, told["p50_ns"], told["p99_ns"], told["p999_ns"], told["p9999_ns"]))
-            for threads in (1, 2, 8):
-                told = json.loads(run([PROGRAM, "threads", str(threads), str(events // 4), "1"], env))
-                lines.append("%s, %d threads: CPU time per event %.1f ns, of the slowest thread %.1f; %d lost." % (
-                    mode, threads, told["mean_ns"], told["worst_ns"], told["lost"]))
+            for memory in ("", ", memory at hand") if mode == "stream" else ("",):
+                lines += beside(mode + memory, dict(env, **({"BENCH_MEMORY": "1"} if memory else {})), events)
     return "\n".join("- " + line for line in lines)
 
 

@@ -17,8 +17,7 @@
 
 #include "probe/probe_int.h"
 
-#define STREAM_PACKETS	2 /* of the first segment; each one has twice as many ... */
-#define STREAM_URGENT	8 /* ... up to probe.stream_most; of one that a thread needs at once */
+#define STREAM_URGENT	8 /* packets of a segment that a thread needs at once */
 #define LARGE		(LARGE_BYTES / USER_PACKET)
 #define FLIGHT_KEEP	4	    /* whole segments behind the current one */
 #define FLIGHT_MOST	12	    /* segments, and so many bytes, while old ones cannot be ... */
