@@ -63,7 +63,7 @@ static size_t walk(const uint8_t *data, size_t bytes, bool be, struct packet *ou
 	for (size_t at = 0; at < bytes; count++) {
 		struct packet packet = { 0 };
 		const uint8_t *head = data + at;
-		size_t in = HEAD;
+		size_t in = HEAD, end = HEAD;
 
 		assert_true(count < room && bytes - at >= HEAD);
 		assert_int_equal(load(head, 4, be), 0xc1fc1fc1);
@@ -86,10 +86,12 @@ static size_t walk(const uint8_t *data, size_t bytes, bool be, struct packet *ou
 			packet.first_ns = packet.events ? packet.first_ns : packet.last_ns;
 			assert_memory_equal(here + 8, here + EVENT_HEAD, 2);
 			assert_int_equal(load(here + EVENT_HEAD + 8, 4, be), event++);
+			end = in + EVENT_HEAD + length;
 			in += (EVENT_HEAD + length + 7) & ~7u;
 			packet.events++;
 		}
 		assert_int_equal(in, packet.size);
+		assert_int_equal(end, packet.content);
 		out[count] = packet;
 		at += packet.size;
 	}
@@ -299,6 +301,7 @@ static void a_failure_to_write_is_told_at_the_end(void **unused)
 	writer = writer_in(folder, false);
 	put(writer, false, 10, 0, 16);
 	finish(writer);
+	drop_metadata();
 	writer = writer_in(folder, false);
 	put(writer, false, 10, 0, 16);
 	assert_int_equal(ctf_writer_end(writer, &err), -17); /* EEXIST */
