@@ -125,7 +125,7 @@ static void located(bool big_endian)
 	uint32_t tail = 7, bytes;
 
 	memcpy(data + 40, "text", 5);
-	memcpy(data + 24, "12345678..", 10);
+	memcpy(data + 24, "12345678...", 10);
 	memcpy(data + 50, "near", 5);
 	store32(data + 8, 5u << 16 | 40, big_endian);
 	store32(data + 12, 10u << 16 | 24, big_endian); /* two elements, and half of one */
