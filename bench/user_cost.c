@@ -42,30 +42,29 @@ HOLDUP_EVENT(cold, u64, (u64, value))
 
 static char ring[RING] __attribute__((aligned(4096)));
 
-static double now_ns(void)
+static double clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)clock_gettime(clock, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static double now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* What others do on this CPU meanwhile is not the event's. */
 static double cpu_ns(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* That of the library's helper, too. */
 static double process_ns(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 #define REPEAT(...)                                \

@@ -185,7 +185,7 @@ static uint32_t count_free(const struct session *session, const struct cpu_room 
 
 /*
  * The keeper: has there been one too many for long, or are there so many that few more could be
- * made? Asked each time that one of 'free' is taken.
+ * made? Asked each time that one is wanted; 'free' may be taken.
  */
 static bool is_one_spare(struct cpu_room *room, uint32_t free, uint64_t bytes)
 {

@@ -286,6 +286,7 @@ static int print_steps(void)
 			       (unsigned long long)all.steps[id].most);
 	}
 	printf("lost %llu 0\n", (unsigned long long)all.lost);
+	printf("stuck %llu 0\n", (unsigned long long)all.stuck);
 	return all.wrong != 0;
 }
 
