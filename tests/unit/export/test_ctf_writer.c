@@ -149,20 +149,31 @@ static void drop_metadata(void)
 	free(file_of(folder, "metadata", &bytes));
 }
 
+/* End the writer, and walk through what it wrote of CPU 3's kernel. Returns the number of packets. */
+static size_t finish_and_walk(struct ctf_writer *writer, bool be, struct packet *out, size_t room)
+{
+	size_t bytes, count;
+	uint8_t *data;
+
+	finish(writer);
+	data = file_of(folder, "kernel_00003", &bytes);
+	count = walk(data, bytes, be, out, room);
+	free(data);
+	drop_metadata();
+	return count;
+}
+
 /* All events once, in order, whatever their length; packets follow each other. */
 static void packets(bool be)
 {
 	struct ctf_writer *writer = writer_in(folder, be);
 	struct packet all[64];
-	size_t bytes, count;
+	size_t count;
 	uint32_t events = 0;
-	uint8_t *data;
 
 	for (uint32_t i = 0; i < 20000; i++)
 		put(writer, be, 1000 + i, i, 12 + i * 7 % 90);
-	finish(writer);
-	data = file_of(folder, "kernel_00003", &bytes);
-	count = walk(data, bytes, be, all, 64);
+	count = finish_and_walk(writer, be, all, 64);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(all[i].number, i);
 		assert_int_equal(all[i].cpu, 3);
@@ -175,8 +186,6 @@ static void packets(bool be)
 	}
 	assert_int_equal(events, 20000);
 	assert_true(count > 8);
-	free(data);
-	drop_metadata();
 }
 
 static void every_event_is_in_one_packet(void **unused)
@@ -189,43 +198,31 @@ static void what_is_lost_is_counted_before_what_follows(void **unused)
 {
 	struct ctf_writer *writer = writer_in(folder, false);
 	struct packet all[8];
-	size_t bytes;
-	uint8_t *data;
 
 	put(writer, false, 10, 0, 16);
 	ctf_writer_lost(writer, CTF_STREAM_KERNEL, 3, 20, 40);
 	put(writer, false, 21, 1, 16);
 	ctf_writer_lost(writer, CTF_STREAM_KERNEL, 3, 30, 2);
-	finish(writer);
-	data = file_of(folder, "kernel_00003", &bytes);
-	assert_int_equal(walk(data, bytes, false, all, 8), 3);
+	assert_int_equal(finish_and_walk(writer, false, all, 8), 3);
 	assert_int_equal(all[0].lost, 0);
 	assert_int_equal(all[1].lost, 40);
 	assert_true(all[1].begin <= 20 && all[1].number == 1 && all[1].events == 1);
 	assert_int_equal(all[2].lost, 42); /* nothing follows, and still it is told */
 	assert_int_equal(all[2].events, 0);
-	free(data);
-	drop_metadata();
 }
 
 static void a_loss_of_unknown_size_is_a_gap_in_the_numbers(void **unused)
 {
 	struct ctf_writer *writer = writer_in(folder, false);
 	struct packet all[8];
-	size_t bytes;
-	uint8_t *data;
 
 	ctf_writer_lost(writer, CTF_STREAM_KERNEL, 3, 20, 0); /* before any event */
 	put(writer, false, 21, 0, 16);
-	finish(writer);
-	data = file_of(folder, "kernel_00003", &bytes);
-	assert_int_equal(walk(data, bytes, false, all, 8), 2);
+	assert_int_equal(finish_and_walk(writer, false, all, 8), 2);
 	assert_int_equal(all[0].number, 0);
 	assert_int_equal(all[0].begin, 5);
 	assert_int_equal(all[1].number, 2);
 	assert_int_equal(all[1].lost, 0);
-	free(data);
-	drop_metadata();
 }
 
 /* More streams than files are open at once. */
