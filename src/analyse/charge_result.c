@@ -103,6 +103,13 @@ static void name_parts(const struct charged *charged, struct root *root)
 		name_work(charged, root);
 }
 
+/* Asked of sleeps that matter: it is a walk over all that the thread did. */
+static bool may_poll(const struct charged *charged, const struct root *root)
+{
+	return root->kind == WHY_TIMER && !root->timed_out && root->slot != SLOT_NONE &&
+	       root->ns * 20 >= charged->query->why->class_ns;
+}
+
 static void publish_roots(const struct charged *charged)
 {
 	struct why *why = charged->query->why;
@@ -125,6 +132,8 @@ static void publish_roots(const struct charged *charged)
 			.count = root->count,
 			.longest_ns = root->longest_ns,
 		};
+		if (may_poll(charged, root))
+			why->roots[i].polls = query_polls(charged->query, root->slot);
 	}
 	why->root_count = charged->root_count;
 	qsort(why->roots, why->root_count, sizeof(*why->roots), compare_roots);

@@ -261,3 +261,22 @@ enum why_waker wait_waker(const struct wait *wait)
 		return WHY_WAKER_SIGNAL;
 	return (enum why_waker)waker_of[wait->waker.kind];
 }
+
+/* Calls that were interrupted return codes that only the kernel's own headers name. */
+const char *describe_error(struct why *why, uint32_t error)
+{
+	static const struct {
+		uint32_t code;
+		const char *name;
+	} internal[] = {
+		{ 512, "ERESTARTSYS" }, { 513, "ERESTARTNOINTR" },	  { 514, "ERESTARTNOHAND" },
+		{ 515, "ENOIOCTLCMD" }, { 516, "ERESTART_RESTARTBLOCK" },
+	};
+	const char *name = strerrorname_np((int)error);
+
+	for (size_t i = 0; i < ARRAY_LEN(internal) && !name; i++) {
+		if (internal[i].code == error)
+			name = internal[i].name;
+	}
+	return name ? name : why_keep(why, xasprintf("errno %u", error));
+}

@@ -123,25 +123,6 @@ static int compare_errors(const void *a, const void *b)
 	return x->code < y->code ? -1 : x->code > y->code;
 }
 
-/* Calls that were interrupted return codes that only the kernel's own headers name. */
-static const char *error_name(struct stats_query *query, int32_t code)
-{
-	static const struct {
-		int32_t code;
-		const char *name;
-	} internal[] = {
-		{ 512, "ERESTARTSYS" }, { 513, "ERESTARTNOINTR" },	  { 514, "ERESTARTNOHAND" },
-		{ 515, "ENOIOCTLCMD" }, { 516, "ERESTART_RESTARTBLOCK" },
-	};
-	const char *name = strerrorname_np(code);
-
-	for (size_t i = 0; i < ARRAY_LEN(internal) && !name; i++) {
-		if (internal[i].code == code)
-			name = internal[i].name;
-	}
-	return name ? name : why_keep(&query->why, xasprintf("errno %d", code));
-}
-
 static void add_error(struct stats_query *query, struct stats_call *call, const struct total *row)
 {
 	int32_t code = (int32_t)total_b(row->key);
@@ -149,7 +130,7 @@ static void add_error(struct stats_query *query, struct stats_call *call, const 
 	call->errors = xrealloc(call->errors, call->error_kinds + 1, sizeof(*call->errors));
 	call->errors[call->error_kinds++] = (struct stats_error){
 		.code = code,
-		.name = error_name(query, code),
+		.name = describe_error(&query->why, (uint32_t)code),
 		.count = row->count,
 	};
 	call->error_count += row->count;

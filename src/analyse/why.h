@@ -65,6 +65,14 @@ struct why_thread {
 	const char *comm;
 };
 
+/* What was asked for in vain before sleeps: the last call to fail before most of them. */
+struct why_polls {
+	const char *call;  /* "fcntl"; NULL = there was none */
+	const char *error; /* "EAGAIN" */
+	uint64_t count;	   /* of the thread's sleeps in the window, before which it failed ... */
+	uint64_t sleeps;   /* ... of so many */
+};
+
 /* One root of the verdict. */
 struct why_root {
 	uint64_t ns;
@@ -80,6 +88,7 @@ struct why_root {
 	bool timed_out; /* timer: it was the limit of a wait for something else, not a sleep */
 	/* No CPU: who had none, where it is one other thread nearly all the time; else tid 0. */
 	struct why_thread kept_off;
+	struct why_polls polls; /* timer: of who slept */
 };
 
 /* One hop of the chain: from the target (first) to the root (last). */

@@ -10,6 +10,7 @@
  *	why_locks.c  the locks that programs told of, and who had them
  *	why_stuck.c  waits that what was awaited never ended
  *	why_idle.c   threads without a CPU beside an idle one
+ *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */
 #ifndef ANALYSE_WHY_INT_H
 #define ANALYSE_WHY_INT_H
@@ -55,6 +56,7 @@ const char *describe_actor(struct query *query, const struct actor *actor);
 const char *describe_packet(struct query *query, const struct wait *wait); /* that ended it */
 const char *describe_stack(struct query *query, const struct actor *actor);
 const char *describe_unsure(uint32_t word);
+const char *describe_error(struct why *why, uint32_t error);	   /* "EAGAIN" */
 bool wait_sleeps(struct query *query, const struct wait *wait);	   /* in nanosleep and the like */
 bool wait_timed_out(struct query *query, const struct wait *wait); /* but was for something else */
 enum why_class wait_class(struct query *query, const struct wait *wait);
@@ -105,6 +107,9 @@ uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wa
  * CPU is known. NULL: it was about to. Free it with free().
  */
 char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
+
+/* why_polls.c: of the thread's sleeps in the window. */
+struct why_polls query_polls(struct query *query, uint32_t slot);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

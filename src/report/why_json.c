@@ -53,6 +53,18 @@ static void put_wib(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
+static void put_polls(struct json *json, const struct why_polls *polls)
+{
+	if (!polls->call)
+		return;
+	json_begin_object(json, "polls");
+	json_print_string(json, "call", polls->call);
+	json_print_string(json, "error", polls->error);
+	json_print_u64(json, "count", polls->count);
+	json_print_u64(json, "sleeps", polls->sleeps);
+	json_end_object(json);
+}
+
 static void put_verdict(struct json *json, const struct why *why)
 {
 	json_begin_array(json, "verdict");
@@ -72,6 +84,7 @@ static void put_verdict(struct json *json, const struct why *why)
 		json_print_string(json, "why", root->why);
 		json_print_bool(json, "timed_out", root->timed_out);
 		put_thread(json, "kept_off", &root->kept_off);
+		put_polls(json, &root->polls);
 		json_end_object(json);
 	}
 	json_end_array(json);

@@ -191,6 +191,14 @@ static void put_class(FILE *out, const struct why_root *root)
 		fputs("; it was idle, waiting for work", out);
 }
 
+/* Why it sleeps, most likely. */
+static void put_polls(FILE *out, const struct why_polls *polls)
+{
+	if (polls->call)
+		fprintf(out, "; before %s of %s sleeps %s() failed: %s", text_count(polls->count).s,
+			text_count(polls->sleeps).s, polls->call, polls->error);
+}
+
 static void put_root(FILE *out, const struct why *why, const struct why_root *root)
 {
 	switch (root->kind) {
@@ -280,6 +288,7 @@ char *words_root(const struct why *why, const struct why_root *root)
 	put_root(words.out, why, root);
 	put_counts(words.out, root);
 	put_class(words.out, root);
+	put_polls(words.out, &root->polls);
 	return words_end(&words);
 }
 

@@ -48,6 +48,7 @@ unix-request --sleep
 eventfd-wait
 sysv-sem
 flock-wait
+lock-poll
 priority-inversion
 vfork-exec
 wait-many
@@ -185,6 +186,17 @@ def check_run(tap, name, run):
            name + ": the window holds the span, on the same clock", window, truth)
     check_uncertain(tap, name, report)
     check_verdict(tap, name, run)
+    if name.startswith("lock-poll"):
+        check_polls(tap, name, run)
+
+
+def check_polls(tap, name, run):
+    """Sleeps between refusals: the call that is refused is told, each time."""
+    polls = run.report["verdict"][0].get("polls", {})
+    refusals = int(run.truth["note"].split()[0])
+    tap.ok((polls.get("call"), polls.get("error")) == ("flock", "EAGAIN") and
+           polls["count"] == polls["sleeps"] == refusals,
+           "%s: flock() failed before each of %d sleeps" % (name, refusals), polls)
 
 
 def check_words(tap):

@@ -235,6 +235,27 @@ static void sleeping_on_request_is_no_hold_up(void **unused)
 	assert_lacks(text, "held up by others");
 }
 
+static void what_was_asked_for_in_vain_is_said(void **unused)
+{
+	struct why_root root = { .ns = 1290 * MS,
+				 .kind = WHY_TIMER,
+				 .class = WHY_ASKED,
+				 .who = BUILD,
+				 .what = "nanosleep",
+				 .object = "",
+				 .why = "",
+				 .count = 1,
+				 .polls = { "flock", "EAGAIN", 29, 30 } };
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL;
+
+	why.roots = &root;
+	why.root_count = 1;
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "; before 29 of 30\n");
+	assert_has(text, " sleeps flock() failed: EAGAIN\n");
+}
+
 static void a_server_without_work_is_idle(void **unused)
 {
 	struct why_root root = { 1290 * MS, WHY_OTHER_THREAD, WHY_IDLE, MAKE, "own code", "", "", 1,
@@ -554,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_whole_report_has_no_notes),
 		cmocka_unit_test(what_is_missing_is_said_when_it_matters),
 		cmocka_unit_test(sleeping_on_request_is_no_hold_up),
+		cmocka_unit_test(what_was_asked_for_in_vain_is_said),
 		cmocka_unit_test(a_server_without_work_is_idle),
 		cmocka_unit_test(threads_of_one_name_are_one_row_where_not_all_fit),
 		cmocka_unit_test(a_chosen_window_says_where_it_lies),

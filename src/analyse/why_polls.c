@@ -1,0 +1,91 @@
+/*
+ * why_polls.c - what a thread asks for in vain before each of its sleeps.
+ *
+ * Who waits for a file lock, a port or another's file without a call that blocks asks, sleeps, and
+ * asks again. The kernel sees sleeps alone; the calls that failed in between tell what they are for.
+ */
+#include "analyse/why_int.h"
+
+#define CALLS 16 /* different ones; more are one-offs */
+#define LEAST 3	 /* sleeps: fewer may be chance */
+
+struct failed {
+	uint32_t word, error;
+	uint64_t count; /* of sleeps, before which it was the last to fail */
+};
+
+struct tally {
+	struct failed calls[CALLS];
+	uint32_t used;
+	uint64_t sleeps;
+};
+
+static void add(struct tally *tally, const struct failed *last)
+{
+	struct failed *call = tally->calls, *end = call + tally->used;
+
+	tally->sleeps++;
+	if (!last->error)
+		return;
+	while (call < end && (call->word != last->word || call->error != last->error))
+		call++;
+	if (call == tally->calls + CALLS)
+		return;
+	if (call == end) {
+		*call = *last;
+		tally->used++;
+	}
+	call->count++;
+}
+
+static void walk(struct query *query, uint32_t slot, struct tally *tally)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	uint32_t call = 0, sleeping = 0, wait_word = 0;
+	struct failed last = { 0 };
+	struct tl_interval in;
+	struct tl_iter iter;
+	struct wait wait;
+
+	tl_iter_begin(&iter, query->tl, &thread->track, query->start_ns, query->end_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		enum word_kind kind = word_kind(in.word);
+
+		if (kind == WORD_SYSCALL) {
+			call = word_plain(in.word);
+		} else if (kind == WORD_USER) {
+			/* A sleep that a signal ends is no question. */
+			if (call && call != sleeping && word_error(in.word))
+				last = (struct failed){ call, word_error(in.word), 0 };
+			call = 0;
+		} else if (kind == WORD_UNCERTAIN) {
+			call = 0;
+			last = (struct failed){ 0 };
+		} else if (kind == WORD_BLOCKED && in.word != wait_word) {
+			wait_word = in.word;
+			if (!wait_sleeps(query, query_wait(query, slot, in.word, &wait)))
+				continue;
+			add(tally, &last);
+			last = (struct failed){ 0 };
+			sleeping = word_plain(wait.in);
+		}
+	}
+}
+
+struct why_polls query_polls(struct query *query, uint32_t slot)
+{
+	struct tally tally = { 0 };
+	const struct failed *most = tally.calls;
+
+	walk(query, slot, &tally);
+	for (uint32_t i = 1; i < tally.used; i++) {
+		if (tally.calls[i].count > most->count)
+			most = &tally.calls[i];
+	}
+	if (most->count < LEAST || most->count * 2 < tally.sleeps)
+		return (struct why_polls){ 0 };
+	return (struct why_polls){ .call = describe_word(query, most->word),
+				   .error = describe_error(query->why, most->error),
+				   .count = most->count,
+				   .sleeps = tally.sleeps };
+}
