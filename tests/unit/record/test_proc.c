@@ -1,5 +1,6 @@
 /* test_proc.c - lines of /proc/TID/stat, whatever a program calls itself. */
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +76,7 @@ static void this_thread_is_found(void **unused)
 	assert_int_equal(thread.ppid, getppid());
 	assert_int_equal(thread.uid, getuid());
 	assert_int_equal(thread.state, 'R');
-	assert_int_equal(thread.policy, 0);
+	assert_int_equal(thread.policy, sched_getscheduler(0));
 	assert_false(proc_read_thread(proc_fd, 0x7ffffff0, 0x7ffffff0, &thread));
 }
 
