@@ -7,8 +7,8 @@
  * copies each that is full to a file of the same name, so that its memory, where all pages are,
  * can be written to again (segment_copy_out()).
  * It blocks all signals, has descriptors of its own, is called "holdup-helper", and is not there
- * after fork(); without it the threads that log make files themselves, and warm them a packet at
- * a time. HOLDUP_HELPER=0 does without.
+ * after fork(); without it, and when it is late, the threads that log make files themselves, and
+ * warm them a packet at a time if not of large pages. HOLDUP_HELPER=0 does without.
  */
 #include <fcntl.h>
 #include <linux/futex.h>

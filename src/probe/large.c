@@ -3,26 +3,36 @@
  *
  * A file in memory has large pages if its file system was mounted so, which few are. But whoever
  * has it mapped may ask for them (MADV_COLLAPSE): the kernel makes one of what is there, even if
- * that is little. It may wait for all other CPUs before it does, and nobody maps memory in this
- * process meanwhile. On a machine with CPUs to spare that takes microseconds, else it may be many
- * milliseconds. So threads that log do not ask for any, nor does a helper that no other thread
- * interrupts, nor any for a while after it took long.
+ * that is little. That is 100 us of work for 2 MiB, where 512 small pages are 1.4 ms. But it may
+ * wait for other CPUs first, until they come to it, and nobody maps memory in this process
+ * meanwhile: microseconds where there are CPUs to spare, else as long as threads wait for a CPU.
+ * So a thread that logs asks while that is short, or when it is one that waits for its CPU, too;
+ * nobody does that no other thread interrupts, or for a while after it took really long.
  */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "probe/probe_int.h"
 
 #define COLLAPSE 25 /* MADV_COLLAPSE, Linux 6.1 */
-/* They take too long on average, or one did; then none are asked for, longer each time. */
-#define LONG_NS	 UINT64_C(10000000)
-#define MOST_NS	 UINT64_C(40000000)
+#define SHORT_NS UINT64_C(2000000)
+#define TURN_NS	 UINT64_C(100000000) /* a thread that was preempted will be again within this */
+/* They take too long on average, or one does; then none are asked for, longer each time. */
+#define LONG_NS	 UINT64_C(50000000)
+#define MOST_NS	 UINT64_C(500000000)
 #define REST_NS	 UINT64_C(1000000000)
 #define REST_MAX UINT64_C(64000000000)
+
+/* Of this thread: how often it was preempted, and when that was seen. */
+static __thread struct {
+	long count;
+	uint64_t seen_at;
+} preempted __attribute__((tls_model("initial-exec")));
 
 static uint64_t now_ns(void)
 {
@@ -39,10 +49,34 @@ static bool can_be_interrupted(void)
 	return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
 }
 
+/* Does it have to share its CPU? Then it is kept from it for milliseconds, whatever it does. */
+static bool is_preempted(uint64_t now)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage) == 0 && usage.ru_nivcsw != preempted.count) {
+		preempted.count = usage.ru_nivcsw;
+		preempted.seen_at = now;
+	}
+	return preempted.count && now - preempted.seen_at < TURN_NS;
+}
+
 bool large_pays(size_t bytes)
 {
-	return probe.large_pages && bytes % LARGE_BYTES == 0 && helper_is_me() &&
-	       now_ns() >= probe.large_at && can_be_interrupted();
+	uint64_t now, since, waits;
+
+	if (!probe.large_pages || bytes % LARGE_BYTES)
+		return false;
+	now = now_ns();
+	since = __atomic_load_n(&probe.large_since, __ATOMIC_RELAXED);
+	waits = since && now > since ? now - since : 0;
+	/* Who waits very long may wait for a CPU where the kernel's worker never runs. */
+	if (now < __atomic_load_n(&probe.large_at, __ATOMIC_RELAXED) || waits > MOST_NS ||
+	    !can_be_interrupted())
+		return false;
+	return helper_is_me() || is_preempted(now) ||
+	       (waits < SHORT_NS &&
+		__atomic_load_n(&probe.large_took, __ATOMIC_RELAXED) < SHORT_NS);
 }
 
 uint8_t *large_map(int fd, size_t bytes)
@@ -64,31 +98,39 @@ uint8_t *large_map(int fd, size_t bytes)
 	return all + before;
 }
 
-/* Ask again at once, or after a rest. */
-static void learn(bool made, uint64_t took)
+/* Ask again at once, or after a rest. Of threads that learn at once one may be forgotten. */
+static void learn(bool made, uint64_t took, uint64_t now)
 {
-	uint64_t rest = probe.large_rest;
+	uint64_t rest = __atomic_load_n(&probe.large_rest, __ATOMIC_RELAXED);
+	uint64_t mean = __atomic_load_n(&probe.large_took, __ATOMIC_RELAXED);
 
 	if (made)
-		probe.large_took = (probe.large_took * 7 + took) / 8;
-	if (made && took < MOST_NS && probe.large_took < LONG_NS) {
-		probe.large_rest = rest / 2;
-		return;
+		mean = (mean * 15 + took) / 16;
+	if (made && took < MOST_NS && mean < LONG_NS) {
+		rest /= 2;
+	} else {
+		mean = LONG_NS / 2;
+		rest = rest < REST_NS ? REST_NS : rest > REST_MAX / 2 ? REST_MAX : rest * 2;
+		__atomic_store_n(&probe.large_at, now + rest, __ATOMIC_RELAXED);
 	}
-	probe.large_took = LONG_NS / 2;
-	probe.large_rest = rest < REST_NS ? REST_NS : rest > REST_MAX / 2 ? REST_MAX : rest * 2;
-	probe.large_at = now_ns() + probe.large_rest;
+	__atomic_store_n(&probe.large_took, mean, __ATOMIC_RELAXED);
+	__atomic_store_n(&probe.large_rest, rest, __ATOMIC_RELAXED);
 }
 
 bool large_fill(int fd, uint8_t *base, size_t bytes)
 {
-	uint64_t begin = now_ns();
-	bool made = true;
+	uint64_t begin = now_ns(), end, none = 0;
+	bool made = true, first;
 
+	first = __atomic_compare_exchange_n(&probe.large_since, &none, begin, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	/* The kernel makes none of nothing. */
 	for (size_t at = 0; made && at < bytes; at += LARGE_BYTES)
 		made = fallocate(fd, 0, (off_t)at, 1) == 0;
 	made = made && madvise(base, bytes, COLLAPSE) == 0;
-	learn(made, now_ns() - begin);
+	if (first)
+		__atomic_store_n(&probe.large_since, 0, __ATOMIC_RELAXED);
+	end = now_ns();
+	learn(made, end - begin, end);
 	return made;
 }

@@ -151,6 +151,7 @@ static void begin_child(void)
 	probe.lost = 0;
 	probe.helper = HELPER_NONE;
 	probe.busy = false;
+	probe.large_since = 0;
 	probe.pid = (int32_t)getpid();
 	if (probe.control_fd >= 0)
 		(void)close(probe.control_fd);

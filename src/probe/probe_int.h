@@ -88,9 +88,10 @@ struct probe {
 	uint32_t work;		  /* atomic, futex; raised when there is work for the helper */
 	bool busy;		  /* atomic; the helper is at it */
 	bool large_pages;	  /* may be asked for */
-	uint64_t large_at;	  /* the helper's; CLOCK_MONOTONIC, ns: not before then ... */
-	uint64_t large_rest;	  /* ... since then; 0: they never took too long */
-	uint64_t large_took;	  /* the helper's; ns, on average */
+	uint64_t large_at;    /* atomic; CLOCK_MONOTONIC, ns: none is asked for before then ... */
+	uint64_t large_rest;  /* atomic; ... since then; 0: they never took too long */
+	uint64_t large_took;  /* atomic; ns, on average */
+	uint64_t large_since; /* atomic; when somebody asked who waits still; 0: nobody */
 	uint64_t ticks_per_ms;
 	uint32_t stream_most;	 /* packets of a stream's larger files */
 	struct session *session; /* atomic; NULL = none yet */

@@ -56,25 +56,57 @@ static uint64_t bytes_of(const struct segment *segment)
 	return (uint64_t)segment->packets * USER_PACKET;
 }
 
+/* Would one of so many bytes to follow 'last' be made faster of large pages? On a disk are none. */
+static bool is_large(const struct segment *last, uint64_t bytes)
+{
+	return last->stays && large_pays(bytes);
+}
+
 static bool is_helped(const struct session *session)
 {
 	return session->mode == HOLDUP_STREAM && helper_runs();
 }
 
-/* Twice as many each time; few where a thread waits for it. */
+/*
+ * Twice as many each time; few where a thread waits for it, but as many as are made at the cost
+ * of fewer.
+ */
 static uint32_t stream_packets(const struct session *session, const struct cpu_room *room,
 			       const struct segment *last)
 {
 	uint64_t all = __atomic_load_n(&room->bytes, __ATOMIC_RELAXED) / USER_PACKET;
 	uint64_t packets = last->packets * 2;
 
-	if (helper_is_me() && packets < all)
-		packets = all;
+	if (helper_is_me())
+		packets = packets < all ? all : packets;
+	else if (is_large(last, LARGE_BYTES))
+		packets = packets < LARGE ? packets : LARGE;
 	else if (is_helped(session) && packets > STREAM_URGENT)
 		packets = STREAM_URGENT;
 	if (packets >= probe.stream_most)
 		return probe.stream_most;
 	return (uint32_t)(packets > LARGE ? packets - packets % LARGE : packets);
+}
+
+/* May 'bytes' more be made? Then they are counted. */
+static bool claim(const struct session *session, struct cpu_room *room, uint64_t bytes)
+{
+	uint64_t now = __atomic_load_n(&room->bytes, __ATOMIC_RELAXED);
+
+	do {
+		if (session->mode == HOLDUP_STREAM && session->cpu_bytes &&
+		    now + bytes > session->cpu_bytes)
+			return false;
+		if (session->mode == HOLDUP_FLIGHT && now >= FLIGHT_MOST * bytes + FLIGHT_SPARE)
+			return false;
+	} while (!__atomic_compare_exchange_n(&room->bytes, &now, now + bytes, false,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+static void unclaim(struct cpu_room *room, uint64_t bytes)
+{
+	__atomic_sub_fetch(&room->bytes, bytes, __ATOMIC_RELAXED);
 }
 
 /* A segment for 'cpu' to follow 'last' (NULL: the first one), linked to nothing yet. */
@@ -88,23 +120,19 @@ static struct segment *make_segment(const struct session *session, struct cpu_ro
 	if (session->mode == HOLDUP_STREAM && last)
 		packets = stream_packets(session, room, last);
 	bytes = (uint64_t)packets * USER_PACKET;
-	if (session->mode == HOLDUP_STREAM && session->cpu_bytes &&
-	    __atomic_load_n(&room->bytes, __ATOMIC_RELAXED) + bytes > session->cpu_bytes)
-		return NULL;
-	if (session->mode == HOLDUP_FLIGHT &&
-	    __atomic_load_n(&room->bytes, __ATOMIC_RELAXED) >= FLIGHT_MOST * bytes + FLIGHT_SPARE)
+	if (!claim(session, room, bytes))
 		return NULL;
 	index = __atomic_add_fetch(&room->index, 1, __ATOMIC_RELAXED);
 	segment = segment_new(session, cpu, packets, index, number);
-	if (segment)
-		__atomic_add_fetch(&room->bytes, bytes, __ATOMIC_RELAXED);
+	if (!segment)
+		unclaim(room, bytes);
 	return segment;
 }
 
 static void unmake_segment(const struct session *session, struct cpu_room *room, uint32_t cpu,
 			   struct segment *segment)
 {
-	__atomic_sub_fetch(&room->bytes, bytes_of(segment), __ATOMIC_RELAXED);
+	unclaim(room, bytes_of(segment));
 	segment_drop(session, segment, cpu);
 }
 
@@ -262,6 +290,8 @@ static bool link_last(struct session *session, struct cpu_room *room, uint32_t c
 	uint32_t count, index;
 	struct segment *last = find_last(room, &count);
 
+	if (!named)
+		ahead->warm |= ahead->stays; /* it was full */
 	while (!named || ahead->first_number != last->first_number + last->packets ||
 	       !link_ahead(last, ahead)) {
 		if (named)
@@ -285,9 +315,12 @@ static void add_ahead(struct session *session, struct cpu_room *room, uint32_t c
 		return;
 	__atomic_store_n(&room->late, is_helped(session), __ATOMIC_RELAXED);
 	ahead = make_segment(session, room, cpu, last);
-	if (ahead)
-		segment_warm(ahead, 0);
-	if (ahead && !link_ahead(last, ahead))
+	if (!ahead)
+		return;
+	segment_warm(ahead, 0);
+	/* In a stream what others have made meanwhile comes before it: all will be used soon. */
+	if (session->mode == HOLDUP_STREAM ? !link_last(session, room, cpu, ahead, true)
+					   : !link_ahead(last, ahead))
 		unmake_segment(session, room, cpu, ahead);
 }
 
@@ -341,13 +374,12 @@ static bool recycle(struct session *session, struct cpu_room *room, uint32_t cpu
 {
 	uint64_t bytes = bytes_of(old);
 
-	if (large_pays(bytes) ||
-	    (session->cpu_bytes &&
-	     __atomic_load_n(&room->bytes, __ATOMIC_RELAXED) + bytes > session->cpu_bytes) ||
-	    !segment_copy_out(session, old, cpu) || !link_last(session, room, cpu, old, false))
+	if (is_large(old, bytes) || !claim(session, room, bytes))
 		return false;
-	__atomic_add_fetch(&room->bytes, bytes, __ATOMIC_RELAXED);
-	return true;
+	if (segment_copy_out(session, old, cpu) && link_last(session, room, cpu, old, false))
+		return true;
+	unclaim(room, bytes);
+	return false;
 }
 
 static bool add_new(struct session *session, struct cpu_room *room, uint32_t cpu,
@@ -366,11 +398,11 @@ static bool add_new(struct session *session, struct cpu_room *room, uint32_t cpu
 	return false;
 }
 
-static uint32_t ahead_of(const struct cpu_room *room)
+static uint32_t ahead_of(const struct cpu_room *room, const struct segment *last)
 {
 	bool late = __atomic_load_n(&room->late, __ATOMIC_RELAXED);
 
-	return late && large_pays(LARGE_BYTES) ? AHEAD_LARGE : AHEAD;
+	return late && is_large(last, LARGE_BYTES) ? AHEAD_LARGE : AHEAD;
 }
 
 /* Use again what is old, or let it go; make what is missing then. True: did so. */
@@ -387,7 +419,7 @@ static bool tend_once(struct session *session, struct cpu_room *room, uint32_t c
 		return true;
 	}
 	last = find_last(room, &count);
-	return count < ahead_of(room) && add_new(session, room, cpu, last);
+	return count < ahead_of(room, last) && add_new(session, room, cpu, last);
 }
 
 static bool tend(struct session *session, struct cpu_room *room, uint32_t cpu)

@@ -226,7 +226,6 @@ bool segment_reuse(const struct session *session, struct segment *segment, uint3
 	name_of(session, cpu, segment->index, true, hidden);
 	segment->index = index;
 	segment->first_number = first_number;
-	segment->warm |= segment->stays;			  /* it was full */
 	__atomic_store_n(&segment->next, NULL, __ATOMIC_RELAXED); /* nobody else has it now */
 	clear_packets(session, segment, cpu);
 	name_of(session, cpu, index, false, path);

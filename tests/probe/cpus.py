@@ -6,7 +6,6 @@ That a CPU really goes is part of tests/vm, where there is one that can.
 """
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -33,7 +32,7 @@ def logged(tap, method, name, *before):
                       "-m", "-c"], probe.environment(method, "stream", os.path.abspath("traces")))
     trace = probe.trace_in("traces")
     good, numbers, said = probe.check("counters", trace)
-    lost = int((re.search(r"^lost (\d+)", done.stdout, re.M) or [0, -1])[1])
+    lost = probe.number("lost", done.stdout)
     tap.ok(done.returncode == 0 and good and lost == 0 and numbers["events"] >= 8 * EVENTS,
            "%s, %s: %d events, %d lost" % (name, method, numbers.get("events", 0), lost),
            done.returncode, done.stdout, said)

@@ -13,6 +13,7 @@ ROOT = kernel.ROOT
 PROGRAMS = os.environ.get("PROBE_PROGRAMS", os.path.join(ROOT, "build/tests/probe"))
 LIBRARY = os.environ.get("PROBE_LIBRARY", os.path.join(ROOT, "build/include"))
 LONG = int(os.environ.get("PROBE_LONG", "1"))  # so many times as much
+MEMORY = "/dev/shm"
 METHODS = {"rseq": "1", "cas": "0"}
 
 
@@ -21,6 +22,14 @@ def environment(method, mode, folder, **more):
                HOLDUP_RUNTIME_DIR=os.path.join(os.getcwd(), "runtime"), **more)
     env.pop("HOLDUP_EVENTS", None)
     return env
+
+
+def memory(space):
+    """A folder in memory with so many bytes to spare, or None."""
+    if not os.path.isdir(MEMORY):
+        return None
+    there = os.statvfs(MEMORY)
+    return MEMORY if there.f_bavail * there.f_frsize > space else None
 
 
 def program(name):
@@ -37,6 +46,11 @@ def trace_in(folder):
     """The only trace in a folder."""
     names = [name for name in os.listdir(folder) if not name.startswith(".")]
     return os.path.join(folder, names[0]) if len(names) == 1 else None
+
+
+def number(name, text):
+    """What a program said of it, as "lost 3"; -1: nothing."""
+    return int((re.search(r"\b%s (\d+)" % name, text) or [0, -1])[1])
 
 
 def check(*args):

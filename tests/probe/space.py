@@ -2,7 +2,6 @@
 """No space, no folder, no right: no crash, and what is lost is counted, in the trace as well."""
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,7 @@ def load(method, mode, folder, *before, **more):
 
 
 def lost_by(done):
-    return int((re.search(r"^lost (\d+)", done.stdout, re.M) or [0, -1])[1])
+    return probe.number("lost", done.stdout)
 
 
 def partly(tap, method, name, folder, *before, **more):

@@ -1,13 +1,14 @@
 /*
  * steps.c - preloaded: end the process, or let calls fail, while the helper copies files or makes
- * some of large pages.
+ * some of large pages. Where there is no helper (HOLDUP_HELPER=0), all threads are watched.
  *
  * STEPS_KILL=N	SIGKILL at step N of the helper, counted from its first lease or its first file of large
  *		pages: each of its calls has two, before and behind it
  * STEPS_FAIL=CALL	"exchange", "lease", "write", "name": this call of the helper fails; "large": there are
  *		no large pages; "half": there are some
  *
- * Prints "steps N exchanged M" and "large N by_others M" at the end: files of large pages.
+ * Prints "steps N exchanged M" and "large N by_others M" at the end: files of large pages, and how
+ * many of them threads that log have made.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,6 +39,7 @@ static int (*next_madvise)(void *, size_t, int);
 static int (*next_fallocate)(int, int, off_t, off_t);
 static long kill_at = -1, steps, exchanged, large, by_others;
 static const char *failing = "";
+static bool all_threads;
 static bool begun; /* the helper has asked for a lease, or for large pages */
 
 static void *find(const char *name)
@@ -58,6 +60,7 @@ static void begin(void)
 	*(void **)&next_madvise = find("madvise");
 	*(void **)&next_fallocate = find("fallocate64");
 	kill_at = getenv("STEPS_KILL") ? atol(getenv("STEPS_KILL")) : -1;
+	all_threads = getenv("HOLDUP_HELPER") && strcmp(getenv("HOLDUP_HELPER"), "0") == 0;
 	failing = getenv("STEPS_FAIL") ? getenv("STEPS_FAIL") : "";
 }
 
@@ -77,9 +80,15 @@ static bool is_helper(void)
 	return known;
 }
 
+static bool is_watched(void)
+{
+	return all_threads || is_helper();
+}
+
 static void step(void)
 {
-	if (begun && steps++ == kill_at)
+	if (__atomic_load_n(&begun, __ATOMIC_RELAXED) &&
+	    __atomic_fetch_add(&steps, 1, __ATOMIC_RELAXED) == kill_at)
 		(void)kill(getpid(), SIGKILL);
 }
 
@@ -101,7 +110,7 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(list, long);
 	va_end(list);
-	if (number != SYS_renameat2 || !is_helper())
+	if (number != SYS_renameat2 || !is_watched())
 		return next_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	step();
 	rc = fails("exchange", EINVAL) ? -1
@@ -121,9 +130,9 @@ int fcntl64(int fd, int command, ...)
 	va_start(list, command);
 	value = va_arg(list, long);
 	va_end(list);
-	if (command != F_SETLEASE || !is_helper())
+	if (command != F_SETLEASE || !is_watched())
 		return next_fcntl(fd, command, value);
-	begun = true;
+	__atomic_store_n(&begun, true, __ATOMIC_RELAXED);
 	step();
 	rc = fails("lease", EINVAL) ? -1 : next_fcntl(fd, command, value);
 	step();
@@ -135,7 +144,7 @@ ssize_t write(int fd, const void *data, size_t bytes)
 	ssize_t rc;
 
 	begin();
-	if (!is_helper())
+	if (!is_watched())
 		return next_write(fd, data, bytes);
 	step();
 	if (strcmp(failing, "write") == 0 && bytes < 150000) {
@@ -153,10 +162,12 @@ int rename(const char *from, const char *to)
 	int rc;
 
 	begin();
-	if (!is_helper())
+	if (!is_watched())
 		return next_rename(from, to);
 	step();
-	rc = begun && fails("name", EACCES) ? -1 : next_rename(from, to);
+	rc = __atomic_load_n(&begun, __ATOMIC_RELAXED) && fails("name", EACCES)
+		     ? -1
+		     : next_rename(from, to);
 	step();
 	return rc;
 }
@@ -166,7 +177,7 @@ int unlink(const char *path)
 	int rc;
 
 	begin();
-	if (!is_helper())
+	if (!is_watched())
 		return next_unlink(path);
 	step();
 	rc = next_unlink(path);
@@ -181,13 +192,13 @@ int madvise(void *at, size_t bytes, int advice)
 	begin();
 	if (advice != MADV_COLLAPSE)
 		return next_madvise(at, bytes, advice);
-	by_others += !is_helper();
-	begun = true;
+	__atomic_store_n(&begun, true, __ATOMIC_RELAXED);
 	step();
 	if (strcmp(failing, "half") == 0)
 		(void)next_madvise(at, bytes / 2, advice);
 	rc = fails("half", EAGAIN) || fails("large", ENOMEM) ? -1 : next_madvise(at, bytes, advice);
-	large += rc == 0;
+	__atomic_add_fetch(&large, rc == 0, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&by_others, rc == 0 && !is_helper(), __ATOMIC_RELAXED);
 	step();
 	return rc;
 }
@@ -197,7 +208,7 @@ int fallocate64(int fd, int mode, off_t from, off_t bytes)
 	int rc;
 
 	begin();
-	if (!is_helper())
+	if (!is_watched())
 		return next_fallocate(fd, mode, from, bytes);
 	step();
 	rc = next_fallocate(fd, mode, from, bytes);

@@ -10,7 +10,6 @@ import ctypes
 import mmap
 import os
 import random
-import re
 import shutil
 import struct
 import subprocess
@@ -27,8 +26,9 @@ EVENTS = 400000
 
 
 def environment(method, **more):
-    return probe.environment(method, "stream", os.path.abspath("traces"), HOLDUP_FILE="256K",
-                             LD_PRELOAD=os.path.join(probe.PROGRAMS, "probe-steps.so"), **more)
+    preload = os.path.join(probe.PROGRAMS, "probe-steps.so")
+    return probe.environment(method, "stream", os.path.abspath("traces"), LD_PRELOAD=preload,
+                             **{"HOLDUP_FILE": "256K", **more})
 
 
 def clear():
@@ -75,7 +75,7 @@ def failing(tap, method, call):
     done = probe.run(load(EVENTS), environment(method, STEPS_FAIL=call))
     trace = probe.trace_in("traces")
     good, numbers, said = probe.check("counters", trace)
-    exchanged = int((re.search(r"exchanged (\d+)", done.stdout) or [0, -1])[1])
+    exchanged = probe.number("exchanged", done.stdout)
     hidden = [name for name in os.listdir(trace) if name.startswith(".next")]
     right = exchanged == 0 if call in ("exchange", "lease", "write", "overlay") else exchanged > 0
     tap.ok(done.returncode == 0 and good and numbers["missing"] == 0 and right and not hidden,
@@ -174,6 +174,20 @@ def readers(tap, method, how):
            *wrong[:5])
 
 
+def full_size(tap, method):
+    """On a disk are no large pages: files of the default size are copied, too."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", "."], check=True, capture_output=True, text=True).stdout
+    if kind.strip() in ("tmpfs", "ramfs", "overlayfs"):
+        tap.skipped("files on a disk", "there is none")
+        return
+    clear()
+    done = probe.run(load(4 * EVENTS, "-t", "1"), environment(method, HOLDUP_FILE="4M"))
+    good, numbers, said = probe.check("counters", probe.trace_in("traces"))
+    exchanged = probe.number("exchanged", done.stdout)
+    tap.ok(done.returncode == 0 and good and numbers["missing"] == 0 and exchanged > 0,
+           "%s: %d files of 4 MiB copied on a disk" % (method, exchanged), done.stdout, said)
+
+
 def overlay(tap):
     """The kernel cannot tell there who has mapped a file: so nothing is copied."""
     os.makedirs("over")
@@ -210,6 +224,9 @@ def main():
                 readers(tap, method, how)
             kill_at_each(tap, method)
         overlay(tap)
+    with kernel.workdir("/var/tmp"):
+        for method in probe.METHODS:
+            full_size(tap, method)
     tap.end()
 
 
