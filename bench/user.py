@@ -199,9 +199,13 @@ def more(events):
     for mode in ("stream", "flight"):
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="holdup-bench-") as folder:
             env = {"BENCH_DIR": folder, "BENCH_MODE": mode}
-            told = json.loads(run([PROGRAM, "latency", str(events)], env))
-            lines.append("%s: one call %.0f ns at the median, 99th %.0f, 99.9th %.0f, 99.99th %.0f." % (
-                mode, told["p50_ns"], told["p99_ns"], told["p999_ns"], told["p9999_ns"]))
+            told = [json.loads(run([PROGRAM, "latency", str(events)], env)) for _ in range(9)]
+            lines.append("%s: one call %.0f ns at the median, 99th %.0f, 99.9th %.0f (%.0f to %.0f in %d runs), "
+                         "99.99th %.0f." % (
+                             mode, *(statistics.median(of_run[key] for of_run in told)
+                                     for key in ("p50_ns", "p99_ns", "p999_ns")),
+                             min(of_run["p999_ns"] for of_run in told), max(of_run["p999_ns"] for of_run in told),
+                             len(told), statistics.median(of_run["p9999_ns"] for of_run in told)))
             for memory in ("", ", memory at hand") if mode == "stream" else ("",):
                 lines += beside(mode + memory, dict(env, **({"BENCH_MEMORY": "1"} if memory else {})), events)
     return "\n".join("- " + line for line in lines)
