@@ -69,7 +69,8 @@ struct holdup_cpu_ {
 	uint64_t session; /* of 'packet'; 0: none */
 	uint8_t *packet;  /* what is written to */
 	uint64_t last;	  /* time after which another packet must begin */
-	uint64_t spare[5];
+	uint64_t asked;	  /* number of the last trace that asked for the CPU */
+	uint64_t spare[4];
 };
 
 struct holdup_state_ {

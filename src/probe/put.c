@@ -217,6 +217,11 @@ uint32_t put_cpu(void)
 	return cpu < 0 ? 0 : (uint32_t)cpu; /* any CPU's place will do, but for speed */
 }
 
+static bool has_changed(uint64_t word)
+{
+	return __atomic_load_n(&holdup_state_.control.session, __ATOMIC_ACQUIRE) != word;
+}
+
 /* It is too long, or the CPU was never long enough the thread's. */
 static void lose(void)
 {
@@ -247,6 +252,8 @@ static void put(uint32_t id, const struct holdup_piece_ *pieces, size_t count, s
 			return;
 		session = session_now(word >> HOLDUP_TURN_);
 		cpu = put_cpu();
+		if (!session && has_changed(word))
+			continue; /* the thread is late: there is a new trace */
 		if (!session)
 			return;
 		if (cpu >= probe.cpu_count || !session->good) {

@@ -568,44 +568,47 @@ static struct segment *first_segment(struct session *session, struct cpu_room *r
 	return first;
 }
 
-static bool has_events(const struct user_packet *packet)
+/*
+ * May session 'number' have the CPU? Not once a later one has asked for it: threads may be late
+ * by several.
+ */
+static bool ask_for_cpu(struct holdup_cpu_ *entry, uint64_t number)
 {
-	return __atomic_load_n(&packet->content_bits, __ATOMIC_RELAXED) > USER_HEAD * 8 ||
-	       __atomic_load_n(&packet->reserved, __ATOMIC_RELAXED) > USER_HEAD;
+	uint64_t asked = __atomic_load_n(&entry->asked, __ATOMIC_SEQ_CST);
+
+	while (asked < number && !__atomic_compare_exchange_n(&entry->asked, &asked, number, false,
+							      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	return asked <= number;
 }
 
 /*
- * Let the CPU write to this session. Sessions follow each other, and a thread may be late by
- * several: so the packet is read before the session's number, and replaced only while the
- * number is an older one.
+ * Let the CPU write to this session, from its first packet on. The packet is read between two
+ * looks at what has been asked for: so it is not a later session's, and replaced only while it is
+ * what it was.
  */
 static bool make_first(struct session *session, uint64_t word, struct cpu_room *room, uint32_t cpu)
 {
 	struct holdup_cpu_ *entry = &probe.cpus[cpu];
-	struct user_packet *old =
-		(struct user_packet *)(void *)__atomic_load_n(&entry->packet, __ATOMIC_ACQUIRE);
 	struct segment *first = first_segment(session, room, cpu);
-	uint32_t place = 0;
+	struct user_packet *old;
 	bool begun;
 
 	if (!first)
 		return give_up(session, room);
-	if (number_of(entry) >= session->number)
+	if (!ask_for_cpu(entry, session->number))
+		return true;
+	old = (struct user_packet *)(void *)__atomic_load_n(&entry->packet, __ATOMIC_SEQ_CST);
+	if (!ask_for_cpu(entry, session->number) || number_of(entry) >= session->number)
 		return true;
 	begun = find_current(room, old) != NULL; /* by another thread */
-	first = __atomic_load_n(&room->current, __ATOMIC_ACQUIRE);
-	/* A thread that is late by a session may have taken the CPU back: go on behind. */
-	while (!begun && place < first->packets && has_events(segment_packet(first, place)))
-		place++;
-	if (place == first->packets)
-		return give_up(session, room);
-	if (!begun && !put_switch(cpu, old, segment_packet(first, place)))
+	if (!begun && !put_switch(cpu, old, segment_packet(first, 0)))
 		return true;
 	set_last(entry);
 	/* pairs with the sequences' and with this file's reading */
 	__atomic_store_n(&entry->session, word, __ATOMIC_RELEASE);
 	if (!begun)
-		begin_packet(session, room, cpu, first, place);
+		begin_packet(session, room, cpu, first, 0);
 	return true;
 }
 

@@ -1,13 +1,14 @@
 /*
  * check.c - read what probe-load logged, by the layout of wire/user.h and nothing of the library.
  *
- * usage: probe-check [-k] [-g] [-i] COUNTERS FOLDER, or probe-check FOLDER for probe-life
+ * usage: probe-check [-k] [-g] [-i] COUNTERS FOLDER..., or probe-check FOLDER for probe-life
  *	-k	the process was killed: one event more than it knows of may be there
  *	-g	flight recorder: what is there must be the last of each stream, without a gap
  *	-i	an event may be missing behind one that is half-written (killed, no rseq)
  *
  * Every event must be there once, whole, in order of its thread, and no time may go back in a
- * stream; except as many as were lost. Prints what is wrong, and counts; exit status 1 if so.
+ * stream; except as many as were lost. Folders are traces that follow each other: no thread may
+ * come back to an earlier one. Prints what is wrong, and counts; exit status 1 if so.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ struct thread {
 	uint64_t *time; /* by number; 0: not there */
 	uint64_t room;
 	uint64_t count;
+	uint64_t end, before; /* one more than the largest number, and that of earlier folders */
 };
 
 static struct {
@@ -132,7 +134,10 @@ static void take(const struct file *file, uint64_t packet, const uint8_t *at, ui
 	}
 	if (thread->time[seq])
 		wrong(file, packet, "twice, number", seq);
+	if (seq < thread->before)
+		wrong(file, packet, "an earlier trace goes on behind number", seq);
 	thread->time[seq] = time;
+	thread->end = seq >= thread->end ? seq + 1 : thread->end;
 	thread->count++;
 	all.events++;
 }
@@ -321,6 +326,9 @@ static void read_folder(const char *path)
 	qsort(all.files, all.file_count, sizeof(all.files[0]), by_name);
 	for (size_t i = 0; i < all.file_count;)
 		i = read_stream(i);
+	all.file_count = 0;
+	for (unsigned i = 0; i < MOST; i++)
+		all.threads[i].before = all.threads[i].end;
 }
 
 int main(int argc, char **argv)
@@ -339,12 +347,13 @@ int main(int argc, char **argv)
 		read_folder(argv[optind]);
 		return print_steps();
 	}
-	if (argc - optind != 2)
+	if (argc - optind < 2)
 		return 2;
 	fd = open(argv[optind], O_RDONLY);
 	if (fd < 0 || read(fd, &counters, sizeof(counters)) != sizeof(counters))
 		return 2;
-	read_folder(argv[optind + 1]);
+	while (++optind < argc)
+		read_folder(argv[optind]);
 	for (unsigned i = 0; i < MOST; i++)
 		check_thread(&counters, i, &missing);
 	if (!all.killed && !all.flight && missing != counters.lost)

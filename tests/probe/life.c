@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -288,8 +289,8 @@ static int run_sessions(const char *unused)
 	return 0;
 }
 
-/* Many traces: nothing may run out. */
-static int run_many(const char *unused)
+/* One after the other, without a stop between them: every event is in one of them. */
+static int run_anew(const char *unused)
 {
 	char here[1024];
 	struct holdup_options options = { sizeof(options), here, HOLDUP_STREAM, 0, "all" };
@@ -297,8 +298,34 @@ static int run_many(const char *unused)
 	(void)unused;
 	if (!getcwd(here, sizeof(here) - 16))
 		return 2;
+	strcat(here, "/anew");
+	if (holdup_start(&options) < 0)
+		return 1;
+	begin_others();
+	for (int i = 0; i < ROUNDS / 8; i++) {
+		(void)usleep(500);
+		if (holdup_start(&options) < 0)
+			return 1;
+	}
+	end_others();
+	tell("last");
+	return 0;
+}
+
+/* Many traces: nothing may run out, of the little that there is. */
+static int run_many(const char *unused)
+{
+	const struct rlimit few = { 64, 64 };
+	char here[1024];
+	struct holdup_options options = { sizeof(options), here, HOLDUP_STREAM, 0, "all" };
+
+	(void)unused;
+	if (!getcwd(here, sizeof(here) - 16))
+		return 2;
 	strcat(here, "/many");
-	for (int i = 0; i < 800; i++) {
+	if (setrlimit(RLIMIT_NOFILE, &few) < 0)
+		return 2;
+	for (int i = 0; i < 200; i++) {
 		if (holdup_start(&options) < 0)
 			return 1;
 		step();
@@ -363,10 +390,11 @@ static const struct {
 	const char *name;
 	int (*run)(const char *plugin);
 } cases[] = {
-	{ "fork", run_fork },	      { "clone", run_clone },	    { "vfork", run_vfork },
-	{ "exec", run_exec },	      { "threads", run_threads },   { "cancel", run_cancel },
-	{ "dlclose", run_dlclose },   { "sessions", run_sessions }, { "many", run_many },
-	{ "switches", run_switches }, { "ends", run_ends },	    { "exit", run_exit },
+	{ "fork", run_fork },	    { "clone", run_clone },	  { "vfork", run_vfork },
+	{ "exec", run_exec },	    { "threads", run_threads },	  { "cancel", run_cancel },
+	{ "dlclose", run_dlclose }, { "sessions", run_sessions }, { "many", run_many },
+	{ "anew", run_anew },	    { "switches", run_switches }, { "ends", run_ends },
+	{ "exit", run_exit },
 };
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@ from probe import kernel  # noqa: E402
 SANITIZED = os.environ.get("HOLDUP_SANITIZED")
 PACKET_EVENTS = (128 << 10) // 16  # at most
 CASES = ["fork", "clone", "vfork", "exec", "threads", "cancel", "dlclose", "switches", "ends",
-         "exit", "sessions", "many"]
+         "exit", "sessions", "many", "anew"]
 
 
 def events_of(trace):
@@ -34,12 +34,12 @@ def told(text):
 def wrong_in(method, case, what, trace, steps, lost):
     counts, wrong = events_of(trace)
     found = counts.get("life:step", (0, 0))[0]
-    least = {"trace": steps - lost, "partly": steps - 4, "session": 0}[what]
+    least = {"trace": steps - lost, "partly": steps - 4, "session": 0, "last": 0}[what]
     if method == "cas" and case == "exec" and what == "partly":
         least = 1  # threads end in the middle of an event, and hide what is behind it
     if method == "cas" and case == "exit" and what == "partly":
         least -= counts["stuck"][0] * PACKET_EVENTS  # the same, but it is known in how many packets
-    most = {"trace": steps + 1, "partly": 1 << 60, "session": 1 << 60}[what]
+    most = {"trace": steps + 1, "partly": 1 << 60, "session": 1 << 60, "last": steps}[what]
     if not wrong and not least <= found <= most:
         return "%s: %d of %d events, %d lost" % (trace, found, steps, lost)
     if case == "ends" and found != 4:
@@ -51,11 +51,23 @@ def wrong_in(method, case, what, trace, steps, lost):
     return wrong
 
 
+def wrong_in_all(folder, steps, lost):
+    """All events are in the traces of a folder, or lost."""
+    found = 0
+    for name in os.listdir(folder):
+        if not name.startswith("."):
+            counts, wrong = events_of(os.path.join(folder, name))
+            found += counts.get("life:step", (0, 0))[0]
+            if wrong:
+                return wrong
+    return "%d of %d events, %d lost" % (found, steps, lost) if found != steps - lost else ""
+
+
 def one(tap, method, case):
     shutil.rmtree("traces", ignore_errors=True)
     plugin = os.path.join(probe.PROGRAMS, "probe-plugin.so")
     env = probe.environment(method, "stream", os.path.abspath("traces"))
-    if case in ("sessions", "many"):
+    if case in ("sessions", "many", "anew"):
         del env["HOLDUP"]
     if SANITIZED and case == "fork":
         env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -68,12 +80,14 @@ def one(tap, method, case):
     traces = list(told(said))
     for what, trace, steps, lost in traces[:30]:
         wrong += filter(None, [wrong_in(method, case, what, trace, steps, lost)])
+    if case == "anew" and traces:
+        wrong += filter(None, [wrong_in_all("anew", *traces[0][2:])])
     if not traces and case != "many":
         wrong.append("no trace: " + said[-500:])
     if os.path.isdir("runtime") and os.listdir("runtime") and case not in ("fork", "exec"):
         wrong.append("left behind: %s" % os.listdir("runtime"))
     tap.ok(not wrong, "%s, %s" % (case, method), *wrong[:5])
-    for folder in ("sessions", "many", "runtime"):
+    for folder in ("sessions", "many", "anew", "runtime"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
