@@ -15,6 +15,7 @@ EVENTS = 150000 * probe.LONG // (3 if os.environ.get("HOLDUP_SANITIZED") else 1)
 CPU_BYTES = 1 << 20
 LARGE_CPU_BYTES = 8 << 20  # in files of large pages
 SPACE = 1 << 30  # in memory
+EVENT = 28  # bytes, at least
 
 
 def log(method, mode, *args, name="probe-load", **more):
@@ -50,12 +51,13 @@ def in_memory(tap, method, threads, **more):
 
 def flight(tap, method, threads, size=CPU_BYTES):
     """The last ones of each CPU; threads stay on theirs, so none may be missing in between."""
-    trace, done = log(method, "flight", "-t", threads, "-n", EVENTS * 4, "-p", "-s", "-c",
+    events = max(EVENTS * 4, 4 * size // EVENT)
+    trace, done = log(method, "flight", "-t", threads, "-n", events, "-p", "-s", "-c",
                       HOLDUP_SIZE=str(size))
     good, numbers, said = probe.check("-g", "counters", trace)
     # A packet may end early by the longest event; the one being written may be empty.
     tap.ok(good and done.returncode == 0 and numbers["least"] >= size and
-           numbers["events"] < 4 * EVENTS * threads,
+           numbers["events"] < events * threads,
            "%s: the flight recorder of %d threads and %d KiB a CPU keeps the last %d"
            % (method, threads, size >> 10, numbers.get("events", 0)), done.stdout, said)
 
