@@ -144,7 +144,7 @@ def check_texts(tap, trace):
     foreign = {name: count for name, count in result.other.items()
                if name not in POINT_AWAY and (by_trace_cmd or not name.startswith("sys_"))}
     if by_trace_cmd is None:
-        tap.skipped("texts", "trace-cmd cannot read these pages")
+        tap.skipped("texts", "no trace-cmd (tools/setup check), or it cannot read these pages")
         return
     tap.ok(not foreign, "each text is the kernel's (%d) or trace-cmd's (%d)"
            % (result.as_kernel, result.as_trace_cmd), foreign,

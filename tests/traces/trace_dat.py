@@ -32,6 +32,7 @@ TRACES = os.environ.get("HOLDUP_DAT_TRACES") or os.path.join(
 ENV = dict(os.environ, TZ="UTC")
 MAX_MEMORY = 1 << 30
 LOST = "lost_events"
+TRACE_CMD = shutil.which("trace-cmd")
 SANITIZED = os.environ.get("HOLDUP_SANITIZED")  # these reserve all address space
 DAMAGED = 12 if SANITIZED else 60  # files with turned bytes, of each trace
 
@@ -218,7 +219,7 @@ def check_texts(test, name, path, events, text=None):
         wrong, first = compare(events, of_kernel(text), True)
         test.check(name + ": the kernel's own text", wrong == 0,
                    "%d events differ: %s" % (wrong, first))
-    if shutil.which("trace-cmd"):
+    if TRACE_CMD:
         wrong, first = compare(events, of_report(path), False)
         test.check(name + ": the text of trace-cmd report", wrong == 0,
                    "%d events differ: %s" % (wrong, first))
@@ -229,7 +230,7 @@ CONVERSIONS = (("6", "none"), ("7", "none"), ("7", "zlib"), ("7", "zstd"))
 
 def check_converted(test, name, path, events, into):
     """Other versions and compressions of the same."""
-    if not shutil.which("trace-cmd"):
+    if not TRACE_CMD:
         return
     for version, compression in CONVERSIONS:
         to = os.path.join(into, "converted.dat")
@@ -349,7 +350,7 @@ SEEDS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../fuzz/seeds
 
 def check_clocks(test):
     """Small files with two instances, a counter, a host's time and an offset: as trace-cmd."""
-    if not shutil.which("trace-cmd"):
+    if not TRACE_CMD:
         return
     for name in ("v6", "none", "zstd"):
         path = os.path.join(SEEDS, name)
@@ -382,6 +383,8 @@ def main():
     if not os.path.isdir(os.path.join(TRACES, "03-trace-dat")):
         kernel.absent("HOLDUP_DAT_TRACES names no folder with 03-trace-dat")
     test = Test()
+    if not TRACE_CMD:
+        test.skipped("what trace-cmd says of them", "no trace-cmd: tools/setup check")
     with tempfile.TemporaryDirectory() as into:
         ENV["XDG_CACHE_HOME"] = into
         check_clocks(test)
