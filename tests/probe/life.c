@@ -256,16 +256,27 @@ static int run_dlclose(const char *plugin)
 	return 0;
 }
 
+/* Streams of all events into a folder of such a name here. */
+static struct holdup_options streams_in(const char *name)
+{
+	static char path[1024];
+	size_t end;
+
+	if (!getcwd(path, sizeof(path) / 2))
+		exit(2);
+	end = strlen(path);
+	(void)snprintf(path + end, sizeof(path) - end, "/%s", name);
+	return (struct holdup_options){ sizeof(struct holdup_options), path, HOLDUP_STREAM, 0,
+					"all" };
+}
+
 /* Each trace is whole; none of them has more than was logged. */
 static int run_sessions(const char *unused)
 {
-	char here[1024], dir[2048];
-	struct holdup_options options = { sizeof(options), here, HOLDUP_STREAM, 0, "all" };
+	char dir[2048];
+	struct holdup_options options = streams_in("sessions");
 
 	(void)unused;
-	if (!getcwd(here, sizeof(here) - 16))
-		return 2;
-	strcat(here, "/sessions");
 	begin_others();
 	for (int i = 0; i < ROUNDS / 2; i++) {
 		int rc;
@@ -292,13 +303,9 @@ static int run_sessions(const char *unused)
 /* One after the other, without a stop between them: every event is in one of them. */
 static int run_anew(const char *unused)
 {
-	char here[1024];
-	struct holdup_options options = { sizeof(options), here, HOLDUP_STREAM, 0, "all" };
+	const struct holdup_options options = streams_in("anew");
 
 	(void)unused;
-	if (!getcwd(here, sizeof(here) - 16))
-		return 2;
-	strcat(here, "/anew");
 	if (holdup_start(&options) < 0)
 		return 1;
 	begin_others();
@@ -316,13 +323,9 @@ static int run_anew(const char *unused)
 static int run_many(const char *unused)
 {
 	const struct rlimit few = { 64, 64 };
-	char here[1024];
-	struct holdup_options options = { sizeof(options), here, HOLDUP_STREAM, 0, "all" };
+	const struct holdup_options options = streams_in("many");
 
 	(void)unused;
-	if (!getcwd(here, sizeof(here) - 16))
-		return 2;
-	strcat(here, "/many");
 	if (setrlimit(RLIMIT_NOFILE, &few) < 0)
 		return 2;
 	for (int i = 0; i < 200; i++) {
