@@ -200,12 +200,11 @@ def more(events):
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="holdup-bench-") as folder:
             env = {"BENCH_DIR": folder, "BENCH_MODE": mode}
             told = [json.loads(run([PROGRAM, "latency", str(events)], env)) for _ in range(9)]
+            p50, p99, p999, p9999 = (statistics.median(of_run[key] for of_run in told)
+                                     for key in ("p50_ns", "p99_ns", "p999_ns", "p9999_ns"))
+            each = [of_run["p999_ns"] for of_run in told]
             lines.append("%s: one call %.0f ns at the median, 99th %.0f, 99.9th %.0f (%.0f to %.0f in %d runs), "
-                         "99.99th %.0f." % (
-                             mode, *(statistics.median(of_run[key] for of_run in told)
-                                     for key in ("p50_ns", "p99_ns", "p999_ns")),
-                             min(of_run["p999_ns"] for of_run in told), max(of_run["p999_ns"] for of_run in told),
-                             len(told), statistics.median(of_run["p9999_ns"] for of_run in told)))
+                         "99.99th %.0f." % (mode, p50, p99, p999, min(each), max(each), len(told), p9999))
             for memory in ("", ", memory at hand") if mode == "stream" else ("",):
                 lines += beside(mode + memory, dict(env, **({"BENCH_MEMORY": "1"} if memory else {})), events)
     return "\n".join("- " + line for line in lines)

@@ -13,8 +13,8 @@
  *
  * Thread 0 fills packets until the case's next event is one of interest, and is stopped in that
  * one. Prints a line "NUMBER WHAT" for each: "met" (thread 1 logged all it had to, or came to its
- * place, while thread 0 was stopped), "waited" (it did not), "missed" (thread 0 never came there),
- * "hung", "died"; "killed".
+ * place, while thread 0 was stopped), "waited" (it did not, and may wait there), "missed" (thread 0
+ * never came there), "hung", "died"; "killed".
  */
 #include <holdup/trace.h>
 
@@ -376,6 +376,11 @@ static long patience(void)
 	return scene->locks ? LOCKED_US : WAIT_US;
 }
 
+static const char *when_not_met(void)
+{
+	return scene->locks ? "waited" : "hung";
+}
+
 /* Until thread 1 has logged all it had to. 0: it has; else its signal; -1: it waits for thread 0. */
 static int let_other_log(pid_t other)
 {
@@ -416,7 +421,7 @@ static const char *stop_both(pid_t pid, pid_t other, size_t second, int *out_sig
 	*out_signal = go_on(pid, signal == SIGTRAP ? patience() : WAIT_US);
 	if (signal == SIGTRAP)
 		let_go(other, 0);
-	return signal < 0 || *out_signal < 0 ? "waited" : "met";
+	return signal < 0 || *out_signal < 0 ? when_not_met() : "met";
 }
 
 static const char *kill_all(pid_t pid)
@@ -474,7 +479,7 @@ static const char *stop_at(size_t number)
 		if (number >= place_count) {
 			said = stop_both(pid, other, number / place_count - 1, &signal);
 		} else {
-			said = let_other_log(other) ? "waited" : "met";
+			said = let_other_log(other) ? when_not_met() : "met";
 			if (scene->ends) /* mostly before thread 0 goes on */
 				(void)usleep((useconds_t)patience());
 			else

@@ -51,7 +51,7 @@ def in_memory(tap, method, threads, **more):
 
 def flight(tap, method, threads, size=CPU_BYTES):
     """The last ones of each CPU; threads stay on theirs, so none may be missing in between."""
-    events = max(EVENTS * 4, 4 * size // EVENT)
+    events = 4 * max(EVENTS, size // EVENT)
     trace, done = log(method, "flight", "-t", threads, "-n", events, "-p", "-s", "-c",
                       HOLDUP_SIZE=str(size))
     good, numbers, said = probe.check("-g", "counters", trace)
