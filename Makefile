@@ -3,11 +3,12 @@
 #	make            install what is missing, build build/holdup
 #	make run        record and explain a real program
 #	make check      install what is missing, build, run all tests
-#	make install    into PREFIX (/usr/local), below DESTDIR
+#	make install    into PREFIX (/usr/local), below DESTDIR; make uninstall removes it
 #	make help       the other targets
 BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
+LIBDIR	?=
 WERROR	?= true
 FUZZ_SECONDS ?= 10
 MESON_FLAGS ?=
@@ -20,7 +21,7 @@ test_in = tools/with-tracefs meson test -C $(1) --print-errorlogs $(2) $(TEST_FL
 count_in = tools/count-tests $(1)/meson-logs/testlog.json
 
 .PHONY: all run check lint format fuzz-smoke sanitize sanitize-address sanitize-thread
-.PHONY: install clean help clean-root
+.PHONY: install uninstall clean help clean-root package dist reproducible site
 
 all:
 	@tools/setup build
@@ -72,16 +73,36 @@ bench-%:
 	@HOLDUP=$(abspath $(BUILD))/holdup HOLDUP_EXAMPLES=$(abspath $(BUILD))/examples \
 		tools/with-tracefs tools/bench $(BUILD) $* $(BENCH_ARGS)
 
-# Proves "make run" and "make check" in a fresh Debian root (root, network).
+# The documentation as plain HTML, in BUILD/site.
+site:
+	@tools/setup site
+	@tools/site $(BUILD)/site
+
+# Proves run, check, install and the packages in a fresh Debian root (root, network).
 clean-root:
 	@tools/clean-root
 
+# LIBDIR, below PREFIX: where this system's loader and pkg-config look, when it is not given.
 install: all
-	@meson configure $(BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" tools/install $(BUILD)
+
+uninstall:
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" tools/install --remove $(BUILD)
+
+# Debian's packages, and a tarball that builds without git, in dist/.
+package:
+	@tools/package deb
+
+dist:
+	@tools/package tar
+
+# Builds twice, elsewhere, and compares every byte of what is installed.
+reproducible:
+	@tools/setup build
+	@tools/reproducible
 
 clean:
-	rm -rf $(BUILD) build-ci build-asan build-tsan build-fuzz
+	rm -rf $(BUILD) build-ci build-asan build-tsan build-fuzz dist
 
 help:
 	@sed -n '3,7s/^#//p' Makefile
@@ -90,5 +111,9 @@ help:
 	@echo '	make sanitize   the tests under the address, undefined and thread sanitizers'
 	@echo '	make fuzz-smoke every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo '	make bench-NAME one of bench/, with BENCH_ARGS'
-	@echo '	make clean-root prove "make run" and "make check" in a fresh Debian root'
+	@echo '	make clean-root prove run, check, install and the packages in a fresh Debian root'
+	@echo '	make package    Debian packages in dist/'
+	@echo '	make dist       a tarball that builds without git in dist/'
+	@echo '	make reproducible  build twice and compare'
+	@echo '	make site       the documentation as plain HTML, in $(BUILD)/site'
 	@echo '	make clean      remove what was built'

@@ -57,7 +57,7 @@ extern "C" {
 #define HR_NONE UINT32_MAX /* no thread, no CPU, no wait, no number */
 #define HR_LAST UINT64_MAX /* hr_find_thread(): at any time, the last one */
 
-/* The version of the library: "0.1.0". */
+/* The version of holdup: "1.2.3". */
 HR_API const char *hr_version(void);
 
 /* --------------------------------------------------------------------- a trace */
@@ -363,6 +363,8 @@ enum hr_wait_flag {
 	HR_WAIT_START_UNKNOWN = 1 << 5, /* began before the recording, or in a hole */
 	HR_WAIT_EXITED = 1 << 6,	/* the waker ended */
 	HR_WAIT_MANY = 1 << 7,		/* poll, select, epoll: for several things */
+	HR_WAIT_IO = 1 << 8,		/* uninterruptible: the kernel says that it was for I/O, */
+	HR_WAIT_NO_IO = 1 << 9,		/* or that it was not */
 };
 
 /* What it was for, as its end tells; the first that fits. */

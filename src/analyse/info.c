@@ -95,7 +95,7 @@ static void count_hole(struct info *info, const struct event *event)
 
 	info->holes++;
 	info->holes_unknown += event->lost.count == 0;
-	info->lost_packets += event->lost.count == 0;
+	info->lost_packets += event->lost.packets ? event->lost.packets : event->lost.count == 0;
 	info->lost_events += lost;
 	stream->holes++;
 	stream->lost += lost;
@@ -147,9 +147,11 @@ static enum event_type type_named(const char *name)
 		if (strcmp(event_type_name(type), name) == 0)
 			return type;
 	}
-	if (strncmp(name, "syscall_entry_", 14) == 0)
+	if (strncmp(name, "syscall_entry_", 14) == 0 || strncmp(name, "sys_enter_", 10) == 0)
 		return EV_SYS_ENTER;
-	return strncmp(name, "syscall_exit_", 13) == 0 ? EV_SYS_EXIT : EV_NONE;
+	if (strncmp(name, "syscall_exit_", 13) == 0 || strncmp(name, "sys_exit_", 9) == 0)
+		return EV_SYS_EXIT;
+	return EV_NONE;
 }
 
 void info_recorded(struct info *info, const char *title)

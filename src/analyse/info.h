@@ -57,8 +57,9 @@ struct info {
 	uint64_t first_ns, last_ns;
 	uint64_t lost_events; /* of the kernel and of programs; unknown numbers count as one */
 	uint64_t holes;
-	uint64_t holes_unknown;	 /* of these, how many have no number */
-	uint64_t lost_packets;	 /* holes between packets, of which no number of events is told */
+	uint64_t holes_unknown; /* of these, how many have no number */
+	uint64_t
+		lost_packets; /* a hole that tells no number of them, nor of events, counts as one */
 	struct info_type *types; /* most frequent first; after info_end() */
 	size_t type_count;
 	struct info_stream *streams; /* in order of CPUs; after info_end() */

@@ -111,7 +111,7 @@ static const struct module *modules_of(struct lock_names *names, uint32_t proces
 	for (end = low; end < names->count && names->modules[end].process == process;)
 		end++;
 	*out_count = end - low;
-	return names->modules + low;
+	return *out_count ? &names->modules[low] : NULL;
 }
 
 static int by_address(const void *a, const void *b)

@@ -138,7 +138,7 @@ const struct memory_span *memory_spans_find(const struct memory_spans *spans, in
 	size_t first = find_first(spans, tid, class);
 
 	*out_count = find_first(spans, tid, (uint32_t) class + 1) - first;
-	return spans->spans + first;
+	return *out_count ? &spans->spans[first] : NULL;
 }
 
 void memory_spans_fini(struct memory_spans *spans)

@@ -74,7 +74,7 @@ const struct move *moved_find(const struct moved *moved, int32_t tid, size_t *ou
 	while (low < moved->count && moved->moves[low].tid == tid)
 		low++;
 	*out_count = low - first;
-	return moved->moves + first;
+	return *out_count ? &moved->moves[first] : NULL;
 }
 
 void moved_fini(struct moved *moved)

@@ -7,6 +7,7 @@
  */
 #include "analyse/ps.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,18 +189,6 @@ static struct ps_ticks choose(struct tick_finder *finder)
 	return take(&finder->entries, PS_INTERRUPTS, rate);
 }
 
-/* On every CPU, at each multiple of the period of the trace clock. */
-static void assume(struct ps_ticks *ticks, uint32_t cpu_count, uint64_t start_ns, uint64_t end_ns)
-{
-	uint64_t period = ticks->period_ns;
-	uint64_t first = start_ns + (period - start_ns % period) % period;
-
-	for (uint64_t at = first; at < end_ns && end_ns - at <= end_ns - start_ns; at += period) {
-		for (uint32_t cpu = 0; cpu < cpu_count; cpu++)
-			add_tick(ticks, at, cpu);
-	}
-}
-
 int ps_find_ticks(struct source *source, const struct facts *facts, uint64_t start_ns,
 		  uint64_t end_ns, struct ps_ticks *out_ticks, struct err *err)
 {
@@ -207,12 +196,16 @@ int ps_find_ticks(struct source *source, const struct facts *facts, uint64_t sta
 	const struct event *ev;
 	int rc = source_seek(source, start_ns, err);
 
-	while (rc >= 0 && (rc = source_next(source, &ev, err)) > 0 && ev->time_ns < end_ns)
+	while (rc >= 0 && (rc = source_next(source, &ev, err)) > 0 && ev->time_ns < end_ns) {
 		look_at(&finder, ev);
+		if (finder.entries.count > PS_MAX_TICKS || finder.ticks.count > PS_MAX_TICKS)
+			rc = err_set(err, -E2BIG,
+				     "more than %u ticks: choose a part with --from and --to",
+				     PS_MAX_TICKS);
+	}
 	if (rc >= 0) {
 		*out_ticks = choose(&finder);
-		if (out_ticks->source == PS_ASSUMED)
-			assume(out_ticks, (uint32_t)finder.cpu_count, start_ns, end_ns);
+		out_ticks->cpu_count = (uint32_t)finder.cpu_count;
 	}
 	map_fini(&finder.is_tick);
 	free(finder.cpus);
@@ -229,39 +222,85 @@ void ps_ticks_fini(struct ps_ticks *ticks)
 
 /* ------------------------------------------------------------------- charges */
 
-static void charge(const struct timeline *timeline, const struct ps_tick *tick,
+/* 'count' ticks that found the CPU with the thread of 'slot', which was in 'word'. */
+static void charge(const struct timeline *timeline, uint32_t slot, uint32_t word, uint64_t count,
 		   struct ps_charge *charges, struct ps_cpu *cpu)
 {
-	uint32_t slot = timeline_running_at(timeline, tick->cpu, tick->time_ns);
-	uint32_t word;
-
 	if (slot >= timeline->thread_count) {
-		cpu->unknown++;
+		cpu->unknown += count;
 		return;
 	}
-	/* What it was in just before the interrupt of the tick. */
-	word = timeline_state_at(timeline, slot, tick->time_ns - 1);
 	if (timeline->threads[slot]->tid == 0) {
 		if (word_kind(word) == WORD_IDLE)
-			cpu->idle++;
+			cpu->idle += count;
 		else
-			cpu->system++;
+			cpu->system += count;
 		return;
 	}
 	switch (word_kind(word)) {
 	case WORD_USER:
-		charges[slot].user++;
-		cpu->user++;
+		charges[slot].user += count;
+		cpu->user += count;
 		break;
 	case WORD_RUN:
 	case WORD_UNCERTAIN:
-		charges[slot].either++;
-		cpu->either++;
+		charges[slot].either += count;
+		cpu->either += count;
 		break;
 	default:
-		charges[slot].system++;
-		cpu->system++;
+		charges[slot].system += count;
+		cpu->system += count;
 		break;
+	}
+}
+
+static void charge_tick(const struct timeline *timeline, const struct ps_tick *tick,
+			struct ps_charge *charges, struct ps_cpu *cpu)
+{
+	uint32_t slot = timeline_running_at(timeline, tick->cpu, tick->time_ns);
+
+	/* What it was in just before the interrupt of the tick. */
+	charge(timeline, slot, timeline_state_at(timeline, slot, tick->time_ns - 1), 1, charges,
+	       cpu);
+}
+
+/* Multiples of the period in [start, end): years of them cost as little as one. */
+static uint64_t multiples(uint64_t start_ns, uint64_t end_ns, uint64_t period_ns)
+{
+	return end_ns > start_ns ? (end_ns - 1) / period_ns - (start_ns - 1) / period_ns : 0;
+}
+
+/* The ticks that are assumed while 'run' lasts, in which a thread has the CPU. */
+static void charge_run(const struct timeline *timeline, const struct tl_interval *run,
+		       uint64_t period_ns, struct ps_charge *charges, struct ps_cpu *cpu)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (run->word >= timeline->thread_count) {
+		charge(timeline, run->word, 0, multiples(run->start_ns, run->end_ns, period_ns),
+		       charges, cpu);
+		return;
+	}
+	/* The state just before a tick: 1 ns earlier. */
+	tl_iter_begin(&iter, timeline, &timeline->threads[run->word]->track, run->start_ns - 1,
+		      run->end_ns - 1);
+	while (tl_iter_next(&iter, &in))
+		charge(timeline, run->word, in.word,
+		       multiples(in.start_ns + 1, in.end_ns + 1, period_ns), charges, cpu);
+}
+
+static void charge_assumed(const struct timeline *timeline, const struct ps_ticks *ticks,
+			   uint64_t start_ns, uint64_t end_ns, struct ps_charge *charges,
+			   struct ps_cpu *cpus)
+{
+	struct tl_interval run;
+	struct tl_iter iter;
+
+	for (uint32_t i = 0; i < ticks->cpu_count && i < timeline->cpu_count; i++) {
+		tl_iter_begin(&iter, timeline, timeline->cpus[i], start_ns + 1, end_ns);
+		while (tl_iter_next(&iter, &run))
+			charge_run(timeline, &run, ticks->period_ns, charges, &cpus[i]);
 	}
 }
 
@@ -282,8 +321,10 @@ void ps_charge(const struct timeline *timeline, const struct ps_ticks *ticks, ui
 
 		if (tick->cpu < timeline->cpu_count && tick->time_ns > start_ns &&
 		    tick->time_ns < end_ns)
-			charge(timeline, tick, charges, &cpus[tick->cpu]);
+			charge_tick(timeline, tick, charges, &cpus[tick->cpu]);
 	}
+	if (ticks->source == PS_ASSUMED)
+		charge_assumed(timeline, ticks, start_ns, end_ns, charges, cpus);
 	for (uint32_t i = 0; i < timeline->cpu_count; i++)
 		add_left_out(&cpus[i], (end_ns - start_ns) / ticks->period_ns);
 }

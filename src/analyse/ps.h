@@ -30,11 +30,13 @@ struct ps_tick {
 };
 
 struct ps_ticks {
-	struct ps_tick *ticks; /* owned; in order of time */
+	struct ps_tick *ticks; /* owned; in order of time; none are kept of those assumed */
 	size_t count;
 	size_t cap;
 	uint64_t period_ns;
 	enum ps_source source;
+	uint32_t
+		cpu_count; /* PS_ASSUMED: each of so many CPUs has one at each multiple of the period */
 };
 
 /* Ticks charged to a thread. */
@@ -55,9 +57,11 @@ struct ps_cpu {
 
 /*
  * Find the ticks of [start, end) in the events: one pass. Where nothing is recorded of
- * them they are assumed. Returns 0 and fills *out_ticks (free with ps_ticks_fini()), or
+ * them they are assumed. Memory is bounded: of more than PS_MAX_TICKS it says so (-E2BIG). Returns 0
+ * and fills *out_ticks (free with ps_ticks_fini()), or
  * what source_next() failed with.
  */
+#define PS_MAX_TICKS (8u << 20)
 int ps_find_ticks(struct source *source, const struct facts *facts, uint64_t start_ns,
 		  uint64_t end_ns, struct ps_ticks *out_ticks, struct err *err);
 

@@ -130,6 +130,15 @@ uint64_t verify_unknown(const struct verify *verify)
 	return unknown;
 }
 
+uint64_t verify_packets(const struct verify *verify)
+{
+	uint64_t packets = 0;
+
+	for (size_t i = 0; i < verify->cpu_count; i++)
+		packets += verify->cpus[i].packets;
+	return packets;
+}
+
 uint64_t verify_unread(const struct verify *verify, const struct facts *facts)
 {
 	uint64_t unread = 0;
@@ -181,6 +190,7 @@ static void take_hole(struct verify *verify, const struct event *ev)
 	cpu->holes++;
 	cpu->lost += ev->lost.count;
 	cpu->unknown += ev->lost.count == 0;
+	cpu->packets += ev->lost.packets;
 	cpu->hole_ns += ev->time_ns - since;
 	cpu->hole_until_ns = ev->time_ns;
 	if (verify->hole_count == VERIFY_MAX_HOLES)

@@ -40,6 +40,7 @@ struct verify_cpu {
 	uint64_t holes;		/* spans of which events are missing */
 	uint64_t lost;		/* events, in holes that tell how many */
 	uint64_t unknown;	/* holes that do not */
+	uint64_t packets;	/* known to be missing */
 	uint64_t hole_ns;	/* all of them together */
 	uint64_t back_ns;	/* the largest step back in time; 0 = none */
 	uint64_t last_ns;	/* time of its last event */
@@ -124,6 +125,7 @@ void verify_fini(struct verify *verify);
 /* Events that are known to be lost, and holes of unknown size. */
 uint64_t verify_lost(const struct verify *verify);
 uint64_t verify_unknown(const struct verify *verify);
+uint64_t verify_packets(const struct verify *verify); /* known to be missing */
 
 /* Events that were recorded, by the kernel's count, and cannot be read. */
 uint64_t verify_unread(const struct verify *verify, const struct facts *facts);

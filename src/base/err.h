@@ -5,6 +5,8 @@
  * can say what was being done adds it with err_wrap(). The user then reads
  * "line 2 is not an event, while reading a.txt".
  *
+ * The text is safe on a terminal, whatever was put into it: see text_escaped().
+ *
  * An err is plain memory of its caller: zero it, pass it on, print err.text.
  * Passing NULL is allowed everywhere and means that nobody wants the text.
  * Not shared between threads.

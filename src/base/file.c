@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -31,6 +35,51 @@ uint64_t file_behind_hole(int fd, uint64_t offset)
 	if (to < 0)
 		return fd >= 0 && errno == ENXIO ? UINT64_MAX : offset;
 	return (uint64_t)to;
+}
+
+/* Where openat2(2) is missing or forbidden: one name after the other. */
+static int open_step_by_step(int dir_fd, const char *path, int flags)
+{
+	AUTO_FREE char *copy = xstrdup(path);
+	char *name, *rest = copy;
+	AUTO_CLOSE int at = -1;
+
+	if (*path == '/')
+		return -EXDEV;
+	while ((name = strsep(&rest, "/"))) {
+		int above = at >= 0 ? at : dir_fd;
+		int fd;
+
+		if (!strcmp(name, ".."))
+			return -EXDEV;
+		if (!*name && rest)
+			continue;
+		fd = openat(above, *name ? name : ".",
+			    (rest ? O_PATH | O_DIRECTORY : flags) | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		mem_close_fd(&at);
+		at = fd;
+	}
+	dir_fd = at;
+	at = -1; /* the caller's now */
+	return dir_fd;
+}
+
+int file_open_beneath(int dir_fd, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(unsigned int)(flags | O_CLOEXEC | O_NOFOLLOW),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	int fd;
+
+	if (!(flags & O_PATH))
+		how.flags |= O_NONBLOCK | O_NOCTTY;
+	fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == E2BIG))
+		return open_step_by_step(dir_fd, path, (int)how.flags);
+	return fd < 0 ? -errno : fd;
 }
 
 DIR *file_list(int fd)

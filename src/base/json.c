@@ -21,8 +21,8 @@ static void put_string(FILE *out, const char *text)
 			fputs("\\n", out);
 		else if (code == '\t')
 			fputs("\\t", out);
-		else if (code < 0x20 || code == 0x7f)
-			fprintf(out, "\\u%04x", code);
+		else if (!text_is_safe(code))
+			fputs(text_json_escape(code).s, out);
 		else
 			(void)fwrite(text, 1, len, out);
 		text += len ? len : 1;

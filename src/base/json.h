@@ -13,7 +13,7 @@
  *
  * The key is NULL for the outermost value and inside arrays. Strings that are not
  * valid UTF-8 have the bad bytes replaced by U+FFFD, so that the output always
- * parses. Failures of the FILE stay in the FILE: see ferror().
+ * parses; characters that a terminal would obey, or not show, are \u escapes. Failures of the FILE stay in the FILE: see ferror().
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -17,12 +17,20 @@ static void init(struct outbuf *out, int fd, size_t bytes)
 	out->start = out->at = xmalloc(bytes + OUTBUF_SLACK);
 	out->limit = out->start + bytes - OUTBUF_SLACK;
 	out->fd = fd;
+	out->is_text = false;
 	out->error = 0;
 }
 
 void outbuf_to_fd(struct outbuf *out, int fd)
 {
 	init(out, fd, FD_BYTES);
+}
+
+void outbuf_to_terminal(struct outbuf *out, int fd)
+{
+	init(out, fd, FD_BYTES);
+	out->is_text = true;
+	out->terminal = (struct terminal){ .fd = fd };
 }
 
 void outbuf_to_memory(struct outbuf *out)
@@ -38,6 +46,10 @@ void outbuf_fini(struct outbuf *out)
 
 static void write_all(struct outbuf *out, const char *at, size_t count)
 {
+	if (out->is_text) {
+		out->error = out->error ? out->error : terminal_put(&out->terminal, at, count);
+		return;
+	}
 	while (count && !out->error) {
 		ssize_t done = write(out->fd, at, count);
 
@@ -129,7 +141,6 @@ void outbuf_foreign(struct outbuf *out, const char *text, size_t max)
 /* One character of a JSON string that needs more than a copy. Returns its bytes. */
 static size_t put_json_special(struct outbuf *out, const char *text, size_t left)
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char c = (unsigned char)*text;
 	char copy[5] = { 0 };
 	uint32_t code;
@@ -140,16 +151,12 @@ static size_t put_json_special(struct outbuf *out, const char *text, size_t left
 		outbuf_char(out, (char)c);
 		return 1;
 	}
-	if (c < ' ') {
-		outbuf_string(out, "\\u00");
-		outbuf_char(out, digits[c >> 4]);
-		outbuf_char(out, digits[c & 15]);
-		return 1;
-	}
 	memcpy(copy, text, strnlen(text, left < 4 ? left : 4));
 	bytes = text_utf8(copy, &code);
-	if (bytes)
+	if (bytes && text_is_safe(code))
 		outbuf_put(out, text, bytes);
+	else if (bytes)
+		outbuf_string(out, text_json_escape(code).s);
 	else
 		outbuf_string(out, "\xef\xbf\xbd");
 	return bytes ? bytes : 1;
@@ -163,7 +170,7 @@ void outbuf_json(struct outbuf *out, const char *text, size_t max)
 	while (at < max && text[at]) {
 		size_t plain = at;
 
-		while (plain < max && text[plain] >= ' ' && text[plain] != '"' &&
+		while (plain < max && is_plain(text[plain]) && text[plain] != '"' &&
 		       text[plain] != '\\')
 			plain++;
 		outbuf_put(out, text + at, plain - at);

@@ -22,18 +22,24 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/terminal.h"
+
 #define OUTBUF_SLACK 4096u
 
 struct outbuf {
-	char *at;    /* where the next byte goes */
-	char *limit; /* behind this there is only the slack */
-	char *start; /* owned */
-	int fd;	     /* -1 = it grows in memory */
-	int error;   /* negative errno of the first write that failed; what follows is dropped */
+	char *at;		  /* where the next byte goes */
+	char *limit;		  /* behind this there is only the slack */
+	char *start;		  /* owned */
+	int fd;			  /* -1 = it grows in memory */
+	bool is_text;		  /* for a terminal, too */
+	struct terminal terminal; /* used when 'is_text' */
+	int error; /* negative errno of the first write that failed; what follows is dropped */
 };
 
 /* Text goes to 'fd', which stays the caller's, or into memory that grows. */
 void outbuf_to_fd(struct outbuf *out, int fd);
+/* The same, of text that a terminal may get: see terminal.h. */
+void outbuf_to_terminal(struct outbuf *out, int fd);
 void outbuf_to_memory(struct outbuf *out);
 void outbuf_fini(struct outbuf *out);
 

@@ -199,13 +199,40 @@ size_t text_utf8(const char *text, uint32_t *out_code)
 	return len;
 }
 
-/* Control characters, and those that hide or reorder what stands around them. */
-static bool is_unsafe(uint32_t code)
+struct code_range {
+	uint32_t first, last;
+};
+
+/* Control characters, and those that are not seen or change how others are. In order. */
+static const struct code_range unsafe[] = {
+	{ 0x00, 0x1f },	      { 0x7f, 0x9f },	    { 0xad, 0xad },	  { 0x34f, 0x34f },
+	{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },	  { 0x180b, 0x180f },
+	{ 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },	  { 0x3164, 0x3164 },
+	{ 0xfdd0, 0xfdef },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },	  { 0xfff0, 0xfffb },
+	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+};
+
+bool text_is_safe(uint32_t code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
-	       (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe007f);
+	if (code < 0x7f)
+		return code >= 0x20;
+	for (size_t i = 0; i < ARRAY_LEN(unsafe) && unsafe[i].first <= code; i++) {
+		if (code <= unsafe[i].last)
+			return false;
+	}
+	return (code & 0xfffe) != 0xfffe; /* the last two of each plane are no characters */
+}
+
+struct text text_json_escape(uint32_t code)
+{
+	struct text text;
+
+	if (code < 0x10000)
+		(void)snprintf(text.s, sizeof(text.s), "\\u%04x", code);
+	else
+		(void)snprintf(text.s, sizeof(text.s), "\\u%04x\\u%04x",
+			       0xd800 | ((code - 0x10000) >> 10), 0xdc00 | (code & 0x3ff));
+	return text;
 }
 
 char *text_escaped(const char *text)
@@ -218,7 +245,7 @@ char *text_escaped(const char *text)
 		size_t len = text_utf8(text, &code);
 		size_t bytes = len ? len : 1;
 
-		if (len && !is_unsafe(code)) {
+		if (len && text_is_safe(code)) {
 			memcpy(to, text, len);
 			to += len;
 		} else {

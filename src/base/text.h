@@ -58,6 +58,12 @@ struct text text_percent(uint64_t part, uint64_t whole);
  */
 void text_apportion(const uint64_t *parts, size_t count, uint64_t places, uint64_t *out_places);
 
+/* Neither a control character nor one that hides or reorders what stands around it, nor none at all. */
+bool text_is_safe(uint32_t code);
+
+/* A character as JSON escapes it: \u202e, or two halves above 16 bits. */
+struct text text_json_escape(uint32_t code);
+
 /*
  * A copy that is safe on a terminal: valid UTF-8 without control characters and
  * without characters that reorder text; anything else becomes \xNN byte by byte.

@@ -228,6 +228,38 @@ static void bind_field(struct check_feed *feed, uint32_t index)
 		unknown_field(feed, field);
 }
 
+/*
+ * An event that is named and has not the field of its key belongs to no instance, ever: what it
+ * would end is not told to go on for ever, but this is told.
+ */
+static void bind_key(struct check_feed *feed, uint32_t index, struct model_errors *errors)
+{
+	const struct model_pattern *pattern = &feed->model->patterns[index];
+	const struct print_event *kind = NULL;
+	bool is_there = false, has_key = false;
+
+	if (pattern->key != KEY_FIELD || pattern->take != TAKE_EVENT ||
+	    !feed->fields[pattern->field])
+		return;
+	while ((kind = printer_next(feed->printer, kind))) {
+		if (!has_name(kind, pattern->name))
+			continue;
+		is_there = true;
+		has_key |= value_place(feed->fields[pattern->field], kind).kind != VALUE_NONE;
+	}
+	if (!is_there || has_key)
+		return;
+	AUTO_FREE char *name = text_escaped(pattern->name);
+	AUTO_FREE char *field = text_escaped(feed->model->fields[pattern->field].name);
+
+	model_errors_add(
+		errors, pattern->place,
+		"%s has no field \"%s\", which is the key: nothing tells which instance it "
+		"belongs to. Write \"key: thread\" if one thread does it all (the end of a "
+		"span has no fields), or let the program log the field with it",
+		name, field);
+}
+
 /* ------------------------------------------------------------ what is missing */
 
 /* A metric cannot be told when none of these events is in the trace. */
@@ -397,6 +429,8 @@ int check_feed_new(struct trace *trace, const struct model *model, struct check_
 	}
 	for (uint32_t i = 0; i < model->field_count; i++)
 		bind_field(feed, i);
+	for (uint32_t i = 0; i < model->pattern_count; i++)
+		bind_key(feed, i, errors);
 	find_missing(feed, feed->printer);
 	find_tellers(feed);
 	rc = errors->count ? -EINVAL : 0;

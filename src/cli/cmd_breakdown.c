@@ -80,5 +80,6 @@ const struct command cmd_breakdown = {
 		"\n"
 		"  holdup breakdown 1234 run.holdup\n"
 		"  holdup breakdown --from +1s --to +2s --json 1234 run.holdup\n",
+	.only_reads = true,
 	.run = run_breakdown,
 };

@@ -17,7 +17,9 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/lock_source.h"
+#include "cli/reading.h"
 #include "cli/recording.h"
+#include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "event/source.h"
 #include "model/model.h"
@@ -123,7 +125,7 @@ static int open_kernel(struct checking *checking, struct err *err)
 static int open_trace(struct checking *checking, const char *path, struct model_errors *errors,
 		      struct err *err)
 {
-	int rc = read_open(path, &checking->plain, err);
+	int rc = load_plain(path, &checking->plain, err);
 
 	if (rc == 0)
 		rc = check_feed_new(checking->plain, checking->model, &checking->feed, errors, err);
@@ -201,7 +203,7 @@ static int run_engine(struct checking *checking, const char *path, struct err *e
 
 static int write_junit(const char *path, const struct report_check *report, struct err *err)
 {
-	AUTO_FILE FILE *out = fopen(path, "we");
+	AUTO_FILE FILE *out = rights_fopen(path);
 
 	if (!out)
 		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
@@ -256,10 +258,10 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 		fprintf(stderr, "holdup: the command itself ended with status %d\n",
 			recording_status(result.status));
 	if (cmd->recording.dir)
-		recording_summary(&result, opts.dir);
+		recording_summary(&result, &opts);
 	record_result_fini(&result);
 	*out_trace = opts.dir;
-	return 0;
+	return recording_leave_root(&cmd->recording, opts.dir, err);
 }
 
 /* Returns an exit status. */
@@ -320,6 +322,8 @@ static int parse_and_check(struct check_cmd *cmd, int argc, char **argv)
 	if (rc < 0)
 		return command_usage(&cmd_check, rc, &err);
 	checking.model_path = argv[first];
+	reading_indexes(cmd->kernel);
+	reading_writes(cmd->junit);
 	rc = check_trace(&checking, argc - first > 1 ? argv[first + 1] : DEFAULT_TRACE, command);
 	checking_fini(&checking);
 	return rc;
@@ -353,5 +357,6 @@ const struct command cmd_check = {
 		"\n"
 		"  holdup check requests.yaml run.holdup\n"
 		"  sudo holdup check --junit result.xml requests.yaml -- ./server --once\n",
+	.only_reads = true,
 	.run = run_check,
 };

@@ -119,5 +119,6 @@ const struct command cmd_check_trace = {
 		"\n"
 		"  holdup check-trace run.holdup\n"
 		"  holdup check-trace --json | jq '.holes[] | {cpu, ns: (.end_ns - .start_ns)}'\n",
+	.only_reads = true,
 	.run = run_check_trace,
 };

@@ -13,6 +13,7 @@
 #include "cli/load.h"
 #include "cli/opts.h"
 #include "cli/progress.h"
+#include "cli/reading.h"
 #include "cli/when.h"
 #include "event/facts.h"
 #include "export/cut.h"
@@ -138,7 +139,10 @@ static int cut(const struct cut_cmd *cmd, const char *path, const struct when *f
 {
 	struct cut_result result;
 	struct trace *trace;
-	int rc = read_open(path, &trace, err);
+	int rc;
+
+	reading_writes(cmd->dir);
+	rc = load_plain(path, &trace, err);
 
 	if (rc < 0)
 		return rc;
@@ -212,5 +216,6 @@ const struct command cmd_cut = {
 		"\n"
 		"  holdup cut --from +1s --to +2s -o slow.holdup run.holdup\n"
 		"  holdup cut --from sched_process_exec --pid 1234 lttng-trace\n",
+	.only_reads = true,
 	.run = run_cut,
 };

@@ -11,6 +11,7 @@
 #include "cli/delays_cmd.h"
 #include "cli/opts.h"
 #include "delays/account.h"
+#include "record/interrupt.h"
 
 static const struct opt_spec delays_options[] = {
 	{ "comm", "NAME", "Processes of this name", opt_string, offsetof(struct delays_cmd, comm) },
@@ -200,7 +201,11 @@ static int run_delays(int argc, char **argv)
 	}
 	rc = run_parsed(&cmd, &err);
 	free(cmd.pids);
-	return rc < 0 ? command_fail(&cmd_delays, &err) : rc;
+	if (rc >= 0)
+		return rc;
+	(void)command_fail(&cmd_delays, &err);
+	return rc == -EINTR && interrupt_pending() ? command_end_by(interrupt_pending())
+						   : EXIT_FAIL;
 }
 
 const struct command cmd_delays = {

@@ -1,5 +1,6 @@
 /* cmd_doctor.c - holdup doctor: what this system can record. */
 #include <stdio.h>
+#include <sys/utsname.h>
 
 #include "base/json.h"
 #include "base/err.h"
@@ -113,9 +114,14 @@ static void print_text(const struct doctor *doctor)
 static void print_json(const struct doctor *doctor)
 {
 	struct json json = { .out = stdout };
+	struct utsname kernel;
 
 	json_begin_object(&json, NULL);
 	json_print_u64(&json, "holdup", 1);
+	if (uname(&kernel) == 0) {
+		json_print_string(&json, "kernel", kernel.release);
+		json_print_string(&json, "machine", kernel.machine);
+	}
 	json_print_string(&json, "state", states[worst_of(doctor)].word);
 	json_begin_array(&json, "checks");
 	for (size_t i = 0; i < doctor->count; i++) {

@@ -17,6 +17,7 @@
 #include "cli/load.h"
 #include "cli/lock_source.h"
 #include "cli/opts.h"
+#include "cli/reading.h"
 #include "cli/when.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -37,7 +38,7 @@ struct export_cmd {
 };
 
 static const struct opt_spec export_options[] = {
-	{ "to", "FORMAT", "perfetto, chrome, folded, csv or jsonl", opt_string,
+	{ "to", "FORMAT", "perfetto, chrome, folded, csv, jsonl or ctf", opt_string,
 	  offsetof(struct export_cmd, to) },
 	{ "output", "FILE", "Write to this file, or into this new folder", opt_string,
 	  offsetof(struct export_cmd, output), 'o' },
@@ -102,7 +103,8 @@ static int choose(const struct export_cmd *cmd, const struct timeline *tl, bool 
 
 /* ------------------------------------------------------------- events, as list does */
 
-static int print_events(struct export_job *job, FILE *out, struct err *err)
+/* The lines go past the stream, whose descriptor is empty and stays so. */
+static int print_events(struct export_job *job, FILE *unused_out, struct err *err)
 {
 	struct list_reader *reader = ((struct source_of *)job)->events;
 	const struct list_print_opts opts = { .json = true };
@@ -112,9 +114,10 @@ static int print_events(struct export_job *job, FILE *out, struct err *err)
 	int rc = list_print_new(list_reader_context(reader), &opts, &print, err);
 	int failed = 0, written;
 
+	(void)unused_out;
 	if (rc < 0)
 		return rc;
-	pipe = list_pipe_new(print, list_reader_context(reader), fileno(out));
+	pipe = list_pipe_new(print, list_reader_context(reader), job->fd);
 	while (!failed && (rc = list_reader_next(reader, &line, err)) > 0)
 		failed = list_pipe_put(pipe, &line);
 	written = list_pipe_finish(pipe, rc < 0 ? NULL : err);
@@ -228,6 +231,7 @@ static int export_trace(const struct export_cmd *cmd, const struct export_format
 	struct source_of from = { 0 };
 	int rc;
 
+	reading_writes(cmd->output);
 	if (cmd->what != NOT_GIVEN)
 		from.job.what = (enum export_what)cmd->what;
 	if (cmd->measure != NOT_GIVEN)
@@ -252,7 +256,8 @@ static int check_usage(const struct export_cmd *cmd, const struct export_format 
 	AUTO_FREE char *safe = NULL;
 
 	if (!cmd->to)
-		return err_set(err, -EINVAL, "it needs --to FORMAT: perfetto, chrome, folded ...");
+		return err_set(err, -EINVAL,
+			       "it needs --to FORMAT: perfetto, chrome, folded, csv, jsonl or ctf");
 	format = export_find_format(cmd->to);
 	safe = text_escaped(cmd->to);
 	if (!format)
@@ -263,8 +268,9 @@ static int check_usage(const struct export_cmd *cmd, const struct export_format 
 		return err_set(err, -EINVAL, "--measure goes with --to folded");
 	if (format->to_folder && (!cmd->output || strcmp(cmd->output, "-") == 0))
 		return err_set(err, -EINVAL, "%s is a folder: name it with -o", format->name);
-	if (format->is_binary && !cmd->output && isatty(STDOUT_FILENO))
-		return err_set(err, -EINVAL, "%s is not for a terminal: name a file with -o",
+	if (format->is_binary && (!cmd->output || strcmp(cmd->output, "-") == 0) &&
+	    isatty(STDOUT_FILENO))
+		return err_set(err, -EINVAL, "%s is not for a terminal: name a file with -o FILE",
 			       format->name);
 	*out_format = format;
 	return 0;
@@ -309,6 +315,7 @@ const struct command cmd_export = {
 		   "  folded    stacks of what threads waited for, for flame graphs: ns\n"
 		   "  csv       a folder with intervals.csv, edges.csv, waits.csv\n"
 		   "  jsonl     a JSON object for each event, interval, wake-up or wait\n"
+		   "  ctf       a folder in CTF 1.8, for babeltrace2 and Trace Compass\n"
 		   "\n"
 		   "A file is there whole or not at all. WHEN is as in holdup why.\n"
 		   "\n"
@@ -317,6 +324,8 @@ const struct command cmd_export = {
 		   "  holdup export --to perfetto -o run.pftrace run.holdup\n"
 		   "  holdup export --to folded --pid 1234 run.holdup | flamegraph.pl >waits.svg\n"
 		   "  holdup export --to csv -o tables --from +1s --until +2s run.holdup\n"
+		   "  holdup export --to ctf -o run.ctf run.holdup && babeltrace2 run.ctf\n"
 		   "  holdup export --to jsonl --what waits --comm make run.holdup\n",
+	.only_reads = true,
 	.run = run_export,
 };

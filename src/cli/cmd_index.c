@@ -144,5 +144,6 @@ const struct command cmd_index = {
 		"\n"
 		"  holdup index run.holdup\n"
 		"  holdup index --json --force run.holdup\n",
+	.only_reads = true,
 	.run = run_index,
 };

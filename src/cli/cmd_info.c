@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/opts.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -55,7 +56,7 @@ static void open_titles(struct titles *titles, struct trace *trace, struct info 
 	titles->printer = printer_new(&(struct print_setup){
 		meaning.formats, trace_facts(trace), meaning.big_endian, meaning.long_bytes });
 	titles->swap = meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	for (size_t i = 0; i < meaning.formats->count; i++)
+	for (size_t i = 0; meaning.formats_are_recorded && i < meaning.formats->count; i++)
 		info_recorded(info, meaning.formats->sections[i].name);
 	trace_keep_records(trace, true);
 }
@@ -92,7 +93,7 @@ static int count_process(const char *path, const char *name, int64_t offset_ns,
 {
 	struct trace *trace;
 	const struct event *event;
-	int rc = read_open(path, &trace, NULL);
+	int rc = load_plain(path, &trace, NULL);
 	int64_t shift;
 
 	*out_stream = (struct info_stream){ .name = name, .cpu = -1, .is_user = true };
@@ -152,7 +153,7 @@ static int print_info(const struct info_cmd *cmd, const char *path, bool *out_wh
 	struct titles titles = { 0 };
 	struct trace *trace;
 	struct info *info;
-	int rc = read_open(path, &trace, err);
+	int rc = load_plain(path, &trace, err);
 
 	if (rc < 0)
 		return rc;
@@ -204,5 +205,6 @@ const struct command cmd_info = {
 		"\n"
 		"  holdup info run.holdup\n"
 		"  holdup info --json lttng-trace | jq .events_by_type\n",
+	.only_reads = true,
 	.run = run_info,
 };

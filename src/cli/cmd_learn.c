@@ -19,6 +19,8 @@
 #include "cli/load.h"
 #include "cli/measured.h"
 #include "cli/opts.h"
+#include "cli/reading.h"
+#include "cli/rights.h"
 #include "model/model.h"
 #include "read/read.h"
 #include "report/learn.h"
@@ -125,7 +127,7 @@ static int learn_order(struct learning *learning, const char *path, struct err *
 	if (strcmp(wants.key, "process") == 0)
 		rc = load_trace(path, 0, &loaded, err);
 	else
-		rc = read_open(path, &trace, err);
+		rc = load_plain(path, &trace, err);
 	if (rc == 0)
 		rc = learn_feed_trace(trace ? trace : loaded.trace, loaded.timeline, &wants,
 				      learning->learn, err);
@@ -250,7 +252,7 @@ static int put_text(FILE *out, const char *path, const char *text, struct err *e
 
 static int write_text(const char *path, const char *text, struct err *err)
 {
-	AUTO_FILE FILE *out = path ? fopen(path, "we") : NULL;
+	AUTO_FILE FILE *out = path ? rights_fopen(path) : NULL;
 
 	if (!path)
 		return put_text(stdout, "standard output", text, err);
@@ -285,12 +287,15 @@ static int learn_all(struct learning *learning, struct err *err)
 		return rc;
 	tell_notes(learning);
 	learned = learn_result(learning->learn);
-	if (learning->cmd->output)
+	if (learning->cmd->output) {
+		AUTO_FREE char *safe = text_escaped(learning->cmd->output);
+
 		printf("%s: %u states, %u transitions and %s limits, from %s instances in %s "
 		       "trace%s.\n",
-		       learning->cmd->output, learned->state_count, learned->transition_count,
-		       text_count(limits).s, text_count(learned->instances).s,
-		       text_count(learned->traces).s, learned->traces == 1 ? "" : "s");
+		       safe, learned->state_count, learned->transition_count, text_count(limits).s,
+		       text_count(learned->instances).s, text_count(learned->traces).s,
+		       learned->traces == 1 ? "" : "s");
+	}
 	return 0;
 }
 
@@ -313,6 +318,9 @@ static int parse_and_learn(struct learn_cmd *cmd, int argc, char **argv)
 				     &err);
 	learning.traces = argv + first;
 	learning.trace_count = (size_t)(argc - first);
+	for (size_t i = 0; i < learning.trace_count; i++)
+		reading_indexes(learning.traces[i]);
+	reading_writes(cmd->output);
 	split_names(&cmd->events, true, &learning.events);
 	split_names(&cmd->begins, false, &learning.begins);
 	learning.learn = learn_new();
@@ -349,5 +357,6 @@ const struct command cmd_learn = {
 		"\n"
 		"  holdup learn -o shop.yaml good-*.holdup\n"
 		"  holdup check shop.yaml run.holdup\n",
+	.only_reads = true,
 	.run = run_learn,
 };

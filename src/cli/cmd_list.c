@@ -134,10 +134,12 @@ static int list(struct list_reader *reader, const struct list_cmd *cmd, struct e
 }
 
 /* What the list rests on, on stderr: it is no line of it. */
-static void say_damage(const struct facts *facts)
+static void say_gaps(const struct facts *facts)
 {
 	for (size_t i = 0; i < facts->damage_count; i++)
 		fprintf(stderr, "holdup list: damaged: %s\n", facts->damage[i]);
+	for (size_t i = 0; i < facts->unshown_count; i++)
+		fprintf(stderr, "holdup list: left out: %s\n", facts->unshown[i]);
 }
 
 static int check_usage(const struct list_cmd *cmd, struct err *err)
@@ -165,7 +167,7 @@ static int run_choice(const struct list_cmd *cmd, const struct list_choice *choi
 	if (rc == 0) {
 		rc = list(reader, cmd, &err);
 		if (rc == 0)
-			say_damage(list_reader_facts(reader));
+			say_gaps(list_reader_facts(reader));
 		list_reader_close(reader);
 	}
 	if (rc == -EPIPE)
@@ -218,12 +220,12 @@ const struct command cmd_list = {
 		"event's fields as the kernel prints them. Events that were lost are lines, too.\n"
 		"\n"
 		"EXPR compares columns and fields, with and, or, not and parentheses:\n"
-		"  sched_switch and prev_state == S     an event, and a field of it in its own words\n"
+		"  sched_switch and prev_state == S     an event, and a field of it in its words\n"
 		"  comm ~ \"kworker/*\"                   a glob; =~ is a regular expression\n"
 		"  bytes >= 4096 and rwbs ~ \"*W*\"       numbers and text\n"
 		"  sys_enter: id == openat              a system call by its name\n"
 		"\n"
-		"LIST of --fields and --count-by has columns (time, since, wall, delta, cpu, tid, comm,\n"
+		"LIST of --fields and --count-by has columns (time, since, wall, delta, cpu, tid, comm, thread,\n"
 		"latency, event, system, place, text, syscall, state, instance) and fields\n"
 		"of events.\n"
 		"\n"
@@ -232,8 +234,9 @@ const struct command cmd_list = {
 		"Exit status: 0 done, 2 wrong usage, 3 could not.\n"
 		"\n"
 		"  holdup list -n 20 run.holdup\n"
-		"  holdup list --filter 'sched_switch and next_comm == make' --fields time,cpu,next_pid\n"
+		"  holdup list --filter 'sched_switch and next_comm == sh' --fields time,next_pid\n"
 		"  holdup list --follow 1234 --state --from +1s --to +1.1s\n"
 		"  holdup list --count-by comm,event\n",
+	.only_reads = true,
 	.run = run_list,
 };

@@ -79,5 +79,6 @@ const struct command cmd_locks = {
 		"  holdup run --locks -- ./server && holdup locks\n"
 		"  holdup locks --sort held --top 5 run.holdup\n"
 		"  holdup locks --json run.holdup | jq '.locks[0].owners'\n",
+	.only_reads = true,
 	.run = run_locks,
 };

@@ -13,8 +13,11 @@
 #include "base/text.h"
 #include "cli/check_feed.h"
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/measured.h"
 #include "cli/opts.h"
+#include "cli/reading.h"
+#include "cli/rights.h"
 #include "model/draw.h"
 #include "model/model.h"
 #include "read/read.h"
@@ -75,7 +78,7 @@ static int check_names(const struct model *model, const char *path, struct model
 	struct check_feed *feed = NULL;
 	const char *const *notes = NULL;
 	size_t count;
-	int rc = read_open(path, &trace, err);
+	int rc = load_plain(path, &trace, err);
 
 	if (rc == 0)
 		rc = check_feed_new(trace, model, &feed, errors, err);
@@ -94,9 +97,10 @@ static int check_names(const struct model *model, const char *path, struct model
 static int check_model(const struct model *model, const char *path, const char *trace,
 		       struct model_errors *errors, struct err *err)
 {
+	AUTO_FREE char *safe = text_escaped(path);
 	int rc;
 
-	printf("%s: a model; states: %u, transitions: %u, constraints: %u\n", path,
+	printf("%s: a model; states: %u, transitions: %u, constraints: %u\n", safe,
 	       model->state_count, model->transition_count, constraints_of(model));
 	print_doubts(model);
 	if (!trace)
@@ -147,7 +151,7 @@ static int write_picture(const struct model_cmd *cmd, const struct model_draw *d
 	int rc = 0;
 
 	if (cmd->output) {
-		file = fopen(cmd->output, "we");
+		file = rights_fopen(cmd->output);
 		if (!file)
 			return err_set(err, -errno, "cannot write to %s: %s", cmd->output,
 				       strerror(errno));
@@ -217,6 +221,7 @@ static int run_model(int argc, char **argv)
 
 	if (rc < 0)
 		return command_usage(&cmd_model, rc, &err);
+	reading_writes(cmd.output);
 	rc = model_load(words[1], &model, &errors, &err);
 	if (rc < 0)
 		status = errors.count ? EXIT_USAGE : command_fail(&cmd_model, &err);
@@ -247,5 +252,6 @@ const struct command cmd_model = {
 		"\n"
 		"  holdup model draw -o shop.svg shop.yaml run.holdup\n"
 		"  holdup model check shop.yaml\n",
+	.only_reads = true,
 	.run = run_model,
 };

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/recording.h"
@@ -33,7 +34,16 @@ static int failed_status(const struct record_result *result, const struct err *e
 	int status = recording_status(result->status);
 
 	(void)command_fail(&cmd_record, err);
+	if (err->code == -EINTR && result->final_signal)
+		return command_end_by(result->final_signal);
 	return status == 126 || status == 127 ? status : EXIT_FAIL;
+}
+
+static void say_begun(void *dir)
+{
+	AUTO_FREE char *safe = text_escaped(dir);
+
+	fprintf(stderr, "holdup: recording into %s until Ctrl-C or SIGTERM\n", safe);
 }
 
 static int record(struct record_cmd *cmd, char **argv)
@@ -56,13 +66,14 @@ static int record(struct record_cmd *cmd, char **argv)
 	if (recording_preload(&cmd->recording, &opts, &err) < 0)
 		return failed_status(&result, &err);
 	if (!argv && !opts.seconds && !opts.pid_count)
-		fprintf(stderr, "holdup: recording into %s until Ctrl-C or SIGTERM\n", opts.dir);
+		opts.begun = say_begun;
+	opts.begun_context = (void *)(uintptr_t)opts.dir;
 	rc = record_run(&opts, &result, &err);
 	if (!argv)
 		progress_clear();
 	if (rc < 0)
 		return failed_status(&result, &err);
-	recording_summary(&result, opts.dir);
+	recording_summary(&result, &opts);
 	rc = recording_status(result.status);
 	record_result_fini(&result);
 	return rc;

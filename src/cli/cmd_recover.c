@@ -92,6 +92,7 @@ static int recover(const char *what, const char *out, struct err *err)
 {
 	struct user_recovery recovery;
 	uint64_t pid;
+	AUTO_FREE char *safe = NULL;
 	struct stat st;
 	size_t good = 0;
 	int rc;
@@ -106,7 +107,8 @@ static int recover(const char *what, const char *out, struct err *err)
 	}
 	for (size_t i = 0; i < recovery.count; i++)
 		good += !recovery.items[i].problem;
-	printf("Recovered %zu process%s into %s\n", good, good == 1 ? "" : "es", out);
+	safe = text_escaped(out);
+	printf("Recovered %zu process%s into %s\n", good, good == 1 ? "" : "es", safe);
 	for (size_t i = 0; i < recovery.count; i++)
 		print_one(&recovery.items[i]);
 	user_recovery_fini(&recovery);

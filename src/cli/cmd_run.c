@@ -12,10 +12,13 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/opts.h"
 #include "cli/preload.h"
 #include "cli/recording.h"
+#include "guard/drop.h"
+#include "record/interrupt.h"
 
 #define NOT_FOUND      127
 #define NOT_EXECUTABLE 126
@@ -124,49 +127,93 @@ static int make_folder(const char *path, struct err *err)
 
 /* --------------------------------------------------------------- the command */
 
-/* In the child. Returns only when it cannot be executed. */
-static void execute(char **argv, const sigset_t *mask)
+/* In the child, which waits until it may. Returns only when it cannot be executed. */
+static void execute(char **argv, const sigset_t *mask, int go_fd)
 {
-	(void)sigprocmask(SIG_SETMASK, mask, NULL);
+	AUTO_FREE char *safe = text_escaped(argv[0]);
+	int error;
+	char go;
+
+	(void)sigprocmask(SIG_SETMASK, mask, NULL); /* keys since the fork end it here */
+	if (read(go_fd, &go, 1) != 1)
+		_exit(NOT_EXECUTABLE);
 	(void)execvp(argv[0], argv);
-	fprintf(stderr, "holdup run: cannot run %s: %s\n", argv[0], strerror(errno));
-	_exit(errno == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+	error = errno;
+	fprintf(stderr, "holdup run: cannot run %s: %s\n", safe, strerror(error));
+	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-/* Keys of a terminal reach the command as well: it decides what they do. */
-static int wait_for(pid_t pid, struct err *err)
+/* Keys of a terminal reach the command as well; what comes from elsewhere is passed on. */
+static void pass_on(const siginfo_t *info, pid_t pid)
 {
-	int status;
+	if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
+		(void)kill(pid, info->si_signo); /* it decides what that does; not reaped yet */
+}
 
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
+static int wait_for(pid_t pid, const sigset_t *signals, struct err *err)
+{
+	siginfo_t info;
+	int status;
+	pid_t ended;
+
+	while ((ended = waitpid(pid, &status, WNOHANG)) <= 0) {
+		if (ended < 0 && errno != EINTR)
 			return err_set(err, -errno, "cannot wait for the command: %s",
 				       strerror(errno));
+		if (sigwaitinfo(signals, &info) > 0)
+			pass_on(&info, pid);
 	}
 	return recording_status(status);
 }
 
-static int run_command(char **argv, struct err *err)
+/* The child goes unless a signal came before it was there. Returns 0 or that signal. */
+static int let_go(int go_fd, pid_t pid)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
-	sigset_t keys, before;
-	pid_t pid;
-	int rc;
+	int signal_number = interrupt_pending();
 
-	(void)sigemptyset(&keys);
-	(void)sigaddset(&keys, SIGINT);
-	(void)sigaddset(&keys, SIGQUIT);
-	(void)sigprocmask(SIG_BLOCK, &keys, &before);
+	if (!signal_number && write(go_fd, "g", 1) == 1)
+		return 0;
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0); /* it did nothing */
+	return signal_number;
+}
+
+/* Signals are blocked. Returns the exit status of the command, or negative with err filled. */
+static int run_blocked(char **argv, const sigset_t *signals, const sigset_t *before,
+		       struct err *err)
+{
+	int go[2], signal_number;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
 	pid = fork();
+	if (pid == 0) {
+		(void)close(go[1]);
+		execute(argv, before, go[0]);
+	}
+	mem_close_fd(&go[0]);
+	signal_number = pid < 0 ? 0 : let_go(go[1], pid);
+	mem_close_fd(&go[1]);
 	if (pid < 0)
 		return err_set(err, -errno, "cannot start the command: %s", strerror(errno));
-	if (pid == 0)
-		execute(argv, &before);
-	(void)sigaction(SIGINT, &ignore, &interrupt);
-	(void)sigaction(SIGQUIT, &ignore, &quit);
-	rc = wait_for(pid, err);
-	(void)sigaction(SIGINT, &interrupt, NULL);
-	(void)sigaction(SIGQUIT, &quit, NULL);
+	return signal_number ? command_end_by(signal_number) : wait_for(pid, signals, err);
+}
+
+static int run_command(char **argv, struct err *err)
+{
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
+	sigset_t signals, before;
+	int rc;
+
+	(void)sigaction(SIGCHLD, &usual, NULL); /* ignored, it would take the status away */
+	interrupt_signals(&signals);
+	(void)sigaddset(&signals, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &signals, &before);
+	rc = run_blocked(argv, &signals, &before, err);
+	/* What waits by now has done its work: it ended the command. */
+	while (sigtimedwait(&signals, NULL, &(const struct timespec){ 0 }) > 0)
+		;
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
@@ -190,6 +237,7 @@ static bool has_traces(const char *path)
 static int run_with(const struct run_cmd *cmd, const char *dir, char **argv, struct err *err)
 {
 	const struct preload_locks opts = { .contended = cmd->contended };
+	AUTO_FREE char *safe = text_escaped(dir);
 	int rc = make_folder(dir, err);
 
 	if (rc == 0)
@@ -208,7 +256,7 @@ static int run_with(const struct run_cmd *cmd, const char *dir, char **argv, str
 		      " (or is linked statically)\n",
 		      stderr);
 	else
-		fprintf(stderr, "holdup: see: holdup %s %s\n", cmd->locks ? "locks" : "list", dir);
+		fprintf(stderr, "holdup: see: holdup %s %s\n", cmd->locks ? "locks" : "list", safe);
 	return rc;
 }
 
@@ -231,6 +279,8 @@ static int run_run(int argc, char **argv)
 		(void)err_set(&err, -EINVAL, "--contended needs --locks");
 	if (err.code)
 		return command_usage(&cmd_run, err.code, &err);
+	if (guard_become_sudo_user(&err) < 0)
+		return command_fail(&cmd_run, &err);
 	rc = run_with(&cmd, cmd.dir ? cmd.dir : DEFAULT_TRACE, command, &err);
 	return rc < 0 ? command_fail(&cmd_run, &err) : rc;
 }

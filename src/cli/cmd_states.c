@@ -94,5 +94,6 @@ const struct command cmd_states = {
 		"  holdup states 1234 run.holdup\n"
 		"  holdup states --from +1s -n 20 1234 run.holdup\n"
 		"  holdup states --json 1234 run.holdup\n",
+	.only_reads = true,
 	.run = run_states,
 };

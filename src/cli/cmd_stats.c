@@ -15,7 +15,7 @@ struct stats_cmd {
 	uint32_t by;   /* enum stats_by */
 	uint32_t sort; /* enum stats_sort */
 	const char *from, *to;
-	bool ps, events, json;
+	bool ps, events, json, all;
 	uint32_t top;
 };
 
@@ -29,8 +29,9 @@ static const struct opt_spec stats_options[] = {
 	  offsetof(struct stats_cmd, ps) },
 	{ "events", NULL, "Count the events of each type (reads the window's events again)",
 	  opt_flag, offsetof(struct stats_cmd, events) },
-	{ "top", "N", "Print so many rows, each in detail", opt_u32,
-	  offsetof(struct stats_cmd, top) },
+	{ "top", "N", "Print N rows, each in detail", opt_u32, offsetof(struct stats_cmd, top) },
+	{ "all", NULL, "Print all rows, and all that did anything in detail", opt_flag,
+	  offsetof(struct stats_cmd, all), 'a' },
 	{ "sort", "cpu|own|kernel|calls|irq|waiting|blocked|io|uncertain|switches|faults|name",
 	  "Order of the rows, the largest first", opt_choice, offsetof(struct stats_cmd, sort) },
 	{ "json", NULL, "Print JSON, always with all rows", opt_flag,
@@ -66,7 +67,7 @@ static int ask(const struct stats_cmd *cmd, struct loaded *loaded, const struct 
 static int print_stats(const struct stats_cmd *cmd, const struct when *from, const struct when *to,
 		       const char *path, struct err *err)
 {
-	struct report_stats_opts report = { .json = cmd->json, .top = cmd->top };
+	struct report_stats_opts report = { .json = cmd->json, .top = cmd->top, .all = cmd->all };
 	struct stats_opts opts = { .by = (enum stats_by)cmd->by,
 				   .sort = (enum stats_sort)cmd->sort };
 	struct loaded loaded;
@@ -113,9 +114,9 @@ const struct command cmd_stats = {
 	.summary = "Say where time went, by process, and what each CPU did",
 	.options = stats_options,
 	.details =
-		"Prints a row for each process, what each CPU did, the first rows in detail with their\n"
-		"system calls, and the system calls of all. The times of a row add up to its life in\n"
-		"the window exactly.\n"
+		"Prints a row for the processes that ran most, what each CPU did, and the system calls\n"
+		"of all, on one screen; with --top or --all more rows, and each in detail with its\n"
+		"states and system calls. The times of a row add up to its life in the window exactly.\n"
 		"\n"
 		"Exit status: 0 printed, 2 wrong usage, 3 could not read the trace.\n"
 		"\n"
@@ -123,5 +124,6 @@ const struct command cmd_stats = {
 		"  holdup stats --by cgroup --from +1s --to +2s run.holdup\n"
 		"  holdup stats --sort io --top 5 run.holdup\n"
 		"  holdup stats --ps run.holdup\n",
+	.only_reads = true,
 	.run = run_stats,
 };

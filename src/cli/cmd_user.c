@@ -38,8 +38,7 @@ static const struct opt_spec user_options[] = {
 static uint64_t lost_of(const struct user_process *process, const char *trace)
 {
 	struct user_sum sum = { 0 };
-	AUTO_CLOSE int fd =
-		user_open_in(process->root_fd, trace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	AUTO_CLOSE int fd = user_process_open_folder(process, trace);
 
 	if (fd >= 0)
 		user_trace_count(fd, &sum);

@@ -23,6 +23,7 @@
 #include "cli/watch_act.h"
 #include "cli/watch_follow.h"
 #include "cli/watch_keep.h"
+#include "cli/watch_tree.h"
 #include "event/facts.h"
 #include "model/model.h"
 #include "record/record.h"
@@ -82,6 +83,7 @@ struct watch {
 	struct follow_opts follow_opts;
 	struct follow *follow;	 /* owned */
 	struct watch_act *act;	 /* owned */
+	struct watch_tree *tree; /* owned */
 	struct watch_keep *keep; /* owned; NULL = the whole recording is kept */
 	struct model_errors errors;
 	struct err err;
@@ -95,6 +97,7 @@ static void watch_fini(struct watch *watch)
 	watch_act_free(watch->act);
 	watch_keep_free(watch->keep);
 	follow_free(watch->follow);
+	watch_tree_free(watch->tree);
 	model_free(watch->model);
 	model_errors_fini(&watch->errors);
 }
@@ -285,6 +288,34 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
+static void begin_follow(struct watch *watch, const struct record_opts *opts)
+{
+	const struct watch_cmd *cmd = watch->cmd;
+	enum watch_tree_kind kind = opts->argv	      ? WATCH_COMMAND
+				    : opts->pid_count ? WATCH_PIDS
+						      : WATCH_ALL;
+
+	watch->tree = watch_tree_new(kind, opts->pids, opts->pid_count);
+	watch->follow_opts.dir = opts->dir;
+	watch->follow_opts.tree = watch->tree;
+	watch->follow = follow_new(&watch->follow_opts);
+	watch->act = watch_act_new(&cmd->actions, opts->dir, watch->tree, cmd->json);
+}
+
+static void say_begun(void *context)
+{
+	(void)context;
+	fprintf(stderr, "holdup: watching until Ctrl-C or SIGTERM\n");
+}
+
+/* What root reads of the trace it reads while nobody else can change it. */
+static void settle(void *context)
+{
+	const struct watch *watch = context;
+
+	watch_act_settle(watch->act);
+}
+
 static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 		  struct record_result *result)
 {
@@ -296,10 +327,12 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 		.step = on_step,
 		.step_context = watch,
 		.step_ms = STEP_MS,
+		.before_giving = settle,
 	};
 	int rc = 0;
 
 	recording_fill(&cmd->recording, &opts);
+	cmd->actions.as_root = cmd->recording.as_root;
 	if (!opts.dir)
 		rc = tempdir_make(&opts.dir, &watch->err);
 	/* A closed pipe is an error of writing. A handler, since the command would inherit SIG_IGN. */
@@ -310,20 +343,20 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 		rc = recording_preload(&cmd->recording, &opts, &watch->err);
 	if (rc < 0)
 		return rc;
-	watch->follow_opts.dir = opts.dir;
-	watch->follow = follow_new(&watch->follow_opts);
-	watch->act = watch_act_new(&cmd->actions, opts.dir, cmd->json);
+	begin_follow(watch, &opts);
 	if (!command && !cmd->seconds && !cmd->pids.count)
-		fprintf(stderr, "holdup: watching until Ctrl-C or SIGTERM\n");
+		opts.begun = say_begun;
 	watch->may_stop = !command;
 	rc = record_run(&opts, result, &watch->err);
 	watch->may_stop = false;
+	if (rc == 0)
+		rc = recording_leave_root(&cmd->recording, opts.dir, &watch->err);
 	if (rc < 0)
 		return rc;
 	on_step(watch, UINT64_MAX);
 	watch_act_end(watch->act);
 	if (cmd->recording.dir)
-		recording_summary(result, opts.dir);
+		recording_summary(result, &opts);
 	return 0;
 }
 
@@ -350,7 +383,7 @@ static int watch_run(struct watch *watch, struct watch_cmd *cmd, char **command)
 		status = status_of(check_result(follow_check(watch->follow)));
 	else if (!watch->errors.count)
 		command_fail(&cmd_watch, &watch->err);
-	return status;
+	return rc == -EINTR && result.final_signal ? command_end_by(result.final_signal) : status;
 }
 
 /* What can be told wrong before any work is done. */

@@ -9,15 +9,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyse/why.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/explain.h"
+#include "cli/progress.h"
 #include "cli/recording.h"
+#include "cli/rights.h"
 #include "cli/tempdir.h"
+#include "cli/why_live.h"
 #include "record/record.h"
 #include "report/why.h"
 
@@ -56,6 +61,9 @@ struct why_cmd {
 	uint32_t colour; /* enum colour */
 	uint32_t class;	 /* index into classes[] */
 	struct recording_opts recording;
+	int status;	  /* that of the command, as shells tell it; 0 without one */
+	bool is_live;	  /* the process is recorded, as no trace was named that could tell of it */
+	int final_signal; /* that ended the recording and us; 0 = none */
 };
 
 static const struct opt_spec why_options[] = {
@@ -103,29 +111,30 @@ static int open_output(const char *path, int *out_fd, struct err *err)
 {
 	if (!path)
 		return 0;
-	*out_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	*out_fd = rights_open(path, O_WRONLY | O_CREAT);
 	if (*out_fd < 0)
 		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
 	return 0;
 }
 
 /* NO_COLOR (no-color.org) and a terminal without colours count in auto only. */
-static bool wants_colour(uint32_t colour, FILE *out)
+static bool wants_colour(uint32_t colour, int fd)
 {
 	const char *no_colour = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 
 	if (colour != COLOUR_AUTO)
 		return colour == COLOUR_ALWAYS;
-	return isatty(fileno(out)) == 1 && !(no_colour && no_colour[0]) &&
+	return isatty(fd) == 1 && !(no_colour && no_colour[0]) &&
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
-static void print_report(const struct why_cmd *cmd, const struct explained *explained, FILE *out)
+static void print_report(const struct why_cmd *cmd, const struct explained *explained, int fd,
+			 FILE *out)
 {
 	struct report_why_opts opts = {
 		.json = cmd->json,
-		.colour = wants_colour(cmd->colour, out),
+		.colour = wants_colour(cmd->colour, fd),
 		.summary = cmd->summary || cmd->all,
 		.instances = cmd->instances.given || cmd->all,
 		.instance_id = cmd->instances.value,
@@ -146,14 +155,14 @@ static int write_report(const struct why_cmd *cmd, const struct explained *expla
 	int rc = 0;
 
 	if (fd < 0) {
-		print_report(cmd, explained, stdout);
+		print_report(cmd, explained, STDOUT_FILENO, stdout);
 		return 0;
 	}
-	(void)ftruncate(fd, 0); /* fails on a terminal or a pipe, where it means nothing */
-	out = fdopen(dup(fd), "w");
+	(void)!ftruncate(fd, 0); /* fails on a terminal or a pipe, where it means nothing */
+	out = terminal_open(dup(fd));
 	if (!out)
 		return err_set(err, -errno, "cannot write to %s: %s", cmd->output, strerror(errno));
-	print_report(cmd, explained, out);
+	print_report(cmd, explained, fd, out);
 	if (ferror(out))
 		rc = -EIO;
 	if (fclose(out) != 0)
@@ -161,27 +170,82 @@ static int write_report(const struct why_cmd *cmd, const struct explained *expla
 	return rc ? err_set(err, rc, "cannot write to %s: %s", cmd->output, strerror(-rc)) : 0;
 }
 
-/* Record the command into a directory of the user's or into a temporary one. */
-static int record_command(struct why_cmd *cmd, char **command, const char **out_trace,
-			  struct err *err)
+static void say_live(void *context)
+{
+	const struct why_cmd *cmd = context;
+
+	fprintf(stderr, "holdup: recording %s %d for %d s; Ctrl-C ends it and explains\n",
+		cmd->target.pid ? "process" : "thread",
+		cmd->target.pid ? cmd->target.pid : cmd->target.tid, WHY_LIVE_SECONDS);
+}
+
+/* A process that runs: for a while, or until it ends. */
+static void fill_live(struct why_cmd *cmd, struct record_opts *opts)
+{
+	opts->seconds = WHY_LIVE_SECONDS;
+	opts->pids = &cmd->target.pid;
+	opts->pid_count = cmd->target.pid != 0;
+	opts->progress = progress_recording;
+	opts->begun = say_live;
+	opts->begun_context = cmd;
+}
+
+/*
+ * Record the command, or without one the process that was chosen, into a directory of the user's
+ * or into a temporary one.
+ */
+static int record_now(struct why_cmd *cmd, char **command, const char **out_trace, struct err *err)
 {
 	struct record_opts opts = { .argv = command };
 	struct record_result result = { .status = -1 };
 	int rc = 0;
 
 	recording_fill(&cmd->recording, &opts);
+	if (!command)
+		fill_live(cmd, &opts);
 	rc = recording_preload(&cmd->recording, &opts, err);
 	if (rc == 0 && !opts.dir)
 		rc = tempdir_make(&opts.dir, err);
 	if (rc == 0)
 		rc = record_run(&opts, &result, err);
+	if (!command)
+		progress_clear();
+	cmd->final_signal = result.final_signal;
+	cmd->status = recording_status(result.status);
 	if (rc < 0)
 		return rc;
 	if (cmd->recording.dir)
-		recording_summary(&result, opts.dir);
+		recording_summary(&result, &opts);
 	record_result_fini(&result);
 	*out_trace = opts.dir;
-	return 0;
+	if (result.final_signal)
+		return err_set(err, -EINTR, "interrupted: the recording is not explained");
+	return recording_leave_root(&cmd->recording, opts.dir, err);
+}
+
+/* Ours, or that of a command that could not be started, as shells tell it. */
+static int failed_status(const struct why_cmd *cmd, const struct err *err)
+{
+	(void)command_fail(&cmd_why, err);
+	if (err->code == -EINTR && cmd->final_signal)
+		return command_end_by(cmd->final_signal);
+	return cmd->status == 126 || cmd->status == 127 ? cmd->status : EXIT_FAIL;
+}
+
+/* Without a trace and a command: a process that runs, or what is in run.holdup. */
+static int explain_default(struct why_cmd *cmd, const struct explain_opts *opts,
+			   struct explained *explained, struct err *err)
+{
+	const char *trace;
+	int rc;
+
+	if (!cmd->is_live)
+		return access(DEFAULT_TRACE, F_OK) == 0
+			       ? explain_trace(DEFAULT_TRACE, opts, explained, err)
+			       : why_no_trace(&cmd->target, err);
+	rc = record_now(cmd, NULL, &trace, err);
+	cmd->status = 0;
+	return rc < 0 ? rc : explain_trace(trace, opts, explained, err);
 }
 
 static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
@@ -190,17 +254,24 @@ static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const c
 	AUTO_CLOSE int fd = -1;
 	struct explained explained = { 0 };
 	struct err err = { 0 };
-	int rc = open_output(cmd->output, &fd, &err);
+	int rc;
 
+	if (!command && !cmd->is_live && !cmd->output &&
+	    why_locks_alone(trace ? trace : DEFAULT_TRACE, cmd->json))
+		return EXIT_OK;
+	rc = open_output(cmd->output, &fd, &err);
 	if (rc == 0 && command)
-		rc = record_command(cmd, command, &trace, &err);
+		rc = record_now(cmd, command, &trace, &err);
+	if (rc == 0 && trace && !command)
+		rc = why_needs_switches(trace, &err);
 	if (rc == 0)
-		rc = explain_trace(trace, opts, &explained, &err);
+		rc = trace ? explain_trace(trace, opts, &explained, &err)
+			   : explain_default(cmd, opts, &explained, &err);
 	tempdir_remove(); /* the results need it no longer */
 	if (rc == 0)
 		rc = write_report(cmd, &explained, fd, &err);
 	explained_fini(&explained);
-	return rc < 0 ? command_fail(&cmd_why, &err) : EXIT_OK;
+	return rc < 0 ? failed_status(cmd, &err) : cmd->status;
 }
 
 /* What can be told wrong before any work is done. */
@@ -215,8 +286,11 @@ static int check_usage(const struct why_cmd *cmd, int operands, char **command, 
 	if (operands > 1)
 		return err_set(err, -EINVAL,
 			       "it takes one trace; a command is written after --: -- COMMAND ...");
-	if (!command && recording_any(&cmd->recording))
-		return err_set(err, -EINVAL, "options of recording need a command: -- COMMAND ...");
+	if (!command && recording_any(&cmd->recording) &&
+	    (operands || !why_is_live(&cmd->target) || cmd->recording.locks))
+		return err_set(err, -EINVAL,
+			       "options of recording need a command (-- COMMAND ...) or a process "
+			       "that runs (--pid)");
 	if ((target->pid != 0) + (target->tid != 0) + (target->comm != NULL) > 1)
 		return err_set(err, -EINVAL, "choose by one of --pid, --tid and --comm");
 	if (target->threads && (target->comm || target->tid))
@@ -228,6 +302,33 @@ static int check_usage(const struct why_cmd *cmd, int operands, char **command, 
 			"delays --reconcile",
 			why_class_words(classes[cmd->class].classes));
 	return recording_check(&cmd->recording, err);
+}
+
+/*
+ * Does run.holdup know the target? A child looks: who has read a trace may do little else
+ * afterwards, and the target may have to be recorded.
+ */
+static bool is_in_default(const struct explain_opts *opts, int argc, char **argv)
+{
+	struct explained explained = { 0 };
+	int status = 0;
+	pid_t child;
+
+	if (access(DEFAULT_TRACE, F_OK) < 0)
+		return false;
+	child = fork();
+	if (child < 0)
+		return true; /* the trace is read, and says what is wrong */
+	if (child == 0) {
+		int rc = rights_drop_for_words(argc, argv, NULL);
+
+		if (rc == 0)
+			rc = explain_trace(DEFAULT_TRACE, opts, &explained, NULL);
+		_exit(rc == -ESRCH);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return !(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
 static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
@@ -253,7 +354,15 @@ static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
 	opts.min_ns = cmd->min_ns;
 	opts.classes = classes[cmd->class].classes;
 	opts.want_waits = cmd->json || cmd->all || cmd->causality || cmd->instances.given;
-	return explain(cmd, &opts, argc > first ? argv[first] : DEFAULT_TRACE, command);
+	cmd->is_live = !command && argc == first && why_is_live(&cmd->target) &&
+		       (recording_any(&cmd->recording) || !is_in_default(&opts, argc, argv));
+	if (!command && !cmd->is_live && rights_drop_for_words(argc, argv, &err) < 0)
+		return command_fail(&cmd_why, &err);
+	return explain(cmd, &opts,
+		       argc > first ? argv[first]
+		       : command    ? DEFAULT_TRACE
+				    : NULL,
+		       command);
 }
 
 static int run_why(int argc, char **argv)
@@ -273,22 +382,26 @@ const struct command cmd_why = {
 	.details =
 		"With a command: records it and explains it, in one go; the recording is removed\n"
 		"afterwards unless -o names a directory for it. Without one: explains TRACE, or\n"
-		"run.holdup. The report goes to stdout, after all that the command printed, or to\n"
-		"--output. The target is the recorded command unless chosen otherwise.\n"
+		"run.holdup. With --pid of a process that runs, and no trace that knows it: records it\n"
+		"for 5 s, or until Ctrl-C, and explains that. The report goes to stdout, after all that\n"
+		"the command printed, or to --output. The target is the recorded command unless chosen\n"
+		"otherwise.\n"
 		"\n"
 		"WHEN is one of\n"
 		"  12.345                  seconds on the trace clock\n"
 		"  +1.2s, +300ms           since the start of the recording\n"
 		"  14:03:12.5, 2026-01-02T14:03:12   wall clock, local time\n"
-		"  EVENT[:FIELD OP VALUE]  an event: the first match for --from, the last for --to;\n"
-		"                          first:EVENT and last:EVENT choose\n"
+		"  EVENT[:FIELD OP VALUE]  an event: the first match for --from, the last for\n"
+		"                          --to; first:EVENT and last:EVENT choose\n"
 		"\n"
-		"Exit status: 0 the report was printed (whatever the command's own status), 2 wrong\n"
-		"usage, 3 could not record, read or explain.\n"
+		"Exit status: with a command that of the command (128 + signal when it was killed,\n"
+		"126 or 127 when it could not be started), else 0: the report was printed; 2 wrong\n"
+		"usage; 3 could not record, read or explain.\n"
 		"\n"
 		"  sudo holdup why -- make -j4\n"
 		"  sudo holdup why --summary --causality --output report.txt -- ./job\n"
 		"  sudo holdup why --locks -- ./server\n"
+		"  sudo holdup why --pid 1234\n"
 		"  holdup why --comm worker --from +1s --to +2s run.holdup\n"
 		"  holdup why --from 'sys_enter:id == 257' --tid 1234 run.holdup\n",
 	.run = run_why,

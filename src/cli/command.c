@@ -1,12 +1,18 @@
 /* command.c - what all sub-commands say in the same way. */
 #include "cli/command.h"
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "base/err.h"
 #include "base/text.h"
 #include "base/mem.h"
 #include "cli/opts.h"
+#include "cli/tempdir.h"
 
 static void print_error(const struct command *command, const struct err *err)
 {
@@ -33,9 +39,53 @@ int command_fail(const struct command *command, const struct err *err)
 	return EXIT_FAIL;
 }
 
+int command_end_by(int signal_number)
+{
+	const struct rlimit no_core = { 0 };
+	sigset_t one;
+
+	tempdir_remove();
+	(void)fflush(NULL);
+	(void)setrlimit(RLIMIT_CORE, &no_core); /* SIGQUIT: nothing is wrong with us */
+	(void)signal(signal_number, SIG_DFL);
+	(void)sigemptyset(&one);
+	(void)sigaddset(&one, signal_number);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+	(void)raise(signal_number);
+	return 128 + signal_number;
+}
+
 const char *command_version(void)
 {
 	return HOLDUP_VERSION;
+}
+
+/* Paragraphs are filled; lines that begin with a blank (examples, lists) stand for themselves. */
+static void print_details(const char *text)
+{
+	AUTO_FREE char *paragraph = xstrdup("");
+
+	for (bool more = true; more;) {
+		size_t len = strcspn(text, "\n");
+		AUTO_FREE char *line = xstrndup(text, len);
+		bool is_prose = len > 0 && line[0] != ' ';
+
+		more = text[len] != '\0' && text[len + 1] != '\0';
+		text += len + (text[len] != '\0');
+		if (is_prose) {
+			char *longer = xasprintf("%s%s%s", paragraph, *paragraph ? " " : "", line);
+
+			free(paragraph);
+			paragraph = longer;
+		}
+		if (*paragraph && (!is_prose || !more)) {
+			opts_print_wrapped(stdout, 0, 0, paragraph, ' ');
+			putchar('\n');
+			paragraph[0] = '\0';
+		}
+		if (!is_prose)
+			puts(line);
+	}
 }
 
 void command_help(const struct command *command)
@@ -43,6 +93,8 @@ void command_help(const struct command *command)
 	printf("usage: holdup %s %s\n\n%s.\n\nOptions:\n", command->name, command->args,
 	       command->summary);
 	opts_print(command->options, stdout);
-	if (command->details)
-		printf("\n%s", command->details);
+	if (command->details) {
+		putchar('\n');
+		print_details(command->details);
+	}
 }

@@ -4,6 +4,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/exit.h"
@@ -19,6 +20,7 @@ struct command {
 	const char *summary;		/* one line: starts with a verb, no full stop */
 	const struct opt_spec *options; /* for parsing, help and completion */
 	const char *details;		/* the end of the help: paragraphs, examples */
+	bool only_reads; /* needs no rights but to read its files; with "--" it may record */
 	/* argv[0] is the first word after the name. Returns an enum exit_status, or what a
 	 * recorded command exited with. */
 	int (*run)(int argc, char **argv);
@@ -56,7 +58,13 @@ int command_usage(const struct command *command, int code, const struct err *err
 /* Print "holdup NAME: <err>" on stderr. Returns EXIT_FAIL. */
 int command_fail(const struct command *command, const struct err *err);
 
-/* "0.1.0" */
+/*
+ * End as this signal ends programs, so that a shell stops what it does; its status there is
+ * 128 + signal. What was made is removed before. Returns that status if the signal is blocked.
+ */
+int command_end_by(int signal_number);
+
+/* "1.2.3" */
 const char *command_version(void);
 
 /* The help of one command. */

@@ -7,12 +7,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
+#include "cli/rights.h"
 #include "delays/saved.h"
 #include "report/delays_compare.h"
 
 int delays_save_open(const struct delays_cmd *cmd, FILE **out_file, struct err *err)
 {
-	FILE *file = cmd->save ? fopen(cmd->save, "we") : NULL;
+	FILE *file = cmd->save ? rights_fopen(cmd->save) : NULL;
 
 	if (cmd->save && !file)
 		return err_set(err, -errno, "cannot write %s: %s", cmd->save, strerror(errno));

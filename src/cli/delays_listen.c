@@ -1,5 +1,6 @@
 /* delays_listen.c - holdup delays --listen: exits, of a command or of everything. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,11 +14,15 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
+#include "cli/rights.h"
 #include "delays/cpus.h"
 #include "delays/heard.h"
 #include "delays/proc.h"
 #include "delays/sample.h"
+#include "guard/caps.h"
+#include "guard/user.h"
 #include "record/command.h"
+#include "record/interrupt.h"
 #include "record/pidns.h"
 #include "report/delays.h"
 
@@ -111,9 +116,7 @@ static int find_cpus(struct hearing *hearing, struct err *err)
 
 static int watch_signals(struct hearing *hearing, struct err *err)
 {
-	sigemptyset(&hearing->signals);
-	sigaddset(&hearing->signals, SIGINT);
-	sigaddset(&hearing->signals, SIGTERM);
+	interrupt_signals(&hearing->signals);
 	sigaddset(&hearing->signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &hearing->signals, &hearing->signals_before);
 	hearing->signal_fd = signalfd(-1, &hearing->signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -126,7 +129,7 @@ static int open_output(struct hearing *hearing, struct err *err)
 {
 	if (!hearing->cmd->output)
 		return 0;
-	hearing->output = fopen(hearing->cmd->output, "we");
+	hearing->output = rights_fopen(hearing->cmd->output);
 	if (!hearing->output)
 		return err_set(err, -errno, "cannot write %s: %s", hearing->cmd->output,
 			       strerror(errno));
@@ -151,6 +154,24 @@ static int set_up(struct hearing *hearing, struct err *err)
 	return rc;
 }
 
+/*
+ * What is left is to hear the kernel, to pass signals on to the command, and for who ran sudo to
+ * write a file as that user.
+ */
+static int give_up_rights(struct err *err)
+{
+	uint64_t kept = GUARD_CAP(CAP_NET_ADMIN) | GUARD_CAP(CAP_KILL);
+	uid_t uid;
+	gid_t gid;
+
+	if (geteuid() != 0)
+		return 0;
+	if (guard_user_ids(&uid, &gid))
+		kept |= GUARD_CAP(CAP_SETUID) | GUARD_CAP(CAP_SETGID);
+	guard_caps_seal();
+	return guard_caps_keep(kept, err);
+}
+
 static int start_command(struct hearing *hearing, struct err *err)
 {
 	const struct pidns pidns = PIDNS_NONE;
@@ -163,6 +184,10 @@ static int start_command(struct hearing *hearing, struct err *err)
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return err_set(err, -errno, "cannot adopt orphans: %s", strerror(errno));
 	rc = command_fork(&setup, &hearing->command, err);
+	if (rc == 0)
+		rc = give_up_rights(err);
+	if (rc == 0)
+		rc = interrupt_check(err); /* keys that came before the fork did not reach it */
 	return rc < 0 ? rc : command_go(&hearing->command, hearing->cmd->command[0], err);
 }
 
@@ -189,9 +214,9 @@ static void handle_signals(struct hearing *hearing)
 			reap_orphans(hearing);
 		} else if (!hearing->cmd->command) {
 			hearing->is_interrupted = true;
-		} else if (info.ssi_signo == SIGTERM) {
-			/* Keys that send SIGINT reach the command without us. */
-			command_signal(&hearing->command, SIGTERM);
+		} else if (info.ssi_code != SI_KERNEL) {
+			/* Keys of a terminal reach the command without us. */
+			command_signal(&hearing->command, (int)info.ssi_signo);
 		}
 	}
 }

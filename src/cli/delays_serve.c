@@ -5,11 +5,13 @@
  * costs no more than that.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -17,6 +19,7 @@
 #include "cli/exit.h"
 #include "delays/gather.h"
 #include "delays/proc.h"
+#include "guard/caps.h"
 #include "report/delays_metrics.h"
 #include "serve/http.h"
 
@@ -117,6 +120,12 @@ static int run(const struct delays_cmd *cmd, struct serving *serving, struct err
 		rc = http_open(&opts, &http, err);
 	if (rc < 0)
 		return rc;
+	/* Who asks is anybody: what answers may ask the kernel for accounts, and no more. */
+	rc = guard_caps_nobody(GUARD_CAP(CAP_NET_ADMIN), err);
+	if (rc < 0) {
+		http_close(http);
+		return rc;
+	}
 	(void)refresh(serving); /* the first request then has something to compare with */
 	fprintf(stderr, "serving http://%s/metrics\n", http_where(http));
 	rc = http_run(http, stop_fd, err);

@@ -19,6 +19,8 @@ struct window {
 	uint64_t end_ns;   /* 0 = its end */
 };
 
+#define MAX_EXPLAINED 2000u /* an answer may take 64 KiB, and all are kept until they are printed */
+
 /* What is not given is 0: the target's own birth and end stand for it. */
 static int find_window(struct loaded *loaded, const struct explain_opts *opts,
 		       struct window *out_window, struct err *err)
@@ -86,7 +88,11 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 		rc = targets_find(timeline, facts, &opts->target, &targets, err);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < targets.count; i++) {
+	if (targets.count > MAX_EXPLAINED && !explained->loaded.note)
+		explained->loaded.note = xasprintf(
+			"Only %u of %zu threads are explained: choose by --tid or --comm.",
+			MAX_EXPLAINED, targets.count);
+	for (size_t i = 0; i < targets.count && i < MAX_EXPLAINED; i++) {
 		uint32_t slot = targets.slots[i];
 		struct window window =
 			window_of(&chosen, facts, timeline->threads[slot], opts->classes);

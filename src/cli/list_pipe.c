@@ -89,7 +89,7 @@ struct list_pipe *list_pipe_new(const struct list_print *print, const struct val
 	pipe->print = print;
 	pipe->context = context;
 	pipe->scratch = list_scratch_new(context);
-	outbuf_to_fd(&pipe->out, fd);
+	outbuf_to_terminal(&pipe->out, fd);
 	list_print_head(print, &pipe->out);
 	pthread_mutex_init(&pipe->lock, NULL);
 	pthread_cond_init(&pipe->ready, NULL);

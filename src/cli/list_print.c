@@ -270,11 +270,11 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 /* -------------------------------------------------------- the columns asked for */
 
 static const int widths[] = {
-	[COLUMN_TIME] = 16,	[COLUMN_SINCE] = 16, [COLUMN_WALL] = 29,   [COLUMN_DELTA] = 13,
-	[COLUMN_CPU] = 3,	[COLUMN_TID] = 7,    [COLUMN_LATENCY] = 5, [COLUMN_COMM] = 16,
-	[COLUMN_EVENT] = 26,	[COLUMN_NAME] = 20,  [COLUMN_SYSTEM] = 12, [COLUMN_PLACE] = 14,
-	[COLUMN_SYSCALL] = 16,	[COLUMN_STATE] = 24, [COLUMN_TEXT] = 0,	   [COLUMN_FIELD] = 0,
-	[COLUMN_INSTANCE] = 12,
+	[COLUMN_TIME] = 16,	[COLUMN_SINCE] = 16,  [COLUMN_WALL] = 29,   [COLUMN_DELTA] = 13,
+	[COLUMN_CPU] = 3,	[COLUMN_TID] = 7,     [COLUMN_LATENCY] = 5, [COLUMN_COMM] = 16,
+	[COLUMN_EVENT] = 26,	[COLUMN_NAME] = 20,   [COLUMN_SYSTEM] = 12, [COLUMN_PLACE] = 14,
+	[COLUMN_SYSCALL] = 16,	[COLUMN_STATE] = 24,  [COLUMN_TEXT] = 0,    [COLUMN_FIELD] = 0,
+	[COLUMN_INSTANCE] = 12, [COLUMN_THREAD] = 24,
 };
 
 static bool is_right(enum value_column column)
@@ -371,6 +371,8 @@ static void put_own_fields(const struct value_line *line, struct outbuf *out, bo
 			out->at = digits_u64(out->at, event->lost.count);
 		else
 			outbuf_string(out, "null");
+		if (event->lost.packets)
+			put_pair_u64(out, "packets", event->lost.packets, any);
 	} else if (event->type == EV_FD_NAME) {
 		const struct ev_fd_name *name = &event->fd_name;
 

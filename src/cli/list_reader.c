@@ -90,6 +90,8 @@ static bool is_about(const struct list_reader *reader, const struct event *event
 		return is_followed(reader, event->migrate.tid);
 	case EV_SCHED_STAT_RUNTIME:
 		return is_followed(reader, event->runtime.tid);
+	case EV_SCHED_BLOCKED_REASON:
+		return is_followed(reader, event->blocked_reason.tid);
 	case EV_SIGNAL_GENERATE:
 		return is_followed(reader, event->signal.tid);
 	case EV_FD_NAME:
@@ -158,7 +160,7 @@ static int open_trace(struct list_reader *reader, const char *path, struct err *
 {
 	struct trace_meaning meaning;
 	struct print_setup setup;
-	int rc = read_open(path, &reader->trace, err);
+	int rc = load_plain(path, &reader->trace, err);
 
 	if (rc < 0)
 		return rc;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "base/window.h"
 #include "cli/progress.h"
+#include "cli/reading.h"
 #include "cli/when.h"
 #include "event/facts.h"
 #include "read/read.h"
@@ -24,15 +26,36 @@ static void say_read(void *context, uint64_t done_ns, uint64_t whole_ns)
 	progress_say(line);
 }
 
+static void say_waiting(void *context, const char *dir)
+{
+	AUTO_FREE char *safe = text_escaped(dir);
+
+	(void)context;
+	fprintf(stderr,
+		"holdup: another one is building the index in %s: waiting for it, 5 s at most\n",
+		safe);
+}
+
 int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, struct err *err)
 {
 	bool said = false;
-	const struct load_opts opts = { .flags = flags, .progress = say_read, .context = &said };
-	int rc = loaded_open(path, &opts, out_loaded, err);
+	const struct load_opts opts = {
+		.flags = flags, .progress = say_read, .waiting = say_waiting, .context = &said
+	};
+	int rc = reading_begin(path, err);
 
+	if (rc == 0)
+		rc = loaded_open(path, &opts, out_loaded, err);
 	if (said)
 		progress_clear();
 	return rc;
+}
+
+int load_plain(const char *path, struct trace **out_trace, struct err *err)
+{
+	int rc = reading_begin(path, err);
+
+	return rc < 0 ? rc : read_open(path, out_trace, err);
 }
 
 /* ------------------------------------------------------------------- window */

@@ -12,8 +12,14 @@
 struct err;
 struct when;
 
-/* 'flags' are of enum load_flag. As loaded_open(). */
+/*
+ * Both below make the process a mere reader first (reading.h).
+ * 'flags' are of enum load_flag. As loaded_open().
+ */
 int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, struct err *err);
+
+/* A trace without its timeline. As read_open(). */
+int load_plain(const char *path, struct trace **out_trace, struct err *err);
 
 /*
  * The moment of 'when', looked for at or after 'from_ns' when it is an event; 'otherwise' when

@@ -12,6 +12,7 @@
 #include "cli/lock_decode.h"
 #include "event/event.h"
 #include "event/source.h"
+#include "read/print.h"
 #include "read/value.h"
 
 struct lock_source {
@@ -114,6 +115,34 @@ int lock_source_open_beside(const char *path, struct source **out_source, struct
 
 	*out_source = NULL;
 	return tells_of_locks(user) ? open_source(path, true, out_source, err) : 0;
+}
+
+bool lock_source_has_switches(const struct source *source)
+{
+	const struct list_reader *reader = ((const struct lock_source *)source)->reader;
+	const struct printer *printer = list_reader_context(reader)->printer;
+	const struct print_event *kind = NULL;
+
+	while ((kind = printer_next(printer, kind))) {
+		if (strcmp(kind->name, "sched_switch") == 0)
+			return true;
+	}
+	return false;
+}
+
+bool lock_source_is_alone(const struct source *source)
+{
+	const struct list_reader *reader = ((const struct lock_source *)source)->reader;
+	const struct printer *printer = list_reader_context(reader)->printer;
+	const struct print_event *kind = NULL;
+	bool has_locks = false;
+
+	while ((kind = printer_next(printer, kind))) {
+		if (strcmp(kind->name, "sched_switch") == 0)
+			return false;
+		has_locks |= strncmp(kind->title, "lock:", 5) == 0;
+	}
+	return has_locks;
 }
 
 const struct facts *lock_source_facts(const struct source *source)

@@ -9,6 +9,8 @@
 #ifndef CLI_LOCK_SOURCE_H
 #define CLI_LOCK_SOURCE_H
 
+#include <stdbool.h>
+
 struct err;
 struct facts;
 struct source;
@@ -26,6 +28,12 @@ int lock_source_open(const char *path, struct source **out_source, struct err *e
  * error, when no program told of locks: that is found out by a look at DIR/user alone.
  */
 int lock_source_open_beside(const char *path, struct source **out_source, struct err *err);
+
+/* Has the trace events of locks, by the kinds it declares, and no switch of the kernel's? */
+bool lock_source_is_alone(const struct source *source);
+
+/* May the trace have switches of the kernel's, by the kinds of events it declares? */
+bool lock_source_has_switches(const struct source *source);
 
 /* Beside the events: damage. Owned by the source. */
 const struct facts *lock_source_facts(const struct source *source);

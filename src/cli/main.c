@@ -1,11 +1,19 @@
 /* main.c - find the sub-command and run it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/opts.h"
+#include "cli/rights.h"
+#include "cli/tempdir.h"
+
+#define SUMMARY_COLUMN 15 /* of the help */
 
 /* One line per sub-command, in the order of the help text. */
 static const struct command *const commands[] = {
@@ -29,11 +37,15 @@ static void print_help(FILE *out)
 	fputs("holdup says where a program was stuck, and why.\n\n"
 	      "usage: holdup COMMAND [OPTIONS] ...\n\n",
 	      out);
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(out, "  %-13s%s\n", commands[i]->name, commands[i]->summary);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		fprintf(out, "  %-13s", commands[i]->name);
+		opts_print_wrapped(out, SUMMARY_COLUMN, SUMMARY_COLUMN, commands[i]->summary, ' ');
+		fputc('\n', out);
+	}
 	fputs("  help         Show the options of a command: holdup help COMMAND\n\n"
 	      "Start with:  sudo holdup why -- COMMAND ARGS...\n\n"
-	      "Exit status: 0 done, 1 found the problem it looks for, 2 wrong usage, 3 could not.\n",
+	      "Exit status: 0 done, 1 found the problem it looks for, 2 wrong usage,\n"
+	      "3 could not.\n",
 	      out);
 }
 
@@ -67,19 +79,53 @@ static int run_help(const char *name)
 	return EXIT_OK;
 }
 
+static int run_completion(const char *shell)
+{
+	const struct completion completion = { commands, ARRAY_LEN(commands) };
+	struct err err = { 0 };
+	int rc = completion_print(&completion, shell, stdout, &err);
+
+	if (rc < 0)
+		fprintf(stderr, "holdup: %s\n", err.text);
+	return rc == 0 ? EXIT_OK : rc == -EINVAL ? EXIT_USAGE : EXIT_FAIL;
+}
+
 /* Output that did not reach its end is a failure: a full disk, a closed pipe. */
 static int flushed(int status)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	int rc = terminal_finish();
+
+	if (rc == 0)
 		return status;
-	perror("holdup: cannot write the output");
-	return status == EXIT_OK ? EXIT_FAIL : status;
+	fprintf(stderr, "holdup: cannot write the output: %s\n", strerror(-rc));
+	return status == EXIT_USAGE ? status : EXIT_FAIL; /* who saw nothing has no answer */
+}
+
+static bool has_command(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	struct err err = { 0 };
+
+	tempdir_sweep();
+	if (command->only_reads && !has_command(argc, argv) &&
+	    rights_drop_for_words(argc, argv, &err) < 0)
+		return command_fail(command, &err);
+	return command->run(argc, argv);
 }
 
 int main(int argc, char **argv)
 {
 	const struct command *command;
 
+	terminal_guard();
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -88,12 +134,14 @@ int main(int argc, char **argv)
 		return flushed(run_help(NULL));
 	if (strcmp(argv[1], "help") == 0)
 		return flushed(run_help(argv[2]));
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "completion") == 0)
+		return flushed(run_completion(argv[2]));
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("holdup %s\n", command_version());
 		return flushed(EXIT_OK);
 	}
 	command = find_command(argv[1]);
 	if (!command)
 		return unknown_command(argv[1]);
-	return flushed(command->run(argc - 2, argv + 2));
+	return flushed(run_command(command, argc - 2, argv + 2));
 }

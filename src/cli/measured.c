@@ -20,7 +20,7 @@ void measured_fini(struct measured *measured)
 static int open_trace(const char *path, const struct model *model, struct measured *measured,
 		      struct model_errors *errors, struct err *err)
 {
-	int rc = read_open(path, &measured->plain, err);
+	int rc = load_plain(path, &measured->plain, err);
 
 	if (rc == 0)
 		rc = check_feed_new(measured->plain, model, &measured->feed, errors, err);

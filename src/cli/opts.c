@@ -9,6 +9,8 @@
 #include "base/text.h"
 
 #define HELP_COLUMN 28 /* where the second column of the help begins */
+#define ARG_COLUMN  12 /* where the words of a long choice go on */
+#define HELP_WIDTH  80
 
 /* Each parser writes the field and returns whether 'value' was good. */
 typedef bool parse_value(const struct opt_spec *spec, const char *value, void *field);
@@ -310,21 +312,47 @@ char **opts_command(char **argv, int first, int *argc)
 	return NULL;
 }
 
+void opts_print_wrapped(FILE *out, size_t at, size_t column, const char *text, char between)
+{
+	const char ends[] = { between, '\0' };
+
+	while (*text) {
+		size_t len = strcspn(text, ends), next = len + (text[len] != '\0');
+		size_t gap = between == ' ' && at > column;
+
+		if (between == '|')
+			len = next; /* the bar stays where it is */
+		if (at + gap + len > HELP_WIDTH && at > column) {
+			fprintf(out, "\n%*s", (int)column, "");
+			at = column;
+		} else if (gap) {
+			fputc(' ', out);
+			at++;
+		}
+		(void)fwrite(text, 1, len, out);
+		at += len;
+		text += next;
+	}
+}
+
 static void print_option(const struct opt_spec *spec, FILE *out)
 {
-	char left[80];
-	int used = spec->letter
-			   ? snprintf(left, sizeof(left), "  -%c, --%s", spec->letter, spec->name)
-			   : snprintf(left, sizeof(left), "      --%s", spec->name);
+	const char *open = !spec->arg ? "" : spec->type == opt_maybe ? "[=" : " ";
+	const char *shut = spec->arg && spec->type == opt_maybe ? "]" : "";
+	AUTO_FREE char *left = spec->letter
+				       ? xasprintf("  -%c, --%s%s", spec->letter, spec->name, open)
+				       : xasprintf("      --%s%s", spec->name, open);
+	AUTO_FREE char *arg = xasprintf("%s%s", spec->arg ? spec->arg : "", shut);
+	size_t used = strlen(left) + strlen(arg);
 
-	if (spec->arg && used > 0 && (size_t)used < sizeof(left))
-		(void)snprintf(left + used, sizeof(left) - (size_t)used, "%s%s%s",
-			       spec->type == opt_maybe ? "[=" : " ", spec->arg,
-			       spec->type == opt_maybe ? "]" : "");
-	if (strlen(left) > HELP_COLUMN - 2)
-		fprintf(out, "%s\n%*s%s\n", left, HELP_COLUMN, "", spec->help);
+	fputs(left, out);
+	opts_print_wrapped(out, strlen(left), ARG_COLUMN, arg, '|');
+	if (used > HELP_COLUMN - 2)
+		fprintf(out, "\n%*s", HELP_COLUMN, "");
 	else
-		fprintf(out, "%-*s%s\n", HELP_COLUMN, left, spec->help);
+		fprintf(out, "%*s", (int)(HELP_COLUMN - used), "");
+	opts_print_wrapped(out, HELP_COLUMN, HELP_COLUMN, spec->help, ' ');
+	fputc('\n', out);
 }
 
 void opts_print(const struct opt_spec *specs, FILE *out)

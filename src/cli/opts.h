@@ -82,6 +82,12 @@ char **opts_command(char **argv, int first, int *argc);
 /* The table as help text, two columns. */
 void opts_print(const struct opt_spec *specs, FILE *out);
 
+/*
+ * Words between blanks, or with '|' those of a choice, from where the line is now ('at'); what
+ * does not fit into 80 columns goes on at 'column' of the next line.
+ */
+void opts_print_wrapped(FILE *out, size_t at, size_t column, const char *text, char between);
+
 /* The candidate that 'word' was most likely meant to be, or NULL. */
 const char *opts_near(const char *word, const char *const *candidates, size_t count);
 

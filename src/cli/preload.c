@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "record/command.h"
 
 #define LIBRARY "libholdup-locks.so"
@@ -125,9 +126,10 @@ void preload_note(const char *program)
 {
 	AUTO_CLOSE int fd = open_program(program);
 	const char *why = fd < 0 ? NULL : why_unseen(fd);
+	AUTO_FREE char *safe = text_escaped(program);
 
 	if (why)
-		fprintf(stderr, "holdup: %s %s: it tells nothing of its locks\n", program, why);
+		fprintf(stderr, "holdup: %s %s: it tells nothing of its locks\n", safe, why);
 }
 
 /* The command may change its folder, and its children begin traces as well: an absolute path. */

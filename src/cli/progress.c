@@ -1,15 +1,77 @@
-/* progress.c - carriage returns and erase-to-end-of-line. */
+/*
+ * progress.c - carriage returns and erase-to-end-of-line.
+ *
+ * The work does not come back to us in time, so a thread waits for the moment to be
+ * over. It only writes what the main thread has left for it.
+ */
 #include "cli/progress.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/terminal.h"
 #include "base/text.h"
+
+#define MOMENT_NS 300000000L
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t over;
+	pthread_t thread; /* main thread only, as 'begun' */
+	bool begun;
+	bool shown;	/* under the lock, as all that follows */
+	bool is_over;	/* the thread shall end */
+	char line[160]; /* what is to be shown */
+} later = { .lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER };
 
 static bool is_shown(void)
 {
 	return isatty(STDERR_FILENO) == 1;
+}
+
+static void put(const char *line)
+{
+	(void)!write(STDERR_FILENO, line, strlen(line)); /* a terminal that is gone needs none */
+}
+
+static void *show_later(void *unused)
+{
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += MOMENT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&later.lock);
+	while (!later.is_over && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&later.over, &later.lock, &until);
+	if (!later.is_over) {
+		later.shown = true;
+		put(later.line);
+	}
+	pthread_mutex_unlock(&later.lock);
+	return unused;
+}
+
+/* Without a thread it is shown at once. */
+static void begin(void)
+{
+	sigset_t all, before;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	later.is_over = false;
+	later.shown = pthread_create(&later.thread, NULL, show_later, NULL) != 0;
+	later.begun = !later.shown;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void progress_recording(void *context, double seconds, uint64_t bytes, uint64_t lost)
@@ -17,25 +79,53 @@ void progress_recording(void *context, double seconds, uint64_t bytes, uint64_t 
 	(void)context;
 	if (!is_shown())
 		return;
-	fprintf(stderr, "\rholdup: recording for %.0f s, %s", seconds, text_size(bytes).s);
+	terminal_codes(stderr, "\r");
+	fprintf(stderr, "holdup: recording for %.0f s, %s", seconds, text_size(bytes).s);
 	if (lost > 0)
 		fprintf(stderr, ", %s events lost", text_count(lost).s);
-	fputs("; Ctrl-C ends it\033[K", stderr);
-	fflush(stderr);
+	fputs("; Ctrl-C ends it", stderr);
+	terminal_codes(stderr, "\033[K");
+	later.shown = true; /* no thread is about: the phase is over */
+}
+
+void progress_phase(void *context, const char *what)
+{
+	(void)context;
+	if (what)
+		progress_say(what);
+	else
+		progress_clear();
 }
 
 void progress_say(const char *text)
 {
+	AUTO_FREE char *safe = text_escaped(text);
+	char line[sizeof(later.line)];
+
 	if (!is_shown())
 		return;
-	fprintf(stderr, "\rholdup: %s\033[K", text);
-	fflush(stderr);
+	(void)snprintf(line, sizeof(line), "\rholdup: %s\033[K", safe);
+	if (!later.begun && !later.shown)
+		begin();
+	pthread_mutex_lock(&later.lock);
+	if (later.shown && strcmp(later.line, line) != 0)
+		put(line);
+	memcpy(later.line, line, sizeof(line));
+	pthread_mutex_unlock(&later.lock);
 }
 
 void progress_clear(void)
 {
-	if (!is_shown())
-		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
+	if (later.begun) {
+		pthread_mutex_lock(&later.lock);
+		later.is_over = true;
+		pthread_cond_signal(&later.over);
+		pthread_mutex_unlock(&later.lock);
+		(void)pthread_join(later.thread, NULL);
+		later.begun = false;
+	}
+	if (later.shown)
+		put("\r\033[K");
+	later.shown = false;
+	later.line[0] = '\0';
 }

@@ -13,6 +13,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/preload.h"
+#include "cli/progress.h"
+#include "cli/rights.h"
+#include "cli/tempdir.h"
 #include "probe/rules.h"
 #include "record/probe_spec.h"
 #include "record/record.h"
@@ -33,6 +36,7 @@ void recording_fill(const struct recording_opts *opts, struct record_opts *out_r
 	out_record->usdt_count = opts->usdt.count;
 	out_record->no_user = opts->user && strcmp(opts->user, "none") == 0;
 	out_record->user = opts->user;
+	out_record->phase = progress_phase;
 }
 
 static int check_points(const struct opt_strings *texts, bool is_usdt, struct err *err)
@@ -77,6 +81,15 @@ int recording_preload(struct recording_opts *opts, struct record_opts *record, s
 		record->user = opts->user_and_locks = xasprintf("%s,lock", opts->user);
 	}
 	return preload_locks(NULL, &all, err);
+}
+
+int recording_leave_root(const struct recording_opts *opts, const char *dir, struct err *err)
+{
+	if (opts->as_root)
+		return 0;
+	if (!opts->dir)
+		tempdir_give();
+	return rights_drop_for_trace(dir, err);
 }
 
 void recording_fini(struct recording_opts *opts)
@@ -145,15 +158,18 @@ static bool needs_sudo(const char *dir)
 	return user && (stat(dir, &st) < 0 || strtoul(user, NULL, 10) != st.st_uid);
 }
 
-void recording_summary(const struct record_result *result, const char *dir)
+void recording_summary(const struct record_result *result, const struct record_opts *opts)
 {
-	fprintf(stderr, "holdup: recorded %s: %s events, %s, ",
-		text_duration((uint64_t)(result->seconds * 1e9)).s, text_count(result->events).s,
+	/* What the kernel counted: of a trace that is cut, the last of them are not in it. */
+	fprintf(stderr, "holdup: recorded %s: %s%s events, %s, ",
+		text_duration((uint64_t)(result->seconds * 1e9)).s,
+		result->is_cut ? "less than " : "", text_count(result->events).s,
 		text_size(result->bytes).s);
 	if (result->lost > 0)
-		fprintf(stderr, "%s events lost\n", text_count(result->lost).s);
+		fprintf(stderr, "%s events lost%s\n", text_count(result->lost).s,
+			result->is_cut ? ", and its end" : "");
 	else
-		fputs("no event lost\n", stderr);
+		fputs(result->is_cut ? "its end is lost\n" : "no event lost\n", stderr);
 	if (result->user_processes)
 		fprintf(stderr, "  and of %s %s: %s of events%s%s%s\n",
 			text_count(result->user_processes).s,
@@ -166,8 +182,11 @@ void recording_summary(const struct record_result *result, const char *dir)
 			text_size(result->user_half_bytes).s);
 	if (result->manifest)
 		print_losses(result->manifest);
-	fprintf(stderr, "  see: %sholdup why%s ", needs_sudo(dir) ? "sudo " : "",
-		result->status == -1 ? " --pid PID" : "");
-	put_path(stderr, dir);
+	fprintf(stderr, "  see: %sholdup why ", needs_sudo(opts->dir) ? "sudo " : "");
+	if (!opts->argv && opts->pid_count)
+		fprintf(stderr, "--pid %d ", opts->pids[0]);
+	else if (!opts->argv)
+		fputs("--pid PID ", stderr);
+	put_path(stderr, opts->dir);
 	fputc('\n', stderr);
 }

@@ -72,6 +72,13 @@ int recording_preload(struct recording_opts *opts, struct record_opts *record, s
 /* What can be told wrong before any work is done. Returns 0, or -EINVAL with err filled. */
 int recording_check(const struct recording_opts *opts, struct err *err);
 
+/*
+ * The recording in 'dir' is over, and the user's who ran sudo: go on as that user, for good. With
+ * --as-root, and where the user cannot get to it, root goes on. Returns 0, or negative with err
+ * filled: then nothing may be done any more.
+ */
+int recording_leave_root(const struct recording_opts *opts, const char *dir, struct err *err);
+
 /* Free what the options own. */
 void recording_fini(struct recording_opts *opts);
 
@@ -82,6 +89,6 @@ bool recording_any(const struct recording_opts *opts);
 int recording_status(int wait_status);
 
 /* What was recorded, what was not, and what to type next, on stderr. */
-void recording_summary(const struct record_result *result, const char *dir);
+void recording_summary(const struct record_result *result, const struct record_opts *opts);
 
 #endif

@@ -1,47 +1,57 @@
 /*
- * tempdir.c - a temporary directory and the thread that removes it on a signal.
+ * tempdir.c - a temporary folder and the thread that removes it on a signal.
  *
- * A signal handler may not walk directories. So the handler writes the number of
+ *	/tmp/holdup-tmp-XXXXXX/            locked by the descriptor of its process
+ *	                      .temporary   made after the lock was taken
+ *	                      trace/       what the caller makes
+ *
+ * A signal handler may not walk folders. So the handler writes the number of
  * the signal into a pipe, and a thread that waits there removes the directory and
  * lets the signal have its usual effect.
  */
 #include "cli/tempdir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/tree.h"
+#include "cli/reading.h"
+#include "guard/drop.h"
+#include "guard/place.h"
+#include "guard/user.h"
+
+#define PREFIX	     "holdup-tmp-"
+#define RANDOM_CHARS 12
+#define MARKER	     ".temporary"
+#define TRIES	     100
+#define OLD_S	     60 /* an empty one, killed before it had its marker */
+#define OPEN_DIR     (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 
 static struct {
-	char *path; /* owned; NULL = no directory */
+	char *path;    /* owned; of the trace; NULL = no folder */
+	char *name;    /* owned; of the folder */
+	int parent_fd; /* the folder it lies in */
+	int fd;	       /* holds the lock */
 	int pipe[2];
 	pthread_t watcher;
 	struct sigaction old[ARRAY_LEN(signals)];
 } temp;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)ftw;
-	(void)(type == FTW_DP ? rmdir(path) : unlink(path)); /* best effort: it is ours */
-	return 0;
-}
-
-static void remove_tree(const char *path)
-{
-	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static void on_signal(int signal_number)
 {
@@ -60,7 +70,7 @@ static void *watch(void *unused)
 
 	if (read(temp.pipe[0], &byte, 1) != 1)
 		return unused;
-	remove_tree(temp.path);
+	(void)tree_remove(temp.parent_fd, temp.name); /* nobody is left to be told */
 	(void)signal(byte, SIG_DFL);
 	(void)kill(getpid(), byte);
 	return unused;
@@ -93,39 +103,204 @@ static int start_watcher(struct err *err)
 	return 0;
 }
 
+/* As root only where nobody else can change anything; a user knows what $TMPDIR is. */
+static int open_parent(const char *path, struct err *err)
+{
+	int fd;
+
+	if (geteuid() == 0)
+		return guard_open_folder(path, err);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+/* $TMPDIR, /tmp, /var/tmp; returns how many. */
+static size_t find_places(const char *out_places[3])
+{
+	const char *chosen = getenv("TMPDIR");
+	size_t count = 0;
+
+	if (chosen && chosen[0] == '/')
+		out_places[count++] = chosen;
+	out_places[count++] = "/tmp";
+	out_places[count++] = "/var/tmp";
+	return count;
+}
+
+static char *random_name(void)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+	unsigned char bytes[RANDOM_CHARS];
+	char text[RANDOM_CHARS + 1] = { 0 };
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return NULL;
+	for (size_t i = 0; i < RANDOM_CHARS; i++)
+		text[i] = letters[bytes[i] % (sizeof(letters) - 1)];
+	return xasprintf(PREFIX "%s", text);
+}
+
+/* The marker says that the lock was there before: who finds it without a lock finds a dead one. */
+static int mark(void)
+{
+	AUTO_CLOSE int marker = -1;
+
+	temp.fd = openat(temp.parent_fd, temp.name, OPEN_DIR);
+	if (temp.fd < 0 || flock(temp.fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	marker = openat(temp.fd, MARKER, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	/* The command's own events go into a folder in it. */
+	return marker < 0 || fchmod(temp.fd, 0711) < 0 ? -errno : 0;
+}
+
+static int make_in(const char *place, struct err *err)
+{
+	int rc = -EEXIST;
+
+	temp.parent_fd = open_parent(place, err);
+	if (temp.parent_fd < 0)
+		return temp.parent_fd;
+	for (int i = 0; rc == -EEXIST && i < TRIES; i++) {
+		free(temp.name);
+		temp.name = random_name();
+		rc = temp.name && mkdirat(temp.parent_fd, temp.name, 0700) == 0 ? 0 : -errno;
+	}
+	if (rc == 0)
+		rc = mark();
+	if (rc < 0)
+		return err_set(err, rc, "cannot make a folder in %s: %s", place, strerror(-rc));
+	temp.path = xasprintf("%s/%s/trace", place, temp.name);
+	return 0;
+}
+
+static void forget(void)
+{
+	mem_close_fd(&temp.fd);
+	mem_close_fd(&temp.parent_fd);
+	temp.fd = temp.parent_fd = -1;
+	free(temp.name);
+	free(temp.path);
+	temp.name = temp.path = NULL;
+}
+
+/* It is written into, and removed from where it is. */
+static void tell_reader(void)
+{
+	AUTO_FREE char *folder = xstrndup(temp.path, strlen(temp.path) - strlen("/trace"));
+
+	reading_writes(folder);
+}
+
 int tempdir_make(const char **out_path, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	int rc;
+	const char *places[3];
+	size_t count = find_places(places);
+	int rc = -ENOENT;
 
-	if (!parent || parent[0] != '/')
-		parent = "/tmp";
-	temp.path = xasprintf("%s/holdup-XXXXXX", parent);
-	rc = start_watcher(err);
-	if (rc == 0 && mkdtemp(temp.path)) {
-		*out_path = temp.path;
-		return 0;
+	temp.fd = temp.parent_fd = -1;
+	for (size_t i = 0; rc < 0 && i < count; i++) {
+		forget();
+		rc = make_in(places[i], err);
 	}
-	if (rc == 0) {
-		rc = err_set(err, -errno, "cannot make a directory in %s: %s", parent,
-			     strerror(errno));
-		tempdir_remove();
+	if (rc == 0)
+		rc = start_watcher(err);
+	if (rc < 0) {
+		if (temp.fd >= 0)
+			(void)tree_remove(temp.parent_fd, temp.name); /* it is nearly empty */
+		forget();
+		return rc;
 	}
-	free(temp.path);
-	temp.path = NULL;
-	return rc;
+	tell_reader();
+	*out_path = temp.path;
+	return 0;
+}
+
+void tempdir_give(void)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (!temp.path || !guard_user_ids(&uid, &gid))
+		return;
+	/* Where these fail it is removed by the next start as root. */
+	(void)!fchownat(temp.fd, MARKER, uid, gid, AT_SYMLINK_NOFOLLOW);
+	(void)!fchown(temp.fd, uid, gid);
 }
 
 void tempdir_remove(void)
 {
 	if (!temp.path)
 		return;
-	remove_tree(temp.path);
+	(void)tree_remove(temp.parent_fd, temp.name); /* what is left is tried at the next start */
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		(void)sigaction(signals[i], &temp.old[i], NULL);
 	mem_close_fd(&temp.pipe[1]);
 	(void)pthread_join(temp.watcher, NULL);
 	mem_close_fd(&temp.pipe[0]);
-	free(temp.path);
-	temp.path = NULL;
+	forget();
+}
+
+/* ----------------------------------------------------------------- left behind */
+
+static bool is_name(const char *name)
+{
+	return !strncmp(name, PREFIX, strlen(PREFIX)) &&
+	       strlen(name) == strlen(PREFIX) + RANDOM_CHARS;
+}
+
+static bool has_marker(int fd, uid_t uid)
+{
+	struct stat st;
+
+	return fstatat(fd, MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == uid;
+}
+
+/* Only what belongs to 'uid', and whose process is gone. */
+static void sweep_one(int parent_fd, const char *name, uid_t uid)
+{
+	AUTO_CLOSE int fd = openat(parent_fd, name, OPEN_DIR);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != uid || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	/* Best effort, both: it is tried again at the next start. */
+	if (has_marker(fd, uid))
+		(void)tree_remove(parent_fd, name);
+	else if (time(NULL) - st.st_ctime > OLD_S)
+		(void)unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+static void sweep(uid_t uid)
+{
+	const char *places[3];
+	size_t count = find_places(places);
+
+	for (size_t i = 0; i < count; i++) {
+		AUTO_CLOSE int parent = open_parent(places[i], NULL);
+		DIR *dir = parent < 0 ? NULL : file_list(parent);
+		const struct dirent *entry;
+
+		while (dir && (entry = readdir(dir))) {
+			if (is_name(entry->d_name))
+				sweep_one(parent, entry->d_name, uid);
+		}
+		if (dir)
+			closedir(dir);
+	}
+}
+
+void tempdir_sweep(void)
+{
+	struct guard_user user;
+	struct guard_lent lent;
+
+	sweep(geteuid());
+	if (!guard_user_find(&user))
+		return;
+	if (guard_lend(&user, &lent, NULL) == 0) {
+		sweep(user.uid);
+		guard_take_back(&lent);
+	}
+	guard_user_fini(&user);
 }

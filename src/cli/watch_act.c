@@ -1,7 +1,6 @@
 /* watch_act.c - children for snapshots and commands, signals; all of it counted. */
 #include "cli/watch_act.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -11,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,8 +22,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/tree.h"
+#include "cli/watch_tree.h"
+#include "guard/drop.h"
+#include "guard/give.h"
+#include "guard/user.h"
 #include "model/model.h"
-#include "record/command.h"
 
 #define SELF		 "/proc/self/exe"
 #define COMMANDS_MOST	 4u /* at a time */
@@ -32,16 +36,33 @@
 #define COMMAND_WAIT_MS	 5000
 #define POLL_MS		 20
 
+/*
+ * A snapshot is made in a folder of its own beside its place, which is root's until it is whole:
+ * then it becomes the user's who ran sudo, and gets its name with the rights of that user.
+ */
+struct stage {
+	int parent_fd; /* --snapshot */
+	int fd;
+	char *name; /* owned; of the stage */
+	char *last; /* owned; that the snapshot gets */
+};
+
+#define STAGE_NONE ((struct stage){ .parent_fd = -1, .fd = -1 })
+#define STAGED	   "trace" /* in the stage */
+#define STAGE_DEEP 4
+
 /* Something that runs beside. */
 struct child {
 	pid_t pid; /* 0 = none */
 	bool is_snapshot;
-	char *path; /* owned; of a snapshot */
+	char *path;	    /* owned; of a snapshot */
+	struct stage stage; /* of a snapshot */
 };
 
 struct watch_act {
 	const struct watch_actions *actions;
 	const char *trace;
+	const struct watch_tree *tree;
 	bool json;
 	int signal;
 	struct child children[COMMANDS_MOST + 1]; /* the first one: a snapshot */
@@ -49,7 +70,7 @@ struct watch_act {
 	int32_t last_signal_pid;
 	uint64_t snapshots, snapshots_failed, snapshots_left_out;
 	uint64_t commands, commands_failed, commands_left_out;
-	uint64_t signals, signals_failed, signals_left_out;
+	uint64_t signals, signals_failed, signals_left_out, signals_refused;
 };
 
 static uint64_t now_ns(void)
@@ -97,12 +118,14 @@ int watch_actions_check(const struct watch_actions *actions, struct err *err)
 	return 0;
 }
 
-struct watch_act *watch_act_new(const struct watch_actions *actions, const char *trace, bool json)
+struct watch_act *watch_act_new(const struct watch_actions *actions, const char *trace,
+				const struct watch_tree *tree, bool json)
 {
 	struct watch_act *act = xcalloc(1, sizeof(*act));
 
 	act->actions = actions;
 	act->trace = trace;
+	act->tree = tree;
 	act->json = json;
 	act->signal = actions->signal ? signal_number(actions->signal) : 0;
 	return act;
@@ -151,11 +174,88 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* With the rights of the user. */
+static bool stage_make(struct stage *stage, const char *folder)
+{
+	struct stat st;
+
+	(void)mkdir(folder, 0700); /* it may be there */
+	stage->parent_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (uint32_t i = 1; stage->parent_fd >= 0 && !stage->last && i < 1000000; i++) {
+		char *name = xasprintf("%06u.holdup", i);
+
+		if (fstatat(stage->parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+		    errno == ENOENT)
+			stage->last = name;
+		else
+			free(name);
+	}
+	if (!stage->last)
+		return false;
+	stage->name = xasprintf(".%s.new-%d", stage->last, (int)getpid());
+	if (mkdirat(stage->parent_fd, stage->name, 0700) == 0)
+		stage->fd = openat(stage->parent_fd, stage->name,
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return stage->fd >= 0;
+}
+
+static bool stage_open(struct stage *stage, const char *folder)
+{
+	struct guard_user user = { 0 };
+	bool is_found = guard_user_find(&user), is_made = false;
+	uid_t owner = is_found ? user.uid : geteuid();
+	struct guard_lent lent;
+
+	if (guard_lend(is_found ? &user : NULL, &lent, NULL) == 0) {
+		is_made = stage_make(stage, folder);
+		guard_take_back(&lent);
+	}
+	guard_user_fini(&user);
+	is_made = is_made && guard_take_new(stage->fd, owner) == 0;
+	if (!is_made)
+		mem_close_fd(&stage->fd); /* nothing in it becomes anybody's */
+	if (!is_made)
+		stage->fd = -1;
+	return is_made;
+}
+
+/* With the rights of the user. */
+static bool stage_finish(const struct stage *stage, bool is_done)
+{
+	if (is_done && renameat(stage->fd, STAGED, stage->parent_fd, stage->last) < 0)
+		is_done = false;
+	(void)tree_remove(stage->parent_fd, stage->name); /* the user sees what is left */
+	return is_done;
+}
+
+/* Returns whether the snapshot has its name. */
+static bool stage_close(struct stage *stage, bool is_done)
+{
+	struct guard_user user = { 0 };
+	bool is_found = guard_user_find(&user);
+	struct guard_lent lent;
+
+	if (is_found && stage->fd >= 0)
+		guard_give(stage->fd, &(struct guard_give){ user.uid, user.gid }, STAGE_DEEP);
+	if (stage->fd >= 0 && guard_lend(is_found ? &user : NULL, &lent, NULL) == 0) {
+		is_done = stage_finish(stage, is_done);
+		guard_take_back(&lent);
+	}
+	guard_user_fini(&user);
+	mem_close_fd(&stage->fd);
+	mem_close_fd(&stage->parent_fd);
+	free(stage->name);
+	free(stage->last);
+	*stage = STAGE_NONE;
+	return is_done;
+}
+
 static void on_end(struct watch_act *act, struct child *child, int status)
 {
 	bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
 	if (child->is_snapshot) {
+		is_done = stage_close(&child->stage, is_done);
 		act->snapshots += is_done;
 		act->snapshots_failed += !is_done;
 		tell(act, "snapshot", child->path, is_done);
@@ -194,6 +294,16 @@ static void wait_for(struct watch_act *act, bool snapshot, uint64_t most_ms)
 	}
 }
 
+void watch_act_settle(struct watch_act *act)
+{
+	wait_for(act, true, SNAPSHOT_WAIT_MS);
+	for (size_t i = 0; i < ARRAY_LEN(act->children); i++) {
+		if (act->children[i].pid > 0 && act->children[i].is_snapshot)
+			(void)kill(act->children[i].pid, SIGKILL); /* our own, not reaped yet */
+	}
+	wait_for(act, true, COMMAND_WAIT_MS);
+}
+
 void watch_act_end(struct watch_act *act)
 {
 	wait_for(act, true, SNAPSHOT_WAIT_MS);
@@ -202,24 +312,12 @@ void watch_act_end(struct watch_act *act)
 
 /* --------------------------------------------------------------- snapshots */
 
-static char *snapshot_name(const struct watch_act *act)
-{
-	for (uint32_t i = 1; i < 1000000; i++) {
-		char *path = xasprintf("%s/%06u.holdup", act->actions->snapshot, i);
-		struct stat st;
-
-		if (lstat(path, &st) < 0 && errno == ENOENT)
-			return path;
-		free(path);
-	}
-	return NULL;
-}
-
-static void exec_cut(const struct watch_act *act, const char *path, uint64_t from_ns,
+static void exec_cut(const struct watch_act *act, const struct stage *stage, uint64_t from_ns,
 		     uint64_t to_ns)
 {
 	AUTO_FREE char *from = xasprintf("+%" PRIu64 "ns", from_ns);
 	AUTO_FREE char *to = xasprintf("+%" PRIu64 "ns", to_ns);
+	AUTO_FREE char *path = xasprintf("/proc/self/fd/%d/" STAGED, stage->fd);
 	const char *const argv[] = { SELF, "cut", "--from", from,	"--to",
 				     to,   "-o",  path,	    act->trace, NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -231,6 +329,8 @@ static void exec_cut(const struct watch_act *act, const char *path, uint64_t fro
 		if (isatty(STDERR_FILENO))
 			(void)dup2(null, STDERR_FILENO);
 	}
+	(void)fcntl(stage->fd, F_SETFD, 0);
+	(void)unsetenv("SUDO_UID"); /* root for root, in a folder of root's */
 	reset_signals();
 	/* Keys of the terminal are for the one that waits for it. */
 	(void)setpgid(0, 0);
@@ -252,15 +352,17 @@ static void snapshot(struct watch_act *act, uint64_t first_ns, const struct chec
 		act->snapshots_left_out++;
 		return;
 	}
-	(void)mkdir(actions->snapshot, 0700);
-	child->path = snapshot_name(act);
 	child->is_snapshot = true;
+	child->stage = STAGE_NONE;
+	if (stage_open(&child->stage, actions->snapshot))
+		child->path = xasprintf("%s/%s", actions->snapshot, child->stage.last);
 	child->pid = child->path ? fork() : -1;
 	if (child->pid == 0)
-		exec_cut(act, child->path, from_ns, end_ns);
+		exec_cut(act, &child->stage, from_ns, end_ns);
 	act->last_snapshot_ns = now;
 	if (child->pid > 0)
 		return;
+	(void)stage_close(&child->stage, false);
 	act->snapshots_failed++;
 	tell(act, "snapshot", child->path ? child->path : actions->snapshot, false);
 	free(child->path);
@@ -269,43 +371,83 @@ static void snapshot(struct watch_act *act, uint64_t first_ns, const struct chec
 
 /* ----------------------------------------------------------------- signals */
 
-/* "Tgid:\t123" of /proc/TID/status; -1 = no such thread. */
-static int32_t process_of(int32_t tid)
+/* Under sudo as the user who called, as the command that is recorded; in a child, for good. */
+static bool become_user(void)
 {
-	AUTO_FREE char *path = xasprintf("/proc/%d/status", tid);
-	AUTO_FILE FILE *in = tid > 0 ? fopen(path, "re") : NULL;
-	char line[256];
-	int32_t tgid = -1;
+	uid_t uid;
+	gid_t gid;
 
-	while (in && fgets(line, sizeof(line), in)) {
-		if (sscanf(line, "Tgid: %d", &tgid) == 1)
-			break;
-	}
-	return tgid;
+	if (!guard_user_ids(&uid, &gid))
+		return true;
+	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
+	       setresuid(uid, uid, uid) == 0;
 }
 
-static void send_signal(struct watch_act *act, int32_t pid)
+/* The kernel decides what the user may signal. Returns 0 or an errno. */
+static int signal_as_user(const struct watch_act *act, int pid_fd)
 {
-	AUTO_FREE char *about = xasprintf("%s to process %d", sigabbrev_np(act->signal), pid);
-	uint64_t now = now_ns();
+	pid_t child = fork();
+	int status;
 
-	if (pid <= 1 || pid == getpid()) {
-		act->signals_failed++;
+	if (child == 0) {
+		if (!become_user())
+			_exit(EPERM);
+		_exit(pidfd_send_signal(pid_fd, act->signal, NULL, 0) < 0 ? errno : 0);
+	}
+	if (child < 0)
+		return errno;
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return errno;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+static int deliver(const struct watch_act *act, int pid_fd)
+{
+	uid_t uid;
+	gid_t gid;
+
+	/* With --as-root the command is root's, and so is the right to signal it. */
+	if (!act->actions->as_root && guard_user_ids(&uid, &gid))
+		return signal_as_user(act, pid_fd);
+	return pidfd_send_signal(pid_fd, act->signal, NULL, 0) < 0 ? errno : 0;
+}
+
+static void refuse_signal(struct watch_act *act, int32_t tid, const char *why)
+{
+	AUTO_FREE char *about =
+		xasprintf("%s to thread %d: it %s", sigabbrev_np(act->signal), tid, why);
+
+	act->signals_refused++;
+	tell(act, "signal", about, false);
+}
+
+static void send_signal(struct watch_act *act, const struct watch_proven *proven, int32_t tid)
+{
+	AUTO_FREE char *about = NULL;
+	uint64_t now = now_ns();
+	int error;
+
+	if (proven->why_not) {
+		refuse_signal(act, tid, proven->why_not);
 		return;
 	}
-	if (pid == act->last_signal_pid && now - act->last_signal_ns < SIGNAL_GAP_NS) {
+	if (proven->pid == act->last_signal_pid && now - act->last_signal_ns < SIGNAL_GAP_NS) {
 		act->signals_left_out++;
 		return;
 	}
-	if (kill(pid, act->signal) < 0) {
-		act->signals_failed++;
-		tell(act, "signal", about, false);
+	error = deliver(act, proven->pid_fd);
+	if (error == EPERM) {
+		refuse_signal(act, tid, "is of a process that you may not signal");
 		return;
 	}
-	act->signals++;
-	act->last_signal_pid = pid;
+	about = xasprintf("%s to process %d", sigabbrev_np(act->signal), proven->pid);
+	act->signals += !error;
+	act->signals_failed += error != 0;
+	act->last_signal_pid = proven->pid;
 	act->last_signal_ns = now;
-	tell(act, "signal", about, true);
+	tell(act, "signal", about, !error);
 }
 
 /* ---------------------------------------------------------------- commands */
@@ -335,6 +477,18 @@ static void set_constraint(const struct model *model, const struct check_finding
 	set_number("HOLDUP_LIMIT", finding->right.low);
 }
 
+/* What an own event of a program says of its thread is told as that, unless the kernel says so. */
+static void set_thread(const struct check_finding *finding, int32_t pid)
+{
+	set_text("HOLDUP_TID", "");
+	set_text("HOLDUP_PID", "");
+	set_number("HOLDUP_SAID_TID", finding->tid);
+	if (pid < 0)
+		return;
+	set_number("HOLDUP_TID", finding->tid);
+	set_number("HOLDUP_PID", pid);
+}
+
 static void set_facts(const struct check_result *result, const struct check_finding *finding,
 		      int32_t pid)
 {
@@ -345,8 +499,7 @@ static void set_facts(const struct check_result *result, const struct check_find
 	set_number("HOLDUP_INSTANCE", (double)finding->instance);
 	set_text("HOLDUP_KEY", finding->key);
 	set_text("HOLDUP_STATE", model->states[finding->state].name);
-	set_number("HOLDUP_TID", finding->tid);
-	set_number("HOLDUP_PID", pid);
+	set_thread(finding, pid);
 	set_number("HOLDUP_START_NS", (double)finding->start_ns);
 	set_number("HOLDUP_END_NS", (double)finding->end_ns);
 	set_text("HOLDUP_REASON", finding->reason);
@@ -359,18 +512,6 @@ static void set_facts(const struct check_result *result, const struct check_find
 
 		set_text("HOLDUP_WHY", why);
 	}
-}
-
-/* Under sudo as the user who called, as the command that is recorded. */
-static bool become_user(void)
-{
-	uid_t uid;
-	gid_t gid;
-
-	if (!command_find_user(&uid, &gid))
-		return true;
-	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
-	       setresuid(uid, uid, uid) == 0;
 }
 
 static void exec_shell(const struct watch_act *act, const struct check_result *result,
@@ -425,14 +566,17 @@ static void run_command(struct watch_act *act, const struct check_result *result
 void watch_act_on(struct watch_act *act, uint64_t first_ns, const struct check_result *result,
 		  const struct check_finding *finding)
 {
-	int32_t pid = act->signal || act->actions->exec ? process_of(finding->tid) : -1;
+	struct watch_proven proven = { .pid_fd = -1, .pid = -1 };
 
 	if (act->actions->snapshot)
 		snapshot(act, first_ns, finding);
+	if (act->signal || act->actions->exec)
+		watch_tree_open(act->tree, finding->tid, finding->end_ns, &proven);
 	if (act->signal)
-		send_signal(act, pid);
+		send_signal(act, &proven, finding->tid);
 	if (act->actions->exec)
-		run_command(act, result, finding, pid);
+		run_command(act, result, finding, proven.pid);
+	mem_close_fd(&proven.pid_fd);
 }
 
 /* ----------------------------------------------------------------- summary */
@@ -455,6 +599,11 @@ void watch_act_print(const struct watch_act *act, FILE *out)
 	if (act->signal)
 		print_count(out, "Signals", act->signals, act->signals_failed,
 			    act->signals_left_out);
+	if (act->signals_refused)
+		fprintf(out,
+			"  Signals refused: %s, to threads that are not proven to be of the "
+			"recorded tree, or not yours\n",
+			text_count(act->signals_refused).s);
 	if (act->actions->exec)
 		print_count(out, "Commands", act->commands, act->commands_failed,
 			    act->commands_left_out);
@@ -470,10 +619,20 @@ static void put_count(struct json *json, const char *key, uint64_t done, uint64_
 	json_end_object(json);
 }
 
+static void put_signals(const struct watch_act *act, struct json *json)
+{
+	json_begin_object(json, "signals");
+	json_print_u64(json, "done", act->signals);
+	json_print_u64(json, "failed", act->signals_failed);
+	json_print_u64(json, "left_out", act->signals_left_out);
+	json_print_u64(json, "refused", act->signals_refused);
+	json_end_object(json);
+}
+
 void watch_act_put(const struct watch_act *act, struct json *json)
 {
 	put_count(json, "snapshots", act->snapshots, act->snapshots_failed,
 		  act->snapshots_left_out);
-	put_count(json, "signals", act->signals, act->signals_failed, act->signals_left_out);
+	put_signals(act, json);
 	put_count(json, "commands", act->commands, act->commands_failed, act->commands_left_out);
 }

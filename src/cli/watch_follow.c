@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/check_feed.h"
 #include "cli/watch_engine.h"
+#include "cli/watch_tree.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -165,6 +166,7 @@ static int open_trace(struct follow *follow, uint64_t whole_ns, struct model_err
 	trace_set_threads(follow->trace, 0);
 	if (first)
 		follow->base = follow->trace;
+	watch_tree_root(follow->opts->tree, trace_facts(follow->trace)->target_tid);
 	if (!follow->feed || !check_feed_use_trace(follow->feed, follow->trace))
 		rc = renew_feed(follow, errors, err);
 	if (rc == 0 && !follow->check)
@@ -197,6 +199,7 @@ static void look(struct follow *follow, const struct event *event)
 {
 	if (event->type == EV_LOST)
 		see_hole(follow, event);
+	watch_tree_feed(follow->opts->tree, event);
 	if (follow->engine)
 		watch_engine_feed(follow->engine, event);
 }

@@ -27,6 +27,7 @@ struct facts;
 struct follow;
 struct model;
 struct model_errors;
+struct watch_tree;
 
 struct follow_opts {
 	const char *dir; /* of the recording */
@@ -34,6 +35,7 @@ struct follow_opts {
 	uint64_t most_behind_ns; /* then a stretch is left out; 0 = default */
 	size_t most_bytes;	 /* of the timeline; 0 = default */
 	bool no_why;
+	struct watch_tree *tree; /* gets each event, ahead of the check */
 	/* Called for findings from index 'first' on, as they are found. */
 	void (*found)(void *context, struct check *check, size_t first);
 	/* Called once for an open instance that misses a deadline, whatever comes. */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "user/files.h"
 
@@ -26,13 +27,14 @@
 
 /* All in this file up to 'bytes' (0 = the whole file, it goes) is older than 'time_ns'. */
 struct old {
-	char *path; /* owned */
+	char *path; /* owned; below the folder of the recording */
 	uint64_t bytes;
 	uint64_t time_ns;
 };
 
 struct watch_keep {
-	char *dir; /* owned */
+	char *dir;  /* owned */
+	int dir_fd; /* nothing is opened or removed but below it; -1 = it is not there yet */
 	uint64_t keep_ns, noted_ns;
 	struct old *olds; /* owned; by time */
 	size_t count, cap;
@@ -52,6 +54,7 @@ struct watch_keep *watch_keep_new(const char *dir, uint64_t keep_ns)
 
 	keep->dir = xstrdup(dir);
 	keep->keep_ns = keep_ns;
+	keep->dir_fd = -1;
 	return keep;
 }
 
@@ -62,6 +65,7 @@ void watch_keep_free(struct watch_keep *keep)
 	for (size_t i = 0; i < keep->count; i++)
 		free(keep->olds[i].path);
 	free(keep->olds);
+	mem_close_fd(&keep->dir_fd);
 	free(keep->dir);
 	free(keep);
 }
@@ -85,8 +89,7 @@ static void note(struct watch_keep *keep, char *path, uint64_t bytes, uint64_t t
 
 /* --------------------------------------------------------------------- note */
 
-static void note_growing(struct watch_keep *keep, int folder, const char *path, const char *name,
-			 uint64_t time_ns)
+static void note_growing(struct watch_keep *keep, int folder, const char *name, uint64_t time_ns)
 {
 	struct stat st;
 	unsigned int cpu;
@@ -95,7 +98,7 @@ static void note_growing(struct watch_keep *keep, int folder, const char *path, 
 	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (st.st_size >= BLOCK)
-		note(keep, xasprintf("%s/%s", path, name),
+		note(keep, xasprintf("kernel/%s", name),
 		     (uint64_t)st.st_size - (uint64_t)st.st_size % BLOCK, time_ns);
 }
 
@@ -126,7 +129,7 @@ static bool is_over(int folder, struct dirent *const *entries, int count, unsign
 static void note_folder(struct watch_keep *keep, const char *path, int depth, uint64_t time_ns)
 {
 	struct dirent **entries;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = file_open_beneath(keep->dir_fd, path, O_RDONLY | O_DIRECTORY);
 	int count = fd < 0 ? -1 : scandirat(fd, ".", &entries, NULL, NULL);
 
 	for (int i = 0; i < count; i++) {
@@ -149,29 +152,49 @@ static void note_folder(struct watch_keep *keep, const char *path, int depth, ui
 
 static void note_all(struct watch_keep *keep, uint64_t time_ns)
 {
-	AUTO_FREE char *kernel = xasprintf("%s/kernel", keep->dir);
-	AUTO_FREE char *user = xasprintf("%s/user", keep->dir);
-	DIR *dir = opendir(kernel);
+	AUTO_CLOSE int kernel = -1;
 	struct dirent *entry;
+	DIR *dir;
 
+	if (keep->dir_fd < 0)
+		keep->dir_fd = open(keep->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (keep->dir_fd < 0)
+		return;
+	kernel = file_open_beneath(keep->dir_fd, "kernel", O_RDONLY | O_DIRECTORY);
+	dir = kernel < 0 ? NULL : file_list(kernel);
 	while (dir && (entry = readdir(dir)))
-		note_growing(keep, dirfd(dir), kernel, entry->d_name, time_ns);
+		note_growing(keep, kernel, entry->d_name, time_ns);
 	if (dir)
 		closedir(dir);
-	note_folder(keep, user, 0, time_ns);
+	note_folder(keep, "user", 0, time_ns);
 }
 
 /* ---------------------------------------------------------------------- go */
 
-static void give_up(const struct old *old)
+/* The folder of a file below the recording; programs change theirs as they like. */
+static int open_folder(const struct watch_keep *keep, const char *path, const char **out_name)
 {
+	const char *slash = strrchr(path, '/');
+	AUTO_FREE char *folder = xstrndup(path, (size_t)(slash - path));
+
+	*out_name = slash + 1;
+	return file_open_beneath(keep->dir_fd, folder, O_RDONLY | O_DIRECTORY);
+}
+
+/* Best effort, all of it: what stays costs room only. */
+static void give_up(const struct watch_keep *keep, const struct old *old)
+{
+	const char *name;
+	AUTO_CLOSE int folder = open_folder(keep, old->path, &name);
 	AUTO_CLOSE int fd = -1;
 
+	if (folder < 0)
+		return;
 	if (!old->bytes) {
-		(void)unlink(old->path); /* best effort, as below: it costs room only */
+		(void)unlinkat(folder, name, 0);
 		return;
 	}
-	fd = open(old->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = file_open_beneath(folder, name, O_WRONLY);
 	if (fd >= 0)
 		(void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 				(off_t)old->bytes);
@@ -187,7 +210,7 @@ void watch_keep_step(struct watch_keep *keep, uint64_t needed_ns)
 		keep->noted_ns = time_ns;
 	}
 	while (gone < keep->count && keep->olds[gone].time_ns + keep->keep_ns < needed_ns) {
-		give_up(&keep->olds[gone]);
+		give_up(keep, &keep->olds[gone]);
 		free(keep->olds[gone++].path);
 	}
 	if (!gone)

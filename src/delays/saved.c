@@ -7,6 +7,7 @@
 #include "delays/saved.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -16,13 +17,13 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #define MAD_TO_DEVIATION 1.4826 /* of a normal distribution */
 #define SCALE_SHARE	 0.01
 #define SCALE_FLOOR_NS	 1e6
 #define DEPTH_MAX	 16
-#define READ_BYTES	 (64u << 10)
 
 const char *delays_part_words(enum delays_part part)
 {
@@ -175,56 +176,42 @@ int delays_run_parse(const char *text, size_t bytes, const char *name, struct de
 	return rc;
 }
 
-static int check_size(const char *path, struct err *err)
+/* Opening never waits for the other end of a pipe. */
+static int open_saved(const char *path, size_t *out_bytes, struct err *err)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	int rc = 0;
 
-	if (stat(path, &st) < 0)
-		return err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EBADMSG, "%s is no file", path);
-	if (st.st_size > (off_t)DELAYS_SAVED_BYTES_MAX)
-		return err_set(err, -EBADMSG,
-			       "%s is too large for a saved report: more than %u MiB", path,
-			       DELAYS_SAVED_BYTES_MAX >> 20);
-	return 0;
-}
-
-static int read_all(const char *path, char **out_text, size_t *out_bytes, struct err *err)
-{
-	AUTO_FILE FILE *file = fopen(path, "re");
-	size_t bytes = 0, cap = 0, got = 1;
-	char *text = NULL;
-
-	if (!file)
-		return err_set(err, -errno, "cannot read: %s", strerror(errno));
-	while (got && bytes <= DELAYS_SAVED_BYTES_MAX) {
-		if (bytes == cap) {
-			cap = cap ? cap * 2 : READ_BYTES;
-			text = xrealloc(text, cap, 1);
-		}
-		got = fread(text + bytes, 1, cap - bytes, file);
-		bytes += got;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		rc = err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		rc = err_set(err, -EBADMSG, "%s is no file", path);
+	else if (st.st_size > (off_t)DELAYS_SAVED_BYTES_MAX)
+		rc = err_set(err, -EBADMSG, "%s is too large for a saved report: more than %u MiB",
+			     path, DELAYS_SAVED_BYTES_MAX >> 20);
+	if (rc < 0) {
+		mem_close_fd(&fd);
+		return rc;
 	}
-	if (ferror(file)) {
-		free(text);
-		return err_set(err, -EIO, "cannot read all of it");
-	}
-	*out_text = text;
-	*out_bytes = bytes;
-	return 0;
+	*out_bytes = (size_t)st.st_size;
+	return fd;
 }
 
 int delays_run_read(const char *path, struct delays_run *out_run, struct err *err)
 {
 	AUTO_FREE char *text = NULL;
-	size_t bytes = 0;
-	int rc = check_size(path, err);
+	size_t size = 0, bytes;
+	AUTO_CLOSE int fd = open_saved(path, &size, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	rc = read_all(path, &text, &bytes, err);
-	if (rc == 0)
+	if (fd < 0)
+		return fd;
+	text = xmalloc(size + 1);
+	bytes = file_read_at(fd, 0, text, size);
+	if (bytes < size)
+		rc = err_set(err, -EIO, "cannot read all of it");
+	else
 		rc = delays_run_parse(text, bytes, path, out_run, err);
 	return rc < 0 ? err_wrap(err, "reading %s", path) : 0;
 }

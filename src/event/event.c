@@ -17,6 +17,7 @@ static const char *const names[EV_TYPE_COUNT] = {
 	[EV_SCHED_MIGRATE] = "sched_migrate_task",
 	[EV_SCHED_PI_SETPRIO] = "sched_pi_setprio",
 	[EV_SCHED_STAT_RUNTIME] = "sched_stat_runtime",
+	[EV_SCHED_BLOCKED_REASON] = "sched_blocked_reason",
 	[EV_TASK_NEW] = "task_newtask",
 	[EV_TASK_RENAME] = "task_rename",
 	[EV_IRQ_ENTRY] = "irq_handler_entry",

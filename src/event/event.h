@@ -28,7 +28,8 @@ enum event_type {
 	EV_SCHED_MIGRATE,
 	EV_SCHED_PI_SETPRIO,
 	EV_SCHED_STAT_RUNTIME,
-	EV_TASK_NEW, /* task_newtask: clone flags tell thread from process */
+	EV_SCHED_BLOCKED_REASON, /* an uninterruptible sleep ends: for I/O, or not */
+	EV_TASK_NEW,		 /* task_newtask: clone flags tell thread from process */
 	EV_TASK_RENAME,
 
 	EV_IRQ_ENTRY,
@@ -126,7 +127,8 @@ enum fd_role {
 struct ev_lost {
 	uint64_t
 		since_ns; /* the last instant this CPU's stream is known whole; event time = whole again */
-	uint64_t count; /* events lost; 0 = unknown number, at least one */
+	uint64_t count;	  /* events lost; 0 = unknown number, at least one */
+	uint64_t packets; /* packets of a stream that are missing; 0 = none, or not known */
 };
 
 struct ev_switch {
@@ -157,7 +159,7 @@ struct ev_task {	      /* fork, exec, exit, task_newtask, task_rename, pi_setpri
 	bool group_dead;      /* exit: last thread of its process */
 	bool group_dead_known;
 	int32_t prio;
-	int32_t tgid; /* fork: the child's process; 0 = not told */
+	int32_t tgid; /* fork, new: the child's process; 0 = not told */
 };
 
 struct ev_migrate {
@@ -169,6 +171,11 @@ struct ev_migrate {
 struct ev_runtime {
 	int32_t tid;
 	uint64_t runtime_ns; /* on CPU since this thread's last accounting or switch-in */
+};
+
+struct ev_blocked_reason {
+	int32_t tid;
+	uint8_t io; /* 1 = the kernel counted the sleep as one for I/O */
 };
 
 struct ev_irq { /* irq_handler: nr = irq number; vector: nr = enum vector_id; softirq: nr = action */
@@ -198,7 +205,9 @@ struct ev_syscall {
 	int64_t nr;	  /* as recorded; -1 = none (restart, ptrace) */
 	int64_t ret;	  /* exit */
 	bool compat;	  /* a 32-bit call: nr is of the 32-bit table */
+	bool by_name;	  /* told by an event of this call alone, syscalls:sys_enter_NAME */
 	uint64_t args[6]; /* enter; else not set */
+	const char *path; /* enter: the file's name, where the tracer copied it; else NULL */
 };
 
 struct ev_fault {
@@ -337,6 +346,7 @@ struct event {
 		struct ev_task task;
 		struct ev_migrate migrate;
 		struct ev_runtime runtime;
+		struct ev_blocked_reason blocked_reason;
 		struct ev_irq irq;
 		struct ev_syscall syscall;
 		struct ev_fault fault;

@@ -2,11 +2,13 @@
 #include "event/facts.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/syscalls.h"
 
 void facts_fini(struct facts *facts)
@@ -29,6 +31,7 @@ void facts_fini(struct facts *facts)
 	free(facts->throttles);
 	free(facts->cpus);
 	free(facts->damage);
+	free(facts->unshown);
 	*facts = (struct facts){ 0 };
 }
 
@@ -45,24 +48,65 @@ const char *facts_keep(struct facts *facts, const char *text)
 	return text && *text ? facts_take(facts, xstrdup(text)) : "";
 }
 
+static bool is_noted(char *const *notes, size_t count, const char *note)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(notes[i], note) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* 'text', owned, is replaced: a note quotes what the trace says. */
+static char *escaped(char *text)
+{
+	char *safe = text_escaped(text);
+
+	free(text);
+	return safe;
+}
+
+/* Add a sentence to a list of notes, which 'more' ends when it is full. */
+static void __attribute__((format(printf, 4, 0)))
+add_note(struct facts *facts, bool is_damage, const char *more, const char *format, va_list args)
+{
+	char ***notes = is_damage ? &facts->damage : &facts->unshown;
+	size_t *count = is_damage ? &facts->damage_count : &facts->unshown_count;
+	char *note = NULL;
+
+	if (*count > FACTS_MAX_NOTES)
+		return;
+	if (!*notes)
+		*notes = xcalloc(FACTS_MAX_NOTES + 1, sizeof(**notes));
+	if (*count == FACTS_MAX_NOTES) {
+		note = xstrdup(more);
+	} else {
+		if (vasprintf(&note, format, args) < 0)
+			note = xstrdup(format);
+		note = escaped(note);
+	}
+	if (is_noted(*notes, *count, note))
+		free(note);
+	else
+		(*notes)[(*count)++] = facts_take(facts, note);
+}
+
 void facts_note_damage(struct facts *facts, const char *format, ...)
 {
 	va_list args;
-	char *note = NULL;
 
-	if (facts->damage_count > FACTS_MAX_DAMAGE)
-		return;
-	if (!facts->damage)
-		facts->damage = xcalloc(FACTS_MAX_DAMAGE + 1, sizeof(*facts->damage));
-	if (facts->damage_count == FACTS_MAX_DAMAGE) {
-		note = xstrdup("more damage than is listed here");
-	} else {
-		va_start(args, format);
-		if (vasprintf(&note, format, args) < 0)
-			note = xstrdup(format);
-		va_end(args);
-	}
-	facts->damage[facts->damage_count++] = facts_take(facts, note);
+	va_start(args, format);
+	add_note(facts, true, "more damage than is listed here", format, args);
+	va_end(args);
+}
+
+void facts_note_unshown(struct facts *facts, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_note(facts, false, "more than is listed here", format, args);
+	va_end(args);
 }
 
 /* No function is longer: an address behind the last symbol belongs to none. */

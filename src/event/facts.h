@@ -146,6 +146,9 @@ struct facts {
 	 */
 	char **damage;
 	size_t damage_count;
+	/* What is in the trace and in no event that is told: one sentence each, by facts_note_unshown(). */
+	char **unshown;
+	size_t unshown_count;
 
 	char **owned; /* strings of the facts, freed by facts_fini() */
 	size_t owned_count;
@@ -161,10 +164,14 @@ const char *facts_keep(struct facts *facts, const char *text);
 /* The same for memory that the caller allocated: the facts free it. Returns 'text'. */
 char *facts_take(struct facts *facts, char *text);
 
-#define FACTS_MAX_DAMAGE 64 /* notes kept; one more says that there were more */
+#define FACTS_MAX_NOTES 64 /* of each kind; one more says that there were more */
 
-/* Add a sentence to facts->damage. */
+/* Add a sentence to facts->damage, unless it is there: events may be read more than once. */
 void facts_note_damage(struct facts *facts, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The same for facts->unshown. */
+void facts_note_unshown(struct facts *facts, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Name of the kernel function at 'address', or NULL when unknown. O(log symbols). */

@@ -1,8 +1,9 @@
 /*
  * csv.c - three tables, as RFC 4180 has it: a row of names, then rows of values; lines end with
- * CR LF; a value with a comma, a quote or a line break stands in quotes.
+ * CR LF; a value with a comma or a quote stands in quotes.
  *
- * Bytes that are no UTF-8 become U+FFFD. A value that a spreadsheet would take for a formula is
+ * Bytes that are no UTF-8, and control characters, become \xNN: who looks at the file with a
+ * terminal gets text. A value that a spreadsheet would take for a formula is
  * left as it is: the tables are for programs first.
  */
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "export/export.h"
 #include "export/table.h"
 #include "export/words.h"
@@ -45,13 +47,13 @@ struct csv {
 
 static void put_text(struct csv *csv, FILE *out, const char *text)
 {
-	AUTO_FREE char *room = NULL;
+	AUTO_FREE char *safe = text_escaped(text);
 
-	text = export_utf8(text, SIZE_MAX / 4, &room);
+	text = safe;
 	if (csv->any)
 		(void)fputc(',', out);
 	csv->any = true;
-	if (text[strcspn(text, ",\"\r\n")] == '\0') {
+	if (text[strcspn(text, ",\"")] == '\0') {
 		(void)fputs(text, out);
 		return;
 	}

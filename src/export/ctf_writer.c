@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -294,6 +295,17 @@ static void env_number(FILE *out, const char *name, int64_t number)
 	fprintf(out, "\t%s = %" PRId64 ";\n", name, number);
 }
 
+/* What was read was damaged: so is what was made of it. */
+static void print_damage(FILE *out, const struct facts *facts)
+{
+	char name[48];
+
+	for (size_t i = 0; i < facts->damage_count; i++) {
+		snprintf(name, sizeof(name), "source_damage_%zu", i);
+		env_text(out, name, facts->damage[i]);
+	}
+}
+
 static void print_env(const struct ctf_writer *writer, FILE *out)
 {
 	const struct facts *facts = writer->setup.facts;
@@ -318,6 +330,7 @@ static void print_env(const struct ctf_writer *writer, FILE *out)
 	env_number(out, "omits_idle_switches", facts->omits_idle_switches);
 	env_number(out, "has_syscalls", facts->has_syscalls);
 	env_number(out, "complete", facts->complete);
+	print_damage(out, facts);
 	fputs("};\n\n", out);
 }
 

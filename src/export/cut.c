@@ -13,7 +13,9 @@
 #include "base/mem.h"
 #include "export/ctf_export.h"
 #include "export/cut_int.h"
+#include "export/unfinished.h"
 #include "read/read.h"
+#include "store/file.h"
 #include "store/manifest.h"
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -78,15 +80,17 @@ static int check_dir(const char *dir, struct err *err)
 int cut_trace(struct trace *trace, const char *path, const char *dir, const struct cut_opts *opts,
 	      struct cut_result *out_result, struct err *err)
 {
-	struct cut cut = { .trace = trace, .path = path, .opts = opts };
-	AUTO_FREE char *work = NULL;
+	AUTO_FREE char *plain = file_plain_path(path);
+	struct cut cut = { .trace = trace, .path = plain, .opts = opts };
+	AUTO_FREE char *work = unfinished_name(dir);
+	AUTO_CLOSE int lock_fd = -1;
 	int rc = check_dir(dir, err);
 
 	if (rc < 0)
 		return rc;
-	work = xasprintf("%s.new-%d", dir, (int)getpid());
-	if (mkdir(work, 0700) < 0)
-		return err_set(err, -errno, "cannot make %s: %s", work, strerror(errno));
+	lock_fd = unfinished_folder(dir, work, err);
+	if (lock_fd < 0)
+		return lock_fd;
 	rc = cut_find_state(&cut, err);
 	if (rc == 0)
 		rc = write_cut(&cut, work, err);

@@ -1,5 +1,6 @@
 /* cut_dir.c - a cut of a recording, as a recording: docs/FORMAT.md. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "store/dump.h"
 #include "store/formats.h"
 #include "store/manifest.h"
+#include "store/parts.h"
 #include "wire/wire.h"
 
 struct writing {
@@ -285,12 +287,30 @@ static void set_manifest(struct writing *writing)
 {
 	const struct facts *facts = &writing->cut->facts;
 	struct manifest *manifest = &writing->manifest;
+	AUTO_CLOSE int fd = open(writing->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	free(manifest->clock);
 	manifest->clock = xstrdup("mono");
 	manifest->begin_ns = facts->first_ns;
 	manifest->end_ns = facts->last_ns;
 	manifest->complete = true;
+	if (fd >= 0)
+		parts_note(manifest, fd);
+}
+
+/* What the cut cannot have, for the trace that it is of does not: known once all of that was read. */
+static void note_source(struct writing *writing)
+{
+	const struct facts *source = trace_facts(writing->cut->trace);
+
+	if (!source->complete)
+		manifest_add_missing(
+			&writing->manifest, "the end of the recording",
+			"the recorder of the trace that was cut did not come to its end");
+	for (size_t i = 0; i < source->damage_count; i++)
+		manifest_add_missing(&writing->manifest,
+				     "what was damaged in the trace that was cut",
+				     source->damage[i]);
 }
 
 static int write_parts(struct writing *writing, struct err *err)
@@ -325,6 +345,7 @@ int cut_write_dir(struct cut *cut, const char *dir, struct err *err)
 		rc = write_parts(&writing, err);
 	if (rc == 0) {
 		set_manifest(&writing);
+		note_source(&writing);
 		rc = manifest_write(&writing.manifest, dir, err);
 	}
 	manifest_fini(&writing.manifest);

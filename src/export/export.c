@@ -11,6 +11,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/terminal.h"
+#include "export/unfinished.h"
 
 /* In the order of the help text. */
 const struct export_format export_formats[] = {
@@ -23,6 +25,7 @@ const struct export_format export_formats[] = {
 	{ .name = "chrome",
 	  .help = "chrome://tracing, Perfetto, speedscope: Trace Event JSON",
 	  .to_stream = export_chrome,
+	  .is_binary = true,
 	  .needs_timeline = true,
 	  .wants_locks = true },
 	{ .name = "folded",
@@ -79,31 +82,23 @@ static int check_stream(FILE *out, int rc, struct err *err)
 static int write_fd(const struct export_format *format, struct export_job *job, int fd,
 		    struct err *err)
 {
-	FILE *out = fdopen(fd, "w");
+	FILE *out = format->is_binary ? fdopen(fd, "w") : terminal_open(fd);
 	int rc;
 
 	if (!out) {
 		rc = err_set(err, -errno, "cannot open: %s", strerror(errno));
-		mem_close_fd(&fd);
+		if (format->is_binary)
+			mem_close_fd(&fd);
 		return rc;
 	}
+	job->fd = fd;
 	rc = check_stream(out, format->to_stream(job, out, err), err);
 	if (fclose(out) != 0 && rc == 0)
 		rc = err_set(err, -errno, "cannot write: %s", strerror(errno));
 	return rc;
 }
 
-/* The name it has until it is whole. Beside 'path', so that the name can be changed. */
-static char *unfinished_name(const char *path)
-{
-	size_t bytes = strlen(path);
-
-	while (bytes > 1 && path[bytes - 1] == '/')
-		bytes--;
-	return xasprintf("%.*s.part.XXXXXX", (int)bytes, path);
-}
-
-/* What mkstemp() makes is for its owner alone; a file is as the user's umask has it. */
+/* What is unfinished is for its owner alone; a file is as the user's umask has it. */
 static void set_mode(int fd, const char *path)
 {
 	struct stat st;
@@ -119,10 +114,10 @@ static int write_file(const struct export_format *format, struct export_job *job
 		      struct err *err)
 {
 	AUTO_FREE char *name = unfinished_name(path);
-	int fd = mkstemp(name), rc;
+	int fd = unfinished_file(path, name, err), rc;
 
 	if (fd < 0)
-		return err_set(err, -errno, "cannot make %s: %s", name, strerror(errno));
+		return fd;
 	set_mode(fd, path);
 	rc = write_fd(format, job, fd, err);
 	if (rc == 0 && rename(name, path) < 0)
@@ -184,10 +179,11 @@ static int write_folder(const struct export_format *format, struct export_job *j
 			const char *path, struct err *err)
 {
 	AUTO_FREE char *name = unfinished_name(path);
+	AUTO_CLOSE int lock_fd = unfinished_folder(path, name, err);
 	int rc;
 
-	if (!mkdtemp(name))
-		return err_set(err, -errno, "cannot make %s: %s", name, strerror(errno));
+	if (lock_fd < 0)
+		return lock_fd;
 	rc = format->to_folder(job, name, err);
 	if (rc == 0 && rename(name, path) < 0)
 		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR

@@ -50,6 +50,7 @@ struct export_job {
 	const bool *chosen;		 /* by slot of the timeline; NULL = all threads */
 	enum export_what what;
 	enum export_measure measure;
+	int fd;	    /* set by export_run(): where the stream writes to */
 	char *note; /* set by the format: what the user should know; owned by the caller */
 };
 
@@ -67,7 +68,7 @@ struct export_format {
 	const char *help; /* what reads it */
 	export_stream_fn to_stream;
 	export_folder_fn to_folder;
-	bool is_binary;	     /* not for a terminal */
+	bool is_binary;	     /* or as long as such: not for a terminal */
 	bool needs_timeline; /* threads can be chosen only with a timeline */
 	bool wants_locks;
 };

@@ -59,19 +59,51 @@ static void put_step(struct outbuf *out, const struct why_step *step, bool is_fi
 	put_joined(out, what, object);
 }
 
-static void put_steps(struct outbuf *out, const struct why *why, uint32_t last)
-{
-	uint32_t depth = 0, at;
+/*
+ * A chain of causes may be as long as the trace, for each of its threads: what lies deeper than this
+ * is one frame, its root too, so that the lines of a thread and their length have a bound.
+ */
+#define SHOWN_STEPS 20u
 
-	for (at = last; at != UINT32_MAX; at = why->steps[at].up)
-		depth++;
-	/* From the target down: there are few of them. */
-	for (uint32_t level = depth; level > 0; level--) {
-		at = last;
-		for (uint32_t up = 1; up < level; up++)
-			at = why->steps[at].up;
-		put_step(out, &why->steps[at], level == depth);
+/* Of a step: how deep it is, from 1, and the step at the bound on the way to it, or itself. */
+struct depth {
+	uint32_t depth, shown;
+	uint64_t deeper_ns; /* of paths that end below it, where it is at the bound */
+};
+
+static struct depth *depths_of(const struct why *why)
+{
+	struct depth *depths = xcalloc(why->step_count + 1, sizeof(*depths));
+
+	/* What is above a step comes before it. */
+	for (uint32_t i = 0; i < why->step_count; i++) {
+		uint32_t up = why->steps[i].up;
+		bool is_top = up >= i;
+
+		depths[i].depth = is_top ? 1 : depths[up].depth + 1;
+		depths[i].shown = depths[i].depth <= SHOWN_STEPS ? i : depths[up].shown;
 	}
+	return depths;
+}
+
+static bool is_deep(const struct why *why, const struct depth *depths, uint32_t step)
+{
+	return step < why->step_count && depths[step].depth > SHOWN_STEPS;
+}
+
+/* From the target down to the step, which is not deep. */
+static void put_steps(struct outbuf *out, const struct why *why, const struct depth *depths,
+		      uint32_t last)
+{
+	uint32_t shown[SHOWN_STEPS], count;
+
+	if (last >= why->step_count)
+		return;
+	count = depths[last].depth;
+	for (uint32_t i = count, at = last; i > 0; i--, at = why->steps[at].up)
+		shown[i - 1] = at;
+	for (uint32_t i = 0; i < count; i++)
+		put_step(out, &why->steps[shown[i]], i == 0);
 }
 
 static void put_root(struct outbuf *out, const struct why_path *path)
@@ -132,6 +164,13 @@ static void add_line(struct lines *lines, const char *text, uint64_t ns)
 	lines->ns[id] += ns;
 }
 
+static void put_head(struct outbuf *out, const char *process, const char *thread, const char *state)
+{
+	put_frame(out, process);
+	put_frame(out, thread);
+	put_frame(out, state);
+}
+
 static void put_thread(const struct export_job *job, uint32_t slot, const struct why *why,
 		       FILE *out)
 {
@@ -141,6 +180,7 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 	AUTO_FREE char *process =
 		xasprintf("%s[%d]", timeline_comm(tl, leader == SLOT_NONE ? slot : leader), tgid);
 	AUTO_FREE char *thread = xasprintf("%s[%d]", why->target.comm, why->target.tid);
+	AUTO_FREE struct depth *depths = depths_of(why);
 	struct lines lines = { 0 };
 	struct outbuf text;
 
@@ -150,14 +190,26 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 
 		if (!path->ns || !is_measured(path, job->measure))
 			continue;
+		if (is_deep(why, depths, path->step)) {
+			depths[depths[path->step].shown].deeper_ns += path->ns;
+			continue;
+		}
 		outbuf_reset(&text);
-		put_frame(&text, process);
-		put_frame(&text, thread);
-		put_frame(&text, state_of(path));
-		put_steps(&text, why, path->step);
+		put_head(&text, process, thread, state_of(path));
+		put_steps(&text, why, depths, path->step);
 		put_root(&text, path);
 		outbuf_char(&text, '\0');
 		add_line(&lines, text.start, path->ns);
+	}
+	for (uint32_t step = 0; step < why->step_count; step++) {
+		if (!depths[step].deeper_ns)
+			continue;
+		outbuf_reset(&text);
+		put_head(&text, process, thread, "blocked");
+		put_steps(&text, why, depths, step);
+		put_frame(&text, "...");
+		outbuf_char(&text, '\0');
+		add_line(&lines, text.start, depths[step].deeper_ns);
 	}
 	for (uint32_t id = 1; id < lines.texts.count; id++)
 		fprintf(out, "%s %" PRIu64 "\n", names_text(&lines.texts, id), lines.ns[id]);

@@ -10,53 +10,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "locks/libc.h"
 #include "locks/locks_int.h"
-
-/* glibc's __kind: the type is in two bits; robust, PI, PP above them. */
-#define ROBUST	   16
-#define TYPE_BITS  3
-#define INCOMPLETE 0x7ffffffe /* owners from here on: the last one died with it */
-
-static bool is_plain(const pthread_mutex_t *mutex)
-{
-	int kind = mutex->__data.__kind & 0x7f;
-
-	return kind == PTHREAD_MUTEX_TIMED_NP || kind == PTHREAD_MUTEX_ADAPTIVE_NP;
-}
-
-static bool is_recursive(const pthread_mutex_t *mutex)
-{
-	return (mutex->__data.__kind & TYPE_BITS) == PTHREAD_MUTEX_RECURSIVE_NP;
-}
-
-/* Read without a lock: it may be old by a moment. */
-static uint32_t owner_of(const pthread_mutex_t *mutex)
-{
-	int owner = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-
-	return owner > 0 && owner < INCOMPLETE ? (uint32_t)owner : 0;
-}
 
 /* Just taken by us: for the first time, or once more? */
 static bool is_first(const pthread_mutex_t *mutex)
 {
-	return is_plain(mutex) || !is_recursive(mutex) || mutex->__data.__count == 1;
+	return libc_is_plain(mutex) || !libc_is_recursive(mutex) || libc_depth(mutex) == 1;
 }
 
 /* Will an unlock of ours let it go? */
 static bool will_release(const pthread_mutex_t *mutex)
 {
-	int owner = mutex->__data.__owner;
-	int tid;
-
-	if (is_plain(mutex))
+	if (libc_is_plain(mutex))
 		return true;
-	if (owner < INCOMPLETE) {
-		tid = holdup_tid_ ? holdup_tid_ : (int)syscall(SYS_gettid);
-		if (owner != tid)
+	if (!libc_is_incomplete(mutex)) {
+		int tid = holdup_tid_ ? holdup_tid_ : (int)syscall(SYS_gettid);
+
+		if (libc_owner(mutex) != (uint32_t)tid)
 			return false;
 	}
-	return !is_recursive(mutex) || mutex->__data.__count <= 1;
+	return !libc_is_recursive(mutex) || libc_depth(mutex) <= 1;
 }
 
 static int lock_really(pthread_mutex_t *mutex, const struct patience *patience)
@@ -76,7 +50,7 @@ static int wait_and_tell(pthread_mutex_t *mutex, const struct patience *patience
 	uint64_t lock = (uint64_t)(uintptr_t)mutex;
 	int rc;
 
-	holdup_lock_wait_begin(lock, site, process_pid(), KIND_MUTEX, owner_of(mutex));
+	holdup_lock_wait_begin(lock, site, process_pid(), KIND_MUTEX, libc_owner(mutex));
 	rc = lock_really(mutex, patience);
 	holdup_lock_wait_end(lock, process_pid(), KIND_MUTEX, rc);
 	return rc;
@@ -85,10 +59,10 @@ static int wait_and_tell(pthread_mutex_t *mutex, const struct patience *patience
 /* Is somebody alive in it? It may have changed by the time that is used. */
 static bool is_robust_taken(const pthread_mutex_t *mutex)
 {
-	int word = __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
+	uint32_t word = libc_word(mutex);
 
 	return (word & FUTEX_TID_MASK) && !(word & FUTEX_OWNER_DIED) &&
-	       (word & FUTEX_TID_MASK) != holdup_tid_;
+	       (word & FUTEX_TID_MASK) != (uint32_t)holdup_tid_;
 }
 
 static int lock_robust(pthread_mutex_t *mutex, const struct patience *patience, uint64_t site)
@@ -107,7 +81,7 @@ static int lock_and_tell(pthread_mutex_t *mutex, const struct patience *patience
 {
 	int rc;
 
-	if (UNLIKELY(mutex->__data.__kind & ROBUST))
+	if (UNLIKELY(libc_is_robust(mutex)))
 		return lock_robust(mutex, patience, site);
 	rc = real()->mutex_trylock(mutex);
 	if (UNLIKELY(rc == EBUSY))

@@ -53,7 +53,7 @@ static void *find(const char *name)
 {
 	void *function = NULL;
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && defined(__GLIBC__)
 	if (__builtin_strncmp(name, "pthread_cond_", 13) == 0 &&
 	    __builtin_strcmp(name, "pthread_cond_clockwait") != 0)
 		function = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");

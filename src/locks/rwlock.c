@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "locks/libc.h"
 #include "locks/locks_int.h"
 
 static bool is_refused_at_once(const struct patience *patience)
@@ -29,7 +30,7 @@ static int lock_really(pthread_rwlock_t *rwlock, int kind, const struct patience
 static int wait_and_tell(pthread_rwlock_t *rwlock, int kind, const struct patience *patience,
 			 uint64_t site)
 {
-	int writer = __atomic_load_n(&rwlock->__data.__cur_writer, __ATOMIC_RELAXED);
+	int writer = libc_writer(rwlock);
 	uint64_t lock = (uint64_t)(uintptr_t)rwlock;
 	int rc;
 
@@ -125,7 +126,7 @@ LOCKS_API int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 		int tid = holdup_tid_ ? holdup_tid_ : (int)syscall(SYS_gettid);
 
 		holdup_lock_released((uint64_t)(uintptr_t)rwlock, process_pid(),
-				     rwlock->__data.__cur_writer == tid ? KIND_WRITE : KIND_READ);
+				     libc_is_written_by(rwlock, tid) ? KIND_WRITE : KIND_READ);
 	}
 	return real()->rwlock_unlock(rwlock);
 }

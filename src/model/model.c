@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "model/metric.h"
+
+#define PIPE_WAIT_S 5 /* for who writes a model into a pipe, each time */
 
 void model_errors_add(struct model_errors *errors, struct model_place place, const char *format,
 		      ...)
@@ -37,25 +41,77 @@ void model_errors_fini(struct model_errors *errors)
 	*errors = (struct model_errors){ 0 };
 }
 
+/* A file, a pipe, or a terminal where it is typed. Opening never waits; *out_waits: reading may. */
+static int open_model(const char *path, bool *out_waits, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		rc = err_set(err, -errno, "cannot open the model %s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !isatty(fd))
+		rc = err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG,
+			     "the model %s is no file but a %s", path,
+			     S_ISDIR(st.st_mode) ? "folder" : "device");
+	if (rc < 0) {
+		mem_close_fd(&fd);
+		return rc;
+	}
+	*out_waits = S_ISFIFO(st.st_mode);
+	return fd;
+}
+
+/* A pipe to which nobody writes must not be awaited for ever. */
+static int await_text(int fd, const char *path, struct err *err)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	int rc;
+
+	do {
+		rc = poll(&poll_fd, 1, PIPE_WAIT_S * 1000);
+	} while (rc < 0 && errno == EINTR);
+	if (rc == 0)
+		return err_set(err, -ETIMEDOUT,
+			       "the model %s is a pipe to which nobody wrote for %d s", path,
+			       PIPE_WAIT_S);
+	return rc < 0 ? err_set(err, -errno, "cannot wait for %s: %s", path, strerror(errno)) : 0;
+}
+
+static int read_model(int fd, bool waits, const char *path, char *text, struct err *err)
+{
+	size_t bytes = 0;
+	ssize_t got = 1;
+
+	while (bytes <= MODEL_MAX_BYTES && got != 0) {
+		int rc = waits ? await_text(fd, path, err) : 0;
+
+		if (rc < 0)
+			return rc;
+		got = read(fd, text + bytes, MODEL_MAX_BYTES + 1 - bytes);
+		if (got < 0 && errno != EAGAIN && errno != EINTR)
+			return err_set(err, -errno, "cannot read the model %s: %s", path,
+				       strerror(errno));
+		bytes += got < 0 ? 0 : (size_t)got;
+	}
+	return (int)bytes;
+}
+
 int model_load(const char *path, struct model **out_model, struct model_errors *errors,
 	       struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool waits = false;
+	AUTO_CLOSE int fd = open_model(path, &waits, err);
 	AUTO_FREE char *text = NULL;
-	size_t bytes = 0;
-	ssize_t got;
+	int bytes;
 
 	if (fd < 0)
-		return err_set(err, -errno, "cannot open the model %s: %s", path, strerror(errno));
+		return fd;
 	text = xmalloc(MODEL_MAX_BYTES + 1);
-	while (bytes <= MODEL_MAX_BYTES &&
-	       (got = read(fd, text + bytes, MODEL_MAX_BYTES + 1 - bytes)) != 0) {
-		if (got < 0)
-			return err_set(err, -errno, "cannot read the model %s: %s", path,
-				       strerror(errno));
-		bytes += (size_t)got;
-	}
-	return model_parse(text, bytes, out_model, errors);
+	if (!waits) /* a terminal is read as it is typed */
+		(void)fcntl(fd, F_SETFL, 0);
+	bytes = read_model(fd, waits, path, text, err);
+	return bytes < 0 ? bytes : model_parse(text, (size_t)bytes, out_model, errors);
 }
 
 static void free_transition(struct model_transition *transition)

@@ -117,6 +117,10 @@ static void take_scalar(struct builder *builder, const yaml_event_t *event)
 		refuse(builder, event->start_mark, "anchors and tags mean nothing in a model");
 		return;
 	}
+	if (bytes > YAML_MAX_TEXT) {
+		refuse(builder, event->start_mark, "the text is longer than any model needs");
+		return;
+	}
 	if (memchr(event->data.scalar.value, '\0', bytes)) {
 		refuse(builder, event->start_mark, "a text must not contain a zero byte");
 		return;

@@ -15,7 +15,8 @@
 
 #define YAML_MAX_DEPTH 16u
 #define YAML_MAX_NODES 100000u
-#define YAML_MAX_ITEMS 4096u /* of one list or mapping */
+#define YAML_MAX_TEXT  65536u /* bytes of one key or value */
+#define YAML_MAX_ITEMS 4096u  /* of one list or mapping */
 
 enum yaml_kind {
 	YAML_SCALAR,

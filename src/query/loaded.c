@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -18,6 +19,10 @@
 #include "state/state.h"
 #include "timeline/index.h"
 #include "timeline/timeline.h"
+
+#define WAIT_STEP_MS 20
+#define WAIT_TELL_MS 300
+#define WAIT_MOST_MS 5000
 
 /* ------------------------------------------------------------------- places */
 
@@ -87,12 +92,30 @@ static void recall_damage(struct loaded *loaded)
 		trace_note_damage(loaded->trace, timeline_name(tl, tl->notes[i]));
 }
 
+/* Somebody who holds the lock for longer than a while may hold it for ever. */
+static int begin_index(struct job *job, const char *dir, struct index_writer **out_writer,
+		       struct err *err)
+{
+	const struct timespec step = { .tv_nsec = WAIT_STEP_MS * 1000000 };
+	const struct load_opts *opts = job->opts;
+	int rc = -EBUSY;
+
+	for (int ms = 0; rc == -EBUSY && ms <= WAIT_MOST_MS; ms += WAIT_STEP_MS) {
+		if (ms)
+			(void)nanosleep(&step, NULL); /* a signal makes it shorter: no harm */
+		if (ms == WAIT_TELL_MS && opts->waiting)
+			opts->waiting(opts->context, dir);
+		rc = index_begin(dir, &job->key, opts->flags & LOAD_REBUILD, out_writer, err);
+	}
+	return rc;
+}
+
 /* Build the index in 'dir'; NULL = in a file without a name. */
 static int build(struct job *job, const char *dir, struct err *err)
 {
 	struct loaded *loaded = job->loaded;
 	struct index_writer *writer = NULL;
-	int rc = index_begin(dir, &job->key, job->opts->flags & LOAD_REBUILD, &writer, err);
+	int rc = begin_index(job, dir, &writer, err);
 
 	if (rc == -EEXIST) { /* another one has just built it */
 		rc = index_open(dir, &job->key, &loaded->timeline, err);
@@ -128,7 +151,7 @@ static bool is_about_place(int rc)
 {
 	return rc == -EROFS || rc == -EACCES || rc == -EPERM || rc == -ENOSPC || rc == -EDQUOT ||
 	       rc == -ENOTDIR || rc == -ENOENT || rc == -EIO || rc == -EFBIG || rc == -ENOLCK ||
-	       rc == -EEXIST || rc == -EISDIR;
+	       rc == -EEXIST || rc == -EISDIR || rc == -EBUSY || rc == -EINVAL;
 }
 
 struct places {
@@ -183,6 +206,8 @@ static int build_somewhere(struct job *job, const struct places *places, struct 
 			return rc;
 		if (!first.code)
 			first = *err;
+		if (rc == -EBUSY)
+			break; /* it is being built there: once is enough */
 	}
 	if (job->opts->flags & LOAD_MUST_KEEP)
 		return err_set(err, first.code ? first.code : -ENOENT,

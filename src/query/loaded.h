@@ -42,6 +42,11 @@ struct load_opts {
 	 * are read. May be NULL.
 	 */
 	void (*progress)(void *context, uint64_t done_ns, uint64_t whole_ns);
+	/*
+	 * Called once when another one has held the lock of the index for 0.3 s. Then it is awaited up
+	 * to 5 s in all; the index of this run is made in a temporary file after that. May be NULL.
+	 */
+	void (*waiting)(void *context, const char *dir);
 	void *context;
 };
 

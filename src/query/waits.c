@@ -30,7 +30,7 @@ struct hr_edges {
 _Static_assert((int)HR_ACTOR_SOFTIRQ == (int)ACTOR_SOFTIRQ, "actors are those of the timeline");
 _Static_assert((int)HR_WAIT_DISK_SLEEP == (int)WAIT_DISK_SLEEP &&
 		       (int)HR_WAIT_START_UNKNOWN == (int)WAIT_START_UNKNOWN &&
-		       (int)HR_WAIT_MANY == (int)WAIT_MANY,
+		       (int)HR_WAIT_MANY == (int)WAIT_MANY && (int)HR_WAIT_NO_IO == (int)WAIT_NO_IO,
 	       "flags are those of the timeline");
 _Static_assert((int)HR_WAIT_FOR_STOP == (int)WAIT_FOR_STOP &&
 		       (int)HR_WAIT_FOR_NETWORK == (int)WAIT_FOR_NETWORK &&

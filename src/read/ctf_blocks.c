@@ -12,14 +12,33 @@
 struct block {
 	const char *what;
 	void *object;
+	const char
+		*known; /* its attributes, each between blanks: none of them stands there twice */
 	const char *seen[MAX_SEEN];
 	uint32_t seen_count;
 };
 
 typedef bool parse_attribute(struct ctf_parser *parser, struct block *block, const char *name);
 
+static bool is_known(const struct block *block, const char *name)
+{
+	size_t bytes = strlen(name);
+	const char *at = block->known;
+
+	if (bytes == 0)
+		return false;
+	while (at && (at = strstr(at, name)) != NULL) {
+		if (at > block->known && at[-1] == ' ' && at[bytes] == ' ')
+			return true;
+		at += bytes;
+	}
+	return false;
+}
+
 static bool note_seen(struct ctf_parser *parser, struct block *block, const char *name)
 {
+	if (!is_known(block, name))
+		return true;
 	for (uint32_t i = 0; i < block->seen_count; i++) {
 		if (strcmp(block->seen[i], name) == 0)
 			return ctf_wrong(parser, parser->token.line, "%s has %s twice", block->what,
@@ -37,20 +56,6 @@ static bool has_seen(const struct block *block, const char *name)
 			return true;
 	}
 	return false;
-}
-
-/* The value of an attribute that nobody knows. */
-static bool skip_value(struct ctf_parser *parser)
-{
-	const char *path;
-	uint64_t number;
-	bool negative;
-
-	if (parser->token.kind == CTF_TOKEN_TEXT)
-		return ctf_advance(parser);
-	if (parser->token.kind == CTF_TOKEN_WORD)
-		return ctf_parse_path(parser, &path);
-	return ctf_parse_number(parser, &number, &negative);
 }
 
 /* A name that is written as a word or as a literal string. */
@@ -163,7 +168,7 @@ static bool parse_trace_entry(struct ctf_parser *parser, struct block *block, co
 		return parse_uuid(parser, meta->uuid);
 	}
 	if (strcmp(name, "byte_order") != 0)
-		return skip_value(parser);
+		return ctf_skip_value(parser);
 	if (!ctf_order_of(parser, &order))
 		return false;
 	meta->big_endian = order == CTF_ORDER_BIG;
@@ -174,7 +179,9 @@ static bool parse_trace_entry(struct ctf_parser *parser, struct block *block, co
 static bool parse_trace(struct ctf_parser *parser)
 {
 	static const char *const needed[] = { "major", "minor", "byte_order" };
-	struct block block = { .what = "trace", .object = parser->meta };
+	struct block block = { .what = "trace",
+			       .object = parser->meta,
+			       .known = " packet.header major minor uuid byte_order " };
 	uint32_t line = parser->token.line;
 
 	if (parser->meta->has_trace)
@@ -191,6 +198,18 @@ static bool parse_trace(struct ctf_parser *parser)
 
 /* ------------------------------------------------------------------ env */
 
+/* What has more than 64 bits with its sign is cut to them. */
+static bool parse_wrapped(struct ctf_parser *parser, int64_t *out_number)
+{
+	uint64_t number;
+	bool negative;
+
+	if (!ctf_parse_number(parser, &number, &negative))
+		return false;
+	*out_number = (int64_t)number;
+	return true;
+}
+
 static bool parse_env_entry(struct ctf_parser *parser, struct block *block, const char *name)
 {
 	struct ctf_meta *meta = block->object;
@@ -205,36 +224,17 @@ static bool parse_env_entry(struct ctf_parser *parser, struct block *block, cons
 		return ctf_parse_text(parser, name, &env->text);
 	if (parser->token.kind == CTF_TOKEN_WORD)
 		return ctf_parse_path(parser, &env->text);
-	return ctf_parse_signed(parser, name, &env->number);
+	return parse_wrapped(parser, &env->number);
 }
 
 static bool parse_env(struct ctf_parser *parser)
 {
 	struct block block = { .what = "env", .object = parser->meta };
 
-	if (parser->meta->has_env)
-		return ctf_wrong(parser, parser->token.line, "there is a second env block");
-	parser->meta->has_env = true;
 	return parse_block(parser, &block, parse_env_entry);
 }
 
 /* ------------------------------------------------------------------ clock */
-
-static bool parse_clock_bool(struct ctf_parser *parser, bool *out_bool)
-{
-	static const char *const yes[] = { "true", "TRUE" }, *const no[] = { "false", "FALSE" };
-
-	for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
-		if (ctf_is_word(parser, yes[i]) || ctf_is_word(parser, no[i])) {
-			*out_bool = ctf_is_word(parser, yes[i]);
-			return ctf_advance(parser);
-		}
-	}
-	if (parser->token.kind != CTF_TOKEN_NUMBER || parser->token.number > 1)
-		return ctf_wrong(parser, parser->token.line, "absolute must be true or false");
-	*out_bool = parser->token.number;
-	return ctf_advance(parser);
-}
 
 static bool parse_freq(struct ctf_parser *parser, uint64_t *out_freq)
 {
@@ -264,19 +264,22 @@ static bool parse_clock_entry(struct ctf_parser *parser, struct block *block, co
 	if (strcmp(name, "precision") == 0)
 		return ctf_parse_unsigned(parser, name, &clock->precision);
 	if (strcmp(name, "absolute") == 0)
-		return parse_clock_bool(parser, &clock->absolute);
+		return ctf_parse_bool(parser, &clock->absolute);
 	if (strcmp(name, "uuid") == 0)
 		return parse_uuid(parser, uuid);
 	if (strcmp(name, "description") == 0)
 		return ctf_parse_text(parser, name, &text);
-	return skip_value(parser);
+	return ctf_skip_value(parser);
 }
 
 static bool parse_clock(struct ctf_parser *parser)
 {
 	struct ctf_meta *meta = parser->meta;
 	struct ctf_clock *clock = ctf_take(&meta->arena, sizeof(*clock));
-	struct block block = { .what = "clock", .object = clock };
+	struct block block = { .what = "clock",
+			       .object = clock,
+			       .known = " name freq offset offset_s precision absolute uuid "
+					"description " };
 	uint32_t line = parser->token.line;
 
 	clock->freq = 1000000000;
@@ -311,14 +314,16 @@ static bool parse_stream_entry(struct ctf_parser *parser, struct block *block, c
 	if (!ctf_expect(parser, '='))
 		return false;
 	return strcmp(name, "id") == 0 ? ctf_parse_unsigned(parser, name, &stream->id)
-				       : skip_value(parser);
+				       : ctf_skip_value(parser);
 }
 
 static bool parse_stream(struct ctf_parser *parser)
 {
 	struct ctf_meta *meta = parser->meta;
 	struct ctf_stream *stream = ctf_take(&meta->arena, sizeof(*stream));
-	struct block block = { .what = "stream", .object = stream };
+	struct block block = { .what = "stream",
+			       .object = stream,
+			       .known = " packet.context event.header event.context id " };
 
 	stream->line = parser->token.line;
 	if (!parse_block(parser, &block, parse_stream_entry))
@@ -356,14 +361,17 @@ static bool parse_event_entry(struct ctf_parser *parser, struct block *block, co
 		return ctf_parse_signed(parser, name, &event->loglevel);
 	if (strcmp(name, "model.emf.uri") == 0)
 		return ctf_parse_text(parser, name, &event->emf_uri);
-	return skip_value(parser);
+	return ctf_skip_value(parser);
 }
 
 static bool parse_event(struct ctf_parser *parser)
 {
 	struct ctf_meta *meta = parser->meta;
 	struct ctf_event *event = ctf_take(&meta->arena, sizeof(*event));
-	struct block block = { .what = "event", .object = event };
+	struct block block = { .what = "event",
+			       .object = event,
+			       .known = " context fields name id stream_id loglevel "
+					"model.emf.uri " };
 
 	event->line = parser->token.line;
 	event->name = "";
@@ -380,7 +388,7 @@ static bool parse_callsite_entry(struct ctf_parser *parser, struct block *block,
 {
 	(void)block;
 	(void)name;
-	return ctf_expect(parser, '=') && skip_value(parser);
+	return ctf_expect(parser, '=') && ctf_skip_value(parser);
 }
 
 static bool parse_callsite(struct ctf_parser *parser)

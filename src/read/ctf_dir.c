@@ -211,6 +211,25 @@ static bool bind_native(struct ctf_dir *dir, struct ctf_meta *meta, struct ctf_e
 	return true;
 }
 
+/* holdup wrote it: an export, a cut, or libholdup in a program. */
+static bool is_by_holdup(const struct ctf_meta *meta)
+{
+	const char *tracer = env_text(meta, "tracer_name");
+
+	return tracer && strcmp(tracer, "holdup") == 0;
+}
+
+/* They are of no event. What holdup itself puts there is room that it left. */
+static void note_packet_context(struct ctf_dir *dir, const struct ctf_meta *meta,
+				const struct ctf_stream *stream)
+{
+	uint32_t own = is_by_holdup(meta) ? 0 : ctf_record_own(stream->packet_context);
+
+	if (own)
+		facts_note_unshown(&dir->trace.facts, "%u field%s of the packets of stream %llu",
+				   own, own == 1 ? "" : "s", (unsigned long long)stream->id);
+}
+
 static void bind_events(struct ctf_dir *dir, struct ctf_meta *meta)
 {
 	if (!dir->numbers)
@@ -221,6 +240,7 @@ static void bind_events(struct ctf_dir *dir, struct ctf_meta *meta)
 		const struct ctf_stream *stream = ctf_meta_stream(meta, event->stream_id);
 		AUTO_FREE char *title = NULL;
 		const char *system, *name;
+		uint32_t left_out;
 
 		if (bind_native(dir, meta, event))
 			continue;
@@ -230,10 +250,15 @@ static void bind_events(struct ctf_dir *dir, struct ctf_meta *meta)
 		dir->trace.facts.has_syscalls |= event->base->type == EV_SYS_ENTER;
 		dir->has_switches |= event->base->type == EV_SCHED_SWITCH;
 		title = xasprintf("%s/%s", system, name);
-		ctf_record_plan(stream, event, title, &dir->formats);
+		left_out = ctf_record_plan(stream, event, title, &dir->formats);
+		if (left_out)
+			facts_note_unshown(&dir->trace.facts, "%u field%s of %s:%s", left_out,
+					   left_out == 1 ? "" : "s", system, name);
 	}
-	for (size_t i = 0; i < meta->stream_count; i++)
+	for (size_t i = 0; i < meta->stream_count; i++) {
 		ctf_plan_stream(meta, meta->streams[i]);
+		note_packet_context(dir, meta, meta->streams[i]);
+	}
 }
 
 /* ------------------------------------------------------------------ streams */
@@ -458,8 +483,12 @@ static bool is_big_endian(const struct ctf_dir *dir)
 
 static void ctf_dir_meaning(const struct trace *trace, struct trace_meaning *out_meaning)
 {
+	const struct ctf_dir *dir = (const struct ctf_dir *)trace;
+
 	*out_meaning = (struct trace_meaning){
-		.formats = &((const struct ctf_dir *)trace)->formats,
+		.formats = &dir->formats,
+		/* Natives are of an export, whose source may have had those of any event. */
+		.formats_are_recorded = !dir->has_natives,
 		.big_endian = is_big_endian((const struct ctf_dir *)trace),
 		.long_bytes = 8,
 	};
@@ -568,10 +597,9 @@ const struct trace_format ctf_dir_format = {
 static void tie_clock(const struct ctf_meta *meta, struct ctf_clock *clock,
 		      const struct ctf_host *host)
 {
-	const char *tracer = env_text(meta, "tracer_name");
 	int64_t origin_ns = host->facts->realtime_offset_ns;
 
-	if (!tracer || strcmp(tracer, "holdup") != 0)
+	if (!is_by_holdup(meta))
 		return;
 	if (strcmp(clock->name, "counter") == 0 && host->is_counter) {
 		clock->line = host->clock;

@@ -50,6 +50,7 @@ struct ctf_lane {
 	bool hole;	  /* events are missing before the next one */
 	bool hole_unknown;
 	uint64_t hole_count;
+	uint64_t hole_packets;
 	bool ended;
 
 	struct chunk *chunk; /* NULL = none */
@@ -151,6 +152,7 @@ static bool begin_packet(struct ctf_lane *lane, struct batch *batch)
 	lane->walk.record = NULL;
 	if (packet->gap)
 		add_hole(lane, 0);
+	lane->hole_packets += packet->gap;
 	if (packet->lost && !packet->file->lost_behind)
 		add_hole(lane, packet->lost);
 	if (load_window(lane, lane->window)) {
@@ -195,9 +197,10 @@ static void put_lost(struct ctf_lane *lane, struct batch *batch, uint64_t time_n
 		.context = lane->common->context,
 		.lost.since_ns = since < time_ns ? since : time_ns,
 		.lost.count = lane->hole_unknown ? 0 : lane->hole_count,
+		.lost.packets = lane->hole_packets,
 	};
 	lane->hole = lane->hole_unknown = false;
-	lane->hole_count = 0;
+	lane->hole_count = lane->hole_packets = 0;
 }
 
 static int walk_scope(struct ctf_walk *walk, const struct ctf_type *type)
@@ -611,7 +614,7 @@ static void go_to(struct ctf_lane *lane, size_t packet)
 	lane->packet = NULL;
 	lane->last_ns = lane->ticks = 0;
 	lane->hole = lane->hole_unknown = lane->ended = false;
-	lane->hole_count = 0;
+	lane->hole_count = lane->hole_packets = 0;
 }
 
 /* One packet before the one that the time is in: the last event before a hole may be there. */

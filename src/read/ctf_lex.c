@@ -86,13 +86,41 @@ static struct ctf_token lex_number(struct ctf_lexer *lexer)
 	return token;
 }
 
+/* Bytes of \uXXXX or \UXXXXXXXX, a character of a name; 0 = neither stands here. */
+static size_t universal_bytes(const struct ctf_lexer *lexer)
+{
+	size_t left = (size_t)(lexer->end - lexer->at), digits;
+
+	if (left < 2 || lexer->at[0] != '\\' || (lexer->at[1] != 'u' && lexer->at[1] != 'U'))
+		return 0;
+	digits = lexer->at[1] == 'u' ? 4 : 8;
+	if (left < 2 + digits)
+		return 0;
+	for (size_t i = 0; i < digits; i++) {
+		if (!isxdigit((unsigned char)lexer->at[2 + i]))
+			return 0;
+	}
+	return 2 + digits;
+}
+
+/* Bytes of the next character of a name; 0 = the name ends here. */
+static size_t name_bytes(const struct ctf_lexer *lexer)
+{
+	if (lexer->at == lexer->end)
+		return 0;
+	if (isalnum((unsigned char)*lexer->at) || *lexer->at == '_')
+		return 1;
+	return universal_bytes(lexer);
+}
+
 static struct ctf_token lex_word(struct ctf_lexer *lexer)
 {
 	struct ctf_token token = { .kind = CTF_TOKEN_WORD, .line = lexer->line };
 	const char *start = lexer->at;
+	size_t bytes;
 
-	while (lexer->at < lexer->end && (isalnum((unsigned char)*lexer->at) || *lexer->at == '_'))
-		lexer->at++;
+	while ((bytes = name_bytes(lexer)) > 0)
+		lexer->at += bytes;
 	token.text = ctf_keep(lexer->arena, start, (size_t)(lexer->at - start));
 	return token;
 }
@@ -120,21 +148,25 @@ static char lex_escape(struct ctf_lexer *lexer)
 	return known ? to[known - from] : c;
 }
 
+/* "TEXT" or 'TEXT'; it may have several lines. */
 static struct ctf_token lex_text(struct ctf_lexer *lexer)
 {
 	struct ctf_token token = { .kind = CTF_TOKEN_TEXT, .line = lexer->line };
-	const char *start = ++lexer->at, *end = start;
+	char quote = *lexer->at++;
+	const char *start = lexer->at, *end = start;
 	size_t bytes = 0;
 	char *text;
 
-	while (end < lexer->end && *end != '"' && *end != '\n' && *end != '\0')
+	while (end < lexer->end && *end != quote && *end != '\0')
 		end += *end == '\\' && end + 1 < lexer->end ? 2 : 1;
-	if (end >= lexer->end || *end != '"')
-		return wrong(lexer, "a literal string does not end");
+	if (end >= lexer->end || *end != quote)
+		return wrong(lexer, quote == '"' ? "a literal string does not end"
+						 : "a literal character does not end");
 	text = ctf_take(lexer->arena, (size_t)(end - start) + 1);
 	while (lexer->at < end) {
 		char c = *lexer->at++;
 
+		lexer->line += c == '\n';
 		text[bytes++] = c == '\\' ? lex_escape(lexer) : c;
 	}
 	lexer->at = end + 1;
@@ -170,11 +202,12 @@ struct ctf_token ctf_lex_next(struct ctf_lexer *lexer)
 		return (struct ctf_token){ .kind = CTF_TOKEN_END, .line = lexer->line };
 	if (isdigit((unsigned char)*lexer->at))
 		return lex_number(lexer);
-	if (lexer->at[0] == 'L' && lexer->end - lexer->at > 1 && lexer->at[1] == '"')
+	if (lexer->at[0] == 'L' && lexer->end - lexer->at > 1 &&
+	    (lexer->at[1] == '"' || lexer->at[1] == '\''))
 		lexer->at++;
-	if (*lexer->at == '"')
+	if (*lexer->at == '"' || *lexer->at == '\'')
 		return lex_text(lexer);
-	if (isalpha((unsigned char)*lexer->at) || *lexer->at == '_')
+	if (name_bytes(lexer) > 0)
 		return lex_word(lexer);
 	return lex_mark(lexer);
 }

@@ -14,7 +14,7 @@ enum ctf_token_kind {
 	CTF_TOKEN_END,
 	CTF_TOKEN_WORD, /* keywords as well */
 	CTF_TOKEN_NUMBER,
-	CTF_TOKEN_TEXT,	  /* a literal string */
+	CTF_TOKEN_TEXT,	  /* a literal string, or a literal character */
 	CTF_TOKEN_ASSIGN, /* := */
 	CTF_TOKEN_DOTS,	  /* ... */
 	CTF_TOKEN_MARK,	  /* any other single character */

@@ -109,9 +109,10 @@ int ctf_metadata_text(const uint8_t *file, size_t bytes, char **out_text, size_t
 
 const struct ctf_env *ctf_meta_env(const struct ctf_meta *meta, const char *name)
 {
-	for (size_t i = 0; i < meta->env_count; i++) {
-		if (strcmp(meta->envs[i].name, name) == 0)
-			return &meta->envs[i];
+	/* The last one counts. */
+	for (size_t i = meta->env_count; i > 0; i--) {
+		if (strcmp(meta->envs[i - 1].name, name) == 0)
+			return &meta->envs[i - 1];
 	}
 	return NULL;
 }

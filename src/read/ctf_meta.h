@@ -74,7 +74,6 @@ struct ctf_stream {
 struct ctf_meta {
 	struct ctf_arena arena;
 	bool has_trace;
-	bool has_env;
 	bool big_endian;
 	bool has_uuid;
 	bool is_ctf2;

@@ -1,4 +1,4 @@
-/* ctf_names.c - names of types by scope, and the fields that can be seen from a place. */
+/* ctf_names.c - names of types by scope. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,25 +74,4 @@ struct ctf_type *ctf_name_find(const struct ctf_parser *parser, const char *name
 	while (alias && strcmp(alias->name, name) != 0)
 		alias = alias->next;
 	return alias ? alias->type : NULL;
-}
-
-bool ctf_path_visible(const struct ctf_parser *parser, const char *path)
-{
-	static const char *const roots[] = { "trace.", "stream.", "event." };
-	size_t bytes = (size_t)(strchrnul(path, '.') - path);
-
-	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
-		if (strncmp(path, roots[i], strlen(roots[i])) == 0)
-			return true;
-	}
-	for (const struct ctf_frame *frame = parser->frame; frame && frame->members;
-	     frame = frame->outer) {
-		for (size_t i = frame->members->count; i > 0; i--) {
-			const char *name = frame->members->items[i - 1].name;
-
-			if (strncmp(name, path, bytes) == 0 && name[bytes] == '\0')
-				return true;
-		}
-	}
-	return false;
 }

@@ -316,6 +316,15 @@ static uint64_t dropped(const struct ctf_packet *before, const struct ctf_packet
 						  : packet->counted;
 }
 
+/* By their numbers. One that is no higher than the one before began anew. */
+static uint64_t missing(const struct ctf_packet *before, const struct ctf_packet *packet)
+{
+	if (!before || !before->has_number || !packet->has_number ||
+	    packet->number <= before->number)
+		return 0;
+	return packet->number - before->number - 1;
+}
+
 static void finish_stream(struct ctf_packets *stream, int64_t origin_ns)
 {
 	bool timed = true;
@@ -336,8 +345,7 @@ static void finish_stream(struct ctf_packets *stream, int64_t origin_ns)
 		const struct ctf_packet *before = i ? packet - 1 : NULL;
 
 		packet->lost = dropped(before, packet);
-		packet->gap = before && before->has_number && packet->has_number &&
-			      packet->number > before->number + 1;
+		packet->gap = missing(before, packet);
 		packet->place = place;
 		place += packet->content_bits / 8 + 1;
 	}

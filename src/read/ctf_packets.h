@@ -40,8 +40,8 @@ struct ctf_packet {
 	uint32_t order;		   /* as they were met */
 	uint16_t cpu;
 	bool has_begin, has_end, has_counted, has_number, has_cpu;
-	bool gap; /* packets before it are missing */
-	bool cut; /* more content is told of than what there is */
+	uint64_t gap; /* so many packets before it are missing */
+	bool cut;     /* more content is told of than what there is */
 };
 
 struct ctf_packets {

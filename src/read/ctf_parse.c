@@ -47,6 +47,17 @@ bool ctf_is_word(const struct ctf_parser *parser, const char *word)
 	return parser->token.kind == CTF_TOKEN_WORD && strcmp(parser->token.text, word) == 0;
 }
 
+/* Values may be written as words or as literals. */
+bool ctf_is_name(const struct ctf_parser *parser)
+{
+	return parser->token.kind == CTF_TOKEN_WORD || parser->token.kind == CTF_TOKEN_TEXT;
+}
+
+bool ctf_is_value(const struct ctf_parser *parser, const char *word)
+{
+	return ctf_is_name(parser) && strcmp(parser->token.text, word) == 0;
+}
+
 bool ctf_expect(struct ctf_parser *parser, char mark)
 {
 	if (!ctf_is_mark(parser, mark))
@@ -59,28 +70,49 @@ bool ctf_accept(struct ctf_parser *parser, char mark)
 	return ctf_is_mark(parser, mark) && ctf_advance(parser);
 }
 
+bool ctf_is_number(const struct ctf_parser *parser)
+{
+	return parser->token.kind == CTF_TOKEN_NUMBER || ctf_is_mark(parser, '+') ||
+	       ctf_is_mark(parser, '-') || ctf_is_mark(parser, '(');
+}
+
 bool ctf_parse_number(struct ctf_parser *parser, uint64_t *out_number, bool *out_negative)
 {
-	bool negative = ctf_is_mark(parser, '-');
+	bool negative = false;
+	uint32_t open = 0;
 
-	if ((negative || ctf_is_mark(parser, '+')) && !ctf_advance(parser))
-		return false;
+	/* Signs and brackets before it, in any order. */
+	while (ctf_is_number(parser) && parser->token.kind != CTF_TOKEN_NUMBER) {
+		negative ^= ctf_is_mark(parser, '-');
+		open += ctf_is_mark(parser, '(');
+		if (!ctf_advance(parser))
+			return false;
+	}
 	if (parser->token.kind != CTF_TOKEN_NUMBER)
 		return ctf_wrong(parser, parser->token.line, "a number is missing");
-	if (negative && parser->token.number > (uint64_t)INT64_MAX + 1)
-		return ctf_wrong(parser, parser->token.line, "a number is below -2^63");
 	*out_number = negative ? -parser->token.number : parser->token.number;
 	*out_negative = negative && *out_number;
-	return ctf_advance(parser);
+	if (!ctf_advance(parser))
+		return false;
+	while (open--) {
+		if (!ctf_expect(parser, ')'))
+			return false;
+	}
+	return true;
 }
 
 bool ctf_parse_unsigned(struct ctf_parser *parser, const char *what, uint64_t *out_number)
 {
-	if (parser->token.kind != CTF_TOKEN_NUMBER)
-		return ctf_wrong(parser, parser->token.line, "%s must be a number of 0 or more",
-				 what);
-	*out_number = parser->token.number;
-	return ctf_advance(parser);
+	uint32_t line = parser->token.line;
+	bool negative = false;
+
+	if (ctf_is_number(parser)) {
+		if (!ctf_parse_number(parser, out_number, &negative))
+			return false;
+		if (!negative)
+			return true;
+	}
+	return ctf_wrong(parser, line, "%s must be a number of 0 or more", what);
 }
 
 bool ctf_parse_signed(struct ctf_parser *parser, const char *what, int64_t *out_number)
@@ -91,10 +123,21 @@ bool ctf_parse_signed(struct ctf_parser *parser, const char *what, int64_t *out_
 
 	if (!ctf_parse_number(parser, &number, &negative))
 		return false;
-	if (!negative && number > INT64_MAX)
+	if (negative != ((int64_t)number < 0))
 		return ctf_wrong(parser, line, "%s is too large", what);
 	*out_number = (int64_t)number;
 	return true;
+}
+
+/* The value of an attribute that nobody knows. */
+bool ctf_skip_value(struct ctf_parser *parser)
+{
+	const char *path;
+	uint64_t number;
+	bool negative;
+
+	return ctf_is_name(parser) ? ctf_parse_path(parser, &path)
+				   : ctf_parse_number(parser, &number, &negative);
 }
 
 bool ctf_parse_text(struct ctf_parser *parser, const char *what, const char **out_text)
@@ -112,7 +155,7 @@ bool ctf_parse_path(struct ctf_parser *parser, const char **out_path)
 	do {
 		AUTO_FREE char *joined = NULL;
 
-		if (parser->token.kind != CTF_TOKEN_WORD)
+		if (!ctf_is_name(parser))
 			return ctf_wrong(parser, parser->token.line,
 					 "the name of a field is missing");
 		joined = path ? xasprintf("%s.%s", path, parser->token.text)
@@ -127,7 +170,7 @@ bool ctf_parse_path(struct ctf_parser *parser, const char **out_path)
 	return true;
 }
 
-static struct ctf_type *new_type(struct ctf_parser *parser, enum ctf_kind kind)
+struct ctf_type *ctf_new_type(struct ctf_parser *parser, enum ctf_kind kind)
 {
 	struct ctf_type *type = ctf_take(&parser->meta->arena, sizeof(*type));
 
@@ -136,264 +179,6 @@ static struct ctf_type *new_type(struct ctf_parser *parser, enum ctf_kind kind)
 	type->align = 1;
 	type->base = 10;
 	return type;
-}
-
-/* ------------------------------------------------------------------ attributes */
-
-static bool is_power_of_two(uint64_t number)
-{
-	return number && (number & (number - 1)) == 0;
-}
-
-static bool parse_align(struct ctf_parser *parser, uint32_t *out_align)
-{
-	uint32_t line = parser->token.line;
-	uint64_t align = 0;
-
-	if (!ctf_parse_unsigned(parser, "align", &align))
-		return false;
-	if (!is_power_of_two(align) || align > 1u << 30)
-		return ctf_wrong(parser, line, "align must be a power of two");
-	*out_align = (uint32_t)align;
-	return true;
-}
-
-static bool parse_bool(struct ctf_parser *parser, bool *out_bool)
-{
-	const struct ctf_token *token = &parser->token;
-
-	if (token->kind == CTF_TOKEN_NUMBER && token->number <= 1)
-		*out_bool = token->number;
-	else if (ctf_is_word(parser, "true") || ctf_is_word(parser, "TRUE"))
-		*out_bool = true;
-	else if (ctf_is_word(parser, "false") || ctf_is_word(parser, "FALSE"))
-		*out_bool = false;
-	else
-		return ctf_wrong(parser, token->line, "this must be true or false");
-	return ctf_advance(parser);
-}
-
-bool ctf_order_of(struct ctf_parser *parser, uint8_t *out_order)
-{
-	if (ctf_is_word(parser, "native"))
-		*out_order = CTF_ORDER_NATIVE;
-	else if (ctf_is_word(parser, "le"))
-		*out_order = CTF_ORDER_LITTLE;
-	else if (ctf_is_word(parser, "be") || ctf_is_word(parser, "network"))
-		*out_order = CTF_ORDER_BIG;
-	else
-		return ctf_wrong(parser, parser->token.line,
-				 "byte_order must be le, be, network or native");
-	return ctf_advance(parser);
-}
-
-static bool parse_base(struct ctf_parser *parser, uint8_t *out_base)
-{
-	static const struct {
-		const char *word;
-		uint8_t base;
-	} words[] = {
-		{ "decimal", 10 }, { "dec", 10 },	  { "d", 10 },	  { "i", 10 },
-		{ "u", 10 },	   { "hexadecimal", 16 }, { "hex", 16 },  { "x", 16 },
-		{ "X", 16 },	   { "p", 16 },		  { "octal", 8 }, { "oct", 8 },
-		{ "o", 8 },	   { "binary", 2 },	  { "bin", 2 },	  { "b", 2 },
-	};
-	const struct ctf_token *token = &parser->token;
-
-	if (token->kind == CTF_TOKEN_NUMBER && (token->number == 2 || token->number == 8 ||
-						token->number == 10 || token->number == 16)) {
-		*out_base = (uint8_t)token->number;
-		return ctf_advance(parser);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (!ctf_is_word(parser, words[i].word))
-			continue;
-		*out_base = words[i].base;
-		return ctf_advance(parser);
-	}
-	return ctf_wrong(parser, token->line, "base must be 2, 8, 10 or 16");
-}
-
-static bool parse_encoding(struct ctf_parser *parser, bool *out_is_text)
-{
-	if (ctf_is_word(parser, "UTF8") || ctf_is_word(parser, "utf8") ||
-	    ctf_is_word(parser, "UTF") || ctf_is_word(parser, "utf") ||
-	    ctf_is_word(parser, "ASCII") || ctf_is_word(parser, "ascii"))
-		*out_is_text = true;
-	else if (ctf_is_word(parser, "none"))
-		*out_is_text = false;
-	else
-		return ctf_wrong(parser, parser->token.line,
-				 "encoding must be UTF8, ASCII or none");
-	return ctf_advance(parser);
-}
-
-/* clock.NAME.value */
-static bool parse_map(struct ctf_parser *parser, const char **out_clock)
-{
-	uint32_t line = parser->token.line;
-	const char *path, *dot;
-
-	if (!ctf_parse_path(parser, &path))
-		return false;
-	dot = strrchr(path, '.');
-	if (strncmp(path, "clock.", 6) != 0 || dot == path + 5 || strcmp(dot, ".value") != 0)
-		return ctf_wrong(parser, line, "map must be clock.NAME.value");
-	*out_clock = ctf_keep(&parser->meta->arena, path + 6, (size_t)(dot - path - 6));
-	return true;
-}
-
-/* What was given within { } of an integer, float or string. */
-struct attributes {
-	struct ctf_type *type;
-	uint32_t seen; /* bits, by the place in the table */
-	uint64_t exponent, mantissa;
-};
-
-enum attribute {
-	AT_SIZE,
-	AT_ALIGN,
-	AT_SIGNED,
-	AT_ORDER,
-	AT_BASE,
-	AT_ENCODING,
-	AT_MAP,
-	AT_EXPONENT,
-	AT_MANTISSA,
-	AT_COUNT
-};
-
-static const struct {
-	const char *name;
-	uint32_t kinds; /* bits: in which types */
-} attribute_rows[AT_COUNT] = {
-	[AT_SIZE] = { "size", 1u << CTF_INTEGER },
-	[AT_ALIGN] = { "align", 1u << CTF_INTEGER | 1u << CTF_FLOAT },
-	[AT_SIGNED] = { "signed", 1u << CTF_INTEGER },
-	[AT_ORDER] = { "byte_order", 1u << CTF_INTEGER | 1u << CTF_FLOAT },
-	[AT_BASE] = { "base", 1u << CTF_INTEGER },
-	[AT_ENCODING] = { "encoding", 1u << CTF_INTEGER | 1u << CTF_STRING },
-	[AT_MAP] = { "map", 1u << CTF_INTEGER },
-	[AT_EXPONENT] = { "exp_dig", 1u << CTF_FLOAT },
-	[AT_MANTISSA] = { "mant_dig", 1u << CTF_FLOAT },
-};
-
-static bool parse_size(struct ctf_parser *parser, uint32_t *out_bits)
-{
-	uint32_t line = parser->token.line;
-	uint64_t bits = 0;
-
-	if (!ctf_parse_unsigned(parser, "size", &bits))
-		return false;
-	if (bits < 1 || bits > 64)
-		return ctf_wrong(parser, line, "size must be 1 to 64 bits");
-	*out_bits = (uint32_t)bits;
-	return true;
-}
-
-static bool parse_value(struct ctf_parser *parser, enum attribute which, struct attributes *to)
-{
-	switch (which) {
-	case AT_SIZE:
-		return parse_size(parser, &to->type->bits);
-	case AT_ALIGN:
-		return parse_align(parser, &to->type->align);
-	case AT_SIGNED:
-		return parse_bool(parser, &to->type->is_signed);
-	case AT_ORDER:
-		return ctf_order_of(parser, &to->type->order);
-	case AT_BASE:
-		return parse_base(parser, &to->type->base);
-	case AT_ENCODING:
-		return parse_encoding(parser, &to->type->is_text);
-	case AT_MAP:
-		return parse_map(parser, &to->type->clock_name);
-	case AT_EXPONENT:
-		return ctf_parse_unsigned(parser, "exp_dig", &to->exponent);
-	case AT_MANTISSA:
-		return ctf_parse_unsigned(parser, "mant_dig", &to->mantissa);
-	case AT_COUNT:
-		break;
-	}
-	return false;
-}
-
-static bool parse_attribute(struct ctf_parser *parser, struct attributes *to)
-{
-	uint32_t line = parser->token.line;
-	const char *name = parser->token.text;
-
-	if (parser->token.kind != CTF_TOKEN_WORD)
-		return ctf_wrong(parser, line, "the name of an attribute is missing");
-	for (uint32_t i = 0; i < AT_COUNT; i++) {
-		if (strcmp(name, attribute_rows[i].name) != 0 ||
-		    !(attribute_rows[i].kinds & 1u << to->type->kind))
-			continue;
-		if (to->seen & 1u << i)
-			return ctf_wrong(parser, line, "%s is given twice", name);
-		to->seen |= 1u << i;
-		return ctf_advance(parser) && ctf_expect(parser, '=') &&
-		       parse_value(parser, (enum attribute)i, to) && ctf_expect(parser, ';');
-	}
-	return ctf_wrong(parser, line, "there is no attribute %s here", name);
-}
-
-/* { name = value; ... } */
-static bool parse_attributes(struct ctf_parser *parser, struct attributes *to)
-{
-	if (!ctf_expect(parser, '{'))
-		return false;
-	while (!ctf_is_mark(parser, '}')) {
-		if (ctf_accept(parser, ';'))
-			continue;
-		if (!parse_attribute(parser, to))
-			return false;
-	}
-	return ctf_advance(parser);
-}
-
-static bool parse_integer(struct ctf_parser *parser, struct ctf_type **out_type)
-{
-	struct attributes given = { .type = new_type(parser, CTF_INTEGER) };
-
-	if (!ctf_advance(parser) || !parse_attributes(parser, &given))
-		return false;
-	if (!(given.seen & 1u << AT_SIZE))
-		return ctf_wrong(parser, given.type->line, "an integer needs a size");
-	if (!(given.seen & 1u << AT_ALIGN))
-		given.type->align = given.type->bits % 8 ? 1 : 8;
-	*out_type = given.type;
-	return true;
-}
-
-static bool parse_float(struct ctf_parser *parser, struct ctf_type **out_type)
-{
-	struct attributes given = { .type = new_type(parser, CTF_FLOAT) };
-
-	given.type->align = 8;
-	if (!ctf_advance(parser) || !parse_attributes(parser, &given))
-		return false;
-	if (given.exponent == 8 && given.mantissa == 24)
-		given.type->bits = 32;
-	else if (given.exponent == 11 && given.mantissa == 53)
-		given.type->bits = 64;
-	else
-		return ctf_wrong(parser, given.type->line,
-				 "a float needs exp_dig and mant_dig 8 and 24, or 11 and 53");
-	*out_type = given.type;
-	return true;
-}
-
-static bool parse_string(struct ctf_parser *parser, struct ctf_type **out_type)
-{
-	struct attributes given = { .type = new_type(parser, CTF_STRING) };
-
-	given.type->align = 8;
-	given.type->is_text = true;
-	*out_type = given.type;
-	if (!ctf_advance(parser))
-		return false;
-	return !ctf_is_mark(parser, '{') || parse_attributes(parser, &given);
 }
 
 /* ------------------------------------------------------------------ names of types */
@@ -415,6 +200,16 @@ static bool parse_words(struct ctf_parser *parser, struct words *out_words)
 					 "the name of a type has too many words");
 		if (star || strcmp(parser->token.text, "const") != 0)
 			out_words->items[out_words->count++] = star ? "*" : parser->token.text;
+		if (!ctf_advance(parser))
+			return false;
+	}
+	return true;
+}
+
+/* A type may be const, which changes nothing. */
+static bool skip_const(struct ctf_parser *parser)
+{
+	while (ctf_is_word(parser, "const")) {
 		if (!ctf_advance(parser))
 			return false;
 	}
@@ -461,31 +256,12 @@ static bool set_depth(struct ctf_parser *parser, struct ctf_type *type, const st
 
 /* ------------------------------------------------------------------ enum */
 
-static bool is_small_enough(const struct ctf_type *type, uint64_t number, bool negative)
+/* Also one that the integer is too small for: no value has that label then. */
+static bool parse_bound(struct ctf_parser *parser, uint64_t *out_number)
 {
-	uint32_t bits = type->bits;
-
-	if (type->is_signed) {
-		int64_t value = (int64_t)number;
-
-		if (!negative && number > INT64_MAX)
-			return false;
-		return bits == 64 ||
-		       (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
-	}
-	return !negative && (bits == 64 || number < (uint64_t)1 << bits);
-}
-
-static bool parse_bound(struct ctf_parser *parser, const struct ctf_type *type,
-			uint64_t *out_number)
-{
-	uint32_t line = parser->token.line;
 	bool negative;
 
-	if (!ctf_parse_number(parser, out_number, &negative))
-		return false;
-	return is_small_enough(type, *out_number, negative) ||
-	       ctf_wrong(parser, line, "the value of an enumeration does not fit");
+	return ctf_parse_number(parser, out_number, &negative);
 }
 
 /* LABEL, LABEL = LOW, or LABEL = LOW ... HIGH */
@@ -494,20 +270,19 @@ static bool parse_range(struct ctf_parser *parser, const struct ctf_type *type, 
 {
 	uint32_t line = parser->token.line;
 
-	if (parser->token.kind != CTF_TOKEN_WORD && parser->token.kind != CTF_TOKEN_TEXT)
+	if (!ctf_is_name(parser))
 		return ctf_wrong(parser, line, "a label of the enumeration is missing");
 	*out_range = (struct ctf_range){ parser->token.text, next, next };
 	if (!ctf_advance(parser))
 		return false;
 	if (!ctf_accept(parser, '='))
-		return is_small_enough(type, next, type->is_signed && (int64_t)next < 0) ||
-		       ctf_wrong(parser, line, "the value of an enumeration does not fit");
-	if (!parse_bound(parser, type, &out_range->low))
+		return true;
+	if (!parse_bound(parser, &out_range->low))
 		return false;
 	out_range->high = out_range->low;
 	if (parser->token.kind != CTF_TOKEN_DOTS)
 		return true;
-	if (!ctf_advance(parser) || !parse_bound(parser, type, &out_range->high))
+	if (!ctf_advance(parser) || !parse_bound(parser, &out_range->high))
 		return false;
 	if (type->is_signed ? (int64_t)out_range->low > (int64_t)out_range->high
 			    : out_range->low > out_range->high)
@@ -549,8 +324,10 @@ static bool parse_container(struct ctf_parser *parser, struct ctf_type *type)
 	if (!ctf_accept(parser, ':')) {
 		if (!find_named(parser, "int", line, &integer))
 			return false;
+	} else if (!skip_const(parser)) {
+		return false;
 	} else if (ctf_is_word(parser, "integer")) {
-		if (!parse_integer(parser, &integer))
+		if (!ctf_parse_integer(parser, &integer) || !skip_const(parser))
 			return false;
 	} else if (!parse_words(parser, &words) ||
 		   !find_named(parser, join(parser, &words, words.count), line, &integer)) {
@@ -578,7 +355,7 @@ static bool parse_enum(struct ctf_parser *parser, struct ctf_type **out_type)
 		if (!ctf_is_mark(parser, '{') && !ctf_is_mark(parser, ':'))
 			return find_named(parser, name, parser->token.line, out_type);
 	}
-	*out_type = new_type(parser, CTF_ENUM);
+	*out_type = ctf_new_type(parser, CTF_ENUM);
 	return parse_container(parser, *out_type) && parse_ranges(parser, *out_type) &&
 	       (!name || ctf_name_add(parser, name, *out_type));
 }
@@ -603,13 +380,9 @@ static bool env_length(struct ctf_parser *parser, const char *path, uint64_t *ou
 
 static bool parse_dimension(struct ctf_parser *parser, struct dimension *out)
 {
-	uint32_t line = parser->token.line;
-
 	*out = (struct dimension){ 0 };
-	if (parser->token.kind == CTF_TOKEN_NUMBER) {
-		out->length = parser->token.number;
-		return ctf_advance(parser);
-	}
+	if (ctf_is_number(parser))
+		return ctf_parse_unsigned(parser, "a length", &out->length);
 	if (!ctf_parse_path(parser, &out->path))
 		return false;
 	if (strncmp(out->path, "env.", 4) == 0) {
@@ -618,8 +391,7 @@ static bool parse_dimension(struct ctf_parser *parser, struct dimension *out)
 		out->path = NULL;
 		return env_length(parser, path, &out->length);
 	}
-	return ctf_path_visible(parser, out->path) ||
-	       ctf_wrong(parser, line, "there is no field %s before this", out->path);
+	return true; /* whether there is such a field is known where the type is used */
 }
 
 /* NAME[LENGTH][LENGTH]: the first is the outermost. */
@@ -636,7 +408,7 @@ static bool parse_dimensions(struct ctf_parser *parser, struct ctf_type **type)
 	}
 	while (count) {
 		const struct dimension *one = &dimensions[--count];
-		struct ctf_type *made = new_type(parser, one->path ? CTF_SEQUENCE : CTF_ARRAY);
+		struct ctf_type *made = ctf_new_type(parser, one->path ? CTF_SEQUENCE : CTF_ARRAY);
 
 		made->element = *type;
 		made->align = (*type)->align;
@@ -763,23 +535,19 @@ static bool parse_fields(struct ctf_parser *parser, struct ctf_members *members)
 	return ctf_advance(parser);
 }
 
-/* { fields }: of a variant, none of them is before another. */
+/* { fields } */
 static bool parse_body(struct ctf_parser *parser, struct ctf_type *type)
 {
 	struct ctf_members members = { 0 };
-	struct ctf_frame frame = { &members, parser->frame };
 	bool done;
 
 	if (++parser->depth > CTF_MAX_DEPTH)
 		return ctf_wrong(parser, parser->token.line, "types are nested too deeply");
 	if (!ctf_expect(parser, '{'))
 		return false;
-	if (type->kind == CTF_STRUCT)
-		parser->frame = &frame;
 	ctf_scope_begin(parser);
 	done = parse_fields(parser, &members) && keep_members(parser, type, &members);
 	free(members.items);
-	parser->frame = frame.outer;
 	if (!done)
 		return false;
 	ctf_scope_end(parser);
@@ -789,12 +557,21 @@ static bool parse_body(struct ctf_parser *parser, struct ctf_type *type)
 
 static bool parse_min_align(struct ctf_parser *parser, struct ctf_type *type)
 {
-	uint32_t align;
+	uint64_t zero = 1;
+	uint32_t align = 1;
 
 	if (!ctf_is_word(parser, "align"))
 		return true;
-	if (!ctf_advance(parser) || !ctf_expect(parser, '(') || !parse_align(parser, &align) ||
-	    !ctf_expect(parser, ')'))
+	if (!ctf_advance(parser) || !ctf_expect(parser, '('))
+		return false;
+	/* align(0) asks for nothing. */
+	if (parser->token.kind == CTF_TOKEN_NUMBER && parser->token.number == 0) {
+		if (!ctf_parse_unsigned(parser, "align", &zero))
+			return false;
+	} else if (!ctf_parse_align(parser, &align)) {
+		return false;
+	}
+	if (!ctf_expect(parser, ')'))
 		return false;
 	if (type->align < align)
 		type->align = align;
@@ -814,7 +591,7 @@ static bool parse_struct(struct ctf_parser *parser, struct ctf_type **out_type)
 		if (!ctf_is_mark(parser, '{'))
 			return find_named(parser, name, parser->token.line, out_type);
 	}
-	*out_type = new_type(parser, CTF_STRUCT);
+	*out_type = ctf_new_type(parser, CTF_STRUCT);
 	return parse_body(parser, *out_type) && parse_min_align(parser, *out_type) &&
 	       (!name || ctf_name_add(parser, name, *out_type));
 }
@@ -822,14 +599,9 @@ static bool parse_struct(struct ctf_parser *parser, struct ctf_type **out_type)
 /* <PATH> */
 static bool parse_tag(struct ctf_parser *parser, const char **out_path)
 {
-	uint32_t line = parser->token.line;
-
 	if (!ctf_accept(parser, '<'))
 		return !ctf_is_mark(parser, '<');
-	if (!ctf_parse_path(parser, out_path) || !ctf_expect(parser, '>'))
-		return false;
-	return ctf_path_visible(parser, *out_path) ||
-	       ctf_wrong(parser, line, "there is no field %s before this", *out_path);
+	return ctf_parse_path(parser, out_path) && ctf_expect(parser, '>');
 }
 
 static bool parse_variant(struct ctf_parser *parser, struct ctf_type **out_type)
@@ -846,7 +618,7 @@ static bool parse_variant(struct ctf_parser *parser, struct ctf_type **out_type)
 	}
 	if (!parse_tag(parser, &path))
 		return false;
-	*out_type = new_type(parser, CTF_VARIANT);
+	*out_type = ctf_new_type(parser, CTF_VARIANT);
 	if (name && !ctf_is_mark(parser, '{')) {
 		if (!find_named(parser, name, parser->token.line, &known))
 			return false;
@@ -858,8 +630,6 @@ static bool parse_variant(struct ctf_parser *parser, struct ctf_type **out_type)
 	if (!parse_body(parser, *out_type))
 		return false;
 	(*out_type)->path = path;
-	if ((*out_type)->member_count == 0)
-		return ctf_wrong(parser, (*out_type)->line, "a variant has no options");
 	return !name || ctf_name_add(parser, name, *out_type);
 }
 
@@ -869,17 +639,19 @@ static bool parse_explicit(struct ctf_parser *parser, struct ctf_type **out_type
 		const char *word;
 		bool (*parse)(struct ctf_parser *parser, struct ctf_type **out_type);
 	} rows[] = {
-		{ "integer", parse_integer }, { "floating_point", parse_float },
-		{ "string", parse_string },   { "enum", parse_enum },
-		{ "struct", parse_struct },   { "variant", parse_variant },
+		{ "integer", ctf_parse_integer }, { "floating_point", ctf_parse_float },
+		{ "string", ctf_parse_string },	  { "enum", parse_enum },
+		{ "struct", parse_struct },	  { "variant", parse_variant },
 	};
 
 	*out_any = false;
+	if (!skip_const(parser))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (!ctf_is_word(parser, rows[i].word))
 			continue;
 		*out_any = true;
-		return rows[i].parse(parser, out_type);
+		return rows[i].parse(parser, out_type) && skip_const(parser);
 	}
 	return true;
 }
@@ -932,31 +704,22 @@ static bool parse_alias(struct ctf_parser *parser)
 	       ctf_name_add(parser, join(parser, &words, words.count), type);
 }
 
-/* typealias TYPE := NAME; what is around cannot be seen from within the type. */
+/* typealias TYPE := NAME; */
 static bool parse_typealias(struct ctf_parser *parser)
 {
-	struct ctf_frame barrier = { NULL, parser->frame };
-	bool good;
-
-	parser->frame = &barrier;
-	good = parse_alias(parser);
-	parser->frame = barrier.outer;
-	return good && ctf_expect(parser, ';');
+	return parse_alias(parser) && ctf_expect(parser, ';');
 }
 
 /* typedef TYPE NAME[LENGTH], ...; */
 static bool parse_typedef(struct ctf_parser *parser)
 {
-	struct ctf_frame barrier = { NULL, parser->frame };
 	struct ctf_members members = { 0 };
 	bool done;
 
-	parser->frame = &barrier;
 	done = ctf_advance(parser) && parse_field(parser, &members);
 	for (size_t i = 0; done && i < members.count; i++)
 		done = ctf_name_add(parser, members.items[i].name, members.items[i].type);
 	free(members.items);
-	parser->frame = barrier.outer;
 	return done;
 }
 

@@ -32,6 +32,7 @@ struct entry {
 struct entries {
 	struct entry items[MAX_FIELDS];
 	uint32_t count;
+	uint32_t left_out; /* for which there is no room */
 };
 
 static bool is_number(const struct ctf_type *type)
@@ -83,9 +84,25 @@ static void collect(struct entries *entries, struct ctf_type *type, const char *
 			entries->items[entries->count] = (struct entry){ member, name, is_context };
 			member->field = ++entries->count;
 		} else {
+			entries->left_out++;
 			free(name);
 		}
 	}
+}
+
+uint32_t ctf_record_own(const struct ctf_type *type)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; type && i < type->member_count; i++) {
+		const struct ctf_type *member = type->members[i].type;
+
+		if (member->kind == CTF_STRUCT)
+			count += ctf_record_own(member);
+		else
+			count += member->role == CTF_ROLE_NONE;
+	}
+	return count;
 }
 
 static bool is_taken(const struct entries *entries, uint32_t index, bool by_later)
@@ -126,11 +143,9 @@ static void print_field(FILE *out, const struct entry *entry, uint32_t offset)
 
 	switch (shape_of(type)) {
 	case SHAPE_NUMBER:
-		fprintf(out, "\tfield:%s%s;\toffset:%u;\tsize:8;\tsigned:%d;\n",
-			type->base == 16 ? "u64 *"
-			: is_signed	 ? "s64 "
-					 : "u64 ",
-			entry->name, offset, is_signed && type->base != 16);
+		fprintf(out, "\tfield:%s %s%s;\toffset:%u;\tsize:8;\tsigned:%d;\n",
+			is_signed ? "s64" : "u64", type->base == 16 ? "*" : "", entry->name, offset,
+			is_signed);
 		break;
 	case SHAPE_TEXT:
 		fprintf(out, "\tfield:__data_loc char[] %s;\toffset:%u;\tsize:4;\tsigned:0;\n",
@@ -336,14 +351,14 @@ static void print_format(FILE *out, const struct ctf_event *event, const struct 
 static void collect_all(struct entries *entries, const struct ctf_stream *stream,
 			const struct ctf_event *event)
 {
-	entries->count = 0;
+	entries->count = entries->left_out = 0;
 	collect(entries, stream->event_context, "", true);
 	collect(entries, event->context, "", true);
 	collect(entries, event->fields, "", false);
 }
 
-void ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event, const char *title,
-		     struct formats *formats)
+uint32_t ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event,
+			 const char *title, struct formats *formats)
 {
 	AUTO_FREE struct entries *entries = xmalloc(sizeof(*entries));
 	char *text = NULL;
@@ -363,6 +378,7 @@ void ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event, c
 	event->record_bytes = KERNEL_EVENT_MIN_BYTES + entries->count * CTF_RECORD_PLACE;
 	for (uint32_t i = 0; i < entries->count; i++)
 		free(entries->items[i].name);
+	return entries->left_out;
 }
 
 /* ------------------------------------------------------------------ records */

@@ -47,10 +47,13 @@ struct ctf_record {
 /*
  * Number the kind of event and add its format file to 'formats'. 'title' is "SYSTEM/EVENT".
  * Sets ctf_type.field of the types of its fields; those of 'stream' are the same for all of
- * its events.
+ * its events. Returns how many fields there are beyond those that a record has room for.
  */
-void ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event, const char *title,
-		     struct formats *formats);
+uint32_t ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event,
+			 const char *title, struct formats *formats);
+
+/* How many numbers and texts 'type' has that tell the reader nothing about the packet; NULL: none. */
+uint32_t ctf_record_own(const struct ctf_type *type);
 
 void ctf_record_open(struct ctf_record *record, uint8_t *bytes, uint32_t fixed);
 /* Write the head, and return the length. */

@@ -235,36 +235,42 @@ static bool make_source(struct resolver *resolver, const struct frame *frame, st
 
 /* ------------------------------------------------------------------ instances */
 
-/* Is the label that of the option? LTTng puts an underscore before some names. */
-static bool is_label(const char *label, const char *option)
+/* LTTng puts an underscore before some names: that is nothing of a label's, or of an option's. */
+static bool is_nearly(const char *label, const char *option)
 {
-	return strcmp(label, option) == 0 || (*option == '_' && strcmp(label, option + 1) == 0) ||
+	return (*option == '_' && strcmp(label, option + 1) == 0) ||
 	       (*label == '_' && strcmp(label + 1, option) == 0);
 }
 
+/* The option that has the label's name, else one that differs by an underscore; or the count. */
+static uint32_t option_of(const struct ctf_type *type, const char *label)
+{
+	uint32_t near = type->member_count;
+
+	for (uint32_t m = 0; m < type->member_count; m++) {
+		if (strcmp(label, type->members[m].name) == 0)
+			return m;
+		if (near == type->member_count && is_nearly(label, type->members[m].name))
+			near = m;
+	}
+	return near;
+}
+
+/* An option that no label has is never chosen. */
 static bool make_choices(struct resolver *resolver, struct ctf_type *type,
 			 const struct ctf_type *tag)
 {
-	AUTO_FREE bool *chosen = xcalloc(type->member_count + 1, sizeof(bool));
-
 	type->choices = ctf_take(&resolver->meta->arena, tag->range_count * sizeof(*type->choices));
 	type->tag_signed = tag->is_signed;
 	if ((uint64_t)tag->range_count * type->member_count > 1u << 24)
 		return wrong(resolver, type->line, "a variant has too many options", "");
 	for (uint32_t i = 0; i < tag->range_count; i++) {
-		for (uint32_t m = 0; m < type->member_count; m++) {
-			if (!is_label(tag->ranges[i].label, type->members[m].name))
-				continue;
+		const struct ctf_range *range = &tag->ranges[i];
+		uint32_t option = option_of(type, range->label);
+
+		if (option < type->member_count)
 			type->choices[type->choice_count++] =
-				(struct ctf_choice){ tag->ranges[i].low, tag->ranges[i].high, m };
-			chosen[m] = true;
-			break;
-		}
-	}
-	for (uint32_t m = 0; m < type->member_count; m++) {
-		if (!chosen[m])
-			return wrong(resolver, type->line, "no label of the tag chooses ",
-				     type->members[m].name);
+				(struct ctf_choice){ range->low, range->high, option };
 	}
 	return true;
 }

@@ -296,11 +296,19 @@ static void bind_args(struct ctf_type *fields)
 		TARGET("", TO_64, syscall.args[4]), TARGET("", TO_64, syscall.args[5]),
 	};
 
+	static const struct target paths[] = {
+		TARGET("filename", TO_TEXT, syscall.path),
+		TARGET("pathname", TO_TEXT, syscall.path),
+		{ 0 },
+	};
+
 	for (uint32_t i = 0; fields && i < fields->member_count && i < ARRAY_LEN(args); i++) {
 		struct ctf_type *type = fields->members[i].type;
 
 		if (type->kind == CTF_INTEGER || type->kind == CTF_ENUM)
 			type->target = &args[i];
+		else
+			type->target = target_called(paths, fields->members[i].name);
 	}
 }
 

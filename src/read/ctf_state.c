@@ -1,4 +1,5 @@
 /* ctf_state.c - what is known beside the events, as events: one table for writing and reading. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,26 @@ static const char *kept_or_null(struct facts *facts, const char *text)
 	return text ? facts_keep(facts, text) : NULL;
 }
 
+#define SOURCE_DAMAGE_MAX 1024u /* notes that are read */
+
+/* What this was made of was damaged; said once, of however many copies this is one. */
+static void note_source_damage(const struct ctf_meta *meta, struct facts *facts)
+{
+	static const char ours[] = "in its source: ";
+	char name[48];
+
+	for (uint32_t i = 0; i < SOURCE_DAMAGE_MAX; i++) {
+		const char *text;
+
+		snprintf(name, sizeof(name), "source_damage_%u", i);
+		text = env_text(meta, name);
+		if (!text)
+			return;
+		facts_note_damage(facts, "%s%s", strncmp(text, ours, strlen(ours)) ? ours : "",
+				  text);
+	}
+}
+
 bool ctf_state_env(const struct ctf_meta *meta, struct facts *facts)
 {
 	if (env_number(meta, "holdup_export") != CTF_NATIVE_VERSION)
@@ -150,6 +171,7 @@ bool ctf_state_env(const struct ctf_meta *meta, struct facts *facts)
 	facts->omits_idle_switches = env_number(meta, "omits_idle_switches");
 	facts->has_syscalls = env_number(meta, "has_syscalls");
 	facts->complete = env_number(meta, "complete");
+	note_source_damage(meta, facts);
 	return true;
 }
 

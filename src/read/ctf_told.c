@@ -72,6 +72,11 @@ static const struct told runtime_told[] = {
 	TOLD(runtime.runtime_ns, TOLD_64),
 };
 
+static const struct told reason_told[] = {
+	TOLD(blocked_reason.tid, TOLD_32),
+	TOLD(blocked_reason.io, TOLD_U8),
+};
+
 static const struct told irq_told[] = {
 	TOLD(irq.nr, TOLD_32),
 	TOLD(irq.ret, TOLD_32),
@@ -79,10 +84,15 @@ static const struct told irq_told[] = {
 };
 
 static const struct told call_told[] = {
-	TOLD(syscall.nr, TOLD_64),
-	TOLD(syscall.ret, TOLD_64),
-	TOLD(syscall.compat, TOLD_U8),
-	TOLD(syscall.args, TOLD_ARGS),
+	TOLD(syscall.nr, TOLD_64),	TOLD(syscall.ret, TOLD_64),
+	TOLD(syscall.compat, TOLD_U8),	TOLD(syscall.args, TOLD_ARGS),
+	TOLD(syscall.by_name, TOLD_U8),
+};
+
+static const struct told enter_told[] = {
+	TOLD(syscall.nr, TOLD_64),	TOLD(syscall.ret, TOLD_64),
+	TOLD(syscall.compat, TOLD_U8),	TOLD(syscall.args, TOLD_ARGS),
+	TOLD(syscall.by_name, TOLD_U8), TEXT(syscall.path, 4096),
 };
 
 static const struct told fault_told[] = {
@@ -156,7 +166,7 @@ static const struct told_type {
 	TYPE(13, EV_IRQ_ENTRY, irq_told),	  TYPE(14, EV_IRQ_EXIT, irq_told),
 	TYPE(15, EV_VECTOR_ENTRY, irq_told),	  TYPE(16, EV_VECTOR_EXIT, irq_told),
 	TYPE(17, EV_SOFTIRQ_ENTRY, irq_told),	  TYPE(18, EV_SOFTIRQ_EXIT, irq_told),
-	TYPE(19, EV_SOFTIRQ_RAISE, irq_told),	  TYPE(20, EV_SYS_ENTER, call_told),
+	TYPE(19, EV_SOFTIRQ_RAISE, irq_told),	  TYPE(20, EV_SYS_ENTER, enter_told),
 	TYPE(21, EV_SYS_EXIT, call_told),	  TYPE(22, EV_FAULT_USER, fault_told),
 	TYPE(23, EV_FAULT_KERNEL, fault_told),	  TYPE(24, EV_BLOCK_INSERT, block_told),
 	TYPE(25, EV_BLOCK_ISSUE, block_told),	  TYPE(26, EV_BLOCK_COMPLETE, block_told),
@@ -168,7 +178,7 @@ static const struct told_type {
 	TYPE(37, EV_NET_QUEUE, net_told),	  TYPE(38, EV_NET_RX, net_told),
 	TYPE(39, EV_NET_RECEIVE, net_told),	  TYPE(40, EV_SIGNAL_GENERATE, signal_told),
 	TYPE(41, EV_SIGNAL_DELIVER, signal_told), TYPE(42, EV_IPI_SEND, ipi_told),
-	TYPE(43, EV_STACK, stack_told),
+	TYPE(43, EV_STACK, stack_told),		  TYPE(44, EV_SCHED_BLOCKED_REASON, reason_told),
 };
 
 /* ------------------------------------------------------------------ write */
@@ -354,7 +364,8 @@ static bool is_sane(struct event *event)
 	if (event->type == EV_SCHED_SWITCH)
 		return event->sched_switch.prev_state <= TASK_STATE_UNKNOWN;
 	if (event->type == EV_SYS_ENTER || event->type == EV_SYS_EXIT)
-		return *(const uint8_t *)&event->syscall.compat <= 1;
+		return *(const uint8_t *)&event->syscall.compat <= 1 &&
+		       *(const uint8_t *)&event->syscall.by_name <= 1;
 	if (event->type == EV_SCHED_EXIT)
 		return *(const uint8_t *)&event->task.group_dead <= 1 &&
 		       *(const uint8_t *)&event->task.group_dead_known <= 1;

@@ -136,10 +136,6 @@ static void check_clock(struct facts *facts, const struct dat_meta *meta)
 
 		dat_missing(facts, "times in ns", why);
 	}
-	if (meta->has_date)
-		facts->realtime_offset_ns = meta->date_ns;
-	else
-		dat_missing(facts, "time of day", "the file has no option DATE");
 }
 
 static void check_instances(struct facts *facts, const struct dat_meta *meta)
@@ -160,6 +156,17 @@ static const char *tracer_of(struct facts *facts, const char *version)
 		     : "trace-cmd";
 }
 
+void dat_facts_texts(struct facts *facts, const struct dat_meta *meta)
+{
+	if (!facts->arch)
+		facts->arch = arch_of_symbols(facts);
+	if (!facts->arch)
+		dat_missing(facts, "names of system calls", "the machine is not known");
+	read_names(facts, meta->cmdlines);
+	read_printk(facts, meta->printk);
+	check_clock(facts, meta);
+}
+
 void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_zip_kind zip)
 {
 	static const char *const formats[] = {
@@ -172,13 +179,11 @@ void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_z
 	facts->target_status = -1;
 	facts->tracer = tracer_of(facts, meta->tool_version);
 	read_uname(facts, meta->uname);
-	if (!facts->arch)
-		facts->arch = arch_of_symbols(facts);
-	if (!facts->arch)
-		dat_missing(facts, "names of system calls", "the machine is not known");
-	read_names(facts, meta->cmdlines);
-	read_printk(facts, meta->printk);
-	check_clock(facts, meta);
+	dat_facts_texts(facts, meta);
+	if (meta->has_date)
+		facts->realtime_offset_ns = meta->date_ns;
+	else
+		dat_missing(facts, "time of day", "the file has no option DATE");
 	check_instances(facts, meta);
 	dat_missing(facts, "processes of threads, their arguments and files",
 		    "trace-cmd does not record the state at the start");

@@ -10,6 +10,12 @@
 struct dat_meta;
 struct facts;
 
+/*
+ * What texts of tracefs tell: saved_cmdlines, printk_formats, trace_clock, and by its symbols, which
+ * are in 'facts', the machine.
+ */
+void dat_facts_texts(struct facts *facts, const struct dat_meta *meta);
+
 /* All but the numbers of CPUs and the span of time. */
 void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_zip_kind zip);
 

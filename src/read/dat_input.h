@@ -28,7 +28,15 @@ struct dat_file {
 	uint64_t bytes;
 	bool big_endian;
 	enum dat_zip_kind zip;
+	uint64_t cut_place; /* of the first section that ends too early; 0 = there is none */
 };
+
+/* The section at 'place' ends before what it should have. */
+static inline void dat_file_cut(struct dat_file *file, uint64_t place)
+{
+	if (!file->cut_place)
+		file->cut_place = place;
+}
 
 struct dat_input {
 	const struct dat_file *file;

@@ -83,7 +83,9 @@ int dat_section_open(struct dat_file *file, uint64_t offset, uint32_t id,
 			       "section %u should be at byte %llu, where there is %u", id,
 			       (unsigned long long)offset, (unsigned int)found);
 	/* A writer that was killed left its length open. */
-	if (bytes && bytes < dat_left(&input))
+	if (bytes == 0 || bytes > dat_left(&input))
+		dat_file_cut(file, offset);
+	else
 		input.end = input.at + bytes;
 	if (flags & SECTION_COMPRESSED) {
 		int rc = unpack(file, &input, out_memory, err);
@@ -267,6 +269,19 @@ static void read_section(struct dat_file *file, size_t which, struct dat_meta *m
 		facts_note_damage(facts, "%s", why.text);
 }
 
+/* What is not read may be what was cut off: the titles of sections stand last. */
+static void check_unread(struct dat_file *file, const struct dat_unread *unread)
+{
+	struct dat_input input = dat_input_file(file, unread->offset, UINT64_MAX);
+	uint64_t id, bytes;
+
+	if (!dat_take_number(&input, 2, &id) || !dat_skip(&input, 6) ||
+	    !dat_take_number(&input, 8, &bytes))
+		dat_file_cut(file, unread->offset);
+	else if (id == unread->id && bytes > dat_left(&input))
+		dat_file_cut(file, unread->offset);
+}
+
 /* Is the data of a buffer compressed? Its section tells. */
 static void look_at_buffer(const struct dat_file *file, struct dat_buffer *buffer,
 			   struct facts *facts)
@@ -312,6 +327,8 @@ static int read_v7(struct dat_file *file, struct dat_input *input, struct dat_me
 		facts_note_damage(facts, "%s", err ? err->text : "the options are damaged");
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
 		read_section(file, i, meta, facts);
+	for (uint32_t i = 0; i < meta->unread_count; i++)
+		check_unread(file, &meta->unread[i]);
 	for (size_t i = 0; i < meta->buffer_count; i++)
 		look_at_buffer(file, &meta->buffers[i], facts);
 	if (meta->buffer_count)

@@ -16,6 +16,7 @@
 #include "store/formats.h"
 
 struct err;
+struct fact_symbol;
 struct facts;
 
 #define DAT_MAX_CPUS	65535u /* struct event has 16 bits for it */
@@ -28,7 +29,9 @@ struct dat_cpu {
 	uint64_t offset; /* in the file */
 	uint64_t bytes;	 /* in the file, compressed if it is */
 	uint64_t lost;	 /* events, as the kernel counted; 0 = none, or unknown */
-	uint64_t events; /* recorded; 0 = unknown */
+	uint64_t unread; /* in the kernel's buffer when it counted: written after that */
+	uint64_t read;
+	bool has_unread, has_read;
 };
 
 /* The data of one tracing instance. */
@@ -55,6 +58,14 @@ struct dat_sync {		    /* of one CPU */
 	struct dat_sample *samples; /* owned; times grow */
 	size_t count;
 };
+
+/* A section that is not read. */
+struct dat_unread {
+	uint32_t id;
+	uint64_t offset;
+};
+
+#define DAT_MAX_UNREAD 16u
 
 /* Sections of version 7 by the number of the option that tells where they are. */
 enum dat_section {
@@ -96,6 +107,8 @@ struct dat_meta {
 	size_t sync_count;
 
 	uint64_t sections[DAT_SECTION_COUNT]; /* version 7; 0 = there is none */
+	struct dat_unread unread[DAT_MAX_UNREAD];
+	uint32_t unread_count;
 	bool clock_behind; /* version 6: the clock's name stands behind the list of CPUs */
 	bool is_text;	   /* version 6: nothing but a latency tracer's text */
 };
@@ -144,5 +157,11 @@ int dat_read_printk(struct dat_input *input, struct dat_meta *meta, struct facts
 		    struct err *err);
 int dat_read_cmdlines(struct dat_input *input, struct dat_meta *meta, struct facts *facts,
 		      struct err *err);
+
+/*
+ * A line of /proc/kallsyms, "ffffffff81000000 T name\t[module]": false when it is none, or of data.
+ * Ends the name.
+ */
+bool dat_take_symbol(char *line, struct fact_symbol *out_symbol);
 
 #endif

@@ -32,6 +32,7 @@ enum option {
 	OPTION_TIME_SHIFT = 12,
 	OPTION_GUEST = 13,
 	OPTION_TSC2NSEC = 14,
+	OPTION_STRINGS = 15, /* titles of sections */
 	OPTION_BUFFER_TEXT = 22,
 };
 
@@ -280,6 +281,22 @@ static bool on_section(struct option_at *option)
 	return dat_take_number(&option->input, 8, &option->meta->sections[option->id]);
 }
 
+static void add_unread(struct dat_meta *meta, uint32_t id, uint64_t offset)
+{
+	if (meta->unread_count < DAT_MAX_UNREAD)
+		meta->unread[meta->unread_count++] = (struct dat_unread){ id, offset };
+}
+
+/* A section that nothing is wanted of, but that it is there. */
+static bool on_unread_section(struct option_at *option)
+{
+	uint64_t offset;
+
+	if (dat_left(&option->input) == 8 && dat_take_number(&option->input, 8, &offset))
+		add_unread(option->meta, option->id, offset);
+	return true;
+}
+
 static bool on_ignored(struct option_at *option)
 {
 	(void)option;
@@ -312,10 +329,10 @@ static const struct {
 	{ 6, on_ignored },  /* HOOK: how trace-cmd profile pairs events */
 	{ 10, on_ignored }, /* PROCMAPS: files that a process had mapped */
 	{ 11, on_ignored }, /* TRACEID */
-	{ 15, on_ignored }, /* STRINGS: titles of sections */
-	{ 23, on_ignored }, /* BTF_FILE */
-	{ 24, on_ignored }, /* LAST_BOOT_INFO */
-	{ 25, on_ignored }, /* MODULES_FILE */
+	{ OPTION_STRINGS, on_unread_section },
+	{ 23, on_unread_section }, /* BTF_FILE */
+	{ 24, on_ignored },	   /* LAST_BOOT_INFO */
+	{ 25, on_unread_section }, /* MODULES_FILE */
 };
 
 static void handle(struct option_at *option, uint64_t place)
@@ -383,6 +400,17 @@ int dat_options_read(struct dat_input *input, struct dat_meta *meta, struct fact
 	return rc;
 }
 
+/* Behind the last options trace-cmd writes titles of sections, and no option tells where. */
+static void look_behind(const struct dat_file *file, uint64_t offset, struct dat_meta *meta)
+{
+	struct dat_input input = dat_input_file(file, offset, UINT64_MAX);
+	uint64_t bytes;
+
+	if (dat_skip(&input, 8) && dat_take_number(&input, 8, &bytes) && bytes &&
+	    bytes < dat_left(&input))
+		add_unread(meta, OPTION_STRINGS, input.at + bytes);
+}
+
 static int read_link(struct dat_file *file, uint64_t *offset, struct dat_meta *meta,
 		     struct facts *facts, struct err *err)
 {
@@ -394,8 +422,11 @@ static int read_link(struct dat_file *file, uint64_t *offset, struct dat_meta *m
 	if (rc < 0)
 		return rc;
 	/* One that was not finished may end without the mark of its end. */
-	while (dat_left(&input) && (rc = take_option(&input, meta, facts, &next, err)) > 0)
-		;
+	for (rc = 1; dat_left(&input) && rc > 0;)
+		rc = take_option(&input, meta, facts, &next, err);
+	if (rc > 0)
+		dat_file_cut(file, *offset);
+	look_behind(file, *offset, meta);
 	*offset = next;
 	return rc < 0 ? rc : 0;
 }

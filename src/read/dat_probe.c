@@ -1,4 +1,4 @@
-/* dat_probe.c - samples from four places of each CPU's data. */
+/* dat_probe.c - samples from four places of each CPU's data, or all of a small file. */
 #include "read/dat_probe.h"
 
 #include <stdlib.h>
@@ -11,8 +11,9 @@
 
 #define PLACES	      4u
 #define PER_PLACE     1024u
-#define MAX_PLACES    512u /* of all CPUs */
-#define MANY_SWITCHES 8u   /* into the idle task, before anything follows from them */
+#define MAX_PLACES    512u	 /* of all CPUs */
+#define WHOLE_BYTES   (8u << 20) /* of all CPUs: all of it is looked at */
+#define MANY_SWITCHES 8u	 /* into the idle task, before anything follows from them */
 
 struct dat_probe {
 	uint64_t first_ns, last_ns;
@@ -20,6 +21,7 @@ struct dat_probe {
 	size_t instances;
 	uint64_t to_idle, from_idle; /* switches */
 	uint32_t places;
+	bool whole; /* all of the data is looked at */
 };
 
 struct look {
@@ -29,12 +31,13 @@ struct look {
 	uint32_t left;
 };
 
-struct dat_probe *dat_probe_new(size_t instances, const struct facts *facts)
+struct dat_probe *dat_probe_new(size_t instances, uint64_t bytes, const struct facts *facts)
 {
 	struct dat_probe *probe = xcalloc(1, sizeof(*probe));
 
 	probe->first_ns = facts->first_ns;
 	probe->last_ns = facts->last_ns;
+	probe->whole = bytes <= WHOLE_BYTES;
 	probe->instances = instances;
 	probe->seen = xcalloc(instances + 1, sizeof(*probe->seen));
 	return probe;
@@ -71,6 +74,12 @@ void dat_probe_ring(struct dat_probe *probe, size_t instance, struct ring *ring,
 {
 	uint64_t span = probe->last_ns - probe->first_ns;
 
+	if (probe->whole) {
+		struct look all = { probe, events, instance, UINT32_MAX };
+
+		ring_walk(ring, 0, see, &all);
+		return;
+	}
 	for (uint32_t i = 0; i < PLACES && probe->places < MAX_PLACES; i++, probe->places++) {
 		struct look look = { probe, events, instance, PER_PLACE };
 

@@ -4,7 +4,7 @@
  * It has the formats of all events of the kernel, whatever was recorded. So samples of the
  * records tell: were system calls recorded; does this kernel leave out switches from the idle
  * task; which kinds of events did two instances record, both. The samples are the same at
- * every opening, and their number has a limit.
+ * every opening, and their number has a limit; of a small file all records are looked at.
  */
 #ifndef READ_DAT_PROBE_H
 #define READ_DAT_PROBE_H
@@ -23,7 +23,8 @@ struct ring;
 typedef uint64_t type_set;
 _Static_assert(EV_TYPE_COUNT <= 64, "a set has 64 bits");
 
-struct dat_probe *dat_probe_new(size_t instances, const struct facts *facts);
+/* 'bytes': how long the data of all CPUs is in the file. */
+struct dat_probe *dat_probe_new(size_t instances, uint64_t bytes, const struct facts *facts);
 void dat_probe_free(struct dat_probe *probe);
 
 /* Look into the data of one CPU of an instance. The ring is at its first event after it. */

@@ -60,8 +60,10 @@ static void take_line(const char *line, struct dat_cpu *cpu)
 		if (number_of(line, lost[i], &number) && number < UINT32_MAX)
 			cpu->lost += number;
 	}
-	if (number_of(line, "read events", &number))
-		cpu->events = number;
+	if (number_of(line, "entries", &cpu->unread))
+		cpu->has_unread = true;
+	else if (number_of(line, "read events", &cpu->read))
+		cpu->has_read = true;
 }
 
 void dat_stats_fill(struct dat_meta *meta)

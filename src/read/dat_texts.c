@@ -137,8 +137,7 @@ int dat_read_events(struct dat_input *input, struct dat_meta *meta, struct facts
 
 /* ------------------------------------------------------------------ symbols */
 
-/* "ffffffff81000000 T name\t[module]", code only. Ends the name. */
-static bool take_symbol(char *line, struct fact_symbol *out_symbol)
+bool dat_take_symbol(char *line, struct fact_symbol *out_symbol)
 {
 	char *at, *end;
 
@@ -180,7 +179,7 @@ int dat_read_symbols(struct dat_input *input, struct dat_meta *meta, struct fact
 
 	(void)meta;
 	if (rc == 0 && text && !facts->symbol_count)
-		(void)symbols_add(facts, text, MAX_SYMBOLS, take_symbol);
+		(void)symbols_add(facts, text, MAX_SYMBOLS, dat_take_symbol);
 	else if (rc == 0)
 		free(text);
 	return rc;

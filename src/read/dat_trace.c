@@ -168,7 +168,6 @@ static void open_lane(struct dat_trace *dat, size_t b, const struct dat_cpu *cpu
 	dat->lane_count++;
 	facts->cpus[cpu->cpu].lost += before;
 	facts->cpus[cpu->cpu].bytes += bytes;
-	facts->cpus[cpu->cpu].events += cpu->events;
 }
 
 /* What is impossible about the data of a CPU; NULL = nothing. */
@@ -227,6 +226,27 @@ static void count_cpus(struct dat_trace *dat)
 	dat->lanes = xcalloc((lanes < MAX_LANES ? lanes : MAX_LANES) + 1, sizeof(*dat->lanes));
 }
 
+/*
+ * The kernel counts while the last events are still to be read: recorded are those that were read
+ * and those that wait. Unknown where it did not count each instance that has data of the CPU.
+ */
+static void sum_events(struct dat_trace *dat)
+{
+	struct fact_cpu *cpus = dat->trace.facts.cpus;
+
+	for (size_t i = 0; i < dat->lane_count; i++) {
+		const struct dat_cpu *cpu = dat->lanes[i].cpu;
+
+		cpus[cpu->cpu].events += cpu->unread + cpu->read;
+	}
+	for (size_t i = 0; i < dat->lane_count; i++) {
+		const struct dat_cpu *cpu = dat->lanes[i].cpu;
+
+		if (!cpu->has_unread || !cpu->has_read)
+			cpus[cpu->cpu].events = 0;
+	}
+}
+
 static void find_span(struct dat_trace *dat)
 {
 	struct facts *facts = &dat->trace.facts;
@@ -266,8 +286,12 @@ static type_set doubled(const struct dat_trace *dat, const struct dat_probe *pro
 /* Look into the data for what the file does not say. */
 static void probe(struct dat_trace *dat)
 {
-	struct dat_probe *probe = dat_probe_new(dat->meta.buffer_count, &dat->trace.facts);
+	struct dat_probe *probe;
+	uint64_t bytes = 0;
 
+	for (size_t i = 0; i < dat->lane_count; i++)
+		bytes += dat->lanes[i].cpu->bytes;
+	probe = dat_probe_new(dat->meta.buffer_count, bytes, &dat->trace.facts);
 	for (size_t i = 0; i < dat->lane_count; i++)
 		dat_probe_ring(probe, dat->lanes[i].buffer, dat->lanes[i].ring,
 			       dat->lanes[i].common.events);
@@ -293,6 +317,7 @@ static int open_lanes(struct dat_trace *dat, struct err *err)
 		if (open_layout(dat, b))
 			open_lanes_of(dat, b);
 	}
+	sum_events(dat);
 	find_span(dat);
 	if (dat->trace.facts.last_ns && dat->meta.formats.count == 0)
 		return err_set(err, -EBADMSG, "there are events, but no formats that explain them");
@@ -396,6 +421,10 @@ static int dat_open(const char *path, struct trace **out_trace, struct err *err)
 		rc = dat_meta_read(&dat->file, &dat->trace.facts, &dat->meta, err);
 	if (rc == 0 && only_text(&dat->meta))
 		rc = err_set(err, -ENOTSUP, "it has no events, but the text of a latency tracer");
+	if (rc == 0 && dat->file.cut_place)
+		facts_note_damage(&dat->trace.facts,
+				  "the section at byte %llu is cut off, or was never finished",
+				  (unsigned long long)dat->file.cut_place);
 	if (rc == 0) {
 		dat_facts_fill(&dat->trace.facts, &dat->meta, dat->file.zip);
 		rc = open_lanes(dat, err);

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/outbuf.h"
+#include "base/pattern.h"
 #include "event/comms.h"
 #include "read/expr_int.h"
 #include "read/print.h"
@@ -139,13 +140,6 @@ static bool test_number(const struct expr_node *node, const struct value_place *
 	}
 }
 
-static bool regex_matches(const struct expr_node *node, const char *text, size_t bytes)
-{
-	regmatch_t span = { .rm_so = 0, .rm_eo = (regoff_t)bytes };
-
-	return regexec(&node->regex, text, 1, &span, REG_STARTEND) == 0;
-}
-
 static int text_order(const char *text, size_t bytes, const char *other)
 {
 	size_t other_bytes = strlen(other);
@@ -176,7 +170,7 @@ static bool test_text(const struct expr_node *node, const char *text, size_t byt
 	case EXPR_NOT_GLOB:
 		return !expr_glob(node->text, text, bytes);
 	case EXPR_REGEX:
-		return regex_matches(node, text, bytes);
+		return pattern_matches(node->pattern, text, bytes);
 	default:
 		return false;
 	}
@@ -292,9 +286,15 @@ bool expr_match(struct expr *expr, const struct value_line *line)
 	return work_out(expr, expr->root, bound, line->kind, line) == YES;
 }
 
+static bool is_column(const struct value_name *name, int column)
+{
+	return (int)value_name_column(name) == column ||
+	       (column == COLUMN_COMM && value_name_shows_comm(name));
+}
+
 static bool uses(const struct expr_node *node, int column)
 {
-	return node && ((node->kind == EXPR_TEST && (int)value_name_column(node->name) == column) ||
+	return node && ((node->kind == EXPR_TEST && is_column(node->name, column)) ||
 			uses(node->a, column) || uses(node->b, column));
 }
 

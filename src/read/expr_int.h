@@ -2,11 +2,12 @@
 #ifndef READ_EXPR_INT_H
 #define READ_EXPR_INT_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "read/value.h"
+
+struct pattern;
 
 enum expr_kind {
 	EXPR_AND, /* a, b */
@@ -43,10 +44,9 @@ struct expr_node {
 	uint64_t time_ns; /* the value as a time */
 	bool is_time;
 	uint64_t mask;
-	regex_t regex;
-	bool has_regex;
-	uint32_t index; /* of this test among all */
-	size_t at;	/* where it stands in the text */
+	struct pattern *pattern; /* owned; of EXPR_REGEX */
+	uint32_t index;		 /* of this test among all */
+	size_t at;		 /* where it stands in the text */
 };
 
 struct err;

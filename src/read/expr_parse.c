@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "read/expr.h"
 #include "read/expr_int.h"
@@ -47,8 +48,7 @@ void expr_node_free(struct expr_node *node)
 	expr_node_free(node->a);
 	expr_node_free(node->b);
 	value_name_free(node->name);
-	if (node->has_regex)
-		regfree(&node->regex);
+	pattern_free(node->pattern);
 	free(node->text);
 	free(node);
 }
@@ -189,14 +189,12 @@ static const struct {
 
 static bool compile_regex(struct reader *reader, struct expr_node *node)
 {
-	char why[200];
-	int rc = regcomp(&node->regex, node->text, REG_EXTENDED | REG_NOSUB);
+	const char *why = NULL;
 
-	if (rc == 0)
-		return node->has_regex = true;
-	regerror(rc, &node->regex, why, sizeof(why));
-	wrong(reader, why);
-	return false;
+	node->pattern = pattern_new(node->text, &why);
+	if (!node->pattern)
+		wrong(reader, why);
+	return node->pattern;
 }
 
 /* "& MASK" and perhaps "== VALUE". */

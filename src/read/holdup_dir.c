@@ -32,6 +32,7 @@
 #include "store/file.h"
 #include "store/formats.h"
 #include "store/manifest.h"
+#include "store/parts.h"
 
 #define SYNC_MAX_BYTES	((size_t)64 << 20)
 #define SYNC_END_BYTES	((size_t)32 << 10)
@@ -442,6 +443,7 @@ static void holdup_dir_meaning(const struct trace *trace, struct trace_meaning *
 
 	*out_meaning = (struct trace_meaning){
 		.formats = &dir->formats,
+		.formats_are_recorded = true,
 		.big_endian = dir->layout.big_endian,
 		.long_bytes = dir->layout.long_bytes,
 	};
@@ -488,6 +490,8 @@ static int open_dir(const char *path, uint64_t growing_ns, uint64_t from_ns,
 		goto fail;
 	facts_from_manifest(&dir->trace.facts, &dir->manifest);
 	copy_lists(&dir->trace.facts, &dir->manifest);
+	if (!growing_ns)
+		parts_check(&dir->manifest, path, &dir->trace.facts);
 	rc = open_formats(dir, path, err);
 	if (rc < 0)
 		goto fail;

@@ -155,11 +155,13 @@ static inline __attribute__((always_inline)) bool decode_fast(const struct decod
 		memcpy(event->syscall.args, data + 16, sizeof(event->syscall.args));
 		event->syscall.ret = 0;
 		event->syscall.compat = false;
+		event->syscall.by_name = false;
 		return true;
 	case SHAPE_EXIT:
 		event->syscall.nr = (int64_t)decode_8(data + 8);
 		event->syscall.ret = (int64_t)decode_8(data + 16);
 		event->syscall.compat = false;
+		event->syscall.by_name = false;
 		return true;
 	case SHAPE_SOFTIRQ:
 		event->irq = (struct ev_irq){ .nr = decode_4(data + 8) };

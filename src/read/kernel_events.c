@@ -527,6 +527,14 @@ static void compile_other(struct kernel_events *events, struct decoder *decoder,
 	decoder->template.other.name = *slash ? slash + 1 : "";
 }
 
+/* It comes as EV_OTHER after all. */
+static void decoder_reset(struct kernel_events *events, struct decoder *decoder, const char *name)
+{
+	decoder->template = (struct event){ .tid = decoder->template.tid };
+	decoder->load_count = 0;
+	compile_other(events, decoder, name);
+}
+
 static void compile_row(struct decoder *decoder, const struct row *row, const char *text, bool swap)
 {
 	struct event *template = &decoder->template;
@@ -552,6 +560,58 @@ static void compile_row(struct decoder *decoder, const struct row *row, const ch
 	}
 }
 
+/* Texts behind pointers, which newer kernels add, are no arguments. */
+static void add_argument(struct decoder *decoder, const struct format_field *field,
+			 uint32_t *argument, bool swap)
+{
+	struct target to = { "", TO_64, offsetof(struct event, syscall.args) };
+
+	if (*argument == 6 || !is_number(field))
+		return;
+	to.offset += *argument * sizeof(uint64_t);
+	if (add_number(decoder, &to, field, swap))
+		++*argument;
+}
+
+/* "__syscall_nr" or "nr" stands first; a call may have an argument of that name, too. */
+static bool compile_call(struct decoder *decoder, const struct row *row, const char *text,
+			 bool swap)
+{
+	static const struct target nr = TARGET("nr", TO_64, syscall.nr);
+	static const struct target ret = TARGET("ret", TO_64, syscall.ret);
+	const char *cursor = text;
+	struct format_field field;
+	uint32_t argument = 0;
+	bool has_nr = false;
+
+	while (format_text_next(&cursor, &field)) {
+		if (field.name_bytes >= 7 && memcmp(field.name, "common_", 7) == 0)
+			continue;
+		if (!has_nr)
+			has_nr = add_number(decoder, &nr, &field, swap);
+		else if (row->type == EV_SYS_ENTER)
+			add_argument(decoder, &field, &argument, swap);
+		if (!has_nr)
+			return false;
+	}
+	if (row->type == EV_SYS_EXIT &&
+	    (!format_text_field(text, "ret", &field) || !add_number(decoder, &ret, &field, swap)))
+		return false;
+	decoder->template.type = (uint8_t)row->type;
+	decoder->template.syscall.by_name = true;
+	return has_nr;
+}
+
+/* A stack of addresses that can be read, not only their number. */
+static bool has_frames(const struct decoder *decoder)
+{
+	for (uint32_t i = 0; i < decoder->load_count; i++) {
+		if (decoder->loads[i].how == LOAD_STACK)
+			return true;
+	}
+	return false;
+}
+
 /* Compile one format. False when its common fields are not usable. */
 static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
 {
@@ -563,10 +623,16 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 		free(decoder);
 		return false;
 	}
-	if (row)
+	if (row && kernel_row_is_call(row)) {
+		if (!compile_call(decoder, row, section->text, swap))
+			decoder_reset(events, decoder, section->name);
+	} else if (row) {
 		compile_row(decoder, row, section->text, swap);
-	else
+		if (row->type == EV_STACK && !has_frames(decoder))
+			decoder_reset(events, decoder, section->name);
+	} else {
 		compile_other(events, decoder, section->name);
+	}
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);
 	events->by_id[id] = decoder;
@@ -651,9 +717,7 @@ void kernel_events_only_list(struct kernel_events *events, const struct formats 
 		if (decoder == events->unknown || decoder->template.type == EV_OTHER ||
 		    !(types >> decoder->template.type & 1))
 			continue;
-		decoder->template = (struct event){ .tid = decoder->template.tid };
-		decoder->load_count = 0;
-		compile_other(events, decoder, section->name);
+		decoder_reset(events, decoder, section->name);
 	}
 	free(events->heads);
 	make_heads(events);

@@ -85,6 +85,14 @@ static const struct target runtime_fields[] = {
 	{ 0 },
 };
 
+/* Printed as iowait: so it is called in text. */
+static const struct target reason_fields[] = {
+	TARGET("pid", TO_32, blocked_reason.tid),
+	TARGET("io_wait", TO_U8, blocked_reason.io),
+	TARGET("iowait", TO_U8, blocked_reason.io),
+	{ 0 },
+};
+
 static const struct target irq_fields[] = {
 	TARGET("irq", TO_32, irq.nr),
 	TARGET("name", TO_TEXT, irq.name),
@@ -204,6 +212,7 @@ static const struct row rows[] = {
 	{ "sched/sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
 	{ "sched/sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
 	{ "sched/sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
+	{ "sched/sched_blocked_reason", EV_SCHED_BLOCKED_REASON, reason_fields, 0 },
 	{ "task/task_newtask", EV_TASK_NEW, newtask_fields, 0 },
 	{ "task/task_rename", EV_TASK_RENAME, rename_fields, 0 },
 	{ "irq/irq_handler_entry", EV_IRQ_ENTRY, irq_fields, 0 },
@@ -251,8 +260,23 @@ static const struct row rows[] = {
 	{ "ftrace/kernel_stack", EV_STACK, stack_fields, 0 },
 };
 
+/* Events of one call each, "syscalls/sys_enter_read": their fields are the call's arguments. */
+static const struct row calls[] = {
+	{ "syscalls/sys_enter_", EV_SYS_ENTER, no_fields, 0 },
+	{ "syscalls/sys_exit_", EV_SYS_EXIT, no_fields, 0 },
+};
+
+bool kernel_row_is_call(const struct row *row)
+{
+	return row == &calls[0] || row == &calls[1];
+}
+
 const struct row *kernel_row(const char *event)
 {
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strncmp(calls[i].event, event, strlen(calls[i].event)) == 0)
+			return &calls[i];
+	}
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (strcmp(rows[i].event, event) == 0)
 			return &rows[i];

@@ -4,6 +4,7 @@
 #ifndef READ_KERNEL_ROWS_H
 #define READ_KERNEL_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -67,5 +68,11 @@ struct row {
 
 /* The row of the event "SYSTEM/EVENT", or NULL. */
 const struct row *kernel_row(const char *event);
+
+/*
+ * Is it the row of all events that tell of one system call each, "syscalls/sys_enter_read"? It
+ * has no fields: first in the format stands the number of the call, then each argument, or "ret".
+ */
+bool kernel_row_is_call(const struct row *row);
 
 #endif

@@ -62,6 +62,9 @@ static int wanted(const struct dirent *entry)
 	return entry->d_name[0] != '.' && strcmp(entry->d_name, "timeline") != 0;
 }
 
+/* No link: its target may be a device, which opening changes. */
+#define OPEN_ENTRY (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
+
 static void sum_entry(struct summing *summing, int dir_fd, const char *name, uint32_t depth);
 
 static void sum_dir(struct summing *summing, int fd, uint32_t depth)
@@ -79,7 +82,7 @@ static void sum_dir(struct summing *summing, int fd, uint32_t depth)
 /* A file that cannot be read is no part of the trace: its reader says so. */
 static void sum_entry(struct summing *summing, int dir_fd, const char *name, uint32_t depth)
 {
-	AUTO_CLOSE int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	AUTO_CLOSE int fd = openat(dir_fd, name, OPEN_ENTRY);
 	struct stat stat;
 
 	if (fd < 0 || fstat(fd, &stat) < 0 || depth > MAX_DEPTH)

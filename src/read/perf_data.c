@@ -23,6 +23,7 @@
 #include "store/formats.h"
 
 #define MANY_LANES 64u
+#define ALL_CALLS  200u /* every kernel has more */
 
 struct perf_data {
 	struct trace trace;
@@ -98,13 +99,31 @@ static void find_missing(struct perf_data *data)
 			    "(perf record -e sched:sched_switch -a)");
 }
 
+/* Some calls alone may have been recorded, each by its name. */
 static void find_calls(struct perf_data *data)
 {
+	static const char enter[] = "syscalls:sys_enter_";
+	struct facts *facts = &data->trace.facts;
+	const char *first = NULL;
+	bool all = false;
+	size_t named = 0;
+
 	for (size_t i = 0; i < data->file.attrs.count; i++) {
 		const struct perf_attr *attr = data->file.attrs.items[i];
 
-		if (attr->is_tracepoint && strcmp(attr->title, "raw_syscalls:sys_enter") == 0)
-			data->trace.facts.has_syscalls = true;
+		if (!attr->is_tracepoint)
+			continue;
+		all |= strcmp(attr->title, "raw_syscalls:sys_enter") == 0;
+		if (strncmp(attr->title, enter, strlen(enter)) == 0 && named++ == 0)
+			first = attr->title + strlen(enter);
+	}
+	facts->has_syscalls = all || named;
+	if (!all && named && named < ALL_CALLS) {
+		AUTO_FREE char *why = xasprintf(
+			"only %zu of them %s recorded, %s%s (perf record -e raw_syscalls:'*')",
+			named, named == 1 ? "was" : "were", first, named > 1 ? " and others" : "");
+
+		add_missing(facts, "other system calls", why);
 	}
 }
 
@@ -144,6 +163,7 @@ static void perf_data_meaning(const struct trace *trace, struct trace_meaning *o
 
 	*out_meaning = (struct trace_meaning){
 		.formats = &file->formats,
+		.formats_are_recorded = true,
 		.big_endian = file->tracing.big_endian,
 		.long_bytes = file->tracing.long_bytes,
 	};
@@ -209,7 +229,7 @@ static int perf_data_open(const char *path, struct trace **out_trace, struct err
 		return rc;
 	}
 	facts->format = format_name(data);
-	facts->complete = !data->file.is_cut;
+	facts->complete = !data->file.is_cut && !data->file.lacks_features;
 	open_formats(data);
 	find_calls(data);
 	find_missing(data);

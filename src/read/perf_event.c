@@ -43,8 +43,8 @@ void perf_decoder_init(struct perf_decoder *decoder, const struct perf_scan *sca
 		.table = kernel_events_table(events),
 		.swap = file->swap,
 		.tells_switches = has_event(file, "sched/sched_switch"),
-		.tells_births = has_event(file, "sched/sched_process_fork") ||
-				has_event(file, "task/task_newtask"),
+		/* sched_process_fork does not say whether a thread or a process was born. */
+		.tells_births = has_event(file, "task/task_newtask"),
 		.tells_ends = has_event(file, "sched/sched_process_exit"),
 		.tells_names = has_event(file, "task/task_rename"),
 		.tells_execs = has_event(file, "sched/sched_process_exec"),
@@ -199,6 +199,7 @@ static bool put_fork(const struct decoding *now)
 	event->task.parent_tid = body_s32(now, 20);
 	/* A thread is born into the process of its parent. */
 	event->task.clone_flags = body_s32(now, 8) == body_s32(now, 12) ? CLONE_THREAD : 0;
+	event->task.tgid = body_s32(now, 8);
 	keep_record(now, PERF_FORK);
 	return true;
 }

@@ -17,6 +17,7 @@
 #include "store/file.h"
 
 #define SECTION_MAX (256u << 20)
+#define FEATURES_AT 72u /* in the header: 256 bits */
 #define MAX_PARTS   1024u
 
 /* ------------------------------------------------------------------ pieces */
@@ -57,6 +58,28 @@ static bool has_magic(int fd, bool *out_swap, bool *out_old)
 	return *out_swap || *out_old || magic == PERF_MAGIC;
 }
 
+/*
+ * Version 1, until 2012: the magic is the same in either byte order. What tells it is the length
+ * of a stream's header, or that of an attribute with the place of its ids, which grew over time.
+ */
+static bool old_order(int fd, bool *out_swap)
+{
+	static const uint32_t attr_bytes[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136 };
+	uint8_t head[24];
+	size_t got = file_read_at(fd, 0, head, sizeof(head));
+
+	for (int swap = 0; swap < 2; swap++) {
+		*out_swap = swap;
+		if (got >= PERF_PIPE_HEADER && perf_u64(head + 8, swap) == PERF_PIPE_HEADER)
+			return true;
+		for (size_t i = 0; got == sizeof(head) && i < ARRAY_LEN(attr_bytes); i++) {
+			if (perf_u64(head + 16, swap) == attr_bytes[i] + 16)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The file itself, or that of the folder. Free it. */
 static char *main_path(const char *path)
 {
@@ -88,13 +111,18 @@ static struct section section_at(const uint8_t *at, bool swap)
 	return (struct section){ perf_u64(at, swap), perf_u64(at + 8, swap) };
 }
 
+static bool is_behind(struct section section, uint64_t size)
+{
+	return section.offset > size || section.bytes > size - section.offset;
+}
+
 /* The bytes of a section, or NULL with the reason. Free it. */
 static uint8_t *read_section(const struct perf_file *file, struct section section, uint64_t size,
 			     const char **out_wrong)
 {
 	uint8_t *data;
 
-	if (section.offset > size || section.bytes > size - section.offset) {
+	if (is_behind(section, size)) {
 		*out_wrong = "it lies behind the end of the file";
 		return NULL;
 	}
@@ -167,6 +195,20 @@ static int read_attrs(struct perf_file *file, struct section attrs, uint64_t eac
 	return 0;
 }
 
+/* The first of them says where the file ends: those behind it are gone, too. */
+static void say_cut_section(struct perf_file *file, uint32_t number)
+{
+	const char *name = perf_feature_name(number);
+
+	if (name)
+		facts_note_damage(file->facts, "its section %s: it lies behind the end of the file",
+				  name);
+	else if (!file->lacks_features)
+		facts_note_damage(file->facts, "its section %u lies behind the end of the file",
+				  number);
+	file->lacks_features = true;
+}
+
 static void read_feature(struct perf_file *file, uint32_t number, struct section section,
 			 uint64_t size)
 {
@@ -183,24 +225,46 @@ static void read_feature(struct perf_file *file, uint32_t number, struct section
 				  wrong);
 }
 
+/* Word 'index' of the bitmap: of two longs where the recording machine had such of 32 bits. */
+static uint64_t bitmap_word(const uint8_t *head, uint32_t index, bool swap, bool halves)
+{
+	const uint8_t *at = head + FEATURES_AT + index * 8;
+
+	return halves ? perf_u32(at, swap) | (uint64_t)perf_u32(at + 4, swap) << 32
+		      : perf_u64(at, swap);
+}
+
+/* Every perf tells the name of its host. */
+static bool has_halves(const uint8_t *head, bool swap)
+{
+	uint64_t host = UINT64_C(1) << PERF_FEATURE_HOSTNAME;
+
+	return swap && !(bitmap_word(head, 0, swap, false) & host) &&
+	       (bitmap_word(head, 0, swap, true) & host);
+}
+
 /* Behind the records is a list of sections, one for each bit of the header. */
 static void read_features(struct perf_file *file, const uint8_t *head, uint64_t size)
 {
+	bool halves = has_halves(head, file->swap);
 	uint64_t at = file->parts[0].end;
 	uint8_t entry[16];
 
 	for (uint32_t number = 0; number < PERF_FEATURE_COUNT; number++) {
-		/* Words of a bitmap, as the recording machine had them. */
-		uint64_t word = perf_u64(head + 72 + number / 64 * 8, file->swap);
+		uint64_t word = bitmap_word(head, number / 64, file->swap, halves);
 
 		if (!(word >> number % 64 & 1))
 			continue;
 		if (file_read_at(file->parts[0].fd, at, entry, sizeof(entry)) != sizeof(entry)) {
-			file->is_cut = true;
+			file->lacks_features = true;
 			facts_note_damage(file->facts, "it ends in the list of its sections");
 			return;
 		}
 		at += sizeof(entry);
+		if (is_behind(section_at(entry, file->swap), size)) {
+			say_cut_section(file, number);
+			continue;
+		}
 		read_feature(file, number, section_at(entry, file->swap), size);
 	}
 }
@@ -239,7 +303,9 @@ static int open_file(struct perf_file *file, uint64_t size, struct err *err)
 		return 0;
 	}
 	part->end = data.offset + data.bytes;
-	read_features(file, head, size);
+	/* The first header had no features. */
+	if (perf_u64(head + 8, file->swap) > FEATURES_AT)
+		read_features(file, head, size);
 	return 0;
 }
 
@@ -313,10 +379,9 @@ int perf_file_open(const char *path, struct perf_file *file, struct facts *facts
 	perf_file_add(file, (struct perf_bytes){ .fd = fd, .name = xstrdup("the file") });
 	if (!has_magic(fd, &file->swap, &old))
 		return err_set(err, -EBADMSG, "it does not begin as a perf.data file does");
-	if (old)
-		return err_set(
-			err, -ENOTSUP,
-			"it is of version 1 (PERFFILE), which only old versions of perf wrote");
+	if (old && !old_order(fd, &file->swap))
+		return err_set(err, -EBADMSG,
+			       "it is of version 1 (PERFFILE), and nothing tells its byte order");
 	if (file_read_at(fd, 0, head, sizeof(head)) != sizeof(head))
 		return err_set(err, -EBADMSG, "it ends in its header");
 	file->attrs.swap = file->swap;

@@ -33,7 +33,8 @@ struct perf_file {
 	size_t part_count, part_cap;
 	bool swap; /* another byte order than ours */
 	bool is_pipe;
-	bool is_cut; /* perf did not finish it */
+	bool is_cut;	     /* perf did not finish it */
+	bool lacks_features; /* what stands behind the records is cut off */
 	struct perf_attrs attrs;
 	struct formats formats;
 	struct perf_tracing tracing;

@@ -406,6 +406,9 @@ static void tool_record(struct perf_scan *scan, const struct perf_record *record
 	case PERF_HEADER_TRACING_DATA:
 		tracing_record(scan, record, place);
 		break;
+	case PERF_FINISHED_ROUND:
+		scan->round_samples = scan->counts[PERF_SAMPLE];
+		break;
 	case PERF_ID_INDEX:
 		index_record(scan, record);
 		break;
@@ -598,6 +601,26 @@ static void scan_part(struct perf_scan *scan, size_t number, uint8_t *room)
 	end_unzip(&pass);
 }
 
+/*
+ * Nothing tells how long a stream is. Since perf says where what was there before ends
+ * (FINISHED_INIT), each stream of it ends with the end of a round.
+ */
+static void check_stream_end(struct perf_scan *scan)
+{
+	struct perf_file *file = scan->file;
+
+	if (!file->is_pipe || file->is_cut)
+		return;
+	if (scan->end_ns == 0)
+		facts_note_damage(file->facts, "the stream ends before the first event");
+	else if (scan->counts[PERF_FINISHED_INIT] &&
+		 scan->counts[PERF_SAMPLE] > scan->round_samples)
+		facts_note_damage(file->facts, "the stream ends within a round of what perf wrote");
+	else
+		return;
+	file->is_cut = true;
+}
+
 int perf_scan_run(struct perf_scan *scan, struct perf_file *file, struct err *err)
 {
 	AUTO_FREE uint8_t *room = xmalloc(READ_BYTES);
@@ -618,6 +641,7 @@ int perf_scan_run(struct perf_scan *scan, struct perf_file *file, struct err *er
 		return err_set(err, -EBADMSG, "it tells of no event that was recorded%s%s",
 			       file->facts->damage_count ? ": " : "",
 			       file->facts->damage_count ? file->facts->damage[0] : "");
+	check_stream_end(scan);
 	perf_dump_end(scan);
 	return 0;
 }

@@ -58,8 +58,9 @@ struct perf_scan {
 	size_t hole_count, hole_cap;
 	struct event *tail; /* owned; EV_LOST behind what was recorded, by CPU */
 	size_t tail_count;
-	uint64_t untimed;  /* samples without a time */
-	uint64_t unplaced; /* samples of which nothing tells the CPU */
+	uint64_t round_samples; /* before the end of the last round: perf wrote all CPUs' buffers */
+	uint64_t untimed;	/* samples without a time */
+	uint64_t unplaced;	/* samples of which nothing tells the CPU */
 
 	/* The rest is of the pass itself. */
 	size_t current;	       /* chain that the last record went to; SIZE_MAX = none */

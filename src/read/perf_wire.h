@@ -45,6 +45,7 @@ enum perf_record_type {
 	PERF_KERNEL_TYPES = 64, /* those below are the kernel's, the others the tool's */
 	PERF_HEADER_ATTR = 64,
 	PERF_HEADER_TRACING_DATA = 66,
+	PERF_FINISHED_ROUND = 68,
 	PERF_ID_INDEX = 69,
 	PERF_AUXTRACE = 71,
 	PERF_EVENT_UPDATE = 78,

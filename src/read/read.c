@@ -3,33 +3,62 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "event/source.h"
+#include "read/call_twins.h"
 #include "read/merge.h"
 #include "read/read_int.h"
+#include "store/file.h"
+#include "store/formats.h"
 
 /* One line per format. The first that matches opens the trace. */
 static const struct trace_format *const formats[] = {
-	&holdup_dir_format, &ctf_dir_format, &dat_trace_format,
-	&perf_data_format,  &text_format, /* last: it looks for lines, in any file */
+	&holdup_dir_format, &ctf_dir_format, &dat_trace_format, &perf_data_format,
+	&raw_dir_format,    &text_format, /* last: it looks for lines, in any file */
 };
+
+static bool has_event_like(const struct formats *known, const char *prefix)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		if (strncmp(known->sections[i].name, prefix, strlen(prefix)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where the same call may be told by its name and by its number, one of them counts. */
+static void tell_calls_once(struct trace *trace)
+{
+	struct trace_meaning meaning;
+
+	if (!trace_meaning(trace, &meaning) || !has_event_like(meaning.formats, "syscalls/sys_e") ||
+	    !has_event_like(meaning.formats, "raw_syscalls/sys_e"))
+		return;
+	trace->twins = call_twins_new(trace->source);
+	trace->source = trace->twins;
+}
 
 int read_open(const char *path, struct trace **out_trace, struct err *err)
 {
-	struct stat st;
-	int rc;
+	AUTO_FREE char *plain = file_plain_path(path);
+	int rc = read_check_place(plain, err);
 
-	if (stat(path, &st) < 0)
-		return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
-		if (!formats[i]->matches(path))
+		if (!formats[i]->matches(plain))
 			continue;
-		rc = formats[i]->open(path, out_trace, err);
-		return rc < 0 ? err_wrap(err, "opening %s", path) : 0;
+		rc = formats[i]->open(plain, out_trace, err);
+		if (rc == -EACCES)
+			return err_wrap(err, "opening %s: ask its owner, or use sudo", path);
+		if (rc < 0)
+			return err_wrap(err, "opening %s", path);
+		tell_calls_once(*out_trace);
+		return 0;
 	}
-	return err_set(err, -EBADMSG, "%s is not a trace of a known format", path);
+	return read_refuse(plain, err);
 }
 
 int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
@@ -37,13 +66,18 @@ int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
 {
 	int rc = holdup_dir_open_growing(path, from_ns, until_ns, out_trace, err);
 
-	return rc < 0 ? err_wrap(err, "opening %s", path) : 0;
+	if (rc < 0)
+		return err_wrap(err, "opening %s", path);
+	tell_calls_once(*out_trace);
+	return 0;
 }
 
 void trace_close(struct trace *trace)
 {
-	if (trace)
-		trace->ops->close(trace);
+	if (!trace)
+		return;
+	source_close(trace->twins);
+	trace->ops->close(trace);
 }
 
 struct source *trace_source(struct trace *trace)
@@ -58,10 +92,6 @@ const struct facts *trace_facts(const struct trace *trace)
 
 void trace_note_damage(struct trace *trace, const char *text)
 {
-	for (size_t i = 0; i < trace->facts.damage_count; i++) {
-		if (strcmp(trace->facts.damage[i], text) == 0)
-			return;
-	}
 	facts_note_damage(&trace->facts, "%s", text);
 }
 

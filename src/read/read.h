@@ -105,6 +105,7 @@ const struct trace_record *trace_record_of(const struct trace *trace, const stru
 /* What the bytes of records mean. Owned by the trace. */
 struct trace_meaning {
 	const struct formats *formats;
+	bool formats_are_recorded; /* each is of an event that was recorded; else of any */
 	bool big_endian;
 	uint32_t long_bytes;
 };

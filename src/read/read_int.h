@@ -36,10 +36,17 @@ struct trace_ops {
 struct trace {
 	const struct trace_ops *ops;
 	struct source *source;
-	struct merge *merge; /* behind the source: hands out the events and their records */
+	struct source *twins; /* owned by read.c; NULL = no call can be told twice */
+	struct merge *merge;  /* behind the source: hands out the events and their records */
 	struct facts facts;
 	bool keeps_records;
 };
+
+/* Can anything be read there at all? Returns 0, or negative with err filled: who may read it. */
+int read_check_place(const char *path, struct err *err);
+
+/* No format knows it: fill err with what it is instead, or who may read it. Returns negative. */
+int read_refuse(const char *path, struct err *err);
 
 /* Of a recording that is still being made; see read_open_growing(). */
 int holdup_dir_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
@@ -50,5 +57,6 @@ extern const struct trace_format ctf_dir_format;
 extern const struct trace_format text_format;
 extern const struct trace_format dat_trace_format;
 extern const struct trace_format perf_data_format;
+extern const struct trace_format raw_dir_format;
 
 #endif

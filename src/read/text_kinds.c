@@ -469,7 +469,7 @@ static void set_value(const struct text_kinds *kinds, const struct field *field,
 	case TO_COMM:
 	case TO_TEXT:
 		/* Old kernels print the address of a work queue. */
-		if (!(field->letter == 'w' && text_looks_like_address(value->text) &&
+		if (!(event->type == EV_WORK_QUEUE && text_looks_like_address(value->text) &&
 		      value->text.bytes >= 8))
 			set_text(target, event, value->text);
 		break;
@@ -497,6 +497,7 @@ static void read_call(struct text_kinds *kinds, struct text_view name, struct te
 	const uint64_t *known = map_find(&kinds->calls, hash_of('s', name));
 	uint64_t number = 0;
 
+	event->syscall.by_name = true;
 	event->syscall.nr = known ? (int64_t)*known >> 1 : -1;
 	event->syscall.compat = known && *known & 1;
 	if (event->type == EV_SYS_EXIT) {

@@ -10,6 +10,7 @@
 #define MAX_BRACKETS 8u	  /* a name may have some */
 #define FLAGS_MAX    9u
 #define SECOND_NS    UINT64_C(1000000000)
+#define MS_NS	     UINT64_C(1000000)
 
 static bool is_digit(char c)
 {
@@ -139,6 +140,21 @@ static bool take_group(struct text_view *view, struct text_line *line)
 	return true;
 }
 
+/*
+ * trace-cmd report of several instances or files: "foo:            bash-1977". The name of a thread
+ * may have a colon, too, but is set to the right behind that of an instance.
+ */
+static void skip_instance(struct text_view *view)
+{
+	struct text_view at = *view, word = take_word(&at);
+
+	if (word.bytes > 1 && word.at[word.bytes - 1] == ':' && at.bytes > 2 &&
+	    is_blank(at.at[0]) && is_blank(at.at[1])) {
+		text_skip_blanks(&at);
+		*view = at;
+	}
+}
+
 /* "COMM-TID", "COMM TID" or "COMM PID/TID", with or without the process behind it. */
 static bool parse_thread(struct text_view view, struct text_line *line)
 {
@@ -163,6 +179,7 @@ static bool parse_thread(struct text_view view, struct text_line *line)
 	view.bytes--;
 	trim_end(&view);
 	text_skip_blanks(&view);
+	skip_instance(&view);
 	line->comm = view;
 	return true;
 }
@@ -227,6 +244,9 @@ static const struct {
 	{ 1, 'n', 0x04 }, { 1, 'p', 0x20 }, { 2, 'h', 0x08 }, { 2, 's', 0x10 },
 	{ 2, 'H', 0x18 }, { 2, 'z', 0x40 }, { 2, 'Z', 0x48 },
 };
+#define FLAG_HARDIRQ 0x08u
+#define FLAG_SOFTIRQ 0x10u
+#define FLAG_NMI     0x40u
 
 static uint8_t kernel_flags(struct text_view letters)
 {
@@ -371,6 +391,79 @@ static bool parse_latency_head(struct text_view *view, struct text_line *line)
 	return false;
 }
 
+/* "16.135ms (+0.085ms): ", or "16135 (+85): " of a counter. */
+static bool take_long_time(struct text_view *view, struct text_line *line)
+{
+	struct text_view at = *view;
+	uint64_t whole, part = 0;
+	const char *colon;
+
+	if (!text_take_number(&at, &whole) || whole > INT64_MAX / MS_NS - 1)
+		return false;
+	line->is_counter = !at.bytes || *at.at != '.';
+	line->time_ns = whole;
+	if (!line->is_counter) {
+		skip(&at, 1);
+		if (!take_fraction(&at, &part) || !text_begins(&at, "ms"))
+			return false;
+		skip(&at, 2);
+		line->time_ns = whole * MS_NS + part / 1000;
+	}
+	colon = text_begins(&at, " (+") ? memmem(at.at, at.bytes, "):", 2) : NULL;
+	if (!colon)
+		return false;
+	skip(&at, (size_t)(colon + 2 - at.at));
+	*view = at;
+	return true;
+}
+
+/* The last word of a view, which then ends before it, as a number. */
+static bool take_last_word(struct text_view *view, bool is_hex, uint64_t *out_number)
+{
+	struct text_view word;
+	size_t start;
+
+	trim_end(view);
+	for (start = view->bytes; start && !is_blank(view->at[start - 1]);)
+		start--;
+	word = (struct text_view){ view->at + start, view->bytes - start };
+	view->bytes = start;
+	return (is_hex ? text_take_hex(&word, out_number) : text_take_number(&word, out_number)) &&
+	       word.bytes == 0;
+}
+
+/*
+ * With the options "latency-format" and "verbose": "bash 3144 1 0 00000000 00000001 [780a2beb]
+ * 16.220ms (+0.001ms): ", which is name, thread, CPU, flags, depth, number and time.
+ */
+static bool parse_verbose_head(struct text_view *view, struct text_line *line)
+{
+	const char *bracket = memchr(view->at, '[', view->bytes);
+	struct text_view head, rest;
+	uint64_t stamp, number, depth_of, flags, cpu;
+
+	if (!bracket)
+		return false;
+	head = (struct text_view){ view->at, (size_t)(bracket - view->at) };
+	rest = (struct text_view){ bracket + 1, view->bytes - head.bytes - 1 };
+	if (head.bytes > HEAD_BYTES || !text_take_hex(&rest, &stamp) || !text_begins(&rest, "] ") ||
+	    !take_last_word(&head, true, &number) || !take_last_word(&head, true, &depth_of) ||
+	    !take_last_word(&head, false, &flags) || !take_last_word(&head, false, &cpu) ||
+	    cpu >= TEXT_MAX_CPUS || flags > UINT8_MAX || !parse_thread(head, line))
+		return false;
+	skip(&rest, 2);
+	line->cpu = (uint32_t)cpu;
+	line->flags = (uint8_t)flags;
+	line->preempt = (uint8_t)(depth_of & 0xf);
+	line->context = EV_CTX_KNOWN;
+	line->context |= flags & (FLAG_HARDIRQ | FLAG_NMI) ? EV_CTX_HARDIRQ : 0;
+	line->context |= flags & FLAG_SOFTIRQ ? EV_CTX_SOFTIRQ : 0;
+	if (!take_long_time(&rest, line))
+		return false;
+	*view = rest;
+	return true;
+}
+
 /* ------------------------------------------------------------------ what */
 
 static bool is_name(struct text_view word)
@@ -424,6 +517,28 @@ static bool parse_call(struct text_view view, struct text_line *line)
 	return is_name(line->name);
 }
 
+/*
+ * "PERF_RECORD_FORK(61:61):(60:60)", of perf script --show-task-events. What was there before the
+ * recording has no time: it is no event.
+ */
+static bool parse_perf_record(struct text_view view, struct text_line *line)
+{
+	struct text_view rest = view;
+
+	if (!text_begins(&view, "PERF_RECORD_"))
+		return false;
+	while (rest.bytes && *rest.at != ':' && *rest.at != '(' && !is_blank(*rest.at))
+		skip(&rest, 1);
+	line->name = (struct text_view){ view.at, view.bytes - rest.bytes };
+	if (rest.bytes && *rest.at == ':')
+		skip(&rest, 1);
+	text_skip_blanks(&rest);
+	line->text = rest;
+	if (line->time_ns == 0)
+		line->kind = TEXT_NOISE;
+	return is_name(line->name);
+}
+
 static void parse_event(struct text_view view, struct text_line *line)
 {
 	struct text_view rest, word;
@@ -439,6 +554,8 @@ static void parse_event(struct text_view view, struct text_line *line)
 		return;
 	line->kind = TEXT_EVENT;
 	line->name = (struct text_view){ NULL, 0 };
+	if (parse_perf_record(view, line))
+		return;
 	text_skip_blanks(&rest);
 	if (text_begins(&rest, "<-")) {
 		line->kind = TEXT_FUNCTION;
@@ -488,8 +605,21 @@ static bool is_graph(struct text_view view)
 
 static bool is_noise(struct text_view view)
 {
-	static const char *const prefixes[] = { "version =", "cpus=",	  "##### CPU ", "--",
-						"[0000",     "trace.dat", "<",		"-----" };
+	static const char *const prefixes[] = {
+		"version =",
+		"cpus=",
+		"##### CPU ",
+		"--",
+		"[0000",
+		"trace.dat",
+		"<",
+		"-----",
+		/* trace-cmd report -w, behind the last event */
+		"Average wakeup latency:",
+		"Maximum Latency:",
+		"Minimum Latency:",
+		"RT task timings:",
+	};
 
 	if (!view.bytes || *view.at == '#')
 		return true;
@@ -497,7 +627,9 @@ static bool is_noise(struct text_view view)
 		if (text_begins(&view, prefixes[i]))
 			return true;
 	}
-	return text_begins(&view, "CPU ") && memmem(view.at, view.bytes, "empty", 5);
+	if (text_begins(&view, "CPU ") && memmem(view.at, view.bytes, "empty", 5))
+		return true;
+	return text_begins(&view, "CPU:") && memmem(view.at, view.bytes, "[SUBBUFFER START]", 17);
 }
 
 /* An address of a stack of perf: "    ffffffff8a0b schedule+0x12 ([kernel.kallsyms])" */
@@ -508,8 +640,10 @@ static bool is_frame(struct text_view view)
 
 	if (text_begins(&view, "=>"))
 		return true;
-	return text_take_hex(&view, &address) && bytes - view.bytes >= 5 && view.bytes &&
-	       is_blank(*view.at);
+	if (!text_take_hex(&view, &address) || !view.bytes || !is_blank(*view.at))
+		return false;
+	/* One without a mapping may be short: "    0 [unknown] ([unknown])". */
+	return bytes - view.bytes >= 5 || view.at[view.bytes - 1] == ')';
 }
 
 void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
@@ -531,6 +665,11 @@ void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
 	if (parse_lost(view, out_line))
 		return;
 	if (parse_latency_head(&view, out_line)) {
+		parse_event(view, out_line);
+		return;
+	}
+	forget(out_line);
+	if (parse_verbose_head(&view, out_line)) {
 		parse_event(view, out_line);
 		return;
 	}

@@ -167,6 +167,20 @@ static void take_other(struct text_view start, struct text_view *view, char lett
 		value->text = twin;
 }
 
+/* Behind the name of a function stands that of its module, if it has one: "fn+0x1/0x2 [kvm]". */
+static void take_module(struct text_view *view, struct value *value)
+{
+	struct text_view at = *view;
+
+	if (!value->text.bytes || !text_begins(&at, " ["))
+		return;
+	at = (struct text_view){ at.at + 2, at.bytes - 2 };
+	if (!text_take_until(&at, "] \t").bytes || !text_begins(&at, "]"))
+		return;
+	*view = (struct text_view){ at.at + 1, at.bytes - 1 };
+	value->text.bytes = (size_t)(view->at - value->text.at);
+}
+
 /* A field that says itself where it ends. */
 static bool take_value(struct text_view *view, char letter, struct value *value)
 {
@@ -193,6 +207,7 @@ static bool take_value(struct text_view *view, char letter, struct value *value)
 		return true;
 	case 'F':
 		value->text = text_take_until(view, " \t]),");
+		take_module(view, value);
 		break;
 	case 'S':
 		value->text = text_take_until(view, " \t)");
@@ -217,6 +232,7 @@ struct matching {
 	const struct pattern *pattern;
 	struct value *values;
 	uint32_t tries;
+	bool passes_over; /* what a field has more than is known, up to the next name */
 };
 
 static bool take_literal(struct text_view *view, const struct step *step)
@@ -237,6 +253,28 @@ static bool take_literal(struct text_view *view, const struct step *step)
 	}
 	*view = at;
 	return true;
+}
+
+/*
+ * " now=" wherever it stands: kernels come to print more of a field, and more fields. Only a
+ * name may be looked for; between fields without names nothing tells which is which.
+ */
+static bool find_name(struct matching *matching, struct text_view *view, const struct step *step)
+{
+	bool is_name = *step->literal == ' ' && step->literal[step->bytes - 1] == '=';
+	const char *blank;
+
+	while (is_name && (blank = memchr(view->at, ' ', view->bytes))) {
+		view->bytes -= (size_t)(blank - view->at);
+		view->at = blank;
+		if (++matching->tries > MAX_TRIES)
+			return false;
+		if (take_literal(view, step))
+			return true;
+		view->at++;
+		view->bytes--;
+	}
+	return false;
 }
 
 static bool match_steps(struct matching *matching, uint32_t first, struct text_view view);
@@ -271,7 +309,8 @@ static bool match_steps(struct matching *matching, uint32_t first, struct text_v
 		struct value *value = &matching->values[step->field];
 
 		if (step->bytes) {
-			if (!take_literal(&view, step))
+			if (!take_literal(&view, step) &&
+			    !(matching->passes_over && i && find_name(matching, &view, step)))
 				return false;
 			continue;
 		}
@@ -284,17 +323,28 @@ static bool match_steps(struct matching *matching, uint32_t first, struct text_v
 	return true;
 }
 
-/* The values of the fields, by the first pattern that fits. */
-bool text_match(const struct kind *kind, struct text_view text, struct value *values)
+static bool match_any(const struct kind *kind, struct text_view text, bool passes_over,
+		      struct value *values)
 {
-	struct matching matching = { .values = values };
-
 	for (uint32_t i = 0; i < kind->pattern_count; i++) {
+		struct matching matching = {
+			.values = values,
+			.pattern = &kind->patterns[i],
+			.passes_over = passes_over,
+		};
+
 		memset(values, 0, kind->field_count * sizeof(*values));
-		matching.pattern = &kind->patterns[i];
 		if (match_steps(&matching, 0, text))
 			return true;
 	}
+	return false;
+}
+
+/* The values of the fields, by the first pattern that fits. */
+bool text_match(const struct kind *kind, struct text_view text, struct value *values)
+{
+	if (match_any(kind, text, false, values) || match_any(kind, text, true, values))
+		return true;
 	memset(values, 0, kind->field_count * sizeof(*values));
 	return kind->pattern_count == 0;
 }

@@ -176,9 +176,9 @@ static const struct text_row rows[] = {
 	    "rwbs={rwbs:w}" } },
 
 	{ "workqueue/workqueue_queue_work",
-	  { "work struct={work:x} function={function:F} workqueue={workqueue:w} "
+	  { "work struct={work:x} function={function:F} workqueue={workqueue:s} "
 	    "req_cpu={req_cpu:d} cpu={cpu:d}",
-	    "work={work:x} function={function:F} workqueue={workqueue:w} req_cpu={req_cpu:d} "
+	    "work={work:x} function={function:F} workqueue={workqueue:s} req_cpu={req_cpu:d} "
 	    "cpu={cpu:d}" } },
 	{ "workqueue/workqueue_execute_start",
 	  { "work struct {work:x}: function {function:F}",

@@ -33,6 +33,8 @@ struct scan {
 	uint64_t events, counters;
 	uint64_t max_cpu;
 	uint64_t buffered, written; /* of the header */
+	uint64_t entries;	    /* lines that it counts, at most */
+	bool is_open;		    /* the last line has no end */
 	uint64_t lost[TEXT_MAX_CPUS];
 	size_t thread_cap;
 	struct map threads; /* tid: 1 = listed, 2 = born within the trace */
@@ -178,6 +180,15 @@ static void take_event(struct scan *scan, const struct text_line *line)
 	text_kinds_add_symbols(scan->kinds, line);
 }
 
+/* A page of HTML ends so, with or without a line break. */
+static bool is_page_end(const struct text_piece *piece)
+{
+	static const char end[] = "</html>";
+
+	return piece->bytes >= strlen(end) &&
+	       memcmp(piece->at + piece->bytes - strlen(end), end, strlen(end)) == 0;
+}
+
 static void scan_range(struct scan *scan, uint64_t from, uint64_t to)
 {
 	struct text_piece piece;
@@ -186,6 +197,8 @@ static void scan_range(struct scan *scan, uint64_t from, uint64_t to)
 	text_file_seek(&scan->file, from);
 	while (text_file_next(&scan->file, &piece) && piece.offset < to) {
 		text_line_parse(piece.at, piece.bytes, &line);
+		scan->is_open = scan->file.passing && !is_page_end(&piece);
+		scan->entries += piece.bytes && *piece.at != '#';
 		if (piece.is_cut)
 			continue;
 		if (is_event(&line))
@@ -236,6 +249,21 @@ static void note_missing(struct scan *scan)
 			xstrdup("a text does not tell it; system calls are named as on x86_64"));
 }
 
+/*
+ * Whoever prints a text ends its last line, and ftrace counts the entries in front of them: the text
+ * was cut where that does not fit. An entry is a line or more.
+ */
+static void note_cut(struct scan *scan)
+{
+	if (scan->is_open)
+		facts_note_damage(scan->facts, "the last line has no end: the text was cut");
+	if (scan->is_whole && scan->buffered > scan->entries)
+		facts_note_damage(
+			scan->facts,
+			"its head tells of %llu entries, %llu lines are there: the text was cut",
+			(unsigned long long)scan->buffered, (unsigned long long)scan->entries);
+}
+
 static void fill_facts(struct scan *scan)
 {
 	struct facts *facts = scan->facts;
@@ -249,6 +277,7 @@ static void fill_facts(struct scan *scan)
 	for (size_t i = 0; scan->is_whole && i < facts->cpu_count; i++)
 		facts->cpus[i].lost = scan->lost[i];
 	note_missing(scan);
+	note_cut(scan);
 }
 
 /* Why the file has no events. */

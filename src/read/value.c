@@ -60,7 +60,9 @@ static const struct {
 	{ "tid", COLUMN_TID, VALUE_NUMBER, false, false },
 	{ "pid", COLUMN_TID, VALUE_NUMBER, true, false },
 	{ "comm", COLUMN_COMM, VALUE_TEXT, false, false },
+	{ "thread", COLUMN_THREAD, VALUE_TEXT, true, false },
 	{ "latency", COLUMN_LATENCY, VALUE_TEXT, false, false },
+	{ "lat", COLUMN_LATENCY, VALUE_TEXT, true, false }, /* as it is titled */
 	{ "event", COLUMN_EVENT, VALUE_TEXT, false, false },
 	{ "name", COLUMN_NAME, VALUE_TEXT, true, false },
 	{ "system", COLUMN_SYSTEM, VALUE_TEXT, false, false },
@@ -193,6 +195,11 @@ enum value_column value_name_column(const struct value_name *name)
 	return name->own_first ? COLUMN_FIELD : name->column;
 }
 
+bool value_name_shows_comm(const struct value_name *name)
+{
+	return name->column == COLUMN_COMM || name->column == COLUMN_THREAD;
+}
+
 /* Has an event of this kind the column at all? */
 static bool has_column(enum value_column column, const struct print_event *kind)
 {
@@ -204,10 +211,12 @@ static bool has_column(enum value_column column, const struct print_event *kind)
 		return !is_ours;
 	case COLUMN_TID:
 	case COLUMN_COMM:
+	case COLUMN_THREAD:
 	case COLUMN_STATE:
 		return !is_ours;
 	case COLUMN_SYSCALL:
-		return strcmp(kind->system, "raw_syscalls") == 0;
+		return strcmp(kind->system, "raw_syscalls") == 0 ||
+		       strcmp(kind->system, "syscalls") == 0;
 	default:
 		return true;
 	}
@@ -223,7 +232,7 @@ struct value_place value_column_place(enum value_column column, const struct pri
 		if (columns[i].column == column) {
 			place.kind = columns[i].kind;
 			place.is_time = columns[i].is_time;
-			place.is_signed = true;
+			place.is_signed = column != COLUMN_TIME; /* a counter may pass 2^63 */
 			break;
 		}
 	}
@@ -390,6 +399,12 @@ static void put_column(const struct value_context *context, enum value_column co
 	case COLUMN_COMM:
 		outbuf_foreign(out, line->comm, COMMS_BYTES);
 		break;
+	case COLUMN_THREAD:
+		outbuf_foreign(out, line->comm, COMMS_BYTES);
+		outbuf_char(out, '[');
+		out->at = digits_i64(out->at, line->event->tid);
+		outbuf_char(out, ']');
+		break;
 	case COLUMN_LATENCY:
 		print_flags(context->printer, line->kind, &line->record, out->at);
 		out->at += 5;
@@ -530,6 +545,11 @@ static void put_lost(const struct value_line *line, struct outbuf *out)
 	} else {
 		outbuf_string(out, "an unknown number of events");
 	}
+	if (lost->packets) {
+		outbuf_string(out, " (");
+		out->at = digits_u64(out->at, lost->packets);
+		outbuf_string(out, lost->packets == 1 ? " packet)" : " packets)");
+	}
 	outbuf_string(out, line->event->context & EV_CTX_USER ? " of a program lost on this CPU in "
 							      : " lost on this CPU in ");
 	outbuf_string(out, text_duration(line->event->time_ns - lost->since_ns).s);
@@ -556,7 +576,7 @@ static void put_stack(const struct value_context *context, const struct value_li
 	const struct ev_stack *stack = &line->event->stack;
 	uint64_t address;
 
-	for (uint32_t i = 0; i < stack->count; i++) {
+	for (uint32_t i = 0; stack->frames && i < stack->count; i++) {
 		const char *symbol;
 
 		memcpy(&address, (const char *)stack->frames + (size_t)i * 8, 8);

@@ -52,6 +52,7 @@ enum value_column {
 	COLUMN_CPU,
 	COLUMN_TID,
 	COLUMN_COMM,
+	COLUMN_THREAD,	/* "make[1234]", as the list shows it */
 	COLUMN_LATENCY, /* "d..2." */
 	COLUMN_EVENT,	/* "sched:sched_switch" */
 	COLUMN_NAME,	/* "sched_switch" */
@@ -76,6 +77,9 @@ const char *value_name_text(const struct value_name *name);
 
 /* Which column it is for all events; COLUMN_FIELD when it depends on the event. */
 enum value_column value_name_column(const struct value_name *name);
+
+/* May it stand for the name of the event's thread? */
+bool value_name_shows_comm(const struct value_name *name);
 
 enum value_kind {
 	VALUE_NONE, /* this event has no such thing */

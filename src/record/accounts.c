@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,6 +27,7 @@
 #include "delays/proc.h"
 #include "delays/recorded.h"
 #include "delays/socket.h"
+#include "guard/caps.h"
 #include "record/clock.h"
 #include "store/manifest.h"
 
@@ -264,6 +266,7 @@ static void *listen_main(void *context)
 	struct accounts *accounts = context;
 	struct pollfd stop = { .fd = accounts->stop_fd, .events = POLLIN };
 
+	guard_caps_helper(GUARD_CAP(CAP_NET_ADMIN)); /* the kernel asks whoever asks it */
 	prctl(PR_SET_NAME, "holdup-accounts");
 	atomic_store(&accounts->tid, gettid());
 	while (delays_listener_wait(accounts->ears, &stop, 1, -1, NULL) == 0 && !stop.revents)

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +20,10 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/user.h"
 #include "record/pidns.h"
 #include "record/proc.h"
 
-#define GROUPS_MAX	  65536
 #define EXIT_NOT_FOUND	  127
 #define EXIT_NOT_RUNNABLE 126
 #define OWNED_MAX	  16
@@ -36,10 +35,7 @@ extern char **environ;
 /* Who the command runs as. */
 struct identity {
 	bool change;
-	uid_t uid;
-	gid_t gid;
-	gid_t *groups; /* owned */
-	int group_count;
+	struct guard_user user;	    /* owned */
 	char **environment;	    /* owned, and what is in it beyond environ; NULL = unchanged */
 	char *owned[OWNED_MAX + 1]; /* strings made for the environment, then NULL */
 	char *path; /* owned; the program's file: the search is not the command's doing */
@@ -50,30 +46,8 @@ static void identity_fini(struct identity *who)
 	for (size_t i = 0; i < ARRAY_LEN(who->owned); i++)
 		free(who->owned[i]);
 	free(who->environment);
-	free(who->groups);
+	guard_user_fini(&who->user);
 	free(who->path);
-}
-
-static bool read_id(const char *variable, unsigned long *out_id)
-{
-	const char *text = getenv(variable);
-	char *end;
-
-	if (!text || !*text)
-		return false;
-	errno = 0;
-	*out_id = strtoul(text, &end, 10);
-	return !errno && !*end && *out_id < UINT32_MAX;
-}
-
-static void find_groups(struct identity *who, const char *name)
-{
-	int count = 64;
-
-	who->groups = xcalloc((size_t)count, sizeof(*who->groups));
-	while (getgrouplist(name, who->gid, who->groups, &count) < 0 && count <= GROUPS_MAX)
-		who->groups = xrealloc(who->groups, (size_t)count, sizeof(*who->groups));
-	who->group_count = count <= GROUPS_MAX ? count : 0;
 }
 
 /* Does NAME=VALUE say something of a name in 'texts', of which each is NAME=VALUE? */
@@ -104,12 +78,12 @@ static void make_environment(struct identity *who)
 		who->environment[used++] = who->owned[i];
 }
 
-static void own_user(struct identity *who, const struct passwd *user)
+static void own_user(struct identity *who)
 {
-	who->owned[0] = xasprintf("HOME=%s", user->pw_dir);
-	who->owned[1] = xasprintf("USER=%s", user->pw_name);
-	who->owned[2] = xasprintf("LOGNAME=%s", user->pw_name);
-	who->owned[3] = xasprintf("SHELL=%s", user->pw_shell);
+	who->owned[0] = xasprintf("HOME=%s", who->user.home);
+	who->owned[1] = xasprintf("USER=%s", who->user.name);
+	who->owned[2] = xasprintf("LOGNAME=%s", who->user.name);
+	who->owned[3] = xasprintf("SHELL=%s", who->user.shell);
 }
 
 static void own_more(struct identity *who, const char *const *more)
@@ -124,33 +98,11 @@ static void own_more(struct identity *who, const char *const *more)
 		make_environment(who);
 }
 
-bool command_find_user(uid_t *out_uid, gid_t *out_gid)
-{
-	unsigned long uid, gid;
-
-	if (geteuid() != 0 || !read_id("SUDO_UID", &uid) || !read_id("SUDO_GID", &gid) || uid == 0)
-		return false;
-	*out_uid = (uid_t)uid;
-	*out_gid = (gid_t)gid;
-	return true;
-}
-
 static void find_identity(struct identity *who)
 {
-	const struct passwd *user;
-
-	who->change = command_find_user(&who->uid, &who->gid);
-	if (!who->change)
-		return;
-	user = getpwuid(who->uid);
-	if (!user) {
-		who->groups = xcalloc(1, sizeof(*who->groups));
-		who->groups[0] = who->gid;
-		who->group_count = 1;
-		return;
-	}
-	find_groups(who, user->pw_name);
-	own_user(who, user);
+	who->change = guard_user_find(&who->user);
+	if (who->change && who->user.name)
+		own_user(who);
 }
 
 static void __attribute__((noreturn)) report_and_exit(int error_fd)
@@ -171,9 +123,9 @@ be_child(const struct command_setup *setup, const struct identity *who, int go_f
 	char go;
 	ssize_t got;
 
-	if (who->change && (setgroups((size_t)who->group_count, who->groups) < 0 ||
-			    setresgid(who->gid, who->gid, who->gid) < 0 ||
-			    setresuid(who->uid, who->uid, who->uid) < 0))
+	if (who->change && (setgroups(who->user.group_count, who->user.groups) < 0 ||
+			    setresgid(who->user.gid, who->user.gid, who->user.gid) < 0 ||
+			    setresuid(who->user.uid, who->user.uid, who->user.uid) < 0))
 		report_and_exit(error_fd);
 	sigprocmask(SIG_SETMASK, setup->signal_mask, NULL);
 	pidns_mark(setup->pidns);

@@ -39,9 +39,6 @@ struct command_setup {
 	const char *const *environment; /* NAME=VALUE to add, ended by NULL; NULL = none */
 };
 
-/* The user who ran sudo, when we are root because of it. Otherwise false. */
-bool command_find_user(uid_t *out_uid, gid_t *out_gid);
-
 /* Is there such a program on the PATH? Returns 0, or -ENOENT, -EACCES ... with err filled. */
 int command_find(const char *name, struct err *err);
 

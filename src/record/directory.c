@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,6 +19,11 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/tree.h"
+#include "guard/drop.h"
+#include "guard/give.h"
+#include "guard/place.h"
+#include "guard/user.h"
 #include "store/manifest.h"
 
 #define RESERVE_FILE  ".reserve"
@@ -86,9 +92,9 @@ static int check_existing(int dir_fd, bool replace, struct err *err)
 }
 
 /* Returns a descriptor, or a negative errno; -EEXIST when something else is there. */
-static int open_there(const char *path, struct err *err)
+static int open_there(int at, const char *path, struct err *err)
 {
-	int fd = open(path, OPEN_DIR);
+	int fd = openat(at, path, OPEN_DIR);
 
 	if (fd >= 0)
 		return fd;
@@ -105,50 +111,57 @@ static int preparing(const char *path, int rc, struct err *err)
 	return rc;
 }
 
-int directory_check(const char *path, bool replace, struct err *err)
+/* Where the trace is made, and the name it gets there. */
+static int open_parent(const char *path, bool is_lent, struct directory *out, struct err *err)
 {
-	AUTO_CLOSE int fd = open_there(path, err);
+	AUTO_FREE char *above = xstrdup(path);
+	size_t bytes = strlen(above);
+	const char *folder = ".";
+	char *slash;
+
+	while (bytes > 1 && above[bytes - 1] == '/')
+		above[--bytes] = '\0';
+	slash = strrchr(above, '/');
+	out->name = xstrdup(slash && slash[1] ? slash + 1 : above);
+	if (slash) {
+		slash[slash == above] = '\0';
+		folder = above;
+	}
+	if (is_lent || !guard_user_ids(&(uid_t){ 0 }, &(gid_t){ 0 }))
+		out->parent_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	else
+		out->parent_fd = guard_open_folder(folder, err);
+	if (out->parent_fd == -1)
+		return err_set(err, -errno, "cannot open %s: %s", folder, strerror(errno));
+	return out->parent_fd < 0 ? out->parent_fd : 0;
+}
+
+static int check(const char *path, bool replace, struct err *err)
+{
+	AUTO_CLOSE int fd = open_there(AT_FDCWD, path, err);
 	int rc;
 
 	if (fd == -ENOENT)
 		return 0;
 	rc = fd < 0 ? fd : check_existing(fd, replace, err);
-	return preparing(path, rc < 0 ? rc : 0, err);
+	return rc < 0 ? rc : 0;
 }
 
-static void remove_tree(int dir_fd, const char *name, int depth)
+int directory_check(const char *path, bool replace, struct err *err)
 {
-	AUTO_CLOSE int fd = openat(dir_fd, name, OPEN_DIR);
-	DIR *dir = fd < 0 || depth == 0 ? NULL : file_list(fd);
-	struct dirent *entry;
+	return preparing(path, check(path, replace, err), err);
+}
 
-	while (dir && (entry = readdir(dir))) {
-		if (is_dot(entry->d_name))
-			continue;
-		if (unlinkat(fd, entry->d_name, 0) < 0)
-			remove_tree(fd, entry->d_name, depth - 1);
-	}
-	if (dir)
-		closedir(dir);
-	(void)unlinkat(dir_fd, name, AT_REMOVEDIR); /* what stays is seen by the caller */
+static bool is_foreign(const char *name)
+{
+	return !is_ours(name);
 }
 
 /* Remove a trace. trace.json goes first: what is left then never looks like a trace. */
 static void remove_trace(int dir_fd)
 {
-	DIR *dir;
-	struct dirent *entry;
-
 	(void)unlinkat(dir_fd, MANIFEST_FILE, 0); /* may be missing */
-	dir = file_list(dir_fd);
-	while (dir && (entry = readdir(dir))) {
-		if (is_dot(entry->d_name) || !is_ours(entry->d_name))
-			continue;
-		if (unlinkat(dir_fd, entry->d_name, 0) < 0)
-			remove_tree(dir_fd, entry->d_name, DEPTH_MAX);
-	}
-	if (dir)
-		closedir(dir);
+	tree_empty(dir_fd, is_foreign);
 }
 
 /*
@@ -163,34 +176,124 @@ static int take_lock(struct directory *directory, struct err *err)
 	return err_set(err, -EBUSY, "another recording into it is under way");
 }
 
-static int open_existing(struct directory *directory, bool replace, struct err *err)
+/* From here on nobody but us can change what is in it; who it was taken from gets it back. */
+static int take(struct directory *directory, struct err *err)
 {
 	struct stat st;
-	bool is_trace;
-	int rc;
 
-	rc = open_there(directory->path, err);
+	int rc = fstat(directory->dir_fd, &st) < 0 ? -errno
+						   : guard_take(directory->dir_fd, GUARD_ANYBODY);
+
 	if (rc < 0)
-		return rc;
-	directory->dir_fd = rc;
-	rc = take_lock(directory, err);
-	if (rc < 0)
-		return rc;
-	rc = check_existing(directory->dir_fd, replace, err);
-	if (rc < 0)
-		return rc;
-	if (fstat(directory->dir_fd, &st) < 0 || fchmod(directory->dir_fd, 0700) < 0)
-		return err_set(err, -errno, "cannot make it private: %s", strerror(errno));
+		return err_set(err, rc, "cannot make it private: %s", strerror(-rc));
 	directory->old_uid = st.st_uid;
 	directory->old_gid = st.st_gid;
-	/* So that all we give away later was made by us. Not every file system has owners. */
-	if (geteuid() == 0)
-		(void)fchown(directory->dir_fd, 0, 0);
+	return 0;
+}
+
+static int empty(struct directory *directory, bool replace, struct err *err)
+{
+	bool is_trace;
+	int rc = take_lock(directory, err);
+
+	if (rc == 0)
+		rc = check_existing(directory->dir_fd, replace, err);
+	if (rc < 0)
+		return rc;
+	if (take(directory, err) < 0)
+		return err->code;
 	if (rc > 0)
 		remove_trace(directory->dir_fd);
 	if (look(directory->dir_fd, &is_trace, NULL) != 0)
 		return err_set(err, -EEXIST, "the old trace cannot be removed");
 	return 0;
+}
+
+/* Find or make it, with the rights of the moment. */
+static int open_or_make(struct directory *directory, const char *path, uid_t owner, struct err *err)
+{
+	bool is_lent = owner != GUARD_ANYBODY;
+	int rc = open_parent(path, is_lent, directory, err);
+	struct stat st;
+
+	if (rc < 0)
+		return rc;
+	directory->is_new = mkdirat(directory->parent_fd, directory->name, 0700) == 0;
+	if (!directory->is_new && errno != EEXIST)
+		return err_set(err, -errno, "cannot make it: %s", strerror(errno));
+	rc = open_there(directory->parent_fd, directory->name, err);
+	if (rc < 0)
+		return rc;
+	directory->dir_fd = rc;
+	/* What becomes the user's in the end was the user's, or is root's where root alone may be. */
+	if (fstat(rc, &st) < 0 || (is_lent && st.st_uid != owner))
+		return err_set(err, -EPERM, "it is not the user's who ran sudo");
+	return 0;
+}
+
+static void forget_parent(struct directory *directory)
+{
+	mem_close_fd(&directory->parent_fd);
+	directory->parent_fd = -1;
+	free(directory->name);
+	directory->name = NULL;
+}
+
+/* A directory of root's alone that is a trace without its end? */
+static bool is_unfinished(int fd)
+{
+	AUTO_FREE char *path = xasprintf("/proc/self/fd/%d", fd);
+	struct manifest manifest = { 0 };
+	struct stat st;
+	bool is_complete;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022) ||
+	    check_existing(fd, true, NULL) < 0 || manifest_read(path, &manifest, NULL) < 0)
+		return false;
+	is_complete = manifest.complete;
+	manifest_fini(&manifest);
+	return !is_complete;
+}
+
+/* In a folder of the user's: what a recorder that was killed left, before it became the user's. */
+static int open_unfinished(struct directory *directory)
+{
+	int fd = directory->parent_fd < 0 ? -1
+					  : openat(directory->parent_fd, directory->name, OPEN_DIR);
+
+	if (!is_unfinished(fd)) {
+		mem_close_fd(&fd);
+		return -EPERM;
+	}
+	mem_close_fd(&directory->dir_fd);
+	directory->dir_fd = fd;
+	return 0;
+}
+
+/* With the rights of the user who ran sudo; else as root, where that is safe. */
+static int find(struct directory *directory, const char *path, struct err *err)
+{
+	struct guard_user user = { 0 };
+	bool is_lent = guard_user_find(&user);
+	struct guard_lent lent;
+	int rc = guard_lend(is_lent ? &user : NULL, &lent, err);
+
+	if (rc < 0) {
+		guard_user_fini(&user);
+		return rc;
+	}
+	rc = open_or_make(directory, path, is_lent ? user.uid : GUARD_ANYBODY, err);
+	guard_take_back(&lent);
+	guard_user_fini(&user);
+	if (is_lent && (rc == -EACCES || rc == -EPERM) && open_unfinished(directory) == 0)
+		return 0;
+	if (is_lent && (rc == -EACCES || rc == -EPERM)) {
+		forget_parent(directory);
+		mem_close_fd(&directory->dir_fd);
+		directory->dir_fd = -1;
+		rc = open_or_make(directory, path, GUARD_ANYBODY, NULL) < 0 ? rc : 0;
+	}
+	return rc;
 }
 
 static int make_kernel(struct directory *directory, struct err *err)
@@ -202,25 +305,36 @@ static int make_kernel(struct directory *directory, struct err *err)
 	return 0;
 }
 
+/* Its name goes, if it is still its name. */
+static void remove_name(const struct directory *directory)
+{
+	struct stat ours, named;
+
+	if (fstat(directory->dir_fd, &ours) == 0 &&
+	    fstatat(directory->parent_fd, directory->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
+		(void)unlinkat(directory->parent_fd, directory->name,
+			       AT_REMOVEDIR); /* somebody may have put a file there */
+}
+
 int directory_open(const char *path, bool replace, struct directory *out_directory, struct err *err)
 {
 	struct directory directory = DIRECTORY_NONE;
-	int rc = 0;
+	struct err local = { 0 };
+	int rc = find(&directory, path, &local);
 
-	directory.path = path;
-	directory.is_new = mkdir(path, 0700) == 0;
-	if (!directory.is_new && errno != EEXIST)
-		rc = err_set(err, -errno, "cannot make it: %s", strerror(errno));
 	if (rc == 0)
-		rc = open_existing(&directory, replace, err);
+		rc = empty(&directory, replace, &local);
 	if (rc == 0)
-		rc = make_kernel(&directory, err);
+		rc = make_kernel(&directory, &local);
 	if (rc < 0) {
-		if (directory.is_new)
-			(void)rmdir(path); /* it is empty */
+		if (directory.is_new && directory.dir_fd >= 0)
+			remove_name(&directory); /* it is empty */
 		directory_close(&directory);
+		(void)err_set(err, rc, "%s", local.text);
 		return preparing(path, rc, err);
 	}
+	directory.path = xasprintf("/proc/self/fd/%d", directory.dir_fd);
 	*out_directory = directory;
 	return 0;
 }
@@ -231,9 +345,9 @@ void directory_discard(struct directory *directory)
 		return;
 	remove_trace(directory->dir_fd);
 	if (directory->is_new)
-		(void)rmdir(directory->path); /* somebody may have put a file there */
+		remove_name(directory);
 	else
-		(void)fchown(directory->dir_fd, directory->old_uid, directory->old_gid);
+		(void)!fchown(directory->dir_fd, directory->old_uid, directory->old_gid);
 	directory_close(directory);
 }
 
@@ -251,39 +365,10 @@ void directory_release(const struct directory *directory)
 	(void)unlinkat(directory->kernel_fd, RESERVE_FILE, 0); /* may be gone already */
 }
 
-static void give_file(int dir_fd, const char *name, uid_t uid, gid_t gid)
-{
-	AUTO_CLOSE int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return;
-	(void)fchownat(fd, "", uid, gid, AT_EMPTY_PATH); /* not every file system has owners */
-}
-
-static void give_tree(int dir_fd, uid_t uid, gid_t gid, int depth)
-{
-	DIR *dir = file_list(dir_fd);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		AUTO_CLOSE int fd =
-			is_dot(entry->d_name) ? -1 : openat(dir_fd, entry->d_name, OPEN_DIR);
-
-		if (fd >= 0 && depth > 0)
-			give_tree(fd, uid, gid, depth - 1);
-		else if (!is_dot(entry->d_name))
-			give_file(dir_fd, entry->d_name, uid, gid);
-	}
-	if (dir)
-		closedir(dir);
-	(void)fchown(dir_fd, uid, gid); /* last: until then the user cannot change it */
-}
-
 void directory_give(const struct directory *directory, uid_t uid, gid_t gid)
 {
 	if (directory->dir_fd >= 0)
-		give_tree(directory->dir_fd, uid, gid, DEPTH_MAX);
+		guard_give(directory->dir_fd, &(struct guard_give){ uid, gid }, DEPTH_MAX);
 }
 
 void directory_close(struct directory *directory)
@@ -291,4 +376,7 @@ void directory_close(struct directory *directory)
 	mem_close_fd(&directory->kernel_fd);
 	mem_close_fd(&directory->dir_fd);
 	directory->kernel_fd = directory->dir_fd = -1;
+	forget_parent(directory);
+	free(directory->path);
+	directory->path = NULL;
 }

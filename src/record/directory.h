@@ -10,15 +10,17 @@
 struct err;
 
 struct directory {
-	const char *path; /* of the caller */
-	int dir_fd;	  /* -1 = not made */
-	int kernel_fd;	  /* DIR/kernel */
-	bool is_new;	  /* it was not there before */
-	uid_t old_uid;	  /* whose it was, if not new */
+	char *path; /* owned; leads to dir_fd whatever the names on the way become */
+	char *name; /* owned; in the folder that parent_fd is */
+	int parent_fd;
+	int dir_fd;    /* -1 = not made */
+	int kernel_fd; /* DIR/kernel */
+	bool is_new;   /* it was not there before */
+	uid_t old_uid; /* whose it was, if not new */
 	gid_t old_gid;
 };
 
-#define DIRECTORY_NONE ((struct directory){ .dir_fd = -1, .kernel_fd = -1 })
+#define DIRECTORY_NONE ((struct directory){ .parent_fd = -1, .dir_fd = -1, .kernel_fd = -1 })
 
 /*
  * May a trace be made at 'path'? It must not exist, be an empty directory, or hold
@@ -29,7 +31,9 @@ struct directory {
 int directory_check(const char *path, bool replace, struct err *err);
 
 /*
- * Make it, after the same checks; an old trace is removed. It is locked until it is closed or this
+ * Make it, after the same checks; an old trace is removed. Under sudo it is made with the rights of
+ * the user who ran sudo, and then taken from that user until directory_give(): what lies in it is
+ * root's work. Where the user may not make it, root does, if all on the way is root's own. It is locked until it is closed or this
  * process is gone. Returns 0, or -EBUSY when another recorder has it, or another negative errno;
  * err filled.
  */

@@ -21,6 +21,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "record/fdname.h"
+#include "record/interrupt.h"
 #include "record/opened.h"
 #include "record/pidns.h"
 #include "record/proc.h"
@@ -74,7 +75,7 @@ static void add_process(struct dump *dump, int32_t tgid)
 
 	snprintf(path, sizeof(path), "%d/task", tgid);
 	count = proc_numbers(dump->proc_fd, path, &tids);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count && !interrupt_pending(); i++)
 		add_thread(dump, tgid, tids[i]);
 	if (dump->thread_count == before || dump->threads[before].kernel)
 		return;
@@ -96,9 +97,9 @@ static int read_threads(struct dump *dump, struct err *err)
 	if (count == 0)
 		return err_set(err, -ENOENT, "/proc shows no process: is it mounted?");
 	dump->tgid_count = (size_t)count;
-	for (size_t i = 0; i < dump->tgid_count; i++)
+	for (size_t i = 0; i < dump->tgid_count && !interrupt_pending(); i++)
 		add_process(dump, dump->tgids[i]);
-	return 0;
+	return interrupt_check(err);
 }
 
 /* The inode in "socket:[123]"; 0 = not a socket. */
@@ -141,7 +142,7 @@ static void read_sockets(struct dump *dump)
 	struct sockets_owners owners = { owner_of, dump };
 	struct map spaces = { 0 };
 
-	for (size_t i = 0; i < dump->user_count; i++) {
+	for (size_t i = 0; i < dump->user_count && !interrupt_pending(); i++) {
 		char path[32], link[64] = "";
 		uint64_t space;
 
@@ -194,7 +195,7 @@ static void print_threads(const struct dump *dump, FILE *out)
 	int32_t tgid = -1;
 	size_t user = 0;
 
-	for (size_t i = 0; i < dump->thread_count; i++) {
+	for (size_t i = 0; i < dump->thread_count && !interrupt_pending(); i++) {
 		const struct proc_thread *from = &dump->threads[i];
 		struct fact_thread thread = {
 			.tid = from->tid,
@@ -249,7 +250,7 @@ static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_
 
 static void print_opened(const struct dump *dump, FILE *out)
 {
-	for (size_t i = 0; i < dump->user_count; i++) {
+	for (size_t i = 0; i < dump->user_count && !interrupt_pending(); i++) {
 		const struct opened *opened = &dump->opened.processes[i];
 
 		for (size_t k = 0; k < opened->fd_count; k++)
@@ -369,6 +370,9 @@ int dump_write(const char *dir, struct manifest *manifest, struct err *err)
 	if (rc == 0) {
 		opened_read(dump.proc_fd, dump.users, dump.user_count, PATIENCE_MS, &dump.opened);
 		read_sockets(&dump);
+		rc = interrupt_check(err);
+	}
+	if (rc == 0) {
 		note_hung(&dump, manifest);
 		note_refused(&dump, manifest);
 		rc = write_file(&dump, path, err);

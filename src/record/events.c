@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "record/ftrace.h"
+#include "record/interrupt.h"
 #include "store/manifest.h"
 
 #define NEED 1u /* nothing can be said without it */
@@ -169,6 +170,11 @@ bool event_set_has(const struct event_set *set, const char *name)
 			return true;
 	}
 	return false;
+}
+
+const char *events_table_name(size_t i)
+{
+	return i < ARRAY_LEN(event_rows) ? event_rows[i].event : NULL;
 }
 
 bool events_has_system(const char *system)
@@ -347,7 +353,7 @@ static bool is_needed(const char *name)
 int event_set_enable(const struct event_set *set, int instance_fd, struct manifest *manifest,
 		     struct err *err)
 {
-	for (size_t i = 0; i < set->count; i++) {
+	for (size_t i = 0; i < set->count && !interrupt_pending(); i++) {
 		const char *name = set->names[i];
 		const char *event = strchr(name, ':') + 1;
 		AUTO_FREE char *path =
@@ -364,7 +370,7 @@ int event_set_enable(const struct event_set *set, int instance_fd, struct manife
 			return err_set(err, rc, "%s", why.text);
 		manifest_add_missing(manifest, what, why.text);
 	}
-	return 0;
+	return interrupt_check(err);
 }
 
 bool events_enable_stacks(int instance_fd, struct manifest *manifest)

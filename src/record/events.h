@@ -29,6 +29,9 @@ void event_set_add(struct event_set *set, const char *system, const char *event)
 /* Do the tables have events of this system? Then nothing else may be called so in a trace. */
 bool events_has_system(const char *system);
 
+/* The name, which may hold wildcards, of the i-th event in the tables; NULL behind the last. */
+const char *events_table_name(size_t i);
+
 bool event_set_has(const struct event_set *set, const char *name);
 
 /*

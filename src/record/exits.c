@@ -32,6 +32,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/caps.h"
 #include "record/ftrace.h"
 #include "record/instance.h"
 
@@ -189,6 +190,7 @@ static void __attribute__((noreturn)) hold(struct exits *exits, int socket_fd, u
 	keep[count++] = socket_fd;
 	keep[count++] = exits->tracing_fd;
 	close_others(keep, count);
+	guard_caps_helper(0);
 	self = chdir("/") < 0 ? 0 : getpid();
 	if (send(socket_fd, &self, sizeof(self), MSG_NOSIGNAL) == sizeof(self))
 		while (read(socket_fd, &byte, 1) < 0 && errno == EINTR)

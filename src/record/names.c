@@ -29,6 +29,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
+#include "guard/caps.h"
 #include "record/bpf/raw.h"
 #include "record/exits.h"
 #include "record/fdname.h"
@@ -338,6 +339,7 @@ static void *drain(void *context)
 	};
 	bool stop = false;
 
+	guard_caps_helper(guard_caps_bpf());
 	/* Pairs with the acquire in names_tid(). */
 	atomic_store_explicit(&recorder->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
 	while (!stop) {

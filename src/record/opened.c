@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "record/interrupt.h"
 #include "record/proc.h"
 
 #define CMDLINE_MAX 4096
@@ -381,6 +382,8 @@ static void watch(struct shared *shared, unsigned int patience_ms)
 	while (!wait_tick(shared)) {
 		size_t next = atomic_load_explicit(&shared->next, memory_order_relaxed);
 
+		if (interrupt_pending())
+			return;
 		still_ms = next == seen ? still_ms + TICK_MS : 0;
 		seen = next;
 		if (still_ms < patience_of(shared, next, patience_ms) ||
@@ -465,7 +468,7 @@ void opened_read(int proc_fd, const int32_t *tgids, size_t count, unsigned int p
 
 void opened_fini(struct opened_all *all, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; all->processes && i < count; i++)
 		free_one(&all->processes[i]);
 	free(all->processes);
 	free(all->hung);

@@ -7,6 +7,7 @@
 #include "record/probe_find.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "guard/drop.h"
 #include "record/events.h"
 #include "record/ftrace.h"
 #include "record/probe_args.h"
@@ -26,6 +28,7 @@
 #include "symbol/binary.h"
 #include "symbol/elf_file.h"
 #include "symbol/near.h"
+#include "user/files.h"
 
 #define DEBUG_ROOT	"/usr/lib/debug"
 #define FILES_MAX	512
@@ -45,9 +48,44 @@ struct looked {
 	struct elf_file *file;
 };
 
-static int open_binary(const char *path, struct looked *out_looked, struct err *err)
+/*
+ * The file is opened once: the kernel gets this one by its descriptor, whatever has its name by
+ * then. It is opened with the rights of the user who named it.
+ */
+static int open_named(const struct probe_finder *finder, const char *path,
+		      struct elf_file **out_file, struct err *err)
 {
-	int rc = elf_file_open(path, &out_looked->file, err);
+	struct guard_lent lent;
+	int rc = guard_lend(finder->user, &lent, err);
+
+	if (rc < 0)
+		return rc;
+	rc = elf_file_open(path, out_file, err);
+	guard_take_back(&lent);
+	return rc;
+}
+
+/* What a process executes: no link that it made leads out of what it sees itself. */
+static int open_mapped(const char *path, int32_t pid, struct elf_file **out_file, struct err *err)
+{
+	AUTO_FREE char *top = xasprintf("/proc/%d/root", (int)pid);
+	AUTO_CLOSE int root_fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd;
+
+	if (root_fd < 0)
+		return err_set(err, -errno, "cannot open %s: %s", top, strerror(errno));
+	fd = user_open_in(root_fd, path + strlen(top), O_RDONLY);
+	if (fd < 0)
+		return err_set(err, fd, "cannot open %s: %s", path, strerror(-fd));
+	return elf_file_take(fd, path, out_file, err);
+}
+
+/* 'pid': of which process it is mapped; 0 = the user named it. */
+static int open_binary(const struct probe_finder *finder, const char *path, int32_t pid,
+		       struct looked *out_looked, struct err *err)
+{
+	int rc = pid ? open_mapped(path, pid, &out_looked->file, err)
+		     : open_named(finder, path, &out_looked->file, err);
 
 	if (rc < 0)
 		return rc;
@@ -57,6 +95,20 @@ static int open_binary(const char *path, struct looked *out_looked, struct err *
 	elf_file_close(out_looked->file);
 	out_looked->file = NULL;
 	return err_set(err, -ENOEXEC, "%s is not for this machine's 64-bit processors", path);
+}
+
+/* binary_find() with the user's rights: what is there is told to those only who may see it. */
+static int find_named(const struct probe_finder *finder, const char *name, char **out_path,
+		      struct err *err)
+{
+	struct guard_lent lent;
+	int rc = guard_lend(finder->user, &lent, err);
+
+	if (rc < 0)
+		return rc;
+	rc = binary_find(name, out_path, err);
+	guard_take_back(&lent);
+	return rc;
 }
 
 /* Text that grows by words with blanks between. */
@@ -108,6 +160,7 @@ static int add_function(struct probe_finder *finder, const struct looked *looked
 	AUTO_FREE char *event = NULL;
 	struct probe_found found = { .system = FUNCTION_SYSTEM,
 				     .path = looked->path,
+				     .file_fd = elf_file_fd(looked->file),
 				     .kind = spec->is_return ? 'r' : 'p',
 				     .wish = finder->index };
 	int rc = function_args(spec, &args, &shape, err);
@@ -245,10 +298,10 @@ int probe_find_function(struct probe_finder *finder, const struct probe_spec *sp
 {
 	AUTO_FREE char *path = NULL;
 	struct looked looked = { 0 };
-	int rc = binary_find(spec->binary, &path, err);
+	int rc = find_named(finder, spec->binary, &path, err);
 
 	if (rc == 0)
-		rc = open_binary(path, &looked, err);
+		rc = open_binary(finder, path, 0, &looked, err);
 	if (rc < 0)
 		return rc;
 	elf_file_add_debug(looked.file, DEBUG_ROOT);
@@ -341,6 +394,7 @@ static int add_point(struct probe_finder *finder, const struct looked *looked,
 	struct probe_found found = { .system = system,
 				     .event = point->name,
 				     .path = looked->path,
+				     .file_fd = elf_file_fd(looked->file),
 				     .kind = 'p',
 				     .wish = finder->index };
 	int rc = 0;
@@ -397,16 +451,21 @@ static void offer_points(const struct looked *looked, struct near *near)
 }
 
 /* Paths of files, each once. */
+struct file_path {
+	char *path;
+	int32_t pid; /* of which process it is mapped; 0 = none */
+};
+
 struct paths {
-	char **items;
+	struct file_path *items;
 	size_t count;
 	size_t cap;
 };
 
-static void paths_add(struct paths *paths, char *path)
+static void paths_add(struct paths *paths, char *path, int32_t pid)
 {
 	for (size_t i = 0; i < paths->count; i++) {
-		if (!strcmp(paths->items[i], path)) {
+		if (!strcmp(paths->items[i].path, path)) {
 			free(path);
 			return;
 		}
@@ -416,13 +475,13 @@ static void paths_add(struct paths *paths, char *path)
 		return;
 	}
 	paths->items = vec_room(paths->items, paths->count, &paths->cap, sizeof(*paths->items));
-	paths->items[paths->count++] = path;
+	paths->items[paths->count++] = (struct file_path){ path, pid };
 }
 
 static void paths_fini(struct paths *paths)
 {
 	for (size_t i = 0; i < paths->count; i++)
-		free(paths->items[i]);
+		free(paths->items[i].path);
 	free(paths->items);
 }
 
@@ -438,7 +497,7 @@ static void add_needed(struct paths *paths, const struct elf_file *file)
 				     : binary_find_library(needed[i], BINARY_LOADER_CACHE);
 
 		if (path)
-			paths_add(paths, path);
+			paths_add(paths, path, 0);
 	}
 }
 
@@ -453,7 +512,7 @@ static void add_mapped(struct paths *paths, int32_t pid)
 		char flags[5] = "", *path = strchr(line, '/');
 
 		if (sscanf(line, "%*s %4s", flags) == 1 && flags[2] == 'x' && path)
-			paths_add(paths, xasprintf("/proc/%d/root%s", (int)pid, path));
+			paths_add(paths, xasprintf("/proc/%d/root%s", (int)pid, path), pid);
 	}
 }
 
@@ -472,10 +531,10 @@ static int fill_paths(struct probe_finder *finder, const struct probe_spec *spec
 			"PROGRAM:%s:%s",
 			spec->provider, spec->name, spec->provider, spec->name);
 	if (name) {
-		rc = binary_find(name, &path, err);
+		rc = find_named(finder, name, &path, err);
 		if (rc < 0)
 			return rc;
-		paths_add(paths, path);
+		paths_add(paths, path, 0);
 	}
 	for (size_t i = 0; !spec->binary && i < finder->wish->pid_count; i++)
 		add_mapped(paths, finder->wish->pids[i]);
@@ -491,7 +550,8 @@ static int find_in(struct probe_finder *finder, const struct probe_spec *spec, s
 	for (size_t i = 0; i < paths->count; i++) {
 		struct looked looked = { 0 };
 		struct err why = { 0 };
-		int rc = open_binary(paths->items[i], &looked, &why);
+		int rc = open_binary(finder, paths->items[i].path, paths->items[i].pid, &looked,
+				     &why);
 
 		if (rc < 0 && i == 0)
 			return err_set(err, rc, "%s", why.text);
@@ -520,10 +580,10 @@ int probe_find_usdt(struct probe_finder *finder, const struct probe_spec *spec, 
 	if (rc == 0)
 		rc = find_in(finder, spec, &paths, &near, err);
 	if (rc == 0 && near.count)
-		rc = err_set(err, -ENOENT, "%s has no USDT point %s; it has %s", paths.items[0],
-			     safe, near_text(&near).s);
+		rc = err_set(err, -ENOENT, "%s has no USDT point %s; it has %s",
+			     paths.items[0].path, safe, near_text(&near).s);
 	else if (rc == 0)
-		rc = err_set(err, -ENOENT, "%s has no USDT points%s", paths.items[0],
+		rc = err_set(err, -ENOENT, "%s has no USDT points%s", paths.items[0].path,
 			     spec->binary ? "" : ", nor has a library that it needs");
 	paths_fini(&paths);
 	return rc < 0 ? rc : 0;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct err;
+struct guard_user;
 struct manifest;
 struct probe_spec;
 struct probes;
@@ -24,6 +25,7 @@ struct probe_finder {
 	struct probes *probes;
 	const struct probes_wish *wish;
 	struct manifest *manifest;
+	const struct guard_user *user; /* files are opened with whose rights; NULL = ours */
 	int tracing_fd;
 	size_t index; /* of the user's points */
 };

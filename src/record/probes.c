@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -37,7 +38,7 @@ static int choose_one(struct probe_finder *finder, const char *text, bool is_usd
 int probes_choose(struct probes *probes, int tracing_fd, const struct probes_wish *wish,
 		  struct manifest *manifest, struct err *err)
 {
-	struct probe_finder finder = { probes, wish, manifest, tracing_fd, 0 };
+	struct probe_finder finder = { probes, wish, manifest, wish->user, tracing_fd, 0 };
 	int rc = 0;
 
 	if (wish->function_count + wish->usdt_count == 0)
@@ -102,37 +103,58 @@ static size_t find_event(struct probes *probes, const struct probe_found *found)
 	return count;
 }
 
-/*
- * The path as the kernel's list can hold it: blanks and '#' end it there. Then the kernel
- * is shown the open file instead. NULL with err filled when that cannot be opened.
- */
-static char *listed_path(struct probes *probes, const char *path, struct err *err)
+static bool is_same_file(int one, int other)
 {
-	bool is_plain = true;
+	struct stat a, b;
+
+	return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* A descriptor of the file that stays open until the kernel was told; one for each file. */
+static int keep_file(struct probes *probes, int file_fd)
+{
 	int fd;
 
-	for (const char *at = path; *at; at++)
-		is_plain = is_plain && *at != '#' && (unsigned char)*at > ' ' && *at != 127;
-	if (is_plain)
-		return xstrdup(path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		(void)err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-		return NULL;
+	for (size_t i = 0; i < probes->fd_count; i++) {
+		if (is_same_file(probes->fds[i], file_fd))
+			return probes->fds[i];
 	}
+	fd = fcntl(file_fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -errno;
 	probes->fds = vec_room(probes->fds, probes->fd_count, &probes->fd_cap, sizeof(int));
 	probes->fds[probes->fd_count++] = fd;
-	return xasprintf("/proc/self/fd/%d", fd);
+	return fd;
+}
+
+/*
+ * The path by which the kernel finds the open file itself: a name could be another file's by
+ * then, and blanks and '#' would end it. NULL with err filled when /proc does not lead there.
+ */
+static char *path_of(struct probes *probes, const struct probe_found *found, struct err *err)
+{
+	int fd = keep_file(probes, found->file_fd);
+	char *path = xasprintf("/proc/self/fd/%d", fd);
+	struct stat st, shown;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && stat(path, &shown) == 0 &&
+	    st.st_dev == shown.st_dev && st.st_ino == shown.st_ino)
+		return path;
+	free(path);
+	(void)err_set(err, -EBADF, "cannot show the kernel the open file %s: %s", found->path,
+		      fd < 0 ? strerror(-fd) : "/proc is not that of this process");
+	return NULL;
 }
 
 int probes_add(struct probes *probes, const struct probe_found *found, struct err *err)
 {
-	AUTO_FREE char *path = listed_path(probes, found->path, err);
+	AUTO_FREE char *path = path_of(probes, found, err);
 	char counter[32] = "";
 	struct probe_line line = { .kind = found->kind };
 
 	if (!path)
-		return -ENOENT;
+		return -EBADF;
 	if (probes->line_count >= PROBES_MAX)
 		return err_set(err, -E2BIG, "these are more than %d places in programs",
 			       PROBES_MAX);
@@ -145,11 +167,13 @@ int probes_add(struct probes *probes, const struct probe_found *found, struct er
 		return err_set(err, -E2BIG, "the path and the arguments of %s:%s are too long",
 			       found->system, found->event);
 	}
+	line.path = xstrdup(found->path);
 	line.event = find_event(probes, found);
 	for (size_t i = 0; i < probes->line_count; i++) {
 		if (probes->lines[i].event == line.event &&
 		    !strcmp(probes->lines[i].place, line.place)) {
 			free(line.place);
+			free(line.path);
 			return 0; /* an alias */
 		}
 	}
@@ -173,7 +197,7 @@ int probes_register(struct probes *probes, int tracing_fd, const char *instance_
 		int rc = probe_group_add(tracing_fd, text, err);
 
 		if (rc < 0)
-			return err_wrap(err, "adding %s", event->name);
+			return err_wrap(err, "adding %s of %s", event->name, line->path);
 	}
 	return 0;
 }
@@ -220,8 +244,10 @@ void probes_fini(struct probes *probes)
 		free(probes->events[i].wanted);
 		free(probes->events[i].shape);
 	}
-	for (size_t i = 0; i < probes->line_count; i++)
+	for (size_t i = 0; i < probes->line_count; i++) {
 		free(probes->lines[i].place);
+		free(probes->lines[i].path);
+	}
 	for (size_t i = 0; i < probes->fd_count; i++)
 		mem_close_fd(&probes->fds[i]);
 	free(probes->events);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct err;
+struct guard_user;
 struct manifest;
 struct probe_spec;
 
@@ -33,7 +34,8 @@ struct probe_event {
 struct probe_line {
 	size_t event;
 	char kind;   /* 'p', or 'r' at a return */
-	char *place; /* "PATH:0x1139(0x4010) a=%di:u64"; owned */
+	char *path;  /* as the user knows it; owned */
+	char *place; /* "/proc/self/fd/5:0x1139(0x4010) a=%di:u64"; owned */
 };
 
 /* Zero-initialised memory has none. */
@@ -42,7 +44,7 @@ struct probes {
 	size_t event_count, event_cap;
 	struct probe_line *lines; /* owned */
 	size_t line_count, line_cap;
-	int *fds; /* owned: files whose paths the kernel's list cannot hold */
+	int *fds; /* owned: the files, as they were looked into */
 	size_t fd_count, fd_cap;
 	char *group; /* owned; NULL = not registered */
 };
@@ -55,6 +57,7 @@ struct probes_wish {
 	const char *command; /* where points without a program are looked for; NULL = nowhere */
 	const int32_t *pids; /* and in these processes */
 	size_t pid_count;
+	const struct guard_user *user; /* with whose rights programs are opened; NULL = ours */
 };
 
 /*
@@ -89,7 +92,8 @@ void probes_fini(struct probes *probes);
 struct probe_found {
 	const char *system;
 	const char *event;
-	const char *path;
+	const char *path; /* as the user knows it */
+	int file_fd;	  /* the open file: its offsets are meant, whatever has its name by now */
 	uint64_t offset;
 	uint64_t counter_offset; /* 0 = none */
 	const char *args;

@@ -34,6 +34,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/caps.h"
 #include "record/clock.h"
 #include "record/ftrace.h"
 #include "store/manifest.h"
@@ -251,6 +252,7 @@ static void *reader_main(void *argument)
 	AUTO_FREE char *page = xmalloc(reader->all->page_bytes);
 	int wait_ms = FIRST_DRAIN_MS;
 
+	guard_caps_helper(0); /* from descriptor to descriptor */
 	prctl(PR_SET_NAME, "holdup-reader");
 	atomic_store(&reader->tid, gettid());
 	while (!any_failed(reader->all)) {

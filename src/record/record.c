@@ -14,6 +14,7 @@
 #include "record/record.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,14 +22,18 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/caps.h"
+#include "guard/user.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/command.h"
+#include "record/interrupt.h"
 #include "record/pidns.h"
 #include "record/reader.h"
 #include "record/session.h"
@@ -63,6 +68,7 @@ struct run {
 	sigset_t old_mask;
 	int status; /* of the command */
 	unsigned int signals;
+	int last_signal;
 	uint64_t last_sync_ns;
 	bool told_end; /* opts->step knows that recording is over */
 	bool done;
@@ -71,11 +77,7 @@ struct run {
 /* Signals that end a recording, and two that must not end or stop the recorder. */
 static void fill_signals(sigset_t *ending, sigset_t *all)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-
-	sigemptyset(ending);
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		sigaddset(ending, ends[i]);
+	interrupt_signals(ending);
 	*all = *ending;
 	sigaddset(all, SIGTTOU); /* progress from the background under "stty tostop" */
 	sigaddset(all, SIGXFSZ); /* a limit of the file size is a full disk */
@@ -177,6 +179,7 @@ static void on_signal(struct run *run)
 	if (read(run->waits[WAIT_SIGNAL].fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	run->signals++;
+	run->last_signal = (int)info.ssi_signo;
 	if (run->command.pid == 0 || run->signals > 1) {
 		run->done = true;
 		return;
@@ -313,15 +316,50 @@ static int fork_command(struct run *run, struct err *err)
 	return rc;
 }
 
+/*
+ * All is set up: what is left is to wait, to pass on signals (CAP_KILL), to ask for accounts and to
+ * write and hand over the trace, in folders of the user. Not when something follows the recording:
+ * that may run programs of the user, which get the rights that they have without us.
+ */
+static int give_up_rights(struct run *run, struct err *err)
+{
+	const struct record_opts *opts = run->opts;
+	uint64_t kept = GUARD_CAP(CAP_KILL) | GUARD_CAP(CAP_NET_ADMIN) |
+			GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_DAC_READ_SEARCH);
+	uid_t uid;
+	gid_t gid;
+
+	if (geteuid() != 0)
+		return 0;
+	if (opts->step)
+		kept |= GUARD_CAP(CAP_SETPCAP);
+	else
+		guard_caps_seal();
+	if (run->session.names)
+		kept |= guard_caps_bpf();
+	if (run->session.user)
+		kept |= GUARD_CAP(CAP_SYS_PTRACE);
+	if (run->session.user || guard_user_ids(&uid, &gid))
+		kept |= GUARD_CAP(CAP_CHOWN) | GUARD_CAP(CAP_FOWNER) | GUARD_CAP(CAP_SETUID) |
+			GUARD_CAP(CAP_SETGID);
+	return guard_caps_keep(kept, err);
+}
+
 static int start_command(struct run *run, struct err *err)
 {
 	struct manifest *manifest = run->session.manifest;
 	int rc = fork_command(run, err);
 
+	if (rc == 0)
+		rc = give_up_rights(run, err);
 	if (rc < 0)
 		return rc;
 	manifest->target_start_ns = clock_mono_ns(); /* what a killed recorder leaves */
 	rc = session_write(&run->session, err);
+	if (rc < 0)
+		return rc;
+	/* Keys that came before the fork did not reach it; later ones do. */
+	rc = interrupt_check(err);
 	if (rc < 0)
 		return rc;
 	manifest->target_start_ns = clock_mono_ns();
@@ -350,6 +388,12 @@ static int check_opts(struct run *run, struct err *err)
 	return rc;
 }
 
+static void tell_phase(const struct run *run, const char *what)
+{
+	if (run->opts->phase)
+		run->opts->phase(run->opts->phase_context, what);
+}
+
 static int begin(struct run *run, struct err *err)
 {
 	int rc = check_opts(run, err);
@@ -362,9 +406,14 @@ static int begin(struct run *run, struct err *err)
 		rc = session_prepare(&run->session, err);
 	if (rc == 0)
 		rc = session_begin(&run->session, err);
+	tell_phase(run, NULL); /* the terminal is the command's now */
+	if (rc == 0 && run->opts->begun)
+		run->opts->begun(run->opts->begun_context);
 	if (rc == 0 && run->opts->argv)
 		rc = start_command(run, err);
 	else if (rc == 0)
+		rc = give_up_rights(run, err);
+	if (rc == 0 && !run->opts->argv)
 		rc = session_write(&run->session, err);
 	if (rc == 0)
 		rc = watch_time(run, err);
@@ -383,6 +432,7 @@ static void fill_result(struct run *run, struct record_result *result)
 
 	result->seconds = session_seconds(&run->session);
 	result->interrupted = run->signals > 0;
+	result->is_cut = run->session.is_cut;
 	result->user_processes = run->session.collected.processes;
 	result->user_living = run->session.collected.living;
 	result->user_bytes = run->session.collected.bytes;
@@ -395,6 +445,21 @@ static void fill_result(struct run *run, struct record_result *result)
 	}
 	result->manifest = manifest;
 	run->session.manifest = NULL; /* moved to the caller */
+}
+
+/*
+ * The signal that nothing shall follow: it came before recording began, or one more while it was
+ * ended. Keys that ended the command came to us as well: these are no more than that.
+ */
+static int final_signal(const struct run *run, int rc)
+{
+	int again = interrupt_pending();
+
+	if (rc == -EINTR)
+		return again ? again : run->last_signal;
+	if (again && (run->signals || run->status == -1 || !WIFSIGNALED(run->status)))
+		return again;
+	return 0;
 }
 
 /* Give the signal mask back. A signal that asked us to end has done so; it must not kill us now. */
@@ -438,11 +503,17 @@ int record_run(const struct record_opts *opts, struct record_result *out_result,
 	rc = begin(&run, err);
 	if (rc == 0) {
 		wait_for_end(&run);
+		on_signal(&run); /* keys that ended the command and came to us just now */
+		if (run.command.pid == 0)
+			tell_phase(&run, "ending: the last events");
 		rc = session_end(&run.session, 0, err);
+		session_give(&run.session);
 	}
+	tell_phase(&run, NULL);
 	if (rc == 0)
 		fill_result(&run, out_result);
 	out_result->status = run.status;
+	out_result->final_signal = final_signal(&run, rc);
 	run_fini(&run);
 	return rc;
 }

@@ -39,6 +39,15 @@ struct record_opts {
 	void (*progress)(void *context, double seconds, uint64_t bytes, uint64_t lost);
 	void *progress_context;
 	/*
+	 * What is being done before recording begins and after it ended; NULL: nothing of it any
+	 * more. Called from the main thread; may be NULL.
+	 */
+	void (*phase)(void *context, const char *what);
+	void *phase_context;
+	/* Recording has begun, and a command may be started. From the main thread; may be NULL. */
+	void (*begun)(void *context);
+	void *begun_context;
+	/*
 	 * Who follows the recording while it is made: called every 'step_ms' from the main thread,
 	 * which does nothing else meanwhile. All events before 'whole_ns' are in the directory, on
 	 * the clock as it will be; UINT64_MAX: recording is over, the trace is whole. NULL = nobody.
@@ -46,6 +55,8 @@ struct record_opts {
 	void (*step)(void *context, uint64_t whole_ns);
 	void *step_context;
 	uint32_t step_ms;
+	/* With step_context: all is recorded, the trace is about to become the user's; or NULL. */
+	void (*before_giving)(void *context);
 };
 
 struct record_result {
@@ -60,7 +71,9 @@ struct record_result {
 	uint64_t user_bytes;
 	uint64_t user_lost;
 	uint64_t user_half_bytes; /* left out: from an event that nobody ended on */
+	bool is_cut;		  /* its end could not be written: see manifest->missing */
 	bool interrupted;	  /* ended by SIGINT or SIGTERM */
+	int final_signal; /* the user wants nothing to follow; 0 = no such signal. Set with -EINTR too */
 };
 
 /*
@@ -73,6 +86,8 @@ struct record_result {
  *   -EINVAL           an unknown event in the list, a thread given as process ...
  *   -ESRCH            no such process
  *   -EEXIST           'dir' holds something else
+ *   -EINTR            a signal came before recording began: the command was not started,
+ *                     result.final_signal tells which
  *   -ENOSPC           disk full before recording began, or trace.json does not fit
  *
  * After a failure nothing is left behind. A disk that gets full while recording is

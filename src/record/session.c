@@ -14,12 +14,14 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/user.h"
 #include "record/accounts.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/command.h"
 #include "record/dump.h"
 #include "record/ftrace.h"
+#include "record/interrupt.h"
 #include "record/names.h"
 #include "record/pidns.h"
 #include "record/probe.h"
@@ -28,6 +30,7 @@
 #include "record/record.h"
 #include "record/texts.h"
 #include "store/manifest.h"
+#include "store/parts.h"
 
 #define CMDLINE_MAX 65536
 
@@ -54,6 +57,8 @@ static int choose_events(struct session *session, struct err *err)
 static int choose_probes(struct session *session, struct err *err)
 {
 	const struct record_opts *opts = session->opts;
+	struct guard_user user = { 0 };
+	bool is_users = !opts->as_root && guard_user_find(&user);
 	const struct probes_wish wish = {
 		.functions = opts->probes,
 		.function_count = opts->probe_count,
@@ -62,9 +67,13 @@ static int choose_probes(struct session *session, struct err *err)
 		.command = opts->argv ? opts->argv[0] : NULL,
 		.pids = opts->pids,
 		.pid_count = opts->pid_count,
+		.user = is_users ? &user : NULL,
 	};
+	int rc =
+		probes_choose(&session->probes, session->tracing_fd, &wish, session->manifest, err);
 
-	return probes_choose(&session->probes, session->tracing_fd, &wish, session->manifest, err);
+	guard_user_fini(&user);
+	return rc;
 }
 
 static int register_probes(struct session *session, struct err *err)
@@ -178,7 +187,7 @@ static int make_user(struct session *session, struct err *err)
 {
 	const struct record_opts *opts = session->opts;
 	struct user_wish wish = {
-		.dir = opts->dir,
+		.dir = session->directory.path,
 		.dir_fd = session->directory.dir_fd,
 		.events = opts->user,
 		.has_command = opts->argv != NULL,
@@ -190,7 +199,7 @@ static int make_user(struct session *session, struct err *err)
 	(void)err;
 	if (opts->no_user || (!opts->argv && !opts->pid_count))
 		return 0;
-	wish.gives = !opts->as_root && command_find_user(&wish.uid, &wish.gid);
+	wish.gives = !opts->as_root && guard_user_ids(&wish.uid, &wish.gid);
 	if (user_collect_begin(&wish, &session->user, &why) < 0)
 		manifest_add_missing(session->manifest, "events of programs themselves", why.text);
 	return 0;
@@ -273,7 +282,7 @@ int session_write(struct session *session, struct err *err)
 {
 	if (!pidns_is_initial())
 		session->manifest->recorder_tid_count = 0; /* ids of another namespace */
-	return manifest_write(session->manifest, session->opts->dir, err);
+	return manifest_write(session->manifest, session->directory.path, err);
 }
 
 static int first_sync(struct session *session, struct err *err)
@@ -298,19 +307,44 @@ static int write_first(struct session *session, struct err *err)
 }
 
 /* In this order: what can be wrong is found before anything is made. */
-static int (*const preparations[])(struct session *, struct err *) = {
-	find_tracing,	choose_events,	 choose_probes, check_directory,
-	make_instance,	register_probes, describe,	set_clock,
-	set_options,	probe_kernel,	 make_buffers,	enable_events,
-	make_directory, write_first,	 write_texts,	make_user,
+static const struct preparation {
+	int (*prepare)(struct session *, struct err *);
+	const char *phase; /* NULL = goes on */
+} preparations[] = {
+	{ find_tracing, "preparing: the kernel's events" },
+	{ choose_events, NULL },
+	{ choose_probes, "preparing: points in programs" },
+	{ check_directory, NULL },
+	{ make_instance, "preparing: a tracing instance" },
+	{ register_probes, NULL },
+	{ describe, NULL },
+	{ set_clock, NULL },
+	{ set_options, NULL },
+	{ probe_kernel, NULL },
+	{ make_buffers, "preparing: buffers" },
+	{ enable_events, "preparing: switching events on" },
+	{ make_directory, "preparing: the trace directory" },
+	{ write_first, NULL },
+	{ write_texts, "preparing: formats and symbols" },
+	{ make_user, NULL },
 };
+
+static void tell_phase(const struct session *session, const char *phase)
+{
+	if (phase && session->opts->phase)
+		session->opts->phase(session->opts->phase_context, phase);
+}
 
 int session_prepare(struct session *session, struct err *err)
 {
 	session->manifest = xcalloc(1, sizeof(*session->manifest));
 	for (size_t i = 0; i < ARRAY_LEN(preparations); i++) {
-		int rc = preparations[i](session, err);
+		int rc;
 
+		tell_phase(session, preparations[i].phase);
+		rc = preparations[i].prepare(session, err);
+		if (rc == 0)
+			rc = interrupt_check(err);
 		if (rc < 0)
 			return rc;
 	}
@@ -329,7 +363,7 @@ static void start_names(struct session *session)
 		manifest_add_missing(session->manifest, what, "switched off");
 		return;
 	}
-	if (names_start(session->opts->dir, &session->names, &why) < 0) {
+	if (names_start(session->directory.path, &session->names, &why) < 0) {
 		session->names = NULL;
 		manifest_add_missing(session->manifest, what, why.text);
 		return;
@@ -344,7 +378,7 @@ static void dump_state(struct session *session)
 {
 	struct err why = { 0 };
 
-	if (dump_write(session->opts->dir, session->manifest, &why) < 0)
+	if (dump_write(session->directory.path, session->manifest, &why) < 0)
 		manifest_add_missing(session->manifest, "the state before recording began",
 				     why.text);
 }
@@ -361,10 +395,14 @@ int session_begin(struct session *session, struct err *err)
 {
 	int rc;
 
+	tell_phase(session, "preparing: BPF programs");
 	start_names(session);
-	rc = ftrace_write(session->instance.dir_fd, "tracing_on", "1", err);
+	rc = interrupt_check(err);
+	if (rc == 0)
+		rc = ftrace_write(session->instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0)
 		return rc;
+	tell_phase(session, "preparing: state dump");
 	session->is_on = true;
 	session->manifest->begin_ns = clock_mono_ns();
 	rc = readers_start(session->instance.dir_fd, session->directory.kernel_fd,
@@ -376,9 +414,11 @@ int session_begin(struct session *session, struct err *err)
 		session->quotas = quotas_begin();
 	if (rc == 0)
 		session->accounts = accounts_begin(session->directory.kernel_fd, session->manifest);
+	if (rc == 0)
+		rc = interrupt_check(err);
 	if (rc == 0 && session->user)
 		user_collect_ask(session->user, note_unasked, session);
-	return rc;
+	return rc < 0 ? rc : interrupt_check(err);
 }
 
 double session_seconds(const struct session *session)
@@ -420,6 +460,7 @@ static void note_failure(struct session *session, int failure)
 	else
 		why = xasprintf("the trace could not be written: %s", strerror(-failure));
 	manifest_add_missing(session->manifest, what, why);
+	session->is_cut = true;
 }
 
 static void stop_names(struct session *session)
@@ -440,8 +481,6 @@ static void stop_names(struct session *session)
 
 int session_end(struct session *session, int failure, struct err *err)
 {
-	uid_t uid;
-	gid_t gid;
 	int rc;
 
 	if (session->is_on) {
@@ -466,13 +505,23 @@ int session_end(struct session *session, int failure, struct err *err)
 		session->names = NULL;
 		if (session->user)
 			user_collect_end(session->user, &session->collected);
+		parts_note(session->manifest, session->directory.dir_fd);
 		session->manifest->complete = true;
 	}
 	session->is_ended = true;
 	rc = session_write(session, err);
-	if (!session->opts->as_root && command_find_user(&uid, &gid))
-		directory_give(&session->directory, uid, gid);
 	return rc;
+}
+
+void session_give(struct session *session)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (session->opts->before_giving)
+		session->opts->before_giving(session->opts->step_context);
+	if (!session->opts->as_root && guard_user_ids(&uid, &gid))
+		directory_give(&session->directory, uid, gid);
 }
 
 void session_fini(struct session *session)

@@ -50,6 +50,7 @@ struct session {
 	bool is_tsc;
 	bool is_on;    /* events are being recorded */
 	bool is_ended; /* the trace is whole; nothing is discarded */
+	bool is_cut;   /* its end could not be written */
 };
 
 #define SESSION_NONE                                  \
@@ -79,6 +80,9 @@ int session_end(struct session *session, int failure, struct err *err);
 
 /* Seconds since recording began, or that it lasted. */
 double session_seconds(const struct session *session);
+
+/* After the last session_end(): make the trace the user's who ran sudo. Nothing is written to it then. */
+void session_give(struct session *session);
 
 /* Free all; discards a trace that was not ended. */
 void session_fini(struct session *session);

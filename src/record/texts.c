@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "record/buffer.h"
 #include "record/ftrace.h"
+#include "record/interrupt.h"
 #include "record/probes.h"
 #include "store/formats.h"
 #include "store/manifest.h"
@@ -80,7 +81,7 @@ int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *m
 		(void)formats_print(out, "header_page", page, page_bytes);
 	if (event)
 		(void)formats_print(out, "header_event", event, event_bytes);
-	for (size_t i = 0; i < manifest->event_count; i++) {
+	for (size_t i = 0; i < manifest->event_count && !interrupt_pending(); i++) {
 		AUTO_FREE char *system = xstrdup(manifest->events[i]);
 		AUTO_FREE char *own = probes_format(probes, instance_fd, system);
 		char *colon = strchr(system, ':');

@@ -118,9 +118,10 @@ static void put_head(FILE *out, const struct info *info)
 		*wall.s ? " UTC, " : "", facts->first_ns / NS_PER_S, facts->first_ns % NS_PER_S);
 	put_row(out, "lasted", "%s", text_duration(length_of(facts)).s);
 	put_row(out, "clock", "%s", or_unknown(facts->clock));
-	put_row(out, "state dump", "%s threads, %s descriptors, %s kernel functions",
-		text_count(facts->thread_count).s, text_count(facts->fd_count).s,
-		text_count(facts->symbol_count).s);
+	if (facts->thread_count || facts->fd_count || facts->symbol_count)
+		put_row(out, "state dump", "%s threads, %s descriptors, %s kernel functions",
+			text_count(facts->thread_count).s, text_count(facts->fd_count).s,
+			text_count(facts->symbol_count).s);
 }
 
 /* ------------------------------------------------------------------ streams */
@@ -246,6 +247,12 @@ static void put_problems(FILE *out, const struct info *info)
 
 		fputs("  ", out);
 		table_wrap(out, safe, 2);
+	}
+	if (facts->unshown_count)
+		fputs("\nIn the trace, but not read:\n", out);
+	for (size_t i = 0; i < facts->unshown_count; i++) {
+		fputs("  ", out);
+		table_wrap(out, facts->unshown[i], 2);
 	}
 	if (facts->missing_count)
 		fputs("\nNot recorded:\n", out);

@@ -14,9 +14,11 @@
 #include "report/table.h"
 #include "report/why_int.h"
 
-#define SHOWN_DEFAULT	 20
-#define DETAILED_DEFAULT 3
-#define EVENTS_SHOWN	 30
+/* What fits one screen, without details. */
+#define SHOWN_DEFAULT 8
+#define CALLS_DEFAULT 5
+#define CPUS_DEFAULT  4
+#define EVENTS_SHOWN  30
 
 /* What a row is called in the plural, in the singular. */
 static const char *const plurals[STATS_BY_COUNT] = { "Processes", "Threads", "Cgroups", "Users",
@@ -94,14 +96,19 @@ static void print_cpus(const struct stats_page *page)
 			table_column(&table, titles[i], TABLE_RIGHT);
 	}
 	table_column(&table, "CPU", TABLE_TEXT);
-	for (size_t i = 0; i < stats->cpu_count; i++) {
+	for (size_t i = 0; i < page->cpus; i++) {
 		AUTO_FREE char *name = xasprintf("%zu", i);
 
 		add_cpu(&table, page, &stats->cpus[i], name);
 	}
 	if (stats->cpu_count > 1) {
+		AUTO_FREE char *name =
+			page->cpus < stats->cpu_count
+				? xasprintf("of all %zu (--all shows each)", stats->cpu_count)
+				: xstrdup("");
+
 		table_rule(&table);
-		add_cpu(&table, page, &stats->cpu_sum, "");
+		add_cpu(&table, page, &stats->cpu_sum, name);
 	}
 	stats_heading(page->out, "CPUs, in %s%s:", unit_name(page->unit),
 		      stats->cpu_sum.mode_ns[MODE_RUN]
@@ -213,10 +220,9 @@ static char *rest_name(const struct stats_page *page)
 	for (size_t i = page->shown; i < page->stats->row_count; i++)
 		asleep += !is_active(&page->stats->rows[i]);
 	if (asleep == count)
-		return xasprintf("and %zu more, asleep all the time", count);
+		return xasprintf("and %zu more, all asleep", count);
 	if (asleep)
-		return xasprintf("and %zu more (--top), %zu of them asleep all the time", count,
-				 asleep);
+		return xasprintf("and %zu more (--all), %zu all asleep", count, asleep);
 	return xasprintf("and %zu more (--top %zu)", count, page->stats->row_count);
 }
 
@@ -298,9 +304,9 @@ static size_t at_most(size_t count, size_t max)
 }
 
 /* Without a choice: those that did anything, when they stand first. */
-static size_t rows_worth(const struct stats *stats)
+static size_t rows_worth(const struct stats *stats, size_t max)
 {
-	size_t count = at_most(stats->row_count, SHOWN_DEFAULT);
+	size_t count = at_most(stats->row_count, max);
 
 	while (stats->sort == STATS_BY_ON_CPU && count > 1 && !is_active(&stats->rows[count - 1]))
 		count--;
@@ -308,17 +314,27 @@ static size_t rows_worth(const struct stats *stats)
 }
 
 static void print_text(FILE *out, const struct stats *stats, const struct facts *facts,
-		       uint32_t top)
+		       const struct report_stats_opts *opts)
 {
 	struct stats_page page = {
 		.out = out,
 		.stats = stats,
 		.facts = facts,
 		.unit = text_unit_for(stats->end_ns - stats->start_ns),
-		.shown = top ? at_most(stats->row_count, top) : rows_worth(stats),
-		.detailed = at_most(stats->row_count, top ? top : DETAILED_DEFAULT),
+		.shown = rows_worth(stats, SHOWN_DEFAULT),
+		.cpus = at_most(stats->cpu_count, CPUS_DEFAULT),
 	};
 
+	if (opts->all || opts->top)
+		page.cpus = stats->cpu_count;
+	if (opts->all)
+		page.shown = stats->row_count;
+	else if (opts->top)
+		page.shown = at_most(stats->row_count, opts->top);
+	if (opts->all)
+		page.detailed = rows_worth(stats, stats->row_count);
+	else if (opts->top)
+		page.detailed = page.shown;
 	print_headline(&page);
 	print_rows(&page);
 	print_cpus(&page);
@@ -326,9 +342,16 @@ static void print_text(FILE *out, const struct stats *stats, const struct facts 
 	stats_details(&page);
 	if (stats->all.call_count) {
 		stats_heading(out, "System calls of all together:");
-		stats_calls(&page, &stats->all, top ? top : SHOWN_DEFAULT);
+		stats_calls(&page, &stats->all,
+			    opts->all	? UINT32_MAX
+			    : opts->top ? opts->top
+					: CALLS_DEFAULT);
 	}
 	print_events(&page);
+	if (!page.detailed)
+		fprintf(out,
+			"\nEach %s in detail, with its states and system calls: --top N, --all.\n",
+			singulars[stats->by]);
 	trust_text(out, &stats->trust, facts,
 		   stats->all.sums.uncertain_ns > stats->all.sums.life_ns / 1000);
 }
@@ -339,5 +362,5 @@ void report_stats(FILE *out, const struct stats *stats, const struct facts *fact
 	if (opts->json)
 		stats_json(out, stats, facts);
 	else
-		print_text(out, stats, facts, opts->top);
+		print_text(out, stats, facts, opts);
 }

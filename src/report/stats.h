@@ -13,7 +13,8 @@ struct stats;
 
 struct report_stats_opts {
 	bool json;
-	uint32_t top; /* rows of the table, and rows told in detail; 0 = default */
+	uint32_t top; /* rows of the table, and rows told in detail; 0 = as many as fit a screen */
+	bool all;     /* all rows, and all that did anything in detail */
 };
 
 /* JSON holds all rows, whatever the options ask for. */

@@ -39,6 +39,7 @@ struct stats_page {
 	const struct stats *stats;
 	const struct facts *facts;
 	enum text_unit unit; /* of every table of times */
+	size_t cpus;	     /* of these, each has a row */
 	size_t shown;	     /* rows of the main table */
 	size_t detailed;     /* rows told in detail */
 };

@@ -5,12 +5,16 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 
 #define INDENT 2 /* before the first column */
 #define GAP    2 /* between two columns */
+
+#define NARROWEST 60 /* columns of a terminal that pages are made for */
 
 static void put_blanks(FILE *out, size_t count)
 {
@@ -70,10 +74,22 @@ static size_t word_columns(const char *text, size_t bytes)
 	return text_columns(word);
 }
 
+/* Of a terminal that is narrower than the page, its own width. */
+static size_t page_columns(FILE *out)
+{
+	struct winsize size;
+	int fd = fileno(out);
+
+	if (fd < 0 || isatty(fd) != 1 || ioctl(fd, TIOCGWINSZ, &size) < 0 ||
+	    size.ws_col < NARROWEST || size.ws_col > REPORT_COLUMNS)
+		return REPORT_COLUMNS;
+	return size.ws_col;
+}
+
 void table_wrap(FILE *out, const char *text, size_t at)
 {
 	size_t hang = at + strspn(text, " ") + 2;
-	size_t column = at;
+	size_t column = at, most = page_columns(out);
 	bool fresh = true; /* no word on this line yet */
 
 	while (*text) {
@@ -81,7 +97,7 @@ void table_wrap(FILE *out, const char *text, size_t at)
 		size_t wide = word_columns(text, bytes);
 
 		/* A word too long for any line stands alone on one. */
-		if (!fresh && column + wide > REPORT_COLUMNS) {
+		if (!fresh && column + wide > most) {
 			fputc('\n', out);
 			put_blanks(out, hang);
 			column = hang;

@@ -110,7 +110,7 @@ __attribute__((format(printf, 2, 3))) static void clause(struct clauses *clauses
 static void put_lost(struct clauses *clauses, const struct verify *verify)
 {
 	uint64_t lost = verify_lost(verify), unknown = verify_unknown(verify);
-	uint64_t holes = holes_of(verify);
+	uint64_t holes = holes_of(verify), packets = verify_packets(verify);
 
 	if (lost)
 		clause(clauses, "%s event%s lost%s in %s hole%s", text_count(lost).s,
@@ -119,6 +119,9 @@ static void put_lost(struct clauses *clauses, const struct verify *verify)
 	else if (unknown)
 		clause(clauses, "an unknown number of events was lost in %s hole%s",
 		       text_count(holes).s, plural(holes));
+	if (packets)
+		clause(clauses, "%s packet%s missing", text_count(packets).s,
+		       packets == 1 ? " is" : "s are");
 }
 
 static void put_faults(struct clauses *clauses, const struct page *page)
@@ -425,6 +428,7 @@ static void print_json(const struct page *page)
 	json_print_u64(&json, "events", verify->events);
 	json_print_u64(&json, "lost", verify_lost(verify));
 	json_print_u64(&json, "holes_of_unknown_size", verify_unknown(verify));
+	json_print_u64(&json, "missing_packets", verify_packets(verify));
 	json_print_u64(&json, "unread", verify_unread(verify, page->facts));
 	json_cpus(&json, page);
 	json_holes(&json, verify);

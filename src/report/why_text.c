@@ -9,18 +9,33 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "report/table.h"
 #include "report/why_int.h"
+
+static void set_bold(FILE *out, bool colour)
+{
+	if (colour)
+		terminal_codes(out, "\033[1m");
+}
+
+static void set_plain(FILE *out, bool colour)
+{
+	if (colour)
+		terminal_codes(out, "\033[0m");
+}
 
 void page_heading(const struct page *page, const char *format, ...)
 {
 	va_list args;
 
-	fputs(page->opts->colour ? "\n\033[1m" : "\n", page->out);
+	fputc('\n', page->out);
+	set_bold(page->out, page->opts->colour);
 	va_start(args, format);
 	vfprintf(page->out, format, args);
 	va_end(args);
-	fputs(page->opts->colour ? "\033[0m\n" : "\n", page->out);
+	set_plain(page->out, page->opts->colour);
+	fputc('\n', page->out);
 }
 
 void shares_init(struct shares *shares, const struct page *page, const uint64_t *ns, size_t count)
@@ -107,9 +122,9 @@ static void print_headline(const struct page *page)
 			 share_text(&shares, parts, PART_INTERRUPTED).s,
 			 share_text(&shares, parts, PART_BLOCKED).s,
 			 share_text(&shares, parts, PART_UNCERTAIN).s);
-	fputs(page->opts->colour ? "\033[1m" : "", page->out);
+	set_bold(page->out, page->opts->colour);
 	table_wrap(page->out, line, 0);
-	fputs(page->opts->colour ? "\033[0m" : "", page->out);
+	set_plain(page->out, page->opts->colour);
 	shares_fini(&shares);
 }
 
@@ -282,8 +297,9 @@ void why_text_lines(FILE *out, const struct why *results, size_t count, bool col
 	table_column(&table, "thread: largest part", TABLE_TEXT);
 	for (size_t i = 0; i < count; i++)
 		add_line(&table, &results[i]);
-	fprintf(out, "%s%zu thread%s; explain one with --tid\n%s", colour ? "\033[1m" : "", count,
-		count == 1 ? "" : "s", colour ? "\033[0m" : "");
+	set_bold(out, colour);
+	fprintf(out, "%zu thread%s; explain one with --tid\n", count, count == 1 ? "" : "s");
+	set_plain(out, colour);
 	table_print(&table, out);
 	table_fini(&table);
 }

@@ -46,7 +46,8 @@ char *words_thread(const struct why_thread *thread)
 /* Words of one piece that are no system calls. */
 static bool is_plain_word(const char *what)
 {
-	static const char *const plain[] = { "running", "idle", "stopped", "sleep", "blocked" };
+	static const char *const plain[] = { "running", "idle",	   "stopped",
+					     "sleep",	"blocked", "timer" };
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
 		if (strcmp(what, plain[i]) == 0)

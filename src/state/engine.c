@@ -160,6 +160,7 @@ void cpu_forget_context(struct cpu *cpu)
 	cpu->packet_dev = 0;
 	cpu->doubt = 0;
 	cpu->woken = SLOT_NONE;
+	cpu->irq_wakes = 0;
 	cpu->irq_before_softirq = false;
 }
 

@@ -171,6 +171,35 @@ static void change_epoll(struct process *process, const uint64_t *args)
 		map_remove(&process->epoll, key);
 }
 
+uint32_t fds_path(struct state *state, const struct thread *thread, const char *path)
+{
+	const char *call = call_of(state, thread)->name;
+	const struct object *folder = NULL;
+	char text[4096];
+
+	/* openat and openat2 have the directory's descriptor first. */
+	if (*path != '/' && strncmp(call, "openat", 6) == 0)
+		folder = fds_find(state, thread, (int32_t)thread->call_args[0]);
+	if (!folder || !folder->name)
+		return names_add(&state->tl->names, path, sizeof(text));
+	(void)snprintf(text, sizeof(text), "%s/%s", names_text(&state->tl->names, folder->name),
+		       path);
+	return names_add(&state->tl->names, text, sizeof(text));
+}
+
+/* What was opened has the name that the call was given: a later event may know it better. */
+static void name_opened(struct state *state, struct thread *thread, int32_t fd)
+{
+	uint32_t object;
+
+	if (!thread->call_path)
+		return;
+	object = add_object(state, names_text(&state->tl->names, thread->call_path),
+			    FD_ROLE_UNKNOWN, 0);
+	map_put(&thread->process->fds, (uint32_t)fd, object);
+	name_waits(state, thread, fd, &state->objects[object]);
+}
+
 /* The call in thread->call_* returned 'ret'. */
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 {
@@ -180,6 +209,9 @@ void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 	if (!process || ret < 0)
 		return;
 	switch (call_of(state, thread)->kind) {
+	case CALL_OPEN:
+		name_opened(state, thread, (int32_t)ret);
+		break;
 	case CALL_CLOSE:
 		map_remove(&process->fds, (uint32_t)args[0]);
 		break;

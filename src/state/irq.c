@@ -217,6 +217,21 @@ static bool thread_acts(const struct state *state, const struct cpu *cpu,
 	return !cpu->disk_name || !current->tl->kernel || strncmp(current->comm, "irq/", 4) != 0;
 }
 
+/*
+ * A handler that leaves the work to a thread says so as it ends, and only then that thread is woken:
+ * still in the interrupt, also where its exit was recorded already. Threads of interrupts are
+ * called "irq/NUMBER-...", and the interrupt here has its number before its name.
+ */
+static bool irq_acts(const struct state *state, const struct cpu *cpu, const struct event *ev)
+{
+	const char *irq = names_text(&state->tl->names, cpu->irq_wakes);
+	size_t digits = strcspn(irq, " ");
+
+	return cpu->irq_wakes && (ev->type == EV_SCHED_WAKING || ev->type == EV_SCHED_WAKEUP) &&
+	       ev->wake.comm && strncmp(ev->wake.comm, "irq/", 4) == 0 &&
+	       strncmp(ev->wake.comm + 4, irq, digits) == 0 && ev->wake.comm[4 + digits] == '-';
+}
+
 /* Written where it stays: to copy what was just written in pieces stalls the machine. */
 void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, struct actor *out)
 {
@@ -228,7 +243,12 @@ void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, str
 		.word = current ? flow_top(current) : 0,
 		.below = current && current->depth > 1 ? current->frames[current->depth - 2] : 0,
 	};
-	if (thread_acts(state, cpu, current, ev)) {
+	if (cpu->irq_wakes && irq_acts(state, cpu, ev)) {
+		out->below = out->word;
+		out->word = word_make(WORD_IRQ, cpu->irq_wakes);
+		out->kind = ACTOR_IRQ;
+		out->name = cpu->irq_wakes;
+	} else if (thread_acts(state, cpu, current, ev)) {
 		out->kind = ACTOR_THREAD;
 		out->slot = current->slot;
 	} else if (in_hardirq(current, ev)) {
@@ -243,6 +263,19 @@ void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, str
 	} else {
 		out->kind = current ? ACTOR_IRQ : ACTOR_NONE;
 	}
+}
+
+/*
+ * A thread of the kernel that completed a request (of a loop device, of a network's disk, late work of
+ * a driver) and now wakes who slept uninterruptibly is the disk. Where no interrupts are recorded, the
+ * request may have been completed by one that came meanwhile.
+ */
+void actor_completes(const struct state *state, const struct cpu *cpu, struct actor *actor)
+{
+	const struct thread *waker = state->threads[actor->slot];
+
+	if (cpu->disk_name && waker->tl->kernel && !state->no_irqs)
+		name_disk(cpu, actor);
 }
 
 /* ------------------------------------------------ entries and exits of frames */
@@ -282,13 +315,23 @@ static void on_irq_entry(struct state *state, struct cpu *cpu, const struct even
 	/* A view of 16..40 bytes; the number tells apart handlers of one name. */
 	snprintf(name, sizeof(name), "%d %.48s", ev->irq.nr, ev->irq.name ? ev->irq.name : "");
 	cpu->disk_name = 0;
+	cpu->irq_wakes = 0;
 	cpu->irq_before_softirq = true;
 	forget_timer(state, cpu, ev);
 	push(state, cpu, ev, word_make(WORD_IRQ, names_add(&state->tl->names, name, sizeof(name))));
 }
 
+/* The interrupt that is left, when it may wake its thread next: texts only say "handled". */
+static uint32_t irq_that_wakes(const struct thread *current, const struct event *ev)
+{
+	if (!ev->irq.ret || !current || word_kind(flow_top(current)) != WORD_IRQ)
+		return 0;
+	return word_arg(flow_top(current));
+}
+
 static void on_irq_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
+	cpu->irq_wakes = irq_that_wakes(state_current(state, cpu), ev);
 	cpu->disk_name = 0;
 	cpu->woken = SLOT_NONE;
 	forget_timer(state, cpu, ev);
@@ -297,6 +340,7 @@ static void on_irq_exit(struct state *state, struct cpu *cpu, const struct event
 
 static void on_vector_entry(struct state *state, struct cpu *cpu, const struct event *ev)
 {
+	cpu->irq_wakes = 0;
 	cpu->irq_before_softirq = true;
 	push(state, cpu, ev, word_make(WORD_VECTOR, (uint32_t)ev->irq.nr));
 }
@@ -310,6 +354,7 @@ static void on_vector_exit(struct state *state, struct cpu *cpu, const struct ev
 
 static void on_softirq_entry(struct state *state, struct cpu *cpu, const struct event *ev)
 {
+	cpu->irq_wakes = 0;
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
 	cpu->packet_timer = 0;

@@ -38,6 +38,7 @@ static const struct moment_field thread_fields[] = {
 	{ "frames", offsetof(struct thread_image, thread.frames), TYPE_FRAMES, 0 },
 	THREAD(thread.call_nr, "call", TYPE_I64),
 	{ "args", offsetof(struct thread_image, thread.call_args), TYPE_ARGS, 0 },
+	THREAD(thread.call_path, "path", TYPE_NAME),
 	THREAD(thread.call_ns, "call_time", TYPE_U64),
 	THREAD(thread.in_call, "in_call", TYPE_BOOL),
 	THREAD(thread.compat, "compat", TYPE_BOOL),
@@ -83,6 +84,7 @@ static const struct moment_field cpu_fields[] = {
 	CPU(cpu.out, "out", TYPE_SLOT),
 	CPU(cpu.woken, "woken", TYPE_SLOT),
 	CPU(cpu.doubt, "doubt", TYPE_U8),
+	CPU(cpu.irq_wakes, "irq_wakes", TYPE_NAME),
 	CPU(cpu.irq_before_softirq, "irq_before_softirq", TYPE_BOOL),
 };
 
@@ -114,6 +116,7 @@ static const struct moment_field end_fields[] = {
 	END(word, "word", TYPE_WORD),
 	END(cpu, "cpu", TYPE_U32),
 	END(since_ns, "since", TYPE_U64),
+	END(fault, "fault", TYPE_U32),
 	END(wait.woken_ns, "woken", TYPE_U64),
 	END(wait.waker, "waker", TYPE_ACTOR),
 	END(wait.origin, "origin", TYPE_ACTOR),
@@ -140,6 +143,12 @@ static const struct moment_field ran_fields[] = {
 	NUMBER(ran_image, cpu, "cpu", TYPE_U32),
 };
 
+static const struct moment_field hole_fields[] = {
+	NUMBER(hole_image, cpu, "cpu", TYPE_U32),
+	NUMBER(hole_image, since_ns, "since", TYPE_U64),
+	NUMBER(hole_image, lost, "lost", TYPE_U64),
+};
+
 const struct moment_line moment_lines[LINE_COUNT] = {
 	[LINE_THREAD] = { "thread", thread_fields, ARRAY_LEN(thread_fields) },
 	[LINE_CPU] = { "cpu", cpu_fields, ARRAY_LEN(cpu_fields) },
@@ -149,6 +158,7 @@ const struct moment_line moment_lines[LINE_COUNT] = {
 	[LINE_END] = { "end", end_fields, ARRAY_LEN(end_fields) },
 	[LINE_OTHER] = { "other", other_fields, ARRAY_LEN(other_fields) },
 	[LINE_RAN] = { "ran", ran_fields, ARRAY_LEN(ran_fields) },
+	[LINE_HOLE] = { "hole", hole_fields, ARRAY_LEN(hole_fields) },
 };
 
 /* As in files: never renamed. */

@@ -77,12 +77,19 @@ struct end_image {
 	uint32_t comm, cmdline; /* the last that were seen of it */
 	uint32_t word;		/* what it was in at the end */
 	uint32_t cpu;		/* WORD_RUN: where, */
-	uint64_t since_ns;	/* and since when */
+	uint64_t since_ns;	/* and since when; or since when it is WORD_UNCERTAIN */
+	uint32_t fault;		/* 1: within a page fault; its sleep told that, behind the end */
 	struct wait wait;
 };
 
 struct ran_image {
 	uint32_t id, cpu; /* where the thread came onto a CPU last */
+};
+
+struct hole_image { /* begun before the end, and over only behind it */
+	uint32_t cpu;
+	uint64_t since_ns;
+	uint64_t lost; /* events; 0 = unknown number */
 };
 
 struct other_image {
@@ -109,6 +116,7 @@ union moment_image {
 	struct end_image end;
 	struct other_image other;
 	struct ran_image ran;
+	struct hole_image hole;
 };
 
 enum moment_line_kind {
@@ -120,6 +128,7 @@ enum moment_line_kind {
 	LINE_END,
 	LINE_OTHER,
 	LINE_RAN,
+	LINE_HOLE,
 	LINE_COUNT
 };
 

@@ -536,6 +536,26 @@ static void end_running(struct state *state, struct thread *thread, const struct
 	cpu_set_current(&state->cpus[cpu], thread);
 }
 
+/* It seems to run up to the end; what comes after that shows that it had left unseen. */
+static void end_unsure(struct state *state, struct thread *thread, const struct end_image *image)
+{
+	struct cpu *cpu = &state->cpus[thread->cpu];
+	struct track *track;
+	uint64_t since = track_ns(state, image->since_ns);
+
+	if (thread->sched != SCHED_RUNNING || !image->since_ns || image->since_ns > state->now_ns ||
+	    word_arg(image->word) > UNSURE_DAMAGED)
+		return;
+	if (cpu->cur == thread->slot) {
+		track = timeline_cpu(state->tl, thread->cpu);
+		if (track_last_time(track) > since)
+			since = track_last_time(track);
+		track_append(track, since, SLOT_NONE);
+		cpu_set_current(cpu, NULL);
+	}
+	unsure_forget(state, thread, image->since_ns, (enum unsure)word_arg(image->word));
+}
+
 /* What happens after the end happens at the end. */
 static void clamp(struct actor *actor, uint64_t end_ns)
 {
@@ -586,6 +606,14 @@ static void end_thread(struct loading *loading, const struct end_image *image)
 		thread->tl->comm = image->comm;
 	if (image->cmdline)
 		thread->tl->cmdline = image->cmdline;
+	/* What comes after the end does not tell it either: that no event did so is no proof. */
+	if (kind == WORD_UNCERTAIN) {
+		thread->seen = true;
+		end_unsure(state, thread, image);
+		return;
+	}
+	if (image->fault)
+		call_end_fault(state, thread);
 	if (kind == WORD_RUN)
 		end_running(state, thread, image);
 	else if (kind == WORD_BLOCKED)
@@ -597,6 +625,34 @@ static void end_thread(struct loading *loading, const struct end_image *image)
 	thread->known_end = kind != WORD_NONE;
 }
 
+/* A CPU is in one hole at a time. */
+static bool has_end_hole(const struct state *state, uint32_t cpu)
+{
+	for (size_t i = state->tl->gap_count; i > 0; i--) {
+		const struct tl_gap *gap = &state->tl->gaps[i - 1];
+
+		if (gap->until_ns < state->now_ns)
+			break;
+		if (gap->cpu == cpu)
+			return true;
+	}
+	return false;
+}
+
+/* As if it were over at the end. */
+static void end_hole(struct state *state, const struct hole_image *image)
+{
+	struct event ev = { .type = EV_LOST, .time_ns = state->now_ns, .tid = -1 };
+
+	if (image->cpu >= state->cpu_count || !state->cpus[image->cpu].known ||
+	    image->since_ns > state->now_ns || has_end_hole(state, image->cpu))
+		return;
+	ev.cpu = (uint16_t)image->cpu;
+	ev.lost.since_ns = image->since_ns;
+	ev.lost.count = image->lost;
+	state->on[EV_LOST](state, &state->cpus[image->cpu], &ev);
+}
+
 void moment_end(struct state *state)
 {
 	const struct facts *facts = state->facts;
@@ -604,8 +660,12 @@ void moment_end(struct state *state)
 	union moment_image image;
 
 	for (size_t i = 0; i < facts->moment_count; i++) {
-		if (take_line(&loading, facts->moments[i].text, &image) == LINE_OTHER)
+		enum moment_line_kind kind = take_line(&loading, facts->moments[i].text, &image);
+
+		if (kind == LINE_OTHER)
 			find_other(&loading, &image.other);
+		else if (kind == LINE_HOLE)
+			end_hole(state, &image.hole);
 	}
 	for (size_t i = 0; i < facts->moment_count; i++) {
 		enum moment_line_kind kind = take_line(&loading, facts->moments[i].text, &image);

@@ -381,6 +381,45 @@ static void tell_running(const struct timeline *tl, uint32_t slot, uint64_t at_n
 	}
 }
 
+/* Since when the track says what it says at 'at_ns'. */
+static uint64_t began(const struct timeline *tl, uint32_t slot, uint64_t at_ns)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint64_t since = 0;
+
+	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	while (tl_iter_next(&iter, &in))
+		since = in.start_ns;
+	return since;
+}
+
+/* Whether it is within a page fault, whatever interrupts it there. */
+static bool is_in_fault(const struct timeline *tl, uint32_t slot, uint64_t at_ns)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+	bool fault = false;
+
+	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	while (tl_iter_next(&iter, &in)) {
+		switch (word_kind(in.word)) {
+		case WORD_TRAP:
+			fault = true;
+			break;
+		case WORD_USER:
+		case WORD_SYSCALL:
+		case WORD_RUN:
+		case WORD_UNCERTAIN:
+			fault = false;
+			break;
+		default:
+			break;
+		}
+	}
+	return fault;
+}
+
 /* How a thread that was off its CPU then went on: what ended its wait, if it was one. */
 static void put_end(struct saving *saving, bool write, uint32_t slot, uint64_t at_ns)
 {
@@ -397,8 +436,14 @@ static void put_end(struct saving *saving, bool write, uint32_t slot, uint64_t a
 	end->cmdline = tl->cmdline;
 	if (is_on_cpu(end->word))
 		tell_running(saving->tl, slot, at_ns, end);
-	else if (kind != WORD_BLOCKED && kind != WORD_PREEMPTED && kind != WORD_WAIT_CPU)
+	else if (kind != WORD_BLOCKED && kind != WORD_PREEMPTED && kind != WORD_WAIT_CPU &&
+		 kind != WORD_UNCERTAIN)
 		end->word = 0;
+	if (!tl->kernel &&
+	    (is_on_cpu(end->word) || kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU))
+		end->fault = is_in_fault(saving->tl, slot, at_ns);
+	if (kind == WORD_UNCERTAIN)
+		end->since_ns = began(saving->tl, slot, at_ns);
 	if (kind == WORD_BLOCKED) {
 		timeline_wait(saving->tl, slot, word_arg(end->word), &end->wait);
 		if (!is_detailed(saving, tl))
@@ -430,14 +475,39 @@ static void put_other(struct saving *saving, uint32_t slot)
 	put_line(saving, true, LINE_OTHER, &image);
 }
 
-/* The command that was recorded, and who made it: they stand in for it where it was not yet. */
-static void want_family(struct saving *saving, int32_t tid)
+/* A thread, and who made it: they stand in for it where it was not yet. */
+static void want_family(struct saving *saving, uint32_t slot)
 {
-	uint32_t slot = tid > 0 ? timeline_find_thread(saving->tl, tid, UINT64_MAX) : SLOT_NONE;
-
 	for (uint32_t up = 0; up < 64 && slot != SLOT_NONE; up++) {
 		saving->wanted[slot] = 1;
 		slot = saving->tl->threads[slot]->parent;
+	}
+}
+
+/* Those of the command that was recorded, and of all who are named. */
+static void want_families(struct saving *saving, int32_t target_tid)
+{
+	if (target_tid > 0)
+		want_family(saving, timeline_find_thread(saving->tl, target_tid, UINT64_MAX));
+	for (uint32_t slot = 0; slot < saving->tl->thread_count; slot++) {
+		if (saving->wanted[slot])
+			want_family(saving, saving->tl->threads[slot]->parent);
+	}
+}
+
+/* Holes that the end lies in: the events that tell of them stand behind it. */
+static void put_holes(struct saving *saving, uint64_t end_ns)
+{
+	for (size_t i = saving->tl->gap_count; i > 0; i--) {
+		const struct tl_gap *gap = &saving->tl->gaps[i - 1];
+		union moment_image image = moment_empty(LINE_HOLE);
+
+		if (gap->until_ns < end_ns)
+			break;
+		if (gap->since_ns >= end_ns)
+			continue;
+		image.hole = (struct hole_image){ gap->cpu, gap->since_ns, gap->lost };
+		put_line(saving, true, LINE_HOLE, &image);
 	}
 }
 
@@ -450,9 +520,10 @@ void moment_save_end(const struct timeline *tl, uint64_t end_ns, const struct mo
 	saving.wanted = xcalloc(tl->thread_count + 1u, 1);
 	for (uint32_t slot = 0; slot < tl->thread_count; slot++)
 		put_end(&saving, false, slot, end_ns - 1);
-	want_family(&saving, out->target_tid);
+	want_families(&saving, out->target_tid);
 	image.all.cpus = tl->cpu_count;
 	put_line(&saving, true, LINE_ALL, &image);
+	put_holes(&saving, end_ns);
 	for (uint32_t slot = 0; slot < tl->thread_count; slot++)
 		put_other(&saving, slot);
 	for (uint32_t slot = 0; slot < tl->thread_count; slot++)

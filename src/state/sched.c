@@ -229,6 +229,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 
 	wait->woken_ns = ev->time_ns;
 	actor_now(state, cpu, ev, &wait->waker);
+	if (wait->waker.kind == ACTOR_THREAD && wait->flags & WAIT_DISK_SLEEP)
+		actor_completes(state, cpu, &wait->waker);
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
 			wait->flags |= WAIT_EXITED;
@@ -412,6 +414,22 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 	return child;
 }
 
+static void join_process(struct state *state, struct thread *child, int32_t tgid)
+{
+	child->tl->tgid = tgid;
+	child->process = process_get(state, tgid);
+}
+
+/* That which the event names, or one of its own, made from its parent's. */
+static void find_process(struct state *state, struct thread *child, const struct thread *parent,
+			 const struct event *ev)
+{
+	if (ev->task.tgid > 0 && ev->task.tgid != ev->task.tid)
+		join_process(state, child, ev->task.tgid);
+	else
+		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
+}
+
 static void on_new_task(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *parent = state_current(state, cpu);
@@ -423,12 +441,10 @@ static void on_new_task(struct state *state, struct cpu *cpu, const struct event
 	thread_set_comm(state, child, ev->task.comm);
 	if (child->process)
 		return;
-	if ((ev->task.clone_flags & CLONE_THREAD) && parent) {
-		child->tl->tgid = parent->tl->tgid;
-		child->process = process_get(state, parent->tl->tgid);
-	} else {
-		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
-	}
+	if ((ev->task.clone_flags & CLONE_THREAD) && parent && ev->task.tgid <= 0)
+		join_process(state, child, parent->tl->tgid);
+	else
+		find_process(state, child, parent, ev);
 }
 
 static void on_fork(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -442,13 +458,8 @@ static void on_fork(struct state *state, struct cpu *cpu, const struct event *ev
 	thread_set_comm(state, child, ev->task.comm);
 	if (child->process)
 		return;
-	/* Without task_newtask only LTTng's event tells a thread from a process. */
-	if (ev->task.tgid > 0 && ev->task.tgid != ev->task.tid) {
-		child->tl->tgid = ev->task.tgid;
-		child->process = process_get(state, ev->task.tgid);
-	} else {
-		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
-	}
+	/* Without task_newtask only events of LTTng and perf tell a thread from a process. */
+	find_process(state, child, parent, ev);
 }
 
 static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -497,6 +508,24 @@ static void on_runtime(struct state *state, struct cpu *cpu, const struct event 
 		unsure_place(state, thread, ev->time_ns, ev->runtime.runtime_ns);
 }
 
+/*
+ * The sleep that has just ended was for I/O, or not: as the kernel itself counts. It says so when the
+ * thread is put into a queue, after its waking.
+ */
+static void on_blocked_reason(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_living(state, ev->blocked_reason.tid);
+	struct wait *wait;
+
+	(void)cpu;
+	if (!thread || !thread->tl->wait_count || unsure_since(state, thread) ||
+	    (thread->sched != SCHED_RUNNABLE && thread->sched != SCHED_BLOCKED))
+		return;
+	wait = tl_wait(thread->tl, thread->wait);
+	if (wait->flags & WAIT_DISK_SLEEP)
+		wait->flags |= ev->blocked_reason.io ? WAIT_IO : WAIT_NO_IO;
+}
+
 const struct state_handler sched_handlers[] = {
 	{ EV_SCHED_SWITCH, on_switch },
 	{ EV_SCHED_WAKING, on_waking },
@@ -507,6 +536,7 @@ const struct state_handler sched_handlers[] = {
 	{ EV_SCHED_EXIT, on_exit },
 	{ EV_SCHED_MIGRATE, on_migrate },
 	{ EV_SCHED_STAT_RUNTIME, on_runtime },
+	{ EV_SCHED_BLOCKED_REASON, on_blocked_reason },
 	{ EV_TASK_NEW, on_new_task },
 	{ EV_TASK_RENAME, on_rename },
 	{ EV_STACK, on_stack },

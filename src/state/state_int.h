@@ -121,6 +121,7 @@ struct thread {
 	/* The system call it is in, or the last one. */
 	int64_t call_nr; /* -1 = none known */
 	uint64_t call_args[6];
+	uint32_t call_path;	  /* name id of the file that it opens; 0 = not told */
 	uint64_t call_ns;	  /* when it began; 0 = not known */
 	uint32_t call_first_wait; /* waits from here on belong to it */
 	bool in_call;
@@ -160,6 +161,7 @@ struct cpu {
 	uint32_t out;		 /* thread switched out last; SLOT_NONE = none yet */
 	uint32_t woken;		 /* thread woken last in this context; SLOT_NONE = none */
 	uint8_t doubt;		 /* EV_CTX_* bits of interrupts whose beginning was not seen */
+	uint32_t irq_wakes;	 /* name of an interrupt that wakes its thread now; 0 = none */
 	bool irq_before_softirq; /* this softirq runs on the way out of an interrupt */
 };
 
@@ -411,6 +413,7 @@ void use_early_wake(struct state *state, struct thread *thread);
 
 /* irq.c */
 void actor_now(struct state *state, struct cpu *cpu, const struct event *ev, struct actor *out);
+void actor_completes(const struct state *state, const struct cpu *cpu, struct actor *actor);
 struct actor *pending_place(struct pending *pending, uint64_t key); /* to be written */
 bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor);
 void pending_fini(struct pending *pending);
@@ -421,6 +424,7 @@ const struct call *call_of(const struct state *state,
 			   const struct thread *thread);		    /* the last one */
 bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
+void call_end_fault(struct state *state, struct thread *thread); /* it goes on behind the end */
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns); /* the wait it was proven to be in all the time */
 
@@ -431,6 +435,8 @@ void process_put(struct state *state, struct process *process);
 void fds_load(struct state *state);
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev);
 const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd);
+/* Name id of the file that the call opens by 'path', which may begin in a directory that is open. */
+uint32_t fds_path(struct state *state, const struct thread *thread, const char *path);
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret);
 bool fds_epoll_serves(const struct state *state, const struct thread *thread, int32_t epoll,
 		      uint32_t *out_name);

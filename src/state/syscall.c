@@ -317,6 +317,20 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 	}
 }
 
+void call_end_fault(struct state *state, struct thread *thread)
+{
+	uint32_t word = thread->word;
+	uint8_t depth = thread->depth;
+
+	while (depth > 1 && word_is_irq(thread->frames[depth - 1]))
+		depth--;
+	if (!thread->fault_ns || word_kind(thread->frames[depth - 1]) != WORD_USER)
+		return;
+	write_fault(state, thread, word_make(WORD_TRAP, TRAP_FAULT_USER));
+	if (word_kind(word) != WORD_USER)
+		thread->word = word;
+}
+
 static uint32_t call_word(int64_t nr, bool compat)
 {
 	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
@@ -404,6 +418,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 {
 	struct thread *thread = state_current(state, cpu);
 
+	cpu->irq_wakes = 0;
 	if (!thread || thread->idle)
 		return;
 	/* In user mode just before: whatever was on the stack is over. */
@@ -415,6 +430,9 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 		look_at_first_call(state, thread, ev);
 	thread->compat = ev->syscall.compat || thread->is_32bit;
 	memcpy(thread->call_args, ev->syscall.args, sizeof(thread->call_args));
+	thread->call_path = 0;
+	if (ev->syscall.path && call_of(state, thread)->kind == CALL_OPEN)
+		thread->call_path = fds_path(state, thread, ev->syscall.path);
 	thread->call_first_wait = thread->tl->wait_count;
 	thread->in_call = true;
 	thread->tl->keep_wait = thread->call_first_wait;
@@ -447,6 +465,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	struct thread *thread = state_current(state, cpu);
 	uint32_t word;
 
+	cpu->irq_wakes = 0;
 	if (!thread || thread->idle)
 		return;
 	if (thread->in_call) {

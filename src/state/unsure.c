@@ -321,7 +321,8 @@ static void arrive(struct state *state, struct cpu *cpu, struct thread *thread, 
 		   uint64_t high_ns)
 {
 	uint32_t before = cpu->cur;
-	bool runnable, counts = cpu->known; /* else it may have run there since before the trace */
+	/* Else it may have come where nothing is recorded: before the CPU's stream began, in a hole. */
+	bool runnable, counts = cpu->known && before != SLOT_NONE;
 
 	if (thread->sched == SCHED_RUNNING)
 		leave_other_cpu(state, thread, high_ns);

@@ -22,6 +22,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "store/file.h"
+#include "store/json_text.h"
 
 #define LINE_MAX_BYTES (1u << 20)
 #define FILE_MAX_BYTES (256u << 20)
@@ -140,48 +141,20 @@ static const union {
 } empty_thread = { .thread = {
 			   .comm = "", .cmdline = "", .cgroup = "", .policy = -1, .state = '?' } };
 
-/* Length of the UTF-8 character at 'text', 0 when the bytes there are none. */
-static size_t utf8_length(const unsigned char *text)
-{
-	uint32_t code = text[0];
-	size_t len = code < 0x80   ? 1
-		     : code < 0xc2 ? 0
-		     : code < 0xe0 ? 2
-		     : code < 0xf0 ? 3
-		     : code < 0xf5 ? 4
-				   : 0;
-
-	if (len < 2)
-		return len;
-	code &= 0x7fu >> len;
-	for (size_t i = 1; i < len; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if ((len == 3 && code < 0x800) || (len == 4 && (code < 0x10000 || code > 0x10ffff)) ||
-	    (code >= 0xd800 && code <= 0xdfff))
-		return 0;
-	return len;
-}
-
 static void print_text(FILE *out, const char *string)
 {
-	const unsigned char *text = (const unsigned char *)(string ? string : "");
+	AUTO_FREE char *coded = json_text_coded(string);
 
 	putc_unlocked('"', out);
-	while (*text) {
-		size_t len = utf8_length(text);
+	for (const char *at = coded; *at; at++) {
+		unsigned char c = (unsigned char)*at;
 
-		if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if (*text < 0x20 || *text == 0x7f)
-			fprintf(out, "\\u%04x", *text);
-		else if (len)
-			fwrite_unlocked(text, 1, len, out);
+		if (c == '"' || c == '\\')
+			putc_unlocked('\\', out);
+		if (c < 0x20 || c == 0x7f)
+			fprintf(out, "\\u%04x", c);
 		else
-			putc_unlocked('?', out);
-		text += len ? len : 1;
+			putc_unlocked(c, out);
 	}
 	putc_unlocked('"', out);
 }
@@ -295,9 +268,12 @@ static bool take_u64(struct json_object *json, uint64_t *out)
 
 static bool take_text(struct json_object *json, struct facts *facts, const char **out)
 {
+	AUTO_FREE char *bytes = NULL;
+
 	if (!json_object_is_type(json, json_type_string))
 		return false;
-	*out = facts_keep(facts, json_object_get_string(json));
+	bytes = json_text_bytes(json_object_get_string(json));
+	*out = facts_keep(facts, bytes);
 	return true;
 }
 

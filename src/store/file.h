@@ -24,4 +24,11 @@ int file_open(const char *path, uint64_t *out_bytes, struct err *err);
  */
 int file_read(const char *path, size_t max, char **out_text, size_t *out_bytes, struct err *err);
 
+/*
+ * The path under which root opens files of a trace: file_open() as root follows no link that others
+ * could have made, so those on the way to the trace, which its user chose, are followed here, once.
+ * For others the path as it is. Free it.
+ */
+char *file_plain_path(const char *path);
+
 #endif

@@ -18,6 +18,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "store/file.h"
+#include "store/json_text.h"
+#include "store/parts.h"
 
 #define MAX_EVENTS	  65536u
 #define MAX_MISSING	  4096u
@@ -94,12 +96,24 @@ static const struct key throttle_keys[] = {
 	KEY(manifest_throttle, ns, KEY_U64, INT64_MAX),
 };
 
+static const struct key file_keys[] = {
+	KEY(manifest_file, name, KEY_TEXT, 0),
+	KEY(manifest_file, bytes, KEY_U64, INT64_MAX),
+};
+
 struct key_table {
 	const struct key *keys;
 	size_t count;
 };
 
 #define KEY_TABLE(keys) ((struct key_table){ keys, ARRAY_LEN(keys) })
+
+void manifest_forget_files(struct manifest *manifest)
+{
+	for (size_t i = 0; i < manifest->file_count; i++)
+		free(manifest->files[i].name);
+	manifest->file_count = 0;
+}
 
 void manifest_fini(struct manifest *manifest)
 {
@@ -115,6 +129,8 @@ void manifest_fini(struct manifest *manifest)
 	}
 	for (size_t i = 0; i < manifest->throttle_count; i++)
 		free(manifest->throttles[i].cgroup);
+	manifest_forget_files(manifest);
+	free(manifest->files);
 	free(manifest->throttles);
 	free(manifest->events);
 	free(manifest->cpus);
@@ -179,47 +195,25 @@ void manifest_add_recorder_tid(struct manifest *manifest, int32_t tid)
 	manifest->recorder_tids[manifest->recorder_tid_count++] = tid;
 }
 
-/* Bytes of the UTF-8 character at 'at', 0 when there is none. */
-static size_t utf8_bytes(const unsigned char *at)
+static struct manifest_file *file_room(struct manifest *manifest)
 {
-	static const struct {
-		unsigned char mask, lead, more;
-		uint32_t least;
-	} forms[] = { { 0x80, 0x00, 0, 0 },
-		      { 0xe0, 0xc0, 1, 0x80 },
-		      { 0xf0, 0xe0, 2, 0x800 },
-		      { 0xf8, 0xf0, 3, 0x10000 } };
-
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		uint32_t code = at[0] & (unsigned char)~forms[i].mask;
-
-		if ((at[0] & forms[i].mask) != forms[i].lead)
-			continue;
-		for (size_t j = 1; j <= forms[i].more; j++) {
-			if ((at[j] & 0xc0) != 0x80) /* the terminator too */
-				return 0;
-			code = code << 6 | (at[j] & 0x3f);
-		}
-		if (code < forms[i].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-			return 0;
-		return forms[i].more + 1u;
-	}
-	return 0;
+	manifest->files = vec_room(manifest->files, manifest->file_count, &manifest->file_cap,
+				   sizeof(*manifest->files));
+	return &manifest->files[manifest->file_count];
 }
 
-/* A JSON string; bytes that are not UTF-8 become '?', so that the file parses. */
+void manifest_add_file(struct manifest *manifest, const char *name, uint64_t bytes)
+{
+	*file_room(manifest) = (struct manifest_file){ xstrdup(name), bytes };
+	manifest->file_count++;
+}
+
+/* A JSON string, whatever the bytes are. */
 static json_object *new_text(const char *text)
 {
-	AUTO_FREE char *clean = xstrdup(text ? text : "");
+	AUTO_FREE char *coded = json_text_coded(text);
 
-	for (unsigned char *at = (unsigned char *)clean; *at;) {
-		size_t bytes = utf8_bytes(at);
-
-		if (bytes == 0)
-			*at = '?';
-		at += bytes ? bytes : 1;
-	}
-	return json_object_new_string(clean);
+	return json_object_new_string(coded);
 }
 
 static json_object *new_value(const struct key *key, const void *strct)
@@ -259,6 +253,7 @@ static json_object *manifest_json(const struct manifest *manifest)
 	json_object *tids = json_object_new_array();
 	json_object *missing = json_object_new_array();
 	json_object *throttles = json_object_new_array();
+	json_object *files = json_object_new_array();
 
 	for (size_t i = 0; i < manifest->event_count; i++)
 		json_object_array_add(events, new_text(manifest->events[i]));
@@ -276,7 +271,10 @@ static json_object *manifest_json(const struct manifest *manifest)
 	json_object_object_add(root, "cpus", cpus);
 	json_object_object_add(root, "recorder_tids", tids);
 	json_object_object_add(root, "missing", missing);
+	for (size_t i = 0; i < manifest->file_count; i++)
+		json_object_array_add(files, new_object(KEY_TABLE(file_keys), &manifest->files[i]));
 	json_object_object_add(root, "throttles", throttles);
+	json_object_object_add(root, "files", files);
 	return root;
 }
 
@@ -380,7 +378,7 @@ static int take_value(const struct key *key, json_object *value, void *strct, st
 		if (!json_object_is_type(value, json_type_string))
 			return wrong(err, key->name, "a string");
 		free(*(char **)at);
-		*(char **)at = xstrdup(json_object_get_string(value));
+		*(char **)at = json_text_bytes(json_object_get_string(value));
 		return 0;
 	default:
 		return take_number(key, value, at, err);
@@ -455,6 +453,15 @@ static int take_throttle(struct manifest *manifest, json_object *item, struct er
 	return take_object(KEY_TABLE(throttle_keys), item, throttle, err);
 }
 
+static int take_file(struct manifest *manifest, json_object *item, struct err *err)
+{
+	struct manifest_file *file = file_room(manifest);
+
+	*file = (struct manifest_file){ 0 };
+	manifest->file_count++;
+	return take_object(KEY_TABLE(file_keys), item, file, err);
+}
+
 static const struct list {
 	const char *name;
 	size_t max;
@@ -466,6 +473,7 @@ static const struct list {
 	{ "recorder_tids", MAX_RECORDER_TIDS, json_type_int, take_tid },
 	{ "missing", MAX_MISSING, json_type_object, take_missing },
 	{ "throttles", MAX_THROTTLES, json_type_object, take_throttle },
+	{ "files", PARTS_MAX, json_type_object, take_file },
 };
 
 static int take_list(const struct list *list, json_object *root, struct manifest *manifest,
@@ -536,20 +544,12 @@ static int take_root(json_object *root, struct manifest *manifest, struct err *e
 	return rc < 0 ? rc : check_ranges(manifest, err);
 }
 
-/* Parse 'text', which must be one JSON value and nothing else. NULL with err filled. */
-static json_object *parsed(const char *text, size_t bytes, struct err *err)
+/* Parse ASCII, which must be one JSON value and nothing else. NULL with err filled. */
+static json_object *parsed_ascii(const char *text, size_t bytes, struct err *err)
 {
-	json_tokener *tokener;
+	json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
 	json_object *root;
-	size_t values = 0;
 
-	for (size_t i = 0; i < bytes; i++)
-		values += text[i] == ',' || text[i] == '[' || text[i] == '{';
-	if (values > MAX_VALUES) {
-		err_set(err, -EBADMSG, "more than %u values", MAX_VALUES);
-		return NULL;
-	}
-	tokener = json_tokener_new_ex(MAX_DEPTH);
 	if (!tokener) {
 		err_set(err, -ENOMEM, "no memory for a JSON parser");
 		return NULL;
@@ -562,6 +562,25 @@ static json_object *parsed(const char *text, size_t bytes, struct err *err)
 			json_tokener_error_desc(json_tokener_get_error(tokener)));
 	json_tokener_free(tokener);
 	return root;
+}
+
+static json_object *parsed(const char *text, size_t bytes, struct err *err)
+{
+	AUTO_FREE char *ascii = NULL;
+	size_t values = 0, ascii_bytes, bad;
+
+	for (size_t i = 0; i < bytes; i++)
+		values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	if (values > MAX_VALUES) {
+		err_set(err, -EBADMSG, "more than %u values", MAX_VALUES);
+		return NULL;
+	}
+	ascii = json_text_ascii(text, bytes, &ascii_bytes, &bad);
+	if (!ascii) {
+		err_set(err, -EBADMSG, "byte %zu is not JSON: it is no UTF-8", bad);
+		return NULL;
+	}
+	return parsed_ascii(ascii, ascii_bytes, err);
 }
 
 static int parse_manifest(const char *text, size_t bytes, struct manifest *manifest,

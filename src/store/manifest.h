@@ -52,6 +52,12 @@ struct manifest_throttle {
 	uint64_t ns;	  /* so long, on all CPUs together */
 };
 
+/* What was there when the recorder came to its end: parts.h. */
+struct manifest_file {
+	char *name; /* path below the directory */
+	uint64_t bytes;
+};
+
 struct manifest {
 	uint32_t version;
 	bool complete; /* the recorder finished and all counts are final */
@@ -90,6 +96,9 @@ struct manifest {
 	struct manifest_throttle *throttles; /* longest first */
 	size_t throttle_count;
 	size_t throttle_cap;
+	struct manifest_file *files;
+	size_t file_count;
+	size_t file_cap;
 };
 
 /* Free what the manifest owns. A zeroed or half-filled one is fine. */
@@ -101,6 +110,8 @@ void manifest_add_missing(struct manifest *manifest, const char *what, const cha
 void manifest_add_throttle(struct manifest *manifest, const struct manifest_throttle *throttle);
 void manifest_add_cpu(struct manifest *manifest, const struct manifest_cpu *cpu);
 void manifest_add_recorder_tid(struct manifest *manifest, int32_t tid);
+void manifest_add_file(struct manifest *manifest, const char *name, uint64_t bytes);
+void manifest_forget_files(struct manifest *manifest);
 
 /*
  * Write DIR/trace.json so that a crash leaves the old one or the new one, never

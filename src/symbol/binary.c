@@ -159,7 +159,9 @@ int binary_find(const char *name, char **out_path, struct err *err)
 	if (!name[0])
 		return err_set(err, -ENOENT, "an empty name of a program");
 	if (strchr(name, '/')) {
-		if (access(name, F_OK) < 0)
+		struct stat st;
+
+		if (stat(name, &st) < 0)
 			return err_set(err, -ENOENT, "cannot find %s: %s", name, strerror(errno));
 		*out_path = absolute(name);
 		return 0;

@@ -67,9 +67,10 @@ static void image_close(struct image *image)
 	*image = (struct image){ .fd = -1 };
 }
 
-static int image_open(const char *path, struct image *out_image, struct err *err)
+/* Takes the descriptor. */
+static int image_take(int fd, const char *path, struct image *out_image, struct err *err)
 {
-	struct image image = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+	struct image image = { .fd = fd };
 	char start[2] = "";
 	struct stat st;
 
@@ -96,6 +97,12 @@ static int image_open(const char *path, struct image *out_image, struct err *err
 	}
 	*out_image = image;
 	return 0;
+}
+
+static int image_open(const char *path, struct image *out_image, struct err *err)
+{
+	return image_take(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), path, out_image,
+			  err);
 }
 
 static int read_header(struct elf_file *file, const char *path, struct err *err)
@@ -418,13 +425,13 @@ static void read_sections(struct elf_file *file)
 	}
 }
 
-int elf_file_open(const char *path, struct elf_file **out_file, struct err *err)
+int elf_file_take(int fd, const char *path, struct elf_file **out_file, struct err *err)
 {
 	struct elf_file *file = xcalloc(1, sizeof(*file));
 	int rc;
 
 	file->main.fd = file->debug.fd = -1;
-	rc = image_open(path, &file->main, err);
+	rc = image_take(fd, path, &file->main, err);
 	if (rc == 0)
 		rc = read_header(file, path, err);
 	if (rc < 0) {
@@ -439,6 +446,17 @@ int elf_file_open(const char *path, struct elf_file **out_file, struct err *err)
 	read_symbols(file, file->main.elf, SHT_SYMTAB);
 	*out_file = file;
 	return 0;
+}
+
+int elf_file_open(const char *path, struct elf_file **out_file, struct err *err)
+{
+	return elf_file_take(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), path,
+			     out_file, err);
+}
+
+int elf_file_fd(const struct elf_file *file)
+{
+	return file->main.fd;
 }
 
 void elf_file_close(struct elf_file *file)

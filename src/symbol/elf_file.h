@@ -54,7 +54,14 @@ struct elf_usdt {
  *   other     as open(2).
  */
 int elf_file_open(const char *path, struct elf_file **out_file, struct err *err);
+
+/* The same of an open file, which moves here; -1 = it could not be opened, errno says why. */
+int elf_file_take(int fd, const char *path, struct elf_file **out_file, struct err *err);
+
 void elf_file_close(struct elf_file *file); /* NULL is fine */
+
+/* The open file, of which all of this was read; a view. */
+int elf_file_fd(const struct elf_file *file);
 
 enum elf_machine elf_file_machine(const struct elf_file *file);
 

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "guard/place.h"
 #include "timeline/cache.h"
 #include "timeline/pack.h"
 #include "timeline/seal.h"
@@ -27,11 +28,13 @@
 
 #define FILE_NAME  "index"
 #define LOCK_NAME  "lock"
+#define TEMP_NAME  "index.new" /* for all builders: what a killed one left is replaced */
+#define OPEN_DIR   (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define MAX_TABLES (UINT64_C(1) << 32)
 
 struct index_writer {
-	char *dir;  /* owned; NULL = the file has no name */
-	char *temp; /* owned; name of the file while it is built */
+	int dir_fd;   /* -1 = the file has no name */
+	bool is_made; /* TEMP_NAME in it is ours */
 	int fd;
 	int lock_fd;
 	struct index_key key;
@@ -343,66 +346,99 @@ static int open_fd(int fd, const struct index_key *key, struct timeline **out_ti
 	return 0;
 }
 
-int index_open(const char *dir, const struct index_key *key, struct timeline **out_timeline,
-	       struct err *err)
+/* A link, a pipe, a device or what a stranger put there is no index. */
+static int check_owner(int above_fd, int fd, struct err *err)
 {
-	AUTO_FREE char *path = xasprintf("%s/%s", dir, FILE_NAME);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat above, st;
+
+	if (fstat(above_fd, &above) < 0 || fstat(fd, &st) < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EPERM, "it is no file");
+	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != above.st_uid)
+		return err_set(err, -EPERM, "it is somebody else's");
+	return 0;
+}
+
+/* The folder above 'dir': the trace itself, mostly. */
+static int open_above(const char *dir, const char **out_name)
+{
+	AUTO_FREE char *above = xstrdup(dir);
+	char *slash = strrchr(above, '/');
+
+	*out_name = slash ? dir + (slash - above) + 1 : dir;
+	if (slash)
+		*slash = '\0';
+	return open(!slash ? "." : slash == above ? "/" : above, OPEN_DIR);
+}
+
+static int open_file(const char *dir, int *out_fd, struct err *err)
+{
+	const char *name;
+	AUTO_CLOSE int above = open_above(dir, &name);
+	AUTO_CLOSE int folder = above < 0 ? -1 : openat(above, name, OPEN_DIR | O_NOFOLLOW);
+	int fd = folder < 0 ? -1
+			    : openat(folder, FILE_NAME,
+				     O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	int rc;
 
 	if (fd < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	rc = open_fd(fd, key, out_timeline, err);
+		return err_set(err, errno == ELOOP ? -EPERM : -errno, "%s", strerror(errno));
+	rc = check_owner(above, fd, err);
+	if (rc < 0)
+		mem_close_fd(&fd);
+	else
+		*out_fd = fd;
+	return rc;
+}
+
+int index_open(const char *dir, const struct index_key *key, struct timeline **out_timeline,
+	       struct err *err)
+{
+	int fd = -1;
+	int rc = open_file(dir, &fd, err);
+
+	if (rc == 0)
+		rc = open_fd(fd, key, out_timeline, err);
 	if (rc < 0) {
 		mem_close_fd(&fd);
-		return err_wrap(err, "%s", path);
+		(void)err_wrap(err, "%s/%s", dir, FILE_NAME);
+		return rc;
 	}
 	return 0;
 }
 
 /* --------------------------------------------------------------------- build */
 
-static int make_dirs(const char *dir)
+/* The file is open for nobody but us: so nobody else can hold its lock. */
+static int lock_dir(struct index_writer *writer, const char *dir, struct err *err)
 {
-	AUTO_FREE char *path = xstrdup(dir);
-
-	for (char *at = path + 1; *at; at++) {
-		if (*at != '/')
-			continue;
-		*at = '\0';
-		if (mkdir(path, 0777) < 0 && errno != EEXIST)
-			return -errno;
-		*at = '/';
-	}
-	return mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
-}
-
-static int lock_dir(struct index_writer *writer, struct err *err)
-{
-	AUTO_FREE char *path = xasprintf("%s/%s", writer->dir, LOCK_NAME);
-	int rc = make_dirs(writer->dir);
-
-	if (rc < 0)
-		return err_set(err, rc, "cannot make %s: %s", writer->dir, strerror(-rc));
-	writer->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	writer->dir_fd = guard_make_folder(dir, 0777, err);
+	if (writer->dir_fd < 0)
+		return writer->dir_fd;
+	writer->lock_fd =
+		openat(writer->dir_fd, LOCK_NAME,
+		       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	if (writer->lock_fd < 0)
-		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
-	while (flock(writer->lock_fd, LOCK_EX) < 0) {
-		if (errno != EINTR)
-			return err_set(err, -errno, "cannot lock %s: %s", path, strerror(errno));
-	}
-	return 0;
+		return err_set(err, errno == ELOOP ? -EPERM : -errno, "cannot write to %s/%s: %s",
+			       dir, LOCK_NAME, strerror(errno));
+	if (!guard_is_own_file(writer->lock_fd) || fchmod(writer->lock_fd, 0600) < 0)
+		return err_set(err, -EPERM, "%s/%s is no file of ours", dir, LOCK_NAME);
+	if (flock(writer->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return err_set(err, errno == EWOULDBLOCK ? -EBUSY : -errno, "cannot lock %s/%s: %s", dir,
+		       LOCK_NAME, strerror(errno));
 }
 
-/* The same name for all builders: what a killed one left is written over. */
-static int open_temp(struct index_writer *writer, struct err *err)
+static int open_temp(struct index_writer *writer, const char *dir, struct err *err)
 {
-	writer->temp = xasprintf("%s/%s.new", writer->dir, FILE_NAME);
-	(void)unlink(writer->temp);
-	writer->fd = open(writer->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	(void)unlinkat(writer->dir_fd, TEMP_NAME, 0); /* there is none, mostly */
+	writer->fd = openat(writer->dir_fd, TEMP_NAME,
+			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (writer->fd < 0)
-		return err_set(err, -errno, "cannot write to %s: %s", writer->temp,
+		return err_set(err, -errno, "cannot write to %s/%s: %s", dir, TEMP_NAME,
 			       strerror(errno));
+	writer->is_made = true;
 	return 0;
 }
 
@@ -412,7 +448,7 @@ static int open_nameless(struct index_writer *writer, struct err *err)
 	const char *const places[] = { temp && *temp ? temp : "/var/tmp", "/tmp" };
 
 	for (size_t i = 0; i < ARRAY_LEN(places) && writer->fd < 0; i++)
-		writer->fd = open(places[i], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+		writer->fd = open(places[i], O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600);
 	if (writer->fd < 0)
 		writer->fd = memfd_create("holdup-index", MFD_CLOEXEC);
 	return writer->fd < 0
@@ -427,18 +463,17 @@ int index_begin(const char *dir, const struct index_key *key, bool again,
 	struct timeline *made = NULL;
 	int rc;
 
-	writer->fd = writer->lock_fd = -1;
+	writer->fd = writer->lock_fd = writer->dir_fd = -1;
 	writer->key = *key;
 	if (dir) {
-		writer->dir = xstrdup(dir);
-		rc = lock_dir(writer, err);
+		rc = lock_dir(writer, dir, err);
 		/* While we waited for the lock, another one may have done the work. */
 		if (rc == 0 && !again && index_open(dir, key, &made, NULL) == 0) {
 			timeline_free(made);
 			rc = err_set(err, -EEXIST, "%s/%s is there", dir, FILE_NAME);
 		}
 		if (rc == 0)
-			rc = open_temp(writer, err);
+			rc = open_temp(writer, dir, err);
 	} else {
 		rc = open_nameless(writer, err);
 	}
@@ -503,12 +538,9 @@ static int write_tables(struct index_writer *writer, const struct timeline *tl, 
 
 static int put_in_place(struct index_writer *writer, struct err *err)
 {
-	AUTO_FREE char *path = xasprintf("%s/%s", writer->dir, FILE_NAME);
-
-	if (rename(writer->temp, path) < 0)
-		return err_set(err, -errno, "cannot rename %s: %s", writer->temp, strerror(errno));
-	free(writer->temp);
-	writer->temp = NULL;
+	if (renameat(writer->dir_fd, TEMP_NAME, writer->dir_fd, FILE_NAME) < 0)
+		return err_set(err, -errno, "cannot rename %s: %s", TEMP_NAME, strerror(errno));
+	writer->is_made = false;
 	return 0;
 }
 
@@ -519,7 +551,7 @@ int index_commit(struct index_writer *writer, struct timeline *timeline, struct 
 
 	if (rc == 0 && (rc = write_tables(writer, timeline, end)) < 0)
 		(void)err_set(err, rc, "cannot write it: %s", strerror(-rc));
-	if (rc == 0 && writer->dir)
+	if (rc == 0 && writer->dir_fd >= 0)
 		rc = put_in_place(writer, err);
 	timeline->seal = NULL;
 	if (rc == 0) {
@@ -535,12 +567,11 @@ void index_abort(struct index_writer *writer)
 	if (!writer)
 		return;
 	seal_free(writer->seal);
-	if (writer->temp)
-		(void)unlink(writer->temp);
+	if (writer->is_made)
+		(void)unlinkat(writer->dir_fd, TEMP_NAME, 0); /* the next builder does it, else */
 	mem_close_fd(&writer->fd);
 	mem_close_fd(&writer->lock_fd);
-	free(writer->temp);
-	free(writer->dir);
+	mem_close_fd(&writer->dir_fd);
 	free(writer);
 }
 

@@ -23,11 +23,13 @@ struct index_key {
 };
 
 /* Bump it with every change of what the engine makes of events. */
-#define INDEX_ENGINE 9
+#define INDEX_ENGINE 10
 
 /*
- * Open the index in 'dir'. Returns 0, or
+ * Open the index in 'dir', when it is a file of ours, root's or of who owns the folder above. Returns
+ * 0, or
  *   -ENOENT   there is none,
+ *   -EPERM    it is somebody else's, or no file,
  *   -ESTALE   it belongs to another trace, version or engine,
  *   -EBADMSG  it is damaged,
  * or what open(2), read(2) report; err says which and where.
@@ -38,10 +40,11 @@ int index_open(const char *dir, const struct index_key *key, struct timeline **o
 struct index_writer;
 
 /*
- * Begin to build the index in 'dir', which is made when missing. Waits for another
- * builder of the same index. 'dir' NULL: a file without a name, in memory or $TMPDIR.
- * 'again': even if there is one that fits; it may be damaged inside. Returns 0; -EEXIST when another builder has just made it (open it); -EROFS, -EACCES,
- * -ENOSPC ... when there is no place.
+ * Begin to build the index in 'dir', which is made when missing; in a folder that others can
+ * change nothing is made (guard/place.h). 'dir' NULL: a file without a name, in memory or $TMPDIR.
+ * 'again': even if there is one that fits; it may be damaged inside. Returns 0; -EEXIST when
+ * another builder has just made it (open it); -EBUSY while another one builds, or has the lock;
+ * -EPERM, -EROFS, -EACCES, -ENOSPC ... when there is no place.
  */
 int index_begin(const char *dir, const struct index_key *key, bool again,
 		struct index_writer **out_writer, struct err *err);

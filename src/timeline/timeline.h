@@ -195,6 +195,8 @@ enum wait_flag {
 	WAIT_START_UNKNOWN = 1 << 5, /* began before the recording, or in a hole */
 	WAIT_EXITED = 1 << 6,	     /* the waker ended */
 	WAIT_MANY = 1 << 7,	     /* poll, select, epoll: waits for several things */
+	WAIT_IO = 1 << 8,	     /* uninterruptible: the kernel says that it was for I/O, */
+	WAIT_NO_IO = 1 << 9,	     /* or that it was not */
 };
 
 /* One wait of one thread: from the switch out to the wake-up. */

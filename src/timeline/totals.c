@@ -22,13 +22,15 @@ enum wait_kind wait_kind(const struct wait *wait)
 	if (wait->flags & WAIT_LOCK)
 		return WAIT_FOR_LOCK;
 	if (wait->woken_ns && actor == ACTOR_DISK)
-		return WAIT_FOR_DISK;
+		return wait->flags & WAIT_NO_IO ? WAIT_FOR_OTHER : WAIT_FOR_DISK;
 	if (wait->flags & WAIT_SERVER)
 		return WAIT_FOR_IDLE;
 	if (wait->woken_ns && wait->flags & WAIT_TIMED_OUT)
 		return WAIT_FOR_TIME;
 	/* The work that ends I/O runs in a kworker; any other thread is one that was awaited. */
-	if (wait->flags & WAIT_DISK_SLEEP &&
+	if (wait->flags & WAIT_IO)
+		return WAIT_FOR_IO;
+	if (wait->flags & WAIT_DISK_SLEEP && !(wait->flags & WAIT_NO_IO) &&
 	    (!wait->woken_ns || actor != ACTOR_THREAD || word_kind(wait->waker.word) == WORD_WORK))
 		return WAIT_FOR_IO;
 	if (!wait->woken_ns || actor >= ARRAY_LEN(by_actor))

@@ -24,6 +24,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "delays/proc.h"
 #include "tui/grid.h"
 #include "tui/top_draw.h"
@@ -159,7 +160,7 @@ static int enter(struct screen *screen, struct err *err)
 	screen->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (screen->signals < 0)
 		return err_set(err, -errno, "cannot watch for signals: %s", strerror(errno));
-	screen->terminal = newterm(NULL, stdout, stdin);
+	screen->terminal = newterm(NULL, terminal_stdout(), stdin);
 	if (!screen->terminal)
 		return err_set(err, -ENOTTY,
 			       "the terminal is of no known kind (TERM=%.40s): see "

@@ -67,8 +67,8 @@ static int make_folder(struct user_collect *collect, struct err *err)
 	    fchmod(collect->fd, wish->pid_count ? PASS_MODE : PRIVATE_MODE) < 0)
 		return err_set(err, -errno, "cannot open it to the command: %s", strerror(errno));
 	if (wish->has_command && wish->gives)
-		(void)fchown(collect->fd, wish->uid,
-			     wish->gid); /* some file systems have no owners */
+		(void)!fchown(collect->fd, wish->uid,
+			      wish->gid); /* some file systems have no owners */
 	return 0;
 }
 
@@ -128,10 +128,13 @@ static char *make_own(const struct user_collect *collect, const struct user_proc
 	AUTO_FREE char *name = xasprintf("pid%d", proc->pid);
 	char *path = xasprintf("%s/%s", collect->path, name);
 	AUTO_CLOSE int fd = -1;
+	struct stat st;
 
 	if (proc->same_mounts && mkdirat(collect->fd, name, PRIVATE_MODE) == 0)
 		fd = openat(collect->fd, name, OPEN_DIR);
-	if (fd >= 0 && (proc->uid == geteuid() || fchown(fd, proc->uid, proc->gid) == 0) &&
+	/* Who owns the folder above could have put another one there. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	    (proc->uid == geteuid() || fchown(fd, proc->uid, proc->gid) == 0) &&
 	    may_write(path, proc))
 		return path;
 	(void)unlinkat(collect->fd, name, AT_REMOVEDIR);
@@ -201,8 +204,7 @@ static void copy_own(struct user_collect *collect, const struct asked *asked)
 
 	if (!asked->trace || strcmp(asked->trace, asked->before->trace) == 0)
 		return; /* it logged nothing */
-	from = user_open_in(asked->process->root_fd, asked->trace,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	from = user_process_open_folder(asked->process, asked->trace);
 	if (from >= 0)
 		to = make_copy_folder(collect, asked->trace);
 	if (to >= 0)

@@ -88,7 +88,8 @@ static int check_control(struct user_process *process, struct err *err)
 	uint64_t bytes;
 
 	if (!user_is_plain(process->fd, &bytes) || fstat(process->fd, &stat) < 0 ||
-	    stat.st_uid != process->proc.uid || bytes < sizeof(*process->control) ||
+	    stat.st_uid != process->proc.uid || (stat.st_mode & 022) ||
+	    bytes < sizeof(*process->control) ||
 	    pread(process->fd, process->control, sizeof(*process->control), 0) !=
 		    (ssize_t)sizeof(*process->control))
 		return err_set(err, -ENOENT, "the control file of process %d is not its own",
@@ -115,12 +116,13 @@ static int open_control(struct user_process *process, struct err *err)
 		xasprintf("/tmp/holdup-%u/%s", proc->ns_uid, name),
 		xasprintf("/dev/shm/holdup-%u/%s", proc->uid, name),
 	};
+	const struct user_owner owner = { proc->uid, proc->gid };
 	int rc = -ENOENT;
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-		int fd = !*paths[i] || process->fd >= 0
-				 ? -ENOENT
-				 : user_open_in(process->root_fd, paths[i], O_RDWR | O_NOFOLLOW);
+		int fd = !*paths[i] || process->fd >= 0 ? -ENOENT
+							: user_open_of(process->root_fd, paths[i],
+								       O_RDWR | O_NOFOLLOW, &owner);
 
 		if (fd >= 0)
 			process->fd = fd;
@@ -133,6 +135,13 @@ static int open_control(struct user_process *process, struct err *err)
 	if (rc == -EACCES)
 		return err_set(err, rc, "process %d is another user's", proc->pid);
 	return err_set(err, rc, "process %d does not use libholdup", proc->pid);
+}
+
+int user_process_open_folder(const struct user_process *process, const char *path)
+{
+	const struct user_owner owner = { process->proc.uid, process->proc.gid };
+
+	return user_open_of(process->root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, &owner);
 }
 
 int user_process_open(int32_t pid, struct user_process **out_process, struct err *err)
@@ -426,7 +435,7 @@ static bool is_control_name(const char *name)
 	return user_control_pid(name, &pid);
 }
 
-static size_t remove_stale_in(int parent_fd, const char *name)
+static size_t remove_stale_in(int parent_fd, const char *name, uint32_t uid)
 {
 	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -435,7 +444,8 @@ static size_t remove_stale_in(int parent_fd, const char *name)
 
 	if (!dir)
 		mem_close_fd(&fd);
-	while (dir && (entry = readdir(dir))) {
+	/* Somebody else's, with a name that lies: nothing of ours. */
+	while (dir && user_is_own_folder(fd, uid) && (entry = readdir(dir))) {
 		AUTO_CLOSE int file = -1;
 		uint64_t bytes;
 
@@ -466,7 +476,7 @@ size_t user_remove_stale(void)
 			if (strncmp(entry->d_name, "holdup-", 7) == 0 &&
 			    text_parse_u64(entry->d_name + 7, &uid) &&
 			    (geteuid() == 0 || uid == geteuid()))
-				count += remove_stale_in(dirfd(dir), entry->d_name);
+				count += remove_stale_in(dirfd(dir), entry->d_name, (uint32_t)uid);
 		}
 		if (dir)
 			closedir(dir);

@@ -41,6 +41,9 @@ struct user_process {
 int user_process_open(int32_t pid, struct user_process **out_process, struct err *err);
 void user_process_close(struct user_process *process);
 
+/* Open a folder that the process names, if it is its user's. Returns a descriptor or a negative errno. */
+int user_process_open_folder(const struct user_process *process, const char *path);
+
 /* Is this the name of a control file, PID-NAMESPACE.control? *out_pid: as the process sees itself. */
 bool user_control_pid(const char *name, uint32_t *out_pid);
 

@@ -6,12 +6,16 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "guard/drop.h"
+#include "guard/user.h"
 #include "wire/user.h"
 
 int user_open_in(int root_fd, const char *path, int flags)
@@ -23,6 +27,55 @@ int user_open_in(int root_fd, const char *path, int flags)
 	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : fd;
+}
+
+bool user_is_own_folder(int fd, uint32_t uid)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
+	       !(st.st_mode & 022);
+}
+
+/* With the rights of the moment. The folder is not a link, and what is in it is not, either. */
+static int open_in_own(int root_fd, const char *path, int flags, uint32_t uid)
+{
+	AUTO_FREE char *above = xstrdup(path);
+	char *slash = strrchr(above, '/');
+	AUTO_CLOSE int folder = -1;
+	struct stat st;
+	int fd;
+
+	if (!slash || !slash[1])
+		return -EPERM;
+	*slash = '\0';
+	folder = user_open_in(root_fd, *above ? above : "/", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	if (folder < 0)
+		return folder;
+	if (!(flags & O_DIRECTORY) && !user_is_own_folder(folder, uid))
+		return -EPERM;
+	fd = openat(folder, slash + 1, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && st.st_uid == uid)
+		return fd;
+	mem_close_fd(&fd);
+	return -EPERM;
+}
+
+int user_open_of(int root_fd, const char *path, int flags, const struct user_owner *owner)
+{
+	const struct guard_user user = { .uid = owner->uid, .gid = owner->gid };
+	struct guard_lent lent;
+	int fd;
+
+	if (geteuid() != 0)
+		return user_open_in(root_fd, path, flags);
+	if (guard_lend(&user, &lent, NULL) < 0)
+		return -EPERM;
+	fd = open_in_own(root_fd, path, flags, owner->uid);
+	guard_take_back(&lent);
+	return fd;
 }
 
 enum user_use user_file_use(int fd)

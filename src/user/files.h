@@ -13,6 +13,17 @@
  */
 int user_open_in(int root_fd, const char *path, int flags);
 
+/* Whose word a path is. */
+struct user_owner {
+	uint32_t uid, gid;
+};
+
+/*
+ * user_open_in() of what that user owns, in a folder that is that user's alone. Root opens it with
+ * the user's rights: so the path leads where the user could have gone. -EPERM: it is not the user's.
+ */
+int user_open_of(int root_fd, const char *path, int flags, const struct user_owner *owner);
+
 enum user_use {
 	USER_UNUSED,
 	USER_IN_USE, /* somebody has it open or mapped, to write */
@@ -32,6 +43,9 @@ enum user_use user_file_use(int fd);
  * have none: while all newer ones are so, a file is the one that is written to.
  */
 bool user_file_has_events(int folder_fd, const char *name);
+
+/* Does the folder at 'fd' belong to that user, and may nobody else change what is in it? */
+bool user_is_own_folder(int fd, uint32_t uid);
 
 /* A regular file with one name, open at 'fd'? Its size. */
 bool user_is_plain(int fd, uint64_t *out_bytes);

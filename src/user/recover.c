@@ -21,6 +21,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/tree.h"
+#include "guard/drop.h"
+#include "guard/give.h"
+#include "guard/user.h"
 #include "user/control.h"
 #include "user/files.h"
 #include "wire/user.h"
@@ -32,6 +36,7 @@ struct target {
 	const char *path;
 	int fd;
 	bool is_new;
+	bool is_taken; /* from the user who ran sudo */
 	struct user_recovery *recovery;
 };
 
@@ -48,7 +53,8 @@ static bool is_empty(int fd)
 	return empty;
 }
 
-static int open_target(struct target *target, struct err *err)
+/* With the rights of the user who ran sudo. */
+static int find_target(struct target *target, struct err *err)
 {
 	target->is_new = mkdir(target->path, 0700) == 0;
 	if (!target->is_new && errno != EEXIST)
@@ -56,16 +62,54 @@ static int open_target(struct target *target, struct err *err)
 	target->fd = open(target->path, OPEN_DIR | O_NOFOLLOW);
 	if (target->fd < 0)
 		return err_set(err, -errno, "cannot open %s: %s", target->path, strerror(errno));
+	return 0;
+}
+
+static int open_target(struct target *target, struct err *err)
+{
+	struct guard_user user = { 0 };
+	bool is_lent = guard_user_find(&user);
+	struct guard_lent lent;
+	int rc = guard_lend(is_lent ? &user : NULL, &lent, err);
+	uid_t uid;
+
+	if (rc == 0) {
+		rc = find_target(target, err);
+		guard_take_back(&lent);
+	}
+	uid = user.uid;
+	guard_user_fini(&user);
+	if (rc < 0)
+		return rc;
 	if (!is_empty(target->fd))
 		return err_set(err, -EEXIST, "%s is there, and not empty", target->path);
-	return 0;
+	rc = is_lent ? guard_take_new(target->fd, uid) : 0;
+	target->is_taken = is_lent && rc == 0;
+	return rc < 0 ? err_set(err, rc, "cannot use %s: %s", target->path, strerror(-rc)) : 0;
+}
+
+static void remove_target(const struct target *target)
+{
+	struct guard_user user = { 0 };
+	bool is_lent = guard_user_find(&user);
+	struct guard_lent lent;
+
+	if (guard_lend(is_lent ? &user : NULL, &lent, NULL) == 0) {
+		(void)rmdir(target->path); /* it may have been put elsewhere */
+		guard_take_back(&lent);
+	}
+	guard_user_fini(&user);
 }
 
 static void close_target(struct target *target)
 {
+	struct guard_give give;
+
+	if (target->is_taken && guard_user_ids(&give.uid, &give.gid))
+		guard_give(target->fd, &give, 2);
 	/* A folder in which nothing came is none of the user's wish. */
 	if (target->is_new && target->recovery->count == 0)
-		(void)rmdir(target->path);
+		remove_target(target);
 	mem_close_fd(&target->fd);
 }
 
@@ -91,22 +135,6 @@ static char *make_folder(const struct target *target, const char *name)
 	return NULL;
 }
 
-/* Empty what could not be copied. */
-static void drop_folder(const struct target *target, const char *name)
-{
-	int fd = openat(target->fd, name, OPEN_DIR | O_NOFOLLOW);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!dir)
-		mem_close_fd(&fd);
-	while (dir && (entry = readdir(dir)))
-		(void)unlinkat(fd, entry->d_name, 0); /* "." is no file */
-	if (dir)
-		closedir(dir);
-	(void)unlinkat(target->fd, name, AT_REMOVEDIR); /* seen by the user if it stays */
-}
-
 static void recover(struct target *target, int fd, const char *name)
 {
 	struct user_recovery *recovery = target->recovery;
@@ -122,7 +150,7 @@ static void recover(struct target *target, int fd, const char *name)
 	if (rc < 0) {
 		item.problem = xstrdup(why.text);
 		if (item.name)
-			drop_folder(target, item.name);
+			(void)tree_remove(target->fd, item.name); /* seen by the user if it stays */
 	}
 	if (!item.name)
 		item.name = xstrdup(name);
@@ -173,33 +201,49 @@ int user_recover_dir(const char *path, const char *out, struct user_recovery *ou
 /* ------------------------------------------------------------------ processes */
 
 /* Folders that may be those of a process that died. */
+struct candidate {
+	char *path; /* owned */
+	struct user_owner owner;
+};
+
 struct candidates {
-	char **paths; /* owned */
+	struct candidate *items; /* owned */
 	size_t count, cap;
 };
 
-static void add_candidate(struct candidates *candidates, char *path)
+/* A runtime folder, which is its owner's alone. */
+struct runtime {
+	const char *path;
+	int fd;
+	struct user_owner owner;
+};
+
+static void add_candidate(struct candidates *candidates, char *path, const struct user_owner *owner)
 {
-	candidates->paths =
-		vec_room(candidates->paths, candidates->count, &candidates->cap, sizeof(char *));
-	candidates->paths[candidates->count++] = path;
+	candidates->items = vec_room(candidates->items, candidates->count, &candidates->cap,
+				     sizeof(*candidates->items));
+	candidates->items[candidates->count++] =
+		(struct candidate){ .path = path, .owner = *owner };
 }
 
 /* What a control file says, if it is still there. */
-static void add_by_control(struct candidates *candidates, const char *runtime, const char *name)
+static void add_by_control(struct candidates *candidates, const struct runtime *runtime,
+			   const char *name)
 {
-	AUTO_FREE char *path = xasprintf("%s/%s", runtime, name);
 	AUTO_FREE struct holdup_control_ *control = xcalloc(1, sizeof(*control));
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	AUTO_CLOSE int fd = openat(runtime->fd, name,
+				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
 	uint64_t bytes;
 
-	if (fd < 0 || !user_is_plain(fd, &bytes) ||
+	if (fd < 0 || !user_is_plain(fd, &bytes) || fstat(fd, &st) < 0 ||
+	    st.st_uid != runtime->owner.uid || (st.st_mode & 022) ||
 	    pread(fd, control, sizeof(*control), 0) != (ssize_t)sizeof(*control) ||
 	    control->magic != USER_CONTROL_MAGIC || control->abi != HOLDUP_ABI_)
 		return;
 	control->trace[sizeof(control->trace) - 1] = '\0';
 	if (control->trace[0] == '/')
-		add_candidate(candidates, xstrdup(control->trace));
+		add_candidate(candidates, xstrdup(control->trace), &runtime->owner);
 }
 
 /* "comm-PID", "comm-PID-2" */
@@ -218,18 +262,39 @@ static bool is_of_pid(const char *name, int32_t pid)
 	return false;
 }
 
-/* What is of that process in a runtime folder: its control file says where it logged, or a name. */
-static void add_of_pid(struct candidates *candidates, const char *runtime, int32_t pid)
+/* Of 'uid', or of anybody when it is UINT64_MAX. */
+static DIR *open_runtime(struct runtime *runtime, uint64_t uid)
 {
-	DIR *dir = opendir(runtime);
+	int fd = open(runtime->path, OPEN_DIR | O_NOFOLLOW);
+	DIR *dir = NULL;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && (uid == UINT64_MAX || uid == st.st_uid) &&
+	    user_is_own_folder(fd, st.st_uid))
+		dir = fdopendir(fd);
+	if (!dir) {
+		mem_close_fd(&fd);
+		return NULL;
+	}
+	runtime->fd = fd;
+	runtime->owner = (struct user_owner){ st.st_uid, st.st_gid };
+	return dir;
+}
+
+/* What is of that process in a runtime folder: its control file says where it logged, or a name. */
+static void add_of_pid(struct candidates *candidates, const char *path, uint64_t uid, int32_t pid)
+{
+	struct runtime runtime = { .path = path };
+	DIR *dir = open_runtime(&runtime, uid);
 	struct dirent *entry;
 	uint32_t control_pid;
 
 	while (dir && (entry = readdir(dir))) {
 		if (user_control_pid(entry->d_name, &control_pid) && control_pid == (uint32_t)pid)
-			add_by_control(candidates, runtime, entry->d_name);
+			add_by_control(candidates, &runtime, entry->d_name);
 		else if (is_of_pid(entry->d_name, pid))
-			add_candidate(candidates, xasprintf("%s/%s", runtime, entry->d_name));
+			add_candidate(candidates, xasprintf("%s/%s", path, entry->d_name),
+				      &runtime.owner);
 	}
 	if (dir)
 		closedir(dir);
@@ -241,7 +306,7 @@ static void find_dead(struct candidates *candidates, int32_t pid)
 	const char *given = getenv("HOLDUP_RUNTIME_DIR");
 
 	if (given && *given == '/')
-		add_of_pid(candidates, given, pid);
+		add_of_pid(candidates, given, UINT64_MAX, pid);
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		DIR *dir = opendir(places[i]);
 		struct dirent *entry;
@@ -254,7 +319,7 @@ static void find_dead(struct candidates *candidates, int32_t pid)
 			    !text_parse_u64(entry->d_name + 7, &uid) ||
 			    (geteuid() != 0 && uid != geteuid()))
 				continue;
-			add_of_pid(candidates, runtime, pid);
+			add_of_pid(candidates, runtime, uid, pid);
 		}
 		if (dir)
 			closedir(dir);
@@ -264,21 +329,24 @@ static void find_dead(struct candidates *candidates, int32_t pid)
 /* Each folder once: the control file and the name may say the same. */
 static void recover_dead(struct target *target, int32_t pid)
 {
+	AUTO_CLOSE int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct candidates candidates = { 0 };
 
 	find_dead(&candidates, pid);
 	for (size_t i = 0; i < candidates.count; i++) {
-		AUTO_CLOSE int fd = open(candidates.paths[i], OPEN_DIR | O_NOFOLLOW);
+		const struct candidate *item = &candidates.items[i];
+		AUTO_CLOSE int fd = user_open_of(root_fd, item->path,
+						 O_RDONLY | O_DIRECTORY | O_NOFOLLOW, &item->owner);
 		bool again = false;
 
 		for (size_t j = 0; j < i; j++)
-			again |= strcmp(candidates.paths[i], candidates.paths[j]) == 0;
+			again |= strcmp(item->path, candidates.items[j].path) == 0;
 		if (fd >= 0 && !again)
-			recover(target, fd, strrchr(candidates.paths[i], '/') + 1);
+			recover(target, fd, strrchr(item->path, '/') + 1);
 	}
 	for (size_t i = 0; i < candidates.count; i++)
-		free(candidates.paths[i]);
-	free(candidates.paths);
+		free(candidates.items[i].path);
+	free(candidates.items);
 }
 
 static int recover_living(struct target *target, const struct user_process *process,
@@ -293,7 +361,7 @@ static int recover_living(struct target *target, const struct user_process *proc
 		return err_set(err, -ENOENT, "process %d says: %s", process->proc.pid, safe);
 	}
 	if (trace)
-		fd = user_open_in(process->root_fd, trace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+		fd = user_process_open_folder(process, trace);
 	if (fd < 0)
 		return err_set(err, trace ? fd : -ENOENT, "process %d has no trace",
 			       process->proc.pid);

@@ -155,6 +155,15 @@ static bool has_name(int fd, const char *name, int file)
 	       named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
+/* Root believes of a folder what its owner has put there, and not what was moved there. */
+static bool has_owner_of(int fd, int file)
+{
+	struct stat folder, opened;
+
+	return geteuid() != 0 || (fstat(fd, &folder) == 0 && fstat(file, &opened) == 0 &&
+				  folder.st_uid == opened.st_uid);
+}
+
 /* For a moment the process has a lease, to see whether it is alone: nobody opens it meanwhile. */
 static int open_patiently(int fd, const char *name, int flags)
 {
@@ -182,7 +191,7 @@ static int open_plain(int fd, const char *name, int flags, uint64_t *out_bytes)
 		(void)close(file);
 		file = open_patiently(fd, name, flags);
 	}
-	if (file >= 0 && !user_is_plain(file, out_bytes)) {
+	if (file >= 0 && (!user_is_plain(file, out_bytes) || !has_owner_of(fd, file))) {
 		mem_close_fd(&file);
 		return -1;
 	}
@@ -320,11 +329,11 @@ static uint64_t trim_file(int file, uint64_t bytes, struct user_sum *sum, uint64
 		if (state == PACKET_BAD)
 			continue;
 		half = settle(&packet, true);
-		(void)pwrite(file, &packet, USER_HEAD, (off_t)(i * USER_PACKET)); /* or stays */
+		(void)!pwrite(file, &packet, USER_HEAD, (off_t)(i * USER_PACKET)); /* or stays */
 		add_packet(sum, &packet, half, lost);
 	}
 	if (used * USER_PACKET < bytes)
-		(void)ftruncate(file, (off_t)(used * USER_PACKET)); /* harmless if it stays */
+		(void)!ftruncate(file, (off_t)(used * USER_PACKET)); /* harmless if it stays */
 	return used;
 }
 
@@ -341,7 +350,7 @@ static void trim_metadata(int fd)
 		AUTO_CLOSE int file = open_plain(fd, "metadata", O_WRONLY, &size);
 
 		if (file >= 0)
-			(void)ftruncate(file, (off_t)whole); /* else the reader says so */
+			(void)!ftruncate(file, (off_t)whole); /* else the reader says so */
 	}
 }
 

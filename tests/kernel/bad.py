@@ -55,7 +55,7 @@ def check_unknown(tap, trace):
 
 
 def check_status(tap):
-    """record passes the exit status of the command on; why tells only of itself."""
+    """record and why pass the exit status of the command on, and what a shell says of one that is none."""
     for command, status in ((["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137),
                             (["/no/such/command"], 127), (["/etc/passwd"], 126)):
         done = kernel.holdup("record", "-o", "status.holdup", "--", *command)
@@ -63,9 +63,9 @@ def check_status(tap):
                done.returncode, done.stderr)
         report, done = kernel.why("--", *command)
         if status in (126, 127):
-            expect(tap, "why -- %s" % command[0], done, COULD_NOT)
+            expect(tap, "why -- %s" % command[0], done, status)
         else:
-            tap.ok(done.returncode == 0 and report and not kernel.bad_sums(report),
+            tap.ok(done.returncode == status and report and not kernel.bad_sums(report),
                    "why -- %s is explained" % " ".join(command), done.returncode, done.stderr)
 
 
@@ -125,6 +125,8 @@ def check_full_disk(tap, size):
         lines = done.stderr.strip().split("\n")
         tap.ok(done.returncode in (0, COULD_NOT) and "No space left" in done.stderr,
                "full disk, %s: %s" % (size, lines[0][:80]), done.returncode, done.stderr)
+        tap.ok("no event lost" not in done.stderr or "not recorded: everything" not in done.stderr,
+               "full disk, %s: the summary says that the end is lost" % size, done.stderr)
         report, done = kernel.why("small/x")
         tap.ok((done.returncode == 0 and not kernel.bad_sums(report)) or clear(done, COULD_NOT),
                "full disk, %s: what was written opens or is refused" % size, done.returncode, done.stderr)
@@ -132,6 +134,21 @@ def check_full_disk(tap, size):
         subprocess.run(["umount", "small"], check=True)
     left = {name for name in kernel.instances() - before if kernel.is_stale(name)}
     tap.ok(not left, "full disk, " + size + ": no instance is left", left)
+
+
+def check_failed_splice(tap):
+    """The disk fails: what the summary says is what check-trace finds."""
+    if not shutil.which("strace"):
+        tap.skipped("a failing disk", "strace is not installed")
+        return
+    done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=splice:error=EIO:when=2+",
+                           kernel.HOLDUP, "record", "-e", "full", "-o", "failing", "--", "sleep", "0.2"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    tap.ok("no event lost" not in done.stderr and "Input/output error" in done.stderr,
+           "a failing disk: the summary says that the end is lost", done.returncode, done.stderr)
+    done = kernel.holdup("check-trace", "failing")
+    tap.ok(done.returncode == 1 and "not whole" in done.stdout, "a failing disk: the trace is not called whole",
+           done.returncode, done.stdout, done.stderr)
 
 
 def damage(folder, rng):
@@ -209,6 +226,7 @@ def main():
     check_no_tracefs(tap)
     check_full_disk(tap, "1m")
     check_full_disk(tap, "24m")
+    check_failed_splice(tap)
     check_damaged(tap, "good")
     tap.end()
 

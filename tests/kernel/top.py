@@ -20,6 +20,7 @@ READER = "import sys; sys.stdin.read()"
 ROW = re.compile(r"\s*(\d+)\s+(\d+|-)((?:\s+(?:[0-9.]+|-)){5})\s")
 KEYS = {"up": "\x1bOA", "down": "\x1bOB", "page down": "\x1b[6~", "F1": "\x1bOP", "F4": "\x1bOS",
         "F5": "\x1b[15~", "F6": "\x1b[17~"}
+NOBODY = 65534
 
 
 def schedstat(pid):
@@ -252,7 +253,9 @@ def recorded(tap, hog):
     """r records the task and shows why it waited."""
     before = kernel.instances()
     top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(hog)],
-                            env={"PAGER": "head -n 14; echo SHOWN"})
+                            env={"PAGER": "echo \"pager of $(id -u) $(grep -c 'CapEff:.*0000000000000000' /proc/self/status)\"; "
+                                          "head -n 14; echo SHOWN",
+                                 "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
     try:
         top.until(lambda lines: shares(lines, hog))
         top.send("r")
@@ -261,6 +264,7 @@ def recorded(tap, hog):
         text = "\n".join(top.screen.text())
         tap.ok(found and "SHOWN" in text and "python3" in text and "CPU" in text,
                "then it says why", text)
+        tap.ok("pager of %d 1" % NOBODY in text, "in a pager that is the user's, not root's", text)
         top.send("\n")
         tap.ok(top.shows("F1Help"), "and comes back", *top.screen.text())
         top.send("q")

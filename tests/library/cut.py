@@ -186,6 +186,20 @@ class Cuts:
         self.check(not left and not os.path.exists("cut.holdup"), "nothing is left", left)
 
 
+def check_damaged(test, trace):
+    """The last of 'trace': its longest buffer loses a page's end in the middle."""
+    rings = [os.path.join(trace, "kernel", name) for name in os.listdir(os.path.join(trace, "kernel"))]
+    ring = max((name for name in rings if name.endswith(".ring")), key=os.path.getsize)
+    os.truncate(ring, os.path.getsize(ring) - 100)
+    damage = parsed("check-trace", "--json", trace)["damage"]
+    into = trace + ".of-damaged"
+    status, _, message = holdup("cut", "-o", into, trace)
+    said = [row["why"] for row in parsed("info", "--json", into)["missing"]
+            if row["what"] == "what was damaged in the trace that was cut"]
+    test.ok(status == 0 and damage and said, "a cut of a damaged trace says what was damaged",
+            damage, said, message)
+
+
 def check_trace(test, trace):
     cuts = Cuts(test, trace)
     target = parsed("info", "--json", trace)["command"]["tid"]
@@ -211,6 +225,7 @@ def main():
         for trace in traces:
             cuts = check_trace(test, trace)
         cuts.mistakes()
+        check_damaged(test, traces[-1])
     test.end()
 
 

@@ -22,6 +22,7 @@ import kernel  # noqa: E402
 DATA = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../data")
 FORMATS = ("perfetto", "chrome", "folded", "csv", "jsonl")
 HOSTILE = b'a",;\n\xff\\{\t\x1b\xc3 9'  # as long as "convoy-holder"
+SAFE = 'a",;\\x0a\\xff\\{\\x09\\x1b\\xc3 9'  # as a table for people has it
 
 
 def unpack(name, into="."):
@@ -84,7 +85,7 @@ def check_hostile(tap):
     tids = {row["who"]["tid"] for row in rows if row["who"]["comm"] == want}
     exported.run("export", "--to", "csv", "-o", "tables", trace)
     tap.ok(tids == {int(row["tid"]) for row in exported.table("tables/intervals.csv")
-                    if row["comm"] == want} and tids, "csv and jsonl have it", tids)
+                    if row["comm"] == SAFE} and tids, "csv and jsonl have it", tids)
     events = json.loads(exported.run("export", "--to", "chrome", trace))["traceEvents"]
     tap.ok(tids == {event["tid"] for event in events if event["name"] == "thread_name"
                     and event["args"]["name"] == want}, "chrome has it")

@@ -38,7 +38,7 @@ result $? "it installs" || finish
 prefix=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys
 print([o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"][0])')
 find "$work/dest" >"$work/log"
-for name in include/holdup/read.h libholdup-read.so libholdup-read.so.0 libholdup-read.a \
+for name in include/holdup/read.h libholdup-read.so libholdup-read.so.1 libholdup-read.a \
 	pkgconfig/holdup-read.pc share/man/man3/holdup-read.3; do
 	grep -q "/$name\$" "$work/log"
 	result $? "$name is installed"
@@ -70,8 +70,8 @@ result $? "its version is the project's"
 {
 	try "the example builds and runs with the shared library" \
 		gcc -std=c11 -Wall -Wextra -Werror "$source" $(pkg --cflags --libs)
-	readelf -d "$work/program" 2>/dev/null | grep -q 'NEEDED.*libholdup-read\.so\.0' >"$work/log" 2>&1
-	result $? "it asks for libholdup-read.so.0"
+	readelf -d "$work/program" 2>/dev/null | grep -q 'NEEDED.*libholdup-read\.so\.1' >"$work/log" 2>&1
+	result $? "it asks for libholdup-read.so.1"
 	sed -n '/^\.Bd -literal/,/^\.Ed/p' "$root/docs/man/holdup-read.3" |
 		sed '1d;$d;s/\\e/\\/g' >"$work/page.c"
 	try "the example of the man page builds and runs" \

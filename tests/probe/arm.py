@@ -16,7 +16,7 @@ from probe import kernel  # noqa: E402
 
 CC = "aarch64-linux-gnu-gcc"
 FLAGS = ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers",
-         "-Wno-sign-compare", "-D_GNU_SOURCE", '-DHOLDUP_VERSION="0.1.0"', "-fno-strict-aliasing",
+         "-Wno-sign-compare", "-D_GNU_SOURCE", '-DHOLDUP_VERSION="test"', "-fno-strict-aliasing",
          "-static", "-pthread"]
 
 

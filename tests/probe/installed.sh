@@ -39,7 +39,7 @@ sanitizers=$(option b_sanitize)
 meson install -C "$build" --no-rebuild --destdir "$work/dest" >"$work/log" 2>&1
 result $? "it installs" || finish
 find "$work/dest" >"$work/log"
-for name in include/holdup/trace.h include/holdup/trace_hot.h libholdup.so libholdup.so.0 \
+for name in include/holdup/trace.h include/holdup/trace_hot.h libholdup.so libholdup.so.1 \
 	libholdup.a pkgconfig/holdup.pc share/man/man7/holdup-trace.7; do
 	grep -q "/$name\$" "$work/log"
 	result $? "$name is installed"
@@ -89,8 +89,8 @@ result $? "its version is the project's"
 # shellcheck disable=SC2046 # flags are words
 {
 	try "a C program logs with the shared library" shop.c 1002 $(pkg --cflags --libs)
-	readelf -d "$work/program" 2>/dev/null | grep -q 'NEEDED.*libholdup\.so\.0' >"$work/log" 2>&1
-	result $? "it asks for libholdup.so.0"
+	readelf -d "$work/program" 2>/dev/null | grep -q 'NEEDED.*libholdup\.so\.1' >"$work/log" 2>&1
+	result $? "it asks for libholdup.so.1"
 	try "a C++ program logs with the shared library" shop.cpp 1002 $(pkg --cflags --libs)
 	try "the example of the man page logs" page.c 1 $(pkg --cflags --libs)
 	mv "$libdir"/libholdup.so* "$work"

@@ -30,6 +30,10 @@
 
 #include "sum.h"
 
+#ifndef sigev_notify_thread_id /* glibc before 2.38 has no name for it */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 HOLDUP_EVENT(load, plain, (u32, thread), (u64, seq), (u32, sum))
 HOLDUP_EVENT(load, bulk, (u32, thread), (u64, seq), (u32, sum), (bytes, more))
 
@@ -104,7 +108,7 @@ static void begin_alarms(timer_t *out_timer)
 	const struct itimerspec often = { { 0, 100000 }, { 0, 100000 } };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
 
-	event._sigev_un._tid = gettid();
+	event.sigev_notify_thread_id = gettid();
 	(void)sigaction(SIGALRM, &action, NULL);
 	if (timer_create(CLOCK_MONOTONIC, &event, out_timer) < 0)
 		exit(2);

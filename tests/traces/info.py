@@ -65,7 +65,7 @@ def check_odd(test, into):
         trace = ctf.case_folder(into, row["case"], work)
         status, told, message = info(trace)
         refused = status == 3 or bool(told.get("damage"))
-        test.check(row["case"] + ": verdict", refused == (row["verdict"] == "fail"),
+        test.check(row["case"] + ": verdict", refused == ctf.must_refuse(row),
                    "%s, but got %s %s" % (row["verdict"], status, message), told.get("damage"))
         if row["verdict"] != "pass" or not told:
             continue
@@ -135,6 +135,20 @@ def check_cut(test, trace, into, share):
     shutil.rmtree(into)
 
 
+def check_programs_alone(test, into):
+    """LTTng-UST without the kernel's trace: nothing tells when a thread ran."""
+    trace = os.path.join(into, "ust_sort-ust", "ust", "uid", "0", "64-bit")
+    archive = os.path.join(ctf.TRACES, "14-kernel-plus-ust/ust_sort.ust-ctf.tar.zst")
+    subprocess.run(["tar", "--zstd", "-xf", archive, "-C", into], check=True)
+    _, out, _ = ctf.run("info", trace)
+    test.check("no state dump is told of where there is none",
+               out and b"state dump" not in out, out)
+    tid = listed(trace)[1][0]["tid"]
+    status, out, message = ctf.run("why", "--tid", str(tid), trace)
+    test.check("why says that programs alone do not tell when threads ran",
+               (status, out) == (3, b"") and "it has no sched:sched_switch" in message, out, message)
+
+
 def main():
     if not os.path.isdir(os.path.join(ctf.TRACES, "01-ctf-real")):
         kernel.absent("HOLDUP_CTF_TRACES names no folder with 01-ctf-real")
@@ -145,6 +159,7 @@ def main():
         ctf.unpack("02-ctf-conformance", into)
         check_real(test, into)
         check_odd(test, into)
+        check_programs_alone(test, into)
         for row in ctf.rows("01-ctf-real", "expected-summary.csv"):
             for share in ((0, 0.3), (0.3, 0.6), (0.6, 1)):
                 check_cut(test, os.path.join(into, row["trace"]), os.path.join(into, "cut"), share)

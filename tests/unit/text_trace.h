@@ -21,7 +21,7 @@
  *	waking TID [cpu N]	wakeup TID [cpu N]	migrate TID FROM TO
  *	newtask TID [thread]	fork TID [TGID]	exec TID FILE [OLD_TID]
  *	exit TID		rename TID COMM		runtime TID NS
- *	irq NR NAME		irqexit NR		vector NAME	vectorexit NAME
+ *	irq NR NAME		irqexit NR [RET]	vector NAME	vectorexit NAME
  *	softirq NAME		softirqexit NAME
  *	enter CALL [ARGS]	leave CALL RET		fault ADDRESS
  *	timerstart TIMER	hrtimer FUNCTION [TIMER]	hrtimerdone
@@ -231,6 +231,13 @@ static inline void tt_runtime(struct text_trace *trace, struct event *ev, struct
 	ev->runtime.runtime_ns = tt_number(trace, 2);
 }
 
+static inline void tt_reason(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)cpu;
+	ev->blocked_reason.tid = (int32_t)tt_number(trace, 1);
+	ev->blocked_reason.io = (uint8_t)tt_number(trace, 2);
+}
+
 static inline void tt_open(struct text_trace *trace, struct tt_cpu *cpu, char what)
 {
 	if (cpu->depth == TT_NEST)
@@ -264,6 +271,8 @@ static inline void tt_irq(struct text_trace *trace, struct event *ev, struct tt_
 		ev->irq.nr = (int32_t)tt_index(trace, tt_vectors, tt_word(trace, 1));
 	else
 		ev->irq.nr = (int32_t)tt_number(trace, 1);
+	if (ev->type == EV_IRQ_EXIT)
+		ev->irq.ret = (int32_t)tt_number_or(trace, 2, 1);
 	if (ev->type == EV_IRQ_ENTRY)
 		ev->irq.name = facts_keep(&trace->facts, tt_word(trace, 2));
 	if (ev->type == EV_IRQ_ENTRY || ev->type == EV_VECTOR_ENTRY || ev->type == EV_SOFTIRQ_ENTRY)
@@ -288,7 +297,13 @@ static inline void tt_call(struct text_trace *trace, struct event *ev, struct tt
 	if (ev->type == EV_SYS_EXIT)
 		ev->syscall.ret = (int64_t)tt_number(trace, 2);
 	for (int i = 0; ev->type == EV_SYS_ENTER && i < 6; i++)
-		ev->syscall.args[i] = tt_number_or(trace, 2 + i, 0);
+		ev->syscall.args[i] = i + 2 < trace->word_count && *tt_word(trace, i + 2) == '/'
+					      ? 0
+					      : tt_number_or(trace, 2 + i, 0);
+	for (int i = 2; ev->type == EV_SYS_ENTER && i < trace->word_count; i++) {
+		if (*tt_word(trace, i) == '/')
+			ev->syscall.path = facts_keep(&trace->facts, tt_word(trace, i));
+	}
 }
 
 static inline void tt_fault(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
@@ -400,6 +415,7 @@ static const struct tt_verb {
 	{ "rename", EV_TASK_RENAME, tt_task },
 	{ "migrate", EV_SCHED_MIGRATE, tt_migrate },
 	{ "runtime", EV_SCHED_STAT_RUNTIME, tt_runtime },
+	{ "reason", EV_SCHED_BLOCKED_REASON, tt_reason }, /* TID 1 = for I/O, 0 = not */
 	{ "irq", EV_IRQ_ENTRY, tt_irq },
 	{ "irqexit", EV_IRQ_EXIT, tt_irq },
 	{ "vector", EV_VECTOR_ENTRY, tt_irq },

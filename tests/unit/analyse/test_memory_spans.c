@@ -87,12 +87,22 @@ static void a_hole_cuts_what_is_open(void **unused)
 	told_free(told);
 }
 
+static void of_nothing_there_is_nothing(void **unused)
+{
+	const struct memory_spans none = { 0 };
+	size_t count = 1;
+
+	assert_null(memory_spans_find(&none, 7, DELAYS_RECLAIM, &count)); /* no place beside NULL */
+	assert_int_equal(count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_are_those_of_their_threads),
 		cmocka_unit_test(they_are_counted_as_far_as_they_lie_in_the_window),
 		cmocka_unit_test(a_hole_cuts_what_is_open),
+		cmocka_unit_test(of_nothing_there_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

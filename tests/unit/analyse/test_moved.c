@@ -49,10 +49,20 @@ static void the_first_move_of_each_sleep_counts(void **unused)
 	moved_fini(&moved);
 }
 
+static void of_nothing_there_is_nothing(void **unused)
+{
+	const struct moved none = { 0 };
+	size_t count = 1;
+
+	assert_null(moved_find(&none, 7, &count)); /* no place beside NULL */
+	assert_int_equal(count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_move_of_each_sleep_counts),
+		cmocka_unit_test(of_nothing_there_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

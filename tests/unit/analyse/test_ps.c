@@ -156,10 +156,32 @@ static void what_runs_between_the_ticks_is_never_seen(void **unused)
 	told_free(told);
 }
 
+/* Twelve days: of assumed ticks, as many as would take gigabytes one by one. */
+static void days_of_assumed_ticks_are_counted(void **unused)
+{
+	const uint64_t day_ns = UINT64_C(86400000000000);
+	struct told *told = replayed("facts last 1036800000000000\n"
+				     "thread 7 7 1 R prog\n"
+				     "0 cpu0 switch 0(runnable) 7\n"
+				     "518400000ms cpu0 switch 7(blocked) 0\n"
+				     "1036800000ms cpu0 waking 7\n");
+	struct charged result = charged(told);
+	const struct ps_charge *charge = &result.threads[slot_of(told, 7)];
+
+	assert_int_equal(result.ticks.source, PS_ASSUMED);
+	assert_int_equal(result.ticks.count, 0);
+	/* Six days of 250 a second, without the one at the very begin: it was before the window. */
+	assert_int_equal(charge->user + charge->system + charge->either, 6 * day_ns / 4000000 - 1);
+	assert_int_equal(result.cpus[0].idle + result.cpus[0].system, 6 * day_ns / 4000000 + 1);
+	told_free(told);
+	ps_ticks_fini(&result.ticks);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tick_charges_what_it_interrupts),
+		cmocka_unit_test(days_of_assumed_ticks_are_counted),
 		cmocka_unit_test(other_timers_are_no_ticks),
 		cmocka_unit_test(without_timers_recorded_the_interrupts_in_step_are_the_ticks),
 		cmocka_unit_test(without_anything_recorded_250_a_second_are_assumed),

@@ -75,6 +75,16 @@ static void a_text_of_any_length_is_terminated(void **unused)
 	}
 }
 
+static void what_it_quotes_commands_no_terminal(void **unused)
+{
+	struct err err = { 0 };
+
+	err_set(&err, -EIO, "\"%s\" is bad", "a\x1b[2J\n\xff");
+	err_wrap(&err, "reading %s", "\xe2\x80\xae");
+	assert_string_equal(err.text,
+			    "\"a\\x1b[2J\\x0a\\xff\" is bad, while reading \\xe2\\x80\\xae");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +94,7 @@ int main(void)
 		cmocka_unit_test(a_long_text_is_cut_and_says_so),
 		cmocka_unit_test(adding_to_a_full_text_keeps_it_whole),
 		cmocka_unit_test(a_text_of_any_length_is_terminated),
+		cmocka_unit_test(what_it_quotes_commands_no_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

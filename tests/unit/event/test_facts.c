@@ -114,9 +114,20 @@ static void notes_of_damage_are_bounded(void **unused)
 
 	for (int i = 0; i < 1000; i++)
 		facts_note_damage(&facts, "place %d", i);
-	assert_int_equal(facts.damage_count, FACTS_MAX_DAMAGE + 1);
+	assert_int_equal(facts.damage_count, FACTS_MAX_NOTES + 1);
 	assert_string_equal(facts.damage[0], "place 0");
-	assert_string_equal(facts.damage[FACTS_MAX_DAMAGE], "more damage than is listed here");
+	assert_string_equal(facts.damage[FACTS_MAX_NOTES], "more damage than is listed here");
+	facts_fini(&facts);
+}
+
+static void damage_is_noted_once_however_often_events_are_read(void **unused)
+{
+	struct facts facts = { 0 };
+
+	for (int i = 0; i < 6; i++)
+		facts_note_damage(&facts, "place %d", i % 3);
+	assert_int_equal(facts.damage_count, 3);
+	assert_string_equal(facts.damage[2], "place 2");
 	facts_fini(&facts);
 }
 
@@ -129,6 +140,7 @@ int main(void)
 		cmocka_unit_test(calls_that_no_table_has_get_numbers_above_all_tables),
 		cmocka_unit_test(kept_strings_are_copies),
 		cmocka_unit_test(notes_of_damage_are_bounded),
+		cmocka_unit_test(damage_is_noted_once_however_often_events_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

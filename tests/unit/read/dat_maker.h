@@ -337,8 +337,10 @@ static inline void dat_make_v7(struct dat_bytes *to, const struct dat_made *made
 	struct dat_bytes first = { .big_endian = made->big_endian };
 	struct dat_bytes second = { .big_endian = made->big_endian };
 	uint8_t link[8] = { 0 };
+	struct dat_bytes strings = { .big_endian = made->big_endian };
 	size_t head, place, second_place;
 
+	dat_str(&strings, "options");
 	dat_str(to, made->zip);
 	dat_str(to, "1");
 	head = to->count;
@@ -361,6 +363,9 @@ static inline void dat_make_v7(struct dat_bytes *to, const struct dat_made *made
 	dat_at(&first, first.count - 8, second_place, 8);
 	place = dat_section(to, made->zip, 0, &first);
 	dat_at(to, head, place, 8);
+	/* As trace-cmd does: no option tells where the titles of sections are. */
+	(void)dat_section(to, made->zip, 15, &strings);
+	free(strings.data);
 	free(first.data);
 	free(second.data);
 }

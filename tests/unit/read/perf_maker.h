@@ -17,6 +17,7 @@
 #include "read/perf_wire.h"
 
 #define SWITCH_ID 372u
+#define FORK_ID	  373u
 #define MADE_MAX  (4u << 20)
 
 /* IDENTIFIER, IP, TID, TIME, CPU, PERIOD; and RAW */
@@ -30,6 +31,8 @@ struct made {
 	size_t at;
 	bool swap;
 	uint64_t more_has; /* of sample_type, of all events */
+	bool is_old;	   /* version 1 */
+	bool has_forks;	   /* sched:sched_process_fork was recorded, too */
 	char path[64];
 };
 
@@ -230,6 +233,16 @@ static const char switch_format[] =
 	"print fmt: \"%s:%d ==> %s:%d\", REC->prev_comm, REC->prev_pid, REC->next_comm, "
 	"REC->next_pid\n";
 
+static const char fork_format[] =
+	"name: sched_process_fork\nID: 373\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:pid_t parent_pid;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:pid_t child_pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"%d %d\", REC->parent_pid, REC->child_pid\n";
+
 static inline void put_section_text(struct made *made, const char *text)
 {
 	put8(made, strlen(text));
@@ -254,8 +267,10 @@ static inline void put_tracing(struct made *made)
 	put4(made, 0);
 	put4(made, 1);
 	put_bytes(made, "sched", 6);
-	put4(made, 1);
+	put4(made, 1u + made->has_forks);
 	put_section_text(made, switch_format);
+	if (made->has_forks)
+		put_section_text(made, fork_format);
 	put4(made, 0);
 	put4(made, 0);
 	put8(made, 0);
@@ -291,12 +306,18 @@ static inline size_t begin_file(struct made *made)
 	put8(made, 100);
 	put8(made, 101);
 	put8(made, 200);
+	put8(made, 300);
 	put_attr(made, PERF_KIND_TRACEPOINT, SWITCH_ID, SWITCH_HAS);
 	put8(made, ids);
 	put8(made, 16);
 	put_attr(made, PERF_KIND_SOFTWARE, 0, CLOCK_HAS);
 	put8(made, ids + 16);
 	put8(made, 8);
+	if (made->has_forks) {
+		put_attr(made, PERF_KIND_TRACEPOINT, FORK_ID, SWITCH_HAS);
+		put8(made, ids + 24);
+		put8(made, 8);
+	}
 	return made->at;
 }
 
@@ -332,10 +353,12 @@ static inline size_t end_file(struct made *made, size_t data)
 	}
 	made->at = 0;
 	put8(made, PERF_MAGIC);
+	if (made->is_old)
+		memcpy(made->bytes, "PERFFILE", 8);
 	put8(made, PERF_FILE_HEADER);
 	put8(made, 80);
-	put8(made, PERF_FILE_HEADER + 24);
-	put8(made, 160);
+	put8(made, PERF_FILE_HEADER + 32);
+	put8(made, made->has_forks ? 240 : 160);
 	put8(made, data);
 	put8(made, data_end - data);
 	put8(made, 0);

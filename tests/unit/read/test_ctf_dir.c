@@ -467,6 +467,79 @@ static void a_text_too_long_for_a_record_is_cut(void **unused)
 	free(bits);
 }
 
+/* In JSON a number is a number; text has the base. */
+static void a_signed_number_of_base_16_is_negative_in_json(void **unused)
+{
+	static const uint8_t bytes[] = { 0x88, 0x88 };
+	struct trace_meaning meaning;
+	struct trace_record record;
+	const struct print_event *event;
+	struct print_setup setup;
+	struct printer *printer;
+	struct outbuf out;
+	struct ctf_made made;
+	struct trace *trace;
+
+	ctf_make(&made, "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };"
+			"event { name = e; fields := struct {"
+			" integer { size = 8; signed = true; base = 16; } x;"
+			" integer { size = 8; base = 16; } y; }; };");
+	ctf_make_file(&made, "stream", bytes, sizeof(bytes));
+	trace = opened(&made);
+	trace_keep_records(trace, true);
+	expect(trace, EV_OTHER, 0, 0);
+	assert_true(trace_meaning(trace, &meaning));
+	assert_true(trace_record(trace, &record));
+	setup = (struct print_setup){ meaning.formats, trace_facts(trace), meaning.big_endian,
+				      meaning.long_bytes };
+	printer = printer_new(&setup);
+	event = printer_event_of(printer, &record);
+	outbuf_to_memory(&out);
+	for (uint32_t i = event->common_count; i < event->field_count; i++) {
+		print_field_json(printer, &event->fields[i], &record, &out);
+		outbuf_char(&out, i + 1 < event->field_count ? ' ' : '\0');
+	}
+	assert_string_equal(out.start, "-120 136");
+	outbuf_fini(&out);
+	printer_free(printer);
+	trace_close(trace);
+	ctf_unmake(&made);
+}
+
+/* Those of a packet's context that tell about the packet are read. */
+static void fields_that_are_in_no_event_are_counted(void **unused)
+{
+	static const uint8_t bytes[1 + 1 + 482] = { 0 };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	const struct facts *facts;
+	struct ctf_made made;
+	struct trace *trace;
+
+	fputs("/* CTF 1.8 */ typealias integer { size = 8; } := u8;"
+	      "trace { major = 1; minor = 8; byte_order = le; };"
+	      "stream { packet.context := struct { u8 cpu_id; struct { u8 name; } of; }; };"
+	      "event { name = e; fields := struct {",
+	      out);
+	for (int i = 0; i < 482; i++)
+		fprintf(out, " u8 f%d;", i);
+	fputs(" }; };", out);
+	fclose(out);
+	ctf_make(&made, text);
+	ctf_make_file(&made, "stream", bytes, sizeof(bytes));
+	trace = opened(&made);
+	facts = trace_facts(trace);
+	assert_int_equal(facts->unshown_count, 2);
+	assert_string_equal(facts->unshown[0], "2 fields of ctf:e");
+	assert_string_equal(facts->unshown[1], "1 field of the packets of stream 0");
+	expect(trace, EV_OTHER, 0, 0);
+	expect_end(trace);
+	trace_close(trace);
+	ctf_unmake(&made);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +553,8 @@ int main(void)
 		cmocka_unit_test(damaged_streams_do_no_harm),
 		cmocka_unit_test(damage_says_where_it_is),
 		cmocka_unit_test(a_text_too_long_for_a_record_is_cut),
+		cmocka_unit_test(a_signed_number_of_base_16_is_negative_in_json),
+		cmocka_unit_test(fields_that_are_in_no_event_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,9 @@ static void a_call_and_a_stack_come_back(void **unused)
 	static const uint64_t frames[] = { 0xffffffff81000000u, 0x1234 };
 	const struct event call = { .type = EV_SYS_ENTER,
 				    .syscall = { .nr = 202,
-						 .args = { UINT64_MAX, 0, 3, 4, 5, 6 } } };
+						 .by_name = true,
+						 .args = { UINT64_MAX, 0, 3, 4, 5, 6 },
+						 .path = "/data/data.bin" } };
 	const struct event stack = { .type = EV_STACK, .stack = { frames, 2 } };
 	uint8_t bytes[CTF_TOLD_MAX];
 	struct event again;
@@ -70,6 +72,8 @@ static void a_call_and_a_stack_come_back(void **unused)
 	told_again(&call, bytes, &again);
 	assert_int_equal(again.syscall.nr, 202);
 	assert_memory_equal(again.syscall.args, call.syscall.args, sizeof(call.syscall.args));
+	assert_string_equal(again.syscall.path, "/data/data.bin");
+	assert_true(again.syscall.by_name);
 	told_again(&stack, bytes, &again);
 	assert_int_equal(again.stack.count, 2);
 	assert_memory_equal(again.stack.frames, frames, sizeof(frames));

@@ -134,6 +134,39 @@ static size_t reads_as(struct dat_made *made, const char *expected)
 
 /* ------------------------------------------------------------------ variants */
 
+/* Or it is not opened at all. Nothing tells of the titles of sections, where just they are missing. */
+static void a_file_that_is_cut_anywhere_is_not_called_whole(void **unused)
+{
+	static const char *const zips[] = { NULL, "none", "zlib", "zstd" };
+
+	for (size_t i = 0; i < ARRAY_LEN(zips); i++) {
+		struct dat_made made = { .version = zips[i] ? 7 : 6,
+					 .zip = zips[i],
+					 .long_bytes = 8 };
+		struct made_pages pages = pages_of(&made);
+		struct dat_bytes bytes;
+		int whole = 0;
+
+		set_top(&made, &pages);
+		dat_option(&made.options, 9, "trace-cmd 3.1.6 of a long name", 31);
+		bytes = dat_make(&made);
+		for (size_t cut = bytes.count > 4096 ? bytes.count - 4096 : 0; cut < bytes.count;
+		     cut++) {
+			struct trace *trace;
+			struct err err = { 0 };
+
+			if (open_bytes(bytes.data, cut, &trace, &err) < 0)
+				continue;
+			whole += trace_facts(trace)->complete || !trace_facts(trace)->damage_count;
+			if (whole > (made.version == 7))
+				fail_msg("%s cut at byte %zu of %zu is called whole",
+					 zips[i] ? zips[i] : "version 6", cut, bytes.count);
+			trace_close(trace);
+		}
+		free(bytes.data);
+	}
+}
+
 static void every_variant_gives_the_same_events(void **unused)
 {
 	static const char *const zips[] = { NULL, "none", "zlib", "zstd" };
@@ -376,6 +409,35 @@ static void lost_events_are_events(void **unused)
 	trace_close(trace);
 }
 
+/* What the kernel had still in its buffer as it counted was written after that. */
+static void recorded_are_the_events_that_were_read_and_those_that_waited(void **unused)
+{
+	static const char *const stats[] = {
+		"CPU: 0\nentries: 3\noverrun: 0\nread events: 1\n",
+		"CPU: 0\nentries: 3\noverrun: 0\n", /* old kernels do not say how many were read */
+		"CPU: 0\nread events: 4\n",
+	};
+	static const uint64_t recorded[] = { 4, 0, 0 };
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(stats); i++) {
+		struct dat_made made = usual();
+		struct made_pages pages = pages_of(&made);
+		struct trace *trace;
+
+		set_top(&made, &pages);
+		if (i >= ARRAY_LEN(stats)) { /* another instance, of which nothing is told */
+			made.instances[1] = made.instances[0];
+			made.instances[1].name = "other";
+			made.instance_count = 2;
+		}
+		dat_option(&made.options, 2, stats[i % 3], strlen(stats[i % 3]) + 1);
+		trace = opened(&made);
+		assert_int_equal(trace_facts(trace)->cpus[0].events, i < 3 ? recorded[i] : 0);
+		assert_int_equal(trace_facts(trace)->cpus[1].events, 0);
+		trace_close(trace);
+	}
+}
+
 /* -------------------------------------------------------------------- damage */
 
 /* Opens or not, reads to the end, and does not say nothing. */
@@ -468,10 +530,10 @@ static void options_that_lead_back_are_refused(void **unused)
 
 	set_top(&made, &pages);
 	bytes = dat_make(&made);
-	/* The first section of options is the last of the file, its link the last 8 bytes. */
+	/* Behind the first section of options, which ends with its link, are the titles: 24 bytes. */
 	for (int i = 0; i < 8; i++)
 		place |= (uint64_t)bytes.data[10 + 2 + 6 + 5 + 2 + i] << (8 * i);
-	dat_at(&bytes, bytes.count - 8, place, 8);
+	dat_at(&bytes, bytes.count - 24 - 8, place, 8);
 	assert_int_equal(open_bytes(bytes.data, bytes.count, &trace, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "lead back"));
 	free(bytes.data);
@@ -540,6 +602,7 @@ static void what_is_not_known_is_refused(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_that_is_cut_anywhere_is_not_called_whole),
 		cmocka_unit_test(every_variant_gives_the_same_events),
 		cmocka_unit_test(instances_are_merged_and_named),
 		cmocka_unit_test(what_two_instances_tell_happened_once),
@@ -550,6 +613,7 @@ int main(void)
 		cmocka_unit_test(the_time_of_day_is_a_fact),
 		cmocka_unit_test(facts_come_from_options_and_texts),
 		cmocka_unit_test(lost_events_are_events),
+		cmocka_unit_test(recorded_are_the_events_that_were_read_and_those_that_waited),
 		cmocka_unit_test(a_file_cut_anywhere_is_read_as_far_as_it_goes),
 		cmocka_unit_test(what_a_cut_took_is_said),
 		cmocka_unit_test(turned_bytes_do_no_harm),

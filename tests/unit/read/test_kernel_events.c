@@ -527,9 +527,98 @@ static void fixed_places_and_lists_of_loads_give_the_same_events(void **unused)
 	done(&slow);
 }
 
+/* As in damaged files, and of machines of the other byte order. */
+static void a_stack_without_addresses_is_no_stack(void **unused)
+{
+	static const char *const fields[] = {
+		"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n",
+		"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:int caller;\toffset:16;\tsize:4;\tsigned:1;\n",
+		"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n",
+	};
+
+	for (int i = 0; i < 6; i++) {
+		AUTO_FREE char *text = xasprintf("ID: 9\n" COMMON "%s", fields[i / 2]);
+		struct kernel kernel = { .big_endian = i & 1 };
+		struct event event;
+
+		add(&kernel, "ftrace/kernel_stack", text);
+		ready(&kernel);
+		put_common(&kernel, 9, 0, 101);
+		put(&kernel, 1, 4);
+		put(&kernel, 0, 4);
+		put(&kernel, 0xffffffff81000000, 8);
+		assert_true(decode(&kernel, &event));
+		if (i == 4) {
+			assert_int_equal(event.type, EV_STACK);
+			assert_int_equal(event.stack.count, 1);
+			assert_ptr_equal(event.stack.frames, kernel.data + 16);
+		} else {
+			assert_int_equal(event.type, EV_OTHER);
+			assert_string_equal(event.other.name, "kernel_stack");
+		}
+		done(&kernel);
+	}
+}
+
+#define CALL_FIELDS                                                       \
+	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"      \
+	"\tfield:aio_context_t ctx_id;\toffset:16;\tsize:8;\tsigned:0;\n" \
+	"\tfield:long nr;\toffset:24;\tsize:8;\tsigned:0;\n"              \
+	"\tfield:__data_loc char[] __name_val;\toffset:32;\tsize:4;\tsigned:0;\n"
+
+#define CALL_EXIT_FIELDS                                                   \
+	"\tfield:int nr;\toffset:8;\tsize:4;\tsigned:1;\n" /* Linux 4.x */ \
+	"\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n"
+
+static void a_call_told_by_name_has_its_number_arguments_and_result(void **unused)
+{
+	for (int big_endian = 0; big_endian < 2; big_endian++) {
+		struct kernel kernel = { .big_endian = big_endian };
+		struct event event;
+
+		add(&kernel, "syscalls/sys_enter_io_submit", "ID: 9\n" COMMON CALL_FIELDS);
+		add(&kernel, "syscalls/sys_exit_io_submit", "ID: 10\n" COMMON CALL_EXIT_FIELDS);
+		add(&kernel, "syscalls/sys_exit_odd", "ID: 11\n" COMMON CALL_FIELDS);
+		ready(&kernel);
+		put_common(&kernel, 9, 0, 101);
+		put(&kernel, 209, 4);
+		put(&kernel, 0, 4);
+		put(&kernel, 0x7f00, 8);
+		put(&kernel, 3, 8);
+		put(&kernel, 0, 4);
+		assert_true(decode(&kernel, &event));
+		assert_int_equal(event.type, EV_SYS_ENTER);
+		assert_int_equal(event.tid, 101);
+		assert_int_equal(event.syscall.nr, 209);
+		assert_int_equal(event.syscall.args[0], 0x7f00);
+		assert_int_equal(event.syscall.args[1], 3);
+		assert_int_equal(event.syscall.args[2], 0);
+		assert_true(event.syscall.by_name);
+		put_common(&kernel, 10, 0, 101);
+		put(&kernel, 209, 4);
+		put(&kernel, 0, 4);
+		put(&kernel, (uint64_t)-11, 8);
+		assert_true(decode(&kernel, &event));
+		assert_int_equal(event.type, EV_SYS_EXIT);
+		assert_int_equal(event.syscall.nr, 209);
+		assert_int_equal(event.syscall.ret, -11);
+		put_common(&kernel, 11, 0, 101);
+		for (int i = 0; i < 4; i++)
+			put(&kernel, 0, 8);
+		assert_true(decode(&kernel, &event));
+		assert_int_equal(event.type, EV_OTHER); /* it has no result */
+		assert_string_equal(event.other.name, "sys_exit_odd");
+		done(&kernel);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_without_addresses_is_no_stack),
+		cmocka_unit_test(a_call_told_by_name_has_its_number_arguments_and_result),
 		cmocka_unit_test(fixed_places_and_lists_of_loads_give_the_same_events),
 		cmocka_unit_test(a_switch_has_all_its_fields),
 		cmocka_unit_test(states_are_read_from_the_print_format),

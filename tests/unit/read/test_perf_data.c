@@ -102,6 +102,41 @@ static void records_are_read_in_either_byte_order(void **unused)
 	}
 }
 
+static void files_of_version_1_are_read_in_either_byte_order(void **unused)
+{
+	for (int swap = 0; swap < 2; swap++) {
+		struct made made;
+		struct trace *trace;
+		size_t data, bytes;
+
+		made_init(&made, swap);
+		made.is_old = true;
+		data = begin_file(&made);
+		put_switches(&made);
+		bytes = end_file(&made, data);
+		made_save(&made, bytes);
+		trace = opened(&made);
+		assert_int_equal(trace_facts(trace)->damage_count, 0);
+		assert_string_equal(trace_facts(trace)->arch, "x86_64");
+		expect_switches(trace);
+		trace_close(trace);
+		/* The first header had no features: what was recorded is not explained. */
+		made.at = 8;
+		put8(&made, 72);
+		made_save(&made, bytes);
+		trace = opened(&made);
+		assert_int_equal(trace_facts(trace)->damage_count, 0);
+		assert_null(trace_facts(trace)->arch);
+		(void)next(trace, EV_OTHER, 1000);
+		trace_close(trace);
+		made.at = 16;
+		put8(&made, 81);
+		made_save(&made, bytes);
+		assert_int_equal(read_open(made.path, &trace, &(struct err){ 0 }), -EBADMSG);
+		made_fini(&made);
+	}
+}
+
 static void put_tracing_record(struct made *made)
 {
 	size_t start = begin_record(made, PERF_HEADER_TRACING_DATA, 0), body;
@@ -299,6 +334,87 @@ static void names_births_and_execs_become_events_and_those_before_are_facts(void
 	event = next(trace, EV_TASK_NEW, 300);
 	assert_int_equal(event->task.clone_flags, 0);
 	expect_end(trace);
+	trace_close(trace);
+	made_fini(&made);
+}
+
+/* Each file is told to lack something, or cannot be opened at all. */
+static void expect_told_where_cut(const struct made *made, size_t bytes, size_t from)
+{
+	for (size_t cut = from; cut < bytes; cut++) {
+		struct trace *trace = NULL;
+		struct err err = { 0 };
+
+		made_save(made, cut);
+		if (read_open(made->path, &trace, &err) < 0)
+			continue;
+		if (trace_facts(trace)->complete || !trace_facts(trace)->damage_count)
+			fail_msg("cut at byte %zu of %zu, it is called whole", cut, bytes);
+		trace_close(trace);
+	}
+}
+
+static void a_file_that_is_cut_anywhere_is_not_called_whole(void **unused)
+{
+	struct made made;
+	size_t data, bytes;
+
+	made_init(&made, false);
+	data = begin_file(&made);
+	put_switches(&made);
+	bytes = end_file(&made, data);
+	expect_told_where_cut(&made, bytes, 0);
+	/* The last section is one that nobody reads: BUILD_ID. */
+	made.at = 0x48;
+	put8(&made, 1u << 2 | 1u << PERF_FEATURE_TRACING_DATA | 1u << PERF_FEATURE_ARCH);
+	expect_told_where_cut(&made, bytes, data);
+	made_fini(&made);
+}
+
+/* Since perf writes FINISHED_INIT; older ones cannot be told from whole ones. */
+static void a_stream_that_is_cut_within_a_round_is_not_called_whole(void **unused)
+{
+	struct made made;
+	size_t start, from;
+	struct trace *trace;
+
+	made_init(&made, false);
+	put_pipe_head(&made);
+	end_record(&made, begin_record(&made, PERF_FINISHED_INIT, 0));
+	from = made.at;
+	put_switches(&made);
+	start = begin_record(&made, PERF_FINISHED_ROUND, 0);
+	end_record(&made, start);
+	expect_told_where_cut(&made, made.at, from);
+	made_save(&made, made.at);
+	trace = opened(&made);
+	assert_true(trace_facts(trace)->complete);
+	trace_close(trace);
+	made_fini(&made);
+}
+
+/* The tracepoint does not say which; the record of the same birth does. */
+static void threads_and_processes_are_told_apart_beside_the_tracepoint(void **unused)
+{
+	const struct event *event;
+	struct made made;
+	struct trace *trace;
+	size_t data;
+
+	made_init(&made, false);
+	made.has_forks = true;
+	data = begin_file(&made);
+	put_fork(&made, 200, (uint32_t[4]){ 60, 60, 61, 60 });
+	put_fork(&made, 300, (uint32_t[4]){ 62, 60, 62, 60 });
+	made_save(&made, end_file(&made, data));
+	trace = opened(&made);
+	event = next(trace, EV_TASK_NEW, 200);
+	assert_int_equal(event->task.tid, 61);
+	assert_int_equal(event->task.tgid, 60);
+	assert_int_equal(event->task.clone_flags, 0x10000);
+	event = next(trace, EV_TASK_NEW, 300);
+	assert_int_equal(event->task.tgid, 62);
+	assert_int_equal(event->task.clone_flags, 0);
 	trace_close(trace);
 	made_fini(&made);
 }
@@ -545,11 +661,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_are_read_in_either_byte_order),
+		cmocka_unit_test(files_of_version_1_are_read_in_either_byte_order),
 		cmocka_unit_test(a_stream_tells_of_its_events_itself),
 		cmocka_unit_test(compressed_records_are_read),
 		cmocka_unit_test(any_order_of_runs_comes_out_in_order_of_time),
 		cmocka_unit_test(a_lost_record_is_a_hole_since_the_last_event_of_its_cpu),
 		cmocka_unit_test(names_births_and_execs_become_events_and_those_before_are_facts),
+		cmocka_unit_test(a_file_that_is_cut_anywhere_is_not_called_whole),
+		cmocka_unit_test(a_stream_that_is_cut_within_a_round_is_not_called_whole),
+		cmocka_unit_test(threads_and_processes_are_told_apart_beside_the_tracepoint),
 		cmocka_unit_test(the_call_chain_of_a_switch_is_the_stack_of_who_leaves),
 		cmocka_unit_test(a_cut_file_is_read_up_to_the_cut),
 		cmocka_unit_test(a_tracepoint_without_its_format_is_a_sample_as_any_other),

@@ -326,16 +326,101 @@ static void hostile_lines_do_no_harm(void **unused)
 	mem_free(&text);
 }
 
+static void what_a_kernel_prints_more_of_a_field_does_not_hide_the_others(void **unused)
+{
+	static const char *const timers[] = {
+		"hrtimer_expire_entry: hrtimer=00000000ab12cd34 function=apic_timer_fn [kvm] now=77",
+		"hrtimer_expire_entry: hrtimer=00000000ab12cd34 function=apic_timer_fn+0x1/0x2 [kvm] "
+		"now=77",
+		"timer:hrtimer_expire_entry: hrtimer=0xab12cd34 function=apic_timer_fn <kvm>+3 now=77",
+		"hrtimer_expire_entry: hrtimer=0xab12cd34 was_armed=1 function=apic_timer_fn now=77",
+	};
+	struct made made;
+	const struct event *event;
+
+	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
+		event = event_of(&made, timers[i]);
+		assert_int_equal(event->type, EV_HRTIMER_EXPIRE);
+		assert_int_equal(event->timer.timer, 0xab12cd34);
+		assert_int_equal(trace_facts(made.trace)->symbol_count, 1);
+		assert_string_equal(trace_facts(made.trace)->symbols[0].name, "apic_timer_fn");
+		assert_int_equal(event->timer.function,
+				 trace_facts(made.trace)->symbols[0].address);
+		assert_int_equal(trace_facts(made.trace)->damage_count, 0);
+		unmake(&made);
+	}
+	event = event_of(&made,
+			 "workqueue_queue_work: work struct=00000000ab12cd34 "
+			 "function=virtblk_done [virtio_blk] workqueue=a b req_cpu=8192 cpu=3");
+	assert_int_equal(event->type, EV_WORK_QUEUE);
+	assert_string_equal(event->work.workqueue, "a b");
+	assert_int_equal(event->work.cpu, 3);
+	unmake(&made);
+	event = event_of(&made, "sched_wakeup: comm=a pid=7 [x] prio=120 new=3 target_cpu=002");
+	assert_int_equal(event->type, EV_SCHED_WAKEUP);
+	assert_int_equal(event->wake.target_cpu, 2);
+	unmake(&made);
+}
+
+/* Whichever is told first stands; a call of another number, or without its twin, counts. */
+static void a_call_told_by_name_and_by_number_counts_once(void **unused)
+{
+	static const char text[] = HEAD("1.000001") "sys_enter: NR 0 (3, 7f00, 10, 0, 0, 0)\n" /* */
+		HEAD("1.000002") "sys_enter_read: fd: 0x3, buf: 0x7f00, count: 0x10\n" /* twin */
+		HEAD("1.000003") "sys_exit_read: 0x10\n"			       /* */
+		HEAD("1.000004") "sys_exit: NR 0 = 16\n"			       /* twin */
+		HEAD("1.000005") "sys_enter: NR 0 (3, 7f00, 10, 0, 0, 0)\n"	       /* */
+		HEAD("1.000006") "sys_enter: NR 0 (3, 7f00, 10, 0, 0, 0)\n"	       /* */
+		HEAD("1.000007") "sys_enter_write: fd: 0x3, buf: 0x7f00, count: 0x10\n";
+	static const uint8_t types[] = { EV_SYS_ENTER, EV_OTHER,     EV_SYS_EXIT, EV_OTHER,
+					 EV_SYS_ENTER, EV_SYS_ENTER, EV_SYS_ENTER };
+	struct made made;
+	struct err err = { 0 };
+
+	make(&made, text, strlen(text));
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		assert_int_equal(next(&made)->type, types[i]);
+	assert_null(next(&made));
+	assert_int_equal(source_seek(trace_source(made.trace), 1000002000, &err), 0);
+	assert_int_equal(next(&made)->type, EV_OTHER);
+	assert_string_equal(made.event->other.system, "syscalls");
+	unmake(&made);
+}
+
+static void a_text_that_was_cut_is_not_whole(void **unused)
+{
+	static const char head[] = "# entries-in-buffer/entries-written: 2/2   #P:2\n";
+	AUTO_FREE char *whole =
+		xasprintf("%s" HEAD("1.000001") "local_timer_entry: vector=236\n" HEAD(
+				  "1.000002") "local_timer_exit: vector=236\n",
+			  head);
+	const size_t bytes = strlen(whole);
+
+	for (size_t cut = strlen(head) + 60; cut <= bytes; cut++) {
+		struct made made;
+
+		make(&made, whole, cut);
+		if (made.trace)
+			assert_int_equal(trace_facts(made.trace)->damage_count > 0, cut < bytes);
+		else
+			assert_true(cut < bytes);
+		unmake(&made);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_is_one_however_it_is_written),
 		cmocka_unit_test(flags_that_no_kernel_has_tell_nothing),
 		cmocka_unit_test(calls_have_numbers_and_arguments),
+		cmocka_unit_test(what_a_kernel_prints_more_of_a_field_does_not_hide_the_others),
+		cmocka_unit_test(a_call_told_by_name_and_by_number_counts_once),
 		cmocka_unit_test(other_known_events_have_their_fields),
 		cmocka_unit_test(lines_are_put_in_order_of_time),
 		cmocka_unit_test(lost_events_are_a_hole_before_the_next_of_the_cpu),
 		cmocka_unit_test(damage_says_the_line_and_costs_only_that),
+		cmocka_unit_test(a_text_that_was_cut_is_not_whole),
 		cmocka_unit_test(a_seek_finds_the_first_event_at_or_after_the_time),
 		cmocka_unit_test(an_event_finds_the_time_of_a_filter),
 		cmocka_unit_test(a_file_without_events_is_of_no_format),

@@ -115,8 +115,10 @@ static void a_function_becomes_a_line(void **state)
 	assert_int_equal(probes_register(&fake->probes, fake->fd, "/x/instances/holdup-1-2", NULL),
 			 0);
 	list = ftrace_read(fake->fd, "uprobe_events", NULL);
-	expected = xasprintf("p:holdup_1_2/p0 %s:0x%llx number=%%di:s32 text=+0(%%si):string",
-			     fake->self, (unsigned long long)offset_of_function(fake));
+	assert_string_equal(fake->probes.lines[0].path, fake->self);
+	expected = xasprintf(
+		"p:holdup_1_2/p0 /proc/self/fd/%d:0x%llx number=%%di:s32 text=+0(%%si):string",
+		fake->probes.fds[0], (unsigned long long)offset_of_function(fake));
 	assert_string_equal(list, expected);
 	fake_free(fake);
 #else

@@ -564,6 +564,21 @@ static void json_of_several_results_is_an_array(void **unused)
 	json_object_put(json);
 }
 
+/* A timer whose callback the tracer does not name is no system call. */
+static void a_timer_without_a_name_has_no_brackets(void **unused)
+{
+	struct why_hop chain[ARRAY_LEN(fake_chain)];
+	struct why why = fake_why;
+	AUTO_FREE char *text = NULL;
+
+	memcpy(chain, fake_chain, sizeof(chain));
+	chain[2].woken_by = "timer";
+	why.chain = chain;
+	text = printed(&why, &fake_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "woken by timer");
+	assert_lacks(text, "timer()");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -588,6 +603,7 @@ int main(void)
 		cmocka_unit_test(json_trees_nest),
 		cmocka_unit_test(json_of_a_bottomless_causality_is_valid),
 		cmocka_unit_test(json_of_several_results_is_an_array),
+		cmocka_unit_test(a_timer_without_a_name_has_no_brackets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

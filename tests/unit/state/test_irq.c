@@ -1,4 +1,5 @@
 /* test_irq.c - interrupts and softirqs, and who stands behind a wake-up out of them. */
+#include "timeline/totals.h"
 #include "told.h"
 
 /* ------------------------------------------------------------------- nesting */
@@ -141,6 +142,77 @@ static void a_disk_request_is_of_the_thread_that_issued_it(void **unused)
 		     "40 cpu0 waking 7 cpu 1\n"
 		     "42 cpu0 irqexit 24\n",
 		     "disk 8 vda read");
+}
+
+/* Of a loop device, say. Who sleeps interruptibly was woken by the thread, and not by the disk. */
+static void a_kernel_thread_that_completed_a_request_is_the_disk(void **unused)
+{
+	static const char *const states[] = { "disk", "blocked" };
+	static const char *const wakers[] = { "disk 7 vda read", "thread 8" };
+
+	for (int i = 0; i < 2; i++) {
+		AUTO_FREE char *text = xasprintf("thread 7 7 1 R prog\n"
+						 "thread 8 8 2 I kworker/0:1 kernel\n"
+						 "0 cpu1 switch 0(runnable) 7\n"
+						 "0 cpu0 switch 0(runnable) 8\n"
+						 "2 cpu0 irq 24 virtio0\n"
+						 "3 cpu0 irqexit 24\n"
+						 "5 cpu1 issue vda 4096 R\n"
+						 "10 cpu1 switch 7(%s) 0\n"
+						 "38 cpu0 complete vda 4096\n"
+						 "40 cpu0 waking 7 cpu 1\n"
+						 "50 cpu1 switch 0(runnable) 7\n"
+						 "60 cpu1 switch 7(blocked) 0\n",
+						 states[i]);
+		struct told *told = replayed(text);
+
+		assert_string_equal(actor_text(told, &wait_of(told, 7, 0)->waker), wakers[i]);
+		told_free(told);
+	}
+}
+
+/* What a sleep was for, when the kernel says whether it was I/O. */
+static enum wait_kind kind_when(const char *waker, const char *reason)
+{
+	AUTO_FREE char *text = xasprintf("thread 7 7 1 R prog\n"
+					 "thread 8 8 1 R other\n"
+					 "thread 9 9 2 I kworker/0:1 kernel\n"
+					 "0 cpu1 switch 0(runnable) 7\n"
+					 "5 cpu1 issue vda 4096 R\n"
+					 "10 cpu1 switch 7(disk) 0\n"
+					 "%s"
+					 "40 cpu0 waking 7 cpu 1\n"
+					 "%s"
+					 "50 cpu1 switch 0(runnable) 7\n"
+					 "60 cpu1 switch 7(blocked) 0\n",
+					 waker, reason);
+	struct told *told = replayed(text);
+	enum wait_kind kind = wait_kind(wait_of(told, 7, 0));
+
+	told_free(told);
+	return kind;
+}
+
+static void the_kernel_says_whether_a_sleep_was_for_input_or_output(void **unused)
+{
+	static const char *const reasons[] = { "", "41 cpu0 reason 7 1\n", "41 cpu0 reason 7 0\n",
+					       "41 cpu0 reason 8 0\n" };
+	static const struct {
+		const char *waker;
+		enum wait_kind kinds[4];
+	} cases[] = {
+		{ "11 cpu0 switch 0(runnable) 8\n",
+		  { WAIT_FOR_THREAD, WAIT_FOR_IO, WAIT_FOR_THREAD, WAIT_FOR_THREAD } },
+		{ "11 cpu0 switch 0(runnable) 9\n12 cpu0 queuework 5 done_fn\n20 cpu0 work 5 done_fn\n",
+		  { WAIT_FOR_IO, WAIT_FOR_IO, WAIT_FOR_THREAD, WAIT_FOR_IO } },
+		{ "11 cpu0 switch 8(runnable) 0\n20 cpu0 softirq BLOCK\n30 cpu0 complete vda 4096\n",
+		  { WAIT_FOR_DISK, WAIT_FOR_DISK, WAIT_FOR_OTHER, WAIT_FOR_DISK } },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (size_t k = 0; k < ARRAY_LEN(reasons); k++)
+			assert_int_equal(kind_when(cases[i].waker, reasons[k]), cases[i].kinds[k]);
+	}
 }
 
 /* It has no place on the disk: 0 where it begins, -1 where it ends. */
@@ -403,6 +475,57 @@ static void a_callback_wakes_where_interrupts_are_not_recorded(void **unused)
 	told_free(told);
 }
 
+/* "waking of an interrupt's thread just behind its handler", in a format with or without contexts. */
+static void assert_irq_wakes(const char *exit, const char *waking, bool known, const char *by)
+{
+	struct text_trace *trace = text_trace_of("  0 cpu0 switch 0(runnable) 8\n"
+						 "  0 cpu1 switch 0(runnable) 7\n"
+						 " 10 cpu1 switch 7(blocked) 0\n"
+						 " 20 cpu0 enter read 3\n"
+						 " 35 cpu0 irq 24 ath9k\n");
+	struct told *told;
+
+	text_trace_add(trace, exit);
+	text_trace_add(trace, waking);
+	text_trace_add(trace, " 60 cpu1 switch 0(runnable) 7\n"
+			      " 70 cpu1 switch 7(blocked) 0\n");
+	for (size_t i = 0; i < trace->count; i++) {
+		struct event *ev = &trace->events[i];
+
+		if (!known)
+			ev->context &= (uint8_t)~EV_CTX_KNOWN;
+		else if (ev->type == EV_SCHED_WAKING)
+			ev->context |= EV_CTX_HARDIRQ;
+	}
+	told = told_trace(trace);
+	assert_string_equal(actor_text(told, &wait_of(told, 7, 0)->waker), by);
+	told_free(told);
+}
+
+static void a_thread_of_an_interrupt_is_woken_by_it_behind_its_exit(void **unused)
+{
+	static const char *const exits[] = { "38 cpu0 irqexit 24 1\n", "38 cpu0 irqexit 24 2\n",
+					     "38 cpu0 irqexit 24 3\n" };
+
+	for (size_t i = 0; i < ARRAY_LEN(exits); i++) {
+		assert_irq_wakes(exits[i], "40 cpu0 waking 7:irq/24-ath9k\n", false,
+				 "irq 24 ath9k");
+		assert_irq_wakes(exits[i], "40 cpu0 waking 7:irq/24-ath9k\n", true, "irq 24 ath9k");
+	}
+}
+
+static void an_interrupt_that_is_over_wakes_nobody_else(void **unused)
+{
+	/* Another thread, another interrupt's, one that was not for it, and a call later. */
+	assert_irq_wakes("38 cpu0 irqexit 24 2\n", "40 cpu0 waking 7:work\n", false, "thread 8");
+	assert_irq_wakes("38 cpu0 irqexit 24 2\n", "40 cpu0 waking 7:irq/2-x\n", false, "thread 8");
+	assert_irq_wakes("38 cpu0 irqexit 24 0\n", "40 cpu0 waking 7:irq/24-ath9k\n", false,
+			 "thread 8");
+	assert_irq_wakes("38 cpu0 irqexit 24 2\n",
+			 "39 cpu0 leave read 1\n40 cpu0 waking 7:irq/24-ath9k\n", false,
+			 "thread 8");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -415,6 +538,8 @@ int main(void)
 		cmocka_unit_test(a_timer_callback_is_a_timer),
 		cmocka_unit_test(a_timer_is_of_the_thread_that_set_it),
 		cmocka_unit_test(a_disk_request_is_of_the_thread_that_issued_it),
+		cmocka_unit_test(a_kernel_thread_that_completed_a_request_is_the_disk),
+		cmocka_unit_test(the_kernel_says_whether_a_sleep_was_for_input_or_output),
 		cmocka_unit_test(a_flush_is_of_the_thread_that_issued_it),
 		cmocka_unit_test(a_request_issued_before_the_recording_still_names_the_disk),
 		cmocka_unit_test(without_a_request_the_handler_is_named),
@@ -433,6 +558,8 @@ int main(void)
 		cmocka_unit_test(a_callback_does_not_go_on_into_the_handler_of_a_device),
 		cmocka_unit_test(an_interrupt_on_top_of_a_callback_is_of_its_device),
 		cmocka_unit_test(a_callback_wakes_where_interrupts_are_not_recorded),
+		cmocka_unit_test(a_thread_of_an_interrupt_is_woken_by_it_behind_its_exit),
+		cmocka_unit_test(an_interrupt_that_is_over_wakes_nobody_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,46 @@ static void a_name_that_comes_with_the_exit_is_given_to_the_wait(void **unused)
 	told_free(told);
 }
 
+/* LTTng tells the name at the entry; 3 becomes a directory, and the second is opened in it. */
+static void a_name_that_comes_with_the_entry_is_of_what_was_opened(void **unused)
+{
+	struct told *told = waited("", "enter openat -100 /srv",
+				   " 61 cpu0 leave openat 3\n"
+				   " 62 cpu0 enter openat 3 /\n"
+				   " 63 cpu0 leave openat -2\n"
+				   " 64 cpu0 enter openat 3 /srv/b\n"
+				   " 65 cpu0 leave openat 4\n"
+				   " 66 cpu0 enter read 4\n"
+				   " 70 cpu0 switch 7(blocked) 8\n"
+				   " 75 cpu0 waking 7\n"
+				   " 80 cpu0 switch 8(blocked) 7\n");
+
+	assert_string_equal(object_of(told, 7, 0), "/srv");
+	assert_int_equal(wait_of(told, 7, 0)->fd, 3);
+	assert_string_equal(object_of(told, 7, 1), "/srv/b");
+	told_free(told);
+}
+
+static void a_relative_name_begins_in_its_directory(void **unused)
+{
+	struct text_trace *trace = text_trace_of("fd 7 5 dir /srv\n"
+						 "thread 7 7 1 R work\n"
+						 "  0 cpu0 switch 0(runnable) 7\n"
+						 " 10 cpu0 enter openat 5 /etc\n"
+						 " 11 cpu0 leave openat 6\n"
+						 " 20 cpu0 enter read 6\n"
+						 " 30 cpu0 switch 7(blocked) 0\n");
+	struct told *told;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		if (trace->events[i].type == EV_SYS_ENTER && trace->events[i].syscall.path)
+			trace->events[i].syscall.path = "etc";
+	}
+	told = told_trace(trace);
+	assert_string_equal(object_of(told, 7, 0), "/srv/etc");
+	told_free(told);
+}
+
 static void a_poll_is_about_the_first_descriptor_used_after_it(void **unused)
 {
 	struct told *told = waited("fd 7 3 file /a\nfd 7 4 connected \"tcp 10.0.0.1:80\"",
@@ -401,6 +441,8 @@ int main(void)
 		cmocka_unit_test(a_futex_is_its_address_and_may_be_a_lock),
 		cmocka_unit_test(a_child_is_named),
 		cmocka_unit_test(a_name_that_comes_with_the_exit_is_given_to_the_wait),
+		cmocka_unit_test(a_name_that_comes_with_the_entry_is_of_what_was_opened),
+		cmocka_unit_test(a_relative_name_begins_in_its_directory),
 		cmocka_unit_test(a_poll_is_about_the_first_descriptor_used_after_it),
 		cmocka_unit_test(a_poll_that_timed_out_is_about_nothing),
 		cmocka_unit_test(an_epoll_set_of_a_server_waits_for_work),

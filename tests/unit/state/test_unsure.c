@@ -350,6 +350,35 @@ static void a_contradiction_in_a_hole_is_what_was_lost(void **unused)
 	told_free(told);
 }
 
+/* CPU 1 begins later, or its first events were lost: the kernel may well have recorded the switch. */
+static void a_switch_before_the_stream_of_a_cpu_is_not_one_that_the_kernel_left_out(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 20 cpu0 waking 7 cpu 1\n"
+				     " 50 cpu1 lost 0 0\n"
+				     " 60 cpu1 by 7 other x\n"
+				     " 70 cpu1 switch 7(blocked) 0\n");
+
+	assert_int_equal(told->tl->repairs, 0);
+	assert_string_equal(track_of(told, 7), "0 running, 10 ?lost, 50 ?switch, 60 running - 70");
+	told_free(told);
+}
+
+/* perf begins to record switches of one CPU after another: the thread went from 1 to 0 before that. */
+static void a_thread_that_left_a_cpu_before_its_switches_were_recorded_is_no_omission(void **unused)
+{
+	struct told *told = replayed("  0 cpu1 by 7 other fork\n"
+				     " 10 cpu0 by 7 other x\n"
+				     " 20 cpu0 switch 7(runnable) 18\n"
+				     " 30 cpu0 migrate 7 0 1\n"
+				     " 50 cpu1 by 7 other y\n"
+				     " 60 cpu1 switch 7(blocked) 0\n");
+
+	assert_int_equal(told->tl->repairs, 0);
+	told_free(told);
+}
+
 static void events_that_go_back_in_time_are_counted_and_left_out(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -390,6 +419,10 @@ int main(void)
 		cmocka_unit_test(an_idle_task_that_turns_up_leaves_a_bound_too),
 		cmocka_unit_test(a_switch_in_of_a_running_thread_contradicts),
 		cmocka_unit_test(a_contradiction_in_a_hole_is_what_was_lost),
+		cmocka_unit_test(
+			a_switch_before_the_stream_of_a_cpu_is_not_one_that_the_kernel_left_out),
+		cmocka_unit_test(
+			a_thread_that_left_a_cpu_before_its_switches_were_recorded_is_no_omission),
 		cmocka_unit_test(events_that_go_back_in_time_are_counted_and_left_out),
 	};
 

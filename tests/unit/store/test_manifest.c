@@ -106,7 +106,7 @@ static void what_was_written_is_read(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(manifest_read(fixture->dir, &in, NULL), 0);
 	assert_true(in.complete);
-	assert_string_equal(in.host, "h?st \"quoted\" \xc3\xa9");
+	assert_string_equal(in.host, "h\xffst \"quoted\" \xc3\xa9");
 	assert_string_equal(in.boot_id, "");
 	assert_string_equal(in.target_cmdline, "make -j2");
 	assert_int_equal(in.page_bytes, 65536);
@@ -179,7 +179,23 @@ static void missing_and_newer_ones_are_told_apart(void **state)
 	assert_int_equal(reads(fixture, "{" GOOD "}"), 0);
 	assert_int_equal(reads(fixture, "{" GOOD ",\"new key\":[1]}"), 0);
 	assert_int_equal(reads(fixture, "{\"version\":2}"), -ENOTSUP);
-	assert_int_equal(reads(fixture, "{\"version\":99999999999999999999}"), -ENOTSUP);
+	assert_int_equal(reads(fixture, "{\"version\":18446744073709551615}"), -ENOTSUP);
+	/* Some versions of json-c say that it is no number. */
+	assert_in_set(-reads(fixture, "{\"version\":99999999999999999999}"),
+		      ((uintmax_t[]){ ENOTSUP, EBADMSG }), 2);
+}
+
+/* json-c 0.18 takes such characters for control characters where it is strict. */
+static void any_character_may_stand_as_it_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct manifest manifest;
+
+	put(fixture, "{" GOOD ",\"host\":\"gr\xc3\xbc\xc3\x9f \\u20ac \xf0\x9f\x98\x80\"}");
+	assert_int_equal(manifest_read(fixture->dir, &manifest, NULL), 0);
+	assert_string_equal(manifest.host, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+	manifest_fini(&manifest);
+	assert_int_equal(reads(fixture, "{" GOOD ",\"host\":\"\xc3\"}"), -EBADMSG);
 }
 
 static void damage_is_refused(void **state)
@@ -258,6 +274,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_left_behind_when_writing_fails),
 		cmocka_unit_test_setup_teardown(missing_and_newer_ones_are_told_apart, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(any_character_may_stand_as_it_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(absurd_numbers_of_values_are_refused, setup,
 						teardown),

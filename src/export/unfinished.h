@@ -1,0 +1,23 @@
+/*
+ * unfinished.h - output has another name beside its place until it is whole: PATH.part-PID.
+ *
+ * Who writes it holds a lock on it. What a killed one left is removed when the same place is
+ * written to again.
+ */
+#ifndef EXPORT_UNFINISHED_H
+#define EXPORT_UNFINISHED_H
+
+struct err;
+
+/* The name for this process; to be freed. */
+char *unfinished_name(const char *path);
+
+/*
+ * Make an unfinished file or folder, locked, after removing what killed processes of this user left
+ * of 'path'. Returns a descriptor (of a file: to write; of a folder: keep it until the folder has
+ * its name), or a negative errno with err filled.
+ */
+int unfinished_file(const char *path, const char *name, struct err *err);
+int unfinished_folder(const char *path, const char *name, struct err *err);
+
+#endif

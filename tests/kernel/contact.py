@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""The first minutes with the program: what is typed by guess does what was meant, or says what to do.
+
+Wrong arguments of every command, what cannot be read, a process that runs, a program that
+logs its own events, help on a narrow terminal.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+import terminal  # noqa: E402,F401
+
+USAGE, COULD_NOT = 2, 3
+NOBODY = 65534
+
+
+def commands():
+    done = kernel.holdup("--help")
+    names = re.findall(r"^  ([a-z][a-z-]*) +\S", done.stdout, re.M)
+    return [name for name in names if name != "help"]
+
+
+def said(done):
+    return done.stderr.strip()
+
+
+def clear(tap, name, done, status, *words):
+    """One line that names the thing; two with the usage."""
+    lines = said(done).splitlines()
+    good = done.returncode == status and 1 <= len(lines) <= 2 and lines[0].startswith("holdup")
+    good = good and (len(lines) == 1 or lines[1].startswith("usage: "))
+    tap.ok(good and all(word in said(done) for word in words), name,
+           "exit %d, expected %d" % (done.returncode, status), done.stderr, "words: %s" % (words,))
+
+
+def check_help(tap):
+    """No line is cut, none is wider than 80 columns, and every word of a choice is there."""
+    names = commands()
+    tap.ok(len(names) >= 20, "the help lists the commands", names)
+    for name in names:
+        done = kernel.holdup("help", name)
+        wide = [line for line in done.stdout.splitlines() if len(line) > 80]
+        tap.ok(done.returncode == 0 and not wide, "help %s fits 80 columns" % name, *wide)
+    stats = "".join(kernel.holdup("help", "stats").stdout.split())
+    tap.ok("uncertain|switches|faults|name" in stats, "no choice is cut", stats)
+
+
+def check_arguments(tap):
+    for name in commands():
+        clear(tap, name + ": an unknown option", kernel.holdup(name, "--no-such-option"), USAGE,
+              "--no-such-option", "holdup help " + name)
+    near = kernel.holdup("sats")
+    clear(tap, "an unknown command: what was meant", near, USAGE, '"sats"', '"stats"')
+    for args in (["stats", "--top"], ["stats", "--top", "x"], ["why", "--depth", "1x"],
+                 ["record", "--buffer", "-1"], ["list", "--lines", "99999999999999999999"],
+                 ["record", "-d", "0"], ["top", "--interval", "soon"]):
+        clear(tap, "a bad number: " + " ".join(args), kernel.holdup(*args), USAGE)
+
+
+READERS = ("why", "stats", "list", "info", "check-trace", "locks", "index")
+
+
+def check_places(tap):
+    """What is no trace is told by what it is."""
+    open("empty", "w").close()
+    os.mkdir("empty-folder")
+    os.mkfifo("pipe")
+    with open("text", "w") as file:
+        file.write("nothing of a trace\n" * 9)
+    for name in READERS:
+        clear(tap, name + ": no such file", kernel.holdup(name, "no-such"), COULD_NOT, "no-such")
+        for path, word in (("empty", "empty"), ("empty-folder", "empty folder"),
+                           ("pipe", "a pipe"), ("/dev/null", "device"),
+                           ("text", "known format")):
+            clear(tap, "%s: %s" % (name, path), kernel.holdup(name, path), COULD_NOT, path, word)
+
+
+def check_rights(tap):
+    """Of what others keep to themselves, the reason is told, and whom to ask."""
+    os.mkdir("theirs", 0o700)
+    with open("theirs/trace.json", "w") as file:
+        file.write("{}")
+    with open("secret", "w") as file:
+        file.write("text")
+    os.chmod("secret", 0o600)
+    os.mkdir("inside", 0o755)
+    with open("inside/trace.json", "w") as file:
+        file.write("{}")
+    os.chmod("inside/trace.json", 0o600)
+    os.chmod(".", 0o755)
+    for path in ("theirs", "secret", "inside"):
+        done = subprocess.run([kernel.HOLDUP, "info", path], user=NOBODY, group=NOBODY,
+                              capture_output=True, text=True, check=False)
+        clear(tap, "not ours to read: " + path, done, COULD_NOT, path, "Permission denied", "sudo")
+
+
+def check_meant(tap):
+    clear(tap, "why alone says what to name", kernel.holdup("why"), COULD_NOT, "run.holdup",
+          "--pid", "-- make")
+    clear(tap, "why of a process that is gone", kernel.holdup("why", "--pid", "4194300"),
+          COULD_NOT, "4194300")
+    with kernel.running("sleep", "30") as sleeper:
+        done = kernel.holdup("why", "--pid", str(sleeper.pid))
+        tap.ok(done.returncode == 0 and "sleep[%d]" % sleeper.pid in done.stdout
+               and "Ctrl-C" in done.stderr, "why of a process that runs records it", done.stdout,
+               done.stderr)
+        kernel.holdup("record", "--", "true")
+        done = kernel.holdup("why", "--pid", str(sleeper.pid))
+        tap.ok("sleep[%d]" % sleeper.pid in done.stdout and "recording process" not in done.stderr,
+               "a process that run.holdup knows is explained from it", done.stderr)
+    with kernel.running("sleep", "30") as sleeper:
+        done = kernel.holdup("why", "--pid", str(sleeper.pid))
+        tap.ok(done.returncode == 0 and "sleep[%d]" % sleeper.pid in done.stdout
+               and "recording process" in done.stderr, "one that it does not know is recorded",
+               done.stdout, done.stderr)
+        done = kernel.holdup("record", "-p", str(sleeper.pid), "-d", "0.2", "-o", "p")
+        tap.ok("holdup why --pid %d p" % sleeper.pid in done.stderr, "record -p names the process",
+               done.stderr)
+        done = kernel.holdup("why", "--pid", str(sleeper.pid), "p")
+        tap.ok(done.returncode == 0, "and what it says works", done.stderr)
+    for script, status in (("exit 7", 7), ("kill -TERM $$", 143), ("true", 0)):
+        for more in ([], ["--json"], ["--output", "report"]):
+            done = kernel.holdup("why", *more, "--", "sh", "-c", script)
+            tap.ok(done.returncode == status, "why %s -- sh -c '%s' ends as it does"
+                   % (" ".join(more), script), done.returncode, done.stderr)
+    done = kernel.holdup("why", "--", "/no/such/program")
+    tap.ok(done.returncode == 127, "a command that is not there is 127", done.returncode)
+
+
+def check_own_events(tap):
+    """run --locks, then why; and the models of spans that the docs speak of."""
+    kernel.holdup("run", "--locks", "-o", "l", "--", os.path.join(kernel.EXAMPLES, "futex-convoy"))
+    done = kernel.holdup("why", "l")
+    tap.ok(done.returncode == 0 and "mutex" in done.stdout and "holdup locks" in done.stdout,
+           "why of run --locks says what the locks tell", done.stdout[:400], done.stderr)
+    env = dict(os.environ, HOLDUP="stream:" + os.path.realpath("shop"))
+    subprocess.run([os.path.join(kernel.EXAMPLES, "shop")], env=env, check=True)
+    shipped = os.path.join(kernel.ROOT, "examples", "models", "shop.yaml")
+    done = kernel.holdup("check", shipped, "shop")
+    tap.ok(done.returncode == 1 and "1 invalid, 0 uncertain, 2 valid of 3" in done.stdout,
+           "the model of the shop finds the slow order", done.stdout, done.stderr)
+    with open(shipped) as file, open("keyed.yaml", "w") as other:
+        other.write(file.read().replace("key: thread", "key: order"))
+    done = kernel.holdup("check", "keyed.yaml", "shop")
+    clear(tap, "a key that the end of a span has not is a mistake", done, USAGE, "order_end",
+          '"order"', "key: thread")
+    done = kernel.holdup("list", "-n", "1", "--fields", "thread,lat,delta", "shop")
+    tap.ok(done.returncode == 0 and "shop" in done.stdout or "[" in done.stdout,
+           "columns are called as they are titled", done.stdout, done.stderr)
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    with kernel.workdir():
+        check_help(tap)
+        check_arguments(tap)
+        check_places(tap)
+        check_rights(tap)
+        check_meant(tap)
+        check_own_events(tap)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

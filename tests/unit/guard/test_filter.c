@@ -1,0 +1,331 @@
+/* A reader: what it can do, and how it ends when it does something else. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <seccomp.h>
+
+#include "base/err.h"
+#include "guard/caps.h"
+#include "guard/drop.h"
+#include "guard/filter.h"
+#include "guard/user.h"
+
+#define NOBODY_KNOWS 4095 /* the number of no call */
+
+static uint32_t support; /* asked before: a reader may not ask */
+static char folder[] = "/var/tmp/holdup-filter-XXXXXX";
+
+/* Run 'act' in a child that is a reader, with its message thrown away. Returns the wait status. */
+static int as_reader(void (*act)(const void *), const void *argument)
+{
+	const struct guard_place places[] = { { .path = folder } };
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		struct err err = { 0 };
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		(void)dup2(null, STDERR_FILENO);
+		if (guard_filter_reader(places, 1, &err) < 0)
+			_exit(99);
+		act(argument);
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static bool was_stopped(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+}
+
+static bool went_well(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* In a build with sanitizers, or on such a kernel; "skipped" would be a failure to some readers of TAP. */
+static bool cannot_test(enum guard_filter_part part)
+{
+	bool cannot = guard_filter_is_wide() || !(guard_filter_support() & part);
+
+	if (cannot)
+		puts("# not tested: a build with sanitizers, or a kernel without it");
+	return cannot;
+}
+
+/* With arguments that make the call itself fail, were it made. */
+static void make_call(const void *number)
+{
+	long rc = syscall(*(const int *)number, -1L, -1L, -1L, -1L, -1L, -1L);
+
+	_exit(rc < 0 ? errno : 0);
+}
+
+static void each_call_that_reading_never_makes_ends_the_process(void **unused)
+{
+	size_t count = 0;
+
+	if (cannot_test(GUARD_FILTER_CALLS))
+		return;
+	for (size_t i = 0; guard_filter_forbidden(i); i++) {
+		int number = seccomp_syscall_resolve_name(guard_filter_forbidden(i));
+		int status;
+
+		if (number < 0)
+			continue;
+		status = as_reader(make_call, &number);
+		if (!was_stopped(status))
+			fail_msg("%s(): wait status %x", guard_filter_forbidden(i), status);
+		count++;
+	}
+	assert_true(count > 80);
+}
+
+static void nobodys_call_fails_as_in_an_older_kernel(void **unused)
+{
+	const int number = NOBODY_KNOWS;
+	int status;
+
+	if (cannot_test(GUARD_FILTER_CALLS))
+		return;
+	status = as_reader(make_call, &number);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), ENOSYS);
+}
+
+static void fork_it(const void *unused)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+}
+
+static void kill_parent(const void *unused)
+{
+	(void)kill(getppid(), 0);
+}
+
+static void kill_thread_of_parent(const void *unused)
+{
+	(void)syscall(SYS_tgkill, getppid(), getppid(), 0);
+}
+
+static void type_into_the_terminal(const void *unused)
+{
+	(void)ioctl(STDIN_FILENO, TIOCSTI, "x");
+}
+
+static void type_with_high_bits(const void *unused)
+{
+	(void)syscall(SYS_ioctl, STDIN_FILENO, (1ul << 32) | TIOCSTI, "x");
+}
+
+static void make_a_space(const void *unused)
+{
+	(void)syscall(SYS_clone, 0x10000000ul /* CLONE_NEWUSER */ | SIGCHLD, NULL, NULL, NULL,
+		      NULL);
+}
+
+#ifdef __x86_64__
+/* getpid() by the entry for 32-bit programs, whose number is that of writev() here. */
+static void call_as_32_bit(const void *unused)
+{
+	long rc = 20;
+
+	__asm__ volatile("int $0x80" : "+a"(rc) : : "memory", "r8", "r9", "r10", "r11");
+	_exit(0);
+}
+
+static void call_as_x32(const void *unused)
+{
+	(void)syscall(0x40000000 | SYS_getpid);
+}
+#endif
+
+static void neither_processes_nor_signals_nor_typing_nor_other_entries(void **unused)
+{
+	void (*const acts[])(const void *) = {
+		fork_it,
+		kill_parent,
+		kill_thread_of_parent,
+		type_into_the_terminal,
+		type_with_high_bits,
+		make_a_space,
+#ifdef __x86_64__
+		call_as_32_bit,
+		call_as_x32,
+#endif
+	};
+
+	if (cannot_test(GUARD_FILTER_CALLS))
+		return;
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+		int status = as_reader(acts[i], NULL);
+
+		if (!was_stopped(status))
+			fail_msg("act %zu: wait status %x", i, status);
+	}
+}
+
+static void *touch(void *memory)
+{
+	memset(memory, 1, 4096);
+	return NULL;
+}
+
+/* What every command does. Ends with the line at which something went wrong. */
+#define NEED(what)                             \
+	do {                                   \
+		if (!(what))                   \
+			_exit(__LINE__ % 256); \
+	} while (0)
+
+static void read_and_compute(const void *unused)
+{
+	char *memory = malloc(1 << 20), text[256], name[64];
+	pthread_t thread;
+	FILE *in = fopen("/proc/self/status", "re");
+
+	NEED(memory && in);
+	NEED(fgets(text, sizeof(text), in));
+	NEED(pthread_create(&thread, NULL, touch, memory) == 0);
+	NEED(pthread_join(thread, NULL) == 0);
+	NEED(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fileno(in), 0) == MAP_FAILED);
+	NEED(raise(0) == 0 && kill(getpid(), 0) == 0);
+	NEED(isatty(STDERR_FILENO) == 0 && errno == ENOTTY);
+	NEED(usleep(1) == 0);
+	(void)snprintf(name, sizeof(name), "%s/out", folder);
+	NEED(fclose(in) == 0);
+	in = fopen(name, "we");
+	NEED(in && fputs("text\n", in) >= 0 && fclose(in) == 0);
+	(void)snprintf(text, sizeof(text), "%s/renamed", folder);
+	NEED(rename(name, text) == 0 && unlink(text) == 0);
+	NEED(guard_filter_state() == support);
+	free(memory);
+}
+
+static void reading_and_its_output_work(void **unused)
+{
+	int status = as_reader(read_and_compute, NULL);
+
+	if (guard_filter_is_wide())
+		return; /* the state is less there */
+	if (!went_well(status))
+		fail_msg("wait status %x", status);
+}
+
+static void write_elsewhere(const void *unused)
+{
+	NEED(open("/var/tmp/holdup-filter-x", O_WRONLY | O_CREAT, 0600) < 0 && errno == EACCES);
+	NEED(mkdir("/var/tmp/holdup-filter-y", 0700) < 0 && errno == EACCES);
+	NEED(open("/proc/self/mem", O_RDWR) < 0 && errno == EACCES);
+	NEED(rename("/bin/sh", "/bin/holdup-filter") < 0);
+	NEED(unlink("/var/tmp/holdup-filter-z") < 0);
+}
+
+static void nothing_is_written_elsewhere(void **unused)
+{
+	int status;
+
+	if (cannot_test(GUARD_FILTER_FILES))
+		return;
+	status = as_reader(write_elsewhere, NULL);
+	if (!went_well(status))
+		fail_msg("wait status %x", status);
+}
+
+/* Whoever gets to run code here may try to switch the message off: it ends all the same. */
+static void ignore_and_try(const void *unused)
+{
+	(void)signal(SIGSYS, SIG_IGN);
+	(void)syscall(SYS_socket, 1, 1, 0);
+}
+
+static void block_and_try(const void *unused)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)syscall(SYS_socket, 1, 1, 0);
+}
+
+static void ignoring_the_signal_does_not_help(void **unused)
+{
+	if (cannot_test(GUARD_FILTER_CALLS))
+		return;
+	assert_true(was_stopped(as_reader(ignore_and_try, NULL)));
+	assert_true(was_stopped(as_reader(block_and_try, NULL)));
+}
+
+static void lend_and_take_back(const void *unused)
+{
+	const struct guard_user user = { .uid = 65534, .gid = 65534 };
+	struct guard_lent lent;
+
+	NEED(guard_lend(&user, &lent, NULL) == 0);
+	NEED(open("/etc/shadow", O_RDONLY | O_CLOEXEC) < 0 && errno == EACCES);
+	guard_take_back(&lent);
+	NEED(close(open("/etc/shadow", O_RDONLY | O_CLOEXEC)) == 0);
+	NEED(!(guard_caps_now() & GUARD_CAP(CAP_SYS_ADMIN)));
+}
+
+static void root_reads_without_its_rights_and_can_still_open_as_the_user(void **unused)
+{
+	int status;
+
+	if (cannot_test(GUARD_FILTER_CALLS) || geteuid() != 0)
+		return;
+	status = as_reader(lend_and_take_back, NULL);
+	if (!went_well(status))
+		fail_msg("wait status %x", status);
+}
+
+static int make_folder(void **unused)
+{
+	support = guard_filter_support();
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **unused)
+{
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_call_that_reading_never_makes_ends_the_process),
+		cmocka_unit_test(nobodys_call_fails_as_in_an_older_kernel),
+		cmocka_unit_test(neither_processes_nor_signals_nor_typing_nor_other_entries),
+		cmocka_unit_test(reading_and_its_output_work),
+		cmocka_unit_test(nothing_is_written_elsewhere),
+		cmocka_unit_test(ignoring_the_signal_does_not_help),
+		cmocka_unit_test(root_reads_without_its_rights_and_can_still_open_as_the_user),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
