@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/filter.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/ftrace.h"
@@ -424,6 +425,32 @@ static void check_perf(struct visit *visit)
 	    level ? level : "not there");
 }
 
+/* What keeps a reader of a hostile trace from the rest of the system; docs/SECURITY.md. */
+static void check_filters(struct visit *visit)
+{
+	uint32_t have = guard_filter_support();
+
+	if (guard_filter_is_wide())
+		lacks(add(visit, CHECK_DEGRADED, "filter of readers",
+			  "This build has sanitizers, and its filters allow most calls"),
+		      "It is for tests, not for traces of others", NULL);
+	else if (have & GUARD_FILTER_CALLS)
+		add(visit, CHECK_OK, "filter of readers",
+		    "Commands that read a trace are kept to reading by seccomp");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "filter of readers",
+			  "This kernel or sandbox has no seccomp filters"),
+		      "What a hostile trace might make of a fault in a reader is not limited",
+		      NULL);
+	if (have & GUARD_FILTER_FILES)
+		add(visit, CHECK_OK, "files of readers",
+		    "Commands that read a trace write only where their output is, by Landlock");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "files of readers",
+			  "This kernel has no Landlock, or it is switched off"),
+		      "Where a reader can write is limited by its user's rights alone", NULL);
+}
+
 static void check_container(struct visit *visit)
 {
 	if (pidns_is_initial())
@@ -522,10 +549,10 @@ static void check_disk(struct visit *visit)
 }
 
 static void (*const checks[])(struct visit *visit) = {
-	check_tracefs,	 check_instance,   check_events,    check_idle,
-	check_clock,	 check_subbuffers, check_bpf,	    check_symbols,
-	check_processes, check_rights,	   check_container, check_lockdown,
-	check_memory,	 check_disk,	   check_delays,    check_perf,
+	check_tracefs,	  check_instance, check_events,	 check_idle,	  check_clock,
+	check_subbuffers, check_bpf,	  check_symbols, check_processes, check_rights,
+	check_container,  check_lockdown, check_filters, check_memory,	  check_disk,
+	check_delays,	  check_perf,
 };
 
 void doctor_run(struct doctor *out_doctor)
