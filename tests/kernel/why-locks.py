@@ -39,8 +39,9 @@ def check_waiter(tap, truth):
                 if (row["who"] or {}).get("tid") == owner)
     tap.near(owned, truth["contended_hold_ns"], "owned while it waited", share=0.05,
              floor=2 * kernel.MS)
+    # Who took the owner's CPU away is charged for that time.
     charged = sum(root["ns"] for root in report["verdict"]
-                  if (root["who"] or {}).get("tid") == owner)
+                  if owner in ((root[key] or {}).get("tid") for key in ("who", "kept_off")))
     tap.near(charged, owned, "and charged to the owner", share=0.05, floor=2 * kernel.MS)
 
 
