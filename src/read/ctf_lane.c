@@ -217,6 +217,7 @@ static int read_header(struct ctf_lane *lane, const struct ctf_event **out_kind)
 	int rc;
 
 	walk->has = 0;
+	walk->idle = 0;
 	walk->event = NULL;
 	walk->record = NULL;
 	walk->clock = lane->ticks;

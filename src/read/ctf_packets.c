@@ -65,6 +65,7 @@ int ctf_packet_head(struct ctf_walk *walk, const struct ctf_meta *meta,
 	int rc = 0;
 
 	walk->has = 0;
+	walk->idle = 0;
 	if (meta->packet_header)
 		rc = ctf_walk(walk, meta->packet_header);
 	if (rc < 0)

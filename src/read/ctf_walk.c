@@ -5,8 +5,10 @@
 #include "read/ctf_record.h"
 #include "read/kernel_rows.h"
 
-#define WIDE_MAX	  4096u	 /* bytes of a text that is not in UTF-8, in a record */
-#define IDLE_ELEMENTS_MAX 65536u /* elements of an array without a bit, one after the other */
+#define WIDE_MAX 4096u /* bytes of a text that is not in UTF-8, in a record */
+#define IDLE_ELEMENTS_MAX \
+	64u	       /* elements without a bit of an event, all alike: more are not looked at */
+#define IDLE_MAX 1024u /* values without a bit of an event */
 
 static int bad(struct ctf_cursor *cursor, const char *wrong)
 {
@@ -432,7 +434,6 @@ static int walk_elements(struct ctf_walk *walk, const struct ctf_type *type, uin
 {
 	struct ctf_cursor *cursor = &walk->cursor;
 	struct ctf_record *record = walk->record;
-	uint32_t idle = 0;
 	int rc = align(cursor, type->align);
 
 	if (rc < 0)
@@ -441,26 +442,21 @@ static int walk_elements(struct ctf_walk *walk, const struct ctf_type *type, uin
 		return walk_characters(walk, type, count);
 	if (can_skip(walk, type->element))
 		return skip_numbers(walk, type->element, count);
-	if (ctf_type_is_empty(type->element) && count > IDLE_ELEMENTS_MAX)
-		count = IDLE_ELEMENTS_MAX;
 	if (record)
 		ctf_record_begin(record, type);
 	for (uint64_t i = 0; rc == 0 && i < count; i++) {
-		uint64_t before = cursor->at;
-
+		if (walk->idle > IDLE_ELEMENTS_MAX && ctf_type_is_empty(type->element))
+			break;
 		if (record)
 			ctf_record_member(record, NULL, i);
 		rc = ctf_walk(walk, type->element);
-		idle = cursor->at == before ? idle + 1 : 0;
-		if (idle > IDLE_ELEMENTS_MAX)
-			rc = bad(cursor, "an array has too many elements without a bit");
 	}
 	if (record)
 		ctf_record_end(record, type);
 	return rc;
 }
 
-int ctf_walk(struct ctf_walk *walk, const struct ctf_type *type)
+static int walk_kind(struct ctf_walk *walk, const struct ctf_type *type)
 {
 	switch ((enum ctf_kind)type->kind) {
 	case CTF_INTEGER:
@@ -481,4 +477,15 @@ int ctf_walk(struct ctf_walk *walk, const struct ctf_type *type)
 		return walk_elements(walk, type, walk->slots[type->source]);
 	}
 	return CTF_BAD;
+}
+
+int ctf_walk(struct ctf_walk *walk, const struct ctf_type *type)
+{
+	uint64_t before = walk->cursor.at;
+	int rc = walk_kind(walk, type);
+
+	/* What costs no bytes costs time: files of a few bytes could ask for years of it. */
+	if (rc == 0 && walk->cursor.at == before && ++walk->idle > IDLE_MAX)
+		rc = bad(&walk->cursor, "an event has too many fields without a bit");
+	return rc;
 }

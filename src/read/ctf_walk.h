@@ -38,6 +38,7 @@ struct ctf_walk {
 	uint64_t *slots;
 	uint64_t roles[CTF_ROLE_COUNT];
 	uint32_t has;		   /* bits: roles that were met */
+	uint32_t idle;		   /* values without a bit, of this event or head of a packet */
 	uint64_t clock;		   /* ticks */
 	struct event *event;	   /* where targets are; NULL = nowhere */
 	struct ctf_record *record; /* takes the fields; NULL = nobody does */

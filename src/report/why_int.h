@@ -23,9 +23,12 @@ struct page {
 
 #define TOP_DEFAULT 10
 
+/* One more may be counted with. */
 static inline uint32_t page_top(const struct page *page)
 {
-	return page->opts->top ? page->opts->top : TOP_DEFAULT;
+	uint32_t top = page->opts->top ? page->opts->top : TOP_DEFAULT;
+
+	return top < UINT32_MAX ? top : UINT32_MAX - 1;
 }
 
 static inline uint64_t why_window_ns(const struct why *why)

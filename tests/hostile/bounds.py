@@ -135,6 +135,7 @@ MORE = ["list --count-by tid,cpu,time,comm,event,text --top 5 TRACE", "list --fi
         "learn --from-events step* TRACE", "learn --from-events * --key all TRACE",
         "list --follow 7,8,9,10 --children --state TRACE", "stats --by cgroup --ps --json TRACE",
         "stats --from +1ns --to +100000000s --ps TRACE", "export --to folded --measure waiting TRACE",
+        "why --tid TID --top 4294967295 --depth 4294967295 --all TRACE", "breakdown --top 4294967295 TID TRACE",
         "list --last 1 TRACE", "states --count 5 TID TRACE"]
 
 
@@ -170,6 +171,35 @@ def test_trace(tap, make, scratch, model, verbose):
         if problem:
             found.append("holdup %s: %s" % (command, problem))
     tap.check("every command over %s has bounds" % make.__name__.replace("_", " "), found)
+
+
+# ------------------------------------------------------- fields that take no byte of a file
+
+CTF = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { event.header := struct { u8 id; }; };
+event { name = "e"; id = 0; fields := struct { %s }; };
+"""
+NOTHING = [("arrays of arrays of nothing", "struct { struct { struct {} c[65535]; } b[65535]; } a[65535];", 3),
+           ("an array of nothing in each event", "struct {} a[4000000000];", 100000),
+           ("thousands of members of nothing", "".join("struct {} a%d;" % i for i in range(30000)), 100000)]
+
+
+def test_nothing(tap, scratch, model, verbose):
+    trace, out, found = os.path.join(scratch, "nothing"), os.path.join(scratch, "out"), []
+    os.mkdir(trace)
+    for name, fields, count in NOTHING:
+        with open(os.path.join(trace, "metadata"), "w", encoding="utf-8") as file:
+            file.write(CTF % fields)
+        with open(os.path.join(trace, "stream"), "wb") as file:
+            file.write(bytes(count))
+        for command in ("check-trace TRACE", "list --count-by event,text TRACE", "export --to jsonl --what events TRACE"):
+            done = commands.run(commands.words_of(command, trace, model, 7, out), ADDRESSES, 3 * SECONDS, most=4096)
+            told(done, verbose)
+            if problem_of(done):
+                found.append("%s: %s: %s" % (name, command, problem_of(done)))
+    tap.check("fields that take no byte have bounds", found)
 
 
 # ------------------------------------------------------------- expressions and patterns
@@ -258,6 +288,8 @@ def main():
         for make in TRACES:
             if not chosen or make.__name__ in chosen:
                 test_trace(tap, make, scratch, model, bool(chosen))
+        if not chosen or "nothing" in chosen:
+            test_nothing(tap, scratch, model, bool(chosen))
         for name, test in (("patterns", test_patterns), ("models", test_models)):
             if not chosen or name in chosen:
                 test(tap, scratch, bool(chosen))
