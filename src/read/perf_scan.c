@@ -219,7 +219,8 @@ static void note_hole(struct perf_scan *scan, const struct perf_record *record, 
 
 /* A record that is no event with a time: why? */
 static void take_other(struct perf_scan *scan, const struct perf_record *record,
-		       const struct perf_attr *attr, const struct perf_extent *place)
+		       const struct perf_attr *attr, const struct perf_where *where,
+		       const struct perf_extent *place)
 {
 	const char *name = scan->file->parts[place->part].name;
 
@@ -237,6 +238,12 @@ static void take_other(struct perf_scan *scan, const struct perf_record *record,
 					  "%s: byte %llu: the record has %u bytes: too few for its "
 					  "event",
 					  name, (unsigned long long)place->offset, record->bytes);
+	} else if (where->time_ns >= CLOCK_MAX_NS) {
+		if (scan->late_ones++ == 0)
+			facts_note_damage(
+				scan->file->facts,
+				"%s: byte %llu: the record is of a time that no clock shows", name,
+				(unsigned long long)place->offset);
 	} else if (record->type == PERF_SAMPLE) {
 		scan->untimed++;
 	} else {
@@ -317,10 +324,10 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 			  struct perf_extent place)
 {
 	const struct perf_attr *attr = NULL;
-	struct perf_where where;
+	struct perf_where where = { 0 };
 
 	if (!perf_scan_where(&scan->file->attrs, record, &attr, &where)) {
-		take_other(scan, record, attr, &place);
+		take_other(scan, record, attr, &where, &place);
 		return;
 	}
 	perf_scan_need_cpu(scan, where.cpu);
@@ -387,6 +394,17 @@ static void update_record(struct perf_scan *scan, const struct perf_record *reco
 	}
 }
 
+/* A record that perf never writes was another one: an event, maybe. */
+static void strange_record(struct perf_scan *scan, const struct perf_record *record,
+			   const struct perf_extent *place)
+{
+	if (scan->strange_ones++ == 0)
+		facts_note_damage(scan->file->facts,
+				  "%s: byte %llu: perf writes no record of type %u and %u bytes",
+				  scan->file->parts[place->part].name,
+				  (unsigned long long)place->offset, record->type, record->bytes);
+}
+
 static void tool_record(struct perf_scan *scan, const struct perf_record *record,
 			struct perf_extent place)
 {
@@ -408,6 +426,12 @@ static void tool_record(struct perf_scan *scan, const struct perf_record *record
 		break;
 	case PERF_FINISHED_ROUND:
 		scan->round_samples = scan->counts[PERF_SAMPLE];
+		if (bytes)
+			strange_record(scan, record, &place);
+		break;
+	case PERF_FINISHED_INIT:
+		if (bytes)
+			strange_record(scan, record, &place);
 		break;
 	case PERF_ID_INDEX:
 		index_record(scan, record);
@@ -424,8 +448,10 @@ static void tool_record(struct perf_scan *scan, const struct perf_record *record
 			perf_feature_read(scan->file, (uint32_t)perf_u64(body, scan->file->swap),
 					  body + 8, bytes - 8);
 		break;
-	default:
-		break; /* known or not: it tells nothing that is needed */
+	default: /* it tells nothing that is needed; perf will know more types one day */
+		if (record->type >= PERF_ALL_TYPES)
+			strange_record(scan, record, &place);
+		break;
 	}
 }
 
@@ -621,6 +647,21 @@ static void check_stream_end(struct perf_scan *scan)
 	file->is_cut = true;
 }
 
+/* perf gives all events of a recording their id at one place of a record, or reads none of it. */
+static void check_attrs(const struct perf_file *file)
+{
+	const struct perf_attrs *attrs = &file->attrs;
+
+	for (size_t i = 1; i < attrs->count; i++) {
+		if ((attrs->items[i]->sample_type ^ attrs->items[0]->sample_type) &
+		    PERF_HAS_IDENTIFIER) {
+			facts_note_damage(file->facts,
+					  "events differ in where their records have their id");
+			return;
+		}
+	}
+}
+
 int perf_scan_run(struct perf_scan *scan, struct perf_file *file, struct err *err)
 {
 	AUTO_FREE uint8_t *room = xmalloc(READ_BYTES);
@@ -641,6 +682,7 @@ int perf_scan_run(struct perf_scan *scan, struct perf_file *file, struct err *er
 		return err_set(err, -EBADMSG, "it tells of no event that was recorded%s%s",
 			       file->facts->damage_count ? ": " : "",
 			       file->facts->damage_count ? file->facts->damage[0] : "");
+	check_attrs(file);
 	check_stream_end(scan);
 	perf_dump_end(scan);
 	return 0;

@@ -77,9 +77,11 @@ struct perf_scan {
 	size_t thread_cap;
 	uint64_t strangers; /* records of no known event */
 	uint64_t short_ones;
-	uint64_t lost_summed; /* samples lost, as perf itself added up, CPU not told */
-	uint64_t may_keep;    /* so many more runs, holes, threads and names */
-	bool kept_all;	      /* none was one too many */
+	uint64_t late_ones;    /* records of a time that no clock shows */
+	uint64_t strange_ones; /* of a type or length that perf does not write */
+	uint64_t lost_summed;  /* samples lost, as perf itself added up, CPU not told */
+	uint64_t may_keep;     /* so many more runs, holes, threads and names */
+	bool kept_all;	       /* none was one too many */
 	bool stop;
 };
 

@@ -87,8 +87,14 @@ static bool is_folder(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* All texts of tracefs end with a line's end. */
+static bool is_whole(const char *text, size_t bytes)
+{
+	return bytes == 0 || text[bytes - 1] == '\n';
+}
+
 /* A text beside the pages, or NULL. Free it. */
-static char *text_beside(const char *path, const char *name, size_t max)
+static char *text_beside(struct raw_dir *raw, const char *path, const char *name, size_t max)
 {
 	AUTO_FREE char *file = xasprintf("%s/%s", path, name);
 	char *text;
@@ -96,6 +102,8 @@ static char *text_beside(const char *path, const char *name, size_t max)
 
 	if (plain_file(file) < 0 || file_read(file, max, &text, &bytes, NULL) < 0)
 		return NULL;
+	if (!is_whole(text, bytes))
+		facts_note_damage(&raw->trace.facts, "%s: it ends within a line", name);
 	return text;
 }
 
@@ -174,7 +182,11 @@ static void add_format(struct raw_dir *raw, const char *path, char *name)
 		free(name);
 		return;
 	}
-	if (bytes == 0) { /* tracefs says that its files have no length: cp copies nothing */
+	/* tracefs says that its files have no length: cp copies nothing */
+	if (bytes == 0 || !is_whole(text, bytes) ||
+	    (strchr(name, '/') && !strstr(text, "\nprint fmt: ")))
+		facts_note_damage(&raw->trace.facts, "%s: the format is not whole", name);
+	if (bytes == 0) {
 		free(text);
 		free(name);
 		return;
@@ -308,7 +320,7 @@ static void read_stats(struct raw_dir *raw, const char *path)
 	buffer->cpu_count = raw->cpu_count;
 	for (size_t i = 0; i < raw->cpu_count; i++) {
 		AUTO_FREE char *name = xasprintf("per_cpu/cpu%u/stats", raw->cpus[i].cpu);
-		AUTO_FREE char *text = text_beside(path, name, FORMAT_MAX_BYTES);
+		AUTO_FREE char *text = text_beside(raw, path, name, FORMAT_MAX_BYTES);
 
 		buffer->cpus[i].cpu = raw->cpus[i].cpu;
 		if (out && text)
@@ -332,7 +344,7 @@ static const char *arch_of_formats(const struct raw_dir *raw)
 static void read_beside(struct raw_dir *raw, const char *path)
 {
 	struct facts *facts = &raw->trace.facts;
-	char *symbols = text_beside(path, "kallsyms", SYMBOLS_MAX_BYTES);
+	char *symbols = text_beside(raw, path, "kallsyms", SYMBOLS_MAX_BYTES);
 
 	facts->format = "pages of ftrace";
 	facts->tracer = "ftrace";
@@ -340,9 +352,9 @@ static void read_beside(struct raw_dir *raw, const char *path)
 	if (symbols)
 		(void)symbols_add(facts, symbols, MAX_SYMBOLS, dat_take_symbol);
 	facts->arch = arch_of_formats(raw);
-	raw->meta.clock = text_beside(path, "trace_clock", FORMAT_MAX_BYTES);
-	raw->meta.cmdlines = text_beside(path, "saved_cmdlines", TEXT_MAX_BYTES);
-	raw->meta.printk = text_beside(path, "printk_formats", TEXT_MAX_BYTES);
+	raw->meta.clock = text_beside(raw, path, "trace_clock", FORMAT_MAX_BYTES);
+	raw->meta.cmdlines = text_beside(raw, path, "saved_cmdlines", TEXT_MAX_BYTES);
+	raw->meta.printk = text_beside(raw, path, "printk_formats", TEXT_MAX_BYTES);
 	read_stats(raw, path);
 	dat_facts_texts(facts, &raw->meta);
 	dat_missing(facts, "time of day", "nothing in tracefs tells it");

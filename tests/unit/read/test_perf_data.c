@@ -532,6 +532,41 @@ static void a_record_without_a_length_ends_the_reading_with_a_reason(void **unus
 	made_fini(&made);
 }
 
+/* Each is an event, but for the number that is damaged. */
+static void an_event_whose_record_is_damaged_is_told_to_be_missing(void **unused)
+{
+	enum {
+		TYPE,
+		ROUND,
+		TIME,
+		NOTHING,
+		COUNT
+	};
+
+	for (int which = 0; which < COUNT; which++) {
+		struct made made;
+		struct trace *trace;
+		size_t data, wrong;
+
+		made_init(&made, false);
+		data = begin_file(&made);
+		put_clock(&made, 1000, 0, 7);
+		wrong = made.at;
+		put_comm(&made, 2000, 7, "name", 0);
+		if (which == TYPE)
+			made.bytes[wrong + 2] ^= 0x10;
+		else if (which == ROUND)
+			made.bytes[wrong] = PERF_FINISHED_ROUND;
+		else if (which == TIME) /* it stands before the CPU and the identifier */
+			made.bytes[made.at - 17] ^= 0x40;
+		made_save(&made, end_file(&made, data));
+		trace = opened(&made);
+		assert_int_equal(trace_facts(trace)->damage_count, which != NOTHING);
+		trace_close(trace);
+		made_fini(&made);
+	}
+}
+
 static void a_place_is_found_again(void **unused)
 {
 	struct trace_record record;
@@ -674,6 +709,7 @@ int main(void)
 		cmocka_unit_test(a_cut_file_is_read_up_to_the_cut),
 		cmocka_unit_test(a_tracepoint_without_its_format_is_a_sample_as_any_other),
 		cmocka_unit_test(a_record_without_a_length_ends_the_reading_with_a_reason),
+		cmocka_unit_test(an_event_whose_record_is_damaged_is_told_to_be_missing),
 		cmocka_unit_test(a_place_is_found_again),
 		cmocka_unit_test(ids_that_events_share_are_read_once),
 		cmocka_unit_test(a_small_file_that_unpacks_to_a_large_one_is_not_kept_in_memory),

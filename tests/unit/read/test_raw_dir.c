@@ -174,6 +174,39 @@ static void pages_that_are_cut_are_told(void **unused)
 	folder_remove(&dir);
 }
 
+/* "print fmt:" is the last line of each. Cut before the number, it is that of no event at all. */
+static void a_text_that_is_cut_is_told(void **unused)
+{
+	static const char names[] = "11 worker\n", clock[] = "[local] mono\n";
+	struct made_page page = page_of(100, 1, 8, false);
+	struct made_dir dir = folder_made();
+	struct trace *trace = NULL;
+	struct err err = { 0 };
+
+	put_formats(&dir, "events", 8);
+	put_file(&dir, "cpu0.raw", page.bytes, MADE_PAGE_BYTES);
+	put_file(&dir, "saved_cmdlines", names, strlen(names));
+	put_file(&dir, "trace_clock", clock, strlen(clock));
+	assert_int_equal(read_open(dir.path, &trace, &err), 0);
+	assert_true(trace_facts(trace)->complete);
+	trace_close(trace);
+	put_file(&dir, "saved_cmdlines", names, strlen(names) - 2);
+	assert_int_equal(read_open(dir.path, &trace, &err), 0);
+	assert_int_equal(trace_facts(trace)->damage_count, 1);
+	trace_close(trace);
+	put_file(&dir, "saved_cmdlines", names, strlen(names));
+	for (size_t bytes = 0; bytes < strlen(MADE_SOFTIRQ); bytes++) {
+		put_file(&dir, "events/irq/softirq_raise/format", MADE_SOFTIRQ, bytes);
+		trace = NULL;
+		if (read_open(dir.path, &trace, &err) < 0)
+			continue;
+		if (trace_facts(trace)->complete)
+			fail_msg("%zu bytes of a format are called whole", bytes);
+		trace_close(trace);
+	}
+	folder_remove(&dir);
+}
+
 static void links_are_not_followed_and_formats_must_be_there(void **unused)
 {
 	struct made_page page = page_of(100, 1, 8, false);
@@ -201,6 +234,7 @@ int main(void)
 		cmocka_unit_test(pages_are_read_however_they_were_copied),
 		cmocka_unit_test(texts_of_tracefs_beside_the_pages_are_used),
 		cmocka_unit_test(pages_that_are_cut_are_told),
+		cmocka_unit_test(a_text_that_is_cut_is_told),
 		cmocka_unit_test(links_are_not_followed_and_formats_must_be_there),
 	};
 
