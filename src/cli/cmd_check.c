@@ -19,7 +19,7 @@
 #include "cli/lock_source.h"
 #include "cli/reading.h"
 #include "cli/recording.h"
-#include "cli/rights.h"
+#include "cli/output.h"
 #include "cli/tempdir.h"
 #include "event/source.h"
 #include "model/model.h"
@@ -203,14 +203,18 @@ static int run_engine(struct checking *checking, const char *path, struct err *e
 
 static int write_junit(const char *path, const struct report_check *report, struct err *err)
 {
-	AUTO_FILE FILE *out = rights_fopen(path);
+	struct output output = { .fd = -1 };
+	int rc = output_begin(path, &output, err);
+	FILE *out;
 
-	if (!out)
-		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
-	report_check_junit(out, report);
-	if (fflush(out) != 0 || ferror(out))
-		return err_set(err, -EIO, "cannot write to %s: %s", path, strerror(errno));
-	return 0;
+	if (rc < 0)
+		return rc;
+	out = output_stream(&output);
+	if (out)
+		report_check_junit(out, report);
+	if (!out || (ferror(out) | fclose(out)))
+		rc = err_set(err, -EIO, "cannot write to %s: %s", path, strerror(errno));
+	return output_end(&output, rc, err);
 }
 
 static int print_result(const struct checking *checking, struct err *err)

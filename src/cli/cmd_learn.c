@@ -20,7 +20,7 @@
 #include "cli/measured.h"
 #include "cli/opts.h"
 #include "cli/reading.h"
-#include "cli/rights.h"
+#include "cli/output.h"
 #include "model/model.h"
 #include "read/read.h"
 #include "report/learn.h"
@@ -252,13 +252,21 @@ static int put_text(FILE *out, const char *path, const char *text, struct err *e
 
 static int write_text(const char *path, const char *text, struct err *err)
 {
-	AUTO_FILE FILE *out = path ? rights_fopen(path) : NULL;
+	struct output output = { .fd = -1 };
+	FILE *out;
+	int rc;
 
 	if (!path)
 		return put_text(stdout, "standard output", text, err);
-	if (!out)
-		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
-	return put_text(out, path, text, err);
+	rc = output_begin(path, &output, err);
+	if (rc < 0)
+		return rc;
+	out = output_stream(&output);
+	rc = out ? put_text(out, path, text, err)
+		 : err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
+	if (out && fclose(out) != 0 && rc == 0)
+		rc = err_set(err, -EIO, "cannot write to %s: %s", path, strerror(errno));
+	return output_end(&output, rc, err);
 }
 
 static int learn_all(struct learning *learning, struct err *err)

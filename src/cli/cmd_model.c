@@ -17,7 +17,7 @@
 #include "cli/measured.h"
 #include "cli/opts.h"
 #include "cli/reading.h"
-#include "cli/rights.h"
+#include "cli/output.h"
 #include "model/draw.h"
 #include "model/model.h"
 #include "read/read.h"
@@ -144,26 +144,28 @@ static bool ends_in(const char *text, const char *end)
 static int write_picture(const struct model_cmd *cmd, const struct model_draw *draw,
 			 struct err *err)
 {
-	AUTO_FILE FILE *file = NULL;
+	struct output output = { .fd = -1 };
 	FILE *out = stdout;
 	bool is_dot = cmd->dot || (cmd->output &&
 				   (ends_in(cmd->output, ".dot") || ends_in(cmd->output, ".gv")));
 	int rc = 0;
 
 	if (cmd->output) {
-		file = rights_fopen(cmd->output);
-		if (!file)
-			return err_set(err, -errno, "cannot write to %s: %s", cmd->output,
-				       strerror(errno));
-		out = file;
+		rc = output_begin(cmd->output, &output, err);
+		out = rc < 0 ? NULL : output_stream(&output);
+		if (rc == 0 && !out)
+			rc = err_set(err, -errno, "cannot write to %s: %s", cmd->output,
+				     strerror(errno));
+		if (rc < 0)
+			return output_end(&output, rc, err);
 	}
 	if (is_dot)
 		model_draw_dot(out, draw);
 	else
 		rc = model_draw_svg(out, draw, err);
-	if (rc == 0 && file && (fflush(file) != 0 || ferror(file)))
+	if (out != stdout && (ferror(out) | fclose(out)) && rc == 0)
 		rc = err_set(err, -EIO, "cannot write to %s: %s", cmd->output, strerror(errno));
-	return rc;
+	return output_end(&output, rc, err);
 }
 
 /* Returns an exit status. */

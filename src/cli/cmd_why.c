@@ -18,11 +18,14 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/explain.h"
+#include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/reading.h"
 #include "cli/recording.h"
 #include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "cli/why_live.h"
+#include "guard/user.h"
 #include "record/record.h"
 #include "report/why.h"
 
@@ -104,17 +107,19 @@ static const struct opt_spec why_options[] = {
 };
 
 /*
- * Opened before the recording, so that a wrong path costs nobody a recording; what
- * stands there is kept until there is a report.
+ * Opened before the recording, so that a wrong path costs nobody a recording; what stands there is
+ * kept until there is a report. It gets its name as the user, unless root reads for a user.
  */
-static int open_output(const char *path, int *out_fd, struct err *err)
+static int open_output(const struct why_cmd *cmd, bool is_recording, struct output *out_output,
+		       struct err *err)
 {
-	if (!path)
-		return 0;
-	*out_fd = rights_open(path, O_WRONLY | O_CREAT);
-	if (*out_fd < 0)
-		return err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
-	return 0;
+	uid_t uid;
+	gid_t gid;
+
+	if (!is_recording && guard_user_ids(&uid, &gid))
+		return output_begin_here(cmd->output, out_output, err);
+	reading_writes(cmd->output);
+	return output_begin(cmd->output, out_output, err);
 }
 
 /* NO_COLOR (no-color.org) and a terminal without colours count in auto only. */
@@ -148,11 +153,11 @@ static void print_report(const struct why_cmd *cmd, const struct explained *expl
 	report_why(out, explained->results, explained->count, explained->facts, &opts);
 }
 
-static int write_report(const struct why_cmd *cmd, const struct explained *explained, int fd,
-			struct err *err)
+static int write_report(const struct why_cmd *cmd, const struct explained *explained,
+			const struct output *output, struct err *err)
 {
+	int fd = output->fd, rc = 0;
 	FILE *out;
-	int rc = 0;
 
 	if (fd < 0) {
 		print_report(cmd, explained, STDOUT_FILENO, stdout);
@@ -251,15 +256,16 @@ static int explain_default(struct why_cmd *cmd, const struct explain_opts *opts,
 static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
 		   char **command)
 {
-	AUTO_CLOSE int fd = -1;
+	struct output output = { .fd = -1 };
 	struct explained explained = { 0 };
 	struct err err = { 0 };
-	int rc;
+	int rc = 0;
 
 	if (!command && !cmd->is_live && !cmd->output &&
 	    why_locks_alone(trace ? trace : DEFAULT_TRACE, cmd->json))
 		return EXIT_OK;
-	rc = open_output(cmd->output, &fd, &err);
+	if (cmd->output)
+		rc = open_output(cmd, command || cmd->is_live, &output, &err);
 	if (rc == 0 && command)
 		rc = record_now(cmd, command, &trace, &err);
 	if (rc == 0 && trace && !command)
@@ -269,7 +275,8 @@ static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const c
 			   : explain_default(cmd, opts, &explained, &err);
 	tempdir_remove(); /* the results need it no longer */
 	if (rc == 0)
-		rc = write_report(cmd, &explained, fd, &err);
+		rc = write_report(cmd, &explained, &output, &err);
+	rc = output_end(&output, rc, &err);
 	explained_fini(&explained);
 	return rc < 0 ? failed_status(cmd, &err) : cmd->status;
 }

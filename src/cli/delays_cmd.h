@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "cli/opts.h"
+#include "cli/output.h"
 
 struct delays_sample;
 struct delays_select;
@@ -77,9 +78,11 @@ int delays_listen(const struct delays_cmd *cmd, struct err *err);
 int delays_compare(const struct delays_cmd *cmd, struct err *err);
 
 /* With --save: the file, to be written to; NULL without it. Returns 0 or a negative errno. */
-int delays_save_open(const struct delays_cmd *cmd, FILE **out_file, struct err *err);
+int delays_save_open(const struct delays_cmd *cmd, struct output *out_output, FILE **out_file,
+		     struct err *err);
 
-/* Close it; a failure to write is found here. Returns 'rc' when that is negative. */
-int delays_save_close(const struct delays_cmd *cmd, FILE *file, int rc, struct err *err);
+/* Close it, and give it its name; a failure to write is found here. */
+int delays_save_close(const struct delays_cmd *cmd, struct output *output, FILE *file,
+		      struct err *err);
 
 #endif

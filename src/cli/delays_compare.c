@@ -7,25 +7,35 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
-#include "cli/rights.h"
 #include "delays/saved.h"
 #include "report/delays_compare.h"
 
-int delays_save_open(const struct delays_cmd *cmd, FILE **out_file, struct err *err)
+int delays_save_open(const struct delays_cmd *cmd, struct output *out_output, FILE **out_file,
+		     struct err *err)
 {
-	FILE *file = cmd->save ? rights_fopen(cmd->save) : NULL;
+	int rc;
 
-	if (cmd->save && !file)
-		return err_set(err, -errno, "cannot write %s: %s", cmd->save, strerror(errno));
-	*out_file = file;
-	return 0;
+	*out_file = NULL;
+	if (!cmd->save)
+		return 0;
+	rc = output_begin(cmd->save, out_output, err);
+	if (rc < 0)
+		return rc;
+	*out_file = output_stream(out_output);
+	if (*out_file)
+		return 0;
+	rc = err_set(err, -errno, "cannot write %s: %s", cmd->save, strerror(errno));
+	return output_end(out_output, rc, NULL);
 }
 
-int delays_save_close(const struct delays_cmd *cmd, FILE *file, int rc, struct err *err)
+int delays_save_close(const struct delays_cmd *cmd, struct output *output, FILE *file,
+		      struct err *err)
 {
-	if (file && (ferror(file) | fclose(file)) && rc >= 0)
-		return err_set(err, -EIO, "cannot write all of %s", cmd->save);
-	return rc;
+	int rc = 0;
+
+	if (ferror(file) | fclose(file))
+		rc = err_set(err, -EIO, "cannot write all of %s", cmd->save);
+	return output_end(output, rc, err);
 }
 
 int delays_compare(const struct delays_cmd *cmd, struct err *err)

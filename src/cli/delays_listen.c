@@ -317,14 +317,15 @@ static int save(const struct hearing *hearing, const struct delays_heard *heard,
 {
 	char host[256] = "";
 	const struct report_delays_opts opts = { .json = true, .host = host };
+	struct output output = { .fd = -1 };
 	FILE *file;
-	int rc = delays_save_open(hearing->cmd, &file, err);
+	int rc = delays_save_open(hearing->cmd, &output, &file, err);
 
 	if (rc < 0 || !file)
 		return rc;
 	(void)gethostname(host, sizeof(host) - 1); /* it is a label */
 	report_delays_heard(file, heard, &opts);
-	return delays_save_close(hearing->cmd, file, 0, err);
+	return delays_save_close(hearing->cmd, &output, file, err);
 }
 
 static int report(struct hearing *hearing, uint64_t wall_ns, struct err *err)

@@ -16,6 +16,7 @@
 #include "cli/exit.h"
 #include "cli/load.h"
 #include "cli/memory_events.h"
+#include "cli/reading.h"
 #include "delays/rank.h"
 #include "delays/recorded.h"
 #include "report/delays.h"
@@ -56,6 +57,7 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
 	struct delays_rows rows;
 	AUTO_FREE char *needs = name_needs(memory);
 	const char *damage;
+	struct output output = { .fd = -1 };
 	FILE *file = NULL;
 	int rc = 0;
 
@@ -68,7 +70,7 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
 	if (trace.sample.count == 0)
 		rc = err_set(err, -ESRCH, "no such process is in this recording");
 	else
-		rc = delays_save_open(cmd, &file, err);
+		rc = delays_save_open(cmd, &output, &file, err);
 	if (rc == 0) {
 		delays_rows_of_sample(&trace.sample, (enum delays_sort)cmd->sort, &rows);
 		report_delays(stdout, &trace.sample, &rows, &report);
@@ -77,7 +79,7 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
 			report_delays(file, &trace.sample, &rows, &report);
 		}
 		delays_rows_fini(&rows);
-		rc = delays_save_close(cmd, file, 0, err);
+		rc = file ? delays_save_close(cmd, &output, file, err) : 0;
 	}
 	delays_trace_fini(&trace);
 	return rc;
@@ -113,8 +115,10 @@ int delays_of_trace(const struct delays_cmd *cmd, struct err *err)
 	struct memory_spans memory = { 0 };
 	struct moved moved = { 0 };
 	struct loaded loaded;
-	int rc = load_trace(cmd->trace, 0, &loaded, err);
+	int rc;
 
+	reading_writes(cmd->save);
+	rc = load_trace(cmd->trace, 0, &loaded, err);
 	if (rc < 0)
 		return rc;
 	rc = memory_events_moved(&loaded, cmd->trace, &memory, cmd->reconcile ? &moved : NULL, err);

@@ -69,14 +69,15 @@ static int save(const struct delays_cmd *cmd, const struct delays_sample *sample
 {
 	char host[256] = "";
 	const struct report_delays_opts report = { .json = true, .host = host };
+	struct output output = { .fd = -1 };
 	FILE *file;
-	int rc = delays_save_open(cmd, &file, err);
+	int rc = delays_save_open(cmd, &output, &file, err);
 
 	if (rc < 0 || !file)
 		return rc;
 	(void)gethostname(host, sizeof(host) - 1); /* it is a label */
 	report_delays(file, sample, rows, &report);
-	return delays_save_close(cmd, file, 0, err);
+	return delays_save_close(cmd, &output, file, err);
 }
 
 int delays_once(const struct delays_cmd *cmd, struct err *err)

@@ -29,6 +29,19 @@ FAILURES = [("write,pwrite64,writev", "ENOSPC"), ("write,pwrite64,writev", "EIO"
             ("rename,renameat,renameat2", "ENOSPC"), ("ftruncate,fallocate", "EIO")]
 
 
+# What stands where a file is written to, before. Folders are made new.
+BEFORE = b"written before\n"
+
+
+def is_file(command):
+    return "OUT" in command and not any(word in command for word in ("cut ", "csv", "ctf"))
+
+
+def is_before(path):
+    with open(path, "rb") as file:
+        return file.read() == BEFORE
+
+
 def remove(path):
     if os.path.isdir(path):
         shutil.rmtree(path)
@@ -103,11 +116,17 @@ def test_writers(tap, trace, model, scratch):
         for calls, error in FAILURES:
             for which in (1, 2, 3, 5, 9):
                 remove(out)
+                if is_file(command):
+                    with open(out, "wb") as file:
+                        file.write(BEFORE)
                 done, lines = failing(commands.words_of(command, trace, model, 143, out), calls, error, which)
                 if not lines:
                     break
                 hits += 1
                 problem = problem_of(command, done, lines, out, trace, model)
+                if not problem and done.returncode == 3 and is_file(command) and "write(1," not in lines[0] and \
+                        not is_before(out):
+                    problem = "what was there before is lost"
                 if problem:
                     found.append("%s %s %d: %s: %.90s: %r" % (calls, error, which, problem, lines[0], done.stderr[-160:]))
         if not hits and not command.startswith("index"):
@@ -115,6 +134,21 @@ def test_writers(tap, trace, model, scratch):
         if commands.run(["why", "--tid", "143", trace]).status != 0:
             found.append("the trace is not read any more")
         tap.check("holdup %s: a write that fails is told" % command, found)
+
+
+def test_places(tap, trace, model):
+    """Readers write where they were told to, also outside of folders for temporary files."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="holdup-disk-", dir=os.path.dirname(HOLDUP)) as folder:
+        out = os.path.join(folder, "out")
+        for command in WRITERS:
+            remove(out)
+            done = commands.run(commands.words_of(command, trace, model, 143, out))
+            if done.status not in (0, 1) or ("OUT" in command and not os.path.exists(out)):
+                found.append("%s: status %d: %r" % (command, done.status, done.err[-160:]))
+            if [name for name in os.listdir(folder) if name != "out"]:
+                found.append("%s: it leaves %s" % (command, os.listdir(folder)))
+    tap.check("files are written outside of temporary folders, too", found)
 
 
 def main():
@@ -127,6 +161,7 @@ def main():
         with open(model, "w", encoding="utf-8") as file:
             file.write(commands.MODEL)
         test_stdout(tap, trace, model)
+        test_places(tap, trace, model)
         test_writers(tap, trace, model, scratch)
     tap.end()
 
