@@ -111,15 +111,22 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void read_system(struct catalogue *catalogue, int events_fd, const char *system)
+/* What cannot be listed is not what the kernel does not have. */
+static int read_system(struct catalogue *catalogue, int events_fd, const char *system,
+		       struct err *err)
 {
 	int fd = openat(events_fd, system, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
 	if (!dir) {
+		int rc = errno == ENOENT || errno == ENOTDIR
+				 ? 0
+				 : err_set(err, -errno, "cannot list the events of %s: %s", system,
+					   strerror(errno));
+
 		mem_close_fd(&fd);
-		return;
+		return rc;
 	}
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
@@ -129,6 +136,7 @@ static void read_system(struct catalogue *catalogue, int events_fd, const char *
 		catalogue->names[catalogue->count++] = xasprintf("%s:%s", system, entry->d_name);
 	}
 	closedir(dir);
+	return 0;
 }
 
 static int catalogue_read(struct catalogue *catalogue, int tracing_fd, struct err *err)
@@ -136,23 +144,28 @@ static int catalogue_read(struct catalogue *catalogue, int tracing_fd, struct er
 	int fd = openat(tracing_fd, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
+	int rc = 0;
 
+	if (!dir && errno != ENOENT)
+		rc = err_set(err, -errno, "cannot list the kernel's events: %s", strerror(errno));
 	if (!dir) {
 		mem_close_fd(&fd);
+		if (rc < 0)
+			return rc;
 		return err_set(err, -ENOTSUP,
 			       "this kernel has no events directory: it was built "
 			       "without CONFIG_EVENT_TRACING");
 	}
-	while ((entry = readdir(dir))) {
+	while (rc == 0 && (entry = readdir(dir))) {
 		/* The events of the tracers themselves cannot be switched on. */
 		if (entry->d_name[0] != '.' && entry->d_type != DT_REG &&
 		    strcmp(entry->d_name, "ftrace"))
-			read_system(catalogue, dirfd(dir), entry->d_name);
+			rc = read_system(catalogue, dirfd(dir), entry->d_name, err);
 	}
 	closedir(dir);
 	if (catalogue->count)
 		qsort(catalogue->names, catalogue->count, sizeof(*catalogue->names), compare_names);
-	return 0;
+	return rc;
 }
 
 void event_set_fini(struct event_set *set)

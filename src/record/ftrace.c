@@ -42,10 +42,13 @@ static char *find_mounted(size_t place)
 	return path;
 }
 
-static bool kernel_has_tracefs(void)
+/* 1: it has; 0: it has not; else a negative errno with err filled. */
+static int kernel_has_tracefs(struct err *err)
 {
 	AUTO_FREE char *types = ftrace_read(AT_FDCWD, "/proc/filesystems", NULL);
 
+	if (!types && errno != ENOENT)
+		return err_set(err, -errno, "cannot read /proc/filesystems: %s", strerror(errno));
 	return types && strstr(types, "\ttracefs\n");
 }
 
@@ -84,7 +87,10 @@ int ftrace_find(char **out_path, struct err *err)
 		free(path);
 		path = NULL;
 	}
-	if (!path && kernel_has_tracefs())
+	rc = path ? 0 : kernel_has_tracefs(err);
+	if (rc < 0)
+		return rc;
+	if (!path && rc)
 		return err_set(err, -ENOENT,
 			       "tracefs is not mounted; as root: "
 			       "mount -t tracefs nodev /sys/kernel/tracing");

@@ -3,6 +3,7 @@
 import glob
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,17 @@ def check_unknown(tap, trace):
            kernel.holdup("record", "-o", "/proc/x/y", "-d", "0.1"), COULD_NOT)
     expect(tap, "a report that cannot be written",
            kernel.holdup("why", "--output", "/proc/x/y", trace), COULD_NOT)
+
+
+def check_few_descriptors(tap):
+    """What cannot be opened for want of descriptors is not told to be missing in the kernel."""
+    said = []
+    for limit in (4, 5, 6, 7, 8, 12, 16):
+        done = kernel.holdup("record", "-o", "few", "--", "true",
+                             preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+        said.append((limit, done.returncode, done.stderr.strip()))
+    tap.ok(all(status == COULD_NOT and "Too many open files" in text for _, status, text in said),
+           "too few descriptors are told as such", said)
 
 
 def check_status(tap):
@@ -220,6 +232,7 @@ def main():
         tap.end()
     check_usage(tap)
     check_unknown(tap, "good")
+    check_few_descriptors(tap)
     check_status(tap)
     check_foreign_folder(tap)
     check_nobody(tap)
