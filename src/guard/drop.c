@@ -15,13 +15,16 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/user.h"
 
-#define CAPS_MAX 64
+#define CAPS_MAX      64
+#define EXIT_PAUSE_NS 1000000
+#define EXIT_TRIES    1000 /* 1 s at least */
 
 /* --------------------------------------------------------------- descriptors */
 
@@ -116,8 +119,7 @@ static bool thread_is_dropped(const char *tid, const struct guard_user *user)
 	return true;
 }
 
-/* The C library changes the ids of all threads, and the kernel empties their sets with that. */
-static bool threads_are_dropped(const struct guard_user *user)
+static bool look_at_threads(const struct guard_user *user)
 {
 	DIR *dir = opendir("/proc/self/task");
 	struct dirent *entry;
@@ -128,6 +130,22 @@ static bool threads_are_dropped(const struct guard_user *user)
 	if (dir)
 		closedir(dir);
 	return all;
+}
+
+/*
+ * The C library changes the ids of all threads, and the kernel empties their sets with that. One that
+ * was joined is none for the C library, but may still be on its way out in the kernel, as root.
+ */
+static bool threads_are_dropped(const struct guard_user *user)
+{
+	const struct timespec pause = { .tv_nsec = EXIT_PAUSE_NS };
+
+	for (int i = 0; i < EXIT_TRIES; i++) {
+		if (look_at_threads(user))
+			return true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 /* The way back must be shut. */

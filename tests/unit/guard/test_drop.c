@@ -1,6 +1,7 @@
 /* Rights given up for good, and lent for a moment. Needs root; each case is a child of its own. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,6 +133,36 @@ static int drop_with_netlink(void)
 	return 0;
 }
 
+/* With descriptors of its own, which its end has to close. */
+static void *open_many(void *unused)
+{
+	if (unshare(CLONE_FILES) == 0)
+		for (int i = 0; i < 900; i++)
+			(void)!open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return unused;
+}
+
+/* What was joined leaves the kernel a little later. */
+static int drop_behind_threads(void)
+{
+	struct guard_user user = { .uid = UID, .gid = GID };
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		NEED(pthread_create(&threads[i], NULL, open_many, NULL) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		NEED(pthread_join(threads[i], NULL) == 0);
+	NEED(guard_drop(&user, NULL) == 0);
+	return 0;
+}
+
+static void test_threads_that_have_ended_are_no_threads(void **state)
+{
+	need_root();
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(status_of(drop_behind_threads), 0);
+}
+
 static void test_a_descriptor_that_only_root_can_have_is_told(void **state)
 {
 	need_root();
@@ -190,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_root_is_gone_for_good),
 		cmocka_unit_test(test_no_thread_keeps_root),
+		cmocka_unit_test(test_threads_that_have_ended_are_no_threads),
 		cmocka_unit_test(test_a_descriptor_that_only_root_can_have_is_told),
 		cmocka_unit_test(test_what_is_lent_comes_back),
 		cmocka_unit_test(test_without_sudo_there_is_nobody_else),
