@@ -27,11 +27,10 @@ int guard_take(int fd, uid_t owner)
 		return -errno;
 	if (owner != GUARD_ANYBODY && st.st_uid != owner)
 		return -EPERM;
-	if (fchmod(fd, 0700) < 0)
-		return -errno;
+	/* First: as long as it is another one's, that one says what its mode is. */
 	if (geteuid() == 0)
 		(void)!fchown(fd, 0, 0); /* not every file system has owners */
-	return 0;
+	return fchmod(fd, 0700) < 0 ? -errno : 0;
 }
 
 int guard_take_new(int fd, uid_t owner)
