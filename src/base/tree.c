@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -25,7 +26,15 @@ static bool same_device(int a, int b)
 	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev;
 }
 
-static int remove_entry(int dir_fd, const char *name, int depth)
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int remove_entry(int dir_fd, const char *name, int depth, uint64_t end_ns)
 {
 	AUTO_CLOSE int fd = -1;
 	struct dirent *entry;
@@ -40,9 +49,9 @@ static int remove_entry(int dir_fd, const char *name, int depth)
 	if (fd < 0)
 		return fd;
 	dir = depth > 0 && same_device(dir_fd, fd) ? file_list(fd) : NULL;
-	while (dir && (entry = readdir(dir))) {
+	while (dir && now_ns() < end_ns && (entry = readdir(dir))) {
 		if (!is_dot(entry->d_name))
-			(void)remove_entry(fd, entry->d_name, depth - 1); /* rmdir tells */
+			(void)remove_entry(fd, entry->d_name, depth - 1, end_ns); /* rmdir tells */
 	}
 	if (dir)
 		closedir(dir);
@@ -51,7 +60,12 @@ static int remove_entry(int dir_fd, const char *name, int depth)
 
 int tree_remove(int dir_fd, const char *name)
 {
-	return remove_entry(dir_fd, name, DEPTH_MAX);
+	return remove_entry(dir_fd, name, DEPTH_MAX, UINT64_MAX);
+}
+
+int tree_remove_until(int dir_fd, const char *name, uint64_t end_ns)
+{
+	return remove_entry(dir_fd, name, DEPTH_MAX, end_ns);
 }
 
 void tree_empty(int fd, bool (*keep)(const char *name))

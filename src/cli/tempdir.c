@@ -38,7 +38,8 @@
 #define RANDOM_CHARS 12
 #define MARKER	     ".temporary"
 #define TRIES	     100
-#define OLD_S	     60 /* an empty one, killed before it had its marker */
+#define SWEEP_MAX_NS UINT64_C(1000000000) /* others can make any number of lookalikes */
+#define OLD_S	     60			  /* an empty one, killed before it had its marker */
 #define OPEN_DIR     (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
@@ -256,8 +257,16 @@ static bool has_marker(int fd, uid_t uid)
 	       st.st_uid == uid;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Only what belongs to 'uid', and whose process is gone. */
-static void sweep_one(int parent_fd, const char *name, uid_t uid)
+static void sweep_one(int parent_fd, const char *name, uid_t uid, uint64_t end_ns)
 {
 	AUTO_CLOSE int fd = openat(parent_fd, name, OPEN_DIR);
 	struct stat st;
@@ -266,7 +275,7 @@ static void sweep_one(int parent_fd, const char *name, uid_t uid)
 		return;
 	/* Best effort, both: it is tried again at the next start. */
 	if (has_marker(fd, uid))
-		(void)tree_remove(parent_fd, name);
+		(void)tree_remove_until(parent_fd, name, end_ns);
 	else if (time(NULL) - st.st_ctime > OLD_S)
 		(void)unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
@@ -275,15 +284,16 @@ static void sweep(uid_t uid)
 {
 	const char *places[3];
 	size_t count = find_places(places);
+	uint64_t end_ns = now_ns() + SWEEP_MAX_NS;
 
 	for (size_t i = 0; i < count; i++) {
 		AUTO_CLOSE int parent = open_parent(places[i], NULL);
 		DIR *dir = parent < 0 ? NULL : file_list(parent);
 		const struct dirent *entry;
 
-		while (dir && (entry = readdir(dir))) {
+		while (dir && now_ns() < end_ns && (entry = readdir(dir))) {
 			if (is_name(entry->d_name))
-				sweep_one(parent, entry->d_name, uid);
+				sweep_one(parent, entry->d_name, uid, end_ns);
 		}
 		if (dir)
 			closedir(dir);
