@@ -30,6 +30,8 @@
 #define LEASE_STEP_NS 1000000
 #define DEPTH_MAX     4
 #define CPUS_MAX      65536u
+#define WALK_MAX_NS   UINT64_C(60000000000) /* in all, as above; a terabyte takes some seconds */
+#define WALK_LOOK     256u		    /* packets between looks at the clock */
 #define OPEN_DIR      (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_FILE     (O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
@@ -74,6 +76,59 @@ static bool read_head(int fd, uint64_t offset, struct user_packet *out_packet)
 {
 	return pread(fd, out_packet, sizeof(*out_packet), (off_t)offset) ==
 	       (ssize_t)sizeof(*out_packet);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Files may claim any size, and there may be any number of them: one process looks for so long. */
+static bool is_time_left(void)
+{
+	static uint64_t first_ns; /* of this process; two threads would set the same */
+	uint64_t now = now_ns(), none = 0;
+
+	(void)__atomic_compare_exchange_n(&first_ns, &none, now, false, __ATOMIC_RELAXED,
+					  __ATOMIC_RELAXED);
+	return now - __atomic_load_n(&first_ns, __ATOMIC_RELAXED) < WALK_MAX_NS;
+}
+
+/* The packets of a file, one after the other. */
+struct walk {
+	int file;
+	uint64_t bytes;
+	uint64_t at; /* behind the packet that was read last */
+	uint32_t count;
+	bool is_bad; /* that one */
+};
+
+/* Behind a packet that is none there may be a hole of any size. Returns how many packets it had. */
+static uint64_t walk_skip_hole(struct walk *walk)
+{
+	uint64_t data = walk->is_bad ? file_behind_hole(walk->file, walk->at) : 0;
+	uint64_t end = data < walk->bytes ? data : walk->bytes;
+	uint64_t packets = end > walk->at ? (end - walk->at) / USER_PACKET : 0;
+
+	walk->at += packets * USER_PACKET;
+	return packets;
+}
+
+/* False at the end, or when there is no time left. */
+static bool walk_next(struct walk *walk, struct user_packet *out_packet, struct user_sum *sum)
+{
+	sum->damaged += walk_skip_hole(walk);
+	if (walk->bytes < USER_PACKET || walk->at > walk->bytes - USER_PACKET ||
+	    (walk->count++ % WALK_LOOK == 0 && !is_time_left()) ||
+	    !read_head(walk->file, walk->at, out_packet))
+		return false;
+	walk->at += USER_PACKET;
+	walk->is_bad = state_of(out_packet) == PACKET_BAD;
+	sum->damaged += walk->is_bad;
+	return true;
 }
 
 /* What one packet adds. 'lost' is a count that grows along a CPU's stream. */
@@ -312,26 +367,30 @@ static void read_description(int fd, struct user_sum *sum)
 /* Cut what has not begun, and settle the rest. Returns the packets that are left. */
 static uint64_t trim_file(int file, uint64_t bytes, struct user_sum *sum, uint64_t *lost)
 {
-	uint64_t count = bytes / USER_PACKET, used = 0;
-	struct user_packet packet;
+	struct walk walk = { .file = file, .bytes = bytes };
+	struct user_packet packet, settled;
+	uint64_t used = 0;
 
-	for (uint64_t i = 0; i < count && read_head(file, i * USER_PACKET, &packet); i++) {
-		enum packet_state state = state_of(&packet);
+	while (walk_next(&walk, &packet, sum)) {
 		uint64_t half;
 
-		if (state == PACKET_NOT_BEGUN) {
+		if (!walk.is_bad && state_of(&packet) == PACKET_NOT_BEGUN) {
 			if (packet.lost > *lost)
 				*lost = packet.lost;
 			continue;
 		}
-		used = i + 1;
-		sum->damaged += state == PACKET_BAD;
-		if (state == PACKET_BAD)
+		used = walk.at / USER_PACKET;
+		if (walk.is_bad)
 			continue;
-		half = settle(&packet, true);
-		(void)!pwrite(file, &packet, USER_HEAD, (off_t)(i * USER_PACKET)); /* or stays */
-		add_packet(sum, &packet, half, lost);
+		settled = packet;
+		half = settle(&settled, true);
+		if (memcmp(&settled, &packet, USER_HEAD) != 0)
+			(void)!pwrite(file, &settled, USER_HEAD,
+				      (off_t)(walk.at - USER_PACKET)); /* or stays */
+		add_packet(sum, &settled, half, lost);
 	}
+	if (walk.at + USER_PACKET <= bytes)
+		return bytes / USER_PACKET; /* there was no time for the rest: it stays */
 	if (used * USER_PACKET < bytes)
 		(void)!ftruncate(file, (off_t)(used * USER_PACKET)); /* harmless if it stays */
 	return used;
@@ -391,15 +450,11 @@ bool user_trace_trim(int fd, struct user_sum *out_sum)
 
 static void count_file(int file, uint64_t bytes, struct user_sum *sum, uint64_t *lost)
 {
+	struct walk walk = { .file = file, .bytes = bytes };
 	struct user_packet packet;
 
-	for (uint64_t at = 0; at + USER_PACKET <= bytes && read_head(file, at, &packet);
-	     at += USER_PACKET) {
-		enum packet_state state = state_of(&packet);
-
-		if (state == PACKET_BAD)
-			sum->damaged++;
-		else if (state == PACKET_BEGUN)
+	while (walk_next(&walk, &packet, sum)) {
+		if (state_of(&packet) == PACKET_BEGUN)
 			add_packet(sum, &packet, settle(&packet, false), lost);
 	}
 }
@@ -455,21 +510,17 @@ static int write_at(int file, const void *data, size_t bytes, uint64_t offset, s
 }
 
 /*
- * Copy the packet at 'offset' to 'to', behind 'count' others. 1, 0 when there is nothing to
+ * Copy the packet 'before' at 'offset' to 'to', behind 'count' others. 1, 0 when there is nothing to
  * copy, or a negative errno. What is before content_bits as it was read first does not change,
  * unless the whole packet is begun anew: then number and begin are others.
  */
-static int copy_packet(struct copying *copying, int from, int to, uint64_t offset, uint64_t count,
-		       uint64_t *lost)
+static int copy_packet(struct copying *copying, const struct walk *walk, struct user_packet before,
+		       int to, uint64_t count, uint64_t *lost)
 {
-	struct user_packet before, after;
-	uint64_t half, bytes;
-	int rc;
+	uint64_t half, bytes, offset = walk->at - USER_PACKET;
+	struct user_packet after;
+	int rc, from = walk->file;
 
-	if (!read_head(from, offset, &before))
-		return 0;
-	if (state_of(&before) == PACKET_BAD)
-		copying->sum->damaged++;
 	if (state_of(&before) != PACKET_BEGUN)
 		return 0;
 	half = settle(&before, copying->is_dead);
@@ -495,13 +546,15 @@ static int copy_file(struct copying *copying, int from, uint64_t size, const cha
 {
 	AUTO_CLOSE int to =
 		openat(copying->to_fd, name, OPEN_FILE | O_WRONLY | O_CREAT | O_EXCL, 0600);
+	struct walk walk = { .file = from, .bytes = size };
+	struct user_packet packet;
 	uint64_t count = 0;
 	int rc = 0;
 
 	if (to < 0)
 		return err_set(copying->err, -errno, "cannot make %s: %s", name, strerror(errno));
-	for (uint64_t at = 0; rc >= 0 && at + USER_PACKET <= size; at += USER_PACKET) {
-		rc = copy_packet(copying, from, to, at, count, lost);
+	while (rc >= 0 && walk_next(&walk, &packet, copying->sum)) {
+		rc = copy_packet(copying, &walk, packet, to, count, lost);
 		count += rc > 0;
 	}
 	if (count == 0)
@@ -566,7 +619,7 @@ static void each(int parent_fd, const char *name, user_trace_fn fn, void *contex
 	DIR *dir;
 	struct dirent *entry;
 
-	if (fd < 0 || (*visited)++ > FOLDERS_MAX)
+	if (fd < 0 || (*visited)++ > FOLDERS_MAX || !is_time_left())
 		return;
 	if (fstatat(fd, "metadata", &stat, AT_SYMLINK_NOFOLLOW) == 0 ||
 	    fstatat(fd, ".metadata", &stat, AT_SYMLINK_NOFOLLOW) == 0) {

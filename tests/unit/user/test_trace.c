@@ -309,6 +309,34 @@ static void a_file_that_has_a_lease_is_waited_for(void **state)
 	close(told[1]);
 }
 
+/* A file may claim any size: what is a hole costs no time, and none of it stays at the end. */
+static void a_hole_is_not_walked_through(void **state)
+{
+	struct fixture *made = *state;
+	AUTO_FREE char *path = xasprintf("%s/cpu4-000001", made->dir);
+	const uint64_t last = (uint64_t)1 << 43;
+	struct user_sum sum;
+
+	packet_event(&made->packets[0], 100, 7, 1);
+	packet_event(&made->packets[1], 200, 7, 1);
+	packets_write(made->dir, "cpu4-000001", made->packets, 1);
+	{
+		AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+		if (pwrite(fd, &made->packets[1], USER_PACKET, (off_t)(last - USER_PACKET)) !=
+		    USER_PACKET)
+			skip(); /* no file may be so large here */
+		assert_int_equal(ftruncate(fd, (off_t)(last + (last >> 1))), 0);
+	}
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &sum, NULL), 0);
+	assert_int_equal(sum.packets, 2);
+	assert_int_equal(size_of(made->out, "cpu4-000001"), 2 * USER_PACKET);
+	assert_true(user_trace_trim(made->fd, &sum));
+	assert_int_equal(sum.packets, 2);
+	assert_in_range(sum.damaged, last / USER_PACKET - 2, last / USER_PACKET * 3 / 2);
+	assert_in_range(size_of(made->dir, "cpu4-000001"), last, last + USER_PACKET);
+}
+
 int main(void)
 {
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -320,6 +348,7 @@ int main(void)
 		WITH_FOLDER(what_is_committed_whole_is_published),
 		WITH_FOLDER(a_copy_has_what_is_whole),
 		WITH_FOLDER(damaged_packets_cost_themselves),
+		WITH_FOLDER(a_hole_is_not_walked_through),
 		WITH_FOLDER(what_is_not_a_file_of_the_library_is_not_touched),
 		WITH_FOLDER(a_file_that_has_a_lease_is_waited_for),
 		cmocka_unit_test(a_description_cut_in_the_middle_goes),
