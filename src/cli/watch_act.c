@@ -34,6 +34,7 @@
 #define SIGNAL_GAP_NS	 1000000000u
 #define SNAPSHOT_WAIT_MS 60000
 #define COMMAND_WAIT_MS	 5000
+#define SIGNAL_WAIT_MS	 1000
 #define POLL_MS		 20
 
 /*
@@ -383,24 +384,36 @@ static bool become_user(void)
 	       setresuid(uid, uid, uid) == 0;
 }
 
+/*
+ * The child's status. It is the user's, whose other processes may stop it: then it is ended, and no
+ * signal was sent.
+ */
+static int wait_for_sender(pid_t child)
+{
+	AUTO_CLOSE int pid_fd = pidfd_open(child, 0);
+	struct pollfd ended = { .fd = pid_fd, .events = POLLIN };
+	int status;
+
+	if (pid_fd < 0 || poll(&ended, 1, SIGNAL_WAIT_MS) <= 0)
+		(void)kill(child, SIGKILL); /* our own, not reaped yet */
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return errno;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
 /* The kernel decides what the user may signal. Returns 0 or an errno. */
 static int signal_as_user(const struct watch_act *act, int pid_fd)
 {
 	pid_t child = fork();
-	int status;
 
 	if (child == 0) {
 		if (!become_user())
 			_exit(EPERM);
 		_exit(pidfd_send_signal(pid_fd, act->signal, NULL, 0) < 0 ? errno : 0);
 	}
-	if (child < 0)
-		return errno;
-	while (waitpid(child, &status, 0) < 0) {
-		if (errno != EINTR)
-			return errno;
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+	return child < 0 ? errno : wait_for_sender(child);
 }
 
 static int deliver(const struct watch_act *act, int pid_fd)

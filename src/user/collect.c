@@ -8,12 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +19,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/drop.h"
+#include "guard/user.h"
 #include "user/control.h"
 #include "user/files.h"
 #include "user/trace.h"
@@ -102,24 +102,26 @@ const char *const *user_collect_environment(const struct user_collect *collect)
 
 /* ------------------------------------------------------------------------ ask */
 
-/* Can that user make files there? A child of ours that becomes that user tries. */
+/*
+ * Can that user make files there? One is made with that user's rights; not by a child of ours that
+ * becomes the user, since the user could stop it, and we would wait.
+ */
 static bool may_write(const char *path, const struct user_proc *proc)
 {
-	int status = -1;
-	pid_t pid;
+	const struct guard_user user = { .uid = proc->uid, .gid = proc->gid };
+	AUTO_FREE char *name = xasprintf("%s/.holdup-try", path);
+	AUTO_CLOSE int fd = -1;
+	struct guard_lent lent;
 
 	if (geteuid() != 0)
 		return proc->uid == geteuid() && access(path, W_OK | X_OK) == 0;
-	pid = fork();
-	if (pid == 0) {
-		if (setgroups(0, NULL) < 0 || setresgid(proc->gid, proc->gid, proc->gid) < 0 ||
-		    setresuid(proc->uid, proc->uid, proc->uid) < 0)
-			_exit(1);
-		_exit(access(path, W_OK | X_OK) == 0 ? 0 : 1);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (guard_lend(&user, &lent, NULL) < 0)
+		return false;
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		(void)unlink(name); /* nobody but that user is hurt by one that stays */
+	guard_take_back(&lent);
+	return fd >= 0;
 }
 
 /* DIR/user/pidN, the process's own; NULL when it could not use it. */
