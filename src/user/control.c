@@ -26,8 +26,10 @@
 #include "user/files.h"
 #include "wire/user.h"
 
-#define LOCK_TRIES   200
+#define LOCK_TRIES   200 /* for one process */
+#define LOCK_ALL     400 /* in all: any number of processes may mean ill */
 #define LOCK_STEP_NS 5000000
+#define STALE_MAX_NS 1000000000u /* others can make any number of files; the rest is for later */
 #define CLASSES	     HOLDUP_CLASSES_
 
 /* ------------------------------------------------------------------- reading */
@@ -305,10 +307,12 @@ struct user_class *user_process_classes(const struct user_process *process, size
 /* Alone, but never for ever: the file is another's, and so may be the lock. */
 static int lock(struct user_process *process, struct err *err)
 {
+	static uint32_t tries; /* of this process */
 	const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
 
 	for (int i = 0; flock(process->fd, LOCK_EX | LOCK_NB) < 0; i++) {
-		if ((errno != EWOULDBLOCK && errno != EINTR) || i == LOCK_TRIES)
+		if ((errno != EWOULDBLOCK && errno != EINTR) || i == LOCK_TRIES ||
+		    __atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED) >= LOCK_ALL)
 			return err_set(err, -EBUSY, "process %d keeps its control file locked",
 				       process->proc.pid);
 		(void)nanosleep(&step, NULL);
@@ -435,7 +439,15 @@ static bool is_control_name(const char *name)
 	return user_control_pid(name, &pid);
 }
 
-static size_t remove_stale_in(int parent_fd, const char *name, uint32_t uid)
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static size_t remove_stale_in(int parent_fd, const char *name, uint32_t uid, uint64_t end_ns)
 {
 	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -445,7 +457,7 @@ static size_t remove_stale_in(int parent_fd, const char *name, uint32_t uid)
 	if (!dir)
 		mem_close_fd(&fd);
 	/* Somebody else's, with a name that lies: nothing of ours. */
-	while (dir && user_is_own_folder(fd, uid) && (entry = readdir(dir))) {
+	while (dir && user_is_own_folder(fd, uid) && now_ns() < end_ns && (entry = readdir(dir))) {
 		AUTO_CLOSE int file = -1;
 		uint64_t bytes;
 
@@ -465,6 +477,7 @@ static size_t remove_stale_in(int parent_fd, const char *name, uint32_t uid)
 size_t user_remove_stale(void)
 {
 	static const char *const places[] = { "/dev/shm", "/tmp" };
+	uint64_t end_ns = now_ns() + STALE_MAX_NS;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
@@ -472,11 +485,12 @@ size_t user_remove_stale(void)
 		struct dirent *entry;
 		uint64_t uid;
 
-		while (dir && (entry = readdir(dir))) {
+		while (dir && now_ns() < end_ns && (entry = readdir(dir))) {
 			if (strncmp(entry->d_name, "holdup-", 7) == 0 &&
 			    text_parse_u64(entry->d_name + 7, &uid) &&
 			    (geteuid() == 0 || uid == geteuid()))
-				count += remove_stale_in(dirfd(dir), entry->d_name, (uint32_t)uid);
+				count += remove_stale_in(dirfd(dir), entry->d_name, (uint32_t)uid,
+							 end_ns);
 		}
 		if (dir)
 			closedir(dir);
