@@ -247,6 +247,7 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 {
 	struct record_opts opts = { .argv = command };
 	struct record_result result = { .status = -1 };
+	bool is_given;
 	int rc = 0;
 
 	recording_fill(&cmd->recording, &opts);
@@ -263,9 +264,10 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 			recording_status(result.status));
 	if (cmd->recording.dir)
 		recording_summary(&result, &opts);
+	is_given = result.is_given;
 	record_result_fini(&result);
 	*out_trace = opts.dir;
-	return recording_leave_root(&cmd->recording, opts.dir, err);
+	return recording_leave_root(&cmd->recording, opts.dir, is_given, err);
 }
 
 /* Returns an exit status. */
@@ -273,7 +275,10 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 {
 	struct model_errors errors = { 0 };
 	struct err err = { 0 };
-	int status, rc = model_load(checking->model_path, &checking->model, &errors, &err);
+	int status,
+		rc = command ? rights_load_model(checking->model_path, &checking->model, &errors,
+						 &err)
+			     : model_load(checking->model_path, &checking->model, &errors, &err);
 
 	if (rc == 0 && command)
 		rc = record_command(checking->cmd, command, &path, &err);

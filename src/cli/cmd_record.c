@@ -61,6 +61,7 @@ static int record(struct record_cmd *cmd, char **argv)
 	int rc;
 
 	recording_fill(&cmd->recording, &opts);
+	opts.is_temporary = false;
 	if (!opts.dir)
 		opts.dir = DEFAULT_TRACE;
 	if (recording_preload(&cmd->recording, &opts, &err) < 0)

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/opts.h"
 #include "event/facts.h"
+#include "guard/drop.h"
 #include "read/read.h"
 #include "user/recover.h"
 
@@ -114,7 +115,9 @@ static int recover(const char *what, const char *out, struct err *err)
 	user_recovery_fini(&recovery);
 	if (good == 0)
 		return err_set(err, -ENOENT, "nothing could be recovered");
-	return print_span(out, err);
+	/* It is the user's by now, and may be changed already. */
+	rc = guard_drop_to_sudo_user(err);
+	return rc < 0 ? rc : print_span(out, err);
 }
 
 static int run_recover(int argc, char **argv)

@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/opts.h"
 #include "cli/recording.h"
+#include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "cli/watch_act.h"
 #include "cli/watch_follow.h"
@@ -350,7 +351,7 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 	rc = record_run(&opts, result, &watch->err);
 	watch->may_stop = false;
 	if (rc == 0)
-		rc = recording_leave_root(&cmd->recording, opts.dir, &watch->err);
+		rc = recording_leave_root(&cmd->recording, opts.dir, result->is_given, &watch->err);
 	if (rc < 0)
 		return rc;
 	on_step(watch, UINT64_MAX);
@@ -364,7 +365,8 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 static int watch_run(struct watch *watch, struct watch_cmd *cmd, char **command)
 {
 	struct record_result result = { .status = -1 };
-	int status, rc = model_load(watch->model_path, &watch->model, &watch->errors, &watch->err);
+	int status, rc = rights_load_model(watch->model_path, &watch->model, &watch->errors,
+					   &watch->err);
 
 	if (rc < 0 && watch->errors.count)
 		report_mistakes(stderr, watch->model_path, &watch->errors);

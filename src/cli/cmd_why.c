@@ -203,6 +203,7 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 {
 	struct record_opts opts = { .argv = command };
 	struct record_result result = { .status = -1 };
+	bool is_given;
 	int rc = 0;
 
 	recording_fill(&cmd->recording, &opts);
@@ -221,11 +222,12 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 		return rc;
 	if (cmd->recording.dir)
 		recording_summary(&result, &opts);
+	is_given = result.is_given;
 	record_result_fini(&result);
 	*out_trace = opts.dir;
 	if (result.final_signal)
 		return err_set(err, -EINTR, "interrupted: the recording is not explained");
-	return recording_leave_root(&cmd->recording, opts.dir, err);
+	return recording_leave_root(&cmd->recording, opts.dir, is_given, err);
 }
 
 /* Ours, or that of a command that could not be started, as shells tell it. */

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/rights.h"
 #include "cli/tempdir.h"
+#include "guard/drop.h"
 #include "probe/rules.h"
 #include "record/probe_spec.h"
 #include "record/record.h"
@@ -25,6 +26,7 @@ void recording_fill(const struct recording_opts *opts, struct record_opts *out_r
 {
 	out_record->dir = opts->dir;
 	out_record->replace = true;
+	out_record->is_temporary = !opts->dir; /* record, which has none, sets its own */
 	out_record->events = opts->events;
 	out_record->buffer_bytes = opts->buffer_bytes;
 	out_record->stacks = opts->stacks;
@@ -83,13 +85,14 @@ int recording_preload(struct recording_opts *opts, struct record_opts *record, s
 	return preload_locks(NULL, &all, err);
 }
 
-int recording_leave_root(const struct recording_opts *opts, const char *dir, struct err *err)
+int recording_leave_root(const struct recording_opts *opts, const char *dir, bool is_given,
+			 struct err *err)
 {
 	if (opts->as_root)
 		return 0;
 	if (!opts->dir)
 		tempdir_give();
-	return rights_drop_for_trace(dir, err);
+	return is_given ? guard_drop_to_sudo_user(err) : rights_drop_for_trace(dir, err);
 }
 
 void recording_fini(struct recording_opts *opts)

@@ -73,11 +73,13 @@ int recording_preload(struct recording_opts *opts, struct record_opts *record, s
 int recording_check(const struct recording_opts *opts, struct err *err);
 
 /*
- * The recording in 'dir' is over, and the user's who ran sudo: go on as that user, for good. With
- * --as-root, and where the user cannot get to it, root goes on. Returns 0, or negative with err
- * filled: then nothing may be done any more.
+ * The recording in 'dir' is over. When it was given to the user who ran sudo, go on as that user, for
+ * good: what lies there may be changed by now. With --as-root, and in a place of root's where the
+ * user cannot get to it, root goes on. Returns 0, or negative with err filled: then nothing may be
+ * done any more.
  */
-int recording_leave_root(const struct recording_opts *opts, const char *dir, struct err *err);
+int recording_leave_root(const struct recording_opts *opts, const char *dir, bool is_given,
+			 struct err *err);
 
 /* Free what the options own. */
 void recording_fini(struct recording_opts *opts);

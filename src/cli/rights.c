@@ -14,6 +14,7 @@
 #include "guard/drop.h"
 #include "guard/filter.h"
 #include "guard/user.h"
+#include "model/model.h"
 
 /* With what was lent to this thread. Pipes and devices are not opened to find out. */
 static bool may_read(const char *path)
@@ -50,7 +51,8 @@ static void look_at(const char *path, const struct guard_user *user, struct name
 		named->is_any_closed = true;
 		return;
 	}
-	named->is_any_closed |= !may_read(path);
+	/* What is the user's own is theirs to open: the mode that it has now is anybody's doing. */
+	named->is_any_closed |= st.st_uid != user->uid && !may_read(path);
 	guard_take_back(&lent);
 }
 
@@ -77,6 +79,22 @@ int rights_drop_for_trace(const char *path, struct err *err)
 	char *words[] = { (char *)(uintptr_t)path };
 
 	return rights_drop_for_words(1, words, err);
+}
+
+int rights_load_model(const char *path, struct model **out_model, struct model_errors *errors,
+		      struct err *err)
+{
+	struct guard_user user = { 0 };
+	bool is_found = guard_user_find(&user);
+	struct guard_lent lent;
+	int rc = guard_lend(is_found ? &user : NULL, &lent, err);
+
+	guard_user_fini(&user);
+	if (rc < 0)
+		return rc;
+	rc = model_load(path, out_model, errors, err);
+	guard_take_back(&lent);
+	return rc;
 }
 
 int rights_open(const char *path, int flags)

@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 struct err;
+struct model;
+struct model_errors;
 
 /*
  * For a command that only reads. Become the user who ran sudo, for good, if all files that these
@@ -20,6 +22,10 @@ int rights_drop_for_words(int argc, char **argv, struct err *err);
 
 /* The same when a recording at 'path' has been given to the user. */
 int rights_drop_for_trace(const char *path, struct err *err);
+
+/* model_load() with the rights of the user who ran sudo, if any: a mistake quotes what is in the file. */
+int rights_load_model(const char *path, struct model **out_model, struct model_errors *errors,
+		      struct err *err);
 
 /*
  * fopen(path, "w") with the rights of the user who ran sudo, if any: root makes or changes nothing

@@ -147,9 +147,20 @@ static int check(const char *path, bool replace, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* As the user who ran sudo: what that user may not look at is not told, but seen to later. */
 int directory_check(const char *path, bool replace, struct err *err)
 {
-	return preparing(path, check(path, replace, err), err);
+	struct guard_user user = { 0 };
+	bool is_lent = guard_user_find(&user);
+	struct guard_lent lent;
+	int rc = guard_lend(is_lent ? &user : NULL, &lent, err);
+
+	guard_user_fini(&user);
+	if (rc < 0)
+		return rc;
+	rc = check(path, replace, err);
+	guard_take_back(&lent);
+	return preparing(path, is_lent && rc == -EACCES ? 0 : rc, err);
 }
 
 static bool is_foreign(const char *name)
@@ -191,13 +202,24 @@ static int take(struct directory *directory, struct err *err)
 	return 0;
 }
 
+/* A folder of root's that holds no trace has a use of its own; what is in it is not for the user. */
+static int check_roots(const struct directory *directory, bool replace, struct err *err)
+{
+	int rc = check_existing(directory->dir_fd, replace, NULL);
+
+	if (rc > 0 || directory->is_new)
+		return rc;
+	return err_set(err, -EEXIST, "it is there, a folder of root's and not a trace");
+}
+
 static int empty(struct directory *directory, bool replace, struct err *err)
 {
 	bool is_trace;
 	int rc = take_lock(directory, err);
 
 	if (rc == 0)
-		rc = check_existing(directory->dir_fd, replace, err);
+		rc = directory->is_roots ? check_roots(directory, replace, err)
+					 : check_existing(directory->dir_fd, replace, err);
 	if (rc < 0)
 		return rc;
 	if (take(directory, err) < 0)
@@ -291,7 +313,8 @@ static int find(struct directory *directory, const char *path, struct err *err)
 		forget_parent(directory);
 		mem_close_fd(&directory->dir_fd);
 		directory->dir_fd = -1;
-		rc = open_or_make(directory, path, GUARD_ANYBODY, NULL) < 0 ? rc : 0;
+		directory->is_roots = open_or_make(directory, path, GUARD_ANYBODY, NULL) == 0;
+		rc = directory->is_roots ? 0 : rc;
 	}
 	return rc;
 }

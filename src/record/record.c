@@ -433,6 +433,7 @@ static void fill_result(struct run *run, struct record_result *result)
 	result->seconds = session_seconds(&run->session);
 	result->interrupted = run->signals > 0;
 	result->is_cut = run->session.is_cut;
+	result->is_given = run->session.is_given;
 	result->user_processes = run->session.collected.processes;
 	result->user_living = run->session.collected.living;
 	result->user_bytes = run->session.collected.bytes;

@@ -17,9 +17,10 @@ struct err;
 struct manifest;
 
 struct record_opts {
-	const char *dir;    /* trace directory to make; must not exist, or be an empty directory,
+	const char *dir;   /* trace directory to make; must not exist, or be an empty directory,
 				  or a trace directory when 'replace' */
-	bool replace;	    /* an older trace of ours at 'dir' may be replaced */
+	bool replace;	   /* an older trace of ours at 'dir' may be replaced */
+	bool is_temporary; /* 'dir' is of our own making: in a place of root's, and yet the user's */
 	const char *events; /* "core", "full", or a list "sched,irq:*,sys_enter"; NULL = "full" */
 	uint64_t buffer_bytes; /* per CPU; 0 = default, chosen from memory size */
 	const int32_t *pids;   /* -p: end when all of these are gone; NULL = none */
@@ -73,6 +74,7 @@ struct record_result {
 	uint64_t user_half_bytes; /* left out: from an event that nobody ended on */
 	bool is_cut;		  /* its end could not be written: see manifest->missing */
 	bool interrupted;	  /* ended by SIGINT or SIGTERM */
+	bool is_given;		  /* it is the user's who ran sudo, and theirs to change */
 	int final_signal; /* the user wants nothing to follow; 0 = no such signal. Set with -EINTR too */
 };
 

@@ -520,7 +520,10 @@ void session_give(struct session *session)
 
 	if (session->opts->before_giving)
 		session->opts->before_giving(session->opts->step_context);
-	if (!session->opts->as_root && guard_user_ids(&uid, &gid))
+	/* In root's own place it stays root's: the user may make nothing there. */
+	session->is_given = !session->opts->as_root && guard_user_ids(&uid, &gid) &&
+			    (session->opts->is_temporary || !session->directory.is_roots);
+	if (session->is_given)
 		directory_give(&session->directory, uid, gid);
 }
 

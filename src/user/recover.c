@@ -24,6 +24,7 @@
 #include "base/tree.h"
 #include "guard/drop.h"
 #include "guard/give.h"
+#include "guard/place.h"
 #include "guard/user.h"
 #include "user/control.h"
 #include "user/files.h"
@@ -172,18 +173,40 @@ static void recover_below(void *context, int parent_fd, const char *name)
 		recover(below->target, fd, strcmp(name, ".") == 0 ? below->top : name);
 }
 
+/*
+ * With the rights of the user who ran sudo; what that user may not open, only where nobody but root
+ * could have put it. Returns a descriptor or a negative errno.
+ */
+static int open_source(const char *path)
+{
+	struct guard_user user = { 0 };
+	bool is_lent = guard_user_find(&user);
+	struct guard_lent lent;
+	int fd = -EPERM;
+
+	if (guard_lend(is_lent ? &user : NULL, &lent, NULL) == 0) {
+		fd = open(path, OPEN_DIR);
+		fd = fd < 0 ? -errno : fd;
+		guard_take_back(&lent);
+	}
+	guard_user_fini(&user);
+	if (fd == -EACCES && is_lent && (fd = guard_open_folder(path, NULL)) < 0)
+		fd = -EACCES;
+	return fd;
+}
+
 int user_recover_dir(const char *path, const char *out, struct user_recovery *out_recovery,
 		     struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, OPEN_DIR);
-	AUTO_FREE char *whole = realpath(path, NULL);
+	AUTO_CLOSE int fd = open_source(path);
+	AUTO_FREE char *whole = fd < 0 ? NULL : realpath(path, NULL);
 	struct target target = { .path = out, .fd = -1, .recovery = out_recovery };
 	struct below below = { .target = &target, .top = "trace" };
 	int rc;
 
 	*out_recovery = (struct user_recovery){ 0 };
 	if (fd < 0)
-		return err_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+		return err_set(err, fd, "cannot open %s: %s", path, strerror(-fd));
 	rc = open_target(&target, err);
 	if (rc < 0) {
 		close_target(&target);

@@ -73,6 +73,21 @@ while time.time() < end:
 """
 
 
+# Puts a link in the place of a folder as soon as it is the user's: what root does there then, it
+# does elsewhere.
+LATE = """
+import os, sys, time
+name, bait, end = sys.argv[1], sys.argv[2], time.time() + float(sys.argv[3])
+while time.time() < end:
+    try:
+        if os.lstat(name).st_uid == os.getuid() and not os.path.islink(name):
+            os.rename(name, name + "-away%d" % time.time_ns())
+            os.symlink(bait, name)
+    except OSError:
+        pass
+"""
+
+
 def entries(top, skip=()):
     """Path, kind, owner, mode, links, size and time of change of all below, and of what links say."""
     found = {}
@@ -546,6 +561,135 @@ def probe_of_the_unreadable(fight):
     os.unlink(fight.bait.path + "/deep/taken")
 
 
+def files_without_an_end(fight):
+    """What a command calls its events may be of any size: a hole is not walked through."""
+    script = "mkdir -p ${HOLDUP#stream:}/x && cd ${HOLDUP#stream:}/x && echo '/* CTF 1.8 */' >metadata && " \
+             "for n in 1 2 3; do truncate -s 15T cpu0-00000$n || truncate -s 1T cpu0-00000$n; done"
+    begin = time.time()
+    done = fight.holdup("record", "-o", "hole.holdup", "--", "sh", "-c", script)
+    fight.need(done.returncode == 0 and time.time() - begin < 30, "%.1f s %s" % (time.time() - begin, done.stderr))
+    begin = time.time()
+    script = "mkdir -p holes/x && cd holes/x && echo '/* CTF 1.8 */' >metadata && truncate -s 1T cpu0-000001"
+    fight.user.run("sh", "-c", script)
+    done = fight.holdup("recover", "-o", "unholed", "holes")
+    fight.need(time.time() - begin < 10, "recover: %.1f s %s" % (time.time() - begin, done.stderr))
+
+
+# Processes that say that they log to the recording and never let go of their control files, of which
+# one is the template.
+LOCKS = """
+import fcntl, os, struct, sys, time
+template, count = open(sys.argv[1], "rb").read(), int(sys.argv[2])
+folder = os.environ["HOLDUP"].split(":", 1)[1].encode() + bytes(1)
+for _ in range(count):
+    if os.fork() == 0:
+        for number in (1, 2):
+            os.dup2(os.open("/dev/null", os.O_WRONLY), number)
+        data, start = bytearray(template), int(open("/proc/self/stat").read().rsplit(")", 1)[1].split()[19])
+        struct.pack_into("<QQ", data, 8, 1 << 16, start)  # session, pid_start
+        struct.pack_into("<i", data, 32, os.getpid())
+        data[64:64 + len(folder)] = folder
+        with open("%s/%d-%d.control" % (os.path.dirname(sys.argv[1]), os.getpid(), os.stat("/proc/self/ns/pid").st_ino),
+                  "wb") as file:
+            file.write(data)
+            file.flush()
+            fcntl.flock(file, fcntl.LOCK_EX)
+            time.sleep(40)
+        os._exit(0)
+time.sleep(1)
+"""
+
+
+def locks_of_many(fight):
+    """Locks on control files are awaited for some seconds in all, whoever has them."""
+    runtime = "/dev/shm/holdup-%d" % fight.user.uid
+    shutil.rmtree(runtime, ignore_errors=True)
+    template = runtime + "/template"
+    argv = fight.user.argv(os.path.join(kernel.PROGRAMS, "liar"), "out", "60", "1")
+    with subprocess.Popen(argv, cwd=fight.user.home, env=dict(os.environ, HOLDUP="stream:" + fight.path("lies"))) as process:
+        end, found = time.time() + 20, None
+        while not found and time.time() < end:
+            time.sleep(0.3)
+            found = next((name for name in os.listdir(runtime) if name.endswith(".control")), None) \
+                if os.path.isdir(runtime) else None
+        shutil.copyfile(os.path.join(runtime, found), template)
+        subprocess.run(["pkill", "-9", "-u", fight.user.name], check=False)  # the test's own user: all of it is ours
+        process.wait()
+    begin = time.time()
+    done = fight.holdup("record", "-o", "locks.holdup", "--", "python3", "-c", LOCKS, template, "30")
+    took = time.time() - begin
+    subprocess.run(["pkill", "-9", "-u", fight.user.name], check=False)
+    fight.need(done.returncode == 0 and took < 15, "%.1f s %s" % (took, done.stderr))
+    shutil.rmtree(runtime)
+
+
+def places_of_roots(fight):
+    """Root makes a trace where the user may not, but gives no folder of root's away, and tells of none."""
+    above = os.path.join(os.path.dirname(fight.bait.path), "places")
+    for name, mode in (("used", 0o755), ("closed", 0o700)):
+        os.makedirs(os.path.join(above, name))
+        os.chmod(os.path.join(above, name), mode)
+    put(above + "/closed/hidden-name")
+    before = entries(above)
+    for name in ("used", "closed", "closed/hidden-name"):
+        done = fight.holdup("record", "-o", os.path.join(above, name), "--", "true")
+        fight.need(done.returncode == 3 and "hidden-name'" not in done.stderr, "%s: %s" % (name, done.stderr))
+    fight.need(entries(above) == before, "changed: %s" % (set(entries(above).items()) ^ set(before.items())))
+    for _ in range(2):
+        done = fight.holdup("record", "-o", above + "/new", "--", "true")
+        fight.need(done.returncode == 0, done.stderr)
+    given = [path for path, what in entries(above).items() if what[2] != 0]
+    fight.need(not given, "given away: %s" % given[:5])
+    done = fight.holdup("why", above + "/new")
+    fight.need(done.returncode == 0, "it cannot be explained: " + done.stderr)
+    shutil.rmtree(above)
+
+
+def swapped_when_given(fight):
+    """What was given to the user is not read with root's rights: it leads elsewhere by then."""
+    above = os.path.join(os.path.dirname(fight.bait.path), "theirs")
+    os.mkdir(above, 0o755)
+    shutil.copy(shutil.which("sleep"), above + "/bait-sleeper")
+    subprocess.run([HOLDUP, "record", "-o", above + "/trace", "--", above + "/bait-sleeper", "0.1"], check=True,
+                   stderr=subprocess.DEVNULL, env=plain_root())
+    os.mkdir(above + "/ctf", 0o700)
+    put(above + "/ctf/metadata", "/* CTF 1.8 */\nbait-sleeper { };\n")
+    with attack(fight.user, LATE, "given", above + "/trace"):
+        for _ in range(5):
+            done = fight.holdup("why", "-o", "given", "--", "true")
+            fight.need("bait-sleeper" not in done.stdout + done.stderr, "root's trace was read: " + done.stdout[:300])
+            fight.user.run("rm", "-rf", "given")
+    fight.user.run("sh", "-c", "mkdir -p left/x && echo '/* CTF 1.8 */' >left/x/metadata")
+    with attack(fight.user, LATE, "given", above + "/ctf"):
+        for _ in range(10):
+            done = fight.holdup("recover", "-o", "given", "left")
+            fight.need("bait-sleeper" not in done.stdout + done.stderr, "root's trace was read: " + done.stderr[:300])
+            fight.user.run("rm", "-rf", "given")
+    shutil.rmtree(above)
+
+
+def closed_by_its_owner(fight):
+    """A trace of the user's own that its owner made unreadable is not read by root instead."""
+    fight.user.run("cp", "-r", "t", "shut")
+    fight.user.run("chmod", "0", "shut")
+    done = fight.holdup("why", "shut")
+    fight.need(done.returncode == 3 and "ermission denied" in done.stderr, "%d %s" % (done.returncode, done.stderr))
+    fight.user.run("chmod", "700", "shut")
+
+
+def model_of_roots(fight):
+    """Mistakes quote a model: one that the user may not read is not looked into."""
+    put(fight.bait.path + "/secret-model", "token: hidden\npassword: hidden\n")
+    os.chmod(fight.bait.path + "/secret-model", 0o600)
+    os.symlink(fight.bait.path + "/secret-model", fight.path("m.yaml"))
+    for words in (("watch", "m.yaml", "--", "true"), ("check", "m.yaml", "--", "true")):
+        done = fight.holdup(*words)
+        fight.need(done.returncode == 3 and "ermission denied" in done.stderr and "token" not in done.stderr,
+                   "%s: %d %s" % (words, done.returncode, done.stderr))
+    os.unlink(fight.bait.path + "/secret-model")
+    os.unlink(fight.path("m.yaml"))
+
+
 ROUNDS = (
     ("a command that puts links where why makes its index and its folders changes nothing", why_with_links),
     ("a folder that is swapped with a link while root records into it leads nowhere", record_into_swapped),
@@ -563,6 +707,12 @@ ROUNDS = (
     ("a program that the user may not read is not probed", probe_of_the_unreadable),
     ("output that a killed one left is removed at the next, and nothing else", left_beside_output),
     ("a pipe in the place of a program or a trace is not awaited", pipes_as_programs),
+    ("a file of events without an end costs no time", files_without_an_end),
+    ("locks of many on their control files cost no time", locks_of_many),
+    ("a folder of root's is neither given away nor told of", places_of_roots),
+    ("what was given is not read with root's rights", swapped_when_given),
+    ("what its owner shut is not opened by root instead", closed_by_its_owner),
+    ("a model that the user may not read is not quoted", model_of_roots),
     ("a pipe in the place of a model is awaited for a few seconds, and told", models_of_pipes),
 )
 
