@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "cli/command.h"
 #include "guard/drop.h"
 #include "guard/filter.h"
+#include "guard/place.h"
 #include "guard/user.h"
 #include "model/model.h"
 
@@ -33,6 +35,15 @@ static bool may_read(const char *path)
 	return fd >= 0 && (inside >= 0 || !S_ISDIR(st.st_mode));
 }
 
+/* Has nobody but root to do with the folder that it lies in? */
+static bool is_in_roots_place(const char *path)
+{
+	AUTO_FREE char *copy = xstrdup(path);
+	AUTO_CLOSE int fd = guard_open_folder(dirname(copy), NULL);
+
+	return fd >= 0;
+}
+
 /* The files that were named on a command line. */
 struct named {
 	size_t count;
@@ -42,6 +53,7 @@ struct named {
 static void look_at(const char *path, const struct guard_user *user, struct named *named)
 {
 	struct guard_lent lent;
+	bool is_closed;
 	struct stat st;
 
 	if (stat(path, &st) < 0)
@@ -51,9 +63,10 @@ static void look_at(const char *path, const struct guard_user *user, struct name
 		named->is_any_closed = true;
 		return;
 	}
-	/* What is the user's own is theirs to open: the mode that it has now is anybody's doing. */
-	named->is_any_closed |= st.st_uid != user->uid && !may_read(path);
+	is_closed = !may_read(path);
 	guard_take_back(&lent);
+	/* What is the user's own is theirs to open: what keeps it shut may be the command's doing. */
+	named->is_any_closed |= is_closed && (st.st_uid != user->uid || is_in_roots_place(path));
 }
 
 int rights_drop_for_words(int argc, char **argv, struct err *err)

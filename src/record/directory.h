@@ -35,8 +35,8 @@ int directory_check(const char *path, bool replace, struct err *err);
  * Make it, after the same checks; an old trace is removed. Under sudo it is made with the rights of
  * the user who ran sudo, and then taken from that user until directory_give(): what lies in it is
  * root's work. Where the user may not make it, root does, if all on the way is root's own and it is
- * not there yet, or an older trace: then 'is_roots' says so, and it is not the user's to get. It is
- * locked until it is closed or this process is gone. Returns 0, or -EBUSY when another recorder has it, or another negative errno;
+ * not there yet, or an older trace: then 'is_roots' says so. It is locked until it is closed or this
+ * process is gone. Returns 0, or -EBUSY when another recorder has it, or another negative errno;
  * err filled.
  */
 int directory_open(const char *path, bool replace, struct directory *out_directory,

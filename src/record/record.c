@@ -341,7 +341,7 @@ static int give_up_rights(struct run *run, struct err *err)
 		kept |= GUARD_CAP(CAP_SYS_PTRACE);
 	if (run->session.user || guard_user_ids(&uid, &gid))
 		kept |= GUARD_CAP(CAP_CHOWN) | GUARD_CAP(CAP_FOWNER) | GUARD_CAP(CAP_SETUID) |
-			GUARD_CAP(CAP_SETGID);
+			GUARD_CAP(CAP_SETGID) | GUARD_CAP(CAP_LEASE);
 	return guard_caps_keep(kept, err);
 }
 

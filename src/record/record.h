@@ -74,7 +74,7 @@ struct record_result {
 	uint64_t user_half_bytes; /* left out: from an event that nobody ended on */
 	bool is_cut;		  /* its end could not be written: see manifest->missing */
 	bool interrupted;	  /* ended by SIGINT or SIGTERM */
-	bool is_given;		  /* it is the user's who ran sudo, and theirs to change */
+	bool is_given;		  /* it and its name are the user's who ran sudo, to change */
 	int final_signal; /* the user wants nothing to follow; 0 = no such signal. Set with -EINTR too */
 };
 

@@ -520,11 +520,11 @@ void session_give(struct session *session)
 
 	if (session->opts->before_giving)
 		session->opts->before_giving(session->opts->step_context);
-	/* In root's own place it stays root's: the user may make nothing there. */
-	session->is_given = !session->opts->as_root && guard_user_ids(&uid, &gid) &&
-			    (session->opts->is_temporary || !session->directory.is_roots);
-	if (session->is_given)
-		directory_give(&session->directory, uid, gid);
+	if (session->opts->as_root || !guard_user_ids(&uid, &gid))
+		return;
+	directory_give(&session->directory, uid, gid);
+	/* In a place of root's the user has it, but can put nothing else under its name. */
+	session->is_given = session->opts->is_temporary || !session->directory.is_roots;
 }
 
 void session_fini(struct session *session)

@@ -51,7 +51,7 @@ struct session {
 	bool is_on;    /* events are being recorded */
 	bool is_ended; /* the trace is whole; nothing is discarded */
 	bool is_cut;   /* its end could not be written */
-	bool is_given; /* the directory is the user's who ran sudo */
+	bool is_given; /* the directory and its name are the user's who ran sudo */
 };
 
 #define SESSION_NONE                                  \

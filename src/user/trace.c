@@ -30,7 +30,7 @@
 #define LEASE_STEP_NS 1000000
 #define DEPTH_MAX     4
 #define CPUS_MAX      65536u
-#define WALK_MAX_NS   UINT64_C(60000000000) /* in all, as above; a terabyte takes some seconds */
+#define WALK_MAX_NS   UINT64_C(30000000000) /* in all, as above; a terabyte takes some seconds */
 #define WALK_LOOK     256u		    /* packets between looks at the clock */
 #define OPEN_DIR      (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_FILE     (O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

@@ -575,6 +575,15 @@ def files_without_an_end(fight):
     fight.need(time.time() - begin < 10, "recover: %.1f s %s" % (time.time() - begin, done.stderr))
 
 
+def said_to_live(fight):
+    """Whether a program still logs is asked of its files: it may say that it is any process."""
+    script = "mkdir -p ${HOLDUP#stream:}/x && cd ${HOLDUP#stream:}/x && touch .next1 && " \
+             "printf '/* CTF 1.8 */\nenv {\n\tpid_start = %s;\n};\n' $(cut -d' ' -f22 /proc/1/stat) >metadata"
+    done = fight.holdup("record", "-o", "said.holdup", "--", "sh", "-c", script)
+    fight.need(done.returncode == 0, done.stderr)
+    fight.need(not os.path.exists(fight.path("said.holdup/user")), "it was believed: %s" % entries(fight.path("said.holdup/user")))
+
+
 # Processes that say that they log to the recording and never let go of their control files, of which
 # one is the template.
 LOCKS = """
@@ -624,7 +633,7 @@ def locks_of_many(fight):
 
 
 def places_of_roots(fight):
-    """Root makes a trace where the user may not, but gives no folder of root's away, and tells of none."""
+    """Root makes a trace where the user may not, but gives no other folder of root's away, and tells of none."""
     above = os.path.join(os.path.dirname(fight.bait.path), "places")
     for name, mode in (("used", 0o755), ("closed", 0o700)):
         os.makedirs(os.path.join(above, name))
@@ -638,9 +647,11 @@ def places_of_roots(fight):
     for _ in range(2):
         done = fight.holdup("record", "-o", above + "/new", "--", "true")
         fight.need(done.returncode == 0, done.stderr)
-    given = [path for path, what in entries(above).items() if what[2] != 0]
+    given = [path for path, what in entries(above).items() if what[2] != 0 and above + "/new" not in path]
     fight.need(not given, "given away: %s" % given[:5])
-    done = fight.holdup("why", above + "/new")
+    done = fight.holdup("why", "-o", above + "/closed/new", "--", "true")
+    fight.need(done.returncode == 0, "it cannot be explained: " + done.stderr)
+    done = fight.holdup("why", above + "/closed/new")
     fight.need(done.returncode == 0, "it cannot be explained: " + done.stderr)
     shutil.rmtree(above)
 
@@ -708,6 +719,7 @@ ROUNDS = (
     ("output that a killed one left is removed at the next, and nothing else", left_beside_output),
     ("a pipe in the place of a program or a trace is not awaited", pipes_as_programs),
     ("a file of events without an end costs no time", files_without_an_end),
+    ("what a program says of its process keeps none of its files", said_to_live),
     ("locks of many on their control files cost no time", locks_of_many),
     ("a folder of root's is neither given away nor told of", places_of_roots),
     ("what was given is not read with root's rights", swapped_when_given),

@@ -237,8 +237,8 @@ def run_is_the_users(tap, user):
 ALLOWED = {
     # By name of the thread: what it may have at most, by number of the capability.
     "holdup-reader": set(), "holdup-holder": set(), "holdup-watchdog": {1}, "holdup-accounts": {12},
-    # kill, chown, dac_override, dac_read_search, fowner, setgid, setuid, net_admin, sys_ptrace, bpf
-    "holdup": {0, 1, 2, 3, 5, 6, 7, 12, 19, 39},
+    # kill, chown, dac_override, dac_read_search, fowner, setgid, setuid, net_admin, sys_ptrace, lease, bpf
+    "holdup": {0, 1, 2, 3, 5, 6, 7, 12, 19, 28, 39},
 }
 
 
