@@ -18,6 +18,7 @@
 #include "cli/load.h"
 #include "cli/lock_source.h"
 #include "cli/reading.h"
+#include "cli/rights.h"
 #include "cli/recording.h"
 #include "cli/output.h"
 #include "cli/tempdir.h"

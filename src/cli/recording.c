@@ -17,6 +17,7 @@
 #include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "guard/drop.h"
+#include "guard/user.h"
 #include "probe/rules.h"
 #include "record/probe_spec.h"
 #include "record/record.h"
@@ -155,10 +156,14 @@ static void put_path(FILE *out, const char *path)
 /* The recorder gives the trace to the user who ran sudo, if it can and may. */
 static bool needs_sudo(const char *dir)
 {
-	const char *user = getenv("SUDO_UID");
+	uid_t user = geteuid();
+	gid_t group;
 	struct stat st;
 
-	return user && (stat(dir, &st) < 0 || strtoul(user, NULL, 10) != st.st_uid);
+	/* Root by hand stays root. */
+	if (user == 0 && !guard_user_ids(&user, &group))
+		return false;
+	return stat(dir, &st) < 0 || st.st_uid != user;
 }
 
 void recording_summary(const struct record_result *result, const struct record_opts *opts)

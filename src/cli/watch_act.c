@@ -331,7 +331,7 @@ static void exec_cut(const struct watch_act *act, const struct stage *stage, uin
 			(void)dup2(null, STDERR_FILENO);
 	}
 	(void)fcntl(stage->fd, F_SETFD, 0);
-	(void)unsetenv("SUDO_UID"); /* root for root, in a folder of root's */
+	guard_user_forget(); /* root for root, in a folder of root's */
 	reset_signals();
 	/* Keys of the terminal are for the one that waits for it. */
 	(void)setpgid(0, 0);

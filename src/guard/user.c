@@ -1,4 +1,4 @@
-/* user.c - SUDO_UID and SUDO_GID, with what the system knows of that user. */
+/* user.c - who sudo, run0, pkexec or doas say that called, with what the system knows of that user. */
 #include "guard/user.h"
 
 #include <errno.h>
@@ -24,15 +24,55 @@ static bool read_id(const char *variable, unsigned long *out_id)
 	return !errno && !*end && *out_id < UINT32_MAX;
 }
 
-bool guard_user_ids(uid_t *out_uid, gid_t *out_gid)
+/* run0 of systemd sets the same. */
+static bool named_by_sudo(uid_t *out_uid, gid_t *out_gid)
 {
 	unsigned long uid, gid;
 
-	if (geteuid() != 0 || !read_id("SUDO_UID", &uid) || !read_id("SUDO_GID", &gid) || uid == 0)
+	if (!read_id("SUDO_UID", &uid) || !read_id("SUDO_GID", &gid))
 		return false;
 	*out_uid = (uid_t)uid;
 	*out_gid = (gid_t)gid;
 	return true;
+}
+
+/* These two name the user alone; whom the system does not know, they do not let in. */
+static bool named_by_others(uid_t *out_uid, gid_t *out_gid)
+{
+	const char *name = getenv("DOAS_USER");
+	const struct passwd *entry = NULL;
+	unsigned long uid;
+
+	if (read_id("PKEXEC_UID", &uid))
+		entry = getpwuid((uid_t)uid);
+	else if (name)
+		entry = getpwnam(name);
+	if (!entry)
+		return false;
+	*out_uid = entry->pw_uid;
+	*out_gid = entry->pw_gid;
+	return true;
+}
+
+bool guard_user_ids(uid_t *out_uid, gid_t *out_gid)
+{
+	uid_t uid = 0;
+	gid_t gid = 0;
+
+	if (geteuid() != 0 || (!named_by_sudo(&uid, &gid) && !named_by_others(&uid, &gid)) ||
+	    uid == 0)
+		return false;
+	*out_uid = uid;
+	*out_gid = gid;
+	return true;
+}
+
+void guard_user_forget(void)
+{
+	static const char *const names[] = { "SUDO_UID", "PKEXEC_UID", "DOAS_USER" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		(void)unsetenv(names[i]); /* it fails for odd names alone */
 }
 
 static void find_groups(struct guard_user *user)

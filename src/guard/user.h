@@ -1,5 +1,5 @@
 /*
- * user.h - the user for whom root works: who ran sudo.
+ * user.h - the user for whom root works: who ran sudo, run0, pkexec or doas.
  */
 #ifndef GUARD_USER_H
 #define GUARD_USER_H
@@ -19,13 +19,16 @@ struct guard_user {
 };
 
 /*
- * The user who ran sudo, when we are root because of it. Returns false when we are not root, or
- * when nobody else is named. On true, free it with guard_user_fini().
+ * The user who ran sudo or its like, when we are root because of it: SUDO_UID and SUDO_GID, else
+ * PKEXEC_UID, else DOAS_USER. Returns false when we are not root, or when nobody else is named. On true, free it with guard_user_fini().
  */
 bool guard_user_find(struct guard_user *out_user);
 
 /* The same, ids only. */
 bool guard_user_ids(uid_t *out_uid, gid_t *out_gid);
+
+/* From now on we are root for root: in a child, before it executes something. */
+void guard_user_forget(void);
 
 void guard_user_fini(struct guard_user *user);
 

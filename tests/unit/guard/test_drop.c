@@ -1,6 +1,7 @@
 /* Rights given up for good, and lent for a moment. Needs root; each case is a child of its own. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,6 +217,38 @@ static void test_without_sudo_there_is_nobody_else(void **state)
 	assert_int_equal(guard_drop_to_sudo_user(NULL), 0);
 }
 
+static void names(const char *variable, const char *value, uid_t user)
+{
+	uid_t uid = 0;
+	gid_t gid = 0;
+
+	setenv(variable, value, 1);
+	assert_int_equal(guard_user_ids(&uid, &gid), user != 0);
+	assert_int_equal(uid, user);
+	assert_int_equal(gid, user ? getpwuid(user)->pw_gid : 0);
+	guard_user_forget();
+	assert_false(guard_user_ids(&uid, &gid));
+}
+
+static void test_who_called_by_pkexec_or_doas_is_the_user(void **state)
+{
+	const struct passwd *nobody = getpwnam("nobody");
+	AUTO_FREE char *number = NULL;
+	uid_t user;
+
+	need_root();
+	assert_non_null(nobody);
+	user = nobody->pw_uid;
+	number = xasprintf("%u", user);
+	names("PKEXEC_UID", number, user);
+	names("PKEXEC_UID", "0", 0);
+	names("PKEXEC_UID", "4294967294", 0);
+	names("DOAS_USER", "nobody", user);
+	names("DOAS_USER", "root", 0);
+	names("DOAS_USER", "no such user", 0);
+	names("DOAS_USER", "", 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_a_descriptor_that_only_root_can_have_is_told),
 		cmocka_unit_test(test_what_is_lent_comes_back),
 		cmocka_unit_test(test_without_sudo_there_is_nobody_else),
+		cmocka_unit_test(test_who_called_by_pkexec_or_doas_is_the_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
