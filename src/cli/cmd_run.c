@@ -146,7 +146,7 @@ static void execute(char **argv, const sigset_t *mask, int go_fd)
 /* Keys of a terminal reach the command as well; what comes from elsewhere is passed on. */
 static void pass_on(const siginfo_t *info, pid_t pid)
 {
-	if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
+	if (info->si_signo != SIGCHLD && !interrupt_is_shared(info->si_signo, info->si_code))
 		(void)kill(pid, info->si_signo); /* it decides what that does; not reaped yet */
 }
 

@@ -214,8 +214,7 @@ static void handle_signals(struct hearing *hearing)
 			reap_orphans(hearing);
 		} else if (!hearing->cmd->command) {
 			hearing->is_interrupted = true;
-		} else if (info.ssi_code != SI_KERNEL) {
-			/* Keys of a terminal reach the command without us. */
+		} else if (!interrupt_is_shared((int)info.ssi_signo, info.ssi_code)) {
 			command_signal(&hearing->command, (int)info.ssi_signo);
 		}
 	}

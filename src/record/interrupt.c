@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -32,6 +33,11 @@ int interrupt_pending(void)
 			return ends[i];
 	}
 	return 0;
+}
+
+bool interrupt_is_shared(int signal_number, int code)
+{
+	return code == SI_KERNEL && !(signal_number == SIGHUP && getsid(0) == getpid());
 }
 
 int interrupt_check(struct err *err)

@@ -184,8 +184,7 @@ static void on_signal(struct run *run)
 		run->done = true;
 		return;
 	}
-	/* A key of the terminal reaches the command itself. */
-	if (info.ssi_code != SI_KERNEL)
+	if (!interrupt_is_shared((int)info.ssi_signo, info.ssi_code))
 		command_signal(&run->command, (int)info.ssi_signo);
 }
 

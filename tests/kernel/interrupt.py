@@ -136,6 +136,28 @@ def check_drawn(tap):
         strike(tap, name, argv, random.choice(SIGNALS), random.uniform(0.01, 0.6))
 
 
+def check_hang_up(tap):
+    """A terminal that is closed tells the session's leader alone: the command hears it from us."""
+    for name, argv in forms().items():
+        if "--" not in argv:
+            continue
+        subprocess.run(["rm", "-rf", "out", "started"], check=True)
+        pid, master = start(argv)
+        text, end = bytearray(), time.monotonic() + LIMIT_S
+        while not os.path.exists("started") and time.monotonic() < end:
+            drain(master, text)
+            time.sleep(0.01)
+        os.close(master)
+        null = os.open(os.devnull, os.O_RDONLY)
+        status = wait(pid, null, text)
+        os.close(null)
+        left = left_behind(pid)
+        for sleeper in sleepers():
+            os.kill(sleeper, signal.SIGKILL)
+        tap.ok(status is not None and not left, "%s: ends with its terminal" % name,
+               "status %s" % status, "left: %s" % left, text.decode(errors="replace"))
+
+
 def check_words(tap):
     """A terminal is told what takes long; a file is not."""
     argv = ["why", "-o", "out", "--", "true"]
@@ -151,6 +173,7 @@ def main():
     with kernel.workdir():
         os.mkdir("tmp")
         check_drawn(tap)
+        check_hang_up(tap)
         check_words(tap)
     tap.end()
 
