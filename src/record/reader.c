@@ -131,7 +131,7 @@ static void move_full(struct reader *reader)
 {
 	size_t most = (size_t)PIPE_PAGES * reader->all->page_bytes;
 
-	while (!reader->failed) {
+	while (!reader->failed && !any_failed(reader->all)) {
 		ssize_t got = splice(reader->raw_fd, NULL, reader->pipe_fds[1], NULL, most,
 				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
@@ -581,8 +581,11 @@ void readers_free(struct readers *readers)
 {
 	if (!readers)
 		return;
-	if (!readers->stopped)
+	if (!readers->stopped) {
+		/* Nobody wants what is left; as long as events come, there would be no end to it. */
+		note_failure(readers, -ECANCELED);
 		join_threads(readers);
+	}
 	for (size_t i = 0; i < readers->count; i++)
 		reader_close(&readers->readers[i]);
 	mem_close_fd(&readers->stop_fd);

@@ -4,6 +4,7 @@
 Moments are drawn between the start and the time by which recording has long begun; each
 command runs in a pseudo terminal of its own, as for a person.
 """
+import contextlib
 import glob
 import os
 import pty
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 DRAWS = int(os.environ.get("DRAWS", "5"))
+BUSY_S = 3  # where CPUs are short
 LIMIT_S = 8  # the command alone would take longer
 SLEEP = "echo started >started; exec sleep 61.25"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -158,6 +160,38 @@ def check_hang_up(tap):
                "status %s" % status, "left: %s" % left, text.decode(errors="replace"))
 
 
+def is_tracing(pid):
+    try:
+        with open(instances(pid)[0] + "/tracing_on") as file:
+            return file.read() == "1\n"
+    except (IndexError, OSError):
+        return False
+
+
+def check_busy(tap):
+    """Events that come as fast as they are read, and nobody wants: they are not read to an end."""
+    busy = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none"]
+    with contextlib.ExitStack() as loads:
+        for _ in range(os.cpu_count()):
+            loads.enter_context(kernel.running(*busy))
+        for _ in range(DRAWS):
+            pid, master = start(["record", "-o", "out", "--", "sh", "-c", SLEEP])
+            text, end = bytearray(), time.monotonic() + LIMIT_S
+            while not is_tracing(pid) and time.monotonic() < end:
+                drain(master, text)
+            time.sleep(random.uniform(0, 0.1))
+            os.write(master, b"\x03")
+            begun = time.monotonic()
+            status = wait(pid, master, text, 4 * LIMIT_S)
+            took_s = time.monotonic() - begun
+            os.close(master)
+            left = left_behind(pid)
+            tap.ok(status in (-signal.SIGINT, 128 + signal.SIGINT) and not left
+                   and took_s < BUSY_S, "a busy machine: Ctrl-C while it begins ends it",
+                   "status %s after %.2f s" % (status, took_s), "left: %s" % left,
+                   text.decode(errors="replace"))
+
+
 def check_words(tap):
     """A terminal is told what takes long; a file is not."""
     argv = ["why", "-o", "out", "--", "true"]
@@ -174,6 +208,7 @@ def main():
         os.mkdir("tmp")
         check_drawn(tap)
         check_hang_up(tap)
+        check_busy(tap)
         check_words(tap)
     tap.end()
 
