@@ -34,6 +34,7 @@ struct check_cmd {
 	const char *junit, *kernel;
 	uint32_t top;
 	struct recording_opts recording;
+	int final_signal; /* that ended the recording and us; 0 = none */
 };
 
 static const struct opt_spec check_options[] = {
@@ -197,7 +198,7 @@ static int run_engine(struct checking *checking, const char *path, struct err *e
 	if (rc == 0)
 		rc = explain(checking, path, err);
 	if (rc == 0 && checking->loaded.timeline && timeline_damage(checking->loaded.timeline))
-		rc = err_set(err, -EIO, "%s; holdup index --rebuild makes it anew",
+		rc = err_set(err, -EIO, "%s; holdup index --force builds it again",
 			     timeline_damage(checking->loaded.timeline));
 	return rc;
 }
@@ -258,6 +259,7 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 		rc = recording_preload(&cmd->recording, &opts, err);
 	if (rc == 0)
 		rc = record_run(&opts, &result, err);
+	cmd->final_signal = result.final_signal;
 	if (rc < 0)
 		return rc;
 	if (recording_status(result.status))
@@ -268,6 +270,8 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 	is_given = result.is_given;
 	record_result_fini(&result);
 	*out_trace = opts.dir;
+	if (cmd->final_signal)
+		return err_set(err, -EINTR, "interrupted: the recording is not checked");
 	return recording_leave_root(&cmd->recording, opts.dir, is_given, err);
 }
 
@@ -298,6 +302,8 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 	else if (!errors.count)
 		command_fail(&cmd_check, &err);
 	model_errors_fini(&errors);
+	if (err.code == -EINTR && checking->cmd->final_signal)
+		return command_end_by(checking->cmd->final_signal);
 	return status;
 }
 

@@ -32,6 +32,7 @@ def forms():
         "record": ["record", "-o", "out", *long],
         "why": ["why", *long],
         "watch": ["watch", model, *long],
+        "check": ["check", model, *long],
         "run": ["run", "--locks", "-o", "out", *long],
         "delays": ["delays", "--listen", *long],
         "record without a command": ["record", "-o", "out"],
@@ -119,7 +120,7 @@ def strike(tap, name, argv, sig, after_s):
     good = status in (-expected, 128 + expected)
     if "--" not in argv and os.path.exists("out"):
         good = good or status == 0  # it recorded, and what there is is whole
-    if name == "watch" and os.path.exists("started"):
+    if name in ("watch", "check") and os.path.exists("started"):
         good = good or status in (0, 1, 4)  # the command was watched, and that is the answer
     left = left_behind(pid)
     for sleeper in sleepers():
