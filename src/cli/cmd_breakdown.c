@@ -16,12 +16,13 @@ struct breakdown_cmd {
 };
 
 static const struct opt_spec breakdown_options[] = {
-	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
-	  offsetof(struct breakdown_cmd, from) },
-	{ "to", "WHEN", "End of the window", opt_string, offsetof(struct breakdown_cmd, to) },
-	{ "top", "N", "Print at most so many rows of a table", opt_u32,
+	{ "from", "WHEN", "Start the window here: a time or an event (default: begin of the trace)",
+	  opt_string, offsetof(struct breakdown_cmd, from) },
+	{ "to", "WHEN", "End the window here (default: end of the trace)", opt_string,
+	  offsetof(struct breakdown_cmd, to) },
+	{ "top", "N", "Print N rows of each table (default 20)", opt_u32,
 	  offsetof(struct breakdown_cmd, top) },
-	{ "json", NULL, "Print JSON, always with all rows", opt_flag,
+	{ "json", NULL, "Print JSON with all rows, times in ns", opt_flag,
 	  offsetof(struct breakdown_cmd, json) },
 	{ 0 },
 };

@@ -38,15 +38,15 @@ struct check_cmd {
 };
 
 static const struct opt_spec check_options[] = {
-	{ "junit", "FILE", "Write test cases to FILE as XML, too", opt_string,
+	{ "junit", "FILE", "Write the results to FILE, too, as JUnit's XML", opt_string,
 	  offsetof(struct check_cmd, junit) },
-	{ "kernel", "TRACE", "What threads did is in this trace, on the same clock", opt_string,
-	  offsetof(struct check_cmd, kernel) },
-	{ "top", "N", "Explain and print at most so many findings", opt_u32,
+	{ "kernel", "TRACE", "Take what threads did from this trace, recorded on the same clock",
+	  opt_string, offsetof(struct check_cmd, kernel) },
+	{ "top", "N", "Explain and print N findings (default 10)", opt_u32,
 	  offsetof(struct check_cmd, top) },
-	{ "no-why", NULL, "Do not say why a constraint was not kept", opt_flag,
+	{ "no-why", NULL, "Leave out why a constraint was broken", opt_flag,
 	  offsetof(struct check_cmd, no_why) },
-	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct check_cmd, json) },
+	{ "json", NULL, "Print JSON, times in ns", opt_flag, offsetof(struct check_cmd, json) },
 	RECORDING_OPTIONS(struct check_cmd, recording),
 	{ 0 },
 };
@@ -357,7 +357,7 @@ static int run_check(int argc, char **argv)
 const struct command cmd_check = {
 	.name = "check",
 	.args = "[OPTIONS] MODEL [TRACE | -- COMMAND ARGS...]",
-	.summary = "Check a model of what must hold, and say why it did not",
+	.summary = "Check a trace against a model, and explain each violation",
 	.options = check_options,
 	.details =
 		"MODEL is a state machine over events, in YAML, with constraints on what happened on\n"

@@ -21,7 +21,7 @@ struct check_cmd {
 };
 
 static const struct opt_spec check_options[] = {
-	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct check_cmd, json) },
+	{ "json", NULL, "Print JSON, times in ns", opt_flag, offsetof(struct check_cmd, json) },
 	{ 0 },
 };
 

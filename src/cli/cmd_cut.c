@@ -31,17 +31,19 @@ struct cut_cmd {
 };
 
 static const struct opt_spec cut_options[] = {
-	{ "from", "WHEN", "Begin here: a time, an event, a place", opt_string,
-	  offsetof(struct cut_cmd, from) },
-	{ "to", "WHEN", "End here", opt_string, offsetof(struct cut_cmd, to) },
-	{ "tid", "TID", "Keep the details of these threads only", opt_pids,
+	{ "from", "WHEN", "Begin here: a time, an event or a place (default: begin of the trace)",
+	  opt_string, offsetof(struct cut_cmd, from) },
+	{ "to", "WHEN", "End here (default: end of the trace)", opt_string,
+	  offsetof(struct cut_cmd, to) },
+	{ "tid", "TID", "Keep the details of these threads only; repeat for more", opt_pids,
 	  offsetof(struct cut_cmd, tids) },
-	{ "pid", "PID", "Keep the details of these processes only", opt_pids,
+	{ "pid", "PID", "Keep the details of these processes only; repeat for more", opt_pids,
 	  offsetof(struct cut_cmd, pids) },
-	{ "cpu", "LIST", "Keep these CPUs only: 0 or 0,2-5", opt_string,
+	{ "cpu", "LIST", "Keep these CPUs only, such as 0 or 0,2-5 (default: all)", opt_string,
 	  offsetof(struct cut_cmd, cpus) },
-	{ "dir", "DIR", "Write the cut to DIR", opt_string, offsetof(struct cut_cmd, dir), 'o' },
-	{ "json", NULL, "Print what was written as JSON", opt_flag,
+	{ "dir", "DIR", "Write the cut to DIR (default cut.holdup)", opt_string,
+	  offsetof(struct cut_cmd, dir), 'o' },
+	{ "json", NULL, "Print JSON about what was written, times in ns", opt_flag,
 	  offsetof(struct cut_cmd, json) },
 	{ 0 },
 };

@@ -26,6 +26,8 @@
 
 #define NOT_GIVEN UINT32_MAX /* of a choice */
 
+#define FORMATS "perfetto, chrome, folded, csv, jsonl or ctf"
+
 struct export_cmd {
 	const char *to;
 	const char *output;
@@ -38,21 +40,25 @@ struct export_cmd {
 };
 
 static const struct opt_spec export_options[] = {
-	{ "to", "FORMAT", "perfetto, chrome, folded, csv, jsonl or ctf", opt_string,
-	  offsetof(struct export_cmd, to) },
-	{ "output", "FILE", "Write to this file, or into this new folder", opt_string,
-	  offsetof(struct export_cmd, output), 'o' },
-	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
-	  offsetof(struct export_cmd, from) },
-	{ "until", "WHEN", "End of the window", opt_string, offsetof(struct export_cmd, until) },
-	{ "tid", "TID", "Only these threads", opt_pids, offsetof(struct export_cmd, tids) },
-	{ "pid", "PID", "Only the threads of these processes", opt_pids,
+	{ "to", "FORMAT", "Write this format: perfetto, chrome, folded, csv, jsonl or ctf",
+	  opt_string, offsetof(struct export_cmd, to) },
+	{ "output", "FILE",
+	  "Write to this file (default: stdout), or for csv and ctf into this new folder",
+	  opt_string, offsetof(struct export_cmd, output), 'o' },
+	{ "from", "WHEN", "Start the window here: a time or an event (default: begin of the trace)",
+	  opt_string, offsetof(struct export_cmd, from) },
+	{ "until", "WHEN", "End the window here (default: end of the trace)", opt_string,
+	  offsetof(struct export_cmd, until) },
+	{ "tid", "TID", "Export only these threads; repeat for more", opt_pids,
+	  offsetof(struct export_cmd, tids) },
+	{ "pid", "PID", "Export only the threads of these processes; repeat for more", opt_pids,
 	  offsetof(struct export_cmd, pids) },
-	{ "comm", "NAME", "Only the threads of this name", opt_string,
+	{ "comm", "NAME", "Export only the threads of this name", opt_string,
 	  offsetof(struct export_cmd, comm) },
-	{ "what", "events|intervals|edges|waits", "jsonl: what the lines are", opt_choice,
-	  offsetof(struct export_cmd, what) },
-	{ "measure", "blocked|waiting|wall", "folded: which time the stacks add up to", opt_choice,
+	{ "what", "events|intervals|edges|waits", "Choose the lines of jsonl (default events)",
+	  opt_choice, offsetof(struct export_cmd, what) },
+	{ "measure", "blocked|waiting|wall",
+	  "Choose the time that folded stacks add up to (default blocked)", opt_choice,
 	  offsetof(struct export_cmd, measure) },
 	{ 0 },
 };
@@ -249,19 +255,27 @@ static int export_trace(const struct export_cmd *cmd, const struct export_format
 	return rc;
 }
 
+static int unknown_format(const char *name, struct err *err)
+{
+	static const char *const names[] = {
+		"perfetto", "chrome", "folded", "csv", "jsonl", "ctf"
+	};
+	AUTO_FREE char *safe = text_escaped(name);
+	AUTO_FREE char *hint = opts_hint(name, "", names, ARRAY_LEN(names));
+
+	return err_set(err, -EINVAL, "option --to needs " FORMATS ", got \"%s\"%s", safe, hint);
+}
+
 static int check_usage(const struct export_cmd *cmd, const struct export_format **out_format,
 		       struct err *err)
 {
 	const struct export_format *format;
-	AUTO_FREE char *safe = NULL;
 
 	if (!cmd->to)
-		return err_set(err, -EINVAL,
-			       "it needs --to FORMAT: perfetto, chrome, folded, csv, jsonl or ctf");
+		return err_set(err, -EINVAL, "it needs --to FORMAT: " FORMATS);
 	format = export_find_format(cmd->to);
-	safe = text_escaped(cmd->to);
 	if (!format)
-		return err_set(err, -EINVAL, "there is no format \"%s\"", safe);
+		return unknown_format(cmd->to, err);
 	if (cmd->what != NOT_GIVEN && format->to_stream != export_jsonl)
 		return err_set(err, -EINVAL, "--what goes with --to jsonl");
 	if (cmd->measure != NOT_GIVEN && format->to_stream != export_folded)

@@ -21,7 +21,7 @@ struct index_cmd {
 };
 
 static const struct opt_spec index_options[] = {
-	{ "force", NULL, "Build it even if it is there and fits", opt_flag,
+	{ "force", NULL, "Build the timeline even if it is there and fits", opt_flag,
 	  offsetof(struct index_cmd, force) },
 	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct index_cmd, json) },
 	{ 0 },

@@ -28,9 +28,9 @@ struct info_cmd {
 };
 
 static const struct opt_spec info_options[] = {
-	{ "all", NULL, "Print all types of events, not only the most frequent ones", opt_flag,
+	{ "all", NULL, "Print all types of events (default: the 20 most frequent)", opt_flag,
 	  offsetof(struct info_cmd, all), 'a' },
-	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct info_cmd, json) },
+	{ "json", NULL, "Print JSON, times in ns", opt_flag, offsetof(struct info_cmd, json) },
 	{ 0 },
 };
 

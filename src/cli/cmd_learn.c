@@ -37,17 +37,19 @@ struct learn_cmd {
 };
 
 static const struct opt_spec learn_options[] = {
-	{ "output", "MODEL", "Write the model there, not to stdout", opt_string,
+	{ "output", "MODEL", "Write the model to MODEL (default: stdout)", opt_string,
 	  offsetof(struct learn_cmd, output), 'o' },
-	{ "from-events", "EVENTS", "Learn the order of these: shop,sched_switch,syscall:open*",
+	{ "from-events", "EVENTS",
+	  "Learn from these events, such as shop,sched_switch,syscall:open* (default: those of programs)",
 	  opt_strings, offsetof(struct learn_cmd, events) },
-	{ "key", "KEY", "Instances are told apart by: thread, process, cpu, all or a field",
+	{ "key", "KEY",
+	  "Tell instances apart by thread, process, cpu, all or a field (default thread)",
 	  opt_string, offsetof(struct learn_cmd, key) },
-	{ "begin", "EVENTS", "Instances begin with these events", opt_strings,
+	{ "begin", "EVENTS", "Begin instances with these events", opt_strings,
 	  offsetof(struct learn_cmd, begins) },
-	{ "margin", "PERCENT", "Add so much to each limit; by default 25", opt_u32,
+	{ "margin", "PERCENT", "Widen each limit by PERCENT % (default 25)", opt_u32,
 	  offsetof(struct learn_cmd, margin) },
-	{ "floor", "TIME", "Times may be so much longer than the longest seen; by default 1ms",
+	{ "floor", "TIME", "Let times be longer than the longest seen by TIME (default 1ms)",
 	  opt_duration, offsetof(struct learn_cmd, floor_ns) },
 	{ 0 },
 };

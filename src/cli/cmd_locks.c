@@ -17,10 +17,11 @@ struct locks_cmd {
 };
 
 static const struct opt_spec locks_options[] = {
-	{ "sort", "wait|longest|waits|taken|held", "Order of the rows, the largest first",
-	  opt_choice, offsetof(struct locks_cmd, sort) },
-	{ "top", "N", "Print so many rows", opt_u32, offsetof(struct locks_cmd, top) },
-	{ "json", NULL, "Print JSON, always with all rows", opt_flag,
+	{ "sort", "wait|longest|waits|taken|held",
+	  "Sort the rows, the largest first (default wait)", opt_choice,
+	  offsetof(struct locks_cmd, sort) },
+	{ "top", "N", "Print N rows (default 20)", opt_u32, offsetof(struct locks_cmd, top) },
+	{ "json", NULL, "Print JSON with all rows, times in ns", opt_flag,
 	  offsetof(struct locks_cmd, json) },
 	{ 0 },
 };

@@ -29,7 +29,8 @@ struct model_cmd {
 };
 
 static const struct opt_spec model_options[] = {
-	{ "output", "FILE", "Write the picture there; as DOT when it ends in .dot or .gv",
+	{ "output", "FILE",
+	  "Write the picture to FILE (default: stdout), as DOT when FILE ends in .dot or .gv",
 	  opt_string, offsetof(struct model_cmd, output), 'o' },
 	{ "dot", NULL, "Draw as DOT, for graphviz, not as SVG", opt_flag,
 	  offsetof(struct model_cmd, dot) },
@@ -201,7 +202,7 @@ static int check_usage(const struct model_cmd *cmd, char **words, int count, str
 	bool is_draw = count && strcmp(words[0], "draw") == 0;
 
 	if (!is_draw && !(count && strcmp(words[0], "check") == 0))
-		return err_set(err, -EINVAL, "it takes draw or check, and a model");
+		return opts_unknown_word(count ? words[0] : NULL, "draw|check", err);
 	if (count < 2)
 		return err_set(err, -EINVAL, "which model? Its file is missing");
 	if (count > 3)
@@ -241,7 +242,7 @@ static int run_model(int argc, char **argv)
 const struct command cmd_model = {
 	.name = "model",
 	.args = "[OPTIONS] draw MODEL [TRACE] | check MODEL [TRACE]",
-	.summary = "Draw a model of what must hold, or say whether it is one",
+	.summary = "Draw a model, or say what is wrong with it",
 	.options = model_options,
 	.details =
 		"draw makes a picture of the states and transitions, as SVG or DOT; with a trace, of how\n"

@@ -23,8 +23,8 @@ static const struct opt_spec record_options[] = {
 	RECORDING_OPTIONS(struct record_cmd, recording),
 	{ "pid", "PID", "End when this process has ended; repeat for more", opt_pids,
 	  offsetof(struct record_cmd, pids), 'p' },
-	{ "duration", "SECONDS", "End after this time", opt_seconds,
-	  offsetof(struct record_cmd, seconds), 'd' },
+	{ "duration", "SECONDS", "End after SECONDS, such as 10 or 0.5 (default: until Ctrl-C)",
+	  opt_seconds, offsetof(struct record_cmd, seconds), 'd' },
 	{ 0 },
 };
 

@@ -23,7 +23,7 @@ struct recover_cmd {
 };
 
 static const struct opt_spec recover_options[] = {
-	{ "output", "OUT", "Make the trace in this folder", opt_string,
+	{ "output", "OUT", "Make the trace in the folder OUT (default recovered)", opt_string,
 	  offsetof(struct recover_cmd, out), 'o' },
 	{ 0 },
 };

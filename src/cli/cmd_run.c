@@ -31,11 +31,11 @@ struct run_cmd {
 };
 
 static const struct opt_spec run_options[] = {
-	{ "output", "DIR", "Write the traces to DIR", opt_string, offsetof(struct run_cmd, dir),
-	  'o' },
-	{ "locks", NULL, "Let the command tell of its locks: see holdup locks", opt_flag,
+	{ "output", "DIR", "Write the traces to DIR (default run.holdup)", opt_string,
+	  offsetof(struct run_cmd, dir), 'o' },
+	{ "locks", NULL, "Record the locks of the command, for holdup locks", opt_flag,
 	  offsetof(struct run_cmd, locks) },
-	{ "contended", NULL, "Of locks only waits, not each time one is taken", opt_flag,
+	{ "contended", NULL, "Record only waits for locks, not each lock taken", opt_flag,
 	  offsetof(struct run_cmd, contended) },
 	{ 0 },
 };

@@ -17,12 +17,14 @@ struct states_cmd {
 };
 
 static const struct opt_spec states_options[] = {
-	{ "from", "WHEN", "Start of the window: a time or an event", opt_string,
+	{ "from", "WHEN",
+	  "Start the window here: a time or an event (default: begin of the thread)", opt_string,
 	  offsetof(struct states_cmd, from) },
-	{ "to", "WHEN", "End of the window", opt_string, offsetof(struct states_cmd, to) },
-	{ "count", "N", "Print at most so many intervals", opt_u64,
+	{ "to", "WHEN", "End the window here (default: end of the thread)", opt_string,
+	  offsetof(struct states_cmd, to) },
+	{ "count", "N", "Print N intervals (default 0: all)", opt_u64,
 	  offsetof(struct states_cmd, max), 'n' },
-	{ "json", NULL, "Print JSON, one object a line", opt_flag,
+	{ "json", NULL, "Print JSON, an object a line, times in ns", opt_flag,
 	  offsetof(struct states_cmd, json) },
 	{ 0 },
 };

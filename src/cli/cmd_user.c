@@ -25,9 +25,9 @@ struct user_cmd {
 };
 
 static const struct opt_spec user_options[] = {
-	{ "stream", "DIR", "With on: log all events, to a new trace in DIR", opt_string,
+	{ "stream", "DIR", "Log all events from now on, to a new trace in DIR; with on", opt_string,
 	  offsetof(struct user_cmd, stream) },
-	{ "flight", "DIR", "With on: keep the last events, in a new trace in DIR", opt_string,
+	{ "flight", "DIR", "Keep the last events, in a new trace in DIR; with on", opt_string,
 	  offsetof(struct user_cmd, flight) },
 	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct user_cmd, json) },
 	{ 0 },
@@ -244,9 +244,12 @@ static int run(const struct user_cmd *cmd, char **words, int count, struct err *
 	uint64_t pid = 0;
 
 	if (!on && !off && !(count && strcmp(words[0], "list") == 0))
-		return err_set(err, -EINVAL, "it takes list, on or off");
-	if (count > 1 && (!text_parse_u64(words[1], &pid) || !pid || pid > INT32_MAX))
-		return err_set(err, -EINVAL, "it needs the number of a process");
+		return opts_unknown_word(count ? words[0] : NULL, "list|on|off", err);
+	if (count > 1 && (!text_parse_u64(words[1], &pid) || !pid || pid > INT32_MAX)) {
+		AUTO_FREE char *safe = text_escaped(words[1]);
+
+		return err_set(err, -EINVAL, "\"%s\" is not the number of a process", safe);
+	}
 	if ((cmd->stream || cmd->flight) && !on)
 		return err_set(err, -EINVAL, "--stream and --flight go with on");
 	if (cmd->stream && cmd->flight)

@@ -74,7 +74,7 @@ int delays_advise_cmd(const struct delays_cmd *cmd, struct err *err)
 	delays_sampler_close(sampler);
 	if (rc < 0)
 		return rc;
-	rc = delays_found_any(&sample, err);
+	rc = delays_found_any(cmd, &sample, err);
 	if (rc == 0) {
 		if (sample.source == DELAYS_FROM_PROC)
 			fprintf(stderr, "holdup: %s: run time and time without a CPU only\n",

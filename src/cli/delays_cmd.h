@@ -52,7 +52,8 @@ int delays_cmd_select(const struct delays_cmd *cmd, struct delays_select *out_se
 		      struct err *err);
 
 /* Returns 0, or -ESRCH with err filled when there is no task in the sample. */
-int delays_found_any(const struct delays_sample *sample, struct err *err);
+int delays_found_any(const struct delays_cmd *cmd, const struct delays_sample *sample,
+		     struct err *err);
 
 /* Which knobs the delays point to. Returns as delays_once(). */
 int delays_advise_cmd(const struct delays_cmd *cmd, struct err *err);

@@ -53,13 +53,18 @@ int delays_cmd_select(const struct delays_cmd *cmd, struct delays_select *out_se
 	return rc;
 }
 
-int delays_found_any(const struct delays_sample *sample, struct err *err)
+int delays_found_any(const struct delays_cmd *cmd, const struct delays_sample *sample,
+		     struct err *err)
 {
 	if (sample->count)
 		return 0;
+	if (cmd->pid_count == 1)
+		return err_set(err, -ESRCH, "there is no process or thread %d%s", cmd->pids[0],
+			       delays_proc_hides() ? "; /proc hides those of other users (hidepid)"
+						   : "");
 	return err_set(err, -ESRCH, "%s%s",
 		       sample->missing || sample->gone
-			       ? "there is no process or thread of that number"
+			       ? "there is no process or thread of these numbers"
 			       : "no process is chosen by that",
 		       delays_proc_hides() ? "; /proc hides those of other users (hidepid)" : "");
 }
@@ -97,7 +102,7 @@ int delays_once(const struct delays_cmd *cmd, struct err *err)
 	delays_sampler_close(sampler);
 	if (rc < 0)
 		return rc;
-	rc = delays_found_any(&sample, err);
+	rc = delays_found_any(cmd, &sample, err);
 	if (rc == 0) {
 		report.why_not = sample.source == DELAYS_FROM_PROC ? why.text : NULL;
 		delays_rows_of_sample(&sample, (enum delays_sort)cmd->sort, &rows);
@@ -162,7 +167,7 @@ static int run_watch(struct watch *watch, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	rc = delays_found_any(&before, err);
+	rc = delays_found_any(watch->cmd, &before, err);
 	next_ns = before.time_ns;
 	while (rc == 0 && wants_more(watch)) {
 		next_ns += watch->cmd->interval_ns;

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/window.h"
+#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
 #include "cli/when.h"
@@ -36,13 +39,23 @@ static void say_waiting(void *context, const char *dir)
 		safe);
 }
 
+static int begin_reading(const char *path, struct err *err)
+{
+	if (strcmp(path, DEFAULT_TRACE) == 0 && access(path, F_OK) < 0 && errno == ENOENT)
+		return err_set(
+			err, -ENOENT,
+			"there is no " DEFAULT_TRACE
+			" here: name a trace, or record one (sudo holdup record -- COMMAND)");
+	return reading_begin(path, err);
+}
+
 int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, struct err *err)
 {
 	bool said = false;
 	const struct load_opts opts = {
 		.flags = flags, .progress = say_read, .waiting = say_waiting, .context = &said
 	};
-	int rc = reading_begin(path, err);
+	int rc = begin_reading(path, err);
 
 	if (rc == 0)
 		rc = loaded_open(path, &opts, out_loaded, err);
@@ -53,7 +66,7 @@ int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, stru
 
 int load_plain(const char *path, struct trace **out_trace, struct err *err)
 {
-	int rc = reading_begin(path, err);
+	int rc = begin_reading(path, err);
 
 	return rc < 0 ? rc : read_open(path, out_trace, err);
 }

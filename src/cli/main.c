@@ -52,14 +52,14 @@ static void print_help(FILE *out)
 static int unknown_command(const char *name)
 {
 	AUTO_FREE char *safe = text_escaped(name);
-	const char *names[ARRAY_LEN(commands)];
-	const char *near;
+	const char *names[ARRAY_LEN(commands) + 4] = { "help", "completion", "--version",
+						       "--help" };
+	AUTO_FREE char *hint = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		names[i] = commands[i]->name;
-	near = opts_near(name, names, ARRAY_LEN(names));
-	fprintf(stderr, "holdup: there is no command \"%s\"%s%s%s\n", safe,
-		near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+		names[4 + i] = commands[i]->name;
+	hint = opts_hint(name, "", names, ARRAY_LEN(names));
+	fprintf(stderr, "holdup: there is no command \"%s\"%s\n", safe, hint);
 	fputs("usage: holdup COMMAND [OPTIONS] ...   (see: holdup help)\n", stderr);
 	return EXIT_USAGE;
 }

@@ -1,6 +1,7 @@
 /* opts.c - one row per option; one parser per type. */
 #include "cli/opts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #define HELP_COLUMN 28 /* where the second column of the help begins */
 #define ARG_COLUMN  12 /* where the words of a long choice go on */
 #define HELP_WIDTH  80
+#define CHOICES_MAX 32
 
 /* Each parser writes the field and returns whether 'value' was good. */
 typedef bool parse_value(const struct opt_spec *spec, const char *value, void *field);
@@ -144,20 +146,24 @@ struct type_row {
 	const char *needs; /* completes "option --x needs ..." */
 };
 
+/* NULL: the help's word for the value, or the words of a choice. */
 static const struct type_row types[] = {
 	[opt_flag] = { parse_flag, VALUE_NEVER, "no value" },
-	[opt_u32] = { parse_u32, VALUE_ALWAYS, "a number" },
-	[opt_u64] = { parse_u64, VALUE_ALWAYS, "a number" },
-	[opt_pid] = { parse_pid, VALUE_ALWAYS, "a process or thread id" },
-	[opt_pids] = { parse_pids, VALUE_ALWAYS, "process ids such as 7 or 7,8" },
+	[opt_u32] = { parse_u32, VALUE_ALWAYS, "a number from 0 to 4294967295" },
+	[opt_u64] = { parse_u64, VALUE_ALWAYS, "a number from 0 to 18446744073709551615" },
+	[opt_pid] = { parse_pid, VALUE_ALWAYS, "a process or thread id from 1 on" },
+	[opt_pids] = { parse_pids, VALUE_ALWAYS, "process or thread ids such as 7 or 7,8" },
 	[opt_size] = { parse_size, VALUE_ALWAYS, "a size such as 512K or 4M" },
 	[opt_seconds] = { parse_seconds, VALUE_ALWAYS, "seconds such as 10 or 0.5" },
 	[opt_duration] = { parse_duration, VALUE_ALWAYS, "a duration such as 300ms or 1.2s" },
-	[opt_string] = { parse_string, VALUE_ALWAYS, "a value" },
-	[opt_strings] = { parse_strings, VALUE_ALWAYS, "a value" },
-	[opt_choice] = { parse_choice, VALUE_ALWAYS, NULL }, /* the words of 'arg' */
-	[opt_maybe] = { parse_maybe, VALUE_MAYBE, "a number from 1" },
+	[opt_string] = { parse_string, VALUE_ALWAYS, NULL },
+	[opt_strings] = { parse_strings, VALUE_ALWAYS, NULL },
+	[opt_choice] = { parse_choice, VALUE_ALWAYS, NULL },
+	[opt_maybe] = { parse_maybe, VALUE_MAYBE, "a number from 1 to 4294967295" },
 };
+
+/* In every table without a row. */
+static const struct opt_spec help_spec = { "help", NULL, "Print this help", opt_flag, 0, 'h' };
 
 /* One run over argv. */
 struct parse {
@@ -174,15 +180,30 @@ static const char *needs_of(const struct opt_spec *spec)
 	return types[spec->type].needs ? types[spec->type].needs : spec->arg;
 }
 
+/* Of words with bars between; as opts_hint(). */
+static char *hint_among(const char *choice, const char *value)
+{
+	AUTO_FREE char *list = xstrdup(choice);
+	char *rest = list;
+	const char *words[CHOICES_MAX];
+	size_t count = 0;
+
+	while (*choice && count < CHOICES_MAX && (words[count] = strsep(&rest, "|")))
+		count++;
+	return opts_hint(value, "", words, count);
+}
+
 static int bad_value(struct parse *parse, const struct opt_spec *spec, const char *value)
 {
 	AUTO_FREE char *safe = text_escaped(value ? value : "");
+	AUTO_FREE char *hint =
+		hint_among(spec->type == opt_choice ? spec->arg : "", value ? value : "");
 
 	if (!value)
 		return err_set(parse->err, -EINVAL, "option --%s needs %s", spec->name,
 			       needs_of(spec));
-	return err_set(parse->err, -EINVAL, "option --%s needs %s, got \"%s\"", spec->name,
-		       needs_of(spec), safe);
+	return err_set(parse->err, -EINVAL, "option --%s needs %s, got \"%s\"%s", spec->name,
+		       needs_of(spec), safe, hint);
 }
 
 static int set_value(struct parse *parse, const struct opt_spec *spec, const char *value)
@@ -209,14 +230,13 @@ static int unknown_option(struct parse *parse, const char *name, size_t len)
 	const char *names[64];
 	AUTO_FREE char *word = xstrndup(name, len);
 	AUTO_FREE char *safe = text_escaped(word);
-	const char *near;
+	AUTO_FREE char *hint = NULL;
 	size_t count = 0;
 
 	for (const struct opt_spec *spec = parse->specs; spec->name && count < 64; spec++)
 		names[count++] = spec->name;
-	near = opts_near(word, names, count);
-	return err_set(parse->err, -EINVAL, "there is no option --%s%s%s%s", safe,
-		       near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+	hint = opts_hint(word, "--", names, count);
+	return err_set(parse->err, -EINVAL, "there is no option --%s%s", safe, hint);
 }
 
 static int parse_long(struct parse *parse, const char *word)
@@ -228,8 +248,8 @@ static int parse_long(struct parse *parse, const char *word)
 		if (strlen(spec->name) == len && strncmp(spec->name, word, len) == 0)
 			return take_value(parse, spec, value);
 	}
-	if (len == 4 && strncmp(word, "help", 4) == 0)
-		return OPTS_HELP;
+	if (len == strlen(help_spec.name) && strncmp(word, help_spec.name, len) == 0)
+		return value ? bad_value(parse, &help_spec, value) : OPTS_HELP;
 	return unknown_option(parse, word, len);
 }
 
@@ -357,11 +377,9 @@ static void print_option(const struct opt_spec *spec, FILE *out)
 
 void opts_print(const struct opt_spec *specs, FILE *out)
 {
-	static const struct opt_spec help = { "help", NULL, "Print this help", opt_flag, 0, 'h' };
-
 	for (; specs->name; specs++)
 		print_option(specs, out);
-	print_option(&help, out);
+	print_option(&help_spec, out);
 }
 
 #define NEAR_MAX_LEN 32
@@ -412,4 +430,25 @@ const char *opts_near(const char *word, const char *const *candidates, size_t co
 		}
 	}
 	return near;
+}
+
+char *opts_hint(const char *word, const char *before, const char *const *candidates, size_t count)
+{
+	AUTO_FREE char *lower = xstrdup(word);
+	const char *near;
+
+	for (char *c = lower; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	near = *word && count ? opts_near(lower, candidates, count) : NULL;
+	return near ? xasprintf("; did you mean %s%s?", before, near) : xstrdup("");
+}
+
+int opts_unknown_word(const char *word, const char *choice, struct err *err)
+{
+	AUTO_FREE char *safe = text_escaped(word ? word : "");
+	AUTO_FREE char *hint = hint_among(choice, word ? word : "");
+
+	if (!word)
+		return err_set(err, -EINVAL, "the first word must be %s", choice);
+	return err_set(err, -EINVAL, "the first word must be %s, got \"%s\"%s", choice, safe, hint);
 }

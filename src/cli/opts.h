@@ -69,7 +69,7 @@ struct opt_maybe {
  * Parse argv[0..argc) into the struct at 'opts' (zeroed by the caller or preset).
  * argv is put in order: options, then operands, then "--" and the rest. Returns
  * the index of the first operand (or of "--", or argc), OPTS_HELP, or -EINVAL with
- * err filled: "option --buffer needs a size such as 64K or 4M, got \"12Q\"".
+ * err filled: "option --buffer needs a size such as 512K or 4M, got \"12Q\"".
  */
 int opts_parse(const struct opt_spec *specs, void *opts, int argc, char **argv, struct err *err);
 
@@ -90,5 +90,11 @@ void opts_print_wrapped(FILE *out, size_t at, size_t column, const char *text, c
 
 /* The candidate that 'word' was most likely meant to be, or NULL. */
 const char *opts_near(const char *word, const char *const *candidates, size_t count);
+
+/* The same as the end of a message, without regard to capitals: "; did you mean --pid?", or "". Owned. */
+char *opts_hint(const char *word, const char *before, const char *const *candidates, size_t count);
+
+/* 'word' is none of "list|on|off", or missing (NULL). Returns -EINVAL with err filled. */
+int opts_unknown_word(const char *word, const char *choice, struct err *err);
 
 #endif

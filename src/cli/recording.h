@@ -29,35 +29,36 @@ struct recording_opts {
 };
 
 /* Rows of an option table; 'outer' is the options struct, 'member' its recording_opts. */
-#define RECORDING_OPTIONS(outer, member)                                                          \
-	{ "dir", "DIR", "Write the trace to DIR", opt_string, offsetof(outer, member.dir), 'o' }, \
-		{ "events",                                                                       \
-		  "SET",                                                                          \
-		  "Events: core, full or a list: sched,irq:*",                                    \
-		  opt_string,                                                                     \
-		  offsetof(outer, member.events),                                                 \
-		  'e' },                                                                          \
-		{ "buffer",                                                                       \
-		  "SIZE",                                                                         \
-		  "Kernel buffer per CPU, such as 4M",                                            \
-		  opt_size,                                                                       \
-		  offsetof(outer, member.buffer_bytes),                                           \
-		  'b' },                                                                          \
-		{ "stacks", NULL, "Record kernel stacks where threads block", opt_flag,           \
-		  offsetof(outer, member.stacks) },                                               \
-		{ "probe", "BIN:FUNC[(ARGS)]", "Record calls of a function; repeat for more",     \
-		  opt_strings, offsetof(outer, member.probes) },                                  \
-		{ "usdt", "[BIN:]PROVIDER:NAME", "Record a USDT point; repeat for more",          \
-		  opt_strings, offsetof(outer, member.usdt) },                                    \
-		{ "user", "EVENTS", "Events of programs themselves: shop,net:rx*; none",          \
-		  opt_string, offsetof(outer, member.user) },                                     \
-		{ "locks", NULL, "Let the command tell of its locks: see holdup locks", opt_flag, \
-		  offsetof(outer, member.locks) },                                                \
-		{ "as-root", NULL, "Run the command as root under sudo", opt_flag,                \
-		  offsetof(outer, member.as_root) },                                              \
-	{                                                                                         \
-		"no-bpf", NULL, "Do not use BPF: fewer names of files", opt_flag,                 \
-			offsetof(outer, member.no_bpf)                                            \
+#define RECORDING_OPTIONS(outer, member)                                                                \
+	{ "dir", "DIR", "Write the trace to DIR", opt_string, offsetof(outer, member.dir), 'o' },       \
+		{ "events",                                                                             \
+		  "SET",                                                                                \
+		  "Record these events: core, full or a list such as sched,irq:* (default full)",       \
+		  opt_string,                                                                           \
+		  offsetof(outer, member.events),                                                       \
+		  'e' },                                                                                \
+		{ "buffer",                                                                             \
+		  "SIZE",                                                                               \
+		  "Set the kernel's buffer for each CPU, such as 4M (default: by memory, at most 64M)", \
+		  opt_size,                                                                             \
+		  offsetof(outer, member.buffer_bytes),                                                 \
+		  'b' },                                                                                \
+		{ "stacks", NULL, "Record kernel stacks where threads block", opt_flag,                 \
+		  offsetof(outer, member.stacks) },                                                     \
+		{ "probe", "BIN:FUNC[(ARGS)]", "Record calls of a function; repeat for more",           \
+		  opt_strings, offsetof(outer, member.probes) },                                        \
+		{ "usdt", "[BIN:]PROVIDER:NAME", "Record a USDT point; repeat for more",                \
+		  opt_strings, offsetof(outer, member.usdt) },                                          \
+		{ "user", "EVENTS",                                                                     \
+		  "Record these events of programs: shop,net:rx* or none (default: all)",               \
+		  opt_string, offsetof(outer, member.user) },                                           \
+		{ "locks", NULL, "Record the locks of the command, for holdup locks", opt_flag,         \
+		  offsetof(outer, member.locks) },                                                      \
+		{ "as-root", NULL, "Run the command as root under sudo", opt_flag,                      \
+		  offsetof(outer, member.as_root) },                                                    \
+	{                                                                                               \
+		"no-bpf", NULL, "Record without BPF, and so with fewer names of files", opt_flag,       \
+			offsetof(outer, member.no_bpf)                                                  \
 	}
 
 /* The part of the recorder's options that these decide. */

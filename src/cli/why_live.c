@@ -33,7 +33,7 @@ int why_no_trace(const struct target_opts *target, struct err *err)
 	if (id)
 		return err_set(err, -ENOENT,
 			       "no %s %d runs now, and there is no " DEFAULT_TRACE
-			       " here that could tell of it: name the trace",
+			       " here that could explain it: name the trace",
 			       target->pid ? "process" : "thread", id);
 	return err_set(err, -ENOENT,
 		       "there is no " DEFAULT_TRACE

@@ -121,7 +121,8 @@ static int split_listen(const char *listen, char **out_address, char **out_port,
 
 	if (!port[0] || strspn(port, "0123456789") != strlen(port) || strlen(port) > 5 ||
 	    strtoul(port, NULL, 10) > UINT16_MAX)
-		return err_set(err, -EINVAL, "\"%s\" ends in no port", listen);
+		return err_set(err, -EINVAL, "\"%s\" ends in no port: 9123 and 127.0.0.1:9123 do",
+			       listen);
 	if (length >= 2 && address[0] == '[' && address[length - 1] == ']') {
 		address++;
 		length -= 2;

@@ -53,7 +53,23 @@ def check_arguments(tap):
         clear(tap, name + ": an unknown option", kernel.holdup(name, "--no-such-option"), USAGE,
               "--no-such-option", "holdup help " + name)
     near = kernel.holdup("sats")
-    clear(tap, "an unknown command: what was meant", near, USAGE, '"sats"', '"stats"')
+    clear(tap, "an unknown command: what was meant", near, USAGE, '"sats"', "mean stats?")
+    for args, words in ((["stats", "--sort", "CPU"], ("--sort", '"CPU"', "waiting|blocked", "mean cpu?")),
+                        (["export", "--to", "perfeto"], ("--to", '"perfeto"', "folded", "mean perfetto?")),
+                        (["user", "lst"], ("list|on|off", '"lst"', "mean list?")),
+                        (["model", "drw", "m"], ("draw|check", '"drw"', "mean draw?")),
+                        (["why", "--output"], ("--output", "FILE")),
+                        (["why", "--depth", "99999999999"], ("--depth", "99999999999", "4294967295")),
+                        (["list", "--follow", "x"], ("--follow", '"x"', "thread")),
+                        (["stats", "--help=x"], ("--help", '"x"')),
+                        (["delays", "--serve", "-1"], ('"-1"', "9123"))):
+        clear(tap, "what is wrong, and what may be: " + " ".join(args), kernel.holdup(*args), USAGE, *words)
+    for word, meant in (("version", "--version"), ("WHY", "why"), ("--verison", "--version")):
+        done = kernel.holdup(word)
+        tap.ok(done.returncode == USAGE and "did you mean %s?" % meant in done.stderr,
+               "%s: %s is meant" % (word, meant), done.stderr)
+    done = kernel.holdup("delays", "99999999")
+    clear(tap, "a process that is not there is named", done, COULD_NOT, "99999999")
     for args in (["stats", "--top"], ["stats", "--top", "x"], ["why", "--depth", "1x"],
                  ["record", "--buffer", "-1"], ["list", "--lines", "99999999999999999999"],
                  ["record", "-d", "0"], ["top", "--interval", "soon"]):
@@ -72,6 +88,8 @@ def check_places(tap):
         file.write("nothing of a trace\n" * 9)
     for name in READERS:
         clear(tap, name + ": no such file", kernel.holdup(name, "no-such"), COULD_NOT, "no-such")
+        clear(tap, name + ": no trace is named, and none is here", kernel.holdup(name), COULD_NOT,
+              "run.holdup", "holdup")
         for path, word in (("empty", "empty"), ("empty-folder", "empty folder"),
                            ("pipe", "a pipe"), ("/dev/null", "device"),
                            ("text", "known format")):

@@ -170,16 +170,23 @@ static void errors_name_the_option_and_the_value(void **unused)
 		       "option --buffer needs a size such as 512K or 4M, got \"12Q\"");
 	assert_refused("-b 12Q", "option --buffer needs a size such as 512K or 4M, got \"12Q\"");
 	assert_refused("--buffer", "option --buffer needs a size such as 512K or 4M");
-	assert_refused("--dir -- ls", "option --dir needs a value");
-	assert_refused("--depth 4294967296", "option --depth needs a number, got \"4294967296\"");
-	assert_refused("--depth=-1", "option --depth needs a number, got \"-1\"");
-	assert_refused("--tid 0", "option --tid needs a process or thread id, got \"0\"");
-	assert_refused("-p 1,", "option --pid needs process ids such as 7 or 7,8, got \"1,\"");
+	assert_refused("--dir -- ls", "option --dir needs DIR");
+	assert_refused("--depth 4294967296",
+		       "option --depth needs a number from 0 to 4294967295, got \"4294967296\"");
+	assert_refused("--depth=-1",
+		       "option --depth needs a number from 0 to 4294967295, got \"-1\"");
+	assert_refused("--tid 0", "option --tid needs a process or thread id from 1 on, got \"0\"");
+	assert_refused("-p 1,",
+		       "option --pid needs process or thread ids such as 7 or 7,8, got \"1,\"");
 	assert_refused("-d 0", "option --duration needs seconds such as 10 or 0.5, got \"0\"");
 	assert_refused("--json=1", "option --json needs no value, got \"1\"");
 	assert_refused("--colour red", "option --colour needs auto|always|never, got \"red\"");
 	assert_refused("--colour=", "option --colour needs auto|always|never, got \"\"");
-	assert_refused("--instances=0", "option --instances needs a number from 1, got \"0\"");
+	assert_refused(
+		"--colour=Alway",
+		"option --colour needs auto|always|never, got \"Alway\"; did you mean always?");
+	assert_refused("--instances=0",
+		       "option --instances needs a number from 1 to 4294967295, got \"0\"");
 }
 
 static void an_unknown_option_suggests_the_nearest(void **unused)
@@ -239,7 +246,7 @@ static void texts_may_be_repeated(void **state)
 	assert_string_equal(line.opts.probes.items[1], "b:g");
 	free(line.opts.probes.items);
 	parse(&line, "--probe");
-	assert_string_equal(line.err.text, "option --probe needs a value");
+	assert_string_equal(line.err.text, "option --probe needs POINT");
 }
 
 int main(void)
