@@ -2,7 +2,6 @@
 #include "export/cut.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +16,6 @@
 #include "read/read.h"
 #include "store/file.h"
 #include "store/manifest.h"
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	(void)remove(path);
-	return 0;
-}
 
 /* Is it one of our own recordings? */
 static bool is_recording(const char *path)
@@ -57,11 +47,12 @@ static int write_cut(struct cut *cut, const char *dir, struct err *err)
 /* 'work' becomes 'dir', which may be there when it is empty. */
 static int put_in_place(const char *work, const char *dir, struct err *err)
 {
+	int rc;
+
 	(void)rmdir(dir);
-	if (rename(work, dir) < 0)
-		return err_set(err, -errno, "cannot rename %s to %s: %s", work, dir,
-			       strerror(errno));
-	return 0;
+	rc = unfinished_place(work, dir);
+	return rc < 0 ? err_set(err, rc, "cannot rename %s to %s: %s", work, dir, strerror(-rc))
+		      : 0;
 }
 
 static int check_dir(const char *dir, struct err *err)
@@ -97,7 +88,7 @@ int cut_trace(struct trace *trace, const char *path, const char *dir, const stru
 	if (rc == 0)
 		rc = put_in_place(work, dir, err);
 	if (rc < 0)
-		(void)nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		unfinished_drop(work);
 	*out_result =
 		(struct cut_result){ cut.events, cut.facts.thread_count,
 				     is_recording(path) ? "a holdup trace directory" : "CTF 1.8" };

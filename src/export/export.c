@@ -120,10 +120,13 @@ static int write_file(const struct export_format *format, struct export_job *job
 		return fd;
 	set_mode(fd, path);
 	rc = write_fd(format, job, fd, err);
-	if (rc == 0 && rename(name, path) < 0)
-		rc = err_set(err, -errno, "cannot rename %s: %s", name, strerror(errno));
+	if (rc == 0) {
+		rc = unfinished_place(name, path);
+		if (rc < 0)
+			(void)err_set(err, rc, "cannot rename %s: %s", name, strerror(-rc));
+	}
 	if (rc < 0)
-		(void)unlink(name); /* best effort: its name says that it is no whole one */
+		unfinished_drop(name);
 	return rc;
 }
 
@@ -155,25 +158,6 @@ static int write_special(const struct export_format *format, struct export_job *
 	return write_fd(format, job, fd, err);
 }
 
-/* A folder that was made here, with files and folders in it. */
-static void remove_folder(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		AUTO_FREE char *name = xasprintf("%s/%s", path, entry->d_name);
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (unlink(name) < 0 && (errno == EISDIR || errno == EPERM))
-			remove_folder(name);
-	}
-	if (dir)
-		(void)closedir(dir); /* it was only read */
-	(void)rmdir(path);	     /* best effort: its name says that it is no whole one */
-}
-
 /* rename() of a folder replaces an empty one, and refuses any other. */
 static int write_folder(const struct export_format *format, struct export_job *job,
 			const char *path, struct err *err)
@@ -185,12 +169,15 @@ static int write_folder(const struct export_format *format, struct export_job *j
 	if (lock_fd < 0)
 		return lock_fd;
 	rc = format->to_folder(job, name, err);
-	if (rc == 0 && rename(name, path) < 0)
-		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
-			     ? err_set(err, -EEXIST, "it is there already, and is no empty folder")
-			     : err_set(err, -errno, "cannot rename %s: %s", name, strerror(errno));
+	if (rc == 0) {
+		rc = unfinished_place(name, path);
+		if (rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
+			rc = err_set(err, -EEXIST, "it is there already, and is no empty folder");
+		else if (rc < 0)
+			(void)err_set(err, rc, "cannot rename %s: %s", name, strerror(-rc));
+	}
 	if (rc < 0)
-		remove_folder(name);
+		unfinished_drop(name);
 	return rc;
 }
 

@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include "base/tree.h"
 
 #define MARK	    ".part-"
+#define REMOVALS    8
 #define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
 /* Bytes of a path without the slashes at its end. */
@@ -96,12 +99,121 @@ static void sweep(const char *path)
 		(void)closedir(dir); /* it was only read */
 }
 
+/* ---------------------------------------------------------------- signals */
+
+/*
+ * A thread waits for the signals, which all others block. Who has the lock decides what becomes of
+ * what is unfinished: when it is the thread, no other one gets it any more.
+ */
+static struct {
+	pthread_mutex_t lock;
+	char *name;	/* owned; under the lock; NULL = nothing is unfinished */
+	bool is_waited; /* the thread runs; main thread only */
+} unfinished = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Who ignores them, as below nohup, wants to go on. */
+static void find_signals(sigset_t *out_signals)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction now;
+
+	(void)sigemptyset(out_signals);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			(void)sigaddset(out_signals, ends[i]);
+	}
+}
+
+/* Returns 0 when it is gone. */
+static int remove_named(const char *path)
+{
+	AUTO_FREE char *folder = xstrdup(path);
+	char *slash = strrchr(folder, '/');
+	AUTO_CLOSE int dir_fd = -1;
+
+	if (slash)
+		slash[slash == folder] = '\0';
+	dir_fd = open(slash ? folder : ".", OPEN_FOLDER | O_PATH);
+	return dir_fd < 0 ? -errno
+			  : tree_remove(dir_fd, slash ? path + (slash - folder) + 1 : path);
+}
+
+static void *await_signal(void *unused)
+{
+	sigset_t ending;
+	int number;
+
+	find_signals(&ending);
+	if (sigwait(&ending, &number) != 0)
+		return unused;
+	(void)pthread_mutex_lock(&unfinished.lock); /* for good */
+	/* The others still write into a folder: what they make meanwhile goes the next time. */
+	for (int i = 0; unfinished.name && i < REMOVALS; i++) {
+		if (remove_named(unfinished.name) == 0)
+			break;
+	}
+	(void)pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
+	(void)raise(number);
+	return unused;
+}
+
+/* Without a thread they end the process as always. */
+static void keep_until_signal(const char *name)
+{
+	sigset_t ending, before;
+	pthread_t thread;
+
+	(void)pthread_mutex_lock(&unfinished.lock);
+	free(unfinished.name);
+	unfinished.name = xstrdup(name);
+	(void)pthread_mutex_unlock(&unfinished.lock);
+	find_signals(&ending);
+	(void)pthread_sigmask(SIG_BLOCK, &ending, &before);
+	if (unfinished.is_waited)
+		return;
+	unfinished.is_waited = pthread_create(&thread, NULL, await_signal, NULL) == 0;
+	if (unfinished.is_waited)
+		(void)pthread_detach(thread);
+	else
+		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void forget(void)
+{
+	free(unfinished.name);
+	unfinished.name = NULL;
+}
+
+int unfinished_place(const char *name, const char *path)
+{
+	int rc;
+
+	(void)pthread_mutex_lock(&unfinished.lock);
+	rc = rename(name, path) < 0 ? -errno : 0;
+	if (rc == 0)
+		forget();
+	(void)pthread_mutex_unlock(&unfinished.lock);
+	return rc;
+}
+
+void unfinished_drop(const char *name)
+{
+	(void)pthread_mutex_lock(&unfinished.lock);
+	(void)remove_named(name); /* best effort: its name says that it is no whole one */
+	forget();
+	(void)pthread_mutex_unlock(&unfinished.lock);
+}
+
+/* ---------------------------------------------------------------- making */
+
 static int lock(int fd, const char *name, struct err *err)
 {
 	int rc = fd < 0 ? -errno : 0;
 
-	if (rc == 0)
+	if (rc == 0) {
 		(void)flock(fd, LOCK_EX | LOCK_NB); /* a file system without: its number tells */
+		keep_until_signal(name);
+	}
 	return rc < 0 ? err_set(err, rc, "cannot make %s: %s", name, strerror(-rc)) : fd;
 }
 

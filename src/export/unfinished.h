@@ -1,8 +1,8 @@
 /*
  * unfinished.h - output has another name beside its place until it is whole: PATH.part-PID.
  *
- * Who writes it holds a lock on it. What a killed one left is removed when the same place is
- * written to again.
+ * Who writes it holds a lock on it. SIGINT, SIGTERM and SIGHUP remove it before they end the process;
+ * what a killed one left is removed when the same place is written to again. One at a time.
  */
 #ifndef EXPORT_UNFINISHED_H
 #define EXPORT_UNFINISHED_H
@@ -19,5 +19,11 @@ char *unfinished_name(const char *path);
  */
 int unfinished_file(const char *path, const char *name, struct err *err);
 int unfinished_folder(const char *path, const char *name, struct err *err);
+
+/* It is whole: rename it to 'path'. Returns 0 or a negative errno; then it still is unfinished. */
+int unfinished_place(const char *name, const char *path);
+
+/* Give it up: remove it. */
+void unfinished_drop(const char *name);
 
 #endif
