@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/delays_cmd.h"
 #include "cli/rights.h"
 #include "delays/cpus.h"
@@ -43,6 +44,7 @@ struct hearing {
 	uint64_t exits;
 	uint64_t living;
 	bool is_interrupted;
+	int exec_rc; /* why the command could not be started; 0 = no such reason */
 };
 
 /* With the accounting off the rest is zero, which nobody counted. */
@@ -142,6 +144,7 @@ static int set_up(struct hearing *hearing, struct err *err)
 					   .buffer_bytes = hearing->cmd->buffer_bytes };
 	int rc = hearing->cmd->command ? command_find(hearing->cmd->command[0], err) : 0;
 
+	hearing->exec_rc = rc;
 	if (rc == 0)
 		rc = find_cpus(hearing, err);
 	if (rc == 0)
@@ -188,7 +191,10 @@ static int start_command(struct hearing *hearing, struct err *err)
 		rc = give_up_rights(err);
 	if (rc == 0)
 		rc = interrupt_check(err); /* keys that came before the fork did not reach it */
-	return rc < 0 ? rc : command_go(&hearing->command, hearing->cmd->command[0], err);
+	if (rc < 0)
+		return rc;
+	hearing->exec_rc = command_go(&hearing->command, hearing->cmd->command[0], err);
+	return hearing->exec_rc;
 }
 
 /* -------------------------------------------------------------------- listening */
@@ -382,6 +388,15 @@ static int run_hearing(struct hearing *hearing, struct err *err)
 	return rc < 0 ? rc : status;
 }
 
+/* The status of a shell for it. */
+static int tell_not_started(int exec_rc, const struct err *err)
+{
+	AUTO_FREE char *safe = text_escaped(err->text);
+
+	fprintf(stderr, "holdup delays: %s\n", safe);
+	return WEXITSTATUS(command_exec_status(exec_rc));
+}
+
 int delays_listen(const struct delays_cmd *cmd, struct err *err)
 {
 	struct hearing hearing = { .cmd = cmd, .command = COMMAND_NONE, .signal_fd = -1 };
@@ -397,5 +412,5 @@ int delays_listen(const struct delays_cmd *cmd, struct err *err)
 	delays_tree_free(hearing.tree);
 	delays_cpus_fini(&hearing.cpus);
 	mem_close_fd(&hearing.signal_fd);
-	return rc;
+	return hearing.exec_rc ? tell_not_started(hearing.exec_rc, err) : rc;
 }

@@ -83,6 +83,7 @@ int delays_account_turn(bool on, struct err *err)
 	AUTO_CLOSE int fd = open(SWITCH, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, on ? "1" : "0", 1) != 1)
-		return err_set(err, -errno, "cannot write %s: %s", SWITCH, strerror(errno));
+		return err_set(err, -errno, "cannot write %s: %s%s", SWITCH, strerror(errno),
+			       errno == EACCES || errno == EPERM ? " (run it with sudo)" : "");
 	return 0;
 }

@@ -102,8 +102,9 @@ static void print_head(FILE *out, const struct delays_heard *heard)
 		fprintf(out, "%s took %s", command, text_duration(heard->wall_ns).s);
 	else
 		fprintf(out, "in %s", text_duration(heard->wall_ns).s);
-	fprintf(out, "%s %s threads of %s processes ended, which lived %s%s\n", command ? ";" : "",
-		text_count(sum->threads).s, text_count(sum->processes).s,
+	fprintf(out, "%s %s thread%s of %s process%s ended, which lived %s%s\n", command ? ";" : "",
+		text_count(sum->threads).s, sum->threads == 1 ? "" : "s",
+		text_count(sum->processes).s, sum->processes == 1 ? "" : "es",
 		heard->lost ? "at least " : "", text_duration(life).s);
 	fprintf(out, "they ran %s of that, waited for a CPU %s, for disk %s, ",
 		text_percent(sum->stats.run_ns, life).s,

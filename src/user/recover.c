@@ -199,7 +199,7 @@ int user_recover_dir(const char *path, const char *out, struct user_recovery *ou
 		     struct err *err)
 {
 	AUTO_CLOSE int fd = open_source(path);
-	AUTO_FREE char *whole = fd < 0 ? NULL : realpath(path, NULL);
+	AUTO_FREE char *whole = NULL;
 	struct target target = { .path = out, .fd = -1, .recovery = out_recovery };
 	struct below below = { .target = &target, .top = "trace" };
 	int rc;
@@ -212,6 +212,7 @@ int user_recover_dir(const char *path, const char *out, struct user_recovery *ou
 		close_target(&target);
 		return rc;
 	}
+	whole = realpath(path, NULL);
 	if (whole && strrchr(whole, '/')[1])
 		below.top = strrchr(whole, '/') + 1;
 	user_traces_each(fd, recover_below, &below);

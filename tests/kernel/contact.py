@@ -115,6 +115,27 @@ def check_rights(tap):
         clear(tap, "not ours to read: " + path, done, COULD_NOT, path, "Permission denied", "sudo")
 
 
+def is_on(sysctl):
+    try:
+        with open("/proc/sys/" + sysctl) as file:
+            return file.read().strip() == "1"
+    except OSError:
+        return False
+
+
+def check_lacking(tap):
+    """Who has no rights is told what to do."""
+    for args, words in ((["why", "--", "true"], ("root", "sudo")), (["record", "-d", "1"], ("root", "sudo")),
+                        (["delays", "--listen"], ("CAP_NET_ADMIN", "sudo")),
+                        (["delays", "--enable"], ("task_delayacct", "sudo")),
+                        (["recover", os.path.realpath("theirs")], ("theirs", "Permission denied"))):
+        if "--enable" in args and is_on("kernel/task_delayacct"):
+            continue
+        done = subprocess.run([kernel.HOLDUP, *args], user=NOBODY, group=NOBODY, capture_output=True, text=True,
+                              check=False, cwd="/")
+        clear(tap, "without rights: " + " ".join(args), done, COULD_NOT, *words)
+
+
 def check_meant(tap):
     clear(tap, "why alone says what to name", kernel.holdup("why"), COULD_NOT, "run.holdup",
           "--pid", "-- make")
@@ -144,8 +165,10 @@ def check_meant(tap):
             done = kernel.holdup("why", *more, "--", "sh", "-c", script)
             tap.ok(done.returncode == status, "why %s -- sh -c '%s' ends as it does"
                    % (" ".join(more), script), done.returncode, done.stderr)
-    done = kernel.holdup("why", "--", "/no/such/program")
-    tap.ok(done.returncode == 127, "a command that is not there is 127", done.returncode)
+    for form in (["why"], ["record", "-o", "none"], ["run", "-o", "none"], ["delays", "--listen"]):
+        for command, status in (("/no/such/program", 127), ("no-such-program", 127), ("/etc/passwd", 126)):
+            clear(tap, "%s -- %s is %d" % (" ".join(form), command, status),
+                  kernel.holdup(*form, "--", command), status, command)
 
 
 def check_own_events(tap):
@@ -178,6 +201,7 @@ def main():
         check_arguments(tap)
         check_places(tap)
         check_rights(tap)
+        check_lacking(tap)
         check_meant(tap)
         check_own_events(tap)
     tap.end()
