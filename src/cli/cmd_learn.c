@@ -39,7 +39,7 @@ struct learn_cmd {
 static const struct opt_spec learn_options[] = {
 	{ "output", "MODEL", "Write the model to MODEL (default: stdout)", opt_string,
 	  offsetof(struct learn_cmd, output), 'o' },
-	{ "from-events", "EVENTS",
+	{ "from-events", "SET",
 	  "Learn from these events, such as shop,sched_switch,syscall:open* (default: those of programs)",
 	  opt_strings, offsetof(struct learn_cmd, events) },
 	{ "key", "KEY",

@@ -51,7 +51,7 @@ static const struct arg_row {
 	{ "USER", KIND_USER },
 	{ "SIGNAL", KIND_SIGNAL },
 	{ "SET", KIND_EVENTS },
-	{ "EVENTS", KIND_EVENTS },
+	{ "EVENTS", KIND_FREE }, /* of programs, which nobody knows */
 	{ "FORMAT", KIND_FORMAT },
 	{ "DURATION", KIND_FREE },
 	{ "EXPR", KIND_FREE },
@@ -89,7 +89,7 @@ static const struct kind_row {
 	[KIND_SIGNAL] = { "_holdup_add -A signal", "_signals",
 			  "-x -a '(kill -l | string split \" \")'" },
 	[KIND_EVENTS] = { "_holdup_list \"$_holdup_events\"", "_sequence compadd - $_holdup_events",
-			  "-x -a '(__fish_append , $__holdup_events)'" },
+			  "-x -a '(__holdup_list)'" },
 };
 
 static const struct arg_row *find_arg(const char *arg)
@@ -440,7 +440,7 @@ static const char fish_begin[] =
 	"\ttest (count (commandline -opc)) -eq 1\n"
 	"end\n"
 	"function __holdup_list\n"
-	"\tset -l before (commandline -ct | string match -r '.*,')\n"
+	"\tset -l before (commandline -ct | string match -r '.*,'; or echo)\n"
 	"\tfor word in $__holdup_events; echo $before$word; end\n"
 	"end\n"
 	"complete -c holdup -f\n"
@@ -451,9 +451,7 @@ static const char fish_begin[] =
 
 static void fish_action(enum kind kind, const char *arg, FILE *out)
 {
-	if (kind == KIND_EVENTS) {
-		fputs("-x -a '(__holdup_list)'", out);
-	} else if (kind < KIND_FORMAT) {
+	if (kind < KIND_FORMAT) {
 		fputs(kinds[kind].fish, out);
 	} else {
 		fputs("-x -a '", out);

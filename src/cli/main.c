@@ -43,7 +43,8 @@ static void print_help(FILE *out)
 		fputc('\n', out);
 	}
 	fputs("  help         Show the options of a command: holdup help COMMAND\n\n"
-	      "Start with:  sudo holdup why -- COMMAND ARGS...\n\n"
+	      "Start with:  sudo holdup why -- COMMAND ARGS...\n"
+	      "Completion of bash, zsh and fish:  holdup completion SHELL\n\n"
 	      "Exit status: 0 done, 1 found the problem it looks for, 2 wrong usage,\n"
 	      "3 could not.\n",
 	      out);

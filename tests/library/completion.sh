@@ -67,9 +67,14 @@ offers "b.txt" holdup why b.
 offers "SIGUSR1 SIGUSR2" holdup watch --signal SIGUS
 offers "root" holdup delays --user roo
 offers "states stats" holdup help sta
+offers "" holdup record --user sched_sw
 if command -v fish >/dev/null; then
 	HOME=$work fish --no-config -c 'source ./holdup.fish; complete -C "holdup why --colour a"' >log 2>&1
 	[ "$(cut -f1 log | sort | paste -sd' ')" = "always auto" ]; result $? "fish: --colour a becomes always, auto"
+	for start in "" core,; do
+		HOME=$work fish --no-config -c "source ./holdup.fish; complete -C 'holdup record -e ${start}sched_sw'" >log 2>&1
+		[ "$(cut -f1 log)" = "${start}sched_switch" ]; result $? "fish: -e ${start}sched_sw becomes ${start}sched_switch"
+	done
 fi
 echo "1..$count"
 exit $bad
