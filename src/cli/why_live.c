@@ -19,11 +19,25 @@
 #include "event/source.h"
 #include "report/locks.h"
 
+/* It has ended, and its parent has not asked for its status yet: there is nothing to record. */
+static bool is_zombie(int32_t id)
+{
+	AUTO_FREE char *path = xasprintf("/proc/%d/stat", id);
+	AUTO_FILE FILE *file = fopen(path, "re");
+	char line[256] = "";
+	const char *state;
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+	state = strrchr(line, ')');
+	return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
+}
+
 bool why_is_live(const struct target_opts *target)
 {
 	int32_t id = target->pid ? target->pid : target->tid;
 
-	return id > 0 && (kill(id, 0) == 0 || errno == EPERM);
+	return id > 0 && (kill(id, 0) == 0 || errno == EPERM) && !is_zombie(id);
 }
 
 int why_no_trace(const struct target_opts *target, struct err *err)

@@ -93,7 +93,8 @@ static int watch_pids(struct run *run, struct err *err)
 		int pid = run->opts->pids[i];
 		int fd = pid > 0 ? pidfd_open(pid, 0) : (errno = EINVAL, -1);
 
-		if (fd < 0 && errno == EINVAL && pid > 0)
+		/* ENOENT since Linux 6.15 */
+		if (fd < 0 && (errno == EINVAL || errno == ENOENT) && pid > 0)
 			return err_set(err, -EINVAL, "%d is a thread, not a process", pid);
 		if (fd < 0)
 			return err_set(err, -errno, "cannot watch process %d: %s", pid,

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 import kernel  # noqa: E402
@@ -141,6 +143,16 @@ def check_meant(tap):
           "--pid", "-- make")
     clear(tap, "why of a process that is gone", kernel.holdup("why", "--pid", "4194300"),
           COULD_NOT, "4194300")
+    zombie = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    clear(tap, "why of a zombie", kernel.holdup("why", "--pid", str(zombie.pid)), COULD_NOT, str(zombie.pid))
+    zombie.wait()
+    thread = threading.Thread(target=time.sleep, args=(3,))
+    thread.start()
+    for args in (["why", "--pid"], ["record", "-o", "none", "-p"]):
+        clear(tap, " ".join(args) + " of a thread", kernel.holdup(*args, str(thread.native_id)), COULD_NOT,
+              "%d is a thread" % thread.native_id)
+    thread.join()
     with kernel.running("sleep", "30") as sleeper:
         done = kernel.holdup("why", "--pid", str(sleeper.pid))
         tap.ok(done.returncode == 0 and "sleep[%d]" % sleeper.pid in done.stdout
