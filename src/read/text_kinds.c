@@ -490,6 +490,61 @@ static void complete(struct event *event, const struct kind *kind, const struct 
 		event->task.group_dead_known |= kind->fields[i].letter == 'b' && values[i].is_set;
 }
 
+/* Behind the address of a path, kernels of today print the path: it may have any characters. */
+static void skip_path(struct text_view *text)
+{
+	struct text_view at = *text;
+
+	text_skip_blanks(&at);
+	if (!text_begins(&at, "\""))
+		return;
+	for (size_t i = 1; i < at.bytes; i++) {
+		if (at.at[i] != '"' || (i + 1 < at.bytes && !strchr(",)", at.at[i + 1])))
+			continue;
+		*text = (struct text_view){ at.at + i + 1, at.bytes - i - 1 };
+		return;
+	}
+}
+
+/*
+ * With the option "fields": "__syscall_nr=0x101 (257) dfd=0xffffff9c (-100) filename=(0x7f00)". The
+ * number is of no table, as it stands in the event.
+ */
+static bool read_call_fields(struct text_view text, struct event *event)
+{
+	uint64_t number = 0;
+
+	if (!text_begins(&text, "__syscall_nr="))
+		return false;
+	for (uint32_t i = 0; i < 7 && text.bytes; i++) {
+		text_skip_blanks(&text);
+		(void)text_take_until(&text, "=");
+		if (!text.bytes)
+			break;
+		text.at++;
+		text.bytes--;
+		if (text_begins(&text, "(")) {
+			text.at++;
+			text.bytes--;
+		}
+		if (!text_take_hex(&text, &number))
+			break;
+		if (i == 0 && event->syscall.nr < 0)
+			event->syscall.nr = (int64_t)(number & INT32_MAX);
+		else if (i && event->type == EV_SYS_EXIT)
+			event->syscall.ret = (int64_t)number;
+		else if (i)
+			event->syscall.args[i - 1] = number;
+		skip_path(&text);
+		(void)text_take_until(&text, ")");
+		if (text.bytes) {
+			text.at++;
+			text.bytes--;
+		}
+	}
+	return true;
+}
+
 /* "fd: b, buf: 7f00, count: 10" with or without 0x; "0x3" of an exit. */
 static void read_call(struct text_kinds *kinds, struct text_view name, struct text_view text,
 		      struct event *event)
@@ -500,6 +555,8 @@ static void read_call(struct text_kinds *kinds, struct text_view name, struct te
 	event->syscall.by_name = true;
 	event->syscall.nr = known ? (int64_t)*known >> 1 : -1;
 	event->syscall.compat = known && *known & 1;
+	if (read_call_fields(text, event))
+		return;
 	if (event->type == EV_SYS_EXIT) {
 		bool good;
 
@@ -516,6 +573,7 @@ static void read_call(struct text_kinds *kinds, struct text_view name, struct te
 		text_skip_blanks(&text);
 		if (text_take_hex(&text, &number))
 			event->syscall.args[i] = number;
+		skip_path(&text);
 	}
 }
 

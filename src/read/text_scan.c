@@ -76,10 +76,14 @@ static bool number_behind(struct text_view view, const char *label, uint64_t *ou
 	return text_take_number(&view, out_number);
 }
 
-/* "# entries-in-buffer/entries-written: 140080/250280   #P:4"; "cpus=4" is trace-cmd's */
+/*
+ * "# entries-in-buffer/entries-written: 140080/250280   #P:4"; with the option "latency-format",
+ * "# latency: 0 us, #140080/250280, CPU#0 | (M:PREEMPT VP:0 #P:4)"; "cpus=4" is trace-cmd's
+ */
 static void take_header(struct scan *scan, struct text_view view)
 {
-	static const char label[] = "entries-written:";
+	bool is_latency = text_begins(&view, "# latency: ");
+	const char *label = is_latency ? " us, #" : "entries-written:";
 	const char *found = find_text(view, label);
 	uint64_t cpus;
 

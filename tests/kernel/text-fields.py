@@ -17,7 +17,9 @@ import kernel  # noqa: E402
 EVENTS = ("sched/sched_switch sched/sched_waking sched/sched_wakeup sched/sched_wakeup_new "
           "sched/sched_process_fork sched/sched_process_exec sched/sched_process_exit "
           "sched/sched_migrate_task sched/sched_stat_runtime task/task_newtask task/task_rename "
-          "raw_syscalls/sys_enter raw_syscalls/sys_exit irq/irq_handler_entry irq/irq_handler_exit "
+          "raw_syscalls/sys_enter raw_syscalls/sys_exit syscalls/sys_enter_futex "
+          "syscalls/sys_exit_futex syscalls/sys_enter_clone3 syscalls/sys_exit_clone3 "
+          "timer/timer_expire_entry timer/timer_expire_exit workqueue/workqueue_queue_work irq/irq_handler_entry irq/irq_handler_exit "
           "irq/softirq_entry irq/softirq_exit irq/softirq_raise timer/hrtimer_start "
           "timer/hrtimer_expire_entry timer/hrtimer_expire_exit block/block_rq_issue "
           "block/block_rq_complete workqueue/workqueue_execute_start "
@@ -25,7 +27,7 @@ EVENTS = ("sched/sched_switch sched/sched_waking sched/sched_wakeup sched/sched_
           "irq_vectors/local_timer_entry irq_vectors/local_timer_exit signal/signal_generate "
           "exceptions/page_fault_user net/net_dev_queue net/netif_receive_skb").split()
 # Pointers are hashed in the one and functions have offsets in the other; arguments are missing there.
-NOT_ALIKE = {"text", "args", "prev_state", "hrtimer", "function", "work", "lock_addr", "skbaddr",
+NOT_ALIKE = {"text", "args", "prev_state", "hrtimer", "timer", "function", "work", "lock_addr", "skbaddr",
              "flags", "address", "ip", "dev", "action"}
 
 

@@ -118,6 +118,8 @@ static void calls_have_numbers_and_arguments(void **unused)
 		"sys_read(fd: 3, buf: 7f00, count: 10)",
 		"sys_enter_read: fd: 0x00000003, buf: 0x7f00, count: 0x10",
 		"syscalls:sys_enter_read: fd: 0x00000003, buf: 0x7f00, count: 0x10",
+		"sys_enter_read: __syscall_nr=0x0 (0) fd=0x3 (3) buf=(0x7f00) count=0x10 (16)",
+		"sys_enter_read: fd: 0x3, buf: 0x7f00 \"a: 1, \"b\": 2\", count: 0x10",
 	};
 	struct made made;
 
@@ -136,6 +138,15 @@ static void calls_have_numbers_and_arguments(void **unused)
 	unmake(&made);
 	assert_int_equal(event_of(&made, "sys_newfstatat -> 0xfffffffffffffffe")->syscall.nr, 262);
 	assert_int_equal(made.event->syscall.ret, -2);
+	unmake(&made);
+	assert_int_equal(event_of(&made,
+				  "sys_exit_read: __syscall_nr=0x0 (0) ret=0xfffffffffffffffe (-2)")
+				 ->syscall.ret,
+			 -2);
+	unmake(&made);
+	assert_int_equal(event_of(&made, "sys_exit_new_one: __syscall_nr=0x1f4 (500) ret=0x0 (0)")
+				 ->syscall.nr,
+			 500);
 	unmake(&made);
 }
 
@@ -387,9 +398,8 @@ static void a_call_told_by_name_and_by_number_counts_once(void **unused)
 	unmake(&made);
 }
 
-static void a_text_that_was_cut_is_not_whole(void **unused)
+static void a_cut_is_seen_below(const char *head)
 {
-	static const char head[] = "# entries-in-buffer/entries-written: 2/2   #P:2\n";
 	AUTO_FREE char *whole =
 		xasprintf("%s" HEAD("1.000001") "local_timer_entry: vector=236\n" HEAD(
 				  "1.000002") "local_timer_exit: vector=236\n",
@@ -406,6 +416,13 @@ static void a_text_that_was_cut_is_not_whole(void **unused)
 			assert_true(cut < bytes);
 		unmake(&made);
 	}
+}
+
+static void a_text_that_was_cut_is_not_whole(void **unused)
+{
+	a_cut_is_seen_below("# entries-in-buffer/entries-written: 2/2   #P:2\n");
+	a_cut_is_seen_below(
+		"# latency: 0 us, #2/2, CPU#0 | (M:server VP:0, KP:0, SP:0 HP:0 #P:2)\n");
 }
 
 int main(void)
