@@ -158,16 +158,19 @@ static void print_field(FILE *out, const struct entry *entry, uint32_t offset)
 	}
 }
 
-/* Labels that the print format can say: one value each, nothing that needs an escape. */
+/* Labels that the print format can say: few values, each on its own; nothing that needs an escape. */
 static bool has_words(const struct ctf_type *type)
 {
+	uint64_t values = 0;
+
 	if (type->kind != CTF_ENUM || type->range_count > MAX_LABELS)
 		return false;
 	for (uint32_t i = 0; i < type->range_count; i++) {
 		const struct ctf_range *range = &type->ranges[i];
 
-		if (range->low != range->high || !*range->label)
+		if (range->high - range->low >= MAX_LABELS - values || !*range->label)
 			return false;
+		values += range->high - range->low + 1;
 		for (const char *c = range->label; *c; c++) {
 			if (!isalnum((unsigned char)*c) && !strchr("_ .:-+/", *c))
 				return false;
@@ -192,6 +195,27 @@ static void print_conversion(FILE *out, const struct entry *entry, bool in_hex)
 		fputs(type->is_signed ? "%lld" : "%llu", out);
 }
 
+static void print_words(FILE *out, const struct ctf_range *range)
+{
+	for (uint64_t i = 0; i <= range->high - range->low; i++)
+		fprintf(out, ", { %lld, \"%s\" }", (long long)(range->low + i), range->label);
+}
+
+/* Those of its digits: babeltrace2, too, fills the first one. */
+static uint64_t all_bits(const struct ctf_type *type)
+{
+	uint32_t digit = type->base == 8 ? 3 : 4;
+	uint32_t bits = (type->bits + digit - 1) / digit * digit;
+
+	return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
+/* A negative number that is shown by its bits: 0xfd of eight. */
+static bool is_cut_short(const struct ctf_type *type)
+{
+	return type->is_signed && type->bits < 64 && (type->base == 16 || type->base == 8);
+}
+
 static void print_argument(FILE *out, const struct entry *entry, bool in_hex)
 {
 	const struct ctf_type *type = entry->type;
@@ -201,12 +225,13 @@ static void print_argument(FILE *out, const struct entry *entry, bool in_hex)
 	case SHAPE_NUMBER:
 		if (in_hex || !has_words(type)) {
 			fprintf(out, ", REC->%s", name);
+			if (!in_hex && is_cut_short(type))
+				fprintf(out, " & 0x%llx", (unsigned long long)all_bits(type));
 			break;
 		}
 		fprintf(out, ", __print_symbolic(REC->%s", name);
 		for (uint32_t i = 0; i < type->range_count; i++)
-			fprintf(out, ", { %lld, \"%s\" }", (long long)type->ranges[i].low,
-				type->ranges[i].label);
+			print_words(out, &type->ranges[i]);
 		fputs(")", out);
 		break;
 	case SHAPE_TEXT:
@@ -483,7 +508,11 @@ static void put_number(struct ctf_record *record, const struct ctf_type *type, u
 		return;
 	}
 	if (type->base == 16)
-		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)number);
+		snprintf(text, sizeof(text), "0x%llx",
+			 (unsigned long long)(number & all_bits(type)));
+	else if (type->base == 8)
+		snprintf(text, sizeof(text), "0%llo",
+			 (unsigned long long)(number & all_bits(type)));
 	else if (type->is_signed)
 		snprintf(text, sizeof(text), "%lld", (long long)number);
 	else

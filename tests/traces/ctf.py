@@ -148,10 +148,10 @@ def of_babeltrace(trace, names):
 
 
 def is_twos(ours, its):
-    """A negative number, of which babeltrace2 prints the bits in base 16."""
+    """A negative number, of which babeltrace2 prints the bits of all digits in bases 16 and 8."""
     if not re.match(r"-\d+$", ours) or not its.isdigit():
         return False
-    return any(int(ours) & (1 << bits) - 1 == int(its) for bits in range(4, 65, 4))
+    return any(int(ours) & (1 << bits) - 1 == int(its) for bits in (*range(4, 65, 4), *range(3, 67, 3)))
 
 
 def compare_fields(trace, events):

@@ -71,7 +71,7 @@ class Drawer:
         if random.random() < .3:
             # babeltrace2 2.0.4 prints 0 for numbers of more than 60 bits in base 8 and 16.
             decimal = ["10", "dec", "i", "u"]
-            bases = decimal if signed or size > 60 else decimal + ["16", "hex", "8", "oct"]
+            bases = decimal if size > 60 else decimal + ["16", "hex", "8", "oct"]
             parts.append("base = %s;" % random.choice(bases))
         if random.random() < .2:
             parts.append(random.choice(["lol = 5;", "x.y = \"z\";", "byte_order = native;"]))

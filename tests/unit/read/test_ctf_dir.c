@@ -186,7 +186,7 @@ static void both_byte_orders_give_the_same_events(void **unused)
 			expect(trace, EV_OTHER, 0x20002, 3);
 			if (records)
 				expect_text(trace,
-					    "n=2 list={0x3e8,0xffff} e=7 v={ Y = 123456 } f=1.5");
+					    "n=2 list={0x3e8,0xffff} e=Y v={ Y = 123456 } f=1.5");
 			expect(trace, EV_LOST, 0x30001, 3);
 			expect(trace, EV_OTHER, 0x30001, 3);
 			if (records)
@@ -467,14 +467,15 @@ static void a_text_too_long_for_a_record_is_cut(void **unused)
 	free(bits);
 }
 
-/* In JSON a number is a number; text has the base. */
+/* In JSON a number is a number; text has the base, the bits of the number, and words. */
 static void a_signed_number_of_base_16_is_negative_in_json(void **unused)
 {
-	static const uint8_t bytes[] = { 0x88, 0x88 };
+	static const uint8_t bytes[] = { 0x88, 0x88, 8 };
 	struct trace_meaning meaning;
 	struct trace_record record;
 	const struct print_event *event;
 	struct print_setup setup;
+	struct print_memory *memory;
 	struct printer *printer;
 	struct outbuf out;
 	struct ctf_made made;
@@ -483,7 +484,8 @@ static void a_signed_number_of_base_16_is_negative_in_json(void **unused)
 	ctf_make(&made, "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };"
 			"event { name = e; fields := struct {"
 			" integer { size = 8; signed = true; base = 16; } x;"
-			" integer { size = 8; base = 16; } y; }; };");
+			" integer { size = 8; base = 16; } y;"
+			" enum : integer { size = 8; } { X, \"a b\" = 7 ... 9 } z; }; };");
 	ctf_make_file(&made, "stream", bytes, sizeof(bytes));
 	trace = opened(&made);
 	trace_keep_records(trace, true);
@@ -499,7 +501,14 @@ static void a_signed_number_of_base_16_is_negative_in_json(void **unused)
 		print_field_json(printer, &event->fields[i], &record, &out);
 		outbuf_char(&out, i + 1 < event->field_count ? ' ' : '\0');
 	}
-	assert_string_equal(out.start, "-120 136");
+	assert_string_equal(out.start, "-120 136 8");
+	outbuf_fini(&out);
+	outbuf_to_memory(&out);
+	memory = print_memory_new(printer);
+	print_text(printer, memory, event, &record, &out);
+	print_memory_free(memory);
+	outbuf_char(&out, '\0');
+	assert_string_equal(out.start, "x=0x88 y=0x88 z=a b");
 	outbuf_fini(&out);
 	printer_free(printer);
 	trace_close(trace);
