@@ -245,6 +245,7 @@ enum hr_unsure {
 	HR_UNSURE_SWITCH = 2,  /* a switch was not recorded; it lies in this span */
 	HR_UNSURE_ORDER = 3,   /* events contradict each other */
 	HR_UNSURE_DAMAGED = 4, /* the index cannot be read there */
+	HR_UNSURE_WAKING = 5,  /* its wake-up is missing: it lies in this span */
 };
 
 enum hr_vector {

@@ -21,7 +21,7 @@
 #include "delays/sample.h"
 #include "timeline/timeline.h"
 
-#define DELAYS_TRACE_UNSURE 5 /* as many as enum unsure has */
+#define DELAYS_TRACE_UNSURE 6 /* as many as enum unsure has */
 
 /* What a thread did in a window. */
 struct delays_trace_account {

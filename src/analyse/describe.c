@@ -51,6 +51,8 @@ const char *describe_unsure(uint32_t word)
 		return "events contradict each other";
 	case UNSURE_DAMAGED:
 		return "the timeline is damaged there";
+	case UNSURE_WAKING:
+		return "its wake-up is missing";
 	}
 	return "not known";
 }

@@ -222,7 +222,7 @@ static void add_uncertain(const struct reconcile_ground *ground, struct reconcil
 	static const enum reconcile_why whys[DELAYS_TRACE_UNSURE] = {
 		[UNSURE_LOST] = RECONCILE_LOST,	     [UNSURE_START] = RECONCILE_BEGAN,
 		[UNSURE_SWITCH] = RECONCILE_OMITTED, [UNSURE_ORDER] = RECONCILE_UNSURE,
-		[UNSURE_DAMAGED] = RECONCILE_UNSURE,
+		[UNSURE_DAMAGED] = RECONCILE_UNSURE, [UNSURE_WAKING] = RECONCILE_UNSURE,
 	};
 
 	for (size_t i = 0; i < DELAYS_TRACE_UNSURE; i++) {

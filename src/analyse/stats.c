@@ -26,7 +26,7 @@ const char *stats_reason_name(enum unsure reason)
 {
 	static const char *const names[STATS_REASONS] = {
 		[UNSURE_LOST] = "lost",	  [UNSURE_START] = "start",	[UNSURE_SWITCH] = "switch",
-		[UNSURE_ORDER] = "order", [UNSURE_DAMAGED] = "damaged",
+		[UNSURE_ORDER] = "order", [UNSURE_DAMAGED] = "damaged", [UNSURE_WAKING] = "waking",
 	};
 
 	return (unsigned int)reason < STATS_REASONS ? names[reason] : "unknown";

@@ -51,7 +51,7 @@ enum stats_sort {
 	STATS_BY_NAME, /* in alphabetical order */
 };
 
-#define STATS_REASONS (UNSURE_DAMAGED + 1)
+#define STATS_REASONS (UNSURE_WAKING + 1)
 
 /* One kind of wait of a row. */
 struct stats_wait {

@@ -24,7 +24,7 @@ static const uint8_t kind_of[WORD_KIND_COUNT] = {
 
 _Static_assert((int)HR_GROUP_NONE == (int)WIB_NONE && (int)HR_GROUP_UNCERTAIN == (int)WIB_UNCERTAIN,
 	       "groups are those of the timeline");
-_Static_assert((int)HR_UNSURE_DAMAGED == (int)UNSURE_DAMAGED, "reasons are those of the timeline");
+_Static_assert((int)HR_UNSURE_WAKING == (int)UNSURE_WAKING, "reasons are those of the timeline");
 _Static_assert((int)HR_VECTOR_OTHER == (int)VECTOR_OTHER, "vectors are those of events");
 
 uint64_t state_of_word(uint32_t word, bool sum)
@@ -157,6 +157,7 @@ static const char *unsure_text(uint32_t reason)
 		[UNSURE_SWITCH] = "a switch was not recorded",
 		[UNSURE_ORDER] = "events contradict each other",
 		[UNSURE_DAMAGED] = "the timeline is damaged there",
+		[UNSURE_WAKING] = "its wake-up is missing",
 	};
 
 	return reason < ARRAY_LEN(texts) ? texts[reason] : "not known";

@@ -65,6 +65,21 @@ static void find_sampled(struct perf_data *data)
 	}
 }
 
+/*
+ * Without -a perf records a command, or the processes of -p: an event is of the thread that was on
+ * the CPU, so who came onto it, and who woke it from elsewhere, is in none. Older ones do not tell
+ * the threads of their events' ids; an event that begins with a command's exec is of that.
+ */
+static bool is_of_tasks(const struct perf_data *data)
+{
+	bool of_command = false;
+
+	for (size_t i = 0; i < data->file.attrs.count; i++)
+		of_command |= data->file.attrs.items[i]->is_tracepoint &&
+			      data->file.attrs.items[i]->flags & PERF_FLAG_ON_EXEC;
+	return data->file.of_tasks || of_command;
+}
+
 static void find_missing(struct perf_data *data)
 {
 	struct facts *facts = &data->trace.facts;
@@ -86,6 +101,10 @@ static void find_missing(struct perf_data *data)
 
 		add_missing(facts, "CPUs", why);
 	}
+	if (is_of_tasks(data) && (decoder->tells_switches || !data->scan.counts[PERF_SWITCH]))
+		add_missing(facts, "what other threads did",
+			    "perf recorded events of some threads alone: when one of them came "
+			    "onto a CPU, and who else woke it, is in none (perf record -a)");
 	if (decoder->tells_switches)
 		return;
 	if (data->scan.counts[PERF_SWITCH])

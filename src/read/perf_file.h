@@ -35,6 +35,7 @@ struct perf_file {
 	bool is_pipe;
 	bool is_cut;	     /* perf did not finish it */
 	bool lacks_features; /* what stands behind the records is cut off */
+	bool of_tasks;	     /* some event is one of a thread and its children, not of a CPU */
 	struct perf_attrs attrs;
 	struct formats formats;
 	struct perf_tracing tracing;

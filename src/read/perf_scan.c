@@ -370,6 +370,7 @@ static void index_record(struct perf_scan *scan, const struct perf_record *recor
 	for (uint32_t at = 16; record->bytes >= 32 && at <= record->bytes - 32; at += 32) {
 		uint64_t cpu = perf_u64(record->data + at + 16, swap);
 
+		scan->file->of_tasks |= (int64_t)perf_u64(record->data + at + 24, swap) > 0;
 		if (cpu < MAX_CPUS && scan->file->attrs.cpus.count < PERF_MAX_IDS)
 			map_put(&scan->file->attrs.cpus, perf_u64(record->data + at, swap),
 				cpu + 1);

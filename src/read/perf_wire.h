@@ -110,6 +110,7 @@ enum perf_event_kind {
 /* Bits of the word at offset 40 of perf_event_attr. */
 #define PERF_FLAG_INHERIT	(UINT64_C(1) << 1)
 #define PERF_FLAG_FREQ		(UINT64_C(1) << 10)
+#define PERF_FLAG_ON_EXEC	(UINT64_C(1) << 12)
 #define PERF_FLAG_SAMPLE_ID_ALL (UINT64_C(1) << 18)
 #define PERF_FLAG_USE_CLOCKID	(UINT64_C(1) << 25)
 

@@ -117,13 +117,12 @@ void trust_text(FILE *out, const struct trust *trust, const struct facts *facts,
 		stats_say(note(&notes), "Damaged: %s.", trust->damage);
 	note_lost(&notes, trust, facts);
 	if (trust->repairs > trust->repairs_exact)
-		stats_say(
-			note(&notes),
-			"This kernel did not record %s switch%s to a thread in the whole recording; "
-			"other events placed %s of them exactly, the others leave some time "
-			"uncertain.",
-			text_count(trust->repairs).s, trust->repairs == 1 ? "" : "es",
-			text_count(trust->repairs_exact).s);
+		stats_say(note(&notes),
+			  "%s switch%s to a thread %s not recorded, in the whole recording; "
+			  "other events placed %s of them exactly, the others leave some time "
+			  "uncertain.",
+			  text_count(trust->repairs).s, trust->repairs == 1 ? "" : "es",
+			  trust->repairs == 1 ? "was" : "were", text_count(trust->repairs_exact).s);
 	for (size_t i = 0; i < facts->missing_count && missing; i++)
 		stats_say(note(&notes), "Not recorded: %s (%s).", facts->missing[i].what,
 			  facts->missing[i].why);

@@ -332,10 +332,10 @@ static void print_notes(const struct page *page)
 		text_percent(verify->uncertain_ns, verify->life_ns).s);
 	if (verify->repairs)
 		fprintf(page->out,
-			"  This kernel did not record %s switch%s to a thread; other events placed %s "
+			"  %s switch%s to a thread %s not recorded; other events placed %s "
 			"of them exactly.\n",
 			text_count(verify->repairs).s, verify->repairs == 1 ? "" : "es",
-			text_count(verify->repairs_exact).s);
+			verify->repairs == 1 ? "was" : "were", text_count(verify->repairs_exact).s);
 	if (verify->contradictions)
 		fprintf(page->out, "  %s event%s could not be true together with the others.\n",
 			text_count(verify->contradictions).s, plural(verify->contradictions));

@@ -544,7 +544,7 @@ static void end_unsure(struct state *state, struct thread *thread, const struct 
 	uint64_t since = track_ns(state, image->since_ns);
 
 	if (thread->sched != SCHED_RUNNING || !image->since_ns || image->since_ns > state->now_ns ||
-	    word_arg(image->word) > UNSURE_DAMAGED)
+	    word_arg(image->word) > UNSURE_WAKING)
 		return;
 	if (cpu->cur == thread->slot) {
 		track = timeline_cpu(state->tl, thread->cpu);

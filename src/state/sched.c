@@ -90,8 +90,8 @@ static void note_edge(struct state *state, const struct thread *thread, const st
 
 /*
  * A sleeper is up, and no waking came since it was switched out: it came just before.
- * When none is known it was lost, and since when it was queued is not known either. The
- * Uncertain entry of no length says that this was concluded afterwards: see unsure.c.
+ * When none is known it was not recorded: lost, or whoever recorded saw some threads alone. Since
+ * when it was queued is not known either. The Uncertain entry of no length says that this was concluded afterwards: see unsure.c.
  */
 void use_early_wake(struct state *state, struct thread *thread)
 {
@@ -105,7 +105,7 @@ void use_early_wake(struct state *state, struct thread *thread)
 		return;
 	wait = tl_wait(thread->tl, thread->wait);
 	thread->sched = SCHED_RUNNABLE;
-	thread->word = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	thread->word = word_make(WORD_UNCERTAIN, UNSURE_WAKING);
 	track_amend(track, track->count - 1, since, thread->word);
 	if (thread->early_wake.time_ns && thread->early_wake.time_ns >= state->gap_end_ns) {
 		wait->waker = thread->early_wake;

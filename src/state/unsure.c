@@ -541,11 +541,13 @@ static bool is_queue_or_mark(uint32_t word)
 static void doubt_entry(struct thread *thread, uint32_t index)
 {
 	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
+	const uint32_t waking = word_make(WORD_UNCERTAIN, UNSURE_WAKING);
 	struct track *track = &thread->tl->track;
 	uint32_t was = track_at(track, index)->word, next = index + 1, word;
 
 	track_amend(track, index, track_time(track, index), lost);
-	while (next < track->count && track_at(track, next)->word == lost)
+	while (next < track->count &&
+	       (track_at(track, next)->word == lost || track_at(track, next)->word == waking))
 		next++;
 	if (next == track->count) {
 		thread->on_cpu = SLOT_NONE;
@@ -624,19 +626,25 @@ static void doubt_past(struct state *state, struct thread *thread, uint64_t sinc
 	}
 }
 
-/* Since 'since_ns' events were lost: nothing since then is a contradiction between events. */
+/*
+ * Since 'since_ns' events were lost: nothing since then is a contradiction between events, or was not
+ * recorded at all.
+ */
 static void blame_hole(struct state *state, struct thread *thread, uint64_t since_ns)
 {
 	const uint32_t order = word_make(WORD_UNCERTAIN, UNSURE_ORDER);
+	const uint32_t waking = word_make(WORD_UNCERTAIN, UNSURE_WAKING);
 	const uint32_t lost = word_make(WORD_UNCERTAIN, UNSURE_LOST);
 	struct track *track = &thread->tl->track;
 	uint64_t since = track_ns(state, since_ns);
 
 	for (uint32_t i = track->count; i > 0 && track_time(track, i - 1) >= since; i--) {
-		if (track_at(track, i - 1)->word != order)
+		uint32_t word = track_at(track, i - 1)->word;
+
+		if (word != order && word != waking)
 			continue;
 		track_amend(track, i - 1, track_time(track, i - 1), lost);
-		state->tl->contradictions -= state->tl->contradictions > 0;
+		state->tl->contradictions -= word == order && state->tl->contradictions > 0;
 	}
 	if (thread->word == order && track_last_time(track) >= since)
 		thread->word = lost;

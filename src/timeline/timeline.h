@@ -76,6 +76,7 @@ enum unsure {
 	UNSURE_SWITCH,	/* a switch was not recorded; it lies in this span */
 	UNSURE_ORDER,	/* events contradict each other */
 	UNSURE_DAMAGED, /* the timeline's store cannot be read there */
+	UNSURE_WAKING,	/* it slept and ran again: who woke it, and when, is missing */
 };
 
 static inline uint32_t word_make(enum word_kind kind, uint32_t arg)

@@ -9,7 +9,7 @@
  *
  * Every replay checks the invariants of timeline_check.h. Strings live until told_free().
  *
- * Words of a track: none ?lost ?start ?switch ?order running user SYSCALL fault
+ * Words of a track: none ?lost ?start ?switch ?order ?waking running user SYSCALL fault
  * kernel work:FN irq:NAME vector:NAME softirq:NAME preempted/CPU queued/CPU blocked
  */
 #ifndef TOLD_H
@@ -89,7 +89,8 @@ static inline const struct tl_thread *thread_of(struct told *told, int32_t tid)
 
 static inline const char *word_text(struct told *told, uint32_t word)
 {
-	static const char *const unsure[] = { "?lost", "?start", "?switch", "?order" };
+	static const char *const unsure[] = { "?lost",	"?start",   "?switch",
+					      "?order", "?damaged", "?waking" };
 	static const char *const plain[WORD_KIND_COUNT] = {
 		[WORD_NONE] = "none",	    [WORD_RUN] = "running",   [WORD_USER] = "user",
 		[WORD_TRAP] = "fault",	    [WORD_KERNEL] = "kernel", [WORD_IDLE] = "idle",

@@ -692,6 +692,39 @@ static void samples_without_a_cpu_say_nothing_of_threads(void **unused)
 	made_fini(&made);
 }
 
+/* perf record without -a: an id is of an event of one thread. */
+static void what_other_threads_did_is_missing_when_perf_recorded_some_alone(void **unused)
+{
+	for (uint64_t tid = 7; tid != UINT64_MAX - 1;
+	     tid = tid == 7 ? UINT64_MAX : UINT64_MAX - 1) {
+		const struct facts *facts;
+		struct made made;
+		struct trace *trace;
+		size_t start;
+		bool told = false;
+
+		made_init(&made, false);
+		put_pipe_head(&made);
+		start = begin_record(&made, PERF_ID_INDEX, 0);
+		put8(&made, 1);
+		put8(&made, 5);
+		put8(&made, 0);
+		put8(&made, 0);
+		put8(&made, tid);
+		end_record(&made, start);
+		put_switches(&made);
+		made_save(&made, made.at);
+		trace = opened(&made);
+		facts = trace_facts(trace);
+		for (size_t i = 0; i < facts->missing_count; i++)
+			told |= strcmp(facts->missing[i].what, "what other threads did") == 0;
+		assert_int_equal(told, tid == 7);
+		expect_switches(trace);
+		trace_close(trace);
+		made_fini(&made);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -714,6 +747,7 @@ int main(void)
 		cmocka_unit_test(ids_that_events_share_are_read_once),
 		cmocka_unit_test(a_small_file_that_unpacks_to_a_large_one_is_not_kept_in_memory),
 		cmocka_unit_test(samples_without_a_cpu_say_nothing_of_threads),
+		cmocka_unit_test(what_other_threads_did_is_missing_when_perf_recorded_some_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

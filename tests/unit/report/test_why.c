@@ -97,8 +97,8 @@ static const char golden_text[] =
 	"  812 events were lost; 3.00 ms of the window lies in holes of the recording. What depends on them\n"
 	"    is counted as uncertain or unknown. A larger --buffer loses less.\n"
 	"  CPU 1 lost 812 events in the whole recording.\n"
-	"  This kernel did not record 5 switches to a thread in the whole recording; other events placed all\n"
-	"    of them exactly.\n"
+	"  5 switches to a thread were not recorded, in the whole recording; other events placed all of them\n"
+	"    exactly.\n"
 	"  Not recorded: file names of descriptors (BPF program not loaded: Operation not permitted).\n";
 
 static void the_text_is_this(void **unused)

@@ -350,6 +350,24 @@ static void a_contradiction_in_a_hole_is_what_was_lost(void **unused)
 	told_free(told);
 }
 
+/* Nothing was lost: whoever recorded left it out. In a hole it may as well have been lost. */
+static void a_sleeper_that_runs_again_without_a_waking_lacks_one(void **unused)
+{
+	static const char text[] = "  0 cpu0 switch 0(runnable) 7\n"
+				   "  5 cpu0 waking 9 cpu 1\n"
+				   " 10 cpu0 switch 7(blocked) 0\n"
+				   " 30 cpu0 switch 0(runnable) 7\n"
+				   " 40 cpu0 switch 7(stopped) 0\n";
+	AUTO_FREE char *with_hole = xasprintf("%s 50 cpu1 lost 8 3\n", text);
+	struct told *told = replayed(text);
+
+	assert_string_equal(track_of(told, 7), "0 running, 10 ?waking, 30 running - 40");
+	told_free(told);
+	told = replayed(with_hole);
+	assert_string_equal(track_of(told, 7), "0 running, 10 ?lost, 30 running, 40 ?lost - 50");
+	told_free(told);
+}
+
 /* CPU 1 begins later, or its first events were lost: the kernel may well have recorded the switch. */
 static void a_switch_before_the_stream_of_a_cpu_is_not_one_that_the_kernel_left_out(void **unused)
 {
@@ -419,6 +437,7 @@ int main(void)
 		cmocka_unit_test(an_idle_task_that_turns_up_leaves_a_bound_too),
 		cmocka_unit_test(a_switch_in_of_a_running_thread_contradicts),
 		cmocka_unit_test(a_contradiction_in_a_hole_is_what_was_lost),
+		cmocka_unit_test(a_sleeper_that_runs_again_without_a_waking_lacks_one),
 		cmocka_unit_test(
 			a_switch_before_the_stream_of_a_cpu_is_not_one_that_the_kernel_left_out),
 		cmocka_unit_test(
