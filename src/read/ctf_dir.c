@@ -513,9 +513,34 @@ static const struct trace_ops ctf_dir_ops = {
 	.close = ctf_dir_close,
 };
 
+/*
+ * Traces of two kernels have threads and CPUs of the same numbers, and clocks of their own: they are
+ * no trace of one machine. What programs tell may have another host's name, of a container.
+ */
+static int check_hosts(const struct ctf_dir *dir, const struct tree *tree, struct err *err)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < dir->meta_count; i++) {
+		const char *host = env_text(dir->metas[i], "hostname");
+		const char *domain = env_text(dir->metas[i], "domain");
+
+		if (!host || !domain || strcmp(domain, "kernel") != 0)
+			continue;
+		if (first && strcmp(first, host) != 0)
+			return err_set(err, -EBADMSG,
+				       "there are traces of two machines, %s and %s, whose threads "
+				       "have the same numbers: name one of them, as %s",
+				       first, host, tree->paths[i]);
+		first = host;
+	}
+	return 0;
+}
+
 static int open_traces(struct ctf_dir *dir, const struct tree *tree, struct err *err)
 {
 	size_t packets = 0;
+	int hosts;
 
 	for (size_t i = 0; i < tree->count; i++) {
 		struct ctf_meta *meta;
@@ -528,6 +553,9 @@ static int open_traces(struct ctf_dir *dir, const struct tree *tree, struct err 
 		dir->metas[dir->meta_count++] = meta;
 		facts_from_env(&dir->trace.facts, meta);
 	}
+	hosts = check_hosts(dir, tree, err);
+	if (hosts < 0)
+		return hosts;
 	for (size_t i = 0; i < dir->meta_count; i++)
 		reserve_natives(dir, dir->metas[i]);
 	for (size_t i = 0; i < dir->meta_count && !dir->trace.facts.arch; i++) {

@@ -748,6 +748,9 @@ def check_vm(test):
             (check_pipeline if name.startswith("pipeline") else check_tbench)(test, name, trace)
     unpack("vm", "pair1-lttng.tar.zst")
     check_pair(test)
+    done = kernel.holdup("info", "pair1-lttng")
+    test.check("pair1: both at once are no trace of one machine", done.returncode == 3 and
+               "two machines" in done.stderr and "guest-b" in done.stderr, done.stderr, done.stdout[:200])
 
 
 # ------------------------------------------------------------------ all of it
