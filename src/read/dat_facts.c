@@ -130,6 +130,8 @@ static void check_clock(struct facts *facts, const struct dat_meta *meta)
 	for (size_t b = 0; !text && b < meta->buffer_count; b++)
 		text = meta->buffers[b].clock;
 	dat_clock_name(text, name);
+	if (*name && !facts->clock)
+		facts->clock = facts_keep(facts, name);
 	if (*name && !dat_clock_counts_ns(name) && !meta->has_tsc) {
 		AUTO_FREE char *why = xasprintf(
 			"the clock \"%s\" counts something else: one unit is taken as 1 ns", name);

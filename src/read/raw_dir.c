@@ -359,7 +359,7 @@ static void read_beside(struct raw_dir *raw, const char *path)
 	dat_facts_texts(facts, &raw->meta);
 	dat_missing(facts, "time of day", "nothing in tracefs tells it");
 	dat_missing(facts, "processes of threads, their arguments and files",
-		    "nothing in tracefs tells them");
+		    "saved_tgids does not say since when, and nothing else in tracefs tells them");
 }
 
 /* ------------------------------------------------------------------ the trace */

@@ -149,6 +149,7 @@ static void texts_of_tracefs_beside_the_pages_are_used(void **unused)
 	assert_int_equal(facts->comm_count, 1);
 	assert_string_equal(facts->comms[0].name, "worker");
 	assert_string_equal(facts->arch, "x86_64");
+	assert_string_equal(facts->clock, "x86-tsc");
 	assert_string_equal(facts->missing[0].what, "times in ns");
 	trace_close(trace);
 	folder_remove(&dir);
