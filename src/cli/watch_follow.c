@@ -166,6 +166,8 @@ static int open_trace(struct follow *follow, uint64_t whole_ns, struct model_err
 	trace_set_threads(follow->trace, 0);
 	if (first)
 		follow->base = follow->trace;
+	else
+		trace_learn(follow->trace, follow->base);
 	watch_tree_root(follow->opts->tree, trace_facts(follow->trace)->target_tid);
 	if (!follow->feed || !check_feed_use_trace(follow->feed, follow->trace))
 		rc = renew_feed(follow, errors, err);
@@ -176,6 +178,8 @@ static int open_trace(struct follow *follow, uint64_t whole_ns, struct model_err
 
 static void close_trace(struct follow *follow)
 {
+	if (follow->trace && follow->trace != follow->base)
+		trace_learn(follow->base, follow->trace);
 	if (follow->trace != follow->base && follow->trace != follow->names)
 		trace_close(follow->trace);
 	follow->trace = NULL;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "event/source.h"
 #include "read/call_twins.h"
+#include "read/call_width.h"
 #include "read/merge.h"
 #include "read/read_int.h"
 #include "store/file.h"
@@ -40,6 +41,15 @@ static void tell_calls_once(struct trace *trace)
 	trace->source = trace->twins;
 }
 
+/* Only of x86 it is known how 32-bit programs tell themselves. */
+static void tell_widths(struct trace *trace)
+{
+	if (!trace->facts.arch || strcmp(trace->facts.arch, "x86_64") != 0)
+		return;
+	trace->widths = call_width_new(trace->source, &trace->facts);
+	trace->source = trace->widths;
+}
+
 int read_open(const char *path, struct trace **out_trace, struct err *err)
 {
 	AUTO_FREE char *plain = file_plain_path(path);
@@ -56,6 +66,7 @@ int read_open(const char *path, struct trace **out_trace, struct err *err)
 		if (rc < 0)
 			return err_wrap(err, "opening %s", path);
 		tell_calls_once(*out_trace);
+		tell_widths(*out_trace);
 		return 0;
 	}
 	return read_refuse(plain, err);
@@ -69,6 +80,7 @@ int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
 	if (rc < 0)
 		return err_wrap(err, "opening %s", path);
 	tell_calls_once(*out_trace);
+	tell_widths(*out_trace);
 	return 0;
 }
 
@@ -76,8 +88,15 @@ void trace_close(struct trace *trace)
 {
 	if (!trace)
 		return;
+	source_close(trace->widths);
 	source_close(trace->twins);
 	trace->ops->close(trace);
+}
+
+void trace_learn(struct trace *trace, const struct trace *before)
+{
+	if (trace->widths && before->widths)
+		call_width_learn(trace->widths, before->widths);
 }
 
 struct source *trace_source(struct trace *trace)

@@ -46,6 +46,12 @@ int read_open_growing(const char *path, uint64_t from_ns, uint64_t until_ns,
 
 void trace_close(struct trace *trace);
 
+/*
+ * 'before' is the same recording, read so far: what was learnt there of threads, and is told only
+ * once, is known in 'trace' from its next source_seek() on.
+ */
+void trace_learn(struct trace *trace, const struct trace *before);
+
 /* The merged events of all CPUs, at the first one. Owned by the trace. */
 struct source *trace_source(struct trace *trace);
 

@@ -36,8 +36,9 @@ struct trace_ops {
 struct trace {
 	const struct trace_ops *ops;
 	struct source *source;
-	struct source *twins; /* owned by read.c; NULL = no call can be told twice */
-	struct merge *merge;  /* behind the source: hands out the events and their records */
+	struct source *twins;  /* owned by read.c; NULL = no call can be told twice */
+	struct source *widths; /* owned by read.c; NULL = no program can have 32 bits */
+	struct merge *merge;   /* behind the source: hands out the events and their records */
 	struct facts facts;
 	bool keeps_records;
 };

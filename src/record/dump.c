@@ -222,6 +222,7 @@ static void print_threads(const struct dump *dump, FILE *out)
 		}
 		if (opened)
 			add_call(opened, &thread);
+		thread.compat = opened && opened->compat;
 		thread.cgroup = cgroup;
 		thread.cmdline = cmdline;
 		dump_print_thread(out, &thread);

@@ -203,6 +203,23 @@ static void read_cmdline(const struct shared *shared, int32_t tgid, struct opene
 	opened->cmdline = xstrndup(text, got > 0 ? (size_t)got : 0);
 }
 
+/*
+ * The kernel hands every program a list of pairs of its own kind of long, each begun by a small
+ * number (AT_...). As a 64-bit number that of a 32-bit program has its value in the upper half.
+ */
+static bool is_compat(const struct shared *shared, int32_t tgid)
+{
+	uint64_t pairs[3] = { 0 }; /* one and a half: proc_read() ends with a 0 */
+	char path[32];
+
+	if (sizeof(long) != sizeof(uint64_t))
+		return false;
+	snprintf(path, sizeof(path), "%d/auxv", tgid);
+	return proc_read(shared->proc_fd, path, (char *)pairs, sizeof(pairs)) >=
+		       (int)sizeof(pairs[0]) &&
+	       pairs[0] > UINT32_MAX;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -276,6 +293,7 @@ static struct opened *read_item(const struct shared *shared, size_t item)
 		break;
 	case PART_CMDLINE:
 		read_cmdline(shared, tgid, opened);
+		opened->compat = is_compat(shared, tgid);
 		break;
 	default:
 		read_calls(shared, tgid, opened);
@@ -413,6 +431,7 @@ static void take_part(struct opened *to, const struct opened *from, int part)
 		*to = *from;
 	} else if (part == PART_CMDLINE) {
 		to->cmdline = from->cmdline;
+		to->compat = from->compat;
 	} else {
 		to->calls = from->calls;
 		to->call_count = from->call_count;

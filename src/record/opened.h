@@ -8,6 +8,7 @@
 #ifndef RECORD_OPENED_H
 #define RECORD_OPENED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct opened {
 	size_t epoll_count;
 	size_t epoll_cap;
 	char *cmdline;		   /* arguments joined by blanks */
+	bool compat;		   /* a 32-bit program on a 64-bit kernel */
 	struct opened_call *calls; /* ascending by tid; of 64-bit programs only, and not of all */
 	size_t call_count;
 	size_t call_cap;

@@ -214,6 +214,7 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 	state_live(state, thread);
 	thread->tl->tgid = fact->tgid;
 	thread->tl->kernel = fact->kernel;
+	thread->is_32bit = fact->compat;
 	thread_set_comm(state, thread, fact->comm);
 	thread->tl->cmdline =
 		names_add(&state->tl->names, fact->cmdline ? fact->cmdline : "", 4096);

@@ -75,6 +75,7 @@ static void put_thread(struct snapshot *snapshot, const struct thread *thread)
 		.prio = origin ? origin->prio : 0,
 		.state = letter_of(thread, same),
 		.kernel = tl->kernel,
+		.compat = thread->is_32bit,
 		.seen_ns = state->now_ns,
 	};
 	/* Nothing told of it since: it is in that call still. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/compat.h"
 #include "event/facts.h"
 
 /* Calls by name, so that one table serves every architecture. */
@@ -387,31 +388,19 @@ static void tell_polled(struct state *state, struct thread *thread, const struct
 		wait->flags |= WAIT_SERVER;
 }
 
-/*
- * Nothing in sys_enter tells a 32-bit call of x86 from a 64-bit one. The end of
- * the execve() that began the program does: the kernel puts there the number of
- * the new program's own execve(), 59 or, for a 32-bit program, 11. On the way out
- * of execve() no other call can end, so 11 is not munmap() here.
- */
+/* The end of the execve() that began a program tells how many bits it has. */
 static void look_at_exec_end(struct state *state, struct thread *thread, const struct event *ev)
 {
 	thread->fresh_exec = false;
-	if (state->facts->arch && strcmp(state->facts->arch, "x86_64") == 0)
-		thread->is_32bit = ev->syscall.nr == 11;
+	thread->is_32bit = compat_by_exec(state->facts->arch, ev->syscall.nr);
 }
 
-/*
- * Where that end was lost the first call tells: brk(0), uname() or
- * set_thread_area() by their 32-bit numbers are calls (recvfrom, setfsuid,
- * mq_timedreceive) that no 64-bit program begins with.
- */
+/* Where that end was lost the first call does. */
 static void look_at_first_call(struct state *state, struct thread *thread, const struct event *ev)
 {
-	int64_t nr = ev->syscall.nr;
-
 	thread->fresh_exec = false;
-	if (state->facts->arch && strcmp(state->facts->arch, "x86_64") == 0)
-		thread->is_32bit = (nr == 45 && ev->syscall.args[0] == 0) || nr == 122 || nr == 243;
+	thread->is_32bit =
+		compat_by_first_call(state->facts->arch, ev->syscall.nr, ev->syscall.args[0]);
 }
 
 static void on_sys_enter(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -79,6 +79,7 @@ static const struct field thread_fields[] = {
 	FIELD(fact_thread, "prio", prio, FIELD_ANY32, false),
 	FIELD(fact_thread, "state", state, FIELD_CHAR, false),
 	FIELD(fact_thread, "kernel", kernel, FIELD_BOOL, false),
+	FIELD(fact_thread, "compat", compat, FIELD_BOOL, false),
 	FIELD(fact_thread, "ns", seen_ns, FIELD_U64, false),
 	FIELD(fact_thread, "call", call, FIELD_I32, false),
 	FIELD(fact_thread, "arg0", arg0, FIELD_U64, false),

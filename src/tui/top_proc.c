@@ -72,6 +72,16 @@ static bool has_descriptor(const char *name)
 	return false;
 }
 
+/* The last but one is the stack's address: that of a 32-bit program lies below 4 GiB. */
+static bool is_compat(const char *line)
+{
+	unsigned long long stack;
+
+	return sizeof(long) == sizeof(uint64_t) &&
+	       sscanf(line, "%*d %*x %*x %*x %*x %*x %*x %llx", &stack) == 1 && stack &&
+	       stack <= UINT32_MAX;
+}
+
 void top_syscall_words(const char *line, const char *arch, char out_words[128], int *out_fd)
 {
 	char *end;
@@ -88,7 +98,7 @@ void top_syscall_words(const char *line, const char *arch, char out_words[128], 
 		snprintf(out_words, 128, "(blocked outside a system call)");
 		return;
 	}
-	name = syscalls_name(arch, number, false);
+	name = syscalls_name(arch, number, is_compat(line));
 	if (name && has_descriptor(name) && first <= INT32_MAX)
 		*out_fd = (int)first;
 	if (!name)

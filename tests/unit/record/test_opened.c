@@ -131,6 +131,33 @@ static void all_is_read_when_nothing_hangs(void **unused)
 	fake_fini(&fake);
 }
 
+static void write_auxv(const struct fake *fake, const char *path, const void *pairs, size_t bytes)
+{
+	AUTO_CLOSE int fd = openat(fake->fd, path, O_WRONLY | O_CREAT, 0600);
+
+	assert_int_equal(write(fd, pairs, bytes), bytes);
+}
+
+/* AT_SYSINFO_EHDR, AT_HWCAP: what the kernel of x86 hands to programs of each kind. */
+static void what_the_kernel_hands_to_a_program_tells_its_bits(void **unused)
+{
+	static const uint32_t of_32[] = { 32, 0xf7f665e0, 33, 0xf7f66000, 16, 0x178bfbff };
+	static const uint64_t of_64[] = { 33, 0x7ffc00000000, 16, 0x178bfbff };
+	struct fake fake = fake_proc(4, "");
+	struct opened_all all;
+
+	write_auxv(&fake, "1/auxv", of_32, sizeof(of_32));
+	write_auxv(&fake, "2/auxv", of_64, sizeof(of_64));
+	write_auxv(&fake, "3/auxv", of_32, 4);
+	opened_read(fake.fd, tgids, 4, 10000, &all);
+	assert_int_equal(all.processes[0].compat, sizeof(long) == 8);
+	assert_false(all.processes[1].compat);
+	assert_false(all.processes[2].compat);
+	assert_false(all.processes[3].compat);
+	opened_fini(&all, 4);
+	fake_fini(&fake);
+}
+
 static void one_that_hangs_is_given_up_and_the_next_are_read(void **unused)
 {
 	struct fake fake = fake_proc(4, "2");
@@ -203,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_is_read_when_nothing_hangs),
+		cmocka_unit_test(what_the_kernel_hands_to_a_program_tells_its_bits),
 		cmocka_unit_test(one_that_hangs_is_given_up_and_the_next_are_read),
 		cmocka_unit_test(the_last_one_may_hang),
 		cmocka_unit_test(when_all_hang_patience_ends),

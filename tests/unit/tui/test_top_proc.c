@@ -16,12 +16,16 @@ static void system_calls_have_names_and_files(void **unused)
 	char words[128];
 	int fd;
 
-	top_syscall_words("0 0x3 0x7ffe 0x10 0 0 0 0x7ffd 0x7f01\n", "x86_64", words, &fd);
+	top_syscall_words("0 0x3 0x7ffe 0x10 0 0 0 0x7ffd00000000 0x7f01\n", "x86_64", words, &fd);
 	assert_string_equal(words, "read(3, ...)");
 	assert_int_equal(fd, 3);
-	top_syscall_words("202 0x3 0x80 0 0 0 0 0x7ffd 0x7f01\n", "x86_64", words, &fd);
+	top_syscall_words("202 0x3 0x80 0 0 0 0 0x7ffd00000000 0x7f01\n", "x86_64", words, &fd);
 	assert_string_equal(words, "futex(0x3, ...)");
 	assert_int_equal(fd, -1);
+	/* Below 4 GiB is the stack of a 32-bit program, whose numbers mean other calls. */
+	top_syscall_words("3 0x4 0x7ffe 0x10 0 0 0 0xffd00000 0xf7f01000\n", "x86_64", words, &fd);
+	assert_string_equal(words, "read(4, ...)");
+	assert_int_equal(fd, 4);
 	top_syscall_words("0 0xffffffff 0 0 0 0 0 0 0\n", "x86_64", words, &fd);
 	assert_int_equal(fd, -1);
 	top_syscall_words("running\n", "x86_64", words, &fd);
