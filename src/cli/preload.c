@@ -19,6 +19,7 @@
 #include "record/command.h"
 
 #define LIBRARY "libholdup-locks.so"
+#define UP_MAX	64 /* folders that a program is in */
 
 /* Where it may be, from the folder of this program: built, installed. */
 static const char *const places[] = {
@@ -102,6 +103,17 @@ static bool gains_rights(int fd)
 	       (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
+#ifdef __GLIBC__
+#define OWN_IS_MUSL false
+#else
+#define OWN_IS_MUSL true
+#endif
+
+static bool is_musl(const char *interpreter)
+{
+	return strstr(interpreter, "/ld-musl") != NULL;
+}
+
 static const char *why_unseen(int fd)
 {
 	ElfW(Ehdr) head, own = { 0 };
@@ -117,7 +129,7 @@ static const char *why_unseen(int fd)
 	read_interpreter(fd, &head, interpreter, sizeof(interpreter));
 	if (!interpreter[0])
 		return "is linked statically";
-	if (strstr(interpreter, "/ld-musl"))
+	if (is_musl(interpreter) != OWN_IS_MUSL)
 		return "uses another C library";
 	return gains_rights(fd) ? "gets rights of its own when it starts" : NULL;
 }
@@ -146,11 +158,27 @@ int preload_none(const char *dir, struct err *err)
 	return 0;
 }
 
+/*
+ * What LD_PRELOAD has for the library. A program of another C library does not start with a library
+ * that it cannot link, and would among the command's children: so the path begins with a word that
+ * only glibc's loader replaces, by the program's folder, and musl's passes over what is not there.
+ */
+static char *preload_word(const char *library)
+{
+	char up[3 * UP_MAX + 1] = "";
+
+	if (OWN_IS_MUSL)
+		return xstrdup(library);
+	for (size_t i = 0; i < UP_MAX; i++)
+		memcpy(up + 3 * i, "/..", 4);
+	return xasprintf("$ORIGIN%s%s", up, library);
+}
+
 int preload_locks(const char *dir, const struct preload_locks *opts, struct err *err)
 {
 	AUTO_FREE char *library = find_library();
 	const char *before = getenv("LD_PRELOAD");
-	AUTO_FREE char *value = NULL;
+	AUTO_FREE char *word = NULL, *value = NULL;
 	int rc;
 
 	if (!library)
@@ -163,7 +191,8 @@ int preload_locks(const char *dir, const struct preload_locks *opts, struct err 
 	rc = dir ? preload_none(dir, err) : 0;
 	if (rc < 0)
 		return rc;
-	value = before && *before ? xasprintf("%s:%s", library, before) : xstrdup(library);
+	word = preload_word(library);
+	value = before && *before ? xasprintf("%s:%s", word, before) : xstrdup(word);
 	if (setenv("LD_PRELOAD", value, 1) < 0 ||
 	    (opts->contended &&
 	     setenv("HOLDUP_EVENTS", "all,-lock:acquired,-lock:released", 1) < 0))

@@ -70,5 +70,15 @@ print(f"wanted {sorted(wanted)}\ntold {sorted(told, key=str)}")
 assert wanted <= told
 END
 result $? "it told how often each lock was taken and waited for, as the program counted"
+
+# holdup's own preload library is of glibc: a program of musl, and its children, run without it.
+mkdir runs
+"$holdup" run --locks -o runs/alone -- ./lock-table >log 2>&1 && grep -q "uses another C library" log &&
+	! grep -q "Error" log
+result $? "holdup run --locks says that a program of musl tells nothing, and runs it"
+gcc -O2 -D_GNU_SOURCE -pthread -I"$root/examples" -o lock-table-glibc "$root/examples/lock-table.c" >log 2>&1 &&
+	"$holdup" run --locks -o runs/both -- sh -c './lock-table && ./lock-table-glibc' >log 2>&1 &&
+	! grep -q "Error" log && "$holdup" locks runs/both >log 2>&1 && grep -q "(lock-table-glib" log
+result $? "beside one of glibc, it runs as well, and the other tells its locks"
 echo "1..$count"
 exit $bad
