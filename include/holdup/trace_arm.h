@@ -2,8 +2,14 @@
  * trace_arm.h - private part of holdup/trace.h: one event in one restartable sequence, 64-bit
  * ARM. As trace_x86.h, which explains it; loads and stores that others pair with are ordered.
  */
+#ifndef HOLDUP_TRACE_HOT_H
+#include <holdup/trace_hot.h> /* which includes this one where it belongs */
+#endif
+
 #ifndef HOLDUP_TRACE_ARM_H
 #define HOLDUP_TRACE_ARM_H
+
+#if defined(__aarch64__)
 
 /* The signature that must stand before label 4 (glibc's bits/rseq.h). */
 #define HOLDUP_RSEQ_FRAME_                  \
@@ -204,4 +210,5 @@ gone:
 	return false;
 }
 
+#endif
 #endif

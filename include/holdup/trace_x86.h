@@ -8,8 +8,14 @@
  *
  * rseq_abi: cpu_id is at byte 4, rseq_cs at byte 8. Packet: wire/user.h.
  */
+#ifndef HOLDUP_TRACE_HOT_H
+#include <holdup/trace_hot.h> /* which includes this one where it belongs */
+#endif
+
 #ifndef HOLDUP_TRACE_X86_H
 #define HOLDUP_TRACE_X86_H
+
+#if defined(__x86_64__) && !defined(__ILP32__)
 
 #define HOLDUP_STR__(x) #x
 #define HOLDUP_STR_(x)	HOLDUP_STR__(x)
@@ -268,4 +274,5 @@ gone:
 	return false;
 }
 
+#endif
 #endif
