@@ -199,8 +199,10 @@ def write_trace(folder):
             "uint32_t magic; uint32_t stream_id; }; };\n" % ("be" if big else "le"),
             "env { a = '\\n'; b = %s; };\n" % number(random.randint(0, 99)),
             "clock { name = c; freq = 1000000000; description = \"two\nlines\"; };\n",
-            "stream { id = 0; event.header := struct { uint32_t id; integer { size = 64; align = 8; "
-            "map = clock.c.value; } timestamp; }; };\n"]
+            # Without the times of a packet babeltrace2 2.1 dies of an event's.
+            "typealias integer { size = 64; align = 8; map = clock.c.value; } := stamp;\n",
+            "stream { id = 0; packet.context := struct { stamp timestamp_begin; stamp timestamp_end; }; "
+            "event.header := struct { uint32_t id; stamp timestamp; }; };\n"]
     for i, kind in enumerate(kinds):
         meta.append("event { name = \"kind%d\"; id = %s; stream_id = 0; lol = 1; fields := %s; };\n%s"
                     % (i, number(i), kind[0], noise()))
@@ -209,7 +211,10 @@ def write_trace(folder):
     bits = Bits(big)
     bits.put(0xc1fc1fc1, 32)
     bits.put(0, 32)
-    for i in range(random.randint(1, 6)):
+    count = random.randint(1, 6)
+    bits.put(1000, 64)
+    bits.put(1000 + count, 64)
+    for i in range(count):
         kind = random.randrange(len(kinds))
         bits.align(8)
         bits.put(kind, 32)

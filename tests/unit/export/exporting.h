@@ -15,9 +15,11 @@
 
 #include <json-c/json.h>
 
+#include "base/mem.h"
 #include "export/export.h"
 #include "read/merge.h"
 #include "read/read_int.h"
+#include "store/json_text.h"
 #include "told.h"
 
 /* Names that break what does not escape them; the first byte of no UTF-8 stands in the second. */
@@ -92,9 +94,13 @@ static inline struct json_object *parsed_json(const char *text, size_t bytes)
 {
 	struct json_tokener *tokener = json_tokener_new();
 	struct json_object *object;
+	size_t ascii_bytes = 0, bad = 0;
+	AUTO_FREE char *ascii = json_text_ascii(text, bytes, &ascii_bytes, &bad);
 
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	object = json_tokener_parse_ex(tokener, text, (int)bytes + 1);
+	if (!ascii)
+		fail_msg("byte %zu of %.200s is no UTF-8", bad, text);
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	object = json_tokener_parse_ex(tokener, ascii, (int)ascii_bytes + 1);
 	if (json_tokener_get_error(tokener) != json_tokener_success)
 		fail_msg("%s at byte %zu of %.200s",
 			 json_tokener_error_desc(json_tokener_get_error(tokener)),
