@@ -23,6 +23,12 @@
 #define NS_PER_S   UINT64_C(1000000000)
 #define MEASURE_NS UINT64_C(5000000)
 
+#ifdef __SIZEOF_INT128__
+typedef unsigned __int128 wide;
+#else
+typedef uint64_t wide; /* 32 bits: no counter is read there, so nothing is calculated */
+#endif
+
 #ifdef __x86_64__
 #include <cpuid.h>
 
@@ -123,8 +129,7 @@ static uint64_t frequency_of_kernel(void)
 	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 	if (page != MAP_FAILED) {
 		if (page->cap_user_time && page->time_mult && page->time_shift < 64)
-			hz = (uint64_t)(((unsigned __int128)NS_PER_S << page->time_shift) /
-					page->time_mult);
+			hz = (uint64_t)(((wide)NS_PER_S << page->time_shift) / page->time_mult);
 		(void)munmap(page, (size_t)sysconf(_SC_PAGESIZE));
 	}
 	(void)close(fd);
@@ -157,13 +162,13 @@ static uint64_t measure_frequency(void)
 	do
 		take_pair(CLOCK_MONOTONIC_RAW, &ticks, &ns);
 	while (ns - from_ns < MEASURE_NS);
-	return (uint64_t)((unsigned __int128)(ticks - from_ticks) * NS_PER_S / (ns - from_ns));
+	return (uint64_t)((wide)(ticks - from_ticks) * NS_PER_S / (ns - from_ns));
 }
 
 static void find_out(struct probe_clock *clock)
 {
 	uint64_t ticks, ns;
-	unsigned __int128 real;
+	wide real;
 
 	if (!clock->is_counter) {
 		uint64_t mono = clock_ns(CLOCK_MONOTONIC);
@@ -178,8 +183,7 @@ static void find_out(struct probe_clock *clock)
 	if (!clock->frequency)
 		clock->frequency = measure_frequency();
 	take_pair(CLOCK_REALTIME, &ticks, &ns);
-	real = (unsigned __int128)ns * clock->frequency / NS_PER_S -
-	       ticks; /* UNIX time, in ticks */
+	real = (wide)ns * clock->frequency / NS_PER_S - ticks; /* UNIX time, in ticks */
 	clock->offset_s = (uint64_t)(real / clock->frequency);
 	clock->offset = (uint64_t)(real % clock->frequency);
 }

@@ -35,7 +35,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 static bool has_barrier;
 
 /* Stands for struct rseq where there is none: on CPU -1, whose entry is always empty. */
-static __thread struct {
+static __thread __attribute__((unused)) struct {
 	uint32_t cpu_id_start;
 	int32_t cpu_id;
 	uint64_t rseq_cs;
