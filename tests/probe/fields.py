@@ -114,7 +114,7 @@ def main():
             if not shutil.which(compiler[0]):
                 tap.skipped(compiler[0], "not installed")
                 continue
-            done = probe.run(compiler + FLAGS + [SOURCE, "-xnone", "-o", "fields"] + LINK, os.environ)
+            done = probe.run(compiler + FLAGS + [SOURCE, "-o", "fields"] + LINK, os.environ)
             if not tap.ok(done.returncode == 0 and not done.stdout, " ".join(compiler[:2]),
                           done.stdout):
                 continue
