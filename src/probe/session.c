@@ -57,7 +57,8 @@ static const char stream_text[] =
 	"\t\tuint64_t packet_size;\n"
 	"\t\tticks64_t timestamp_begin;\n"
 	"\t\tuint64_t events_discarded;\n"
-	"\t\tuint64_t packet_seq_num;\n"
+	/* Not packet_seq_num: babeltrace2 2.1 dies of a gap in it, since there is no timestamp_end. */
+	"\t\tuint64_t holdup_packet_number;\n"
 	"\t\tuint32_t cpu_id;\n"
 	"\t};\n"
 	"\tevent.header := struct {\n"

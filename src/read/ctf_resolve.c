@@ -298,6 +298,7 @@ static const struct {
 	{ "timestamp_end", 1 << SCOPE_PACKET_CONTEXT, CTF_ROLE_END },
 	{ "events_discarded", 1 << SCOPE_PACKET_CONTEXT, CTF_ROLE_DISCARDED },
 	{ "packet_seq_num", 1 << SCOPE_PACKET_CONTEXT, CTF_ROLE_SEQUENCE_NUMBER },
+	{ "holdup_packet_number", 1 << SCOPE_PACKET_CONTEXT, CTF_ROLE_SEQUENCE_NUMBER },
 	{ "cpu_id", 1 << SCOPE_PACKET_CONTEXT, CTF_ROLE_CPU },
 	{ "id", 1 << SCOPE_EVENT_HEADER, CTF_ROLE_EVENT_ID },
 	{ "timestamp", 1 << SCOPE_EVENT_HEADER, CTF_ROLE_TIMESTAMP },
