@@ -323,7 +323,9 @@ static void check_bpf(struct visit *visit)
 	if (rc == 0)
 		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
 	else if (rc > 0)
-		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "The BPF program loads, but %s",
+		lacks(add(visit, CHECK_DEGRADED, "names by BPF",
+			  "The BPF program runs after every system call, because it cannot run "
+			  "after single ones: %s",
 			  err.text),
 		      "Every system call costs a little more while recording", NULL);
 	else
