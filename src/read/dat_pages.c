@@ -12,6 +12,10 @@
 #define ZIP_BYTES	(96u << 10) /* what unpacking needs for itself */
 #define CHUNK_MAX_BYTES (16u << 20)
 
+#define ROOM_MEMORY    ((uint64_t)128 << 20)
+#define UNPACKED_TIMES 1000u /* pages with one event each do not shrink more */
+#define UNPACKED_LEAST ((uint64_t)64 << 20)
+
 struct zipped {
 	uint64_t begin; /* in the pages */
 	uint64_t place; /* in the file, of its compressed bytes */
@@ -136,6 +140,15 @@ static size_t zipped_read(struct ring_bytes *from, uint64_t offset, void *buffer
 	return done;
 }
 
+struct dat_room dat_room_of(uint64_t bytes)
+{
+	uint64_t times = bytes < UINT64_MAX / UNPACKED_TIMES / 2 ? bytes : 0;
+
+	return (struct dat_room){ .memory = ROOM_MEMORY,
+				  .unpacked = times ? times * UNPACKED_TIMES + UNPACKED_LEAST
+						    : UINT64_MAX };
+}
+
 static bool add_chunk(struct dat_pages *pages, struct dat_input *input)
 {
 	uint64_t packed, bytes;
@@ -162,8 +175,8 @@ static bool add_chunk(struct dat_pages *pages, struct dat_input *input)
 }
 
 /* Find all chunks. The first that cannot be one ends the data. */
-static void open_zipped(struct dat_pages *pages, const struct dat_cpu *cpu, const char *name,
-			struct facts *facts)
+static void open_zipped(struct dat_pages *pages, const struct dat_cpu *cpu, struct dat_room *room,
+			const char *name, struct facts *facts)
 {
 	/* The length of the data is that of the chunks without their heads: no limit. */
 	struct dat_input input = dat_input_file(pages->file, cpu->offset, UINT64_MAX);
@@ -177,6 +190,15 @@ static void open_zipped(struct dat_pages *pages, const struct dat_cpu *cpu, cons
 				  (unsigned long long)cpu->offset);
 	for (uint64_t i = 0; i < count; i++) {
 		at = input.at;
+		if (pages->ring.bytes > room->unpacked) {
+			facts_note_damage(
+				facts,
+				"%s: from chunk %llu of %llu on it is left out: unpacked, the file "
+				"would have over %u times its length, which no recording has",
+				name, (unsigned long long)i, (unsigned long long)count,
+				UNPACKED_TIMES);
+			break;
+		}
 		if (add_chunk(pages, &input))
 			continue;
 		facts_note_damage(facts, "%s: chunk %llu of %llu at byte %llu is damaged or cut",
@@ -184,16 +206,17 @@ static void open_zipped(struct dat_pages *pages, const struct dat_cpu *cpu, cons
 				  (unsigned long long)at);
 		break;
 	}
+	room->unpacked -= pages->ring.bytes < room->unpacked ? pages->ring.bytes : room->unpacked;
 	pages->zip = dat_zip_new(pages->file->zip);
 }
 
-static void check_room(struct dat_pages *pages, uint64_t *room, const char *name,
+static void check_room(struct dat_pages *pages, struct dat_room *room, const char *name,
 		       struct facts *facts)
 {
 	uint64_t need = (uint64_t)CACHED * pages->largest + pages->largest_packed + ZIP_BYTES;
 
-	if (need <= *room) {
-		*room -= need;
+	if (need <= room->memory) {
+		room->memory -= need;
 		return;
 	}
 	facts_note_damage(facts, "%s: its chunks are too large to be unpacked: %u bytes", name,
@@ -215,7 +238,7 @@ static void dat_pages_close(struct ring_bytes *from)
 }
 
 struct ring_bytes *dat_pages_open(const struct dat_file *file, const struct dat_cpu *cpu,
-				  bool zipped, uint64_t *room, const char *name,
+				  bool zipped, struct dat_room *room, const char *name,
 				  struct facts *facts)
 {
 	struct dat_pages *pages = xcalloc(1, sizeof(*pages));
@@ -223,7 +246,7 @@ struct ring_bytes *dat_pages_open(const struct dat_file *file, const struct dat_
 	pages->file = file;
 	pages->ring.close = dat_pages_close;
 	if (zipped) {
-		open_zipped(pages, cpu, name, facts);
+		open_zipped(pages, cpu, room, name, facts);
 		check_room(pages, room, name, facts);
 	} else {
 		open_plain(pages, cpu);

@@ -15,16 +15,21 @@
 
 struct facts;
 
-/* Unpacked chunks of all CPUs may have so much memory together. */
-#define DAT_CHUNKS_MAX_BYTES ((uint64_t)128 << 20)
+/* What unpacking may cost all CPUs of a file together; what is used of it becomes less. */
+struct dat_room {
+	uint64_t memory;   /* bytes, of unpacked chunks */
+	uint64_t unpacked; /* bytes that come out of all chunks: so time is bounded, too */
+};
+
+/* The room for a file of 'bytes'. */
+struct dat_room dat_room_of(uint64_t bytes);
 
 /*
- * The pages of a CPU. '*room' is what is left for unpacked chunks, and becomes less. What
- * cannot be read is left out and noted, with 'name' in front. Never NULL; the descriptor of
+ * The pages of a CPU. What cannot be read, or has no room, is left out and noted, with 'name' in front. Never NULL; the descriptor of
  * the file stays the caller's and must live longer.
  */
 struct ring_bytes *dat_pages_open(const struct dat_file *file, const struct dat_cpu *cpu,
-				  bool zipped, uint64_t *room, const char *name,
+				  bool zipped, struct dat_room *room, const char *name,
 				  struct facts *facts);
 
 #endif

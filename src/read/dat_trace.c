@@ -62,7 +62,7 @@ struct dat_trace {
 	struct dat_lane *lanes; /* owned; in order of instances */
 	size_t lane_count;
 	uint64_t page_bytes; /* of all lanes */
-	uint64_t chunk_room;
+	struct dat_room room;
 };
 
 /* ------------------------------------------------------------------ the lanes */
@@ -154,7 +154,7 @@ static void open_lane(struct dat_trace *dat, size_t b, const struct dat_cpu *cpu
 
 	if (cpu->bytes == 0 && claim.lost == 0)
 		return;
-	pages = dat_pages_open(&dat->file, cpu, buffer->zipped, &dat->chunk_room, name, facts);
+	pages = dat_pages_open(&dat->file, cpu, buffer->zipped, &dat->room, name, facts);
 	dat_clock_init(&lane->clock, &dat->meta, cpu->cpu);
 	lane->buffer = b;
 	lane->cpu = cpu;
@@ -308,7 +308,7 @@ static int open_lanes(struct dat_trace *dat, struct err *err)
 	size_t count = dat->meta.buffer_count;
 	AUTO_FREE struct lane **lanes = NULL;
 
-	dat->chunk_room = DAT_CHUNKS_MAX_BYTES;
+	dat->room = dat_room_of(dat->file.bytes);
 	dat->layouts = xcalloc(count + 1, sizeof(*dat->layouts));
 	dat->meanings = xcalloc(MAX_MEANINGS + 1, sizeof(*dat->meanings));
 	dat_stats_fill(&dat->meta);

@@ -7,12 +7,16 @@ itself: done, or with a reason. Then expressions, patterns and models that cost 
 Prints TAP. With names as arguments only those traces are tried, and what each run took is printed.
 """
 import os
+import re
 import shutil
+import struct
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "mutate")]
 import commands  # noqa: E402
+import operate  # noqa: E402
 from commands import text_line  # noqa: E402
 
 SECONDS = 20
@@ -202,6 +206,45 @@ def test_nothing(tap, scratch, model, verbose):
     tap.check("fields that take no byte have bounds", found)
 
 
+# ----------------------------------------------------------- chunks that unpack to much more
+
+SEED = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "fuzz", "seeds", "trace_dat", "zstd")
+CHUNK = 16 << 20  # the largest that is unpacked
+
+
+def bomb():
+    """A trace.dat of less than 1 MB, whose CPUs share chunks of 25 GB: the sample's own chunks are replaced."""
+    pack, sample = operate.Zstd(), open(SEED, "rb").read()
+    data = bytearray(sample)
+    heads = [match.start() - 8 for match in re.finditer(rb"\x28\xb5\x2f\xfd", sample)]
+    for head in heads:
+        packed, size = struct.unpack_from("<II", data, head)
+        inside = bytearray(pack.unpack(data[head + 8:head + 8 + packed], size))
+        for pages in heads:  # where the data of CPUs is: four bytes before, the number of its chunks
+            at = inside.find(struct.pack("<Q", pages - 4))
+            if at >= 0:
+                struct.pack_into("<Q", inside, at, len(sample))
+        small = pack.pack(inside)
+        if len(small) <= packed:
+            struct.pack_into("<II", data, head, len(small), size)
+            data[head + 8:head + 8 + packed] = small + bytes(packed - len(small))
+    chunk = pack.pack(bytes(CHUNK))
+    return bytes(data) + struct.pack("<I", 1500) + 1500 * (struct.pack("<II", len(chunk), CHUNK) + chunk)
+
+
+def test_chunks(tap, scratch, model, verbose):
+    trace, out, found = os.path.join(scratch, "chunks.dat"), os.path.join(scratch, "out"), []
+    with open(trace, "wb") as file:
+        file.write(bomb())
+    for command in ("info TRACE", "check-trace TRACE", "list --count-by event TRACE"):
+        done = commands.run(commands.words_of(command, trace, model, 7, out), ADDRESSES, 3 * SECONDS, most=4096)
+        told(done, verbose)
+        if problem_of(done):
+            found.append("%s: %s" % (command, problem_of(done)))
+    found += [] if b"is left out: unpacked" in done.err else ["it is not told: %r" % done.err[-300:]]
+    tap.check("chunks that unpack to 25 GB have bounds", found)
+
+
 # ------------------------------------------------------------- expressions and patterns
 
 PATTERNS = ["((a{1,200}){1,200}){1,200}", "(((a*)*)*)*b", "a{1,32767}", "(" * 5000 + "a" + ")" * 5000, "a|" * 9000,
@@ -290,6 +333,8 @@ def main():
                 test_trace(tap, make, scratch, model, bool(chosen))
         if not chosen or "nothing" in chosen:
             test_nothing(tap, scratch, model, bool(chosen))
+        if not chosen or "chunks" in chosen:
+            test_chunks(tap, scratch, model, bool(chosen))
         for name, test in (("patterns", test_patterns), ("models", test_models)):
             if not chosen or name in chosen:
                 test(tap, scratch, bool(chosen))
