@@ -22,6 +22,7 @@
 #include "timeline/timeline.h"
 
 #define LINE_BYTES 65536u
+#define MAX_PATHS  4000000u /* of all threads; where each waits for all others, they are many */
 
 /* The lines of one thread, each once. */
 struct lines {
@@ -221,6 +222,7 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 int export_folded(struct export_job *job, FILE *out, struct err *err)
 {
 	const struct timeline *tl = job->timeline;
+	size_t paths = 0;
 
 	for (uint32_t slot = 0; slot < tl->thread_count && !ferror(out); slot++) {
 		struct states_opts window = { .slot = slot,
@@ -239,7 +241,14 @@ int export_folded(struct export_job *job, FILE *out, struct err *err)
 		if (why_run(tl, job->facts, &opts, &why, NULL) < 0)
 			continue; /* nothing of it lies in the window */
 		put_thread(job, slot, &why, out);
+		paths += why.path_count;
 		why_fini(&why);
+		if (paths > MAX_PATHS)
+			return err_set(
+				err, -E2BIG,
+				"threads waited for each other in more than %u ways: choose some "
+				"by --pid, --tid or --comm, or a shorter window",
+				MAX_PATHS);
 	}
 	if (timeline_damage(tl))
 		return err_set(err, -EIO, "%s: holdup index builds it again", timeline_damage(tl));

@@ -44,6 +44,7 @@ struct ctf_dir {
 	struct trace trace;
 	struct ctf_meta **metas; /* owned */
 	size_t meta_count, meta_cap;
+	size_t types_left; /* that further ones may have */
 	struct ctf_index index;
 	struct ctf_common common;
 	struct ctf_lane **lanes; /* array owned; the lanes are the merge's, but for state dumps */
@@ -118,7 +119,8 @@ static void tree_fini(struct tree *tree)
 
 /* ------------------------------------------------------------------ metadata */
 
-static int read_meta(const char *folder, struct ctf_meta **out_meta, struct err *err)
+static int read_meta(struct ctf_dir *dir, const char *folder, struct ctf_meta **out_meta,
+		     struct err *err)
 {
 	AUTO_FREE char *path = xasprintf("%s/metadata", folder);
 	AUTO_FREE char *bytes = NULL;
@@ -129,7 +131,7 @@ static int read_meta(const char *folder, struct ctf_meta **out_meta, struct err 
 	if (rc == 0)
 		rc = ctf_metadata_text((const uint8_t *)bytes, count, &text, &text_bytes, err);
 	if (rc == 0)
-		rc = ctf_meta_new(text, text_bytes, out_meta, err);
+		rc = ctf_meta_new_of(text, text_bytes, &dir->types_left, out_meta, err);
 	return rc;
 }
 
@@ -544,7 +546,7 @@ static int open_traces(struct ctf_dir *dir, const struct tree *tree, struct err 
 
 	for (size_t i = 0; i < tree->count; i++) {
 		struct ctf_meta *meta;
-		int rc = read_meta(tree->paths[i], &meta, err);
+		int rc = read_meta(dir, tree->paths[i], &meta, err);
 
 		if (rc < 0)
 			return tree->count > 1 ? err_wrap(err, "reading %s", tree->paths[i]) : rc;
@@ -583,6 +585,7 @@ static int ctf_dir_open(const char *path, struct trace **out_trace, struct err *
 	dir->trace.facts.format = "CTF 1.8";
 	dir->trace.facts.target_status = -1;
 	dir->trace.facts.complete = true;
+	dir->types_left = CTF_MAX_TYPES;
 	find_traces(&tree, path, 0);
 	rc = open_traces(dir, &tree, err);
 	tree_fini(&tree);
@@ -673,7 +676,7 @@ static void add_beside(struct ctf_dir *dir, const char *path, const struct ctf_h
 	struct ctf_meta *meta;
 	struct err why = { 0 };
 
-	if (read_meta(path, &meta, &why) < 0) {
+	if (read_meta(dir, path, &meta, &why) < 0) {
 		facts_note_damage(&dir->trace.facts, "%s: %s", name, why.text);
 		return;
 	}
@@ -728,6 +731,7 @@ struct ctf_dir *ctf_beside_open(const char *path, const struct ctf_host *host)
 
 	dir->trace.ops = &ctf_dir_ops;
 	dir->kinds = dir->taken = host->kinds;
+	dir->types_left = CTF_MAX_TYPES;
 	find_traces(&tree, path, 0);
 	for (size_t i = 0; i < tree.count; i++)
 		add_beside(dir, tree.paths[i], host);

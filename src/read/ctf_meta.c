@@ -12,6 +12,7 @@
 
 #define PACKET_MAGIC	    0x75d11d57u
 #define PACKET_HEADER_BYTES 37u
+#define BYTES_OF_A_TYPE	    4u /* that is written at its place takes more */
 
 /* struct packet_header: magic, uuid[16], checksum, content_size, packet_size, 5 bytes. */
 struct packet {
@@ -157,7 +158,8 @@ static bool parse_tsdl(struct ctf_meta *meta, const char *text, size_t bytes, st
 	return done;
 }
 
-int ctf_meta_new(const char *text, size_t bytes, struct ctf_meta **out_meta, struct err *err)
+int ctf_meta_new_of(const char *text, size_t bytes, size_t *types_left, struct ctf_meta **out_meta,
+		    struct err *err)
 {
 	struct ctf_meta *meta = xcalloc(1, sizeof(*meta));
 	int rc = -EBADMSG;
@@ -167,14 +169,22 @@ int ctf_meta_new(const char *text, size_t bytes, struct ctf_meta **out_meta, str
 		rc = ctf2_parse(meta, text, bytes, err);
 	else if (parse_tsdl(meta, text, bytes, err))
 		rc = 0;
+	*types_left += bytes / BYTES_OF_A_TYPE;
 	if (rc == 0)
-		rc = ctf_resolve(meta, err);
+		rc = ctf_resolve(meta, types_left, err);
 	if (rc < 0) {
 		ctf_meta_free(meta);
 		return rc;
 	}
 	*out_meta = meta;
 	return 0;
+}
+
+int ctf_meta_new(const char *text, size_t bytes, struct ctf_meta **out_meta, struct err *err)
+{
+	size_t types_left = CTF_MAX_TYPES;
+
+	return ctf_meta_new_of(text, bytes, &types_left, out_meta, err);
 }
 
 void ctf_meta_free(struct ctf_meta *meta)

@@ -18,6 +18,7 @@ struct event;
 
 #define CTF_MAGIC	 0xc1fc1fc1u
 #define CTF_MAX_METADATA ((size_t)64 << 20) /* bytes; a longer one is refused */
+#define CTF_MAX_TYPES	 (1u << 16)	    /* instances, of all events together */
 
 struct ctf_clock {
 	const char *name;
@@ -95,10 +96,18 @@ struct ctf_meta {
  * -EBADMSG with err saying the line and what is wrong there.
  */
 int ctf_meta_new(const char *text, size_t bytes, struct ctf_meta **out_meta, struct err *err);
+
+/*
+ * The same for one of several that are open together. A few types that are made of each other can
+ * stand for any number of fields, so there is a limit for all: *types_left, CTF_MAX_TYPES at first.
+ * Each text may have more for its length, so that one that takes all leaves the others readable.
+ */
+int ctf_meta_new_of(const char *text, size_t bytes, size_t *types_left, struct ctf_meta **out_meta,
+		    struct err *err);
 void ctf_meta_free(struct ctf_meta *meta);
 
 /* The second half of it: ctf_resolve.c. */
-int ctf_resolve(struct ctf_meta *meta, struct err *err);
+int ctf_resolve(struct ctf_meta *meta, size_t *types_left, struct err *err);
 
 const struct ctf_env *ctf_meta_env(const struct ctf_meta *meta, const char *name);
 struct ctf_stream *ctf_meta_stream(const struct ctf_meta *meta, uint64_t id);

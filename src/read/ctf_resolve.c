@@ -12,8 +12,7 @@
 #include "base/mem.h"
 #include "read/ctf_meta.h"
 
-#define MAX_TYPES   (1u << 21) /* instances, of all events together */
-#define MAX_TARGETS 64u	       /* integers that one length may be */
+#define MAX_TARGETS 64u /* integers that one length may be */
 
 enum scope {
 	SCOPE_PACKET_HEADER,
@@ -47,8 +46,8 @@ struct resolver {
 	struct ctf_type *roots[SCOPE_COUNT]; /* instances */
 	enum scope scope;
 	uint32_t slots;
-	uint32_t types;
-	bool has_clock; /* CTF 2: the stream has one */
+	size_t *types_left; /* instances that may still be made */
+	bool has_clock;	    /* CTF 2: the stream has one */
 };
 
 /* The integers that a path leads to. */
@@ -505,12 +504,14 @@ static bool make_parts(struct resolver *resolver, struct frame *outer, struct ct
 static struct ctf_type *make(struct resolver *resolver, struct frame *outer,
 			     const struct ctf_type *from, const char *name)
 {
-	struct ctf_type *type = ctf_take(&resolver->meta->arena, sizeof(*type));
+	struct ctf_type *type;
 
-	if (++resolver->types > MAX_TYPES) {
+	if (*resolver->types_left == 0) {
 		(void)wrong(resolver, from->line, "there are too many fields", "");
 		return NULL;
 	}
+	--*resolver->types_left;
+	type = ctf_take(&resolver->meta->arena, sizeof(*type));
 	*type = *from;
 	/* Paths look for the frame's type; its parts are set as they are made. */
 	if (outer && outer->type->kind == CTF_STRUCT)
@@ -650,9 +651,9 @@ static void add_stream(struct ctf_meta *meta)
 	meta->streams[meta->stream_count++] = ctf_take(&meta->arena, sizeof(struct ctf_stream));
 }
 
-int ctf_resolve(struct ctf_meta *meta, struct err *err)
+int ctf_resolve(struct ctf_meta *meta, size_t *types_left, struct err *err)
 {
-	struct resolver resolver = { .meta = meta, .err = err };
+	struct resolver resolver = { .meta = meta, .err = err, .types_left = types_left };
 	struct ctf_type *header = meta->packet_header;
 
 	add_stream(meta);

@@ -329,11 +329,19 @@ static bool conversions(struct parser *parser, const char *format, struct parsed
 	}
 }
 
+static void *pool_copy(struct pool *pool, const void *data, size_t bytes)
+{
+	return memcpy(pool_take(pool, bytes), data, bytes);
+}
+
 bool print_parse(struct pool *pool, const char *text, const struct print_event *event,
 		 uint32_t long_bytes, struct parsed *out_parsed, const char **out_why)
 {
 	static const char key[] = "print fmt:";
 	struct parser parser = { .pool = pool, .event = event, .long_bits = long_bytes * 8 };
+	struct conv convs[MAX_CONVS];
+	const char *literals[MAX_CONVS + 1];
+	uint32_t literal_bytes[MAX_CONVS + 1];
 	struct parsed parsed = { 0 };
 	const char *format;
 	uint32_t bytes;
@@ -343,9 +351,9 @@ bool print_parse(struct pool *pool, const char *text, const struct print_event *
 	if (!text)
 		return false;
 	parser.at = text + strlen(key);
-	parsed.convs = pool_take(pool, MAX_CONVS * sizeof(*parsed.convs));
-	parsed.literals = pool_take(pool, (MAX_CONVS + 1) * sizeof(*parsed.literals));
-	parsed.literal_bytes = pool_take(pool, (MAX_CONVS + 1) * sizeof(*parsed.literal_bytes));
+	parsed.convs = convs;
+	parsed.literals = literals;
+	parsed.literal_bytes = literal_bytes;
 	parse_blanks(&parser);
 	if (*parser.at != '"' || !parse_string(&parser, &format, &bytes) ||
 	    strlen(format) != bytes || !conversions(&parser, format, &parsed)) {
@@ -357,6 +365,11 @@ bool print_parse(struct pool *pool, const char *text, const struct print_event *
 		*out_why = "it has more arguments than conversions";
 		return false;
 	}
-	*out_parsed = parsed;
+	out_parsed->conv_count = parsed.conv_count;
+	out_parsed->convs = pool_copy(pool, convs, parsed.conv_count * sizeof(*convs));
+	out_parsed->literals =
+		pool_copy(pool, literals, (parsed.conv_count + 1) * sizeof(*literals));
+	out_parsed->literal_bytes =
+		pool_copy(pool, literal_bytes, (parsed.conv_count + 1) * sizeof(*literal_bytes));
 	return true;
 }

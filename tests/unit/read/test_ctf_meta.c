@@ -249,6 +249,24 @@ static void hostile_metadata_is_refused(void **unused)
 	refused(text, "too many fields");
 }
 
+/* Few names of much: what one text takes, others have no more; what they write out they may have. */
+static void many_metadata_share_one_limit(void **unused)
+{
+	const char *bomb =
+		TRACE "struct a { string s[9]; }; struct b { struct a a, b, c, d; };\n"
+		      "struct c { struct b a, b, c, d; };\n" FIELDS "struct c x, y, z;" ENDED;
+	const char *plain = TRACE FIELDS "string a; string b; string c;" ENDED;
+	size_t left = 10;
+	struct ctf_meta *meta = NULL;
+	struct err err = { 0 };
+
+	assert_int_equal(ctf_meta_new_of(bomb, strlen(bomb), &left, &meta, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "too many fields"));
+	assert_int_equal(left, 0);
+	assert_int_equal(ctf_meta_new_of(plain, strlen(plain), &left, &meta, &err), 0);
+	ctf_meta_free(meta);
+}
+
 /* Cut after any byte, and with any byte changed: an answer, whatever it is. */
 static void damaged_metadata_does_no_harm(void **unused)
 {
@@ -352,6 +370,7 @@ int main(void)
 		cmocka_unit_test(odd_but_readable_metadata_is_read),
 		cmocka_unit_test(options_that_differ_by_an_underscore_are_two),
 		cmocka_unit_test(hostile_metadata_is_refused),
+		cmocka_unit_test(many_metadata_share_one_limit),
 		cmocka_unit_test(damaged_metadata_does_no_harm),
 		cmocka_unit_test(the_text_of_packets_is_joined),
 		cmocka_unit_test(other_kinds_of_metadata_are_named),
