@@ -5,18 +5,28 @@ draw(rng, source) returns words of a command line and the kind of what it prints
 written.
 """
 import operate
+import sources
 
-WHEN = ["+0", "+1ms", "+100us", "0", "1", "-1", "+99999999999s", "-5s", "sched_switch", "sched_waking:tid == 1", "12:00",
-        "99999999999999999999", "cpu0:0", "0:0", "1:4096", "+0.000000001s", "2026-01-01", "nothing_such", "", "+", "1e99"]
-FILTERS = ["sched_switch", "cpu == 0", "tid > 0 and tid < 99999", "comm ~ '*a*'", "comm =~ '(a|b)+'", "text =~ '[0-9]{3,}'",
-           "prev_state == S", "sys_enter: id == futex", "args[0] & 1", "time > 0", "not sched_waking", "args[99999999]",
-           "name =~ '((((a*)*)*)*)*b'", "(" * 300, "not " * 500 + "cpu", "a == 'b", "x[y[z]]", "1/0", "cpu == 18446744073709551616",
-           "comm == \"\x1b[2J\"", "text ~ '**********************a'", "\u202e == 1", "and", "", "tid in (1,2,3)",
-           "text =~ '(((a{1,99}){1,99}){1,99}){1,99}'", "sched_switch or sched_waking or sys_enter and comm == x"]
-FIELDS = ["time,delta,comm,args[0],id", "since,cpu,vec,text", "event", "comm,syscall", "prev_state", "tid,tid,tid", "nothing", "",
-          "args[4294967295]", "time,cpu,tid,pid,comm,event,text,place"]
+# Of each, those that mean something, which are drawn more often, and those that are odd.
+WHEN = (["+0", "+1us", "+1ms", "+100us", "0", "1", "+99999999999s", "sched_switch", "last:sched_waking", "+0.000000001s", "0@0", "1@ffff"],
+        ["-1", "-5s", "sched_waking:tid == 1", "12:00", "99999999999999999999", "cpu0:0", "0:0", "1:4096", "2026-01-01", "nothing_such",
+         "", "+", "1e99", "first:", "@", "4294967295@0", "1@ffffffffffffffffff"])
+FILTERS = (["sched_switch", "cpu == 0", "tid > 0 and tid < 99999", "comm ~ '*a*'", "comm =~ '(a|b)+'", "text =~ '[0-9]{3,}'",
+            "time > 0", "tid in (1,2,3)", "args[0] & 1 or cpu < 4", "text ~ '**********************a'",
+            "name =~ '((((a*)*)*)*)*b' or cpu == 0", "not (cpu == 1 or tid == 0)"],
+           ["prev_state == S", "sys_enter: id == futex", "not sched_waking", "args[99999999]", "(" * 300, "not " * 500 + "cpu", "a == 'b",
+            "x[y[z]]", "1/0", "cpu == 18446744073709551616", "comm == \"\x1b[2J\"", "\u202e == 1", "and", "",
+            "text =~ '(((a{1,99}){1,99}){1,99}){1,99}'", "sched_switch or sched_waking or sys_enter and comm == x"])
+FIELDS = (["time,delta,comm,args[0],id", "since,cpu,vec,text", "event", "comm,syscall", "tid,tid,tid", "args[4294967295]",
+           "time,cpu,tid,thread,comm,event,text,place,latency,wall,state"],
+          ["prev_state", "nothing", "", ",", "args[18446744073709551616]", "comm,"])
+COUNTS = ["0", "1", "2", "7", "100", "4294967295", "4294967296", "18446744073709551615", "18446744073709551616", "-1", "", "1x"]
+TIMES = ["0", "1us", "1ms", "1.5s", "1h", "99999999999s", "-1s", "0.0000000001s", "1e3", ""]
+COMMS = ["*", "", "x" * 300, "[", "\x1b[2J", "\u202e"]
 FORMATS = ["perfetto", "chrome", "folded", "csv", "jsonl", "ctf"]
 SORTS = ["cpu", "own", "kernel", "calls", "irq", "waiting", "blocked", "io", "uncertain", "switches", "faults", "name"]
+LOCK_SORTS = ["wait", "longest", "waits", "taken", "held"]
+DELAY_SORTS = ["waited", "cpu", "disk", "memory", "run", "io"]
 CLASSES = ["all", "cpu", "disk", "memory", "reclaim", "compaction", "irq", "swapin", "thrashing", "cow"]
 
 
@@ -25,13 +35,18 @@ def some(rng, words, chance=0.5):
 
 
 def text(rng, table):
-    """One of the table, or one to which something was done."""
-    made = rng.choice(table)
-    if rng.random() < 0.3:
+    """One of a table, or one to which something was done."""
+    made = rng.choice(table[rng.random() < 0.25])
+    if rng.random() < 0.1:
         data = bytearray(made.encode())
         rng.choice([operate.change_words, operate.change_numbers, operate.nest, operate.nasty])(rng, data, None)
         made = data[:30000].replace(b"\0", b"").decode(errors="surrogateescape")
     return made
+
+
+def counts(rng, option, chance=0.15):
+    """An option that takes a number; seldom one that is none."""
+    return some(rng, [option, rng.choice(COUNTS if rng.random() < 0.2 else COUNTS[:5])], chance)
 
 
 def window(rng, last="--to"):
@@ -43,6 +58,10 @@ def tid(rng, source):
                           else source.tids))
 
 
+def comm(rng, source):
+    return rng.choice(COMMS if rng.random() < 0.1 or not source.comms else source.comms)
+
+
 def info(rng, _):
     json = some(rng, ["--json"])
     return ["info", *some(rng, ["--all"]), *json, "TRACE"], "json" if json else "text"
@@ -50,12 +69,12 @@ def info(rng, _):
 
 def list_(rng, source):
     json = some(rng, ["--json"], 0.4)
-    words = ["list", *window(rng), *some(rng, ["--filter", text(rng, FILTERS)], 0.4), *some(rng, ["--state"], 0.2),
+    words = ["list", *window(rng), *some(rng, ["--filter", text(rng, FILTERS)], 0.3), *some(rng, ["--state"], 0.2),
              *some(rng, ["--place"], 0.2), *some(rng, ["--cpu", rng.choice(["0", "0,2-5", "0-4294967295"])], 0.1),
-             *some(rng, ["-n", rng.choice(["1", "50", "0"])], 0.3), *some(rng, ["--last", "7"], 0.1),
+             *counts(rng, "-n", 0.3), *counts(rng, "--last", 0.1),
              *some(rng, ["--follow", tid(rng, source), "--children"], 0.1)]
     if rng.random() < 0.2:
-        words += ["--count-by", text(rng, FIELDS), *some(rng, ["--top", "3"])]
+        words += ["--count-by", text(rng, FIELDS), *counts(rng, "--top", 0.5)]
     elif rng.random() < 0.3:
         words += ["--fields", text(rng, FIELDS)]
     return [*words, *json, "TRACE"], "lines" if json else "text"
@@ -65,36 +84,44 @@ def stats(rng, _):
     json = some(rng, ["--json"])
     return ["stats", *window(rng), *some(rng, ["--ps"], 0.4), *some(rng, ["--events"], 0.3),
             *some(rng, ["--by", rng.choice(["process", "thread", "cgroup", "user", "comm"])]),
-            *some(rng, ["--sort", rng.choice(SORTS)], 0.3), *json, "TRACE"], "json" if json else "text"
+            *some(rng, ["--sort", rng.choice(SORTS)], 0.3), *some(rng, ["--all"], 0.2), *counts(rng, "--top"),
+            *json, "TRACE"], "json" if json else "text"
 
 
 def why(rng, source):
     json = some(rng, ["--json"], 0.4)
-    parts = rng.choice([[], ["--all"], ["--causality"], ["--summary"], ["--instances"], ["--threads"],
-                        ["--class", rng.choice(CLASSES)], ["--causality", "--depth", "100", "--min", "0"]])
-    who = rng.choice([[], ["--tid", tid(rng, source)], ["--pid", tid(rng, source)], ["--comm", "*"]])
+    parts = rng.choice([[], ["--all"], ["--causality"], ["--summary"], ["--instances"],
+                        ["--class", rng.choice(CLASSES)], ["--causality", "--depth", "100", "--min", "0"],
+                        ["--instances=" + rng.choice(COUNTS)],
+                        ["--causality", *counts(rng, "--depth", 0.5), "--min", rng.choice(TIMES)]])
+    who = rng.choice([some(rng, ["--tid", tid(rng, source)], 0.2 if source.kind == "dir" else 0.9), ["--tid", tid(rng, source)],
+                      ["--pid", tid(rng, source), *some(rng, ["--threads"])], ["--comm", comm(rng, source)]])
+    parts = [*parts, *counts(rng, "--top")]
+    if rng.random() < 0.1:
+        return ["why", *parts, *who, *window(rng), *json, "--output", "OUT", "TRACE"], "written"
     kind = "json" if "--class" in parts else "report" # of a class, the verdict has that part alone
     return ["why", *parts, *who, *window(rng), *json, "TRACE"], kind if json else "text"
 
 
 def states(rng, source):
     json = some(rng, ["--json"])
-    return ["states", *window(rng), *json, tid(rng, source), "TRACE"], "lines" if json else "text"
+    return ["states", *window(rng), *counts(rng, "-n"), *json, tid(rng, source), "TRACE"], "lines" if json else "text"
 
 
 def breakdown(rng, source):
     json = some(rng, ["--json"])
-    return ["breakdown", *window(rng), *json, tid(rng, source), "TRACE"], "json" if json else "text"
+    return ["breakdown", *window(rng), *counts(rng, "--top"), *json, tid(rng, source), "TRACE"], "json" if json else "text"
 
 
 def locks(rng, _):
     json = some(rng, ["--json"])
-    return ["locks", *json, "TRACE"], "json" if json else "text"
+    return ["locks", *some(rng, ["--sort", rng.choice(LOCK_SORTS)], 0.3), *counts(rng, "--top"), *json, "TRACE"], "json" if json else "text"
 
 
 def check(rng, source):
     json = some(rng, ["--json"])
-    return ["check", *some(rng, ["--no-why"]), *json, "MODEL", "TRACE"], "json" if json else "text"
+    return ["check", *some(rng, ["--no-why"]), *counts(rng, "--top"),
+            *some(rng, ["--kernel", rng.choice(["GOOD", "TRACE"])], 0.15), *json, "MODEL", "TRACE"], "json" if json else "text"
 
 
 def junit(rng, source):
@@ -103,22 +130,27 @@ def junit(rng, source):
 
 def learn(rng, _):
     return ["learn", "--from-events", rng.choice(["sched_switch,sched_waking", "syscall:futex,sched_process_exit", "*"]),
-            *some(rng, ["--key", rng.choice(["thread", "process", "cpu", "all", "tid", "pid", "prev_comm"])]), "TRACE"], "text"
+            *some(rng, ["--key", rng.choice(["thread", "process", "cpu", "all", "tid", "pid", "prev_comm"])]),
+            *some(rng, ["--begin", rng.choice(["sched_switch", "*", "nothing", ""])], 0.2), *counts(rng, "--margin", 0.2),
+            *some(rng, ["--floor", rng.choice(TIMES)], 0.2), "-o", "OUT", "TRACE", *some(rng, ["GOOD"], 0.2)], "model"
 
 
 def model(rng, _):
-    return rng.choice([(["model", "draw", "MODEL", "TRACE"], "svg"), (["model", "check", "MODEL", "TRACE"], "text"),
+    return rng.choice([(["model", "draw", "MODEL", "TRACE"], "svg"), (["model", "draw", "-o", "OUT", "MODEL", "TRACE"], "xml"),
+                       (["model", "check", "MODEL", "TRACE"], "text"),
                        (["model", "--dot", "draw", "MODEL", "TRACE"], "text")])
 
 
 def cut(rng, source):
+    json = some(rng, ["--json"], 0.2)
     return ["cut", *window(rng), *some(rng, ["--tid", tid(rng, source)], 0.2), *some(rng, ["--pid", tid(rng, source)], 0.1),
-            *some(rng, ["--cpu", "0"], 0.1), "-o", "OUT", "TRACE"], "trace"
+            *some(rng, ["--cpu", "0"], 0.1), *json, "-o", "OUT", "TRACE"], "json" if json else "trace"
 
 
 def export(rng, source):
     to = rng.choice(FORMATS)
-    words = ["export", "--to", to, *window(rng, "--until"), *some(rng, ["--tid", tid(rng, source)], 0.1)]
+    words = ["export", "--to", to, *window(rng, "--until"), *some(rng, ["--tid", tid(rng, source)], 0.1),
+             *some(rng, ["--pid", tid(rng, source)], 0.1), *some(rng, ["--comm", comm(rng, source)], 0.1)]
     if to == "jsonl":
         words += ["--what", rng.choice(["events", "intervals", "edges", "waits"])]
     if to == "folded":
@@ -139,19 +171,27 @@ def check_trace(rng, _):
     return ["check-trace", *json, "TRACE"], "json" if json else "text"
 
 
-def reconcile(rng, _):
+def reconcile(rng, source):
+    if source.kind != "dir" and rng.random() < 0.8: # which have no accounts
+        return stats(rng, source)
     json = some(rng, ["--json"])
-    return ["delays", "--reconcile", *some(rng, ["--threads"]), *json, "TRACE"], "json" if json else "text"
+    return ["delays", "--reconcile", *some(rng, ["--threads"]), *counts(rng, "--top"),
+            *json, "TRACE"], "json" if json else "text"
 
 
-def delays(rng, _):
+def delays(rng, source):
     json = some(rng, ["--json"])
-    return ["delays", *rng.choice([["--all"], ["--all", "--threads"], ["--all", "--advise"]]), *json, "TRACE"], \
+    which = [["--all"], ["--all", "--threads"], ["--all", "--advise"], ["--comm", comm(rng, source)], [tid(rng, source)]]
+    return ["delays", *rng.choice(which), *some(rng, ["--sort", rng.choice(DELAY_SORTS)], 0.3), *counts(rng, "--top"), *json, "TRACE"], \
         "json" if json else "text"
 
 
 def recover(rng, _):
     return ["recover", "-o", "OUT", "TRACE"], "trace"
+
+
+def recover_dead(_, __):
+    return ["recover", "-o", "OUT", str(sources.DEAD)], "recovered"
 
 
 def compare(rng, _):
@@ -173,7 +213,7 @@ def model_check(rng, _):
 OF_TRACES = [(info, 3), (list_, 5), (stats, 4), (why, 6), (states, 2), (breakdown, 2), (locks, 1), (check, 2), (junit, 1), (learn, 2),
              (model, 1), (cut, 3), (export, 5), (index, 1), (check_trace, 3), (reconcile, 1), (delays, 1)]
 OF_OTHERS = {"model": [(model_draw, 2), (model_check, 3)], "saved": [(compare, 1)], "ctf": [*OF_TRACES, (recover, 2)],
-             "user": [*OF_TRACES, (recover, 12), (locks, 6)]}
+             "control": [(recover_dead, 10), (recover, 4), (info, 1), (list_, 1)], "user": [*OF_TRACES, (recover, 12), (locks, 6)]}
 
 
 def draw(rng, source):

@@ -12,6 +12,7 @@ from collections import namedtuple
 MOST_FIELDS = 30000
 Field = namedtuple("Field", "at size order role")
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+TEXTS = ("metadata", "/format", "header_page", "header_event", "kallsyms", "saved_cmdlines", "printk_formats", "trace_clock", ".clock")
 NUMBERS = {"kernel/sync", "kernel/kallsyms", "kernel/dump.jsonl", "kernel/formats", "trace.json"}
 
 
@@ -98,6 +99,10 @@ def pages(walk, page_bytes, long_bytes=8):
             pass
 
 
+def raw_pages(walk, _):
+    pages(walk, 4096)
+
+
 def ring(walk, files):
     manifest = json.loads(files["trace.json"])
     pages(walk, max(manifest["page_bytes"], 256), manifest.get("long_bytes", 8))
@@ -135,6 +140,19 @@ def accounts(walk, _):
         end = walk.at + varint(walk)
         words(walk, min(end, len(walk.data)), 1, "varint")
         walk.at = end
+
+
+def control(walk, _):
+    """struct holdup_control_ of libholdup."""
+    for role in ("flags", "id", "time"):
+        walk.number(8, role)
+    for role in ("type", "type", "id", "count", "type", "count"):
+        walk.number(4, role)
+    walk.number(8, "count")
+    walk.number(8, "length")
+    for size in (1024, 1024, 1024, 64, 65536):
+        walk.edge()
+        walk.skip(size, "name")
 
 
 def index(walk, _):
@@ -376,6 +394,8 @@ def perf_thread(walk, _):
 
 WALKS = (
     (re.compile(r"\.ring$"), ring),
+    (re.compile(r"trace_pipe_raw$|\.raw$"), raw_pages),
+    (re.compile(r"\.control$"), control),
     (re.compile(r"^kernel/names$"), names),
     (re.compile(r"^kernel/accounts$"), accounts),
     (re.compile(r"^timeline/index$"), index),
@@ -410,6 +430,6 @@ def layout(kind, name, data, files):
 
 
 def is_text(kind, name, data):
-    if kind in ("text", "model", "saved") or name in NUMBERS or name == "metadata":
+    if kind in ("text", "model", "saved") or name in NUMBERS or name.endswith(TEXTS):
         return True
     return False

@@ -44,6 +44,7 @@ class Server:
         self.temp = os.path.join(folder, "tmp")
         os.makedirs(self.temp, exist_ok=True)
         self.env = {**os.environ, "TMPDIR": self.temp, "XDG_CACHE_HOME": os.path.join(folder, "cache"), "HOME": folder,
+                    "HOLDUP_RUNTIME_DIR": os.path.join(folder, "TRACE"), # where recover looks for dead processes
                     "MUTATE_SPACE": "0" if SANITIZED else "1024", "MUTATE_SECONDS": "60" if SANITIZED else "20",
                     "ASAN_OPTIONS": "exitcode=97:detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096",
                     "UBSAN_OPTIONS": "exitcode=97:print_stacktrace=1"}
@@ -154,6 +155,13 @@ def check_xml(data, path):
     xml.parsers.expat.ParserCreate().Parse(data, True)
 
 
+def check_written(_, path):
+    with open(path, "rb") as file:
+        wrong = wrong_text("what was written", file.read())
+    if wrong:
+        raise ValueError(wrong)
+
+
 def check_svg(data, _):
     check_xml(data, None)
 
@@ -164,7 +172,7 @@ def check_perfetto(_, path):
 
 
 CHECKS = {"json": lambda data, _: parsed(data), "lines": check_lines, "report": check_report, "csv": check_csv, "xml": check_xml,
-          "svg": check_svg, "perfetto": check_perfetto}
+          "svg": check_svg, "written": check_written, "model": check_written, "perfetto": check_perfetto}
 
 
 def wrong_output(run, kind, path):

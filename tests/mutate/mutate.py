@@ -40,38 +40,58 @@ RUNS = int(os.environ.get("RUNS", "3"))
 KEEP = os.path.abspath(os.environ.get("MUTATE_KEEP", "mutants"))
 HOLDUP = os.path.abspath(os.environ.get("HOLDUP", "build/holdup"))
 SERVER = os.environ.get("MUTATE_SERVER") or os.path.join(os.path.dirname(HOLDUP), "tests", "mutate_server")
-KINDS = {"dir": 6, "ctf": 3, "dat": 3, "perf": 3, "text": 2, "model": 2, "saved": 0.3, "index": 2, "user": 1}
+KINDS = {"dir": 6, "ctf": 3, "dat": 3, "perf": 3, "text": 2, "raw": 1, "model": 2, "saved": 0.3, "index": 2, "user": 1,
+         "control": 0.2}
 MOST_FAILURES = int(os.environ.get("MOST_FAILURES", "30"))
 SLOW = 10 # seconds after which a mutant is told
 
 
 def threads_of(trace):
+    """Some of its threads, and their names."""
     done = subprocess.run([HOLDUP, "stats", "--json", "--by", "thread", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if done.returncode != 0:
-        return []
-    return sorted({row["tid"] for row in judge.parsed(done.stdout)["rows"] if row.get("tid")})[:40]
+        return [], []
+    rows = [row for row in judge.parsed(done.stdout)["rows"] if row.get("tid")]
+    return sorted({row["tid"] for row in rows})[:40], sorted({row["name"] for row in rows if row.get("name")})[:40]
+
+
+def made(everything, folder):
+    """What this program makes of others: cuts, which have a state of their own to begin with, and CTF."""
+    path, out = os.path.join(folder, "source"), os.path.join(folder, "made")
+    for name, words in (("futex-convoy", ["cut", "--from", "+1ms", "--to", "+3ms", "-o", out]),
+                        ("kernel-and-user", ["cut", "--from", "+100us", "-o", out]),
+                        ("dat-none", ["cut", "--from", "+1us", "-o", out]),
+                        ("wait-child", ["export", "--to", "ctf", "-o", out])):
+        source = [source for source in everything if source.name == name][0]
+        source.put(path)
+        subprocess.run([HOLDUP, *words, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        files = {name: data for name, data in sources.read_tree(out).items() if not name.startswith("timeline/")}
+        yield sources.Source(name + "-" + words[0], "dir" if "trace.json" in files else "ctf", files)
+        remove(path)
+        remove(out)
 
 
 def prepare(folder):
     """All sources, with the threads in them; and two traces with their index."""
     everything = sources.everything()
+    everything += list(made(everything, folder))
     path = os.path.join(folder, "source")
     for source in everything:
-        if source.kind in ("model", "saved"):
+        if source.kind in ("model", "saved", "control"):
             continue
         source.put(path)
-        source.tids = threads_of(path)
+        source.tids, source.comms = threads_of(path)
         remove(path)
     for source in [source for source in everything if source.name in ("futex-convoy", "mono-4k")]:
         source.put(path)
         subprocess.run([HOLDUP, "index", path], stdout=subprocess.DEVNULL, check=True)
-        everything.append(sources.Source(source.name + "-index", "index", sources.read_tree(path), source.tids))
+        everything.append(sources.Source(source.name + "-index", "index", sources.read_tree(path), source.tids, source.comms))
         remove(path)
     return everything
 
 
 def remove(path):
-    if os.path.isdir(path):
+    if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path)
     elif os.path.lexists(path):
         os.unlink(path)
@@ -121,12 +141,13 @@ class Worker:
 
     def reopened(self, run, kind):
         """A trace that was written can be read."""
-        if kind != "trace" or run.status != 0 or not os.path.exists(os.path.join(self.folder, "OUT")):
+        words = {"trace": ["check-trace", "OUT"], "model": ["model", "check", "OUT"]}.get(kind)
+        if not words or run.status != 0 or not os.path.exists(os.path.join(self.folder, "OUT")):
             return ""
-        second = self.server.run(self.folder, ["info", "OUT"])
+        second = self.server.run(self.folder, words)
         wrong = judge.wrong_end(second) or judge.wrong_text("stdout", second.out)
         if wrong:
-            return "info of what it wrote: " + wrong
+            return "%s of what it wrote: %s" % (words[0], wrong)
         return "" if second.status in (0, 1) else "what it wrote is refused: " + second.err.decode(errors="replace").strip()
 
     def one(self, number, loud=False):
@@ -159,10 +180,7 @@ class Worker:
         os.makedirs(folder)
         remove(self.trace)
         self.mutant(number)
-        if os.path.isdir(self.trace):
-            shutil.copytree(self.trace, os.path.join(folder, "TRACE"))
-        else:
-            shutil.copy2(self.trace, os.path.join(folder, "TRACE"))
+        subprocess.run(["cp", "-a", self.trace, os.path.join(folder, "TRACE")], check=True)
         shutil.copy2(os.path.join(self.folder, "MODEL"), folder)
         with open(os.path.join(folder, "what"), "w", encoding="utf-8") as file:
             file.write("%s: %s\n" % (source.name, done))

@@ -66,10 +66,10 @@ def wrong_number(rng, field, old, left, others):
                        rng.randrange(1 << 8 * field.size)])
 
 
-def change_fields(rng, data, fields):
+def change_fields(rng, data, roles):
     """Numbers of one role, since a rare one matters as much as the many of an event."""
-    role = rng.choice(sorted({field.role for field in fields}))
-    same = [field for field in fields if field.role == role]
+    role = rng.choice(sorted(roles))
+    same = roles[role]
     done = []
     for field in rng.sample(same, min(len(same), rng.choice([1, 1, 1, 2, 4, 30]))):
         if role == "name":
@@ -318,19 +318,33 @@ def drawn(rng, table):
     return rng.choices([row[0] for row in table], [row[1] for row in table])[0]
 
 
-def alter(rng, source, name, data, others):
+def layout(source, name, data):
+    """Role -> fields, and edges. Of a file that is as long as it was they are where they were."""
+    whole = name in source.files and len(data) == len(source.files[name])
+    if name in source.layouts and whole:
+        return source.layouts[name]
+    fields, edges = formats.layout(source.kind, name, source.files[name] if whole else bytes(data), source.files)
+    roles = {}
+    for field in fields:
+        roles.setdefault(field.role, []).append(field)
+    if whole:
+        source.layouts[name] = roles, edges
+    return roles, edges
+
+
+def alter(rng, source, name, data, others, everything):
     """Do one thing to the bytes of a file. Returns what."""
-    fields, edges = formats.layout(source.kind, name, bytes(data), source.files)
+    roles, edges = layout(source, name, data)
     if not data:
         data += rng.randbytes(rng.choice([1, 8, 100]))
         return "filled"
     if rng.random() < 0.06:
-        other = rng.choice(others)
+        other = rng.choice(others if rng.random() < 0.8 else everything)
         return splice(rng, data, rng.choice([data_of for _, data_of in sorted(other.files.items())]))
     if source.kind == "dat" and rng.random() < 0.3 and data[:40].find(b"z") >= 0:
         return repack(rng, data, None)
-    if fields and rng.random() < 0.7:
-        return change_fields(rng, data, fields)
+    if roles and rng.random() < 0.7:
+        return change_fields(rng, data, roles)
     if formats.is_text(source.kind, name, data):
         what = drawn(rng, TEXTUAL)(rng, data, edges)
         if name == "kernel/formats" and rng.random() < 0.8:
@@ -344,11 +358,35 @@ def weight(name, data):
     return 1 if data else 0.05
 
 
-def change_files(rng, files, others):
-    """Whole files: gone, of another trace, for one another."""
+# Names that mean something to some format, or that no file should have.
+NAMES = ["metadata", "trace.json", "data", "data.0", "data.1", "cpu0.raw", "stream", "kernel/formats", "kernel/names", "kernel/accounts",
+         "kernel/kallsyms", "kernel/sync", "kernel/dump.jsonl", "kernel/cpu0.ring", "kernel/cpu4294967295.ring", "kernel/cpu-1.ring",
+         "user/a-1/metadata", "user/a-1/cpu0-000001", "user/\x1b[2J-1/metadata", "user/a\nb-1/metadata", "user/.clock", "timeline/index",
+         "timeline/lock", "events/header_page", "events/sched/sched_switch/format", "per_cpu/cpu0/trace_pipe_raw", "saved_cmdlines",
+         "a" * 255, "kernel/metadata", "ust/metadata", "index/stream.idx"]
+
+
+def mix(rng, files, other):
+    """All of another trace, here or further down."""
+    below = rng.choice(["", "kernel/", "user/b-2/", "x/", "ust/uid/0/"])
+    files.update({below + (name or "data"): data for name, data in other.files.items()})
+    files.pop("", None)
+    return "with %s%s" % (other.name, " in " + below if below else "")
+
+
+def change_files(rng, files, others, everything):
+    """Whole files: gone, of another trace, for one another, or something that is no file."""
     name = rng.choice(sorted(files))
-    what = rng.choice(["gone", "another's", "exchanged", "empty"])
-    if what == "gone":
+    what = rng.choice(["gone", "another's", "exchanged", "empty", "special", "special", "doubled", "renamed", "mixed"])
+    if what == "mixed":
+        return mix(rng, files, rng.choice(everything))
+    if what in ("doubled", "renamed"):
+        to = rng.choice(NAMES + sorted(files))
+        files[to] = files[name] if what == "doubled" else files.pop(name)
+        return "%s is also %s" % (name, ascii(to)[:40]) if what == "doubled" else "%s is %s" % (name, ascii(to)[:40])
+    if what == "special":
+        files[name] = what = rng.choice(sorted(sources.SPECIAL))
+    elif what == "gone":
         del files[name]
     elif what == "empty":
         files[name] = b""
@@ -364,21 +402,24 @@ def change_files(rng, files, others):
 def mutant(rng, source, everything):
     files, done = dict(source.files), []
     others = [other for other in everything if other.kind == source.kind]
+    if list(files) == [""] and rng.random() < 0.01:
+        files[""] = rng.choice(sorted(sources.SPECIAL))
+        return files, "it is " + files[""]
     for _ in range(rng.choice([1, 1, 1, 2, 3, 6])):
-        if len(files) > 1 and rng.random() < 0.05:
-            done.append(change_files(rng, files, others))
+        if len(files) > 1 and rng.random() < 0.07:
+            done.append(change_files(rng, files, others, everything))
             continue
-        names = sorted(files)
+        names = [name for name in sorted(files) if isinstance(files[name], bytes)]
         if not names:
             break
-        if "timeline/index" in files:
+        if source.kind == "index" and "timeline/index" in names:
             name = "timeline/index" # all else is in its key
         else:
             name = rng.choices(names, [weight(name, files[name]) for name in names])[0]
         data = bytearray(files[name])
-        what = alter(rng, source, name, data, others)
+        what = alter(rng, source, name, data, others, everything)
         files[name] = bytes(data[:4 << 20])
         done.append((name + ": " if name else "") + what)
-    if "timeline/index" in files:
+    if isinstance(files.get("timeline/index"), bytes):
         files["timeline/index"] = seal_index(files["timeline/index"])
     return files, "; ".join(done)

@@ -8,29 +8,53 @@ import ctypes.util
 import glob
 import json
 import os
+import re
+import stat
 import struct
 import subprocess
 import tarfile
 
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 PAGE = 4096
+DEAD = 2_000_000_000  # a process that there is not
 TIME = 1_700_000_000  # of change of all files: an index is made for it
+
+
+# What may stand in the place of a file. In 'files' of a mutant the name of one is instead of bytes.
+SPECIAL = {
+    "a pipe": os.mkfifo,
+    "a socket": lambda path: os.mknod(path, 0o600 | stat.S_IFSOCK),
+    "a folder": os.mkdir,
+    "a link to itself": lambda path: os.symlink(os.path.basename(path), path),
+    "a link to nothing": lambda path: os.symlink("nothing", path),
+    "a link to its folder": lambda path: os.symlink(".", path),
+    "a link to zeros": lambda path: os.symlink("/dev/zero", path),
+    "a link to memory": lambda path: os.symlink("/proc/self/mem", path),
+}
 
 
 class Source:
     """A whole trace, or a model, or another file that commands take."""
 
-    def __init__(self, name, kind, files, tids=()):
-        self.name, self.kind, self.files, self.tids = name, kind, dict(files), list(tids)
+    def __init__(self, name, kind, files, tids=(), comms=()):
+        self.name, self.kind, self.files, self.tids, self.comms = name, kind, dict(files), list(tids), list(comms)
+        self.layouts = {} # of its files as they are: see operate.py
 
     def put(self, path, files=None):
-        """Write it there; of a folder, what is below."""
+        """Write it there; of a folder, what is below. What has no place any more is left out."""
         for name, data in sorted((files or self.files).items()):
             whole = os.path.join(path, name) if name else path
-            os.makedirs(os.path.dirname(whole), exist_ok=True)
-            with open(whole, "wb") as file:
-                file.write(data)
-            os.utime(whole, (TIME, TIME))
+            try:
+                os.makedirs(os.path.dirname(whole), exist_ok=True)
+                if isinstance(data, str):
+                    SPECIAL[data](whole)
+                    continue
+                with open(whole, "wb") as file:
+                    file.write(data)
+                os.utime(whole, (TIME, TIME))
+            except OSError:
+                if not files: # a name below a file is a mutant's alone
+                    raise
 
 
 def read(*path):
@@ -113,6 +137,32 @@ def directories():
                                       if name != "kernel.txt" and not name.startswith("timeline/")})
 
 
+def raw_of(name, files):
+    """The same as it lies in tracefs: pages, and a file for each format."""
+    made = {"trace_clock": b"local [mono] x86-tsc\n"}
+    for path, data in files.items():
+        if path.endswith(".ring"):
+            made["per_cpu/%s/trace_pipe_raw" % os.path.basename(path)[:-5]] = data
+    parts = re.split(rb"(?m)^=== (\S+) \d+\n", files["kernel/formats"])
+    for section, text in zip(parts[1::2], parts[2::2]):
+        place = section.decode()
+        made["events/" + (place + "/format" if "/" in place else place)] = text
+    for path in ("kallsyms", "saved_cmdlines"):
+        if "kernel/" + path in files:
+            made[path] = files["kernel/" + path]
+    made.setdefault("saved_cmdlines", b"1 init\n7 <...>\n")
+    return Source(name, "raw", made)
+
+
+def raw():
+    yield raw_of("raw-mono", read_tree(os.path.join(TESTS, "data", "read", "mono-4k")))
+    yield raw_of("raw-convoy", shortened(unpacked("data/futex-convoy.tar.gz"), 2))
+    for name, data in seeds("raw_dir"):
+        length = struct.unpack_from(">H", data)[0]
+        yield Source("raw-" + name, "raw", {"events/irq/softirq_raise/format": data[2:2 + length], "cpu0.raw": data[2 + length:],
+                                            "events/header_page": data[2:2 + length]})
+
+
 def texts():
     for name, data in seeds("ftrace_text"):
         yield Source("text-" + name, "text", {"": data})
@@ -128,6 +178,9 @@ def traces_of_others():
     packed["metadata"] = packed_metadata(packed["metadata"])
     yield Source("ctf-packed", "ctf", packed)
     yield Source("ctf2", "ctf", ctf_of_seed(dict(seeds("ctf2"))["small"]))
+    both = {"kernel/" + name: data for name, data in ctf_of_seed(dict(seeds("ctf_stream"))["lttng"]).items()}
+    both.update({"ust/uid/0/" + name: data for name, data in ctf_of_seed(dict(seeds("ctf_stream"))["records"]).items()})
+    yield Source("ctf-session", "ctf", both)
     for name, data in seeds("trace_dat"):
         yield Source("dat-" + name, "dat", {"": data})
     for name, data in seeds("perf_data"):
@@ -146,6 +199,19 @@ def programs():
     both = {name: data for name, data in kernel.items() if name.startswith(("kernel/", "trace.json"))}
     both.update({"user/" + name: data for name, data in files.items() if not name.startswith(".")})
     yield Source("kernel-and-user", "dir", with_lengths(both))
+
+
+def control():
+    """What a process leaves in its runtime folder: see struct holdup_control_."""
+    data = bytearray(68736)
+    seed = dict(seeds("recover"))["control"][1:]
+    data[:len(seed)] = seed
+    struct.pack_into("<i", data, 32, DEAD)
+    data[64 + 2048:64 + 2048 + 9] = b"/nowhere\0"
+    files = {"%d-7.control" % DEAD: bytes(data)}
+    for name, content in unpacked("mutate/data/user.tar.gz").items():
+        files[name.replace("sleep-101", "sleep-%d" % DEAD)] = content
+    yield Source("control", "control", files)
 
 
 def models():
@@ -205,7 +271,7 @@ def checksum(data):
 
 
 def everything():
-    found = [*directories(), *traces_of_others(), *texts(), *programs(), *models(), *saved()]
+    found = [*directories(), *traces_of_others(), *texts(), *raw(), *programs(), *control(), *models(), *saved()]
     folder = os.environ.get("MUTATE_TRACES")
     if folder:
         found += shared(folder)
