@@ -27,6 +27,19 @@ void *xcalloc(size_t count, size_t bytes)
 	return checked(calloc(count, bytes), count ? bytes : 0);
 }
 
+void *mem_pages(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return checked(pages == MAP_FAILED ? NULL : pages, bytes);
+}
+
+void mem_pages_free(void *pages, size_t bytes)
+{
+	if (pages)
+		(void)munmap(pages, bytes); /* cannot fail: it is ours */
+}
+
 #define HUGE_PAGE  ((uintptr_t)2 << 20)
 #define HUGE_BYTES ((size_t)8 << 20) /* arrays from this size on are backed by huge pages */
 

@@ -15,6 +15,11 @@
 void *xmalloc(size_t bytes) __attribute__((malloc, warn_unused_result));
 void *xcalloc(size_t count, size_t bytes) __attribute__((malloc, warn_unused_result));
 void *xrealloc(void *old, size_t count, size_t bytes) __attribute__((warn_unused_result));
+
+/* Zeros in pages of their own, which take no memory until they are written. Free them with mem_pages_free(). */
+void *mem_pages(size_t bytes) __attribute__((malloc, warn_unused_result));
+void mem_pages_free(void *pages, size_t bytes); /* NULL is fine */
+
 char *xstrdup(const char *text) __attribute__((malloc, warn_unused_result));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, warn_unused_result));
 char *xasprintf(const char *format, ...)

@@ -27,7 +27,8 @@
 
 #define WINDOW_BYTES	 (64u << 10)
 #define WINDOW_MAX_BYTES (16u << 20)  /* no event is longer */
-#define RECORDS_BYTES	 (256u << 10) /* of a chunk: room for records */
+#define RECORDS_MOST	 (256u << 10) /* of a chunk: room for records */
+#define RECORDS_TIMES	 16u	      /* less for a short packet, which has few */
 
 struct ctf_lane {
 	struct lane lane;
@@ -57,6 +58,7 @@ struct ctf_lane {
 	uint32_t room;	     /* bytes of a chunk that are for the window */
 	uint32_t window;     /* bytes to read next time */
 	uint32_t records;    /* used bytes of the room for records */
+	uint32_t records_room;
 };
 
 static void add_hole(struct ctf_lane *lane, uint64_t count)
@@ -337,7 +339,7 @@ static int read_native(struct ctf_lane *lane, const struct ctf_event *kind, stru
 /* Where the next event's record goes; NULL: there may be no room for it. */
 static inline uint8_t *record_room(const struct ctf_lane *lane)
 {
-	if (RECORDS_BYTES - lane->records < CTF_RECORD_MAX + 1)
+	if (lane->records_room - lane->records < CTF_RECORD_MAX + 1)
 		return NULL;
 	return lane->chunk->bytes + lane->room + CTF_WINDOW_SLACK + lane->records;
 }
@@ -684,7 +686,10 @@ struct ctf_lane *ctf_lane_new(const struct ctf_packets *packets, const struct ct
 	lane->room = room > WINDOW_MAX_BYTES ? WINDOW_MAX_BYTES : (uint32_t)room;
 	if (lane->room < 4096)
 		lane->room = 4096;
-	lane->lane.chunk_bytes = lane->room + CTF_WINDOW_SLACK + RECORDS_BYTES;
+	lane->records_room = RECORDS_MOST;
+	if (lane->room < (RECORDS_MOST - CTF_RECORD_MAX - 1) / RECORDS_TIMES)
+		lane->records_room = CTF_RECORD_MAX + 1 + lane->room * RECORDS_TIMES;
+	lane->lane.chunk_bytes = lane->room + CTF_WINDOW_SLACK + lane->records_room;
 	lane->slots = xcalloc(slots_of(packets), sizeof(uint64_t));
 	lane->walk.slots = lane->slots;
 	return lane;

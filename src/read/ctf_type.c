@@ -6,7 +6,8 @@
 
 #include "base/mem.h"
 
-#define BLOCK_BYTES 65536u
+#define BLOCK_FIRST 2048u /* there may be thousands of small traces */
+#define BLOCK_MOST  65536u
 
 struct ctf_block {
 	struct ctf_block *next;
@@ -19,9 +20,11 @@ void *ctf_take(struct ctf_arena *arena, size_t bytes)
 
 	bytes = (bytes + 7) & ~(size_t)7;
 	if (bytes > arena->left) {
-		size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+		size_t usual = arena->room ? arena->room : BLOCK_FIRST;
+		size_t room = bytes > usual ? bytes : usual;
 		struct ctf_block *block = xcalloc(1, sizeof(*block) + room);
 
+		arena->room = usual < BLOCK_MOST ? usual * 2 : BLOCK_MOST;
 		block->next = arena->blocks;
 		arena->blocks = block;
 		arena->at = (uint8_t *)block->bytes;

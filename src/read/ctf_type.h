@@ -139,6 +139,7 @@ struct ctf_type {
 /* Memory that is freed at once. */
 struct ctf_arena {
 	struct ctf_block *blocks;
+	size_t room; /* of the next block */
 	size_t left;
 	uint8_t *at;
 };

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+#define BATCH_BYTES (BATCH_EVENTS * sizeof(struct cell))
+
 struct chunk *chunk_get(struct lane *lane)
 {
 	struct chunk *chunk = lane->spare;
@@ -14,7 +16,8 @@ struct chunk *chunk_get(struct lane *lane)
 	if (chunk)
 		lane->spare = chunk->next;
 	else
-		chunk = xcalloc(1, sizeof(*chunk) + lane->chunk_bytes);
+		chunk = xmalloc(sizeof(*chunk) + lane->chunk_bytes);
+	chunk->next = NULL;
 	chunk->uses = 1;
 	return chunk;
 }
@@ -40,15 +43,13 @@ void lane_fini(struct lane *lane)
 
 void batch_init(struct batch *batch)
 {
-	*batch = (struct batch){ .max = BATCH_EVENTS };
-	batch->memory = xcalloc(BATCH_EVENTS + 1, sizeof(*batch->cells));
-	batch->cells = (struct cell *)(((uintptr_t)batch->memory + 63) & ~(uintptr_t)63);
+	*batch = (struct batch){ .max = BATCH_EVENTS, .cells = mem_pages(BATCH_BYTES) };
 }
 
 void batch_fini(struct batch *batch, struct lane *lane)
 {
 	batch_clear(batch, lane);
-	free(batch->memory);
+	mem_pages_free(batch->cells, BATCH_BYTES);
 	*batch = (struct batch){ 0 };
 }
 

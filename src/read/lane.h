@@ -41,8 +41,8 @@ struct cell {
 
 /* A run of events. */
 struct batch {
-	struct cell *cells; /* room for BATCH_EVENTS */
-	void *memory;	    /* owned; that of 'cells' */
+	struct cell *
+		cells; /* owned; room for BATCH_EVENTS, in pages of its own: most lanes of many are short */
 	size_t count;
 	size_t max;	     /* as many events as fill() may put: 2 to BATCH_EVENTS */
 	struct chunk *chunk; /* what the events are views into; NULL = nothing yet */

@@ -95,6 +95,20 @@ def ctf():
     yield "deep", {"metadata": (CTF_HEAD + "event { fields := " + "struct { " * 90000).encode(), "stream": b"abc"}
 
 
+def streams():
+    """As many streams as can be: each has a place where its next events are."""
+    plain = fields("u8 a;").encode()
+    yield "streams", {"metadata": plain, **{"s%d" % i: bytes(200) for i in range(4000)}}
+    yield "traces", {"t%d/%s" % (i, name): data for i in range(4000) for name, data in (("metadata", plain), ("s", bytes(50)))}
+    files, page = own(), own()["kernel/cpu0.ring"][:256]
+    cpus = b",".join(b'{"cpu":%d,"bytes":256}' % i for i in range(3000))
+    files["trace.json"] = re.sub(rb'"page_bytes":\s*\d+', b'"page_bytes":256', re.sub(rb'"cpus":\s*\[.*?\]', b'"cpus":[%s]' % cpus, files["trace.json"], flags=re.S))
+    yield "rings", {**files, **{"kernel/cpu%d.ring" % i: page for i in range(3000)}}
+    folder = [source for source in sources.traces_of_others() if source.name == "perf-folder"][0].files
+    yield "threads-of-perf", {"data": folder["data"], **{"data.%d" % i: folder["data.0"] for i in range(1020)}}
+    yield "raw-rings", {**sources.raw_of("", own()).files, **{"cpu%d.raw" % i: page for i in range(3000)}}
+
+
 def dat_options(data, at):
     count, size = struct.unpack_from("<II", data, at + 16)
     body, at = operate.Zstd().unpack(data[at + 24:at + 24 + count], size), 0
@@ -190,7 +204,7 @@ def main():
     try:
         server = judge.Server(mutate.SERVER, folder)
         sources.Source("good", "dir", own()).put(os.path.join(folder, "GOOD"))
-        for name, files in [*texts(), *ctf(), *records(), *models()]:
+        for name, files in [*texts(), *ctf(), *streams(), *records(), *models()]:
             if only not in (None, name):
                 continue
             wrong = run_all(server, folder, name, files, bool(only))
