@@ -36,7 +36,7 @@ def samples():
     """Whole traces of each kind, with all that a trace directory may have."""
     small = {source.name: source for source in sources.everything()}
     names = ["ctf-lttng", "ctf-native-kernel", "ctf2", "ctf-packed", "dat-none", "dat-v6", "dat-zlib", "dat-zstd",
-             "perf-clock", "perf-group", "perf-packed", "perf-pipe", "perf-folder", "text-kernel", "text-systrace", "text-long"]
+             "raw-mono", "perf-clock", "perf-group", "perf-packed", "perf-pipe", "perf-folder", "text-kernel", "text-systrace", "text-long"]
     for name in ("wait-child", "futex-convoy"):
         yield sources.Source(name, "dir", sources.with_lengths(sources.unpacked("data/" + name + ".tar.gz")))
     yield sources.Source("mono-4k", "dir", sources.with_lengths(small["mono-4k"].files))
@@ -70,6 +70,10 @@ def is_silent(source, name, data, place):
     edges = formats.layout(source.kind, name, data, source.files)[1]
     if source.kind in ("ctf", "user") and name != "metadata":
         return place in edges
+    if source.kind == "raw" and "/" in name and not name.startswith("events/"):
+        return place in edges # pages of the kernel
+    if source.kind == "raw" and name == "saved_cmdlines":
+        return place == 0 or data[place - 1] == 10
     if source.kind == "perf" and (name.startswith("data.") or data[8:16] == b"\x10" + bytes(7)):
         return place in edges # a thread's file of a folder, or what came out of a pipe
     return False
