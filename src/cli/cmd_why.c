@@ -25,6 +25,7 @@
 #include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "cli/why_live.h"
+#include "export/unfinished.h"
 #include "guard/user.h"
 #include "record/record.h"
 #include "report/why.h"
@@ -123,6 +124,8 @@ static int open_output(const struct why_cmd *cmd, bool is_recording, struct outp
 	if (!is_recording && guard_user_ids(&uid, &gid))
 		return output_begin_here(cmd->output, out_output, err);
 	reading_writes(cmd->output);
+	if (!is_recording)
+		unfinished_guard();
 	return output_begin(cmd->output, out_output, err);
 }
 
@@ -274,6 +277,8 @@ static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const c
 		rc = open_output(cmd, command || cmd->is_live, &output, &err);
 	if (rc == 0 && command)
 		rc = record_now(cmd, command, &trace, &err);
+	if (rc == 0 && command && cmd->recording.dir)
+		unfinished_guard(); /* a temporary folder has its own */
 	if (rc == 0 && trace && !command)
 		rc = why_needs_switches(trace, &err);
 	if (rc == 0)

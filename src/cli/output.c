@@ -115,9 +115,11 @@ FILE *output_stream(const struct output *output)
 
 static int give_name(const struct output *output, struct err *err)
 {
-	if (rename(output->name, output->path) == 0)
-		return 0;
-	return err_set(err, -errno, "cannot rename %s: %s", output->name, strerror(errno));
+	int rc = unfinished_place(output->name, output->path);
+
+	if (rc < 0)
+		(void)err_set(err, rc, "cannot rename %s: %s", output->name, strerror(-rc));
+	return rc;
 }
 
 int output_end(struct output *output, int rc, struct err *err)
@@ -129,7 +131,7 @@ int output_end(struct output *output, int rc, struct err *err)
 	if (output->name && lend(&lent, rc < 0 ? NULL : err) == 0) {
 		rc = rc < 0 ? rc : give_name(output, err);
 		if (rc < 0)
-			(void)unlink(output->name); /* best effort: its name says what it is */
+			unfinished_drop(output->name);
 		take_back(&lent);
 	} else if (output->name) {
 		rc = rc < 0 ? rc : -EPERM;

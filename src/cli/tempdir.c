@@ -30,6 +30,7 @@
 #include "base/mem.h"
 #include "base/tree.h"
 #include "cli/reading.h"
+#include "export/unfinished.h"
 #include "guard/drop.h"
 #include "guard/place.h"
 #include "guard/user.h"
@@ -72,6 +73,7 @@ static void *watch(void *unused)
 	if (read(temp.pipe[0], &byte, 1) != 1)
 		return unused;
 	(void)tree_remove(temp.parent_fd, temp.name); /* nobody is left to be told */
+	unfinished_forsake();
 	(void)signal(byte, SIG_DFL);
 	(void)kill(getpid(), byte);
 	return unused;

@@ -79,6 +79,7 @@ int cut_trace(struct trace *trace, const char *path, const char *dir, const stru
 
 	if (rc < 0)
 		return rc;
+	unfinished_guard();
 	lock_fd = unfinished_folder(dir, work, err);
 	if (lock_fd < 0)
 		return lock_fd;

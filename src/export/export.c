@@ -114,8 +114,10 @@ static int write_file(const struct export_format *format, struct export_job *job
 		      struct err *err)
 {
 	AUTO_FREE char *name = unfinished_name(path);
-	int fd = unfinished_file(path, name, err), rc;
+	int fd, rc;
 
+	unfinished_guard();
+	fd = unfinished_file(path, name, err);
 	if (fd < 0)
 		return fd;
 	set_mode(fd, path);
@@ -163,9 +165,11 @@ static int write_folder(const struct export_format *format, struct export_job *j
 			const char *path, struct err *err)
 {
 	AUTO_FREE char *name = unfinished_name(path);
-	AUTO_CLOSE int lock_fd = unfinished_folder(path, name, err);
+	AUTO_CLOSE int lock_fd = -1;
 	int rc;
 
+	unfinished_guard();
+	lock_fd = unfinished_folder(path, name, err);
 	if (lock_fd < 0)
 		return lock_fd;
 	rc = format->to_folder(job, name, err);

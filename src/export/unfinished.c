@@ -138,6 +138,16 @@ static int remove_named(const char *path)
 			  : tree_remove(dir_fd, slash ? path + (slash - folder) + 1 : path);
 }
 
+void unfinished_forsake(void)
+{
+	(void)pthread_mutex_lock(&unfinished.lock); /* for good */
+	/* The others still write into a folder: what they make meanwhile goes the next time. */
+	for (int i = 0; unfinished.name && i < REMOVALS; i++) {
+		if (remove_named(unfinished.name) == 0)
+			break;
+	}
+}
+
 static void *await_signal(void *unused)
 {
 	sigset_t ending;
@@ -146,31 +156,30 @@ static void *await_signal(void *unused)
 	find_signals(&ending);
 	if (sigwait(&ending, &number) != 0)
 		return unused;
-	(void)pthread_mutex_lock(&unfinished.lock); /* for good */
-	/* The others still write into a folder: what they make meanwhile goes the next time. */
-	for (int i = 0; unfinished.name && i < REMOVALS; i++) {
-		if (remove_named(unfinished.name) == 0)
-			break;
-	}
+	unfinished_forsake();
 	(void)pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
 	(void)raise(number);
 	return unused;
 }
 
-/* Without a thread they end the process as always. */
-static void keep_until_signal(const char *name)
+static void remember(const char *name)
 {
-	sigset_t ending, before;
-	pthread_t thread;
-
 	(void)pthread_mutex_lock(&unfinished.lock);
 	free(unfinished.name);
 	unfinished.name = xstrdup(name);
 	(void)pthread_mutex_unlock(&unfinished.lock);
-	find_signals(&ending);
-	(void)pthread_sigmask(SIG_BLOCK, &ending, &before);
+}
+
+/* Without a thread they end the process as always. */
+void unfinished_guard(void)
+{
+	sigset_t ending, before;
+	pthread_t thread;
+
 	if (unfinished.is_waited)
 		return;
+	find_signals(&ending);
+	(void)pthread_sigmask(SIG_BLOCK, &ending, &before);
 	unfinished.is_waited = pthread_create(&thread, NULL, await_signal, NULL) == 0;
 	if (unfinished.is_waited)
 		(void)pthread_detach(thread);
@@ -212,7 +221,7 @@ static int lock(int fd, const char *name, struct err *err)
 
 	if (rc == 0) {
 		(void)flock(fd, LOCK_EX | LOCK_NB); /* a file system without: its number tells */
-		keep_until_signal(name);
+		remember(name);
 	}
 	return rc < 0 ? err_set(err, rc, "cannot make %s: %s", name, strerror(-rc)) : fd;
 }

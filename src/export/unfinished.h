@@ -1,8 +1,8 @@
 /*
  * unfinished.h - output has another name beside its place until it is whole: PATH.part-PID.
  *
- * Who writes it holds a lock on it. SIGINT, SIGTERM and SIGHUP remove it before they end the process;
- * what a killed one left is removed when the same place is written to again. One at a time.
+ * Who writes it holds a lock on it. What a killed process left is removed when the same place is
+ * written to again. One at a time.
  */
 #ifndef EXPORT_UNFINISHED_H
 #define EXPORT_UNFINISHED_H
@@ -25,5 +25,14 @@ int unfinished_place(const char *name, const char *path);
 
 /* Give it up: remove it. */
 void unfinished_drop(const char *name);
+
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP, where they are not ignored or handled, remove what is unfinished
+ * before they end the process. They are blocked for that: not for who starts a command, or waits for them.
+ */
+void unfinished_guard(void);
+
+/* Remove what is unfinished, for who handles signals otherwise: the process ends next. Any thread. */
+void unfinished_forsake(void);
 
 #endif

@@ -51,8 +51,12 @@ static int die_with(const char *path, bool is_folder, bool is_placed, int number
 
 	if (child == 0) {
 		AUTO_FREE char *name = unfinished_name(path);
-		int fd = is_folder ? unfinished_folder(path, name, NULL)
-				   : unfinished_file(path, name, NULL);
+		int fd;
+
+		(void)signal(number, SIG_DFL); /* a shell may have us ignore them */
+		unfinished_guard();
+		fd = is_folder ? unfinished_folder(path, name, NULL)
+			       : unfinished_file(path, name, NULL);
 
 		if (fd < 0)
 			_exit(8);
@@ -95,6 +99,7 @@ static void who_ignores_a_signal_goes_on(void **unused)
 		AUTO_FREE char *name = unfinished_name("out");
 
 		(void)signal(SIGHUP, SIG_IGN);
+		unfinished_guard();
 		if (unfinished_file("out", name, NULL) < 0)
 			_exit(1);
 		(void)kill(getpid(), SIGHUP);
