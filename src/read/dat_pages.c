@@ -13,7 +13,7 @@
 #define CHUNK_MAX_BYTES (16u << 20)
 
 #define ROOM_MEMORY    ((uint64_t)128 << 20)
-#define UNPACKED_TIMES 1000u /* pages with one event each do not shrink more */
+#define UNPACKED_TIMES 128u /* pages are read when they are full: they do not shrink as much */
 #define UNPACKED_LEAST ((uint64_t)64 << 20)
 
 struct zipped {

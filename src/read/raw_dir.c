@@ -353,6 +353,8 @@ static void read_beside(struct raw_dir *raw, const char *path)
 		(void)symbols_add(facts, symbols, MAX_SYMBOLS, dat_take_symbol);
 	facts->arch = arch_of_formats(raw);
 	raw->meta.clock = text_beside(raw, path, "trace_clock", FORMAT_MAX_BYTES);
+	if (raw->meta.clock && !raw->meta.clock[0])
+		facts_note_damage(facts, "trace_clock: it is empty");
 	raw->meta.cmdlines = text_beside(raw, path, "saved_cmdlines", TEXT_MAX_BYTES);
 	raw->meta.printk = text_beside(raw, path, "printk_formats", TEXT_MAX_BYTES);
 	read_stats(raw, path);
