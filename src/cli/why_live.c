@@ -26,11 +26,13 @@ static bool is_zombie(int32_t id)
 	AUTO_FILE FILE *file = fopen(path, "re");
 	char line[256] = "";
 	const char *state;
+	bool is_ended = false;
 
-	if (!file || !fgets(line, sizeof(line), file))
-		return false;
-	state = strrchr(line, ')');
-	return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
+	if (file && fgets(line, sizeof(line), file)) {
+		state = strrchr(line, ')');
+		is_ended = state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+	}
+	return is_ended;
 }
 
 bool why_is_live(const struct target_opts *target)

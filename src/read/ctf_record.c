@@ -197,8 +197,11 @@ static void print_conversion(FILE *out, const struct entry *entry, bool in_hex)
 
 static void print_words(FILE *out, const struct ctf_range *range)
 {
-	for (uint64_t i = 0; i <= range->high - range->low; i++)
-		fprintf(out, ", { %lld, \"%s\" }", (long long)(range->low + i), range->label);
+	for (uint64_t i = 0; i <= range->high - range->low; i++) {
+		uint64_t value = range->low + i;
+
+		fprintf(out, ", { %lld, \"%s\" }", (long long)value, range->label);
+	}
 }
 
 /* Those of its digits: babeltrace2, too, fills the first one. */
