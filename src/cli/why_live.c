@@ -2,6 +2,7 @@
 #include "cli/why_live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,16 +24,13 @@
 static bool is_zombie(int32_t id)
 {
 	AUTO_FREE char *path = xasprintf("/proc/%d/stat", id);
-	AUTO_FILE FILE *file = fopen(path, "re");
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char line[256] = "";
-	const char *state;
-	bool is_ended = false;
+	const char *state = NULL;
 
-	if (file && fgets(line, sizeof(line), file)) {
+	if (fd >= 0 && read(fd, line, sizeof(line) - 1) > 0)
 		state = strrchr(line, ')');
-		is_ended = state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
-	}
-	return is_ended;
+	return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
 }
 
 bool why_is_live(const struct target_opts *target)
