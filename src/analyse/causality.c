@@ -148,7 +148,11 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 	struct query *query = explainer->query;
 	struct why *why = query->why;
 	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
-	uint32_t waker = behind(wait);
+	struct wait last = { 0 };
+	uint32_t last_word;
+	bool is_slice = query_slice(query, slot, in->word, wait, &last, &last_word);
+	const struct wait *end = is_slice ? &last : wait;
+	uint32_t waker = behind(end);
 	int32_t index = (int32_t)why->wait_count;
 	struct lock_owner_wait lock;
 	struct why_wait *node;
@@ -162,15 +166,20 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.in = describe_in(query, wait),
 		.object = describe_object(query, wait),
 		.stack = why_keep(why, xstrdup(timeline_name(query->tl, wait->stack))),
-		.class = wait_class(query, wait),
+		.class = wait_class(query, end),
 		.waker = wait_waker(wait),
 		.woken_by = why_thread(query, wait->woken_ns ? wait->waker.slot : SLOT_NONE),
 		.waker_name = wait->woken_ns ? describe_packet(query, wait) : "",
 		.waker_state = wait->woken_ns ? describe_stack(query, &wait->waker) : "",
+		.is_slice = is_slice,
+		.last_waker = wait_waker(end),
+		.last_woken_by = why_thread(query, end->woken_ns ? end->waker.slot : SLOT_NONE),
+		.last_waker_name = end->woken_ns ? describe_packet(query, end) : "",
 		.depth = depth,
 		.parent = parent,
 	};
-	if (waker == slot)
+	if (waker == slot || (is_slice && waker != SLOT_NONE &&
+			      is_above(why, parent, query->tl->threads[waker]->tid)))
 		waker = SLOT_NONE;
 	if (waker != SLOT_NONE)
 		add_wib(query, waker, in,

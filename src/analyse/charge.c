@@ -9,6 +9,7 @@
  *	blocked, woken by W   charge(W, the same span): one level deeper
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
+ *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
  *	blocked, in vain      to X: what it waited for did not come, see why_stuck.c
  *	uncertain             unknown, with the reason
  *
@@ -499,7 +500,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	below.node = hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
 	node = &charger->nodes[below.node];
-	if (node->count > 1 && led->lock && node->counted_ns == wait->begin_ns)
+	if (node->count > 1 && (led->lock || node->slices) && node->counted_ns == wait->begin_ns)
 		node->count--;
 	node->counted_ns = wait->begin_ns;
 	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
@@ -555,15 +556,15 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	}
 }
 
-/* Is the thread waiting already, on the way down to 'place', itself included? */
+/* Is the thread waiting already, on the way down to 'place'? */
 static bool is_waiting_above(const struct charger *charger, const struct place *place,
-			     uint32_t waiter, uint32_t slot)
+			     uint32_t slot)
 {
 	uint32_t node = place->node;
 
 	while (node != NODE_NONE && charger->nodes[node].slot != slot)
 		node = charger->nodes[node].parent;
-	return node != NODE_NONE || waiter == slot;
+	return node != NODE_NONE;
 }
 
 /* The program told of the lock: its owner is charged while it had it, for the rest what ended it. */
@@ -582,8 +583,8 @@ static void charge_lock(struct charger *charger, const struct place *place, uint
 		struct led led = { text, span.slot };
 		struct place below;
 
-		if (span.slot != SLOT_NONE && (place->depth >= CHARGE_DEPTH ||
-					       is_waiting_above(charger, place, slot, span.slot)))
+		if (span.slot != SLOT_NONE && (place->depth >= CHARGE_DEPTH || span.slot == slot ||
+					       is_waiting_above(charger, place, span.slot)))
 			led.owner = SLOT_NONE;
 		below = place_below(charger, place, slot, wait, &led);
 		if (led.owner != SLOT_NONE)
@@ -591,6 +592,32 @@ static void charge_lock(struct charger *charger, const struct place *place, uint
 		else
 			charge_ended(charger, &below, slot, wait, &part);
 	}
+}
+
+/*
+ * A slice is charged to what ended the last one, for what that did in the slice. Who ended it may have
+ * waited then, unlike whoever ends a whole wait: so it is not followed in circles.
+ */
+static bool charge_slice(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct why *why = charger->query->why;
+	struct tl_interval slice = *in;
+	struct place below;
+	struct wait last;
+
+	if (is_waiting_above(charger, place, slot) ||
+	    !query_slice(charger->query, slot, in->word, wait, &last, &slice.word))
+		return false;
+	below = place_below(charger, place, slot, &last, &led);
+	charger->nodes[below.node].slices++;
+	if (place->depth == 0) {
+		why->slice_count++;
+		why->slice_ns += in->end_ns - in->start_ns;
+	}
+	charge_ended(charger, &below, slot, &last, &slice);
+	return true;
 }
 
 static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
@@ -606,6 +633,8 @@ static void charge_blocked(struct charger *charger, const struct place *place, u
 		charge_lock(charger, place, slot, wait, in, &lock);
 		return;
 	}
+	if (charge_slice(charger, place, slot, wait, in))
+		return;
 	below = place_below(charger, place, slot, wait, &led);
 	charge_ended(charger, &below, slot, wait, in);
 }

@@ -44,6 +44,7 @@ struct node {
 	uint32_t lock;	/* text; 0 = the program told of none */
 	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
 	uint64_t count;
+	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */
 	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
 };

@@ -228,6 +228,7 @@ static void publish_chain(const struct charged *charged)
 			.woken_by = kept(charged, at->woken_by),
 			.ns = time_through(charged, root, node),
 			.count = at->count,
+			.slices = at->slices,
 			.waker = why_thread(charged->query, at->waker),
 			.lock = at->lock ? kept(charged, at->lock) : NULL,
 			.owner = why_thread(charged->query, at->owner),

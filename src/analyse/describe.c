@@ -208,11 +208,16 @@ const char *describe_stack(struct query *query, const struct actor *actor)
 
 bool wait_sleeps(struct query *query, const struct wait *wait)
 {
+	static const char *const polls[] = { "poll", "ppoll", "select", "_newselect", "pselect6" };
 	const char *name;
 
 	if (word_kind(wait->in) != WORD_SYSCALL)
 		return false;
 	name = syscall_name(query, wait->in);
+	for (size_t i = 0; i < ARRAY_LEN(polls) && !(wait->flags & WAIT_MANY); i++) {
+		if (strcmp(name, polls[i]) == 0)
+			return true; /* of no descriptor */
+	}
 	return strcmp(name, "nanosleep") == 0 || strcmp(name, "clock_nanosleep") == 0;
 }
 

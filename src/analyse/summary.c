@@ -205,11 +205,17 @@ static void add_interval(struct summary *summary, uint32_t slot, const struct tl
 	};
 
 	if (blocked) {
-		const struct wait_memo *memo = line_of_wait(
-			summary, query_wait(summary->query, slot, in->word, &(struct wait){ 0 }));
+		struct query *query = summary->query;
+		const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
+		const struct wait_memo *memo = line_of_wait(summary, wait);
+		enum why_class class = (enum why_class)memo->class;
+		struct wait last;
+		uint32_t word;
 
+		if (query_slice(query, slot, in->word, wait, &last, &word))
+			class = wait_class(query, &last);
 		instance.line = memo->line - 1;
-		add_class(summary->query->why, (enum why_class)memo->class, ns);
+		add_class(query->why, class, ns);
 	} else {
 		instance.line = line_of_word(summary, in->word);
 	}

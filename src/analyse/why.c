@@ -134,6 +134,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	explain_waits(&query);
 	add_losses(&query);
 	free(query.fact_of);
+	slice_runs_free(query.slices);
 	why.repairs = timeline->repairs;
 	why.repairs_exact = timeline->repairs_exact;
 	*out_why = why;

@@ -106,6 +106,8 @@ struct why_hop {
 	struct why_thread owner; /* had it meanwhile: the next hop; tid 0 = the waker is */
 
 	const char *instead; /* what happened, for what it waited for did not come; NULL = it did */
+	uint64_t
+		slices; /* of its waits, that time-outs of its own ended; beside the last of each wait */
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */
@@ -191,7 +193,8 @@ struct why_wait {
 	const char *waker_state; /* the waker's control-flow stack: "write < softirq NET_RX" */
 	uint32_t depth;		 /* 0 = the target's own wait */
 	int32_t parent;		 /* index into waits[]; -1 at depth 0 */
-	uint64_t working_ns;	 /* depth > 0 owners: what the waker did in this span */
+	uint64_t
+		working_ns; /* depth > 0 owners: what the waker (of the last slice) did in this span */
 	uint64_t interrupted_ns;
 	uint64_t blocked_ns;
 	uint64_t uncertain_ns;
@@ -200,6 +203,11 @@ struct why_wait {
 	const char *lock;
 	uint32_t first_owner; /* a run in owners[], which adds up to end - start */
 	uint32_t owner_count; /* 0: a condition, or no lock was told of */
+	/* Its own time-out ended it, and it waited on for the same: what ended the last slice. */
+	bool is_slice;
+	enum why_waker last_waker;
+	struct why_thread last_woken_by;
+	const char *last_waker_name;
 };
 
 /* System calls of the target that began in the window, by name. */
@@ -251,6 +259,10 @@ struct why {
 
 	struct why_syscall *syscalls; /* most often called first */
 	size_t syscall_count;
+
+	/* Slices of the target's waits: their time-outs ran out, and it waited on for the same. */
+	uint64_t slice_count; /* beside the last one of each wait */
+	uint64_t slice_ns;    /* of them; charged to what ended the last one */
 
 	uint64_t lost_events;	   /* on any CPU, within the window */
 	uint64_t lost_span_ns;	   /* time of the window touched by a hole on some CPU */

@@ -10,6 +10,7 @@
  *	why_locks.c  the locks that programs told of, and who had them
  *	why_stuck.c  waits that what was awaited never ended
  *	why_idle.c   threads without a CPU beside an idle one
+ *	why_slices.c waits in slices: time-outs after which the thread waits on
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */
 #ifndef ANALYSE_WHY_INT_H
@@ -34,7 +35,8 @@ struct query {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t slot;
-	uint32_t *fact_of; /* owned; see fact_of.h; NULL = nobody asked yet */
+	uint32_t *fact_of;	   /* owned; see fact_of.h; NULL = nobody asked yet */
+	struct slice_runs *slices; /* owned; of why_slices.c; NULL = nobody asked yet */
 };
 
 /* The wait of a blocked interval, copied to *out. Returns 'out'. */
@@ -107,6 +109,14 @@ uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wa
  * CPU is known. NULL: it was about to. Free it with free().
  */
 char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
+
+/*
+ * why_slices.c: is the wait of a blocked interval, ended by its own time-out, a slice of a longer
+ * one? Then *out_last is the slice that ended that one, and *out_word the word of its interval.
+ */
+bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		 struct wait *out_last, uint32_t *out_word);
+void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
 
 /* why_polls.c: of the thread's sleeps in the window. */
 struct why_polls query_polls(struct query *query, uint32_t slot);

@@ -50,6 +50,8 @@ static void put_wib(struct json *json, const struct why *why)
 	json_print_u64(json, "held_up_ns", why->held_up_ns);
 	json_print_u64(json, "asked_ns", why->asked_ns);
 	json_print_u64(json, "idle_ns", why->idle_ns);
+	json_print_u64(json, "slices", why->slice_count);
+	json_print_u64(json, "slices_ns", why->slice_ns);
 	json_end_object(json);
 }
 
@@ -106,6 +108,7 @@ static void put_chain(struct json *json, const struct why *why)
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);
+		json_print_u64(json, "slices", hop->slices);
 		if (hop->lock) {
 			json_print_string(json, "lock", hop->lock);
 			json_print_string(json, "lock_from", LOCK_FROM);
@@ -198,6 +201,14 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_print_u64(json, "interrupted_ns", wait->interrupted_ns);
 	json_print_u64(json, "blocked_ns", wait->blocked_ns);
 	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
+	json_end_object(json);
+	if (!wait->is_slice)
+		return;
+	json_begin_object(json, "last_slice_woken_by");
+	json_print_string(json, "kind", why_waker_name(wait->last_waker));
+	json_print_i64(json, "tid", wait->last_woken_by.tid);
+	json_print_string(json, "comm", wait->last_woken_by.comm);
+	json_print_string(json, "name", wait->last_waker_name);
 	json_end_object(json);
 }
 

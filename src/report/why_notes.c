@@ -98,6 +98,18 @@ static void note_repairs(struct notes *notes)
 		     text_duration(why->repairs_ns).s);
 }
 
+static void note_slices(struct notes *notes)
+{
+	const struct why *why = notes->page->why;
+
+	if (why->slice_count > 0)
+		note(notes,
+		     "It waited on for the same behind %s of its time-out%s: these slices of longer waits, %s, are "
+		     "charged to what ended those.",
+		     text_count(why->slice_count).s, why->slice_count == 1 ? "" : "s",
+		     text_duration(why->slice_ns).s);
+}
+
 /* A descriptor whose name is not known reads "fd 3". */
 static bool is_unnamed(const char *object)
 {
@@ -183,6 +195,7 @@ void why_text_notes(const struct page *page)
 	note_status(&notes);
 	note_damage(&notes);
 	note_lost(&notes);
+	note_slices(&notes);
 	note_repairs(&notes);
 	note_throttles(&notes);
 	if (page->why->depth_limit_hits > 0)

@@ -351,6 +351,8 @@ char *words_hop(const struct why *why, size_t index)
 		fputs(waits ? " waited in " : ": ", words.out);
 	}
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
+	if (hop->slices)
+		fprintf(words.out, ", looking up at %s time-outs", text_count(hop->slices).s);
 	if (hop->owner.tid)
 		put_hop_owner(words.out, hop);
 	else if (hop->instead)
@@ -429,6 +431,19 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 	}
 }
 
+/* The time-out was no end: what the last slice was ended by. */
+static void put_last_waker(FILE *out, const struct why_wait *wait)
+{
+	struct why_wait last = *wait;
+
+	last.waker = wait->last_waker;
+	last.woken_by = wait->last_woken_by;
+	last.waker_name = wait->last_waker_name;
+	last.waker_state = "";
+	fputs("; waited on for the same, in the end ", out);
+	put_waker(out, &last);
+}
+
 char *words_waker(const struct why_wait *wait)
 {
 	struct words words;
@@ -448,7 +463,9 @@ char *words_wait(const struct why_wait *wait)
 	put_in(words.out, wait->in, wait->object);
 	fputs("; ", words.out);
 	put_waker(words.out, wait);
-	if (wait->class == WHY_ASKED)
+	if (wait->is_slice)
+		put_last_waker(words.out, wait);
+	else if (wait->class == WHY_ASKED)
 		fputs("; it asked to sleep", words.out);
 	else if (wait->class == WHY_IDLE)
 		fputs("; idle, waiting for work", words.out);

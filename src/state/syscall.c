@@ -209,6 +209,14 @@ static void describe_child(struct state *state, struct thread *thread, struct wa
 		wait->object = name_printf(state, pid > 0 ? "child [%d]" : "any child", pid);
 }
 
+/* poll(NULL, 0, ms), select(0, NULL, NULL, NULL, &time): a sleep. Without arguments all are 0. */
+static bool watches_nothing(const struct call *call, const uint64_t *args)
+{
+	if (strstr(call->name, "select"))
+		return (int32_t)args[0] == 0 && args[4] != 0;
+	return args[1] == 0 && args[2] != 0;
+}
+
 static void describe_call(struct state *state, struct thread *thread, struct wait *wait)
 {
 	const struct call *call = call_of(state, thread);
@@ -230,7 +238,8 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 		wait->flags |= WAIT_LOCK;
 		break;
 	case CALL_POLL:
-		wait->flags |= WAIT_MANY;
+		if (!watches_nothing(call, thread->call_args))
+			wait->flags |= WAIT_MANY;
 		break;
 	case CALL_EPOLL:
 		wait->flags |= WAIT_MANY;

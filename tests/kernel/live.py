@@ -45,6 +45,7 @@ fsync-kworker
 cond-pingpong
 unix-request
 unix-request --sleep
+cond-slices
 eventfd-wait
 sysv-sem
 flock-wait

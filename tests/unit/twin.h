@@ -34,7 +34,13 @@ struct twin {
 struct twin_span {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	size_t pos; /* events that came before it */
+	size_t pos;		      /* events that came before it */
+	const struct twin_path *path; /* who waits for whom, from the one that is asked about */
+};
+
+struct twin_path {
+	int32_t tid;
+	const struct twin_path *up;
 };
 
 enum twin_kind {
@@ -60,7 +66,7 @@ struct twin_state {
 static inline bool twin_next_span(const struct twin *twin, struct twin_span *span, bool first)
 {
 	if (first)
-		*span = (struct twin_span){ twin->origin_ns, twin->origin_ns, 0 };
+		*span = (struct twin_span){ twin->origin_ns, twin->origin_ns, 0, NULL };
 	span->start_ns = span->end_ns;
 	while (span->pos < twin->count && twin->events[span->pos].time_ns <= span->start_ns)
 		span->pos++;
@@ -453,17 +459,148 @@ static inline struct twin_root twin_by_thread(const struct twin *twin, size_t at
 	return twin_root(twin, waker, span, depth + 1, lock);
 }
 
-static inline struct twin_root twin_blocked(const struct twin *twin, int32_t tid, size_t since,
-					    const struct twin_span *span, uint32_t depth)
-{
-	bool lock = twin_for_lock(twin, tid, since);
-	size_t at = span->pos, sent;
+/* ------------------------------------------------------------ waits in slices */
 
-	while (at < twin->count && !twin_is_waking(&twin->events[at], tid)) {
-		if (twin_is_switch_in(&twin->events[at], tid))
-			return (struct twin_root){ WHY_UNKNOWN, tid };
-		at++;
+/* A wait: the event that it began with, and the one that ended it. */
+struct twin_wait {
+	size_t since; /* SIZE_MAX = before the trace */
+	size_t at; /* the waking; the count = none before the end; SIZE_MAX = it was not recorded */
+};
+
+/* The system call of which only the end is in the trace, or NULL. */
+static inline const struct event *twin_unseen_call(const struct twin *twin, int32_t tid, size_t pos)
+{
+	for (size_t i = pos; i < twin->count; i++) {
+		const struct event *ev = &twin->events[i];
+
+		if (ev->tid == tid && (ev->type == EV_SYS_ENTER || ev->type == EV_SYS_EXIT))
+			return ev->type == EV_SYS_EXIT ? ev : NULL;
 	}
+	return NULL;
+}
+
+/* The system call that thread 'tid' is in before event 'pos', or NULL. */
+static inline const struct event *twin_call(const struct twin *twin, int32_t tid, size_t pos)
+{
+	const struct event *call;
+
+	for (size_t i = pos; i > 0; i--) {
+		const struct event *ev = &twin->events[i - 1];
+
+		if (ev->tid == tid && ev->type == EV_SYS_EXIT)
+			return NULL;
+		if (ev->tid == tid && ev->type == EV_SYS_ENTER)
+			return ev;
+		/* A new thread begins on its way out of the call that made it. */
+		if (twin_is_birth(ev, tid) && ev->type == EV_TASK_NEW) {
+			call = twin_call(twin, ev->tid, i - 1);
+			return call && call->type == EV_SYS_ENTER
+				       ? call
+				       : twin_unseen_call(twin, tid, pos);
+		}
+	}
+	return twin_unseen_call(twin, tid, pos);
+}
+
+static inline size_t twin_end_of_wait(const struct twin *twin, int32_t tid, size_t from)
+{
+	for (size_t i = from; i < twin->count; i++) {
+		if (twin_is_waking(&twin->events[i], tid))
+			return i;
+		if (twin_is_switch_in(&twin->events[i], tid))
+			return SIZE_MAX;
+	}
+	return twin->count;
+}
+
+/* Ended by nothing but a timer, in a system call. */
+static inline bool twin_is_slice(const struct twin *twin, int32_t tid, const struct twin_wait *wait)
+{
+	if (wait->since == SIZE_MAX || wait->at >= twin->count ||
+	    !twin_call(twin, tid, wait->since) || !twin_in_irq(&twin->events[wait->at]))
+		return false;
+	if (!(twin->events[wait->at].context & EV_CTX_HARDIRQ) &&
+	    twin_raised_by_call(twin, wait->at))
+		return false;
+	return twin_hardware(twin, wait->at) == WHY_TIMER;
+}
+
+/* In the same call, for the same: addresses of futexes are near each other, poll() is for many. */
+static inline bool twin_is_same(const struct twin *twin, int32_t tid, size_t one, size_t other)
+{
+	const struct event *a = twin_call(twin, tid, one), *b = twin_call(twin, tid, other);
+
+	return a && b && a->syscall.nr == b->syscall.nr &&
+	       (a->syscall.nr == 202 || a->syscall.nr == 7 ||
+		a->syscall.args[0] == b->syscall.args[0]);
+}
+
+/* The next wait of the thread behind event 'at', unless it does more than look: write() is more. */
+static inline bool twin_next_wait(const struct twin *twin, int32_t tid, size_t at,
+				  struct twin_wait *out_wait)
+{
+	struct twin_state state = twin_state(twin, tid, at + 1);
+
+	for (size_t i = at + 1; i < twin->count; i++) {
+		const struct event *ev = &twin->events[i];
+		const struct event *call = twin_call(twin, tid, i);
+
+		if (ev->tid == tid && ev->type == EV_SYS_EXIT && call && call->syscall.nr == 1 &&
+		    !twin_in_irq(ev))
+			return false;
+		twin_step(twin, tid, i, &state);
+		if (ev->type != EV_SCHED_SWITCH || ev->sched_switch.prev_tid != tid)
+			continue;
+		if (state.kind == TWIN_NONE)
+			return false;
+		if (state.kind != TWIN_BLOCKED)
+			continue;
+		out_wait->since = i;
+		out_wait->at = twin_end_of_wait(twin, tid, i + 1);
+		return true;
+	}
+	return false;
+}
+
+/* The last slice of the wait that 'slice' is one of; false: the thread gave up. */
+static inline bool twin_last_slice(const struct twin *twin, int32_t tid,
+				   const struct twin_wait *slice, struct twin_wait *out_last)
+{
+	struct twin_wait wait = *slice, last = *slice;
+
+	while (twin_next_wait(twin, tid, wait.at > wait.since ? wait.at : wait.since, &wait)) {
+		if (twin_is_same(twin, tid, last.since, wait.since)) {
+			last = wait;
+			if (!twin_is_slice(twin, tid, &wait)) {
+				*out_last = wait;
+				return true;
+			}
+		}
+		if (wait.at >= twin->count)
+			return false;
+	}
+	return false;
+}
+
+static inline bool twin_waits_above(const struct twin_span *span, int32_t tid)
+{
+	const struct twin_path *path = span->path;
+
+	while (path && path->tid != tid)
+		path = path->up;
+	return path;
+}
+
+/* What ended the wait is charged for this span. */
+static inline struct twin_root twin_ended(const struct twin *twin, int32_t tid,
+					  const struct twin_wait *wait,
+					  const struct twin_span *span, uint32_t depth)
+{
+	bool lock = twin_for_lock(twin, tid, wait->since);
+	size_t at = wait->at, sent;
+
+	if (at == SIZE_MAX)
+		return (struct twin_root){ WHY_UNKNOWN, tid };
 	if (at == twin->count)
 		return (struct twin_root){ WHY_STUCK, tid };
 	if (!twin_in_irq(&twin->events[at]))
@@ -479,6 +616,20 @@ static inline struct twin_root twin_blocked(const struct twin *twin, int32_t tid
 	    span->start_ns >= twin->events[sent].time_ns)
 		return (struct twin_root){ WHY_NETWORK, tid };
 	return twin_root(twin, twin->events[sent].tid, span, depth + 1, lock);
+}
+
+static inline struct twin_root twin_blocked(const struct twin *twin, int32_t tid, size_t since,
+					    const struct twin_span *span, uint32_t depth)
+{
+	struct twin_wait wait = { since, twin_end_of_wait(twin, tid, span->pos) }, last;
+	const struct twin_path here = { tid, span->path };
+	struct twin_span below = *span;
+
+	if (twin_is_slice(twin, tid, &wait) && !twin_waits_above(span, tid) &&
+	    twin_last_slice(twin, tid, &wait, &last))
+		wait = last;
+	below.path = &here;
+	return twin_ended(twin, tid, &wait, &below, depth);
 }
 
 static inline struct twin_root twin_waits_for_cpu(const struct twin *twin, int32_t tid,

@@ -1,0 +1,282 @@
+/*
+ * why_slices.c - one wait in slices: a wait with a limit, taken up again each time the limit ran out.
+ *
+ *	futex ──timer── futex ──timer── futex ──timer── futex ──W wakes──
+ *	                look            look            look
+ *	|<-------------------- one wait, ended by W ------------------->|
+ *
+ * Locks of Java and Python, conditions, event loops and databases wait like that. Nobody asked for
+ * the time-outs, so all of the wait is what the last slice waited for. Two waits that follow each other
+ * are slices of one where
+ *
+ *	- the first one was ended by its own time-out, and it was no sleep,
+ *	- the second one is in the same call and on the same object,
+ *	- between them the thread only looked: calls that change nothing or that failed, and work for
+ *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else.
+ *
+ * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
+ * given up: its time-outs were what they are, and are told as such.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why_int.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define LOOK_NS	  200000u
+#define LOOK_PART 50u
+/* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
+#define FUTEX_NEAR 256u
+
+/* What was found out last of a thread: all of these waits are slices of one, or none of them is. */
+struct slice_run {
+	uint32_t first, last;
+	bool is_joined; /* by 'last' */
+};
+
+struct slice_runs {
+	struct map by_slot; /* index into runs */
+	struct slice_run *runs;
+	size_t count, cap;
+};
+
+void slice_runs_free(struct slice_runs *runs)
+{
+	if (!runs)
+		return;
+	map_fini(&runs->by_slot);
+	free(runs->runs);
+	free(runs);
+}
+
+static struct slice_run *run_of(struct query *query, uint32_t slot)
+{
+	struct slice_runs *runs = query->slices;
+	uint64_t *found;
+
+	if (!runs)
+		runs = query->slices = xcalloc(1, sizeof(*runs));
+	found = map_find(&runs->by_slot, slot);
+	if (found)
+		return &runs->runs[*found];
+	runs->runs = vec_room(runs->runs, runs->count, &runs->cap, sizeof(*runs->runs));
+	map_put(&runs->by_slot, slot, runs->count);
+	runs->runs[runs->count] = (struct slice_run){ .first = 1 }; /* none */
+	return &runs->runs[runs->count++];
+}
+
+/* ------------------------------------------------------------------- a look */
+
+/* They change nothing that others could see, but for memory, clocks and signals of one's own. */
+static bool only_looks(struct query *query, uint32_t call)
+{
+	static const char *const looks[] = {
+		"access",
+		"alarm",
+		"brk",
+		"clock_gettime",
+		"epoll_pwait",
+		"epoll_pwait2",
+		"epoll_wait",
+		"faccessat",
+		"faccessat2",
+		"fstat",
+		"futex",
+		"futex_time64",
+		"futex_wait",
+		"futex_wake",
+		"getcpu",
+		"getpid",
+		"getppid",
+		"getrusage",
+		"gettid",
+		"gettimeofday",
+		"kill",
+		"lstat",
+		"madvise",
+		"membarrier",
+		"mmap",
+		"mprotect",
+		"munmap",
+		"newfstatat",
+		"poll",
+		"ppoll",
+		"pselect6",
+		"read",
+		"recvfrom",
+		"recvmsg",
+		"restart_syscall",
+		"rt_sigaction",
+		"rt_sigprocmask",
+		"rt_sigreturn",
+		"sched_yield",
+		"select",
+		"setitimer",
+		"sigaltstack",
+		"stat",
+		"statx",
+		"tgkill",
+		"time",
+		"timer_settime",
+		"times",
+		"wait4",
+		"waitid",
+	};
+	const char *name = describe_word(query, word_make(WORD_SYSCALL, word_call(call)));
+
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		if (strcmp(name, looks[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool futex_address(const char *object, uint64_t *out_address)
+{
+	char *end;
+
+	if (strncmp(object, "futex 0x", 8) != 0)
+		return false;
+	*out_address = strtoull(object + 8, &end, 16);
+	return *end == '\0';
+}
+
+static bool is_same(struct query *query, const struct wait *one, const struct wait *other)
+{
+	uint64_t a, b;
+
+	if (one->in != other->in || one->fd != other->fd)
+		return false;
+	/* What several descriptors are watched for may be known of one of the waits alone. */
+	if (one->object == other->object || (one->flags & other->flags & WAIT_MANY))
+		return true;
+	return futex_address(timeline_name(query->tl, one->object), &a) &&
+	       futex_address(timeline_name(query->tl, other->object), &b) &&
+	       (a < b ? b - a : a - b) < FUTEX_NEAR;
+}
+
+static bool is_slice(struct query *query, const struct wait *wait)
+{
+	return wait->woken_ns && wait_timed_out(query, wait);
+}
+
+/* How a thread goes on behind a slice. */
+struct looking {
+	struct query *query;
+	uint32_t slot;
+	struct wait slice;     /* the last one */
+	uint32_t index;	       /* of that wait */
+	uint32_t call;	       /* word of the call that is under way; 0 = none */
+	uint64_t worked_ns;    /* since that slice */
+	uint64_t elsewhere_ns; /* waited for something else since then */
+	uint64_t begun_ns;     /* that wait for something else; 0 = none */
+};
+
+enum look {
+	LOOK_ON,     /* nothing that is not a look */
+	LOOK_OVER,   /* it does something else */
+	LOOK_JOINED, /* 'index' is the last slice */
+};
+
+static enum look look_bound(const struct looking *looking, uint64_t ns)
+{
+	uint64_t slice_ns = looking->slice.woken_ns - looking->slice.begin_ns;
+
+	return ns <= LOOK_NS + slice_ns / LOOK_PART ? LOOK_ON : LOOK_OVER;
+}
+
+static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t start_ns)
+{
+	struct wait wait;
+
+	if (index == looking->index)
+		return LOOK_ON;
+	timeline_wait(looking->query->tl, looking->slot, index, &wait);
+	if (!is_same(looking->query, &looking->slice, &wait)) {
+		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
+
+		looking->elsewhere_ns += until_ns > start_ns ? until_ns - start_ns : 0;
+		return look_bound(looking, looking->elsewhere_ns);
+	}
+	looking->index = index;
+	if (!is_slice(looking->query, &wait))
+		return LOOK_JOINED;
+	looking->slice = wait;
+	looking->worked_ns = looking->elsewhere_ns = 0;
+	looking->call = 0;
+	return LOOK_ON;
+}
+
+/* The call that was under way has ended as 'word' says. */
+static enum look look_at_end(struct looking *looking, uint32_t word)
+{
+	uint32_t call = looking->call;
+
+	looking->call = 0;
+	return !call || word_error(word) || only_looks(looking->query, call) ? LOOK_ON : LOOK_OVER;
+}
+
+static enum look look_at(struct looking *looking, const struct tl_interval *in)
+{
+	enum look look = LOOK_ON;
+
+	switch (word_kind(in->word)) {
+	case WORD_NONE:
+	case WORD_UNCERTAIN:
+		return LOOK_OVER;
+	case WORD_BLOCKED:
+		return look_at_wait(looking, word_arg(in->word), in->start_ns);
+	case WORD_USER:
+		look = look_at_end(looking, in->word);
+		break;
+	case WORD_SYSCALL:
+		if (looking->call && looking->call != word_plain(in->word))
+			look = look_at_end(looking, word_make(WORD_USER, 0));
+		looking->call = word_plain(in->word);
+		break;
+	default:
+		if (word_wib(in->word) != WIB_WORKING)
+			return LOOK_ON;
+		break;
+	}
+	looking->worked_ns += in->end_ns - in->start_ns;
+	return look == LOOK_ON ? look_bound(looking, looking->worked_ns) : look;
+}
+
+/* ----------------------------------------------------------------- a run */
+
+static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t index,
+				 const struct wait *wait)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	struct looking looking = {
+		.query = query, .slot = slot, .slice = *wait, .index = index, .call = wait->in
+	};
+	enum look look = LOOK_ON;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, query->tl, &thread->track, wait->woken_ns, thread->death_ns);
+	while (look == LOOK_ON && tl_iter_entry(&iter, &in))
+		look = look_at(&looking, &in);
+	return (struct slice_run){ index, looking.index, look == LOOK_JOINED };
+}
+
+bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		 struct wait *out_last, uint32_t *out_word)
+{
+	uint32_t index = word_arg(word);
+	struct slice_run *run;
+
+	if (!is_slice(query, wait))
+		return false;
+	run = run_of(query, slot);
+	if (index < run->first || index > run->last)
+		*run = find_run(query, slot, index, wait);
+	if (!run->is_joined)
+		return false;
+	timeline_wait(query->tl, slot, run->last, out_last);
+	*out_word = word_make(WORD_BLOCKED, run->last);
+	return true;
+}

@@ -1,0 +1,331 @@
+/*
+ * test_why_slices.c - a wait that is taken up again behind its time-outs is one wait, and other
+ * time-outs stay what they are.
+ */
+#include "told.h"
+
+#define US 1000
+
+/* Thread 7 waits for thread 9, which works on another CPU all the time. */
+struct script {
+	char *text; /* owned */
+	int at_us;
+};
+
+static struct script begun(void)
+{
+	return (struct script){ xstrdup("  0 cpu0 switch 0(runnable) 7\n"
+					"  0 cpu1 switch 0(runnable) 9\n"),
+				1000 };
+}
+
+static void says(struct script *script, const char *line, int for_us)
+{
+	char *more = xasprintf("%s%dus %s\n", script->text, script->at_us, line);
+
+	free(script->text);
+	script->text = more;
+	script->at_us += for_us;
+}
+
+/* 'call' waits for 'ms' until its own timer ends it. */
+static void slice(struct script *script, const char *call, int ms)
+{
+	AUTO_FREE char *enter = xasprintf("cpu0 enter %s", call);
+	AUTO_FREE char *leave = xasprintf("cpu0 leave %.*s -110", (int)strcspn(call, " "), call);
+
+	says(script, enter, 1);
+	says(script, "cpu0 switch 7(blocked) 0", ms * 1000);
+	says(script, "cpu0 vector local_timer", 0);
+	says(script, "cpu0 hrtimer hrtimer_wakeup", 0);
+	says(script, "cpu0 waking 7 cpu 0", 0);
+	says(script, "cpu0 hrtimerdone", 0);
+	says(script, "cpu0 vectorexit local_timer", 0);
+	says(script, "cpu0 switch 0(runnable) 7", 1);
+	says(script, leave, 1);
+}
+
+/* The same, until 9 wakes it. */
+static void woken_slice(struct script *script, const char *call, int ms)
+{
+	AUTO_FREE char *enter = xasprintf("cpu0 enter %s", call);
+	AUTO_FREE char *leave = xasprintf("cpu0 leave %.*s 0", (int)strcspn(call, " "), call);
+
+	says(script, enter, 1);
+	says(script, "cpu0 switch 7(blocked) 0", ms * 1000);
+	says(script, "cpu1 waking 7 cpu 0", 0);
+	says(script, "cpu0 switch 0(runnable) 7", 1);
+	says(script, leave, 1);
+}
+
+static void call(struct script *script, const char *name, const char *result)
+{
+	AUTO_FREE char *enter = xasprintf("cpu0 enter %s", name);
+	AUTO_FREE char *leave =
+		xasprintf("cpu0 leave %.*s %s", (int)strcspn(name, " "), name, result);
+
+	says(script, enter, 1);
+	says(script, leave, 1);
+}
+
+static struct told *asked(struct script *script)
+{
+	struct told *told;
+
+	says(script, "cpu0 switch 7(blocked) 0", 0);
+	told = replayed(script->text);
+	free(script->text);
+	(void)explained(told, 7, 1 * 1000 * US, (uint64_t)script->at_us * US);
+	return told;
+}
+
+static uint64_t charged_ns(const struct told *told, enum why_kind kind, int32_t tid)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < told->why.root_count; i++) {
+		if (told->why.roots[i].kind == kind && told->why.roots[i].who.tid == tid)
+			ns += told->why.roots[i].ns;
+	}
+	return ns;
+}
+
+#define LOCK "futex 0x7f0010 128"
+#define MS   (1000 * US)
+
+/* A lock of Java: longer and longer slices, until its owner lets go. */
+static void slices_are_charged_to_what_ended_the_last(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 1);
+	slice(&script, LOCK, 8);
+	slice(&script, LOCK, 64);
+	woken_slice(&script, LOCK, 20);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), (1 + 8 + 64 + 20) * MS);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 0);
+	assert_int_equal(told->why.held_up_ns, (1 + 8 + 64 + 20) * MS);
+	assert_int_equal(told->why.asked_ns, 0);
+	assert_int_equal(told->why.slice_count, 3);
+	assert_int_equal(told->why.slice_ns, 73 * MS);
+	assert_int_equal(told->why.chain[0].count, 1);
+	assert_int_equal(told->why.chain[0].slices, 3);
+	told_free(told);
+}
+
+/* Each wait is told as it was, and what the last slice was ended by. */
+static void each_slice_is_told_with_the_end_of_the_last(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 5);
+	woken_slice(&script, LOCK, 3);
+	told = asked(&script);
+	assert_int_equal(told->why.waits[0].waker, WHY_WAKER_TIMER);
+	assert_true(told->why.waits[0].is_slice);
+	assert_int_equal(told->why.waits[0].last_waker, WHY_WAKER_THREAD);
+	assert_int_equal(told->why.waits[0].last_woken_by.tid, 9);
+	assert_int_equal(told->why.waits[0].class, WHY_HELD_UP);
+	assert_int_equal(told->why.waits[0].working_ns, 5 * MS);
+	assert_false(told->why.waits[1].is_slice);
+	told_free(told);
+}
+
+static void conditions_use_two_words_in_turn(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "futex 0x5581f0 137", 50);
+	slice(&script, "futex 0x5581f4 137", 50);
+	woken_slice(&script, "futex 0x5581f0 137", 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_OTHER_THREAD, 9), 110 * MS);
+	told_free(told);
+}
+
+static void another_lock_is_another_wait(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	woken_slice(&script, "futex 0x990000 128", 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 50 * MS);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), 10 * MS);
+	told_free(told);
+}
+
+static void to_look_is_to_ask_for_the_time_or_in_vain(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "select 4", 500);
+	call(&script, "clock_gettime", "0");
+	call(&script, "openat", "-2");
+	slice(&script, "select 4", 500);
+	says(&script, "cpu0 enter sched_yield", 150); /* and works, a little */
+	says(&script, "cpu0 leave sched_yield 0", 1);
+	woken_slice(&script, "select 4", 100);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_OTHER_THREAD, 9), 1100 * MS);
+	told_free(told);
+}
+
+static void who_writes_in_between_does_more_than_look(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "select 4", 500);
+	call(&script, "write 1", "5");
+	slice(&script, "select 4", 500);
+	call(&script, "write 1", "5");
+	woken_slice(&script, "select 4", 100);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 1000 * MS);
+	assert_int_equal(charged_ns(told, WHY_OTHER_THREAD, 9), 100 * MS);
+	assert_int_equal(told->why.slice_count, 0);
+	told_free(told);
+}
+
+static void a_periodic_loop_works_each_time(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 5; i++) {
+		slice(&script, LOCK, 50);
+		script.at_us += 3000;
+	}
+	woken_slice(&script, LOCK, 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 250 * MS);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), 10 * MS);
+	told_free(told);
+}
+
+/* It gave up: that is what the limit was for. */
+static void a_time_out_that_is_acted_upon_stays_one(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 100 * MS);
+	assert_int_equal(told->why.asked_ns, 100 * MS);
+	told_free(told);
+}
+
+static void sleeps_are_no_slices(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "nanosleep", 50);
+	slice(&script, "nanosleep", 50);
+	woken_slice(&script, "nanosleep", 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 100 * MS);
+	told_free(told);
+}
+
+/* poll(NULL, 0, 50) */
+static void a_poll_of_nothing_is_a_sleep(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "poll 0 0 50", 50);
+	slice(&script, "poll 0 0 50", 50);
+	woken_slice(&script, "poll 0 0 50", 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 100 * MS);
+	assert_int_equal(told->why.slice_count, 0);
+	assert_false(told->why.roots[0].timed_out);
+	told_free(told);
+}
+
+static void what_was_lost_in_between_may_have_been_more(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 lost 51000us 5", 10);
+	woken_slice(&script, LOCK, 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 50 * MS);
+	told_free(told);
+}
+
+/* It never came: what it waited for in all slices is what it waits for in the last. */
+static void slices_without_an_end_wait_for_what_did_not_come(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 20000);
+	says(&script, "cpu1 enter getpid", 1);
+	says(&script, "cpu1 leave getpid 9", 1);
+	told = replayed(script.text);
+	(void)explained(told, 7, 1 * 1000 * US, 0);
+	free(script.text);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 0);
+	assert_in_range(charged_ns(told, WHY_STUCK, 7), 120 * MS, 121 * MS);
+	told_free(told);
+}
+
+/* 8 waits in slices for 7 meanwhile, which waits in slices for 8. */
+static void two_that_wait_for_each_other_end(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 5);
+	says(&script, "cpu1 enter " LOCK, 1);
+	says(&script, "cpu1 switch 9(blocked) 0", 1);
+	slice(&script, LOCK, 5);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 waking 9 cpu 1", 0);
+	says(&script, "cpu1 switch 0(runnable) 9", 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 1000);
+	says(&script, "cpu1 waking 7 cpu 0", 0);
+	says(&script, "cpu0 switch 0(runnable) 7", 1);
+	told = asked(&script);
+	assert_int_equal(told->why.depth_limit_hits, 0);
+	assert_true(charged_ns(told, WHY_TIMER, 7) >= 4 * MS);
+	told_free(told);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slices_are_charged_to_what_ended_the_last),
+		cmocka_unit_test(each_slice_is_told_with_the_end_of_the_last),
+		cmocka_unit_test(conditions_use_two_words_in_turn),
+		cmocka_unit_test(another_lock_is_another_wait),
+		cmocka_unit_test(to_look_is_to_ask_for_the_time_or_in_vain),
+		cmocka_unit_test(who_writes_in_between_does_more_than_look),
+		cmocka_unit_test(a_periodic_loop_works_each_time),
+		cmocka_unit_test(a_time_out_that_is_acted_upon_stays_one),
+		cmocka_unit_test(sleeps_are_no_slices),
+		cmocka_unit_test(a_poll_of_nothing_is_a_sleep),
+		cmocka_unit_test(what_was_lost_in_between_may_have_been_more),
+		cmocka_unit_test(slices_without_an_end_wait_for_what_did_not_come),
+		cmocka_unit_test(two_that_wait_for_each_other_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
