@@ -40,7 +40,10 @@ static void print_one(const struct user_recovered *item)
 		return;
 	}
 	printf("  %s: %s of events in %s packets, %s%s\n", name, text_size(sum->bytes).s,
-	       text_count(sum->packets).s, sum->is_flight ? "the last ones" : "all of them",
+	       text_count(sum->packets).s,
+	       sum->is_flight	   ? "the last ones"
+	       : sum->unread_bytes ? "some of them"
+				   : "all of them",
 	       sum->in_use ? "; the process lives" : "");
 	if (sum->lost)
 		printf("    %s events lost: they found no room\n", text_count(sum->lost).s);
@@ -51,6 +54,9 @@ static void print_one(const struct user_recovered *item)
 		       text_count(sum->overwritten).s);
 	if (sum->damaged)
 		printf("    %s packets left out: damaged\n", text_count(sum->damaged).s);
+	if (sum->unread_bytes)
+		printf("    %s of its files left out: could not be read, or there was no time left\n",
+		       text_size(sum->unread_bytes).s);
 }
 
 static void print_moment(uint64_t mono_ns, const struct facts *facts)
@@ -112,6 +118,8 @@ static int recover(const char *what, const char *out, struct err *err)
 	printf("Recovered %zu process%s into %s\n", good, good == 1 ? "" : "es", safe);
 	for (size_t i = 0; i < recovery.count; i++)
 		print_one(&recovery.items[i]);
+	if (recovery.is_cut)
+		puts("  more folders were left out: there was no time left to look at them");
 	user_recovery_fini(&recovery);
 	if (good == 0)
 		return err_set(err, -ENOENT, "nothing could be recovered");

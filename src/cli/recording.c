@@ -188,6 +188,11 @@ void recording_summary(const struct record_result *result, const struct record_o
 	if (result->user_half_bytes)
 		fprintf(stderr, "  without %s behind events that were half-written\n",
 			text_size(result->user_half_bytes).s);
+	if (result->user_unread_bytes || result->user_is_cut)
+		fprintf(stderr,
+			"  not looked at for lack of time: %s of programs' files%s; they stay as they were\n",
+			text_size(result->user_unread_bytes).s,
+			result->user_is_cut ? ", and more folders" : "");
 	if (result->manifest)
 		print_losses(result->manifest);
 	fprintf(stderr, "  see: %sholdup why ", needs_sudo(opts->dir) ? "sudo " : "");

@@ -439,6 +439,8 @@ static void fill_result(struct run *run, struct record_result *result)
 	result->user_bytes = run->session.collected.bytes;
 	result->user_lost = run->session.collected.lost;
 	result->user_half_bytes = run->session.collected.half_bytes;
+	result->user_unread_bytes = run->session.collected.unread_bytes;
+	result->user_is_cut = run->session.collected.is_cut;
 	for (size_t i = 0; i < manifest->cpu_count; i++) {
 		result->events += manifest->cpus[i].events;
 		result->bytes += manifest->cpus[i].bytes;

@@ -71,10 +71,12 @@ struct record_result {
 	uint32_t user_living;	 /* of these, that have not ended */
 	uint64_t user_bytes;
 	uint64_t user_lost;
-	uint64_t user_half_bytes; /* left out: from an event that nobody ended on */
-	bool is_cut;		  /* its end could not be written: see manifest->missing */
-	bool interrupted;	  /* ended by SIGINT or SIGTERM */
-	bool is_given;		  /* it and its name are the user's who ran sudo, to change */
+	uint64_t user_half_bytes;   /* left out: from an event that nobody ended on */
+	uint64_t user_unread_bytes; /* of programs' files that there was no time to look at */
+	bool user_is_cut;	    /* nor was there for all their folders */
+	bool is_cut;		    /* its end could not be written: see manifest->missing */
+	bool interrupted;	    /* ended by SIGINT or SIGTERM */
+	bool is_given;		    /* it and its name are the user's who ran sudo, to change */
 	int final_signal; /* the user wants nothing to follow; 0 = no such signal. Set with -EINTR too */
 };
 

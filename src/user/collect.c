@@ -277,6 +277,7 @@ static void clean(void *context, int parent_fd, const char *name)
 	collected->bytes += sum.bytes;
 	collected->lost += sum.lost;
 	collected->half_bytes += sum.in_use ? 0 : sum.half_bytes;
+	collected->unread_bytes += sum.unread_bytes;
 }
 
 static void remove_empty(struct user_collect *collect)
@@ -311,7 +312,7 @@ void user_collect_end(struct user_collect *collect, struct user_collected *out_c
 		if (collect->asked[i].copies)
 			copy_own(collect, &collect->asked[i]);
 	}
-	user_traces_each(collect->fd, clean, &cleaning);
+	collected.is_cut = !user_traces_each(collect->fd, clean, &cleaning);
 	remove_empty(collect);
 	(void)fchmod(collect->wish.dir_fd, PRIVATE_MODE);
 	(void)user_remove_stale();

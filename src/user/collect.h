@@ -36,6 +36,9 @@ struct user_collected {
 	uint64_t bytes;
 	uint64_t lost;
 	uint64_t half_bytes; /* left out: from an event that nobody ended on */
+	uint64_t
+		unread_bytes; /* of files that there was no time to look at: they stay as they are */
+	bool is_cut;	      /* nor was there for all folders */
 };
 
 /* Returns 0, or a negative errno with err filled. */

@@ -215,7 +215,7 @@ int user_recover_dir(const char *path, const char *out, struct user_recovery *ou
 	whole = realpath(path, NULL);
 	if (whole && strrchr(whole, '/')[1])
 		below.top = strrchr(whole, '/') + 1;
-	user_traces_each(fd, recover_below, &below);
+	out_recovery->is_cut = !user_traces_each(fd, recover_below, &below);
 	close_target(&target);
 	if (out_recovery->count == 0)
 		return err_set(err, -ENOENT, "there is no trace of a process in %s", path);

@@ -21,6 +21,7 @@ struct user_recovered {
 struct user_recovery {
 	struct user_recovered *items; /* owned */
 	size_t count, cap;
+	bool is_cut; /* there was no time for all folders */
 };
 
 /*

@@ -121,10 +121,13 @@ static uint64_t walk_skip_hole(struct walk *walk)
 static bool walk_next(struct walk *walk, struct user_packet *out_packet, struct user_sum *sum)
 {
 	sum->damaged += walk_skip_hole(walk);
-	if (walk->bytes < USER_PACKET || walk->at > walk->bytes - USER_PACKET ||
-	    (walk->count++ % WALK_LOOK == 0 && !is_time_left()) ||
-	    !read_head(walk->file, walk->at, out_packet))
+	if (walk->bytes < USER_PACKET || walk->at > walk->bytes - USER_PACKET)
 		return false;
+	if ((walk->count++ % WALK_LOOK == 0 && !is_time_left()) ||
+	    !read_head(walk->file, walk->at, out_packet)) {
+		sum->unread_bytes += walk->bytes - walk->at;
+		return false;
+	}
 	walk->at += USER_PACKET;
 	walk->is_bad = state_of(out_packet) == PACKET_BAD;
 	sum->damaged += walk->is_bad;
@@ -611,33 +614,38 @@ int user_trace_copy(int fd, int to_fd, struct user_sum *out_sum, struct err *err
 
 /* ---------------------------------------------------------------------- trees */
 
-static void each(int parent_fd, const char *name, user_trace_fn fn, void *context, int depth,
+/* Returns whether there was time for all of them. */
+static bool each(int parent_fd, const char *name, user_trace_fn fn, void *context, int depth,
 		 uint32_t *visited)
 {
 	AUTO_CLOSE int fd = openat(parent_fd, name, OPEN_DIR);
 	struct stat stat;
 	DIR *dir;
 	struct dirent *entry;
+	bool is_all = true;
 
-	if (fd < 0 || (*visited)++ > FOLDERS_MAX || !is_time_left())
-		return;
+	if (fd < 0)
+		return true; /* no folder, or none that may be opened */
+	if ((*visited)++ > FOLDERS_MAX || !is_time_left())
+		return false;
 	if (fstatat(fd, "metadata", &stat, AT_SYMLINK_NOFOLLOW) == 0 ||
 	    fstatat(fd, ".metadata", &stat, AT_SYMLINK_NOFOLLOW) == 0) {
 		fn(context, parent_fd, name);
-		return;
+		return true;
 	}
 	dir = depth ? file_list(fd) : NULL;
-	while (dir && (entry = readdir(dir))) {
+	while (dir && is_all && (entry = readdir(dir))) {
 		if (entry->d_name[0] != '.')
-			each(fd, entry->d_name, fn, context, depth - 1, visited);
+			is_all = each(fd, entry->d_name, fn, context, depth - 1, visited);
 	}
 	if (dir)
 		closedir(dir);
+	return is_all;
 }
 
-void user_traces_each(int fd, user_trace_fn fn, void *context)
+bool user_traces_each(int fd, user_trace_fn fn, void *context)
 {
 	uint32_t visited = 0;
 
-	each(fd, ".", fn, context, DEPTH_MAX, &visited);
+	return each(fd, ".", fn, context, DEPTH_MAX, &visited);
 }

@@ -16,14 +16,15 @@ struct err;
 
 /* What is in a folder. */
 struct user_sum {
-	bool in_use;	      /* its process lives, or may live */
-	uint64_t packets;     /* with content */
-	uint64_t bytes;	      /* of events */
-	uint64_t lost;	      /* events that found no room */
-	uint64_t half_bytes;  /* reserved, but not written to their end */
-	uint64_t overwritten; /* packets that were written anew while they were copied */
-	uint64_t damaged;     /* packets that are none */
-	char comm[64];	      /* what the metadata says of the process */
+	bool in_use;	       /* its process lives, or may live */
+	uint64_t packets;      /* with content */
+	uint64_t bytes;	       /* of events */
+	uint64_t lost;	       /* events that found no room */
+	uint64_t half_bytes;   /* reserved, but not written to their end */
+	uint64_t overwritten;  /* packets that were written anew while they were copied */
+	uint64_t damaged;      /* packets that are none */
+	uint64_t unread_bytes; /* of files: there was no time for them, or they could not be read */
+	char comm[64];	       /* what the metadata says of the process */
 	uint64_t pid;
 	uint64_t start; /* of the process: field 22 of /proc/PID/stat */
 	bool is_flight;
@@ -44,9 +45,12 @@ int user_trace_copy(int fd, int to_fd, struct user_sum *out_sum, struct err *err
 /* Only count. */
 void user_trace_count(int fd, struct user_sum *out_sum);
 
-/* Call for every folder with metadata at 'fd' or below; 'parent_fd' and 'name' open it. */
+/*
+ * Call for every folder with metadata at 'fd' or below; 'parent_fd' and 'name' open it. Returns
+ * whether there was time for all of them.
+ */
 typedef void (*user_trace_fn)(void *context, int parent_fd, const char *name);
-void user_traces_each(int fd, user_trace_fn fn, void *context);
+bool user_traces_each(int fd, user_trace_fn fn, void *context);
 
 /* How much of the text of metadata are whole blocks. Exported for tests. */
 size_t user_whole_blocks(const char *text, size_t bytes);

@@ -255,7 +255,7 @@ static void folders_are_found_below(void **state)
 	size_t found = 0;
 
 	assert_int_equal(system(command), 0);
-	user_traces_each(made->out_fd, count, &found);
+	assert_true(user_traces_each(made->out_fd, count, &found));
 	assert_int_equal(found, 2);
 }
 
