@@ -68,68 +68,124 @@ static struct slice_run *run_of(struct query *query, uint32_t slot)
 
 /* ------------------------------------------------------------------- a look */
 
+static int by_name(const void *left, const void *right)
+{
+	const char *const *a = left, *const *b = right;
+
+	return strcmp(*a, *b);
+}
+
 /* They change nothing that others could see, but for memory, clocks and signals of one's own. */
 static bool only_looks(struct query *query, uint32_t call)
 {
 	static const char *const looks[] = {
+		/* sorted */
+		"_llseek",
+		"_newselect",
 		"access",
 		"alarm",
 		"brk",
+		"capget",
+		"clock_getres",
 		"clock_gettime",
+		"clock_gettime64",
+		"epoll_ctl",
 		"epoll_pwait",
 		"epoll_pwait2",
 		"epoll_wait",
 		"faccessat",
 		"faccessat2",
+		"fcntl",
+		"fcntl64",
 		"fstat",
+		"fstat64",
+		"fstatat64",
+		"fstatfs",
 		"futex",
 		"futex_time64",
 		"futex_wait",
+		"futex_waitv",
 		"futex_wake",
 		"getcpu",
+		"getcwd",
+		"getegid",
+		"geteuid",
+		"getgid",
+		"getitimer",
+		"getpeername",
+		"getpgid",
+		"getpgrp",
 		"getpid",
 		"getppid",
+		"getpriority",
+		"getrandom",
+		"getrlimit",
 		"getrusage",
+		"getsid",
+		"getsockname",
+		"getsockopt",
 		"gettid",
 		"gettimeofday",
+		"getuid",
 		"kill",
+		"lseek",
 		"lstat",
+		"lstat64",
 		"madvise",
 		"membarrier",
+		"mincore",
 		"mmap",
 		"mprotect",
+		"mremap",
 		"munmap",
 		"newfstatat",
 		"poll",
 		"ppoll",
+		"ppoll_time64",
+		"pread64",
 		"pselect6",
+		"pselect6_time64",
 		"read",
+		"readlink",
+		"readlinkat",
 		"recvfrom",
+		"recvmmsg",
 		"recvmsg",
 		"restart_syscall",
 		"rt_sigaction",
+		"rt_sigpending",
 		"rt_sigprocmask",
 		"rt_sigreturn",
+		"rt_sigtimedwait",
+		"sched_getaffinity",
+		"sched_getparam",
+		"sched_getscheduler",
 		"sched_yield",
 		"select",
 		"setitimer",
 		"sigaltstack",
+		"sigprocmask",
+		"sigreturn",
 		"stat",
+		"stat64",
+		"statfs",
 		"statx",
+		"sysinfo",
 		"tgkill",
 		"time",
+		"timer_getoverrun",
+		"timer_gettime",
 		"timer_settime",
+		"timerfd_gettime",
+		"timerfd_settime",
 		"times",
+		"uname",
 		"wait4",
 		"waitid",
 	};
 	const char *name = describe_word(query, word_make(WORD_SYSCALL, word_call(call)));
 
-	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
-		if (strcmp(name, looks[i]) == 0)
-			return true;
-	}
-	return false;
+	return bsearch(&name, looks, ARRAY_LEN(looks), sizeof(looks[0]), by_name) != NULL;
 }
 
 static bool futex_address(const char *object, uint64_t *out_address)
