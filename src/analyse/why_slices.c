@@ -12,7 +12,8 @@
  *	- the first one was ended by its own time-out, and it was no sleep,
  *	- the second one is in the same call and on the same object,
  *	- between them the thread only looked: calls that change nothing or that failed, and work for
- *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else.
+ *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else,
+ *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
  *
  * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
  * given up: its time-outs were what they are, and are told as such.
@@ -29,15 +30,25 @@
 /* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
 #define FUTEX_NEAR 256u
 
-/* What was found out last of a thread: all of these waits are slices of one, or none of them is. */
+/* All waits of a thread from 'first' to 'last' on one object are slices of one, or none of them is. */
 struct slice_run {
 	uint32_t first, last;
-	bool is_joined; /* by 'last' */
+	bool is_joined;	  /* by 'last' */
+	struct wait wait; /* one of them */
+};
+
+/* A thread waits for several things by turns: for a condition, and for its lock. */
+#define RUNS_KEPT 4u
+
+/* What was found out last of a thread. */
+struct slots_runs {
+	struct slice_run kept[RUNS_KEPT];
+	uint32_t count, oldest;
 };
 
 struct slice_runs {
 	struct map by_slot; /* index into runs */
-	struct slice_run *runs;
+	struct slots_runs *runs;
 	size_t count, cap;
 };
 
@@ -50,7 +61,7 @@ void slice_runs_free(struct slice_runs *runs)
 	free(runs);
 }
 
-static struct slice_run *run_of(struct query *query, uint32_t slot)
+static struct slots_runs *runs_of(struct query *query, uint32_t slot)
 {
 	struct slice_runs *runs = query->slices;
 	uint64_t *found;
@@ -62,7 +73,7 @@ static struct slice_run *run_of(struct query *query, uint32_t slot)
 		return &runs->runs[*found];
 	runs->runs = vec_room(runs->runs, runs->count, &runs->cap, sizeof(*runs->runs));
 	map_put(&runs->by_slot, slot, runs->count);
-	runs->runs[runs->count] = (struct slice_run){ .first = 1 }; /* none */
+	runs->runs[runs->count] = (struct slots_runs){ 0 };
 	return &runs->runs[runs->count++];
 }
 
@@ -212,6 +223,14 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 	       (a < b ? b - a : a - b) < FUTEX_NEAR;
 }
 
+/* A lock taken or a page brought in is no act of the thread's. */
+static bool is_on_the_way(struct query *query, const struct wait *wait)
+{
+	return word_kind(wait->in) != WORD_SYSCALL ||
+	       strncmp(describe_word(query, word_make(WORD_SYSCALL, word_call(wait->in))), "futex",
+		       strlen("futex")) == 0;
+}
+
 static bool is_slice(struct query *query, const struct wait *wait)
 {
 	return wait->woken_ns && wait_timed_out(query, wait);
@@ -225,8 +244,7 @@ struct looking {
 	uint32_t index;	       /* of that wait */
 	uint32_t call;	       /* word of the call that is under way; 0 = none */
 	uint64_t worked_ns;    /* since that slice */
-	uint64_t elsewhere_ns; /* waited for something else since then */
-	uint64_t begun_ns;     /* that wait for something else; 0 = none */
+	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
 };
 
 enum look {
@@ -252,6 +270,8 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 	if (!is_same(looking->query, &looking->slice, &wait)) {
 		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
 
+		if (is_on_the_way(looking->query, &wait))
+			return LOOK_ON;
 		looking->elsewhere_ns += until_ns > start_ns ? until_ns - start_ns : 0;
 		return look_bound(looking, looking->elsewhere_ns);
 	}
@@ -279,8 +299,10 @@ static enum look look_at(struct looking *looking, const struct tl_interval *in)
 
 	switch (word_kind(in->word)) {
 	case WORD_NONE:
-	case WORD_UNCERTAIN:
 		return LOOK_OVER;
+	case WORD_UNCERTAIN: /* too short to do much, or of no length */
+		looking->elsewhere_ns += in->end_ns - in->start_ns;
+		return look_bound(looking, looking->elsewhere_ns);
 	case WORD_BLOCKED:
 		return look_at_wait(looking, word_arg(in->word), in->start_ns);
 	case WORD_USER:
@@ -316,20 +338,34 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	tl_iter_begin(&iter, query->tl, &thread->track, wait->woken_ns, thread->death_ns);
 	while (look == LOOK_ON && tl_iter_entry(&iter, &in))
 		look = look_at(&looking, &in);
-	return (struct slice_run){ index, looking.index, look == LOOK_JOINED };
+	return (struct slice_run){ index, looking.index, look == LOOK_JOINED, *wait };
+}
+
+static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32_t index,
+				      const struct wait *wait)
+{
+	struct slots_runs *runs = runs_of(query, slot);
+	struct slice_run *run;
+
+	for (uint32_t i = 0; i < runs->count; i++) {
+		run = &runs->kept[i];
+		if (index >= run->first && index <= run->last && is_same(query, &run->wait, wait))
+			return run;
+	}
+	run = &runs->kept[runs->count < RUNS_KEPT ? runs->count++ : runs->oldest++ % RUNS_KEPT];
+	*run = find_run(query, slot, index, wait);
+	return run;
 }
 
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		 struct wait *out_last, uint32_t *out_word)
 {
 	uint32_t index = word_arg(word);
-	struct slice_run *run;
+	const struct slice_run *run;
 
 	if (!is_slice(query, wait))
 		return false;
-	run = run_of(query, slot);
-	if (index < run->first || index > run->last)
-		*run = find_run(query, slot, index, wait);
+	run = run_of(query, slot, index, wait);
 	if (!run->is_joined)
 		return false;
 	timeline_wait(query->tl, slot, run->last, out_last);
