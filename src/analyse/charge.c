@@ -228,6 +228,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.woken_by = text_id(charger, describe_packet(query, wait)),
 		.lock = led->lock,
 		.owner = led->owner,
+		.expects = SLOT_NONE,
 		.count = 1,
 	};
 	uint64_t hash =
@@ -508,22 +509,47 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	return below;
 }
 
-/* Who waits for a child that does not end is held up by what the child does. */
+/* Is the thread waiting already, on the way down to 'place'? */
+static bool is_waiting_above(const struct charger *charger, const struct place *place,
+			     uint32_t slot)
+{
+	uint32_t node = place->node;
+
+	while (node != NODE_NONE && charger->nodes[node].slot != slot)
+		node = charger->nodes[node].parent;
+	return node != NODE_NONE;
+}
+
+/* They wait for each other, maybe through others: nothing ends that. */
+static const char *circle_words(struct charger *charger, uint32_t awaited, const char *instead)
+{
+	struct why_thread who = why_thread(charger->query, awaited);
+
+	return why_keep(charger->query->why,
+			xasprintf("%s, in a circle: %s[%d], which it waits for, waits for it",
+				  instead, who.comm, who.tid));
+}
+
+/* Who waits for what does not come is held up by what those do who could bring it. */
 static void charge_in_vain(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct wait *wait, const char *instead,
 			   const struct tl_interval *in)
 {
-	uint32_t child = instead && place->depth < CHARGE_DEPTH
-				 ? query_awaited_child(charger->query, slot, wait, in)
-				 : SLOT_NONE;
+	struct node *node = &charger->nodes[place->node];
+	uint32_t awaited = instead && place->depth < CHARGE_DEPTH
+				   ? query_awaited(charger->query, slot, wait, in)
+				   : SLOT_NONE;
 	uint64_t until = in->start_ns;
 
 	if (instead)
-		charger->nodes[place->node].instead = text_id(charger, instead);
-	if (child != SLOT_NONE) {
-		until = charger->query->tl->threads[child]->death_ns;
+		node->instead = text_id(charger, instead);
+	node->expects = awaited;
+	if (awaited != SLOT_NONE && is_waiting_above(charger, place, awaited)) {
+		instead = circle_words(charger, awaited, instead);
+	} else if (awaited != SLOT_NONE) {
+		until = charger->query->tl->threads[awaited]->death_ns;
 		until = until < in->end_ns ? until : in->end_ns;
-		charge(charger, place, child, in->start_ns, until);
+		charge(charger, place, awaited, in->start_ns, until);
 	}
 	if (until < in->end_ns)
 		charge_open(charger, place, slot, wait, instead, in->end_ns - until);
@@ -554,17 +580,6 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 
 		charge(charger, place, by, from, in->end_ns);
 	}
-}
-
-/* Is the thread waiting already, on the way down to 'place'? */
-static bool is_waiting_above(const struct charger *charger, const struct place *place,
-			     uint32_t slot)
-{
-	uint32_t node = place->node;
-
-	while (node != NODE_NONE && charger->nodes[node].slot != slot)
-		node = charger->nodes[node].parent;
-	return node != NODE_NONE;
 }
 
 /* The program told of the lock: its owner is charged while it had it, for the rest what ended it. */

@@ -46,6 +46,8 @@ struct node {
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */
+	uint32_t
+		expects; /* slot: who could have brought what did not come; SLOT_NONE = not known */
 	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
 };
 

@@ -232,6 +232,8 @@ static void publish_chain(const struct charged *charged)
 			.waker = why_thread(charged->query, at->waker),
 			.lock = at->lock ? kept(charged, at->lock) : NULL,
 			.owner = why_thread(charged->query, at->owner),
+			.expects =
+				why_thread(charged->query, at->instead ? at->expects : SLOT_NONE),
 			.instead = at->instead ? kept(charged, at->instead) : NULL,
 		};
 	}

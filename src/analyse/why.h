@@ -106,6 +106,7 @@ struct why_hop {
 	struct why_thread owner; /* had it meanwhile: the next hop; tid 0 = the waker is */
 
 	const char *instead; /* what happened, for what it waited for did not come; NULL = it did */
+	struct why_thread expects; /* who could have brought it: the next hop; tid 0 = not known */
 	uint64_t
 		slices; /* of its waits, that time-outs of its own ended; beside the last of each wait */
 };

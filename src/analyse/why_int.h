@@ -98,11 +98,11 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 			const struct tl_interval *in);
 
 /*
- * The child that a wait for children, in vain, was for during 'in': the only one that there was.
- * SLOT_NONE when it was another wait, or there were several.
+ * Who was awaited during 'in' by a wait that was in vain: the thread it joins, the process at the
+ * other end (WAIT_EXPECTS), or the only child that there was. SLOT_NONE when it is not known.
  */
-uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
-			     const struct tl_interval *in);
+uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
+		       const struct tl_interval *in);
 
 /*
  * why_idle.c: why an idle CPU did not take a thread that waited for it during 'in', in words; its

@@ -129,8 +129,8 @@ static bool awaits_children(struct query *query, const struct wait *wait)
 	return false;
 }
 
-uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
-			     const struct tl_interval *in)
+static uint32_t awaited_child(struct query *query, uint32_t slot, const struct wait *wait,
+			      const struct tl_interval *in)
 {
 	const struct timeline *tl = query->tl;
 	uint32_t child = SLOT_NONE;
@@ -148,4 +148,12 @@ uint32_t query_awaited_child(struct query *query, uint32_t slot, const struct wa
 		child = i;
 	}
 	return child;
+}
+
+uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
+		       const struct tl_interval *in)
+{
+	if (wait->flags & WAIT_EXPECTS && wait->origin.slot < query->tl->thread_count)
+		return wait->origin.slot;
+	return awaited_child(query, slot, wait, in);
 }

@@ -103,8 +103,10 @@ static void put_chain(struct json *json, const struct why *why)
 		json_print_string(json, "what", hop->what);
 		json_print_string(json, "object", hop->object);
 		json_print_string(json, "woken_by", hop->woken_by);
-		if (hop->instead)
+		if (hop->instead) {
 			json_print_string(json, "instead", hop->instead);
+			put_thread(json, "expects", &hop->expects);
+		}
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);

@@ -335,6 +335,16 @@ static void put_hop_owner(FILE *out, const struct why_hop *hop)
 	fputs(", as the program told", out);
 }
 
+static void put_hop_instead(FILE *out, const struct why_hop *hop)
+{
+	fputs("; still waiting", out);
+	if (hop->expects.tid) {
+		fputs(" for ", out);
+		put_thread(out, &hop->expects);
+	}
+	fprintf(out, " when %s", hop->instead);
+}
+
 char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
@@ -356,7 +366,7 @@ char *words_hop(const struct why *why, size_t index)
 	if (hop->owner.tid)
 		put_hop_owner(words.out, hop);
 	else if (hop->instead)
-		fprintf(words.out, "; still waiting when %s", hop->instead);
+		put_hop_instead(words.out, hop);
 	else if (hop->woken_by[0])
 		put_hop_waker(words.out, hop);
 	return words_end(&words);

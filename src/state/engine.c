@@ -371,6 +371,7 @@ struct timeline *state_finish(struct state *state)
 	tl->end_ns = state->now_ns;
 	moment_end(state);
 	close_threads(state);
+	expect_at_end(state);
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		process_put(state, state->threads[i]->process);
 		free(state->threads[i]);

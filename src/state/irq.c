@@ -561,6 +561,7 @@ static void on_signal_generate(struct state *state, struct cpu *cpu, const struc
 	wait->waker.signal = (uint8_t)ev->signal.signal;
 	wait->flags &= ~(uint32_t)WAIT_TIMED_OUT;
 	thread->poll_open = false;
+	expect_at_signal(state, thread, wait);
 }
 
 const struct state_handler irq_handlers[] = {

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -441,5 +442,16 @@ void fds_after_call(struct state *state, struct thread *thread, int64_t ret);
 bool fds_epoll_serves(const struct state *state, const struct thread *thread, int32_t epoll,
 		      uint32_t *out_name);
 bool role_serves(uint8_t role);
+
+/* include/linux/errno.h: what a call that a signal interrupts returns inside the kernel */
+static inline bool expect_is_interrupted(int64_t ret)
+{
+	return ret == -EINTR || (ret <= -512 && ret >= -516);
+}
+
+/* expect.c: who was awaited, where a signal comes first, or the recording ends. */
+void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait);
+void expect_at_return(struct state *state, struct thread *thread);
+void expect_at_end(struct state *state);
 
 #endif

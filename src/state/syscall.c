@@ -467,6 +467,8 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (!thread || thread->idle)
 		return;
 	if (thread->in_call) {
+		if (expect_is_interrupted(ev->syscall.ret))
+			expect_at_return(state, thread);
 		fds_after_call(state, thread, ev->syscall.ret);
 	} else {
 		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));

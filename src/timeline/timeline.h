@@ -198,6 +198,7 @@ enum wait_flag {
 	WAIT_MANY = 1 << 7,	     /* poll, select, epoll: waits for several things */
 	WAIT_IO = 1 << 8,	     /* uninterruptible: the kernel says that it was for I/O, */
 	WAIT_NO_IO = 1 << 9,	     /* or that it was not */
+	WAIT_EXPECTS = 1 << 10,	     /* it did not come: 'origin' was awaited, at no time */
 };
 
 /* One wait of one thread: from the switch out to the wake-up. */
@@ -206,7 +207,7 @@ struct wait {
 	uint64_t woken_ns; /* 0 = never, or not recorded */
 	struct actor waker;
 	struct actor
-		origin;	 /* who queued the work or sent the packet that the waker only delivered */
+		origin; /* who queued the work or sent the packet that the waker only delivered; WAIT_EXPECTS */
 	uint32_t in;	 /* word: system call, trap, kernel ...: what it waited in */
 	uint32_t object; /* name id of what it waited for; 0 = unknown */
 	uint32_t

@@ -147,6 +147,24 @@ static void conditions_use_two_words_in_turn(void **unused)
 	told_free(told);
 }
 
+/* The lock of a condition, or Python's GIL, is taken by all that wait: however long that takes. */
+static void a_lock_in_between_does_not_end_it(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 30);
+	slice(&script, "futex 0x7f8000 128", 5);
+	woken_slice(&script, "futex 0x7f8000 128", 40);
+	slice(&script, LOCK, 30);
+	woken_slice(&script, "futex 0x7f8000 128", 40);
+	woken_slice(&script, LOCK, 20);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), (30 + 5 + 40 + 30 + 40 + 20) * MS);
+	assert_int_equal(told->why.slice_count, 3);
+	told_free(told);
+}
+
 static void another_lock_is_another_wait(void **unused)
 {
 	struct script script = begun();
@@ -315,6 +333,7 @@ int main(void)
 		cmocka_unit_test(slices_are_charged_to_what_ended_the_last),
 		cmocka_unit_test(each_slice_is_told_with_the_end_of_the_last),
 		cmocka_unit_test(conditions_use_two_words_in_turn),
+		cmocka_unit_test(a_lock_in_between_does_not_end_it),
 		cmocka_unit_test(another_lock_is_another_wait),
 		cmocka_unit_test(to_look_is_to_ask_for_the_time_or_in_vain),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
