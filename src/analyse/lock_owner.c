@@ -70,7 +70,8 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-int lock_owners_new(struct source *source, struct lock_owners **out_owners, struct err *err)
+int lock_owners_new(struct source *source, uint64_t end_ns, struct lock_owners **out_owners,
+		    struct err *err)
 {
 	static const struct lock_track_ops ops = { .wait = keep_wait, .module = keep_module };
 	struct lock_owners *owners = xcalloc(1, sizeof(*owners));
@@ -85,7 +86,7 @@ int lock_owners_new(struct source *source, struct lock_owners **out_owners, stru
 		lock_owners_free(owners);
 		return err_wrap(err, "reading what threads told of their locks");
 	}
-	lock_tracker_finish(owners->tracker);
+	lock_tracker_finish(owners->tracker, end_ns);
 	if (owners->count)
 		qsort(owners->waits, owners->count, sizeof(*owners->waits), by_thread_and_time);
 	*out_owners = owners;

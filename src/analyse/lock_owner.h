@@ -4,7 +4,7 @@
  * For a wait that the kernel saw as a futex call alone: what the thread told of it itself
  * (libholdup-locks) names the lock, and what all threads told says who had it, moment by moment.
  *
- *	rc = lock_owners_new(source, &owners, &err);
+ *	rc = lock_owners_new(source, end_ns, &owners, &err);
  *	if (lock_owners_find(owners, tid, from_ns, to_ns, &wait))
  *		for (i = 0; i < wait.span_count; i++)
  *			... wait.spans[i].owner_tid from start_ns to end_ns ...
@@ -39,8 +39,12 @@ struct lock_owner_wait {
 	size_t span_count;
 };
 
-/* Read all events of 'source', which is at its start. Memory grows with the number of waits. */
-int lock_owners_new(struct source *source, struct lock_owners **out_owners, struct err *err);
+/*
+ * Read all events of 'source', which is at its start. Waits that are open at the end last to 'end_ns', or
+ * to the last event that was read. Memory grows with the number of waits.
+ */
+int lock_owners_new(struct source *source, uint64_t end_ns, struct lock_owners **out_owners,
+		    struct err *err);
 void lock_owners_free(struct lock_owners *owners); /* NULL is fine */
 
 /*

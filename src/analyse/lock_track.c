@@ -451,16 +451,27 @@ static uint8_t kind_of(const struct ev_user_lock *told)
 	}
 }
 
+/* A thread that ends while it waits got no lock. */
+static void on_thread_exit(struct lock_tracker *tracker, int32_t tid)
+{
+	struct waiting *waiting = take_wait(tracker, tid);
+
+	if (waiting)
+		tell_wait(tracker, waiting, 0, true);
+}
+
 void lock_tracker_feed(struct lock_tracker *tracker, const struct event *event)
 {
 	const struct ev_user_lock *told = &event->user_lock;
 
-	if (event->type != EV_LOST && event->type != EV_USER_LOCK)
+	if (event->type != EV_LOST && event->type != EV_USER_LOCK && event->type != EV_SCHED_EXIT)
 		return;
 	if (event->time_ns > tracker->last_ns)
 		tracker->last_ns = event->time_ns;
 	if (event->type == EV_LOST) {
 		on_lost(tracker);
+	} else if (event->type == EV_SCHED_EXIT) {
+		on_thread_exit(tracker, event->task.tid);
 	} else if (told->op == USER_LOCK_BEGIN) {
 		on_begin(tracker, told->pid);
 	} else if (told->op == USER_LOCK_MODULE) {
@@ -471,8 +482,10 @@ void lock_tracker_feed(struct lock_tracker *tracker, const struct event *event)
 	}
 }
 
-void lock_tracker_finish(struct lock_tracker *tracker)
+void lock_tracker_finish(struct lock_tracker *tracker, uint64_t end_ns)
 {
+	if (end_ns > tracker->last_ns)
+		tracker->last_ns = end_ns;
 	for (size_t i = 0; i < tracker->wait_count; i++) {
 		struct waiting *waiting = &tracker->waits[i];
 

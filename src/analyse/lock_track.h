@@ -4,7 +4,7 @@
  *	tracker = lock_tracker_new(&ops, context);
  *	while (source_next(...) > 0)
  *		lock_tracker_feed(tracker, event);
- *	lock_tracker_finish(tracker);
+ *	lock_tracker_finish(tracker, end_ns);
  *	lock_tracker_free(tracker);
  *
  * A lock is one address in one life of a process; it is known by its index, from 0 on. While a
@@ -75,11 +75,14 @@ struct lock_track_ops {
 struct lock_tracker *lock_tracker_new(const struct lock_track_ops *ops, void *context);
 void lock_tracker_free(struct lock_tracker *tracker); /* NULL is fine */
 
-/* Events in the order of time. Those that are not about locks, nor EV_LOST, do nothing. */
+/*
+ * Events in the order of time: about locks, EV_LOST, and EV_SCHED_EXIT, which ends the thread's wait
+ * as one that is open. Others do nothing.
+ */
 void lock_tracker_feed(struct lock_tracker *tracker, const struct event *event);
 
-/* There are no more: waits that have not ended are told, as open. */
-void lock_tracker_finish(struct lock_tracker *tracker);
+/* There are no more: waits that have not ended are told, as open to 'end_ns' or the last event. */
+void lock_tracker_finish(struct lock_tracker *tracker, uint64_t end_ns);
 
 /* What is known of a lock that was told by index. */
 struct lock_identity {

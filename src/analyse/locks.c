@@ -292,7 +292,8 @@ static void count(struct locks *locks, const struct event *event)
 	}
 }
 
-int locks_run(struct source *source, enum locks_sort sort, struct locks *out_locks, struct err *err)
+int locks_run(struct source *source, enum locks_sort sort, uint64_t end_ns, struct locks *out_locks,
+	      struct err *err)
 {
 	static const struct lock_track_ops ops = { on_taken, on_released, on_wait, on_touched,
 						   on_module };
@@ -307,7 +308,7 @@ int locks_run(struct source *source, enum locks_sort sort, struct locks *out_loc
 		count(&locks, event);
 	}
 	if (rc == 0) {
-		lock_tracker_finish(run.tracker);
+		lock_tracker_finish(run.tracker, end_ns);
 		finish(&run);
 		*out_locks = locks;
 	} else {

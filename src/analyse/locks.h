@@ -82,9 +82,10 @@ struct locks {
 
 /*
  * Read all events of 'source', which is at its start. Returns 0 and *out_locks (free with
- * locks_fini()), or negative with err filled. Rows with nothing in them are left out.
+ * locks_fini()), or negative with err filled. Rows with nothing in them are left out. Waits that are
+ * open at the end last to 'end_ns', or to the last event that was read.
  */
-int locks_run(struct source *source, enum locks_sort sort, struct locks *out_locks,
+int locks_run(struct source *source, enum locks_sort sort, uint64_t end_ns, struct locks *out_locks,
 	      struct err *err);
 void locks_fini(struct locks *locks);
 

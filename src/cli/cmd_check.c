@@ -83,7 +83,7 @@ static struct lock_owners *learn_locks(const char *path)
 	struct source *source = NULL;
 
 	if (lock_source_open_beside(path, &source, NULL) == 0 && source &&
-	    lock_owners_new(source, &owners, NULL) < 0)
+	    lock_owners_new(source, lock_source_facts(source)->last_ns, &owners, NULL) < 0)
 		owners = NULL;
 	source_close(source);
 	return owners;

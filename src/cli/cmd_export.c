@@ -180,7 +180,8 @@ static void learn_locks(const char *path, struct source_of *from)
 	int rc = lock_source_open_beside(path, &source, &err);
 
 	if (rc == 0 && source)
-		rc = lock_owners_new(source, &from->job.locks, &err);
+		rc = lock_owners_new(source, lock_source_facts(source)->last_ns, &from->job.locks,
+				     &err);
 	if (rc < 0)
 		fprintf(stderr, "holdup export: locks are told as the kernel saw them: %s\n",
 			err.text);

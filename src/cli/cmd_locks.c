@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/lock_source.h"
 #include "cli/opts.h"
+#include "event/facts.h"
 #include "event/source.h"
 #include "report/locks.h"
 
@@ -26,6 +27,36 @@ static const struct opt_spec locks_options[] = {
 	{ 0 },
 };
 
+static bool is_waited_for(const struct locks *locks)
+{
+	for (size_t i = 0; i < locks->count; i++) {
+		if (locks->rows[i].waiting)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Programs do not tell how long they go on to wait, nor that they were ended: where the kernel was
+ * recorded, it does. Else *locks stays as it is.
+ */
+static void run_beside(const struct locks_cmd *cmd, const char *path, struct locks *locks)
+{
+	struct source *source = NULL;
+	struct locks again;
+	bool is_good;
+
+	if (lock_source_open_beside(path, &source, NULL) < 0 || !source)
+		return;
+	is_good = locks_run(source, (enum locks_sort)cmd->sort, lock_source_facts(source)->last_ns,
+			    &again, NULL) == 0;
+	source_close(source);
+	if (!is_good)
+		return;
+	locks_fini(locks);
+	*locks = again;
+}
+
 static int print_locks(const struct locks_cmd *cmd, const char *path, struct err *err)
 {
 	const struct report_locks_opts report = { .json = cmd->json, .top = cmd->top };
@@ -35,8 +66,11 @@ static int print_locks(const struct locks_cmd *cmd, const char *path, struct err
 
 	if (rc < 0)
 		return rc;
-	rc = locks_run(source, (enum locks_sort)cmd->sort, &locks, err);
+	rc = locks_run(source, (enum locks_sort)cmd->sort, lock_source_facts(source)->last_ns,
+		       &locks, err);
 	if (rc == 0) {
+		if (is_waited_for(&locks))
+			run_beside(cmd, path, &locks);
 		report_locks(stdout, &locks, lock_source_facts(source), &report);
 		locks_fini(&locks);
 	}

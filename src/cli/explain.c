@@ -122,7 +122,8 @@ static void learn_locks(const char *path, struct explained *explained)
 	int rc = lock_source_open_beside(path, &source, &err);
 
 	if (rc == 0 && source)
-		rc = lock_owners_new(source, &explained->locks, &err);
+		rc = lock_owners_new(source, lock_source_facts(source)->last_ns, &explained->locks,
+				     &err);
 	if (rc < 0 && !explained->loaded.note)
 		explained->loaded.note =
 			xasprintf("Locks are told as the kernel saw them: %s.", err.text);

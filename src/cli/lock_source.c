@@ -31,8 +31,9 @@ static int next(struct source *base, const struct event **out_event, struct err 
 	int rc;
 
 	while ((rc = list_reader_next(source->reader, &line, err)) > 0) {
-		if (line.event->type == EV_LOST &&
-		    (!source->is_beside || line.event->context & EV_CTX_USER)) {
+		if (line.event->type == EV_SCHED_EXIT ||
+		    (line.event->type == EV_LOST &&
+		     (!source->is_beside || line.event->context & EV_CTX_USER))) {
 			*out_event = line.event;
 			return 1;
 		}

@@ -4,7 +4,7 @@
  * The clock of DIR/user alone is the programs' own, which is not the recording's.
  *
  * They are read by the names of their fields, as any event of a program. Holes in the recording
- * come along (EV_LOST); other events are left out.
+ * come along (EV_LOST), and so do ends of threads (EV_SCHED_EXIT); other events are left out.
  */
 #ifndef CLI_LOCK_SOURCE_H
 #define CLI_LOCK_SOURCE_H
@@ -35,7 +35,7 @@ bool lock_source_is_alone(const struct source *source);
 /* May the trace have switches of the kernel's, by the kinds of events it declares? */
 bool lock_source_has_switches(const struct source *source);
 
-/* Beside the events: damage. Owned by the source. */
+/* Beside the events: damage, the time of the last one. Owned by the source. */
 const struct facts *lock_source_facts(const struct source *source);
 
 #endif

@@ -76,7 +76,8 @@ bool why_locks_alone(const char *trace, bool json)
 	    lock_source_open(trace, &source, NULL) < 0)
 		return false;
 	if (lock_source_is_alone(source) &&
-	    locks_run(source, (enum locks_sort)0, &locks, NULL) == 0) {
+	    locks_run(source, (enum locks_sort)0, lock_source_facts(source)->last_ns, &locks,
+		      NULL) == 0) {
 		any = locks.count > 0;
 		if (any && !json)
 			puts("This trace has the program's own events alone: what follows is what "

@@ -61,7 +61,7 @@ static struct lock_owners *owners_of(const struct event *events, size_t count)
 	struct lock_owners *owners;
 	struct err err = { 0 };
 
-	assert_int_equal(lock_owners_new(&listed.source, &owners, &err), 0);
+	assert_int_equal(lock_owners_new(&listed.source, 0, &owners, &err), 0);
 	return owners;
 }
 
@@ -188,7 +188,7 @@ static void the_table_adds_up_holds_and_waits(void **unused)
 	struct locks locks;
 	struct err err = { 0 };
 
-	assert_int_equal(locks_run(&listed.source, LOCKS_BY_WAIT, &locks, &err), 0);
+	assert_int_equal(locks_run(&listed.source, LOCKS_BY_WAIT, 0, &locks, &err), 0);
 	assert_int_equal(locks.count, 1);
 	row = &locks.rows[0];
 	assert_int_equal(row->taken, 3);
@@ -232,7 +232,7 @@ static void what_makes_no_sense_does_no_harm(void **unused)
 		if (random >> 55 == 3)
 			events[i] = (struct event)LOST(i * 3);
 	}
-	assert_int_equal(locks_run(&listed.source, LOCKS_BY_WAIT, &locks, &err), 0);
+	assert_int_equal(locks_run(&listed.source, LOCKS_BY_WAIT, 0, &locks, &err), 0);
 	assert_true(locks.count > 0);
 	for (size_t i = 0; i < locks.count; i++) {
 		const struct locks_row *row = &locks.rows[i];

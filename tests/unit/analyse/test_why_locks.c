@@ -46,7 +46,7 @@ static struct lock_owners *owners_of(const struct event *events, size_t count)
 	struct lock_owners *owners;
 	struct err err = { 0 };
 
-	assert_int_equal(lock_owners_new(&listed.source, &owners, &err), 0);
+	assert_int_equal(lock_owners_new(&listed.source, 0, &owners, &err), 0);
 	return owners;
 }
 
