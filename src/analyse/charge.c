@@ -94,6 +94,7 @@ struct place {
 	uint8_t class;	 /* enum why_class of the target's own wait */
 	bool lock;	 /* the wait that led here was for a lock */
 	uint32_t object; /* of that wait, text id */
+	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -443,7 +444,9 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 			return;
 		}
 		root.kind = WHY_STUCK;
-		root.object = text_id(charger, describe_object(query, wait));
+		root.object = charger->nodes[place->node].lock;
+		if (!root.object)
+			root.object = text_id(charger, describe_object(query, wait));
 		root.reason = text_id(charger, instead);
 	}
 	(void)add(charger, place, root, ns);
@@ -500,6 +503,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 		below.class = wait_class(charger->query, wait);
 	below.node = hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
+	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
 	if (node->count > 1 && (led->lock || node->slices) && node->counted_ns == wait->begin_ns)
 		node->count--;
@@ -543,6 +547,8 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 
 	if (instead)
 		node->instead = text_id(charger, instead);
+	if (instead && place->owner != SLOT_NONE)
+		awaited = place->owner;
 	node->expects = awaited;
 	if (awaited != SLOT_NONE && is_waiting_above(charger, place, awaited)) {
 		instead = circle_words(charger, awaited, instead);
@@ -596,12 +602,14 @@ static void charge_lock(struct charger *charger, const struct place *place, uint
 	while (owned_next(&iter, &span)) {
 		struct tl_interval part = { span.start_ns, span.end_ns, in->word };
 		struct led led = { text, span.slot };
+		bool is_circle = span.slot != SLOT_NONE && span.slot != slot &&
+				 is_waiting_above(charger, place, span.slot);
 		struct place below;
 
-		if (span.slot != SLOT_NONE && (place->depth >= CHARGE_DEPTH || span.slot == slot ||
-					       is_waiting_above(charger, place, span.slot)))
+		if (place->depth >= CHARGE_DEPTH || span.slot == slot || is_circle)
 			led.owner = SLOT_NONE;
 		below = place_below(charger, place, slot, wait, &led);
+		below.owner = is_circle ? span.slot : SLOT_NONE;
 		if (led.owner != SLOT_NONE)
 			charge(charger, &below, led.owner, part.start_ns, part.end_ns);
 		else
@@ -729,7 +737,7 @@ static void charge_classes(struct charger *charger, const struct place *place)
 void charge_window(struct query *query)
 {
 	struct charger *charger = xcalloc(1, sizeof(*charger));
-	struct place place = { .node = NODE_NONE, .class = WHY_RUNS };
+	struct place place = { .node = NODE_NONE, .class = WHY_RUNS, .owner = SLOT_NONE };
 
 	charger->query = query;
 	if (query->opts->classes)

@@ -11,6 +11,7 @@
 #include "analyse/lock_track.h"
 #include "analyse/locks.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "event/event.h"
 #include "event/source.h"
 
@@ -208,6 +209,34 @@ static void the_table_adds_up_holds_and_waits(void **unused)
 	locks_fini(&locks);
 }
 
+/* 9 dies while it waits, 8 waits to the end of the recording. */
+static void open_waits_last_to_the_end_of_their_threads(void **unused)
+{
+	const struct event events[] = {
+		EVENT(10, 7, ACQUIRED),
+		EVENT(20, 8, WAIT_BEGIN, .owner = 7),
+		EVENT(30, 9, WAIT_BEGIN, .owner = 7),
+		{ .type = EV_SCHED_EXIT, .time_ns = 50, .tid = 9, .task.tid = 9 },
+		{ .type = EV_SCHED_EXIT, .time_ns = 60, .tid = 6, .task.tid = 6 },
+	};
+	struct listed listed = { { &listed_ops }, events, ARRAY_LEN(events), 0 };
+	const struct locks_row *row;
+	struct locks locks;
+	struct err err = { 0 };
+
+	assert_int_equal(locks_run(&listed.source, LOCKS_BY_WAIT, 1000, &locks, &err), 0);
+	assert_int_equal(locks.count, 1);
+	row = &locks.rows[0];
+	assert_int_equal(row->contended, 2);
+	assert_int_equal(row->waiting, 2);
+	assert_int_equal(row->wait_ns, 980 + 20);
+	assert_int_equal(row->wait_max_ns, 980);
+	assert_int_equal(row->owner_count, 1);
+	assert_int_equal(row->owners[0].tid, 7);
+	assert_int_equal(row->owners[0].ns, 980 + 20);
+	locks_fini(&locks);
+}
+
 /* Any events in any order: nothing but sums that add up. */
 static void what_makes_no_sense_does_no_harm(void **unused)
 {
@@ -255,6 +284,7 @@ int main(void)
 		cmocka_unit_test(after_a_hole_nobody_knows_the_owner_until_it_is_told),
 		cmocka_unit_test(a_wait_that_does_not_end_is_open),
 		cmocka_unit_test(the_table_adds_up_holds_and_waits),
+		cmocka_unit_test(open_waits_last_to_the_end_of_their_threads),
 		cmocka_unit_test(what_makes_no_sense_does_no_harm),
 	};
 

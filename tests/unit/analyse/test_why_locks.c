@@ -151,7 +151,7 @@ static void a_lock_that_is_never_let_go_names_its_owner(void **unused)
 	told_free(told);
 }
 
-/* 8 waits for A of 9, which waits for B of 8: nobody can be charged, and it ends. */
+/* 8 waits for A of 9, which waits for B of 8: told as the circle that it is. */
 static void a_deadlock_comes_to_an_end(void **unused)
 {
 	struct told *told = replayed(PROCESS " 30 cpu2 enter futex 0x2000 128\n"
@@ -163,11 +163,14 @@ static void a_deadlock_comes_to_an_end(void **unused)
 		       TOLD(35, 9, WAIT_BEGIN, B, .owner = 8), TOLD(85, 7, ACQUIRED, 0x3000));
 	const struct why *why = explained_with(told, owners, 8, 20, 80);
 
-	assert_string_equal(roots_text(told),
-			    "stuck 9 40 futex: the recording ended [futex 0x2000]; "
-			    "lock 9 20 running 50 %, futex 50 % [mutex 0x1000]");
+	assert_string_equal(
+		roots_text(told),
+		"stuck 9 40 futex: the recording ended, in a circle: asker[8], which it waits "
+		"for, waits for it [mutex 0x2000]; "
+		"lock 9 20 running 50 %, futex 50 % [mutex 0x1000]");
 	assert_string_equal(chain_text(told), "8 futex 40, 9 futex 40, 9 futex 40");
 	assert_string_equal(why->chain[1].lock, "mutex 0x2000");
+	assert_int_equal(why->chain[1].expects.tid, 8);
 	assert_int_equal(why->depth_limit_hits, 0);
 	assert_string_equal(waits_text(told), "0:8 20-80 none, 1:9 40-80 none");
 	lock_owners_free(owners);
