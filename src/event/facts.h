@@ -35,7 +35,7 @@ struct fact_thread {
 
 	/* The system call that it was blocked in; what it was before 'call_ns' is not known. */
 	int32_t call;
-	uint64_t arg0, arg1;
+	uint64_t arg0, arg1, arg2;
 	uint64_t call_ns; /* 0 = in none, or not known */
 };
 

@@ -183,6 +183,7 @@ static void add_call(const struct opened *opened, struct fact_thread *thread)
 	thread->call = call->nr;
 	thread->arg0 = call->args[0];
 	thread->arg1 = call->args[1];
+	thread->arg2 = call->args[2];
 	thread->call_ns = call->seen_ns;
 }
 

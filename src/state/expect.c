@@ -173,12 +173,19 @@ static uint32_t other_side(struct expecting *expecting, const struct thread *thr
 	return process ? thread_of(state, thread, process) : SLOT_NONE;
 }
 
+/* Is the wait in the call that the thread is known to be in? */
+static bool is_in_call(const struct thread *thread, const struct wait *wait)
+{
+	return word_kind(wait->in) == WORD_SYSCALL && thread->call_nr >= 0 &&
+	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
+}
+
 static void expect(struct expecting *expecting, struct thread *thread, struct wait *wait)
 {
 	uint32_t slot = SLOT_NONE;
 
-	if (!thread->process || !thread->in_call || word_kind(wait->in) != WORD_SYSCALL ||
-	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
+	if (!thread->process || !is_in_call(thread, wait) || wait->origin.slot != SLOT_NONE ||
+	    wait->origin.time_ns)
 		return;
 	if (call_of(expecting->state, thread)->kind == CALL_FUTEX)
 		slot = joined(expecting->state, thread);

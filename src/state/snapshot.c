@@ -85,6 +85,7 @@ static void put_thread(struct snapshot *snapshot, const struct thread *thread)
 		fact->call = same->call;
 		fact->arg0 = same->arg0;
 		fact->arg1 = same->arg1;
+		fact->arg2 = same->arg2;
 		fact->call_ns = same->call_ns;
 	}
 }

@@ -84,6 +84,7 @@ static const struct field thread_fields[] = {
 	FIELD(fact_thread, "call", call, FIELD_I32, false),
 	FIELD(fact_thread, "arg0", arg0, FIELD_U64, false),
 	FIELD(fact_thread, "arg1", arg1, FIELD_U64, false),
+	FIELD(fact_thread, "arg2", arg2, FIELD_U64, false),
 	FIELD(fact_thread, "call_ns", call_ns, FIELD_U64, false),
 };
 

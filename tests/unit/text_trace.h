@@ -4,7 +4,7 @@
  *	# what was known before the first event (all optional)
  *	facts no_syscalls | omits_idle | first NS | last NS
  *	thread TID TGID PPID LETTER COMM [kernel]
- *	seenin NS CALL [ARG0 ARG1]	the thread above slept in that call then
+ *	seenin NS CALL [ARG0 ARG1 ARG2]	the thread above slept in that call then
  *	fd TGID FD ROLE NAME
  *	epoll TGID EPOLL TARGET
  *
@@ -556,6 +556,7 @@ static inline void tt_seen_in_line(struct text_trace *trace)
 	thread->call = (int32_t)tt_call_number(trace, tt_word(trace, 2));
 	thread->arg0 = tt_number_or(trace, 3, 0);
 	thread->arg1 = tt_number_or(trace, 4, 0);
+	thread->arg2 = tt_number_or(trace, 5, 0);
 }
 
 static inline void tt_fd_line(struct text_trace *trace)

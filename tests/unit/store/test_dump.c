@@ -54,6 +54,7 @@ static const struct fact_thread whole_thread = {
 	.call = 202,
 	.arg0 = 18446744073709551615u,
 	.arg1 = 128,
+	.arg2 = 7,
 	.call_ns = 7,
 };
 
@@ -90,6 +91,7 @@ static void every_field_comes_back(void **unused)
 	assert_true(facts.threads[0].seen_ns == whole_thread.seen_ns);
 	assert_int_equal(facts.threads[0].call, 202);
 	assert_true(facts.threads[0].arg0 == whole_thread.arg0);
+	assert_true(facts.threads[0].arg2 == whole_thread.arg2);
 	assert_int_equal(facts.threads[0].arg1, 128);
 	assert_int_equal(facts.threads[0].call_ns, 7);
 	assert_int_equal(facts.fd_count, 1);
