@@ -40,8 +40,11 @@ def hung(pid, limit_s=20):
     return False
 
 
-def before_the_recording(tap):
-    with kernel.running("cat", stdin=subprocess.PIPE) as cat:
+def before_the_recording(tap, folder):
+    fifo = os.path.join(folder, "own")
+    os.mkfifo(fifo)
+    # It has both ends itself: nobody else can end that.
+    with kernel.running("sh", "-c", "exec cat <>" + fifo) as cat:
         if not hung(cat.pid):
             kernel.absent("/proc/PID/syscall does not tell what a process sleeps in")
         done = kernel.holdup("record", "-d", HANG_S, "-o", "hung.holdup")
@@ -53,6 +56,39 @@ def before_the_recording(tap):
     tap.ok((root["kind"], root["who"]["tid"], root["what"]) == ("stuck", cat.pid, "read")
            and root["object"].startswith("fd 0"), "hung before: in its system call", root)
     tap.ok(root["why"] == "the recording ended", "hung before: to the end", root)
+
+
+def the_other_end(tap):
+    """Of a pipe that was there before: who has it is told, and what that one did."""
+    with kernel.running("sh", "-c", "sleep 300 | cat") as shell:
+        cat, sleep = child_of(shell.pid, "cat"), child_of(shell.pid, "sleep")
+        if not cat or not hung(cat):
+            kernel.absent("no cat that hangs")
+        done = kernel.holdup("record", "-d", HANG_S, "-o", "pipe.holdup")
+        tap.ok(done.returncode == 0, "other end: recorded", done.stderr)
+    report, done = kernel.why("--tid", cat, "pipe.holdup")
+    if not tap.ok(report and len(report["verdict"]) == 1, "other end: one reason", done.stderr):
+        return
+    root, first = report["verdict"][0], report["chain"][0]
+    tap.ok((root["kind"], root["who"]["tid"]) == ("timer", sleep), "other end: what it does", root)
+    tap.ok(first["who"]["tid"] == cat and first["expects"]["tid"] == sleep and
+           first["instead"] == "the recording ended", "other end: who has it", first)
+
+
+def child_of(parent, comm, limit_s=20):
+    """The child of that name, when it has run it."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % pid) as file:
+                    name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+            except OSError:
+                continue
+            if name == comm and int(rest.split()[1]) == parent:
+                return int(pid)
+        time.sleep(0.02)
+    return None
 
 
 def child_of_name(name, argument):
@@ -103,7 +139,8 @@ def main():
     kernel.need()
     tap = kernel.Tap()
     with kernel.workdir() as folder:
-        before_the_recording(tap)
+        before_the_recording(tap, folder)
+        the_other_end(tap)
         ended_by_somebody(tap, folder)
     return tap.end()
 
