@@ -56,7 +56,7 @@ static const struct {
 struct why_cmd {
 	struct target_opts target;
 	const char *from, *to;
-	bool summary, causality, all;
+	bool summary, causality, all, unfold;
 	struct opt_maybe instances;
 	uint32_t depth, top;
 	uint64_t min_ns;
@@ -101,6 +101,8 @@ static const struct opt_spec why_options[] = {
 	  opt_duration, offsetof(struct why_cmd, min_ns) },
 	{ "top", "N", "Print N rows of each table (default 10)", opt_u32,
 	  offsetof(struct why_cmd, top) },
+	{ "unfold", NULL, "Print a row for each cause: threads of one name apart", opt_flag,
+	  offsetof(struct why_cmd, unfold) },
 	{ "output", "FILE", "Write the report to FILE (default: stdout)", opt_string,
 	  offsetof(struct why_cmd, output) },
 	{ "json", NULL, "Print JSON with all parts, times in ns", opt_flag,
@@ -152,6 +154,7 @@ static void print_report(const struct why_cmd *cmd, const struct explained *expl
 		.instance_id = cmd->instances.value,
 		.causality = cmd->causality || cmd->all,
 		.top = cmd->top,
+		.unfold = cmd->unfold,
 		.window_chosen = cmd->from || cmd->to,
 	};
 

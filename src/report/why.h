@@ -20,6 +20,7 @@ struct report_why_opts {
 	uint32_t instance_id; /* only this one; 0 = all */
 	bool causality;	      /* the recursive blocking causality */
 	uint32_t top;	      /* rows of the verdict and instances a line; 0 = default */
+	bool unfold;	      /* a row of the verdict for each root */
 	bool lines;	      /* text: one line a result instead of the whole reports */
 	bool window_chosen;   /* the user chose the window: say where it lies */
 };

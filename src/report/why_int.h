@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analyse/why.h"
+#include "analyse/why_fold.h"
 #include "base/text.h"
 #include "event/facts.h"
 #include "report/why.h"
@@ -59,7 +60,7 @@ char *words_end(struct words *words); /* free the result with free() */
 /* Sentences. All return text to be freed with free(). */
 char *words_thread(const struct why_thread *thread); /* "make[512]", "a thread" */
 char *words_root(const struct why *why, const struct why_root *root);
-char *words_roots(const struct why *why, const struct why_root *sum, size_t threads);
+char *words_row(const struct why *why, const struct why_row *row);
 char *words_root_short(const struct why *why, const struct why_root *root); /* no counts */
 size_t words_hop_count(const struct why *why);				    /* hops worth telling */
 char *words_hop(const struct why *why, size_t index);

@@ -92,6 +92,54 @@ static void put_verdict(struct json *json, const struct why *why)
 	json_end_array(json);
 }
 
+/* Rows of roots alike, as the text has them, with the indices of the roots in "verdict". */
+static void put_group(struct json *json, const struct why *why, const struct why_rows *rows,
+		      const struct why_row *row)
+{
+	json_begin_object(json, NULL);
+	json_print_u64(json, "ns", row->sum.ns);
+	json_print_share(json, "share", row->sum.ns, why_verdict_ns(why));
+	json_print_string(json, "kind", why_kind_name(row->sum.kind));
+	json_print_string(json, "class", class_name(row->sum.class));
+	json_print_u64(json, "threads", row->threads);
+	json_print_string(json, "name", row->name);
+	if (row->many_whats)
+		json_print_null(json, "what");
+	else
+		json_print_string(json, "what", row->sum.what);
+	if (row->many_objects)
+		json_print_null(json, "object");
+	else
+		json_print_string(json, "object", row->sum.object);
+	json_print_string(json, "why", row->sum.why);
+	json_print_bool(json, "timed_out", row->sum.timed_out);
+	json_print_u64(json, "count", row->sum.count);
+	json_print_u64(json, "longest_ns", row->sum.longest_ns);
+	json_begin_array(json, "roots");
+	for (uint32_t i = 0; i < row->root_count; i++)
+		json_print_u64(json, NULL, rows->members[row->first_root + i]);
+	json_end_array(json);
+	json_end_object(json);
+}
+
+static void put_groups(struct json *json, const struct why *why)
+{
+	struct why_rows rows;
+
+	why_fold(why, TOP_DEFAULT, &rows);
+	json_begin_array(json, "groups");
+	for (size_t i = 0; i < rows.count; i++)
+		put_group(json, why, &rows, &rows.at[i]);
+	json_end_array(json);
+	json_begin_object(json, "kinds");
+	for (enum why_kind kind = 0; kind < WHY_KIND_COUNT; kind++) {
+		if (rows.ns[kind])
+			json_print_u64(json, why_kind_name(kind), rows.ns[kind]);
+	}
+	json_end_object(json);
+	why_rows_fini(&rows);
+}
+
 static void put_chain(struct json *json, const struct why *why)
 {
 	json_begin_array(json, "chain");
@@ -349,6 +397,7 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	put_wib(json, why);
 	put_only(json, why);
 	put_verdict(json, why);
+	put_groups(json, why);
 	put_chain(json, why);
 	put_summary(json, why);
 	put_instances(json, why);

@@ -1,140 +1,20 @@
 /*
  * why_verdict.c - the verdict of the text report: what held the target up, largest first.
  *
- * Beside a build or a pool of workers, what held the target up is one thing to a
- * reader and a hundred roots: each of a hundred compilers had the CPU for a moment.
- * So where not all of the roots fit, those of several threads that did the
- * same under one name are told as one row.
+ * Rows are folded as analyse/why_fold.h does it, unless each root is asked for. A last line sums up
+ * the whole table by kind, so that a hundred small rows of one kind are seen.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "report/table.h"
 #include "report/why_int.h"
 
-/* So many threads are told as one: few workers, each with what it worked at, say more. */
-#define TOLD_AS_ONE	    3
-#define TOLD_AS_ONE_WORKING 8
-
-/* Roots that are told together. */
-struct row {
-	struct why_root sum; /* of one root: that root */
-	size_t threads;	     /* 1: one root */
-};
-
-struct rows {
-	struct row *at; /* owned; largest first */
-	size_t count;
-};
-
-/* Kinds of which "N threads named X" tells all but the thread ids. */
-static bool may_group(const struct why *why, const struct why_root *root)
-{
-	bool kind = root->kind == WHY_CPU_QUEUE || root->kind == WHY_PREEMPTED ||
-		    root->kind == WHY_OTHER_THREAD;
-
-	return kind && root->who.tid && root->who.tid != why->target.tid && root->who.comm[0];
-}
-
-/* Same words but for the thread: 0. */
-static int compare_words(const struct why_root *x, const struct why_root *y)
-{
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	return strcmp(x->who.comm, y->who.comm);
-}
-
-static int by_words(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-	int order = compare_words(&x->sum, &y->sum);
-
-	return order ? order
-		     : (x->sum.who.tid > y->sum.who.tid) - (x->sum.who.tid < y->sum.who.tid);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->sum.ns != y->sum.ns)
-		return x->sum.ns > y->sum.ns ? -1 : 1;
-	return by_words(a, b);
-}
-
-static void add_to(struct row *row, const struct why_root *root)
-{
-	row->sum.ns += root->ns;
-	row->sum.count += root->count;
-	if (root->longest_ns > row->sum.longest_ns)
-		row->sum.longest_ns = root->longest_ns;
-	if (row->sum.kept_off.tid != root->kept_off.tid)
-		row->sum.kept_off.tid = 0;
-	row->threads++;
-}
-
-/* The run of rows that 'first' begins, if it is long enough, becomes one. Returns its length. */
-static size_t join_run(struct rows *rows, const struct row *row, size_t left)
-{
-	struct row *out = &rows->at[rows->count++];
-	size_t least = row->sum.kind == WHY_OTHER_THREAD ? TOLD_AS_ONE_WORKING : TOLD_AS_ONE;
-	size_t run = 1;
-
-	while (run < left && compare_words(&row->sum, &row[run].sum) == 0)
-		run++;
-	if (run < least)
-		run = 1;
-	*out = *row;
-	for (size_t i = 1; i < run; i++)
-		add_to(out, &row[i].sum);
-	return run;
-}
-
-/* 'rows' has one row for each root: joins those that are told as one. */
-static void join_rows(const struct why *why, struct rows *rows)
-{
-	AUTO_FREE struct row *groups = xcalloc(rows->count, sizeof(*groups));
-	size_t count = rows->count, group_count = 0;
-
-	rows->count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct row row = rows->at[i];
-
-		if (may_group(why, &row.sum))
-			groups[group_count++] = row;
-		else
-			rows->at[rows->count++] = row;
-	}
-	qsort(groups, group_count, sizeof(*groups), by_words);
-	for (size_t i = 0; i < group_count;)
-		i += join_run(rows, &groups[i], group_count - i);
-	qsort(rows->at, rows->count, sizeof(*rows->at), by_time);
-}
-
-static struct rows rows_of(const struct page *page)
-{
-	const struct why *why = page->why;
-	struct rows rows = { .at = xcalloc(why->root_count, sizeof(*rows.at)) };
-
-	for (size_t i = 0; i < why->root_count; i++) {
-		struct row *row = &rows.at[rows.count++];
-
-		row->sum = why->roots[i];
-		row->threads = 1;
-	}
-	if (why->root_count > page_top(page) + 1)
-		join_rows(why, &rows);
-	return rows;
-}
-
 static void add_row(struct table *table, const struct page *page, const struct shares *shares,
-		    const struct rows *rows, size_t i)
+		    const struct why_rows *rows, size_t i)
 {
-	const struct row *row = &rows->at[i];
-	AUTO_FREE char *sentence = words_roots(page->why, &row->sum, row->threads);
+	const struct why_row *row = &rows->at[i];
+	AUTO_FREE char *sentence = words_row(page->why, row);
 
 	table_cell(table, "%s", text_permille(shares->permille[i], row->sum.ns > 0).s);
 	table_cell(table, "%s", place_text(shares->places[i], row->sum.ns, page->unit).s);
@@ -158,12 +38,12 @@ static const char *const kind_words[WHY_KIND_COUNT] = {
 	[WHY_UNKNOWN] = "unknown",
 };
 
-/* What the rows from 'first' on have in common: the kinds that make 0.1 % or more. */
-static char *kinds_text(const struct rows *rows, const struct shares *shares, size_t first)
+/* "locks 9.6 %, sleeping 3.6 %": the kinds that make 0.1 % or more, largest first. */
+static char *kinds_text(const struct why_rows *rows, const struct shares *shares, size_t first)
 {
 	uint64_t permille[WHY_KIND_COUNT] = { 0 };
 	struct words words;
-	const char *gap = ": ";
+	const char *gap = "";
 
 	for (size_t i = first; i < rows->count; i++)
 		permille[rows->at[i].sum.kind] += shares->permille[i];
@@ -185,9 +65,19 @@ static char *kinds_text(const struct rows *rows, const struct shares *shares, si
 	return words_end(&words);
 }
 
+/* Does a sum by kind say more than the rows do? */
+static bool sums_help(const struct why_rows *rows)
+{
+	size_t kinds = 0;
+
+	for (size_t kind = 0; kind < WHY_KIND_COUNT; kind++)
+		kinds += rows->ns[kind] > 0;
+	return kinds > 1 && kinds < rows->count;
+}
+
 /* The rows that did not fit, as one. */
 static void add_smaller(struct table *table, const struct page *page, const struct shares *shares,
-			const struct rows *rows, size_t first)
+			const struct why_rows *rows, size_t first)
 {
 	AUTO_FREE char *kinds = kinds_text(rows, shares, first);
 	uint64_t permille = 0, places = 0, ns = 0;
@@ -199,8 +89,8 @@ static void add_smaller(struct table *table, const struct page *page, const stru
 	}
 	table_cell(table, "%s", text_permille(permille, ns > 0).s);
 	table_cell(table, "%s", place_text(places, ns, page->unit).s);
-	table_cell(table, "and %zu smaller%s (--top %zu shows all)", rows->count - first, kinds,
-		   page->why->root_count);
+	table_cell(table, "and %zu smaller%s%s (--top %zu shows all)", rows->count - first,
+		   *kinds ? ": " : "", kinds, rows->count);
 }
 
 static void put_heading(const struct page *page)
@@ -218,11 +108,12 @@ static void put_heading(const struct page *page)
 		     text_count(why->class_count).s, why->class_count == 1 ? "span" : "spans");
 }
 
-static void print_rows(const struct page *page, const struct rows *rows)
+static void print_rows(const struct page *page, const struct why_rows *rows)
 {
 	AUTO_FREE uint64_t *ns = xcalloc(rows->count, sizeof(*ns));
 	size_t shown = rows->count;
 	struct table table = { 0 };
+	AUTO_FREE char *kinds = NULL;
 	struct shares shares;
 
 	if (rows->count > page_top(page) + 1)
@@ -230,6 +121,7 @@ static void print_rows(const struct page *page, const struct rows *rows)
 	for (size_t i = 0; i < rows->count; i++)
 		ns[i] = rows->at[i].sum.ns;
 	shares_init(&shares, page, ns, rows->count);
+	kinds = sums_help(rows) ? kinds_text(rows, &shares, 0) : xstrdup("");
 
 	table_column(&table, "share", TABLE_RIGHT);
 	table_column(&table, "time", TABLE_RIGHT);
@@ -241,7 +133,7 @@ static void print_rows(const struct page *page, const struct rows *rows)
 	table_rule(&table);
 	table_cell(&table, "100 %%");
 	table_cell(&table, "%s", page_duration(page, why_verdict_ns(page->why)).s);
-	table_cell(&table, "%s", "");
+	table_cell(&table, "%s%s", *kinds ? "all: " : "", kinds);
 
 	put_heading(page);
 	table_print(&table, page->out);
@@ -250,7 +142,7 @@ static void print_rows(const struct page *page, const struct rows *rows)
 }
 
 /* Does a row of several threads stand before the largest hold-up by one? */
-static bool crowd_is_first(const struct rows *rows)
+static bool crowd_is_first(const struct why_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		if (rows->at[i].threads > 1)
@@ -263,14 +155,14 @@ static bool crowd_is_first(const struct rows *rows)
 
 bool why_text_verdict(const struct page *page)
 {
-	struct rows rows;
+	struct why_rows rows;
 	bool is_first;
 
 	if (page->why->root_count == 0)
 		return false;
-	rows = rows_of(page);
+	why_fold(page->why, page->opts->unfold ? SIZE_MAX : page_top(page), &rows);
 	print_rows(page, &rows);
 	is_first = crowd_is_first(&rows);
-	free(rows.at);
+	why_rows_fini(&rows);
 	return is_first;
 }

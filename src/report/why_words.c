@@ -75,17 +75,45 @@ static bool is_target(const struct why *why, const struct why_thread *who)
 	return who->tid && who->tid == why->target.tid;
 }
 
-/* Who did it, with a verb that fits both the target and another thread. */
-static void put_doer(FILE *out, const struct why *why, const struct why_root *root,
-		     const char *verb)
+static bool is_target_row(const struct why *why, const struct why_row *row)
 {
-	if (is_target(why, &root->who)) {
-		fprintf(out, "%s itself: ", verb);
+	return row->threads <= 1 && is_target(why, &row->sum.who);
+}
+
+/* "make[512]", "6 threads named cc1", "8 threads named worker-*" */
+static void put_who(FILE *out, const struct why_row *row)
+{
+	if (row->threads > 1)
+		fprintf(out, "%zu threads named %s", row->threads, row->name[0] ? row->name : "?");
+	else
+		put_thread(out, &row->sum.who);
+}
+
+/* What all of them did, or that it was not one thing. */
+static void put_row_in(FILE *out, const struct why_row *row)
+{
+	put_in(out, row->many_whats ? "several calls" : row->sum.what,
+	       row->many_objects ? "several objects" : row->sum.object);
+}
+
+/* Who did it, with a verb that fits both the target and another thread. */
+static void put_doer(FILE *out, const struct why *why, const struct why_row *row, const char *verb)
+{
+	bool told_each = why_kind_works(row->sum.kind) && row->many_whats;
+
+	if (is_target_row(why, row)) {
+		fprintf(out, "%s itself", verb);
 	} else {
-		put_thread(out, &root->who);
-		fprintf(out, " %s: ", verb);
+		put_who(out, row);
+		fprintf(out, " %s", verb);
 	}
-	put_in(out, root->what, root->object);
+	if (told_each && !row->sum.object[0])
+		return;
+	fputs(": ", out);
+	if (told_each)
+		fputs(row->sum.object, out);
+	else
+		put_row_in(out, row);
 }
 
 /* Who had no CPU, when it was not the target itself. */
@@ -102,78 +130,86 @@ static void put_kept_off(FILE *out, const struct why_root *root)
 }
 
 /* Roots about a CPU: the target's own wait for it, or that of a thread it waited for. */
-static void put_cpu_root(FILE *out, const struct why_root *root, const char *verb,
-			 const char *before_who, const char *after_who)
+static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
+			const char *before_who, const char *after_who)
 {
-	put_kept_off(out, root);
+	put_kept_off(out, &row->sum);
 	fputs(verb, out);
-	if (root->who.tid) {
+	if (row->sum.who.tid) {
 		fputs(before_who, out);
-		put_thread(out, &root->who);
+		put_who(out, row);
 		fputs(after_who, out);
-	} else if (root->what[0]) {
-		fprintf(out, " (%s)", root->what);
+	} else if (row->sum.what[0]) {
+		fprintf(out, " (%s)", row->sum.what);
 	}
 }
 
 /* What the hardware was busy with; who waited for it, and for what of it. */
-static void put_hardware(FILE *out, const struct why *why, const struct why_root *root,
+static void put_hardware(FILE *out, const struct why *why, const struct why_row *row,
 			 const char *name)
 {
 	fprintf(out, "%s: ", name);
-	put_in(out, root->what, "");
-	if (root->who.tid && !is_target(why, &root->who)) {
+	put_in(out, row->many_whats ? "several requests" : row->sum.what, "");
+	if (row->sum.who.tid && !is_target_row(why, row)) {
 		fputs(", awaited by ", out);
-		put_thread(out, &root->who);
+		put_who(out, row);
 	}
-	if (root->object[0])
-		fprintf(out, ", %s", root->object);
+	if (row->many_objects)
+		fputs(", several objects", out);
+	else if (row->sum.object[0])
+		fprintf(out, ", %s", row->sum.object);
 }
 
 /* A sleep, or the limit of a wait for something else. */
-static void put_timer(FILE *out, const struct why *why, const struct why_root *root)
+static void put_timer(FILE *out, const struct why *why, const struct why_row *row)
 {
-	if (!root->timed_out) {
-		put_doer(out, why, root, "sleeping until a timer");
+	if (!row->sum.timed_out) {
+		put_doer(out, why, row, "sleeping until a timer");
 		return;
 	}
-	if (is_target(why, &root->who)) {
+	if (is_target_row(why, row)) {
 		fputs("waiting until its own time-out: ", out);
 	} else {
-		put_thread(out, &root->who);
-		fputs(" waiting until its time-out: ", out);
+		put_who(out, row);
+		fprintf(out, " waiting until %s: ",
+			row->threads > 1 ? "their time-outs" : "its time-out");
 	}
-	put_in(out, root->what, root->object);
+	put_row_in(out, row);
 }
 
 /* What it waited for did not come: said with what happened instead. */
-static void put_stuck(FILE *out, const struct why *why, const struct why_root *root)
+static void put_stuck(FILE *out, const struct why *why, const struct why_row *row)
 {
-	if (!is_target(why, &root->who)) {
-		put_thread(out, &root->who);
+	if (!is_target_row(why, row)) {
+		put_who(out, row);
 		fputc(' ', out);
 	}
-	fprintf(out, "still waiting when %s: ", root->why);
-	put_in(out, root->what, root->object);
+	fprintf(out, "still waiting when %s: ", row->sum.why);
+	put_row_in(out, row);
 }
 
-static void put_interrupt(FILE *out, const struct why *why, const struct why_root *root)
+/* Of the target itself, of what it waited for, or one that a wait was ended by. */
+static void put_interrupt(FILE *out, const struct why *why, const struct why_row *row)
 {
-	if (root->who.tid)
-		put_hardware(out, why, root, "until an interrupt");
+	if (row->sum.who.tid)
+		put_hardware(out, why, row, "until an interrupt");
+	else if (row->sum.class != WHY_RUNS)
+		put_hardware(out, why, row, "what it waited for was interrupted");
 	else
-		put_hardware(out, why, root, "interrupted");
+		put_hardware(out, why, row, "interrupted");
 }
 
-static void put_unknown(FILE *out, const struct why *why, const struct why_root *root)
+static void put_unknown(FILE *out, const struct why *why, const struct why_row *row)
 {
 	fputs("unknown", out);
-	if (root->who.tid && !is_target(why, &root->who)) {
-		fputs(" what ", out);
-		put_thread(out, &root->who);
+	if (row->sum.who.tid && !is_target_row(why, row)) {
+		fputs(row->sum.class == WHY_RUNS ? ", before it was born, what " : " what ", out);
+		put_who(out, row);
 		fputs(" did", out);
+	} else if (row->sum.class != WHY_RUNS) {
+		fputs(" in a wait", out);
 	}
-	fprintf(out, ": %s", root->why[0] ? root->why : "nothing tells");
+	fprintf(out, ": %s", row->sum.why[0] ? row->sum.why : "nothing tells");
 }
 
 static void put_counts(FILE *out, const struct why_root *root)
@@ -183,13 +219,15 @@ static void put_counts(FILE *out, const struct why_root *root)
 			text_duration(root->longest_ns).s);
 }
 
-/* The target's own wait was no hold-up: say so. */
-static void put_class(FILE *out, const struct why_root *root)
+/* The target's own wait was no hold-up: say so. That of a time-out of its own is told there. */
+static void put_class(FILE *out, const struct why *why, const struct why_row *row)
 {
-	if (root->class == WHY_ASKED && !root->timed_out)
-		fputs("; it asked to sleep", out);
-	else if (root->class == WHY_IDLE)
+	if (row->sum.class == WHY_IDLE)
 		fputs("; it was idle, waiting for work", out);
+	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row))
+		fputs("; it waited until a time-out of its own", out);
+	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out)
+		fputs("; it asked to sleep", out);
 }
 
 /* Why it sleeps, most likely. */
@@ -200,97 +238,91 @@ static void put_polls(FILE *out, const struct why_polls *polls)
 			text_count(polls->sleeps).s, polls->call, polls->error);
 }
 
-static void put_root(FILE *out, const struct why *why, const struct why_root *root)
+/* Work that counts as the target's own: of an ancestor, before its birth. */
+static void put_work(FILE *out, const struct why *why, const struct why_row *row)
 {
-	switch (root->kind) {
+	if (row->sum.kind == WHY_LOCK)
+		put_doer(out, why, row, "working, with a lock held that it waits for");
+	else if (row->sum.kind == WHY_WORKING && !is_target_row(why, row))
+		put_doer(out, why, row, "working, before it was born");
+	else if (row->sum.kind == WHY_OTHER_THREAD && is_target_row(why, row))
+		put_doer(out, why, row, "working, awaited by others,");
+	else
+		put_doer(out, why, row, "working");
+}
+
+static void put_row(FILE *out, const struct why *why, const struct why_row *row)
+{
+	switch (row->sum.kind) {
 	case WHY_WORKING:
 	case WHY_OTHER_THREAD:
-		put_doer(out, why, root, "working");
-		return;
 	case WHY_LOCK:
-		put_doer(out, why, root, "working, with a lock held that it waits for");
+		put_work(out, why, row);
 		return;
 	case WHY_TIMER:
-		put_timer(out, why, root);
+		put_timer(out, why, row);
 		return;
 	case WHY_CPU_QUEUE:
-		put_cpu_root(out, root, "waiting for a CPU", "; ", " ran instead");
+		put_cpu_row(out, row, "waiting for a CPU", "; ", " ran instead");
 		return;
 	case WHY_PREEMPTED:
-		put_cpu_root(out, root, "preempted", " by ", "");
+		put_cpu_row(out, row, "preempted", " by ", "");
 		return;
 	case WHY_IRQ:
 	case WHY_SOFTIRQ:
-		put_interrupt(out, why, root);
+		put_interrupt(out, why, row);
 		return;
 	case WHY_DISK:
-		put_hardware(out, why, root, "disk");
+		put_hardware(out, why, row, "disk");
 		return;
 	case WHY_NETWORK:
-		put_hardware(out, why, root, "network");
+		put_hardware(out, why, row, "network");
 		return;
 	case WHY_IPI:
-		put_hardware(out, why, root, "until another CPU's interrupt");
+		put_hardware(out, why, row, "until another CPU's interrupt");
 		return;
 	case WHY_STUCK:
-		put_stuck(out, why, root);
+		put_stuck(out, why, row);
 		return;
 	case WHY_UNKNOWN:
 	case WHY_KIND_COUNT:
 		break;
 	}
-	put_unknown(out, why, root);
+	put_unknown(out, why, row);
 }
 
-/* What put_root() says, of several threads with the same name. */
-static void put_roots(FILE *out, const struct why_root *sum, size_t threads)
-{
-	AUTO_FREE char *who =
-		xasprintf("%zu threads named %s", threads, sum->who.comm[0] ? sum->who.comm : "?");
-
-	if (sum->kind == WHY_OTHER_THREAD) {
-		fprintf(out, "%s working", who);
-		return;
-	}
-	put_kept_off(out, sum);
-	if (sum->kind == WHY_PREEMPTED)
-		fprintf(out, "preempted by %s", who);
-	else
-		fprintf(out, "waiting for a CPU; %s ran instead", who);
-}
-
-char *words_roots(const struct why *why, const struct why_root *sum, size_t threads)
+char *words_row(const struct why *why, const struct why_row *row)
 {
 	struct words words;
 
-	if (threads == 1)
-		return words_root(why, sum);
 	words_begin(&words);
-	put_roots(words.out, sum, threads);
-	put_counts(words.out, sum);
-	put_class(words.out, sum);
+	put_row(words.out, why, row);
+	put_counts(words.out, &row->sum);
+	put_class(words.out, why, row);
+	put_polls(words.out, &row->sum.polls);
 	return words_end(&words);
+}
+
+static struct why_row row_of(const struct why_root *root)
+{
+	return (struct why_row){ .sum = *root, .threads = root->who.tid != 0, .name = "" };
 }
 
 char *words_root_short(const struct why *why, const struct why_root *root)
 {
+	const struct why_row row = row_of(root);
 	struct words words;
 
 	words_begin(&words);
-	put_root(words.out, why, root);
+	put_row(words.out, why, &row);
 	return words_end(&words);
 }
 
 char *words_root(const struct why *why, const struct why_root *root)
 {
-	struct words words;
+	const struct why_row row = row_of(root);
 
-	words_begin(&words);
-	put_root(words.out, why, root);
-	put_counts(words.out, root);
-	put_class(words.out, root);
-	put_polls(words.out, &root->polls);
-	return words_end(&words);
+	return words_row(why, &row);
 }
 
 /* Hardware that ended the last wait is told there: its own hop says nothing new. */

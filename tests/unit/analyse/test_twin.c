@@ -8,6 +8,8 @@
  */
 #include "told.h"
 
+#include "analyse/why_fold.h"
+#include "base/mem.h"
 #include "random_trace.h"
 #include "twin.h"
 
@@ -128,6 +130,42 @@ static void compare_verdicts(const struct twin *twin, struct told *told, int32_t
 	}
 }
 
+/* However the roots fold, each is in one row, and the rows add up to the window. */
+static void compare_rows(const struct why *why, size_t fit, uint64_t seed)
+{
+	uint64_t rows_ns = 0, kinds_ns = 0, threads_max = 0, members = 0;
+	AUTO_FREE bool *seen = xcalloc(why->root_count + 1, sizeof(*seen));
+	struct why_rows rows;
+
+	why_fold(why, fit, &rows);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct why_row *row = &rows.at[i];
+		uint64_t ns = 0;
+
+		for (uint32_t k = 0; k < row->root_count; k++, members++) {
+			uint32_t root = rows.members[row->first_root + k];
+
+			assert_false(seen[root]);
+			seen[root] = true;
+			ns += why->roots[root].ns;
+			assert_int_equal(why->roots[root].kind, row->sum.kind);
+			assert_int_equal(why->roots[root].class, row->sum.class);
+		}
+		assert_int_equal(ns, row->sum.ns);
+		assert_true(i == 0 || rows.at[i - 1].sum.ns >= ns);
+		rows_ns += ns;
+		threads_max = row->threads > threads_max ? row->threads : threads_max;
+	}
+	for (size_t kind = 0; kind < WHY_KIND_COUNT; kind++)
+		kinds_ns += rows.ns[kind];
+	if (rows_ns != why->end_ns - why->start_ns || kinds_ns != rows_ns ||
+	    members != why->root_count || threads_max > RT_THREADS)
+		fail_msg("seed %llu: folded for %zu the rows are %llu of %llu ns",
+			 (unsigned long long)seed, fit, (unsigned long long)rows_ns,
+			 (unsigned long long)(why->end_ns - why->start_ns));
+	why_rows_fini(&rows);
+}
+
 /* Ask why of one thread, for its life or for a part of the trace. */
 static void ask(const struct twin *twin, struct told *told, uint32_t slot, uint64_t seed)
 {
@@ -148,6 +186,10 @@ static void ask(const struct twin *twin, struct told *told, uint32_t slot, uint6
 		fail_msg("seed %llu: thread %d: the recursion did not end",
 			 (unsigned long long)seed, thread->tid);
 	compare_verdicts(twin, told, thread->tid, seed);
+	compare_rows(&told->why, 0, seed);
+	compare_rows(&told->why, 3, seed);
+	compare_rows(&told->why, 10, seed);
+	compare_rows(&told->why, SIZE_MAX, seed);
 }
 
 static void on_whole_traces_the_engine_says_what_its_twin_says(void **unused)

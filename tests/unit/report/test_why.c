@@ -286,7 +286,7 @@ static void add_crowd(struct why *why, const struct why_root *like, size_t count
 	}
 }
 
-static void threads_of_one_name_are_one_row_where_not_all_fit(void **unused)
+static void threads_of_one_name_are_one_row(void **unused)
 {
 	struct why_root compiler = { .kind = WHY_PREEMPTED,
 				     .class = WHY_RUNS,
@@ -320,10 +320,119 @@ static void threads_of_one_name_are_one_row_where_not_all_fit(void **unused)
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
 	assert_has(text, "The chain of the largest hold-up by one thread:\n");
 
-	all = printed(&why, &clean_facts, &(struct report_why_opts){ .top = 16 });
+	all = printed(&why, &clean_facts, &(struct report_why_opts){ .top = 16, .unfold = true });
 	assert_has(all, "preempted by cc1[1007] (2 x, longest 6.00 ms)\n");
 	assert_lacks(all, "threads named");
 	assert_has(all, "The chain of the largest hold-up:\n");
+}
+
+/* Kinds of which each thread has a row: 100 sleepers beside others, with numbers in their names. */
+static void a_hundred_small_rows_of_one_kind_are_one_large_row(void **unused)
+{
+	struct why_root sleeper = { .kind = WHY_TIMER,
+				    .class = WHY_HELD_UP,
+				    .what = "clock_nanosleep",
+				    .object = "",
+				    .why = "" };
+	static char comms[100][16];
+	struct why_root roots[128];
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL, *all = NULL;
+
+	memcpy(roots, fake_roots, 2 * sizeof(*roots));
+	why.roots = roots;
+	why.root_count = 2;
+	add_crowd(&why, &sleeper, 100);
+	for (size_t i = 0; i < 100; i++) {
+		(void)snprintf(comms[i], sizeof(comms[i]), "worker-%zu", i);
+		roots[2 + i].who.comm = comms[i];
+	}
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "5.050 s  100 threads named worker-* sleeping until a timer: "
+			 "clock_nanosleep() (200 x,\n");
+	assert_has(text, " s  all: sleeping 99.8 %, waiting for a CPU 0.2 %\n");
+	assert_lacks(text, "smaller");
+
+	for (size_t i = 0; i < 100; i++)
+		roots[2 + i].object = comms[i]; /* each for a thing of its own */
+	free(text);
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "clock_nanosleep(), several\n");
+	all = printed(&why, &clean_facts, &(struct report_why_opts){ .unfold = true, .top = 200 });
+	assert_has(all, "worker-42[1045] sleeping until a timer: clock_nanosleep(), worker-42 (2 ");
+	assert_lacks(all, "threads named");
+}
+
+/* The roots that charge.c can make of one target, another thread and hardware. */
+static size_t possible_roots(struct why_root *roots)
+{
+	const struct why_thread whos[] = { BUILD, XINIT, NOONE };
+	size_t count = 0;
+
+	for (enum why_kind kind = 0; kind < WHY_KIND_COUNT; kind++) {
+		for (size_t i = 0; i < 3 * 4 * 2; i++) {
+			struct why_root root = { .ns = MS,
+						 .kind = kind,
+						 .class = (enum why_class)(i / 3 % 4),
+						 .who = whos[i % 3],
+						 .what = "w",
+						 .object = kind == WHY_LOCK ? "o" : "",
+						 .why = "r",
+						 .count = 1 };
+			bool own = root.class == WHY_RUNS, first = i >= 12;
+			bool is_target = root.who.tid == 437;
+			bool cpu = kind == WHY_CPU_QUEUE || kind == WHY_PREEMPTED;
+			bool irq = kind == WHY_IRQ || kind == WHY_SOFTIRQ;
+			bool hardware = kind == WHY_DISK || kind == WHY_NETWORK || kind == WHY_IPI;
+
+			root.timed_out = first;
+			if (irq)
+				root.what = kind == WHY_IRQ ? "irq 1" : "softirq RCU";
+			if ((first && kind != WHY_TIMER) ||
+			    (own && kind != WHY_WORKING && !cpu && !irq && kind != WHY_UNKNOWN) ||
+			    (!own && kind == WHY_WORKING) || (!root.who.tid && !cpu && !irq) ||
+			    (!root.who.tid && kind == WHY_PREEMPTED) || (cpu && is_target) ||
+			    (own && irq && root.who.tid) || (own && hardware))
+				continue;
+			/* A time-out of the target's own wait is what it asked for. */
+			if (first && is_target && root.class != WHY_ASKED)
+				continue;
+			roots[count++] = root;
+		}
+	}
+	return count;
+}
+
+static void two_causes_never_have_the_same_words(void **unused)
+{
+	struct why_root roots[24 * WHY_KIND_COUNT];
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL;
+	const char *rows[24 * WHY_KIND_COUNT];
+	size_t count = 0;
+	char *rest;
+
+	why.roots = roots;
+	why.root_count = possible_roots(roots);
+	assert_in_range(why.root_count, 60, 200);
+	text = printed(&why, &clean_facts,
+		       &(struct report_why_opts){ .unfold = true, .top = 1000 });
+	rest = strstr(text, "went to\n") + 8;
+	for (char *line = strsep(&rest, "\n"); strncmp(line, "  ---", 5) != 0;
+	     line = strsep(&rest, "\n")) {
+		char *words = strchr(line, '%') ? strstr(line, " s  ") : NULL;
+
+		assert_true(words || line[8] == ' ');
+		if (words)
+			rows[count++] = words + 4;
+	}
+	assert_int_equal(count, why.root_count);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(rows[i], rows[k]) == 0)
+				fail_msg("twice: %s", rows[i]);
+		}
+	}
 }
 
 static void a_chosen_window_says_where_it_lies(void **unused)
@@ -592,7 +701,9 @@ int main(void)
 		cmocka_unit_test(sleeping_on_request_is_no_hold_up),
 		cmocka_unit_test(what_was_asked_for_in_vain_is_said),
 		cmocka_unit_test(a_server_without_work_is_idle),
-		cmocka_unit_test(threads_of_one_name_are_one_row_where_not_all_fit),
+		cmocka_unit_test(threads_of_one_name_are_one_row),
+		cmocka_unit_test(a_hundred_small_rows_of_one_kind_are_one_large_row),
+		cmocka_unit_test(two_causes_never_have_the_same_words),
 		cmocka_unit_test(a_chosen_window_says_where_it_lies),
 		cmocka_unit_test(one_instance_comes_with_its_causality),
 		cmocka_unit_test(names_from_the_trace_cannot_drive_the_terminal),
