@@ -124,11 +124,6 @@ static int by_time(const void *a, const void *b)
 	return x->first_root < y->first_root ? -1 : x->first_root > y->first_root;
 }
 
-static bool same_row(const struct folding *folding, const struct item *x, const struct item *y)
-{
-	return compare_kinds(x, y) == 0 && (folding->coarse || compare_things(x, y) == 0);
-}
-
 static void add_polls(struct why_polls *sum, const struct why_polls *polls)
 {
 	if (!sum->call || !polls->call || strcmp(sum->call, polls->call) != 0 ||
@@ -183,12 +178,12 @@ static void put_row(struct folding *folding, const struct item *items, size_t ru
 		rows->members[row->first_root + i] = items[i].index;
 }
 
-/* How many alike are told as one. */
+/* How many that differ by the thread alone are told as one. */
 static size_t least_of(const struct folding *folding, const struct why_root *root)
 {
 	bool crowded = folding->why->root_count > folding->fit + 1;
 
-	if (folding->coarse || why_kind_works(root->kind))
+	if (why_kind_works(root->kind))
 		return TOLD_AS_ONE_FEW;
 	return is_about_cpu(root->kind) || crowded ? TOLD_AS_ONE : TOLD_AS_ONE_FEW;
 }
@@ -203,15 +198,29 @@ static bool same_words(const struct item *x, const struct item *y)
 	       (strcmp(a->what, b->what) == 0 || is_about_cpu(a->kind));
 }
 
-/* The length of the row that begins with the first of 'left' items. */
-static size_t row_length(const struct folding *folding, const struct item *items, size_t left)
+/* How many of 'left' items are alike from the first on. */
+static size_t run_length(const struct item *items, size_t left, bool things)
 {
-	size_t run = 1, same = 1;
+	size_t run = 1;
+
+	while (run < left && compare_kinds(items, &items[run]) == 0 &&
+	       (!things || compare_things(items, &items[run]) == 0))
+		run++;
+	return run;
+}
+
+/* The length of the row that begins with the first of 'left' items. */
+static size_t row_length(const struct folding *folding, struct item *items, size_t left)
+{
+	size_t run = folding->coarse ? run_length(items, left, false) : 0, same = 1;
 
 	if (folding->fit == SIZE_MAX)
 		return 1;
-	while (run < left && same_row(folding, items, &items[run]))
-		run++;
+	if (run >= TOLD_AS_ONE_FEW) {
+		qsort(items, run, sizeof(*items), by_kind);
+		return run;
+	}
+	run = run_length(items, left, true);
 	while (same < run && same_words(items, &items[same]))
 		same++;
 	return run < least_of(folding, items[0].root) ? same : run;
@@ -223,8 +232,7 @@ static void fold(struct folding *folding)
 
 	folding->rows->count = 0;
 	if (folding->fit != SIZE_MAX)
-		qsort(folding->items, count, sizeof(*folding->items),
-		      folding->coarse ? by_kind : by_thing);
+		qsort(folding->items, count, sizeof(*folding->items), by_thing);
 	for (size_t i = 0; i < count; i += run) {
 		run = row_length(folding, &folding->items[i], count - i);
 		put_row(folding, &folding->items[i], run);
