@@ -139,16 +139,30 @@ static void publish_roots(const struct charged *charged)
 	qsort(why->roots, why->root_count, sizeof(*why->roots), compare_roots);
 }
 
-/* The root whose chain is told: the largest that is not the target's own work. */
+static bool is_asked_for(const struct charged *charged, const struct root *root)
+{
+	const struct why_root *of = charged->query->opts->chain_of;
+	const struct timeline *tl = charged->query->tl;
+	int32_t tid = root->slot < tl->thread_count ? tl->threads[root->slot]->tid : 0;
+
+	return of && root->kind == of->kind && root->class == of->class && tid == of->who.tid;
+}
+
+/* The root whose chain is told: that asked for, or the largest that is not the target's own work. */
 static uint32_t chain_root(const struct charged *charged)
 {
 	uint32_t best = UINT32_MAX;
+	bool best_asked = false;
 
 	for (uint32_t i = 0; i < charged->root_count; i++) {
-		if (charged->roots[i].kind == WHY_WORKING)
+		const struct root *root = &charged->roots[i];
+		bool asked = is_asked_for(charged, root);
+
+		if (root->kind == WHY_WORKING || (best_asked && !asked))
 			continue;
-		if (best == UINT32_MAX || charged->roots[i].ns > charged->roots[best].ns)
+		if (best == UINT32_MAX || asked != best_asked || root->ns > charged->roots[best].ns)
 			best = i;
+		best_asked = asked;
 	}
 	return best;
 }

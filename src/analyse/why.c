@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyse/why_int.h"
+#include "analyse/why_process.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/window.h"
@@ -152,6 +153,7 @@ void why_fini(struct why *why)
 	free(why->paths);
 	free(why->steps);
 	free(why->syscalls);
+	why_process_free(why->process);
 	names_fini(&why->texts);
 	*why = (struct why){ 0 };
 }

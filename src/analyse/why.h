@@ -23,6 +23,7 @@ struct facts;
 struct lock_owners;
 struct memory_spans;
 struct timeline;
+struct why_process;
 
 /* Classes whose spans come from events of their own, see memory_spans.h. */
 #define WHY_CLASS_MEMORY (1u << DELAYS_RECLAIM | 1u << DELAYS_COMPACTION)
@@ -272,6 +273,8 @@ struct why {
 	uint64_t repairs_ns;	   /* time of the window left uncertain by the others */
 	uint32_t depth_limit_hits; /* recursion stopped by the bound on depth */
 
+	struct why_process
+		*process;   /* owned; of why_process.h; NULL = the result is of one thread */
 	struct names texts; /* every string of the result, each once */
 };
 
@@ -283,6 +286,8 @@ struct why_opts {
 	uint64_t min_ns;   /* waits shorter than this are cut from waits[] */
 	bool want_waits;   /* fill waits[] */
 	bool want_paths;   /* fill paths[] and steps[]: all of the verdict's chains */
+	const struct why_root *
+		chain_of; /* tell the chain of what is of this kind and thread; NULL = the largest */
 
 	/*
 	 * Bits of enum delays_class: the verdict and the chain are of the time in this class only,

@@ -42,13 +42,12 @@ static bool is_about_cpu(enum why_kind kind)
 	return kind == WHY_CPU_QUEUE || kind == WHY_PREEMPTED;
 }
 
-/* "worker-*" of "worker-12" */
-static const char *name_without_numbers(struct why_rows *rows, const char *comm)
+char *why_name_pattern(const char *comm)
 {
-	char text[64];
+	char *text = xcalloc(strlen(comm) + 1, 1);
 	size_t used = 0;
 
-	for (size_t i = 0; comm[i] && used < sizeof(text) - 1; i++) {
+	for (size_t i = 0; comm[i]; i++) {
 		bool digit = isdigit((unsigned char)comm[i]) != 0;
 
 		if (!digit)
@@ -56,8 +55,14 @@ static const char *name_without_numbers(struct why_rows *rows, const char *comm)
 		else if (i == 0 || !isdigit((unsigned char)comm[i - 1]))
 			text[used++] = '*';
 	}
-	text[used] = '\0';
-	return names_text(&rows->texts, names_add(&rows->texts, text, sizeof(text)));
+	return text;
+}
+
+static const char *name_without_numbers(struct why_rows *rows, const char *comm)
+{
+	AUTO_FREE char *text = why_name_pattern(comm);
+
+	return names_text(&rows->texts, names_add(&rows->texts, text, 64));
 }
 
 #define DIFFER(a, b)                               \
@@ -239,6 +244,13 @@ static void fold(struct folding *folding)
 	}
 }
 
+/* The target, or a thread of the process that is. */
+static bool is_target(const struct why *why, const struct why_thread *who)
+{
+	return who->tid &&
+	       (why->process ? who->tgid == why->target.tgid : who->tid == why->target.tid);
+}
+
 void why_fold(const struct why *why, size_t fit, struct why_rows *out_rows)
 {
 	struct why_rows rows = { 0 };
@@ -254,7 +266,7 @@ void why_fold(const struct why *why, size_t fit, struct why_rows *out_rows)
 			.root = root,
 			.name = name_without_numbers(&rows, root->who.comm),
 			.index = (uint32_t)i,
-			.is_target = root->who.tid && root->who.tid == why->target.tid,
+			.is_target = is_target(why, &root->who),
 		};
 		rows.ns[root->kind] += root->ns;
 	}

@@ -42,6 +42,9 @@ void why_fold(const struct why *why, size_t fit, struct why_rows *out_rows);
 
 void why_rows_fini(struct why_rows *rows);
 
+/* "worker-*" of "worker-12"; free it with free() */
+char *why_name_pattern(const char *comm);
+
 /* Do roots of this kind tell what a thread worked at? */
 bool why_kind_works(enum why_kind kind);
 

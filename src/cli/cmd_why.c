@@ -71,7 +71,7 @@ struct why_cmd {
 };
 
 static const struct opt_spec why_options[] = {
-	{ "pid", "PID", "Explain the main thread of this process", opt_pid,
+	{ "pid", "PID", "Explain this process: its threads added up", opt_pid,
 	  offsetof(struct why_cmd, target.pid), 'p' },
 	{ "tid", "TID", "Explain this thread", opt_pid, offsetof(struct why_cmd, target.tid) },
 	{ "comm", "NAME", "Explain the threads of this name, in a line each when they are several",

@@ -6,6 +6,7 @@
 
 #include "analyse/lock_owner.h"
 #include "analyse/why.h"
+#include "analyse/why_process.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/lock_source.h"
@@ -57,6 +58,25 @@ static struct window window_of(const struct window *chosen, const struct facts *
 	return window;
 }
 
+static void keep_result(struct explained *explained, const struct why *why)
+{
+	explained->results = vec_room(explained->results, explained->count, &explained->cap,
+				      sizeof(*explained->results));
+	explained->results[explained->count++] = *why;
+}
+
+static struct why_opts why_opts_of(struct explained *explained, const struct explain_opts *opts)
+{
+	return (struct why_opts){
+		.depth = opts->depth,
+		.min_ns = opts->min_ns,
+		.want_waits = opts->want_waits,
+		.classes = opts->classes,
+		.memory = &explained->memory,
+		.lock_owners = explained->locks,
+	};
+}
+
 static void explain_one(struct explained *explained, uint32_t slot, const struct why_opts *opts,
 			struct err *err)
 {
@@ -70,9 +90,36 @@ static void explain_one(struct explained *explained, uint32_t slot, const struct
 		*err = one;
 		return;
 	}
-	explained->results = vec_room(explained->results, explained->count, &explained->cap,
-				      sizeof(*explained->results));
-	explained->results[explained->count++] = why;
+	keep_result(explained, &why);
+}
+
+/* All threads of a process, added up; 'main_slot' is among the targets. */
+static int explain_process(struct explained *explained, const struct explain_opts *opts,
+			   const struct targets *targets, const struct window *chosen,
+			   struct err *err)
+{
+	const struct timeline *timeline = explained->loaded.timeline;
+	const struct facts *facts = explained->loaded.facts;
+	size_t count = targets->count < MAX_EXPLAINED ? targets->count : MAX_EXPLAINED;
+	AUTO_FREE struct why_part *parts = xcalloc(count, sizeof(*parts));
+	const struct why_opts why_opts = why_opts_of(explained, opts);
+	struct why why;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t slot = targets->slots[i];
+		struct window window =
+			window_of(chosen, facts, timeline->threads[slot], opts->classes);
+
+		parts[i] = (struct why_part){ slot, window.start_ns, window.end_ns };
+	}
+	rc = why_process_run(timeline, facts, &why_opts, targets->main_slot, parts, count, &why,
+			     err);
+	if (rc == 0)
+		keep_result(explained, &why);
+	return rc < 0 ? err_wrap(err, "explaining process %d",
+				 timeline->threads[targets->main_slot]->tgid)
+		      : 0;
 }
 
 static int explain_targets(struct explained *explained, const struct explain_opts *opts,
@@ -92,22 +139,20 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 		explained->loaded.note = xasprintf(
 			"Only %u of %zu threads are explained: choose by --tid or --comm.",
 			MAX_EXPLAINED, targets.count);
+	if (opts->target.pid && !opts->target.threads && targets.count > 1) {
+		rc = explain_process(explained, opts, &targets, &chosen, err);
+		targets_fini(&targets);
+		return rc;
+	}
 	for (size_t i = 0; i < targets.count && i < MAX_EXPLAINED; i++) {
 		uint32_t slot = targets.slots[i];
 		struct window window =
 			window_of(&chosen, facts, timeline->threads[slot], opts->classes);
-		struct why_opts why_opts = {
-			.slot = slot,
-			.start_ns = window.start_ns,
-			.end_ns = window.end_ns,
-			.depth = opts->depth,
-			.min_ns = opts->min_ns,
-			.want_waits = opts->want_waits,
-			.classes = opts->classes,
-			.memory = &explained->memory,
-			.lock_owners = explained->locks,
-		};
+		struct why_opts why_opts = why_opts_of(explained, opts);
 
+		why_opts.slot = slot;
+		why_opts.start_ns = window.start_ns;
+		why_opts.end_ns = window.end_ns;
 		explain_one(explained, slot, &why_opts, err);
 	}
 	targets_fini(&targets);

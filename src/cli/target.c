@@ -68,16 +68,25 @@ static uint32_t find_one(const struct timeline *timeline, const struct facts *fa
 	slot = timeline_find_thread(timeline, tid, at_ns);
 	if (slot == SLOT_NONE && at_ns != UINT64_MAX)
 		slot = timeline_find_thread(timeline, tid, UINT64_MAX);
+	for (uint32_t i = 0; i < timeline->thread_count && slot == SLOT_NONE && opts->pid; i++)
+		slot = timeline->threads[i]->tgid == tid ? i : SLOT_NONE;
 	if (slot == SLOT_NONE)
 		(void)err_set(err, -ESRCH, "nothing in this recording is about %s %d",
 			      opts->pid ? "process" : "thread", tid);
 	return slot;
 }
 
-static void add_process(const struct timeline *timeline, int32_t tgid, struct targets *targets)
+/* The threads of the process of 'main_slot'; not those of another one that had its number. */
+static void add_process(const struct timeline *timeline, uint32_t main_slot,
+			struct targets *targets)
 {
+	const struct tl_thread *of = timeline->threads[main_slot];
+
 	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
-		if (timeline->threads[slot]->tgid == tgid)
+		const struct tl_thread *thread = timeline->threads[slot];
+		bool overlaps = thread->birth_ns < of->death_ns && of->birth_ns < thread->death_ns;
+
+		if (thread->tgid == of->tgid && (overlaps || slot == main_slot))
 			add_slot(targets, slot);
 	}
 }
@@ -98,8 +107,9 @@ int targets_find(const struct timeline *timeline, const struct facts *facts,
 	slot = find_one(timeline, facts, opts, err);
 	if (slot == SLOT_NONE)
 		return -ESRCH;
-	if (opts->threads && timeline->threads[slot]->tgid > 0)
-		add_process(timeline, timeline->threads[slot]->tgid, &targets);
+	targets.main_slot = slot;
+	if ((opts->threads || opts->pid) && timeline->threads[slot]->tgid > 0)
+		add_process(timeline, slot, &targets);
 	else
 		add_slot(&targets, slot);
 	*out_targets = targets;

@@ -13,7 +13,7 @@ struct facts;
 struct timeline;
 
 struct target_opts {
-	int32_t pid;	  /* main thread of this process; 0 = not given */
+	int32_t pid;	  /* all threads of this process; 0 = not given */
 	int32_t tid;	  /* this thread */
 	const char *comm; /* all threads of this name; main threads when there are any */
 	bool threads;	  /* all threads of the process */
@@ -23,6 +23,7 @@ struct targets {
 	uint32_t *slots; /* owned; threads of the timeline, in its order */
 	size_t count;
 	size_t cap;
+	uint32_t main_slot; /* of a process: the thread it is named by */
 };
 
 /*

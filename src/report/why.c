@@ -11,7 +11,7 @@ void report_why(FILE *out, const struct why *results, size_t count, const struct
 		return;
 	}
 	if (opts->lines) {
-		why_text_lines(out, results, count, opts->colour);
+		why_text_lines(out, results, count, opts);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {

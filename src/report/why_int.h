@@ -9,6 +9,7 @@
 
 #include "analyse/why.h"
 #include "analyse/why_fold.h"
+#include "analyse/why_process.h"
 #include "base/text.h"
 #include "event/facts.h"
 #include "report/why.h"
@@ -20,6 +21,7 @@ struct page {
 	const struct facts *facts;
 	const struct report_why_opts *opts;
 	enum text_unit unit; /* of every column of times */
+	bool of_process;     /* 'why' is of the thread that a process is told by */
 };
 
 #define TOP_DEFAULT 10
@@ -37,10 +39,16 @@ static inline uint64_t why_window_ns(const struct why *why)
 	return why->end_ns - why->start_ns;
 }
 
-/* What the verdict adds up to: the window, or its time in the class that was asked for. */
+/* What the verdict adds up to: the window, its time in the class that was asked for, or of threads. */
 static inline uint64_t why_verdict_ns(const struct why *why)
 {
-	return why->classes ? why->class_ns : why_window_ns(why);
+	return why->classes || why->process ? why->class_ns : why_window_ns(why);
+}
+
+/* What the states add up to: of a process the time of its threads. */
+static inline uint64_t why_states_ns(const struct why *why)
+{
+	return why->working_ns + why->interrupted_ns + why->blocked_ns + why->uncertain_ns;
 }
 
 /* A heading: bold on a colour terminal. */
@@ -61,6 +69,7 @@ char *words_end(struct words *words); /* free the result with free() */
 char *words_thread(const struct why_thread *thread); /* "make[512]", "a thread" */
 char *words_root(const struct why *why, const struct why_root *root);
 char *words_row(const struct why *why, const struct why_row *row);
+char *words_row_short(const struct why *why, const struct why_row *row);
 char *words_root_short(const struct why *why, const struct why_root *root); /* no counts */
 size_t words_hop_count(const struct why *why);				    /* hops worth telling */
 char *words_hop(const struct why *why, size_t index);
@@ -89,12 +98,14 @@ struct text page_since(uint64_t from_ns, uint64_t time_ns);
 /* The parts of the text report, each with its heading. */
 bool why_text_verdict(
 	const struct page *page); /* why_verdict.c; true: many threads, told as one, are first */
+void why_text_apart(const struct page *page);	  /* why_verdict.c: threads that only waited */
 void why_text_summary(const struct page *page);	  /* why_tree.c */
 void why_text_instances(const struct page *page); /* why_tree.c */
 void why_text_causality(const struct page *page); /* why_tree.c */
 void why_text_notes(const struct page *page);	  /* why_notes.c */
 void why_text(const struct page *page);		  /* why_text.c */
-void why_text_lines(FILE *out, const struct why *results, size_t count, bool colour);
+void why_text_lines(FILE *out, const struct why *results, size_t count,
+		    const struct report_why_opts *opts); /* why_lines.c */
 
 void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts);
 

@@ -383,8 +383,41 @@ static void put_only(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
+/* A process: how many threads were added up, and those that only waited. */
+static void put_process(struct json *json, const struct why *why)
+{
+	const struct why_process *process = why->process;
+
+	if (!process) {
+		json_print_null(json, "process");
+		return;
+	}
+	json_begin_object(json, "process");
+	json_print_u64(json, "threads", process->threads);
+	json_print_u64(json, "added", process->added);
+	json_print_u64(json, "threads_ns", why_states_ns(why));
+	put_thread(json, "details_of", &process->told.target);
+	json_begin_array(json, "apart");
+	for (size_t i = 0; i < process->apart_count; i++) {
+		const struct why_root *root = &process->apart[i];
+
+		json_begin_object(json, NULL);
+		put_thread(json, "who", &root->who);
+		json_print_u64(json, "ns", root->ns);
+		json_print_string(json, "in", root->what);
+		json_print_string(json, "object", root->object);
+		json_print_string(json, "class", class_name(root->class));
+		json_print_string(json, "why", root->why);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+}
+
 static void put_why(struct json *json, const struct why *why, const struct facts *facts)
 {
+	const struct why *details = why->process ? &why->process->told : why;
+
 	json_begin_object(json, NULL);
 	json_print_u64(json, "holdup", 1);
 	put_thread(json, "target", &why->target);
@@ -396,14 +429,15 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	json_end_object(json);
 	put_wib(json, why);
 	put_only(json, why);
+	put_process(json, why);
 	put_verdict(json, why);
 	put_groups(json, why);
-	put_chain(json, why);
-	put_summary(json, why);
-	put_instances(json, why);
-	put_causality(json, why);
+	put_chain(json, details);
+	put_summary(json, details);
+	put_instances(json, details);
+	put_causality(json, details);
 	put_trust(json, why, facts);
-	put_syscalls(json, why);
+	put_syscalls(json, details);
 	json_end_object(json);
 }
 

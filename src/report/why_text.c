@@ -104,20 +104,34 @@ static struct text share_text(const struct shares *shares, const uint64_t *ns, s
 	return text_permille(shares->permille[i], ns[i] > 0);
 }
 
+/* ", 31 threads, of which 4 did more than wait, for 8.00 s together" */
+static char *crowd_text(const struct why *why)
+{
+	const struct why_process *process = why->process;
+	AUTO_FREE char *of =
+		process->added < process->threads
+			? xasprintf(", of which %zu did more than wait", process->added)
+			: xstrdup("");
+
+	return xasprintf(", %zu thread%s%s, %s together", process->threads,
+			 process->threads == 1 ? "" : "s", of, text_duration(why_states_ns(why)).s);
+}
+
 static void print_headline(const struct page *page)
 {
 	const struct why *why = page->why;
 	bool whole = !page->opts->window_chosen && why->target.tid == page->facts->target_tid;
 	AUTO_FREE char *name = words_thread(&why->target);
 	AUTO_FREE char *safe = text_escaped(name);
-	AUTO_FREE char *line = NULL;
+	AUTO_FREE char *line = NULL, *crowd = NULL;
 	uint64_t parts[PART_COUNT];
 	struct shares shares;
 
 	parts_of(why, parts);
 	shares_init(&shares, page, parts, PART_COUNT);
-	line = xasprintf("%s %s %s: working %s, interrupted %s, blocked %s, uncertain %s", safe,
-			 whole ? "took" : "in", text_duration(why_window_ns(why)).s,
+	crowd = why->process ? crowd_text(why) : xstrdup("");
+	line = xasprintf("%s %s %s%s: working %s, interrupted %s, blocked %s, uncertain %s", safe,
+			 whole ? "took" : "in", text_duration(why_window_ns(why)).s, crowd,
 			 share_text(&shares, parts, PART_WORKING).s,
 			 share_text(&shares, parts, PART_INTERRUPTED).s,
 			 share_text(&shares, parts, PART_BLOCKED).s,
@@ -137,7 +151,7 @@ struct plain {
 
 static void print_plain(const struct page *page, const struct plain *plains, size_t count)
 {
-	uint64_t window_ns = why_window_ns(page->why);
+	uint64_t window_ns = why_states_ns(page->why);
 	AUTO_FREE char *text = NULL;
 	struct words words;
 	size_t most = 0;
@@ -166,7 +180,8 @@ static uint64_t stuck_ns(const struct why *why)
 
 	for (size_t i = 0; i < why->root_count && !why->classes; i++) {
 		if (why->roots[i].kind == WHY_STUCK && why->roots[i].class == WHY_HELD_UP &&
-		    why->roots[i].who.tid == why->target.tid)
+		    (why->process ? why->roots[i].who.tgid == why->target.tgid
+				  : why->roots[i].who.tid == why->target.tid))
 			ns += why->roots[i].ns;
 	}
 	return ns;
@@ -236,14 +251,41 @@ static void print_chain(const struct page *page, bool crowd_is_first)
 		table_cell(&table, "%s x", text_count(why->chain[i].count).s);
 		table_cell(&table, "%s", sentence);
 	}
-	page_heading(page, crowd_is_first ? "The chain of the largest hold-up by one thread:"
-					  : "The chain of the largest hold-up:");
+	if (page->of_process) {
+		AUTO_FREE char *name = words_thread(&why->target);
+		AUTO_FREE char *safe = text_escaped(name);
+
+		page_heading(page, "The chain of the largest hold-up of %s:", safe);
+	} else {
+		page_heading(page, crowd_is_first
+					   ? "The chain of the largest hold-up by one thread:"
+					   : "The chain of the largest hold-up:");
+	}
 	table_print(&table, page->out);
 	table_fini(&table);
 }
 
+/* The parts that are of one thread: of a process, that of which the chain is told. */
+static void print_details(const struct page *page)
+{
+	if (page->of_process &&
+	    (page->opts->summary || page->opts->instances || page->opts->causality)) {
+		AUTO_FREE char *name = words_thread(&page->why->target);
+		AUTO_FREE char *safe = text_escaped(name);
+
+		fprintf(page->out, "\nOf %s alone; others with --tid:\n", safe);
+	}
+	if (page->opts->summary)
+		why_text_summary(page);
+	if (page->opts->instances)
+		why_text_instances(page);
+	if (page->opts->causality)
+		why_text_causality(page);
+}
+
 void why_text(const struct page *page)
 {
+	struct page details = *page;
 	bool crowd_is_first;
 
 	print_conclusion(page);
@@ -251,55 +293,12 @@ void why_text(const struct page *page)
 	if (page->why->root_count == 0 && page->why->classes)
 		fprintf(page->out, "\nNo time of it was spent %s.\n",
 			why_class_words(page->why->classes));
-	print_chain(page, crowd_is_first);
-	if (page->opts->summary)
-		why_text_summary(page);
-	if (page->opts->instances)
-		why_text_instances(page);
-	if (page->opts->causality)
-		why_text_causality(page);
-	why_text_notes(page);
-}
-
-static void add_line(struct table *table, const struct why *why)
-{
-	AUTO_FREE char *name = words_thread(&why->target);
-	uint64_t window_ns = why_window_ns(why);
-	uint64_t parts[PART_COUNT];
-
-	parts_of(why, parts);
-	table_cell(table, "%s", text_duration(window_ns).s);
-	for (size_t i = 0; i < PART_COUNT; i++)
-		table_cell(table, "%s", text_percent(parts[i], window_ns).s);
-	if (why->root_count > 0) {
-		AUTO_FREE char *root = words_root_short(why, &why->roots[0]);
-		AUTO_FREE char *of =
-			why->classes ? xasprintf(" of %s %s:", text_duration(why->class_ns).s,
-						 why_class_words(why->classes))
-				     : xstrdup("");
-
-		table_cell(table, "%s: %s%s %s", name,
-			   text_percent(why->roots[0].ns, why_verdict_ns(why)).s, of, root);
-	} else {
-		table_cell(table, "%s", name);
+	why_text_apart(page);
+	if (page->why->process) {
+		details.why = &page->why->process->told;
+		details.of_process = true;
 	}
-}
-
-void why_text_lines(FILE *out, const struct why *results, size_t count, bool colour)
-{
-	struct table table = { 0 };
-
-	table_column(&table, "time", TABLE_RIGHT);
-	table_column(&table, "working", TABLE_RIGHT);
-	table_column(&table, "interrupted", TABLE_RIGHT);
-	table_column(&table, "blocked", TABLE_RIGHT);
-	table_column(&table, "uncertain", TABLE_RIGHT);
-	table_column(&table, "thread: largest part", TABLE_TEXT);
-	for (size_t i = 0; i < count; i++)
-		add_line(&table, &results[i]);
-	set_bold(out, colour);
-	fprintf(out, "%zu thread%s; explain one with --tid\n", count, count == 1 ? "" : "s");
-	set_plain(out, colour);
-	table_print(&table, out);
-	table_fini(&table);
+	print_chain(&details, crowd_is_first);
+	print_details(&details);
+	why_text_notes(page);
 }

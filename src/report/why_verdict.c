@@ -97,6 +97,13 @@ static void put_heading(const struct page *page)
 {
 	const struct why *why = page->why;
 
+	if (why->process && !why->classes) {
+		page_heading(page,
+			     "Where the time of %s %zu threads went, each moment charged to what "
+			     "held it up in the end:",
+			     why->process->apart_count ? "these" : "the", why->process->added);
+		return;
+	}
 	if (!why->classes) {
 		page_heading(page, "Where the time went, each moment charged to what held it up in "
 				   "the end:");
@@ -165,4 +172,37 @@ bool why_text_verdict(const struct page *page)
 	is_first = crowd_is_first(&rows);
 	why_rows_fini(&rows);
 	return is_first;
+}
+
+void why_text_apart(const struct page *page)
+{
+	const struct why_process *process = page->why->process;
+	struct why apart = *page->why;
+	struct table table = { 0 };
+	struct why_rows rows;
+
+	if (!process || process->apart_count == 0)
+		return;
+	apart.roots = process->apart;
+	apart.root_count = process->apart_count;
+	why_fold(&apart, page->opts->unfold ? SIZE_MAX : 3, &rows);
+	table_column(&table, "time", TABLE_RIGHT);
+	table_column(&table, "thread", TABLE_TEXT);
+	for (size_t i = 0; i < rows.count && i < page_top(page); i++) {
+		AUTO_FREE char *words = words_row_short(&apart, &rows.at[i]);
+
+		table_cell(&table, "%s", page_duration(page, rows.at[i].sum.ns).s);
+		table_cell(&table, "%s", words);
+	}
+	page_heading(
+		page,
+		"Not in these sums: %zu thread%s that only waited, for work or for what did not "
+		"come:",
+		process->apart_count, process->apart_count == 1 ? "" : "s");
+	table_print(&table, page->out);
+	if (rows.count > page_top(page))
+		fprintf(page->out, "  and %zu more (--top %zu shows all)\n",
+			rows.count - page_top(page), rows.count);
+	table_fini(&table);
+	why_rows_fini(&rows);
 }

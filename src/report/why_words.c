@@ -72,7 +72,13 @@ static void put_in(FILE *out, const char *what, const char *object)
 
 static bool is_target(const struct why *why, const struct why_thread *who)
 {
-	return who->tid && who->tid == why->target.tid;
+	return !why->process && who->tid && who->tid == why->target.tid;
+}
+
+/* Of the process that is explained, and so not told apart by its number alone. */
+static bool is_of_process(const struct why *why, const struct why_row *row)
+{
+	return why->process && row->sum.who.tid && row->sum.who.tgid == why->target.tgid;
 }
 
 static bool is_target_row(const struct why *why, const struct why_row *row)
@@ -184,7 +190,10 @@ static void put_stuck(FILE *out, const struct why *why, const struct why_row *ro
 		put_who(out, row);
 		fputc(' ', out);
 	}
-	fprintf(out, "still waiting when %s: ", row->sum.why);
+	if (row->sum.class == WHY_IDLE && !row->sum.why[0])
+		fputs("idle, waiting for work: ", out);
+	else
+		fprintf(out, "still waiting when %s: ", row->sum.why);
 	put_row_in(out, row);
 }
 
@@ -203,9 +212,13 @@ static void put_unknown(FILE *out, const struct why *why, const struct why_row *
 {
 	fputs("unknown", out);
 	if (row->sum.who.tid && !is_target_row(why, row)) {
-		fputs(row->sum.class == WHY_RUNS ? ", before it was born, what " : " what ", out);
+		bool before = row->sum.class == WHY_RUNS && !is_of_process(why, row);
+
+		fputs(before ? ", before it was born, what " : " what ", out);
 		put_who(out, row);
 		fputs(" did", out);
+		if (is_of_process(why, row) && row->sum.class != WHY_RUNS)
+			fputs(" in a wait", out);
 	} else if (row->sum.class != WHY_RUNS) {
 		fputs(" in a wait", out);
 	}
@@ -224,10 +237,14 @@ static void put_class(FILE *out, const struct why *why, const struct why_row *ro
 {
 	if (row->sum.class == WHY_IDLE)
 		fputs("; it was idle, waiting for work", out);
-	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row))
+	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row) &&
+		 !is_of_process(why, row))
 		fputs("; it waited until a time-out of its own", out);
 	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out)
 		fputs("; it asked to sleep", out);
+	else if (row->sum.kind == WHY_TIMER && row->sum.class == WHY_HELD_UP &&
+		 is_of_process(why, row))
+		fputs("; others waited for it", out);
 }
 
 /* Why it sleeps, most likely. */
@@ -238,12 +255,17 @@ static void put_polls(FILE *out, const struct why_polls *polls)
 			text_count(polls->sleeps).s, polls->call, polls->error);
 }
 
-/* Work that counts as the target's own: of an ancestor, before its birth. */
+/* The target's own, that of who it waited for, or of an ancestor before its birth. */
 static void put_work(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (row->sum.kind == WHY_LOCK)
-		put_doer(out, why, row, "working, with a lock held that it waits for");
-	else if (row->sum.kind == WHY_WORKING && !is_target_row(why, row))
+		put_doer(out, why, row,
+			 why->process ? "working, with a lock held that others wait for"
+				      : "working, with a lock held that it waits for");
+	else if (row->sum.kind == WHY_OTHER_THREAD && is_of_process(why, row))
+		put_doer(out, why, row, "working, awaited by other threads");
+	else if (row->sum.kind == WHY_WORKING && !is_target_row(why, row) &&
+		 !is_of_process(why, row))
 		put_doer(out, why, row, "working, before it was born");
 	else if (row->sum.kind == WHY_OTHER_THREAD && is_target_row(why, row))
 		put_doer(out, why, row, "working, awaited by others,");
@@ -303,6 +325,15 @@ char *words_row(const struct why *why, const struct why_row *row)
 	return words_end(&words);
 }
 
+char *words_row_short(const struct why *why, const struct why_row *row)
+{
+	struct words words;
+
+	words_begin(&words);
+	put_row(words.out, why, row);
+	return words_end(&words);
+}
+
 static struct why_row row_of(const struct why_root *root)
 {
 	return (struct why_row){ .sum = *root, .threads = root->who.tid != 0, .name = "" };
@@ -311,11 +342,8 @@ static struct why_row row_of(const struct why_root *root)
 char *words_root_short(const struct why *why, const struct why_root *root)
 {
 	const struct why_row row = row_of(root);
-	struct words words;
 
-	words_begin(&words);
-	put_row(words.out, why, &row);
-	return words_end(&words);
+	return words_row_short(why, &row);
 }
 
 char *words_root(const struct why *why, const struct why_root *root)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "analyse/why_process.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/fake_why.h"
@@ -403,7 +404,7 @@ static size_t possible_roots(struct why_root *roots)
 	return count;
 }
 
-static void two_causes_never_have_the_same_words(void **unused)
+static void words_differ(struct why_process *process)
 {
 	struct why_root roots[24 * WHY_KIND_COUNT];
 	struct why why = clean_why();
@@ -415,6 +416,10 @@ static void two_causes_never_have_the_same_words(void **unused)
 	why.roots = roots;
 	why.root_count = possible_roots(roots);
 	assert_in_range(why.root_count, 60, 200);
+	why.process = process;
+	why.class_ns = why.root_count * MS;
+	for (size_t i = 0; i < why.root_count && process; i++)
+		roots[i].who.tgid = roots[i].who.tid ? 437 : 0;
 	text = printed(&why, &clean_facts,
 		       &(struct report_why_opts){ .unfold = true, .top = 1000 });
 	rest = strstr(text, "went to\n") + 8;
@@ -433,6 +438,61 @@ static void two_causes_never_have_the_same_words(void **unused)
 				fail_msg("twice: %s", rows[i]);
 		}
 	}
+}
+
+static void two_causes_never_have_the_same_words(void **unused)
+{
+	struct why_process process = { .threads = 2, .added = 2 };
+
+	words_differ(NULL);
+	words_differ(&process);
+}
+
+/* A worker held up by the main thread's work, and a hundred others that wait for work. */
+static void a_process_is_its_threads_added_up(void **unused)
+{
+	struct why_root roots[] = {
+		{ 900 * MS, WHY_WORKING, WHY_RUNS, BUILD, "own code", "", "", 3, MS },
+		{ 600 * MS, WHY_OTHER_THREAD, WHY_HELD_UP, BUILD, "own code", "", "", 3, MS },
+	};
+	struct why_root apart[100];
+	struct why_process process = {
+		.threads = 102, .added = 2, .apart = apart, .told = clean_why()
+	};
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL, *json = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(apart); i++) {
+		apart[i] = (struct why_root){ .ns = 10 * MS,
+					      .kind = WHY_STUCK,
+					      .class = WHY_IDLE,
+					      .who = { 500 + (int32_t)i, 437, "pool" },
+					      .what = "epoll_wait",
+					      .object = "fd 7",
+					      .why = "" };
+	}
+	process.apart_count = ARRAY_LEN(apart);
+	why.roots = roots;
+	why.root_count = ARRAY_LEN(roots);
+	why.process = &process;
+	why.working_ns = 900 * MS;
+	why.blocked_ns = why.held_up_ns = 600 * MS;
+	why.interrupted_ns = why.uncertain_ns = 0;
+	why.class_ns = 1500 * MS;
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(
+		text,
+		"build.sh[437] took 1.309 s, 102 threads, of which 2 did more than wait, 1.500 s "
+		"together: working\n");
+	assert_has(text, "It mostly worked itself: 900 ms; it was held up by others for 600 ms.\n");
+	assert_has(text, "  60.0 %  0.900 s  build.sh[437] working: own code (3 x");
+	assert_has(text, "build.sh[437] working, awaited by other threads: own code (3 x");
+	assert_has(text, "100 threads that only waited");
+	assert_has(text,
+		   "1.000 s  100 threads named pool idle, waiting for work: epoll_wait(), fd 7\n");
+	assert_has(text, "The chain of the largest hold-up of build.sh[437]:\n");
+	json = printed(&why, &clean_facts, &(struct report_why_opts){ .json = true });
+	assert_has(json, "\"process\":{\"threads\":102,\"added\":2,\"threads_ns\":1500000000,");
 }
 
 static void a_chosen_window_says_where_it_lies(void **unused)
@@ -703,6 +763,7 @@ int main(void)
 		cmocka_unit_test(a_server_without_work_is_idle),
 		cmocka_unit_test(threads_of_one_name_are_one_row),
 		cmocka_unit_test(a_hundred_small_rows_of_one_kind_are_one_large_row),
+		cmocka_unit_test(a_process_is_its_threads_added_up),
 		cmocka_unit_test(two_causes_never_have_the_same_words),
 		cmocka_unit_test(a_chosen_window_says_where_it_lies),
 		cmocka_unit_test(one_instance_comes_with_its_causality),

@@ -1,0 +1,170 @@
+/* test_why_process.c - a process is the sum of its threads, but for those that only wait. */
+#include "told.h"
+
+#include "analyse/why_fold.h"
+#include "analyse/why_process.h"
+#include "base/mem.h"
+#include "random_trace.h"
+
+#define SEEDS 300
+#define STEPS 120
+
+/* The answer for all threads of 'tgid' (0: all there are), in a window or for their lives. */
+static struct why process_of(struct told *told, int32_t tgid, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct timeline *tl = told->tl;
+	AUTO_FREE struct why_part *parts = xcalloc(tl->thread_count, sizeof(*parts));
+	const struct why_opts opts = { 0 };
+	struct why why = { 0 };
+	struct err err = { 0 };
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		if (tl->threads[i]->tid && (!tgid || tl->threads[i]->tgid == tgid))
+			parts[count++] = (struct why_part){ i, start_ns, end_ns };
+	}
+	if (why_process_run(tl, &told->trace->facts, &opts, parts[0].slot, parts, count, &why,
+			    &err) < 0)
+		fail_msg("%s", err.text);
+	return why;
+}
+
+static const char *text_of(struct told *told, const struct why *why)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < why->root_count; i++) {
+		const struct why_root *root = &why->roots[i];
+
+		told_add(&text, "%s%s %d %llu", i ? "; " : "", why_kind_name(root->kind),
+			 root->who.tid, (unsigned long long)root->ns);
+	}
+	return told_keep(told, text);
+}
+
+/* 7 works and ends a wait of 9; 8 waits for what never comes, for the whole recording. */
+static const char three_threads[] = "thread 7 7 1 R prog\n"
+				    "thread 8 7 1 S prog\n"
+				    "thread 9 7 1 R prog\n"
+				    "  0 cpu0 switch 0(runnable) 7\n"
+				    "  0 cpu1 switch 0(runnable) 9\n"
+				    " 10 cpu1 enter futex\n"
+				    " 10 cpu1 switch 9(blocked) 0\n"
+				    " 60 cpu0 waking 9\n"
+				    " 60 cpu1 switch 0(runnable) 9\n"
+				    "100 cpu0 switch 7(runnable) 0\n"
+				    "100 cpu1 switch 9(runnable) 0\n";
+
+static void work_of_one_is_a_cause_for_the_other_and_both_count(void **unused)
+{
+	struct told *told = replayed(three_threads);
+	struct why why = process_of(told, 7, 0, 100);
+
+	assert_non_null(why.process);
+	assert_int_equal(why.process->threads, why.process->added + why.process->apart_count);
+	assert_string_equal(text_of(told, &why), "working 7 100; working 9 50; other_thread 7 50");
+	assert_int_equal(why.class_ns, 200);
+	assert_int_equal(why.working_ns, 150);
+	assert_int_equal(why.held_up_ns, 50);
+	assert_int_equal(why.process->apart_count, 1);
+	assert_int_equal(why.process->apart[0].who.tid, 8);
+	assert_int_equal(why.process->apart_ns, 100);
+	assert_int_equal(why.process->told.target.tid, 9); /* it was held up */
+	why_fini(&why);
+	told_free(told);
+}
+
+static void one_thread_is_answered_as_it_was(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\n"
+				     " 0 cpu0 switch 0(runnable) 7\n"
+				     "10 cpu0 switch 7(blocked) 0\n"
+				     "50 cpu0 waking 7\n"
+				     "50 cpu0 switch 0(runnable) 7\n"
+				     "60 cpu0 switch 7(runnable) 0\n");
+	struct why why = process_of(told, 7, 0, 0);
+
+	(void)why_of(told, &(struct why_opts){ .slot = slot_of(told, 7) });
+	assert_null(why.process);
+	assert_string_equal(text_of(told, &why), text_of(told, &told->why));
+	assert_int_equal(why.line_count, told->why.line_count);
+	why_fini(&why);
+	told_free(told);
+}
+
+static uint64_t roots_ns(const struct why_root *roots, size_t count)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		ns += roots[i].ns;
+	return ns;
+}
+
+/* Against each thread asked by itself: the times of a kind, and of all, add up. */
+static void compare_process(struct told *told, uint64_t seed)
+{
+	uint64_t whole = told->tl->end_ns - told->tl->origin_ns;
+	uint64_t from = told->tl->origin_ns + seed * 7919 % (whole / 2);
+	struct why why = process_of(told, 0, from, from + whole / 3);
+	uint64_t kinds[WHY_KIND_COUNT] = { 0 }, lived = 0;
+	struct why_rows rows;
+
+	for (uint32_t slot = 0; slot < told->tl->thread_count; slot++) {
+		const struct tl_thread *thread = told->tl->threads[slot];
+		struct why_opts opts = { .slot = slot,
+					 .start_ns = from,
+					 .end_ns = from + whole / 3 };
+		bool apart = false;
+
+		if (opts.start_ns < thread->birth_ns)
+			opts.start_ns = thread->birth_ns;
+		if (!thread->tid || opts.start_ns >= opts.end_ns ||
+		    opts.start_ns >= thread->death_ns)
+			continue;
+		(void)why_of(told, &opts);
+		lived += told->why.end_ns - told->why.start_ns;
+		for (size_t i = 0; why.process && i < why.process->apart_count; i++)
+			apart |= why.process->apart[i].who.tid == thread->tid;
+		for (size_t i = 0; i < told->why.root_count && !apart; i++)
+			kinds[told->why.roots[i].kind] += told->why.roots[i].ns;
+	}
+	assert_non_null(why.process);
+	why_fold(&why, 10, &rows);
+	for (size_t kind = 0; kind < WHY_KIND_COUNT; kind++) {
+		if (rows.ns[kind] != kinds[kind])
+			fail_msg("seed %llu: %s is %llu, not %llu", (unsigned long long)seed,
+				 why_kind_name((enum why_kind)kind),
+				 (unsigned long long)rows.ns[kind],
+				 (unsigned long long)kinds[kind]);
+	}
+	assert_int_equal(roots_ns(why.roots, why.root_count), why.class_ns);
+	assert_int_equal(why.working_ns + why.interrupted_ns + why.blocked_ns + why.uncertain_ns,
+			 why.class_ns);
+	assert_int_equal(why.class_ns + why.process->apart_ns, lived);
+	assert_int_equal(roots_ns(why.process->apart, why.process->apart_count),
+			 why.process->apart_ns);
+	why_rows_fini(&rows);
+	why_fini(&why);
+}
+
+static void on_random_traces_the_sums_are_those_of_the_threads(void **unused)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct told *told = told_trace(random_trace(seed, STEPS, seed % 3 == 0, true));
+
+		compare_process(told, seed);
+		told_free(told);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_of_one_is_a_cause_for_the_other_and_both_count),
+		cmocka_unit_test(one_thread_is_answered_as_it_was),
+		cmocka_unit_test(on_random_traces_the_sums_are_those_of_the_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
