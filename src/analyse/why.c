@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/window.h"
 
+#define STAND_INS 16 /* generations */
+
 const char *why_kind_name(enum why_kind kind)
 {
 	static const char *const names[WHY_KIND_COUNT] = {
@@ -80,9 +82,65 @@ static uint32_t stand_in(struct query *query)
 	while (tl->threads[slot]->born && tl->threads[slot]->birth_ns >= query->end_ns &&
 	       tl->threads[slot]->parent != SLOT_NONE)
 		slot = tl->threads[slot]->parent;
-	if (slot != query->slot)
-		query->why->stood_in_for = tl->threads[query->slot]->tid;
 	return slot;
+}
+
+/* Who stands in when: from the last ancestor that is needed back to the first. */
+static void tell_stand_ins(struct query *query, uint32_t asked)
+{
+	struct why_stand_in found[STAND_INS];
+	const struct timeline *tl = query->tl;
+	struct why *why = query->why;
+	uint64_t end_ns = query->end_ns;
+	uint32_t slot = asked;
+	size_t count = 0;
+
+	while (count < STAND_INS && tl->threads[slot]->born &&
+	       tl->threads[slot]->birth_ns > query->start_ns &&
+	       tl->threads[slot]->parent != SLOT_NONE &&
+	       tl->threads[tl->threads[slot]->parent]->tid != 0) {
+		if (tl->threads[slot]->birth_ns < end_ns)
+			end_ns = tl->threads[slot]->birth_ns;
+		slot = tl->threads[slot]->parent;
+		found[count++] = (struct why_stand_in){ why_thread(query, slot),
+							tl->threads[slot]->birth_ns, end_ns };
+		if (found[count - 1].start_ns < query->start_ns)
+			found[count - 1].start_ns = query->start_ns;
+		count -= found[count - 1].start_ns >= end_ns;
+	}
+	why->stand_ins = xcalloc(count + 1, sizeof(*why->stand_ins));
+	why->stand_in_count = count;
+	for (size_t i = 0; i < count; i++)
+		why->stand_ins[i] = found[count - 1 - i];
+	if (count)
+		why->stood_in_for = tl->threads[asked]->tid;
+}
+
+/* What of the sums is of ancestors: the window from the target's birth on is added up by itself. */
+static void split_sums(struct query *query)
+{
+	uint64_t birth_ns = query->tl->threads[query->slot]->birth_ns;
+	struct why *why = query->why, own = { 0 };
+	struct query living = *query;
+
+	if (!why->stand_in_count || birth_ns <= query->start_ns || birth_ns >= query->end_ns)
+		return;
+	living.why = &own;
+	living.start_ns = birth_ns;
+	living.fact_of = NULL;
+	living.slices = NULL;
+	summarise_window(&living);
+	why->before = (struct why_before){
+		.working_ns = why->working_ns - own.working_ns,
+		.interrupted_ns = why->interrupted_ns - own.interrupted_ns,
+		.uncertain_ns = why->uncertain_ns - own.uncertain_ns,
+		.held_up_ns = why->held_up_ns - own.held_up_ns,
+		.asked_ns = why->asked_ns - own.asked_ns,
+		.idle_ns = why->idle_ns - own.idle_ns,
+	};
+	free(living.fact_of);
+	slice_runs_free(living.slices);
+	why_fini(&own);
 }
 
 static int set_window(struct query *query, struct err *err)
@@ -123,6 +181,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	if (rc < 0)
 		return rc;
 	query.slot = stand_in(&query);
+	tell_stand_ins(&query, opts->slot);
 	why.target = why_thread(&query, query.slot);
 	why.cmdline = why_keep(
 		&why, xstrdup(timeline_name(timeline, timeline->threads[query.slot]->cmdline)));
@@ -131,6 +190,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	why.classes = opts->classes;
 	why.class_ns = query.end_ns - query.start_ns;
 	summarise_window(&query);
+	split_sums(&query);
 	charge_window(&query);
 	explain_waits(&query);
 	add_losses(&query);
@@ -144,6 +204,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 
 void why_fini(struct why *why)
 {
+	free(why->stand_ins);
 	free(why->roots);
 	free(why->chain);
 	free(why->lines);

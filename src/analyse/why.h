@@ -212,6 +212,19 @@ struct why_wait {
 	const char *last_waker_name;
 };
 
+/* An ancestor that stood in for the thread asked for, which was not born yet. */
+struct why_stand_in {
+	struct why_thread who;
+	uint64_t start_ns;
+	uint64_t end_ns; /* the birth of the thread asked for, or of the next ancestor */
+};
+
+/* Of the sums, that which is of ancestors, before the birth of the target. */
+struct why_before {
+	uint64_t working_ns, interrupted_ns, uncertain_ns;
+	uint64_t held_up_ns, asked_ns, idle_ns;
+};
+
 /* System calls of the target that began in the window, by name. */
 struct why_syscall {
 	const char *name;
@@ -224,6 +237,9 @@ struct why {
 	struct why_thread target;
 	const char *cmdline;
 	int32_t stood_in_for; /* the tid asked for, when an ancestor stands in for part; else 0 */
+	struct why_stand_in *stand_ins; /* who stands in, in order of time */
+	size_t stand_in_count;
+	struct why_before before; /* 0 where an ancestor is the target */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t working_ns;

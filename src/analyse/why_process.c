@@ -315,7 +315,7 @@ static const struct why_root *largest_cause(const struct why *sum)
 	return NULL;
 }
 
-/* The part whose chain is told: of the largest hold-up it has most. */
+/* The part whose chain is told: of the largest hold-up it has most; the main thread has nearly so much. */
 static size_t told_part(const struct adding *adding, const struct why_root *cause)
 {
 	uint64_t most_ns = 0;
@@ -328,6 +328,13 @@ static size_t told_part(const struct adding *adding, const struct why_root *caus
 			most = i;
 			most_ns = ns;
 		}
+	}
+	for (size_t i = 0; i < adding->count; i++) {
+		const struct why *part = &adding->parts[i];
+
+		if (part->target.tid == part->target.tgid &&
+		    time_of(part, cause) >= most_ns - most_ns / 5)
+			most = i;
 	}
 	return most;
 }

@@ -290,6 +290,8 @@ static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const c
 	tempdir_remove(); /* the results need it no longer */
 	if (rc == 0)
 		rc = write_report(cmd, &explained, &output, &err);
+	if (rc == 0 && explained.note)
+		fprintf(stderr, "holdup why: %s\n", explained.note);
 	rc = output_end(&output, rc, &err);
 	explained_fini(&explained);
 	return rc < 0 ? failed_status(cmd, &err) : cmd->status;
@@ -412,8 +414,9 @@ const struct command cmd_why = {
 		"  12.345                  seconds on the trace clock\n"
 		"  +1.2s, +300ms           since the start of the recording\n"
 		"  14:03:12.5, 2026-01-02T14:03:12   wall clock, local time\n"
-		"  EVENT[:FIELD OP VALUE]  an event: the first match for --from, the last for\n"
-		"                          --to; first:EVENT and last:EVENT choose\n"
+		"  EVENT[:FIELD OP VALUE]  an event of the target: the first match for --from, the first\n"
+		"                          behind it for --to; first:EVENT and last:EVENT choose.\n"
+		"                          Without a target, that of --from names the thread\n"
 		"\n"
 		"Exit status: with a command that of the command (128 + signal when it was killed,\n"
 		"126 or 127 when it could not be started), else 0: the report was printed; 2 wrong\n"

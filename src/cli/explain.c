@@ -11,43 +11,21 @@
 #include "base/mem.h"
 #include "cli/lock_source.h"
 #include "cli/memory_events.h"
+#include "cli/why_window.h"
 #include "event/facts.h"
 #include "event/source.h"
 #include "timeline/timeline.h"
 
-struct window {
-	uint64_t start_ns; /* 0 = the target's birth */
-	uint64_t end_ns;   /* 0 = its end */
-};
-
 #define MAX_EXPLAINED 2000u /* an answer may take 64 KiB, and all are kept until they are printed */
-
-/* What is not given is 0: the target's own birth and end stand for it. */
-static int find_window(struct loaded *loaded, const struct explain_opts *opts,
-		       struct window *out_window, struct err *err)
-{
-	struct window window = { 0 };
-	int rc = load_moment(loaded, &opts->from, 0, 0, &window.start_ns, err);
-
-	if (rc < 0)
-		return err_wrap(err, "looking for the start of the window (--from)");
-	rc = load_moment(loaded, &opts->to, window.start_ns, 0, &window.end_ns, err);
-	if (rc < 0)
-		return err_wrap(err, "looking for the end of the window (--to)");
-	if (window.end_ns && window.end_ns <= window.start_ns)
-		return err_set(err, -EINVAL, "the window ends (--to) before it starts (--from)");
-	*out_window = window;
-	return 0;
-}
 
 /*
  * The command's own window is what the recorder saw: from its first instruction to its end. A class
  * of delay is that of its life, as in holdup delays.
  */
-static struct window window_of(const struct window *chosen, const struct facts *facts,
-			       const struct tl_thread *thread, uint32_t classes)
+static struct why_window window_of(const struct why_window *chosen, const struct facts *facts,
+				   const struct tl_thread *thread, uint32_t classes)
 {
-	struct window window = *chosen;
+	struct why_window window = *chosen;
 
 	if (thread->tid != facts->target_tid || classes)
 		return window;
@@ -95,7 +73,7 @@ static void explain_one(struct explained *explained, uint32_t slot, const struct
 
 /* All threads of a process, added up; 'main_slot' is among the targets. */
 static int explain_process(struct explained *explained, const struct explain_opts *opts,
-			   const struct targets *targets, const struct window *chosen,
+			   const struct targets *targets, const struct why_window *chosen,
 			   struct err *err)
 {
 	const struct timeline *timeline = explained->loaded.timeline;
@@ -108,7 +86,7 @@ static int explain_process(struct explained *explained, const struct explain_opt
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t slot = targets->slots[i];
-		struct window window =
+		struct why_window window =
 			window_of(chosen, facts, timeline->threads[slot], opts->classes);
 
 		parts[i] = (struct why_part){ slot, window.start_ns, window.end_ns };
@@ -128,13 +106,17 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 	const struct timeline *timeline = explained->loaded.timeline;
 	const struct facts *facts = explained->loaded.facts;
 	struct targets targets = { 0 };
-	struct window chosen = { 0 };
-	int rc = find_window(&explained->loaded, opts, &chosen, err);
+	struct why_window chosen = { 0 };
+	int rc;
 
-	if (rc == 0)
-		rc = targets_find(timeline, facts, &opts->target, &targets, err);
-	if (rc < 0)
+	free(explained->note);
+	explained->note = NULL;
+	rc = why_window_find(&explained->loaded, opts, &targets, &chosen, &explained->note, err);
+
+	if (rc < 0) {
+		targets_fini(&targets);
 		return rc;
+	}
 	if (targets.count > MAX_EXPLAINED && !explained->loaded.note)
 		explained->loaded.note = xasprintf(
 			"Only %u of %zu threads are explained: choose by --tid or --comm.",
@@ -146,7 +128,7 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 	}
 	for (size_t i = 0; i < targets.count && i < MAX_EXPLAINED; i++) {
 		uint32_t slot = targets.slots[i];
-		struct window window =
+		struct why_window window =
 			window_of(&chosen, facts, timeline->threads[slot], opts->classes);
 		struct why_opts why_opts = why_opts_of(explained, opts);
 
@@ -253,6 +235,8 @@ void explained_fini(struct explained *explained)
 	memory_spans_fini(&explained->memory);
 	lock_owners_free(explained->locks);
 	explained->locks = NULL;
+	free(explained->note);
+	explained->note = NULL;
 	loaded_fini(&explained->loaded);
 	explained->facts = NULL;
 }

@@ -104,7 +104,7 @@ int targets_find(const struct timeline *timeline, const struct facts *facts,
 			*out_targets = targets;
 		return rc;
 	}
-	slot = find_one(timeline, facts, opts, err);
+	slot = opts->at_slot ? opts->at_slot - 1 : find_one(timeline, facts, opts, err);
 	if (slot == SLOT_NONE)
 		return -ESRCH;
 	targets.main_slot = slot;

@@ -17,6 +17,7 @@ struct target_opts {
 	int32_t tid;	  /* this thread */
 	const char *comm; /* all threads of this name; main threads when there are any */
 	bool threads;	  /* all threads of the process */
+	uint32_t at_slot; /* this thread of the timeline, plus 1; 0 = not given */
 };
 
 struct targets {

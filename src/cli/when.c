@@ -62,6 +62,7 @@ static void parse_event(const char *text, bool is_end, struct when *when)
 	bool last = strncmp(text, "last:", 5) == 0;
 
 	when->kind = WHEN_EVENT;
+	when->is_chosen = first || last;
 	when->last = last || (is_end && !first);
 	when->event = text + (first ? 6 : last ? 5 : 0);
 }

@@ -36,6 +36,7 @@ struct when {
 	int32_t month, day, hour, minute, second;
 	const char *event; /* expression; a view into the text parsed */
 	bool last;	   /* event: the last match */
+	bool is_chosen;	   /* event: first: or last: was given */
 };
 
 /*

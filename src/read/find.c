@@ -74,38 +74,74 @@ static bool is_match(struct search *search, const struct event *event)
 	return match;
 }
 
+/* Whose event it is; -1 where it is an interrupt's, or the number is one of another namespace. */
+static int32_t thread_of(const struct event *event)
+{
+	bool known = (event->context & EV_CTX_KNOWN) != 0;
+	bool foreign = known && event->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ);
+
+	return foreign || event->context & EV_CTX_VTID ? -1 : event->tid;
+}
+
+static bool is_of(const struct trace_find *find, const struct event *event)
+{
+	int32_t tid = thread_of(event);
+
+	for (size_t i = 0; i < find->thread_count; i++) {
+		const struct trace_thread *thread = &find->threads[i];
+
+		if (thread->tid == tid && event->time_ns >= thread->from_ns &&
+		    event->time_ns <= thread->to_ns)
+			return true;
+	}
+	return find->thread_count == 0;
+}
+
 /* Names of threads are learnt from the beginning on. */
-static int run(struct search *search, bool last, uint64_t from_ns, uint64_t *out_ns,
+static int run(struct search *search, const struct trace_find *find, struct trace_found *out_found,
 	       struct err *err)
 {
 	struct source *source = trace_source(search->trace);
 	const struct event *event;
-	int rc = source_seek(source, search->comms ? 0 : from_ns, err), found = 0;
+	int rc = source_seek(source, search->comms ? 0 : find->from_ns, err), found = 0;
 
-	while (rc >= 0 && !(found && !last) && (rc = source_next(source, &event, err)) > 0) {
-		if (!is_match(search, event) || event->time_ns < from_ns)
+	while (rc >= 0 && !(found && !find->last) && (rc = source_next(source, &event, err)) > 0) {
+		if (!is_match(search, event) || event->time_ns < find->from_ns ||
+		    !is_of(find, event))
 			continue;
-		*out_ns = event->time_ns;
+		*out_found = (struct trace_found){ event->time_ns, thread_of(event) };
 		found = 1;
 	}
 	return rc < 0 ? rc : found;
 }
 
-int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
-		     uint64_t *out_ns, struct err *err)
+int trace_find_of(struct trace *trace, const struct trace_find *find, struct trace_found *out_found,
+		  struct err *err)
 {
 	struct search search;
-	int rc = search_init(&search, trace, expression, err), sought;
+	int rc = search_init(&search, trace, find->expression, err), sought;
 
 	if (rc == 0) {
 		bool kept = trace->keeps_records;
 
 		trace_keep_records(trace, true);
-		rc = run(&search, last, from_ns, out_ns, err);
+		rc = run(&search, find, out_found, err);
 		trace_keep_records(trace, kept);
 		sought = source_seek(trace->source, 0, rc < 0 ? NULL : err);
 		rc = rc < 0 ? rc : sought < 0 ? sought : rc;
 	}
 	search_fini(&search);
+	return rc;
+}
+
+int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
+		     uint64_t *out_ns, struct err *err)
+{
+	const struct trace_find find = { expression, last, from_ns, NULL, 0 };
+	struct trace_found found;
+	int rc = trace_find_of(trace, &find, &found, err);
+
+	if (rc > 0)
+		*out_ns = found.time_ns;
 	return rc;
 }

@@ -15,6 +15,7 @@
 #define READ_READ_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -77,6 +78,29 @@ void trace_set_threads(struct trace *trace, uint32_t count);
  */
 int trace_find_event(struct trace *trace, const char *expression, bool last, uint64_t from_ns,
 		     uint64_t *out_ns, struct err *err);
+
+/* A thread as the events of its life name it. */
+struct trace_thread {
+	int32_t tid;
+	uint64_t from_ns, to_ns; /* both included: its number may be used again */
+};
+
+struct trace_find {
+	const char *expression;
+	bool last;
+	uint64_t from_ns;
+	const struct trace_thread *threads; /* only events that these recorded; a view */
+	size_t thread_count;		    /* 0 = those of all */
+};
+
+struct trace_found {
+	uint64_t time_ns;
+	int32_t tid; /* that recorded it; -1 = not known, or it was an interrupt */
+};
+
+/* The same as trace_find_event(), of some threads, and with who recorded the event. */
+int trace_find_of(struct trace *trace, const struct trace_find *find, struct trace_found *out_found,
+		  struct err *err);
 
 /* The kernel's record behind an event: a view, valid as long as the event. */
 struct trace_record {

@@ -37,6 +37,19 @@ static void put_thread(struct json *json, const char *key, const struct why_thre
 	json_end_object(json);
 }
 
+static void put_stand_ins(struct json *json, const struct why *why)
+{
+	json_begin_array(json, "stand_ins");
+	for (size_t i = 0; i < why->stand_in_count; i++) {
+		json_begin_object(json, NULL);
+		put_thread(json, "who", &why->stand_ins[i].who);
+		json_print_u64(json, "start_ns", why->stand_ins[i].start_ns);
+		json_print_u64(json, "end_ns", why->stand_ins[i].end_ns);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 static void put_wib(struct json *json, const struct why *why)
 {
 	json_begin_object(json, "wib");
@@ -423,6 +436,7 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	put_thread(json, "target", &why->target);
 	json_print_string(json, "cmdline", why->cmdline);
 	json_print_i64(json, "stood_in_for", why->stood_in_for);
+	put_stand_ins(json, why);
 	json_begin_object(json, "window");
 	json_print_u64(json, "start_ns", why->start_ns);
 	json_print_u64(json, "end_ns", why->end_ns);

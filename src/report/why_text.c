@@ -193,32 +193,74 @@ static uint64_t timed_out_ns(const struct why *why)
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < why->root_count && !why->classes; i++) {
-		if (why->roots[i].timed_out && why->roots[i].class == WHY_ASKED)
+		bool own = why->process || why->roots[i].who.tid == why->target.tid;
+
+		if (own && why->roots[i].timed_out && why->roots[i].class == WHY_ASKED)
 			ns += why->roots[i].ns;
 	}
 	return ns;
+}
+
+static uint64_t before_ns(const struct why_before *before)
+{
+	return before->working_ns + before->interrupted_ns + before->uncertain_ns +
+	       before->held_up_ns + before->asked_ns + before->idle_ns;
+}
+
+/* Who answers for the time before the birth of who was asked for. */
+static void print_stand_ins(const struct page *page)
+{
+	const struct why *why = page->why;
+	AUTO_FREE char *text = NULL, *safe = NULL;
+	struct words words;
+
+	if (!why->stand_in_count)
+		return;
+	words_begin(&words);
+	if (why->target.tid == why->stood_in_for)
+		fprintf(words.out, "It was born at %s of the recording. Before, its ancestor",
+			page_since(page->facts->first_ns,
+				   why->stand_ins[why->stand_in_count - 1].end_ns)
+				.s);
+	else
+		fprintf(words.out, "Thread %d was not born yet. Its ancestor", why->stood_in_for);
+	fputs(why->stand_in_count == 1 ? " stands in for it: " : "s stand in for it: ", words.out);
+	for (size_t i = 0; i < why->stand_in_count; i++) {
+		const struct why_stand_in *by = &why->stand_ins[i];
+		AUTO_FREE char *name = words_thread(&by->who);
+
+		fprintf(words.out, "%s%s for %s", i ? ", then " : "", name,
+			text_duration(by->end_ns - by->start_ns).s);
+	}
+	fputs(". That time is in the first line and in the table.", words.out);
+	text = words_end(&words);
+	safe = text_escaped(text);
+	fputs("  ", page->out);
+	table_wrap(page->out, safe, 2);
 }
 
 static void print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
 	uint64_t stuck = stuck_ns(why), timed_out = timed_out_ns(why);
+	const struct why_before *before = &why->before;
 	const struct plain plains[] = {
-		{ why->working_ns, "mostly worked itself", "worked for" },
-		{ why->interrupted_ns, "could mostly have run, but had no CPU",
-		  "could have run, but had no CPU, for" },
-		{ why->held_up_ns - stuck, "was mostly held up by others",
+		{ why->working_ns - before->working_ns, "mostly worked itself", "worked for" },
+		{ why->interrupted_ns - before->interrupted_ns,
+		  "could mostly have run, but had no CPU", "could have run, but had no CPU, for" },
+		{ why->held_up_ns - before->held_up_ns - stuck, "was mostly held up by others",
 		  "was held up by others for" },
 		{ stuck, "mostly waited for what did not come",
 		  "waited for what did not come for" },
-		{ why->asked_ns - timed_out, "mostly slept because it asked to",
+		{ why->asked_ns - before->asked_ns - timed_out, "mostly slept because it asked to",
 		  "slept because it asked to for" },
 		{ timed_out, "mostly waited until time-outs of its own ran out",
 		  "waited until time-outs of its own ran out for" },
-		{ why->idle_ns, "was mostly idle, waiting for work",
+		{ why->idle_ns - before->idle_ns, "was mostly idle, waiting for work",
 		  "was idle, waiting for work, for" },
-		{ why->uncertain_ns, "is mostly uncertain what it did, for events are missing",
-		  "is uncertain for" },
+		{ why->uncertain_ns - before->uncertain_ns,
+		  "is mostly uncertain what it did, for events are missing", "is uncertain for" },
+		{ before_ns(before), "was mostly not born yet", "was not born yet for" },
 	};
 
 	print_headline(page);
@@ -228,10 +270,7 @@ static void print_conclusion(const struct page *page)
 		fprintf(page->out, "  Looked at: %s to %s of the recording.\n",
 			page_since(page->facts->first_ns, why->start_ns).s,
 			page_since(page->facts->first_ns, why->end_ns).s);
-	if (why->stood_in_for)
-		fprintf(page->out,
-			"  Thread %d did not exist yet: its nearest living ancestor stands in.\n",
-			why->stood_in_for);
+	print_stand_ins(page);
 }
 
 static void print_chain(const struct page *page, bool crowd_is_first)
