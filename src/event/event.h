@@ -124,6 +124,38 @@ enum fd_role {
 	FD_ROLE_OTHER,
 };
 
+/* Beside the role, where it is known: what becomes of the descriptor when its process runs another program. */
+#define FD_ROLE_MASK 0x1fu
+#define FD_STAYS     0x40u
+#define FD_CLOSES    0x80u
+
+/* What a name tells beside itself: the call that returned had waited for this descriptor, too. */
+enum fd_watch {
+	FD_NAMED,
+	FD_WATCHED, /* and nothing came through it */
+	FD_READY,   /* it was ready */
+};
+
+#define FD_WATCH_SHIFT 8 /* enum fd_watch above the role, in files */
+
+/* A role with its marks, and what the call had to do with it, out of a number in a file. */
+static inline uint8_t fd_role_of(uint64_t number)
+{
+	uint64_t role = number & FD_ROLE_MASK, marks = number & (FD_STAYS | FD_CLOSES);
+
+	if (number >> (FD_WATCH_SHIFT + 2) || role > FD_ROLE_OTHER || number & 0x20u ||
+	    marks == (FD_STAYS | FD_CLOSES))
+		return FD_ROLE_UNKNOWN;
+	return (uint8_t)(role | marks);
+}
+
+static inline uint8_t fd_watch_of(uint64_t number)
+{
+	uint64_t watch = number >> FD_WATCH_SHIFT;
+
+	return watch > FD_READY ? FD_NAMED : (uint8_t)watch;
+}
+
 struct ev_lost {
 	uint64_t
 		since_ns; /* the last instant this CPU's stream is known whole; event time = whole again */
@@ -284,7 +316,8 @@ struct ev_fd_name {
 	int32_t tid; /* the thread that made it; event.tid is -1: its CPU was not written down */
 	int32_t fd;
 	uint64_t inode; /* identity across processes for pipes and sockets; 0 = unknown */
-	uint8_t role;	/* enum fd_role */
+	uint8_t role;	/* enum fd_role, with FD_STAYS or FD_CLOSES where that is known */
+	uint8_t watch;	/* enum fd_watch */
 };
 
 /* struct ev_user_lock.op */

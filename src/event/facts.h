@@ -42,7 +42,7 @@ struct fact_thread {
 struct fact_fd {
 	int32_t tgid;
 	int32_t fd;
-	uint8_t role;	  /* enum fd_role */
+	uint8_t role;	  /* enum fd_role, with FD_STAYS or FD_CLOSES where that is known */
 	uint64_t inode;	  /* 0 = unknown */
 	const char *name; /* what to print */
 };
@@ -121,6 +121,7 @@ struct facts {
 	size_t fd_count;
 	struct fact_epoll *epolls;
 	size_t epoll_count;
+	bool no_epolls; /* what the epoll descriptors among 'fds' watch was not asked */
 	struct fact_moment *moments;
 	size_t moment_count;
 	struct fact_name *irqs;

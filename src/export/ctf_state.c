@@ -219,7 +219,7 @@ void ctf_state_put_name(struct ctf_state *state, struct ctf_writer *writer,
 	put_number(state, 1, (uint64_t)(int64_t)name->tgid);
 	put_number(state, 2, (uint64_t)(int64_t)name->tid);
 	put_number(state, 3, (uint64_t)(int64_t)name->fd);
-	put_number(state, 4, name->role);
+	put_number(state, 4, name->role | (uint64_t)name->watch << FD_WATCH_SHIFT);
 	put_text(state, 5, name->name);
 	end_record(state, writer, CTF_STREAM_NAMES, event->time_ns);
 }

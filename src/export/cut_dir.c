@@ -88,7 +88,7 @@ static int put_name(struct writing *writing, const struct event *event, struct e
 		.tgid = name->tgid,
 		.tid = name->tid,
 		.fd = name->fd,
-		.role = name->role,
+		.role = name->role | (uint32_t)name->watch << FD_WATCH_SHIFT,
 	};
 
 	if (swap)

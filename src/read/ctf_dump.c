@@ -140,6 +140,7 @@ static void take_fd(struct dump *dump, const struct trace_record *record, uint64
 	fd.role = role_of(fd.name, &fd.inode);
 	facts->fds = vec_room(facts->fds, facts->fd_count, &dump->fd_cap, sizeof(*facts->fds));
 	facts->fds[facts->fd_count++] = fd;
+	facts->no_epolls = true;
 }
 
 static void take_irq(struct dump *dump, const struct trace_record *record, uint64_t time_ns)

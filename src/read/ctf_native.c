@@ -187,7 +187,8 @@ static bool decode_name(const struct ctf_event *kind, const struct trace_record 
 		.fd_name.tgid = (int32_t)number_8(data, 1, swap),
 		.fd_name.tid = (int32_t)number_8(data, 2, swap),
 		.fd_name.fd = (int32_t)number_8(data, 3, swap),
-		.fd_name.role = role > FD_ROLE_OTHER ? FD_ROLE_UNKNOWN : (uint8_t)role,
+		.fd_name.role = fd_role_of(role),
+		.fd_name.watch = fd_watch_of(role),
 	};
 	return true;
 }

@@ -226,7 +226,7 @@ static bool is_sane(const struct ctf_state_list *list, const char *item)
 	if (list->items_offset == offsetof(struct facts, calls))
 		return name->nr < FACTS_CALLS_MAX;
 	if (list->fields == fd_fields)
-		return fd->tgid >= 0 && fd->fd >= 0 && fd->role <= FD_ROLE_OTHER;
+		return fd->tgid >= 0 && fd->fd >= 0 && fd_role_of(fd->role) == fd->role;
 	return true;
 }
 

@@ -160,7 +160,8 @@ static struct event event_of(const struct fd_names *names, const struct entry *e
 		.fd_name.tid = wire.tid,
 		.fd_name.fd = wire.fd,
 		.fd_name.inode = wire.inode,
-		.fd_name.role = wire.role > FD_ROLE_OTHER ? FD_ROLE_UNKNOWN : (uint8_t)wire.role,
+		.fd_name.role = fd_role_of(wire.role),
+		.fd_name.watch = fd_watch_of(wire.role),
 	};
 }
 

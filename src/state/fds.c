@@ -2,9 +2,9 @@
  * fds.c - what the descriptors of a process name, followed from call to call.
  *
  * Sources, in order of strength: the name learnt by the recorder when a call made
- * the descriptor (EV_FD_NAME), the state dump, and the calls that copy or close
- * one (dup, fcntl, close, fork). exec keeps the table: which descriptors close on
- * exec is not known, and a number that is used again gets a new name anyway.
+ * the descriptor (EV_FD_NAME), the state dump, and the calls that make, copy or close
+ * one. A number that came about unseen (received over a socket) had no name before, and
+ * has none now. What exec closes is taken off the table where it is known.
  */
 #include "state/state_int.h"
 
@@ -12,13 +12,6 @@
 
 #include "base/mem.h"
 #include "event/facts.h"
-
-#define EPOLL_LOOK 256
-
-bool role_serves(uint8_t role)
-{
-	return role == FD_ROLE_LISTEN || role == FD_ROLE_ACCEPTED || role == FD_ROLE_TTY;
-}
 
 struct process *process_get(struct state *state, int32_t tgid)
 {
@@ -57,8 +50,51 @@ struct process *process_copy(struct state *state, int32_t tgid, const struct pro
 	if (from) {
 		copy_map(&process->fds, &from->fds);
 		copy_map(&process->epoll, &from->epoll);
+		process->made = from->made;
+		process->loaded = from->loaded;
+		process->dumped = from->dumped;
 	}
+	process->set_change = process->change++;
 	return process;
+}
+
+/* Take from the table, or mark, what 'is_one' says. */
+static void change_fds(struct process *process, bool remove, uint8_t marks,
+		       bool (*is_one)(int32_t fd, uint8_t marks, const uint32_t *range),
+		       const uint32_t *range)
+{
+	struct map left = { 0 };
+
+	for (size_t i = 0; i < process->fds.cap; i++) {
+		int32_t fd = (int32_t)process->fds.slots[i].key;
+		struct slot_fd slot;
+
+		if (!process->fds.used[i])
+			continue;
+		slot = slot_fd_of(process->fds.slots[i].value);
+		if (is_one(fd, slot.marks, range)) {
+			if (remove)
+				continue;
+			slot.marks = (slot.marks & FD_UNSEEN) | marks;
+		}
+		map_put(&left, (uint32_t)fd, slot_fd_value(slot));
+	}
+	map_fini(&process->fds);
+	process->fds = left;
+	process->change++;
+}
+
+/* Whether a descriptor that nothing is known of closes: most do, but for those that every program has. */
+static bool closes_on_exec(int32_t fd, uint8_t marks, const uint32_t *range)
+{
+	(void)range;
+	return marks & FD_CLOSES || (!(marks & FD_STAYS) && fd > 2);
+}
+
+void process_exec(struct process *process)
+{
+	if (process)
+		change_fds(process, true, 0, closes_on_exec, NULL);
 }
 
 void process_put(struct state *state, struct process *process)
@@ -75,7 +111,8 @@ void process_put(struct state *state, struct process *process)
 	free(process);
 }
 
-static uint32_t add_object(struct state *state, const char *name, uint8_t role, uint64_t inode)
+static uint32_t add_object(struct state *state, const char *name, uint8_t role, uint64_t inode,
+			   uint64_t since_ns)
 {
 	if (state->object_count == 0)
 		state->object_count = 1; /* index 0 is "nothing" */
@@ -83,10 +120,69 @@ static uint32_t add_object(struct state *state, const char *name, uint8_t role, 
 				  sizeof(*state->objects));
 	state->objects[state->object_count] = (struct object){
 		.name = names_add(&state->tl->names, name ? name : "", 4096),
-		.role = role,
+		.role = role & FD_ROLE_MASK,
 		.inode = inode,
+		.since_ns = since_ns,
 	};
 	return (uint32_t)state->object_count++;
+}
+
+/* From now on 'fd' is another thing than before. */
+static void put_fd(struct process *process, int32_t fd, uint32_t object, uint8_t marks)
+{
+	struct slot_fd slot = { object, marks, ++process->made & 0xffffff };
+
+	map_put(&process->fds, (uint32_t)fd, slot_fd_value(slot));
+	process->change++;
+}
+
+static void remove_fd(struct process *process, int32_t fd)
+{
+	process->change += map_remove(&process->fds, (uint32_t)fd);
+}
+
+/* As the epoll set of a process has it: what has no name yet is somebody all the same. */
+static uint32_t made_of(struct process *process, int32_t fd)
+{
+	uint64_t *found = map_find(&process->fds, (uint32_t)fd);
+
+	if (!found)
+		put_fd(process, fd, 0, FD_UNSEEN);
+	return slot_fd_of(*map_find(&process->fds, (uint32_t)fd)).made;
+}
+
+/* What was closed leaves the sets without a call. */
+static void sweep_epoll(struct process *process)
+{
+	struct map left = { 0 };
+
+	for (size_t i = 0; i < process->epoll.cap; i++) {
+		uint64_t key = process->epoll.slots[i].key;
+
+		if (process->epoll.used[i] &&
+		    polled_has(process, (int32_t)(key >> 32), (int32_t)(uint32_t)key))
+			map_put(&left, key, process->epoll.slots[i].value);
+	}
+	map_fini(&process->epoll);
+	process->epoll = left;
+	process->sweep_at = 2 * left.count + 64;
+}
+
+static void put_epoll(struct process *process, int32_t set, int32_t target)
+{
+	uint64_t made = (uint64_t)made_of(process, set) << 32;
+
+	if (process->epoll.count >= process->sweep_at)
+		sweep_epoll(process);
+	map_put(&process->epoll, epoll_key(set, target), made | made_of(process, target));
+	process->change++;
+}
+
+static struct process *process_of(struct state *state, int32_t tgid)
+{
+	uint64_t *process = map_find(&state->processes, (uint32_t)tgid);
+
+	return process ? (struct process *)(uintptr_t)*process : NULL;
 }
 
 void fds_load(struct state *state)
@@ -95,31 +191,40 @@ void fds_load(struct state *state)
 
 	for (size_t i = 0; i < facts->fd_count; i++) {
 		const struct fact_fd *fd = &facts->fds[i];
-		uint64_t *process = map_find(&state->processes, (uint32_t)fd->tgid);
+		struct process *process = process_of(state, fd->tgid);
 
 		if (process)
-			map_put(&((struct process *)(uintptr_t)*process)->fds, (uint32_t)fd->fd,
-				add_object(state, fd->name, fd->role, fd->inode));
+			put_fd(process, fd->fd, add_object(state, fd->name, fd->role, fd->inode, 0),
+			       fd->role & (FD_STAYS | FD_CLOSES));
 	}
 	for (size_t i = 0; i < facts->epoll_count; i++) {
 		const struct fact_epoll *epoll = &facts->epolls[i];
-		uint64_t *process = map_find(&state->processes, (uint32_t)epoll->tgid);
+		struct process *process = process_of(state, epoll->tgid);
 
 		if (process)
-			map_put(&((struct process *)(uintptr_t)*process)->epoll,
-				(uint64_t)(uint32_t)epoll->epoll << 32 | (uint32_t)epoll->target,
-				1);
+			put_epoll(process, epoll->epoll, epoll->target);
+	}
+	for (size_t i = 0; i < state->processes.cap; i++) {
+		struct process *process;
+
+		if (!state->processes.used[i])
+			continue;
+		process = (struct process *)(uintptr_t)state->processes.slots[i].value;
+		process->loaded = process->made;
+		process->dumped = !facts->no_epolls;
 	}
 }
 
 const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd)
 {
-	uint64_t *found;
+	const uint64_t *found;
+	uint32_t object;
 
 	if (!thread->process || fd < 0)
 		return NULL;
 	found = map_find(&thread->process->fds, (uint32_t)fd);
-	return found && *found < state->object_count ? &state->objects[*found] : NULL;
+	object = found ? slot_fd_of(*found).object : 0;
+	return object && object < state->object_count ? &state->objects[object] : NULL;
 }
 
 /* A call that blocked before its descriptor had a name: the waits get it now. */
@@ -138,37 +243,54 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 	}
 }
 
+/*
+ * What has a name already and gets another one was connected or bound meanwhile, or is the same. A
+ * socket that listens, or was accepted, is that also when a later look at it cannot tell.
+ */
+static void rename_fd(struct state *state, struct process *process, const struct ev_fd_name *name,
+		      uint64_t *found)
+{
+	struct slot_fd slot = slot_fd_of(*found);
+	uint8_t marks = name->role & (FD_STAYS | FD_CLOSES);
+	uint8_t role = name->role & FD_ROLE_MASK;
+	const struct object was = slot.object ? state->objects[slot.object] : (struct object){ 0 };
+
+	if (role == FD_ROLE_UNKNOWN || (role == FD_ROLE_SOCKET && was.inode == name->inode))
+		role = was.role;
+	slot.marks = marks ? marks : slot.marks & ~FD_UNSEEN;
+	/* Who has it, too, by fork or dup, has the same as long as it is the same. */
+	if (!slot.object || role != was.role || name->inode != was.inode ||
+	    strcmp(names_text(&state->tl->names, was.name), name->name ? name->name : "") != 0)
+		slot.object = add_object(state, name->name, role, name->inode, was.since_ns);
+	*found = slot_fd_value(slot);
+	process->change++;
+}
+
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	struct thread *thread = state_living(state, ev->fd_name.tid);
+	const struct ev_fd_name *name = &ev->fd_name;
+	struct thread *thread = state_living(state, name->tid);
+	const struct call *call;
+	uint64_t *found;
 	uint32_t object;
 
 	(void)cpu;
-	if (!thread || !thread->process || ev->fd_name.fd < 0)
+	if (!thread || !thread->process || name->fd < 0)
 		return;
-	object = add_object(state, ev->fd_name.name, ev->fd_name.role, ev->fd_name.inode);
-	map_put(&thread->process->fds, (uint32_t)ev->fd_name.fd, object);
-	name_waits(state, thread, ev->fd_name.fd, &state->objects[object]);
-}
-
-static void copy_fd(struct process *process, int32_t from, int64_t to)
-{
-	uint64_t *object = map_find(&process->fds, (uint32_t)from);
-
-	if (object)
-		map_put(&process->fds, (uint32_t)to, *object);
+	call = call_of(state, thread);
+	found = map_find(&thread->process->fds, (uint32_t)name->fd);
+	if (found && (name->watch || call->kind == CALL_CONNECT || call->kind == CALL_NAME)) {
+		rename_fd(state, thread->process, name, found);
+		object = slot_fd_of(*found).object;
+	} else {
+		object = add_object(state, name->name, name->role, name->inode,
+				    name->watch ? 0 : ev->time_ns);
+		put_fd(thread->process, name->fd, object, name->role & (FD_STAYS | FD_CLOSES));
+	}
+	if (name->watch)
+		polled_told(state, thread, ev);
 	else
-		map_remove(&process->fds, (uint32_t)to);
-}
-
-static void change_epoll(struct process *process, const uint64_t *args)
-{
-	uint64_t key = args[0] << 32 | (uint32_t)args[2];
-
-	if (args[1] == 1) /* EPOLL_CTL_ADD */
-		map_put(&process->epoll, key, 1);
-	else if (args[1] == 2) /* EPOLL_CTL_DEL */
-		map_remove(&process->epoll, key);
+		name_waits(state, thread, name->fd, &state->objects[object]);
 }
 
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path)
@@ -187,41 +309,157 @@ uint32_t fds_path(struct state *state, const struct thread *thread, const char *
 	return names_add(&state->tl->names, text, sizeof(text));
 }
 
-/* What was opened has the name that the call was given: a later event may know it better. */
-static void name_opened(struct state *state, struct thread *thread, int32_t fd)
+static uint8_t marks_of(const struct call *call, const uint64_t *args)
 {
-	uint32_t object;
+	if (call->exec_arg == EXEC_UNKNOWN)
+		return 0;
+	if (call->exec_arg == 0)
+		return call->exec_bits ? FD_CLOSES : FD_STAYS;
+	return args[call->exec_arg - 1] & call->exec_bits ? FD_CLOSES : FD_STAYS;
+}
 
-	if (!thread->call_path)
+/* The recorder told of it while the call went on. */
+static bool has_name(const struct state *state, const struct thread *thread, int32_t fd)
+{
+	const struct object *object = fds_find(state, thread, fd);
+
+	return object && thread->call_ns && object->since_ns >= thread->call_ns;
+}
+
+/* What was opened has the name that the call was given: a later event may know it better. */
+static void name_made(struct state *state, struct thread *thread, int32_t fd)
+{
+	const struct call *call = call_of(state, thread);
+	uint32_t object = 0;
+
+	if (has_name(state, thread, fd))
 		return;
-	object = add_object(state, names_text(&state->tl->names, thread->call_path),
-			    FD_ROLE_UNKNOWN, 0);
-	map_put(&thread->process->fds, (uint32_t)fd, object);
-	name_waits(state, thread, fd, &state->objects[object]);
+	if (call->kind == CALL_OPEN && thread->call_path)
+		object = add_object(state, names_text(&state->tl->names, thread->call_path),
+				    FD_ROLE_UNKNOWN, 0, state->now_ns);
+	put_fd(thread->process, fd, object, marks_of(call, thread->call_args));
+	if (object)
+		name_waits(state, thread, fd, &state->objects[object]);
+}
+
+static void copy_fd(struct state *state, struct thread *thread, int64_t to, uint8_t marks)
+{
+	struct process *process = thread->process;
+	const uint64_t *from = map_find(&process->fds, (uint32_t)thread->call_args[0]);
+
+	if (has_name(state, thread, (int32_t)to) || to == (int64_t)(int32_t)thread->call_args[0])
+		return;
+	put_fd(process, (int32_t)to, from ? slot_fd_of(*from).object : 0, marks);
+}
+
+static void mark_fd(struct process *process, int32_t fd, uint8_t marks)
+{
+	uint64_t *found = map_find(&process->fds, (uint32_t)fd);
+	struct slot_fd slot;
+
+	if (!found)
+		return;
+	slot = slot_fd_of(*found);
+	slot.marks = (slot.marks & FD_UNSEEN) | marks;
+	*found = slot_fd_value(slot);
+}
+
+#define COMMAND_DUPFD	      0
+#define COMMAND_SETFD	      2
+#define COMMAND_DUPFD_CLOEXEC 1030
+
+static void after_fcntl(struct state *state, struct thread *thread, int64_t ret)
+{
+	const uint64_t *args = thread->call_args;
+
+	if (args[1] == COMMAND_DUPFD || args[1] == COMMAND_DUPFD_CLOEXEC)
+		copy_fd(state, thread, ret, args[1] == COMMAND_DUPFD ? FD_STAYS : FD_CLOSES);
+	else if (args[1] == COMMAND_SETFD)
+		mark_fd(thread->process, (int32_t)args[0], args[2] & 1 ? FD_CLOSES : FD_STAYS);
+}
+
+/* asm-generic/ioctls.h: the same numbers on all that holdup knows. */
+#define IOCTL_PEER  0x5441u /* TIOCGPTPEER: the other end of a pseudo-terminal */
+#define IOCTL_STAY  0x5450u
+#define IOCTL_CLOSE 0x5451u
+#define OPEN_CLOSES 02000000u
+
+static void after_ioctl(struct state *state, struct thread *thread, int64_t ret)
+{
+	const uint64_t *args = thread->call_args;
+	char name[64];
+
+	switch ((uint32_t)args[1]) {
+	case IOCTL_PEER:
+		(void)snprintf(name, sizeof(name), "terminal, other end of fd %d", (int)args[0]);
+		put_fd(thread->process, (int32_t)ret,
+		       add_object(state, name, FD_ROLE_TTY, 0, state->now_ns),
+		       args[2] & OPEN_CLOSES ? FD_CLOSES : FD_STAYS);
+		break;
+	case IOCTL_STAY:
+	case IOCTL_CLOSE:
+		mark_fd(thread->process, (int32_t)args[0],
+			(uint32_t)args[1] == IOCTL_CLOSE ? FD_CLOSES : FD_STAYS);
+		break;
+	}
+}
+
+static bool in_range(int32_t fd, uint8_t marks, const uint32_t *range)
+{
+	(void)marks;
+	return (uint32_t)fd >= range[0] && (uint32_t)fd <= range[1];
+}
+
+static void close_range_of(struct process *process, const uint64_t *args)
+{
+	const uint32_t range[2] = { (uint32_t)args[0], (uint32_t)args[1] };
+
+	/* CLOSE_RANGE_CLOEXEC */
+	change_fds(process, !(args[2] & 4), FD_CLOSES, in_range, range);
+}
+
+static void change_epoll(struct process *process, const uint64_t *args)
+{
+	if (args[1] == 1) /* EPOLL_CTL_ADD */
+		put_epoll(process, (int32_t)args[0], (int32_t)args[2]);
+	else if (args[1] == 2) /* EPOLL_CTL_DEL */
+		process->change +=
+			map_remove(&process->epoll, epoll_key((int32_t)args[0], (int32_t)args[2]));
 }
 
 /* The call in thread->call_* returned 'ret'. */
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 {
+	const struct call *call = call_of(state, thread);
 	struct process *process = thread->process;
 	const uint64_t *args = thread->call_args;
 
-	if (!process || ret < 0)
+	if (!process)
 		return;
-	switch (call_of(state, thread)->kind) {
+	/* When it fails, the number is free as well; another thread may have got it by now. */
+	if (call->kind == CALL_CLOSE && !has_name(state, thread, (int32_t)args[0]))
+		remove_fd(process, (int32_t)args[0]);
+	if (ret < 0)
+		return;
+	switch (call->kind) {
 	case CALL_OPEN:
-		name_opened(state, thread, (int32_t)ret);
+	case CALL_MAKE:
+	case CALL_ACCEPT:
+		name_made(state, thread, (int32_t)ret);
 		break;
-	case CALL_CLOSE:
-		map_remove(&process->fds, (uint32_t)args[0]);
+	case CALL_CLOSE_RANGE:
+		close_range_of(process, args);
 		break;
 	case CALL_DUP:
 	case CALL_DUP2:
-		copy_fd(process, (int32_t)args[0], ret);
+		copy_fd(state, thread, ret, marks_of(call, args));
 		break;
 	case CALL_FCNTL:
-		if (args[1] == 0 || args[1] == 1030) /* F_DUPFD, F_DUPFD_CLOEXEC */
-			copy_fd(process, (int32_t)args[0], ret);
+		after_fcntl(state, thread, ret);
+		break;
+	case CALL_FD:
+		if (strcmp(call->name, "ioctl") == 0)
+			after_ioctl(state, thread, ret);
 		break;
 	case CALL_EPOLL_CTL:
 		change_epoll(process, args);
@@ -229,39 +467,4 @@ void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 	default:
 		break;
 	}
-}
-
-/*
- * Whether work arrives through this epoll set: it watches a listening or accepted
- * socket and none that answers come through. *out_name: the name of what it
- * watches, when that is one thing or one listening socket, else 0.
- */
-bool fds_epoll_serves(const struct state *state, const struct thread *thread, int32_t epoll,
-		      uint32_t *out_name)
-{
-	const struct map *set = thread->process ? &thread->process->epoll : NULL;
-	bool serves = false, asks = false;
-	uint32_t listening = 0, only = 0, count = 0;
-
-	/* A server with many clients: looking at each at every wait would cost too much. */
-	if (set && set->count > EPOLL_LOOK)
-		set = NULL;
-	for (size_t i = 0; set && i < set->cap; i++) {
-		const struct object *object;
-
-		if (!set->used[i] || (int32_t)(set->slots[i].key >> 32) != epoll)
-			continue;
-		object = fds_find(state, thread, (int32_t)(uint32_t)set->slots[i].key);
-		count++;
-		if (!object)
-			continue;
-		only = object->name;
-		serves |= role_serves(object->role);
-		asks |= object->role == FD_ROLE_CONNECTED;
-		/* The smallest id: the same whatever the order of the map. */
-		if (object->role == FD_ROLE_LISTEN && (!listening || object->name < listening))
-			listening = object->name;
-	}
-	*out_name = count == 1 ? only : listening;
-	return serves && !asks;
 }

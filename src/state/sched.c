@@ -256,7 +256,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
-	thread->poll_open = (wait->flags & WAIT_MANY) && !(wait->flags & WAIT_TIMED_OUT);
+	if (wait->flags & WAIT_MANY)
+		polled_ended(state, thread, wait);
 }
 
 static void on_waking(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -477,6 +478,7 @@ static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev
 	}
 	thread->tl->kernel = false;
 	thread->fresh_exec = true;
+	process_exec(thread->process);
 	thread->is_32bit = false;
 	thread->frames[0] = flow_base(state, thread);
 	if (ev->task.filename)

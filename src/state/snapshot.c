@@ -117,28 +117,35 @@ static void put_fds(struct snapshot *snapshot, const struct process *process)
 
 	for (size_t i = 0; i < process->fds.cap; i++) {
 		const struct object *object;
+		struct slot_fd slot;
 
 		if (!process->fds.used[i])
 			continue;
-		object = &state->objects[process->fds.slots[i].value];
+		slot = slot_fd_of(process->fds.slots[i].value);
+		if (!slot.object)
+			continue;
+		object = &state->objects[slot.object];
 		out->fds = vec_room(out->fds, out->fd_count, &snapshot->fd_cap, sizeof(*out->fds));
 		out->fds[out->fd_count++] = (struct fact_fd){
 			.tgid = process->tgid,
 			.fd = (int32_t)process->fds.slots[i].key,
-			.role = object->role,
+			.role = object->role | (slot.marks & (FD_STAYS | FD_CLOSES)),
 			.inode = object->inode,
 			.name = facts_keep(out, names_text(&state->tl->names, object->name)),
 		};
 	}
 	for (size_t i = 0; i < process->epoll.cap; i++) {
-		if (!process->epoll.used[i])
+		uint64_t key = process->epoll.slots[i].key;
+
+		if (!process->epoll.used[i] ||
+		    !polled_has(process, (int32_t)(key >> 32), (int32_t)(uint32_t)key))
 			continue;
 		out->epolls = vec_room(out->epolls, out->epoll_count, &snapshot->epoll_cap,
 				       sizeof(*out->epolls));
 		out->epolls[out->epoll_count++] = (struct fact_epoll){
 			.tgid = process->tgid,
-			.epoll = (int32_t)(process->epoll.slots[i].key >> 32),
-			.target = (int32_t)(uint32_t)process->epoll.slots[i].key,
+			.epoll = (int32_t)(key >> 32),
+			.target = (int32_t)(uint32_t)key,
 		};
 	}
 }

@@ -7,7 +7,8 @@
  *	sched.c     switch, wake-up, fork, exec, exit
  *	irq.c       interrupts, softirqs, timers, packets, disk requests, work: who acts
  *	syscall.c   system calls, faults, locks: what a thread waits in and for
- *	fds.c       what file descriptors name
+ *	fds.c       what file descriptors name, from call to call
+ *	polled.c    what a wait for several descriptors is about
  *	moment_*.c  all of it as text, and back: what a cut begins with
  *
  * A thread's life as the engine sees it:
@@ -46,8 +47,10 @@ enum call_kind {
 	CALL_OTHER,
 	CALL_FD,   /* descriptor in argument 'arg' */
 	CALL_OPEN, /* makes a descriptor: its name is known at the exit */
+	CALL_MAKE, /* the same, of something without a path */
 	CALL_ACCEPT,
 	CALL_CONNECT,
+	CALL_NAME, /* bind, listen: the descriptor gets a meaning */
 	CALL_SLEEP,
 	CALL_POLL,  /* several descriptors in user memory */
 	CALL_EPOLL, /* epoll_wait: argument 0 names the set */
@@ -58,6 +61,7 @@ enum call_kind {
 	CALL_SEM,    /* System V semaphores */
 	CALL_MSG,    /* System V message queues */
 	CALL_CLOSE,
+	CALL_CLOSE_RANGE,
 	CALL_DUP,
 	CALL_DUP2,
 	CALL_FCNTL,
@@ -70,21 +74,58 @@ struct call {
 	const char *name;
 	uint8_t kind; /* enum call_kind */
 	uint8_t arg;
+
+	/*
+	 * What it makes closes when another program is run, if one of these bits is in argument 'exec_arg' - 1.
+	 * Without an argument: always, if there are any bits. EXEC_UNKNOWN: it is not in the arguments.
+	 */
+	uint8_t exec_arg;
+	uint32_t exec_bits;
 };
+
+#define EXEC_UNKNOWN 7
 
 /* A thing that a descriptor names. */
 struct object {
 	uint32_t name; /* name id */
 	uint8_t role;  /* enum fd_role */
 	uint64_t inode;
+	uint64_t since_ns; /* when it got this name; 0 = before the recording */
+};
+
+#define FD_UNSEEN 1u /* it is known by its use alone: it may be from before the recording */
+
+/* What a number stands for in a process: how the values of process.fds are put together. */
+struct slot_fd {
+	uint32_t object; /* index into state->objects; 0 = not known */
+	uint8_t marks;	 /* FD_STAYS, FD_CLOSES, or none: not known; FD_UNSEEN */
+	uint32_t made; /* counts what had a number in this process: another one is another thing */
+};
+
+/* What the set of an epoll descriptor says about who waits for it. */
+struct polled_set {
+	bool serves;   /* work arrives through it, and no answers do */
+	bool whole;    /* all of it is known */
+	int32_t fd;    /* the only one it watches; -1 = none, or several */
+	uint32_t name; /* name id: what it watches; 0 = not known */
 };
 
 /* Descriptors of one process, shared by its threads. */
 struct process {
 	int32_t tgid;
 	uint32_t refs;
-	struct map fds;	  /* fd -> index into state->objects */
-	struct map epoll; /* epoll fd << 32 | target fd -> 1 */
+	uint32_t made;	  /* of the last one: see struct slot_fd */
+	uint32_t loaded;  /* those up to this one were there when the recording began, */
+	bool dumped;	  /* and what the epoll descriptors among them watch is known */
+	struct map fds;	  /* fd -> struct slot_fd, packed */
+	struct map epoll; /* epoll fd << 32 | target fd -> what both had as 'made' */
+
+	size_t sweep_at; /* entries of 'epoll' that make it worth to look for old ones */
+
+	/* What polled.c found last, when set_change is as change, which grows whenever one of the maps changes. */
+	uint32_t change, set_change;
+	int32_t set_fd;
+	struct polled_set set;
 };
 
 /* A switch-in that was not recorded, waiting for the event that places it. */
@@ -135,7 +176,9 @@ struct thread {
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
 	uint32_t lock_flags;
-	bool poll_open; /* a wait for many things ended; the next descriptor used tells which */
+	bool poll_open;	   /* a wait for many things ended: what is used next may be what came */
+	int32_t poll_set;  /* the epoll descriptor that it waited for; -1 = poll, select */
+	uint8_t poll_told; /* enum fd_watch: what the recorder told of it */
 	struct actor early_wake; /* a wake-up recorded just before its switch out */
 	struct actor work;	 /* a kworker: who queued what it runs */
 	struct placing placing;
@@ -432,6 +475,7 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 /* fds.c */
 struct process *process_get(struct state *state, int32_t tgid); /* takes a reference */
 struct process *process_copy(struct state *state, int32_t tgid, const struct process *from);
+void process_exec(struct process *process); /* NULL is fine */
 void process_put(struct state *state, struct process *process);
 void fds_load(struct state *state);
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev);
@@ -439,9 +483,29 @@ const struct object *fds_find(const struct state *state, const struct thread *th
 /* Name id of the file that the call opens by 'path', which may begin in a directory that is open. */
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path);
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret);
-bool fds_epoll_serves(const struct state *state, const struct thread *thread, int32_t epoll,
-		      uint32_t *out_name);
+
+static inline struct slot_fd slot_fd_of(uint64_t value)
+{
+	return (struct slot_fd){ (uint32_t)value, (uint8_t)(value >> 32), (uint32_t)(value >> 40) };
+}
+
+static inline uint64_t slot_fd_value(struct slot_fd slot)
+{
+	return slot.object | (uint64_t)slot.marks << 32 | (uint64_t)slot.made << 40;
+}
+
+static inline uint64_t epoll_key(int32_t set, int32_t target)
+{
+	return (uint64_t)(uint32_t)set << 32 | (uint32_t)target;
+}
+
+/* polled.c */
 bool role_serves(uint8_t role);
+bool polled_has(const struct process *process, int32_t set, int32_t target);
+void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
+void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
+void polled_used(struct state *state, struct thread *thread, const struct event *ev);
+void polled_told(struct state *state, struct thread *thread, const struct event *ev);
 
 /* include/linux/errno.h: what a call that a signal interrupts returns inside the kernel */
 static inline bool expect_is_interrupted(int64_t ret)

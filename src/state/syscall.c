@@ -17,6 +17,8 @@
 #include "event/compat.h"
 #include "event/facts.h"
 
+#define CLOSES 02000000u /* O_CLOEXEC, SOCK_CLOEXEC, EPOLL_CLOEXEC ... */
+
 /* Calls by name, so that one table serves every architecture. */
 static const struct call known_calls[] = {
 	{ "read", CALL_FD, 0 },
@@ -61,13 +63,32 @@ static const struct call known_calls[] = {
 	{ "mq_timedsend", CALL_FD, 0 },
 	{ "mq_timedreceive", CALL_FD, 0 },
 	{ "mmap", CALL_FD, 4 },
-	{ "open", CALL_OPEN, 0 },
-	{ "openat", CALL_OPEN, 0 },
-	{ "openat2", CALL_OPEN, 0 },
+	{ "open", CALL_OPEN, 0, 2, CLOSES },
+	{ "openat", CALL_OPEN, 0, 3, CLOSES },
+	{ "openat2", CALL_OPEN, 0, EXEC_UNKNOWN, 0 },
 	{ "creat", CALL_OPEN, 0 },
+	{ "open_by_handle_at", CALL_MAKE, 0, 3, CLOSES },
+	{ "socket", CALL_MAKE, 0, 2, CLOSES },
+	{ "epoll_create", CALL_MAKE, 0 },
+	{ "epoll_create1", CALL_MAKE, 0, 1, CLOSES },
+	{ "eventfd", CALL_MAKE, 0 },
+	{ "eventfd2", CALL_MAKE, 0, 2, CLOSES },
+	{ "timerfd_create", CALL_MAKE, 0, 2, CLOSES },
+	{ "inotify_init", CALL_MAKE, 0 },
+	{ "inotify_init1", CALL_MAKE, 0, 1, CLOSES },
+	{ "fanotify_init", CALL_MAKE, 0, 1, 1 },
+	{ "memfd_create", CALL_MAKE, 0, 2, 1 },
+	{ "perf_event_open", CALL_MAKE, 0, 5, 8 },
+	{ "userfaultfd", CALL_MAKE, 0, 1, CLOSES },
+	{ "io_uring_setup", CALL_MAKE, 0, 0, CLOSES },
+	{ "pidfd_open", CALL_MAKE, 0, 0, CLOSES },
+	{ "pidfd_getfd", CALL_MAKE, 0, 0, CLOSES },
+	{ "mq_open", CALL_MAKE, 0, 0, CLOSES },
 	{ "accept", CALL_ACCEPT, 0 },
-	{ "accept4", CALL_ACCEPT, 0 },
+	{ "accept4", CALL_ACCEPT, 0, 4, CLOSES },
 	{ "connect", CALL_CONNECT, 0 },
+	{ "bind", CALL_NAME, 0 },
+	{ "listen", CALL_NAME, 0 },
 	{ "nanosleep", CALL_SLEEP, 0 },
 	{ "clock_nanosleep", CALL_SLEEP, 0 },
 	{ "poll", CALL_POLL, 0 },
@@ -92,9 +113,10 @@ static const struct call known_calls[] = {
 	{ "msgrcv", CALL_MSG, 0 },
 	{ "msgsnd", CALL_MSG, 0 },
 	{ "close", CALL_CLOSE, 0 },
+	{ "close_range", CALL_CLOSE_RANGE, 0 },
 	{ "dup", CALL_DUP, 0 },
 	{ "dup2", CALL_DUP2, 0 },
-	{ "dup3", CALL_DUP2, 0 },
+	{ "dup3", CALL_DUP2, 0, 3, CLOSES },
 	{ "fcntl", CALL_FCNTL, 0 },
 	{ "fcntl64", CALL_FCNTL, 0 },
 	{ "flock", CALL_FLOCK, 0 },
@@ -220,7 +242,6 @@ static bool watches_nothing(const struct call *call, const uint64_t *args)
 static void describe_call(struct state *state, struct thread *thread, struct wait *wait)
 {
 	const struct call *call = call_of(state, thread);
-	uint32_t name = 0;
 
 	switch (call->kind) {
 	case CALL_FD:
@@ -239,14 +260,10 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 		break;
 	case CALL_POLL:
 		if (!watches_nothing(call, thread->call_args))
-			wait->flags |= WAIT_MANY;
+			polled_begin(state, thread, wait);
 		break;
 	case CALL_EPOLL:
-		wait->flags |= WAIT_MANY;
-		wait->fd = (int32_t)thread->call_args[0];
-		if (fds_epoll_serves(state, thread, wait->fd, &name))
-			wait->flags |= WAIT_SERVER;
-		wait->object = name;
+		polled_begin(state, thread, wait);
 		break;
 	case CALL_FUTEX:
 		describe_futex(state, thread, wait);
@@ -377,27 +394,6 @@ static void fault_is_over(struct state *state, struct thread *thread, uint64_t n
 		flow_pop(state, thread, now, WORD_TRAP);
 }
 
-/* A poll or epoll ended a moment ago: the first descriptor used tells what it was about. */
-static void tell_polled(struct state *state, struct thread *thread, const struct event *ev)
-{
-	const struct call *call = call_of(state, thread);
-	struct wait *wait = tl_wait(thread->tl, thread->wait);
-	const struct object *object;
-
-	if (call->kind != CALL_FD && call->kind != CALL_ACCEPT)
-		return;
-	thread->poll_open = false;
-	object = fds_find(state, thread, (int32_t)ev->syscall.args[call->arg]);
-	if (!object)
-		return;
-	if (!wait->object || !(wait->flags & WAIT_SERVER))
-		wait->object = object->name;
-	if (object->role == FD_ROLE_CONNECTED)
-		wait->flags &= ~(uint32_t)WAIT_SERVER;
-	else if (role_serves(object->role))
-		wait->flags |= WAIT_SERVER;
-}
-
 /* The end of the execve() that began a program tells how many bits it has. */
 static void look_at_exec_end(struct state *state, struct thread *thread, const struct event *ev)
 {
@@ -436,7 +432,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	thread->in_call = true;
 	thread->tl->keep_wait = thread->call_first_wait;
 	if (thread->poll_open)
-		tell_polled(state, thread, ev);
+		polled_used(state, thread, ev);
 	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
 }
 

@@ -311,7 +311,7 @@ static bool take_value(const struct field *field, struct json_object *json, stru
 	case FIELD_ROLE: /* one that a newer recorder knows is unknown here */
 		if (!take_int(json, 0, INT32_MAX, &number))
 			return false;
-		*to = number <= FD_ROLE_OTHER ? (char)number : FD_ROLE_UNKNOWN;
+		*to = (char)fd_role_of((uint64_t)number);
 		return true;
 	case FIELD_BOOL:
 		if (!json_object_is_type(json, json_type_boolean))

@@ -45,7 +45,7 @@ struct wire_name {
 	int32_t tgid;
 	int32_t tid;
 	int32_t fd;
-	uint32_t role; /* enum fd_role */
+	uint32_t role; /* enum fd_role and its marks, enum fd_watch << FD_WATCH_SHIFT */
 };
 
 #endif

@@ -19,7 +19,7 @@ static void check(const struct facts *facts)
 	for (size_t i = 0; out && i < facts->thread_count; i++)
 		dump_print_thread(out, &facts->threads[i]);
 	for (size_t i = 0; out && i < facts->fd_count; i++) {
-		if (facts->fds[i].role > FD_ROLE_OTHER || facts->fds[i].fd < 0)
+		if (fd_role_of(facts->fds[i].role) != facts->fds[i].role || facts->fds[i].fd < 0)
 			abort();
 		if (i && facts->fds[i].tgid < facts->fds[i - 1].tgid)
 			abort();

@@ -128,7 +128,8 @@ static void fill(struct event *ev, const uint8_t *b)
 	case EV_FD_NAME:
 		ev->fd_name.tid = ev->fd_name.tgid = tid_of(b[5]);
 		ev->fd_name.fd = (int8_t)b[6];
-		ev->fd_name.role = b[7] % 17;
+		ev->fd_name.role = fd_role_of(b[7]);
+		ev->fd_name.watch = b[7] % 3;
 		ev->fd_name.name = "name";
 		break;
 	case EV_HRTIMER_START:

@@ -226,17 +226,28 @@ static void a_relative_name_begins_in_its_directory(void **unused)
 	told_free(told);
 }
 
-static void a_poll_is_about_the_first_descriptor_used_after_it(void **unused)
+static void what_a_poll_was_about_is_inferred_from_what_is_read_next(void **unused)
 {
-	struct told *told = waited("fd 7 3 file /a\nfd 7 4 connected \"tcp 10.0.0.1:80\"",
+	struct told *told = waited("fd 7 3 file /a\nfd 7 4 connected \"tcp 10.0.0.1:80\"\n"
+				   "fd 7 1 pipe pipe:[1]",
 				   "enter poll 0x1000 2",
 				   " 60 cpu0 leave poll 1\n"
-				   " 62 cpu0 enter read 4\n"
+				   " 61 cpu0 enter write 1\n"
+				   " 62 cpu0 leave write 9\n"
+				   " 63 cpu0 enter read 3\n"
 				   " 64 cpu0 leave read 9\n"
-				   " 66 cpu0 enter read 3\n"
-				   " 68 cpu0 leave read 9");
+				   " 65 cpu0 enter openat 5 /b\n"
+				   " 66 cpu0 leave openat 6\n"
+				   " 67 cpu0 enter read 6\n"
+				   " 68 cpu0 leave read 9\n"
+				   " 69 cpu0 enter read 4\n"
+				   " 70 cpu0 leave read 9\n"
+				   " 71 cpu0 enter read 1\n"
+				   " 72 cpu0 leave read 9\n");
 
-	assert_string_equal(object_of(told, 7, 0), "tcp 10.0.0.1:80");
+	assert_string_equal(object_of(told, 7, 0), "then used: fd 4 = tcp 10.0.0.1:80");
+	assert_int_equal(wait_of(told, 7, 0)->fd, -1);
+	assert_false(wait_of(told, 7, 0)->flags & WAIT_SERVER);
 	told_free(told);
 }
 
@@ -443,7 +454,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_comes_with_the_exit_is_given_to_the_wait),
 		cmocka_unit_test(a_name_that_comes_with_the_entry_is_of_what_was_opened),
 		cmocka_unit_test(a_relative_name_begins_in_its_directory),
-		cmocka_unit_test(a_poll_is_about_the_first_descriptor_used_after_it),
+		cmocka_unit_test(what_a_poll_was_about_is_inferred_from_what_is_read_next),
 		cmocka_unit_test(a_poll_that_timed_out_is_about_nothing),
 		cmocka_unit_test(an_epoll_set_of_a_server_waits_for_work),
 		cmocka_unit_test(a_set_is_followed_through_epoll_ctl),

@@ -1,0 +1,379 @@
+/*
+ * polled.c - what a wait for several descriptors is about.
+ *
+ * From the strongest to the weakest:
+ *
+ *	the recorder looked at the return of the call which of them was ready
+ *	who ended the wait was in a call that writes to the other end of one of them
+ *	an epoll set that is known watches one thing only
+ *	what the thread used next, of those that could have been it: told as that, "then used"
+ *
+ * Where none of them says what came, an epoll set that is known still tells what was waited for.
+ */
+#include "state/state_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define EPOLL_LOOK \
+	256 /* a server with more clients: looking at each at every wait would cost too much */
+#define NAMED_MAX  6
+#define TEXT_BYTES 512
+
+bool role_serves(uint8_t role)
+{
+	return role == FD_ROLE_LISTEN || role == FD_ROLE_ACCEPTED || role == FD_ROLE_TTY;
+}
+
+/* Files are always ready: poll says so at once, and epoll does not take them. */
+static bool can_be_polled(const struct state *state, const struct object *object)
+{
+	const char *name;
+
+	if (object->role == FD_ROLE_FILE || object->role == FD_ROLE_DIR)
+		return false;
+	name = names_text(&state->tl->names, object->name);
+	return object->role != FD_ROLE_UNKNOWN || *name != '/' || strncmp(name, "/dev/", 5) == 0;
+}
+
+static const struct object *object_at(const struct state *state, uint64_t value)
+{
+	uint32_t object = slot_fd_of(value).object;
+
+	return object && object < state->object_count ? &state->objects[object] : NULL;
+}
+
+/* A number in an epoll set stands for what had it when it was added, as long as that is open. */
+bool polled_has(const struct process *process, int32_t set, int32_t target)
+{
+	const uint64_t *made = map_find(&process->epoll, epoll_key(set, target));
+	const uint64_t *set_slot = map_find(&process->fds, (uint32_t)set);
+	const uint64_t *slot = map_find(&process->fds, (uint32_t)target);
+
+	return made && set_slot && slot &&
+	       *made == ((uint64_t)slot_fd_of(*set_slot).made << 32 | slot_fd_of(*slot).made);
+}
+
+/* --------------------------------------------------------------------- sets */
+
+struct member {
+	int32_t fd;
+	const struct object *object; /* NULL = not known */
+};
+
+static int by_fd(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	bool x_listens = x->object && x->object->role == FD_ROLE_LISTEN;
+	bool y_listens = y->object && y->object->role == FD_ROLE_LISTEN;
+
+	if (x_listens != y_listens)
+		return y_listens - x_listens;
+	return (x->fd > y->fd) - (x->fd < y->fd);
+}
+
+/* What the set of descriptor 'set' watches, listening sockets first; at most EPOLL_LOOK. */
+static size_t members_of(const struct state *state, const struct process *process, int32_t set,
+			 struct member *out_members)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < process->epoll.cap && count < EPOLL_LOOK; i++) {
+		int32_t target = (int32_t)(uint32_t)process->epoll.slots[i].key;
+		const uint64_t *slot;
+
+		if (!process->epoll.used[i] ||
+		    (int32_t)(process->epoll.slots[i].key >> 32) != set ||
+		    !polled_has(process, set, target))
+			continue;
+		slot = map_find(&process->fds, (uint32_t)target);
+		out_members[count++] = (struct member){ target, object_at(state, *slot) };
+	}
+	if (count)
+		qsort(out_members, count, sizeof(*out_members), by_fd);
+	return count;
+}
+
+static size_t put_member(const struct state *state, char *text, size_t used, int32_t fd,
+			 const struct object *object)
+{
+	const char *name = object ? names_text(&state->tl->names, object->name) : "";
+	int got = snprintf(text + used, TEXT_BYTES - used, *name ? "fd %d = %.160s" : "fd %d", fd,
+			   name);
+
+	return got < 0 || (size_t)got >= TEXT_BYTES - used ? TEXT_BYTES - 1 : used + (size_t)got;
+}
+
+static uint32_t name_members(struct state *state, const struct member *members, size_t count)
+{
+	char text[TEXT_BYTES] = "any of: ";
+	size_t used = strlen(text);
+
+	for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
+		if (i && used < TEXT_BYTES - 3)
+			used += (size_t)snprintf(text + used, TEXT_BYTES - used, ", ");
+		used = put_member(state, text, used, members[i].fd, members[i].object);
+	}
+	if (count > NAMED_MAX)
+		(void)snprintf(text + used, TEXT_BYTES - used, " and %zu more", count - NAMED_MAX);
+	return names_add(&state->tl->names, text, sizeof(text));
+}
+
+/* Whether all that it watches is known: it was made before our eyes, or the dump has the sets. */
+static bool is_whole(const struct process *process, int32_t set)
+{
+	const uint64_t *found = map_find(&process->fds, (uint32_t)set);
+	struct slot_fd slot;
+
+	if (!found || process->epoll.count > EPOLL_LOOK)
+		return false;
+	slot = slot_fd_of(*found);
+	return !(slot.marks & FD_UNSEEN) && (process->dumped || slot.made > process->loaded);
+}
+
+static struct polled_set look_at(struct state *state, const struct process *process, int32_t set)
+{
+	struct polled_set result = { .fd = -1, .whole = is_whole(process, set) };
+	struct member members[EPOLL_LOOK];
+	size_t count = result.whole ? members_of(state, process, set, members) : 0;
+	bool asks = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct object *object = members[i].object;
+
+		asks |= !object || object->role == FD_ROLE_CONNECTED;
+		result.serves |= object && role_serves(object->role);
+	}
+	result.serves &= !asks;
+	if (count == 1) {
+		result.fd = members[0].fd;
+		result.name = members[0].object ? members[0].object->name : 0;
+	} else if (count > 1) {
+		result.name = name_members(state, members, count);
+	}
+	return result;
+}
+
+/* Most processes wait for one set again and again. */
+static const struct polled_set *set_of(struct state *state, struct process *process, int32_t set)
+{
+	if (process->set_change != process->change || process->set_fd != set) {
+		process->set = look_at(state, process, set);
+		process->set_fd = set;
+		process->set_change = process->change;
+	}
+	return &process->set;
+}
+
+/* -------------------------------------------------------------------- waits */
+
+/* The thread goes to sleep in poll, select, or epoll_wait. */
+void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
+{
+	bool is_set = call_of(state, thread)->kind == CALL_EPOLL;
+	const struct polled_set *set;
+
+	wait->flags |= WAIT_MANY;
+	thread->poll_set = is_set ? (int32_t)thread->call_args[0] : -1;
+	thread->poll_told = 0;
+	if (!is_set || !thread->process)
+		return;
+	set = set_of(state, thread->process, thread->poll_set);
+	wait->fd = set->fd;
+	wait->object = set->name;
+	if (set->serves)
+		wait->flags |= WAIT_SERVER;
+}
+
+/* "tcp A->B" and "tcp B->A" are the ends of one connection. */
+static bool are_ends(const char *one, const char *other)
+{
+	const char *space = strchr(one, ' '), *arrow = strstr(one, "->");
+	const char *other_arrow = strstr(other, "->");
+	size_t kind, left, right;
+
+	if (!space || !arrow || !other_arrow || arrow < space)
+		return false;
+	kind = (size_t)(space + 1 - one);
+	left = (size_t)(arrow - space - 1);
+	right = strlen(arrow + 2);
+	return strlen(other) == strlen(one) && strncmp(one, other, kind) == 0 &&
+	       (size_t)(other_arrow - other) == kind + right &&
+	       strncmp(other + kind, arrow + 2, right) == 0 &&
+	       strncmp(other_arrow + 2, space + 1, left) == 0;
+}
+
+/* What is written to 'to' comes out of 'from'. */
+static bool comes_from(const struct state *state, const struct object *to,
+		       const struct object *from)
+{
+	if (to->role != from->role && (to->role == FD_ROLE_PIPE || to->role == FD_ROLE_EVENTFD))
+		return false;
+	if (to->role == FD_ROLE_EVENTFD)
+		return to == from;
+	if (to->role == FD_ROLE_PIPE)
+		return to->inode ? to->inode == from->inode : to->name == from->name;
+	return are_ends(names_text(&state->tl->names, to->name),
+			names_text(&state->tl->names, from->name));
+}
+
+/* What the thread that ended the wait was writing to; NULL = it was not, or that is not known. */
+static const struct object *written_by(struct state *state, const struct actor *waker)
+{
+	static const char *const writes[] = { "write",	 "writev",   "send",	 "sendto",
+					      "sendmsg", "sendmmsg", "sendfile", "sendfile64" };
+	const struct thread *thread;
+	const struct call *call;
+
+	if ((waker->kind != ACTOR_THREAD && waker->kind != ACTOR_NETWORK) ||
+	    waker->slot == SLOT_NONE)
+		return NULL;
+	thread = state->threads[waker->slot];
+	call = call_of(state, thread);
+	if (!thread->in_call || call->kind != CALL_FD)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
+		if (strcmp(call->name, writes[i]) == 0)
+			return fds_find(state, thread, (int32_t)thread->call_args[0]);
+	}
+	return NULL;
+}
+
+static bool is_timerfd(const struct state *state, const struct actor *waker)
+{
+	return waker->kind == ACTOR_TIMER &&
+	       strncmp(names_text(&state->tl->names, waker->name), "timerfd_", 8) == 0;
+}
+
+/* The descriptors that it may have come through: those of the set, or all. */
+static bool is_watched(const struct thread *thread, int32_t fd)
+{
+	return thread->poll_set < 0 || polled_has(thread->process, thread->poll_set, fd);
+}
+
+/* Who ended the wait says by its own call what came; whether there is one such descriptor. */
+static bool tell_touched(struct state *state, struct thread *thread, struct wait *wait)
+{
+	const struct object *written = written_by(state, &wait->waker), *found = NULL;
+	bool timer = is_timerfd(state, &wait->waker);
+	const struct map *fds = &thread->process->fds;
+	int32_t fd = -1;
+
+	for (size_t i = 0; (written || timer) && fds->count <= EPOLL_LOOK && i < fds->cap; i++) {
+		const struct object *object =
+			fds->used[i] ? object_at(state, fds->slots[i].value) : NULL;
+
+		if (!object || !is_watched(thread, (int32_t)fds->slots[i].key) ||
+		    !(timer ? object->role == FD_ROLE_TIMERFD : comes_from(state, written, object)))
+			continue;
+		if (found && (timer || found->name != object->name))
+			return false;
+		fd = found ? -1 : (int32_t)fds->slots[i].key;
+		found = object;
+	}
+	if (!found)
+		return false;
+	wait->fd = fd;
+	wait->object = found->name;
+	if (found->role == FD_ROLE_CONNECTED)
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+	return true;
+}
+
+/* Such a wait was ended by 'wait->waker'. */
+void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
+{
+	bool alone = wait->fd >= 0; /* all that it watches */
+
+	thread->poll_open = false;
+	if (!thread->process || alone || tell_touched(state, thread, wait))
+		return;
+	thread->poll_open = !(wait->flags & WAIT_TIMED_OUT);
+}
+
+/* The recorder looked when the call returned: this one was ready, or was waited for in vain. */
+void polled_told(struct state *state, struct thread *thread, const struct event *ev)
+{
+	const struct object *object = fds_find(state, thread, ev->fd_name.fd);
+	char text[TEXT_BYTES] = "any of: ";
+	size_t used;
+	struct wait *wait;
+
+	if (thread->tl->wait_count <= thread->call_first_wait || !object)
+		return;
+	wait = tl_wait(thread->tl, thread->wait);
+	if (!(wait->flags & WAIT_MANY) ||
+	    (thread->poll_told && thread->poll_told != ev->fd_name.watch))
+		return;
+	thread->poll_open = false;
+	if (ev->fd_name.watch == FD_READY && object->role == FD_ROLE_CONNECTED)
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+	else if (ev->fd_name.watch == FD_READY && !thread->poll_told && role_serves(object->role))
+		wait->flags |= WAIT_SERVER;
+	if (!thread->poll_told) {
+		thread->poll_told = ev->fd_name.watch;
+		wait->fd = ev->fd_name.fd;
+		wait->object = object->name;
+		return;
+	}
+	/* Several: all of them, in one line. */
+	if (wait->fd >= 0) {
+		struct object first = { .name = wait->object };
+
+		used = put_member(state, text, ev->fd_name.watch == FD_WATCHED ? strlen(text) : 0,
+				  wait->fd, &first);
+		wait->fd = -1;
+	} else {
+		used = (size_t)snprintf(text, sizeof(text), "%s",
+					names_text(&state->tl->names, wait->object));
+	}
+	if (used + 32 < TEXT_BYTES) {
+		used += (size_t)snprintf(text + used, TEXT_BYTES - used, ", ");
+		(void)put_member(state, text, used, ev->fd_name.fd, object);
+	}
+	wait->object = names_add(&state->tl->names, text, sizeof(text));
+}
+
+/* Calls that take what came. What is written next may well go elsewhere. */
+static bool takes(const struct call *call)
+{
+	static const char *const reads[] = { "read",	 "readv",   "recv",
+					     "recvfrom", "recvmsg", "recvmmsg" };
+
+	for (size_t i = 0; i < ARRAY_LEN(reads) && call->kind == CALL_FD; i++) {
+		if (strcmp(call->name, reads[i]) == 0)
+			return true;
+	}
+	return call->kind == CALL_ACCEPT;
+}
+
+/* Such a wait ended a moment ago, and nobody told of what came: what the thread takes next may be it. */
+void polled_used(struct state *state, struct thread *thread, const struct event *ev)
+{
+	const struct call *call = call_of(state, thread);
+	int32_t fd = (int32_t)ev->syscall.args[call->arg];
+	const struct object *object = fds_find(state, thread, fd);
+	char text[TEXT_BYTES] = "then used: ";
+	struct wait *wait;
+
+	if (call->kind == CALL_POLL || call->kind == CALL_EPOLL)
+		thread->poll_open = false;
+	if (!object || !thread->poll_open || !takes(call) || fd == thread->poll_set)
+		return;
+	wait = tl_wait(thread->tl, thread->wait);
+	if (!can_be_polled(state, object) || object->since_ns > wait->begin_ns)
+		return;
+	if (thread->poll_set >= 0 && set_of(state, thread->process, thread->poll_set)->whole &&
+	    !polled_has(thread->process, thread->poll_set, fd))
+		return;
+	thread->poll_open = false;
+	(void)put_member(state, text, strlen(text), fd, object);
+	wait->object = names_add(&state->tl->names, text, sizeof(text));
+	wait->fd = -1;
+	if (object->role == FD_ROLE_CONNECTED)
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+	else if (role_serves(object->role))
+		wait->flags |= WAIT_SERVER;
+}
