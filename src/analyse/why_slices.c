@@ -214,10 +214,14 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 {
 	uint64_t a, b;
 
-	if (one->in != other->in || one->fd != other->fd)
+	if (one->in != other->in)
 		return false;
-	/* What several descriptors are watched for may be known of one of the waits alone. */
-	if (one->object == other->object || (one->flags & other->flags & WAIT_MANY))
+	/* Which of several descriptors it was about is known, at best, of the wait that one of them ended. */
+	if (one->flags & other->flags & WAIT_MANY)
+		return true;
+	if (one->fd != other->fd)
+		return false;
+	if (one->object == other->object)
 		return true;
 	return futex_address(timeline_name(query->tl, one->object), &a) &&
 	       futex_address(timeline_name(query->tl, other->object), &b) &&

@@ -58,16 +58,17 @@ static void add_ends(struct expecting *expecting, struct process *process)
 	const struct state *state = expecting->state;
 
 	for (size_t i = 0; i < process->fds.cap; i++) {
-		uint64_t object = process->fds.used[i] ? process->fds.slots[i].value : UINT64_MAX;
+		uint32_t object =
+			process->fds.used[i] ? slot_fd_of(process->fds.slots[i].value).object : 0;
 
-		if (object >= state->object_count ||
+		if (!object || object >= state->object_count ||
 		    !has_ends(names_text(&state->tl->names, state->objects[object].name),
 			      state->objects[object].role))
 			continue;
 		expecting->ends = vec_room(expecting->ends, expecting->count, &expecting->cap,
 					   sizeof(*expecting->ends));
 		expecting->ends[expecting->count++] =
-			(struct end){ state->objects[object].name, (uint32_t)object, process };
+			(struct end){ state->objects[object].name, object, process };
 	}
 }
 
