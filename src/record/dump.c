@@ -245,7 +245,7 @@ static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_
 	fdname_make(&object, &name);
 	dump_print_fd(out, &(struct fact_fd){ .tgid = tgid,
 					      .fd = fd->fd,
-					      .role = name.role,
+					      .role = name.role | fd->marks,
 					      .inode = name.inode,
 					      .name = name.text });
 }

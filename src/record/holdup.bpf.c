@@ -9,6 +9,9 @@
  *
  * There are two ways in, of which one is loaded: the exit tracepoints of the single
  * calls, or, where the kernel lacks those, the exit of all calls.
+ *
+ * Beside that the recorder has all threads looked at, now and then: what those watch that
+ * sleep in poll or select. That costs calls nothing.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
@@ -37,6 +40,10 @@
 #define CALL_INPROGRESS	 115
 #define CALL_RESTART	 512 /* ERESTARTSYS */
 
+#define SLEEPERS    8192
+#define WATCHED_MAX 8	/* told of one poll */
+#define SELECT_MAX  256 /* numbers looked at */
+
 #define COMMAND_DUPFD	      0
 #define COMMAND_DUPFD_CLOEXEC 1030
 
@@ -47,13 +54,21 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
-/* A record is too large for the stack. */
+/* A record is too large for the stack. The second one is of the look at threads, which may be interrupted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct raw_name);
 } scratch SEC(".maps");
+
+/* Threads that were told of, and how often each had slept then: once for each sleep. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, SLEEPERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} sleepers SEC(".maps");
 
 struct raw_control control;
 
@@ -69,6 +84,17 @@ static struct file *file_of(struct task_struct *task, __s64 fd)
 	if (bpf_probe_read_kernel(&file, sizeof(file), slots + fd))
 		return NULL;
 	return file;
+}
+
+/* Whether exec closes it. */
+static int closes(struct task_struct *task, int fd)
+{
+	unsigned long *bits = BPF_CORE_READ(task, files, fdt, close_on_exec);
+	unsigned long word = 0;
+
+	if (bpf_probe_read_kernel(&word, sizeof(word), bits + ((__u32)fd / 64)))
+		return 0;
+	return word >> ((__u32)fd % 64) & 1;
 }
 
 /* Append the name of 'dentry' to the text. */
@@ -293,10 +319,9 @@ static void learn_root(struct task_struct *task)
 	control.root_dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
 }
 
-static struct raw_name *empty_record(void)
+static struct raw_name *empty_record(__u32 which)
 {
-	__u32 zero = 0;
-	struct raw_name *raw = bpf_map_lookup_elem(&scratch, &zero);
+	struct raw_name *raw = bpf_map_lookup_elem(&scratch, &which);
 
 	if (raw)
 		__builtin_memset(raw, 0, offsetof(struct raw_name, text));
@@ -304,23 +329,23 @@ static struct raw_name *empty_record(void)
 }
 
 /* Not static, so that the verifier looks at it once and not at each of its calls. */
-int emit(int fd, unsigned char call);
+int emit_of(__u64 address, int fd, unsigned char call);
 
-__attribute__((noinline)) int emit(int fd, unsigned char call)
+__attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	__u64 ids = bpf_get_current_pid_tgid();
-	struct raw_name *raw = empty_record();
+	struct task_struct *task = (struct task_struct *)address;
+	struct raw_name *raw = empty_record(call == RAW_CALL_WATCHED);
 	struct file *file = file_of(task, fd);
 	__u64 bytes;
 
 	if (!file || !raw)
 		return 0;
 	raw->mono_ns = bpf_ktime_get_ns();
-	raw->tgid = ids >> 32;
-	raw->tid = (__u32)ids;
+	raw->tgid = BPF_CORE_READ(task, tgid);
+	raw->tid = BPF_CORE_READ(task, pid);
 	raw->fd = fd;
 	raw->call = call;
+	raw->flags = closes(task, fd) ? RAW_CLOSES : 0;
 	read_file(raw, file);
 	bytes = offsetof(struct raw_name, text) + (__u64)raw->text_bytes;
 	if (bytes > sizeof(*raw))
@@ -328,6 +353,11 @@ __attribute__((noinline)) int emit(int fd, unsigned char call)
 	if (bpf_ringbuf_output(&ring, raw, bytes, wake_flag()))
 		__sync_fetch_and_add(&control.lost, 1);
 	return 0;
+}
+
+static void emit(__s64 fd, __u8 call)
+{
+	emit_of((__u64)bpf_get_current_task(), fd, call);
 }
 
 static void emit_pair(unsigned long user_fds, __u8 call)
@@ -339,6 +369,8 @@ static void emit_pair(unsigned long user_fds, __u8 call)
 	emit(fds[0], call);
 	emit(fds[1], call);
 }
+
+/* ------------------------------------------------------- calls that wait for several */
 
 /* A connection may still be under way: its peer is known all the same. */
 static int connects(__s64 ret)
@@ -389,7 +421,7 @@ static void handle(struct pt_regs *regs, __u64 nr, __s64 ret)
 	if (nr >= RAW_NR_MAX)
 		return;
 	call = control.calls[nr];
-	if (call == RAW_CALL_NONE || control.ended)
+	if (call == RAW_CALL_NONE || call >= RAW_CALL_POLL || control.ended)
 		return;
 	task = (struct task_struct *)bpf_get_current_task();
 	if (CALL_IS_COMPAT(task))
@@ -425,5 +457,107 @@ int on_any_exit(__u64 *args)
 	struct pt_regs *regs = (struct pt_regs *)args[0];
 
 	handle(regs, CALL_NR(regs), (__s64)args[1]);
+	return 0;
+}
+
+/* ------------------------------------------------------------- who sleeps in poll */
+
+struct one_polled {
+	int fd;
+	short events;
+	short revents;
+};
+
+static void look_at_poll(struct task_struct *task, __u64 address, __u64 at, __u64 count)
+{
+	struct one_polled all[WATCHED_MAX] = { 0 };
+
+	if (count > WATCHED_MAX)
+		count = WATCHED_MAX;
+	if (bpf_copy_from_user_task(all, count * sizeof(all[0]), (void *)at, task, 0))
+		return;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < WATCHED_MAX && i < count; i++)
+		emit_of(address, all[i].fd, RAW_CALL_WATCHED);
+}
+
+static __u64 set_word(struct task_struct *task, __u64 set, __u32 nr)
+{
+	__u64 word = 0;
+
+	if (set && bpf_copy_from_user_task(&word, sizeof(word), (void *)(set + nr * sizeof(word)),
+					   task, 0))
+		return 0;
+	return word;
+}
+
+/* How many bits of the word are set, without a branch for the verifier to follow. */
+static int ones_of(__u64 word)
+{
+	word -= word >> 1 & 0x5555555555555555;
+	word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return word * 0x0101010101010101 >> 56;
+}
+
+/* Not static: see above. 64 bits of the sets of select(), from descriptor 'from' on. */
+int look_at_word(__u64 task, __u64 word, int from);
+
+__attribute__((noinline)) int look_at_word(__u64 task, __u64 word, int from)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < WATCHED_MAX && word; i++, word &= word - 1)
+		emit_of(task, from + ones_of((word & -word) - 1), RAW_CALL_WATCHED);
+	return 0;
+}
+
+/* What the sets hold before the call returns is what it watches. */
+static void look_at_select(struct task_struct *task, __u64 address, struct pt_regs *regs)
+{
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < SELECT_MAX / 64 && i * 64 < CALL_ARG1(regs); i++)
+		look_at_word(address,
+			     set_word(task, CALL_ARG2(regs), i) |
+				     set_word(task, CALL_ARG3(regs), i) |
+				     set_word(task, CALL_ARG4(regs), i),
+			     i * 64);
+}
+
+/* It sleeps, and was not told of since it began to. */
+static int sleeps_anew(struct task_struct *task)
+{
+	__u64 now = BPF_CORE_READ(task, nvcsw);
+	__u32 tid = BPF_CORE_READ(task, pid);
+	__u64 *then = bpf_map_lookup_elem(&sleepers, &tid);
+
+	if (!(BPF_CORE_READ(task, __state) & TASK_INTERRUPTIBLE) || (then && *then == now))
+		return 0;
+	bpf_map_update_elem(&sleepers, &tid, &now, BPF_ANY);
+	return 1;
+}
+
+/* The recorder reads the file of this, and it is called for each thread of the machine. */
+SEC("iter.s/task")
+int on_each_task(struct bpf_iter__task *iter)
+{
+	struct task_struct *task = iter->task;
+	struct pt_regs *regs;
+	__u64 nr, address; /* of the task, as a number: see emit_of() */
+
+	if (!task || !BPF_CORE_READ(task, mm) || CALL_IS_COMPAT(task) ||
+	    (__u32)BPF_CORE_READ(task, tgid) == control.recorder_tgid)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	nr = CALL_NR(regs);
+	if (nr >= RAW_NR_MAX || control.calls[nr] < RAW_CALL_POLL || !sleeps_anew(task))
+		return 0;
+	if (bpf_probe_read_kernel(&address, sizeof(address),
+				  (void *)iter +
+					  bpf_core_field_offset(struct bpf_iter__task, task)))
+		return 0;
+	if (control.calls[nr] == RAW_CALL_POLL)
+		look_at_poll(task, address, CALL_ARG1(regs), CALL_ARG2(regs));
+	else
+		look_at_select(task, address, regs);
 	return 0;
 }

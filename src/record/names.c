@@ -7,6 +7,7 @@
  */
 #include "record/names.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@ struct names_recorder {
 	struct bpf_object *object;
 	struct bpf_link *link; /* to the exit of all calls; NULL = not that way */
 	struct exits exits;    /* or to the exits of single ones */
+	int threads_fd;	       /* the link of the look at all threads; -1 = there is none */
 	struct ring_buffer *ring;
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
 	int file;
@@ -108,6 +110,14 @@ static const struct {
 #ifdef __NR_inotify_init
 	CALL(inotify_init, OPEN),
 #endif
+#ifdef __NR_poll
+	CALL(poll, POLL),
+#endif
+#ifdef __NR_select
+	CALL(select, SELECT),
+#endif
+	CALL(ppoll, POLL),
+	CALL(pselect6, SELECT),
 	CALL(openat, OPEN),
 	CALL(openat2, OPEN),
 	CALL(open_by_handle_at, OPEN),
@@ -195,7 +205,8 @@ static uint8_t role_of_socket(struct names_recorder *recorder, const struct raw_
 		role = FD_ROLE_CONNECTED;
 	else if (raw->state == STATE_LISTEN)
 		role = FD_ROLE_LISTEN;
-	else if (raw->call == RAW_CALL_DUP || raw->call == RAW_CALL_FCNTL)
+	else if (raw->call == RAW_CALL_DUP || raw->call == RAW_CALL_FCNTL ||
+		 raw->call == RAW_CALL_WATCHED)
 		return known ? *known : FD_ROLE_SOCKET;
 
 	if (recorder->roles.count >= ROLES_MAX)
@@ -301,7 +312,8 @@ static void append(struct names_recorder *recorder, const struct raw_name *raw)
 		.tgid = (int32_t)raw->tgid,
 		.tid = (int32_t)raw->tid,
 		.fd = raw->fd,
-		.role = name->role,
+		.role = name->role | (raw->flags & RAW_CLOSES ? FD_CLOSES : FD_STAYS) |
+			(raw->call == RAW_CALL_WATCHED ? FD_WATCHED << FD_WATCH_SHIFT : 0),
 	};
 	size_t padded = (wire.name_bytes + 7u) & ~(size_t)7;
 	uint8_t *to;
@@ -330,6 +342,17 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
+/* The program is run for each of them; it writes nothing into the file. */
+static void look_at_threads(const struct names_recorder *recorder)
+{
+	int fd = recorder->threads_fd < 0 ? -1 : bpf_iter_create(recorder->threads_fd);
+	char none[64];
+
+	while (fd >= 0 && read(fd, none, sizeof(none)) > 0)
+		;
+	mem_close_fd(&fd);
+}
+
 static void *drain(void *context)
 {
 	struct names_recorder *recorder = context;
@@ -345,6 +368,7 @@ static void *drain(void *context)
 	while (!stop) {
 		(void)poll(fds, ARRAY_LEN(fds), LOOK_MS); /* an error is a time-out too */
 		stop = fds[1].revents & POLLIN;
+		look_at_threads(recorder);
 		(void)ring_buffer__consume(recorder->ring);
 		flush(recorder);
 	}
@@ -403,8 +427,16 @@ static struct raw_control *map_control(struct bpf_object *object)
 	return NULL;
 }
 
-/* Open and load one program of the object. On success *out_object is the caller's to close. */
-static int load(const char *name, struct bpf_object **out_object, struct err *err)
+#define THREADS "on_each_task" /* good to have beside the others, where the kernel takes it */
+
+static bool is_wanted(const char *program, const char *name, bool with_threads)
+{
+	return strcmp(program, name) == 0 || (with_threads && strcmp(program, THREADS) == 0);
+}
+
+/* Open and load programs of the object. On success *out_object is the caller's to close. */
+static int load_programs(const char *name, bool with_threads, struct bpf_object **out_object,
+			 struct err *err)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup" };
 	struct bpf_object *object;
@@ -416,8 +448,8 @@ static int load(const char *name, struct bpf_object **out_object, struct err *er
 	rc = (int)libbpf_get_error(object);
 	if (rc)
 		return load_failed(err, rc);
-	bpf_object__for_each_program(program, object)(void)
-		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
+	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
+		program, is_wanted(bpf_program__name(program), name, with_threads));
 	rc = bpf_object__load(object);
 	if (rc) {
 		bpf_object__close(object);
@@ -425,6 +457,16 @@ static int load(const char *name, struct bpf_object **out_object, struct err *er
 	}
 	*out_object = object;
 	return 0;
+}
+
+static int load(const char *name, bool with_threads, struct bpf_object **out_object,
+		struct err *err)
+{
+	struct err first = { 0 };
+
+	if (with_threads && load_programs(name, true, out_object, &first) == 0)
+		return 0;
+	return load_programs(name, false, out_object, err);
 }
 
 static void set_control(struct raw_control *control)
@@ -443,6 +485,8 @@ static int attach_to_single_calls(struct names_recorder *recorder, struct bpf_pr
 	int rc = exits_open(&recorder->exits, err);
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(calls); i++) {
+		if (calls[i].call >= RAW_CALL_POLL)
+			continue; /* not at its exit */
 		rc = exits_add(&recorder->exits, calls[i].name, bpf_program__fd(program), err);
 		if (rc == -ENOENT)
 			rc = 0; /* nobody can make that call */
@@ -467,11 +511,22 @@ static int attach_to_all_calls(struct names_recorder *recorder, struct bpf_progr
 /* How the program gets to see calls: the first that works. */
 static const struct way {
 	const char *program;
+	bool with_threads;
 	int (*attach)(struct names_recorder *, struct bpf_program *, struct err *);
 } ways[] = {
-	{ "on_one_exit", attach_to_single_calls },
-	{ "on_any_exit", attach_to_all_calls }, /* costs every call of the machine */
+	{ "on_one_exit", true, attach_to_single_calls },
+	{ "on_any_exit", false, attach_to_all_calls }, /* costs every call of the machine */
 };
+
+/* Without it nobody tells what poll watches. */
+static void attach_to_threads(struct names_recorder *recorder)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(recorder->object, THREADS);
+	int fd = program ? bpf_program__fd(program) : -1;
+
+	if (fd >= 0)
+		recorder->threads_fd = bpf_link_create(fd, 0, BPF_TRACE_ITER, NULL);
+}
 
 static int prepare(struct names_recorder *recorder, struct err *err)
 {
@@ -501,7 +556,7 @@ static void unload(struct names_recorder *recorder)
 
 static int try_way(struct names_recorder *recorder, const struct way *way, struct err *err)
 {
-	int rc = load(way->program, &recorder->object, err);
+	int rc = load(way->program, way->with_threads, &recorder->object, err);
 
 	if (rc == 0)
 		rc = prepare(recorder, err);
@@ -524,6 +579,7 @@ static int attach(struct names_recorder *recorder, struct err *err)
 		rc = try_way(recorder, &ways[i], err);
 	if (rc < 0)
 		return rc;
+	attach_to_threads(recorder);
 	probe = open("/", O_PATH | O_CLOEXEC); /* the program learns our root from it */
 	mem_close_fd(&probe);
 	return 0;
@@ -561,7 +617,7 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
 	int rc;
 
-	recorder->stop_fd = -1;
+	recorder->stop_fd = recorder->threads_fd = -1;
 	recorder->exits = EXITS_NONE;
 	recorder->file = open_file(dir, err);
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
@@ -630,6 +686,7 @@ void names_stop(struct names_recorder *recorder)
 	exits_close(&recorder->exits);
 	unload(recorder);
 	mem_close_fd(&recorder->stop_fd);
+	mem_close_fd(&recorder->threads_fd);
 	mem_close_fd(&recorder->file);
 	map_fini(&recorder->roles);
 	free(recorder);
@@ -641,12 +698,12 @@ int names_probe(struct err *err)
 	struct exits exits;
 	int rc;
 
-	rc = load(ways[0].program, &recorder.object, err);
+	rc = load(ways[0].program, false, &recorder.object, err);
 	if (rc == 0 && exits_open(&exits, err) == 0)
 		exits_close(&exits);
 	else if (rc == 0)
 		rc = 1;
-	else if (load(ways[1].program, &recorder.object, err) == 0)
+	else if (load(ways[1].program, false, &recorder.object, err) == 0)
 		rc = 1;
 	unload(&recorder);
 	return rc;

@@ -26,12 +26,14 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "event/event.h"
 #include "record/interrupt.h"
 #include "record/proc.h"
 
 #define CMDLINE_MAX 4096
 #define LINK_MAX    4096
 #define TICK_MS	    10
+#define INFO_MAX    256 /* descriptors of a process that are asked what exec does with them */
 #define STACK_BYTES (256u << 10)
 
 #define CALLS_PATIENCE 8 /* a part of the patience */
@@ -105,10 +107,9 @@ static char *read_fdinfo(int proc_fd, int32_t tgid, int32_t fd)
 	}
 }
 
-static void read_epoll(int proc_fd, int32_t tgid, int32_t epoll, struct opened *opened)
+static void add_epolls(const char *info, int32_t epoll, struct opened *opened)
 {
-	AUTO_FREE char *text = read_fdinfo(proc_fd, tgid, epoll);
-	const char *at = text;
+	const char *at = info;
 	int32_t target;
 
 	while (at && (at = next_number(at, "tfd:", &target))) {
@@ -118,14 +119,34 @@ static void read_epoll(int proc_fd, int32_t tgid, int32_t epoll, struct opened *
 	}
 }
 
-static int32_t read_pidfd(int proc_fd, int32_t tgid, int32_t fd)
+/* "flags:\t02100002", in octal: O_CLOEXEC is one of them. */
+static uint8_t marks_of(const char *info)
 {
-	AUTO_FREE char *text = read_fdinfo(proc_fd, tgid, fd);
+	const char *at = strstr(info, "flags:");
+
+	if (!at)
+		return 0;
+	return strtoul(at + strlen("flags:"), NULL, 8) & O_CLOEXEC ? FD_CLOSES : FD_STAYS;
+}
+
+/* What the kernel says beside the name. Of who has very many open, only where that is needed. */
+static void read_info(int proc_fd, int32_t tgid, struct opened_fd *fd, const char *link,
+		      struct opened *opened)
+{
+	bool is_set = strcmp(link, "anon_inode:[eventpoll]") == 0;
+	bool is_pid = strcmp(link, "anon_inode:[pidfd]") == 0 || strncmp(link, "pidfd:", 6) == 0;
+	AUTO_FREE char *info = is_set || is_pid || opened->fd_count < INFO_MAX
+				       ? read_fdinfo(proc_fd, tgid, fd->fd)
+				       : NULL;
 	int32_t pid = 0;
 
-	if (text)
-		(void)next_number(text, "Pid:", &pid); /* stays 0 */
-	return pid > 0 ? pid : 0;
+	if (!info)
+		return;
+	fd->marks = marks_of(info);
+	if (is_set)
+		add_epolls(info, fd->fd, opened);
+	if (is_pid && next_number(info, "Pid:", &pid) && pid > 0)
+		fd->pid = pid;
 }
 
 /* A file's type, without asking the server of a network file system. */
@@ -151,10 +172,7 @@ static void read_fd(const struct shared *shared, int32_t tgid, int dir_fd, const
 	link[len] = '\0';
 	if (link[0] == '/')
 		read_type(dir_fd, name, &fd);
-	else if (strcmp(link, "anon_inode:[eventpoll]") == 0)
-		read_epoll(shared->proc_fd, tgid, fd.fd, opened);
-	else if (strcmp(link, "anon_inode:[pidfd]") == 0 || strncmp(link, "pidfd:", 6) == 0)
-		fd.pid = read_pidfd(shared->proc_fd, tgid, fd.fd);
+	read_info(shared->proc_fd, tgid, &fd, link, opened);
 	fd.link = xstrdup(link);
 	opened->fds =
 		vec_room(opened->fds, opened->fd_count, &opened->fd_cap, sizeof(*opened->fds));

@@ -17,6 +17,7 @@ struct opened_fd {
 	int32_t pid;	/* pidfd: of which process; 0 = unknown */
 	uint32_t mode;	/* st_mode; 0 = unknown */
 	uint32_t major; /* of a device file */
+	uint8_t marks;	/* FD_STAYS, FD_CLOSES, or 0: not known */
 	char *link;	/* owned; as readlink prints it */
 };
 

@@ -133,11 +133,9 @@ static bool is_whole(const struct process *process, int32_t set)
 	return !(slot.marks & FD_UNSEEN) && (process->dumped || slot.made > process->loaded);
 }
 
-static struct polled_set look_at(struct state *state, const struct process *process, int32_t set)
+static struct polled_set judge(struct state *state, const struct member *members, size_t count)
 {
-	struct polled_set result = { .fd = -1, .whole = is_whole(process, set) };
-	struct member members[EPOLL_LOOK];
-	size_t count = result.whole ? members_of(state, process, set, members) : 0;
+	struct polled_set result = { .fd = -1, .whole = true };
 	bool asks = false;
 
 	for (size_t i = 0; i < count; i++) {
@@ -156,6 +154,15 @@ static struct polled_set look_at(struct state *state, const struct process *proc
 	return result;
 }
 
+static struct polled_set look_at(struct state *state, const struct process *process, int32_t set)
+{
+	struct member members[EPOLL_LOOK];
+
+	if (!is_whole(process, set))
+		return (struct polled_set){ .fd = -1 };
+	return judge(state, members, members_of(state, process, set, members));
+}
+
 /* Most processes wait for one set again and again. */
 static const struct polled_set *set_of(struct state *state, struct process *process, int32_t set)
 {
@@ -169,6 +176,35 @@ static const struct polled_set *set_of(struct state *state, struct process *proc
 
 /* -------------------------------------------------------------------- waits */
 
+/* What the recorder told that the call watches is what it waits for. */
+static void tell_told(struct state *state, struct thread *thread, struct wait *wait)
+{
+	struct member members[POLL_TOLD];
+	struct polled_set set;
+
+	for (size_t i = 0; i < thread->poll_count; i++)
+		members[i] = (struct member){ thread->poll_fds[i],
+					      fds_find(state, thread, thread->poll_fds[i]) };
+	set = judge(state, members, thread->poll_count);
+	wait->fd = set.fd;
+	wait->object = set.name;
+	/* Where there is room for no more, there may be more. */
+	if (thread->poll_count < POLL_TOLD && set.serves)
+		wait->flags |= WAIT_SERVER;
+	else
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+}
+
+void polled_enter(struct state *state, struct thread *thread)
+{
+	const struct call *call = call_of(state, thread);
+
+	if (call->kind != CALL_POLL && call->kind != CALL_EPOLL)
+		return;
+	thread->poll_told = FD_NAMED;
+	thread->poll_count = 0;
+}
+
 /* The thread goes to sleep in poll, select, or epoll_wait. */
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -177,7 +213,9 @@ void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 
 	wait->flags |= WAIT_MANY;
 	thread->poll_set = is_set ? (int32_t)thread->call_args[0] : -1;
-	thread->poll_told = 0;
+	thread->poll_told = FD_NAMED;
+	if (!is_set && thread->poll_count)
+		tell_told(state, thread, wait);
 	if (!is_set || !thread->process)
 		return;
 	set = set_of(state, thread->process, thread->poll_set);
@@ -247,10 +285,18 @@ static bool is_timerfd(const struct state *state, const struct actor *waker)
 	       strncmp(names_text(&state->tl->names, waker->name), "timerfd_", 8) == 0;
 }
 
-/* The descriptors that it may have come through: those of the set, or all. */
+/* Whether it may have come through this one, as far as is known. */
 static bool is_watched(const struct thread *thread, int32_t fd)
 {
-	return thread->poll_set < 0 || polled_has(thread->process, thread->poll_set, fd);
+	if (thread->poll_set >= 0)
+		return polled_has(thread->process, thread->poll_set, fd);
+	if (!thread->poll_count || thread->poll_count == POLL_TOLD)
+		return true;
+	for (size_t i = 0; i < thread->poll_count; i++) {
+		if (thread->poll_fds[i] == fd)
+			return true;
+	}
+	return false;
 }
 
 /* Who ended the wait says by its own call what came; whether there is one such descriptor. */
@@ -288,52 +334,80 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 	bool alone = wait->fd >= 0; /* all that it watches */
 
 	thread->poll_open = false;
-	if (!thread->process || alone || tell_touched(state, thread, wait))
+	if (!thread->process || alone)
 		return;
-	thread->poll_open = !(wait->flags & WAIT_TIMED_OUT);
+	if (tell_touched(state, thread, wait))
+		thread->poll_told = FD_READY;
+	else
+		thread->poll_open = !(wait->flags & WAIT_TIMED_OUT);
 }
 
-/* The recorder looked when the call returned: this one was ready, or was waited for in vain. */
-void polled_told(struct state *state, struct thread *thread, const struct event *ev)
+static void add_watched(struct thread *thread, int32_t fd)
 {
-	const struct object *object = fds_find(state, thread, ev->fd_name.fd);
-	char text[TEXT_BYTES] = "any of: ";
-	size_t used;
-	struct wait *wait;
+	for (size_t i = 0; i < thread->poll_count; i++) {
+		if (thread->poll_fds[i] == fd)
+			return;
+	}
+	if (thread->poll_count < POLL_TOLD)
+		thread->poll_fds[thread->poll_count++] = fd;
+}
 
-	if (thread->tl->wait_count <= thread->call_first_wait || !object)
-		return;
-	wait = tl_wait(thread->tl, thread->wait);
-	if (!(wait->flags & WAIT_MANY) ||
-	    (thread->poll_told && thread->poll_told != ev->fd_name.watch))
-		return;
+/* One that was ready, or one more. */
+static void tell_ready(struct state *state, struct thread *thread, struct wait *wait, int32_t fd,
+		       const struct object *object)
+{
+	char text[TEXT_BYTES] = "";
+	struct object first = { .name = wait->object };
+	size_t used;
+
 	thread->poll_open = false;
-	if (ev->fd_name.watch == FD_READY && object->role == FD_ROLE_CONNECTED)
+	if (object->role == FD_ROLE_CONNECTED)
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
-	else if (ev->fd_name.watch == FD_READY && !thread->poll_told && role_serves(object->role))
+	else if (thread->poll_told != FD_READY && role_serves(object->role))
 		wait->flags |= WAIT_SERVER;
-	if (!thread->poll_told) {
-		thread->poll_told = ev->fd_name.watch;
-		wait->fd = ev->fd_name.fd;
+	if (thread->poll_told != FD_READY) {
+		thread->poll_told = FD_READY;
+		wait->fd = fd;
 		wait->object = object->name;
 		return;
 	}
-	/* Several: all of them, in one line. */
-	if (wait->fd >= 0) {
-		struct object first = { .name = wait->object };
-
-		used = put_member(state, text, ev->fd_name.watch == FD_WATCHED ? strlen(text) : 0,
-				  wait->fd, &first);
-		wait->fd = -1;
-	} else {
+	if (wait->fd == fd)
+		return;
+	if (wait->fd >= 0)
+		used = put_member(state, text, 0, wait->fd, &first);
+	else
 		used = (size_t)snprintf(text, sizeof(text), "%s",
 					names_text(&state->tl->names, wait->object));
-	}
-	if (used + 32 < TEXT_BYTES) {
+	if (used + 64 < TEXT_BYTES) {
 		used += (size_t)snprintf(text + used, TEXT_BYTES - used, ", ");
-		(void)put_member(state, text, used, ev->fd_name.fd, object);
+		(void)put_member(state, text, used, fd, object);
 	}
+	wait->fd = -1;
 	wait->object = names_add(&state->tl->names, text, sizeof(text));
+}
+
+/* The recorder looked where such a call sleeps: this one it watches, or this one was ready when it was woken. */
+void polled_told(struct state *state, struct thread *thread, const struct event *ev)
+{
+	int32_t fd = ev->fd_name.fd;
+	const struct object *object = fds_find(state, thread, fd);
+	bool sleeps = thread->tl->wait_count > thread->call_first_wait;
+	struct wait *wait = sleeps ? tl_wait(thread->tl, thread->wait) : NULL;
+
+	if (!object)
+		return;
+	/* Also when the call began before the recording: see call_describe_dumped(). */
+	if (ev->fd_name.watch == FD_WATCHED)
+		add_watched(thread, fd);
+	if (!wait || !thread->in_call || !(wait->flags & WAIT_MANY))
+		return;
+	if (ev->fd_name.watch == FD_READY)
+		tell_ready(state, thread, wait, fd, object);
+	if (thread->poll_told == FD_READY)
+		return;
+	tell_told(state, thread, wait);
+	if (wait->fd >= 0)
+		thread->poll_told = FD_WATCHED;
 }
 
 /* Calls that take what came. What is written next may well go elsewhere. */
@@ -365,9 +439,13 @@ void polled_used(struct state *state, struct thread *thread, const struct event 
 	wait = tl_wait(thread->tl, thread->wait);
 	if (!can_be_polled(state, object) || object->since_ns > wait->begin_ns)
 		return;
-	if (thread->poll_set >= 0 && set_of(state, thread->process, thread->poll_set)->whole &&
-	    !polled_has(thread->process, thread->poll_set, fd))
+	if ((thread->poll_set < 0 || set_of(state, thread->process, thread->poll_set)->whole) &&
+	    !is_watched(thread, fd))
 		return;
+	if (thread->poll_count == 1 || wait->fd >= 0) {
+		thread->poll_open = false; /* it is known already */
+		return;
+	}
 	thread->poll_open = false;
 	(void)put_member(state, text, strlen(text), fd, object);
 	wait->object = names_add(&state->tl->names, text, sizeof(text));

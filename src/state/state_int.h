@@ -93,6 +93,8 @@ struct object {
 	uint64_t since_ns; /* when it got this name; 0 = before the recording */
 };
 
+#define POLL_TOLD 8 /* of poll and select the recorder tells so many at most */
+
 #define FD_UNSEEN 1u /* it is known by its use alone: it may be from before the recording */
 
 /* What a number stands for in a process: how the values of process.fds are put together. */
@@ -178,9 +180,11 @@ struct thread {
 	uint32_t lock_flags;
 	bool poll_open;	   /* a wait for many things ended: what is used next may be what came */
 	int32_t poll_set;  /* the epoll descriptor that it waited for; -1 = poll, select */
-	uint8_t poll_told; /* enum fd_watch: what the recorder told of it */
-	struct actor early_wake; /* a wake-up recorded just before its switch out */
-	struct actor work;	 /* a kworker: who queued what it runs */
+	uint8_t poll_told; /* enum fd_watch: what is known of what came */
+	uint8_t poll_count;
+	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
+	struct actor early_wake;     /* a wake-up recorded just before its switch out */
+	struct actor work;	     /* a kworker: who queued what it runs */
 	struct placing placing;
 };
 
@@ -500,6 +504,7 @@ static inline uint64_t epoll_key(int32_t set, int32_t target)
 }
 
 /* polled.c */
+void polled_enter(struct state *state, struct thread *thread);
 bool role_serves(uint8_t role);
 bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);

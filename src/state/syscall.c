@@ -433,6 +433,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	thread->tl->keep_wait = thread->call_first_wait;
 	if (thread->poll_open)
 		polled_used(state, thread, ev);
+	polled_enter(state, thread);
 	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
 }
 

@@ -64,6 +64,7 @@ struct file {
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
+	unsigned long *close_on_exec; /* a bit for each descriptor */
 };
 
 struct files_struct {
@@ -99,6 +100,17 @@ struct task_struct {
 	struct thread_info thread_info;
 	struct fs_struct *fs;
 	struct files_struct *files;
+	void *mm;
+	unsigned int __state;
+	int pid;
+	int tgid;
+	unsigned long nvcsw; /* how often it went to sleep */
+};
+
+#define TASK_INTERRUPTIBLE 1
+
+struct bpf_iter__task {
+	struct task_struct *task;
 };
 
 struct in6_addr {
@@ -146,6 +158,7 @@ struct unix_sock {
 struct pt_regs {
 	unsigned long di;
 	unsigned long si;
+	unsigned long dx;
 	unsigned long r10;
 	unsigned long orig_ax;
 };
@@ -159,6 +172,7 @@ struct pt_regs {
 struct pt_regs {
 	unsigned long orig_a0;
 	unsigned long a1;
+	unsigned long a2;
 	unsigned long a3;
 	unsigned long a7;
 };
@@ -167,25 +181,28 @@ struct pt_regs {
 #pragma clang attribute pop
 
 /*
- * The number, and the first, second and fourth argument, of the system call that is
+ * The number, and the first four arguments, of the system call that is
  * about to return; and whether it is one of a 32-bit task, with numbers of its own.
  */
 #if defined(__TARGET_ARCH_x86)
 #define CALL_NR(regs)	     ((regs)->orig_ax)
 #define CALL_ARG1(regs)	     ((regs)->di)
 #define CALL_ARG2(regs)	     ((regs)->si)
+#define CALL_ARG3(regs)	     ((regs)->dx)
 #define CALL_ARG4(regs)	     ((regs)->r10)
 #define CALL_IS_COMPAT(task) (BPF_CORE_READ(task, thread_info.status) & 2) /* TS_COMPAT */
 #elif defined(__TARGET_ARCH_arm64)
 #define CALL_NR(regs)	     ((__u64)(regs)->syscallno)
 #define CALL_ARG1(regs)	     ((regs)->orig_x0)
 #define CALL_ARG2(regs)	     ((regs)->regs[1])
+#define CALL_ARG3(regs)	     ((regs)->regs[2])
 #define CALL_ARG4(regs)	     ((regs)->regs[3])
 #define CALL_IS_COMPAT(task) (BPF_CORE_READ(task, thread_info.flags) >> 22 & 1) /* TIF_32BIT */
 #elif defined(__TARGET_ARCH_riscv)
 #define CALL_NR(regs)	     ((regs)->a7)
 #define CALL_ARG1(regs)	     ((regs)->orig_a0)
 #define CALL_ARG2(regs)	     ((regs)->a1)
+#define CALL_ARG3(regs)	     ((regs)->a2)
 #define CALL_ARG4(regs)	     ((regs)->a3)
 #define CALL_IS_COMPAT(task) 0
 #else

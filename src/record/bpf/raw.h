@@ -28,6 +28,10 @@ enum raw_call {
 	RAW_CALL_BIND,
 	RAW_CALL_PIPE,	     /* writes two descriptors to where its first argument points */
 	RAW_CALL_SOCKETPAIR, /* to where its fourth argument points */
+	/* From here on it makes none. */
+	RAW_CALL_POLL, /* waits for several: who sleeps in it is looked at now and then */
+	RAW_CALL_SELECT,
+	RAW_CALL_WATCHED, /* no call: one that such a call waits for */
 };
 
 enum raw_kind {
@@ -43,6 +47,7 @@ enum raw_kind {
 #define RAW_DELETED   1 /* the file has no name any more */
 #define RAW_CUT	      2 /* the path is longer than what fits */
 #define RAW_CONNECTED 4 /* unix: has a peer */
+#define RAW_CLOSES    8 /* when another program is run */
 
 struct raw_name {
 	__u64 mono_ns;

@@ -87,7 +87,7 @@ static size_t count_named(const struct dumped *dumped, enum fd_role role, const 
 		const struct fact_fd *fd = &dumped->facts.fds[i];
 		size_t len = strlen(fd->name);
 
-		count += fd->tgid == dumped->opening.pid && fd->role == role &&
+		count += fd->tgid == dumped->opening.pid && (fd->role & FD_ROLE_MASK) == role &&
 			 strncmp(fd->name, begin, strlen(begin)) == 0 && len >= strlen(end) &&
 			 strcmp(fd->name + len - strlen(end), end) == 0;
 	}
