@@ -25,6 +25,7 @@ struct module {
 
 struct symbol {
 	uint64_t address; /* in the file */
+	uint64_t bytes;	  /* 0 = not known */
 	const char *name; /* view into the file */
 };
 
@@ -158,7 +159,8 @@ static void open_file(struct lock_names *names, struct file *file, const char *p
 	for (size_t i = 0; i < count; i++) {
 		if (!symbols[i].is_imported && symbols[i].address && !is_mark(symbols[i].name))
 			file->symbols[file->count++] =
-				(struct symbol){ symbols[i].address, symbols[i].name };
+				(struct symbol){ symbols[i].address, symbols[i].bytes,
+						 symbols[i].name };
 	}
 	qsort(file->symbols, file->count, sizeof(*file->symbols), by_address);
 }
@@ -178,7 +180,13 @@ static const struct file *file_of(struct lock_names *names, uint32_t path)
 	return &names->files[path];
 }
 
-/* The symbol at the address or before it; NULL = there is none. */
+/* How many symbols before an address may begin within one that reaches it. */
+#define WITHIN_MAX 16
+
+/*
+ * The symbol that reaches the address; NULL = there is none. One whose size is not known reaches to the next; it is no
+ * answer when something else begins between.
+ */
 static const struct symbol *symbol_at(const struct file *file, uint64_t address)
 {
 	size_t low = 0, high = file->count;
@@ -191,7 +199,13 @@ static const struct symbol *symbol_at(const struct file *file, uint64_t address)
 		else
 			high = middle;
 	}
-	return low ? &file->symbols[low - 1] : NULL;
+	for (size_t i = low; i > 0 && low - i < WITHIN_MAX; i--) {
+		const struct symbol *symbol = &file->symbols[i - 1];
+
+		if (symbol->bytes ? address - symbol->address < symbol->bytes : i == low)
+			return symbol;
+	}
+	return NULL;
 }
 
 static const char *base_name(const char *path)

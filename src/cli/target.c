@@ -76,6 +76,13 @@ static uint32_t find_one(const struct timeline *timeline, const struct facts *fa
 	return slot;
 }
 
+/* libholdup's own, in the program that it is linked to: src/probe/helper.c. */
+static bool is_ours(const struct timeline *timeline, uint32_t slot)
+{
+	return !is_main(timeline->threads[slot]) &&
+	       strcmp(timeline_comm(timeline, slot), "holdup-helper") == 0;
+}
+
 /* The threads of the process of 'main_slot'; not those of another one that had its number. */
 static void add_process(const struct timeline *timeline, uint32_t main_slot,
 			struct targets *targets)
@@ -86,7 +93,8 @@ static void add_process(const struct timeline *timeline, uint32_t main_slot,
 		const struct tl_thread *thread = timeline->threads[slot];
 		bool overlaps = thread->birth_ns < of->death_ns && of->birth_ns < thread->death_ns;
 
-		if (thread->tgid == of->tgid && (overlaps || slot == main_slot))
+		if (thread->tgid == of->tgid && (overlaps || slot == main_slot) &&
+		    !is_ours(timeline, slot))
 			add_slot(targets, slot);
 	}
 }

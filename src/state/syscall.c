@@ -321,6 +321,17 @@ static void write_fault(struct state *state, struct thread *thread, uint32_t wor
 	flow_set(thread, word);
 }
 
+/* It is at work in a fault for that long at most before it sleeps in it, or sleeps in it so that signals do not wake it. */
+#define FAULT_NS 50000u
+
+/* Own code sleeps only in a fault, or on the way into or out of the kernel: stopped, traced, held by a filter of calls. */
+static bool sleeps_in_fault(const struct state *state, const struct thread *thread,
+			    const struct wait *wait)
+{
+	return thread->fault_ns && !(wait->flags & WAIT_STOPPED) &&
+	       (wait->flags & WAIT_DISK_SLEEP || state->now_ns - thread->fault_ns < FAULT_NS);
+}
+
 /* The thread is switched out to sleep: say what it waits in, and for what. */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -328,8 +339,7 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 
 	if (kind == WORD_SYSCALL)
 		describe_call(state, thread, wait);
-	/* Own code sleeps only in a fault, or stopped on the way out of the kernel. */
-	if (kind == WORD_USER && thread->fault_ns && !(wait->flags & WAIT_STOPPED)) {
+	if (kind == WORD_USER && sleeps_in_fault(state, thread, wait)) {
 		uint32_t word = word_make(WORD_TRAP, TRAP_FAULT_USER);
 
 		write_fault(state, thread, word);

@@ -273,6 +273,7 @@ static void read_symbol_table(struct elf_file *file, Elf *elf, Elf_Scn *section,
 		if (!symbol.name || !symbol.name[0])
 			continue;
 		symbol.address = entry.st_value;
+		symbol.bytes = entry.st_size;
 		symbol.is_imported = entry.st_shndx == SHN_UNDEF;
 		set_version(file, versym, i, &symbol);
 		add_symbol(file, &symbol);

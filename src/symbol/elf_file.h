@@ -34,6 +34,7 @@ struct elf_symbol {
 	const char *name;    /* without its version */
 	const char *version; /* "GLIBC_2.14"; NULL = none is known */
 	uint64_t address;
+	uint64_t bytes; /* how far it reaches; 0 = not known */
 	enum elf_symbol_kind kind;
 	bool is_default;  /* what a program that is linked today gets */
 	bool is_imported; /* used here, defined in another file */

@@ -407,6 +407,30 @@ static void what_interrupts_a_fault_that_blocks_does_not_end_it(void **unused)
 	told_free(told);
 }
 
+static void a_fault_that_is_long_over_is_not_what_it_waits_in(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  1 cpu0 enter getpid\n"
+				     "  2 cpu0 leave getpid 7\n"
+				     "  5 cpu0 fault 0x1000\n"
+				     "9ms cpu0 switch 7(blocked) 8\n"
+				     "9500us cpu0 waking 7\n"
+				     "9600us cpu0 switch 8(blocked) 7\n");
+
+	assert_int_equal(word_kind(wait_of(told, 7, 0)->in), WORD_USER);
+	told_free(told);
+	/* One that is not woken by signals is in a fault, whatever came between. */
+	told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+			"  1 cpu0 enter getpid\n"
+			"  2 cpu0 leave getpid 7\n"
+			"  5 cpu0 fault 0x1000\n"
+			"9ms cpu0 switch 7(disk) 8\n"
+			"9500us cpu0 waking 7\n"
+			"9600us cpu0 switch 8(blocked) 7\n");
+	assert_int_equal(word_kind(wait_of(told, 7, 0)->in), WORD_TRAP);
+	told_free(told);
+}
+
 static void a_fault_that_blocks_nobody_is_own_code(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -463,6 +487,7 @@ int main(void)
 		cmocka_unit_test(threads_share_descriptors),
 		cmocka_unit_test(a_fault_that_blocks_is_a_trap_from_its_beginning),
 		cmocka_unit_test(what_interrupts_a_fault_that_blocks_does_not_end_it),
+		cmocka_unit_test(a_fault_that_is_long_over_is_not_what_it_waits_in),
 		cmocka_unit_test(a_fault_that_blocks_nobody_is_own_code),
 		cmocka_unit_test(a_wait_for_a_kernel_lock_is_one),
 	};
