@@ -197,8 +197,9 @@ static void describe_futex(struct state *state, struct thread *thread, struct wa
 	/*
 	 * FUTEX_WAIT on a private futex is how C libraries wait for a mutex; FUTEX_LOCK_PI
 	 * is one by definition. Conditions and joins use FUTEX_WAIT_BITSET or shared futexes.
+	 * Who waits for 0 to become something else waits to be told: a lock that is 0 is free.
 	 */
-	if (op == (0u | 128u) || (op & FUTEX_CMD_MASK) == 6 || (op & FUTEX_CMD_MASK) == 13)
+	if ((op == (0u | 128u) && (uint32_t)thread->call_args[2]) || (op & FUTEX_CMD_MASK) == 6 || (op & FUTEX_CMD_MASK) == 13)
 		wait->flags |= WAIT_LOCK;
 }
 

@@ -327,6 +327,7 @@ static inline void rt_call(struct random_trace *rt, uint32_t cpu, struct rt_thre
 	ev.syscall.nr = calls[rt_random(rt, ARRAY_LEN(calls))];
 	ev.syscall.args[0] = rt_random(rt, 5);
 	ev.syscall.args[1] = rt_random(rt, 2) ? 128 : 0;
+	ev.syscall.args[2] = ev.syscall.nr == 202 && ev.syscall.args[0] % 4 ? 2 : 0;
 	ev.syscall.ret = 0;
 	thread->in_call = !thread->in_call;
 	rt_add(rt, &ev);

@@ -434,7 +434,8 @@ static inline bool twin_for_lock(const struct twin *twin, int32_t tid, size_t si
 		if (ev->type == EV_SYS_EXIT)
 			return false;
 		if (ev->type == EV_SYS_ENTER)
-			return ev->syscall.nr == 202 && (ev->syscall.args[1] & 0xff) == 128;
+			return ev->syscall.nr == 202 && (ev->syscall.args[1] & 0xff) == 128 &&
+			       (uint32_t)ev->syscall.args[2] != 0;
 	}
 	return false;
 }

@@ -75,7 +75,7 @@ static const struct why *explained_with(struct told *told, struct lock_owners *o
 	"  0 cpu1 switch 0(runnable) 8\n"   \
 	"  0 cpu2 switch 0(runnable) 9\n"   \
 	"  0 cpu3 switch 0(runnable) 40\n"  \
-	" 10 cpu1 enter futex 0x1000 128\n" \
+	" 10 cpu1 enter futex 0x1000 128 2\n" \
 	" 20 cpu1 switch 8(blocked) 0\n"
 #define THE_END                           \
 	" 80 cpu0 waking 8 cpu 1\n"       \
@@ -154,7 +154,7 @@ static void a_lock_that_is_never_let_go_names_its_owner(void **unused)
 /* 8 waits for A of 9, which waits for B of 8: told as the circle that it is. */
 static void a_deadlock_comes_to_an_end(void **unused)
 {
-	struct told *told = replayed(PROCESS " 30 cpu2 enter futex 0x2000 128\n"
+	struct told *told = replayed(PROCESS " 30 cpu2 enter futex 0x2000 128 2\n"
 					     " 40 cpu2 switch 9(blocked) 0\n"
 					     " 80 cpu0 switch 7(blocked) 0\n");
 	struct lock_owners *owners =
@@ -252,7 +252,7 @@ static struct told *restless(uint64_t *random)
 	}
 	for (int i = 0; i < THREADS; i++) {
 		AUTO_FREE char *lines = xasprintf("0 cpu%d switch 0(runnable) %d\n"
-						  "0 cpu%d enter futex 0x1000 128\n",
+						  "0 cpu%d enter futex 0x1000 128 2\n",
 						  i, 7 + i, i);
 
 		text_trace_add(trace, lines);

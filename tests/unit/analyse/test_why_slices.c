@@ -90,7 +90,7 @@ static uint64_t charged_ns(const struct told *told, enum why_kind kind, int32_t 
 	return ns;
 }
 
-#define LOCK "futex 0x7f0010 128"
+#define LOCK "futex 0x7f0010 128 2"
 #define MS   (1000 * US)
 
 /* A lock of Java: longer and longer slices, until its owner lets go. */
@@ -171,7 +171,7 @@ static void another_lock_is_another_wait(void **unused)
 	struct told *told;
 
 	slice(&script, LOCK, 50);
-	woken_slice(&script, "futex 0x990000 128", 10);
+	woken_slice(&script, "futex 0x990000 128 2", 10);
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 50 * MS);
 	assert_int_equal(charged_ns(told, WHY_LOCK, 9), 10 * MS);

@@ -115,7 +115,7 @@ static void a_wait_that_ended_before_the_dump_was_in_another_call(void **unused)
 	struct told *told = replayed(SLEEPS_SEEN_AT_10 "  5 cpu0 waking 7\n"
 						       "  6 cpu0 switch 8(blocked) 7\n"
 						       "  7 cpu0 leave read 1\n"
-						       "  8 cpu0 enter futex 0x7f00 128\n"
+						       "  8 cpu0 enter futex 0x7f00 128 2\n"
 						       "  9 cpu0 switch 7(blocked) 0\n");
 
 	assert_string_equal(wait_text(told, 7, 0), "0-5 in read by thread 8");
@@ -159,6 +159,10 @@ static void a_futex_is_its_address_and_may_be_a_lock(void **unused)
 	assert_true(wait_of(told, 7, 0)->flags & WAIT_LOCK);
 	told_free(told);
 	/* FUTEX_WAIT_BITSET: a condition, not a lock. */
+	/* A thread that is parked until its word is no longer 0: nobody holds it. */
+	told = waited("", "enter futex 0x7f00 128 0", "");
+	assert_false(wait_of(told, 7, 0)->flags & WAIT_LOCK);
+	told_free(told);
 	told = waited("", "enter futex 0x7f00 137 1", "");
 	assert_false(wait_of(told, 7, 0)->flags & WAIT_LOCK);
 	told_free(told);
