@@ -7,6 +7,8 @@
  *	                    its value, the thread's id (set_tid_address(2), futex(2))
  *	a pipe or FIFO      the one other process that has an end of it
  *	loopback TCP        the process that has the other end
+ *	a pair of sockets   the one other process that has the other one
+ *	a unix socket       the process that connected or accepted
  *
  * It is told only where one process alone comes into question. Of a process of several threads it is
  * the one that woke the thread before, if any did.
@@ -43,6 +45,7 @@ struct expecting {
 static bool has_ends(const char *name, uint8_t role)
 {
 	return role == FD_ROLE_PIPE || strncmp(name, "pipe:[", 6) == 0 ||
+	       strncmp(name, "unix", 4) == 0 ||
 	       (strncmp(name, "tcp ", 4) == 0 && strstr(name, "->"));
 }
 
@@ -87,10 +90,11 @@ static void make_ends(struct expecting *expecting)
 		qsort(expecting->ends, expecting->count, sizeof(*expecting->ends), by_name);
 }
 
-/* The one process beside 'own' that has something of that name, but for 'object' itself. */
+/* The one process beside 'own' that has something of that name, but for 'object' itself: its other end. */
 static struct process *holder(struct expecting *expecting, uint32_t name, uint32_t object,
 			      const struct process *own)
 {
+	uint32_t pair = expecting->state->objects[object].pair;
 	const struct end key = { .name = name };
 	const struct end *at;
 	struct process *only = NULL;
@@ -102,13 +106,45 @@ static struct process *holder(struct expecting *expecting, uint32_t name, uint32
 	while (at && at > expecting->ends && at[-1].name == name)
 		at--;
 	for (; at && at < expecting->ends + expecting->count && at->name == name; at++) {
-		if (at->process == own || at->object == object)
+		if (at->process == own || at->object == object || (pair && at->object != pair))
 			continue;
 		if (only && at->process != only)
 			return NULL;
 		only = at->process;
 	}
 	return only;
+}
+
+/* The number at the end of "unix PATH peer PID"; 0 = there is none. */
+static int32_t peer_pid(const char *name)
+{
+	const char *peer = strncmp(name, "unix", 4) == 0 ? strstr(name, " peer ") : NULL;
+	const char *more;
+
+	while (peer && (more = strstr(peer + 1, " peer ")))
+		peer = more;
+	return peer ? (int32_t)strtol(peer + 6, NULL, 10) : 0;
+}
+
+/* Who is at the other end by its number, if it has a socket whose other end is this process. */
+static const struct process *peer_of(struct state *state, const struct process *own,
+				     const char *name)
+{
+	int32_t pid = peer_pid(name);
+	const uint64_t *found =
+		pid > 0 && pid != own->tgid ? map_find(&state->processes, (uint32_t)pid) : NULL;
+	const struct process *process = found ? (const struct process *)(uintptr_t)*found : NULL;
+
+	for (size_t i = 0; process && i < process->fds.cap; i++) {
+		uint32_t object =
+			process->fds.used[i] ? slot_fd_of(process->fds.slots[i].value).object : 0;
+
+		if (object && object < state->object_count &&
+		    peer_pid(names_text(&state->tl->names, state->objects[object].name)) ==
+			    own->tgid)
+			return process;
+	}
+	return NULL;
 }
 
 /* "tcp A->B" is the other end of "tcp B->A". */
@@ -165,12 +201,20 @@ static uint32_t other_side(struct expecting *expecting, const struct thread *thr
 	const char *text = object ? names_text(&state->tl->names, object->name) : "";
 	const struct process *process;
 	uint32_t index, name;
+	bool is_unix;
 
 	if (!object || object->name != wait->object || !has_ends(text, object->role))
 		return SLOT_NONE;
 	index = (uint32_t)(object - state->objects);
+	/* Who listens may have forked since, and its number be that of the process itself. */
+	is_unix = strncmp(text, "unix", 4) == 0 && !object->pair;
+	process = is_unix ? peer_of(state, thread->process, text) : NULL;
+	if (is_unix && !process && strncmp(text, "unix /", 6) != 0 &&
+	    strncmp(text, "unix @", 6) != 0)
+		return SLOT_NONE;
 	name = strncmp(text, "tcp ", 4) == 0 ? other_end(state, text) : object->name;
-	process = holder(expecting, name, index, thread->process);
+	if (!process)
+		process = holder(expecting, name, index, thread->process);
 	return process ? thread_of(state, thread, process) : SLOT_NONE;
 }
 

@@ -13,6 +13,8 @@
 #include "base/mem.h"
 #include "event/facts.h"
 
+#define PAIR_LOOK 64u /* others make descriptors, too, while a call makes two */
+
 struct process *process_get(struct state *state, int32_t tgid)
 {
 	uint64_t *found = map_find(&state->processes, (uint32_t)tgid);
@@ -266,6 +268,24 @@ static void rename_fd(struct state *state, struct process *process, const struct
 	process->change++;
 }
 
+/* Of the two ends that one call makes, the second one finds the first. */
+static void pair_up(struct state *state, const struct thread *thread, uint32_t index)
+{
+	struct object *object = &state->objects[index], *other;
+
+	if (!thread->call_ns || call_of(state, thread)->kind != CALL_PAIR)
+		return;
+	object->call_ns = thread->call_ns;
+	for (uint32_t i = index - 1; i > 0 && i + PAIR_LOOK > index; i--) {
+		other = &state->objects[i];
+		if (other->call_ns != object->call_ns || other->name != object->name || other->pair)
+			continue;
+		other->pair = index;
+		object->pair = i;
+		return;
+	}
+}
+
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	const struct ev_fd_name *name = &ev->fd_name;
@@ -285,6 +305,7 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 	} else {
 		object = add_object(state, name->name, name->role, name->inode,
 				    name->watch ? 0 : ev->time_ns);
+		pair_up(state, thread, object);
 		put_fd(thread->process, name->fd, object, name->role & (FD_STAYS | FD_CLOSES));
 	}
 	if (name->watch)

@@ -50,6 +50,7 @@ enum call_kind {
 	CALL_MAKE, /* the same, of something without a path */
 	CALL_ACCEPT,
 	CALL_CONNECT,
+	CALL_PAIR, /* pipe, socketpair: makes both ends */
 	CALL_NAME, /* bind, listen: the descriptor gets a meaning */
 	CALL_SLEEP,
 	CALL_POLL,  /* several descriptors in user memory */
@@ -91,6 +92,8 @@ struct object {
 	uint8_t role;  /* enum fd_role */
 	uint64_t inode;
 	uint64_t since_ns; /* when it got this name; 0 = before the recording */
+	uint64_t call_ns;  /* when the call began that made it with another one; 0 = not known */
+	uint32_t pair;	   /* index of that: the other end; 0 = not known */
 };
 
 #define POLL_TOLD 8 /* of poll and select the recorder tells so many at most */

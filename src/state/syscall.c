@@ -67,6 +67,9 @@ static const struct call known_calls[] = {
 	{ "openat", CALL_OPEN, 0, 3, CLOSES },
 	{ "openat2", CALL_OPEN, 0, EXEC_UNKNOWN, 0 },
 	{ "creat", CALL_OPEN, 0 },
+	{ "pipe", CALL_PAIR, 0 },
+	{ "pipe2", CALL_PAIR, 0 },
+	{ "socketpair", CALL_PAIR, 0 },
 	{ "open_by_handle_at", CALL_MAKE, 0, 3, CLOSES },
 	{ "socket", CALL_MAKE, 0, 2, CLOSES },
 	{ "epoll_create", CALL_MAKE, 0 },
@@ -199,7 +202,8 @@ static void describe_futex(struct state *state, struct thread *thread, struct wa
 	 * is one by definition. Conditions and joins use FUTEX_WAIT_BITSET or shared futexes.
 	 * Who waits for 0 to become something else waits to be told: a lock that is 0 is free.
 	 */
-	if ((op == (0u | 128u) && (uint32_t)thread->call_args[2]) || (op & FUTEX_CMD_MASK) == 6 || (op & FUTEX_CMD_MASK) == 13)
+	if ((op == (0u | 128u) && (uint32_t)thread->call_args[2]) || (op & FUTEX_CMD_MASK) == 6 ||
+	    (op & FUTEX_CMD_MASK) == 13)
 		wait->flags |= WAIT_LOCK;
 }
 

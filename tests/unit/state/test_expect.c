@@ -99,6 +99,46 @@ static void a_connection_has_two_names(void **unused)
 	     "stuck 7 50 read: the recording ended [fd 3 = tcp 127.0.0.1:5->127.0.0.1:6]");
 }
 
+/* One call made both, a fork() shares them, and each closes one: their names are the same. */
+static void of_two_pairs_of_sockets_the_other_end_is_known(void **unused)
+{
+	says("thread 7 7 1 R parent\n"
+	     "thread 9 9 1 R other\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  1 cpu0 enter socketpair\n"
+	     "  1 cpu0 fdname 7 3 \"unix peer 7\" socket\n"
+	     "  1 cpu0 fdname 7 4 \"unix peer 7\" socket\n"
+	     "  1 cpu0 leave socketpair 0\n"
+	     "  2 cpu0 enter socketpair\n"
+	     "  2 cpu0 fdname 7 5 \"unix peer 7\" socket\n"
+	     "  2 cpu0 fdname 7 6 \"unix peer 7\" socket\n"
+	     "  2 cpu0 leave socketpair 0\n"
+	     "  3 cpu0 enter fork\n"
+	     "  3 cpu0 newtask 8\n"
+	     "  3 cpu0 leave fork 8\n"
+	     "  4 cpu0 enter close 4\n"
+	     "  4 cpu0 leave close 0\n"
+	     "  4 cpu1 switch 0(runnable) 8\n"
+	     "  4 cpu1 leave fork 0\n"
+	     "  4 cpu1 enter close 3\n"
+	     "  4 cpu1 leave close 0\n" READS " 60 cpu1 enter getpid\n",
+	     "other_thread 8 50 own code");
+}
+
+static void the_peer_of_a_unix_socket_must_know_of_it(void **unused)
+{
+#define SOCKETS(PEER)                                                    \
+	"thread 7 7 1 R client\n"                                        \
+	"thread 8 8 1 R server\n"                                        \
+	"  0 cpu0 switch 0(runnable) 7\n"                                \
+	"  0 cpu1 switch 0(runnable) 8\n"                                \
+	"  1 cpu0 fdname 7 3 \"unix /s peer 8\" connected\n"             \
+	"  1 cpu1 fdname 8 4 \"unix /s peer " PEER "\" accepted\n" READS \
+	" 60 cpu1 leave getpid 8\n"
+	says(SOCKETS("7"), "other_thread 8 50 running");
+	says(SOCKETS("9"), "stuck 7 50 read: the recording ended [fd 3 = unix /s peer 8]");
+}
+
 static void who_joins_a_thread_awaits_it(void **unused)
 {
 	static const char threads[] = "thread 7 7 1 R main\n"
@@ -175,6 +215,8 @@ int main(void)
 		cmocka_unit_test(one_of_several_is_not_guessed),
 		cmocka_unit_test(of_several_threads_it_is_the_one_that_did_before),
 		cmocka_unit_test(a_connection_has_two_names),
+		cmocka_unit_test(of_two_pairs_of_sockets_the_other_end_is_known),
+		cmocka_unit_test(the_peer_of_a_unix_socket_must_know_of_it),
 		cmocka_unit_test(who_joins_a_thread_awaits_it),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),
