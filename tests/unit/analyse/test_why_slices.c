@@ -154,10 +154,10 @@ static void a_lock_in_between_does_not_end_it(void **unused)
 	struct told *told;
 
 	slice(&script, LOCK, 30);
-	slice(&script, "futex 0x7f8000 128", 5);
-	woken_slice(&script, "futex 0x7f8000 128", 40);
+	slice(&script, "futex 0x7f8000 128 2", 5);
+	woken_slice(&script, "futex 0x7f8000 128 2", 40);
 	slice(&script, LOCK, 30);
-	woken_slice(&script, "futex 0x7f8000 128", 40);
+	woken_slice(&script, "futex 0x7f8000 128 2", 40);
 	woken_slice(&script, LOCK, 20);
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_LOCK, 9), (30 + 5 + 40 + 30 + 40 + 20) * MS);
