@@ -448,6 +448,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		if (!root.object)
 			root.object = text_id(charger, describe_object(query, wait));
 		root.reason = text_id(charger, instead);
+		root.in_circle = charger->nodes[place->node].in_circle;
 	}
 	(void)add(charger, place, root, ns);
 }
@@ -550,7 +551,8 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 	if (instead && place->owner != SLOT_NONE)
 		awaited = place->owner;
 	node->expects = awaited;
-	if (awaited != SLOT_NONE && is_waiting_above(charger, place, awaited)) {
+	node->in_circle = awaited != SLOT_NONE && is_waiting_above(charger, place, awaited);
+	if (node->in_circle) {
 		instead = circle_words(charger, awaited, instead);
 	} else if (awaited != SLOT_NONE) {
 		until = charger->query->tl->threads[awaited]->death_ns;

@@ -34,6 +34,7 @@ struct root {
 	size_t part_count, part_cap;
 	uint32_t kept_off; /* slot; SLOT_NONE = several, or the target */
 	bool timed_out;	   /* as in struct why_root; follows from what and object */
+	bool in_circle;	   /* as in struct why_root; follows from reason */
 };
 
 struct node {
@@ -48,6 +49,7 @@ struct node {
 	uint64_t counted_ns; /* where the wait began that was counted last */
 	uint32_t
 		expects; /* slot: who could have brought what did not come; SLOT_NONE = not known */
+	bool in_circle;	 /* and that one waits for it, maybe through others */
 	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
 };
 

@@ -128,6 +128,7 @@ static void publish_roots(const struct charged *charged)
 			.object = kept(charged, root->object),
 			.why = kept(charged, root->reason),
 			.timed_out = root->timed_out,
+			.in_circle = root->in_circle,
 			.kept_off = why_thread(charged->query, root->kept_off),
 			.count = root->count,
 			.longest_ns = root->longest_ns,

@@ -205,6 +205,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 void why_fini(struct why *why)
 {
 	free(why->stand_ins);
+	free(why->people);
 	free(why->roots);
 	free(why->chain);
 	free(why->lines);

@@ -90,6 +90,7 @@ struct why_root {
 	/* No CPU: who had none, where it is one other thread nearly all the time; else tid 0. */
 	struct why_thread kept_off;
 	struct why_polls polls; /* timer: of who slept */
+	bool in_circle; /* stuck: with what it waits for, which waits for it, maybe through others */
 };
 
 /* One hop of the chain: from the target (first) to the root (last). */
@@ -212,6 +213,17 @@ struct why_wait {
 	const char *last_waker_name;
 };
 
+/*
+ * A process that the result names, where more is known of it than the name of its thread. What its
+ * title, command line or cgroup was as the recording began, or what it executed since.
+ */
+struct why_person {
+	struct why_thread who;
+	const char *cmdline; /* title or arguments, joined by blanks; "" = they say no more */
+	const char *cgroup;  /* "" = not known */
+	const char *place; /* "unit nginx.service", "container 3f2a9b4c11d0 (docker)"; "" = none */
+};
+
 /* An ancestor that stood in for the thread asked for, which was not born yet. */
 struct why_stand_in {
 	struct why_thread who;
@@ -289,6 +301,8 @@ struct why {
 	uint64_t repairs_ns;	   /* time of the window left uncertain by the others */
 	uint32_t depth_limit_hits; /* recursion stopped by the bound on depth */
 
+	struct why_person *people; /* of why_people.h, if asked for: the target first */
+	size_t person_count;
 	struct why_process
 		*process;   /* owned; of why_process.h; NULL = the result is of one thread */
 	struct names texts; /* every string of the result, each once */

@@ -11,6 +11,7 @@
  *	why_stuck.c  waits that what was awaited never ended
  *	why_idle.c   threads without a CPU beside an idle one
  *	why_slices.c waits in slices: time-outs after which the thread waits on
+ *	why_people.c who the processes are that the result names
  *	why_process.c a process: its threads added up
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */

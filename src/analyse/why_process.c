@@ -64,7 +64,7 @@ static uint64_t waited_ns(const struct why *why)
 	for (size_t i = 0; i < why->root_count; i++) {
 		const struct why_root *root = &why->roots[i];
 
-		if (root->kind == WHY_STUCK && root->class != WHY_IDLE &&
+		if (root->kind == WHY_STUCK && root->class != WHY_IDLE && !root->in_circle &&
 		    root->who.tid == why->target.tid)
 			ns += root->ns;
 	}

@@ -4,7 +4,7 @@
  * The sum is thread time: a span in which three threads lived counts three times. Each thread is
  * explained by itself (why.h), and what held it up is its own: that another thread of the process
  * worked meanwhile is a cause like any other. Threads that did nothing but wait for work, or for
- * what never came, are told apart, for a hundred of them would hide what the others did. Where all
+ * what never came (but not in a circle), are told apart, for a hundred of them would hide what the others did. Where all
  * of them waited so, all are added up.
  */
 #ifndef ANALYSE_WHY_PROCESS_H

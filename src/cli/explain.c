@@ -6,6 +6,7 @@
 
 #include "analyse/lock_owner.h"
 #include "analyse/why.h"
+#include "analyse/why_people.h"
 #include "analyse/why_process.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -220,6 +221,9 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 	}
 	if (explained.loaded.timeline && timeline_damage(explained.loaded.timeline))
 		rc = explain_again(path, opts, &explained, &local);
+	if (rc == 0 && explained.count == 1)
+		why_tell_people(explained.loaded.timeline, explained.loaded.facts,
+				&explained.results[0]);
 	if (rc == 0) {
 		explained.facts = explained.loaded.facts;
 		*out_explained = explained;

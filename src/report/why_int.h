@@ -98,6 +98,8 @@ struct text page_since(uint64_t from_ns, uint64_t time_ns);
 /* The parts of the text report, each with its heading. */
 bool why_text_verdict(
 	const struct page *page); /* why_verdict.c; true: many threads, told as one, are first */
+void why_text_target(const struct page *page);	  /* why_people.c: the command, in the head */
+void why_text_people(const struct page *page);	  /* why_people.c: the others that are named */
 void why_text_apart(const struct page *page);	  /* why_verdict.c: threads that only waited */
 void why_text_summary(const struct page *page);	  /* why_tree.c */
 void why_text_instances(const struct page *page); /* why_tree.c */

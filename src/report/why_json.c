@@ -427,6 +427,23 @@ static void put_process(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
+/* Who the processes are that are named; only what is known. */
+static void put_people(struct json *json, const struct why *why)
+{
+	json_begin_array(json, "people");
+	for (size_t i = 0; i < why->person_count; i++) {
+		const struct why_person *person = &why->people[i];
+
+		json_begin_object(json, NULL);
+		put_thread(json, "who", &person->who);
+		json_print_string(json, "cmdline", person->cmdline);
+		json_print_string(json, "cgroup", person->cgroup);
+		json_print_string(json, "place", person->place);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 static void put_why(struct json *json, const struct why *why, const struct facts *facts)
 {
 	const struct why *details = why->process ? &why->process->told : why;
@@ -444,6 +461,7 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	put_wib(json, why);
 	put_only(json, why);
 	put_process(json, why);
+	put_people(json, why);
 	put_verdict(json, why);
 	put_groups(json, why);
 	put_chain(json, details);

@@ -264,6 +264,7 @@ static void print_conclusion(const struct page *page)
 	};
 
 	print_headline(page);
+	why_text_target(page);
 	if (why_window_ns(why) > 0)
 		print_plain(page, plains, ARRAY_LEN(plains));
 	if (page->opts->window_chosen || why->target.tid != page->facts->target_tid)
@@ -338,6 +339,7 @@ void why_text(const struct page *page)
 		details.of_process = true;
 	}
 	print_chain(&details, crowd_is_first);
+	why_text_people(page);
 	print_details(&details);
 	why_text_notes(page);
 }

@@ -99,9 +99,12 @@ static void put_heading(const struct page *page)
 
 	if (why->process && !why->classes) {
 		page_heading(page,
-			     "Where the time of %s %zu threads went, each moment charged to what "
+			     "Where the time of %s %zu thread%s went, each moment charged to what "
 			     "held it up in the end:",
-			     why->process->apart_count ? "these" : "the", why->process->added);
+			     why->process->apart_count == 0 ? "the"
+			     : why->process->added == 1	    ? "this"
+							    : "these",
+			     why->process->added, why->process->added == 1 ? "" : "s");
 		return;
 	}
 	if (!why->classes) {

@@ -449,6 +449,26 @@ static void two_causes_never_have_the_same_words(void **unused)
 }
 
 /* A worker held up by the main thread's work, and a hundred others that wait for work. */
+static void who_a_process_is_is_told_once(void **unused)
+{
+	struct why_person people[] = {
+		{ BUILD, "/bin/sh ./build.sh", "", "unit build.service" },
+		{ XORG, "Xorg :0 -nolisten tcp", "", "unit build.service" },
+		{ XINIT, "", "", "container 3f2a9b4c11d0 (docker)" },
+		{ { 900, 900, "far" }, "not printed anywhere", "", "" },
+	};
+	struct why why = clean_why();
+	AUTO_FREE char *text = NULL;
+
+	why.people = people;
+	why.person_count = ARRAY_LEN(people);
+	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
+	assert_has(text, "  Its command: /bin/sh ./build.sh; unit build.service\n");
+	assert_has(text, "  Xorg[440]   Xorg :0 -nolisten tcp\n");
+	assert_has(text, "  xinit[438]  container 3f2a9b4c11d0 (docker)\n");
+	assert_lacks(text, "not printed anywhere");
+}
+
 static void a_process_is_its_threads_added_up(void **unused)
 {
 	struct why_root roots[] = {
@@ -547,7 +567,13 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					1,
 					1,
 					1 };
-	struct why why = { .target = { 7, 7, "\033[2J\n" },
+	static struct why_person people[] = {
+		{ { 7, 7, "\033[2J" }, "\033[5J x", "\033", "unit \033.service" },
+		{ { 8, 8, "\033[2J" }, "\033[6J \a", "\033", "unit \r.service" },
+	};
+	struct why why = { .people = people,
+			   .person_count = 2,
+			   .target = { 7, 7, "\033[2J\n" },
 			   .cmdline = "\033",
 			   .start_ns = BEGIN,
 			   .end_ns = BEGIN + 1309 * MS,
@@ -763,6 +789,7 @@ int main(void)
 		cmocka_unit_test(a_server_without_work_is_idle),
 		cmocka_unit_test(threads_of_one_name_are_one_row),
 		cmocka_unit_test(a_hundred_small_rows_of_one_kind_are_one_large_row),
+		cmocka_unit_test(who_a_process_is_is_told_once),
 		cmocka_unit_test(a_process_is_its_threads_added_up),
 		cmocka_unit_test(two_causes_never_have_the_same_words),
 		cmocka_unit_test(a_chosen_window_says_where_it_lies),

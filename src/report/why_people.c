@@ -1,0 +1,86 @@
+/*
+ * why_people.c - who the processes of a report are: the target in its head, the others that it names
+ * behind it. Titles and paths are what other programs chose: they are cut, and pass text_escaped().
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/table.h"
+#include "report/why_int.h"
+
+#define CMDLINE_SHOWN 200 /* bytes; java's have thousands */
+
+/* "java -jar x.jar; unit app.service"; either may be missing */
+static char *person_text(const struct why_person *person, const char *known_place)
+{
+	bool cut = strlen(person->cmdline) > CMDLINE_SHOWN;
+	bool place = person->place[0] && strcmp(person->place, known_place) != 0;
+
+	return xasprintf("%.*s%s%s%s", CMDLINE_SHOWN, person->cmdline, cut ? " ..." : "",
+			 person->cmdline[0] && place ? "; " : "", place ? person->place : "");
+}
+
+static const struct why_person *target_person(const struct why *why)
+{
+	const struct why_person *first = why->people;
+
+	return why->person_count && first->who.tgid == why->target.tgid ? first : NULL;
+}
+
+void why_text_target(const struct page *page)
+{
+	const struct why_person *person = target_person(page->why);
+	AUTO_FREE char *text = person ? person_text(person, "") : NULL;
+	AUTO_FREE char *line = text ? xasprintf("Its command: %s", text) : NULL;
+	AUTO_FREE char *safe = line ? text_escaped(line) : NULL;
+
+	if (!safe)
+		return;
+	fputs("  ", page->out);
+	table_wrap(page->out, safe, 2);
+}
+
+/* Is the process in what was printed: the chain, or a row of the verdict? */
+static bool is_named(const struct page *page, const struct why_person *person)
+{
+	const struct why *why = page->why;
+	const struct why *details = why->process ? &why->process->told : why;
+
+	for (size_t i = 0; i < details->chain_count; i++) {
+		if (details->chain[i].who.tgid == person->who.tgid)
+			return true;
+	}
+	for (size_t i = 0; i < why->root_count && i < page_top(page); i++) {
+		if (why->roots[i].who.tgid == person->who.tgid &&
+		    why->roots[i].ns >= why_verdict_ns(why) / 100)
+			return true;
+	}
+	return false;
+}
+
+void why_text_people(const struct page *page)
+{
+	const struct why *why = page->why;
+	const struct why_person *target = target_person(why);
+	struct table table = { 0 };
+	size_t told = 0;
+
+	table_column(&table, "process", TABLE_LEFT);
+	table_column(&table, "is", TABLE_TEXT);
+	for (size_t i = target ? 1 : 0; i < why->person_count; i++) {
+		const struct why_person *person = &why->people[i];
+		AUTO_FREE char *name = words_thread(&person->who);
+		AUTO_FREE char *text = person_text(person, target ? target->place : "");
+
+		if (!is_named(page, person) || !*text)
+			continue;
+		table_cell(&table, "%s", name);
+		table_cell(&table, "%s", text);
+		told++;
+	}
+	if (told) {
+		page_heading(page, "Who they are:");
+		table_print(&table, page->out);
+	}
+	table_fini(&table);
+}
