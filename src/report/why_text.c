@@ -7,11 +7,14 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/terminal.h"
 #include "report/table.h"
 #include "report/why_int.h"
+
+#define HOPS_TOLD 8 /* so many alike, one after the other, are told by the first and the last */
 
 static void set_bold(FILE *out, bool colour)
 {
@@ -274,6 +277,68 @@ static void print_conclusion(const struct page *page)
 	print_stand_ins(page);
 }
 
+/* Threads of one name that wait for the same in one another's way. */
+static bool same_hop(const struct why_hop *a, const struct why_hop *b)
+{
+	AUTO_FREE char *x = why_name_pattern(a->who.comm), *y = why_name_pattern(b->who.comm);
+
+	return a->who.tid && b->who.tid && strcmp(x, y) == 0 && strcmp(a->what, b->what) == 0 &&
+	       strcmp(a->object, b->object) == 0 && strcmp(a->woken_by, b->woken_by) == 0 &&
+	       strcmp(a->lock ? a->lock : "", b->lock ? b->lock : "") == 0 && !a->instead &&
+	       !b->instead;
+}
+
+/* How many hops from 'first' on are alike; the last of the chain is none of them. */
+static size_t hops_alike(const struct why *why, size_t first)
+{
+	size_t run = 1;
+
+	while (first + run + 1 < words_hop_count(why) &&
+	       same_hop(&why->chain[first], &why->chain[first + run]))
+		run++;
+	return run;
+}
+
+static void add_hop(struct table *table, const struct page *page, size_t i)
+{
+	const struct why_hop *hop = &page->why->chain[i];
+	AUTO_FREE char *sentence = words_hop(page->why, i);
+
+	table_cell(table, "%s", page_duration(page, hop->ns).s);
+	table_cell(table, "%s x", text_count(hop->count).s);
+	table_cell(table, "%s", sentence);
+}
+
+/* Those between the first and the last of a long run of hops alike. */
+static void add_hops_between(struct table *table, const struct why *why, size_t first, size_t count)
+{
+	const struct why_hop *hop = &why->chain[first];
+	AUTO_FREE char *name = why_name_pattern(hop->who.comm);
+	int indent = first < 16 ? (int)first * 2 : 32;
+
+	table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+	table_cell(table, "%*s... %zu more named %s, each woken by the next (--unfold shows them)",
+		   indent, "", count, name);
+}
+
+static void add_hops(struct table *table, const struct page *page)
+{
+	size_t count = words_hop_count(page->why);
+
+	for (size_t i = 0; i < count;) {
+		size_t run = page->opts->unfold ? 1 : hops_alike(page->why, i);
+
+		add_hop(table, page, i);
+		if (run >= HOPS_TOLD) {
+			add_hops_between(table, page->why, i + 1, run - 2);
+			i += run - 1;
+		} else {
+			i++;
+		}
+	}
+}
+
 static void print_chain(const struct page *page, bool crowd_is_first)
 {
 	const struct why *why = page->why;
@@ -284,13 +349,7 @@ static void print_chain(const struct page *page, bool crowd_is_first)
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "waits", TABLE_RIGHT);
 	table_column(&table, "", TABLE_TEXT);
-	for (size_t i = 0; i < words_hop_count(why); i++) {
-		AUTO_FREE char *sentence = words_hop(why, i);
-
-		table_cell(&table, "%s", page_duration(page, why->chain[i].ns).s);
-		table_cell(&table, "%s x", text_count(why->chain[i].count).s);
-		table_cell(&table, "%s", sentence);
-	}
+	add_hops(&table, page);
 	if (page->of_process) {
 		AUTO_FREE char *name = words_thread(&why->target);
 		AUTO_FREE char *safe = text_escaped(name);

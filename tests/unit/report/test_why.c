@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -449,6 +450,46 @@ static void two_causes_never_have_the_same_words(void **unused)
 }
 
 /* A worker held up by the main thread's work, and a hundred others that wait for work. */
+/* 'alike' waiters in a queue, then who holds what they wait for. */
+static char *chain_of(size_t alike, bool unfold)
+{
+	struct why_hop hops[32];
+	struct why why = clean_why();
+	static char comms[32][16];
+
+	for (size_t i = 0; i <= alike; i++) {
+		(void)snprintf(comms[i], sizeof(comms[i]), "req-%zu", i);
+		hops[i] = (struct why_hop){ .who = { 700 + (int32_t)i, 437, comms[i] },
+					    .what = "futex",
+					    .object = "futex 0x10",
+					    .woken_by = "futex",
+					    .ns = MS,
+					    .count = 1,
+					    .waker = { 701 + (int32_t)i, 437, comms[i] } };
+	}
+	hops[alike].woken_by = "";
+	hops[alike].what = "own code";
+	why.chain = hops;
+	why.chain_count = alike + 1;
+	return printed(&why, &clean_facts, &(struct report_why_opts){ .unfold = unfold });
+}
+
+static void a_long_queue_of_threads_is_its_first_and_last(void **unused)
+{
+	AUTO_FREE char *few = chain_of(7, false), *many = chain_of(20, false);
+	AUTO_FREE char *all = chain_of(20, true);
+
+	assert_lacks(few, " more named ");
+	assert_has(few, "req-3[703] waited in futex()");
+	assert_has(many, "req-0[700] waited in futex()");
+	assert_has(many, "... 18 more named req-*, each woken by the next (--unfold shows them)\n");
+	assert_lacks(many, "req-3[703] waited in futex()");
+	assert_has(many, "req-19[719] waited in futex()");
+	assert_has(many, "root: req-20[720]: own code");
+	assert_has(all, "req-3[703] waited in futex()");
+	assert_lacks(all, " more named ");
+}
+
 static void who_a_process_is_is_told_once(void **unused)
 {
 	struct why_person people[] = {
@@ -789,6 +830,7 @@ int main(void)
 		cmocka_unit_test(a_server_without_work_is_idle),
 		cmocka_unit_test(threads_of_one_name_are_one_row),
 		cmocka_unit_test(a_hundred_small_rows_of_one_kind_are_one_large_row),
+		cmocka_unit_test(a_long_queue_of_threads_is_its_first_and_last),
 		cmocka_unit_test(who_a_process_is_is_told_once),
 		cmocka_unit_test(a_process_is_its_threads_added_up),
 		cmocka_unit_test(two_causes_never_have_the_same_words),
