@@ -40,20 +40,38 @@ void why_text_target(const struct page *page)
 	table_wrap(page->out, safe, 2);
 }
 
-/* Is the process in what was printed: the chain, or a row of the verdict? */
-static bool is_named(const struct page *page, const struct why_person *person)
+static bool is_in_chain(const struct why *why, const struct why_person *person)
 {
-	const struct why *why = page->why;
 	const struct why *details = why->process ? &why->process->told : why;
 
 	for (size_t i = 0; i < details->chain_count; i++) {
 		if (details->chain[i].who.tgid == person->who.tgid)
 			return true;
 	}
+	return false;
+}
+
+/* One of several that are told as one row: the first stands for them. */
+static bool is_one_of_many(const struct why *why, const struct why_person *person)
+{
+	for (const struct why_person *other = why->people; other < person; other++) {
+		if (strcmp(other->who.comm, person->who.comm) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is the process in what was printed: the chain, or a row of the verdict? */
+static bool is_named(const struct page *page, const struct why_person *person)
+{
+	const struct why *why = page->why;
+
+	if (is_in_chain(why, person))
+		return true;
 	for (size_t i = 0; i < why->root_count && i < page_top(page); i++) {
 		if (why->roots[i].who.tgid == person->who.tgid &&
 		    why->roots[i].ns >= why_verdict_ns(why) / 100)
-			return true;
+			return !is_one_of_many(why, person);
 	}
 	return false;
 }
