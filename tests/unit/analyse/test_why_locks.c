@@ -66,15 +66,15 @@ static const struct why *explained_with(struct told *told, struct lock_owners *o
 }
 
 /* 8 sleeps from 20 to 80 and is woken by 7. What each of the others did in that time: */
-#define PROCESS                             \
-	"thread 7 7 1 R main\n"             \
-	"thread 8 7 1 R asker\n"            \
-	"thread 9 7 1 R other\n"            \
-	"thread 40 40 1 R stranger\n"       \
-	"  0 cpu0 switch 0(runnable) 7\n"   \
-	"  0 cpu1 switch 0(runnable) 8\n"   \
-	"  0 cpu2 switch 0(runnable) 9\n"   \
-	"  0 cpu3 switch 0(runnable) 40\n"  \
+#define PROCESS                               \
+	"thread 7 7 1 R main\n"               \
+	"thread 8 7 1 R asker\n"              \
+	"thread 9 7 1 R other\n"              \
+	"thread 40 40 1 R stranger\n"         \
+	"  0 cpu0 switch 0(runnable) 7\n"     \
+	"  0 cpu1 switch 0(runnable) 8\n"     \
+	"  0 cpu2 switch 0(runnable) 9\n"     \
+	"  0 cpu3 switch 0(runnable) 40\n"    \
 	" 10 cpu1 enter futex 0x1000 128 2\n" \
 	" 20 cpu1 switch 8(blocked) 0\n"
 #define THE_END                           \
