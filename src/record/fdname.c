@@ -107,6 +107,12 @@ static void print_unix(const struct fdname_socket *socket, struct fdname *out)
 	size_t room = sizeof(out->text);
 	int at = snprintf(out->text, room, "unix%s", socket->listens ? " listen" : "");
 
+	/* Of a pair, whoever made it had both ends: who has the other one now is another question. */
+	if (!socket->path[0] && !socket->listens && socket->inode && socket->peer_inode) {
+		snprintf(out->text + at, room - at, " %" PRIu64 "->%" PRIu64, socket->inode,
+			 socket->peer_inode);
+		return;
+	}
 	if (socket->path[0])
 		at += snprintf(out->text + at, room - at, " %.108s", socket->path);
 	if (socket->peer_pid > 0 && !socket->listens)

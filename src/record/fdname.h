@@ -29,8 +29,10 @@ struct fdname_socket {
 	int protocol; /* IPPROTO_TCP ...; netlink: NETLINK_ROUTE ...,
 			     -1 = unknown */
 	bool listens;
-	uint8_t role;	   /* enum fd_role: listen, accepted, connected, or plain socket */
-	int32_t peer_pid;  /* unix: process at the other end; 0 = unknown */
+	uint8_t role;	  /* enum fd_role: listen, accepted, connected, or plain socket */
+	int32_t peer_pid; /* unix: process at the other end; 0 = unknown */
+	uint64_t inode;	  /* unix: of both ends; 0 = unknown */
+	uint64_t peer_inode;
 	uint8_t local[16]; /* network byte order; 4 bytes of it for AF_INET */
 	uint8_t remote[16];
 	uint16_t local_port; /* host byte order */

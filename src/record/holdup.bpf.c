@@ -215,6 +215,15 @@ static __u16 read_unix_address(char *to, struct unix_sock *sock)
 	return len;
 }
 
+static __u64 inode_of(struct sock *sk)
+{
+	void *socket = BPF_CORE_READ(sk, sk_socket);
+	struct inode *inode = socket - bpf_core_field_offset(struct socket_alloc, socket) +
+			      bpf_core_field_offset(struct socket_alloc, vfs_inode);
+
+	return socket ? BPF_CORE_READ(inode, i_ino) : 0;
+}
+
 static void read_unix(struct raw_name *raw, struct sock *sk)
 {
 	struct unix_sock *sock = (struct unix_sock *)sk;
@@ -230,6 +239,7 @@ static void read_unix(struct raw_name *raw, struct sock *sk)
 	if (!peer)
 		return;
 	raw->flags |= RAW_CONNECTED;
+	raw->peer_inode = inode_of((struct sock *)peer);
 	raw->remote_bytes = read_unix_address(raw->text + RAW_UNIX_SLOT, peer);
 	if (pid)
 		raw->pid = BPF_CORE_READ(pid, numbers[0].nr);

@@ -224,6 +224,8 @@ static struct fdname_socket make_socket(struct names_recorder *recorder, const s
 		.listens = raw->state == STATE_LISTEN &&
 			   (raw->type == SOCK_STREAM || raw->type == SOCK_SEQPACKET),
 		.peer_pid = raw->pid,
+		.inode = raw->inode,
+		.peer_inode = raw->peer_inode,
 		.local_port = raw->local_port,
 		.remote_port = raw->remote_port,
 		.path = recorder->path,

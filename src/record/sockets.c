@@ -365,6 +365,8 @@ static void join_unix(const struct sockets *sockets, struct socket_row *row,
 	int32_t self = owners->owner_of(owners->context, row->inode, 0);
 
 	row->socket.path = row->path;
+	row->socket.inode = row->inode;
+	row->socket.peer_inode = row->peer_inode;
 	if (row->socket.listens || !row->peer_inode)
 		return;
 	row->socket.peer_pid = owners->owner_of(owners->context, row->peer_inode, self);

@@ -132,11 +132,17 @@ struct sock {
 	struct sock_common __sk_common;
 	__u16 sk_protocol;
 	struct pid *sk_peer_pid;
+	struct socket *sk_socket;
 };
 
 struct socket {
 	short type;
 	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
 };
 
 struct sockaddr_un {

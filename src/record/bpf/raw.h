@@ -52,6 +52,7 @@ enum raw_kind {
 struct raw_name {
 	__u64 mono_ns;
 	__u64 inode;
+	__u64 peer_inode; /* unix: of the other end; 0 = unknown */
 	__u32 tgid;
 	__u32 tid;
 	__s32 fd;

@@ -113,6 +113,9 @@ static void local_sockets_are_named_by_their_path(void **unused)
 	assert_string_equal(name_of(local, NULL, NULL), "unix");
 	local.peer_pid = 440;
 	assert_string_equal(name_of(local, NULL, NULL), "unix peer 440");
+	local.inode = 11;
+	local.peer_inode = 12;
+	assert_string_equal(name_of(local, NULL, NULL), "unix 11->12");
 	local.path = "/run/x.sock";
 	assert_string_equal(name_of(local, NULL, NULL), "unix /run/x.sock peer 440");
 	local.listens = true;
