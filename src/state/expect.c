@@ -42,11 +42,18 @@ struct expecting {
 	bool is_made;
 };
 
+/* "tcp A->B", "unix 11->12" */
+static bool has_two_names(const char *name)
+{
+	return (strncmp(name, "tcp ", 4) == 0 ||
+		(strncmp(name, "unix ", 5) == 0 && name[5] >= '0' && name[5] <= '9')) &&
+	       strstr(name, "->");
+}
+
 static bool has_ends(const char *name, uint8_t role)
 {
 	return role == FD_ROLE_PIPE || strncmp(name, "pipe:[", 6) == 0 ||
-	       strncmp(name, "unix", 4) == 0 ||
-	       (strncmp(name, "tcp ", 4) == 0 && strstr(name, "->"));
+	       strncmp(name, "unix", 4) == 0 || has_two_names(name);
 }
 
 static int by_name(const void *left, const void *right)
@@ -151,8 +158,9 @@ static const struct process *peer_of(struct state *state, const struct process *
 static uint32_t other_end(struct state *state, const char *name)
 {
 	const char *arrow = strstr(name, "->");
-	AUTO_FREE char *text =
-		xasprintf("tcp %s->%.*s", arrow + 2, (int)(arrow - name - 4), name + 4);
+	int kind = (int)strcspn(name, " ") + 1;
+	AUTO_FREE char *text = xasprintf("%.*s%s->%.*s", kind, name, arrow + 2,
+					 (int)(arrow - name) - kind, name + kind);
 
 	return names_add(&state->tl->names, text, 4096);
 }
@@ -207,12 +215,12 @@ static uint32_t other_side(struct expecting *expecting, const struct thread *thr
 		return SLOT_NONE;
 	index = (uint32_t)(object - state->objects);
 	/* Who listens may have forked since, and its number be that of the process itself. */
-	is_unix = strncmp(text, "unix", 4) == 0 && !object->pair;
+	is_unix = strncmp(text, "unix", 4) == 0 && !object->pair && !has_two_names(text);
 	process = is_unix ? peer_of(state, thread->process, text) : NULL;
 	if (is_unix && !process && strncmp(text, "unix /", 6) != 0 &&
 	    strncmp(text, "unix @", 6) != 0)
 		return SLOT_NONE;
-	name = strncmp(text, "tcp ", 4) == 0 ? other_end(state, text) : object->name;
+	name = has_two_names(text) ? other_end(state, text) : object->name;
 	if (!process)
 		process = holder(expecting, name, index, thread->process);
 	return process ? thread_of(state, thread, process) : SLOT_NONE;
@@ -234,7 +242,7 @@ static void expect(struct expecting *expecting, struct thread *thread, struct wa
 		return;
 	if (call_of(expecting->state, thread)->kind == CALL_FUTEX)
 		slot = joined(expecting->state, thread);
-	else if (!(wait->flags & (WAIT_MANY | WAIT_SERVER)))
+	else if (!(wait->flags & WAIT_SERVER) && (!(wait->flags & WAIT_MANY) || wait->fd >= 0))
 		slot = other_side(expecting, thread, wait);
 	if (slot == SLOT_NONE || slot == thread->slot)
 		return;

@@ -89,6 +89,13 @@ static void a_connection_has_two_names(void **unused)
 	     "  1 cpu1 fdname 8 4 \"tcp 127.0.0.1:6->127.0.0.1:5\" accepted\n" READS
 	     " 60 cpu1 leave getpid 8\n",
 	     "other_thread 8 50 running");
+	says("thread 7 7 1 R parent\n"
+	     "thread 8 8 1 R child\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  0 cpu1 switch 0(runnable) 8\n"
+	     "  1 cpu0 fdname 7 3 \"unix 11->12\" socket\n"
+	     "  1 cpu1 fdname 8 4 \"unix 12->11\" socket\n" READS " 60 cpu1 leave getpid 8\n",
+	     "other_thread 8 50 running");
 	says("thread 7 7 1 R client\n"
 	     "thread 8 8 1 R client2\n"
 	     "  0 cpu0 switch 0(runnable) 7\n"
