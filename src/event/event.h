@@ -129,11 +129,10 @@ enum fd_role {
 #define FD_STAYS     0x40u
 #define FD_CLOSES    0x80u
 
-/* What a name tells beside itself: the call that returned had waited for this descriptor, too. */
+/* What a name tells beside itself. */
 enum fd_watch {
 	FD_NAMED,
-	FD_WATCHED, /* and nothing came through it */
-	FD_READY,   /* it was ready */
+	FD_WATCHED, /* the thread sleeps in poll or select, for this one, too */
 };
 
 #define FD_WATCH_SHIFT 8 /* enum fd_watch above the role, in files */
@@ -153,7 +152,7 @@ static inline uint8_t fd_watch_of(uint64_t number)
 {
 	uint64_t watch = number >> FD_WATCH_SHIFT;
 
-	return watch > FD_READY ? FD_NAMED : (uint8_t)watch;
+	return watch > FD_WATCHED ? FD_NAMED : (uint8_t)watch;
 }
 
 struct ev_lost {

@@ -49,7 +49,7 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.lock_flags, "lock_flags", TYPE_U32),
 	THREAD(thread.poll_open, "poll_open", TYPE_BOOL),
 	THREAD(thread.poll_set, "poll_set", TYPE_I32),
-	THREAD(thread.poll_told, "poll_told", TYPE_U8),
+	THREAD(thread.poll_known, "poll_known", TYPE_BOOL),
 	THREAD(thread.early_wake, "early", TYPE_ACTOR),
 	THREAD(thread.work, "work", TYPE_ACTOR),
 	THREAD(has_wait, "wait", TYPE_BOOL),

@@ -3,12 +3,11 @@
  *
  * From the strongest to the weakest:
  *
- *	the recorder looked at the return of the call which of them was ready
+ *	it watches one thing only: epoll sets are followed; for poll and select the recorder looks
  *	who ended the wait was in a call that writes to the other end of one of them
- *	an epoll set that is known watches one thing only
  *	what the thread used next, of those that could have been it: told as that, "then used"
  *
- * Where none of them says what came, an epoll set that is known still tells what was waited for.
+ * Where none of them says what came, what it watches is still what was waited for.
  */
 #include "state/state_int.h"
 
@@ -201,7 +200,7 @@ void polled_enter(struct state *state, struct thread *thread)
 
 	if (call->kind != CALL_POLL && call->kind != CALL_EPOLL)
 		return;
-	thread->poll_told = FD_NAMED;
+	thread->poll_known = false;
 	thread->poll_count = 0;
 }
 
@@ -213,7 +212,7 @@ void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 
 	wait->flags |= WAIT_MANY;
 	thread->poll_set = is_set ? (int32_t)thread->call_args[0] : -1;
-	thread->poll_told = FD_NAMED;
+	thread->poll_known = false;
 	if (!is_set && thread->poll_count)
 		tell_told(state, thread, wait);
 	if (!is_set || !thread->process)
@@ -336,10 +335,8 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 	thread->poll_open = false;
 	if (!thread->process || alone)
 		return;
-	if (tell_touched(state, thread, wait))
-		thread->poll_told = FD_READY;
-	else
-		thread->poll_open = !(wait->flags & WAIT_TIMED_OUT);
+	thread->poll_known = tell_touched(state, thread, wait);
+	thread->poll_open = !thread->poll_known && !(wait->flags & WAIT_TIMED_OUT);
 }
 
 static void add_watched(struct thread *thread, int32_t fd)
@@ -352,62 +349,17 @@ static void add_watched(struct thread *thread, int32_t fd)
 		thread->poll_fds[thread->poll_count++] = fd;
 }
 
-/* One that was ready, or one more. */
-static void tell_ready(struct state *state, struct thread *thread, struct wait *wait, int32_t fd,
-		       const struct object *object)
-{
-	char text[TEXT_BYTES] = "";
-	struct object first = { .name = wait->object };
-	size_t used;
-
-	thread->poll_open = false;
-	if (object->role == FD_ROLE_CONNECTED)
-		wait->flags &= ~(uint32_t)WAIT_SERVER;
-	else if (thread->poll_told != FD_READY && role_serves(object->role))
-		wait->flags |= WAIT_SERVER;
-	if (thread->poll_told != FD_READY) {
-		thread->poll_told = FD_READY;
-		wait->fd = fd;
-		wait->object = object->name;
-		return;
-	}
-	if (wait->fd == fd)
-		return;
-	if (wait->fd >= 0)
-		used = put_member(state, text, 0, wait->fd, &first);
-	else
-		used = (size_t)snprintf(text, sizeof(text), "%s",
-					names_text(&state->tl->names, wait->object));
-	if (used + 64 < TEXT_BYTES) {
-		used += (size_t)snprintf(text + used, TEXT_BYTES - used, ", ");
-		(void)put_member(state, text, used, fd, object);
-	}
-	wait->fd = -1;
-	wait->object = names_add(&state->tl->names, text, sizeof(text));
-}
-
-/* The recorder looked where such a call sleeps: this one it watches, or this one was ready when it was woken. */
+/* The recorder looked where such a call sleeps: this one it watches. */
 void polled_told(struct state *state, struct thread *thread, const struct event *ev)
 {
-	int32_t fd = ev->fd_name.fd;
-	const struct object *object = fds_find(state, thread, fd);
 	bool sleeps = thread->tl->wait_count > thread->call_first_wait;
 	struct wait *wait = sleeps ? tl_wait(thread->tl, thread->wait) : NULL;
 
-	if (!object)
-		return;
 	/* Also when the call began before the recording: see call_describe_dumped(). */
-	if (ev->fd_name.watch == FD_WATCHED)
-		add_watched(thread, fd);
-	if (!wait || !thread->in_call || !(wait->flags & WAIT_MANY))
-		return;
-	if (ev->fd_name.watch == FD_READY)
-		tell_ready(state, thread, wait, fd, object);
-	if (thread->poll_told == FD_READY)
-		return;
-	tell_told(state, thread, wait);
-	if (wait->fd >= 0)
-		thread->poll_told = FD_WATCHED;
+	add_watched(thread, ev->fd_name.fd);
+	if (wait && thread->in_call && !thread->poll_known && wait->flags & WAIT_MANY &&
+	    call_of(state, thread)->kind == CALL_POLL)
+		tell_told(state, thread, wait);
 }
 
 /* Calls that take what came. What is written next may well go elsewhere. */

@@ -181,9 +181,9 @@ struct thread {
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
 	uint32_t lock_flags;
-	bool poll_open;	   /* a wait for many things ended: what is used next may be what came */
-	int32_t poll_set;  /* the epoll descriptor that it waited for; -1 = poll, select */
-	uint8_t poll_told; /* enum fd_watch: what is known of what came */
+	bool poll_open;	  /* a wait for many things ended: what is used next may be what came */
+	int32_t poll_set; /* the epoll descriptor that it waited for; -1 = poll, select */
+	bool poll_known;  /* who ended it told what came */
 	uint8_t poll_count;
 	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
 	struct actor early_wake;     /* a wake-up recorded just before its switch out */

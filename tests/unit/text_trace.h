@@ -28,7 +28,7 @@
  *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
- *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [ready|watched]
+ *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		other NAME
  */
 #ifndef TEXT_TRACE_H
@@ -382,8 +382,7 @@ static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct
 	ev->fd_name.fd = (int32_t)tt_number(trace, 2);
 	ev->fd_name.name = facts_keep(&trace->facts, tt_word(trace, 3));
 	ev->fd_name.role = (uint8_t)tt_index(trace, tt_roles, tt_word(trace, 4));
-	if (trace->word_count > 5)
-		ev->fd_name.watch = *tt_word(trace, 5) == 'r' ? FD_READY : FD_WATCHED;
+	ev->fd_name.watch = trace->word_count > 5 ? FD_WATCHED : FD_NAMED;
 }
 
 static inline void tt_lock(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)

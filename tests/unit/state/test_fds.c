@@ -124,24 +124,6 @@ static void who_wakes_by_a_write_says_what_came(void **unused)
 	told_free(told);
 }
 
-static void what_the_recorder_saw_ready_is_what_came(void **unused)
-{
-	struct told *told = polled(SET, "enter epoll_wait 5", "enter getpid",
-				   " 60 cpu0 fdname 7 8 db connected ready\n"
-				   " 61 cpu0 leave epoll_wait 1\n"
-				   " 62 cpu0 enter read 6\n 63 cpu0 leave read 1\n");
-
-	assert_string_equal(object_of(told, 7, 0), "db");
-	assert_int_equal(wait_of(told, 7, 0)->fd, 8);
-	assert_false(wait_of(told, 7, 0)->flags & WAIT_SERVER);
-	told_free(told);
-	told = polled(SET, "enter epoll_wait 5", "enter getpid",
-		      " 60 cpu0 fdname 7 8 db connected ready\n"
-		      " 61 cpu0 fdname 7 9 pipe:[1] pipe ready\n");
-	assert_string_equal(object_of(told, 7, 0), "fd 8 = db, fd 9 = pipe:[1]");
-	told_free(told);
-}
-
 #define WATCHES \
 	" 6 cpu0 fdname 7 8 db connected watched\n 7 cpu0 fdname 7 9 pipe:[1] pipe watched\n"
 
@@ -240,7 +222,6 @@ int main(void)
 		cmocka_unit_test(a_closed_descriptor_leaves_the_set),
 		cmocka_unit_test(of_a_set_that_is_not_known_nothing_is_told),
 		cmocka_unit_test(who_wakes_by_a_write_says_what_came),
-		cmocka_unit_test(what_the_recorder_saw_ready_is_what_came),
 		cmocka_unit_test(what_the_recorder_saw_watched_is_what_it_waits_for),
 		cmocka_unit_test(exec_closes_what_is_marked),
 		cmocka_unit_test(a_number_that_is_made_anew_loses_its_name),
