@@ -152,7 +152,9 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 	uint32_t last_word;
 	bool is_slice = query_slice(query, slot, in->word, wait, &last, &last_word);
 	const struct wait *end = is_slice ? &last : wait;
-	uint32_t waker = behind(end);
+	struct answer answer = { .slot = SLOT_NONE };
+	bool is_answered = !is_slice && query_answer(query, slot, in->word, wait, &answer);
+	uint32_t waker = is_answered ? answer.slot : behind(end);
 	int32_t index = (int32_t)why->wait_count;
 	struct lock_owner_wait lock;
 	struct why_wait *node;
@@ -166,7 +168,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.in = describe_in(query, wait),
 		.object = describe_object(query, wait),
 		.stack = why_keep(why, xstrdup(timeline_name(query->tl, wait->stack))),
-		.class = wait_class(query, end),
+		.class = is_answered ? WHY_HELD_UP : wait_class(query, end),
 		.waker = wait_waker(wait),
 		.woken_by = why_thread(query, wait->woken_ns ? wait->waker.slot : SLOT_NONE),
 		.waker_name = wait->woken_ns ? describe_packet(query, wait) : "",
@@ -175,10 +177,12 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.last_waker = wait_waker(end),
 		.last_woken_by = why_thread(query, end->woken_ns ? end->waker.slot : SLOT_NONE),
 		.last_waker_name = end->woken_ns ? describe_packet(query, end) : "",
+		.inferred = is_answered ? answer_words(query, &answer) : NULL,
+		.answerer = why_thread(query, answer.slot),
 		.depth = depth,
 		.parent = parent,
 	};
-	if (waker == slot || (is_slice && waker != SLOT_NONE &&
+	if (waker == slot || ((is_slice || is_answered) && waker != SLOT_NONE &&
 			      is_above(why, parent, query->tl->threads[waker]->tid)))
 		waker = SLOT_NONE;
 	if (waker != SLOT_NONE)

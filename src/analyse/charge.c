@@ -10,6 +10,7 @@
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
  *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
+ *	asleep, as it asked   charge(W, the span): W changed what it asked for, see why_asks.c
  *	blocked, in vain      to X: what it waited for did not come, see why_stuck.c
  *	uncertain             unknown, with the reason
  *
@@ -37,14 +38,15 @@
 
 /* What leads from a wait to the next hop, beside the wait. */
 struct led {
-	uint32_t lock, owner; /* as those of a node */
+	uint32_t lock, owner, inferred; /* as those of a node */
 };
 
 #define MEMO 1024 /* of each kind; a power of two */
 
 /* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
 struct hop_key {
-	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin;
+	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin,
+		inferred;
 	int32_t fd;
 	uint8_t kind, signal, woken, zero;
 };
@@ -95,6 +97,7 @@ struct place {
 	bool lock;	 /* the wait that led here was for a lock */
 	uint32_t object; /* of that wait, text id */
 	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
+	uint32_t inferred; /* text: from what the way here is; 0 = it is known */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -125,7 +128,8 @@ static uint32_t word_text(struct charger *charger, uint32_t word)
 static bool same_root(const struct root *a, const struct root *b)
 {
 	return a->kind == b->kind && a->class == b->class && a->slot == b->slot &&
-	       a->what == b->what && a->object == b->object && a->reason == b->reason;
+	       a->what == b->what && a->object == b->object && a->reason == b->reason &&
+	       a->inferred == b->inferred;
 }
 
 /* The same for a text that is a constant of this file. */
@@ -145,7 +149,7 @@ static uint32_t root_of(struct charger *charger, const struct root *key)
 	uint64_t *found;
 	uint32_t *memo;
 
-	hash = mix(hash, key->reason);
+	hash = mix(mix(hash, key->reason), key->inferred);
 	memo = &charger->root_memo[hash >> 40 & (MEMO - 1)];
 	if (*memo && same_root(&charger->roots[*memo - 1], key))
 		return *memo - 1;
@@ -193,6 +197,7 @@ static uint32_t add(struct charger *charger, const struct place *place, struct r
 	struct root *root;
 
 	key.class = place->class;
+	key.inferred = place->inferred;
 	index = root_of(charger, &key);
 	root = &charger->roots[index];
 	root->ns += ns;
@@ -230,20 +235,22 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.lock = led->lock,
 		.owner = led->owner,
 		.expects = SLOT_NONE,
+		.inferred = led->inferred,
 		.count = 1,
 	};
 	uint64_t hash =
 		mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
 	uint64_t *found;
 
-	hash = mix(mix(mix(hash, key.waker), key.lock), key.owner);
+	hash = mix(mix(mix(mix(hash, key.waker), key.lock), key.owner), key.inferred);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
 		if (node->parent == key.parent && node->slot == key.slot &&
 		    node->what == key.what && node->object == key.object &&
 		    node->woken_by == key.woken_by && node->waker == key.waker &&
-		    node->lock == key.lock && node->owner == key.owner) {
+		    node->lock == key.lock && node->owner == key.owner &&
+		    node->inferred == key.inferred) {
 			node->count++;
 			return (uint32_t)*found;
 		}
@@ -278,12 +285,13 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	key.origin = wait->origin.kind == ACTOR_TIMER ? wait->origin.name : 0;
 	key.lock = led->lock;
 	key.owner = led->owner;
+	key.inferred = led->inferred;
 	key.fd = wait->fd;
 	key.kind = wait->waker.kind;
 	key.signal = wait->waker.signal;
 	key.woken = wait->woken_ns != 0;
 	hash = mix(mix(mix(key.parent, key.slot), key.in), key.object);
-	hash = mix(mix(mix(hash, key.word), key.waker), key.owner);
+	hash = mix(mix(mix(mix(hash, key.word), key.waker), key.owner), key.inferred);
 	memo = &charger->hop_memo[hash >> 20 & (MEMO - 1)];
 	if (memo->node && memcmp(&memo->key, &key, sizeof(key)) == 0) {
 		charger->nodes[memo->node - 1].count++;
@@ -506,11 +514,17 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	below.depth = place->depth + 1;
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
-	if (node->count > 1 && (led->lock || node->slices) && node->counted_ns == wait->begin_ns)
+	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
+	    node->counted_ns == wait->begin_ns)
 		node->count--;
 	node->counted_ns = wait->begin_ns;
 	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
 	below.object = led->owner != SLOT_NONE ? led->lock : node->object;
+	if (led->inferred) {
+		below.inferred = led->inferred;
+		below.lock = false;
+		below.class = place->depth == 0 ? WHY_HELD_UP : below.class;
+	}
 	return below;
 }
 
@@ -645,6 +659,39 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 	return true;
 }
 
+/*
+ * A sleep between questions is charged to who changed the answer, up to then; what is left of the
+ * last one is a sleep. Nobody is followed in circles, as with slices.
+ */
+static bool charge_answer(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	struct led led = { .owner = SLOT_NONE };
+	struct query *query = charger->query;
+	struct tl_interval rest = *in;
+	struct answer answer;
+	struct place below;
+
+	if (place->depth >= CHARGE_DEPTH || is_waiting_above(charger, place, slot) ||
+	    !query_answer(query, slot, in->word, wait, &answer) || answer.time_ns <= in->start_ns)
+		return false;
+	rest.start_ns = answer.time_ns < in->end_ns ? answer.time_ns : in->end_ns;
+	led.inferred = text_id(charger, answer_words(query, &answer));
+	below = place_below(charger, place, slot, wait, &led);
+	charger->nodes[below.node].answerer = answer.slot;
+	charge(charger, &below, answer.slot, in->start_ns, rest.start_ns);
+	if (place->depth == 0) {
+		query->why->answer_count++;
+		query->why->answer_ns += rest.start_ns - in->start_ns;
+	}
+	if (rest.start_ns < in->end_ns) {
+		led.inferred = 0;
+		below = place_below(charger, place, slot, wait, &led);
+		charge_ended(charger, &below, slot, wait, &rest);
+	}
+	return true;
+}
+
 static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
 {
@@ -658,7 +705,8 @@ static void charge_blocked(struct charger *charger, const struct place *place, u
 		charge_lock(charger, place, slot, wait, in, &lock);
 		return;
 	}
-	if (charge_slice(charger, place, slot, wait, in))
+	if (charge_slice(charger, place, slot, wait, in) ||
+	    charge_answer(charger, place, slot, wait, in))
 		return;
 	below = place_below(charger, place, slot, wait, &led);
 	charge_ended(charger, &below, slot, wait, in);

@@ -29,6 +29,8 @@ struct root {
 	uint8_t class; /* enum why_class */
 	uint32_t slot;
 	uint32_t what, object, reason;
+	uint32_t
+		inferred; /* text: from what it is inferred that it held anybody up; 0 = it is known */
 	uint64_t ns, count, longest_ns;
 	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
 	size_t part_count, part_cap;
@@ -44,6 +46,9 @@ struct node {
 	uint32_t what, object, woken_by;
 	uint32_t lock;	/* text; 0 = the program told of none */
 	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
+	uint32_t
+		inferred; /* text: from what follows that 'answerer' is; 0 = the wait's end tells */
+	uint32_t answerer; /* slot; of what is inferred */
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */

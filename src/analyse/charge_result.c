@@ -27,7 +27,10 @@ static int compare_roots(const void *a, const void *b)
 	if (x->who.tid != y->who.tid)
 		return x->who.tid < y->who.tid ? -1 : 1;
 	by_text = strcmp(x->what, y->what);
-	return by_text ? by_text : strcmp(x->object, y->object);
+	if (!by_text)
+		by_text = strcmp(x->object, y->object);
+	return by_text ? by_text
+		       : strcmp(x->inferred ? x->inferred : "", y->inferred ? y->inferred : "");
 }
 
 static const char *kept(const struct charged *charged, uint32_t id)
@@ -127,6 +130,7 @@ static void publish_roots(const struct charged *charged)
 			.what = kept(charged, root->what),
 			.object = kept(charged, root->object),
 			.why = kept(charged, root->reason),
+			.inferred = root->inferred ? kept(charged, root->inferred) : NULL,
 			.timed_out = root->timed_out,
 			.in_circle = root->in_circle,
 			.kept_off = why_thread(charged->query, root->kept_off),
@@ -249,6 +253,9 @@ static void publish_chain(const struct charged *charged)
 			.owner = why_thread(charged->query, at->owner),
 			.expects =
 				why_thread(charged->query, at->instead ? at->expects : SLOT_NONE),
+			.inferred = at->inferred ? kept(charged, at->inferred) : NULL,
+			.answerer =
+				why_thread(charged->query, at->inferred ? at->answerer : SLOT_NONE),
 			.instead = at->instead ? kept(charged, at->instead) : NULL,
 		};
 	}
@@ -257,6 +264,7 @@ static void publish_chain(const struct charged *charged)
 		.what = root_did(charged, end, last),
 		.object = kept(charged, end->object),
 		.woken_by = "",
+		.answerer = why_thread(charged->query, SLOT_NONE),
 		.ns = end->ns,
 		.count = end->count,
 		.waker = why_thread(charged->query, SLOT_NONE),

@@ -114,7 +114,7 @@ const char *describe_in(struct query *query, const struct wait *wait)
 	}
 }
 
-const char *describe_object(struct query *query, const struct wait *wait)
+static const char *named_object(struct query *query, const struct wait *wait)
 {
 	const char *name = timeline_name(query->tl, wait->object);
 
@@ -123,6 +123,16 @@ const char *describe_object(struct query *query, const struct wait *wait)
 	if (wait->fd >= 0)
 		return why_keep(query->why, xasprintf("fd %d", wait->fd));
 	return *name ? why_keep(query->why, xstrdup(name)) : "";
+}
+
+const char *describe_object(struct query *query, const struct wait *wait)
+{
+	return wait->flags & WAIT_ASKED ? "" : named_object(query, wait);
+}
+
+const char *describe_asked(struct query *query, const struct wait *wait)
+{
+	return wait->flags & WAIT_ASKED ? named_object(query, wait) : "";
 }
 
 static char *named(const char *what, const char *name)

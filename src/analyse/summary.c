@@ -193,6 +193,25 @@ static void add_class(struct why *why, enum why_class class, uint64_t ns)
 		why->held_up_ns += ns;
 }
 
+/* Blocked time by class, as the verdict has it. */
+static void add_blocked(struct query *query, uint32_t slot, const struct tl_interval *in,
+			const struct wait *wait, enum why_class class)
+{
+	uint64_t answered_ns = 0;
+	struct answer answer;
+	struct wait last;
+	uint32_t word;
+
+	if (query_slice(query, slot, in->word, wait, &last, &word))
+		class = wait_class(query, &last);
+	else if (query_answer(query, slot, in->word, wait, &answer) &&
+		 answer.time_ns > in->start_ns)
+		answered_ns =
+			(answer.time_ns < in->end_ns ? answer.time_ns : in->end_ns) - in->start_ns;
+	add_class(query->why, WHY_HELD_UP, answered_ns);
+	add_class(query->why, class, in->end_ns - in->start_ns - answered_ns);
+}
+
 static void add_interval(struct summary *summary, uint32_t slot, const struct tl_interval *in)
 {
 	uint64_t ns = in->end_ns - in->start_ns;
@@ -208,14 +227,9 @@ static void add_interval(struct summary *summary, uint32_t slot, const struct tl
 		struct query *query = summary->query;
 		const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
 		const struct wait_memo *memo = line_of_wait(summary, wait);
-		enum why_class class = (enum why_class)memo->class;
-		struct wait last;
-		uint32_t word;
 
-		if (query_slice(query, slot, in->word, wait, &last, &word))
-			class = wait_class(query, &last);
 		instance.line = memo->line - 1;
-		add_class(query->why, class, ns);
+		add_blocked(query, slot, in, wait, (enum why_class)memo->class);
 	} else {
 		instance.line = line_of_word(summary, in->word);
 	}

@@ -196,6 +196,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	add_losses(&query);
 	free(query.fact_of);
 	slice_runs_free(query.slices);
+	asks_runs_free(query.asks);
 	why.repairs = timeline->repairs;
 	why.repairs_exact = timeline->repairs_exact;
 	*out_why = why;

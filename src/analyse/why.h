@@ -68,10 +68,13 @@ struct why_thread {
 
 /* What was asked for in vain before sleeps: the last call to fail before most of them. */
 struct why_polls {
-	const char *call;  /* "fcntl"; NULL = there was none */
-	const char *error; /* "EAGAIN" */
-	uint64_t count;	   /* of the thread's sleeps in the window, before which it failed ... */
-	uint64_t sleeps;   /* ... of so many */
+	const char *call; /* "fcntl"; NULL = there was none */
+	const char *
+		error; /* "EAGAIN"; "" = it found nothing, or the process that it sought still there */
+	uint64_t count;	 /* of the thread's sleeps in the window, before which it failed ... */
+	uint64_t sleeps; /* ... of so many */
+	const char
+		*object; /* what the call was about: "fd 3 = /x"; "" = not known, NULL = as that */
 };
 
 /* One root of the verdict. */
@@ -91,6 +94,9 @@ struct why_root {
 	struct why_thread kept_off;
 	struct why_polls polls; /* timer: of who slept */
 	bool in_circle; /* stuck: with what it waits for, which waits for it, maybe through others */
+	/* Somebody slept between questions: from what it is inferred who changed the answer; NULL = known. */
+	const char
+		*inferred; /* "flock() of fd 3 = /x failed with EAGAIN until it called close()" */
 };
 
 /* One hop of the chain: from the target (first) to the root (last). */
@@ -111,6 +117,9 @@ struct why_hop {
 	struct why_thread expects; /* who could have brought it: the next hop; tid 0 = not known */
 	uint64_t
 		slices; /* of its waits, that time-outs of its own ended; beside the last of each wait */
+	/* From what it is inferred that it slept for the next hop, what 'answerer' did; NULL = known. */
+	const char *inferred;
+	struct why_thread answerer;
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */
@@ -211,6 +220,9 @@ struct why_wait {
 	enum why_waker last_waker;
 	struct why_thread last_woken_by;
 	const char *last_waker_name;
+	/* A sleep between questions: who changed the answer, as inferred from that; NULL = it is none. */
+	const char *inferred;
+	struct why_thread answerer;
 };
 
 /*
@@ -291,8 +303,10 @@ struct why {
 	size_t syscall_count;
 
 	/* Slices of the target's waits: their time-outs ran out, and it waited on for the same. */
-	uint64_t slice_count; /* beside the last one of each wait */
-	uint64_t slice_ns;    /* of them; charged to what ended the last one */
+	uint64_t slice_count;  /* beside the last one of each wait */
+	uint64_t slice_ns;     /* of them; charged to what ended the last one */
+	uint64_t answer_count; /* sleeps between questions, charged to who changed the answer */
+	uint64_t answer_ns;    /* of them, up to then */
 
 	uint64_t lost_events;	   /* on any CPU, within the window */
 	uint64_t lost_span_ns;	   /* time of the window touched by a hole on some CPU */

@@ -81,6 +81,7 @@ static int compare_kinds(const struct item *x, const struct item *y)
 	DIFFER(a->class, b->class);
 	DIFFER(x->is_target, y->is_target);
 	DIFFER(a->timed_out, b->timed_out);
+	DIFFER(!a->inferred, !b->inferred);
 	DIFFER(a->who.tid == 0, b->who.tid == 0);
 	order = strcmp(x->name, y->name);
 	return order ? order : strcmp(a->why, b->why);
@@ -151,6 +152,8 @@ static void add_root(struct why_row *row, const struct item *item)
 		sum->longest_ns = root->longest_ns;
 	if (sum->kept_off.tid != root->kept_off.tid)
 		sum->kept_off.tid = 0;
+	if (sum->inferred && strcmp(sum->inferred, root->inferred) != 0)
+		sum->inferred = "calls failed, or found nothing, until they did something";
 	add_polls(&sum->polls, &root->polls);
 	row->many_whats |= strcmp(sum->what, root->what) != 0;
 	row->many_objects |= strcmp(sum->object, root->object) != 0;

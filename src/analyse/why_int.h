@@ -13,6 +13,7 @@
  *	why_slices.c waits in slices: time-outs after which the thread waits on
  *	why_people.c who the processes are that the result names
  *	why_process.c a process: its threads added up
+ *	why_asks.c   sleeps between calls that fail until one succeeds: who made it succeed
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */
 #ifndef ANALYSE_WHY_INT_H
@@ -39,6 +40,7 @@ struct query {
 	uint32_t slot;
 	uint32_t *fact_of;	   /* owned; see fact_of.h; NULL = nobody asked yet */
 	struct slice_runs *slices; /* owned; of why_slices.c; NULL = nobody asked yet */
+	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
 };
 
 /* The wait of a blocked interval, copied to *out. Returns 'out'. */
@@ -56,6 +58,8 @@ const char *describe_word(struct query *query,
 			  uint32_t word); /* "own code", "read", "irq 24 vda" */
 const char *describe_in(struct query *query, const struct wait *wait); /* "clock_nanosleep" */
 const char *describe_object(struct query *query, const struct wait *wait);
+const char *describe_asked(struct query *query,
+			   const struct wait *wait); /* in vain, before it slept */
 const char *describe_actor(struct query *query, const struct actor *actor);
 const char *describe_packet(struct query *query, const struct wait *wait); /* that ended it */
 const char *describe_stack(struct query *query, const struct actor *actor);
@@ -119,6 +123,24 @@ char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *i
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		 struct wait *out_last, uint32_t *out_word);
 void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
+
+/* Who changed the answer that a thread got between its sleeps, as inferred. */
+struct answer {
+	uint32_t slot;
+	uint64_t time_ns;  /* when, at the latest */
+	const char *call;  /* that asked */
+	const char *about; /* what it asked about; "" = not known */
+	uint32_t error;	   /* that it failed with before; 0 = it found nothing */
+	const char *by;	   /* the call that changed it; "" = the end of the process */
+	uint32_t naps;	   /* sleeps in between */
+};
+
+/* why_asks.c: is the wait of a blocked interval a sleep between questions that were answered? */
+bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		  struct answer *out_answer);
+/* "flock() of fd 3 = /x failed with EAGAIN until it called close()" */
+const char *answer_words(struct query *query, const struct answer *answer);
+void asks_runs_free(struct asks_runs *runs); /* NULL is fine */
 
 /* why_polls.c: of the thread's sleeps in the window. */
 struct why_polls query_polls(struct query *query, uint32_t slot);

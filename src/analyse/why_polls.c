@@ -4,14 +4,17 @@
  * Who waits for a file lock, a port or another's file without a call that blocks asks, sleeps, and
  * asks again. The kernel sees sleeps alone; the calls that failed in between tell what they are for.
  */
+#include <string.h>
+
 #include "analyse/why_int.h"
 
 #define CALLS 16 /* different ones; more are one-offs */
 #define LEAST 3	 /* sleeps: fewer may be chance */
 
 struct failed {
-	uint32_t word, error;
-	uint64_t count; /* of sleeps, before which it was the last to fail */
+	uint32_t word, error; /* 0 = it found nothing */
+	uint64_t count;	      /* of sleeps, before which it was the last to fail */
+	const char *object;   /* what it was about; "" = not known, or several things */
 };
 
 struct tally {
@@ -25,7 +28,7 @@ static void add(struct tally *tally, const struct failed *last)
 	struct failed *call = tally->calls, *end = call + tally->used;
 
 	tally->sleeps++;
-	if (!last->error)
+	if (!last->word)
 		return;
 	while (call < end && (call->word != last->word || call->error != last->error))
 		call++;
@@ -34,6 +37,8 @@ static void add(struct tally *tally, const struct failed *last)
 	if (call == end) {
 		*call = *last;
 		tally->used++;
+	} else if (strcmp(call->object, last->object) != 0) {
+		call->object = "";
 	}
 	call->count++;
 }
@@ -55,8 +60,9 @@ static void walk(struct query *query, uint32_t slot, struct tally *tally)
 			call = word_plain(in.word);
 		} else if (kind == WORD_USER) {
 			/* A sleep that a signal ends is no question. */
-			if (call && call != sleeping && word_error(in.word))
-				last = (struct failed){ call, word_error(in.word), 0 };
+			if (call && call != sleeping &&
+			    (word_error(in.word) || word_has(in.word, WORD_VAIN)))
+				last = (struct failed){ call, word_error(in.word), 0, "" };
 			call = 0;
 		} else if (kind == WORD_UNCERTAIN) {
 			call = 0;
@@ -65,6 +71,7 @@ static void walk(struct query *query, uint32_t slot, struct tally *tally)
 			wait_word = in.word;
 			if (!wait_sleeps(query, query_wait(query, slot, in.word, &wait)))
 				continue;
+			last.object = describe_asked(query, &wait);
 			add(tally, &last);
 			last = (struct failed){ 0 };
 			sleeping = word_plain(wait.in);
@@ -85,7 +92,9 @@ struct why_polls query_polls(struct query *query, uint32_t slot)
 	if (most->count < LEAST || most->count * 2 < tally.sleeps)
 		return (struct why_polls){ 0 };
 	return (struct why_polls){ .call = describe_word(query, most->word),
-				   .error = describe_error(query->why, most->error),
+				   .error = most->error ? describe_error(query->why, most->error)
+							: "",
+				   .object = most->object,
 				   .count = most->count,
 				   .sleeps = tally.sleeps };
 }

@@ -65,6 +65,8 @@ static void put_wib(struct json *json, const struct why *why)
 	json_print_u64(json, "idle_ns", why->idle_ns);
 	json_print_u64(json, "slices", why->slice_count);
 	json_print_u64(json, "slices_ns", why->slice_ns);
+	json_print_u64(json, "inferred_sleeps", why->answer_count);
+	json_print_u64(json, "inferred_ns", why->answer_ns);
 	json_end_object(json);
 }
 
@@ -75,6 +77,7 @@ static void put_polls(struct json *json, const struct why_polls *polls)
 	json_begin_object(json, "polls");
 	json_print_string(json, "call", polls->call);
 	json_print_string(json, "error", polls->error);
+	json_print_string(json, "object", polls->object ? polls->object : "");
 	json_print_u64(json, "count", polls->count);
 	json_print_u64(json, "sleeps", polls->sleeps);
 	json_end_object(json);
@@ -97,6 +100,8 @@ static void put_verdict(struct json *json, const struct why *why)
 		json_print_u64(json, "count", root->count);
 		json_print_u64(json, "longest_ns", root->longest_ns);
 		json_print_string(json, "why", root->why);
+		if (root->inferred)
+			json_print_string(json, "inferred", root->inferred);
 		json_print_bool(json, "timed_out", root->timed_out);
 		put_thread(json, "kept_off", &root->kept_off);
 		put_polls(json, &root->polls);
@@ -167,6 +172,10 @@ static void put_chain(struct json *json, const struct why *why)
 		if (hop->instead) {
 			json_print_string(json, "instead", hop->instead);
 			put_thread(json, "expects", &hop->expects);
+		}
+		if (hop->inferred) {
+			json_print_string(json, "inferred", hop->inferred);
+			put_thread(json, "answerer", &hop->answerer);
 		}
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
@@ -265,6 +274,10 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_print_u64(json, "blocked_ns", wait->blocked_ns);
 	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
 	json_end_object(json);
+	if (wait->inferred) {
+		json_print_string(json, "inferred", wait->inferred);
+		put_thread(json, "answerer", &wait->answerer);
+	}
 	if (!wait->is_slice)
 		return;
 	json_begin_object(json, "last_slice_woken_by");

@@ -110,6 +110,19 @@ static void note_slices(struct notes *notes)
 		     text_duration(why->slice_ns).s);
 }
 
+static void note_answers(struct notes *notes)
+{
+	const struct why *why = notes->page->why;
+
+	if (why->answer_count > 0)
+		note(notes,
+		     "It slept %s time%s between calls that it made again until one succeeded: that time, %s, is "
+		     "charged to who did meanwhile what can have changed the answer. Nothing woke it, so this is "
+		     "inferred.",
+		     text_count(why->answer_count).s, why->answer_count == 1 ? "" : "s",
+		     text_duration(why->answer_ns).s);
+}
+
 /* A descriptor whose name is not known reads "fd 3". */
 static bool is_unnamed(const char *object)
 {
@@ -196,6 +209,7 @@ void why_text_notes(const struct page *page)
 	note_damage(&notes);
 	note_lost(&notes);
 	note_slices(&notes);
+	note_answers(&notes);
 	note_repairs(&notes);
 	note_throttles(&notes);
 	if (page->why->depth_limit_hits > 0)

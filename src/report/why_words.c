@@ -250,9 +250,23 @@ static void put_class(FILE *out, const struct why *why, const struct why_row *ro
 /* Why it sleeps, most likely. */
 static void put_polls(FILE *out, const struct why_polls *polls)
 {
-	if (polls->call)
-		fprintf(out, "; before %s of %s sleeps %s() failed: %s", text_count(polls->count).s,
-			text_count(polls->sleeps).s, polls->call, polls->error);
+	if (!polls->call)
+		return;
+	fprintf(out, "; before %s of %s sleeps %s() ", text_count(polls->count).s,
+		text_count(polls->sleeps).s, polls->call);
+	if (polls->object && *polls->object)
+		fprintf(out, "of %s ", polls->object);
+	if (*polls->error)
+		fprintf(out, "failed: %s", polls->error);
+	else
+		fputs(strstr(polls->call, "kill") ? "found it alive" : "found nothing", out);
+}
+
+/* How it is known that it held the target up, unless events tell. */
+static void put_inferred(FILE *out, const char *inferred)
+{
+	if (inferred)
+		fprintf(out, "; inferred, for %s", inferred);
 }
 
 /* The target's own, that of who it waited for, or of an ancestor before its birth. */
@@ -321,6 +335,7 @@ char *words_row(const struct why *why, const struct why_row *row)
 	put_row(words.out, why, row);
 	put_counts(words.out, &row->sum);
 	put_class(words.out, why, row);
+	put_inferred(words.out, row->sum.inferred);
 	put_polls(words.out, &row->sum.polls);
 	return words_end(&words);
 }
@@ -405,6 +420,14 @@ static void put_hop_instead(FILE *out, const struct why_hop *hop)
 	fprintf(out, " when %s", hop->instead);
 }
 
+/* Nothing woke it but its timer: who it slept for is inferred. */
+static void put_hop_answerer(FILE *out, const struct why_hop *hop)
+{
+	fputs("; held up by ", out);
+	put_thread(out, &hop->answerer);
+	put_inferred(out, hop->inferred);
+}
+
 char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
@@ -425,6 +448,8 @@ char *words_hop(const struct why *why, size_t index)
 		fprintf(words.out, ", looking up at %s time-outs", text_count(hop->slices).s);
 	if (hop->owner.tid)
 		put_hop_owner(words.out, hop);
+	else if (hop->inferred)
+		put_hop_answerer(words.out, hop);
 	else if (hop->instead)
 		put_hop_instead(words.out, hop);
 	else if (hop->woken_by[0])
@@ -514,6 +539,14 @@ static void put_last_waker(FILE *out, const struct why_wait *wait)
 	put_waker(out, &last);
 }
 
+/* The timer was no end: who had it sleep again. */
+static void put_answerer(FILE *out, const struct why_wait *wait)
+{
+	fputs("; held up by ", out);
+	put_thread(out, &wait->answerer);
+	put_inferred(out, wait->inferred);
+}
+
 char *words_waker(const struct why_wait *wait)
 {
 	struct words words;
@@ -535,6 +568,8 @@ char *words_wait(const struct why_wait *wait)
 	put_waker(words.out, wait);
 	if (wait->is_slice)
 		put_last_waker(words.out, wait);
+	else if (wait->inferred)
+		put_answerer(words.out, wait);
 	else if (wait->class == WHY_ASKED)
 		fputs("; it asked to sleep", words.out);
 	else if (wait->class == WHY_IDLE)

@@ -43,6 +43,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->sched = SCHED_UNKNOWN;
 	thread->idle = tid == 0;
 	thread->call_nr = -1;
+	thread->asked_fd = -1;
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
 	thread->unsure_until = birth_ns;

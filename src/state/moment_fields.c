@@ -40,6 +40,8 @@ static const struct moment_field thread_fields[] = {
 	{ "args", offsetof(struct thread_image, thread.call_args), TYPE_ARGS, 0 },
 	THREAD(thread.call_path, "path", TYPE_NAME),
 	THREAD(thread.call_ns, "call_time", TYPE_U64),
+	THREAD(thread.asked, "asked", TYPE_NAME),
+	THREAD(thread.asked_fd, "asked_fd", TYPE_I32),
 	THREAD(thread.in_call, "in_call", TYPE_BOOL),
 	THREAD(thread.compat, "compat", TYPE_BOOL),
 	THREAD(thread.fresh_exec, "fresh_exec", TYPE_BOOL),
@@ -186,6 +188,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 	if (kind == LINE_THREAD) {
 		image.thread.parent = SLOT_NONE;
 		image.thread.thread.call_nr = -1;
+		image.thread.thread.asked_fd = -1;
 		image.thread.thread.on_cpu = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();
 		image.thread.wait.waker = image.thread.wait.origin = no_actor();

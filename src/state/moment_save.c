@@ -193,6 +193,8 @@ static void drop_details(const struct tl_thread *tl, struct thread *thread)
 	thread->call_ns = 0;
 	thread->fault_ns = thread->lock = 0;
 	thread->poll_open = false;
+	thread->asked = 0;
+	thread->asked_fd = -1;
 }
 
 static bool is_on_cpu(uint32_t word)

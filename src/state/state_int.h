@@ -58,6 +58,7 @@ enum call_kind {
 	CALL_EPOLL_CTL,
 	CALL_FUTEX,
 	CALL_WAIT,   /* for a child */
+	CALL_KILL,   /* signal in argument 'arg' */
 	CALL_SIGNAL, /* for a signal */
 	CALL_SEM,    /* System V semaphores */
 	CALL_MSG,    /* System V message queues */
@@ -175,6 +176,9 @@ struct thread {
 	bool compat;	 /* call_nr is of the 32-bit table */
 	bool fresh_exec; /* made no system call since it ran a new program */
 	bool is_32bit;
+
+	uint32_t asked;	  /* name id of what its last call failed at; 0 = not known */
+	int32_t asked_fd; /* -1 = not at a descriptor */
 
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 

@@ -108,6 +108,10 @@ static const struct call known_calls[] = {
 	{ "wait4", CALL_WAIT, 0 },
 	{ "waitid", CALL_WAIT, 1 },
 	{ "waitpid", CALL_WAIT, 0 },
+	{ "kill", CALL_KILL, 1 },
+	{ "tkill", CALL_KILL, 1 },
+	{ "tgkill", CALL_KILL, 2 },
+	{ "pidfd_send_signal", CALL_KILL, 1 },
 	{ "rt_sigtimedwait", CALL_SIGNAL, 0 },
 	{ "rt_sigsuspend", CALL_SIGNAL, 0 },
 	{ "pause", CALL_SIGNAL, 0 },
@@ -244,6 +248,18 @@ static bool watches_nothing(const struct call *call, const uint64_t *args)
 	return args[1] == 0 && args[2] != 0;
 }
 
+/* A sleep is for what failed just before it, most likely. */
+static void describe_sleep(struct thread *thread, struct wait *wait)
+{
+	if (!thread->asked && thread->asked_fd < 0)
+		return;
+	wait->object = thread->asked;
+	wait->fd = thread->asked_fd;
+	wait->flags |= WAIT_ASKED;
+	thread->asked = 0;
+	thread->asked_fd = -1;
+}
+
 static void describe_call(struct state *state, struct thread *thread, struct wait *wait)
 {
 	const struct call *call = call_of(state, thread);
@@ -264,8 +280,13 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 		wait->flags |= WAIT_LOCK;
 		break;
 	case CALL_POLL:
-		if (!watches_nothing(call, thread->call_args))
+		if (watches_nothing(call, thread->call_args))
+			describe_sleep(thread, wait);
+		else
 			polled_begin(state, thread, wait);
+		break;
+	case CALL_SLEEP:
+		describe_sleep(thread, wait);
 		break;
 	case CALL_EPOLL:
 		polled_begin(state, thread, wait);
@@ -471,10 +492,133 @@ static uint32_t error_of(int64_t ret)
 	return ret < 0 && ret >= -(int64_t)WORD_ERRORS ? (uint32_t)-ret : 0;
 }
 
+#define OPEN_CREATES 0100u /* O_CREAT, everywhere but on alpha, mips, parisc and sparc */
+#define WAIT_NO_HANG 1u	   /* WNOHANG */
+
+/* Asked not to wait, it found no child that had ended. */
+static bool found_no_child(struct state *state, const struct thread *thread,
+			   const struct call *call, int64_t ret)
+{
+	const uint64_t *args = thread->call_args;
+	const bool by_info = call->arg == 1; /* waitid() returns 0 either way */
+
+	if (ret != 0 || !(args[by_info ? 3 : 2] & WAIT_NO_HANG))
+		return false;
+	return !by_info || (args[0] == 1 && state_living(state, (int32_t)args[1]));
+}
+
+static bool may_make(const struct call *call, const uint64_t *args)
+{
+	if (strcmp(call->name, "open") == 0)
+		return args[1] & OPEN_CREATES;
+	if (strcmp(call->name, "openat") == 0)
+		return args[2] & OPEN_CREATES;
+	return strcmp(call->name, "creat") == 0;
+}
+
+/* Whom a call asked about: waitid() is not told. */
+static int32_t process_asked(const struct call *call, const uint64_t *args)
+{
+	return call->kind == CALL_KILL || call->arg == 0 ? (int32_t)args[0] : 0;
+}
+
+static uint32_t name_process(struct state *state, int32_t pid)
+{
+	struct thread *living = pid > 0 ? state_living(state, pid) : NULL;
+
+	if (!living)
+		return 0;
+	return name_printf(state, "%.16s[%d]", names_text(&state->tl->names, living->tl->comm),
+			   pid);
+}
+
+/* The call under way failed, or found nothing: what it was about, for a sleep that may follow. */
+static void note_asked(struct state *state, struct thread *thread)
+{
+	const struct call *call = call_of(state, thread);
+	const struct object *object;
+
+	thread->asked = 0;
+	thread->asked_fd = -1;
+	switch (call->kind) {
+	case CALL_FD:
+	case CALL_ACCEPT:
+	case CALL_CONNECT:
+	case CALL_FLOCK:
+	case CALL_FCNTL:
+		thread->asked_fd = (int32_t)thread->call_args[call->arg];
+		object = fds_find(state, thread, thread->asked_fd);
+		thread->asked = object ? object->name : 0;
+		return;
+	case CALL_OPEN:
+		thread->asked = thread->call_path;
+		return;
+	case CALL_WAIT:
+	case CALL_KILL:
+		thread->asked = name_process(state, process_asked(call, thread->call_args));
+		return;
+	default:
+		return;
+	}
+}
+
+/* By its name: only sockets and pipes have a number. */
+static uint32_t about_file(const struct state *state, const struct object *object)
+{
+	const char *name = object ? names_text(&state->tl->names, object->name) : "";
+	uint64_t hash = *name != 0;
+
+	while (*name)
+		hash = (hash ^ (uint8_t)*name++) * 0x100000001b3u;
+	return word_about(hash);
+}
+
+/* Which file or process the call under way is about, as the argument of WORD_USER. */
+static uint32_t about_of(const struct state *state, const struct thread *thread)
+{
+	const struct call *call = call_of(state, thread);
+	const struct object *object;
+
+	switch (call->kind) {
+	case CALL_CLOSE:
+	case CALL_FLOCK:
+	case CALL_FCNTL:
+		object = fds_find(state, thread, (int32_t)thread->call_args[0]);
+		return about_file(state, object);
+	case CALL_WAIT:
+	case CALL_KILL:
+		return process_asked(call, thread->call_args) > 0
+			       ? word_about((uint64_t)process_asked(call, thread->call_args))
+			       : 0;
+	default:
+		return 0;
+	}
+}
+
+/* What a call that did not fail found or did, as the argument of WORD_USER. */
+static uint32_t result_of(struct state *state, const struct thread *thread, int64_t ret)
+{
+	const struct call *call = call_of(state, thread);
+
+	switch (call->kind) {
+	case CALL_OPEN:
+		return ret >= 0 && may_make(call, thread->call_args) ? WORD_MADE : 0;
+	case CALL_WAIT:
+		return found_no_child(state, thread, call, ret) ? WORD_VAIN : 0;
+	case CALL_POLL:
+	case CALL_EPOLL:
+		return ret == 0 ? WORD_VAIN : 0;
+	case CALL_KILL: /* signal 0 asks whether there is such a process */
+		return ret == 0 && (uint32_t)thread->call_args[call->arg] == 0 ? WORD_VAIN : 0;
+	default:
+		return 0;
+	}
+}
+
 static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
-	uint32_t word;
+	uint32_t word, result = 0;
 
 	cpu->irq_wakes = 0;
 	if (!thread || thread->idle)
@@ -482,7 +626,11 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (thread->in_call) {
 		if (expect_is_interrupted(ev->syscall.ret))
 			expect_at_return(state, thread);
+		result = about_of(state, thread); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);
+		result |= result_of(state, thread, ev->syscall.ret);
+		if (error_of(ev->syscall.ret) || (result & WORD_VAIN))
+			note_asked(state, thread);
 	} else {
 		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));
 		thread->call_nr = -1;
@@ -493,7 +641,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	cpu->woken = SLOT_NONE;
 	word = flow_top(thread);
 	if (word_kind(word) == WORD_USER)
-		word |= error_of(ev->syscall.ret);
+		word |= error_of(ev->syscall.ret) | result;
 	flow_write(state, thread, ev->time_ns, word);
 }
 

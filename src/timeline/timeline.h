@@ -31,7 +31,7 @@ enum word_kind {
 	WORD_NONE,	/* did not exist */
 	WORD_UNCERTAIN, /* arg: enum unsure */
 	WORD_RUN,	/* on a CPU; whether in user or kernel code is not known */
-	WORD_USER,	/* own code; arg: errno of the call that just failed, or 0; WORD_FAULT */
+	WORD_USER, /* own code; arg: errno of the call that just failed, or 0; WORD_FAULT, WORD_VAIN, WORD_MADE */
 	WORD_SYSCALL,	/* arg: number, plus WORD_COMPAT */
 	WORD_TRAP,	/* page fault; arg: enum trap_id */
 	WORD_KERNEL,	/* a kernel thread's own code */
@@ -62,6 +62,14 @@ enum word_kind {
 #define WORD_COMPAT (1u << 16) /* WORD_SYSCALL: number of the 32-bit table */
 #define WORD_FAULT  (1u << 26) /* WORD_USER, _RUN, _SYSCALL: a page fault was taken as it began */
 #define WORD_ERRORS 0xfffu     /* WORD_USER: errno */
+#define WORD_VAIN   (1u << 12) /* WORD_USER: the call that just ended looked, and found nothing new */
+#define WORD_MADE   (1u << 13) /* WORD_USER: it was asked to open a file, or to make it */
+/*
+ * WORD_USER: from here on a few bits of what some calls were about, for which one looks that asked in
+ * vain: the process of kill() and wait4(), the file of locks and of close(). See word_about().
+ */
+#define WORD_ABOUT_SHIFT 14
+#define WORD_ABOUT_BITS	 12
 
 enum trap_id {
 	TRAP_FAULT_USER,
@@ -105,6 +113,28 @@ static inline bool word_faulted(uint32_t word)
 static inline uint32_t word_error(uint32_t word)
 {
 	return word_kind(word) == WORD_USER ? word & WORD_ERRORS : 0;
+}
+
+/* Did the call that ended as 'word' began have a flag of WORD_USER? */
+static inline bool word_has(uint32_t word, uint32_t flag)
+{
+	return word_kind(word) == WORD_USER && (word & flag);
+}
+
+/* What a process or the inode of a file is in WORD_USER, at its place; never 0, unless 'number' is. */
+static inline uint32_t word_about(uint64_t number)
+{
+	uint32_t bits = (uint32_t)(number * 0x9e3779b97f4a7c15u >> (64 - WORD_ABOUT_BITS));
+
+	return number ? (bits ? bits : 1) << WORD_ABOUT_SHIFT : 0;
+}
+
+/* The same of the call that ended as 'word' began; 0 = not told. */
+static inline uint32_t word_was_about(uint32_t word)
+{
+	return word_kind(word) == WORD_USER
+		       ? word & ((1u << WORD_ABOUT_BITS) - 1) << WORD_ABOUT_SHIFT
+		       : 0;
 }
 
 /* Number of a WORD_SYSCALL, and WORD_COMPAT. */
@@ -199,6 +229,7 @@ enum wait_flag {
 	WAIT_IO = 1 << 8,	     /* uninterruptible: the kernel says that it was for I/O, */
 	WAIT_NO_IO = 1 << 9,	     /* or that it was not */
 	WAIT_EXPECTS = 1 << 10,	     /* it did not come: 'origin' was awaited, at no time */
+	WAIT_ASKED = 1 << 11, /* a sleep: 'object' and 'fd' are of the call that failed before it */
 };
 
 /* One wait of one thread: from the switch out to the wake-up. */

@@ -192,12 +192,13 @@ def check_run(tap, name, run):
 
 
 def check_polls(tap, name, run):
-    """Sleeps between refusals: the call that is refused is told, each time."""
-    polls = run.report["verdict"][0].get("polls", {})
+    """Sleeps between refusals: said to be inferred, and from what, and how many they are."""
+    root, sleeps = run.report["verdict"][0], run.report["blocked"]["inferred_sleeps"]
     refusals = int(run.truth["note"].split()[0])
-    tap.ok((polls.get("call"), polls.get("error")) == ("flock", "EAGAIN") and
-           polls["count"] == polls["sleeps"] == refusals,
-           "%s: flock() failed before each of %d sleeps" % (name, refusals), polls)
+    words = root.get("inferred", "")
+    tap.ok(words.startswith("flock() of fd ") and
+           words.endswith(" failed with EAGAIN until it called flock()") and sleeps == refusals, "%s: inferred from flock() and %d sleeps" % (name, refusals),
+           root, sleeps)
 
 
 def check_words(tap):

@@ -1,0 +1,391 @@
+/*
+ * test_why_asks.c - sleeps between calls that fail until one succeeds are charged to the one process
+ * that can have changed the answer, and to nobody where that is not known.
+ */
+#include "told.h"
+
+#define MS 1000000
+
+/* Thread 7 asks on CPU 0; 9 does something on CPU 1, from 'at' ms on; all in one process of its own. */
+struct script {
+	char *text; /* owned; of CPU 0 */
+	int at_us;
+	char *other; /* owned; of CPU 1 */
+};
+
+static struct script begun(void)
+{
+	return (struct script){ xstrdup("thread 7 7 1 R asker\nthread 9 9 7 R doer\n"
+					"thread 8 8 1 S third\n"
+					"  0 cpu0 switch 0(runnable) 7\n"
+					"  0 cpu1 switch 0(runnable) 9\n"),
+				1000, xstrdup("") };
+}
+
+static void says(struct script *script, const char *line, int for_us)
+{
+	told_add(&script->text, "%dus cpu0 %s\n", script->at_us, line);
+	script->at_us += for_us;
+}
+
+static void call(struct script *script, const char *name, int result)
+{
+	AUTO_FREE char *enter = xasprintf("enter %s", name);
+	AUTO_FREE char *leave = xasprintf("leave %.*s %d", (int)strcspn(name, " "), name, result);
+
+	says(script, enter, 2);
+	says(script, leave, 2);
+}
+
+/* A sleep of 10 ms in 'name'. */
+static void nap_in(struct script *script, const char *name)
+{
+	AUTO_FREE char *enter = xasprintf("enter %s", name);
+	AUTO_FREE char *leave = xasprintf("leave %.*s 0", (int)strcspn(name, " "), name);
+
+	says(script, enter, 1);
+	says(script, "switch 7(blocked) 0", 10000);
+	says(script, "vector local_timer", 0);
+	says(script, "hrtimer hrtimer_wakeup", 0);
+	says(script, "waking 7 cpu 0", 0);
+	says(script, "hrtimerdone", 0);
+	says(script, "vectorexit local_timer", 0);
+	says(script, "switch 0(runnable) 7", 1);
+	says(script, leave, 1);
+}
+
+static void nap(struct script *script)
+{
+	nap_in(script, "clock_nanosleep");
+}
+
+/* 9 does it on CPU 1, 5 ms before the nap of 7 that comes next ends. */
+static void meanwhile(struct script *script, const char *name, int result)
+{
+	int at_us = script->at_us + 5000;
+
+	told_add(&script->other, "%dus cpu1 enter %s\n%dus cpu1 leave %.*s %d\n", at_us, name,
+		 at_us + 10, (int)strcspn(name, " "), name, result);
+}
+
+/* The lines of both CPUs in order of time: those of CPU 1 are few. */
+static char *merged(const struct script *script)
+{
+	char *text = xstrdup("");
+	const char *one = script->text, *two = script->other;
+
+	while (*one || *two) {
+		bool event = *one >= '0' && *one <= '9';
+		bool from_two =
+			*two && (!*one || (event && strtol(two, NULL, 10) < strtol(one, NULL, 10)));
+		const char **from = from_two ? &two : &one;
+		int length = (int)strcspn(*from, "\n") + 1;
+
+		told_add(&text, "%.*s", length, *from);
+		*from += length;
+	}
+	return text;
+}
+
+static struct told *asked(struct script *script)
+{
+	AUTO_FREE char *text = NULL;
+	struct told *told;
+
+	says(script, "enter pause", 1);
+	says(script, "switch 7(blocked) 0", 0);
+	text = merged(script);
+	told = replayed(text);
+	free(script->text);
+	free(script->other);
+	(void)explained(told, 7, 1 * MS, (uint64_t)script->at_us * 1000);
+	return told;
+}
+
+static const struct why_root *root_of(const struct told *told, enum why_kind kind, int32_t tid)
+{
+	for (size_t i = 0; i < told->why.root_count; i++) {
+		if (told->why.roots[i].kind == kind && told->why.roots[i].who.tid == tid)
+			return &told->why.roots[i];
+	}
+	return NULL;
+}
+
+/* Three sleeps with 'name' failing before, and working after; 9 does 'by' in the last one. */
+static struct told *asked_for(const char *name, int error, int result, const char *by)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, name, error);
+		if (i == 2 && by)
+			meanwhile(&script, by, 0);
+		nap(&script);
+	}
+	call(&script, name, result);
+	return asked(&script);
+}
+
+static void infers(const char *name, int error, int result, const char *by, const char *words)
+{
+	struct told *told = asked_for(name, error, result, by);
+	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+	assert_non_null(root);
+	assert_string_equal(root->inferred, words);
+	assert_int_equal(root->class, WHY_HELD_UP);
+	assert_in_range(root->ns, 24 * MS, 26 * MS);
+	assert_int_equal(told->why.answer_count, 3);
+	assert_int_equal(told->why.answer_ns, root->ns);
+	assert_int_equal(told->why.held_up_ns, root->ns);
+	/* What is left of the last sleep is one. */
+	assert_in_range(root_of(told, WHY_TIMER, 7)->ns, 4 * MS, 6 * MS);
+	told_free(told);
+}
+
+static void says_nothing(struct told *told)
+{
+	assert_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_non_null(root_of(told, WHY_TIMER, 7));
+	assert_null(root_of(told, WHY_TIMER, 7)->inferred);
+	assert_int_equal(told->why.answer_count, 0);
+	assert_int_equal(told->why.held_up_ns, 0);
+	told_free(told);
+}
+
+static void who_can_have_changed_the_answer_is_inferred(void **unused)
+{
+	infers("flock 3 6", -11, 0, "flock 3 8",
+	       "flock() of fd 3 failed with EAGAIN until it called flock()");
+	infers("fcntl 3 6", -11, 0, "close 3",
+	       "fcntl() of fd 3 failed with EAGAIN until it called close()");
+	infers("newfstatat", -2, 0, "rename",
+	       "newfstatat() failed with ENOENT until it called rename()");
+	infers("openat", -2, 5, "openat 0 0 0101",
+	       "openat() failed with ENOENT until it called openat()");
+	infers("mkdir", -17, 0, "rmdir", "mkdir() failed with EEXIST until it called rmdir()");
+	infers("connect 3", -111, 0, "listen 3",
+	       "connect() of fd 3 failed with ECONNREFUSED until it called listen()");
+	infers("read 3", -11, 1, "write 4",
+	       "read() of fd 3 failed with EAGAIN until it called write()");
+	infers("poll 4096 1 0", 0, 1, "write 4", "poll() found nothing until it called write()");
+}
+
+static void the_call_and_its_sleep_are_told_in_the_chain(void **unused)
+{
+	struct told *told = asked_for("flock 3 6", -11, 0, "flock 3 8");
+
+	assert_string_equal(told->why.chain[0].what, "clock_nanosleep");
+	assert_int_equal(told->why.chain[0].count, 3);
+	assert_int_equal(told->why.chain[0].answerer.tid, 9);
+	assert_non_null(told->why.chain[0].inferred);
+	assert_int_equal(told->why.waits[0].class, WHY_HELD_UP);
+	assert_int_equal(told->why.waits[0].answerer.tid, 9);
+	told_free(told);
+}
+
+static void whatever_it_sleeps_with(void **unused)
+{
+	static const char *const with[] = { "nanosleep", "poll 0 0 10", "select 0 0 0 0 4096",
+					    "futex 0x7f0010 137", "epoll_wait 5" };
+
+	for (size_t i = 0; i < ARRAY_LEN(with); i++) {
+		struct script script = begun();
+		struct told *told;
+
+		for (int nr = 0; nr < 3; nr++) {
+			call(&script, "flock 3 6", -11);
+			if (nr == 2)
+				meanwhile(&script, "flock 3 8", 0);
+			nap_in(&script, with[i]);
+		}
+		call(&script, "flock 3 6", 0);
+		told = asked(&script);
+		assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+		told_free(told);
+	}
+}
+
+static void another_file_that_is_opened_makes_none(void **unused)
+{
+	says_nothing(asked_for("openat", -2, 5, "openat 0 0 0"));
+}
+
+static void nobody_did_anything(void **unused)
+{
+	says_nothing(asked_for("flock 3 6", -11, 0, NULL));
+}
+
+static void several_can_have(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, "flock 3 6", -11);
+		if (i == 2) {
+			meanwhile(&script, "flock 3 8", 0);
+			told_add(&script.other, "%dus cpu1 switch 9(runnable) 8\n",
+				 script.at_us + 5500);
+			told_add(&script.other, "%dus cpu1 enter flock 3 8\n", script.at_us + 5600);
+			told_add(&script.other, "%dus cpu1 leave flock 0\n", script.at_us + 5700);
+			told_add(&script.other, "%dus cpu1 switch 8(runnable) 9\n",
+				 script.at_us + 5800);
+		}
+		nap(&script);
+	}
+	call(&script, "flock 3 6", 0);
+	told = asked(&script);
+	says_nothing(told);
+}
+
+/* Both lock files, and what they are is known: another file is no answer. */
+static void another_file_is_no_answer(void **unused)
+{
+	static const char *const names[] = { "/a", "/b" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct script script = begun();
+		struct told *told;
+		char *text = xasprintf("fd 7 3 file /a\nfd 9 3 file %s\n%s", names[i], script.text);
+
+		free(script.text);
+		script.text = text;
+		for (int nr = 0; nr < 3; nr++) {
+			call(&script, "flock 3 6", -11);
+			if (nr == 2)
+				meanwhile(&script, "flock 3 8", 0);
+			nap(&script);
+		}
+		call(&script, "flock 3 6", 0);
+		told = asked(&script);
+		if (i == 0) {
+			assert_string_equal(
+				root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+				"flock() of fd 3 = /a failed with EAGAIN until it called flock()");
+			told_free(told);
+		} else {
+			says_nothing(told);
+		}
+	}
+}
+
+static void it_never_succeeds(void **unused)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 5; i++) {
+		call(&script, "connect 3", -111);
+		meanwhile(&script, "listen 3", 0);
+		nap(&script);
+	}
+	says_nothing(asked(&script));
+}
+
+static void once_is_chance(void **unused)
+{
+	struct script script = begun();
+
+	call(&script, "flock 3 6", -11);
+	meanwhile(&script, "flock 3 8", 0);
+	nap(&script);
+	call(&script, "flock 3 6", 0);
+	says_nothing(asked(&script));
+}
+
+static void a_loop_that_works_each_time(void **unused)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 4; i++) {
+		call(&script, "flock 3 6", i < 3 ? -11 : 0);
+		script.at_us += 2000;
+		if (i == 2)
+			meanwhile(&script, "flock 3 8", 0);
+		if (i < 3)
+			nap(&script);
+	}
+	says_nothing(asked(&script));
+}
+
+static void a_loop_that_tells_something_each_time(void **unused)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, "flock 3 6", -11);
+		call(&script, "write 1", 10);
+		if (i == 2)
+			meanwhile(&script, "flock 3 8", 0);
+		nap(&script);
+	}
+	call(&script, "flock 3 6", 0);
+	says_nothing(asked(&script));
+}
+
+static void sleeps_without_a_question(void **unused)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 4; i++) {
+		call(&script, "flock 3 6", 0);
+		meanwhile(&script, "flock 3 8", 0);
+		nap(&script);
+	}
+	says_nothing(asked(&script));
+}
+
+/* wait4(WNOHANG) finds no child, until one has ended; kill(pid, 0) finds the process, until then. */
+static struct told *until_it_ends(const char *name, int last)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, name, 0);
+		if (i == 2) {
+			told_add(&script.other, "%dus cpu1 exit 9\n", script.at_us + 5000);
+			told_add(&script.other, "%dus cpu1 switch 9(dead) 0\n",
+				 script.at_us + 5010);
+		}
+		nap(&script);
+	}
+	call(&script, name, last);
+	return asked(&script);
+}
+
+static void the_end_of_a_child_or_a_process(void **unused)
+{
+	struct told *told = until_it_ends("wait4 9 0 1", 9);
+
+	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+			    "wait4() of doer[9] found nothing until it ended");
+	told_free(told);
+	told = until_it_ends("kill 9 0", -3);
+	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+			    "kill() of doer[9] found it alive until it ended");
+	told_free(told);
+	/* A signal that is sent is no question. */
+	told = until_it_ends("kill 9 15", -3);
+	says_nothing(told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_can_have_changed_the_answer_is_inferred),
+		cmocka_unit_test(the_call_and_its_sleep_are_told_in_the_chain),
+		cmocka_unit_test(whatever_it_sleeps_with),
+		cmocka_unit_test(another_file_that_is_opened_makes_none),
+		cmocka_unit_test(nobody_did_anything),
+		cmocka_unit_test(several_can_have),
+		cmocka_unit_test(another_file_is_no_answer),
+		cmocka_unit_test(it_never_succeeds),
+		cmocka_unit_test(once_is_chance),
+		cmocka_unit_test(a_loop_that_works_each_time),
+		cmocka_unit_test(a_loop_that_tells_something_each_time),
+		cmocka_unit_test(sleeps_without_a_question),
+		cmocka_unit_test(the_end_of_a_child_or_a_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
