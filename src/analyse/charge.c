@@ -11,6 +11,7 @@
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
  *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
  *	asleep, as it asked   charge(W, the span): W changed what it asked for, see why_asks.c
+ *	blocked, stopped      to the stop, or to the freezer of its cgroup
  *	blocked, in vain      to X: what it waited for did not come, see why_stuck.c
  *	uncertain             unknown, with the reason
  *
@@ -692,6 +693,32 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 	return true;
 }
 
+/* Whatever it waited for: it could not have gone on. */
+static bool charge_stopped(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct query *query = charger->query;
+	const char *until = query_stopped(query, slot, wait, in);
+	struct place below;
+
+	if (!until)
+		return false;
+	below = place_below(charger, place, slot, wait, &led);
+	(void)add(charger, &below,
+		  (struct root){
+			  .kind = WHY_STOPPED,
+			  .slot = slot,
+			  .what = what_id(charger, wait_frozen(wait) ? "frozen" : "stopped"),
+			  .object = wait_frozen(wait)
+					    ? text_id(charger, describe_object(query, wait))
+					    : 0,
+			  .reason = text_id(charger, until),
+		  },
+		  in->end_ns - in->start_ns);
+	return true;
+}
+
 static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
 {
@@ -705,7 +732,8 @@ static void charge_blocked(struct charger *charger, const struct place *place, u
 		charge_lock(charger, place, slot, wait, in, &lock);
 		return;
 	}
-	if (charge_slice(charger, place, slot, wait, in) ||
+	if (charge_stopped(charger, place, slot, wait, in) ||
+	    charge_slice(charger, place, slot, wait, in) ||
 	    charge_answer(charger, place, slot, wait, in))
 		return;
 	below = place_below(charger, place, slot, wait, &led);

@@ -100,15 +100,24 @@ const char *describe_word(struct query *query, uint32_t word)
 	}
 }
 
+bool wait_frozen(const struct wait *wait)
+{
+	return wait->flags & WAIT_STOPPED && word_kind(wait->in) == WORD_USER && wait->object;
+}
+
 const char *describe_in(struct query *query, const struct wait *wait)
 {
 	switch (word_kind(wait->in)) {
 	case WORD_NONE:
 		return "a wait that began unseen";
 	case WORD_RUN:
+		if (wait->flags & WAIT_STOPPED)
+			return "stopped";
 		return wait->flags & WAIT_DISK_SLEEP ? "uninterruptible sleep" : "sleep";
 	case WORD_USER:
-		return wait->flags & WAIT_STOPPED ? "stopped" : "return to user mode";
+		if (!(wait->flags & WAIT_STOPPED))
+			return "return to user mode";
+		return wait_frozen(wait) ? "frozen" : "stopped";
 	default:
 		return describe_word(query, wait->in);
 	}

@@ -27,6 +27,7 @@ const char *why_kind_name(enum why_kind kind)
 		[WHY_LOCK] = "lock",
 		[WHY_OTHER_THREAD] = "other_thread",
 		[WHY_STUCK] = "stuck",
+		[WHY_STOPPED] = "stopped",
 		[WHY_UNKNOWN] = "unknown",
 	};
 

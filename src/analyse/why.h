@@ -45,6 +45,7 @@ enum why_kind {
 	WHY_LOCK,	  /* another thread worked while it held a lock */
 	WHY_OTHER_THREAD, /* another thread worked */
 	WHY_STUCK,	  /* what someone waited for did not come */
+	WHY_STOPPED,	  /* a signal or the freezer of its cgroup kept somebody stopped */
 	WHY_UNKNOWN,	  /* events were lost, or nothing tells */
 	WHY_KIND_COUNT
 };
@@ -86,8 +87,9 @@ struct why_root {
 	const char *
 		what; /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
 	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
-	const char *why;    /* unknown: the reason; stuck: what happened instead; else "" */
-	uint64_t count;	    /* spans that were added up */
+	const char *
+		why; /* unknown: the reason; stuck: what happened instead; stopped: until what; else "" */
+	uint64_t count; /* spans that were added up */
 	uint64_t longest_ns;
 	bool timed_out; /* timer: it was the limit of a wait for something else, not a sleep */
 	/* No CPU: who had none, where it is one other thread nearly all the time; else tid 0. */

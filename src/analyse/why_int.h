@@ -66,6 +66,7 @@ const char *describe_stack(struct query *query, const struct actor *actor);
 const char *describe_unsure(uint32_t word);
 const char *describe_error(struct why *why, uint32_t error);	   /* "EAGAIN" */
 bool wait_sleeps(struct query *query, const struct wait *wait);	   /* in nanosleep and the like */
+bool wait_frozen(const struct wait *wait);			   /* not stopped by a signal */
 bool wait_timed_out(struct query *query, const struct wait *wait); /* but was for something else */
 enum why_class wait_class(struct query *query, const struct wait *wait);
 enum why_waker wait_waker(const struct wait *wait);
@@ -109,6 +110,13 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
  */
 uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
 		       const struct tl_interval *in);
+
+/*
+ * why_stuck.c: was the thread stopped, or frozen, for all of the wait, so that nothing it waited for
+ * counts? NULL, or until what: "SIGCONT of bash[12]". Of who is traced the tracer counts.
+ */
+const char *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
+			  const struct tl_interval *in);
 
 /*
  * why_idle.c: why an idle CPU did not take a thread that waited for it during 'in', in words; its

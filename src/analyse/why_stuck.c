@@ -116,6 +116,25 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 			ended_words(query, thread, &wait->waker, ended ? "ended" : "interrupted"));
 }
 
+const char *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
+			  const struct tl_interval *in)
+{
+	struct why_thread by = why_thread(query, wait->waker.slot);
+	AUTO_FREE char *signal = wait->waker.signal ? signal_words(&wait->waker) : NULL;
+
+	if (!(wait->flags & WAIT_STOPPED))
+		return NULL;
+	if (wait->woken_ns == 0)
+		return query_stuck(query, slot, wait, in);
+	if (!signal && !wait_frozen(wait))
+		return NULL;
+	if (wait->waker.kind != ACTOR_THREAD || !by.tid)
+		return why_keep(query->why, xstrdup(signal ? signal : "it was thawed"));
+	return why_keep(query->why,
+			xasprintf("%s%s%s[%d]%s", signal ? signal : "", signal ? " of " : "",
+				  by.comm, by.tid, signal ? "" : " thawed it"));
+}
+
 static bool awaits_children(struct query *query, const struct wait *wait)
 {
 	static const char *const calls[] = { "wait4", "waitid", "waitpid" };

@@ -35,6 +35,7 @@ static const char *const kind_words[WHY_KIND_COUNT] = {
 	[WHY_LOCK] = "locks",
 	[WHY_OTHER_THREAD] = "other threads working",
 	[WHY_STUCK] = "waits in vain",
+	[WHY_STOPPED] = "stopped",
 	[WHY_UNKNOWN] = "unknown",
 };
 

@@ -46,7 +46,7 @@ char *words_thread(const struct why_thread *thread)
 /* Words of one piece that are no system calls. */
 static bool is_plain_word(const char *what)
 {
-	static const char *const plain[] = { "running", "idle",	   "stopped",
+	static const char *const plain[] = { "running", "idle",	   "stopped", "frozen",
 					     "sleep",	"blocked", "timer" };
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
@@ -197,6 +197,19 @@ static void put_stuck(FILE *out, const struct why *why, const struct why_row *ro
 	put_row_in(out, row);
 }
 
+/* By a signal, or frozen with its cgroup; until when. */
+static void put_stopped(FILE *out, const struct why *why, const struct why_row *row)
+{
+	if (!is_target_row(why, row)) {
+		put_who(out, row);
+		fputc(' ', out);
+	}
+	fputs(row->many_whats ? "stopped" : row->sum.what, out);
+	if (row->sum.object[0] && !row->many_objects)
+		fprintf(out, ", %s", row->sum.object);
+	fprintf(out, ", until %s", row->sum.why);
+}
+
 /* Of the target itself, of what it waited for, or one that a wait was ended by. */
 static void put_interrupt(FILE *out, const struct why *why, const struct why_row *row)
 {
@@ -320,6 +333,9 @@ static void put_row(FILE *out, const struct why *why, const struct why_row *row)
 	case WHY_STUCK:
 		put_stuck(out, why, row);
 		return;
+	case WHY_STOPPED:
+		put_stopped(out, why, row);
+		return;
 	case WHY_UNKNOWN:
 	case WHY_KIND_COUNT:
 		break;
@@ -428,6 +444,11 @@ static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 	put_inferred(out, hop->inferred);
 }
 
+static bool is_halted(const char *what)
+{
+	return strcmp(what, "stopped") == 0 || strcmp(what, "frozen") == 0;
+}
+
 char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
@@ -441,7 +462,10 @@ char *words_hop(const struct why *why, size_t index)
 		fputs("root: ", words.out);
 	if (hop->who.tid) {
 		put_thread(words.out, &hop->who);
-		fputs(waits ? " waited in " : ": ", words.out);
+		fputs(waits && is_halted(hop->what) ? " was "
+		      : waits			    ? " waited in "
+						    : ": ",
+		      words.out);
 	}
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
 	if (hop->slices)

@@ -44,6 +44,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->idle = tid == 0;
 	thread->call_nr = -1;
 	thread->asked_fd = -1;
+	thread->stopped_ns = UINT64_MAX;
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
 	thread->unsure_until = birth_ns;
@@ -222,6 +223,8 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 	thread->frames[0] = word_make(fact->kernel ? WORD_KERNEL : WORD_RUN, 0);
 	thread->process = process_get(state, fact->tgid);
 	thread->dumped = fact->call_ns ? fact : NULL;
+	if (fact->state == 'T' || fact->state == 't')
+		thread->stopped_ns = fact->seen_ns;
 }
 
 /* The dump lists a thread that was born while the dump was made: its birth event wins. */

@@ -20,7 +20,8 @@
 
 #include "event/facts.h"
 
-#define CLONE_THREAD 0x00010000u
+#define CLONE_THREAD	0x00010000u
+#define FAULT_BEGINS_NS 100000u
 
 /* ------------------------------------------------------------------- switch */
 
@@ -36,6 +37,10 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 		wait->flags |= WAIT_DISK_SLEEP;
 	if (ev->sched_switch.prev_state == TASK_STATE_STOPPED)
 		wait->flags |= WAIT_STOPPED;
+	/* A fault sleeps like that for user space alone, and at once. */
+	if (ev->sched_switch.prev_state == TASK_STATE_SLEEPING &&
+	    ev->time_ns - thread->fault_ns > FAULT_BEGINS_NS)
+		thread->fault_ns = 0;
 	call_describe_wait(state, thread, wait);
 	/* Where the next one will be: another thread packed what was there before. */
 	__builtin_prefetch((const char *)(wait + 1), 1);
@@ -234,6 +239,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
 			wait->flags |= WAIT_EXITED;
+		call_tell_thaw(state, current, wait);
 		if (current->work.time_ns)
 			wait->origin = current->work;
 		if (wait->flags & WAIT_LOCK && !thread->lock &&

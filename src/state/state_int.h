@@ -182,6 +182,8 @@ struct thread {
 
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 
+	uint64_t stopped_ns; /* the dump saw it stopped then; UINT64_MAX = it did not */
+
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
 	uint32_t lock_flags;
@@ -479,6 +481,7 @@ const struct call *call_of(const struct state *state,
 			   const struct thread *thread);		    /* the last one */
 bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
+void call_tell_thaw(const struct state *state, const struct thread *waker, struct wait *wait);
 void call_end_fault(struct state *state, struct thread *thread); /* it goes on behind the end */
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns); /* the wait it was proven to be in all the time */

@@ -406,6 +406,14 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 	const struct fact_thread *dumped = thread->dumped;
 	struct wait *wait;
 
+	/* Whatever it was in, it is stopped on the way out of that. */
+	if (since_ns <= thread->stopped_ns && thread->stopped_ns < until_ns) {
+		thread->stopped_ns = UINT64_MAX;
+		wait = tl_wait(thread->tl, thread->wait);
+		wait->in = word_make(WORD_USER, 0);
+		wait->flags |= WAIT_STOPPED;
+		return;
+	}
 	if (!dumped || since_ns > dumped->call_ns || until_ns <= dumped->call_ns)
 		return;
 	thread->dumped = NULL;
@@ -418,6 +426,34 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 	wait = tl_wait(thread->tl, thread->wait);
 	wait->in = call_word(dumped->call, false);
 	describe_call(state, thread, wait);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* Woken on the way out of the kernel by who writes to the file that thaws a cgroup, it was frozen. */
+void call_tell_thaw(const struct state *state, const struct thread *waker, struct wait *wait)
+{
+	enum word_kind in = word_kind(wait->in);
+	const struct object *object;
+	const char *name;
+
+	if ((in != WORD_USER && in != WORD_TRAP && in != WORD_SYSCALL) || !waker->in_call ||
+	    call_of(state, waker)->kind != CALL_FD ||
+	    strcmp(call_of(state, waker)->name, "write") != 0)
+		return;
+	object = fds_find(state, waker, (int32_t)waker->call_args[0]);
+	name = object ? names_text(&state->tl->names, object->name) : "";
+	if (!ends_with(name, "/cgroup.freeze") && !ends_with(name, "/freezer.state"))
+		return;
+	wait->in = word_make(WORD_USER, 0);
+	wait->flags |= WAIT_STOPPED;
+	wait->object = object->name;
+	wait->fd = -1;
 }
 
 /* -------------------------------------------------------------------- events */

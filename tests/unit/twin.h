@@ -592,6 +592,13 @@ static inline bool twin_waits_above(const struct twin_span *span, int32_t tid)
 	return path;
 }
 
+/* Was that switch one to a stop? */
+static inline bool twin_is_stopped(const struct twin *twin, size_t since)
+{
+	return since != SIZE_MAX && twin->events[since].type == EV_SCHED_SWITCH &&
+	       twin->events[since].sched_switch.prev_state == TASK_STATE_STOPPED;
+}
+
 /* What ended the wait is charged for this span. */
 static inline struct twin_root twin_ended(const struct twin *twin, int32_t tid,
 					  const struct twin_wait *wait,
@@ -603,7 +610,9 @@ static inline struct twin_root twin_ended(const struct twin *twin, int32_t tid,
 	if (at == SIZE_MAX)
 		return (struct twin_root){ WHY_UNKNOWN, tid };
 	if (at == twin->count)
-		return (struct twin_root){ WHY_STUCK, tid };
+		return (struct twin_root){ twin_is_stopped(twin, wait->since) ? WHY_STOPPED
+									      : WHY_STUCK,
+					   tid };
 	if (!twin_in_irq(&twin->events[at]))
 		return twin_by_thread(twin, at, span, depth, lock);
 	if (!(twin->events[at].context & EV_CTX_HARDIRQ) && twin_raised_by_call(twin, at))

@@ -1,0 +1,121 @@
+/* test_why_stuck.c - who is stopped or frozen waits for nothing else, however that ends. */
+#include "told.h"
+
+static void says(const char *text, const char *roots, const char *until)
+{
+	struct told *told = replayed(text);
+	const char *said = verdict_of(told, 7);
+	bool is_told = false;
+
+	assert_string_equal(said, roots);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		is_told |= told->why.roots[i].kind == WHY_STOPPED &&
+			   strcmp(told->why.roots[i].why, until) == 0;
+	assert_true(is_told || !until);
+	assert_int_equal(told->why.held_up_ns, told->why.blocked_ns);
+	told_free(told);
+}
+
+static void stopped_until_it_is_let_go_on(void **unused)
+{
+	says("thread 8 8 1 R sh\n"
+	     " 0 cpu0 switch 0(runnable) 7\n"
+	     " 0 cpu1 switch 0(runnable) 8\n"
+	     "10 cpu0 switch 7(stopped) 0\n"
+	     "40 cpu1 waking 7 cpu 0\n"
+	     "40 cpu1 signal 18 7\n"
+	     "40 cpu0 switch 0(runnable) 7\n"
+	     "50 cpu0 switch 7(runnable) 8\n",
+	     "stopped 7 30 stopped: SIGCONT of sh[8]; working 7 20 running", "SIGCONT of sh[8]");
+}
+
+static void stopped_for_good(void **unused)
+{
+	says(" 0 cpu0 switch 0(runnable) 7\n"
+	     "10 cpu0 switch 7(stopped) 0\n"
+	     "90 cpu0 switch 0(runnable) 8\n",
+	     "stopped 7 80 stopped: the recording ended; working 7 10 running",
+	     "the recording ended");
+}
+
+static void stopped_before_the_recording_began(void **unused)
+{
+	says("thread 7 7 1 T job\n"
+	     " 0 cpu0 switch 0(runnable) 8\n"
+	     "90 cpu0 switch 8(runnable) 0\n",
+	     "stopped 7 90 stopped: the recording ended", "the recording ended");
+	says("thread 7 7 1 T job\nthread 8 8 1 R sh\nseenin 5 read 0 0\n"
+	     " 0 cpu0 switch 0(runnable) 8\n"
+	     "40 cpu0 waking 7 cpu 1\n"
+	     "40 cpu0 signal 18 7\n"
+	     "40 cpu1 switch 0(runnable) 7\n"
+	     "90 cpu1 switch 7(runnable) 0\n",
+	     "working 7 50 running; stopped 7 40 stopped: SIGCONT of sh[8]", "SIGCONT of sh[8]");
+}
+
+/* Its tracer lets it go on, when it has looked. */
+static void of_the_traced_the_tracer_counts(void **unused)
+{
+	struct told *told = replayed("thread 8 8 1 R gdb\n"
+				     " 0 cpu0 switch 0(runnable) 7\n"
+				     " 0 cpu1 switch 0(runnable) 8\n"
+				     "10 cpu0 switch 7(stopped) 0\n"
+				     "30 cpu1 enter ptrace\n"
+				     "40 cpu1 waking 7 cpu 0\n"
+				     "40 cpu0 switch 0(runnable) 7\n"
+				     "50 cpu0 switch 7(runnable) 8\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "other_thread 8 30 running 67 %, ptrace 33 %; working 7 20 running");
+	told_free(told);
+}
+
+static void frozen_until_it_is_thawed(void **unused)
+{
+	says("thread 8 8 1 R sh\nfd 8 1 file /sys/fs/cgroup/x/cgroup.freeze\n"
+	     " 0 cpu0 switch 0(runnable) 7\n"
+	     " 0 cpu1 switch 0(runnable) 8\n"
+	     " 1 cpu0 enter getpid\n"
+	     " 2 cpu0 leave getpid 7\n"
+	     "10 cpu0 switch 7(blocked) 0\n"
+	     "30 cpu1 enter write 1 0 2\n"
+	     "40 cpu1 waking 7 cpu 0\n"
+	     "40 cpu0 switch 0(runnable) 7\n"
+	     "42 cpu0 switch 7(runnable) 8\n",
+	     "stopped 7 30 frozen: sh[8] thawed it [/sys/fs/cgroup/x/cgroup.freeze]; "
+	     "working 7 12 own code 83 %, running 8 %, getpid 8 %",
+	     "sh[8] thawed it");
+}
+
+/* Somebody who writes to another file ended a wait, and froze nobody. */
+static void other_files_thaw_nobody(void **unused)
+{
+	struct told *told = replayed("thread 8 8 1 R sh\nfd 8 1 file /tmp/cgroup.events\n"
+				     " 0 cpu0 switch 0(runnable) 7\n"
+				     " 0 cpu1 switch 0(runnable) 8\n"
+				     " 1 cpu0 enter read 3\n"
+				     "10 cpu0 switch 7(blocked) 0\n"
+				     "30 cpu1 enter write 1 0 2\n"
+				     "40 cpu1 waking 7 cpu 0\n"
+				     "40 cpu0 switch 0(runnable) 7\n"
+				     "42 cpu0 switch 7(runnable) 8\n");
+
+	(void)verdict_of(told, 7);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		assert_int_not_equal(told->why.roots[i].kind, WHY_STOPPED);
+	told_free(told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stopped_until_it_is_let_go_on),
+		cmocka_unit_test(stopped_for_good),
+		cmocka_unit_test(stopped_before_the_recording_began),
+		cmocka_unit_test(of_the_traced_the_tracer_counts),
+		cmocka_unit_test(frozen_until_it_is_thawed),
+		cmocka_unit_test(other_files_thaw_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
