@@ -179,7 +179,8 @@ static void a_connection_under_way_has_its_peer(void **unused)
 	names_stop(recorder);
 	(void)read_names(dir, pid, learnt);
 	for (int i = 0; i < FDS_MAX; i++) {
-		if (learnt->known[i] && (learnt->wire[i].role & FD_ROLE_MASK) == FD_ROLE_CONNECTED) {
+		if (learnt->known[i] &&
+		    (learnt->wire[i].role & FD_ROLE_MASK) == FD_ROLE_CONNECTED) {
 			found = true;
 			assert_non_null(strstr(learnt->text[i], "->127.0.0.1:"));
 		}
