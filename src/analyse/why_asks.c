@@ -494,7 +494,6 @@ static bool find_answer(const struct asking *asking, struct answer *out_answer)
 static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t index,
 				const struct wait *wait)
 {
-	const struct tl_thread *thread = query->tl->threads[slot];
 	struct asking asking = { .query = query,
 				 .slot = slot,
 				 .nap = *wait,
@@ -507,7 +506,8 @@ static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t ind
 	struct tl_iter iter;
 
 	if (find_question(&asking)) {
-		tl_iter_begin(&iter, query->tl, &thread->track, wait->woken_ns, thread->death_ns);
+		tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, wait->woken_ns,
+			      query_known_ns(query, slot));
 		while (next == NEXT_ON && tl_iter_entry(&iter, &in))
 			next = take(&asking, &in);
 	}

@@ -43,6 +43,14 @@ struct query {
 	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
 };
 
+/* What a thread did behind that is not known to the query: it ended, or the window did. */
+static inline uint64_t query_known_ns(const struct query *query, uint32_t slot)
+{
+	uint64_t death_ns = query->tl->threads[slot]->death_ns;
+
+	return death_ns < query->end_ns ? death_ns : query->end_ns;
+}
+
 /* The wait of a blocked interval, copied to *out. Returns 'out'. */
 static inline const struct wait *query_wait(const struct query *query, uint32_t slot, uint32_t word,
 					    struct wait *out)

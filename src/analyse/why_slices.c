@@ -16,7 +16,8 @@
  *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
  *
  * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
- * given up: its time-outs were what they are, and are told as such.
+ * given up: its time-outs were what they are, and are told as such. Nothing behind the end of the window
+ * counts, so that a cut of the window tells the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +333,6 @@ static enum look look_at(struct looking *looking, const struct tl_interval *in)
 static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t index,
 				 const struct wait *wait)
 {
-	const struct tl_thread *thread = query->tl->threads[slot];
 	struct looking looking = {
 		.query = query, .slot = slot, .slice = *wait, .index = index, .call = wait->in
 	};
@@ -340,7 +340,8 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	struct tl_interval in;
 	struct tl_iter iter;
 
-	tl_iter_begin(&iter, query->tl, &thread->track, wait->woken_ns, thread->death_ns);
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, wait->woken_ns,
+		      query_known_ns(query, slot));
 	while (look == LOOK_ON && tl_iter_entry(&iter, &in))
 		look = look_at(&looking, &in);
 	return (struct slice_run){ index, looking.index, look == LOOK_JOINED, *wait };

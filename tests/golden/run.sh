@@ -23,8 +23,12 @@ run_case() {
 	while read -r line || [ -n "$line" ]; do
 		case $line in '' | '#'*) continue ;; esac
 		echo "\$ holdup $line"
-		eval "'$tool' $line" 2>&1 </dev/null
-		echo "-- exit $?"
+		rc=0
+		eval "'$tool' $line" >out.txt 2>&1 </dev/null || rc=$?
+		# What a sanitizer says of its own search for leaks, where a thread was on its way out.
+		grep -av '^==[0-9]*==Running thread [0-9]* was not suspended' out.txt
+		rm -f out.txt
+		echo "-- exit $rc"
 	done <cmd
 }
 

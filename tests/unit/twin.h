@@ -28,6 +28,7 @@ struct twin {
 	const struct facts *facts;
 	uint64_t origin_ns;
 	uint64_t end_ns;
+	uint64_t asked_ns; /* the end of the window that is asked about; 0 = the end */
 };
 
 /* An elementary span: from the last of the first 'pos' events to the next one. */
@@ -545,6 +546,9 @@ static inline bool twin_next_wait(const struct twin *twin, int32_t tid, size_t a
 	for (size_t i = at + 1; i < twin->count; i++) {
 		const struct event *ev = &twin->events[i];
 		const struct event *call = twin_call(twin, tid, i);
+
+		if (twin->asked_ns && ev->time_ns >= twin->asked_ns)
+			return false;
 
 		if (ev->tid == tid && ev->type == EV_SYS_EXIT && call && call->syscall.nr == 1 &&
 		    !twin_in_irq(ev))

@@ -82,12 +82,14 @@ static uint64_t *sum_of(uint64_t *sums, enum why_kind kind, int32_t tid)
 		     (tid ? (uint32_t)(tid - RT_FIRST) + 1 : 0)];
 }
 
-static void twin_verdict(const struct twin *twin, int32_t tid, const struct why *why,
+static void twin_verdict(const struct twin *whole, int32_t tid, const struct why *why,
 			 uint64_t *sums)
 {
+	struct twin asked = *whole, *twin = &asked;
 	struct twin_span span;
 	bool first = true;
 
+	asked.asked_ns = why->end_ns;
 	while (twin_next_span(twin, &span, first) || span.end_ns < twin->end_ns) {
 		uint64_t start = span.start_ns > why->start_ns ? span.start_ns : why->start_ns;
 		uint64_t end = span.end_ns < why->end_ns ? span.end_ns : why->end_ns;
