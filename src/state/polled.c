@@ -18,6 +18,7 @@
 
 #define EPOLL_LOOK \
 	256 /* a server with more clients: looking at each at every wait would cost too much */
+#define SEEN_NS	   300000000u /* the recorder looks at those that sleep, each 250 ms */
 #define NAMED_MAX  6
 #define TEXT_BYTES 512
 
@@ -333,6 +334,15 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 	bool alone = wait->fd >= 0; /* all that it watches */
 
 	thread->poll_open = false;
+	/* A shorter one was seen by chance: of waits that are alike each would have another name. */
+	if (thread->poll_count && wait->flags & WAIT_TIMED_OUT &&
+	    call_of(state, thread)->kind == CALL_POLL &&
+	    wait->woken_ns - wait->begin_ns < SEEN_NS) {
+		wait->object = 0;
+		wait->fd = -1;
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+		return;
+	}
 	if (!thread->process || alone)
 		return;
 	thread->poll_known = tell_touched(state, thread, wait);
