@@ -20,15 +20,19 @@ static const struct example example = {
 struct holder {
 	struct root root;
 	uint64_t let_go_ns;
+	uint64_t queued_ns; /* meanwhile it had no CPU itself */
 };
 
 static void hold(const struct run *run, const char *path, int held, struct holder *holder)
 {
 	int file = open(path, O_RDWR | O_CLOEXEC);
+	struct spent mark;
 
 	if (file < 0 || flock(file, LOCK_EX) < 0 || write(held, "!", 1) != 1)
 		fail("the lock");
+	mark = spent_mark();
 	root_set(&holder->root, burn(run_ms(run, 300)));
+	holder->queued_ns = spent_since(mark).queued_ns;
 	holder->let_go_ns = now_ns();
 	if (flock(file, LOCK_UN) < 0)
 		fail("flock");
@@ -39,7 +43,8 @@ int main(int argc, char **argv)
 	struct run run = run_begin(&example, argc, argv);
 	int file = memfd_create("lock-poll", MFD_CLOEXEC), held[2], refused = 0;
 	struct holder *holder = share(sizeof(*holder));
-	uint64_t start_ns, end_ns, slept_ns = 0;
+	uint64_t start_ns, end_ns;
+	struct spent mark, spent;
 	char path[32], note[32], byte;
 	pid_t pid;
 
@@ -54,17 +59,19 @@ int main(int argc, char **argv)
 	if (read(held[0], &byte, 1) != 1)
 		fail("read");
 	start_ns = now_ns();
+	mark = spent_mark();
 	while (flock(file, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			fail("flock");
 		refused++;
 		(void)nap(run_ms(&run, 10));
-		slept_ns += run_ms(&run, 10); /* longer, it waits for a CPU */
 	}
+	spent = spent_since(mark);
 	end_ns = now_ns();
 	wait_for(pid);
-	/* While it asks it does not wait, nor when the lock is free. */
-	holder->root.ns = slept_ns - (end_ns - holder->let_go_ns);
+	/* While it asks, or has no CPU, it does not wait, nor when the lock is free. */
+	holder->root.ns =
+		holder->let_go_ns - start_ns - spent.cpu_ns - spent.queued_ns - holder->queued_ns;
 	snprintf(note, sizeof(note), "%d refusals", refused);
 	return run_end(&run, &(struct truth){
 				     .start_ns = start_ns,
