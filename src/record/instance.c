@@ -47,7 +47,9 @@ bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 	at = text ? strrchr(text, ')') : NULL; /* a name may hold anything, ')' too */
 	if (!at)
 		return false;
-	/* The start time is field 22; field 3 follows the ')'. */
+	/* The start time is field 22; field 3, the state, follows the ')': one that awaits its parent is over. */
+	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
+		return false;
 	return sscanf(at + 1,
 		      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
 		      " %" SCNu64,
