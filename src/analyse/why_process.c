@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/why_fold.h"
 #include "analyse/why_int.h"
 #include "base/mem.h"
 #include "timeline/timeline.h"
@@ -27,9 +28,10 @@ void why_process_free(struct why_process *process)
 	free(process);
 }
 
+/* NULL stays that. */
 static const char *kept(struct adding *adding, const char *text)
 {
-	return why_keep(adding->sum, xstrdup(text));
+	return text ? why_keep(adding->sum, xstrdup(text)) : NULL;
 }
 
 static struct why_thread kept_thread(struct adding *adding, struct why_thread thread)
@@ -47,10 +49,10 @@ static struct why_root kept_root(struct adding *adding, const struct why_root *r
 	copy.object = kept(adding, root->object);
 	copy.why = kept(adding, root->why);
 	copy.kept_off = kept_thread(adding, root->kept_off);
-	if (root->polls.call) {
-		copy.polls.call = kept(adding, root->polls.call);
-		copy.polls.error = kept(adding, root->polls.error);
-	}
+	copy.polls.call = kept(adding, root->polls.call);
+	copy.polls.error = kept(adding, root->polls.error);
+	copy.polls.object = kept(adding, root->polls.object);
+	copy.inferred = kept(adding, root->inferred);
 	return copy;
 }
 
@@ -148,7 +150,6 @@ static int compare_threads(const struct why_thread *a, const struct why_thread *
 static int compare_causes(const void *a, const void *b)
 {
 	const struct why_root *x = a, *y = b;
-	bool works = x->kind == WHY_WORKING || x->kind == WHY_LOCK || x->kind == WHY_OTHER_THREAD;
 	int order;
 
 	if (x->kind != y->kind)
@@ -157,11 +158,15 @@ static int compare_causes(const void *a, const void *b)
 		return x->class < y->class ? -1 : 1;
 	if (x->timed_out != y->timed_out)
 		return x->timed_out ? 1 : -1;
+	if (!x->inferred != !y->inferred)
+		return x->inferred ? 1 : -1;
 	order = compare_threads(&x->who, &y->who);
-	if (order == 0 && !works)
+	if (order == 0 && !why_kind_works(x->kind))
 		order = strcmp(x->what, y->what);
 	if (order == 0)
 		order = strcmp(x->object, y->object);
+	if (order == 0 && x->inferred)
+		order = strcmp(x->inferred, y->inferred);
 	return order ? order : strcmp(x->why, y->why);
 }
 
@@ -240,6 +245,8 @@ static void add_part(struct adding *adding, const struct why *part)
 	sum->class_count += part->class_count;
 	sum->slice_count += part->slice_count;
 	sum->slice_ns += part->slice_ns;
+	sum->answer_count += part->answer_count;
+	sum->answer_ns += part->answer_ns;
 	sum->repairs_ns += part->repairs_ns;
 	sum->depth_limit_hits += part->depth_limit_hits;
 }

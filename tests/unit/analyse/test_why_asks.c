@@ -4,6 +4,8 @@
  */
 #include "told.h"
 
+#include "analyse/why_process.h"
+
 #define MS 1000000
 
 /* Thread 7 asks on CPU 0; 9 does something on CPU 1, from 'at' ms on; all in one process of its own. */
@@ -369,6 +371,29 @@ static void the_end_of_a_child_or_a_process(void **unused)
 	says_nothing(told);
 }
 
+/* The answers of the threads are gone by then, but not what they said. */
+static void the_answer_of_a_process_is_inferred_too(void **unused)
+{
+	struct told *told = asked_for("flock 3", -11, 0, "flock 4");
+	const uint64_t start_ns = told->why.start_ns, end_ns = told->why.end_ns;
+	const struct why_part parts[] = { { slot_of(told, 7), start_ns, end_ns },
+					  { slot_of(told, 8), start_ns, end_ns } };
+	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+	struct told sum = { 0 };
+	struct err err = { 0 };
+
+	assert_int_equal(why_process_run(told->tl, &told->trace->facts, &(struct why_opts){ 0 },
+					 parts[0].slot, parts, 2, &sum.why, &err),
+			 0);
+	assert_non_null(sum.why.process);
+	assert_string_equal(root_of(&sum, WHY_OTHER_THREAD, 9)->inferred, root->inferred);
+	assert_int_equal(root_of(&sum, WHY_OTHER_THREAD, 9)->ns, root->ns);
+	assert_int_equal(sum.why.answer_count, told->why.answer_count);
+	assert_int_equal(sum.why.answer_ns, told->why.answer_ns);
+	why_fini(&sum.why);
+	told_free(told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +410,7 @@ int main(void)
 		cmocka_unit_test(a_loop_that_tells_something_each_time),
 		cmocka_unit_test(sleeps_without_a_question),
 		cmocka_unit_test(the_end_of_a_child_or_a_process),
+		cmocka_unit_test(the_answer_of_a_process_is_inferred_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
