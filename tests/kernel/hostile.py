@@ -169,7 +169,7 @@ def nothing_changes(user, bait, problems, what):
         if is_of_others(path):
             continue
         problems.append("%s: %s was %s, is %s" % (what, path, files.get(path), new))
-    end = time.time() + 30  # the kernel takes its time when it frees buffers
+    end = time.time() + 5
     while time.time() < end and [name for name in instances() if name not in traces]:
         time.sleep(0.1)
     if [name for name in instances() if name not in traces]:
