@@ -8,8 +8,6 @@
  * A call that a signal interrupts says so in what it returns. If its handler ran, the thread's next
  * call follows; a thread that dies without one was ended right there.
  */
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "analyse/why_int.h"
@@ -18,17 +16,6 @@
 
 /* Waits that the end of a thread may bring, after the one that it was ended in. */
 #define WAITS_AT_END 8
-
-/* include/linux/errno.h: what an interrupted call returns inside the kernel */
-enum {
-	KERNEL_RESTART_FIRST = 512,
-	KERNEL_RESTART_LAST = 516,
-};
-
-static bool is_interrupted(uint32_t error)
-{
-	return error == EINTR || (error >= KERNEL_RESTART_FIRST && error <= KERNEL_RESTART_LAST);
-}
 
 /* Did the thread end without another system call after it was woken out of 'wait'? */
 static bool ended_in(const struct query *query, const struct tl_thread *thread,
@@ -48,7 +35,7 @@ static bool ended_in(const struct query *query, const struct tl_thread *thread,
 		    (kind == WORD_SYSCALL && (out || word_plain(in.word) != wait->in)))
 			return false;
 		if (kind == WORD_USER && !out)
-			interrupted |= is_interrupted(word_error(in.word));
+			interrupted |= error_is_interrupted(word_error(in.word));
 		out |= kind == WORD_USER;
 	}
 	return interrupted;
@@ -79,19 +66,11 @@ static char *ended_words(struct query *query, const struct tl_thread *thread,
 	return xstrdup("its process ended");
 }
 
-/* Signals that ask a process to end, as a user or its parent does who has waited long enough. */
+/* Who waits for a signal got what it waited for. */
 static bool asks_to_end(struct query *query, const struct wait *wait)
 {
-	switch (wait->waker.signal) {
-	case SIGINT:
-	case SIGTERM:
-	case SIGQUIT:
-	case SIGHUP:
-	case SIGKILL:
-		return strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
-	default:
-		return false;
-	}
+	return signal_asks_to_end(wait->waker.signal) &&
+	       strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
 }
 
 const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,

@@ -1,7 +1,8 @@
 /*
  * expect.c - who could have ended a wait that nobody ended.
  *
- * A wait that lasts to the end of the recording, or in which a signal came first, has no waker to follow. What it waited for may tell who was awaited all the same:
+ * A wait that lasts to the end of the recording, or in which a signal came first, has no waker to
+ * follow. What it waited for may tell who was awaited all the same:
  *
  *	a thread to end     glibc and musl wait for the word that the kernel clears, and tell the kernel
  *	                    its value, the thread's id (set_tid_address(2), futex(2))
@@ -15,14 +16,12 @@
  */
 #include "state/state_int.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "event/facts.h"
 
-#define FUTEX_COMMANDS	  0x7fu
 #define FUTEX_PRIVATE	  128u
 #define FUTEX_WAIT	  0u
 #define FUTEX_WAIT_BITSET 9u
@@ -68,17 +67,16 @@ static void add_ends(struct expecting *expecting, struct process *process)
 	const struct state *state = expecting->state;
 
 	for (size_t i = 0; i < process->fds.cap; i++) {
-		uint32_t object =
-			process->fds.used[i] ? slot_fd_of(process->fds.slots[i].value).object : 0;
+		const struct object *object =
+			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
+					     : NULL;
 
-		if (!object || object >= state->object_count ||
-		    !has_ends(names_text(&state->tl->names, state->objects[object].name),
-			      state->objects[object].role))
+		if (!object || !has_ends(names_text(&state->tl->names, object->name), object->role))
 			continue;
 		expecting->ends = vec_room(expecting->ends, expecting->count, &expecting->cap,
 					   sizeof(*expecting->ends));
 		expecting->ends[expecting->count++] =
-			(struct end){ state->objects[object].name, object, process };
+			(struct end){ object->name, (uint32_t)(object - state->objects), process };
 	}
 }
 
@@ -138,17 +136,15 @@ static const struct process *peer_of(struct state *state, const struct process *
 				     const char *name)
 {
 	int32_t pid = peer_pid(name);
-	const uint64_t *found =
-		pid > 0 && pid != own->tgid ? map_find(&state->processes, (uint32_t)pid) : NULL;
-	const struct process *process = found ? (const struct process *)(uintptr_t)*found : NULL;
+	const struct process *process =
+		pid > 0 && pid != own->tgid ? process_find(state, pid) : NULL;
 
 	for (size_t i = 0; process && i < process->fds.cap; i++) {
-		uint32_t object =
-			process->fds.used[i] ? slot_fd_of(process->fds.slots[i].value).object : 0;
+		const struct object *object =
+			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
+					     : NULL;
 
-		if (object && object < state->object_count &&
-		    peer_pid(names_text(&state->tl->names, state->objects[object].name)) ==
-			    own->tgid)
+		if (object && peer_pid(names_text(&state->tl->names, object->name)) == own->tgid)
 			return process;
 	}
 	return NULL;
@@ -157,11 +153,13 @@ static const struct process *peer_of(struct state *state, const struct process *
 /* "tcp A->B" is the other end of "tcp B->A". */
 static uint32_t other_end(struct state *state, const char *name)
 {
-	const char *arrow = strstr(name, "->");
-	int kind = (int)strcspn(name, " ") + 1;
-	AUTO_FREE char *text = xasprintf("%.*s%s->%.*s", kind, name, arrow + 2,
-					 (int)(arrow - name) - kind, name + kind);
+	struct ends_name ends = { 0 };
+	AUTO_FREE char *text = NULL;
 
+	if (!ends_of_name(name, &ends))
+		return 0;
+	text = xasprintf("%.*s%s->%.*s", (int)ends.kind, name, name + ends.kind + ends.left + 2,
+			 (int)ends.left, name + ends.kind);
 	return names_add(&state->tl->names, text, 4096);
 }
 
@@ -190,7 +188,7 @@ static uint32_t thread_of(struct state *state, const struct thread *thread,
 static uint32_t joined(struct state *state, const struct thread *thread)
 {
 	uint32_t op = (uint32_t)thread->call_args[1];
-	uint32_t command = op & FUTEX_COMMANDS;
+	uint32_t command = op & FUTEX_CMD_MASK;
 	const struct thread *other;
 
 	if (op & FUTEX_PRIVATE || (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET))
@@ -255,18 +253,10 @@ void expect_at_signal(struct state *state, struct thread *thread, struct wait *w
 {
 	struct expecting expecting = { .state = state };
 
-	switch (wait->waker.signal) {
-	case SIGINT:
-	case SIGTERM:
-	case SIGQUIT:
-	case SIGHUP:
-	case SIGKILL:
-		expect(&expecting, thread, wait);
-		free(expecting.ends);
-		break;
-	default:
-		break;
-	}
+	if (!signal_asks_to_end(wait->waker.signal))
+		return;
+	expect(&expecting, thread, wait);
+	free(expecting.ends);
 }
 
 void expect_at_return(struct state *state, struct thread *thread)

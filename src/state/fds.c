@@ -180,9 +180,9 @@ static void put_epoll(struct process *process, int32_t set, int32_t target)
 	process->change++;
 }
 
-static struct process *process_of(struct state *state, int32_t tgid)
+struct process *process_find(const struct state *state, int32_t tgid)
 {
-	uint64_t *process = map_find(&state->processes, (uint32_t)tgid);
+	const uint64_t *process = map_find(&state->processes, (uint32_t)tgid);
 
 	return process ? (struct process *)(uintptr_t)*process : NULL;
 }
@@ -193,7 +193,7 @@ void fds_load(struct state *state)
 
 	for (size_t i = 0; i < facts->fd_count; i++) {
 		const struct fact_fd *fd = &facts->fds[i];
-		struct process *process = process_of(state, fd->tgid);
+		struct process *process = process_find(state, fd->tgid);
 
 		if (process)
 			put_fd(process, fd->fd, add_object(state, fd->name, fd->role, fd->inode, 0),
@@ -201,7 +201,7 @@ void fds_load(struct state *state)
 	}
 	for (size_t i = 0; i < facts->epoll_count; i++) {
 		const struct fact_epoll *epoll = &facts->epolls[i];
-		struct process *process = process_of(state, epoll->tgid);
+		struct process *process = process_find(state, epoll->tgid);
 
 		if (process)
 			put_epoll(process, epoll->epoll, epoll->target);
@@ -220,13 +220,23 @@ void fds_load(struct state *state)
 const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd)
 {
 	const uint64_t *found;
-	uint32_t object;
 
 	if (!thread->process || fd < 0)
 		return NULL;
 	found = map_find(&thread->process->fds, (uint32_t)fd);
-	object = found ? slot_fd_of(*found).object : 0;
-	return object && object < state->object_count ? &state->objects[object] : NULL;
+	return found ? fds_object(state, *found) : NULL;
+}
+
+bool ends_of_name(const char *name, struct ends_name *out_ends)
+{
+	const char *space = strchr(name, ' '), *arrow = strstr(name, "->");
+
+	if (!space || !arrow || arrow < space)
+		return false;
+	out_ends->kind = (size_t)(space + 1 - name);
+	out_ends->left = (size_t)(arrow - space - 1);
+	out_ends->right = strlen(arrow + 2);
+	return true;
 }
 
 /* A call that blocked before its descriptor had a name: the waits get it now. */

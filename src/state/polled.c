@@ -38,13 +38,6 @@ static bool can_be_polled(const struct state *state, const struct object *object
 	return object->role != FD_ROLE_UNKNOWN || *name != '/' || strncmp(name, "/dev/", 5) == 0;
 }
 
-static const struct object *object_at(const struct state *state, uint64_t value)
-{
-	uint32_t object = slot_fd_of(value).object;
-
-	return object && object < state->object_count ? &state->objects[object] : NULL;
-}
-
 /* A number in an epoll set stands for what had it when it was added, as long as that is open. */
 bool polled_has(const struct process *process, int32_t set, int32_t target)
 {
@@ -89,7 +82,7 @@ static size_t members_of(const struct state *state, const struct process *proces
 		    !polled_has(process, set, target))
 			continue;
 		slot = map_find(&process->fds, (uint32_t)target);
-		out_members[count++] = (struct member){ target, object_at(state, *slot) };
+		out_members[count++] = (struct member){ target, fds_object(state, *slot) };
 	}
 	if (count)
 		qsort(out_members, count, sizeof(*out_members), by_fd);
@@ -228,19 +221,12 @@ void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 /* "tcp A->B" and "tcp B->A" are the ends of one connection. */
 static bool are_ends(const char *one, const char *other)
 {
-	const char *space = strchr(one, ' '), *arrow = strstr(one, "->");
-	const char *other_arrow = strstr(other, "->");
-	size_t kind, left, right;
+	struct ends_name a, b;
 
-	if (!space || !arrow || !other_arrow || arrow < space)
-		return false;
-	kind = (size_t)(space + 1 - one);
-	left = (size_t)(arrow - space - 1);
-	right = strlen(arrow + 2);
-	return strlen(other) == strlen(one) && strncmp(one, other, kind) == 0 &&
-	       (size_t)(other_arrow - other) == kind + right &&
-	       strncmp(other + kind, arrow + 2, right) == 0 &&
-	       strncmp(other_arrow + 2, space + 1, left) == 0;
+	return ends_of_name(one, &a) && ends_of_name(other, &b) && a.kind == b.kind &&
+	       a.left == b.right && a.right == b.left && strncmp(one, other, a.kind) == 0 &&
+	       strncmp(one + a.kind, other + b.kind + b.left + 2, a.left) == 0 &&
+	       strncmp(one + a.kind + a.left + 2, other + b.kind, b.left) == 0;
 }
 
 /* What is written to 'to' comes out of 'from'. */
@@ -309,7 +295,7 @@ static bool tell_touched(struct state *state, struct thread *thread, struct wait
 
 	for (size_t i = 0; (written || timer) && fds->count <= EPOLL_LOOK && i < fds->cap; i++) {
 		const struct object *object =
-			fds->used[i] ? object_at(state, fds->slots[i].value) : NULL;
+			fds->used[i] ? fds_object(state, fds->slots[i].value) : NULL;
 
 		if (!object || !is_watched(thread, (int32_t)fds->slots[i].key) ||
 		    !(timer ? object->role == FD_ROLE_TIMERFD : comes_from(state, written, object)))

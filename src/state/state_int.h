@@ -22,7 +22,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -496,11 +495,29 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev);
 const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd);
 /* Name id of the file that the call opens by 'path', which may begin in a directory that is open. */
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path);
+#define FUTEX_CMD_MASK 0x7fu /* the command in the second argument of futex(2) */
+
+struct process *process_find(const struct state *state, int32_t tgid); /* NULL = there is none */
+
+/* Where the ends stand in a name like "tcp A->B", whose other end is "tcp B->A". */
+struct ends_name {
+	size_t kind, left, right; /* bytes of "tcp ", A and B */
+};
+bool ends_of_name(const char *name, struct ends_name *out_ends);
+
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret);
 
 static inline struct slot_fd slot_fd_of(uint64_t value)
 {
 	return (struct slot_fd){ (uint32_t)value, (uint8_t)(value >> 32), (uint32_t)(value >> 40) };
+}
+
+/* What a value of process.fds stands for; NULL = not known. */
+static inline const struct object *fds_object(const struct state *state, uint64_t value)
+{
+	uint32_t object = slot_fd_of(value).object;
+
+	return object && object < state->object_count ? &state->objects[object] : NULL;
 }
 
 static inline uint64_t slot_fd_value(struct slot_fd slot)
@@ -521,12 +538,6 @@ void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
 void polled_told(struct state *state, struct thread *thread, const struct event *ev);
-
-/* include/linux/errno.h: what a call that a signal interrupts returns inside the kernel */
-static inline bool expect_is_interrupted(int64_t ret)
-{
-	return ret == -EINTR || (ret <= -512 && ret >= -516);
-}
 
 /* expect.c: who was awaited, where a signal comes first, or the recording ends. */
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait);

@@ -192,7 +192,6 @@ static void describe_fd(struct state *state, struct thread *thread, struct wait 
 		wait->flags |= WAIT_SERVER;
 }
 
-#define FUTEX_CMD_MASK	      0x7fu
 #define FUTEX_CMD_WAKE	      1u
 #define FUTEX_CMD_WAKE_BITSET 10u
 
@@ -660,7 +659,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (!thread || thread->idle)
 		return;
 	if (thread->in_call) {
-		if (expect_is_interrupted(ev->syscall.ret))
+		if (ev->syscall.ret < 0 && error_is_interrupted((uint32_t)-ev->syscall.ret))
 			expect_at_return(state, thread);
 		result = about_of(state, thread); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);

@@ -14,6 +14,8 @@
 #ifndef TIMELINE_TIMELINE_H
 #define TIMELINE_TIMELINE_H
 
+#include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -135,6 +137,19 @@ static inline uint32_t word_was_about(uint32_t word)
 	return word_kind(word) == WORD_USER
 		       ? word & ((1u << WORD_ABOUT_BITS) - 1) << WORD_ABOUT_SHIFT
 		       : 0;
+}
+
+/* EINTR, and what calls that a signal interrupts return inside the kernel (include/linux/errno.h) */
+static inline bool error_is_interrupted(uint32_t error)
+{
+	return error == EINTR || (error >= 512 && error <= 516);
+}
+
+/* Signals that ask a process to end, as a user or its parent does who has waited long enough. */
+static inline bool signal_asks_to_end(uint8_t signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT || signal == SIGHUP ||
+	       signal == SIGKILL;
 }
 
 /* Number of a WORD_SYSCALL, and WORD_COMPAT. */
