@@ -118,10 +118,12 @@ static int explain_targets(struct explained *explained, const struct explain_opt
 		targets_fini(&targets);
 		return rc;
 	}
-	if (targets.count > MAX_EXPLAINED && !explained->loaded.note)
-		explained->loaded.note = xasprintf(
-			"Only %u of %zu threads are explained: choose by --tid or --comm.",
-			MAX_EXPLAINED, targets.count);
+	if (targets.count > MAX_EXPLAINED)
+		why_window_note(
+			&explained->note,
+			xasprintf(
+				"Only %u of %zu threads are explained: choose by --tid or --comm.",
+				MAX_EXPLAINED, targets.count));
 	if (opts->target.pid && !opts->target.threads && targets.count > 1) {
 		rc = explain_process(explained, opts, &targets, &chosen, err);
 		targets_fini(&targets);

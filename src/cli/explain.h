@@ -35,7 +35,7 @@ struct explained {
 	size_t count;
 	size_t cap;
 	struct memory_spans memory; /* of reclaim and compaction, where they are asked for */
-	char *note;		    /* owned; on the window, for the user; NULL = none */
+	char *note;		    /* owned; on window and threads, for the user; NULL = none */
 	struct lock_owners *locks;  /* owned; what programs told; NULL = nothing */
 };
 

@@ -21,11 +21,11 @@ struct finding {
 	int32_t tid; /* of whom the event of --from is; -1 = not known */
 };
 
-static void add_note(struct finding *finding, char *text)
+void why_window_note(char **note, char *text)
 {
-	char *old = finding->note;
+	char *old = *note;
 
-	finding->note = old ? xasprintf("%s %s", old, text) : xstrdup(text);
+	*note = old ? xasprintf("%s %s", old, text) : xstrdup(text);
 	free(old);
 	free(text);
 }
@@ -84,10 +84,11 @@ static int find_event(struct finding *finding, const struct when *when, bool las
 			AUTO_FREE char *name = thread_name(finding->loaded->timeline, out_found);
 			AUTO_FREE char *safe = text_escaped(when->event);
 
-			add_note(finding,
-				 xasprintf("None of the target's events matches \"%s\"%s: that of "
-					   "%s is taken.",
-					   safe, from_ns ? " behind --from" : "", name));
+			why_window_note(
+				&finding->note,
+				xasprintf("None of the target's events matches \"%s\"%s: that of "
+					  "%s is taken.",
+					  safe, from_ns ? " behind --from" : "", name));
 		}
 	}
 	if (rc == 0)

@@ -21,10 +21,14 @@ struct why_window {
 
 /*
  * Find the targets and the window. *out_note says what was taken instead of what was asked for, or is
- * NULL; free it with free(). Returns 0, or a negative errno with err filled; *out_targets is freed with targets_fini() then, too.
+ * NULL; free it with free(). Returns 0, or a negative errno with err filled; *out_targets is freed
+ * with targets_fini() then, too.
  */
 int why_window_find(struct loaded *loaded, const struct explain_opts *opts,
 		    struct targets *out_targets, struct why_window *out_window, char **out_note,
 		    struct err *err);
+
+/* Add a sentence to such a note, which may be NULL. Takes 'text'. */
+void why_window_note(char **note, char *text);
 
 #endif
