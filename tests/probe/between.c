@@ -485,6 +485,9 @@ static const char *stop_at(size_t number)
 			else
 				signal = go_on(pid, WAIT_US);
 		}
+	} else if (signal > 0) {
+		/* It took another way: whoever comes there later, or a child, is not to be stopped. */
+		unplant(pid, place);
 	}
 	if (signal >= 0)
 		let_go(pid, 0);
