@@ -148,10 +148,9 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 	struct query *query = explainer->query;
 	struct why *why = query->why;
 	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
-	struct wait last = { 0 };
-	uint32_t last_word;
-	bool is_slice = query_slice(query, slot, in->word, wait, &last, &last_word);
-	const struct wait *end = is_slice ? &last : wait;
+	struct last_slice last = { 0 };
+	bool is_slice = query_slice(query, slot, in->word, wait, &last);
+	const struct wait *end = is_slice ? &last.wait : wait;
 	struct answer answer = { .slot = SLOT_NONE };
 	bool is_answered = !is_slice && query_answer(query, slot, in->word, wait, &answer);
 	uint32_t waker = is_answered ? answer.slot : behind(end);

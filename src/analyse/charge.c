@@ -644,19 +644,20 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 	const struct led led = { .owner = SLOT_NONE };
 	struct why *why = charger->query->why;
 	struct tl_interval slice = *in;
+	struct last_slice last;
 	struct place below;
-	struct wait last;
 
 	if (is_waiting_above(charger, place, slot) ||
-	    !query_slice(charger->query, slot, in->word, wait, &last, &slice.word))
+	    !query_slice(charger->query, slot, in->word, wait, &last))
 		return false;
-	below = place_below(charger, place, slot, &last, &led);
+	slice.word = last.word;
+	below = place_below(charger, place, slot, &last.wait, &led);
 	charger->nodes[below.node].slices++;
 	if (place->depth == 0) {
 		why->slice_count++;
 		why->slice_ns += in->end_ns - in->start_ns;
 	}
-	charge_ended(charger, &below, slot, &last, &slice);
+	charge_ended(charger, &below, last.slot, &last.wait, &slice);
 	return true;
 }
 

@@ -199,11 +199,10 @@ static void add_blocked(struct query *query, uint32_t slot, const struct tl_inte
 {
 	uint64_t answered_ns = 0;
 	struct answer answer;
-	struct wait last;
-	uint32_t word;
+	struct last_slice last;
 
-	if (query_slice(query, slot, in->word, wait, &last, &word))
-		class = wait_class(query, &last);
+	if (query_slice(query, slot, in->word, wait, &last))
+		class = wait_class(query, &last.wait);
 	else if (query_answer(query, slot, in->word, wait, &answer) &&
 		 answer.time_ns > in->start_ns)
 		answered_ns =

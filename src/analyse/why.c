@@ -130,6 +130,8 @@ static void split_sums(struct query *query)
 	living.start_ns = birth_ns;
 	living.fact_of = NULL;
 	living.slices = NULL;
+	living.sets = NULL;
+	living.asks = NULL;
 	summarise_window(&living);
 	why->before = (struct why_before){
 		.working_ns = why->working_ns - own.working_ns,
@@ -141,6 +143,8 @@ static void split_sums(struct query *query)
 	};
 	free(living.fact_of);
 	slice_runs_free(living.slices);
+	shared_sets_free(living.sets);
+	asks_runs_free(living.asks);
 	why_fini(&own);
 }
 
@@ -197,6 +201,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	add_losses(&query);
 	free(query.fact_of);
 	slice_runs_free(query.slices);
+	shared_sets_free(query.sets);
 	asks_runs_free(query.asks);
 	why.repairs = timeline->repairs;
 	why.repairs_exact = timeline->repairs_exact;

@@ -40,6 +40,7 @@ struct query {
 	uint32_t slot;
 	uint32_t *fact_of;	   /* owned; see fact_of.h; NULL = nobody asked yet */
 	struct slice_runs *slices; /* owned; of why_slices.c; NULL = nobody asked yet */
+	struct shared_sets *sets;  /* owned; of why_pollers.c; NULL = nobody asked yet */
 	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
 };
 
@@ -132,13 +133,29 @@ const char *query_stopped(struct query *query, uint32_t slot, const struct wait 
  */
 char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
 
+/* The slice that ended a wait in slices. */
+struct last_slice {
+	struct wait wait;
+	uint32_t slot; /* another thread of the process may have had it */
+	uint32_t word; /* of its interval */
+};
+
 /*
  * why_slices.c: is the wait of a blocked interval, ended by its own time-out, a slice of a longer
- * one? Then *out_last is the slice that ended that one, and *out_word the word of its interval.
+ * one? Then *out_last is its last one.
  */
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
-		 struct wait *out_last, uint32_t *out_word);
-void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
+		 struct last_slice *out_last);
+void slice_runs_free(struct slice_runs *runs);		  /* NULL is fine */
+bool call_only_looks(struct query *query, uint32_t call); /* 'call' is a word */
+
+/*
+ * why_pollers.c: the same of a wait on an epoll set, where another thread of the process has the next
+ * slice. Gives thread and index of the last one.
+ */
+bool query_turn(struct query *query, uint32_t slot, const struct wait *wait, uint32_t *out_slot,
+		uint32_t *out_index);
+void shared_sets_free(struct shared_sets *sets); /* NULL is fine */
 
 /* Who changed the answer that a thread got between its sleeps, as inferred. */
 struct answer {

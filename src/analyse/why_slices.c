@@ -194,7 +194,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(*a, *b);
 }
 
-static bool only_looks(struct query *query, uint32_t call)
+bool call_only_looks(struct query *query, uint32_t call)
 {
 	const char *name = describe_word(query, word_make(WORD_SYSCALL, word_call(call)));
 
@@ -219,7 +219,7 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 		return false;
 	/* Which of several descriptors it was about is known, at best, of the wait that one of them ended. */
 	if (one->flags & other->flags & WAIT_MANY)
-		return true;
+		return wait_set(one) == wait_set(other);
 	if (one->fd != other->fd)
 		return false;
 	if (one->object == other->object)
@@ -296,7 +296,7 @@ static enum look look_at_end(struct looking *looking, uint32_t word)
 	uint32_t call = looking->call;
 
 	looking->call = 0;
-	return !call || word_error(word) || only_looks(looking->query, call) ? LOOK_ON : LOOK_OVER;
+	return !call || word_error(word) || call_only_looks(looking->query, call) ? LOOK_ON : LOOK_OVER;
 }
 
 static enum look look_at(struct looking *looking, const struct tl_interval *in)
@@ -364,7 +364,7 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 }
 
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
-		 struct wait *out_last, uint32_t *out_word)
+		 struct last_slice *out_last)
 {
 	uint32_t index = word_arg(word);
 	const struct slice_run *run;
@@ -372,9 +372,12 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 	if (!is_slice(query, wait))
 		return false;
 	run = run_of(query, slot, index, wait);
-	if (!run->is_joined)
+	*out_last = (struct last_slice){ .slot = slot };
+	if (run->is_joined)
+		index = run->last;
+	else if (!query_turn(query, slot, wait, &out_last->slot, &index))
 		return false;
-	timeline_wait(query->tl, slot, run->last, out_last);
-	*out_word = word_make(WORD_BLOCKED, run->last);
+	timeline_wait(query->tl, out_last->slot, index, &out_last->wait);
+	out_last->word = word_make(WORD_BLOCKED, index);
 	return true;
 }

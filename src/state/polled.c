@@ -209,6 +209,8 @@ void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 	thread->poll_known = false;
 	if (!is_set && thread->poll_count)
 		tell_told(state, thread, wait);
+	if (thread->poll_set >= 0 && thread->poll_set < (int32_t)WAIT_SET_MAX)
+		wait->flags |= (uint32_t)(thread->poll_set + 1) << WAIT_SET_SHIFT;
 	if (!is_set || !thread->process)
 		return;
 	set = set_of(state, thread->process, thread->poll_set);

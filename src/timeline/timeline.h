@@ -247,6 +247,11 @@ enum wait_flag {
 	WAIT_ASKED = 1 << 11, /* a sleep: 'object' and 'fd' are of the call that failed before it */
 };
 
+/* The upper half of a wait's flags: the number of the epoll set it is on, and 1; 0 = of none, or not known. */
+#define WAIT_SET_SHIFT 16
+#define WAIT_SET_MAX   0xffffu
+#define WAIT_FLAGS     0xffffu
+
 /* One wait of one thread: from the switch out to the wake-up. */
 struct wait {
 	uint64_t begin_ns;
@@ -259,8 +264,13 @@ struct wait {
 	uint32_t
 		stack; /* name id: kernel functions it slept in, innermost first; 0 = not recorded */
 	int32_t fd;    /* descriptor it is about; -1 = none */
-	uint32_t flags; /* enum wait_flag */
+	uint32_t flags; /* enum wait_flag, and WAIT_SET_SHIFT */
 };
+
+static inline uint32_t wait_set(const struct wait *wait)
+{
+	return wait->flags >> WAIT_SET_SHIFT;
+}
 
 struct tl_thread {
 	int32_t tid; /* 0 = idle task of CPU 'idle_cpu' */
