@@ -683,8 +683,10 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 	charger->nodes[below.node].answerer = answer.slot;
 	charge(charger, &below, answer.slot, in->start_ns, rest.start_ns);
 	if (place->depth == 0) {
-		query->why->answer_count++;
-		query->why->answer_ns += rest.start_ns - in->start_ns;
+		query->why->answer_count += !answer.words;
+		query->why->answer_ns += answer.words ? 0 : rest.start_ns - in->start_ns;
+		query->why->missed_count += answer.words != NULL;
+		query->why->missed_ns += answer.words ? rest.start_ns - in->start_ns : 0;
 	}
 	if (rest.start_ns < in->end_ns) {
 		led.inferred = 0;

@@ -309,6 +309,8 @@ struct why {
 	uint64_t slice_ns;     /* of them; charged to what ended the last one */
 	uint64_t answer_count; /* sleeps between questions, charged to who changed the answer */
 	uint64_t answer_ns;    /* of them, up to then */
+	uint64_t missed_count; /* slices, charged to who did unseen what the thread waited for */
+	uint64_t missed_ns;    /* of them, up to then */
 
 	uint64_t lost_events;	   /* on any CPU, within the window */
 	uint64_t lost_span_ns;	   /* time of the window touched by a hole on some CPU */

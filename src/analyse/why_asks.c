@@ -549,13 +549,17 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 	if (!query->facts->has_syscalls || !is_nap(query, wait))
 		return false;
 	run = run_of(query, slot, word_arg(word), wait);
-	if (run->is_answered)
-		*out_answer = run->answer;
-	return run->is_answered;
+	if (!run->is_answered)
+		return query_gone_on(query, slot, word, wait, out_answer);
+	*out_answer = run->answer;
+	return true;
 }
 
 const char *answer_words(struct query *query, const struct answer *answer)
 {
+	if (answer->words)
+		return answer->words;
+
 	AUTO_FREE char *vain =
 		answer->error
 			? xasprintf("failed with %s", describe_error(query->why, answer->error))

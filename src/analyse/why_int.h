@@ -133,6 +133,18 @@ const char *query_stopped(struct query *query, uint32_t slot, const struct wait 
  */
 char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
 
+/* Who changed the answer that a thread got between its sleeps, as inferred. */
+struct answer {
+	uint32_t slot;
+	uint64_t time_ns;  /* when, at the latest */
+	const char *call;  /* that asked */
+	const char *about; /* what it asked about; "" = not known */
+	uint32_t error;	   /* that it failed with before; 0 = it found nothing */
+	const char *by;	   /* the call that changed it; "" = the end of the process */
+	uint32_t naps;	   /* sleeps in between */
+	const char *words; /* from what it is inferred, where no call was answered; else NULL */
+};
+
 /* The slice that ended a wait in slices. */
 struct last_slice {
 	struct wait wait;
@@ -146,6 +158,9 @@ struct last_slice {
  */
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		 struct last_slice *out_last);
+/* The same, where what it waited for came unseen behind its last time-out: by whom, as inferred. */
+bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		   struct answer *out_answer);
 void slice_runs_free(struct slice_runs *runs);		  /* NULL is fine */
 bool call_only_looks(struct query *query, uint32_t call); /* 'call' is a word */
 
@@ -157,16 +172,16 @@ bool query_turn(struct query *query, uint32_t slot, const struct wait *wait, uin
 		uint32_t *out_index);
 void shared_sets_free(struct shared_sets *sets); /* NULL is fine */
 
-/* Who changed the answer that a thread got between its sleeps, as inferred. */
-struct answer {
-	uint32_t slot;
-	uint64_t time_ns;  /* when, at the latest */
-	const char *call;  /* that asked */
-	const char *about; /* what it asked about; "" = not known */
-	uint32_t error;	   /* that it failed with before; 0 = it found nothing */
-	const char *by;	   /* the call that changed it; "" = the end of the process */
-	uint32_t naps;	   /* sleeps in between */
+/* Time-outs that a thread went on behind. */
+struct missed {
+	struct wait last;
+	uint64_t before_ns;  /* when the one before it began */
+	uint64_t went_on_ns; /* behind the last one */
 };
+
+/* why_missed.c: the thread that did what it waited for, as inferred. */
+bool query_missed(struct query *query, uint32_t slot, const struct missed *missed,
+		  struct answer *out_answer);
 
 /* why_asks.c: is the wait of a blocked interval a sleep between questions that were answered? */
 bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,

@@ -247,6 +247,8 @@ static void add_part(struct adding *adding, const struct why *part)
 	sum->slice_ns += part->slice_ns;
 	sum->answer_count += part->answer_count;
 	sum->answer_ns += part->answer_ns;
+	sum->missed_count += part->missed_count;
+	sum->missed_ns += part->missed_ns;
 	sum->repairs_ns += part->repairs_ns;
 	sum->depth_limit_hits += part->depth_limit_hits;
 }

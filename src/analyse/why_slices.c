@@ -14,10 +14,12 @@
  *	- between them the thread only looked: calls that change nothing or that failed, and work for
  *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else,
  *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
+ *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
+ *	  is itself a guest is held up like that, which looks like work; a loop works each time.
  *
  * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
- * given up: its time-outs were what they are, and are told as such. Nothing behind the end of the window
- * counts, so that a cut of the window tells the same.
+ * given up, and its time-outs were what they are, unless why_missed.c knows better. Nothing behind the
+ * end of the window counts, so that a cut of the window tells the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define LOOK_NS	  200000u
-#define LOOK_PART 50u
+#define LOOK_NS	     200000u
+#define LOOK_PART    50u
+#define LOOK_ONCE_NS 4000000u
+#define BACK	     4u /* waits before a slice, where the one before it is looked for */
 /* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
 #define FUTEX_NEAR 256u
 
@@ -36,6 +40,8 @@ struct slice_run {
 	uint32_t first, last;
 	bool is_joined;	  /* by 'last' */
 	struct wait wait; /* one of them */
+	bool is_missed;	  /* what came wakes nobody: 'answer' */
+	struct answer answer;
 };
 
 /* A thread waits for several things by turns: for a condition, and for its lock. */
@@ -246,8 +252,13 @@ static bool is_slice(struct query *query, const struct wait *wait)
 struct looking {
 	struct query *query;
 	uint32_t slot;
-	struct wait slice;     /* the last one */
-	uint32_t index;	       /* of that wait */
+	struct wait slice;  /* the last one */
+	uint32_t index;	    /* of that wait */
+	uint64_t before_ns; /* when the one before it began; 0 = there was none */
+	bool is_long;	    /* this look takes long; 'was_long': the one before did */
+	bool was_long;
+	uint32_t sure;	       /* index of the last slice before that one */
+	uint64_t went_on_ns;   /* when it was known that it does something else */
 	uint32_t call;	       /* word of the call that is under way; 0 = none */
 	uint64_t worked_ns;    /* since that slice */
 	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
@@ -266,6 +277,36 @@ static enum look look_bound(const struct looking *looking, uint64_t ns)
 	return ns <= LOOK_NS + slice_ns / LOOK_PART ? LOOK_ON : LOOK_OVER;
 }
 
+/* It has worked, all in all, since the slice. */
+static enum look look_worked(struct looking *looking)
+{
+	if (look_bound(looking, looking->worked_ns) == LOOK_ON)
+		return LOOK_ON;
+	looking->is_long = true;
+	return looking->was_long || looking->worked_ns > LOOK_ONCE_NS ? LOOK_OVER : LOOK_ON;
+}
+
+/* It waits on for the same. */
+static enum look look_at_slice(struct looking *looking, uint32_t index, const struct wait *wait)
+{
+	bool goes_on = is_slice(looking->query, wait);
+
+	if (looking->is_long && !goes_on)
+		return LOOK_OVER;
+	if (!looking->is_long)
+		looking->sure = index;
+	looking->was_long = looking->is_long;
+	looking->is_long = false;
+	looking->index = index;
+	if (!goes_on)
+		return LOOK_JOINED;
+	looking->before_ns = looking->slice.begin_ns;
+	looking->slice = *wait;
+	looking->worked_ns = looking->elsewhere_ns = 0;
+	looking->call = 0;
+	return LOOK_ON;
+}
+
 static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t start_ns)
 {
 	struct wait wait;
@@ -281,13 +322,7 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 		looking->elsewhere_ns += until_ns > start_ns ? until_ns - start_ns : 0;
 		return look_bound(looking, looking->elsewhere_ns);
 	}
-	looking->index = index;
-	if (!is_slice(looking->query, &wait))
-		return LOOK_JOINED;
-	looking->slice = wait;
-	looking->worked_ns = looking->elsewhere_ns = 0;
-	looking->call = 0;
-	return LOOK_ON;
+	return look_at_slice(looking, index, &wait);
 }
 
 /* The call that was under way has ended as 'word' says. */
@@ -296,7 +331,8 @@ static enum look look_at_end(struct looking *looking, uint32_t word)
 	uint32_t call = looking->call;
 
 	looking->call = 0;
-	return !call || word_error(word) || call_only_looks(looking->query, call) ? LOOK_ON : LOOK_OVER;
+	return !call || word_error(word) || call_only_looks(looking->query, call) ? LOOK_ON
+										  : LOOK_OVER;
 }
 
 static enum look look_at(struct looking *looking, const struct tl_interval *in)
@@ -325,26 +361,81 @@ static enum look look_at(struct looking *looking, const struct tl_interval *in)
 		break;
 	}
 	looking->worked_ns += in->end_ns - in->start_ns;
-	return look == LOOK_ON ? look_bound(looking, looking->worked_ns) : look;
+	return look == LOOK_ON ? look_worked(looking) : look;
 }
 
 /* ----------------------------------------------------------------- a run */
 
-static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t index,
-				 const struct wait *wait)
+/* Go on from that slice. Returns whether the last one was ended by what it waited for. */
+static bool look_on(struct looking *looking)
 {
-	struct looking looking = {
-		.query = query, .slot = slot, .slice = *wait, .index = index, .call = wait->in
-	};
+	struct query *query = looking->query;
 	enum look look = LOOK_ON;
 	struct tl_interval in;
 	struct tl_iter iter;
 
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, wait->woken_ns,
-		      query_known_ns(query, slot));
+	looking->sure = looking->index;
+	looking->call = looking->slice.in;
+	looking->went_on_ns = 0;
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[looking->slot]->track,
+		      looking->slice.woken_ns, query_known_ns(query, looking->slot));
 	while (look == LOOK_ON && tl_iter_entry(&iter, &in))
-		look = look_at(&looking, &in);
-	return (struct slice_run){ index, looking.index, look == LOOK_JOINED, *wait };
+		look = look_at(looking, &in);
+	if (look == LOOK_OVER)
+		looking->went_on_ns = in.end_ns;
+	/* Nothing behind a long look tells that it was one. */
+	if (look != LOOK_JOINED && looking->was_long && looking->index != looking->sure) {
+		looking->index = looking->sure;
+		looking->went_on_ns = 0;
+	}
+	return look == LOOK_JOINED;
+}
+
+/* When the slice before the only one that 'looking' has seen began; 0 = there is none. */
+static uint64_t before_ns(const struct looking *looking)
+{
+	struct looking earlier = { .query = looking->query, .slot = looking->slot };
+
+	for (uint32_t i = 1; i <= BACK && i <= looking->index; i++) {
+		earlier.index = looking->index - i;
+		timeline_wait(looking->query->tl, looking->slot, earlier.index, &earlier.slice);
+		if (!is_slice(looking->query, &earlier.slice) ||
+		    !is_same(looking->query, &earlier.slice, &looking->slice))
+			continue;
+		(void)look_on(&earlier);
+		return earlier.index >= looking->index ? earlier.before_ns : 0;
+	}
+	return 0;
+}
+
+/* The last of some time-outs, behind which it went on. */
+static bool is_missed(const struct looking *looking, struct answer *out_answer)
+{
+	const struct tl_thread *thread = looking->query->tl->threads[looking->slot];
+	struct missed missed = { .last = looking->slice, .went_on_ns = looking->went_on_ns };
+	struct wait next;
+
+	if (!missed.went_on_ns)
+		return false;
+	missed.before_ns = looking->before_ns ? looking->before_ns : before_ns(looking);
+	if (looking->index + 1 < thread->wait_count) {
+		timeline_wait(looking->query->tl, looking->slot, looking->index + 1, &next);
+		if (next.begin_ns < missed.went_on_ns)
+			missed.went_on_ns = next.begin_ns;
+	}
+	return missed.before_ns && query_missed(looking->query, looking->slot, &missed, out_answer);
+}
+
+static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t index,
+				 const struct wait *wait)
+{
+	struct looking looking = { .query = query, .slot = slot, .slice = *wait, .index = index };
+	struct slice_run run = { .first = index, .wait = *wait };
+
+	run.is_joined = look_on(&looking);
+	run.last = looking.index;
+	run.is_missed = !run.is_joined && is_missed(&looking, &run.answer);
+	return run;
 }
 
 static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32_t index,
@@ -380,4 +471,17 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 	timeline_wait(query->tl, out_last->slot, index, &out_last->wait);
 	out_last->word = word_make(WORD_BLOCKED, index);
 	return true;
+}
+
+bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		   struct answer *out_answer)
+{
+	const struct slice_run *run;
+
+	if (!is_slice(query, wait))
+		return false;
+	run = run_of(query, slot, word_arg(word), wait);
+	if (run->is_missed)
+		*out_answer = run->answer;
+	return run->is_missed;
 }

@@ -67,6 +67,8 @@ static void put_wib(struct json *json, const struct why *why)
 	json_print_u64(json, "slices_ns", why->slice_ns);
 	json_print_u64(json, "inferred_sleeps", why->answer_count);
 	json_print_u64(json, "inferred_ns", why->answer_ns);
+	json_print_u64(json, "inferred_slices", why->missed_count);
+	json_print_u64(json, "inferred_slices_ns", why->missed_ns);
 	json_end_object(json);
 }
 

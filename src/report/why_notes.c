@@ -123,6 +123,19 @@ static void note_answers(struct notes *notes)
 		     text_duration(why->answer_ns).s);
 }
 
+static void note_missed(struct notes *notes)
+{
+	const struct why *why = notes->page->why;
+
+	if (why->missed_count > 0)
+		note(notes,
+		     "It waited on for the same behind its time-outs, %s time%s, and went on behind the last one, just "
+		     "when one other thread had woken up: that time, %s, is charged to that thread. Nothing woke it, "
+		     "so this is inferred.",
+		     text_count(why->missed_count).s, why->missed_count == 1 ? "" : "s",
+		     text_duration(why->missed_ns).s);
+}
+
 /* A descriptor whose name is not known reads "fd 3". */
 static bool is_unnamed(const char *object)
 {
@@ -210,6 +223,7 @@ void why_text_notes(const struct page *page)
 	note_lost(&notes);
 	note_slices(&notes);
 	note_answers(&notes);
+	note_missed(&notes);
 	note_repairs(&notes);
 	note_throttles(&notes);
 	if (page->why->depth_limit_hits > 0)

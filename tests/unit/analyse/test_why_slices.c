@@ -228,6 +228,136 @@ static void a_periodic_loop_works_each_time(void **unused)
 	told_free(told);
 }
 
+/* A guest's CPU is taken away for a while, now and then: that looks like work. */
+static void one_long_look_does_not_end_it(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	script.at_us += 3000;
+	slice(&script, LOCK, 50);
+	woken_slice(&script, LOCK, 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), 160 * MS);
+	told_free(told);
+}
+
+/* Nothing tells whether it would have been long the next time, too. */
+static void a_long_look_before_the_end_ends_it(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	script.at_us += 3000;
+	woken_slice(&script, LOCK, 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 100 * MS);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), 10 * MS);
+	told_free(told);
+}
+
+/* Thread 8 of the process sleeps, and runs on CPU 1 when 7 looks. */
+static struct script with_a_sleeper(void)
+{
+	struct script script = { xstrdup("  0 cpu0 switch 0(runnable) 7\n"
+					 " 10us cpu0 enter clone3\n"
+					 " 11us cpu0 newtask 8 thread\n"
+					 " 12us cpu0 wakeupnew 8 cpu 1\n"
+					 " 13us cpu0 leave clone3 8\n"
+					 " 14us cpu1 switch 0(runnable) 8\n"
+					 " 15us cpu1 leave clone3 0\n"
+					 " 16us cpu1 enter clock_nanosleep\n"
+					 " 17us cpu1 switch 8(blocked) 0\n"),
+				 1000 };
+
+	return script;
+}
+
+static void wakes_up(struct script *script)
+{
+	says(script, "cpu1 vector local_timer", 0);
+	says(script, "cpu1 hrtimer hrtimer_wakeup", 0);
+	says(script, "cpu1 waking 8 cpu 1", 0);
+	says(script, "cpu1 hrtimerdone", 0);
+	says(script, "cpu1 vectorexit local_timer", 0);
+	says(script, "cpu1 switch 0(runnable) 8", 1);
+	says(script, "cpu1 leave clock_nanosleep 0", 1);
+}
+
+/* The end of the last slice, but for its beginning. */
+static void ends_itself(struct script *script)
+{
+	says(script, "cpu0 vector local_timer", 0);
+	says(script, "cpu0 hrtimer hrtimer_wakeup", 0);
+	says(script, "cpu0 waking 7 cpu 0", 0);
+	says(script, "cpu0 hrtimerdone", 0);
+	says(script, "cpu0 vectorexit local_timer", 0);
+	says(script, "cpu0 switch 0(runnable) 7", 20);
+	says(script, "cpu0 leave futex -110", 1);
+}
+
+/* Sleeps and time-outs are multiples of each other: what comes behind a time-out wakes nobody. */
+static void who_woke_up_when_it_went_on_is_inferred(void **unused)
+{
+	struct script script = with_a_sleeper();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 49999);
+	wakes_up(&script);
+	ends_itself(&script);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_in_range(charged_ns(told, WHY_TIMER, 8), 149 * MS, 150 * MS);
+	assert_int_equal(told->why.missed_count, 3);
+	assert_int_equal(told->why.asked_ns, 2 * US);
+	assert_int_equal(told->why.held_up_ns, told->why.missed_ns);
+	assert_non_null(told->why.chain[0].inferred);
+	told_free(told);
+}
+
+/* It was awake all the time, or only since the last slice but one: it may have done it, or not. */
+static void who_woke_up_earlier_is_not(void **unused)
+{
+	struct script script = with_a_sleeper();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 20000);
+	wakes_up(&script);
+	ends_itself(&script);
+	slice(&script, LOCK, 50);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 8), 0);
+	assert_int_equal(told->why.missed_count, 0);
+	told_free(told);
+}
+
+/* One time-out is what was asked for, whoever wakes up then. */
+static void one_time_out_is_one(void **unused)
+{
+	struct script script = with_a_sleeper();
+	struct told *told;
+
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 49999);
+	wakes_up(&script);
+	ends_itself(&script);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 8), 0);
+	assert_int_equal(told->why.missed_count, 0);
+	told_free(told);
+}
+
 /* It gave up: that is what the limit was for. */
 static void a_time_out_that_is_acted_upon_stays_one(void **unused)
 {
@@ -338,6 +468,11 @@ int main(void)
 		cmocka_unit_test(to_look_is_to_ask_for_the_time_or_in_vain),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
+		cmocka_unit_test(one_long_look_does_not_end_it),
+		cmocka_unit_test(a_long_look_before_the_end_ends_it),
+		cmocka_unit_test(who_woke_up_when_it_went_on_is_inferred),
+		cmocka_unit_test(who_woke_up_earlier_is_not),
+		cmocka_unit_test(one_time_out_is_one),
 		cmocka_unit_test(a_time_out_that_is_acted_upon_stays_one),
 		cmocka_unit_test(sleeps_are_no_slices),
 		cmocka_unit_test(a_poll_of_nothing_is_a_sleep),
