@@ -14,6 +14,8 @@ newer='450 set_mempolicy_home_node 451 cachestat 452 fchmodat2 453 map_shadow_st
 460 lsm_set_self_attr 461 lsm_list_modules 462 mseal 463 setxattrat 464 getxattrat
 465 listxattrat 466 removexattrat 467 open_tree_attr 468 file_getattr 469 file_setattr 470 listns
 471 rseq_slice_yield'
+# Those of one architecture: traps of probed programs.
+newer_x86_64='335 uretprobe 336 uprobe'
 
 # table NAME CPP-ARGS...: the numbers that the preprocessor sees, as an array.
 table() {
@@ -27,7 +29,8 @@ table() {
 			grep -v -e syscalls$ -e _Base -e SYSCALL_BASE -e arch_specific -e __NR3264 |
 			sed 's/.*/& &/; s/__NR_/@/' |
 			${CC:-cc} -E -P "$@" - | awk '/^@/ { n = $1; $1 = ""; print n, $0 }'
-		echo "$newer" | tr -s ' \n' '\n\n' | paste - - | awk '{ print "@" $2, $1 }'
+		eval "more=\${newer_$name:-}"
+		echo "$newer $more" | tr -s ' \n' '\n\n' | paste - - | awk '{ print "@" $2, $1 }'
 	} | tr -d '()' | awk '{
 		value = $2
 		if ($3 == "+") value = $2 + $4

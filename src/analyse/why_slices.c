@@ -189,6 +189,8 @@ static const char *const looks[] = {
 	"timerfd_settime",
 	"times",
 	"uname",
+	"uprobe",
+	"uretprobe",
 	"wait4",
 	"waitid",
 };
