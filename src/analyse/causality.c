@@ -51,11 +51,11 @@ static void add_wib(struct query *query, uint32_t slot, const struct tl_interval
 	}
 }
 
-static uint32_t behind(const struct wait *wait)
+static uint32_t behind(struct query *query, const struct wait *wait)
 {
 	bool thread = wait->waker.kind == ACTOR_THREAD || wait->waker.kind == ACTOR_NETWORK;
 
-	return thread && wait->woken_ns ? wait->waker.slot : SLOT_NONE;
+	return thread && wait->woken_ns && !query_grace(query, wait) ? wait->waker.slot : SLOT_NONE;
 }
 
 static void explain(struct explainer *explainer, uint32_t slot, int32_t parent, uint32_t depth,
@@ -136,7 +136,7 @@ static void explain_owners(struct explainer *explainer, uint32_t slot, int32_t i
 
 		if (span.slot == SLOT_NONE ||
 		    is_above(query->why, index, query->tl->threads[span.slot]->tid))
-			span.slot = behind(wait);
+			span.slot = behind(query, wait);
 		if (span.slot != SLOT_NONE && span.slot != slot)
 			explain(explainer, span.slot, index, depth, &part);
 	}
@@ -153,7 +153,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 	const struct wait *end = is_slice ? &last.wait : wait;
 	struct answer answer = { .slot = SLOT_NONE };
 	bool is_answered = !is_slice && query_answer(query, slot, in->word, wait, &answer);
-	uint32_t waker = is_answered ? answer.slot : behind(end);
+	uint32_t waker = is_answered ? answer.slot : behind(query, end);
 	int32_t index = (int32_t)why->wait_count;
 	struct lock_owner_wait lock;
 	struct why_wait *node;
@@ -172,6 +172,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.woken_by = why_thread(query, wait->woken_ns ? wait->waker.slot : SLOT_NONE),
 		.waker_name = wait->woken_ns ? describe_packet(query, wait) : "",
 		.waker_state = wait->woken_ns ? describe_stack(query, &wait->waker) : "",
+		.helper = query_helper(query, wait),
 		.is_slice = is_slice,
 		.last_waker = wait_waker(end),
 		.last_woken_by = why_thread(query, end->woken_ns ? end->waker.slot : SLOT_NONE),

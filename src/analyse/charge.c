@@ -7,6 +7,7 @@
  *	irq, softirq          to that
  *	preempted, waiting    to the threads that had the CPU instead, each its part
  *	blocked, woken by W   charge(W, the same span): one level deeper
+ *	blocked, by RCU       to X and the grace period, see why_helper.c
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
  *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
@@ -47,9 +48,9 @@ struct led {
 /* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
 struct hop_key {
 	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin,
-		inferred;
+		inferred, by;
 	int32_t fd;
-	uint8_t kind, signal, woken, zero;
+	uint8_t kind, signal, woken, origin_kind;
 };
 
 struct hop_memo {
@@ -226,6 +227,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 			const struct wait *wait, const struct led *led)
 {
 	struct query *query = charger->query;
+	const char *helper = query_helper(query, wait);
 	struct node key = {
 		.parent = place->node,
 		.slot = slot,
@@ -237,6 +239,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.owner = led->owner,
 		.expects = SLOT_NONE,
 		.inferred = led->inferred,
+		.helper = helper ? text_id(charger, helper) : 0,
 		.count = 1,
 	};
 	uint64_t hash =
@@ -244,6 +247,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 	uint64_t *found;
 
 	hash = mix(mix(mix(mix(hash, key.waker), key.lock), key.owner), key.inferred);
+	hash = mix(hash, key.helper);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
@@ -251,7 +255,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		    node->what == key.what && node->object == key.object &&
 		    node->woken_by == key.woken_by && node->waker == key.waker &&
 		    node->lock == key.lock && node->owner == key.owner &&
-		    node->inferred == key.inferred) {
+		    node->inferred == key.inferred && node->helper == key.helper) {
 			node->count++;
 			return (uint32_t)*found;
 		}
@@ -284,6 +288,8 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	key.word = wait->waker.word;
 	key.below = wait->waker.below;
 	key.origin = wait->origin.kind == ACTOR_TIMER ? wait->origin.name : 0;
+	key.by = wait->origin.kind == ACTOR_THREAD ? wait->origin.slot : SLOT_NONE;
+	key.origin_kind = wait->origin.time_ns ? wait->origin.kind : ACTOR_NONE;
 	key.lock = led->lock;
 	key.owner = led->owner;
 	key.inferred = led->inferred;
@@ -462,6 +468,23 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 	(void)add(charger, place, root, ns);
 }
 
+/* It waited for all CPUs: what the threads of RCU did meanwhile is no answer. */
+static void charge_grace(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct wait *wait, const char *grace, uint64_t ns)
+{
+	struct query *query = charger->query;
+
+	(void)add(charger, place,
+		  (struct root){
+			  .kind = WHY_GRACE,
+			  .slot = slot,
+			  .what = text_id(charger, describe_in(query, wait)),
+			  .object = text_id(charger, describe_object(query, wait)),
+			  .reason = text_id(charger, grace),
+		  },
+		  ns);
+}
+
 /* Work ran for somebody: until it was queued, whoever queued it was awaited. */
 static uint64_t charge_origin(struct charger *charger, const struct place *place, uint32_t slot,
 			      const struct wait *wait, const struct tl_interval *in)
@@ -470,8 +493,9 @@ static uint64_t charge_origin(struct charger *charger, const struct place *place
 	struct wait stand_in = *wait;
 	uint64_t until = origin->time_ns;
 
-	if (!origin->time_ns || origin->slot == slot || origin->slot == wait->waker.slot ||
-	    until <= in->start_ns)
+	if (!origin->time_ns || until <= in->start_ns ||
+	    (origin->kind == ACTOR_THREAD &&
+	     (origin->slot == slot || origin->slot == wait->waker.slot)))
 		return in->start_ns;
 	if (until > in->end_ns)
 		until = in->end_ns;
@@ -483,7 +507,7 @@ static uint64_t charge_origin(struct charger *charger, const struct place *place
 		return in->start_ns;
 	stand_in.waker = *origin;
 	stand_in.flags &= ~(uint32_t)WAIT_TIMED_OUT;
-	charge_hardware(charger, place, wait->waker.slot, &stand_in, until - in->start_ns);
+	charge_hardware(charger, place, slot, &stand_in, until - in->start_ns);
 	return until;
 }
 
@@ -587,9 +611,12 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
 			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
 	const char *instead = query_stuck(query, slot, wait, in);
+	const char *grace = query_grace(query, wait);
 
 	if (wait->woken_ns == 0 || instead) {
 		charge_in_vain(charger, place, slot, wait, instead, in);
+	} else if (grace) {
+		charge_grace(charger, place, slot, wait, grace, in->end_ns - in->start_ns);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
 		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
 	} else if (place->depth > CHARGE_DEPTH) {

@@ -52,6 +52,7 @@ struct node {
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */
+	uint32_t helper;     /* text: what ended it for others; 0 = nothing of that kind */
 	uint32_t
 		expects; /* slot: who could have brought what did not come; SLOT_NONE = not known */
 	bool in_circle;	 /* and that one waits for it, maybe through others */

@@ -245,6 +245,7 @@ static void publish_chain(const struct charged *charged)
 			.what = kept(charged, at->what),
 			.object = kept(charged, at->object),
 			.woken_by = kept(charged, at->woken_by),
+			.helper = at->helper ? kept(charged, at->helper) : NULL,
 			.ns = time_through(charged, root, node),
 			.count = at->count,
 			.slices = at->slices,

@@ -47,6 +47,7 @@ enum why_kind {
 	WHY_STUCK,	  /* what someone waited for did not come */
 	WHY_STOPPED,	  /* a signal or the freezer of its cgroup kept somebody stopped */
 	WHY_UNKNOWN,	  /* events were lost, or nothing tells */
+	WHY_GRACE,	  /* RCU waited until all CPUs had let go of what they read */
 	WHY_KIND_COUNT
 };
 
@@ -88,7 +89,7 @@ struct why_root {
 		what; /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
 	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
 	const char *
-		why; /* unknown: the reason; stuck: what happened instead; stopped: until what; else "" */
+		why; /* unknown: the reason; stuck: what happened instead; stopped: until what; grace: which; else "" */
 	uint64_t count; /* spans that were added up */
 	uint64_t longest_ns;
 	bool timed_out; /* timer: it was the limit of a wait for something else, not a sleep */
@@ -122,6 +123,8 @@ struct why_hop {
 	/* From what it is inferred that it slept for the next hop, what 'answerer' did; NULL = known. */
 	const char *inferred;
 	struct why_thread answerer;
+	/* What ended the wait for somebody else: "the terminal (Ctrl-C)"; NULL = nothing of that kind. */
+	const char *helper;
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */
@@ -225,6 +228,7 @@ struct why_wait {
 	/* A sleep between questions: who changed the answer, as inferred from that; NULL = it is none. */
 	const char *inferred;
 	struct why_thread answerer;
+	const char *helper; /* that ended it for others, as in struct why_hop; NULL = none */
 };
 
 /*

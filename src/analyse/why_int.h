@@ -9,6 +9,7 @@
  *	why_class.c  the waits of one class of delay
  *	why_locks.c  the locks that programs told of, and who had them
  *	why_stuck.c  waits that what was awaited never ended
+ *	why_helper.c parts of the kernel that end waits for others: terminals, RCU
  *	why_idle.c   threads without a CPU beside an idle one
  *	why_slices.c waits in slices: time-outs after which the thread waits on
  *	why_people.c who the processes are that the result names
@@ -132,6 +133,15 @@ const char *query_stopped(struct query *query, uint32_t slot, const struct wait 
  * CPU is known. NULL: it was about to. Free it with free().
  */
 char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
+
+/*
+ * why_helper.c: what ended the wait for others, in words. NULL = nothing that is known to do so.
+ */
+const char *query_grace(struct query *query, const struct wait *wait); /* "an RCU grace period" */
+const char *query_terminal(struct query *query,
+			   const struct wait *wait); /* "the terminal (Ctrl-C from ssh[12])" */
+/* Any of them: "the end of an RCU grace period", "the terminal (written to by ssh[12])" */
+const char *query_helper(struct query *query, const struct wait *wait);
 
 /* Who changed the answer that a thread got between its sleeps, as inferred. */
 struct answer {

@@ -50,11 +50,15 @@ static char *signal_words(const struct actor *waker)
 
 /* "SIGTERM of timeout[12] ended it"; 'did' is "ended" or "interrupted" */
 static char *ended_words(struct query *query, const struct tl_thread *thread,
-			 const struct actor *waker, const char *did)
+			 const struct wait *wait, const char *did)
 {
+	const struct actor *waker = &wait->waker;
+	const char *terminal = query_terminal(query, wait);
 	AUTO_FREE char *signal = waker->signal ? signal_words(waker) : NULL;
 	struct why_thread by = why_thread(query, waker->slot);
 
+	if (signal && terminal)
+		return xasprintf("%s of %s %s it", signal, terminal, did);
 	if (signal && waker->kind == ACTOR_TIMER)
 		return xasprintf("%s by a timer %s it", signal, did);
 	if (signal && waker->kind == ACTOR_THREAD && by.tid && by.tid != thread->tid)
@@ -92,7 +96,7 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 	if (!ended && !asks_to_end(query, wait))
 		return NULL;
 	return why_keep(query->why,
-			ended_words(query, thread, &wait->waker, ended ? "ended" : "interrupted"));
+			ended_words(query, thread, wait, ended ? "ended" : "interrupted"));
 }
 
 const char *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,

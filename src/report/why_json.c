@@ -171,6 +171,8 @@ static void put_chain(struct json *json, const struct why *why)
 		json_print_string(json, "what", hop->what);
 		json_print_string(json, "object", hop->object);
 		json_print_string(json, "woken_by", hop->woken_by);
+		if (hop->helper)
+			json_print_string(json, "helper", hop->helper);
 		if (hop->instead) {
 			json_print_string(json, "instead", hop->instead);
 			put_thread(json, "expects", &hop->expects);
@@ -271,6 +273,8 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_print_string(json, "comm", wait->woken_by.comm);
 	json_print_string(json, "name", wait->waker_name);
 	json_print_string(json, "state", wait->waker_state);
+	if (wait->helper)
+		json_print_string(json, "helper", wait->helper);
 	json_print_u64(json, "working_ns", wait->working_ns);
 	json_print_u64(json, "interrupted_ns", wait->interrupted_ns);
 	json_print_u64(json, "blocked_ns", wait->blocked_ns);

@@ -300,6 +300,13 @@ static void put_work(FILE *out, const struct why *why, const struct why_row *row
 		put_doer(out, why, row, "working");
 }
 
+static void put_grace(FILE *out, const struct why *why, const struct why_row *row)
+{
+	AUTO_FREE char *verb = xasprintf("waiting for %s", row->sum.why);
+
+	put_doer(out, why, row, verb);
+}
+
 static void put_row(FILE *out, const struct why *why, const struct why_row *row)
 {
 	switch (row->sum.kind) {
@@ -335,6 +342,9 @@ static void put_row(FILE *out, const struct why *why, const struct why_row *row)
 		return;
 	case WHY_STOPPED:
 		put_stopped(out, why, row);
+		return;
+	case WHY_GRACE:
+		put_grace(out, why, row);
 		return;
 	case WHY_UNKNOWN:
 	case WHY_KIND_COUNT:
@@ -405,6 +415,10 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 	bool packet = strncmp(hop->woken_by, "packet ", 7) == 0;
 
 	fputs(packet ? "; woken by a " : "; woken by ", out);
+	if (hop->helper) {
+		fputs(hop->helper, out);
+		return;
+	}
 	if (packet && hop->waker.tid) {
 		put_what(out, hop->woken_by);
 		fputs(" from ", out);
@@ -531,6 +545,11 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 	}
 	if (wait->waker >= ARRAY_LEN(waker_words) || !waker_words[wait->waker]) {
 		fputs("how it ended was not recorded", out);
+		return;
+	}
+	if (wait->helper) {
+		fprintf(out, "woken by %s: ", wait->helper);
+		put_thread_waker(out, wait);
 		return;
 	}
 	fprintf(out, "woken by %s", waker_words[wait->waker]);

@@ -231,7 +231,8 @@ static inline void rt_migrate(struct random_trace *rt, uint32_t cpu)
 
 static inline void rt_open(struct random_trace *rt, uint32_t cpu)
 {
-	static const uint8_t softirqs[] = { 1, 3, 3, 4, 7 }; /* TIMER, NET_RX, BLOCK, SCHED */
+	/* TIMER, NET_RX, BLOCK, SCHED, RCU */
+	static const uint8_t softirqs[] = { 1, 3, 3, 4, 7, 9 };
 	struct rt_cpu *at = &rt->cpus[cpu];
 	uint32_t what = rt_random(rt, at->depth ? 2 : 3);
 	struct event ev = { .type = (uint8_t)(what == 0	  ? EV_IRQ_ENTRY

@@ -331,6 +331,7 @@ static inline enum why_kind twin_hardware(const struct twin *twin, size_t at)
 	return top->irq.nr == 1	  ? WHY_TIMER
 	       : top->irq.nr == 3 ? WHY_NETWORK
 	       : top->irq.nr == 4 ? WHY_DISK
+	       : top->irq.nr == 9 ? WHY_GRACE
 				  : WHY_SOFTIRQ;
 }
 
