@@ -55,6 +55,8 @@ static uint32_t behind(struct query *query, const struct wait *wait)
 {
 	bool thread = wait->waker.kind == ACTOR_THREAD || wait->waker.kind == ACTOR_NETWORK;
 
+	if (wait->woken_ns && wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_THREAD)
+		return wait->origin.slot; /* served the request */
 	return thread && wait->woken_ns && !query_grace(query, wait) ? wait->waker.slot : SLOT_NONE;
 }
 

@@ -7,6 +7,7 @@
  *	irq, softirq          to that
  *	preempted, waiting    to the threads that had the CPU instead, each its part
  *	blocked, woken by W   charge(W, the same span): one level deeper
+ *	blocked, by a disk    of which a kworker serves the requests: to what that waited for
  *	blocked, by RCU       to X and the grace period, see why_helper.c
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
@@ -511,6 +512,73 @@ static uint64_t charge_origin(struct charger *charger, const struct place *place
 	return until;
 }
 
+/* Is the thread waiting already, on the way down to 'place'? */
+static bool is_waiting_above(const struct charger *charger, const struct place *place,
+			     uint32_t slot)
+{
+	uint32_t node = place->node;
+
+	while (node != NODE_NONE && charger->nodes[node].slot != slot)
+		node = charger->nodes[node].parent;
+	return node != NODE_NONE;
+}
+
+/* Is the kworker at what serves the request in that span, as it was before or as the span says? */
+static bool goes_on_serving(struct charger *charger, const struct wait *wait,
+			    const struct tl_interval *at, uint64_t end_ns, bool served)
+{
+	struct query *query = charger->query;
+	struct wait below;
+
+	switch (word_kind(at->word)) {
+	case WORD_BLOCKED:
+		query_wait(query, wait->origin.slot, at->word, &below);
+		return below.in == wait->origin.word && below.woken_ns && below.woken_ns <= end_ns;
+	case WORD_WORK:
+	case WORD_KERNEL:
+	case WORD_UNCERTAIN:
+	case WORD_NONE:
+		return at->word == wait->origin.word;
+	default:
+		return served;
+	}
+}
+
+/*
+ * A kworker served the request: what held that up meanwhile, the disk below or a process, is what the
+ * request waited for; the rest is the disk's own.
+ */
+static void charge_served(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	struct query *query = charger->query;
+	uint32_t server = wait->origin.slot;
+	uint64_t since_ns = wait->origin.time_ns, rest_ns = in->end_ns - in->start_ns;
+	bool serves = false;
+	struct tl_interval at;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[server]->track,
+		      since_ns > in->start_ns ? since_ns : in->start_ns, in->end_ns);
+	while (since_ns < in->end_ns && tl_iter_next(&iter, &at)) {
+		serves = goes_on_serving(charger, wait, &at, in->end_ns, serves);
+		if (!serves)
+			continue;
+		charge(charger, place, server, at.start_ns, at.end_ns);
+		rest_ns -= at.end_ns - at.start_ns;
+	}
+	if (rest_ns)
+		charge_hardware(charger, place, slot, wait, rest_ns);
+}
+
+static bool is_served(const struct charger *charger, const struct place *place,
+		      const struct wait *wait)
+{
+	return wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_THREAD &&
+	       wait->origin.time_ns && wait->origin.slot < charger->query->tl->thread_count &&
+	       place->depth <= CHARGE_DEPTH && !is_waiting_above(charger, place, wait->origin.slot);
+}
+
 /* The sender was awaited until the packet was on its way; then whatever carried it. */
 static void charge_sent(struct charger *charger, const struct place *place, uint32_t slot,
 			const struct wait *wait, const struct tl_interval *in)
@@ -551,17 +619,6 @@ static struct place place_below(struct charger *charger, const struct place *pla
 		below.class = place->depth == 0 ? WHY_HELD_UP : below.class;
 	}
 	return below;
-}
-
-/* Is the thread waiting already, on the way down to 'place'? */
-static bool is_waiting_above(const struct charger *charger, const struct place *place,
-			     uint32_t slot)
-{
-	uint32_t node = place->node;
-
-	while (node != NODE_NONE && charger->nodes[node].slot != slot)
-		node = charger->nodes[node].parent;
-	return node != NODE_NONE;
 }
 
 /* They wait for each other, maybe through others: nothing ends that. */
@@ -617,6 +674,8 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 		charge_in_vain(charger, place, slot, wait, instead, in);
 	} else if (grace) {
 		charge_grace(charger, place, slot, wait, grace, in->end_ns - in->start_ns);
+	} else if (is_served(charger, place, wait)) {
+		charge_served(charger, place, slot, wait, in);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
 		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
 	} else if (place->depth > CHARGE_DEPTH) {

@@ -166,9 +166,10 @@ const char *facts_printk(const struct facts *facts, uint64_t address)
 
 const char *facts_device(const struct facts *facts, uint32_t dev)
 {
-	for (size_t i = 0; i < facts->device_count; i++) {
-		if (facts->devices[i].nr == dev)
-			return facts->devices[i].name;
+	/* The last one: what was set up while recording comes later. */
+	for (size_t i = facts->device_count; i > 0; i--) {
+		if (facts->devices[i - 1].nr == dev)
+			return facts->devices[i - 1].name;
 	}
 	return NULL;
 }

@@ -280,17 +280,6 @@ static void print_irq(FILE *out, char *line)
 		dump_print_irq(out, &(struct fact_name){ .nr = nr, .name = name });
 }
 
-/* " 254  0  10485760 vda" */
-static void print_device(FILE *out, char *line)
-{
-	unsigned int major, minor;
-	char name[128];
-
-	if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) == 3)
-		dump_print_device(out, &(struct fact_name){ .nr = (uint64_t)major << 20 | minor,
-							    .name = name });
-}
-
 static void print_table(const struct dump *dump, const char *path, FILE *out,
 			void (*print)(FILE *out, char *line))
 {
@@ -356,7 +345,6 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 		print_opened(dump, out);
 	}
 	print_table(dump, "interrupts", out, print_irq);
-	print_table(dump, "partitions", out, print_device);
 	rc = ferror(out) ? -EIO : 0;
 	if (fclose(out) != 0)
 		rc = -errno;

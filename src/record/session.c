@@ -19,6 +19,7 @@
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/command.h"
+#include "record/devices.h"
 #include "record/dump.h"
 #include "record/ftrace.h"
 #include "record/interrupt.h"
@@ -411,6 +412,8 @@ int session_begin(struct session *session, struct err *err)
 	if (rc == 0)
 		dump_state(session);
 	if (rc == 0)
+		session->devices = devices_begin(session->directory.kernel_fd);
+	if (rc == 0)
 		session->quotas = quotas_begin();
 	if (rc == 0)
 		session->accounts = accounts_begin(session->directory.kernel_fd, session->manifest);
@@ -491,6 +494,7 @@ int session_end(struct session *session, int failure, struct err *err)
 		session->manifest->end_ns = clock_mono_ns();
 		session->is_on = false;
 		quotas_end(session->quotas, session->manifest);
+		devices_end(session->devices, session->directory.kernel_fd);
 		stop_names(session);
 		accounts_end(session->accounts, session->manifest);
 		directory_release(&session->directory);
@@ -530,6 +534,7 @@ void session_give(struct session *session)
 void session_fini(struct session *session)
 {
 	quotas_free(session->quotas);
+	devices_free(session->devices);
 	accounts_free(session->accounts);
 	user_collect_free(session->user);
 	readers_free(session->readers);

@@ -26,6 +26,7 @@ struct accounts;
 struct err;
 struct manifest;
 struct names_recorder;
+struct devices;
 struct quotas;
 struct readers;
 struct record_opts;
@@ -42,6 +43,7 @@ struct session {
 	struct readers *readers;
 	struct names_recorder *names;
 	struct quotas *quotas;
+	struct devices *devices;
 	struct accounts *accounts; /* NULL = the kernel's accounts are not kept */
 	struct user_collect *user; /* NULL = nothing is collected */
 	struct user_collected collected;

@@ -385,6 +385,8 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->processes);
 	map_fini(&state->symbol_names);
 	map_fini(&state->timer_setters);
+	map_fini(&state->server_works);
+	map_fini(&state->servers);
 	pending_fini(&state->works);
 	pending_fini(&state->packets);
 	pending_fini(&state->requests);

@@ -417,7 +417,7 @@ static uint32_t request_name(struct state *state, const struct ev_block *block, 
 			   : strchr(rwbs, 'W') ? "write"
 			   : strchr(rwbs, 'F') ? "flush"
 					       : "request";
-	char text[96];
+	char text[1200];
 
 	if (device)
 		snprintf(text, sizeof(text), "%s %s", device, verb);
@@ -433,6 +433,7 @@ static void on_block_issue(struct state *state, struct cpu *cpu, const struct ev
 	struct actor actor, before;
 
 	actor_now(state, cpu, ev, &actor);
+	served_issued(cpu, ev, &actor);
 	/* Inserted by one, issued by a kworker for it: the first one asked. */
 	if (ev->type == EV_BLOCK_ISSUE &&
 	    pending_take(&state->requests, request_key(ev), &before) && before.slot != SLOT_NONE)
@@ -449,6 +450,7 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 	cpu->disk_name = issuer.name ? issuer.name : request_name(state, &ev->block, 0);
 	cpu->disk_slot = issuer.slot;
 	cpu->disk_ns = issuer.time_ns;
+	served_completed(state, cpu, ev);
 }
 
 /* ------------------------------------------------------------------- packets */
@@ -517,6 +519,7 @@ static void on_packet_received(struct state *state, struct cpu *cpu, const struc
 static void on_work_queue(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	actor_now(state, cpu, ev, pending_place(&state->works, ev->work.work));
+	served_queued(state, cpu, ev);
 }
 
 static void on_work_start(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -527,6 +530,7 @@ static void on_work_start(struct state *state, struct cpu *cpu, const struct eve
 		return;
 	current->work = (struct actor){ .time_ns = ev->time_ns, .slot = SLOT_NONE };
 	(void)pending_take(&state->works, ev->work.work, &current->work);
+	served_started(state, current, ev);
 	flow_push(state, current, ev->time_ns,
 		  word_make(WORD_WORK, state_symbol(state, ev->work.function)));
 }

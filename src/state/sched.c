@@ -257,6 +257,12 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 					       .slot = SLOT_NONE,
 					       .name = cpu->packet_timer,
 					       .kind = ACTOR_TIMER };
+	if (wait->waker.kind == ACTOR_DISK && cpu->disk_server &&
+	    wait->waker.name == cpu->disk_name)
+		wait->origin = (struct actor){ .time_ns = cpu->disk_ns,
+					       .slot = (uint32_t)cpu->disk_server,
+					       .word = word_make(WORD_WORK, cpu->disk_server >> 32),
+					       .kind = ACTOR_THREAD };
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER &&

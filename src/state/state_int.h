@@ -6,6 +6,7 @@
  *	unsure.c    holes, unknown starts, switches that were not recorded
  *	sched.c     switch, wake-up, fork, exec, exit
  *	irq.c       interrupts, softirqs, timers, packets, disk requests, work: who acts
+ *	served.c    disks of which a kworker serves the requests: loop devices
  *	syscall.c   system calls, faults, locks: what a thread waits in and for
  *	fds.c       what file descriptors name, from call to call
  *	polled.c    what a wait for several descriptors is about
@@ -210,6 +211,11 @@ struct cpu {
 	uint32_t disk_name;	/* request completed in this interrupt; 0 = none */
 	uint32_t disk_slot;
 	uint64_t disk_ns;
+	uint64_t
+		disk_server; /* the kworker that served that request, as in state.servers; 0 = none known */
+	uint32_t issued_slot; /* the thread that issued a request here last */
+	uint32_t issued_dev;
+	uint64_t issued_ns;  /* 0 = none yet, or its work is known */
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
@@ -257,6 +263,9 @@ struct state {
 	struct map symbol_names;  /* address -> name id */
 	struct map timer_setters; /* hrtimer -> slot of who started it */
 	struct pending works, packets, requests;
+	struct map server_works; /* work item -> device whose requests it serves; see served.c */
+	struct map
+		servers; /* device -> slot of the kworker that ran such a work last, function << 32 */
 	char device[DEVICE_BYTES]; /* the network device seen last; "" = none */
 	uint32_t device_name;	   /* its name id; 0 = none */
 	struct call calls[TL_SYSCALLS];
@@ -473,6 +482,12 @@ void actor_completes(const struct state *state, const struct cpu *cpu, struct ac
 struct actor *pending_place(struct pending *pending, uint64_t key); /* to be written */
 bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor);
 void pending_fini(struct pending *pending);
+
+/* served.c */
+void served_issued(struct cpu *cpu, const struct event *ev, const struct actor *by);
+void served_queued(struct state *state, struct cpu *cpu, const struct event *ev);
+void served_started(struct state *state, const struct thread *worker, const struct event *ev);
+void served_completed(struct state *state, struct cpu *cpu, const struct event *ev);
 
 /* syscall.c */
 void call_tables_init(struct state *state);

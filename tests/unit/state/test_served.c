@@ -1,0 +1,107 @@
+/* test_served.c - what a kworker waits for that serves a disk is what the disk's requests wait for. */
+#include "told.h"
+
+/* 7 reads from a loop device, 9 serves that: from the disk, or from a daemon, 8. */
+#define BEGIN(function)                                                                \
+	"thread 7 7 1 R dd\nthread 8 8 1 S fuse\nthread 9 9 2 S kworker/u8:1 kernel\n" \
+	" 0 cpu0 switch 0(runnable) 7\n"                                               \
+	" 0 cpu1 switch 0(runnable) 8\n"                                               \
+	" 1 cpu0 enter read 0\n"                                                       \
+	" 2 cpu0 issue 7340032 0 R\n"                                                  \
+	" 3 cpu0 queuework 100 " function "\n"                                         \
+	"10 cpu0 switch 7(disk) 9\n"                                                   \
+	"12 cpu0 work 100 " function "\n"
+
+static void says(const char *text, const char *roots)
+{
+	struct told *told = replayed(text);
+
+	assert_string_equal(verdict_of(told, 7), roots);
+	told_free(told);
+}
+
+#define BY_DISK(function)                \
+	BEGIN(function)                  \
+	"20 cpu0 issue 266338304 8 R\n"  \
+	"22 cpu0 switch 9(disk) 0\n"     \
+	"60 cpu0 irq 24 vda\n"           \
+	"61 cpu0 complete 266338304 8\n" \
+	"62 cpu0 waking 9 cpu 0\n"       \
+	"63 cpu0 irqexit 24\n"           \
+	"64 cpu0 switch 0(runnable) 9\n" \
+	"70 cpu0 softirq BLOCK\n"        \
+	"71 cpu0 complete 7340032 0\n"   \
+	"72 cpu0 waking 7 cpu 0\n"       \
+	"73 cpu0 softirqexit BLOCK\n"    \
+	"74 cpu0 workdone 100\n"         \
+	"75 cpu0 switch 9(blocked) 7\n"  \
+	"90 cpu0 leave read 1\n"
+
+#define BY_DAEMON(function)              \
+	BEGIN(function)                  \
+	"20 cpu0 waking 8 cpu 1\n"       \
+	"22 cpu0 switch 9(blocked) 0\n"  \
+	"60 cpu1 waking 9 cpu 0\n"       \
+	"64 cpu0 switch 0(runnable) 9\n" \
+	"70 cpu0 softirq BLOCK\n"        \
+	"71 cpu0 complete 7340032 0\n"   \
+	"72 cpu0 waking 7 cpu 0\n"       \
+	"73 cpu0 softirqexit BLOCK\n"    \
+	"74 cpu0 workdone 100\n"         \
+	"75 cpu0 switch 9(blocked) 7\n"  \
+	"90 cpu0 leave read 1\n"
+
+static void the_disk_below(void **unused)
+{
+	says(BY_DISK("loop_workfn"),
+	     "disk 9 40 266338304 read; working 7 25 read; "
+	     "other_thread 9 16 work loop_workfn; cpu_queue 9 3 ran instead; "
+	     "cpu_queue 0 2 wake-up of an idle CPU; softirq 0 2 softirq BLOCK; "
+	     "disk 7 2 7340032 read [fd 0]");
+}
+
+static void the_daemon_behind_the_file(void **unused)
+{
+	says(BY_DAEMON("loop_rootcg_workfn"),
+	     "other_thread 8 38 running; working 7 25 read; "
+	     "other_thread 9 16 work loop_rootcg_workfn; "
+	     "cpu_queue 0 4 wake-up of an idle CPU; cpu_queue 9 3 ran instead; "
+	     "softirq 0 2 softirq BLOCK; disk 7 2 7340032 read [fd 0]");
+}
+
+/* Work that is queued by chance just after a request. */
+static void another_work_serves_nothing(void **unused)
+{
+	says(BY_DISK("wb_workfn"),
+	     "disk 7 62 7340032 read [fd 0]; working 7 25 read; cpu_queue 9 3 ran instead");
+}
+
+/* The kworker's next wait is for another request. */
+static void what_comes_later_does_not_count(void **unused)
+{
+	says(BEGIN("loop_workfn") "20 cpu0 softirq BLOCK\n"
+				  "21 cpu0 complete 7340032 0\n"
+				  "22 cpu0 softirqexit BLOCK\n"
+				  "23 cpu0 switch 9(disk) 0\n"
+				  "40 cpu1 softirq BLOCK\n"
+				  "41 cpu1 complete 7340032 0\n"
+				  "42 cpu1 waking 7 cpu 0\n"
+				  "43 cpu1 softirqexit BLOCK\n"
+				  "44 cpu0 switch 0(runnable) 7\n"
+				  "50 cpu0 leave read 1\n"
+				  "60 cpu1 waking 9 cpu 1\n",
+	     "disk 7 32 7340032 read [fd 0]; working 7 26 read 58 %, own code 38 %; "
+	     "cpu_queue 0 2 wake-up of an idle CPU");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_disk_below),
+		cmocka_unit_test(the_daemon_behind_the_file),
+		cmocka_unit_test(another_work_serves_nothing),
+		cmocka_unit_test(what_comes_later_does_not_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
