@@ -345,7 +345,11 @@ static void charge_working(struct charger *charger, const struct place *place, u
 	if (place->depth == 0 && classes)
 		root.object = text_id(charger, why_class_words(classes));
 	index = add(charger, place, root, ns);
-	add_part(&charger->roots[index], in->word, ns);
+	add_part(&charger->roots[index],
+		 query_polls_ring(charger->query, slot, in->word)
+			 ? word_make(WORD_KERNEL, KERNEL_POLLS)
+			 : in->word,
+		 ns);
 }
 
 static void charge_irq(struct charger *charger, const struct place *place,

@@ -67,7 +67,8 @@ const char *describe_word(struct query *query, uint32_t word)
 	case WORD_RUN:
 		return "running";
 	case WORD_KERNEL:
-		return "kernel thread";
+		return arg == KERNEL_POLLS ? "requests of io_uring, or polling for them"
+					   : "kernel thread";
 	case WORD_SYSCALL:
 		return syscall_name(query, word);
 	case WORD_TRAP:

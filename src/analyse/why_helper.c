@@ -5,6 +5,8 @@
  *			of keys: Ctrl-C is not the kworker's doing
  *	RCU		who waits for a grace period is woken by a softirq, by threads of RCU or by a kworker;
  *			none of them holds it up: it waits until every CPU has let go of what it read
+ *	io_uring	a thread that polls for a process (SQPOLL) completes what others made ready; that it is on
+ *			a CPU all the time is no work for anybody
  *
  * Which it is, is known by the work that a kworker does, by the softirq, and by the name of a thread
  * of the kernel.
@@ -135,10 +137,33 @@ const char *query_terminal(struct query *query, const struct wait *wait)
 					      *did ? " from " : "written to by ", by.comm, by.tid));
 }
 
+/* -------------------------------------------------------------------- io_uring */
+
+bool query_polls_ring(struct query *query, uint32_t slot, uint32_t word)
+{
+	return slot < query->tl->thread_count && word_kind(word) == WORD_SYSCALL &&
+	       starts_with(timeline_comm(query->tl, slot), "iou-sqp-") &&
+	       strcmp(describe_word(query, word), "io_uring_setup") == 0;
+}
+
+/* It completed what had become ready before: 'origin' says through whom. */
+static const char *ring_words(struct query *query, const struct wait *wait)
+{
+	struct why_thread by = why_thread(query, wait->waker.slot);
+
+	if (!wait->woken_ns || wait->waker.kind != ACTOR_THREAD || !wait->origin.time_ns ||
+	    !query_polls_ring(query, wait->waker.slot, wait->waker.word))
+		return NULL;
+	return why_keep(query->why, xasprintf("%s[%d], which polls for io_uring", by.comm, by.tid));
+}
+
 const char *query_helper(struct query *query, const struct wait *wait)
 {
 	const char *grace = query_grace(query, wait);
+	const char *ring = grace ? NULL : ring_words(query, wait);
 
+	if (ring)
+		return ring;
 	return grace ? why_keep(query->why, xasprintf("the end of %s", grace))
 		     : query_terminal(query, wait);
 }

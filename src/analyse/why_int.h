@@ -30,6 +30,9 @@
 
 struct facts;
 
+/* An argument of WORD_KERNEL, in results only: see query_polls_ring(). */
+#define KERNEL_POLLS 1u
+
 /* One question being answered. */
 struct query {
 	const struct timeline *tl;
@@ -140,6 +143,8 @@ char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *i
 const char *query_grace(struct query *query, const struct wait *wait); /* "an RCU grace period" */
 const char *query_terminal(struct query *query,
 			   const struct wait *wait); /* "the terminal (Ctrl-C from ssh[12])" */
+bool query_polls_ring(struct query *query, uint32_t slot,
+		      uint32_t word); /* or is at a request: a thread of SQPOLL */
 /* Any of them: "the end of an RCU grace period", "the terminal (written to by ssh[12])" */
 const char *query_helper(struct query *query, const struct wait *wait);
 

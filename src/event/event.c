@@ -53,6 +53,10 @@ static const char *const names[EV_TYPE_COUNT] = {
 	[EV_STACK] = "kernel_stack",
 	[EV_FD_NAME] = "fd_name",
 	[EV_USER_LOCK] = "user_lock",
+	[EV_URING_READY] = "io_uring_task_add",
+	[EV_URING_DONE] = "io_uring_complete",
+	[EV_URING_QUEUE] = "io_uring_queue_async_work",
+	[EV_URING_FILE] = "io_uring_file_get",
 };
 
 const char *event_type_name(enum event_type type)

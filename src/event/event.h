@@ -75,6 +75,11 @@ enum event_type {
 
 	EV_USER_LOCK, /* what a thread did with a lock of its program, told by libholdup-locks */
 
+	EV_URING_READY, /* io_uring_task_add: a request has become ready, in this context */
+	EV_URING_DONE,	/* io_uring_complete */
+	EV_URING_QUEUE, /* io_uring_queue_async_work: a request is given to a worker */
+	EV_URING_FILE,	/* io_uring_file_get: what descriptor a request is about */
+
 	EV_TYPE_COUNT
 };
 
@@ -359,6 +364,12 @@ struct ev_user_lock {
 	uint8_t kind;	/* enum lock_kind */
 };
 
+struct ev_uring {
+	uint64_t req;	 /* address: its identity while it lives */
+	int32_t fd;	 /* file */
+	uint32_t opcode; /* ready, queue: IORING_OP_* */
+};
+
 struct ev_other {
 	const char *system;
 	const char *name;
@@ -392,6 +403,7 @@ struct event {
 		struct ev_stack stack;
 		struct ev_fd_name fd_name;
 		struct ev_user_lock user_lock;
+		struct ev_uring uring;
 		struct ev_other other;
 	};
 };

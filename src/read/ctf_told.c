@@ -126,6 +126,12 @@ static const struct told lock_told[] = {
 	TOLD(lock.ret, TOLD_32),
 };
 
+static const struct told uring_told[] = {
+	TOLD(uring.req, TOLD_64),
+	TOLD(uring.fd, TOLD_32),
+	TOLD(uring.opcode, TOLD_32),
+};
+
 static const struct told net_told[] = {
 	TOLD(net.skb, TOLD_64),
 	TOLD(net.len, TOLD_32),
@@ -179,6 +185,8 @@ static const struct told_type {
 	TYPE(39, EV_NET_RECEIVE, net_told),	  TYPE(40, EV_SIGNAL_GENERATE, signal_told),
 	TYPE(41, EV_SIGNAL_DELIVER, signal_told), TYPE(42, EV_IPI_SEND, ipi_told),
 	TYPE(43, EV_STACK, stack_told),		  TYPE(44, EV_SCHED_BLOCKED_REASON, reason_told),
+	TYPE(45, EV_URING_READY, uring_told),	  TYPE(46, EV_URING_DONE, uring_told),
+	TYPE(47, EV_URING_QUEUE, uring_told),	  TYPE(48, EV_URING_FILE, uring_told),
 };
 
 /* ------------------------------------------------------------------ write */

@@ -162,6 +162,13 @@ static const struct target lock_fields[] = {
 	{ 0 },
 };
 
+static const struct target uring_fields[] = {
+	TARGET("req", TO_64, uring.req),
+	TARGET("fd", TO_32, uring.fd),
+	TARGET("opcode", TO_32, uring.opcode),
+	{ 0 },
+};
+
 static const struct target net_fields[] = {
 	TARGET("skbaddr", TO_64, net.skb),
 	TARGET("len", TO_32, net.len),
@@ -251,6 +258,10 @@ static const struct row rows[] = {
 	{ "timer/timer_expire_exit", EV_TIMER_DONE, timer_fields, 0 },
 	{ "lock/contention_begin", EV_LOCK_BEGIN, lock_fields, 0 },
 	{ "lock/contention_end", EV_LOCK_END, lock_fields, 0 },
+	{ "io_uring/io_uring_task_add", EV_URING_READY, uring_fields, 0 },
+	{ "io_uring/io_uring_complete", EV_URING_DONE, uring_fields, 0 },
+	{ "io_uring/io_uring_queue_async_work", EV_URING_QUEUE, uring_fields, 0 },
+	{ "io_uring/io_uring_file_get", EV_URING_FILE, uring_fields, 0 },
 	{ "net/net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
 	{ "net/netif_rx", EV_NET_RX, net_fields, 0 },
 	{ "net/netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },

@@ -70,6 +70,11 @@ static const struct event_row {
 	{ "net", "net_dev_queue", ALL },
 	{ "net", "netif_rx", ALL },
 	{ "net", "netif_receive_skb", ALL },
+	/* For whom the threads of io_uring act. */
+	{ "io_uring", "io_uring_task_add", ALL },
+	{ "io_uring", "io_uring_complete", ALL },
+	{ "io_uring", "io_uring_queue_async_work", ALL },
+	{ "io_uring", "io_uring_file_get", ALL },
 	{ "lock", "contention_begin", ALL },
 	{ "lock", "contention_end", ALL },
 	/* What threads ask of the kernel. */

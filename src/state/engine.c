@@ -26,6 +26,7 @@ static const struct state_handler *const topics[] = {
 	sched_handlers,
 	irq_handlers,
 	syscall_handlers,
+	uring_handlers,
 };
 
 /* ------------------------------------------------------------------ threads */
@@ -385,6 +386,8 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->processes);
 	map_fini(&state->symbol_names);
 	map_fini(&state->timer_setters);
+	pending_fini(&state->ready);
+	map_fini(&state->uring_workers);
 	map_fini(&state->server_works);
 	map_fini(&state->servers);
 	pending_fini(&state->works);

@@ -242,6 +242,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		call_tell_thaw(state, current, wait);
 		if (current->work.time_ns)
 			wait->origin = current->work;
+		uring_ended(current, wait);
 		if (wait->flags & WAIT_LOCK && !thread->lock &&
 		    call_of(state, thread)->kind == CALL_FUTEX && call_wakes_all(state, current))
 			wait->flags &= ~(uint32_t)WAIT_LOCK;
@@ -263,6 +264,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 					       .slot = (uint32_t)cpu->disk_server,
 					       .word = word_make(WORD_WORK, cpu->disk_server >> 32),
 					       .kind = ACTOR_THREAD };
+	if (uring_works(thread))
+		uring_give(state, current, thread);
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER &&
@@ -443,6 +446,13 @@ static void find_process(struct state *state, struct thread *child, const struct
 		child->process = process_copy(state, ev->task.tid, parent ? parent->process : NULL);
 }
 
+/* It is a worker of io_uring, or becomes one: its name is given later. */
+static void take_job(struct state *state, struct thread *parent, struct thread *child)
+{
+	if (parent && child->process == parent->process)
+		uring_give(state, parent, child);
+}
+
 static void on_new_task(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *parent = state_current(state, cpu);
@@ -458,6 +468,7 @@ static void on_new_task(struct state *state, struct cpu *cpu, const struct event
 		join_process(state, child, parent->tl->tgid);
 	else
 		find_process(state, child, parent, ev);
+	take_job(state, parent, child);
 }
 
 static void on_fork(struct state *state, struct cpu *cpu, const struct event *ev)

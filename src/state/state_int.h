@@ -6,6 +6,7 @@
  *	unsure.c    holes, unknown starts, switches that were not recorded
  *	sched.c     switch, wake-up, fork, exec, exit
  *	irq.c       interrupts, softirqs, timers, packets, disk requests, work: who acts
+ *	uring.c     threads of io_uring: for whom they act
  *	served.c    disks of which a kworker serves the requests: loop devices
  *	syscall.c   system calls, faults, locks: what a thread waits in and for
  *	fds.c       what file descriptors name, from call to call
@@ -148,6 +149,14 @@ struct placing {
 	uint64_t high_ns;
 };
 
+/* A request of io_uring: of a worker what it is at, else what the thread handed over last. */
+struct uring_job {
+	uint64_t req; /* 0 = none */
+	int32_t fd;   /* -1 = not known */
+	uint32_t opcode;
+	bool is_queued; /* and no worker was seen to take it */
+};
+
 struct thread {
 	struct tl_thread *tl;
 	struct process *process; /* refcounted; NULL for idle and dead threads */
@@ -194,6 +203,10 @@ struct thread {
 	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
 	struct actor early_wake;     /* a wake-up recorded just before its switch out */
 	struct actor work;	     /* a kworker: who queued what it runs */
+	struct actor
+		ready; /* it polls for io_uring: what the request waited for that it completes */
+	struct actor disk_done; /* and the last request to a disk of its own */
+	struct uring_job job;
 	struct placing placing;
 };
 
@@ -263,7 +276,9 @@ struct state {
 	struct map symbol_names;  /* address -> name id */
 	struct map timer_setters; /* hrtimer -> slot of who started it */
 	struct pending works, packets, requests;
-	struct map server_works; /* work item -> device whose requests it serves; see served.c */
+	struct pending ready;	  /* requests of io_uring: who made them ready */
+	struct map uring_workers; /* request of io_uring -> slot of the worker that has it */
+	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map
 		servers; /* device -> slot of the kworker that ran such a work last, function << 32 */
 	char device[DEVICE_BYTES]; /* the network device seen last; "" = none */
@@ -288,6 +303,7 @@ extern const struct state_handler sched_handlers[];
 extern const struct state_handler irq_handlers[];
 extern const struct state_handler syscall_handlers[];
 extern const struct state_handler unsure_handlers[];
+extern const struct state_handler uring_handlers[];
 
 static inline uint64_t track_ns(const struct state *state, uint64_t time_ns)
 {
@@ -482,6 +498,13 @@ void actor_completes(const struct state *state, const struct cpu *cpu, struct ac
 struct actor *pending_place(struct pending *pending, uint64_t key); /* to be written */
 bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor);
 void pending_fini(struct pending *pending);
+
+/* uring.c */
+void uring_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev);
+void uring_ended(const struct thread *waker, struct wait *wait);
+void uring_give(struct state *state, struct thread *by, struct thread *worker);
+bool uring_works(const struct thread *thread); /* for others: see uring_describe() */
+void uring_describe(struct state *state, const struct thread *thread, struct wait *wait);
 
 /* served.c */
 void served_issued(struct cpu *cpu, const struct event *ev, const struct actor *by);

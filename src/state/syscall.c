@@ -362,7 +362,9 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 {
 	enum word_kind kind = word_kind(wait->in);
 
-	if (kind == WORD_SYSCALL)
+	if (kind == WORD_SYSCALL && uring_works(thread))
+		uring_describe(state, thread, wait);
+	else if (kind == WORD_SYSCALL)
 		describe_call(state, thread, wait);
 	if (kind == WORD_USER && sleeps_in_fault(state, thread, wait)) {
 		uint32_t word = word_make(WORD_TRAP, TRAP_FAULT_USER);

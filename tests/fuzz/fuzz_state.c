@@ -142,6 +142,14 @@ static void fill(struct event *ev, const uint8_t *b)
 		ev->stack.frames = stack;
 		ev->stack.count = b[5] % 4;
 		break;
+	case EV_URING_READY:
+	case EV_URING_DONE:
+	case EV_URING_QUEUE:
+	case EV_URING_FILE:
+		ev->uring.req = b[5] % 4;
+		ev->uring.fd = (int8_t)b[6];
+		ev->uring.opcode = b[6];
+		break;
 	case EV_LOCK_BEGIN:
 	case EV_LOCK_END:
 		ev->lock.address = b[5] % 4;

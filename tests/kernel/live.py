@@ -47,6 +47,9 @@ unix-request
 unix-request --sleep
 cond-slices
 eventfd-wait
+terminal-read
+grace-period
+ring-polled
 sysv-sem
 flock-wait
 lock-poll

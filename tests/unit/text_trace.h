@@ -27,6 +27,7 @@
  *	timerstart TIMER	hrtimer FUNCTION [TIMER]	hrtimerdone
  *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
+ *	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
  *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		other NAME
@@ -341,6 +342,17 @@ static inline void tt_work(struct text_trace *trace, struct event *ev, struct tt
 		ev->work.function = tt_symbol(trace, tt_word(trace, 2));
 }
 
+/* REQ OPCODE, or REQ FD of a file */
+static inline void tt_uring(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)cpu;
+	ev->uring.req = tt_number(trace, 1);
+	if (ev->type == EV_URING_FILE)
+		ev->uring.fd = (int32_t)tt_number(trace, 2);
+	else if (ev->type == EV_URING_QUEUE)
+		ev->uring.opcode = (uint32_t)tt_number(trace, 2);
+}
+
 static inline void tt_net(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
@@ -436,6 +448,10 @@ static const struct tt_verb {
 	{ "queuework", EV_WORK_QUEUE, tt_work },
 	{ "work", EV_WORK_START, tt_work },
 	{ "workdone", EV_WORK_END, tt_work },
+	{ "ringready", EV_URING_READY, tt_uring },
+	{ "ringdone", EV_URING_DONE, tt_uring },
+	{ "ringqueue", EV_URING_QUEUE, tt_uring },
+	{ "ringfile", EV_URING_FILE, tt_uring },
 	{ "netqueue", EV_NET_QUEUE, tt_net },
 	{ "netrx", EV_NET_RX, tt_net },
 	{ "receive", EV_NET_RECEIVE, tt_net },

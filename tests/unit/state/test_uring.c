@@ -1,0 +1,114 @@
+/* test_uring.c - threads of io_uring: what their requests waited for, and what they are at. */
+#include "told.h"
+
+static void says(const char *text, const char *roots)
+{
+	struct told *told = replayed(text);
+
+	assert_string_equal(verdict_of(told, 7), roots);
+	told_free(told);
+}
+
+/* 7 waits for its ring, 9 polls for it, 8 writes. */
+#define POLLED                                                                                      \
+	"thread 7 7 1 R db\nthread 8 8 1 R peer\nthread 9 7 1 R iou-sqp-7\nfd 7 3 other io_uring\n" \
+	" 0 cpu0 switch 0(runnable) 7\n"                                                            \
+	" 0 cpu1 switch 0(runnable) 9\n"                                                            \
+	" 0 cpu2 switch 0(runnable) 8\n"                                                            \
+	" 1 cpu0 enter io_uring_enter 3\n"                                                          \
+	"10 cpu0 switch 7(blocked) 0\n"
+
+static void who_polls_is_not_waited_for(void **unused)
+{
+	says(POLLED "40 cpu2 ringready 100\n"
+		    "48 cpu1 ringdone 100\n"
+		    "50 cpu1 waking 7 cpu 0\n"
+		    "50 cpu0 switch 0(runnable) 7\n"
+		    "60 cpu0 leave io_uring_enter 1\n",
+	     "other_thread 8 30 running; working 7 20 io_uring_enter; other_thread 9 10 running");
+}
+
+/* What became ready was another request, or nobody knows when. */
+static void what_was_ready_must_be_what_is_done(void **unused)
+{
+	says(POLLED "40 cpu2 ringready 200\n"
+		    "48 cpu1 ringdone 100\n"
+		    "50 cpu1 waking 7 cpu 0\n"
+		    "50 cpu0 switch 0(runnable) 7\n"
+		    "60 cpu0 leave io_uring_enter 1\n",
+	     "other_thread 9 40 running; working 7 20 io_uring_enter");
+}
+
+static void a_disk_is_waited_for_through_who_polls(void **unused)
+{
+	says(POLLED "12 cpu1 issue 1 8 R\n"
+		    "40 cpu2 irq 24 vda\n"
+		    "41 cpu2 complete 1 8\n"
+		    "42 cpu2 irqexit 24\n"
+		    "48 cpu1 ringdone 100\n"
+		    "50 cpu1 waking 7 cpu 0\n"
+		    "50 cpu0 switch 0(runnable) 7\n"
+		    "60 cpu0 leave io_uring_enter 1\n",
+	     "disk 7 31 1 read [fd 3 = io_uring]; working 7 20 io_uring_enter; other_thread 9 9 running");
+}
+
+#define WORKER                                                                                   \
+	"thread 7 7 1 R db\nthread 8 8 1 R peer\nfd 7 0 file /dev/null\nfd 7 5 pipe pipe:[12]\n" \
+	" 0 cpu0 switch 0(runnable) 7\n"                                                         \
+	" 0 cpu1 switch 0(runnable) 8\n"                                                         \
+	" 1 cpu0 enter io_uring_enter 3\n"                                                       \
+	" 2 cpu0 ringqueue 100 30\n"                                                             \
+	" 3 cpu0 newtask 9 thread\n"
+
+static const char *first_wait_of(struct told *told, int32_t tid)
+{
+	(void)verdict_of(told, tid);
+	for (size_t i = 0; i < told->why.wait_count; i++) {
+		if (told->why.waits[i].who.tid == tid)
+			return told_keep(told, xasprintf("%s, %s", told->why.waits[i].in,
+							 told->why.waits[i].object));
+	}
+	return "none";
+}
+
+#define WORKS                            \
+	"10 cpu2 switch 0(runnable) 9\n" \
+	"11 cpu2 rename 9 iou-wrk-7\n"
+
+static void a_worker_is_at_its_request(void **unused)
+{
+	struct told *told = replayed(WORKER WORKS "12 cpu2 ringfile 100 5\n"
+						  "20 cpu2 switch 9(blocked) 0\n"
+						  "40 cpu1 waking 9 cpu 2\n"
+						  "41 cpu2 switch 0(runnable) 9\n"
+						  "50 cpu2 ringdone 100\n");
+
+	assert_string_equal(first_wait_of(told, 9), "work io_uring splice, fd 5 = pipe:[12]");
+	told_free(told);
+}
+
+/* It is done, and waits for the next. */
+static void of_an_idle_worker_nothing_is_told(void **unused)
+{
+	struct told *told = replayed(WORKER WORKS "12 cpu2 ringfile 100 5\n"
+						  "15 cpu2 ringdone 100\n"
+						  "20 cpu2 switch 9(blocked) 0\n"
+						  "40 cpu1 waking 9 cpu 2\n"
+						  "41 cpu2 switch 0(runnable) 9\n");
+
+	assert_string_equal(first_wait_of(told, 9), "io_uring_enter, ");
+	told_free(told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_polls_is_not_waited_for),
+		cmocka_unit_test(what_was_ready_must_be_what_is_done),
+		cmocka_unit_test(a_disk_is_waited_for_through_who_polls),
+		cmocka_unit_test(a_worker_is_at_its_request),
+		cmocka_unit_test(of_an_idle_worker_nothing_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
