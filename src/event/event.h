@@ -75,10 +75,11 @@ enum event_type {
 
 	EV_USER_LOCK, /* what a thread did with a lock of its program, told by libholdup-locks */
 
-	EV_URING_READY, /* io_uring_task_add: a request has become ready, in this context */
-	EV_URING_DONE,	/* io_uring_complete */
-	EV_URING_QUEUE, /* io_uring_queue_async_work: a request is given to a worker */
-	EV_URING_FILE,	/* io_uring_file_get: what descriptor a request is about */
+	EV_URING_READY,	 /* io_uring_task_add: a request has become ready, in this context */
+	EV_URING_DONE,	 /* io_uring_complete */
+	EV_URING_QUEUE,	 /* io_uring_queue_async_work: a request is given to a worker */
+	EV_URING_FILE,	 /* io_uring_file_get: what descriptor a request is about */
+	EV_URING_SUBMIT, /* io_uring_submit_req: a request is taken from the ring */
 
 	EV_TYPE_COUNT
 };
@@ -367,7 +368,7 @@ struct ev_user_lock {
 struct ev_uring {
 	uint64_t req;	 /* address: its identity while it lives */
 	int32_t fd;	 /* file */
-	uint32_t opcode; /* ready, queue: IORING_OP_* */
+	uint32_t opcode; /* but done and file: IORING_OP_* */
 };
 
 struct ev_other {

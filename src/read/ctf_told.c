@@ -187,6 +187,7 @@ static const struct told_type {
 	TYPE(43, EV_STACK, stack_told),		  TYPE(44, EV_SCHED_BLOCKED_REASON, reason_told),
 	TYPE(45, EV_URING_READY, uring_told),	  TYPE(46, EV_URING_DONE, uring_told),
 	TYPE(47, EV_URING_QUEUE, uring_told),	  TYPE(48, EV_URING_FILE, uring_told),
+	TYPE(49, EV_URING_SUBMIT, uring_told),
 };
 
 /* ------------------------------------------------------------------ write */

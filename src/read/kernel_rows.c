@@ -262,6 +262,7 @@ static const struct row rows[] = {
 	{ "io_uring/io_uring_complete", EV_URING_DONE, uring_fields, 0 },
 	{ "io_uring/io_uring_queue_async_work", EV_URING_QUEUE, uring_fields, 0 },
 	{ "io_uring/io_uring_file_get", EV_URING_FILE, uring_fields, 0 },
+	{ "io_uring/io_uring_submit_req", EV_URING_SUBMIT, uring_fields, 0 },
 	{ "net/net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
 	{ "net/netif_rx", EV_NET_RX, net_fields, 0 },
 	{ "net/netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },

@@ -71,6 +71,7 @@ static const struct event_row {
 	{ "net", "netif_rx", ALL },
 	{ "net", "netif_receive_skb", ALL },
 	/* For whom the threads of io_uring act. */
+	{ "io_uring", "io_uring_submit_req", ALL },
 	{ "io_uring", "io_uring_task_add", ALL },
 	{ "io_uring", "io_uring_complete", ALL },
 	{ "io_uring", "io_uring_queue_async_work", ALL },

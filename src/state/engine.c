@@ -387,6 +387,7 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->symbol_names);
 	map_fini(&state->timer_setters);
 	pending_fini(&state->ready);
+	map_fini(&state->uring_open);
 	map_fini(&state->uring_workers);
 	map_fini(&state->server_works);
 	map_fini(&state->servers);

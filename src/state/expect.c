@@ -238,6 +238,9 @@ static void expect(struct expecting *expecting, struct thread *thread, struct wa
 	if (!thread->process || !is_in_call(thread, wait) || wait->origin.slot != SLOT_NONE ||
 	    wait->origin.time_ns)
 		return;
+	if (call_of(expecting->state, thread)->kind == CALL_RING)
+		uring_awaits(expecting->state, thread,
+			     wait); /* it may be taken from the ring late */
 	if (call_of(expecting->state, thread)->kind == CALL_FUTEX)
 		slot = joined(expecting->state, thread);
 	else if (!(wait->flags & WAIT_SERVER) && (!(wait->flags & WAIT_MANY) || wait->fd >= 0))

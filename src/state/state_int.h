@@ -71,6 +71,7 @@ enum call_kind {
 	CALL_FLOCK,
 	CALL_FORK,
 	CALL_EXEC,
+	CALL_RING, /* io_uring_enter: argument 0 names the ring */
 };
 
 struct call {
@@ -117,7 +118,7 @@ struct polled_set {
 	uint32_t name; /* name id: what it watches; 0 = not known */
 };
 
-/* Descriptors of one process, shared by its threads. */
+/* Descriptors of one process, shared by its threads; and its requests of io_uring. */
 struct process {
 	int32_t tgid;
 	uint32_t refs;
@@ -126,6 +127,10 @@ struct process {
 	bool dumped;	  /* and what the epoll descriptors among them watch is known */
 	struct map fds;	  /* fd -> struct slot_fd, packed */
 	struct map epoll; /* epoll fd << 32 | target fd -> what both had as 'made' */
+
+	uint32_t ring_count; /* requests that are not done */
+	uint64_t ring_req;   /* the last one; 0 = it is done */
+	int32_t ring_fd;     /* what that is about; -1 = not known */
 
 	size_t sweep_at; /* entries of 'epoll' that make it worth to look for old ones */
 
@@ -277,6 +282,7 @@ struct state {
 	struct map timer_setters; /* hrtimer -> slot of who started it */
 	struct pending works, packets, requests;
 	struct pending ready;	  /* requests of io_uring: who made them ready */
+	struct map uring_open;	  /* request of io_uring that is not done -> tgid */
 	struct map uring_workers; /* request of io_uring -> slot of the worker that has it */
 	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map
@@ -503,6 +509,7 @@ void pending_fini(struct pending *pending);
 void uring_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev);
 void uring_ended(const struct thread *waker, struct wait *wait);
 void uring_give(struct state *state, struct thread *by, struct thread *worker);
+void uring_awaits(struct state *state, const struct thread *thread, struct wait *wait);
 bool uring_works(const struct thread *thread); /* for others: see uring_describe() */
 void uring_describe(struct state *state, const struct thread *thread, struct wait *wait);
 

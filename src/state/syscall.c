@@ -59,7 +59,7 @@ static const struct call known_calls[] = {
 	{ "fstat", CALL_FD, 0 },
 	{ "fchmod", CALL_FD, 0 },
 	{ "shutdown", CALL_FD, 0 },
-	{ "io_uring_enter", CALL_FD, 0 },
+	{ "io_uring_enter", CALL_RING, 0 },
 	{ "mq_timedsend", CALL_FD, 0 },
 	{ "mq_timedreceive", CALL_FD, 0 },
 	{ "mmap", CALL_FD, 4 },
@@ -268,6 +268,10 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 	case CALL_CONNECT:
 	case CALL_CLOSE:
 		describe_fd(state, thread, wait, (int32_t)thread->call_args[call->arg]);
+		break;
+	case CALL_RING:
+		describe_fd(state, thread, wait, (int32_t)thread->call_args[0]);
+		uring_awaits(state, thread, wait);
 		break;
 	case CALL_ACCEPT:
 		describe_fd(state, thread, wait, (int32_t)thread->call_args[0]);

@@ -7,6 +7,8 @@
  *	writer   io_uring_task_add    it is ready: kept by its address
  *	iou-sqp  io_uring_complete    what it now wakes somebody with
  *
+ * Who waits for its ring waits for the descriptor of its request, where there is only one.
+ *
  * A request that would block may be given to a worker (iou-wrk): the one that is woken or made right
  * then. What it works at until that is complete is neither the call nor a descriptor of who made it.
  */
@@ -102,6 +104,48 @@ static void on_ready(struct state *state, struct cpu *cpu, const struct event *e
 		actor->kind = ACTOR_THREAD;
 }
 
+static void on_submit(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *current = state_current(state, cpu);
+	struct process *process = current && !current->idle ? current->process : NULL;
+	uint64_t *tgid;
+	bool is_new;
+
+	if (!process)
+		return;
+	tgid = map_add(&state->uring_open, ev->uring.req, &is_new);
+	*tgid = (uint32_t)process->tgid;
+	process->ring_count += is_new;
+	process->ring_req = ev->uring.req;
+	process->ring_fd = -1;
+}
+
+static void close_request(struct state *state, uint64_t req)
+{
+	uint64_t *tgid = state->uring_open.count ? map_find(&state->uring_open, req) : NULL;
+	struct process *process = tgid ? process_find(state, (int32_t)*tgid) : NULL;
+
+	if (process && process->ring_count)
+		process->ring_count--;
+	if (process && process->ring_req == req)
+		process->ring_req = 0;
+	if (tgid)
+		map_remove(&state->uring_open, req);
+}
+
+/* Who waits for its ring waits for the only request that is not done. */
+void uring_awaits(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	const struct process *process = thread->process;
+	const struct object *object;
+
+	if (!process || process->ring_count != 1 || !process->ring_req || process->ring_fd < 0)
+		return;
+	object = fds_find(state, thread, process->ring_fd);
+	wait->fd = process->ring_fd;
+	wait->object = object ? object->name : 0;
+}
+
 static void on_done(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *current = state_current(state, cpu);
@@ -110,6 +154,7 @@ static void on_done(struct state *state, struct cpu *cpu, const struct event *ev
 	struct actor by = { .slot = SLOT_NONE };
 	bool is_ready = state->ready.index.count && pending_take(&state->ready, ev->uring.req, &by);
 
+	close_request(state, ev->uring.req);
 	if (worker) {
 		state->threads[*worker]->job.req = 0;
 		map_remove(&state->uring_workers, ev->uring.req);
@@ -166,6 +211,8 @@ static void on_file(struct state *state, struct cpu *cpu, const struct event *ev
 	if (current->job.req != ev->uring.req)
 		current->job = (struct uring_job){ .req = ev->uring.req };
 	current->job.fd = ev->uring.fd;
+	if (current->process && current->process->ring_req == ev->uring.req)
+		current->process->ring_fd = ev->uring.fd;
 }
 
 /* 'worker' is woken or made by who has just queued a request. */
@@ -203,6 +250,6 @@ void uring_describe(struct state *state, const struct thread *thread, struct wai
 }
 
 const struct state_handler uring_handlers[] = {
-	{ EV_URING_READY, on_ready }, { EV_URING_DONE, on_done }, { EV_URING_QUEUE, on_queued },
-	{ EV_URING_FILE, on_file },   { EV_NONE, NULL },
+	{ EV_URING_SUBMIT, on_submit }, { EV_URING_READY, on_ready }, { EV_URING_DONE, on_done },
+	{ EV_URING_QUEUE, on_queued },	{ EV_URING_FILE, on_file },   { EV_NONE, NULL },
 };

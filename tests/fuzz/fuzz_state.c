@@ -146,6 +146,7 @@ static void fill(struct event *ev, const uint8_t *b)
 	case EV_URING_DONE:
 	case EV_URING_QUEUE:
 	case EV_URING_FILE:
+	case EV_URING_SUBMIT:
 		ev->uring.req = b[5] % 4;
 		ev->uring.fd = (int8_t)b[6];
 		ev->uring.opcode = b[6];

@@ -27,7 +27,7 @@
  *	timerstart TIMER	hrtimer FUNCTION [TIMER]	hrtimerdone
  *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
- *	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
+ *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
  *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		other NAME
@@ -349,7 +349,7 @@ static inline void tt_uring(struct text_trace *trace, struct event *ev, struct t
 	ev->uring.req = tt_number(trace, 1);
 	if (ev->type == EV_URING_FILE)
 		ev->uring.fd = (int32_t)tt_number(trace, 2);
-	else if (ev->type == EV_URING_QUEUE)
+	else if (ev->type == EV_URING_QUEUE || ev->type == EV_URING_SUBMIT)
 		ev->uring.opcode = (uint32_t)tt_number(trace, 2);
 }
 
@@ -448,6 +448,7 @@ static const struct tt_verb {
 	{ "queuework", EV_WORK_QUEUE, tt_work },
 	{ "work", EV_WORK_START, tt_work },
 	{ "workdone", EV_WORK_END, tt_work },
+	{ "ringsubmit", EV_URING_SUBMIT, tt_uring },
 	{ "ringready", EV_URING_READY, tt_uring },
 	{ "ringdone", EV_URING_DONE, tt_uring },
 	{ "ringqueue", EV_URING_QUEUE, tt_uring },

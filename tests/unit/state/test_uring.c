@@ -100,6 +100,42 @@ static void of_an_idle_worker_nothing_is_told(void **unused)
 	told_free(told);
 }
 
+#define RING                                                                                       \
+	"thread 7 7 1 R db\nfd 7 3 other io_uring\nfd 7 5 pipe pipe:[12]\nfd 7 6 pipe pipe:[13]\n" \
+	" 0 cpu0 switch 0(runnable) 7\n"                                                           \
+	" 1 cpu0 enter io_uring_enter 3\n"                                                         \
+	" 2 cpu0 ringsubmit 100 22\n"                                                              \
+	" 3 cpu0 ringfile 100 5\n"
+
+#define SLEEPS "10 cpu0 switch 7(blocked) 0\n60 cpu0 waking 7 cpu 0\n61 cpu0 switch 0(runnable) 7\n"
+
+static void waits_for(const char *text, const char *wait)
+{
+	struct told *told = replayed(text);
+
+	assert_string_equal(first_wait_of(told, 7), wait);
+	told_free(told);
+}
+
+static void a_ring_with_one_request_is_what_that_is_about(void **unused)
+{
+	waits_for(RING SLEEPS, "io_uring_enter, fd 5 = pipe:[12]");
+}
+
+/* One of two, one that is done, one whose descriptor was not told. */
+static void else_it_is_the_ring(void **unused)
+{
+	waits_for(RING " 4 cpu0 ringsubmit 200 22\n 5 cpu0 ringfile 200 6\n" SLEEPS,
+		  "io_uring_enter, fd 3 = io_uring");
+	waits_for(RING " 4 cpu0 ringdone 100\n" SLEEPS, "io_uring_enter, fd 3 = io_uring");
+	waits_for(RING " 4 cpu0 ringdone 100\n 5 cpu0 ringsubmit 200 11\n" SLEEPS,
+		  "io_uring_enter, fd 3 = io_uring");
+	waits_for(
+		RING
+		" 4 cpu0 ringsubmit 200 22\n 5 cpu0 ringfile 200 6\n 6 cpu0 ringdone 200\n" SLEEPS,
+		"io_uring_enter, fd 3 = io_uring");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +144,8 @@ int main(void)
 		cmocka_unit_test(a_disk_is_waited_for_through_who_polls),
 		cmocka_unit_test(a_worker_is_at_its_request),
 		cmocka_unit_test(of_an_idle_worker_nothing_is_told),
+		cmocka_unit_test(a_ring_with_one_request_is_what_that_is_about),
+		cmocka_unit_test(else_it_is_the_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
