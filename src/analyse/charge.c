@@ -681,7 +681,12 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	} else if (is_served(charger, place, wait)) {
 		charge_served(charger, place, slot, wait, in);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
-		charge_hardware(charger, place, slot, wait, in->end_ns - in->start_ns);
+		uint64_t from = wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_DISK
+					? charge_origin(charger, place, slot, wait, in)
+					: in->start_ns;
+
+		if (from < in->end_ns)
+			charge_hardware(charger, place, slot, wait, in->end_ns - from);
 	} else if (place->depth > CHARGE_DEPTH) {
 		query->why->depth_limit_hits++;
 		add_unknown(charger, place, slot, "deeper than the bound on depth",

@@ -451,7 +451,7 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 	cpu->disk_slot = issuer.slot;
 	cpu->disk_ns = issuer.time_ns;
 	served_completed(state, cpu, ev);
-	uring_disk_done(state, cpu, ev);
+	served_disk_done(state, cpu, ev);
 }
 
 /* ------------------------------------------------------------------- packets */

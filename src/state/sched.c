@@ -266,6 +266,9 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 					       .kind = ACTOR_THREAD };
 	if (uring_works(thread))
 		uring_give(state, current, thread);
+	if (wait->waker.kind == ACTOR_DISK && cpu->disk_server && cpu->disk_below.time_ns &&
+	    wait->waker.name == cpu->disk_name)
+		wait->origin = cpu->disk_below;
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER &&

@@ -5,12 +5,16 @@
  * Who issues a request of such a disk queues the work that serves it at once, unless it is queued
  * already; a work item belongs to one disk for as long as that lives. So from the first request on it is
  * known whose work it is, and the kworker that ran it last is who serves. A request is completed
- * wherever the kernel likes: that says nothing.
+ * wherever the kernel likes: that says nothing. With direct I/O the kworker does not wait for the disk
+ * below: then what it issued last there, and is complete, says what the request waited for.
  */
 #include <string.h>
 
 #include "base/mem.h"
 #include "state/state_int.h"
+
+/* So many waits of a kworker are looked at. */
+#define WAITS_BACK 8u
 
 /* From a request to its work, in the same thread. */
 #define SERVED_NS 100000u
@@ -56,10 +60,50 @@ void served_started(struct state *state, const struct thread *worker, const stru
 			worker->slot | (uint64_t)state_symbol(state, ev->work.function) << 32);
 }
 
+/*
+ * Complete is what a thread of the kernel issued that does not wait for it: one that polls for
+ * io_uring, or serves a loop device with direct I/O. It happens in an interrupt.
+ */
+void served_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev)
+{
+	struct thread *issuer = cpu->disk_slot == SLOT_NONE ? NULL : state->threads[cpu->disk_slot];
+
+	if (issuer && (issuer->tl->kernel || strncmp(issuer->comm, "iou-sqp-", 8) == 0))
+		issuer->disk_done = (struct actor){ .time_ns = ev->time_ns,
+						    .slot = issuer->slot,
+						    .name = cpu->disk_name,
+						    .kind = ACTOR_DISK };
+}
+
+/* Did it sleep at its work since the request was issued? Then that says what for. */
+static bool slept_since(const struct thread *server, uint64_t since_ns)
+{
+	const struct tl_thread *tl = server->tl;
+
+	for (uint32_t i = tl->wait_count; i > tl->wait_base && tl->wait_count - i < WAITS_BACK;
+	     i--) {
+		const struct wait *wait = tl_wait(server->tl, i - 1);
+
+		if (wait->woken_ns && wait->woken_ns < since_ns)
+			return false;
+		if (word_kind(wait->in) == WORD_WORK)
+			return true;
+	}
+	return false;
+}
+
 void served_completed(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	const uint64_t *server =
 		state->servers.count ? map_find(&state->servers, ev->block.dev) : NULL;
+	const struct thread *thread;
 
 	cpu->disk_server = server ? *server : 0;
+	cpu->disk_below.time_ns = 0;
+	if (!server)
+		return;
+	thread = state->threads[(uint32_t)*server];
+	if (thread->disk_done.time_ns && thread->disk_done.time_ns >= cpu->disk_ns &&
+	    !slept_since(thread, cpu->disk_ns))
+		cpu->disk_below = thread->disk_done;
 }

@@ -210,7 +210,8 @@ struct thread {
 	struct actor work;	     /* a kworker: who queued what it runs */
 	struct actor
 		ready; /* it polls for io_uring: what the request waited for that it completes */
-	struct actor disk_done; /* and the last request to a disk of its own */
+	struct actor
+		disk_done; /* a thread of the kernel: the last request to a disk that it issued is complete */
 	struct uring_job job;
 	struct placing placing;
 };
@@ -231,6 +232,8 @@ struct cpu {
 	uint64_t disk_ns;
 	uint64_t
 		disk_server; /* the kworker that served that request, as in state.servers; 0 = none known */
+	struct actor
+		disk_below; /* and what that issued for it, and did not wait for; time 0 = nothing */
 	uint32_t issued_slot; /* the thread that issued a request here last */
 	uint32_t issued_dev;
 	uint64_t issued_ns;  /* 0 = none yet, or its work is known */
@@ -506,7 +509,6 @@ bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor
 void pending_fini(struct pending *pending);
 
 /* uring.c */
-void uring_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev);
 void uring_ended(const struct thread *waker, struct wait *wait);
 void uring_give(struct state *state, struct thread *by, struct thread *worker);
 void uring_awaits(struct state *state, const struct thread *thread, struct wait *wait);
@@ -517,6 +519,7 @@ void uring_describe(struct state *state, const struct thread *thread, struct wai
 void served_issued(struct cpu *cpu, const struct event *ev, const struct actor *by);
 void served_queued(struct state *state, struct cpu *cpu, const struct event *ev);
 void served_started(struct state *state, const struct thread *worker, const struct event *ev);
+void served_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev);
 void served_completed(struct state *state, struct cpu *cpu, const struct event *ev);
 
 /* syscall.c */

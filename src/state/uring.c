@@ -167,18 +167,6 @@ static void on_done(struct state *state, struct cpu *cpu, const struct event *ev
 	current->disk_done.time_ns = 0;
 }
 
-/* A request to a disk is complete that a polling thread issued: in an interrupt, and nobody is told. */
-void uring_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev)
-{
-	struct thread *issuer = cpu->disk_slot == SLOT_NONE ? NULL : state->threads[cpu->disk_slot];
-
-	if (issuer && polls(issuer))
-		issuer->disk_done = (struct actor){ .time_ns = ev->time_ns,
-						    .slot = issuer->slot,
-						    .name = cpu->disk_name,
-						    .kind = ACTOR_DISK };
-}
-
 /* 'waker' ended the wait: for whom, if it polls. */
 void uring_ended(const struct thread *waker, struct wait *wait)
 {

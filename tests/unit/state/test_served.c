@@ -94,6 +94,47 @@ static void what_comes_later_does_not_count(void **unused)
 	     "cpu_queue 0 2 wake-up of an idle CPU");
 }
 
+/* With direct I/O the kworker is long at rest: what it issued says it. */
+static void a_disk_that_the_kworker_does_not_wait_for(void **unused)
+{
+	says(BEGIN("loop_workfn") "15 cpu0 issue 266338304 8 R\n"
+				  "20 cpu0 workdone 100\n"
+				  "21 cpu0 switch 9(blocked) 0\n"
+				  "60 cpu0 softirq BLOCK\n"
+				  "61 cpu0 complete 266338304 8\n"
+				  "62 cpu0 softirqexit BLOCK\n"
+				  "63 cpu0 softirq BLOCK\n"
+				  "64 cpu0 complete 7340032 0\n"
+				  "65 cpu0 waking 7 cpu 0\n"
+				  "66 cpu0 softirqexit BLOCK\n"
+				  "70 cpu0 switch 0(runnable) 7\n"
+				  "90 cpu0 leave read 1\n",
+	     "disk 7 51 266338304 read [fd 0]; working 7 30 read; "
+	     "cpu_queue 0 5 wake-up of an idle CPU; disk 7 4 7340032 read [fd 0]");
+}
+
+/* Work that a disk's completion queues, as to decrypt what was read: until then the disk was awaited. */
+static void work_that_a_disk_queued(void **unused)
+{
+	says("thread 7 7 1 R dd\nthread 9 9 2 S kworker/u8:1 kernel\n"
+	     " 0 cpu0 switch 0(runnable) 7\n"
+	     " 1 cpu0 enter read 0\n"
+	     " 2 cpu0 issue 266338304 8 R\n"
+	     "10 cpu0 switch 7(disk) 0\n"
+	     "40 cpu0 softirq BLOCK\n"
+	     "41 cpu0 complete 266338304 8\n"
+	     "42 cpu0 queuework 200 kcryptd_crypt\n"
+	     "43 cpu0 softirqexit BLOCK\n"
+	     "43 cpu0 switch 0(runnable) 9\n"
+	     "44 cpu0 work 200 kcryptd_crypt\n"
+	     "70 cpu0 waking 7 cpu 0\n"
+	     "71 cpu0 workdone 200\n"
+	     "72 cpu0 switch 9(blocked) 7\n"
+	     "90 cpu0 leave read 1\n",
+	     "disk 7 32 266338304 read [fd 0]; working 7 28 read; other_thread 9 27 work kcryptd_crypt; "
+	     "cpu_queue 9 2 ran instead; cpu_queue 0 1 wake-up of an idle CPU");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +142,8 @@ int main(void)
 		cmocka_unit_test(the_daemon_behind_the_file),
 		cmocka_unit_test(another_work_serves_nothing),
 		cmocka_unit_test(what_comes_later_does_not_count),
+		cmocka_unit_test(a_disk_that_the_kworker_does_not_wait_for),
+		cmocka_unit_test(work_that_a_disk_queued),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
