@@ -285,7 +285,7 @@ struct state {
 	struct map timer_setters; /* hrtimer -> slot of who started it */
 	struct pending works, packets, requests;
 	struct pending ready;	  /* requests of io_uring: who made them ready */
-	struct map uring_open;	  /* request of io_uring that is not done -> tgid */
+	struct map uring_open;	  /* request of io_uring that is not done -> tgid, opcode << 32 */
 	struct map uring_workers; /* request of io_uring -> slot of the worker that has it */
 	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map

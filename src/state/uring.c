@@ -92,6 +92,11 @@ static bool polls(const struct thread *thread)
 	return begins(thread, "iou-sqp-");
 }
 
+bool uring_works(const struct thread *thread)
+{
+	return begins(thread, "iou-wrk-");
+}
+
 /* ----------------------------------------------------- who a request waited for */
 
 static void on_ready(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -114,7 +119,7 @@ static void on_submit(struct state *state, struct cpu *cpu, const struct event *
 	if (!process)
 		return;
 	tgid = map_add(&state->uring_open, ev->uring.req, &is_new);
-	*tgid = (uint32_t)process->tgid;
+	*tgid = (uint32_t)process->tgid | (uint64_t)ev->uring.opcode << 32;
 	process->ring_count += is_new;
 	process->ring_req = ev->uring.req;
 	process->ring_fd = -1;
@@ -123,7 +128,7 @@ static void on_submit(struct state *state, struct cpu *cpu, const struct event *
 static void close_request(struct state *state, uint64_t req)
 {
 	uint64_t *tgid = state->uring_open.count ? map_find(&state->uring_open, req) : NULL;
-	struct process *process = tgid ? process_find(state, (int32_t)*tgid) : NULL;
+	struct process *process = tgid ? process_find(state, (int32_t)(uint32_t)*tgid) : NULL;
 
 	if (process && process->ring_count)
 		process->ring_count--;
@@ -188,16 +193,36 @@ static void on_queued(struct state *state, struct cpu *cpu, const struct event *
 	current->job = (struct uring_job){ ev->uring.req, fd, ev->uring.opcode, true };
 }
 
+static uint32_t opcode_of(const struct state *state, uint64_t req)
+{
+	const uint64_t *open = state->uring_open.count ? map_find(&state->uring_open, req) : NULL;
+
+	return open ? (uint32_t)(*open >> 32) : UINT32_MAX;
+}
+
+/* 'worker' was faster than the one that was woken for it. */
+static void take_over(struct state *state, const struct thread *worker, uint64_t req)
+{
+	uint64_t *slot = state->uring_workers.count ? map_find(&state->uring_workers, req) : NULL;
+
+	if (!slot || *slot == worker->slot || !uring_works(worker))
+		return;
+	if (state->threads[*slot]->job.req == req)
+		state->threads[*slot]->job.req = 0;
+	*slot = worker->slot;
+}
+
 static void on_file(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *current = state_current(state, cpu);
 
-	(void)state;
 	if (!current || current->idle)
 		return;
+	take_over(state, current, ev->uring.req);
 	/* A worker gets on with what it was given, or with something that it took itself. */
 	if (current->job.req != ev->uring.req)
-		current->job = (struct uring_job){ .req = ev->uring.req };
+		current->job = (struct uring_job){ .req = ev->uring.req,
+						   .opcode = opcode_of(state, ev->uring.req) };
 	current->job.fd = ev->uring.fd;
 	if (current->process && current->process->ring_req == ev->uring.req)
 		current->process->ring_fd = ev->uring.fd;
@@ -212,11 +237,6 @@ void uring_give(struct state *state, struct thread *by, struct thread *worker)
 	worker->job.is_queued = false;
 	map_put(&state->uring_workers, worker->job.req, worker->slot);
 	by->job.is_queued = false;
-}
-
-bool uring_works(const struct thread *thread)
-{
-	return begins(thread, "iou-wrk-");
 }
 
 /* What a worker waits in and for; nothing of the call that its maker was in. */

@@ -87,6 +87,18 @@ static void a_worker_is_at_its_request(void **unused)
 	told_free(told);
 }
 
+/* What it took itself: the operation was not told. */
+static void of_a_request_that_was_not_given_only_its_file_is_told(void **unused)
+{
+	struct told *told = replayed(WORKER WORKS "12 cpu2 ringfile 300 5\n"
+						  "20 cpu2 switch 9(blocked) 0\n"
+						  "40 cpu1 waking 9 cpu 2\n"
+						  "41 cpu2 switch 0(runnable) 9\n");
+
+	assert_string_equal(first_wait_of(told, 9), "io_uring_enter, fd 5 = pipe:[12]");
+	told_free(told);
+}
+
 /* It is done, and waits for the next. */
 static void of_an_idle_worker_nothing_is_told(void **unused)
 {
@@ -143,6 +155,7 @@ int main(void)
 		cmocka_unit_test(what_was_ready_must_be_what_is_done),
 		cmocka_unit_test(a_disk_is_waited_for_through_who_polls),
 		cmocka_unit_test(a_worker_is_at_its_request),
+		cmocka_unit_test(of_a_request_that_was_not_given_only_its_file_is_told),
 		cmocka_unit_test(of_an_idle_worker_nothing_is_told),
 		cmocka_unit_test(a_ring_with_one_request_is_what_that_is_about),
 		cmocka_unit_test(else_it_is_the_ring),
