@@ -139,7 +139,19 @@ enum fd_role {
 enum fd_watch {
 	FD_NAMED,
 	FD_WATCHED, /* the thread sleeps in poll or select, for this one, too */
+	FD_LOCK, /* no descriptor: the thread begins to wait for a kernel lock; see kernel_lock.h */
 };
+
+/* Who had the lock, in the place of the descriptor; 0 = not known. Readers that do not know FD_LOCK take no number below 0. */
+static inline int32_t fd_of_owner(int32_t tid)
+{
+	return tid < 0 ? -1 : -1 - tid;
+}
+
+static inline int32_t fd_owner(int32_t fd)
+{
+	return fd < 0 ? -1 - fd : 0;
+}
 
 #define FD_WATCH_SHIFT 8 /* enum fd_watch above the role, in files */
 
@@ -158,7 +170,7 @@ static inline uint8_t fd_watch_of(uint64_t number)
 {
 	uint64_t watch = number >> FD_WATCH_SHIFT;
 
-	return watch > FD_WATCHED ? FD_NAMED : (uint8_t)watch;
+	return watch > FD_LOCK ? FD_NAMED : (uint8_t)watch;
 }
 
 struct ev_lost {

@@ -34,6 +34,7 @@
 #include "record/bpf/raw.h"
 #include "record/exits.h"
 #include "record/fdname.h"
+#include "record/klocks.h"
 #include "wire/wire.h"
 
 #define LOOK_MS	     250
@@ -52,6 +53,7 @@ struct names_recorder {
 	int threads_fd;	       /* the link of the look at all threads; -1 = there is none */
 	struct ring_buffer *ring;
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
+	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells */
 	int file;
 	int stop_fd; /* eventfd: readable = end */
 	pthread_t thread;
@@ -303,12 +305,28 @@ static void flush(struct names_recorder *recorder)
 	recorder->batch_count = 0;
 }
 
-static void append(struct names_recorder *recorder, const struct raw_name *raw)
+static void append(struct names_recorder *recorder, struct wire_name wire, const char *name)
+{
+	size_t padded;
+	uint8_t *to;
+
+	wire.magic = WIRE_NAME_MAGIC;
+	wire.name_bytes = (uint32_t)strlen(name);
+	padded = (wire.name_bytes + 7u) & ~(size_t)7;
+	if (sizeof(wire) + padded > BATCH_BYTES - recorder->batch_bytes)
+		flush(recorder);
+	to = recorder->batch + recorder->batch_bytes;
+	memcpy(to, &wire, sizeof(wire));
+	memset(to + sizeof(wire), 0, padded);
+	memcpy(to + sizeof(wire), name, wire.name_bytes);
+	recorder->batch_bytes += sizeof(wire) + padded;
+	recorder->batch_count++;
+}
+
+static void append_name(struct names_recorder *recorder, const struct raw_name *raw)
 {
 	const struct fdname *name = &recorder->name;
 	struct wire_name wire = {
-		.magic = WIRE_NAME_MAGIC,
-		.name_bytes = (uint32_t)strlen(name->text),
 		.mono_ns = raw->mono_ns,
 		.inode = name->inode,
 		.tgid = (int32_t)raw->tgid,
@@ -317,17 +335,23 @@ static void append(struct names_recorder *recorder, const struct raw_name *raw)
 		.role = name->role | (raw->flags & RAW_CLOSES ? FD_CLOSES : FD_STAYS) |
 			(raw->call == RAW_CALL_WATCHED ? FD_WATCHED << FD_WATCH_SHIFT : 0),
 	};
-	size_t padded = (wire.name_bytes + 7u) & ~(size_t)7;
-	uint8_t *to;
 
-	if (sizeof(wire) + padded > BATCH_BYTES - recorder->batch_bytes)
-		flush(recorder);
-	to = recorder->batch + recorder->batch_bytes;
-	memcpy(to, &wire, sizeof(wire));
-	memset(to + sizeof(wire), 0, padded);
-	memcpy(to + sizeof(wire), name->text, wire.name_bytes);
-	recorder->batch_bytes += sizeof(wire) + padded;
-	recorder->batch_count++;
+	append(recorder, wire, name->text);
+}
+
+/* Called by klocks_look(). */
+static void take_lock(void *context, const struct klock_told *told)
+{
+	struct wire_name wire = {
+		.mono_ns = told->mono_ns,
+		.inode = told->lock,
+		.tgid = told->tgid,
+		.tid = told->tid,
+		.fd = fd_of_owner(told->owner),
+		.role = FD_LOCK << FD_WATCH_SHIFT,
+	};
+
+	append(context, wire, told->text);
 }
 
 /* Called by libbpf for each record. */
@@ -340,7 +364,7 @@ static int take_record(void *context, void *data, size_t bytes)
 	if (bytes < head || raw->text_bytes > bytes - head)
 		return 0;
 	make_name(recorder, raw);
-	append(recorder, raw);
+	append_name(recorder, raw);
 	return 0;
 }
 
@@ -361,6 +385,7 @@ static void *drain(void *context)
 	struct pollfd fds[] = {
 		{ .fd = ring_buffer__epoll_fd(recorder->ring), .events = POLLIN },
 		{ .fd = recorder->stop_fd, .events = POLLIN },
+		{ .fd = recorder->locks ? klocks_fd(recorder->locks) : -1, .events = POLLIN },
 	};
 	bool stop = false;
 
@@ -372,6 +397,8 @@ static void *drain(void *context)
 		stop = fds[1].revents & POLLIN;
 		look_at_threads(recorder);
 		(void)ring_buffer__consume(recorder->ring);
+		if (recorder->locks)
+			klocks_look(recorder->locks, stop);
 		flush(recorder);
 	}
 	return NULL;
@@ -617,12 +644,15 @@ static int start_thread(struct names_recorder *recorder, struct err *err)
 int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)
 {
 	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
+	struct err none = { 0 };
 	int rc;
 
 	recorder->stop_fd = recorder->threads_fd = -1;
 	recorder->exits = EXITS_NONE;
 	recorder->file = open_file(dir, err);
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
+	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &none) < 0)
+		recorder->locks = NULL; /* good to have, where the kernel takes it */
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
 	if (rc < 0) {
@@ -653,6 +683,7 @@ uint64_t names_lost(const struct names_recorder *recorder)
 	uint64_t kernel = __atomic_load_n(&recorder->control->lost, __ATOMIC_RELAXED);
 
 	/* Relaxed: a plain counter. */
+	kernel += recorder->locks ? klocks_lost(recorder->locks) : 0;
 	return kernel + atomic_load_explicit(&recorder->unwritten, memory_order_relaxed);
 }
 
@@ -671,6 +702,8 @@ void names_end(struct names_recorder *recorder)
 	recorder->ended = true;
 	if (recorder->control)
 		__atomic_store_n(&recorder->control->ended, 1, __ATOMIC_RELAXED);
+	if (recorder->locks)
+		klocks_end(recorder->locks);
 	exits_leave(&recorder->exits);
 	if (recorder->link)
 		(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
@@ -685,6 +718,7 @@ void names_stop(struct names_recorder *recorder)
 	if (!recorder)
 		return;
 	names_end(recorder);
+	klocks_stop(recorder->locks);
 	exits_close(&recorder->exits);
 	unload(recorder);
 	mem_close_fd(&recorder->stop_fd);

@@ -45,6 +45,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->idle = tid == 0;
 	thread->call_nr = -1;
 	thread->asked_fd = -1;
+	thread->told_owner = SLOT_NONE;
 	thread->stopped_ns = UINT64_MAX;
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
@@ -391,6 +392,8 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->uring_workers);
 	map_fini(&state->server_works);
 	map_fini(&state->servers);
+	map_fini(&state->lock_index);
+	free(state->locks);
 	pending_fini(&state->works);
 	pending_fini(&state->packets);
 	pending_fini(&state->requests);

@@ -235,6 +235,11 @@ static void expect(struct expecting *expecting, struct thread *thread, struct wa
 {
 	uint32_t slot = SLOT_NONE;
 
+	/* Had it not let go of it in the meantime, and another one taken it, that would have been told. */
+	if (wait->flags & WAIT_OWNED) {
+		wait->flags |= WAIT_EXPECTS;
+		return;
+	}
 	if (!thread->process || !is_in_call(thread, wait) || wait->origin.slot != SLOT_NONE ||
 	    wait->origin.time_ns)
 		return;

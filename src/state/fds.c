@@ -305,6 +305,10 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 	uint32_t object;
 
 	(void)cpu;
+	if (name->watch == FD_LOCK) {
+		klock_told(state, ev);
+		return;
+	}
 	if (!thread || !thread->process || name->fd < 0)
 		return;
 	call = call_of(state, thread);

@@ -7,7 +7,7 @@
  *
  *	KIND KEY=VALUE KEY=VALUE ...
  *
- * KIND is thread, cpu, pending, setter or all, and of its end: end, other, ran, hole. What has no key is 0, or nobody. Names have %XX for
+ * KIND is thread, cpu, pending, setter, lock or all, and of its end: end, other, ran, hole. What has no key is 0, or nobody. Names have %XX for
  * bytes that are no plain letters. Threads have a number ("id") that other lines know them by. A
  * word is its kind and its argument: "syscall.0", "irq.24%20virtio0". Keys that a reader does not
  * know are ignored.

@@ -49,6 +49,11 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.fault_ns, "fault", TYPE_U64),
 	THREAD(thread.lock, "lock", TYPE_U64),
 	THREAD(thread.lock_flags, "lock_flags", TYPE_U32),
+	THREAD(thread.lock_ns, "lock_time", TYPE_U64),
+	THREAD(thread.told_lock, "told_lock", TYPE_U64),
+	THREAD(thread.told_lock_ns, "told_time", TYPE_U64),
+	THREAD(thread.told_owner, "told_owner", TYPE_SLOT),
+	THREAD(thread.told_word, "told_word", TYPE_WORD),
 	THREAD(thread.poll_open, "poll_open", TYPE_BOOL),
 	THREAD(thread.poll_set, "poll_set", TYPE_I32),
 	THREAD(thread.poll_known, "poll_known", TYPE_BOOL),
@@ -153,6 +158,13 @@ static const struct moment_field hole_fields[] = {
 	NUMBER(hole_image, lost, "lost", TYPE_U64),
 };
 
+static const struct moment_field lock_fields[] = {
+	NUMBER(lock_image, address, "lock", TYPE_U64),
+	NUMBER(lock_image, known.time_ns, "time", TYPE_U64),
+	NUMBER(lock_image, known.name, "name", TYPE_NAME),
+	NUMBER(lock_image, known.tgid, "tgid", TYPE_I32),
+};
+
 const struct moment_line moment_lines[LINE_COUNT] = {
 	[LINE_THREAD] = { "thread", thread_fields, ARRAY_LEN(thread_fields) },
 	[LINE_CPU] = { "cpu", cpu_fields, ARRAY_LEN(cpu_fields) },
@@ -163,6 +175,7 @@ const struct moment_line moment_lines[LINE_COUNT] = {
 	[LINE_OTHER] = { "other", other_fields, ARRAY_LEN(other_fields) },
 	[LINE_RAN] = { "ran", ran_fields, ARRAY_LEN(ran_fields) },
 	[LINE_HOLE] = { "hole", hole_fields, ARRAY_LEN(hole_fields) },
+	[LINE_LOCK] = { "lock", lock_fields, ARRAY_LEN(lock_fields) },
 };
 
 /* As in files: never renamed. */
@@ -189,6 +202,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 		image.thread.parent = SLOT_NONE;
 		image.thread.thread.call_nr = -1;
 		image.thread.thread.asked_fd = -1;
+		image.thread.thread.told_owner = SLOT_NONE;
 		image.thread.thread.on_cpu = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();
 		image.thread.wait.waker = image.thread.wait.origin = no_actor();

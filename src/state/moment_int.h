@@ -66,6 +66,11 @@ struct setter_image {
 	uint32_t slot;
 };
 
+struct lock_image {
+	uint64_t address;
+	struct known_lock known;
+};
+
 struct all_image {
 	bool has_wakings, no_irqs, timers_end;
 	uint32_t cpus; /* so many are there, seen or not */
@@ -117,6 +122,7 @@ union moment_image {
 	struct other_image other;
 	struct ran_image ran;
 	struct hole_image hole;
+	struct lock_image lock;
 };
 
 enum moment_line_kind {
@@ -129,6 +135,7 @@ enum moment_line_kind {
 	LINE_OTHER,
 	LINE_RAN,
 	LINE_HOLE,
+	LINE_LOCK,
 	LINE_COUNT
 };
 

@@ -418,6 +418,9 @@ static void restore(struct loading *loading, enum moment_line_kind kind, union m
 		if (image->setter.slot != SLOT_NONE)
 			map_put(&state->timer_setters, image->setter.timer, image->setter.slot);
 		break;
+	case LINE_LOCK:
+		*klock_place(state, image->lock.address) = image->lock.known;
+		break;
 	case LINE_ALL:
 		state->has_wakings |= image->all.has_wakings;
 		state->no_irqs |= image->all.no_irqs;

@@ -191,7 +191,9 @@ static void drop_details(const struct tl_thread *tl, struct thread *thread)
 	thread->in_call = false;
 	thread->call_nr = -1;
 	thread->call_ns = 0;
-	thread->fault_ns = thread->lock = 0;
+	thread->fault_ns = thread->lock = thread->lock_ns = 0;
+	thread->told_lock = thread->told_lock_ns = thread->told_word = 0;
+	thread->told_owner = SLOT_NONE;
 	thread->poll_open = false;
 	thread->asked = 0;
 	thread->asked_fd = -1;
@@ -285,6 +287,21 @@ static void put_setters(struct saving *saving, bool write)
 	}
 }
 
+static void put_locks(struct saving *saving, bool write)
+{
+	const struct map *index = &saving->state->lock_index;
+
+	for (size_t i = 0; i < index->cap; i++) {
+		union moment_image image = moment_empty(LINE_LOCK);
+
+		if (!index->used[i])
+			continue;
+		image.lock.address = index->slots[i].key;
+		image.lock.known = saving->state->locks[index->slots[i].value];
+		put_line(saving, write, LINE_LOCK, &image);
+	}
+}
+
 static void put_all(struct saving *saving, bool write)
 {
 	const struct state *state = saving->state;
@@ -307,6 +324,7 @@ static void put_all(struct saving *saving, bool write)
 	put_pending(saving, write, PENDING_PACKET, &state->packets);
 	put_pending(saving, write, PENDING_REQUEST, &state->requests);
 	put_setters(saving, write);
+	put_locks(saving, write);
 }
 
 void moment_save(const struct state *state, const struct moment_filter *filter, struct facts *out)

@@ -200,7 +200,13 @@ struct thread {
 
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
+	uint64_t lock_ns;  /* since when, spinning not counted; 0 = not known */
 	uint32_t lock_flags;
+	uint32_t
+		told_owner; /* slot: who had the lock that the recorder told of last; SLOT_NONE = not known */
+	uint32_t told_word;    /* what that one was in then */
+	uint64_t told_lock;    /* its address; 0 = none was */
+	uint64_t told_lock_ns; /* when it began to wait for that */
 	bool poll_open;	  /* a wait for many things ended: what is used next may be what came */
 	int32_t poll_set; /* the epoll descriptor that it waited for; -1 = poll, select */
 	bool poll_known;  /* who ended it told what came */
@@ -264,6 +270,13 @@ struct recent {
 	uint32_t slot; /* SLOT_NONE = none */
 };
 
+/* What the recorder told of a kernel lock last. */
+struct known_lock {
+	uint64_t time_ns;
+	uint32_t name; /* name id */
+	int32_t tgid;  /* whose thread waited for it */
+};
+
 struct state;
 
 typedef void state_handler_fn(struct state *state, struct cpu *cpu, const struct event *ev);
@@ -283,6 +296,9 @@ struct state {
 	size_t object_count, object_cap;
 	struct map symbol_names;  /* address -> name id */
 	struct map timer_setters; /* hrtimer -> slot of who started it */
+	struct map lock_index;	  /* address -> index into locks */
+	struct known_lock *locks; /* owned */
+	size_t lock_count, lock_cap;
 	struct pending works, packets, requests;
 	struct pending ready;	  /* requests of io_uring: who made them ready */
 	struct map uring_open;	  /* request of io_uring that is not done -> tgid, opcode << 32 */
@@ -532,6 +548,12 @@ void call_tell_thaw(const struct state *state, const struct thread *waker, struc
 void call_end_fault(struct state *state, struct thread *thread); /* it goes on behind the end */
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns); /* the wait it was proven to be in all the time */
+
+/* klock.c */
+void klock_begin(struct state *state, struct thread *thread, const struct event *ev);
+struct known_lock *klock_place(struct state *state, uint64_t address); /* to be written */
+void klock_told(struct state *state, const struct event *ev);	       /* EV_FD_NAME with FD_LOCK */
+void klock_describe(struct state *state, struct thread *thread, struct wait *wait);
 
 /* fds.c */
 struct process *process_get(struct state *state, int32_t tgid); /* takes a reference */

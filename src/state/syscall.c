@@ -317,20 +317,6 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 	}
 }
 
-/* include/trace/events/lock.h: LCB_F_* */
-static const char *lock_kind(uint32_t flags)
-{
-	if (flags & 32)
-		return "kernel mutex";
-	if (flags & 16)
-		return "kernel per-CPU lock";
-	if (flags & 8)
-		return "kernel rt mutex";
-	if (flags & 6)
-		return "kernel rw lock";
-	return "kernel lock";
-}
-
 /* Since it told of its page fault it has been in it, whatever interrupted it there. */
 static void write_fault(struct state *state, struct thread *thread, uint32_t word)
 {
@@ -378,11 +364,7 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 		thread->frames[thread->depth < FLOW_MAX ? thread->depth++ : FLOW_MAX - 1] = word;
 		wait->in = word;
 	}
-	if (thread->lock) {
-		wait->object = name_printf(state, "%s 0x%llx", lock_kind(thread->lock_flags),
-					   (unsigned long long)thread->lock);
-		wait->flags |= WAIT_LOCK;
-	}
+	klock_describe(state, thread, wait);
 }
 
 void call_end_fault(struct state *state, struct thread *thread)
@@ -718,11 +700,8 @@ static void on_lock_begin(struct state *state, struct cpu *cpu, const struct eve
 {
 	struct thread *thread = state_current(state, cpu);
 
-	(void)state;
-	if (thread && !thread->idle && !(ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ))) {
-		thread->lock = ev->lock.address;
-		thread->lock_flags = ev->lock.flags;
-	}
+	if (thread && !thread->idle && !(ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ)))
+		klock_begin(state, thread, ev);
 }
 
 static void on_lock_end(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -244,6 +244,9 @@ enum wait_flag {
 	WAIT_IO = 1 << 8,	     /* uninterruptible: the kernel says that it was for I/O, */
 	WAIT_NO_IO = 1 << 9,	     /* or that it was not */
 	WAIT_EXPECTS = 1 << 10,	     /* it did not come: 'origin' was awaited, at no time */
+	WAIT_OWNED =
+		1
+		<< 12, /* a kernel lock: 'origin' had it when the wait began, or later; at no time */
 	WAIT_ASKED = 1 << 11, /* a sleep: 'object' and 'fd' are of the call that failed before it */
 };
 
