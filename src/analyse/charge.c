@@ -239,6 +239,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.lock = led->lock,
 		.owner = led->owner,
 		.expects = SLOT_NONE,
+		.holder = SLOT_NONE,
 		.inferred = led->inferred,
 		.helper = helper ? text_id(charger, helper) : 0,
 		.count = 1,
@@ -308,6 +309,19 @@ static uint32_t hop(struct charger *charger, const struct place *place, uint32_t
 	memo->key = key;
 	memo->node = new_hop(charger, place, slot, wait, led) + 1;
 	return memo->node - 1;
+}
+
+/* Who had the kernel lock that it asked for, as the recorder read out of the lock. */
+static void note_holder(struct charger *charger, struct node *node, const struct wait *wait)
+{
+	const struct wait in = { .in = wait->origin.word };
+
+	if (!(wait->flags & WAIT_OWNED) || wait->origin.slot >= charger->query->tl->thread_count)
+		return;
+	node->many_held |= node->holder != SLOT_NONE && node->holder != wait->origin.slot;
+	node->holder = wait->origin.slot;
+	if (word_kind(wait->origin.word) != WORD_NONE)
+		node->holding = text_id(charger, describe_in(charger->query, &in));
 }
 
 /* ------------------------------------------------------------------ the rule */
@@ -611,6 +625,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	below.depth = place->depth + 1;
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
+	note_holder(charger, node, wait);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
 	    node->counted_ns == wait->begin_ns)
 		node->count--;

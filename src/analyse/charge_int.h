@@ -49,6 +49,10 @@ struct node {
 	uint32_t
 		inferred; /* text: from what follows that 'answerer' is; 0 = the wait's end tells */
 	uint32_t answerer; /* slot; of what is inferred */
+	uint32_t
+		holder; /* slot: had the kernel lock when it was asked for; SLOT_NONE = not known */
+	uint32_t holding; /* text: what that one was in then */
+	bool many_held;	  /* one of them did at one time, another one at another */
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */

@@ -257,6 +257,9 @@ static void publish_chain(const struct charged *charged)
 			.inferred = at->inferred ? kept(charged, at->inferred) : NULL,
 			.answerer =
 				why_thread(charged->query, at->inferred ? at->answerer : SLOT_NONE),
+			.holder = why_thread(charged->query, at->holder),
+			.holding = at->holding ? kept(charged, at->holding) : "",
+			.many_held = at->many_held,
 			.instead = at->instead ? kept(charged, at->instead) : NULL,
 		};
 	}
@@ -266,6 +269,8 @@ static void publish_chain(const struct charged *charged)
 		.object = kept(charged, end->object),
 		.woken_by = "",
 		.answerer = why_thread(charged->query, SLOT_NONE),
+		.holder = why_thread(charged->query, SLOT_NONE),
+		.holding = "",
 		.ns = end->ns,
 		.count = end->count,
 		.waker = why_thread(charged->query, SLOT_NONE),

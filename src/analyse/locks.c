@@ -186,6 +186,10 @@ static uint64_t sort_key(const struct locks_row *row, enum locks_sort sort)
 		return row->taken;
 	case LOCKS_BY_HELD:
 		return row->hold_ns;
+	case LOCKS_BY_HELD_LONGEST:
+		return row->hold_max_ns;
+	case LOCKS_BY_AVERAGE:
+		return row->contended ? row->wait_ns / row->contended : 0;
 	default:
 		return row->wait_ns;
 	}
@@ -197,14 +201,44 @@ static bool is_held(const struct locks_row *row)
 	return row->kind != LOCK_KIND_COND && row->kind != LOCK_KIND_BARRIER;
 }
 
+static int compare_texts(const char *x, const char *y)
+{
+	if (!x || !y)
+		return compare(x != NULL, y != NULL);
+	return strcmp(x, y);
+}
+
+/* The keys that are words; 0 = equal, or the key is a number. */
+static int by_words(const struct locks_row *x, const struct locks_row *y, enum locks_sort sort)
+{
+	switch (sort) {
+	case LOCKS_BY_NAME:
+		return compare_texts(x->name, y->name);
+	case LOCKS_BY_PROCESS:
+		return compare_texts(x->program, y->program);
+	case LOCKS_BY_OWNER:
+		return x->owner_count && y->owner_count
+			       ? compare((uint32_t)y->owners[0].tid, (uint32_t)x->owners[0].tid)
+			       : compare(x->owner_count != 0, y->owner_count != 0);
+	case LOCKS_BY_CHAIN:
+		return compare_texts(x->site_count ? x->sites[0].name : NULL,
+				     y->site_count ? y->sites[0].name : NULL);
+	default:
+		return 0;
+	}
+}
+
 static int by_row(const void *a, const void *b, void *sort)
 {
 	const struct locks_row *x = a, *y = b;
 	uint64_t key_x = sort_key(x, *(enum locks_sort *)sort);
 	uint64_t key_y = sort_key(y, *(enum locks_sort *)sort);
+	int words = by_words(x, y, *(enum locks_sort *)sort);
 
 	if (is_held(x) != is_held(y))
 		return is_held(x) ? -1 : 1;
+	if (words)
+		return words;
 	if (key_x != key_y)
 		return compare(key_x, key_y);
 	if (x->taken != y->taken)

@@ -20,6 +20,14 @@ enum locks_sort {
 	LOCKS_BY_CONTENDED,
 	LOCKS_BY_TAKEN,
 	LOCKS_BY_HELD,
+	LOCKS_BY_AVERAGE, /* wait */
+	LOCKS_BY_HELD_LONGEST,
+	LOCKS_BY_SPINS, /* waits that never slept; of the kernel's locks alone, as the next one */
+	LOCKS_BY_SPUN,	/* time spent spinning */
+	LOCKS_BY_OWNER, /* its name; from here on in the order of the alphabet */
+	LOCKS_BY_CHAIN, /* who asks for it */
+	LOCKS_BY_NAME,
+	LOCKS_BY_PROCESS,
 };
 
 struct locks_owner {

@@ -116,6 +116,11 @@ struct why_hop {
 	const char *lock;
 	struct why_thread owner; /* had it meanwhile: the next hop; tid 0 = the waker is */
 
+	/* As a kernel lock itself told when it was asked for. */
+	struct why_thread holder; /* had it; tid 0 = not known */
+	const char *holding;	  /* what that one was in; "" = not known */
+	bool many_held;		  /* others had it as well, at other times */
+
 	const char *instead; /* what happened, for what it waited for did not come; NULL = it did */
 	struct why_thread expects; /* who could have brought it: the next hop; tid 0 = not known */
 	uint64_t

@@ -2,13 +2,16 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "analyse/kernel_locks.h"
 #include "analyse/locks.h"
 #include "base/err.h"
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/lock_source.h"
 #include "cli/opts.h"
 #include "event/facts.h"
 #include "event/source.h"
+#include "read/read.h"
 #include "report/locks.h"
 
 struct locks_cmd {
@@ -18,7 +21,8 @@ struct locks_cmd {
 };
 
 static const struct opt_spec locks_options[] = {
-	{ "sort", "wait|longest|waits|taken|held",
+	{ "sort",
+	  "wait|longest|waits|taken|held|average|longest-held|spins|spun|owner|chain|lock|process",
 	  "Sort the rows, the largest first (default wait)", opt_choice,
 	  offsetof(struct locks_cmd, sort) },
 	{ "top", "N", "Print N rows (default 20)", opt_u32, offsetof(struct locks_cmd, top) },
@@ -57,9 +61,29 @@ static void run_beside(const struct locks_cmd *cmd, const char *path, struct loc
 	*locks = again;
 }
 
+/* The kernel's own locks, whoever recorded them. Returns whether the trace could be read. */
+static int run_kernel(const struct locks_cmd *cmd, const char *path, struct trace **out_trace,
+		      struct klocks_sum *out_sum, struct err *err)
+{
+	struct trace *trace;
+	int rc = load_plain(path, &trace, err);
+
+	if (rc < 0)
+		return rc;
+	rc = klocks_run(trace_source(trace), trace_facts(trace), (enum locks_sort)cmd->sort,
+			trace_facts(trace)->last_ns, out_sum, err);
+	if (rc < 0)
+		trace_close(trace);
+	else
+		*out_trace = trace;
+	return rc;
+}
+
 static int print_locks(const struct locks_cmd *cmd, const char *path, struct err *err)
 {
 	const struct report_locks_opts report = { .json = cmd->json, .top = cmd->top };
+	struct klocks_sum kernel = { 0 };
+	struct trace *trace = NULL;
 	struct source *source;
 	struct locks locks;
 	int rc = lock_source_open(path, &source, err);
@@ -68,12 +92,16 @@ static int print_locks(const struct locks_cmd *cmd, const char *path, struct err
 		return rc;
 	rc = locks_run(source, (enum locks_sort)cmd->sort, lock_source_facts(source)->last_ns,
 		       &locks, err);
+	if (rc == 0 && is_waited_for(&locks))
+		run_beside(cmd, path, &locks);
 	if (rc == 0) {
-		if (is_waited_for(&locks))
-			run_beside(cmd, path, &locks);
-		report_locks(stdout, &locks, lock_source_facts(source), &report);
+		rc = run_kernel(cmd, path, &trace, &kernel, err);
+		if (rc == 0)
+			report_locks(stdout, &locks, &kernel, lock_source_facts(source), &report);
 		locks_fini(&locks);
 	}
+	klocks_fini(&kernel);
+	trace_close(trace);
 	source_close(source);
 	return rc;
 }

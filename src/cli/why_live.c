@@ -84,7 +84,7 @@ bool why_locks_alone(const char *trace, bool json)
 			     "its locks tell,\nas in holdup locks. What else it waited for only the "
 			     "kernel tells:\nsudo holdup why --locks -- COMMAND\n");
 		if (any)
-			report_locks(stdout, &locks, lock_source_facts(source), &opts);
+			report_locks(stdout, &locks, NULL, lock_source_facts(source), &opts);
 		locks_fini(&locks);
 	}
 	source_close(source);

@@ -4,12 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyse/kernel_locks.h"
 #include "analyse/locks.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/event.h"
 #include "event/facts.h"
+#include "report/kernel_locks_int.h"
 #include "report/stats_int.h"
 #include "report/table.h"
 
@@ -148,11 +150,17 @@ static void print_detail(FILE *out, const struct locks_row *row)
 			  text_count(row->failed).s);
 }
 
-static void print_notes(FILE *out, const struct locks *locks, const struct facts *facts)
+static void print_notes(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+			const struct facts *facts)
 {
-	if (!locks->is_lost && facts->damage_count == 0)
+	bool is_lost = kernel && kernel->count && kernel->is_lost;
+
+	if (!locks->is_lost && !is_lost && facts->damage_count == 0)
 		return;
 	stats_heading(out, "Notes:");
+	if (is_lost)
+		stats_say(out, "%s events of the kernel were lost: its locks were waited for more.",
+			  text_count(kernel->lost).s);
 	if (locks->is_lost)
 		stats_say(out,
 			  "%s events were lost: more was taken and waited for than this says, and "
@@ -162,8 +170,9 @@ static void print_notes(FILE *out, const struct locks *locks, const struct facts
 		stats_say(out, "damaged: %s", facts->damage[i]);
 }
 
-static void print_text(FILE *out, const struct locks *locks, const struct facts *facts,
-		       const struct report_locks_opts *opts)
+/* What programs told. */
+static void print_programs(FILE *out, const struct locks *locks,
+			   const struct report_locks_opts *opts)
 {
 	size_t top = opts->top ? opts->top : ROWS_DEFAULT;
 	size_t count = locks->count < top ? locks->count : top;
@@ -190,7 +199,20 @@ static void print_text(FILE *out, const struct locks *locks, const struct facts 
 	if (count < locks->count)
 		stats_heading(out, "%zu more locks: --top %zu shows them", locks->count - count,
 			      locks->count);
-	print_notes(out, locks, facts);
+}
+
+static void print_text(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+		       const struct facts *facts, const struct report_locks_opts *opts)
+{
+	bool has_kernel = kernel && kernel->count;
+
+	if (locks->events || !has_kernel)
+		print_programs(out, locks, opts);
+	if (locks->events && has_kernel)
+		fputc('\n', out);
+	if (has_kernel)
+		klocks_print_text(out, kernel, opts->top ? opts->top : ROWS_DEFAULT);
+	print_notes(out, locks, kernel, facts);
 }
 
 /* ------------------------------------------------------------------------ JSON */
@@ -263,7 +285,8 @@ static void row_json(struct json *json, const struct locks_row *row)
 	json_end_object(json);
 }
 
-static void print_json(FILE *out, const struct locks *locks, const struct facts *facts)
+static void print_json(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+		       const struct facts *facts)
 {
 	struct json json = { .out = out };
 
@@ -285,15 +308,17 @@ static void print_json(FILE *out, const struct locks *locks, const struct facts 
 	for (size_t i = 0; i < facts->damage_count; i++)
 		json_print_string(&json, NULL, facts->damage[i]);
 	json_end_array(&json);
+	if (kernel)
+		klocks_print_json(&json, kernel);
 	json_end_object(&json);
 	json_fini(&json);
 }
 
-void report_locks(FILE *out, const struct locks *locks, const struct facts *facts,
-		  const struct report_locks_opts *opts)
+void report_locks(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+		  const struct facts *facts, const struct report_locks_opts *opts)
 {
 	if (opts->json)
-		print_json(out, locks, facts);
+		print_json(out, locks, kernel, facts);
 	else
-		print_text(out, locks, facts, opts);
+		print_text(out, locks, kernel, facts, opts);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 struct facts;
+struct klocks_sum;
 struct locks;
 
 struct report_locks_opts {
@@ -14,7 +15,8 @@ struct report_locks_opts {
 	uint32_t top; /* rows; 0 = as many as fit a page */
 };
 
-void report_locks(FILE *out, const struct locks *locks, const struct facts *facts,
-		  const struct report_locks_opts *opts);
+/* 'kernel' may be NULL: the trace could not be read for it. */
+void report_locks(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+		  const struct facts *facts, const struct report_locks_opts *opts);
 
 #endif

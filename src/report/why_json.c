@@ -190,6 +190,11 @@ static void put_chain(struct json *json, const struct why *why)
 			json_print_string(json, "lock_from", LOCK_FROM);
 			put_thread(json, "owner", &hop->owner);
 		}
+		if (hop->holder.tid) {
+			put_thread(json, "holder", &hop->holder);
+			json_print_string(json, "holding", hop->holding);
+			json_print_bool(json, "many_held", hop->many_held);
+		}
 		json_end_object(json);
 	}
 	json_end_array(json);

@@ -440,6 +440,21 @@ static void put_hop_owner(FILE *out, const struct why_hop *hop)
 	fputs(", as the program told", out);
 }
 
+/* What the lock itself told. */
+static void put_hop_holder(FILE *out, const struct why_hop *hop)
+{
+	if (!hop->holder.tid)
+		return;
+	fputs(hop->many_held ? ", held by several in turn, by " : ", held by ", out);
+	put_thread(out, &hop->holder);
+	if (hop->holding[0]) {
+		fputs(" in ", out);
+		put_what(out, hop->holding);
+	}
+	if (hop->many_held)
+		fputs(" at last", out);
+}
+
 static void put_hop_instead(FILE *out, const struct why_hop *hop)
 {
 	fputs("; still waiting", out);
@@ -482,6 +497,7 @@ char *words_hop(const struct why *why, size_t index)
 		      words.out);
 	}
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
+	put_hop_holder(words.out, hop);
 	if (hop->slices)
 		fprintf(words.out, ", looking up at %s time-outs", text_count(hop->slices).s);
 	if (hop->owner.tid)
