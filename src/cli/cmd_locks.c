@@ -1,4 +1,4 @@
-/* cmd_locks.c - holdup locks: the locks of programs that were run with --locks. */
+/* cmd_locks.c - holdup locks: the locks of programs that were run with --locks, and of the kernel. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -126,13 +126,17 @@ static int run_locks(int argc, char **argv)
 const struct command cmd_locks = {
 	.name = "locks",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Say which locks of programs were waited for, and who had them",
+	.summary = "Say which locks were waited for, and who had them",
 	.options = locks_options,
 	.details =
 		"Prints a row for each lock of the programs in a trace of holdup run --locks or\n"
 		"record --locks: how long it was waited for and held, how often; then for the first\n"
 		"rows who had it meanwhile, and which places in the program ask for it. Conditions\n"
 		"and barriers come last: waiting for them is what they are for.\n"
+		"\n"
+		"Locks of the kernel have a table of their own, of every trace with the events\n"
+		"lock:contention_begin and contention_end: what each is (in recordings of holdup\n"
+		"with BPF), how often threads only spun for it, who had it, and who asks for it.\n"
 		"\n"
 		"A lock is named by its symbol when it is a static variable, else by its address and\n"
 		"the place that waits for it most.\n"
@@ -141,6 +145,7 @@ const struct command cmd_locks = {
 		"\n"
 		"  holdup run --locks -- ./server && holdup locks\n"
 		"  holdup locks --sort held --top 5 run.holdup\n"
+		"  sudo holdup record -- make && holdup locks --sort longest\n"
 		"  holdup locks --json run.holdup | jq '.locks[0].owners'\n",
 	.only_reads = true,
 	.run = run_locks,

@@ -30,7 +30,8 @@
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
  *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched]
- *	lockbegin ADDRESS FLAGS	lockend ADDRESS		other NAME
+ *	lockbegin ADDRESS FLAGS	lockend ADDRESS		locktold TID ADDRESS OWNER NAME
+ *	other NAME
  */
 #ifndef TEXT_TRACE_H
 #define TEXT_TRACE_H
@@ -397,6 +398,23 @@ static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct
 	ev->fd_name.watch = trace->word_count > 5 ? FD_WATCHED : FD_NAMED;
 }
 
+static inline void tt_lock_told(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)cpu;
+	ev->fd_name.tid = (int32_t)tt_number(trace, 1);
+	ev->fd_name.tgid = ev->fd_name.tid;
+	ev->fd_name.inode = tt_number(trace, 2);
+	ev->fd_name.fd = fd_of_owner((int32_t)tt_number(trace, 3));
+	ev->fd_name.name = facts_keep(&trace->facts, tt_word(trace, 4));
+	ev->fd_name.watch = FD_LOCK;
+	/* Threads of the dump have their process. */
+	for (size_t i = 0; i < trace->facts.thread_count; i++) {
+		if (trace->facts.threads[i].tid == ev->fd_name.tid)
+			ev->fd_name.tgid = trace->facts.threads[i].tgid;
+	}
+	ev->tid = -1;
+}
+
 static inline void tt_lock(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
@@ -459,6 +477,7 @@ static const struct tt_verb {
 	{ "signal", EV_SIGNAL_GENERATE, tt_signal },
 	{ "lost", EV_LOST, tt_lost },
 	{ "fdname", EV_FD_NAME, tt_fd_name },
+	{ "locktold", EV_FD_NAME, tt_lock_told },
 	{ "lockbegin", EV_LOCK_BEGIN, tt_lock },
 	{ "lockend", EV_LOCK_END, tt_lock },
 	{ "other", EV_OTHER, tt_other },
