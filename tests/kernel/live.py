@@ -53,6 +53,8 @@ ring-polled
 sysv-sem
 flock-wait
 lock-poll
+mmap-lock
+inode-lock
 priority-inversion
 vfork-exec
 wait-many
@@ -192,6 +194,24 @@ def check_run(tap, name, run):
     check_verdict(tap, name, run)
     if name.startswith("lock-poll"):
         check_polls(tap, name, run)
+    if name.startswith(("mmap-lock", "inode-lock")):
+        check_kernel_lock(tap, name, run)
+
+
+def check_kernel_lock(tap, name, run):
+    """The lock by its name and object, and who had it, in why and in locks."""
+    lock, _, holder = run.truth["note"].partition(" held by ")
+    holder = int(holder or run.truth["root"]["tid"])
+    chain = run.report["chain"]
+    hop = next((hop for hop in chain if hop["object"].startswith(lock)), None)
+    tap.ok(hop and hop["who"]["tid"] == run.truth["tid"] and hop.get("holder", {}).get("tid") == holder,
+           "%s: waits for the %s, held by %d" % (name, lock, holder), chain)
+    done = kernel.holdup("locks", "--json", "example.holdup")
+    rows = [row for row in json.loads(done.stdout)["kernel"]["locks"] if row["name"].startswith(lock)]
+    longest = max((row["wait_ns"] for row in rows), default=0)
+    tap.ok(longest > 0.8 * run.truth["root"]["ns"], "%s: locks shows it" % name, longest, rows)
+    tap.ok(any(owner["tid"] == holder and owner["from"] == "lock" for row in rows for owner in row["owners"]),
+           "%s: locks says who had it" % name, rows)
 
 
 def check_polls(tap, name, run):
