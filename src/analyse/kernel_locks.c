@@ -287,7 +287,8 @@ static void on_end(struct run *run, const struct event *ev)
 
 static void on_told(struct run *run, const struct event *ev)
 {
-	const char *function = kernel_lock_function(run->facts, ev->fd_name.name);
+	const char *told = ev->fd_name.name ? ev->fd_name.name : "";
+	const char *function = kernel_lock_function(run->facts, told);
 	int32_t owner = fd_owner(ev->fd_name.fd);
 	uint32_t in = owner ? doing(run, thread_of(run, owner, 0)) : 0;
 	struct kernel_thread *thread = thread_of(run, ev->fd_name.tid, 0);
@@ -306,7 +307,7 @@ static void on_told(struct run *run, const struct event *ev)
 			vec_room(run->told, run->told_count, &run->told_cap, sizeof(*run->told));
 		run->told_count++;
 	}
-	run->told[*index] = (struct told_lock){ ev->time_ns, intern(run, ev->fd_name.name) };
+	run->told[*index] = (struct told_lock){ ev->time_ns, intern(run, told) };
 }
 
 static void on_waking(struct run *run, const struct event *ev)

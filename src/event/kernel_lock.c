@@ -49,7 +49,7 @@ bool kernel_lock_is_inside(const char *function)
 	return strcmp(function, "down") == 0;
 }
 
-/* Such a function takes this lock and no other one. */
+/* Such a function takes this lock and no other one. rtnl_lock() ends in a jump: then its caller is seen. */
 static const struct {
 	const char *function;
 	const char *lock;
@@ -57,6 +57,12 @@ static const struct {
 	{ "rtnl_lock", "rtnl_mutex" },
 	{ "rtnl_lock_killable", "rtnl_mutex" },
 	{ "rtnl_lock_interruptible", "rtnl_mutex" },
+	{ "devinet_ioctl", "rtnl_mutex" },
+	{ "rtnetlink_rcv_msg", "rtnl_mutex" },
+	{ "linkwatch_event", "rtnl_mutex" },
+	{ "register_netdev", "rtnl_mutex" },
+	{ "unregister_netdev", "rtnl_mutex" },
+	{ "default_device_exit_batch", "rtnl_mutex" },
 	{ "cgroup_kn_lock_live", "cgroup_mutex" },
 	{ "cgroup_lock_and_drain_offline", "cgroup_mutex" },
 	{ "proc_cgroup_show", "cgroup_mutex" },
@@ -67,7 +73,6 @@ static const struct {
 	{ "cpus_write_lock", "cpu_hotplug_lock" },
 	{ "cpu_maps_update_begin", "cpu_add_remove_lock" },
 	{ "console_lock", "console_sem" },
-	{ "static_key_slow_inc", "cpu_hotplug_lock" },
 	{ "ksys_sethostname", "uts_sem" },
 	{ "__x64_sys_sethostname", "uts_sem" },
 	{ "__do_sys_sethostname", "uts_sem" },

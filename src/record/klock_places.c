@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-#define AGAIN_NS   1000000000u /* what is not mounted is looked for again after so long */
+#define AGAIN_NS   100000000u /* what is not mounted is looked for again after so long */
 #define MINOR_BITS 20
 
 struct mounted {

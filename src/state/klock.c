@@ -70,6 +70,9 @@ void klock_begin(struct state *state, struct thread *thread, const struct event 
 {
 	bool spins = ev->lock.flags & KERNEL_LOCK_SPIN;
 
+	/* Nobody sleeps for a spin lock, but spins within the code of one that he sleeps for. */
+	if (spins && !(ev->lock.flags & KERNEL_LOCK_MUTEX))
+		return;
 	/* Of one wait there are several: it spins, sleeps, wakes up and finds it taken by another one. */
 	if (thread->lock != ev->lock.address || thread->lock_flags & KERNEL_LOCK_SPIN)
 		thread->lock_ns = spins ? 0 : ev->time_ns;
@@ -114,7 +117,8 @@ void klock_told(struct state *state, const struct event *ev)
 
 	if (!thread)
 		return;
-	name = text_id(state, ev->fd_name.name, thread->lock_flags, ev->fd_name.inode);
+	name = text_id(state, ev->fd_name.name ? ev->fd_name.name : "", thread->lock_flags,
+		       ev->fd_name.inode);
 	*klock_place(state, ev->fd_name.inode) =
 		(struct known_lock){ ev->time_ns, name, ev->fd_name.tgid };
 	thread->told_lock = ev->fd_name.inode;

@@ -354,7 +354,7 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 
 	if (kind == WORD_SYSCALL && uring_works(thread))
 		uring_describe(state, thread, wait);
-	else if (kind == WORD_SYSCALL)
+	else if (kind == WORD_SYSCALL && !thread->lock)
 		describe_call(state, thread, wait);
 	if (kind == WORD_USER && sleeps_in_fault(state, thread, wait)) {
 		uint32_t word = word_make(WORD_TRAP, TRAP_FAULT_USER);

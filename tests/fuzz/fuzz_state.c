@@ -129,7 +129,7 @@ static void fill(struct event *ev, const uint8_t *b)
 		ev->fd_name.tid = ev->fd_name.tgid = tid_of(b[5]);
 		ev->fd_name.fd = (int8_t)b[6];
 		ev->fd_name.role = fd_role_of(b[7]);
-		ev->fd_name.watch = b[7] % 2;
+		ev->fd_name.watch = b[7] % 3;
 		ev->fd_name.name = "name";
 		break;
 	case EV_HRTIMER_START:

@@ -137,6 +137,33 @@ static void one_wait_may_begin_several_times(void **unused)
 	told_free(told);
 }
 
+/* A mutex has a spin lock of its own, which may be contended for on the way to sleep. */
+static void a_spin_lock_on_the_way_is_not_what_it_sleeps_for(void **unused)
+{
+	struct told *told = replayed(BEGINS "10us cpu0 lockbegin 0x77 32\n"
+					    "10500 cpu0 lockbegin 0x99 1\n"
+					    "10700 cpu0 lockend 0x99\n"
+					    "11us cpu0 switch 7(disk) 0\n" ENDS);
+
+	assert_string_equal(object_of(told, 7, 0), "kernel mutex 0x77");
+	told_free(told);
+}
+
+/* A server that waits for a lock of the kernel's does not wait for work. */
+static void within_a_call_that_waits_for_work_a_lock_is_a_lock(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\nthread 8 8 1 R holder\n"
+				     "fd 7 3 listen tcp:80\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     "  5us cpu0 enter accept 3 0 0\n" SLEEPS ENDS);
+
+	assert_string_equal(object_of(told, 7, 0), "kernel rw lock 0x77");
+	assert_false(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	assert_int_equal(wait_of(told, 7, 0)->fd, -1);
+	told_free(told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +174,8 @@ int main(void)
 		cmocka_unit_test(nobody_has_a_lock_that_he_waits_for),
 		cmocka_unit_test(of_a_wait_that_nobody_ended_the_owner_is_charged),
 		cmocka_unit_test(one_wait_may_begin_several_times),
+		cmocka_unit_test(a_spin_lock_on_the_way_is_not_what_it_sleeps_for),
+		cmocka_unit_test(within_a_call_that_waits_for_work_a_lock_is_a_lock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
