@@ -378,6 +378,13 @@ static void put_own_fields(const struct value_line *line, struct outbuf *out, bo
 
 		put_pair_u64(out, "pid", (uint64_t)name->tgid, any);
 		put_pair_u64(out, "tid", (uint64_t)name->tid, any);
+		if (name->watch == FD_LOCK) {
+			put_pair_u64(out, "owner", (uint64_t)fd_owner(name->fd), any);
+			put_pair_u64(out, "address", name->inode, any);
+			put_key(out, "lock", any);
+			outbuf_json(out, name->name, strcspn(name->name, "\t"));
+			return;
+		}
 		put_pair_u64(out, "fd", (uint64_t)name->fd, any);
 		put_pair_u64(out, "inode", name->inode, any);
 		put_key(out, "name", any);

@@ -563,10 +563,12 @@ static void put_fd_name(const struct value_line *line, struct outbuf *out)
 	out->at = digits_i64(out->at, name->tgid);
 	outbuf_string(out, " tid=");
 	out->at = digits_i64(out->at, name->tid);
-	outbuf_string(out, " fd=");
-	out->at = digits_i64(out->at, name->fd);
-	outbuf_string(out, " name=");
-	outbuf_foreign(out, name->name, strlen(name->name));
+	outbuf_string(out, name->watch == FD_LOCK ? " owner=" : " fd=");
+	out->at = digits_i64(out->at, name->watch == FD_LOCK ? fd_owner(name->fd) : name->fd);
+	outbuf_string(out, name->watch == FD_LOCK ? " lock=" : " name=");
+	/* Of a lock, addresses follow. */
+	outbuf_foreign(out, name->name,
+		       name->watch == FD_LOCK ? strcspn(name->name, "\t") : strlen(name->name));
 }
 
 /* Functions from the innermost on. */
