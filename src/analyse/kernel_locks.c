@@ -131,13 +131,14 @@ static struct klocks_row *row_of(struct run *run, const char *name, bool is_know
 static void add_owner(struct run *run, struct klocks_row *row, struct klocks_owner add)
 {
 	struct klocks_owner *owner = row->owners;
-	char comm[COMMS_BYTES + 1] = "";
+	char comm[COMMS_BYTES + 1] = "?";
 
 	while (owner < row->owners + row->owner_count &&
 	       (owner->tid != add.tid || owner->is_told != add.is_told))
 		owner++;
 	if (owner == row->owners + row->owner_count) {
-		memcpy(comm, comms_find(run->store->comms, add.tid), COMMS_BYTES);
+		if (comms_knows(run->store->comms, add.tid))
+			memcpy(comm, comms_find(run->store->comms, add.tid), COMMS_BYTES);
 		add.comm = names_text(&run->store->names, intern(run, comm));
 		row->owners = vec_room(row->owners, row->owner_count, &row->owner_cap,
 				       sizeof(*row->owners));
