@@ -53,7 +53,8 @@ struct names_recorder {
 	int threads_fd;	       /* the link of the look at all threads; -1 = there is none */
 	struct ring_buffer *ring;
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
-	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells */
+	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells, */
+	struct err no_locks;	     /* and why */
 	int file;
 	int stop_fd; /* eventfd: readable = end */
 	pthread_t thread;
@@ -644,14 +645,13 @@ static int start_thread(struct names_recorder *recorder, struct err *err)
 int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)
 {
 	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
-	struct err none = { 0 };
 	int rc;
 
 	recorder->stop_fd = recorder->threads_fd = -1;
 	recorder->exits = EXITS_NONE;
 	recorder->file = open_file(dir, err);
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
-	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &none) < 0)
+	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
 		recorder->locks = NULL; /* good to have, where the kernel takes it */
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
@@ -671,6 +671,11 @@ int32_t names_tid(const struct names_recorder *recorder)
 	while (!(tid = atomic_load_explicit(&recorder->tid, memory_order_acquire)))
 		usleep(100);
 	return tid;
+}
+
+const char *names_without_locks(const struct names_recorder *recorder)
+{
+	return recorder->locks ? NULL : recorder->no_locks.text;
 }
 
 int32_t names_holder(const struct names_recorder *recorder)

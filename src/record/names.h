@@ -32,6 +32,9 @@ int32_t names_tid(const struct names_recorder *recorder);
 /* The process that lets go of the program after us (exits.h); 0 = there is none. */
 int32_t names_holder(const struct names_recorder *recorder);
 
+/* Why nobody tells what kernel locks are, and who has them; NULL = it is told. */
+const char *names_without_locks(const struct names_recorder *recorder);
+
 /* Names that could not be kept: no room in the kernel's ring, or in the file. Any thread. */
 uint64_t names_lost(const struct names_recorder *recorder);
 
