@@ -1,13 +1,11 @@
-/* klock_places.c - /proc/self/mountinfo and the data of /proc/kallsyms. */
+/* klock_places.c - /proc/self/mountinfo. */
 #include "record/klock_places.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -19,26 +17,15 @@ struct mounted {
 	char *root, *point; /* owned */
 };
 
-struct variable {
-	uint64_t address;
-	char *name; /* owned */
-};
-
 struct klock_places {
 	struct mounted *mounts; /* owned; in the kernel's order */
 	size_t mount_count, mount_cap;
 	uint64_t mounts_ns;
-	int symbols_fd;		    /* -1 = read, or not there */
-	struct variable *variables; /* owned; by address */
-	size_t variable_count, variable_cap;
 };
 
 struct klock_places *klock_places_new(void)
 {
-	struct klock_places *places = xcalloc(1, sizeof(*places));
-
-	places->symbols_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	return places;
+	return xcalloc(1, sizeof(struct klock_places));
 }
 
 static void forget_mounts(struct klock_places *places)
@@ -56,10 +43,6 @@ void klock_places_free(struct klock_places *places)
 		return;
 	forget_mounts(places);
 	free(places->mounts);
-	for (size_t i = 0; i < places->variable_count; i++)
-		free(places->variables[i].name);
-	free(places->variables);
-	mem_close_fd(&places->symbols_fd);
 	free(places);
 }
 
@@ -149,51 +132,4 @@ char *klock_places_path(struct klock_places *places, uint32_t dev, const char *p
 	places->mounts_ns = now_ns;
 	read_mounts(places);
 	return find_path(places, dev, path);
-}
-
-static int by_address(const void *left, const void *right)
-{
-	const struct variable *a = left, *b = right;
-
-	return a->address != b->address ? (a->address < b->address ? -1 : 1) : 0;
-}
-
-static void read_variables(struct klock_places *places)
-{
-	FILE *file = fdopen(places->symbols_fd, "re");
-	AUTO_FREE char *line = NULL;
-	size_t room = 0;
-
-	if (!file)
-		return;
-	places->symbols_fd = -1;
-	while (getline(&line, &room, file) > 0) {
-		unsigned long long address;
-		char type, name[256];
-
-		if (sscanf(line, "%llx %c %255s", &address, &type, name) != 3 || !address ||
-		    !strchr("bBdD", type))
-			continue;
-		places->variables = vec_room(places->variables, places->variable_count,
-					     &places->variable_cap, sizeof(*places->variables));
-		places->variables[places->variable_count++] =
-			(struct variable){ address, xstrdup(name) };
-	}
-	(void)fclose(file); /* it was only read */
-	if (places->variable_count)
-		qsort(places->variables, places->variable_count, sizeof(*places->variables),
-		      by_address);
-}
-
-const char *klock_places_variable(struct klock_places *places, uint64_t address)
-{
-	const struct variable key = { .address = address }, *found;
-
-	if (places->symbols_fd >= 0)
-		read_variables(places);
-	mem_close_fd(&places->symbols_fd); /* one try */
-	found = places->variable_count ? bsearch(&key, places->variables, places->variable_count,
-						 sizeof(key), by_address)
-				       : NULL;
-	return found ? found->name : NULL;
 }

@@ -1,7 +1,7 @@
 /*
- * klock_places.h - where file systems are mounted, and which of the kernel's variables lies where.
+ * klock_places.h - where file systems are mounted.
  *
- * Read when first asked for, and mounts again when one is not known, so that a recording without
+ * Read when first asked for, and again when one is not known, so that a recording without
  * contention costs nothing. For one thread.
  */
 #ifndef RECORD_KLOCK_PLACES_H
@@ -11,7 +11,6 @@
 
 struct klock_places;
 
-/* Files are opened now, while the rights are there. */
 struct klock_places *klock_places_new(void);
 void klock_places_free(struct klock_places *places); /* NULL is fine */
 
@@ -20,8 +19,5 @@ void klock_places_free(struct klock_places *places); /* NULL is fine */
  * this process sees it. Returns memory to free, or NULL when it is not mounted here.
  */
 char *klock_places_path(struct klock_places *places, uint32_t dev, const char *path);
-
-/* The variable at 'address' exactly, or NULL: many kernels tell of functions alone. */
-const char *klock_places_variable(struct klock_places *places, uint64_t address);
 
 #endif

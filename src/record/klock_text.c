@@ -143,16 +143,12 @@ void klock_text(const struct raw_lock *raw, size_t bytes, struct klock_places *p
 	size_t text_bytes = raw->text_bytes < bytes - head ? raw->text_bytes : bytes - head;
 	size_t frames = raw->frame_bytes / sizeof(raw->frames[0]);
 	AUTO_FREE char *whose = NULL;
-	const char *variable;
 
 	out[0] = '\0';
 	if (raw->class > RAW_LOCK_UNKNOWN && raw->class < RAW_LOCK_CLASS_COUNT) {
 		whose = whose_text(raw, text_bytes, places);
 		(void)snprintf(out, room, "%s%s%s", classes[raw->class].what, whose ? " of " : "",
 			       whose ? whose : "");
-	} else {
-		variable = klock_places_variable(places, raw->lock);
-		(void)snprintf(out, room, "%s", variable ? variable : "");
 	}
 	plain(out);
 	used = strlen(out);

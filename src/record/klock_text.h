@@ -4,7 +4,6 @@
  *	address space lock (mmap_lock) of python3[12]
  *	inode lock (i_rwsem) of /tmp/x/file
  *	pipe lock (pipe->mutex) of pipe:[4711]
- *	rtnl_mutex					a variable of the kernel's
  *
  * and "" where nothing is proven. Behind it, after a tab, stand the addresses of the functions that it was
  * waited for in, innermost first, as hexadecimal numbers.
