@@ -54,8 +54,7 @@ static void a_function_that_takes_one_lock_alone_names_it(void **unused)
 
 static void the_function_is_the_first_outside_of_locks(void **unused)
 {
-	assert_string_equal(kernel_lock_function(&facts, "x\t1010 2010 4010 5010"),
-			    "alloc_super");
+	assert_string_equal(kernel_lock_function(&facts, "x\t1010 2010 4010 5010"), "alloc_super");
 	assert_null(kernel_lock_function(&facts, "x"));
 	assert_null(kernel_lock_function(&facts, "x\t"));
 	assert_null(kernel_lock_function(&facts, "x\tzz 4010"));
