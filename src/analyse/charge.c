@@ -14,6 +14,7 @@
  *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
  *	asleep, as it asked   charge(W, the span): W changed what it asked for, see why_asks.c
  *	blocked, stopped      to the stop, or to the freezer of its cgroup
+ *	blocked, throttled    to the limit, up to when it let go
  *	blocked, in vain      to X: what it waited for did not come, see why_stuck.c
  *	uncertain             unknown, with the reason
  *
@@ -274,7 +275,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
 		    const struct wait *wait, const struct led *led)
 {
-	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED;
+	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_THROTTLED;
 	struct hop_key key;
 	struct hop_memo *memo;
 	uint64_t hash;
@@ -832,6 +833,36 @@ static bool charge_stopped(struct charger *charger, const struct place *place, u
 	return true;
 }
 
+/* Nobody was at work for it up to when the limit let go. */
+static bool charge_throttled(struct charger *charger, const struct place *place, uint32_t slot,
+			     const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	uint64_t until = wait->origin.time_ns ? wait->origin.time_ns : in->end_ns;
+	struct query *query = charger->query;
+	struct tl_interval rest = *in;
+	struct place below;
+
+	if (!(wait->flags & WAIT_THROTTLED))
+		return false;
+	rest.start_ns = until < in->start_ns ? in->start_ns
+			: until < in->end_ns ? until
+					     : in->end_ns;
+	below = place_below(charger, place, slot, wait, &led);
+	if (rest.start_ns > in->start_ns)
+		(void)add(charger, &below,
+			  (struct root){
+				  .kind = WHY_THROTTLED,
+				  .slot = slot,
+				  .what = text_id(charger,
+						  timeline_name(query->tl, wait->origin.name)),
+			  },
+			  rest.start_ns - in->start_ns);
+	if (rest.start_ns < in->end_ns)
+		charge_ended(charger, &below, slot, wait, &rest);
+	return true;
+}
+
 static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
 {
@@ -846,6 +877,7 @@ static void charge_blocked(struct charger *charger, const struct place *place, u
 		return;
 	}
 	if (charge_stopped(charger, place, slot, wait, in) ||
+	    charge_throttled(charger, place, slot, wait, in) ||
 	    charge_slice(charger, place, slot, wait, in) ||
 	    charge_answer(charger, place, slot, wait, in))
 		return;

@@ -116,6 +116,8 @@ const char *describe_in(struct query *query, const struct wait *wait)
 			return "stopped";
 		return wait->flags & WAIT_DISK_SLEEP ? "uninterruptible sleep" : "sleep";
 	case WORD_USER:
+		if (wait->flags & WAIT_THROTTLED)
+			return "throttled";
 		if (!(wait->flags & WAIT_STOPPED))
 			return "return to user mode";
 		return wait_frozen(wait) ? "frozen" : "stopped";

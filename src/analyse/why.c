@@ -30,6 +30,7 @@ const char *why_kind_name(enum why_kind kind)
 		[WHY_STOPPED] = "stopped",
 		[WHY_UNKNOWN] = "unknown",
 		[WHY_GRACE] = "grace_period",
+		[WHY_THROTTLED] = "throttled",
 	};
 
 	return (unsigned int)kind < WHY_KIND_COUNT ? names[kind] : "unknown";

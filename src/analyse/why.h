@@ -48,6 +48,7 @@ enum why_kind {
 	WHY_STOPPED,	  /* a signal or the freezer of its cgroup kept somebody stopped */
 	WHY_UNKNOWN,	  /* events were lost, or nothing tells */
 	WHY_GRACE,	  /* RCU waited until all CPUs had let go of what they read */
+	WHY_THROTTLED,	  /* a limit of somebody's cgroup held it back */
 	WHY_KIND_COUNT
 };
 

@@ -140,6 +140,8 @@ enum fd_watch {
 	FD_NAMED,
 	FD_WATCHED, /* the thread sleeps in poll or select, for this one, too */
 	FD_LOCK, /* no descriptor: the thread begins to wait for a kernel lock; see kernel_lock.h */
+	FD_THROTTLED, /* no descriptor: a limit, and whom it holds back: see enum throttle */
+	FD_WATCH_COUNT
 };
 
 /* Who had the lock, in the place of the descriptor; 0 = not known. Readers that do not know FD_LOCK take no number below 0. */
@@ -153,6 +155,20 @@ static inline int32_t fd_owner(int32_t fd)
 	return fd < 0 ? -1 - fd : 0;
 }
 
+/* FD_THROTTLED: what happens, in the place of the descriptor. */
+enum throttle {
+	THROTTLE_BEGINS = -1, /* the thread leaves its CPU: its cgroup has used up its quota */
+	THROTTLE_ENDS = -2,   /* it may run again */
+	THROTTLE_REQUEST =
+		-3, /* the thread issues a request that was held back: throttle_request() */
+};
+
+/* By which a request is known while it lives. */
+static inline uint64_t throttle_request(uint32_t dev, uint64_t sector)
+{
+	return (uint64_t)dev << 40 ^ (sector == UINT64_MAX ? 0 : sector);
+}
+
 #define FD_WATCH_SHIFT 8 /* enum fd_watch above the role, in files */
 
 /* A role with its marks, and what the call had to do with it, out of a number in a file. */
@@ -160,7 +176,7 @@ static inline uint8_t fd_role_of(uint64_t number)
 {
 	uint64_t role = number & FD_ROLE_MASK, marks = number & (FD_STAYS | FD_CLOSES);
 
-	if (number >> (FD_WATCH_SHIFT + 2) || role > FD_ROLE_OTHER || number & 0x20u ||
+	if (number >> (FD_WATCH_SHIFT + 3) || role > FD_ROLE_OTHER || number & 0x20u ||
 	    marks == (FD_STAYS | FD_CLOSES))
 		return FD_ROLE_UNKNOWN;
 	return (uint8_t)(role | marks);
@@ -170,7 +186,7 @@ static inline uint8_t fd_watch_of(uint64_t number)
 {
 	uint64_t watch = number >> FD_WATCH_SHIFT;
 
-	return watch > FD_LOCK ? FD_NAMED : (uint8_t)watch;
+	return watch >= FD_WATCH_COUNT ? FD_NAMED : (uint8_t)watch;
 }
 
 struct ev_lost {

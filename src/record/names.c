@@ -35,6 +35,7 @@
 #include "record/exits.h"
 #include "record/fdname.h"
 #include "record/klocks.h"
+#include "record/throttles.h"
 #include "wire/wire.h"
 
 #define LOOK_MS	     250
@@ -55,6 +56,7 @@ struct names_recorder {
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
 	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells, */
 	struct err no_locks;	     /* and why */
+	struct throttles *throttles; /* limits that hold back; NULL = nobody tells */
 	int file;
 	int stop_fd; /* eventfd: readable = end */
 	pthread_t thread;
@@ -355,6 +357,12 @@ static void take_lock(void *context, const struct klock_told *told)
 	append(context, wire, told->text);
 }
 
+/* Called by throttles_look(). */
+static void take_throttle(void *context, struct wire_name wire, const char *name)
+{
+	append(context, wire, name);
+}
+
 /* Called by libbpf for each record. */
 static int take_record(void *context, void *data, size_t bytes)
 {
@@ -387,6 +395,8 @@ static void *drain(void *context)
 		{ .fd = ring_buffer__epoll_fd(recorder->ring), .events = POLLIN },
 		{ .fd = recorder->stop_fd, .events = POLLIN },
 		{ .fd = recorder->locks ? klocks_fd(recorder->locks) : -1, .events = POLLIN },
+		{ .fd = recorder->throttles ? throttles_fd(recorder->throttles) : -1,
+		  .events = POLLIN },
 	};
 	bool stop = false;
 
@@ -400,6 +410,8 @@ static void *drain(void *context)
 		(void)ring_buffer__consume(recorder->ring);
 		if (recorder->locks)
 			klocks_look(recorder->locks, stop);
+		if (recorder->throttles)
+			throttles_look(recorder->throttles);
 		flush(recorder);
 	}
 	return NULL;
@@ -653,6 +665,8 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
 		recorder->locks = NULL; /* good to have, where the kernel takes it */
+	if (rc >= 0)			/* good to have, where the kernel takes it */
+		recorder->throttles = throttles_start(take_throttle, recorder);
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
 	if (rc < 0) {
@@ -687,6 +701,7 @@ uint64_t names_lost(const struct names_recorder *recorder)
 {
 	uint64_t kernel = __atomic_load_n(&recorder->control->lost, __ATOMIC_RELAXED);
 
+	kernel += recorder->throttles ? throttles_lost(recorder->throttles) : 0;
 	/* Relaxed: a plain counter. */
 	kernel += recorder->locks ? klocks_lost(recorder->locks) : 0;
 	return kernel + atomic_load_explicit(&recorder->unwritten, memory_order_relaxed);
@@ -709,6 +724,8 @@ void names_end(struct names_recorder *recorder)
 		__atomic_store_n(&recorder->control->ended, 1, __ATOMIC_RELAXED);
 	if (recorder->locks)
 		klocks_end(recorder->locks);
+	if (recorder->throttles)
+		throttles_end(recorder->throttles);
 	exits_leave(&recorder->exits);
 	if (recorder->link)
 		(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
@@ -724,6 +741,7 @@ void names_stop(struct names_recorder *recorder)
 		return;
 	names_end(recorder);
 	klocks_stop(recorder->locks);
+	throttles_stop(recorder->throttles);
 	exits_close(&recorder->exits);
 	unload(recorder);
 	mem_close_fd(&recorder->stop_fd);

@@ -171,19 +171,33 @@ static void note_missing(struct notes *notes)
 		     facts->missing[i].why);
 }
 
-/* Time for which the target, or who it waited for, had no CPU. */
+/* Time for which the target, or who it waited for, had no CPU or was held back. */
 static uint64_t queued_ns(const struct why *why)
 {
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < why->root_count; i++) {
-		if (why->roots[i].kind == WHY_CPU_QUEUE || why->roots[i].kind == WHY_PREEMPTED)
+		if (why->roots[i].kind == WHY_CPU_QUEUE || why->roots[i].kind == WHY_PREEMPTED ||
+		    why->roots[i].kind == WHY_THROTTLED)
 			ns += why->roots[i].ns;
 	}
 	return ns;
 }
 
-/* No event tells of it, so it is told where it may have mattered. */
+static bool is_charged(const struct why *why, const char *cgroup)
+{
+	for (size_t i = 0; i < why->root_count; i++) {
+		const char *found = why->roots[i].kind == WHY_THROTTLED
+					    ? strstr(why->roots[i].what, cgroup)
+					    : NULL;
+
+		if (found && found[strlen(cgroup)] == ' ')
+			return true;
+	}
+	return false;
+}
+
+/* Told where it may have mattered: also where nobody told which threads it held back when. */
 static void note_throttles(struct notes *notes)
 {
 	const struct facts *facts = notes->page->facts;
@@ -195,11 +209,14 @@ static void note_throttles(struct notes *notes)
 
 		note(notes,
 		     "The cgroup %s may use %s of CPU time in each %s; that held its threads back in "
-		     "%s of %s periods of the whole recording, for %s on all CPUs together. Where "
-		     "another thread ran meanwhile, that one is told to have had its CPU.",
+		     "%s of %s periods of the whole recording, for %s on all CPUs together.%s",
 		     throttle->cgroup ? throttle->cgroup : "?", text_duration(throttle->quota_ns).s,
 		     text_duration(throttle->period_ns).s, text_count(throttle->times).s,
-		     text_count(throttle->periods).s, text_duration(throttle->ns).s);
+		     text_count(throttle->periods).s, text_duration(throttle->ns).s,
+		     is_charged(notes->page->why, throttle->cgroup ? throttle->cgroup : "?")
+			     ? ""
+			     : " Where another thread ran meanwhile, that one is told to have had "
+			       "its CPU.");
 	}
 }
 

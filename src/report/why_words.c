@@ -47,7 +47,7 @@ char *words_thread(const struct why_thread *thread)
 static bool is_plain_word(const char *what)
 {
 	static const char *const plain[] = { "running", "idle",	   "stopped", "frozen",
-					     "sleep",	"blocked", "timer" };
+					     "sleep",	"blocked", "timer",   "throttled" };
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
 		if (strcmp(what, plain[i]) == 0)
@@ -221,6 +221,16 @@ static void put_interrupt(FILE *out, const struct why *why, const struct why_row
 		put_hardware(out, why, row, "interrupted");
 }
 
+/* By a limit, which says whose it is. */
+static void put_throttled(FILE *out, const struct why *why, const struct why_row *row)
+{
+	if (!is_target_row(why, row)) {
+		put_who(out, row);
+		fputc(' ', out);
+	}
+	fprintf(out, "throttled: %s", row->many_whats ? "several limits" : row->sum.what);
+}
+
 static void put_unknown(FILE *out, const struct why *why, const struct why_row *row)
 {
 	fputs("unknown", out);
@@ -345,6 +355,9 @@ static void put_row(FILE *out, const struct why *why, const struct why_row *row)
 		return;
 	case WHY_GRACE:
 		put_grace(out, why, row);
+		return;
+	case WHY_THROTTLED:
+		put_throttled(out, why, row);
 		return;
 	case WHY_UNKNOWN:
 	case WHY_KIND_COUNT:
@@ -475,7 +488,8 @@ static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 
 static bool is_halted(const char *what)
 {
-	return strcmp(what, "stopped") == 0 || strcmp(what, "frozen") == 0;
+	return strcmp(what, "stopped") == 0 || strcmp(what, "frozen") == 0 ||
+	       strcmp(what, "throttled") == 0;
 }
 
 char *words_hop(const struct why *why, size_t index)

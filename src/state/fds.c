@@ -309,6 +309,8 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		klock_told(state, ev);
 		return;
 	}
+	if (name->watch == FD_THROTTLED)
+		throttle_told(state, ev);
 	if (!thread || !thread->process || name->fd < 0)
 		return;
 	call = call_of(state, thread);

@@ -405,7 +405,7 @@ static void on_timer_start(struct state *state, struct cpu *cpu, const struct ev
 
 static uint64_t request_key(const struct event *ev)
 {
-	return (uint64_t)ev->block.dev << 40 ^ ev_block_start(&ev->block);
+	return throttle_request(ev->block.dev, ev->block.sector);
 }
 
 static uint32_t request_name(struct state *state, const struct ev_block *block, uint32_t bytes)
@@ -438,6 +438,8 @@ static void on_block_issue(struct state *state, struct cpu *cpu, const struct ev
 	if (ev->type == EV_BLOCK_ISSUE &&
 	    pending_take(&state->requests, request_key(ev), &before) && before.slot != SLOT_NONE)
 		actor = before;
+	else if (throttle_releases(state, &actor))
+		actor.below = 0;
 	actor.name = request_name(state, &ev->block, ev->block.bytes);
 	*pending_place(&state->requests, request_key(ev)) = actor;
 }
@@ -452,6 +454,7 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 	cpu->disk_ns = issuer.time_ns;
 	served_completed(state, cpu, ev);
 	served_disk_done(state, cpu, ev);
+	cpu->disk_limit = throttle_of_request(state, &issuer);
 }
 
 /* ------------------------------------------------------------------- packets */

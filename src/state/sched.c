@@ -142,7 +142,8 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 		/* Where it was queued before anything told: where it runs now. */
 		if (thread->sched == SCHED_UNKNOWN)
 			thread->cpu = cpu_index(state, cpu);
-		use_early_wake(state, thread);
+		if (!throttle_end(state, thread, now))
+			use_early_wake(state, thread);
 		(void)unsure_settle(state, thread, now, unsure_before_run(state, thread));
 	}
 	thread->sched = SCHED_RUNNING;
@@ -236,6 +237,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	actor_now(state, cpu, ev, &wait->waker);
 	if (wait->waker.kind == ACTOR_THREAD && wait->flags & WAIT_DISK_SLEEP)
 		actor_completes(state, cpu, &wait->waker);
+	throttle_at_wake(cpu, wait);
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
 			wait->flags |= WAIT_EXITED;

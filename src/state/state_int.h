@@ -11,6 +11,7 @@
  *	syscall.c   system calls, faults, locks: what a thread waits in and for
  *	fds.c       what file descriptors name, from call to call
  *	polled.c    what a wait for several descriptors is about
+ *	throttle.c  who is held back by a limit
  *	moment_*.c  all of it as text, and back: what a cut begins with
  *
  * A thread's life as the engine sees it:
@@ -242,7 +243,9 @@ struct cpu {
 		disk_below; /* and what that issued for it, and did not wait for; time 0 = nothing */
 	uint32_t issued_slot; /* the thread that issued a request here last */
 	uint32_t issued_dev;
-	uint64_t issued_ns;  /* 0 = none yet, or its work is known */
+	uint64_t issued_ns; /* 0 = none yet, or its work is known */
+	uint32_t
+		disk_limit; /* name: the limit that held the request back up to disk_ns; 0 = none */
 	uint32_t packet_dev; /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
@@ -607,6 +610,19 @@ bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
+/* throttle.c */
+struct event;
+/* FD_THROTTLED */
+void throttle_told(struct state *state, const struct event *ev);
+/* A thread that comes onto a CPU is not held back any more. False: it was not. */
+bool throttle_end(struct state *state, struct thread *thread, uint64_t now_ns);
+/* Does that work of the kernel's issue what a limit held back? */
+bool throttle_releases(const struct state *state, const struct actor *issuer);
+/* Name id of the limit that held the request back; 0 = none did. */
+uint32_t throttle_of_request(struct state *state, const struct actor *issuer);
+/* The wait that ends now, of which all but 'flags' is known. */
+void throttle_at_wake(const struct cpu *cpu, struct wait *wait);
+
 void polled_told(struct state *state, struct thread *thread, const struct event *ev);
 
 /* expect.c: who was awaited, where a signal comes first, or the recording ends. */

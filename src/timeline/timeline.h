@@ -248,6 +248,9 @@ enum wait_flag {
 		1
 		<< 12, /* a kernel lock: 'origin' had it when the wait began, or later; at no time */
 	WAIT_ASKED = 1 << 11, /* a sleep: 'object' and 'fd' are of the call that failed before it */
+	WAIT_THROTTLED =
+		1
+		<< 13, /* a limit held it back, up to the time of 'origin', which is named by it */
 };
 
 /* The upper half of a wait's flags: the number of the epoll set it is on, and 1; 0 = of none, or not known. */

@@ -17,7 +17,8 @@ enum wait_kind wait_kind(const struct wait *wait)
 	};
 	uint8_t actor = wait->waker.kind;
 
-	if (wait->flags & WAIT_STOPPED)
+	if (wait->flags & WAIT_STOPPED ||
+	    (wait->flags & WAIT_THROTTLED && word_kind(wait->in) == WORD_USER))
 		return WAIT_FOR_STOP;
 	if (wait->flags & WAIT_LOCK)
 		return WAIT_FOR_LOCK;

@@ -29,7 +29,7 @@
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
- *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched]
+ *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched|throttled [DEV SECTOR]]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		locktold TID ADDRESS OWNER NAME
  *	other NAME
  */
@@ -395,7 +395,12 @@ static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct
 	ev->fd_name.fd = (int32_t)tt_number(trace, 2);
 	ev->fd_name.name = facts_keep(&trace->facts, tt_word(trace, 3));
 	ev->fd_name.role = (uint8_t)tt_index(trace, tt_roles, tt_word(trace, 4));
-	ev->fd_name.watch = trace->word_count > 5 ? FD_WATCHED : FD_NAMED;
+	if (trace->word_count > 5)
+		ev->fd_name.watch =
+			strcmp(tt_word(trace, 5), "throttled") == 0 ? FD_THROTTLED : FD_WATCHED;
+	if (trace->word_count > 6) /* a request: DEV SECTOR */
+		ev->fd_name.inode =
+			throttle_request(tt_device(trace, tt_word(trace, 6)), tt_number(trace, 7));
 }
 
 static inline void tt_lock_told(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)

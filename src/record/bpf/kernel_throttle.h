@@ -1,0 +1,133 @@
+/*
+ * kernel_throttle.h - the fields of the scheduler, of cgroups and of requests that
+ * throttle.bpf.c reads; see kernel.h.
+ */
+#ifndef RECORD_BPF_KERNEL_THROTTLE_H
+#define RECORD_BPF_KERNEL_THROTTLE_H
+
+#ifdef __bpf__
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	struct kernfs_node *parent;
+	const char *name;
+};
+
+struct kernfs_node___new { /* since 6.15 */
+	struct kernfs_node *__parent;
+};
+
+struct cgroup_root {
+	int hierarchy_id; /* 0 = version 2 */
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct cfs_bandwidth {
+	__u64 quota;
+	__s64 period;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
+struct rq {
+	__u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	struct task_group *tg;
+	int throttled;
+	int throttle_count; /* of it, and of those above */
+	__u64 throttled_clock_self;
+	__u64 throttled_clock_self_time;
+};
+
+struct sched_entity {
+	struct sched_entity *parent;
+	struct cfs_rq *cfs_rq;
+};
+
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	int prio;
+	struct sched_entity se;
+	void *worker_private;
+};
+
+struct task_struct___per_task { /* since 6.18: each thread of the group is held back by itself */
+	_Bool throttled;
+};
+
+#define PF_WORKER	0x20
+#define PRIO_FIRST_FAIR 100
+
+struct kthread {
+	void *data;
+};
+
+struct worker {
+	void *current_func;
+};
+
+struct throtl_data;
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg_gq *parent;
+	struct blkcg *blkcg;
+	struct request_queue *q;
+	void *pd[6];
+};
+
+struct throtl_grp {
+	struct throtl_data *td;
+	__u64 bps[2];
+	unsigned int iops[2];
+};
+
+struct bio {
+	struct blkcg_gq *bi_blkg;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct request_queue {
+	struct throtl_data *td;
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	__u64 __sector;
+	struct bio *bio;
+};
+
+#pragma clang attribute pop
+
+#endif /* __bpf__ */
+
+#endif

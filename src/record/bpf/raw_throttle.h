@@ -1,0 +1,50 @@
+/*
+ * raw_throttle.h - what the BPF program tells user space about limits that hold threads back.
+ *
+ * Raw fields only, as in raw.h. A record is cut behind the used part of 'text'.
+ */
+#ifndef RECORD_BPF_RAW_THROTTLE_H
+#define RECORD_BPF_RAW_THROTTLE_H
+
+#include <linux/types.h>
+
+#define RAW_LEVEL_MAX  16  /* cgroups above each other that are looked at */
+#define RAW_LEVEL_TEXT 256 /* a name of one with its terminator */
+#define RAW_PATH_MAX   2048
+
+enum raw_throttle_kind {
+	RAW_THROTTLE_BEGIN, /* a thread left its CPU, for its cgroup has used up its quota */
+	RAW_THROTTLE_END,   /* it is back, or could have been for a while */
+	RAW_THROTTLE_IO,    /* a request is issued that was held back */
+};
+
+#define RAW_FIRST_KIND 1 /* a cgroup of version 1 */
+#define RAW_ABOVE      2 /* cgroups above this one have such limits, too */
+
+struct raw_throttle {
+	__u64 mono_ns; /* END: when it could have run again, as the scheduler counts */
+	__u64 limit
+		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none */
+	__u64 sector; /* I/O */
+	__u32 dev;
+	__u32 tid;
+	__u32 tgid;
+	__u8 kind;  /* enum raw_throttle_kind */
+	__u8 flags; /* RAW_FIRST_KIND ... */
+	__u8 write; /* I/O */
+	__u8 zero;
+	__u32 text_bytes;
+	char text[RAW_PATH_MAX +
+		  RAW_LEVEL_TEXT]; /* the cgroup's name and those above, each terminated */
+};
+
+/* Shared with user space through the program's own data. */
+struct raw_throttle_control {
+	__u32 ended;
+	__u32 wake_bytes;
+	__s32 held; /* threads that are held back now */
+	__u32 zero;
+	__u64 lost; /* records that found no room */
+};
+
+#endif

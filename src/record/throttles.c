@@ -1,0 +1,234 @@
+/* throttles.c - see throttles.h. */
+#include "record/throttles.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+#include "event/event.h"
+#include "record/bpf/raw_throttle.h"
+#include "wire/wire.h"
+
+#define WAKE_BYTES   (64u << 10)
+#define PROGRAMS_MAX 4
+
+extern const unsigned char holdup_bpf_throttle[];
+extern const size_t holdup_bpf_throttle_bytes;
+
+struct throttles {
+	throttles_take_fn *take;
+	void *context;
+	struct bpf_object *object;
+	struct bpf_link *links[PROGRAMS_MAX];
+	size_t link_count;
+	struct ring_buffer *ring;
+	struct raw_throttle_control *control; /* mapped */
+};
+
+/* Components stand leaf first; the path has them root first. */
+static void make_path(const struct raw_throttle *raw, char *out, size_t room)
+{
+	size_t at = room - 1, from = 0;
+
+	out[at] = '\0';
+	while (from < raw->text_bytes) {
+		size_t len = strnlen(raw->text + from, raw->text_bytes - from);
+
+		if (len + 1 > at)
+			break;
+		at -= len + 1;
+		out[at] = '/';
+		memcpy(out + at + 1, raw->text + from, len);
+		from += len + 1;
+	}
+	if (at == room - 1)
+		out[--at] = '/';
+	memmove(out, out + at, room - at);
+}
+
+static void make_quota(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	uint64_t quota_us = raw->limit[0] / 1000, period_us = raw->limit[1] / 1000;
+
+	if (raw->flags & RAW_FIRST_KIND)
+		snprintf(out, room,
+			 "CPU quota of cgroup %s (cpu.cfs_quota_us %" PRIu64
+			 ", cpu.cfs_period_us %" PRIu64 ")",
+			 path, quota_us, period_us);
+	else
+		snprintf(out, room, "CPU quota of cgroup %s (cpu.max %" PRIu64 " %" PRIu64 ")",
+			 path, quota_us, period_us);
+}
+
+static void put_limit(char *out, size_t room, const char *name, uint64_t limit)
+{
+	size_t used = strlen(out);
+
+	if (limit != UINT64_MAX)
+		snprintf(out + used, room - used, "%s%s%" PRIu64, used ? ", " : "", name, limit);
+}
+
+static void make_io_limit(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	static const char *const names[2][2][2] = {
+		{ { "io.max rbps=", "io.max riops=" }, { "io.max wbps=", "io.max wiops=" } },
+		{ { "blkio.throttle.read_bps_device ", "blkio.throttle.read_iops_device " },
+		  { "blkio.throttle.write_bps_device ", "blkio.throttle.write_iops_device " } },
+	};
+	const char *const *name = names[raw->flags & RAW_FIRST_KIND][raw->write != 0];
+	char limits[160] = "";
+
+	put_limit(limits, sizeof(limits), name[0], raw->limit[0]);
+	put_limit(limits, sizeof(limits), name[1], raw->limit[1]);
+	if (!limits[0])
+		snprintf(out, room, "I/O limit of a cgroup");
+	else
+		snprintf(out, room, "I/O limit of cgroup %s%s (%s)", path,
+			 raw->flags & RAW_ABOVE ? " or of one above it" : "", limits);
+}
+
+/* Called by libbpf for each record. */
+static int take_record(void *context, void *data, size_t bytes)
+{
+	const struct raw_throttle *raw = data; /* the ring aligns records to 8 bytes */
+	struct throttles *throttles = context;
+	size_t head = offsetof(struct raw_throttle, text);
+	char path[RAW_PATH_MAX + RAW_LEVEL_TEXT + 8], name[WIRE_NAME_MAX] = "";
+	struct wire_name wire;
+
+	if (bytes < head || raw->text_bytes > bytes - head)
+		return 0;
+	wire = (struct wire_name){
+		.mono_ns = raw->mono_ns,
+		.tgid = (int32_t)raw->tgid,
+		.tid = (int32_t)raw->tid,
+		.role = FD_THROTTLED << FD_WATCH_SHIFT,
+	};
+	make_path(raw, path, sizeof(path));
+	if (raw->kind == RAW_THROTTLE_BEGIN) {
+		wire.fd = THROTTLE_BEGINS;
+		make_quota(raw, path, name, sizeof(name));
+	} else if (raw->kind == RAW_THROTTLE_END) {
+		wire.fd = THROTTLE_ENDS;
+	} else {
+		wire.fd = THROTTLE_REQUEST;
+		wire.inode = throttle_request(raw->dev, raw->sector);
+		make_io_limit(raw, path, name, sizeof(name));
+	}
+	throttles->take(throttles->context, wire, name);
+	return 0;
+}
+
+static struct raw_throttle_control *map_control(struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+		size_t len = strlen(name);
+		void *memory;
+
+		if (len < 4 || strcmp(name + len - 4, ".bss") != 0)
+			continue;
+		memory = mmap(NULL, sizeof(struct raw_throttle_control), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, bpf_map__fd(map), 0);
+		return memory == MAP_FAILED ? NULL : memory;
+	}
+	return NULL;
+}
+
+/* Those of the programs that the kernel takes; 'with_requests': all of them, else the first. */
+static struct bpf_object *load(bool with_requests)
+{
+	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_held" };
+	struct bpf_object *object =
+		bpf_object__open_mem(holdup_bpf_throttle, holdup_bpf_throttle_bytes, &opts);
+	struct bpf_program *program;
+
+	if (libbpf_get_error(object))
+		return NULL;
+	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
+		program, with_requests || strcmp(bpf_program__name(program), "on_switch") == 0);
+	if (bpf_object__load(object) == 0)
+		return object;
+	bpf_object__close(object);
+	return NULL;
+}
+
+static void attach(struct throttles *throttles)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, throttles->object)
+	{
+		struct bpf_link *link =
+			bpf_program__fd(program) < 0 ? NULL : bpf_program__attach(program);
+
+		if (link && !libbpf_get_error(link) && throttles->link_count < PROGRAMS_MAX)
+			throttles->links[throttles->link_count++] = link;
+	}
+}
+
+struct throttles *throttles_start(throttles_take_fn *take, void *context)
+{
+	struct throttles *throttles = xcalloc(1, sizeof(*throttles));
+	struct bpf_map *ring;
+
+	throttles->take = take;
+	throttles->context = context;
+	throttles->object = load(true);
+	if (!throttles->object)
+		throttles->object = load(false);
+	throttles->control = throttles->object ? map_control(throttles->object) : NULL;
+	ring = throttles->control ? bpf_object__find_map_by_name(throttles->object, "ring") : NULL;
+	if (ring)
+		throttles->ring = ring_buffer__new(bpf_map__fd(ring), take_record, throttles, NULL);
+	if (throttles->ring) {
+		throttles->control->wake_bytes = WAKE_BYTES;
+		attach(throttles);
+	}
+	if (throttles->link_count)
+		return throttles;
+	throttles_stop(throttles);
+	return NULL;
+}
+
+int throttles_fd(const struct throttles *throttles)
+{
+	return ring_buffer__epoll_fd(throttles->ring);
+}
+
+void throttles_look(struct throttles *throttles)
+{
+	(void)ring_buffer__consume(throttles->ring);
+}
+
+void throttles_end(struct throttles *throttles)
+{
+	__atomic_store_n(&throttles->control->ended, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t throttles_lost(const struct throttles *throttles)
+{
+	return __atomic_load_n(&throttles->control->lost, __ATOMIC_RELAXED);
+}
+
+void throttles_stop(struct throttles *throttles)
+{
+	if (!throttles)
+		return;
+	for (size_t i = 0; i < throttles->link_count; i++)
+		(void)bpf_link__destroy(throttles->links[i]); /* the kernel detaches in any case */
+	ring_buffer__free(throttles->ring);
+	bpf_object__close(throttles->object);
+	if (throttles->control)
+		(void)munmap(throttles->control, sizeof(*throttles->control)); /* cannot fail */
+	free(throttles);
+}

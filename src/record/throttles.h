@@ -1,0 +1,38 @@
+/*
+ * throttles.h - learn which limits of cgroups hold threads back while recording.
+ *
+ * A BPF program (throttle.bpf.c) tells of threads whose cgroup has used up its CPU quota, and of
+ * requests to disks that were held back. What it tells becomes records of kernel/names
+ * (FD_THROTTLED): names.c has it asked, and writes them.
+ */
+#ifndef RECORD_THROTTLES_H
+#define RECORD_THROTTLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wire_name;
+struct throttles;
+
+/* Called for each record; the name is its text, and the magic and the length are not set yet. */
+typedef void throttles_take_fn(void *context, struct wire_name wire, const char *name);
+
+/* NULL where the kernel does not take the program: nobody tells then. End it with throttles_stop(). */
+struct throttles *throttles_start(throttles_take_fn *take, void *context);
+
+/* Readable when much waits. */
+int throttles_fd(const struct throttles *throttles);
+
+/* Hand on what there is. By one thread. */
+void throttles_look(struct throttles *throttles);
+
+/* Nothing is told from now on. Any thread; what waits is still handed on. */
+void throttles_end(struct throttles *throttles);
+
+/* Records that found no room. Any thread. */
+uint64_t throttles_lost(const struct throttles *throttles);
+
+/* NULL is fine. */
+void throttles_stop(struct throttles *throttles);
+
+#endif

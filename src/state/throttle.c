@@ -1,0 +1,102 @@
+/*
+ * throttle.c - who is held back by a limit of its cgroup, as the recorder tells (FD_THROTTLED).
+ *
+ *	CPU quota   it leaves its CPU as if it were preempted; told right after that: it waits instead,
+ *	            until it may run again
+ *	I/O limit   a work of the kernel's issues the request when its time has come; who waits for
+ *	            the request has waited for the limit up to then
+ */
+#include "state/state_int.h"
+
+#define RELEASES "blk_throtl_dispatch_work_fn"
+
+/* It left its CPU a moment ago, and the track says that it was preempted. */
+static void throttle_begin(struct state *state, struct thread *thread, const char *limit)
+{
+	struct track *track = &thread->tl->track;
+	uint64_t since = track_last_time(track);
+	struct wait *wait;
+
+	if (thread->sched != SCHED_RUNNABLE || word_kind(thread->word) != WORD_PREEMPTED ||
+	    !track->count)
+		return;
+	thread->wait = timeline_add_wait(thread->tl);
+	wait = tl_wait(thread->tl, thread->wait);
+	wait->begin_ns = state->tl->origin_ns + since;
+	wait->in = word_make(WORD_USER, 0);
+	wait->flags = WAIT_THROTTLED;
+	wait->origin.name = names_add(&state->tl->names, limit, 4096);
+	wait->origin.kind = ACTOR_TIMER;
+	thread->sched = SCHED_BLOCKED;
+	thread->word = word_make(WORD_BLOCKED, thread->wait);
+	track_amend(track, track->count - 1, since, thread->word);
+}
+
+bool throttle_end(struct state *state, struct thread *thread, uint64_t now_ns)
+{
+	struct wait *wait;
+
+	if (thread->sched != SCHED_BLOCKED || thread->word != word_make(WORD_BLOCKED, thread->wait))
+		return false;
+	wait = tl_wait(thread->tl, thread->wait);
+	if (!(wait->flags & WAIT_THROTTLED) || wait->woken_ns)
+		return false;
+	wait->woken_ns = now_ns;
+	wait->waker = (struct actor){ .time_ns = now_ns, .slot = SLOT_NONE, .kind = ACTOR_TIMER };
+	wait->origin.time_ns = now_ns;
+	thread->sched = SCHED_RUNNABLE;
+	flow_write(state, thread, now_ns, word_make(WORD_WAIT_CPU, thread->cpu));
+	return true;
+}
+
+bool throttle_releases(const struct state *state, const struct actor *issuer)
+{
+	return word_kind(issuer->word) == WORD_WORK &&
+	       strcmp(names_text(&state->tl->names, word_arg(issuer->word)), RELEASES) == 0;
+}
+
+/* Kept with who issued it, as what is below that. */
+static void name_request(struct state *state, uint64_t request, const char *limit)
+{
+	struct actor issuer;
+
+	if (!pending_take(&state->requests, request, &issuer))
+		return;
+	if (throttle_releases(state, &issuer))
+		issuer.below = word_make(WORD_WORK, names_add(&state->tl->names, limit, 4096));
+	*pending_place(&state->requests, request) = issuer;
+}
+
+uint32_t throttle_of_request(struct state *state, const struct actor *issuer)
+{
+	if (!throttle_releases(state, issuer))
+		return 0;
+	if (word_kind(issuer->below) == WORD_WORK && word_arg(issuer->below))
+		return word_arg(issuer->below);
+	return names_add(&state->tl->names, "I/O limit of a cgroup", 64);
+}
+
+void throttle_at_wake(const struct cpu *cpu, struct wait *wait)
+{
+	if (wait->waker.kind != ACTOR_DISK || !cpu->disk_name || !cpu->disk_limit ||
+	    cpu->disk_ns <= wait->begin_ns)
+		return;
+	wait->flags |= WAIT_THROTTLED;
+	wait->origin = (struct actor){ .time_ns = cpu->disk_ns,
+				       .slot = SLOT_NONE,
+				       .name = cpu->disk_limit,
+				       .kind = ACTOR_DISK };
+}
+
+void throttle_told(struct state *state, const struct event *ev)
+{
+	const struct ev_fd_name *name = &ev->fd_name;
+	struct thread *thread = state_living(state, name->tid);
+
+	if (name->fd == THROTTLE_REQUEST)
+		name_request(state, name->inode, name->name);
+	else if (thread && name->fd == THROTTLE_BEGINS)
+		throttle_begin(state, thread, name->name);
+	else if (thread && name->fd == THROTTLE_ENDS)
+		(void)throttle_end(state, thread, ev->time_ns);
+}

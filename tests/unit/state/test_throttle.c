@@ -1,0 +1,128 @@
+/* test_throttle.c - who is held back by a limit of its cgroup, as the recorder tells. */
+#include "told.h"
+
+#define TWO                               \
+	"thread 7 7 1 R held\n"           \
+	"thread 8 8 1 R other\n"          \
+	"  0 cpu0 switch 0(runnable) 7\n" \
+	" 10 cpu0 switch 7(runnable) 8\n"
+
+static void says(const char *text, uint64_t from, uint64_t to, const char *verdict)
+{
+	struct told *told = replayed(text);
+
+	assert_string_equal(verdict_in(told, 7, from, to), verdict);
+	assert_int_equal(told->why.working_ns + told->why.interrupted_ns + told->why.blocked_ns +
+				 told->why.uncertain_ns,
+			 to - from);
+	told_free(told);
+}
+
+static void a_quota_holds_back_until_it_may_run_again(void **unused)
+{
+	says(TWO " 11 cpu0 fdname 7 -1 quota unknown throttled\n"
+		 " 40 cpu0 fdname 7 -2 . unknown throttled\n"
+		 " 45 cpu0 switch 8(runnable) 7\n"
+		 " 60 cpu0 switch 7(blocked) 0\n",
+	     5, 60, "throttled 7 30 quota; working 7 20 running; cpu_queue 8 5 ran instead");
+}
+
+/* The end was not told: it is where the thread comes onto a CPU. */
+static void who_runs_is_not_held_back(void **unused)
+{
+	says(TWO " 11 cpu0 fdname 7 -1 quota unknown throttled\n"
+		 " 45 cpu0 switch 8(runnable) 7\n"
+		 " 60 cpu0 switch 7(blocked) 0\n",
+	     10, 60, "throttled 7 35 quota; working 7 15 running");
+}
+
+static void at_the_end_it_still_is(void **unused)
+{
+	says(TWO " 11 cpu0 fdname 7 -1 quota unknown throttled\n"
+		 " 60 cpu0 enter getpid\n",
+	     10, 60, "throttled 7 50 quota");
+}
+
+static void without_a_quota_the_other_one_preempts(void **unused)
+{
+	says(TWO " 45 cpu0 switch 8(runnable) 7\n"
+		 " 60 cpu0 switch 7(blocked) 0\n",
+	     10, 60, "preempted 8 35 ran instead; working 7 15 running");
+}
+
+/* Told of one that sleeps, or runs: it is not so. */
+static void what_cannot_be_is_not_believed(void **unused)
+{
+	says("thread 7 7 1 R held\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  5 cpu0 fdname 7 -1 quota unknown throttled\n"
+	     " 10 cpu0 switch 7(blocked) 0\n"
+	     " 12 cpu0 fdname 7 -1 quota unknown throttled\n"
+	     " 14 cpu0 fdname 7 -2 . unknown throttled\n"
+	     " 20 cpu0 irq 24 eth0\n"
+	     " 20 cpu0 waking 7 cpu 0\n"
+	     " 20 cpu0 irqexit 24\n"
+	     " 30 cpu0 switch 0(runnable) 7\n",
+	     0, 30,
+	     "working 7 10 running; cpu_queue 0 10 wake-up of an idle CPU; irq 7 10 irq 24 eth0");
+}
+
+/* 9 is a kworker that issues the request of 7 when it may. */
+#define REQUEST                           \
+	"thread 7 7 1 R reader\n"         \
+	"thread 9 9 2 S kworker\n"        \
+	"  0 cpu0 switch 0(runnable) 7\n" \
+	" 10 cpu0 switch 7(disk) 0\n"     \
+	" 50 cpu0 switch 0(runnable) 9\n"
+
+#define COMPLETES                         \
+	" 60 cpu0 switch 9(blocked) 0\n"  \
+	" 70 cpu0 irq 24 virtio0\n"       \
+	" 70 cpu0 complete vda 8\n"       \
+	" 70 cpu0 waking 7 cpu 0\n"       \
+	" 70 cpu0 irqexit 24\n"           \
+	" 70 cpu0 switch 0(runnable) 7\n" \
+	" 80 cpu0 switch 7(blocked) 0\n"
+
+static void a_request_is_held_back_until_it_is_issued(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n"
+		     " 55 cpu0 insert vda 8 R\n"
+		     " 56 cpu0 fdname 9 -3 limit unknown throttled vda 8\n"
+		     " 56 cpu0 issue vda 8 R\n"
+		     " 57 cpu0 workdone 5\n" COMPLETES,
+	     10, 70, "throttled 7 45 limit; disk 7 15 vda read");
+}
+
+static void whose_limit_it_is_may_not_be_known(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n"
+		     " 55 cpu0 issue vda 8 R\n"
+		     " 57 cpu0 workdone 5\n" COMPLETES,
+	     10, 70, "throttled 7 45 I/O limit of a cgroup; disk 7 15 vda read");
+}
+
+static void other_work_holds_nothing_back(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_mq_run_work_fn\n"
+		     " 55 cpu0 issue vda 8 R\n"
+		     " 56 cpu0 fdname 9 -3 limit unknown throttled vda 8\n"
+		     " 57 cpu0 workdone 5\n" COMPLETES,
+	     10, 70, "disk 7 60 vda read");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_quota_holds_back_until_it_may_run_again),
+		cmocka_unit_test(who_runs_is_not_held_back),
+		cmocka_unit_test(at_the_end_it_still_is),
+		cmocka_unit_test(without_a_quota_the_other_one_preempts),
+		cmocka_unit_test(what_cannot_be_is_not_believed),
+		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),
+		cmocka_unit_test(whose_limit_it_is_may_not_be_known),
+		cmocka_unit_test(other_work_holds_nothing_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
