@@ -275,7 +275,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
 		    const struct wait *wait, const struct led *led)
 {
-	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_THROTTLED;
+	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_THROTTLED | WAIT_EXPECTS;
 	struct hop_key key;
 	struct hop_memo *memo;
 	uint64_t hash;

@@ -103,7 +103,8 @@ const char *describe_word(struct query *query, uint32_t word)
 
 bool wait_frozen(const struct wait *wait)
 {
-	return wait->flags & WAIT_STOPPED && word_kind(wait->in) == WORD_USER && wait->object;
+	return wait->flags & WAIT_STOPPED && !(wait->flags & WAIT_EXPECTS) &&
+	       word_kind(wait->in) == WORD_USER && wait->object;
 }
 
 const char *describe_in(struct query *query, const struct wait *wait)
@@ -113,13 +114,15 @@ const char *describe_in(struct query *query, const struct wait *wait)
 		return "a wait that began unseen";
 	case WORD_RUN:
 		if (wait->flags & WAIT_STOPPED)
-			return "stopped";
+			return wait->flags & WAIT_EXPECTS ? "stopped by its tracer" : "stopped";
 		return wait->flags & WAIT_DISK_SLEEP ? "uninterruptible sleep" : "sleep";
 	case WORD_USER:
 		if (wait->flags & WAIT_THROTTLED)
 			return "throttled";
 		if (!(wait->flags & WAIT_STOPPED))
 			return "return to user mode";
+		if (wait->flags & WAIT_EXPECTS)
+			return "stopped by its tracer";
 		return wait_frozen(wait) ? "frozen" : "stopped";
 	default:
 		return describe_word(query, wait->in);

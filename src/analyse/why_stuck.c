@@ -105,7 +105,7 @@ const char *query_stopped(struct query *query, uint32_t slot, const struct wait 
 	struct why_thread by = why_thread(query, wait->waker.slot);
 	AUTO_FREE char *signal = wait->waker.signal ? signal_words(&wait->waker) : NULL;
 
-	if (!(wait->flags & WAIT_STOPPED))
+	if (!(wait->flags & WAIT_STOPPED) || wait->flags & WAIT_EXPECTS) /* by its tracer */
 		return NULL;
 	if (wait->woken_ns == 0)
 		return query_stuck(query, slot, wait, in);

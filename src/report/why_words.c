@@ -489,7 +489,7 @@ static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 static bool is_halted(const char *what)
 {
 	return strcmp(what, "stopped") == 0 || strcmp(what, "frozen") == 0 ||
-	       strcmp(what, "throttled") == 0;
+	       strcmp(what, "throttled") == 0 || strcmp(what, "stopped by its tracer") == 0;
 }
 
 char *words_hop(const struct why *why, size_t index)

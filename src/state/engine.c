@@ -51,6 +51,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->frames[0] = word_make(WORD_RUN, 0);
 	thread->unsure_until = birth_ns;
 	thread->on_cpu = SLOT_NONE;
+	thread->tracer = SLOT_NONE;
 	if (tid != 0)
 		flow_write(state, thread, birth_ns, word_make(WORD_UNCERTAIN, UNSURE_START));
 	return thread;

@@ -240,8 +240,8 @@ static void expect(struct expecting *expecting, struct thread *thread, struct wa
 		wait->flags |= WAIT_EXPECTS;
 		return;
 	}
-	if (!thread->process || !is_in_call(thread, wait) || wait->origin.slot != SLOT_NONE ||
-	    wait->origin.time_ns)
+	if (!thread->process || !is_in_call(thread, wait) || wait->flags & WAIT_STOPPED ||
+	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
 		return;
 	if (call_of(expecting->state, thread)->kind == CALL_RING)
 		uring_awaits(expecting->state, thread,

@@ -47,6 +47,8 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.fresh_exec, "fresh_exec", TYPE_BOOL),
 	THREAD(thread.is_32bit, "is_32bit", TYPE_BOOL),
 	THREAD(thread.fault_ns, "fault", TYPE_U64),
+	THREAD(thread.tracer, "tracer", TYPE_SLOT),
+	THREAD(thread.answered, "answered", TYPE_BOOL),
 	THREAD(thread.lock, "lock", TYPE_U64),
 	THREAD(thread.lock_flags, "lock_flags", TYPE_U32),
 	THREAD(thread.lock_ns, "lock_time", TYPE_U64),
@@ -205,6 +207,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 		image.thread.thread.asked_fd = -1;
 		image.thread.thread.told_owner = SLOT_NONE;
 		image.thread.thread.on_cpu = SLOT_NONE;
+		image.thread.thread.tracer = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();
 		image.thread.wait.waker = image.thread.wait.origin = no_actor();
 		image.thread.wait.fd = -1;

@@ -37,6 +37,8 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 		wait->flags |= WAIT_DISK_SLEEP;
 	if (ev->sched_switch.prev_state == TASK_STATE_STOPPED)
 		wait->flags |= WAIT_STOPPED;
+	if (wait->flags & WAIT_STOPPED)
+		supervised_stops(thread, wait);
 	/* A fault sleeps like that for user space alone, and at once. */
 	if (ev->sched_switch.prev_state == TASK_STATE_SLEEPING &&
 	    ev->time_ns - thread->fault_ns > FAULT_BEGINS_NS)
@@ -242,6 +244,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		if (current->exiting)
 			wait->flags |= WAIT_EXITED;
 		call_tell_thaw(state, current, wait);
+		supervised_at_wake(state, current, thread, wait);
 		if (current->work.time_ns)
 			wait->origin = current->work;
 		uring_ended(current, wait);

@@ -12,6 +12,7 @@
  *	fds.c       what file descriptors name, from call to call
  *	polled.c    what a wait for several descriptors is about
  *	throttle.c  who is held back by a limit
+ *	supervised.c  tracers, and supervisors of system calls
  *	moment_*.c  all of it as text, and back: what a cut begins with
  *
  * A thread's life as the engine sees it:
@@ -73,6 +74,7 @@ enum call_kind {
 	CALL_FORK,
 	CALL_EXEC,
 	CALL_RING, /* io_uring_enter: argument 0 names the ring */
+	CALL_PTRACE,
 };
 
 struct call {
@@ -208,6 +210,8 @@ struct thread {
 	uint32_t told_word;    /* what that one was in then */
 	uint64_t told_lock;    /* its address; 0 = none was */
 	uint64_t told_lock_ns; /* when it began to wait for that */
+	uint32_t tracer;  /* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
+	bool answered;	  /* a supervisor just answered for the call that it asks for */
 	bool poll_open;	  /* a wait for many things ended: what is used next may be what came */
 	int32_t poll_set; /* the epoll descriptor that it waited for; -1 = poll, select */
 	bool poll_known;  /* who ended it told what came */
@@ -610,6 +614,17 @@ bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
+/* supervised.c */
+/* The thread enters ptrace(). */
+void supervised_ptrace(struct state *state, struct thread *thread);
+/* The thread was stopped, and waits so. */
+void supervised_stops(const struct thread *thread, struct wait *wait);
+/* 'waker' ends the wait of 'thread'. */
+void supervised_at_wake(struct state *state, const struct thread *waker, struct thread *thread,
+			struct wait *wait);
+/* A call of the thread begins or ends: if it was answered for, the wait for that was in it. */
+void supervised_call(struct thread *thread, uint32_t word);
+
 /* throttle.c */
 struct event;
 /* FD_THROTTLED */

@@ -109,6 +109,7 @@ static const struct call known_calls[] = {
 	{ "waitid", CALL_WAIT, 1 },
 	{ "waitpid", CALL_WAIT, 0 },
 	{ "kill", CALL_KILL, 1 },
+	{ "ptrace", CALL_PTRACE, 0 },
 	{ "tkill", CALL_KILL, 1 },
 	{ "tgkill", CALL_KILL, 2 },
 	{ "pidfd_send_signal", CALL_KILL, 1 },
@@ -493,6 +494,9 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	if (thread->poll_open)
 		polled_used(state, thread, ev);
 	polled_enter(state, thread);
+	if (call_of(state, thread)->kind == CALL_PTRACE)
+		supervised_ptrace(state, thread);
+	supervised_call(thread, call_word(ev->syscall.nr, thread->compat));
 	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
 }
 
@@ -656,6 +660,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 			note_asked(state, thread);
 	} else {
 		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));
+		supervised_call(thread, call_word(ev->syscall.nr, thread->is_32bit));
 		thread->call_nr = -1;
 	}
 	if (thread->fresh_exec)

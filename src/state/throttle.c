@@ -25,7 +25,7 @@ static void throttle_begin(struct state *state, struct thread *thread, const cha
 	wait->begin_ns = state->tl->origin_ns + since;
 	wait->in = word_make(WORD_USER, 0);
 	wait->flags = WAIT_THROTTLED;
-	wait->origin.name = names_add(&state->tl->names, limit, 4096);
+	wait->object = wait->origin.name = names_add(&state->tl->names, limit, 4096);
 	wait->origin.kind = ACTOR_TIMER;
 	thread->sched = SCHED_BLOCKED;
 	thread->word = word_make(WORD_BLOCKED, thread->wait);
