@@ -833,31 +833,58 @@ static bool charge_stopped(struct charger *charger, const struct place *place, u
 	return true;
 }
 
+static void add_throttled(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, uint64_t ns)
+{
+	(void)add(charger, place,
+		  (struct root){
+			  .kind = WHY_THROTTLED,
+			  .slot = slot,
+			  .what = text_id(charger,
+					  timeline_name(charger->query->tl, wait->origin.name)),
+		  },
+		  ns);
+}
+
+/* The sender was awaited until the packet was in the queue; then the queue. */
+static bool charge_queued(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct place below = place_below(charger, place, slot, wait, &led);
+	uint32_t sender = wait->origin.slot;
+	uint64_t since = wait->origin.time_ns;
+
+	since = since < in->start_ns ? in->start_ns : since < in->end_ns ? since : in->end_ns;
+	if (since > in->start_ns && sender != SLOT_NONE && sender != slot &&
+	    place->depth <= CHARGE_DEPTH && !is_waiting_above(charger, place, sender))
+		charge(charger, &below, sender, in->start_ns, since);
+	else if (since > in->start_ns)
+		charge_hardware(charger, &below, slot, wait, since - in->start_ns);
+	if (since < in->end_ns)
+		add_throttled(charger, &below, slot, wait, in->end_ns - since);
+	return true;
+}
+
 /* Nobody was at work for it up to when the limit let go. */
 static bool charge_throttled(struct charger *charger, const struct place *place, uint32_t slot,
 			     const struct wait *wait, const struct tl_interval *in)
 {
 	const struct led led = { .owner = SLOT_NONE };
 	uint64_t until = wait->origin.time_ns ? wait->origin.time_ns : in->end_ns;
-	struct query *query = charger->query;
 	struct tl_interval rest = *in;
 	struct place below;
 
 	if (!(wait->flags & WAIT_THROTTLED))
 		return false;
+	if (wait->waker.kind == ACTOR_NETWORK)
+		return charge_queued(charger, place, slot, wait, in);
 	rest.start_ns = until < in->start_ns ? in->start_ns
 			: until < in->end_ns ? until
 					     : in->end_ns;
 	below = place_below(charger, place, slot, wait, &led);
 	if (rest.start_ns > in->start_ns)
-		(void)add(charger, &below,
-			  (struct root){
-				  .kind = WHY_THROTTLED,
-				  .slot = slot,
-				  .what = text_id(charger,
-						  timeline_name(query->tl, wait->origin.name)),
-			  },
-			  rest.start_ns - in->start_ns);
+		add_throttled(charger, &below, slot, wait, rest.start_ns - in->start_ns);
 	if (rest.start_ns < in->end_ns)
 		charge_ended(charger, &below, slot, wait, &rest);
 	return true;

@@ -320,3 +320,62 @@ int on_issue(__u64 *args)
 {
 	return on_request((struct request *)args[0]);
 }
+
+/* -------------------------------------------------------------- queues of devices */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u8);
+} queues SEC(".maps");
+
+static int is_kind(const struct raw_throttle *raw, __u32 at, const char *kind)
+{
+	for (int i = 0; i < 6; i++) {
+		if (raw->text[at + i] != kind[i])
+			return 0;
+		if (!kind[i])
+			break;
+	}
+	return 1;
+}
+
+static void put_setting(struct raw_throttle *raw, struct Qdisc *qdisc, __u32 kind)
+{
+	void *data = (void *)qdisc + bpf_core_field_offset(struct Qdisc, privdata);
+
+	if (is_kind(raw, kind, "tbf") && bpf_core_type_exists(struct tbf_sched_data))
+		raw->limit[0] = BPF_CORE_READ((struct tbf_sched_data *)data, rate.rate_bytes_ps);
+	if (is_kind(raw, kind, "netem") && bpf_core_type_exists(struct netem_sched_data)) {
+		raw->limit[0] = BPF_CORE_READ((struct netem_sched_data *)data, rate);
+		raw->limit[1] = BPF_CORE_READ((struct netem_sched_data *)data, latency);
+	}
+}
+
+/* Of each queue that a packet leaves, once: what it is. */
+SEC("tp_btf/qdisc_dequeue")
+int on_dequeue(__u64 *args)
+{
+	struct Qdisc *qdisc = (struct Qdisc *)args[0];
+	__u64 key = args[0];
+	__u8 one = 1;
+	struct raw_throttle *raw;
+
+	if (control.ended || !args[3] || bpf_map_lookup_elem(&queues, &key) ||
+	    !(raw = empty_record(1)))
+		return 0;
+	bpf_map_update_elem(&queues, &key, &one, BPF_ANY);
+	raw->mono_ns = bpf_ktime_get_ns();
+	raw->kind = RAW_THROTTLE_QUEUE;
+	bpf_probe_read_kernel_str(raw->text, 16,
+				  (void *)BPF_CORE_READ(qdisc, dev_queue, dev) +
+					  bpf_core_field_offset(struct net_device, name));
+	bpf_probe_read_kernel_str(raw->text + 16, 16,
+				  (void *)BPF_CORE_READ(qdisc, ops) +
+					  bpf_core_field_offset(struct Qdisc_ops, id));
+	raw->text_bytes = 32;
+	put_setting(raw, qdisc, 16);
+	emit(raw);
+	return 0;
+}

@@ -93,6 +93,20 @@ static void make_io_limit(const struct raw_throttle *raw, const char *path, char
 			 raw->flags & RAW_ABOVE ? " or of one above it" : "", limits);
 }
 
+static void make_queue(const struct raw_throttle *raw, char *out, size_t room)
+{
+	char rate[48] = "", delay[48] = "";
+
+	if (raw->text_bytes != 32)
+		return;
+	if (raw->limit[0])
+		snprintf(rate, sizeof(rate), ", rate %llu bit/s", raw->limit[0] * 8);
+	if (raw->limit[1])
+		snprintf(delay, sizeof(delay), ", delay %llu us", raw->limit[1] / 1000);
+	snprintf(out, room, "queue of %.15s: tc qdisc %.15s%s%s", raw->text, raw->text + 16, rate,
+		 delay);
+}
+
 /* Called by libbpf for each record. */
 static int take_record(void *context, void *data, size_t bytes)
 {
@@ -116,6 +130,9 @@ static int take_record(void *context, void *data, size_t bytes)
 		make_quota(raw, path, name, sizeof(name));
 	} else if (raw->kind == RAW_THROTTLE_END) {
 		wire.fd = THROTTLE_ENDS;
+	} else if (raw->kind == RAW_THROTTLE_QUEUE) {
+		wire.fd = THROTTLE_QUEUE;
+		make_queue(raw, name, sizeof(name));
 	} else {
 		wire.fd = THROTTLE_REQUEST;
 		wire.inode = throttle_request(raw->dev, raw->sector);
@@ -144,8 +161,20 @@ static struct raw_throttle_control *map_control(struct bpf_object *object)
 	return NULL;
 }
 
-/* Those of the programs that the kernel takes; 'with_requests': all of them, else the first. */
-static struct bpf_object *load(bool with_requests)
+/* The programs, most wanted first. */
+static const char *const programs[] = { "on_switch", "on_insert", "on_issue", "on_dequeue" };
+
+static bool is_wanted(const char *name, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(programs[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The first 'count' of them; NULL where the kernel does not take one. */
+static struct bpf_object *load(size_t count)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_held" };
 	struct bpf_object *object =
@@ -154,8 +183,8 @@ static struct bpf_object *load(bool with_requests)
 
 	if (libbpf_get_error(object))
 		return NULL;
-	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
-		program, with_requests || strcmp(bpf_program__name(program), "on_switch") == 0);
+	bpf_object__for_each_program(program, object)(void)
+		bpf_program__set_autoload(program, is_wanted(bpf_program__name(program), count));
 	if (bpf_object__load(object) == 0)
 		return object;
 	bpf_object__close(object);
@@ -183,9 +212,8 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context)
 
 	throttles->take = take;
 	throttles->context = context;
-	throttles->object = load(true);
-	if (!throttles->object)
-		throttles->object = load(false);
+	for (size_t count = ARRAY_LEN(programs); count && !throttles->object; count--)
+		throttles->object = load(count);
 	throttles->control = throttles->object ? map_control(throttles->object) : NULL;
 	ring = throttles->control ? bpf_object__find_map_by_name(throttles->object, "ring") : NULL;
 	if (ring)

@@ -38,7 +38,7 @@ static const char *const kind_words[WHY_KIND_COUNT] = {
 	[WHY_STOPPED] = "stopped",
 	[WHY_UNKNOWN] = "unknown",
 	[WHY_GRACE] = "RCU grace periods",
-	[WHY_THROTTLED] = "limits of cgroups",
+	[WHY_THROTTLED] = "throttled",
 };
 
 /* "locks 9.6 %, sleeping 3.6 %": the kinds that make 0.1 % or more, largest first. */

@@ -163,6 +163,7 @@ void cpu_forget_context(struct cpu *cpu)
 	cpu->timer_fn = 0;
 	cpu->disk_name = 0;
 	cpu->packet_dev = 0;
+	cpu->packet_queue = 0;
 	cpu->doubt = 0;
 	cpu->woken = SLOT_NONE;
 	cpu->irq_wakes = 0;
@@ -395,6 +396,7 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->servers);
 	map_fini(&state->lock_index);
 	free(state->locks);
+	map_fini(&state->queues);
 	pending_fini(&state->works);
 	pending_fini(&state->packets);
 	pending_fini(&state->requests);

@@ -396,6 +396,7 @@ static void on_timer_start(struct state *state, struct cpu *cpu, const struct ev
 {
 	struct thread *current = state_current(state, cpu);
 
+	queue_timer_set(state, ev);
 	if (!current || current->idle || in_hardirq(current, ev) || in_softirq(current, ev))
 		return;
 	map_put(&state->timer_setters, ev->timer.timer, current->slot);
@@ -478,6 +479,9 @@ static void on_packet_sent(struct state *state, struct cpu *cpu, const struct ev
 {
 	struct actor other;
 
+	if (ev->type == EV_NET_RX &&
+	    queue_passes(state, ev, softirq_of(state_current(state, cpu)) == SOFTIRQ_NET_TX))
+		return;
 	if (thread_acts(state, cpu, state_current(state, cpu), ev)) {
 		actor_now(state, cpu, ev, pending_place(&state->packets, ev->net.skb));
 		return;
@@ -515,6 +519,7 @@ static void on_packet_received(struct state *state, struct cpu *cpu, const struc
 	cpu->packet_dev = device_name(state, ev->net.dev ? ev->net.dev : "network");
 	cpu->packet_slot = sender.slot;
 	cpu->packet_timer = sender.kind == ACTOR_TIMER ? sender.name : 0;
+	cpu->packet_queue = queue_of_packet(&sender);
 	cpu->packet_ns = sender.time_ns;
 }
 

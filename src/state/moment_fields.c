@@ -91,6 +91,7 @@ static const struct moment_field cpu_fields[] = {
 	CPU(cpu.disk_limit, "disk_limit", TYPE_NAME),
 	CPU(cpu.packet_dev, "packet", TYPE_NAME),
 	CPU(cpu.packet_slot, "packet_thread", TYPE_SLOT),
+	CPU(cpu.packet_queue, "packet_queue", TYPE_NAME),
 	CPU(cpu.packet_timer, "packet_timer", TYPE_NAME),
 	CPU(cpu.packet_ns, "packet_time", TYPE_U64),
 	CPU(cpu.out, "out", TYPE_SLOT),

@@ -234,6 +234,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 {
 	struct wait *wait = tl_wait(thread->tl, thread->wait);
 	struct thread *current = state_current(state, cpu);
+	bool served;
 
 	wait->woken_ns = ev->time_ns;
 	actor_now(state, cpu, ev, &wait->waker);
@@ -263,17 +264,18 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 					       .slot = SLOT_NONE,
 					       .name = cpu->packet_timer,
 					       .kind = ACTOR_TIMER };
-	if (wait->waker.kind == ACTOR_DISK && cpu->disk_server &&
-	    wait->waker.name == cpu->disk_name)
+	served = wait->waker.kind == ACTOR_DISK && cpu->disk_server &&
+		 wait->waker.name == cpu->disk_name && !(wait->flags & WAIT_THROTTLED);
+	if (served)
 		wait->origin = (struct actor){ .time_ns = cpu->disk_ns,
 					       .slot = (uint32_t)cpu->disk_server,
 					       .word = word_make(WORD_WORK, cpu->disk_server >> 32),
 					       .kind = ACTOR_THREAD };
 	if (uring_works(thread))
 		uring_give(state, current, thread);
-	if (wait->waker.kind == ACTOR_DISK && cpu->disk_server && cpu->disk_below.time_ns &&
-	    wait->waker.name == cpu->disk_name)
+	if (served && cpu->disk_below.time_ns)
 		wait->origin = cpu->disk_below;
+	queue_at_wake(cpu, wait);
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER &&

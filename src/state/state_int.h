@@ -12,6 +12,7 @@
  *	fds.c       what file descriptors name, from call to call
  *	polled.c    what a wait for several descriptors is about
  *	throttle.c  who is held back by a limit
+ *	queue.c     packets that a queue of a device holds back
  *	supervised.c  tracers, and supervisors of system calls
  *	moment_*.c  all of it as text, and back: what a cut begins with
  *
@@ -254,6 +255,7 @@ struct cpu {
 	uint32_t packet_slot;
 	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
 	uint64_t packet_ns;
+	uint32_t packet_queue;	 /* name: of the queue that it was in from packet_ns on; 0 = none */
 	uint32_t out;		 /* thread switched out last; SLOT_NONE = none yet */
 	uint32_t woken;		 /* thread woken last in this context; SLOT_NONE = none */
 	uint8_t doubt;		 /* EV_CTX_* bits of interrupts whose beginning was not seen */
@@ -269,7 +271,8 @@ struct pending {
 	size_t count, cap, free_count, free_cap;
 };
 
-#define RECENT_TIDS 256u
+#define NO_WATCHDOGS 16u /* a power of two */
+#define RECENT_TIDS  256u
 
 /* The thread that was asked for last, of those whose tid ends in the same bits. */
 struct recent {
@@ -313,6 +316,11 @@ struct state {
 	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map
 		servers; /* device -> slot of the kworker that ran such a work last, function << 32 */
+	struct map queues; /* of devices: name id -> name id of how the queue is told */
+	uint64_t watchdog, no_watchdogs[NO_WATCHDOGS]; /* functions that are the timer's, or not */
+	uint64_t queue_since_ns;   /* no packet was let go on time since then; 0 = not known */
+	uint64_t queue_passed_ns;  /* when one was let go last */
+	bool queue_waits;	   /* and the timer was set since */
 	char device[DEVICE_BYTES]; /* the network device seen last; "" = none */
 	uint32_t device_name;	   /* its name id; 0 = none */
 	struct call calls[TL_SYSCALLS];
@@ -614,6 +622,15 @@ bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
+/* queue.c */
+void queue_timer_set(struct state *state, const struct event *ev);
+/* netif_rx: was the packet in a queue until now? */
+bool queue_passes(struct state *state, const struct event *ev, bool in_softirq_tx);
+/* Name id of the queue that the packet was in; 0 = in none. */
+uint32_t queue_of_packet(const struct actor *sender);
+void queue_at_wake(const struct cpu *cpu, struct wait *wait);
+void queue_told(struct state *state, const char *text);
+
 /* supervised.c */
 /* The thread enters ptrace(). */
 void supervised_ptrace(struct state *state, struct thread *thread);

@@ -93,7 +93,9 @@ void throttle_told(struct state *state, const struct event *ev)
 	const struct ev_fd_name *name = &ev->fd_name;
 	struct thread *thread = state_living(state, name->tid);
 
-	if (name->fd == THROTTLE_REQUEST)
+	if (name->fd == THROTTLE_QUEUE)
+		queue_told(state, name->name);
+	else if (name->fd == THROTTLE_REQUEST)
 		name_request(state, name->inode, name->name);
 	else if (thread && name->fd == THROTTLE_BEGINS)
 		throttle_begin(state, thread, name->name);

@@ -105,6 +105,37 @@ struct throtl_grp {
 	unsigned int iops[2];
 };
 
+struct Qdisc_ops {
+	char id[16];
+};
+
+struct net_device {
+	char name[16];
+};
+
+struct netdev_queue {
+	struct net_device *dev;
+};
+
+struct Qdisc {
+	const struct Qdisc_ops *ops;
+	struct netdev_queue *dev_queue;
+	long privdata[1]; /* read by address */
+};
+
+struct psched_ratecfg {
+	__u64 rate_bytes_ps;
+};
+
+struct tbf_sched_data {
+	struct psched_ratecfg rate;
+};
+
+struct netem_sched_data {
+	__s64 latency;
+	__u64 rate;
+};
+
 struct bio {
 	struct blkcg_gq *bi_blkg;
 };

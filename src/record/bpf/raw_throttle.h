@@ -16,6 +16,7 @@ enum raw_throttle_kind {
 	RAW_THROTTLE_BEGIN, /* a thread left its CPU, for its cgroup has used up its quota */
 	RAW_THROTTLE_END,   /* it is back, or could have been for a while */
 	RAW_THROTTLE_IO,    /* a request is issued that was held back */
+	RAW_THROTTLE_QUEUE, /* a device has a queue of such a kind; text: device, kind */
 };
 
 #define RAW_FIRST_KIND 1 /* a cgroup of version 1 */
@@ -24,7 +25,7 @@ enum raw_throttle_kind {
 struct raw_throttle {
 	__u64 mono_ns; /* END: when it could have run again, as the scheduler counts */
 	__u64 limit
-		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none */
+		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none; queue: bytes a second, ns of delay; 0 = not known */
 	__u64 sector; /* I/O */
 	__u32 dev;
 	__u32 tid;
