@@ -161,7 +161,7 @@ enum throttle {
 	THROTTLE_ENDS = -2,   /* it may run again */
 	THROTTLE_REQUEST =
 		-3, /* the thread issues a request that was held back: throttle_request() */
-	THROTTLE_QUEUE = -4,   /* a device has such a queue; the name: "queue of DEVICE: ..." */
+	THROTTLE_QUEUE = -4, /* a device has such a queue; the name: "queue of DEVICE: ..." */
 };
 
 /* By which a request is known while it lives. */
