@@ -102,6 +102,16 @@ static void print_inet(const char *kind, const struct fdname_socket *socket, str
 		snprintf(out->text, sizeof(out->text), "%s", kind);
 }
 
+/* An abstract address is mostly all of sun_path: the zeros at its end are told as none. */
+static int path_bytes(const char *path)
+{
+	size_t len = strnlen(path, 108);
+
+	while (path[0] == '@' && len > 1 && path[len - 1] == '@')
+		len--;
+	return (int)len;
+}
+
 static void print_unix(const struct fdname_socket *socket, struct fdname *out)
 {
 	size_t room = sizeof(out->text);
@@ -114,7 +124,8 @@ static void print_unix(const struct fdname_socket *socket, struct fdname *out)
 		return;
 	}
 	if (socket->path[0])
-		at += snprintf(out->text + at, room - at, " %.108s", socket->path);
+		at += snprintf(out->text + at, room - at, " %.*s", path_bytes(socket->path),
+			       socket->path);
 	if (socket->peer_pid > 0 && !socket->listens)
 		snprintf(out->text + at, room - at, " peer %d", socket->peer_pid);
 }

@@ -120,6 +120,8 @@ static void local_sockets_are_named_by_their_path(void **unused)
 	assert_string_equal(name_of(local, NULL, NULL), "unix /run/x.sock peer 440");
 	local.listens = true;
 	assert_string_equal(name_of(local, NULL, NULL), "unix listen /run/x.sock");
+	local.path = "@bus@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@";
+	assert_string_equal(name_of(local, NULL, NULL), "unix listen @bus");
 }
 
 static void other_sockets_say_their_kind(void **unused)
