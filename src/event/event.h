@@ -141,6 +141,9 @@ enum fd_watch {
 	FD_WATCHED, /* the thread sleeps in poll or select, for this one, too */
 	FD_LOCK, /* no descriptor: the thread begins to wait for a kernel lock; see kernel_lock.h */
 	FD_THROTTLED, /* no descriptor: a limit, and whom it holds back: see enum throttle */
+	FD_HELD, /* a lock on it is asked for, and process 'inode' has one: FD_HELD_BY_SEVERAL */
+	FD_ASKED, /* no descriptor: a call by the path, or to the address, failed with error 'inode'; 0: it did not */
+	FD_RUNS, /* no descriptor: the arguments of what the process runs from now on */
 	FD_WATCH_COUNT
 };
 
@@ -169,6 +172,8 @@ static inline uint64_t throttle_request(uint32_t dev, uint64_t sector)
 {
 	return (uint64_t)dev << 40 ^ (sector == UINT64_MAX ? 0 : sector);
 }
+
+#define FD_HELD_BY_SEVERAL (UINT64_C(1) << 32) /* above the process: others have one, too */
 
 #define FD_WATCH_SHIFT 8 /* enum fd_watch above the role, in files */
 
@@ -349,9 +354,10 @@ struct ev_fd_name {
 	int32_t tgid;
 	int32_t tid; /* the thread that made it; event.tid is -1: its CPU was not written down */
 	int32_t fd;
-	uint64_t inode; /* identity across processes for pipes and sockets; 0 = unknown */
-	uint8_t role;	/* enum fd_role, with FD_STAYS or FD_CLOSES where that is known */
-	uint8_t watch;	/* enum fd_watch */
+	uint64_t
+		inode; /* identity across processes for pipes and sockets; 0 = unknown; see enum fd_watch */
+	uint8_t role;  /* enum fd_role, with FD_STAYS or FD_CLOSES where that is known */
+	uint8_t watch; /* enum fd_watch */
 };
 
 /* struct ev_user_lock.op */

@@ -563,12 +563,23 @@ static void put_fd_name(const struct value_line *line, struct outbuf *out)
 	out->at = digits_i64(out->at, name->tgid);
 	outbuf_string(out, " tid=");
 	out->at = digits_i64(out->at, name->tid);
-	outbuf_string(out, name->watch == FD_LOCK ? " owner=" : " fd=");
-	out->at = digits_i64(out->at, name->watch == FD_LOCK ? fd_owner(name->fd) : name->fd);
-	outbuf_string(out, name->watch == FD_LOCK ? " lock=" : " name=");
+	if (name->watch == FD_LOCK || name->fd >= 0) {
+		outbuf_string(out, name->watch == FD_LOCK ? " owner=" : " fd=");
+		out->at =
+			digits_i64(out->at, name->watch == FD_LOCK ? fd_owner(name->fd) : name->fd);
+	}
+	outbuf_string(out, name->watch == FD_LOCK    ? " lock="
+			   : name->watch == FD_ASKED ? " asked="
+			   : name->watch == FD_RUNS  ? " runs="
+						     : " name=");
 	/* Of a lock, addresses follow. */
 	outbuf_foreign(out, name->name,
 		       name->watch == FD_LOCK ? strcspn(name->name, "\t") : strlen(name->name));
+	outbuf_room(out);
+	if (name->watch == FD_ASKED || name->watch == FD_HELD) {
+		outbuf_string(out, name->watch == FD_HELD ? " held_by=" : " error=");
+		out->at = digits_u64(out->at, name->inode & UINT32_MAX);
+	}
 }
 
 /* Functions from the innermost on. */

@@ -46,6 +46,19 @@
 
 #define COMMAND_DUPFD	      0
 #define COMMAND_DUPFD_CLOEXEC 1030
+#define COMMAND_SETLK	      6
+#define COMMAND_SETLKW	      7
+#define COMMAND_OFD_SETLK     37
+#define COMMAND_OFD_SETLKW    38
+
+#define ERROR_AGAIN  11
+#define ERROR_ACCESS 13
+#define TYPE_WRITE   1	/* F_WRLCK */
+#define FLOCK_SHARED 1	/* LOCK_SH */
+#define LOCKS_MAX    32 /* of one file, looked at */
+#define ASKERS	     4096
+#define ASKED_EACH   4		   /* paths told of one thread between two sleeps */
+#define ASKED_NS     4000000000ull /* so long after somebody asked twice, what may answer is told */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -142,24 +155,29 @@ static int walk_up(struct walk *walk)
 	return parent == dentry; /* a file in no directory: memfd */
 }
 
-static void read_path(struct raw_name *raw, struct file *file)
+static void walk_path(struct raw_name *raw, struct dentry *leaf, struct vfsmount *mnt)
 {
-	struct vfsmount *mnt = BPF_CORE_READ(file, f_path.mnt);
 	struct walk walk = {
 		.raw = raw,
-		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.dentry = leaf,
 		.mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt),
 	};
-	struct dentry *leaf = walk.dentry;
 	int i;
 
-	raw->kind = RAW_KIND_PATH;
 	for (i = 0; i < RAW_STEP_MAX; i++) {
 		if (walk_up(&walk))
 			break;
 	}
 	if (i == RAW_STEP_MAX)
 		raw->flags |= RAW_CUT;
+}
+
+static void read_path(struct raw_name *raw, struct file *file)
+{
+	struct dentry *leaf = BPF_CORE_READ(file, f_path.dentry);
+
+	raw->kind = RAW_KIND_PATH;
+	walk_path(raw, leaf, BPF_CORE_READ(file, f_path.mnt));
 	if (raw->text_bytes && !BPF_CORE_READ(leaf, d_hash.pprev))
 		raw->flags |= RAW_DELETED;
 }
@@ -338,36 +356,51 @@ static struct raw_name *empty_record(__u32 which)
 	return raw;
 }
 
-/* Not static, so that the verifier looks at it once and not at each of its calls. */
-int emit_of(__u64 address, int fd, unsigned char call);
-
-__attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call)
+static void begin_record(struct raw_name *raw, struct task_struct *task, int fd, __u8 call)
 {
-	struct task_struct *task = (struct task_struct *)address;
-	struct raw_name *raw = empty_record(call == RAW_CALL_WATCHED);
-	struct file *file = file_of(task, fd);
-	__u64 bytes;
-
-	if (!file || !raw)
-		return 0;
 	raw->mono_ns = bpf_ktime_get_ns();
 	raw->tgid = BPF_CORE_READ(task, tgid);
 	raw->tid = BPF_CORE_READ(task, pid);
 	raw->fd = fd;
 	raw->call = call;
+}
+
+static void send_record(struct raw_name *raw)
+{
+	__u64 bytes = offsetof(struct raw_name, text) + (__u64)raw->text_bytes;
+
+	if (bytes <= sizeof(*raw) && bpf_ringbuf_output(&ring, raw, bytes, wake_flag()))
+		__sync_fetch_and_add(&control.lost, 1);
+}
+
+/*
+ * Not static, so that the verifier looks at it once and not at each of its calls. 'holder' is of
+ * RAW_CALL_HELD: the process, and RAW_SEVERAL above it.
+ */
+int emit_of(__u64 address, int fd, unsigned char call, __u64 holder);
+
+__attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call, __u64 holder)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	struct raw_name *raw = empty_record(call == RAW_CALL_WATCHED || holder >> 63);
+	struct file *file = file_of(task, fd);
+
+	if (!file || !raw)
+		return 0;
+	begin_record(raw, task, fd, call);
 	raw->flags = closes(task, fd) ? RAW_CLOSES : 0;
 	read_file(raw, file);
-	bytes = offsetof(struct raw_name, text) + (__u64)raw->text_bytes;
-	if (bytes > sizeof(*raw))
-		return 0;
-	if (bpf_ringbuf_output(&ring, raw, bytes, wake_flag()))
-		__sync_fetch_and_add(&control.lost, 1);
+	if (call == RAW_CALL_HELD) {
+		raw->pid = (__u32)holder;
+		raw->flags |= holder >> 32 & RAW_SEVERAL;
+	}
+	send_record(raw);
 	return 0;
 }
 
 static void emit(__s64 fd, __u8 call)
 {
-	emit_of((__u64)bpf_get_current_task(), fd, call);
+	emit_of((__u64)bpf_get_current_task(), fd, call, 0);
 }
 
 static void emit_pair(unsigned long user_fds, __u8 call)
@@ -380,7 +413,7 @@ static void emit_pair(unsigned long user_fds, __u8 call)
 	emit(fds[1], call);
 }
 
-/* ------------------------------------------------------- calls that wait for several */
+#include "bpf/asked.h"
 
 /* A connection may still be under way: its peer is known all the same. */
 static int connects(__s64 ret)
@@ -401,6 +434,8 @@ static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
 	case RAW_CALL_CONNECT:
 		if (connects(ret))
 			emit(CALL_ARG1(regs), call);
+		else
+			peer_asked(regs, ret);
 		return;
 	case RAW_CALL_LISTEN:
 	case RAW_CALL_BIND:
@@ -416,8 +451,24 @@ static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
 			emit_pair(CALL_ARG4(regs), call);
 		return;
 	case RAW_CALL_FCNTL:
+		if (is_refused(ret) && is_lock_command(CALL_ARG2(regs)))
+			lock_asked(regs, 1);
 		if (!duplicates(regs))
 			return;
+		break;
+	case RAW_CALL_FLOCK:
+		if (is_refused(ret))
+			lock_asked(regs, 0);
+		return;
+	case RAW_CALL_EXEC:
+		if (!ret)
+			emit_args();
+		return;
+	default:
+		if (call >= RAW_CALL_OPEN_PATH && (ret < 0 || call >= RAW_CALL_PATH)) {
+			path_asked(regs, ret, call);
+			return;
+		}
 	}
 	if (ret >= 0)
 		emit(ret, call);
@@ -456,6 +507,9 @@ int on_one_exit(struct exit_record *record)
 
 	if (control.ended) /* attached for a while after recording */
 		return 0;
+	if (record->ret >= 0 && (__u32)record->nr < RAW_NR_MAX &&
+	    control.calls[(__u32)record->nr] >= RAW_CALL_LOOK)
+		return 0;
 	task = bpf_get_current_task_btf();
 	handle((struct pt_regs *)bpf_task_pt_regs(task), (__u32)record->nr, record->ret);
 	return 0;
@@ -488,7 +542,7 @@ static void look_at_poll(struct task_struct *task, __u64 address, __u64 at, __u6
 		return;
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < WATCHED_MAX && i < count; i++)
-		emit_of(address, all[i].fd, RAW_CALL_WATCHED);
+		emit_of(address, all[i].fd, RAW_CALL_WATCHED, 0);
 }
 
 static __u64 set_word(struct task_struct *task, __u64 set, __u32 nr)
@@ -517,7 +571,7 @@ __attribute__((noinline)) int look_at_word(__u64 task, __u64 word, int from)
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < WATCHED_MAX && word; i++, word &= word - 1)
-		emit_of(task, from + ones_of((word & -word) - 1), RAW_CALL_WATCHED);
+		emit_of(task, from + ones_of((word & -word) - 1), RAW_CALL_WATCHED, 0);
 	return 0;
 }
 
@@ -546,6 +600,16 @@ static int sleeps_anew(struct task_struct *task)
 	return 1;
 }
 
+static int is_poll(__u8 call)
+{
+	return call == RAW_CALL_POLL || call == RAW_CALL_SELECT;
+}
+
+static int may_sleep(__u8 call)
+{
+	return is_poll(call) || call == RAW_CALL_FCNTL || call == RAW_CALL_FLOCK;
+}
+
 /* The recorder reads the file of this, and it is called for each thread of the machine. */
 SEC("iter.s/task")
 int on_each_task(struct bpf_iter__task *iter)
@@ -559,13 +623,15 @@ int on_each_task(struct bpf_iter__task *iter)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	nr = CALL_NR(regs);
-	if (nr >= RAW_NR_MAX || control.calls[nr] < RAW_CALL_POLL || !sleeps_anew(task))
+	if (nr >= RAW_NR_MAX || !may_sleep(control.calls[nr]) || !sleeps_anew(task))
 		return 0;
 	if (bpf_probe_read_kernel(&address, sizeof(address),
 				  (void *)iter +
 					  bpf_core_field_offset(struct bpf_iter__task, task)))
 		return 0;
-	if (control.calls[nr] == RAW_CALL_POLL)
+	if (!is_poll(control.calls[nr]))
+		look_at_lock(task, address, regs, control.calls[nr] == RAW_CALL_FCNTL);
+	else if (control.calls[nr] == RAW_CALL_POLL)
 		look_at_poll(task, address, CALL_ARG1(regs), CALL_ARG2(regs));
 	else
 		look_at_select(task, address, regs);

@@ -36,6 +36,7 @@
 #include "record/fdname.h"
 #include "record/klocks.h"
 #include "record/throttles.h"
+#include "record/raw_text.h"
 #include "wire/wire.h"
 
 #define LOOK_MS	     250
@@ -92,10 +93,37 @@ static const struct {
 	enum raw_call call;
 } calls[] = {
 #ifdef __NR_open
-	CALL(open, OPEN),
+	CALL(open, OPEN_PATH),
 #endif
 #ifdef __NR_creat
-	CALL(creat, OPEN),
+	CALL(creat, OPEN_PATH),
+#endif
+#ifdef __NR_access
+	CALL(access, LOOK),
+#endif
+#ifdef __NR_mkdir
+	CALL(mkdir, PATH),
+#endif
+#ifdef __NR_rmdir
+	CALL(rmdir, PATH),
+#endif
+#ifdef __NR_unlink
+	CALL(unlink, PATH),
+#endif
+#ifdef __NR_link
+	CALL(link, LINK),
+#endif
+#ifdef __NR_symlink
+	CALL(symlink, LINK),
+#endif
+#ifdef __NR_rename
+	CALL(rename, RENAME),
+#endif
+#ifdef __NR_renameat
+	CALL(renameat, RENAME_AT),
+#endif
+#ifdef __NR_newfstatat
+	CALL(newfstatat, LOOK_AT),
 #endif
 #ifdef __NR_pipe
 	CALL(pipe, PIPE),
@@ -123,8 +151,21 @@ static const struct {
 #endif
 	CALL(ppoll, POLL),
 	CALL(pselect6, SELECT),
-	CALL(openat, OPEN),
-	CALL(openat2, OPEN),
+	CALL(openat, OPEN_AT),
+	CALL(openat2, OPEN_AT),
+	CALL(statx, LOOK_AT),
+	CALL(faccessat, LOOK_AT),
+#ifdef __NR_faccessat2
+	CALL(faccessat2, LOOK_AT),
+#endif
+	CALL(mkdirat, AT),
+	CALL(unlinkat, AT),
+	CALL(linkat, LINK_AT),
+	CALL(symlinkat, SYMLINK_AT),
+	CALL(renameat2, RENAME_AT),
+	CALL(flock, FLOCK),
+	CALL(execve, EXEC),
+	CALL(execveat, EXEC),
 	CALL(open_by_handle_at, OPEN),
 	CALL(mq_open, OPEN),
 	CALL(memfd_create, OPEN),
@@ -152,27 +193,6 @@ static const struct {
 	CALL(socketpair, SOCKETPAIR),
 };
 
-/* Components stand leaf first; the link has them root first. */
-static void link_of_path(const struct raw_name *raw, char *out, size_t room)
-{
-	size_t at = room, from = 0;
-
-	while (from < raw->text_bytes) {
-		size_t len = strnlen(raw->text + from, raw->text_bytes - from);
-
-		if (len + 1 > at)
-			break;
-		at -= len + 1;
-		out[at] = '/';
-		memcpy(out + at + 1, raw->text + from, len);
-		from += len + 1;
-	}
-	if (at == room)
-		out[--at] = '/';
-	memmove(out, out + at, room - at);
-	out[room - at] = '\0';
-}
-
 static void make_path(struct names_recorder *recorder, const struct raw_name *raw)
 {
 	static const char deleted[] = " (deleted)", cut[] = "...";
@@ -180,7 +200,7 @@ static void make_path(struct names_recorder *recorder, const struct raw_name *ra
 	size_t lead = raw->flags & RAW_CUT ? sizeof(cut) - 1 : 0;
 
 	memcpy(link, cut, lead);
-	link_of_path(raw, link + lead, sizeof(recorder->link_text) - lead - sizeof(deleted));
+	raw_link(raw, 0, link + lead, sizeof(recorder->link_text) - lead - sizeof(deleted));
 	if (raw->flags & RAW_DELETED)
 		strcat(link, deleted); /* room was left above */
 }
@@ -326,6 +346,28 @@ static void append(struct names_recorder *recorder, struct wire_name wire, const
 	recorder->batch_count++;
 }
 
+/* What is told of no descriptor, and of who has a lock: see enum fd_watch. */
+static enum fd_watch watch_of(const struct raw_name *raw, struct wire_name *wire)
+{
+	switch (raw->kind) {
+	case RAW_KIND_ASKED:
+	case RAW_KIND_ASKED_PEER:
+		wire->inode = (uint32_t)raw->fd;
+		wire->fd = -1;
+		return FD_ASKED;
+	case RAW_KIND_ARGS:
+		wire->inode = 0;
+		wire->fd = -1;
+		return FD_RUNS;
+	}
+	if (raw->call == RAW_CALL_HELD) {
+		wire->inode =
+			(uint32_t)raw->pid | (raw->flags & RAW_SEVERAL ? FD_HELD_BY_SEVERAL : 0);
+		return FD_HELD;
+	}
+	return raw->call == RAW_CALL_WATCHED ? FD_WATCHED : FD_NAMED;
+}
+
 static void append_name(struct names_recorder *recorder, const struct raw_name *raw)
 {
 	const struct fdname *name = &recorder->name;
@@ -335,10 +377,13 @@ static void append_name(struct names_recorder *recorder, const struct raw_name *
 		.tgid = (int32_t)raw->tgid,
 		.tid = (int32_t)raw->tid,
 		.fd = raw->fd,
-		.role = name->role | (raw->flags & RAW_CLOSES ? FD_CLOSES : FD_STAYS) |
-			(raw->call == RAW_CALL_WATCHED ? FD_WATCHED << FD_WATCH_SHIFT : 0),
+		.role = name->role | (raw->flags & RAW_CLOSES ? FD_CLOSES : FD_STAYS),
 	};
+	enum fd_watch watch = watch_of(raw, &wire);
 
+	if (wire.fd < 0)
+		wire.role = FD_ROLE_UNKNOWN;
+	wire.role |= (uint32_t)watch << FD_WATCH_SHIFT;
 	append(recorder, wire, name->text);
 }
 
@@ -372,7 +417,8 @@ static int take_record(void *context, void *data, size_t bytes)
 
 	if (bytes < head || raw->text_bytes > bytes - head)
 		return 0;
-	make_name(recorder, raw);
+	if (!raw_text(raw, recorder->name.text, sizeof(recorder->name.text)))
+		make_name(recorder, raw);
 	append_name(recorder, raw);
 	return 0;
 }

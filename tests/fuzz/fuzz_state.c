@@ -129,8 +129,9 @@ static void fill(struct event *ev, const uint8_t *b)
 		ev->fd_name.tid = ev->fd_name.tgid = tid_of(b[5]);
 		ev->fd_name.fd = (int8_t)b[6];
 		ev->fd_name.role = fd_role_of(b[7]);
-		ev->fd_name.watch = b[7] % 3;
-		ev->fd_name.name = "name";
+		ev->fd_name.watch = b[7] % FD_WATCH_COUNT;
+		ev->fd_name.inode = (uint64_t)tid_of(b[6]);
+		ev->fd_name.name = b[5] & 1 ? "/d/name" : "/";
 		break;
 	case EV_HRTIMER_START:
 	case EV_HRTIMER_EXPIRE:

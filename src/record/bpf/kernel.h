@@ -28,7 +28,41 @@ struct super_block {
 	unsigned long s_magic;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct file_lock_context {
+	struct list_head flc_flock;
+	struct list_head flc_posix;
+};
+
+struct file_lock_core {
+	struct list_head flc_list;
+	void *flc_owner;
+	unsigned char flc_type;
+	int flc_pid;
+	struct file *flc_file;
+};
+
+struct file_lock {
+	struct file_lock_core c;
+	long long fl_start;
+	long long fl_end;
+};
+
+struct file_lock___old { /* before 6.9 */
+	struct list_head fl_list;
+	void *fl_owner;
+	unsigned char fl_type;
+	unsigned int fl_pid;
+	struct file *fl_file;
+	long long fl_start;
+	long long fl_end;
+};
+
 struct inode {
+	struct file_lock_context *i_flctx;
 	unsigned short i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
@@ -75,6 +109,12 @@ struct files_struct {
 
 struct fs_struct {
 	struct path root;
+	struct path pwd;
+};
+
+struct mm_struct {
+	unsigned long arg_start;
+	unsigned long arg_end;
 };
 
 struct upid {
@@ -102,7 +142,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	struct fs_struct *fs;
 	struct files_struct *files;
-	void *mm;
+	struct mm_struct *mm;
 	unsigned int __state;
 	int pid;
 	int tgid;

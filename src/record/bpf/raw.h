@@ -12,6 +12,7 @@
 #define RAW_STEP_MAX  96   /* path components and mounts walked at most */
 #define RAW_NAME_MAX  256  /* one component with its terminator */
 #define RAW_TEXT_MAX  4096 /* all components */
+#define RAW_ARGS_MAX  256  /* of arguments */
 #define RAW_UNIX_SLOT 128  /* room for sun_path, a power of two */
 
 #define RAW_NR_MAX 512 /* system call numbers looked at */
@@ -26,12 +27,27 @@ enum raw_call {
 	RAW_CALL_CONNECT, /* gives its first argument a meaning */
 	RAW_CALL_LISTEN,
 	RAW_CALL_BIND,
-	RAW_CALL_PIPE,	     /* writes two descriptors to where its first argument points */
+	RAW_CALL_OPEN_PATH, /* as OPEN, of a path in its first argument */
+	RAW_CALL_OPEN_AT,   /* ... in its second argument, from the directory in its first one on */
+	RAW_CALL_PIPE,	    /* writes two descriptors to where its first argument points */
 	RAW_CALL_SOCKETPAIR, /* to where its fourth argument points */
-	/* From here on it makes none. */
-	RAW_CALL_POLL, /* waits for several: who sleeps in it is looked at now and then */
+	/* From here on it makes none. What it changes, by path: */
+	RAW_CALL_PATH,	     /* in its first argument */
+	RAW_CALL_AT,	     /* in its second, from the directory in its first one on */
+	RAW_CALL_LINK,	     /* in its second */
+	RAW_CALL_SYMLINK_AT, /* in its third, from the directory in its second one on */
+	RAW_CALL_LINK_AT,    /* in its fourth, from the directory in its third one on */
+	RAW_CALL_RENAME,     /* in its first and second */
+	RAW_CALL_RENAME_AT,  /* in its second and fourth, from those in its first and third on */
+	RAW_CALL_FLOCK,
+	RAW_CALL_EXEC,
+	/* It changes nothing: of interest is when it fails. */
+	RAW_CALL_LOOK,	  /* at a path in its first argument */
+	RAW_CALL_LOOK_AT, /* ... in its second, from the directory in its first one on */
+	RAW_CALL_POLL,	  /* waits for several: who sleeps in it is looked at now and then */
 	RAW_CALL_SELECT,
 	RAW_CALL_WATCHED, /* no call: one that such a call waits for */
+	RAW_CALL_HELD,	  /* nor this: a file that is asked to be locked, and another one has */
 };
 
 enum raw_kind {
@@ -42,12 +58,20 @@ enum raw_kind {
 	RAW_KIND_UNIX, /* text: own address, then the peer's, RAW_UNIX_SLOT bytes each */
 	RAW_KIND_PIDFD,
 	RAW_KIND_NS, /* text: "net", "mnt" ... */
+	/*
+	 * No descriptor: a call by path that failed with the error 'fd', or, where that is 0, did what it
+	 * should. text: the path as it was given, and components from its directory up.
+	 */
+	RAW_KIND_ASKED,
+	RAW_KIND_ASKED_PEER, /* the same of connect(): to 'remote', or to a unix socket at the path 'text' */
+	RAW_KIND_ARGS, /* what the process runs from now on: arguments, each terminated */
 };
 
-#define RAW_DELETED   1 /* the file has no name any more */
-#define RAW_CUT	      2 /* the path is longer than what fits */
-#define RAW_CONNECTED 4 /* unix: has a peer */
-#define RAW_CLOSES    8 /* when another program is run */
+#define RAW_DELETED   1	 /* the file has no name any more */
+#define RAW_CUT	      2	 /* the path is longer than what fits */
+#define RAW_CONNECTED 4	 /* unix: has a peer */
+#define RAW_CLOSES    8	 /* when another program is run */
+#define RAW_SEVERAL   16 /* a lock: others have it, too, besides 'pid' */
 
 struct raw_name {
 	__u64 mono_ns;
@@ -69,7 +93,7 @@ struct raw_name {
 	__u16 remote_port;
 	__u8 local[16]; /* network byte order; the first 4 bytes for AF_INET */
 	__u8 remote[16];
-	__s32 pid;	   /* unix: the peer; pidfd: the process; 0 = unknown */
+	__s32 pid; /* unix: the peer; pidfd: the process; a lock: who has it, by process; 0 = unknown */
 	__u16 local_bytes; /* unix: length of each address */
 	__u16 remote_bytes;
 	__u32 text_bytes;
@@ -83,7 +107,8 @@ struct raw_control {
 	__u32 ended;	     /* nothing is recorded any more */
 	__u64 root_mount;    /* where the recorder's own "/" is: paths end there */
 	__u64 root_dentry;
-	__u64 lost;		/* records that found no room */
+	__u64 lost;	/* records that found no room */
+	__u64 asked_ns; /* when somebody asked last for a path in vain, slept, and asked again */
 	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
 };
 

@@ -1,0 +1,351 @@
+/*
+ * asked.h - what is asked for in vain: file locks that others have, paths that are not there, or are.
+ *
+ * A part of holdup.bpf.c. It costs something only for calls that fail, for those that change names of
+ * files while somebody asks again and again, and, by the look at all threads, for those who sleep.
+ */
+#ifndef RECORD_BPF_ASKED_H
+#define RECORD_BPF_ASKED_H
+
+#ifdef __bpf__
+
+/* ------------------------------------------------------------------- file locks */
+
+/* What a call asks for. */
+struct wanted {
+	__u64 owner; /* the locks of that are its own */
+	__s64 start, end;
+	__u8 writes;
+	__u8 posix; /* else flock() */
+};
+
+/* A lock that somebody has. */
+struct held {
+	__u64 owner;
+	__s64 start, end;
+	__s32 pid;
+	__u8 writes;
+};
+
+/* include/uapi/asm-generic/fcntl.h */
+struct user_flock {
+	short type;
+	short whence;
+	long start;
+	long len;
+};
+
+static int is_refused(__s64 ret)
+{
+	return ret == -ERROR_AGAIN || ret == -ERROR_ACCESS;
+}
+
+static int is_lock_command(__u32 command)
+{
+	return command == COMMAND_SETLK || command == COMMAND_SETLKW ||
+	       command == COMMAND_OFD_SETLK || command == COMMAND_OFD_SETLKW;
+}
+
+static void read_held(__u64 at, struct held *out)
+{
+	struct file_lock___old *old = (void *)at;
+	struct file_lock *lock = (void *)at;
+
+	if (bpf_core_field_exists(old->fl_list)) {
+		out->owner = (__u64)BPF_CORE_READ(old, fl_owner);
+		out->pid = BPF_CORE_READ(old, fl_pid);
+		out->writes = BPF_CORE_READ(old, fl_type) == TYPE_WRITE;
+		out->start = BPF_CORE_READ(old, fl_start);
+		out->end = BPF_CORE_READ(old, fl_end);
+	} else {
+		out->owner = (__u64)BPF_CORE_READ(lock, c.flc_owner);
+		out->pid = BPF_CORE_READ(lock, c.flc_pid);
+		out->writes = BPF_CORE_READ(lock, c.flc_type) == TYPE_WRITE;
+		out->start = BPF_CORE_READ(lock, fl_start);
+		out->end = BPF_CORE_READ(lock, fl_end);
+	}
+}
+
+static __u64 link_offset(void)
+{
+	struct file_lock___old *old = NULL;
+
+	if (bpf_core_field_exists(old->fl_list))
+		return bpf_core_field_offset(struct file_lock___old, fl_list);
+	return bpf_core_field_offset(struct file_lock, c.flc_list);
+}
+
+static int is_in_the_way(const struct wanted *wanted, const struct held *held)
+{
+	return held->owner != wanted->owner && (held->writes || wanted->writes) &&
+	       (!wanted->posix || (held->start <= wanted->end && wanted->start <= held->end));
+}
+
+/* Who has what is wanted: the process, and RAW_SEVERAL << 32 if there are others; -1 = nobody. */
+static __s64 find_holder(struct file *file, const struct wanted *wanted)
+{
+	struct file_lock_context *context = BPF_CORE_READ(file, f_inode, i_flctx);
+	__u64 head = (__u64)context +
+		     (wanted->posix ? bpf_core_field_offset(struct file_lock_context, flc_posix)
+				    : bpf_core_field_offset(struct file_lock_context, flc_flock));
+	__u64 at = 0;
+	__s64 found = -1;
+	struct held held = { 0 };
+
+	if (!context || bpf_probe_read_kernel(&at, sizeof(at), (void *)head))
+		return -1;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < LOCKS_MAX && at && at != head; i++) {
+		read_held(at - link_offset(), &held);
+		if (is_in_the_way(wanted, &held)) {
+			if (found < 0)
+				found = (__u32)held.pid;
+			else if ((__u32)found != (__u32)held.pid)
+				return found | (__s64)RAW_SEVERAL << 32;
+		}
+		if (bpf_probe_read_kernel(&at, sizeof(at), (void *)at))
+			break;
+	}
+	return found;
+}
+
+static void want(struct wanted *wanted, const struct user_flock *lock)
+{
+	wanted->writes = lock->type == TYPE_WRITE;
+	wanted->end = 0x7fffffffffffffff;
+	if (lock->whence)
+		return; /* from where it is: all of the file */
+	wanted->start = lock->start;
+	if (lock->len > 0)
+		wanted->end = lock->start + lock->len - 1;
+}
+
+static void lock_wanted(struct task_struct *task, struct pt_regs *regs, struct file *file,
+			struct wanted *wanted, const struct user_flock *lock)
+{
+	__u32 command = CALL_ARG2(regs);
+
+	wanted->owner = (__u64)file;
+	if (!wanted->posix) {
+		wanted->writes = !(command & FLOCK_SHARED);
+		return;
+	}
+	if (command == COMMAND_SETLK || command == COMMAND_SETLKW)
+		wanted->owner = (__u64)BPF_CORE_READ(task, files);
+	want(wanted, lock);
+}
+
+/* The call that returns now was refused. */
+static void lock_asked(struct pt_regs *regs, __u8 posix)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct file *file = file_of(task, CALL_ARG1(regs));
+	struct wanted wanted = { .posix = posix };
+	struct user_flock lock = { 0 };
+	__s64 holder;
+
+	if (!file || (posix && bpf_probe_read_user(&lock, sizeof(lock), (void *)CALL_ARG3(regs))))
+		return;
+	lock_wanted(task, regs, file, &wanted, &lock);
+	holder = find_holder(file, &wanted);
+	if (holder >= 0)
+		emit_of((__u64)task, CALL_ARG1(regs), RAW_CALL_HELD, holder);
+}
+
+/* It sleeps in such a call. */
+static void look_at_lock(struct task_struct *task, __u64 address, struct pt_regs *regs, __u8 posix)
+{
+	struct file *file = file_of(task, CALL_ARG1(regs));
+	struct wanted wanted = { .posix = posix };
+	struct user_flock lock = { 0 };
+	__s64 holder;
+
+	if (!file || (posix && !is_lock_command(CALL_ARG2(regs))))
+		return;
+	if (posix && bpf_copy_from_user_task(&lock, sizeof(lock), (void *)CALL_ARG3(regs), task, 0))
+		return;
+	lock_wanted(task, regs, file, &wanted, &lock);
+	holder = find_holder(file, &wanted);
+	if (holder >= 0) /* the highest bit: out of the look at threads */
+		emit_of(address, CALL_ARG1(regs), RAW_CALL_HELD, (__u64)holder | 1ull << 63);
+}
+
+/* ------------------------------------------------------------------------ paths */
+
+/* Of each thread that asked in vain. */
+struct asker {
+	__u64 slept; /* how often it had slept when it asked last */
+	__u64 told;  /* since then */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ASKERS);
+	__type(key, __u32);
+	__type(value, struct asker);
+} askers SEC(".maps");
+
+/* Whether what it asked for in vain shall be told: a few times between two sleeps. */
+static int shall_tell(struct task_struct *task)
+{
+	__u64 slept = BPF_CORE_READ(task, nvcsw);
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct asker *asker = bpf_map_lookup_elem(&askers, &tid);
+	struct asker first = { .slept = slept, .told = 1 };
+
+	if (!asker) {
+		bpf_map_update_elem(&askers, &tid, &first, BPF_ANY);
+		return 1;
+	}
+	if (asker->slept != slept) {
+		*asker = first;
+		control.asked_ns = bpf_ktime_get_ns();
+		return 1;
+	}
+	return asker->told++ < ASKED_EACH;
+}
+
+/* Somebody asks for something again and again: who changes names may answer. */
+static int somebody_asks(void)
+{
+	return control.asked_ns && bpf_ktime_get_ns() - control.asked_ns < ASKED_NS;
+}
+
+/* Not static: see emit_of(). The path at 'user_path', from directory 'dir' on, or from where the task is. */
+int emit_path(__u64 user_path, int dir, int error, unsigned char call);
+
+__attribute__((noinline)) int emit_path(__u64 user_path, int dir, int error, unsigned char call)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct raw_name *raw = empty_record(0);
+	struct file *file = file_of(task, dir);
+	long len;
+
+	if (!raw)
+		return 0;
+	begin_record(raw, task, error, call);
+	raw->kind = RAW_KIND_ASKED;
+	len = bpf_probe_read_user_str(raw->text, RAW_NAME_MAX, (void *)user_path);
+	if (len <= 1)
+		return 0;
+	raw->text_bytes = len & (2 * RAW_NAME_MAX - 1);
+	if (raw->text[0] != '/')
+		walk_path(raw,
+			  file ? BPF_CORE_READ(file, f_path.dentry)
+			       : BPF_CORE_READ(task, fs, pwd.dentry),
+			  file ? BPF_CORE_READ(file, f_path.mnt)
+			       : BPF_CORE_READ(task, fs, pwd.mnt));
+	send_record(raw);
+	return 0;
+}
+
+static int is_worth_telling(__s64 ret)
+{
+	if (ret < 0)
+		return ret > -CALL_RESTART && ret != -CALL_INTERRUPTED &&
+		       shall_tell((struct task_struct *)bpf_get_current_task());
+	return somebody_asks();
+}
+
+/* A call by path failed, or changed a name. */
+static void path_asked(struct pt_regs *regs, __s64 ret, __u8 call)
+{
+	int error = ret < 0 ? -ret : 0;
+
+	if (!is_worth_telling(ret))
+		return;
+	switch (call) {
+	case RAW_CALL_OPEN_PATH:
+	case RAW_CALL_PATH:
+	case RAW_CALL_LOOK:
+		emit_path(CALL_ARG1(regs), -1, error, call);
+		return;
+	case RAW_CALL_OPEN_AT:
+	case RAW_CALL_AT:
+	case RAW_CALL_LOOK_AT:
+		emit_path(CALL_ARG2(regs), CALL_ARG1(regs), error, call);
+		return;
+	case RAW_CALL_LINK:
+		emit_path(CALL_ARG2(regs), -1, error, call);
+		return;
+	case RAW_CALL_SYMLINK_AT:
+		emit_path(CALL_ARG3(regs), CALL_ARG2(regs), error, call);
+		return;
+	case RAW_CALL_LINK_AT:
+		emit_path(CALL_ARG4(regs), CALL_ARG3(regs), error, call);
+		return;
+	case RAW_CALL_RENAME:
+		emit_path(CALL_ARG1(regs), -1, error, call);
+		if (!error)
+			emit_path(CALL_ARG2(regs), -1, error, call);
+		return;
+	case RAW_CALL_RENAME_AT:
+		emit_path(CALL_ARG2(regs), CALL_ARG1(regs), error, call);
+		if (!error)
+			emit_path(CALL_ARG4(regs), CALL_ARG3(regs), error, call);
+		return;
+	}
+}
+
+/* What struct sockaddr_in and sockaddr_in6 begin with. */
+struct user_address {
+	__u16 family;
+	__u16 port;
+};
+
+/* connect() failed. */
+static void peer_asked(struct pt_regs *regs, __s64 ret)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct raw_name *raw = empty_record(0);
+	struct user_address address = { 0 };
+	long len = 0;
+
+	if (!raw || !is_worth_telling(ret) ||
+	    bpf_probe_read_user(&address, sizeof(address), (void *)CALL_ARG2(regs)))
+		return;
+	begin_record(raw, task, -ret, RAW_CALL_CONNECT);
+	raw->kind = RAW_KIND_ASKED_PEER;
+	raw->family = address.family;
+	raw->remote_port = __builtin_bswap16(address.port);
+	if (address.family == FAMILY_UNIX)
+		len = bpf_probe_read_user_str(raw->text, RAW_UNIX_SLOT,
+					      (char *)CALL_ARG2(regs) + 2);
+	else if (address.family == FAMILY_INET)
+		bpf_probe_read_user(raw->remote, 4, (char *)CALL_ARG2(regs) + 4);
+	else if (address.family == FAMILY_INET6)
+		bpf_probe_read_user(raw->remote, 16, (char *)CALL_ARG2(regs) + 8);
+	else
+		return;
+	raw->text_bytes = len > 0 ? len & (2 * RAW_UNIX_SLOT - 1) : 0;
+	send_record(raw);
+}
+
+/* ------------------------------------------------------------------------ programs */
+
+/* The program that the task runs now, by its arguments. */
+static void emit_args(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	unsigned long start = BPF_CORE_READ(task, mm, arg_start);
+	unsigned long bytes = BPF_CORE_READ(task, mm, arg_end) - start;
+	struct raw_name *raw = empty_record(0);
+
+	if (!raw || !bytes)
+		return;
+	if (bytes > RAW_ARGS_MAX)
+		raw->flags |= RAW_CUT;
+	begin_record(raw, task, -1, RAW_CALL_EXEC);
+	raw->kind = RAW_KIND_ARGS;
+	bytes = bytes > RAW_ARGS_MAX ? RAW_ARGS_MAX : bytes;
+	asm volatile("" : "+r"(bytes));
+	bytes &= 2 * RAW_ARGS_MAX - 1;
+	if (bytes > RAW_ARGS_MAX || bpf_probe_read_user(raw->text, bytes, (void *)start))
+		return;
+	raw->text_bytes = bytes;
+	send_record(raw);
+}
+
+#endif /* __bpf__ */
+
+#endif

@@ -1,0 +1,100 @@
+/* raw_text.c - texts out of the raw fields that the BPF program tells. */
+#include "record/raw_text.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "record/bpf/raw.h"
+
+/* Components stand leaf first; the link has them root first. */
+void raw_link(const struct raw_name *raw, size_t from, char *out, size_t room)
+{
+	size_t at = room;
+
+	while (from < raw->text_bytes) {
+		size_t len = strnlen(raw->text + from, raw->text_bytes - from);
+
+		if (len + 1 > at)
+			break;
+		at -= len + 1;
+		out[at] = '/';
+		memcpy(out + at + 1, raw->text + from, len);
+		from += len + 1;
+	}
+	if (at == room)
+		out[--at] = '/';
+	memmove(out, out + at, room - at);
+	if (at)
+		out[room - at] = '\0';
+	else
+		out[room - 1] = '\0';
+}
+
+/* "./x" from /a on is /a/x. */
+static void put_asked(const struct raw_name *raw, char *out, size_t room)
+{
+	size_t len = strnlen(raw->text, raw->text_bytes), used = 0;
+	const char *path = raw->text;
+
+	if (len && *path != '/') {
+		raw_link(raw, len + 1, out, room - RAW_NAME_MAX - 2);
+		used = strlen(out);
+		while (len > 2 && path[0] == '.' && path[1] == '/') {
+			path += 2;
+			len -= 2;
+		}
+		if (used > 1)
+			out[used++] = '/';
+	}
+	memcpy(out + used, path, len);
+	out[used + len] = '\0';
+}
+
+/* "127.0.0.1:80", or the path of a unix socket; '@' stands for what begins an abstract one. */
+static void put_peer(const struct raw_name *raw, char *out, size_t room)
+{
+	char address[INET6_ADDRSTRLEN] = "";
+
+	if (raw->family == AF_INET && inet_ntop(AF_INET, raw->remote, address, sizeof(address)))
+		(void)snprintf(out, room, "%s:%u", address, raw->remote_port);
+	else if (raw->family == AF_INET6 &&
+		 inet_ntop(AF_INET6, raw->remote, address, sizeof(address)))
+		(void)snprintf(out, room, "[%s]:%u", address, raw->remote_port);
+	else if (raw->family == AF_UNIX && raw->text_bytes)
+		(void)snprintf(out, room, "%.*s", (int)strnlen(raw->text, raw->text_bytes),
+			       raw->text);
+	else
+		out[0] = '\0';
+}
+
+static void put_args(const struct raw_name *raw, char *out)
+{
+	size_t len = raw->text_bytes < RAW_ARGS_MAX ? raw->text_bytes : RAW_ARGS_MAX;
+
+	while (len && !raw->text[len - 1])
+		len--;
+	for (size_t i = 0; i < len; i++)
+		out[i] = raw->text[i] ? raw->text[i] : ' ';
+	out[len] = '\0';
+	if (raw->flags & RAW_CUT)
+		strcat(out, "...");
+}
+
+bool raw_text(const struct raw_name *raw, char *out, size_t room)
+{
+	switch (raw->kind) {
+	case RAW_KIND_ASKED:
+		put_asked(raw, out, room);
+		return true;
+	case RAW_KIND_ASKED_PEER:
+		put_peer(raw, out, room);
+		return true;
+	case RAW_KIND_ARGS:
+		put_args(raw, out);
+		return true;
+	default:
+		return false;
+	}
+}
