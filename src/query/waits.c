@@ -59,6 +59,7 @@ static struct hr_actor actor_of(const struct timeline *tl, const struct actor *a
 static int give_wait(struct hr_trace *trace, uint32_t thread, uint32_t index,
 		     struct hr_wait *out_wait)
 {
+	static const struct actor nobody = { .slot = SLOT_NONE };
 	const struct timeline *tl = trace->loaded.timeline;
 	struct hr_wait given;
 	struct wait wait;
@@ -80,7 +81,8 @@ static int give_wait(struct hr_trace *trace, uint32_t thread, uint32_t index,
 		.object = wait.flags & WAIT_ASKED ? "" : timeline_name(tl, wait.object),
 		.stack = timeline_name(tl, wait.stack),
 		.waker = actor_of(tl, &wait.waker),
-		.origin = actor_of(tl, &wait.origin),
+		.origin = actor_of(tl, wait.flags & WAIT_ASKED || wait_asked(&wait) ? &nobody
+										    : &wait.origin),
 	};
 	read_give(out_wait, &given, sizeof(given));
 	return 0;

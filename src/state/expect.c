@@ -10,6 +10,7 @@
  *	loopback TCP        the process that has the other end
  *	a pair of sockets   the one other process that has the other one
  *	a unix socket       the process that connected or accepted
+ *	a file lock         the process that has it, as the recorder saw
  *
  * It is told only where one process alone comes into question. Of a process of several threads it is
  * the one that woke the thread before, if any did.
@@ -163,9 +164,8 @@ static uint32_t other_end(struct state *state, const char *name)
 	return names_add(&state->tl->names, text, 4096);
 }
 
-/* The thread of a process that is awaited by 'thread', or SLOT_NONE when it is not known. */
-static uint32_t thread_of(struct state *state, const struct thread *thread,
-			  const struct process *process)
+uint32_t expect_thread(struct state *state, const struct thread *thread,
+		       const struct process *process)
 {
 	const struct thread *leader = state_living(state, process->tgid);
 	uint32_t least = thread->tl->wait_base;
@@ -221,7 +221,7 @@ static uint32_t other_side(struct expecting *expecting, const struct thread *thr
 	name = has_two_names(text) ? other_end(state, text) : object->name;
 	if (!process)
 		process = holder(expecting, name, index, thread->process);
-	return process ? thread_of(state, thread, process) : SLOT_NONE;
+	return process ? expect_thread(state, thread, process) : SLOT_NONE;
 }
 
 /* Is the wait in the call that the thread is known to be in? */
@@ -248,6 +248,9 @@ static void expect(struct expecting *expecting, struct thread *thread, struct wa
 			     wait); /* it may be taken from the ring late */
 	if (call_of(expecting->state, thread)->kind == CALL_FUTEX)
 		slot = joined(expecting->state, thread);
+	else if (call_of(expecting->state, thread)->kind == CALL_FLOCK ||
+		 call_of(expecting->state, thread)->kind == CALL_FCNTL)
+		slot = thread->held_ns == thread->call_ns ? thread->held : SLOT_NONE;
 	else if (!(wait->flags & WAIT_SERVER) && (!(wait->flags & WAIT_MANY) || wait->fd >= 0))
 		slot = other_side(expecting, thread, wait);
 	if (slot == SLOT_NONE || slot == thread->slot)

@@ -311,7 +311,9 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 	}
 	if (name->watch == FD_THROTTLED)
 		throttle_told(state, ev);
-	if (!thread || !thread->process || name->fd < 0)
+	if (thread && thread->process && name->watch > FD_THROTTLED)
+		asked_on_name(state, thread, name);
+	if (!thread || !thread->process || name->fd < 0 || name->watch > FD_WATCHED)
 		return;
 	call = call_of(state, thread);
 	found = map_find(&thread->process->fds, (uint32_t)name->fd);

@@ -42,6 +42,10 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.call_ns, "call_time", TYPE_U64),
 	THREAD(thread.asked, "asked", TYPE_NAME),
 	THREAD(thread.asked_fd, "asked_fd", TYPE_I32),
+	THREAD(thread.told, "told", TYPE_NAME),
+	THREAD(thread.told_also, "told_also", TYPE_NAME),
+	THREAD(thread.held, "held", TYPE_SLOT),
+	THREAD(thread.held_ns, "held_time", TYPE_U64),
 	THREAD(thread.in_call, "in_call", TYPE_BOOL),
 	THREAD(thread.compat, "compat", TYPE_BOOL),
 	THREAD(thread.fresh_exec, "fresh_exec", TYPE_BOOL),
@@ -207,6 +211,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 		image.thread.thread.call_nr = -1;
 		image.thread.thread.asked_fd = -1;
 		image.thread.thread.told_owner = SLOT_NONE;
+		image.thread.thread.held = SLOT_NONE;
 		image.thread.thread.on_cpu = SLOT_NONE;
 		image.thread.thread.tracer = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();

@@ -14,6 +14,7 @@
  *	throttle.c  who is held back by a limit
  *	queue.c     packets that a queue of a device holds back
  *	supervised.c  tracers, and supervisors of system calls
+ *	asked.c     what a call asked for in vain, by path, and who had the lock
  *	moment_*.c  all of it as text, and back: what a cut begins with
  *
  * A thread's life as the engine sees it:
@@ -76,6 +77,7 @@ enum call_kind {
 	CALL_EXEC,
 	CALL_RING, /* io_uring_enter: argument 0 names the ring */
 	CALL_PTRACE,
+	CALL_PATH, /* looks at a file, or changes its name */
 };
 
 struct call {
@@ -195,8 +197,13 @@ struct thread {
 	bool fresh_exec; /* made no system call since it ran a new program */
 	bool is_32bit;
 
-	uint32_t asked;	  /* name id of what its last call failed at; 0 = not known */
-	int32_t asked_fd; /* -1 = not at a descriptor */
+	uint32_t asked;	    /* name id of what its last call failed at; 0 = not known */
+	int32_t asked_fd;   /* -1 = not at a descriptor */
+	uint32_t told;	    /* name id: the path or address that the call was given; 0 = not told */
+	uint32_t told_also; /* and of a rename the new one */
+	uint32_t
+		held; /* slot: who has the file lock that it asks for, or did last; SLOT_NONE = not known */
+	uint64_t held_ns; /* when that call began */
 
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 
@@ -327,6 +334,7 @@ struct state {
 	struct call compat_calls[TL_SYSCALLS];
 	uint64_t now_ns;
 	uint64_t gap_end_ns; /* latest end of a hole so far; 0 = none */
+	uint64_t file_looks; /* descriptors looked at for who has a file open */
 	bool omits_idle;
 	bool has_syscalls;
 	bool has_wakings; /* sched_waking is recorded */
@@ -656,6 +664,15 @@ uint32_t throttle_of_request(struct state *state, const struct actor *issuer);
 void throttle_at_wake(const struct cpu *cpu, struct wait *wait);
 
 void polled_told(struct state *state, struct thread *thread, const struct event *ev);
+
+/* asked.c */
+void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);
+uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
+uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
+
+/* The thread of a process that 'thread' waits for, or SLOT_NONE when it is not known. */
+uint32_t expect_thread(struct state *state, const struct thread *thread,
+		       const struct process *process);
 
 /* expect.c: who was awaited, where a signal comes first, or the recording ends. */
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait);

@@ -128,6 +128,28 @@ static const struct call known_calls[] = {
 	{ "fcntl", CALL_FCNTL, 0 },
 	{ "fcntl64", CALL_FCNTL, 0 },
 	{ "flock", CALL_FLOCK, 0 },
+	{ "stat", CALL_PATH, 0 },
+	{ "lstat", CALL_PATH, 0 },
+	{ "newfstatat", CALL_PATH, 0 },
+	{ "fstatat64", CALL_PATH, 0 },
+	{ "stat64", CALL_PATH, 0 },
+	{ "lstat64", CALL_PATH, 0 },
+	{ "statx", CALL_PATH, 0 },
+	{ "access", CALL_PATH, 0 },
+	{ "faccessat", CALL_PATH, 0 },
+	{ "faccessat2", CALL_PATH, 0 },
+	{ "mkdir", CALL_PATH, 0 },
+	{ "mkdirat", CALL_PATH, 0 },
+	{ "rmdir", CALL_PATH, 0 },
+	{ "unlink", CALL_PATH, 0 },
+	{ "unlinkat", CALL_PATH, 0 },
+	{ "link", CALL_PATH, 0 },
+	{ "linkat", CALL_PATH, 0 },
+	{ "symlink", CALL_PATH, 0 },
+	{ "symlinkat", CALL_PATH, 0 },
+	{ "rename", CALL_PATH, 0 },
+	{ "renameat", CALL_PATH, 0 },
+	{ "renameat2", CALL_PATH, 0 },
 	{ "fork", CALL_FORK, 0 },
 	{ "vfork", CALL_FORK, 0 },
 	{ "clone", CALL_FORK, 0 },
@@ -256,8 +278,28 @@ static void describe_sleep(struct thread *thread, struct wait *wait)
 	wait->object = thread->asked;
 	wait->fd = thread->asked_fd;
 	wait->flags |= WAIT_ASKED;
+	if (thread->held != SLOT_NONE) {
+		wait->flags |= WAIT_EXPECTS;
+		wait->origin = (struct actor){ .slot = thread->held, .kind = ACTOR_THREAD };
+	}
 	thread->asked = 0;
 	thread->asked_fd = -1;
+	thread->held = SLOT_NONE;
+}
+
+/* It may be one as well: with a time-out, or somebody else sleeps for it. Where it is not, nobody asks for this. */
+static void note_asked_before(struct thread *thread, struct wait *wait)
+{
+	if (!thread->asked || wait->flags & WAIT_ASKED || wait->origin.slot != SLOT_NONE)
+		return;
+	wait->origin.name = thread->asked;
+	if (thread->held != SLOT_NONE) {
+		wait->origin.slot = thread->held;
+		wait->origin.kind = ACTOR_THREAD;
+	}
+	thread->asked = 0;
+	thread->asked_fd = -1;
+	thread->held = SLOT_NONE;
 }
 
 static void describe_call(struct state *state, struct thread *thread, struct wait *wait)
@@ -316,6 +358,9 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 	default:
 		break;
 	}
+	if (call->kind == CALL_FUTEX || call->kind == CALL_POLL || call->kind == CALL_EPOLL ||
+	    call->kind == CALL_WAIT || call->kind == CALL_SIGNAL)
+		note_asked_before(thread, wait);
 }
 
 /* Since it told of its page fault it has been in it, whatever interrupted it there. */
@@ -490,6 +535,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 		thread->call_path = fds_path(state, thread, ev->syscall.path);
 	thread->call_first_wait = thread->tl->wait_count;
 	thread->in_call = true;
+	thread->told = thread->told_also = 0;
 	thread->tl->keep_wait = thread->call_first_wait;
 	if (thread->poll_open)
 		polled_used(state, thread, ev);
@@ -565,12 +611,19 @@ static void note_asked(struct state *state, struct thread *thread)
 	const struct call *call = call_of(state, thread);
 	const struct object *object;
 
+	if (thread->held_ns != thread->call_ns)
+		thread->held = SLOT_NONE;
 	thread->asked = 0;
 	thread->asked_fd = -1;
 	switch (call->kind) {
+	case CALL_CONNECT:
+		if (thread->told) {
+			thread->asked = thread->told;
+			return;
+		}
+		/* fall through */
 	case CALL_FD:
 	case CALL_ACCEPT:
-	case CALL_CONNECT:
 	case CALL_FLOCK:
 	case CALL_FCNTL:
 		thread->asked_fd = (int32_t)thread->call_args[call->arg];
@@ -578,7 +631,8 @@ static void note_asked(struct state *state, struct thread *thread)
 		thread->asked = object ? object->name : 0;
 		return;
 	case CALL_OPEN:
-		thread->asked = thread->call_path;
+	case CALL_PATH:
+		thread->asked = thread->told ? thread->told : thread->call_path;
 		return;
 	case CALL_WAIT:
 	case CALL_KILL:
@@ -600,13 +654,39 @@ static uint32_t about_file(const struct state *state, const struct object *objec
 	return word_about(hash);
 }
 
+/* The path or address that the call was given, as far as that was told. */
+static uint32_t about_path(const struct state *state, const struct thread *thread)
+{
+	uint32_t name = thread->told ? thread->told : thread->call_path;
+
+	if (thread->told_also)
+		return asked_about_both(state, name, thread->told_also);
+	return name ? asked_about(state, name) : 0;
+}
+
+static uint32_t about_object(const struct state *state, const struct thread *thread, int64_t fd)
+{
+	const struct object *object = fds_find(state, thread, (int32_t)fd);
+
+	return object && object->name ? asked_about(state, object->name) : 0;
+}
+
 /* Which file or process the call under way is about, as the argument of WORD_USER. */
-static uint32_t about_of(const struct state *state, const struct thread *thread)
+static uint32_t about_of(const struct state *state, const struct thread *thread, int64_t ret)
 {
 	const struct call *call = call_of(state, thread);
 	const struct object *object;
 
 	switch (call->kind) {
+	case CALL_OPEN:
+		return ret < 0 || thread->told || !may_make(call, thread->call_args)
+			       ? about_path(state, thread)
+			       : about_object(state, thread, ret);
+	case CALL_PATH:
+	case CALL_CONNECT:
+		return about_path(state, thread);
+	case CALL_NAME:
+		return about_object(state, thread, (int64_t)thread->call_args[0]);
 	case CALL_CLOSE:
 	case CALL_FLOCK:
 	case CALL_FCNTL:
@@ -653,7 +733,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (thread->in_call) {
 		if (ev->syscall.ret < 0 && error_is_interrupted((uint32_t)-ev->syscall.ret))
 			expect_at_return(state, thread);
-		result = about_of(state, thread); /* before it is closed */
+		result = about_of(state, thread, ev->syscall.ret); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);
 		result |= result_of(state, thread, ev->syscall.ret);
 		if (error_of(ev->syscall.ret) || (result & WORD_VAIN))

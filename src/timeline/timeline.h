@@ -131,6 +131,28 @@ static inline uint32_t word_about(uint64_t number)
 	return number ? (bits ? bits : 1) << WORD_ABOUT_SHIFT : 0;
 }
 
+/* Of two such: half of the bits of each. Any one of them is among them, if word_is_among() says so. */
+static inline uint32_t word_half(uint32_t about)
+{
+	const uint32_t half = WORD_ABOUT_BITS / 2, bits = about >> WORD_ABOUT_SHIFT;
+
+	return (bits ^ bits >> half) & ((1u << half) - 1);
+}
+
+static inline uint32_t word_about_both(uint32_t one, uint32_t other)
+{
+	uint32_t bits = word_half(one) << WORD_ABOUT_BITS / 2 | word_half(other);
+
+	return one || other ? (bits ? bits : 1) << WORD_ABOUT_SHIFT : 0;
+}
+
+static inline bool word_is_among(uint32_t about, uint32_t both)
+{
+	const uint32_t half = WORD_ABOUT_BITS / 2, bits = both >> WORD_ABOUT_SHIFT;
+
+	return word_half(about) == bits >> half || word_half(about) == (bits & ((1u << half) - 1));
+}
+
 /* The same of the call that ended as 'word' began; 0 = not told. */
 static inline uint32_t word_was_about(uint32_t word)
 {
@@ -243,7 +265,9 @@ enum wait_flag {
 	WAIT_MANY = 1 << 7,	     /* poll, select, epoll: waits for several things */
 	WAIT_IO = 1 << 8,	     /* uninterruptible: the kernel says that it was for I/O, */
 	WAIT_NO_IO = 1 << 9,	     /* or that it was not */
-	WAIT_EXPECTS = 1 << 10,	     /* it did not come: 'origin' was awaited, at no time */
+	WAIT_EXPECTS =
+		1
+		<< 10, /* it did not come: 'origin' was awaited, at no time. With WAIT_ASKED: had the lock */
 	WAIT_OWNED =
 		1
 		<< 12, /* a kernel lock: 'origin' had it when the wait began, or later; at no time */
@@ -263,8 +287,11 @@ struct wait {
 	uint64_t begin_ns;
 	uint64_t woken_ns; /* 0 = never, or not recorded */
 	struct actor waker;
-	struct actor
-		origin; /* who queued the work or sent the packet that the waker only delivered; WAIT_EXPECTS */
+	/*
+	 * Who queued the work or sent the packet that the waker only delivered; WAIT_EXPECTS. Of a wait that may be
+	 * a sleep, at no time: what the call before it asked for in vain, and who had it; see wait_asked().
+	 */
+	struct actor origin;
 	uint32_t in;	 /* word: system call, trap, kernel ...: what it waited in */
 	uint32_t object; /* name id of what it waited for; 0 = unknown */
 	uint32_t
@@ -276,6 +303,18 @@ struct wait {
 static inline uint32_t wait_set(const struct wait *wait)
 {
 	return wait->flags >> WAIT_SET_SHIFT;
+}
+
+/* Name id of what the call before asked for in vain; 0 = that is told otherwise (WAIT_ASKED), or not at all. */
+static inline uint32_t wait_asked(const struct wait *wait)
+{
+	const struct actor *origin = &wait->origin;
+
+	return !origin->time_ns && (origin->kind == ACTOR_NONE || origin->kind == ACTOR_THREAD) &&
+			       !(wait->flags &
+				 (WAIT_ASKED | WAIT_EXPECTS | WAIT_OWNED | WAIT_THROTTLED))
+		       ? origin->name
+		       : 0;
 }
 
 struct tl_thread {

@@ -29,7 +29,8 @@
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
- *	signal NR TID		lost SINCE COUNT [user]	fdname TID FD NAME ROLE [watched|throttled [DEV SECTOR]]
+ *	signal NR TID		lost SINCE COUNT [user]
+ *	fdname TID FD NAME ROLE [watched | throttled [DEV SECTOR] | held PID | asked ERRNO | runs]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		locktold TID ADDRESS OWNER NAME
  *	other NAME
  */
@@ -388,6 +389,9 @@ static const char *const tt_roles[] = { "unknown", "file",    "dir",	 "pipe",   
 					"epoll",   "eventfd", "timerfd", "signalfd", "inotify",
 					"pidfd",   "other",   NULL };
 
+static const char *const tt_watches[] = { "named", "watched", "lock", "throttled",
+					  "held",  "asked",   "runs", NULL };
+
 static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
@@ -396,11 +400,12 @@ static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct
 	ev->fd_name.name = facts_keep(&trace->facts, tt_word(trace, 3));
 	ev->fd_name.role = (uint8_t)tt_index(trace, tt_roles, tt_word(trace, 4));
 	if (trace->word_count > 5)
-		ev->fd_name.watch =
-			strcmp(tt_word(trace, 5), "throttled") == 0 ? FD_THROTTLED : FD_WATCHED;
-	if (trace->word_count > 6) /* a request: DEV SECTOR */
+		ev->fd_name.watch = (uint8_t)tt_index(trace, tt_watches, tt_word(trace, 5));
+	if (trace->word_count > 6 && ev->fd_name.watch == FD_THROTTLED)
 		ev->fd_name.inode =
 			throttle_request(tt_device(trace, tt_word(trace, 6)), tt_number(trace, 7));
+	else if (trace->word_count > 6)
+		ev->fd_name.inode = (uint64_t)tt_number(trace, 6);
 }
 
 static inline void tt_lock_told(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
