@@ -181,6 +181,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.last_waker_name = end->woken_ns ? describe_packet(query, end) : "",
 		.inferred = is_answered ? answer_words(query, &answer) : NULL,
 		.answerer = why_thread(query, answer.slot),
+		.known = is_answered && answer.known,
 		.depth = depth,
 		.parent = parent,
 	};

@@ -43,6 +43,7 @@
 /* What leads from a wait to the next hop, beside the wait. */
 struct led {
 	uint32_t lock, owner, inferred; /* as those of a node */
+	bool known;			/* 'inferred' is: it had the file lock */
 };
 
 #define MEMO 1024 /* of each kind; a power of two */
@@ -613,6 +614,17 @@ static void charge_sent(struct charger *charger, const struct place *place, uint
 		charge_hardware(charger, place, slot, wait, in->end_ns - sent);
 }
 
+/* A child that sleeps in its stead is another one each time. */
+static uint32_t hop_of_nap(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const struct led *led)
+{
+	struct wait nap = *wait;
+
+	if (nap.waker.kind == ACTOR_THREAD)
+		nap.waker = (struct actor){ .slot = SLOT_NONE };
+	return hop(charger, place, slot, &nap, led);
+}
+
 /* One level deeper. A wait in several spans counts once. */
 static struct place place_below(struct charger *charger, const struct place *place, uint32_t slot,
 				const struct wait *wait, const struct led *led)
@@ -622,7 +634,8 @@ static struct place place_below(struct charger *charger, const struct place *pla
 
 	if (place->depth == 0)
 		below.class = wait_class(charger->query, wait);
-	below.node = hop(charger, place, slot, wait, led);
+	below.node = led->inferred ? hop_of_nap(charger, place, slot, wait, led)
+				   : hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
@@ -633,9 +646,12 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	node->counted_ns = wait->begin_ns;
 	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
 	below.object = led->owner != SLOT_NONE ? led->lock : node->object;
+	node->known = led->known;
 	if (led->inferred) {
-		below.inferred = led->inferred;
-		below.lock = false;
+		below.inferred = led->known ? place->inferred : led->inferred;
+		below.lock = led->known;
+		if (led->known)
+			below.object = text_id(charger, describe_asked(charger->query, wait));
 		below.class = place->depth == 0 ? WHY_HELD_UP : below.class;
 	}
 	return below;
@@ -790,10 +806,11 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 		return false;
 	rest.start_ns = answer.time_ns < in->end_ns ? answer.time_ns : in->end_ns;
 	led.inferred = text_id(charger, answer_words(query, &answer));
+	led.known = answer.known;
 	below = place_below(charger, place, slot, wait, &led);
 	charger->nodes[below.node].answerer = answer.slot;
 	charge(charger, &below, answer.slot, in->start_ns, rest.start_ns);
-	if (place->depth == 0) {
+	if (place->depth == 0 && !answer.known) {
 		query->why->answer_count += !answer.words;
 		query->why->answer_ns += answer.words ? 0 : rest.start_ns - in->start_ns;
 		query->why->missed_count += answer.words != NULL;
@@ -801,6 +818,7 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 	}
 	if (rest.start_ns < in->end_ns) {
 		led.inferred = 0;
+		led.known = false;
 		below = place_below(charger, place, slot, wait, &led);
 		charge_ended(charger, &below, slot, wait, &rest);
 	}

@@ -53,6 +53,7 @@ struct node {
 		holder; /* slot: had the kernel lock when it was asked for; SLOT_NONE = not known */
 	uint32_t holding; /* text: what that one was in then */
 	bool many_held;	  /* one of them did at one time, another one at another */
+	bool known;	   /* it is not: that one had the file lock */
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */

@@ -260,6 +260,7 @@ static void publish_chain(const struct charged *charged)
 			.holder = why_thread(charged->query, at->holder),
 			.holding = at->holding ? kept(charged, at->holding) : "",
 			.many_held = at->many_held,
+			.known = at->known,
 			.instead = at->instead ? kept(charged, at->instead) : NULL,
 		};
 	}

@@ -147,7 +147,9 @@ const char *describe_object(struct query *query, const struct wait *wait)
 
 const char *describe_asked(struct query *query, const struct wait *wait)
 {
-	return wait->flags & WAIT_ASKED ? named_object(query, wait) : "";
+	if (wait->flags & WAIT_ASKED)
+		return named_object(query, wait);
+	return why_keep(query->why, xstrdup(timeline_name(query->tl, wait_asked(wait))));
 }
 
 static char *named(const char *what, const char *name)

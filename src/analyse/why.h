@@ -131,6 +131,7 @@ struct why_hop {
 	struct why_thread answerer;
 	/* What ended the wait for somebody else: "the terminal (Ctrl-C)"; NULL = nothing of that kind. */
 	const char *helper;
+	bool known; /* it is not inferred: the answerer had the file lock that it asked for */
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */
@@ -235,6 +236,7 @@ struct why_wait {
 	const char *inferred;
 	struct why_thread answerer;
 	const char *helper; /* that ended it for others, as in struct why_hop; NULL = none */
+	bool known; /* as of a hop */
 };
 
 /*

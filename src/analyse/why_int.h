@@ -158,6 +158,7 @@ struct answer {
 	const char *by;	   /* the call that changed it; "" = the end of the process */
 	uint32_t naps;	   /* sleeps in between */
 	const char *words; /* from what it is inferred, where no call was answered; else NULL */
+	bool known;	   /* it had the lock that was asked for: nothing is inferred */
 };
 
 /* The slice that ended a wait in slices. */

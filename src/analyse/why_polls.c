@@ -15,6 +15,7 @@ struct failed {
 	uint32_t word, error; /* 0 = it found nothing */
 	uint64_t count;	      /* of sleeps, before which it was the last to fail */
 	const char *object;   /* what it was about; "" = not known, or several things */
+	bool several;
 };
 
 struct tally {
@@ -37,8 +38,11 @@ static void add(struct tally *tally, const struct failed *last)
 	if (call == end) {
 		*call = *last;
 		tally->used++;
-	} else if (strcmp(call->object, last->object) != 0) {
+	} else if (!call->several && !*call->object) {
+		call->object = last->object; /* not each of them is told */
+	} else if (*last->object && strcmp(call->object, last->object) != 0) {
 		call->object = "";
+		call->several = true;
 	}
 	call->count++;
 }
@@ -62,7 +66,7 @@ static void walk(struct query *query, uint32_t slot, struct tally *tally)
 			/* A sleep that a signal ends is no question. */
 			if (call && call != sleeping &&
 			    (word_error(in.word) || word_has(in.word, WORD_VAIN)))
-				last = (struct failed){ call, word_error(in.word), 0, "" };
+				last = (struct failed){ call, word_error(in.word), 0, "", false };
 			call = 0;
 		} else if (kind == WORD_UNCERTAIN) {
 			call = 0;

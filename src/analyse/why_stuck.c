@@ -155,7 +155,8 @@ static uint32_t awaited_child(struct query *query, uint32_t slot, const struct w
 uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
 		       const struct tl_interval *in)
 {
-	if (wait->flags & WAIT_EXPECTS && wait->origin.slot < query->tl->thread_count)
+	if (wait->flags & WAIT_EXPECTS && !(wait->flags & WAIT_ASKED) &&
+	    wait->origin.slot < query->tl->thread_count)
 		return wait->origin.slot;
 	return awaited_child(query, slot, wait, in);
 }

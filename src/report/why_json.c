@@ -178,7 +178,7 @@ static void put_chain(struct json *json, const struct why *why)
 			put_thread(json, "expects", &hop->expects);
 		}
 		if (hop->inferred) {
-			json_print_string(json, "inferred", hop->inferred);
+			json_print_string(json, hop->known ? "asked" : "inferred", hop->inferred);
 			put_thread(json, "answerer", &hop->answerer);
 		}
 		put_thread(json, "waker", &hop->waker);
@@ -286,7 +286,7 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
 	json_end_object(json);
 	if (wait->inferred) {
-		json_print_string(json, "inferred", wait->inferred);
+		json_print_string(json, wait->known ? "asked" : "inferred", wait->inferred);
 		put_thread(json, "answerer", &wait->answerer);
 	}
 	if (!wait->is_slice)

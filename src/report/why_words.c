@@ -286,10 +286,10 @@ static void put_polls(FILE *out, const struct why_polls *polls)
 }
 
 /* How it is known that it held the target up, unless events tell. */
-static void put_inferred(FILE *out, const char *inferred)
+static void put_inferred(FILE *out, const char *inferred, bool known)
 {
 	if (inferred)
-		fprintf(out, "; inferred, for %s", inferred);
+		fprintf(out, known ? "; %s" : "; inferred, for %s", inferred);
 }
 
 /* The target's own, that of who it waited for, or of an ancestor before its birth. */
@@ -374,7 +374,7 @@ char *words_row(const struct why *why, const struct why_row *row)
 	put_row(words.out, why, row);
 	put_counts(words.out, &row->sum);
 	put_class(words.out, why, row);
-	put_inferred(words.out, row->sum.inferred);
+	put_inferred(words.out, row->sum.inferred, false);
 	put_polls(words.out, &row->sum.polls);
 	return words_end(&words);
 }
@@ -483,7 +483,7 @@ static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 {
 	fputs("; held up by ", out);
 	put_thread(out, &hop->answerer);
-	put_inferred(out, hop->inferred);
+	put_inferred(out, hop->inferred, hop->known);
 }
 
 static bool is_halted(const char *what)
@@ -617,7 +617,7 @@ static void put_answerer(FILE *out, const struct why_wait *wait)
 {
 	fputs("; held up by ", out);
 	put_thread(out, &wait->answerer);
-	put_inferred(out, wait->inferred);
+	put_inferred(out, wait->inferred, wait->known);
 }
 
 char *words_waker(const struct why_wait *wait)

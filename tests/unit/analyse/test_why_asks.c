@@ -272,6 +272,154 @@ static void another_file_is_no_answer(void **unused)
 	}
 }
 
+/* The recorder told who had the lock, a moment after it was refused. */
+static void refused(struct script *script, int holder)
+{
+	AUTO_FREE char *held = xasprintf("fdname 7 3 /a file held %d", holder);
+
+	call(script, "fcntl 3 6", -11);
+	says(script, held, 1);
+}
+
+static struct script refused_thrice(int holder)
+{
+	struct script script = begun();
+	char *text = xasprintf("fd 7 3 file /a\nfd 9 3 file /a\n%s", script.text);
+
+	free(script.text);
+	script.text = text;
+	for (int i = 0; i < 3; i++) {
+		refused(&script, holder);
+		call(&script, "fcntl 3 6", 0); /* another lock of the same file */
+		call(&script, "write 1", 10);
+		if (i == 2)
+			meanwhile(&script, "fcntl 3 6", 0);
+		nap(&script);
+	}
+	return script;
+}
+
+static void who_had_the_lock_is_known(void **unused)
+{
+	struct script script = refused_thrice(9);
+	struct told *told;
+
+	call(&script, "fcntl 3 6", 0);
+	told = asked(&script);
+	assert_null(root_of(told, WHY_LOCK, 9)->inferred);
+	assert_string_equal(root_of(told, WHY_LOCK, 9)->object, "fd 3 = /a");
+	assert_in_range(root_of(told, WHY_LOCK, 9)->ns, 24 * MS, 26 * MS);
+	assert_in_range(root_of(told, WHY_TIMER, 7)->ns, 4 * MS, 6 * MS);
+	assert_int_equal(told->why.answer_count, 0);
+	assert_in_range(told->why.held_up_ns, 24 * MS, 26 * MS);
+	assert_true(told->why.chain[0].known);
+	assert_string_equal(told->why.chain[0].inferred,
+			    "fcntl() of fd 3 = /a failed with EAGAIN: doer[9] had the lock");
+	told_free(told);
+}
+
+/* Nobody of that number: flock() tells who took it, and it may have ended. The only one with the file has it. */
+static void a_holder_that_has_ended_left_it(void **unused)
+{
+	struct script script = refused_thrice(1234);
+	struct told *told = asked(&script);
+
+	assert_non_null(root_of(told, WHY_LOCK, 9));
+	told_free(told);
+}
+
+static void refused_once_and_then_it_does_something_else(void **unused)
+{
+	struct script script = begun();
+
+	refused(&script, 9);
+	nap(&script);
+	call(&script, "write 1", 10);
+	nap(&script);
+	call(&script, "write 1", 10);
+	says_nothing(asked(&script));
+}
+
+/* A path is told a moment after the call. 8 makes another file at that time. */
+static struct told *named(const char *path, bool told_of_8)
+{
+	struct script script = begun();
+	AUTO_FREE char *line = xasprintf("fdname 9 -1 %s unknown asked 0", path);
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, "newfstatat", -2);
+		says(&script, "fdname 7 -1 /tmp/d/f unknown asked 2", 1);
+		if (i == 2) {
+			meanwhile(&script, "mkdir", 0);
+			told_add(&script.other, "%dus cpu1 %s\n", script.at_us + 5020, line);
+			told_add(&script.other, "%dus cpu1 switch 9(runnable) 8\n",
+				 script.at_us + 5500);
+			told_add(&script.other, "%dus cpu1 enter mkdir\n", script.at_us + 5600);
+			told_add(&script.other, "%dus cpu1 leave mkdir 0\n", script.at_us + 5700);
+			if (told_of_8)
+				told_add(&script.other,
+					 "%dus cpu1 fdname 8 -1 /tmp/g unknown asked 0\n",
+					 script.at_us + 5710);
+			told_add(&script.other, "%dus cpu1 switch 8(runnable) 9\n",
+				 script.at_us + 5800);
+		}
+		nap(&script);
+	}
+	call(&script, "newfstatat", 0);
+	return asked(&script);
+}
+
+static void of_several_the_one_with_the_same_name(void **unused)
+{
+	for (int told_of_8 = 0; told_of_8 < 2; told_of_8++) {
+		struct told *told = named("/d/f", told_of_8);
+
+		assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+				    "newfstatat() of /tmp/d/f failed with ENOENT until it called "
+				    "mkdir()");
+		told_free(told);
+	}
+}
+
+static void nobody_made_that_name(void **unused)
+{
+	says_nothing(named("/tmp/d/ff", true));
+}
+
+/* A lock file goes when it gets another name, or when another one gets its own. */
+static void a_rename_is_about_two_names(void **unused)
+{
+	static const char *const names[][2] = { { "/r/index.lock", "/r/index" },
+						{ "/r/index.new", "/r/index.lock" },
+						{ "/r/index.new", "/r/index" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct script script = begun();
+		struct told *told;
+
+		for (int nr = 0; nr < 3; nr++) {
+			call(&script, "mkdir", -17);
+			says(&script, "fdname 7 -1 /r/index.lock unknown asked 17", 1);
+			if (nr == 2) {
+				meanwhile(&script, "rename", 0);
+				for (int half = 0; half < 2; half++)
+					told_add(&script.other,
+						 "%dus cpu1 fdname 9 -1 %s unknown asked 0\n",
+						 script.at_us + 5020, names[i][half]);
+			}
+			nap(&script);
+		}
+		call(&script, "mkdir", 0);
+		told = asked(&script);
+		if (i < 2) {
+			assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+			told_free(told);
+		} else {
+			says_nothing(told);
+		}
+	}
+}
+
 static void it_never_succeeds(void **unused)
 {
 	struct script script = begun();
@@ -404,6 +552,12 @@ int main(void)
 		cmocka_unit_test(nobody_did_anything),
 		cmocka_unit_test(several_can_have),
 		cmocka_unit_test(another_file_is_no_answer),
+		cmocka_unit_test(who_had_the_lock_is_known),
+		cmocka_unit_test(a_holder_that_has_ended_left_it),
+		cmocka_unit_test(refused_once_and_then_it_does_something_else),
+		cmocka_unit_test(of_several_the_one_with_the_same_name),
+		cmocka_unit_test(nobody_made_that_name),
+		cmocka_unit_test(a_rename_is_about_two_names),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),
