@@ -27,8 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why_int.h"
-#include "base/map.h"
+#include "analyse/why_asks_int.h"
 #include "base/mem.h"
 #include "event/facts.h"
 
@@ -40,8 +39,6 @@
 #define SHELL_NS    5000000u /* instead of LOOK_NS where a child sleeps: it has to be made */
 #define CHILD_WAITS 64u	     /* of one that does nothing but sleep: it has to be loaded, too */
 
-/* Threads looked at for one answer after the other: a bound on time, not on meaning. */
-#define LOOKS_MAX 2000000u
 /* A process that has ended is seen a moment before its last switch is. */
 #define DYING_NS 1000000u
 
@@ -132,8 +129,12 @@ static const char *name_of(struct query *query, uint32_t call)
 	return describe_word(query, word_make(WORD_SYSCALL, word_call(call)));
 }
 
-/* Is it known what may change that answer? */
-static bool is_asked(struct query *query, uint32_t call, uint32_t error)
+bool asks_is_watch(struct query *query, uint32_t call)
+{
+	return is_among(CALLS_WATCH, name_of(query, call));
+}
+
+bool asks_has_reason(struct query *query, uint32_t call, uint32_t error)
 {
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		if (reasons[i].error == error && is_among(reasons[i].asks, name_of(query, call)))
@@ -144,20 +145,7 @@ static bool is_asked(struct query *query, uint32_t call, uint32_t error)
 
 /* ------------------------------------------------------------------ a question */
 
-struct question {
-	uint32_t call;	/* word; 0 = none */
-	uint32_t error; /* NO_ERROR = it found nothing */
-	uint32_t about; /* as word_was_about() */
-};
-
-enum outcome {
-	IN_VAIN,
-	GOT_IT,
-	NEITHER,
-};
-
-/* How 'call' ended, of which 'word' is the end. */
-static enum outcome outcome_of(struct query *query, uint32_t call, uint32_t word)
+enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word)
 {
 	if (word_has(word, WORD_VAIN))
 		return IN_VAIN;
@@ -169,26 +157,11 @@ static enum outcome outcome_of(struct query *query, uint32_t call, uint32_t word
 	return word_error(word) == EINTR || word_error(word) == EINPROGRESS ? NEITHER : IN_VAIN;
 }
 
-/* All sleeps of a thread from 'first' to 'last' are for one answer, or none of them is. */
-struct asks_run {
-	uint32_t first, last;
-	bool is_answered;
-	struct answer answer;
-	struct question asked;
-	uint64_t vain_ns; /* when it asked in vain last */
-};
-
-struct asks_runs {
-	struct map by_slot; /* index into runs */
-	struct asks_run *runs;
-	size_t count, cap;
-	uint32_t looks;
-};
-
 void asks_runs_free(struct asks_runs *runs)
 {
 	if (!runs)
 		return;
+	process_asks_fini(runs);
 	map_fini(&runs->by_slot);
 	free(runs->runs);
 	free(runs);
@@ -278,7 +251,7 @@ static enum outcome child_asked(struct query *query, uint32_t child, struct ques
 			call = word_plain(in.word);
 			call_ns = in.start_ns;
 		} else if (word_kind(in.word) == WORD_USER && call) {
-			enum outcome ended = outcome_of(query, call, in.word);
+			enum outcome ended = asks_outcome(query, call, in.word);
 
 			if (is_among(CALLS_CHILD, name_of(query, call)) && ended != NEITHER &&
 			    (ended == IN_VAIN || word_was_about(in.word) ||
@@ -304,7 +277,7 @@ static uint32_t child_of(struct query *query, uint32_t slot, const struct wait *
 	    tl->threads[child]->parent >= tl->thread_count ||
 	    tl->threads[tl->threads[child]->parent]->tgid != tl->threads[slot]->tgid ||
 	    tl->threads[child]->tgid == tl->threads[slot]->tgid ||
-	    query->asks->looks++ >= LOOKS_MAX)
+	    query->asks->looks++ >= ASKS_LOOKS_MAX)
 		return SLOT_NONE;
 	return child;
 }
@@ -371,8 +344,11 @@ static enum next take_child(struct asking *asking, uint32_t child)
 		asking->got_ns = asking->got_ns ? asking->got_ns : call.end_ns;
 		return NEXT_ON;
 	}
-	if (asked.error != asking->asked.error || asked.about != asking->asked.about)
+	if (asked.error != asking->asked.error ||
+	    (asked.about && asking->asked.about && asked.about != asking->asked.about))
 		return NEXT_OVER;
+	if (asked.about)
+		asking->asked.about = asked.about;
 	asking->in_gap = true;
 	asking->vain_ns = call.start_ns;
 	asking->got_ns = 0;
@@ -426,7 +402,7 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 	asking->call = 0;
 	if (!call || (call == asking->nap.in && call != asking->asked.call))
 		return NEXT_ON;
-	outcome = outcome_of(asking->query, call, word);
+	outcome = asks_outcome(asking->query, call, word);
 	if (call != asking->asked.call) {
 		return outcome != GOT_IT || is_quiet(asking, call) ? NEXT_ON : NEXT_OVER;
 	}
@@ -493,17 +469,16 @@ static uint64_t gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
 static bool find_question_of_child(struct asking *asking)
 {
 	struct query *query = asking->query;
-	uint64_t start_ns = gap_start_ns(query, asking->slot, asking->index);
 	struct tl_interval call = { 0 };
 	struct wait wait;
 	uint32_t child;
 
 	for (uint32_t i = 1; asking->by_child && i <= BACK && i <= asking->index; i++) {
 		timeline_wait(query->tl, asking->slot, asking->index - i, &wait);
-		if (!wait.woken_ns || wait.woken_ns <= start_ns)
+		if (!wait.woken_ns || is_nap(query, asking->slot, &wait))
 			return false;
 		child = child_of(query, asking->slot, &wait);
-		if (child == SLOT_NONE || only_slept(query, child))
+		if (child == SLOT_NONE)
 			continue;
 		asking->asker = child;
 		return child_asked(query, child, &asking->asked, &call) == IN_VAIN;
@@ -532,7 +507,7 @@ static bool find_question(struct asking *asking)
 		} else if (kind == WORD_SYSCALL) {
 			call = word_plain(in.word);
 		} else if (kind == WORD_USER && call) {
-			enum outcome outcome = outcome_of(query, call, in.word);
+			enum outcome outcome = asks_outcome(query, call, in.word);
 
 			if ((call != asking->nap.in || asking->by_child) && outcome == IN_VAIN)
 				asking->asked = (struct question){ call, word_error(in.word),
@@ -542,8 +517,8 @@ static bool find_question(struct asking *asking)
 			call = 0;
 		}
 	}
-	if (asking->by_child &&
-	    (!asking->asked.call || !is_asked(query, asking->asked.call, asking->asked.error))) {
+	if (asking->by_child && (!asking->asked.call || !asks_has_reason(query, asking->asked.call,
+									 asking->asked.error))) {
 		asking->asked = (struct question){ 0 };
 		return find_question_of_child(asking);
 	}
@@ -688,7 +663,7 @@ static bool find_doer(struct doers *doers)
 		if (i == doers->asking->slot || i == doers->asking->asker || thread->tid == 0 ||
 		    thread->kernel || is_recorder(query, thread->tid))
 			continue;
-		if (query->asks->looks++ >= LOOKS_MAX)
+		if (query->asks->looks++ >= ASKS_LOOKS_MAX)
 			return false;
 		if (doers->reason->by == BY_CALL)
 			look_at_calls(doers, i);
@@ -696,6 +671,11 @@ static bool find_doer(struct doers *doers)
 			look_at_end(doers, i);
 	}
 	return doers->found.slot != SLOT_NONE;
+}
+
+static bool is_of(const char *name, uint32_t about)
+{
+	return word_about_name(name, true) == about || word_about_name(name, false) == about;
 }
 
 static bool find_answer(const struct asking *asking, struct answer *out_answer)
@@ -717,10 +697,28 @@ static bool find_answer(const struct asking *asking, struct answer *out_answer)
 		out_answer->about = describe_asked(asking->query, &asking->nap);
 		if (!*out_answer->about)
 			out_answer->about = describe_asked(asking->query, &asking->first);
+		/* A shell may have failed at something else since its child asked. */
+		if (asking->asker != SLOT_NONE && !is_of(out_answer->about, asking->asked.about))
+			out_answer->about = "";
 		out_answer->error = asking->asked.error;
 		return true;
 	}
 	return false;
+}
+
+bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
+		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer)
+{
+	struct asking asking = { .query = query,
+				 .slot = slot,
+				 .nap = *nap,
+				 .first = *nap,
+				 .asked = run->asked,
+				 .vain_ns = run->vain_ns,
+				 .got_ns = got_ns,
+				 .asker = SLOT_NONE };
+
+	return find_answer(&asking, out_answer);
 }
 
 /* ----------------------------------------------------------------------- a run */
@@ -785,6 +783,8 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 			return run;
 	}
 	*run = find_run(query, slot, index, wait);
+	if (!run->is_answered && !knows_holder(query, wait))
+		(void)asks_of_process(query, slot, index, wait, run);
 	return run;
 }
 
@@ -807,7 +807,7 @@ static uint64_t let_go_ns(struct query *query, const struct asks_run *run, uint3
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		if (tl->threads[i]->tgid != tl->threads[wait->origin.slot]->tgid)
 			continue;
-		if (query->asks->looks++ >= LOOKS_MAX)
+		if (query->asks->looks++ >= ASKS_LOOKS_MAX)
 			break;
 		look_at_calls(&doers, i);
 	}

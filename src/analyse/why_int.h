@@ -15,6 +15,7 @@
  *	why_people.c who the processes are that the result names
  *	why_process.c a process: its threads added up
  *	why_asks.c   sleeps between calls that fail until one succeeds: who made it succeed
+ *	why_asks_process.c the same where one thread asks, and another one sleeps
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */
 #ifndef ANALYSE_WHY_INT_H

@@ -456,6 +456,16 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 	return run;
 }
 
+/* Was the wait ended by another thread of the same process? */
+static bool is_helper(const struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t by = wait->waker.slot;
+
+	return wait->waker.kind == ACTOR_THREAD && by < tl->thread_count && by != slot &&
+	       tl->threads[by]->tgid == tl->threads[slot]->tgid;
+}
+
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		 struct last_slice *out_last)
 {
@@ -472,7 +482,9 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 		return false;
 	timeline_wait(query->tl, out_last->slot, index, &out_last->wait);
 	out_last->word = word_make(WORD_BLOCKED, index);
-	return true;
+	/* Its own helper asked meanwhile, and told it of that: the answer says more. */
+	return !is_helper(query, slot, &out_last->wait) ||
+	       !query_answer(query, slot, word, wait, &(struct answer){ 0 });
 }
 
 bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,

@@ -51,14 +51,15 @@
 #define COMMAND_OFD_SETLK     37
 #define COMMAND_OFD_SETLKW    38
 
-#define ERROR_AGAIN  11
-#define ERROR_ACCESS 13
-#define TYPE_WRITE   1	/* F_WRLCK */
-#define FLOCK_SHARED 1	/* LOCK_SH */
-#define LOCKS_MAX    32 /* of one file, looked at */
-#define ASKERS	     4096
-#define ASKED_EACH   4		   /* paths told of one thread between two sleeps */
-#define ASKED_NS     4000000000ull /* so long after somebody asked twice, what may answer is told */
+#define ERROR_NO_ENTRY 2
+#define ERROR_AGAIN    11
+#define ERROR_ACCESS   13
+#define TYPE_WRITE     1  /* F_WRLCK */
+#define FLOCK_SHARED   1  /* LOCK_SH */
+#define LOCKS_MAX      32 /* of one file, looked at */
+#define ASKERS	       4096
+#define ASKED_EACH     4	     /* paths told of one thread between two sleeps */
+#define ASKED_NS       4000000000ull /* so long after somebody asked twice, what may answer is told */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 

@@ -6,38 +6,16 @@
  */
 #include "state/state_int.h"
 
+#include <errno.h>
+
 #include "event/facts.h"
 
 #define LOOKS_MAX UINT64_C(100000000) /* descriptors, for all of a trace: a bound on time */
 #define BACK	  8u		      /* entries between the end of a call and what is told of it */
 
-/* Where the name begins that another process would call the same, whatever folder it is in. */
-static const char *tail_of(const char *name, size_t *out_bytes)
-{
-	static const char deleted[] = " (deleted)";
-	size_t bytes = strlen(name), start;
-
-	if (bytes > sizeof(deleted) && strcmp(name + bytes - sizeof(deleted) + 1, deleted) == 0)
-		bytes -= sizeof(deleted) - 1;
-	while (bytes > 1 && name[bytes - 1] == '/')
-		bytes--;
-	start = bytes;
-	while (start && !strchr("/:@", name[start - 1]))
-		start--;
-	*out_bytes = bytes - start;
-	return name + start;
-}
-
-/* Of a path or an address its last part: the folder may be reached in several ways. */
 uint32_t asked_about(const struct state *state, uint32_t name)
 {
-	size_t bytes;
-	const char *tail = tail_of(names_text(&state->tl->names, name), &bytes);
-	uint64_t hash = bytes != 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (uint8_t)tail[i]) * 0x100000001b3u;
-	return word_about(hash);
+	return word_about_name(names_text(&state->tl->names, name), true);
 }
 
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to)
@@ -112,6 +90,7 @@ static void lock_is_held(struct state *state, struct thread *thread, const struc
 {
 	thread->held = holder_of(state, thread, name);
 	thread->held_ns = thread->call_ns;
+	thread->left = names_add(&state->tl->names, name->name ? name->name : "", 4096);
 }
 
 /* The call has ended, and its end was written before it was told what it was about. */
@@ -142,6 +121,8 @@ static void path_is_asked(struct state *state, struct thread *thread, const stru
 		thread->told_also = told;
 	else
 		thread->told = told;
+	if (name->inode == EEXIST || name->inode == ECONNREFUSED)
+		thread->left = told;
 	if (thread->in_call)
 		return;
 	if (name->inode)
@@ -149,6 +130,19 @@ static void path_is_asked(struct state *state, struct thread *thread, const stru
 	amend_about(thread, thread->told_also
 				    ? asked_about_both(state, thread->told, thread->told_also)
 				    : asked_about(state, told));
+}
+
+/* mkdir, flock -n: what such a child asked for a shell sleeps for. */
+void asked_leave(const struct state *state, const struct thread *thread)
+{
+	uint32_t slot = thread->tl->parent;
+	struct thread *parent =
+		thread->left && slot < state->tl->thread_count ? state->threads[slot] : NULL;
+
+	if (!parent || parent->process == thread->process || parent->sched == SCHED_DEAD)
+		return;
+	parent->child_asked = thread->left;
+	parent->child_held = thread->held;
 }
 
 static void program_is_run(struct state *state, struct thread *thread,

@@ -46,6 +46,9 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.told_also, "told_also", TYPE_NAME),
 	THREAD(thread.held, "held", TYPE_SLOT),
 	THREAD(thread.held_ns, "held_time", TYPE_U64),
+	THREAD(thread.left, "left", TYPE_NAME),
+	THREAD(thread.child_asked, "child_asked", TYPE_NAME),
+	THREAD(thread.child_held, "child_held", TYPE_SLOT),
 	THREAD(thread.in_call, "in_call", TYPE_BOOL),
 	THREAD(thread.compat, "compat", TYPE_BOOL),
 	THREAD(thread.fresh_exec, "fresh_exec", TYPE_BOOL),
@@ -211,7 +214,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 		image.thread.thread.call_nr = -1;
 		image.thread.thread.asked_fd = -1;
 		image.thread.thread.told_owner = SLOT_NONE;
-		image.thread.thread.held = SLOT_NONE;
+		image.thread.thread.held = image.thread.thread.child_held = SLOT_NONE;
 		image.thread.thread.on_cpu = SLOT_NONE;
 		image.thread.thread.tracer = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();

@@ -197,8 +197,8 @@ static void drop_details(const struct tl_thread *tl, struct thread *thread)
 	thread->poll_open = false;
 	thread->asked = 0;
 	thread->asked_fd = -1;
-	thread->told = thread->told_also = 0;
-	thread->held = SLOT_NONE;
+	thread->told = thread->told_also = thread->left = thread->child_asked = 0;
+	thread->held = thread->child_held = SLOT_NONE;
 }
 
 static bool is_on_cpu(uint32_t word)

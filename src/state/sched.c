@@ -522,9 +522,10 @@ static void on_exit(struct state *state, struct cpu *cpu, const struct event *ev
 {
 	struct thread *thread = state_current(state, cpu);
 
-	(void)ev;
-	if (thread && thread->tl->tid == ev->task.tid)
-		thread->exiting = true;
+	if (!thread || thread->tl->tid != ev->task.tid)
+		return;
+	thread->exiting = true;
+	asked_leave(state, thread);
 }
 
 static void on_rename(struct state *state, struct cpu *cpu, const struct event *ev)

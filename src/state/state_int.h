@@ -204,6 +204,11 @@ struct thread {
 	uint32_t
 		held; /* slot: who has the file lock that it asks for, or did last; SLOT_NONE = not known */
 	uint64_t held_ns; /* when that call began */
+	uint32_t
+		child_asked; /* 'left' of its last child that ended; 0 = nothing, or it slept for that already */
+	uint32_t child_held; /* and 'held' of that */
+	uint32_t
+		left; /* name id: what it asked for in vain, as programs do that a shell runs to ask; 0 = nothing */
 
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 
@@ -668,6 +673,8 @@ void polled_told(struct state *state, struct thread *thread, const struct event 
 /* asked.c */
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);
 uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
+void asked_leave(const struct state *state,
+		 const struct thread *thread); /* it ended: to its parent */
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
 
 /* The thread of a process that 'thread' waits for, or SLOT_NONE when it is not known. */

@@ -290,6 +290,12 @@ static void describe_sleep(struct thread *thread, struct wait *wait)
 /* It may be one as well: with a time-out, or somebody else sleeps for it. Where it is not, nobody asks for this. */
 static void note_asked_before(struct thread *thread, struct wait *wait)
 {
+	if (thread->child_asked) {
+		thread->asked = thread->child_asked;
+		thread->held = thread->child_held;
+		thread->child_asked = 0;
+		thread->child_held = SLOT_NONE;
+	}
 	if (!thread->asked || wait->flags & WAIT_ASKED || wait->origin.slot != SLOT_NONE)
 		return;
 	wait->origin.name = thread->asked;
@@ -646,12 +652,7 @@ static void note_asked(struct state *state, struct thread *thread)
 /* By its name: only sockets and pipes have a number. */
 static uint32_t about_file(const struct state *state, const struct object *object)
 {
-	const char *name = object ? names_text(&state->tl->names, object->name) : "";
-	uint64_t hash = *name != 0;
-
-	while (*name)
-		hash = (hash ^ (uint8_t)*name++) * 0x100000001b3u;
-	return word_about(hash);
+	return object ? word_about_name(names_text(&state->tl->names, object->name), false) : 0;
 }
 
 /* The path or address that the call was given, as far as that was told. */
@@ -736,7 +737,9 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 		result = about_of(state, thread, ev->syscall.ret); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);
 		result |= result_of(state, thread, ev->syscall.ret);
-		if (error_of(ev->syscall.ret) || (result & WORD_VAIN))
+		/* That there is no child is an answer. */
+		if ((error_of(ev->syscall.ret) && call_of(state, thread)->kind != CALL_WAIT) ||
+		    (result & WORD_VAIN))
 			note_asked(state, thread);
 	} else {
 		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));

@@ -33,6 +33,32 @@ enum wib word_wib(uint32_t word)
 	return kind < WORD_KIND_COUNT ? (enum wib)wib_of[kind] : WIB_UNCERTAIN;
 }
 
+/* Where the name begins that another process would call the same, whatever folder it is in. */
+static size_t last_part_of(const char *name, size_t *bytes)
+{
+	static const char deleted[] = " (deleted)";
+	size_t start;
+
+	if (*bytes > sizeof(deleted) && strcmp(name + *bytes - sizeof(deleted) + 1, deleted) == 0)
+		*bytes -= sizeof(deleted) - 1;
+	while (*bytes > 1 && name[*bytes - 1] == '/')
+		(*bytes)--;
+	start = *bytes;
+	while (start && !strchr("/:@", name[start - 1]))
+		start--;
+	return start;
+}
+
+uint32_t word_about_name(const char *name, bool last_part)
+{
+	size_t bytes = strlen(name), i = last_part ? last_part_of(name, &bytes) : 0;
+	uint64_t hash = bytes != 0;
+
+	for (; i < bytes; i++)
+		hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3u;
+	return word_about(hash);
+}
+
 struct timeline *timeline_new(uint64_t origin_ns)
 {
 	struct timeline *timeline = xcalloc(1, sizeof(*timeline));

@@ -131,6 +131,12 @@ static inline uint32_t word_about(uint64_t number)
 	return number ? (bits ? bits : 1) << WORD_ABOUT_SHIFT : 0;
 }
 
+/*
+ * The same of a name: the whole of it, or the last part of a path or an address, since another process
+ * may come to its folder in another way.
+ */
+uint32_t word_about_name(const char *name, bool last_part);
+
 /* Of two such: half of the bits of each. Any one of them is among them, if word_is_among() says so. */
 static inline uint32_t word_half(uint32_t about)
 {

@@ -175,7 +175,8 @@ static void look_at_lock(struct task_struct *task, __u64 address, struct pt_regs
 /* Of each thread that asked in vain. */
 struct asker {
 	__u64 slept; /* how often it had slept when it asked last */
-	__u64 told;  /* since then */
+	__u32 told;  /* since then */
+	__u32 looks; /* the same of what programs look for as they begin: files that are not there */
 };
 
 struct {
@@ -186,12 +187,12 @@ struct {
 } askers SEC(".maps");
 
 /* Whether what it asked for in vain shall be told: a few times between two sleeps. */
-static int shall_tell(struct task_struct *task)
+static int shall_tell(struct task_struct *task, int look)
 {
 	__u64 slept = BPF_CORE_READ(task, nvcsw);
 	__u32 tid = BPF_CORE_READ(task, pid);
 	struct asker *asker = bpf_map_lookup_elem(&askers, &tid);
-	struct asker first = { .slept = slept, .told = 1 };
+	struct asker first = { .slept = slept, .told = !look, .looks = look };
 
 	if (!asker) {
 		bpf_map_update_elem(&askers, &tid, &first, BPF_ANY);
@@ -202,7 +203,7 @@ static int shall_tell(struct task_struct *task)
 		control.asked_ns = bpf_ktime_get_ns();
 		return 1;
 	}
-	return asker->told++ < ASKED_EACH;
+	return (look ? asker->looks++ : asker->told++) < ASKED_EACH;
 }
 
 /* Somebody asks for something again and again: who changes names may answer. */
@@ -239,11 +240,11 @@ __attribute__((noinline)) int emit_path(__u64 user_path, int dir, int error, uns
 	return 0;
 }
 
-static int is_worth_telling(__s64 ret)
+static int is_worth_telling(__s64 ret, int look)
 {
 	if (ret < 0)
 		return ret > -CALL_RESTART && ret != -CALL_INTERRUPTED &&
-		       shall_tell((struct task_struct *)bpf_get_current_task());
+		       shall_tell((struct task_struct *)bpf_get_current_task(), look);
 	return somebody_asks();
 }
 
@@ -252,7 +253,8 @@ static void path_asked(struct pt_regs *regs, __s64 ret, __u8 call)
 {
 	int error = ret < 0 ? -ret : 0;
 
-	if (!is_worth_telling(ret))
+	if (!is_worth_telling(ret, ret == -ERROR_NO_ENTRY &&
+					   (call < RAW_CALL_PATH || call >= RAW_CALL_LOOK)))
 		return;
 	switch (call) {
 	case RAW_CALL_OPEN_PATH:
@@ -301,7 +303,7 @@ static void peer_asked(struct pt_regs *regs, __s64 ret)
 	struct user_address address = { 0 };
 	long len = 0;
 
-	if (!raw || !is_worth_telling(ret) ||
+	if (!raw || !is_worth_telling(ret, 0) ||
 	    bpf_probe_read_user(&address, sizeof(address), (void *)CALL_ARG2(regs)))
 		return;
 	begin_record(raw, task, -ret, RAW_CALL_CONNECT);

@@ -420,6 +420,114 @@ static void a_rename_is_about_two_names(void **unused)
 	}
 }
 
+/* Thread 7 asks, and has 6 of its process sleep, as a runtime does. */
+static void another_thread_sleeps(struct script *script)
+{
+	says(script, "enter futex 1 129 1", 1);
+	says(script, "waking 6 cpu 0", 1);
+	says(script, "leave futex 1", 1);
+	says(script, "enter futex 2 128", 1);
+	says(script, "switch 7(blocked) 6", 1);
+	says(script, "leave futex 0", 1);
+	says(script, "enter epoll_wait 5", 1);
+	says(script, "switch 6(blocked) 0", 10000);
+	says(script, "vector local_timer", 0);
+	says(script, "hrtimer hrtimer_wakeup", 0);
+	says(script, "waking 6 cpu 0", 0);
+	says(script, "hrtimerdone", 0);
+	says(script, "vectorexit local_timer", 0);
+	says(script, "switch 0(runnable) 6", 1);
+	says(script, "leave epoll_wait 0", 1);
+	says(script, "enter futex 2 129 1", 1);
+	says(script, "waking 7 cpu 0", 1);
+	says(script, "leave futex 1", 1);
+	says(script, "enter futex 1 128", 1);
+	says(script, "switch 6(blocked) 7", 1);
+	says(script, "leave futex 0", 1);
+}
+
+static void one_thread_asks_and_another_one_sleeps(void **unused)
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 6 7 1 S sleeper\n%s", script.text);
+	struct told *told;
+
+	free(script.text);
+	script.text = text;
+	says(&script, "enter futex 2 128", 1);
+	says(&script, "switch 7(blocked) 6", 1);
+	says(&script, "leave futex 0", 1);
+	says(&script, "enter futex 1 128", 1);
+	says(&script, "switch 6(blocked) 7", 1);
+	for (int i = 0; i < 4; i++) {
+		call(&script, "newfstatat", -2);
+		if (i == 3)
+			meanwhile(&script, "mkdir", 0);
+		another_thread_sleeps(&script);
+	}
+	call(&script, "newfstatat", 0);
+	told = asked(&script);
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 34 * MS, 36 * MS);
+	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+			    "newfstatat() failed with ENOENT until it called mkdir()");
+	told_free(told);
+}
+
+/* mkdir asks for a shell, and sleep sleeps for it: both are its children. */
+static void children_ask_and_sleep(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 4; i++) {
+		for (int sleeps = 0; sleeps < 2; sleeps++) {
+			int tid = 100 + 2 * i + sleeps;
+			AUTO_FREE char *fork = xasprintf("fork %d", tid);
+			AUTO_FREE char *task = xasprintf("newtask %d", tid);
+			AUTO_FREE char *on = xasprintf("switch 7(blocked) %d", tid);
+			AUTO_FREE char *nap_off = xasprintf("switch %d(blocked) 0", tid);
+			AUTO_FREE char *waking = xasprintf("waking %d cpu 0", tid);
+			AUTO_FREE char *nap_on = xasprintf("switch 0(runnable) %d", tid);
+			AUTO_FREE char *ended = xasprintf("exit %d", tid);
+			AUTO_FREE char *off = xasprintf("switch %d(dead) 7", tid);
+
+			if (i == 3 && sleeps)
+				break;
+			says(&script, "enter clone", 1);
+			says(&script, task, 0);
+			says(&script, fork, 1);
+			says(&script, "leave clone 100", 1);
+			says(&script, "enter wait4 -1", 1);
+			says(&script, on, 1);
+			if (sleeps) {
+				if (i == 2)
+					meanwhile(&script, "rmdir", 0);
+				says(&script, "enter clock_nanosleep", 1);
+				says(&script, nap_off, 10000);
+				says(&script, "vector local_timer", 0);
+				says(&script, "hrtimer hrtimer_wakeup", 0);
+				says(&script, waking, 0);
+				says(&script, "hrtimerdone", 0);
+				says(&script, "vectorexit local_timer", 0);
+				says(&script, nap_on, 1);
+				says(&script, "leave clock_nanosleep 0", 1);
+			} else {
+				call(&script, "mkdir", i < 3 ? -17 : 0);
+			}
+			says(&script, ended, 1);
+			says(&script, "waking 7 cpu 0", 1);
+			says(&script, off, 1);
+			says(&script, "leave wait4 100", 1);
+		}
+	}
+	told = asked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
+	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+			    "mkdir() failed with EEXIST until it called rmdir()");
+	told_free(told);
+}
+
 static void it_never_succeeds(void **unused)
 {
 	struct script script = begun();
@@ -558,6 +666,8 @@ int main(void)
 		cmocka_unit_test(of_several_the_one_with_the_same_name),
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
+		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
+		cmocka_unit_test(children_ask_and_sleep),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),

@@ -1,0 +1,74 @@
+/*
+ * why_asks_int.h - questions that are asked in vain, between why_asks.c and why_asks_process.c.
+ */
+#ifndef ANALYSE_WHY_ASKS_INT_H
+#define ANALYSE_WHY_ASKS_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/why_int.h"
+#include "base/map.h"
+
+/* Threads looked at for one answer after the other: a bound on time, not on meaning. */
+#define ASKS_LOOKS_MAX 2000000u
+
+struct question {
+	uint32_t call;	/* word; 0 = none */
+	uint32_t error; /* 0 = it found nothing */
+	uint32_t about; /* as word_was_about() */
+};
+
+enum outcome {
+	IN_VAIN,
+	GOT_IT,
+	NEITHER,
+};
+
+/* All sleeps of a thread from 'first' to 'last' are for one answer, or none of them is. */
+struct asks_run {
+	uint32_t first, last;
+	bool is_answered;
+	struct answer answer;
+	struct question asked;
+	uint64_t vain_ns; /* when it asked in vain last */
+};
+
+/* What all threads of a process asked for. */
+struct process_asks {
+	struct ask *asks; /* owned; in order of their ends */
+	size_t count, cap;
+	struct asks_run last; /* the answer that was looked for last ... */
+	uint64_t got_ns;      /* ... and when it came; 0 = none was */
+};
+
+struct asks_runs {
+	struct map by_slot; /* index into runs */
+	struct asks_run *runs;
+	size_t count, cap;
+	struct map by_tgid; /* index into processes */
+	struct process_asks *processes;
+	size_t process_count, process_cap;
+	uint32_t looks;
+};
+
+/* How 'call', a word, ended, of which 'word' is the end. */
+enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word);
+/* Is it known what may change that answer? */
+bool asks_has_reason(struct query *query, uint32_t call, uint32_t error);
+/* poll and its kin: they ask, but as often they sleep. */
+bool asks_is_watch(struct query *query, uint32_t call);
+/* Who did, between the last question in vain and the end of the one that got it. 'run' has the question. */
+bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
+		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer);
+
+/*
+ * why_asks_process.c: one thread asks, and another one sleeps, as in Go and with node's helpers. Fills the
+ * run of that one sleep; false when it is for no question. query->asks is there.
+ */
+bool asks_of_process(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
+		     struct asks_run *out_run);
+void process_asks_fini(struct asks_runs *runs);
+
+#endif
