@@ -88,7 +88,7 @@ int exits_add(struct exits *exits, const char *call, int program_fd, struct err 
 	fd = open_event(id);
 	if (fd < 0)
 		return err_set(err, -errno, "no event for sys_exit_%s: %s", call, strerror(errno));
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0) {
+	if (program_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0) {
 		int code = -errno;
 
 		mem_close_fd(&fd);
@@ -97,6 +97,12 @@ int exits_add(struct exits *exits, const char *call, int program_fd, struct err 
 	}
 	exits->fds[exits->count++] = fd;
 	return 0;
+}
+
+void exits_add_program(const struct exits *exits, size_t from, size_t until, int program_fd)
+{
+	for (size_t i = from; i < until; i++)
+		(void)ioctl(exits->fds[i], PERF_EVENT_IOC_SET_BPF, program_fd);
 }
 
 static int compare_fds(const void *a, const void *b)

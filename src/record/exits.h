@@ -40,6 +40,9 @@ int exits_open(struct exits *out_exits, struct err *err);
  */
 int exits_add(struct exits *exits, const char *call, int program_fd, struct err *err);
 
+/* Have those with indices from 'from' up to 'until' run the program: they were added without one (-1). */
+void exits_add_program(const struct exits *exits, size_t from, size_t until, int program_fd);
+
 /*
  * Start the holder. Without one (no process could be made) detaching takes a second.
  * 'ended', in memory shared with the program, is set to 1 when the recorder is gone.

@@ -40,6 +40,8 @@
 #define CALL_INPROGRESS	 115
 #define CALL_RESTART	 512 /* ERESTARTSYS */
 
+#define PARENTS	    16
+#define NAPPED	    2 /* times it has slept at least, that it may do so again and again */
 #define SLEEPERS    8192
 #define WATCHED_MAX 8	/* told of one poll */
 #define SELECT_MAX  256 /* numbers looked at */
@@ -601,6 +603,36 @@ static int sleeps_anew(struct task_struct *task)
 	return 1;
 }
 
+/* Of the command, or what it started. */
+static int is_below_recorder(struct task_struct *task)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < PARENTS && task; i++) {
+		if ((__u32)BPF_CORE_READ(task, tgid) == control.recorder_tgid)
+			return 1;
+		task = BPF_CORE_READ(task, real_parent);
+	}
+	return 0;
+}
+
+/* It sleeps until a time, in a call that may be a sleep. Those that only sleep may be made by a new child each time. */
+static int naps(struct task_struct *task, struct pt_regs *regs, __u8 call)
+{
+	if (!(BPF_CORE_READ(task, __state) & TASK_INTERRUPTIBLE))
+		return 0;
+	switch (call) {
+	case RAW_CALL_NAP:
+		return 1;
+	case RAW_CALL_POLL:
+		return (__s32)CALL_ARG3(regs) > 0 && BPF_CORE_READ(task, nvcsw) > NAPPED;
+	case RAW_CALL_TIMED: /* the time, or where it stands, is the fourth argument */
+		return (CALL_ARG4(regs) & 0xffffffff) - 1 < 0xfffffffe &&
+		       BPF_CORE_READ(task, nvcsw) > NAPPED;
+	default:
+		return call == RAW_CALL_SELECT && BPF_CORE_READ(task, nvcsw) > NAPPED;
+	}
+}
+
 static int is_poll(__u8 call)
 {
 	return call == RAW_CALL_POLL || call == RAW_CALL_SELECT;
@@ -624,6 +656,8 @@ int on_each_task(struct bpf_iter__task *iter)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	nr = CALL_NR(regs);
+	if (nr < RAW_NR_MAX && naps(task, regs, control.calls[nr]) && is_below_recorder(task))
+		control.naps++;
 	if (nr >= RAW_NR_MAX || !may_sleep(control.calls[nr]) || !sleeps_anew(task))
 		return 0;
 	if (bpf_probe_read_kernel(&address, sizeof(address),

@@ -40,6 +40,8 @@
 #include "wire/wire.h"
 
 #define LOOK_MS	     250
+#define SINGLE_CALLS "on_one_exit"
+#define NAPS	     2 /* seen of the command, before its looks are looked at */
 #define WAKE_BYTES   (256u << 10)
 #define BATCH_BYTES  (64u << 10)
 #define ROLES_MAX    (1u << 20) /* sockets remembered; then forgotten, all at once */
@@ -63,9 +65,11 @@ struct names_recorder {
 	pthread_t thread;
 	bool running;
 	bool ended;
-	_Atomic int32_t tid;	    /* written by the thread, once */
-	_Atomic uint64_t count;	    /* written by the thread */
-	_Atomic uint64_t unwritten; /* written by the thread */
+	bool sees_makers, sees_looks;	/* of the thread: they are looked at, too */
+	size_t first_maker, first_look; /* of the exits */
+	_Atomic int32_t tid;		/* written by the thread, once */
+	_Atomic uint64_t count;		/* written by the thread */
+	_Atomic uint64_t unwritten;	/* written by the thread */
 
 	/* Of the thread alone: */
 	struct map roles; /* socket inode to enum fd_role, as calls taught it */
@@ -87,7 +91,7 @@ struct names_recorder {
  * System calls of this architecture whose descriptors somebody may come to wait for.
  * Not those of mounts and rule sets: each call takes the kernel time to detach.
  */
-static const struct {
+static const struct one_call {
 	const char *name;
 	int nr;
 	enum raw_call call;
@@ -97,33 +101,6 @@ static const struct {
 #endif
 #ifdef __NR_creat
 	CALL(creat, OPEN_PATH),
-#endif
-#ifdef __NR_access
-	CALL(access, LOOK),
-#endif
-#ifdef __NR_mkdir
-	CALL(mkdir, PATH),
-#endif
-#ifdef __NR_rmdir
-	CALL(rmdir, PATH),
-#endif
-#ifdef __NR_unlink
-	CALL(unlink, PATH),
-#endif
-#ifdef __NR_link
-	CALL(link, LINK),
-#endif
-#ifdef __NR_symlink
-	CALL(symlink, LINK),
-#endif
-#ifdef __NR_rename
-	CALL(rename, RENAME),
-#endif
-#ifdef __NR_renameat
-	CALL(renameat, RENAME_AT),
-#endif
-#ifdef __NR_newfstatat
-	CALL(newfstatat, LOOK_AT),
 #endif
 #ifdef __NR_pipe
 	CALL(pipe, PIPE),
@@ -153,17 +130,6 @@ static const struct {
 	CALL(pselect6, SELECT),
 	CALL(openat, OPEN_AT),
 	CALL(openat2, OPEN_AT),
-	CALL(statx, LOOK_AT),
-	CALL(faccessat, LOOK_AT),
-#ifdef __NR_faccessat2
-	CALL(faccessat2, LOOK_AT),
-#endif
-	CALL(mkdirat, AT),
-	CALL(unlinkat, AT),
-	CALL(linkat, LINK_AT),
-	CALL(symlinkat, SYMLINK_AT),
-	CALL(renameat2, RENAME_AT),
-	CALL(flock, FLOCK),
 	CALL(execve, EXEC),
 	CALL(execveat, EXEC),
 	CALL(open_by_handle_at, OPEN),
@@ -191,6 +157,62 @@ static const struct {
 	CALL(bind, BIND),
 	CALL(pipe2, PIPE),
 	CALL(socketpair, SOCKETPAIR),
+};
+
+/*
+ * What changes names of files, and asks for locks: looked at from when somebody asked in vain, slept, and
+ * asked again.
+ */
+static const struct one_call makers[] = {
+#ifdef __NR_mkdir
+	CALL(mkdir, PATH),
+#endif
+#ifdef __NR_rmdir
+	CALL(rmdir, PATH),
+#endif
+#ifdef __NR_unlink
+	CALL(unlink, PATH),
+#endif
+#ifdef __NR_link
+	CALL(link, LINK),
+#endif
+#ifdef __NR_symlink
+	CALL(symlink, LINK),
+#endif
+#ifdef __NR_rename
+	CALL(rename, RENAME),
+#endif
+#ifdef __NR_renameat
+	CALL(renameat, RENAME_AT),
+#endif
+	CALL(mkdirat, AT),	    CALL(unlinkat, AT),
+	CALL(linkat, LINK_AT),	    CALL(symlinkat, SYMLINK_AT),
+	CALL(renameat2, RENAME_AT), CALL(flock, FLOCK),
+};
+
+/*
+ * These are made often, and nearly always succeed: their exits are looked at only from when the command was
+ * seen to sleep again and again, so that it may be polling.
+ */
+static const struct one_call looks[] = {
+#ifdef __NR_access
+	CALL(access, LOOK),
+#endif
+#ifdef __NR_newfstatat
+	CALL(newfstatat, LOOK_AT),
+#endif
+	CALL(statx, LOOK_AT),	    CALL(faccessat, LOOK_AT),
+#ifdef __NR_faccessat2
+	CALL(faccessat2, LOOK_AT),
+#endif
+#ifdef __NR_nanosleep
+	CALL(nanosleep, NAP),
+#endif
+	CALL(clock_nanosleep, NAP), CALL(futex, NAP),	      CALL(epoll_pwait, TIMED),
+#ifdef __NR_epoll_wait
+	CALL(epoll_wait, TIMED),
+#endif
+	CALL(rt_sigtimedwait, NAP),
 };
 
 static void make_path(struct names_recorder *recorder, const struct raw_name *raw)
@@ -434,6 +456,29 @@ static void look_at_threads(const struct names_recorder *recorder)
 	mem_close_fd(&fd);
 }
 
+static void look_from(struct names_recorder *recorder, size_t from, size_t until)
+{
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(recorder->object, SINGLE_CALLS);
+
+	exits_add_program(&recorder->exits, from, until, bpf_program__fd(program));
+}
+
+/* The command sleeps now and then, or somebody seems to poll: what is not found in between is of interest. */
+static void look_at_more(struct names_recorder *recorder)
+{
+	const struct raw_control *control = recorder->control;
+	bool naps = __atomic_load_n(&control->naps, __ATOMIC_RELAXED) >= NAPS;
+	bool asks = naps || __atomic_load_n(&control->asked_ns, __ATOMIC_RELAXED);
+
+	if (asks && !recorder->sees_makers)
+		look_from(recorder, recorder->first_maker, recorder->first_look);
+	if (naps && !recorder->sees_looks)
+		look_from(recorder, recorder->first_look, recorder->exits.count);
+	recorder->sees_makers |= asks;
+	recorder->sees_looks |= naps;
+}
+
 static void *drain(void *context)
 {
 	struct names_recorder *recorder = context;
@@ -453,6 +498,7 @@ static void *drain(void *context)
 		(void)poll(fds, ARRAY_LEN(fds), LOOK_MS); /* an error is a time-out too */
 		stop = fds[1].revents & POLLIN;
 		look_at_threads(recorder);
+		look_at_more(recorder);
 		(void)ring_buffer__consume(recorder->ring);
 		if (recorder->locks)
 			klocks_look(recorder->locks, stop);
@@ -557,14 +603,31 @@ static int load(const char *name, bool with_threads, struct bpf_object **out_obj
 	return load_programs(name, false, out_object, err);
 }
 
+static void set_call(struct raw_control *control, const struct one_call *call)
+{
+	if (call->nr >= 0 && call->nr < RAW_NR_MAX)
+		control->calls[call->nr] = call->call;
+}
+
 static void set_control(struct raw_control *control)
 {
 	control->recorder_tgid = (uint32_t)getpid();
 	control->wake_bytes = WAKE_BYTES;
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-		if (calls[i].nr >= 0 && calls[i].nr < RAW_NR_MAX)
-			control->calls[calls[i].nr] = calls[i].call;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		set_call(control, &calls[i]);
+	for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+		set_call(control, &makers[i]);
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
+		set_call(control, &looks[i]);
+}
+
+/* Whoever cannot have that is not told what such a call does not find. */
+static void add_for_later(struct names_recorder *recorder, const struct one_call *call)
+{
+	struct err ignored = { 0 };
+
+	if (call->call < RAW_CALL_POLL)
+		(void)exits_add(&recorder->exits, call->name, -1, &ignored);
 }
 
 static int attach_to_single_calls(struct names_recorder *recorder, struct bpf_program *program,
@@ -579,6 +642,12 @@ static int attach_to_single_calls(struct names_recorder *recorder, struct bpf_pr
 		if (rc == -ENOENT)
 			rc = 0; /* nobody can make that call */
 	}
+	recorder->first_maker = recorder->exits.count;
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(makers); i++)
+		add_for_later(recorder, &makers[i]);
+	recorder->first_look = recorder->exits.count;
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(looks); i++)
+		add_for_later(recorder, &looks[i]);
 	if (rc == 0)
 		exits_hold(&recorder->exits, &recorder->control->ended);
 	return rc;
@@ -602,7 +671,7 @@ static const struct way {
 	bool with_threads;
 	int (*attach)(struct names_recorder *, struct bpf_program *, struct err *);
 } ways[] = {
-	{ "on_one_exit", true, attach_to_single_calls },
+	{ SINGLE_CALLS, true, attach_to_single_calls },
 	{ "on_any_exit", false, attach_to_all_calls }, /* costs every call of the machine */
 };
 
@@ -772,13 +841,14 @@ void names_end(struct names_recorder *recorder)
 		klocks_end(recorder->locks);
 	if (recorder->throttles)
 		throttles_end(recorder->throttles);
+	if (recorder->running) {
+		(void)!write(recorder->stop_fd, &one,
+			     sizeof(one)); /* an eventfd takes its first 1 */
+		pthread_join(recorder->thread, NULL);
+	}
 	exits_leave(&recorder->exits);
 	if (recorder->link)
 		(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
-	if (!recorder->running)
-		return;
-	(void)!write(recorder->stop_fd, &one, sizeof(one)); /* an eventfd takes its first 1 */
-	pthread_join(recorder->thread, NULL);
 }
 
 void names_stop(struct names_recorder *recorder)

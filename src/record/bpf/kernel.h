@@ -143,6 +143,7 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct mm_struct *mm;
+	struct task_struct *real_parent;
 	unsigned int __state;
 	int pid;
 	int tgid;

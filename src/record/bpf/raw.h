@@ -46,6 +46,8 @@ enum raw_call {
 	RAW_CALL_LOOK_AT, /* ... in its second, from the directory in its first one on */
 	RAW_CALL_POLL,	  /* waits for several: who sleeps in it is looked at now and then */
 	RAW_CALL_SELECT,
+	RAW_CALL_NAP,	  /* sleeps */
+	RAW_CALL_TIMED,	  /* waits, maybe until a time */
 	RAW_CALL_WATCHED, /* no call: one that such a call waits for */
 	RAW_CALL_HELD,	  /* nor this: a file that is asked to be locked, and another one has */
 };
@@ -108,6 +110,7 @@ struct raw_control {
 	__u64 root_mount;    /* where the recorder's own "/" is: paths end there */
 	__u64 root_dentry;
 	__u64 lost;	/* records that found no room */
+	__u64 naps;	/* looks at which a thread below the recorder slept for a time */
 	__u64 asked_ns; /* when somebody asked last for a path in vain, slept, and asked again */
 	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
 };
