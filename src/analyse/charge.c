@@ -80,6 +80,7 @@ struct what_memo {
 
 struct charger {
 	struct query *query;
+	struct client client;
 	struct what_memo what_memo[WHATS];
 	uint32_t root_memo[MEMO]; /* by hash; index + 1 */
 	struct flow_memo flow_memo[MEMO];
@@ -343,6 +344,22 @@ static void add_unknown(struct charger *charger, const struct place *place, uint
 		  ns);
 }
 
+static void add_client(struct root *root, uint32_t slot, uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < root->client_count && root->clients[i].id != slot)
+		i++;
+	if (slot == SLOT_NONE || i == KEPT_OFF_MAX)
+		return;
+	if (i == root->client_count) {
+		root->clients = vec_room(root->clients, root->client_count, &root->client_cap,
+					 sizeof(*root->clients));
+		root->clients[root->client_count++] = (struct part){ slot, 0 };
+	}
+	root->clients[i].ns += ns;
+}
+
 /* A thread's work is one root, whatever it worked at: the parts tell. */
 static void charge_working(struct charger *charger, const struct place *place, uint32_t slot,
 			   const struct tl_interval *in)
@@ -366,6 +383,9 @@ static void charge_working(struct charger *charger, const struct place *place, u
 			 ? word_make(WORD_KERNEL, KERNEL_POLLS)
 			 : in->word,
 		 ns);
+	if (place->depth > 0)
+		add_client(&charger->roots[index],
+			   query_client(charger->query, slot, in->start_ns, &charger->client), ns);
 }
 
 static void charge_irq(struct charger *charger, const struct place *place,
@@ -1008,6 +1028,7 @@ void charge_window(struct query *query)
 	struct place place = { .node = NODE_NONE, .class = WHY_RUNS, .owner = SLOT_NONE };
 
 	charger->query = query;
+	charger->client.slot = SLOT_NONE;
 	if (query->opts->classes)
 		charge_classes(charger, &place);
 	else
@@ -1021,8 +1042,10 @@ void charge_window(struct query *query)
 		.flows = charger->flows,
 		.flow_count = charger->flow_count,
 	});
-	for (size_t i = 0; i < charger->root_count; i++)
+	for (size_t i = 0; i < charger->root_count; i++) {
 		free(charger->roots[i].parts);
+		free(charger->roots[i].clients);
+	}
 	free(charger->roots);
 	free(charger->nodes);
 	free(charger->flows);

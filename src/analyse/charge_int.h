@@ -34,6 +34,8 @@ struct root {
 	uint64_t ns, count, longest_ns;
 	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
 	size_t part_count, part_cap;
+	struct part *clients; /* owned; whose requests it worked at (id: slot) */
+	size_t client_count, client_cap;
 	uint32_t kept_off; /* slot; SLOT_NONE = several, or the target */
 	bool timed_out;	   /* as in struct why_root; follows from what and object */
 	bool in_circle;	   /* as in struct why_root; follows from reason */

@@ -113,6 +113,21 @@ static bool may_poll(const struct charged *charged, const struct root *root)
 	       root->ns * 20 >= charged->query->why->class_ns;
 }
 
+/* Whose requests it worked at for most of the time, but for those of who is held up by that. */
+static uint32_t client_of(const struct charged *charged, const struct root *root)
+{
+	struct tl_thread *const *threads = charged->query->tl->threads;
+
+	for (size_t i = 0; i < root->client_count; i++) {
+		uint32_t slot = root->clients[i].id;
+
+		if (root->clients[i].ns * 3 >= root->ns * 2 &&
+		    threads[slot]->tgid != threads[charged->query->slot]->tgid)
+			return slot;
+	}
+	return SLOT_NONE;
+}
+
 static void publish_roots(const struct charged *charged)
 {
 	struct why *why = charged->query->why;
@@ -134,6 +149,7 @@ static void publish_roots(const struct charged *charged)
 			.timed_out = root->timed_out,
 			.in_circle = root->in_circle,
 			.kept_off = why_thread(charged->query, root->kept_off),
+			.client = why_thread(charged->query, client_of(charged, root)),
 			.count = root->count,
 			.longest_ns = root->longest_ns,
 		};

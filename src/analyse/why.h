@@ -96,6 +96,8 @@ struct why_root {
 	bool timed_out; /* timer: it was the limit of a wait for something else, not a sleep */
 	/* No CPU: who had none, where it is one other thread nearly all the time; else tid 0. */
 	struct why_thread kept_off;
+	/* It worked: at whose requests nearly all the time, where that is another process; else tid 0. */
+	struct why_thread client;
 	struct why_polls polls; /* timer: of who slept */
 	bool in_circle; /* stuck: with what it waits for, which waits for it, maybe through others */
 	/* Somebody slept between questions: from what it is inferred who changed the answer; NULL = known. */

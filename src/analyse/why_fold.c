@@ -152,6 +152,8 @@ static void add_root(struct why_row *row, const struct item *item)
 		sum->longest_ns = root->longest_ns;
 	if (sum->kept_off.tid != root->kept_off.tid)
 		sum->kept_off.tid = 0;
+	if (sum->client.tid != root->client.tid)
+		sum->client.tid = 0;
 	if (sum->inferred && strcmp(sum->inferred, root->inferred) != 0)
 		sum->inferred = "calls failed, or found nothing, until they did something";
 	add_polls(&sum->polls, &root->polls);

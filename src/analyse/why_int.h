@@ -7,6 +7,7 @@
  *	summary.c    the WIB summary tree and its instances
  *	causality.c  the recursive blocking causality
  *	why_class.c  the waits of one class of delay
+ *	why_clients.c for whom a thread works
  *	why_locks.c  the locks that programs told of, and who had them
  *	why_stuck.c  waits that what was awaited never ended
  *	why_helper.c parts of the kernel that end waits for others: terminals, RCU
@@ -206,6 +207,16 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 /* "flock() of fd 3 = /x failed with EAGAIN until it called close()" */
 const char *answer_words(struct query *query, const struct answer *answer);
 void asks_runs_free(struct asks_runs *runs); /* NULL is fine */
+
+/* What why_clients.c found last: of a thread, from one of its waits to the next. */
+struct client {
+	uint32_t slot;	 /* SLOT_NONE = nothing yet */
+	uint32_t client; /* SLOT_NONE = none, or not known */
+	uint64_t from_ns, until_ns;
+};
+
+/* why_clients.c: the thread whose request a thread works at, or SLOT_NONE. */
+uint32_t query_client(struct query *query, uint32_t slot, uint64_t time_ns, struct client *memo);
 
 /* why_polls.c: of the thread's sleeps in the window. */
 struct why_polls query_polls(struct query *query, uint32_t slot);

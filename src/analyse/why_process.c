@@ -49,6 +49,7 @@ static struct why_root kept_root(struct adding *adding, const struct why_root *r
 	copy.object = kept(adding, root->object);
 	copy.why = kept(adding, root->why);
 	copy.kept_off = kept_thread(adding, root->kept_off);
+	copy.client = kept_thread(adding, root->client);
 	copy.polls.call = kept(adding, root->polls.call);
 	copy.polls.error = kept(adding, root->polls.error);
 	copy.polls.object = kept(adding, root->polls.object);
@@ -122,6 +123,7 @@ static struct why_root apart_root(struct adding *adding, const struct why *part)
 		.why = "",
 		.count = 1,
 		.kept_off = { .comm = "" },
+		.client = { .comm = "" },
 	};
 
 	longest_wait(part, &root.what, &root.object);
@@ -212,6 +214,8 @@ static void join_causes(struct why *sum)
 			last->longest_ns = root->longest_ns;
 		if (last->kept_off.tid != root->kept_off.tid)
 			last->kept_off = (struct why_thread){ .comm = "" };
+		if (last->client.tid != root->client.tid)
+			last->client = (struct why_thread){ .comm = "" };
 	}
 	sum->root_count = count;
 	if (count)

@@ -106,6 +106,8 @@ static void put_verdict(struct json *json, const struct why *why)
 			json_print_string(json, "inferred", root->inferred);
 		json_print_bool(json, "timed_out", root->timed_out);
 		put_thread(json, "kept_off", &root->kept_off);
+		if (root->client.tid)
+			put_thread(json, "works_for", &root->client);
 		put_polls(json, &root->polls);
 		json_end_object(json);
 	}

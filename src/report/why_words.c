@@ -113,6 +113,10 @@ static void put_doer(FILE *out, const struct why *why, const struct why_row *row
 		put_who(out, row);
 		fprintf(out, " %s", verb);
 	}
+	if (row->sum.client.tid && row->threads <= 1) {
+		fputs(", for ", out);
+		put_thread(out, &row->sum.client);
+	}
 	if (told_each && !row->sum.object[0])
 		return;
 	fputs(": ", out);
