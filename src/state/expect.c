@@ -10,6 +10,7 @@
  *	loopback TCP        the process that has the other end
  *	a pair of sockets   the one other process that has the other one
  *	a unix socket       the process that connected or accepted
+ *	an eventfd          the one other process that has it
  *	a file lock         the process that has it, as the recorder saw
  *
  * It is told only where one process alone comes into question. Of a process of several threads it is
@@ -52,7 +53,7 @@ static bool has_two_names(const char *name)
 
 static bool has_ends(const char *name, uint8_t role)
 {
-	return role == FD_ROLE_PIPE || strncmp(name, "pipe:[", 6) == 0 ||
+	return role == FD_ROLE_PIPE || role == FD_ROLE_EVENTFD || strncmp(name, "pipe:[", 6) == 0 ||
 	       strncmp(name, "unix", 4) == 0 || has_two_names(name);
 }
 
@@ -96,11 +97,15 @@ static void make_ends(struct expecting *expecting)
 		qsort(expecting->ends, expecting->count, sizeof(*expecting->ends), by_name);
 }
 
-/* The one process beside 'own' that has something of that name, but for 'object' itself: its other end. */
+/*
+ * The one process beside 'own' that has something of that name, but for 'object' itself: its other end. Of an
+ * eventfd both have the same, by fork.
+ */
 static struct process *holder(struct expecting *expecting, uint32_t name, uint32_t object,
 			      const struct process *own)
 {
 	uint32_t pair = expecting->state->objects[object].pair;
+	bool is_shared = expecting->state->objects[object].role == FD_ROLE_EVENTFD;
 	const struct end key = { .name = name };
 	const struct end *at;
 	struct process *only = NULL;
@@ -112,7 +117,9 @@ static struct process *holder(struct expecting *expecting, uint32_t name, uint32
 	while (at && at > expecting->ends && at[-1].name == name)
 		at--;
 	for (; at && at < expecting->ends + expecting->count && at->name == name; at++) {
-		if (at->process == own || at->object == object || (pair && at->object != pair))
+		bool same = at->object == object;
+
+		if (at->process == own || same != is_shared || (pair && at->object != pair))
 			continue;
 		if (only && at->process != only)
 			return NULL;

@@ -58,6 +58,22 @@ static void of_two_ends_in_a_process_its_own_is_none(void **unused)
 	     "other_thread 8 50 own code");
 }
 
+/* Both have the same one; another one of that name is another thing. */
+static void an_eventfd_is_shared_by_fork(void **unused)
+{
+	says("thread 7 7 1 R reader\n"
+	     "thread 9 9 1 R other\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  1 cpu0 fdname 7 3 eventfd eventfd\n"
+	     "  1 cpu0 fdname 9 3 eventfd eventfd\n"
+	     "  2 cpu0 enter fork\n"
+	     "  2 cpu0 newtask 8\n"
+	     "  2 cpu0 leave fork 8\n" READS " 10 cpu1 switch 0(runnable) 8\n"
+	     " 10 cpu1 leave fork 0\n"
+	     " 60 cpu1 enter getpid\n",
+	     "other_thread 8 50 own code");
+}
+
 static void one_of_several_is_not_guessed(void **unused)
 {
 	says(PIPE "  2 cpu0 fdname 9 5 pipe:[5] pipe\n" READS " 60 cpu1 leave getpid 8\n",
@@ -219,6 +235,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_other_end_of_a_pipe_is_awaited),
 		cmocka_unit_test(of_two_ends_in_a_process_its_own_is_none),
+		cmocka_unit_test(an_eventfd_is_shared_by_fork),
 		cmocka_unit_test(one_of_several_is_not_guessed),
 		cmocka_unit_test(of_several_threads_it_is_the_one_that_did_before),
 		cmocka_unit_test(a_connection_has_two_names),
