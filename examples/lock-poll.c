@@ -14,7 +14,7 @@ static const struct example example = {
 	.shows =
 		"A process locks a file with flock() and computes for 300 ms. This program tries to\n"
 		"get the lock, and sleeps for 10 ms each time that it is refused. The answer is that\n"
-		"process, as inferred: nothing tells the kernel that anybody waits for it.",
+		"process: known where the recorder can ask the kernel who has the lock, else inferred.",
 };
 
 struct holder {
@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 	return run_end(&run, &(struct truth){
 				     .start_ns = start_ns,
 				     .end_ns = end_ns,
-				     .kind = "other_thread",
+				     .kind = "lock",
+				     .also = "other_thread",
 				     .root = holder->root,
 				     .what = "the process that has the file lock",
 				     .note = note,

@@ -130,6 +130,7 @@ static const struct one_call {
 	CALL(pselect6, SELECT),
 	CALL(openat, OPEN_AT),
 	CALL(openat2, OPEN_AT),
+	CALL(flock, FLOCK),
 	CALL(execve, EXEC),
 	CALL(execveat, EXEC),
 	CALL(open_by_handle_at, OPEN),
@@ -160,7 +161,7 @@ static const struct one_call {
 };
 
 /*
- * What changes names of files, and asks for locks: looked at from when somebody asked in vain, slept, and
+ * What changes names of files: looked at from when somebody asked in vain, slept, and
  * asked again.
  */
 static const struct one_call makers[] = {
@@ -187,7 +188,7 @@ static const struct one_call makers[] = {
 #endif
 	CALL(mkdirat, AT),	    CALL(unlinkat, AT),
 	CALL(linkat, LINK_AT),	    CALL(symlinkat, SYMLINK_AT),
-	CALL(renameat2, RENAME_AT), CALL(flock, FLOCK),
+	CALL(renameat2, RENAME_AT),
 };
 
 /*
