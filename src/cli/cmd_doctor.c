@@ -1,20 +1,29 @@
 /* cmd_doctor.c - holdup doctor: what this system can record. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/utsname.h>
 
 #include "base/json.h"
 #include "base/err.h"
 #include "cli/command.h"
+#include "cli/doctor_apps.h"
 #include "cli/opts.h"
 #include "record/record.h"
 #include "report/table.h"
 
 struct doctor_cmd {
 	bool json;
+	struct opt_strings apps;
+	struct opt_pids pids;
 };
 
 static const struct opt_spec doctor_options[] = {
 	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct doctor_cmd, json) },
+	{ "app", "auto|PROGRAM|FILE",
+	  "Say instead which known points of known programs are in what runs", opt_strings,
+	  offsetof(struct doctor_cmd, apps) },
+	{ "pid", "PID", "Take this process, too, with --app; repeat for more", opt_pids,
+	  offsetof(struct doctor_cmd, pids), 'p' },
 	{ 0 },
 };
 
@@ -140,25 +149,40 @@ static void print_json(const struct doctor *doctor)
 	json_fini(&json);
 }
 
-static int run_doctor(int argc, char **argv)
+static int examine(const struct doctor_cmd *cmd)
 {
-	struct doctor_cmd cmd = { 0 };
 	struct doctor doctor = { 0 };
-	struct err err = { 0 };
-	int first = opts_parse(doctor_options, &cmd, argc, argv, &err);
 	int status;
 
-	if (first >= 0 && first < argc)
-		first = err_set(&err, -1, "it takes no operands");
-	if (first < 0)
-		return command_usage(&cmd_doctor, first, &err);
 	doctor_run(&doctor);
-	if (cmd.json)
+	if (cmd->json)
 		print_json(&doctor);
 	else
 		print_text(&doctor);
 	status = states[worst_of(&doctor)].status;
 	doctor_fini(&doctor);
+	return status;
+}
+
+static int run_doctor(int argc, char **argv)
+{
+	struct doctor_cmd cmd = { 0 };
+	struct err err = { 0 };
+	int first = opts_parse(doctor_options, &cmd, argc, argv, &err);
+	int status = EXIT_OK;
+
+	if (first >= 0 && first < argc)
+		first = err_set(&err, -1, "it takes no operands");
+	if (first >= 0 && cmd.apps.count && cmd.json)
+		first = err_set(&err, -1, "--app has no JSON");
+	if (first < 0)
+		status = command_usage(&cmd_doctor, first, &err);
+	else if (!cmd.apps.count)
+		status = examine(&cmd);
+	else if (doctor_apps(&cmd.apps, &cmd.pids, &err) < 0)
+		status = command_fail(&cmd_doctor, &err);
+	free(cmd.apps.items);
+	free(cmd.pids.pids);
 	return status;
 }
 

@@ -74,7 +74,12 @@ int recording_check(const struct recording_opts *opts, struct err *err)
 int recording_preload(struct recording_opts *opts, struct record_opts *record, struct err *err)
 {
 	const struct preload_locks all = { .contended = false };
+	int rc = app_option_read(opts->apps.items, opts->apps.count, &opts->known, err);
 
+	if (rc < 0)
+		return rc;
+	record->apps = opts->known.table;
+	record->apps_costly = opts->known.costly;
 	if (!opts->locks)
 		return 0;
 	if (record->argv)
@@ -100,13 +105,16 @@ void recording_fini(struct recording_opts *opts)
 {
 	free(opts->probes.items);
 	free(opts->usdt.items);
+	free(opts->apps.items);
+	app_option_fini(&opts->known);
 	free(opts->user_and_locks);
 }
 
 bool recording_any(const struct recording_opts *opts)
 {
 	return opts->dir || opts->events || opts->buffer_bytes || opts->stacks || opts->as_root ||
-	       opts->no_bpf || opts->probes.count || opts->usdt.count || opts->user || opts->locks;
+	       opts->no_bpf || opts->probes.count || opts->usdt.count || opts->apps.count ||
+	       opts->user || opts->locks;
 }
 
 int recording_status(int wait_status)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/app_option.h"
 #include "cli/opts.h"
 
 struct err;
@@ -23,6 +24,8 @@ struct recording_opts {
 	bool no_bpf;
 	struct opt_strings probes;
 	struct opt_strings usdt;
+	struct opt_strings apps;
+	struct app_option known; /* owned; what they mean */
 	const char *user;
 	bool locks;
 	char *user_and_locks; /* owned; what --user is with --locks */
@@ -49,6 +52,9 @@ struct recording_opts {
 		  opt_strings, offsetof(outer, member.probes) },                                        \
 		{ "usdt", "[BIN:]PROVIDER:NAME", "Record a USDT point; repeat for more",                \
 		  opt_strings, offsetof(outer, member.usdt) },                                          \
+		{ "app", "auto|PROGRAM|FILE",                                                           \
+		  "Record known points of known programs, so that why can tell what they wait for",     \
+		  opt_strings, offsetof(outer, member.apps) },                                          \
 		{ "user", "EVENTS",                                                                     \
 		  "Record these events of programs: shop,net:rx* or none (default: all)",               \
 		  opt_string, offsetof(outer, member.user) },                                           \
@@ -65,8 +71,8 @@ struct recording_opts {
 void recording_fill(const struct recording_opts *opts, struct record_opts *out_record);
 
 /*
- * With --locks: set the environment that the command inherits, and let the recorder take what it
- * tells. After recording_fill(). Returns 0, or a negative errno with err filled.
+ * With --app: read the tables. With --locks: set the environment that the command inherits, and let
+ * the recorder take what it tells. After recording_fill(). Returns 0, or a negative errno with err filled.
  */
 int recording_preload(struct recording_opts *opts, struct record_opts *record, struct err *err);
 

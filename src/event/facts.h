@@ -108,6 +108,8 @@ struct facts {
 	int target_status; /* wait status of the command; -1 = unknown */
 	const char *target_cmdline;
 
+	const char *apps; /* what known points of programs mean: app_table.h; NULL = none */
+
 	bool omits_idle_switches; /* this kernel leaves out switches from the idle task */
 	bool has_syscalls;	  /* system calls were recorded */
 	bool complete;		  /* the recorder finished; false: cut short */

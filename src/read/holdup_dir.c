@@ -94,6 +94,7 @@ static void facts_from_manifest(struct facts *facts, const struct manifest *mani
 	facts->target_end_ns = manifest->target_end_ns;
 	facts->target_status = manifest->target_status;
 	facts->target_cmdline = manifest->target_cmdline;
+	facts->apps = manifest->apps;
 	facts->omits_idle_switches = manifest->omits_idle_switches;
 	facts->has_syscalls = manifest->has_syscalls;
 	facts->complete = manifest->complete;

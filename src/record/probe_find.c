@@ -6,6 +6,7 @@
  */
 #include "record/probe_find.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -52,8 +53,8 @@ struct looked {
  * The file is opened once: the kernel gets this one by its descriptor, whatever has its name by
  * then. It is opened with the rights of the user who named it.
  */
-static int open_named(const struct probe_finder *finder, const char *path,
-		      struct elf_file **out_file, struct err *err)
+int probe_open_named(const struct probe_finder *finder, const char *path,
+		     struct elf_file **out_file, struct err *err)
 {
 	struct guard_lent lent;
 	int rc = guard_lend(finder->user, &lent, err);
@@ -66,7 +67,7 @@ static int open_named(const struct probe_finder *finder, const char *path,
 }
 
 /* What a process executes: no link that it made leads out of what it sees itself. */
-static int open_mapped(const char *path, int32_t pid, struct elf_file **out_file, struct err *err)
+int probe_open_mapped(const char *path, int32_t pid, struct elf_file **out_file, struct err *err)
 {
 	AUTO_FREE char *top = xasprintf("/proc/%d/root", (int)pid);
 	AUTO_CLOSE int root_fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -84,8 +85,8 @@ static int open_mapped(const char *path, int32_t pid, struct elf_file **out_file
 static int open_binary(const struct probe_finder *finder, const char *path, int32_t pid,
 		       struct looked *out_looked, struct err *err)
 {
-	int rc = pid ? open_mapped(path, pid, &out_looked->file, err)
-		     : open_named(finder, path, &out_looked->file, err);
+	int rc = pid ? probe_open_mapped(path, pid, &out_looked->file, err)
+		     : probe_open_named(finder, path, &out_looked->file, err);
 
 	if (rc < 0)
 		return rc;
@@ -123,8 +124,61 @@ static void add_word(char **text, char *word)
 
 /* ------------------------------------------------------------------ functions */
 
-/* Where the arguments of a function are, and their shape. */
-static int function_args(const struct probe_spec *spec, char **args, char **shape, struct err *err)
+/*
+ * What is fetched, in the kernel's words: "@SYMBOL", memory of the program, is told by how far it is
+ * from the point, which is the only way to say so.
+ */
+static int fetch_text(const struct looked *looked, uint64_t address, uint64_t offset,
+		      const char *fetch, char **out_text, struct err *err)
+{
+	char *text = xstrdup("");
+
+	*out_text = text;
+	while (*fetch) {
+		const char *at = strchr(fetch, '@');
+		size_t before = at ? (size_t)(at - fetch) + 1 : strlen(fetch);
+		size_t bytes = at ? strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_0123456789"
+						   "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+				  : 0;
+		AUTO_FREE char *name = bytes ? xstrndup(at + 1, bytes) : NULL;
+		uint64_t found;
+
+		if (!name || isdigit((unsigned char)*name)) {
+			*out_text = xasprintf("%s%.*s", text, (int)before, fetch);
+			bytes = 0;
+		} else if (!elf_file_find(looked->file, name, &found)) {
+			return err_set(err, -ENOENT, "%s has no %s in its tables", looked->path,
+				       name);
+		} else {
+			*out_text = xasprintf("%s%.*s+0x%" PRIx64, text, (int)before, fetch,
+					      found - address + offset);
+		}
+		free(text);
+		text = *out_text;
+		fetch += before + bytes;
+	}
+	return 0;
+}
+
+/* Add an argument that says itself what it is fetched from. */
+static int add_fetch(const struct looked *looked, uint64_t address, uint64_t offset,
+		     const struct probe_arg *arg, char **args, char **shape, struct err *err)
+{
+	char *text = NULL;
+	int rc = fetch_text(looked, address, offset, arg->fetch, &text, err);
+
+	if (rc < 0) {
+		free(text);
+		return rc;
+	}
+	add_word(args, text);
+	add_word(shape, xstrdup(arg->fetch));
+	return 0;
+}
+
+/* Where the arguments of a function are, and their shape; the point is at 'address' and 'offset'. */
+static int function_args(const struct looked *looked, uint64_t address, uint64_t offset,
+			 const struct probe_spec *spec, char **args, char **shape, struct err *err)
 {
 	for (size_t i = 0; i < spec->arg_count; i++) {
 		const struct probe_arg *arg = &spec->args[i];
@@ -134,8 +188,10 @@ static int function_args(const struct probe_spec *spec, char **args, char **shap
 		if (!arg->name[0])
 			continue;
 		if (arg->fetch) {
-			add_word(args, xstrdup(arg->fetch));
-			add_word(shape, xstrdup(arg->fetch));
+			int rc = add_fetch(looked, address, offset, arg, args, shape, err);
+
+			if (rc < 0)
+				return rc;
 			continue;
 		}
 		if (!spec->is_return && (spec->offset || !spec->name))
@@ -162,14 +218,16 @@ static int add_function(struct probe_finder *finder, const struct looked *looked
 				     .path = looked->path,
 				     .file_fd = elf_file_fd(looked->file),
 				     .kind = spec->is_return ? 'r' : 'p',
-				     .wish = finder->index };
-	int rc = function_args(spec, &args, &shape, err);
+				     .wish = finder->index,
+				     .is_known = finder->is_known };
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	if (!elf_file_offset(looked->file, address, true, &found.offset))
 		return err_set(err, -ENOENT, "0x%" PRIx64 " is not in the code of %s", address,
 			       looked->path);
+	rc = function_args(looked, address, found.offset, spec, &args, &shape, err);
+	if (rc < 0)
+		return rc;
 	if (!spec->name)
 		event = xasprintf("at_0x%" PRIx64, address);
 	else if (spec->offset)
@@ -339,12 +397,22 @@ static void note_operand(struct probe_finder *finder, const struct elf_usdt *poi
 	manifest_add_missing(finder->manifest, what, why);
 }
 
+/* How many arguments stand in the places of the point's; those that say what they are come behind. */
+static size_t placed_args(const struct probe_spec *spec)
+{
+	size_t count = spec->arg_count;
+
+	while (count && spec->args[count - 1].fetch)
+		count--;
+	return count;
+}
+
 /* One argument of a point: its name and type are the user's, or "arg1" and the point's. */
 static int usdt_arg(struct probe_finder *finder, const struct probe_spec *spec,
 		    const struct elf_usdt *point, size_t index, const struct usdt_operand *operand,
 		    char *texts[2], struct err *err)
 {
-	const struct probe_arg *arg = index < spec->arg_count ? &spec->args[index] : NULL;
+	const struct probe_arg *arg = index < placed_args(spec) ? &spec->args[index] : NULL;
 	const char *type = arg && arg->type ? arg->type : operand->type;
 	char name[PROBE_ARG_NAME_MAX + 1];
 
@@ -357,7 +425,8 @@ static int usdt_arg(struct probe_finder *finder, const struct probe_spec *spec,
 		return err_set(err, -ENOTSUP, "argument %zu of %s:%s cannot be recorded: %s",
 			       index + 1, point->provider, point->name, operand->why);
 	if (!operand->fetch[0]) {
-		note_operand(finder, point, index, operand->why);
+		if (!finder->is_known)
+			note_operand(finder, point, index, operand->why);
 		return 0;
 	}
 	add_word(&texts[0], probe_arg_text(name, operand->fetch, type));
@@ -365,11 +434,12 @@ static int usdt_arg(struct probe_finder *finder, const struct probe_spec *spec,
 	return 0;
 }
 
-static int usdt_args(struct probe_finder *finder, const struct probe_spec *spec,
-		     const struct elf_usdt *point, const struct probe_place *place, char *texts[2],
-		     struct err *err)
+static int usdt_args(struct probe_finder *finder, const struct looked *looked,
+		     const struct probe_spec *spec, const struct elf_usdt *point,
+		     const struct probe_place *place, char *texts[2], struct err *err)
 {
 	const char *text = point->args;
+	size_t placed = placed_args(spec);
 	struct usdt_operand operand;
 	size_t index = 0;
 	int rc = 0;
@@ -378,10 +448,12 @@ static int usdt_args(struct probe_finder *finder, const struct probe_spec *spec,
 		if (index < PROBE_ARGS_MAX)
 			rc = usdt_arg(finder, spec, point, index, &operand, texts, err);
 	}
-	if (rc == 0 && index < spec->arg_count)
+	if (rc == 0 && index < placed)
 		return err_set(err, -EINVAL, "%s:%s has %zu %s, not %zu", point->provider,
-			       point->name, index, index == 1 ? "argument" : "arguments",
-			       spec->arg_count);
+			       point->name, index, index == 1 ? "argument" : "arguments", placed);
+	for (size_t i = placed; rc == 0 && i < spec->arg_count; i++)
+		rc = add_fetch(looked, place->address, place->offset, &spec->args[i], &texts[0],
+			       &texts[1], err);
 	return rc;
 }
 
@@ -396,7 +468,8 @@ static int add_point(struct probe_finder *finder, const struct looked *looked,
 				     .path = looked->path,
 				     .file_fd = elf_file_fd(looked->file),
 				     .kind = 'p',
-				     .wish = finder->index };
+				     .wish = finder->index,
+				     .is_known = finder->is_known };
 	int rc = 0;
 
 	if (!elf_file_offset(looked->file, point->address, true, &found.offset) ||
@@ -406,7 +479,7 @@ static int add_point(struct probe_finder *finder, const struct looked *looked,
 			     point->provider, point->name, looked->path);
 	place.offset = found.offset;
 	if (rc == 0)
-		rc = usdt_args(finder, spec, point, &place, texts, err);
+		rc = usdt_args(finder, looked, spec, point, &place, texts, err);
 	found.args = texts[0];
 	found.shape = texts[1];
 	if (rc == 0)
@@ -587,4 +660,35 @@ int probe_find_usdt(struct probe_finder *finder, const struct probe_spec *spec, 
 			     spec->binary ? "" : ", nor has a library that it needs");
 	paths_fini(&paths);
 	return rc < 0 ? rc : 0;
+}
+
+/* ----------------------------------------------------------------- known points */
+
+static bool has_symbol(const struct looked *looked, const struct probe_spec *spec)
+{
+	size_t count;
+	const struct elf_symbol *symbols = elf_file_symbols(looked->file, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (symbols[i].kind == ELF_SYMBOL_FUNCTION && !symbols[i].is_imported &&
+		    is_wanted(spec, &symbols[i]))
+			return true;
+	}
+	return false;
+}
+
+int probe_find_here(struct probe_finder *finder, struct elf_file *file, const char *path,
+		    const struct probe_spec *spec, struct err *err)
+{
+	const struct looked looked = { path, file };
+	int rc;
+
+	if (elf_file_machine(file) != MACHINE || MACHINE == ELF_MACHINE_OTHER)
+		return 0;
+	if (spec->is_usdt) {
+		rc = find_points(finder, &looked, spec, err);
+		return rc < 0 ? rc : 0;
+	}
+	return spec->name && has_symbol(&looked, spec) ? find_symbols(finder, &looked, spec, err)
+						       : 0;
 }

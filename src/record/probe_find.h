@@ -4,8 +4,10 @@
 #ifndef RECORD_PROBE_FIND_H
 #define RECORD_PROBE_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+struct elf_file;
 struct err;
 struct guard_user;
 struct manifest;
@@ -27,10 +29,24 @@ struct probe_finder {
 	struct manifest *manifest;
 	const struct guard_user *user; /* files are opened with whose rights; NULL = ours */
 	int tracing_fd;
-	size_t index; /* of the user's points */
+	size_t index;  /* of the user's points */
+	bool is_known; /* not of the user's, but of a table of known points */
 };
 int probe_find_function(struct probe_finder *finder, const struct probe_spec *spec,
 			struct err *err);
 int probe_find_usdt(struct probe_finder *finder, const struct probe_spec *spec, struct err *err);
+
+/*
+ * Add the places of one point that are in an open file, which 'path' was the name of. What is not
+ * there is no failure. Returns 0, or a negative errno with err filled.
+ */
+int probe_find_here(struct probe_finder *finder, struct elf_file *file, const char *path,
+		    const struct probe_spec *spec, struct err *err);
+
+/* A program or library of this machine, opened with the user's rights. As elf_file_open(). */
+int probe_open_named(const struct probe_finder *finder, const char *path,
+		     struct elf_file **out_file, struct err *err);
+/* The same of what a process sees at 'path': no link of it leads out of that. */
+int probe_open_mapped(const char *path, int pid, struct elf_file **out_file, struct err *err);
 
 #endif

@@ -38,7 +38,7 @@ static int choose_one(struct probe_finder *finder, const char *text, bool is_usd
 int probes_choose(struct probes *probes, int tracing_fd, const struct probes_wish *wish,
 		  struct manifest *manifest, struct err *err)
 {
-	struct probe_finder finder = { probes, wish, manifest, wish->user, tracing_fd, 0 };
+	struct probe_finder finder = { probes, wish, manifest, wish->user, tracing_fd, 0, false };
 	int rc = 0;
 
 	if (wish->function_count + wish->usdt_count == 0)
@@ -79,6 +79,7 @@ static bool is_taken(const struct probes *probes, const char *name)
 static size_t find_event(struct probes *probes, const struct probe_found *found)
 {
 	struct probe_event event = { .wish = found->wish,
+				     .is_known = found->is_known,
 				     .wanted = clean_name(found->system, found->event) };
 	size_t count = probes->event_count;
 
@@ -196,7 +197,7 @@ int probes_register(struct probes *probes, int tracing_fd, const char *instance_
 						 event->kernel_name, line->place);
 		int rc = probe_group_add(tracing_fd, text, err);
 
-		if (rc < 0)
+		if (rc < 0 && !event->is_known)
 			return err_wrap(err, "adding %s of %s", event->name, line->path);
 	}
 	return 0;
@@ -212,6 +213,10 @@ int probes_enable(const struct probes *probes, int instance_fd, struct manifest 
 		struct err why = { 0 };
 		int rc = ftrace_write(instance_fd, path, "1", &why);
 
+		if (rc < 0 && event->is_known) {
+			manifest_add_missing(manifest, event->name, why.text);
+			continue;
+		}
 		if (rc < 0)
 			return err_set(err, rc, "the kernel cannot put a breakpoint at %s: %s",
 				       event->name, strerror(-rc));

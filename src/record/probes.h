@@ -29,6 +29,7 @@ struct probe_event {
 	char kernel_name[8]; /* "p0" */
 	char *shape;	     /* kind, names and types of arguments: what places share; owned */
 	size_t wish;	     /* which of the user's points it comes from */
+	bool is_known;	     /* of a table of known points: nobody asked for it by its name */
 };
 
 struct probe_line {
@@ -100,6 +101,7 @@ struct probe_found {
 	const char *shape;
 	char kind;
 	size_t wish;
+	bool is_known;
 };
 int probes_add(struct probes *probes, const struct probe_found *found, struct err *err);
 

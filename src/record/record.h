@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct app_table;
 struct err;
 struct manifest;
 
@@ -34,8 +35,10 @@ struct record_opts {
 	size_t probe_count;
 	const char *const *usdt; /* USDT points */
 	size_t usdt_count;
-	bool no_user;	  /* do not collect what programs log themselves (libholdup) */
-	const char *user; /* which of it: patterns; NULL = all */
+	const struct app_table *apps; /* known points of known programs; NULL = none */
+	bool apps_costly;	      /* those, too, that may cost more than a percent */
+	bool no_user;		      /* do not collect what programs log themselves (libholdup) */
+	const char *user;	      /* which of it: patterns; NULL = all */
 	/* Called about twice a second from the main thread while recording; may be NULL. */
 	void (*progress)(void *context, double seconds, uint64_t bytes, uint64_t lost);
 	void *progress_context;

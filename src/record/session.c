@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "guard/user.h"
 #include "record/accounts.h"
+#include "record/apps.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/command.h"
@@ -70,9 +71,13 @@ static int choose_probes(struct session *session, struct err *err)
 		.pid_count = opts->pid_count,
 		.user = is_users ? &user : NULL,
 	};
+	const struct apps_wish apps = { opts->apps, opts->apps_costly };
 	int rc =
 		probes_choose(&session->probes, session->tracing_fd, &wish, session->manifest, err);
 
+	if (rc == 0)
+		rc = apps_choose(&session->probes, session->tracing_fd, &wish, &apps,
+				 session->manifest, err);
 	guard_user_fini(&user);
 	return rc;
 }

@@ -72,6 +72,7 @@ static const struct key manifest_keys[] = {
 	KEY(manifest, target_start_ns, KEY_U64, INT64_MAX),
 	KEY(manifest, target_end_ns, KEY_U64, INT64_MAX),
 	KEY(manifest, target_status, KEY_I32, 0),
+	KEY(manifest, apps, KEY_TEXT, 0),
 };
 
 static const struct key cpu_keys[] = {

@@ -81,6 +81,8 @@ struct manifest {
 	uint64_t target_end_ns;
 	int32_t target_status; /* wait status; -1 = unknown */
 
+	char *apps; /* what known points of known programs mean: event/app_table.h; NULL = none */
+
 	char **events; /* "sched:sched_switch" ..., as enabled */
 	size_t event_count;
 	size_t event_cap;
