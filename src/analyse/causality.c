@@ -182,6 +182,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.inferred = is_answered ? answer_words(query, &answer) : NULL,
 		.answerer = why_thread(query, answer.slot),
 		.known = is_answered && answer.known,
+		.told = query_told_wait(query, slot, wait),
 		.depth = depth,
 		.parent = parent,
 	};

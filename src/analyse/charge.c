@@ -39,6 +39,7 @@
 
 #define CHARGE_DEPTH 100
 #define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
+#define TOLD_MAX     64 /* things that a thread said of itself that are told apart */
 
 /* What leads from a wait to the next hop, beside the wait. */
 struct led {
@@ -214,6 +215,39 @@ static uint32_t add(struct charger *charger, const struct place *place, struct r
 	return index;
 }
 
+/* What a thread said; from some number on all the others are one that says nothing. */
+static void add_told(struct part **told, size_t *count, size_t *cap, uint32_t id, uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < *count && (*told)[i].id != id)
+		i++;
+	if (i == *count && *count >= TOLD_MAX) {
+		id = 0;
+		i = 0;
+		while (i < *count && (*told)[i].id != id)
+			i++;
+	}
+	if (i == *count) {
+		*told = vec_room(*told, *count, cap, sizeof(**told));
+		(*told)[(*count)++] = (struct part){ id, 0 };
+	}
+	(*told)[i].ns += ns;
+}
+
+/* What a root's thread said that it did during 'in'. */
+static void add_told_work(struct charger *charger, uint32_t index, uint32_t slot,
+			  const struct tl_interval *in)
+{
+	struct root *root = &charger->roots[index];
+	uint64_t ns;
+	const char *text = query_told_work(charger->query, slot, in, &ns);
+
+	if (text)
+		add_told(&root->told, &root->told_count, &root->told_cap, text_id(charger, text),
+			 ns);
+}
+
 static void add_part(struct root *root, uint32_t id, uint64_t ns)
 {
 	for (size_t i = 0; i < root->part_count; i++) {
@@ -386,6 +420,7 @@ static void charge_working(struct charger *charger, const struct place *place, u
 	if (place->depth > 0)
 		add_client(&charger->roots[index],
 			   query_client(charger->query, slot, in->start_ns, &charger->client), ns);
+	add_told_work(charger, index, slot, in);
 }
 
 static void charge_irq(struct charger *charger, const struct place *place,
@@ -455,7 +490,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 }
 
 static void charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
-			    const struct wait *wait, uint64_t ns)
+			    const struct wait *wait, const struct tl_interval *in)
 {
 	static const uint8_t kind_of[] = {
 		[ACTOR_NONE] = WHY_UNKNOWN,    [ACTOR_THREAD] = WHY_UNKNOWN,
@@ -465,6 +500,7 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	};
 	struct query *query = charger->query;
 	struct root root = { .kind = kind_of[wait->waker.kind], .slot = slot };
+	uint64_t ns = in->end_ns - in->start_ns;
 	uint32_t index;
 
 	if (root.kind == WHY_UNKNOWN) {
@@ -480,6 +516,8 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
 		root.object = text_id(charger, describe_object(query, wait));
 	index = add(charger, place, root, ns);
+	if (root.kind == WHY_TIMER)
+		add_told_work(charger, index, slot, in);
 	if (root.kind == WHY_DISK)
 		add_part(&charger->roots[index], text_id(charger, describe_object(query, wait)),
 			 ns);
@@ -548,7 +586,8 @@ static uint64_t charge_origin(struct charger *charger, const struct place *place
 		return in->start_ns;
 	stand_in.waker = *origin;
 	stand_in.flags &= ~(uint32_t)WAIT_TIMED_OUT;
-	charge_hardware(charger, place, slot, &stand_in, until - in->start_ns);
+	charge_hardware(charger, place, slot, &stand_in,
+			&(struct tl_interval){ in->start_ns, until, in->word });
 	return until;
 }
 
@@ -608,7 +647,9 @@ static void charge_served(struct charger *charger, const struct place *place, ui
 		rest_ns -= at.end_ns - at.start_ns;
 	}
 	if (rest_ns)
-		charge_hardware(charger, place, slot, wait, rest_ns);
+		charge_hardware(charger, place, slot, wait,
+				&(struct tl_interval){ in->end_ns - rest_ns, in->end_ns,
+						       in->word });
 }
 
 static bool is_served(const struct charger *charger, const struct place *place,
@@ -631,7 +672,8 @@ static void charge_sent(struct charger *charger, const struct place *place, uint
 		sent = in->end_ns;
 	charge(charger, place, wait->waker.slot, in->start_ns, sent);
 	if (sent < in->end_ns)
-		charge_hardware(charger, place, slot, wait, in->end_ns - sent);
+		charge_hardware(charger, place, slot, wait,
+				&(struct tl_interval){ sent, in->end_ns, in->word });
 }
 
 /* A child that sleeps in its stead is another one each time. */
@@ -650,6 +692,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 				const struct wait *wait, const struct led *led)
 {
 	struct place below = *place;
+	const char *told;
 	struct node *node;
 
 	if (place->depth == 0)
@@ -660,6 +703,10 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
 	note_holder(charger, node, wait);
+	told = query_told_wait(charger->query, slot, wait);
+	if (told && node->counted_ns != wait->begin_ns)
+		add_told(&node->told, &node->told_count, &node->told_cap, text_id(charger, told),
+			 1);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
 	    node->counted_ns == wait->begin_ns)
 		node->count--;
@@ -738,7 +785,8 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 					: in->start_ns;
 
 		if (from < in->end_ns)
-			charge_hardware(charger, place, slot, wait, in->end_ns - from);
+			charge_hardware(charger, place, slot, wait,
+					&(struct tl_interval){ from, in->end_ns, in->word });
 	} else if (place->depth > CHARGE_DEPTH) {
 		query->why->depth_limit_hits++;
 		add_unknown(charger, place, slot, "deeper than the bound on depth",
@@ -898,7 +946,8 @@ static bool charge_queued(struct charger *charger, const struct place *place, ui
 	    place->depth <= CHARGE_DEPTH && !is_waiting_above(charger, place, sender))
 		charge(charger, &below, sender, in->start_ns, since);
 	else if (since > in->start_ns)
-		charge_hardware(charger, &below, slot, wait, since - in->start_ns);
+		charge_hardware(charger, &below, slot, wait,
+				&(struct tl_interval){ in->start_ns, since, in->word });
 	if (since < in->end_ns)
 		add_throttled(charger, &below, slot, wait, in->end_ns - since);
 	return true;
@@ -1022,6 +1071,13 @@ static void charge_classes(struct charger *charger, const struct place *place)
 	free(spans);
 }
 
+static void root_fini(struct root *root)
+{
+	free(root->parts);
+	free(root->told);
+	free(root->clients);
+}
+
 void charge_window(struct query *query)
 {
 	struct charger *charger = xcalloc(1, sizeof(*charger));
@@ -1042,10 +1098,10 @@ void charge_window(struct query *query)
 		.flows = charger->flows,
 		.flow_count = charger->flow_count,
 	});
-	for (size_t i = 0; i < charger->root_count; i++) {
-		free(charger->roots[i].parts);
-		free(charger->roots[i].clients);
-	}
+	for (size_t i = 0; i < charger->root_count; i++)
+		root_fini(&charger->roots[i]);
+	for (size_t i = 0; i < charger->node_count; i++)
+		free(charger->nodes[i].told);
 	free(charger->roots);
 	free(charger->nodes);
 	free(charger->flows);

@@ -36,6 +36,8 @@ struct root {
 	size_t part_count, part_cap;
 	struct part *clients; /* owned; whose requests it worked at (id: slot) */
 	size_t client_count, client_cap;
+	struct part *told; /* owned; what it said of itself meanwhile (id: text) */
+	size_t told_count, told_cap;
 	uint32_t kept_off; /* slot; SLOT_NONE = several, or the target */
 	bool timed_out;	   /* as in struct why_root; follows from what and object */
 	bool in_circle;	   /* as in struct why_root; follows from reason */
@@ -64,6 +66,8 @@ struct node {
 		expects; /* slot: who could have brought what did not come; SLOT_NONE = not known */
 	bool in_circle;	 /* and that one waits for it, maybe through others */
 	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
+	struct part *told; /* owned; what it said that it waited for (id: text, ns: how often) */
+	size_t told_count, told_cap;
 };
 
 /* Time of one root through one hop. */

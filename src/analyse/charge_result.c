@@ -106,6 +106,18 @@ static void name_parts(const struct charged *charged, struct root *root)
 		name_work(charged, root);
 }
 
+/* What was said most: the part of it; NULL = nothing. */
+static const struct part *told_most(const struct part *told, size_t count)
+{
+	const struct part *most = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (told[i].id && (!most || told[i].ns > most->ns))
+			most = &told[i];
+	}
+	return most;
+}
+
 /* Asked of sleeps that matter: it is a walk over all that the thread did. */
 static bool may_poll(const struct charged *charged, const struct root *root)
 {
@@ -135,6 +147,7 @@ static void publish_roots(const struct charged *charged)
 	why->roots = xcalloc(charged->root_count, sizeof(*why->roots));
 	for (size_t i = 0; i < charged->root_count; i++) {
 		struct root *root = &charged->roots[i];
+		const struct part *told = told_most(root->told, root->told_count);
 
 		name_parts(charged, root);
 		why->roots[i] = (struct why_root){
@@ -152,6 +165,8 @@ static void publish_roots(const struct charged *charged)
 			.client = why_thread(charged->query, client_of(charged, root)),
 			.count = root->count,
 			.longest_ns = root->longest_ns,
+			.told = told ? kept(charged, told->id) : NULL,
+			.told_ns = told ? told->ns : 0,
 		};
 		if (may_poll(charged, root))
 			why->roots[i].polls = query_polls(charged->query, root->slot);
@@ -242,11 +257,13 @@ static void publish_chain(const struct charged *charged)
 	struct why *why = charged->query->why;
 	uint32_t root = chain_root(charged);
 	uint32_t last, depth = 0;
+	const struct part *said;
 	const struct root *end;
 
 	if (root == UINT32_MAX)
 		return;
 	end = &charged->roots[root];
+	said = told_most(end->told, end->told_count);
 	last = widest_node(charged, root);
 	for (uint32_t node = last; node != NODE_NONE; node = charged->nodes[node].parent)
 		depth++;
@@ -255,6 +272,7 @@ static void publish_chain(const struct charged *charged)
 	for (uint32_t node = last, i = depth; node != NODE_NONE;
 	     node = charged->nodes[node].parent) {
 		const struct node *at = &charged->nodes[node];
+		const struct part *told = told_most(at->told, at->told_count);
 
 		why->chain[--i] = (struct why_hop){
 			.who = why_thread(charged->query, at->slot),
@@ -278,6 +296,8 @@ static void publish_chain(const struct charged *charged)
 			.many_held = at->many_held,
 			.known = at->known,
 			.instead = at->instead ? kept(charged, at->instead) : NULL,
+			.told = told ? kept(charged, told->id) : NULL,
+			.told_count = told ? told->ns : 0,
 		};
 	}
 	why->chain[depth] = (struct why_hop){
@@ -292,6 +312,7 @@ static void publish_chain(const struct charged *charged)
 		.count = end->count,
 		.waker = why_thread(charged->query, SLOT_NONE),
 		.owner = why_thread(charged->query, SLOT_NONE),
+		.told = said ? kept(charged, said->id) : NULL,
 	};
 }
 

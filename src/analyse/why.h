@@ -18,6 +18,7 @@
 #include "base/names.h"
 #include "delays/stats.h"
 
+struct app_spans;
 struct err;
 struct facts;
 struct lock_owners;
@@ -103,6 +104,8 @@ struct why_root {
 	/* Somebody slept between questions: from what it is inferred who changed the answer; NULL = known. */
 	const char
 		*inferred; /* "flock() of fd 3 = /x failed with EAGAIN until it called close()" */
+	const char *told; /* what it did meanwhile, as it said at known points; NULL = it did not */
+	uint64_t told_ns; /* for how much of ns, at least */
 };
 
 /* One hop of the chain: from the target (first) to the root (last). */
@@ -134,6 +137,8 @@ struct why_hop {
 	/* What ended the wait for somebody else: "the terminal (Ctrl-C)"; NULL = nothing of that kind. */
 	const char *helper;
 	bool known; /* it is not inferred: the answerer had the file lock that it asked for */
+	const char *told; /* what it waited for, as it said at known points: in most of its waits */
+	uint64_t told_count; /* in so many of 'count'; of the root: 0 */
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */
@@ -239,6 +244,7 @@ struct why_wait {
 	struct why_thread answerer;
 	const char *helper; /* that ended it for others, as in struct why_hop; NULL = none */
 	bool known; /* as of a hop */
+	const char *told; /* what it waited for, as it said at known points; NULL = nothing */
 };
 
 /*
@@ -361,6 +367,7 @@ struct why_opts {
 
 	/* What programs told of their locks; a view, asked by one thread. NULL = nothing. */
 	struct lock_owners *lock_owners;
+	const struct app_spans *told; /* what they said at known points; a view. NULL = nothing */
 };
 
 /*

@@ -156,6 +156,12 @@ static void add_root(struct why_row *row, const struct item *item)
 		sum->client.tid = 0;
 	if (sum->inferred && strcmp(sum->inferred, root->inferred) != 0)
 		sum->inferred = "calls failed, or found nothing, until they did something";
+	if (!sum->told) {
+		sum->told = root->told;
+		sum->told_ns = root->told_ns;
+	} else if (root->told && strcmp(sum->told, root->told) == 0) {
+		sum->told_ns += root->told_ns;
+	}
 	add_polls(&sum->polls, &root->polls);
 	row->many_whats |= strcmp(sum->what, root->what) != 0;
 	row->many_objects |= strcmp(sum->object, root->object) != 0;

@@ -15,6 +15,7 @@
  *	why_slices.c waits in slices: time-outs after which the thread waits on
  *	why_people.c who the processes are that the result names
  *	why_process.c a process: its threads added up
+ *	why_told.c   what programs said of themselves at known points
  *	why_asks.c   sleeps between calls that fail until one succeeds: who made it succeed
  *	why_asks_process.c the same where one thread asks, and another one sleeps
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
@@ -220,6 +221,14 @@ uint32_t query_client(struct query *query, uint32_t slot, uint64_t time_ns, stru
 
 /* why_polls.c: of the thread's sleeps in the window. */
 struct why_polls query_polls(struct query *query, uint32_t slot);
+
+/*
+ * why_told.c: what the thread said of itself at known points, in a wait, or of its work in most of
+ * 'in' (*out_ns of it). NULL = nothing. The texts live as long as the result or opts->told.
+ */
+const char *query_told_wait(struct query *query, uint32_t slot, const struct wait *wait);
+const char *query_told_work(struct query *query, uint32_t slot, const struct tl_interval *in,
+			    uint64_t *out_ns);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

@@ -54,6 +54,7 @@ static struct why_root kept_root(struct adding *adding, const struct why_root *r
 	copy.polls.error = kept(adding, root->polls.error);
 	copy.polls.object = kept(adding, root->polls.object);
 	copy.inferred = kept(adding, root->inferred);
+	copy.told = kept(adding, root->told);
 	return copy;
 }
 
@@ -210,6 +211,8 @@ static void join_causes(struct why *sum)
 		}
 		last->ns += root->ns;
 		last->count += root->count;
+		if (last->told && root->told && strcmp(last->told, root->told) == 0)
+			last->told_ns += root->told_ns;
 		if (root->longest_ns > last->longest_ns)
 			last->longest_ns = root->longest_ns;
 		if (last->kept_off.tid != root->kept_off.tid)

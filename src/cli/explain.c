@@ -53,6 +53,7 @@ static struct why_opts why_opts_of(struct explained *explained, const struct exp
 		.classes = opts->classes,
 		.memory = &explained->memory,
 		.lock_owners = explained->locks,
+		.told = explained->told.spans,
 	};
 }
 
@@ -160,6 +161,17 @@ static void learn_locks(const char *path, struct explained *explained)
 	source_close(source);
 }
 
+/* What programs said at known points; without it the kernel's events answer alone. */
+static void learn_told(const char *path, struct explained *explained)
+{
+	struct err err = { 0 };
+
+	if (app_events_read(path, explained->loaded.facts, &explained->told, &err) < 0 &&
+	    !explained->loaded.note)
+		explained->loaded.note =
+			xasprintf("What programs said at known points is left out: %s.", err.text);
+}
+
 /* The events that tell of the classes asked for, if any do. -ENODATA: they were not recorded. */
 static int learn_memory(const char *path, const struct explain_opts *opts,
 			struct explained *explained, struct err *err)
@@ -216,6 +228,7 @@ int explain_trace(const char *path, const struct explain_opts *opts,
 
 	if (rc == 0) {
 		learn_locks(path, &explained);
+		learn_told(path, &explained);
 		rc = learn_memory(path, opts, &explained, &local);
 	}
 	if (rc == 0) {
@@ -240,6 +253,7 @@ void explained_fini(struct explained *explained)
 	forget_results(explained);
 	memory_spans_fini(&explained->memory);
 	lock_owners_free(explained->locks);
+	app_events_fini(&explained->told);
 	explained->locks = NULL;
 	free(explained->note);
 	explained->note = NULL;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyse/memory_spans.h"
+#include "cli/app_events.h"
 #include "cli/load.h"
 #include "cli/target.h"
 #include "cli/when.h"
@@ -37,6 +38,7 @@ struct explained {
 	struct memory_spans memory; /* of reclaim and compaction, where they are asked for */
 	char *note;		    /* owned; on window and threads, for the user; NULL = none */
 	struct lock_owners *locks;  /* owned; what programs told; NULL = nothing */
+	struct app_events told;	    /* owned; at known points */
 };
 
 /*

@@ -104,6 +104,10 @@ static void put_verdict(struct json *json, const struct why *why)
 		json_print_string(json, "why", root->why);
 		if (root->inferred)
 			json_print_string(json, "inferred", root->inferred);
+		if (root->told) {
+			json_print_string(json, "told", root->told);
+			json_print_u64(json, "told_ns", root->told_ns);
+		}
 		json_print_bool(json, "timed_out", root->timed_out);
 		put_thread(json, "kept_off", &root->kept_off);
 		if (root->client.tid)
@@ -183,6 +187,8 @@ static void put_chain(struct json *json, const struct why *why)
 			json_print_string(json, hop->known ? "asked" : "inferred", hop->inferred);
 			put_thread(json, "answerer", &hop->answerer);
 		}
+		if (hop->told)
+			json_print_string(json, "told", hop->told);
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);
@@ -287,6 +293,8 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_print_u64(json, "blocked_ns", wait->blocked_ns);
 	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
 	json_end_object(json);
+	if (wait->told)
+		json_print_string(json, "told", wait->told);
 	if (wait->inferred) {
 		json_print_string(json, wait->known ? "asked" : "inferred", wait->inferred);
 		put_thread(json, "answerer", &wait->answerer);

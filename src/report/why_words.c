@@ -289,6 +289,26 @@ static void put_polls(FILE *out, const struct why_polls *polls)
 		fputs(strstr(polls->call, "kill") ? "found it alive" : "found nothing", out);
 }
 
+/* What it said of itself at known points of its program; of a part of the time, how much. */
+static void put_told(FILE *out, const struct why_root *root)
+{
+	if (!root->told)
+		return;
+	fprintf(out, "; it told: %s", root->told);
+	if (root->told_ns < root->ns - root->ns / 10)
+		fprintf(out, " (%s of it)", text_percent(root->told_ns, root->ns).s);
+}
+
+static void put_hop_told(FILE *out, const struct why_hop *hop)
+{
+	if (!hop->told)
+		return;
+	fprintf(out, "; it told: %s", hop->told);
+	if (hop->told_count && hop->told_count < hop->count)
+		fprintf(out, " (%s of %s x)", text_count(hop->told_count).s,
+			text_count(hop->count).s);
+}
+
 /* How it is known that it held the target up, unless events tell. */
 static void put_inferred(FILE *out, const char *inferred, bool known)
 {
@@ -377,6 +397,7 @@ char *words_row(const struct why *why, const struct why_row *row)
 	words_begin(&words);
 	put_row(words.out, why, row);
 	put_counts(words.out, &row->sum);
+	put_told(words.out, &row->sum);
 	put_class(words.out, why, row);
 	put_inferred(words.out, row->sum.inferred, false);
 	put_polls(words.out, &row->sum.polls);
@@ -518,6 +539,7 @@ char *words_hop(const struct why *why, size_t index)
 	put_hop_holder(words.out, hop);
 	if (hop->slices)
 		fprintf(words.out, ", looking up at %s time-outs", text_count(hop->slices).s);
+	put_hop_told(words.out, hop);
 	if (hop->owner.tid)
 		put_hop_owner(words.out, hop);
 	else if (hop->inferred)
@@ -641,6 +663,8 @@ char *words_wait(const struct why_wait *wait)
 	put_thread(words.out, &wait->who);
 	fputs(" waited in ", words.out);
 	put_in(words.out, wait->in, wait->object);
+	if (wait->told)
+		fprintf(words.out, "; it told: %s", wait->told);
 	fputs("; ", words.out);
 	put_waker(words.out, wait);
 	if (wait->is_slice)
