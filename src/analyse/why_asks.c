@@ -106,7 +106,7 @@ static const struct reason reasons[] = {
 		"getpid gettid getppid sched_yield madvise mmap munmap mprotect mremap brk getrusage "  \
 		"rt_sigaction rt_sigprocmask rt_sigreturn getrandom setsockopt getsockopt "             \
 		"getsockname getpeername restart_syscall nanosleep clock_nanosleep epoll_ctl "          \
-		"timerfd_settime timer_settime setitimer alarm statfs fstatfs getcwd umask "
+		"timerfd_settime timer_settime setitimer alarm statfs fstatfs getcwd umask uprobe uretprobe "
 
 /* Those with which a shell has somebody else sleep. */
 #define CALLS_SHELL " clone clone3 fork vfork setpgid pipe pipe2 rt_sigsuspend prlimit64 "

@@ -185,6 +185,7 @@ static void to_look_is_to_ask_for_the_time_or_in_vain(void **unused)
 
 	slice(&script, "select 4", 500);
 	call(&script, "clock_gettime", "0");
+	call(&script, "uretprobe", "0"); /* of a point that is recorded */
 	call(&script, "openat", "-2");
 	slice(&script, "select 4", 500);
 	says(&script, "cpu0 enter sched_yield", 150); /* and works, a little */
