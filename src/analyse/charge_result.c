@@ -118,6 +118,14 @@ static const struct part *told_most(const struct part *told, size_t count)
 	return most;
 }
 
+/* The same of a root; what is of less than a twentieth of it says nothing about it. */
+static const struct part *root_told(const struct root *root)
+{
+	const struct part *most = told_most(root->told, root->told_count);
+
+	return most && most->ns * 20 >= root->ns ? most : NULL;
+}
+
 /* Asked of sleeps that matter: it is a walk over all that the thread did. */
 static bool may_poll(const struct charged *charged, const struct root *root)
 {
@@ -147,7 +155,7 @@ static void publish_roots(const struct charged *charged)
 	why->roots = xcalloc(charged->root_count, sizeof(*why->roots));
 	for (size_t i = 0; i < charged->root_count; i++) {
 		struct root *root = &charged->roots[i];
-		const struct part *told = told_most(root->told, root->told_count);
+		const struct part *told = root_told(root);
 
 		name_parts(charged, root);
 		why->roots[i] = (struct why_root){
@@ -263,7 +271,7 @@ static void publish_chain(const struct charged *charged)
 	if (root == UINT32_MAX)
 		return;
 	end = &charged->roots[root];
-	said = told_most(end->told, end->told_count);
+	said = root_told(end);
 	last = widest_node(charged, root);
 	for (uint32_t node = last; node != NODE_NONE; node = charged->nodes[node].parent)
 		depth++;

@@ -133,7 +133,7 @@ static int read_all(struct telling *telling, struct list_reader *reader, struct 
 			app_spans_lost(telling->spans, event->time_ns);
 		if (event->type == EV_SCHED_EXIT)
 			app_spans_exit(telling->spans, event->time_ns, event->tid);
-		if (event->type != EV_OTHER || !line.record.data || event->tid <= 0)
+		if (event->type == EV_LOST || !line.record.data || event->tid <= 0)
 			continue;
 		kind = kind_of(telling, &line);
 		telling->line = &line;
