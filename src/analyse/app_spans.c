@@ -223,6 +223,25 @@ bool app_spans_find(const struct app_spans *spans, int32_t tid, uint64_t from_ns
 	return any;
 }
 
+bool app_spans_mark(const struct app_spans *spans, int32_t tid, uint64_t from_ns, uint64_t to_ns,
+		    struct app_told *out_told)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < spans->table->span_count; i++) {
+		const struct list *list = known_list(spans, tid, i, 1u << APP_MARK);
+		size_t at = list ? first_behind(list, to_ns) : 0;
+		const struct span *span = list && at < list->count ? &list->items[at] : NULL;
+
+		if (!span || !span->words || span->start_ns < from_ns || span->start_ns > to_ns ||
+		    (any && span->start_ns < out_told->start_ns))
+			continue;
+		*out_told = told_of(spans, list, span);
+		any = true;
+	}
+	return any;
+}
+
 bool app_spans_most(const struct app_spans *spans, int32_t tid, uint64_t from_ns, uint64_t to_ns,
 		    uint32_t kinds, struct app_told *out_told, uint64_t *out_ns)
 {

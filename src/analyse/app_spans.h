@@ -48,6 +48,10 @@ struct app_told {
 bool app_spans_find(const struct app_spans *spans, int32_t tid, uint64_t from_ns, uint64_t to_ns,
 		    uint32_t kinds, struct app_told *out_told);
 
+/* The last mark of the thread in [from_ns, to_ns]. */
+bool app_spans_mark(const struct app_spans *spans, int32_t tid, uint64_t from_ns, uint64_t to_ns,
+		    struct app_told *out_told);
+
 /* The same of the span that overlaps most with [from_ns, to_ns); *out_ns is by how much. */
 bool app_spans_most(const struct app_spans *spans, int32_t tid, uint64_t from_ns, uint64_t to_ns,
 		    uint32_t kinds, struct app_told *out_told, uint64_t *out_ns);

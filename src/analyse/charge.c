@@ -248,6 +248,21 @@ static void add_told_work(struct charger *charger, uint32_t index, uint32_t slot
 			 ns);
 }
 
+/* What the thread said of its wait, and who ended it of that. */
+static void add_told_wait(struct charger *charger, struct node *node, uint32_t slot,
+			  const struct wait *wait)
+{
+	const char *told = query_told_wait(charger->query, slot, wait);
+	const char *woke = query_told_waker(charger->query, wait);
+
+	if (told)
+		add_told(&node->told, &node->told_count, &node->told_cap, text_id(charger, told),
+			 1);
+	if (woke)
+		add_told(&node->woke, &node->woke_count, &node->woke_cap, text_id(charger, woke),
+			 1);
+}
+
 static void add_part(struct root *root, uint32_t id, uint64_t ns)
 {
 	for (size_t i = 0; i < root->part_count; i++) {
@@ -692,7 +707,6 @@ static struct place place_below(struct charger *charger, const struct place *pla
 				const struct wait *wait, const struct led *led)
 {
 	struct place below = *place;
-	const char *told;
 	struct node *node;
 
 	if (place->depth == 0)
@@ -703,10 +717,8 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
 	note_holder(charger, node, wait);
-	told = query_told_wait(charger->query, slot, wait);
-	if (told && node->counted_ns != wait->begin_ns)
-		add_told(&node->told, &node->told_count, &node->told_cap, text_id(charger, told),
-			 1);
+	if (node->counted_ns != wait->begin_ns)
+		add_told_wait(charger, node, slot, wait);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
 	    node->counted_ns == wait->begin_ns)
 		node->count--;
@@ -1100,8 +1112,10 @@ void charge_window(struct query *query)
 	});
 	for (size_t i = 0; i < charger->root_count; i++)
 		root_fini(&charger->roots[i]);
-	for (size_t i = 0; i < charger->node_count; i++)
+	for (size_t i = 0; i < charger->node_count; i++) {
 		free(charger->nodes[i].told);
+		free(charger->nodes[i].woke);
+	}
 	free(charger->roots);
 	free(charger->nodes);
 	free(charger->flows);

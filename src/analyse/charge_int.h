@@ -68,6 +68,8 @@ struct node {
 	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
 	struct part *told; /* owned; what it said that it waited for (id: text, ns: how often) */
 	size_t told_count, told_cap;
+	struct part *woke; /* owned; the same of who ended the waits */
+	size_t woke_count, woke_cap;
 };
 
 /* Time of one root through one hop. */

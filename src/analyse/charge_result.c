@@ -281,6 +281,7 @@ static void publish_chain(const struct charged *charged)
 	     node = charged->nodes[node].parent) {
 		const struct node *at = &charged->nodes[node];
 		const struct part *told = told_most(at->told, at->told_count);
+		const struct part *woke = told_most(at->woke, at->woke_count);
 
 		why->chain[--i] = (struct why_hop){
 			.who = why_thread(charged->query, at->slot),
@@ -306,6 +307,7 @@ static void publish_chain(const struct charged *charged)
 			.instead = at->instead ? kept(charged, at->instead) : NULL,
 			.told = told ? kept(charged, told->id) : NULL,
 			.told_count = told ? told->ns : 0,
+			.waker_told = woke ? kept(charged, woke->id) : NULL,
 		};
 	}
 	why->chain[depth] = (struct why_hop){

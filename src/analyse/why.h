@@ -138,7 +138,8 @@ struct why_hop {
 	const char *helper;
 	bool known; /* it is not inferred: the answerer had the file lock that it asked for */
 	const char *told; /* what it waited for, as it said at known points: in most of its waits */
-	uint64_t told_count; /* in so many of 'count'; of the root: 0 */
+	uint64_t told_count;	/* in so many of 'count'; of the root: 0 */
+	const char *waker_told; /* what who woke it said just before; NULL = nothing */
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */

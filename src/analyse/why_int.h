@@ -227,6 +227,8 @@ struct why_polls query_polls(struct query *query, uint32_t slot);
  * 'in' (*out_ns of it). NULL = nothing. The texts live as long as the result or opts->told.
  */
 const char *query_told_wait(struct query *query, uint32_t slot, const struct wait *wait);
+/* And what who ended the wait said just before; it may be of another one that it woke meanwhile. */
+const char *query_told_waker(struct query *query, const struct wait *wait);
 const char *query_told_work(struct query *query, uint32_t slot, const struct tl_interval *in,
 			    uint64_t *out_ns);
 

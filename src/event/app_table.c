@@ -160,7 +160,7 @@ static void read_values(struct reading *reading, char *rest)
 	table->values[table->value_count++] = values;
 }
 
-static const char *const kind_names[APP_KIND_COUNT] = { "wait", "work", "hold" };
+static const char *const kind_names[APP_KIND_COUNT] = { "wait", "work", "hold", "mark" };
 
 const char *app_kind_name(enum app_kind kind)
 {
@@ -192,8 +192,9 @@ static void read_span(struct reading *reading, char *rest)
 	}
 	if (!last_app(reading) || !is_name(name) || span.kind == APP_KIND_COUNT ||
 	    table->span_count == SPANS_MAX || find_span(reading, name) >= 0) {
-		fault(reading, "write: span NAME wait|work|hold [costly] [nests], behind an app, "
-			       "each name once");
+		fault(reading,
+		      "write: span NAME wait|work|hold|mark [costly] [nests], behind an app, "
+		      "each name once");
 		return;
 	}
 	while (*(word = take_word(&rest))) {

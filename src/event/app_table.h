@@ -27,6 +27,7 @@ enum app_kind {
 	APP_WAIT, /* that it waits, and for what */
 	APP_WORK, /* what it does; waits in it are part of that */
 	APP_HOLD, /* what it has, told where it waits and does nothing else */
+	APP_MARK, /* what it did at that point, told where it wakes somebody right behind it */
 	APP_KIND_COUNT
 };
 
@@ -92,7 +93,7 @@ void app_table_fini(struct app_table *table);
 /* No file is one of this program any more. */
 void app_table_hide(struct app_table *table, size_t app);
 
-/* "wait", "work", "hold" */
+/* "wait", "work", "hold", "mark" */
 const char *app_kind_name(enum app_kind kind);
 
 /*

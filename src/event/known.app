@@ -15,6 +15,8 @@ begin lock usdt postgresql:lock__wait__start(a:u32, b:u32, c:u32, d:u16, type:u8
 begin lock usdt postgresql:lock__wait__start(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) : waits for a lock of type {type} ({a}, {b}, {c}, {d}; {mode|lockmode}); SQL: {sql}
 end lock usdt postgresql:lock__wait__done
 end lock usdt postgresql:transaction__abort
+span release mark
+begin release func ProcLockWakeup(sql=+0(@debug_query_string):string) : lets go of a lock; SQL: {sql}
 span checkpoint work
 begin checkpoint usdt postgresql:checkpoint__start : checkpoint
 end checkpoint usdt postgresql:checkpoint__done
@@ -105,9 +107,6 @@ end script return evalGenericCommand
 
 # ----------------------------------------------------------------------------------- nginx
 app nginx nginx
-span resolve work
-begin resolve func ngx_resolve_name : resolves a name
-end resolve return ngx_resolve_name
 span file work costly
 begin file func ngx_open_cached_file(cache, name=+0(+8(%si)):string) : opens {name}
 end file return ngx_open_cached_file

@@ -189,6 +189,8 @@ static void put_chain(struct json *json, const struct why *why)
 		}
 		if (hop->told)
 			json_print_string(json, "told", hop->told);
+		if (hop->waker_told)
+			json_print_string(json, "waker_told", hop->waker_told);
 		put_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);

@@ -548,6 +548,8 @@ char *words_hop(const struct why *why, size_t index)
 		put_hop_instead(words.out, hop);
 	else if (hop->woken_by[0])
 		put_hop_waker(words.out, hop);
+	if (hop->waker_told && hop->waker.tid && !hop->instead && !hop->inferred && !hop->owner.tid)
+		fprintf(words.out, ", which told: %s", hop->waker_told);
 	return words_end(&words);
 }
 

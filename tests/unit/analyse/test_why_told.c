@@ -10,13 +10,15 @@ enum point {
 	SQL_END,
 	BEGIN,
 	COMMIT,
+	RELEASE,
 };
 
 static const char text[] = "app shop a\n"
 			   "span lock wait\nspan sql work\nspan transaction hold\n"
 			   "begin lock event p:lock : x\nend lock event p:unlock\n"
 			   "begin sql event p:sql : x\nend sql event p:done\n"
-			   "begin transaction event p:begin : x\nend transaction event p:commit\n";
+			   "begin transaction event p:begin : x\nend transaction event p:commit\n"
+			   "span release mark\nbegin release event p:release : x\n";
 
 /* 7 waits for 9, which works; once more, and a third time. */
 static const char trace[] = "  0us cpu0 switch 0(runnable) 7\n"
@@ -145,6 +147,22 @@ static void work_is_told_beside_the_wait_and_what_it_has_where_nothing_else_is(v
 	ended(&test);
 }
 
+static void who_ends_a_wait_says_how_just_before(void **unused)
+{
+	struct case_of test = begun();
+	const struct why *why;
+
+	says(&test, 5, 9, RELEASE, "before the wait");
+	says(&test, 49, 9, RELEASE, "SQL: commit");
+	says(&test, 55, 9, RELEASE, "between");
+	says(&test, 82, 9, RELEASE, "behind");
+	why = asked(&test, true);
+	assert_string_equal(why->chain[0].waker_told, "SQL: commit");
+	assert_null(why->chain[0].told);
+	assert_null(why->chain[1].waker_told);
+	ended(&test);
+}
+
 static void it_changes_no_sum(void **unused)
 {
 	struct case_of test = begun();
@@ -176,6 +194,7 @@ int main(void)
 		cmocka_unit_test(points_that_do_not_hold_the_whole_wait_say_nothing_of_it),
 		cmocka_unit_test(
 			work_is_told_beside_the_wait_and_what_it_has_where_nothing_else_is),
+		cmocka_unit_test(who_ends_a_wait_says_how_just_before),
 		cmocka_unit_test(it_changes_no_sum),
 	};
 

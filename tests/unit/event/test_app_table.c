@@ -214,7 +214,7 @@ static void the_known_table_is_right(void **unused)
 			begins |= table.points[k].span == i && !table.points[k].ends;
 			ends |= table.points[k].span == i && table.points[k].ends;
 		}
-		assert_true(begins && ends);
+		assert_true(begins && (ends || table.spans[i].kind == APP_MARK));
 	}
 	app_table_fini(&table);
 }
