@@ -36,6 +36,8 @@ struct app_spans {
 	size_t word_bytes;
 	uint32_t last_word; /* id */
 	struct map index;   /* tid << 32 | span -> list */
+	struct map exits;   /* tid -> when a thread of that number ended last */
+	uint64_t lost_ns;   /* the last hole; 0 = none */
 	struct names words;
 };
 
@@ -55,6 +57,7 @@ void app_spans_free(struct app_spans *spans)
 		free(spans->lists[i].items);
 	free(spans->lists);
 	map_fini(&spans->index);
+	map_fini(&spans->exits);
 	names_fini(&spans->words);
 	free(spans);
 }
@@ -110,6 +113,16 @@ static uint32_t keep_words(struct app_spans *spans, const char *words)
 	return id;
 }
 
+static void add_span(struct app_spans *spans, struct list *list, uint64_t start_ns, uint64_t end_ns,
+		     const char *words)
+{
+	if (spans->span_count == SPANS_MAX)
+		return;
+	spans->span_count++;
+	list->items = vec_room(list->items, list->count, &list->cap, sizeof(*list->items));
+	list->items[list->count++] = (struct span){ start_ns, end_ns, keep_words(spans, words) };
+}
+
 static void begin(struct app_spans *spans, struct list *list, uint64_t time_ns, const char *words)
 {
 	if (open_of(list) && spans->table->spans[list->span].nests) {
@@ -117,11 +130,18 @@ static void begin(struct app_spans *spans, struct list *list, uint64_t time_ns, 
 		return;
 	}
 	close_span(list, time_ns);
-	if (spans->span_count == SPANS_MAX)
-		return;
-	spans->span_count++;
-	list->items = vec_room(list->items, list->count, &list->cap, sizeof(*list->items));
-	list->items[list->count++] = (struct span){ time_ns, OPEN, keep_words(spans, words) };
+	add_span(spans, list, time_ns, OPEN, words);
+}
+
+/* It began before the recording or in a hole, if nothing of it was seen since. */
+static void began_unseen(struct app_spans *spans, struct list *list, uint64_t time_ns,
+			 const char *words)
+{
+	uint64_t *exit_ns = map_find(&spans->exits, (uint32_t)list->tid);
+	uint64_t since_ns = exit_ns && *exit_ns > spans->lost_ns ? *exit_ns : spans->lost_ns;
+
+	if (*words && (list->count == 0 || list->items[list->count - 1].end_ns <= since_ns))
+		add_span(spans, list, since_ns, time_ns, words);
 }
 
 void app_spans_feed(struct app_spans *spans, uint64_t time_ns, int32_t tid, uint32_t point,
@@ -136,12 +156,15 @@ void app_spans_feed(struct app_spans *spans, uint64_t time_ns, int32_t tid, uint
 		begin(spans, list, time_ns, words);
 	else if (list->depth)
 		list->depth--;
-	else
+	else if (open_of(list))
 		close_span(list, time_ns);
+	else
+		began_unseen(spans, list, time_ns, words);
 }
 
 void app_spans_exit(struct app_spans *spans, uint64_t time_ns, int32_t tid)
 {
+	map_put(&spans->exits, (uint32_t)tid, time_ns);
 	for (uint32_t i = 0; i < spans->table->span_count; i++) {
 		uint64_t *found = map_find(&spans->index, key_of(tid, i));
 
@@ -152,6 +175,7 @@ void app_spans_exit(struct app_spans *spans, uint64_t time_ns, int32_t tid)
 
 void app_spans_lost(struct app_spans *spans, uint64_t time_ns)
 {
+	spans->lost_ns = time_ns;
 	for (size_t i = 0; i < spans->list_count; i++)
 		close_span(&spans->lists[i], time_ns);
 }

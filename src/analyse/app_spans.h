@@ -7,8 +7,9 @@
  *	if (app_spans_find(spans, tid, from_ns, to_ns, 1u << APP_WAIT, &span))
  *		... span.words ...
  *
- * A span is told only when its begin was seen: what was under way before the recording is not
- * known. Behind a hole nothing is known until the next begin. Read-only once ended.
+ * A span is told when its begin was seen; of one that was under way before the recording, or in a
+ * hole, when its end was and says itself what it was. Behind a hole nothing else is known until
+ * the next begin. Read-only once ended.
  */
 #ifndef ANALYSE_APP_SPANS_H
 #define ANALYSE_APP_SPANS_H

@@ -100,22 +100,24 @@ static bool holds(struct telling *telling, const struct app_point *point)
 	       (field_of(telling, point->if_field, &field) && field.number == point->if_value);
 }
 
-/* Of the lines of one point that begin the same span the first one holds. */
+/* Of the lines of one point that begin or end the same span the first one holds. */
 static void feed(struct telling *telling, const struct kind *kind, const struct event *event)
 {
-	uint32_t begun = UINT32_MAX;
+	uint32_t last = UINT32_MAX; /* span, and which end of it */
 
 	for (size_t i = 0; i < kind->count; i++) {
 		const struct app_point *point = &telling->table->points[kind->points[i]];
+		uint32_t what = point->span * 2 + point->ends;
 		AUTO_FREE char *words = NULL;
 
-		if ((!point->ends && point->span == begun) || !holds(telling, point))
+		if (what == last || !holds(telling, point))
 			continue;
-		words = point->ends ? xstrdup("")
-				    : app_words(telling->table, point, field_of, telling);
+		words = app_words(telling->table, point, field_of, telling);
+		if (!words && point->ends)
+			words = xstrdup("");
 		if (!words)
 			continue;
-		begun = point->ends ? begun : point->span;
+		last = what;
 		app_spans_feed(telling->spans, event->time_ns, event->tid, kind->points[i], words);
 	}
 }

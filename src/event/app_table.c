@@ -262,7 +262,7 @@ static bool read_rest(struct app_point *point, char *rest)
 		return false;
 	rest += strspn(rest, " \t");
 	point->words = xstrdup(rest);
-	return point->ends ? !*word && !*rest : *word && *rest;
+	return *word ? *rest != '\0' : point->ends;
 }
 
 static void point_fini(struct app_point *point)
@@ -286,7 +286,8 @@ static void read_point(struct reading *reading, char *rest, bool ends)
 	}
 	point.point = xstrdup(take_point(&rest));
 	if (!*point.point || !read_rest(&point, rest)) {
-		fault(reading, "write: POINT [if FIELD=NUMBER]%s", ends ? "" : " : WORDS");
+		fault(reading, "write: POINT [if FIELD=NUMBER] : WORDS%s",
+		      ends ? "; they may be missing" : "");
 		point_fini(&point);
 		return;
 	}

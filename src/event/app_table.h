@@ -6,7 +6,7 @@
  *	values mode 1=shared 2=exclusive             words for numbers
  *	span lock wait                               a time between two points; "costly": only if asked
  *	begin lock usdt postgresql:lock__wait__start(rel:u32, mode:int) if mode=1 : waits for {mode|mode}
- *	end lock usdt postgresql:lock__wait__done
+ *	end lock usdt postgresql:lock__wait__done   (words, too, of a time that began unseen)
  *
  * docs/apps.md is the reference. The recorder looks for the points; a trace keeps those lines whose
  * points were found, with the names of their events in place of the points ("event SYSTEM:NAME"),
@@ -68,7 +68,7 @@ struct app_point {
 	bool ends;
 	char *if_field; /* NULL = always */
 	int64_t if_value;
-	char *words; /* with {FIELD}; "" at an end */
+	char *words; /* with {FIELD}; of an end: where its begin was not recorded, "" = none */
 	uint32_t line;
 };
 

@@ -13,7 +13,13 @@ begin lock usdt postgresql:lock__wait__start(a:u32, b:u32, c:u32, d:u16, type:u8
 begin lock usdt postgresql:lock__wait__start(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=6 : waits for virtual transaction {a}/{b} to end ({mode|lockmode}); SQL: {sql}
 begin lock usdt postgresql:lock__wait__start(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=10 : waits for an advisory lock ({b}, {c}) of database {a} ({mode|lockmode}); SQL: {sql}
 begin lock usdt postgresql:lock__wait__start(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) : waits for a lock of type {type} ({a}, {b}, {c}, {d}; {mode|lockmode}); SQL: {sql}
-end lock usdt postgresql:lock__wait__done
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=0 : waits for {mode|lockmode} on relation {b} of database {a}; SQL: {sql}
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=1 : waits to extend relation {b} of database {a}; SQL: {sql}
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=4 : waits for the row in place ({c},{d}) of relation {b} of database {a} ({mode|lockmode}); SQL: {sql}
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=5 : waits for transaction {a} to end, as for a row lock ({mode|lockmode}); SQL: {sql}
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=6 : waits for virtual transaction {a}/{b} to end ({mode|lockmode}); SQL: {sql}
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) if type=10 : waits for an advisory lock ({b}, {c}) of database {a} ({mode|lockmode}); SQL: {sql}
+end lock usdt postgresql:lock__wait__done(a:u32, b:u32, c:u32, d:u16, type:u8, mode:int, sql=+0(@debug_query_string):string) : waits for a lock of type {type} ({a}, {b}, {c}, {d}; {mode|lockmode}); SQL: {sql}
 end lock usdt postgresql:transaction__abort
 span release mark
 begin release func ProcLockWakeup(sql=+0(@debug_query_string):string) : lets go of a lock; SQL: {sql}
@@ -53,17 +59,17 @@ begin monitor func _ZN13ObjectMonitor6EnterIEP10JavaThread(monitor:x64) : waits 
 end monitor return _ZN13ObjectMonitor6EnterIEP10JavaThread
 span class wait
 begin class usdt hotspot:monitor__contended__enter(thread:s64, monitor:x64, class:string, length:int) : waits for the Java monitor of an object of class {class.length}
-end class usdt hotspot:monitor__contended__entered
+end class usdt hotspot:monitor__contended__entered(thread:s64, monitor:x64, class:string, length:int) : waits for the Java monitor of an object of class {class.length}
 span object wait
 begin object usdt hotspot:monitor__wait(thread:s64, monitor:x64, class:string, length:int, timeout:s64) : in Object.wait() on an object of class {class.length}
-end object usdt hotspot:monitor__waited
+end object usdt hotspot:monitor__waited(thread:s64, monitor:x64, class:string, length:int) : in Object.wait() on an object of class {class.length}
 span gc work
 begin gc usdt hotspot:gc__begin(full:u8) if full=1 : full garbage collection
 begin gc usdt hotspot:gc__begin(full:u8) : garbage collection
 end gc usdt hotspot:gc__end
 span operation work
 begin operation usdt hotspot:vmops__begin(name:string, length:int, mode:int) : VM operation {name.length}
-end operation usdt hotspot:vmops__end
+end operation usdt hotspot:vmops__end(name:string, length:int) : VM operation {name.length}
 span park wait costly
 begin park usdt hotspot:thread__park__begin : parked in LockSupport.park(), as java.util.concurrent waits
 end park usdt hotspot:thread__park__end

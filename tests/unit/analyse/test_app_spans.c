@@ -104,6 +104,30 @@ static void an_end_alone_says_nothing(void **unused)
 	told_fini(&told);
 }
 
+static void an_end_that_says_what_it_was_tells_of_a_begin_unseen(void **unused)
+{
+	struct told told = told_new();
+
+	feed(&told, 20, 7, UNLOCK, "from before");
+	feed(&told, 30, 7, UNLOCK, "nothing was seen to begin");
+	feed(&told, 40, 7, LOCK, "seen");
+	feed(&told, 50, 7, UNLOCK, "not asked");
+	app_spans_lost(told.spans, 60);
+	feed(&told, 70, 7, UNLOCK, "from the hole");
+	app_spans_exit(told.spans, 80, 8);
+	feed(&told, 90, 8, UNLOCK, "of the second 8");
+	app_spans_end(told.spans);
+	expect(&told, 7, 0, 15, WAIT, "from before");
+	expect(&told, 7, 22, 28, WAIT, NULL);
+	expect(&told, 7, 42, 48, WAIT, "seen");
+	expect(&told, 7, 52, 58, WAIT, NULL);
+	expect(&told, 7, 58, 65, WAIT, NULL);
+	expect(&told, 7, 62, 68, WAIT, "from the hole");
+	expect(&told, 8, 62, 68, WAIT, NULL);
+	expect(&told, 8, 82, 88, WAIT, "of the second 8");
+	told_fini(&told);
+}
+
 static void of_waits_the_outer_is_told_of_work_the_inner(void **unused)
 {
 	struct told told = told_new();
@@ -181,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_span_is_between_its_points_and_its_threads),
 		cmocka_unit_test(an_end_alone_says_nothing),
+		cmocka_unit_test(an_end_that_says_what_it_was_tells_of_a_begin_unseen),
 		cmocka_unit_test(of_waits_the_outer_is_told_of_work_the_inner),
 		cmocka_unit_test(a_second_begin_ends_the_first_unless_it_nests),
 		cmocka_unit_test(what_ends_with_the_thread_or_in_a_hole_goes_on_no_further),

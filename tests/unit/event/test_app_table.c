@@ -28,7 +28,7 @@ static const char good[] =
 	"span sql work costly nests\n"
 	"\n"
 	"begin lock usdt shop:lock(id:u32, mode:int) if mode=2 : waits for {id} ({mode|mode})\n"
-	"end lock return unlock_me\n"
+	"end lock return unlock_me : had waited\n"
 	"begin sql func run_sql(text:string, length:u32) : SQL: {text.length}";
 
 static void lines_become_rows(void **unused)
@@ -52,6 +52,7 @@ static void lines_become_rows(void **unused)
 	assert_int_equal(table.points[0].if_value, 2);
 	assert_string_equal(table.points[0].words, "waits for {id} ({mode|mode})");
 	assert_true(table.points[1].ends);
+	assert_string_equal(table.points[1].words, "had waited");
 	assert_int_equal(table.points[2].line, 10);
 	app_table_fini(&table);
 }
@@ -79,7 +80,8 @@ static void what_is_wrong_has_its_place_and_is_left_out(void **unused)
 		{ "begin w func f if a : x", "t.app:3: write: POINT" },
 		{ "begin w func f if a=b : x", "t.app:3: write: POINT" },
 		{ "begin w func f(a x", "t.app:3: write: POINT" },
-		{ "end w func f : x", "t.app:3: write: POINT" },
+		{ "end w func f :", "t.app:3: write: POINT" },
+		{ "end w func f x", "t.app:3: write: POINT" },
 		{ "end w", "t.app:3: then comes usdt" },
 		{ "\x1b[31m", "t.app:3: a line begins with" },
 	};
