@@ -717,11 +717,11 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
 	note_holder(charger, node, wait);
-	if (node->counted_ns != wait->begin_ns)
-		add_told_wait(charger, node, slot, wait);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
 	    node->counted_ns == wait->begin_ns)
 		node->count--;
+	else
+		add_told_wait(charger, node, slot, wait);
 	node->counted_ns = wait->begin_ns;
 	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
 	below.object = led->owner != SLOT_NONE ? led->lock : node->object;

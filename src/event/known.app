@@ -63,6 +63,9 @@ end class usdt hotspot:monitor__contended__entered(thread:s64, monitor:x64, clas
 span object wait
 begin object usdt hotspot:monitor__wait(thread:s64, monitor:x64, class:string, length:int, timeout:s64) : in Object.wait() on an object of class {class.length}
 end object usdt hotspot:monitor__waited(thread:s64, monitor:x64, class:string, length:int) : in Object.wait() on an object of class {class.length}
+span sleep wait
+begin sleep usdt hotspot:thread__sleep__begin : in Thread.sleep()
+end sleep usdt hotspot:thread__sleep__end
 span gc work
 begin gc usdt hotspot:gc__begin(full:u8) if full=1 : full garbage collection
 begin gc usdt hotspot:gc__begin(full:u8) : garbage collection
