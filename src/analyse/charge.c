@@ -263,6 +263,20 @@ static void add_told_wait(struct charger *charger, struct node *node, uint32_t s
 			 1);
 }
 
+/* A sleep, or a wait in vain: what the thread said of it is the word of the root, too. */
+static void add_told_root(struct charger *charger, uint32_t index, uint32_t slot,
+			  const struct wait *wait, uint64_t ns)
+{
+	struct root *root = &charger->roots[index];
+	const char *told = root->kind == WHY_TIMER || root->kind == WHY_STUCK
+				   ? query_told_wait(charger->query, slot, wait)
+				   : NULL;
+
+	if (told)
+		add_told(&root->told, &root->told_count, &root->told_cap, text_id(charger, told),
+			 ns);
+}
+
 static void add_part(struct root *root, uint32_t id, uint64_t ns)
 {
 	for (size_t i = 0; i < root->part_count; i++) {
@@ -381,16 +395,16 @@ static void note_holder(struct charger *charger, struct node *node, const struct
 static void charge(struct charger *charger, const struct place *place, uint32_t slot,
 		   uint64_t start_ns, uint64_t end_ns);
 
-static void add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
-			const char *reason, uint64_t ns)
+static uint32_t add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
+			    const char *reason, uint64_t ns)
 {
-	(void)add(charger, place,
-		  (struct root){
-			  .kind = WHY_UNKNOWN,
-			  .slot = slot,
-			  .reason = text_id(charger, reason),
-		  },
-		  ns);
+	return add(charger, place,
+		   (struct root){
+			   .kind = WHY_UNKNOWN,
+			   .slot = slot,
+			   .reason = text_id(charger, reason),
+		   },
+		   ns);
 }
 
 static void add_client(struct root *root, uint32_t slot, uint64_t ns)
@@ -479,7 +493,7 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	struct tl_interval ran;
 
 	if (cpu >= tl->cpu_count) {
-		add_unknown(charger, place, slot, CPU_NOT_KNOWN, in->end_ns - in->start_ns);
+		(void)add_unknown(charger, place, slot, CPU_NOT_KNOWN, in->end_ns - in->start_ns);
 		return;
 	}
 	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
@@ -504,8 +518,9 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	}
 }
 
-static void charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
-			    const struct wait *wait, const struct tl_interval *in)
+/* Returns the root. */
+static uint32_t charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
+				const struct wait *wait, const struct tl_interval *in)
 {
 	static const uint8_t kind_of[] = {
 		[ACTOR_NONE] = WHY_UNKNOWN,    [ACTOR_THREAD] = WHY_UNKNOWN,
@@ -518,10 +533,8 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	uint64_t ns = in->end_ns - in->start_ns;
 	uint32_t index;
 
-	if (root.kind == WHY_UNKNOWN) {
-		add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
-		return;
-	}
+	if (root.kind == WHY_UNKNOWN)
+		return add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
@@ -531,11 +544,10 @@ static void charge_hardware(struct charger *charger, const struct place *place, 
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
 		root.object = text_id(charger, describe_object(query, wait));
 	index = add(charger, place, root, ns);
-	if (root.kind == WHY_TIMER)
-		add_told_work(charger, index, slot, in);
 	if (root.kind == WHY_DISK)
 		add_part(&charger->roots[index], text_id(charger, describe_object(query, wait)),
 			 ns);
+	return index;
 }
 
 /* What was awaited did not come, or nothing tells what ended the wait: 'instead' is NULL. */
@@ -544,12 +556,13 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 {
 	struct query *query = charger->query;
 	struct root root = { .kind = WHY_TIMER, .slot = slot };
+	uint32_t index;
 
 	root.what = text_id(charger, describe_in(query, wait));
 	if (!wait_sleeps(query, wait)) {
 		if (!instead) {
-			add_unknown(charger, place, slot,
-				    "nothing ended the wait while it was recorded", ns);
+			(void)add_unknown(charger, place, slot,
+					  "nothing ended the wait while it was recorded", ns);
 			return;
 		}
 		root.kind = WHY_STUCK;
@@ -559,7 +572,8 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		root.reason = text_id(charger, instead);
 		root.in_circle = charger->nodes[place->node].in_circle;
 	}
-	(void)add(charger, place, root, ns);
+	index = add(charger, place, root, ns);
+	add_told_root(charger, index, slot, wait, ns);
 }
 
 /* It waited for all CPUs: what the threads of RCU did meanwhile is no answer. */
@@ -601,8 +615,8 @@ static uint64_t charge_origin(struct charger *charger, const struct place *place
 		return in->start_ns;
 	stand_in.waker = *origin;
 	stand_in.flags &= ~(uint32_t)WAIT_TIMED_OUT;
-	charge_hardware(charger, place, slot, &stand_in,
-			&(struct tl_interval){ in->start_ns, until, in->word });
+	(void)charge_hardware(charger, place, slot, &stand_in,
+			      &(struct tl_interval){ in->start_ns, until, in->word });
 	return until;
 }
 
@@ -687,8 +701,8 @@ static void charge_sent(struct charger *charger, const struct place *place, uint
 		sent = in->end_ns;
 	charge(charger, place, wait->waker.slot, in->start_ns, sent);
 	if (sent < in->end_ns)
-		charge_hardware(charger, place, slot, wait,
-				&(struct tl_interval){ sent, in->end_ns, in->word });
+		(void)charge_hardware(charger, place, slot, wait,
+				      &(struct tl_interval){ sent, in->end_ns, in->word });
 }
 
 /* A child that sleeps in its stead is another one each time. */
@@ -774,6 +788,22 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 		charge_open(charger, place, slot, wait, instead, in->end_ns - until);
 }
 
+/* Hardware ended it: of a disk, up to when the request was issued, whoever did that. */
+static void charge_device(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	uint64_t from = wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_DISK
+				? charge_origin(charger, place, slot, wait, in)
+				: in->start_ns;
+	uint32_t index;
+
+	if (from >= in->end_ns)
+		return;
+	index = charge_hardware(charger, place, slot, wait,
+				&(struct tl_interval){ from, in->end_ns, in->word });
+	add_told_root(charger, index, slot, wait, in->end_ns - from);
+}
+
 /* What ended the wait says what it was for. */
 static void charge_ended(struct charger *charger, const struct place *place, uint32_t slot,
 			 const struct wait *wait, const struct tl_interval *in)
@@ -792,17 +822,11 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	} else if (is_served(charger, place, wait)) {
 		charge_served(charger, place, slot, wait, in);
 	} else if (!by_thread || by == slot || by == SLOT_NONE) {
-		uint64_t from = wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_DISK
-					? charge_origin(charger, place, slot, wait, in)
-					: in->start_ns;
-
-		if (from < in->end_ns)
-			charge_hardware(charger, place, slot, wait,
-					&(struct tl_interval){ from, in->end_ns, in->word });
+		charge_device(charger, place, slot, wait, in);
 	} else if (place->depth > CHARGE_DEPTH) {
 		query->why->depth_limit_hits++;
-		add_unknown(charger, place, slot, "deeper than the bound on depth",
-			    in->end_ns - in->start_ns);
+		(void)add_unknown(charger, place, slot, "deeper than the bound on depth",
+				  in->end_ns - in->start_ns);
 	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
 		charge_sent(charger, place, slot, wait, in);
 	} else {
@@ -1025,10 +1049,10 @@ static void charge_absent(struct charger *charger, const struct place *place, ui
 	    tl->threads[thread->parent]->tid != 0 && below.depth <= CHARGE_DEPTH)
 		charge(charger, &below, thread->parent, in->start_ns, in->end_ns);
 	else
-		add_unknown(charger, place, slot,
-			    in->start_ns >= thread->death_ns ? "it had ended"
-							     : "it was not there yet",
-			    in->end_ns - in->start_ns);
+		(void)add_unknown(charger, place, slot,
+				  in->start_ns >= thread->death_ns ? "it had ended"
+								   : "it was not there yet",
+				  in->end_ns - in->start_ns);
 }
 
 static void charge(struct charger *charger, const struct place *place, uint32_t slot,
@@ -1045,8 +1069,8 @@ static void charge(struct charger *charger, const struct place *place, uint32_t 
 			charge_absent(charger, place, slot, &in);
 			break;
 		case WORD_UNCERTAIN:
-			add_unknown(charger, place, slot, describe_unsure(in.word),
-				    in.end_ns - in.start_ns);
+			(void)add_unknown(charger, place, slot, describe_unsure(in.word),
+					  in.end_ns - in.start_ns);
 			break;
 		case WORD_BLOCKED:
 			charge_blocked(charger, place, slot, &in);
