@@ -39,7 +39,6 @@
 
 #define CHARGE_DEPTH 100
 #define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
-#define TOLD_MAX     64 /* things that a thread said of itself that are told apart */
 
 /* What leads from a wait to the next hop, beside the wait. */
 struct led {
@@ -215,68 +214,6 @@ static uint32_t add(struct charger *charger, const struct place *place, struct r
 	return index;
 }
 
-/* What a thread said; from some number on all the others are one that says nothing. */
-static void add_told(struct part **told, size_t *count, size_t *cap, uint32_t id, uint64_t ns)
-{
-	size_t i = 0;
-
-	while (i < *count && (*told)[i].id != id)
-		i++;
-	if (i == *count && *count >= TOLD_MAX) {
-		id = 0;
-		i = 0;
-		while (i < *count && (*told)[i].id != id)
-			i++;
-	}
-	if (i == *count) {
-		*told = vec_room(*told, *count, cap, sizeof(**told));
-		(*told)[(*count)++] = (struct part){ id, 0 };
-	}
-	(*told)[i].ns += ns;
-}
-
-/* What a root's thread said that it did during 'in'. */
-static void add_told_work(struct charger *charger, uint32_t index, uint32_t slot,
-			  const struct tl_interval *in)
-{
-	struct root *root = &charger->roots[index];
-	uint64_t ns;
-	const char *text = query_told_work(charger->query, slot, in, &ns);
-
-	if (text)
-		add_told(&root->told, &root->told_count, &root->told_cap, text_id(charger, text),
-			 ns);
-}
-
-/* What the thread said of its wait, and who ended it of that. */
-static void add_told_wait(struct charger *charger, struct node *node, uint32_t slot,
-			  const struct wait *wait)
-{
-	const char *told = query_told_wait(charger->query, slot, wait);
-	const char *woke = query_told_waker(charger->query, wait);
-
-	if (told)
-		add_told(&node->told, &node->told_count, &node->told_cap, text_id(charger, told),
-			 1);
-	if (woke)
-		add_told(&node->woke, &node->woke_count, &node->woke_cap, text_id(charger, woke),
-			 1);
-}
-
-/* A sleep, or a wait in vain: what the thread said of it is the word of the root, too. */
-static void add_told_root(struct charger *charger, uint32_t index, uint32_t slot,
-			  const struct wait *wait, uint64_t ns)
-{
-	struct root *root = &charger->roots[index];
-	const char *told = root->kind == WHY_TIMER || root->kind == WHY_STUCK
-				   ? query_told_wait(charger->query, slot, wait)
-				   : NULL;
-
-	if (told)
-		add_told(&root->told, &root->told_count, &root->told_cap, text_id(charger, told),
-			 ns);
-}
-
 static void add_part(struct root *root, uint32_t id, uint64_t ns)
 {
 	for (size_t i = 0; i < root->part_count; i++) {
@@ -449,7 +386,7 @@ static void charge_working(struct charger *charger, const struct place *place, u
 	if (place->depth > 0)
 		add_client(&charger->roots[index],
 			   query_client(charger->query, slot, in->start_ns, &charger->client), ns);
-	add_told_work(charger, index, slot, in);
+	told_work(charger->query, &charger->roots[index], slot, in);
 }
 
 static void charge_irq(struct charger *charger, const struct place *place,
@@ -573,7 +510,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		root.in_circle = charger->nodes[place->node].in_circle;
 	}
 	index = add(charger, place, root, ns);
-	add_told_root(charger, index, slot, wait, ns);
+	told_root(charger->query, &charger->roots[index], slot, wait, ns);
 }
 
 /* It waited for all CPUs: what the threads of RCU did meanwhile is no answer. */
@@ -735,7 +672,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	    node->counted_ns == wait->begin_ns)
 		node->count--;
 	else
-		add_told_wait(charger, node, slot, wait);
+		told_wait(charger->query, node, slot, wait);
 	node->counted_ns = wait->begin_ns;
 	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
 	below.object = led->owner != SLOT_NONE ? led->lock : node->object;
@@ -801,7 +738,7 @@ static void charge_device(struct charger *charger, const struct place *place, ui
 		return;
 	index = charge_hardware(charger, place, slot, wait,
 				&(struct tl_interval){ from, in->end_ns, in->word });
-	add_told_root(charger, index, slot, wait, in->end_ns - from);
+	told_root(charger->query, &charger->roots[index], slot, wait, in->end_ns - from);
 }
 
 /* What ended the wait says what it was for. */

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 struct query;
+struct tl_interval;
+struct wait;
 
 #define NODE_NONE UINT32_MAX
 /* The reason of time in which a thread could run, unlike all the others. */
@@ -57,7 +59,7 @@ struct node {
 		holder; /* slot: had the kernel lock when it was asked for; SLOT_NONE = not known */
 	uint32_t holding; /* text: what that one was in then */
 	bool many_held;	  /* one of them did at one time, another one at another */
-	bool known;	   /* it is not: that one had the file lock */
+	bool known;	  /* it is not: that one had the file lock */
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */
@@ -88,6 +90,16 @@ struct charged {
 	const struct flow *flows;
 	size_t flow_count;
 };
+
+/*
+ * charge_told.c: what threads said of themselves at known points, added up where it belongs: of a
+ * root's work during 'in', of a root that is a sleep or a wait in vain, of a hop's wait and of who
+ * ended it. Nothing, where they said nothing.
+ */
+void told_work(struct query *query, struct root *root, uint32_t slot, const struct tl_interval *in);
+void told_root(struct query *query, struct root *root, uint32_t slot, const struct wait *wait,
+	       uint64_t ns);
+void told_wait(struct query *query, struct node *node, uint32_t slot, const struct wait *wait);
 
 /* charge_result.c: fills roots and chain of the result, and paths if they are wanted. */
 void charge_publish(const struct charged *charged);

@@ -136,7 +136,7 @@ struct why_hop {
 	struct why_thread answerer;
 	/* What ended the wait for somebody else: "the terminal (Ctrl-C)"; NULL = nothing of that kind. */
 	const char *helper;
-	bool known; /* it is not inferred: the answerer had the file lock that it asked for */
+	bool known;	  /* it is not inferred: the answerer had the file lock that it asked for */
 	const char *told; /* what it waited for, as it said at known points: in most of its waits */
 	uint64_t told_count;	/* in so many of 'count'; of the root: 0 */
 	const char *waker_told; /* what who woke it said just before; NULL = nothing */
@@ -244,8 +244,8 @@ struct why_wait {
 	const char *inferred;
 	struct why_thread answerer;
 	const char *helper; /* that ended it for others, as in struct why_hop; NULL = none */
-	bool known; /* as of a hop */
-	const char *told; /* what it waited for, as it said at known points; NULL = nothing */
+	bool known;	    /* as of a hop */
+	const char *told;   /* what it waited for, as it said at known points; NULL = nothing */
 };
 
 /*

@@ -22,11 +22,7 @@
 
 /* Every topic of the engine, one file each. Order does not matter. */
 static const struct state_handler *const topics[] = {
-	unsure_handlers,
-	sched_handlers,
-	irq_handlers,
-	syscall_handlers,
-	uring_handlers,
+	unsure_handlers, sched_handlers, irq_handlers, syscall_handlers, uring_handlers,
 };
 
 /* ------------------------------------------------------------------ threads */

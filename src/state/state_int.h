@@ -223,8 +223,8 @@ struct thread {
 	uint32_t told_word;    /* what that one was in then */
 	uint64_t told_lock;    /* its address; 0 = none was */
 	uint64_t told_lock_ns; /* when it began to wait for that */
-	uint32_t tracer;  /* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
-	bool answered;	  /* a supervisor just answered for the call that it asks for */
+	uint32_t tracer;       /* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
+	bool answered;	       /* a supervisor just answered for the call that it asks for */
 	bool poll_open;	  /* a wait for many things ended: what is used next may be what came */
 	int32_t poll_set; /* the epoll descriptor that it waited for; -1 = poll, select */
 	bool poll_known;  /* who ended it told what came */
