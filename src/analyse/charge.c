@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/charge_int.h"
+#include "analyse/charge_add.h"
 #include "analyse/why_int.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -40,308 +40,19 @@
 #define CHARGE_DEPTH 100
 #define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
 
-/* What leads from a wait to the next hop, beside the wait. */
-struct led {
-	uint32_t lock, owner, inferred; /* as those of a node */
-	bool known;			/* 'inferred' is: it had the file lock */
-};
-
-#define MEMO 1024 /* of each kind; a power of two */
-
-/* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
-struct hop_key {
-	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin,
-		inferred, by;
-	int32_t fd;
-	uint8_t kind, signal, woken, origin_kind;
-};
-
-struct hop_memo {
-	struct hop_key key;
-	uint32_t node; /* number + 1; 0 = empty */
-};
-
-struct flow_memo {
-	uint64_t key;
-	uint32_t flow; /* index + 1; 0 = empty */
-};
-
-struct word_memo {
-	uint32_t word;
-	uint32_t text; /* id + 1; 0 = empty */
-};
-
-#define WHATS 31
-
-struct what_memo {
-	const char *text; /* NULL = empty */
-	uint32_t id;
-};
-
-struct charger {
-	struct query *query;
-	struct client client;
-	struct what_memo what_memo[WHATS];
-	uint32_t root_memo[MEMO]; /* by hash; index + 1 */
-	struct flow_memo flow_memo[MEMO];
-	struct hop_memo hop_memo[MEMO];
-	struct word_memo word_memo[MEMO];
-	struct root *roots;
-	size_t root_count, root_cap;
-	struct node *nodes;
-	size_t node_count, node_cap;
-	struct flow *flows;
-	size_t flow_count, flow_cap;
-	struct map root_index, node_index, flow_index; /* hash of the key -> index + 1 */
-};
-
-/* Where on the way down a charge happens. */
-struct place {
-	uint32_t node;	 /* the hop that led here; NODE_NONE at the target itself */
-	uint32_t depth;	 /* 0 = the target */
-	uint8_t class;	 /* enum why_class of the target's own wait */
-	bool lock;	 /* the wait that led here was for a lock */
-	uint32_t object; /* of that wait, text id */
-	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
-	uint32_t inferred; /* text: from what the way here is; 0 = it is known */
-};
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ (hash >> 31);
-}
-
-static uint32_t text_id(struct charger *charger, const char *text)
-{
-	return names_add(&charger->query->why->texts, text, 4096);
-}
-
-/* The text of a state word; there are few of them, and they come again and again. */
-static uint32_t word_text(struct charger *charger, uint32_t word)
-{
-	struct word_memo *memo = &charger->word_memo[(word * 0x9e3779b1u) >> 22];
-
-	if (!memo->text || memo->word != word) {
-		memo->word = word;
-		memo->text = text_id(charger, describe_word(charger->query, word)) + 1;
-	}
-	return memo->text - 1;
-}
-
-/* -------------------------------------------------------------- adding it up */
-
-static bool same_root(const struct root *a, const struct root *b)
-{
-	return a->kind == b->kind && a->class == b->class && a->slot == b->slot &&
-	       a->what == b->what && a->object == b->object && a->reason == b->reason &&
-	       a->inferred == b->inferred;
-}
-
-/* The same for a text that is a constant of this file. */
-static uint32_t what_id(struct charger *charger, const char *text)
-{
-	struct what_memo *memo = &charger->what_memo[((uintptr_t)text >> 3) % WHATS];
-
-	if (memo->text != text)
-		*memo = (struct what_memo){ text, text_id(charger, text) };
-	return memo->id;
-}
-
-static uint32_t root_of(struct charger *charger, const struct root *key)
-{
-	uint64_t hash =
-		mix(mix(mix(mix(key->kind, key->class), key->slot), key->what), key->object);
-	uint64_t *found;
-	uint32_t *memo;
-
-	hash = mix(mix(hash, key->reason), key->inferred);
-	memo = &charger->root_memo[hash >> 40 & (MEMO - 1)];
-	if (*memo && same_root(&charger->roots[*memo - 1], key))
-		return *memo - 1;
-	/* Equal hashes of different keys: take the next number. */
-	while ((found = map_find(&charger->root_index, hash))) {
-		if (same_root(&charger->roots[*found], key)) {
-			*memo = (uint32_t)*found + 1;
-			return (uint32_t)*found;
-		}
-		hash++;
-	}
-	charger->roots = vec_room(charger->roots, charger->root_count, &charger->root_cap,
-				  sizeof(*charger->roots));
-	charger->roots[charger->root_count] = *key;
-	map_put(&charger->root_index, hash, charger->root_count);
-	return (uint32_t)charger->root_count++;
-}
-
-static void add_flow(struct charger *charger, uint32_t root, uint32_t node, uint64_t ns)
-{
-	uint64_t key = (uint64_t)root << 32 | node;
-	struct flow_memo *memo = &charger->flow_memo[mix(0, key) >> 20 & (MEMO - 1)];
-	uint64_t *found;
-
-	if (memo->flow && memo->key == key) {
-		charger->flows[memo->flow - 1].ns += ns;
-		return;
-	}
-	found = map_find(&charger->flow_index, key);
-	*memo = (struct flow_memo){ key, (uint32_t)(found ? *found : charger->flow_count) + 1 };
-	if (found) {
-		charger->flows[*found].ns += ns;
-		return;
-	}
-	charger->flows = vec_room(charger->flows, charger->flow_count, &charger->flow_cap,
-				  sizeof(*charger->flows));
-	map_put(&charger->flow_index, key, charger->flow_count);
-	charger->flows[charger->flow_count++] = (struct flow){ root, node, ns };
-}
-
-static uint32_t add(struct charger *charger, const struct place *place, struct root key,
-		    uint64_t ns)
-{
-	uint32_t index;
-	struct root *root;
-
-	key.class = place->class;
-	key.inferred = place->inferred;
-	index = root_of(charger, &key);
-	root = &charger->roots[index];
-	root->ns += ns;
-	root->count++;
-	if (ns > root->longest_ns)
-		root->longest_ns = ns;
-	add_flow(charger, index, place->node, ns);
-	return index;
-}
-
-static void add_part(struct root *root, uint32_t id, uint64_t ns)
-{
-	for (size_t i = 0; i < root->part_count; i++) {
-		if (root->parts[i].id == id) {
-			root->parts[i].ns += ns;
-			return;
-		}
-	}
-	root->parts =
-		vec_room(root->parts, root->part_count, &root->part_cap, sizeof(*root->parts));
-	root->parts[root->part_count++] = (struct part){ id, ns };
-}
-
-static uint32_t new_hop(struct charger *charger, const struct place *place, uint32_t slot,
-			const struct wait *wait, const struct led *led)
-{
-	struct query *query = charger->query;
-	const char *helper = query_helper(query, wait);
-	struct node key = {
-		.parent = place->node,
-		.slot = slot,
-		.waker = wait->woken_ns ? wait->waker.slot : SLOT_NONE,
-		.what = text_id(charger, describe_in(query, wait)),
-		.object = text_id(charger, describe_object(query, wait)),
-		.woken_by = text_id(charger, describe_packet(query, wait)),
-		.lock = led->lock,
-		.owner = led->owner,
-		.expects = SLOT_NONE,
-		.holder = SLOT_NONE,
-		.inferred = led->inferred,
-		.helper = helper ? text_id(charger, helper) : 0,
-		.count = 1,
-	};
-	uint64_t hash =
-		mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
-	uint64_t *found;
-
-	hash = mix(mix(mix(mix(hash, key.waker), key.lock), key.owner), key.inferred);
-	hash = mix(hash, key.helper);
-	while ((found = map_find(&charger->node_index, hash))) {
-		struct node *node = &charger->nodes[*found];
-
-		if (node->parent == key.parent && node->slot == key.slot &&
-		    node->what == key.what && node->object == key.object &&
-		    node->woken_by == key.woken_by && node->waker == key.waker &&
-		    node->lock == key.lock && node->owner == key.owner &&
-		    node->inferred == key.inferred && node->helper == key.helper) {
-			node->count++;
-			return (uint32_t)*found;
-		}
-		hash++;
-	}
-	charger->nodes = vec_room(charger->nodes, charger->node_count, &charger->node_cap,
-				  sizeof(*charger->nodes));
-	charger->nodes[charger->node_count] = key;
-	map_put(&charger->node_index, hash, charger->node_count);
-	return (uint32_t)charger->node_count++;
-}
-
-/* Waits alike make the same hop: its texts are not made again. */
-static uint32_t hop(struct charger *charger, const struct place *place, uint32_t slot,
-		    const struct wait *wait, const struct led *led)
-{
-	const uint32_t flags = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_THROTTLED | WAIT_EXPECTS;
-	struct hop_key key;
-	struct hop_memo *memo;
-	uint64_t hash;
-
-	memset(&key, 0, sizeof(key));
-	key.parent = place->node;
-	key.slot = slot;
-	key.waker = wait->waker.slot;
-	key.in = wait->in;
-	key.object = wait->object;
-	key.flags = wait->flags & flags;
-	key.name = wait->waker.name;
-	key.word = wait->waker.word;
-	key.below = wait->waker.below;
-	key.origin = wait->origin.kind == ACTOR_TIMER ? wait->origin.name : 0;
-	key.by = wait->origin.kind == ACTOR_THREAD ? wait->origin.slot : SLOT_NONE;
-	key.origin_kind = wait->origin.time_ns ? wait->origin.kind : ACTOR_NONE;
-	key.lock = led->lock;
-	key.owner = led->owner;
-	key.inferred = led->inferred;
-	key.fd = wait->fd;
-	key.kind = wait->waker.kind;
-	key.signal = wait->waker.signal;
-	key.woken = wait->woken_ns != 0;
-	hash = mix(mix(mix(key.parent, key.slot), key.in), key.object);
-	hash = mix(mix(mix(mix(hash, key.word), key.waker), key.owner), key.inferred);
-	memo = &charger->hop_memo[hash >> 20 & (MEMO - 1)];
-	if (memo->node && memcmp(&memo->key, &key, sizeof(key)) == 0) {
-		charger->nodes[memo->node - 1].count++;
-		return memo->node - 1;
-	}
-	memo->key = key;
-	memo->node = new_hop(charger, place, slot, wait, led) + 1;
-	return memo->node - 1;
-}
-
-/* Who had the kernel lock that it asked for, as the recorder read out of the lock. */
-static void note_holder(struct charger *charger, struct node *node, const struct wait *wait)
-{
-	const struct wait in = { .in = wait->origin.word };
-
-	if (!(wait->flags & WAIT_OWNED) || wait->origin.slot >= charger->query->tl->thread_count)
-		return;
-	node->many_held |= node->holder != SLOT_NONE && node->holder != wait->origin.slot;
-	node->holder = wait->origin.slot;
-	if (word_kind(wait->origin.word) != WORD_NONE)
-		node->holding = text_id(charger, describe_in(charger->query, &in));
-}
-
-/* ------------------------------------------------------------------ the rule */
-
 static void charge(struct charger *charger, const struct place *place, uint32_t slot,
 		   uint64_t start_ns, uint64_t end_ns);
 
 static uint32_t add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
 			    const char *reason, uint64_t ns)
 {
-	return add(charger, place,
-		   (struct root){
-			   .kind = WHY_UNKNOWN,
-			   .slot = slot,
-			   .reason = text_id(charger, reason),
-		   },
-		   ns);
+	return charge_add(charger, place,
+			  (struct root){
+				  .kind = WHY_UNKNOWN,
+				  .slot = slot,
+				  .reason = charge_text(charger, reason),
+			  },
+			  ns);
 }
 
 static void add_client(struct root *root, uint32_t slot, uint64_t ns)
@@ -376,13 +87,13 @@ static void charge_working(struct charger *charger, const struct place *place, u
 	uint32_t index;
 
 	if (place->depth == 0 && classes)
-		root.object = text_id(charger, why_class_words(classes));
-	index = add(charger, place, root, ns);
-	add_part(&charger->roots[index],
-		 query_polls_ring(charger->query, slot, in->word)
-			 ? word_make(WORD_KERNEL, KERNEL_POLLS)
-			 : in->word,
-		 ns);
+		root.object = charge_text(charger, why_class_words(classes));
+	index = charge_add(charger, place, root, ns);
+	charge_part(&charger->roots[index],
+		    query_polls_ring(charger->query, slot, in->word)
+			    ? word_make(WORD_KERNEL, KERNEL_POLLS)
+			    : in->word,
+		    ns);
 	if (place->depth > 0)
 		add_client(&charger->roots[index],
 			   query_client(charger->query, slot, in->start_ns, &charger->client), ns);
@@ -392,13 +103,14 @@ static void charge_working(struct charger *charger, const struct place *place, u
 static void charge_irq(struct charger *charger, const struct place *place,
 		       const struct tl_interval *in)
 {
-	(void)add(charger, place,
-		  (struct root){
-			  .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ : WHY_IRQ,
-			  .slot = SLOT_NONE,
-			  .what = word_text(charger, in->word),
-		  },
-		  in->end_ns - in->start_ns);
+	(void)charge_add(charger, place,
+			 (struct root){
+				 .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ
+									     : WHY_IRQ,
+				 .slot = SLOT_NONE,
+				 .what = charge_word_text(charger, in->word),
+			 },
+			 in->end_ns - in->start_ns);
 }
 
 /* Who had no CPU meanwhile; from some number on it is nobody in particular. */
@@ -408,14 +120,14 @@ static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
 
 	for (size_t i = 0; i < root->part_count && !known; i++)
 		known = root->parts[i].id == slot;
-	add_part(root, known ? slot : SLOT_NONE, ns);
+	charge_part(root, known ? slot : SLOT_NONE, ns);
 }
 
 static uint32_t idle_text(struct charger *charger, uint32_t slot, const struct tl_interval *in)
 {
 	AUTO_FREE char *words = query_idle(charger->query, slot, in);
 
-	return words ? text_id(charger, words) : what_id(charger, "wake-up of an idle CPU");
+	return words ? charge_text(charger, words) : charge_what(charger, "wake-up of an idle CPU");
 }
 
 /* Runnable without a CPU: whoever had it. */
@@ -441,15 +153,15 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 
 		if (ran.word >= tl->thread_count || ran.word == slot) {
 			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
-			root.what = what_id(charger, "CPU queue");
+			root.what = charge_what(charger, "CPU queue");
 		} else if (tl->threads[ran.word]->tid == 0) {
 			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
 			idle = idle ? idle : idle_text(charger, slot, in);
 			root.what = idle;
 		} else {
-			root.what = what_id(charger, "ran instead");
+			root.what = charge_what(charger, "ran instead");
 		}
-		index = add(charger, place, root, ran.end_ns - ran.start_ns);
+		index = charge_add(charger, place, root, ran.end_ns - ran.start_ns);
 		if (place->depth > 0)
 			add_kept_off(&charger->roots[index], slot, ran.end_ns - ran.start_ns);
 	}
@@ -475,15 +187,15 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
-		root.what = text_id(charger, describe_in(query, wait));
+		root.what = charge_text(charger, describe_in(query, wait));
 	else
-		root.what = text_id(charger, describe_packet(query, wait));
+		root.what = charge_text(charger, describe_packet(query, wait));
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
-		root.object = text_id(charger, describe_object(query, wait));
-	index = add(charger, place, root, ns);
+		root.object = charge_text(charger, describe_object(query, wait));
+	index = charge_add(charger, place, root, ns);
 	if (root.kind == WHY_DISK)
-		add_part(&charger->roots[index], text_id(charger, describe_object(query, wait)),
-			 ns);
+		charge_part(&charger->roots[index],
+			    charge_text(charger, describe_object(query, wait)), ns);
 	return index;
 }
 
@@ -495,7 +207,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 	struct root root = { .kind = WHY_TIMER, .slot = slot };
 	uint32_t index;
 
-	root.what = text_id(charger, describe_in(query, wait));
+	root.what = charge_text(charger, describe_in(query, wait));
 	if (!wait_sleeps(query, wait)) {
 		if (!instead) {
 			(void)add_unknown(charger, place, slot,
@@ -505,11 +217,11 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		root.kind = WHY_STUCK;
 		root.object = charger->nodes[place->node].lock;
 		if (!root.object)
-			root.object = text_id(charger, describe_object(query, wait));
-		root.reason = text_id(charger, instead);
+			root.object = charge_text(charger, describe_object(query, wait));
+		root.reason = charge_text(charger, instead);
 		root.in_circle = charger->nodes[place->node].in_circle;
 	}
-	index = add(charger, place, root, ns);
+	index = charge_add(charger, place, root, ns);
 	told_root(charger->query, &charger->roots[index], slot, wait, ns);
 }
 
@@ -519,15 +231,15 @@ static void charge_grace(struct charger *charger, const struct place *place, uin
 {
 	struct query *query = charger->query;
 
-	(void)add(charger, place,
-		  (struct root){
-			  .kind = WHY_GRACE,
-			  .slot = slot,
-			  .what = text_id(charger, describe_in(query, wait)),
-			  .object = text_id(charger, describe_object(query, wait)),
-			  .reason = text_id(charger, grace),
-		  },
-		  ns);
+	(void)charge_add(charger, place,
+			 (struct root){
+				 .kind = WHY_GRACE,
+				 .slot = slot,
+				 .what = charge_text(charger, describe_in(query, wait)),
+				 .object = charge_text(charger, describe_object(query, wait)),
+				 .reason = charge_text(charger, grace),
+			 },
+			 ns);
 }
 
 /* Work ran for somebody: until it was queued, whoever queued it was awaited. */
@@ -650,7 +362,7 @@ static uint32_t hop_of_nap(struct charger *charger, const struct place *place, u
 
 	if (nap.waker.kind == ACTOR_THREAD)
 		nap.waker = (struct actor){ .slot = SLOT_NONE };
-	return hop(charger, place, slot, &nap, led);
+	return charge_hop(charger, place, slot, &nap, led);
 }
 
 /* One level deeper. A wait in several spans counts once. */
@@ -663,11 +375,11 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	if (place->depth == 0)
 		below.class = wait_class(charger->query, wait);
 	below.node = led->inferred ? hop_of_nap(charger, place, slot, wait, led)
-				   : hop(charger, place, slot, wait, led);
+				   : charge_hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
 	below.owner = SLOT_NONE;
 	node = &charger->nodes[below.node];
-	note_holder(charger, node, wait);
+	charge_note_holder(charger, node, wait);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
 	    node->counted_ns == wait->begin_ns)
 		node->count--;
@@ -681,7 +393,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 		below.inferred = led->known ? place->inferred : led->inferred;
 		below.lock = led->known;
 		if (led->known)
-			below.object = text_id(charger, describe_asked(charger->query, wait));
+			below.object = charge_text(charger, describe_asked(charger->query, wait));
 		below.class = place->depth == 0 ? WHY_HELD_UP : below.class;
 	}
 	return below;
@@ -709,7 +421,7 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 	uint64_t until = in->start_ns;
 
 	if (instead)
-		node->instead = text_id(charger, instead);
+		node->instead = charge_text(charger, instead);
 	if (instead && place->owner != SLOT_NONE)
 		awaited = place->owner;
 	node->expects = awaited;
@@ -779,7 +491,7 @@ static void charge_lock(struct charger *charger, const struct place *place, uint
 			const struct lock_owner_wait *lock)
 {
 	struct query *query = charger->query;
-	uint32_t text = text_id(charger, lock_owners_name(query->opts->lock_owners, lock));
+	uint32_t text = charge_text(charger, lock_owners_name(query->opts->lock_owners, lock));
 	struct owned_iter iter;
 	struct owned_span span;
 
@@ -846,7 +558,7 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 	    !query_answer(query, slot, in->word, wait, &answer) || answer.time_ns <= in->start_ns)
 		return false;
 	rest.start_ns = answer.time_ns < in->end_ns ? answer.time_ns : in->end_ns;
-	led.inferred = text_id(charger, answer_words(query, &answer));
+	led.inferred = charge_text(charger, answer_words(query, &answer));
 	led.known = answer.known;
 	below = place_below(charger, place, slot, wait, &led);
 	charger->nodes[below.node].answerer = answer.slot;
@@ -878,31 +590,32 @@ static bool charge_stopped(struct charger *charger, const struct place *place, u
 	if (!until)
 		return false;
 	below = place_below(charger, place, slot, wait, &led);
-	(void)add(charger, &below,
-		  (struct root){
-			  .kind = WHY_STOPPED,
-			  .slot = slot,
-			  .what = what_id(charger, wait_frozen(wait) ? "frozen" : "stopped"),
-			  .object = wait_frozen(wait)
-					    ? text_id(charger, describe_object(query, wait))
-					    : 0,
-			  .reason = text_id(charger, until),
-		  },
-		  in->end_ns - in->start_ns);
+	(void)charge_add(
+		charger, &below,
+		(struct root){
+			.kind = WHY_STOPPED,
+			.slot = slot,
+			.what = charge_what(charger, wait_frozen(wait) ? "frozen" : "stopped"),
+			.object = wait_frozen(wait)
+					  ? charge_text(charger, describe_object(query, wait))
+					  : 0,
+			.reason = charge_text(charger, until),
+		},
+		in->end_ns - in->start_ns);
 	return true;
 }
 
 static void add_throttled(struct charger *charger, const struct place *place, uint32_t slot,
 			  const struct wait *wait, uint64_t ns)
 {
-	(void)add(charger, place,
-		  (struct root){
-			  .kind = WHY_THROTTLED,
-			  .slot = slot,
-			  .what = text_id(charger,
-					  timeline_name(charger->query->tl, wait->origin.name)),
-		  },
-		  ns);
+	(void)charge_add(charger, place,
+			 (struct root){
+				 .kind = WHY_THROTTLED,
+				 .slot = slot,
+				 .what = charge_text(charger, timeline_name(charger->query->tl,
+									    wait->origin.name)),
+			 },
+			 ns);
 }
 
 /* The sender was awaited until the packet was in the queue; then the queue. */
