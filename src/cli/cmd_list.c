@@ -96,9 +96,11 @@ static int seek_last(struct list_reader *reader, uint64_t count, uint64_t *out_m
 	struct value_line line;
 	int rc;
 
+	/* A window that ends before it begins has no line, and is not longer than any span. */
 	list_reader_window(reader, &from_ns, &to_ns);
-	for (;; span_ns *= 4) {
-		uint64_t begin_ns = to_ns - from_ns > span_ns ? to_ns - span_ns : 0;
+	for (;; span_ns = span_ns < UINT64_MAX / 4 ? span_ns * 4 : UINT64_MAX) {
+		bool is_longer = to_ns > from_ns && to_ns - from_ns > span_ns;
+		uint64_t begin_ns = is_longer ? to_ns - span_ns : from_ns;
 
 		lines = 0;
 		rc = list_reader_seek(reader, begin_ns, err);
@@ -108,7 +110,7 @@ static int seek_last(struct list_reader *reader, uint64_t count, uint64_t *out_m
 		}
 		if (rc < 0)
 			return rc;
-		if (lines < count && begin_ns)
+		if (lines < count && is_longer)
 			continue;
 		*out_more = lines > count ? lines - count : 0;
 		return list_reader_seek(reader, begin_ns, err);
