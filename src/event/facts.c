@@ -78,17 +78,18 @@ add_note(struct facts *facts, bool is_damage, const char *more, const char *form
 		return;
 	if (!*notes)
 		*notes = xcalloc(FACTS_MAX_NOTES + 1, sizeof(**notes));
-	if (*count == FACTS_MAX_NOTES) {
-		note = xstrdup(more);
-	} else {
-		if (vasprintf(&note, format, args) < 0)
-			note = xstrdup(format);
-		note = escaped(note);
-	}
-	if (is_noted(*notes, *count, note))
+	if (vasprintf(&note, format, args) < 0)
+		note = xstrdup(format);
+	note = escaped(note);
+	if (is_noted(*notes, *count, note)) {
 		free(note);
-	else
-		(*notes)[(*count)++] = facts_take(facts, note);
+		return;
+	}
+	if (*count == FACTS_MAX_NOTES) {
+		free(note);
+		note = xstrdup(more);
+	}
+	(*notes)[(*count)++] = facts_take(facts, note);
 }
 
 void facts_note_damage(struct facts *facts, const char *format, ...)

@@ -165,7 +165,8 @@ class Worker:
                 reason = self.reopened(run, kind)
             # A damaged index is told once: then it is built again.
             if not reason and rng.random() < 0.03 and words[0] != "index" and source.kind != "index" and \
-                    "OUT" not in words and not self.again(words, run):
+                    "OUT" not in words and b"built again" not in run.out + run.err and \
+                    not self.again(words, run):
                 reason = "the same input printed something else"
             if loud:
                 print("# holdup %s: status %s, %d MiB, %.2f s" % (shown(words), run.status, run.kib >> 10, run.seconds))

@@ -230,14 +230,19 @@ def window_ns(report):
 
 def bad_sums(report):
     """What does not add up to the window, in words; empty when all is well."""
-    window = window_ns(report)
+    window, of = window_ns(report), "window is"
+    if report.get("process"): # all of its threads that were added up, each for as long as it lived
+        threads, window = report["process"]["added"] * window, report["process"]["threads_ns"]
+        of = "threads are there for"
+        if window > threads:
+            return "the threads are there for %d, in the window are %d" % (window, threads)
     wib = sum(report["wib"].values())
     verdict = sum(root["ns"] for root in report["verdict"])
     bad = []
     if wib != window:
-        bad.append("states add up to %d, the window is %d" % (wib, window))
+        bad.append("states add up to %d, the %s %d" % (wib, of, window))
     if verdict != window:
-        bad.append("the verdict adds up to %d, the window is %d" % (verdict, window))
+        bad.append("the verdict adds up to %d, the %s %d" % (verdict, of, window))
     return ", ".join(bad)
 
 

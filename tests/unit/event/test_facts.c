@@ -131,9 +131,21 @@ static void damage_is_noted_once_however_often_events_are_read(void **unused)
 	facts_fini(&facts);
 }
 
+/* Nor does it become more damage than there is room for. */
+static void as_much_as_is_listed_stays_that(void **unused)
+{
+	struct facts facts = { 0 };
+
+	for (int i = 0; i < 2 * FACTS_MAX_NOTES; i++)
+		facts_note_damage(&facts, "place %d", i % FACTS_MAX_NOTES);
+	assert_int_equal(facts.damage_count, FACTS_MAX_NOTES);
+	facts_fini(&facts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_much_as_is_listed_stays_that),
 		cmocka_unit_test(a_symbol_covers_what_follows_it),
 		cmocka_unit_test(system_calls_have_the_names_of_their_architecture),
 		cmocka_unit_test(devices_are_found_by_number),
