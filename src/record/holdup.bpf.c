@@ -43,6 +43,7 @@
 #define PARENTS	    16
 #define NAPPED	    2 /* times it has slept at least, that it may do so again and again */
 #define SLEEPERS    8192
+#define LEVELS	    16	/* cgroups above each other */
 #define WATCHED_MAX 8	/* told of one poll */
 #define SELECT_MAX  256 /* numbers looked at */
 
@@ -643,6 +644,23 @@ static int may_sleep(__u8 call)
 	return is_poll(call) || call == RAW_CALL_FCNTL || call == RAW_CALL_FLOCK;
 }
 
+/* Does a cgroup of the thread, or one above it, have a CPU quota? */
+static int has_quota(struct task_struct *task)
+{
+	struct task_group *group = NULL;
+
+	if (!bpf_core_field_exists(task->sched_task_group) ||
+	    !bpf_core_field_exists(group->cfs_bandwidth))
+		return 0;
+	group = BPF_CORE_READ(task, sched_task_group);
+	for (int i = 0; i < LEVELS && group; i++) {
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != ~0ull)
+			return 1;
+		group = BPF_CORE_READ(group, parent);
+	}
+	return 0;
+}
+
 /* The recorder reads the file of this, and it is called for each thread of the machine. */
 SEC("iter.s/task")
 int on_each_task(struct bpf_iter__task *iter)
@@ -654,6 +672,8 @@ int on_each_task(struct bpf_iter__task *iter)
 	if (!task || !BPF_CORE_READ(task, mm) || CALL_IS_COMPAT(task) ||
 	    (__u32)BPF_CORE_READ(task, tgid) == control.recorder_tgid)
 		return 0;
+	if (!control.quotas && has_quota(task))
+		control.quotas++;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	nr = CALL_NR(regs);
 	if (nr < RAW_NR_MAX && naps(task, regs, control.calls[nr]) && is_below_recorder(task))

@@ -35,6 +35,7 @@
 #include "record/exits.h"
 #include "record/fdname.h"
 #include "record/klocks.h"
+#include "record/quotas.h"
 #include "record/throttles.h"
 #include "record/raw_text.h"
 #include "wire/wire.h"
@@ -504,7 +505,7 @@ static void *drain(void *context)
 		if (recorder->locks)
 			klocks_look(recorder->locks, stop);
 		if (recorder->throttles)
-			throttles_look(recorder->throttles);
+			throttles_look(recorder->throttles, recorder->control->quotas);
 		flush(recorder);
 	}
 	return NULL;
@@ -782,7 +783,7 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
 		recorder->locks = NULL; /* good to have, where the kernel takes it */
 	if (rc >= 0)			/* good to have, where the kernel takes it */
-		recorder->throttles = throttles_start(take_throttle, recorder);
+		recorder->throttles = throttles_start(take_throttle, recorder, quotas_any());
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
 	if (rc < 0) {

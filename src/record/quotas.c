@@ -121,6 +121,15 @@ static struct quotas *read_all(void)
 	return quotas;
 }
 
+bool quotas_any(void)
+{
+	struct quotas *quotas = read_all();
+	bool any = quotas->count > 0;
+
+	quotas_free(quotas);
+	return any;
+}
+
 struct quotas *quotas_begin(void)
 {
 	return read_all();

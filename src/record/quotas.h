@@ -9,8 +9,13 @@
 #ifndef RECORD_QUOTAS_H
 #define RECORD_QUOTAS_H
 
+#include <stdbool.h>
+
 struct manifest;
 struct quotas;
+
+/* Does a cgroup have a CPU quota? */
+bool quotas_any(void);
 
 /* What is counted so far. Never NULL; without cgroups there is nothing in it. */
 struct quotas *quotas_begin(void);

@@ -27,6 +27,7 @@ struct throttles {
 	struct bpf_object *object;
 	struct bpf_link *links[PROGRAMS_MAX];
 	size_t link_count;
+	bool sees_switches;
 	struct ring_buffer *ring;
 	struct raw_throttle_control *control; /* mapped */
 };
@@ -191,21 +192,32 @@ static struct bpf_object *load(size_t count)
 	return NULL;
 }
 
-static void attach(struct throttles *throttles)
+/* The program of switches, or the other ones. */
+static void attach(struct throttles *throttles, bool switches)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, throttles->object)
 	{
-		struct bpf_link *link =
-			bpf_program__fd(program) < 0 ? NULL : bpf_program__attach(program);
+		struct bpf_link *link;
 
+		if (bpf_program__fd(program) < 0 ||
+		    (strcmp(bpf_program__name(program), programs[0]) == 0) != switches)
+			continue;
+		link = bpf_program__attach(program);
 		if (link && !libbpf_get_error(link) && throttles->link_count < PROGRAMS_MAX)
 			throttles->links[throttles->link_count++] = link;
 	}
 }
 
-struct throttles *throttles_start(throttles_take_fn *take, void *context)
+static void see_quota(struct throttles *throttles)
+{
+	if (!throttles->sees_switches)
+		attach(throttles, true);
+	throttles->sees_switches = true;
+}
+
+struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota)
 {
 	struct throttles *throttles = xcalloc(1, sizeof(*throttles));
 	struct bpf_map *ring;
@@ -220,10 +232,11 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context)
 		throttles->ring = ring_buffer__new(bpf_map__fd(ring), take_record, throttles, NULL);
 	if (throttles->ring) {
 		throttles->control->wake_bytes = WAKE_BYTES;
-		attach(throttles);
-	}
-	if (throttles->link_count)
+		attach(throttles, false);
+		if (quota)
+			see_quota(throttles);
 		return throttles;
+	}
 	throttles_stop(throttles);
 	return NULL;
 }
@@ -233,8 +246,10 @@ int throttles_fd(const struct throttles *throttles)
 	return ring_buffer__epoll_fd(throttles->ring);
 }
 
-void throttles_look(struct throttles *throttles)
+void throttles_look(struct throttles *throttles, bool quota)
 {
+	if (quota)
+		see_quota(throttles);
 	(void)ring_buffer__consume(throttles->ring);
 }
 

@@ -17,14 +17,18 @@ struct throttles;
 /* Called for each record; the name is its text, and the magic and the length are not set yet. */
 typedef void throttles_take_fn(void *context, struct wire_name wire, const char *name);
 
-/* NULL where the kernel does not take the program: nobody tells then. End it with throttles_stop(). */
-struct throttles *throttles_start(throttles_take_fn *take, void *context);
+/*
+ * NULL where the kernel does not take the program: nobody tells then. Each switch between threads is
+ * looked at from the first quota on, as that costs all of them: 'quota' says whether there is one.
+ * End it with throttles_stop().
+ */
+struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota);
 
 /* Readable when much waits. */
 int throttles_fd(const struct throttles *throttles);
 
-/* Hand on what there is. By one thread. */
-void throttles_look(struct throttles *throttles);
+/* Hand on what there is. 'quota': a cgroup has a CPU quota, at the latest now. By one thread. */
+void throttles_look(struct throttles *throttles, bool quota);
 
 /* Nothing is told from now on. Any thread; what waits is still handed on. */
 void throttles_end(struct throttles *throttles);

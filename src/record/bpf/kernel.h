@@ -138,7 +138,17 @@ struct thread_info {
 	__u32 status;
 };
 
+struct cfs_bandwidth {
+	__u64 quota; /* ~0 = none */
+};
+
+struct task_group {
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
 struct task_struct {
+	struct task_group *sched_task_group;
 	struct thread_info thread_info;
 	struct fs_struct *fs;
 	struct files_struct *files;
