@@ -29,6 +29,7 @@
 #define LOOK_PART   50u
 #define THREADS_MAX 512u
 #define TURNS_MAX   2000000u
+#define LOOKS_MAX   2000000u /* at threads, between turns: a bound on time, not on meaning */
 
 /* One wait on the set. */
 struct turn {
@@ -51,7 +52,8 @@ struct shared_set {
 	struct turn *turns; /* owned; in order of their begin */
 	size_t count, cap;
 	struct turns_run run; /* found out last */
-	bool is_shared;	      /* by threads that can be told apart */
+	uint32_t looks;
+	bool is_shared; /* by threads that can be told apart */
 };
 
 struct shared_sets {
@@ -249,7 +251,7 @@ static bool thread_only_looked(struct meanwhile *meanwhile, uint32_t slot)
 	return true;
 }
 
-static bool only_looked(struct query *query, const struct shared_set *set, const struct turn *from,
+static bool only_looked(struct query *query, struct shared_set *set, const struct turn *from,
 			const struct turn *to)
 {
 	struct meanwhile meanwhile = { query, set, from->begin_ns, to->begin_ns, 0 };
@@ -257,7 +259,7 @@ static bool only_looked(struct query *query, const struct shared_set *set, const
 	if (!from->woken_ns || to->begin_ns < from->woken_ns)
 		return false;
 	for (size_t i = 0; i < set->slot_count; i++) {
-		if (!thread_only_looked(&meanwhile, set->slots[i]))
+		if (set->looks++ >= LOOKS_MAX || !thread_only_looked(&meanwhile, set->slots[i]))
 			return false;
 	}
 	return true;
@@ -271,7 +273,7 @@ static bool is_own(const struct query *query, const struct turn *turn)
 	       process_of(query, turn->waker) == process_of(query, turn->slot);
 }
 
-static struct turns_run find_run(struct query *query, const struct shared_set *set, size_t first)
+static struct turns_run find_run(struct query *query, struct shared_set *set, size_t first)
 {
 	struct turns_run run = { first, first, false };
 
