@@ -31,7 +31,8 @@
 #define LOOK_NS	     200000u
 #define LOOK_PART    50u
 #define LOOK_ONCE_NS 4000000u
-#define BACK	     4u /* waits before a slice, where the one before it is looked for */
+#define LOOKS_MAX    200000000u /* at threads of the trace: a bound on time, not on meaning */
+#define BACK	     4u		/* waits before a slice, where the one before it is looked for */
 /* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
 #define FUTEX_NEAR 256u
 
@@ -57,6 +58,7 @@ struct slice_runs {
 	struct map by_slot; /* index into runs */
 	struct slots_runs *runs;
 	size_t count, cap;
+	uint64_t looks; /* at threads, for what was missed */
 };
 
 void slice_runs_free(struct slice_runs *runs)
@@ -417,8 +419,9 @@ static bool is_missed(const struct looking *looking, struct answer *out_answer)
 	struct missed missed = { .last = looking->slice, .went_on_ns = looking->went_on_ns };
 	struct wait next;
 
-	if (!missed.went_on_ns)
+	if (!missed.went_on_ns || looking->query->slices->looks > LOOKS_MAX)
 		return false;
+	looking->query->slices->looks += looking->query->tl->thread_count;
 	missed.before_ns = looking->before_ns ? looking->before_ns : before_ns(looking);
 	if (looking->index + 1 < thread->wait_count) {
 		timeline_wait(looking->query->tl, looking->slot, looking->index + 1, &next);
