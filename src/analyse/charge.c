@@ -208,7 +208,10 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 	uint32_t index;
 
 	root.what = charge_text(charger, describe_in(query, wait));
-	if (!wait_sleeps(query, wait)) {
+	if (wait_sleeps(query, wait)) {
+		/* Somebody ended the sleep before its time. */
+		root.reason = instead && wait->woken_ns ? charge_text(charger, instead) : 0;
+	} else {
 		if (!instead) {
 			(void)add_unknown(charger, place, slot,
 					  "nothing ended the wait while it was recorded", ns);

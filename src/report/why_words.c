@@ -174,7 +174,9 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_row 
 static void put_timer(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (!row->sum.timed_out) {
-		put_doer(out, why, row, "sleeping until a timer");
+		put_doer(out, why, row, row->sum.why[0] ? "sleeping" : "sleeping until a timer");
+		if (row->sum.why[0])
+			fprintf(out, "; %s", row->sum.why);
 		return;
 	}
 	if (is_target_row(why, row)) {

@@ -362,6 +362,27 @@ static void who_ends_a_thread_is_not_what_it_waited_for(void **unused)
 	told_free(told);
 }
 
+/* A sleep is one, however it ended: until then it slept. */
+static void who_ends_a_sleep_is_told_with_it(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9:killer\n"
+				     "  5 cpu0 enter clock_nanosleep\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu1 waking 7 cpu 0\n"
+				     " 40 cpu1 signal 9 7\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 43 cpu0 leave clock_nanosleep -516\n"
+				     " 44 cpu0 exit 7\n"
+				     " 45 cpu0 switch 7(dead) 0\n"
+				     " 60 cpu1 switch 9(blocked) 0\n");
+
+	(void)verdict_in(told, 7, 10, 40);
+	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
+	assert_string_equal(told->why.roots[0].why, "SIGKILL of killer[9] ended it");
+	told_free(told);
+}
+
 #define HANDLES_IT                         \
 	" 44 cpu0 enter rt_sigreturn\n"    \
 	" 45 cpu0 leave rt_sigreturn -4\n" \
@@ -687,6 +708,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps),
 		cmocka_unit_test(who_waits_for_a_child_that_hangs_hangs_there),
 		cmocka_unit_test(who_ends_a_thread_is_not_what_it_waited_for),
+		cmocka_unit_test(who_ends_a_sleep_is_told_with_it),
 		cmocka_unit_test(a_signal_that_is_handled_is_what_ended_the_wait),
 		cmocka_unit_test(who_asks_a_thread_to_end_is_not_what_it_waited_for),
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
