@@ -113,13 +113,20 @@ static int is_held(struct task_struct *task)
 	return task->prio >= PRIO_FIRST_FAIR && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
+/* It is a bit beside others in new kernels. */
+static int is_used_up(struct cfs_rq *cfs_rq)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED(cfs_rq, throttled) &&
+	       BPF_CORE_READ(cfs_rq, tg, cfs_bandwidth.quota) != ~0ull;
+}
+
 /* The innermost cgroup that has used up what it may. */
 static struct cfs_rq *who_holds(struct task_struct *task)
 {
 	struct cfs_rq *cfs_rq = BPF_CORE_READ(task, se.cfs_rq), *first = cfs_rq;
 	struct sched_entity *above = BPF_CORE_READ(task, se.parent);
 
-	for (int i = 0; i < RAW_LEVEL_MAX && !BPF_CORE_READ(cfs_rq, throttled); i++) {
+	for (int i = 0; i < RAW_LEVEL_MAX && !is_used_up(cfs_rq); i++) {
 		if (!above)
 			return first;
 		cfs_rq = BPF_CORE_READ(above, cfs_rq);
