@@ -73,14 +73,14 @@ class Cgroup:
         return int(stat["nr_periods"]), int(stat["nr_throttled"]), ns
 
 
-def check(tap, cgroup, into_cgroup):
-    """Once with the work in the cgroup, once beside it."""
-    join = "echo $$ > %s/cgroup.procs && " % cgroup.folder if into_cgroup else ""
+def check(tap, cgroup, into_cgroup, below=""):
+    """Once with the work in the cgroup, once in one below it, once beside it."""
+    join = "echo $$ > %s%s/cgroup.procs && " % (cgroup.folder, below) if into_cgroup else ""
     before = cgroup.counts()
     done = kernel.holdup("record", "-o", "run.holdup", "--", "sh", "-c",
                          join + "exec %s -c '%s'" % (sys.executable, WORK))
     after = cgroup.counts()
-    where = "in the cgroup: " if into_cgroup else "beside it: "
+    where = "below it: " if below else "in the cgroup: " if into_cgroup else "beside it: "
     tap.ok(done.returncode == 0, where + "recorded", done.stderr)
     report, done = kernel.why("run.holdup")
     told = [one for one in report["throttles"] if one["cgroup"] == cgroup.name]
@@ -100,7 +100,7 @@ def check(tap, cgroup, into_cgroup):
     tap.ok(0.5 * grown[2] <= told["ns"] <= grown[2], where + "time", told, grown)
     held = [root for root in report["verdict"] if root["kind"] == "throttled"]
     known = not [one for one in report["missing"] if "names of" in one["what"]]
-    tap.ok(not known or (len(held) == 1 and cgroup.name in held[0]["what"] and
+    tap.ok(not known or (len(held) == 1 and cgroup.name + " " in held[0]["what"] and
                          0.9 * told["ns"] <= held[0]["ns"] <= 1.1 * told["ns"]),
            where + "charged to the quota, by its name", held, told)
     tap.ok("The cgroup %s may use 20.0 ms" % cgroup.name in " ".join(text.split()),
@@ -118,6 +118,12 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir(), cgroup:
         check(tap, cgroup, True)
+        os.system("rm -rf run.holdup")
+        os.mkdir(cgroup.folder + "/below")
+        try:
+            check(tap, cgroup, True, "/below")
+        finally:
+            os.rmdir(cgroup.folder + "/below")
         os.system("rm -rf run.holdup")
         check(tap, cgroup, False)
     return tap.end()
