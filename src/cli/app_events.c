@@ -28,7 +28,7 @@ struct telling {
 	const struct printer *printer;
 	struct kind *kinds; /* owned; by number of the kind */
 	uint32_t kind_count;
-	const struct value_line *line; /* at hand */
+	struct value_line line; /* at hand */
 	char number[24];
 };
 
@@ -68,7 +68,7 @@ static const struct kind *kind_of(struct telling *telling, const struct value_li
 static bool field_of(void *context, const char *name, struct app_field *out_field)
 {
 	struct telling *telling = context;
-	const struct value_line *line = telling->line;
+	const struct value_line *line = &telling->line;
 	const struct print_field *field = print_event_field(line->kind, name);
 	const uint8_t *data;
 	uint32_t bytes;
@@ -124,21 +124,20 @@ static void feed(struct telling *telling, const struct kind *kind, const struct 
 
 static int read_all(struct telling *telling, struct list_reader *reader, struct err *err)
 {
-	struct value_line line;
+	const struct value_line *line = &telling->line;
 	int rc;
 
-	while ((rc = list_reader_next(reader, &line, err)) > 0) {
-		const struct event *event = line.event;
+	while ((rc = list_reader_next(reader, &telling->line, err)) > 0) {
+		const struct event *event = line->event;
 		const struct kind *kind;
 
 		if (event->type == EV_LOST && !(event->context & EV_CTX_USER))
 			app_spans_lost(telling->spans, event->time_ns);
 		if (event->type == EV_SCHED_EXIT)
 			app_spans_exit(telling->spans, event->time_ns, event->tid);
-		if (event->type == EV_LOST || !line.record.data || event->tid <= 0)
+		if (event->type == EV_LOST || !line->record.data || event->tid <= 0)
 			continue;
-		kind = kind_of(telling, &line);
-		telling->line = &line;
+		kind = kind_of(telling, line);
 		if (kind && kind->count)
 			feed(telling, kind, event);
 	}
