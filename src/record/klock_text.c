@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "record/bpf/raw_lock.h"
 #include "record/klock_places.h"
+#include "record/raw_text.h"
 
 enum whose {
 	NOBODYS,
@@ -55,27 +56,6 @@ static const struct {
 	[RAW_LOCK_DEVICE] = { "device lock", A_LABEL },
 };
 
-/* Components stand leaf first. */
-static void turn(const char *text, size_t bytes, char *out, size_t room)
-{
-	size_t at = --room, from = 0;
-
-	while (from < bytes) {
-		size_t length = strnlen(text + from, bytes - from);
-
-		if (length + 1 > at)
-			break;
-		at -= length + 1;
-		out[at] = '/';
-		memcpy(out + at + 1, text + from, length);
-		from += length + 1;
-	}
-	if (at == room)
-		out[--at] = '/';
-	memmove(out, out + at, room - at);
-	out[room - at] = '\0';
-}
-
 /* As /proc/PID/fd has it; of a file system that is mounted nowhere, as the kernel calls it. */
 static char *file_text(const struct raw_lock *raw, size_t text_bytes, struct klock_places *places)
 {
@@ -88,7 +68,7 @@ static char *file_text(const struct raw_lock *raw, size_t text_bytes, struct klo
 		return xasprintf("inode %llu of %.*s (%.*s)", (unsigned long long)raw->inode,
 				 (int)sizeof(raw->label), raw->label, (int)sizeof(raw->fs),
 				 raw->fs);
-	turn(raw->text, text_bytes, path, sizeof(path));
+	raw_path(raw->text, text_bytes, path, sizeof(path));
 	if (raw->flags & RAW_LOCK_CUT)
 		return xasprintf("%s...%s%s", folder, path, gone);
 	where = klock_places_path(places, raw->dev, path);

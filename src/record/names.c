@@ -224,7 +224,8 @@ static void make_path(struct names_recorder *recorder, const struct raw_name *ra
 	size_t lead = raw->flags & RAW_CUT ? sizeof(cut) - 1 : 0;
 
 	memcpy(link, cut, lead);
-	raw_link(raw, 0, link + lead, sizeof(recorder->link_text) - lead - sizeof(deleted));
+	raw_path(raw->text, raw->text_bytes, link + lead,
+		 sizeof(recorder->link_text) - lead - sizeof(deleted));
 	if (raw->flags & RAW_DELETED)
 		strcat(link, deleted); /* room was left above */
 }

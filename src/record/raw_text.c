@@ -8,28 +8,24 @@
 
 #include "record/bpf/raw.h"
 
-/* Components stand leaf first; the link has them root first. */
-void raw_link(const struct raw_name *raw, size_t from, char *out, size_t room)
+void raw_path(const char *text, size_t bytes, char *out, size_t room)
 {
-	size_t at = room;
+	size_t at = --room, from = 0;
 
-	while (from < raw->text_bytes) {
-		size_t len = strnlen(raw->text + from, raw->text_bytes - from);
+	while (from < bytes) {
+		size_t len = strnlen(text + from, bytes - from);
 
 		if (len + 1 > at)
 			break;
 		at -= len + 1;
 		out[at] = '/';
-		memcpy(out + at + 1, raw->text + from, len);
+		memcpy(out + at + 1, text + from, len);
 		from += len + 1;
 	}
 	if (at == room)
 		out[--at] = '/';
 	memmove(out, out + at, room - at);
-	if (at)
-		out[room - at] = '\0';
-	else
-		out[room - 1] = '\0';
+	out[room - at] = '\0';
 }
 
 /* "./x" from /a on is /a/x. */
@@ -39,7 +35,9 @@ static void put_asked(const struct raw_name *raw, char *out, size_t room)
 	const char *path = raw->text;
 
 	if (len && *path != '/') {
-		raw_link(raw, len + 1, out, room - RAW_NAME_MAX - 2);
+		size_t folder = len < raw->text_bytes ? len + 1 : len;
+
+		raw_path(path + folder, raw->text_bytes - folder, out, room - RAW_NAME_MAX - 2);
 		used = strlen(out);
 		while (len > 2 && path[0] == '.' && path[1] == '/') {
 			path += 2;

@@ -1,5 +1,5 @@
 /*
- * raw_text.h - texts out of the raw fields that the BPF program tells, see bpf/raw.h.
+ * raw_text.h - texts out of the raw fields that the BPF programs tell, see bpf/raw.h.
  *
  * What is in them comes from any program of the machine: lengths are those of the fields, whatever
  * they say, and what prints a text escapes it.
@@ -13,10 +13,10 @@
 struct raw_name;
 
 /*
- * The path whose components stand in the text behind byte 'from', the last one first; cut in front to
- * 'room' bytes, of which there is at least one.
+ * The path whose components stand in the text, each with its terminator, the last one first. Cut in
+ * front to 'room' bytes with the terminator, of which there are at least two.
  */
-void raw_link(const struct raw_name *raw, size_t from, char *out, size_t room);
+void raw_path(const char *text, size_t bytes, char *out, size_t room);
 
 /* What is told of no descriptor: the path or the peer that was asked for, or arguments. False: it is of one. */
 bool raw_text(const struct raw_name *raw, char *out, size_t room);

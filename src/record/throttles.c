@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "record/bpf/raw_throttle.h"
+#include "record/raw_text.h"
 #include "wire/wire.h"
 
 #define WAKE_BYTES   (64u << 10)
@@ -31,27 +32,6 @@ struct throttles {
 	struct ring_buffer *ring;
 	struct raw_throttle_control *control; /* mapped */
 };
-
-/* Components stand leaf first; the path has them root first. */
-static void make_path(const struct raw_throttle *raw, char *out, size_t room)
-{
-	size_t at = room - 1, from = 0;
-
-	out[at] = '\0';
-	while (from < raw->text_bytes) {
-		size_t len = strnlen(raw->text + from, raw->text_bytes - from);
-
-		if (len + 1 > at)
-			break;
-		at -= len + 1;
-		out[at] = '/';
-		memcpy(out + at + 1, raw->text + from, len);
-		from += len + 1;
-	}
-	if (at == room - 1)
-		out[--at] = '/';
-	memmove(out, out + at, room - at);
-}
 
 static void make_quota(const struct raw_throttle *raw, const char *path, char *out, size_t room)
 {
@@ -125,7 +105,7 @@ static int take_record(void *context, void *data, size_t bytes)
 		.tid = (int32_t)raw->tid,
 		.role = FD_THROTTLED << FD_WATCH_SHIFT,
 	};
-	make_path(raw, path, sizeof(path));
+	raw_path(raw->text, raw->text_bytes, path, sizeof(path));
 	if (raw->kind == RAW_THROTTLE_BEGIN) {
 		wire.fd = THROTTLE_BEGINS;
 		make_quota(raw, path, name, sizeof(name));
