@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "record/bpf/raw_lock.h"
+#include "record/bpf_parts.h"
 #include "record/klock_places.h"
 #include "record/klock_text.h"
 #include "wire/wire.h"
@@ -57,28 +58,6 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-/* The program's own data, mapped. */
-static struct raw_lock_control *map_control(struct bpf_object *object)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, object)
-	{
-		const char *name = bpf_map__name(map);
-		size_t length = strlen(name);
-		void *memory;
-
-		if (length < 4 || strcmp(name + length - 4, ".bss") != 0)
-			continue;
-		if (bpf_map__value_size(map) < sizeof(struct raw_lock_control))
-			return NULL;
-		memory = mmap(NULL, sizeof(struct raw_lock_control), PROT_READ | PROT_WRITE,
-			      MAP_SHARED, bpf_map__fd(map), 0);
-		return memory == MAP_FAILED ? NULL : memory;
-	}
-	return NULL;
-}
-
 static int load(struct klocks *klocks, struct err *err)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_locks" };
@@ -100,7 +79,7 @@ static int prepare(struct klocks *klocks, struct err *err)
 	struct bpf_map *ring = bpf_object__find_map_by_name(klocks->object, "ring");
 
 	klocks->waiters_fd = bpf_object__find_map_fd_by_name(klocks->object, "waiters");
-	klocks->control = map_control(klocks->object);
+	klocks->control = bpf_parts_map(klocks->object, sizeof(*klocks->control));
 	if (!klocks->control || !ring || klocks->waiters_fd < 0)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	klocks->control->recorder_tgid = (uint32_t)getpid();
@@ -151,17 +130,6 @@ int klocks_fd(const struct klocks *klocks)
 	return ring_buffer__epoll_fd(klocks->ring);
 }
 
-/* The program is run for each thread; it writes nothing into the file. */
-static void look_at_waiters(const struct klocks *klocks)
-{
-	int fd = bpf_iter_create(bpf_link__fd(klocks->links[ARRAY_LEN(programs) - 1]));
-	char none[64];
-
-	while (fd >= 0 && read(fd, none, sizeof(none)) > 0)
-		;
-	mem_close_fd(&fd);
-}
-
 void klocks_look(struct klocks *klocks, bool is_last)
 {
 	uint32_t first;
@@ -169,7 +137,7 @@ void klocks_look(struct klocks *klocks, bool is_last)
 	if (is_last)
 		__atomic_store_n(&klocks->control->is_last, 1, __ATOMIC_RELAXED);
 	if (bpf_map_get_next_key(klocks->waiters_fd, NULL, &first) == 0)
-		look_at_waiters(klocks);
+		bpf_parts_iterate(bpf_link__fd(klocks->links[ARRAY_LEN(programs) - 1]));
 	(void)ring_buffer__consume(klocks->ring);
 }
 

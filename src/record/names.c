@@ -32,6 +32,7 @@
 #include "event/event.h"
 #include "guard/caps.h"
 #include "record/bpf/raw.h"
+#include "record/bpf_parts.h"
 #include "record/exits.h"
 #include "record/fdname.h"
 #include "record/klocks.h"
@@ -448,17 +449,6 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-/* The program is run for each of them; it writes nothing into the file. */
-static void look_at_threads(const struct names_recorder *recorder)
-{
-	int fd = recorder->threads_fd < 0 ? -1 : bpf_iter_create(recorder->threads_fd);
-	char none[64];
-
-	while (fd >= 0 && read(fd, none, sizeof(none)) > 0)
-		;
-	mem_close_fd(&fd);
-}
-
 static void look_from(struct names_recorder *recorder, size_t from, size_t until)
 {
 	struct bpf_program *program =
@@ -500,7 +490,7 @@ static void *drain(void *context)
 	while (!stop) {
 		(void)poll(fds, ARRAY_LEN(fds), LOOK_MS); /* an error is a time-out too */
 		stop = fds[1].revents & POLLIN;
-		look_at_threads(recorder);
+		bpf_parts_iterate(recorder->threads_fd);
 		look_at_more(recorder);
 		(void)ring_buffer__consume(recorder->ring);
 		if (recorder->locks)
@@ -540,28 +530,6 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	(void)format;
 	(void)args;
 	return 0;
-}
-
-/* The program's own data, mapped; NULL when it is not there. Unmapped by names_stop(). */
-static struct raw_control *map_control(struct bpf_object *object)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, object)
-	{
-		const char *name = bpf_map__name(map);
-		size_t len = strlen(name);
-		void *memory;
-
-		if (len < 4 || strcmp(name + len - 4, ".bss") != 0)
-			continue;
-		if (bpf_map__value_size(map) < sizeof(struct raw_control))
-			return NULL;
-		memory = mmap(NULL, sizeof(struct raw_control), PROT_READ | PROT_WRITE, MAP_SHARED,
-			      bpf_map__fd(map), 0);
-		return memory == MAP_FAILED ? NULL : memory;
-	}
-	return NULL;
 }
 
 #define THREADS "on_each_task" /* good to have beside the others, where the kernel takes it */
@@ -692,7 +660,7 @@ static int prepare(struct names_recorder *recorder, struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(recorder->object, "ring");
 
-	recorder->control = map_control(recorder->object);
+	recorder->control = bpf_parts_map(recorder->object, sizeof(*recorder->control));
 	if (!recorder->control || !ring)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	set_control(recorder->control);

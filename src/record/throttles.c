@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "record/bpf/raw_throttle.h"
+#include "record/bpf_parts.h"
 #include "record/raw_text.h"
 #include "wire/wire.h"
 
@@ -123,25 +124,6 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-static struct raw_throttle_control *map_control(struct bpf_object *object)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, object)
-	{
-		const char *name = bpf_map__name(map);
-		size_t len = strlen(name);
-		void *memory;
-
-		if (len < 4 || strcmp(name + len - 4, ".bss") != 0)
-			continue;
-		memory = mmap(NULL, sizeof(struct raw_throttle_control), PROT_READ | PROT_WRITE,
-			      MAP_SHARED, bpf_map__fd(map), 0);
-		return memory == MAP_FAILED ? NULL : memory;
-	}
-	return NULL;
-}
-
 /* The programs, most wanted first. */
 static const char *const programs[] = { "on_switch", "on_insert", "on_issue", "on_dequeue" };
 
@@ -206,7 +188,9 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context, bool q
 	throttles->context = context;
 	for (size_t count = ARRAY_LEN(programs); count && !throttles->object; count--)
 		throttles->object = load(count);
-	throttles->control = throttles->object ? map_control(throttles->object) : NULL;
+	throttles->control = throttles->object
+				     ? bpf_parts_map(throttles->object, sizeof(*throttles->control))
+				     : NULL;
 	ring = throttles->control ? bpf_object__find_map_by_name(throttles->object, "ring") : NULL;
 	if (ring)
 		throttles->ring = ring_buffer__new(bpf_map__fd(ring), take_record, throttles, NULL);

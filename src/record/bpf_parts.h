@@ -1,0 +1,20 @@
+/*
+ * bpf_parts.h - what all that load a BPF program do with it.
+ */
+#ifndef RECORD_BPF_PARTS_H
+#define RECORD_BPF_PARTS_H
+
+#include <stddef.h>
+
+struct bpf_object;
+
+/*
+ * The program's own data, of which the first 'bytes' are shared with it: mapped, to be unmapped with
+ * munmap(); NULL when it is not there, or smaller.
+ */
+void *bpf_parts_map(struct bpf_object *object, size_t bytes);
+
+/* Have the program of an iterator called for each of what it is about; it writes nothing into its file. */
+void bpf_parts_iterate(int link_fd);
+
+#endif
