@@ -20,6 +20,7 @@
 
 #include "bpf/kernel.h"
 #include "bpf/raw.h"
+#include "bpf/ring.h"
 
 #define S_IFMT	 0170000
 #define S_IFSOCK 0140000
@@ -335,13 +336,6 @@ static void read_file(struct raw_name *raw, struct file *file)
 	}
 }
 
-static __u64 wake_flag(void)
-{
-	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-
-	return waiting >= control.wake_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-}
-
 /* Any call of the recorder tells where its root is; otherwise its calls are noise. */
 static void learn_root(struct task_struct *task)
 {
@@ -369,14 +363,6 @@ static void begin_record(struct raw_name *raw, struct task_struct *task, int fd,
 	raw->call = call;
 }
 
-static void send_record(struct raw_name *raw)
-{
-	__u64 bytes = offsetof(struct raw_name, text) + (__u64)raw->text_bytes;
-
-	if (bytes <= sizeof(*raw) && bpf_ringbuf_output(&ring, raw, bytes, wake_flag()))
-		__sync_fetch_and_add(&control.lost, 1);
-}
-
 /*
  * Not static, so that the verifier looks at it once and not at each of its calls. 'holder' is of
  * RAW_CALL_HELD: the process, and RAW_SEVERAL above it.
@@ -398,7 +384,7 @@ __attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call,
 		raw->pid = (__u32)holder;
 		raw->flags |= holder >> 32 & RAW_SEVERAL;
 	}
-	send_record(raw);
+	RING_SEND(raw);
 	return 0;
 }
 

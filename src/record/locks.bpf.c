@@ -17,6 +17,7 @@
 
 #include "bpf/kernel_locks.h"
 #include "bpf/raw_lock.h"
+#include "bpf/ring.h"
 
 #define FLAG_SPIN   1u /* include/trace/events/lock.h: LCB_F_* */
 #define FLAG_READ   2u
@@ -505,19 +506,6 @@ static struct raw_lock *empty_record(__u32 which, const struct waiting *wait)
 	return raw;
 }
 
-static void send(struct raw_lock *raw)
-{
-	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	__u64 bytes = offsetof(struct raw_lock, text) + (__u64)raw->text_bytes;
-
-	if (bytes > sizeof(*raw))
-		return;
-	if (bpf_ringbuf_output(&ring, raw, bytes,
-			       waiting >= control.wake_bytes ? BPF_RB_FORCE_WAKEUP
-							     : BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&control.lost, 1);
-}
-
 SEC("tp_btf/contention_begin")
 int on_lock_begin(__u64 *args)
 {
@@ -584,7 +572,7 @@ int on_lock_end(__u64 *args)
 	raw->class = class_of(raw, wait.lock, wait.flags, task);
 	bytes = bpf_get_stack(args, raw->frames, sizeof(raw->frames), 0);
 	raw->frame_bytes = bytes > 0 ? bytes : 0;
-	send(raw);
+	RING_SEND(raw);
 	return 0;
 }
 
@@ -617,6 +605,6 @@ int on_each_waiter(struct bpf_iter__task *iter)
 	raw->class = class_of(raw, wait->lock, wait->flags, task);
 	bytes = bpf_get_task_stack(task, raw->frames, sizeof(raw->frames), 0);
 	raw->frame_bytes = bytes > 0 ? bytes : 0;
-	send(raw);
+	RING_SEND(raw);
 	return 0;
 }

@@ -14,6 +14,7 @@
 
 #include "bpf/kernel_throttle.h"
 #include "bpf/raw_throttle.h"
+#include "bpf/ring.h"
 
 #define HELD_MAX   16384
 #define AFTER_NS   1000 /* the event that this belongs to is recorded by then */
@@ -60,19 +61,6 @@ static struct raw_throttle *empty_record(__u32 which)
 	if (raw)
 		__builtin_memset(raw, 0, offsetof(struct raw_throttle, text));
 	return raw;
-}
-
-static void emit(struct raw_throttle *raw)
-{
-	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	__u64 bytes = offsetof(struct raw_throttle, text) + (__u64)raw->text_bytes;
-
-	if (bytes > sizeof(*raw))
-		return;
-	if (bpf_ringbuf_output(&ring, raw, bytes,
-			       waiting >= control.wake_bytes ? BPF_RB_FORCE_WAKEUP
-							     : BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&control.lost, 1);
 }
 
 static struct kernfs_node *node_above(struct kernfs_node *node)
@@ -168,7 +156,7 @@ static void begin(struct task_struct *task)
 	raw->limit[0] = BPF_CORE_READ(cfs_rq, tg, cfs_bandwidth.quota);
 	raw->limit[1] = BPF_CORE_READ(cfs_rq, tg, cfs_bandwidth.period);
 	put_cgroup(raw, BPF_CORE_READ(cfs_rq, tg, css.cgroup));
-	emit(raw);
+	RING_SEND(raw);
 }
 
 /* When it could run again, as the scheduler counts; where it does not: when it does. */
@@ -198,7 +186,7 @@ static void end(struct task_struct *task)
 	raw->tgid = task->tgid;
 	if (bpf_map_delete_elem(&all_held, &tid) == 0)
 		__sync_fetch_and_add(&control.held, -1);
-	emit(raw);
+	RING_SEND(raw);
 }
 
 SEC("tp_btf/sched_switch")
@@ -311,7 +299,7 @@ static int on_request(struct request *request)
 	raw->sector = BPF_CORE_READ(request, __sector);
 	raw->write = BPF_CORE_READ(request, cmd_flags) & WRITES;
 	put_limit(raw, BPF_CORE_READ(request, bio, bi_blkg));
-	emit(raw);
+	RING_SEND(raw);
 	return 0;
 }
 
@@ -383,6 +371,6 @@ int on_dequeue(__u64 *args)
 					  bpf_core_field_offset(struct Qdisc_ops, id));
 	raw->text_bytes = 32;
 	put_setting(raw, qdisc, 16);
-	emit(raw);
+	RING_SEND(raw);
 	return 0;
 }

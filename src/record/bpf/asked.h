@@ -236,7 +236,7 @@ __attribute__((noinline)) int emit_path(__u64 user_path, int dir, int error, uns
 			       : BPF_CORE_READ(task, fs, pwd.dentry),
 			  file ? BPF_CORE_READ(file, f_path.mnt)
 			       : BPF_CORE_READ(task, fs, pwd.mnt));
-	send_record(raw);
+	RING_SEND(raw);
 	return 0;
 }
 
@@ -320,7 +320,7 @@ static void peer_asked(struct pt_regs *regs, __s64 ret)
 	else
 		return;
 	raw->text_bytes = len > 0 ? len & (2 * RAW_UNIX_SLOT - 1) : 0;
-	send_record(raw);
+	RING_SEND(raw);
 }
 
 /* ------------------------------------------------------------------------ programs */
@@ -345,7 +345,7 @@ static void emit_args(void)
 	if (bytes > RAW_ARGS_MAX || bpf_probe_read_user(raw->text, bytes, (void *)start))
 		return;
 	raw->text_bytes = bytes;
-	send_record(raw);
+	RING_SEND(raw);
 }
 
 #endif /* __bpf__ */
