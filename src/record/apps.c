@@ -211,9 +211,10 @@ static bool is_known(const struct looking *looking, const char *path)
 	return false;
 }
 
-/* What a process sees at 'path'. */
-static void look_at_mapped(struct looking *looking, int32_t pid, const char *path)
+/* What a process sees at 'path'; a probe_mapped_fn. */
+static void look_at_mapped(void *context, int32_t pid, const char *path)
 {
+	struct looking *looking = context;
 	AUTO_FREE char *whole = xasprintf("/proc/%d/root%s", (int)pid, path);
 	struct elf_file *file;
 
@@ -222,21 +223,6 @@ static void look_at_mapped(struct looking *looking, int32_t pid, const char *pat
 		return;
 	look_into(looking, file, whole);
 	elf_file_close(file);
-}
-
-/* "5580-5590 r-xp 00001000 fe:00 123    /usr/bin/x" */
-static void look_at_maps(struct looking *looking, int32_t pid)
-{
-	AUTO_FREE char *name = xasprintf("/proc/%d/maps", (int)pid);
-	AUTO_FREE char *maps = ftrace_read(-1, name, NULL);
-	char *rest = maps, *line;
-
-	while (rest && (line = strsep(&rest, "\n"))) {
-		char flags[5] = "", *path = strchr(line, '/');
-
-		if (sscanf(line, "%*s %4s", flags) == 1 && flags[2] == 'x' && path)
-			look_at_mapped(looking, pid, path);
-	}
 }
 
 /* What others run may hold the target up. */
@@ -255,7 +241,7 @@ static void look_at_processes(struct looking *looking)
 			continue;
 		path[bytes] = '\0';
 		if (is_via(looking->table, path))
-			look_at_maps(looking, pids[i]);
+			probe_each_mapped(pids[i], look_at_mapped, looking);
 		else if (is_file_of_any(looking->table, path) && !is_known(looking, link))
 			look_at_mapped(looking, pids[i], path);
 	}
@@ -347,7 +333,7 @@ static void look_everywhere(struct looking *looking)
 	if (command)
 		look_at_named(looking, command, 0);
 	for (size_t i = 0; i < wish->pid_count; i++)
-		look_at_maps(looking, wish->pids[i]);
+		probe_each_mapped(wish->pids[i], look_at_mapped, looking);
 	look_at_processes(looking);
 	if (command)
 		look_at_programs(looking);

@@ -574,8 +574,8 @@ static void add_needed(struct paths *paths, const struct elf_file *file)
 	}
 }
 
-/* "5580-5590 r-xp 00001000 fe:00 123    /usr/bin/x": what a process executes. */
-static void add_mapped(struct paths *paths, int32_t pid)
+/* "5580-5590 r-xp 00001000 fe:00 123    /usr/bin/x" */
+void probe_each_mapped(int32_t pid, probe_mapped_fn *each, void *context)
 {
 	AUTO_FREE char *name = xasprintf("/proc/%d/maps", (int)pid);
 	AUTO_FREE char *maps = ftrace_read(-1, name, NULL);
@@ -585,8 +585,14 @@ static void add_mapped(struct paths *paths, int32_t pid)
 		char flags[5] = "", *path = strchr(line, '/');
 
 		if (sscanf(line, "%*s %4s", flags) == 1 && flags[2] == 'x' && path)
-			paths_add(paths, xasprintf("/proc/%d/root%s", (int)pid, path), pid);
+			each(context, pid, path);
 	}
+}
+
+/* A probe_mapped_fn. */
+static void add_mapped(void *context, int32_t pid, const char *path)
+{
+	paths_add(context, xasprintf("/proc/%d/root%s", (int)pid, path), pid);
 }
 
 /* Where points without a program are looked for. */
@@ -610,7 +616,7 @@ static int fill_paths(struct probe_finder *finder, const struct probe_spec *spec
 		paths_add(paths, path, 0);
 	}
 	for (size_t i = 0; !spec->binary && i < finder->wish->pid_count; i++)
-		add_mapped(paths, finder->wish->pids[i]);
+		probe_each_mapped(finder->wish->pids[i], add_mapped, paths);
 	return 0;
 }
 

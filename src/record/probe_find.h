@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct elf_file;
 struct err;
@@ -48,5 +49,9 @@ int probe_open_named(const struct probe_finder *finder, const char *path,
 		     struct elf_file **out_file, struct err *err);
 /* The same of what a process sees at 'path': no link of it leads out of that. */
 int probe_open_mapped(const char *path, int pid, struct elf_file **out_file, struct err *err);
+
+/* Paths of the files of which a process executes something, as it sees them; one may come more than once. */
+typedef void probe_mapped_fn(void *context, int32_t pid, const char *path);
+void probe_each_mapped(int32_t pid, probe_mapped_fn *each, void *context);
 
 #endif
