@@ -144,16 +144,11 @@ void delays_trace_account(const struct timeline *timeline, const struct memory_s
 	*out_account = account;
 }
 
-static int32_t tgid_of(const struct tl_thread *thread)
-{
-	return thread->tgid > 0 ? thread->tgid : thread->tid;
-}
-
 /* The name of a process is that of its main thread. */
 static const char *process_name(const struct timeline *timeline, uint32_t slot)
 {
 	uint32_t main =
-		timeline_find_thread(timeline, tgid_of(timeline->threads[slot]), UINT64_MAX);
+		timeline_find_thread(timeline, thread_process(timeline->threads[slot]), UINT64_MAX);
 
 	return timeline_comm(timeline, main == SLOT_NONE ? slot : main);
 }
@@ -166,7 +161,7 @@ static bool is_wanted(const struct timeline *timeline, uint32_t slot,
 	if (thread->tid <= 0)
 		return false;
 	for (size_t i = 0; i < opts->pid_count; i++) {
-		if (opts->pids[i] == thread->tid || opts->pids[i] == tgid_of(thread))
+		if (opts->pids[i] == thread->tid || opts->pids[i] == thread_process(thread))
 			return true;
 	}
 	if (opts->comm)
@@ -220,7 +215,7 @@ void delays_trace_run(const struct timeline *timeline, const struct delays_trace
 
 	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
 		const struct tl_thread *thread = timeline->threads[slot];
-		int32_t tgid = tgid_of(thread);
+		int32_t tgid = thread_process(thread);
 		const struct tl_interval life = { thread->birth_ns, thread->death_ns, 0 };
 		struct delays_trace_account account;
 		bool is_new;

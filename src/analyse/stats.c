@@ -290,7 +290,7 @@ static void name_row(struct stats_query *query, struct stats_row *row, const str
 	}
 	if (by == STATS_PROCESS || by == STATS_THREAD) {
 		row->tid = thread->tid;
-		row->tgid = thread->tgid > 0 ? thread->tgid : thread->tid;
+		row->tgid = thread_process(thread);
 		row->cmdline =
 			why_keep(&query->why, xstrdup(timeline_name(query->tl, thread->cmdline)));
 	}

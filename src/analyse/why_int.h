@@ -51,6 +51,11 @@ struct query {
 	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
 };
 
+static inline bool query_is_one_process(const struct query *query, uint32_t one, uint32_t other)
+{
+	return thread_process(query->tl->threads[one]) == thread_process(query->tl->threads[other]);
+}
+
 /* What a thread did behind that is not known to the query: it ended, or the window did. */
 static inline uint64_t query_known_ns(const struct query *query, uint32_t slot)
 {

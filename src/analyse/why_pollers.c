@@ -77,14 +77,6 @@ void shared_sets_free(struct shared_sets *sets)
 
 /* ------------------------------------------------------------------- the turns */
 
-/* A thread of which nothing else is known is the first one of its process. */
-static int32_t process_of(const struct query *query, uint32_t slot)
-{
-	const struct tl_thread *thread = query->tl->threads[slot];
-
-	return thread->tgid > 0 ? thread->tgid : thread->tid;
-}
-
 static int by_begin(const void *left, const void *right)
 {
 	const struct turn *a = left, *b = right;
@@ -120,7 +112,7 @@ static void find_turns(struct query *query, struct shared_set *set, int32_t tgid
 	uint32_t sharing = 0;
 
 	for (uint32_t i = 0; i < query->tl->thread_count && set->slot_count <= THREADS_MAX; i++) {
-		if (process_of(query, i) != tgid)
+		if (thread_process(query->tl->threads[i]) != tgid)
 			continue;
 		set->slots =
 			vec_room(set->slots, set->slot_count, &set->slot_cap, sizeof(*set->slots));
@@ -269,8 +261,7 @@ static bool only_looked(struct query *query, struct shared_set *set, const struc
 
 static bool is_own(const struct query *query, const struct turn *turn)
 {
-	return turn->waker != SLOT_NONE &&
-	       process_of(query, turn->waker) == process_of(query, turn->slot);
+	return turn->waker != SLOT_NONE && query_is_one_process(query, turn->waker, turn->slot);
 }
 
 static struct turns_run find_run(struct query *query, struct shared_set *set, size_t first)
@@ -304,7 +295,7 @@ static bool find_turn(const struct shared_set *set, uint32_t slot, const struct 
 bool query_turn(struct query *query, uint32_t slot, const struct wait *wait, uint32_t *out_slot,
 		uint32_t *out_index)
 {
-	int32_t tgid = process_of(query, slot);
+	int32_t tgid = thread_process(query->tl->threads[slot]);
 	struct shared_set *set;
 	size_t turn;
 

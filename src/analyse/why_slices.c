@@ -462,11 +462,10 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 /* Was the wait ended by another thread of the same process? */
 static bool is_helper(const struct query *query, uint32_t slot, const struct wait *wait)
 {
-	const struct timeline *tl = query->tl;
 	uint32_t by = wait->waker.slot;
 
-	return wait->waker.kind == ACTOR_THREAD && by < tl->thread_count && by != slot &&
-	       tl->threads[by]->tgid == tl->threads[slot]->tgid;
+	return wait->waker.kind == ACTOR_THREAD && by < query->tl->thread_count && by != slot &&
+	       query_is_one_process(query, by, slot);
 }
 
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,

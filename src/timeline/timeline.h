@@ -347,6 +347,12 @@ struct tl_thread {
 	uint32_t edge_cap;
 };
 
+/* The number of its process. A thread of which nothing else is known is the first one there. */
+static inline int32_t thread_process(const struct tl_thread *thread)
+{
+	return thread->tgid > 0 ? thread->tgid : thread->tid;
+}
+
 /* The CPU of an idle task, or SLOT_NONE. */
 static inline uint32_t thread_idle_cpu(const struct tl_thread *thread)
 {
