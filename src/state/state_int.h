@@ -47,6 +47,8 @@ enum sched_state {
 	SCHED_DEAD,
 };
 
+#define FUTEX_CMD_MASK 0x7fu /* the command in the second argument of futex(2) */
+
 /* What a system call waits for, and where its arguments say it. */
 enum call_kind {
 	CALL_OTHER,
@@ -593,7 +595,6 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev);
 const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd);
 /* Name id of the file that the call opens by 'path', which may begin in a directory that is open. */
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path);
-#define FUTEX_CMD_MASK 0x7fu /* the command in the second argument of futex(2) */
 
 struct process *process_find(const struct state *state, int32_t tgid); /* NULL = there is none */
 
@@ -635,6 +636,8 @@ bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
+void polled_told(struct state *state, struct thread *thread, const struct event *ev);
+
 /* queue.c */
 void queue_timer_set(struct state *state, const struct event *ev);
 /* netif_rx: was the packet in a queue until now? */
@@ -656,7 +659,6 @@ void supervised_at_wake(struct state *state, const struct thread *waker, struct 
 void supervised_call(struct thread *thread, uint32_t word);
 
 /* throttle.c */
-struct event;
 /* FD_THROTTLED */
 void throttle_told(struct state *state, const struct event *ev);
 /* A thread that comes onto a CPU is not held back any more. False: it was not. */
@@ -668,20 +670,17 @@ uint32_t throttle_of_request(struct state *state, const struct actor *issuer);
 /* The wait that ends now, of which all but 'flags' is known. */
 void throttle_at_wake(const struct cpu *cpu, struct wait *wait);
 
-void polled_told(struct state *state, struct thread *thread, const struct event *ev);
-
 /* asked.c */
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);
 uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
-void asked_leave(const struct state *state,
-		 const struct thread *thread); /* it ended: to its parent */
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
+/* The thread ended: what it asked for is left to its parent. */
+void asked_leave(const struct state *state, const struct thread *thread);
 
+/* expect.c: who was awaited, where a signal comes first, or the recording ends. */
 /* The thread of a process that 'thread' waits for, or SLOT_NONE when it is not known. */
 uint32_t expect_thread(struct state *state, const struct thread *thread,
 		       const struct process *process);
-
-/* expect.c: who was awaited, where a signal comes first, or the recording ends. */
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait);
 void expect_at_return(struct state *state, struct thread *thread);
 void expect_at_end(struct state *state);

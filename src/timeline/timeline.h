@@ -271,16 +271,14 @@ enum wait_flag {
 	WAIT_MANY = 1 << 7,	     /* poll, select, epoll: waits for several things */
 	WAIT_IO = 1 << 8,	     /* uninterruptible: the kernel says that it was for I/O, */
 	WAIT_NO_IO = 1 << 9,	     /* or that it was not */
-	WAIT_EXPECTS =
-		1
-		<< 10, /* it did not come: 'origin' was awaited, at no time. With WAIT_ASKED: had the lock */
-	WAIT_OWNED =
-		1
-		<< 12, /* a kernel lock: 'origin' had it when the wait began, or later; at no time */
-	WAIT_ASKED = 1 << 11, /* a sleep: 'object' and 'fd' are of the call that failed before it */
-	WAIT_THROTTLED =
-		1
-		<< 13, /* a limit held it back, up to the time of 'origin', which is named by it */
+	/* It did not come: 'origin' was awaited, at no time. With WAIT_ASKED: had the lock. */
+	WAIT_EXPECTS = 1 << 10,
+	/* A sleep: 'object' and 'fd' are of the call that failed before it. */
+	WAIT_ASKED = 1 << 11,
+	/* For a kernel lock: 'origin' had it when the wait began, or later; at no time. */
+	WAIT_OWNED = 1 << 12,
+	/* A limit held it back, up to the time of 'origin', which is named by it. */
+	WAIT_THROTTLED = 1 << 13,
 };
 
 /* The upper half of a wait's flags: the number of the epoll set it is on, and 1; 0 = of none, or not known. */
