@@ -749,9 +749,10 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	recorder->exits = EXITS_NONE;
 	recorder->file = open_file(dir, err);
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
+	/* These two are good to have, where the kernel takes them. */
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
-		recorder->locks = NULL; /* good to have, where the kernel takes it */
-	if (rc >= 0)			/* good to have, where the kernel takes it */
+		recorder->locks = NULL;
+	if (rc >= 0)
 		recorder->throttles = throttles_start(take_throttle, recorder, quotas_any());
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
@@ -778,6 +779,11 @@ const char *names_without_locks(const struct names_recorder *recorder)
 	return recorder->locks ? NULL : recorder->no_locks.text;
 }
 
+const char *names_without_limits(const struct names_recorder *recorder)
+{
+	return recorder->throttles ? NULL : "the kernel did not take the BPF program";
+}
+
 int32_t names_holder(const struct names_recorder *recorder)
 {
 	return recorder->exits.holder;
@@ -788,8 +794,8 @@ uint64_t names_lost(const struct names_recorder *recorder)
 	uint64_t kernel = __atomic_load_n(&recorder->control->lost, __ATOMIC_RELAXED);
 
 	kernel += recorder->throttles ? throttles_lost(recorder->throttles) : 0;
-	/* Relaxed: a plain counter. */
 	kernel += recorder->locks ? klocks_lost(recorder->locks) : 0;
+	/* Relaxed: a plain counter. */
 	return kernel + atomic_load_explicit(&recorder->unwritten, memory_order_relaxed);
 }
 

@@ -35,6 +35,9 @@ int32_t names_holder(const struct names_recorder *recorder);
 /* Why nobody tells what kernel locks are, and who has them; NULL = it is told. */
 const char *names_without_locks(const struct names_recorder *recorder);
 
+/* The same of whom limits of cgroups hold back. */
+const char *names_without_limits(const struct names_recorder *recorder);
+
 /* Names that could not be kept: no room in the kernel's ring, or in the file. Any thread. */
 uint64_t names_lost(const struct names_recorder *recorder);
 

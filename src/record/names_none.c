@@ -37,6 +37,12 @@ const char *names_without_locks(const struct names_recorder *recorder)
 	return NULL;
 }
 
+const char *names_without_limits(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return NULL;
+}
+
 uint64_t names_lost(const struct names_recorder *recorder)
 {
 	(void)recorder;

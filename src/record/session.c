@@ -379,6 +379,9 @@ static void start_names(struct session *session)
 	if (names_without_locks(session->names))
 		manifest_add_missing(session->manifest, "what kernel locks are, and who has them",
 				     names_without_locks(session->names));
+	if (names_without_limits(session->names))
+		manifest_add_missing(session->manifest, "whom limits of cgroups hold back",
+				     names_without_limits(session->names));
 	if (names_holder(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_holder(session->names));
 }
