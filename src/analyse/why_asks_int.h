@@ -39,8 +39,8 @@ struct asks_run {
 struct process_asks {
 	struct ask *asks; /* owned; in order of their ends */
 	size_t count, cap;
-	struct asks_run last; /* the answer that was looked for last ... */
-	uint64_t got_ns;      /* ... and when it came; 0 = none was */
+	struct asks_run last; /* the answer that was looked for last, */
+	size_t from, got;     /* to the asks in vain of one question from there to what got it */
 };
 
 struct asks_runs {
@@ -50,6 +50,7 @@ struct asks_runs {
 	struct map by_tgid; /* index into processes */
 	struct process_asks *processes;
 	size_t process_count, process_cap;
+	uint64_t steps; /* from ask to ask, of processes */
 	uint32_t looks;
 };
 

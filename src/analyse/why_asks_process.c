@@ -18,7 +18,8 @@
 #define NEAR_PART 5u /* of the sleep, besides */
 #define MOST(ns)  ((ns) / 3 * 2)
 #define LEAST	  2u
-#define THREADS	  4096u /* of one process, looked at */
+#define THREADS	  4096u	     /* of one process, looked at */
+#define STEPS_MAX 100000000u /* a bound on time, not on meaning */
 
 struct ask {
 	uint64_t start_ns, end_ns;
@@ -150,11 +151,11 @@ static bool is_same(const struct question *one, const struct question *other)
 }
 
 /* The next time that it is asked behind 'from'; the count = never. */
-static size_t next_same(const struct process_asks *process, size_t from)
+static size_t next_same(struct asks_runs *runs, const struct process_asks *process, size_t from)
 {
 	const struct question *what = &process->asks[from].what;
 
-	for (size_t i = from + 1; i < process->count; i++) {
+	for (size_t i = from + 1; i < process->count && runs->steps++ < STEPS_MAX; i++) {
 		if (is_same(what, &process->asks[i].what))
 			return i;
 	}
@@ -162,7 +163,8 @@ static size_t next_same(const struct process_asks *process, size_t from)
 }
 
 /* The question in vain that the sleep stands behind; the count = there is none. */
-static size_t question_of(const struct process_asks *process, const struct wait *nap)
+static size_t question_of(struct asks_runs *runs, const struct process_asks *process,
+			  const struct wait *nap)
 {
 	uint64_t nap_ns = nap->woken_ns - nap->begin_ns, near = NEAR_NS + nap_ns / NEAR_PART;
 	size_t at = ended_by(process, nap->begin_ns + NEAR_NS);
@@ -173,7 +175,7 @@ static size_t question_of(const struct process_asks *process, const struct wait 
 
 		if (ask->outcome != IN_VAIN)
 			continue;
-		next = next_same(process, at - 1);
+		next = next_same(runs, process, at - 1);
 		if (next < process->count &&
 		    process->asks[next].start_ns + NEAR_NS >= nap->woken_ns &&
 		    process->asks[next].start_ns <= nap->woken_ns + near &&
@@ -183,46 +185,56 @@ static size_t question_of(const struct process_asks *process, const struct wait 
 	return process->count;
 }
 
-static bool has_before(const struct process_asks *process, size_t at)
+static bool has_before(struct asks_runs *runs, const struct process_asks *process, size_t at)
 {
-	for (size_t i = at; i > 0; i--) {
+	for (size_t i = at; i > 0 && runs->steps++ < STEPS_MAX; i--) {
 		if (is_same(&process->asks[i - 1].what, &process->asks[at].what))
 			return process->asks[i - 1].outcome == IN_VAIN;
 	}
 	return false;
 }
 
+/* The sleeps of one loop have one answer: it is looked for once. */
+static bool is_known(const struct process_asks *process, size_t at)
+{
+	return at >= process->from && at < process->got &&
+	       is_same(&process->asks[at].what, &process->asks[process->got].what);
+}
+
+/* What got the answer to the question at 'from'. False when nothing did, or it was asked in vain once. */
+static bool find_run(struct query *query, uint32_t slot, struct process_asks *process, size_t from,
+		     const struct wait *nap)
+{
+	struct asks_runs *runs = query->asks;
+	size_t vain = 1u + has_before(runs, process, from), last = from, at;
+	struct asks_run *run = &process->last;
+
+	while ((at = next_same(runs, process, last)) < process->count &&
+	       process->asks[at].outcome == IN_VAIN) {
+		last = at;
+		vain++;
+	}
+	if (at == process->count || vain < LEAST)
+		return false;
+	process->from = from;
+	process->got = at;
+	*run = (struct asks_run){ .asked = process->asks[last].what,
+				  .vain_ns = process->asks[last].start_ns };
+	run->is_answered =
+		asks_find_answer(query, slot, run, process->asks[at].end_ns, nap, &run->answer);
+	run->answer.naps = LEAST;
+	return true;
+}
+
 bool asks_of_process(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
 		     struct asks_run *out_run)
 {
 	struct process_asks *process = asks_of(query, slot);
-	size_t at = question_of(process, nap), last = at, vain = 1;
-	uint64_t got_ns;
+	size_t at = question_of(query->asks, process, nap);
 
-	if (at == process->count)
-		return false;
-	vain += has_before(process, at);
-	while ((at = next_same(process, at)) < process->count &&
-	       process->asks[at].outcome == IN_VAIN) {
-		last = at;
-		vain++;
-		if (query->asks->looks++ >= ASKS_LOOKS_MAX)
-			return false;
-	}
-	if (at == process->count || vain < LEAST)
-		return false;
-	got_ns = process->asks[at].end_ns;
-	/* The sleeps of one loop have one answer. */
-	if (process->got_ns != got_ns) {
-		struct asks_run *run = &process->last;
-
-		process->got_ns = got_ns;
-		*run = (struct asks_run){ .asked = process->asks[last].what,
-					  .vain_ns = process->asks[last].start_ns };
-		run->is_answered = asks_find_answer(query, slot, run, got_ns, nap, &run->answer);
-		run->answer.naps = LEAST;
-	}
-	if (!process->last.is_answered)
+	if (at == process->count ||
+	    (!is_known(process, at) && !find_run(query, slot, process, at, nap)) ||
+	    !process->last.is_answered)
 		return false;
 	*out_run = process->last;
 	out_run->first = out_run->last = index;
