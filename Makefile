@@ -64,7 +64,7 @@ sanitize-address:
 sanitize-thread:
 	@tools/setup check
 	@tools/build build-tsan $(setup_flags) -Db_sanitize=thread
-	@rc=0; HOLDUP_SANITIZED=1 setarch -R $(call test_in,build-tsan,--suite stress --suite unit --suite threads --no-suite one-thread) || \
+	@rc=0; HOLDUP_SANITIZED=1 setarch -R $(call test_in,build-tsan,--suite stress --suite unit --suite threads) || \
 		rc=1; $(call count_in,build-tsan) || rc=1; exit $$rc
 
 bench-%:

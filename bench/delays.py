@@ -64,8 +64,8 @@ def share(argv):
 
 
 def tops():
-    tops = {"holdup top -H": [cost.HOLDUP, "top", "-H", "-d", "1"],
-            "holdup top": [cost.HOLDUP, "top", "-d", "1"]}
+    tops = {"holdup top -H": [cost.HOLDUP, "top", "-H", "-i", "1"],
+            "holdup top": [cost.HOLDUP, "top", "-i", "1"]}
     if shutil.which("top"):
         tops["top -H"] = [shutil.which("top"), "-H", "-d", "1"]
     return tops
@@ -121,7 +121,7 @@ LISTENERS = {
     "the kernel alone: queued, never read": [program("bench/exit_floor"), "unread"],
     "each read as it comes, not looked at": [program("bench/exit_floor"), "each"],
     "read every 50 ms, not looked at": [program("bench/exit_floor"), "batch"],
-    "holdup delays --listen": [cost.HOLDUP, "delays", "--listen", "--json", "-d", "600"],
+    "holdup delays listen": [cost.HOLDUP, "delays", "listen", "--json", "-d", "600"],
 }
 STORMS = (  # kind, share of the exits, what it is
     ("vfork", 1, "vfork() and _exit(): nothing shorter exists"),
@@ -173,7 +173,7 @@ def bench_storm(args):
              % (", all at real-time priority" if args.fifo else "")]
     parts += [storm_table(kind, title, args.exits // 10 // share, 5 * args.rounds)
               for kind, share, title in STORMS]
-    report = json.loads(heard_storm(LISTENERS["holdup delays --listen"], args.exits, "vfork")[3])
+    report = json.loads(heard_storm(LISTENERS["holdup delays listen"], args.exits, "vfork")[3])
     names = {name["name"]: name for name in report["names"]}
     parts.append("Of a storm of %d: heard %d exits, %d in all, lost %d; %.1f s."
                  % (args.exits, names["exit-storm"]["processes"], report["exits"],

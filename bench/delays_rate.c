@@ -20,8 +20,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "delays/list.h"
-#include "delays/socket.h"
+#include "accounts/list.h"
+#include "accounts/socket.h"
 
 #define BATCH	   32
 #define ROUNDS_MAX 1000

@@ -286,7 +286,7 @@ def measure_size(size, args):
     point = {}
     told = index_once("long")
     point["bytes"], point["events"] = told["trace_bytes"], told["events"]
-    point["index"] = (told["seconds"], told["peak_rss_bytes"] / 2**20)
+    point["index"] = (told["took_ns"] / 1e9, told["peak_rss_bytes"] / 2**20)
     for command in CURVE:
         if not has(command):
             continue

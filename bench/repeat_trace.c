@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "read/pages.h"
+#include "read/kernel/pages.h"
 #include "store/file.h"
 #include "store/formats.h"
 #include "store/manifest.h"

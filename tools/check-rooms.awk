@@ -1,4 +1,5 @@
-# check-rooms.awk - fail when a file includes a room or a library it may not know.
+# check-rooms.awk - fail when a file includes a room or a library it may not know, and when the
+# table permits what no file does.
 # usage: awk -f tools/check-rooms.awk tools/rooms.txt $(git ls-files 'src/*.[ch]')
 #
 # The part behind src/ decides the room of a file. An outside header belongs to the rooms
@@ -8,10 +9,10 @@ FNR == NR {
 		header = $1
 		sub(/>$/, "", header)
 		outside[header] = 1
-		for (i = 2; i <= NF; i++) owner[header, $i] = 1
+		for (i = 2; i <= NF; i++) owner[header, $i] = FNR
 	} else if ($1 !~ /^#/ && NF) {
 		known[$1] = 1
-		for (i = 2; i <= NF; i++) may[$1, $i] = 1
+		for (i = 2; i <= NF; i++) may[$1, $i] = FNR
 	}
 	next
 }
@@ -25,13 +26,32 @@ FNR == 1 {
 }
 $1 != "#include" { next }
 $2 ~ /^</ {
-	for (header in outside)
-		if (index($2, header) == 1 && !((header, room) in owner)) complain($2)
+	for (header in outside) {
+		if (index($2, header) != 1) continue
+		if (!((header, room) in owner)) complain($2)
+		used[header, room] = 1
+	}
 	next
 }
 {
 	split(substr($2, 2), part, "/")
 	if (part[1] == room || !known[part[1]]) next
 	if (!((room, part[1]) in may) || $2 ~ /_int\.h"$/) complain($2)
+	used[room, part[1]] = 1
 }
-END { exit bad }
+function unused(pair, line, who, whom) {
+	if (pair in used) return
+	print ARGV[1] ":" line ": nobody uses that " who " may include " whom
+	bad = 1
+}
+END {
+	for (pair in may) {
+		split(pair, part, SUBSEP)
+		unused(pair, may[pair], part[1], part[2])
+	}
+	for (pair in owner) {
+		split(pair, part, SUBSEP)
+		unused(pair, owner[pair], part[2], part[1])
+	}
+	exit bad
+}

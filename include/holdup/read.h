@@ -132,6 +132,7 @@ enum hr_about {
 	HR_ABOUT_FORMAT = 3,  /* "holdup trace directory, version 1" */
 	HR_ABOUT_COMMAND = 4, /* the command line that was recorded */
 	HR_ABOUT_INDEX = 5, /* what the user should know of the index: where it could not be kept */
+	HR_ABOUT_LEFT_OUT = 6, /* what programs told that hr_why_new() could not read, and why */
 };
 
 /* "" where it is not known. */
@@ -545,6 +546,274 @@ HR_API void hr_totals_free(struct hr_totals *totals);
  */
 HR_API int hr_columns(struct hr_trace *trace, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
 		      uint32_t width, uint64_t *out_states);
+
+/* ------------------------------------------------------------------- why, locks */
+
+/* A thread that an answer names. Later versions do not change it. */
+struct hr_who {
+	const char *comm; /* never NULL */
+	int32_t tid;	  /* 0 = none: hardware, no CPU, not known */
+	int32_t tgid;
+};
+
+/* What held a thread up in the end. */
+enum hr_cause_kind {
+	HR_CAUSE_WORKING = 0,	    /* nothing: it worked itself */
+	HR_CAUSE_CPU_QUEUE = 1,	    /* it could run, was woken, and had no CPU yet */
+	HR_CAUSE_PREEMPTED = 2,	    /* it could run, and its CPU was taken away */
+	HR_CAUSE_IRQ = 3,	    /* an interrupt ran on its CPU */
+	HR_CAUSE_SOFTIRQ = 4,	    /* a softirq ran on its CPU */
+	HR_CAUSE_TIMER = 5,	    /* someone slept until a timer went off */
+	HR_CAUSE_DISK = 6,	    /* a block device was busy with a request */
+	HR_CAUSE_NETWORK = 7,	    /* a packet from outside was awaited */
+	HR_CAUSE_IPI = 8,	    /* another CPU's interrupt ended the wait */
+	HR_CAUSE_LOCK = 9,	    /* another thread worked while it held a lock */
+	HR_CAUSE_OTHER_THREAD = 10, /* another thread worked */
+	HR_CAUSE_STUCK = 11,	    /* what someone waited for did not come */
+	HR_CAUSE_STOPPED = 12,	 /* a signal or the freezer of its cgroup kept somebody stopped */
+	HR_CAUSE_UNKNOWN = 13,	 /* events were lost, or nothing tells */
+	HR_CAUSE_GRACE = 14,	 /* RCU waited until all CPUs had let go of what they read */
+	HR_CAUSE_THROTTLED = 15, /* a limit of somebody's cgroup held it back */
+};
+
+/* "working", "cpu_queue", "other_thread" ...: the word that "holdup why --json" has; "" = no kind. */
+HR_API const char *hr_cause_kind_name(enum hr_cause_kind kind);
+
+/* The target's own wait through which a cause came. */
+enum hr_wait_class {
+	HR_WAIT_CLASS_HELD_UP = 0, /* it wanted to go on and could not */
+	HR_WAIT_CLASS_ASKED = 1,   /* it asked to sleep */
+	HR_WAIT_CLASS_IDLE = 2,	   /* a server that waits for work */
+	HR_WAIT_CLASS_RUNS = 3,	   /* not a wait: it worked or was interrupted */
+};
+
+/* "held_up", "asked", "idle", "runs"; "" = no class. */
+HR_API const char *hr_wait_class_name(enum hr_wait_class wait_class);
+
+struct hr_why_options {
+	size_t struct_size;	/* set by the caller */
+	uint64_t start_ns;	/* 0 = where the thread began */
+	uint64_t end_ns;	/* HR_LAST = where it ended */
+	uint32_t thread;	/* HR_NONE = the command that was recorded */
+	uint32_t whole_process; /* 1: all threads of its process, added up; 0: this thread */
+};
+
+/* An answer: in memory, whole. Its text is valid until hr_why_free(). */
+struct hr_why;
+
+/*
+ * What held a thread, or a process, up: what "holdup why" says, by the same rules, with what programs
+ * told of their locks and at known points. Without 'options' (NULL) it is of the main thread of the
+ * command that was recorded, from its first instruction to its end.
+ *
+ * Returns 0 with *out_why (free with hr_why_free() before hr_close()), or a negative errno:
+ *   -EINVAL   there is no such thread or window, or no command was recorded,
+ *   -ESRCH    the thread did not live in the window,
+ *   -ENODATA  the recording does not tell when threads ran,
+ *   -E2BIG    options of a newer version,
+ * or as above.
+ */
+HR_API int hr_why_new(struct hr_trace *trace, const struct hr_why_options *options,
+		      struct hr_why **out_why);
+HR_API void hr_why_free(struct hr_why *why);
+
+/* The answer as a whole. Of a process, times are of its threads, added up. */
+struct hr_why_sum {
+	size_t struct_size; /* set by the caller */
+	uint64_t start_ns;  /* the window that was explained */
+	uint64_t end_ns;
+	uint64_t working_ns; /* the four add up to the window, or to the threads' time in it */
+	uint64_t interrupted_ns;
+	uint64_t blocked_ns;
+	uint64_t uncertain_ns;
+	uint64_t held_up_ns; /* the three add up to blocked_ns: enum hr_wait_class */
+	uint64_t asked_ns;
+	uint64_t idle_ns;
+	uint64_t causes_ns;   /* all causes add up to this */
+	uint64_t lost_events; /* in the window, on any CPU */
+	struct hr_who target;
+	uint32_t threads; /* of which times were added up */
+	uint32_t reserved;
+};
+
+HR_API int hr_why_sum_get(struct hr_why *why, struct hr_why_sum *out_sum);
+
+/* One row of the verdict. Every ns is in one of them. Text is never NULL: "" = nothing. */
+struct hr_cause {
+	size_t struct_size; /* set by the caller */
+	uint64_t ns;
+	uint64_t count; /* spans that were added up */
+	uint64_t longest_ns;
+	uint64_t told_ns;	 /* for how long at least 'told' was so */
+	struct hr_who who;	 /* whom it was charged to */
+	struct hr_who kept_off;	 /* no CPU: who had none, where that is one other thread */
+	struct hr_who works_for; /* it worked: at whose requests, where that is another process */
+	const char *what;	 /* "own code", "system call write", "irq 24 virtio0-req.0" */
+	const char *object;	 /* "/var/db/x", "sda 4096 B write" */
+	const char
+		*why; /* unknown: the reason; stuck: what happened instead; stopped: until what */
+	const char *inferred; /* from what it is inferred; "" = it is known */
+	const char *told;     /* what it did meanwhile, as it said at known points */
+	uint32_t kind;	      /* enum hr_cause_kind */
+	uint32_t wait_class;  /* enum hr_wait_class */
+	uint32_t timed_out;   /* timer: 1 = it was the limit of a wait for something else */
+	uint32_t reserved;
+};
+
+/* Causes are in order of ns, the largest first. */
+HR_API uint32_t hr_cause_count(const struct hr_why *why);
+HR_API int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause);
+
+/* One hop of the chain: from the target (first) to the largest cause that is not its own work. */
+struct hr_hop {
+	size_t struct_size; /* set by the caller */
+	uint64_t ns;	    /* of the window, charged through this hop */
+	uint64_t count;	    /* waits that were added up */
+	uint64_t
+		slices; /* of its waits, those that its own time-outs ended, beside the last of each */
+	struct hr_who who;
+	struct hr_who waker;	/* who ended the wait; none = hardware, not known, the last hop */
+	struct hr_who owner;	/* had the lock meanwhile, as the program told */
+	struct hr_who holder;	/* had the kernel's lock, as that told when it was asked for */
+	struct hr_who expects;	/* who could have brought what did not come */
+	struct hr_who answerer; /* what this one did was slept for */
+	const char *what;	/* what it was in while it waited; of the last hop: what that did */
+	const char *object;
+	const char *woken_by;	/* how the wait ended */
+	const char *lock;	/* that the program told of */
+	const char *holding;	/* what the holder was in */
+	const char *instead;	/* what happened, for what it waited for did not come */
+	const char *inferred;	/* from what the answerer is inferred, or known: is_known */
+	const char *helper;	/* what ended the wait for somebody else: "the terminal (Ctrl-C)" */
+	const char *told;	/* what it waited for, as it said at known points */
+	const char *waker_told; /* what its waker said just before */
+	uint32_t is_known;	/* 1: 'inferred' is a fact */
+	uint32_t reserved;
+};
+
+HR_API uint32_t hr_hop_count(const struct hr_why *why);
+HR_API int hr_hop_get(struct hr_why *why, uint32_t index, struct hr_hop *out_hop);
+
+enum hr_lock_kind {
+	HR_LOCK_UNKNOWN = 0,
+	HR_LOCK_MUTEX = 1,
+	HR_LOCK_READ = 2, /* a read-write lock; HR_LOCK_WRITE is no row of its own */
+	HR_LOCK_WRITE = 3,
+	HR_LOCK_SPIN = 4,
+	HR_LOCK_BARRIER = 5,
+	HR_LOCK_COND = 6,
+};
+
+/* "mutex", "rwlock", "spin lock", "barrier", "condition" */
+HR_API const char *hr_lock_kind_name(enum hr_lock_kind kind);
+
+/* Locks of the whole recording: in memory. Text is valid until hr_locks_free(). */
+struct hr_locks;
+
+/*
+ * What "holdup locks" says: locks of programs that were run with their locks recorded, and of the
+ * kernel where its events of contention were. Neither is no failure. Free before hr_close().
+ */
+HR_API int hr_locks_new(struct hr_trace *trace, struct hr_locks **out_locks);
+HR_API void hr_locks_free(struct hr_locks *locks);
+
+/* A lock of a program; a condition or a barrier, which are waited for and never held. */
+struct hr_lock {
+	size_t struct_size; /* set by the caller */
+	const char *program;
+	const char *name;     /* of a static lock; "" = on the heap or a stack */
+	uint64_t address;     /* in that process */
+	uint64_t taken;	      /* times held, however it came to that */
+	uint64_t taken_write; /* of these, a read-write lock for writing */
+	uint64_t contended;   /* waits that have begun */
+	uint64_t failed;      /* of these, ended without the lock: a timeout, an error */
+	uint64_t waiting;     /* of these, not ended when the recording did */
+	uint64_t wait_ns;
+	uint64_t wait_max_ns;
+	uint64_t nobody_ns;  /* of wait_ns: let go, and the one it went to had not run yet */
+	uint64_t unknown_ns; /* of wait_ns: nobody told who had it */
+	uint64_t holds;	     /* that were seen from begin to end */
+	uint64_t hold_ns;
+	uint64_t hold_max_ns;
+	uint64_t signals; /* of a condition */
+	uint64_t broadcasts;
+	uint64_t destroyed; /* times; what came then at this address is counted here as well */
+	int32_t pid;
+	uint32_t kind; /* enum hr_lock_kind */
+	uint32_t owner_count;
+	uint32_t site_count;
+};
+
+/* Who had it during others' waits. With nobody_ns and unknown_ns they add up to wait_ns. */
+struct hr_lock_owner {
+	size_t struct_size; /* set by the caller */
+	uint64_t ns;
+	int32_t tid;
+	uint32_t reserved;
+};
+
+/* A place in the program that takes the lock, or waits for the condition. */
+struct hr_lock_site {
+	size_t struct_size; /* set by the caller */
+	const char *name;   /* "" = no file is known there */
+	uint64_t address;
+	uint64_t taken;
+	uint64_t contended;
+	uint64_t wait_ns;
+	uint64_t wait_max_ns;
+	uint64_t hold_ns; /* of what was taken here */
+	uint64_t hold_max_ns;
+};
+
+/* Locks, owners and sites are in order of their waits, the largest first. */
+HR_API uint32_t hr_lock_count(const struct hr_locks *locks);
+HR_API int hr_lock_get(struct hr_locks *locks, uint32_t lock, struct hr_lock *out_lock);
+HR_API int hr_lock_owner_get(struct hr_locks *locks, uint32_t lock, uint32_t index,
+			     struct hr_lock_owner *out_owner);
+HR_API int hr_lock_site_get(struct hr_locks *locks, uint32_t lock, uint32_t index,
+			    struct hr_lock_site *out_site);
+
+/* A lock of the kernel. */
+struct hr_kernel_lock {
+	size_t struct_size; /* set by the caller */
+	const char *name;   /* what it belongs to, or its address */
+	uint64_t waits;	    /* begun, whether the thread spun or slept */
+	uint64_t spins;	    /* of these, never slept */
+	uint64_t waiting;   /* of these, not ended when the recording did */
+	uint64_t wait_ns;
+	uint64_t wait_max_ns;
+	uint64_t spin_ns;  /* of wait_ns */
+	uint32_t is_known; /* 1: by more than its address */
+	uint32_t owner_count;
+	uint32_t caller_count;
+	uint32_t reserved;
+};
+
+struct hr_kernel_lock_owner {
+	size_t struct_size; /* set by the caller */
+	const char *comm;
+	const char *in; /* the call it was in; "" = none, or not known */
+	uint64_t count; /* of the waits */
+	uint64_t ns;
+	int32_t tid;
+	uint32_t is_told; /* 1: had the lock when it was asked for; 0: woke who waited for it */
+};
+
+struct hr_kernel_lock_caller {
+	size_t struct_size;   /* set by the caller */
+	const char *call;     /* "mmap", "page fault", "kernel thread"; "" = not known */
+	const char *function; /* that asked for the lock; "" = not known */
+	uint64_t count;
+	uint64_t ns;
+};
+
+HR_API uint32_t hr_kernel_lock_count(const struct hr_locks *locks);
+HR_API int hr_kernel_lock_get(struct hr_locks *locks, uint32_t lock,
+			      struct hr_kernel_lock *out_lock);
+HR_API int hr_kernel_lock_owner_get(struct hr_locks *locks, uint32_t lock, uint32_t index,
+				    struct hr_kernel_lock_owner *out_owner);
+HR_API int hr_kernel_lock_caller_get(struct hr_locks *locks, uint32_t lock, uint32_t index,
+				     struct hr_kernel_lock_caller *out_caller);
 
 #ifdef __cplusplus
 }

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why_int.h"
+#include "analyse/why/why_int.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"
+#include "event/stacks.h"
 
 const char *why_keep(struct why *why, char *text)
 {
@@ -44,7 +45,7 @@ const char *describe_unsure(uint32_t word)
 	case UNSURE_LOST:
 		return "events were lost";
 	case UNSURE_START:
-		return "nothing was recorded of it yet";
+		return "no event was recorded yet";
 	case UNSURE_SWITCH:
 		return "a switch was not recorded";
 	case UNSURE_ORDER:
@@ -107,6 +108,18 @@ bool wait_frozen(const struct wait *wait)
 	       word_kind(wait->in) == WORD_USER && wait->object;
 }
 
+bool wait_halted(const struct wait *wait)
+{
+	switch (word_kind(wait->in)) {
+	case WORD_RUN:
+		return wait->flags & WAIT_STOPPED;
+	case WORD_USER:
+		return wait->flags & (WAIT_STOPPED | WAIT_THROTTLED);
+	default:
+		return false;
+	}
+}
+
 const char *describe_in(struct query *query, const struct wait *wait)
 {
 	switch (word_kind(wait->in)) {
@@ -140,9 +153,27 @@ static const char *named_object(struct query *query, const struct wait *wait)
 	return *name ? why_keep(query->why, xstrdup(name)) : "";
 }
 
-const char *describe_object(struct query *query, const struct wait *wait)
+const struct stack_futex *wait_named_futex(const struct query *query, uint32_t slot,
+					   const struct wait *wait)
 {
-	return wait->flags & WAIT_ASKED ? "" : named_object(query, wait);
+	const struct stacks *stacks = query->facts ? query->facts->stacks : NULL;
+
+	if (!stacks || slot >= query->tl->thread_count)
+		return NULL;
+	return stacks_named_futex(stacks, query->tl->threads[slot]->tgid,
+				  timeline_name(query->tl, wait->object), wait->begin_ns);
+}
+
+const char *describe_object(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct stack_futex *futex;
+
+	if (wait->flags & WAIT_ASKED)
+		return "";
+	futex = wait_named_futex(query, slot, wait);
+	if (futex)
+		return why_keep(query->why, stack_futex_text(query->facts->stacks, futex, "futex"));
+	return named_object(query, wait);
 }
 
 const char *describe_asked(struct query *query, const struct wait *wait)
@@ -257,27 +288,54 @@ static bool own_timer_ended(const struct wait *wait)
 	       (wait->waker.kind == ACTOR_TIMER && wait->waker.signal);
 }
 
+static bool is_of_timerfd(struct query *query, const struct wait *wait)
+{
+	return strncmp(timeline_name(query->tl, wait->object), "timerfd", strlen("timerfd")) == 0;
+}
+
+bool wait_ticks(struct query *query, const struct wait *wait)
+{
+	return own_timer_ended(wait) && word_kind(wait->in) == WORD_SYSCALL &&
+	       is_of_timerfd(query, wait);
+}
+
 bool wait_timed_out(struct query *query, const struct wait *wait)
 {
 	const char *object = timeline_name(query->tl, wait->object);
 
 	return own_timer_ended(wait) && word_kind(wait->in) == WORD_SYSCALL &&
-	       !wait_sleeps(query, wait) && strncmp(object, "timerfd", 7) != 0 &&
+	       !wait_sleeps(query, wait) && !is_of_timerfd(query, wait) &&
 	       !(wait->waker.signal && strcmp(object, "a signal") == 0);
+}
+
+bool wait_gave_up(const struct wait *wait)
+{
+	const uint32_t flags = WAIT_LOCK | WAIT_EXPECTS;
+
+	return wait->waker.signal && (wait->flags & flags) == flags && !(wait->flags & WAIT_ASKED);
 }
 
 enum why_class wait_class(struct query *query, const struct wait *wait)
 {
 	if (wait->flags & WAIT_SERVER)
 		return WHY_IDLE;
-	if (own_timer_ended(wait))
+	if (own_timer_ended(wait) && !wait_gave_up(wait))
 		return WHY_ASKED;
 	if (wait_sleeps(query, wait))
 		return WHY_ASKED;
 	return WHY_HELD_UP;
 }
 
-enum why_waker wait_waker(const struct wait *wait)
+bool wait_lasts(const struct query *query, uint32_t slot, uint32_t word, const struct wait *wait)
+{
+	const struct timeline *tl = query->tl;
+
+	return !wait->woken_ns && !(wait->flags & WAIT_LOST) && tl->end_ns &&
+	       !tl->threads[slot]->died && timeline_state_at(tl, slot, tl->end_ns - 1) == word;
+}
+
+enum why_waker wait_waker(const struct query *query, uint32_t slot, uint32_t word,
+			  const struct wait *wait)
 {
 	static const uint8_t waker_of[] = {
 		[ACTOR_NONE] = WHY_WAKER_UNKNOWN,    [ACTOR_THREAD] = WHY_WAKER_THREAD,
@@ -287,7 +345,7 @@ enum why_waker wait_waker(const struct wait *wait)
 	};
 
 	if (wait->woken_ns == 0)
-		return WHY_WAKER_NONE;
+		return wait_lasts(query, slot, word, wait) ? WHY_WAKER_NONE : WHY_WAKER_UNKNOWN;
 	if (wait->waker.kind == ACTOR_THREAD && wait->origin.time_ns)
 		return WHY_WAKER_WORK;
 	/* A child's end wakes its parent by SIGCHLD too: that is the thread's doing. */

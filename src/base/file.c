@@ -28,6 +28,45 @@ size_t file_read_at(int fd, uint64_t offset, void *buffer, size_t bytes)
 	return done;
 }
 
+ssize_t file_read_next(int fd, void *buffer, size_t bytes)
+{
+	size_t done = 0;
+	ssize_t got = 1;
+
+	while (done < bytes && got != 0) {
+		got = read(fd, (char *)buffer + done, bytes - done);
+		if (got < 0 && errno != EINTR)
+			return done ? (ssize_t)done : -errno;
+		done += got > 0 ? (size_t)got : 0;
+	}
+	return (ssize_t)done;
+}
+
+int file_write(int fd, const void *bytes, size_t count)
+{
+	for (size_t done = 0; done < count;) {
+		ssize_t put = write(fd, (const char *)bytes + done, count - done);
+
+		if (put == 0 || (put < 0 && errno != EINTR))
+			return put < 0 ? -errno : -EIO;
+		done += put > 0 ? (size_t)put : 0;
+	}
+	return 0;
+}
+
+int file_write_at(int fd, uint64_t offset, const void *bytes, size_t count)
+{
+	for (size_t done = 0; done < count;) {
+		ssize_t put = pwrite(fd, (const char *)bytes + done, count - done,
+				     (off_t)(offset + done));
+
+		if (put == 0 || (put < 0 && errno != EINTR))
+			return put < 0 ? -errno : -EIO;
+		done += put > 0 ? (size_t)put : 0;
+	}
+	return 0;
+}
+
 uint64_t file_behind_hole(int fd, uint64_t offset)
 {
 	off_t to = fd < 0 ? -1 : lseek(fd, (off_t)offset, SEEK_DATA);

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,37 @@ void *xrealloc(void *old, size_t count, size_t bytes)
 	if (count && bytes >= HUGE_BYTES / count)
 		hint_huge(memory, count * bytes);
 	return memory;
+}
+
+#ifdef __GLIBC__
+/* Let the heap's next 'bytes' be of large pages, which take one fault for 512. */
+static void prefer_large_pages(size_t bytes)
+{
+	const uintptr_t large = 2 << 20;
+	void *memory = malloc(bytes);
+	const uintptr_t from = ((uintptr_t)memory + large - 1) / large * large;
+
+	if (memory && bytes > large)
+		madvise((void *)from, ((uintptr_t)memory + bytes - from) / large * large,
+			MADV_HUGEPAGE);
+	free(memory);
+}
+#endif
+
+void mem_keep_freed(size_t bytes)
+{
+#ifdef __GLIBC__
+	const int usual = 128 << 10; /* of both: mallopt(3) */
+
+	mallopt(M_MMAP_THRESHOLD, bytes ? 32 << 20 : usual);
+	mallopt(M_TRIM_THRESHOLD, bytes ? 256 << 20 : usual);
+	if (bytes)
+		prefer_large_pages(bytes);
+	else
+		malloc_trim(0);
+#else
+	(void)bytes;
+#endif
 }
 
 char *xstrdup(const char *text)

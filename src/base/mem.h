@@ -20,6 +20,13 @@ void *xrealloc(void *old, size_t count, size_t bytes) __attribute__((warn_unused
 void *mem_pages(size_t bytes) __attribute__((malloc, warn_unused_result));
 void mem_pages_free(void *pages, size_t bytes); /* NULL is fine */
 
+/*
+ * Keep what is freed for the next allocation, however large, and let about the first 'bytes' be of
+ * large pages; 0: as usual, and what is free goes back. For a library that takes and frees megabytes
+ * several times: each fresh page costs a fault.
+ */
+void mem_keep_freed(size_t bytes);
+
 char *xstrdup(const char *text) __attribute__((malloc, warn_unused_result));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, warn_unused_result));
 char *xasprintf(const char *format, ...)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -50,16 +51,7 @@ static void write_all(struct outbuf *out, const char *at, size_t count)
 		out->error = out->error ? out->error : terminal_put(&out->terminal, at, count);
 		return;
 	}
-	while (count && !out->error) {
-		ssize_t done = write(out->fd, at, count);
-
-		if (done < 0 && errno != EINTR)
-			out->error = -errno;
-		else if (done > 0) {
-			at += done;
-			count -= (size_t)done;
-		}
-	}
+	out->error = out->error ? out->error : file_write(out->fd, at, count);
 }
 
 int outbuf_flush(struct outbuf *out)

@@ -57,7 +57,7 @@ struct node {
 #define MAX_NODES (4 * PATTERN_MAX_PLACES) /* number 0 is none */
 #define MAX_STEPS (16 * PATTERN_MAX_PLACES)
 
-static const char too_large[] = "it is too large: repetitions make thousands of letters of it";
+static const char too_large[] = "it is too large: repetitions expand to thousands of letters";
 
 struct parser {
 	const char *at;
@@ -154,7 +154,7 @@ static unsigned char take_end(struct parser *parser)
 
 	if (at[0] == '[' && (at[1] == '.' || at[1] == '=')) {
 		if (!at[2] || at[3] != at[1] || at[4] != ']') {
-			wrong(parser, "of [. .] and [= =], only single letters are known");
+			wrong(parser, "[. .] and [= =] support only single letters");
 			return 0;
 		}
 		parser->at += 5;
@@ -252,7 +252,8 @@ static uint32_t parse_escape(struct parser *parser)
 	else
 		wrong(parser, "Trailing backslash");
 	if (c >= '1' && c <= '9')
-		wrong(parser, "back-references (\\1) are not known: they can take for ever");
+		wrong(parser, "back-references (\\1) are not supported: they can take exponential "
+			      "time");
 	if (c == 'w' || c == 'W')
 		return all_that(parser, is_word, c == 'w');
 	if (c == 's' || c == 'S')

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -21,20 +23,13 @@ static struct terminal guarded_out = { .fd = STDOUT_FILENO };
 static struct terminal guarded_err = { .fd = STDERR_FILENO };
 static FILE *plain_stdout;
 
-static int write_all(int fd, const char *bytes, size_t count)
-{
-	while (count) {
-		ssize_t done = write(fd, bytes, count);
-
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		if (done > 0) {
-			bytes += done;
-			count -= (size_t)done;
-		}
-	}
-	return 0;
-}
+/* What stdout was before a pager got it. */
+static struct {
+	bool is_on;
+	bool is_seen;	   /* something was written: the pager has the terminal */
+	bool takes_errors; /* stderr is the terminal, too */
+	struct winsize size;
+} paged;
 
 /* Whether all is printable ASCII, '\n' and '\t'. */
 static bool is_plain(const char *bytes, size_t count)
@@ -106,13 +101,15 @@ static int put_filtered(struct terminal *terminal, const char *bytes, size_t cou
 	}
 	terminal->held_bytes = (uint8_t)(all - at);
 	memcpy(terminal->held, whole + at, all - at);
-	return write_all(terminal->fd, made, (size_t)(to - made));
+	return file_write(terminal->fd, made, (size_t)(to - made));
 }
 
 int terminal_put(struct terminal *terminal, const char *bytes, size_t count)
 {
+	if (paged.is_on && terminal->fd == STDOUT_FILENO)
+		paged.is_seen = true;
 	if (is_own || (!terminal->held_bytes && is_plain(bytes, count)))
-		return write_all(terminal->fd, bytes, count);
+		return file_write(terminal->fd, bytes, count);
 	return put_filtered(terminal, bytes, count, false);
 }
 
@@ -123,10 +120,23 @@ int terminal_end(struct terminal *terminal)
 
 /* ------------------------------------------------------------------ as a stream */
 
+/* Of stderr: to the pager while it has the terminal. */
+static int put_message(const char *bytes, size_t count)
+{
+	bool is_paged = paged.is_seen && paged.takes_errors;
+	int rc;
+
+	guarded_err.fd = is_paged ? STDOUT_FILENO : STDERR_FILENO;
+	rc = terminal_put(&guarded_err, bytes, count);
+	guarded_err.fd = STDERR_FILENO;
+	return rc == -EPIPE && is_paged ? terminal_put(&guarded_err, bytes, count) : rc;
+}
+
 static ssize_t cookie_write(void *cookie, const char *bytes, size_t count)
 {
 	struct terminal *terminal = cookie;
-	int rc = terminal_put(terminal, bytes, count);
+	int rc = terminal == &guarded_err ? put_message(bytes, count)
+					  : terminal_put(terminal, bytes, count);
 
 	terminal->error = terminal->error ? terminal->error : rc;
 	errno = rc < 0 ? -rc : errno;
@@ -195,6 +205,47 @@ int terminal_finish(void)
 	if (plain_stdout)
 		(void)terminal_end(&guarded_err);
 	return rc;
+}
+
+static struct winsize size_of(int fd)
+{
+	struct winsize size = { 0 };
+
+	return fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size : (struct winsize){ 0 };
+}
+
+static struct winsize shown_size(FILE *out)
+{
+	if (out == stdout && paged.is_on)
+		return paged.size;
+	return size_of(out == stdout ? STDOUT_FILENO : fileno(out));
+}
+
+void terminal_begin_paged(void)
+{
+	paged.size = size_of(STDOUT_FILENO);
+	paged.takes_errors = isatty(STDERR_FILENO) == 1;
+	paged.is_on = true;
+}
+
+void terminal_end_paged(void)
+{
+	paged.is_on = paged.is_seen = false;
+}
+
+bool terminal_shows(int fd)
+{
+	return (paged.is_on && fd == STDOUT_FILENO) || isatty(fd) == 1;
+}
+
+unsigned int terminal_columns(FILE *out)
+{
+	return shown_size(out).ws_col;
+}
+
+unsigned int terminal_rows(FILE *out)
+{
+	return shown_size(out).ws_row;
 }
 
 FILE *terminal_open(int fd)

@@ -9,6 +9,7 @@
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -35,6 +36,21 @@ void terminal_guard(void);
 
 /* All that was printed is written. Returns 0 or the negative errno of stdout. */
 int terminal_finish(void);
+
+/*
+ * From now until terminal_end_paged() stdout is a pipe to a pager, in the place of the terminal that it is
+ * now. From the first byte of stdout on the pager has the terminal, and gets what is written to stderr, too,
+ * if that is a terminal.
+ */
+void terminal_begin_paged(void);
+void terminal_end_paged(void);
+
+/* Does a person read 'fd' on a terminal, by a pager or directly? */
+bool terminal_shows(int fd);
+
+/* Of the terminal on which 'out' is read; 0 = it is none, or does not say. */
+unsigned int terminal_columns(FILE *out);
+unsigned int terminal_rows(FILE *out);
 
 /* A stream of text to 'fd', which it owns. NULL with errno set, and the descriptor closed. */
 FILE *terminal_open(int fd);

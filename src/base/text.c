@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 
@@ -103,6 +104,41 @@ struct text text_size(uint64_t bytes)
 		       : bytes / scale >= 10 ? 1
 					     : 2,
 		       (double)bytes / (double)scale, names[power]);
+	return text;
+}
+
+size_t text_put_utf8(char *to, uint32_t code)
+{
+	if (code < 0x80) {
+		to[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		to[0] = (char)(0xc0 | code >> 6);
+		to[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	if (code < 0x10000) {
+		to[0] = (char)(0xe0 | code >> 12);
+		to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (code & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | code >> 18);
+	to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (code & 0x3f));
+	return 4;
+}
+
+struct text text_local_time(uint64_t real_ns)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000);
+	struct text text = { "" };
+	struct tm day;
+
+	if (localtime_r(&seconds, &day))
+		(void)strftime(text.s, sizeof(text.s), "%Y-%m-%d %H:%M:%S", &day);
 	return text;
 }
 
@@ -258,6 +294,15 @@ char *text_escaped(const char *text)
 	return out;
 }
 
+char *text_vescaped(const char *format, va_list args)
+{
+	AUTO_FREE char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		return xstrdup("");
+	return text_escaped(text);
+}
+
 size_t text_columns(const char *text)
 {
 	size_t columns = 0;
@@ -344,6 +389,13 @@ static bool parse_scaled(const char *text, const struct suffix *suffix, uint64_t
 		return false;
 	*out_value = value;
 	return true;
+}
+
+const char *text_base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
 }
 
 bool text_parse_u64(const char *text, uint64_t *out_value)

@@ -11,6 +11,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,12 @@ struct text text_size(uint64_t bytes);
 /* "1,234,567" */
 struct text text_count(uint64_t count);
 
+/* A character as UTF-8, up to 4 bytes, without an end. Returns how many. Of codes that are characters. */
+size_t text_put_utf8(char *to, uint32_t code);
+
+/* CLOCK_REALTIME as local time: "2026-11-27 01:43:03"; "" when it is no time. */
+struct text text_local_time(uint64_t real_ns);
+
 /* 979 is "97.9 %"; 0 is "0 %", or "<0.1 %" when 'nonzero'; 1000 is "100 %". */
 struct text text_permille(uint64_t permille, bool nonzero);
 
@@ -70,6 +77,9 @@ struct text text_json_escape(uint32_t code);
  * Free it with free().
  */
 char *text_escaped(const char *text);
+
+/* text_escaped() of what is printed so. Free it. */
+char *text_vescaped(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /*
  * The same as text of XML 1.0, for elements and attributes; control characters are escaped first, for
@@ -101,6 +111,9 @@ bool text_parse_duration(const char *text, uint64_t *out_ns);
  */
 #define TEXT_EDITS_MAX 128
 size_t text_edits(const char *a, const char *b);
+
+/* The part of a path behind its last slash, or all of it: a view. NULL stays NULL. */
+const char *text_base_name(const char *path);
 
 /* Decimal digits only. Returns whether all of it was one that fits. */
 bool text_parse_u64(const char *text, uint64_t *out_value);

@@ -1,4 +1,5 @@
 /* tree.c - openat(2) and unlinkat(2), depth first. */
+#include "base/clock.h"
 #include "base/tree.h"
 
 #include <dirent.h>
@@ -6,7 +7,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -26,14 +26,6 @@ static bool same_device(int a, int b)
 	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int remove_entry(int dir_fd, const char *name, int depth, uint64_t end_ns)
 {
 	AUTO_CLOSE int fd = -1;
@@ -49,7 +41,7 @@ static int remove_entry(int dir_fd, const char *name, int depth, uint64_t end_ns
 	if (fd < 0)
 		return fd;
 	dir = depth > 0 && same_device(dir_fd, fd) ? file_list(fd) : NULL;
-	while (dir && now_ns() < end_ns && (entry = readdir(dir))) {
+	while (dir && clock_now_ns() < end_ns && (entry = readdir(dir))) {
 		if (!is_dot(entry->d_name))
 			(void)remove_entry(fd, entry->d_name, depth - 1, end_ns); /* rmdir tells */
 	}

@@ -37,7 +37,8 @@ static int read_file(const char *path, struct app_table *table, struct err *err)
 		return err_set(err, -errno, "cannot open %s: %s", safe, strerror(errno));
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX)
 		return err_set(err, -EINVAL,
-			       "%s is no table of points: no plain file, or larger than %u bytes",
+			       "%s is not a table of points: not a regular file, or larger than "
+			       "%u bytes",
 			       safe, FILE_BYTES_MAX);
 	text = xcalloc((size_t)st.st_size + 1, 1);
 	while (bytes < (size_t)st.st_size) {
@@ -52,7 +53,7 @@ static int read_file(const char *path, struct app_table *table, struct err *err)
 	app_table_read(table, text, bytes, safe);
 	if (table->fault_count)
 		return err_set(err, -EINVAL, "%s%s", table->faults[0],
-			       table->fault_count > 1 ? "; more is wrong behind it" : "");
+			       table->fault_count > 1 ? "; more mistakes follow" : "");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* cmd_breakdown.c - holdup breakdown: one process, each call, fault, interrupt and wait. */
 #include <stdio.h>
 
-#include "analyse/breakdown.h"
+#include "analyse/stats/breakdown.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/opts.h"
@@ -16,9 +16,9 @@ struct breakdown_cmd {
 };
 
 static const struct opt_spec breakdown_options[] = {
-	{ "from", "WHEN", "Start the window here: a time or an event (default: begin of the trace)",
+	{ "from", "WHEN", "Start the window at a time or event (default: start of the trace)",
 	  opt_string, offsetof(struct breakdown_cmd, from) },
-	{ "to", "WHEN", "End the window here (default: end of the trace)", opt_string,
+	{ "to", "WHEN", "End the window at a time or event (default: end of the trace)", opt_string,
 	  offsetof(struct breakdown_cmd, to) },
 	{ "top", "N", "Print N rows of each table (default 20)", opt_u32,
 	  offsetof(struct breakdown_cmd, top) },
@@ -69,18 +69,20 @@ static int run_breakdown(int argc, char **argv)
 const struct command cmd_breakdown = {
 	.name = "breakdown",
 	.args = "[OPTIONS] PID [TRACE]",
-	.summary = "Break the time of one process down to each call, fault and wait",
+	.summary = "Break down a process's time by system call, fault and wait",
 	.options = breakdown_options,
 	.details =
-		"For each system call, page fault and interrupt: time, count and the events inside it;\n"
-		"for each wait: what for, and who ended it; what other threads did during these waits;\n"
-		"and a line for each thread. The parts add up to the life of the threads exactly.\n"
+		"Prints time, count and inner events of each system call, page fault and\n"
+		"interrupt; the object and the waker of each wait; what other threads did during\n"
+		"these waits; and one line per thread. The parts add up exactly to the life of\n"
+		"the threads.\n"
 		"\n"
-		"Exit status: 0 printed, 2 wrong usage, 3 there is no such process, or the trace could\n"
-		"not be read.\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 the process does not exist or the trace\n"
+		"could not be read.\n"
 		"\n"
 		"  holdup breakdown 1234 run.holdup\n"
 		"  holdup breakdown --from +1s --to +2s --json 1234 run.holdup\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_breakdown,
 };

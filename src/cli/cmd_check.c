@@ -8,26 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/check.h"
-#include "analyse/lock_owner.h"
+#include "analyse/check/check.h"
+#include "ask/check_feed.h"
+#include "ask/model_run.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/check_feed.h"
 #include "cli/command.h"
 #include "cli/load.h"
-#include "cli/lock_source.h"
-#include "cli/reading.h"
-#include "cli/rights.h"
-#include "cli/recording.h"
 #include "cli/output.h"
+#include "cli/reading.h"
+#include "cli/recording.h"
+#include "cli/rights.h"
 #include "cli/tempdir.h"
-#include "event/source.h"
 #include "model/model.h"
-#include "read/read.h"
 #include "record/record.h"
 #include "report/check.h"
-#include "timeline/timeline.h"
 
 struct check_cmd {
 	bool json, no_why;
@@ -38,13 +34,13 @@ struct check_cmd {
 };
 
 static const struct opt_spec check_options[] = {
-	{ "junit", "FILE", "Write the results to FILE, too, as JUnit's XML", opt_string,
+	{ "junit", "FILE", "Write the results also to FILE, as JUnit XML", opt_string,
 	  offsetof(struct check_cmd, junit) },
-	{ "kernel", "TRACE", "Take what threads did from this trace, recorded on the same clock",
+	{ "kernel", "TRACE", "Read kernel events from this trace, recorded on the same clock",
 	  opt_string, offsetof(struct check_cmd, kernel) },
 	{ "top", "N", "Explain and print N findings (default 10)", opt_u32,
 	  offsetof(struct check_cmd, top) },
-	{ "no-why", NULL, "Leave out why a constraint was broken", opt_flag,
+	{ "no-why", NULL, "Omit the reasons why a constraint was broken", opt_flag,
 	  offsetof(struct check_cmd, no_why) },
 	{ "json", NULL, "Print JSON, times in ns", opt_flag, offsetof(struct check_cmd, json) },
 	RECORDING_OPTIONS(struct check_cmd, recording),
@@ -55,152 +51,32 @@ static const struct opt_spec check_options[] = {
 struct checking {
 	struct check_cmd *cmd;
 	const char *model_path;
-	struct model *model;	 /* owned */
-	struct loaded loaded;	 /* owned; without events of the kernel only the trace */
-	struct trace *plain;	 /* owned; the trace, when there is no timeline */
-	struct check_feed *feed; /* owned */
-	struct check *check;	 /* owned */
+	struct model *model;  /* owned */
+	struct model_run run; /* owned */
 };
 
 static void checking_fini(struct checking *checking)
 {
-	check_free(checking->check);
-	check_feed_free(checking->feed);
-	loaded_fini(&checking->loaded);
-	trace_close(checking->plain);
+	model_run_fini(&checking->run);
 	model_free(checking->model);
 }
 
-static bool has_invalid(const struct checking *checking)
-{
-	return check_result(checking->check)->count[CHECK_INVALID] > 0;
-}
-
-/* What programs told of their locks; without it the kernel's events answer alone. */
-static struct lock_owners *learn_locks(const char *path)
-{
-	struct lock_owners *owners = NULL;
-	struct source *source = NULL;
-
-	if (lock_source_open_beside(path, &source, NULL) == 0 && source &&
-	    lock_owners_new(source, lock_source_facts(source)->last_ns, &owners, NULL) < 0)
-		owners = NULL;
-	source_close(source);
-	return owners;
-}
-
-static int explain(struct checking *checking, const char *path, struct err *err)
+static int run_model(struct checking *checking, const char *path, struct model_errors *errors,
+		     struct err *err)
 {
 	const struct check_cmd *cmd = checking->cmd;
-	struct lock_owners *owners;
-	struct loaded loaded = { 0 };
-	const struct loaded *use = &checking->loaded;
-	int rc = 0;
-
-	if (cmd->no_why || !has_invalid(checking) || !check_feed_has_kernel(checking->feed))
-		return 0;
-	if (!checking->loaded.timeline) {
-		rc = load_trace(path, 0, &loaded, err);
-		use = &loaded;
-	}
-	if (rc < 0)
-		return rc;
-	owners = learn_locks(path);
-	check_explain(checking->check, use->timeline, use->facts, owners,
-		      cmd->top ? cmd->top : REPORT_CHECK_TOP);
-	lock_owners_free(owners);
-	loaded_fini(&loaded);
-	return 0;
-}
-
-/* Events of programs in one trace, those of the kernel in another one. */
-static int open_kernel(struct checking *checking, struct err *err)
-{
-	int rc = load_trace(checking->cmd->kernel, 0, &checking->loaded, err);
-
-	if (rc == 0)
-		rc = check_feed_use_kernel(checking->feed, checking->loaded.trace, err);
-	return rc < 0 ? err_wrap(err, "opening %s (--kernel)", checking->cmd->kernel) : 0;
-}
-
-/* The trace with its timeline when something asks for it, else alone. */
-static int open_trace(struct checking *checking, const char *path, struct model_errors *errors,
-		      struct err *err)
-{
-	int rc = load_plain(path, &checking->plain, err);
-
-	if (rc == 0)
-		rc = check_feed_new(checking->plain, checking->model, &checking->feed, errors, err);
-	if (rc == 0 && checking->cmd->kernel)
-		return open_kernel(checking, err);
-	if (rc < 0 || !model_asks_kernel(checking->model) || !check_feed_has_kernel(checking->feed))
-		return rc;
-	check_feed_free(checking->feed);
-	checking->feed = NULL;
-	trace_close(checking->plain);
-	checking->plain = NULL;
-	rc = load_trace(path, 0, &checking->loaded, err);
-	if (rc == 0)
-		rc = check_feed_new(checking->loaded.trace, checking->model, &checking->feed,
-				    errors, err);
-	return rc;
-}
-
-/* Those of the trace and, when that is another one, of what tells of the kernel. */
-static size_t find_holes(const struct checking *checking, struct check_hole **out_holes)
-{
-	const struct timeline *kernel = checking->cmd->kernel ? checking->loaded.timeline : NULL;
-	const struct check_hole *seen;
-	size_t count = check_feed_holes(checking->feed, &seen),
-	       more = kernel ? kernel->gap_count : 0;
-
-	*out_holes = xcalloc(count + more + 1, sizeof(**out_holes));
-	if (count)
-		memcpy(*out_holes, seen, count * sizeof(*seen));
-	for (size_t i = 0; i < more; i++)
-		(*out_holes)[count + i] =
-			(struct check_hole){ .since_ns = kernel->gaps[i].since_ns,
-					     .until_ns = kernel->gaps[i].until_ns };
-	return count + more;
-}
-
-/* Where events were lost is known only in the end: then all is looked at once more. */
-static int run_once_or_twice(struct checking *checking, struct check_opts *opts, struct err *err)
-{
-	const struct check_result *result;
-	AUTO_FREE struct check_hole *holes = NULL;
-	int rc;
-
-	checking->check = check_new(checking->model, opts);
-	rc = check_feed_run(checking->feed, checking->check, err);
-	result = check_result(checking->check);
-	opts->hole_count = find_holes(checking, &holes);
-	opts->holes = holes;
-	if (rc < 0 || !opts->hole_count)
-		return rc;
-	opts->took_kernel = result->took_kernel;
-	opts->took_user = result->took_user;
-	check_free(checking->check);
-	checking->check = check_new(checking->model, opts);
-	return check_feed_run(checking->feed, checking->check, err);
-}
-
-static int run_engine(struct checking *checking, const char *path, struct err *err)
-{
-	struct check_opts opts = {
-		.reader = check_feed_reader(checking->feed),
-		.timeline = checking->loaded.timeline,
-		.facts = checking->plain ? trace_facts(checking->plain) : checking->loaded.facts,
-		.missing = check_feed_missing(checking->feed),
+	const struct model_run_opts opts = {
+		.load = load_opts_shown(0),
+		.kernel = cmd->kernel,
+		.minds_holes = true,
+		.explain = cmd->no_why ? 0
+			   : cmd->top  ? cmd->top
+				       : REPORT_CHECK_TOP,
 	};
-	int rc = run_once_or_twice(checking, &opts, err);
+	int rc = load_begin(path, err);
 
-	if (rc == 0)
-		rc = explain(checking, path, err);
-	if (rc == 0 && checking->loaded.timeline && timeline_damage(checking->loaded.timeline))
-		rc = err_set(err, -EIO, "%s; holdup index --force builds it again",
-			     timeline_damage(checking->loaded.timeline));
-	return rc;
+	return rc < 0 ? rc
+		      : model_run_trace(path, &opts, checking->model, &checking->run, errors, err);
 }
 
 static int write_junit(const char *path, const struct report_check *report, struct err *err)
@@ -223,12 +99,12 @@ static int print_result(const struct checking *checking, struct err *err)
 {
 	const struct check_cmd *cmd = checking->cmd;
 	struct report_check report = {
-		.result = check_result(checking->check),
-		.facts = checking->plain ? trace_facts(checking->plain) : checking->loaded.facts,
+		.result = check_result(checking->run.check),
+		.facts = model_run_facts(&checking->run),
 		.top = cmd->top,
 	};
 
-	report.note_count = check_feed_notes(checking->feed, &report.notes);
+	report.note_count = check_feed_notes(checking->run.feed, &report.notes);
 	if (cmd->json)
 		report_check_json(stdout, &report);
 	else
@@ -263,7 +139,7 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 	if (rc < 0)
 		return rc;
 	if (recording_status(result.status))
-		fprintf(stderr, "holdup: the command itself ended with status %d\n",
+		fprintf(stderr, "holdup: the command exited with status %d\n",
 			recording_status(result.status));
 	if (cmd->recording.dir)
 		recording_summary(&result, &opts);
@@ -271,7 +147,7 @@ static int record_command(struct check_cmd *cmd, char **command, const char **ou
 	record_result_fini(&result);
 	*out_trace = opts.dir;
 	if (cmd->final_signal)
-		return err_set(err, -EINTR, "interrupted: the recording is not checked");
+		return err_set(err, -EINTR, "interrupted: the recording was not checked");
 	return recording_leave_root(&cmd->recording, opts.dir, is_given, err);
 }
 
@@ -288,9 +164,7 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 	if (rc == 0 && command)
 		rc = record_command(checking->cmd, command, &path, &err);
 	if (rc == 0)
-		rc = open_trace(checking, path, &errors, &err);
-	if (rc == 0)
-		rc = run_engine(checking, path, &err);
+		rc = run_model(checking, path, &errors, &err);
 	if (rc == 0)
 		rc = print_result(checking, &err);
 	tempdir_remove();
@@ -298,7 +172,7 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 		report_mistakes(stderr, checking->model_path, &errors);
 	status = errors.count ? EXIT_USAGE : EXIT_FAIL;
 	if (rc == 0)
-		status = status_of(check_result(checking->check));
+		status = status_of(check_result(checking->run.check));
 	else if (!errors.count)
 		command_fail(&cmd_check, &err);
 	model_errors_fini(&errors);
@@ -311,15 +185,19 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 static int check_usage(const struct check_cmd *cmd, int operands, char **command, struct err *err)
 {
 	if (operands < 1)
-		return err_set(err, -EINVAL, "which model? Its file is missing");
+		return err_set(err, -EINVAL, "no MODEL given");
 	if (command && !command[0])
-		return err_set(err, -EINVAL, "there is no command after --");
+		return err_set(err, -EINVAL, "no command after --");
 	if (operands > (command ? 1 : 2))
-		return err_set(err, -EINVAL, "it takes a model, and one trace or a command");
+		return err_set(err, -EINVAL, "expected one model, and one trace or a command");
 	if (command && cmd->kernel)
-		return err_set(err, -EINVAL, "--kernel goes with a trace, not with a command");
+		return err_set(err, -EINVAL, "--kernel needs a trace, not a command");
 	if (!command && recording_any(&cmd->recording))
-		return err_set(err, -EINVAL, "options of recording need a command: -- COMMAND ...");
+		return err_set(err, -EINVAL, "recording options need a command: -- COMMAND ...");
+	if (cmd->recording.budget_ppm)
+		return err_set(err, -EINVAL,
+			       "--budget is for record, why and flight: a model needs all of its "
+			       "events");
 	return recording_check(&cmd->recording, err);
 }
 
@@ -354,25 +232,27 @@ static int run_check(int argc, char **argv)
 	return status;
 }
 
+static const struct opt_moved check_moved[] = { RECORDING_MOVED, { 0 } };
+
 const struct command cmd_check = {
 	.name = "check",
 	.args = "[OPTIONS] MODEL [TRACE | -- COMMAND ARGS...]",
-	.summary = "Check a trace against a model, and explain each violation",
+	.summary = "Check a trace against a model and explain violations",
 	.options = check_options,
-	.details =
-		"MODEL is a state machine over events, in YAML, with constraints on what happened on\n"
-		"the way: times, counts of what threads did, values of events. TRACE is run.holdup\n"
-		"unless named; a command is recorded and checked in one go, and the recording removed\n"
-		"unless -o names a directory for it.\n"
-		"\n"
-		"A constraint that lost or missing events could decide is uncertain.\n"
-		"\n"
-		"Exit status: 0 all instances are valid, 1 one is invalid, 4 none is invalid and one is\n"
-		"uncertain (or there was none), 2 wrong usage or a mistake in the model, 3 could not\n"
-		"record or read.\n"
-		"\n"
-		"  holdup check requests.yaml run.holdup\n"
-		"  sudo holdup check --junit result.xml requests.yaml -- ./server --once\n",
+	.moved = check_moved,
+	.details = "MODEL is a state machine over events, in YAML, with constraints on times,\n"
+		   "counts, thread states and values of events. TRACE defaults to run.holdup. A\n"
+		   "command is recorded and checked in one go; -o keeps the recording.\n"
+		   "\n"
+		   "A constraint is uncertain if lost or missing events could decide it.\n"
+		   "\n"
+		   "Exit status: 0 all instances are valid, 1 an instance is invalid, 4 none is\n"
+		   "invalid but one is uncertain (or there are no instances), 2 wrong usage or a\n"
+		   "mistake in the model, 3 recording or reading failed.\n"
+		   "\n"
+		   "  holdup check requests.yaml run.holdup\n"
+		   "  sudo holdup check --junit result.xml requests.yaml -- ./server --once\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_check,
 };

@@ -1,14 +1,14 @@
 /* cmd_check_trace.c - holdup check-trace: is a trace whole, and does its timeline hold? */
 #include <stdio.h>
 
-#include "analyse/lock_owner.h"
-#include "analyse/verify.h"
+#include "analyse/locks/lock_owner.h"
+#include "analyse/verify/verify.h"
+#include "ask/lock_source.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/load.h"
-#include "cli/lock_source.h"
 #include "cli/opts.h"
 #include "cli/progress.h"
 #include "event/facts.h"
@@ -38,18 +38,6 @@ static void say(void *context, uint64_t time_ns)
 	progress_say(line);
 }
 
-/* What programs told of their locks, as why follows it; a problem of it is told there. */
-static struct lock_owners *learn_locks(const char *path)
-{
-	struct lock_owners *owners = NULL;
-	struct source *source = NULL;
-
-	if (lock_source_open_beside(path, &source, NULL) == 0 && source)
-		(void)lock_owners_new(source, lock_source_facts(source)->last_ns, &owners, NULL);
-	source_close(source);
-	return owners;
-}
-
 static int verify_loaded(struct loaded *loaded, struct verify *verify, struct err *err)
 {
 	const struct verify_progress progress = { say, (void *)loaded->facts };
@@ -76,8 +64,10 @@ static int check_trace(const struct check_cmd *cmd, const char *path)
 		verify.index_damage = xstrdup(loaded.note);
 		verify.index_rebuilt = true;
 	}
+	/* As why follows it; a problem of it is told there. */
 	if (rc == 0)
-		verify.locks = locks = learn_locks(path);
+		(void)lock_owners_read(path, &locks, NULL);
+	verify.locks = locks;
 	if (rc == 0)
 		rc = verify_loaded(&loaded, &verify, &err);
 	if (rc == 0) {
@@ -97,7 +87,7 @@ static int run_check_trace(int argc, char **argv)
 	int first = opts_parse(check_options, &cmd, argc, argv, &err);
 
 	if (first >= 0 && argc - first > 1)
-		first = err_set(&err, -1, "it takes one trace");
+		first = err_set(&err, -1, "expected one trace");
 	if (first < 0)
 		return command_usage(&cmd_check_trace, first, &err);
 	return check_trace(&cmd, argc > first ? argv[first] : DEFAULT_TRACE);
@@ -106,19 +96,20 @@ static int run_check_trace(int argc, char **argv)
 const struct command cmd_check_trace = {
 	.name = "check-trace",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Verify a trace and its timeline, and say what is damaged or lost",
+	.summary = "Verify a trace and report damage and lost events",
 	.options = check_options,
 	.details =
-		"Reads all events of TRACE, or of run.holdup: what is lost on which CPU and when, and\n"
-		"what is damaged. Then goes through the timeline and checks that what must always\n"
-		"hold does: the states of each thread add up to its life, to the nanosecond; a CPU\n"
-		"and its threads tell the same; waits, wake-ups and stored sums fit together.\n"
+		"Reads all events of TRACE or run.holdup. Prints which events are lost, on which\n"
+		"CPU and when, and what is damaged. Then verifies the index: the states of each\n"
+		"thread add up to its life, to the nanosecond; CPUs and their threads agree;\n"
+		"waits, wake-ups and stored sums agree.\n"
 		"\n"
-		"Exit status: 0 the trace is whole, 1 something is damaged, lost or does not hold,\n"
-		"2 wrong usage, 3 it cannot be read.\n"
+		"Exit status: 0 the trace is complete, 1 something is damaged, lost or\n"
+		"contradictory, 2 wrong usage, 3 the trace could not be read.\n"
 		"\n"
 		"  holdup check-trace run.holdup\n"
 		"  holdup check-trace --json | jq '.holes[] | {cpu, ns: (.end_ns - .start_ns)}'\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_check_trace,
 };

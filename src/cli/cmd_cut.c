@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/window.h"
 #include "base/digits.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/window.h"
@@ -14,10 +16,10 @@
 #include "cli/opts.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
-#include "cli/when.h"
 #include "event/facts.h"
 #include "export/cut.h"
 #include "read/read.h"
+#include "report/vocabulary.h"
 
 #define DEFAULT_DIR "cut.holdup"
 #define CPUS	    65536u
@@ -31,19 +33,19 @@ struct cut_cmd {
 };
 
 static const struct opt_spec cut_options[] = {
-	{ "from", "WHEN", "Begin here: a time, an event or a place (default: begin of the trace)",
+	{ "from", "WHEN", "Start at a time, event or place (default: start of the trace)",
 	  opt_string, offsetof(struct cut_cmd, from) },
-	{ "to", "WHEN", "End here (default: end of the trace)", opt_string,
+	{ "to", "WHEN", "End at a time, event or place (default: end of the trace)", opt_string,
 	  offsetof(struct cut_cmd, to) },
-	{ "tid", "TID", "Keep the details of these threads only; repeat for more", opt_pids,
+	{ "tid", "TID", "Keep details of these threads only; repeat for more", opt_pids,
 	  offsetof(struct cut_cmd, tids) },
-	{ "pid", "PID", "Keep the details of these processes only; repeat for more", opt_pids,
+	{ "pid", "PID", "Keep details of these processes only; repeat for more", opt_pids,
 	  offsetof(struct cut_cmd, pids) },
 	{ "cpu", "LIST", "Keep these CPUs only, such as 0 or 0,2-5 (default: all)", opt_string,
 	  offsetof(struct cut_cmd, cpus) },
 	{ "dir", "DIR", "Write the cut to DIR (default cut.holdup)", opt_string,
 	  offsetof(struct cut_cmd, dir), 'o' },
-	{ "json", NULL, "Print JSON about what was written, times in ns", opt_flag,
+	{ "json", NULL, "Print JSON about the result, times in ns", opt_flag,
 	  offsetof(struct cut_cmd, json) },
 	{ 0 },
 };
@@ -98,15 +100,25 @@ static void say(void *context, uint64_t time_ns)
 	progress_say(line);
 }
 
+static void print_json(const struct cut_opts *opts, const struct cut_result *result)
+{
+	struct json json = { .out = stdout };
+
+	report_json_begin(&json, NULL, "cut");
+	report_json_window(&json, opts->from_ns, opts->to_ns);
+	json_print_u64(&json, "events", result->events);
+	json_print_u64(&json, "threads", result->threads);
+	json_end_object(&json);
+	json_fini(&json);
+}
+
 static void print_result(const struct cut_cmd *cmd, const struct cut_opts *opts,
 			 const struct cut_result *result)
 {
 	AUTO_FREE char *safe = text_escaped(cmd->dir);
 
 	if (cmd->json)
-		printf("{\"events\":%llu,\"threads\":%llu,\"from_ns\":%llu,\"to_ns\":%llu}\n",
-		       (unsigned long long)result->events, (unsigned long long)result->threads,
-		       (unsigned long long)opts->from_ns, (unsigned long long)opts->to_ns);
+		print_json(opts, result);
 	else
 		printf("%s: %s event%s in %s, %s thread%s at its start, as %s\n", safe,
 		       text_count(result->events).s, result->events == 1 ? "" : "s",
@@ -119,13 +131,13 @@ static int find_window(struct trace *trace, const struct when *from, const struc
 		       struct cut_opts *opts, struct err *err)
 {
 	const struct facts *facts = trace_facts(trace);
-	int rc = load_find(trace, from, 0, facts->first_ns, &opts->from_ns, err);
+	int rc = when_find(trace, from, 0, facts->first_ns, &opts->from_ns, err);
 
 	if (rc < 0)
-		return err_wrap(err, "looking for the start of the window (--from)");
-	rc = load_find(trace, to, opts->from_ns, facts->last_ns, &opts->to_ns, err);
+		return err_wrap(err, "searching for the start of the window (--from)");
+	rc = when_find(trace, to, opts->from_ns, facts->last_ns, &opts->to_ns, err);
 	if (rc < 0)
-		return err_wrap(err, "looking for the end of the window (--to)");
+		return err_wrap(err, "searching for the end of the window (--to)");
 	if (to->kind == WHEN_NONE || opts->to_ns > facts->last_ns)
 		opts->to_ns = facts->last_ns + 1;
 	if (opts->to_ns <= opts->from_ns || opts->to_ns <= facts->first_ns)
@@ -186,7 +198,7 @@ static int run_cut(int argc, char **argv)
 	struct err err = { 0 };
 	int first = opts_parse(cut_options, &cmd, argc, argv, &err), rc, status;
 
-	rc = first >= 0 && argc - first > 1 ? err_set(&err, -EINVAL, "it takes one trace") : first;
+	rc = first >= 0 && argc - first > 1 ? err_set(&err, -EINVAL, "expected one trace") : first;
 	if (rc >= 0)
 		rc = when_parse(cmd.from, false, &from, &err);
 	if (rc >= 0)
@@ -203,18 +215,17 @@ static int run_cut(int argc, char **argv)
 const struct command cmd_cut = {
 	.name = "cut",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Write a window of a trace, or some of its threads, as a smaller trace",
+	.summary = "Copy a time window or some threads into a smaller trace",
 	.options = cut_options,
 	.details =
-		"The cut stands for itself: it has a state dump of its first moment, with all that was\n"
-		"under way then, and how it went on behind its end: the whole trace is read for that. A\n"
-		"recording of holdup stays one; of all other formats CTF 1.8 is made. The events are\n"
-		"those from --from on, before --to.\n"
+		"The cut contains the events from --from up to --to, and the state of all threads\n"
+		"at its start. To learn how pending waits ended, the whole trace is read. A\n"
+		"recording of holdup stays one; traces of other formats become CTF 1.8.\n"
 		"\n"
-		"With --tid or --pid, of all other threads only what says who runs, who wakes whom,\n"
-		"and what interrupts is kept. --cpu leaves out all of the other CPUs.\n"
+		"With --tid or --pid, other threads keep only context switches, wake-ups and\n"
+		"interrupts. --cpu drops other CPUs completely.\n"
 		"\n"
-		"Exit status: 0 written, 2 wrong usage, 3 could not.\n"
+		"Exit status: 0 written, 2 wrong usage, 3 failed.\n"
 		"\n"
 		"  holdup cut --from +1s --to +2s -o slow.holdup run.holdup\n"
 		"  holdup cut --from sched_process_exec --pid 1234 lttng-trace\n",

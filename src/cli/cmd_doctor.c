@@ -8,8 +8,10 @@
 #include "cli/command.h"
 #include "cli/doctor_apps.h"
 #include "cli/opts.h"
+#include "cli/pager.h"
 #include "record/record.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 struct doctor_cmd {
 	bool json;
@@ -19,10 +21,9 @@ struct doctor_cmd {
 
 static const struct opt_spec doctor_options[] = {
 	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct doctor_cmd, json) },
-	{ "app", "auto|PROGRAM|FILE",
-	  "Say instead which known points of known programs are in what runs", opt_strings,
-	  offsetof(struct doctor_cmd, apps) },
-	{ "pid", "PID", "Take this process, too, with --app; repeat for more", opt_pids,
+	{ "app", "auto|PROGRAM|FILE", "List the known points of running programs instead",
+	  opt_strings, offsetof(struct doctor_cmd, apps) },
+	{ "pid", "PID", "Include this process; needs --app; repeat for more", opt_pids,
 	  offsetof(struct doctor_cmd, pids), 'p' },
 	{ 0 },
 };
@@ -61,10 +62,10 @@ static void print_conclusion(const struct doctor *doctor)
 
 	switch (worst_of(doctor)) {
 	case CHECK_OK:
-		puts("This system can record everything.");
+		puts("Recording works, without limitations.");
 		return;
 	case CHECK_DEGRADED:
-		printf("This system can record; %zu thing%s not as good as can be.\n", degraded,
+		printf("Recording works, with %zu limitation%s.\n", degraded,
 		       degraded == 1 ? " is" : "s are");
 		return;
 	case CHECK_FATAL:
@@ -74,7 +75,7 @@ static void print_conclusion(const struct doctor *doctor)
 		const struct check *check = &doctor->checks[i];
 
 		if (check->state == CHECK_FATAL) {
-			printf("This system or user cannot record: %s: %s.\n", check->name,
+			printf("Recording does not work here: %s: %s.\n", check->name,
 			       check->found);
 			return;
 		}
@@ -125,11 +126,10 @@ static void print_json(const struct doctor *doctor)
 	struct json json = { .out = stdout };
 	struct utsname kernel;
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
+	report_json_begin(&json, NULL, "doctor");
 	if (uname(&kernel) == 0) {
 		json_print_string(&json, "kernel", kernel.release);
-		json_print_string(&json, "machine", kernel.machine);
+		json_print_string(&json, "arch", kernel.machine);
 	}
 	json_print_string(&json, "state", states[worst_of(doctor)].word);
 	json_begin_array(&json, "checks");
@@ -155,6 +155,7 @@ static int examine(const struct doctor_cmd *cmd)
 	int status;
 
 	doctor_run(&doctor);
+	pager_begin();
 	if (cmd->json)
 		print_json(&doctor);
 	else
@@ -172,9 +173,9 @@ static int run_doctor(int argc, char **argv)
 	int status = EXIT_OK;
 
 	if (first >= 0 && first < argc)
-		first = err_set(&err, -1, "it takes no operands");
+		first = err_set(&err, -1, "no operands are expected");
 	if (first >= 0 && cmd.apps.count && cmd.json)
-		first = err_set(&err, -1, "--app has no JSON");
+		first = err_set(&err, -1, "--app cannot print JSON");
 	if (first < 0)
 		status = command_usage(&cmd_doctor, first, &err);
 	else if (!cmd.apps.count)
@@ -189,10 +190,11 @@ static int run_doctor(int argc, char **argv)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.args = "[OPTIONS]",
-	.summary = "Say what this system can record, what is lost, and how to enable it",
+	.summary = "Check what this system can record and what is missing",
 	.options = doctor_options,
 	.details =
-		"Changes nothing. Exit status: 0 everything can be recorded, 1 something is lost,\n"
-		"2 wrong usage, 3 nothing can be recorded.\n",
+		"Changes nothing. Exit status: 0 recording works without limitations, 1 recording\n"
+		"works with limitations, 2 wrong usage, 3 recording does not work.\n",
+	.prints_report = true,
 	.run = run_doctor,
 };

@@ -6,59 +6,62 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/lock_owner.h"
+#include "analyse/locks/lock_owner.h"
+#include "ask/hot.h"
+#include "ask/line_reader.h"
+#include "ask/lock_source.h"
+#include "ask/window.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/list_pipe.h"
 #include "cli/list_print.h"
-#include "cli/list_reader.h"
 #include "cli/load.h"
-#include "cli/lock_source.h"
 #include "cli/opts.h"
 #include "cli/reading.h"
-#include "cli/when.h"
 #include "event/facts.h"
-#include "event/source.h"
 #include "export/export.h"
 #include "timeline/timeline.h"
 
 #define NOT_GIVEN UINT32_MAX /* of a choice */
 
-#define FORMATS "perfetto, chrome, folded, csv, jsonl or ctf"
+#define FORMATS "perfetto, chrome, folded, pprof, csv, jsonl or ctf"
 
 struct export_cmd {
-	const char *to;
+	const char *format;
 	const char *output;
-	const char *from, *until;
+	const char *from, *to;
 	struct opt_pids tids, pids;
 	const char *comm;
 	uint32_t what;	  /* enum export_what */
 	uint32_t measure; /* enum export_measure */
+	bool code;
 	struct when begin, end;
 };
 
 static const struct opt_spec export_options[] = {
-	{ "to", "FORMAT", "Write this format: perfetto, chrome, folded, csv, jsonl or ctf",
-	  opt_string, offsetof(struct export_cmd, to) },
+	{ "format", "FORMAT", "Write this format: " FORMATS, opt_string,
+	  offsetof(struct export_cmd, format) },
 	{ "output", "FILE",
-	  "Write to this file (default: stdout), or for csv and ctf into this new folder",
-	  opt_string, offsetof(struct export_cmd, output), 'o' },
-	{ "from", "WHEN", "Start the window here: a time or an event (default: begin of the trace)",
+	  "Write to this file (default: stdout); csv and ctf: to this new directory", opt_string,
+	  offsetof(struct export_cmd, output), 'o' },
+	{ "from", "WHEN", "Start the window at a time or event (default: start of the trace)",
 	  opt_string, offsetof(struct export_cmd, from) },
-	{ "until", "WHEN", "End the window here (default: end of the trace)", opt_string,
-	  offsetof(struct export_cmd, until) },
+	{ "to", "WHEN", "End the window at a time or event (default: end of the trace)", opt_string,
+	  offsetof(struct export_cmd, to) },
 	{ "tid", "TID", "Export only these threads; repeat for more", opt_pids,
 	  offsetof(struct export_cmd, tids) },
-	{ "pid", "PID", "Export only the threads of these processes; repeat for more", opt_pids,
+	{ "pid", "PID", "Export only threads of these processes; repeat for more", opt_pids,
 	  offsetof(struct export_cmd, pids) },
-	{ "comm", "NAME", "Export only the threads of this name", opt_string,
+	{ "comm", "NAME", "Export only threads with this name", opt_string,
 	  offsetof(struct export_cmd, comm) },
-	{ "what", "events|intervals|edges|waits", "Choose the lines of jsonl (default events)",
+	{ "what", "events|intervals|edges|waits", "Choose the records of jsonl (default events)",
 	  opt_choice, offsetof(struct export_cmd, what) },
-	{ "measure", "blocked|waiting|wall",
-	  "Choose the time that folded stacks add up to (default blocked)", opt_choice,
+	{ "code", NULL, "Fold stacks of the program's code instead of causes", opt_flag,
+	  offsetof(struct export_cmd, code) },
+	{ "measure", "blocked|waiting|wall|working",
+	  "Choose the time that folded stacks count (default blocked)", opt_choice,
 	  offsetof(struct export_cmd, measure) },
 	{ 0 },
 };
@@ -68,7 +71,7 @@ struct source_of {
 	struct export_job job; /* first: a format gets this */
 	struct loaded loaded;
 	bool *chosen;		    /* owned; by slot */
-	struct list_reader *events; /* of jsonl */
+	struct line_reader *events; /* of jsonl */
 };
 
 static bool has_choice(const struct export_cmd *cmd)
@@ -103,8 +106,23 @@ static int choose(const struct export_cmd *cmd, const struct timeline *tl, bool 
 	*out_chosen = chosen;
 	return count ? 0
 		     : err_set(err, -ESRCH,
-			       "nothing in this recording is about the threads chosen by --tid, "
-			       "--pid, --comm");
+			       "no thread of this recording matches --tid, --pid and --comm");
+}
+
+/* As holdup hot does. */
+static int choose_hot(const struct export_cmd *cmd, struct source_of *from, struct err *err)
+{
+	struct hot_opts opts = { 0 };
+	struct targets targets = { 0 };
+	int rc = hot_default(&from->loaded, &cmd->begin, &cmd->end, &opts, &targets, err);
+
+	from->chosen = xcalloc(from->loaded.timeline->thread_count + 1, sizeof(bool));
+	for (size_t i = 0; i < targets.count; i++)
+		from->chosen[targets.slots[i]] = true;
+	targets_fini(&targets);
+	from->job.start_ns = opts.start_ns;
+	from->job.end_ns = opts.end_ns;
+	return rc;
 }
 
 /* ------------------------------------------------------------- events, as list does */
@@ -112,19 +130,19 @@ static int choose(const struct export_cmd *cmd, const struct timeline *tl, bool 
 /* The lines go past the stream, whose descriptor is empty and stays so. */
 static int print_events(struct export_job *job, FILE *unused_out, struct err *err)
 {
-	struct list_reader *reader = ((struct source_of *)job)->events;
+	struct line_reader *reader = ((struct source_of *)job)->events;
 	const struct list_print_opts opts = { .json = true };
 	struct list_print *print;
 	struct list_pipe *pipe;
 	struct value_line line;
-	int rc = list_print_new(list_reader_context(reader), &opts, &print, err);
+	int rc = list_print_new(line_reader_context(reader), &opts, &print, err);
 	int failed = 0, written;
 
 	(void)unused_out;
 	if (rc < 0)
 		return rc;
-	pipe = list_pipe_new(print, list_reader_context(reader), job->fd);
-	while (!failed && (rc = list_reader_next(reader, &line, err)) > 0)
+	pipe = list_pipe_new(print, line_reader_context(reader), job->fd);
+	while (!failed && (rc = line_reader_next(reader, &line, err)) > 0)
 		failed = list_pipe_put(pipe, &line);
 	written = list_pipe_finish(pipe, rc < 0 ? NULL : err);
 	list_print_free(print);
@@ -150,11 +168,11 @@ static int32_t *chosen_tids(const struct source_of *from, size_t *out_count)
 static int export_events(const struct export_cmd *cmd, const char *path, struct source_of *from,
 			 struct err *err)
 {
-	struct list_choice choice = { .from = cmd->begin, .to = cmd->end };
+	struct line_choice choice = { .from = cmd->begin, .to = cmd->end };
 	AUTO_FREE int32_t *tids = NULL;
-	int rc = 0;
+	int rc = load_begin(path, err);
 
-	if (has_choice(cmd)) {
+	if (rc == 0 && has_choice(cmd)) {
 		rc = load_trace(path, 0, &from->loaded, err);
 		if (rc == 0)
 			rc = choose(cmd, from->loaded.timeline, &from->chosen, err);
@@ -163,29 +181,23 @@ static int export_events(const struct export_cmd *cmd, const char *path, struct 
 		choice.follow = tids;
 	}
 	if (rc == 0)
-		rc = list_reader_open(path, &choice, &from->events, err);
+		rc = line_reader_open(path, &choice, &from->events, err);
 	if (rc < 0)
 		return rc;
-	from->job.facts = list_reader_facts(from->events);
+	from->job.facts = line_reader_facts(from->events);
 	return export_run(&events_format, &from->job, cmd->output, err);
 }
 
 /* ------------------------------------------------------------------ other formats */
 
 /* What programs told of their locks; without it the kernel's events answer alone. */
-static void learn_locks(const char *path, struct source_of *from)
+static void read_locks(const char *path, struct source_of *from)
 {
-	struct source *source = NULL;
 	struct err err = { 0 };
-	int rc = lock_source_open_beside(path, &source, &err);
 
-	if (rc == 0 && source)
-		rc = lock_owners_new(source, lock_source_facts(source)->last_ns, &from->job.locks,
-				     &err);
-	if (rc < 0)
-		fprintf(stderr, "holdup export: locks are told as the kernel saw them: %s\n",
+	if (lock_owners_read(path, &from->job.locks, &err) < 0)
+		fprintf(stderr, "holdup export: only the kernel's lock events are used: %s\n",
 			err.text);
-	source_close(source);
 }
 
 static int load(const struct export_cmd *cmd, const struct export_format *format, const char *path,
@@ -195,14 +207,16 @@ static int load(const struct export_cmd *cmd, const struct export_format *format
 	int rc = load_trace(path, 0, &from->loaded, err);
 
 	if (rc == 0)
-		rc = load_window(&from->loaded, &cmd->begin, &cmd->end, &job->start_ns,
+		rc = when_window(&from->loaded, &cmd->begin, &cmd->end, &job->start_ns,
 				 &job->end_ns, err);
 	if (rc == 0 && has_choice(cmd))
 		rc = choose(cmd, from->loaded.timeline, &from->chosen, err);
+	else if (rc == 0 && format->is_code)
+		rc = choose_hot(cmd, from, err);
 	if (rc < 0)
 		return rc;
 	if (format->wants_locks)
-		learn_locks(path, from);
+		read_locks(path, from);
 	job->trace = from->loaded.trace;
 	job->facts = from->loaded.facts;
 	job->timeline = from->loaded.timeline;
@@ -228,7 +242,7 @@ static void source_fini(struct source_of *from)
 	lock_owners_free(from->job.locks);
 	free(from->job.note);
 	free(from->chosen);
-	list_reader_close(from->events);
+	line_reader_close(from->events);
 	loaded_fini(&from->loaded);
 }
 
@@ -258,13 +272,12 @@ static int export_trace(const struct export_cmd *cmd, const struct export_format
 
 static int unknown_format(const char *name, struct err *err)
 {
-	static const char *const names[] = {
-		"perfetto", "chrome", "folded", "csv", "jsonl", "ctf"
-	};
+	static const char *const names[] = { "perfetto", "chrome", "folded", "pprof",
+					     "csv",	 "jsonl",  "ctf" };
 	AUTO_FREE char *safe = text_escaped(name);
 	AUTO_FREE char *hint = opts_hint(name, "", names, ARRAY_LEN(names));
 
-	return err_set(err, -EINVAL, "option --to needs " FORMATS ", got \"%s\"%s", safe, hint);
+	return err_set(err, -EINVAL, "option --format needs " FORMATS ", got \"%s\"%s", safe, hint);
 }
 
 static int check_usage(const struct export_cmd *cmd, const struct export_format **out_format,
@@ -272,22 +285,32 @@ static int check_usage(const struct export_cmd *cmd, const struct export_format 
 {
 	const struct export_format *format;
 
-	if (!cmd->to)
-		return err_set(err, -EINVAL, "it needs --to FORMAT: " FORMATS);
-	format = export_find_format(cmd->to);
+	if (!cmd->format && cmd->to && export_find_format(cmd->to))
+		return err_set(err, -EINVAL,
+			       "--to %s is --format %s now; --to is the end of the window", cmd->to,
+			       cmd->to);
+	if (!cmd->format)
+		return err_set(err, -EINVAL, "option --format FORMAT is missing: " FORMATS);
+	format = export_find_format(cmd->format);
 	if (!format)
-		return unknown_format(cmd->to, err);
+		return unknown_format(cmd->format, err);
 	if (cmd->what != NOT_GIVEN && format->to_stream != export_jsonl)
-		return err_set(err, -EINVAL, "--what goes with --to jsonl");
+		return err_set(err, -EINVAL, "--what needs --format jsonl");
 	if (cmd->measure != NOT_GIVEN && format->to_stream != export_folded)
-		return err_set(err, -EINVAL, "--measure goes with --to folded");
+		return err_set(err, -EINVAL, "--measure needs --format folded");
+	if (cmd->code && format->to_stream != export_folded)
+		return err_set(err, -EINVAL, "--code needs --format folded");
+	if (cmd->code && cmd->measure == EXPORT_WAITING)
+		return err_set(err, -EINVAL,
+			       "--code excludes --measure waiting: a thread without a CPU runs no "
+			       "code");
 	if (format->to_folder && (!cmd->output || strcmp(cmd->output, "-") == 0))
-		return err_set(err, -EINVAL, "%s is a folder: name it with -o", format->name);
+		return err_set(err, -EINVAL, "%s is a directory; name it with -o", format->name);
 	if (format->is_binary && (!cmd->output || strcmp(cmd->output, "-") == 0) &&
 	    isatty(STDOUT_FILENO))
-		return err_set(err, -EINVAL, "%s is not for a terminal: name a file with -o FILE",
+		return err_set(err, -EINVAL, "%s cannot go to a terminal; name a file with -o FILE",
 			       format->name);
-	*out_format = format;
+	*out_format = cmd->code ? &export_format_code : format;
 	return 0;
 }
 
@@ -300,13 +323,13 @@ static int run_export(int argc, char **argv)
 	int rc = first < 0 ? first : 0, status;
 
 	if (rc == 0 && argc - first > 1)
-		rc = err_set(&err, -EINVAL, "it takes one trace");
+		rc = err_set(&err, -EINVAL, "expected one trace");
 	if (rc == 0)
 		rc = check_usage(&cmd, &format, &err);
 	if (rc == 0)
 		rc = when_parse(cmd.from, false, &cmd.begin, &err);
 	if (rc == 0)
-		rc = when_parse(cmd.until, true, &cmd.end, &err);
+		rc = when_parse(cmd.to, true, &cmd.end, &err);
 	if (rc < 0) {
 		status = command_usage(&cmd_export, rc, &err);
 	} else {
@@ -319,28 +342,35 @@ static int run_export(int argc, char **argv)
 	return status;
 }
 
+static const struct opt_moved export_moved[] = { { "--until", "--to" }, { 0 } };
+
 const struct command cmd_export = {
 	.name = "export",
-	.args = "--to FORMAT [OPTIONS] [TRACE]",
-	.summary = "Write a trace in the format of another tool",
+	.args = "--format FORMAT [OPTIONS] [TRACE]",
+	.summary = "Convert a trace to another tool's format",
 	.options = export_options,
-	.details = "FORMAT is one of\n"
-		   "  perfetto  a trace for ui.perfetto.dev and trace_processor\n"
-		   "  chrome    Trace Event JSON, for chrome://tracing and Perfetto\n"
-		   "  folded    stacks of what threads waited for, for flame graphs: ns\n"
-		   "  csv       a folder with intervals.csv, edges.csv, waits.csv\n"
-		   "  jsonl     a JSON object for each event, interval, wake-up or wait\n"
-		   "  ctf       a folder in CTF 1.8, for babeltrace2 and Trace Compass\n"
-		   "\n"
-		   "A file is there whole or not at all. WHEN is as in holdup why.\n"
-		   "\n"
-		   "Exit status: 0 written, 2 wrong usage, 3 could not.\n"
-		   "\n"
-		   "  holdup export --to perfetto -o run.pftrace run.holdup\n"
-		   "  holdup export --to folded --pid 1234 run.holdup | flamegraph.pl >waits.svg\n"
-		   "  holdup export --to csv -o tables --from +1s --until +2s run.holdup\n"
-		   "  holdup export --to ctf -o run.ctf run.holdup && babeltrace2 run.ctf\n"
-		   "  holdup export --to jsonl --what waits --comm make run.holdup\n",
+	.moved = export_moved,
+	.details =
+		"FORMAT is one of\n"
+		"  perfetto  a trace for ui.perfetto.dev and trace_processor\n"
+		"  chrome    Trace Event JSON, for chrome://tracing and Perfetto\n"
+		"  folded    stacks of causes of waits, for flame graphs, in ns\n"
+		"  pprof     stacks of running and waiting code, for pprof and speedscope\n"
+		"  csv       a directory with intervals.csv, edges.csv, waits.csv\n"
+		"  jsonl     one JSON object per event, interval, wake-up or wait\n"
+		"  ctf       a directory in CTF 1.8, for babeltrace2 and Trace Compass\n"
+		"\n"
+		"A file is written completely or not at all. WHEN is as in holdup why.\n"
+		"\n"
+		"Exit status: 0 written, 2 wrong usage, 3 failed.\n"
+		"\n"
+		"  holdup export --format perfetto -o run.pftrace run.holdup\n"
+		"  holdup export --format folded --pid 1234 run.holdup | flamegraph.pl >waits.svg\n"
+		"  holdup export --format folded --code --measure wall run.holdup >wall.folded\n"
+		"  holdup export --format pprof -o run.pb.gz && pprof -http : run.pb.gz\n"
+		"  holdup export --format csv -o tables --from +1s --to +2s run.holdup\n"
+		"  holdup export --format ctf -o run.ctf run.holdup && babeltrace2 run.ctf\n"
+		"  holdup export --format jsonl --what waits --comm make run.holdup\n",
 	.only_reads = true,
 	.run = run_export,
 };

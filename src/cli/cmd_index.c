@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -12,6 +12,7 @@
 #include "cli/load.h"
 #include "cli/opts.h"
 #include "event/facts.h"
+#include "report/vocabulary.h"
 #include "timeline/index.h"
 #include "timeline/timeline.h"
 
@@ -21,7 +22,7 @@ struct index_cmd {
 };
 
 static const struct opt_spec index_options[] = {
-	{ "force", NULL, "Build the timeline even if it is there and fits", opt_flag,
+	{ "force", NULL, "Build the index even if a valid one exists", opt_flag,
 	  offsetof(struct index_cmd, force) },
 	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct index_cmd, json) },
 	{ 0 },
@@ -33,14 +34,6 @@ struct cost {
 	uint64_t trace_bytes;
 	uint64_t peak_rss_bytes;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct cost cost_of(const struct loaded *loaded, uint64_t ns)
 {
@@ -60,17 +53,12 @@ static struct cost cost_of(const struct loaded *loaded, uint64_t ns)
 static void print_json(const struct loaded *loaded, const struct cost *cost)
 {
 	struct json json = { .out = stdout };
-	char seconds[32];
 
-	(void)snprintf(seconds, sizeof(seconds), "%llu.%09llu",
-		       (unsigned long long)(cost->ns / 1000000000u),
-		       (unsigned long long)(cost->ns % 1000000000u));
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
+	report_json_begin(&json, NULL, "index");
 	json_print_bool(&json, "built", loaded->built);
 	json_print_bool(&json, "kept", loaded->kept);
 	json_print_u64(&json, "events", loaded->timeline->events);
-	json_print_number(&json, "seconds", seconds);
+	json_print_u64(&json, "took_ns", cost->ns);
 	json_print_u64(&json, "events_per_second", cost->events_per_second);
 	json_print_u64(&json, "index_bytes", index_bytes(loaded->timeline));
 	json_print_u64(&json, "trace_bytes", cost->trace_bytes);
@@ -85,11 +73,11 @@ static void print_text(const struct loaded *loaded, const struct cost *cost)
 	const struct timeline *tl = loaded->timeline;
 
 	if (loaded->built)
-		printf("The index is built: %s events in %s, %s events a second.\n",
+		printf("Built the index: %s events in %s, %s events per second.\n",
 		       text_count(tl->events).s, text_duration(cost->ns).s,
 		       text_count(cost->events_per_second).s);
 	else
-		printf("The index was there: %s events.\n", text_count(tl->events).s);
+		printf("The index already existed: %s events.\n", text_count(tl->events).s);
 	printf("  %s of index for %s of trace (%s), %s of memory at most\n",
 	       text_size(index_bytes(tl)).s, text_size(cost->trace_bytes).s,
 	       text_percent(index_bytes(tl), cost->trace_bytes).s,
@@ -108,19 +96,19 @@ static int run_index(int argc, char **argv)
 	struct err err = { 0 };
 	int first = opts_parse(index_options, &cmd, argc, argv, &err);
 	struct cost cost;
-	uint64_t start = now_ns();
+	uint64_t start = clock_now_ns();
 	int rc;
 
 	if (first < 0)
 		return command_usage(&cmd_index, first, &err);
 	if (argc - first > 1)
-		return command_usage(&cmd_index, err_set(&err, -EINVAL, "it takes one trace"),
+		return command_usage(&cmd_index, err_set(&err, -EINVAL, "expected one trace"),
 				     &err);
 	rc = load_trace(argc > first ? argv[first] : DEFAULT_TRACE,
 			LOAD_MUST_KEEP | (cmd.force ? LOAD_REBUILD : 0u), &loaded, &err);
 	if (rc < 0)
 		return command_fail(&cmd_index, &err);
-	cost = cost_of(&loaded, now_ns() - start);
+	cost = cost_of(&loaded, clock_now_ns() - start);
 	if (cmd.json)
 		print_json(&loaded, &cost);
 	else
@@ -132,15 +120,16 @@ static int run_index(int argc, char **argv)
 const struct command cmd_index = {
 	.name = "index",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Build the timeline of a trace, which every question rests on",
+	.summary = "Build a trace's index ahead of time",
 	.options = index_options,
 	.details =
-		"Every command that needs the timeline builds it when it is not there, so this is\n"
-		"only to have it ready. It is kept in TRACE/timeline, or, when the trace must not be\n"
-		"written to, in $XDG_CACHE_HOME/holdup or ~/.cache/holdup. It is built again when\n"
-		"the trace has changed, and may be removed at any time.\n"
+		"Every command that needs the index builds it; this command only builds it ahead\n"
+		"of time. The index is kept in TRACE/timeline. If the trace is not writable, the\n"
+		"index is kept in $XDG_CACHE_HOME/holdup or ~/.cache/holdup. It is rebuilt when\n"
+		"the trace has changed and can be removed at any time.\n"
 		"\n"
-		"Exit status: 0 it is there, 2 wrong usage, 3 it could not be built or kept.\n"
+		"Exit status: 0 the index exists, 2 wrong usage, 3 the index could not be built\n"
+		"or kept.\n"
 		"\n"
 		"  holdup index run.holdup\n"
 		"  holdup index --json --force run.holdup\n",

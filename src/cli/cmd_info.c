@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyse/info.h"
+#include "analyse/stats/info.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -14,7 +14,7 @@
 #include "cli/opts.h"
 #include "event/facts.h"
 #include "event/source.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
 #include "report/info.h"
 #include "store/formats.h"
@@ -28,7 +28,7 @@ struct info_cmd {
 };
 
 static const struct opt_spec info_options[] = {
-	{ "all", NULL, "Print all types of events (default: the 20 most frequent)", opt_flag,
+	{ "all", NULL, "Print all event types (default: the 20 most frequent)", opt_flag,
 	  offsetof(struct info_cmd, all), 'a' },
 	{ "json", NULL, "Print JSON, times in ns", opt_flag, offsetof(struct info_cmd, json) },
 	{ 0 },
@@ -180,7 +180,7 @@ static int run_info(int argc, char **argv)
 	int first = opts_parse(info_options, &cmd, argc, argv, &err), rc;
 
 	if (first >= 0 && argc - first > 1)
-		first = err_set(&err, -EINVAL, "it takes one trace");
+		first = err_set(&err, -EINVAL, "expected one trace");
 	if (first < 0)
 		return command_usage(&cmd_info, first, &err);
 	rc = print_info(&cmd, argc > first ? argv[first] : DEFAULT_TRACE, &whole, &err);
@@ -192,19 +192,20 @@ static int run_info(int argc, char **argv)
 const struct command cmd_info = {
 	.name = "info",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Say what is in a trace, what is lost, and what it can tell",
+	.summary = "Show what a trace contains and what is missing",
 	.options = info_options,
 	.details =
-		"Reads all events of TRACE, or of run.holdup, and prints who recorded it, when, and on\n"
-		"what; its streams, the types of its events, what was lost or is damaged, and which\n"
-		"questions its events can answer: for the others, the events that are missing and the\n"
-		"command that records them.\n"
+		"Reads all events of TRACE or run.holdup. Prints who recorded the trace, when and\n"
+		"where, its streams and event types, losses and damage, and which questions its\n"
+		"events can answer. For the others, prints the missing events and the command\n"
+		"that records them.\n"
 		"\n"
-		"Exit status: 0 the trace is whole, 1 something is damaged or lost, 2 wrong usage,\n"
-		"3 it cannot be read.\n"
+		"Exit status: 0 the trace is complete, 1 something is damaged or lost, 2 wrong\n"
+		"usage, 3 the trace could not be read.\n"
 		"\n"
 		"  holdup info run.holdup\n"
 		"  holdup info --json lttng-trace | jq .events_by_type\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_info,
 };

@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/check.h"
-#include "analyse/learn.h"
+#include "analyse/check/check.h"
+#include "analyse/check/learn.h"
+#include "ask/learn_feed.h"
+#include "ask/model_run.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/learn_feed.h"
 #include "cli/load.h"
-#include "cli/measured.h"
 #include "cli/opts.h"
-#include "cli/reading.h"
 #include "cli/output.h"
+#include "cli/reading.h"
 #include "model/model.h"
 #include "read/read.h"
 #include "report/learn.h"
@@ -40,17 +40,18 @@ static const struct opt_spec learn_options[] = {
 	{ "output", "MODEL", "Write the model to MODEL (default: stdout)", opt_string,
 	  offsetof(struct learn_cmd, output), 'o' },
 	{ "from-events", "SET",
-	  "Learn from these events, such as shop,sched_switch,syscall:open* (default: those of programs)",
+	  "Learn from these events, such as shop,sched_switch,syscall:open* (default: user-space "
+	  "events)",
 	  opt_strings, offsetof(struct learn_cmd, events) },
 	{ "key", "KEY",
-	  "Tell instances apart by thread, process, cpu, all or a field (default thread)",
-	  opt_string, offsetof(struct learn_cmd, key) },
-	{ "begin", "EVENTS", "Begin instances with these events", opt_strings,
+	  "Separate instances by thread, process, cpu, all or a field (default thread)", opt_string,
+	  offsetof(struct learn_cmd, key) },
+	{ "begin", "EVENTS", "Start instances with these events", opt_strings,
 	  offsetof(struct learn_cmd, begins) },
 	{ "margin", "PERCENT", "Widen each limit by PERCENT % (default 25)", opt_u32,
 	  offsetof(struct learn_cmd, margin) },
-	{ "floor", "TIME", "Let times be longer than the longest seen by TIME (default 1ms)",
-	  opt_duration, offsetof(struct learn_cmd, floor_ns) },
+	{ "floor", "TIME", "Widen each time limit by TIME (default 1ms)", opt_duration,
+	  offsetof(struct learn_cmd, floor_ns) },
 	{ 0 },
 };
 
@@ -143,14 +144,14 @@ static int nothing_seen(const struct learning *learning, struct err *err)
 {
 	if (learning->events.count)
 		return err_set(err, -ENOENT,
-			       "none of the events of --from-events is in the trace%s%s",
+			       "the trace%s has none of the events of --from-events%s",
 			       learning->trace_count == 1 ? "" : "s",
 			       strcmp(learning->cmd->key, "thread") == 0
 				       ? ""
 				       : ", or none of them has the key");
 	return err_set(err, -ENOENT,
-		       "no event of a program itself is in the trace%s (record with libholdup, "
-		       "--probe or --usdt), or none has the key; --from-events takes others",
+		       "no user-space event is in the trace%s (record with libholdup, --probe or "
+		       "--usdt), or none has the key; --from-events chooses others",
 		       learning->trace_count == 1 ? "" : "s");
 }
 
@@ -174,7 +175,7 @@ static char *write_model(struct learning *learning, bool is_measuring, struct mo
 		return NULL;
 	report_learn(out, &report);
 	if (fclose(out) != 0 || model_parse(text, bytes, out_model, &errors) < 0) {
-		(void)err_set(err, -E2BIG, "what was learned makes no model: %s",
+		(void)err_set(err, -E2BIG, "the learned model is not valid: %s",
 			      errors.count ? errors.items[0].text : strerror(errno));
 		free(text);
 		text = NULL;
@@ -206,14 +207,17 @@ static int learn_machine(struct learning *learning, struct err *err)
 static int measure(struct learning *learning, const char *path, struct err *err)
 {
 	struct model_errors errors = { 0 }; /* there are no filters to be wrong */
-	struct measured measured = { 0 };
-	int rc = measured_run(path, learning->model, &measured, &errors, err);
+	struct model_run measured = { 0 };
+	const struct model_run_opts opts = { .load = load_opts_shown(0) };
+	int rc = load_begin(path, err);
 
+	if (rc == 0)
+		rc = model_run_trace(path, &opts, learning->model, &measured, &errors, err);
 	if (rc == 0) {
-		learning->no_kernel += !measured_has_kernel(&measured);
+		learning->no_kernel += !model_run_has_kernel(&measured);
 		learn_take_values(learning->learn, check_result(measured.check));
 	}
-	measured_fini(&measured);
+	model_run_fini(&measured);
 	model_errors_fini(&errors);
 	return rc < 0 ? err_wrap(err, "measuring %s", path) : 0;
 }
@@ -226,21 +230,25 @@ static void tell_notes(const struct learning *learning)
 
 	if (learned->holes)
 		fprintf(stderr,
-			"holdup learn: events were lost %s time%s: orders across that were not learned\n",
+			"holdup learn: events were lost %s time%s: orders across that were not "
+			"learned\n",
 			text_count(learned->holes).s, learned->holes == 1 ? "" : "s");
 	if (learned->cut)
 		fprintf(stderr,
-			"holdup learn: %s sequence%s did not begin as most do, and count as cut off "
+			"holdup learn: %s sequence%s did not begin as most do, and count as cut "
+			"off "
 			"(--begin names what they begin with)\n",
 			text_count(learned->cut).s, learned->cut == 1 ? "" : "s");
 	if (learning->no_kernel)
 		fprintf(stderr,
-			"holdup learn: %zu of %zu traces have no events of the kernel: of those only "
+			"holdup learn: %zu of %zu traces have no events of the kernel: of those "
+			"only "
 			"times were learned\n",
 			learning->no_kernel, learning->trace_count);
 	if (learned->traces < 5)
 		fprintf(stderr,
-			"holdup learn: %s trace%s: runs may differ more than the spans within one; 20 "
+			"holdup learn: %s trace%s: runs may differ more than the spans within "
+			"one; 20 "
 			"tell more\n",
 			text_count(learned->traces).s, learned->traces == 1 ? "" : "s");
 }
@@ -318,10 +326,7 @@ static int parse_and_learn(struct learn_cmd *cmd, int argc, char **argv)
 	if (first < 0)
 		return command_usage(&cmd_learn, first, &err);
 	if (argc == first)
-		return command_usage(&cmd_learn,
-				     err_set(&err, -EINVAL,
-					     "which traces? Those of good runs are missing"),
-				     &err);
+		return command_usage(&cmd_learn, err_set(&err, -EINVAL, "no TRACE given"), &err);
 	if (cmd->margin > 10000)
 		return command_usage(&cmd_learn,
 				     err_set(&err, -EINVAL, "--margin is at most 10000 percent"),
@@ -352,18 +357,18 @@ static int run_learn(int argc, char **argv)
 const struct command cmd_learn = {
 	.name = "learn",
 	.args = "[OPTIONS] TRACE...",
-	.summary = "Learn a model from the traces of good runs",
+	.summary = "Learn a model from traces of good runs",
 	.options = learn_options,
 	.details =
-		"The order of the events of each thread (or --key) makes the states and transitions;\n"
-		"what was measured on the way makes limits, each with what was seen beside it. The\n"
-		"model is a text to read and edit: see holdup-model(5).\n"
+		"The order of the events of each thread (or --key) becomes states and\n"
+		"transitions; measured times and counts become limits. Each limit stands beside\n"
+		"the values seen. The model is a text to read and edit: see holdup-model(5).\n"
 		"\n"
-		"Learned from are the events of programs themselves: of libholdup, probes, USDT; with\n"
-		"--from-events any others.\n"
+		"By default, user-space events are used: those of libholdup, probes and USDT.\n"
+		"--from-events chooses others.\n"
 		"\n"
-		"Exit status: 0 learned, 2 wrong usage, 3 a trace could not be read, or has none of the\n"
-		"events.\n"
+		"Exit status: 0 learned, 2 wrong usage, 3 a trace could not be read or has none\n"
+		"of the events.\n"
 		"\n"
 		"  holdup learn -o shop.yaml good-*.holdup\n"
 		"  holdup check shop.yaml run.holdup\n",

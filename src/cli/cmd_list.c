@@ -6,12 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/line_reader.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/list_count.h"
 #include "cli/list_pipe.h"
 #include "cli/list_print.h"
-#include "cli/list_reader.h"
+#include "cli/load.h"
 #include "cli/opts.h"
 #include "event/facts.h"
 
@@ -36,47 +37,46 @@ struct list_cmd {
 static const struct opt_spec list_options[] = {
 	{ "filter", "EXPR", "List only events that match EXPR", opt_string,
 	  offsetof(struct list_cmd, filter), 'f' },
-	{ "from", "WHEN", "Begin here: a time, an event or a place (default: begin of the trace)",
+	{ "from", "WHEN", "Start at a time, event or place (default: start of the trace)",
 	  opt_string, offsetof(struct list_cmd, from) },
-	{ "to", "WHEN", "End here (default: end of the trace)", opt_string,
+	{ "to", "WHEN", "End at a time, event or place (default: end of the trace)", opt_string,
 	  offsetof(struct list_cmd, to) },
-	{ "follow", "TID",
-	  "List what these threads do, and what others do to them; repeat for more", opt_pids,
-	  offsetof(struct list_cmd, follow) },
-	{ "children", NULL, "Follow the threads that those of --follow make, too", opt_flag,
+	{ "follow", "TID", "List events of these threads and wake-ups of them; repeat for more",
+	  opt_pids, offsetof(struct list_cmd, follow) },
+	{ "children", NULL, "Follow children and new threads, too; needs --follow", opt_flag,
 	  offsetof(struct list_cmd, children) },
-	{ "cpu", "LIST", "List events on these CPUs only, such as 0 or 0,2-5 (default: all)",
-	  opt_string, offsetof(struct list_cmd, cpus) },
+	{ "cpu", "LIST", "List events of these CPUs, such as 0 or 0,2-5 (default: all)", opt_string,
+	  offsetof(struct list_cmd, cpus) },
 	{ "lines", "N", "Stop after N lines (default 0: no limit)", opt_u64,
 	  offsetof(struct list_cmd, lines), 'n' },
-	{ "last", "N", "List the last N lines only (default 0: all)", opt_u64,
+	{ "last", "N", "List only the last N lines (default 0: all)", opt_u64,
 	  offsetof(struct list_cmd, last) },
-	{ "state", NULL, "Print what the thread is in, too: its control-flow stack", opt_flag,
+	{ "state", NULL, "Print the thread's control-flow stack on each line", opt_flag,
 	  offsetof(struct list_cmd, state) },
-	{ "place", NULL, "Print the place of the event in the trace, too, for --from", opt_flag,
+	{ "place", NULL, "Print the place of each event, for --from", opt_flag,
 	  offsetof(struct list_cmd, place) },
 	{ "fields", "LIST", "Print these columns and fields", opt_string,
 	  offsetof(struct list_cmd, fields) },
 	{ "count-by", "LIST", "Count events by these columns and fields", opt_string,
 	  offsetof(struct list_cmd, count_by) },
-	{ "top", "N", "Print N rows of the counts (default 50)", opt_u32,
+	{ "top", "N", "Print N rows of counts (default 50)", opt_u32,
 	  offsetof(struct list_cmd, top) },
-	{ "json", NULL, "Print JSON, an object for each line, times in ns", opt_flag,
+	{ "json", NULL, "Print JSON, one object per line, times in ns", opt_flag,
 	  offsetof(struct list_cmd, json) },
 	{ 0 },
 };
 
 /* Print lines until 'most' are done (0 = all), leaving out the first 'skip'. */
-static int print_lines(struct list_reader *reader, const struct list_print *print, uint64_t skip,
+static int print_lines(struct line_reader *reader, const struct list_print *print, uint64_t skip,
 		       uint64_t most, struct err *err)
 {
-	struct list_pipe *pipe = list_pipe_new(print, list_reader_context(reader), STDOUT_FILENO);
+	struct list_pipe *pipe = list_pipe_new(print, line_reader_context(reader), STDOUT_FILENO);
 	struct value_line line;
 	uint64_t count = 0;
 	int rc = 0, failed = 0, written;
 
 	while ((most == 0 || count < most) && !failed &&
-	       (rc = list_reader_next(reader, &line, err)) > 0) {
+	       (rc = line_reader_next(reader, &line, err)) > 0) {
 		if (skip) {
 			skip--;
 			continue;
@@ -89,7 +89,7 @@ static int print_lines(struct list_reader *reader, const struct list_print *prin
 }
 
 /* Begin where there are at least 'count' lines up to the end; *out_more: so many more. */
-static int seek_last(struct list_reader *reader, uint64_t count, uint64_t *out_more,
+static int seek_last(struct line_reader *reader, uint64_t count, uint64_t *out_more,
 		     struct err *err)
 {
 	uint64_t from_ns, to_ns, span_ns = 1000000, lines;
@@ -97,14 +97,14 @@ static int seek_last(struct list_reader *reader, uint64_t count, uint64_t *out_m
 	int rc;
 
 	/* A window that ends before it begins has no line, and is not longer than any span. */
-	list_reader_window(reader, &from_ns, &to_ns);
+	line_reader_window(reader, &from_ns, &to_ns);
 	for (;; span_ns = span_ns < UINT64_MAX / 4 ? span_ns * 4 : UINT64_MAX) {
 		bool is_longer = to_ns > from_ns && to_ns - from_ns > span_ns;
 		uint64_t begin_ns = is_longer ? to_ns - span_ns : from_ns;
 
 		lines = 0;
-		rc = list_reader_seek(reader, begin_ns, err);
-		while (rc == 0 && (rc = list_reader_next(reader, &line, err)) > 0) {
+		rc = line_reader_seek(reader, begin_ns, err);
+		while (rc == 0 && (rc = line_reader_next(reader, &line, err)) > 0) {
 			lines++;
 			rc = 0;
 		}
@@ -113,11 +113,11 @@ static int seek_last(struct list_reader *reader, uint64_t count, uint64_t *out_m
 		if (lines < count && is_longer)
 			continue;
 		*out_more = lines > count ? lines - count : 0;
-		return list_reader_seek(reader, begin_ns, err);
+		return line_reader_seek(reader, begin_ns, err);
 	}
 }
 
-static int list(struct list_reader *reader, const struct list_cmd *cmd, struct err *err)
+static int list(struct line_reader *reader, const struct list_cmd *cmd, struct err *err)
 {
 	struct list_print_opts opts = { cmd->fields, cmd->json, cmd->place, cmd->state };
 	struct list_print *print;
@@ -127,7 +127,7 @@ static int list(struct list_reader *reader, const struct list_cmd *cmd, struct e
 	if (cmd->count_by)
 		return list_count(reader, cmd->count_by, cmd->top ? cmd->top : DEFAULT_TOP,
 				  cmd->json, err);
-	rc = list_print_new(list_reader_context(reader), &opts, &print, err);
+	rc = list_print_new(line_reader_context(reader), &opts, &print, err);
 	if (rc < 0)
 		return rc;
 	if (cmd->last)
@@ -144,36 +144,37 @@ static void say_gaps(const struct facts *facts)
 	for (size_t i = 0; i < facts->damage_count; i++)
 		fprintf(stderr, "holdup list: damaged: %s\n", facts->damage[i]);
 	for (size_t i = 0; i < facts->unshown_count; i++)
-		fprintf(stderr, "holdup list: left out: %s\n", facts->unshown[i]);
+		fprintf(stderr, "holdup list: omitted: %s\n", facts->unshown[i]);
 }
 
 static int check_usage(const struct list_cmd *cmd, struct err *err)
 {
 	if (cmd->count_by && (cmd->fields || cmd->lines || cmd->last || cmd->place))
 		return err_set(err, -EINVAL,
-			       "--count-by prints no lines: --fields, -n, --last, --place do not "
-			       "go with it");
+			       "--count-by excludes --fields, -n, --last and --place");
 	if (cmd->lines && cmd->last)
-		return err_set(err, -EINVAL, "choose by one of -n and --last");
+		return err_set(err, -EINVAL, "only one of -n and --last");
 	if (cmd->children && cmd->follow.count == 0)
-		return err_set(err, -EINVAL, "--children goes with --follow");
+		return err_set(err, -EINVAL, "--children needs --follow");
 	if (cmd->top && !cmd->count_by)
-		return err_set(err, -EINVAL, "--top goes with --count-by");
+		return err_set(err, -EINVAL, "--top needs --count-by");
 	return 0;
 }
 
-static int run_choice(const struct list_cmd *cmd, const struct list_choice *choice,
+static int run_choice(const struct list_cmd *cmd, const struct line_choice *choice,
 		      const char *path)
 {
-	struct list_reader *reader;
+	struct line_reader *reader;
 	struct err err = { 0 };
-	int rc = list_reader_open(path, choice, &reader, &err);
+	int rc = load_begin(path, &err);
 
+	if (rc == 0)
+		rc = line_reader_open(path, choice, &reader, &err);
 	if (rc == 0) {
 		rc = list(reader, cmd, &err);
 		if (rc == 0)
-			say_gaps(list_reader_facts(reader));
-		list_reader_close(reader);
+			say_gaps(line_reader_facts(reader));
+		line_reader_close(reader);
 	}
 	if (rc == -EPIPE)
 		return EXIT_OK; /* who read it has seen enough */
@@ -185,13 +186,13 @@ static int run_choice(const struct list_cmd *cmd, const struct list_choice *choi
 static int run_list(int argc, char **argv)
 {
 	struct list_cmd cmd = { 0 };
-	struct list_choice choice = { 0 };
+	struct line_choice choice = { 0 };
 	struct err err = { 0 };
 	int first = opts_parse(list_options, &cmd, argc, argv, &err);
 	int rc = first < 0 ? first : 0, status;
 
 	if (rc == 0 && argc - first > 1)
-		rc = err_set(&err, -EINVAL, "it takes one trace");
+		rc = err_set(&err, -EINVAL, "expected one trace");
 	if (rc == 0)
 		rc = check_usage(&cmd, &err);
 	if (rc == 0)
@@ -217,31 +218,32 @@ static int run_list(int argc, char **argv)
 const struct command cmd_list = {
 	.name = "list",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "List the events, one line each",
+	.summary = "List events, one per line",
 	.options = list_options,
 	.details =
-		"A line says when (seconds on the trace clock), how long after the line before (us),\n"
-		"on which CPU, in which context (as in ftrace), in which thread, what happened, and the\n"
-		"event's fields as the kernel prints them. Events that were lost are lines, too.\n"
+		"A line shows the time (seconds on the trace clock), the time since the previous\n"
+		"line (us), CPU, context (as in ftrace), thread, event, and the event's fields as\n"
+		"printed by the kernel. Lost events have a line, too.\n"
 		"\n"
 		"EXPR compares columns and fields, with and, or, not and parentheses:\n"
-		"  sched_switch and prev_state == S     an event, and a field of it in its words\n"
+		"  sched_switch and prev_state == S     an event and one of its fields\n"
 		"  comm ~ \"kworker/*\"                   a glob; =~ is a regular expression\n"
 		"  bytes >= 4096 and rwbs ~ \"*W*\"       numbers and text\n"
-		"  sys_enter: id == openat              a system call by its name\n"
+		"  sys_enter: id == openat              a system call by name\n"
 		"\n"
-		"LIST of --fields and --count-by has columns (time, since, wall, delta, cpu, tid, comm, thread,\n"
-		"latency, event, system, place, text, syscall, state, instance) and fields\n"
-		"of events.\n"
+		"LIST of --fields and --count-by has columns (time, since, wall, delta, cpu, tid,\n"
+		"comm, thread, latency, event, system, place, text, syscall, state, instance) and\n"
+		"fields of events.\n"
 		"\n"
-		"WHEN is as in holdup why, or a place as --place prints it: 1@3f20.\n"
+		"WHEN is as in holdup why, or a place as printed by --place: 1@3f20.\n"
 		"\n"
-		"Exit status: 0 done, 2 wrong usage, 3 could not.\n"
+		"Exit status: 0 done, 2 wrong usage, 3 failed.\n"
 		"\n"
 		"  holdup list -n 20 run.holdup\n"
 		"  holdup list --filter 'sched_switch and next_comm == sh' --fields time,next_pid\n"
 		"  holdup list --follow 1234 --state --from +1s --to +1.1s\n"
 		"  holdup list --count-by comm,event\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_list,
 };

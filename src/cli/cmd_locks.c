@@ -2,16 +2,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "analyse/kernel_locks.h"
-#include "analyse/locks.h"
+#include "ask/locks.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/load.h"
-#include "cli/lock_source.h"
 #include "cli/opts.h"
-#include "event/facts.h"
-#include "event/source.h"
-#include "read/read.h"
 #include "report/locks.h"
 
 struct locks_cmd {
@@ -31,79 +26,19 @@ static const struct opt_spec locks_options[] = {
 	{ 0 },
 };
 
-static bool is_waited_for(const struct locks *locks)
-{
-	for (size_t i = 0; i < locks->count; i++) {
-		if (locks->rows[i].waiting)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Programs do not tell how long they go on to wait, nor that they were ended: where the kernel was
- * recorded, it does. Else *locks stays as it is.
- */
-static void run_beside(const struct locks_cmd *cmd, const char *path, struct locks *locks)
-{
-	struct source *source = NULL;
-	struct locks again;
-	bool is_good;
-
-	if (lock_source_open_beside(path, &source, NULL) < 0 || !source)
-		return;
-	is_good = locks_run(source, (enum locks_sort)cmd->sort, lock_source_facts(source)->last_ns,
-			    &again, NULL) == 0;
-	source_close(source);
-	if (!is_good)
-		return;
-	locks_fini(locks);
-	*locks = again;
-}
-
-/* The kernel's own locks, whoever recorded them. Returns whether the trace could be read. */
-static int run_kernel(const struct locks_cmd *cmd, const char *path, struct trace **out_trace,
-		      struct klocks_sum *out_sum, struct err *err)
-{
-	struct trace *trace;
-	int rc = load_plain(path, &trace, err);
-
-	if (rc < 0)
-		return rc;
-	rc = klocks_run(trace_source(trace), trace_facts(trace), (enum locks_sort)cmd->sort,
-			trace_facts(trace)->last_ns, out_sum, err);
-	if (rc < 0)
-		trace_close(trace);
-	else
-		*out_trace = trace;
-	return rc;
-}
-
 static int print_locks(const struct locks_cmd *cmd, const char *path, struct err *err)
 {
 	const struct report_locks_opts report = { .json = cmd->json, .top = cmd->top };
-	struct klocks_sum kernel = { 0 };
-	struct trace *trace = NULL;
-	struct source *source;
-	struct locks locks;
-	int rc = lock_source_open(path, &source, err);
+	struct locks_asked locks;
+	int rc = load_begin(path, err);
 
+	if (rc == 0)
+		rc = locks_ask(path, (enum locks_sort)cmd->sort, &locks, err);
 	if (rc < 0)
 		return rc;
-	rc = locks_run(source, (enum locks_sort)cmd->sort, lock_source_facts(source)->last_ns,
-		       &locks, err);
-	if (rc == 0 && is_waited_for(&locks))
-		run_beside(cmd, path, &locks);
-	if (rc == 0) {
-		rc = run_kernel(cmd, path, &trace, &kernel, err);
-		if (rc == 0)
-			report_locks(stdout, &locks, &kernel, lock_source_facts(source), &report);
-		locks_fini(&locks);
-	}
-	klocks_fini(&kernel);
-	trace_close(trace);
-	source_close(source);
-	return rc;
+	report_locks(stdout, &locks.programs, &locks.kernel, locks.facts, &report);
+	locks_asked_fini(&locks);
+	return 0;
 }
 
 static int run_locks(int argc, char **argv)
@@ -116,7 +51,7 @@ static int run_locks(int argc, char **argv)
 	if (first < 0)
 		return command_usage(&cmd_locks, first, &err);
 	if (argc - first > 1) {
-		rc = err_set(&err, -EINVAL, "it takes one trace");
+		rc = err_set(&err, -EINVAL, "expected one trace");
 		return command_usage(&cmd_locks, rc, &err);
 	}
 	rc = print_locks(&cmd, argc > first ? argv[first] : DEFAULT_TRACE, &err);
@@ -126,27 +61,30 @@ static int run_locks(int argc, char **argv)
 const struct command cmd_locks = {
 	.name = "locks",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Say which locks were waited for, and who had them",
+	.summary = "Show contended locks and the threads that held them",
 	.options = locks_options,
 	.details =
-		"Prints a row for each lock of the programs in a trace of holdup run --locks or\n"
-		"record --locks: how long it was waited for and held, how often; then for the first\n"
-		"rows who had it meanwhile, and which places in the program ask for it. Conditions\n"
-		"and barriers come last: waiting for them is what they are for.\n"
+		"Prints one row for each user-space lock in a trace of holdup run --locks or\n"
+		"holdup record --locks: how long and how often threads waited for the lock and\n"
+		"held it. For the first rows, prints the holders during the waits and the code\n"
+		"that takes the lock. Condition variables and barriers come last: threads are\n"
+		"expected to wait for them.\n"
 		"\n"
-		"Locks of the kernel have a table of their own, of every trace with the events\n"
-		"lock:contention_begin and contention_end: what each is (in recordings of holdup\n"
-		"with BPF), how often threads only spun for it, who had it, and who asks for it.\n"
+		"Kernel locks have their own table, if the trace has the events\n"
+		"lock:contention_begin and lock:contention_end: the lock, how often threads only\n"
+		"spun for it, its holders and its callers. Names of kernel locks need a recording\n"
+		"of holdup with BPF.\n"
 		"\n"
-		"A lock is named by its symbol when it is a static variable, else by its address and\n"
-		"the place that waits for it most.\n"
+		"A lock is named by its symbol if it is a static variable, otherwise by its\n"
+		"address and by the code that waits for it most.\n"
 		"\n"
-		"Exit status: 0 printed, 2 wrong usage, 3 could not read the trace.\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 the trace could not be read.\n"
 		"\n"
 		"  holdup run --locks -- ./server && holdup locks\n"
 		"  holdup locks --sort held --top 5 run.holdup\n"
 		"  sudo holdup record -- make && holdup locks --sort longest\n"
 		"  holdup locks --json run.holdup | jq '.locks[0].owners'\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_locks,
 };

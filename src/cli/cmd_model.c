@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/check.h"
+#include "analyse/check/check.h"
+#include "ask/check_feed.h"
+#include "ask/model_run.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/check_feed.h"
 #include "cli/command.h"
 #include "cli/load.h"
-#include "cli/measured.h"
 #include "cli/opts.h"
-#include "cli/reading.h"
 #include "cli/output.h"
+#include "cli/reading.h"
 #include "model/draw.h"
 #include "model/model.h"
 #include "read/read.h"
@@ -30,9 +30,9 @@ struct model_cmd {
 
 static const struct opt_spec model_options[] = {
 	{ "output", "FILE",
-	  "Write the picture to FILE (default: stdout), as DOT when FILE ends in .dot or .gv",
-	  opt_string, offsetof(struct model_cmd, output), 'o' },
-	{ "dot", NULL, "Draw as DOT, for graphviz, not as SVG", opt_flag,
+	  "Write to FILE (default: stdout); .dot and .gv files are written as DOT", opt_string,
+	  offsetof(struct model_cmd, output), 'o' },
+	{ "dot", NULL, "Write DOT for graphviz instead of SVG", opt_flag,
 	  offsetof(struct model_cmd, dot) },
 	{ 0 },
 };
@@ -53,11 +53,10 @@ static void print_doubts(const struct model *model)
 		AUTO_FREE char *safe = text_escaped(state->name);
 
 		if (!reached[i])
-			printf("  line %u: no way leads to the state \"%s\"\n", state->place.line,
-			       safe);
+			printf("  line %u: no transition leads to state \"%s\"\n",
+			       state->place.line, safe);
 		else if (!left[i] && !state->is_final && !state->may_end)
-			printf("  line %u: no way leads out of the state \"%s\", and it is not "
-			       "final\n",
+			printf("  line %u: no transition leaves state \"%s\", which is not final\n",
 			       state->place.line, safe);
 	}
 }
@@ -173,7 +172,7 @@ static int write_picture(const struct model_cmd *cmd, const struct model_draw *d
 static int draw_model(const struct model_cmd *cmd, struct model *model, const char *trace,
 		      struct model_errors *errors, struct err *err)
 {
-	struct measured measured = { 0 };
+	struct model_run measured = { 0 };
 	struct model_draw draw = { .model = model };
 	AUTO_FREE struct model_draw_seen *seen = NULL;
 	int rc = 0;
@@ -181,7 +180,11 @@ static int draw_model(const struct model_cmd *cmd, struct model *model, const ch
 	if (trace) {
 		uint32_t elapsed = model_measure_elapsed(model);
 
-		rc = measured_run(trace, model, &measured, errors, err);
+		const struct model_run_opts opts = { .load = load_opts_shown(0) };
+
+		rc = load_begin(trace, err);
+		if (rc == 0)
+			rc = model_run_trace(trace, &opts, model, &measured, errors, err);
 		seen = xcalloc(model->transition_count + 1u, sizeof(*seen));
 		if (rc == 0)
 			take_seen(check_result(measured.check), elapsed, seen);
@@ -189,7 +192,7 @@ static int draw_model(const struct model_cmd *cmd, struct model *model, const ch
 	}
 	if (rc == 0)
 		rc = write_picture(cmd, &draw, err);
-	measured_fini(&measured);
+	model_run_fini(&measured);
 	if (rc < 0)
 		return errors->count ? EXIT_USAGE : command_fail(&cmd_model, err);
 	return EXIT_OK;
@@ -204,11 +207,11 @@ static int check_usage(const struct model_cmd *cmd, char **words, int count, str
 	if (!is_draw && !(count && strcmp(words[0], "check") == 0))
 		return opts_unknown_word(count ? words[0] : NULL, "draw|check", err);
 	if (count < 2)
-		return err_set(err, -EINVAL, "which model? Its file is missing");
+		return err_set(err, -EINVAL, "no MODEL given");
 	if (count > 3)
-		return err_set(err, -EINVAL, "it takes a model, and one trace at most");
+		return err_set(err, -EINVAL, "expected one model and at most one trace");
 	if (!is_draw && (cmd->output || cmd->dot))
-		return err_set(err, -EINVAL, "--output and --dot go with draw");
+		return err_set(err, -EINVAL, "--output and --dot need draw");
 	return 0;
 }
 
@@ -242,16 +245,16 @@ static int run_model(int argc, char **argv)
 const struct command cmd_model = {
 	.name = "model",
 	.args = "[OPTIONS] draw MODEL [TRACE] | check MODEL [TRACE]",
-	.summary = "Draw a model, or say what is wrong with it",
+	.summary = "Draw a model or check it for mistakes",
 	.options = model_options,
 	.details =
-		"draw makes a picture of the states and transitions, as SVG or DOT; with a trace, of how\n"
-		"often each transition was taken, how long it took, and how often something was not\n"
-		"kept. check reads the model and says what is wrong or doubtful; with a trace also which\n"
-		"of its events and fields are not there.\n"
+		"draw writes the states and transitions as SVG or DOT; with a trace, also how\n"
+		"often each transition was taken, how long it took, and how many constraints were\n"
+		"violated. check reports mistakes in the model; with a trace, also events and\n"
+		"fields that the trace lacks.\n"
 		"\n"
-		"Exit status: 0 done, 1 the trace lacks something, 2 wrong usage or a mistake in the\n"
-		"model, 3 could not read or write.\n"
+		"Exit status: 0 done, 1 the trace lacks something, 2 wrong usage or a mistake in\n"
+		"the model, 3 reading or writing failed.\n"
 		"\n"
 		"  holdup model draw -o shop.svg shop.yaml run.holdup\n"
 		"  holdup model check shop.yaml\n",

@@ -21,9 +21,9 @@ struct record_cmd {
 
 static const struct opt_spec record_options[] = {
 	RECORDING_OPTIONS(struct record_cmd, recording),
-	{ "pid", "PID", "End when this process has ended; repeat for more", opt_pids,
+	{ "pid", "PID", "Stop when this process has exited; repeat for more", opt_pids,
 	  offsetof(struct record_cmd, pids), 'p' },
-	{ "duration", "SECONDS", "End after SECONDS, such as 10 or 0.5 (default: until Ctrl-C)",
+	{ "duration", "SECONDS", "Stop after SECONDS, such as 10 or 0.5 (default: at Ctrl-C)",
 	  opt_seconds, offsetof(struct record_cmd, seconds), 'd' },
 	{ 0 },
 };
@@ -96,7 +96,7 @@ static int run_record(int argc, char **argv)
 			(void)err_set(&err, -EINVAL, "write -- before the command: -- %s ...",
 				      argv[first]);
 		else if (command && !command[0])
-			(void)err_set(&err, -EINVAL, "there is no command after --");
+			(void)err_set(&err, -EINVAL, "no command after --");
 		else if (cmd.recording.locks && !command)
 			(void)err_set(&err, -EINVAL, "--locks needs a command: -- COMMAND");
 		else
@@ -109,30 +109,36 @@ static int run_record(int argc, char **argv)
 	return status;
 }
 
+static const struct opt_moved record_moved[] = { RECORDING_MOVED, { 0 } };
+
 const struct command cmd_record = {
 	.name = "record",
 	.args = "[OPTIONS] [-- COMMAND ARGS...]",
-	.summary = "Record the system while a command runs, or for a while",
+	.summary = "Record the system while a command runs, or for a given time",
 	.options = record_options,
+	.moved = record_moved,
 	.details =
-		"Records the whole system until the command, the time or the processes of --pid end,\n"
-		"or until Ctrl-C. The trace goes to run.holdup unless -o names another directory; an\n"
-		"older trace there is replaced. Under sudo the command runs as the user who called.\n"
+		"Records the whole system until the command or the processes of --pid exit, the\n"
+		"time is over, or Ctrl-C. The trace is written to run.holdup or to the directory\n"
+		"of -o; an older trace there is replaced. Under sudo, the command runs as the\n"
+		"user who called sudo.\n"
 		"\n"
-		"--probe and --usdt make events of points in programs, whatever process runs them:\n"
-		"probe:FUNC and PROVIDER:NAME. ARGS are such as a:u64, b:s32, path:string;\n"
-		"FUNC%return(s32) is the return of a function. holdup-record(1) says more.\n"
+		"--probe and --usdt record points in programs, in all processes that run them, as\n"
+		"events probe:FUNC and PROVIDER:NAME. ARGS are such as a:u64, b:s32, path:string;\n"
+		"FUNC%return(s32) is the return of a function. See holdup-record(1).\n"
 		"\n"
-		"What the command, and the processes of --pid, log themselves with libholdup is in the\n"
-		"trace, too, in order with the kernel's events; --user chooses of it.\n"
+		"The trace includes events that the command and the processes of --pid log with\n"
+		"libholdup, in order with the kernel's events; --user-events selects some of\n"
+		"them.\n"
 		"\n"
-		"Exit status: that of the command (128 + signal when it was killed, 126 or 127 when it\n"
-		"could not be started); 0 without a command; 2 wrong usage; 3 could not record.\n"
+		"Exit status: that of the command (128 + signal if it was killed, 126 or 127 if\n"
+		"it could not be started); 0 without a command; 2 wrong usage; 3 recording\n"
+		"failed.\n"
 		"\n"
 		"  sudo holdup record -- make -j4\n"
 		"  sudo holdup record -d 10 -o slow.holdup\n"
 		"  sudo holdup record --locks -- ./server\n"
-		"  sudo holdup record -d 10 -p 1234 --user 'shop,net:rx*'\n"
+		"  sudo holdup record -d 10 -p 1234 --user-events 'shop,net:rx*'\n"
 		"  sudo holdup record --probe 'libc:malloc(size:u64)' -- ./job\n"
 		"  sudo holdup record --probe './job:step%return(s32)' --usdt job:done -- ./job\n",
 	.run = run_record,

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -13,7 +12,7 @@
 #include "event/facts.h"
 #include "guard/drop.h"
 #include "read/read.h"
-#include "user/recover.h"
+#include "attach/recover.h"
 
 #define DEFAULT_OUT "recovered"
 #define NS_PER_S    1000000000
@@ -23,7 +22,7 @@ struct recover_cmd {
 };
 
 static const struct opt_spec recover_options[] = {
-	{ "output", "OUT", "Make the trace in the folder OUT (default recovered)", opt_string,
+	{ "output", "OUT", "Write the trace to directory OUT (default recovered)", opt_string,
 	  offsetof(struct recover_cmd, out), 'o' },
 	{ 0 },
 };
@@ -46,30 +45,26 @@ static void print_one(const struct user_recovered *item)
 				   : "all of them",
 	       sum->in_use ? "; the process lives" : "");
 	if (sum->lost)
-		printf("    %s events lost: they found no room\n", text_count(sum->lost).s);
+		printf("    %s events lost: the buffer was full\n", text_count(sum->lost).s);
 	if (sum->half_bytes)
-		printf("    %s left out at the end: half-written\n", text_size(sum->half_bytes).s);
+		printf("    %s at the end not copied: incomplete\n", text_size(sum->half_bytes).s);
 	if (sum->overwritten)
-		printf("    %s packets left out: overwritten while they were copied\n",
+		printf("    %s packets not copied: overwritten during the copy\n",
 		       text_count(sum->overwritten).s);
 	if (sum->damaged)
-		printf("    %s packets left out: damaged\n", text_count(sum->damaged).s);
+		printf("    %s packets not copied: damaged\n", text_count(sum->damaged).s);
 	if (sum->unread_bytes)
-		printf("    %s of its files left out: could not be read, or there was no time left\n",
+		printf("    %s of its files not copied: unreadable, or no time left\n",
 		       text_size(sum->unread_bytes).s);
 }
 
 static void print_moment(uint64_t mono_ns, const struct facts *facts)
 {
 	int64_t real_ns = (int64_t)mono_ns + facts->realtime_offset_ns;
-	time_t second = real_ns / NS_PER_S;
-	struct tm tm;
-	char text[64];
 
-	if (real_ns < 0 || !localtime_r(&second, &tm) ||
-	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
-		return;
-	printf("%s.%03d", text, (int)(real_ns % NS_PER_S / 1000000));
+	if (real_ns >= 0)
+		printf("%s.%03d", text_local_time((uint64_t)real_ns).s,
+		       (int)(real_ns % NS_PER_S / 1000000));
 }
 
 /* The result must open: what it says of itself is printed. */
@@ -119,7 +114,7 @@ static int recover(const char *what, const char *out, struct err *err)
 	for (size_t i = 0; i < recovery.count; i++)
 		print_one(&recovery.items[i]);
 	if (recovery.is_cut)
-		puts("  more folders were left out: there was no time left to look at them");
+		puts("  more directories were skipped: no time left");
 	user_recovery_fini(&recovery);
 	if (good == 0)
 		return err_set(err, -ENOENT, "nothing could be recovered");
@@ -138,7 +133,7 @@ static int run_recover(int argc, char **argv)
 		return command_usage(&cmd_recover, first, &err);
 	if (argc - first != 1)
 		return command_usage(&cmd_recover,
-				     err_set(&err, -EINVAL, "it takes one folder or process"),
+				     err_set(&err, -EINVAL, "expected one directory or process"),
 				     &err);
 	if (recover(argv[first], cmd.out, &err) < 0)
 		return command_fail(&cmd_recover, &err);
@@ -148,15 +143,15 @@ static int run_recover(int argc, char **argv)
 const struct command cmd_recover = {
 	.name = "recover",
 	.args = "[OPTIONS] DIR|PID",
-	.summary = "Make a trace of what processes left of their own events",
+	.summary = "Recover the user-space events of running or dead processes",
 	.options = recover_options,
 	.details =
-		"Copies what programs logged with libholdup out of DIR, or out of the folder of\n"
-		"process PID: of a flight recorder or a stream, of a process that lives, ended or was\n"
-		"killed. Only what is whole is copied; what is left out is told. The trace is made in\n"
-		"OUT (recovered), a folder for each process.\n"
+		"Copies events that programs logged with libholdup from DIR or from the directory\n"
+		"of process PID, running or dead: from a flight recorder or a stream. Only\n"
+		"complete packets are copied; the others are reported. The trace is written to\n"
+		"OUT (default recovered), one directory per process.\n"
 		"\n"
-		"Exit status: 0 recovered, 2 wrong usage, 3 there is nothing, or it could not be read.\n"
+		"Exit status: 0 recovered, 2 wrong usage, 3 nothing was found or readable.\n"
 		"\n"
 		"  holdup recover 1234\n"
 		"  holdup recover -o crash /dev/shm/holdup-1000\n"

@@ -31,11 +31,11 @@ struct run_cmd {
 };
 
 static const struct opt_spec run_options[] = {
-	{ "output", "DIR", "Write the traces to DIR (default run.holdup)", opt_string,
+	{ "dir", "DIR", "Write the traces to DIR (default run.holdup)", opt_string,
 	  offsetof(struct run_cmd, dir), 'o' },
-	{ "locks", NULL, "Record the locks of the command, for holdup locks", opt_flag,
+	{ "locks", NULL, "Record the command's lock events, for holdup locks", opt_flag,
 	  offsetof(struct run_cmd, locks) },
-	{ "contended", NULL, "Record only waits for locks, not each lock taken", opt_flag,
+	{ "contended", NULL, "Record only contended lock operations", opt_flag,
 	  offsetof(struct run_cmd, contended) },
 	{ 0 },
 };
@@ -118,7 +118,7 @@ static int make_folder(const char *path, struct err *err)
 		return err_set(err, -errno, "cannot make %s: %s", path, strerror(errno));
 	rc = each_name(fd, check_folder);
 	if (rc == -EEXIST)
-		return err_set(err, rc, "%s holds something else: choose another folder with -o",
+		return err_set(err, rc, "%s contains other files; choose another directory with -o",
 			       path);
 	if (rc == 0)
 		rc = each_name(fd, remove_folder);
@@ -252,8 +252,8 @@ static int run_with(const struct run_cmd *cmd, const char *dir, char **argv, str
 	if (rc == NOT_FOUND || rc == NOT_EXECUTABLE)
 		return rc;
 	if (!has_traces(dir))
-		fputs("holdup: the command told nothing: it does not use libholdup"
-		      " (or is linked statically)\n",
+		fputs("holdup: the command logged no events: it does not use libholdup (or is "
+		      "linked statically)\n",
 		      stderr);
 	else
 		fprintf(stderr, "holdup: see: holdup %s %s\n", cmd->locks ? "locks" : "list", safe);
@@ -274,7 +274,7 @@ static int run_run(int argc, char **argv)
 	if (argc > first)
 		(void)err_set(&err, -EINVAL, "write -- before the command: -- %s ...", argv[first]);
 	else if (!command || !command[0])
-		(void)err_set(&err, -EINVAL, "there is no command: write it after --");
+		(void)err_set(&err, -EINVAL, "no command; write it after --");
 	else if (cmd.contended && !cmd.locks)
 		(void)err_set(&err, -EINVAL, "--contended needs --locks");
 	if (err.code)
@@ -285,24 +285,27 @@ static int run_run(int argc, char **argv)
 	return rc < 0 ? command_fail(&cmd_run, &err) : rc;
 }
 
+static const struct opt_moved run_moved[] = { { "--output", "--dir" }, { 0 } };
+
 const struct command cmd_run = {
 	.name = "run",
 	.args = "[OPTIONS] -- COMMAND ARGS...",
-	.summary = "Run a command that logs its own events; needs no rights",
+	.summary = "Run a command and record its user-space events, without root",
 	.options = run_options,
+	.moved = run_moved,
 	.details =
-		"Runs the command so that it, and all that it starts, log their own events: those of\n"
-		"libholdup, and with --locks what they do with mutexes, read-write locks, conditions,\n"
-		"spin locks and barriers of pthreads (those of C++ and C11 are such). The kernel is\n"
-		"not recorded. The traces go to run.holdup unless -o names another directory; those\n"
-		"of an earlier run there are removed.\n"
+		"Runs the command such that it and its descendants record their own events: those\n"
+		"of libholdup and, with --locks, operations on pthread mutexes, read-write locks,\n"
+		"condition variables, spin locks and barriers (also those of C++ and C11). The\n"
+		"kernel is not recorded. Traces are written to run.holdup or to the directory of\n"
+		"-o; older traces there are removed.\n"
 		"\n"
-		"A lock taken and let go costs 50 to 90 ns more with --locks, 10 with --contended.\n"
-		"Programs that are linked statically tell nothing; nor does what the C library locks\n"
-		"within itself.\n"
+		"Taking and releasing a lock costs 50 to 90 ns more with --locks, 10 ns with\n"
+		"--contended. Statically linked programs and locks inside the C library are not\n"
+		"recorded.\n"
 		"\n"
-		"Exit status: that of the command (128 + signal when it was killed, 126 or 127 when it\n"
-		"could not be started); 2 wrong usage; 3 could not prepare it.\n"
+		"Exit status: that of the command (128 + signal if it was killed, 126 or 127 if\n"
+		"it could not be started); 2 wrong usage; 3 preparing the command failed.\n"
 		"\n"
 		"  holdup run --locks -- ./server --port 8000\n"
 		"  holdup run --locks --contended -o server.holdup -- ./server\n"

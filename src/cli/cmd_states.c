@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "analyse/states.h"
+#include "analyse/stats/states.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/opts.h"
@@ -17,14 +17,13 @@ struct states_cmd {
 };
 
 static const struct opt_spec states_options[] = {
-	{ "from", "WHEN",
-	  "Start the window here: a time or an event (default: begin of the thread)", opt_string,
-	  offsetof(struct states_cmd, from) },
-	{ "to", "WHEN", "End the window here (default: end of the thread)", opt_string,
-	  offsetof(struct states_cmd, to) },
+	{ "from", "WHEN", "Start the window at a time or event (default: start of the thread)",
+	  opt_string, offsetof(struct states_cmd, from) },
+	{ "to", "WHEN", "End the window at a time or event (default: end of the thread)",
+	  opt_string, offsetof(struct states_cmd, to) },
 	{ "count", "N", "Print N intervals (default 0: all)", opt_u64,
 	  offsetof(struct states_cmd, max), 'n' },
-	{ "json", NULL, "Print JSON, an object a line, times in ns", opt_flag,
+	{ "json", NULL, "Print JSON, one object per line, times in ns", opt_flag,
 	  offsetof(struct states_cmd, json) },
 	{ 0 },
 };
@@ -37,7 +36,7 @@ static int find_thread(const struct timeline *timeline, int32_t tid, struct stat
 	if (opts->slot == SLOT_NONE)
 		opts->slot = timeline_find_thread(timeline, tid, UINT64_MAX);
 	if (opts->slot == SLOT_NONE)
-		return err_set(err, -ESRCH, "nothing in this recording is about thread %d", tid);
+		return err_set(err, -ESRCH, "no thread %d in this recording", tid);
 	return states_window(timeline, opts, err);
 }
 
@@ -84,18 +83,19 @@ static int run_states(int argc, char **argv)
 const struct command cmd_states = {
 	.name = "states",
 	.args = "[OPTIONS] TID [TRACE]",
-	.summary = "Print what a thread was in, interval by interval",
+	.summary = "Print a thread's states, interval by interval",
 	.options = states_options,
 	.details =
-		"One line for each interval: when it begins, its length, the state, and for a wait what\n"
-		"it was for and how it ended. They touch, and are printed as they are read.\n"
+		"Prints one line for each interval: its start, length and state; for a wait, its\n"
+		"object and its end. Intervals follow each other without gaps.\n"
 		"\n"
-		"Exit status: 0 printed, 2 wrong usage, 3 there is no such thread, or the trace could\n"
-		"not be read.\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 the thread does not exist or the trace\n"
+		"could not be read.\n"
 		"\n"
 		"  holdup states 1234 run.holdup\n"
 		"  holdup states --from +1s -n 20 1234 run.holdup\n"
 		"  holdup states --json 1234 run.holdup\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_states,
 };

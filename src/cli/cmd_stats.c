@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
+#include "ask/window.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/opts.h"
-#include "cli/when.h"
 #include "read/read.h"
 #include "report/stats.h"
 
@@ -20,19 +20,19 @@ struct stats_cmd {
 };
 
 static const struct opt_spec stats_options[] = {
-	{ "by", "process|thread|cgroup|user|comm", "Make a row for each of these (default process)",
+	{ "by", "process|thread|cgroup|user|comm", "Group rows by this (default process)",
 	  opt_choice, offsetof(struct stats_cmd, by) },
-	{ "from", "WHEN", "Start the window here: a time or an event (default: begin of the trace)",
+	{ "from", "WHEN", "Start the window at a time or event (default: start of the trace)",
 	  opt_string, offsetof(struct stats_cmd, from) },
-	{ "to", "WHEN", "End the window here (default: end of the trace)", opt_string,
+	{ "to", "WHEN", "End the window at a time or event (default: end of the trace)", opt_string,
 	  offsetof(struct stats_cmd, to) },
-	{ "ps", NULL, "Compare with accounting by clock ticks, as ps shows it", opt_flag,
+	{ "ps", NULL, "Compare with accounting by clock ticks, as shown by ps", opt_flag,
 	  offsetof(struct stats_cmd, ps) },
-	{ "events", NULL, "Count the events of each type (reads the window's events again)",
-	  opt_flag, offsetof(struct stats_cmd, events) },
-	{ "top", "N", "Print N rows, each in detail (default: 8 rows, no details)", opt_u32,
+	{ "events", NULL, "Count events by type; reads the events of the window", opt_flag,
+	  offsetof(struct stats_cmd, events) },
+	{ "top", "N", "Print N rows with details (default: 8 rows, no details)", opt_u32,
 	  offsetof(struct stats_cmd, top) },
-	{ "all", NULL, "Print all rows, and in detail those that did anything", opt_flag,
+	{ "all", NULL, "Print all rows, with details of active ones", opt_flag,
 	  offsetof(struct stats_cmd, all), 'a' },
 	{ "sort", "cpu|own|kernel|calls|irq|waiting|blocked|io|uncertain|switches|faults|name",
 	  "Sort the rows, the largest first (default cpu)", opt_choice,
@@ -79,7 +79,7 @@ static int print_stats(const struct stats_cmd *cmd, const struct when *from, con
 
 	if (rc < 0)
 		return rc;
-	rc = load_window(&loaded, from, to, &opts.start_ns, &opts.end_ns, err);
+	rc = when_window(&loaded, from, to, &opts.start_ns, &opts.end_ns, err);
 	if (rc >= 0)
 		rc = ask(cmd, &loaded, &opts, &stats, err);
 	if (rc >= 0) {
@@ -100,7 +100,7 @@ static int run_stats(int argc, char **argv)
 
 	if (first < 0)
 		return command_usage(&cmd_stats, first, &err);
-	rc = argc - first > 1 ? err_set(&err, -EINVAL, "it takes one trace") : 0;
+	rc = argc - first > 1 ? err_set(&err, -EINVAL, "expected one trace") : 0;
 	if (rc == 0)
 		rc = when_parse(cmd.from, false, &from, &err);
 	if (rc == 0)
@@ -114,19 +114,21 @@ static int run_stats(int argc, char **argv)
 const struct command cmd_stats = {
 	.name = "stats",
 	.args = "[OPTIONS] [TRACE]",
-	.summary = "Say where time went, by process, and what each CPU did",
+	.summary = "Summarize time by process and by CPU",
 	.options = stats_options,
 	.details =
-		"Prints a row for the processes that ran most, what each CPU did, and the system calls\n"
-		"of all, on one screen; with --top or --all more rows, and each in detail with its\n"
-		"states and system calls. The times of a row add up to its life in the window exactly.\n"
+		"Prints on one screen a row for the processes with most CPU time, the time of\n"
+		"each CPU, and the system calls of all processes. --top and --all print more\n"
+		"rows, with states and system calls of each. The times of a row add up exactly to\n"
+		"the row's life in the window.\n"
 		"\n"
-		"Exit status: 0 printed, 2 wrong usage, 3 could not read the trace.\n"
+		"Exit status: 0 printed, 2 wrong usage, 3 the trace could not be read.\n"
 		"\n"
 		"  holdup stats run.holdup\n"
 		"  holdup stats --by cgroup --from +1s --to +2s run.holdup\n"
 		"  holdup stats --sort io --top 5 run.holdup\n"
 		"  holdup stats --ps run.holdup\n",
 	.only_reads = true,
+	.prints_report = true,
 	.run = run_stats,
 };

@@ -8,8 +8,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/opts.h"
+#include "cli/top_chain.h"
 #include "cli/top_record.h"
-#include "delays/list.h"
+#include "accounts/list.h"
 #include "tui/top_draw.h"
 #include "tui/top_screen.h"
 #include "tui/top_source.h"
@@ -27,21 +28,22 @@ struct top_cmd {
 	bool threads;
 	bool tree;
 	bool cgroups;
+	bool chain;
 };
 
 static const struct opt_spec top_options[] = {
-	{ "delay", "SECONDS", "Set the interval, at least 50ms (default 1s)", opt_duration,
-	  offsetof(struct top_cmd, interval_ns), 'd' },
+	{ "interval", "TIME", "Set the interval, at least 50ms (default 1s)", opt_duration,
+	  offsetof(struct top_cmd, interval_ns), 'i' },
 	{ "count", "N", "End after N intervals (default 0: never)", opt_u64,
 	  offsetof(struct top_cmd, count), 'n' },
-	{ "batch", NULL, "Print each interval as text with all rows; read no keys", opt_flag,
-	  offsetof(struct top_cmd, batch), 'b' },
+	{ "batch", NULL, "Print each interval as text, with all rows", opt_flag,
+	  offsetof(struct top_cmd, batch) },
 	{ "pid", "PID", "Show only these processes; repeat for more", opt_pids,
 	  offsetof(struct top_cmd, pids), 'p' },
-	{ "in", "CGROUP", "Show only processes in this cgroup and below", opt_string,
+	{ "cgroup", "PATH", "Show only processes in this cgroup and below", opt_string,
 	  offsetof(struct top_cmd, cgroup) },
-	{ "filter", "TEXT", "Show only tasks with TEXT in name, number or cgroup", opt_string,
-	  offsetof(struct top_cmd, filter), 'F' },
+	{ "filter", "TEXT", "Show only tasks with TEXT in name, ID or cgroup", opt_string,
+	  offsetof(struct top_cmd, filter), 'f' },
 	{ "sort", "waited|run|cpu|disk|memory|else|read|write|switches|threads|pid|command",
 	  "Sort the rows (default waited)", opt_choice, offsetof(struct top_cmd, sort), 's' },
 	{ "threads", NULL, "Show threads instead of processes", opt_flag,
@@ -50,15 +52,17 @@ static const struct opt_spec top_options[] = {
 	  offsetof(struct top_cmd, tree), 't' },
 	{ "cgroups", NULL, "Group by cgroup, with sums", opt_flag,
 	  offsetof(struct top_cmd, cgroups), 'c' },
+	{ "chain", NULL, "Show what each task waits for, down to the task at the end of the chain",
+	  opt_flag, offsetof(struct top_cmd, chain) },
 	{ 0 },
 };
 
 static int check_options(const struct top_cmd *cmd, int operands, struct err *err)
 {
 	if (operands)
-		return err_set(err, -EINVAL, "no words are expected behind the options");
+		return err_set(err, -EINVAL, "no operands are expected");
 	if (cmd->interval_ns && cmd->interval_ns < SHORTEST_NS)
-		return err_set(err, -EINVAL, "an interval shorter than 50 ms costs too much");
+		return err_set(err, -EINVAL, "the interval must be at least 50 ms");
 	if (cmd->tree && cmd->cgroups)
 		return err_set(err, -EINVAL, "--tree and --cgroups exclude each other");
 	return 0;
@@ -72,6 +76,7 @@ static void init_view(const struct top_cmd *cmd, uint64_t interval_ns, struct to
 	out_view->model.threads = cmd->threads;
 	out_view->model.tree = cmd->tree;
 	out_view->model.cgroups = cmd->cgroups;
+	out_view->waits.is_shown = cmd->chain;
 	if (cmd->filter)
 		snprintf(out_view->model.filter, sizeof(out_view->model.filter), "%s", cmd->filter);
 }
@@ -88,11 +93,15 @@ static int columns_of_text(void)
 
 static int run_parsed(const struct top_cmd *cmd, struct err *err)
 {
+	struct top_chain chain = { 0 };
 	const struct top_screen_opts opts = {
 		.interval_ns = cmd->interval_ns ? cmd->interval_ns : 1000000000,
 		.count = cmd->count,
 		.columns = columns_of_text(),
 		.on_record = top_record,
+		.on_stuck = top_chain_show,
+		.on_waits = top_chain_look,
+		.context = &chain,
 	};
 	const struct delays_select select = {
 		.pids = cmd->pids.pids,
@@ -109,6 +118,7 @@ static int run_parsed(const struct top_cmd *cmd, struct err *err)
 		return rc;
 	init_view(cmd, opts.interval_ns, &view);
 	rc = (cmd->batch ? top_batch_run : top_screen_run)(&view, source, &opts, err);
+	top_waits_clear(&view.waits);
 	top_model_fini(&view.model);
 	top_source_close(source);
 	return rc;
@@ -129,25 +139,32 @@ static int run_top(int argc, char **argv)
 	return rc;
 }
 
+static const struct opt_moved top_moved[] = { { "--delay", "--interval" }, { "-d", "-i" },
+					      { "-b", "--batch" },	   { "-F", "-f" },
+					      { "--in", "--cgroup" },	   { 0 } };
+
 const struct command cmd_top = {
 	.name = "top",
 	.args = "[OPTIONS]",
 	.summary = "Show live what tasks wait for",
 	.options = top_options,
+	.moved = top_moved,
 	.details =
-		"Shows for each process, or thread, what share of the last interval it ran, waited for\n"
-		"a CPU, for disk and for memory, and did something else. F1 or h explains the keys.\n"
-		"No trace is recorded: the kernel counts this anyway; r records one task and says why\n"
-		"it waited. The share of a process is one of the time of all its threads.\n"
+		"Shows for each process or thread which share of the last interval it ran, waited\n"
+		"for a CPU, for disk and for memory, and did something else. F1 or h explains the\n"
+		"keys. No trace is recorded: the kernel counts delays anyway. w shows whom each\n"
+		"task waits for, s what holdup stuck says of one; r records one task and explains\n"
+		"its waits. The share of a process is that of the time of all its\n"
+		"threads.\n"
 		"\n"
-		"Needs CAP_NET_ADMIN, and kernel.task_delayacct=1 before the task started. What is\n"
-		"not counted is shown as \"-\". Without the right, /proc tells run time and the time\n"
-		"without a CPU.\n"
+		"Needs CAP_NET_ADMIN, and kernel.task_delayacct=1 before the task started. Values\n"
+		"that the kernel does not count are shown as \"-\". Without CAP_NET_ADMIN, only the\n"
+		"CPU time and the waits for a CPU are known, from /proc.\n"
 		"\n"
-		"Exit status: 0 ended by the user, 2 wrong usage, 3 could not: no terminal.\n"
+		"Exit status: 0 ended by the user, 2 wrong usage, 3 failed: no terminal.\n"
 		"\n"
 		"  holdup top\n"
 		"  holdup top --threads --sort disk\n"
-		"  holdup top --batch -n 3 -d 1 --filter postgres\n",
+		"  holdup top --batch -n 3 -i 1s --filter postgres\n",
 	.run = run_top,
 };

@@ -12,9 +12,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/opts.h"
-#include "user/control.h"
-#include "user/files.h"
-#include "user/trace.h"
+#include "report/vocabulary.h"
+#include "attach/control.h"
+#include "attach/files.h"
+#include "attach/trace.h"
 
 #include <holdup/trace_hot.h>
 
@@ -25,10 +26,10 @@ struct user_cmd {
 };
 
 static const struct opt_spec user_options[] = {
-	{ "stream", "DIR", "Log all events from now on, to a new trace in DIR; with on", opt_string,
+	{ "stream", "DIR", "Log all events to a new trace in DIR; needs on", opt_string,
 	  offsetof(struct user_cmd, stream) },
-	{ "flight", "DIR", "Keep the last events, in a new trace in DIR; with on", opt_string,
-	  offsetof(struct user_cmd, flight) },
+	{ "flight", "DIR", "Keep the most recent events in a new trace in DIR; needs on",
+	  opt_string, offsetof(struct user_cmd, flight) },
 	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct user_cmd, json) },
 	{ 0 },
 };
@@ -70,7 +71,7 @@ static struct row row_of(const struct user_process *process)
 				 : failed		  ? failed
 				 : trace		  ? trace
 				 : *process->control->dir ? process->control->dir
-							  : "its runtime folder");
+							  : "its runtime directory");
 	row.classes = user_process_classes(process, &row.class_count);
 	return row;
 }
@@ -163,8 +164,7 @@ static int list(const struct user_cmd *cmd, int32_t pid, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (cmd->json) {
-		json_begin_object(&json, NULL);
-		json_print_u64(&json, "holdup", 1);
+		report_json_begin(&json, NULL, "user");
 		json_begin_array(&json, "processes");
 	}
 	if (process)
@@ -248,18 +248,18 @@ static int run(const struct user_cmd *cmd, char **words, int count, struct err *
 	if (count > 1 && (!text_parse_u64(words[1], &pid) || !pid || pid > INT32_MAX)) {
 		AUTO_FREE char *safe = text_escaped(words[1]);
 
-		return err_set(err, -EINVAL, "\"%s\" is not the number of a process", safe);
+		return err_set(err, -EINVAL, "\"%s\" is not a process ID", safe);
 	}
 	if ((cmd->stream || cmd->flight) && !on)
-		return err_set(err, -EINVAL, "--stream and --flight go with on");
+		return err_set(err, -EINVAL, "--stream and --flight need on");
 	if (cmd->stream && cmd->flight)
-		return err_set(err, -EINVAL, "choose one of --stream and --flight");
+		return err_set(err, -EINVAL, "only one of --stream and --flight");
 	if (!on && !off && count <= 2)
 		return list(cmd, (int32_t)pid, err);
 	if (count < 3 || (!on && !off))
 		return err_set(err, -EINVAL,
-			       on || off ? "it needs a process and events"
-					 : "list takes one process at most");
+			       on || off ? "expected a process and events"
+					 : "list takes at most one process");
 	events = join(words + 2, count - 2);
 	return switch_events(cmd, (int32_t)pid, events, off, err);
 }
@@ -282,18 +282,20 @@ static int run_user(int argc, char **argv)
 const struct command cmd_user = {
 	.name = "user",
 	.args = "[OPTIONS] list [PID] | on PID EVENTS... | off PID EVENTS...",
-	.summary = "See and switch what running programs log themselves",
+	.summary = "List and switch the user-space events of running programs",
 	.options = user_options,
 	.details =
-		"Programs log events of their own with libholdup. list shows the processes that have\n"
-		"it: where each logs to, what is on, and what was lost. on and off switch events of\n"
-		"one of them while it runs: shop is a class of events, shop:order_* some of a class,\n"
-		"all is every one. A process that logs nowhere then begins to keep its last events,\n"
-		"which holdup recover PID makes a trace of; --stream and --flight say otherwise.\n"
+		"Programs log events of their own with libholdup. list shows the processes that\n"
+		"use libholdup: where they log to, which events are on, and how many events were\n"
+		"lost. on and off switch events of a running process: shop is a class of events,\n"
+		"shop:order_* some of a class, all is every event. A process that did not log\n"
+		"before keeps its most recent events, which holdup recover PID reads; --stream\n"
+		"and --flight choose otherwise.\n"
 		"\n"
-		"Root sees all processes, also those of containers; others see their own.\n"
+		"Root sees all processes, including those in containers; others see their own.\n"
 		"\n"
-		"Exit status: 0 done, 2 wrong usage, 3 there is no such process, or it is not yours.\n"
+		"Exit status: 0 done, 2 wrong usage, 3 the process does not exist or is another\n"
+		"user's.\n"
 		"\n"
 		"  holdup user list\n"
 		"  holdup user on 1234 shop 'net:rx*'\n"

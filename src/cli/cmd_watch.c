@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/check.h"
-#include "analyse/check_live.h"
+#include "analyse/check/check.h"
+#include "analyse/check/check_live.h"
+#include "ask/follow.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -22,7 +23,6 @@
 #include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "cli/watch_act.h"
-#include "cli/watch_follow.h"
 #include "cli/watch_keep.h"
 #include "cli/watch_tree.h"
 #include "event/facts.h"
@@ -46,32 +46,31 @@ struct watch_cmd {
 };
 
 static const struct opt_spec watch_options[] = {
-	{ "pid", "PID", "Watch until this process ends; repeat for more", opt_pids,
+	{ "pid", "PID", "Stop when this process has exited; repeat for more", opt_pids,
 	  offsetof(struct watch_cmd, pids), 'p' },
-	{ "seconds", "SECONDS", "Watch for SECONDS (default: until Ctrl-C)", opt_seconds,
+	{ "duration", "SECONDS", "Stop after SECONDS (default: at Ctrl-C)", opt_seconds,
 	  offsetof(struct watch_cmd, seconds), 'd' },
-	{ "exec", "COMMAND", "Run COMMAND in a shell at a violation", opt_string,
+	{ "exec", "COMMAND", "Run COMMAND in a shell on each violation", opt_string,
 	  offsetof(struct watch_cmd, actions.exec) },
-	{ "signal", "SIGNAL", "Send SIGNAL to the process at a violation", opt_string,
+	{ "signal", "SIGNAL", "Send SIGNAL to the process on each violation", opt_string,
 	  offsetof(struct watch_cmd, actions.signal) },
-	{ "snapshot", "DIR", "Keep the time before a violation as a trace in DIR", opt_string,
+	{ "snapshot", "DIR", "Save the time before a violation as a trace in DIR", opt_string,
 	  offsetof(struct watch_cmd, actions.snapshot) },
-	{ "keep", "DURATION", "Keep this much time before a violation (default 10s)", opt_duration,
+	{ "keep", "DURATION", "Set the length of a snapshot (default 10s)", opt_duration,
 	  offsetof(struct watch_cmd, actions.keep_ns) },
-	{ "max-snapshots", "N", "Make at most N snapshots (default 10)", opt_u32,
+	{ "max-snapshots", "N", "Save at most N snapshots (default 10)", opt_u32,
 	  offsetof(struct watch_cmd, actions.most_snapshots) },
-	{ "snapshot-gap", "SECONDS", "Make at most one snapshot in SECONDS (default 10)",
+	{ "snapshot-gap", "SECONDS", "Save at most one snapshot per SECONDS (default 10)",
 	  opt_seconds, offsetof(struct watch_cmd, actions.snapshot_gap_s) },
-	{ "max-behind", "DURATION",
-	  "Skip events older than this when checking falls behind (default 5s)", opt_duration,
-	  offsetof(struct watch_cmd, most_behind_ns) },
-	{ "memory", "SIZE", "Use at most SIZE for what threads did (default 64M)", opt_size,
+	{ "max-behind", "DURATION", "Skip events older than this when falling behind (default 5s)",
+	  opt_duration, offsetof(struct watch_cmd, most_behind_ns) },
+	{ "memory", "SIZE", "Limit the memory for thread states to SIZE (default 64M)", opt_size,
 	  offsetof(struct watch_cmd, memory) },
 	{ "top", "N", "Explain and print N findings at the end (default 10)", opt_u32,
 	  offsetof(struct watch_cmd, top) },
-	{ "no-why", NULL, "Leave out why a constraint was broken", opt_flag,
+	{ "no-why", NULL, "Omit the reasons why a constraint was broken", opt_flag,
 	  offsetof(struct watch_cmd, no_why) },
-	{ "json", NULL, "Print JSON, an object a line, times in ns", opt_flag,
+	{ "json", NULL, "Print JSON, one object per line, times in ns", opt_flag,
 	  offsetof(struct watch_cmd, json) },
 	RECORDING_OPTIONS(struct watch_cmd, recording),
 	{ 0 },
@@ -247,15 +246,15 @@ static void print_pace(const struct watch *watch)
 	const struct follow_sum *sum = follow_sum(watch->follow);
 
 	if (sum->skips)
-		printf("  %s were left out, in %s: the watch was too slow; what happened then is "
-		       "uncertain\n",
+		printf("  %s were skipped, in %s: watching was too slow; results for that time "
+		       "are uncertain\n",
 		       text_duration(sum->skipped_ns).s, text_count(sum->skips).s);
 	if (sum->renewals)
-		printf("  What threads did was given up to save memory %s times; %s instances are "
-		       "uncertain by that\n",
+		printf("  Thread states were dropped to save memory %s times; %s instances are "
+		       "therefore uncertain\n",
 		       text_count(sum->renewals).s, text_count(sum->doubtful).s);
 	if (sum->behind_most_ns)
-		printf("  Violations were told at most %s after they happened\n",
+		printf("  Violations were reported at most %s after they happened\n",
 		       text_duration(sum->behind_most_ns).s);
 	watch_act_print(watch->act, stdout);
 }
@@ -290,6 +289,20 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
+static void learn_root(void *context, const struct facts *facts)
+{
+	const struct watch *watch = context;
+
+	watch_tree_root(watch->tree, facts->target_tid);
+}
+
+static void feed_tree(void *context, const struct event *event)
+{
+	const struct watch *watch = context;
+
+	watch_tree_feed(watch->tree, event);
+}
+
 static void begin_follow(struct watch *watch, const struct record_opts *opts)
 {
 	const struct watch_cmd *cmd = watch->cmd;
@@ -299,7 +312,6 @@ static void begin_follow(struct watch *watch, const struct record_opts *opts)
 
 	watch->tree = watch_tree_new(kind, opts->pids, opts->pid_count);
 	watch->follow_opts.dir = opts->dir;
-	watch->follow_opts.tree = watch->tree;
 	watch->follow = follow_new(&watch->follow_opts);
 	watch->act = watch_act_new(&cmd->actions, opts->dir, watch->tree, cmd->json);
 }
@@ -393,19 +405,23 @@ static int watch_run(struct watch *watch, struct watch_cmd *cmd, char **command)
 static int watch_usage(const struct watch_cmd *cmd, int operands, char **command, struct err *err)
 {
 	if (operands < 1)
-		return err_set(err, -EINVAL, "which model? Its file is missing");
+		return err_set(err, -EINVAL, "no MODEL given");
 	if (operands > 1)
 		return err_set(err, -EINVAL,
-			       "it takes one model; write -- before a command, and check for a "
-			       "trace");
+			       "expected one model; write -- before a command; holdup check reads "
+			       "a trace");
 	if (command && !command[0])
-		return err_set(err, -EINVAL, "there is no command after --");
+		return err_set(err, -EINVAL, "no command after --");
 	if (command && cmd->pids.count)
-		return err_set(err, -EINVAL, "--pid is for processes that run: not with a command");
+		return err_set(err, -EINVAL, "--pid needs running processes, not a command");
 	if (cmd->recording.locks && !command)
 		return err_set(err, -EINVAL, "--locks needs a command: -- COMMAND");
 	if (watch_actions_check(&cmd->actions, err) < 0)
 		return err->code;
+	if (cmd->recording.budget_ppm)
+		return err_set(err, -EINVAL,
+			       "--budget is for record, why and flight: a model needs all of its "
+			       "events");
 	return recording_check(&cmd->recording, err);
 }
 
@@ -430,6 +446,8 @@ static int parse_and_watch(struct watch_cmd *cmd, int argc, char **argv)
 		.no_why = cmd->no_why,
 		.found = on_found,
 		.late = on_late,
+		.opened = learn_root,
+		.ahead = feed_tree,
 		.context = &watch,
 	};
 	rc = watch_run(&watch, cmd, command);
@@ -451,24 +469,29 @@ static int run_watch(int argc, char **argv)
 	return status;
 }
 
+static const struct opt_moved watch_moved[] = { RECORDING_MOVED,
+						{ "--seconds", "--duration" },
+						{ 0 } };
+
 const struct command cmd_watch = {
 	.name = "watch",
 	.args = "[OPTIONS] MODEL [-- COMMAND ARGS...]",
-	.summary = "Check a program against a model while it runs, and act on violations",
+	.summary = "Check a model live and act on violations",
 	.options = watch_options,
+	.moved = watch_moved,
 	.details =
-		"MODEL is that of holdup check. The system is recorded, and what is in the recording\n"
-		"checked one to two seconds later: what is not kept is printed at once, the summary of\n"
-		"check at the end: when the command, the time or the processes of --pid end, or at\n"
-		"Ctrl-C. Without -o only the last seconds of the recording are on disk, and removed\n"
-		"at the end.\n"
+		"MODEL is a model of holdup check. The system is recorded and checked one to two\n"
+		"seconds later. Violations are printed at once, and the summary of holdup check\n"
+		"at the end: when the command or the processes of --pid exit, the time is over,\n"
+		"or at Ctrl-C. Without -o only the last seconds of the recording are on disk, and\n"
+		"are removed at the end.\n"
 		"\n"
-		"--exec tells its command what happened in HOLDUP_INSTANCE, HOLDUP_KEY, HOLDUP_TID,\n"
+		"COMMAND of --exec gets the violation in HOLDUP_INSTANCE, HOLDUP_KEY, HOLDUP_TID,\n"
 		"HOLDUP_PID, HOLDUP_CONSTRAINT, HOLDUP_VALUE ...: holdup-watch(1) lists them.\n"
 		"\n"
-		"Exit status: 0 all instances are valid, 1 one is invalid, 4 none is invalid and one is\n"
-		"uncertain (or there was none), 2 wrong usage or a mistake in the model, 3 could not\n"
-		"record.\n"
+		"Exit status: 0 all instances are valid, 1 an instance is invalid, 4 none is\n"
+		"invalid but one is uncertain (or there are no instances), 2 wrong usage or a\n"
+		"mistake in the model, 3 recording failed.\n"
 		"\n"
 		"  sudo holdup watch requests.yaml -- ./server\n"
 		"  sudo holdup watch --snapshot slow -d 3600 requests.yaml --pid 1234\n"

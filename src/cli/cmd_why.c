@@ -12,23 +12,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
+#include "ask/explain.h"
+#include "base/child.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/terminal.h"
 #include "cli/command.h"
-#include "cli/explain.h"
+#include "cli/load.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
 #include "cli/recording.h"
 #include "cli/rights.h"
 #include "cli/tempdir.h"
+#include "cli/view_file.h"
 #include "cli/why_live.h"
+#include "cli/why_sampled.h"
 #include "export/unfinished.h"
-#include "guard/user.h"
 #include "record/record.h"
 #include "report/why.h"
+#include "view/answer.h"
+#include "view/save.h"
+#include "view/verdict.h"
 
 enum colour {
 	COLOUR_AUTO,
@@ -56,55 +62,67 @@ static const struct {
 struct why_cmd {
 	struct target_opts target;
 	const char *from, *to;
-	bool summary, causality, all, unfold;
+	bool summary, causality, all, unfold, code;
 	struct opt_maybe instances;
 	uint32_t depth, top;
 	uint64_t min_ns;
-	const char *output;
+	const char *output, *html;
 	bool json;
 	uint32_t colour; /* enum colour */
 	uint32_t class;	 /* index into classes[] */
 	struct recording_opts recording;
+	struct why_live live;
 	int status;	  /* that of the command, as shells tell it; 0 without one */
 	bool is_live;	  /* the process is recorded, as no trace was named that could tell of it */
 	int final_signal; /* that ended the recording and us; 0 = none */
 };
 
 static const struct opt_spec why_options[] = {
-	{ "pid", "PID", "Explain this process: its threads added up", opt_pid,
+	{ "pid", "PID", "Explain all threads of this process together", opt_pid,
 	  offsetof(struct why_cmd, target.pid), 'p' },
 	{ "tid", "TID", "Explain this thread", opt_pid, offsetof(struct why_cmd, target.tid) },
-	{ "comm", "NAME", "Explain the threads of this name, in a line each when they are several",
-	  opt_string, offsetof(struct why_cmd, target.comm) },
-	{ "threads", NULL, "Print a line for each thread of the process", opt_flag,
+	{ "comm", "NAME", "Explain threads with this name; several get one line each", opt_string,
+	  offsetof(struct why_cmd, target.comm) },
+	{ "cgroup", "PATH", "Record and explain the processes in this cgroup and below", opt_string,
+	  offsetof(struct why_cmd, live.cgroup) },
+	{ "system", NULL, "Explain all processes, one line each", opt_flag,
+	  offsetof(struct why_cmd, target.every), 'a' },
+	{ "duration", "SECONDS",
+	  "Record running processes for SECONDS, such as 10 or 0.5 "
+	  "(default 5)",
+	  opt_seconds, offsetof(struct why_cmd, live.seconds), 'd' },
+	{ "threads", NULL, "Print one line for each thread of the process", opt_flag,
 	  offsetof(struct why_cmd, target.threads) },
-	{ "from", "WHEN",
-	  "Start the window here: a time or an event (default: birth of the target)", opt_string,
-	  offsetof(struct why_cmd, from) },
-	{ "to", "WHEN", "End the window here (default: end of the target)", opt_string,
-	  offsetof(struct why_cmd, to) },
+	{ "from", "WHEN", "Start the window at a time or event (default: start of the target)",
+	  opt_string, offsetof(struct why_cmd, from) },
+	{ "to", "WHEN", "End the window at a time or event (default: end of the target)",
+	  opt_string, offsetof(struct why_cmd, to) },
 	{ "class", "all|cpu|disk|memory|reclaim|compaction|irq|swapin|thrashing|cow",
-	  "Explain the waits of one class of delay, as holdup delays counts them (default all)",
-	  opt_choice, offsetof(struct why_cmd, class) },
-	{ "summary", NULL, "Print the summary of states, and the system calls", opt_flag,
+	  "Explain the waits of one delay class of holdup delays (default all)", opt_choice,
+	  offsetof(struct why_cmd, class) },
+	{ "summary", NULL, "Print time by state and by system call", opt_flag,
 	  offsetof(struct why_cmd, summary) },
-	{ "instances", "ID", "Print each span of each state, or the one with this number",
+	{ "instances", "ID", "Print each interval of each state, or the one with this ID",
 	  opt_maybe, offsetof(struct why_cmd, instances) },
-	{ "causality", NULL, "Print each wait with what ended it, recursively", opt_flag,
+	{ "causality", NULL, "Print each wait and the chain of waits behind it", opt_flag,
 	  offsetof(struct why_cmd, causality) },
-	{ "all", NULL, "Print summary, instances and causality", opt_flag,
+	{ "all", NULL, "Print the reports of --summary, --instances and --causality", opt_flag,
 	  offsetof(struct why_cmd, all) },
-	{ "depth", "N", "Follow the causality N waits deep (default 8)", opt_u32,
+	{ "depth", "N", "Follow chains of waits at most N levels (default 8)", opt_u32,
 	  offsetof(struct why_cmd, depth) },
 	{ "min", "DURATION",
-	  "Leave waits shorter than this, such as 1ms, out of the causality (default 0)",
-	  opt_duration, offsetof(struct why_cmd, min_ns) },
+	  "Omit waits shorter than this from --causality, such as 1ms (default 0)", opt_duration,
+	  offsetof(struct why_cmd, min_ns) },
 	{ "top", "N", "Print N rows of each table (default 10)", opt_u32,
 	  offsetof(struct why_cmd, top) },
-	{ "unfold", NULL, "Print a row for each cause: threads of one name apart", opt_flag,
+	{ "code", NULL, "Print full stacks of running and waiting code", opt_flag,
+	  offsetof(struct why_cmd, code) },
+	{ "unfold", NULL, "Print one row per cause; do not merge threads of one name", opt_flag,
 	  offsetof(struct why_cmd, unfold) },
 	{ "output", "FILE", "Write the report to FILE (default: stdout)", opt_string,
 	  offsetof(struct why_cmd, output) },
+	{ "html", "FILE", "Write the report with its timeline also to FILE, as HTML", opt_string,
+	  offsetof(struct why_cmd, html) },
 	{ "json", NULL, "Print JSON with all parts, times in ns", opt_flag,
 	  offsetof(struct why_cmd, json) },
 	{ "colour", "auto|always|never", "Colour the report (default auto: on a terminal)",
@@ -115,20 +133,17 @@ static const struct opt_spec why_options[] = {
 
 /*
  * Opened before the recording, so that a wrong path costs nobody a recording; what stands there is
- * kept until there is a report. It gets its name as the user, unless root reads for a user.
+ * kept until there is a report.
  */
-static int open_output(const struct why_cmd *cmd, bool is_recording, struct output *out_output,
+static int open_output(const char *path, bool is_recording, struct output *out_output,
 		       struct err *err)
 {
-	uid_t uid;
-	gid_t gid;
-
-	if (!is_recording && guard_user_ids(&uid, &gid))
-		return output_begin_here(cmd->output, out_output, err);
-	reading_writes(cmd->output);
+	if (!path)
+		return 0;
 	if (!is_recording)
-		unfinished_guard();
-	return output_begin(cmd->output, out_output, err);
+		return output_begin_reader(path, out_output, err);
+	reading_writes(path);
+	return output_begin(path, out_output, err);
 }
 
 /* NO_COLOR (no-color.org) and a terminal without colours count in auto only. */
@@ -139,7 +154,7 @@ static bool wants_colour(uint32_t colour, int fd)
 
 	if (colour != COLOUR_AUTO)
 		return colour == COLOUR_ALWAYS;
-	return isatty(fd) == 1 && !(no_colour && no_colour[0]) &&
+	return terminal_shows(fd) && !(no_colour && no_colour[0]) &&
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
@@ -154,55 +169,79 @@ static void print_report(const struct why_cmd *cmd, const struct explained *expl
 		.instance_id = cmd->instances.value,
 		.causality = cmd->causality || cmd->all,
 		.top = cmd->top,
+		.code = cmd->code || cmd->all,
 		.unfold = cmd->unfold,
 		.window_chosen = cmd->from || cmd->to,
 	};
 
-	opts.lines = (cmd->target.threads || explained->count > 1) && !opts.summary &&
+	opts.processes = cmd->target.every || cmd->target.pid_count;
+	opts.lines = (cmd->target.threads || explained->answer.count > 1) && !opts.summary &&
 		     !opts.instances && !opts.causality;
-	report_why(out, explained->results, explained->count, explained->facts, &opts);
+	report_why(out, explained->answer.results, explained->answer.count, explained->facts,
+		   &opts);
+}
+
+/* Where the report goes to: stdout, or --output. NULL with err filled. */
+static FILE *open_report(const struct why_cmd *cmd, const struct output *output, struct err *err)
+{
+	FILE *out;
+
+	if (output->fd < 0)
+		return stdout;
+	(void)!ftruncate(output->fd, 0); /* fails on a terminal or a pipe, where it means nothing */
+	out = terminal_open(dup(output->fd));
+	if (!out)
+		err_set(err, -errno, "cannot write to %s: %s", cmd->output, strerror(errno));
+	return out;
+}
+
+/* Returns 'rc', or what went wrong with the file. */
+static int close_report(const struct why_cmd *cmd, FILE *out, int rc, struct err *err)
+{
+	int failed;
+
+	if (out == stdout)
+		return rc;
+	failed = ferror(out) ? -EIO : 0;
+	if (fclose(out) != 0)
+		failed = -errno;
+	if (rc < 0 || !failed)
+		return rc;
+	return err_set(err, failed, "cannot write to %s: %s", cmd->output, strerror(-failed));
 }
 
 static int write_report(const struct why_cmd *cmd, const struct explained *explained,
 			const struct output *output, struct err *err)
 {
-	int fd = output->fd, rc = 0;
-	FILE *out;
+	FILE *out = open_report(cmd, output, err);
 
-	if (fd < 0) {
-		print_report(cmd, explained, STDOUT_FILENO, stdout);
-		return 0;
-	}
-	(void)!ftruncate(fd, 0); /* fails on a terminal or a pipe, where it means nothing */
-	out = terminal_open(dup(fd));
 	if (!out)
-		return err_set(err, -errno, "cannot write to %s: %s", cmd->output, strerror(errno));
-	print_report(cmd, explained, fd, out);
-	if (ferror(out))
-		rc = -EIO;
-	if (fclose(out) != 0)
-		rc = -errno;
-	return rc ? err_set(err, rc, "cannot write to %s: %s", cmd->output, strerror(-rc)) : 0;
+		return err->code;
+	print_report(cmd, explained, output->fd < 0 ? STDOUT_FILENO : output->fd, out);
+	return close_report(cmd, out, 0, err);
 }
 
-static void say_live(void *context)
+/* The picture needs one target: the answers of several are no one picture. */
+static int write_html(const struct why_cmd *cmd, struct explained *explained,
+		      const struct output *output, struct err *err)
 {
-	const struct why_cmd *cmd = context;
+	const struct why *why = &explained->answer.results[0];
+	struct view view = { .path = "the recording",
+			     .loaded = &explained->loaded,
+			     .beside = &explained->beside };
 
-	fprintf(stderr, "holdup: recording %s %d for %d s; Ctrl-C ends it and explains\n",
-		cmd->target.pid ? "process" : "thread",
-		cmd->target.pid ? cmd->target.pid : cmd->target.tid, WHY_LIVE_SECONDS);
-}
-
-/* A process that runs: for a while, or until it ends. */
-static void fill_live(struct why_cmd *cmd, struct record_opts *opts)
-{
-	opts->seconds = WHY_LIVE_SECONDS;
-	opts->pids = &cmd->target.pid;
-	opts->pid_count = cmd->target.pid != 0;
-	opts->progress = progress_recording;
-	opts->begun = say_live;
-	opts->begun_context = cmd;
+	if (!cmd->html)
+		return 0;
+	if (explained->answer.count > 1)
+		return err_set(err, -ENOTSUP,
+			       "--html shows one process or thread, and these are %zu: choose by "
+			       "--pid or --tid",
+			       explained->answer.count);
+	if (cmd->from || cmd->to) {
+		view.from_ns = why->start_ns;
+		view.to_ns = why->end_ns;
+	}
+	return view_file_write(&view, &explained->answer, view_save_html, cmd->html, output, err);
 }
 
 /*
@@ -216,9 +255,10 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 	bool is_given;
 	int rc = 0;
 
+	cmd->recording.wants_stacks = true;
 	recording_fill(&cmd->recording, &opts);
 	if (!command)
-		fill_live(cmd, &opts);
+		why_live_fill(&cmd->live, &opts);
 	rc = recording_preload(&cmd->recording, &opts, err);
 	if (rc == 0 && !opts.dir)
 		rc = tempdir_make(&opts.dir, err);
@@ -236,7 +276,7 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 	record_result_fini(&result);
 	*out_trace = opts.dir;
 	if (result.final_signal)
-		return err_set(err, -EINTR, "interrupted: the recording is not explained");
+		return err_set(err, -EINTR, "interrupted: the recording was not explained");
 	return recording_leave_root(&cmd->recording, opts.dir, is_given, err);
 }
 
@@ -249,6 +289,14 @@ static int failed_status(const struct why_cmd *cmd, const struct err *err)
 	return cmd->status == 126 || cmd->status == 127 ? cmd->status : EXIT_FAIL;
 }
 
+static int explain_read(const char *trace, const struct explain_opts *opts,
+			struct explained *explained, struct err *err)
+{
+	int rc = load_begin(trace, err);
+
+	return rc < 0 ? rc : explain_trace(trace, opts, explained, err);
+}
+
 /* Without a trace and a command: a process that runs, or what is in run.holdup. */
 static int explain_default(struct why_cmd *cmd, const struct explain_opts *opts,
 			   struct explained *explained, struct err *err)
@@ -258,41 +306,74 @@ static int explain_default(struct why_cmd *cmd, const struct explain_opts *opts,
 
 	if (!cmd->is_live)
 		return access(DEFAULT_TRACE, F_OK) == 0
-			       ? explain_trace(DEFAULT_TRACE, opts, explained, err)
+			       ? explain_read(DEFAULT_TRACE, opts, explained, err)
 			       : why_no_trace(&cmd->target, err);
 	rc = record_now(cmd, NULL, &trace, err);
 	cmd->status = 0;
-	return rc < 0 ? rc : explain_trace(trace, opts, explained, err);
+	if (rc < 0)
+		return rc;
+	rc = explain_read(trace, opts, explained, err);
+	if (rc == -ESRCH && cmd->live.count)
+		return err_set(err, rc, "process %d exited before the recording began",
+			       cmd->live.pids[0]);
+	return rc;
+}
+
+static void say_notes(const struct explained *explained)
+{
+	const char *notes[] = { explained->beside.note, explained->answer.note };
+
+	for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
+		if (notes[i])
+			fprintf(stderr, "holdup why: %s\n", notes[i]);
+	}
+}
+
+/* Nobody may trace here: what looking tells. Ends as explain() does. */
+static int explain_sampled(const struct why_cmd *cmd, struct output *output)
+{
+	struct err err = { 0 };
+	FILE *out = open_report(cmd, output, &err);
+	int rc = out ? why_sampled(&cmd->live, out, cmd->json, cmd->top, &err) : err.code;
+
+	if (out)
+		rc = close_report(cmd, out, rc, &err);
+	rc = output_end(output, rc, &err);
+	return rc < 0 ? command_fail(&cmd_why, &err) : EXIT_OK;
 }
 
 static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
 		   char **command)
 {
-	struct output output = { .fd = -1 };
+	struct output output = { .fd = -1 }, html = { .fd = -1 };
 	struct explained explained = { 0 };
 	struct err err = { 0 };
 	int rc = 0;
 
-	if (!command && !cmd->is_live && !cmd->output &&
+	if (!command && !cmd->is_live && !cmd->output && !cmd->html &&
 	    why_locks_alone(trace ? trace : DEFAULT_TRACE, cmd->json))
 		return EXIT_OK;
-	if (cmd->output)
-		rc = open_output(cmd, command || cmd->is_live, &output, &err);
+	rc = open_output(cmd->output, command || cmd->is_live, &output, &err);
+	if (rc == 0)
+		rc = open_output(cmd->html, command || cmd->is_live, &html, &err);
 	if (rc == 0 && command)
 		rc = record_now(cmd, command, &trace, &err);
 	if (rc == 0 && command && cmd->recording.dir)
 		unfinished_guard(); /* a temporary folder has its own */
-	if (rc == 0 && trace && !command)
-		rc = why_needs_switches(trace, &err);
 	if (rc == 0)
-		rc = trace ? explain_trace(trace, opts, &explained, &err)
+		rc = trace ? explain_read(trace, opts, &explained, &err)
 			   : explain_default(cmd, opts, &explained, &err);
+	if (rc == 0)
+		rc = write_html(cmd, &explained, &html, &err);
 	tempdir_remove(); /* the results need it no longer */
+	if (cmd->is_live && !cmd->html && why_sampled_helps(rc, &cmd->live))
+		return explain_sampled(cmd, &output);
 	if (rc == 0)
 		rc = write_report(cmd, &explained, &output, &err);
-	if (rc == 0 && explained.note)
-		fprintf(stderr, "holdup why: %s\n", explained.note);
+	if (rc == 0)
+		say_notes(&explained);
 	rc = output_end(&output, rc, &err);
+	rc = output_end(&html, rc, &err);
 	explained_fini(&explained);
 	return rc < 0 ? failed_status(cmd, &err) : cmd->status;
 }
@@ -303,26 +384,40 @@ static int check_usage(const struct why_cmd *cmd, int operands, char **command, 
 	const struct target_opts *target = &cmd->target;
 
 	if (command && !command[0])
-		return err_set(err, -EINVAL, "there is no command after --");
+		return err_set(err, -EINVAL, "no command after --");
 	if (command && operands > 0)
-		return err_set(err, -EINVAL, "it takes a trace or a command, not both");
+		return err_set(err, -EINVAL, "expected a trace or a command, not both");
 	if (operands > 1)
 		return err_set(err, -EINVAL,
-			       "it takes one trace; a command is written after --: -- COMMAND ...");
-	if (!command && recording_any(&cmd->recording) &&
-	    (operands || !why_is_live(&cmd->target) || cmd->recording.locks))
+			       "expected one trace; a command goes after --: -- COMMAND ...");
+	if (!command && cmd->recording.locks)
+		return err_set(err, -EINVAL, "--locks needs a command: -- COMMAND");
+	if ((target->pid != 0) + (target->tid != 0) + (target->comm != NULL) +
+		    (cmd->live.cgroup != NULL) + target->every >
+	    1)
 		return err_set(err, -EINVAL,
-			       "options of recording need a command (-- COMMAND ...) or a process "
-			       "that runs (--pid)");
-	if ((target->pid != 0) + (target->tid != 0) + (target->comm != NULL) > 1)
-		return err_set(err, -EINVAL, "choose by one of --pid, --tid and --comm");
-	if (target->threads && (target->comm || target->tid))
-		return err_set(err, -EINVAL, "--threads goes with --pid or with the command");
+			       "only one of --pid, --tid, --comm, --cgroup and --system");
+	if (operands && (recording_any(&cmd->recording) || cmd->live.seconds > 0))
+		return err_set(err, -EINVAL,
+			       "recording options need a command (-- COMMAND ...) or a running "
+			       "process (--pid), not a trace");
+	if (cmd->live.cgroup && (operands || command))
+		return err_set(err, -EINVAL,
+			       "--cgroup needs running processes, not a trace or a command");
+	if (command && cmd->live.seconds > 0)
+		return err_set(err, -EINVAL, "--duration needs running processes, not a command");
+	if (!command && !operands && !why_is_named(target, &cmd->live) &&
+	    (recording_any(&cmd->recording) || cmd->live.seconds > 0))
+		return err_set(err, -EINVAL,
+			       "recording options need a command (-- COMMAND ...) or running "
+			       "processes (--pid, --comm, --cgroup, -a)");
+	if (target->threads && (target->comm || target->tid || cmd->live.cgroup || target->every))
+		return err_set(err, -EINVAL, "--threads needs --pid or a recorded command");
 	if (classes[cmd->class].untold)
 		return err_set(
 			err, -EINVAL,
-			"no event of the kernel tells %s; what it counts itself is in holdup "
-			"delays --reconcile",
+			"no kernel event covers %s; holdup delays reconcile has the kernel's own "
+			"counts",
 			why_class_words(classes[cmd->class].classes));
 	return recording_check(&cmd->recording, err);
 }
@@ -334,7 +429,7 @@ static int check_usage(const struct why_cmd *cmd, int operands, char **command, 
 static bool is_in_default(const struct explain_opts *opts, int argc, char **argv)
 {
 	struct explained explained = { 0 };
-	int status = 0;
+	int status;
 	pid_t child;
 
 	if (access(DEFAULT_TRACE, F_OK) < 0)
@@ -346,12 +441,26 @@ static bool is_in_default(const struct explain_opts *opts, int argc, char **argv
 		int rc = rights_drop_for_words(argc, argv, NULL);
 
 		if (rc == 0)
-			rc = explain_trace(DEFAULT_TRACE, opts, &explained, NULL);
+			rc = explain_read(DEFAULT_TRACE, opts, &explained, NULL);
 		_exit(rc == -ESRCH);
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return !(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	status = child_await(child);
+	return status < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 1;
+}
+
+/* No trace is named: is something meant that runs now, which run.holdup does not know? */
+static int find_live(struct why_cmd *cmd, const struct explain_opts *opts, int argc, char **argv,
+		     struct err *err)
+{
+	bool must = recording_any(&cmd->recording) || cmd->live.seconds > 0 || cmd->live.cgroup ||
+		    cmd->target.every;
+	int rc;
+
+	if (!why_is_named(&cmd->target, &cmd->live) || (!must && is_in_default(opts, argc, argv)))
+		return 0;
+	rc = why_live_find(&cmd->live, &cmd->target, err);
+	cmd->is_live = rc == 0;
+	return rc;
 }
 
 static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
@@ -376,9 +485,15 @@ static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
 	opts.depth = cmd->depth;
 	opts.min_ns = cmd->min_ns;
 	opts.classes = classes[cmd->class].classes;
-	opts.want_waits = cmd->json || cmd->all || cmd->causality || cmd->instances.given;
-	cmd->is_live = !command && argc == first && why_is_live(&cmd->target) &&
-		       (recording_any(&cmd->recording) || !is_in_default(&opts, argc, argv));
+	opts.load = load_opts_shown(0);
+	opts.span_parts = cmd->html ? VERDICT_PARTS : 0;
+	opts.want_waits =
+		cmd->html || cmd->json || cmd->all || cmd->causality || cmd->instances.given;
+	if (!command && argc == first)
+		rc = find_live(cmd, &opts, argc, argv, &err);
+	if (rc < 0)
+		return command_fail(&cmd_why, &err);
+	opts.target = cmd->target;
 	if (!command && !cmd->is_live && rights_drop_for_words(argc, argv, &err) < 0)
 		return command_fail(&cmd_why, &err);
 	return explain(cmd, &opts,
@@ -394,40 +509,48 @@ static int run_why(int argc, char **argv)
 	int status = parse_and_explain(&cmd, argc, argv);
 
 	recording_fini(&cmd.recording);
+	why_live_fini(&cmd.live);
 	return status;
 }
+
+static const struct opt_moved why_moved[] = { RECORDING_MOVED, { 0 } };
 
 const struct command cmd_why = {
 	.name = "why",
 	.args = "[OPTIONS] [TRACE | -- COMMAND ARGS...]",
-	.summary = "Say what held a program up",
+	.summary = "Explain what held up a program",
 	.options = why_options,
+	.moved = why_moved,
 	.details =
-		"With a command: records it and explains it, in one go; the recording is removed\n"
-		"afterwards unless -o names a directory for it. Without one: explains TRACE, or\n"
-		"run.holdup. With --pid of a process that runs, and no trace that knows it: records it\n"
-		"for 5 s, or until Ctrl-C, and explains that. The report goes to stdout, after all that\n"
-		"the command printed, or to --output. The target is the recorded command unless chosen\n"
-		"otherwise.\n"
+		"With a command: records and explains it in one go; -o keeps the recording.\n"
+		"Without a command: explains TRACE or run.holdup. With --pid, --comm, --cgroup or\n"
+		"-a and no trace: records running processes for 5 s (-d) or until Ctrl-C, and\n"
+		"explains them. If run.holdup exists and knows the process, it is explained\n"
+		"instead, unless -d is given. The target defaults to the recorded command. The\n"
+		"report is printed to stdout after all output of the command, or written to\n"
+		"--output.\n"
 		"\n"
 		"WHEN is one of\n"
 		"  12.345                  seconds on the trace clock\n"
 		"  +1.2s, +300ms           since the start of the recording\n"
 		"  14:03:12.5, 2026-01-02T14:03:12   wall clock, local time\n"
 		"  EVENT[:FIELD OP VALUE]  an event of the target: the first match for --from,\n"
-		"                          the first behind it for --to; first:EVENT and\n"
-		"                          last:EVENT choose. Without a target, that of --from\n"
-		"                          names the thread\n"
+		"                          the first match after it for --to; first:EVENT and\n"
+		"                          last:EVENT choose. Without a target, the thread of\n"
+		"                          the --from event is the target\n"
 		"\n"
-		"Exit status: with a command that of the command (128 + signal when it was killed,\n"
-		"126 or 127 when it could not be started), else 0: the report was printed; 2 wrong\n"
-		"usage; 3 could not record, read or explain.\n"
+		"Exit status: with a command, that of the command (128 + signal if it was killed,\n"
+		"126 or 127 if it could not be started), else 0: the report was printed; 2 wrong\n"
+		"usage; 3 recording, reading or explaining failed.\n"
 		"\n"
 		"  sudo holdup why -- make -j4\n"
 		"  sudo holdup why --summary --causality --output report.txt -- ./job\n"
 		"  sudo holdup why --locks -- ./server\n"
-		"  sudo holdup why --pid 1234\n"
+		"  sudo holdup why -p 1234 -d 10\n"
+		"  sudo holdup why --comm postgres\n"
+		"  sudo holdup why -a\n"
 		"  holdup why --comm worker --from +1s --to +2s run.holdup\n"
 		"  holdup why --from 'sys_enter:id == 257' --tid 1234 run.holdup\n",
+	.prints_report = true,
 	.run = run_why,
 };

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/mem.h"
 #include "cli/opts.h"
+#include "cli/pager.h"
 #include "cli/tempdir.h"
 
 static void print_error(const struct command *command, const struct err *err)
@@ -46,6 +47,7 @@ int command_end_by(int signal_number)
 
 	tempdir_remove();
 	(void)fflush(NULL);
+	pager_end();
 	(void)setrlimit(RLIMIT_CORE, &no_core); /* SIGQUIT: nothing is wrong with us */
 	(void)signal(signal_number, SIG_DFL);
 	(void)sigemptyset(&one);
@@ -90,8 +92,10 @@ static void print_details(const char *text)
 
 void command_help(const struct command *command)
 {
-	printf("usage: holdup %s %s\n\n%s.\n\nOptions:\n", command->name, command->args,
-	       command->summary);
+	int used = printf("usage: holdup %s", command->name);
+
+	opts_print_wrapped(stdout, (size_t)used, 14, command->args, ' ');
+	printf("\n\n%s.\n\nOptions:\n", command->summary);
 	opts_print(command->options, stdout);
 	if (command->details) {
 		putchar('\n');

@@ -10,6 +10,7 @@
 #include "cli/exit.h"
 
 struct err;
+struct opt_moved;
 struct opt_spec;
 
 #define DEFAULT_TRACE "run.holdup" /* what is recorded, and read, when no other name is given */
@@ -19,8 +20,10 @@ struct command {
 	const char *args;		/* what follows it, for the usage line */
 	const char *summary;		/* one line: starts with a verb, no full stop */
 	const struct opt_spec *options; /* for parsing, help and completion */
+	const struct opt_moved *moved;	/* old spellings; NULL = none */
 	const char *details;		/* the end of the help: paragraphs, examples */
-	bool only_reads; /* needs no rights but to read its files; with "--" it may record */
+	bool only_reads;    /* needs no rights but to read its files; with "--" it may record */
+	bool prints_report; /* on a terminal it goes through a pager */
 	/* argv[0] is the first word after the name. Returns an enum exit_status, or what a
 	 * recorded command exited with. */
 	int (*run)(int argc, char **argv);
@@ -29,6 +32,7 @@ struct command {
 extern const struct command cmd_record;
 extern const struct command cmd_recover;
 extern const struct command cmd_user;
+extern const struct command cmd_view;
 extern const struct command cmd_watch;
 extern const struct command cmd_why;
 extern const struct command cmd_run;
@@ -36,6 +40,8 @@ extern const struct command cmd_locks;
 extern const struct command cmd_cut;
 extern const struct command cmd_delays;
 extern const struct command cmd_top;
+extern const struct command cmd_flight;
+extern const struct command cmd_hot;
 extern const struct command cmd_index;
 extern const struct command cmd_info;
 extern const struct command cmd_check;
@@ -47,6 +53,7 @@ extern const struct command cmd_doctor;
 extern const struct command cmd_stats;
 extern const struct command cmd_breakdown;
 extern const struct command cmd_states;
+extern const struct command cmd_stuck;
 extern const struct command cmd_export;
 
 /*

@@ -43,11 +43,13 @@ static const struct arg_row {
 	{ "[BIN:]PROVIDER:NAME", KIND_FILE },
 	{ "DIR", KIND_FOLDER },
 	{ "PATH", KIND_FOLDER }, /* of a cgroup */
-	{ "CGROUP", KIND_FOLDER },
+	{ "PORT", KIND_FREE },
 	{ "MODEL", KIND_MODEL },
 	{ "COMMAND", KIND_PROGRAM },
 	{ "PID", KIND_PROCESS },
 	{ "TID", KIND_PROCESS },
+	{ "TRIGGER", KIND_FREE },
+	{ "CONDITION", KIND_FREE },
 	{ "USER", KIND_USER },
 	{ "SIGNAL", KIND_SIGNAL },
 	{ "SET", KIND_EVENTS },
@@ -67,6 +69,7 @@ static const struct arg_row {
 	{ "TIME", KIND_FREE },
 	{ "WHEN", KIND_FREE },
 	{ "[ADDRESS:]PORT", KIND_FREE },
+	{ "RATE|all[:RATE]|off", KIND_FREE },
 };
 
 /* How each shell completes it, up to KIND_FORMAT. */
@@ -139,7 +142,7 @@ static void print_events(FILE *out)
 {
 	const char *name;
 
-	fputs("core full", out);
+	fputs("core full lean", out);
 	for (size_t i = 0; (name = events_table_name(i)) != NULL; i++) {
 		if (!strpbrk(name, "*?"))
 			fprintf(out, " %s", name);
@@ -244,14 +247,15 @@ static const char bash_begin[] =
 
 static const char bash_middle[] =
 	"_holdup() {\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i\n"
-	"\tlocal command=${COMP_WORDS[1]}\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i first=1\n"
+	"\t[ \"$COMP_CWORD\" = 1 ] || [ \"${COMP_WORDS[1]}\" != --no-pager ] || first=2\n"
+	"\tlocal command=${COMP_WORDS[first]}\n"
 	"\tCOMPREPLY=()\n"
-	"\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
-	"\t\t_holdup_add -W \"$_holdup_commands --help --version\"\n"
+	"\tif [ \"$COMP_CWORD\" = \"$first\" ]; then\n"
+	"\t\t_holdup_add -W \"$_holdup_commands --help --version --no-pager\"\n"
 	"\t\treturn\n"
 	"\tfi\n"
-	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"\tfor ((i = first + 1; i < COMP_CWORD; i++)); do\n"
 	"\t\t[ \"${COMP_WORDS[i]}\" = -- ] || continue\n"
 	"\t\tif declare -F _command_offset >/dev/null; then _command_offset $((i + 1))\n"
 	"\t\telif [ $((i + 1)) = \"$COMP_CWORD\" ]; then _holdup_add -c\n"
@@ -328,6 +332,10 @@ static void print_bash(const struct completion *completion, FILE *out)
 
 static const char zsh_end[] =
 	"_holdup() {\n"
+	"\tif (( CURRENT > 2 )) && [[ ${words[2]} = --no-pager ]]; then\n"
+	"\t\twords[2]=()\n"
+	"\t\t(( CURRENT-- ))\n"
+	"\tfi\n"
 	"\tlocal dashes=${words[(i)--]}\n"
 	"\tif (( dashes < CURRENT )); then\n"
 	"\t\tshift $dashes words\n"
@@ -335,7 +343,7 @@ static const char zsh_end[] =
 	"\t\t_normal\n"
 	"\telif (( CURRENT == 2 )); then\n"
 	"\t\t_describe -t commands 'command' _holdup_commands\n"
-	"\t\tcompadd -- --help --version\n"
+	"\t\tcompadd -- --help --version --no-pager\n"
 	"\telse\n"
 	"\t\tlocal command=${words[2]}\n"
 	"\t\tshift words\n"
@@ -343,7 +351,8 @@ static const char zsh_end[] =
 	"\t\t(( ! $+functions[_holdup_$command] )) || _holdup_$command\n"
 	"\tfi\n"
 	"}\n"
-	"if [[ \"$funcstack[1]\" = _holdup ]]; then _holdup \"$@\"; else compdef _holdup holdup; fi\n";
+	"if [[ \"$funcstack[1]\" = _holdup ]]; then _holdup \"$@\"; else compdef _holdup holdup; "
+	"fi\n";
 
 static void zsh_action(enum kind kind, const char *arg, FILE *out)
 {
@@ -433,21 +442,23 @@ static const char fish_begin[] =
 	"\tcontains -- -- (commandline -opc)\n"
 	"end\n"
 	"function __holdup_in\n"
-	"\tset -l words (commandline -opc)\n"
+	"\tset -l words (commandline -opc | string match -v -- --no-pager)\n"
 	"\ttest (count $words) -ge 2; and test \"$words[2]\" = $argv[1]; and not __holdup_dashes\n"
 	"end\n"
 	"function __holdup_first\n"
-	"\ttest (count (commandline -opc)) -eq 1\n"
+	"\ttest (count (commandline -opc | string match -v -- --no-pager)) -eq 1\n"
 	"end\n"
 	"function __holdup_list\n"
 	"\tset -l before (commandline -ct | string match -r '.*,'; or echo)\n"
 	"\tfor word in $__holdup_events; echo $before$word; end\n"
 	"end\n"
 	"complete -c holdup -f\n"
-	"complete -c holdup -n __holdup_dashes -x -a '(__fish_complete_subcommand --fcs-skip=(contains -i -- -- "
+	"complete -c holdup -n __holdup_dashes -x -a '(__fish_complete_subcommand "
+	"--fcs-skip=(contains -i -- -- "
 	"(commandline -opc)))'\n"
 	"complete -c holdup -n __holdup_first -l help -s h -d 'Print the commands'\n"
-	"complete -c holdup -n __holdup_first -l version -s V -d 'Print the version'\n";
+	"complete -c holdup -n __holdup_first -l version -s V -d 'Print the version'\n"
+	"complete -c holdup -n __holdup_first -l no-pager -d 'Print without a pager'\n";
 
 static void fish_action(enum kind kind, const char *arg, FILE *out)
 {
@@ -523,8 +534,7 @@ static int check_options(const struct command *command, struct err *err)
 {
 	for (const struct opt_spec *spec = command->options; spec->name; spec++) {
 		if (has_value(spec) && !is_known(spec->arg))
-			return err_set(err, -ENOENT,
-				       "what %s of holdup %s --%s completes to is not said",
+			return err_set(err, -ENOENT, "no completion for %s of holdup %s --%s",
 				       spec->arg, command->name, spec->name);
 	}
 	return 0;
@@ -545,5 +555,5 @@ int completion_print(const struct completion *completion, const char *shell, FIL
 			return 0;
 		}
 	}
-	return err_set(err, -EINVAL, "completion needs the name of a shell: bash, zsh or fish");
+	return err_set(err, -EINVAL, "completion needs a shell: bash, zsh or fish");
 }

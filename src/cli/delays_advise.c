@@ -1,4 +1,4 @@
-/* delays_advise.c - holdup delays --advise: which knob the numbers point to; none is turned. */
+/* delays_advise.c - holdup delays advise: which knob the numbers point to; none is turned. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
 #include "cli/exit.h"
-#include "delays/advise.h"
-#include "delays/rank.h"
-#include "delays/sample.h"
+#include "accounts/advise.h"
+#include "accounts/rank.h"
+#include "accounts/sample.h"
 #include "report/delays_advice.h"
 
 /* Room for each process; the views of delays_advised point into it. */
@@ -77,7 +77,7 @@ int delays_advise_cmd(const struct delays_cmd *cmd, struct err *err)
 	rc = delays_found_any(cmd, &sample, err);
 	if (rc == 0) {
 		if (sample.source == DELAYS_FROM_PROC)
-			fprintf(stderr, "holdup: %s: run time and time without a CPU only\n",
+			fprintf(stderr, "holdup: %s; reporting only CPU time and waits for a CPU\n",
 				why.text);
 		delays_rows_of_sample(&sample, DELAYS_SORT_WAITED, &rows);
 		advise(cmd, &rows);

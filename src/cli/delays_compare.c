@@ -1,4 +1,4 @@
-/* delays_compare.c - holdup delays --compare: saved runs against each other. */
+/* delays_compare.c - holdup delays compare: saved runs against each other. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
-#include "delays/saved.h"
+#include "accounts/saved.h"
 #include "report/delays_compare.h"
 
 int delays_save_open(const struct delays_cmd *cmd, struct output *out_output, FILE **out_file,
@@ -48,13 +48,13 @@ int delays_compare(const struct delays_cmd *cmd, struct err *err)
 	for (char **more = cmd->command; more && *more; more++)
 		comparison.count++;
 	if (comparison.count < 2)
-		return err_set(err, -EINVAL, "--compare needs two saved runs or more");
+		return err_set(err, -EINVAL, "compare needs at least two saved runs");
 	if (cmd->command)
 		comparison.first_count = cmd->file_count;
 	else if (cmd->file_count == 2)
 		comparison.first_count = 1;
 	if (cmd->command && (!cmd->file_count || comparison.count == cmd->file_count))
-		return err_set(err, -EINVAL, "--compare needs runs before and behind --");
+		return err_set(err, -EINVAL, "compare needs runs before and after --");
 	runs = xcalloc(comparison.count, sizeof(*runs));
 	comparison.runs = runs;
 	for (size_t i = 0; i < comparison.count && rc == 0; i++) {

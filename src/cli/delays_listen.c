@@ -1,4 +1,4 @@
-/* delays_listen.c - holdup delays --listen: exits, of a command or of everything. */
+/* delays_listen.c - holdup delays listen: exits, of a command or of everything. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -16,10 +16,10 @@
 #include "base/text.h"
 #include "cli/delays_cmd.h"
 #include "cli/rights.h"
-#include "delays/cpus.h"
-#include "delays/heard.h"
-#include "delays/proc.h"
-#include "delays/sample.h"
+#include "accounts/cpus.h"
+#include "accounts/heard.h"
+#include "accounts/proc.h"
+#include "accounts/sample.h"
 #include "guard/caps.h"
 #include "guard/user.h"
 #include "record/command.h"
@@ -91,7 +91,7 @@ static int check_cpus(const struct delays_cpus *some, const struct delays_cpus *
 		if (at == all->count || all->cpus[at] != some->cpus[i]) {
 			AUTO_FREE char *there = delays_cpus_text(all, 0, all->count);
 
-			return err_set(err, -EINVAL, "this machine has no CPU %u, only %s",
+			return err_set(err, -EINVAL, "this machine has no CPU %u, only CPUs %s",
 				       some->cpus[i], there);
 		}
 	}

@@ -1,5 +1,5 @@
 /*
- * delays_serve.c - holdup delays --serve: the sums as OpenMetrics text over HTTP.
+ * delays_serve.c - holdup delays serve: the sums as OpenMetrics text over HTTP.
  *
  * The accounts are asked for when somebody asks us, at most once a second: any number of requests
  * costs no more than that.
@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
 #include "cli/exit.h"
-#include "delays/gather.h"
-#include "delays/proc.h"
+#include "accounts/gather.h"
+#include "accounts/proc.h"
 #include "guard/caps.h"
 #include "report/delays_metrics.h"
 #include "serve/http.h"
@@ -149,7 +149,8 @@ int delays_serve(const struct delays_cmd *cmd, struct err *err)
 	serving.select.threads = false;
 	(void)delays_sampler_open(&serving.sampler, &why); /* falls back to /proc; why says why */
 	if (delays_sampler_source(serving.sampler) == DELAYS_FROM_PROC)
-		fprintf(stderr, "holdup: %s: run time and time without a CPU only\n", why.text);
+		fprintf(stderr, "holdup: %s; reporting only CPU time and waits for a CPU\n",
+			why.text);
 	delays_gather_init(&serving.gather, cmd->labels ? cmd->labels : LABELS_DEFAULT);
 	rc = run(cmd, &serving, err);
 	delays_gather_fini(&serving.gather);

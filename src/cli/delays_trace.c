@@ -1,24 +1,24 @@
 /*
  * delays_trace.c - holdup delays TRACE: the same classes from what was recorded; and with
- * --reconcile beside the kernel's own accounts that the recording keeps.
+ * reconcile: beside the kernel's own accounts that the recording keeps.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyse/delays_trace.h"
-#include "analyse/memory_spans.h"
-#include "analyse/moved.h"
-#include "analyse/reconcile.h"
+#include "analyse/accounts/delays_trace.h"
+#include "analyse/accounts/memory_spans.h"
+#include "analyse/why/sleeper_moves.h"
+#include "analyse/accounts/reconcile.h"
+#include "ask/reclaim_events.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/delays_cmd.h"
 #include "cli/exit.h"
 #include "cli/load.h"
-#include "cli/memory_events.h"
 #include "cli/reading.h"
-#include "delays/rank.h"
-#include "delays/recorded.h"
+#include "accounts/rank.h"
+#include "accounts/recorded.h"
 #include "report/delays.h"
 #include "report/reconcile.h"
 #include "timeline/timeline.h"
@@ -26,9 +26,8 @@
 /* Which classes "-" stands for, and the events that would tell them. */
 static char *name_needs(const struct memory_spans *memory)
 {
-	char *text =
-		xstrdup("\"-\" stands for swap-in, thrashing and copy-on-write, which no event of "
-			"the kernel tells");
+	char *text = xstrdup("\"-\" stands for swap-in, thrashing and copy-on-write, which have no "
+			     "kernel events");
 
 	for (enum delays_class class = 0; class < DELAYS_CLASSES; class ++) {
 		const char *events = memory_class_events(class);
@@ -68,7 +67,7 @@ static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
 	if (damage)
 		fprintf(stderr, "holdup: %s\n", damage);
 	if (trace.sample.count == 0)
-		rc = err_set(err, -ESRCH, "no such process is in this recording");
+		rc = err_set(err, -ESRCH, "this recording has no such process");
 	else
 		rc = delays_save_open(cmd, &output, &file, err);
 	if (rc == 0) {
@@ -121,7 +120,7 @@ int delays_of_trace(const struct delays_cmd *cmd, struct err *err)
 	rc = load_trace(cmd->trace, 0, &loaded, err);
 	if (rc < 0)
 		return rc;
-	rc = memory_events_moved(&loaded, cmd->trace, &memory, cmd->reconcile ? &moved : NULL, err);
+	rc = reclaim_spans_moved(&loaded, cmd->trace, &memory, cmd->reconcile ? &moved : NULL, err);
 	if (rc == 0 && cmd->reconcile)
 		rc = reconcile(cmd, &loaded, &memory, &moved, err);
 	else if (rc == 0)

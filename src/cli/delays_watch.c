@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "cli/delays_cmd.h"
 #include "cli/exit.h"
-#include "delays/proc.h"
-#include "delays/rank.h"
-#include "delays/sample.h"
+#include "accounts/proc.h"
+#include "accounts/rank.h"
+#include "accounts/sample.h"
 #include "report/delays.h"
 
 static int parse_user(const char *user, uint32_t *out_uid, struct err *err)
@@ -31,7 +31,7 @@ static int parse_user(const char *user, uint32_t *out_uid, struct err *err)
 		*out_uid = (uint32_t)number;
 		return 0;
 	}
-	return err_set(err, -EINVAL, "there is no user \"%s\"", user);
+	return err_set(err, -EINVAL, "no user \"%s\"", user);
 }
 
 int delays_cmd_select(const struct delays_cmd *cmd, struct delays_select *out_select,
@@ -59,13 +59,12 @@ int delays_found_any(const struct delays_cmd *cmd, const struct delays_sample *s
 	if (sample->count)
 		return 0;
 	if (cmd->pid_count == 1)
-		return err_set(err, -ESRCH, "there is no process or thread %d%s", cmd->pids[0],
+		return err_set(err, -ESRCH, "no process or thread %d%s", cmd->pids[0],
 			       delays_proc_hides() ? "; /proc hides those of other users (hidepid)"
 						   : "");
 	return err_set(err, -ESRCH, "%s%s",
-		       sample->missing || sample->gone
-			       ? "there is no process or thread of these numbers"
-			       : "no process is chosen by that",
+		       sample->missing || sample->gone ? "no process or thread has one of these IDs"
+						       : "no process matches",
 		       delays_proc_hides() ? "; /proc hides those of other users (hidepid)" : "");
 }
 

@@ -59,7 +59,7 @@ int doctor_apps(const struct opt_strings *apps, const struct opt_pids *pids, str
 	if (rc == 0 && listing.count)
 		table_print(&listing.rows, stdout);
 	else if (rc == 0)
-		puts("No program whose points are known runs, as far as this user can see.");
+		puts("No running program that this user can see has known points.");
 	table_fini(&listing.rows);
 	guard_user_fini(&user);
 	app_option_fini(&option);

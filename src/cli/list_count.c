@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/line_reader.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "cli/list_print.h"
-#include "cli/list_reader.h"
 #include "event/comms.h"
 #include "event/event.h"
-#include "read/print.h"
-#include "read/value.h"
+#include "fields/print.h"
+#include "fields/value.h"
 #include "report/list.h"
 
 #define MAX_NAMES 6u	      /* a table has so many columns besides share and events */
@@ -242,6 +242,8 @@ static void count_line(struct counter *counter, const struct value_line *line)
 static void count_hole(struct counter *counter, const struct event *event)
 {
 	counter->sums.holes++;
+	if (event->lost.is_step)
+		return;
 	counter->sums.lost += event->lost.count ? event->lost.count : 1;
 }
 
@@ -300,12 +302,12 @@ static bool is_of_heads(const struct counter *counter)
 	return true;
 }
 
-static int read_lines(struct counter *counter, struct list_reader *reader, struct err *err)
+static int read_lines(struct counter *counter, struct line_reader *reader, struct err *err)
 {
 	struct value_line line;
 	int rc;
 
-	while ((rc = list_reader_next(reader, &line, err)) > 0) {
+	while ((rc = line_reader_next(reader, &line, err)) > 0) {
 		if (line.event->type == EV_LOST)
 			count_hole(counter, line.event);
 		else
@@ -314,10 +316,10 @@ static int read_lines(struct counter *counter, struct list_reader *reader, struc
 	return rc;
 }
 
-int list_count(struct list_reader *reader, const char *fields, uint32_t top, bool json,
+int list_count(struct line_reader *reader, const char *fields, uint32_t top, bool json,
 	       struct err *err)
 {
-	struct counter counter = { .context = list_reader_context(reader) };
+	struct counter counter = { .context = line_reader_context(reader) };
 	int rc = list_names(counter.context, fields, &counter.names, &counter.name_count, err);
 
 	if (rc == 0 && counter.name_count > MAX_NAMES) {
@@ -332,7 +334,7 @@ int list_count(struct list_reader *reader, const char *fields, uint32_t top, boo
 	counter.kinds = xcalloc(counter.kind_count, sizeof(*counter.kinds));
 	outbuf_to_memory(&counter.made);
 	if (is_of_heads(&counter))
-		rc = list_reader_heads(reader, err);
+		rc = line_reader_heads(reader, err);
 	if (rc == 0)
 		rc = read_lines(&counter, reader, err);
 	if (rc == 0)

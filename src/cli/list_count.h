@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct err;
-struct list_reader;
+struct line_reader;
 
 /*
  * Read all lines and print how many there are of each value of 'fields' ("comm,event").
  * Memory is bounded: values beyond the first LIST_COUNT_MAX are counted together.
  */
 #define LIST_COUNT_MAX 200000u
-int list_count(struct list_reader *reader, const char *fields, uint32_t top, bool json,
+int list_count(struct line_reader *reader, const char *fields, uint32_t top, bool json,
 	       struct err *err);
 
 #endif

@@ -22,7 +22,7 @@
 #include "cli/list_print.h"
 #include "event/comms.h"
 #include "event/event.h"
-#include "read/value.h"
+#include "fields/value.h"
 
 #define MAX_WORKERS 8u
 #define PIECES	    (MAX_WORKERS + 2)

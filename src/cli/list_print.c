@@ -16,8 +16,8 @@
 #include "base/outbuf.h"
 #include "event/comms.h"
 #include "event/event.h"
-#include "read/print.h"
-#include "read/value.h"
+#include "fields/print.h"
+#include "fields/value.h"
 
 #define SECOND_COLUMNS 6
 #define DELTA_COLUMNS  10
@@ -65,7 +65,7 @@ int list_names(const struct value_context *context, const char *text,
 
 	while (rc == 0 && (part = strsep(&rest, ","))) {
 		if (count == MAX_NAMES)
-			rc = err_set(err, -EINVAL, "these are more than %u fields", MAX_NAMES);
+			rc = err_set(err, -EINVAL, "more than %u fields", MAX_NAMES);
 		else
 			rc = value_name_new(context, part, &names[count], err);
 		count += rc == 0;
@@ -371,6 +371,8 @@ static void put_own_fields(const struct value_line *line, struct outbuf *out, bo
 			out->at = digits_u64(out->at, event->lost.count);
 		else
 			outbuf_string(out, "null");
+		if (event->lost.is_step)
+			put_pair_u64(out, "step", event->lost.step, any);
 		if (event->lost.packets)
 			put_pair_u64(out, "packets", event->lost.packets, any);
 	} else if (event->type == EV_FD_NAME) {

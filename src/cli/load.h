@@ -1,39 +1,30 @@
 /*
- * load.h - open a trace with its timeline (query/loaded.h), with progress on a terminal,
- * and find a window in it.
+ * load.h - open a trace for a command: it becomes a mere reader first (reading.h), and progress is
+ * shown on a terminal.
  */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 
 #include <stdint.h>
 
-#include "query/loaded.h"
+#include "ask/loaded.h"
 
 struct err;
-struct when;
+struct trace;
 
 /*
- * Both below make the process a mere reader first (reading.h).
- * 'flags' are of enum load_flag. As loaded_open().
+ * Before the first trace is opened by other means than the two below: refuse the default name when
+ * nothing is there, and become a reader. Returns 0, or a negative errno with err filled.
  */
+int load_begin(const char *path, struct err *err);
+
+/* With 'flags' of enum load_flag, and progress on the terminal: for who opens a trace for the command. */
+struct load_opts load_opts_shown(uint32_t flags);
+
+/* load_begin() and loaded_open(). */
 int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, struct err *err);
 
-/* A trace without its timeline. As read_open(). */
+/* load_begin() and read_open(): a trace without its timeline. */
 int load_plain(const char *path, struct trace **out_trace, struct err *err);
-
-/*
- * The moment of 'when', looked for at or after 'from_ns' when it is an event; 'otherwise' when
- * it was not given.
- */
-int load_moment(struct loaded *loaded, const struct when *when, uint64_t from_ns,
-		uint64_t otherwise, uint64_t *out_ns, struct err *err);
-
-/* The same of a trace without its timeline. */
-int load_find(struct trace *trace, const struct when *when, uint64_t from_ns, uint64_t otherwise,
-	      uint64_t *out_ns, struct err *err);
-
-/* The window of --from and --to; what was not given is where the recording begins or ends. */
-int load_window(struct loaded *loaded, const struct when *from, const struct when *to,
-		uint64_t *out_start_ns, uint64_t *out_end_ns, struct err *err);
 
 #endif

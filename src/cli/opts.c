@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -92,6 +93,21 @@ static bool parse_duration(const struct opt_spec *spec, const char *value, void 
 	return text_parse_duration(value, field);
 }
 
+/* Millionths are as fine as it gets. */
+static bool parse_percent(const struct opt_spec *spec, const char *value, void *field)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	(void)spec;
+	if (value[0] < '0' || value[0] > '9' || (end[0] == '%' ? end[1] : end[0]) != '\0')
+		return false;
+	if (!(percent >= 0.0001 && percent <= 100))
+		return false;
+	*(uint32_t *)field = (uint32_t)(percent * 10000 + 0.5);
+	return true;
+}
+
 static bool parse_string(const struct opt_spec *spec, const char *value, void *field)
 {
 	(void)spec;
@@ -154,6 +170,7 @@ static const struct type_row types[] = {
 	[opt_pid] = { parse_pid, VALUE_ALWAYS, "a process or thread id from 1 on" },
 	[opt_pids] = { parse_pids, VALUE_ALWAYS, "process or thread ids such as 7 or 7,8" },
 	[opt_size] = { parse_size, VALUE_ALWAYS, "a size such as 512K or 4M" },
+	[opt_percent] = { parse_percent, VALUE_ALWAYS, "a percentage above 0 such as 2 or 0.5%" },
 	[opt_seconds] = { parse_seconds, VALUE_ALWAYS, "seconds such as 10 or 0.5" },
 	[opt_duration] = { parse_duration, VALUE_ALWAYS, "a duration such as 300ms or 1.2s" },
 	[opt_string] = { parse_string, VALUE_ALWAYS, NULL },
@@ -225,18 +242,41 @@ static int take_value(struct parse *parse, const struct opt_spec *spec, const ch
 	return set_value(parse, spec, parse->argv[parse->at++]);
 }
 
+static const struct opt_moved *all_moved;
+
+void opts_set_moved(const struct opt_moved *moved)
+{
+	all_moved = moved;
+}
+
+/* 'option' is as it was typed, "--until". Returns -EINVAL with err filled, or 0 when it is none of those. */
+static int moved_option(struct parse *parse, const char *option)
+{
+	for (const struct opt_moved *moved = all_moved; moved && moved->old; moved++) {
+		if (strcmp(moved->old, option) == 0)
+			return err_set(parse->err, -EINVAL, "%s is %s now", moved->old, moved->now);
+	}
+	return 0;
+}
+
 static int unknown_option(struct parse *parse, const char *name, size_t len)
 {
 	const char *names[64];
 	AUTO_FREE char *word = xstrndup(name, len);
 	AUTO_FREE char *safe = text_escaped(word);
+	AUTO_FREE char *option = xasprintf("--%s", word);
 	AUTO_FREE char *hint = NULL;
 	size_t count = 0;
 
+	if (moved_option(parse, option) < 0)
+		return -EINVAL;
+	if (strcmp(word, "no-pager") == 0)
+		return err_set(parse->err, -EINVAL, "%s comes first: holdup %s COMMAND", option,
+			       option);
 	for (const struct opt_spec *spec = parse->specs; spec->name && count < 64; spec++)
 		names[count++] = spec->name;
 	hint = opts_hint(word, "--", names, count);
-	return err_set(parse->err, -EINVAL, "there is no option --%s%s", safe, hint);
+	return err_set(parse->err, -EINVAL, "unknown option --%s%s", safe, hint);
 }
 
 static int parse_long(struct parse *parse, const char *word)
@@ -262,6 +302,16 @@ static const struct opt_spec *spec_of_letter(const struct parse *parse, char let
 	return NULL;
 }
 
+static int unknown_letter(struct parse *parse, char letter)
+{
+	AUTO_FREE char *safe = text_escaped((char[]){ letter, '\0' });
+	AUTO_FREE char *option = xasprintf("-%s", safe);
+
+	return moved_option(parse, option) < 0
+		       ? -EINVAL
+		       : err_set(parse->err, -EINVAL, "unknown option %s", option);
+}
+
 /* "-jv" is two flags; "-oDIR" is an option with its value. */
 static int parse_short(struct parse *parse, const char *letters)
 {
@@ -272,11 +322,8 @@ static int parse_short(struct parse *parse, const char *letters)
 
 		if (!spec && *letters == 'h')
 			return OPTS_HELP;
-		if (!spec) {
-			AUTO_FREE char *safe = text_escaped((char[]){ *letters, '\0' });
-
-			return err_set(parse->err, -EINVAL, "there is no option -%s", safe);
-		}
+		if (!spec)
+			return unknown_letter(parse, *letters);
 		if (types[spec->type].rule == VALUE_ALWAYS)
 			return take_value(parse, spec, rest);
 		rc = take_value(parse, spec, NULL);

@@ -28,6 +28,7 @@ enum opt_type {
 	opt_pid,      /* int32_t, above 0 */
 	opt_pids,     /* struct opt_pids; repeated, or separated by commas */
 	opt_size,     /* uint64_t, bytes: "64K", "1.5M" */
+	opt_percent,  /* uint32_t, millionths, above 0, at most 100 %: "2", "0.5%" */
 	opt_seconds,  /* double, above 0: "10", "0.5", "300ms" */
 	opt_duration, /* uint64_t, ns: "300ms", "1.2s" */
 	opt_string,   /* const char *, a view into argv */
@@ -61,6 +62,15 @@ struct opt_maybe {
 	bool given;
 	uint32_t value; /* 0 without "=NUMBER" */
 };
+
+/* How an option was spelled before, and what it is now; a table of them ends with {0}. */
+struct opt_moved {
+	const char *old; /* "--until", "-F" */
+	const char *now; /* "--to", "-f" */
+};
+
+/* Old spellings that opts_parse() refuses with the new ones named; NULL = none. The table must live on. */
+void opts_set_moved(const struct opt_moved *moved);
 
 /* What opts_parse() returns for --help; err has no text then. */
 #define OPTS_HELP (-125) /* -ECANCELED */

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "cli/reading.h"
 #include "cli/rights.h"
 #include "export/unfinished.h"
 #include "guard/drop.h"
@@ -99,6 +100,18 @@ int output_begin(const char *path, struct output *out_output, struct err *err)
 	if (rc == 0)
 		*out_output = output;
 	return rc;
+}
+
+int output_begin_reader(const char *path, struct output *out_output, struct err *err)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (guard_user_ids(&uid, &gid))
+		return output_begin_here(path, out_output, err);
+	reading_writes(path);
+	unfinished_guard();
+	return output_begin(path, out_output, err);
 }
 
 FILE *output_stream(const struct output *output)

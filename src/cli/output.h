@@ -21,6 +21,12 @@ struct output {
 /* Before the work, so that a wrong path costs nobody any. Returns 0, or negative with err filled. */
 int output_begin(const char *path, struct output *out_output, struct err *err);
 
+/*
+ * The same for a reader of traces, before the first one. It gets its name as the user, unless root reads
+ * for a user.
+ */
+int output_begin_reader(const char *path, struct output *out_output, struct err *err);
+
 /* The same, but written where it is: for root, in a folder that others may change meanwhile. */
 int output_begin_here(const char *path, struct output *out_output, struct err *err);
 

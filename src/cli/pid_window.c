@@ -14,11 +14,11 @@ int pid_window_parse(struct pid_window *window, const char *noun, const char *co
 	int rc;
 
 	if (count < 1)
-		return err_set(err, -EINVAL, "which %s? Its number is missing", noun);
+		return err_set(err, -EINVAL, "no %s ID given", noun);
 	if (count > 2)
-		return err_set(err, -EINVAL, "it takes one %s and one trace", noun);
+		return err_set(err, -EINVAL, "expected one %s and one trace", noun);
 	if (!text_parse_u64(operands[0], &number) || number == 0 || number > INT32_MAX)
-		return err_set(err, -EINVAL, "\"%s\" is not the number of a %s", operands[0], noun);
+		return err_set(err, -EINVAL, "\"%s\" is not a %s ID", operands[0], noun);
 	window->pid = (int32_t)number;
 	window->path = count > 1 ? operands[1] : DEFAULT_TRACE;
 	rc = when_parse(times[0], false, &window->from, err);
@@ -32,7 +32,7 @@ int pid_window_load(const struct pid_window *window, struct loaded *out_loaded,
 
 	if (rc < 0)
 		return rc;
-	rc = load_window(out_loaded, &window->from, &window->to, out_start_ns, out_end_ns, err);
+	rc = when_window(out_loaded, &window->from, &window->to, out_start_ns, out_end_ns, err);
 	if (rc < 0)
 		loaded_fini(out_loaded);
 	return rc;

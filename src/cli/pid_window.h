@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
+#include "ask/window.h"
 #include "cli/load.h"
-#include "cli/when.h"
 
 struct err;
 

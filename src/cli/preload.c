@@ -23,7 +23,7 @@
 
 /* Where it may be, from the folder of this program: built, installed. */
 static const char *const places[] = {
-	"src/locks/" LIBRARY,
+	"src/runtime/locks/" LIBRARY,
 	"../" HOLDUP_LIBDIR "/holdup/" LIBRARY,
 	"../lib/holdup/" LIBRARY,
 };
@@ -125,13 +125,13 @@ static const char *why_unseen(int fd)
 	if (head.e_ident[EI_CLASS] != OWN_CLASS ||
 	    (self >= 0 && read_whole(self, 0, &own, sizeof(own)) &&
 	     head.e_machine != own.e_machine))
-		return "is for another kind of processor";
+		return "is for another architecture";
 	read_interpreter(fd, &head, interpreter, sizeof(interpreter));
 	if (!interpreter[0])
 		return "is linked statically";
 	if (is_musl(interpreter) != OWN_IS_MUSL)
 		return "uses another C library";
-	return gains_rights(fd) ? "gets rights of its own when it starts" : NULL;
+	return gains_rights(fd) ? "is set-user-ID or has capabilities" : NULL;
 }
 
 void preload_note(const char *program)
@@ -141,7 +141,7 @@ void preload_note(const char *program)
 	AUTO_FREE char *safe = text_escaped(program);
 
 	if (why)
-		fprintf(stderr, "holdup: %s %s: it tells nothing of its locks\n", safe, why);
+		fprintf(stderr, "holdup: %s %s: its locks are not recorded\n", safe, why);
 }
 
 /* The command may change its folder, and its children begin traces as well: an absolute path. */
@@ -151,7 +151,8 @@ int preload_none(const char *dir, struct err *err)
 	AUTO_FREE char *value = NULL;
 
 	if (dir[0] != '/' && !here)
-		return err_set(err, -errno, "cannot tell the current folder: %s", strerror(errno));
+		return err_set(err, -errno, "cannot get the current directory: %s",
+			       strerror(errno));
 	value = dir[0] == '/' ? xasprintf("stream:%s", dir) : xasprintf("stream:%s/%s", here, dir);
 	if (setenv("HOLDUP", value, 1) < 0)
 		return err_set(err, -errno, "cannot set HOLDUP: %s", strerror(errno));
@@ -182,11 +183,13 @@ int preload_locks(const char *dir, const struct preload_locks *opts, struct err 
 	int rc;
 
 	if (!library)
-		return err_set(err, -ENOENT, "%s is neither beside this program nor installed",
+		return err_set(err, -ENOENT,
+			       "cannot find %s, neither beside this program nor "
+			       "installed",
 			       LIBRARY);
 	if (strpbrk(library, " :"))
 		return err_set(err, -EINVAL,
-			       "the loader cannot preload %s: there is a blank or a colon in it",
+			       "the loader cannot preload %s: its path contains a blank or a colon",
 			       library);
 	rc = dir ? preload_none(dir, err) : 0;
 	if (rc < 0)

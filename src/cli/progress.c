@@ -83,7 +83,7 @@ void progress_recording(void *context, double seconds, uint64_t bytes, uint64_t 
 	fprintf(stderr, "holdup: recording for %.0f s, %s", seconds, text_size(bytes).s);
 	if (lost > 0)
 		fprintf(stderr, ", %s events lost", text_count(lost).s);
-	fputs("; Ctrl-C ends it", stderr);
+	fputs("; Ctrl-C stops", stderr);
 	terminal_codes(stderr, "\033[K");
 	later.shown = true; /* no thread is about: the phase is over */
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "cli/pager.h"
 #include "guard/filter.h"
 #include "guard/place.h"
 #include "guard/user.h"
@@ -21,6 +22,7 @@ static struct {
 	bool *is_output;	    /* owned; of each: the folder of what was named for output */
 	size_t count;
 	bool is_begun;
+	bool serves, shows;
 } reading;
 
 static void add(char *path, bool only_write)
@@ -85,6 +87,16 @@ static void add_cache(const char *trace)
 	add(path, false);
 }
 
+void reading_serves(void)
+{
+	reading.serves = true;
+}
+
+void reading_shows(void)
+{
+	reading.shows = true;
+}
+
 void reading_indexes(const char *trace)
 {
 	if (!trace || reading.is_begun)
@@ -139,9 +151,12 @@ int reading_begin(const char *trace, struct err *err)
 	reading_indexes(trace);
 	add_temporary();
 	reading.is_begun = true;
+	pager_begin(); /* a reader can start no program */
 	rc = check_outputs(err);
 	if (rc == 0)
-		rc = guard_filter_reader(reading.places, reading.count, err);
+		rc = (reading.serves  ? guard_filter_server
+		      : reading.shows ? guard_filter_screen
+				      : guard_filter_reader)(reading.places, reading.count, err);
 	for (size_t i = 0; i < reading.count; i++)
 		free((char *)reading.places[i].path);
 	free(reading.places);
@@ -149,5 +164,5 @@ int reading_begin(const char *trace, struct err *err)
 	reading.places = NULL;
 	reading.is_output = NULL;
 	reading.count = 0;
-	return rc < 0 ? err_wrap(err, "giving up what reading a trace does not need") : 0;
+	return rc < 0 ? err_wrap(err, "dropping privileges before reading") : 0;
 }

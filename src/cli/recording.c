@@ -18,10 +18,48 @@
 #include "cli/tempdir.h"
 #include "guard/drop.h"
 #include "guard/user.h"
-#include "probe/rules.h"
+#include "runtime/rules.h"
 #include "record/probe_spec.h"
 #include "record/record.h"
+#include "record/wait_stacks.h"
+#include "record/work_samples.h"
 #include "store/manifest.h"
+
+/* 0 = no stacks. */
+static bool parse_stack_min(const struct recording_opts *opts, uint64_t *out_ns)
+{
+	*out_ns = 0;
+	if (!opts->stack_min) {
+		*out_ns = opts->wants_stacks ? WAIT_STACKS_MIN_NS : 0;
+		return true;
+	}
+	return strcmp(opts->stack_min, "off") == 0 ||
+	       (text_parse_duration(opts->stack_min, out_ns) && *out_ns > 0);
+}
+
+/* A rate of 0 = no samples. */
+static bool parse_sample(const struct recording_opts *opts, uint32_t *out_hz, bool *out_all)
+{
+	const char *rate = opts->sample;
+	uint64_t hz = WORK_SAMPLES_HZ;
+
+	*out_hz = opts->wants_stacks ? WORK_SAMPLES_HZ : 0;
+	*out_all = false;
+	if (!rate)
+		return true;
+	if (strcmp(rate, "off") == 0)
+		hz = 0;
+	else if (strcmp(rate, "all") == 0)
+		*out_all = true;
+	else {
+		*out_all = strncmp(rate, "all:", strlen("all:")) == 0;
+		rate += *out_all ? strlen("all:") : 0;
+		if (!text_parse_u64(rate, &hz) || !hz || hz > WORK_SAMPLES_HZ_MAX)
+			return false;
+	}
+	*out_hz = (uint32_t)hz;
+	return true;
+}
 
 void recording_fill(const struct recording_opts *opts, struct record_opts *out_record)
 {
@@ -30,7 +68,10 @@ void recording_fill(const struct recording_opts *opts, struct record_opts *out_r
 	out_record->is_temporary = !opts->dir; /* record, which has none, sets its own */
 	out_record->events = opts->events;
 	out_record->buffer_bytes = opts->buffer_bytes;
+	out_record->budget_ppm = opts->budget_ppm;
 	out_record->stacks = opts->stacks;
+	(void)parse_stack_min(opts, &out_record->stack_min_ns); /* recording_check() told */
+	(void)parse_sample(opts, &out_record->sample_hz, &out_record->samples_all); /* the same */
 	out_record->as_root = opts->as_root;
 	out_record->no_bpf = opts->no_bpf;
 	out_record->probes = opts->probes.items;
@@ -58,16 +99,32 @@ static int check_points(const struct opt_strings *texts, bool is_usdt, struct er
 int recording_check(const struct recording_opts *opts, struct err *err)
 {
 	int rc = check_points(&opts->probes, false, err);
+	uint64_t min_ns;
+	uint32_t hz;
+	bool all;
 
+	if (rc == 0 && !parse_sample(opts, &hz, &all))
+		return err_set(err, -EINVAL,
+			       "--sample needs a rate from 1 to %u per second, all, all:RATE or "
+			       "off",
+			       WORK_SAMPLES_HZ_MAX);
+	if (rc == 0 && !parse_stack_min(opts, &min_ns))
+		return err_set(err, -EINVAL, "--stack-min needs a duration such as 1ms, or off");
+
+	if (rc == 0 && opts->budget_ppm &&
+	    (opts->stacks || opts->probes.count || opts->usdt.count || opts->apps.count))
+		return err_set(err, -EINVAL,
+			       "--budget conflicts with --stacks, --probe, --usdt and --app: what "
+			       "these cost is not measured");
 	if (rc == 0 && opts->user && !rules_are_sane(opts->user)) {
 		AUTO_FREE char *safe = text_escaped(opts->user);
 
 		return err_set(err, -EINVAL,
-			       "--user needs patterns such as shop,net:rx*, got \"%s\"", safe);
+			       "--user-events needs patterns such as shop,net:rx*, got \"%s\"",
+			       safe);
 	}
 	if (rc == 0 && opts->locks && opts->user && strcmp(opts->user, "none") == 0)
-		return err_set(err, -EINVAL,
-			       "--user none leaves out what --locks lets the command tell");
+		return err_set(err, -EINVAL, "--user-events none conflicts with --locks");
 	return rc < 0 ? rc : check_points(&opts->usdt, true, err);
 }
 
@@ -112,9 +169,10 @@ void recording_fini(struct recording_opts *opts)
 
 bool recording_any(const struct recording_opts *opts)
 {
-	return opts->dir || opts->events || opts->buffer_bytes || opts->stacks || opts->as_root ||
-	       opts->no_bpf || opts->probes.count || opts->usdt.count || opts->apps.count ||
-	       opts->user || opts->locks;
+	return opts->dir || opts->events || opts->buffer_bytes || opts->budget_ppm ||
+	       opts->stacks || opts->stack_min || opts->sample || opts->as_root || opts->no_bpf ||
+	       opts->probes.count || opts->usdt.count || opts->apps.count || opts->user ||
+	       opts->locks;
 }
 
 int recording_status(int wait_status)
@@ -133,7 +191,7 @@ static void print_losses(const struct manifest *manifest)
 
 		if (cpu->lost + cpu->dropped > 0)
 			fprintf(stderr,
-				"  CPU %" PRIu32 " lost %s events: a larger --buffer loses less\n",
+				"  CPU %" PRIu32 " lost %s events; a larger --buffer loses fewer\n",
 				cpu->cpu, text_count(cpu->lost + cpu->dropped).s);
 	}
 	for (size_t i = 0; i < manifest->missing_count; i++) {
@@ -174,6 +232,58 @@ static bool needs_sudo(const char *dir)
 	return stat(dir, &st) < 0 || st.st_uid != user;
 }
 
+#define SHARE_SECONDS 5 /* the shortest recording of which a share of a CPU says something */
+
+static double percent_of(uint64_t part_ns, double whole_ns)
+{
+	return whole_ns > 0 ? 100 * (double)part_ns / whole_ns : 0;
+}
+
+/* With what who had the events paid for them. */
+static void tell_whole_cost(const struct record_result *result)
+{
+	const struct fact_cost cost = manifest_cost(result->manifest);
+	double all_ns = result->seconds * 1e9 * cost.cpus;
+
+	if (!cost.events_ns || !(all_ns > 0))
+		return;
+	fprintf(stderr,
+		"  the events cost the programs about %s (estimated: %s ns each); all together about %.2f %% of the CPUs' time",
+		text_duration(cost.events_ns).s,
+		text_count(cost.events_ns / (result->events ? result->events : 1)).s,
+		100 * (double)fact_cost_all_ns(&cost) / all_ns);
+	if (cost.budget_ns)
+		fprintf(stderr,
+			"; without beginning and ending %.2f %%; the budget is %g %%, with %zu "
+			"steps",
+			fact_cost_kept(&cost), cost.budget_ppm / 1e4, result->manifest->step_count);
+	fputc('\n', stderr);
+}
+
+/* What it cost: as holdup info tells it later. */
+static void tell_cost(const struct record_result *result)
+{
+	const struct manifest *manifest = result->manifest;
+	double seconds = result->seconds > 0 ? result->seconds : 1;
+
+	if (!manifest->recorder_cpu_ns)
+		return;
+	fprintf(stderr, "  the recorder used %s of CPU time",
+		text_duration(manifest->recorder_cpu_ns).s);
+	/* Of a short one most is for beginning and ending. */
+	if (seconds >= SHARE_SECONDS)
+		fprintf(stderr, " (%.1f %% of a CPU)",
+			percent_of(manifest->recorder_cpu_ns, seconds * 1e9));
+	if (manifest->bpf_window_ns)
+		fprintf(stderr, ", its BPF programs %.1f %% of a CPU in the first %s",
+			percent_of(manifest->bpf_ns, (double)manifest->bpf_window_ns),
+			text_duration(manifest->bpf_window_ns).s);
+	fprintf(stderr, "; %s events and %s a second\n",
+		text_count((uint64_t)((double)result->events / seconds)).s,
+		text_size((uint64_t)((double)result->bytes / seconds)).s);
+	tell_whole_cost(result);
+}
+
 void recording_summary(const struct record_result *result, const struct record_opts *opts)
 {
 	/* What the kernel counted: of a trace that is cut, the last of them are not in it. */
@@ -183,9 +293,10 @@ void recording_summary(const struct record_result *result, const struct record_o
 		text_size(result->bytes).s);
 	if (result->lost > 0)
 		fprintf(stderr, "%s events lost%s\n", text_count(result->lost).s,
-			result->is_cut ? ", and its end" : "");
+			result->is_cut ? ", and the end" : "");
 	else
-		fputs(result->is_cut ? "its end is lost\n" : "no event lost\n", stderr);
+		fputs(result->is_cut ? "the end is lost\n" : "no events lost\n", stderr);
+	tell_cost(result);
 	if (result->user_processes)
 		fprintf(stderr, "  and of %s %s: %s of events%s%s%s\n",
 			text_count(result->user_processes).s,
@@ -194,11 +305,12 @@ void recording_summary(const struct record_result *result, const struct record_o
 			result->user_lost ? text_count(result->user_lost).s : "",
 			result->user_lost ? " lost" : "");
 	if (result->user_half_bytes)
-		fprintf(stderr, "  without %s behind events that were half-written\n",
+		fprintf(stderr, "  %s after incomplete events not copied\n",
 			text_size(result->user_half_bytes).s);
 	if (result->user_unread_bytes || result->user_is_cut)
 		fprintf(stderr,
-			"  not looked at for lack of time: %s of programs' files%s; they stay as they were\n",
+			"  %s of programs' trace files%s not read for lack of time; they are "
+			"unchanged\n",
 			text_size(result->user_unread_bytes).s,
 			result->user_is_cut ? ", and more folders" : "");
 	if (result->manifest)
@@ -207,7 +319,7 @@ void recording_summary(const struct record_result *result, const struct record_o
 	if (!opts->argv && opts->pid_count)
 		fprintf(stderr, "--pid %d ", opts->pids[0]);
 	else if (!opts->argv)
-		fputs("--pid PID ", stderr);
+		fputs("-a ", stderr);
 	put_path(stderr, opts->dir);
 	fputc('\n', stderr);
 }

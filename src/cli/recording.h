@@ -19,7 +19,11 @@ struct recording_opts {
 	const char *dir;
 	const char *events;
 	uint64_t buffer_bytes;
+	uint32_t budget_ppm; /* 0 = none */
 	bool stacks;
+	const char *stack_min; /* "off", a duration; NULL = the command's default */
+	const char *sample;    /* "off", "199", "all", "all:199"; NULL = the command's default */
+	bool wants_stacks;     /* these are not "off" */
 	bool as_root;
 	bool no_bpf;
 	struct opt_strings probes;
@@ -28,42 +32,57 @@ struct recording_opts {
 	struct app_option known; /* owned; what they mean */
 	const char *user;
 	bool locks;
-	char *user_and_locks; /* owned; what --user is with --locks */
+	char *user_and_locks; /* owned; what --user-events is with --locks */
 };
+
+/* How options of recordings were spelled before: a row of a table of struct opt_moved. */
+#define RECORDING_MOVED                   \
+	{                                 \
+		"--user", "--user-events" \
+	}
 
 /* Rows of an option table; 'outer' is the options struct, 'member' its recording_opts. */
 #define RECORDING_OPTIONS(outer, member)                                                                \
 	{ "dir", "DIR", "Write the trace to DIR", opt_string, offsetof(outer, member.dir), 'o' },       \
 		{ "events",                                                                             \
 		  "SET",                                                                                \
-		  "Record these events: core, full or a list such as sched,irq:* (default full)",       \
+		  "Record these events: core, lean, full or a list such as sched,irq:* (default full)", \
 		  opt_string,                                                                           \
 		  offsetof(outer, member.events),                                                       \
 		  'e' },                                                                                \
 		{ "buffer",                                                                             \
 		  "SIZE",                                                                               \
-		  "Set the kernel's buffer for each CPU, such as 4M (default: by memory, at most 64M)", \
+		  "Set the kernel's buffer size per CPU, such as 4M (default: by memory, at most 64M)", \
 		  opt_size,                                                                             \
 		  offsetof(outer, member.buffer_bytes),                                                 \
 		  'b' },                                                                                \
-		{ "stacks", NULL, "Record kernel stacks where threads block", opt_flag,                 \
+		{ "budget", "PERCENT",                                                                  \
+		  "Record fewer events above PERCENT % of all CPUs' time (default: no limit)",          \
+		  opt_percent, offsetof(outer, member.budget_ppm) },                                    \
+		{ "stacks", NULL, "Record kernel stacks of blocking threads", opt_flag,                 \
 		  offsetof(outer, member.stacks) },                                                     \
+		{ "stack-min", "DURATION|off",                                                          \
+		  "Record stacks of waits of at least DURATION (default: 1ms in why, else off)",        \
+		  opt_string, offsetof(outer, member.stack_min) },                                      \
+		{ "sample", "RATE|all[:RATE]|off",                                                      \
+		  "Sample running code RATE times per second (default: 199 in why, else off)",          \
+		  opt_string, offsetof(outer, member.sample) },                                         \
 		{ "probe", "BIN:FUNC[(ARGS)]", "Record calls of a function; repeat for more",           \
 		  opt_strings, offsetof(outer, member.probes) },                                        \
 		{ "usdt", "[BIN:]PROVIDER:NAME", "Record a USDT point; repeat for more",                \
 		  opt_strings, offsetof(outer, member.usdt) },                                          \
 		{ "app", "auto|PROGRAM|FILE",                                                           \
-		  "Record known points of known programs, so that why can tell what they wait for",     \
-		  opt_strings, offsetof(outer, member.apps) },                                          \
-		{ "user", "EVENTS",                                                                     \
-		  "Record these events of programs: shop,net:rx* or none (default: all)",               \
+		  "Record known wait points of known programs, for holdup why", opt_strings,            \
+		  offsetof(outer, member.apps) },                                                       \
+		{ "user-events", "EVENTS",                                                              \
+		  "Record these user-space events, such as shop,net:rx*, or none (default: all)",       \
 		  opt_string, offsetof(outer, member.user) },                                           \
-		{ "locks", NULL, "Record the locks of the command, for holdup locks", opt_flag,         \
+		{ "locks", NULL, "Record the command's lock events, for holdup locks", opt_flag,        \
 		  offsetof(outer, member.locks) },                                                      \
 		{ "as-root", NULL, "Run the command as root under sudo", opt_flag,                      \
 		  offsetof(outer, member.as_root) },                                                    \
 	{                                                                                               \
-		"no-bpf", NULL, "Record without BPF, and so with fewer names of files", opt_flag,       \
+		"no-bpf", NULL, "Record without BPF; fewer file names are known", opt_flag,             \
 			offsetof(outer, member.no_bpf)                                                  \
 	}
 

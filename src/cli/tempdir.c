@@ -25,10 +25,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/tree.h"
+#include "cli/pager.h"
 #include "cli/reading.h"
 #include "export/unfinished.h"
 #include "guard/drop.h"
@@ -171,7 +173,8 @@ static int make_in(const char *place, struct err *err)
 	if (rc == 0)
 		rc = mark();
 	if (rc < 0)
-		return err_set(err, rc, "cannot make a folder in %s: %s", place, strerror(-rc));
+		return err_set(err, rc, "cannot create a directory in %s: %s", place,
+			       strerror(-rc));
 	temp.path = xasprintf("%s/%s/trace", place, temp.name);
 	return 0;
 }
@@ -241,6 +244,7 @@ void tempdir_remove(void)
 	(void)pthread_join(temp.watcher, NULL);
 	mem_close_fd(&temp.pipe[0]);
 	forget();
+	pager_catch_signals(); /* what was ours is the pager's */
 }
 
 /* ----------------------------------------------------------------- left behind */
@@ -257,14 +261,6 @@ static bool has_marker(int fd, uid_t uid)
 
 	return fstatat(fd, MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 	       st.st_uid == uid;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Only what belongs to 'uid', and whose process is gone. */
@@ -286,14 +282,14 @@ static void sweep(uid_t uid)
 {
 	const char *places[3];
 	size_t count = find_places(places);
-	uint64_t end_ns = now_ns() + SWEEP_MAX_NS;
+	uint64_t end_ns = clock_now_ns() + SWEEP_MAX_NS;
 
 	for (size_t i = 0; i < count; i++) {
 		AUTO_CLOSE int parent = open_parent(places[i], NULL);
 		DIR *dir = parent < 0 ? NULL : file_list(parent);
 		const struct dirent *entry;
 
-		while (dir && now_ns() < end_ns && (entry = readdir(dir))) {
+		while (dir && clock_now_ns() < end_ns && (entry = readdir(dir))) {
 			if (is_name(entry->d_name))
 				sweep_one(parent, entry->d_name, uid, end_ns);
 		}

@@ -1,4 +1,4 @@
-/* top_record.c - holdup record and holdup why as children, with a pager behind. */
+/* top_record.c - holdup record as a child, then what ask/ says of the task, with a pager behind. */
 #include "cli/top_record.h"
 
 #include <errno.h>
@@ -12,11 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask/explain.h"
+#include "base/child.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "base/text.h"
+#include "cli/exit.h"
+#include "cli/load.h"
+#include "cli/rights.h"
 #include "cli/tempdir.h"
 #include "guard/drop.h"
+#include "report/why.h"
 #include "tui/top_model.h"
 
 #define SECONDS "5"
@@ -35,12 +42,10 @@ static void reset_signals(void)
 /* Returns what it exited with, 128 + signal, or a negative errno. */
 static int wait_for_child(pid_t child)
 {
-	int status;
+	int status = child_await(child);
 
-	while (waitpid(child, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
+	if (status < 0)
+		return status;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -67,20 +72,56 @@ static int record(const struct top_task *task, const char *trace)
 	return run_child(argv);
 }
 
-static pid_t start_why(const struct top_task *task, const char *trace, int out_fd)
-{
-	AUTO_FREE char *tid = xasprintf("%d", task->tid);
-	const char *const argv[] = { SELF, "why", "--colour", "never", "--tid", tid, trace, NULL };
-	pid_t child = fork();
+struct recorded {
+	const struct top_task *task;
+	const char *trace;
+};
 
-	if (child == 0) {
-		reset_signals();
-		(void)dup2(out_fd, STDOUT_FILENO);
-		(void)dup2(out_fd, STDERR_FILENO);
-		execv(SELF, (char *const *)(uintptr_t)argv);
-		_exit(127);
+/*
+ * What "holdup why" prints of the task, or why it cannot, for the pager. Who reads a trace gives up for
+ * good what top needs for the next interval: in a child.
+ */
+static void print_why(void *context, FILE *out)
+{
+	const struct recorded *recorded = context;
+	const char *trace = recorded->trace;
+	const struct explain_opts opts = { .target.tid = recorded->task->tid };
+	const struct report_why_opts report = { 0 };
+	struct explained explained;
+	struct err err = { 0 };
+	int rc = rights_drop_for_trace(trace, &err);
+
+	if (rc == 0)
+		rc = load_begin(trace, &err);
+	if (rc == 0)
+		rc = explain_trace(trace, &opts, &explained, &err);
+	if (rc < 0) {
+		fprintf(out, "holdup why: %s\n", err.text);
+		return;
 	}
-	return child;
+	report_why(out, explained.answer.results, explained.answer.count, explained.facts, &report);
+	if (explained.beside.note)
+		fprintf(out, "holdup why: %s\n", explained.beside.note);
+	explained_fini(&explained);
+}
+
+/* A child of ours prints: it is the same program, which nobody has to find and start. */
+static pid_t start_printing(void (*print)(void *context, FILE *out), void *context, int out_fd)
+{
+	pid_t child = fork();
+	FILE *out;
+
+	if (child != 0)
+		return child;
+	reset_signals();
+	(void)dup2(out_fd, STDOUT_FILENO);
+	(void)dup2(out_fd, STDERR_FILENO);
+	(void)close_range(STDERR_FILENO + 1, ~0u, 0); /* top's sockets are root's */
+	out = terminal_open(STDOUT_FILENO);
+	if (!out)
+		_exit(EXIT_FAIL);
+	print(context, out);
+	_exit(fclose(out) == 0 ? EXIT_OK : EXIT_FAIL);
 }
 
 /* A pager runs commands for whoever sits before it: so it is the user's, not root's. */
@@ -101,22 +142,22 @@ static pid_t start_pager(int in_fd)
 }
 
 /* Returns what the pager ended with. */
-static int show_why(const struct top_task *task, const char *trace)
+static int show(void (*print)(void *context, FILE *out), void *context)
 {
-	pid_t why = -1, pager = -1;
+	pid_t child = -1, pager = -1;
 	int fds[2], rc = -EAGAIN;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	why = start_why(task, trace, fds[1]);
-	if (why > 0)
+	child = start_printing(print, context, fds[1]);
+	if (child > 0)
 		pager = start_pager(fds[0]);
 	mem_close_fd(&fds[0]);
 	mem_close_fd(&fds[1]);
 	if (pager > 0)
 		rc = wait_for_child(pager);
-	if (why > 0)
-		(void)wait_for_child(why);
+	if (child > 0)
+		(void)wait_for_child(child);
 	return rc;
 }
 
@@ -151,15 +192,25 @@ void top_record(const struct top_task *task)
 		wait_for_user();
 		return;
 	}
-	printf("Recording for " SECONDS " s, then why %s (%d) waited. Ctrl-C: shorter.\n", name,
+	printf("Recording for " SECONDS " s, then explaining %s (%d). Ctrl-C stops early.\n", name,
 	       task->tid);
 	fflush(stdout);
 	rc = record(task, trace);
 	if (rc == 0)
-		rc = show_why(task, trace);
+		rc = show(print_why, &(struct recorded){ task, trace });
 	if (rc != 0)
-		printf("holdup top: it ended with %d; nothing more to show\n", rc);
+		printf("holdup top: holdup why exited with status %d\n", rc);
 	if (rc != 0 || !pager_waits())
 		wait_for_user();
 	tempdir_remove();
+}
+
+void top_show(void (*print)(void *context, FILE *out), void *context)
+{
+	int rc = show(print, context);
+
+	if (rc != 0)
+		printf("holdup top: the pager exited with status %d\n", rc);
+	if (rc != 0 || !pager_waits())
+		wait_for_user();
 }

@@ -13,11 +13,12 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "analyse/check.h"
-#include "analyse/why.h"
+#include "analyse/check/check.h"
+#include "analyse/why/why.h"
+#include "base/child.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -74,14 +75,6 @@ struct watch_act {
 	uint64_t signals, signals_failed, signals_left_out, signals_refused;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* "USR1", "SIGUSR1", "10"; 0 = none of that. */
 static int signal_number(const char *text)
 {
@@ -113,9 +106,10 @@ int watch_actions_check(const struct watch_actions *actions, struct err *err)
 	if (!actions->snapshot)
 		return 0;
 	if (!actions->snapshot[0])
-		return err_set(err, -EINVAL, "option --snapshot needs a folder");
+		return err_set(err, -EINVAL, "option --snapshot needs a directory");
 	if (stat(actions->snapshot, &st) == 0 && !S_ISDIR(st.st_mode))
-		return err_set(err, -EINVAL, "%s (--snapshot) is no folder", actions->snapshot);
+		return err_set(err, -EINVAL, "%s (--snapshot) is not a directory",
+			       actions->snapshot);
 	return 0;
 }
 
@@ -163,17 +157,6 @@ static void tell(const struct watch_act *act, const char *what, const char *abou
 }
 
 /* ---------------------------------------------------------------- children */
-
-/* As any program expects it; in a child. */
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		(void)signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 /* With the rights of the user. */
 static bool stage_make(struct stage *stage, const char *folder)
@@ -332,7 +315,7 @@ static void exec_cut(const struct watch_act *act, const struct stage *stage, uin
 	}
 	(void)fcntl(stage->fd, F_SETFD, 0);
 	guard_user_forget(); /* root for root, in a folder of root's */
-	reset_signals();
+	child_reset_signals();
 	/* Keys of the terminal are for the one that waits for it. */
 	(void)setpgid(0, 0);
 	execv(SELF, (char *const *)(uintptr_t)argv);
@@ -345,7 +328,7 @@ static void snapshot(struct watch_act *act, uint64_t first_ns, const struct chec
 	uint64_t end_ns = finding->end_ns - first_ns + 1;
 	uint64_t from_ns = end_ns > actions->keep_ns ? end_ns - actions->keep_ns : 0;
 	struct child *child = &act->children[0];
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (child->pid || act->snapshots + act->snapshots_failed >= actions->most_snapshots ||
 	    (act->last_snapshot_ns &&
@@ -396,10 +379,9 @@ static int wait_for_sender(pid_t child)
 
 	if (pid_fd < 0 || poll(&ended, 1, SIGNAL_WAIT_MS) <= 0)
 		(void)kill(child, SIGKILL); /* our own, not reaped yet */
-	while (waitpid(child, &status, 0) < 0) {
-		if (errno != EINTR)
-			return errno;
-	}
+	status = child_await(child);
+	if (status < 0)
+		return -status;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
@@ -439,7 +421,7 @@ static void refuse_signal(struct watch_act *act, int32_t tid, const char *why)
 static void send_signal(struct watch_act *act, const struct watch_proven *proven, int32_t tid)
 {
 	AUTO_FREE char *about = NULL;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	int error;
 
 	if (proven->why_not) {
@@ -452,7 +434,7 @@ static void send_signal(struct watch_act *act, const struct watch_proven *proven
 	}
 	error = deliver(act, proven->pid_fd);
 	if (error == EPERM) {
-		refuse_signal(act, tid, "is of a process that you may not signal");
+		refuse_signal(act, tid, "belongs to a process that you may not signal");
 		return;
 	}
 	about = xasprintf("%s to process %d", sigabbrev_np(act->signal), proven->pid);
@@ -535,7 +517,7 @@ static void exec_shell(const struct watch_act *act, const struct check_result *r
 	if (null >= 0)
 		(void)dup2(null, STDIN_FILENO);
 	set_facts(result, finding, pid);
-	reset_signals();
+	child_reset_signals();
 	if (!become_user())
 		_exit(126);
 	execl("/bin/sh", "sh", "-c", act->actions->exec, (char *)NULL);
@@ -600,7 +582,7 @@ static void print_count(FILE *out, const char *what, uint64_t done, uint64_t fai
 	if (failed)
 		fprintf(out, ", %s failed", text_count(failed).s);
 	if (left)
-		fprintf(out, ", %s left out: too many at a time", text_count(left).s);
+		fprintf(out, ", %s skipped: too many at a time", text_count(left).s);
 	fputc('\n', out);
 }
 
@@ -614,8 +596,8 @@ void watch_act_print(const struct watch_act *act, FILE *out)
 			    act->signals_left_out);
 	if (act->signals_refused)
 		fprintf(out,
-			"  Signals refused: %s, to threads that are not proven to be of the "
-			"recorded tree, or not yours\n",
+			"  Signals refused: %s, to threads outside the recorded tree or of other "
+			"users\n",
 			text_count(act->signals_refused).s);
 	if (act->actions->exec)
 		print_count(out, "Commands", act->commands, act->commands_failed,

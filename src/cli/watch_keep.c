@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "user/files.h"
+#include "attach/files.h"
 
 #define NOTE_NS	  1000000000u
 #define BLOCK	  4096u
@@ -39,14 +39,6 @@ struct watch_keep {
 	struct old *olds; /* owned; by time */
 	size_t count, cap;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 struct watch_keep *watch_keep_new(const char *dir, uint64_t keep_ns)
 {
@@ -202,7 +194,7 @@ static void give_up(const struct watch_keep *keep, const struct old *old)
 
 void watch_keep_step(struct watch_keep *keep, uint64_t needed_ns)
 {
-	uint64_t time_ns = now_ns();
+	uint64_t time_ns = clock_now_ns();
 	size_t gone = 0;
 
 	if (time_ns - keep->noted_ns >= NOTE_NS) {

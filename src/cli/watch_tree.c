@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
@@ -70,18 +71,11 @@ static bool life_of(int32_t pid, int32_t tid, struct life *out_life)
 	return read_life(path, out_life);
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* On the clock of /proc: with the time that the machine slept so far. */
 static uint64_t since_boot_ns(uint64_t time_ns)
 {
-	return time_ns + (uint64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
+	return time_ns + (uint64_t)((int64_t)clock_read_ns(CLOCK_BOOTTIME) -
+				    (int64_t)clock_read_ns(CLOCK_MONOTONIC));
 }
 
 struct watch_tree *watch_tree_new(enum watch_tree_kind kind, const int32_t *pids, size_t count)
@@ -206,13 +200,13 @@ static const char *doubt(const struct watch_tree *tree, int32_t pid, int32_t tid
 	struct life process, thread;
 
 	if (!life_of(pid, pid, &process) || !life_of(pid, tid, &thread))
-		return "has ended";
+		return "has exited";
 	if (process.flags & FLAG_KTHREAD)
-		return "is a thread of the kernel";
+		return "is a kernel thread";
 	if (!is_member(tree, pid, tid, &process, &thread))
-		return "is not of the recorded tree, by the kernel's events";
+		return "is not in the recorded process tree";
 	if (thread.start * tree->tick_ns > since_boot_ns(time_ns))
-		return "began later: its number was given again";
+		return "started later, with a reused ID";
 	return NULL;
 }
 
@@ -222,17 +216,17 @@ static const char *open_process(const struct watch_tree *tree, int32_t tid, uint
 	const char *why;
 
 	if (!pidns_is_initial())
-		return "cannot be told: this is a container with process ids of its own";
+		return "cannot be identified: this container has its own PID namespace";
 	proven->pid = process_of(tid);
 	if (proven->pid <= 0)
-		return "has ended";
+		return "has exited";
 	if (proven->pid == 1 || proven->pid == getpid())
-		return "is not for a signal";
+		return "must not be signalled";
 	proven->pid_fd = pidfd_open(proven->pid, 0);
 	if (proven->pid_fd < 0)
-		return errno == ESRCH ? "has ended" : "cannot be held";
+		return errno == ESRCH ? "has exited" : "cannot be opened as a pidfd";
 	why = doubt(tree, proven->pid, tid, time_ns);
-	return why ? why : has_ended(proven->pid_fd) ? "has ended" : NULL;
+	return why ? why : has_ended(proven->pid_fd) ? "has exited" : NULL;
 }
 
 void watch_tree_open(const struct watch_tree *tree, int32_t tid, uint64_t time_ns,

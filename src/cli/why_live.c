@@ -5,19 +5,20 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/locks.h"
+#include "accounts/list.h"
+#include "ask/lock_source.h"
+#include "ask/locks.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/command.h"
-#include "cli/lock_source.h"
-#include "cli/reading.h"
-#include "cli/target.h"
-#include "event/facts.h"
-#include "event/source.h"
+#include "cli/load.h"
+#include "cli/progress.h"
+#include "record/record.h"
 #include "report/locks.h"
 
 /* It has ended, and its parent has not asked for its status yet: there is nothing to record. */
@@ -33,11 +34,111 @@ static bool is_zombie(int32_t id)
 	return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
 }
 
-bool why_is_live(const struct target_opts *target)
+bool why_is_named(const struct target_opts *target, const struct why_live *live)
+{
+	return target->pid || target->tid || target->comm || live->cgroup || target->every;
+}
+
+static bool is_living(int32_t id)
+{
+	return (kill(id, 0) == 0 || errno == EPERM) && !is_zombie(id);
+}
+
+/* The processes of a name or a cgroup, those that ended and were not reaped left out. */
+static int list(struct why_live *live, const struct target_opts *target, struct err *err)
+{
+	const struct delays_select select = { .comm = target->comm, .cgroup = live->cgroup };
+	struct delays_ids ids;
+	int rc = delays_list(&select, &ids, err);
+
+	if (rc < 0)
+		return rc;
+	live->pids = xcalloc(ids.count + 1, sizeof(*live->pids));
+	for (size_t i = 0; i < ids.count; i++) {
+		if (ids.ids[i].tgid != getpid() && !is_zombie(ids.ids[i].tgid))
+			live->pids[live->count++] = ids.ids[i].tgid;
+	}
+	delays_ids_fini(&ids);
+	return 0;
+}
+
+static int say_none(const struct why_live *live, const struct target_opts *target, struct err *err)
+{
+	AUTO_FREE char *safe = text_escaped(target->comm ? target->comm : live->cgroup);
+
+	if (target->comm)
+		return err_set(err, -ESRCH,
+			       "no running process is named \"%s\", and there is no " DEFAULT_TRACE
+			       " here with that name; ps -e lists names, --pid takes an ID",
+			       safe);
+	return err_set(err, -ESRCH, "no process is running in the cgroup \"%s\"", safe);
+}
+
+int why_live_find(struct why_live *live, struct target_opts *target, struct err *err)
 {
 	int32_t id = target->pid ? target->pid : target->tid;
+	int rc;
 
-	return id > 0 && (kill(id, 0) == 0 || errno == EPERM) && !is_zombie(id);
+	live->target = *target;
+	if (target->every)
+		return 0;
+	if (id) {
+		if (!is_living(id))
+			return why_no_trace(target, err);
+		live->pids = xcalloc(1, sizeof(*live->pids));
+		live->pids[0] = target->pid;
+		live->count = target->pid != 0;
+		return 0;
+	}
+	rc = list(live, target, err);
+	if (rc == 0 && live->count == 0)
+		rc = say_none(live, target, err);
+	if (rc < 0)
+		return rc;
+	target->comm = NULL;
+	if (live->count == 1) {
+		target->pid = live->pids[0];
+	} else {
+		target->pids = live->pids;
+		target->pid_count = live->count;
+	}
+	return 0;
+}
+
+static void say_live(void *context)
+{
+	const struct why_live *live = context;
+	const char *of = live->target.comm ? live->target.comm : live->cgroup;
+	AUTO_FREE char *safe = text_escaped(of ? of : "");
+	AUTO_FREE char *what = NULL;
+
+	if (live->target.every)
+		what = xstrdup("the whole system");
+	else if (live->target.tid)
+		what = xasprintf("thread %d", live->target.tid);
+	else if (live->count == 1)
+		what = xasprintf("process %d", live->pids[0]);
+	else
+		what = xasprintf("%zu processes of %s", live->count, safe);
+	fprintf(stderr, "holdup: recording %s for %g s; Ctrl-C stops and explains\n", what,
+		live->seconds > 0 ? live->seconds : WHY_LIVE_SECONDS);
+}
+
+void why_live_fill(struct why_live *live, struct record_opts *opts)
+{
+	opts->seconds = live->seconds > 0 ? live->seconds : WHY_LIVE_SECONDS;
+	opts->pids = live->pids;
+	opts->pid_count = live->count < WHY_LIVE_AWAITED ? live->count : WHY_LIVE_AWAITED;
+	opts->progress = progress_recording;
+	opts->begun = say_live;
+	opts->begun_context = live;
+}
+
+void why_live_fini(struct why_live *live)
+{
+	free(live->pids);
+	live->pids = NULL;
+	live->count = 0;
 }
 
 int why_no_trace(const struct target_opts *target, struct err *err)
@@ -46,69 +147,27 @@ int why_no_trace(const struct target_opts *target, struct err *err)
 
 	if (id)
 		return err_set(err, -ENOENT,
-			       "no %s %d runs now, and there is no " DEFAULT_TRACE
-			       " here that could explain it: name the trace",
+			       "no %s %d is running, and there is no " DEFAULT_TRACE
+			       " here; name a trace",
 			       target->pid ? "process" : "thread", id);
 	return err_set(err, -ENOENT,
 		       "there is no " DEFAULT_TRACE
-		       " here. Name what to explain: a command (sudo holdup why -- make -j4), a "
-		       "process that runs (sudo holdup why --pid 1234), or a trace (holdup why "
-		       "TRACE)");
-}
-
-/* Recordings of the system have trace.json; those of programs alone have not. */
-static bool is_folder_of_others(const char *trace)
-{
-	AUTO_FREE char *path = xasprintf("%s/trace.json", trace);
-	struct stat st;
-
-	return stat(trace, &st) == 0 && S_ISDIR(st.st_mode) && access(path, F_OK) < 0;
+		       " here. Give a command (sudo holdup why -- make -j4), a running process "
+		       "(sudo holdup why --pid 1234) or a trace (holdup why TRACE)");
 }
 
 bool why_locks_alone(const char *trace, bool json)
 {
 	const struct report_locks_opts opts = { .json = json };
-	struct source *source;
-	struct locks locks;
-	bool any = false;
+	struct locks_asked locks;
 
-	if (!is_folder_of_others(trace) || reading_begin(trace, NULL) < 0 ||
-	    lock_source_open(trace, &source, NULL) < 0)
+	if (!lock_source_is_of_programs(trace) || load_begin(trace, NULL) < 0 ||
+	    !locks_ask_alone(trace, LOCKS_BY_WAIT, &locks))
 		return false;
-	if (lock_source_is_alone(source) &&
-	    locks_run(source, (enum locks_sort)0, lock_source_facts(source)->last_ns, &locks,
-		      NULL) == 0) {
-		any = locks.count > 0;
-		if (any && !json)
-			puts("This trace has the program's own events alone: what follows is what "
-			     "its locks tell,\nas in holdup locks. What else it waited for only the "
-			     "kernel tells:\nsudo holdup why --locks -- COMMAND\n");
-		if (any)
-			report_locks(stdout, &locks, NULL, lock_source_facts(source), &opts);
-		locks_fini(&locks);
-	}
-	source_close(source);
-	return any;
-}
-
-int why_needs_switches(const char *trace, struct err *err)
-{
-	struct source *source;
-	const char *tracer;
-	bool has;
-
-	if (!is_folder_of_others(trace) || lock_source_open(trace, &source, NULL) < 0)
-		return 0;
-	/* Others may have switches in other words, or what every thread was in as it began. */
-	tracer = lock_source_facts(source)->tracer;
-	has = !tracer || strncmp(tracer, "lttng-ust", strlen("lttng-ust")) != 0 ||
-	      lock_source_has_switches(source);
-	source_close(source);
-	if (has)
-		return 0;
-	return err_set(err, -ENODATA,
-		       "%s does not tell when threads ran or waited: it has no sched:sched_switch; "
-		       "holdup list and stats tell what it has, and to have it: sudo holdup why -- "
-		       "COMMAND",
-		       trace);
+	if (!json)
+		puts("This trace has no kernel events; the report below covers locks only, as in "
+		     "holdup\nlocks. To record all waits: sudo holdup why --locks -- COMMAND\n");
+	report_locks(stdout, &locks.programs, NULL, locks.facts, &opts);
+	locks_asked_fini(&locks);
+	return true;
 }

@@ -5,14 +5,39 @@
 #define CLI_WHY_LIVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ask/target.h"
 
 struct err;
-struct target_opts;
+struct record_opts;
 
-#define WHY_LIVE_SECONDS 5 /* a running process is recorded for so long */
+#define WHY_LIVE_SECONDS 5   /* what runs is recorded for so long by default */
+#define WHY_LIVE_AWAITED 256 /* of several processes the end of so many is waited for */
 
-/* Does the process or thread that was chosen by its number run now? */
-bool why_is_live(const struct target_opts *target);
+/* What runs now and is to be recorded. Zeroed is nothing. */
+struct why_live {
+	const char *cgroup;	   /* as given: --cgroup */
+	double seconds;		   /* as given: --duration; 0 = not */
+	struct target_opts target; /* as given */
+	int32_t *pids; /* owned; the processes that are meant, none for a thread or all */
+	size_t count;
+};
+
+/* Does the command line name a target? */
+bool why_is_named(const struct target_opts *target, const struct why_live *live);
+
+/*
+ * Find the processes that are meant, which must run now, and make 'target' say them by number: its
+ * pids are a view of live. Returns 0, or negative with err filled: there are none, no such cgroup.
+ */
+int why_live_find(struct why_live *live, struct target_opts *target, struct err *err);
+
+/* How the recorder is told of them. 'live' is used while it records. */
+void why_live_fill(struct why_live *live, struct record_opts *opts);
+
+void why_live_fini(struct why_live *live);
 
 /* Fill err with what to do when there is no trace and nothing was named. Returns -ENOENT. */
 int why_no_trace(const struct target_opts *target, struct err *err);
@@ -22,11 +47,5 @@ int why_no_trace(const struct target_opts *target, struct err *err);
  * program's own events tell of its locks. Returns whether it was such a trace.
  */
 bool why_locks_alone(const char *trace, bool json);
-
-/*
- * A trace of LTTng-UST that declares no switch does not tell when a thread ran, nor when it
- * waited: that is said, and no answer made up. Returns 0, or -ENODATA with err filled.
- */
-int why_needs_switches(const char *trace, struct err *err);
 
 #endif

@@ -81,6 +81,12 @@ enum event_type {
 	EV_URING_FILE,	 /* io_uring_file_get: what descriptor a request is about */
 	EV_URING_SUBMIT, /* io_uring_submit_req: a request is taken from the ring */
 
+	/*
+	 * The thread leaves its CPU to sleep, in this call: of recordings with lean events, right before
+	 * the switch. 'syscall' without 'ret'; nr -1: in no call, but in a page fault, mostly.
+	 */
+	EV_BLOCKED_IN,
+
 	EV_TYPE_COUNT
 };
 
@@ -94,7 +100,8 @@ enum event_context {
 	 * the CPU; as EV_LOST, a hole in what programs wrote.
 	 */
 	EV_CTX_USER = 1 << 3,
-	EV_CTX_VTID = 1 << 4, /* event.tid may be a number of another pid namespace */
+	/* Numbers of threads in its record are those of another pid namespace; event.tid is the machine's. */
+	EV_CTX_VTID = 1 << 4,
 };
 
 /* struct ev_switch.prev_state */
@@ -128,12 +135,17 @@ enum fd_role {
 	FD_ROLE_INOTIFY,
 	FD_ROLE_PIDFD,
 	FD_ROLE_OTHER,
+	FD_ROLE_CONNECTING, /* socket whose connection is under way */
 };
 
-/* Beside the role, where it is known: what becomes of the descriptor when its process runs another program. */
 #define FD_ROLE_MASK 0x1fu
-#define FD_STAYS     0x40u
-#define FD_CLOSES    0x80u
+
+/* Beside the role, of descriptors at the start: if it is an epoll set, not all that it watches is known. */
+#define FD_PARTLY 0x20u
+
+/* And where it is known: what becomes of the descriptor when its process runs another program. */
+#define FD_STAYS  0x40u
+#define FD_CLOSES 0x80u
 
 /* What a name tells beside itself. */
 enum fd_watch {
@@ -144,6 +156,8 @@ enum fd_watch {
 	FD_HELD, /* a lock on it is asked for, and process 'inode' has one: FD_HELD_BY_SEVERAL */
 	FD_ASKED, /* no descriptor: a call by the path, or to the address, failed with error 'inode'; 0: it did not */
 	FD_RUNS, /* no descriptor: the arguments of what the process runs from now on */
+	FD_OWNER, /* no descriptor: thread 'inode' has the mutex that is waited for: FD_OWNER_INFERRED */
+	FD_VTID, /* no descriptor: a thread begins that has another number, 'name', in pid namespace 'inode' */
 	FD_WATCH_COUNT
 };
 
@@ -164,7 +178,10 @@ enum throttle {
 	THROTTLE_ENDS = -2,   /* it may run again */
 	THROTTLE_REQUEST =
 		-3, /* the thread issues a request that was held back: throttle_request() */
-	THROTTLE_QUEUE = -4, /* a device has such a queue; the name: "queue of DEVICE: ..." */
+	THROTTLE_QUEUE = -4,   /* a device has such a queue; the name: "queue of DEVICE: ..." */
+	THROTTLE_RECLAIM = -5, /* from now on the thread frees memory for that limit */
+	THROTTLE_HIGH = -6,    /* the same, and the limit may have it pause after that */
+	THROTTLE_DIRTY = -7,   /* from now on its pauses as it writes are for those dirty pages */
 };
 
 /* By which a request is known while it lives. */
@@ -174,16 +191,17 @@ static inline uint64_t throttle_request(uint32_t dev, uint64_t sector)
 }
 
 #define FD_HELD_BY_SEVERAL (UINT64_C(1) << 32) /* above the process: others have one, too */
+#define FD_OWNER_INFERRED  (UINT64_C(1) << 32) /* above the thread: if that is a mutex of glibc */
 
 #define FD_WATCH_SHIFT 8 /* enum fd_watch above the role, in files */
 
 /* A role with its marks, and what the call had to do with it, out of a number in a file. */
 static inline uint8_t fd_role_of(uint64_t number)
 {
-	uint64_t role = number & FD_ROLE_MASK, marks = number & (FD_STAYS | FD_CLOSES);
+	uint64_t role = number & FD_ROLE_MASK, marks = number & (FD_PARTLY | FD_STAYS | FD_CLOSES);
 
-	if (number >> (FD_WATCH_SHIFT + 3) || role > FD_ROLE_OTHER || number & 0x20u ||
-	    marks == (FD_STAYS | FD_CLOSES))
+	if (number >> (FD_WATCH_SHIFT + 3) || role > FD_ROLE_CONNECTING ||
+	    (marks & FD_STAYS && marks & FD_CLOSES))
 		return FD_ROLE_UNKNOWN;
 	return (uint8_t)(role | marks);
 }
@@ -199,6 +217,8 @@ struct ev_lost {
 	uint64_t
 		since_ns; /* the last instant this CPU's stream is known whole; event time = whole again */
 	uint64_t count;	  /* events lost; 0 = unknown number, at least one */
+	bool is_step;	  /* not lost, but not recorded: the step changes here; see event/steps.h */
+	uint8_t step;	  /* enum record_step, of now on */
 	uint64_t packets; /* packets of a stream that are missing; 0 = none, or not known */
 };
 
@@ -277,6 +297,7 @@ struct ev_syscall {
 	int64_t ret;	  /* exit */
 	bool compat;	  /* a 32-bit call: nr is of the 32-bit table */
 	bool by_name;	  /* told by an event of this call alone, syscalls:sys_enter_NAME */
+	bool ended;	  /* blocked_in: the call has returned, and the thread is on its way out */
 	uint64_t args[6]; /* enter; else not set */
 	const char *path; /* enter: the file's name, where the tracer copied it; else NULL */
 };
@@ -376,7 +397,7 @@ enum user_lock_op {
 	USER_LOCK_OP_COUNT
 };
 
-/* struct ev_user_lock.kind; as in traces, see src/locks/events.h */
+/* struct ev_user_lock.kind; as in traces, see src/runtime/locks/events.h */
 enum lock_kind {
 	LOCK_KIND_UNKNOWN,
 	LOCK_KIND_MUTEX,

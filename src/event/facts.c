@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "event/stacks.h"
 #include "event/syscalls.h"
 
 void facts_fini(struct facts *facts)
@@ -20,6 +21,7 @@ void facts_fini(struct facts *facts)
 	free(facts->threads);
 	free(facts->fds);
 	free(facts->epolls);
+	free(facts->vtids);
 	free(facts->moments);
 	free(facts->irqs);
 	free(facts->devices);
@@ -29,7 +31,11 @@ void facts_fini(struct facts *facts)
 	free(facts->symbols);
 	free(facts->missing);
 	free(facts->throttles);
+	free(facts->steps);
 	free(facts->cpus);
+	if (facts->stacks)
+		stacks_fini(facts->stacks);
+	free(facts->stacks);
 	free(facts->damage);
 	free(facts->unshown);
 	*facts = (struct facts){ 0 };
@@ -202,4 +208,13 @@ int64_t facts_name_call(struct facts *facts, const char *name)
 	facts->calls[facts->call_count++] =
 		(struct fact_name){ (uint64_t)nr, facts_keep(facts, name) };
 	return nr;
+}
+
+void facts_widen(struct facts *facts, uint64_t first_ns, uint64_t last_ns, bool *is_begun)
+{
+	if (!*is_begun || first_ns < facts->first_ns)
+		facts->first_ns = first_ns;
+	if (!*is_begun || last_ns > facts->last_ns)
+		facts->last_ns = last_ns;
+	*is_begun = true;
 }

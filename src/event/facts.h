@@ -42,7 +42,7 @@ struct fact_thread {
 struct fact_fd {
 	int32_t tgid;
 	int32_t fd;
-	uint8_t role;	  /* enum fd_role, with FD_STAYS or FD_CLOSES where that is known */
+	uint8_t role;	  /* enum fd_role, with FD_PARTLY, FD_STAYS or FD_CLOSES */
 	uint64_t inode;	  /* 0 = unknown */
 	const char *name; /* what to print */
 };
@@ -56,6 +56,18 @@ struct fact_epoll { /* fd 'target' is watched by epoll descriptor 'epoll' of 'tg
 struct fact_name { /* a number with a name: irq, device */
 	uint64_t nr;
 	const char *name;
+};
+
+/*
+ * A thread that sees itself by another number: that of its pid namespace. Numbers are used again:
+ * the one that began last had it.
+ */
+struct fact_vtid {
+	uint64_t space; /* the namespace: inode of /proc/PID/ns/pid */
+	int32_t vtid;	/* its number there */
+	int32_t tid, tgid;
+	uint64_t from_ns; /* when it began; 0 = before the recording */
+	uint64_t start;	  /* of the thread, field 22 of /proc/PID/stat; 0 = not known */
 };
 
 struct fact_moment { /* of a cut: what was known at its start; one line of state/moment.h */
@@ -89,6 +101,31 @@ struct fact_cpu {
 	uint64_t bytes;
 };
 
+struct stacks;
+
+/* What the recorder cost itself. */
+struct fact_cost {
+	uint64_t cpu_ns;	/* CPU time of its process while it recorded; 0 = not known */
+	uint64_t bpf_ns;	/* in its BPF programs, in the first 'bpf_window_ns' */
+	uint64_t bpf_runs;	/* how often they ran in these */
+	uint64_t bpf_window_ns; /* 0 = not measured */
+	uint64_t bpf_on_ns;	/* they were attached for so long */
+	uint64_t event_ns; /* one event costs who has it so long, as measured; 0 = not measured */
+	uint64_t call_event_ns;	 /* the same of a system call's */
+	uint64_t events_ns;	 /* all of them, by these */
+	uint32_t cpus;		 /* that were online */
+	uint32_t budget_ppm;	 /* asked for, of the time of all CPUs; 0 = none */
+	uint64_t budget_ns;	 /* it was kept for so long: beginning and ending are not in it */
+	uint64_t budget_cost_ns; /* and recording cost so much CPU time in these */
+};
+
+/* From then on, until the next one, so many kinds of events were recorded: event/steps.h. */
+struct fact_step {
+	uint64_t since_ns;
+	uint32_t step;	   /* enum record_step */
+	uint32_t cost_ppm; /* what recording cost just before, of the time of all CPUs */
+};
+
 struct facts {
 	const char *host;
 	const char *kernel;   /* uname -r */
@@ -111,7 +148,11 @@ struct facts {
 	const char *apps; /* what known points of programs mean: app_table.h; NULL = none */
 
 	bool omits_idle_switches; /* this kernel leaves out switches from the idle task */
-	bool has_syscalls;	  /* system calls were recorded */
+	bool has_syscalls;	  /* system calls were recorded, all the time */
+	bool has_some_syscalls;	  /* ... as long as the steps do not say that they were not */
+	bool is_lean;		  /* of these, only which one a thread blocks in: EV_BLOCKED_IN */
+	bool has_calls_beside;	  /* these are beside the streams, and not in their counts */
+	struct fact_cost cost;	  /* of recording it; all 0 = not known */
 	bool complete;		  /* the recorder finished; false: cut short */
 
 	int32_t *recorder_tids; /* threads of the recorder itself */
@@ -123,7 +164,8 @@ struct facts {
 	size_t fd_count;
 	struct fact_epoll *epolls;
 	size_t epoll_count;
-	bool no_epolls; /* what the epoll descriptors among 'fds' watch was not asked */
+	struct fact_vtid *vtids;
+	size_t vtid_count, vtid_cap;
 	struct fact_moment *moments;
 	size_t moment_count;
 	struct fact_name *irqs;
@@ -142,6 +184,9 @@ struct facts {
 	size_t missing_count;
 	struct fact_throttle *throttles; /* longest first */
 	size_t throttle_count;
+	struct fact_step *steps; /* in order of time */
+	size_t step_count;
+	struct stacks *stacks; /* owned; where threads waited; NULL = not recorded */
 	struct fact_cpu *cpus; /* index = CPU */
 	size_t cpu_count;
 	/*
@@ -159,8 +204,33 @@ struct facts {
 	size_t owned_cap;
 };
 
+/* CPU time of the programs over the whole recording, as in the time that was measured. */
+static inline uint64_t fact_cost_bpf_ns(const struct fact_cost *cost)
+{
+	return cost->bpf_window_ns ? (uint64_t)((double)cost->bpf_ns * (double)cost->bpf_on_ns /
+						(double)cost->bpf_window_ns)
+				   : 0;
+}
+
+/* CPU time of all that recording cost. */
+static inline uint64_t fact_cost_all_ns(const struct fact_cost *cost)
+{
+	return cost->cpu_ns + cost->events_ns + fact_cost_bpf_ns(cost);
+}
+
+/* What it cost while the budget was kept, in percent of the time of all CPUs. */
+static inline double fact_cost_kept(const struct fact_cost *cost)
+{
+	double all_ns = (double)cost->budget_ns * cost->cpus;
+
+	return all_ns > 0 ? 100 * (double)cost->budget_cost_ns / all_ns : 0;
+}
+
 /* Free what the facts own (not the struct itself). Half-filled facts are fine. */
 void facts_fini(struct facts *facts);
+
+/* first_ns and last_ns hold this span, too; the first one sets them, and *is_begun. */
+void facts_widen(struct facts *facts, uint64_t first_ns, uint64_t last_ns, bool *is_begun);
 
 /* A copy of 'text' that lives as long as the facts. NULL gives "". */
 const char *facts_keep(struct facts *facts, const char *text);

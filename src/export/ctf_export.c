@@ -15,9 +15,9 @@
 #include "export/ctf_state.h"
 #include "export/ctf_writer.h"
 #include "export/export.h"
-#include "read/ctf_native.h"
-#include "read/ctf_told.h"
-#include "read/print.h"
+#include "read/ctf/native.h"
+#include "read/ctf/told.h"
+#include "fields/print.h"
 #include "read/read.h"
 #include "store/formats.h"
 

@@ -3,7 +3,7 @@
  *
  * In the folder, kernel/ is one trace of CTF: a stream for each CPU, one of what descriptors name,
  * and one with the state dump; user/ is another, with what programs logged, for each CPU. See
- * read/ctf_native.h for what is in an
+ * read/ctf/native.h for what is in an
  * event. babeltrace2 and others read it as it is, and holdup reads back what it read from the
  * original: the same events in the same order, and the same facts beside them.
  */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "read/format_text.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
 
 #define HEAD_BYTES 8u /* common_type, common_flags, common_preempt_count, common_pid */

@@ -8,8 +8,8 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "export/ctf_layout.h"
-#include "read/ctf_native.h"
-#include "read/print.h"
+#include "read/ctf/native.h"
+#include "fields/print.h"
 #include "read/read.h"
 #include "store/formats.h"
 

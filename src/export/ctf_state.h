@@ -1,5 +1,5 @@
 /*
- * ctf_state.h - what is known beside the events, as events of CTF: see read/ctf_native.h.
+ * ctf_state.h - what is known beside the events, as events of CTF: see read/ctf/native.h.
  */
 #ifndef EXPORT_CTF_STATE_H
 #define EXPORT_CTF_STATE_H

@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/facts.h"
 #include "export/ctf_layout.h"
-#include "read/ctf_native.h"
+#include "read/ctf/native.h"
 
 #define MAGIC	     0xc1fc1fc1u
 #define PACKET_BYTES (128u << 10)
@@ -127,22 +128,6 @@ static int open_file(struct ctf_writer *writer, struct stream *stream)
 	return stream->fd < 0 ? -errno : 0;
 }
 
-static int write_all(int fd, uint64_t offset, const uint8_t *bytes, size_t count)
-{
-	while (count) {
-		ssize_t done = pwrite(fd, bytes, count, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -EIO;
-		bytes += done;
-		count -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return 0;
-}
-
 static void fill_head(const struct ctf_writer *writer, const struct stream *stream)
 {
 	struct packet_head head = {
@@ -168,8 +153,8 @@ static void end_packet(struct ctf_writer *writer, struct stream *stream)
 		fill_head(writer, stream);
 		writer->error = open_file(writer, stream);
 		if (!writer->error)
-			writer->error =
-				write_all(stream->fd, stream->offset, stream->packet, stream->used);
+			writer->error = file_write_at(stream->fd, stream->offset, stream->packet,
+						      stream->used);
 		stream->offset += stream->used;
 		stream->number++;
 	}

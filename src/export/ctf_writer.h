@@ -48,7 +48,7 @@ struct ctf_writer_event {
 	const uint8_t *record; /* and what was told of it behind it */
 	uint32_t bytes;	       /* of the record */
 	uint32_t tail;	       /* elements of the array that ends it */
-	uint32_t told;	       /* bytes behind it; see read/ctf_told.h */
+	uint32_t told;	       /* bytes behind it; see read/ctf/told.h */
 };
 
 /* Add an event: a record in the form of ctf_layout_put(). Times of a stream never go back. */

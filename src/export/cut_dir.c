@@ -14,7 +14,7 @@
 #include "export/ctf_export.h"
 #include "export/cut_int.h"
 #include "export/cut_ring.h"
-#include "read/pages.h"
+#include "read/kernel/pages.h"
 #include "read/read.h"
 #include "store/dump.h"
 #include "store/formats.h"
@@ -114,6 +114,8 @@ static int put_event(struct writing *writing, const struct event *event, struct 
 	}
 	if (event->type == EV_FD_NAME)
 		return put_name(writing, event, err);
+	if (event->type == EV_LOST && event->lost.is_step)
+		return 0; /* the manifest has it */
 	ring = ring_of(writing, event->cpu);
 	if (!ring)
 		return err_set(err, -EBADMSG, "there is a CPU %u", event->cpu);
@@ -133,7 +135,7 @@ static int put_events(struct writing *writing, struct err *err)
 	int rc;
 
 	trace_keep_records(cut->trace, true);
-	rc = source_seek(source, cut->opts->from_ns, err);
+	rc = source_seek(source, cut->is_start ? 0 : cut->opts->from_ns, err);
 	while (rc >= 0 && (rc = source_next(source, &event, err)) > 0) {
 		if (event->time_ns >= cut->opts->to_ns)
 			return 0;
@@ -269,6 +271,19 @@ static int put_symbols(struct writing *writing, struct err *err)
 	return close_file(out, "kallsyms", err);
 }
 
+static int put_stacks(struct writing *writing, struct err *err)
+{
+	FILE *out;
+
+	if (!writing->cut->facts.stacks)
+		return 0;
+	out = open_file(writing, "stacks", err);
+	if (!out)
+		return err->code;
+	cut_stacks_put(writing->cut, out);
+	return close_file(out, "stacks", err);
+}
+
 /* ------------------------------------------------------------------ the whole */
 
 static int open_layout(struct writing *writing, struct err *err)
@@ -316,7 +331,8 @@ static void note_source(struct writing *writing)
 static int write_parts(struct writing *writing, struct err *err)
 {
 	static int (*const parts[])(struct writing * writing, struct err * err) = {
-		put_events, end_rings, put_programs, put_formats, put_sync, put_dump, put_symbols,
+		put_events, end_rings, put_programs, put_formats,
+		put_sync,   put_dump,  put_symbols,  put_stacks,
 	};
 	int rc = 0;
 

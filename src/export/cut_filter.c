@@ -59,6 +59,7 @@ static bool is_shared(const struct event *event)
 	case EV_STACK:
 	case EV_USER_LOCK:
 	case EV_SIGNAL_DELIVER:
+	case EV_BLOCKED_IN:
 		return false;
 	default:
 		return true;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/map.h"
 #include "event/facts.h"
@@ -32,6 +33,9 @@ bool cut_wants(void *context, const struct event *event);
 /* cut_state.c: fill cut->facts. */
 int cut_find_state(struct cut *cut, struct err *err);
 void cut_state_fini(struct cut *cut);
+
+/* cut_stacks.c: write kernel/stacks of the cut, whose facts have stacks. */
+void cut_stacks_put(const struct cut *cut, FILE *out);
 
 /* cut_dir.c: write our own trace directory to 'dir', which exists. */
 int cut_write_dir(struct cut *cut, const char *dir, struct err *err);

@@ -1,7 +1,7 @@
 /*
  * cut_ring.c - sub-buffers: a head, then records with the time since the one before.
  *
- * The reader's side of the same is read/pages.h.
+ * The reader's side of the same is read/kernel/pages.h.
  */
 #include "export/cut_ring.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "read/pages.h"
+#include "read/kernel/pages.h"
 #include "read/read.h"
 #include "wire/wire.h"
 

@@ -67,7 +67,8 @@ static int feed(struct cut *cut, struct state *state, struct facts *moved, struc
 	int rc = source_seek(source, 0, err);
 
 	while (rc >= 0 && (rc = source_next(source, &event, err)) > 0) {
-		if (event->time_ns >= cut->opts->from_ns && !saved) {
+		/* Names that were told before the first event of the kernel stay events. */
+		if ((event->time_ns >= cut->opts->from_ns || cut->is_start) && !saved) {
 			save(cut, state, moved);
 			saved = true;
 		}

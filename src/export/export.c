@@ -33,6 +33,12 @@ const struct export_format export_formats[] = {
 	  .to_stream = export_folded,
 	  .needs_timeline = true,
 	  .wants_locks = true },
+	{ .name = "pprof",
+	  .help = "pprof, speedscope: stacks of code at work and in waits, gzip'd",
+	  .to_stream = export_pprof,
+	  .is_binary = true,
+	  .needs_timeline = true,
+	  .is_code = true },
 	{ .name = "csv",
 	  .help = "spreadsheets, pandas: a folder with intervals, edges and waits",
 	  .to_folder = export_csv,
@@ -48,6 +54,13 @@ const struct export_format export_formats[] = {
 	  .to_folder = export_ctf },
 };
 const size_t export_format_count = ARRAY_LEN(export_formats);
+
+const struct export_format export_format_code = {
+	.name = "folded",
+	.to_stream = export_folded_code,
+	.needs_timeline = true,
+	.is_code = true,
+};
 
 const struct export_format *export_find_format(const char *name)
 {
@@ -75,7 +88,7 @@ static int check_stream(FILE *out, int rc, struct err *err)
 	if (failed && fputc('\n', out) != EOF)
 		(void)fflush(out); /* sets errno, or does not */
 	return err_set(err, errno ? -errno : -EIO, "cannot write: %s",
-		       errno ? strerror(errno) : "some of it was lost");
+		       errno ? strerror(errno) : "some data was lost");
 }
 
 /* Everything to 'fd', which is closed. */
@@ -176,7 +189,9 @@ static int write_folder(const struct export_format *format, struct export_job *j
 	if (rc == 0) {
 		rc = unfinished_place(name, path);
 		if (rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
-			rc = err_set(err, -EEXIST, "it is there already, and is no empty folder");
+			rc = err_set(err, -EEXIST,
+				     "it already exists and is not an empty "
+				     "directory");
 		else if (rc < 0)
 			(void)err_set(err, rc, "cannot rename %s: %s", name, strerror(-rc));
 	}
@@ -195,11 +210,11 @@ static int check_folder(const char *path, struct err *err)
 	if (!dir)
 		return errno == ENOENT
 			       ? 0
-			       : err_set(err, -errno, "it is there already: %s", strerror(errno));
+			       : err_set(err, -errno, "it already exists: %s", strerror(errno));
 	while ((entry = readdir(dir)))
 		is_empty &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
 	(void)closedir(dir); /* it was only read */
-	return is_empty ? 0 : err_set(err, -EEXIST, "it is there already, and not empty");
+	return is_empty ? 0 : err_set(err, -EEXIST, "it already exists and is not empty");
 }
 
 int export_run(const struct export_format *format, struct export_job *job, const char *path,
@@ -209,7 +224,7 @@ int export_run(const struct export_format *format, struct export_job *job, const
 	int rc;
 
 	if (format->to_folder && is_stdout)
-		return err_set(err, -EINVAL, "%s is a folder: name it with -o", format->name);
+		return err_set(err, -EINVAL, "%s is a directory; name it with -o", format->name);
 	if (format->to_folder) {
 		rc = check_folder(path, err);
 		if (rc == 0)

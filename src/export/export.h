@@ -4,6 +4,7 @@
  *	perfetto   protobuf for Perfetto (ui.perfetto.dev, trace_processor)
  *	chrome     Trace Event JSON: chrome://tracing, Perfetto, speedscope
  *	folded     stacks of causes with their time: flamegraph.pl, inferno, speedscope
+ *	pprof      a profile of code, gzip'd protobuf: pprof, speedscope, stores of profiles
  *	csv        a folder of tables: intervals, wake-ups, waits
  *	jsonl      one JSON object a line
  *	ctf        a folder: a CTF trace of the events
@@ -38,6 +39,7 @@ enum export_measure {
 	EXPORT_BLOCKED, /* what it was blocked for */
 	EXPORT_WAITING, /* and what it waited for a CPU, or was preempted */
 	EXPORT_WALL,	/* all of its life */
+	EXPORT_WORKING, /* when it worked */
 };
 
 /* What is to be exported. Views. */
@@ -71,9 +73,11 @@ struct export_format {
 	bool is_binary;	     /* or as long as such: not for a terminal */
 	bool needs_timeline; /* threads can be chosen only with a timeline */
 	bool wants_locks;
+	bool is_code; /* it is of what holdup hot is: the command's threads, unless some are chosen */
 };
 
 extern const struct export_format export_formats[];
+extern const struct export_format export_format_code; /* folded, of code */
 extern const size_t export_format_count;
 
 /* NULL when there is none of that name. */
@@ -97,6 +101,8 @@ static inline bool export_is_chosen(const struct export_job *job, uint32_t slot)
 int export_perfetto(struct export_job *job, FILE *out, struct err *err);
 int export_chrome(struct export_job *job, FILE *out, struct err *err);
 int export_folded(struct export_job *job, FILE *out, struct err *err);
+int export_folded_code(struct export_job *job, FILE *out, struct err *err); /* not EXPORT_WAITING */
+int export_pprof(struct export_job *job, FILE *out, struct err *err);
 int export_csv(struct export_job *job, const char *path, struct err *err);
 int export_jsonl(struct export_job *job, FILE *out, struct err *err);
 

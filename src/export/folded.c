@@ -11,28 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/states.h"
-#include "analyse/why.h"
+#include "analyse/stats/states.h"
+#include "analyse/why/why.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/outbuf.h"
 #include "base/text.h"
 #include "export/export.h"
+#include "export/folded.h"
 #include "timeline/timeline.h"
 
 #define LINE_BYTES 65536u
 #define MAX_PATHS  4000000u /* of all threads; where each waits for all others, they are many */
 
-/* The lines of one thread, each once. */
-struct lines {
-	struct names texts;
-	uint64_t *ns; /* owned; by id of the text */
-	size_t cap;
-};
-
-/* One frame. What separates frames, and what breaks lines, cannot be in it. */
-static void put_frame(struct outbuf *out, const char *text)
+void folded_frame(struct outbuf *out, const char *text)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
@@ -47,7 +40,7 @@ static void put_joined(struct outbuf *out, const char *first, const char *second
 {
 	AUTO_FREE char *text = xasprintf("%s%s%s", first, *first && *second ? " " : "", second);
 
-	put_frame(out, text);
+	folded_frame(out, text);
 }
 
 static void put_step(struct outbuf *out, const struct why_step *step, bool is_first)
@@ -114,7 +107,7 @@ static void put_root(struct outbuf *out, const struct why_path *path)
 
 	switch (path->kind) {
 	case WHY_WORKING:
-		put_frame(out, *did ? did : "several things");
+		folded_frame(out, *did ? did : "several things");
 		return;
 	case WHY_LOCK:
 	case WHY_OTHER_THREAD:
@@ -123,10 +116,10 @@ static void put_root(struct outbuf *out, const struct why_path *path)
 		if (path->who.tid) {
 			who = xasprintf("%s[%d]%s%s", path->who.comm, path->who.tid,
 					*did ? ": " : "", did);
-			put_frame(out, who);
+			folded_frame(out, who);
 			return;
 		}
-		put_frame(out, did);
+		folded_frame(out, did);
 		return;
 	default:
 		what = xasprintf("%s: %s", why_kind_name(path->kind), did);
@@ -150,10 +143,12 @@ static bool is_measured(const struct why_path *path, enum export_measure measure
 {
 	if (measure == EXPORT_WALL)
 		return true;
+	if (measure == EXPORT_WORKING)
+		return path->step == UINT32_MAX && !path->runnable && path->kind == WHY_WORKING;
 	return path->step != UINT32_MAX || (measure == EXPORT_WAITING && path->runnable);
 }
 
-static void add_line(struct lines *lines, const char *text, uint64_t ns)
+void folded_add(struct folded_lines *lines, const char *text, uint64_t ns)
 {
 	uint32_t id = names_add(&lines->texts, text, LINE_BYTES);
 	size_t before = lines->cap;
@@ -165,11 +160,23 @@ static void add_line(struct lines *lines, const char *text, uint64_t ns)
 	lines->ns[id] += ns;
 }
 
+void folded_print(const struct folded_lines *lines, FILE *out)
+{
+	for (uint32_t id = 1; id < lines->texts.count; id++)
+		fprintf(out, "%s %" PRIu64 "\n", names_text(&lines->texts, id), lines->ns[id]);
+}
+
+void folded_fini(struct folded_lines *lines)
+{
+	names_fini(&lines->texts);
+	free(lines->ns);
+}
+
 static void put_head(struct outbuf *out, const char *process, const char *thread, const char *state)
 {
-	put_frame(out, process);
-	put_frame(out, thread);
-	put_frame(out, state);
+	folded_frame(out, process);
+	folded_frame(out, thread);
+	folded_frame(out, state);
 }
 
 static void put_thread(const struct export_job *job, uint32_t slot, const struct why *why,
@@ -182,7 +189,7 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 		xasprintf("%s[%d]", timeline_comm(tl, leader == SLOT_NONE ? slot : leader), tgid);
 	AUTO_FREE char *thread = xasprintf("%s[%d]", why->target.comm, why->target.tid);
 	AUTO_FREE struct depth *depths = depths_of(why);
-	struct lines lines = { 0 };
+	struct folded_lines lines = { 0 };
 	struct outbuf text;
 
 	outbuf_to_memory(&text);
@@ -200,7 +207,7 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 		put_steps(&text, why, depths, path->step);
 		put_root(&text, path);
 		outbuf_char(&text, '\0');
-		add_line(&lines, text.start, path->ns);
+		folded_add(&lines, text.start, path->ns);
 	}
 	for (uint32_t step = 0; step < why->step_count; step++) {
 		if (!depths[step].deeper_ns)
@@ -208,15 +215,13 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 		outbuf_reset(&text);
 		put_head(&text, process, thread, "blocked");
 		put_steps(&text, why, depths, step);
-		put_frame(&text, "...");
+		folded_frame(&text, "...");
 		outbuf_char(&text, '\0');
-		add_line(&lines, text.start, depths[step].deeper_ns);
+		folded_add(&lines, text.start, depths[step].deeper_ns);
 	}
-	for (uint32_t id = 1; id < lines.texts.count; id++)
-		fprintf(out, "%s %" PRIu64 "\n", names_text(&lines.texts, id), lines.ns[id]);
+	folded_print(&lines, out);
 	outbuf_fini(&text);
-	names_fini(&lines.texts);
-	free(lines.ns);
+	folded_fini(&lines);
 }
 
 int export_folded(struct export_job *job, FILE *out, struct err *err)

@@ -6,23 +6,11 @@
 #include "export/export.h"
 #include "export/table.h"
 #include "export/words.h"
+#include "report/vocabulary.h"
 
 static bool has_failed(void *context)
 {
 	return ferror((FILE *)context);
-}
-
-static void put_thread(struct json *json, const char *key, const struct why_thread *who)
-{
-	if (who->tid == 0) {
-		json_print_null(json, key);
-		return;
-	}
-	json_begin_object(json, key);
-	json_print_i64(json, "tid", who->tid);
-	json_print_i64(json, "tgid", who->tgid);
-	json_print_string(json, "comm", who->comm);
-	json_end_object(json);
 }
 
 static void put_span(struct json *json, const struct states_span *span)
@@ -32,23 +20,13 @@ static void put_span(struct json *json, const struct states_span *span)
 	json_print_u64(json, "ns", span->end_ns - span->start_ns);
 }
 
-static void put_waker(struct json *json, const struct why_wait *wait)
-{
-	json_begin_object(json, "woken_by");
-	json_print_string(json, "kind", why_waker_name(wait->waker));
-	put_thread(json, "who", &wait->woken_by);
-	json_print_string(json, "name", wait->waker_name);
-	json_print_string(json, "state", wait->waker_state);
-	json_end_object(json);
-}
-
 static void put_interval(void *context, const struct why_thread *who,
 			 const struct states_span *span)
 {
 	struct json json = { .out = context };
 
 	json_begin_object(&json, NULL);
-	put_thread(&json, "who", who);
+	report_json_thread(&json, "who", who);
 	put_span(&json, span);
 	json_print_string(&json, "wib", export_wib_name(span->wib));
 	json_print_string(&json, "state", span->state);
@@ -57,7 +35,8 @@ static void put_interval(void *context, const struct why_thread *who,
 	if (span->is_wait) {
 		json_print_string(&json, "object", span->wait.object);
 		json_print_string(&json, "stack", span->wait.stack);
-		put_waker(&json, &span->wait);
+		report_json_begin_waker(&json, &span->wait);
+		json_end_object(&json);
 	}
 	json_end_object(&json);
 	json_fini(&json);
@@ -69,8 +48,9 @@ static void put_edge(void *context, const struct table_edge *edge)
 
 	json_begin_object(&json, NULL);
 	json_print_u64(&json, "time_ns", edge->time_ns);
-	put_thread(&json, "who", &edge->to);
-	put_waker(&json, &edge->span->wait);
+	report_json_thread(&json, "who", &edge->to);
+	report_json_begin_waker(&json, &edge->span->wait);
+	json_end_object(&json);
 	json_print_u64(&json, "waited_ns", edge->waited_ns);
 	json_end_object(&json);
 	json_fini(&json);
@@ -84,7 +64,7 @@ static void put_root(struct json *json, const struct why_root *root)
 	}
 	json_begin_object(json, "root");
 	json_print_string(json, "kind", why_kind_name(root->kind));
-	put_thread(json, "who", &root->who);
+	report_json_thread(json, "who", &root->who);
 	json_print_string(json, "what", root->what);
 	json_print_string(json, "object", root->object);
 	json_print_string(json, "why", root->why);
@@ -98,7 +78,7 @@ static void put_wait(void *context, const struct table_wait *row)
 	const struct why_wait *wait = &row->span->wait;
 
 	json_begin_object(&json, NULL);
-	put_thread(&json, "who", &row->who);
+	report_json_thread(&json, "who", &row->who);
 	put_span(&json, row->span);
 	json_print_string(&json, "in", wait->in);
 	json_print_string(&json, "object", wait->object);
@@ -106,7 +86,8 @@ static void put_wait(void *context, const struct table_wait *row)
 	if (*row->lock)
 		json_print_string(&json, "lock", row->lock);
 	json_print_string(&json, "stack", wait->stack);
-	put_waker(&json, wait);
+	report_json_begin_waker(&json, wait);
+	json_end_object(&json);
 	put_root(&json, row->root);
 	json_end_object(&json);
 	json_fini(&json);

@@ -25,6 +25,7 @@
 #include "export/export.h"
 #include "export/perfetto.pb-c.h"
 #include "export/perfetto_out.h"
+#include "export/perfetto_stacks.h"
 #include "export/scene.h"
 #include "export/words.h"
 
@@ -617,6 +618,7 @@ int export_perfetto(struct export_job *job, FILE *out, struct err *err)
 	put_clock(perfetto);
 	put_system(perfetto);
 	put_threads(perfetto);
+	perfetto_stacks_put(job, perfetto->out);
 	rc = scene_run(job, &ops, perfetto, err);
 	flush_bundle(perfetto);
 	perfetto_out_free(perfetto->out);

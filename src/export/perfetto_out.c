@@ -80,7 +80,7 @@ uint64_t perfetto_out_name(struct perfetto_out *out, enum perfetto_table table, 
 	return id;
 }
 
-static void put_bytes(struct perfetto_out *out, const Holdup__Perfetto__TracePacket *packet)
+void perfetto_out_bytes(struct perfetto_out *out, const Holdup__Perfetto__TracePacket *packet)
 {
 	size_t bytes = holdup__perfetto__trace_packet__get_packed_size(packet);
 	uint8_t head[11] = { PACKET_TAG };
@@ -113,7 +113,7 @@ void perfetto_out_put(struct perfetto_out *out, Holdup__Perfetto__TracePacket *p
 		names.debug_annotation_names = out->fresh_list[PERFETTO_ARGS];
 		packet->interned_data = &names;
 	}
-	put_bytes(out, packet);
+	perfetto_out_bytes(out, packet);
 	packet->interned_data = NULL;
 	out->fresh_count[PERFETTO_EVENTS] = out->fresh_count[PERFETTO_ARGS] = 0;
 }

@@ -37,4 +37,8 @@ uint64_t perfetto_out_name(struct perfetto_out *out, enum perfetto_table table, 
 /* Write the packet, with the names that are new. */
 void perfetto_out_put(struct perfetto_out *out, struct Holdup__Perfetto__TracePacket *packet);
 
+/* Write the packet as it is: of another sequence. */
+void perfetto_out_bytes(struct perfetto_out *out,
+			const struct Holdup__Perfetto__TracePacket *packet);
+
 #endif

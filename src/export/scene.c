@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyse/lock_owner.h"
-#include "analyse/lock_track.h"
-#include "analyse/states.h"
+#include "analyse/locks/lock_owner.h"
+#include "analyse/locks/lock_track.h"
+#include "analyse/stats/states.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "event/facts.h"
+#include "event/stacks.h"
+#include "export/code.h"
 #include "export/scene_int.h"
 #include "export/words.h"
 
@@ -97,7 +100,7 @@ static void show_cpu(struct scene *scene, uint32_t cpu)
 
 /* ---------------------------------------------------------------------- waits */
 
-#define WAIT_ARGS 12
+#define WAIT_ARGS 14
 
 struct waits {
 	struct scene *scene;
@@ -225,6 +228,30 @@ static size_t wait_args(const struct why_wait *wait, struct scene_arg args[WAIT_
 	return count;
 }
 
+/* "wait_first;read", the innermost last; NULL = no stack is known. */
+static char *wait_code(const struct export_job *job, uint32_t slot, const struct states_span *span,
+		       char **out_place)
+{
+	const struct stacks *stacks = job->facts->stacks;
+	uint32_t id = stacks ? stacks_find(stacks, job->timeline->threads[slot]->tid,
+					   span->start_ns, span->end_ns)
+			     : STACK_NONE;
+	char *text = NULL;
+
+	if (id == STACK_NONE)
+		return NULL;
+	for (uint32_t i = stacks->stacks[id].count; i-- > 0;) {
+		AUTO_FREE char *name = code_frame_text(stacks_frame(stacks, id, i));
+		char *longer = xasprintf("%s%s%s", text ? text : "", text ? ";" : "", name);
+
+		free(text);
+		text = longer;
+	}
+	if (stacks->stacks[id].place != FRAME_NONE)
+		*out_place = code_frame_text(stacks_frame(stacks, id, stacks->stacks[id].place));
+	return text;
+}
+
 static void show_blocked(const struct waits *waits, const struct states_span *span)
 {
 	struct scene *scene = waits->scene;
@@ -236,7 +263,8 @@ static void show_blocked(const struct waits *waits, const struct states_span *sp
 	struct scene_arg args[WAIT_ARGS];
 	AUTO_FREE char *name =
 		xasprintf("%s%s%s", wait->in, *wait->object ? ": " : "", wait->object);
-	AUTO_FREE char *locked = NULL;
+	AUTO_FREE char *locked = NULL, *place = NULL;
+	AUTO_FREE char *code = wait_code(scene->job, waits->slot, span, &place);
 	struct lock_owner_wait lock;
 	bool is_lock = scene->job->locks &&
 		       lock_owners_find(scene->job->locks, tl->threads[waits->slot]->tid,
@@ -245,6 +273,10 @@ static void show_blocked(const struct waits *waits, const struct states_span *sp
 	mark.name = name;
 	mark.args = args;
 	mark.arg_count = wait_args(wait, args);
+	if (place)
+		args[mark.arg_count++] = text_arg("code", place);
+	if (code)
+		args[mark.arg_count++] = text_arg("stack", code);
 	if (is_lock) {
 		const char *lock_name = lock_owners_name(scene->job->locks, &lock);
 

@@ -16,9 +16,9 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "export/scene_int.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
-#include "read/value.h"
+#include "fields/value.h"
 
 #define OPEN_DEPTH   64u    /* slices within slices of one thread */
 #define OPEN_THREADS 65536u /* threads that have one open; more have none */

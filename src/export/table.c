@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "analyse/lock_owner.h"
+#include "analyse/locks/lock_owner.h"
 #include "base/err.h"
 #include "export/export.h"
 #include "timeline/timeline.h"

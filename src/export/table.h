@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/states.h"
-#include "analyse/why.h"
+#include "analyse/stats/states.h"
+#include "analyse/why/why.h"
 
 struct err;
 struct export_job;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/facts.h"

@@ -59,7 +59,7 @@ int guard_caps_keep(uint64_t kept, struct err *err)
 {
 	int rc = keep(kept);
 
-	return rc < 0 ? err_set(err, rc, "cannot give up capabilities: %s", strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, rc, "cannot drop capabilities: %s", strerror(-rc)) : 0;
 }
 
 void guard_caps_seal(void)

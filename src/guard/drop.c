@@ -201,12 +201,12 @@ int guard_drop(const struct guard_user *user, struct err *err)
 	int rc;
 
 	if (guard_has_root_descriptor(what, sizeof(what)))
-		return err_set(err, -EBADF, "cannot give up rights: %s is still open", what);
+		return err_set(err, -EBADF, "cannot drop privileges: %s is still open", what);
 	rc = change(user);
 	if (rc < 0)
 		return err_set(err, rc, "cannot become user %u: %s", user->uid, strerror(-rc));
 	if (!threads_are_dropped(user) || !is_shut())
-		return err_set(err, -EPERM, "cannot become user %u: some rights were left",
+		return err_set(err, -EPERM, "cannot become user %u: some privileges remain",
 			       user->uid);
 	set_names(user);
 	return 0;
@@ -219,7 +219,7 @@ int guard_become(const struct guard_user *user, struct err *err)
 	if (rc < 0)
 		return err_set(err, rc, "cannot become user %u: %s", user->uid, strerror(-rc));
 	if (!threads_are_dropped(user))
-		return err_set(err, -EPERM, "cannot become user %u: some rights were left",
+		return err_set(err, -EPERM, "cannot become user %u: some privileges remain",
 			       user->uid);
 	set_names(user);
 	set_or_unset("SHELL", user->shell);

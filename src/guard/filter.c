@@ -349,6 +349,12 @@ static const char *const forbidden[] = {
 	"mq_open",
 };
 
+/* Who answers on a socket that listens already, beside 'allowed'. It can make none and reach nobody. */
+static const char *const of_servers[] = {
+	"accept",   "accept4",	  "recvfrom",	"sendto",      "sendmsg",
+	"shutdown", "setsockopt", "getsockopt", "getsockname", "getpeername",
+};
+
 /* Root opens files as the user who ran sudo (guard_lend()), and so gives rights up. */
 static const char *const of_root[] = { "setfsuid", "setfsgid", "setgroups" };
 
@@ -359,6 +365,7 @@ static const char *const of_sanitizers[] = {
 };
 
 static uint32_t state;
+static bool is_server, has_screen;
 
 const char *guard_filter_forbidden(size_t i)
 {
@@ -398,7 +405,7 @@ static void on_forbidden(int number, siginfo_t *info, void *context)
 {
 	(void)number;
 	(void)context;
-	say("holdup: stopped, as reading a trace never needs ");
+	say("holdup: stopped, because reading a trace never needs ");
 	say(name_of(info->si_syscall));
 	say("(): the trace may be an attack; please report it with the trace\n");
 	(void)signal(SIGSYS, SIG_DFL);
@@ -425,6 +432,15 @@ static bool is_of_sanitizers(const char *name)
 	return false;
 }
 
+static bool is_of_servers(const char *name)
+{
+	for (size_t i = 0; is_server && i < ARRAY_LEN(of_servers); i++) {
+		if (strcmp(name, of_servers[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A call that this machine does not have is nobody's to make. */
 static int add_named(scmp_filter_ctx filter, uint32_t action, const char *name)
 {
@@ -441,8 +457,12 @@ static int add_lists(scmp_filter_ctx filter)
 
 	for (size_t i = 0; !SANITIZED && rc == 0 && i < ARRAY_LEN(allowed); i++)
 		rc = add_named(filter, SCMP_ACT_ALLOW, allowed[i]);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(forbidden); i++)
-		rc = add_named(filter, SCMP_ACT_TRAP, forbidden[i]);
+	for (size_t i = 0; !SANITIZED && is_server && rc == 0 && i < ARRAY_LEN(of_servers); i++)
+		rc = add_named(filter, SCMP_ACT_ALLOW, of_servers[i]);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(forbidden); i++) {
+		if (!is_of_servers(forbidden[i]))
+			rc = add_named(filter, SCMP_ACT_TRAP, forbidden[i]);
+	}
 	for (size_t i = 0; !SANITIZED && rc == 0 && i < ARRAY_LEN(of_root); i++)
 		rc = add_named(filter, geteuid() == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_TRAP, of_root[i]);
 	return rc;
@@ -466,6 +486,32 @@ static int add_rules(scmp_filter_ctx filter, const struct rule *rules, size_t co
 		if (number >= 0)
 			rc = seccomp_rule_add_array(filter, rules[i].action, number, rules[i].count,
 						    rules[i].args);
+	}
+	return rc;
+}
+
+/* tcsetattr() of older and newer C libraries. */
+static int add_modes(scmp_filter_ctx filter)
+{
+	static const uint32_t requests[] = {
+		TCSETS,
+		TCSETSW,
+		TCSETSF,
+		0x402c542b /* TCSETS2 */,
+		0x402c542c /* TCSETSW2 */,
+		0x402c542d /* TCSETSF2 */,
+	};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(requests); i++) {
+		const struct rule rule = {
+			"ioctl",
+			SCMP_ACT_ALLOW,
+			1,
+			{ SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]) },
+		};
+
+		rc = add_rules(filter, &rule, 1);
 	}
 	return rc;
 }
@@ -516,9 +562,12 @@ static int add_conditions(scmp_filter_ctx filter)
 		  { SCMP_A0(SCMP_CMP_EQ, 0x53564d41 /* PR_SET_VMA */) } },
 	};
 	const size_t count = ARRAY_LEN(rules);
+	int rc;
 
-	/* In a build with sanitizers all of these are allowed. */
-	return SANITIZED ? 0 : add_rules(filter, rules, count);
+	if (SANITIZED) /* all of these are allowed */
+		return 0;
+	rc = add_rules(filter, rules, count);
+	return rc == 0 && has_screen ? add_modes(filter) : rc;
 }
 
 static int set_attributes(scmp_filter_ctx filter)
@@ -549,8 +598,7 @@ static int filter_calls(struct err *err)
 		rc = add_conditions(filter);
 	if (rc < 0) {
 		seccomp_release(filter);
-		return err_set(err, rc, "cannot make the filter of system calls: %s",
-			       strerror(-rc));
+		return err_set(err, rc, "cannot create the system call filter: %s", strerror(-rc));
 	}
 	watch_forbidden();
 	rc = seccomp_load(filter);
@@ -559,7 +607,8 @@ static int filter_calls(struct err *err)
 		state |= GUARD_FILTER_CALLS;
 	return rc == 0 || is_absent(rc) || rc == -ECANCELED
 		       ? 0
-		       : err_set(err, rc, "cannot filter system calls: %s", strerror(-rc));
+		       : err_set(err, rc, "cannot install the system call filter: %s",
+				 strerror(-rc));
 }
 
 /* Of root, as it may read what others may not, and write where the user may. */
@@ -582,7 +631,7 @@ int guard_filter_reader(const struct guard_place *places, size_t count, struct e
 		return 0;
 	is_begun = true;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_set(err, -errno, "cannot give up new privileges: %s", strerror(errno));
+		return err_set(err, -errno, "cannot set no_new_privs: %s", strerror(errno));
 	rc = give_up_rights(err);
 	if (rc < 0)
 		return rc;
@@ -590,6 +639,18 @@ int guard_filter_reader(const struct guard_place *places, size_t count, struct e
 	if (rc > 0)
 		state |= GUARD_FILTER_FILES;
 	return rc < 0 ? rc : filter_calls(err);
+}
+
+int guard_filter_server(const struct guard_place *places, size_t count, struct err *err)
+{
+	is_server = true;
+	return guard_filter_reader(places, count, err);
+}
+
+int guard_filter_screen(const struct guard_place *places, size_t count, struct err *err)
+{
+	has_screen = true;
+	return guard_filter_reader(places, count, err);
 }
 
 uint32_t guard_filter_support(void)

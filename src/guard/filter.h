@@ -41,6 +41,18 @@ struct guard_place {
  */
 int guard_filter_reader(const struct guard_place *places, size_t count, struct err *err);
 
+/*
+ * The same for a reader that answers on sockets: it can accept connections on a descriptor that
+ * listens already, and send and receive on these. It can make no socket, and reach nobody.
+ */
+int guard_filter_server(const struct guard_place *places, size_t count, struct err *err);
+
+/*
+ * The same for a reader that shows what it read on the whole screen: it can set the modes of its terminal, and still
+ * types nothing into it.
+ */
+int guard_filter_screen(const struct guard_place *places, size_t count, struct err *err);
+
 /* Of this process, since guard_filter_reader(). */
 uint32_t guard_filter_state(void);
 

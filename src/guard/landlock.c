@@ -98,12 +98,10 @@ int landlock_writes(const struct guard_place *places, size_t count, struct err *
 		return 0;
 	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
 	if (fd < 0)
-		return err_set(err, -errno, "cannot say where files may be written: %s",
-			       strerror(errno));
+		return err_set(err, -errno, "cannot set up Landlock rules: %s", strerror(errno));
 	for (size_t i = 0; i < count; i++)
 		allow(fd, rules.handled, &places[i]);
 	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-		return err_set(err, -errno, "cannot restrict where files are written: %s",
-			       strerror(errno));
+		return err_set(err, -errno, "cannot enforce Landlock rules: %s", strerror(errno));
 	return 1;
 }

@@ -106,7 +106,7 @@ static int walk(const char *path, struct err *err)
 		return way.at;
 	mem_close_fd(&way.at);
 	if (rc == -EPERM)
-		return err_set(err, rc, "%s: somebody else than root could change it", path);
+		return err_set(err, rc, "%s: other users than root could change it", path);
 	return err_set(err, rc, "%s: %s", path, strerror(-rc));
 }
 
@@ -122,7 +122,7 @@ static int open_own(const char *path, struct err *err)
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & S_IWOTH))
 		return fd;
 	mem_close_fd(&fd);
-	return err_set(err, -EPERM, "%s: it is not ours alone", path);
+	return err_set(err, -EPERM, "%s: other users can access it", path);
 }
 
 int guard_open_folder(const char *path, struct err *err)
@@ -156,7 +156,7 @@ int guard_make_folder(const char *path, unsigned int mode, struct err *err)
 	int fd;
 
 	if (!slash || slash == above || !slash[1])
-		return err_set(err, -EINVAL, "%s: it is no name of a folder", path);
+		return err_set(err, -EINVAL, "%s: not a directory name", path);
 	*slash = '\0';
 	parent = guard_open_folder(above, err);
 	if (parent == -ENOENT)
@@ -165,8 +165,8 @@ int guard_make_folder(const char *path, unsigned int mode, struct err *err)
 		return parent;
 	fd = make_in(parent, slash + 1, mode);
 	if (fd == -EPERM)
-		return err_set(err, fd, "%s: it is not ours alone", path);
-	return fd < 0 ? err_set(err, fd, "cannot make %s: %s", path, strerror(-fd)) : fd;
+		return err_set(err, fd, "%s: other users can access it", path);
+	return fd < 0 ? err_set(err, fd, "cannot create %s: %s", path, strerror(-fd)) : fd;
 }
 
 bool guard_is_own_file(int fd)

@@ -272,8 +272,8 @@ int model_draw_svg(FILE *out, const struct model_draw *draw, struct err *err)
 	if (draw->model->state_count > MODEL_DRAW_MAX_STATES ||
 	    graph.edge_count > MODEL_DRAW_MAX_EDGES) {
 		rc = err_set(err, -E2BIG,
-			     "%u states and %zu arrows between them are more than a picture of "
-			     "SVG has room for (%u, %u): make DOT of it",
+			     "%u states and %zu arrows are too many for an SVG picture (at most "
+			     "%u, %u); use --dot",
 			     draw->model->state_count, graph.edge_count, MODEL_DRAW_MAX_STATES,
 			     MODEL_DRAW_MAX_EDGES);
 	} else {

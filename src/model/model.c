@@ -52,7 +52,7 @@ static int open_model(const char *path, bool *out_waits, struct err *err)
 		rc = err_set(err, -errno, "cannot open the model %s: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !isatty(fd))
 		rc = err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG,
-			     "the model %s is no file but a %s", path,
+			     "the model %s is not a file but a %s", path,
 			     S_ISDIR(st.st_mode) ? "folder" : "device");
 	if (rc < 0) {
 		mem_close_fd(&fd);
@@ -72,9 +72,8 @@ static int await_text(int fd, const char *path, struct err *err)
 		rc = poll(&poll_fd, 1, PIPE_WAIT_S * 1000);
 	} while (rc < 0 && errno == EINTR);
 	if (rc == 0)
-		return err_set(err, -ETIMEDOUT,
-			       "the model %s is a pipe to which nobody wrote for %d s", path,
-			       PIPE_WAIT_S);
+		return err_set(err, -ETIMEDOUT, "the model %s is a pipe without data for %d s",
+			       path, PIPE_WAIT_S);
 	return rc < 0 ? err_set(err, -errno, "cannot wait for %s: %s", path, strerror(errno)) : 0;
 }
 

@@ -62,8 +62,8 @@ static void take_key(struct builder *builder, const struct yaml_tree_node *mappi
 	AUTO_FREE char *safe = text_escaped(text);
 
 	if (yaml_tree_find(mapping, text)) {
-		model_errors_add(builder->errors, place_of(event->start_mark),
-				 "\"%s\" stands here a second time", safe);
+		model_errors_add(builder->errors, place_of(event->start_mark), "duplicate \"%s\"",
+				 safe);
 		builder->failed = true;
 	}
 	builder->key = xstrdup(text);
@@ -81,7 +81,7 @@ static void add_node(struct builder *builder, struct yaml_tree_node *node)
 	}
 	if (top->count >= YAML_MAX_ITEMS) {
 		model_errors_add(builder->errors, node->place,
-				 "the list or mapping has more parts than any model needs");
+				 "the list or mapping has too many parts");
 		builder->failed = true;
 	}
 	top->items = vec_room(top->items, top->count, &top->cap, sizeof(struct yaml_tree_node *));
@@ -94,11 +94,11 @@ static struct yaml_tree_node *new_node(struct builder *builder, const yaml_event
 	struct yaml_tree_node *node;
 
 	if (builder->nodes++ >= YAML_MAX_NODES) {
-		refuse(builder, event->start_mark, "the file has more parts than any model needs");
+		refuse(builder, event->start_mark, "the file has too many parts");
 		return NULL;
 	}
 	if (kind != YAML_SCALAR && builder->depth >= YAML_MAX_DEPTH) {
-		refuse(builder, event->start_mark, "it is nested deeper than any model needs");
+		refuse(builder, event->start_mark, "it is nested too deep");
 		return NULL;
 	}
 	node = xcalloc(1, sizeof(*node));
@@ -114,11 +114,11 @@ static void take_scalar(struct builder *builder, const yaml_event_t *event)
 	size_t bytes = event->data.scalar.length;
 
 	if (event->data.scalar.anchor || event->data.scalar.tag) {
-		refuse(builder, event->start_mark, "anchors and tags mean nothing in a model");
+		refuse(builder, event->start_mark, "anchors and tags are not allowed in a model");
 		return;
 	}
 	if (bytes > YAML_MAX_TEXT) {
-		refuse(builder, event->start_mark, "the text is longer than any model needs");
+		refuse(builder, event->start_mark, "the text is too long");
 		return;
 	}
 	if (memchr(event->data.scalar.value, '\0', bytes)) {
@@ -146,8 +146,8 @@ static void take_begin(struct builder *builder, const yaml_event_t *event, enum 
 
 	if (has_extra || wants_key(builder)) {
 		refuse(builder, event->start_mark,
-		       has_extra ? "anchors and tags mean nothing in a model"
-				 : "a name is expected here, not a list or a mapping");
+		       has_extra ? "anchors and tags are not allowed in a model"
+				 : "expected a name, not a list or a mapping");
 		return;
 	}
 	node = new_node(builder, event, kind);
@@ -166,7 +166,7 @@ static void take_event(struct builder *builder, const yaml_event_t *event)
 			refuse(builder, event->start_mark, "a file holds one model");
 		return;
 	case YAML_ALIAS_EVENT:
-		refuse(builder, event->start_mark, "aliases mean nothing in a model");
+		refuse(builder, event->start_mark, "aliases are not allowed in a model");
 		return;
 	case YAML_SCALAR_EVENT:
 		take_scalar(builder, event);

@@ -7,6 +7,8 @@
  *	intervals.c  what was when: states, CPUs, columns
  *	waits.c      waits, wake-ups, actors
  *	sums.c       totals
+ *	why.c        what held a thread up: ask/explain.h
+ *	locks.c      locks: ask/locks.h
  */
 #ifndef QUERY_READ_INT_H
 #define QUERY_READ_INT_H
@@ -15,16 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ask/loaded.h"
+#include "ask/beside.h"
 #include "base/err.h"
 #include "base/names.h"
 #include "holdup/read.h"
-#include "query/loaded.h"
 #include "timeline/timeline.h"
 
 struct hr_trace {
 	struct loaded loaded;
 	char *path; /* owned; NULL = not opened from a path (tests) */
 	struct hr_options options;
+	struct beside beside; /* what programs told; read with the first question */
+	bool has_beside;
 	struct names texts;  /* words that were given out */
 	struct err err;	     /* of the last call that failed */
 	uint32_t generation; /* how often the index was built again */
@@ -56,11 +61,21 @@ int read_cut_window(struct hr_trace *trace, uint64_t *start_ns, uint64_t *end_ns
  */
 int read_check_size(struct hr_trace *trace, const void *out, size_t bytes);
 
+/* That, and that there is a row 'index' of 'count'. */
+int read_check_row(struct hr_trace *trace, const void *out, size_t bytes, uint32_t index,
+		   size_t count);
+
 /* Fill as much of the caller's struct as it has; what it has more is cleared. */
 void read_give(void *out, const void *from, size_t bytes);
 
 /* Keep a heap string, which is taken over, as long as the trace. */
 const char *read_keep(struct hr_trace *trace, char *text);
+
+/* Text that may be missing. */
+static inline const char *read_text(const char *text)
+{
+	return text ? text : "";
+}
 
 /* A state word of the timeline as a state of the API; 'sum': without its CPU. */
 uint64_t state_of_word(uint32_t word, bool sum);

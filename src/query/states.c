@@ -100,26 +100,6 @@ static const char *syscall_name(struct hr_trace *trace, uint32_t word)
 	return name ? name : read_keep(trace, xasprintf("system call %u", nr));
 }
 
-static const char *vector_name(uint32_t vector)
-{
-	static const char *const names[VECTOR_COUNT] = {
-		[VECTOR_LOCAL_TIMER] = "local timer",
-		[VECTOR_RESCHEDULE] = "reschedule",
-		[VECTOR_CALL_FUNCTION] = "call function",
-		[VECTOR_CALL_FUNCTION_SINGLE] = "call function single",
-		[VECTOR_IRQ_WORK] = "irq work",
-		[VECTOR_X86_PLATFORM] = "platform",
-		[VECTOR_ERROR] = "APIC error",
-		[VECTOR_SPURIOUS] = "spurious",
-		[VECTOR_THERMAL] = "thermal",
-		[VECTOR_THRESHOLD] = "threshold",
-		[VECTOR_DEFERRED_ERROR] = "deferred error",
-		[VECTOR_OTHER] = "other",
-	};
-
-	return vector < VECTOR_COUNT ? names[vector] : "?";
-}
-
 static const char *softirq_name(struct hr_trace *trace, uint32_t softirq)
 {
 	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
@@ -141,7 +121,7 @@ const char *hr_state_name(struct hr_trace *trace, uint64_t state)
 	case WORD_IRQ:
 		return timeline_name(trace->loaded.timeline, word_arg(word));
 	case WORD_VECTOR:
-		return vector_name(word_arg(word));
+		return event_vector_name(word_arg(word)) ? event_vector_name(word_arg(word)) : "?";
 	case WORD_SOFTIRQ:
 		return softirq_name(trace, word_arg(word));
 	default:
@@ -153,7 +133,7 @@ static const char *unsure_text(uint32_t reason)
 {
 	static const char *const texts[] = {
 		[UNSURE_LOST] = "events were lost",
-		[UNSURE_START] = "nothing was recorded of it yet",
+		[UNSURE_START] = "no event was recorded yet",
 		[UNSURE_SWITCH] = "a switch was not recorded",
 		[UNSURE_ORDER] = "events contradict each other",
 		[UNSURE_DAMAGED] = "the timeline is damaged there",

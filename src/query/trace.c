@@ -27,6 +27,14 @@ int read_check_size(struct hr_trace *trace, const void *out, size_t bytes)
 	return 0;
 }
 
+int read_check_row(struct hr_trace *trace, const void *out, size_t bytes, uint32_t index,
+		   size_t count)
+{
+	if (index >= count)
+		return err_set(&trace->err, -EINVAL, "there is no row with index %u", index);
+	return read_check_size(trace, out, bytes);
+}
+
 void read_give(void *out, const void *from, size_t bytes)
 {
 	size_t has;
@@ -127,6 +135,8 @@ int hr_open(const char *path, const struct hr_options *options, struct hr_trace 
 
 static void forget_texts(struct hr_trace *trace)
 {
+	beside_fini(&trace->beside);
+	trace->has_beside = false;
 	names_fini(&trace->texts);
 	trace->texts = (struct names){ 0 };
 }
@@ -256,6 +266,7 @@ const char *hr_about(const struct hr_trace *trace, enum hr_about what)
 		[HR_ABOUT_FORMAT] = facts->format,
 		[HR_ABOUT_COMMAND] = facts->target_cmdline,
 		[HR_ABOUT_INDEX] = trace->loaded.note,
+		[HR_ABOUT_LEFT_OUT] = trace->beside.note,
 	};
 
 	if ((unsigned int)what >= ARRAY_LEN(texts) || !texts[what])

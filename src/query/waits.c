@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/facts.h"
+#include "event/stacks.h"
 #include "query/read_int.h"
 #include "timeline/totals.h"
 
@@ -56,6 +58,20 @@ static struct hr_actor actor_of(const struct timeline *tl, const struct actor *a
 }
 
 /* Give wait 'index', which exists, to the caller. */
+/* What is awaited, by the name that the recorder found for a futex, where there is one. */
+static const char *object_of(struct hr_trace *trace, uint32_t thread, const struct wait *wait)
+{
+	const struct timeline *tl = trace->loaded.timeline;
+	const struct stacks *stacks = trace->loaded.facts->stacks;
+	const char *object = wait->flags & WAIT_ASKED ? "" : timeline_name(tl, wait->object);
+	const struct stack_futex *futex =
+		stacks ? stacks_named_futex(stacks, tl->threads[thread]->tgid, object,
+					    wait->begin_ns)
+		       : NULL;
+
+	return futex ? read_keep(trace, stack_futex_text(stacks, futex, "futex")) : object;
+}
+
 static int give_wait(struct hr_trace *trace, uint32_t thread, uint32_t index,
 		     struct hr_wait *out_wait)
 {
@@ -78,7 +94,7 @@ static int give_wait(struct hr_trace *trace, uint32_t thread, uint32_t index,
 		.kind = wait_kind(&wait),
 		.flags = wait.flags & WAIT_FLAGS,
 		.fd = wait.flags & WAIT_ASKED ? -1 : wait.fd,
-		.object = wait.flags & WAIT_ASKED ? "" : timeline_name(tl, wait.object),
+		.object = object_of(trace, thread, &wait),
 		.stack = timeline_name(tl, wait.stack),
 		.waker = actor_of(tl, &wait.waker),
 		.origin = actor_of(tl, wait.flags & WAIT_ASKED || wait_asked(&wait) ? &nobody

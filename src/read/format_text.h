@@ -35,6 +35,14 @@ struct format_field {
 	enum format_kind kind;
 };
 
+/* How a format file of a reader's own begins; for printf, with the event's number. */
+#define FORMAT_TEXT_HEAD                                                               \
+	"name: event\nID: %u\nformat:\n"                                               \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
 #define FORMAT_MAX_END 65536u /* a record is never longer */
 
 /*

@@ -125,6 +125,11 @@ void trace_keep_records(struct trace *trace, bool keep)
 	merge_keep_records(trace->merge, keep, false);
 }
 
+bool trace_keeps_records(const struct trace *trace)
+{
+	return trace->keeps_records;
+}
+
 void trace_keep_heads(struct trace *trace)
 {
 	trace->keeps_records = true;

@@ -21,12 +21,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/outbuf.h"
-#include "delays/cpus.h"
-#include "delays/list.h"
-#include "delays/listen.h"
-#include "delays/proc.h"
-#include "delays/recorded.h"
-#include "delays/socket.h"
+#include "accounts/cpus.h"
+#include "accounts/list.h"
+#include "accounts/listen.h"
+#include "accounts/proc.h"
+#include "accounts/recorded.h"
+#include "accounts/socket.h"
 #include "guard/caps.h"
 #include "record/clock.h"
 #include "store/manifest.h"
@@ -55,7 +55,7 @@ struct accounts {
 	_Atomic int32_t tid;
 };
 
-static const char what_accounts[] = "the kernel's accounts of what tasks waited for";
+static const char what_accounts[] = "the kernel's delay accounting of tasks";
 
 /* --------------------------------------------------------------------- pressure */
 
@@ -325,7 +325,7 @@ static void begin_tasks(struct accounts *accounts, struct manifest *manifest)
 	} else if (listen_start(accounts, &why) < 0) {
 		delays_listener_close(accounts->ears);
 		accounts->ears = NULL;
-		manifest_add_missing(manifest, "the kernel's accounts of tasks at their exit",
+		manifest_add_missing(manifest, "the kernel's delay accounting of exiting tasks",
 				     why.text);
 	} else {
 		name_thread(accounts, manifest);
@@ -403,14 +403,14 @@ static uint64_t put_losses(struct accounts *accounts)
 static void note_missing(const struct accounts *accounts, uint64_t lost, struct manifest *manifest)
 {
 	if (lost) {
-		AUTO_FREE char *what = xasprintf(
-			"the kernel's accounts of %" PRIu64 " threads at their exit", lost);
+		AUTO_FREE char *what = xasprintf("exit records of %" PRIu64 " threads", lost);
 
 		manifest_add_missing(manifest, what, "the kernel's buffer for them was full");
 	}
 	if (accounts->is_crowded)
 		manifest_add_missing(manifest,
-				     "the kernel's accounts of threads before recording began",
+				     "the kernel's delay accounting of threads before recording "
+				     "began",
 				     "there are more than 50,000 threads");
 	if (accounts->out.error)
 		manifest_add_missing(manifest, "a part of the kernel's accounts of tasks",

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "event/app_table.h"
@@ -20,7 +21,7 @@
 #include "record/probe_find.h"
 #include "record/probe_spec.h"
 #include "record/probes.h"
-#include "record/proc.h"
+#include "proc/proc.h"
 #include "store/manifest.h"
 #include "symbol/binary.h"
 #include "symbol/elf_file.h"
@@ -47,14 +48,6 @@ struct looking {
 	app_found_fn *tell; /* NULL = the points are added */
 	void *context;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static const char *last_part(const char *path)
 {
@@ -194,18 +187,34 @@ static void look_into(struct looking *looking, struct elf_file *file, const char
 
 static bool is_over(const struct looking *looking)
 {
-	return looking->seen_count == FILES_MAX || now_ns() > looking->until_ns;
+	return looking->seen_count == FILES_MAX || clock_now_ns() > looking->until_ns;
+}
+
+/*
+ * Which regular file that is, as the kernel remembers it: nobody who serves a network or user file system is asked,
+ * who may never answer.
+ */
+static bool id_without_server(const char *path, struct file_id *out_id)
+{
+	struct statx info;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO,
+		  &info) < 0 ||
+	    !S_ISREG(info.stx_mode))
+		return false;
+	*out_id = (struct file_id){ makedev(info.stx_dev_major, info.stx_dev_minor), info.stx_ino };
+	return true;
 }
 
 /* Has a process with the same file been looked at? That is cheaper to ask than to open it. */
 static bool is_known(const struct looking *looking, const char *path)
 {
-	struct stat st;
+	struct file_id id;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!id_without_server(path, &id))
 		return true;
 	for (size_t i = 0; i < looking->seen_count; i++) {
-		if (looking->seen[i].dev == st.st_dev && looking->seen[i].inode == st.st_ino)
+		if (looking->seen[i].dev == id.dev && looking->seen[i].inode == id.inode)
 			return true;
 	}
 	return false;
@@ -329,7 +338,7 @@ static void look_everywhere(struct looking *looking)
 	const struct probes_wish *wish = looking->wish;
 	AUTO_FREE char *command = wish->command ? find_command(looking, wish->command) : NULL;
 
-	looking->until_ns = now_ns() + LOOKING_NS_MAX;
+	looking->until_ns = clock_now_ns() + LOOKING_NS_MAX;
 	if (command)
 		look_at_named(looking, command, 0);
 	for (size_t i = 0; i < wish->pid_count; i++)
@@ -389,7 +398,7 @@ int apps_choose(struct probes *probes, int tracing_fd, const struct probes_wish 
 		return 0;
 	if (!ftrace_has(tracing_fd, "uprobe_events"))
 		return err_set(err, -ENOTSUP,
-			       "this kernel has no points in user programs: it was built without "
+			       "this kernel has no uprobe events: it was built without "
 			       "CONFIG_UPROBE_EVENTS");
 	looking = xcalloc(1, sizeof(*looking));
 	looking->finder =

@@ -65,7 +65,7 @@ static void note_smaller(struct manifest *manifest, uint64_t wish, uint64_t gran
 {
 	AUTO_FREE char *what = xasprintf("a buffer of %" PRIu64 " KiB per CPU", wish / 1024);
 	AUTO_FREE char *why =
-		xasprintf("the kernel has memory for %" PRIu64 " KiB only", granted / 1024);
+		xasprintf("the kernel has memory for only %" PRIu64 " KiB", granted / 1024);
 
 	manifest_add_missing(manifest, what, why);
 }
@@ -103,14 +103,16 @@ uint32_t buffer_long_bytes(const char *header_page)
 	return field_number(header_page, " commit;", "size:");
 }
 
-static int read_shape(int instance_fd, struct manifest *manifest, struct err *err)
+int buffer_read_shape(int instance_fd, struct manifest *manifest, struct err *err)
 {
 	AUTO_FREE char *header = buffer_header_page(instance_fd, NULL);
 
 	manifest->page_bytes = buffer_page_bytes(header);
 	manifest->long_bytes = buffer_long_bytes(header);
 	if (!manifest->page_bytes || !manifest->long_bytes)
-		return err_set(err, -ENOTSUP, "this kernel's events/header_page is not understood");
+		return err_set(err, -ENOTSUP,
+			       "this kernel's events/header_page has an unknown "
+			       "format");
 	return 0;
 }
 
@@ -142,7 +144,7 @@ int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manife
 	manifest->buffer_bytes = (uint64_t)granted;
 	/* Missing on older kernels: then a reader wakes for every page. */
 	(void)ftrace_write(instance_fd, "buffer_percent", WAKE_PERCENT, NULL);
-	rc = read_shape(instance_fd, manifest, err);
+	rc = buffer_read_shape(instance_fd, manifest, err);
 	if (rc == 0 && (uint64_t)manifest->page_bytes * SUB_BUFFERS_MIN > manifest->buffer_bytes)
 		manifest->buffer_bytes = (uint64_t)manifest->page_bytes * SUB_BUFFERS_MIN;
 	return rc;

@@ -25,6 +25,9 @@ uint64_t buffer_default_bytes(uint64_t memory_bytes, uint32_t cpu_count);
 int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manifest,
 		   struct err *err);
 
+/* Fill manifest->page_bytes and long_bytes. Returns 0, or a negative errno with err filled. */
+int buffer_read_shape(int instance_fd, struct manifest *manifest, struct err *err);
+
 /* Sub-buffer size and sizeof(long) of the kernel from header_page's text; 0 = unknown. */
 uint32_t buffer_page_bytes(const char *header_page);
 uint32_t buffer_long_bytes(const char *header_page);

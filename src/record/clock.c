@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "record/ftrace.h"
@@ -87,17 +88,9 @@ const char *clock_choose(const char *available, bool tsc_is_reliable)
 	return has_word(available, "mono") ? "mono" : NULL;
 }
 
-static uint64_t read_clock(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
 uint64_t clock_mono_ns(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 /* Raw and mono of one moment. */
@@ -125,7 +118,7 @@ static uint64_t take_real_offset(void)
 
 	for (int i = 0; i < SYNC_TRIES; i++) {
 		uint64_t before = clock_mono_ns();
-		uint64_t real_ns = read_clock(CLOCK_REALTIME);
+		uint64_t real_ns = clock_read_ns(CLOCK_REALTIME);
 		uint64_t width = clock_mono_ns() - before;
 
 		if (width >= best)

@@ -18,11 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "guard/user.h"
 #include "record/pidns.h"
-#include "record/proc.h"
+#include "proc/proc.h"
 
 #define EXIT_NOT_FOUND	  127
 #define EXIT_NOT_RUNNABLE 126
@@ -129,9 +131,7 @@ be_child(const struct command_setup *setup, const struct identity *who, int go_f
 		report_and_exit(error_fd);
 	sigprocmask(SIG_SETMASK, setup->signal_mask, NULL);
 	pidns_mark(setup->pidns);
-	do {
-		got = read(go_fd, &go, 1);
-	} while (got < 0 && errno == EINTR);
+	got = file_read_next(go_fd, &go, 1);
 	if (got != 1) /* the recorder is gone */
 		_exit(EXIT_NOT_RUNNABLE);
 	execvpe(who->path ? who->path : setup->argv[0], setup->argv,
@@ -290,9 +290,7 @@ int command_go(struct command *command, const char *name, struct err *err)
 	ssize_t got;
 
 	(void)!write(command->go_fd, "g", 1); /* fails only if the child died: seen below */
-	do {
-		got = read(command->error_fd, &code, sizeof(code));
-	} while (got < 0 && errno == EINTR);
+	got = file_read_next(command->error_fd, &code, sizeof(code));
 	if (got != sizeof(code))
 		return 0;
 	(void)command_reap(command);
@@ -307,14 +305,9 @@ void command_signal(const struct command *command, int sig)
 
 int command_reap(struct command *command)
 {
-	int status = -1;
+	int status = child_await(command->pid);
 
-	while (waitpid(command->pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			status = -1;
-			break;
-		}
-	}
+	status = status < 0 ? -1 : status;
 	if (command->had_terminal)
 		take_terminal_back();
 	close_all(command);

@@ -64,8 +64,7 @@ static int look(int dir_fd, bool *out_trace, struct err *err)
 			continue;
 		if (!is_ours(entry->d_name)) {
 			count = err_set(err, -EEXIST,
-					"it is not empty and holds '%s', "
-					"which is not part of a trace",
+					"the directory contains '%s', which is not part of a trace",
 					entry->d_name);
 			break;
 		}
@@ -85,7 +84,7 @@ static int check_existing(int dir_fd, bool replace, struct err *err)
 	if (count <= 0)
 		return count;
 	if (!is_trace)
-		return err_set(err, -EEXIST, "it is not empty and not a trace");
+		return err_set(err, -EEXIST, "the directory is not empty and not a trace");
 	if (!replace)
 		return err_set(err, -EEXIST, "a trace is already there");
 	return count;
@@ -99,7 +98,7 @@ static int open_there(int at, const char *path, struct err *err)
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR || errno == ELOOP)
-		return err_set(err, -EEXIST, "it is there and is not a directory");
+		return err_set(err, -EEXIST, "the path exists and is not a directory");
 	return err_set(err, -errno, "cannot open it: %s", strerror(errno));
 }
 
@@ -184,7 +183,7 @@ static int take_lock(struct directory *directory, struct err *err)
 	if (flock(directory->dir_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return 0;
 	directory->is_new = false; /* it is the other one's now */
-	return err_set(err, -EBUSY, "another recording into it is under way");
+	return err_set(err, -EBUSY, "another recording is using the directory");
 }
 
 /* From here on nobody but us can change what is in it; who it was taken from gets it back. */
@@ -209,7 +208,7 @@ static int check_roots(const struct directory *directory, bool replace, struct e
 
 	if (rc > 0 || directory->is_new)
 		return rc;
-	return err_set(err, -EEXIST, "it is there, a folder of root's and not a trace");
+	return err_set(err, -EEXIST, "the directory belongs to root and is not a trace");
 }
 
 static int empty(struct directory *directory, bool replace, struct err *err)
@@ -249,7 +248,9 @@ static int open_or_make(struct directory *directory, const char *path, uid_t own
 	directory->dir_fd = rc;
 	/* What becomes the user's in the end was the user's, or is root's where root alone may be. */
 	if (fstat(rc, &st) < 0 || (is_lent && st.st_uid != owner))
-		return err_set(err, -EPERM, "it is not the user's who ran sudo");
+		return err_set(err, -EPERM,
+			       "the directory does not belong to the user who ran "
+			       "sudo");
 	return 0;
 }
 

@@ -30,6 +30,7 @@
 #include "record/pidns.h"
 #include "record/probe.h"
 #include "record/record.h"
+#include "record/wait_stacks.h"
 
 #define LITTLE_DISK_BYTES (1024ull << 20)
 
@@ -55,74 +56,73 @@ static const struct event_group {
 	const char *events[8];
 } groups[] = {
 	{ "scheduler events",
-	  "Nothing can be said about threads",
+	  "Nothing is known about threads",
 	  CHECK_FATAL,
 	  false,
 	  { "sched/sched_switch", "sched/sched_waking" } },
 	{ "life of threads",
-	  "Births, names and ends of threads are guessed",
+	  "Creation, names and exit of threads are inferred",
 	  CHECK_DEGRADED,
 	  false,
 	  { "sched/sched_wakeup_new", "sched/sched_process_fork", "sched/sched_process_exec",
 	    "sched/sched_process_exit", "sched/sched_migrate_task", "task/task_newtask",
 	    "task/task_rename" } },
 	{ "system calls",
-	  "What a thread waited in, and for which file, is not known",
+	  "System calls and files of waits are unknown",
 	  CHECK_DEGRADED,
 	  false,
 	  { "raw_syscalls/sys_enter", "raw_syscalls/sys_exit" } },
 	{ "page faults",
-	  "Waits for memory are told by guesses",
+	  "Waits for memory are inferred",
 	  CHECK_DEGRADED,
 	  true,
 	  { "exceptions/page_fault_user", "exceptions/page_fault_kernel" } },
 	{ "interrupts",
-	  "Time taken by interrupts, and which device ended a wait, is not known",
+	  "Time in interrupts and devices that ended waits are unknown",
 	  CHECK_DEGRADED,
 	  false,
 	  { "irq/irq_handler_entry", "irq/irq_handler_exit", "irq/softirq_entry",
 	    "irq/softirq_exit" } },
 	{ "interrupt vectors",
-	  "Timer ticks and interrupts between CPUs are not told from the work "
-	  "they interrupt",
+	  "Timer ticks and inter-processor interrupts count as interrupted work",
 	  CHECK_DEGRADED,
 	  true,
 	  { "irq_vectors/local_timer_entry", "irq_vectors/reschedule_entry",
 	    "irq_vectors/call_function_single_entry" } },
 	{ "interrupts between CPUs",
-	  "Who sent an interrupt to another CPU is not known",
+	  "Senders of inter-processor interrupts are unknown",
 	  CHECK_DEGRADED,
 	  false,
 	  { "ipi/ipi_send_cpu" } },
 	{ "timers",
-	  "Which timer ended a wait is not known",
+	  "Timers that ended waits are unknown",
 	  CHECK_DEGRADED,
 	  false,
 	  { "timer/hrtimer_start", "timer/hrtimer_expire_entry", "timer/hrtimer_expire_exit",
 	    "timer/timer_expire_entry", "timer/timer_expire_exit" } },
 	{ "signals",
-	  "Who ended a wait by a signal is not known",
+	  "Senders of signals that ended waits are unknown",
 	  CHECK_DEGRADED,
 	  false,
 	  { "signal/signal_generate", "signal/signal_deliver" } },
 	{ "work queues",
-	  "Work that the kernel did for a thread is not followed",
+	  "Kernel work queued by a thread is not followed",
 	  CHECK_DEGRADED,
 	  false,
 	  { "workqueue/workqueue_queue_work", "workqueue/workqueue_execute_start",
 	    "workqueue/workqueue_execute_end" } },
 	{ "disks",
-	  "Waits for disks do not name the disk and the request",
+	  "Waits for disks lack the disk and the request",
 	  CHECK_DEGRADED,
 	  false,
 	  { "block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete" } },
 	{ "network",
-	  "Waits for the network do not name the device",
+	  "Waits for the network lack the device",
 	  CHECK_DEGRADED,
 	  false,
 	  { "net/net_dev_queue", "net/netif_rx", "net/netif_receive_skb" } },
 	{ "kernel locks",
-	  "Waits for locks inside the kernel have no holder",
+	  "Holders of kernel locks are unknown",
 	  CHECK_DEGRADED,
 	  false,
 	  { "lock/contention_begin", "lock/contention_end" } },
@@ -190,12 +190,12 @@ static void check_instance(struct visit *visit)
 		return;
 	if (instance_open(visit->tracing, &visit->instance, &err) == 0) {
 		add(visit, CHECK_OK, "private buffers",
-		    "A tracing instance of our own can be made");
+		    "A private tracing instance can be created");
 		return;
 	}
 	visit->instance = INSTANCE_NONE;
 	lacks(add(visit, CHECK_FATAL, "private buffers",
-		  "A tracing instance of our own cannot be made: %s", err.text),
+		  "A private tracing instance cannot be created: %s", err.text),
 	      "Nothing can be recorded", geteuid() ? "sudo holdup doctor" : NULL);
 }
 
@@ -264,14 +264,13 @@ static void check_idle(struct visit *visit)
 	runtime = ftrace_has(visit->tracing_fd, "events/sched/sched_stat_runtime");
 	check = add(visit, CHECK_DEGRADED, "switches from idle",
 		    "This kernel %s some switches out of the idle task; %s",
-		    switches == IDLE_SWITCHES_OMITTED ? "leaves out"
-						      : "is too busy to show whether it leaves out",
-		    runtime ? "those are placed by the run time that sched_stat_runtime tells"
-			    : "and it has no sched_stat_runtime to place them by");
+		    switches == IDLE_SWITCHES_OMITTED ? "omits"
+						      : "is too busy to show whether it omits",
+		    runtime ? "sched_stat_runtime gives their time"
+			    : "and there is no sched_stat_runtime to find their time");
 	lacks(check,
-	      runtime ? "One more event is recorded, and short spans after a wake-up may be "
-			"uncertain"
-		      : "Spans after a wake-up are uncertain",
+	      runtime ? "One more event is recorded; short times after a wake-up may be uncertain"
+		      : "Time after a wake-up is uncertain",
 	      NULL);
 }
 
@@ -292,15 +291,14 @@ static void check_clock(struct visit *visit)
 		      "Events cannot be put in order", NULL);
 	else if (strcmp(clock, "mono") == 0 && on_x86())
 		lacks(add(visit, CHECK_DEGRADED, "trace clock",
-			  "The trace clock is mono, because the kernel keeps time by %s and not by "
-			  "an invariant time stamp counter",
+			  "The trace clock is mono, because the kernel's clocksource is %s, not "
+			  "an invariant TSC",
 			  source ? source : "something unknown"),
 		      "Each event costs a little more", NULL);
 	else
 		add(visit, CHECK_OK, "trace clock",
-		    "The trace clock is %s; the kernel keeps time "
-		    "by %s",
-		    clock, source ? source : "something unknown");
+		    "The trace clock is %s; the kernel's clocksource is %s", clock,
+		    source ? source : "something unknown");
 }
 
 static void check_subbuffers(struct visit *visit)
@@ -311,7 +309,7 @@ static void check_subbuffers(struct visit *visit)
 		add(visit, CHECK_OK, "sub-buffers", "The size of sub-buffers can be set");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "sub-buffers",
-			  "The size of sub-buffers cannot be set (Linux 6.8 brought it)"),
+			  "The size of sub-buffers cannot be set (needs Linux 6.8)"),
 		      "Reading the buffers costs a little more", NULL);
 }
 
@@ -324,15 +322,54 @@ static void check_bpf(struct visit *visit)
 		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
 	else if (rc > 0)
 		lacks(add(visit, CHECK_DEGRADED, "names by BPF",
-			  "The BPF program runs after every system call, because it cannot run "
-			  "after single ones: %s",
+			  "The BPF program runs after every system call, because it cannot attach "
+			  "to single ones: %s",
 			  err.text),
 		      "Every system call costs a little more while recording", NULL);
 	else
 		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "There is no BPF program: %s",
 			  err.text),
-		      "Files and sockets that are opened while recording have no names",
+		      "Files and sockets opened while recording have no names",
 		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
+}
+
+static void check_lean(struct visit *visit)
+{
+	struct err err = { 0 };
+	int rc = names_probe_lean(&err);
+
+	if (rc >= 0)
+		add(visit, CHECK_OK, "lean events", "The BPF program loads");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "lean events", "There is no BPF program: %s",
+			  err.text),
+		      "record --events lean is refused",
+		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
+}
+
+static void check_stacks(struct visit *visit)
+{
+	struct err waits = { 0 }, samples = { 0 };
+	const char *command = geteuid() ? "sudo holdup doctor" : NULL, *no_images;
+
+	wait_stacks_probe(&waits, &samples, &no_images);
+	if (!waits.text[0])
+		add(visit, CHECK_OK, "stacks of waits", "The BPF program runs");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "stacks of waits", "Not available: %s",
+			  waits.text),
+		      "Code of waiting threads is unknown", command);
+	if (!samples.text[0])
+		add(visit, CHECK_OK, "samples of work", "All CPUs can be sampled");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "samples of work", "Not available: %s",
+			  samples.text),
+		      "Code of running threads is unknown", command);
+	if (!no_images)
+		return;
+	lacks(add(visit, CHECK_DEGRADED, "code of programs",
+		  "The kernel does not report mapped files: %s", no_images),
+	      "Stacks of programs started while recording have no names", command);
 }
 
 /* Whether any line has an address. The first ones may be 0: they are per-CPU offsets. */
@@ -382,10 +419,32 @@ static void check_processes(struct visit *visit)
 	lacks(add(visit, CHECK_DEGRADED, "other processes",
 		  "The open files of other users' processes cannot be read: %s%s", strerror(error),
 		  hides ? " (/proc is mounted with hidepid)" : ""),
-	      "Files and sockets that were open before have no names",
+	      "Files and sockets opened before recording have no names",
 	      geteuid() ? "sudo holdup doctor"
 	      : hides	? "mount -o remount,hidepid=0 /proc"
 			: NULL);
+}
+
+/* Root, the tracing directory by its group, own processes by /proc, or nothing. */
+static void check_rung(struct visit *visit)
+{
+	AUTO_CLOSE int proc = open("/proc/self/syscall", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (visit->tracing && geteuid() == 0)
+		add(visit, CHECK_OK, "permissions", "Root: all of the above");
+	else if (visit->tracing)
+		lacks(add(visit, CHECK_DEGRADED, "permissions",
+			  "The tracing directory is accessible by its group, without root"),
+		      "See the rows above", "sudo holdup doctor");
+	else if (proc >= 0 && read(proc, &byte, 1) == 1)
+		lacks(add(visit, CHECK_DEGRADED, "permissions",
+			  "Own processes only: holdup stuck, and holdup why -p by sampling"),
+		      "Wakers, and waits shorter than the sampling interval", "sudo holdup doctor");
+	else
+		lacks(add(visit, CHECK_DEGRADED, "permissions",
+			  "Nothing: /proc hides even waits of own threads"),
+		      "Sampling of running threads", "sudo holdup doctor");
 }
 
 static void check_delays(struct visit *visit)
@@ -394,8 +453,7 @@ static void check_delays(struct visit *visit)
 
 	if (!on)
 		add(visit, CHECK_OK, "delay accounting",
-		    "This kernel has no switch for its delay "
-		    "accounting; recording does not need it");
+		    "This kernel has no kernel.task_delayacct; recording does not need it");
 	else if (on[0] == '1')
 		add(visit, CHECK_OK, "delay accounting", "The kernel's delay accounting is on");
 	else
@@ -409,7 +467,7 @@ static void check_lockdown(struct visit *visit)
 	AUTO_FREE char *text = first_line("/sys/kernel/security/lockdown");
 
 	if (!text)
-		add(visit, CHECK_OK, "lockdown", "No lockdown of the kernel is to be seen");
+		add(visit, CHECK_OK, "lockdown", "The kernel is not locked down");
 	else if (strstr(text, "[confidentiality]"))
 		lacks(add(visit, CHECK_DEGRADED, "lockdown",
 			  "The kernel is locked down for confidentiality"),
@@ -435,34 +493,34 @@ static void check_filters(struct visit *visit)
 	if (guard_filter_is_wide())
 		lacks(add(visit, CHECK_DEGRADED, "filter of readers",
 			  "This build has sanitizers, and its filters allow most calls"),
-		      "It is for tests, not for traces of others", NULL);
+		      "Use this build for tests only, not for traces of others", NULL);
 	else if (have & GUARD_FILTER_CALLS)
 		add(visit, CHECK_OK, "filter of readers",
-		    "Commands that read a trace are kept to reading by seccomp");
+		    "Seccomp restricts commands that read traces");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "filter of readers",
 			  "This kernel or sandbox has no seccomp filters"),
-		      "What a hostile trace might make of a fault in a reader is not limited",
-		      NULL);
+		      "A hostile trace that exploits a bug in a reader is not contained", NULL);
 	if (have & GUARD_FILTER_FILES)
 		add(visit, CHECK_OK, "files of readers",
-		    "Commands that read a trace write only where their output is, by Landlock");
+		    "Landlock restricts where commands that read traces can write");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "files of readers",
 			  "This kernel has no Landlock, or it is switched off"),
-		      "Where a reader can write is limited by its user's rights alone", NULL);
+		      "Only file permissions restrict where a reader can write", NULL);
 }
 
 static void check_container(struct visit *visit)
 {
 	if (pidns_is_initial())
-		add(visit, CHECK_OK, "pid namespace", "Process ids here are those of the kernel");
+		add(visit, CHECK_OK, "pid namespace",
+		    "Process IDs are those of the initial "
+		    "namespace");
 	else
 		lacks(add(visit, CHECK_DEGRADED, "pid namespace",
-			  "This is a container with process ids of its own, which are not those "
-			  "that the kernel records"),
-		      "A command started by holdup is found, but other threads have other ids than "
-		      "here, and open files and command lines at the start are not recorded",
+			  "This container has its own PID namespace, unlike the recorded events"),
+		      "A command started by holdup is found. Other threads have different IDs, "
+		      "and open files and command lines at the start are not recorded",
 		      "nsenter -t 1 -p -m holdup doctor");
 }
 
@@ -496,11 +554,10 @@ static void check_rights(struct visit *visit)
 				 wanted[i].name);
 	}
 	if (!missing[0])
-		add(visit, CHECK_OK, "rights", "All capabilities that help are there");
+		add(visit, CHECK_OK, "rights", "All useful capabilities are present");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "rights", "These capabilities are missing: %s",
-			  missing),
-		      "Names of files and sockets, and what other users' processes have open",
+		lacks(add(visit, CHECK_DEGRADED, "rights", "Missing capabilities: %s", missing),
+		      "Names of files and sockets, and open files of other users' processes",
 		      geteuid() ? "sudo holdup doctor" : NULL);
 }
 
@@ -535,7 +592,7 @@ static void check_disk(struct visit *visit)
 	uint64_t bytes;
 
 	if (statvfs(".", &disk) < 0) {
-		add(visit, CHECK_OK, "disk space", "The free disk space is not known: %s",
+		add(visit, CHECK_OK, "disk space", "The free disk space is unknown: %s",
 		    strerror(errno));
 		return;
 	}
@@ -551,10 +608,10 @@ static void check_disk(struct visit *visit)
 }
 
 static void (*const checks[])(struct visit *visit) = {
-	check_tracefs,	  check_instance, check_events,	 check_idle,	  check_clock,
-	check_subbuffers, check_bpf,	  check_symbols, check_processes, check_rights,
-	check_container,  check_lockdown, check_filters, check_memory,	  check_disk,
-	check_delays,	  check_perf,
+	check_tracefs,	  check_instance, check_events, check_idle,	 check_clock,
+	check_subbuffers, check_bpf,	  check_lean,	check_stacks,	 check_symbols,
+	check_processes,  check_rung,	  check_rights, check_container, check_lockdown,
+	check_filters,	  check_memory,	  check_disk,	check_delays,	 check_perf,
 };
 
 void doctor_run(struct doctor *out_doctor)

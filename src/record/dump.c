@@ -15,17 +15,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"
-#include "record/fdname.h"
+#include "proc/fdname.h"
 #include "record/interrupt.h"
 #include "record/opened.h"
 #include "record/pidns.h"
-#include "record/proc.h"
-#include "record/sockets.h"
+#include "proc/proc.h"
+#include "proc/sockets.h"
 #include "store/dump.h"
 #include "store/manifest.h"
 
@@ -45,6 +46,8 @@ struct dump {
 	struct opened_all opened; /* of each of users */
 	struct map owners;	  /* socket inode to two processes: first | second << 32 */
 	struct sockets sockets;
+	bool is_late;	  /* no open files */
+	uint64_t born_ns; /* of CLOCK_BOOTTIME: threads born later are left out */
 };
 
 static void dump_fini(struct dump *dump)
@@ -58,11 +61,18 @@ static void dump_fini(struct dump *dump)
 	mem_close_fd(&dump->proc_fd);
 }
 
+static bool was_born(const struct dump *dump, const struct proc_thread *thread)
+{
+	return !dump->is_late ||
+	       thread->born_ticks <= dump->born_ns / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 static void add_thread(struct dump *dump, int32_t tgid, int32_t tid)
 {
 	dump->threads = vec_room(dump->threads, dump->thread_count, &dump->thread_cap,
 				 sizeof(*dump->threads));
-	if (proc_read_thread(dump->proc_fd, tgid, tid, &dump->threads[dump->thread_count]))
+	if (proc_read_thread(dump->proc_fd, tgid, tid, &dump->threads[dump->thread_count]) &&
+	    was_born(dump, &dump->threads[dump->thread_count]))
 		dump->thread_count++;
 }
 
@@ -95,7 +105,7 @@ static int read_threads(struct dump *dump, struct err *err)
 	if (count < 0)
 		return err_set(err, count, "/proc: %s", strerror(-count));
 	if (count == 0)
-		return err_set(err, -ENOENT, "/proc shows no process: is it mounted?");
+		return err_set(err, -ENOENT, "/proc shows no processes; it may not be mounted");
 	dump->tgid_count = (size_t)count;
 	for (size_t i = 0; i < dump->tgid_count && !interrupt_pending(); i++)
 		add_process(dump, dump->tgids[i]);
@@ -230,10 +240,37 @@ static void print_threads(const struct dump *dump, FILE *out)
 	}
 }
 
+/* Programs in a container tell of their threads by these numbers. */
+static void print_vtids(const struct dump *dump, FILE *out)
+{
+	uint64_t space = 0;
+	int32_t tgid = -1;
+
+	for (size_t i = 0; i < dump->thread_count && !interrupt_pending(); i++) {
+		const struct proc_thread *thread = &dump->threads[i];
+
+		if (!thread->vtid)
+			continue;
+		if (thread->tgid != tgid)
+			space = proc_pid_namespace(dump->proc_fd, thread->tgid);
+		tgid = thread->tgid;
+		if (space)
+			dump_print_vtid(out, &(struct fact_vtid){ .space = space,
+								  .vtid = thread->vtid,
+								  .tid = thread->tid,
+								  .tgid = thread->tgid,
+								  .start = thread->born_ticks });
+	}
+}
+
 static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_fd *fd, FILE *out)
 {
 	struct fdname_object object = {
-		.link = fd->link, .mode = fd->mode, .major = fd->major, .pid = fd->pid
+		.link = fd->link,
+		.mode = fd->mode,
+		.major = fd->major,
+		.pid = fd->pid,
+		.pts = fd->pts,
 	};
 	uint64_t inode = socket_inode(fd->link);
 	struct fdname_socket guess;
@@ -322,8 +359,8 @@ static void note_refused(const struct dump *dump, struct manifest *manifest)
 	}
 	if (!refused)
 		return;
-	why = xasprintf("/proc shows them to others only: %s (%zu of %zu processes)",
-			strerror(-error), refused, dump->user_count);
+	why = xasprintf("/proc denies access: %s (%zu of %zu processes)", strerror(-error), refused,
+			dump->user_count);
 	manifest_add_missing(manifest, "open files of some processes", why);
 }
 
@@ -342,7 +379,9 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 	/* Within a pid namespace the ids found here are not those of the events. */
 	if (pidns_is_initial()) {
 		print_threads(dump, out);
-		print_opened(dump, out);
+		if (!dump->is_late)
+			print_opened(dump, out);
+		print_vtids(dump, out);
 	}
 	print_table(dump, "interrupts", out, print_irq);
 	rc = ferror(out) ? -EIO : 0;
@@ -351,22 +390,42 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
-int dump_write(const char *dir, struct manifest *manifest, struct err *err)
+static int dump_make(struct dump *dump, const char *dir, struct manifest *manifest, struct err *err)
 {
 	AUTO_FREE char *path = xasprintf("%s/kernel/dump.jsonl", dir);
-	struct dump dump = { .proc_fd = -1 };
-	int rc = read_threads(&dump, err);
+	int rc = read_threads(dump, err);
 
 	if (rc == 0) {
-		opened_read(dump.proc_fd, dump.users, dump.user_count, PATIENCE_MS, &dump.opened);
-		read_sockets(&dump);
+		opened_read(dump->proc_fd, dump->users, dump->user_count, PATIENCE_MS,
+			    &dump->opened);
+		if (!dump->is_late)
+			read_sockets(dump);
 		rc = interrupt_check(err);
 	}
 	if (rc == 0) {
-		note_hung(&dump, manifest);
-		note_refused(&dump, manifest);
-		rc = write_file(&dump, path, err);
+		note_hung(dump, manifest);
+		note_refused(dump, manifest);
+		rc = write_file(dump, path, err);
 	}
-	dump_fini(&dump);
+	dump_fini(dump);
 	return rc;
+}
+
+int dump_write(const char *dir, struct manifest *manifest, struct err *err)
+{
+	struct dump dump = { .proc_fd = -1 };
+
+	return dump_make(&dump, dir, manifest, err);
+}
+
+int dump_write_late(const char *dir, uint64_t born_ns, struct manifest *manifest, struct err *err)
+{
+	uint64_t mono_ns =
+		clock_read_ns(CLOCK_MONOTONIC); /* first: the difference is not below 0 */
+	uint64_t slept_ns = clock_read_ns(CLOCK_BOOTTIME) - mono_ns;
+	struct dump dump = { .proc_fd = -1, .is_late = true, .born_ns = UINT64_MAX };
+
+	if (born_ns < UINT64_MAX - slept_ns)
+		dump.born_ns = born_ns + slept_ns;
+	return dump_make(&dump, dir, manifest, err);
 }

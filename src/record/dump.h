@@ -7,6 +7,8 @@
 #ifndef RECORD_DUMP_H
 #define RECORD_DUMP_H
 
+#include <stdint.h>
+
 struct err;
 struct manifest;
 
@@ -21,5 +23,11 @@ struct manifest;
  * it lives until the read ends, or until the recorder does.
  */
 int dump_write(const char *dir, struct manifest *manifest, struct err *err);
+
+/*
+ * The same when the recording lies behind: of threads that were born until 'born_ns' of CLOCK_MONOTONIC
+ * (UINT64_MAX: of all), without what is open now, which says nothing of what was open then.
+ */
+int dump_write_late(const char *dir, uint64_t born_ns, struct manifest *manifest, struct err *err);
 
 #endif

@@ -88,6 +88,8 @@ static const struct event_row {
 	{ "vmscan", "mm_vmscan_memcg_reclaim_*", ALL },
 	{ "compaction", "mm_compaction_begin", ALL },
 	{ "compaction", "mm_compaction_end", ALL },
+	/* A writer pauses, for the device is slower. */
+	{ "writeback", "balance_dirty_pages", ALL },
 };
 
 static const struct {
@@ -95,6 +97,7 @@ static const struct {
 	unsigned int set;
 } set_names[] = {
 	{ "core", CORE },
+	{ "lean", CORE }, /* and what BPF tells */
 	{ "full", FULL },
 };
 
@@ -159,8 +162,8 @@ static int catalogue_read(struct catalogue *catalogue, int tracing_fd, struct er
 		if (rc < 0)
 			return rc;
 		return err_set(err, -ENOTSUP,
-			       "this kernel has no events directory: it was built "
-			       "without CONFIG_EVENT_TRACING");
+			       "this kernel has no events directory: it was built without "
+			       "CONFIG_EVENT_TRACING");
 	}
 	while (rc == 0 && (entry = readdir(dir))) {
 		/* The events of the tracers themselves cannot be switched on. */
@@ -301,11 +304,13 @@ static int add_item(struct event_set *set, const struct catalogue *catalogue, ch
 	size_t matches;
 
 	for (size_t i = 0; i < ARRAY_LEN(set_names); i++) {
-		if (!strcmp(item, set_names[i].name))
-			return add_rows(set, catalogue, set_names[i].set, manifest, err);
+		if (strcmp(item, set_names[i].name) != 0)
+			continue;
+		set->is_lean |= !strcmp(item, "lean");
+		return add_rows(set, catalogue, set_names[i].set, manifest, err);
 	}
 	if (strlen(item) >= EVENT_NAME_MAX)
-		return err_set(err, -EINVAL, "'%.40s...' is too long for an event", item);
+		return err_set(err, -EINVAL, "event name '%.40s...' is too long", item);
 	if (colon) {
 		*colon = '\0';
 		matches = add_matching(set, catalogue, item, colon[1] ? colon + 1 : "*");
@@ -369,17 +374,52 @@ static bool is_needed(const char *name)
 	return false;
 }
 
+/* Calls and faults alone are as many as all others together on most machines. */
+static bool is_of_calls(const char *name)
+{
+	return strncmp(name, "raw_syscalls:", 13) == 0 || strncmp(name, "syscalls:", 9) == 0 ||
+	       strncmp(name, "exceptions:", 11) == 0 || strcmp(name, "timer:hrtimer_start") == 0;
+}
+
+static bool is_base(const char *name)
+{
+	/* Where the kernel omits switches it takes their place. */
+	if (strcmp(name, "sched:sched_stat_runtime") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(event_rows); i++) {
+		size_t system = strlen(event_rows[i].system);
+
+		if (event_rows[i].sets & BASE && strncmp(name, event_rows[i].system, system) == 0 &&
+		    name[system] == ':' && strcmp(name + system + 1, event_rows[i].event) == 0)
+			return true;
+	}
+	return false;
+}
+
+enum record_step events_last_step(const char *name)
+{
+	if (is_base(name))
+		return STEP_SWITCHES;
+	return is_of_calls(name) ? STEP_ALL : STEP_NO_CALLS;
+}
+
+int events_switch(int instance_fd, const char *name, bool on, struct err *err)
+{
+	const char *event = strchr(name, ':') + 1;
+	AUTO_FREE char *path =
+		xasprintf("events/%.*s/%s/enable", (int)(event - 1 - name), name, event);
+
+	return ftrace_write(instance_fd, path, on ? "1" : "0", err);
+}
+
 int event_set_enable(const struct event_set *set, int instance_fd, struct manifest *manifest,
 		     struct err *err)
 {
 	for (size_t i = 0; i < set->count && !interrupt_pending(); i++) {
 		const char *name = set->names[i];
-		const char *event = strchr(name, ':') + 1;
-		AUTO_FREE char *path =
-			xasprintf("events/%.*s/%s/enable", (int)(event - 1 - name), name, event);
 		AUTO_FREE char *what = xasprintf("event %s", name);
 		struct err why = { 0 };
-		int rc = ftrace_write(instance_fd, path, "1", &why);
+		int rc = events_switch(instance_fd, name, true, &why);
 
 		if (rc == 0) {
 			manifest_add_event(manifest, name);

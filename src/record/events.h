@@ -1,8 +1,8 @@
 /*
  * events.h - which kernel events are recorded.
  *
- * The sets "core" and "full" are tables of what the analyses use; a list names
- * events by hand. An event that this kernel does not have is left out and noted
+ * The sets "core", "lean" and "full" are tables of what the analyses use; a list names
+ * events by hand. "lean" is "core", and the call that a thread blocks in, which a BPF program tells. An event that this kernel does not have is left out and noted
  * by name; one that the user asked for and that nobody knows is an error.
  */
 #ifndef RECORD_EVENTS_H
@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "event/steps.h"
 
 struct err;
 struct manifest;
@@ -19,6 +21,7 @@ struct event_set {
 	char **names; /* "system:event"; owned, each once */
 	size_t count;
 	size_t cap;
+	bool is_lean; /* "lean" was chosen: BPF tells the rest */
 };
 
 void event_set_fini(struct event_set *set);
@@ -35,7 +38,7 @@ const char *events_table_name(size_t i);
 bool event_set_has(const struct event_set *set, const char *name);
 
 /*
- * Choose events. 'wish' is "core", "full", NULL for "full", or a comma-separated
+ * Choose events. 'wish' is "core", "lean", "full", NULL for "full", or a comma-separated
  * list of these, of systems, of "system:event" and of event names, with * and ? as
  * wildcards; what the state engine needs is always added. 'tracing_fd' is a
  * directory that holds events/. What is left out goes to manifest->missing.
@@ -53,6 +56,12 @@ int event_set_choose(struct event_set *set, int tracing_fd, const char *wish,
  */
 int event_set_enable(const struct event_set *set, int instance_fd, struct manifest *manifest,
 		     struct err *err);
+
+/* Which step of a budget is the last one that records this event of the set. */
+enum record_step events_last_step(const char *name);
+
+/* Switch one event of an instance on or off. Returns 0, or a negative errno with err filled. */
+int events_switch(int instance_fd, const char *name, bool on, struct err *err);
 
 /*
  * Record the kernel stack whenever a thread blocks. Returns false, with a note in

@@ -30,7 +30,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "guard/caps.h"
 #include "record/ftrace.h"
@@ -197,10 +199,11 @@ static void __attribute__((noreturn)) hold(struct exits *exits, int socket_fd, u
 	keep[count++] = exits->tracing_fd;
 	close_others(keep, count);
 	guard_caps_helper(0);
+	/* What the recorder writes to that it shares with a child, the kernel copies. */
+	mem_keep_freed(0);
 	self = chdir("/") < 0 ? 0 : getpid();
 	if (send(socket_fd, &self, sizeof(self), MSG_NOSIGNAL) == sizeof(self))
-		while (read(socket_fd, &byte, 1) < 0 && errno == EINTR)
-			;
+		(void)file_read_next(socket_fd, &byte, 1);
 	__atomic_store_n(ended, 1, __ATOMIC_RELAXED); /* a killed recorder did not */
 	close(socket_fd);
 	let_go(exits);
@@ -219,8 +222,8 @@ static bool fork_holder(struct exits *exits, int socket_fd, uint32_t *ended)
 			hold(exits, socket_fd, ended);
 		_exit(0);
 	}
-	while (middle > 0 && waitpid(middle, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (middle > 0)
+		(void)child_await(middle);
 	return middle > 0;
 }
 
@@ -238,9 +241,7 @@ void exits_hold(struct exits *exits, uint32_t *ended)
 		return;
 	}
 	close(fds[0]);
-	do {
-		got = read(fds[1], &holder, sizeof(holder));
-	} while (got < 0 && errno == EINTR);
+	got = file_read_next(fds[1], &holder, sizeof(holder));
 	exits->alive_fd = fds[1];
 	exits->holder = got == sizeof(holder) ? holder : 0;
 }

@@ -61,8 +61,8 @@ static int check_use(const char *path, struct err *err)
 		return 0;
 	if (errno == ENOENT)
 		return err_set(err, -ENOENT,
-			       "%s has no instances: this kernel is too old, "
-			       "or tracing is switched off in it (CONFIG_TRACING)",
+			       "%s has no instances: this kernel is too old or was built without "
+			       "CONFIG_TRACING",
 			       path);
 	if (errno == EROFS)
 		return err_set(err, -EACCES,
@@ -70,9 +70,7 @@ static int check_use(const char *path, struct err *err)
 			       "mount -o remount,rw %s",
 			       path, path);
 	return err_set(err, -errno,
-		       "no right to use %s: recording the kernel needs root; "
-		       "run it with sudo",
-		       path);
+		       "no permission to use %s: recording the kernel needs root; use sudo", path);
 }
 
 int ftrace_find(char **out_path, struct err *err)
@@ -96,8 +94,8 @@ int ftrace_find(char **out_path, struct err *err)
 			       "mount -t tracefs nodev /sys/kernel/tracing");
 	if (!path)
 		return err_set(err, -ENOENT,
-			       "this kernel has no tracefs: it was built without "
-			       "CONFIG_TRACING, or is hidden from this container");
+			       "this kernel has no tracefs: it was built without CONFIG_TRACING, "
+			       "or the container hides tracefs");
 	rc = check_use(path, err);
 	if (rc < 0)
 		return rc;

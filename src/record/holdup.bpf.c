@@ -10,6 +10,8 @@
  * There are two ways in, of which one is loaded: the exit tracepoints of the single
  * calls, or, where the kernel lacks those, the exit of all calls.
  *
+ * With lean events there is neither: see blocks.h.
+ *
  * Beside that the recorder has all threads looked at, now and then: what those watch that
  * sleep in poll or select. That costs calls nothing.
  */
@@ -25,6 +27,9 @@
 #define S_IFMT	 0170000
 #define S_IFSOCK 0140000
 #define S_IFIFO	 0010000
+#define S_IFCHR	 0020000
+
+#define DEVICE_MASTER (5 << 20 | 2) /* /dev/ptmx */
 
 /* Numbers of linux/magic.h; PIPEFS and ANON_INODE_FS have kept theirs for ever. */
 #define MAGIC_PIPE  0x50495045
@@ -44,8 +49,11 @@
 #define PARENTS	    16
 #define NAPPED	    2 /* times it has slept at least, that it may do so again and again */
 #define SLEEPERS    8192
+#define AGAIN_NS    400000000ull
 #define LEVELS	    16	/* cgroups above each other */
-#define WATCHED_MAX 8	/* told of one poll */
+#define PID_LEVELS  32	/* MAX_PID_NS_LEVEL */
+#define WATCHED_MAX 32	/* told of one poll */
+#define POLL_PIECE  8	/* of them, read at once */
 #define SELECT_MAX  256 /* numbers looked at */
 
 #define COMMAND_DUPFD	      0
@@ -58,9 +66,12 @@
 #define ERROR_NO_ENTRY 2
 #define ERROR_AGAIN    11
 #define ERROR_ACCESS   13
-#define TYPE_WRITE     1  /* F_WRLCK */
-#define FLOCK_SHARED   1  /* LOCK_SH */
-#define LOCKS_MAX      32 /* of one file, looked at */
+#define ERROR_REFUSED  111 /* ECONNREFUSED */
+#define SOCKET_LEVEL   1   /* SOL_SOCKET */
+#define SOCKET_ERROR   4   /* SO_ERROR */
+#define TYPE_WRITE     1   /* F_WRLCK */
+#define FLOCK_SHARED   1   /* LOCK_SH */
+#define LOCKS_MAX      32  /* of one file, looked at */
 #define ASKERS	       4096
 #define ASKED_EACH     4	     /* paths told of one thread between two sleeps */
 #define ASKED_NS       4000000000ull /* so long after somebody asked twice, what may answer is told */
@@ -72,20 +83,29 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
-/* A record is too large for the stack. The second one is of the look at threads, which may be interrupted. */
+/*
+ * A record is too large for the stack. The second one is of the look at threads, which may be
+ * interrupted, the third of threads that leave their CPU.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, __u32);
 	__type(value, struct raw_name);
 } scratch SEC(".maps");
 
-/* Threads that were told of, and how often each had slept then: once for each sleep. */
+/* What was told of a sleep, and when: once more after ever longer, for what it waits for may be another's by then. */
+struct sleeper {
+	__u64 slept; /* how often the thread had slept then */
+	__u64 told_ns;
+	__u64 gap_ns;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, SLEEPERS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct sleeper);
 } sleepers SEC(".maps");
 
 struct raw_control control;
@@ -160,29 +180,35 @@ static int walk_up(struct walk *walk)
 	return parent == dentry; /* a file in no directory: memfd */
 }
 
-static void walk_path(struct raw_name *raw, struct dentry *leaf, struct vfsmount *mnt)
+/* Not static, so that the verifier looks at it once and not at each of its calls. */
+int walk_path(__u32 which, __u64 leaf, __u64 mnt);
+
+/* The path of 'leaf' is appended to the text of that record. */
+__attribute__((noinline)) int walk_path(__u32 which, __u64 leaf, __u64 mnt)
 {
 	struct walk walk = {
-		.raw = raw,
-		.dentry = leaf,
+		.raw = bpf_map_lookup_elem(&scratch, &which),
+		.dentry = (void *)leaf,
 		.mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt),
 	};
 	int i;
 
+	if (!walk.raw)
+		return 0;
 	for (i = 0; i < RAW_STEP_MAX; i++) {
 		if (walk_up(&walk))
-			break;
+			return 0;
 	}
-	if (i == RAW_STEP_MAX)
-		raw->flags |= RAW_CUT;
+	walk.raw->flags |= RAW_CUT;
+	return 0;
 }
 
-static void read_path(struct raw_name *raw, struct file *file)
+static void read_path(struct raw_name *raw, __u32 which, struct file *file)
 {
 	struct dentry *leaf = BPF_CORE_READ(file, f_path.dentry);
 
 	raw->kind = RAW_KIND_PATH;
-	walk_path(raw, leaf, BPF_CORE_READ(file, f_path.mnt));
+	walk_path(which, (__u64)leaf, (__u64)BPF_CORE_READ(file, f_path.mnt));
 	if (raw->text_bytes && !BPF_CORE_READ(leaf, d_hash.pprev))
 		raw->flags |= RAW_DELETED;
 }
@@ -308,7 +334,16 @@ static void read_socket(struct raw_name *raw, struct file *file)
 		read_inet(raw, sk);
 }
 
-static void read_file(struct raw_name *raw, struct file *file)
+/* The number of its other end is the terminal's own. */
+static void read_master(struct raw_name *raw, struct file *file)
+{
+	struct tty_file_private *private = BPF_CORE_READ(file, private_data);
+
+	if (bpf_core_type_exists(struct tty_file_private))
+		raw->pts = BPF_CORE_READ(private, tty, index) + 1;
+}
+
+static void read_file(struct raw_name *raw, __u32 which, struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
@@ -332,7 +367,9 @@ static void read_file(struct raw_name *raw, struct file *file)
 		read_anon(raw, file);
 		break;
 	default:
-		read_path(raw, file);
+		read_path(raw, which, file);
+		if (raw->rdev == DEVICE_MASTER && (raw->mode & S_IFMT) == S_IFCHR)
+			read_master(raw, file);
 	}
 }
 
@@ -365,21 +402,22 @@ static void begin_record(struct raw_name *raw, struct task_struct *task, int fd,
 
 /*
  * Not static, so that the verifier looks at it once and not at each of its calls. 'holder' is of
- * RAW_CALL_HELD: the process, and RAW_SEVERAL above it.
+ * RAW_CALL_HELD: the process, and RAW_SEVERAL above it; its highest bits choose the record.
  */
 int emit_of(__u64 address, int fd, unsigned char call, __u64 holder);
 
 __attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call, __u64 holder)
 {
 	struct task_struct *task = (struct task_struct *)address;
-	struct raw_name *raw = empty_record(call == RAW_CALL_WATCHED || holder >> 63);
+	__u32 which = holder >> 62 & 1 ? 2 : call == RAW_CALL_WATCHED || holder >> 63;
+	struct raw_name *raw = empty_record(which);
 	struct file *file = file_of(task, fd);
 
 	if (!file || !raw)
 		return 0;
 	begin_record(raw, task, fd, call);
 	raw->flags = closes(task, fd) ? RAW_CLOSES : 0;
-	read_file(raw, file);
+	read_file(raw, which, file);
 	if (call == RAW_CALL_HELD) {
 		raw->pid = (__u32)holder;
 		raw->flags |= holder >> 32 & RAW_SEVERAL;
@@ -404,6 +442,8 @@ static void emit_pair(unsigned long user_fds, __u8 call)
 }
 
 #include "bpf/asked.h"
+#include "bpf/blocks.h"
+#include "bpf/sleepers.h"
 
 /* A connection may still be under way: its peer is known all the same. */
 static int connects(__s64 ret)
@@ -449,6 +489,10 @@ static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
 	case RAW_CALL_FLOCK:
 		if (is_refused(ret))
 			lock_asked(regs, 0);
+		return;
+	case RAW_CALL_SOCKET_OPTION:
+		if (!ret)
+			socket_error_asked(regs);
 		return;
 	case RAW_CALL_EXEC:
 		if (!ret)
@@ -514,6 +558,37 @@ int on_any_exit(__u64 *args)
 	return 0;
 }
 
+/* What user space is told of a thread that has a number of its own in its pid namespace. */
+static void emit_vtid(struct task_struct *task, struct pid *pid, __u32 level)
+{
+	char room[__builtin_offsetof(struct raw_name, text)] __attribute__((aligned(8))) = { 0 };
+	struct upid *numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
+	struct upid *number = (void *)numbers + level * bpf_core_type_size(struct upid);
+	struct raw_name *raw = (void *)room;
+
+	raw->mono_ns = bpf_ktime_get_ns();
+	raw->tgid = BPF_CORE_READ(task, tgid);
+	raw->tid = BPF_CORE_READ(task, pid);
+	raw->fd = -1;
+	raw->kind = RAW_KIND_VTID;
+	raw->pid = BPF_CORE_READ(number, nr);
+	raw->inode = BPF_CORE_READ(number, ns, ns.inum);
+	ring_send(&ring, room, sizeof(room), sizeof(room), control.wake_bytes, &control.lost);
+}
+
+/* Only those who log events themselves, from within a container, are known by such numbers. */
+SEC("tp_btf/task_newtask")
+int on_new_task(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[0];
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	if (level && level <= PID_LEVELS && !control.ended)
+		emit_vtid(task, pid, level);
+	return 0;
+}
+
 /* ------------------------------------------------------------- who sleeps in poll */
 
 struct one_polled {
@@ -524,15 +599,19 @@ struct one_polled {
 
 static void look_at_poll(struct task_struct *task, __u64 address, __u64 at, __u64 count)
 {
-	struct one_polled all[WATCHED_MAX] = { 0 };
+	struct one_polled piece[POLL_PIECE] = { 0 };
 
-	if (count > WATCHED_MAX)
-		count = WATCHED_MAX;
-	if (bpf_copy_from_user_task(all, count * sizeof(all[0]), (void *)at, task, 0))
-		return;
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < WATCHED_MAX && i < count; i++)
-		emit_of(address, all[i].fd, RAW_CALL_WATCHED, 0);
+	for (__u32 from = 0; from < WATCHED_MAX && from < count; from += POLL_PIECE) {
+		__u64 left = count - from < POLL_PIECE ? count - from : POLL_PIECE;
+
+		if (bpf_copy_from_user_task(piece, left * sizeof(piece[0]),
+					    (void *)(at + from * sizeof(piece[0])), task, 0))
+			return;
+#pragma clang loop unroll(disable)
+		for (__u32 i = 0; i < POLL_PIECE && i < left; i++)
+			emit_of(address, piece[i].fd, RAW_CALL_WATCHED, 0);
+	}
 }
 
 static __u64 set_word(struct task_struct *task, __u64 set, __u32 nr)
@@ -577,16 +656,25 @@ static void look_at_select(struct task_struct *task, __u64 address, struct pt_re
 			     i * 64);
 }
 
-/* It sleeps, and was not told of since it began to. */
+/*
+ * It sleeps, and was not told of since it began to, or not for long. What was told before the
+ * recording began is of threads that nobody knows yet.
+ */
 static int sleeps_anew(struct task_struct *task)
 {
-	__u64 now = BPF_CORE_READ(task, nvcsw);
+	__u64 now = bpf_ktime_get_ns();
 	__u32 tid = BPF_CORE_READ(task, pid);
-	__u64 *then = bpf_map_lookup_elem(&sleepers, &tid);
+	struct sleeper fresh = { BPF_CORE_READ(task, nvcsw), now, AGAIN_NS };
+	struct sleeper *then = bpf_map_lookup_elem(&sleepers, &tid);
 
-	if (!(BPF_CORE_READ(task, __state) & TASK_INTERRUPTIBLE) || (then && *then == now))
+	if (!(BPF_CORE_READ(task, __state) & TASK_INTERRUPTIBLE))
 		return 0;
-	bpf_map_update_elem(&sleepers, &tid, &now, BPF_ANY);
+	if (then && then->slept == fresh.slept && then->told_ns >= control.begun_ns) {
+		if (now - then->told_ns < then->gap_ns)
+			return 0;
+		fresh.gap_ns = 2 * then->gap_ns;
+	}
+	bpf_map_update_elem(&sleepers, &tid, &fresh, BPF_ANY);
 	return 1;
 }
 
@@ -609,6 +697,7 @@ static int naps(struct task_struct *task, struct pt_regs *regs, __u8 call)
 		return 0;
 	switch (call) {
 	case RAW_CALL_NAP:
+	case RAW_CALL_FUTEX:
 		return 1;
 	case RAW_CALL_POLL:
 		return (__s32)CALL_ARG3(regs) > 0 && BPF_CORE_READ(task, nvcsw) > NAPPED;
@@ -625,9 +714,38 @@ static int is_poll(__u8 call)
 	return call == RAW_CALL_POLL || call == RAW_CALL_SELECT;
 }
 
-static int may_sleep(__u8 call)
+static int may_sleep(struct pt_regs *regs, __u8 call)
 {
-	return is_poll(call) || call == RAW_CALL_FCNTL || call == RAW_CALL_FLOCK;
+	return is_poll(call) || call == RAW_CALL_FCNTL || call == RAW_CALL_FLOCK ||
+	       call == RAW_CALL_CONNECT || call == RAW_CALL_OPEN_PATH || call == RAW_CALL_OPEN_AT ||
+	       (call == RAW_CALL_FUTEX && waits_for_lock(regs));
+}
+
+static void look_at_sleeper(struct task_struct *task, __u64 address, struct pt_regs *regs,
+			    __u8 call)
+{
+	switch (call) {
+	case RAW_CALL_POLL:
+		look_at_poll(task, address, CALL_ARG1(regs), CALL_ARG2(regs));
+		return;
+	case RAW_CALL_SELECT:
+		look_at_select(task, address, regs);
+		return;
+	case RAW_CALL_FUTEX:
+		look_at_futex(task, address, regs);
+		return;
+	case RAW_CALL_CONNECT:
+		look_at_connect(task, address, regs);
+		return;
+	case RAW_CALL_OPEN_PATH:
+		look_at_text(task, address, CALL_ARG1(regs), -1, call);
+		return;
+	case RAW_CALL_OPEN_AT:
+		look_at_text(task, address, CALL_ARG2(regs), CALL_ARG1(regs), call);
+		return;
+	default:
+		look_at_lock(task, address, regs, call == RAW_CALL_FCNTL);
+	}
 }
 
 /* Does a cgroup of the thread, or one above it, have a CPU quota? */
@@ -664,17 +782,12 @@ int on_each_task(struct bpf_iter__task *iter)
 	nr = CALL_NR(regs);
 	if (nr < RAW_NR_MAX && naps(task, regs, control.calls[nr]) && is_below_recorder(task))
 		control.naps++;
-	if (nr >= RAW_NR_MAX || !may_sleep(control.calls[nr]) || !sleeps_anew(task))
+	if (nr >= RAW_NR_MAX || !may_sleep(regs, control.calls[nr]) || !sleeps_anew(task))
 		return 0;
 	if (bpf_probe_read_kernel(&address, sizeof(address),
 				  (void *)iter +
 					  bpf_core_field_offset(struct bpf_iter__task, task)))
 		return 0;
-	if (!is_poll(control.calls[nr]))
-		look_at_lock(task, address, regs, control.calls[nr] == RAW_CALL_FCNTL);
-	else if (control.calls[nr] == RAW_CALL_POLL)
-		look_at_poll(task, address, CALL_ARG1(regs), CALL_ARG2(regs));
-	else
-		look_at_select(task, address, regs);
+	look_at_sleeper(task, address, regs, control.calls[nr]);
 	return 0;
 }

@@ -25,7 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "guard/caps.h"
 #include "record/ftrace.h"
@@ -35,6 +37,7 @@
 #define PER_PROCESS_LIMIT 64
 #define REMOVE_TRIES	  200 /* a killed recorder's files are closed a little after its death */
 #define REMOVE_PAUSE_NS	  10000000L
+#define OUTLIVE		  'o' /* to the watchdog */
 
 bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 {
@@ -174,6 +177,17 @@ static int remove_path(const char *path)
 	return -errno;
 }
 
+/* No event costs anybody anything any more; the rings stay. */
+static int switch_off(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : ftrace_write(fd, "tracing_on", "0", NULL);
+
+	if (rc == 0)
+		(void)ftrace_write(fd, "events/enable", "0", NULL);
+	return rc;
+}
+
 static void __attribute__((noreturn)) watch(const char *path, int socket_fd)
 {
 	char byte = 'r';
@@ -188,9 +202,11 @@ static void __attribute__((noreturn)) watch(const char *path, int socket_fd)
 	close_range(1, ~0u, 0);
 	/* What it removes is root's, on most machines by the owner's right alone. */
 	guard_caps_helper(GUARD_CAP(CAP_DAC_OVERRIDE));
-	if (send(0, &byte, 1, MSG_NOSIGNAL) == 1)
-		while (read(0, &byte, 1) < 0 && errno == EINTR)
-			;
+	if (send(0, &byte, 1, MSG_NOSIGNAL) == 1 && file_read_next(0, &byte, 1) == 1 &&
+	    byte == OUTLIVE) {
+		(void)file_read_next(0, &byte, 1);
+		_exit(switch_off(path) < 0);
+	}
 	_exit(remove_path(path) < 0);
 }
 
@@ -215,16 +231,15 @@ static void start_watchdog(struct instance *instance)
 	}
 	instance->watchdog = pid;
 	instance->watchdog_fd = fds[1];
-	while (read(fds[1], &byte, 1) < 0 && errno == EINTR)
-		;
+	(void)file_read_next(fds[1], &byte, 1);
 }
 
 static void stop_watchdog(struct instance *instance)
 {
 	mem_close_fd(&instance->watchdog_fd);
 	instance->watchdog_fd = -1;
-	while (instance->watchdog > 0 && waitpid(instance->watchdog, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (instance->watchdog > 0)
+		(void)child_await(instance->watchdog);
 	instance->watchdog = 0;
 }
 
@@ -292,6 +307,41 @@ int instance_open(const char *tracing_dir, struct instance *out_instance, struct
 fail:
 	instance_close(&instance);
 	return rc;
+}
+
+int instance_adopt(const char *tracing_dir, const char *name, struct instance *out_instance,
+		   struct err *err)
+{
+	struct instance instance = INSTANCE_NONE;
+	pid_t pid;
+	uint64_t start;
+
+	if (!instance_parse_name(name, &pid, &start))
+		return err_set(err, -EINVAL, "it is no instance of a recorder");
+	if (!is_stale(name))
+		return err_set(err, -EBUSY, "its recorder, process %d, lives", (int)pid);
+	instance.path = xasprintf("%s/instances/%s", tracing_dir, name);
+	instance.dir_fd = open(instance.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (instance.dir_fd >= 0)
+		instance.hold_fd = openat(instance.dir_fd, "tracing_on", O_RDONLY | O_CLOEXEC);
+	if (instance.hold_fd < 0) {
+		int rc = err_set(err, -errno, "%s: %s", instance.path, strerror(errno));
+
+		mem_close_fd(&instance.dir_fd);
+		free(instance.path);
+		return rc;
+	}
+	(void)switch_off(instance.path); /* most often it is off already */
+	*out_instance = instance;
+	return 0;
+}
+
+void instance_outlive(const struct instance *instance)
+{
+	char byte = OUTLIVE;
+
+	if (instance->watchdog_fd >= 0)
+		(void)send(instance->watchdog_fd, &byte, 1, MSG_NOSIGNAL);
 }
 
 void instance_close(struct instance *instance)

@@ -33,6 +33,19 @@ struct instance {
  */
 int instance_open(const char *tracing_dir, struct instance *out_instance, struct err *err);
 
+/*
+ * Take an instance over that a dead recorder left, 'name' in instances/, and stop what it still records.
+ * Returns 0, or a negative errno with err filled: -ENOENT it is gone, -EBUSY its recorder lives.
+ */
+int instance_adopt(const char *tracing_dir, const char *name, struct instance *out_instance,
+		   struct err *err);
+
+/*
+ * When this process is killed the instance stays, switched off, until the next start of a recorder:
+ * what its rings hold can still be read then. Where nobody watches over us, it goes on recording.
+ */
+void instance_outlive(const struct instance *instance);
+
 /* Close and remove it, with the points in user programs of its group (probe_group.h). All other files in it must be closed. Safe to call twice. */
 void instance_close(struct instance *instance);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define AGAIN_NS   100000000u /* what is not mounted is looked for again after so long */
@@ -119,14 +120,11 @@ static char *find_path(const struct klock_places *places, uint32_t dev, const ch
 
 char *klock_places_path(struct klock_places *places, uint32_t dev, const char *path)
 {
-	struct timespec now;
-	uint64_t now_ns;
+	uint64_t now_ns = clock_now_ns();
 	char *found = find_path(places, dev, path);
 
 	if (found)
 		return found;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	if (places->mounts_ns && now_ns - places->mounts_ns < AGAIN_NS)
 		return NULL;
 	places->mounts_ns = now_ns;

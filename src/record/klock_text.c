@@ -1,6 +1,7 @@
 /* klock_text.c - classes of locks in a table; paths are turned and given their mount. */
 #include "record/klock_text.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,10 @@ static const struct {
 	[RAW_LOCK_DISK_OPEN] = { "disk lock (open_mutex)", A_LABEL },
 	[RAW_LOCK_EXEC] = { "lock of running programs (exec_update_lock)", A_PROCESS },
 	[RAW_LOCK_CRED] = { "lock of running programs (cred_guard_mutex)", A_PROCESS },
+	[RAW_LOCK_THREADS] = { "lock of threads (cgroup_threadgroup_rwsem)", A_PROCESS },
 	[RAW_LOCK_ANON] = { "lock of anonymous memory (anon_vma)", NOBODYS },
 	[RAW_LOCK_EPOLL] = { "epoll lock (ep->mtx)", NOBODYS },
+	[RAW_LOCK_URING] = { "io_uring lock (uring_lock)", NOBODYS },
 	[RAW_LOCK_UNIX_READ] = { "read lock of a unix socket (iolock)", NOBODYS },
 	[RAW_LOCK_UNIX_BIND] = { "bind lock of a unix socket (bindlock)", NOBODYS },
 	[RAW_LOCK_KERNFS_TREE] = { "tree lock of sysfs or cgroupfs (kernfs_rwsem)", NOBODYS },
@@ -107,6 +110,23 @@ static char *whose_text(const struct raw_lock *raw, size_t text_bytes, struct kl
 	}
 }
 
+/*
+ * "rtnl_mutex", "rcu_state+0x1480", of what the kernel prints as "NAME+OFFSET/SIZE [MODULE]". Locks in memory that
+ * was allocated have no symbol.
+ */
+static void put_symbol(const struct raw_lock *raw, size_t text_bytes, char *out, size_t room)
+{
+	size_t bytes = strnlen(raw->text, text_bytes);
+	const char *offset = memchr(raw->text, '+', bytes), *size = memchr(raw->text, '/', bytes);
+	bool at_start = offset && strncmp(offset, "+0x0/", 5) == 0;
+
+	if (!offset || !size || size < offset || offset == raw->text)
+		return;
+	(void)snprintf(out, room, "%.*s", (int)((at_start ? offset : size) - raw->text), raw->text);
+	if (strchr(out, ' '))
+		out[0] = '\0';
+}
+
 /* It ends where the addresses begin. */
 static void plain(char *text)
 {
@@ -129,6 +149,8 @@ void klock_text(const struct raw_lock *raw, size_t bytes, struct klock_places *p
 		whose = whose_text(raw, text_bytes, places);
 		(void)snprintf(out, room, "%s%s%s", classes[raw->class].what, whose ? " of " : "",
 			       whose ? whose : "");
+	} else {
+		put_symbol(raw, text_bytes, out, room);
 	}
 	plain(out);
 	used = strlen(out);

@@ -5,8 +5,9 @@
  *	inode lock (i_rwsem) of /tmp/x/file
  *	pipe lock (pipe->mutex) of pipe:[4711]
  *
- * and "" where nothing is proven. Behind it, after a tab, stand the addresses of the functions that it was
- * waited for in, innermost first, as hexadecimal numbers.
+ * a variable of the kernel's by its name ("rtnl_mutex"), and "" where nothing is proven. Behind it, after
+ * a tab, stand the addresses of the functions that it was waited for in, innermost first, as hexadecimal
+ * numbers.
  */
 #ifndef RECORD_KLOCK_TEXT_H
 #define RECORD_KLOCK_TEXT_H

@@ -70,8 +70,7 @@ static int load(struct klocks *klocks, struct err *err)
 		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
 	}
 	rc = bpf_object__load(klocks->object);
-	return rc ? err_set(err, rc, "the kernel did not take the BPF program: %s", strerror(-rc))
-		  : 0;
+	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
 }
 
 static int prepare(struct klocks *klocks, struct err *err)
@@ -104,6 +103,14 @@ static int attach(struct klocks *klocks, struct err *err)
 	return 0;
 }
 
+/* Who waits since before: what begins from now on is seen. */
+static void look_first(struct klocks *klocks)
+{
+	__atomic_store_n(&klocks->control->is_first, 1, __ATOMIC_RELAXED);
+	bpf_parts_iterate(bpf_link__fd(klocks->links[ARRAY_LEN(programs) - 1]));
+	__atomic_store_n(&klocks->control->is_first, 0, __ATOMIC_RELAXED);
+}
+
 int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, struct err *err)
 {
 	struct klocks *klocks = xcalloc(1, sizeof(*klocks));
@@ -120,6 +127,7 @@ int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, s
 		klocks_stop(klocks);
 		return rc;
 	}
+	look_first(klocks);
 	klocks->places = klock_places_new();
 	*out_klocks = klocks;
 	return 0;

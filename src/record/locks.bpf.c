@@ -4,7 +4,7 @@
  * The event of a wait has the lock's address alone. What lies around that address tells what it
  * is: an inode points at itself, an address space has an owner whose address space it is. So a
  * guess is proven before it is told. Mutexes, and read-write locks that a writer has, name their
- * owner.
+ * owner; of a per-CPU one, a writer that waits for the last readers is known.
  *
  * Spinning costs a comparison here; who sleeps is kept until the wait is over, and told of when it
  * was long, or was not told of lately. Who waits on is found by a look at all threads, now and
@@ -29,6 +29,11 @@
 #define OWNER_READS 1ul /* RWSEM_READER_OWNED: the owner is the last reader, who may be gone */
 #define OWNER_FLAGS 7ul
 
+#define TYPE_MASK   0170000u /* include/uapi/linux/stat.h: S_IF* */
+#define TYPE_SOCKET 0140000u
+#define TYPE_FOLDER 0040000u
+#define TYPE_FIFO   0010000u
+
 #define LONG_NS	  100000ull   /* a wait that is told of in any case */
 #define SHORT_NS  10000ull    /* none that is shorter */
 #define AGAIN_NS  10000000ull /* in between: when the lock was not told of for that long */
@@ -37,6 +42,7 @@
 #define TOLD	  4096
 #define IPC_KINDS 3
 #define FREEZES	  3
+#define QUEUE	  32 /* waiters of a lock that are looked at */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -58,7 +64,8 @@ struct waiting {
 	__u64 lock;
 	__u32 flags;
 	__u32 owner;
-	__u32 is_told;
+	__u8 is_told;
+	__u8 was_before; /* when the recording began: since when is not known */
 };
 
 /* By thread: who sleeps for a kernel lock. */
@@ -83,12 +90,16 @@ struct raw_lock_control control;
 
 static __u64 owner_word(__u64 lock, __u32 flags)
 {
+	struct percpu_rw_semaphore *percpu = (void *)lock;
 	struct rw_semaphore *rwsem = (void *)lock;
 	struct rt_mutex_base *rt = (void *)lock;
 	struct mutex *mutex = (void *)lock;
 
+	/* A writer that has it already waits for nobody, and does not stand there. */
 	if (flags & FLAG_PERCPU)
-		return 0;
+		return bpf_core_field_exists(percpu->writer)
+			       ? (__u64)BPF_CORE_READ(percpu, writer.task)
+			       : 0;
 	if (flags & FLAG_MUTEX)
 		return bpf_core_field_exists(mutex->owner) ? BPF_CORE_READ(mutex, owner.counter)
 							   : 0;
@@ -124,30 +135,42 @@ static void put_component(struct raw_lock *raw, struct dentry *dentry)
 		raw->text_bytes = at + (len & (2 * RAW_LOCK_NAME - 1));
 }
 
-/* Up to the root of its file system: where that is mounted is found out in user space. */
+struct climb {
+	struct raw_lock *raw;
+	struct dentry *dentry;
+	int arrived;
+};
+
+/* One step from a file to the root of its file system; 1 = there is no other. */
+static long climb_step(__u32 i, struct climb *climb)
+{
+	struct dentry *dentry = climb->dentry, *parent = BPF_CORE_READ(dentry, d_parent);
+	struct raw_lock *raw = climb->raw;
+
+	climb->arrived = parent == dentry;
+	if (climb->arrived && (i || raw->flags & RAW_LOCK_FOLDER))
+		return 1;
+	if (!climb->arrived && raw->text_bytes >= RAW_LOCK_TEXT - RAW_LOCK_NAME)
+		return 1;
+	put_component(raw, dentry); /* the parent of a file in no directory is itself: memfd */
+	climb->dentry = parent;
+	return climb->arrived;
+}
+
+/*
+ * Up to the root of its file system: where that is mounted is found out in user space. Kernels with
+ * the events of locks have loops of their own, which the verifier looks at once.
+ */
 static void put_path(struct raw_lock *raw, struct dentry *dentry)
 {
-	int i;
+	struct climb climb = { raw, dentry, 0 };
 
 	if (BPF_CORE_READ(dentry, d_hash.pprev) == NULL &&
 	    BPF_CORE_READ(dentry, d_parent) != dentry)
 		raw->flags |= RAW_LOCK_DELETED;
-	for (i = 0; i < RAW_LOCK_STEPS; i++) {
-		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
-
-		if (parent == dentry && i)
-			return;
-		if (raw->text_bytes >= RAW_LOCK_TEXT - RAW_LOCK_NAME)
-			break;
-		if (parent == dentry) { /* the root, or a file in no directory: memfd */
-			if (!(raw->flags & RAW_LOCK_FOLDER))
-				put_component(raw, dentry);
-			return;
-		}
-		put_component(raw, dentry);
-		dentry = parent;
-	}
-	raw->flags |= RAW_LOCK_CUT;
+	bpf_loop(RAW_LOCK_STEPS, climb_step, &climb, 0);
+	if (!climb.arrived)
+		raw->flags |= RAW_LOCK_CUT;
 }
 
 static void put_system(struct raw_lock *raw, struct super_block *sb)
@@ -162,7 +185,7 @@ static void put_inode(struct raw_lock *raw, struct inode *inode, struct dentry *
 	struct hlist_node *first;
 
 	raw->inode = BPF_CORE_READ(inode, i_ino);
-	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0040000)
+	if ((BPF_CORE_READ(inode, i_mode) & TYPE_MASK) == TYPE_FOLDER)
 		raw->flags |= RAW_LOCK_FOLDER;
 	put_system(raw, BPF_CORE_READ(inode, i_sb));
 	first = BPF_CORE_READ(inode, i_dentry.first);
@@ -342,13 +365,15 @@ static int is_signals(struct signal_struct *signal)
 static int of_signals(struct raw_lock *raw, __u64 lock)
 {
 	struct signal_struct *signal = AROUND(lock, struct signal_struct, cred_guard_mutex);
-	int class = RAW_LOCK_CRED;
+	int class = is_signals(signal) ? RAW_LOCK_CRED : 0;
 
-	if (!is_signals(signal)) {
-		if (!bpf_core_field_exists(signal->exec_update_lock))
-			return 0;
+	if (!class && bpf_core_field_exists(signal->exec_update_lock)) {
 		signal = AROUND(lock, struct signal_struct, exec_update_lock);
 		class = is_signals(signal) ? RAW_LOCK_EXEC : 0;
+	}
+	if (!class && bpf_core_field_exists(signal->cgroup_threadgroup_rwsem)) {
+		signal = AROUND(lock, struct signal_struct, cgroup_threadgroup_rwsem);
+		class = is_signals(signal) ? RAW_LOCK_THREADS : 0;
 	}
 	if (class)
 		put_process(raw, BPF_CORE_READ(signal, curr_target));
@@ -403,12 +428,13 @@ static int of_memory_tree(__u64 lock)
 	return node && BPF_CORE_READ(node, dir.root) == root ? RAW_LOCK_KERNFS_TREE : 0;
 }
 
-static int of_tty(struct raw_lock *raw, __u64 lock, void *private)
+static int of_tty(struct raw_lock *raw, __u64 lock, struct file *file, void *private)
 {
-	struct tty_struct *tty = BPF_CORE_READ((struct tty_file_private *)private, tty);
+	struct tty_file_private *side = private;
+	struct tty_struct *tty = BPF_CORE_READ(side, tty);
 	int class = 0;
 
-	if (!tty)
+	if (!tty || BPF_CORE_READ(side, file) != file)
 		return 0;
 	if (AROUND(lock, struct tty_struct, atomic_write_lock) == tty)
 		class = RAW_LOCK_TTY_WRITE;
@@ -420,38 +446,65 @@ static int of_tty(struct raw_lock *raw, __u64 lock, void *private)
 	return class;
 }
 
+/* Its file is named for it: "[io_uring]". */
+static int is_ring(struct file *file)
+{
+	char name[5] = "";
+
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	return name[0] == '[' && name[1] == 'i' && name[2] == 'o' && name[3] == '_';
+}
+
+static int of_unix(__u64 lock, struct socket *socket)
+{
+	struct unix_sock *sock = (void *)BPF_CORE_READ(socket, sk);
+
+	if (!bpf_core_field_exists(sock->iolock))
+		return 0;
+	if (AROUND(lock, struct unix_sock, iolock) == sock)
+		return RAW_LOCK_UNIX_READ;
+	return AROUND(lock, struct unix_sock, bindlock) == sock ? RAW_LOCK_UNIX_BIND : 0;
+}
+
+/* Of the structures that know their file: many kinds of files have a lock at such a place of theirs. */
+static int of_known_file(struct raw_lock *raw, __u64 lock, struct file *file, void *private)
+{
+	struct eventpoll *epoll = AROUND(lock, struct eventpoll, mtx);
+	struct seq_file *seq = AROUND(lock, struct seq_file, lock);
+
+	if (seq == private && BPF_CORE_READ(seq, file) == file) {
+		put_inode(raw, BPF_CORE_READ(file, f_inode), BPF_CORE_READ(file, f_path.dentry));
+		return RAW_LOCK_SEQ;
+	}
+	if (epoll == private && BPF_CORE_READ(epoll, file) == file)
+		return RAW_LOCK_EPOLL;
+	if (bpf_core_field_exists(struct io_ring_ctx, uring_lock) &&
+	    AROUND(lock, struct io_ring_ctx, uring_lock) == private && is_ring(file))
+		return RAW_LOCK_URING;
+	return of_tty(raw, lock, file, private);
+}
+
 /* What belongs to the file that the call is about. */
 static int of_file(struct raw_lock *raw, __u64 lock, struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	void *private = BPF_CORE_READ(file, private_data);
-	struct socket *socket = private;
+	__u32 type = BPF_CORE_READ(inode, i_mode) & TYPE_MASK;
 	int class = 0;
 
 	if ((void *)lock == (void *)file + bpf_core_field_offset(struct file, f_pos_lock))
 		class = RAW_LOCK_POSITION;
-	else if (!private)
-		return 0;
-	else if (AROUND(lock, struct pipe_inode_info, mutex) == private)
+	else if (type == TYPE_FIFO && AROUND(lock, struct pipe_inode_info, mutex) == private)
 		class = RAW_LOCK_PIPE;
-	else if (AROUND(lock, struct seq_file, lock) == private)
-		class = RAW_LOCK_SEQ;
 	if (class) {
 		put_inode(raw, inode, BPF_CORE_READ(file, f_path.dentry));
 		return class;
 	}
-	if (AROUND(lock, struct eventpoll, mtx) == private)
-		return RAW_LOCK_EPOLL;
-	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0140000) {
-		struct unix_sock *sock = (void *)BPF_CORE_READ(socket, sk);
-
-		if (!bpf_core_field_exists(sock->iolock))
-			return 0;
-		if (AROUND(lock, struct unix_sock, iolock) == sock)
-			return RAW_LOCK_UNIX_READ;
-		return AROUND(lock, struct unix_sock, bindlock) == sock ? RAW_LOCK_UNIX_BIND : 0;
-	}
-	return of_tty(raw, lock, private);
+	if (!private || type == TYPE_FIFO)
+		return 0;
+	return type == TYPE_SOCKET ? of_unix(lock, private)
+				   : of_known_file(raw, lock, file, private);
 }
 
 static int of_kernfs_file(struct raw_lock *raw, __u64 lock)
@@ -464,6 +517,17 @@ static int of_kernfs_file(struct raw_lock *raw, __u64 lock)
 		return 0;
 	put_inode(raw, BPF_CORE_READ(file, f_inode), BPF_CORE_READ(file, f_path.dentry));
 	return RAW_LOCK_KERNFS;
+}
+
+/* Of the kernel's own variables, where it knows the names of those; else a number. */
+static void put_symbol(struct raw_lock *raw, __u64 lock)
+{
+	static const char format[] = "%pS";
+	__u64 args[] = { lock };
+	long len = bpf_snprintf(raw->text, RAW_LOCK_NAME, format, args, sizeof(args));
+
+	if (len > 0)
+		raw->text_bytes = len & (2 * RAW_LOCK_NAME - 1);
 }
 
 /* By how often they are contended for. Any of them is proven, so that the order decides nothing. */
@@ -488,6 +552,8 @@ static int class_of(struct raw_lock *raw, __u64 lock, __u32 flags, struct task_s
 		class = class ? class : of_disk(raw, lock);
 		class = class ? class : of_kernfs_file(raw, lock);
 	}
+	if (!class)
+		put_symbol(raw, lock);
 	return class;
 }
 
@@ -576,6 +642,98 @@ int on_lock_end(__u64 *args)
 	return 0;
 }
 
+/* ------------------------------------------------------- who waits since before */
+
+/* Does the thread stand in that queue? Its entry has the task at 'task_at'. */
+static int is_queued(struct list_head *queue, __u64 task_at, struct task_struct *task)
+{
+	struct list_head *entry = BPF_CORE_READ(queue, next);
+
+	for (int i = 0; i < QUEUE && entry && entry != queue; i++) {
+		struct task_struct *waiter = NULL;
+
+		bpf_probe_read_kernel(&waiter, sizeof(waiter), (void *)entry + task_at);
+		if (waiter == task)
+			return 1;
+		entry = BPF_CORE_READ(entry, next);
+	}
+	return 0;
+}
+
+static int waits_for_rwsem(struct rw_semaphore *rwsem, struct task_struct *task)
+{
+	struct list_head *queue =
+		(void *)rwsem + bpf_core_field_offset(struct rw_semaphore, wait_list);
+
+	return bpf_core_type_exists(struct rwsem_waiter) &&
+	       is_queued(queue, bpf_core_field_offset(struct rwsem_waiter, task), task);
+}
+
+static int waits_for_mutex(struct mutex *mutex, struct task_struct *task)
+{
+	struct list_head *queue = (void *)mutex + bpf_core_field_offset(struct mutex, wait_list);
+
+	return bpf_core_type_exists(struct mutex_waiter) &&
+	       is_queued(queue, bpf_core_field_offset(struct mutex_waiter, task), task);
+}
+
+#define MEMBER(base, type, member) ((void *)(base) + bpf_core_field_offset(type, member))
+
+/* Of the locks that it may wait for in such a call, those are asked that wait longest. */
+static __u64 find_lock(struct task_struct *task, __u32 *flags)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct file *file = mm ? first_file(task) : NULL;
+	void *lock;
+
+	*flags = FLAG_MUTEX;
+	if (bpf_core_field_exists(task->blocked_on)) {
+		lock = BPF_CORE_READ(task, blocked_on);
+		if (lock && waits_for_mutex(lock, task))
+			return (__u64)lock;
+	}
+	if (file) {
+		lock = MEMBER(file, struct file, f_pos_lock);
+		if (waits_for_mutex(lock, task))
+			return (__u64)lock;
+	}
+	*flags = FLAG_WRITE;
+	lock = MEMBER(mm, struct mm_struct, mmap_lock);
+	if (mm && waits_for_rwsem(lock, task))
+		return (__u64)lock;
+	if (file) {
+		lock = MEMBER(BPF_CORE_READ(file, f_inode), struct inode, i_rwsem);
+		if (waits_for_rwsem(lock, task))
+			return (__u64)lock;
+	}
+	return 0;
+}
+
+static void note_sleeper(struct task_struct *task)
+{
+	struct waiting wait = { .begin_ns = bpf_ktime_get_ns(), .was_before = 1 };
+	__u32 tid = task->pid;
+
+	if ((__u32)task->tgid == control.recorder_tgid)
+		return;
+	wait.lock = find_lock(task, &wait.flags);
+	if (!wait.lock)
+		return;
+	wait.owner = owner_of(wait.lock, wait.flags);
+	bpf_map_update_elem(&waiters, &tid, &wait, BPF_NOEXIST);
+}
+
+/* Its end may have been missed, as its beginning was. */
+static int still_waits(struct waiting *wait, struct task_struct *task)
+{
+	__u32 flags;
+
+	if (!wait->was_before || wait->is_told)
+		return 1;
+	wait->begin_ns = bpf_ktime_get_ns();
+	return find_lock(task, &flags) == wait->lock;
+}
+
 /* The recorder reads the file of this: the waits that go on, with who has the lock now. */
 SEC("iter/task")
 int on_each_waiter(struct bpf_iter__task *iter)
@@ -588,6 +746,10 @@ int on_each_waiter(struct bpf_iter__task *iter)
 
 	if (!task)
 		return 0;
+	if (control.is_first) {
+		note_sleeper(task);
+		return 0;
+	}
 	tid = task->pid;
 	wait = bpf_map_lookup_elem(&waiters, &tid);
 	if (!wait || (bpf_ktime_get_ns() - wait->begin_ns < OPEN_NS && !control.is_last))
@@ -595,6 +757,10 @@ int on_each_waiter(struct bpf_iter__task *iter)
 	owner = owner_of(wait->lock, wait->flags);
 	if (wait->is_told && owner == wait->owner)
 		return 0;
+	if (!still_waits(wait, task)) {
+		bpf_map_delete_elem(&waiters, &tid);
+		return 0;
+	}
 	wait->owner = owner;
 	wait->is_told = 1;
 	raw = empty_record(1, wait);

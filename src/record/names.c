@@ -27,15 +27,19 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "guard/caps.h"
+#include "record/blocked.h"
 #include "record/bpf/raw.h"
 #include "record/bpf_parts.h"
+#include "record/clock.h"
 #include "record/exits.h"
-#include "record/fdname.h"
+#include "proc/fdname.h"
 #include "record/klocks.h"
+#include "record/named_calls.h"
 #include "record/quotas.h"
 #include "record/throttles.h"
 #include "record/raw_text.h"
@@ -43,20 +47,35 @@
 
 #define LOOK_MS	     250
 #define SINGLE_CALLS "on_one_exit"
-#define NAPS	     2 /* seen of the command, before its looks are looked at */
+#define LEAN_LOOK_MS 50
+#define BLOCKS	     "on_block"
+#define BLOCK_BYTES  (1u << 20) /* of calls that threads block in: that many are taken at once */
+#define NAPS	     2		/* seen of the command, before its looks are looked at */
 #define WAKE_BYTES   (256u << 10)
 #define BATCH_BYTES  (64u << 10)
+#define MS_NS	     UINT64_C(1000000)
+#if defined(__x86_64__) || defined(__aarch64__)
+#define CALLS_ARE_KNOWN true /* bpf/calls.h: CALL_IS_KNOWN */
+#else
+#define CALLS_ARE_KNOWN false
+#endif
 #define ROLES_MAX    (1u << 20) /* sockets remembered; then forgotten, all at once */
 #define STATE_LISTEN 10		/* TCP_LISTEN; unix sockets use it too */
+#define STATE_CLOSE  7		/* TCP_CLOSE */
+#define STATE_ASKED  2		/* TCP_SYN_SENT */
 
 extern const unsigned char holdup_bpf_program[];
 extern const size_t holdup_bpf_program_bytes;
 
 struct names_recorder {
 	struct bpf_object *object;
-	struct bpf_link *link; /* to the exit of all calls; NULL = not that way */
-	struct exits exits;    /* or to the exits of single ones */
-	int threads_fd;	       /* the link of the look at all threads; -1 = there is none */
+	struct bpf_link *link;	 /* to the exit of all calls; NULL = not that way */
+	struct exits exits;	 /* or to the exits of single ones */
+	const char *dir;	 /* a view, while it starts */
+	bool is_lean;		 /* or to none: the link is to the switch */
+	struct blocked *blocked; /* of lean events */
+	struct bpf_link *births; /* to threads that begin; NULL = nobody tells their numbers */
+	int threads_fd;		 /* the link of the look at all threads; -1 = there is none */
 	struct ring_buffer *ring;
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
 	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells, */
@@ -64,17 +83,21 @@ struct names_recorder {
 	struct throttles *throttles; /* limits that hold back; NULL = nobody tells */
 	int file;
 	int stop_fd; /* eventfd: readable = end */
+	int look_fd; /* eventfd: readable = look at once */
 	pthread_t thread;
 	bool running;
 	bool ended;
-	bool sees_makers, sees_looks;	/* of the thread: they are looked at, too */
-	size_t first_maker, first_look; /* of the exits */
-	_Atomic int32_t tid;		/* written by the thread, once */
-	_Atomic uint64_t count;		/* written by the thread */
-	_Atomic uint64_t unwritten;	/* written by the thread */
+	bool sees_makers, sees_looks;	  /* of the thread: they are looked at, too */
+	size_t first_maker, first_look;	  /* of the exits */
+	_Atomic int32_t tid;		  /* written by the thread, once */
+	_Atomic uint64_t count;		  /* written by the thread */
+	_Atomic uint64_t unwritten;	  /* written by the thread */
+	_Atomic uint64_t unwritten_calls; /* written by the thread, at its end */
+	uint64_t looked_ns;		  /* of the thread */
 
 	/* Of the thread alone: */
 	struct map roles; /* socket inode to enum fd_role, as calls taught it */
+	struct map ports; /* of TCP, that somebody listens on; of lean events */
 	struct fdname name;
 	char link_text[RAW_TEXT_MAX + RAW_NAME_MAX + 32];
 	char path[RAW_UNIX_SLOT];
@@ -82,140 +105,6 @@ struct names_recorder {
 	size_t batch_bytes;
 	uint64_t batch_count;
 	off_t file_bytes; /* whole records in the file */
-};
-
-#define CALL(name, what)                            \
-	{                                           \
-#name, __NR_##name, RAW_CALL_##what \
-	}
-
-/*
- * System calls of this architecture whose descriptors somebody may come to wait for.
- * Not those of mounts and rule sets: each call takes the kernel time to detach.
- */
-static const struct one_call {
-	const char *name;
-	int nr;
-	enum raw_call call;
-} calls[] = {
-#ifdef __NR_open
-	CALL(open, OPEN_PATH),
-#endif
-#ifdef __NR_creat
-	CALL(creat, OPEN_PATH),
-#endif
-#ifdef __NR_pipe
-	CALL(pipe, PIPE),
-#endif
-#ifdef __NR_dup2
-	CALL(dup2, DUP),
-#endif
-#ifdef __NR_epoll_create
-	CALL(epoll_create, OPEN),
-#endif
-#ifdef __NR_eventfd
-	CALL(eventfd, OPEN),
-#endif
-#ifdef __NR_signalfd
-	CALL(signalfd, OPEN),
-#endif
-#ifdef __NR_inotify_init
-	CALL(inotify_init, OPEN),
-#endif
-#ifdef __NR_poll
-	CALL(poll, POLL),
-#endif
-#ifdef __NR_select
-	CALL(select, SELECT),
-#endif
-	CALL(ppoll, POLL),
-	CALL(pselect6, SELECT),
-	CALL(openat, OPEN_AT),
-	CALL(openat2, OPEN_AT),
-	CALL(flock, FLOCK),
-	CALL(execve, EXEC),
-	CALL(execveat, EXEC),
-	CALL(open_by_handle_at, OPEN),
-	CALL(mq_open, OPEN),
-	CALL(memfd_create, OPEN),
-	CALL(epoll_create1, OPEN),
-	CALL(eventfd2, OPEN),
-	CALL(timerfd_create, OPEN),
-	CALL(signalfd4, OPEN),
-	CALL(inotify_init1, OPEN),
-	CALL(fanotify_init, OPEN),
-	CALL(pidfd_open, OPEN),
-	CALL(io_uring_setup, OPEN),
-	CALL(userfaultfd, OPEN),
-	CALL(perf_event_open, OPEN),
-	CALL(socket, OPEN),
-	CALL(accept, ACCEPT),
-	CALL(accept4, ACCEPT),
-	CALL(dup, DUP),
-	CALL(dup3, DUP),
-	CALL(pidfd_getfd, DUP),
-	CALL(fcntl, FCNTL),
-	CALL(connect, CONNECT),
-	CALL(listen, LISTEN),
-	CALL(bind, BIND),
-	CALL(pipe2, PIPE),
-	CALL(socketpair, SOCKETPAIR),
-};
-
-/*
- * What changes names of files: looked at from when somebody asked in vain, slept, and
- * asked again.
- */
-static const struct one_call makers[] = {
-#ifdef __NR_mkdir
-	CALL(mkdir, PATH),
-#endif
-#ifdef __NR_rmdir
-	CALL(rmdir, PATH),
-#endif
-#ifdef __NR_unlink
-	CALL(unlink, PATH),
-#endif
-#ifdef __NR_link
-	CALL(link, LINK),
-#endif
-#ifdef __NR_symlink
-	CALL(symlink, LINK),
-#endif
-#ifdef __NR_rename
-	CALL(rename, RENAME),
-#endif
-#ifdef __NR_renameat
-	CALL(renameat, RENAME_AT),
-#endif
-	CALL(mkdirat, AT),	    CALL(unlinkat, AT),
-	CALL(linkat, LINK_AT),	    CALL(symlinkat, SYMLINK_AT),
-	CALL(renameat2, RENAME_AT),
-};
-
-/*
- * These are made often, and nearly always succeed: their exits are looked at only from when the command was
- * seen to sleep again and again, so that it may be polling.
- */
-static const struct one_call looks[] = {
-#ifdef __NR_access
-	CALL(access, LOOK),
-#endif
-#ifdef __NR_newfstatat
-	CALL(newfstatat, LOOK_AT),
-#endif
-	CALL(statx, LOOK_AT),	    CALL(faccessat, LOOK_AT),
-#ifdef __NR_faccessat2
-	CALL(faccessat2, LOOK_AT),
-#endif
-#ifdef __NR_nanosleep
-	CALL(nanosleep, NAP),
-#endif
-	CALL(clock_nanosleep, NAP), CALL(futex, NAP),	      CALL(epoll_pwait, TIMED),
-#ifdef __NR_epoll_wait
-	CALL(epoll_wait, TIMED),
-#endif
-	CALL(rt_sigtimedwait, NAP),
 };
 
 static void make_path(struct names_recorder *recorder, const struct raw_name *raw)
@@ -244,11 +133,29 @@ static bool make_unix_path(const char *bytes, size_t len, char *out)
 	return len > 0;
 }
 
+/*
+ * Of a socket that nobody was seen to make: as for those of the state dump. Whose own port is one that is
+ * listened on was accepted there, and so was a unix socket that has an address of its own.
+ */
+static uint8_t role_of_blocked(struct names_recorder *recorder, const struct raw_name *raw)
+{
+	if (raw->type != SOCK_STREAM)
+		return FD_ROLE_SOCKET;
+	if (raw->kind == RAW_KIND_UNIX && raw->flags & RAW_CONNECTED)
+		return raw->local_bytes ? FD_ROLE_ACCEPTED : FD_ROLE_CONNECTED;
+	if (raw->kind != RAW_KIND_SOCKET || raw->state == STATE_CLOSE)
+		return FD_ROLE_SOCKET;
+	return map_find(&recorder->ports, raw->local_port) ? FD_ROLE_ACCEPTED : FD_ROLE_CONNECTED;
+}
+
 /* What calls taught about the socket, this one included. */
 static uint8_t role_of_socket(struct names_recorder *recorder, const struct raw_name *raw)
 {
 	uint64_t *known = map_find(&recorder->roles, raw->inode);
 	uint8_t role = FD_ROLE_SOCKET;
+
+	if (recorder->is_lean && raw->state == STATE_LISTEN && raw->kind == RAW_KIND_SOCKET)
+		map_put(&recorder->ports, raw->local_port, 1);
 
 	if (raw->call == RAW_CALL_ACCEPT)
 		role = FD_ROLE_ACCEPTED;
@@ -256,14 +163,23 @@ static uint8_t role_of_socket(struct names_recorder *recorder, const struct raw_
 		role = FD_ROLE_CONNECTED;
 	else if (raw->state == STATE_LISTEN)
 		role = FD_ROLE_LISTEN;
-	else if (raw->call == RAW_CALL_DUP || raw->call == RAW_CALL_FCNTL ||
-		 raw->call == RAW_CALL_WATCHED)
+	else if (raw->call == RAW_CALL_BLOCKED && !known)
+		role = role_of_blocked(recorder, raw);
+	else if (raw->call == RAW_CALL_DUP || raw->call == RAW_CALL_BLOCKED ||
+		 raw->call == RAW_CALL_FCNTL || raw->call == RAW_CALL_WATCHED)
 		return known ? *known : FD_ROLE_SOCKET;
 
 	if (recorder->roles.count >= ROLES_MAX)
 		map_fini(&recorder->roles);
 	map_put(&recorder->roles, raw->inode, role);
 	return role;
+}
+
+/* connect() goes on, or is left to itself, and nobody has answered. */
+static bool is_connecting(const struct raw_name *raw)
+{
+	return raw->state == STATE_ASKED && raw->type == SOCK_STREAM &&
+	       (raw->family == AF_INET || raw->family == AF_INET6);
 }
 
 static struct fdname_socket make_socket(struct names_recorder *recorder, const struct raw_name *raw)
@@ -285,6 +201,8 @@ static struct fdname_socket make_socket(struct names_recorder *recorder, const s
 	memcpy(socket.local, raw->local, sizeof(socket.local));
 	memcpy(socket.remote, raw->remote, sizeof(socket.remote));
 	socket.role = role_of_socket(recorder, raw);
+	if (is_connecting(raw))
+		socket.role = FD_ROLE_CONNECTING; /* for now: it is not kept */
 	recorder->path[0] = '\0';
 	if (raw->kind == RAW_KIND_UNIX && raw->text_bytes == 2 * RAW_UNIX_SLOT &&
 	    !make_unix_path(raw->text, raw->local_bytes, recorder->path))
@@ -299,7 +217,11 @@ static void make_name(struct names_recorder *recorder, const struct raw_name *ra
 	size_t room = sizeof(recorder->link_text);
 	int text = (int)strnlen(raw->text, raw->text_bytes);
 	struct fdname_object object = {
-		.link = link, .mode = raw->mode, .major = raw->rdev >> 20, .pid = raw->pid
+		.link = link,
+		.mode = raw->mode,
+		.major = raw->rdev >> 20,
+		.pid = raw->pid,
+		.pts = raw->pts,
 	};
 	struct fdname_socket socket;
 
@@ -330,25 +252,14 @@ static void make_name(struct names_recorder *recorder, const struct raw_name *ra
 
 static void flush(struct names_recorder *recorder)
 {
-	size_t done = 0;
+	bool is_kept = file_write(recorder->file, recorder->batch, recorder->batch_bytes) == 0;
 
-	while (done < recorder->batch_bytes) {
-		ssize_t got =
-			write(recorder->file, recorder->batch + done, recorder->batch_bytes - done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
-	if (done == recorder->batch_bytes)
-		recorder->file_bytes += (off_t)done;
+	if (is_kept)
+		recorder->file_bytes += (off_t)recorder->batch_bytes;
 	else /* no half record between whole ones; if that fails too, the reader notices */
 		(void)!ftruncate(recorder->file, recorder->file_bytes);
 	/* Relaxed: plain counters, read by others for display only. */
-	atomic_fetch_add_explicit(done == recorder->batch_bytes ? &recorder->count
-								: &recorder->unwritten,
+	atomic_fetch_add_explicit(is_kept ? &recorder->count : &recorder->unwritten,
 				  recorder->batch_count, memory_order_relaxed);
 	recorder->batch_bytes = 0;
 	recorder->batch_count = 0;
@@ -385,6 +296,15 @@ static enum fd_watch watch_of(const struct raw_name *raw, struct wire_name *wire
 		wire->inode = 0;
 		wire->fd = -1;
 		return FD_RUNS;
+	case RAW_KIND_VTID: /* the number is the text */
+		wire->fd = -1;
+		wire->inode = raw->inode;
+		return FD_VTID;
+	case RAW_KIND_OWNER:
+		wire->inode =
+			(uint32_t)raw->pid | (raw->flags & RAW_INFERRED ? FD_OWNER_INFERRED : 0);
+		wire->fd = -1;
+		return FD_OWNER;
 	}
 	if (raw->call == RAW_CALL_HELD) {
 		wire->inode =
@@ -472,6 +392,26 @@ static void look_at_more(struct names_recorder *recorder)
 	recorder->sees_looks |= naps;
 }
 
+/* Calls that threads block in come by the thousand: threads are looked at as often as ever. */
+static bool is_time_to_look(struct names_recorder *recorder, bool at_once)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (recorder->blocked)
+		blocked_look(recorder->blocked);
+	if (!at_once && recorder->blocked && now_ns - recorder->looked_ns < LOOK_MS * MS_NS)
+		return false;
+	recorder->looked_ns = now_ns;
+	return true;
+}
+
+static void look_at_threads(struct names_recorder *recorder)
+{
+	bpf_parts_iterate(recorder->threads_fd);
+	if (!recorder->is_lean)
+		look_at_more(recorder);
+}
+
 static void *drain(void *context)
 {
 	struct names_recorder *recorder = context;
@@ -481,17 +421,25 @@ static void *drain(void *context)
 		{ .fd = recorder->locks ? klocks_fd(recorder->locks) : -1, .events = POLLIN },
 		{ .fd = recorder->throttles ? throttles_fd(recorder->throttles) : -1,
 		  .events = POLLIN },
+		{ .fd = recorder->blocked ? blocked_fd(recorder->blocked) : -1, .events = POLLIN },
+		{ .fd = recorder->look_fd, .events = POLLIN },
 	};
+	eventfd_t asked;
 	bool stop = false;
 
 	guard_caps_helper(guard_caps_bpf());
 	/* Pairs with the acquire in names_tid(). */
 	atomic_store_explicit(&recorder->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
 	while (!stop) {
-		(void)poll(fds, ARRAY_LEN(fds), LOOK_MS); /* an error is a time-out too */
+		/* An error is a time-out too. */
+		(void)poll(fds, ARRAY_LEN(fds), recorder->blocked ? LEAN_LOOK_MS : LOOK_MS);
 		stop = fds[1].revents & POLLIN;
-		bpf_parts_iterate(recorder->threads_fd);
-		look_at_more(recorder);
+		if (!is_time_to_look(recorder,
+				     stop || eventfd_read(recorder->look_fd, &asked) == 0))
+			continue;
+		/* So that there is room for what the look tells: it tells it once. */
+		(void)ring_buffer__consume(recorder->ring);
+		look_at_threads(recorder);
 		(void)ring_buffer__consume(recorder->ring);
 		if (recorder->locks)
 			klocks_look(recorder->locks, stop);
@@ -499,6 +447,10 @@ static void *drain(void *context)
 			throttles_look(recorder->throttles, recorder->control->quotas);
 		flush(recorder);
 	}
+	if (recorder->blocked)
+		atomic_store_explicit(&recorder->unwritten_calls,
+				      blocked_unwritten(recorder->blocked),
+				      memory_order_relaxed); /* a plain counter */
 	return NULL;
 }
 
@@ -508,7 +460,7 @@ static int load_failed(struct err *err, int rc)
 	case EPERM:
 	case EACCES:
 		return err_set(err, rc,
-			       "no right to load BPF programs (needs root, or CAP_BPF and "
+			       "no permission to load BPF programs (needs root, or CAP_BPF and "
 			       "CAP_PERFMON): %s",
 			       strerror(-rc));
 	case ENOENT:
@@ -521,7 +473,7 @@ static int load_failed(struct err *err, int rc)
 	case ENOSYS:
 		return err_set(err, -ENOTSUP, "this kernel has no BPF");
 	}
-	return err_set(err, rc, "the kernel did not take the BPF program: %s", strerror(-rc));
+	return err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc));
 }
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -532,11 +484,27 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
-#define THREADS "on_each_task" /* good to have beside the others, where the kernel takes it */
+/* Good to have beside the others, where the kernel takes them. */
+#define THREADS "on_each_task"
+#define BIRTHS	"on_new_task"
 
 static bool is_wanted(const char *program, const char *name, bool with_threads)
 {
-	return strcmp(program, name) == 0 || (with_threads && strcmp(program, THREADS) == 0);
+	return strcmp(program, name) == 0 ||
+	       (with_threads && (strcmp(program, THREADS) == 0 || strcmp(program, BIRTHS) == 0));
+}
+
+/* What only BLOCKS fills takes 20 MiB of the kernel's memory. */
+static void leave_out_blocks(struct bpf_object *object)
+{
+	static const char *const names[] = { "blocks", "missed", "named" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);
+
+		if (map)
+			(void)bpf_map__set_autocreate(map, false);
+	}
 }
 
 /* Open and load programs of the object. On success *out_object is the caller's to close. */
@@ -555,6 +523,8 @@ static int load_programs(const char *name, bool with_threads, struct bpf_object 
 		return load_failed(err, rc);
 	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
 		program, is_wanted(bpf_program__name(program), name, with_threads));
+	if (strcmp(name, BLOCKS) != 0)
+		leave_out_blocks(object);
 	rc = bpf_object__load(object);
 	if (rc) {
 		bpf_object__close(object);
@@ -574,7 +544,7 @@ static int load(const char *name, bool with_threads, struct bpf_object **out_obj
 	return load_programs(name, false, out_object, err);
 }
 
-static void set_call(struct raw_control *control, const struct one_call *call)
+static void set_call(struct raw_control *control, const struct named_call *call)
 {
 	if (call->nr >= 0 && call->nr < RAW_NR_MAX)
 		control->calls[call->nr] = call->call;
@@ -582,18 +552,24 @@ static void set_call(struct raw_control *control, const struct one_call *call)
 
 static void set_control(struct raw_control *control)
 {
+	size_t count;
+	const int *on_fd = named_calls_on_fd(&count);
+
 	control->recorder_tgid = (uint32_t)getpid();
 	control->wake_bytes = WAKE_BYTES;
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		set_call(control, &calls[i]);
-	for (size_t i = 0; i < ARRAY_LEN(makers); i++)
-		set_call(control, &makers[i]);
-	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
-		set_call(control, &looks[i]);
+	control->wake_block_bytes = BLOCK_BYTES;
+	for (size_t i = 0; i < count; i++)
+		control->takes_fd[on_fd[i]] = on_fd[i] < RAW_NR_MAX;
+	for (size_t i = 0; i < named_calls_opening.count; i++)
+		set_call(control, &named_calls_opening.at[i]);
+	for (size_t i = 0; i < named_calls_making.count; i++)
+		set_call(control, &named_calls_making.at[i]);
+	for (size_t i = 0; i < named_calls_looking.count; i++)
+		set_call(control, &named_calls_looking.at[i]);
 }
 
 /* Whoever cannot have that is not told what such a call does not find. */
-static void add_for_later(struct names_recorder *recorder, const struct one_call *call)
+static void add_for_later(struct names_recorder *recorder, const struct named_call *call)
 {
 	struct err ignored = { 0 };
 
@@ -606,19 +582,20 @@ static int attach_to_single_calls(struct names_recorder *recorder, struct bpf_pr
 {
 	int rc = exits_open(&recorder->exits, err);
 
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(calls); i++) {
-		if (calls[i].call >= RAW_CALL_POLL)
+	for (size_t i = 0; rc == 0 && i < named_calls_opening.count; i++) {
+		if (named_calls_opening.at[i].call >= RAW_CALL_POLL)
 			continue; /* not at its exit */
-		rc = exits_add(&recorder->exits, calls[i].name, bpf_program__fd(program), err);
+		rc = exits_add(&recorder->exits, named_calls_opening.at[i].name,
+			       bpf_program__fd(program), err);
 		if (rc == -ENOENT)
 			rc = 0; /* nobody can make that call */
 	}
 	recorder->first_maker = recorder->exits.count;
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(makers); i++)
-		add_for_later(recorder, &makers[i]);
+	for (size_t i = 0; rc == 0 && i < named_calls_making.count; i++)
+		add_for_later(recorder, &named_calls_making.at[i]);
 	recorder->first_look = recorder->exits.count;
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(looks); i++)
-		add_for_later(recorder, &looks[i]);
+	for (size_t i = 0; rc == 0 && i < named_calls_looking.count; i++)
+		add_for_later(recorder, &named_calls_looking.at[i]);
 	if (rc == 0)
 		exits_hold(&recorder->exits, &recorder->control->ended);
 	return rc;
@@ -636,6 +613,17 @@ static int attach_to_all_calls(struct names_recorder *recorder, struct bpf_progr
 	return 0;
 }
 
+/* It is told of no call as such: only of threads that go to sleep. */
+static int attach_to_switches(struct names_recorder *recorder, struct bpf_program *program,
+			      struct err *err)
+{
+	int rc = blocked_new(recorder->object, recorder->dir, &recorder->blocked, err);
+
+	if (rc == 0)
+		rc = attach_to_all_calls(recorder, program, err);
+	return rc;
+}
+
 /* How the program gets to see calls: the first that works. */
 static const struct way {
 	const char *program;
@@ -646,6 +634,8 @@ static const struct way {
 	{ "on_any_exit", false, attach_to_all_calls }, /* costs every call of the machine */
 };
 
+static const struct way lean_way = { BLOCKS, true, attach_to_switches };
+
 /* Without it nobody tells what poll watches. */
 static void attach_to_threads(struct names_recorder *recorder)
 {
@@ -654,6 +644,16 @@ static void attach_to_threads(struct names_recorder *recorder)
 
 	if (fd >= 0)
 		recorder->threads_fd = bpf_link_create(fd, 0, BPF_TRACE_ITER, NULL);
+}
+
+/* Without it nobody tells which thread of a container is which. */
+static void attach_to_births(struct names_recorder *recorder)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(recorder->object, BIRTHS);
+	struct bpf_link *link =
+		program && bpf_program__fd(program) >= 0 ? bpf_program__attach(program) : NULL;
+
+	recorder->births = libbpf_get_error(link) ? NULL : link;
 }
 
 static int prepare(struct names_recorder *recorder, struct err *err)
@@ -693,21 +693,33 @@ static int try_way(struct names_recorder *recorder, const struct way *way, struc
 				 bpf_object__find_program_by_name(recorder->object, way->program),
 				 err);
 	if (rc < 0) {
+		blocked_free(recorder->blocked);
+		recorder->blocked = NULL;
 		exits_close(&recorder->exits);
 		unload(recorder);
 	}
 	return rc;
 }
 
+static int attach_lean(struct names_recorder *recorder, struct err *err)
+{
+	return CALLS_ARE_KNOWN
+		       ? try_way(recorder, &lean_way, err)
+		       : err_set(err, -ENOTSUP, "the registers of this machine do not tell calls");
+}
+
 static int attach(struct names_recorder *recorder, struct err *err)
 {
 	int rc = -ENOTSUP, probe;
 
-	for (size_t i = 0; rc < 0 && i < ARRAY_LEN(ways); i++)
+	if (recorder->is_lean)
+		rc = attach_lean(recorder, err);
+	for (size_t i = 0; !recorder->is_lean && rc < 0 && i < ARRAY_LEN(ways); i++)
 		rc = try_way(recorder, &ways[i], err);
 	if (rc < 0)
 		return rc;
 	attach_to_threads(recorder);
+	attach_to_births(recorder);
 	probe = open("/", O_PATH | O_CLOEXEC); /* the program learns our root from it */
 	mem_close_fd(&probe);
 	return 0;
@@ -728,24 +740,28 @@ static int start_thread(struct names_recorder *recorder, struct err *err)
 	int rc;
 
 	recorder->stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (recorder->stop_fd < 0)
+	recorder->look_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (recorder->stop_fd < 0 || recorder->look_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&recorder->thread, NULL, drain, recorder);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
-		return err_set(err, -rc, "no thread for names: %s", strerror(rc));
+		return err_set(err, -rc, "cannot start the thread for names: %s", strerror(rc));
 	recorder->running = true;
 	return 0;
 }
 
-int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)
+int names_start(const char *dir, uint64_t dispatch, bool is_lean,
+		struct names_recorder **out_recorder, struct err *err)
 {
 	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
 	int rc;
 
-	recorder->stop_fd = recorder->threads_fd = -1;
+	recorder->is_lean = is_lean;
+	recorder->dir = dir;
+	recorder->stop_fd = recorder->look_fd = recorder->threads_fd = -1;
 	recorder->exits = EXITS_NONE;
 	recorder->file = open_file(dir, err);
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
@@ -753,7 +769,8 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
 		recorder->locks = NULL;
 	if (rc >= 0)
-		recorder->throttles = throttles_start(take_throttle, recorder, quotas_any());
+		recorder->throttles =
+			throttles_start(take_throttle, recorder, quotas_any(), dispatch);
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
 	if (rc < 0) {
@@ -762,6 +779,14 @@ int names_start(const char *dir, struct names_recorder **out_recorder, struct er
 	}
 	*out_recorder = recorder;
 	return 0;
+}
+
+void names_begin(struct names_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	__atomic_store_n(&recorder->control->begun_ns, clock_mono_ns(), __ATOMIC_RELAXED);
+	(void)eventfd_write(recorder->look_fd, 1); /* else it looks somewhat later */
 }
 
 int32_t names_tid(const struct names_recorder *recorder)
@@ -781,7 +806,7 @@ const char *names_without_locks(const struct names_recorder *recorder)
 
 const char *names_without_limits(const struct names_recorder *recorder)
 {
-	return recorder->throttles ? NULL : "the kernel did not take the BPF program";
+	return recorder->throttles ? NULL : "the kernel rejected the BPF program";
 }
 
 int32_t names_holder(const struct names_recorder *recorder)
@@ -797,6 +822,13 @@ uint64_t names_lost(const struct names_recorder *recorder)
 	kernel += recorder->locks ? klocks_lost(recorder->locks) : 0;
 	/* Relaxed: a plain counter. */
 	return kernel + atomic_load_explicit(&recorder->unwritten, memory_order_relaxed);
+}
+
+uint64_t names_lost_calls(const struct names_recorder *recorder)
+{
+	/* Relaxed: a plain counter. */
+	return __atomic_load_n(&recorder->control->lost_blocks, __ATOMIC_RELAXED) +
+	       atomic_load_explicit(&recorder->unwritten_calls, memory_order_relaxed);
 }
 
 uint64_t names_count(const struct names_recorder *recorder)
@@ -824,8 +856,11 @@ void names_end(struct names_recorder *recorder)
 		pthread_join(recorder->thread, NULL);
 	}
 	exits_leave(&recorder->exits);
+	/* The kernel detaches in any case. */
 	if (recorder->link)
-		(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
+		(void)bpf_link__destroy(recorder->link);
+	if (recorder->births)
+		(void)bpf_link__destroy(recorder->births);
 }
 
 void names_stop(struct names_recorder *recorder)
@@ -836,11 +871,14 @@ void names_stop(struct names_recorder *recorder)
 	klocks_stop(recorder->locks);
 	throttles_stop(recorder->throttles);
 	exits_close(&recorder->exits);
+	blocked_free(recorder->blocked);
 	unload(recorder);
 	mem_close_fd(&recorder->stop_fd);
+	mem_close_fd(&recorder->look_fd);
 	mem_close_fd(&recorder->threads_fd);
 	mem_close_fd(&recorder->file);
 	map_fini(&recorder->roles);
+	map_fini(&recorder->ports);
 	free(recorder);
 }
 
@@ -857,6 +895,18 @@ int names_probe(struct err *err)
 		rc = 1;
 	else if (load(ways[1].program, false, &recorder.object, err) == 0)
 		rc = 1;
+	unload(&recorder);
+	return rc;
+}
+
+int names_probe_lean(struct err *err)
+{
+	struct names_recorder recorder = { .exits = EXITS_NONE };
+	int rc;
+
+	if (!CALLS_ARE_KNOWN)
+		return err_set(err, -ENOTSUP, "the registers of this machine do not tell calls");
+	rc = load(lean_way.program, false, &recorder.object, err);
 	unload(&recorder);
 	return rc;
 }

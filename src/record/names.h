@@ -11,20 +11,32 @@
 #ifndef RECORD_NAMES_H
 #define RECORD_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
 struct names_recorder;
 
 /*
+ * 'is_lean': no system call is looked at as it returns. Instead the call that a thread blocks in is
+ * written to DIR/kernel/cpuN.calls, and what its descriptor names. Failure is then one of the recording.
+ *
  * Load the program and begin to write DIR/kernel/names (made, mode 0600; DIR/kernel
- * must exist). Returns 0 and sets *out_recorder; end it with names_stop(). Failure is
- * not fatal to a recording; err says which names are lost by it:
+ * must exist). 'dispatch' is the address of DISPATCH_SYMBOL (record/texts.h), 0 = not
+ * known. Returns 0 and sets *out_recorder; end it with names_stop(). Failure is not
+ * fatal to a recording; err says which names are lost by it:
  *   -ENOTSUP          built without BPF, or this kernel has no type information (BTF)
  *   -EPERM, -EACCES   no right to load BPF programs
  *   -EEXIST ...       the file, as open(2) reports
  */
-int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err);
+int names_start(const char *dir, uint64_t dispatch, bool is_lean,
+		struct names_recorder **out_recorder, struct err *err);
+
+/*
+ * The recording has begun, and the state dump is written: who sleeps, and what for, is told from now on,
+ * of those who slept before, too. NULL is fine.
+ */
+void names_begin(struct names_recorder *recorder);
 
 /* The writing thread, for those who keep the recorder out of its own trace. */
 int32_t names_tid(const struct names_recorder *recorder);
@@ -40,6 +52,9 @@ const char *names_without_limits(const struct names_recorder *recorder);
 
 /* Names that could not be kept: no room in the kernel's ring, or in the file. Any thread. */
 uint64_t names_lost(const struct names_recorder *recorder);
+
+/* Calls that threads block in: lost as well, of lean events. Any thread. */
+uint64_t names_lost_calls(const struct names_recorder *recorder);
 
 /* Records written so far. Any thread. */
 uint64_t names_count(const struct names_recorder *recorder);
@@ -62,5 +77,8 @@ void names_stop(struct names_recorder *recorder);
  * Returns 0; 1 when it has to look at every call, with err saying why; or as names_start().
  */
 int names_probe(struct err *err);
+
+/* Can lean events be recorded here? 0, or a negative errno with err filled. */
+int names_probe_lean(struct err *err);
 
 #endif

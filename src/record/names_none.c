@@ -8,15 +8,23 @@
 static int not_built(struct err *err)
 {
 	return err_set(err, -ENOTSUP,
-		       "holdup was built without its BPF program (it needs clang "
-		       "and libbpf): descriptors opened while recording have no names");
+		       "holdup was built without its BPF program, which needs clang and libbpf: "
+		       "descriptors opened while recording have no names");
 }
 
-int names_start(const char *dir, struct names_recorder **out_recorder, struct err *err)
+int names_start(const char *dir, uint64_t dispatch, bool is_lean,
+		struct names_recorder **out_recorder, struct err *err)
 {
 	(void)dir;
+	(void)dispatch;
+	(void)is_lean;
 	(void)out_recorder;
 	return not_built(err);
+}
+
+void names_begin(struct names_recorder *recorder)
+{
+	(void)recorder;
 }
 
 int32_t names_tid(const struct names_recorder *recorder)
@@ -49,6 +57,12 @@ uint64_t names_lost(const struct names_recorder *recorder)
 	return 0;
 }
 
+uint64_t names_lost_calls(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
 uint64_t names_count(const struct names_recorder *recorder)
 {
 	(void)recorder;
@@ -66,6 +80,11 @@ void names_stop(struct names_recorder *recorder)
 }
 
 int names_probe(struct err *err)
+{
+	return not_built(err);
+}
+
+int names_probe_lean(struct err *err)
 {
 	return not_built(err);
 }

@@ -25,10 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "record/interrupt.h"
-#include "record/proc.h"
+#include "proc/proc.h"
 
 #define CMDLINE_MAX 4096
 #define LINK_MAX    4096
@@ -138,7 +139,7 @@ static void read_info(int proc_fd, int32_t tgid, struct opened_fd *fd, const cha
 	AUTO_FREE char *info = is_set || is_pid || opened->fd_count < INFO_MAX
 				       ? read_fdinfo(proc_fd, tgid, fd->fd)
 				       : NULL;
-	int32_t pid = 0;
+	int32_t pid = 0, index = 0;
 
 	if (!info)
 		return;
@@ -147,6 +148,8 @@ static void read_info(int proc_fd, int32_t tgid, struct opened_fd *fd, const cha
 		add_epolls(info, fd->fd, opened);
 	if (is_pid && next_number(info, "Pid:", &pid) && pid > 0)
 		fd->pid = pid;
+	if (next_number(info, "tty-index:", &index) && index >= 0 && index < INT32_MAX)
+		fd->pts = index + 1;
 }
 
 /* A file's type, without asking the server of a network file system. */
@@ -238,14 +241,6 @@ static bool is_compat(const struct shared *shared, int32_t tgid)
 	       pairs[0] > UINT32_MAX;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /*
  * "202 0x7f.. 0x80 0x2 0x0 0x0 0x0 SP PC"; "running"; "-1 SP PC" when it sleeps outside of a call.
  * The stack of a 32-bit program lies below 4 GiB; its numbers mean other calls.
@@ -286,7 +281,7 @@ static void read_calls(const struct shared *shared, int32_t tgid, struct opened 
 	snprintf(path, sizeof(path), "%d/task", tgid);
 	count = proc_numbers(shared->proc_fd, path, &tids);
 	for (int i = 0; i < count; i++) {
-		struct opened_call call = { .tid = tids[i], .seen_ns = now_ns() };
+		struct opened_call call = { .tid = tids[i], .seen_ns = clock_now_ns() };
 
 		if (runs(shared->proc_fd, tgid, tids[i]))
 			continue;

@@ -15,6 +15,7 @@
 struct opened_fd {
 	int32_t fd;
 	int32_t pid;	/* pidfd: of which process; 0 = unknown */
+	int32_t pts;	/* of a master of a pseudo-terminal: its number and 1; 0 = unknown */
 	uint32_t mode;	/* st_mode; 0 = unknown */
 	uint32_t major; /* of a device file */
 	uint8_t marks;	/* FD_STAYS, FD_CLOSES, or 0: not known */

@@ -21,10 +21,10 @@
 #define OPERAND_MAX 256
 
 static const char why_float[] = "floating point";
-static const char why_unclear[] = "its operand is not understood";
+static const char why_unclear[] = "its operand has an unknown form";
 static const char why_index[] = "its address is the sum of two registers";
 static const char why_symbol[] = "the symbol in its operand is not in the program's tables";
-static const char why_segment[] = "it is in memory of the thread's own";
+static const char why_segment[] = "its location is thread-local memory";
 
 static const char *const x86_args[] = { "%di", "%si", "%dx", "%cx", "%r8", "%r9" };
 

@@ -29,7 +29,7 @@
 #include "symbol/binary.h"
 #include "symbol/elf_file.h"
 #include "symbol/near.h"
-#include "user/files.h"
+#include "attach/files.h"
 
 #define DEBUG_ROOT	"/usr/lib/debug"
 #define FILES_MAX	512
@@ -195,11 +195,10 @@ static int function_args(const struct looked *looked, uint64_t address, uint64_t
 			continue;
 		}
 		if (!spec->is_return && (spec->offset || !spec->name))
-			return err_set(
-				err, -ENOTSUP,
-				"arguments are in their places only where a function begins; "
-				"at an address write where: %s=%%ax:u64",
-				arg->name);
+			return err_set(err, -ENOTSUP,
+				       "arguments are known only at the start of a function; at an "
+				       "address give their location: %s=%%ax:u64",
+				       arg->name);
 		if (!spec->is_return)
 			fetch = probe_abi_arg(MACHINE, i);
 		add_word(args, probe_arg_text(arg->name, fetch.text, type));
@@ -281,7 +280,7 @@ static int no_function(const struct looked *looked, const struct probe_spec *spe
 
 	if (is_imported)
 		return err_set(err, -ENOENT,
-			       "%s has no function %s of its own: it comes from a library, perhaps "
+			       "%s has no function %s; the function may be in a library, perhaps "
 			       "%s:%s",
 			       looked->path, safe, needed_count ? needed[0] : "libc.so.6", safe);
 	for (size_t i = 0; i < count; i++) {
@@ -306,8 +305,8 @@ static int indirect_function(const struct looked *looked, const struct elf_symbo
 {
 	return err_set(
 		err, -ENOTSUP,
-		"%s of %s is an indirect function (IFUNC): which code it is, is chosen when a "
-		"program starts; name that code itself, if the program has names for it",
+		"%s of %s is an indirect function (IFUNC), resolved when a program starts; name "
+		"the resolved function instead",
 		symbol->name, looked->path);
 }
 
@@ -332,11 +331,9 @@ static int find_symbols(struct probe_finder *finder, const struct looked *looked
 		if (is_alias(taken, taken_count, symbol))
 			continue;
 		if (taken_count == PROBES_MAX)
-			return err_set(
-				err, -E2BIG,
-				"more than %d functions of %s match %s: so many places cannot be "
-				"recorded",
-				PROBES_MAX, looked->path, spec->name);
+			return err_set(err, -E2BIG,
+				       "more than %d functions of %s match %s; that is too many",
+				       PROBES_MAX, looked->path, spec->name);
 		taken[taken_count++] = symbol;
 	}
 	if (!taken_count)
@@ -475,7 +472,7 @@ static int add_point(struct probe_finder *finder, const struct looked *looked,
 	if (!elf_file_offset(looked->file, point->address, true, &found.offset) ||
 	    (point->semaphore &&
 	     !elf_file_offset(looked->file, point->semaphore, false, &found.counter_offset)))
-		rc = err_set(err, -ENOENT, "%s:%s of %s is in no part of it that is loaded",
+		rc = err_set(err, -ENOENT, "%s:%s of %s is not in a loaded segment",
 			     point->provider, point->name, looked->path);
 	place.offset = found.offset;
 	if (rc == 0)
@@ -604,11 +601,9 @@ static int fill_paths(struct probe_finder *finder, const struct probe_spec *spec
 	int rc;
 
 	if (!name && !finder->wish->pid_count)
-		return err_set(
-			err, -EINVAL,
-			"for %s:%s there is neither a command nor a --pid to look into; write "
-			"PROGRAM:%s:%s",
-			spec->provider, spec->name, spec->provider, spec->name);
+		return err_set(err, -EINVAL,
+			       "%s:%s needs a command or --pid to search; or write PROGRAM:%s:%s",
+			       spec->provider, spec->name, spec->provider, spec->name);
 	if (name) {
 		rc = find_named(finder, name, &path, err);
 		if (rc < 0)

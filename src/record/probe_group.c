@@ -76,7 +76,7 @@ int probe_group_add(int tracing_fd, const char *line, struct err *err)
 
 	if (!ftrace_has(tracing_fd, LIST))
 		return err_set(err, -ENOTSUP,
-			       "this kernel has no points in user programs: it was built without "
+			       "this kernel has no uprobe events: it was built without "
 			       "CONFIG_UPROBE_EVENTS");
 	rc = append(tracing_fd, line);
 	if (rc == 0)

@@ -91,14 +91,14 @@ static bool set_name(struct probe_spec *spec, struct probe_arg *arg, const char 
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(reserved); i++) {
 		if (!strcmp(name, reserved[i])) {
-			(void)err_set(err, -EINVAL, "'%s' is a name of the kernel's own", name);
+			(void)err_set(err, -EINVAL, "'%s' is reserved by the kernel", name);
 			return false;
 		}
 	}
 	if (!is_identifier(name) || strlen(name) > PROBE_ARG_NAME_MAX) {
 		AUTO_FREE char *safe = text_escaped(name);
 
-		(void)err_set(err, -EINVAL, "'%.60s' is no name for an argument", safe);
+		(void)err_set(err, -EINVAL, "'%.60s' is not a valid argument name", safe);
 		return false;
 	}
 	for (size_t i = 0; i < spec->arg_count; i++) {
@@ -122,8 +122,8 @@ static bool set_type(struct probe_arg *arg, const char *word, struct err *err)
 		AUTO_FREE char *safe = text_escaped(word);
 
 		(void)err_set(err, -EINVAL,
-			      "'%.40s' is no type; there are u8 to u64, s8 to s64, x8 to x64 (in "
-			      "hexadecimal), int, long, size_t, ptr, bool and string",
+			      "'%.40s' is not a type; types are u8 to u64, s8 to s64, x8 to x64 "
+			      "(in hexadecimal), int, long, size_t, ptr, bool and string",
 			      safe);
 	}
 	return false;
@@ -243,23 +243,22 @@ static int parse_place(struct probe_spec *spec, char *what, struct err *err)
 	char *percent = strchr(what, '%'), *plus, *at;
 
 	if (percent && strcmp(percent, "%return") != 0)
-		return err_set(err, -EINVAL, "after %% only 'return' may stand");
+		return err_set(err, -EINVAL, "only 'return' is allowed after %%");
 	if (percent)
 		*percent = '\0';
 	spec->is_return = percent != NULL;
 	if (isdigit((unsigned char)*what)) {
 		if (take_number(what, &spec->offset))
 			return 0;
-		return err_set(err, -EINVAL, "'%.60s' is no address", what);
+		return err_set(err, -EINVAL, "'%.60s' is not an address", what);
 	}
 	plus = strrchr(what, '+');
 	if (plus && !take_number(plus + 1, &spec->offset))
-		return err_set(err, -EINVAL, "'%.60s' is no offset", plus + 1);
+		return err_set(err, -EINVAL, "'%.60s' is not an offset", plus + 1);
 	if (plus)
 		*plus = '\0';
 	if (spec->offset && spec->is_return)
-		return err_set(err, -EINVAL,
-			       "a return is of a whole function, not of an offset in it");
+		return err_set(err, -EINVAL, "a return probe takes no offset");
 	at = strchr(what, '@');
 	if (at) {
 		*at = '\0';

@@ -45,7 +45,7 @@ int probes_choose(struct probes *probes, int tracing_fd, const struct probes_wis
 		return 0;
 	if (!ftrace_has(tracing_fd, "uprobe_events"))
 		return err_set(err, -ENOTSUP,
-			       "this kernel has no points in user programs: it was built without "
+			       "this kernel has no uprobe events: it was built without "
 			       "CONFIG_UPROBE_EVENTS");
 	for (size_t i = 0; rc == 0 && i < wish->function_count; i++)
 		rc = choose_one(&finder, wish->functions[i], false, err);
@@ -144,7 +144,7 @@ static char *path_of(struct probes *probes, const struct probe_found *found, str
 		return path;
 	free(path);
 	(void)err_set(err, -EBADF, "cannot show the kernel the open file %s: %s", found->path,
-		      fd < 0 ? strerror(-fd) : "/proc is not that of this process");
+		      fd < 0 ? strerror(-fd) : "/proc belongs to another PID namespace");
 	return NULL;
 }
 
@@ -157,8 +157,7 @@ int probes_add(struct probes *probes, const struct probe_found *found, struct er
 	if (!path)
 		return -EBADF;
 	if (probes->line_count >= PROBES_MAX)
-		return err_set(err, -E2BIG, "these are more than %d places in programs",
-			       PROBES_MAX);
+		return err_set(err, -E2BIG, "more than %d points in programs", PROBES_MAX);
 	if (found->counter_offset)
 		snprintf(counter, sizeof(counter), "(0x%" PRIx64 ")", found->counter_offset);
 	line.place = xasprintf("%s:0x%" PRIx64 "%s%s%s", path, found->offset, counter,

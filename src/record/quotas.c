@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "delays/proc.h"
+#include "accounts/proc.h"
 #include "store/manifest.h"
 
 #define CGROUPS_MAX 4096u /* looked at: 20 ms or so */

@@ -92,6 +92,12 @@ bool raw_text(const struct raw_name *raw, char *out, size_t room)
 	case RAW_KIND_ARGS:
 		put_args(raw, out);
 		return true;
+	case RAW_KIND_VTID:
+		(void)snprintf(out, room, "%d", raw->pid);
+		return true;
+	case RAW_KIND_OWNER:
+		out[0] = '\0';
+		return true;
 	default:
 		return false;
 	}

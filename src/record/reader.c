@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "guard/caps.h"
 #include "record/clock.h"
@@ -154,25 +155,18 @@ static size_t used_bytes(const char *page, size_t bytes)
 static void write_page(struct reader *reader, const char *page)
 {
 	uint64_t at = atomic_load(&reader->bytes), end = at + reader->all->page_bytes;
-	size_t used = used_bytes(page, reader->all->page_bytes), written = 0;
+	size_t used = used_bytes(page, reader->all->page_bytes);
+	int rc;
 
 	if (ftruncate(reader->file_fd, (off_t)end) < 0) {
 		fail(reader);
 		return;
 	}
-	while (written < used) {
-		ssize_t done = pwrite(reader->file_fd, page + written, used - written,
-				      (off_t)(at + written));
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done == 0)
-			errno = ENOSPC;
-		if (done <= 0) {
-			fail(reader);
-			return;
-		}
-		written += (size_t)done;
+	rc = file_write_at(reader->file_fd, at, page, used);
+	if (rc < 0) {
+		errno = rc == -EIO ? ENOSPC : -rc;
+		fail(reader);
+		return;
 	}
 	(void)lseek(reader->file_fd, (off_t)end, SEEK_SET); /* where splice() goes on */
 	atomic_store(&reader->bytes, end);
@@ -185,7 +179,7 @@ static bool copy_page(struct reader *reader, char *page)
 	ssize_t got;
 
 	do {
-		got = read(reader->raw_fd, page, page_bytes);
+		got = read(reader->raw_fd, page, page_bytes); /* one sub-buffer a call */
 	} while (got < 0 && errno == EINTR);
 	if (got != (ssize_t)page_bytes)
 		return false;

@@ -34,6 +34,7 @@
 #include "record/clock.h"
 #include "record/command.h"
 #include "record/interrupt.h"
+#include "record/ladder.h"
 #include "record/pidns.h"
 #include "record/reader.h"
 #include "record/session.h"
@@ -142,6 +143,8 @@ static long tick_of(const struct record_opts *opts)
 {
 	if (opts->step)
 		return (long)opts->step_ms * 1000000;
+	if (opts->budget_ppm)
+		return (long)BUDGET_LOOK_NS;
 	return opts->progress ? PROGRESS_TICK_NS : TICK_NS;
 }
 
@@ -226,6 +229,8 @@ static void on_tick(struct run *run)
 
 	if (read(run->waits[WAIT_TICK].fd, &ticks, sizeof(ticks)) < 0)
 		return;
+	meter_look(&run->session.meter);
+	ladder_look(&run->session);
 	if (run->opts->step)
 		call_step(run);
 	if (run->opts->step || !run->session.is_on)
@@ -305,7 +310,7 @@ static int fork_command(struct run *run, struct err *err)
 	int rc = pidns_is_initial() ? 0 : pidns_open(run->session.tracing_dir, &pidns, err);
 
 	if (rc < 0)
-		return err_wrap(err, "looking for the kernel's process ids");
+		return err_wrap(err, "finding the kernel's process IDs");
 	rc = command_fork(&setup, &run->command, err);
 	if (rc == 0) {
 		bool is_marked = pidns.mark_fd >= 0;
@@ -403,7 +408,7 @@ static int begin(struct run *run, struct err *err)
 	if (rc == 0)
 		rc = watch_signals(run, err);
 	if (rc == 0)
-		rc = session_prepare(&run->session, err);
+		rc = session_prepare(&run->session, SESSION_RECORDING, err);
 	if (rc == 0)
 		rc = session_begin(&run->session, err);
 	tell_phase(run, NULL); /* the terminal is the command's now */
@@ -423,6 +428,14 @@ static int begin(struct run *run, struct err *err)
 		run->waits[WAIT_FAILURE].fd = readers_event_fd(run->session.readers);
 	run->last_sync_ns = clock_mono_ns();
 	return rc;
+}
+
+/* kernel/cpuN.calls: what lean events have beside the kernel's buffers. */
+static bool is_of_calls(const struct manifest_file *file)
+{
+	const char *end = strrchr(file->name, '.');
+
+	return end && strcmp(end, ".calls") == 0;
 }
 
 /* The trace is whole: count what is in it. */
@@ -446,6 +459,8 @@ static void fill_result(struct run *run, struct record_result *result)
 		result->bytes += manifest->cpus[i].bytes;
 		result->lost += manifest->cpus[i].lost + manifest->cpus[i].dropped;
 	}
+	for (size_t i = 0; i < manifest->file_count; i++)
+		result->bytes += is_of_calls(&manifest->files[i]) ? manifest->files[i].bytes : 0;
 	result->manifest = manifest;
 	run->session.manifest = NULL; /* moved to the caller */
 }
@@ -508,7 +523,7 @@ int record_run(const struct record_opts *opts, struct record_result *out_result,
 		wait_for_end(&run);
 		on_signal(&run); /* keys that ended the command and came to us just now */
 		if (run.command.pid == 0)
-			tell_phase(&run, "ending: the last events");
+			tell_phase(&run, "finishing: reading the last events");
 		rc = session_end(&run.session, 0, err);
 		session_give(&run.session);
 	}

@@ -22,12 +22,17 @@ struct record_opts {
 				  or a trace directory when 'replace' */
 	bool replace;	   /* an older trace of ours at 'dir' may be replaced */
 	bool is_temporary; /* 'dir' is of our own making: in a place of root's, and yet the user's */
-	const char *events; /* "core", "full", or a list "sched,irq:*,sys_enter"; NULL = "full" */
+	const char *
+		events; /* "core", "lean", "full", or a list "sched,irq:*,sys_enter"; NULL = "full" */
 	uint64_t buffer_bytes; /* per CPU; 0 = default, chosen from memory size */
 	const int32_t *pids;   /* -p: end when all of these are gone; NULL = none */
 	size_t pid_count;
+	uint32_t budget_ppm;	   /* keep to it, of the time of all CPUs; 0 = record all */
 	double seconds;		   /* 0 = until the command or pids end, or a signal */
 	bool stacks;		   /* kernel stacks at blocking points */
+	uint64_t stack_min_ns;	   /* stacks of waits of at least this; 0 = of none */
+	uint32_t sample_hz;	   /* samples of work in a second, of each CPU; 0 = none */
+	bool samples_all;	   /* of all threads of the machine */
 	bool as_root;		   /* do not drop to the user who ran sudo */
 	bool no_bpf;		   /* do not load the BPF program */
 	char *const *argv;	   /* command, NULL-terminated; NULL = none */

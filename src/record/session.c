@@ -24,6 +24,7 @@
 #include "record/dump.h"
 #include "record/ftrace.h"
 #include "record/interrupt.h"
+#include "record/ladder.h"
 #include "record/names.h"
 #include "record/pidns.h"
 #include "record/probe.h"
@@ -31,10 +32,12 @@
 #include "record/reader.h"
 #include "record/record.h"
 #include "record/texts.h"
+#include "record/wait_stacks.h"
 #include "store/manifest.h"
 #include "store/parts.h"
 
-#define CMDLINE_MAX 65536
+#define CMDLINE_MAX	   65536
+#define KERNEL_TYPES_BYTES (16 << 20) /* libbpf's copy of them, and its tables */
 
 static int find_tracing(struct session *session, struct err *err)
 {
@@ -46,7 +49,8 @@ static int find_tracing(struct session *session, struct err *err)
 	if (session->tracing_fd < 0)
 		return err_set(err, -errno, "cannot open %s: %s", session->tracing_dir,
 			       strerror(errno));
-	(void)instance_remove_stale(session->tracing_dir); /* not ours: help, no need */
+	if (!session->old_rings)
+		(void)instance_remove_stale(session->tracing_dir); /* not ours: help, no need */
 	return 0;
 }
 
@@ -94,6 +98,9 @@ static int check_directory(struct session *session, struct err *err)
 
 static int make_instance(struct session *session, struct err *err)
 {
+	if (session->old_rings)
+		return instance_adopt(session->tracing_dir, session->old_rings, &session->instance,
+				      err);
 	return instance_open(session->tracing_dir, &session->instance, err);
 }
 
@@ -104,8 +111,8 @@ static int set_clock(struct session *session, struct err *err)
 
 	if (!name)
 		return err_set(err, -ENOTSUP,
-			       "this kernel's trace_clock has neither x86-tsc nor "
-			       "mono: events could not be ordered with user space");
+			       "this kernel's trace_clock has neither x86-tsc nor mono, so events "
+			       "cannot be ordered with user space");
 	session->is_tsc = strcmp(name, "mono") != 0;
 	session->manifest->clock = xstrdup(name);
 	return ftrace_write(session->instance.dir_fd, "trace_clock", name, err);
@@ -133,7 +140,7 @@ static int probe_kernel(struct session *session, struct err *err)
 		event_set_add(&session->events, "sched", "sched_stat_runtime");
 	else
 		manifest_add_missing(session->manifest, "event sched:sched_stat_runtime",
-				     "this kernel does not have it, and leaves out switches");
+				     "this kernel does not have it, and omits some switches");
 	return 0;
 }
 
@@ -141,6 +148,28 @@ static int make_buffers(struct session *session, struct err *err)
 {
 	return buffer_prepare(session->instance.dir_fd, session->opts->buffer_bytes,
 			      session->manifest, err);
+}
+
+static int measure_events(struct session *session, struct err *err)
+{
+	(void)err;
+	event_cost_measure(session->instance.dir_fd, &session->meter.cost);
+	return 0;
+}
+
+static int begin_budget(struct session *session, struct err *err)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!session->opts->budget_ppm)
+		return 0;
+	if (!session->meter.cost.event_ns)
+		return err_set(
+			err, -ENOTSUP,
+			"what an event costs cannot be measured here, and --budget needs it");
+	budget_begin(&session->budget, session->opts->budget_ppm, cpus > 0 ? (uint32_t)cpus : 1,
+		     ladder_has_calls(&session->events));
+	return 0;
 }
 
 /*
@@ -169,9 +198,38 @@ static int enable_events(struct session *session, struct err *err)
 	if (rc < 0)
 		return rc;
 	session->manifest->has_syscalls = event_set_has(&session->events, "raw_syscalls:sys_enter");
+	session->manifest->is_lean = session->events.is_lean && !session->manifest->has_syscalls;
+	if (session->manifest->is_lean)
+		manifest_add_missing(session->manifest, "system calls that did not wait",
+				     "lean events; --events full records them");
 	if (session->opts->stacks)
 		(void)events_enable_stacks(session->instance.dir_fd, session->manifest);
 	return probes_enable(&session->probes, session->instance.dir_fd, session->manifest, err);
+}
+
+/* The clock that an instance has: "local [x86-tsc] mono". */
+static char *clock_of(int instance_fd)
+{
+	AUTO_FREE char *text = ftrace_read(instance_fd, "trace_clock", NULL);
+	const char *at = text ? strchr(text, '[') : NULL;
+
+	return at ? xstrndup(at + 1, strcspn(at + 1, "]\n")) : NULL;
+}
+
+/* Rings that somebody else filled: what their events are, and how they are kept. */
+static int take_old(struct session *session, struct err *err)
+{
+	struct manifest *manifest = session->manifest;
+
+	manifest->clock = clock_of(session->instance.dir_fd);
+	if (!manifest->clock)
+		return err_set(err, -ENOTSUP, "the clock of these rings is not known");
+	session->is_tsc = strcmp(manifest->clock, "mono") != 0;
+	for (size_t i = 0; i < session->events.count; i++)
+		manifest_add_event(manifest, session->events.names[i]);
+	manifest->has_syscalls = event_set_has(&session->events, "raw_syscalls:sys_enter");
+	manifest->buffer_bytes = session->opts->buffer_bytes;
+	return buffer_read_shape(session->instance.dir_fd, manifest, err);
 }
 
 static int make_directory(struct session *session, struct err *err)
@@ -207,7 +265,7 @@ static int make_user(struct session *session, struct err *err)
 		return 0;
 	wish.gives = !opts->as_root && guard_user_ids(&wish.uid, &wish.gid);
 	if (user_collect_begin(&wish, &session->user, &why) < 0)
-		manifest_add_missing(session->manifest, "events of programs themselves", why.text);
+		manifest_add_missing(session->manifest, "user-space events", why.text);
 	return 0;
 }
 
@@ -218,7 +276,8 @@ static int write_texts(struct session *session, struct err *err)
 				     err);
 
 	if (rc == 0)
-		rc = texts_write_symbols(session->directory.kernel_fd, session->manifest, err);
+		rc = texts_write_symbols(session->directory.kernel_fd, session->manifest,
+					 &session->dispatch, err);
 	return rc;
 }
 
@@ -258,7 +317,7 @@ static int describe(struct session *session, struct err *err)
 
 	(void)err;
 	(void)uname(&system); /* fails for bad pointers only */
-	manifest->version = MANIFEST_VERSION;
+	manifest->budget_ppm = session->opts->budget_ppm;
 	manifest->host = xstrdup(system.nodename);
 	manifest->kernel = xstrdup(system.release);
 	manifest->arch = xstrdup(system.machine);
@@ -270,7 +329,7 @@ static int describe(struct session *session, struct err *err)
 	if (!pidns_is_initial())
 		manifest_add_missing(manifest,
 				     "threads, open files and command lines before recording began",
-				     "this is a container with process ids of its own");
+				     "this container has its own PID namespace");
 	manifest_add_recorder_tid(manifest, gettid());
 	if (session->instance.watchdog > 0)
 		manifest_add_recorder_tid(manifest, session->instance.watchdog);
@@ -286,6 +345,8 @@ void session_sync(struct session *session)
 
 int session_write(struct session *session, struct err *err)
 {
+	session->manifest->version =
+		session->manifest->step_count ? MANIFEST_STEPPED : MANIFEST_PLAIN;
 	if (!pidns_is_initial())
 		session->manifest->recorder_tid_count = 0; /* ids of another namespace */
 	return manifest_write(session->manifest, session->directory.path, err);
@@ -295,6 +356,11 @@ static int first_sync(struct session *session, struct err *err)
 {
 	int rc;
 
+	for (size_t i = 0; i < session->earlier_count; i++) {
+		rc = clock_append(session->sync_fd, &session->earlier[i], err);
+		if (rc < 0)
+			return rc;
+	}
 	session->first_sync = clock_take(session->is_tsc);
 	rc = clock_append(session->sync_fd, &session->first_sync, err);
 	if (rc == 0 && fdatasync(session->sync_fd) < 0)
@@ -315,24 +381,28 @@ static int write_first(struct session *session, struct err *err)
 /* In this order: what can be wrong is found before anything is made. */
 static const struct preparation {
 	int (*prepare)(struct session *, struct err *);
-	const char *phase; /* NULL = goes on */
+	unsigned int parts; /* which of them have it */
+	const char *phase;  /* NULL = goes on */
 } preparations[] = {
-	{ find_tracing, "preparing: the kernel's events" },
-	{ choose_events, NULL },
-	{ choose_probes, "preparing: points in programs" },
-	{ check_directory, NULL },
-	{ make_instance, "preparing: a tracing instance" },
-	{ register_probes, NULL },
-	{ describe, NULL },
-	{ set_clock, NULL },
-	{ set_options, NULL },
-	{ probe_kernel, NULL },
-	{ make_buffers, "preparing: buffers" },
-	{ enable_events, "preparing: switching events on" },
-	{ make_directory, "preparing: the trace directory" },
-	{ write_first, NULL },
-	{ write_texts, "preparing: formats and symbols" },
-	{ make_user, NULL },
+	{ find_tracing, SESSION_RINGS | SESSION_OLD_RINGS, "preparing: the kernel's events" },
+	{ choose_events, SESSION_RINGS | SESSION_OLD_RINGS, NULL },
+	{ choose_probes, SESSION_RINGS, "preparing: points in programs" },
+	{ check_directory, SESSION_DIRECTORY, NULL },
+	{ make_instance, SESSION_RINGS | SESSION_OLD_RINGS, "preparing: a tracing instance" },
+	{ register_probes, SESSION_RINGS, NULL },
+	{ describe, SESSION_RINGS | SESSION_OLD_RINGS, NULL },
+	{ set_clock, SESSION_RINGS, NULL },
+	{ set_options, SESSION_RINGS, NULL },
+	{ probe_kernel, SESSION_RINGS, NULL },
+	{ make_buffers, SESSION_RINGS, "preparing: buffers" },
+	{ measure_events, SESSION_RINGS, NULL },
+	{ enable_events, SESSION_RINGS, "preparing: switching events on" },
+	{ begin_budget, SESSION_RINGS, NULL },
+	{ take_old, SESSION_OLD_RINGS, NULL },
+	{ make_directory, SESSION_DIRECTORY, "preparing: the trace directory" },
+	{ write_first, SESSION_DIRECTORY, NULL },
+	{ write_texts, SESSION_TEXTS, "preparing: formats and symbols" },
+	{ make_user, SESSION_USER, NULL },
 };
 
 static void tell_phase(const struct session *session, const char *phase)
@@ -341,12 +411,15 @@ static void tell_phase(const struct session *session, const char *phase)
 		session->opts->phase(session->opts->phase_context, phase);
 }
 
-int session_prepare(struct session *session, struct err *err)
+int session_prepare(struct session *session, unsigned int parts, struct err *err)
 {
-	session->manifest = xcalloc(1, sizeof(*session->manifest));
+	if (!session->manifest)
+		session->manifest = xcalloc(1, sizeof(*session->manifest));
 	for (size_t i = 0; i < ARRAY_LEN(preparations); i++) {
 		int rc;
 
+		if (!(preparations[i].parts & parts))
+			continue;
 		tell_phase(session, preparations[i].phase);
 		rc = preparations[i].prepare(session, err);
 		if (rc == 0)
@@ -357,33 +430,84 @@ int session_prepare(struct session *session, struct err *err)
 	return 0;
 }
 
-static void start_names(struct session *session)
+static void note_names(struct session *session)
 {
-	static const char what[] = "names of files and sockets opened while recording";
-	struct err why = { 0 };
-
-	/* Nobody waits for a descriptor when no call is seen to use one. */
-	if (!session->manifest->has_syscalls)
-		return;
-	if (session->opts->no_bpf) {
-		manifest_add_missing(session->manifest, what, "switched off");
-		return;
-	}
-	if (names_start(session->directory.path, &session->names, &why) < 0) {
-		session->names = NULL;
-		manifest_add_missing(session->manifest, what, why.text);
-		return;
-	}
 	if (names_tid(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_tid(session->names));
 	if (names_without_locks(session->names))
-		manifest_add_missing(session->manifest, "what kernel locks are, and who has them",
+		manifest_add_missing(session->manifest, "names and holders of kernel locks",
 				     names_without_locks(session->names));
 	if (names_without_limits(session->names))
-		manifest_add_missing(session->manifest, "whom limits of cgroups hold back",
+		manifest_add_missing(session->manifest, "throttling by cgroup limits",
 				     names_without_limits(session->names));
 	if (names_holder(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_holder(session->names));
+}
+
+/* Without the program lean events are those of "core": that is not what was asked for. */
+static int start_names(struct session *session, struct err *err)
+{
+	static const char what[] = "names of files and sockets opened while recording";
+	bool is_lean = session->manifest->is_lean;
+	struct err why = { 0 };
+	int rc;
+
+	/* Nobody waits for a descriptor when no call is seen to use one. */
+	if (!session->manifest->has_syscalls && !is_lean)
+		return 0;
+	rc = session->opts->no_bpf ? err_set(&why, -ENOTSUP, "switched off")
+				   : names_start(session->directory.path, session->dispatch,
+						 is_lean, &session->names, &why);
+	if (rc >= 0) {
+		note_names(session);
+		return 0;
+	}
+	session->names = NULL;
+	if (is_lean)
+		return err_set(err, rc, "lean events need a BPF program: %s", why.text);
+	manifest_add_missing(session->manifest, what, why.text);
+	return 0;
+}
+
+/* To take a wait's stack needs the end of its call, and to be told of those costs every call. */
+static uint64_t stack_min_of(struct session *session)
+{
+	uint64_t min_ns = session->opts->stack_min_ns;
+
+	if (!session->manifest->is_lean || !min_ns)
+		return min_ns;
+	manifest_add_missing(session->manifest, "in which code threads waited",
+			     "lean events: the end of no system call is seen");
+	return 0;
+}
+
+static void start_stacks(struct session *session)
+{
+	static const char what[] = "code of running and waiting threads";
+	const struct record_opts *opts = session->opts;
+	const struct wait_stacks_opts stack_opts = {
+		.min_ns = stack_min_of(session),
+		.sample_hz = opts->sample_hz,
+		/* Where nothing is chosen, all are meant. */
+		.samples_all = opts->samples_all || (!opts->argv && !opts->pid_count),
+		.pids = opts->pids,
+		.pid_count = opts->pid_count,
+	};
+	struct err why = { 0 };
+
+	if (!stack_opts.min_ns && !opts->sample_hz)
+		return;
+	if (opts->no_bpf) {
+		manifest_add_missing(session->manifest, what, "switched off");
+		return;
+	}
+	if (wait_stacks_start(session->directory.kernel_fd, &stack_opts, &session->stacks, &why) <
+	    0) {
+		session->stacks = NULL;
+		manifest_add_missing(session->manifest, what, why.text);
+		return;
+	}
+	manifest_add_recorder_tid(session->manifest, wait_stacks_tid(session->stacks));
 }
 
 static void dump_state(struct session *session)
@@ -398,7 +522,7 @@ static void dump_state(struct session *session)
 static void note_unasked(void *context, int32_t pid, const char *why)
 {
 	struct session *session = context;
-	AUTO_FREE char *what = xasprintf("events of process %d itself", pid);
+	AUTO_FREE char *what = xasprintf("user-space events of process %d", pid);
 
 	manifest_add_missing(session->manifest, what, why);
 }
@@ -408,8 +532,16 @@ int session_begin(struct session *session, struct err *err)
 	int rc;
 
 	tell_phase(session, "preparing: BPF programs");
-	start_names(session);
-	rc = interrupt_check(err);
+	/* Each object of BPF programs has libbpf read all types of the kernel. */
+	mem_keep_freed(KERNEL_TYPES_BYTES);
+	rc = start_names(session, err);
+	if (rc == 0)
+		start_stacks(session);
+	mem_keep_freed(0);
+	if (rc == 0)
+		rc = interrupt_check(err);
+	if (rc == 0)
+		meter_begin(&session->meter);
 	if (rc == 0)
 		rc = ftrace_write(session->instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0)
@@ -422,6 +554,8 @@ int session_begin(struct session *session, struct err *err)
 			   err);
 	if (rc == 0)
 		dump_state(session);
+	if (rc == 0)
+		names_begin(session->names);
 	if (rc == 0)
 		session->devices = devices_begin(session->directory.kernel_fd);
 	if (rc == 0)
@@ -491,6 +625,31 @@ static void stop_names(struct session *session)
 
 		manifest_add_missing(session->manifest, what, "the buffer for names was full");
 	}
+	lost = session->manifest->is_lean ? names_lost_calls(session->names) : 0;
+	if (lost) {
+		AUTO_FREE char *what =
+			xasprintf("the system calls of %llu waits", (unsigned long long)lost);
+
+		manifest_add_missing(session->manifest, what, "the buffer for them was full");
+	}
+}
+
+static void write_stacks(struct session *session)
+{
+	if (!session->stacks)
+		return;
+	wait_stacks_write(session->stacks, session->manifest);
+	wait_stacks_stop(session->stacks);
+	session->stacks = NULL;
+}
+
+/* Before it costs anything to end. */
+static void tell_budget(struct session *session)
+{
+	if (!session->budget.begun_ns)
+		return;
+	ladder_count_all(session);
+	ladder_tell(session, session->manifest);
 }
 
 int session_end(struct session *session, int failure, struct err *err)
@@ -498,11 +657,15 @@ int session_end(struct session *session, int failure, struct err *err)
 	int rc;
 
 	if (session->is_on) {
+		meter_bpf_ends(&session->meter);
+		if (session->stacks)
+			wait_stacks_end(session->stacks);
 		if (session->user)
 			user_collect_stop(session->user);
 		accounts_last(session->accounts);
 		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
 		session->manifest->end_ns = clock_mono_ns();
+		tell_budget(session);
 		session->is_on = false;
 		quotas_end(session->quotas, session->manifest);
 		devices_end(session->devices, session->directory.kernel_fd);
@@ -511,7 +674,7 @@ int session_end(struct session *session, int failure, struct err *err)
 		directory_release(&session->directory);
 		readers_stop(session->readers, session->manifest);
 		session_sync(session);
-		buffer_read_stats(session->instance.dir_fd, session->manifest);
+		ladder_count_all(session);
 		failure = failure ? failure : readers_failure(session->readers);
 		if (failure)
 			note_failure(session, failure);
@@ -520,7 +683,9 @@ int session_end(struct session *session, int failure, struct err *err)
 		session->names = NULL;
 		if (session->user)
 			user_collect_end(session->user, &session->collected);
+		write_stacks(session);
 		parts_note(session->manifest, session->directory.dir_fd);
+		meter_end(&session->meter, session->manifest);
 		session->manifest->complete = true;
 	}
 	session->is_ended = true;
@@ -551,9 +716,11 @@ void session_fini(struct session *session)
 	readers_free(session->readers);
 	instance_close(&session->instance);
 	names_stop(session->names); /* detaching keeps instances from being removed */
+	wait_stacks_stop(session->stacks);
 	if (!session->is_ended)
 		directory_discard(&session->directory);
 	directory_close(&session->directory);
+	mem_close_fd(&session->meter.stats_fd);
 	mem_close_fd(&session->sync_fd);
 	mem_close_fd(&session->tracing_fd);
 	event_set_fini(&session->events);

@@ -15,12 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/budget.h"
 #include "record/clock.h"
 #include "record/directory.h"
 #include "record/events.h"
 #include "record/instance.h"
+#include "record/meter.h"
 #include "record/probes.h"
-#include "user/collect.h"
+#include "attach/collect.h"
 
 struct accounts;
 struct err;
@@ -30,6 +32,7 @@ struct devices;
 struct quotas;
 struct readers;
 struct record_opts;
+struct wait_stacks;
 
 struct session {
 	const struct record_opts *opts;
@@ -42,6 +45,10 @@ struct session {
 	struct directory directory;
 	struct readers *readers;
 	struct names_recorder *names;
+	uint64_t dispatch;	    /* see texts_write_symbols() */
+	struct wait_stacks *stacks; /* NULL = none are taken */
+	struct meter meter;
+	struct budget budget; /* share_ppm 0 = there is none */
 	struct quotas *quotas;
 	struct devices *devices;
 	struct accounts *accounts; /* NULL = the kernel's accounts are not kept */
@@ -49,6 +56,10 @@ struct session {
 	struct user_collected collected;
 	int sync_fd; /* kernel/sync */
 	struct sync_point first_sync;
+	const struct sync_point *earlier; /* a view; written before the first one; NULL = none */
+	size_t earlier_count;
+	const char
+		*old_rings; /* a view; the instance that a killed recorder left; NULL = a new one */
 	bool is_tsc;
 	bool is_on;    /* events are being recorded */
 	bool is_ended; /* the trace is whole; nothing is discarded */
@@ -56,14 +67,28 @@ struct session {
 	bool is_given; /* the directory and its name are the user's who ran sudo */
 };
 
-#define SESSION_NONE                                  \
-	((struct session){ .tracing_fd = -1,          \
-			   .sync_fd = -1,             \
-			   .instance = INSTANCE_NONE, \
+#define SESSION_NONE                                    \
+	((struct session){ .tracing_fd = -1,            \
+			   .sync_fd = -1,               \
+			   .instance = INSTANCE_NONE,   \
+			   .meter = { .stats_fd = -1 }, \
 			   .directory = DIRECTORY_NONE })
 
-/* Check and make what is needed. Returns 0, or a negative errno with err filled. */
-int session_prepare(struct session *session, struct err *err);
+/* What session_prepare() makes: a recording needs all, the flight recorder one after the other. */
+enum session_part {
+	SESSION_RINGS = 1 << 0,	    /* the instance, its buffers, events on; nothing on disk */
+	SESSION_OLD_RINGS = 1 << 1, /* those of 'old_rings', as they are */
+	SESSION_DIRECTORY = 1 << 2, /* the trace directory, with what makes it a trace */
+	SESSION_TEXTS = 1 << 3,	    /* formats and symbols */
+	SESSION_USER = 1 << 4,	    /* where programs put their own events */
+	SESSION_RECORDING = SESSION_RINGS | SESSION_DIRECTORY | SESSION_TEXTS | SESSION_USER,
+};
+
+/*
+ * Check and make what is needed of 'parts', bits of enum session_part. Returns 0, or a negative errno
+ * with err filled.
+ */
+int session_prepare(struct session *session, unsigned int parts, struct err *err);
 
 /* Start recording. Returns 0, or a negative errno with err filled. */
 int session_begin(struct session *session, struct err *err);

@@ -53,6 +53,50 @@ static int close_file(FILE *file, const char *name, struct err *err)
 	return 0;
 }
 
+/* Of our own, which the kernel does not have: see read/kernel/ring.c. Its number is behind the kernel's. */
+static const char blocked_format[] =
+	"name: blocked_in\n"
+	"ID: %u\n"
+	"format:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield:unsigned char compat;\toffset:16;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char ended;\toffset:17;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned long args[6];\toffset:24;\tsize:48;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"NR %%ld (%%lx, %%lx, %%lx, %%lx, %%lx, %%lx)\", REC->id, REC->args[0], "
+	"REC->args[1], REC->args[2], REC->args[3], REC->args[4], REC->args[5]\n";
+
+/* The highest number that the kernel has given to an event. */
+static unsigned int highest_id(int instance_fd, const struct manifest *manifest)
+{
+	unsigned int highest = 0;
+
+	for (size_t i = 0; i < manifest->event_count; i++) {
+		const char *colon = strchr(manifest->events[i], ':');
+		AUTO_FREE char *path =
+			xasprintf("events/%.*s/%s/id", (int)(colon - manifest->events[i]),
+				  manifest->events[i], colon + 1);
+		AUTO_FREE char *text = ftrace_read(instance_fd, path, NULL);
+		unsigned long id = text ? strtoul(text, NULL, 10) : 0;
+
+		if (id > highest && id < UINT16_MAX)
+			highest = (unsigned int)id;
+	}
+	return highest;
+}
+
+static void print_blocked(FILE *out, int instance_fd, const struct manifest *manifest)
+{
+	AUTO_FREE char *text = xasprintf(blocked_format, highest_id(instance_fd, manifest) + 1);
+
+	(void)formats_print(out, "holdup/blocked_in", text, strlen(text)); /* seen on closing */
+}
+
 static void print_event(FILE *out, int instance_fd, const char *system, const char *event)
 {
 	AUTO_FREE char *path = xasprintf("events/%s/%s/format", system, event);
@@ -94,6 +138,8 @@ int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *m
 		*colon = '\0';
 		print_event(out, instance_fd, system, colon + 1);
 	}
+	if (manifest->is_lean)
+		print_blocked(out, instance_fd, manifest);
 	if (stacks) {
 		print_event(out, instance_fd, "ftrace", "kernel_stack");
 		print_event(out, instance_fd, "ftrace", "user_stack");
@@ -110,17 +156,39 @@ static int compare_symbols(const void *a, const void *b)
 	return x->name < y->name ? -1 : 1; /* in the order of the kernel */
 }
 
-/* "ffffffff81000000 T _stext\t[module]": true when it is a function with an address. */
-static bool parse_symbol(const char *line, struct symbol *out_symbol)
+/* The value of hexadecimal digits, as the kernel prints them. There are 200,000 lines: strtoull() costs more. */
+static uint64_t parse_address(const char *text, const char **out_end)
 {
-	char *at;
+	uint64_t address = 0;
 
-	out_symbol->address = strtoull(line, &at, 16);
+	for (;; text++) {
+		unsigned digit = (unsigned char)*text - '0';
+
+		if (digit > 9)
+			digit = *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 : 16;
+		if (digit > 15)
+			break;
+		address = address << 4 | digit;
+	}
+	*out_end = text;
+	return address;
+}
+
+/* "ffffffff81000000 T _stext\t[module]": true when it is a function with an address. */
+static bool parse_symbol(const char *line, struct symbol *out_symbol, const char **out_end)
+{
+	const char *at, *end;
+
+	out_symbol->address = parse_address(line, &at);
+	*out_end = at;
 	if (!out_symbol->address || at[0] != ' ' || !at[1] || !strchr("tTwW", at[1]) ||
 	    at[2] != ' ')
 		return false;
 	out_symbol->name = at + 3;
-	out_symbol->name_bytes = strcspn(out_symbol->name, "\t \n");
+	for (end = out_symbol->name; *end && *end != '\t' && *end != ' ' && *end != '\n'; end++)
+		;
+	*out_end = end;
+	out_symbol->name_bytes = (size_t)(end - out_symbol->name);
 	return out_symbol->name_bytes && out_symbol->name_bytes <= SYMBOL_NAME_MAX;
 }
 
@@ -133,7 +201,7 @@ static struct symbol *parse_symbols(const char *text, size_t *out_count)
 	while (*text) {
 		struct symbol symbol;
 
-		if (parse_symbol(text, &symbol)) {
+		if (parse_symbol(text, &symbol, &text)) {
 			sorted = sorted && (!count || symbols[count - 1].address <= symbol.address);
 			symbols = vec_room(symbols, count, &cap, sizeof(*symbols));
 			symbols[count++] = symbol;
@@ -157,7 +225,19 @@ static void print_address(FILE *out, uint64_t address)
 	fwrite_unlocked(digits, 1, sizeof(digits), out);
 }
 
-int texts_write_symbols(int kernel_fd, struct manifest *manifest, struct err *err)
+static uint64_t find_symbol(const struct symbol *symbols, size_t count, const char *name)
+{
+	size_t bytes = strlen(name);
+
+	for (size_t i = 0; i < count; i++) {
+		if (symbols[i].name_bytes == bytes && memcmp(symbols[i].name, name, bytes) == 0)
+			return symbols[i].address;
+	}
+	return 0;
+}
+
+int texts_write_symbols(int kernel_fd, struct manifest *manifest, uint64_t *out_dispatch,
+			struct err *err)
 {
 	AUTO_FREE char *text = ftrace_read(AT_FDCWD, "/proc/kallsyms", NULL);
 	size_t count = 0;
@@ -165,6 +245,7 @@ int texts_write_symbols(int kernel_fd, struct manifest *manifest, struct err *er
 	FILE *out;
 	int rc;
 
+	*out_dispatch = find_symbol(symbols, count, DISPATCH_SYMBOL);
 	if (!count) {
 		manifest_add_missing(manifest, "names of kernel functions",
 				     text ? "kernel.kptr_restrict hides the addresses in "

@@ -5,6 +5,10 @@
 #define RECORD_TEXTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* The kernel's function that issues requests which a limit held back. */
+#define DISPATCH_SYMBOL "blk_throtl_dispatch_work_fn"
 
 struct err;
 struct manifest;
@@ -21,9 +25,10 @@ int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *m
 
 /*
  * Write kernel/kallsyms: "ADDRESS NAME" of the kernel's functions, sorted. Where
- * the kernel hides them that goes to manifest->missing. Returns 0, or a negative
- * errno with err filled when the disk does not take it.
+ * the kernel hides them that goes to manifest->missing. *out_dispatch: that of DISPATCH_SYMBOL, 0 = not
+ * known. Returns 0, or a negative errno with err filled when the disk does not take it.
  */
-int texts_write_symbols(int kernel_fd, struct manifest *manifest, struct err *err);
+int texts_write_symbols(int kernel_fd, struct manifest *manifest, uint64_t *out_dispatch,
+			struct err *err);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * No event of the kernel tells it of a CPU quota: who is held back leaves its CPU as if it were
  * preempted. The scheduler's own fields do, as it leaves. Of requests that were held back it tells
- * for whom they were, as they are issued at last.
+ * for whom they were, as they are issued at last. Of reclaim it tells for which cgroup it is.
  *
  * It holds no lock, and follows pointers with checked reads.
  */
@@ -16,11 +16,14 @@
 #include "bpf/raw_throttle.h"
 #include "bpf/ring.h"
 
-#define HELD_MAX   16384
-#define AFTER_NS   1000 /* the event that this belongs to is recorded by then */
-#define POLICIES   6	/* of block devices, that keep something with a cgroup */
-#define LIMITS_MAX 8	/* cgroups above each other that are looked at for limits */
-#define WRITES	   1	/* lowest bit of the operations that do */
+#define HELD_MAX       16384
+#define AFTER_NS       1000 /* the event that this belongs to is recorded by then */
+#define POLICIES       6    /* of block devices, that keep something with a cgroup */
+#define LIMITS_MAX     8    /* cgroups above each other that are looked at for limits */
+#define BATCH	       64   /* pages that are asked for at once */
+#define NEARLY_NOTHING 1024 /* pages: a batch of them, or a huge one, did not fit */
+#define TELL_AGAIN_NS  100000000ull
+#define WRITES	       1 /* lowest bit of the operations that do */
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -31,6 +34,15 @@ struct held {
 	__u64 counted_ns;
 };
 
+/* Programs that may come between each other on a CPU have records of their own. */
+enum scratch {
+	SCRATCH_SWITCH,
+	SCRATCH_REQUEST,
+	SCRATCH_RECLAIM,
+	SCRATCH_DIRTY,
+	SCRATCHES
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
@@ -38,7 +50,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2); /* of switches, and of requests: an interrupt may come between */
+	__uint(max_entries, SCRATCHES);
 	__type(key, __u32);
 	__type(value, struct raw_throttle);
 } scratch SEC(".maps");
@@ -52,10 +64,9 @@ struct {
 
 struct raw_throttle_control control;
 
-extern const void blk_throtl_dispatch_work_fn __ksym __weak;
-
-static struct raw_throttle *empty_record(__u32 which)
+static struct raw_throttle *empty_record(enum scratch of)
 {
+	__u32 which = of;
 	struct raw_throttle *raw = bpf_map_lookup_elem(&scratch, &which);
 
 	if (raw)
@@ -138,7 +149,7 @@ static __u64 counted_ns(struct cfs_rq *cfs_rq, int goes_on)
 
 static void begin(struct task_struct *task)
 {
-	struct raw_throttle *raw = empty_record(0);
+	struct raw_throttle *raw = empty_record(SCRATCH_SWITCH);
 	struct cfs_rq *cfs_rq = who_holds(task);
 	struct cfs_rq *own = BPF_CORE_READ(task, se.cfs_rq);
 	struct held held = { .since_ns = bpf_ktime_get_ns(), .cfs_rq = (__u64)own };
@@ -176,7 +187,7 @@ static void end(struct task_struct *task)
 {
 	__u32 tid = task->pid;
 	struct held *held = bpf_map_lookup_elem(&all_held, &tid);
-	struct raw_throttle *raw = held ? empty_record(0) : NULL;
+	struct raw_throttle *raw = held ? empty_record(SCRATCH_SWITCH) : NULL;
 
 	if (!held || !raw)
 		return;
@@ -206,15 +217,15 @@ int on_switch(__u64 *args)
 /* Is this the work that issues what was held back? */
 static int releases(struct task_struct *task)
 {
-	const void *work = &blk_throtl_dispatch_work_fn;
 	struct kthread *kthread;
 	struct worker *worker;
 
-	if (!work || !(task->flags & PF_WORKER) || !bpf_core_field_exists(task->worker_private))
+	if (!control.dispatch || !(task->flags & PF_WORKER) ||
+	    !bpf_core_field_exists(task->worker_private))
 		return 0;
 	kthread = BPF_CORE_READ(task, worker_private);
 	worker = BPF_CORE_READ(kthread, data);
-	return BPF_CORE_READ(worker, current_func) == work;
+	return (__u64)BPF_CORE_READ(worker, current_func) == control.dispatch;
 }
 
 /* What the policy of limits keeps with the group; NULL = nothing. */
@@ -288,7 +299,7 @@ static int on_request(struct request *request)
 	struct raw_throttle *raw;
 	struct gendisk *disk;
 
-	if (control.ended || !releases(task) || !(raw = empty_record(1)))
+	if (control.ended || !releases(task) || !(raw = empty_record(SCRATCH_REQUEST)))
 		return 0;
 	disk = BPF_CORE_READ(request, q, disk);
 	raw->mono_ns = bpf_ktime_get_ns() + AFTER_NS;
@@ -358,7 +369,7 @@ int on_dequeue(__u64 *args)
 	struct raw_throttle *raw;
 
 	if (control.ended || !args[3] || bpf_map_lookup_elem(&queues, &key) ||
-	    !(raw = empty_record(1)))
+	    !(raw = empty_record(SCRATCH_REQUEST)))
 		return 0;
 	bpf_map_update_elem(&queues, &key, &one, BPF_ANY);
 	raw->mono_ns = bpf_ktime_get_ns();
@@ -371,6 +382,166 @@ int on_dequeue(__u64 *args)
 					  bpf_core_field_offset(struct Qdisc_ops, id));
 	raw->text_bytes = 32;
 	put_setting(raw, qdisc, 16);
+	RING_SEND(raw);
+	return 0;
+}
+
+/* -------------------------------------------------------------- limits of memory */
+
+/* What was told of a thread last, and when. */
+struct told {
+	__u64 of;
+	__u64 ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64); /* thread, and enum raw_throttle_kind above it */
+	__type(value, struct told);
+} all_told SEC(".maps");
+
+/* Is it another thing than the last time, or long ago? */
+static int is_news(__u32 kind, __u64 of)
+{
+	struct told told = { of, bpf_ktime_get_ns() }, *last;
+	__u64 key = (__u64)kind << 32 | (__u32)bpf_get_current_pid_tgid();
+
+	last = bpf_map_lookup_elem(&all_told, &key);
+	if (last && last->of == of && told.ns - last->ns < TELL_AGAIN_NS)
+		return 0;
+	bpf_map_update_elem(&all_told, &key, &told, BPF_ANY);
+	return 1;
+}
+
+static struct raw_throttle *current_record(__u8 kind, enum scratch of)
+{
+	struct raw_throttle *raw = control.ended ? NULL : empty_record(of);
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (!raw)
+		return NULL;
+	raw->mono_ns = bpf_ktime_get_ns();
+	raw->kind = kind;
+	raw->tid = id;
+	raw->tgid = id >> 32;
+	return raw;
+}
+
+/* What a thread that reclaims for its cgroup or one above it does that for. */
+struct limit {
+	struct mem_cgroup *memcg;
+	__u64 pages;
+	__u64 left; /* until the limit */
+	__u8 kind;
+	__u8 flags;
+	__u8 several; /* another cgroup has next to nothing left, too: it may be that one's */
+};
+
+/* Not on the stack, of which the verifier would follow each value on each way. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct limit);
+} limits SEC(".maps");
+
+static void try_counter(struct limit *limit, struct mem_cgroup *memcg, struct page_counter *counter,
+			__u8 flags)
+{
+	__u64 max = BPF_CORE_READ(counter, max), usage = BPF_CORE_READ(counter, usage.counter);
+	__u64 left = max > usage ? max - usage : 0;
+
+	if (left < NEARLY_NOTHING && limit->memcg && limit->memcg != memcg)
+		limit->several = 1;
+	if (left >= limit->left)
+		return;
+	*limit = (struct limit){ memcg, max, left, RAW_THROTTLE_RECLAIM, flags, limit->several };
+}
+
+/*
+ * The one that has next to nothing left, where it is one alone. At memory.high a thread reclaims with
+ * more left than a batch, mostly.
+ */
+static struct limit *find_limit(struct cgroup_subsys_state *css)
+{
+	__u32 first = 0, second = 1;
+	struct limit *out = bpf_map_lookup_elem(&limits, &first);
+	struct limit *over = bpf_map_lookup_elem(&limits, &second);
+
+	if (!out || !over)
+		return NULL;
+	*out = *over = (struct limit){ .left = NEARLY_NOTHING };
+	for (int i = 0; i < LIMITS_MAX && css; i++) {
+		struct mem_cgroup *memcg = (void *)css; /* its first member */
+		__u64 high = BPF_CORE_READ(memcg, memory.high);
+
+		try_counter(out, memcg, &memcg->memory, 0);
+		if (BPF_CORE_READ(css, cgroup, root, hierarchy_id))
+			try_counter(out, memcg, &memcg->memsw, RAW_SWAP);
+		if (!over->memcg && (__u64)BPF_CORE_READ(memcg, memory.usage.counter) > high)
+			*over = (struct limit){ memcg, high, 0, RAW_THROTTLE_HIGH, 0, 0 };
+		css = BPF_CORE_READ(css, parent);
+	}
+	return over->memcg && out->left >= BATCH ? over : out;
+}
+
+static struct cgroup_subsys_state *memory_css(struct task_struct *task)
+{
+	__u32 id = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = NULL;
+
+	(void)bpf_probe_read_kernel(&css, sizeof(css),
+				    (void *)set + bpf_core_field_offset(struct css_set, subsys) +
+					    id * sizeof(css));
+	return css;
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int on_reclaim(__u64 *args)
+{
+	struct limit *limit = find_limit(memory_css(bpf_get_current_task_btf()));
+	struct mem_cgroup *memcg;
+	struct raw_throttle *raw;
+
+	(void)args;
+	if (!limit)
+		return 0;
+	memcg = limit->several ? NULL : limit->memcg;
+	if (!is_news(RAW_THROTTLE_RECLAIM, (__u64)memcg | limit->flags | limit->kind))
+		return 0;
+	raw = current_record(RAW_THROTTLE_RECLAIM, SCRATCH_RECLAIM);
+	if (!raw)
+		return 0;
+	if (memcg) {
+		raw->kind = limit->kind;
+		raw->limit[0] = limit->pages;
+		raw->flags |= limit->flags;
+		put_cgroup(raw, BPF_CORE_READ(memcg, css.cgroup));
+	}
+	RING_SEND(raw);
+	return 0;
+}
+
+SEC("tp_btf/balance_dirty_pages")
+int on_dirty(__u64 *args)
+{
+	struct bdi_writeback *writeback = (void *)args[0];
+	struct cgroup_subsys_state *css;
+	struct raw_throttle *raw;
+
+	if (!is_news(RAW_THROTTLE_DIRTY, args[0]) ||
+	    !(raw = current_record(RAW_THROTTLE_DIRTY, SCRATCH_DIRTY)))
+		return 0;
+	bpf_probe_read_kernel_str(raw->text, RAW_DEVICE_TEXT,
+				  (void *)BPF_CORE_READ(writeback, bdi) +
+					  bpf_core_field_offset(struct backing_dev_info, dev_name));
+	raw->text_bytes = RAW_DEVICE_TEXT;
+	css = bpf_core_field_exists(writeback->memcg_css) ? BPF_CORE_READ(writeback, memcg_css)
+							  : NULL;
+	if (css)
+		put_cgroup(raw, BPF_CORE_READ(css, cgroup));
 	RING_SEND(raw);
 	return 0;
 }

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/event.h"
 #include "record/bpf/raw_throttle.h"
 #include "record/bpf_parts.h"
@@ -18,7 +20,8 @@
 #include "wire/wire.h"
 
 #define WAKE_BYTES   (64u << 10)
-#define PROGRAMS_MAX 4
+#define PROGRAMS_MAX 6
+#define NO_LIMIT     (UINT64_C(1) << 62) /* bytes: as good as none */
 
 extern const unsigned char holdup_bpf_throttle[];
 extern const size_t holdup_bpf_throttle_bytes;
@@ -89,13 +92,118 @@ static void make_queue(const struct raw_throttle *raw, char *out, size_t room)
 		 delay);
 }
 
+/* " (memory.max 64 MiB)"; pages; nothing where there is no limit. */
+static void put_pages(char *out, size_t room, const char *file, uint64_t pages)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	out[0] = '\0';
+	if (pages && pages < NO_LIMIT / page)
+		snprintf(out, room, " (%s %s)", file, text_size(pages * page).s);
+}
+
+static void make_reclaim(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	const char *file = !(raw->flags & RAW_FIRST_KIND) ? "memory.max"
+			   : raw->flags & RAW_SWAP	  ? "memory.memsw.limit_in_bytes"
+							  : "memory.limit_in_bytes";
+	char limit[80];
+
+	put_pages(limit, sizeof(limit), file, raw->limit[0]);
+	if (limit[0])
+		snprintf(out, room, "reclaims memory at the limit of cgroup %s%s", path, limit);
+	else
+		snprintf(out, room, "reclaims memory at a limit of its cgroup");
+}
+
+static void make_high(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	char limit[80];
+
+	put_pages(limit, sizeof(limit), "memory.high", raw->limit[0]);
+	snprintf(out, room, "over the limit of cgroup %s%s", path, limit);
+}
+
+/* "7:0" as /sys knows it; other names stand for themselves. */
+static void device_name(const char *number, char *out, size_t room)
+{
+	AUTO_FREE char *link = xasprintf("/sys/dev/block/%s", number);
+	char target[256];
+	ssize_t length = strspn(number, "0123456789:") == strlen(number)
+				 ? readlink(link, target, sizeof(target) - 1)
+				 : -1;
+	const char *last;
+
+	target[length > 0 ? length : 0] = '\0';
+	last = strrchr(target, '/');
+	if (last)
+		snprintf(out, room, "%.32s (%s)", last + 1, number);
+	else
+		snprintf(out, room, "%s", number);
+}
+
+static void make_dirty(const struct raw_throttle *raw, char *out, size_t room)
+{
+	char path[RAW_PATH_MAX + RAW_LEVEL_TEXT + 8], number[RAW_DEVICE_TEXT], device[128];
+
+	if (raw->text_bytes < RAW_DEVICE_TEXT)
+		return;
+	snprintf(number, sizeof(number), "%.*s", RAW_DEVICE_TEXT - 1, raw->text);
+	device_name(number, device, sizeof(device));
+	raw_path(raw->text + RAW_DEVICE_TEXT, raw->text_bytes - RAW_DEVICE_TEXT, path,
+		 sizeof(path));
+	snprintf(out, room,
+		 "dirty pages of device %s%s%s, written faster than the device can "
+		 "store them",
+		 device, path[1] ? ", of cgroup " : "", path[1] ? path : "");
+}
+
+/* What it says, and its text. */
+static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
+			char name[WIRE_NAME_MAX])
+{
+	char path[RAW_PATH_MAX + RAW_LEVEL_TEXT + 8];
+
+	raw_path(raw->text, raw->text_bytes, path, sizeof(path));
+	switch ((enum raw_throttle_kind)raw->kind) {
+	case RAW_THROTTLE_BEGIN:
+		wire->fd = THROTTLE_BEGINS;
+		make_quota(raw, path, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_END:
+		wire->fd = THROTTLE_ENDS;
+		break;
+	case RAW_THROTTLE_QUEUE:
+		wire->fd = THROTTLE_QUEUE;
+		make_queue(raw, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_RECLAIM:
+		wire->fd = THROTTLE_RECLAIM;
+		make_reclaim(raw, path, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_HIGH:
+		wire->fd = THROTTLE_HIGH;
+		make_high(raw, path, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_DIRTY:
+		wire->fd = THROTTLE_DIRTY;
+		make_dirty(raw, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_IO:
+		wire->fd = THROTTLE_REQUEST;
+		wire->inode = throttle_request(raw->dev, raw->sector);
+		make_io_limit(raw, path, name, WIRE_NAME_MAX);
+		break;
+	}
+}
+
 /* Called by libbpf for each record. */
 static int take_record(void *context, void *data, size_t bytes)
 {
 	const struct raw_throttle *raw = data; /* the ring aligns records to 8 bytes */
 	struct throttles *throttles = context;
 	size_t head = offsetof(struct raw_throttle, text);
-	char path[RAW_PATH_MAX + RAW_LEVEL_TEXT + 8], name[WIRE_NAME_MAX] = "";
+	char name[WIRE_NAME_MAX] = "";
 	struct wire_name wire;
 
 	if (bytes < head || raw->text_bytes > bytes - head)
@@ -106,26 +214,14 @@ static int take_record(void *context, void *data, size_t bytes)
 		.tid = (int32_t)raw->tid,
 		.role = FD_THROTTLED << FD_WATCH_SHIFT,
 	};
-	raw_path(raw->text, raw->text_bytes, path, sizeof(path));
-	if (raw->kind == RAW_THROTTLE_BEGIN) {
-		wire.fd = THROTTLE_BEGINS;
-		make_quota(raw, path, name, sizeof(name));
-	} else if (raw->kind == RAW_THROTTLE_END) {
-		wire.fd = THROTTLE_ENDS;
-	} else if (raw->kind == RAW_THROTTLE_QUEUE) {
-		wire.fd = THROTTLE_QUEUE;
-		make_queue(raw, name, sizeof(name));
-	} else {
-		wire.fd = THROTTLE_REQUEST;
-		wire.inode = throttle_request(raw->dev, raw->sector);
-		make_io_limit(raw, path, name, sizeof(name));
-	}
+	make_record(raw, &wire, name);
 	throttles->take(throttles->context, wire, name);
 	return 0;
 }
 
 /* The programs, most wanted first. */
-static const char *const programs[] = { "on_switch", "on_insert", "on_issue", "on_dequeue" };
+static const char *const programs[] = { "on_switch",  "on_insert",  "on_issue",
+					"on_dequeue", "on_reclaim", "on_dirty" };
 
 static bool is_wanted(const char *name, size_t count)
 {
@@ -179,7 +275,8 @@ static void see_quota(struct throttles *throttles)
 	throttles->sees_switches = true;
 }
 
-struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota)
+struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota,
+				  uint64_t dispatch)
 {
 	struct throttles *throttles = xcalloc(1, sizeof(*throttles));
 	struct bpf_map *ring;
@@ -196,6 +293,7 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context, bool q
 		throttles->ring = ring_buffer__new(bpf_map__fd(ring), take_record, throttles, NULL);
 	if (throttles->ring) {
 		throttles->control->wake_bytes = WAKE_BYTES;
+		throttles->control->dispatch = dispatch;
 		attach(throttles, false);
 		if (quota)
 			see_quota(throttles);

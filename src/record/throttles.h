@@ -20,9 +20,11 @@ typedef void throttles_take_fn(void *context, struct wire_name wire, const char 
 /*
  * NULL where the kernel does not take the program: nobody tells then. Each switch between threads is
  * looked at from the first quota on, as that costs all of them: 'quota' says whether there is one.
+ * 'dispatch' as in names_start().
  * End it with throttles_stop().
  */
-struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota);
+struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota,
+				  uint64_t dispatch);
 
 /* Readable when much waits. */
 int throttles_fd(const struct throttles *throttles);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "analyse/breakdown.h"
+#include "analyse/stats/breakdown.h"
 #include "base/mem.h"
 #include "event/facts.h"
 #include "report/breakdown_int.h"
@@ -51,7 +51,7 @@ static void print_headline(const struct breakdown_page *page)
 	text = words_end(&words);
 	safe = text_escaped(text);
 	table_wrap(page->out, safe, 0);
-	fprintf(page->out, "  Looked at: %s to %s of the recording.\n",
+	fprintf(page->out, "  Window: %s to %s of the recording.\n",
 		page_since(page->facts->first_ns, breakdown->start_ns).s,
 		page_since(page->facts->first_ns, breakdown->end_ns).s);
 	if (breakdown->cmdline[0])
@@ -91,17 +91,33 @@ static void add_line(struct table *table, const struct breakdown_page *page,
 	table_cell(table, "%s", name);
 }
 
+const char *breakdown_line_name(const struct breakdown_line *line)
+{
+	switch (line->kind) {
+	case LINE_EITHER:
+		return "own code or kernel";
+	case LINE_FAULT:
+		return "page fault";
+	case LINE_NEW:
+		return "before it first ran";
+	case LINE_UNKNOWN:
+		return "unknown state";
+	default:
+		return line->name;
+	}
+}
+
 static char *line_text(const struct breakdown_line *line)
 {
-	const char *brackets = line->kind == LINE_CALL ? "()" : "";
+	const char *brackets = line->kind == LINE_CALL ? "()" : "",
+		   *name = breakdown_line_name(line);
 
 	if (line->kind == LINE_FAULT)
 		return xstrdup("page faults (time: slept)");
 
 	if (line->errors)
-		return xasprintf("%s%s, %s failed", line->name, brackets,
-				 text_count(line->errors).s);
-	return xasprintf("%s%s", line->name, brackets);
+		return xasprintf("%s%s, %s failed", name, brackets, text_count(line->errors).s);
+	return xasprintf("%s%s", name, brackets);
 }
 
 static void merge_line(struct breakdown_line *to, const struct breakdown_line *from)
@@ -144,8 +160,8 @@ static void print_lines(const struct breakdown_page *page)
 	sum.count = 0;
 	add_line(&table, page, &sum, "");
 	stats_heading(page->out,
-		      "What it was in, in %s; each total is worked in it + interrupts on top + "
-		      "without a CPU + blocked%s:",
+		      "Time by call, in %s; total = working + interrupts + without a CPU + "
+		      "blocked%s:",
 		      unit_name(page->unit),
 		      breakdown->parts[PART_UNCERTAIN] ? " + uncertain" : "");
 	table_print(&table, page->out);
@@ -163,7 +179,7 @@ static void print_irqs(const struct breakdown_page *page)
 	table_column(&table, "count", TABLE_RIGHT);
 	table_column(&table, "total", TABLE_RIGHT);
 	table_column(&table, "events", TABLE_RIGHT);
-	table_column(&table, "on top of it", TABLE_TEXT);
+	table_column(&table, "interrupts", TABLE_TEXT);
 	for (size_t i = 0; i < breakdown->irq_count; i++) {
 		const struct breakdown_irq *irq = &breakdown->irqs[i];
 
@@ -178,8 +194,8 @@ static void print_irqs(const struct breakdown_page *page)
 	table_cell(&table, "%s", bare_ns(breakdown->parts[PART_IRQ], page->unit).s);
 	table_cell(&table, "%s", text_count(events).s);
 	table_cell(&table, "%s", "");
-	stats_heading(page->out, "Interrupts and softirqs, in %s (the column irq above):",
-		      unit_name(page->unit));
+	stats_heading(page->out,
+		      "Interrupts and softirqs, in %s (column irq above):", unit_name(page->unit));
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -242,8 +258,7 @@ static void print_waits(const struct breakdown_page *page)
 	table_cell(&table, "%s", bare_ns(breakdown->parts[PART_BLOCKED], page->unit).s);
 	for (size_t i = 0; i < 3; i++)
 		table_cell(&table, "%s", "");
-	stats_heading(page->out, "What it waited for, in %s (the column blocked above):",
-		      unit_name(page->unit));
+	stats_heading(page->out, "Waits, in %s (column blocked above):", unit_name(page->unit));
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -266,7 +281,7 @@ static void print_others(const struct breakdown_page *page)
 	table_column(&table, "no CPU", TABLE_RIGHT);
 	table_column(&table, "blocked", TABLE_RIGHT);
 	if (uncertain)
-		table_column(&table, "not there", TABLE_RIGHT);
+		table_column(&table, "absent", TABLE_RIGHT);
 	table_column(&table, "who", TABLE_TEXT);
 	for (size_t i = 0; i < breakdown->other_count && i < page->top; i++) {
 		const struct breakdown_other *other = &breakdown->others[i];
@@ -281,12 +296,12 @@ static void print_others(const struct breakdown_page *page)
 		table_cell(&table, "%s", bare_ns(other->blocked_ns, page->unit).s);
 		if (uncertain)
 			table_cell(&table, "%s", bare_ns(other->uncertain_ns, page->unit).s);
-		table_cell(&table, "%s%s", name, other->queued ? ", work it had queued" : "");
+		table_cell(&table, "%s%s", name,
+			   other->queued ? ", work queued by the process" : "");
 	}
 	stats_heading(page->out,
-		      "What others did on its behalf, in %s: during its waits that they ended%s:",
-		      unit_name(page->unit),
-		      uncertain ? " (not there: not born yet, gone, or uncertain)" : "");
+		      "Other threads during waits that they ended, in %s%s:", unit_name(page->unit),
+		      uncertain ? " (absent: not created yet, exited or uncertain)" : "");
 	table_print(&table, page->out);
 	if (breakdown->other_count > page->top)
 		fprintf(page->out, "  and %zu more threads (--top %zu)\n",
@@ -325,9 +340,10 @@ static void print_threads(const struct breakdown_page *page)
 		fprintf(page->out, "  and %zu more (--top %zu)\n",
 			breakdown->thread_count - page->top, breakdown->thread_count);
 	fputs(breakdown->adds_up
-		      ? "  Checked to the ns: what it was in, what interrupted it and what it waited for "
-			"add up\n  to the life of its threads.\n"
-		      : "  THE SUMS DO NOT ADD UP: this is a mistake of holdup, please report it.\n",
+		      ? "  Checked to the ns: calls, interrupts and waits add up to the life of "
+			"the threads.\n"
+		      : "  THE SUMS DO NOT ADD UP: this is a bug in holdup; please report the "
+			"bug.\n",
 	      page->out);
 }
 
@@ -352,6 +368,6 @@ void report_breakdown(FILE *out, const struct breakdown *breakdown, const struct
 	print_waits(&page);
 	print_others(&page);
 	print_threads(&page);
-	trust_text(out, &breakdown->trust, facts,
-		   breakdown->parts[PART_UNCERTAIN] > breakdown->life_ns / 1000);
+	coverage_text(out, &breakdown->coverage, facts,
+		      breakdown->parts[PART_UNCERTAIN] > breakdown->life_ns / 1000);
 }

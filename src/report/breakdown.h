@@ -1,5 +1,5 @@
 /*
- * breakdown.h - print the result of analyse/breakdown.h, as text for people or as JSON.
+ * breakdown.h - print the result of analyse/stats/breakdown.h, as text for people or as JSON.
  */
 #ifndef REPORT_BREAKDOWN_H
 #define REPORT_BREAKDOWN_H

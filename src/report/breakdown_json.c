@@ -1,21 +1,9 @@
 /* breakdown_json.c - a breakdown for programs. docs/man/holdup-breakdown.1 describes the keys. */
-#include "analyse/breakdown.h"
+#include "analyse/stats/breakdown.h"
 #include "event/facts.h"
 #include "report/breakdown_int.h"
 #include "report/stats_int.h"
-
-static void put_thread(struct json *json, const char *key, const struct why_thread *thread)
-{
-	if (!thread->tid) {
-		json_print_null(json, key);
-		return;
-	}
-	json_begin_object(json, key);
-	json_print_i64(json, "tid", thread->tid);
-	json_print_i64(json, "tgid", thread->tgid);
-	json_print_string(json, "comm", thread->comm);
-	json_end_object(json);
-}
+#include "report/vocabulary.h"
 
 static void put_parts(struct json *json, uint64_t ns, const uint64_t parts[PART_COUNT])
 {
@@ -36,7 +24,7 @@ static void put_lines(struct json *json, const struct breakdown *breakdown)
 
 		json_begin_object(json, NULL);
 		json_print_string(json, "kind", breakdown_kind_name(line->kind));
-		json_print_string(json, "name", line->name);
+		json_print_string(json, "name", breakdown_line_name(line));
 		json_print_u64(json, "count", line->count);
 		put_parts(json, line->ns, line->parts);
 		json_print_u64(json, "max_ns", line->max_ns);
@@ -75,8 +63,8 @@ static void put_waits(struct json *json, const struct breakdown *breakdown)
 		json_print_string(json, "object", wait->object);
 		json_begin_object(json, "woken_by");
 		json_print_string(json, "kind", why_waker_name(wait->how));
+		report_json_thread_keys(json, &wait->by);
 		json_print_string(json, "name", wait->waker);
-		put_thread(json, "who", &wait->by);
 		json_end_object(json);
 		json_print_u64(json, "count", wait->count);
 		json_print_u64(json, "ns", wait->ns);
@@ -93,7 +81,7 @@ static void put_others(struct json *json, const struct breakdown *breakdown)
 		const struct breakdown_other *other = &breakdown->others[i];
 
 		json_begin_object(json, NULL);
-		put_thread(json, "who", &other->who);
+		report_json_thread(json, "who", &other->who);
 		json_print_bool(json, "queued_work", other->queued);
 		json_print_u64(json, "waits", other->waits);
 		json_print_u64(json, "ns", other->ns);
@@ -115,7 +103,7 @@ static void put_threads(struct json *json, const struct breakdown *breakdown)
 		const struct breakdown_thread *thread = &breakdown->threads[i];
 
 		json_begin_object(json, NULL);
-		put_thread(json, "thread", &thread->who);
+		report_json_thread(json, "who", &thread->who);
 		json_print_u64(json, "start_ns", thread->start_ns);
 		json_print_u64(json, "end_ns", thread->end_ns);
 		put_parts(json, thread->ns, thread->parts);
@@ -130,11 +118,10 @@ void breakdown_json(FILE *out, const struct breakdown *breakdown, const struct f
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	put_thread(&json, "process", &breakdown->process);
+	report_json_begin(&json, NULL, "breakdown");
+	report_json_thread(&json, "process", &breakdown->process);
 	json_print_string(&json, "cmdline", breakdown->cmdline);
-	window_json(&json, breakdown->start_ns, breakdown->end_ns);
+	report_json_window(&json, breakdown->start_ns, breakdown->end_ns);
 	json_print_u64(&json, "wall_ns", breakdown->wall_ns);
 	json_begin_object(&json, "life");
 	put_parts(&json, breakdown->life_ns, breakdown->parts);
@@ -146,7 +133,7 @@ void breakdown_json(FILE *out, const struct breakdown *breakdown, const struct f
 	put_waits(&json, breakdown);
 	put_others(&json, breakdown);
 	put_threads(&json, breakdown);
-	trust_json(&json, &breakdown->trust, facts);
+	coverage_json(&json, &breakdown->coverage, facts);
 	json_end_object(&json);
 	json_fini(&json);
 }

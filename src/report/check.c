@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/facts.h"
@@ -42,7 +42,7 @@ static void print_conclusion(const struct printing *printing)
 
 	if (!result->instances) {
 		line(printing, 0,
-		     xasprintf("%s: nothing to check: no event of the trace begins an instance",
+		     xasprintf("%s: nothing to check: no event of the trace starts an instance",
 			       printing->model->name));
 		return;
 	}
@@ -54,15 +54,13 @@ static void print_conclusion(const struct printing *printing)
 		       result->instances == 1 ? "" : "s"));
 	if (result->open)
 		line(printing, 2,
-		     xasprintf("%s had not ended when the trace, or their thread, did",
+		     xasprintf("%s were unfinished when the trace or their thread ended",
 			       text_count(result->open).s));
 	if (result->dropped)
 		line(printing, 2,
-		     xasprintf(
-			     "%s were given up: more were open at a time than fit into memory; what "
-			     "became of them is not known, and they are uncertain unless they were "
-			     "invalid before",
-			     text_count(result->dropped).s));
+		     xasprintf("%s were dropped: too many were open at a time. They are uncertain "
+			       "unless they were already invalid",
+			       text_count(result->dropped).s));
 }
 
 static void count_row(struct table *table, const uint64_t *count, uint64_t taken)
@@ -149,7 +147,7 @@ static void print_values(const struct printing *printing)
 /* "0 ns in the median of 15 valid ones" */
 static char *words_usual(const struct check_finding *finding)
 {
-	return xasprintf("%s in the median of %u valid one%s", text_duration(finding->usual_ns).s,
+	return xasprintf("median %s of %u valid instance%s", text_duration(finding->usual_ns).s,
 			 finding->compared_with, finding->compared_with == 1 ? "" : "s");
 }
 
@@ -246,23 +244,22 @@ static void print_unexpected(const struct printing *printing)
 		const struct check_unexpected *row = &result->unexpected[i];
 
 		line(printing, 2,
-		     xasprintf("%s came in state \"%s\", which has no transition for it: %s times",
+		     xasprintf("unexpected event %s in state \"%s\", which has no such "
+			       "transition: %s times",
 			       printing->model->patterns[row->pattern].name,
 			       printing->model->states[row->state].name, text_count(row->count).s));
 	}
 	if (result->unexpected_count > UNEXPECTED_SHOWN)
 		line(printing, 2,
-		     xasprintf("and so did %zu other events",
+		     xasprintf("and %zu other unexpected events",
 			       result->unexpected_count - UNEXPECTED_SHOWN));
 	if (result->no_key)
 		line(printing, 2,
-		     xasprintf(
-			     "%s events had no key: it is not known which instance they belong to",
-			     text_count(result->no_key).s));
+		     xasprintf("%s events had no key, so their instances are unknown",
+			       text_count(result->no_key).s));
 	if (result->lost)
 		line(printing, 2,
-		     xasprintf("%s events or more were lost: what could be different by that is "
-			       "uncertain",
+		     xasprintf("at least %s events were lost; affected results are uncertain",
 			       text_count(result->lost).s));
 }
 
@@ -326,5 +323,5 @@ void report_mistakes(FILE *out, const char *path, const struct model_errors *err
 		fprintf(out, "holdup: %s:%u:%u: %s\n", safe, errors->items[i].place.line,
 			errors->items[i].place.column, errors->items[i].text);
 	if (errors->more)
-		fprintf(out, "holdup: %s: and %u more mistakes\n", safe, errors->more);
+		fprintf(out, "holdup: %s: %u more mistakes\n", safe, errors->more);
 }

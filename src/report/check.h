@@ -1,5 +1,5 @@
 /*
- * check.h - print the result of analyse/check.h: as text, as JSON, as JUnit's XML.
+ * check.h - print the result of analyse/check/check.h: as text, as JSON, as JUnit's XML.
  */
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H

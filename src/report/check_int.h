@@ -2,7 +2,7 @@
 #ifndef REPORT_CHECK_INT_H
 #define REPORT_CHECK_INT_H
 
-#include "analyse/check.h"
+#include "analyse/check/check.h"
 #include "base/text.h"
 #include "model/model.h"
 #include "report/check.h"

@@ -3,10 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "report/check_int.h"
+#include "report/vocabulary.h"
 
 static const char *unit_name(enum model_unit unit)
 {
@@ -100,8 +101,7 @@ static void put_root(struct json *json, const char *key, const struct why_root *
 	json_begin_object(json, key);
 	json_print_u64(json, "ns", root->ns);
 	json_print_string(json, "kind", why_kind_name(root->kind));
-	json_print_i64(json, "tid", root->who.tid);
-	json_print_string(json, "comm", root->who.comm);
+	report_json_thread(json, "who", &root->who);
 	json_print_string(json, "what", root->what);
 	json_print_string(json, "object", root->object);
 	json_end_object(json);
@@ -164,7 +164,7 @@ static void put_instance(struct json *json, const struct model *model,
 	json_print_string(json, "end", ends[instance->end]);
 	json_print_string(json, "state", model->states[instance->state].name);
 	json_print_u64(json, "transitions", instance->transitions);
-	json_print_u64(json, "begin_ns", instance->begin_ns);
+	json_print_u64(json, "start_ns", instance->begin_ns);
 	json_print_u64(json, "end_ns", instance->end_ns);
 	json_print_i64(json, "tid", instance->tid);
 	json_end_object(json);
@@ -189,7 +189,6 @@ static void put_head(struct json *json, const struct report_check *report)
 {
 	const struct check_result *result = report->result;
 
-	json_print_u64(json, "holdup", 1);
 	json_print_string(json, "model", result->model->name);
 	json_print_string(json, "status", check_status_name(result->status));
 	json_print_u64(json, "instances", result->instances);
@@ -209,7 +208,7 @@ void report_check_put(struct json *json, const char *key, const struct report_ch
 {
 	const struct check_result *result = report->result;
 
-	json_begin_object(json, key);
+	report_json_begin(json, key, "check");
 	put_head(json, report);
 	put_unexpected(json, result);
 	json_begin_array(json, "transitions");

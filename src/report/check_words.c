@@ -96,7 +96,7 @@ char *check_words_finding(const struct check_result *result, const struct check_
 		       : constraint->left.unit;
 	by = over_by(unit, constraint, finding);
 	is_number = constraint->right.count == 1 && constraint->right.ops[0].kind == OP_NUMBER;
-	return xasprintf("%s: it was %s%s%s%s%s%s", constraint->text,
+	return xasprintf("%s: actual %s%s%s%s%s%s", constraint->text,
 			 check_range_text(unit, finding->left).s, is_number ? "" : ", the limit ",
 			 is_number ? "" : check_range_text(unit, finding->right).s, by,
 			 finding->reason[0] ? "; " : "", finding->reason);

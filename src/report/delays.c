@@ -87,7 +87,7 @@ static void print_table(FILE *out, const struct delays_rows *rows,
 	table_print(&table, out);
 	table_fini(&table);
 	if (shown(rows, opts) < rows->count)
-		fprintf(out, "  %zu more: --top %zu shows them\n", rows->count - shown(rows, opts),
+		fprintf(out, "  %zu more: --top %zu shows all\n", rows->count - shown(rows, opts),
 			rows->count);
 }
 
@@ -97,7 +97,7 @@ static void print_conclusion(FILE *out, const struct delays_rows *rows, bool is_
 	AUTO_FREE char *name = task_text(row->task);
 	AUTO_FREE char *safe = text_escaped(name);
 	bool many = row->task->is_process && row->task->threads > 1;
-	AUTO_FREE char *life = many ? xasprintf("the time of its %u threads", row->task->threads)
+	AUTO_FREE char *life = many ? xasprintf("the time of %u threads", row->task->threads)
 				    : xstrdup(is_interval ? "the time" : "its life");
 	enum delays_class class = DELAYS_CPU;
 	AUTO_FREE char *times = NULL;
@@ -105,8 +105,8 @@ static void print_conclusion(FILE *out, const struct delays_rows *rows, bool is_
 
 	if (!delays_worst(row->stats, &class) ||
 	    row->stats->delay[class].total_ns < row->base_ns / WORTH_SAYING) {
-		fprintf(out, "nobody waited for anything that the kernel counts: %s ran %s of %s\n",
-			safe, text_percent(row->stats->run_ns, row->base_ns).s, life);
+		fprintf(out, "no waits counted by the kernel: %s ran %s of %s\n", safe,
+			text_percent(row->stats->run_ns, row->base_ns).s, life);
 		return;
 	}
 	ns = row->stats->delay[class].total_ns;
@@ -157,7 +157,7 @@ void delays_text_classes(FILE *out, const struct delays_stats *stats, uint64_t b
 	for (enum delays_class class = 0; class < DELAYS_CLASSES; class ++)
 		class_row(&table, stats, class, base_ns);
 	plain_row(&table, delays_rest_ns(stats, base_ns), base_ns,
-		  "the rest: asleep, or blocked on what is not counted");
+		  "the rest: asleep, or blocked for reasons not counted");
 	table_print(&table, out);
 	table_fini(&table);
 }
@@ -179,14 +179,15 @@ static void print_io(FILE *out, const struct delays_stats *stats, bool exact)
 	if (stats->cancelled_bytes)
 		fprintf(out, " (%s cancelled)", text_size(stats->cancelled_bytes).s);
 	fputs(exact ? "\n"
-		    : "\n    (of each thread the kernel rounds all down to multiples of 1024, calls too)\n",
+		    : "\n    (the kernel rounds bytes and calls of each thread down to multiples "
+		      "of 1024)\n",
 	      out);
 }
 
 void delays_text_rest(FILE *out, const struct delays_stats *stats, bool exact)
 {
 	if (stats->has & DELAYS_HAS_REAL)
-		fprintf(out, "  by the clock tick it ran %s: user %s, system %s\n",
+		fprintf(out, "  CPU time by clock ticks %s: user %s, system %s\n",
 			text_duration(stats->run_real_ns).s, text_duration(stats->user_us * 1000).s,
 			text_duration(stats->system_us * 1000).s);
 	if (stats->has & DELAYS_HAS_SWITCHES)
@@ -231,8 +232,8 @@ static void note_trace(FILE *out, const struct report_delays_opts *opts)
 		opts->lost ? xasprintf("%s events were lost. ", text_count(opts->lost).s)
 			   : xstrdup("");
 	AUTO_FREE char *text = xasprintf(
-		"Computed from the events of %s. %sUncertain are %s of all tasks together: they are in "
-		"no time here. %s",
+		"Computed from the events of %s. %sUncertain time of all tasks together, not "
+		"included here: %s. %s",
 		opts->trace, lost, text_duration(opts->uncertain_ns).s,
 		opts->needs ? opts->needs : "");
 	AUTO_FREE char *safe = text_escaped(text);
@@ -245,16 +246,15 @@ static void note_account(FILE *out, const struct delays_sample *sample)
 	if (sample->source == DELAYS_FROM_TRACE)
 		return;
 	if (sample->account.state == DELAYS_ACCOUNT_OFF)
-		note(out,
-		     "kernel.task_delayacct is off: the kernel counts only the time without a "
-		     "CPU. holdup delays --enable turns it on, for tasks that start after that.");
+		note(out, "kernel.task_delayacct is off: the kernel counts only waits for a CPU. "
+			  "holdup delays --enable turns it on for tasks that start later.");
 	if (sample->account.state == DELAYS_ACCOUNT_NONE)
 		note(out, "This kernel has no delay accounting (CONFIG_TASK_DELAY_ACCT).");
 	if (sample->account.state == DELAYS_ACCOUNT_ON && sample->account.has_since &&
 	    !sample->account.since_boot) {
 		AUTO_FREE char *text = xasprintf(
-			"The accounting has been on for at least %s, but not by the kernel's command "
-			"line: tasks that started before it was turned on are never counted.",
+			"The accounting has been on for at least %s, but not since boot: tasks "
+			"that started earlier are never counted.",
 			text_duration(sample->time_ns - sample->account.since_ns).s);
 
 		note(out, text);
@@ -272,23 +272,23 @@ static void note_coverage(FILE *out, const struct delays_sample *sample)
 	}
 	if (impossible) {
 		AUTO_FREE char *text = xasprintf(
-			"Of %zu tasks the kernel counts a wait that is longer than their life, which "
-			"cannot be; \"-\" stands for that class.",
+			"For %zu tasks the kernel counts a wait longer than their life, which is "
+			"impossible; \"-\" stands for that class.",
 			impossible);
 
 		note(out, text);
 	}
 	if (older) {
 		AUTO_FREE char *text = xasprintf(
-			"%zu of %zu tasks are older than the accounting: of them the kernel counts "
-			"the time without a CPU only, and \"-\" stands for the rest.",
+			"%zu of %zu tasks are older than the accounting: the kernel counts only "
+			"their waits for a CPU; \"-\" stands for the rest.",
 			older, sample->count);
 
 		note(out, text);
 	}
 	if (partly) {
-		AUTO_FREE char *text =
-			xasprintf("Of %zu processes only the younger threads are counted.", partly);
+		AUTO_FREE char *text = xasprintf(
+			"For %zu processes only the younger threads are counted.", partly);
 
 		note(out, text);
 	}
@@ -298,7 +298,7 @@ static void note_tasks(FILE *out, const struct delays_sample *sample)
 {
 	if (sample->missing || sample->gone) {
 		AUTO_FREE char *text =
-			xasprintf("%zu of the tasks asked for are not there, %zu ended meanwhile.",
+			xasprintf("%zu of the chosen tasks do not exist, %zu exited meanwhile.",
 				  sample->missing, sample->gone);
 
 		note(out, text);
@@ -311,14 +311,14 @@ static void print_notes(FILE *out, const struct delays_sample *sample,
 	fputs("\nNotes:\n", out);
 	if (opts->why_not) {
 		AUTO_FREE char *text = xasprintf(
-			"%s. Without it: run time, time without a CPU, and I/O of processes that "
-			"you may trace, from /proc; only of threads that live.",
+			"%s. /proc provides CPU time, waits for a CPU, and I/O of processes that "
+			"you may trace; only for living threads.",
 			opts->why_not);
 
 		note(out, text);
 	}
 	note(out, "Running, waiting for a CPU, disk and the rest add up to the time. The other "
-		  "classes lie inside of these, and overlap.");
+		  "classes are contained in these and overlap.");
 	if (opts->trace)
 		note_trace(out, opts);
 	note_account(out, sample);
@@ -361,7 +361,8 @@ void report_delays_delta(FILE *out, const struct delays_sample *after,
 	fprintf(out, "%s%" PRIu64 ": %s, %zu tasks, %zu new, %zu ended%s\n",
 		opts->interval > 1 ? "\n" : "", opts->interval, text_duration(delta->span_ns).s,
 		rows->count, delta->born, delta->ended,
-		delta->ended ? " (their last part is not known; --listen counts it)" : "");
+		delta->ended ? " (the time before their exit is unknown; delays listen counts it)"
+			     : "");
 	if (rows->count) {
 		print_conclusion(out, rows, true);
 		print_table(out, rows, opts);

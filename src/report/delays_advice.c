@@ -11,8 +11,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "delays/advise.h"
+#include "accounts/advise.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define TASKS_DEFAULT 5u
 
@@ -41,18 +42,17 @@ static const char *const knob_names[DELAYS_ADVICE_KINDS] = {
 /* What to do, for advice that is not about a file of a cgroup. */
 static const char *const plain_words[DELAYS_ADVICE_KINDS] = {
 	[DELAYS_ADVICE_FEWER_THREADS] =
-		"its own threads keep all CPUs that it may use busy and wait for one another: fewer "
-		"threads or more CPUs, no priority helps",
+		"its own threads keep all allowed CPUs busy and wait for one another: use fewer "
+		"threads or more CPUs; no priority helps",
 	[DELAYS_ADVICE_FAVOUR_CPU] =
-		"nothing was seen that holds it back: a lower nice value, or a higher cpu.weight of its "
-		"cgroup, favours it over what else runs",
+		"no limit was found: a lower nice value or a higher cpu.weight of its cgroup "
+		"favours it over other tasks",
 	[DELAYS_ADVICE_FAVOUR_IO] =
-		"nothing was seen that holds it back: ionice, or a higher io.weight of its cgroup, favours "
-		"it over others on the same disk, if its I/O scheduler heeds priorities; a disk that "
-		"nobody else uses gets no faster",
+		"no limit was found: ionice or a higher io.weight of its cgroup favours it over "
+		"others on the same disk, if the I/O scheduler supports priorities",
 	[DELAYS_ADVICE_FAVOUR_MEMORY] =
-		"no limit of its cgroups was hit, so the machine is short of memory: memory.low of its "
-		"cgroup keeps its pages, at the cost of others",
+		"no limit of its cgroups was hit, so the machine is short of memory: memory.low "
+		"of its cgroup protects its pages, at the cost of others",
 };
 
 static char *process_words(const struct delays_advice *advice, const struct delays_knobs *knobs)
@@ -64,11 +64,11 @@ static char *process_words(const struct delays_advice *advice, const struct dela
 				 knobs->cpus_allowed, knobs->cpus_online);
 	case DELAYS_ADVICE_NICE:
 		if (knobs->policy == SCHED_IDLE)
-			return xasprintf("its policy is SCHED_IDLE: everything else goes first");
+			return xasprintf("its policy is SCHED_IDLE: all other tasks run first");
 		return xasprintf("its nice value is %" PRId32 ": lower it", knobs->nice);
 	case DELAYS_ADVICE_IO_PRIORITY:
 		if (knobs->io_class == 3)
-			return xasprintf("its I/O priority is idle: everything else goes first");
+			return xasprintf("its I/O priority is idle: all other I/O goes first");
 		return xasprintf("its I/O priority is level %" PRIu32
 				 " of 0 to 7: raise it with ionice",
 				 knobs->io_level);
@@ -82,7 +82,7 @@ static char *setting_words(const struct delays_setting *setting)
 	AUTO_FREE char *held = setting->held_ns ? xasprintf(", %s in all its tasks",
 							    text_duration(setting->held_ns).s)
 						: xstrdup("");
-	AUTO_FREE char *hits = setting->hits ? xasprintf(" and held its tasks back %s times%s",
+	AUTO_FREE char *hits = setting->hits ? xasprintf(" and throttled its tasks %s times%s",
 							 text_count(setting->hits).s, held)
 					     : xstrdup("");
 
@@ -120,7 +120,8 @@ static void print_task(FILE *out, const struct delays_advised *task)
 
 		if (!(told & 1u << advice->topic))
 			fprintf(out,
-				"  waited %s for %s, %s of its time, %s times; at most that can go:\n",
+				"  waited %s for %s, %s of its time, %s times; the largest "
+				"possible gain:\n",
 				text_duration(advice->at_most_ns).s, topics[advice->topic],
 				text_percent(advice->at_most_ns, task->row->base_ns).s,
 				text_count(advice->count).s);
@@ -136,38 +137,37 @@ static void print_head(FILE *out, const struct delays_advised_all *all)
 
 	if (!all->count) {
 		fprintf(out,
-			"nothing is worth turning: of %zu processes none waited for a CPU, disk or "
-			"memory for 1 %% of its\ntime and 10 ms\n",
+			"nothing to change: none of %zu processes waited for a CPU, disk or "
+			"memory for at least 1 %% of\nits time and 10 ms\n",
 			all->looked_at);
 		return;
 	}
 	name = text_escaped(first->row->task->stats.name);
-	fprintf(out, "most to gain: %s[%d], at most %s of waiting for %s, by %s%s\n", name,
+	fprintf(out, "largest possible gain: %s[%d], at most %s of waiting for %s, by %s%s\n", name,
 		first->row->task->tgid, text_duration(first->advice[0].at_most_ns).s,
 		topics[first->advice[0].topic], knob_names[first->advice[0].kind],
-		first->advice[0].held_back ? "" : "; whether that helps is not known");
+		first->advice[0].held_back ? "" : "; the effect is unknown");
 }
 
 static void print_notes(FILE *out, const struct delays_advised_all *all, size_t shown)
 {
 	fputs("\nNotes:\n", out);
 	if (shown < all->count)
-		fprintf(out, "  %zu more processes have waits worth it: --top %zu shows them.\n",
+		fprintf(out, "  %zu more processes with such waits: --top %zu shows all.\n",
 			all->count - shown, all->count);
-	print_line(
-		out,
-		"Nothing was changed. A gain is at most the delay itself; others that wait for the "
-		"same CPU, disk or memory pay for it. Waits for memory may be waits for disk, too.",
-		2);
-	print_line(
-		out,
-		"Counts of cgroups are since the cgroup was made, of all tasks in it. Affinity and "
-		"priorities are those of the main thread, now. Threads of the kernel are left out.",
-		2);
+	print_line(out,
+		   "Nothing was changed. A gain is at most the delay itself, at the cost of other "
+		   "tasks that wait for the same CPU, disk or memory. Waits for memory may also be "
+		   "waits for disk.",
+		   2);
+	print_line(out,
+		   "Counts of a cgroup cover all its tasks since its creation. Affinity and "
+		   "priorities are those of the main thread, now. Kernel threads are omitted.",
+		   2);
 	if (all->uncounted) {
 		AUTO_FREE char *text = xasprintf(
-			"Of %zu of %zu processes waits for disk and memory are not counted: no advice "
-			"can be told about those.",
+			"For %zu of %zu processes, waits for disk and memory are not counted, so "
+			"no advice covers them.",
 			all->uncounted, all->looked_at);
 
 		print_line(out, text, 2);
@@ -202,9 +202,7 @@ static void all_json(FILE *out, const struct delays_advised_all *all)
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	json_print_string(&json, "report", "delays-advice");
+	report_json_begin(&json, NULL, "delays-advice");
 	json_print_u64(&json, "looked_at", all->looked_at);
 	json_print_u64(&json, "uncounted", all->uncounted);
 	json_begin_array(&json, "tasks");

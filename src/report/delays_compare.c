@@ -7,8 +7,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "delays/saved.h"
+#include "accounts/saved.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 static struct text signed_duration(double ns)
 {
@@ -93,14 +94,15 @@ static void pair_head(FILE *out, const struct delays_comparison *comparison)
 	struct pair pair = pair_of(comparison, part);
 
 	fprintf(out, "most of the difference%s: %s, %s (%s to %s)",
-		knows_less(comparison) ? " in what all runs know" : "", delays_part_words(part),
-		signed_duration(pair.difference).s, text_duration((uint64_t)pair.one.mean).s,
+		knows_less(comparison) ? " in parts known in all runs" : "",
+		delays_part_words(part), signed_duration(pair.difference).s,
+		text_duration((uint64_t)pair.one.mean).s,
 		text_duration((uint64_t)pair.other.mean).s);
 	if (pair.score < 0)
-		fputs("; with one run of each it is not known what chance does\n", out);
+		fputs("; the effect of chance is unknown with one run each\n", out);
 	else
 		fprintf(out, ", %s the deviation of one run%s\n", times_text(pair.score).s,
-			pair.score < chance_of(comparison) ? ": that may be chance" : "");
+			pair.score < chance_of(comparison) ? "; this may be chance" : "");
 }
 
 static void pair_text(FILE *out, const struct delays_comparison *comparison)
@@ -129,7 +131,8 @@ static void pair_text(FILE *out, const struct delays_comparison *comparison)
 	table_fini(&table);
 	if (chance_of(comparison) >= 0)
 		fprintf(out,
-			"\nOf %zu and %zu runs, chance alone makes a difference of more than %s in 1 "
+			"\nOf %zu and %zu runs, chance alone makes a difference of more than %s "
+			"in 1 "
 			"of 100 cases.\n",
 			comparison->first_count, comparison->count - comparison->first_count,
 			times_text(chance_of(comparison)).s);
@@ -181,7 +184,7 @@ static void many_head(FILE *out, const struct delays_comparison *comparison)
 
 	if (score <= chance_of(comparison))
 		fprintf(out,
-			"none of %zu runs stands out; the farthest is %s in %s, %s the usual "
+			"none of %zu runs stands out; the most distant is %s in %s, %s the usual "
 			"distance\n",
 			comparison->count, label, delays_part_words(worst), times_text(score).s);
 	else
@@ -305,9 +308,7 @@ static void compare_json(FILE *out, const struct delays_comparison *comparison)
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	json_print_string(&json, "report", "delays-compare");
+	report_json_begin(&json, NULL, "delays-compare");
 	json_begin_array(&json, "runs");
 	for (size_t i = 0; i < comparison->count; i++) {
 		json_begin_object(&json, NULL);

@@ -9,10 +9,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "delays/heard.h"
+#include "accounts/heard.h"
 #include "report/delays.h"
 #include "report/delays_int.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define ROWS_DEFAULT   20u
 #define LOSSES_DEFAULT 10u
@@ -89,7 +90,7 @@ static void print_groups(FILE *out, const struct delays_heard *heard,
 	table_print(&table, out);
 	table_fini(&table);
 	if (count > top)
-		fprintf(out, "  %zu more: --top %zu shows them\n", count - top, count);
+		fprintf(out, "  %zu more: --top %zu shows all\n", count - top, count);
 }
 
 static void print_head(FILE *out, const struct delays_heard *heard)
@@ -102,8 +103,8 @@ static void print_head(FILE *out, const struct delays_heard *heard)
 		fprintf(out, "%s took %s", command, text_duration(heard->wall_ns).s);
 	else
 		fprintf(out, "in %s", text_duration(heard->wall_ns).s);
-	fprintf(out, "%s %s thread%s of %s process%s ended, which lived %s%s\n", command ? ";" : "",
-		text_count(sum->threads).s, sum->threads == 1 ? "" : "s",
+	fprintf(out, "%s %s thread%s of %s process%s exited after living %s%s\n",
+		command ? ";" : "", text_count(sum->threads).s, sum->threads == 1 ? "" : "s",
 		text_count(sum->processes).s, sum->processes == 1 ? "" : "es",
 		heard->lost ? "at least " : "", text_duration(life).s);
 	fprintf(out, "they ran %s of that, waited for a CPU %s, for disk %s, ",
@@ -129,8 +130,8 @@ static void print_losses(FILE *out, const struct delays_heard *heard)
 	if (!heard->lost && !heard->damaged)
 		return;
 	all = xasprintf(
-		"UNCERTAIN: %s records of exits were lost, %s could not be read: all sums are "
-		"too small. --buffer makes more room.",
+		"UNCERTAIN: %s exit records were lost, %s could not be read: all sums are too "
+		"small. Use a larger --buffer.",
 		text_count(heard->lost).s, text_count(heard->damaged).s);
 	note(out, all);
 	for (size_t i = 0; i < heard->loss_count && i < LOSSES_DEFAULT; i++)
@@ -146,34 +147,34 @@ static void print_notes(FILE *out, const struct delays_heard *heard)
 	fputs("\nNotes:\n", out);
 	print_losses(out, heard);
 	if (heard->account.state != DELAYS_ACCOUNT_ON)
-		note(out, "kernel.task_delayacct is off: only the time without a CPU was counted. "
+		note(out, "kernel.task_delayacct is off: only waits for a CPU were counted. "
 			  "holdup delays --enable turns it on.");
 	if (heard->cpus) {
 		AUTO_FREE char *text =
-			xasprintf("Only exits on CPUs %s were listened to.", heard->cpus);
+			xasprintf("Only exits on CPUs %s were counted.", heard->cpus);
 
 		note(out, text);
 	}
 	if (heard->sum.impossible) {
 		AUTO_FREE char *text = xasprintf(
-			"Of %s threads the kernel counts a wait that is longer than their life (a known "
-			"mistake: it did not see the wait begin). That class of them is left out.",
+			"For %s threads the kernel counts a wait longer than their life (a known "
+			"kernel bug). That class is omitted for them.",
 			text_count(heard->sum.impossible).s);
 
 		note(out, text);
 	}
 	if (heard->living) {
-		AUTO_FREE char *text = xasprintf("%s threads of it still run; they are in the sums "
-						 "up to now.",
+		AUTO_FREE char *text = xasprintf("%s threads of the command still run; the sums "
+						 "include their time up to now.",
 						 text_count(heard->living).s);
 
 		note(out, text);
 	}
 	if (heard->command)
-		note(out, "The sum is over the command and all its descendants, those that became "
-			  "daemons included; not over what others did on its behalf.");
+		note(out, "The sum covers the command and all descendants, including daemons; not "
+			  "work of other processes on their behalf.");
 	else
-		note(out, "Tasks that live on are not in the sums.");
+		note(out, "Living tasks are not in the sums.");
 }
 
 static void heard_text(FILE *out, const struct delays_heard *heard,
@@ -229,9 +230,7 @@ static void heard_json(FILE *out, const struct delays_heard *heard,
 	AUTO_FREE const struct delays_group **order = sorted(heard->groups);
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	json_print_string(&json, "report", "delays-exits");
+	report_json_begin(&json, NULL, "delays-exits");
 	if (opts->host)
 		json_print_string(&json, "host", opts->host);
 	json_print_string(&json, "command", heard->command);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "delays/rank.h"
-#include "delays/sample.h"
+#include "accounts/rank.h"
+#include "accounts/sample.h"
 
 struct json;
 struct report_delays_opts;

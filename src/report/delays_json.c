@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "report/delays.h"
 #include "report/delays_int.h"
+#include "report/vocabulary.h"
 
 static const char *const coverage_names[] = {
 	[DELAYS_COVERED] = "covered",
@@ -158,9 +159,7 @@ void delays_json(FILE *out, const struct delays_sample *sample, const struct del
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	json_print_string(&json, "report", delta ? "delays-interval" : "delays");
+	report_json_begin(&json, NULL, delta ? "delays-interval" : "delays");
 	if (opts->host)
 		json_print_string(&json, "host", opts->host);
 	delays_json_source(&json, sample);

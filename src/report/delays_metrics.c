@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "delays/gather.h"
+#include "accounts/gather.h"
 
 #define NS_PER_S 1000000000u
 
@@ -43,16 +43,16 @@ static const struct family {
 	const char *help;
 } families[] = {
 	{ DELAY_NS, "delay_seconds", "seconds", true,
-	  "Time that tasks waited. Classes cpu and disk never overlap, the others lie inside of "
-	  "these or of the time on a CPU." },
+	  "Time that tasks waited. Classes cpu and disk never overlap; the others are contained "
+	  "in these or in CPU time." },
 	{ DELAY_COUNT, "delays", NULL, true, "How often tasks waited." },
 	{ RUN_NS, "run_seconds", "seconds", true, "Time that tasks were on a CPU." },
 	{ READ_BYTES, "storage_read_bytes", "bytes", true, "Bytes read from storage." },
 	{ WRITE_BYTES, "storage_written_bytes", "bytes", true, "Bytes written to storage." },
-	{ PROCESSES, "processes", NULL, false, "Processes that live now." },
-	{ THREADS, "threads", NULL, false, "Threads that live now." },
+	{ PROCESSES, "processes", NULL, false, "Living processes." },
+	{ THREADS, "threads", NULL, false, "Living threads." },
 	{ UNCOUNTED, "uncounted_processes", NULL, false,
-	  "Living processes that the kernel's delay accounting does not cover wholly." },
+	  "Living processes that the kernel's delay accounting does not cover completely." },
 };
 
 /* A label value: quotes, backslashes and line ends escaped. */
@@ -165,11 +165,12 @@ void report_delays_metrics(FILE *out, const struct delays_gather *gather)
 		print_set(out, gather, by);
 	fprintf(out,
 		"# TYPE holdup_accounting gauge\n"
-		"# HELP holdup_accounting Whether the kernel counts delays other than that of the CPU.\n"
+		"# HELP holdup_accounting Whether the kernel counts delays other than that of the "
+		"CPU.\n"
 		"holdup_accounting %d\n"
 		"# TYPE holdup_ended_processes counter\n"
-		"# HELP holdup_ended_processes Processes seen that ended: what they did after the last "
-		"time they were asked is not in the sums.\n"
+		"# HELP holdup_ended_processes Processes seen that exited; their time after the "
+		"last query is not in the sums.\n"
 		"holdup_ended_processes_total %" PRIu64 "\n"
 		"# EOF\n",
 		gather->before.account.state == DELAYS_ACCOUNT_ON, gather->ended);

@@ -7,11 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyse/info.h"
+#include "analyse/stats/info.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/facts.h"
+#include "report/info_int.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define NS_PER_S   1000000000u
 #define KEY_COLUMN 14
@@ -56,7 +58,7 @@ static void put_conclusion(FILE *out, const struct info *info, const char *path)
 	fprintf(out, "%s: %s events in %s", safe, text_count(info->events).s,
 		text_duration(length_of(facts)).s);
 	if (info_is_whole(info))
-		fputs("; whole, nothing was lost", out);
+		fputs("; complete, nothing lost", out);
 	if (info->lost_events)
 		fprintf(out, "; %s%s events lost", info->holes_unknown ? "at least " : "",
 			text_count(info->lost_events).s);
@@ -64,7 +66,7 @@ static void put_conclusion(FILE *out, const struct info *info, const char *path)
 		fprintf(out, "; damaged in %zu place%s", facts->damage_count,
 			facts->damage_count == 1 ? "" : "s");
 	if (!facts->complete)
-		fputs("; the recorder did not come to its end", out);
+		fputs("; the recorder did not finish", out);
 	fputs("\n\n", out);
 }
 
@@ -102,6 +104,54 @@ static void put_status(FILE *out, const struct facts *facts)
 			or_unknown(facts->target_cmdline), facts->target_tid, status & 0x7f);
 }
 
+static uint64_t bytes_a_second(const struct info *info, uint64_t length_ns)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < info->stream_count; i++)
+		bytes += info->streams[i].bytes;
+	return (uint64_t)((double)bytes * NS_PER_S / (double)length_ns);
+}
+
+/* What those paid who had the events, and all together. */
+static void put_events_cost(FILE *out, const struct info *info)
+{
+	const struct fact_cost *cost = &info->facts->cost;
+	double all_ns = (double)length_of(info->facts) * cost->cpus;
+
+	if (!cost->events_ns || !(all_ns > 0))
+		return;
+	put_row(out, "",
+		"about %s of the programs' time for the events, estimated: %s ns each, %s ns of a system call",
+		text_duration(cost->events_ns).s, text_count(cost->event_ns).s,
+		text_count(cost->call_event_ns).s);
+	put_row(out, "", "all together about %.2f %% of the time of %s CPUs",
+		100.0 * (double)fact_cost_all_ns(cost) / all_ns, text_count(cost->cpus).s);
+	if (cost->budget_ns)
+		put_row(out, "", "without beginning and ending about %.2f %%; the budget is %g %%",
+			fact_cost_kept(cost), cost->budget_ppm / 1e4);
+}
+
+static void put_cost(FILE *out, const struct info *info)
+{
+	const struct fact_cost *cost = &info->facts->cost;
+	uint64_t length_ns = length_of(info->facts);
+
+	if (!cost->cpu_ns || !length_ns)
+		return;
+	put_row(out, "cost", "%s of CPU time of the recorder, %.1f %% of a CPU",
+		text_duration(cost->cpu_ns).s, 100.0 * (double)cost->cpu_ns / (double)length_ns);
+	if (cost->bpf_window_ns)
+		put_row(out, "", "%s in its BPF programs, %.1f %% of a CPU, in the first %s",
+			text_duration(cost->bpf_ns).s,
+			100.0 * (double)cost->bpf_ns / (double)cost->bpf_window_ns,
+			text_duration(cost->bpf_window_ns).s);
+	put_events_cost(out, info);
+	put_row(out, "", "%s events and %s a second",
+		text_count((uint64_t)((double)info->events * NS_PER_S / (double)length_ns)).s,
+		text_size(bytes_a_second(info, length_ns)).s);
+}
+
 static void put_head(FILE *out, const struct info *info)
 {
 	const struct facts *facts = info->facts;
@@ -118,6 +168,10 @@ static void put_head(FILE *out, const struct info *info)
 		*wall.s ? " UTC, " : "", facts->first_ns / NS_PER_S, facts->first_ns % NS_PER_S);
 	put_row(out, "lasted", "%s", text_duration(length_of(facts)).s);
 	put_row(out, "clock", "%s", or_unknown(facts->clock));
+	if (facts->is_lean)
+		put_row(out, "events", "%s",
+			"lean: of system calls, the one that a thread waits in");
+	put_cost(out, info);
 	if (facts->thread_count || facts->fd_count || facts->symbol_count)
 		put_row(out, "state dump", "%s threads, %s descriptors, %s kernel functions",
 			text_count(facts->thread_count).s, text_count(facts->fd_count).s,
@@ -136,6 +190,32 @@ static void put_moment(struct table *table, const struct info *info, uint64_t ns
 		table_cell(table, "-%s", text_duration(first - ns).s);
 	else
 		table_cell(table, "+%s", text_duration(ns - first).s);
+}
+
+/* Each change of what is recorded. */
+static void put_steps(FILE *out, const struct info *info)
+{
+	const struct facts *facts = info->facts;
+	struct table table = { 0 };
+
+	if (!facts->step_count)
+		return;
+	fprintf(out, "\nSteps of the budget, %g %% of the CPUs' time, times since the start:\n",
+		facts->cost.budget_ppm / 1e4);
+	table_column(&table, "from", TABLE_RIGHT);
+	table_column(&table, "cost", TABLE_RIGHT);
+	table_column(&table, "recorded", TABLE_LEFT);
+	table_column(&table, "cannot be told", TABLE_TEXT);
+	for (size_t i = 0; i < facts->step_count; i++) {
+		const struct fact_step *step = &facts->steps[i];
+
+		put_moment(&table, info, step->since_ns);
+		table_cell(&table, "%.2f %%", step->cost_ppm / 1e4);
+		table_cell(&table, "%s", report_step_words(step->step));
+		table_cell(&table, "%s", report_step_lacks(step->step));
+	}
+	table_print(&table, out);
+	table_fini(&table);
 }
 
 static void put_streams(FILE *out, const struct info *info)
@@ -197,35 +277,41 @@ static void put_abilities(FILE *out, const struct info *info)
 	struct table table = { 0 };
 	size_t missing = 0;
 
-	fputs("\nIt can tell:\n", out);
+	fputs("\nKnown from this trace:\n", out);
 	table_column(&table, "", TABLE_LEFT);
 	table_column(&table, "", TABLE_TEXT);
-	for (size_t i = 0; i < info->ability_count; i++) {
-		missing += !info->abilities[i].possible;
-		if (!info->abilities[i].possible)
+	for (size_t i = 0; i < INFO_QUESTIONS; i++) {
+		const struct info_words *words = info_question_words((enum info_question)i);
+
+		missing += info->abilities[i].lack != INFO_LACKS_NOTHING;
+		if (info->abilities[i].lack != INFO_LACKS_NOTHING)
 			continue;
-		table_cell(&table, "%s", info->abilities[i].name);
-		table_cell(&table, "%s", info->abilities[i].gives);
+		table_cell(&table, "%s", words->name);
+		table_cell(&table, "%s", words->gives);
 	}
 	if (table.cell_count)
 		table_print(&table, out);
 	else
-		fputs("  nothing of what the analyses ask for\n", out);
+		fputs("  nothing that the analyses need\n", out);
 	table_fini(&table);
 	if (!missing)
 		return;
 	table = (struct table){ 0 };
-	fputs("\nIt cannot tell:\n", out);
+	fputs("\nNot known from this trace:\n", out);
 	table_column(&table, "", TABLE_LEFT);
 	table_column(&table, "", TABLE_TEXT);
-	for (size_t i = 0; i < info->ability_count; i++) {
-		const struct info_ability *ability = &info->abilities[i];
+	for (size_t i = 0; i < INFO_QUESTIONS; i++) {
+		const struct info_words *words = info_question_words((enum info_question)i);
+		AUTO_FREE char *lack = info_missing_words(&info->abilities[i]);
 
-		if (ability->possible)
+		if (!lack)
 			continue;
-		table_cell(&table, "%s", ability->name);
-		table_cell(&table, "%s; missing: %s; to have it: %s", ability->gives,
-			   ability->missing, ability->remedy);
+		table_cell(&table, "%s", words->name);
+		table_cell(&table, "%s; missing: %s; to record: %s",
+			   i == INFO_SYSTEM_CALLS && info->facts->is_lean
+				   ? "which call a thread worked in"
+				   : words->gives,
+			   lack, words->remedy);
 	}
 	table_print(&table, out);
 	table_fini(&table);
@@ -236,7 +322,7 @@ static void put_problems(FILE *out, const struct info *info)
 	const struct facts *facts = info->facts;
 
 	if (info->holes || info->lost_events)
-		fprintf(out, "\nLost: %s%s events in %s hole%s; %s of them without a number.\n",
+		fprintf(out, "\nLost: %s%s events in %s hole%s; %s of unknown size.\n",
 			info->holes_unknown ? "at least " : "", text_count(info->lost_events).s,
 			text_count(info->holes).s, info->holes == 1 ? "" : "s",
 			text_count(info->holes_unknown).s);
@@ -249,7 +335,7 @@ static void put_problems(FILE *out, const struct info *info)
 		table_wrap(out, safe, 2);
 	}
 	if (facts->unshown_count)
-		fputs("\nIn the trace, but not read:\n", out);
+		fputs("\nIn the trace but not read:\n", out);
 	for (size_t i = 0; i < facts->unshown_count; i++) {
 		fputs("  ", out);
 		table_wrap(out, facts->unshown[i], 2);
@@ -275,6 +361,7 @@ void report_info(FILE *out, const struct info *info, const struct report_info_op
 	put_conclusion(out, info, opts->path);
 	put_head(out, info);
 	put_problems(out, info);
+	put_steps(out, info);
 	put_streams(out, info);
 	put_types(out, info, opts->top);
 	put_abilities(out, info);

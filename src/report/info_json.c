@@ -1,10 +1,13 @@
 /* info_json.c - what is in a trace, for programs. */
 #include <string.h>
 
-#include "analyse/info.h"
+#include "analyse/stats/info.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "event/facts.h"
 #include "report/info.h"
+#include "report/info_int.h"
+#include "report/vocabulary.h"
 
 static void put_types(struct json *json, const struct info *info)
 {
@@ -54,29 +57,41 @@ static void put_machine(struct json *json, const struct facts *facts)
 	json_end_object(json);
 }
 
+static void put_cost(struct json *json, const struct fact_cost *cost)
+{
+	if (!cost->cpu_ns) {
+		json_print_null(json, "cost");
+		return;
+	}
+	json_begin_object(json, "cost");
+	json_print_u64(json, "recorder_cpu_ns", cost->cpu_ns);
+	json_print_u64(json, "bpf_ns", cost->bpf_ns);
+	json_print_u64(json, "bpf_runs", cost->bpf_runs);
+	json_print_u64(json, "bpf_window_ns", cost->bpf_window_ns);
+	json_print_u64(json, "bpf_on_ns", cost->bpf_on_ns);
+	json_print_u64(json, "event_ns", cost->event_ns);
+	json_print_u64(json, "call_event_ns", cost->call_event_ns);
+	json_print_u64(json, "events_cpu_ns", cost->events_ns);
+	json_print_u64(json, "cost_ns", fact_cost_all_ns(cost));
+	json_print_u64(json, "cost_cpus", cost->cpus);
+	json_print_u64(json, "budget_ppm", cost->budget_ppm);
+	json_print_u64(json, "budget_ns", cost->budget_ns);
+	json_print_u64(json, "budget_cost_ns", cost->budget_cost_ns);
+	json_end_object(json);
+}
+
 static void put_abilities(struct json *json, const struct info *info)
 {
 	json_begin_array(json, "analyses");
-	for (size_t i = 0; i < info->ability_count; i++) {
-		const struct info_ability *ability = &info->abilities[i];
+	for (size_t i = 0; i < INFO_QUESTIONS; i++) {
+		const struct info_words *words = info_question_words((enum info_question)i);
+		AUTO_FREE char *missing = info_missing_words(&info->abilities[i]);
 
 		json_begin_object(json, NULL);
-		json_print_string(json, "name", ability->name);
-		json_print_bool(json, "possible", ability->possible);
-		json_print_string(json, "missing", ability->missing);
-		json_print_string(json, "to_record", ability->remedy);
-		json_end_object(json);
-	}
-	json_end_array(json);
-}
-
-static void put_missing(struct json *json, const struct facts *facts)
-{
-	json_begin_array(json, "missing");
-	for (size_t i = 0; i < facts->missing_count; i++) {
-		json_begin_object(json, NULL);
-		json_print_string(json, "what", facts->missing[i].what);
-		json_print_string(json, "why", facts->missing[i].why);
+		json_print_string(json, "name", words->name);
+		json_print_bool(json, "possible", !missing);
+		json_print_string(json, "missing", missing);
+		json_print_string(json, "to_record", missing ? words->remedy : NULL);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -87,7 +102,7 @@ void report_info_json(FILE *out, const struct info *info)
 	const struct facts *facts = info->facts;
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
+	report_json_begin(&json, NULL, "info");
 	json_print_string(&json, "format", facts->format);
 	json_print_string(&json, "recorded_by", facts->tracer);
 	json_print_u64(&json, "events", info->events);
@@ -97,18 +112,17 @@ void report_info_json(FILE *out, const struct info *info)
 	json_print_u64(&json, "lost_events", info->lost_events);
 	json_print_u64(&json, "lost_packets", info->lost_packets);
 	put_streams(&json, info);
-	json_begin_array(&json, "damage");
-	for (size_t i = 0; i < facts->damage_count; i++)
-		json_print_string(&json, NULL, facts->damage[i]);
-	json_end_array(&json);
+	report_json_damage(&json, facts, NULL);
 	json_print_bool(&json, "complete", facts->complete);
-	json_print_u64(&json, "begin_ns", facts->first_ns);
-	json_print_u64(&json, "end_ns", facts->last_ns);
+	report_json_window(&json, facts->first_ns, facts->last_ns);
 	json_print_u64(&json, "holes", info->holes);
-	json_print_u64(&json, "holes_unknown", info->holes_unknown);
+	json_print_u64(&json, "holes_of_unknown_size", info->holes_unknown);
 	put_machine(&json, facts);
+	json_print_bool(&json, "lean", facts->is_lean);
+	put_cost(&json, &facts->cost);
+	report_json_steps(&json, facts);
 	put_abilities(&json, info);
-	put_missing(&json, facts);
+	report_json_missing(&json, facts);
 	json_end_object(&json);
 	json_fini(&json);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/kernel_locks.h"
+#include "analyse/locks/kernel_locks.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -23,20 +23,14 @@ static const char *plural(uint64_t count)
 /* "dd[77] in write()" */
 static char *owner_text(const struct klocks_owner *owner)
 {
-	bool is_call = owner->in[0] && !strchr(owner->in, ' ');
-
 	return xasprintf("%s[%d]%s%s%s", owner->comm, owner->tid, owner->in[0] ? " in " : "",
-			 owner->in, is_call ? "()" : "");
+			 owner->in, owner->in_call ? "()" : "");
 }
 
-/* "mmap() < vm_mmap_pgoff" */
+/* "mmap() < vm_mmap_pgoff"; "" = not known */
 static char *caller_text(const struct klocks_caller *caller)
 {
-	bool is_call = caller->call[0] && !strchr(caller->call, ' ');
-
-	if (!caller->call[0] && !caller->function[0])
-		return xstrdup("-");
-	return xasprintf("%s%s%s%s", caller->call, is_call ? "()" : "",
+	return xasprintf("%s%s%s%s", caller->call, caller->in_call ? "()" : "",
 			 caller->call[0] && caller->function[0] ? " < " : "", caller->function);
 }
 
@@ -53,9 +47,8 @@ static void put_row(struct table *table, const struct klocks_row *row)
 			   row->owners[0].comm, row->owners[0].tid);
 	else
 		table_cell(table, "-");
-	table_cell(table, "%s%s%s%s", row->name,
-		   row->waiting ? " (still waited for at the end)" : "",
-		   strcmp(chain, "-") == 0 ? "" : "; ", strcmp(chain, "-") == 0 ? "" : chain);
+	table_cell(table, "%s%s%s%s", row->name, row->waiting ? " (with waiters at the end)" : "",
+		   *chain ? "; " : "", chain);
 }
 
 static void print_table(FILE *out, const struct klocks_sum *sum, size_t count)
@@ -80,8 +73,8 @@ static void print_owners(FILE *out, const struct klocks_row *row)
 		AUTO_FREE char *text = owner_text(owner);
 
 		stats_say(out,
-			  owner->is_told ? "%9s  in %s wait%s that began while %s had it"
-					 : "%9s  in %s wait%s that %s ended, letting go of it",
+			  owner->is_told ? "%9s  in %s wait%s that began while %s held the lock"
+					 : "%9s  in %s wait%s that ended when %s released the lock",
 			  text_duration(owner->ns).s, text_count(owner->count).s,
 			  plural(owner->count), text);
 	}
@@ -96,7 +89,7 @@ static void print_callers(FILE *out, const struct klocks_row *row)
 		AUTO_FREE char *text = caller_text(caller);
 
 		stats_say(out, "%9s  in %s wait%s of %s", text_duration(caller->ns).s,
-			  text_count(caller->count).s, plural(caller->count), text);
+			  text_count(caller->count).s, plural(caller->count), *text ? text : "-");
 	}
 	if (row->caller_count > PARTS)
 		stats_say(out, "and %zu more callers", row->caller_count - PARTS);
@@ -108,7 +101,7 @@ void klocks_print_text(FILE *out, const struct klocks_sum *sum, size_t top)
 
 	if (!sum->count)
 		return;
-	fprintf(out, "%s kernel lock%s, waited for %s time%s: %s%s\n", text_count(sum->count).s,
+	fprintf(out, "%s contended kernel lock%s, %s wait%s: %s%s\n", text_count(sum->count).s,
 		plural(sum->count), text_count(sum->waits).s, plural(sum->waits),
 		text_duration(sum->wait_ns).s, sum->is_lost ? " at least" : "");
 	print_table(out, sum, count);
@@ -116,14 +109,14 @@ void klocks_print_text(FILE *out, const struct klocks_sum *sum, size_t top)
 		/* Nobody can be told to have had a spin lock. */
 		if (sum->rows[i].spins == sum->rows[i].waits)
 			continue;
-		stats_heading(out, "%s, waited for %s:", sum->rows[i].name,
+		stats_heading(out, "%s, waits of %s:", sum->rows[i].name,
 			      text_duration(sum->rows[i].wait_ns).s);
 		print_owners(out, &sum->rows[i]);
 		print_callers(out, &sum->rows[i]);
 	}
 	if (count < sum->count)
-		stats_heading(out, "%zu more kernel locks: --top %zu shows them",
-			      sum->count - count, sum->count);
+		stats_heading(out, "%zu more kernel locks: --top %zu shows all", sum->count - count,
+			      sum->count);
 }
 
 /* ------------------------------------------------------------------------ JSON */

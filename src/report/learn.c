@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/learn.h"
+#include "analyse/check/learn.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -243,9 +243,9 @@ static void print_head(FILE *out, const struct report_learn *report)
 		text_count(learned->traces).s, learned->traces == 1 ? "" : "s",
 		text_count(learned->events).s, text_count(learned->instances).s);
 	fprintf(out,
-		"# Behind each limit stands what was seen: smallest .. median .. largest of so many.\n"
-		"# A limit is an estimate of the largest in %d times as many runs, and %.0f %% more; see\n"
-		"# holdup-learn(1). Change what you know better.\n",
+		"# Each limit is followed by the values seen: smallest .. median .. largest of N "
+		"values.\n# A limit is the estimated largest value in %d times as many runs, plus "
+		"%.0f %%; see\n# holdup-learn(1). Edit limits that you know better.\n",
 		LEARN_HORIZON, report->margin * 100);
 }
 

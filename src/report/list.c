@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define MAX_COLUMNS 8u
 
@@ -40,8 +41,8 @@ static void print_text(FILE *out, const struct list_counts *counts, size_t shown
 	fprintf(out, "%s event%s.\n", text_count(counts->total).s, counts->total == 1 ? "" : "s");
 	if (counts->holes)
 		fprintf(out,
-			"The recording has %s hole%s here, in which at least %s event%s lost: these "
-			"are not counted.\n",
+			"The recording has %s hole%s here; at least %s event%s lost and not "
+			"counted.\n",
 			text_count(counts->holes).s, counts->holes == 1 ? "" : "s",
 			text_count(counts->lost).s, counts->lost == 1 ? " was" : "s were");
 	if (counts->row_count == 0)
@@ -56,7 +57,8 @@ static void print_text(FILE *out, const struct list_counts *counts, size_t shown
 			counts->row_count);
 	if (counts->uncounted)
 		fprintf(out,
-			"  and %s events of still other values: more than %s cannot be kept apart\n",
+			"  and %s events with other values: more than %s values cannot be "
+			"separated\n",
 			text_count(counts->uncounted).s, text_count(counts->row_count).s);
 }
 
@@ -64,7 +66,7 @@ static void print_json(FILE *out, const struct list_counts *counts, size_t shown
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
+	report_json_begin(&json, NULL, "list");
 	json_print_u64(&json, "events", counts->total);
 	json_print_u64(&json, "uncounted", counts->uncounted);
 	json_print_u64(&json, "holes", counts->holes);

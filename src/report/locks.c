@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyse/kernel_locks.h"
-#include "analyse/locks.h"
+#include "analyse/locks/kernel_locks.h"
+#include "analyse/locks/locks.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -14,6 +14,7 @@
 #include "report/kernel_locks_int.h"
 #include "report/stats_int.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define ROWS_DEFAULT 20u
 #define DETAILS	     5u /* rows told in detail */
@@ -70,7 +71,7 @@ static void put_row(struct table *table, const struct locks_row *row, bool has_p
 	table_cell(table, "%s", time_or_dash(row->hold_max_ns, has_holds).s);
 	if (has_pids)
 		table_cell(table, "%s[%d]", row->program[0] ? row->program : "?", row->pid);
-	table_cell(table, "%s%s", lock, row->waiting ? " (still waited for at the end)" : "");
+	table_cell(table, "%s%s", lock, row->waiting ? " (with waiters at the end)" : "");
 }
 
 static void print_table(FILE *out, const struct locks *locks, size_t count)
@@ -97,7 +98,7 @@ static void print_owners(FILE *out, const struct locks_row *row)
 
 	for (size_t i = 0; i < row->owner_count; i++) {
 		if (i < PARTS)
-			stats_say(out, "%9s  while %s %d had it",
+			stats_say(out, "%9s  while %s %d held the lock",
 				  text_duration(row->owners[i].ns).s,
 				  row->owners[i].tid == row->pid ? "the main thread" : "thread",
 				  row->owners[i].tid);
@@ -105,14 +106,13 @@ static void print_owners(FILE *out, const struct locks_row *row)
 			others_ns += row->owners[i].ns;
 	}
 	if (others_ns)
-		stats_say(out, "%9s  while %zu other threads had it", text_duration(others_ns).s,
-			  row->owner_count - PARTS);
+		stats_say(out, "%9s  while %zu other threads held the lock",
+			  text_duration(others_ns).s, row->owner_count - PARTS);
 	if (row->nobody_ns)
-		stats_say(out, "%9s  while it was let go, and the next one had not run yet",
+		stats_say(out, "%9s  after release, before the next owner ran",
 			  text_duration(row->nobody_ns).s);
 	if (row->unknown_ns)
-		stats_say(out, "%9s  while nobody told who had it",
-			  text_duration(row->unknown_ns).s);
+		stats_say(out, "%9s  with unknown owner", text_duration(row->unknown_ns).s);
 }
 
 static void print_sites(FILE *out, const struct locks_row *row)
@@ -137,7 +137,7 @@ static void print_detail(FILE *out, const struct locks_row *row)
 {
 	AUTO_FREE char *lock = lock_text(row);
 
-	stats_heading(out, "%s of %s[%d], waited for %s:", lock,
+	stats_heading(out, "%s of %s[%d], waits of %s:", lock,
 		      row->program[0] ? row->program : "a process", row->pid,
 		      text_duration(row->wait_ns).s);
 	print_owners(out, row);
@@ -146,7 +146,7 @@ static void print_detail(FILE *out, const struct locks_row *row)
 		stats_say(out, "%9s  signals, %s broadcasts", text_count(row->signals).s,
 			  text_count(row->broadcasts).s);
 	if (row->failed)
-		stats_say(out, "%9s  of the waits ended without it (a timeout, an error)",
+		stats_say(out, "%9s  of the waits ended without the lock (time-out or error)",
 			  text_count(row->failed).s);
 }
 
@@ -159,12 +159,14 @@ static void print_notes(FILE *out, const struct locks *locks, const struct klock
 		return;
 	stats_heading(out, "Notes:");
 	if (is_lost)
-		stats_say(out, "%s events of the kernel were lost: its locks were waited for more.",
+		stats_say(out,
+			  "%s kernel events were lost: waits for kernel locks are "
+			  "undercounted.",
 			  text_count(kernel->lost).s);
 	if (locks->is_lost)
 		stats_say(out,
-			  "%s events were lost: more was taken and waited for than this says, and "
-			  "who had a lock is not known until it was taken again.",
+			  "%s lock events were lost: lock operations and waits are undercounted, "
+			  "and an owner is unknown until the lock is taken again.",
 			  text_count(locks->lost).s);
 	for (size_t i = 0; i < facts->damage_count; i++)
 		stats_say(out, "damaged: %s", facts->damage[i]);
@@ -178,7 +180,7 @@ static void print_programs(FILE *out, const struct locks *locks,
 	size_t count = locks->count < top ? locks->count : top;
 
 	if (!locks->events) {
-		fputs("no program of this trace told of its locks (holdup run --locks)\n", out);
+		fputs("this trace has no lock events; record with --locks\n", out);
 	} else {
 		fprintf(out, "%s lock%s of %s process%s", text_count(locks->count).s,
 			plural(locks->count), text_count(locks->processes).s,
@@ -197,7 +199,7 @@ static void print_programs(FILE *out, const struct locks *locks,
 			print_detail(out, &locks->rows[i]);
 	}
 	if (count < locks->count)
-		stats_heading(out, "%zu more locks: --top %zu shows them", locks->count - count,
+		stats_heading(out, "%zu more locks: --top %zu shows all", locks->count - count,
 			      locks->count);
 }
 
@@ -290,8 +292,7 @@ static void print_json(FILE *out, const struct locks *locks, const struct klocks
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
+	report_json_begin(&json, NULL, "locks");
 	json_print_u64(&json, "processes", locks->processes);
 	json_print_bool(&json, "tells_all", locks->tells_all);
 	json_print_u64(&json, "taken", locks->taken);
@@ -304,10 +305,7 @@ static void print_json(FILE *out, const struct locks *locks, const struct klocks
 	json_print_u64(&json, "events", locks->events);
 	json_print_u64(&json, "lost_events", locks->lost);
 	json_print_bool(&json, "lost", locks->is_lost);
-	json_begin_array(&json, "damage");
-	for (size_t i = 0; i < facts->damage_count; i++)
-		json_print_string(&json, NULL, facts->damage[i]);
-	json_end_array(&json);
+	report_json_damage(&json, facts, NULL);
 	if (kernel)
 		klocks_print_json(&json, kernel);
 	json_end_object(&json);

@@ -1,4 +1,4 @@
-/* locks.h - print the result of analyse/locks.h, as text for people or as JSON. */
+/* locks.h - print the result of analyse/locks/locks.h, as text for people or as JSON. */
 #ifndef REPORT_LOCKS_H
 #define REPORT_LOCKS_H
 

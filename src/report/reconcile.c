@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/memory_spans.h"
-#include "analyse/reconcile.h"
+#include "analyse/accounts/memory_spans.h"
+#include "analyse/accounts/reconcile.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define TASKS_DEFAULT 5u
 
@@ -23,38 +24,37 @@ static const char *class_words(size_t row)
 
 static const char *const why_words[RECONCILE_WHYS] = {
 	[RECONCILE_OFF] = "the accounting was off (kernel.task_delayacct)",
-	[RECONCILE_OLDER] = "it is older than the accounting, so the kernel never counts it",
-	[RECONCILE_NO_CLASS] = "this kernel does not count it",
+	[RECONCILE_OLDER] = "the task is older than the accounting, so the kernel never counts it",
+	[RECONCILE_NO_CLASS] = "this kernel has no count",
 	[RECONCILE_NO_START] =
-		"it was there before the recording, and its account then is not known",
-	[RECONCILE_NO_END] = "its last account is missing: its exit was lost or not heard",
-	[RECONCILE_NO_THREAD] = "the events do not know the thread",
-	[RECONCILE_NO_EVENTS] = "the events that tell it were not recorded",
-	[RECONCILE_UNTOLD] = "no event of the kernel tells it",
+		"the thread existed before the recording, and its account then is unknown",
+	[RECONCILE_NO_END] = "the last account is missing: the exit record was lost",
+	[RECONCILE_NO_THREAD] = "no events of the thread",
+	[RECONCILE_NO_EVENTS] = "the needed events were not recorded",
+	[RECONCILE_UNTOLD] = "there is no such kernel event",
 	[RECONCILE_LOST] = "events were lost",
 	[RECONCILE_OMITTED] = "this kernel omits switches out of idle from its events",
-	[RECONCILE_BEGAN] = "nothing was known of the thread as the recording began",
+	[RECONCILE_BEGAN] = "the state of the thread was unknown when the recording began",
 	[RECONCILE_UNSURE] = "the events contradict each other, lack a wake-up, or cannot be read",
-	[RECONCILE_ASKED] = "the account was asked for a moment away from the events' span",
-	[RECONCILE_OPEN] = "the kernel counts what was under way, as it was asked, when that ends",
-	[RECONCILE_EDGES] = "at each wait the event stands a moment away from where the kernel "
-			    "reads its clock",
+	[RECONCILE_ASKED] = "the account was read slightly before or after the events' span",
+	[RECONCILE_OPEN] = "the kernel counts a pending wait only at its end",
+	[RECONCILE_EDGES] = "each event is slightly before or after the kernel's clock reading",
 	[RECONCILE_IRQ_TIME] = "the kernel counts interrupts with CONFIG_IRQ_TIME_ACCOUNTING only",
-	[RECONCILE_MARKED] = "the kernel counts waits that it marked as I/O, and no event tells "
-			     "which uninterruptible ones these are",
+	[RECONCILE_MARKED] = "the kernel counts waits marked as I/O, and no event tells which "
+			     "waits these are",
 	[RECONCILE_DELAYED] =
-		"Linux 6.12 and later begin a wait for disk on the account of another "
-		"thread, when the sleeper is taken off its queue late",
+		"Linux 6.12 and later may start a disk wait on another thread's account, when the "
+		"sleeper is dequeued late",
 	[RECONCILE_IMPOSSIBLE] = "the kernel counted a wait longer than the thread's life",
-	[RECONCILE_ZONES] = "the kernel counts the choice of zones as well",
-	[RECONCILE_QUEUED] = "the kernel ends a wait for disk when the thread is in a queue, which "
-			     "may take an interrupt of another CPU: waiting for a CPU has less",
-	[RECONCILE_STOLEN] = "a hypervisor took the CPU meanwhile: that is no run time, and "
-			     "interrupts came late",
+	[RECONCILE_ZONES] = "the kernel also counts the choice of zones",
+	[RECONCILE_QUEUED] = "the kernel ends a disk wait when the thread is queued, perhaps by "
+			     "another CPU's interrupt: less time is waiting for a CPU",
+	[RECONCILE_STOLEN] = "a hypervisor stole CPU time: it is not run time, and interrupts "
+			     "were late",
 	[RECONCILE_MOVED] =
-		"Linux 6.12 and later count a thread that sleeps as waiting for a CPU, from when it is "
-		"moved to another one before it is taken off its queue",
-	[RECONCILE_IRQ_RUN] = "the kernel takes interrupts off the run time",
+		"Linux 6.12 and later count a sleeping thread as waiting for a CPU, if it is "
+		"migrated before it is dequeued",
+	[RECONCILE_IRQ_RUN] = "the kernel subtracts interrupts from the run time",
 };
 
 /* What stands for all threads of the report, and is not said at each of them. */
@@ -168,7 +168,7 @@ static void print_rows(FILE *out, const struct reconcile_task *task)
 static void print_untold(FILE *out, const struct reconcile_task *task)
 {
 	const struct reconcile_class *first = NULL;
-	AUTO_FREE char *text = xstrdup("told by neither:");
+	AUTO_FREE char *text = xstrdup("known to neither:");
 	AUTO_FREE char *whole = NULL;
 	enum reconcile_why why;
 
@@ -196,14 +196,14 @@ static void print_sched(FILE *out, const struct reconcile_task *task)
 {
 	if (!task->has_sched)
 		return;
-	fprintf(out, "  schedstat: ran %s, waited for a CPU %s, came onto one %s times",
+	fprintf(out, "  schedstat: ran %s, waited for a CPU %s, was scheduled %s times",
 		text_duration(task->sched_run_ns).s, text_duration(task->sched_queued_ns).s,
 		text_count(task->sched_count).s);
 	if (task->sched_off_ns)
-		fprintf(out, "; taskstats differs by %s more than passed between the questions\n",
+		fprintf(out, "; taskstats differs by %s more than the time between the queries\n",
 			text_duration(task->sched_off_ns).s);
 	else
-		fputs(", as taskstats says\n", out);
+		fputs(", equal to taskstats\n", out);
 }
 
 static void print_task(FILE *out, const struct reconcile_task *task)
@@ -217,9 +217,9 @@ static void print_task(FILE *out, const struct reconcile_task *task)
 	if (task->is_process && task->threads > 1)
 		fprintf(out, ", %u threads", task->threads);
 	fprintf(out, ", compared over %s%s:\n", text_duration(task->span_ns).s,
-		task->began && task->ended ? ", from its birth to its exit"
-		: task->began		   ? " from its birth on"
-		: task->ended		   ? " up to its exit"
+		task->began && task->ended ? ", from creation to exit"
+		: task->began		   ? " since creation"
+		: task->ended		   ? " up to exit"
 					   : "");
 	print_rows(out, task);
 	print_untold(out, task);
@@ -245,7 +245,7 @@ static void print_pressure(FILE *out, const struct reconcile *result)
 		table_cell(&table, "%s, %s", row->resource,
 			   row->cgroup[0] ? row->cgroup : "the machine");
 	}
-	fputs("\nPressure while recording: some task waited, or all did\n", out);
+	fputs("\nPressure while recording (some: at least one task stalled; full: all did)\n", out);
 	table_print(&table, out);
 	table_fini(&table);
 }
@@ -283,13 +283,13 @@ static void print_conclusion(FILE *out, const struct reconcile *result)
 
 	count_rows(result, &counts);
 	fprintf(out,
-		"Of %zu numbers that the kernel and the events both tell %zu agree within 1 %% or "
-		"0.1 ms,\n%zu differ and it is known why, %zu differ unexplained",
+		"Of %zu numbers known to both kernel and events, %zu agree within 1 %% or 0.1 "
+		"ms,\n%zu differ for known reasons, %zu differ unexplained",
 		counts.agree + counts.explained + counts.unexplained, counts.agree,
 		counts.explained, counts.unexplained);
 	if (counts.unexplained_ns)
 		fprintf(out, " (by %s together)", text_duration(counts.unexplained_ns).s);
-	fprintf(out, "; %zu only one of them tells.\n", counts.one_sided);
+	fprintf(out, "; %zu are known to only one.\n", counts.one_sided);
 }
 
 /* Processes by how long they waited or ran by either account, the first ones first. */
@@ -319,16 +319,16 @@ static void print_scale(FILE *out, const struct reconcile_scale *scale)
 	AUTO_FREE char *text =
 		scale->threads
 			? xasprintf(
-				  "The time on a CPU of %s threads that switched often differs by "
-				  "less than %s for each switch of one half of them, and than %s of "
-				  "nine in ten: %s is taken for how far an event is from where the "
-				  "kernel reads its clock, at each wait.",
+				  "CPU time of %s threads that switched often differs per switch "
+				  "by less than %s for half of them and less than %s for 90 %%. "
+				  "At each wait, %s is assumed between the event and the kernel's "
+				  "clock reading.",
 				  text_count(scale->threads).s, text_duration(scale->apart_ns).s,
 				  text_duration(scale->most_ns).s, text_duration(scale->edge_ns).s)
 			: xasprintf(
-				  "How far an event is from where the kernel reads its clock could "
-				  "not be measured, as fewer than five threads switched often: %s "
-				  "is taken for it at each wait.",
+				  "The time between events and the kernel's clock readings could "
+				  "not be measured: fewer than five threads switched often. %s is "
+				  "assumed at each wait.",
 				  text_duration(scale->edge_ns).s);
 
 	note(out, text);
@@ -337,20 +337,21 @@ static void print_scale(FILE *out, const struct reconcile_scale *scale)
 static void print_notes(FILE *out, const struct reconcile *result)
 {
 	fputs("\nNotes:\n", out);
-	note(out, "Running, waiting for a CPU and for disk never overlap; the other classes lie "
-		  "inside of these. The kernel counts waits for pages of swap and of thrashing as "
-		  "waits for disk, too, where they block for it.");
+	note(out, "Running, waiting for a CPU and for disk never overlap; the other classes are "
+		  "contained in these. The kernel also counts blocking waits for swap and "
+		  "thrashing pages as waits for disk.");
 	if (result->state != DELAYS_ACCOUNT_ON)
 		note(out, "kernel.task_delayacct was off when the recording began: the kernel then "
 			  "counts CPUs only. holdup delays --enable turns it on.");
 	if (!result->complete)
-		note(out, "The accounts were not kept up to the end of the recording.");
+		note(out, "The accounts do not cover the end of the recording.");
 	if (result->damage)
 		note(out, result->damage);
 	print_scale(out, &result->scale);
 	if (result->lost_exits) {
 		AUTO_FREE char *text =
-			xasprintf("%s exits were lost: what these threads did is in no account.",
+			xasprintf("%s exit records were lost: the accounts do not cover these "
+				  "threads.",
 				  text_count(result->lost_exits).s);
 
 		note(out, text);
@@ -363,8 +364,8 @@ static void print_notes(FILE *out, const struct reconcile *result)
 	}
 	if (result->memory_cut) {
 		AUTO_FREE char *text = xasprintf(
-			"%s spans of reclaim or compaction have only one end in the recording, and "
-			"are left out.",
+			"%s spans of reclaim or compaction with only one end in the recording are "
+			"omitted.",
 			text_count(result->memory_cut).s);
 
 		note(out, text);
@@ -393,7 +394,7 @@ static void print_text(FILE *out, const struct reconcile *result,
 			print_task(out, thread);
 	}
 	if (count > top)
-		fprintf(out, "\n  %zu more processes: --top %zu shows them\n", count - top, count);
+		fprintf(out, "\n  %zu more processes: --top %zu shows all\n", count - top, count);
 	free(order);
 	print_pressure(out, result);
 	print_notes(out, result);
@@ -504,9 +505,7 @@ static void print_json(FILE *out, const struct reconcile *result)
 					      [DELAYS_ACCOUNT_ON] = "on" };
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	json_print_string(&json, "report", "delays-reconcile");
+	report_json_begin(&json, NULL, "delays-reconcile");
 	json_begin_object(&json, "accounting");
 	json_print_string(&json, "state", states[result->state]);
 	json_print_bool(&json, "since_boot", result->since_boot);

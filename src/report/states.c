@@ -4,11 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyse/states.h"
+#include "analyse/stats/states.h"
 #include "base/mem.h"
 #include "event/facts.h"
 #include "report/stats_int.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 #include "report/why_int.h"
 
 #define STATE_COLUMN 51 /* where the words begin */
@@ -70,17 +71,6 @@ static void print_text(const struct report_states *report, const struct states_s
 	table_wrap(report->out, safe, STATE_COLUMN);
 }
 
-static void put_waker(struct json *json, const struct why_wait *wait)
-{
-	json_begin_object(json, "woken_by");
-	json_print_string(json, "kind", why_waker_name(wait->waker));
-	json_print_i64(json, "tid", wait->woken_by.tid);
-	json_print_string(json, "comm", wait->woken_by.comm);
-	json_print_string(json, "name", wait->waker_name);
-	json_print_string(json, "state", wait->waker_state);
-	json_end_object(json);
-}
-
 static void print_json(const struct report_states *report, const struct states_span *span)
 {
 	struct json json = { .out = report->out };
@@ -96,7 +86,8 @@ static void print_json(const struct report_states *report, const struct states_s
 	if (span->is_wait) {
 		json_print_string(&json, "object", span->wait.object);
 		json_print_string(&json, "stack", span->wait.stack);
-		put_waker(&json, &span->wait);
+		report_json_begin_waker(&json, &span->wait);
+		json_end_object(&json);
 	}
 	json_end_object(&json);
 	json_fini(&json);
@@ -116,16 +107,13 @@ static void end_json(const struct report_states *report, const struct states_sum
 {
 	struct json json = { .out = report->out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	json_print_i64(&json, "tid", sum->who.tid);
-	json_print_i64(&json, "tgid", sum->who.tgid);
-	json_print_string(&json, "comm", sum->who.comm);
-	window_json(&json, sum->start_ns, sum->end_ns);
+	report_json_begin(&json, NULL, "states");
+	report_json_thread_keys(&json, &sum->who);
+	report_json_window(&json, sum->start_ns, sum->end_ns);
 	json_print_u64(&json, "intervals", sum->count);
 	json_print_u64(&json, "ns", sum->ns);
 	json_print_bool(&json, "more", sum->more);
-	trust_json(&json, &sum->trust, report->facts);
+	coverage_json(&json, &sum->coverage, report->facts);
 	json_end_object(&json);
 	json_fini(&json);
 }
@@ -136,8 +124,8 @@ void report_states_end(const struct report_states *report, const struct states_s
 		end_json(report, sum);
 		return;
 	}
-	fprintf(report->out, "%s interval%s, %s in all%s\n", text_count(sum->count).s,
+	fprintf(report->out, "%s interval%s, %s in total%s\n", text_count(sum->count).s,
 		sum->count == 1 ? "" : "s", text_duration(sum->ns).s,
 		sum->more ? "; there are more (-n)" : "");
-	trust_text(report->out, &sum->trust, report->facts, false);
+	coverage_text(report->out, &sum->coverage, report->facts, false);
 }

@@ -1,5 +1,5 @@
 /*
- * states.h - print the intervals of analyse/states.h as they come: text, or a JSON object
+ * states.h - print the intervals of analyse/stats/states.h as they come: text, or a JSON object
  * on each line.
  */
 #ifndef REPORT_STATES_H

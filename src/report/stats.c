@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "event/facts.h"
 #include "report/stats_page_int.h"
 #include "report/table.h"
@@ -19,6 +20,11 @@
 #define CALLS_DEFAULT 5
 #define CPUS_DEFAULT  4
 #define EVENTS_SHOWN  30
+
+/* With that, lines of a screen; of a smaller one, and what fits it. */
+#define SCREEN_LINES 40
+#define SHOWN_SMALL  4
+#define CALLS_SMALL  2
 
 /* What a row is called in the plural, in the singular. */
 static const char *const plurals[STATS_BY_COUNT] = { "Processes", "Threads", "Cgroups", "Users",
@@ -58,7 +64,7 @@ static void print_headline(const struct stats_page *page)
 	}
 	text = words_end(&words);
 	table_wrap(page->out, text, 0);
-	fprintf(page->out, "  Looked at: %s to %s of the recording.\n",
+	fprintf(page->out, "  Window: %s to %s of the recording.\n",
 		page_since(page->facts->first_ns, stats->start_ns).s,
 		page_since(page->facts->first_ns, stats->end_ns).s);
 }
@@ -107,7 +113,8 @@ static void print_cpus(const struct stats_page *page)
 				? xasprintf("of all %zu (--all shows each)", stats->cpu_count)
 				: xstrdup("");
 
-		table_rule(&table);
+		if (page->cpus)
+			table_rule(&table);
 		add_cpu(&table, page, &stats->cpu_sum, name);
 	}
 	stats_heading(page->out, "CPUs, in %s%s:", unit_name(page->unit),
@@ -166,7 +173,7 @@ static void add_row(struct table *table, const struct stats_page *page,
 		if (i == ROW_EITHER && !either)
 			continue;
 		table_cell(table, "%s", bare_time(places[i], parts[i]).s);
-		if (i == ROW_BLOCKED)
+		if (i == ROW_BLOCKED && !page->is_narrow)
 			table_cell(table, "%s", bare_ns(stats_io_ns(sums), page->unit).s);
 	}
 	table_cell(table, "%s", name);
@@ -182,7 +189,8 @@ static void row_columns(struct table *table, const struct stats_page *page)
 		table_column(table, "either", TABLE_RIGHT);
 	table_column(table, "no CPU", TABLE_RIGHT);
 	table_column(table, "blocked", TABLE_RIGHT);
-	table_column(table, "of it I/O", TABLE_RIGHT);
+	if (!page->is_narrow)
+		table_column(table, "I/O", TABLE_RIGHT);
 	table_column(table, "uncertain", TABLE_RIGHT);
 	table_column(table, singulars[page->stats->by], TABLE_TEXT);
 }
@@ -230,7 +238,7 @@ static void print_rows(const struct stats_page *page)
 {
 	const struct stats *stats = page->stats;
 	struct stats_sums rest = { 0 };
-	struct table table = { 0 };
+	struct table table = { .is_tight = page->is_narrow };
 
 	row_columns(&table, page);
 	for (size_t i = 0; i < stats->row_count; i++) {
@@ -250,10 +258,12 @@ static void print_rows(const struct stats_page *page)
 	add_row(&table, page, &stats->all.sums, "");
 	stats_heading(
 		page->out,
-		"%s, in %s: on CPU (own + kernel + irq%s) + no CPU + blocked + uncertain = life in "
+		"%s, in %s: on CPU (own + kernel + irq%s) + no CPU + blocked%s + uncertain = life "
+		"in "
 		"the window:",
 		plurals[stats->by], unit_name(page->unit),
-		stats->all.sums.either_ns ? " + either of own and kernel" : "");
+		stats->all.sums.either_ns ? " + either of own and kernel" : "",
+		page->is_narrow ? "" : " (with I/O)");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -313,6 +323,26 @@ static size_t rows_worth(const struct stats *stats, size_t max)
 	return count;
 }
 
+/* How many rows, as was asked for, or as fit the screen. */
+static void choose_rows(struct stats_page *page, const struct report_stats_opts *opts)
+{
+	const struct stats *stats = page->stats;
+	unsigned int columns = terminal_columns(page->out), lines = terminal_rows(page->out);
+	bool is_small = lines && lines < SCREEN_LINES;
+
+	page->is_narrow = columns && columns < REPORT_COLUMNS;
+	if (opts->all || opts->top) {
+		page->cpus = stats->cpu_count;
+		page->shown = opts->all ? stats->row_count : at_most(stats->row_count, opts->top);
+		page->calls = opts->all ? UINT32_MAX : opts->top;
+		page->detailed = opts->all ? rows_worth(stats, stats->row_count) : page->shown;
+		return;
+	}
+	page->cpus = is_small && stats->cpu_count > 1 ? 0 : at_most(stats->cpu_count, CPUS_DEFAULT);
+	page->shown = rows_worth(stats, is_small ? SHOWN_SMALL : SHOWN_DEFAULT);
+	page->calls = is_small ? CALLS_SMALL : CALLS_DEFAULT;
+}
+
 static void print_text(FILE *out, const struct stats *stats, const struct facts *facts,
 		       const struct report_stats_opts *opts)
 {
@@ -321,39 +351,24 @@ static void print_text(FILE *out, const struct stats *stats, const struct facts 
 		.stats = stats,
 		.facts = facts,
 		.unit = text_unit_for(stats->end_ns - stats->start_ns),
-		.shown = rows_worth(stats, SHOWN_DEFAULT),
-		.cpus = at_most(stats->cpu_count, CPUS_DEFAULT),
 	};
 
-	if (opts->all || opts->top)
-		page.cpus = stats->cpu_count;
-	if (opts->all)
-		page.shown = stats->row_count;
-	else if (opts->top)
-		page.shown = at_most(stats->row_count, opts->top);
-	if (opts->all)
-		page.detailed = rows_worth(stats, stats->row_count);
-	else if (opts->top)
-		page.detailed = page.shown;
+	choose_rows(&page, opts);
 	print_headline(&page);
 	print_rows(&page);
 	print_cpus(&page);
 	stats_ps(&page);
 	stats_details(&page);
 	if (stats->all.call_count) {
-		stats_heading(out, "System calls of all together:");
-		stats_calls(&page, &stats->all,
-			    opts->all	? UINT32_MAX
-			    : opts->top ? opts->top
-					: CALLS_DEFAULT);
+		stats_heading(out, "System calls of all processes:");
+		stats_calls(&page, &stats->all, page.calls);
 	}
 	print_events(&page);
 	if (!page.detailed)
-		fprintf(out,
-			"\nEach %s in detail, with its states and system calls: --top N, --all.\n",
+		fprintf(out, "\n--top N and --all show each %s with its states and system calls.\n",
 			singulars[stats->by]);
-	trust_text(out, &stats->trust, facts,
-		   stats->all.sums.uncertain_ns > stats->all.sums.life_ns / 1000);
+	coverage_text(out, &stats->coverage, facts,
+		      stats->all.sums.uncertain_ns > stats->all.sums.life_ns / 1000);
 }
 
 void report_stats(FILE *out, const struct stats *stats, const struct facts *facts,

@@ -1,5 +1,5 @@
 /*
- * stats.h - print the result of analyse/stats.h, as text for people or as JSON.
+ * stats.h - print the result of analyse/stats/stats.h, as text for people or as JSON.
  */
 #ifndef REPORT_STATS_H
 #define REPORT_STATS_H

@@ -79,7 +79,7 @@ static void add_off_cpu(struct detail *detail)
 {
 	const struct stats_sums *sums = &detail->row->sums;
 
-	add_line(detail, "could run, without a CPU", sums->waiting_ns, 0, 0);
+	add_line(detail, "runnable, without a CPU", sums->waiting_ns, 0, 0);
 	add_part(detail, "  preempted", sums->preempted_ns, sums->counts[COUNT_PREEMPTED]);
 	add_part(detail, "  queued after a wake-up", sums->queued_ns, 0);
 	add_line(detail, "blocked", sums->blocked_ns, sums->counts[COUNT_WAITS], 0);

@@ -13,7 +13,7 @@
 #include "base/text.h"
 
 struct facts;
-struct trust;
+struct coverage;
 
 /* How the unit of a table is called in its heading: "s". */
 const char *unit_name(enum text_unit unit);
@@ -45,12 +45,10 @@ char *stats_name(const char *comm, int32_t tid);
  * What the numbers rest on, as notes; nothing when there is nothing to know. 'missing':
  * much is uncertain, so what was not recorded at all matters.
  */
-void trust_text(FILE *out, const struct trust *trust, const struct facts *facts, bool missing);
+void coverage_text(FILE *out, const struct coverage *coverage, const struct facts *facts,
+		   bool missing);
 
 /* The same as keys of the object that is open. */
-void trust_json(struct json *json, const struct trust *trust, const struct facts *facts);
-
-/* "window":{"start_ns","end_ns"} */
-void window_json(struct json *json, uint64_t start_ns, uint64_t end_ns);
+void coverage_json(struct json *json, const struct coverage *coverage, const struct facts *facts);
 
 #endif

@@ -1,7 +1,8 @@
 /* stats_json.c - the statistics for programs. docs/man/holdup-stats.1 describes the keys. */
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
 #include "event/facts.h"
 #include "report/stats_page_int.h"
+#include "report/vocabulary.h"
 
 static void put_on_cpu(struct json *json, const struct stats_sums *sums)
 {
@@ -202,9 +203,8 @@ void stats_json(FILE *out, const struct stats *stats, const struct facts *facts)
 {
 	struct json json = { .out = out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
-	window_json(&json, stats->start_ns, stats->end_ns);
+	report_json_begin(&json, NULL, "stats");
+	report_json_window(&json, stats->start_ns, stats->end_ns);
 	json_print_string(&json, "by", stats_by_name(stats->by));
 	put_system(&json, stats);
 	put_ps(&json, stats);
@@ -214,7 +214,7 @@ void stats_json(FILE *out, const struct stats *stats, const struct facts *facts)
 		put_row(&json, NULL, stats, &stats->rows[i]);
 	json_end_array(&json);
 	put_events(&json, stats);
-	trust_json(&json, &stats->trust, facts);
+	coverage_json(&json, &stats->coverage, facts);
 	json_end_object(&json);
 	json_fini(&json);
 }

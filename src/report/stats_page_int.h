@@ -4,9 +4,10 @@
 #ifndef REPORT_STATS_PAGE_INT_H
 #define REPORT_STATS_PAGE_INT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
 #include "report/stats.h"
 #include "report/stats_int.h"
 
@@ -41,6 +42,8 @@ struct stats_page {
 	enum text_unit unit; /* of every table of times */
 	size_t cpus;	     /* of these, each has a row */
 	size_t shown;	     /* rows of the main table */
+	size_t calls;	     /* rows of the system calls of all */
+	bool is_narrow;	     /* a terminal without room for all columns */
 	size_t detailed;     /* rows told in detail */
 };
 

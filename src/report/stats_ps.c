@@ -99,17 +99,17 @@ static void print_cpus(const struct stats_page *page)
 void stats_ps(const struct stats_page *page)
 {
 	static const char *const sources[] = {
-		[PS_TICKS] = "the ticks as they were recorded",
-		[PS_INTERRUPTS] = "from the local timer interrupts, as they were recorded",
-		[PS_ASSUMED] = "assumed, for nothing was recorded of ticks",
+		[PS_TICKS] = "recorded ticks",
+		[PS_INTERRUPTS] = "from recorded local timer interrupts",
+		[PS_ASSUMED] = "assumed, because no ticks were recorded",
 	};
 	const struct stats *stats = page->stats;
 
 	if (!stats->has_ps)
 		return;
 	stats_heading(page->out,
-		      "What accounting by clock ticks would have told, in %% of one CPU; "
-		      "%" PRIu64 " ticks a second (%s):",
+		      "Accounting by clock ticks, in %% of one CPU; %" PRIu64 " ticks per second "
+		      "(%s):",
 		      (1000000000u + stats->tick_ns / 2) / stats->tick_ns,
 		      sources[stats->tick_source]);
 	print_processes(page);

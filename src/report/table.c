@@ -5,16 +5,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 #define INDENT 2 /* before the first column */
-#define GAP    2 /* between two columns */
 
 #define NARROWEST 60 /* columns of a terminal that pages are made for */
+#define TEXT_ROOM 20 /* columns that a text needs to be wrapped in */
 
 static void put_blanks(FILE *out, size_t count)
 {
@@ -42,14 +41,11 @@ static void add_cell(struct table *table, char *text)
 
 void table_cell(struct table *table, const char *format, ...)
 {
-	AUTO_FREE char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = xstrdup("");
+	add_cell(table, text_vescaped(format, args));
 	va_end(args);
-	add_cell(table, text_escaped(text));
 }
 
 void table_rule(struct table *table)
@@ -74,22 +70,23 @@ static size_t word_columns(const char *text, size_t bytes)
 	return text_columns(word);
 }
 
-/* Of a terminal that is narrower than the page, its own width. */
-static size_t page_columns(FILE *out)
+/*
+ * Of a terminal that is narrower than the page its own width, unless what begins at column 'at' has no room
+ * there.
+ */
+static size_t page_columns(FILE *out, size_t at)
 {
-	struct winsize size;
-	int fd = fileno(out);
+	unsigned int columns = terminal_columns(out);
 
-	if (fd < 0 || isatty(fd) != 1 || ioctl(fd, TIOCGWINSZ, &size) < 0 ||
-	    size.ws_col < NARROWEST || size.ws_col > REPORT_COLUMNS)
-		return REPORT_COLUMNS;
-	return size.ws_col;
+	return columns < NARROWEST || columns < at + TEXT_ROOM || columns > REPORT_COLUMNS
+		       ? REPORT_COLUMNS
+		       : columns;
 }
 
 void table_wrap(FILE *out, const char *text, size_t at)
 {
 	size_t hang = at + strspn(text, " ") + 2;
-	size_t column = at, most = page_columns(out);
+	size_t column = at, most = page_columns(out, at);
 	bool fresh = true; /* no word on this line yet */
 
 	while (*text) {
@@ -126,6 +123,12 @@ static size_t put_cell(FILE *out, const struct table_column *column, const char 
 	return column->width;
 }
 
+/* Between two columns. */
+static size_t table_gap(const struct table *table)
+{
+	return table->is_tight ? 1 : 2;
+}
+
 static void put_rule(const struct table *table, FILE *out)
 {
 	put_blanks(out, INDENT);
@@ -135,7 +138,7 @@ static void put_rule(const struct table *table, FILE *out)
 		if (column->align != TABLE_RIGHT)
 			break;
 		if (i)
-			put_blanks(out, GAP);
+			put_blanks(out, table_gap(table));
 		for (size_t k = 0; k < column->width; k++)
 			fputc('-', out);
 	}
@@ -166,8 +169,8 @@ static void put_row(const struct table *table, FILE *out, const char *const *cel
 			(void)put_cell(out, &table->columns[i], cells[i], true);
 			break;
 		}
-		at += put_cell(out, &table->columns[i], cells[i], false) + GAP;
-		put_blanks(out, GAP);
+		at += put_cell(out, &table->columns[i], cells[i], false) + table_gap(table);
+		put_blanks(out, table_gap(table));
 	}
 	fputc('\n', out);
 }

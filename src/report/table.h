@@ -44,6 +44,7 @@ struct table {
 	char **cells; /* owned; row by row; NULL in the first cell = a rule */
 	size_t cell_count;
 	size_t cell_cap;
+	bool is_tight; /* one blank between columns, not two: for a narrow terminal */
 };
 
 void table_column(struct table *table, const char *title, enum table_align align);

@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/verify.h"
+#include "analyse/verify/verify.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/facts.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 
 #define HOLES_SHOWN 50
 
@@ -138,12 +139,12 @@ static void put_faults(struct clauses *clauses, const struct page *page)
 	if (damage)
 		clause(clauses, "%zu place%s damaged", damage, damage == 1 ? " is" : "s are");
 	if (!page->facts->complete)
-		clause(clauses, "the recorder was cut short");
+		clause(clauses, "the recorder did not finish");
 	if (verify->index_damage)
-		clause(clauses, "its stored timeline %s damaged",
+		clause(clauses, "the stored index %s damaged",
 		       verify->index_rebuilt ? "was" : "is");
 	if (failed)
-		clause(clauses, "%s of %d checks of its timeline fail%s", text_count(failed).s,
+		clause(clauses, "%s of %d checks of the index fail%s", text_count(failed).s,
 		       VERIFY_CHECKS, failed == 1 ? "s" : "");
 }
 
@@ -160,12 +161,12 @@ static void print_conclusion(const struct page *page)
 		return;
 	if (verify_is_whole(verify, page->facts)) {
 		fprintf(clauses.out,
-			"%s is whole: %s event%s of %zu CPU%s, nothing lost, nothing damaged; "
-			"all that must hold of its timeline holds.",
+			"%s is complete: %s event%s of %zu CPU%s, nothing lost, nothing damaged; "
+			"all checks of the index pass.",
 			path, text_count(verify->events).s, plural(verify->events), cpus,
 			plural(cpus));
 	} else {
-		fprintf(clauses.out, "%s is not whole", path);
+		fprintf(clauses.out, "%s is not complete", path);
 		put_faults(&clauses, page);
 		fputc('.', clauses.out);
 	}
@@ -184,7 +185,7 @@ static void print_holes(const struct page *page)
 
 	if (holes == 0)
 		return;
-	fputs("\nHoles, in which events are missing:\n", page->out);
+	fputs("\nHoles with missing events:\n", page->out);
 	table_column(&table, "CPU", TABLE_RIGHT);
 	table_column(&table, "from", TABLE_RIGHT);
 	table_column(&table, "to", TABLE_RIGHT);
@@ -197,7 +198,10 @@ static void print_holes(const struct page *page)
 		table_cell(&table, "%s", since_start(page, hole->since_ns).s);
 		table_cell(&table, "%s", since_start(page, hole->until_ns).s);
 		table_cell(&table, "%s", text_duration(hole->until_ns - hole->since_ns).s);
-		table_cell(&table, "%s", hole->lost ? text_count(hole->lost).s : "unknown");
+		table_cell(&table, "%s",
+			   hole->is_step ? "none: budget"
+			   : hole->lost	 ? text_count(hole->lost).s
+					 : "unknown");
 	}
 	table_print(&table, page->out);
 	table_fini(&table);
@@ -224,7 +228,7 @@ static void print_damage(const struct page *page)
 	fputs("\nDamage:\n", page->out);
 	if (!facts->complete) {
 		AUTO_FREE char *text =
-			xasprintf("the recorder was cut short: the recording ends at %s",
+			xasprintf("the recorder did not finish: the recording ends at %s",
 				  since_start(page, facts->last_ns).s);
 
 		print_item(page, text);
@@ -235,8 +239,8 @@ static void print_damage(const struct page *page)
 	}
 	if (verify->index_damage) {
 		AUTO_FREE char *text = xasprintf(
-			"the stored timeline: %s%s", verify->index_damage,
-			verify->index_rebuilt ? "" : " (holdup index --force builds it again)");
+			"the stored index: %s%s", verify->index_damage,
+			verify->index_rebuilt ? "" : " (holdup index --force rebuilds it)");
 
 		print_item(page, text);
 	}
@@ -264,8 +268,7 @@ static void print_broken(const struct page *page)
 	for (size_t i = 0; i < VERIFY_CHECKS; i++) {
 		if (page->verify->checks[i].failed == 0)
 			continue;
-		fprintf(page->out, "\nDoes not hold: %s:\n",
-			verify_check_name((enum verify_check)i));
+		fprintf(page->out, "\nFailed: %s:\n", verify_check_name((enum verify_check)i));
 		print_check_failures(page, (enum verify_check)i);
 	}
 }
@@ -306,7 +309,7 @@ static void print_checks(const struct page *page)
 
 	table_column(&table, "checked", TABLE_RIGHT);
 	table_column(&table, "failed", TABLE_RIGHT);
-	table_column(&table, "what must hold", TABLE_TEXT);
+	table_column(&table, "check", TABLE_TEXT);
 	for (size_t i = 0; i < VERIFY_CHECKS; i++) {
 		const struct verify_count *count = &page->verify->checks[i];
 
@@ -332,13 +335,14 @@ static void print_notes(const struct page *page)
 		text_percent(verify->uncertain_ns, verify->life_ns).s);
 	if (verify->repairs)
 		fprintf(page->out,
-			"  %s switch%s to a thread %s not recorded; other events placed %s "
-			"of them exactly.\n",
+			"  %s context switch%s to a thread %s not recorded; other events give the "
+			"exact time of %s.\n",
 			text_count(verify->repairs).s, verify->repairs == 1 ? "" : "es",
 			verify->repairs == 1 ? "was" : "were", text_count(verify->repairs_exact).s);
 	if (verify->contradictions)
-		fprintf(page->out, "  %s event%s could not be true together with the others.\n",
-			text_count(verify->contradictions).s, plural(verify->contradictions));
+		fprintf(page->out, "  %s event%s contradict%s the others.\n",
+			text_count(verify->contradictions).s, plural(verify->contradictions),
+			verify->contradictions == 1 ? "s" : "");
 }
 
 /* ---------------------------------------------------------------------- JSON */
@@ -354,7 +358,7 @@ static void json_cpus(struct json *json, const struct page *page)
 		json_print_u64(json, "cpu", i);
 		json_print_u64(json, "events", cpu->events);
 		json_print_u64(json, "recorded", told);
-		json_print_u64(json, "lost", cpu->lost);
+		json_print_u64(json, "lost_events", cpu->lost);
 		json_print_u64(json, "holes", cpu->holes);
 		json_print_u64(json, "holes_of_unknown_size", cpu->unknown);
 		json_print_u64(json, "hole_ns", cpu->hole_ns);
@@ -373,10 +377,10 @@ static void json_holes(struct json *json, const struct verify *verify)
 		json_print_u64(json, "cpu", hole->cpu);
 		json_print_u64(json, "start_ns", hole->since_ns);
 		json_print_u64(json, "end_ns", hole->until_ns);
-		if (hole->lost)
-			json_print_u64(json, "lost", hole->lost);
+		if (hole->lost || hole->is_step)
+			json_print_u64(json, "lost_events", hole->lost);
 		else
-			json_print_null(json, "lost");
+			json_print_null(json, "lost_events");
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -419,16 +423,14 @@ static void print_json(const struct page *page)
 	const struct verify *verify = page->verify;
 	struct json json = { .out = page->out };
 
-	json_begin_object(&json, NULL);
-	json_print_u64(&json, "holdup", 1);
+	report_json_begin(&json, NULL, "check-trace");
 	json_print_bool(&json, "whole", verify_is_whole(verify, page->facts));
 	json_print_bool(&json, "complete", page->facts->complete);
-	json_print_u64(&json, "start_ns", page->facts->first_ns);
-	json_print_u64(&json, "end_ns", page->facts->last_ns);
+	report_json_window(&json, page->facts->first_ns, page->facts->last_ns);
 	json_print_u64(&json, "events", verify->events);
-	json_print_u64(&json, "lost", verify_lost(verify));
+	json_print_u64(&json, "lost_events", verify_lost(verify));
 	json_print_u64(&json, "holes_of_unknown_size", verify_unknown(verify));
-	json_print_u64(&json, "missing_packets", verify_packets(verify));
+	json_print_u64(&json, "lost_packets", verify_packets(verify));
 	json_print_u64(&json, "unread", verify_unread(verify, page->facts));
 	json_cpus(&json, page);
 	json_holes(&json, verify);
@@ -439,8 +441,7 @@ static void print_json(const struct page *page)
 	json_print_u64(&json, "waits", verify->waits);
 	json_print_u64(&json, "uncertain_ns", verify->uncertain_ns);
 	json_print_u64(&json, "life_ns", verify->life_ns);
-	json_print_u64(&json, "repairs", verify->repairs);
-	json_print_u64(&json, "repairs_exact", verify->repairs_exact);
+	report_json_repairs(&json, verify->repairs, verify->repairs_exact);
 	json_print_u64(&json, "contradictions", verify->contradictions);
 	json_end_object(&json);
 	json_fini(&json);

@@ -1,4 +1,4 @@
-/* verify.h - print the result of analyse/verify.h, as text for people or as JSON. */
+/* verify.h - print the result of analyse/verify/verify.h, as text for people or as JSON. */
 #ifndef REPORT_VERIFY_H
 #define REPORT_VERIFY_H
 

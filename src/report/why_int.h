@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analyse/why.h"
-#include "analyse/why_fold.h"
-#include "analyse/why_process.h"
+#include "analyse/why/why.h"
+#include "analyse/why/fold.h"
+#include "analyse/why/process.h"
+#include "analyse/why/worst.h"
 #include "base/text.h"
 #include "event/facts.h"
 #include "report/why.h"
@@ -77,6 +78,19 @@ char *words_wait(const struct why_wait *wait);
 char *words_waker(const struct why_wait *wait);		/* "woken by make[512] in write" */
 char *words_line(const struct why *why, uint32_t line); /* "Blocked > read > fd 3 = /etc/passwd" */
 
+/*
+ * why_code.c: "it waited in inflate_fast (libz.so.1), called by x", which begins with 'sleeping', or "at
+ * work in ..."; "" = not known. Free it.
+ */
+char *words_codes(const struct facts *facts, const struct why_codes *codes, uint64_t ns,
+		  const char *sleeping);
+struct json;
+/* Nothing where no stacks were recorded. */
+void why_json_codes(struct json *json, const struct facts *facts, const char *key,
+		    const struct why_codes *codes, uint64_t ns);
+void why_json_stacks(struct json *json, const struct facts *facts, const struct why *why,
+		     const struct why *details); /* those that both name */
+
 /* One column of shares: tenths of percent of the window that add up. */
 struct shares {
 	uint64_t *permille; /* owned */
@@ -100,7 +114,11 @@ bool why_text_verdict(
 	const struct page *page); /* why_verdict.c; true: many threads, told as one, are first */
 void why_text_target(const struct page *page);	  /* why_people.c: the command, in the head */
 void why_text_people(const struct page *page);	  /* why_people.c: the others that are named */
+void why_text_code(const struct page *page);	  /* why_code.c: whole stacks */
 void why_text_apart(const struct page *page);	  /* why_verdict.c: threads that only waited */
+void why_text_held_most(const struct page *page); /* why_verdict.c: of a process, in the head */
+void why_text_differing(const struct page *page); /* why_verdict.c: threads unlike the sum */
+void why_text_worst(const struct page *page);	  /* why_verdict.c: the worst moment */
 void why_text_summary(const struct page *page);	  /* why_tree.c */
 void why_text_instances(const struct page *page); /* why_tree.c */
 void why_text_causality(const struct page *page); /* why_tree.c */

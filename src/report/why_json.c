@@ -7,42 +7,18 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "report/vocabulary.h"
 #include "report/why_int.h"
 
 #define LOCK_FROM "lock events" /* how a lock and its owner are known: from the program itself */
 #define NEST_MAX  400		/* causality deeper than this hangs under the last level printed */
-
-static const char *class_name(enum why_class class)
-{
-	static const char *const names[] = {
-		[WHY_HELD_UP] = "held_up",
-		[WHY_ASKED] = "asked",
-		[WHY_IDLE] = "idle",
-		[WHY_RUNS] = "runs",
-	};
-
-	return (unsigned int)class < ARRAY_LEN(names) ? names[class] : "held_up";
-}
-
-static void put_thread(struct json *json, const char *key, const struct why_thread *thread)
-{
-	if (!thread->tid) {
-		json_print_null(json, key);
-		return;
-	}
-	json_begin_object(json, key);
-	json_print_i64(json, "tid", thread->tid);
-	json_print_i64(json, "tgid", thread->tgid);
-	json_print_string(json, "comm", thread->comm);
-	json_end_object(json);
-}
 
 static void put_stand_ins(struct json *json, const struct why *why)
 {
 	json_begin_array(json, "stand_ins");
 	for (size_t i = 0; i < why->stand_in_count; i++) {
 		json_begin_object(json, NULL);
-		put_thread(json, "who", &why->stand_ins[i].who);
+		report_json_thread(json, "who", &why->stand_ins[i].who);
 		json_print_u64(json, "start_ns", why->stand_ins[i].start_ns);
 		json_print_u64(json, "end_ns", why->stand_ins[i].end_ns);
 		json_end_object(json);
@@ -53,10 +29,8 @@ static void put_stand_ins(struct json *json, const struct why *why)
 static void put_wib(struct json *json, const struct why *why)
 {
 	json_begin_object(json, "wib");
-	json_print_u64(json, "working_ns", why->working_ns);
-	json_print_u64(json, "interrupted_ns", why->interrupted_ns);
-	json_print_u64(json, "blocked_ns", why->blocked_ns);
-	json_print_u64(json, "uncertain_ns", why->uncertain_ns);
+	report_json_wib(json, why->working_ns, why->interrupted_ns, why->blocked_ns,
+			why->uncertain_ns);
 	json_end_object(json);
 
 	json_begin_object(json, "blocked");
@@ -74,6 +48,13 @@ static void put_wib(struct json *json, const struct why *why)
 
 static void put_polls(struct json *json, const struct why_polls *polls)
 {
+	if (polls->bare) {
+		json_begin_object(json, "bare_sleeps");
+		json_print_u64(json, "count", polls->bare);
+		json_print_u64(json, "sleeps", polls->sleeps);
+		json_print_u64(json, "sleep_ns", polls->bare_ns);
+		json_end_object(json);
+	}
 	if (!polls->call)
 		return;
 	json_begin_object(json, "polls");
@@ -85,7 +66,19 @@ static void put_polls(struct json *json, const struct why_polls *polls)
 	json_end_object(json);
 }
 
-static void put_verdict(struct json *json, const struct why *why)
+static void put_code(struct json *json, const struct why_root *root, const struct facts *facts)
+{
+	uint64_t seen_ns = root->waited.seen_ns > root->code.seen_ns ? root->waited.seen_ns
+								     : root->code.seen_ns;
+
+	why_json_codes(json, facts, "waited_in", &root->waited, root->ns);
+	why_json_codes(json, facts, "code", &root->code, root->ns);
+	if (facts->stacks)
+		json_print_share(json, "code_seen", seen_ns < root->ns ? seen_ns : root->ns,
+				 root->ns);
+}
+
+static void put_verdict(struct json *json, const struct why *why, const struct facts *facts)
 {
 	json_begin_array(json, "verdict");
 	for (size_t i = 0; i < why->root_count; i++) {
@@ -95,10 +88,10 @@ static void put_verdict(struct json *json, const struct why *why)
 		json_print_u64(json, "ns", root->ns);
 		json_print_share(json, "share", root->ns, why_verdict_ns(why));
 		json_print_string(json, "kind", why_kind_name(root->kind));
-		put_thread(json, "who", &root->who);
+		report_json_thread(json, "who", &root->who);
 		json_print_string(json, "what", root->what);
 		json_print_string(json, "object", root->object);
-		json_print_string(json, "class", class_name(root->class));
+		json_print_string(json, "class", why_wait_class_name(root->class));
 		json_print_u64(json, "count", root->count);
 		json_print_u64(json, "longest_ns", root->longest_ns);
 		json_print_string(json, "why", root->why);
@@ -109,10 +102,11 @@ static void put_verdict(struct json *json, const struct why *why)
 			json_print_u64(json, "told_ns", root->told_ns);
 		}
 		json_print_bool(json, "timed_out", root->timed_out);
-		put_thread(json, "kept_off", &root->kept_off);
+		report_json_thread(json, "kept_off", &root->kept_off);
 		if (root->client.tid)
-			put_thread(json, "works_for", &root->client);
+			report_json_thread(json, "works_for", &root->client);
 		put_polls(json, &root->polls);
+		put_code(json, root, facts);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -126,7 +120,7 @@ static void put_group(struct json *json, const struct why *why, const struct why
 	json_print_u64(json, "ns", row->sum.ns);
 	json_print_share(json, "share", row->sum.ns, why_verdict_ns(why));
 	json_print_string(json, "kind", why_kind_name(row->sum.kind));
-	json_print_string(json, "class", class_name(row->sum.class));
+	json_print_string(json, "class", why_wait_class_name(row->sum.class));
 	json_print_u64(json, "threads", row->threads);
 	json_print_string(json, "name", row->name);
 	if (row->many_whats)
@@ -166,14 +160,14 @@ static void put_groups(struct json *json, const struct why *why)
 	why_rows_fini(&rows);
 }
 
-static void put_chain(struct json *json, const struct why *why)
+static void put_chain(struct json *json, const struct why *why, const struct facts *facts)
 {
 	json_begin_array(json, "chain");
 	for (size_t i = 0; i < why->chain_count; i++) {
 		const struct why_hop *hop = &why->chain[i];
 
 		json_begin_object(json, NULL);
-		put_thread(json, "who", &hop->who);
+		report_json_thread(json, "who", &hop->who);
 		json_print_string(json, "what", hop->what);
 		json_print_string(json, "object", hop->object);
 		json_print_string(json, "woken_by", hop->woken_by);
@@ -181,30 +175,35 @@ static void put_chain(struct json *json, const struct why *why)
 			json_print_string(json, "helper", hop->helper);
 		if (hop->instead) {
 			json_print_string(json, "instead", hop->instead);
-			put_thread(json, "expects", &hop->expects);
+			report_json_thread(json, "expects", &hop->expects);
+			if (hop->expects_by)
+				json_print_string(json, "expects_inferred", hop->expects_by);
 		}
 		if (hop->inferred) {
 			json_print_string(json, hop->known ? "asked" : "inferred", hop->inferred);
-			put_thread(json, "answerer", &hop->answerer);
+			report_json_thread(json, "answerer", &hop->answerer);
 		}
 		if (hop->told)
 			json_print_string(json, "told", hop->told);
 		if (hop->waker_told)
 			json_print_string(json, "waker_told", hop->waker_told);
-		put_thread(json, "waker", &hop->waker);
+		report_json_thread(json, "waker", &hop->waker);
 		json_print_u64(json, "ns", hop->ns);
 		json_print_u64(json, "count", hop->count);
 		json_print_u64(json, "slices", hop->slices);
 		if (hop->lock) {
 			json_print_string(json, "lock", hop->lock);
 			json_print_string(json, "lock_from", LOCK_FROM);
-			put_thread(json, "owner", &hop->owner);
+			report_json_thread(json, "owner", &hop->owner);
 		}
 		if (hop->holder.tid) {
-			put_thread(json, "holder", &hop->holder);
+			report_json_thread(json, "holder", &hop->holder);
 			json_print_string(json, "holding", hop->holding);
 			json_print_bool(json, "many_held", hop->many_held);
 		}
+		why_json_codes(json, facts, "code", hop->code, hop->code ? hop->code->seen_ns : 0);
+		why_json_codes(json, facts, "waker_code", hop->waker_code,
+			       hop->waker_code ? hop->waker_code->seen_ns : 0);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -282,32 +281,36 @@ static void put_instances(struct json *json, const struct why *why)
 
 static void put_waker(struct json *json, const struct why_wait *wait)
 {
-	json_begin_object(json, "woken_by");
-	json_print_string(json, "kind", why_waker_name(wait->waker));
-	json_print_i64(json, "tid", wait->woken_by.tid);
-	json_print_string(json, "comm", wait->woken_by.comm);
-	json_print_string(json, "name", wait->waker_name);
-	json_print_string(json, "state", wait->waker_state);
+	report_json_begin_waker(json, wait);
 	if (wait->helper)
 		json_print_string(json, "helper", wait->helper);
-	json_print_u64(json, "working_ns", wait->working_ns);
-	json_print_u64(json, "interrupted_ns", wait->interrupted_ns);
-	json_print_u64(json, "blocked_ns", wait->blocked_ns);
-	json_print_u64(json, "uncertain_ns", wait->uncertain_ns);
+	report_json_wib(json, wait->working_ns, wait->interrupted_ns, wait->blocked_ns,
+			wait->uncertain_ns);
 	json_end_object(json);
 	if (wait->told)
 		json_print_string(json, "told", wait->told);
 	if (wait->inferred) {
 		json_print_string(json, wait->known ? "asked" : "inferred", wait->inferred);
-		put_thread(json, "answerer", &wait->answerer);
+		report_json_thread(json, "answerer", &wait->answerer);
 	}
 	if (!wait->is_slice)
 		return;
 	json_begin_object(json, "last_slice_woken_by");
 	json_print_string(json, "kind", why_waker_name(wait->last_waker));
-	json_print_i64(json, "tid", wait->last_woken_by.tid);
-	json_print_string(json, "comm", wait->last_woken_by.comm);
+	report_json_thread_keys(json, &wait->last_woken_by);
 	json_print_string(json, "name", wait->last_waker_name);
+	json_end_object(json);
+}
+
+static void put_holder(struct json *json, const struct why_wait *wait)
+{
+	if (!wait->holder.tid)
+		return;
+	report_json_thread(json, "holder", &wait->holder);
+	json_print_string(json, "holding", wait->holding);
+	json_begin_object(json, "holder_did");
+	report_json_wib(json, wait->held.working_ns, wait->held.interrupted_ns,
+			wait->held.blocked_ns, wait->held.uncertain_ns);
 	json_end_object(json);
 }
 
@@ -323,12 +326,10 @@ static void put_lock(struct json *json, const struct why *why, const struct why_
 		const struct why_owner *owner = &why->owners[wait->first_owner + i];
 
 		json_begin_object(json, NULL);
-		put_thread(json, "who", &owner->who);
+		report_json_thread(json, "who", &owner->who);
 		json_print_u64(json, "ns", owner->ns);
-		json_print_u64(json, "working_ns", owner->working_ns);
-		json_print_u64(json, "interrupted_ns", owner->interrupted_ns);
-		json_print_u64(json, "blocked_ns", owner->blocked_ns);
-		json_print_u64(json, "uncertain_ns", owner->uncertain_ns);
+		report_json_wib(json, owner->working_ns, owner->interrupted_ns, owner->blocked_ns,
+				owner->uncertain_ns);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -345,12 +346,13 @@ static void put_causality(struct json *json, const struct why *why)
 		tree_node(&tree, wait->depth);
 		json_print_u64(json, "start_ns", wait->start_ns);
 		json_print_u64(json, "end_ns", wait->end_ns);
-		put_thread(json, "who", &wait->who);
+		report_json_thread(json, "who", &wait->who);
 		json_print_string(json, "in", wait->in);
 		json_print_string(json, "object", wait->object);
 		json_print_string(json, "stack", wait->stack);
-		json_print_string(json, "class", class_name(wait->class));
+		json_print_string(json, "class", why_wait_class_name(wait->class));
 		put_waker(json, wait);
+		put_holder(json, wait);
 		put_lock(json, why, wait);
 		tree_children(&tree);
 	}
@@ -382,7 +384,7 @@ static void put_throttles(struct json *json, const struct facts *facts)
 }
 
 /* What the numbers rest on. */
-static void put_trust(struct json *json, const struct why *why, const struct facts *facts)
+static void put_coverage(struct json *json, const struct why *why, const struct facts *facts)
 {
 	json_print_u64(json, "lost_events", why->lost_events);
 	json_begin_object(json, "uncertain");
@@ -396,18 +398,8 @@ static void put_trust(struct json *json, const struct why *why, const struct fac
 	json_end_object(json);
 	put_throttles(json, facts);
 	json_print_bool(json, "complete", facts->complete);
-	json_begin_array(json, "missing");
-	for (size_t i = 0; i < facts->missing_count; i++) {
-		json_begin_object(json, NULL);
-		json_print_string(json, "what", facts->missing[i].what);
-		json_print_string(json, "why", facts->missing[i].why);
-		json_end_object(json);
-	}
-	json_end_array(json);
-	json_begin_array(json, "damage");
-	for (size_t i = 0; i < facts->damage_count; i++)
-		json_print_string(json, NULL, facts->damage[i]);
-	json_end_array(json);
+	report_json_missing(json, facts);
+	report_json_damage(json, facts, NULL);
 }
 
 static void put_syscalls(struct json *json, const struct why *why)
@@ -432,6 +424,45 @@ static void put_only(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
+/* Threads whose largest part is another one than that of all. */
+static void put_differing(struct json *json, const struct why_process *process)
+{
+	json_begin_array(json, "differ");
+	for (size_t i = 0; i < process->differs_count; i++) {
+		const struct why_differs *one = &process->differs[i];
+
+		json_begin_object(json, NULL);
+		report_json_thread(json, "who", &one->who);
+		json_print_u64(json, "ns", one->ns);
+		json_print_u64(json, "part_ns", one->root.ns);
+		json_print_string(json, "kind", why_kind_name(one->root.kind));
+		json_print_string(json, "class", why_wait_class_name(one->root.class));
+		report_json_thread(json, "cause", &one->root.who);
+		json_print_string(json, "what", one->root.what);
+		json_print_string(json, "object", one->root.object);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+/* null = no moment stands out, or one thread was asked for. */
+static void put_worst(struct json *json, const struct why *why)
+{
+	const struct why_worst *worst = why->worst;
+
+	if (!worst) {
+		json_print_null(json, "worst");
+		return;
+	}
+	json_begin_object(json, "worst");
+	report_json_window(json, worst->start_ns, worst->end_ns);
+	json_print_u64(json, "held_up_ns", worst->held_ns);
+	json_print_u64(json, "average_ns", worst->mean_ns);
+	json_print_u64(json, "cause", worst->cause);
+	json_print_u64(json, "cause_ns", worst->cause_ns);
+	json_end_object(json);
+}
+
 /* A process: how many threads were added up, and those that only waited. */
 static void put_process(struct json *json, const struct why *why)
 {
@@ -445,21 +476,22 @@ static void put_process(struct json *json, const struct why *why)
 	json_print_u64(json, "threads", process->threads);
 	json_print_u64(json, "added", process->added);
 	json_print_u64(json, "threads_ns", why_states_ns(why));
-	put_thread(json, "details_of", &process->told.target);
+	report_json_thread(json, "details_of", &process->told.target);
 	json_begin_array(json, "apart");
 	for (size_t i = 0; i < process->apart_count; i++) {
 		const struct why_root *root = &process->apart[i];
 
 		json_begin_object(json, NULL);
-		put_thread(json, "who", &root->who);
+		report_json_thread(json, "who", &root->who);
 		json_print_u64(json, "ns", root->ns);
 		json_print_string(json, "in", root->what);
 		json_print_string(json, "object", root->object);
-		json_print_string(json, "class", class_name(root->class));
+		json_print_string(json, "class", why_wait_class_name(root->class));
 		json_print_string(json, "why", root->why);
 		json_end_object(json);
 	}
 	json_end_array(json);
+	put_differing(json, process);
 	json_end_object(json);
 }
 
@@ -471,7 +503,7 @@ static void put_people(struct json *json, const struct why *why)
 		const struct why_person *person = &why->people[i];
 
 		json_begin_object(json, NULL);
-		put_thread(json, "who", &person->who);
+		report_json_thread(json, "who", &person->who);
 		json_print_string(json, "cmdline", person->cmdline);
 		json_print_string(json, "cgroup", person->cgroup);
 		json_print_string(json, "place", person->place);
@@ -484,28 +516,26 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 {
 	const struct why *details = why->process ? &why->process->told : why;
 
-	json_begin_object(json, NULL);
-	json_print_u64(json, "holdup", 1);
-	put_thread(json, "target", &why->target);
+	report_json_begin(json, NULL, "why");
+	report_json_thread(json, "target", &why->target);
 	json_print_string(json, "cmdline", why->cmdline);
 	json_print_i64(json, "stood_in_for", why->stood_in_for);
 	put_stand_ins(json, why);
-	json_begin_object(json, "window");
-	json_print_u64(json, "start_ns", why->start_ns);
-	json_print_u64(json, "end_ns", why->end_ns);
-	json_end_object(json);
+	report_json_window(json, why->start_ns, why->end_ns);
 	put_wib(json, why);
 	put_only(json, why);
 	put_process(json, why);
+	put_worst(json, why);
 	put_people(json, why);
-	put_verdict(json, why);
+	put_verdict(json, why, facts);
 	put_groups(json, why);
-	put_chain(json, details);
+	put_chain(json, details, facts);
 	put_summary(json, details);
 	put_instances(json, details);
 	put_causality(json, details);
-	put_trust(json, why, facts);
+	put_coverage(json, why, facts);
 	put_syscalls(json, details);
+	why_json_stacks(json, facts, why, details);
 	json_end_object(json);
 }
 

@@ -57,7 +57,7 @@ static void add_result(struct line *line, const struct why *why, size_t index)
 
 	for (size_t i = 0; i < ARRAY_LEN(states); i++)
 		line->states[i] += states[i];
-	line->ns += why_window_ns(why);
+	line->ns += why_states_ns(why);
 	line->members =
 		vec_room(line->members, line->count, &line->member_cap, sizeof(*line->members));
 	line->members[line->count++] = index;
@@ -185,25 +185,33 @@ static void add_line(struct table *table, const struct lines *lines, const struc
 		add_several(table, lines, line);
 }
 
-static void print_heading(FILE *out, size_t count, bool colour)
+static void print_heading(FILE *out, size_t count, const struct report_why_opts *opts)
 {
-	if (colour)
+	const char *noun = opts->processes ? "process" : "thread";
+	const char *many = opts->processes ? "es, busiest first" : "s";
+
+	if (opts->colour)
 		terminal_codes(out, "\033[1m");
-	fprintf(out, "%zu thread%s; explain one with --tid\n", count, count == 1 ? "" : "s");
-	if (colour)
+	fprintf(out, "%zu %s%s; explain one with --%s\n", count, noun, count == 1 ? "" : many,
+		opts->processes ? "pid" : "tid");
+	if (opts->colour)
 		terminal_codes(out, "\033[0m");
 }
 
 /* What is not printed: how many threads, and how to see them. */
-static void print_rest(FILE *out, const struct lines *lines, size_t first)
+static void print_rest(FILE *out, const struct lines *lines, size_t first, bool processes)
 {
 	size_t threads = 0;
+	const char *noun = processes ? "process" : "thread";
 
 	for (size_t i = first; i < lines->count; i++)
 		threads += lines->at[i].count;
 	if (threads)
-		fprintf(out, "  and %zu more thread%s (--top %zu shows all)\n", threads,
-			threads == 1 ? "" : "s", lines->count);
+		fprintf(out, "  and %zu more %s%s (--top %zu shows all)\n", threads, noun,
+			threads == 1 ? ""
+			: processes  ? "es"
+				     : "s",
+			lines->count);
 }
 
 void why_text_lines(FILE *out, const struct why *results, size_t count,
@@ -213,7 +221,7 @@ void why_text_lines(FILE *out, const struct why *results, size_t count,
 	struct lines lines = { .results = results };
 	struct table table = { 0 };
 
-	fold_lines(&lines, count, count > top && !opts->unfold);
+	fold_lines(&lines, count, count > top && !opts->unfold && !opts->processes);
 	if (opts->unfold && !opts->top)
 		top = lines.count;
 	table_column(&table, "time", TABLE_RIGHT);
@@ -221,12 +229,13 @@ void why_text_lines(FILE *out, const struct why *results, size_t count,
 	table_column(&table, "interrupted", TABLE_RIGHT);
 	table_column(&table, "blocked", TABLE_RIGHT);
 	table_column(&table, "uncertain", TABLE_RIGHT);
-	table_column(&table, "thread: largest part", TABLE_TEXT);
+	table_column(&table, opts->processes ? "process: largest part" : "thread: largest part",
+		     TABLE_TEXT);
 	for (size_t i = 0; i < lines.count && i < top; i++)
 		add_line(&table, &lines, &lines.at[i]);
-	print_heading(out, count, opts->colour);
+	print_heading(out, count, opts);
 	table_print(&table, out);
-	print_rest(out, &lines, top);
+	print_rest(out, &lines, top, opts->processes);
 	table_fini(&table);
 	for (size_t i = 0; i < lines.count; i++)
 		free(lines.at[i].members);

@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 
 #include "base/mem.h"
+#include "event/steps.h"
 #include "report/table.h"
+#include "report/vocabulary.h"
 #include "report/why_int.h"
 
 #define THROTTLES_TOLD 3
@@ -49,10 +51,22 @@ static void note_status(struct notes *notes)
 	if (notes->page->why->target.tid != facts->target_tid || status <= 0)
 		return;
 	if (WIFSIGNALED(status))
-		note(notes, "The command was ended by signal %d (%s).", WTERMSIG(status),
+		note(notes, "The command was killed by signal %d (%s).", WTERMSIG(status),
 		     sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
 	else if (WIFEXITED(status))
-		note(notes, "The command ended with exit status %d.", WEXITSTATUS(status));
+		note(notes, "The command exited with status %d.", WEXITSTATUS(status));
+}
+
+/* Each hole of the recording is one that a budget made. */
+static bool paused_only(const struct facts *facts)
+{
+	bool paused = false;
+
+	for (size_t i = 0; i < facts->step_count; i++)
+		paused |= facts->steps[i].step == STEP_NONE;
+	for (size_t i = 0; i < facts->cpu_count; i++)
+		paused &= facts->cpus[i].lost == 0;
+	return paused && facts->damage_count == 0;
 }
 
 static void note_lost(struct notes *notes)
@@ -64,12 +78,19 @@ static void note_lost(struct notes *notes)
 
 	if (why->lost_events == 0 && why->lost_span_ns == 0)
 		return;
+	if (paused_only(facts)) {
+		note(notes,
+		     "Nothing was recorded for %s of the window, to keep to the budget. That time is "
+		     "uncertain.",
+		     text_duration(why->lost_span_ns).s);
+		return;
+	}
 	note(notes,
-	     "%s%s event%s lost; %s of the window lies in holes of the recording. What depends on "
-	     "them is counted as uncertain or unknown.%s",
+	     "%s%s event%s lost; %s of the window lies in holes of the recording. Affected time "
+	     "is uncertain or unknown.%s",
 	     full ? "" : "At least ", text_count(why->lost_events).s,
 	     why->lost_events == 1 ? " was" : "s were", text_duration(why->lost_span_ns).s,
-	     full ? " A larger --buffer loses less." : "");
+	     full ? " A larger --buffer loses fewer." : "");
 	for (size_t i = 0; i < facts->cpu_count; i++) {
 		if (facts->cpus[i].lost > 0)
 			note(notes, "CPU %zu lost %s events in the whole recording.", i,
@@ -85,14 +106,15 @@ static void note_repairs(struct notes *notes)
 		return;
 	if (why->repairs_exact >= why->repairs)
 		note(notes,
-		     "%s switch%s to a thread %s not recorded, in the whole recording; other "
-		     "events placed %s exactly.",
+		     "%s context switch%s to a thread %s not recorded in the whole recording; "
+		     "other events give the exact time of %s.",
 		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
 		     why->repairs == 1 ? "was" : "were", why->repairs == 1 ? "it" : "all of them");
 	else
 		note(notes,
-		     "%s switch%s to a thread %s not recorded, in the whole recording; other "
-		     "events placed %s of them exactly, the others leave %s of the window uncertain.",
+		     "%s context switch%s to a thread %s not recorded in the whole recording; "
+		     "other events give the exact time of %s. The others leave %s of the window "
+		     "uncertain.",
 		     text_count(why->repairs).s, why->repairs == 1 ? "" : "es",
 		     why->repairs == 1 ? "was" : "were", text_count(why->repairs_exact).s,
 		     text_duration(why->repairs_ns).s);
@@ -104,8 +126,8 @@ static void note_slices(struct notes *notes)
 
 	if (why->slice_count > 0)
 		note(notes,
-		     "It waited on for the same behind %s of its time-out%s: these slices of longer waits, %s, are "
-		     "charged to what ended those.",
+		     "The target repeated the same wait after %s time-out%s. These slices of "
+		     "longer waits, %s, are charged to the causes that ended the longer waits.",
 		     text_count(why->slice_count).s, why->slice_count == 1 ? "" : "s",
 		     text_duration(why->slice_ns).s);
 }
@@ -116,9 +138,9 @@ static void note_answers(struct notes *notes)
 
 	if (why->answer_count > 0)
 		note(notes,
-		     "It slept %s time%s between calls that it made again until one succeeded: that time, %s, is "
-		     "charged to who did meanwhile what can have changed the answer. Nothing woke it, so this is "
-		     "inferred.",
+		     "The target slept %s time%s between repeated calls until one succeeded. That "
+		     "time, %s, is charged to the thread whose action may have made the call "
+		     "succeed. This is inferred, because no thread woke the target.",
 		     text_count(why->answer_count).s, why->answer_count == 1 ? "" : "s",
 		     text_duration(why->answer_ns).s);
 }
@@ -129,9 +151,10 @@ static void note_missed(struct notes *notes)
 
 	if (why->missed_count > 0)
 		note(notes,
-		     "It waited on for the same behind its time-outs, %s time%s, and went on behind the last one, just "
-		     "when one other thread had woken up: that time, %s, is charged to that thread. Nothing woke it, "
-		     "so this is inferred.",
+		     "The target repeated the same wait after time-outs, %s time%s, and continued "
+		     "after the last one, when one other thread had just woken up. That time, %s, "
+		     "is charged to that thread. This is inferred, because no thread woke the "
+		     "target.",
 		     text_count(why->missed_count).s, why->missed_count == 1 ? "" : "s",
 		     text_duration(why->missed_ns).s);
 }
@@ -160,10 +183,39 @@ static bool missing_matters(const struct why *why)
 	return unknown_ns > why_window_ns(why) / 1000;
 }
 
+/* Time at steps of the window that lack something. */
+static void note_steps(struct notes *notes)
+{
+	const struct facts *facts = notes->page->facts;
+	const struct why *why = notes->page->why;
+	uint64_t ns[STEP_COUNT] = { 0 };
+
+	for (size_t i = 0; i < facts->step_count; i++) {
+		const struct fact_step *step = &facts->steps[i];
+		uint64_t from = step->since_ns > why->start_ns ? step->since_ns : why->start_ns;
+		uint64_t to = i + 1 < facts->step_count ? step[1].since_ns : facts->last_ns;
+
+		to = to < why->end_ns ? to : why->end_ns;
+		if (to > from && step->step < STEP_COUNT)
+			ns[step->step] += to - from;
+	}
+	for (uint32_t i = STEP_ALL + 1; i < STEP_NONE; i++) {
+		if (ns[i])
+			note(notes,
+			     "To keep to the budget, %s of the window was recorded with %s. Not known "
+			     "of that time: %s.",
+			     text_duration(ns[i]).s, report_step_words(i), report_step_lacks(i));
+	}
+}
+
 static void note_missing(struct notes *notes)
 {
 	const struct facts *facts = notes->page->facts;
 
+	if (facts->is_lean)
+		note(notes,
+		     "Recorded with lean events: of system calls, only those that threads waited "
+		     "in are known.");
 	if (!missing_matters(notes->page->why))
 		return;
 	for (size_t i = 0; i < facts->missing_count; i++)
@@ -208,15 +260,14 @@ static void note_throttles(struct notes *notes)
 		const struct fact_throttle *throttle = &facts->throttles[i];
 
 		note(notes,
-		     "The cgroup %s may use %s of CPU time in each %s; that held its threads back in "
-		     "%s of %s periods of the whole recording, for %s on all CPUs together.%s",
+		     "The cgroup %s may use %s of CPU time in each %s; its threads were throttled "
+		     "in %s of %s periods of the whole recording, for %s on all CPUs together.%s",
 		     throttle->cgroup ? throttle->cgroup : "?", text_duration(throttle->quota_ns).s,
 		     text_duration(throttle->period_ns).s, text_count(throttle->times).s,
 		     text_count(throttle->periods).s, text_duration(throttle->ns).s,
 		     is_charged(notes->page->why, throttle->cgroup ? throttle->cgroup : "?")
 			     ? ""
-			     : " Where another thread ran meanwhile, that one is told to have had "
-			       "its CPU.");
+			     : " If another thread ran meanwhile, that thread is reported instead.");
 	}
 }
 
@@ -225,7 +276,7 @@ static void note_damage(struct notes *notes)
 	const struct facts *facts = notes->page->facts;
 
 	if (!facts->complete)
-		note(notes, "The recorder was cut short: the recording ends at %s.",
+		note(notes, "The recorder did not finish: the recording ends at %s.",
 		     page_since(facts->first_ns, facts->last_ns).s);
 	for (size_t i = 0; i < facts->damage_count; i++)
 		note(notes, "Damaged: %s.", facts->damage[i]);
@@ -243,9 +294,10 @@ void why_text_notes(const struct page *page)
 	note_missed(&notes);
 	note_repairs(&notes);
 	note_throttles(&notes);
+	note_steps(&notes);
 	if (page->why->depth_limit_hits > 0)
 		note(&notes,
-		     "%" PRIu32 " waits were followed only to the bound on depth; the rest of them "
+		     "%" PRIu32 " chains of waits reached the depth limit; the rest of their time "
 		     "is charged to the last thread reached.",
 		     page->why->depth_limit_hits);
 	note_missing(&notes);

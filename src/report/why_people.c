@@ -97,7 +97,7 @@ void why_text_people(const struct page *page)
 		told++;
 	}
 	if (told) {
-		page_heading(page, "Who they are:");
+		page_heading(page, "Processes:");
 		table_print(&table, page->out);
 	}
 	table_fini(&table);

@@ -111,22 +111,22 @@ static struct text share_text(const struct shares *shares, const uint64_t *ns, s
 static char *crowd_text(const struct why *why)
 {
 	const struct why_process *process = why->process;
-	AUTO_FREE char *of =
-		process->added < process->threads
-			? xasprintf(", of which %zu did more than wait", process->added)
-			: xstrdup("");
+	AUTO_FREE char *of = process->added < process->threads
+				     ? xasprintf(", %zu of them active", process->added)
+				     : xstrdup("");
 
 	return xasprintf(", %zu thread%s%s, %s together", process->threads,
 			 process->threads == 1 ? "" : "s", of, text_duration(why_states_ns(why)).s);
 }
 
-static void print_headline(const struct page *page)
+static char *headline(const struct page *page)
 {
 	const struct why *why = page->why;
 	bool whole = !page->opts->window_chosen && why->target.tid == page->facts->target_tid;
 	AUTO_FREE char *name = words_thread(&why->target);
 	AUTO_FREE char *safe = text_escaped(name);
-	AUTO_FREE char *line = NULL, *crowd = NULL;
+	AUTO_FREE char *crowd = NULL;
+	char *line;
 	uint64_t parts[PART_COUNT];
 	struct shares shares;
 
@@ -139,17 +139,23 @@ static void print_headline(const struct page *page)
 			 share_text(&shares, parts, PART_INTERRUPTED).s,
 			 share_text(&shares, parts, PART_BLOCKED).s,
 			 share_text(&shares, parts, PART_UNCERTAIN).s);
+	shares_fini(&shares);
+	return line;
+}
+
+static void print_headline(const struct page *page)
+{
+	AUTO_FREE char *line = headline(page);
+
 	set_bold(page->out, page->opts->colour);
 	table_wrap(page->out, line, 0);
 	set_plain(page->out, page->opts->colour);
-	shares_fini(&shares);
 }
 
 /* What the time went to, from the target's point of view. */
 struct plain {
 	uint64_t ns;
-	const char *mostly; /* when it is the largest */
-	const char *also;   /* when it is 1 % or more, but not the largest */
+	const char *words;
 };
 
 static void print_plain(const struct page *page, const struct plain *plains, size_t count)
@@ -164,10 +170,10 @@ static void print_plain(const struct page *page, const struct plain *plains, siz
 			most = i;
 	}
 	words_begin(&words);
-	fprintf(words.out, "It %s: %s", plains[most].mostly, text_duration(plains[most].ns).s);
+	fprintf(words.out, "Mostly %s: %s", plains[most].words, text_duration(plains[most].ns).s);
 	for (size_t i = 0; i < count; i++) {
 		if (i != most && plains[i].ns > 0 && plains[i].ns >= window_ns / 100)
-			fprintf(words.out, "; it %s %s", plains[i].also,
+			fprintf(words.out, "; %s: %s", plains[i].words,
 				text_duration(plains[i].ns).s);
 	}
 	fputc('.', words.out);
@@ -221,12 +227,14 @@ static void print_stand_ins(const struct page *page)
 		return;
 	words_begin(&words);
 	if (why->target.tid == why->stood_in_for)
-		fprintf(words.out, "It was born at %s of the recording. Before, its ancestor",
+		fprintf(words.out,
+			"The thread was created at %s of the recording. Before that, "
+			"its ancestor",
 			page_since(page->facts->first_ns,
 				   why->stand_ins[why->stand_in_count - 1].end_ns)
 				.s);
 	else
-		fprintf(words.out, "Thread %d was not born yet. Its ancestor", why->stood_in_for);
+		fprintf(words.out, "Thread %d did not exist yet. Its ancestor", why->stood_in_for);
 	fputs(why->stand_in_count == 1 ? " stands in for it: " : "s stand in for it: ", words.out);
 	for (size_t i = 0; i < why->stand_in_count; i++) {
 		const struct why_stand_in *by = &why->stand_ins[i];
@@ -235,7 +243,7 @@ static void print_stand_ins(const struct page *page)
 		fprintf(words.out, "%s%s for %s", i ? ", then " : "", name,
 			text_duration(by->end_ns - by->start_ns).s);
 	}
-	fputs(". That time is in the first line and in the table.", words.out);
+	fputs(". That time is included in the first line and in the table.", words.out);
 	text = words_end(&words);
 	safe = text_escaped(text);
 	fputs("  ", page->out);
@@ -248,30 +256,25 @@ static void print_conclusion(const struct page *page)
 	uint64_t stuck = stuck_ns(why), timed_out = timed_out_ns(why);
 	const struct why_before *before = &why->before;
 	const struct plain plains[] = {
-		{ why->working_ns - before->working_ns, "mostly worked itself", "worked for" },
-		{ why->interrupted_ns - before->interrupted_ns,
-		  "could mostly have run, but had no CPU", "could have run, but had no CPU, for" },
-		{ why->held_up_ns - before->held_up_ns - stuck, "was mostly held up by others",
-		  "was held up by others for" },
-		{ stuck, "mostly waited for what did not come",
-		  "waited for what did not come for" },
-		{ why->asked_ns - before->asked_ns - timed_out, "mostly slept because it asked to",
-		  "slept because it asked to for" },
-		{ timed_out, "mostly waited until time-outs of its own ran out",
-		  "waited until time-outs of its own ran out for" },
-		{ why->idle_ns - before->idle_ns, "was mostly idle, waiting for work",
-		  "was idle, waiting for work, for" },
+		{ why->working_ns - before->working_ns, "working" },
+		{ why->interrupted_ns - before->interrupted_ns, "runnable without a CPU" },
+		{ why->held_up_ns - before->held_up_ns - stuck, "held up by others" },
+		{ stuck, "waiting in vain" },
+		{ why->asked_ns - before->asked_ns - timed_out, "sleeping on its own request" },
+		{ timed_out, "waiting until its own time-outs" },
+		{ why->idle_ns - before->idle_ns, "idle, waiting for work" },
 		{ why->uncertain_ns - before->uncertain_ns,
-		  "is mostly uncertain what it did, for events are missing", "is uncertain for" },
-		{ before_ns(before), "was mostly not born yet", "was not born yet for" },
+		  "uncertain, because events are missing" },
+		{ before_ns(before), "not created yet" },
 	};
 
 	print_headline(page);
 	why_text_target(page);
 	if (why_window_ns(why) > 0)
 		print_plain(page, plains, ARRAY_LEN(plains));
+	why_text_held_most(page);
 	if (page->opts->window_chosen || why->target.tid != page->facts->target_tid)
-		fprintf(page->out, "  Looked at: %s to %s of the recording.\n",
+		fprintf(page->out, "  Window: %s to %s of the recording.\n",
 			page_since(page->facts->first_ns, why->start_ns).s,
 			page_since(page->facts->first_ns, why->end_ns).s);
 	print_stand_ins(page);
@@ -299,6 +302,21 @@ static size_t hops_alike(const struct why *why, size_t first)
 	return run;
 }
 
+/* Where in its code the hop waited, below it. */
+static void add_hop_code(struct table *table, const struct page *page, size_t i)
+{
+	const struct why_codes *codes = page->why->chain[i].code;
+	AUTO_FREE char *code =
+		codes ? words_codes(page->facts, codes, codes->seen_ns, "waited in ") : NULL;
+	int indent = i < 16 ? (int)i * 2 + 2 : 34;
+
+	if (!code || !*code)
+		return;
+	table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+	table_cell(table, "%*s%s", indent, "", code);
+}
+
 static void add_hop(struct table *table, const struct page *page, size_t i)
 {
 	const struct why_hop *hop = &page->why->chain[i];
@@ -307,6 +325,7 @@ static void add_hop(struct table *table, const struct page *page, size_t i)
 	table_cell(table, "%s", page_duration(page, hop->ns).s);
 	table_cell(table, "%s x", text_count(hop->count).s);
 	table_cell(table, "%s", sentence);
+	add_hop_code(table, page, i);
 }
 
 /* Those between the first and the last of a long run of hops alike. */
@@ -318,7 +337,7 @@ static void add_hops_between(struct table *table, const struct why *why, size_t 
 
 	table_cell(table, "%s", "");
 	table_cell(table, "%s", "");
-	table_cell(table, "%*s... %zu more named %s, each woken by the next (--unfold shows them)",
+	table_cell(table, "%*s... %zu more named %s, each woken by the next (--unfold shows all)",
 		   indent, "", count, name);
 }
 
@@ -354,11 +373,12 @@ static void print_chain(const struct page *page, bool crowd_is_first)
 		AUTO_FREE char *name = words_thread(&why->target);
 		AUTO_FREE char *safe = text_escaped(name);
 
-		page_heading(page, "The chain of the largest hold-up of %s:", safe);
+		page_heading(page, "The chain of waits behind the largest hold-up of %s:", safe);
 	} else {
 		page_heading(page, crowd_is_first
-					   ? "The chain of the largest hold-up by one thread:"
-					   : "The chain of the largest hold-up:");
+					   ? "The chain of waits behind the largest hold-up by "
+					     "one thread:"
+					   : "The chain of waits behind the largest hold-up:");
 	}
 	table_print(&table, page->out);
 	table_fini(&table);
@@ -372,7 +392,7 @@ static void print_details(const struct page *page)
 		AUTO_FREE char *name = words_thread(&page->why->target);
 		AUTO_FREE char *safe = text_escaped(name);
 
-		fprintf(page->out, "\nOf %s alone; others with --tid:\n", safe);
+		fprintf(page->out, "\nThread %s only; --tid chooses others:\n", safe);
 	}
 	if (page->opts->summary)
 		why_text_summary(page);
@@ -380,6 +400,29 @@ static void print_details(const struct page *page)
 		why_text_instances(page);
 	if (page->opts->causality)
 		why_text_causality(page);
+}
+
+char *report_why_headline(const struct why *why, const struct facts *facts, bool window_chosen)
+{
+	const struct report_why_opts opts = { .window_chosen = window_chosen };
+	const struct page page = { .why = why, .facts = facts, .opts = &opts };
+
+	return headline(&page);
+}
+
+char *report_why_root(const struct why *why, const struct why_root *root)
+{
+	return words_root(why, root);
+}
+
+size_t report_why_hops(const struct why *why)
+{
+	return words_hop_count(why);
+}
+
+char *report_why_hop(const struct why *why, size_t index)
+{
+	return words_hop(why, index);
 }
 
 void why_text(const struct page *page)
@@ -390,14 +433,17 @@ void why_text(const struct page *page)
 	print_conclusion(page);
 	crowd_is_first = why_text_verdict(page);
 	if (page->why->root_count == 0 && page->why->classes)
-		fprintf(page->out, "\nNo time of it was spent %s.\n",
+		fprintf(page->out, "\nNo time was spent %s.\n",
 			why_class_words(page->why->classes));
 	why_text_apart(page);
+	why_text_differing(page);
+	why_text_worst(page);
 	if (page->why->process) {
 		details.why = &page->why->process->told;
 		details.of_process = true;
 	}
 	print_chain(&details, crowd_is_first);
+	why_text_code(page);
 	why_text_people(page);
 	print_details(&details);
 	why_text_notes(page);

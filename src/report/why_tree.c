@@ -136,8 +136,7 @@ static void print_syscalls(const struct page *page)
 		table_cell(&table, "%s", page_duration(page, call->ns).s);
 		table_cell(&table, "%s", call->name);
 	}
-	page_heading(page,
-		     "System calls that began in the window; time: worked in them, without waits:");
+	page_heading(page, "System calls that began in the window; time: CPU time in the call:");
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -224,7 +223,7 @@ static void print_line_instances(const struct page *page, uint32_t i)
 static char *did_text(const uint64_t ns[4])
 {
 	static const char *const did[] = { "worked", "was interrupted", "was blocked",
-					   "was not there or is uncertain" };
+					   "did not exist or is uncertain" };
 	struct words words;
 	const char *gap = "";
 
@@ -244,7 +243,7 @@ static void add_owners(struct table *table, const struct page *page, const struc
 	if (wait->lock && !wait->owner_count) {
 		table_cell(table, "%s", "");
 		table_cell(table, "%s", "");
-		table_cell(table, "%s  told by the program: %s", indent_of(wait->depth),
+		table_cell(table, "%s  reported by the program: %s", indent_of(wait->depth),
 			   wait->lock);
 	}
 	for (uint32_t i = 0; i < wait->owner_count; i++) {
@@ -257,11 +256,10 @@ static void add_owners(struct table *table, const struct page *page, const struc
 		table_cell(table, "%s", page_duration(page, owner->ns).s);
 		table_cell(table, "%s", "");
 		if (owner->who.tid)
-			table_cell(table, "%s  told by the program: %s owned by %s, which %s",
+			table_cell(table, "%s  reported by the program: %s owned by %s, which %s",
 				   indent_of(wait->depth), wait->lock, name, did);
 		else
-			table_cell(table,
-				   "%s  told by the program: %s owned by nobody that is known",
+			table_cell(table, "%s  reported by the program: %s with unknown owner",
 				   indent_of(wait->depth), wait->lock);
 	}
 }
@@ -277,18 +275,18 @@ static bool is_owner(const struct why *why, const struct why_wait *wait,
 	return false;
 }
 
-/* What the waker did meanwhile. */
-static void add_meanwhile(struct table *table, const struct why_wait *wait)
+/* What a thread did meanwhile; nothing, where it is none or that is not known. */
+static void add_meanwhile(struct table *table, uint32_t depth, const struct why_thread *who,
+			  const uint64_t ns[4])
 {
-	AUTO_FREE char *name = words_thread(&wait->woken_by);
-	AUTO_FREE char *text = did_text((const uint64_t[]){ wait->working_ns, wait->interrupted_ns,
-							    wait->blocked_ns, wait->uncertain_ns });
+	AUTO_FREE char *name = words_thread(who);
+	AUTO_FREE char *text = did_text(ns);
 
-	if (!text[0] || !wait->woken_by.tid)
+	if (!text[0] || !who->tid)
 		return;
 	table_cell(table, "%s", "");
 	table_cell(table, "%s", "");
-	table_cell(table, "%s  meanwhile %s %s", indent_of(wait->depth), name, text);
+	table_cell(table, "%s  meanwhile %s %s", indent_of(depth), name, text);
 }
 
 static void add_wait(struct table *table, const struct page *page, const struct why_wait *wait)
@@ -309,7 +307,12 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 	}
 	add_owners(table, page, wait);
 	if (!is_owner(page->why, wait, &wait->woken_by))
-		add_meanwhile(table, wait);
+		add_meanwhile(table, wait->depth, &wait->woken_by,
+			      (const uint64_t[]){ wait->working_ns, wait->interrupted_ns,
+						  wait->blocked_ns, wait->uncertain_ns });
+	add_meanwhile(table, wait->depth, &wait->holder,
+		      (const uint64_t[]){ wait->held.working_ns, wait->held.interrupted_ns,
+					  wait->held.blocked_ns, wait->held.uncertain_ns });
 }
 
 /* The waits [first, last) as a tree. */
@@ -332,7 +335,7 @@ static void print_cut(const struct page *page)
 
 	if (why->waits_cut == 0)
 		return;
-	fprintf(page->out, "  %s waits are left out", text_count(why->waits_cut).s);
+	fprintf(page->out, "  %s waits are omitted", text_count(why->waits_cut).s);
 	if (why->waits_cut_ns > 0)
 		fprintf(page->out, ", among them %s of the target's own",
 			text_duration(why->waits_cut_ns).s);
@@ -341,8 +344,8 @@ static void print_cut(const struct page *page)
 
 void why_text_causality(const struct page *page)
 {
-	page_heading(page, "Blocking causality: each wait, what ended it, and below it what its "
-			   "waker waited for:");
+	page_heading(page, "Chains of waits: each wait, its waker, and below the waits of the "
+			   "waker:");
 	if (page->why->wait_count == 0)
 		fputs("  no waits\n", page->out);
 	else
@@ -364,7 +367,7 @@ static void print_one_instance(const struct page *page)
 			found = &why->instances[i];
 	}
 	if (!found) {
-		page_heading(page, "There is no instance %" PRIu32 ": see --instances.",
+		page_heading(page, "No instance %" PRIu32 ": see --instances.",
 			     page->opts->instance_id);
 		return;
 	}
@@ -392,7 +395,7 @@ void why_text_instances(const struct page *page)
 		print_one_instance(page);
 		return;
 	}
-	page_heading(page, "Instances, longest first; begins: since the start of the window:");
+	page_heading(page, "Instances, longest first; begin: time since the start of the window:");
 	for (uint32_t i = 0; i < page->why->line_count; i++) {
 		if (page->why->lines[i].instance_count > 0)
 			print_line_instances(page, i);

@@ -1,7 +1,7 @@
 /*
  * why_verdict.c - the verdict of the text report: what held the target up, largest first.
  *
- * Rows are folded as analyse/why_fold.h does it, unless each root is asked for. A last line sums up
+ * Rows are folded as analyse/why/fold.h does it, unless each root is asked for. A last line sums up
  * the whole table by kind, so that a hundred small rows of one kind are seen.
  */
 #include <stdlib.h>
@@ -9,6 +9,34 @@
 #include "base/mem.h"
 #include "report/table.h"
 #include "report/why_int.h"
+
+#define HELD_LEAST 50  /* a hold-up of less than one in so many parts is not told in the head */
+#define CODE_LEAST 100 /* rows of at least one in so many have their code told */
+
+static void add_codes(struct table *table, const struct page *page, const struct why_codes *codes,
+		      uint64_t ns, const char *sleeping)
+{
+	AUTO_FREE char *code = words_codes(page->facts, codes, ns, sleeping);
+
+	if (!*code)
+		return;
+	table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+	table_cell(table, "    %s", code);
+}
+
+/* Below the row: what was done meanwhile, and where the target itself waited. */
+static void add_code(struct table *table, const struct page *page, const struct why_row *row)
+{
+	const struct why_codes *code = &row->sum.code;
+
+	if (row->sum.ns * CODE_LEAST < why_verdict_ns(page->why))
+		return;
+	/* Its own sleep is told once. */
+	if (code->count && (code->at[0].is_work || row->sum.who.tid != page->why->target.tid))
+		add_codes(table, page, code, row->sum.ns, "asleep in ");
+	add_codes(table, page, &row->sum.waited, row->sum.ns, "waited in ");
+}
 
 static void add_row(struct table *table, const struct page *page, const struct shares *shares,
 		    const struct why_rows *rows, size_t i)
@@ -19,6 +47,7 @@ static void add_row(struct table *table, const struct page *page, const struct s
 	table_cell(table, "%s", text_permille(shares->permille[i], row->sum.ns > 0).s);
 	table_cell(table, "%s", place_text(shares->places[i], row->sum.ns, page->unit).s);
 	table_cell(table, "%s", sentence);
+	add_code(table, page, row);
 }
 
 /* How a kind is called where many roots are told as one. */
@@ -33,7 +62,7 @@ static const char *const kind_words[WHY_KIND_COUNT] = {
 	[WHY_NETWORK] = "network",
 	[WHY_IPI] = "interrupts from other CPUs",
 	[WHY_LOCK] = "locks",
-	[WHY_OTHER_THREAD] = "other threads working",
+	[WHY_OTHER_THREAD] = "work of other threads",
 	[WHY_STUCK] = "waits in vain",
 	[WHY_STOPPED] = "stopped",
 	[WHY_UNKNOWN] = "unknown",
@@ -101,9 +130,7 @@ static void put_heading(const struct page *page)
 	const struct why *why = page->why;
 
 	if (why->process && !why->classes) {
-		page_heading(page,
-			     "Where the time of %s %zu thread%s went, each moment charged to what "
-			     "held it up in the end:",
+		page_heading(page, "Where the time of %s %zu thread%s went, by root cause:",
 			     why->process->apart_count == 0 ? "the"
 			     : why->process->added == 1	    ? "this"
 							    : "these",
@@ -111,14 +138,12 @@ static void put_heading(const struct page *page)
 		return;
 	}
 	if (!why->classes) {
-		page_heading(page, "Where the time went, each moment charged to what held it up in "
-				   "the end:");
+		page_heading(page, "Where the time went, by root cause:");
 		return;
 	}
-	page_heading(page,
-		     "Time %s: %s in %s %s, each moment charged to what held it up in the end:",
-		     why_class_words(why->classes), text_duration(why->class_ns).s,
-		     text_count(why->class_count).s, why->class_count == 1 ? "span" : "spans");
+	page_heading(page, "Time %s: %s in %s %s, by root cause:", why_class_words(why->classes),
+		     text_duration(why->class_ns).s, text_count(why->class_count).s,
+		     why->class_count == 1 ? "span" : "spans");
 }
 
 static void print_rows(const struct page *page, const struct why_rows *rows)
@@ -166,6 +191,36 @@ static bool crowd_is_first(const struct why_rows *rows)
 	return false;
 }
 
+/* It could have gone on, but for this. */
+static bool is_held_up(const struct why_root *root)
+{
+	return root->class == WHY_HELD_UP ||
+	       (root->class == WHY_RUNS && root->kind != WHY_WORKING && root->kind != WHY_UNKNOWN);
+}
+
+void why_text_held_most(const struct page *page)
+{
+	const struct why *why = page->why;
+	struct why_rows rows;
+	size_t i = 0;
+
+	if (!why->process || why->classes || why->root_count == 0)
+		return;
+	why_fold(why, page->opts->unfold ? SIZE_MAX : page_top(page), &rows);
+	while (i < rows.count && !is_held_up(&rows.at[i].sum))
+		i++;
+	if (i < rows.count && rows.at[i].sum.ns * HELD_LEAST >= why_verdict_ns(why)) {
+		AUTO_FREE char *row = words_row_short(why, &rows.at[i]);
+		AUTO_FREE char *text = xasprintf("Largest hold-up, %s: %s",
+						 text_duration(rows.at[i].sum.ns).s, row);
+		AUTO_FREE char *safe = text_escaped(text);
+
+		fputs("  ", page->out);
+		table_wrap(page->out, safe, 2);
+	}
+	why_rows_fini(&rows);
+}
+
 bool why_text_verdict(const struct page *page)
 {
 	struct why_rows rows;
@@ -200,15 +255,68 @@ void why_text_apart(const struct page *page)
 		table_cell(&table, "%s", page_duration(page, rows.at[i].sum.ns).s);
 		table_cell(&table, "%s", words);
 	}
-	page_heading(
-		page,
-		"Not in these sums: %zu thread%s that only waited, for work or for what did not "
-		"come:",
-		process->apart_count, process->apart_count == 1 ? "" : "s");
+	page_heading(page,
+		     "Not in these sums: %zu thread%s that only waited for work, for a timer or in "
+		     "vain:",
+		     process->apart_count, process->apart_count == 1 ? "" : "s");
 	table_print(&table, page->out);
 	if (rows.count > page_top(page))
 		fprintf(page->out, "  and %zu more (--top %zu shows all)\n",
 			rows.count - page_top(page), rows.count);
 	table_fini(&table);
 	why_rows_fini(&rows);
+}
+
+/* Threads of a process that its first row does not tell of, each with its own largest part. */
+void why_text_differing(const struct page *page)
+{
+	const struct why_process *process = page->why->process;
+	size_t top = page_top(page);
+	struct table table = { 0 };
+
+	if (!process || process->differs_count == 0)
+		return;
+	table_column(&table, "time", TABLE_RIGHT);
+	table_column(&table, "thread: largest part", TABLE_TEXT);
+	for (size_t i = 0; i < process->differs_count && i < top; i++) {
+		const struct why_differs *one = &process->differs[i];
+		const struct why as = { .target = one->who };
+		AUTO_FREE char *name = words_thread(&one->who);
+		AUTO_FREE char *words = words_root_short(&as, &one->root);
+
+		table_cell(&table, "%s", page_duration(page, one->ns).s);
+		table_cell(&table, "%s: %s %s", name, text_percent(one->root.ns, one->ns).s, words);
+	}
+	page_heading(page, "Threads with another largest part: %zu of %zu", process->differs_count,
+		     process->added);
+	table_print(&table, page->out);
+	if (process->differs_count > top)
+		fprintf(page->out, "  and %zu more (--threads shows all)\n",
+			process->differs_count - top);
+	table_fini(&table);
+}
+
+/* When most of its time was held up at once, and by what. */
+void why_text_worst(const struct page *page)
+{
+	const struct why *why = page->why;
+	const struct why_worst *worst = why->worst;
+	AUTO_FREE char *root = NULL, *text = NULL, *safe = NULL;
+
+	if (!worst)
+		return;
+	root = words_root_short(why, &why->roots[worst->cause]);
+	text = xasprintf("%s to %s of the recording: %s held up%s in %s, %.1f times the average; "
+			 "%s by: %s",
+			 page_since(page->facts->first_ns, worst->start_ns).s,
+			 page_since(page->facts->first_ns, worst->end_ns).s,
+			 text_duration(worst->held_ns).s,
+			 why->process ? ", all threads together," : "",
+			 text_duration(worst->end_ns - worst->start_ns).s,
+			 (double)worst->held_ns / (double)(worst->mean_ns ? worst->mean_ns : 1),
+			 text_duration(worst->cause_ns).s, root);
+	safe = text_escaped(text);
+	page_heading(page, "The worst interval:");
+	fputs("  ", page->out);
+	table_wrap(page->out, safe, 2);
 }

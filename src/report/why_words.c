@@ -65,7 +65,7 @@ static void put_what(FILE *out, const char *what)
 /* "write(), fd 3 = /var/db/x"; either part may be missing. */
 static void put_in(FILE *out, const char *what, const char *object)
 {
-	put_what(out, what[0] ? what : object[0] ? "" : "something not recorded");
+	put_what(out, what[0] ? what : object[0] ? "" : "a call that was not recorded");
 	if (object[0])
 		fprintf(out, "%s%s", what[0] ? ", " : "", object);
 }
@@ -133,9 +133,9 @@ static void put_kept_off(FILE *out, const struct why_root *root)
 		return;
 	if (root->kept_off.tid) {
 		put_thread(out, &root->kept_off);
-		fputs(", which it waited for, was ", out);
+		fputs(", which the target waited for, was ", out);
 	} else {
-		fputs("what it waited for was ", out);
+		fputs("the awaited thread was ", out);
 	}
 }
 
@@ -161,7 +161,7 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_row 
 	fprintf(out, "%s: ", name);
 	put_in(out, row->many_whats ? "several requests" : row->sum.what, "");
 	if (row->sum.who.tid && !is_target_row(why, row)) {
-		fputs(", awaited by ", out);
+		fputs(", for ", out);
 		put_who(out, row);
 	}
 	if (row->many_objects)
@@ -222,7 +222,7 @@ static void put_interrupt(FILE *out, const struct why *why, const struct why_row
 	if (row->sum.who.tid)
 		put_hardware(out, why, row, "until an interrupt");
 	else if (row->sum.class != WHY_RUNS)
-		put_hardware(out, why, row, "what it waited for was interrupted");
+		put_hardware(out, why, row, "the awaited thread was interrupted");
 	else
 		put_hardware(out, why, row, "interrupted");
 }
@@ -243,7 +243,7 @@ static void put_unknown(FILE *out, const struct why *why, const struct why_row *
 	if (row->sum.who.tid && !is_target_row(why, row)) {
 		bool before = row->sum.class == WHY_RUNS && !is_of_process(why, row);
 
-		fputs(before ? ", before it was born, what " : " what ", out);
+		fputs(before ? ", before the target was created: what " : " what ", out);
 		put_who(out, row);
 		fputs(" did", out);
 		if (is_of_process(why, row) && row->sum.class != WHY_RUNS)
@@ -251,7 +251,7 @@ static void put_unknown(FILE *out, const struct why *why, const struct why_row *
 	} else if (row->sum.class != WHY_RUNS) {
 		fputs(" in a wait", out);
 	}
-	fprintf(out, ": %s", row->sum.why[0] ? row->sum.why : "nothing tells");
+	fprintf(out, ": %s", row->sum.why[0] ? row->sum.why : "no event tells");
 }
 
 static void put_counts(FILE *out, const struct why_root *root)
@@ -265,12 +265,12 @@ static void put_counts(FILE *out, const struct why_root *root)
 static void put_class(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (row->sum.class == WHY_IDLE)
-		fputs("; it was idle, waiting for work", out);
+		fputs("; idle, waiting for work", out);
 	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row) &&
 		 !is_of_process(why, row))
-		fputs("; it waited until a time-out of its own", out);
+		fputs("; until its own time-out", out);
 	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out)
-		fputs("; it asked to sleep", out);
+		fputs("; by its own request", out);
 	else if (row->sum.kind == WHY_TIMER && row->sum.class == WHY_HELD_UP &&
 		 is_of_process(why, row))
 		fputs("; others waited for it", out);
@@ -279,6 +279,12 @@ static void put_class(FILE *out, const struct why *why, const struct why_row *ro
 /* Why it sleeps, most likely. */
 static void put_polls(FILE *out, const struct why_polls *polls)
 {
+	if (polls->bare)
+		fprintf(out,
+			"; no call before %s of %s sleeps of %s each: reads of memory are not "
+			"recorded",
+			text_count(polls->bare).s, text_count(polls->sleeps).s,
+			text_duration(polls->bare_ns).s);
 	if (!polls->call)
 		return;
 	fprintf(out, "; before %s of %s sleeps %s() ", text_count(polls->count).s,
@@ -296,16 +302,16 @@ static void put_told(FILE *out, const struct why_root *root)
 {
 	if (!root->told)
 		return;
-	fprintf(out, "; it told: %s", root->told);
+	fprintf(out, "; the program reports: %s", root->told);
 	if (root->told_ns < root->ns - root->ns / 10)
-		fprintf(out, " (%s of it)", text_percent(root->told_ns, root->ns).s);
+		fprintf(out, " (%s of the time)", text_percent(root->told_ns, root->ns).s);
 }
 
 static void put_hop_told(FILE *out, const struct why_hop *hop)
 {
 	if (!hop->told)
 		return;
-	fprintf(out, "; it told: %s", hop->told);
+	fprintf(out, "; the program reports: %s", hop->told);
 	if (hop->told_count && hop->told_count < hop->count)
 		fprintf(out, " (%s of %s x)", text_count(hop->told_count).s,
 			text_count(hop->count).s);
@@ -323,15 +329,15 @@ static void put_work(FILE *out, const struct why *why, const struct why_row *row
 {
 	if (row->sum.kind == WHY_LOCK)
 		put_doer(out, why, row,
-			 why->process ? "working, with a lock held that others wait for"
-				      : "working, with a lock held that it waits for");
+			 why->process ? "running while holding a lock that others wait for"
+				      : "running while holding the lock it waits for");
 	else if (row->sum.kind == WHY_OTHER_THREAD && is_of_process(why, row))
-		put_doer(out, why, row, "working, awaited by other threads");
+		put_doer(out, why, row, "running while other threads wait for it");
 	else if (row->sum.kind == WHY_WORKING && !is_target_row(why, row) &&
 		 !is_of_process(why, row))
-		put_doer(out, why, row, "working, before it was born");
+		put_doer(out, why, row, "working before the target was created");
 	else if (row->sum.kind == WHY_OTHER_THREAD && is_target_row(why, row))
-		put_doer(out, why, row, "working, awaited by others,");
+		put_doer(out, why, row, "working, for others,");
 	else
 		put_doer(out, why, row, "working");
 }
@@ -452,14 +458,12 @@ size_t words_hop_count(const struct why *why)
 
 static void put_hop_waker(FILE *out, const struct why_hop *hop)
 {
-	bool packet = strncmp(hop->woken_by, "packet ", 7) == 0;
-
-	fputs(packet ? "; woken by a " : "; woken by ", out);
+	fputs(hop->by_packet ? "; woken by a " : "; woken by ", out);
 	if (hop->helper) {
 		fputs(hop->helper, out);
 		return;
 	}
-	if (packet && hop->waker.tid) {
+	if (hop->by_packet && hop->waker.tid) {
 		put_what(out, hop->woken_by);
 		fputs(" from ", out);
 		put_thread(out, &hop->waker);
@@ -475,23 +479,24 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 /* The kernel tells who woke it; that another one had the lock, the program alone. */
 static void put_hop_owner(FILE *out, const struct why_hop *hop)
 {
-	fputs("; owned meanwhile by ", out);
+	fputs("; owned by ", out);
 	put_thread(out, &hop->owner);
-	fputs(", as the program told", out);
+	fputs(", according to lock events", out);
 }
 
-/* What the lock itself told. */
-static void put_hop_holder(FILE *out, const struct why_hop *hop)
+/* What the lock itself told; nothing, where it did not. */
+static void put_holder(FILE *out, const struct why_thread *holder, const char *holding,
+		       bool many_held)
 {
-	if (!hop->holder.tid)
+	if (!holder->tid)
 		return;
-	fputs(hop->many_held ? ", held by several in turn, by " : ", held by ", out);
-	put_thread(out, &hop->holder);
-	if (hop->holding[0]) {
+	fputs(many_held ? ", held by several threads in turn, last by " : ", held by ", out);
+	put_thread(out, holder);
+	if (holding[0]) {
 		fputs(" in ", out);
-		put_what(out, hop->holding);
+		put_what(out, holding);
 	}
-	if (hop->many_held)
+	if (many_held)
 		fputs(" at last", out);
 }
 
@@ -501,6 +506,8 @@ static void put_hop_instead(FILE *out, const struct why_hop *hop)
 	if (hop->expects.tid) {
 		fputs(" for ", out);
 		put_thread(out, &hop->expects);
+		if (hop->expects_by)
+			fprintf(out, " (inferred: %s)", hop->expects_by);
 	}
 	fprintf(out, " when %s", hop->instead);
 }
@@ -511,12 +518,6 @@ static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 	fputs("; held up by ", out);
 	put_thread(out, &hop->answerer);
 	put_inferred(out, hop->inferred, hop->known);
-}
-
-static bool is_halted(const char *what)
-{
-	return strcmp(what, "stopped") == 0 || strcmp(what, "frozen") == 0 ||
-	       strcmp(what, "throttled") == 0 || strcmp(what, "stopped by its tracer") == 0;
 }
 
 char *words_hop(const struct why *why, size_t index)
@@ -532,15 +533,12 @@ char *words_hop(const struct why *why, size_t index)
 		fputs("root: ", words.out);
 	if (hop->who.tid) {
 		put_thread(words.out, &hop->who);
-		fputs(waits && is_halted(hop->what) ? " was "
-		      : waits			    ? " waited in "
-						    : ": ",
-		      words.out);
+		fputs(waits && hop->halted ? " was " : waits ? " waited in " : ": ", words.out);
 	}
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
-	put_hop_holder(words.out, hop);
+	put_holder(words.out, &hop->holder, hop->holding, hop->many_held);
 	if (hop->slices)
-		fprintf(words.out, ", looking up at %s time-outs", text_count(hop->slices).s);
+		fprintf(words.out, ", repeated after %s time-outs", text_count(hop->slices).s);
 	put_hop_told(words.out, hop);
 	if (hop->owner.tid)
 		put_hop_owner(words.out, hop);
@@ -551,7 +549,7 @@ char *words_hop(const struct why *why, size_t index)
 	else if (hop->woken_by[0])
 		put_hop_waker(words.out, hop);
 	if (hop->waker_told && hop->waker.tid && !hop->instead && !hop->inferred && !hop->owner.tid)
-		fprintf(words.out, ", which told: %s", hop->waker_told);
+		fprintf(words.out, ", which reports: %s", hop->waker_told);
 	return words_end(&words);
 }
 
@@ -604,7 +602,7 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 		return;
 	}
 	if (wait->waker >= ARRAY_LEN(waker_words) || !waker_words[wait->waker]) {
-		fputs("how it ended was not recorded", out);
+		fputs("the end was not recorded", out);
 		return;
 	}
 	if (wait->helper) {
@@ -638,7 +636,7 @@ static void put_last_waker(FILE *out, const struct why_wait *wait)
 	last.woken_by = wait->last_woken_by;
 	last.waker_name = wait->last_waker_name;
 	last.waker_state = "";
-	fputs("; waited on for the same, in the end ", out);
+	fputs("; repeated the same wait, finally ", out);
 	put_waker(out, &last);
 }
 
@@ -667,8 +665,9 @@ char *words_wait(const struct why_wait *wait)
 	put_thread(words.out, &wait->who);
 	fputs(" waited in ", words.out);
 	put_in(words.out, wait->in, wait->object);
+	put_holder(words.out, &wait->holder, wait->holding, false);
 	if (wait->told)
-		fprintf(words.out, "; it told: %s", wait->told);
+		fprintf(words.out, "; the program reports: %s", wait->told);
 	fputs("; ", words.out);
 	put_waker(words.out, wait);
 	if (wait->is_slice)
@@ -676,7 +675,7 @@ char *words_wait(const struct why_wait *wait)
 	else if (wait->inferred)
 		put_answerer(words.out, wait);
 	else if (wait->class == WHY_ASKED)
-		fputs("; it asked to sleep", words.out);
+		fputs("; by its own request", words.out);
 	else if (wait->class == WHY_IDLE)
 		fputs("; idle, waiting for work", words.out);
 	return words_end(&words);

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "serve/request.h"
@@ -83,14 +83,6 @@ static const char *status_words(int status)
 			return statuses[i].words;
 	}
 	return "Error";
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 struct http_body *http_body_new(char *text, size_t bytes)
@@ -252,7 +244,7 @@ static void take_clients(struct http *http)
 			make_room(http);
 		client = xcalloc(1, sizeof(*client));
 		client->fd = fd;
-		client->until_ns = now_ns() + HTTP_ASK_NS;
+		client->until_ns = clock_now_ns() + HTTP_ASK_NS;
 		http->clients[http->count++] = client;
 	}
 }
@@ -280,7 +272,7 @@ static void begin_answer(struct client *client, const struct http_answer *answer
 	}
 	client->body = body;
 	client->phase = ANSWERING;
-	client->until_ns = now_ns() + HTTP_ANSWER_NS;
+	client->until_ns = clock_now_ns() + HTTP_ANSWER_NS;
 }
 
 static void refuse(struct client *client, int status)
@@ -334,7 +326,7 @@ static bool answer_on(struct client *client)
 	if (client->sent < client->head_bytes + body_bytes)
 		return true;
 	client->phase = ENDING;
-	client->until_ns = now_ns() + END_NS;
+	client->until_ns = clock_now_ns() + END_NS;
 	return shutdown(client->fd, SHUT_WR) == 0;
 }
 
@@ -364,12 +356,12 @@ static bool go_on(struct http *http, struct client *client)
 /* Returns false when it has to go; who asked too slowly is told so once. */
 static bool is_in_time(struct client *client)
 {
-	if (now_ns() < client->until_ns)
+	if (clock_now_ns() < client->until_ns)
 		return true;
 	if (client->phase != ASKING)
 		return false;
 	refuse(client, 408);
-	client->until_ns = now_ns() + END_NS;
+	client->until_ns = clock_now_ns() + END_NS;
 	return true;
 }
 
@@ -388,7 +380,7 @@ static size_t fill_fds(const struct http *http, struct pollfd *fds)
 /* How long poll() may wait, ms; -1 = for ever. */
 static int patience_ms(const struct http *http)
 {
-	uint64_t first_ns = UINT64_MAX, time_ns = now_ns();
+	uint64_t first_ns = UINT64_MAX, time_ns = clock_now_ns();
 
 	for (size_t i = 0; i < http->count; i++) {
 		if (http->clients[i]->until_ns < first_ns)

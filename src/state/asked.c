@@ -7,11 +7,19 @@
 #include "state/state_int.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "event/facts.h"
 
 #define LOOKS_MAX UINT64_C(100000000) /* descriptors, for all of a trace: a bound on time */
-#define BACK	  8u		      /* entries between the end of a call and what is told of it */
+#define ALONE_HAS "who took the lock is gone, and only it has the file open beside the asker"
+#define FAMILY_HAS \
+	"who took the lock is gone, and only it and its children have the file open beside the asker"
+#define STEPS_UP     64u /* from a process to one above it */
+#define HAVE_MAX     16u
+#define LOCK_OWNER   "glibc keeps the owner of a lock there"
+#define BACK	     8u	 /* entries between the end of a call and what is told of it */
+#define CONNECT_BACK 64u /* the same, from the end of a connection back to its connect() */
 
 uint32_t asked_about(const struct state *state, uint32_t name)
 {
@@ -23,25 +31,36 @@ uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to)
 	return word_about_both(asked_about(state, from), asked_about(state, to));
 }
 
-static bool has_file(const struct state *state, const struct process *process, uint32_t name)
+/* Is 'one' the parent of 'other', or further up? */
+static bool is_above(struct state *state, const struct process *one, const struct process *other)
 {
-	for (size_t i = 0; i < process->fds.cap; i++) {
-		const struct object *object =
-			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
-					     : NULL;
+	const struct thread *thread = state_living(state, other->tgid);
+	uint32_t slot = thread ? thread->slot : SLOT_NONE;
 
-		if (object && object->name == name)
+	for (uint32_t i = 0; i < STEPS_UP && slot < state->tl->thread_count; i++) {
+		slot = state->tl->threads[slot]->parent;
+		if (slot < state->tl->thread_count && state->tl->threads[slot]->tgid == one->tgid)
 			return true;
 	}
 	return false;
 }
 
-/* The one process beside 'own' that has the file open. */
-static const struct process *only_one_with(struct state *state, const struct process *own,
-					   const char *file)
+/* Who asks by a descriptor that it has from there: the lock of that open file is what it asks for. */
+static bool is_lender(struct state *state, const struct process *process, const struct process *own,
+		      int32_t fd, uint32_t name)
 {
-	uint32_t name = names_add(&state->tl->names, file, 4096);
-	const struct process *only = NULL;
+	const uint64_t *lent = map_find(&process->fds, (uint32_t)fd);
+	const struct object *object = lent ? fds_object(state, *lent) : NULL;
+
+	return object && object->name == name && is_above(state, process, own);
+}
+
+/* Processes beside 'own' that have the file open. Returns how many; HAVE_MAX + 1 = it is not known. */
+static size_t all_with(struct state *state, const struct process *own,
+		       const struct ev_fd_name *file, const struct process *out_have[HAVE_MAX])
+{
+	uint32_t name = names_add(&state->tl->names, file->name ? file->name : "", 4096);
+	size_t count = 0;
 
 	for (size_t i = 0; i < state->processes.cap; i++) {
 		const struct process *process =
@@ -53,44 +72,70 @@ static const struct process *only_one_with(struct state *state, const struct pro
 			continue;
 		state->file_looks += process->fds.cap + 1;
 		if (state->file_looks > LOOKS_MAX)
-			return NULL;
-		if (!has_file(state, process, name))
+			return HAVE_MAX + 1;
+		if (!process_has(state, process, name) ||
+		    (own && is_lender(state, process, own, file->fd, name)))
 			continue;
-		if (only)
-			return NULL;
-		only = process;
+		if (count == HAVE_MAX)
+			return HAVE_MAX + 1;
+		out_have[count++] = process;
 	}
-	return only;
+	return count;
 }
 
-/*
- * The thread of the process that has the lock. flock() tells who took it, who may have ended since and
- * left it to another one; a lock of an open file tells nobody.
- */
-static uint32_t holder_of(struct state *state, const struct thread *thread,
-			  const struct ev_fd_name *name)
+/* The one process beside 'own' that has the file open, or the one above all that have: they have it from there. */
+static const struct process *only_one_with(struct state *state, const struct process *own,
+					   const struct ev_fd_name *file, const char **out_why)
 {
-	int32_t pid = (int32_t)(uint32_t)name->inode;
-	const struct process *process = pid > 0 ? process_find(state, pid) : NULL;
-	const struct thread *leader;
-	uint32_t slot;
+	const struct process *have[HAVE_MAX];
+	size_t count = all_with(state, own, file, have);
 
-	if (!process)
-		process = only_one_with(state, thread->process, name->name ? name->name : "");
-	if (!process || process == thread->process)
-		return SLOT_NONE;
-	slot = expect_thread(state, thread, process);
-	leader = state_living(state, process->tgid);
+	*out_why = count == 1 ? ALONE_HAS : FAMILY_HAS;
+	for (size_t i = 0; i < count && count <= HAVE_MAX; i++) {
+		size_t below = 0;
+
+		for (size_t k = 0; k < count; k++)
+			below += k != i && is_above(state, have[i], have[k]);
+		if (below + 1 == count)
+			return have[i];
+	}
+	return NULL;
+}
+
+/* The thread of the process that has the lock. */
+static uint32_t thread_with_lock(struct state *state, const struct thread *thread,
+				 const struct process *process)
+{
+	uint32_t slot = expect_thread(state, thread, process);
+	const struct thread *leader = state_living(state, process->tgid);
+
 	if (slot != SLOT_NONE)
 		return slot;
 	return leader && leader->process == process ? leader->slot : SLOT_NONE;
 }
 
+/*
+ * flock() tells who took it, who may have ended since and left it to another one; a lock of an open
+ * file tells nobody. Then it is inferred who has it.
+ */
 static void lock_is_held(struct state *state, struct thread *thread, const struct ev_fd_name *name)
 {
-	thread->held = holder_of(state, thread, name);
+	int32_t pid = (int32_t)(uint32_t)name->inode;
+	const struct process *process = pid > 0 ? process_find(state, pid) : NULL;
+
+	thread->held = SLOT_NONE;
+	thread->held_by = 0;
 	thread->held_ns = thread->call_ns;
+	if (!process) {
+		const char *why;
+
+		process = only_one_with(state, thread->process, name, &why);
+		thread->held_by = names_add(&state->tl->names, why, 4096);
+	}
+	if (process && process != thread->process)
+		thread->held = thread_with_lock(state, thread, process);
 	thread->left = names_add(&state->tl->names, name->name ? name->name : "", 4096);
+	thread->left_held = thread->held;
 }
 
 /* The call has ended, and its end was written before it was told what it was about. */
@@ -113,16 +158,49 @@ static void amend_about(struct thread *thread, uint32_t about)
 	}
 }
 
+/*
+ * connect() was under way as it returned, and getsockopt(SO_ERROR) tells how it ended: that is the end
+ * of connect(), as if that had waited for it.
+ */
+static void connect_has_ended(struct state *state, struct thread *thread, uint32_t told,
+			      uint32_t error)
+{
+	struct track *track = &thread->tl->track;
+
+	for (uint32_t i = track->count; i > track->base && i + CONNECT_BACK > track->count; i--) {
+		uint32_t was = track_at(track, i - 1)->word;
+
+		if (word_error(was) != EINPROGRESS)
+			continue;
+		track_amend(track, i - 1, track_time(track, i - 1),
+			    word_make(WORD_USER, error) | asked_about(state, told));
+		break;
+	}
+	if (!error) {
+		fds_connected(state, thread, (int32_t)thread->call_args[0]);
+		return;
+	}
+	thread->left = told;
+	thread->left_held = SLOT_NONE;
+}
+
 static void path_is_asked(struct state *state, struct thread *thread, const struct ev_fd_name *name)
 {
 	uint32_t told = names_add(&state->tl->names, name->name ? name->name : "", 4096);
+	const char *call = call_of(state, thread)->name; /* NULL = none that is known */
 
+	if (call && strcmp(call, "getsockopt") == 0) {
+		connect_has_ended(state, thread, told, (uint32_t)name->inode & WORD_ERRORS);
+		return;
+	}
 	if (thread->told)
 		thread->told_also = told;
 	else
 		thread->told = told;
-	if (name->inode == EEXIST || name->inode == ECONNREFUSED)
+	if (name->inode == EEXIST || name->inode == ECONNREFUSED) {
 		thread->left = told;
+		thread->left_held = SLOT_NONE;
+	}
 	if (thread->in_call)
 		return;
 	if (name->inode)
@@ -142,7 +220,7 @@ void asked_leave(const struct state *state, const struct thread *thread)
 	if (!parent || parent->process == thread->process || parent->sched == SCHED_DEAD)
 		return;
 	parent->child_asked = thread->left;
-	parent->child_held = thread->held;
+	parent->child_held = thread->left_held;
 }
 
 static void program_is_run(struct state *state, struct thread *thread,
@@ -152,6 +230,21 @@ static void program_is_run(struct state *state, struct thread *thread,
 
 	if (leader && name->name && *name->name)
 		leader->tl->cmdline = names_add(&state->tl->names, name->name, 4096);
+}
+
+/* Who has the mutex that the call under way asks for; what is no thread that lives was something else. */
+static void mutex_is_held(struct state *state, struct thread *thread, const struct ev_fd_name *name)
+{
+	const struct thread *owner = state_living(state, (int32_t)(uint32_t)name->inode);
+
+	thread->held = SLOT_NONE;
+	thread->held_by = 0;
+	thread->held_ns = thread->call_ns;
+	if (!owner || owner == thread || !owner->process)
+		return;
+	if (name->inode & FD_OWNER_INFERRED)
+		thread->held_by = names_add(&state->tl->names, LOCK_OWNER, sizeof(LOCK_OWNER));
+	thread->held = owner->slot;
 }
 
 /* What is told of no descriptor alone. */
@@ -166,6 +259,9 @@ void asked_on_name(struct state *state, struct thread *thread, const struct ev_f
 		return;
 	case FD_RUNS:
 		program_is_run(state, thread, name);
+		return;
+	case FD_OWNER:
+		mutex_is_held(state, thread, name);
 		return;
 	default:
 		return;

@@ -22,7 +22,8 @@
 
 /* Every topic of the engine, one file each. Order does not matter. */
 static const struct state_handler *const topics[] = {
-	unsure_handlers, sched_handlers, irq_handlers, syscall_handlers, uring_handlers,
+	unsure_handlers,  sched_handlers, irq_handlers,
+	syscall_handlers, uring_handlers, pressure_handlers,
 };
 
 /* ------------------------------------------------------------------ threads */
@@ -42,7 +43,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->call_nr = -1;
 	thread->asked_fd = -1;
 	thread->told_owner = SLOT_NONE;
-	thread->held = thread->child_held = SLOT_NONE;
+	thread->held = thread->child_held = thread->left_held = SLOT_NONE;
 	thread->stopped_ns = UINT64_MAX;
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);
@@ -264,7 +265,8 @@ struct state *state_new(const struct facts *facts)
 	state->facts = facts;
 	state->tl = timeline_new(facts->first_ns);
 	state->omits_idle = facts->omits_idle_switches;
-	state->has_syscalls = facts->has_syscalls;
+	state->has_syscalls = facts->has_syscalls || facts->has_some_syscalls;
+	state->is_lean = facts->is_lean && !facts->has_syscalls;
 	state->now_ns = facts->first_ns;
 	for (uint32_t i = 0; i < RECENT_TIDS; i++)
 		state->recent[i].slot = SLOT_NONE;
@@ -292,6 +294,8 @@ static inline void feed(struct state *state, const struct event *ev)
 	state->now_ns = ev->time_ns;
 	state->tl->events++;
 	handle = state->on[ev->type];
+	if (ev->type == EV_FD_NAME && state->lacks && steps_lack_name(state, ev))
+		return;
 	if (ev->type == EV_FD_NAME) {
 		handle(state, NULL, ev);
 		return;
@@ -306,7 +310,7 @@ static inline void feed(struct state *state, const struct event *ev)
 	if (ev->tid >= 0 && ev->tid != cpu->cur_tid && ev->type != EV_LOST &&
 	    ev->type != EV_SCHED_SWITCH && ev->type != EV_STACK)
 		unsure_prove(state, cpu, ev->tid, ev);
-	if (handle)
+	if (handle && (!state->lacks || !steps_lack(state, ev->type)))
 		handle(state, cpu, ev);
 	if (cpu->doubt)
 		unsure_context(state, cpu, ev);
@@ -377,6 +381,7 @@ struct timeline *state_finish(struct state *state)
 	moment_end(state);
 	close_threads(state);
 	expect_at_end(state);
+	pressure_at_end(state);
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		process_put(state, state->threads[i]->process);
 		free(state->threads[i]);
@@ -395,6 +400,7 @@ struct timeline *state_finish(struct state *state)
 	free(state->locks);
 	map_fini(&state->queues);
 	pending_fini(&state->works);
+	pending_fini(&state->held_works);
 	pending_fini(&state->packets);
 	pending_fini(&state->requests);
 	free(state->objects);

@@ -6,18 +6,21 @@
  *
  *	a thread to end     glibc and musl wait for the word that the kernel clears, and tell the kernel
  *	                    its value, the thread's id (set_tid_address(2), futex(2))
- *	a pipe or FIFO      the one other process that has an end of it
- *	loopback TCP        the process that has the other end
- *	a pair of sockets   the one other process that has the other one
- *	a unix socket       the process that connected or accepted
- *	an eventfd          the one other process that has it
+ *	a mutex             its owner: what robust ones, those of musl, and FUTEX_LOCK_PI have in the word
+ *	                    itself, and glibc beside it
+ *	a descriptor        who has the other end: see ends.c; of poll and epoll where all ends are of one
+ *	a connection        who listens there; that is told when its time was up, too
  *	a file lock         the process that has it, as the recorder saw
+ *	a child             the one that was asked for, or that a vfork() made
+ *	System V            who used that queue or semaphore last
  *
- * It is told only where one process alone comes into question. Of a process of several threads it is
- * the one that woke the thread before, if any did.
+ * It is told only where one process alone comes into question; else who those are, beside what was
+ * waited for. Of a process of several threads it is the one that woke the thread before, or, as
+ * inferred, the only one that used its end lately.
  */
-#include "state/state_int.h"
+#include "state/ends.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,149 +30,26 @@
 #define FUTEX_PRIVATE	  128u
 #define FUTEX_WAIT	  0u
 #define FUTEX_WAIT_BITSET 9u
+#define FUTEX_WAITERS	  0x80000000u
+#define FUTEX_TID_MASK	  0x3fffffffu
+#define CLONE_VFORK	  0x4000u
+#define WAIT_FOR_PID	  1u /* P_PID, P_PIDFD of waitid() */
+#define WAIT_FOR_PIDFD	  3u
+#define CHILDREN_MAX	  6u
+#define WATCHED_MAX	  64u
 /* So many of a thread's waits are asked who woke it. */
-#define WAITS_BACK 256u
+#define WAITS_BACK     256u
+#define UNCONNECTED_NS 10000000u /* who listens is looked for only if it took so long */
 
-struct end {
-	uint32_t name;
-	uint32_t object;
-	struct process *process;
+/* Who was awaited. */
+struct awaited {
+	uint32_t slot;	      /* SLOT_NONE = not known */
+	const char *inferred; /* from what; NULL = it is known */
 };
 
-struct expecting {
-	struct state *state;
-	struct end *ends; /* owned; of pipes and connections, by name; made when first needed */
-	size_t count, cap;
-	bool is_made;
-};
+static const struct awaited nobody = { .slot = SLOT_NONE };
 
-/* "tcp A->B", "unix 11->12" */
-static bool has_two_names(const char *name)
-{
-	return (strncmp(name, "tcp ", 4) == 0 ||
-		(strncmp(name, "unix ", 5) == 0 && name[5] >= '0' && name[5] <= '9')) &&
-	       strstr(name, "->");
-}
-
-static bool has_ends(const char *name, uint8_t role)
-{
-	return role == FD_ROLE_PIPE || role == FD_ROLE_EVENTFD || strncmp(name, "pipe:[", 6) == 0 ||
-	       strncmp(name, "unix", 4) == 0 || has_two_names(name);
-}
-
-static int by_name(const void *left, const void *right)
-{
-	const struct end *a = left, *b = right;
-
-	return a->name != b->name ? (a->name < b->name ? -1 : 1) : 0;
-}
-
-static void add_ends(struct expecting *expecting, struct process *process)
-{
-	const struct state *state = expecting->state;
-
-	for (size_t i = 0; i < process->fds.cap; i++) {
-		const struct object *object =
-			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
-					     : NULL;
-
-		if (!object || !has_ends(names_text(&state->tl->names, object->name), object->role))
-			continue;
-		expecting->ends = vec_room(expecting->ends, expecting->count, &expecting->cap,
-					   sizeof(*expecting->ends));
-		expecting->ends[expecting->count++] =
-			(struct end){ object->name, (uint32_t)(object - state->objects), process };
-	}
-}
-
-static void make_ends(struct expecting *expecting)
-{
-	const struct map *processes = &expecting->state->processes;
-
-	if (expecting->is_made)
-		return;
-	expecting->is_made = true;
-	for (size_t i = 0; i < processes->cap; i++) {
-		if (processes->used[i])
-			add_ends(expecting, (struct process *)(uintptr_t)processes->slots[i].value);
-	}
-	if (expecting->count)
-		qsort(expecting->ends, expecting->count, sizeof(*expecting->ends), by_name);
-}
-
-/*
- * The one process beside 'own' that has something of that name, but for 'object' itself: its other end. Of an
- * eventfd both have the same, by fork.
- */
-static struct process *holder(struct expecting *expecting, uint32_t name, uint32_t object,
-			      const struct process *own)
-{
-	uint32_t pair = expecting->state->objects[object].pair;
-	bool is_shared = expecting->state->objects[object].role == FD_ROLE_EVENTFD;
-	const struct end key = { .name = name };
-	const struct end *at;
-	struct process *only = NULL;
-
-	make_ends(expecting);
-	at = expecting->count
-		     ? bsearch(&key, expecting->ends, expecting->count, sizeof(key), by_name)
-		     : NULL;
-	while (at && at > expecting->ends && at[-1].name == name)
-		at--;
-	for (; at && at < expecting->ends + expecting->count && at->name == name; at++) {
-		bool same = at->object == object;
-
-		if (at->process == own || same != is_shared || (pair && at->object != pair))
-			continue;
-		if (only && at->process != only)
-			return NULL;
-		only = at->process;
-	}
-	return only;
-}
-
-/* The number at the end of "unix PATH peer PID"; 0 = there is none. */
-static int32_t peer_pid(const char *name)
-{
-	const char *peer = strncmp(name, "unix", 4) == 0 ? strstr(name, " peer ") : NULL;
-	const char *more;
-
-	while (peer && (more = strstr(peer + 1, " peer ")))
-		peer = more;
-	return peer ? (int32_t)strtol(peer + 6, NULL, 10) : 0;
-}
-
-/* Who is at the other end by its number, if it has a socket whose other end is this process. */
-static const struct process *peer_of(struct state *state, const struct process *own,
-				     const char *name)
-{
-	int32_t pid = peer_pid(name);
-	const struct process *process =
-		pid > 0 && pid != own->tgid ? process_find(state, pid) : NULL;
-
-	for (size_t i = 0; process && i < process->fds.cap; i++) {
-		const struct object *object =
-			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
-					     : NULL;
-
-		if (object && peer_pid(names_text(&state->tl->names, object->name)) == own->tgid)
-			return process;
-	}
-	return NULL;
-}
-
-/* "tcp A->B" is the other end of "tcp B->A". */
-static uint32_t other_end(struct state *state, const char *name)
-{
-	struct ends_name ends = { 0 };
-	AUTO_FREE char *text = NULL;
-
-	if (!ends_of_name(name, &ends))
-		return 0;
-	text = xasprintf("%.*s%s->%.*s", (int)ends.kind, name, name + ends.kind + ends.left + 2,
-			 (int)ends.left, name + ends.kind);
-	return names_add(&state->tl->names, text, 4096);
-}
+/* ----------------------------------------------------------------- which thread */
 
 uint32_t expect_thread(struct state *state, const struct thread *thread,
 		       const struct process *process)
@@ -191,6 +71,68 @@ uint32_t expect_thread(struct state *state, const struct thread *thread,
 	return SLOT_NONE;
 }
 
+/* 'text', and who that is; takes the text. */
+static char *add_process(struct state *state, char *text, const struct process *process)
+{
+	const struct thread *leader = state_living(state, process->tgid);
+	char *longer = xasprintf("%s%.16s[%d]", text,
+				 leader ? names_text(&state->tl->names, leader->tl->comm) : "",
+				 process->tgid);
+
+	free(text);
+	if (process->refs == 1)
+		return longer;
+	text = xasprintf("%s of %u threads", longer, process->refs);
+	free(longer);
+	return text;
+}
+
+/* Beside what was waited for it is told who has, or does, what could end that. */
+static void name_others(struct state *state, struct wait *wait, const struct others *others,
+			const char *what)
+{
+	char *text = xasprintf("%s%s%s: ", names_text(&state->tl->names, wait->object),
+			       wait->object ? "; " : "", what);
+
+	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
+		text = add_process(state, text, others->process[i]);
+		if (i + 1 < others->count && i + 1 < OTHERS_MAX) {
+			char *longer = xasprintf("%s, ", text);
+
+			free(text);
+			text = longer;
+		}
+	}
+	if (others->count > OTHERS_MAX) {
+		char *longer = xasprintf("%s and %u more", text, others->count - OTHERS_MAX);
+
+		free(text);
+		text = longer;
+	}
+	wait->object = names_add(&state->tl->names, text, 4096);
+	free(text);
+}
+
+/* Who of 'others' it is, by the name of what they have. Where that is not known, they are named. */
+static struct awaited one_of(struct state *state, const struct thread *thread, struct wait *wait,
+			     const struct others *others, const char *what)
+{
+	struct awaited result = nobody;
+
+	if (others->count == 1) {
+		result.slot = expect_thread(state, thread, others->process[0]);
+		if (result.slot == SLOT_NONE && others->name) {
+			result.slot = used_only_by(state, others->process[0], others->name);
+			result.inferred = "of its threads only this one used its end lately";
+		}
+	}
+	if (result.slot == SLOT_NONE && others->count)
+		name_others(state, wait, others, what);
+	return result;
+}
+
+/* ----------------------------------------------------------------------- futexes */
+
 /* Who joins another thread waits for its id to be cleared: by the kernel, so the word is shared. */
 static uint32_t joined(struct state *state, const struct thread *thread)
 {
@@ -206,30 +148,210 @@ static uint32_t joined(struct state *state, const struct thread *thread)
 		       : SLOT_NONE;
 }
 
-static uint32_t other_side(struct expecting *expecting, const struct thread *thread,
-			   const struct wait *wait)
+/* A word like that has the number of its owner, robust or not: see futex(2), "Priority-inheritance futexes". */
+static uint32_t owner_in_word(struct state *state, const struct thread *thread)
 {
-	struct state *state = expecting->state;
-	const struct object *object = fds_find(state, thread, wait->fd);
-	const char *text = object ? names_text(&state->tl->names, object->name) : "";
-	const struct process *process;
-	uint32_t index, name;
-	bool is_unix;
+	uint32_t word = (uint32_t)thread->call_args[2];
+	const struct thread *owner = NULL;
 
-	if (!object || object->name != wait->object || !has_ends(text, object->role))
-		return SLOT_NONE;
-	index = (uint32_t)(object - state->objects);
-	/* Who listens may have forked since, and its number be that of the process itself. */
-	is_unix = strncmp(text, "unix", 4) == 0 && !object->pair && !has_two_names(text);
-	process = is_unix ? peer_of(state, thread->process, text) : NULL;
-	if (is_unix && !process && strncmp(text, "unix /", 6) != 0 &&
-	    strncmp(text, "unix @", 6) != 0)
-		return SLOT_NONE;
-	name = has_two_names(text) ? other_end(state, text) : object->name;
-	if (!process)
-		process = holder(expecting, name, index, thread->process);
-	return process ? expect_thread(state, thread, process) : SLOT_NONE;
+	if (word & FUTEX_WAITERS)
+		owner = state_living(state, (int32_t)(word & FUTEX_TID_MASK));
+	return owner && owner != thread && owner->process ? owner->slot : SLOT_NONE;
 }
+
+/* What the recorder told of what the call under way asks for. */
+static struct awaited told_holder(const struct state *state, const struct thread *thread)
+{
+	if (thread->held_ns != thread->call_ns || thread->held == SLOT_NONE)
+		return nobody;
+	return (struct awaited){ thread->held,
+				 thread->held_by ? names_text(&state->tl->names, thread->held_by)
+						 : NULL };
+}
+
+static struct awaited of_futex(struct state *state, const struct thread *thread)
+{
+	uint32_t command = (uint32_t)thread->call_args[1] & FUTEX_CMD_MASK;
+	struct awaited result = { .slot = joined(state, thread) };
+
+	if (result.slot == SLOT_NONE && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET)) {
+		result.slot = owner_in_word(state, thread);
+		result.inferred = "the word of the lock has its number";
+	}
+	if (result.slot == SLOT_NONE)
+		result = told_holder(state, thread);
+	/* What only its own threads wait at, only those have. */
+	if (result.slot != SLOT_NONE && (uint32_t)thread->call_args[1] & FUTEX_PRIVATE &&
+	    state->threads[result.slot]->process != thread->process)
+		return nobody;
+	return result;
+}
+
+/* ----------------------------------------------------------------------- children */
+
+static bool is_child(const struct thread *thread, const struct thread *of)
+{
+	return thread->tl->parent == of->slot && thread->tl->tid == thread->tl->tgid &&
+	       thread->sched != SCHED_DEAD && thread->process != of->process;
+}
+
+/* All that it may be that it waits for. */
+static void name_children(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	char *text = xstrdup("any of:"), *longer;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		const struct thread *child = state->threads[i];
+
+		if (!is_child(child, thread) || count++ >= CHILDREN_MAX)
+			continue;
+		longer = xasprintf("%s%s child %.16s[%d]", text, count > 1 ? "," : "",
+				   names_text(&state->tl->names, child->tl->comm), child->tl->tid);
+		free(text);
+		text = longer;
+	}
+	if (count > CHILDREN_MAX) {
+		longer = xasprintf("%s and %u more", text, count - CHILDREN_MAX);
+		free(text);
+		text = longer;
+	}
+	if (count > 1)
+		wait->object = names_add(&state->tl->names, text, 4096);
+	free(text);
+}
+
+/* The process that a wait4() or waitid() is about; 0 = any child, -1 = some of them. */
+static int32_t child_asked_for(const struct state *state, const struct thread *thread)
+{
+	const uint64_t *args = thread->call_args;
+	const struct object *object;
+
+	if (call_of(state, thread)->arg == 0)
+		return (int32_t)args[0] > 0 ? (int32_t)args[0] : (int32_t)args[0] == -1 ? 0 : -1;
+	if (args[0] == WAIT_FOR_PID)
+		return (int32_t)args[1];
+	if (args[0] != WAIT_FOR_PIDFD)
+		return args[0] == 0 ? 0 : -1;
+	object = fds_find(state, thread, (int32_t)args[1]);
+	if (!object || strncmp(names_text(&state->tl->names, object->name), "pidfd ", 6) != 0)
+		return -1;
+	return (int32_t)strtol(names_text(&state->tl->names, object->name) + 6, NULL, 10);
+}
+
+static struct awaited of_child(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	int32_t pid = child_asked_for(state, thread);
+	const struct thread *child = pid > 0 ? state_living(state, pid) : NULL;
+
+	if (pid == 0)
+		name_children(state, thread, wait);
+	return child ? (struct awaited){ .slot = child->slot } : nobody;
+}
+
+/* Until what vfork() made runs a program or ends. */
+static struct awaited of_fork(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	const struct thread *made = NULL;
+	char text[96];
+
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		const struct thread *child = state->threads[i];
+
+		if (is_child(child, thread) &&
+		    child->tl->birth_ns >= track_ns(state, thread->call_ns))
+			made = child;
+	}
+	if (!made || !thread->call_ns)
+		return nobody;
+	(void)snprintf(text, sizeof(text), "child %.16s[%d] to run a program or end",
+		       names_text(&state->tl->names, made->tl->comm), made->tl->tid);
+	wait->object = names_add(&state->tl->names, text, sizeof(text));
+	return (struct awaited){ .slot = made->slot };
+}
+
+/* -------------------------------------------------------------------- descriptors */
+
+/* Who listens where the connection of 'wait' shall go to. */
+static void listeners_of(struct ends *ends, const struct thread *thread, struct wait *wait,
+			 struct others *out_others)
+{
+	struct names *names = &ends->state->tl->names;
+
+	/* A unix socket has no other end yet: where to is what the call was given. */
+	if (thread->told && strcmp(names_text(names, wait->object), "unix") == 0) {
+		AUTO_FREE char *text = xasprintf("unix %s", names_text(names, thread->told));
+
+		wait->object = names_add(names, text, 4096);
+	}
+	ends_listeners(ends, thread->process, names_text(names, wait->object), out_others);
+}
+
+static struct awaited of_connect(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	struct others others;
+	struct awaited result;
+
+	listeners_of(ends, thread, wait, &others);
+	result = one_of(ends->state, thread, wait, &others, "listening there");
+	if (result.slot != SLOT_NONE && !result.inferred)
+		result.inferred = "it listens there";
+	return result;
+}
+
+static struct awaited of_fd(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	struct state *state = ends->state;
+	const struct object *object = fds_find(state, thread, wait->fd);
+	struct others others;
+
+	if (object && object->role == FD_ROLE_CONNECTING && object->name == wait->object)
+		return of_connect(ends, thread, wait);
+	if (!object || object->name != wait->object ||
+	    (wait->flags & WAIT_SERVER && object->role != FD_ROLE_TTY))
+		return nobody;
+	if (strncmp(call_of(state, thread)->name, "mq_", 3) == 0)
+		ends_sharers(ends, thread->process, object, &others);
+	else
+		ends_others(ends, thread->process, object, &others);
+	return one_of(state, thread, wait, &others, "other end");
+}
+
+/* Where all that it watches ends at one process, that is awaited, whichever of them comes. */
+static struct awaited of_many(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	struct state *state = ends->state;
+	const struct process *only = NULL;
+	int32_t fds[WATCHED_MAX];
+	size_t count = polled_watched(state, thread, fds, WATCHED_MAX);
+	struct others others = { 0 };
+
+	if (wait->fd >= 0)
+		return of_fd(ends, thread, wait);
+	for (size_t i = 0; i < count; i++) {
+		const struct object *object = fds_find(state, thread, fds[i]);
+
+		if (object)
+			ends_others(ends, thread->process, object, &others);
+		if (!object || role_serves(object->role) || others.count != 1 ||
+		    (only && others.process[0] != only))
+			return nobody;
+		only = others.process[0];
+	}
+	return only ? one_of(state, thread, wait, &others, "other ends") : nobody;
+}
+
+/* ----------------------------------------------------------------------- System V */
+
+/* Nobody has such a thing: who used it last is who is known to have to do with it. */
+static struct awaited of_ipc(const struct state *state, const struct thread *thread)
+{
+	const struct thread *last = used_ipc_last(state, thread);
+
+	return last ? (struct awaited){ last->slot, "no other thread used it later" } : nobody;
+}
+
+/* --------------------------------------------------------------------------------- */
 
 /* Is the wait in the call that the thread is known to be in? */
 static bool is_in_call(const struct thread *thread, const struct wait *wait)
@@ -238,9 +360,43 @@ static bool is_in_call(const struct thread *thread, const struct wait *wait)
 	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
 }
 
-static void expect(struct expecting *expecting, struct thread *thread, struct wait *wait)
+static struct awaited of_call(struct ends *ends, const struct thread *thread, struct wait *wait)
 {
-	uint32_t slot = SLOT_NONE;
+	struct state *state = ends->state;
+
+	switch (call_of(state, thread)->kind) {
+	case CALL_FUTEX:
+		return of_futex(state, thread);
+	case CALL_FLOCK:
+	case CALL_FCNTL:
+		return told_holder(state, thread);
+	case CALL_WAIT:
+		return of_child(state, thread, wait);
+	case CALL_FORK:
+		return of_fork(state, thread, wait);
+	case CALL_OPEN:
+		if (!wait->object)
+			wait->object = thread->told ? thread->told : thread->call_path;
+		return nobody;
+	case CALL_CONNECT:
+		return of_connect(ends, thread, wait);
+	case CALL_SEM:
+	case CALL_MSG:
+		return of_ipc(state, thread);
+	case CALL_POLL:
+	case CALL_EPOLL:
+		return of_many(ends, thread, wait);
+	case CALL_RING:
+		uring_awaits(state, thread, wait); /* it may be taken from the ring late */
+		return of_fd(ends, thread, wait);
+	default:
+		return of_fd(ends, thread, wait);
+	}
+}
+
+static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
+{
+	struct awaited awaited;
 
 	/* Had it not let go of it in the meantime, and another one taken it, that would have been told. */
 	if (wait->flags & WAIT_OWNED) {
@@ -250,47 +406,79 @@ static void expect(struct expecting *expecting, struct thread *thread, struct wa
 	if (!thread->process || !is_in_call(thread, wait) || wait->flags & WAIT_STOPPED ||
 	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
 		return;
-	if (call_of(expecting->state, thread)->kind == CALL_RING)
-		uring_awaits(expecting->state, thread,
-			     wait); /* it may be taken from the ring late */
-	if (call_of(expecting->state, thread)->kind == CALL_FUTEX)
-		slot = joined(expecting->state, thread);
-	else if (call_of(expecting->state, thread)->kind == CALL_FLOCK ||
-		 call_of(expecting->state, thread)->kind == CALL_FCNTL)
-		slot = thread->held_ns == thread->call_ns ? thread->held : SLOT_NONE;
-	else if (!(wait->flags & WAIT_SERVER) && (!(wait->flags & WAIT_MANY) || wait->fd >= 0))
-		slot = other_side(expecting, thread, wait);
-	if (slot == SLOT_NONE || slot == thread->slot)
+	awaited = of_call(ends, thread, wait);
+	if (awaited.slot == SLOT_NONE || awaited.slot == thread->slot)
 		return;
-	wait->flags |= WAIT_EXPECTS;
-	wait->origin = (struct actor){ .slot = slot, .kind = ACTOR_THREAD };
+	wait->flags = (wait->flags | WAIT_EXPECTS) & ~(uint32_t)WAIT_SERVER;
+	wait->origin = (struct actor){ .slot = awaited.slot, .kind = ACTOR_THREAD };
+	if (awaited.inferred)
+		wait->origin.name = names_add(&ends->state->tl->names, awaited.inferred, 256);
 }
 
 /* Before those that it waits for are ended, too. */
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait)
 {
-	struct expecting expecting = { .state = state };
+	struct ends ends = { .state = state };
 
 	if (!signal_asks_to_end(wait->waker.signal))
 		return;
-	expect(&expecting, thread, wait);
-	free(expecting.ends);
+	expect(&ends, thread, wait);
+	ends_fini(&ends);
 }
 
 void expect_at_return(struct state *state, struct thread *thread)
 {
-	struct expecting expecting = { .state = state };
+	struct ends ends = { .state = state };
 
 	if (thread->wait < thread->call_first_wait || thread->wait < thread->tl->wait_base ||
 	    thread->wait >= thread->tl->wait_count)
 		return;
-	expect(&expecting, thread, tl_wait(thread->tl, thread->wait));
-	free(expecting.ends);
+	expect(&ends, thread, tl_wait(thread->tl, thread->wait));
+	ends_fini(&ends);
+}
+
+/* Is the wait for a connection that was not made when its time was up? */
+static bool is_unconnected(const struct state *state, const struct thread *thread,
+			   const struct wait *wait)
+{
+	const struct call *call = call_of(state, thread);
+	const struct object *object;
+
+	if (!thread->process || !is_in_call(thread, wait) || wait->fd < 0 ||
+	    wait->woken_ns - wait->begin_ns < UNCONNECTED_NS)
+		return false;
+	if (call->kind == CALL_CONNECT) /* of TCP once it is told where to */
+		return strcmp(names_text(&state->tl->names, wait->object), "tcp") != 0;
+	if (!state->has_connecting || (call->kind != CALL_POLL && call->kind != CALL_EPOLL))
+		return false;
+	object = fds_find(state, thread, wait->fd);
+	return object && object->role == FD_ROLE_CONNECTING && object->name == wait->object;
+}
+
+void expect_timed_out(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	static const char what[] = "not connected yet";
+	struct ends ends = { .state = state };
+	struct names *names = &state->tl->names;
+	struct others others;
+
+	if (!is_unconnected(state, thread, wait))
+		return;
+	listeners_of(&ends, thread, wait, &others);
+	if (others.count) {
+		name_others(state, wait, &others, "not connected yet; listening there");
+	} else {
+		AUTO_FREE char *text = xasprintf("%s%s%s", names_text(names, wait->object),
+						 wait->object ? "; " : "", what);
+
+		wait->object = names_add(names, text, 4096);
+	}
+	ends_fini(&ends);
 }
 
 void expect_at_end(struct state *state)
 {
-	struct expecting expecting = { .state = state };
+	struct ends ends = { .state = state };
 
 	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
 		struct thread *thread = state->threads[i];
@@ -300,8 +488,8 @@ void expect_at_end(struct state *state)
 		    thread->wait < thread->tl->wait_base)
 			continue;
 		wait = tl_wait(thread->tl, thread->wait);
-		if (!wait->woken_ns)
-			expect(&expecting, thread, wait);
+		if (!wait->woken_ns && !(wait->flags & WAIT_LOST))
+			expect(&ends, thread, wait);
 	}
-	free(expecting.ends);
+	ends_fini(&ends);
 }

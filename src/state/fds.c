@@ -53,8 +53,6 @@ struct process *process_copy(struct state *state, int32_t tgid, const struct pro
 		copy_map(&process->fds, &from->fds);
 		copy_map(&process->epoll, &from->epoll);
 		process->made = from->made;
-		process->loaded = from->loaded;
-		process->dumped = from->dumped;
 	}
 	process->set_change = process->change++;
 	return process;
@@ -77,7 +75,7 @@ static void change_fds(struct process *process, bool remove, uint8_t marks,
 		if (is_one(fd, slot.marks, range)) {
 			if (remove)
 				continue;
-			slot.marks = (slot.marks & FD_UNSEEN) | marks;
+			slot.marks = (slot.marks & (FD_UNSEEN | FD_PARTLY)) | marks;
 		}
 		map_put(&left, (uint32_t)fd, slot_fd_value(slot));
 	}
@@ -126,6 +124,7 @@ static uint32_t add_object(struct state *state, const char *name, uint8_t role, 
 		.inode = inode,
 		.since_ns = since_ns,
 	};
+	state->has_connecting |= (role & FD_ROLE_MASK) == FD_ROLE_CONNECTING;
 	return (uint32_t)state->object_count++;
 }
 
@@ -187,6 +186,28 @@ struct process *process_find(const struct state *state, int32_t tgid)
 	return process ? (struct process *)(uintptr_t)*process : NULL;
 }
 
+bool process_has(const struct state *state, const struct process *process, uint32_t name)
+{
+	for (size_t i = 0; i < process->fds.cap; i++) {
+		const struct object *object =
+			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
+					     : NULL;
+
+		if (object && object->name == name)
+			return true;
+	}
+	return false;
+}
+
+/* Without a name it is known to be there, as a set may be that a thread waits for. */
+static void load_fd(struct state *state, struct process *process, const struct fact_fd *fd)
+{
+	bool named = (fd->name && *fd->name) || fd->role & FD_ROLE_MASK || fd->inode;
+	uint32_t object = named ? add_object(state, fd->name, fd->role, fd->inode, 0) : 0;
+
+	put_fd(process, fd->fd, object, fd->role & (FD_PARTLY | FD_STAYS | FD_CLOSES));
+}
+
 void fds_load(struct state *state)
 {
 	const struct facts *facts = state->facts;
@@ -196,8 +217,7 @@ void fds_load(struct state *state)
 		struct process *process = process_find(state, fd->tgid);
 
 		if (process)
-			put_fd(process, fd->fd, add_object(state, fd->name, fd->role, fd->inode, 0),
-			       fd->role & (FD_STAYS | FD_CLOSES));
+			load_fd(state, process, fd);
 	}
 	for (size_t i = 0; i < facts->epoll_count; i++) {
 		const struct fact_epoll *epoll = &facts->epolls[i];
@@ -205,15 +225,6 @@ void fds_load(struct state *state)
 
 		if (process)
 			put_epoll(process, epoll->epoll, epoll->target);
-	}
-	for (size_t i = 0; i < state->processes.cap; i++) {
-		struct process *process;
-
-		if (!state->processes.used[i])
-			continue;
-		process = (struct process *)(uintptr_t)state->processes.slots[i].value;
-		process->loaded = process->made;
-		process->dumped = !facts->no_epolls;
 	}
 }
 
@@ -251,6 +262,8 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 		if (call->kind == CALL_OPEN || (call->kind == CALL_CONNECT && wait->fd == fd)) {
 			wait->object = object->name;
 			wait->fd = fd;
+			if (wait->flags & WAIT_TIMED_OUT)
+				expect_timed_out(state, thread, wait);
 		}
 	}
 }
@@ -269,7 +282,7 @@ static void rename_fd(struct state *state, struct process *process, const struct
 
 	if (role == FD_ROLE_UNKNOWN || (role == FD_ROLE_SOCKET && was.inode == name->inode))
 		role = was.role;
-	slot.marks = marks ? marks : slot.marks & ~FD_UNSEEN;
+	slot.marks = marks ? (slot.marks & FD_PARTLY) | marks : slot.marks & ~FD_UNSEEN;
 	/* Who has it, too, by fork or dup, has the same as long as it is the same. */
 	if (!slot.object || role != was.role || name->inode != was.inode ||
 	    strcmp(names_text(&state->tl->names, was.name), name->name ? name->name : "") != 0)
@@ -296,6 +309,29 @@ static void pair_up(struct state *state, const struct thread *thread, uint32_t i
 	}
 }
 
+/* With lean events a name is told when somebody blocks on it: a socket or pipe may be the one that is known. */
+static bool is_told_again(const struct state *state, uint64_t found, const struct ev_fd_name *name)
+{
+	const struct object *object = fds_object(state, found);
+
+	return state->is_lean && object && name->inode && object->inode == name->inode;
+}
+
+/* The same: told right behind the switch, it is of the wait that has just begun. */
+static void name_told_wait(struct thread *thread, int32_t fd, const struct object *object)
+{
+	struct wait *wait;
+
+	if (thread->sched != SCHED_BLOCKED || !thread->tl->wait_count)
+		return;
+	wait = tl_wait(thread->tl, thread->wait);
+	if (wait->fd != fd || word_kind(wait->in) != WORD_SYSCALL || wait->flags & WAIT_MANY)
+		return;
+	wait->object = object->name;
+	if (role_serves(object->role))
+		wait->flags |= WAIT_SERVER;
+}
+
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	const struct ev_fd_name *name = &ev->fd_name;
@@ -317,7 +353,8 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		return;
 	call = call_of(state, thread);
 	found = map_find(&thread->process->fds, (uint32_t)name->fd);
-	if (found && (name->watch || call->kind == CALL_CONNECT || call->kind == CALL_NAME)) {
+	if (found && (name->watch || call->kind == CALL_CONNECT || call->kind == CALL_NAME ||
+		      is_told_again(state, *found, name))) {
 		rename_fd(state, thread->process, name, found);
 		object = slot_fd_of(*found).object;
 	} else {
@@ -330,6 +367,8 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		polled_told(state, thread, ev);
 	else
 		name_waits(state, thread, name->fd, &state->objects[object]);
+	if (state->is_lean && object)
+		name_told_wait(thread, name->fd, &state->objects[object]);
 }
 
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path)
@@ -388,7 +427,8 @@ static void copy_fd(struct state *state, struct thread *thread, int64_t to, uint
 
 	if (has_name(state, thread, (int32_t)to) || to == (int64_t)(int32_t)thread->call_args[0])
 		return;
-	put_fd(process, (int32_t)to, from ? slot_fd_of(*from).object : 0, marks);
+	/* Of two descriptors of one epoll set only those added by this one are seen as its. */
+	put_fd(process, (int32_t)to, from ? slot_fd_of(*from).object : 0, marks | FD_PARTLY);
 }
 
 static void mark_fd(struct process *process, int32_t fd, uint8_t marks)
@@ -399,7 +439,7 @@ static void mark_fd(struct process *process, int32_t fd, uint8_t marks)
 	if (!found)
 		return;
 	slot = slot_fd_of(*found);
-	slot.marks = (slot.marks & FD_UNSEEN) | marks;
+	slot.marks = (slot.marks & (FD_UNSEEN | FD_PARTLY)) | marks;
 	*found = slot_fd_value(slot);
 }
 
@@ -426,11 +466,18 @@ static void after_fcntl(struct state *state, struct thread *thread, int64_t ret)
 static void after_ioctl(struct state *state, struct thread *thread, int64_t ret)
 {
 	const uint64_t *args = thread->call_args;
+	const struct object *master = fds_find(state, thread, (int32_t)args[0]);
+	const char *known =
+		master ? strstr(names_text(&state->tl->names, master->name), " of /dev/") : NULL;
 	char name[64];
 
 	switch ((uint32_t)args[1]) {
 	case IOCTL_PEER:
-		(void)snprintf(name, sizeof(name), "terminal, other end of fd %d", (int)args[0]);
+		if (known)
+			(void)snprintf(name, sizeof(name), "%s", known + strlen(" of "));
+		else
+			(void)snprintf(name, sizeof(name), "terminal, other end of fd %d",
+				       (int)args[0]);
 		put_fd(thread->process, (int32_t)ret,
 		       add_object(state, name, FD_ROLE_TTY, 0, state->now_ns),
 		       args[2] & OPEN_CLOSES ? FD_CLOSES : FD_STAYS);
@@ -466,6 +513,15 @@ static void change_epoll(struct process *process, const uint64_t *args)
 			map_remove(&process->epoll, epoll_key((int32_t)args[0], (int32_t)args[2]));
 }
 
+void fds_connected(struct state *state, const struct thread *thread, int32_t fd)
+{
+	const uint64_t *found = map_find(&thread->process->fds, (uint32_t)fd);
+	uint32_t object = found ? slot_fd_of(*found).object : 0;
+
+	if (object && state->objects[object].role == FD_ROLE_CONNECTING)
+		state->objects[object].role = FD_ROLE_CONNECTED;
+}
+
 /* The call in thread->call_* returned 'ret'. */
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 {
@@ -499,6 +555,13 @@ void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 	case CALL_FD:
 		if (strcmp(call->name, "ioctl") == 0)
 			after_ioctl(state, thread, ret);
+		else if (ret > 0 && state->has_connecting) /* data came, or went */
+			fds_connected(state, thread, (int32_t)args[call->arg]);
+		break;
+	case CALL_POLL:
+	case CALL_EPOLL:
+		if (ret > 0 && state->has_connecting)
+			polled_found(state, thread);
 		break;
 	case CALL_EPOLL_CTL:
 		change_epoll(process, args);

@@ -477,12 +477,13 @@ static bool sent_by_timer(const struct cpu *cpu, struct actor *actor)
 
 static void on_packet_sent(struct state *state, struct cpu *cpu, const struct event *ev)
 {
+	const struct thread *current = state_current(state, cpu);
 	struct actor other;
 
 	if (ev->type == EV_NET_RX &&
-	    queue_passes(state, ev, softirq_of(state_current(state, cpu)) == SOFTIRQ_NET_TX))
+	    queue_passes(state, ev, current, softirq_of(current) == SOFTIRQ_NET_TX))
 		return;
-	if (thread_acts(state, cpu, state_current(state, cpu), ev)) {
+	if (thread_acts(state, cpu, current, ev)) {
 		actor_now(state, cpu, ev, pending_place(&state->packets, ev->net.skb));
 		return;
 	}
@@ -527,7 +528,10 @@ static void on_packet_received(struct state *state, struct cpu *cpu, const struc
 
 static void on_work_queue(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	actor_now(state, cpu, ev, pending_place(&state->works, ev->work.work));
+	struct actor *by = pending_place(&state->works, ev->work.work);
+
+	actor_now(state, cpu, ev, by);
+	throttle_queued(state, cpu, ev, by);
 	served_queued(state, cpu, ev);
 }
 
@@ -539,6 +543,7 @@ static void on_work_start(struct state *state, struct cpu *cpu, const struct eve
 		return;
 	current->work = (struct actor){ .time_ns = ev->time_ns, .slot = SLOT_NONE };
 	(void)pending_take(&state->works, ev->work.work, &current->work);
+	throttle_started(state, current, ev);
 	served_started(state, current, ev);
 	flow_push(state, current, ev->time_ns,
 		  word_make(WORD_WORK, state_symbol(state, ev->work.function)));
@@ -556,6 +561,45 @@ static void on_work_end(struct state *state, struct cpu *cpu, const struct event
 
 /* -------------------------------------------------------------------- signals */
 
+static void tell_signal(struct state *state, struct thread *thread, const struct event *ev)
+{
+	struct wait *wait = tl_wait(thread->tl, thread->wait);
+
+	wait->waker.signal = (uint8_t)ev->signal.signal;
+	wait->flags &= ~(uint32_t)WAIT_TIMED_OUT;
+	thread->poll_open = false;
+	expect_at_signal(state, thread, wait);
+}
+
+/* Has 'by' just ended a wait of the thread, in the call that it is in? */
+static bool was_just_woken(const struct thread *thread, const struct thread *by)
+{
+	const struct wait *wait;
+
+	if (thread->sched == SCHED_DEAD || thread->wait >= thread->tl->wait_count ||
+	    thread->wait < thread->tl->wait_base)
+		return false;
+	wait = tl_wait(thread->tl, thread->wait);
+	return wait->woken_ns && wait->woken_ns >= by->call_ns &&
+	       wait->waker.kind == ACTOR_THREAD && wait->waker.slot == by->slot &&
+	       !wait->waker.signal;
+}
+
+/* What ends a process is sent to one of its threads, and wakes all. */
+static void tell_all(struct state *state, const struct thread *by, const struct thread *receiver,
+		     const struct event *ev)
+{
+	if (!by || !by->in_call || !by->call_ns || !receiver->process ||
+	    receiver->process->refs < 2 || !signal_asks_to_end((uint8_t)ev->signal.signal))
+		return;
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		struct thread *other = state->threads[i];
+
+		if (other->process == receiver->process && was_just_woken(other, by))
+			tell_signal(state, other, ev);
+	}
+}
+
 /*
  * The kernel wakes the receiver first and records the signal right after it, in
  * the same context: the wait that just ended, ended by this signal.
@@ -564,17 +608,13 @@ static void on_signal_generate(struct state *state, struct cpu *cpu, const struc
 {
 	struct thread *thread = cpu->woken == SLOT_NONE ? NULL : state->threads[cpu->woken];
 	struct thread *receiver = state_living(state, ev->signal.tid);
-	struct wait *wait;
 
 	cpu->woken = SLOT_NONE;
 	if (!thread || !receiver || ev->signal.signal <= 0 || ev->signal.signal >= 128 ||
 	    receiver->tl->tgid != thread->tl->tgid || !thread->tl->wait_count)
 		return;
-	wait = tl_wait(thread->tl, thread->wait);
-	wait->waker.signal = (uint8_t)ev->signal.signal;
-	wait->flags &= ~(uint32_t)WAIT_TIMED_OUT;
-	thread->poll_open = false;
-	expect_at_signal(state, thread, wait);
+	tell_signal(state, thread, ev);
+	tell_all(state, state_current(state, cpu), receiver, ev);
 }
 
 const struct state_handler irq_handlers[] = {

@@ -46,7 +46,15 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.told_also, "told_also", TYPE_NAME),
 	THREAD(thread.held, "held", TYPE_SLOT),
 	THREAD(thread.held_ns, "held_time", TYPE_U64),
+	THREAD(thread.held_by, "held_by", TYPE_NAME),
+	THREAD(thread.used_fd[0], "used", TYPE_I32),
+	THREAD(thread.used_fd[1], "used1", TYPE_I32),
+	THREAD(thread.used_fd[2], "used2", TYPE_I32),
+	THREAD(thread.used_fd[3], "used3", TYPE_I32),
+	THREAD(thread.used_ipc, "ipc", TYPE_U64),
+	THREAD(thread.used_ipc_ns, "ipc_time", TYPE_U64),
 	THREAD(thread.left, "left", TYPE_NAME),
+	THREAD(thread.left_held, "left_held", TYPE_SLOT),
 	THREAD(thread.child_asked, "child_asked", TYPE_NAME),
 	THREAD(thread.child_held, "child_held", TYPE_SLOT),
 	THREAD(thread.in_call, "in_call", TYPE_BOOL),
@@ -63,6 +71,14 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.told_lock_ns, "told_time", TYPE_U64),
 	THREAD(thread.told_owner, "told_owner", TYPE_SLOT),
 	THREAD(thread.told_word, "told_word", TYPE_WORD),
+	THREAD(thread.reclaim_ns, "reclaim_time", TYPE_U64),
+	THREAD(thread.reclaim_depth, "reclaim_depth", TYPE_U32),
+	THREAD(thread.reclaim_kind, "reclaim_kind", TYPE_U8),
+	THREAD(thread.reclaim_limit, "reclaim_limit", TYPE_NAME),
+	THREAD(thread.reclaim_high, "reclaim_high", TYPE_BOOL),
+	THREAD(thread.reclaimed_ns, "reclaimed_time", TYPE_U64),
+	THREAD(thread.dirty_limit, "dirty_limit", TYPE_NAME),
+	THREAD(thread.dirty_ns, "dirty_time", TYPE_U64),
 	THREAD(thread.poll_open, "poll_open", TYPE_BOOL),
 	THREAD(thread.poll_set, "poll_set", TYPE_I32),
 	THREAD(thread.poll_known, "poll_known", TYPE_BOOL),
@@ -172,7 +188,7 @@ static const struct moment_field hole_fields[] = {
 static const struct moment_field lock_fields[] = {
 	NUMBER(lock_image, address, "lock", TYPE_U64),
 	NUMBER(lock_image, known.time_ns, "time", TYPE_U64),
-	NUMBER(lock_image, known.name, "name", TYPE_NAME),
+	NUMBER(lock_image, known.told, "name", TYPE_NAME),
 	NUMBER(lock_image, known.tgid, "tgid", TYPE_I32),
 };
 
@@ -215,6 +231,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 		image.thread.thread.asked_fd = -1;
 		image.thread.thread.told_owner = SLOT_NONE;
 		image.thread.thread.held = image.thread.thread.child_held = SLOT_NONE;
+		image.thread.thread.left_held = SLOT_NONE;
 		image.thread.thread.on_cpu = SLOT_NONE;
 		image.thread.thread.tracer = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();

@@ -349,6 +349,8 @@ static void restore_thread(struct loading *loading, struct thread_image *image)
 	from->idle = thread->idle;
 	from->slot = thread->slot;
 	from->word = thread->word;
+	from->dumped = thread->dumped;
+	from->stopped_ns = thread->stopped_ns;
 	from->placing.open = false;
 	memcpy(from->comm, thread->comm, COMM_BYTES);
 	from->wait = 0;
@@ -617,6 +619,8 @@ static void end_thread(struct loading *loading, const struct end_image *image)
 	}
 	if (image->fault)
 		call_end_fault(state, thread);
+	if (kind != WORD_BLOCKED && word_kind(image->wait.in) == WORD_SYSCALL)
+		call_name_waits(thread, image->wait.in);
 	if (kind == WORD_RUN)
 		end_running(state, thread, image);
 	else if (kind == WORD_BLOCKED)

@@ -194,11 +194,13 @@ static void drop_details(const struct tl_thread *tl, struct thread *thread)
 	thread->fault_ns = thread->lock = thread->lock_ns = 0;
 	thread->told_lock = thread->told_lock_ns = thread->told_word = 0;
 	thread->told_owner = SLOT_NONE;
+	thread->reclaim_ns = thread->reclaimed_ns = thread->dirty_ns = 0;
+	thread->reclaim_depth = thread->reclaim_limit = thread->dirty_limit = 0;
 	thread->poll_open = false;
 	thread->asked = 0;
 	thread->asked_fd = -1;
 	thread->told = thread->told_also = thread->left = thread->child_asked = 0;
-	thread->held = thread->child_held = SLOT_NONE;
+	thread->held = thread->child_held = thread->left_held = SLOT_NONE;
 }
 
 static bool is_on_cpu(uint32_t word)
@@ -215,7 +217,9 @@ static void fill_living(const struct saving *saving, const struct thread *thread
 
 	image->thread = *thread;
 	image->word = thread->word;
-	image->has_wait = tl->wait_count && !thread->idle;
+	/* Of a thread that has not waited for long it may be written already, and not kept. */
+	image->has_wait = tl->wait_count && !thread->idle &&
+			  (thread->wait >= tl->wait_base || tl->track.chunks);
 	if (image->has_wait)
 		timeline_wait(saving->tl, thread->slot, thread->wait, &image->wait);
 	/* In a hole since then it may have done anything: the next event of it will tell. */
@@ -442,6 +446,21 @@ static bool is_in_fault(const struct timeline *tl, uint32_t slot, uint64_t at_ns
 	return fault;
 }
 
+/* The call that it is in, if a wait in that tells: its end may, behind 'at_ns'. */
+static uint32_t call_of_last_wait(const struct timeline *tl, uint32_t slot, uint64_t at_ns)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+	struct wait wait = { 0 };
+
+	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	while (tl_iter_next(&iter, &in)) {
+		if (word_kind(in.word) == WORD_BLOCKED)
+			timeline_wait(tl, slot, word_arg(in.word), &wait);
+	}
+	return word_kind(wait.in) == WORD_SYSCALL ? wait.in : 0;
+}
+
 /* How a thread that was off its CPU then went on: what ended its wait, if it was one. */
 static void put_end(struct saving *saving, bool write, uint32_t slot, uint64_t at_ns)
 {
@@ -468,9 +487,15 @@ static void put_end(struct saving *saving, bool write, uint32_t slot, uint64_t a
 		end->since_ns = began(saving->tl, slot, at_ns);
 	if (kind == WORD_BLOCKED) {
 		timeline_wait(saving->tl, slot, word_arg(end->word), &end->wait);
-		if (!is_detailed(saving, tl))
-			end->wait.in = 0;
+		if (!end->wait.woken_ns &&
+		    (tl->died ||
+		     timeline_state_at(saving->tl, slot, saving->tl->end_ns - 1) != end->word))
+			end->wait.flags |= WAIT_LOST;
+	} else if (word_kind(end->word) != WORD_NONE) {
+		end->wait.in = call_of_last_wait(saving->tl, slot, at_ns);
 	}
+	if (!is_detailed(saving, tl))
+		end->wait.in = 0;
 	end->id = slot + 1;
 	end->tid = tl->tid;
 	put_line(saving, write, LINE_END, &image);

@@ -27,6 +27,12 @@ bool role_serves(uint8_t role)
 	return role == FD_ROLE_LISTEN || role == FD_ROLE_ACCEPTED || role == FD_ROLE_TTY;
 }
 
+/* Answers arrive there, or the one whether it is connected. */
+static bool role_asks(uint8_t role)
+{
+	return role == FD_ROLE_CONNECTED || role == FD_ROLE_CONNECTING;
+}
+
 /* Files are always ready: poll says so at once, and epoll does not take them. */
 static bool can_be_polled(const struct state *state, const struct object *object)
 {
@@ -99,7 +105,8 @@ static size_t put_member(const struct state *state, char *text, size_t used, int
 	return got < 0 || (size_t)got >= TEXT_BYTES - used ? TEXT_BYTES - 1 : used + (size_t)got;
 }
 
-static uint32_t name_members(struct state *state, const struct member *members, size_t count)
+static uint32_t name_members(struct state *state, const struct member *members, size_t count,
+			     bool whole)
 {
 	char text[TEXT_BYTES] = "any of: ";
 	size_t used = strlen(text);
@@ -110,7 +117,8 @@ static uint32_t name_members(struct state *state, const struct member *members, 
 		used = put_member(state, text, used, members[i].fd, members[i].object);
 	}
 	if (count > NAMED_MAX)
-		(void)snprintf(text + used, TEXT_BYTES - used, " and %zu more", count - NAMED_MAX);
+		(void)snprintf(text + used, TEXT_BYTES - used, " and %s%zu more",
+			       whole ? "" : "at least ", count - NAMED_MAX);
 	return names_add(&state->tl->names, text, sizeof(text));
 }
 
@@ -123,18 +131,20 @@ static bool is_whole(const struct process *process, int32_t set)
 	if (!found || process->epoll.count > EPOLL_LOOK)
 		return false;
 	slot = slot_fd_of(*found);
-	return !(slot.marks & FD_UNSEEN) && (process->dumped || slot.made > process->loaded);
+	return !(slot.marks & (FD_UNSEEN | FD_PARTLY));
 }
 
-static struct polled_set judge(struct state *state, const struct member *members, size_t count)
+/* 'whole': it watches nothing else. */
+static struct polled_set judge(struct state *state, const struct member *members, size_t count,
+			       bool whole)
 {
-	struct polled_set result = { .fd = -1, .whole = true };
+	struct polled_set result = { .fd = -1, .whole = whole };
 	bool asks = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct object *object = members[i].object;
 
-		asks |= !object || object->role == FD_ROLE_CONNECTED;
+		asks |= !object || role_asks(object->role);
 		result.serves |= object && role_serves(object->role);
 	}
 	result.serves &= !asks;
@@ -142,7 +152,7 @@ static struct polled_set judge(struct state *state, const struct member *members
 		result.fd = members[0].fd;
 		result.name = members[0].object ? members[0].object->name : 0;
 	} else if (count > 1) {
-		result.name = name_members(state, members, count);
+		result.name = name_members(state, members, count, whole);
 	}
 	return result;
 }
@@ -153,7 +163,7 @@ static struct polled_set look_at(struct state *state, const struct process *proc
 
 	if (!is_whole(process, set))
 		return (struct polled_set){ .fd = -1 };
-	return judge(state, members, members_of(state, process, set, members));
+	return judge(state, members, members_of(state, process, set, members), true);
 }
 
 /* Most processes wait for one set again and again. */
@@ -178,7 +188,7 @@ static void tell_told(struct state *state, struct thread *thread, struct wait *w
 	for (size_t i = 0; i < thread->poll_count; i++)
 		members[i] = (struct member){ thread->poll_fds[i],
 					      fds_find(state, thread, thread->poll_fds[i]) };
-	set = judge(state, members, thread->poll_count);
+	set = judge(state, members, thread->poll_count, thread->poll_count < POLL_TOLD);
 	wait->fd = set.fd;
 	wait->object = set.name;
 	/* Where there is room for no more, there may be more. */
@@ -311,7 +321,7 @@ static bool tell_touched(struct state *state, struct thread *thread, struct wait
 		return false;
 	wait->fd = fd;
 	wait->object = found->name;
-	if (found->role == FD_ROLE_CONNECTED)
+	if (role_asks(found->role))
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 	return true;
 }
@@ -335,6 +345,42 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 		return;
 	thread->poll_known = tell_touched(state, thread, wait);
 	thread->poll_open = !thread->poll_known && !(wait->flags & WAIT_TIMED_OUT);
+}
+
+void polled_found(struct state *state, struct thread *thread)
+{
+	const struct polled_set *set;
+
+	if (!thread->process)
+		return;
+	if (call_of(state, thread)->kind == CALL_POLL) {
+		if (thread->poll_count == 1)
+			fds_connected(state, thread, thread->poll_fds[0]);
+		return;
+	}
+	set = set_of(state, thread->process, (int32_t)thread->call_args[0]);
+	if (set->fd >= 0)
+		fds_connected(state, thread, set->fd);
+}
+
+size_t polled_watched(const struct state *state, const struct thread *thread, int32_t *out_fds,
+		      size_t max)
+{
+	struct member members[EPOLL_LOOK];
+	size_t count = thread->poll_count;
+
+	if (!thread->process)
+		return 0;
+	if (thread->poll_set < 0) {
+		memcpy(out_fds, thread->poll_fds, (count < max ? count : max) * sizeof(*out_fds));
+		return count < POLL_TOLD && count <= max ? count : 0;
+	}
+	if (!is_whole(thread->process, thread->poll_set))
+		return 0;
+	count = members_of(state, thread->process, thread->poll_set, members);
+	for (size_t i = 0; i < count && i < max; i++)
+		out_fds[i] = members[i].fd;
+	return count <= max ? count : 0;
 }
 
 static void add_watched(struct thread *thread, int32_t fd)
@@ -400,7 +446,7 @@ void polled_used(struct state *state, struct thread *thread, const struct event 
 	(void)put_member(state, text, strlen(text), fd, object);
 	wait->object = names_add(&state->tl->names, text, sizeof(text));
 	wait->fd = -1;
-	if (object->role == FD_ROLE_CONNECTED)
+	if (role_asks(object->role))
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 	else if (role_serves(object->role))
 		wait->flags |= WAIT_SERVER;

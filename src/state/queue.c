@@ -5,7 +5,8 @@
  *	   ... the queue's timer goes off            qdisc_watchdog
  *	let go, in the softirq NET_TX or by another  netif_rx, of a device of this machine alone
  *
- * Such a packet was in the queue from the first to the last. A queue may cut packets into new ones,
+ * Such a packet was in the queue from the first to the last. Who handed it over and lets it go itself may
+ * just have been slow, unless it is known that the device has a queue. A queue may cut packets into new ones,
  * which were not handed to it: of those it is known that it did not let go of anything since its
  * timer was set, time after time.
  */
@@ -42,23 +43,42 @@ void queue_timer_set(struct state *state, const struct event *ev)
 	state->queue_waits = true;
 }
 
-static uint32_t queue_of(struct state *state, const char *device)
+/* As the recorder told of it; 0 = it did not. */
+static uint32_t told_queue(struct state *state, const char *device)
 {
 	uint32_t id = names_add(&state->tl->names, device, DEVICE_BYTES);
-	uint64_t *known = map_find(&state->queues, id);
+	const uint64_t *known = state->queues.count ? map_find(&state->queues, id) : NULL;
+
+	return known ? (uint32_t)*known : 0;
+}
+
+static uint32_t queue_of(struct state *state, const char *device)
+{
+	uint32_t told = told_queue(state, device);
 	char text[64];
 
-	if (known)
-		return (uint32_t)*known;
+	if (told)
+		return told;
 	snprintf(text, sizeof(text), "queue of %.*s", DEVICE_BYTES, device);
 	return names_add(&state->tl->names, text, sizeof(text));
 }
 
-bool queue_passes(struct state *state, const struct event *ev, bool in_softirq_tx)
+/* Was it in a queue since 'sender' handed it over? */
+static bool is_held(struct state *state, const struct event *ev, const struct actor *sender,
+		    const struct thread *by, bool in_softirq_tx)
+{
+	if (!sender->time_ns || ev->time_ns - sender->time_ns <= HELD_NS)
+		return false;
+	return in_softirq_tx || !by || by->slot != sender->slot ||
+	       (ev->net.dev && told_queue(state, ev->net.dev));
+}
+
+bool queue_passes(struct state *state, const struct event *ev, const struct thread *by,
+		  bool in_softirq_tx)
 {
 	struct actor sender = { .slot = SLOT_NONE, .kind = ACTOR_NETWORK };
 	bool known = pending_take(&state->packets, ev->net.skb, &sender);
-	bool held = known && sender.time_ns && ev->time_ns - sender.time_ns > HELD_NS;
+	bool held = known && is_held(state, ev, &sender, by, in_softirq_tx);
 
 	if (!state->queue_waits && ev->time_ns - state->queue_passed_ns > GOES_ON_NS)
 		state->queue_since_ns = 0;

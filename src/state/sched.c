@@ -44,6 +44,8 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 	    ev->time_ns - thread->fault_ns > FAULT_BEGINS_NS)
 		thread->fault_ns = 0;
 	call_describe_wait(state, thread, wait);
+	wait = tl_wait(thread->tl, thread->wait); /* to describe it may move it */
+	pressure_at_sleep(state, thread, wait);
 	/* Where the next one will be: another thread packed what was there before. */
 	__builtin_prefetch((const char *)(wait + 1), 1);
 	__builtin_prefetch((const char *)(wait + 1) + 64, 1);
@@ -148,6 +150,8 @@ static void switch_in(struct state *state, struct cpu *cpu, struct thread *threa
 			use_early_wake(state, thread);
 		(void)unsure_settle(state, thread, now, unsure_before_run(state, thread));
 	}
+	if (thread->sched != SCHED_RUNNING && !thread->idle)
+		call_forget_told(state, thread);
 	thread->sched = SCHED_RUNNING;
 	thread->seen = true;
 	thread->cpu = cpu_index(state, cpu);
@@ -240,7 +244,6 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	actor_now(state, cpu, ev, &wait->waker);
 	if (wait->waker.kind == ACTOR_THREAD && wait->flags & WAIT_DISK_SLEEP)
 		actor_completes(state, cpu, &wait->waker);
-	throttle_at_wake(cpu, wait);
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
 			wait->flags |= WAIT_EXITED;
@@ -253,6 +256,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		    call_of(state, thread)->kind == CALL_FUTEX && call_wakes_all(state, current))
 			wait->flags &= ~(uint32_t)WAIT_LOCK;
 	}
+	throttle_at_wake(cpu, current, wait);
 	/* Received on behalf of nobody in particular: since it was sent, the sender went on. */
 	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot != SLOT_NONE &&
 	    wait->waker.slot != cpu->cur)
@@ -281,8 +285,11 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	if (wait->waker.kind == ACTOR_TIMER &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
+	pressure_at_wake(state, thread, wait);
 	if (wait->flags & WAIT_MANY)
 		polled_ended(state, thread, wait);
+	if (wait->flags & WAIT_TIMED_OUT)
+		expect_timed_out(state, thread, wait);
 }
 
 static void on_waking(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -463,16 +470,24 @@ static void take_job(struct state *state, struct thread *parent, struct thread *
 		uring_give(state, parent, child);
 }
 
-static void on_new_task(struct state *state, struct cpu *cpu, const struct event *ev)
+/* Returns NULL where it is known whose it is, or nothing to be known. */
+static struct thread *name_child(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	struct thread *parent = state_current(state, cpu);
 	struct thread *child;
 
 	if (ev->task.tid <= 0)
-		return;
+		return NULL;
 	child = give_birth(state, cpu, ev);
 	thread_set_comm(state, child, ev->task.comm);
-	if (child->process)
+	return child->process ? NULL : child;
+}
+
+static void on_new_task(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *parent = state_current(state, cpu);
+	struct thread *child = name_child(state, cpu, ev);
+
+	if (!child)
 		return;
 	if ((ev->task.clone_flags & CLONE_THREAD) && parent && ev->task.tgid <= 0)
 		join_process(state, child, parent->tl->tgid);
@@ -484,16 +499,11 @@ static void on_new_task(struct state *state, struct cpu *cpu, const struct event
 static void on_fork(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *parent = state_current(state, cpu);
-	struct thread *child;
+	struct thread *child = name_child(state, cpu, ev);
 
-	if (ev->task.tid <= 0)
-		return;
-	child = give_birth(state, cpu, ev);
-	thread_set_comm(state, child, ev->task.comm);
-	if (child->process)
-		return;
 	/* Without task_newtask only events of LTTng and perf tell a thread from a process. */
-	find_process(state, child, parent, ev);
+	if (child)
+		find_process(state, child, parent, ev);
 }
 
 static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -68,7 +68,7 @@ void served_disk_done(struct state *state, const struct cpu *cpu, const struct e
 {
 	struct thread *issuer = cpu->disk_slot == SLOT_NONE ? NULL : state->threads[cpu->disk_slot];
 
-	if (issuer && (issuer->tl->kernel || strncmp(issuer->comm, "iou-sqp-", 8) == 0))
+	if (issuer && (issuer->tl->kernel || uring_polls(issuer)))
 		issuer->disk_done = (struct actor){ .time_ns = ev->time_ns,
 						    .slot = issuer->slot,
 						    .name = cpu->disk_name,

@@ -14,6 +14,17 @@ struct snapshot {
 	size_t thread_cap, fd_cap, epoll_cap;
 };
 
+/* What the dump saw of the thread, which may have begun while it was made; NULL = of an earlier one, or nothing. */
+static const struct fact_thread *fact_of(const struct snapshot *snapshot,
+					 const struct tl_thread *tl)
+{
+	uint64_t *index = map_find(&snapshot->known, (uint32_t)tl->tid);
+	const struct fact_thread *fact =
+		index ? &snapshot->state->facts->threads[*index - 1] : NULL;
+
+	return fact && (!tl->born || fact->seen_ns >= tl->birth_ns) ? fact : NULL;
+}
+
 /* The thread in the facts of the start: the same one, or the one that it was made by. */
 static const struct fact_thread *origin_of(const struct snapshot *snapshot,
 					   const struct thread *thread, bool *out_same)
@@ -23,10 +34,10 @@ static const struct fact_thread *origin_of(const struct snapshot *snapshot,
 
 	*out_same = !tl->born && tl->birth_ns == state->tl->origin_ns;
 	for (uint32_t up = 0; up < 64; up++) {
-		uint64_t *index = map_find(&snapshot->known, (uint32_t)tl->tid);
+		const struct fact_thread *fact = fact_of(snapshot, tl);
 
-		if (index && !tl->born)
-			return &state->facts->threads[*index - 1];
+		if (fact)
+			return fact;
 		if (tl->parent == SLOT_NONE)
 			break;
 		tl = state->tl->threads[tl->parent];
@@ -116,20 +127,20 @@ static void put_fds(struct snapshot *snapshot, const struct process *process)
 	struct facts *out = snapshot->out;
 
 	for (size_t i = 0; i < process->fds.cap; i++) {
-		const struct object *object;
+		const struct object *object, none = { 0 };
 		struct slot_fd slot;
 
 		if (!process->fds.used[i])
 			continue;
 		slot = slot_fd_of(process->fds.slots[i].value);
-		if (!slot.object)
+		if (!slot.object && slot.marks & FD_UNSEEN)
 			continue;
-		object = &state->objects[slot.object];
+		object = slot.object ? &state->objects[slot.object] : &none;
 		out->fds = vec_room(out->fds, out->fd_count, &snapshot->fd_cap, sizeof(*out->fds));
 		out->fds[out->fd_count++] = (struct fact_fd){
 			.tgid = process->tgid,
 			.fd = (int32_t)process->fds.slots[i].key,
-			.role = object->role | (slot.marks & (FD_STAYS | FD_CLOSES)),
+			.role = object->role | (slot.marks & (FD_PARTLY | FD_STAYS | FD_CLOSES)),
 			.inode = object->inode,
 			.name = facts_keep(out, names_text(&state->tl->names, object->name)),
 		};

@@ -12,9 +12,13 @@
  *	fds.c       what file descriptors name, from call to call
  *	polled.c    what a wait for several descriptors is about
  *	throttle.c  who is held back by a limit
+ *	pressure.c  what limits of memory keep threads at
  *	queue.c     packets that a queue of a device holds back
+ *	used.c      what a thread used lately
  *	supervised.c  tracers, and supervisors of system calls
  *	asked.c     what a call asked for in vain, by path, and who had the lock
+ *	ends.c      who has the other end of a pipe, a connection, a terminal
+ *	expect.c    who could have ended a wait that nobody ended
  *	moment_*.c  all of it as text, and back: what a cut begins with
  *
  * A thread's life as the engine sees it:
@@ -107,14 +111,16 @@ struct object {
 	uint32_t pair;	   /* index of that: the other end; 0 = not known */
 };
 
-#define POLL_TOLD 8 /* of poll and select the recorder tells so many at most */
+#define POLL_TOLD 32 /* of poll and select the recorder tells so many at most */
+
+#define USED_FDS 4 /* kept of the descriptors that a thread used */
 
 #define FD_UNSEEN 1u /* it is known by its use alone: it may be from before the recording */
 
 /* What a number stands for in a process: how the values of process.fds are put together. */
 struct slot_fd {
 	uint32_t object; /* index into state->objects; 0 = not known */
-	uint8_t marks;	 /* FD_STAYS, FD_CLOSES, or none: not known; FD_UNSEEN */
+	uint8_t marks;	 /* FD_STAYS, FD_CLOSES, or none: not known; FD_UNSEEN, FD_PARTLY */
 	uint32_t made; /* counts what had a number in this process: another one is another thing */
 };
 
@@ -131,8 +137,6 @@ struct process {
 	int32_t tgid;
 	uint32_t refs;
 	uint32_t made;	  /* of the last one: see struct slot_fd */
-	uint32_t loaded;  /* those up to this one were there when the recording began, */
-	bool dumped;	  /* and what the epoll descriptors among them watch is known */
 	struct map fds;	  /* fd -> struct slot_fd, packed */
 	struct map epoll; /* epoll fd << 32 | target fd -> what both had as 'made' */
 
@@ -194,6 +198,7 @@ struct thread {
 	uint32_t call_path;	  /* name id of the file that it opens; 0 = not told */
 	uint64_t call_ns;	  /* when it began; 0 = not known */
 	uint32_t call_first_wait; /* waits from here on belong to it */
+	uint32_t first_named; /* those before were in calls that were not recorded: see steps.c */
 	bool in_call;
 	bool compat;	 /* call_nr is of the 32-bit table */
 	bool fresh_exec; /* made no system call since it ran a new program */
@@ -207,10 +212,17 @@ struct thread {
 		held; /* slot: who has the file lock that it asks for, or did last; SLOT_NONE = not known */
 	uint64_t held_ns; /* when that call began */
 	uint32_t
+		held_by; /* name id: from what it is inferred that 'held' has it; 0 = it is known */
+	uint32_t
 		child_asked; /* 'left' of its last child that ended; 0 = nothing, or it slept for that already */
 	uint32_t child_held; /* and 'held' of that */
 	uint32_t
 		left; /* name id: what it asked for in vain, as programs do that a shell runs to ask; 0 = nothing */
+	uint32_t left_held; /* and 'held' of that */
+
+	int32_t used_fd[USED_FDS]; /* descriptors and 1, of its last calls; 0 = none */
+	uint64_t used_ipc;	   /* what it used of System V last, as ipc_of(); 0 = nothing */
+	uint64_t used_ipc_ns;	   /* when */
 
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 
@@ -222,11 +234,19 @@ struct thread {
 	uint32_t lock_flags;
 	uint32_t
 		told_owner; /* slot: who had the lock that the recorder told of last; SLOT_NONE = not known */
-	uint32_t told_word;    /* what that one was in then */
-	uint64_t told_lock;    /* its address; 0 = none was */
-	uint64_t told_lock_ns; /* when it began to wait for that */
-	uint32_t tracer;       /* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
-	bool answered;	       /* a supervisor just answered for the call that it asks for */
+	uint32_t told_word;	/* what that one was in then */
+	uint64_t told_lock;	/* its address; 0 = none was */
+	uint64_t told_lock_ns;	/* when it began to wait for that */
+	uint64_t reclaim_ns;	/* it frees memory since then; 0 = it does not */
+	uint32_t reclaim_depth; /* so many of these began within each other */
+	uint8_t reclaim_kind;	/* enum memory_kind */
+	uint32_t reclaim_limit; /* name id: for which limit, as the recorder told; 0 = it did not */
+	bool reclaim_high;	/* and that one may have it pause */
+	uint64_t reclaimed_ns;	/* it has freed some for a cgroup up to then; 0 = it has not */
+	uint32_t dirty_limit;	/* the same of its pauses as it writes */
+	uint64_t dirty_ns;	/* it came to where such a pause begins; 0 = it did not */
+	uint32_t tracer;	/* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
+	bool answered;		/* a supervisor just answered for the call that it asks for */
 	bool poll_open;	  /* a wait for many things ended: what is used next may be what came */
 	int32_t poll_set; /* the epoll descriptor that it waited for; -1 = poll, select */
 	bool poll_known;  /* who ended it told what came */
@@ -234,6 +254,8 @@ struct thread {
 	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
 	struct actor early_wake;     /* a wake-up recorded just before its switch out */
 	struct actor work;	     /* a kworker: who queued what it runs */
+	struct actor
+		held_work; /* and the limit that held back what that was queued for, up to then */
 	struct actor
 		ready; /* it polls for io_uring: what the request waited for that it completes */
 	struct actor
@@ -297,7 +319,7 @@ struct recent {
 /* What the recorder told of a kernel lock last. */
 struct known_lock {
 	uint64_t time_ns;
-	uint32_t name; /* name id */
+	uint32_t told; /* name id: as the recorder told of it, see event/kernel_lock.h */
 	int32_t tgid;  /* whose thread waited for it */
 };
 
@@ -324,8 +346,10 @@ struct state {
 	struct known_lock *locks; /* owned */
 	size_t lock_count, lock_cap;
 	struct pending works, packets, requests;
-	struct pending ready;	  /* requests of io_uring: who made them ready */
-	struct map uring_open;	  /* request of io_uring that is not done -> tgid, opcode << 32 */
+	struct pending
+		held_works;    /* work that is about requests which a limit held back: up to when */
+	struct pending ready;  /* requests of io_uring: who made them ready */
+	struct map uring_open; /* request of io_uring that is not done -> see uring.c */
 	struct map uring_workers; /* request of io_uring -> slot of the worker that has it */
 	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map
@@ -343,10 +367,13 @@ struct state {
 	uint64_t gap_end_ns; /* latest end of a hole so far; 0 = none */
 	uint64_t file_looks; /* descriptors looked at for who has a file open */
 	bool omits_idle;
-	bool has_syscalls;
-	bool has_wakings; /* sched_waking is recorded */
-	bool no_irqs;	  /* an event came out of an interrupt whose entry is not recorded */
-	bool timers_end;  /* the ends of timers' callbacks are recorded, too */
+	unsigned int lacks;  /* enum step_lacks: kinds of events that are not recorded now */
+	bool has_syscalls;   /* they are recorded now */
+	bool is_lean;	     /* only the call that a thread blocks in is told */
+	bool has_wakings;    /* sched_waking is recorded */
+	bool no_irqs;	     /* an event came out of an interrupt whose entry is not recorded */
+	bool has_connecting; /* some connection was under way when it was told of */
+	bool timers_end;     /* the ends of timers' callbacks are recorded, too */
 };
 
 struct state_handler {
@@ -359,6 +386,7 @@ extern const struct state_handler irq_handlers[];
 extern const struct state_handler syscall_handlers[];
 extern const struct state_handler unsure_handlers[];
 extern const struct state_handler uring_handlers[];
+extern const struct state_handler pressure_handlers[];
 
 static inline uint64_t track_ns(const struct state *state, uint64_t time_ns)
 {
@@ -528,6 +556,11 @@ static inline bool word_is_irq(uint32_t word)
 void flow_drop_irqs(struct thread *thread); /* those on top, an unseen one too */
 void flow_doubt(struct thread *thread);	    /* it may be in an interrupt that began unseen */
 
+/* steps.c */
+bool steps_lack(const struct state *state, enum event_type type);
+bool steps_lack_name(const struct state *state, const struct event *ev);
+void steps_take(struct state *state, const struct event *ev);
+
 /* unsure.c */
 bool unsure_settle(struct state *state, struct thread *thread, uint64_t time_ns,
 		   enum word_kind proven);
@@ -558,6 +591,7 @@ void pending_fini(struct pending *pending);
 void uring_ended(const struct thread *waker, struct wait *wait);
 void uring_give(struct state *state, struct thread *by, struct thread *worker);
 void uring_awaits(struct state *state, const struct thread *thread, struct wait *wait);
+bool uring_polls(const struct thread *thread);
 bool uring_works(const struct thread *thread); /* for others: see uring_describe() */
 void uring_describe(struct state *state, const struct thread *thread, struct wait *wait);
 
@@ -576,11 +610,15 @@ bool call_wakes_all(const struct state *state, const struct thread *waker); /* i
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 void call_tell_thaw(const struct state *state, const struct thread *waker, struct wait *wait);
 void call_end_fault(struct state *state, struct thread *thread); /* it goes on behind the end */
+void call_forget_told(const struct state *state,
+		      struct thread *thread); /* it has slept, and runs */
+/* A call that began before it could be seen: the thread's waits so far were in it. */
+void call_name_waits(struct thread *thread, uint32_t word);
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns); /* the wait it was proven to be in all the time */
 
 /* klock.c */
-void klock_begin(struct state *state, struct thread *thread, const struct event *ev);
+void klock_begin(struct thread *thread, const struct event *ev);
 struct known_lock *klock_place(struct state *state, uint64_t address); /* to be written */
 void klock_told(struct state *state, const struct event *ev);	       /* EV_FD_NAME with FD_LOCK */
 void klock_describe(struct state *state, struct thread *thread, struct wait *wait);
@@ -598,6 +636,9 @@ uint32_t fds_path(struct state *state, const struct thread *thread, const char *
 
 struct process *process_find(const struct state *state, int32_t tgid); /* NULL = there is none */
 
+/* Has the process something open of that name? */
+bool process_has(const struct state *state, const struct process *process, uint32_t name);
+
 /* Where the ends stand in a name like "tcp A->B", whose other end is "tcp B->A". */
 struct ends_name {
 	size_t kind, left, right; /* bytes of "tcp ", A and B */
@@ -605,6 +646,8 @@ struct ends_name {
 bool ends_of_name(const char *name, struct ends_name *out_ends);
 
 void fds_after_call(struct state *state, struct thread *thread, int64_t ret);
+/* Its connection was under way, and is made now, or has failed. */
+void fds_connected(struct state *state, const struct thread *thread, int32_t fd);
 
 static inline struct slot_fd slot_fd_of(uint64_t value)
 {
@@ -635,13 +678,26 @@ bool role_serves(uint8_t role);
 bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);
+void polled_found(struct state *state, struct thread *thread); /* the call found something */
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
 void polled_told(struct state *state, struct thread *thread, const struct event *ev);
+/* What the wait that the thread is in watches, as far as all of it is known; how many there are, else 0. */
+size_t polled_watched(const struct state *state, const struct thread *thread, int32_t *out_fds,
+		      size_t max);
+
+/* used.c */
+void used_enter(struct thread *thread, const struct call *call); /* a call begins */
+void used_leave(struct thread *thread, const struct call *call, const struct event *ev);
+/* Which other thread used the System V queue or semaphore last that the call under way is about; NULL = none is known. */
+const struct thread *used_ipc_last(const struct state *state, const struct thread *thread);
+/* Slot of the only thread of the process that has used something of that name lately; SLOT_NONE = none, or several. */
+uint32_t used_only_by(const struct state *state, const struct process *process, uint32_t name);
 
 /* queue.c */
 void queue_timer_set(struct state *state, const struct event *ev);
-/* netif_rx: was the packet in a queue until now? */
-bool queue_passes(struct state *state, const struct event *ev, bool in_softirq_tx);
+/* netif_rx, while 'by' has the CPU: was the packet in a queue until now? */
+bool queue_passes(struct state *state, const struct event *ev, const struct thread *by,
+		  bool in_softirq_tx);
 /* Name id of the queue that the packet was in; 0 = in none. */
 uint32_t queue_of_packet(const struct actor *sender);
 void queue_at_wake(const struct cpu *cpu, struct wait *wait);
@@ -667,8 +723,22 @@ bool throttle_end(struct state *state, struct thread *thread, uint64_t now_ns);
 bool throttle_releases(const struct state *state, const struct actor *issuer);
 /* Name id of the limit that held the request back; 0 = none did. */
 uint32_t throttle_of_request(struct state *state, const struct actor *issuer);
-/* The wait that ends now, of which all but 'flags' is known. */
-void throttle_at_wake(const struct cpu *cpu, struct wait *wait);
+/* Work is queued, by 'actor', and is started. */
+void throttle_queued(struct state *state, const struct cpu *cpu, const struct event *ev,
+		     const struct actor *actor);
+void throttle_started(struct state *state, struct thread *worker, const struct event *ev);
+/* The wait that ends now, of which all but 'flags' is known; 'current' may be NULL. */
+void throttle_at_wake(const struct cpu *cpu, const struct thread *current, struct wait *wait);
+
+/* pressure.c */
+/* FD_THROTTLED, of memory */
+void pressure_told(struct state *state, struct thread *thread, const struct event *ev);
+/* A wait of the thread begins now. */
+void pressure_at_sleep(struct state *state, struct thread *thread, struct wait *wait);
+/* Its wait that ends now, of which all is known. */
+void pressure_at_wake(struct state *state, const struct thread *thread, struct wait *wait);
+/* The recording ends. */
+void pressure_at_end(struct state *state);
 
 /* asked.c */
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);
@@ -684,5 +754,7 @@ uint32_t expect_thread(struct state *state, const struct thread *thread,
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait);
 void expect_at_return(struct state *state, struct thread *thread);
 void expect_at_end(struct state *state);
+/* A limit ended the wait: what did not come is told, where it is a connection. */
+void expect_timed_out(struct state *state, const struct thread *thread, struct wait *wait);
 
 #endif

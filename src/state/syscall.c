@@ -217,6 +217,10 @@ static void describe_fd(struct state *state, struct thread *thread, struct wait 
 
 #define FUTEX_CMD_WAKE	      1u
 #define FUTEX_CMD_WAKE_BITSET 10u
+#define FUTEX_CMD_REQUEUE     3u
+#define FUTEX_CMD_CMP_REQUEUE 4u
+#define FUTEX_CMD_WAKE_OP     5u
+#define FUTEX_CMD_UNLOCK_PI   7u
 
 static void describe_futex(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -404,11 +408,12 @@ void call_describe_wait(struct state *state, struct thread *thread, struct wait 
 {
 	enum word_kind kind = word_kind(wait->in);
 
-	if (kind == WORD_SYSCALL && uring_works(thread))
+	if ((kind == WORD_SYSCALL || (kind == WORD_RUN && state->is_lean)) && uring_works(thread))
 		uring_describe(state, thread, wait);
 	else if (kind == WORD_SYSCALL && !thread->lock)
 		describe_call(state, thread, wait);
-	if (kind == WORD_USER && sleeps_in_fault(state, thread, wait)) {
+	if ((kind == WORD_USER || (kind == WORD_RUN && state->is_lean)) &&
+	    sleeps_in_fault(state, thread, wait)) {
 		uint32_t word = word_make(WORD_TRAP, TRAP_FAULT_USER);
 
 		write_fault(state, thread, word);
@@ -465,6 +470,7 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 	wait = tl_wait(thread->tl, thread->wait);
 	wait->in = call_word(dumped->call, false);
 	describe_call(state, thread, wait);
+	klock_describe(state, thread, wait);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -543,6 +549,7 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	thread->in_call = true;
 	thread->told = thread->told_also = 0;
 	thread->tl->keep_wait = thread->call_first_wait;
+	used_enter(thread, call_of(state, thread));
 	if (thread->poll_open)
 		polled_used(state, thread, ev);
 	polled_enter(state, thread);
@@ -552,14 +559,78 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
 }
 
-/* The call began before it could be seen: its waits so far were in it. */
-static void name_unknown_waits(struct thread *thread, uint32_t word)
+/* The earliest that a call can have begun which the thread is seen in: since it slept last. */
+static uint64_t call_since(const struct state *state, const struct thread *thread)
 {
-	for (uint32_t i = thread->tl->wait_count; i > 0; i--) {
+	struct tl_thread *tl = thread->tl;
+
+	if (tl->wait_count)
+		return tl_wait(tl, tl->wait_count - 1)->woken_ns;
+	return tl->born ? tl->birth_ns + state->tl->origin_ns : 0;
+}
+
+/* Of lean events: whether a kernel lock is waited for is still told. */
+static void set_only_frame(struct thread *thread, uint32_t word)
+{
+	thread->depth = 1;
+	thread->frames[0] = word;
+	thread->in_call = false;
+	thread->fault_ns = 0;
+}
+
+void call_forget_told(const struct state *state, struct thread *thread)
+{
+	if (state->is_lean && !thread->tl->kernel)
+		set_only_frame(thread, flow_base(state, thread));
+}
+
+/* A call of lean events: nothing is known of it but that the thread goes to sleep in it. */
+static void begin_told(struct state *state, struct thread *thread, const struct ev_syscall *call)
+{
+	thread->call_nr = call->nr;
+	thread->call_ns = call_since(state, thread);
+	thread->compat = call->compat;
+	memcpy(thread->call_args, call->args, sizeof(thread->call_args));
+	thread->call_path = 0;
+	thread->call_first_wait = thread->tl->wait_count;
+	thread->tl->keep_wait = thread->call_first_wait;
+	thread->told = thread->told_also = 0;
+	thread->in_call = true;
+	polled_enter(state, thread);
+	thread->frames[thread->depth++] = call_word(call->nr, call->compat);
+}
+
+/*
+ * Right before the switch. Until then it was seen to run, and no more: the track says so, and
+ * will again, from when it runs.
+ */
+static void on_blocked_in(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = state_current(state, cpu);
+
+	if (!thread || thread->idle || thread->tl->kernel || !state->is_lean)
+		return;
+	set_only_frame(thread, flow_base(state, thread));
+	if (ev->syscall.nr < 0)
+		thread->fault_ns = ev->time_ns;
+	else if (ev->syscall.ended)
+		set_only_frame(thread, word_make(WORD_USER, 0));
+	else
+		begin_told(state, thread, &ev->syscall);
+}
+
+/* Waits of before a hole need not be of the same call. */
+void call_name_waits(struct thread *thread, uint32_t word)
+{
+	const uint32_t count = thread->tl->wait_count;
+
+	for (uint32_t i = count; i > thread->first_named; i--) {
 		struct wait *wait = tl_wait(thread->tl, i - 1);
 		enum word_kind in = word_kind(wait->in);
+		bool is_last = i == count;
 
-		if (in != WORD_NONE && in != WORD_RUN)
+		if ((in != WORD_NONE && in != WORD_RUN) ||
+		    (!is_last && (!wait->woken_ns || wait->begin_ns < thread->unsure_until)))
 			break;
 		wait->in = word;
 	}
@@ -617,7 +688,8 @@ static void note_asked(struct state *state, struct thread *thread)
 	const struct call *call = call_of(state, thread);
 	const struct object *object;
 
-	if (thread->held_ns != thread->call_ns)
+	/* Who has it by inference is found later, by what ends that. */
+	if (thread->held_ns != thread->call_ns || thread->held_by)
 		thread->held = SLOT_NONE;
 	thread->asked = 0;
 	thread->asked_fd = -1;
@@ -672,7 +744,30 @@ static uint32_t about_object(const struct state *state, const struct thread *thr
 	return object && object->name ? asked_about(state, object->name) : 0;
 }
 
-/* Which file or process the call under way is about, as the argument of WORD_USER. */
+/* Of a call that wakes who waits at a futex: which one it is. */
+static uint32_t about_futex(const struct thread *thread)
+{
+	switch ((uint32_t)thread->call_args[1] & FUTEX_CMD_MASK) {
+	case FUTEX_CMD_WAKE:
+	case FUTEX_CMD_WAKE_BITSET:
+	case FUTEX_CMD_REQUEUE:
+	case FUTEX_CMD_CMP_REQUEUE:
+	case FUTEX_CMD_WAKE_OP:
+	case FUTEX_CMD_UNLOCK_PI:
+		return word_about_futex(thread->call_args[0]);
+	default:
+		return 0;
+	}
+}
+
+/* include/uapi/asm-generic/fcntl.h: F_SETLK, F_SETLKW, those of 64 bits, and of open files. */
+static bool is_lock_command(uint32_t command)
+{
+	return command == 6 || command == 7 || command == 13 || command == 14 || command == 37 ||
+	       command == 38;
+}
+
+/* Which file, process or futex the call under way is about, as the argument of WORD_USER. */
 static uint32_t about_of(const struct state *state, const struct thread *thread, int64_t ret)
 {
 	const struct call *call = call_of(state, thread);
@@ -688,11 +783,16 @@ static uint32_t about_of(const struct state *state, const struct thread *thread,
 		return about_path(state, thread);
 	case CALL_NAME:
 		return about_object(state, thread, (int64_t)thread->call_args[0]);
+	case CALL_FCNTL:
+		if (!is_lock_command((uint32_t)thread->call_args[1]))
+			return 0;
+		/* fall through */
 	case CALL_CLOSE:
 	case CALL_FLOCK:
-	case CALL_FCNTL:
 		object = fds_find(state, thread, (int32_t)thread->call_args[0]);
 		return about_file(state, object);
+	case CALL_FUTEX:
+		return about_futex(thread);
 	case CALL_WAIT:
 	case CALL_KILL:
 		return process_asked(call, thread->call_args) > 0
@@ -737,12 +837,13 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 		result = about_of(state, thread, ev->syscall.ret); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);
 		result |= result_of(state, thread, ev->syscall.ret);
+		used_leave(thread, call_of(state, thread), ev);
 		/* That there is no child is an answer. */
 		if ((error_of(ev->syscall.ret) && call_of(state, thread)->kind != CALL_WAIT) ||
 		    (result & WORD_VAIN))
 			note_asked(state, thread);
 	} else {
-		name_unknown_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));
+		call_name_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));
 		supervised_call(thread, call_word(ev->syscall.nr, thread->is_32bit));
 		thread->call_nr = -1;
 	}
@@ -789,7 +890,7 @@ static void on_lock_begin(struct state *state, struct cpu *cpu, const struct eve
 	struct thread *thread = state_current(state, cpu);
 
 	if (thread && !thread->idle && !(ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ)))
-		klock_begin(state, thread, ev);
+		klock_begin(thread, ev);
 }
 
 static void on_lock_end(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -802,8 +903,13 @@ static void on_lock_end(struct state *state, struct cpu *cpu, const struct event
 }
 
 const struct state_handler syscall_handlers[] = {
-	{ EV_SYS_ENTER, on_sys_enter },	  { EV_SYS_EXIT, on_sys_exit },
-	{ EV_FAULT_USER, on_fault_user }, { EV_FAULT_KERNEL, on_fault_kernel },
-	{ EV_LOCK_BEGIN, on_lock_begin }, { EV_LOCK_END, on_lock_end },
-	{ EV_FD_NAME, fds_on_name },	  { EV_NONE, NULL },
+	{ EV_SYS_ENTER, on_sys_enter },
+	{ EV_SYS_EXIT, on_sys_exit },
+	{ EV_BLOCKED_IN, on_blocked_in },
+	{ EV_FAULT_USER, on_fault_user },
+	{ EV_FAULT_KERNEL, on_fault_kernel },
+	{ EV_LOCK_BEGIN, on_lock_begin },
+	{ EV_LOCK_END, on_lock_end },
+	{ EV_FD_NAME, fds_on_name },
+	{ EV_NONE, NULL },
 };

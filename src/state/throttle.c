@@ -4,7 +4,10 @@
  *	CPU quota   it leaves its CPU as if it were preempted; told right after that: it waits instead,
  *	            until it may run again
  *	I/O limit   a work of the kernel's issues the request when its time has come; who waits for
- *	            the request has waited for the limit up to then
+ *	            the request has waited for the limit up to then, also where its end is work
+ *	            that a kworker does
+ *
+ * Limits of memory are in pressure.c.
  */
 #include "state/state_int.h"
 
@@ -76,16 +79,39 @@ uint32_t throttle_of_request(struct state *state, const struct actor *issuer)
 	return names_add(&state->tl->names, "I/O limit of a cgroup", 64);
 }
 
-void throttle_at_wake(const struct cpu *cpu, struct wait *wait)
+void throttle_queued(struct state *state, const struct cpu *cpu, const struct event *ev,
+		     const struct actor *actor)
 {
-	if (wait->waker.kind != ACTOR_DISK || !cpu->disk_name || !cpu->disk_limit ||
-	    cpu->disk_ns <= wait->begin_ns)
+	if (actor->kind != ACTOR_DISK || !cpu->disk_limit)
+		return;
+	*pending_place(&state->held_works, ev->work.work) = (struct actor){ .time_ns = cpu->disk_ns,
+									    .slot = SLOT_NONE,
+									    .name = cpu->disk_limit,
+									    .kind = ACTOR_DISK };
+}
+
+void throttle_started(struct state *state, struct thread *worker, const struct event *ev)
+{
+	worker->held_work.time_ns = 0;
+	if (state->held_works.index.count)
+		(void)pending_take(&state->held_works, ev->work.work, &worker->held_work);
+}
+
+void throttle_at_wake(const struct cpu *cpu, const struct thread *current, struct wait *wait)
+{
+	struct actor limit = { 0 };
+
+	if (wait->waker.kind == ACTOR_DISK && cpu->disk_name && cpu->disk_limit)
+		limit = (struct actor){ .time_ns = cpu->disk_ns,
+					.slot = SLOT_NONE,
+					.name = cpu->disk_limit,
+					.kind = ACTOR_DISK };
+	else if (wait->waker.kind == ACTOR_THREAD && current && current->work.time_ns)
+		limit = current->held_work;
+	if (limit.time_ns <= wait->begin_ns)
 		return;
 	wait->flags |= WAIT_THROTTLED;
-	wait->origin = (struct actor){ .time_ns = cpu->disk_ns,
-				       .slot = SLOT_NONE,
-				       .name = cpu->disk_limit,
-				       .kind = ACTOR_DISK };
+	wait->origin = limit;
 }
 
 void throttle_told(struct state *state, const struct event *ev)
@@ -101,4 +127,6 @@ void throttle_told(struct state *state, const struct event *ev)
 		throttle_begin(state, thread, name->name);
 	else if (thread && name->fd == THROTTLE_ENDS)
 		(void)throttle_end(state, thread, ev->time_ns);
+	else if (thread)
+		pressure_told(state, thread, ev);
 }

@@ -650,17 +650,18 @@ static void blame_hole(struct state *state, struct thread *thread, uint64_t sinc
 		thread->word = lost;
 }
 
-static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
+/* Nothing is known of the CPU from 'since' to the event. */
+static void add_hole(struct state *state, struct cpu *cpu, const struct event *ev, uint64_t since)
 {
 	struct thread *thread = state_current(state, cpu);
-	uint64_t since = ev->lost.since_ns < ev->time_ns ? ev->lost.since_ns : ev->time_ns;
 	struct track *track = timeline_cpu(state->tl, ev->cpu);
 
 	/* What was seen of this CPU was not lost. */
 	if (since < cpu->last_ns)
 		since = cpu->last_ns;
 	add_gap(state->tl, &(struct tl_gap){ since, ev->time_ns, ev->lost.count, ev->cpu });
-	state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
+	if (!ev->lost.is_step)
+		state->tl->lost_events += ev->lost.count ? ev->lost.count : 1;
 	if (ev->time_ns > state->gap_end_ns)
 		state->gap_end_ns = ev->time_ns;
 	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
@@ -680,6 +681,16 @@ static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev
 	cpu_set_current(cpu, NULL);
 	cpu_forget_context(cpu);
 	cpu->unknown_since = ev->time_ns;
+}
+
+static void on_lost(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	uint64_t since = ev->lost.since_ns < ev->time_ns ? ev->lost.since_ns : ev->time_ns;
+
+	if (!ev->lost.is_step || since < ev->time_ns)
+		add_hole(state, cpu, ev, since);
+	if (ev->lost.is_step)
+		steps_take(state, ev);
 }
 
 const struct state_handler unsure_handlers[] = {

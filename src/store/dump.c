@@ -102,6 +102,14 @@ static const struct field epoll_fields[] = {
 	FIELD(fact_epoll, "target", target, FIELD_I32, true),
 };
 
+static const struct field vtid_fields[] = {
+	FIELD(fact_vtid, "space", space, FIELD_U64, true),
+	FIELD(fact_vtid, "vtid", vtid, FIELD_I32, true),
+	FIELD(fact_vtid, "tid", tid, FIELD_I32, true),
+	FIELD(fact_vtid, "tgid", tgid, FIELD_I32, true),
+	FIELD(fact_vtid, "start", start, FIELD_U64, false),
+};
+
 static const struct field name_fields[] = {
 	FIELD(fact_name, "nr", nr, FIELD_U64, true),
 	FIELD(fact_name, "name", name, FIELD_TEXT, true),
@@ -121,6 +129,7 @@ enum {
 	KIND_THREAD,
 	KIND_FD,
 	KIND_EPOLL,
+	KIND_VTID,
 	KIND_IRQ,
 	KIND_DEVICE,
 	KIND_MOMENT,
@@ -131,6 +140,7 @@ static const struct kind kinds[KIND_COUNT] = {
 	[KIND_THREAD] = KIND("thread", thread_fields, fact_thread, threads, thread_count),
 	[KIND_FD] = KIND("fd", fd_fields, fact_fd, fds, fd_count),
 	[KIND_EPOLL] = KIND("epoll", epoll_fields, fact_epoll, epolls, epoll_count),
+	[KIND_VTID] = KIND("vtid", vtid_fields, fact_vtid, vtids, vtid_count),
 	[KIND_IRQ] = KIND("irq", name_fields, fact_name, irqs, irq_count),
 	[KIND_DEVICE] = KIND("device", name_fields, fact_name, devices, device_count),
 	[KIND_MOMENT] = KIND("moment", moment_fields, fact_moment, moments, moment_count),
@@ -234,6 +244,11 @@ void dump_print_fd(FILE *out, const struct fact_fd *fd)
 void dump_print_epoll(FILE *out, const struct fact_epoll *epoll)
 {
 	print_line(out, &kinds[KIND_EPOLL], epoll);
+}
+
+void dump_print_vtid(FILE *out, const struct fact_vtid *vtid)
+{
+	print_line(out, &kinds[KIND_VTID], vtid);
 }
 
 void dump_print_irq(FILE *out, const struct fact_name *irq)
@@ -488,6 +503,7 @@ int dump_read(const char *path, struct facts *facts, struct err *err)
 	json_tokener_free(reader.tokener);
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		hand_over(facts, &kinds[i], &reader.rows[i]);
+	facts->vtid_cap = facts->vtid_count;
 	if (facts->fd_count)
 		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), compare_fds);
 	return 0;

@@ -6,6 +6,7 @@
  *	{"thread":{"tid","tgid","ppid","comm","cmdline","cgroup","uid","policy","prio","state","kernel","ns"}}
  *	{"fd":{"tgid","fd","role","inode","name"}}          role: enum fd_role as a number
  *	{"epoll":{"tgid","epoll","target"}}
+ *	{"vtid":{"space","vtid","tid","tgid","start"}}      of threads in a pid namespace of their own
  *	{"irq":{"nr","name"}}
  *	{"device":{"nr","name"}}                            nr: major << 20 | minor
  *
@@ -23,16 +24,18 @@ struct fact_fd;
 struct fact_epoll;
 struct fact_moment;
 struct fact_name;
+struct fact_vtid;
 
 void dump_print_thread(FILE *out, const struct fact_thread *thread);
 void dump_print_fd(FILE *out, const struct fact_fd *fd);
 void dump_print_epoll(FILE *out, const struct fact_epoll *epoll);
+void dump_print_vtid(FILE *out, const struct fact_vtid *vtid);
 void dump_print_moment(FILE *out, const struct fact_moment *moment);
 void dump_print_irq(FILE *out, const struct fact_name *irq);
 void dump_print_device(FILE *out, const struct fact_name *device);
 
 /*
- * Read a dump into 'facts' (threads, fds, epolls, irqs, devices are appended and
+ * Read a dump into 'facts' (threads, fds, epolls, vtids, irqs, devices are appended and
  * fds sorted). Damaged lines are skipped and noted in facts->damage. Returns 0 or
  * a negative errno of opening.
  */

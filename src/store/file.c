@@ -102,7 +102,7 @@ int file_read(const char *path, size_t max, char **out_text, size_t *out_bytes, 
 {
 	uint64_t bytes;
 	AUTO_CLOSE int fd = file_open(path, &bytes, err);
-	size_t done = 0;
+	ssize_t got;
 	char *text;
 
 	if (fd < 0)
@@ -111,21 +111,13 @@ int file_read(const char *path, size_t max, char **out_text, size_t *out_bytes, 
 		return err_set(err, -EFBIG, "%s has %llu bytes, more than %zu", path,
 			       (unsigned long long)bytes, max);
 	text = xmalloc((size_t)bytes + 1);
-	while (done < bytes) {
-		ssize_t got = read(fd, text + done, (size_t)bytes - done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			free(text);
-			return err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-		}
-		if (got == 0)
-			break;
-		done += (size_t)got;
+	got = file_read_next(fd, text, (size_t)bytes);
+	if (got < 0) {
+		free(text);
+		return err_set(err, (int)got, "cannot read %s: %s", path, strerror((int)-got));
 	}
-	text[done] = '\0';
+	text[got] = '\0';
 	*out_text = text;
-	*out_bytes = done;
+	*out_bytes = (size_t)got;
 	return 0;
 }

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "event/steps.h"
 #include "store/file.h"
 #include "store/json_text.h"
 #include "store/parts.h"
@@ -24,6 +26,7 @@
 #define MAX_EVENTS	  65536u
 #define MAX_MISSING	  4096u
 #define MAX_THROTTLES	  1024
+#define MAX_STEPS	  65536u
 #define MAX_RECORDER_TIDS 65536u
 #define MAX_DEPTH	  8
 #define MAX_VALUES	  (1u << 19) /* json-c needs some 100 bytes for each */
@@ -67,6 +70,19 @@ static const struct key manifest_keys[] = {
 	KEY(manifest, end_ns, KEY_U64, INT64_MAX),
 	KEY(manifest, omits_idle_switches, KEY_BOOL, 0),
 	KEY(manifest, has_syscalls, KEY_BOOL, 0),
+	KEY(manifest, is_lean, KEY_BOOL, 0),
+	KEY(manifest, recorder_cpu_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, bpf_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, bpf_runs, KEY_U64, INT64_MAX),
+	KEY(manifest, bpf_window_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, bpf_on_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, event_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, call_event_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, events_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, cost_cpus, KEY_U32, MANIFEST_MAX_CPUS),
+	KEY(manifest, budget_ppm, KEY_U32, 1000000),
+	KEY(manifest, budget_ns, KEY_U64, INT64_MAX),
+	KEY(manifest, budget_cost_ns, KEY_U64, INT64_MAX),
 	KEY(manifest, target_tid, KEY_I32, 0),
 	KEY(manifest, target_cmdline, KEY_TEXT, 0),
 	KEY(manifest, target_start_ns, KEY_U64, INT64_MAX),
@@ -95,6 +111,12 @@ static const struct key throttle_keys[] = {
 	KEY(manifest_throttle, periods, KEY_U64, INT64_MAX),
 	KEY(manifest_throttle, times, KEY_U64, INT64_MAX),
 	KEY(manifest_throttle, ns, KEY_U64, INT64_MAX),
+};
+
+static const struct key step_keys[] = {
+	KEY(manifest_step, since_ns, KEY_U64, INT64_MAX),
+	KEY(manifest_step, step, KEY_U32, STEP_COUNT - 1),
+	KEY(manifest_step, cost_ppm, KEY_U32, 0),
 };
 
 static const struct key file_keys[] = {
@@ -133,11 +155,30 @@ void manifest_fini(struct manifest *manifest)
 	manifest_forget_files(manifest);
 	free(manifest->files);
 	free(manifest->throttles);
+	free(manifest->steps);
 	free(manifest->events);
 	free(manifest->cpus);
 	free(manifest->recorder_tids);
 	free(manifest->missing);
 	*manifest = (struct manifest){ 0 };
+}
+
+struct fact_cost manifest_cost(const struct manifest *manifest)
+{
+	return (struct fact_cost){
+		.cpu_ns = manifest->recorder_cpu_ns,
+		.bpf_ns = manifest->bpf_ns,
+		.bpf_runs = manifest->bpf_runs,
+		.bpf_window_ns = manifest->bpf_window_ns,
+		.bpf_on_ns = manifest->bpf_on_ns,
+		.event_ns = manifest->event_ns,
+		.call_event_ns = manifest->call_event_ns,
+		.events_ns = manifest->events_ns,
+		.cpus = manifest->cost_cpus,
+		.budget_ppm = manifest->budget_ppm,
+		.budget_ns = manifest->budget_ns,
+		.budget_cost_ns = manifest->budget_cost_ns,
+	};
 }
 
 void manifest_add_event(struct manifest *manifest, const char *event)
@@ -174,6 +215,13 @@ void manifest_add_missing(struct manifest *manifest, const char *what, const cha
 {
 	*missing_room(manifest) = (struct manifest_missing){ xstrdup(what), xstrdup(why) };
 	manifest->missing_count++;
+}
+
+void manifest_add_step(struct manifest *manifest, const struct manifest_step *step)
+{
+	manifest->steps = vec_room(manifest->steps, manifest->step_count, &manifest->step_cap,
+				   sizeof(*manifest->steps));
+	manifest->steps[manifest->step_count++] = *step;
 }
 
 void manifest_add_cpu(struct manifest *manifest, const struct manifest_cpu *cpu)
@@ -254,6 +302,7 @@ static json_object *manifest_json(const struct manifest *manifest)
 	json_object *tids = json_object_new_array();
 	json_object *missing = json_object_new_array();
 	json_object *throttles = json_object_new_array();
+	json_object *steps = json_object_new_array();
 	json_object *files = json_object_new_array();
 
 	for (size_t i = 0; i < manifest->event_count; i++)
@@ -274,24 +323,12 @@ static json_object *manifest_json(const struct manifest *manifest)
 	json_object_object_add(root, "missing", missing);
 	for (size_t i = 0; i < manifest->file_count; i++)
 		json_object_array_add(files, new_object(KEY_TABLE(file_keys), &manifest->files[i]));
+	for (size_t i = 0; i < manifest->step_count; i++)
+		json_object_array_add(steps, new_object(KEY_TABLE(step_keys), &manifest->steps[i]));
 	json_object_object_add(root, "throttles", throttles);
+	json_object_object_add(root, "steps", steps);
 	json_object_object_add(root, "files", files);
 	return root;
-}
-
-static int write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes) {
-		ssize_t done = write(fd, text, bytes);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		text += done;
-		bytes -= (size_t)done;
-	}
-	return 0;
 }
 
 /* Make the file 'name' in the folder 'dir_fd' hold 'text', on the disk. */
@@ -303,9 +340,9 @@ static int write_synced(int dir_fd, const char *name, const char *text)
 
 	if (fd < 0)
 		return -errno;
-	rc = write_all(fd, text, strlen(text));
+	rc = file_write(fd, text, strlen(text));
 	if (rc == 0)
-		rc = write_all(fd, "\n", 1);
+		rc = file_write(fd, "\n", 1);
 	if (rc == 0 && fsync(fd) < 0)
 		rc = -errno;
 	return rc;
@@ -454,6 +491,20 @@ static int take_throttle(struct manifest *manifest, json_object *item, struct er
 	return take_object(KEY_TABLE(throttle_keys), item, throttle, err);
 }
 
+static int take_step(struct manifest *manifest, json_object *item, struct err *err)
+{
+	struct manifest_step step = { 0 };
+	int rc = take_object(KEY_TABLE(step_keys), item, &step, err);
+
+	if (rc < 0)
+		return rc;
+	if (manifest->step_count &&
+	    step.since_ns < manifest->steps[manifest->step_count - 1].since_ns)
+		return wrong(err, "steps", "in order of time");
+	manifest_add_step(manifest, &step);
+	return 0;
+}
+
 static int take_file(struct manifest *manifest, json_object *item, struct err *err)
 {
 	struct manifest_file *file = file_room(manifest);
@@ -474,6 +525,7 @@ static const struct list {
 	{ "recorder_tids", MAX_RECORDER_TIDS, json_type_int, take_tid },
 	{ "missing", MAX_MISSING, json_type_object, take_missing },
 	{ "throttles", MAX_THROTTLES, json_type_object, take_throttle },
+	{ "steps", MAX_STEPS, json_type_object, take_step },
 	{ "files", PARTS_MAX, json_type_object, take_file },
 };
 

@@ -22,9 +22,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/facts.h"
+
 struct err;
 
-#define MANIFEST_VERSION   1
+#define MANIFEST_VERSION 2 /* the newest that is read */
+#define MANIFEST_PLAIN \
+	1 /* of a recording that kept all kinds of events on: older readers read it */
+#define MANIFEST_STEPPED   2 /* of one that took steps: a reader must know them */
 #define MANIFEST_FILE	   "trace.json"
 #define MANIFEST_MAX_CPUS  8192
 #define MANIFEST_MAX_BYTES (16u << 20) /* a larger trace.json is refused */
@@ -52,6 +57,13 @@ struct manifest_throttle {
 	uint64_t ns;	  /* so long, on all CPUs together */
 };
 
+/* From then on, until the next one, so many kinds of events are recorded. */
+struct manifest_step {
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
+	uint32_t step;	   /* enum record_step of event/steps.h */
+	uint32_t cost_ppm; /* what recording cost just before, of the time of all CPUs */
+};
+
 /* What was there when the recorder came to its end: parts.h. */
 struct manifest_file {
 	char *name; /* path below the directory */
@@ -74,6 +86,21 @@ struct manifest {
 	uint64_t end_ns;       /* CLOCK_MONOTONIC when it was off; 0 = not known */
 	bool omits_idle_switches;
 	bool has_syscalls;
+	bool is_lean; /* only the call that a thread blocks in: kernel/cpuN.calls */
+
+	/* What the recording cost. */
+	uint64_t recorder_cpu_ns; /* CPU time of the recorder's process while it recorded */
+	uint64_t bpf_ns;	  /* in its BPF programs, in the first 'bpf_window_ns' */
+	uint64_t bpf_runs;	  /* how often they ran in these */
+	uint64_t bpf_window_ns;	  /* 0 = not measured */
+	uint64_t bpf_on_ns;	  /* they were attached for so long */
+	uint64_t event_ns; /* one event costs who has it so long, as measured; 0 = not measured */
+	uint64_t call_event_ns;	 /* the same of a system call's */
+	uint64_t events_ns;	 /* all of them, by these */
+	uint32_t cost_cpus;	 /* that were online */
+	uint32_t budget_ppm;	 /* asked for, of the time of all CPUs; 0 = none */
+	uint64_t budget_ns;	 /* it was kept for so long: beginning and ending are not in it */
+	uint64_t budget_cost_ns; /* and recording cost so much CPU time in these */
 
 	int32_t target_tid; /* the command; 0 = none */
 	char *target_cmdline;
@@ -98,6 +125,9 @@ struct manifest {
 	struct manifest_throttle *throttles; /* longest first */
 	size_t throttle_count;
 	size_t throttle_cap;
+	struct manifest_step *steps; /* in order of time */
+	size_t step_count;
+	size_t step_cap;
 	struct manifest_file *files;
 	size_t file_count;
 	size_t file_cap;
@@ -106,10 +136,14 @@ struct manifest {
 /* Free what the manifest owns. A zeroed or half-filled one is fine. */
 void manifest_fini(struct manifest *manifest);
 
+/* What it cost, as facts tell it. */
+struct fact_cost manifest_cost(const struct manifest *manifest);
+
 /* Add a copy; CPUs are kept in order of their numbers, others in the order that they come. */
 void manifest_add_event(struct manifest *manifest, const char *event);
 void manifest_add_missing(struct manifest *manifest, const char *what, const char *why);
 void manifest_add_throttle(struct manifest *manifest, const struct manifest_throttle *throttle);
+void manifest_add_step(struct manifest *manifest, const struct manifest_step *step);
 void manifest_add_cpu(struct manifest *manifest, const struct manifest_cpu *cpu);
 void manifest_add_recorder_tid(struct manifest *manifest, int32_t tid);
 void manifest_add_file(struct manifest *manifest, const char *name, uint64_t bytes);

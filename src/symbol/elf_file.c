@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "symbol/debug_file.h"
 
 #define SYMBOLS_MAX    (4u << 20)
 #define SEGMENTS_MAX   256
@@ -97,12 +98,6 @@ static int image_take(int fd, const char *path, struct image *out_image, struct 
 	}
 	*out_image = image;
 	return 0;
-}
-
-static int image_open(const char *path, struct image *out_image, struct err *err)
-{
-	return image_take(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), path, out_image,
-			  err);
 }
 
 static int read_header(struct elf_file *file, const char *path, struct err *err)
@@ -474,15 +469,16 @@ void elf_file_close(struct elf_file *file)
 
 void elf_file_add_debug(struct elf_file *file, const char *debug_root)
 {
-	char digits[2 * BUILD_ID_MAX + 1] = "";
+	const struct debug_wanted wanted = {
+		.root = debug_root,
+		.path = "", /* beside the file root opens nothing */
+		.id = file->build_id,
+		.id_bytes = file->build_id_bytes,
+	};
 	AUTO_FREE char *path = NULL;
+	int fd = file->has_symtab || file->debug.elf ? -1 : debug_file_open(&wanted, &path);
 
-	if (file->has_symtab || file->build_id_bytes < 2 || file->debug.elf)
-		return;
-	for (size_t i = 0; i < file->build_id_bytes; i++)
-		snprintf(digits + 2 * i, 3, "%02x", file->build_id[i]);
-	path = xasprintf("%s/.build-id/%.2s/%s.debug", debug_root, digits, digits + 2);
-	if (image_open(path, &file->debug, NULL) == 0)
+	if (fd >= 0 && image_take(fd, path, &file->debug, NULL) == 0)
 		read_symbols(file, file->debug.elf, SHT_SYMTAB);
 }
 

@@ -158,7 +158,7 @@ const struct chunk *cache_chunk(struct tl_cache *cache, const struct track *trac
 	struct chunk *chunk = find(cache, track, index);
 
 	if (!chunk->has_entries && !chunk_unpack_entries(chunk, &limits)) {
-		note_damage(cache, &track->chunks[index], "its entries make no sense");
+		note_damage(cache, &track->chunks[index], "its entries are invalid");
 		make_unknown(track, &track->chunks[index], chunk);
 	}
 	return chunk;
@@ -170,7 +170,7 @@ const struct chunk *cache_waits(struct tl_cache *cache, const struct track *trac
 	struct chunk *chunk = find(cache, track, index);
 
 	if (!chunk->has_waits && !chunk_unpack_waits(chunk, &limits)) {
-		note_damage(cache, &track->chunks[index], "its waits make no sense");
+		note_damage(cache, &track->chunks[index], "its waits are invalid");
 		chunk->wait_count = 0;
 		chunk->has_waits = true;
 	}
@@ -183,7 +183,7 @@ const struct chunk *cache_edges(struct tl_cache *cache, const struct track *trac
 	struct chunk *chunk = find(cache, track, index);
 
 	if (!chunk->has_edges && !chunk_unpack_edges(chunk, &limits)) {
-		note_damage(cache, &track->chunks[index], "its wake-ups make no sense");
+		note_damage(cache, &track->chunks[index], "its wake-ups are invalid");
 		chunk->edge_count = 0;
 		chunk->has_edges = true;
 	}
@@ -197,7 +197,7 @@ void cache_run(struct tl_cache *cache, const struct track *track, uint32_t index
 
 	if (chunk->byte_count && chunk_unpack_run(chunk, with_max, out_run))
 		return;
-	note_damage(cache, &track->chunks[index], "its sums make no sense");
+	note_damage(cache, &track->chunks[index], "its sums are invalid");
 	run_fini(out_run);
 	run_init(out_run, SLOT_NONE);
 }

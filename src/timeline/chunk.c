@@ -376,7 +376,7 @@ const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_
 	    head.first_wait != ref->first_wait || head.first_edge != ref->first_edge)
 		return "it belongs elsewhere";
 	if (!head_is_sane(&head))
-		return "its counts make no sense";
+		return "its counts are invalid";
 	chunk->first_wait = head.first_wait;
 	chunk->wait_count = head.wait_count;
 	chunk->edge_count = head.edge_count;

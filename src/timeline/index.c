@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "guard/place.h"
@@ -69,6 +70,22 @@ static void pack_track(struct pack *pack, const struct track *track)
 	}
 }
 
+/* Times as differences: most are small. */
+static void pack_limits(struct pack *pack, const struct tl_thread *thread)
+{
+	uint64_t time = 0;
+
+	pack_u64(pack, thread->limit_count);
+	for (size_t i = 0; i < thread->limit_count; i++) {
+		const struct tl_limit *limit = &thread->limits[i];
+
+		pack_u64(pack, limit->start_ns - time);
+		pack_u64(pack, limit->end_ns - limit->start_ns);
+		pack_u64(pack, limit->name);
+		time = limit->end_ns;
+	}
+}
+
 static void pack_thread(struct pack *pack, const struct tl_thread *thread)
 {
 	pack_i64(pack, thread->tid);
@@ -84,6 +101,7 @@ static void pack_thread(struct pack *pack, const struct tl_thread *thread)
 	pack_u64(pack, thread->wait_count);
 	pack_u64(pack, thread->edge_count);
 	pack_track(pack, &thread->track);
+	pack_limits(pack, thread);
 }
 
 static void pack_names(struct pack *pack, const struct names *names)
@@ -171,6 +189,27 @@ static bool unpack_track(struct unpack *from, struct track *track, uint64_t stor
 	return !from->failed && refs_are_sane(track, store_bytes);
 }
 
+static bool unpack_limits(struct unpack *from, struct tl_thread *thread)
+{
+	uint64_t time = 0, count = unpack_u64(from);
+
+	if (!count_fits(from, count, 3))
+		return false;
+	thread->limits = count ? xcalloc(count, sizeof(*thread->limits)) : NULL;
+	thread->limit_count = thread->limit_cap = count;
+	for (size_t i = 0; i < thread->limit_count; i++) {
+		struct tl_limit *limit = &thread->limits[i];
+
+		limit->start_ns = time + unpack_u64(from);
+		limit->end_ns = limit->start_ns + unpack_u64(from);
+		limit->name = unpack_u32(from);
+		if (limit->start_ns < time || limit->end_ns < limit->start_ns)
+			return false;
+		time = limit->end_ns;
+	}
+	return !from->failed;
+}
+
 static bool unpack_thread(struct unpack *from, struct timeline *tl, uint32_t count,
 			  uint64_t store_bytes)
 {
@@ -191,7 +230,7 @@ static bool unpack_thread(struct unpack *from, struct timeline *tl, uint32_t cou
 	thread->kernel = flags & THREAD_KERNEL;
 	thread->wait_count = thread->wait_base = unpack_u32(from);
 	thread->edge_count = thread->edge_base = unpack_u32(from);
-	return unpack_track(from, &thread->track, store_bytes) &&
+	return unpack_track(from, &thread->track, store_bytes) && unpack_limits(from, thread) &&
 	       (thread->parent < count || thread->parent == SLOT_NONE);
 }
 
@@ -253,7 +292,7 @@ static bool unpack_tables(struct unpack *from, struct timeline *tl, uint64_t sto
 	if (!unpack_names(from, &tl->names))
 		return false;
 	count = unpack_u64(from);
-	if (!count_fits(from, count, 10) || count >= TRACK_CPU)
+	if (!count_fits(from, count, 11) || count >= TRACK_CPU)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (!unpack_thread(from, tl, (uint32_t)count, store_bytes))
@@ -274,19 +313,7 @@ static bool unpack_tables(struct unpack *from, struct timeline *tl, uint64_t sto
 
 static int read_all(int fd, void *bytes, size_t count, uint64_t offset)
 {
-	size_t done = 0;
-
-	while (done < count) {
-		ssize_t got =
-			pread(fd, (uint8_t *)bytes + done, count - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EBADMSG;
-		done += (size_t)got;
-	}
-	return 0;
+	return file_read_at(fd, offset, bytes, count) == count ? 0 : -EBADMSG;
 }
 
 static int check_head(const struct index_head *head, const struct index_key *key,
@@ -317,7 +344,7 @@ static int read_tables(int fd, const struct index_head *head, struct timeline *t
 	if (hash_bytes(bytes, head->table_bytes, 0) != head->table_hash)
 		return err_set(err, -EBADMSG, "the checksum of its tables is wrong");
 	if (!unpack_tables(&from, tl, head->table_offset))
-		return err_set(err, -EBADMSG, "its tables make no sense");
+		return err_set(err, -EBADMSG, "its tables are invalid");
 	return 0;
 }
 
@@ -356,7 +383,7 @@ static int check_owner(int above_fd, int fd, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EPERM, "it is no file");
 	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != above.st_uid)
-		return err_set(err, -EPERM, "it is somebody else's");
+		return err_set(err, -EPERM, "it belongs to another user");
 	return 0;
 }
 
@@ -423,7 +450,7 @@ static int lock_dir(struct index_writer *writer, const char *dir, struct err *er
 		return err_set(err, errno == ELOOP ? -EPERM : -errno, "cannot write to %s/%s: %s",
 			       dir, LOCK_NAME, strerror(errno));
 	if (!guard_is_own_file(writer->lock_fd) || fchmod(writer->lock_fd, 0600) < 0)
-		return err_set(err, -EPERM, "%s/%s is no file of ours", dir, LOCK_NAME);
+		return err_set(err, -EPERM, "%s/%s is not an index of this user", dir, LOCK_NAME);
 	if (flock(writer->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	return err_set(err, errno == EWOULDBLOCK ? -EBUSY : -errno, "cannot lock %s/%s: %s", dir,
@@ -496,23 +523,6 @@ void index_fail_writes(struct index_writer *writer, int rc)
 	seal_fail(writer->seal, rc);
 }
 
-static int write_all(int fd, const void *bytes, size_t count, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < count) {
-		ssize_t got = pwrite(fd, (const uint8_t *)bytes + done, count - done,
-				     (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		done += (size_t)got;
-	}
-	return 0;
-}
-
 static int write_tables(struct index_writer *writer, const struct timeline *tl, uint64_t offset)
 {
 	struct index_head head = {
@@ -529,9 +539,9 @@ static int write_tables(struct index_writer *writer, const struct timeline *tl, 
 	head.table_bytes = pack.count;
 	head.table_hash = hash_bytes(pack.bytes, pack.count, 0);
 	head.head_hash = hash_bytes(&head, offsetof(struct index_head, head_hash), 0);
-	rc = write_all(writer->fd, pack.bytes, pack.count, offset);
+	rc = file_write_at(writer->fd, offset, pack.bytes, pack.count);
 	if (rc == 0)
-		rc = write_all(writer->fd, &head, sizeof(head), 0);
+		rc = file_write_at(writer->fd, 0, &head, sizeof(head));
 	free(pack.bytes);
 	return rc;
 }

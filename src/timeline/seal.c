@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "timeline/chunk.h"
 #include "timeline/timeline.h"
@@ -78,19 +79,8 @@ static struct sealed *sealed_of(struct seal *seal, uint32_t id)
 
 static void write_out(struct seal *seal)
 {
-	size_t done = 0;
-
-	while (done < seal->out.count && seal->rc == 0) {
-		ssize_t got = pwrite(seal->fd, seal->out.bytes + done, seal->out.count - done,
-				     (off_t)(seal->offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			seal->rc = got < 0 ? -errno : -EIO;
-		else
-			done += (size_t)got;
-	}
+	if (seal->rc == 0)
+		seal->rc = file_write_at(seal->fd, seal->offset, seal->out.bytes, seal->out.count);
 	seal->offset += seal->out.count;
 	seal->out.count = 0;
 }
@@ -249,13 +239,15 @@ static uint32_t waits_before(const struct tl_thread *thread, uint32_t cut, uint3
 	return settled > thread->wait_base ? settled : thread->wait_base;
 }
 
-/* Move the first 'count' of 'used' items out; the others move to new memory as large. */
+/* Move the first 'count' of 'used' items out; the others move to new memory as large, but for a tail that had to grow. */
 static void *split(void **items, uint32_t *cap, uint32_t count, uint32_t used, size_t bytes)
 {
 	uint8_t *old = *items;
 	uint32_t kept = used - count;
 
 	*items = NULL;
+	if (*cap > 2 * SEAL_CHUNK && kept < SEAL_CHUNK)
+		*cap = SEAL_CHUNK;
 	if (kept) {
 		*items = xrealloc(NULL, *cap, bytes);
 		memcpy(*items, old + count * bytes, kept * bytes);
@@ -327,6 +319,10 @@ bool seal_track(struct track *track)
 	settled = thread->wait_count ? thread->wait_count - 1 : 0;
 	if (used < TAIL_MAX && thread->keep_wait < settled)
 		settled = thread->keep_wait;
+	else if (
+		used >=
+		TAIL_MAX) /* it may never wait again; one that is open stays, as its entry is among the last */
+		settled = thread->wait_count;
 	cut = find_cut(thread, cut, settled);
 	if (cut <= track->base + used / 8)
 		return false;
@@ -377,7 +373,7 @@ static const char *read_chunk(struct seal *seal, const struct chunk_ref *ref, ui
 	wrong = chunk_open(chunk, ref, id);
 	if (!wrong && !(chunk_unpack_entries(chunk, &limits) &&
 			chunk_unpack_waits(chunk, &limits) && chunk_unpack_edges(chunk, &limits)))
-		wrong = "its parts make no sense";
+		wrong = "its parts are invalid";
 	return wrong;
 }
 

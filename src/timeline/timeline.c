@@ -73,6 +73,7 @@ static void thread_free(struct tl_thread *thread)
 	track_fini(&thread->track);
 	free(thread->waits);
 	free(thread->edges);
+	free(thread->limits);
 	free(thread);
 }
 
@@ -137,6 +138,34 @@ uint32_t timeline_add_wait(struct tl_thread *thread)
 	return thread->wait_count++;
 }
 
+void timeline_add_limit(struct tl_thread *thread, struct tl_limit limit)
+{
+	size_t count = thread->limit_count;
+
+	while (count && thread->limits[count - 1].start_ns >= limit.start_ns)
+		count--;
+	if (count && thread->limits[count - 1].end_ns > limit.start_ns)
+		thread->limits[count - 1].end_ns = limit.start_ns;
+	thread->limits = vec_room(thread->limits, count, &thread->limit_cap, sizeof(limit));
+	thread->limits[count] = limit;
+	thread->limit_count = count + 1;
+}
+
+const struct tl_limit *timeline_limit(const struct tl_thread *thread, uint64_t time_ns)
+{
+	size_t low = 0, high = thread->limit_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->limits[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < thread->limit_count ? &thread->limits[low] : NULL;
+}
+
 void timeline_unseal_wait(struct tl_thread *thread, uint32_t index)
 {
 	while (index < thread->wait_base)
@@ -197,6 +226,13 @@ uint32_t timeline_find_thread(const struct timeline *timeline, int32_t tid, uint
 	       timeline->threads[slot]->birth_ns > at_ns)
 		slot = timeline->next_same_tid[slot];
 	return slot;
+}
+
+uint32_t timeline_near_thread(const struct timeline *timeline, int32_t tid, uint64_t at_ns)
+{
+	uint32_t slot = timeline_find_thread(timeline, tid, at_ns);
+
+	return slot != SLOT_NONE ? slot : timeline_find_thread(timeline, tid, UINT64_MAX);
 }
 
 void timeline_note(struct timeline *timeline, const char *text)

@@ -131,6 +131,12 @@ static inline uint32_t word_about(uint64_t number)
 	return number ? (bits ? bits : 1) << WORD_ABOUT_SHIFT : 0;
 }
 
+/* Of a futex: the two words of a condition of the C library lie in the same eight bytes. */
+static inline uint32_t word_about_futex(uint64_t address)
+{
+	return word_about(address >> 3);
+}
+
 /*
  * The same of a name: the whole of it, or the last part of a path or an address, since another process
  * may come to its folder in another way.
@@ -279,6 +285,8 @@ enum wait_flag {
 	WAIT_OWNED = 1 << 12,
 	/* A limit held it back, up to the time of 'origin', which is named by it. */
 	WAIT_THROTTLED = 1 << 13,
+	/* In a cut: behind its end no event tells when it ended. */
+	WAIT_LOST = 1 << 14,
 };
 
 /* The upper half of a wait's flags: the number of the epoll set it is on, and 1; 0 = of none, or not known. */
@@ -321,6 +329,16 @@ static inline uint32_t wait_asked(const struct wait *wait)
 		       : 0;
 }
 
+/*
+ * For so long a limit had the thread free memory, or pause, instead of what it was at: across its states, as
+ * it works, sleeps or is preempted then as anywhere else.
+ */
+struct tl_limit {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t name; /* name id: which limit, and what it has the thread do */
+};
+
 struct tl_thread {
 	int32_t tid; /* 0 = idle task of CPU 'idle_cpu' */
 	int32_t tgid;
@@ -343,6 +361,9 @@ struct tl_thread {
 	uint32_t edge_base;
 	uint32_t edge_count;
 	uint32_t edge_cap;
+	struct tl_limit *limits; /* owned; in order, none touches another one */
+	size_t limit_count;
+	size_t limit_cap;
 };
 
 /* The number of its process. A thread of which nothing else is known is the first one there. */
@@ -415,6 +436,12 @@ uint32_t timeline_add_thread(struct timeline *timeline, int32_t tid);
 /* A new wait of 'thread'; returns its index. All fields zero, slots SLOT_NONE, fd -1. */
 uint32_t timeline_add_wait(struct tl_thread *thread);
 
+/* Those of the thread that lie within it are replaced; one that lasts into it is cut. */
+void timeline_add_limit(struct tl_thread *thread, struct tl_limit limit);
+
+/* The first one of the thread that ends behind 'time_ns'; NULL = there is none. */
+const struct tl_limit *timeline_limit(const struct tl_thread *thread, uint64_t time_ns);
+
 /* Slow path of tl_wait(): bring sealed waits back. */
 void timeline_unseal_wait(struct tl_thread *thread, uint32_t index);
 
@@ -437,6 +464,9 @@ struct track *timeline_cpu(struct timeline *timeline, uint32_t cpu);
 
 /* The thread that had 'tid' at 'at_ns' (UINT64_MAX: the last one), or SLOT_NONE. */
 uint32_t timeline_find_thread(const struct timeline *timeline, int32_t tid, uint64_t at_ns);
+
+/* The same, or the last one where nobody had it yet. */
+uint32_t timeline_near_thread(const struct timeline *timeline, int32_t tid, uint64_t at_ns);
 
 /* Keep a sentence about the trace with the timeline. */
 void timeline_note(struct timeline *timeline, const char *text);

@@ -18,7 +18,7 @@ void grid_reset(struct grid *grid, int rows, int columns)
 	grid->rows = rows;
 	grid->columns = columns;
 	for (int i = 0; i < rows * columns; i++)
-		grid->cells[i] = (struct grid_cell){ ' ', GRID_PLAIN };
+		grid->cells[i] = (struct grid_cell){ ' ', GRID_PLAIN, 0 };
 }
 
 void grid_fini(struct grid *grid)
@@ -45,10 +45,16 @@ int grid_put(struct grid *grid, int row, int column, enum grid_style style, cons
 		text += length ? length : 1;
 		if (row >= 0 && row < grid->rows && column >= 0 && column < grid->columns)
 			grid->cells[row * grid->columns + column] =
-				(struct grid_cell){ safe_code(code), (uint8_t)style };
+				(struct grid_cell){ safe_code(code), (uint8_t)style, 0 };
 		column++;
 	}
 	return column;
+}
+
+void grid_put_cut(struct grid *grid, int row, int column, enum grid_style style, const char *text)
+{
+	if (grid_put(grid, row, column, style, text) > grid->columns)
+		grid_put(grid, row, grid->columns - 1, GRID_DIM, ">");
 }
 
 int grid_printf(struct grid *grid, int row, int column, enum grid_style style, const char *format,
@@ -69,20 +75,10 @@ void grid_paint(struct grid *grid, int row, enum grid_style style)
 		grid->cells[row * grid->columns + i].style = (uint8_t)style;
 }
 
-/* Of codes below 0x10000, as all in a grid are. */
-static char *put_utf8(char *at, uint32_t code)
+void grid_mark(struct grid *grid, int row, int column, uint8_t marks)
 {
-	if (code < 0x80) {
-		*at++ = (char)code;
-	} else if (code < 0x800) {
-		*at++ = (char)(0xc0 | code >> 6);
-		*at++ = (char)(0x80 | (code & 0x3f));
-	} else {
-		*at++ = (char)(0xe0 | code >> 12);
-		*at++ = (char)(0x80 | (code >> 6 & 0x3f));
-		*at++ = (char)(0x80 | (code & 0x3f));
-	}
-	return at;
+	if (row >= 0 && row < grid->rows && column >= 0 && column < grid->columns)
+		grid->cells[row * grid->columns + column].marks |= marks;
 }
 
 char *grid_text(const struct grid *grid, int row)
@@ -94,7 +90,7 @@ char *grid_text(const struct grid *grid, int row)
 	while (count > 0 && cells[count - 1].code == ' ')
 		count--;
 	for (int i = 0; i < count; i++)
-		at = put_utf8(at, cells[i].code);
+		at += text_put_utf8(at, cells[i].code); /* below 0x10000 */
 	*at = '\0';
 	return text;
 }

@@ -19,13 +19,22 @@ enum grid_style {
 	GRID_BAR,      /* titles of columns, the last line */
 	GRID_SELECTED, /* the line that keys work on */
 	GRID_WARNING,
-	GRID_TIMES, /* + enum top_time */
-	GRID_STYLES = GRID_TIMES + 5,
+	GRID_TIMES,		     /* + enum top_time */
+	GRID_LANES = GRID_TIMES + 5, /* + enum lane_state */
+	GRID_STYLES = GRID_LANES + 20,
+};
+
+/* Beside the style. */
+enum grid_mark {
+	GRID_CURSOR = 1 << 0,
+	GRID_FAINT = 1 << 1,
+	GRID_STRONG = 1 << 2,
 };
 
 struct grid_cell {
 	uint32_t code; /* Unicode */
 	uint8_t style; /* enum grid_style */
+	uint8_t marks; /* enum grid_mark */
 };
 
 struct grid {
@@ -40,11 +49,16 @@ void grid_fini(struct grid *grid);
 
 /* Write UTF-8 text; returns the column behind it, also when that lies outside. */
 int grid_put(struct grid *grid, int row, int column, enum grid_style style, const char *text);
+/* The same; ">" in the last column says that there was more. */
+void grid_put_cut(struct grid *grid, int row, int column, enum grid_style style, const char *text);
 int grid_printf(struct grid *grid, int row, int column, enum grid_style style, const char *format,
 		...) __attribute__((format(printf, 5, 6)));
 
 /* One style for a whole row. */
 void grid_paint(struct grid *grid, int row, enum grid_style style);
+
+/* Add marks to what is there. */
+void grid_mark(struct grid *grid, int row, int column, uint8_t marks);
 
 /* A row as UTF-8 without blanks at its end; free with free(). */
 char *grid_text(const struct grid *grid, int row);

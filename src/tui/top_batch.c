@@ -10,14 +10,16 @@
 #include "tui/top_screen.h"
 #include "tui/top_source.h"
 
-static void print_frame(struct top_view *view, int columns)
+static void print_frame(struct top_view *view, const struct top_screen_opts *opts)
 {
 	struct grid grid = { 0 };
 
 	top_pressure_read(view->pressure);
-	grid_reset(&grid, top_draw_head(view) + (int)view->model.line_count, columns);
+	grid_reset(&grid, top_draw_head(view) + (int)view->model.line_count, opts->columns);
 	top_model_set_page(&view->model, top_draw_page(view, grid.rows));
 	view->model.first = 0;
+	if (view->waits.is_shown && opts->on_waits)
+		opts->on_waits(opts->context, view);
 	top_draw(view, &grid);
 	for (int row = 0; row < grid.rows; row++) {
 		AUTO_FREE char *text = grid_text(&grid, row);
@@ -48,7 +50,7 @@ int top_batch_run(struct top_view *view, struct top_source *source,
 		if (rc < 0)
 			return rc;
 		view->note = top_source_note(source);
-		print_frame(view, opts->columns);
+		print_frame(view, opts);
 	}
 	return 0;
 }

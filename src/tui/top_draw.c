@@ -23,9 +23,13 @@ enum column_kind {
 	COLUMN_SWITCHES,
 	COLUMN_BAR,
 	COLUMN_COMMAND,
+	COLUMN_WAITS, /* where it is asked for */
 };
 
-/* Right-aligned in their width, but for the last three. */
+#define WAITS_CELLS   60 /* that others then leave to it */
+#define COMMAND_CELLS 18 /* beside it */
+
+/* Right-aligned in their width, but for the last four. */
 struct column {
 	enum column_kind kind;
 	const char *title;
@@ -48,6 +52,7 @@ static const struct column columns[] = {
 	{ COLUMN_SWITCHES, "SWITCH/s", 10, 100, TOP_SORT_SWITCHES },
 	{ COLUMN_BAR, "RAN, WAITED", BAR_CELLS + 1, 130, TOP_SORT_WAITED },
 	{ COLUMN_COMMAND, "COMMAND", 0, 0, TOP_SORT_COMMAND },
+	{ COLUMN_WAITS, "WAITS FOR", 0, 0, TOP_SORT_WAITED },
 };
 
 struct foot_key {
@@ -57,15 +62,11 @@ struct foot_key {
 };
 
 static const struct foot_key foot_keys[] = {
-	{ "F1", "Help", TOP_KEY_F1 },
-	{ "F3", "Find", TOP_KEY_F3 },
-	{ "F4", "Filter", TOP_KEY_F4 },
-	{ "F5", "Tree", TOP_KEY_F5 },
-	{ "F6", "Sort", TOP_KEY_F6 },
-	{ "H", "Threads", 'H' },
-	{ "c", "Cgroups", 'c' },
-	{ "Enter", "One", TOP_KEY_ENTER },
-	{ "r", "Why", 'r' },
+	{ "F1", "Help", TUI_KEY_F1 },	{ "F3", "Find", TUI_KEY_F3 },
+	{ "F4", "Filter", TUI_KEY_F4 }, { "t", "Tree", 't' },
+	{ "F6", "Sort", TUI_KEY_F6 },	{ "H", "Threads", 'H' },
+	{ "c", "Group", 'c' },		{ "Enter", "One", TUI_KEY_ENTER },
+	{ "w", "Chain", 'w' },		{ "r", "Why", 'r' },
 	{ "q", "Quit", 'q' },
 };
 
@@ -84,6 +85,9 @@ static void draw_title(const struct top_view *view, struct grid *grid)
 	at = grid_printf(grid, 0, at, GRID_PLAIN, ", every %.3g s, by %s%s%s", view->interval_s,
 			 top_sort_name(model->sort), model->backwards ? ", smallest first" : "",
 			 view->paused ? ", PAUSED" : "");
+	if (view->waits.is_shown && (double)view->waits.every_ns > view->interval_s * 1e9)
+		at = grid_printf(grid, 0, at, GRID_PLAIN, ", chains every %s",
+				 text_duration(view->waits.every_ns).s);
 	if (model->filter[0])
 		grid_printf(grid, 0, at, GRID_BOLD, ", only \"%s\"", filter);
 }
@@ -122,10 +126,10 @@ static void draw_pressures(const struct top_view *view, struct grid *grid)
 	for (int i = 0; i < TOP_PRESSURES; i++)
 		is_any = is_any || view->pressure[i].is_there;
 	if (!is_any) {
-		grid_put(grid, 2, 0, GRID_DIM, "PSI: missing, this kernel has no /proc/pressure");
+		grid_put(grid, 2, 0, GRID_DIM, "PSI: this kernel has no /proc/pressure");
 		return;
 	}
-	at = grid_put(grid, 2, 0, GRID_PLAIN, "PSI, % of 10 s, some/all held up:");
+	at = grid_put(grid, 2, 0, GRID_PLAIN, "PSI, % of 10 s, some/full:");
 	for (int i = 0; i < TOP_PRESSURES; i++)
 		at = draw_pressure(&view->pressure[i], names[i], at, grid);
 }
@@ -142,11 +146,18 @@ size_t top_draw_page(const struct top_view *view, int rows)
 	return page > 0 ? (size_t)page : 0;
 }
 
-static int width_of(const struct column *column, int screen, int at)
+static int width_of(const struct top_view *view, const struct column *column, int screen, int at)
 {
-	if (screen < column->from_columns)
+	bool waits = view->waits.is_shown;
+	int left = screen > at ? screen - at : 0;
+
+	if (column->kind == COLUMN_WAITS)
+		return waits ? left : 0;
+	if (column->kind == COLUMN_COMMAND)
+		return waits && left > COMMAND_CELLS ? COMMAND_CELLS : left;
+	if (column->from_columns && screen < column->from_columns + (waits ? WAITS_CELLS : 0))
 		return 0;
-	return column->kind == COLUMN_COMMAND ? screen - at : column->width;
+	return column->width;
 }
 
 static bool is_left(const struct column *column)
@@ -160,7 +171,7 @@ static void draw_titles(const struct top_view *view, struct grid *grid)
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 		const struct column *column = &columns[i];
-		int width = width_of(column, grid->columns, at);
+		int width = width_of(view, column, grid->columns, at);
 
 		if (width > 0 && is_left(column))
 			grid_put(grid, row, at + 1, GRID_BAR, column->title);
@@ -171,12 +182,12 @@ static void draw_titles(const struct top_view *view, struct grid *grid)
 	grid_paint(grid, row, GRID_BAR);
 }
 
-bool top_draw_sort_at(int screen, int column, enum top_sort *out_sort)
+bool top_draw_sort_at(const struct top_view *view, int screen, int column, enum top_sort *out_sort)
 {
 	int at = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		int width = width_of(&columns[i], screen, at);
+		int width = width_of(view, &columns[i], screen, at);
 
 		if (column >= at && column < at + width) {
 			*out_sort = columns[i].sort;
@@ -252,15 +263,16 @@ static void draw_bar(struct grid *grid, int row, int at, const struct drawn *dra
 	}
 }
 
-static void draw_command(struct grid *grid, int row, int at, const struct top_line *line)
+/* Up to column 'end'. */
+static void draw_command(struct grid *grid, int row, int at, int end, const struct top_line *line)
 {
 	const struct top_task *task = line->task;
-	const char *plain = line->is_group && !task->cgroup[0] ? "(cgroup not known)"
+	const char *plain = line->is_group && !task->cgroup[0] ? "(cgroup unknown)"
 			    : line->is_group		       ? task->cgroup
 							       : task->name;
 	AUTO_FREE char *name = text_escaped(plain);
 	int depth = line->depth < 30 ? (int)line->depth : 30;
-	int room = grid->columns - at - 1 - NAME_CELLS;
+	int room = end - at - 1 - NAME_CELLS;
 	const char *sign = !line->below ? "" : line->folded ? "+ " : "- ";
 
 	/* A name is worth more than how deep it is. */
@@ -271,6 +283,19 @@ static void draw_command(struct grid *grid, int row, int at, const struct top_li
 	at = grid_put(grid, row, at, line->is_group ? GRID_BOLD : GRID_PLAIN, name);
 	if (line->is_group || line->folded)
 		grid_printf(grid, row, at, GRID_PLAIN, " (%u)", line->below);
+}
+
+/* Over what is left of a long name. */
+static void draw_waits(const struct top_view *view, struct grid *grid, int row, int at,
+		       const struct top_task *task)
+{
+	const char *waits = top_waits_of(&view->waits, task);
+	AUTO_FREE char *text = text_escaped(waits);
+	bool is_deadlock = strncmp(waits, "DEADLOCK", strlen("DEADLOCK")) == 0;
+
+	for (int column = at; column < grid->columns; column++)
+		grid_put(grid, row, column, GRID_PLAIN, " ");
+	grid_put(grid, row, at + 1, is_deadlock ? GRID_WARNING : GRID_PLAIN, text);
 }
 
 static enum grid_style style_of(const struct column *column, const struct drawn *drawn)
@@ -290,13 +315,15 @@ static void draw_line(const struct top_view *view, struct grid *grid, int row,
 	top_task_shares(line->task, drawn.permille);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 		const struct column *column = &columns[i];
-		int width = width_of(column, grid->columns, at);
+		int width = width_of(view, column, grid->columns, at);
 		char text[48];
 
 		if (width > 0 && column->kind == COLUMN_BAR) {
 			draw_bar(grid, row, at, &drawn);
 		} else if (width > 0 && column->kind == COLUMN_COMMAND) {
-			draw_command(grid, row, at, line);
+			draw_command(grid, row, at, at + width, line);
+		} else if (width > 0 && column->kind == COLUMN_WAITS) {
+			draw_waits(view, grid, row, at, line->task);
 		} else if (width > 0) {
 			format_cell(column, &drawn, text, sizeof(text));
 			grid_printf(grid, row, at, style_of(column, &drawn), "%*s", width, text);
@@ -370,7 +397,8 @@ static void draw_foot(const struct top_view *view, struct grid *grid)
 		break;
 	case TOP_FOLLOWING:
 		grid_printf(grid, row, 0, GRID_BOLD,
-			    "r: record it and say why  Esc: back  q: quit  %s", view->message);
+			    "s: stuck  r: record and explain  Esc: back  q: quit  %s",
+			    view->message);
 		break;
 	default:
 		if (view->message[0])

@@ -14,6 +14,7 @@
 
 #include "tui/top_model.h"
 #include "tui/top_proc.h"
+#include "tui/top_waits.h"
 
 struct grid;
 
@@ -34,8 +35,9 @@ struct top_view {
 	size_t menu_at;		    /* sorting: which enum top_sort */
 	struct top_pressure pressure[TOP_PRESSURES];
 	struct top_details details; /* following */
-	const char *note;	    /* a view; NULL or "" = none */
-	char message[120];	    /* about the last key */
+	struct top_waits waits;
+	const char *note;  /* a view; NULL or "" = none */
+	char message[120]; /* about the last key */
 	double interval_s;
 	bool paused;
 	bool ascii; /* the terminal has no UTF-8 */
@@ -51,7 +53,8 @@ size_t top_draw_page(const struct top_view *view, int rows);
 int top_draw_head(const struct top_view *view);
 
 /* The order that a title stands for. Returns whether there is one at that column. */
-bool top_draw_sort_at(int columns, int column, enum top_sort *out_sort);
+bool top_draw_sort_at(const struct top_view *view, int columns, int column,
+		      enum top_sort *out_sort);
 
 /* The key that the last row explains at that column, 0 = none: as struct top_key has it. */
 int top_draw_key_at(int column);

@@ -95,17 +95,23 @@ static enum top_action follow(struct top_view *view, int unused)
 	return set_mode(view, TOP_FOLLOWING);
 }
 
-static enum top_action record(struct top_view *view, int unused)
+static enum top_action ask_of_one(struct top_view *view, int action)
 {
 	const struct top_line *line = top_model_selected(&view->model);
 
-	(void)unused;
 	if (view->mode == TOP_FOLLOWING && !view->model.followed_ended)
-		return TOP_RECORD;
+		return (enum top_action)action;
 	if (view->mode == TOP_LISTING && line && !line->is_group)
-		return TOP_RECORD;
-	snprintf(view->message, sizeof(view->message), "there is no living task to record");
+		return (enum top_action)action;
+	snprintf(view->message, sizeof(view->message), "no living task is selected");
 	return TOP_REDRAW;
+}
+
+static enum top_action show_waits(struct top_view *view, int unused)
+{
+	(void)unused;
+	view->waits.is_shown = !view->waits.is_shown;
+	return view->waits.is_shown ? TOP_WAITS : TOP_REDRAW;
 }
 
 static enum top_action find_next(struct top_view *view, int unused)
@@ -117,24 +123,24 @@ static enum top_action find_next(struct top_view *view, int unused)
 }
 
 static const struct binding list_keys[] = {
-	{ TOP_KEY_UP, move, -1 },
-	{ TOP_KEY_DOWN, move, 1 },
-	{ TOP_KEY_PAGE_UP, move_pages, -1 },
-	{ TOP_KEY_PAGE_DOWN, move_pages, 1 },
-	{ TOP_KEY_HOME, move_to_end, -1 },
-	{ TOP_KEY_END, move_to_end, 1 },
-	{ TOP_KEY_ENTER, follow },
-	{ TOP_KEY_F1, set_mode, TOP_HELPING },
+	{ TUI_KEY_UP, move, -1 },
+	{ TUI_KEY_DOWN, move, 1 },
+	{ TUI_KEY_PAGE_UP, move_pages, -1 },
+	{ TUI_KEY_PAGE_DOWN, move_pages, 1 },
+	{ TUI_KEY_HOME, move_to_end, -1 },
+	{ TUI_KEY_END, move_to_end, 1 },
+	{ TUI_KEY_ENTER, follow },
+	{ TUI_KEY_F1, set_mode, TOP_HELPING },
 	{ 'h', set_mode, TOP_HELPING },
 	{ '?', set_mode, TOP_HELPING },
-	{ TOP_KEY_F3, set_mode, TOP_SEARCHING },
+	{ TUI_KEY_F3, set_mode, TOP_SEARCHING },
 	{ '/', set_mode, TOP_SEARCHING },
 	{ 'n', find_next },
-	{ TOP_KEY_F4, set_mode, TOP_FILTERING },
+	{ TUI_KEY_F4, set_mode, TOP_FILTERING },
 	{ '\\', set_mode, TOP_FILTERING },
-	{ TOP_KEY_F5, toggle, 't' },
+	{ TUI_KEY_F5, toggle, 't' },
 	{ 't', toggle, 't' },
-	{ TOP_KEY_F6, set_mode, TOP_SORTING },
+	{ TUI_KEY_F6, set_mode, TOP_SORTING },
 	{ '<', set_mode, TOP_SORTING },
 	{ '>', set_mode, TOP_SORTING },
 	{ '+', fold },
@@ -150,9 +156,11 @@ static const struct binding list_keys[] = {
 	{ 'D', sort_by, TOP_SORT_DISK },
 	{ 'M', sort_by, TOP_SORT_MEMORY },
 	{ 'N', sort_by, TOP_SORT_PID },
-	{ 'r', record },
+	{ 'w', show_waits },
+	{ 's', ask_of_one, TOP_STUCK },
+	{ 'r', ask_of_one, TOP_RECORD },
 	{ 'q', quit },
-	{ TOP_KEY_F10, quit },
+	{ TUI_KEY_F10, quit },
 };
 
 /* ----------------------------------------------------------- the other screens */
@@ -165,9 +173,14 @@ static enum top_action unfollow(struct top_view *view, int unused)
 }
 
 static const struct binding followed_keys[] = {
-	{ TOP_KEY_ESCAPE, unfollow }, { TOP_KEY_ENTER, unfollow }, { 'r', record },
-	{ 'p', toggle, 'p' },	      { ' ', toggle, 'p' },	   { 'q', quit },
-	{ TOP_KEY_F10, quit },
+	{ TUI_KEY_ESCAPE, unfollow },
+	{ TUI_KEY_ENTER, unfollow },
+	{ 'r', ask_of_one, TOP_RECORD },
+	{ 's', ask_of_one, TOP_STUCK },
+	{ 'p', toggle, 'p' },
+	{ ' ', toggle, 'p' },
+	{ 'q', quit },
+	{ TUI_KEY_F10, quit },
 };
 
 static enum top_action move_menu(struct top_view *view, int by)
@@ -184,10 +197,10 @@ static enum top_action choose(struct top_view *view, int unused)
 }
 
 static const struct binding menu_keys[] = {
-	{ TOP_KEY_UP, move_menu, TOP_SORTS - 1 },
-	{ TOP_KEY_DOWN, move_menu, 1 },
-	{ TOP_KEY_ENTER, choose },
-	{ TOP_KEY_ESCAPE, set_mode, TOP_LISTING },
+	{ TUI_KEY_UP, move_menu, TOP_SORTS - 1 },
+	{ TUI_KEY_DOWN, move_menu, 1 },
+	{ TUI_KEY_ENTER, choose },
+	{ TUI_KEY_ESCAPE, set_mode, TOP_LISTING },
 	{ 'q', set_mode, TOP_LISTING },
 };
 
@@ -203,31 +216,13 @@ static enum top_action press(const struct binding *keys, size_t count, struct to
 
 /* ---------------------------------------------------------------------- typing */
 
-/* Bytes of UTF-8 come one by one; a character goes at once. */
-static bool edit(char text[TOP_TEXT_BYTES], int key)
-{
-	size_t length = strlen(text);
-
-	if (key == TOP_KEY_BACKSPACE) {
-		while (length && ((unsigned char)text[--length] & 0xc0) == 0x80)
-			;
-		text[length] = '\0';
-		return true;
-	}
-	if (key < ' ' || key > 255 || length + 1 >= TOP_TEXT_BYTES)
-		return false;
-	text[length] = (char)key;
-	text[length + 1] = '\0';
-	return true;
-}
-
 static enum top_action type_filter(struct top_view *view, int key)
 {
-	if (key == TOP_KEY_ESCAPE)
+	if (key == TUI_KEY_ESCAPE)
 		view->model.filter[0] = '\0';
-	if (key == TOP_KEY_ESCAPE || key == TOP_KEY_ENTER)
+	if (key == TUI_KEY_ESCAPE || key == TUI_KEY_ENTER)
 		view->mode = TOP_LISTING;
-	else if (!edit(view->model.filter, key))
+	else if (!tui_key_edit(view->model.filter, TOP_TEXT_BYTES, key))
 		return TOP_NOTHING;
 	top_model_rebuild(&view->model);
 	return TOP_REDRAW;
@@ -235,13 +230,13 @@ static enum top_action type_filter(struct top_view *view, int key)
 
 static enum top_action type_search(struct top_view *view, int key)
 {
-	bool again = key == TOP_KEY_F3 || key == TOP_KEY_DOWN;
+	bool again = key == TUI_KEY_F3 || key == TUI_KEY_DOWN;
 
-	if (key == TOP_KEY_ESCAPE || key == TOP_KEY_ENTER) {
+	if (key == TUI_KEY_ESCAPE || key == TUI_KEY_ENTER) {
 		view->mode = TOP_LISTING;
 		return TOP_REDRAW;
 	}
-	if (!again && !edit(view->input, key))
+	if (!again && !tui_key_edit(view->input, TOP_TEXT_BYTES, key))
 		return TOP_NOTHING;
 	if (!top_model_find(&view->model, view->input, again) && view->input[0])
 		snprintf(view->message, sizeof(view->message), "not found");
@@ -283,7 +278,7 @@ static enum top_action click_title(struct top_view *view, const struct top_click
 {
 	enum top_sort sort;
 
-	if (!top_draw_sort_at(click->columns, click->column, &sort))
+	if (!top_draw_sort_at(view, click->columns, click->column, &sort))
 		return TOP_NOTHING;
 	if (sort == view->model.sort)
 		return toggle(view, 'I');

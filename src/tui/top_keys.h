@@ -4,30 +4,9 @@
 
 #include <stdbool.h>
 
-struct top_view;
+#include "tui/key.h"
 
-/* Keys that are no character. */
-enum top_key {
-	TOP_KEY_ENTER = '\n',
-	TOP_KEY_ESCAPE = 27,
-	TOP_KEY_BACKSPACE = 127,
-	TOP_KEY_UP = 0x110000,
-	TOP_KEY_DOWN,
-	TOP_KEY_PAGE_UP,
-	TOP_KEY_PAGE_DOWN,
-	TOP_KEY_HOME,
-	TOP_KEY_END,
-	TOP_KEY_F1,
-	TOP_KEY_F2,
-	TOP_KEY_F3,
-	TOP_KEY_F4,
-	TOP_KEY_F5,
-	TOP_KEY_F6,
-	TOP_KEY_F7,
-	TOP_KEY_F8,
-	TOP_KEY_F9,
-	TOP_KEY_F10,
-};
+struct top_view;
 
 enum top_action {
 	TOP_NOTHING, /* the key has no meaning here */
@@ -35,9 +14,12 @@ enum top_action {
 	TOP_CGROUPS, /* cgroups are wanted: see top_source_fill_cgroups() */
 	TOP_SAMPLE,  /* threads are wanted: ask about them at once */
 	TOP_RECORD,  /* record model.followed, or the selected task */
+	TOP_STUCK,   /* likewise: show what it waits for now */
+	TOP_WAITS,   /* the column of what tasks wait for is wanted */
 	TOP_QUIT,
 };
 
+/* 'key': a character, or enum tui_key. */
 enum top_action top_key_press(struct top_view *view, int key);
 
 /* A click, with the size of the screen; 'twice': a double click. */

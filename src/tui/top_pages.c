@@ -13,22 +13,23 @@
 #define SPARK_COLUMN  26
 
 static const char *const help_lines[] = {
-	"RUN%    of the last interval: it ran; of a process: of the time of its threads",
-	"CPU%    it could run, and waited for a CPU",
-	"DISK%   it was blocked for a disk",
-	"MEM%    waited for memory: swap-in, thrashing; or freed it: reclaim, compaction",
+	"RUN%    share of the last interval on a CPU; of a process: over all its threads",
+	"CPU%    runnable, waiting for a CPU",
+	"DISK%   blocked for a disk",
+	"MEM%    swap-in, thrashing, reclaim, compaction of memory",
 	"ELSE%   the rest: asleep, or blocked for anything else;   - is not counted",
 	"",
-	"Up Down PgUp PgDn Home End    select a task; the mouse and its wheel do, too",
-	"Enter   follow it: what it does now, its times as lines; of a group: fold",
-	"r       record the system for 5 s, then say why it waited (needs root)",
+	"Up Down PgUp PgDn Home End    select a task; the mouse and its wheel also work",
+	"Enter   show the task: current wait and times as lines; on a group: fold",
+	"w       column: what the task waits for, and whom     s    stuck: details now",
+	"r       record the system for 5 s, then explain the task's waits (needs root)",
 	"F3 /    find     F4 \\    filter     n    find the next",
-	"F5 t    tree     + -     fold what is below",
-	"F6 < >  menu of orders; or click on a title",
-	"P C D M N  sort by run, CPU, disk, memory, number;  W: waited;  I: other way",
-	"H       threads, instead of processes",
+	"F5 t    tree     + -     unfold, fold a subtree",
+	"F6 < >  menu of sort orders; or click on a title",
+	"P C D M N  sort by run, CPU, disk, memory, ID;  W: waited;  I: reverse order",
+	"H       threads instead of processes",
 	"c       by cgroup",
-	"p Space stop and go on   q F10   quit",
+	"p Space pause, resume    q F10   quit",
 };
 
 void top_draw_help(const struct top_view *view, struct grid *grid)
@@ -125,7 +126,7 @@ void top_draw_followed(const struct top_view *view, struct grid *grid)
 		    view->model.followed_ended ? " - HAS ENDED" : "");
 	grid_paint(grid, row++, GRID_BAR);
 	row = draw_fact(grid, row, "command", details->command);
-	row = draw_fact(grid, row, "cgroup", details->cgroup[0] ? details->cgroup : "(not known)");
+	row = draw_fact(grid, row, "cgroup", details->cgroup[0] ? details->cgroup : "(unknown)");
 	row = draw_fact(grid, row, "state", details->state);
 	row = draw_fact(grid, row, "waits in", details->wchan);
 	row = draw_fact(grid, row, "system call", details->syscall);

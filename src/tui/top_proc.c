@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "delays/proc.h"
+#include "accounts/proc.h"
 #include "event/syscalls.h"
 
 /* System calls whose first argument is a descriptor. */
@@ -111,8 +111,8 @@ void top_syscall_words(const char *line, const char *arch, char out_words[128], 
 
 static void why_not(int rc, char *text, size_t bytes)
 {
-	const char *reason = rc == -EACCES || rc == -EPERM   ? "not allowed"
-			     : rc == -ENOENT || rc == -ESRCH ? "not there"
+	const char *reason = rc == -EACCES || rc == -EPERM   ? "not permitted"
+			     : rc == -ENOENT || rc == -ESRCH ? "missing"
 							     : strerror(-rc);
 
 	snprintf(text, bytes, "(%s)", reason);
@@ -188,7 +188,7 @@ void top_details_read(int32_t tgid, int32_t tid, struct top_details *out_details
 	read_state(tgid, tid, details.state, sizeof(details.state));
 	if (read_line(tgid, tid, "wchan", details.wchan, sizeof(details.wchan)) &&
 	    strcmp(details.wchan, "0") == 0)
-		snprintf(details.wchan, sizeof(details.wchan), "(not waiting, or not allowed)");
+		snprintf(details.wchan, sizeof(details.wchan), "(not waiting, or not permitted)");
 	if (!read_line(tgid, tid, "syscall", line, sizeof(line))) {
 		snprintf(details.syscall, sizeof(details.syscall), "%.120s", line);
 	} else if (uname(&system) == 0) {

@@ -18,6 +18,10 @@ struct top_screen_opts {
 	 * are blocked: a child must unblock them.
 	 */
 	void (*on_record)(const struct top_task *task);
+	void (*on_stuck)(const struct top_task *task); /* likewise */
+	/* Where view->waits.is_shown, before each frame: put there what tasks of the page wait for. */
+	void (*on_waits)(void *context, struct top_view *view);
+	void *context;
 };
 
 /*

@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "delays/proc.h"
-#include "delays/sample.h"
-#include "delays/tracker.h"
+#include "accounts/proc.h"
+#include "accounts/sample.h"
+#include "accounts/tracker.h"
 #include "tui/top_model.h"
 
 struct top_source {
@@ -55,7 +55,7 @@ static void fill_known(const struct delays_stats *stats, struct top_task *task)
 
 /*
  * Waiting for a page to come back is in the time for disk, too, and freeing or moving
- * memory in run time (delays/stats.h): both count as memory here, and once.
+ * memory in run time (accounts/stats.h): both count as memory here, and once.
  */
 static void fill_times(const struct delays_stats *stats, struct top_task *task)
 {
@@ -202,11 +202,11 @@ static void note_account(struct top_source *source, const struct delays_account 
 	if (delays_sampler_source(source->sampler) == DELAYS_FROM_PROC)
 		return; /* said already */
 	if (account->state == DELAYS_ACCOUNT_NONE)
-		text = "this kernel counts the time without a CPU only: the rest is in ELSE%";
+		text = "this kernel counts only waits for a CPU: the rest is in ELSE%";
 	else if (account->state == DELAYS_ACCOUNT_OFF)
 		text = "task_delayacct is off: disk, memory are in ELSE%; holdup delays --enable";
 	else if (!account->since_boot)
-		text = "with \"-\": older than the accounting; their disk, memory are in ELSE%";
+		text = "\"-\": older than the accounting; disk, memory are in ELSE%";
 	snprintf(source->note, sizeof(source->note), "%s", text);
 }
 
@@ -248,14 +248,14 @@ static int first_look(struct top_source *source, struct err *err)
 static const char *why_proc(const struct err *why)
 {
 	if (delays_proc_hides())
-		return "without rights, and /proc hides others (hidepid): disk, memory in ELSE%";
+		return "no CAP_NET_ADMIN, and /proc hides others (hidepid): disk, memory in ELSE%";
 	switch (why->code) {
 	case -EPERM:
-		return "without CAP_NET_ADMIN (sudo) /proc tells: disk, memory are in ELSE%";
+		return "no CAP_NET_ADMIN (sudo), using /proc: disk, memory are in ELSE%";
 	case -ENOENT:
-		return "no taskstats in this kernel, or network namespace: disk, memory in ELSE%";
+		return "no taskstats in this kernel or network namespace: disk, memory in ELSE%";
 	default:
-		return "taskstats does not answer, /proc tells: disk, memory are in ELSE%";
+		return "taskstats does not answer, using /proc: disk, memory are in ELSE%";
 	}
 }
 

@@ -48,4 +48,21 @@ struct wire_name {
 	uint32_t role; /* enum fd_role and its marks, enum fd_watch << FD_WATCH_SHIFT */
 };
 
+/*
+ * kernel/cpuN.calls, of lean events: for each thread that left CPU N to sleep, but those of the kernel
+ * and of the recorder, the system call that it was in; in the order in which they left it.
+ */
+#define WIRE_CALL_NONE	 0xffffu /* in no call */
+#define WIRE_CALL_COMPAT 1u	 /* the number is of the 32-bit table */
+#define WIRE_CALL_ENDED	 2u	 /* it had returned: the thread was on its way out of the kernel */
+#define WIRE_CALL_LOSS	 4u	 /* records of this CPU were lost before this one */
+
+struct wire_call {
+	uint64_t mono_ns; /* CLOCK_MONOTONIC, about when it left */
+	int32_t tid;
+	uint16_t nr;
+	uint16_t flags;
+	uint64_t args[6];
+};
+
 #endif

@@ -10,7 +10,7 @@
 #include "event/source.h"
 #include "fuzz_dir.h"
 #include "fuzz_trace.h"
-#include "read/ctf2_meta.h"
+#include "read/ctf/ctf2_meta.h"
 #include "read/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "read/ctf_meta.h"
+#include "read/ctf/meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

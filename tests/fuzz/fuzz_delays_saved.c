@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "delays/saved.h"
+#include "accounts/saved.h"
 #include "report/delays_compare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

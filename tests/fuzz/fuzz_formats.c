@@ -10,8 +10,8 @@
 #include "event/facts.h"
 #include "fuzz_dir.h"
 #include "read/format_text.h"
-#include "read/kernel_events.h"
-#include "read/pages.h"
+#include "read/kernel/events.h"
+#include "read/kernel/pages.h"
 #include "store/formats.h"
 
 #define RECORD_BYTES 64

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/verify.h"
+#include "analyse/verify/verify.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/facts.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "analyse/check.h"
+#include "analyse/check/check.h"
 #include "event/event.h"
 #include "model/model.h"
 

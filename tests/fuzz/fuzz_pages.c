@@ -12,6 +12,7 @@
 #include "event/facts.h"
 #include "event/source.h"
 #include "fuzz_dir.h"
+#include "fields/find.h"
 #include "read/read.h"
 
 #define COMMON                                                                          \

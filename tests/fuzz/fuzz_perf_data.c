@@ -15,9 +15,9 @@
 #include "event/source.h"
 #include "fuzz_dir.h"
 #include "fuzz_trace.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
-#include "read/value.h"
+#include "fields/value.h"
 
 #define MAX_PRINTED 500
 #define FOLDER	    "FOLDER"

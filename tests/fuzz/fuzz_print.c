@@ -12,9 +12,9 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "fuzz_dir.h"
-#include "read/expr.h"
-#include "read/print.h"
-#include "read/value.h"
+#include "fields/expr.h"
+#include "fields/print.h"
+#include "fields/value.h"
 #include "store/formats.h"
 
 #define RECORD_BYTES 128

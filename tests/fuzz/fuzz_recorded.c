@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/memory_spans.h"
-#include "analyse/moved.h"
-#include "analyse/reconcile.h"
+#include "analyse/accounts/memory_spans.h"
+#include "analyse/why/sleeper_moves.h"
+#include "analyse/accounts/reconcile.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "delays/recorded.h"
+#include "accounts/recorded.h"
 #include "report/reconcile.h"
 #include "state/state.h"
 #include "text_trace.h"

@@ -18,8 +18,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "fuzz_dir.h"
-#include "user/control.h"
-#include "user/recover.h"
+#include "attach/control.h"
+#include "attach/recover.h"
 #include "wire/user.h"
 
 #define MEND	   2 /* bits of the kind */

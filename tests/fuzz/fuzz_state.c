@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/err.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -88,6 +88,15 @@ static bool fill_sched(struct event *ev, const uint8_t *b)
 	return true;
 }
 
+static const char *const others[] = {
+	NULL,
+	"print",
+	"mm_vmscan_memcg_reclaim_begin",
+	"mm_vmscan_memcg_reclaim_end",
+	"mm_compaction_begin",
+	"balance_dirty_pages",
+};
+
 /* The same for everything else. */
 static void fill(struct event *ev, const uint8_t *b)
 {
@@ -102,6 +111,13 @@ static void fill(struct event *ev, const uint8_t *b)
 		ev->syscall.args[1] = b[7];
 		ev->syscall.ret = (int8_t)b[6];
 		ev->syscall.compat = b[7] & 2;
+		break;
+	case EV_BLOCKED_IN:
+		ev->syscall.nr = b[5] == 255 ? -1 : b[5] + (b[7] & 1 ? 200 : 0);
+		ev->syscall.args[0] = b[6];
+		ev->syscall.args[1] = b[7];
+		ev->syscall.compat = b[7] & 2;
+		ev->syscall.ended = b[7] & 4;
 		break;
 	case EV_BLOCK_INSERT:
 	case EV_BLOCK_ISSUE:
@@ -156,6 +172,9 @@ static void fill(struct event *ev, const uint8_t *b)
 	case EV_LOCK_END:
 		ev->lock.address = b[5] % 4;
 		ev->lock.flags = b[6];
+		break;
+	case EV_OTHER:
+		ev->other.name = others[b[5] % ARRAY_LEN(others)];
 		break;
 	default:
 		ev->irq.nr = b[5] == 255 ? INT32_MIN : b[5] % 12;
@@ -223,6 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 			       .first_ns = 100,
 			       .last_ns = mode & 8 ? UINT64_C(1) << 40 : 0,
 			       .has_syscalls = mode & 1,
+			       .is_lean = mode & 32,
 			       .omits_idle_switches = mode & 2,
 			       .threads = threads,
 			       .thread_count = mode & 4 ? ARRAY_LEN(threads) : 0 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "delays/message.h"
+#include "accounts/message.h"
 
 #define FAMILY 31 /* of the seeds */
 

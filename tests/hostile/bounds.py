@@ -14,8 +14,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "mutate")]
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "mutate"), os.path.join(HERE, "..", "kernel", "lib")]
 import commands  # noqa: E402
+import kernel  # noqa: E402
 import operate  # noqa: E402
 from commands import text_line  # noqa: E402
 
@@ -138,7 +139,7 @@ MORE = ["list --count-by tid,cpu,time,comm,event,text --top 5 TRACE", "list --fi
         "why --comm a --instances TRACE", "why --comm b --causality --depth 100000 TRACE",
         "learn --from-events step* TRACE", "learn --from-events * --key all TRACE",
         "list --follow 7,8,9,10 --children --state TRACE", "stats --by cgroup --ps --json TRACE",
-        "stats --from +1ns --to +100000000s --ps TRACE", "export --to folded --measure waiting TRACE",
+        "stats --from +1ns --to +100000000s --ps TRACE", "export --format folded --measure waiting TRACE",
         "why --tid TID --top 4294967295 --depth 4294967295 --all TRACE", "breakdown --top 4294967295 TID TRACE",
         "list --last 1 TRACE", "states --count 5 TID TRACE"]
 
@@ -198,7 +199,7 @@ def test_nothing(tap, scratch, model, verbose):
             file.write(CTF % fields)
         with open(os.path.join(trace, "stream"), "wb") as file:
             file.write(bytes(count))
-        for command in ("check-trace TRACE", "list --count-by event,text TRACE", "export --to jsonl --what events TRACE"):
+        for command in ("check-trace TRACE", "list --count-by event,text TRACE", "export --format jsonl --what events TRACE"):
             done = commands.run(commands.words_of(command, trace, model, 7, out), ADDRESSES, 3 * SECONDS, most=4096)
             told(done, verbose)
             if problem_of(done):
@@ -328,7 +329,7 @@ def main():
         model = os.path.join(scratch, "model.yaml")
         with open(model, "w", encoding="utf-8") as file:
             file.write(commands.MODEL)
-        for make in TRACES:
+        for make in TRACES if chosen else kernel.turn(TRACES):
             if not chosen or make.__name__ in chosen:
                 test_trace(tap, make, scratch, model, bool(chosen))
         if not chosen or "nothing" in chosen:

@@ -55,15 +55,19 @@ COMMANDS = [
     ("why --tid TID --json TRACE", "json"),
     ("why --pid TID --threads TRACE", "text"),
     ("why --tid TID --class all TRACE", "text"),
+    ("view --save OUT TRACE", "text"),
+    ("view --svg OUT TRACE", "text"),
     ("breakdown TID TRACE", "text"),
     ("breakdown --json TID TRACE", "json"),
     ("states TID TRACE", "text"),
     ("states --json TID TRACE", "json"),
+    ("hot TRACE", "text"),
+    ("hot --json --waits TRACE", "json"),
     ("locks TRACE", "text"),
     ("locks --json TRACE", "json"),
     ("delays TRACE", "text"),
     ("delays --json --threads TRACE", "json"),
-    ("delays --reconcile TRACE", "text"),
+    ("delays reconcile TRACE", "text"),
     ("check --json --junit OUT MODEL TRACE", "xml"),
     ("check MODEL TRACE", "text"),
     ("learn --from-events sched_waking,sched_switch TRACE", "text"),
@@ -71,15 +75,15 @@ COMMANDS = [
     ("model draw MODEL TRACE", "svg"),
     ("model draw --dot MODEL TRACE", "text"),
     ("cut --dir OUT TRACE", "text"),
-    ("export --to perfetto -o OUT TRACE", "binary"),
-    ("export --to chrome TRACE", "json"),
-    ("export --to folded --measure wall TRACE", "text"),
-    ("export --to csv -o OUT TRACE", "csv"),
-    ("export --to jsonl --what events TRACE", "json"),
-    ("export --to jsonl --what intervals TRACE", "json"),
-    ("export --to jsonl --what edges TRACE", "json"),
-    ("export --to jsonl --what waits TRACE", "json"),
-    ("export --to ctf -o OUT TRACE", "text"),
+    ("export --format perfetto -o OUT TRACE", "binary"),
+    ("export --format chrome TRACE", "json"),
+    ("export --format folded --measure wall TRACE", "text"),
+    ("export --format csv -o OUT TRACE", "csv"),
+    ("export --format jsonl --what events TRACE", "json"),
+    ("export --format jsonl --what intervals TRACE", "json"),
+    ("export --format jsonl --what edges TRACE", "json"),
+    ("export --format jsonl --what waits TRACE", "json"),
+    ("export --format ctf -o OUT TRACE", "text"),
 ]
 
 
@@ -90,12 +94,12 @@ class Done:
         self.words = words
 
 
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def _limited(memory):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    return limit
+    """None where there is no limit: a process is begun much cheaper then."""
+    return (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))) if memory else None
 
 
 def run(words, memory=0, seconds=60, env=None, most=-1):

@@ -18,13 +18,15 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import commands  # noqa: E402
 from commands import HOLDUP  # noqa: E402
 
-WRITERS = ["cut --dir OUT TRACE", "export --to perfetto -o OUT TRACE", "export --to chrome -o OUT TRACE",
-           "export --to folded -o OUT TRACE", "export --to csv -o OUT TRACE", "export --to ctf -o OUT TRACE",
-           "export --to jsonl --what waits -o OUT TRACE", "export --to jsonl --what events -o OUT TRACE",
+WRITERS = ["cut --dir OUT TRACE", "export --format perfetto -o OUT TRACE", "export --format chrome -o OUT TRACE",
+           "export --format folded -o OUT TRACE", "export --format csv -o OUT TRACE", "export --format ctf -o OUT TRACE",
+           "export --format jsonl --what waits -o OUT TRACE", "export --format jsonl --what events -o OUT TRACE",
            "learn --from-events sched_waking -o OUT TRACE", "model draw -o OUT MODEL", "why --tid TID --output OUT TRACE",
            "check --junit OUT MODEL TRACE", "delays --save OUT TRACE", "index --force TRACE"]
-PRINTERS = [row[0] for row in commands.COMMANDS if "OUT" not in row[0] and "reconcile" not in row[0]] + [
-    "help", "help why", "--version", "doctor --json", "user list", "model check MODEL", "top --batch -n 1 -d 0.1"]
+# Those without anything to print: the trace has neither accounts nor stacks.
+SILENT = ("delays reconcile", "hot ")
+PRINTERS = [row[0] for row in commands.COMMANDS if "OUT" not in row[0] and not row[0].startswith(SILENT)] + [
+    "help", "help why", "--version", "doctor --json", "user list", "model check MODEL", "top --batch -n 1 -i 0.1"]
 FAILURES = [("write,pwrite64,writev", "ENOSPC"), ("write,pwrite64,writev", "EIO"), ("fsync,fdatasync", "EIO"),
             ("rename,renameat,renameat2", "ENOSPC"), ("ftruncate,fallocate", "EIO")]
 

@@ -252,7 +252,7 @@ def test_text(tap, scratch, model, rng):
 
 def test_ctf(tap, scratch, model):
     trace, folder = os.path.join(scratch, "text0"), os.path.join(scratch, "ctf")
-    done = commands.run(["export", "--to", "ctf", "-o", folder, trace])
+    done = commands.run(["export", "--format", "ctf", "-o", folder, trace])
     found = [] if done.status == 0 else ["export: %r" % done.err]
     problems, good = check_trace(folder, 7, model, scratch)
     if good < 20:
@@ -343,7 +343,7 @@ def test_words(tap, scratch, rng):
                   ["list", "--filter", b"text =~ \"(" + spoiled + b"\"", trace], ["why", "--from", spoiled, trace],
                   ["run", "-o", folder + b"/r", "--", spoiled], ["list", "--fields", spoiled, trace],
                   ["record", "--probe", spoiled, "--", "true"], ["user", "list", spoiled], ["recover", spoiled],
-                  ["delays", "--compare", named, named], ["delays", "--cgroup", spoiled], ["delays", "--comm", spoiled]):
+                  ["delays", "compare", named, named], ["delays", "--cgroup", spoiled], ["delays", "--comm", spoiled]):
         found += problems_of(commands.run(words), "text", "")
     tap.check("hostile words of a command line are told as text", found)
 
@@ -357,9 +357,9 @@ def test_processes(tap, rng):
         process.stdout.readline()
         pid = str(process.pid)
         found = []
-        for words in (["top", "--batch", "-n", "1", "-d", "0.1", "-p", pid], ["delays", pid], ["delays", "--json", pid],
-                      ["delays", "--threads", pid], ["delays", "--advise", pid], ["user", "list"], ["doctor"],
-                      ["user", "--json", "list"], ["top", "--batch", "-n", "1", "-d", "0.1", "-F", hostile(rng)],
+        for words in (["top", "--batch", "-n", "1", "-i", "0.1", "-p", pid], ["delays", pid], ["delays", "--json", pid],
+                      ["delays", "--threads", pid], ["delays", "advise", pid], ["user", "list"], ["doctor"],
+                      ["user", "--json", "list"], ["top", "--batch", "-n", "1", "-i", "0.1", "-f", hostile(rng)],
                       ["why", "--pid", pid]):
             kind = "json" if "--json" in words else "text"
             found += problems_of(commands.run(words), kind, "")

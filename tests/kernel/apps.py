@@ -58,13 +58,13 @@ def check_told(tap):
 def check_text(tap):
     done = holdup("why", "known.holdup")
     text = " ".join(done.stdout.split())
-    tap.ok("it told: waits for order seven; SQL: UPDATE orders SET paid = 1 [31m WHERE" in text
-           or "it told: waits for another order, 8" in text, "the text has it", done.stdout)
-    tap.ok("it told: job report of March" in text, "on both sides", done.stdout)
+    tap.ok("the program reports: waits for order seven; SQL: UPDATE orders SET paid = 1 [31m WHERE" in text
+           or "the program reports: waits for another order, 8" in text, "the text has it", done.stdout)
+    tap.ok("the program reports: job report of March" in text, "on both sides", done.stdout)
     tap.ok("\x1b" not in done.stdout, "and no control character of the program", done.stdout)
     holdup("cut", "--from", "+0s", "--to", "+10s", "-o", "cut.holdup", "known.holdup")
     cut = holdup("why", "cut.holdup")
-    tap.ok("it told: job report of March" in " ".join(cut.stdout.split()),
+    tap.ok("the program reports: job report of March" in " ".join(cut.stdout.split()),
            "a cut keeps what the points mean", cut.stdout, cut.stderr)
 
 
@@ -91,7 +91,7 @@ def check_wrong(tap):
         file.write("app shop known-points\nspan lock wait\nbegin lock func known_wait\n")
     for words, said in ((("bad.app",), "bad.app:3: write: POINT"), (("gone.app",), "gone.app"),
                         (("nosuch",), "'nosuch'"), (("auto,nosuch",), "'nosuch'"),
-                        (("/dev/zero",), "no plain file"), (("./",), "no plain file")):
+                        (("/dev/zero",), "not a regular file"), (("./",), "not a regular file")):
         done = holdup("record", "-o", "wrong.holdup", "--app", *words, "--", "true")
         tap.ok(done.returncode == 3 and said in done.stderr and kernel.clear_error(done) and
                not os.path.exists("wrong.holdup"), "--app %s is refused" % words, done.stderr)
@@ -101,7 +101,7 @@ def check_pid(tap):
     """A process that runs, under a name with a blank, found by what it executes."""
     os.mkdir("a folder")
     shutil.copy(PROGRAM, "a folder/known-points")
-    with kernel.running("./a folder/known-points", "--scale", "20") as process:
+    with kernel.running("./a folder/known-points", "--scale", "100") as process:
         time.sleep(0.3)
         found = holdup("doctor", "--app", TABLE)
         report, done = kernel.why("--pid", process.pid, "--app", TABLE, timeout=60)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A parallel build under holdup delays --listen: the parts are the lives of its threads.
+"""A parallel build under holdup delays listen: the parts are the lives of its threads.
 
 The lives are those that the events of a recording of it all tell: from fork to exit, of each thread of the tree.
 """
@@ -62,7 +62,7 @@ def main():
     tap = kernel.Tap()
     make_project()
     with delays.accounting():
-        done = kernel.holdup("record", "-o", "run.holdup", "--", kernel.HOLDUP, "delays", "--listen",
+        done = kernel.holdup("record", "-o", "run.holdup", "--", kernel.HOLDUP, "delays", "listen",
                              "--json", "--save", "report", "--", "make", "-j4")
     if not tap.ok(done.returncode == 0 and os.path.exists("report"), "a build is recorded", done.stderr):
         tap.end()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""holdup delays --compare on the two cases it is for: a program with one thread and with more, and one
+"""holdup delays compare on the two cases it is for: a program with one thread and with more, and one
 slow host of many. What is different is planted; the host names are those of the files."""
 import json
 import os
@@ -37,7 +37,7 @@ for i in range(int(sys.argv[1])): os.preadv(fd, [page], (i * 7919 % 512) << 16)
 
 
 def compare(*words):
-    done = kernel.holdup("delays", "--json", "--compare", *words)
+    done = kernel.holdup("delays", "--json", "compare", *words)
     report = json.loads(done.stdout)
     return {part["part"]: part for part in report["parts"]}, report["chance"]
 
@@ -63,7 +63,7 @@ def threads(tap):
            "four threads wait for the CPU: %+.0f ms, they say %+.0f ms, %.1f deviations"
            % (cpu["difference_ns"] / 1e6, truth / 1e6, cpu["deviations"]), parts)
     tap.ok(abs(ran["difference_ns"]) < 0.3 * ran["first_ns"], "they run as long", ran)
-    text = kernel.holdup("delays", "--compare", *files[0], "--", *files[1]).stdout
+    text = kernel.holdup("delays", "compare", *files[0], "--", *files[1]).stdout
     tap.ok(text.startswith("most of the difference: waiting for a CPU") and
            "chance" not in text.split("\n")[0], "that is what is told", text)
     same, chance = compare(*files[0][:2], "--", *files[0][2:])
@@ -84,7 +84,7 @@ def hosts(tap):
     tap.ok(7 < chance < 9 and disk["farthest"] == 5 and disk["deviations"] > chance and
            disk["distance_ns"] > 20e6, "host6 stands out in disk: %+.0f ms, %.1f of the usual, chance %.1f"
            % (disk["distance_ns"] / 1e6, disk["deviations"], chance), parts)
-    text = kernel.holdup("delays", "--compare", *files).stdout
+    text = kernel.holdup("delays", "compare", *files).stdout
     tap.ok("of 8 runs" in text and "1 of 100" in text, "it says how many there were, and what chance does",
            text)
     kernel.note(text)

@@ -43,7 +43,7 @@ def check(tap, name, trace, tid, *from_where):
     found, done = listed(trace, tid, *from_where)
     tap.ok(OURS <= found and not found & {"sync", "lstat", "fstat"}, name + ": list", found,
            done.stdout, done.stderr)
-    done = kernel.holdup("export", "--to", "chrome", "-o", "out.json", trace)
+    done = kernel.holdup("export", "--format", "chrome", "-o", "out.json", trace)
     with open("out.json") as file:
         events = json.load(file)
     events = events["traceEvents"] if isinstance(events, dict) else events

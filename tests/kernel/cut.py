@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""cut of a recording with locks and events of programs: both are in the cut, in the same order."""
+"""cut of a recording with locks and events of programs: both are in the cut, in the same order.
+
+And of one with kernel locks, whose waits the recorder tells of, too: why says the same of a window and of its cut.
+"""
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
@@ -35,8 +39,9 @@ def near(ours, theirs):
 
 def check_window(tap, trace, what, start, end):
     info = json.loads(out_of("info", "--json", trace))
-    span = info["end_ns"] - info["begin_ns"]
-    window = ["--from", "+%dns" % (span * start // 100)]
+    span = info["window"]["end_ns"] - info["window"]["start_ns"]
+    # Names may be told before the first event of the kernel.
+    window = ["--from", "+%dns" % (span * start // 100)] if start else []
     # A cut ends before its end; a list at its end.
     options = ["--to", "+%dns" % (span * end // 100)] if end < 100 else []
     same = ["--to", "+%dns" % (span * end // 100 - 1)] if end < 100 else []
@@ -72,12 +77,30 @@ def check_recording(tap, what, program, *options):
                what + ": and so are its locks", ours[:2000], theirs[:2000])
 
 
+def check_kernel_locks(tap):
+    """What why says of the middle of a recording with kernel locks is what it says of its cut."""
+    done = holdup("record", "-o", "kernel.holdup", "--", os.path.join(kernel.PROGRAMS, "lock-kinds"), "all")
+    if done.returncode or json.loads(out_of("info", "--json", "kernel.holdup"))["lost_events"]:
+        tap.skipped("kernel locks", "nothing was recorded, or events were lost")
+        return
+    window = json.loads(out_of("info", "--json", "kernel.holdup"))["window"]
+    span = window["end_ns"] - window["start_ns"]
+    first, end = span // 5, span * 7 // 10
+    holdup("cut", "-o", "kernel.cut", "--from", "+%dns" % first, "--to", "+%dns" % end, "kernel.holdup")
+    # Repairs are counted of a recording as a whole.
+    ours, theirs = (re.sub('"repairs":{[^}]*}', "", out_of("why", "--json", "--from", "+%dns" % (first - start),
+                                                          "--to", "+%dns" % (end - 1 - start), trace))
+                    for start, trace in ((0, "kernel.holdup"), (first, "kernel.cut")))
+    tap.ok(ours and ours == theirs, "kernel locks, the middle: why says the same", ours[:2000], theirs[:2000])
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         check_recording(tap, "locks", "lock-table", "--locks")
         check_recording(tap, "requests", "user-requests")
+        check_kernel_locks(tap)
     tap.end()
 
 

@@ -215,7 +215,7 @@ def without_rights(tap):
 
 def listen(*words):
     """Words with "--" and a command: the report, and the exit status."""
-    done = subprocess.run([kernel.HOLDUP, "delays", "--json", "--listen", *map(str, words)],
+    done = subprocess.run([kernel.HOLDUP, "delays", "--json", "listen", *map(str, words)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     return json.loads((done.stderr or done.stdout).splitlines()[-1]), done.returncode
 
@@ -269,11 +269,11 @@ def tree(tap):
     tap.ok(1.2e9 < lived < 1.8e9, "all sleeps lived 1.3 s: %.3f" % (lived / 1e9))
     report, status = listen("--duration", "300ms")
     tap.ok(status == 0 and 0.3e9 <= report["wall_ns"] < 0.5e9, "all exits of 300 ms", report)
-    done = subprocess.run([kernel.HOLDUP, "delays", "--listen", "--cpus", "70000", "--", "true"],
+    done = subprocess.run([kernel.HOLDUP, "delays", "listen", "--cpus", "70000", "--", "true"],
                           stderr=subprocess.PIPE, text=True, check=False)
     tap.ok(done.returncode == 3 and "CPU" in done.stderr, "a CPU that is not there", done.stderr)
     done = subprocess.run(["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin",
-                           kernel.HOLDUP, "delays", "--listen", "--", "true"],
+                           kernel.HOLDUP, "delays", "listen", "--", "true"],
                           stderr=subprocess.PIPE, text=True, check=False)
     tap.ok(done.returncode == 3 and "CAP_NET_ADMIN" in done.stderr, "no right to listen",
            done.stderr)
@@ -288,7 +288,7 @@ def compare(tap):
             for _ in range(beside):
                 stack.enter_context(kernel.running(sys.executable, "-c", HOG))
             listen("--save", name, "--", sys.executable, "-c", spin)
-    done = kernel.holdup("delays", "--json", "--compare", "alone1", "alone2", "--", "both1", "both2")
+    done = kernel.holdup("delays", "--json", "compare", "alone1", "alone2", "--", "both1", "both2")
     parts = {part["part"]: part for part in json.loads(done.stdout)["parts"]}
     cpu, ran = parts["waiting for a CPU"], parts["running"]
     tap.ok(cpu["difference_ns"] > 0.25e9, "two saved runs each: the second waited longer for a CPU",
@@ -296,9 +296,9 @@ def compare(tap):
     with open("alone1") as one, open("alone2") as two:
         sums = [json.load(file)["sum"]["run_ns"] for file in (one, two)]
     tap.ok(abs(ran["first_ns"] - sum(sums) / 2) < 1, "the mean is that of the files", ran, sums)
-    done = kernel.holdup("delays", "--compare", "alone1", "both1")
+    done = kernel.holdup("delays", "compare", "alone1", "both1")
     # What the kernel counts of disks may be impossible, and then is not known.
-    said = done.stdout.replace(" in what all runs know", "")
+    said = done.stdout.replace(" in parts known in all runs", "")
     tap.ok("most of the difference: waiting for a CPU" in said and "deviation of one run" not in said,
            "of one run each no deviation is told", done.stdout)
     with open("one", "w") as file:
@@ -307,7 +307,7 @@ def compare(tap):
                        ("other", '{"sum":{"delays":{"irq":{"total_ns":1}}}}'), ("cut", '{"sum":')):
         with open(name, "w") as file:
             file.write(text)
-        done = kernel.holdup("delays", "--compare", "one", name)
+        done = kernel.holdup("delays", "compare", "one", name)
         tap.ok(done.returncode == 3 and not done.stdout and kernel.clear_error(done),
                "a saved file that cannot be compared is refused: " + done.stderr.strip(),
                done.stdout, done.stderr)
@@ -333,7 +333,7 @@ def trace(tap):
         os.fsync(file.fileno())
     stolen_ns = kernel.steal_ns()   # a thread has the CPU then, and the kernel does not count it
     with kernel.running(sys.executable, "-c", HOG):
-        done = kernel.holdup("delays", "--listen", "--output", "exits", "--", kernel.HOLDUP, "record",
+        done = kernel.holdup("delays", "listen", "--output", "exits", "--", kernel.HOLDUP, "record",
                              "-o", "run.holdup", "--", sys.executable, "-c", program)
     stolen_ns = kernel.steal_ns() - stolen_ns
     words = done.stdout.split()
@@ -350,7 +350,7 @@ def trace(tap):
     close(tap, ours["cpu"]["total_ns"], theirs["cpu"]["total_ns"],
           "waiting for a CPU, by events and by the kernel", 0.03, allowed)
     close(tap, ours["disk"]["average_ns"], theirs["disk"]["average_ns"],
-          "a wait for disk, by events and by the kernel", 0.1, 5e3)
+          "a wait for disk, by events and by the kernel", 0.1, 80e3)  # its I/O is issued within the account
     # A read that is over before the thread gets to sleep is no wait: it knows how often it slept. Linux 6.18 was
     # seen to count 1,591 of 2,000 such waits: so its total is no measure.
     waited, count = int(words[4]), ours["disk"]["count"]
@@ -381,7 +381,7 @@ def cpu_cgroup():
 
 
 def advice_for(pid):
-    reports, done = delays("--advise", pid)
+    reports, done = delays("advise", pid)
     tasks = reports[0]["tasks"] if reports else []
     return {row["knob"]: row for row in tasks[0]["advice"]} if tasks else {}, done
 
@@ -486,7 +486,7 @@ def server(*words, after=None):
     """A server on a port of its own; started when 'after' has given a line."""
     if after:
         after.readline()
-    with kernel.running(kernel.HOLDUP, "delays", "--serve", "0", *map(str, words),
+    with kernel.running(kernel.HOLDUP, "delays", "serve", "0", *map(str, words),
                         stderr=subprocess.PIPE, text=True) as process:
         where = re.match(r"serving http://127\.0\.0\.1:(\d+)/metrics", process.stderr.readline())
         yield process, int(where[1])
@@ -602,7 +602,7 @@ def hostile(tap):
         grown = resident_kb(process.pid) - before
         tap.ok(grown < 4096, "it grew by %d KiB" % grown)
     for where in ("70000", "x", "999.1.1.1:80", "host.example:80", ":"):
-        done = kernel.holdup("delays", "--serve", where, timeout=10)
+        done = kernel.holdup("delays", "serve", where, timeout=10)
         tap.ok(done.returncode == 2 and kernel.clear_error(done, 2), "no address: " + where,
                done.stderr)
 

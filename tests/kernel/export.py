@@ -49,7 +49,7 @@ def main():
     kernel.need()
     tap = kernel.Tap()
     with kernel.workdir():
-        for name in ("futex-convoy", "slow-writer"):
+        for name in kernel.turn(("futex-convoy", "slow-writer")):
             exported.check(tap, name, record(name))
         check_requests(tap)
         check_locks(tap)

@@ -315,7 +315,7 @@ def a_held_lock(fight):
     took = time.time() - begin
     os.close(file)
     fight.need(done.returncode == 0, "why: %d %s" % (done.returncode, done.stderr))
-    fight.need("another one is building the index" in done.stderr, "nothing is said: " + done.stderr)
+    fight.need("another holdup is building the index" in done.stderr, "nothing is said: " + done.stderr)
     fight.need(4 < took < 25, "it took %.1f s" % took)
 
 
@@ -324,7 +324,7 @@ def outputs_through_links(fight):
     os.symlink(fight.bait.path, fight.path("outs"))
     put(fight.path("calls.yaml"), MODEL)
     for words in (("why", "--output", "out", "t"), ("check", "--junit", "out", "calls.yaml", "t"),
-                  ("export", "-o", "outs/x.json", "--to", "chrome", "t"), ("cut", "-o", "outs/cut", "t"),
+                  ("export", "-o", "outs/x.json", "--format", "chrome", "t"), ("cut", "-o", "outs/cut", "t"),
                   ("model", "draw", "-o", "out", "calls.yaml"), ("learn", "-o", "out", "calls.yaml", "t"),
                   ("delays", "--save", "out", "--", "true"), ("why", "--output", "out", "--", "true"),
                   ("check", "--junit", "out", "calls.yaml", "--", "true"), ("recover", "-o", "outs/r", "1"),
@@ -337,8 +337,8 @@ def root_only_trace(fight):
     shutil.copytree(fight.path("t"), fight.path("closed"))
     os.chmod(fight.path("closed"), 0o700)
     before = set(roots_in(fight.user.home))
-    for words in (("why", "closed"), ("cut", "-o", "c", "closed"), ("export", "--to", "chrome", "-o", "c.json", "closed"),
-                  ("export", "--to", "csv", "-o", "csv", "closed")):
+    for words in (("why", "closed"), ("cut", "-o", "c", "closed"), ("export", "--format", "chrome", "-o", "c.json", "closed"),
+                  ("export", "--format", "csv", "-o", "csv", "closed")):
         fight.holdup(*words)
     fight.need(set(roots_in(fight.user.home)) == before, "root made %s" % (set(roots_in(fight.user.home)) - before))
     shutil.rmtree(fight.path("closed"))
@@ -462,26 +462,26 @@ def models_of_pipes(fight):
     for process in waiting:
         with contextlib.suppress(subprocess.TimeoutExpired):
             told = process.communicate(timeout=LIMIT_S)[1]
-        fight.need(process.poll() == 3 and "pipe to which nobody wrote" in told, "%s %s" % (process.poll(), told))
+        fight.need(process.poll() == 3 and "pipe without data" in told, "%s %s" % (process.poll(), told))
     drawn = fight.holdup("model", "draw", "calls.yaml", sudo=False)
     for script in ("model draw <(cat calls.yaml)", "model draw <(head -3 calls.yaml; sleep 0.3; tail -n +4 calls.yaml)",
                    "model draw modelpipe & sleep 0.3; cat calls.yaml >modelpipe; wait", "model draw /dev/stdin <calls.yaml"):
         done = fight.user.run("bash", "-c", '"%s" %s' % (HOLDUP, script), timeout=LIMIT_S)
         fight.need(done.returncode == 0 and done.stdout == drawn.stdout, "%s: %d %s" % (script, done.returncode, done.stderr))
-    for words in (("check", "/dev/zero", "t"), ("check", ".", "t"), ("delays", "--compare", "modelpipe", "modelpipe")):
+    for words in (("check", "/dev/zero", "t"), ("check", ".", "t"), ("delays", "compare", "modelpipe", "modelpipe")):
         done = fight.holdup(*words, sudo=False)
-        fight.need(done.returncode == 3 and "no file" in done.stderr, "%s: %d %s" % (words, done.returncode, done.stderr))
+        fight.need(done.returncode == 3 and "not a file" in done.stderr, "%s: %d %s" % (words, done.returncode, done.stderr))
 
 
 def left_beside_output(fight):
     """Output of killed ones is removed where it is written again: the user's, of processes that are gone."""
     fight.holdup("index", "t", sudo=False)
-    script = "ulimit -f 0; exec %s export --to chrome -o again.json t" % HOLDUP
+    script = "ulimit -f 0; exec %s export --format chrome -o again.json t" % HOLDUP
     fight.user.run("bash", "-c", script, timeout=LIMIT_S, preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_DFL))
     fight.need([name for name in os.listdir(fight.user.home) if name.startswith("again.json.part-")],
                "nothing was left behind: the test tests nothing")
     dead = 4190000  # above what this machine has
-    for place, words in (("again.json", ("export", "--to", "chrome")), ("again", ("export", "--to", "csv")), ("part", ("cut",))):
+    for place, words in (("again.json", ("export", "--format", "chrome")), ("again", ("export", "--format", "csv")), ("part", ("cut",))):
         names = [place + ".part-%d" % (dead + number) for number in range(4)]
         put(fight.path(names[0]))
         os.makedirs(fight.path(names[1]) + "/below")

@@ -34,7 +34,7 @@ def forms():
         "watch": ["watch", model, *long],
         "check": ["check", model, *long],
         "run": ["run", "--locks", "-o", "out", *long],
-        "delays": ["delays", "--listen", *long],
+        "delays": ["delays", "listen", *long],
         "record without a command": ["record", "-o", "out"],
     }
 

@@ -280,7 +280,7 @@ def main():
         def load():
             subprocess.run(LOAD, shell=True, check=False, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
-        with rawtrace.recorded(["*"], load, kilobytes=6000) as trace:
+        with rawtrace.recorded(["*"], load, kilobytes=3000) as trace:
             check_texts(tap, trace)
             trace.text = []
             check_output(tap, trace)

@@ -2,6 +2,7 @@
 """How much resident memory grew or shrank in spans, as models have it (rss_grown), against the
 kernel's own walk over the page tables of the program, and against a plain reading of the events.
 """
+import collections
 import json
 import os
 import sys
@@ -63,6 +64,9 @@ def values(tap):
     done = holdup("record", "-e", "full,kmem:rss_stat", "-b", "8M", "-o", "run", "--", program, str(STEPS))
     truth = [int(line) for line in done.stdout.split()]
     found = findings("run")
+    # Other recorders make such calls as well, to measure what an event costs.
+    tid, _ = collections.Counter(finding["tid"] for finding in found).most_common(1)[0]
+    found = [finding for finding in found if finding["tid"] == tid]
     got = [finding["value"]["low"] for finding in found]
     exact = [finding for finding in found if finding["value"]["low"] == finding["value"]["high"]]
     tap.ok(len(truth) == STEPS and len(exact) == STEPS, "%d of %d are exact" % (len(exact), STEPS), done.stderr)

@@ -27,9 +27,9 @@ EXAMPLES = [
 def overlaps(instance, planted):
     """Mostly in one: the program's clock and the trace's may be some us apart."""
     common = (min(instance["end_ns"], planted["end_ns"])
-              - max(instance["begin_ns"], planted["start_ns"]))
+              - max(instance["start_ns"], planted["start_ns"]))
     return (instance["tid"] == planted["tid"]
-            and common > (instance["end_ns"] - instance["begin_ns"]) / 2)
+            and common > (instance["end_ns"] - instance["start_ns"]) / 2)
 
 
 def checked(*args):
@@ -60,6 +60,10 @@ def same_instances(tap, name, report, truth, expected):
     return planted
 
 
+def who_of(root):
+    return (root["who"] or {"comm": None})["comm"]
+
+
 def right_reasons(tap, name, report, planted, others):
     """The first root of each verdict is the one that the program says."""
     wrong, told = [], set()
@@ -69,8 +73,8 @@ def right_reasons(tap, name, report, planted, others):
             continue
         told.add(finding["instance"])
         truth, first = planted[finding["instance"]], verdict[0]
-        if (first["kind"] not in (truth["kind"],) + others or first["comm"] != truth["comm"]
-                or finding["unlike_valid"]["root"]["comm"] != truth["comm"]):
+        if (first["kind"] not in (truth["kind"],) + others or who_of(first) != truth["comm"]
+                or who_of(finding["unlike_valid"]["root"]) != truth["comm"]):
             wrong.append((truth, verdict[:3]))
     tap.ok(told == set(planted) and not wrong, "%s: and why, in each" % name,
            "explained %s" % sorted(told), *wrong)

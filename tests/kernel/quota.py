@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A CPU quota that holds threads back is told, with what the kernel counted of it.
+"""A limit that holds threads back is told, with what the kernel counted of it.
 
 A shell puts itself into a cgroup that may use a fifth of a CPU, and works there. What holdup says
-lies between the cgroup's own counts around the work and around the whole recording.
+lies between the cgroup's own counts around the work and around the whole recording. Another one may
+have 16 MiB of memory, and reads a file of 64 MiB that is in nobody's memory yet.
 """
 import json
 import os
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 QUOTA_US, PERIOD_US = 20000, 100000
+MEMORY = 16 << 20
 WORK = """
 import time
 end = time.monotonic() + 1.2
@@ -26,32 +28,33 @@ def mounts():
 
 
 class Cgroup:
-    """One of our own with a quota, of either kind."""
+    """One of our own with a controller, of either kind."""
 
-    def __init__(self):
-        self.folder = None
+    def __init__(self, controller):
+        self.folder, self.controller = None, controller
         for _, top, kind, options, *_ in mounts():
-            first = kind == "cgroup" and "cpu" in options.split(",")
-            if first or (kind == "cgroup2" and self.has_cpu(top)):
+            first = kind == "cgroup" and controller in options.split(",")
+            if first or (kind == "cgroup2" and self.has_it(top)):
                 self.top, self.first = top, first
                 self.name = "/holdup-test-%d" % os.getpid()
                 self.folder = top + self.name
 
-    @staticmethod
-    def has_cpu(top):
+    def has_it(self, top):
         try:
             with open(top + "/cgroup.controllers") as file:
-                if "cpu" not in file.read().split():
+                if self.controller not in file.read().split():
                     return False
             with open(top + "/cgroup.subtree_control", "w") as file:
-                file.write("+cpu")
+                file.write("+" + self.controller)
         except OSError:
             return False
         return True
 
     def __enter__(self):
         os.mkdir(self.folder)
-        if self.first:
+        if self.controller == "memory":
+            self.write("memory.limit_in_bytes" if self.first else "memory.max", MEMORY)
+        elif self.first:
             self.write("cpu.cfs_period_us", PERIOD_US)
             self.write("cpu.cfs_quota_us", QUOTA_US)
         else:
@@ -64,6 +67,14 @@ class Cgroup:
     def write(self, name, value):
         with open(os.path.join(self.folder, name), "w") as file:
             file.write(str(value))
+
+    def reached(self):
+        """How often the limit of memory was."""
+        if self.first:
+            with open(self.folder + "/memory.failcnt") as file:
+                return int(file.read())
+        with open(self.folder + "/memory.events") as file:
+            return int(dict(line.split() for line in file)["max"])
 
     def counts(self):
         """Periods, of these throttled, and ns of that."""
@@ -110,9 +121,33 @@ def check(tap, cgroup, into_cgroup, below=""):
                where + "trace.json has it")
 
 
+def make_file():
+    """64 MiB, of which nothing is in memory, where the file system can have that."""
+    with open("file", "wb") as file:
+        file.write(b"x" * (64 << 20))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def check_memory(tap, cgroup):
+    make_file()
+    done = kernel.holdup("record", "-o", "memory.holdup", "--", "sh", "-c",
+                         "echo $$ > %s/cgroup.procs && exec cat file > /dev/null" % cgroup.folder)
+    tap.ok(done.returncode == 0, "memory: recorded", done.stderr)
+    report, done = kernel.why("memory.holdup")
+    limit = "reclaims memory at the limit of cgroup %s (%s 16 MiB)" % (
+        cgroup.name, "memory.limit_in_bytes" if cgroup.first else "memory.max")
+    told = [root for root in report["verdict"] if root["kind"] == "throttled"]
+    known = not [one for one in report["missing"] if "names of" in one["what"]]
+    tap.ok(not known or not cgroup.reached() or limit in [root["what"] for root in told],
+           "memory: charged to the limit, by its name", told, cgroup.reached())
+    tap.ok(sum(root["ns"] for root in report["verdict"]) == report["window"]["end_ns"] - report["window"]["start_ns"],
+           "memory: the sum is the window", report["window"])
+
+
 def main():
     kernel.need()
-    cgroup = Cgroup()
+    cgroup = Cgroup("cpu")
     if not cgroup.folder:
         kernel.absent("no cgroup with a CPU controller can be made here")
     tap = kernel.Tap()
@@ -126,6 +161,10 @@ def main():
             os.rmdir(cgroup.folder + "/below")
         os.system("rm -rf run.holdup")
         check(tap, cgroup, False)
+    memory = Cgroup("memory")
+    if memory.folder:
+        with kernel.workdir(), memory:
+            check_memory(tap, memory)
     return tap.end()
 
 

@@ -13,6 +13,7 @@ import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 import kernel  # noqa: E402
+import terminal  # noqa: E402
 from kernel import HOLDUP  # noqa: E402
 
 DATA = os.path.join(kernel.ROOT, "tests", "data")
@@ -32,6 +33,7 @@ READERS = {
     "breakdown": [["--json", "158"]],
     "states": [["151"]],
     "list": [["-n", "5"], ["--state"]],
+    "hot": [[], ["--json", "--of-verdict"]],
     "locks": [[]],
     "info": [[]],
     "index": [["--force"]],
@@ -40,12 +42,15 @@ READERS = {
     "check": [["--junit", "check.xml", "any.yaml"]],
     "learn": [["-o", "learned.yaml", "--from-events", "sched_process_exit"]],
     "model": [["-o", "model.svg", "draw", "any.yaml"], ["check", "any.yaml"]],
-    "export": [["--to", "perfetto", "-o", "out.pftrace"], ["--to", "ctf", "-o", "out.ctf"], ["--to", "jsonl"],
-               ["--to", "csv", "-o", "out.csv"], ["--to", "chrome", "-o", "out.json"], ["--to", "folded"]],
+    "export": [["--format", "perfetto", "-o", "out.pftrace"], ["--format", "ctf", "-o", "out.ctf"], ["--format", "jsonl"],
+               ["--format", "csv", "-o", "out.csv"], ["--format", "chrome", "-o", "out.json"], ["--format", "folded"]],
     "delays": [[]],
+    "view": [["--save", "view.html"], ["--svg", "view.svg"]],
 }
+# A sample of the command's work.
+STACKS = "holdup-stacks 2\nP\t5025125\t0\ttree\nF\t-\t10\t0\tmain\tmain\tsh\t/bin/sh\t\t\nS\t\t0\nC\t151\t34641866844\t0\n"
 # These make recordings, or ask the kernel and files of programs; what follows them reads as above.
-OTHERS = {"record", "run", "watch", "top", "user", "recover", "doctor", "help"}
+OTHERS = {"record", "run", "watch", "top", "user", "recover", "doctor", "stuck", "flight", "help"}
 
 
 def commands():
@@ -91,6 +96,22 @@ def after_a_recording(tap):
                name + " -- COMMAND is a reader before it reads", filtered, read[:1], done.stderr)
 
 
+def in_a_terminal(tap):
+    """It sets the modes of the terminal behind the filter, which ends with it."""
+    run = terminal.Terminal([shutil.which("strace"), "-f", "-qq", "-o", "calls", "-e", "trace=open,openat,openat2,seccomp,prctl,landlock_restrict_self",
+                             HOLDUP, "view", "--tui", TRACE])
+    shown = run.shows("LANES", 60)
+    run.send("q")
+    status = run.wait(20)
+    restored = run.is_restored()
+    run.close()
+    with open("calls", errors="replace") as file:
+        lines = file.read().splitlines()
+    done = subprocess.CompletedProcess([], status, stderr="\n".join(run.screen.text()))
+    is_filtered_first(tap, "view --tui", lines, done, TRACE)
+    tap.ok(shown and restored, "it shows the trace, and leaves the terminal as it was", done.stderr)
+
+
 def main():
     kernel.need("strace")
     tap = kernel.Tap()
@@ -101,11 +122,15 @@ def main():
             archive.extractall(".")
         with open("any.yaml", "w") as file:
             file.write(MODEL)
+        with open(TRACE + "/kernel/stacks", "w") as file:
+            file.write(STACKS)
         for name, ways in READERS.items():
             for way in ways:
                 shutil.rmtree(TRACE + "/timeline", ignore_errors=True)
                 lines, done = traced(name, *way, TRACE)
                 is_filtered_first(tap, " ".join([name, *way]), lines, done, TRACE)
+        shutil.rmtree(TRACE + "/timeline", ignore_errors=True)
+        in_a_terminal(tap)
         after_a_recording(tap)
     tap.end()
 

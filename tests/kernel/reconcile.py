@@ -210,7 +210,7 @@ def exact(tap, cgroup):
 
 
 def reconciled(*words):
-    done = kernel.holdup("delays", "--reconcile", "--json", *words)
+    done = kernel.holdup("delays", "reconcile", "--json", *words)
     return (json.loads(done.stdout) if done.stdout else None), done
 
 
@@ -253,7 +253,7 @@ def mixed(tap, cgroup):
     pids = set(jobs)
     with open("run.holdup/trace.json") as file:
         manifest = json.load(file)
-    lacks = [row for row in manifest["missing"] if "accounts" in row["what"]]
+    lacks = [row for row in manifest["missing"] if "accounting" in row["what"]]
     tap.ok(done.returncode == 0 and pids and not lacks, "the load is recorded", done.stderr, lacks)
     report, done = reconciled("--threads", "run.holdup")
     if not tap.ok(report, "it is reconciled", done.stderr):
@@ -415,7 +415,7 @@ def missing(tap):
                            kernel.HOLDUP, "record", "-o", "rights.holdup", "--", "true"],
                           stderr=subprocess.PIPE, text=True, check=False)
     with open("rights.holdup/trace.json") as file:
-        told = [row for row in json.load(file)["missing"] if "accounts" in row["what"]]
+        told = [row for row in json.load(file)["missing"] if "accounting" in row["what"]]
     tap.ok(done.returncode == 0 and len(told) == 1 and "CAP_NET_ADMIN" in told[0]["why"],
            "without rights it is recorded, and said", done.stderr, told)
     report, done = reconciled("rights.holdup")

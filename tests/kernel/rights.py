@@ -318,14 +318,14 @@ def recorder_keeps_little(tap, user):
 
 def server_is_nobody(tap, user):
     """Who answers HTTP may ask the kernel for accounts, and is nobody otherwise."""
-    with subprocess.Popen(user.argv(HOLDUP, "delays", "--serve", "0", sudo=True), stdin=subprocess.DEVNULL,
+    with subprocess.Popen(user.argv(HOLDUP, "delays", "serve", "0", sudo=True), stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         where = process.stderr.readline().split()[-1]
         text = urllib.request.urlopen(where, timeout=WAIT_S).read().decode()
         time.sleep(1.2)
         text = urllib.request.urlopen(where, timeout=WAIT_S).read().decode()
         server = next((pid for pid in filter(str.isdigit, os.listdir("/proc")) if command_line(pid)[:3] ==
-                       [HOLDUP, "delays", "--serve"]), "0")
+                       [HOLDUP, "delays", "serve"]), "0")
         with open("/proc/%s/status" % server) as file:
             status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
         os.kill(int(server), 15)

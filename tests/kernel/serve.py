@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""holdup delays --serve over a while: programs come and go, clients are slow, ports are taken."""
+"""holdup delays serve over a while: programs come and go, clients are slow, ports are taken."""
 import os
 import re
 import signal
@@ -118,11 +118,11 @@ def slow_reader(tap):
 
 def refused(tap):
     with delays.server() as (_, port):
-        done = kernel.holdup("delays", "--serve", port, timeout=10)
+        done = kernel.holdup("delays", "serve", port, timeout=10)
         tap.ok(done.returncode == 3 and "in use" in done.stderr and kernel.clear_error(done),
                "a port in use: " + done.stderr.strip(), done)
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                           "--bounding-set=-net_bind_service", kernel.HOLDUP, "delays", "--serve",
+                           "--bounding-set=-net_bind_service", kernel.HOLDUP, "delays", "serve",
                            "80"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=10, check=False)
     with open("/proc/sys/net/ipv4/ip_unprivileged_port_start") as file:

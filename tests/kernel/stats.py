@@ -205,7 +205,7 @@ def check_system(tap):
 def main():
     kernel.need("strace")
     tap = kernel.Tap()
-    for argv in PROGRAMS:
+    for argv in kernel.turn(PROGRAMS):
         if os.access(argv[0], os.X_OK):
             check_strace(tap, argv)
     check_schedstat(tap)

@@ -46,7 +46,7 @@ def numbers(tap, pids):
     """An interval's shares are those of schedstat over the same time."""
     hog, other, sleeper = pids
     before, begin = schedstat(hog), time.monotonic()
-    frames, done = batch("-d", "3", "-n", "1", "-p", hog, "-p", other, "-p", sleeper)
+    frames, done = batch("-i", "3", "-n", "1", "-p", hog, "-p", other, "-p", sleeper)
     after, wall = schedstat(hog), time.monotonic() - begin
     if not tap.ok(len(frames) == 1 and done.returncode == 0, "one frame of text", done):
         return
@@ -59,7 +59,7 @@ def numbers(tap, pids):
     tap.ok(row and row[4] < 5, "and nothing else", row)
     row = shares(frames[0], sleeper)
     tap.ok(row and row[4] > 99, "a sleeper does something else: %s %%" % (row and row[4]), row)
-    frames, _ = batch("-d", "0.2", "-n", "3", "-H")
+    frames, _ = batch("-i", "0.2", "-n", "3", "-H")
     sums = [sum(share or 0 for share in shares([line], int(ROW.match(line).group(1))))
             for frame in frames for line in frame if ROW.match(line)]
     tap.ok(len(frames) == 3 and sums and all(99.85 < total < 100.15 for total in sums),
@@ -90,7 +90,7 @@ def written(tap):
         process.stdout.readline()
         for words in ([], ["-H"]):
             before, begin = total(), time.monotonic()
-            frames, _ = batch("-n", "2", "-d", "3", "-p", process.pid, *words)
+            frames, _ = batch("-n", "2", "-i", "3", "-p", process.pid, *words)
             each_s = (total() - before) / (time.monotonic() - begin)
             rows = [next(line for line in frame if line.split()[:1] == [str(process.pid)])
                     for frame in frames]
@@ -124,7 +124,7 @@ def many(tap):
         waker.start()
         before = schedstat(tid)[0]
         begin = time.monotonic()
-        frames, _ = batch("-H", "-n", "14", "-d", "0.5", "-p", process.pid)
+        frames, _ = batch("-H", "-n", "14", "-i", "0.5", "-p", process.pid)
         wall = time.monotonic() - begin
         waker.join()
         ran = (schedstat(tid)[0] - before) / 1e9
@@ -146,7 +146,7 @@ def click(top, row, column):
 
 def screens(tap, pids):
     hog, _, sleeper = pids
-    top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.5"])
+    top = terminal.Terminal([kernel.HOLDUP, "top", "-i", "0.5"])
     try:
         row = top.until(lambda lines: shares(lines, hog))
         tap.ok(row and row[0] + row[1] > 90, "a hog is in the first page, sorted by waiting",
@@ -190,7 +190,7 @@ def screens(tap, pids):
 def followed(tap):
     """A reader of a pipe is followed until it dies."""
     with kernel.running(sys.executable, "-c", READER, stdin=subprocess.PIPE) as process:
-        top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(process.pid)])
+        top = terminal.Terminal([kernel.HOLDUP, "top", "-i", "0.3", "-p", str(process.pid)])
         try:
             top.until(lambda lines: shares(lines, process.pid))
             top.send("\r")
@@ -233,7 +233,7 @@ while True:
 
 def stopped(tap):
     """Ctrl-Z gives the terminal back, and fg takes it again; Ctrl-C ends it."""
-    top = terminal.Terminal([sys.executable, "-c", SHELL, kernel.HOLDUP, "top", "-d", "0.3"])
+    top = terminal.Terminal([sys.executable, "-c", SHELL, kernel.HOLDUP, "top", "-i", "0.3"])
     try:
         tap.ok(top.shows("F1Help"), "it runs under a shell")
         top.send("\x1a")
@@ -252,7 +252,7 @@ def stopped(tap):
 def recorded(tap, hog):
     """r records the task and shows why it waited."""
     before = kernel.instances()
-    top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(hog)],
+    top = terminal.Terminal([kernel.HOLDUP, "top", "-i", "0.3", "-p", str(hog)],
                             env={"PAGER": "echo \"pager of $(id -u) $(grep -c 'CapEff:.*0000000000000000' /proc/self/status)\"; "
                                           "head -n 14; echo SHOWN",
                                  "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
@@ -278,7 +278,7 @@ def recorded(tap, hog):
 def terminals(tap, hog):
     """Terminals that can less; those that can too little are refused, and left as they were."""
     for kind, colours in (("vt100", False), ("xterm-256color", True)):
-        top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(hog)],
+        top = terminal.Terminal([kernel.HOLDUP, "top", "-i", "0.3", "-p", str(hog)],
                                 env={"TERM": kind})
         try:
             tap.ok(top.until(lambda lines: shares(lines, hog)) and top.shows("F1Help"),
@@ -290,7 +290,7 @@ def terminals(tap, hog):
                    top.status, top.screen.modes)
         finally:
             top.close()
-    for kind, words in (("dumb", "cannot move"), ("no-such-terminal", "no known kind")):
+    for kind, words in (("dumb", "cannot move"), ("no-such-terminal", "unknown terminal type")):
         top = terminal.Terminal([kernel.HOLDUP, "top"], env={"TERM": kind})
         try:
             status = top.wait()
@@ -299,7 +299,7 @@ def terminals(tap, hog):
                    "TERM=%s: %s" % (kind, text.strip()), status, top.screen.modes)
         finally:
             top.close()
-    top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.3", "-p", str(hog)],
+    top = terminal.Terminal([kernel.HOLDUP, "top", "-i", "0.3", "-p", str(hog)],
                             env={"LC_ALL": "C"})
     try:
         top.until(lambda lines: shares(lines, hog))
@@ -313,7 +313,7 @@ def terminals(tap, hog):
 
 def sizes(tap, hog):
     """Made smaller and larger while it runs: no row is cut off, no name is lost."""
-    top = terminal.Terminal([kernel.HOLDUP, "top", "-d", "0.2", "-p", str(hog), "-t"])
+    top = terminal.Terminal([kernel.HOLDUP, "top", "-i", "0.2", "-p", str(hog), "-t"])
     try:
         top.until(lambda lines: shares(lines, hog))
         for rows, columns in ((10, 40), (24, 80), (60, 200), (5, 20), (1, 1), (3, 80), (24, 80)):
@@ -338,8 +338,44 @@ def mistakes(tap):
         tap.ok(top.wait() == 0 and top.is_restored(), "SIGINT: the terminal is as before")
     finally:
         top.close()
-    done = kernel.holdup("top", "--batch", "-n", "1", "-d", "1ms")
+    done = kernel.holdup("top", "--batch", "-n", "1", "-i", "1ms")
     tap.ok(done.returncode == 2 and kernel.clear_error(done, 3), "too short an interval", done)
+
+
+READS = "sleep 1000 | { read line; }"
+
+
+def chains(tap):
+    """Whom tasks wait for: a shell's children, the other end of a pipe; and in a terminal, by keys."""
+    with kernel.running("sh", "-c", READS) as shell, \
+            kernel.running(sys.executable, "-c", READER, stdin=subprocess.PIPE) as reader:
+        os.environ["COLUMNS"] = "150"
+        for _ in range(40):  # until both sleep
+            frames, done = batch("-i", "0.3", "-n", "1", "--chain", "-p", shell.pid, "-p", reader.pid)
+            if sum(" > " in line for line in frames[0]) == 2:
+                break
+        del os.environ["COLUMNS"]
+        waits = {int(line.split()[0]): line for line in frames[0] if line.split()[:1] and line.split()[0].isdigit()}
+        tap.ok("wait" in waits.get(shell.pid, "") and "> " in waits[shell.pid] and "sleep[" in waits[shell.pid],
+               "a shell waits for its children", frames[0], done)
+        tap.ok("read > " in waits.get(reader.pid, "") and "[%d]" % os.getpid() in waits[reader.pid],
+               "a reader of a pipe waits for this test", frames[0])
+        top = terminal.Terminal(["/usr/bin/env", "PAGER=cat", kernel.HOLDUP, "top", "-i", "0.3", "-p", str(reader.pid)])
+        try:
+            top.until(lambda lines: shares(lines, reader.pid) or any("READ/s" in line for line in lines))
+            top.send("w")
+            tap.ok(top.shows("WAITS FOR") and top.shows("read > "), "w shows it", *top.screen.text())
+            top.send("s")
+            tap.ok(top.shows("inspected in") and top.shows("Enter: back"), "s shows what holdup stuck says",
+                   *top.screen.text())
+            top.send("\n")
+            tap.ok(top.shows("WAITS FOR"), "Enter goes back", *top.screen.text())
+            top.send("w")
+            tap.ok(top.shows("READ/s"), "w again takes it away", *top.screen.text())
+            top.send("q")
+            tap.ok(top.wait() == 0 and top.is_restored(), "q ends it", top.status)
+        finally:
+            top.close()
 
 
 def main():
@@ -355,6 +391,7 @@ def main():
         many(tap)
         screens(tap, pids)
         followed(tap)
+        chains(tap)
         stopped(tap)
         terminals(tap, hog.pid)
         sizes(tap, hog.pid)

@@ -45,7 +45,7 @@ def record(program):
 def whys():
     """why --json of the same thread and window, by both."""
     ours = json.loads(kernel.holdup("why", "--json", "run.holdup").stdout)
-    begin = json.loads(kernel.holdup("info", "--json", "perf.data").stdout)["begin_ns"]
+    begin = json.loads(kernel.holdup("info", "--json", "perf.data").stdout)["window"]["start_ns"]
     window = ["+%dns" % (ours["window"][edge] - begin) for edge in ("start_ns", "end_ns")]
     theirs = json.loads(kernel.holdup("why", "--json", "--tid", str(ours["target"]["tid"]), "--from",
                                       window[0], "--to", window[1], "perf.data").stdout)

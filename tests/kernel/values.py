@@ -46,8 +46,8 @@ def part_of(trace, seed):
     facts = json.loads(kernel.holdup("info", "--json", trace).stdout)
     if facts["events"] <= EVENTS_MAX:
         return trace, False
-    span = (facts["end_ns"] - facts["begin_ns"]) * EVENTS_MAX // facts["events"]
-    start = random.Random(seed).randrange(facts["begin_ns"], facts["end_ns"] - span)
+    span = (facts["window"]["end_ns"] - facts["window"]["start_ns"]) * EVENTS_MAX // facts["events"]
+    start = random.Random(seed).randrange(facts["window"]["start_ns"], facts["window"]["end_ns"] - span)
     kernel.holdup("cut", "-o", "part-of-" + trace, "--from", kernel.seconds(start), "--to",
                   kernel.seconds(start + span), trace)
     return "part-of-" + trace, True

@@ -97,7 +97,7 @@ def bad_keys(truth, share):
 
 
 def statuses(result):
-    return [(i["key"], i["status"], i["end"], i["transitions"], i["begin_ns"], i["end_ns"])
+    return [(i["key"], i["status"], i["end"], i["transitions"], i["start_ns"], i["end_ns"])
             for i in result["list"]]
 
 
@@ -231,7 +231,7 @@ def lost_events(tap):
           - "blocked(lock) <= 0"
 """))
     load = "dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null & %s l.json 400 20,200; wait" % WATCHED
-    with watching("--user", "none", "-b", "64K", "-o", "l.holdup", "losing.yaml", "--", "sh", "-c",
+    with watching("--user-events", "none", "-b", "64K", "-o", "l.holdup", "losing.yaml", "--", "sh", "-c",
                   load) as watch:
         stopped_at_times(watch)
         out, errors = watch.communicate(timeout=WAIT_S)
@@ -248,7 +248,7 @@ def lost_events(tap):
 def kernel_only(tap):
     """System calls, without a word of the program."""
     write("sleeps.yaml", KERNEL_MODEL)
-    done = holdup(*WATCH, "--user", "none", "-o", "k.holdup", "sleeps.yaml", "--",
+    done = holdup(*WATCH, "--user-events", "none", "-o", "k.holdup", "sleeps.yaml", "--",
                   WATCHED, "k.json", 50, "20")
     lines = lines_of(done.stdout)
     tap.ok(len(violations(lines)) >= 1 and done.returncode == 1, "a model of the kernel's events",

@@ -55,10 +55,10 @@ offers() {
 }
 mkdir models traces; touch a.yaml b.txt
 offers "states stats" holdup sta
-offers "--colour --comm" holdup why --co
+offers "--colour" holdup why --col
 offers "always auto" holdup why --colour a
 offers "always" holdup why --colour = al
-offers "perfetto" holdup export --to p
+offers "perfetto" holdup export --format per
 offers "sched_switch" holdup record -e sched_sw
 offers "core,sched_switch" holdup record -e core,sched_sw
 offers "a.yaml" holdup watch a
@@ -66,11 +66,19 @@ offers "models traces" holdup record --dir ""
 offers "b.txt" holdup why b.
 offers "SIGUSR1 SIGUSR2" holdup watch --signal SIGUS
 offers "root" holdup delays --user roo
+offers "listen" holdup delays lis
+offers "reconcile" holdup delays rec
 offers "states stats" holdup help sta
-offers "" holdup record --user sched_sw
+offers "" holdup record --user-events sched_sw
+offers "--no-pager" holdup --no-p
+offers "states stats" holdup --no-pager sta
+offers "--colour" holdup --no-pager why --col
+offers "always auto" holdup --no-pager why --colour a
 if command -v fish >/dev/null; then
 	HOME=$work fish --no-config -c 'source ./holdup.fish; complete -C "holdup why --colour a"' >log 2>&1
 	[ "$(cut -f1 log | sort | paste -sd' ')" = "always auto" ]; result $? "fish: --colour a becomes always, auto"
+	HOME=$work fish --no-config -c 'source ./holdup.fish; complete -C "holdup --no-pager why --colour a"' >log 2>&1
+	[ "$(cut -f1 log | sort | paste -sd' ')" = "always auto" ]; result $? "fish: the same behind --no-pager"
 	for start in "" core,; do
 		HOME=$work fish --no-config -c "source ./holdup.fish; complete -C 'holdup record -e ${start}sched_sw'" >log 2>&1
 		[ "$(cut -f1 log)" = "${start}sched_switch" ]; result $? "fish: -e ${start}sched_sw becomes ${start}sched_switch"

@@ -83,7 +83,7 @@ class Cuts:
         self.name = os.path.basename(trace)
         self.events = listed(trace)
         info = parsed("info", "--json", trace)
-        self.begin, self.end = info["begin_ns"], info["end_ns"]
+        self.begin, self.end = info["window"]["start_ns"], info["window"]["end_ns"]
 
     def check(self, good, what, *details):
         return self.test.ok(good, "%s: %s" % (self.name, what), *details)
@@ -212,6 +212,22 @@ def check_trace(test, trace):
     return cuts
 
 
+def check_stacks(tap, trace, into):
+    """Stacks of the window stay, and others do not: hot says of it what it says of the recording."""
+    subprocess.run(["sh", "-e", os.path.join(os.environ["HOLDUP_TESTS"], "golden/hot/prepare")], check=True, cwd=into)
+    cut = os.path.join(into, "stacks.cut")
+    status, _, errors = holdup("cut", "--from", "+0.19", "--to", "+0.25", "-o", cut, trace)
+    tap.ok(status == 0, "a recording with stacks is cut", errors)
+    for options in ((), ("--by", "line"), ("--waits",), ("--tid", "151")):
+        ours, theirs = (parsed("hot", "--json", *options, "--from", "34.642180140", "--to", "34.702180140", *rest)
+                        for rest in ((trace,), (cut,)))
+        rows = [report.get(key) for key in ("functions", "lines") for report in (ours, theirs)]
+        tap.ok(rows[0] == rows[1] and rows[2] == rows[3] and (rows[0] or rows[2]), "hot %s of the cut" % " ".join(options), rows)
+    with open(cut + "/kernel/stacks", encoding="utf-8") as file:
+        kinds = [line[0] for line in file]
+    tap.ok(kinds.count("C") == 8 and kinds.count("W") == 1, "no more than the window has", kinds)
+
+
 def main():
     test = kernel.Tap()
     seed = os.environ.get("HOLDUP_SEED", "5")
@@ -221,10 +237,11 @@ def main():
         os.environ["XDG_CACHE_HOME"] = os.path.join(into, "cache")
         traces = unpack(into)
         if os.environ.get("HOLDUP_SANITIZED"):  # for the memory, some do
-            traces = traces[::3]
-        for trace in traces:
+            traces = [trace for i, trace in enumerate(traces) if i % 6 == 0 or "word-count" in trace]
+        for trace in kernel.turn(traces):
             cuts = check_trace(test, trace)
         cuts.mistakes()
+        check_stacks(test, next(trace for trace in traces if "word-count" in trace), into)
         check_damaged(test, traces[-1])
     test.end()
 

@@ -240,8 +240,8 @@ def unseen(folder):
         os.chmod(owned, 0o4755)
     elif owned:
         owned = None
-    for program, why in ((static, "is linked statically"), (foreign, "another kind of processor"),
-                         (owned, "gets rights of its own")):
+    for program, why in ((static, "is linked statically"), (foreign, "another architecture"),
+                         (owned, "is set-user-ID or has capabilities")):
         if not program:
             continue
         got, out, err = output_of(HOLDUP, "run", "--locks", "-o", folder + "/none", "--", program)
@@ -259,7 +259,7 @@ def mistakes(folder):
     for what, words, status, said in [
             ("no command", ["run", "--locks"], 2, "no command"),
             ("--contended alone", ["run", "--contended", "--", "true"], 2, "--locks"),
-            ("a folder with something else", ["run", "-o", full, "--", "true"], 3, "something else"),
+            ("a folder with something else", ["run", "-o", full, "--", "true"], 3, "other files"),
             ("a missing program", ["run", "-o", full + "2", "--", "/no/such"], 127, "cannot run"),
             ("a missing trace", ["locks", full + "3"], 3, "No such file")]:
         got, _, err = output_of(HOLDUP, *words)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""perfetto.py - Perfetto's own reader opens what holdup export --to perfetto writes.
+"""perfetto.py - Perfetto's own reader opens what holdup export --format perfetto writes.
 
 usage: perfetto.py        prints TAP; the program is $HOLDUP
 
@@ -23,12 +23,12 @@ def main():
     with kernel.workdir():
         some = 4 if os.environ.get("HOLDUP_SANITIZED") else 1  # for the memory, some do
         names = sorted(name for name in os.listdir(DATA) if name.endswith(".tar.gz"))
-        for name in {"word-count.tar.gz", *names[::some]}:
+        for name in {"word-count.tar.gz", *kernel.turn(names[::some])}:
             with tarfile.open(os.path.join(DATA, name)) as archive:
                 archive.extractall(".")
             name = name[:-len(".tar.gz")]
             reader.check(tap, name, name + ".holdup")
-        reader.check(tap, "a window", "word-count.holdup", ["--from", "+50ms", "--until", "+150ms"])
+        reader.check(tap, "a window", "word-count.holdup", ["--from", "+50ms", "--to", "+150ms"])
     tap.end()
 
 

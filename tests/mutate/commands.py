@@ -49,8 +49,8 @@ def counts(rng, option, chance=0.15):
     return some(rng, [option, rng.choice(COUNTS if rng.random() < 0.2 else COUNTS[:5])], chance)
 
 
-def window(rng, last="--to"):
-    return some(rng, ["--from", text(rng, WHEN)], 0.25) + some(rng, [last, text(rng, WHEN)], 0.15)
+def window(rng):
+    return some(rng, ["--from", text(rng, WHEN)], 0.25) + some(rng, ["--to", text(rng, WHEN)], 0.15)
 
 
 def tid(rng, source):
@@ -149,7 +149,7 @@ def cut(rng, source):
 
 def export(rng, source):
     to = rng.choice(FORMATS)
-    words = ["export", "--to", to, *window(rng, "--until"), *some(rng, ["--tid", tid(rng, source)], 0.1),
+    words = ["export", "--format", to, *window(rng), *some(rng, ["--tid", tid(rng, source)], 0.1),
              *some(rng, ["--pid", tid(rng, source)], 0.1), *some(rng, ["--comm", comm(rng, source)], 0.1)]
     if to == "jsonl":
         words += ["--what", rng.choice(["events", "intervals", "edges", "waits"])]
@@ -175,15 +175,22 @@ def reconcile(rng, source):
     if source.kind != "dir" and rng.random() < 0.8: # which have no accounts
         return stats(rng, source)
     json = some(rng, ["--json"])
-    return ["delays", "--reconcile", *some(rng, ["--threads"]), *counts(rng, "--top"),
+    return ["delays", "reconcile", *some(rng, ["--threads"]), *counts(rng, "--top"),
             *json, "TRACE"], "json" if json else "text"
 
 
 def delays(rng, source):
     json = some(rng, ["--json"])
-    which = [["--all"], ["--all", "--threads"], ["--all", "--advise"], ["--comm", comm(rng, source)], [tid(rng, source)]]
+    which = [["--all"], ["--all", "--threads"], ["--all", "advise"], ["--comm", comm(rng, source)], [tid(rng, source)]]
     return ["delays", *rng.choice(which), *some(rng, ["--sort", rng.choice(DELAY_SORTS)], 0.3), *counts(rng, "--top"), *json, "TRACE"], \
         "json" if json else "text"
+
+
+def hot(rng, _):
+    json = some(rng, ["--json"])
+    return ["hot", *some(rng, ["--waits"], 0.3), *some(rng, ["--of-verdict"], 0.3), *window(rng), *some(
+        rng, ["--by", rng.choice(["function", "line", "module", "process", "thread"])], 0.4), *counts(rng, "--top"), *json,
+            "TRACE"], "json" if json else "text"
 
 
 def recover(rng, _):
@@ -196,7 +203,7 @@ def recover_dead(_, __):
 
 def compare(rng, _):
     json = some(rng, ["--json"])
-    return ["delays", "--compare", *json, "TRACE", "OTHER"], "json" if json else "text"
+    return ["delays", "compare", *json, "TRACE", "OTHER"], "json" if json else "text"
 
 
 def model_draw(rng, _):
@@ -211,7 +218,7 @@ def model_check(rng, _):
 
 
 OF_TRACES = [(info, 3), (list_, 5), (stats, 4), (why, 6), (states, 2), (breakdown, 2), (locks, 1), (check, 2), (junit, 1), (learn, 2),
-             (model, 1), (cut, 3), (export, 5), (index, 1), (check_trace, 3), (reconcile, 1), (delays, 1)]
+             (model, 1), (cut, 3), (export, 5), (index, 1), (check_trace, 3), (reconcile, 1), (delays, 1), (hot, 1)]
 OF_OTHERS = {"model": [(model_draw, 2), (model_check, 3)], "saved": [(compare, 1)], "ctf": [*OF_TRACES, (recover, 2)],
              "control": [(recover_dead, 10), (recover, 4), (info, 1), (list_, 1)], "user": [*OF_TRACES, (recover, 12), (locks, 6)]}
 

@@ -5,8 +5,9 @@ Each file of a sample of each format is cut: at bytes of its last 4 KiB, and at 
 and one byte beside it. Then either nothing changes of what is told, or it is told: check-trace says that
 the trace is not whole, and why; info says so, too.
 
-	CUTS=all    every byte of the last 4 KiB; by default one in 61, and the last 24
+	CUTS=all    every byte of the last 4 KiB; by default one in 61 (CUT_STEP=N), and the last 24
 	ONLY=NAME   of this sample only
+	PART=K/N    every N-th sample, from the K-th on
 """
 import json
 import os
@@ -23,7 +24,7 @@ import mutate  # noqa: E402
 import sources  # noqa: E402
 
 LAST = 4096
-STEP = 1 if os.environ.get("CUTS") == "all" else 499 if judge.SANITIZED else 61
+STEP = 1 if os.environ.get("CUTS") == "all" else int(os.environ.get("CUT_STEP", 499 if judge.SANITIZED else 61))
 NEAR = 24 # bytes before the end, all of them
 EDGES = None if STEP == 1 else 12
 MOST = 4 # failures shown of a file
@@ -169,8 +170,9 @@ def main():
     count = failed = 0
     try:
         teller = Teller(folder)
-        for source in samples():
-            if os.environ.get("ONLY", source.name) == source.name:
+        part, parts = map(int, os.environ.get("PART", "0/1").split("/"))
+        for i, source in enumerate(samples()):
+            if os.environ.get("ONLY", source.name) == source.name and i % parts == part:
                 more, bad = check_source(teller, source)
                 count, failed = count + more, failed + bad
         teller.server.stop()

@@ -45,6 +45,7 @@ class Server:
         os.makedirs(self.temp, exist_ok=True)
         self.env = {**os.environ, "TMPDIR": self.temp, "XDG_CACHE_HOME": os.path.join(folder, "cache"), "HOME": folder,
                     "HOLDUP_RUNTIME_DIR": os.path.join(folder, "TRACE"), # where recover looks for dead processes
+                    "LD_BIND_NOW": "1", # once, not in each fork
                     "MUTATE_SPACE": "0" if SANITIZED else "1024", "MUTATE_SECONDS": "60" if SANITIZED else "20",
                     "ASAN_OPTIONS": "exitcode=97:detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096",
                     "UBSAN_OPTIONS": "exitcode=97:print_stacktrace=1"}

@@ -61,7 +61,7 @@ def made(everything, folder):
     for name, words in (("futex-convoy", ["cut", "--from", "+1ms", "--to", "+3ms", "-o", out]),
                         ("kernel-and-user", ["cut", "--from", "+100us", "-o", out]),
                         ("dat-none", ["cut", "--from", "+1us", "-o", out]),
-                        ("wait-child", ["export", "--to", "ctf", "-o", out])):
+                        ("wait-child", ["export", "--format", "ctf", "-o", out])):
         source = [source for source in everything if source.name == name][0]
         source.put(path)
         subprocess.run([HOLDUP, *words, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)

@@ -47,6 +47,12 @@ WAITERS = [
     ("vm/tbench-lttng-lost.tar.zst", "trace/kernel"),
     ("vm/pair1-lttng.tar.zst", "a/trace/kernel"),
 ]
+# Windows in which why of a thread differed once.
+FOUND = {
+    "vm/pair1-lttng.tar.zst": [(2341375823, 5636931395, 145)],  # sets of epoll that LTTng does not tell of
+    "vm/tbench-lttng-lost.tar.zst": [(315884808, 1077095175, 163),
+                                     (173960171, 2122950894, 166)],  # calls of waits before a hole  # a wait whose end is lost behind the window
+}
 # What a text file lacks of what its head tells is of the file, not of its events.
 COARSE = re.compile(r'"counts":{[^}]*}|"(syscalls|damage)":\[[^\]]*\]')
 
@@ -97,7 +103,7 @@ def options(first, last):
 
 def check_cut(test, name, trace, coarse, into):
     info = parsed("info", "--json", trace)
-    span = info["end_ns"] - info["begin_ns"]
+    span = info["window"]["end_ns"] - info["window"]["start_ns"]
     start, end = sorted(random.sample(range(1, span), 2))
     status, _, message = holdup("cut", "-o", into, *options(start, end), trace)
     test.check("%s: a cut from %d to %d ns" % (name, start, end), status == 0, message)
@@ -111,10 +117,14 @@ def check_cut(test, name, trace, coarse, into):
     compare(test, name, trace, into, windows, coarse)
 
 
-def check_waiters(test, name, trace, into):
+def drawn_window(trace):
     info = parsed("info", "--json", trace)
-    span = info["end_ns"] - info["begin_ns"]
+    span = info["window"]["end_ns"] - info["window"]["start_ns"]
     start, end = sorted(random.sample(range(1, span), 2))
+    return start, end, None
+
+
+def check_waiters(test, name, trace, into, start, end, only):
     shutil.rmtree(into, ignore_errors=True)
     status, _, message = holdup("cut", "-o", into, *options(start, end), trace)
     test.check("%s: a cut from %d to %d ns for its threads" % (name, start, end), status == 0,
@@ -122,7 +132,7 @@ def check_waiters(test, name, trace, into):
     window = options(start, end - 1)
     rows = parsed("stats", "--json", "--by", "thread", *window, trace)["rows"]
     tids = sorted({row["tid"] for row in rows if row["tid"]})
-    for tid in random.sample(tids, min(8, len(tids))):
+    for tid in [only] if only else random.sample(tids, min(8, len(tids))):
         wrong = different(holdup("why", "--json", "--tid", tid, *window, trace),
                           holdup("why", "--json", "--tid", tid, *options(0, end - 1 - start), into))
         test.check("%s %d to %d: why of %d says the same" % (name, start, end, tid), not wrong,
@@ -139,7 +149,7 @@ def listed(trace, coarse):
 
 
 def check_whole(test, name, trace, coarse, into):
-    status, _, message = holdup("export", "--to", "ctf", "-o", into, trace)
+    status, _, message = holdup("export", "--format", "ctf", "-o", into, trace)
     test.check(name + ": is written as CTF", status == 0, message)
     if status:
         return
@@ -162,16 +172,17 @@ def main():
     with tempfile.TemporaryDirectory() as into:
         os.environ["XDG_CACHE_HOME"] = os.path.join(into, "cache")
         some = 3 if os.environ.get("HOLDUP_SANITIZED") else 1  # for the memory, some do
-        for name, coarse in TRACES[::some]:
+        for name, coarse in kernel.turn(TRACES[::some]):
             trace = fetch(name, into)
             base = os.path.basename(name)
             if name not in CUTLESS:
                 check_cut(test, base, trace, coarse, os.path.join(into, base + ".cut"))
             check_whole(test, base, trace, coarse, os.path.join(into, base + ".ctf"))
-        for name, inner in WAITERS[::some]:
+        for name, inner in kernel.turn(WAITERS[::some]):
             trace = os.path.join(fetch(name, into), inner)
-            for _ in range(int(os.environ.get("HOLDUP_WINDOWS", "2"))):
-                check_waiters(test, os.path.basename(name), trace, os.path.join(into, "waiters"))
+            windows = [drawn_window(trace) for _ in range(int(os.environ.get("HOLDUP_WINDOWS", "2")))]
+            for window in windows + FOUND.get(name, []):
+                check_waiters(test, os.path.basename(name), trace, os.path.join(into, "waiters"), *window)
     test.end()
 
 

@@ -62,7 +62,7 @@ class Trace:
     def shown(self):
         if self._shown is None:
             file = os.path.basename(self.path) + ".chrome.json"
-            holdup("export", "--to", "chrome", "-o", file, self.path)
+            holdup("export", "--format", "chrome", "-o", file, self.path)
             with open(file, encoding="utf-8") as shown:
                 self._shown = json.load(shown)["traceEvents"]
         return self._shown
@@ -100,7 +100,7 @@ class Trace:
         """Intervals of threads."""
         if self._spans is None:
             folder = os.path.basename(self.path) + ".csv"
-            holdup("export", "--to", "csv", "-o", folder, self.path)
+            holdup("export", "--format", "csv", "-o", folder, self.path)
             with open(os.path.join(folder, "intervals.csv"), newline="", encoding="utf-8") as file:
                 self._spans = list(csv.DictReader(file))
             for span in self._spans:

@@ -73,7 +73,7 @@ def check_odd(test, into):
             test.check(row["case"] + ": events", told["events"] == int(row["events"]),
                        "%d, not %s" % (told["events"], row["events"]))
         if row["discarded_events"]:
-            lost = told["lost_events"] - told["holes_unknown"]
+            lost = told["lost_events"] - told["holes_of_unknown_size"]
             test.check(row["case"] + ": events lost", lost == int(row["discarded_events"]),
                        "%d, not %s" % (lost, row["discarded_events"]))
         if row["discarded_packets"] not in ("", "0"):
@@ -105,7 +105,7 @@ def names_of_babeltrace(trace):
 def check_cut(test, trace, into, share):
     """From one share of the time to the other."""
     told = info(trace)[1]
-    span = told["end_ns"] - told["begin_ns"]
+    span = told["window"]["end_ns"] - told["window"]["start_ns"]
     start, end = (int(span * part) for part in share)
     what = "%s, %d %% to %d %%" % (os.path.basename(trace), *(100 * part for part in share))
     status, out, message = ctf.run("cut", "-o", into, "--from", "+%dns" % start, "--to",
@@ -116,7 +116,7 @@ def check_cut(test, trace, into, share):
     for event in ours[1]:
         if event["event"] == ctf.LOST:  # of a hole, the cut has what is in the window
             fields = event["fields"]
-            fields["since_ns"] = max(fields["since_ns"], told["begin_ns"] + start)
+            fields["since_ns"] = max(fields["since_ns"], told["window"]["start_ns"] + start)
     theirs = listed(into)
     wrong = next(("%s, not %s" % (b, a) for a, b in zip(ours[1], theirs[1]) if a != b), "")
     test.check(what + ": the events are those of the window", ours == theirs,
@@ -146,7 +146,7 @@ def check_programs_alone(test, into):
     tid = listed(trace)[1][0]["tid"]
     status, out, message = ctf.run("why", "--tid", str(tid), trace)
     test.check("why says that programs alone do not tell when threads ran",
-               (status, out) == (3, b"") and "it has no sched:sched_switch" in message, out, message)
+               (status, out) == (3, b"") and "has no sched:sched_switch" in message, out, message)
 
 
 def main():

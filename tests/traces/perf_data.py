@@ -31,8 +31,8 @@ TRACES = os.environ.get("HOLDUP_PERF_TRACES") or os.path.join(
 ENV = dict(os.environ, TZ="UTC")
 MAX_MEMORY = 1 << 30
 SANITIZED = os.environ.get("HOLDUP_SANITIZED")  # these reserve all address space
-DAMAGED = 8 if SANITIZED else 40  # files with turned bytes, of each of those that are damaged
-CUTS = 4 if SANITIZED else 20
+DAMAGED = int(os.environ.get("DAMAGED", 8 if SANITIZED else 40))  # files with turned bytes, of each of those that are damaged
+CUTS = max(DAMAGED // 2, 1)
 # perf 6.1 cannot read these: their answers are of other tools, or there are none.
 UNREADABLE = {"perf.data.piped.corrupted.zero_size_sample-3.2", "lpd-sleep.perf.data"}
 # perf's name of a type of records, and ours of the events.

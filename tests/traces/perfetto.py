@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Perfetto's own reader opens what holdup export --to perfetto makes of other people's traces.
+"""Perfetto's own reader opens what holdup export --format perfetto makes of other people's traces.
 
 See ../kernel/lib/reader.py; the folder is that of ctf.py. Traces of kernels by LTTng (one with many
 lost events), perf and trace-cmd, and of programs by LTTng-UST. Skipped when the folder or the reader

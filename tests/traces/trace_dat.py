@@ -34,7 +34,7 @@ MAX_MEMORY = 1 << 30
 LOST = "lost_events"
 TRACE_CMD = shutil.which("trace-cmd")
 SANITIZED = os.environ.get("HOLDUP_SANITIZED")  # these reserve all address space
-DAMAGED = 12 if SANITIZED else 60  # files with turned bytes, of each trace
+DAMAGED = int(os.environ.get("DAMAGED", 12 if SANITIZED else 60))  # files with turned bytes, of each trace
 
 Event = collections.namedtuple("Event", "ns cpu name tid text")
 

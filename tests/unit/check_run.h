@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/check.h"
+#include "analyse/check/check.h"
 #include "model/model.h"
 #include "told.h"
 

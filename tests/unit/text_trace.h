@@ -2,7 +2,7 @@
  * text_trace.h - traces in text, so that a test can be checked by hand.
  *
  *	# what was known before the first event (all optional)
- *	facts no_syscalls | omits_idle | first NS | last NS
+ *	facts no_syscalls | steps | omits_idle | first NS | last NS
  *	thread TID TGID PPID LETTER COMM [kernel]
  *	seenin NS CALL [ARG0 ARG1 ARG2]	the thread above slept in that call then
  *	fd TGID FD ROLE NAME
@@ -29,8 +29,8 @@
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
- *	signal NR TID		lost SINCE COUNT [user]
- *	fdname TID FD NAME ROLE [watched | throttled [DEV SECTOR] | held PID | asked ERRNO | runs]
+ *	signal NR TID		lost SINCE COUNT [user|stepN]
+ *	fdname TID FD NAME ROLE [watched | throttled [DEV SECTOR] | held PID | asked ERRNO | runs | owner TID]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		locktold TID ADDRESS OWNER NAME
  *	other NAME
  */
@@ -309,6 +309,20 @@ static inline void tt_call(struct text_trace *trace, struct event *ev, struct tt
 	}
 }
 
+/* "blockedin read 3", "blockedin read 3 ended", "blockedin nothing" */
+static inline void tt_blocked(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	bool in_call = strcmp(tt_word(trace, 1), "nothing") != 0;
+	int last = trace->word_count;
+
+	(void)cpu;
+	ev->syscall.ended = strcmp(tt_word(trace, last - 1), "ended") == 0;
+	last -= ev->syscall.ended;
+	ev->syscall.nr = in_call ? tt_call_number(trace, tt_word(trace, 1)) : -1;
+	for (int i = 2; i < last && i < 8; i++)
+		ev->syscall.args[i - 2] = tt_number(trace, i);
+}
+
 static inline void tt_fault(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
@@ -380,6 +394,13 @@ static inline void tt_lost(struct text_trace *trace, struct event *ev, struct tt
 		ev->context = EV_CTX_USER;
 		return;
 	}
+	/* A budget: from here on so many kinds of events. */
+	if (trace->word_count > 3 && strncmp(tt_word(trace, 3), "step", 4) == 0) {
+		ev->lost.is_step = true;
+		ev->lost.step = (uint8_t)(tt_word(trace, 3)[4] - '0');
+		if (ev->lost.since_ns == ev->time_ns)
+			return;
+	}
 	cpu->tid = -1;
 	cpu->depth = 0;
 }
@@ -389,8 +410,8 @@ static const char *const tt_roles[] = { "unknown", "file",    "dir",	 "pipe",   
 					"epoll",   "eventfd", "timerfd", "signalfd", "inotify",
 					"pidfd",   "other",   NULL };
 
-static const char *const tt_watches[] = { "named", "watched", "lock", "throttled",
-					  "held",  "asked",   "runs", NULL };
+static const char *const tt_watches[] = { "named", "watched", "lock",  "throttled", "held",
+					  "asked", "runs",    "owner", NULL };
 
 static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
@@ -465,6 +486,7 @@ static const struct tt_verb {
 	{ "softirqexit", EV_SOFTIRQ_EXIT, tt_irq },
 	{ "enter", EV_SYS_ENTER, tt_call },
 	{ "leave", EV_SYS_EXIT, tt_call },
+	{ "blockedin", EV_BLOCKED_IN, tt_blocked },
 	{ "fault", EV_FAULT_USER, tt_fault },
 	{ "kernelfault", EV_FAULT_KERNEL, tt_fault },
 	{ "timerstart", EV_HRTIMER_START, tt_timer },
@@ -567,6 +589,10 @@ static inline void tt_fact_line(struct text_trace *trace)
 
 	if (strcmp(what, "no_syscalls") == 0)
 		facts->has_syscalls = false;
+	else if (strcmp(what, "steps") == 0)
+		facts->has_syscalls = !(facts->has_some_syscalls = true);
+	else if (strcmp(what, "lean") == 0)
+		facts->has_syscalls = !(facts->is_lean = true);
 	else if (strcmp(what, "omits_idle") == 0)
 		facts->omits_idle_switches = true;
 	else if (strcmp(what, "first") == 0)

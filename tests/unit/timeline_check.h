@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "timeline/timeline.h"
 

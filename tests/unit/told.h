@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/err.h"
 #include "state/state.h"
 #include "text_trace.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"

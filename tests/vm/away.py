@@ -1,7 +1,7 @@
 """CPUs that are taken away and come back, again and again, while programs log with libholdup and while
 holdup records.
 
-What was logged is known: the program counts, in a file of its own (tests/probe/load.c).
+What was logged is known: the program counts, in a file of its own (tests/runtime/load.c).
 """
 import contextlib
 import glob
@@ -16,7 +16,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "kernel", "lib"), os.path.join(HERE, "..", "probe")]
+sys.path[:0] = [os.path.join(HERE, "..", "kernel", "lib"), os.path.join(HERE, "..", "runtime")]
 import kernel  # noqa: E402
 import probe  # noqa: E402
 

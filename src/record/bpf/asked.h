@@ -11,14 +11,6 @@
 
 /* ------------------------------------------------------------------- file locks */
 
-/* What a call asks for. */
-struct wanted {
-	__u64 owner; /* the locks of that are its own */
-	__s64 start, end;
-	__u8 writes;
-	__u8 posix; /* else flock() */
-};
-
 /* A lock that somebody has. */
 struct held {
 	__u64 owner;
@@ -26,6 +18,24 @@ struct held {
 	__s32 pid;
 	__u8 writes;
 };
+
+/* What a call asks for. */
+struct wanted {
+	__u64 owner; /* the locks of that are its own */
+	__s64 start, end;
+	struct held held; /* the one that is looked at */
+	__s64 found;	  /* see find_holder() */
+	__u8 writes;
+	__u8 posix; /* else flock() */
+};
+
+/* Not on the stack, of which the verifier would follow each value on each way. The second one as in 'scratch'. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct wanted);
+} all_wanted SEC(".maps");
 
 /* include/uapi/asm-generic/fcntl.h */
 struct user_flock {
@@ -81,32 +91,36 @@ static int is_in_the_way(const struct wanted *wanted, const struct held *held)
 	       (!wanted->posix || (held->start <= wanted->end && wanted->start <= held->end));
 }
 
-/* Who has what is wanted: the process, and RAW_SEVERAL << 32 if there are others; -1 = nobody. */
-static __s64 find_holder(struct file *file, const struct wanted *wanted)
-{
-	struct file_lock_context *context = BPF_CORE_READ(file, f_inode, i_flctx);
-	__u64 head = (__u64)context +
-		     (wanted->posix ? bpf_core_field_offset(struct file_lock_context, flc_posix)
-				    : bpf_core_field_offset(struct file_lock_context, flc_flock));
-	__u64 at = 0;
-	__s64 found = -1;
-	struct held held = { 0 };
+/* Not static: see emit_of(). */
+__s64 find_holder(__u64 file, __u32 which);
 
-	if (!context || bpf_probe_read_kernel(&at, sizeof(at), (void *)head))
+/* Who has what is wanted: the process, and RAW_SEVERAL << 32 if there are others; -1 = nobody. */
+__attribute__((noinline)) __s64 find_holder(__u64 file, __u32 which)
+{
+	struct wanted *wanted = bpf_map_lookup_elem(&all_wanted, &which);
+	struct file_lock_context *context = BPF_CORE_READ((struct file *)file, f_inode, i_flctx);
+	__u64 head = (__u64)context, at = 0;
+
+	if (!wanted || !context)
+		return -1;
+	head += wanted->posix ? bpf_core_field_offset(struct file_lock_context, flc_posix)
+			      : bpf_core_field_offset(struct file_lock_context, flc_flock);
+	wanted->found = -1;
+	if (bpf_probe_read_kernel(&at, sizeof(at), (void *)head))
 		return -1;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < LOCKS_MAX && at && at != head; i++) {
-		read_held(at - link_offset(), &held);
-		if (is_in_the_way(wanted, &held)) {
-			if (found < 0)
-				found = (__u32)held.pid;
-			else if ((__u32)found != (__u32)held.pid)
-				return found | (__s64)RAW_SEVERAL << 32;
+		read_held(at - link_offset(), &wanted->held);
+		if (is_in_the_way(wanted, &wanted->held)) {
+			if (wanted->found < 0)
+				wanted->found = (__u32)wanted->held.pid;
+			else if ((__u32)wanted->found != (__u32)wanted->held.pid)
+				return wanted->found | (__s64)RAW_SEVERAL << 32;
 		}
 		if (bpf_probe_read_kernel(&at, sizeof(at), (void *)at))
 			break;
 	}
-	return found;
+	return wanted->found;
 }
 
 static void want(struct wanted *wanted, const struct user_flock *lock)
@@ -120,19 +134,25 @@ static void want(struct wanted *wanted, const struct user_flock *lock)
 		wanted->end = lock->start + lock->len - 1;
 }
 
-static void lock_wanted(struct task_struct *task, struct pt_regs *regs, struct file *file,
-			struct wanted *wanted, const struct user_flock *lock)
+/* -1: it asks for none that anybody has. */
+static __s64 who_has_wanted(struct task_struct *task, struct pt_regs *regs, struct file *file,
+			    __u32 which, const struct user_flock *lock)
 {
+	struct wanted *wanted = bpf_map_lookup_elem(&all_wanted, &which);
 	__u32 command = CALL_ARG2(regs);
 
+	if (!wanted)
+		return -1;
+	__builtin_memset(wanted, 0, sizeof(*wanted));
 	wanted->owner = (__u64)file;
-	if (!wanted->posix) {
+	wanted->posix = lock != NULL;
+	if (!lock)
 		wanted->writes = !(command & FLOCK_SHARED);
-		return;
-	}
-	if (command == COMMAND_SETLK || command == COMMAND_SETLKW)
+	else
+		want(wanted, lock);
+	if (lock && (command == COMMAND_SETLK || command == COMMAND_SETLKW))
 		wanted->owner = (__u64)BPF_CORE_READ(task, files);
-	want(wanted, lock);
+	return find_holder((__u64)file, which);
 }
 
 /* The call that returns now was refused. */
@@ -140,14 +160,12 @@ static void lock_asked(struct pt_regs *regs, __u8 posix)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct file *file = file_of(task, CALL_ARG1(regs));
-	struct wanted wanted = { .posix = posix };
 	struct user_flock lock = { 0 };
 	__s64 holder;
 
 	if (!file || (posix && bpf_probe_read_user(&lock, sizeof(lock), (void *)CALL_ARG3(regs))))
 		return;
-	lock_wanted(task, regs, file, &wanted, &lock);
-	holder = find_holder(file, &wanted);
+	holder = who_has_wanted(task, regs, file, 0, posix ? &lock : NULL);
 	if (holder >= 0)
 		emit_of((__u64)task, CALL_ARG1(regs), RAW_CALL_HELD, holder);
 }
@@ -156,7 +174,6 @@ static void lock_asked(struct pt_regs *regs, __u8 posix)
 static void look_at_lock(struct task_struct *task, __u64 address, struct pt_regs *regs, __u8 posix)
 {
 	struct file *file = file_of(task, CALL_ARG1(regs));
-	struct wanted wanted = { .posix = posix };
 	struct user_flock lock = { 0 };
 	__s64 holder;
 
@@ -164,8 +181,7 @@ static void look_at_lock(struct task_struct *task, __u64 address, struct pt_regs
 		return;
 	if (posix && bpf_copy_from_user_task(&lock, sizeof(lock), (void *)CALL_ARG3(regs), task, 0))
 		return;
-	lock_wanted(task, regs, file, &wanted, &lock);
-	holder = find_holder(file, &wanted);
+	holder = who_has_wanted(task, regs, file, 1, posix ? &lock : NULL);
 	if (holder >= 0) /* the highest bit: out of the look at threads */
 		emit_of(address, CALL_ARG1(regs), RAW_CALL_HELD, (__u64)holder | 1ull << 63);
 }
@@ -212,6 +228,20 @@ static int somebody_asks(void)
 	return control.asked_ns && bpf_ktime_get_ns() - control.asked_ns < ASKED_NS;
 }
 
+/* A path that does not begin at the root begins in directory 'dir', or where the task is. */
+static void walk_folder(struct raw_name *raw, __u32 which, struct task_struct *task, int dir)
+{
+	struct file *file = file_of(task, dir);
+	struct dentry *leaf;
+	struct vfsmount *mnt;
+
+	if (raw->text[0] == '/')
+		return;
+	leaf = file ? BPF_CORE_READ(file, f_path.dentry) : BPF_CORE_READ(task, fs, pwd.dentry);
+	mnt = file ? BPF_CORE_READ(file, f_path.mnt) : BPF_CORE_READ(task, fs, pwd.mnt);
+	walk_path(which, (__u64)leaf, (__u64)mnt);
+}
+
 /* Not static: see emit_of(). The path at 'user_path', from directory 'dir' on, or from where the task is. */
 int emit_path(__u64 user_path, int dir, int error, unsigned char call);
 
@@ -219,7 +249,6 @@ __attribute__((noinline)) int emit_path(__u64 user_path, int dir, int error, uns
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct raw_name *raw = empty_record(0);
-	struct file *file = file_of(task, dir);
 	long len;
 
 	if (!raw)
@@ -230,12 +259,7 @@ __attribute__((noinline)) int emit_path(__u64 user_path, int dir, int error, uns
 	if (len <= 1)
 		return 0;
 	raw->text_bytes = len & (2 * RAW_NAME_MAX - 1);
-	if (raw->text[0] != '/')
-		walk_path(raw,
-			  file ? BPF_CORE_READ(file, f_path.dentry)
-			       : BPF_CORE_READ(task, fs, pwd.dentry),
-			  file ? BPF_CORE_READ(file, f_path.mnt)
-			       : BPF_CORE_READ(task, fs, pwd.mnt));
+	walk_folder(raw, 0, task, dir);
 	RING_SEND(raw);
 	return 0;
 }
@@ -320,6 +344,39 @@ static void peer_asked(struct pt_regs *regs, __s64 ret)
 	else
 		return;
 	raw->text_bytes = len > 0 ? len & (2 * RAW_UNIX_SLOT - 1) : 0;
+	RING_SEND(raw);
+}
+
+/*
+ * A connection that was under way was refused, or made: getsockopt(SO_ERROR) says so. It is the
+ * address of connect() that is told, as where that fails at once.
+ */
+static void socket_error_asked(struct pt_regs *regs)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct file *file = file_of(task, (__s32)CALL_ARG1(regs));
+	struct raw_name *raw;
+	struct socket *socket;
+	struct sock *sk;
+	int error = 0;
+
+	if ((__u32)CALL_ARG2(regs) != SOCKET_LEVEL || (__u32)CALL_ARG3(regs) != SOCKET_ERROR ||
+	    bpf_probe_read_user(&error, sizeof(error), (void *)CALL_ARG4(regs)) ||
+	    (error && error != ERROR_REFUSED) || !file ||
+	    BPF_CORE_READ(file, f_inode, i_sb, s_magic) != MAGIC_SOCK ||
+	    !is_worth_telling(-error, 0))
+		return;
+	raw = empty_record(0);
+	if (!raw)
+		return;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	begin_record(raw, task, error, RAW_CALL_CONNECT);
+	raw->kind = RAW_KIND_ASKED_PEER;
+	raw->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (raw->family != FAMILY_INET && raw->family != FAMILY_INET6)
+		return;
+	read_inet(raw, sk);
 	RING_SEND(raw);
 }
 

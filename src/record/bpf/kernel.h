@@ -117,20 +117,35 @@ struct mm_struct {
 	unsigned long arg_end;
 };
 
-struct upid {
-	int nr;
-};
-
-struct pid {
-	struct upid numbers[1];
-};
-
 struct proc_ns_operations {
 	const char *name;
 };
 
 struct ns_common {
 	const struct proc_ns_operations *ops;
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level; /* of its namespace: 0 is the first */
+	struct upid numbers[1];
+};
+
+struct tty_struct {
+	int index;
+};
+
+struct tty_file_private {
+	struct tty_struct *tty;
 };
 
 struct thread_info {
@@ -154,13 +169,19 @@ struct task_struct {
 	struct files_struct *files;
 	struct mm_struct *mm;
 	struct task_struct *real_parent;
+	struct pid *thread_pid;
 	unsigned int __state;
+	unsigned int flags;
 	int pid;
 	int tgid;
 	unsigned long nvcsw; /* how often it went to sleep */
 };
 
 #define TASK_INTERRUPTIBLE 1
+#define TASK_DEAD	   0x80
+#define PF_IO_WORKER	   0x00000010
+#define PF_USER_WORKER	   0x00004000 /* since 6.4; before 5.18 of the few that probe devices */
+#define PF_KTHREAD	   0x00200000
 
 struct bpf_iter__task {
 	struct task_struct *task;

@@ -18,20 +18,40 @@ typedef struct {
 	long counter;
 } klock_word;
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct mutex {
 	klock_word owner;
+	struct list_head wait_list;
 };
 
 struct rw_semaphore {
 	klock_word owner;
+	struct list_head wait_list;
+};
+
+struct mutex_waiter {
+	struct list_head list;
+	struct task_struct *task;
+};
+
+struct rwsem_waiter {
+	struct list_head list;
+	struct task_struct *task;
 };
 
 struct rt_mutex_base {
 	struct task_struct *owner;
 };
 
+struct rcuwait {
+	struct task_struct *task;
+};
+
 struct percpu_rw_semaphore {
-	unsigned int block;
+	struct rcuwait writer;
 };
 
 struct task_struct;
@@ -129,6 +149,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	struct mutex *blocked_on;
 };
 
 struct bpf_iter__task {
@@ -173,6 +194,7 @@ struct signal_struct {
 	struct task_struct *curr_target;
 	struct mutex cred_guard_mutex;
 	struct rw_semaphore exec_update_lock;
+	struct rw_semaphore cgroup_threadgroup_rwsem;
 };
 
 struct ipc_ids {
@@ -247,10 +269,16 @@ struct pipe_inode_info {
 
 struct seq_file {
 	struct mutex lock;
+	struct file *file;
 };
 
 struct eventpoll {
 	struct mutex mtx;
+	struct file *file;
+};
+
+struct io_ring_ctx {
+	struct mutex uring_lock;
 };
 
 struct tty_struct {
@@ -262,6 +290,7 @@ struct tty_struct {
 
 struct tty_file_private {
 	struct tty_struct *tty;
+	struct file *file;
 };
 
 #pragma clang attribute pop

@@ -31,6 +31,38 @@ struct cgroup {
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+enum cgroup_subsys_id {
+	memory_cgrp_id = 1, /* the kernel's own number is asked for */
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1]; /* read by address */
+};
+
+struct page_counter {
+	struct {
+		long counter;
+	} usage; /* pages */
+	unsigned long high;
+	unsigned long max;
+};
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
+	struct page_counter memsw;
+};
+
+struct backing_dev_info {
+	char dev_name[64];
+};
+
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+	struct cgroup_subsys_state *memcg_css;
 };
 
 struct cfs_bandwidth {
@@ -69,6 +101,8 @@ struct task_struct {
 	int prio;
 	struct sched_entity se;
 	void *worker_private;
+	struct css_set *cgroups;
+	unsigned int memcg_nr_pages_over_high;
 };
 
 struct task_struct___per_task { /* since 6.18: each thread of the group is held back by itself */

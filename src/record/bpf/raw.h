@@ -40,6 +40,7 @@ enum raw_call {
 	RAW_CALL_RENAME,     /* in its first and second */
 	RAW_CALL_RENAME_AT,  /* in its second and fourth, from those in its first and third on */
 	RAW_CALL_FLOCK,
+	RAW_CALL_SOCKET_OPTION, /* may say how a connection ended that was under way */
 	RAW_CALL_EXEC,
 	/* It changes nothing: of interest is when it fails. */
 	RAW_CALL_LOOK,	  /* at a path in its first argument */
@@ -47,9 +48,11 @@ enum raw_call {
 	RAW_CALL_POLL,	  /* waits for several: who sleeps in it is looked at now and then */
 	RAW_CALL_SELECT,
 	RAW_CALL_NAP,	  /* sleeps */
+	RAW_CALL_FUTEX,	  /* the same, or waits for a lock */
 	RAW_CALL_TIMED,	  /* waits, maybe until a time */
 	RAW_CALL_WATCHED, /* no call: one that such a call waits for */
 	RAW_CALL_HELD,	  /* nor this: a file that is asked to be locked, and another one has */
+	RAW_CALL_BLOCKED, /* any call: of the descriptor that a thread blocks on */
 };
 
 enum raw_kind {
@@ -66,7 +69,9 @@ enum raw_kind {
 	 */
 	RAW_KIND_ASKED,
 	RAW_KIND_ASKED_PEER, /* the same of connect(): to 'remote', or to a unix socket at the path 'text' */
-	RAW_KIND_ARGS, /* what the process runs from now on: arguments, each terminated */
+	RAW_KIND_OWNER, /* nor this: thread 'pid' has the mutex that is waited for */
+	RAW_KIND_VTID,	/* nor this: a new thread, whose number in pid namespace 'inode' is 'pid' */
+	RAW_KIND_ARGS,	/* what the process runs from now on: arguments, each terminated */
 };
 
 #define RAW_DELETED   1	 /* the file has no name any more */
@@ -74,6 +79,7 @@ enum raw_kind {
 #define RAW_CONNECTED 4	 /* unix: has a peer */
 #define RAW_CLOSES    8	 /* when another program is run */
 #define RAW_SEVERAL   16 /* a lock: others have it, too, besides 'pid' */
+#define RAW_INFERRED  32 /* a mutex: that is where glibc keeps the owner of one */
 
 struct raw_name {
 	__u64 mono_ns;
@@ -83,6 +89,7 @@ struct raw_name {
 	__u32 tid;
 	__s32 fd;
 	__u32 rdev;
+	__s32 pts; /* of the master of a pseudo-terminal: the number of that, and 1; 0 = unknown */
 	__u16 mode;
 	__u8 call;  /* enum raw_call */
 	__u8 kind;  /* enum raw_kind */
@@ -95,7 +102,7 @@ struct raw_name {
 	__u16 remote_port;
 	__u8 local[16]; /* network byte order; the first 4 bytes for AF_INET */
 	__u8 remote[16];
-	__s32 pid; /* unix: the peer; pidfd: the process; a lock: who has it, by process; 0 = unknown */
+	__s32 pid;	   /* unix: the peer; pidfd: the process; a lock: who has it; 0 = unknown */
 	__u16 local_bytes; /* unix: length of each address */
 	__u16 remote_bytes;
 	__u32 text_bytes;
@@ -113,7 +120,28 @@ struct raw_control {
 	__u64 naps;	/* looks at which a thread below the recorder slept for a time */
 	__u64 quotas;	/* looks at which a thread's cgroup had a CPU quota */
 	__u64 asked_ns; /* when somebody asked last for a path in vain, slept, and asked again */
+	__u64 begun_ns; /* CLOCK_MONOTONIC: the recording begins; 0 = not yet */
 	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
+	/* Of blocks.h: */
+	__u64 lost_blocks;	   /* records that found no room */
+	__u32 wake_block_bytes;	   /* wake the reader when so much of them waits */
+	__u8 takes_fd[RAW_NR_MAX]; /* whether its first argument is a descriptor */
+};
+
+#define RAW_BLOCK_COMPAT 1 /* the number is of the 32-bit table */
+#define RAW_BLOCK_ENDED	 2 /* the call has returned: the thread is on its way out of the kernel */
+#define RAW_BLOCK_LOSS	 4 /* before this one some of this CPU were lost */
+#define RAW_BLOCK_NONE	 0xffff
+
+/* A thread leaves its CPU to sleep: the first 64 bytes are a struct wire_call. */
+struct raw_block {
+	__u64 mono_ns;
+	__u32 tid;
+	__u16 nr;    /* RAW_BLOCK_NONE = in no system call: in a page fault, mostly */
+	__u16 flags; /* RAW_BLOCK_... */
+	__u64 args[6];
+	__u32 cpu;
+	__u32 zero;
 };
 
 #endif

@@ -16,7 +16,7 @@
 
 /* Whose lock it is: proven by what lies around it, never by where it was met alone. */
 enum raw_lock_class {
-	RAW_LOCK_UNKNOWN,
+	RAW_LOCK_UNKNOWN,    /* text: its symbol, "rtnl_mutex+0x0/0x20", or its address */
 	RAW_LOCK_MMAP,	     /* label: command; pid */
 	RAW_LOCK_INODE,	     /* from here on: text, a path in its file system */
 	RAW_LOCK_INVALIDATE, /* of the page cache, against truncation */
@@ -36,8 +36,10 @@ enum raw_lock_class {
 	RAW_LOCK_DISK_OPEN, /* label: a disk */
 	RAW_LOCK_EXEC,	    /* label: command; pid */
 	RAW_LOCK_CRED,
+	RAW_LOCK_THREADS, /* against moves between cgroups */
 	RAW_LOCK_ANON,
 	RAW_LOCK_EPOLL,
+	RAW_LOCK_URING,
 	RAW_LOCK_UNIX_READ,
 	RAW_LOCK_UNIX_BIND,
 	RAW_LOCK_KERNFS_TREE,
@@ -78,6 +80,7 @@ struct raw_lock_control {
 	__u32 recorder_tgid; /* its own waits are not told */
 	__u32 wake_bytes;    /* wake the reader when so much waits */
 	__u32 ended;	     /* nothing is recorded any more */
+	__u32 is_first;	     /* who waits already is looked for */
 	__u32 is_last;	     /* all waits are told of, however short they are yet */
 	__u64 lost;	     /* records that found no room */
 };

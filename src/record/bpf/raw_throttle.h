@@ -13,19 +13,25 @@
 #define RAW_PATH_MAX   2048
 
 enum raw_throttle_kind {
-	RAW_THROTTLE_BEGIN, /* a thread left its CPU, for its cgroup has used up its quota */
-	RAW_THROTTLE_END,   /* it is back, or could have been for a while */
-	RAW_THROTTLE_IO,    /* a request is issued that was held back */
-	RAW_THROTTLE_QUEUE, /* a device has a queue of such a kind; text: device, kind */
+	RAW_THROTTLE_BEGIN,   /* a thread left its CPU, for its cgroup has used up its quota */
+	RAW_THROTTLE_END,     /* it is back, or could have been for a while */
+	RAW_THROTTLE_IO,      /* a request is issued that was held back */
+	RAW_THROTTLE_QUEUE,   /* a device has a queue of such a kind; text: device, kind */
+	RAW_THROTTLE_RECLAIM, /* a thread begins to free memory for its cgroup */
+	RAW_THROTTLE_HIGH,    /* the same, for that is over its memory.high */
+	RAW_THROTTLE_DIRTY,   /* a writer is about to pause; text: device, then the cgroup */
 };
 
 #define RAW_FIRST_KIND 1 /* a cgroup of version 1 */
 #define RAW_ABOVE      2 /* cgroups above this one have such limits, too */
+#define RAW_SWAP       4 /* the limit is that of memory and swap together */
+
+#define RAW_DEVICE_TEXT 64 /* DIRTY: the first part of 'text' */
 
 struct raw_throttle {
 	__u64 mono_ns; /* END: when it could have run again, as the scheduler counts */
 	__u64 limit
-		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none; queue: bytes a second, ns of delay; 0 = not known */
+		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none; queue: bytes a second, ns of delay; 0 = not known; RECLAIM, HIGH: pages */
 	__u64 sector; /* I/O */
 	__u32 dev;
 	__u32 tid;
@@ -45,7 +51,8 @@ struct raw_throttle_control {
 	__u32 wake_bytes;
 	__s32 held; /* threads that are held back now */
 	__u32 zero;
-	__u64 lost; /* records that found no room */
+	__u64 lost;	/* records that found no room */
+	__u64 dispatch; /* the kernel's function that issues what was held back; 0 = not known */
 };
 
 #endif

@@ -7,6 +7,7 @@ wake-ups the sched_waking events of holdup list.
 """
 import collections
 import csv
+import gzip
 import json
 import os
 import subprocess
@@ -17,7 +18,7 @@ UNKNOWN_TID = 2_000_000_000
 LANE = {"thread": 1, "waits": 2, "user": 3, "irq": 4, "lost": 5, "cpu events": 6}
 
 # message: {field: (name, kind, is repeated)}; kinds: a message, u(int64), i(nt64), s(tring), b(ytes),
-# f(ixed64), d(ouble)
+# f(ixed64), d(ouble), p(acked varints)
 SCHEMA = {
     "Trace": {1: ("packet", "TracePacket", True)},
     "TracePacket": {
@@ -27,7 +28,7 @@ SCHEMA = {
         10: ("trusted_packet_sequence_id", "u", False), 11: ("track_event", "TrackEvent", False),
         12: ("interned_data", "InternedData", False), 13: ("sequence_flags", "u", False),
         45: ("system_info", "SystemInfo", False),
-        60: ("track_descriptor", "TrackDescriptor", False)},
+        60: ("track_descriptor", "TrackDescriptor", False), 66: ("perf_sample", "PerfSample", False)},
     "FtraceEventBundle": {1: ("cpu", "u", False), 2: ("event", "FtraceEvent", True),
                           3: ("lost_events", "u", False)},
     "FtraceEvent": {1: ("timestamp", "u", False), 2: ("pid", "u", False),
@@ -67,8 +68,27 @@ SCHEMA = {
                         6: ("string_value", "s", False), 9: ("legacy_json_value", "s", False),
                         10: ("name", "s", False)},
     "InternedData": {2: ("event_names", "Interned", True),
-                     3: ("debug_annotation_names", "Interned", True)},
+                     3: ("debug_annotation_names", "Interned", True), 5: ("function_names", "InternedString", True),
+                     6: ("frames", "Frame", True), 7: ("callstacks", "Callstack", True),
+                     17: ("mapping_paths", "InternedString", True), 19: ("mappings", "Mapping", True)},
+    "InternedString": {1: ("iid", "u", False), 2: ("str", "s", False)},
+    "Mapping": {1: ("iid", "u", False), 7: ("path_string_ids", "u", True)},
+    "Frame": {1: ("iid", "u", False), 2: ("function_name_id", "u", False), 3: ("mapping_id", "u", False), 4: ("rel_pc", "u", False)},
+    "Callstack": {1: ("iid", "u", False), 2: ("frame_ids", "u", True)},
+    "PerfSample": {2: ("pid", "u", False), 3: ("tid", "u", False), 4: ("callstack_iid", "u", False), 5: ("cpu_mode", "u", False)},
     "Interned": {1: ("iid", "u", False), 2: ("name", "s", False)},
+    # github.com/google/pprof/proto/profile.proto
+    "Profile": {1: ("sample_type", "ValueType", True), 2: ("sample", "Sample", True), 3: ("mapping", "PprofMapping", True),
+                4: ("location", "Location", True), 5: ("function", "Function", True), 6: ("string_table", "s", True),
+                9: ("time_nanos", "i", False), 10: ("duration_nanos", "i", False), 14: ("default_sample_type", "i", False)},
+    "ValueType": {1: ("type", "i", False), 2: ("unit", "i", False)},
+    "Sample": {1: ("location_id", "p", False), 2: ("value", "p", False), 3: ("label", "Label", True)},
+    "Label": {1: ("key", "i", False), 2: ("str", "i", False)},
+    "PprofMapping": {1: ("id", "u", False), 5: ("filename", "i", False), 6: ("build_id", "i", False), 7: ("has_functions", "u", False),
+                     8: ("has_filenames", "u", False), 9: ("has_line_numbers", "u", False), 10: ("has_inline_frames", "u", False)},
+    "Location": {1: ("id", "u", False), 2: ("mapping_id", "u", False), 3: ("address", "u", False), 4: ("line", "Line", True)},
+    "Line": {1: ("function_id", "u", False), 2: ("line", "i", False)},
+    "Function": {1: ("id", "u", False), 2: ("name", "i", False), 3: ("system_name", "i", False), 4: ("filename", "i", False)},
 }
 
 
@@ -97,6 +117,13 @@ def value_of(kind, wire, data, at):
     assert at + size <= len(data), "a length reaches out of its message"
     if kind == "s":
         return data[at:at + size].decode("utf-8"), at + size  # strictly
+    if kind == "p":
+        values, end = [], at + size
+        while at < end:
+            value, at = varint(data, at)
+            values.append(value)
+        assert at == end, "a packed varint reaches out of its field"
+        return values, at
     return decode(kind, data[at:at + size]), at + size
 
 
@@ -115,6 +142,40 @@ def decode(message, data):
     return out
 
 
+class Pprof:
+    """A profile as pprof reads it: samples with the names of their functions, innermost first."""
+
+    def __init__(self, data):
+        profile = decode("Profile", gzip.decompress(data))
+        texts = profile["string_table"]
+        assert texts[0] == "" and len(set(texts)) == len(texts), "texts are there once, the empty one first"
+        functions = {each["id"]: texts[each["name"]] for each in profile["function"]}
+        mappings = {each["id"] for each in profile.get("mapping", [])}
+        locations = {each["id"]: functions[each["line"][0]["function_id"]] for each in profile["location"]}
+        assert all(each.get("mapping_id", 0) in mappings | {0} for each in profile["location"]), "mappings are there"
+        self.types = [(texts[each["type"]], texts[each["unit"]]) for each in profile["sample_type"]]
+        self.default = texts[profile["default_sample_type"]]
+        self.samples = []
+        for each in profile["sample"]:
+            labels = {texts[label["key"]]: texts[label["str"]] for label in each.get("label", [])}
+            self.samples.append(([locations[one] for one in each["location_id"]],
+                                 {name: value for (name, _), value in zip(self.types, each["value"])}, labels))
+
+    def self_ns(self, kind):
+        """By innermost function."""
+        sums = collections.Counter()
+        for stack, values, _ in self.samples:
+            sums[stack[0]] += values[kind]
+        return sums
+
+    def total_ns(self, kind):
+        sums = collections.Counter()
+        for stack, values, _ in self.samples:
+            for function in set(stack):
+                sums[function] += values[kind]
+        return sums
+
+
 Mark = collections.namedtuple("Mark", "ns type lane id name args flow_out flow_in")
 
 
@@ -125,9 +186,13 @@ class Perfetto:
         self.marks, self.counters, self.tracks = [], collections.defaultdict(list), {}
         self.switches, self.wakings, self.lossy = collections.defaultdict(list), [], set()
         self.threads, self.made, self.clock = {}, [], None
+        self.code, self.samples = collections.defaultdict(dict), []
         names = {"event_names": {}, "debug_annotation_names": {}}
         valid = False
         for packet in decode("Trace", data).get("packet", []):
+            if packet["trusted_packet_sequence_id"] == 2:
+                self.take_code(packet)
+                continue
             assert packet["trusted_packet_sequence_id"] == 1
             if packet["sequence_flags"] & 1:
                 names = {"event_names": {}, "debug_annotation_names": {}}
@@ -158,6 +223,22 @@ class Perfetto:
         elif "clock_snapshot" in packet:
             self.clock = {clock["clock_id"]: clock["timestamp"]
                           for clock in packet["clock_snapshot"]["clocks"]}
+
+    def take_code(self, packet):
+        """Stacks are a sequence of their own: all that one is made of was told before it."""
+        assert bool(packet["sequence_flags"] & 1) == (not self.code), "only the first packet clears"
+        for table, entries in packet.get("interned_data", {}).items():
+            for entry in entries:
+                assert entry["iid"] not in self.code[table] and entry["iid"] > 0
+                self.code[table][entry["iid"]] = entry
+        if "perf_sample" not in packet:
+            return
+        sample, stack = packet["perf_sample"], []
+        for iid in self.code["callstacks"][sample["callstack_iid"]].get("frame_ids", []):
+            frame = self.code["frames"][iid]
+            assert self.code["mappings"][frame["mapping_id"]]["path_string_ids"][0] in self.code["mapping_paths"]
+            stack.append(self.code["function_names"][frame["function_name_id"]]["str"])
+        self.samples.append((packet["timestamp"], sample["pid"], sample["tid"], stack))
 
     def take_event(self, ns, event, names):
         uuid = event["track_uuid"]
@@ -246,7 +327,7 @@ class Expected:
     """What the other commands say of a trace."""
 
     def __init__(self, trace, window=()):
-        froms = [word.replace("--until", "--to") for word in window]
+        froms = list(window)
         stats = json.loads(run("stats", "--by", "thread", "--json", *froms, trace))
         self.start, self.end = stats["window"]["start_ns"], stats["window"]["end_ns"]
         self.rows = collections.defaultdict(collections.Counter)
@@ -273,7 +354,7 @@ def check_folded(tap, label, trace, expected, window):
     for measure, names in (("blocked", ["blocked"]), ("waiting", ["blocked", "no_cpu"]),
                            ("wall", ["life"])):
         sums = collections.Counter()
-        for line in run("export", "--to", "folded", "--measure", measure, *window,
+        for line in run("export", "--format", "folded", "--measure", measure, *window,
                         trace).decode("utf-8").splitlines():
             stack, ns = line.rsplit(" ", 1)
             sums[int(stack.split(";")[1].rsplit("[", 1)[1][:-1])] += int(ns)
@@ -284,7 +365,7 @@ def check_folded(tap, label, trace, expected, window):
 
 
 def check_csv(tap, label, trace, expected, window):
-    run("export", "--to", "csv", "-o", "tables", *window, trace)
+    run("export", "--format", "csv", "-o", "tables", *window, trace)
     intervals, edges, waits = (table("tables/%s.csv" % name)
                                for name in ("intervals", "edges", "waits"))
     sums = collections.defaultdict(collections.Counter)
@@ -304,7 +385,7 @@ def check_csv(tap, label, trace, expected, window):
            "%s: each wait has a root, for no more than its time" % label)
     lines = collections.Counter(
         (line["who"]["tid"], line["start_ns"], line["end_ns"], line["state"]) for line in
-        lines_of("export", "--to", "jsonl", "--what", "intervals", *window, trace))
+        lines_of("export", "--format", "jsonl", "--what", "intervals", *window, trace))
     tap.ok(lines == collections.Counter((int(row["tid"]), int(row["start_ns"]),
                                          int(row["end_ns"]), row["state"]) for row in intervals),
            "%s: jsonl has the same intervals as csv" % label)
@@ -312,7 +393,7 @@ def check_csv(tap, label, trace, expected, window):
 
 
 def check_states(tap, label, trace, intervals, window):
-    froms = [word.replace("--until", "--to") for word in window]
+    froms = list(window)
     tids = collections.Counter(int(row["tid"]) for row in intervals)
     bad = []
     for tid, _ in tids.most_common(5):
@@ -341,7 +422,7 @@ def check_edges(tap, label, expected, intervals, edges):
 
 
 def check_chrome(tap, label, trace, expected, window):
-    events = json.loads(run("export", "--to", "chrome", *window, trace))["traceEvents"]
+    events = json.loads(run("export", "--format", "chrome", *window, trace))["traceEvents"]
     ns = lambda us: round(us * 1000) if us < 1e12 else int(us) * 1000 + round(us % 1 * 1000)
     marks, stacks, flows = [], collections.defaultdict(list), collections.defaultdict(list)
     sums, depth = collections.Counter(), collections.Counter()
@@ -379,7 +460,7 @@ def check_chrome(tap, label, trace, expected, window):
 
 
 def check_perfetto(tap, label, trace, expected, intervals, window):
-    data = run("export", "--to", "perfetto", *window, trace)
+    data = run("export", "--format", "perfetto", *window, trace)
     trace_ = Perfetto(data)
     slices = trace_.slices()
     sums = collections.Counter()
@@ -472,8 +553,8 @@ def check(tap, label, trace, window=()):
     marks, runnable = check_chrome(tap, label, trace, expected, window)
     trace_, slices = check_perfetto(tap, label, trace, expected, intervals, window)
     check_both(tap, label, trace_, slices, marks, runnable, expected)
-    same = run("export", "--to", "jsonl", *window, trace) == run(
-        "list", "--json", *[word.replace("--until", "--to") for word in window], trace)
+    same = run("export", "--format", "jsonl", *window, trace) == run(
+        "list", "--json", *list(window), trace)
     tap.ok(same, "%s: jsonl has the events of holdup list" % label)
     subprocess.run(["rm", "-rf", "tables"], check=True)
     return trace_, slices, intervals, edges, waits

@@ -177,6 +177,12 @@ class ForeignMeter:
         return max(0, used - ours) / (wall * os.cpu_count())
 
 
+def turn(items):
+    """With PART=K/N in the environment every N-th of them, from the K-th on; else all."""
+    part, parts = map(int, os.environ.get("PART", "0/1").split("/"))
+    return [item for i, item in enumerate(items) if i % parts == part]
+
+
 def monotonic_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 

@@ -272,12 +272,12 @@ def check_names(tap, label, told, decoded):
 def check(tap, label, trace, window=(), status=0, loss=False):
     """All of it, in the current folder."""
     expected = exported.Expected(trace, window)
-    data = exported.run("export", "--to", "perfetto", *window, trace, status=status)
+    data = exported.run("export", "--format", "perfetto", *window, trace, status=status)
     with open("reader.pftrace", "wb") as file:
         file.write(data)
     decoded, told = exported.Perfetto(data), Told("reader.pftrace")
     slices = decoded.slices()
-    exported.run("export", "--to", "csv", "-o", "reader-tables", *window, trace, status=status)
+    exported.run("export", "--format", "csv", "-o", "reader-tables", *window, trace, status=status)
     intervals, edges = (exported.table("reader-tables/%s.csv" % name)
                         for name in ("intervals", "edges"))
     wrong = [row for row in told.wrong if not (loss and row[2] == "data_loss")]

@@ -165,7 +165,7 @@ class Terminal:
         self.screen = Screen(rows, columns)
         self.bytes = 0
         self.left = ""
-        self.half = b""
+        self.half = self.raw = b""
         self.master, self.slave = pty.openpty()
         self.set_size(rows, columns)
         self.before = termios.tcgetattr(self.slave)
@@ -192,9 +192,11 @@ class Terminal:
         if not ready:
             return False
         try:
-            got = self.half + os.read(self.master, 65536)
+            new = os.read(self.master, 65536)
         except OSError:
             return False
+        self.raw += new
+        got = self.half + new
         self.bytes += len(got)
         cut = len(got)
         while cut and cut > len(got) - 4 and got[cut - 1] & 0x80:

@@ -1,5 +1,5 @@
 /* test_app_spans.c - what threads said at known points, as spans. */
-#include "analyse/app_spans.h"
+#include "analyse/why/app_spans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

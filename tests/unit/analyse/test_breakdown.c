@@ -2,7 +2,7 @@
  * The breakdown of a process: traces whose lines a reader adds up by hand, and on random
  * traces the sums of the timeline, and the events inside calls as the events tell them.
  */
-#include "analyse/breakdown.h"
+#include "analyse/stats/breakdown.h"
 
 #include <string.h>
 
@@ -25,7 +25,10 @@ static struct breakdown breakdown_of(struct told *told, int32_t pid, uint64_t st
 static const struct breakdown_line *find_line(const struct breakdown *breakdown, const char *name)
 {
 	for (size_t i = 0; i < breakdown->line_count; i++) {
-		if (strcmp(breakdown->lines[i].name, name) == 0)
+		const char *found = breakdown->lines[i].name;
+
+		if (strcmp(found[0] ? found : breakdown_kind_name(breakdown->lines[i].kind),
+			   name) == 0)
 			return &breakdown->lines[i];
 	}
 	return NULL;
@@ -78,7 +81,7 @@ static void a_call_has_its_time_its_count_and_the_events_inside(void **unused)
 	assert_string_equal(line_text(told, &breakdown, "own code"),
 			    "0: 35 = 30 0 5 0 0, 1 events");
 	/* What it was in before the first event that tells; that event ends the call. */
-	assert_string_equal(line_text(told, &breakdown, "own code or kernel"),
+	assert_string_equal(line_text(told, &breakdown, "own_code_or_kernel"),
 			    "0: 5 = 5 0 0 0 0, 1 events");
 	assert_true(breakdown.adds_up);
 	assert_int_equal(breakdown.life_ns, 100);

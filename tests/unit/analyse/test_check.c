@@ -4,7 +4,7 @@
  *
 
  */
-#include "analyse/check.h"
+#include "analyse/check/check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -218,7 +218,7 @@ static void a_strict_model_takes_an_event_out_of_order_for_a_violation(void **un
 	assert_int_equal(result->count[CHECK_INVALID], 1);
 	assert_int_equal(result->finding_count, 2);
 	assert_string_equal(result->findings[0].reason,
-			    "begin came in state \"in\", which has no transition for it");
+			    "unexpected event begin in state \"in\", which has no such transition");
 	run_fini(&run);
 }
 
@@ -306,8 +306,7 @@ static void assert_grown(const char *events, const char *expected)
 	assert_grown_of(WORK("rss_grown < -1GiB"), events, expected);
 }
 
-#define NOT_TOLD \
-	"-inf inf how large the memory of its process was at the start or the end is not known"
+#define NOT_TOLD "-inf inf the memory size of the process at the start or the end is unknown"
 
 static void memory_grows_and_shrinks_with_all_threads_of_the_process(void **unused)
 {
@@ -338,7 +337,7 @@ static void memory_is_not_known_where_its_events_were_lost(void **unused)
 {
 	assert_grown("10 cpu0 other rss/5:1:1:8192\n20 cpu0 other begin\n"
 		     "40 cpu1 lost 25 3\n60 cpu0 other end\n",
-		     "-inf inf events of the kernel were lost in the span");
+		     "-inf inf kernel events were lost in the span");
 	/* Before it: the first event behind tells of changes of before, too. */
 	assert_grown("10 cpu0 other rss/5:1:1:8192\n18 cpu1 lost 15 3\n20 cpu0 other begin\n"
 		     "30 cpu0 other rss/5:1:1:12288\n60 cpu0 other end\n",

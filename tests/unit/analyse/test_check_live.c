@@ -2,12 +2,12 @@
  * A check that runs some time behind the state engine, while that writes: it finds what a check
  * over the finished timeline finds, and goes on with another engine's timeline.
  */
-#include "analyse/check_live.h"
+#include "analyse/check/check_live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/check.h"
+#include "analyse/check/check.h"
 #include "event/facts.h"
 #include "model/model.h"
 #include "told.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/check_live.h"
+#include "analyse/check/check_live.h"
 #include "check_run.h"
 
 #define STATES 5

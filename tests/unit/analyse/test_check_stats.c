@@ -1,5 +1,5 @@
 /* Percentiles of values one by one and in classes, against a sorted list. */
-#include "analyse/check_stats.h"
+#include "analyse/check/check_stats.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* The classes of delays from states: by hand, and that they always add up. */
-#include "analyse/delays_trace.h"
+#include "analyse/accounts/delays_trace.h"
 
 #include <string.h>
 
-#include "delays/rank.h"
+#include "accounts/rank.h"
 #include "random_trace.h"
 #include "told.h"
 

@@ -1,5 +1,5 @@
 /* test_kernel_locks.c - the kernel's locks, added up from small traces. */
-#include "analyse/kernel_locks.h"
+#include "analyse/locks/kernel_locks.h"
 
 #include <string.h>
 

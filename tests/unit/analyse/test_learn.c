@@ -1,5 +1,5 @@
 /* Sequences of events become a machine that a person would have drawn. */
-#include "analyse/learn.h"
+#include "analyse/check/learn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * Limits from few values hold for ten times as many further ones, whatever they are distributed
  * like, and are not larger than they must be. Random numbers from fixed seeds.
  */
-#include "analyse/learn.h"
+#include "analyse/check/learn.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/lock_names.h"
+#include "analyse/locks/lock_names.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "event/event.h"

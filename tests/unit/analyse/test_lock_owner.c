@@ -1,5 +1,5 @@
 /* test_lock_owner.c - which lock a thread waited for and who owned it, from small traces. */
-#include "analyse/lock_owner.h"
+#include "analyse/locks/lock_owner.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/lock_track.h"
-#include "analyse/locks.h"
+#include "analyse/locks/lock_track.h"
+#include "analyse/locks/locks.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "event/event.h"

@@ -1,7 +1,7 @@
 /* Spans of reclaim and compaction from their events. */
-#include "analyse/memory_spans.h"
+#include "analyse/accounts/memory_spans.h"
 
-#include "analyse/delays_trace.h"
+#include "analyse/accounts/delays_trace.h"
 #include "told.h"
 
 static const char reclaims[] = "0 cpu0 switch 0(runnable) 7\n"

@@ -1,5 +1,5 @@
 /* Which moves of threads are those of sleepers. */
-#include "analyse/moved.h"
+#include "analyse/why/sleeper_moves.h"
 
 #include "event/event.h"
 #include "told.h"

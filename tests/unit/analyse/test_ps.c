@@ -1,5 +1,5 @@
 /* Ticks: found in a trace, and charged to whoever was there at that instant. */
-#include "analyse/ps.h"
+#include "analyse/stats/ps.h"
 
 #include "told.h"
 

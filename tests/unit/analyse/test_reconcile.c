@@ -1,13 +1,13 @@
 /* Accounts and events of the same threads: spans, differences and their reasons, by hand. */
-#include "analyse/reconcile.h"
+#include "analyse/accounts/reconcile.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyse/memory_spans.h"
-#include "analyse/moved.h"
+#include "analyse/accounts/memory_spans.h"
+#include "analyse/why/sleeper_moves.h"
 #include "event/source.h"
 #include "told.h"
 

@@ -1,5 +1,5 @@
 /* The intervals of a thread: in order, without gaps, with what ended its waits. */
-#include "analyse/states.h"
+#include "analyse/stats/states.h"
 
 #include <string.h>
 
@@ -110,7 +110,7 @@ static void outside_of_its_life_is_an_error(void **unused)
 	struct err err = { 0 };
 
 	assert_int_equal(states_window(told->tl, &opts, &err), -22);
-	assert_non_null(strstr(err.text, "did not live"));
+	assert_non_null(strstr(err.text, "did not exist"));
 	told_free(told);
 }
 

@@ -2,7 +2,7 @@
  * Statistics: traces with sums that a reader adds up by hand, and on random traces the same
  * sums as a walk over all intervals.
  */
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
 
 #include <string.h>
 
@@ -162,8 +162,8 @@ static void lost_events_leave_uncertain_time_with_its_reason(void **unused)
 	assert_int_equal(sums->uncertain_ns, 20);
 	assert_int_equal(sums->reasons_ns[UNSURE_LOST], 20);
 	assert_int_equal(sums->life_ns, 100);
-	assert_int_equal(stats.trust.lost_events, 3);
-	assert_int_equal(stats.trust.lost_span_ns, 20);
+	assert_int_equal(stats.coverage.lost_events, 3);
+	assert_int_equal(stats.coverage.lost_span_ns, 20);
 	stats_fini(&stats);
 	told_free(told);
 }

@@ -8,7 +8,7 @@
  */
 #include "told.h"
 
-#include "analyse/why_fold.h"
+#include "analyse/why/fold.h"
 #include "base/mem.h"
 #include "random_trace.h"
 #include "twin.h"

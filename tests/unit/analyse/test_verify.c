@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "analyse/verify.h"
+#include "analyse/verify/verify.h"
 #include "base/hash.h"
 #include "random_trace.h"
 #include "told.h"

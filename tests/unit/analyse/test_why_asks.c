@@ -4,7 +4,7 @@
  */
 #include "told.h"
 
-#include "analyse/why_process.h"
+#include "analyse/why/process.h"
 
 #define MS 1000000
 
@@ -18,7 +18,8 @@ struct script {
 static struct script begun(void)
 {
 	return (struct script){ xstrdup("thread 7 7 1 R asker\nthread 9 9 7 R doer\n"
-					"thread 8 8 1 S third\n"
+					"thread 8 8 7 S third\n"
+					"thread 6 6 1 S stranger\n"
 					"  0 cpu0 switch 0(runnable) 7\n"
 					"  0 cpu1 switch 0(runnable) 9\n"),
 				1000, xstrdup("") };
@@ -208,6 +209,74 @@ static void whatever_it_sleeps_with(void **unused)
 	}
 }
 
+/* 'long_us' of work behind the sleeps that 'where' has a bit for. */
+static struct told *asked_with_long_looks(unsigned where, int long_us)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, "flock 3 6", -11);
+		if (i == 2)
+			meanwhile(&script, "flock 3 8", 0);
+		nap(&script);
+		script.at_us += where >> i & 1 ? long_us : 0;
+	}
+	call(&script, "flock 3 6", 0);
+	return asked(&script);
+}
+
+/* A guest whose CPU is taken away seems to work. */
+static void one_long_look_is_none(void **unused)
+{
+	for (unsigned where = 1; where <= 4; where *= 2) {
+		struct told *told = asked_with_long_looks(where, 3000);
+
+		assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+		assert_int_equal(told->why.answer_count, 3);
+		told_free(told);
+	}
+}
+
+static void who_works_each_time_or_long_does_not_ask(void **unused)
+{
+	says_nothing(asked_with_long_looks(7, 3000));
+	says_nothing(asked_with_long_looks(4, 5000));
+}
+
+/* 7 looks at a file that is there until 9 takes 'path' away. */
+static struct told *asked_until_gone(const char *path)
+{
+	AUTO_FREE char *line = xasprintf("fdname 9 -1 %s unknown asked 0", path);
+	struct script script = begun();
+
+	for (int i = 0; i < 3; i++) {
+		call(&script, "access", 0);
+		if (i == 2) {
+			int at_us = script.at_us + 5000;
+
+			told_add(&script.other,
+				 "%dus cpu1 enter unlink\n%dus cpu1 %s\n%dus cpu1 leave unlink 0\n",
+				 at_us, at_us + 5, line, at_us + 10);
+		}
+		nap(&script);
+	}
+	says(&script, "enter access", 1);
+	says(&script, "fdname 7 -1 /tmp/pid unknown asked 2", 1);
+	says(&script, "leave access -2", 1);
+	return asked(&script);
+}
+
+static void a_file_that_goes_away_is_waited_for(void **unused)
+{
+	struct told *told = asked_until_gone("/tmp/pid");
+	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+	assert_non_null(root);
+	assert_string_equal(root->inferred, "access() found it until it called unlink()");
+	told_free(told);
+	says_nothing(asked_until_gone("/tmp/other"));
+}
+
 static void another_file_that_is_opened_makes_none(void **unused)
 {
 	says_nothing(asked_for("openat", -2, 5, "openat 0 0 0"));
@@ -218,27 +287,72 @@ static void nobody_did_anything(void **unused)
 	says_nothing(asked_for("flock 3 6", -11, 0, NULL));
 }
 
-static void several_can_have(void **unused)
+/* 9 and another one take the lock, and let go of it. */
+static struct told *asked_of_two(int other)
 {
 	struct script script = begun();
-	struct told *told;
 
 	for (int i = 0; i < 3; i++) {
 		call(&script, "flock 3 6", -11);
 		if (i == 2) {
 			meanwhile(&script, "flock 3 8", 0);
-			told_add(&script.other, "%dus cpu1 switch 9(runnable) 8\n",
-				 script.at_us + 5500);
+			told_add(&script.other, "%dus cpu1 switch 9(runnable) %d\n",
+				 script.at_us + 5500, other);
 			told_add(&script.other, "%dus cpu1 enter flock 3 8\n", script.at_us + 5600);
 			told_add(&script.other, "%dus cpu1 leave flock 0\n", script.at_us + 5700);
-			told_add(&script.other, "%dus cpu1 switch 8(runnable) 9\n",
-				 script.at_us + 5800);
+			told_add(&script.other, "%dus cpu1 switch %d(runnable) 9\n",
+				 script.at_us + 5800, other);
 		}
 		nap(&script);
 	}
 	call(&script, "flock 3 6", 0);
-	told = asked(&script);
-	says_nothing(told);
+	return asked(&script);
+}
+
+static void several_can_have(void **unused)
+{
+	says_nothing(asked_of_two(8));
+}
+
+/* On a busy machine others do the like. */
+static void of_several_the_only_relative(void **unused)
+{
+	struct told *told = asked_of_two(6);
+
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_null(root_of(told, WHY_OTHER_THREAD, 6));
+	told_free(told);
+}
+
+/* Everybody closes something all the time: a stranger that does has not let go of the lock, which 9 did as it ended. */
+static void a_stranger_that_closes_has_not(void **unused)
+{
+	for (int ends = 0; ends < 2; ends++) {
+		struct script script = begun();
+		struct told *told;
+
+		for (int i = 0; i < 3; i++) {
+			call(&script, "flock 3 6", -11);
+			if (i == 2) {
+				int at_us = script.at_us + 5500;
+
+				told_add(&script.other, "%dus cpu1 switch 9(%s) 6\n", at_us,
+					 ends ? "dead" : "runnable");
+				told_add(&script.other, "%dus cpu1 enter close 5\n", at_us + 100);
+				told_add(&script.other, "%dus cpu1 leave close 0\n", at_us + 200);
+			}
+			nap(&script);
+		}
+		call(&script, "flock 3 6", 0);
+		told = asked(&script);
+		assert_null(root_of(told, WHY_OTHER_THREAD, 6));
+		if (ends)
+			assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+					    "flock() of fd 3 failed with EAGAIN until it ended");
+		else
+			assert_null(root_of(told, WHY_OTHER_THREAD, 9));
+		told_free(told);
+	}
 }
 
 /* Both lock files, and what they are is known: another file is no answer. */
@@ -473,11 +587,29 @@ static void one_thread_asks_and_another_one_sleeps(void **unused)
 	told_free(told);
 }
 
-/* mkdir asks for a shell, and sleep sleeps for it: both are its children. */
-static void children_ask_and_sleep(void **unused)
+/* A child that was there before ends while the shell waits for its sleep: it waits on for that. */
+static void another_child_ends(struct script *script)
+{
+	told_add(&script->other, "%dus cpu1 waking 7 cpu 0\n", script->at_us + 2000);
+	told_add(&script->other, "%dus cpu1 switch 50(dead) 9\n", script->at_us + 2010);
+	script->at_us += 2100;
+	says(script, "switch 0(runnable) 7", 1);
+	says(script, "leave wait4 50", 1);
+	says(script, "enter wait4 -1", 1);
+	says(script, "switch 7(blocked) 0", 1);
+}
+
+/* mkdir asks for a shell, or it does itself by kill(), and sleep sleeps for it: both are its children. */
+static struct told *ask_and_sleep(bool another)
 {
 	struct script script = begun();
-	struct told *told;
+
+	if (another) {
+		char *text = xasprintf("thread 50 50 7 R job\n%s", script.text);
+
+		free(script.text);
+		script.text = text;
+	}
 
 	for (int i = 0; i < 4; i++) {
 		for (int sleeps = 0; sleeps < 2; sleeps++) {
@@ -493,6 +625,10 @@ static void children_ask_and_sleep(void **unused)
 
 			if (i == 3 && sleeps)
 				break;
+			if (another && !sleeps) {
+				call(&script, "kill 50 0", i < 3 ? 0 : -3);
+				continue;
+			}
 			says(&script, "enter clone", 1);
 			says(&script, task, 0);
 			says(&script, fork, 1);
@@ -500,10 +636,15 @@ static void children_ask_and_sleep(void **unused)
 			says(&script, "enter wait4 -1", 1);
 			says(&script, on, 1);
 			if (sleeps) {
-				if (i == 2)
+				if (i == 2 && !another)
 					meanwhile(&script, "rmdir", 0);
 				says(&script, "enter clock_nanosleep", 1);
-				says(&script, nap_off, 10000);
+				says(&script, nap_off, another && i == 2 ? 5000 : 10000);
+				if (another && i == 2) {
+					told_add(&script.other, "%dus cpu1 switch 9(runnable) 50\n",
+						 script.at_us);
+					another_child_ends(&script);
+				}
 				says(&script, "vector local_timer", 0);
 				says(&script, "hrtimer hrtimer_wakeup", 0);
 				says(&script, waking, 0);
@@ -520,11 +661,28 @@ static void children_ask_and_sleep(void **unused)
 			says(&script, "leave wait4 100", 1);
 		}
 	}
-	told = asked(&script);
+	return asked(&script);
+}
+
+static void children_ask_and_sleep(void **unused)
+{
+	struct told *told = ask_and_sleep(false);
+
 	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
 	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
 	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
 			    "mkdir() failed with EEXIST until it called rmdir()");
+	told_free(told);
+}
+
+static void the_end_of_another_child_is_no_nap(void **unused)
+{
+	struct told *told = ask_and_sleep(true);
+
+	assert_int_not_equal(told->why.chain_count, 0);
+	assert_non_null(told->why.chain[0].inferred);
+	assert_string_equal(told->why.chain[0].inferred,
+			    "kill() of job[50] found it alive until it ended");
 	told_free(told);
 }
 
@@ -656,9 +814,14 @@ int main(void)
 		cmocka_unit_test(who_can_have_changed_the_answer_is_inferred),
 		cmocka_unit_test(the_call_and_its_sleep_are_told_in_the_chain),
 		cmocka_unit_test(whatever_it_sleeps_with),
+		cmocka_unit_test(one_long_look_is_none),
+		cmocka_unit_test(who_works_each_time_or_long_does_not_ask),
+		cmocka_unit_test(a_file_that_goes_away_is_waited_for),
 		cmocka_unit_test(another_file_that_is_opened_makes_none),
 		cmocka_unit_test(nobody_did_anything),
 		cmocka_unit_test(several_can_have),
+		cmocka_unit_test(of_several_the_only_relative),
+		cmocka_unit_test(a_stranger_that_closes_has_not),
 		cmocka_unit_test(another_file_is_no_answer),
 		cmocka_unit_test(who_had_the_lock_is_known),
 		cmocka_unit_test(a_holder_that_has_ended_left_it),
@@ -668,6 +831,7 @@ int main(void)
 		cmocka_unit_test(a_rename_is_about_two_names),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
 		cmocka_unit_test(children_ask_and_sleep),
+		cmocka_unit_test(the_end_of_another_child_is_no_nap),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),

@@ -1,6 +1,6 @@
 /* The verdict of one class of delay: its sum is the figure of the class, whatever the trace. */
-#include "analyse/delays_trace.h"
-#include "analyse/memory_spans.h"
+#include "analyse/accounts/delays_trace.h"
+#include "analyse/accounts/memory_spans.h"
 #include "random_trace.h"
 #include "told.h"
 

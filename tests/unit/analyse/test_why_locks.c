@@ -1,9 +1,10 @@
 /* test_why_locks.c - why with what a program told of its locks: each owner is charged its part. */
 #include <errno.h>
 
-#include "analyse/lock_owner.h"
+#include "analyse/locks/lock_owner.h"
 #include "base/mem.h"
 #include "event/event.h"
+#include "event/stacks.h"
 #include "told.h"
 
 #define A 0x1000 /* locks */
@@ -103,6 +104,28 @@ static void each_owner_is_charged_while_it_had_the_lock(void **unused)
 	assert_int_equal(why->chain[0].waker.tid, 7);
 	assert_int_equal(why->chain[0].count, 1);
 	lock_owners_free(owners);
+	told_free(told);
+}
+
+static void a_futex_that_is_known_has_its_name(void **unused)
+{
+	struct told *told = replayed(PROCESS THE_END);
+	struct stacks *stacks = xcalloc(1, sizeof(*stacks));
+	const struct why *why;
+
+	stacks_add_futex(stacks, &(struct stack_futex){ .tgid = 7,
+							.address = 0x1000,
+							.until_ns = UINT64_MAX,
+							.kind = STACK_FUTEX_VARIABLE,
+							.name = "ledger_lock",
+							.module = "planted" });
+	stacks_finish(stacks);
+	told->trace->facts.stacks = stacks;
+	assert_string_equal(verdict_in(told, 8, 20, 80),
+			    "lock 7 60 running [futex of ledger_lock (planted)]");
+	why = explained_with(told, NULL, 8, 20, 80);
+	assert_string_equal(why->waits[0].object, "futex of ledger_lock (planted)");
+	assert_string_equal(why->chain[0].object, "futex of ledger_lock (planted)");
 	told_free(told);
 }
 
@@ -312,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_owner_is_charged_while_it_had_the_lock),
+		cmocka_unit_test(a_futex_that_is_known_has_its_name),
 		cmocka_unit_test(the_causality_says_who_had_it_and_what_it_did),
 		cmocka_unit_test(a_lock_that_is_never_let_go_names_its_owner),
 		cmocka_unit_test(a_deadlock_comes_to_an_end),

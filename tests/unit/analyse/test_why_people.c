@@ -1,7 +1,7 @@
 /* test_why_people.c - who a process is: only what is known, and only where it says more. */
 #include "told.h"
 
-#include "analyse/why_people.h"
+#include "analyse/why/people.h"
 #include "base/mem.h"
 
 static void words_are(const char *cgroup, const char *words)

@@ -1,8 +1,9 @@
 /* test_why_process.c - a process is the sum of its threads, but for those that only wait. */
 #include "told.h"
 
-#include "analyse/why_fold.h"
-#include "analyse/why_process.h"
+#include "analyse/why/fold.h"
+#include "analyse/why/process.h"
+#include "analyse/why/worst.h"
 #include "base/mem.h"
 #include "random_trace.h"
 
@@ -70,6 +71,49 @@ static void work_of_one_is_a_cause_for_the_other_and_both_count(void **unused)
 	assert_int_equal(why.process->apart[0].who.tid, 8);
 	assert_int_equal(why.process->apart_ns, 100);
 	assert_int_equal(why.process->told.target.tid, 9); /* it was held up */
+	why_fini(&why);
+	told_free(told);
+}
+
+static void the_worst_moment_is_when_it_was_held_up(void **unused)
+{
+	struct told *told = replayed(three_threads);
+	struct why why = process_of(told, 7, 0, 100);
+
+	assert_non_null(why.worst);
+	assert_int_equal(why.worst->start_ns, 10);
+	assert_int_equal(why.worst->end_ns, 60);
+	assert_int_equal(why.worst->held_ns, 50);
+	assert_int_equal(why.roots[why.worst->cause].kind, WHY_OTHER_THREAD);
+	assert_int_equal(why.worst->cause_ns, 50);
+	assert_int_equal(why.roots[0].span_count, 0); /* kept for those only who ask */
+	why_fini(&why);
+	told_free(told);
+}
+
+/* 9 is held up, 7 and 10 work: the first row is work. */
+static void a_thread_that_differs_is_named_with_its_part(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R prog\n"
+				     "thread 9 7 1 R prog\n"
+				     "thread 10 7 1 R prog\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  0 cpu2 switch 0(runnable) 10\n"
+				     " 10 cpu1 enter futex\n"
+				     " 10 cpu1 switch 9(blocked) 0\n"
+				     " 90 cpu0 waking 9\n"
+				     " 90 cpu1 switch 0(runnable) 9\n"
+				     "100 cpu0 switch 7(runnable) 0\n"
+				     "100 cpu1 switch 9(runnable) 0\n"
+				     "100 cpu2 switch 10(runnable) 0\n");
+	struct why why = process_of(told, 7, 0, 100);
+
+	assert_int_equal(why.process->differs_count, 1);
+	assert_int_equal(why.process->differs[0].who.tid, 9);
+	assert_int_equal(why.process->differs[0].root.kind, WHY_OTHER_THREAD);
+	assert_int_equal(why.process->differs[0].root.who.tid, 7);
+	assert_int_equal(why.process->differs[0].root.ns, 80);
 	why_fini(&why);
 	told_free(told);
 }
@@ -162,6 +206,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_of_one_is_a_cause_for_the_other_and_both_count),
+		cmocka_unit_test(the_worst_moment_is_when_it_was_held_up),
+		cmocka_unit_test(a_thread_that_differs_is_named_with_its_part),
 		cmocka_unit_test(one_thread_is_answered_as_it_was),
 		cmocka_unit_test(on_random_traces_the_sums_are_those_of_the_threads),
 	};

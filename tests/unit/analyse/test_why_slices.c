@@ -323,6 +323,49 @@ static void who_woke_up_when_it_went_on_is_inferred(void **unused)
 	told_free(told);
 }
 
+/* Behind a look the waiter wakes it: it has done nothing before. */
+static void whom_it_woke_has_done_nothing(void **unused)
+{
+	struct script script = with_a_sleeper();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 enter futex 0x7f0080 129 1", 1);
+	says(&script, "cpu0 waking 8 cpu 1", 1);
+	says(&script, "cpu0 leave futex 1", 1);
+	says(&script, "cpu1 switch 0(runnable) 8", 1);
+	says(&script, "cpu1 leave clock_nanosleep -4", 1);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 150 * MS);
+	assert_int_equal(told->why.missed_count, 0);
+	told_free(told);
+}
+
+/* The end of the program is how it went on. */
+static void who_ends_behind_a_time_out_went_on(void **unused)
+{
+	struct script script = with_a_sleeper();
+	struct told *told;
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 49999);
+	wakes_up(&script);
+	ends_itself(&script);
+	says(&script, "cpu0 enter exit_group", 5);
+	says(&script, "cpu0 switch 7(dead) 0", 5);
+	told = replayed(script.text);
+	free(script.text);
+	(void)explained(told, 7, 1 * 1000 * US, (uint64_t)script.at_us * US);
+	assert_in_range(charged_ns(told, WHY_TIMER, 8), 149 * MS, 150 * MS);
+	assert_int_equal(told->why.missed_count, 3);
+	told_free(told);
+}
+
 /* It was awake all the time, or only since the last slice but one: it may have done it, or not. */
 static void who_woke_up_earlier_is_not(void **unused)
 {
@@ -339,6 +382,118 @@ static void who_woke_up_earlier_is_not(void **unused)
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_TIMER, 8), 0);
 	assert_int_equal(told->why.missed_count, 0);
+	told_free(told);
+}
+
+/* The last slice, whose time is up at its end: the call finds 'found' then, for 9 has made 'call' just before. */
+static void too_late(struct script *script, const char *call, int found)
+{
+	AUTO_FREE char *enter = xasprintf("cpu0 enter %s", call);
+	AUTO_FREE char *leave =
+		xasprintf("cpu0 leave %.*s %d", (int)strcspn(call, " "), call, found);
+
+	says(script, enter, 1);
+	says(script, "cpu0 switch 7(blocked) 0", 50000);
+	says(script, "cpu0 vector local_timer", 0);
+	says(script, "cpu0 hrtimer hrtimer_wakeup", 0);
+	says(script, "cpu0 waking 7 cpu 0", 0);
+	says(script, "cpu0 hrtimerdone", 0);
+	says(script, "cpu0 vectorexit local_timer", 1000);
+	says(script, "cpu1 enter write 4", 1);
+	says(script, "cpu1 leave write 1", 1000);
+	says(script, "cpu0 switch 0(runnable) 7", 1);
+	says(script, leave, 1);
+}
+
+static void what_comes_when_the_time_is_up_ends_the_wait(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "read 3", 50);
+	slice(&script, "read 3", 50);
+	too_late(&script, "read 3", 1);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 0);
+	assert_in_range(charged_ns(told, WHY_OTHER_THREAD, 9), 150 * MS, 151 * MS);
+	assert_int_equal(told->why.missed_count, 3);
+	assert_string_equal(
+		told->why.chain[0].inferred,
+		"it called write() when read() had timed out and still found something");
+	told_free(told);
+}
+
+/* Behind the last time-out 9, of the same process, wakes 'word', and nobody was woken by that. */
+static struct told *asked_of_a_waker(const char *word, int how)
+{
+	AUTO_FREE char *wake = xasprintf("cpu1 enter futex %s %d 1", word, how);
+	struct script script = { xstrdup("thread 7 7 1 R waiter\nthread 9 7 1 R waker\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  0 cpu1 switch 0(runnable) 9\n"),
+				 1000 };
+
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	says(&script, wake, 1);
+	says(&script, "cpu1 leave futex 0", 1);
+	call(&script, "write 2", "9");
+	return asked(&script);
+}
+
+static void who_woke_the_futex_too_late_is_inferred(void **unused)
+{
+	static const int hows[] = { 129, 135 }; /* FUTEX_WAKE, FUTEX_UNLOCK_PI, both private */
+	struct told *told;
+
+	for (size_t i = 0; i < ARRAY_LEN(hows); i++) {
+		told = asked_of_a_waker("0x7f0014", hows[i]);
+		assert_in_range(charged_ns(told, WHY_OTHER_THREAD, 9), 99 * MS, 100 * MS);
+		assert_int_equal(told->why.missed_count, 2);
+		told_free(told);
+	}
+	told = asked_of_a_waker("0x7f0024", 129);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 100 * MS);
+	told_free(told);
+}
+
+/* It failed: nothing came, and who writes meanwhile has nothing to do with it. */
+static void what_times_out_in_vain_is_not(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	slice(&script, "read 3", 50);
+	slice(&script, "read 3", 50);
+	too_late(&script, "read 3", -11);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 150 * MS);
+	assert_int_equal(told->why.missed_count, 0);
+	told_free(told);
+}
+
+/* Calls that end without an error when their time is up. */
+static void a_slice_that_finds_nothing_is_no_act(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 2; i++) {
+		says(&script, "cpu0 enter io_getevents 1", 1);
+		says(&script, "cpu0 switch 7(blocked) 0", 50000);
+		says(&script, "cpu0 vector local_timer", 0);
+		says(&script, "cpu0 hrtimer hrtimer_wakeup", 0);
+		says(&script, "cpu0 waking 7 cpu 0", 0);
+		says(&script, "cpu0 hrtimerdone", 0);
+		says(&script, "cpu0 vectorexit local_timer", 0);
+		says(&script, "cpu0 switch 0(runnable) 7", 1);
+		says(&script, "cpu0 leave io_getevents 0", 1);
+	}
+	woken_slice(&script, "io_getevents 1", 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 0);
+	assert_int_equal(told->why.slice_count, 2);
 	told_free(told);
 }
 
@@ -472,7 +627,13 @@ int main(void)
 		cmocka_unit_test(one_long_look_does_not_end_it),
 		cmocka_unit_test(a_long_look_before_the_end_ends_it),
 		cmocka_unit_test(who_woke_up_when_it_went_on_is_inferred),
+		cmocka_unit_test(whom_it_woke_has_done_nothing),
+		cmocka_unit_test(who_ends_behind_a_time_out_went_on),
 		cmocka_unit_test(who_woke_up_earlier_is_not),
+		cmocka_unit_test(what_comes_when_the_time_is_up_ends_the_wait),
+		cmocka_unit_test(who_woke_the_futex_too_late_is_inferred),
+		cmocka_unit_test(what_times_out_in_vain_is_not),
+		cmocka_unit_test(a_slice_that_finds_nothing_is_no_act),
 		cmocka_unit_test(one_time_out_is_one),
 		cmocka_unit_test(a_time_out_that_is_acted_upon_stays_one),
 		cmocka_unit_test(sleeps_are_no_slices),

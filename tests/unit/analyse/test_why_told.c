@@ -1,7 +1,7 @@
 /* test_why_told.c - what threads said at known points stands beside what the kernel saw, and changes no sum. */
 #include "told.h"
 
-#include "analyse/app_spans.h"
+#include "analyse/why/app_spans.h"
 
 enum point {
 	LOCK,

@@ -191,11 +191,11 @@ static void errors_name_the_option_and_the_value(void **unused)
 
 static void an_unknown_option_suggests_the_nearest(void **unused)
 {
-	assert_refused("--jsno", "there is no option --jsno; did you mean --json?");
-	assert_refused("--inst", "there is no option --inst; did you mean --instances?");
-	assert_refused("--quite-another", "there is no option --quite-another");
-	assert_refused("-x", "there is no option -x");
-	assert_refused("--a\033[2Jb", "there is no option --a\\x1b[2Jb");
+	assert_refused("--jsno", "unknown option --jsno; did you mean --json?");
+	assert_refused("--inst", "unknown option --inst; did you mean --instances?");
+	assert_refused("--quite-another", "unknown option --quite-another");
+	assert_refused("-x", "unknown option -x");
+	assert_refused("--a\033[2Jb", "unknown option --a\\x1b[2Jb");
 }
 
 static void help_is_in_every_table(void **unused)

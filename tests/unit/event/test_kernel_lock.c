@@ -16,9 +16,12 @@ static struct fact_symbol symbols[] = {
 	{ 0x3000, "rtnl_lock" },
 	{ 0x4000, "alloc_super" },
 	{ 0x5000, "do_syscall_64" },
+	{ 0x6000, "cgroup_can_fork" },
+	{ 0x7000, "tracing_check_open_get_tr.part.0" },
+	{ 0x8000, "rtnl_lockish" },
 };
 
-static const struct facts facts = { .symbols = symbols, .symbol_count = 5 };
+static const struct facts facts = { .symbols = symbols, .symbol_count = 8 };
 
 static const char *text_of(const char *told, uint32_t flags, uint64_t address)
 {
@@ -50,6 +53,27 @@ static void a_function_that_takes_one_lock_alone_names_it(void **unused)
 {
 	assert_string_equal(text_of("\t1010 2010 3010 4010", KERNEL_LOCK_MUTEX, 0x77),
 			    "kernel mutex rtnl_mutex");
+}
+
+/* A function may take locks of several kinds. */
+static void which_lock_a_function_takes_depends_on_the_kind(void **unused)
+{
+	assert_string_equal(text_of("\t2010 6010", KERNEL_LOCK_MUTEX, 0x77),
+			    "kernel mutex cgroup_mutex");
+	assert_string_equal(text_of("\t2010 6010", KERNEL_LOCK_PERCPU | KERNEL_LOCK_READ, 0x77),
+			    "kernel per-CPU lock cgroup_threadgroup_rwsem");
+	assert_string_equal(text_of("\t2010 6010", KERNEL_LOCK_READ, 0x77),
+			    "kernel rw lock 0x77, taken in cgroup_can_fork()");
+	assert_string_equal(text_of("\t1010 2010 3010", 0, 0x77),
+			    "kernel lock 0x77, taken in rtnl_lock()");
+}
+
+static void a_part_of_a_function_is_the_function(void **unused)
+{
+	assert_string_equal(text_of("\t2010 7010", KERNEL_LOCK_MUTEX, 0x77),
+			    "kernel mutex trace_types_lock");
+	assert_string_equal(text_of("\t2010 8010", KERNEL_LOCK_MUTEX, 0x77),
+			    "kernel mutex 0x77, taken in rtnl_lockish()");
 }
 
 static void the_function_is_the_first_outside_of_locks(void **unused)
@@ -88,6 +112,8 @@ int main(void)
 		cmocka_unit_test(what_is_told_of_a_lock_is_its_name),
 		cmocka_unit_test(a_lock_without_a_name_is_told_by_its_address_and_who_took_it),
 		cmocka_unit_test(a_function_that_takes_one_lock_alone_names_it),
+		cmocka_unit_test(which_lock_a_function_takes_depends_on_the_kind),
+		cmocka_unit_test(a_part_of_a_function_is_the_function),
 		cmocka_unit_test(the_function_is_the_first_outside_of_locks),
 		cmocka_unit_test(kinds_follow_from_the_flags),
 		cmocka_unit_test(an_owner_is_no_descriptor),

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "export/ctf_layout.h"
 #include "read/format_text.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
 
 #define COMMON                                                                                 \

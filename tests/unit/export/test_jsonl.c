@@ -73,7 +73,7 @@ static void waits_have_a_root_and_edges_two_ends(void **unused)
 
 	count = lines_of(ex, EXPORT_EDGES, lines, 50);
 	assert_int_equal(count, 1);
-	who = member(member(lines[0], "woken_by"), "who");
+	who = member(lines[0], "woken_by");
 	assert_int_equal(json_number(lines[0], "time_ns"), 50);
 	assert_int_equal(json_number(lines[0], "waited_ns"), 30);
 	assert_int_equal(json_number(who, "tid"), 8);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,9 +15,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -33,8 +36,10 @@
 static uint32_t support; /* asked before: a reader may not ask */
 static char folder[] = "/var/tmp/holdup-filter-XXXXXX";
 
-/* Run 'act' in a child that is a reader, with its message thrown away. Returns the wait status. */
-static int as_reader(void (*act)(const void *), const void *argument)
+typedef int filter_function(const struct guard_place *places, size_t count, struct err *err);
+
+/* Run 'act' in a child that was filtered, with its message thrown away. Returns the wait status. */
+static int as_filtered(filter_function *filter, void (*act)(const void *), const void *argument)
 {
 	const struct guard_place places[] = { { .path = folder } };
 	pid_t child = fork();
@@ -45,7 +50,7 @@ static int as_reader(void (*act)(const void *), const void *argument)
 		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 		(void)dup2(null, STDERR_FILENO);
-		if (guard_filter_reader(places, 1, &err) < 0)
+		if (filter(places, 1, &err) < 0)
 			_exit(99);
 		act(argument);
 		_exit(0);
@@ -53,6 +58,11 @@ static int as_reader(void (*act)(const void *), const void *argument)
 	assert_true(child > 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return status;
+}
+
+static int as_reader(void (*act)(const void *), const void *argument)
+{
+	return as_filtered(guard_filter_reader, act, argument);
 }
 
 static bool was_stopped(int status)
@@ -101,6 +111,86 @@ static void each_call_that_reading_never_makes_ends_the_process(void **unused)
 		count++;
 	}
 	assert_true(count > 80);
+}
+
+/* A socket that listens, and one end of a connection to it. */
+struct door {
+	int listens, guest;
+};
+
+static void answer_at_the_door(const void *argument)
+{
+	const struct door *door = argument;
+	char word[4] = "";
+	int fd = accept4(door->listens, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd < 0 || recv(fd, word, 3, 0) != 3 || send(fd, "yes", 3, MSG_NOSIGNAL) != 3)
+		_exit(1);
+	(void)shutdown(fd, SHUT_RDWR);
+}
+
+static void a_server_answers_on_a_socket_that_listens(void **unused)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t bytes = sizeof(address);
+	struct door door = { socket(AF_INET, SOCK_STREAM, 0), socket(AF_INET, SOCK_STREAM, 0) };
+	char word[4] = "";
+
+	assert_int_equal(bind(door.listens, (struct sockaddr *)&address, bytes), 0);
+	assert_int_equal(listen(door.listens, 1), 0);
+	assert_int_equal(getsockname(door.listens, (struct sockaddr *)&address, &bytes), 0);
+	assert_int_equal(connect(door.guest, (struct sockaddr *)&address, bytes), 0);
+	assert_int_equal(send(door.guest, "hey", 3, 0), 3);
+	assert_true(went_well(as_filtered(guard_filter_server, answer_at_the_door, &door)));
+	assert_int_equal(recv(door.guest, word, 3, 0), 3);
+	assert_string_equal(word, "yes");
+	close(door.guest);
+	close(door.listens);
+}
+
+static void a_server_makes_no_socket_and_reaches_nobody(void **unused)
+{
+	static const char *const names[] = { "socket", "socketpair", "connect", "bind",
+					     "listen", "execve",     "ptrace",	"recvmsg" };
+
+	if (cannot_test(GUARD_FILTER_CALLS))
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int number = seccomp_syscall_resolve_name(names[i]);
+
+		if (!was_stopped(as_filtered(guard_filter_server, make_call, &number)))
+			fail_msg("%s() did not end a server", names[i]);
+	}
+}
+
+static void set_modes(const void *argument)
+{
+	const int *fd = argument;
+	struct termios modes;
+
+	if (tcgetattr(*fd, &modes) < 0)
+		_exit(2);
+	errno = 0;
+	_exit(tcsetattr(*fd, TCSADRAIN, &modes) < 0 ? 1 : 0);
+}
+
+static void type_a_key(const void *argument)
+{
+	(void)ioctl(*(const int *)argument, TIOCSTI, "x");
+}
+
+static void a_screen_sets_modes_and_types_nothing(void **unused)
+{
+	int fd = posix_openpt(O_RDWR | O_NOCTTY);
+
+	assert_true(fd >= 0);
+	if (cannot_test(GUARD_FILTER_CALLS))
+		return;
+	assert_true(went_well(as_filtered(guard_filter_screen, set_modes, &fd)));
+	assert_false(went_well(as_filtered(guard_filter_reader, set_modes, &fd)));
+	assert_true(was_stopped(as_filtered(guard_filter_screen, type_a_key, &fd)));
+	close(fd);
 }
 
 static void nobodys_call_fails_as_in_an_older_kernel(void **unused)
@@ -165,6 +255,23 @@ static void call_as_x32(const void *unused)
 }
 #endif
 
+#ifdef __x86_64__
+/* Kernels of some guests fault at that entry, whatever filter there is. */
+static bool has_32_bit_entry(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		(void)signal(SIGSEGV, SIG_DFL);
+		call_as_32_bit(NULL);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return went_well(status);
+}
+#endif
+
 static void neither_processes_nor_signals_nor_typing_nor_other_entries(void **unused)
 {
 	void (*const acts[])(const void *) = {
@@ -175,14 +282,21 @@ static void neither_processes_nor_signals_nor_typing_nor_other_entries(void **un
 		type_with_high_bits,
 		make_a_space,
 #ifdef __x86_64__
-		call_as_32_bit,
 		call_as_x32,
+		call_as_32_bit, /* the last, see below */
 #endif
 	};
+	size_t count = sizeof(acts) / sizeof(acts[0]);
 
 	if (cannot_test(GUARD_FILTER_CALLS))
 		return;
-	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+#ifdef __x86_64__
+	if (!has_32_bit_entry()) {
+		puts("# not tested: the entry for 32-bit programs, which this kernel lacks");
+		count--;
+	}
+#endif
+	for (size_t i = 0; i < count; i++) {
 		int status = as_reader(acts[i], NULL);
 
 		if (!was_stopped(status))
@@ -319,6 +433,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_call_that_reading_never_makes_ends_the_process),
+		cmocka_unit_test(a_server_answers_on_a_socket_that_listens),
+		cmocka_unit_test(a_server_makes_no_socket_and_reaches_nobody),
+		cmocka_unit_test(a_screen_sets_modes_and_types_nothing),
 		cmocka_unit_test(nobodys_call_fails_as_in_an_older_kernel),
 		cmocka_unit_test(neither_processes_nor_signals_nor_typing_nor_other_entries),
 		cmocka_unit_test(reading_and_its_output_work),

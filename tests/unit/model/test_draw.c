@@ -231,7 +231,7 @@ static void too_large_a_model_is_refused_with_a_way_out(void **unused)
 	struct err err = { 0 };
 
 	assert_int_equal(model_draw_svg(stdout, &draw, &err), -7);
-	assert_non_null(strstr(err.text, "make DOT of it"));
+	assert_non_null(strstr(err.text, "use --dot"));
 	assert_non_null(strstr(dot, "s120 ->"));
 	model_free(model);
 }

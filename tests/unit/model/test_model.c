@@ -147,8 +147,8 @@ static const struct {
 	{ "model: m\ninitial: *x\n", 2, "aliases" },
 	{ "model: !!str m\n", 1, "anchors and tags" },
 	{ "model: m\n---\nmodel: n\n", 2, "holds one model" },
-	{ "model: m\nmodel: n\n", 2, "a second time" },
-	{ "? [a]\n: b\n", 1, "a name is expected" },
+	{ "model: m\nmodel: n\n", 2, "duplicate \"model\"" },
+	{ "? [a]\n: b\n", 1, "expected a name" },
 	{ "model: m\ninitial: a\n", 1, "a model has states" },
 	{ "model: m\nstates: { a: , b: }\n", 1, "in which it begins" },
 	{ "initial: a\nstates: { a: }\n", 1, "a model has a name" },
@@ -275,7 +275,7 @@ static void too_much_of_anything_is_refused(void **unused)
 	for (size_t i = 4; i < bytes; i++)
 		text[i] = i % 2 ? ',' : 'x';
 	assert_int_equal(model_parse(text, bytes, &model, &errors), -22);
-	assert_non_null(strstr(errors.items[0].text, "more parts than any model needs"));
+	assert_non_null(strstr(errors.items[0].text, "too many parts"));
 	model_errors_fini(&errors);
 	memcpy(text, STATE "{ event: e, to: b, check: [ '", strlen(STATE) + 29);
 	memset(text + strlen(STATE) + 29, '(', bytes - strlen(STATE) - 29);

@@ -1,7 +1,7 @@
 /* States as numbers and in words. */
 #include "asking.h"
 
-#include "analyse/why_int.h"
+#include "analyse/why/why_int.h"
 
 struct known {
 	uint32_t word;

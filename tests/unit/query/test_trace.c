@@ -266,7 +266,7 @@ static void a_temporary_index_leaves_nothing(void **unused)
 
 	assert_false(has_index());
 	assert_int_equal(open_fails(path, HR_OPEN_NO_BUILD, error), -ENOENT);
-	assert_non_null(strstr(error, "no index"));
+	assert_non_null(strstr(error, "no valid index"));
 	assert_int_equal(hr_open(path, NULL, &again, NULL, 0), 0); /* two at a time */
 	assert_int_equal(answers(trace), answers(again));
 	hr_close(again);
@@ -341,7 +341,7 @@ static void a_trace_that_must_not_be_written_to_is_answered_too(void **unused)
 		assert_int_equal(seteuid(0), 0);
 	shell("chmod -R u+w %s", base);
 	assert_true(rc == -EACCES || rc == -EROFS || rc == -EPERM);
-	assert_non_null(strstr(error, "no place"));
+	assert_non_null(strstr(error, "cannot find a directory for the index"));
 	assert_false(has_index());
 }
 
@@ -497,9 +497,12 @@ static void every_question_notices_damage(void **unused)
 	struct hr_waits *waits;
 	struct hr_edges *edges;
 	struct hr_stays *stays;
+	struct hr_trace *fresh;
+	struct hr_why *why;
 
 	hr_close(trace);
 	assert_int_equal(hr_open(path, &options, &trace, NULL, 0), 0);
+	assert_int_equal(hr_open(path, &options, &fresh, NULL, 0), 0);
 	assert_int_equal(hr_intervals_new(trace, thread, 0, end, &intervals), 0);
 	for (off_t at = 4096, size = index_size(); at < size * 3 / 4; at++)
 		flip(at);
@@ -515,7 +518,9 @@ static void every_question_notices_damage(void **unused)
 	assert_int_equal(hr_edges_in_new(trace, thread, 0, end, &edges), -EBADMSG);
 	assert_int_equal(hr_edges_out_new(trace, thread, 0, end, &edges), -EBADMSG);
 	assert_int_equal(hr_stays_new(trace, 0, 0, end, &stays), -EBADMSG);
+	assert_int_equal(hr_why_new(fresh, NULL, &why), -EBADMSG);
 	hr_intervals_free(intervals);
+	hr_close(fresh);
 	hr_close(trace);
 }
 
@@ -569,6 +574,29 @@ static void what_cannot_be_built_again_stays(void **unused)
 	hr_close(trace);
 }
 
+static void why_is_told_of_a_window_and_outlives_a_new_index(void **unused)
+{
+	struct hr_trace *trace = open_with(0);
+	uint64_t begin = hr_begin_ns(trace), length = hr_end_ns(trace) - begin;
+	struct hr_why_sum sum = { .struct_size = sizeof(sum) };
+	struct hr_cause cause = { .struct_size = sizeof(cause) };
+	const struct hr_why_options options = { .struct_size = sizeof(options),
+						.start_ns = begin + length / 4,
+						.end_ns = begin + length / 2,
+						.thread = hr_command_thread(trace) };
+	struct hr_why *why;
+
+	assert_int_equal(hr_why_new(trace, &options, &why), 0);
+	assert_int_equal(hr_why_sum_get(why, &sum), 0);
+	assert_int_equal(sum.start_ns, options.start_ns);
+	assert_int_equal(sum.end_ns, options.end_ns);
+	assert_int_equal(hr_rebuild(trace), 0);
+	assert_int_equal(hr_cause_get(why, 0, &cause), 0);
+	assert_true(*cause.what && cause.ns);
+	hr_why_free(why);
+	hr_close(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -586,6 +614,7 @@ int main(void)
 		cmocka_unit_test_setup(what_is_under_way_ends_when_the_index_is_built_again,
 				       unpack),
 		cmocka_unit_test_setup(what_cannot_be_built_again_stays, unpack),
+		cmocka_unit_test_setup(why_is_told_of_a_window_and_outlives_a_new_index, unpack),
 	};
 
 	return cmocka_run_group_tests(tests, make_base, remove_base);

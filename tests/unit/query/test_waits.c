@@ -1,7 +1,7 @@
 /* Waits and wake-ups through the API, against all waits of all threads one by one. */
 #include "asking.h"
 
-#include "analyse/why_int.h"
+#include "analyse/why/why_int.h"
 
 /* A trace in text and what the API says of it. */
 static struct asking told(const char *text)

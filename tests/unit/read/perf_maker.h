@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "read/perf_wire.h"
+#include "read/perf/wire.h"
 
 #define SWITCH_ID 372u
 #define FORK_ID	  373u

@@ -16,9 +16,9 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
-#include "read/ctf2_meta.h"
-#include "read/ctf_meta.h"
-#include "read/print.h"
+#include "read/ctf/ctf2_meta.h"
+#include "read/ctf/meta.h"
+#include "fields/print.h"
 #include "read/read.h"
 
 #define RS	 "\x1e"

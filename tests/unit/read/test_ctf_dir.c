@@ -16,7 +16,8 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
-#include "read/print.h"
+#include "fields/find.h"
+#include "fields/print.h"
 #include "read/read.h"
 
 #define INTEGERS                                                                            \

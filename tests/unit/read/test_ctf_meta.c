@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "read/ctf_meta.h"
+#include "read/ctf/meta.h"
 
 #define TRACE  "trace { major = 1; minor = 8; byte_order = le; };\n"
 #define FIELDS "event { name = e; fields := struct { "

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "event/event.h"
-#include "read/ctf_told.h"
+#include "read/ctf/told.h"
 
 static const struct event other = { .type = EV_OTHER, .other = { "system", "name" } };
 

@@ -23,9 +23,9 @@
 #include "event/comms.h"
 #include "event/event.h"
 #include "event/facts.h"
-#include "read/expr.h"
-#include "read/print.h"
-#include "read/value.h"
+#include "fields/expr.h"
+#include "fields/print.h"
+#include "fields/value.h"
 #include "store/formats.h"
 
 #define COMMON                                                                 \
@@ -290,7 +290,7 @@ static void what_is_wrong_is_said_where(void **unused)
 	refuse("args[x] == 1", "NAME[NUMBER]");
 	refuse("args[2] & many", "a mask is a number");
 	refuse("prev_pid == seven", "prev_pid is a number");
-	refuse("no_such_thing", "neither an event nor a field");
+	refuse("no_such_thing", "no event or field");
 	refuse("no_such_thing == 1", "no event of this trace has a field");
 	refuse("&& cpu == 0", "a field or an event is missing");
 	refuse("cpu == 0 &&", "a field or an event is missing");

@@ -14,8 +14,8 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/format_text.h"
-#include "read/kernel_events.h"
-#include "read/pages.h"
+#include "read/kernel/events.h"
+#include "read/kernel/pages.h"
 #include "store/formats.h"
 
 #define COMMON                                                                          \

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "read/page_maker.h"
-#include "read/pages.h"
+#include "read/kernel/pages.h"
 
 static struct page_layout layout_for(uint32_t long_bytes, bool big_endian)
 {

@@ -18,8 +18,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "event/facts.h"
-#include "read/perf_file.h"
-#include "read/perf_scan.h"
+#include "read/perf/file.h"
+#include "read/perf/scan.h"
 
 static char folder[] = "/tmp/holdup-perf-XXXXXX";
 

@@ -20,7 +20,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
 #include "store/formats.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/outbuf.h"
 #include "event/facts.h"
-#include "read/print.h"
+#include "fields/print.h"
 #include "read/read.h"
 #include "store/formats.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "event/event.h"
-#include "read/text_line.h"
+#include "read/text/line.h"
 
 /* What a line must be understood as. */
 struct want {

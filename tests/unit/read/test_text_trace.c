@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
+#include "fields/find.h"
 #include "read/read.h"
 
 #define HEAD(time) "  <idle>-0     (-----) [001] d.h2. " time ": "

@@ -9,8 +9,8 @@
 #include "base/outbuf.h"
 #include "event/event.h"
 #include "event/facts.h"
-#include "read/print.h"
-#include "read/value.h"
+#include "fields/print.h"
+#include "fields/value.h"
 
 /* Of a clock that is a counter. */
 static void a_time_beyond_2_to_63_is_not_negative(void **unused)

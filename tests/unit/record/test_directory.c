@@ -200,7 +200,7 @@ static void two_recorders_do_not_share_a_directory(void **state)
 	assert_int_equal(directory_open("trace", true, &first, NULL), 0);
 	make_file("trace/trace.json");
 	assert_int_equal(directory_open("trace", true, &second, &err), -EBUSY);
-	assert_non_null(strstr(err.text, "under way"));
+	assert_non_null(strstr(err.text, "another recording"));
 	assert_int_equal(access("trace/trace.json", F_OK), 0);
 	directory_close(&first);
 	assert_int_equal(directory_open("trace", true, &second, NULL), 0);

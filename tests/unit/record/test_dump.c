@@ -197,6 +197,50 @@ static void it_never_writes_over_a_file(void **state)
 	manifest_fini(&manifest);
 }
 
+/* The dump beside the other one's, in its place. */
+static void dump_late(const struct dumped *dumped, uint64_t born_ns, struct facts *facts)
+{
+	struct manifest manifest = { 0 };
+	struct err err = { 0 };
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/kernel/dump.jsonl", dumped->opening.dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(dump_write_late(dumped->opening.dir, born_ns, &manifest, &err), 0);
+	assert_int_equal(dump_read(path, facts, &err), 0);
+	manifest_fini(&manifest);
+}
+
+static bool has_thread(const struct facts *facts, int32_t tid)
+{
+	for (size_t i = 0; i < facts->thread_count; i++) {
+		if (facts->threads[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+/* What is open when a recording is over says nothing of what was open while it went on. */
+static void a_late_one_has_threads_and_no_files(void **state)
+{
+	struct facts facts = { 0 };
+
+	dump_late(*state, UINT64_MAX, &facts);
+	assert_true(has_thread(&facts, getpid()));
+	assert_int_equal(facts.fd_count, 0);
+	facts_fini(&facts);
+}
+
+static void who_was_born_later_is_not_in_a_late_one(void **state)
+{
+	struct facts facts = { 0 };
+
+	dump_late(*state, 1, &facts);
+	assert_false(has_thread(&facts, getpid()));
+	assert_true(has_thread(&facts, 2) || !has_thread(&facts, 1)); /* none in a container */
+	facts_fini(&facts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +250,8 @@ int main(void)
 		cmocka_unit_test(anonymous_ones_have_plain_names),
 		cmocka_unit_test(both_ends_of_a_pipe_have_its_inode),
 		cmocka_unit_test(it_never_writes_over_a_file),
+		cmocka_unit_test(a_late_one_has_threads_and_no_files),
+		cmocka_unit_test(who_was_born_later_is_not_in_a_late_one),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

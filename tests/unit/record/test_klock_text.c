@@ -67,6 +67,25 @@ static void a_pipe_has_a_number(void **unused)
 	assert_string_equal(text_of(&raw), "pipe lock (pipe->mutex) of pipe:[4711]");
 }
 
+static const char *symbol_of(const char *symbol)
+{
+	struct raw_lock raw = { .text_bytes = (unsigned)strlen(symbol) + 1 };
+
+	memcpy(raw.text, symbol, raw.text_bytes);
+	return text_of(&raw);
+}
+
+static void a_variable_of_the_kernel_has_a_name(void **unused)
+{
+	assert_string_equal(symbol_of("rtnl_mutex+0x0/0x20"), "rtnl_mutex");
+	assert_string_equal(symbol_of("rcu_state+0x1480/0x1a00"), "rcu_state+0x1480");
+	assert_string_equal(symbol_of("table_lock+0x0/0x20 [some_module]"), "table_lock");
+	assert_string_equal(symbol_of("0xffff888100075e78"), "");
+	assert_string_equal(symbol_of("some words+0x0/0x20"), "");
+	assert_string_equal(symbol_of("+0x0/0x20"), "");
+	assert_string_equal(symbol_of(""), "");
+}
+
 static void addresses_follow_a_tab(void **unused)
 {
 	const struct raw_lock raw = { .class = RAW_LOCK_EPOLL,
@@ -112,6 +131,7 @@ int main(void)
 		cmocka_unit_test(paths_stand_leaf_first),
 		cmocka_unit_test(a_mounted_file_system_has_a_place),
 		cmocka_unit_test(a_pipe_has_a_number),
+		cmocka_unit_test(a_variable_of_the_kernel_has_a_name),
 		cmocka_unit_test(addresses_follow_a_tab),
 		cmocka_unit_test(what_a_record_says_of_lengths_is_not_believed),
 		cmocka_unit_test(a_tab_in_a_name_is_none),

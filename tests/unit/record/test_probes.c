@@ -173,7 +173,7 @@ static void what_cannot_be_recorded_is_told(void **state)
 		{ "SELF:test_probed_functoin", false, -ENOENT, "test_probed_function" },
 		{ "SELF:mkdtemp", false, -ENOENT, "library" },
 		{ "SELF:0x1", false, -ENOENT, "code" },
-		{ "SELF:test_probed_function+1(n)", false, -ENOTSUP, "where" },
+		{ "SELF:test_probed_function+1(n)", false, -ENOTSUP, "location" },
 		{ "/dev/null:f", false, -ENOEXEC, "/dev/null" },
 		{ "/nowhere/x:f", false, -ENOENT, "/nowhere/x" },
 		{ "f", false, -EINVAL, "PROGRAM:FUNCTION" },

@@ -88,6 +88,14 @@ static void arguments(void **unused)
 	TEXT(&raw, "a\0b", "a b...");
 }
 
+static void a_number_of_a_container(void **unused)
+{
+	struct raw_name raw = { .kind = RAW_KIND_VTID, .pid = 4711 };
+
+	(void)unused;
+	TEXT(&raw, "", "4711");
+}
+
 static void of_descriptors_it_says_nothing(void **unused)
 {
 	struct raw_name raw = { .kind = RAW_KIND_PATH };
@@ -104,6 +112,7 @@ int main(void)
 		cmocka_unit_test(what_is_too_long_is_cut),
 		cmocka_unit_test(a_peer),
 		cmocka_unit_test(arguments),
+		cmocka_unit_test(a_number_of_a_container),
 		cmocka_unit_test(of_descriptors_it_says_nothing),
 	};
 

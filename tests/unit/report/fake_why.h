@@ -7,7 +7,7 @@
 #ifndef TESTS_FAKE_WHY_H
 #define TESTS_FAKE_WHY_H
 
-#include "analyse/why.h"
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "event/facts.h"
 

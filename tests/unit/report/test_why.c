@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/why_process.h"
+#include "analyse/why/process.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/fake_why.h"
@@ -74,20 +74,20 @@ static void assert_lacks(const char *text, const char *part)
 
 static const char golden_text[] =
 	"build.sh[437] took 1.309 s: working 0.4 %, interrupted 0.8 %, blocked 98.6 %, uncertain 0.2 %\n"
-	"  It was mostly held up by others: 1.290 s.\n"
+	"  Mostly held up by others: 1.290 s.\n"
 	"\n"
-	"Where the time went, each moment charged to what held it up in the end:\n"
+	"Where the time went, by root cause:\n"
 	"   share      time  went to\n"
 	"  97.9 %   1.281 s  Xorg[440] sleeping until a timer: clock_nanosleep() (42 x, longest 200 ms)\n"
 	"   0.8 %   0.011 s  waiting for a CPU; make[512] ran instead (3 x, longest 5.01 ms)\n"
-	"   0.7 %   0.009 s  disk: vda 4096 B read, awaited by Xorg[440], fd 3 = /etc/X11/xorg.conf\n"
+	"   0.7 %   0.009 s  disk: vda 4096 B read, for Xorg[440], fd 3 = /etc/X11/xorg.conf\n"
 	"   0.4 %   0.005 s  working itself: own code (12 x, longest 1.00 ms)\n"
 	"   0.2 %   0.003 s  unknown what xinit[438] did: events were lost (2 x, longest 2.00 ms)\n"
 	"  <0.1 %  <0.001 s  interrupted: irq 24 virtio0-req.0\n"
 	"  ------  --------\n"
 	"   100 %   1.309 s\n"
 	"\n"
-	"The chain of the largest hold-up:\n"
+	"The chain of waits behind the largest hold-up:\n"
 	"     time  waits\n"
 	"  1.281 s    1 x  build.sh[437] waited in wait4(), child xinit[438]; woken by xinit[438] in exit()\n"
 	"  1.281 s    1 x    xinit[438] waited in select(), fd 3 = socket to Xorg[440]; woken by Xorg[440] in\n"
@@ -95,12 +95,12 @@ static const char golden_text[] =
 	"  1.281 s   42 x      root: Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
 	"\n"
 	"Notes:\n"
-	"  The command ended with exit status 2.\n"
-	"  812 events were lost; 3.00 ms of the window lies in holes of the recording. What depends on them\n"
-	"    is counted as uncertain or unknown. A larger --buffer loses less.\n"
+	"  The command exited with status 2.\n"
+	"  812 events were lost; 3.00 ms of the window lies in holes of the recording. Affected time is\n"
+	"    uncertain or unknown. A larger --buffer loses fewer.\n"
 	"  CPU 1 lost 812 events in the whole recording.\n"
-	"  5 switches to a thread were not recorded, in the whole recording; other events placed all of them\n"
-	"    exactly.\n"
+	"  5 context switches to a thread were not recorded in the whole recording; other events give the\n"
+	"    exact time of all of them.\n"
 	"  Not recorded: file names of descriptors (BPF program not loaded: Operation not permitted).\n";
 
 static void the_text_is_this(void **unused)
@@ -123,12 +123,12 @@ static const char golden_parts[] =
 	"  98.6 %   1.290 s    1 x  1.290 s  #4      child xinit[438]\n"
 	"   0.2 %   0.003 s    2 x               Uncertain\n"
 	"\n"
-	"System calls that began in the window; time: worked in them, without waits:\n"
+	"System calls that began in the window; time: CPU time in the call:\n"
 	"  calls  errors     time  system call\n"
 	"  1,234       2  0.003 s  read\n"
 	"      1       0  0.001 s  wait4\n"
 	"\n"
-	"Blocking causality: each wait, what ended it, and below it what its waker waited for:\n"
+	"Chains of waits: each wait, its waker, and below the waits of the waker:\n"
 	"  duration          begins  wait\n"
 	"   1.290 s  +0.016001000 s  build.sh[437] waited in wait4(), child xinit[438]; woken by xinit[438]\n"
 	"                              in exit()\n"
@@ -137,9 +137,9 @@ static const char golden_parts[] =
 	"                                Xorg[440] in sendmsg()\n"
 	"                                meanwhile Xorg[440] worked 2.00 ms, was blocked 1.286 s\n"
 	"   0.200 s  +0.018000000 s      Xorg[440] waited in clock_nanosleep(); woken by timer hrtimer_wakeup\n"
-	"                                  in local timer interrupt < idle; it asked to sleep\n"
+	"                                  in local timer interrupt < idle; by its own request\n"
 	"                                  slept in hrtimer_nanosleep < do_nanosleep\n"
-	"  41 waits are left out, among them 1.081 s of the target's own: see --depth and --min\n"
+	"  41 waits are omitted, among them 1.081 s of the target's own: see --depth and --min\n"
 	"\n";
 
 static void the_parts_asked_for_are_these(void **unused)
@@ -232,8 +232,8 @@ static void sleeping_on_request_is_no_hold_up(void **unused)
 	why.roots = &root;
 	why.root_count = 1;
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
-	assert_has(text, "It mostly slept because it asked to: 1.290 s.\n");
-	assert_has(text, "sleeping until a timer itself: nanosleep(); it asked to sleep\n");
+	assert_has(text, "Mostly sleeping on its own request: 1.290 s.\n");
+	assert_has(text, "sleeping until a timer itself: nanosleep(); by its own request\n");
 	assert_lacks(text, "held up by others");
 }
 
@@ -270,8 +270,8 @@ static void a_server_without_work_is_idle(void **unused)
 	why.roots = &root;
 	why.root_count = 1;
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
-	assert_has(text, "It was mostly idle, waiting for work: 1.290 s.\n");
-	assert_has(text, "make[512] working: own code; it was idle, waiting for work\n");
+	assert_has(text, "Mostly idle, waiting for work: 1.290 s.\n");
+	assert_has(text, "make[512] working: own code; idle, waiting for work\n");
 }
 
 /* 'count' roots like 'like', each of another thread: 1 ms, 2 ms ... */
@@ -313,19 +313,21 @@ static void threads_of_one_name_are_one_row(void **unused)
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
 	assert_has(text, "  0.021 s  preempted by 6 threads named cc1 (12 x, longest 6.00 ms)\n");
 	assert_has(text,
-		   "  0.015 s  what it waited for was preempted by 5 threads named cc1 (10 x, "
+		   "  0.015 s  the awaited thread was preempted by 5 threads named cc1 (10 x, "
 		   "longest 5.00 ms)\n");
 	assert_has(text, "cc1[1016] working: own code (2 x, longest 4.00 ms)\n");
-	assert_has(text, "The chain of the largest hold-up:\n"); /* Xorg's is the first row */
+	assert_has(
+		text,
+		"The chain of waits behind the largest hold-up:\n"); /* Xorg's is the first row */
 	free(text);
 	roots[0].ns = 5 * MS;
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
-	assert_has(text, "The chain of the largest hold-up by one thread:\n");
+	assert_has(text, "The chain of waits behind the largest hold-up by one thread:\n");
 
 	all = printed(&why, &clean_facts, &(struct report_why_opts){ .top = 16, .unfold = true });
 	assert_has(all, "preempted by cc1[1007] (2 x, longest 6.00 ms)\n");
 	assert_lacks(all, "threads named");
-	assert_has(all, "The chain of the largest hold-up:\n");
+	assert_has(all, "The chain of waits behind the largest hold-up:\n");
 }
 
 /* Kinds of which each thread has a row: 100 sleepers beside others, with numbers in their names. */
@@ -474,6 +476,26 @@ static char *chain_of(size_t alike, bool unfold)
 	return printed(&why, &clean_facts, &(struct report_why_opts){ .unfold = unfold });
 }
 
+/* Kinds decide the words, not the texts. */
+static void who_was_halted_did_not_wait_in_something(void **unused)
+{
+	struct why_hop hops[] = {
+		{ XORG, "stopped", "", "SIGCONT", 900 * MS, 2, MAKE, .holding = "",
+		  .halted = true },
+		{ XORG, "recvfrom", "", "packet on eth0", 900 * MS, 2, MAKE, .holding = "",
+		  .by_packet = true },
+		{ MAKE, "own code", "", "", 900 * MS, 2, .holding = "" },
+	};
+	const struct why why = { .target = XORG, .chain = hops, .chain_count = ARRAY_LEN(hops) };
+	AUTO_FREE char *halted = report_why_hop(&why, 0);
+	AUTO_FREE char *packet = report_why_hop(&why, 1);
+
+	assert_string_equal(halted, "Xorg[440] was stopped; woken by make[512] in SIGCONT");
+	assert_string_equal(
+		packet,
+		"  Xorg[440] waited in recvfrom(); woken by a packet on eth0 from make[512]");
+}
+
 static void a_long_queue_of_threads_is_its_first_and_last(void **unused)
 {
 	AUTO_FREE char *few = chain_of(7, false), *many = chain_of(20, false);
@@ -482,7 +504,7 @@ static void a_long_queue_of_threads_is_its_first_and_last(void **unused)
 	assert_lacks(few, " more named ");
 	assert_has(few, "req-3[703] waited in futex()");
 	assert_has(many, "req-0[700] waited in futex()");
-	assert_has(many, "... 18 more named req-*, each woken by the next (--unfold shows them)\n");
+	assert_has(many, "... 18 more named req-*, each woken by the next (--unfold shows all)\n");
 	assert_lacks(many, "req-3[703] waited in futex()");
 	assert_has(many, "req-19[719] waited in futex()");
 	assert_has(many, "root: req-20[720]: own code");
@@ -541,17 +563,15 @@ static void a_process_is_its_threads_added_up(void **unused)
 	why.interrupted_ns = why.uncertain_ns = 0;
 	why.class_ns = 1500 * MS;
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
-	assert_has(
-		text,
-		"build.sh[437] took 1.309 s, 102 threads, of which 2 did more than wait, 1.500 s "
-		"together: working\n");
-	assert_has(text, "It mostly worked itself: 900 ms; it was held up by others for 600 ms.\n");
+	assert_has(text, "build.sh[437] took 1.309 s, 102 threads, 2 of them active, 1.500 s "
+			 "together: working 60.0 %,\n");
+	assert_has(text, "Mostly working: 900 ms; held up by others: 600 ms.\n");
 	assert_has(text, "  60.0 %  0.900 s  build.sh[437] working: own code (3 x");
-	assert_has(text, "build.sh[437] working, awaited by other threads: own code (3 x");
+	assert_has(text, "build.sh[437] running while other threads wait for it: own code (3 x");
 	assert_has(text, "100 threads that only waited");
 	assert_has(text,
 		   "1.000 s  100 threads named pool idle, waiting for work: epoll_wait(), fd 7\n");
-	assert_has(text, "The chain of the largest hold-up of build.sh[437]:\n");
+	assert_has(text, "The chain of waits behind the largest hold-up of build.sh[437]:\n");
 	json = printed(&why, &clean_facts, &(struct report_why_opts){ .json = true });
 	assert_has(json, "\"process\":{\"threads\":102,\"added\":2,\"threads_ns\":1500000000,");
 }
@@ -562,7 +582,7 @@ static void a_chosen_window_says_where_it_lies(void **unused)
 		printed(&fake_why, &fake_facts, &(struct report_why_opts){ .window_chosen = true });
 
 	assert_has(text, "build.sh[437] in 1.309 s: ");
-	assert_has(text, "Looked at: +0.500000000 s to +1.809000000 s of the recording.\n");
+	assert_has(text, "Window: +0.500000000 s to +1.809000000 s of the recording.\n");
 }
 
 static void one_instance_comes_with_its_causality(void **unused)
@@ -577,7 +597,7 @@ static void one_instance_comes_with_its_causality(void **unused)
 	free(text);
 	opts.instance_id = 77;
 	text = printed(&fake_why, &fake_facts, &opts);
-	assert_has(text, "There is no instance 77");
+	assert_has(text, "No instance 77");
 }
 
 static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
@@ -727,7 +747,7 @@ static void json_has_the_documented_keys(void **unused)
 {
 	struct json_object *json = parsed(&fake_why, 1);
 
-	assert_int_equal(number_at(json, "holdup"), 1);
+	assert_int_equal(number_at(json, "holdup"), 2);
 	assert_int_equal(number_at(json, "target.tid"), 437);
 	assert_int_equal(number_at(json, "target.tgid"), 437);
 	assert_string_equal(text_at(json, "target.comm"), "build.sh");
@@ -830,6 +850,7 @@ int main(void)
 		cmocka_unit_test(a_server_without_work_is_idle),
 		cmocka_unit_test(threads_of_one_name_are_one_row),
 		cmocka_unit_test(a_hundred_small_rows_of_one_kind_are_one_large_row),
+		cmocka_unit_test(who_was_halted_did_not_wait_in_something),
 		cmocka_unit_test(a_long_queue_of_threads_is_its_first_and_last),
 		cmocka_unit_test(who_a_process_is_is_told_once),
 		cmocka_unit_test(a_process_is_its_threads_added_up),

@@ -77,7 +77,8 @@ static void an_eventfd_is_shared_by_fork(void **unused)
 static void one_of_several_is_not_guessed(void **unused)
 {
 	says(PIPE "  2 cpu0 fdname 9 5 pipe:[5] pipe\n" READS " 60 cpu1 leave getpid 8\n",
-	     "stuck 7 50 read: the recording ended [fd 3 = pipe:[5]]");
+	     "stuck 7 50 read: the recording ended "
+	     "[fd 3 = pipe:[5]; other end: writer[8], other[9]]");
 	says(PIPE "  2 cpu0 fdname 9 5 pipe:[6] pipe\n" READS " 60 cpu1 leave getpid 8\n",
 	     "other_thread 8 50 running");
 }
@@ -86,7 +87,8 @@ static void one_of_several_is_not_guessed(void **unused)
 static void of_several_threads_it_is_the_one_that_did_before(void **unused)
 {
 	says("thread 10 8 1 R helper\n" PIPE READS " 60 cpu1 leave getpid 8\n",
-	     "stuck 7 50 read: the recording ended [fd 3 = pipe:[5]]");
+	     "stuck 7 50 read: the recording ended "
+	     "[fd 3 = pipe:[5]; other end: writer[8] of 2 threads]");
 	says("thread 10 8 1 R helper\n" PIPE "  2 cpu0 enter read 3\n"
 	     "  2 cpu0 switch 7(blocked) 0\n"
 	     "  3 cpu1 waking 7 cpu 0\n"
@@ -190,6 +192,202 @@ static void who_joins_a_thread_awaits_it(void **unused)
 	}
 }
 
+/* The verdict, and from what it is inferred who was awaited; "" = it is known. */
+static void says_inferred(const char *text, const char *verdict, const char *inferred)
+{
+	struct told *told = replayed(text);
+
+	assert_string_equal(verdict_in(told, 7, 10, 60), verdict);
+	assert_string_equal(told->why.chain[0].expects_by ? told->why.chain[0].expects_by : "",
+			    inferred);
+	assert_string_equal(told->why.roots[0].inferred ? told->why.roots[0].inferred : "",
+			    inferred);
+	told_free(told);
+}
+
+/* Of several threads nobody tells which will write: the only one that used its end may. */
+static void who_alone_used_the_other_end_is_inferred(void **unused)
+{
+	says_inferred("thread 10 8 1 R helper\n" PIPE "  3 cpu1 enter write 4\n"
+		      "  4 cpu1 leave write 1\n" READS " 60 cpu1 enter getpid\n",
+		      "other_thread 8 50 own code",
+		      "of its threads only this one used its end lately");
+}
+
+static void the_other_end_of_a_terminal_is_awaited(void **unused)
+{
+#define TERMINAL(MINE, OTHER)                    \
+	"thread 7 7 1 R one\n"                   \
+	"thread 8 8 1 R other\n"                 \
+	"  0 cpu0 switch 0(runnable) 7\n"        \
+	"  0 cpu1 switch 0(runnable) 8\n"        \
+	"  1 cpu0 fdname 7 3 \"" MINE "\" tty\n" \
+	"  1 cpu1 fdname 8 4 \"" OTHER "\" tty\n" READS " 60 cpu1 leave getpid 8\n"
+	says(TERMINAL("/dev/pts/5", "/dev/ptmx of /dev/pts/5"), "other_thread 8 50 running");
+	says(TERMINAL("/dev/ptmx of /dev/pts/5", "/dev/pts/5"), "other_thread 8 50 running");
+	says(TERMINAL("/dev/pts/5", "/dev/ptmx of /dev/pts/6"),
+	     "stuck 7 50 read: the recording ended [fd 3 = /dev/pts/5]");
+}
+
+static void the_owner_in_the_word_of_a_lock_is_inferred(void **unused)
+{
+	static const char start[] = "thread 7 7 1 R main\n"
+				    "thread 8 7 1 R owner\n"
+				    "thread 9 9 1 R other\n"
+				    "  0 cpu0 switch 0(runnable) 7\n"
+				    "  0 cpu1 switch 0(runnable) 8\n";
+	static const char sleeps[] = " 10 cpu0 switch 7(blocked) 0\n"
+				     " 60 cpu1 leave getpid 8\n";
+	AUTO_FREE char *own =
+		xasprintf("%s  5 cpu0 enter futex 0x7f00 128 0x80000008\n%s", start, sleeps);
+	AUTO_FREE char *others =
+		xasprintf("%s  5 cpu0 enter futex 0x7f00 128 0x80000009\n%s", start, sleeps);
+
+	says_inferred(own, "lock 8 50 running [futex 0x7f00]",
+		      "the word of the lock has its number");
+	says(others, "stuck 7 50 futex: the recording ended [futex 0x7f00]");
+}
+
+/* The kernel's own word is known, what glibc keeps beside a mutex is inferred. */
+static void the_owner_that_the_recorder_saw_is_awaited(void **unused)
+{
+#define OWNED(CALL, OWNER)                                 \
+	"thread 7 7 1 R main\n"                            \
+	"thread 8 7 1 R owner\n"                           \
+	"thread 9 9 1 R other\n"                           \
+	"  0 cpu0 switch 0(runnable) 7\n"                  \
+	"  0 cpu1 switch 0(runnable) 8\n"                  \
+	"  5 cpu0 enter futex 0x7f00 " CALL "\n"           \
+	" 10 cpu0 switch 7(blocked) 0\n"                   \
+	" 20 cpu1 fdname 7 -1 - unknown owner " OWNER "\n" \
+	" 60 cpu1 leave getpid 8\n"
+	says_inferred(OWNED("134 0", "8"), "lock 8 50 running [futex 0x7f00]", "");
+	says_inferred(OWNED("128 2", "4294967304"), "lock 8 50 running [futex 0x7f00]",
+		      "glibc keeps the owner of a lock there");
+	says(OWNED("128 2", "4294967305"), "stuck 7 50 futex: the recording ended [futex 0x7f00]");
+	says(OWNED("128 2", "4294967303"), "stuck 7 50 futex: the recording ended [futex 0x7f00]");
+}
+
+/* flock() is told by who took it: when that one is gone, who has the file open has it, most likely. */
+static void a_lock_of_who_is_gone_is_inferred(void **unused)
+{
+#define LOCKED(BY)                                  \
+	"thread 7 7 1 R asker\n"                    \
+	"thread 8 8 1 R heir\n"                     \
+	"  0 cpu0 switch 0(runnable) 7\n"           \
+	"  0 cpu1 switch 0(runnable) 8\n"           \
+	"  1 cpu0 fdname 7 3 /x file\n"             \
+	"  1 cpu1 fdname 8 4 /x file\n"             \
+	"  5 cpu0 enter flock 3\n"                  \
+	" 10 cpu0 switch 7(blocked) 0\n"            \
+	" 20 cpu1 fdname 7 3 /x file held " BY "\n" \
+	" 60 cpu1 leave getpid 8\n"
+	says_inferred(LOCKED("8"), "lock 8 50 running [fd 3 = /x]", "");
+	says_inferred(LOCKED("99"), "lock 8 50 running [fd 3 = /x]",
+		      "who took the lock is gone, and only it has the file open beside the asker");
+}
+
+/* Where a shell has taken it for what it runs: it itself, and not its child. Who asks by what it has from its parent asks not for that one's. */
+static void a_lock_of_a_family_is_its_eldests(void **unused)
+{
+#define FAMILY(FD)                              \
+	"thread 6 6 1 R shell\n"                \
+	"thread 7 7 6 R asker\n"                \
+	"thread 8 8 1 R heir\n"                 \
+	"thread 9 9 8 R child\n"                \
+	"  0 cpu0 switch 0(runnable) 7\n"       \
+	"  0 cpu1 switch 0(runnable) 8\n"       \
+	"  1 cpu0 fdname 7 3 /x file\n"         \
+	"  1 cpu0 fdname 6 " FD " /x file\n"    \
+	"  1 cpu1 fdname 9 4 /x file\n"         \
+	"  1 cpu1 fdname 8 4 /x file\n"         \
+	"  5 cpu0 enter flock 3\n"              \
+	" 10 cpu0 switch 7(blocked) 0\n"        \
+	" 20 cpu1 fdname 7 3 /x file held 99\n" \
+	" 60 cpu1 leave getpid 8\n"
+	says_inferred(
+		FAMILY("3"), "lock 8 50 running [fd 3 = /x]",
+		"who took the lock is gone, and only it and its children have the file open beside the asker");
+	says(FAMILY("4"), "stuck 7 50 flock: the recording ended [fd 3 = /x]");
+}
+
+static void the_child_that_was_asked_for_is_awaited(void **unused)
+{
+#define CHILDREN(CALL)                    \
+	"thread 7 7 1 R parent\n"         \
+	"thread 8 8 7 R child\n"          \
+	"thread 9 9 7 R other\n"          \
+	"  0 cpu0 switch 0(runnable) 7\n" \
+	"  0 cpu1 switch 0(runnable) 8\n" \
+	"  5 cpu0 enter " CALL "\n"       \
+	" 10 cpu0 switch 7(blocked) 0\n"  \
+	" 60 cpu1 leave getpid 8\n"
+	says(CHILDREN("wait4 8"), "other_thread 8 50 running");
+	says(CHILDREN("waitid 1 8"), "other_thread 8 50 running");
+	says(CHILDREN("wait4 -1"),
+	     "stuck 7 50 wait4: the recording ended [any of: child child[8], child other[9]]");
+	says(CHILDREN("wait4 -5"), "stuck 7 50 wait4: the recording ended [any child]");
+}
+
+/* Nobody has a semaphore: who was let do something with it last is told as inferred. */
+static void who_used_a_semaphore_last_is_inferred(void **unused)
+{
+#define SEMAPHORE(OTHERS)                                         \
+	"thread 7 7 1 R asker\n"                                  \
+	"thread 8 8 1 R owner\n"                                  \
+	"  0 cpu0 switch 0(runnable) 7\n"                         \
+	"  0 cpu1 switch 0(runnable) 8\n"                         \
+	"  1 cpu1 enter semop " OTHERS "  5 cpu0 enter semop 4\n" \
+	" 10 cpu0 switch 7(blocked) 0\n"                          \
+	" 60 cpu1 enter getpid\n"
+	says_inferred(SEMAPHORE("4\n  2 cpu1 leave semop 0\n"),
+		      "lock 8 50 own code [System V semaphore 4]", "no other thread used it later");
+	says(SEMAPHORE("4\n  2 cpu1 leave semop -11\n"),
+	     "stuck 7 50 semop: the recording ended [System V semaphore 4]");
+	says(SEMAPHORE("3\n  2 cpu1 leave semop 0\n"),
+	     "stuck 7 50 semop: the recording ended [System V semaphore 4]");
+}
+
+/* All that the set watches ends at one process, so that one is awaited. */
+static void of_many_that_end_at_one_that_is_awaited(void **unused)
+{
+#define WATCHES(LAST)                                     \
+	PIPE "  2 cpu0 fdname 7 6 pipe:[9] pipe\n"        \
+	     "  2 cpu1 fdname " LAST " 5 pipe:[9] pipe\n" \
+	     "  3 cpu0 enter epoll_create1 0\n"           \
+	     "  3 cpu0 leave epoll_create1 7\n"           \
+	     "  4 cpu0 enter epoll_ctl 7 1 3\n"           \
+	     "  4 cpu0 leave epoll_ctl 0\n"               \
+	     "  4 cpu0 enter epoll_ctl 7 1 6\n"           \
+	     "  4 cpu0 leave epoll_ctl 0\n"               \
+	     "  5 cpu0 enter epoll_wait 7\n"              \
+	     " 10 cpu0 switch 7(blocked) 0\n"             \
+	     " 60 cpu1 leave getpid 8\n"
+	says(WATCHES("8"), "other_thread 8 50 running");
+	says(WATCHES("9"), "stuck 7 50 epoll_wait: the recording ended "
+			   "[any of: fd 3 = pipe:[5], fd 6 = pipe:[9]]");
+}
+
+static void who_listens_is_awaited_by_who_connects(void **unused)
+{
+#define CONNECTS(NAME, LISTENS)                        \
+	"thread 7 7 1 R client\n"                      \
+	"thread 8 8 1 R server\n"                      \
+	"  0 cpu0 switch 0(runnable) 7\n"              \
+	"  0 cpu1 switch 0(runnable) 8\n"              \
+	"  1 cpu0 fdname 7 3 \"" NAME "\" connected\n" \
+	"  1 cpu1 fdname 8 4 \"" LISTENS "\" listen\n" \
+	"  5 cpu0 enter connect 3\n"                   \
+	" 10 cpu0 switch 7(blocked) 0\n"               \
+	" 60 cpu1 leave getpid 8\n"
+	says_inferred(CONNECTS("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:6"),
+		      "other_thread 8 50 running", "it listens there");
+	says(CONNECTS("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:7"),
+	     "stuck 7 50 connect: the recording ended [fd 3 = tcp 127.0.0.1:5->127.0.0.1:6]");
+	says(CONNECTS("tcp 10.0.0.1:5->10.0.0.2:6", "tcp listen *:6"),
+	     "stuck 7 50 connect: the recording ended [fd 3 = tcp 10.0.0.1:5->10.0.0.2:6]");
+}
+
 /* Each waits for the other one: told once, and not followed for ever. */
 static void a_circle_is_told_as_one(void **unused)
 {
@@ -223,6 +421,33 @@ static void who_was_awaited_before_a_signal_is_known(void **unused)
 	told_free(told);
 }
 
+/* All threads are woken, the last one right before the signal is told of; what was locked may be free by then. */
+static void a_signal_that_ends_a_process_ends_the_waits_of_all_its_threads(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R main\n"
+				     "thread 10 7 1 R joined\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 10\n"
+				     "  2 cpu1 enter read 5\n"
+				     "  3 cpu1 switch 10(blocked) 0\n"
+				     "  5 cpu0 enter futex 0x7f00 265 10\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu2 switch 0(runnable) 6:killer\n"
+				     " 41 cpu2 enter kill 7 9\n"
+				     " 42 cpu2 waking 7 cpu 0\n"
+				     " 43 cpu2 waking 10 cpu 1\n"
+				     " 44 cpu2 signal 9 7\n"
+				     " 45 cpu0 switch 0(runnable) 7\n"
+				     " 46 cpu0 leave futex 0\n"
+				     " 47 cpu0 exit 7\n"
+				     " 48 cpu0 switch 7(dead) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 42),
+			    "stuck 10 32 read: SIGKILL of killer[6] interrupted it [fd 5]");
+	assert_string_equal(told->why.chain[0].instead, "SIGKILL of killer[6] ended it");
+	told_free(told);
+}
+
 static void who_has_ended_the_wait_is_followed_as_before(void **unused)
 {
 	says(PIPE "  2 cpu2 switch 0(runnable) 9\n" READS " 60 cpu2 waking 7 cpu 0\n"
@@ -242,8 +467,19 @@ int main(void)
 		cmocka_unit_test(of_two_pairs_of_sockets_the_other_end_is_known),
 		cmocka_unit_test(the_peer_of_a_unix_socket_must_know_of_it),
 		cmocka_unit_test(who_joins_a_thread_awaits_it),
+		cmocka_unit_test(who_alone_used_the_other_end_is_inferred),
+		cmocka_unit_test(the_other_end_of_a_terminal_is_awaited),
+		cmocka_unit_test(the_owner_in_the_word_of_a_lock_is_inferred),
+		cmocka_unit_test(the_owner_that_the_recorder_saw_is_awaited),
+		cmocka_unit_test(a_lock_of_who_is_gone_is_inferred),
+		cmocka_unit_test(a_lock_of_a_family_is_its_eldests),
+		cmocka_unit_test(the_child_that_was_asked_for_is_awaited),
+		cmocka_unit_test(who_used_a_semaphore_last_is_inferred),
+		cmocka_unit_test(of_many_that_end_at_one_that_is_awaited),
+		cmocka_unit_test(who_listens_is_awaited_by_who_connects),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),
+		cmocka_unit_test(a_signal_that_ends_a_process_ends_the_waits_of_all_its_threads),
 		cmocka_unit_test(who_has_ended_the_wait_is_followed_as_before),
 	};
 

@@ -156,6 +156,27 @@ static void what_the_recorder_saw_watched_is_what_it_waits_for(void **unused)
 	told_free(told);
 }
 
+/* Of more than what is told of a call there may be more still. */
+static void how_many_it_watches_is_told_only_where_it_is_known(void **unused)
+{
+	for (unsigned int count = 12; count <= 40; count += 28) {
+		AUTO_FREE char *text = xstrdup("enter poll 0x1000 40\n");
+		struct told *told;
+
+		for (unsigned int i = 0; i < count; i++) {
+			char *longer =
+				xasprintf("%s 6 cpu0 fdname 7 %u p pipe watched\n", text, 30 + i);
+
+			free(text);
+			text = longer;
+		}
+		told = polled(SET, text, "enter getpid", "");
+		assert_string_equal(strstr(object_of(told, 7, 0), " and "),
+				    count == 12 ? " and 6 more" : " and at least 26 more");
+		told_free(told);
+	}
+}
+
 /* ----------------------------------------------------------- made and closed */
 
 static void exec_closes_what_is_marked(void **unused)
@@ -223,6 +244,7 @@ int main(void)
 		cmocka_unit_test(of_a_set_that_is_not_known_nothing_is_told),
 		cmocka_unit_test(who_wakes_by_a_write_says_what_came),
 		cmocka_unit_test(what_the_recorder_saw_watched_is_what_it_waits_for),
+		cmocka_unit_test(how_many_it_watches_is_told_only_where_it_is_known),
 		cmocka_unit_test(exec_closes_what_is_marked),
 		cmocka_unit_test(a_number_that_is_made_anew_loses_its_name),
 	};

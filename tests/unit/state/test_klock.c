@@ -53,6 +53,56 @@ static void what_is_told_around_the_beginning_is_of_that_wait(void **unused)
 	}
 }
 
+/* 8 had it, and 9 took it in between: the causality has both, and what each waited for. */
+static void who_had_it_is_a_hop_of_its_own_when_another_one_ended_the_wait(void **unused)
+{
+	struct told *told =
+		replayed(BEGINS "  9us cpu0 locktold 7 0x77 8 \"inode lock of /x\"\n" SLEEPS
+				" 15us cpu1 switch 8(blocked) 0\n"
+				" 20us cpu1 waking 8\n"
+				" 21us cpu1 switch 0(runnable) 8\n"
+				" 30us cpu1 switch 8(blocked) 9\n" ENDS);
+	const struct why *why =
+		why_of(told, &(struct why_opts){ .slot = slot_of(told, 7), .want_waits = true });
+	const struct why_wait *wait = &why->waits[0];
+
+	assert_int_equal(wait->woken_by.tid, 9);
+	assert_int_equal(wait->holder.tid, 8);
+	assert_string_equal(wait->holding, "munmap");
+	assert_int_equal(wait->held.working_ns, 13000);
+	assert_int_equal(wait->held.blocked_ns, 15000);
+	assert_int_equal(wait->held.interrupted_ns, 1000);
+	assert_int_equal(why->waits[1].who.tid, 8);
+	assert_int_equal(why->waits[1].depth, 1);
+	told_free(told);
+}
+
+static void of_a_waker_that_had_the_lock_nothing_is_told_twice(void **unused)
+{
+	struct told *told =
+		replayed(BEGINS " 9us cpu0 locktold 7 0x77 8 \"inode lock of /x\"\n" SLEEPS ENDS);
+	const struct why *why =
+		why_of(told, &(struct why_opts){ .slot = slot_of(told, 7), .want_waits = true });
+
+	assert_int_equal(why->waits[0].holder.tid, 8);
+	assert_string_equal(why->waits[0].holding, "munmap");
+	assert_int_equal(why->waits[0].working_ns, 29000);
+	assert_int_equal(why->waits[0].held.working_ns, 0);
+	told_free(told);
+}
+
+/* Between the event and what the recorder notes, others had the CPU. */
+static void what_is_told_later_in_a_wait_is_of_that_wait(void **unused)
+{
+	struct told *told =
+		replayed(BEGINS SLEEPS " 5ms cpu1 locktold 7 0x77 8 \"inode lock of /x\"\n"
+				       "10ms cpu1 waking 7\n");
+
+	assert_string_equal(object_of(told, 7, 0), "inode lock of /x");
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_OWNED);
+	told_free(told);
+}
+
 /* What was told of another lock, or of a wait long ago. */
 static void an_owner_is_of_one_wait_alone(void **unused)
 {
@@ -67,6 +117,16 @@ static void an_owner_is_of_one_wait_alone(void **unused)
 			       "20040us cpu1 waking 7\n");
 	assert_string_equal(object_of(told, 7, 0), "inode lock of /x");
 	assert_false(wait_of(told, 7, 0)->flags & WAIT_OWNED);
+	told_free(told);
+}
+
+/* It is told before the event that says what kind of lock it is. */
+static void a_name_that_is_told_early_gets_the_kind_of_its_lock(void **unused)
+{
+	struct told *told =
+		replayed(BEGINS " 9us cpu0 locktold 7 0x77 8 \"uts_sem\"\n" SLEEPS ENDS);
+
+	assert_string_equal(object_of(told, 7, 0), "kernel rw lock uts_sem");
 	told_free(told);
 }
 
@@ -111,6 +171,24 @@ static void of_a_wait_that_nobody_ended_the_owner_is_charged(void **unused)
 			    "lock 8 89000 munmap [inode lock of /x]");
 	assert_int_equal(told->why.chain[0].expects.tid, 8);
 	assert_string_equal(told->why.chain[0].instead, "the recording ended");
+	told_free(told);
+}
+
+/* No event tells of it: the recorder found it waiting. */
+static void who_waits_since_before_the_recording_waits_for_that_lock(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 D prog\nseenin 5us mmap 0 0\n"
+				     "thread 8 8 1 R holder\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     "  1us cpu1 enter munmap 0 0\n"
+				     " 12us cpu1 locktold 7 0x77 8 \"inode lock of /x\"\n"
+				     "100us cpu1 leave munmap 0\n");
+	const struct wait *wait = wait_of(told, 7, 0);
+
+	assert_string_equal(object_of(told, 7, 0), "inode lock of /x");
+	assert_true(wait->flags & WAIT_LOCK);
+	assert_true(wait->flags & WAIT_OWNED);
+	assert_int_equal(told->tl->threads[wait->origin.slot]->tid, 8);
 	told_free(told);
 }
 
@@ -169,10 +247,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_word_of_the_recorder_it_is_known_by_its_address),
 		cmocka_unit_test(what_is_told_around_the_beginning_is_of_that_wait),
+		cmocka_unit_test(who_had_it_is_a_hop_of_its_own_when_another_one_ended_the_wait),
+		cmocka_unit_test(of_a_waker_that_had_the_lock_nothing_is_told_twice),
+		cmocka_unit_test(what_is_told_later_in_a_wait_is_of_that_wait),
 		cmocka_unit_test(an_owner_is_of_one_wait_alone),
+		cmocka_unit_test(a_name_that_is_told_early_gets_the_kind_of_its_lock),
 		cmocka_unit_test(a_lock_is_known_to_the_process_that_was_told_of_it),
 		cmocka_unit_test(nobody_has_a_lock_that_he_waits_for),
 		cmocka_unit_test(of_a_wait_that_nobody_ended_the_owner_is_charged),
+		cmocka_unit_test(who_waits_since_before_the_recording_waits_for_that_lock),
 		cmocka_unit_test(one_wait_may_begin_several_times),
 		cmocka_unit_test(a_spin_lock_on_the_way_is_not_what_it_sleeps_for),
 		cmocka_unit_test(within_a_call_that_waits_for_work_a_lock_is_a_lock),

@@ -123,6 +123,82 @@ static void a_wait_that_began_before_has_its_beginning_and_its_call(void **unuse
 	text_trace_free(trace);
 }
 
+/* Thread 9 sleeps from before the recording on, in the call that the dump saw at 60. */
+static void what_the_dump_saw_later_is_known_in_a_cut(void **unused)
+{
+	struct text_trace *trace = text_trace_of("thread 9 9 1 S sleeper\n"
+						 "thread 8 8 1 R writer\n"
+						 "fd 9 3 pipe pipe:[6]\n"
+						 " 0 cpu1 switch 0(runnable) 8:writer\n"
+						 "97 cpu1 waking 9 cpu 0\n");
+	struct facts facts;
+	struct timeline *part;
+	uint32_t slot;
+	struct wait wait;
+
+	trace->facts.threads[0].arg0 = 3;
+	trace->facts.threads[0].call_ns = 60;
+	save_at(trace, 50, &facts);
+	part = go_on(trace, &facts);
+	slot = timeline_find_thread(part, 9, UINT64_MAX);
+	timeline_wait(part, slot, word_arg(timeline_state_at(part, slot, 55)), &wait);
+	assert_int_equal(word_kind(wait.in), WORD_SYSCALL);
+	assert_string_equal(timeline_name(part, wait.object), "pipe:[6]");
+	timeline_free(part);
+	facts_fini(&facts);
+	text_trace_free(trace);
+}
+
+/* Behind the end of the cut, at 50, the return tells which call it was. */
+static void a_call_that_its_end_tells_is_known_in_a_cut(void **unused)
+{
+	struct told *whole = replayed("thread 7 7 1 S reader\n"
+				      "thread 8 8 1 R writer\n"
+				      " 0 cpu1 switch 0(runnable) 8:writer\n"
+				      "20 cpu1 waking 7 cpu 0\n"
+				      "90 cpu0 switch 0(runnable) 7:reader\n"
+				      "95 cpu0 leave read 1\n");
+	struct state *state;
+	struct facts facts;
+	struct timeline *part;
+	uint32_t slot;
+	struct wait wait;
+
+	save_at(whole->trace, 1, &facts);
+	moment_save_end(whole->tl, 50, NULL, &facts);
+	facts.last_ns = 50;
+	state = state_new(&facts);
+	state_feed(state, &whole->trace->events[1]);
+	part = state_finish(state);
+	slot = timeline_find_thread(part, 7, UINT64_MAX);
+	timeline_wait(part, slot, word_arg(timeline_state_at(part, slot, 10)), &wait);
+	assert_int_equal(word_kind(wait.in), WORD_SYSCALL);
+	timeline_free(part);
+	facts_fini(&facts);
+	told_free(whole);
+}
+
+/* Thread 10 began while the dump was made, which saw it in a cgroup of its own. */
+static void the_dump_knows_who_began_meanwhile(void **unused)
+{
+	struct text_trace *trace = text_trace_of("thread 7 7 1 R parent\n"
+						 "thread 10 10 7 S child\n"
+						 " 0 cpu0 switch 0(runnable) 7:parent\n"
+						 " 5 cpu0 fork 10:child\n");
+	struct facts facts;
+
+	trace->facts.threads[0].cgroup = "/parents";
+	trace->facts.threads[1].cgroup = "/own";
+	trace->facts.threads[1].seen_ns = 50;
+	save_at(trace, 60, &facts);
+	for (size_t i = 0; i < facts.thread_count; i++) {
+		if (facts.threads[i].tid == 10)
+			assert_string_equal(facts.threads[i].cgroup, "/own");
+	}
+	facts_fini(&facts);
+	text_trace_free(trace);
+}
+
 static uint32_t next_random(uint32_t *seed)
 {
 	*seed = *seed * 1664525u + 1013904223u;
@@ -170,6 +246,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_moment_goes_on_as_it_was),
 		cmocka_unit_test(a_wait_that_began_before_has_its_beginning_and_its_call),
+		cmocka_unit_test(what_the_dump_saw_later_is_known_in_a_cut),
+		cmocka_unit_test(a_call_that_its_end_tells_is_known_in_a_cut),
+		cmocka_unit_test(the_dump_knows_who_began_meanwhile),
 		cmocka_unit_test(spoilt_lines_do_no_harm),
 	};
 

@@ -43,11 +43,32 @@ static void a_packet_that_just_passes_does_not(void **unused)
 	     "other_thread 8 499990 running; softirq 0 10 softirq NET_RX; softirq 0 10 softirq NET_TX");
 }
 
+/* Who sends is slow, as on a guest whose CPU is taken away: no queue is known of. */
+#define SLOW                                   \
+	TWO " 10 cpu0 switch 7(blocked) 0\n"   \
+	    "100010 cpu1 netqueue 0xa lo\n"    \
+	    "400000 cpu1 netrx 0xa lo\n"       \
+	    "400010 cpu1 softirq NET_RX\n"     \
+	    "400011 cpu1 receive 0xa lo\n"     \
+	    "400020 cpu1 waking 7 cpu 0\n"     \
+	    "400030 cpu1 softirqexit NET_RX\n" \
+	    "400040 cpu0 switch 0(runnable) 7\n"
+
+static void who_is_slow_is_no_queue(void **unused)
+{
+	struct told *told = replayed(SLOW);
+
+	assert_string_equal(verdict_in(told, 7, 10, 400020),
+			    "other_thread 8 400000 running; softirq 0 10 softirq NET_RX");
+	told_free(told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_packet_waits_in_the_queue),
 		cmocka_unit_test(a_packet_that_just_passes_does_not),
+		cmocka_unit_test(who_is_slow_is_no_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,8 @@
 /* test_syscall.c - what a thread waits in, and for what. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
 #include "timeline/totals.h"
 #include "told.h"
 
@@ -30,6 +34,104 @@ static uint64_t calls_of(struct told *told, int32_t tid, uint32_t nr)
 	count = row ? row->count : 0;
 	totals_fini(&totals);
 	return count;
+}
+
+/* The same with lean events: 7 blocks at 10 in what 'call' says, is woken at 40, runs until 90 and blocks unsaid. */
+static struct told *told_lean(const char *facts, const char *call)
+{
+	AUTO_FREE char *text = xasprintf("facts lean\nthread 7 7 1 R prog\n%s\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 " 10 cpu0 blockedin %s\n"
+					 " 10 cpu0 switch 7(blocked) 8\n"
+					 " 40 cpu0 waking 7\n"
+					 " 50 cpu0 switch 8(blocked) 7\n"
+					 " 90 cpu0 switch 7(blocked) 0\n",
+					 facts, call);
+
+	return replayed(text);
+}
+
+static void lean_events_tell_the_call_of_a_wait_and_nothing_of_work(void **unused)
+{
+	struct told *told = told_lean("", "read 3");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 10 blocked, 40 queued/0, 50 running - 90");
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by thread 8");
+	told_free(told);
+}
+
+/* Each call with what it is about, told at its beginning or as the thread blocks. */
+static void a_wait_of_lean_events_is_that_of_all_events(void **unused)
+{
+	static const char *const calls[] = {
+		"read 3",
+		"recvfrom 3 0 5",
+		"accept4 3",
+		"futex 0x7f00 128 2",
+		"futex 0x7f00 137 0",
+		"wait4 8",
+		"nanosleep 1",
+		"poll 0 0 100",
+		"connect 3",
+		"flock 3 2",
+		"semop 5",
+		"msgrcv 6",
+		"rt_sigsuspend",
+		"io_uring_enter 3 0 1 1",
+		"fsync 3",
+		"epoll_wait 3 0 5 100",
+	};
+	static const char fds[] = "thread 8 8 7 R child\nfd 7 3 connected db";
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		AUTO_FREE char *enter = xasprintf("enter %s", calls[i]);
+		struct told *full = waited(fds, enter, ""), *lean = told_lean(fds, calls[i]);
+		const struct wait *in_full = wait_of(full, 7, 0), *in_lean = wait_of(lean, 7, 0);
+
+		assert_string_equal(wait_text(lean, 7, 0), wait_text(full, 7, 0));
+		assert_string_equal(object_of(lean, 7, 0), object_of(full, 7, 0));
+		assert_int_equal(in_lean->flags, in_full->flags);
+		assert_int_equal(in_lean->fd, in_full->fd);
+		told_free(full);
+		told_free(lean);
+	}
+}
+
+static void in_no_call_it_is_a_fault_that_a_thread_blocks_in(void **unused)
+{
+	struct told *told = told_lean("", "nothing");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in fault by thread 8");
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 10 blocked, 40 queued/0, 50 running - 90");
+	told_free(told);
+}
+
+/* It is stopped, frozen, or pauses for its cgroup. */
+static void a_call_that_has_ended_is_not_waited_in(void **unused)
+{
+	struct told *told = told_lean("", "read 3 ended");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in user by thread 8");
+	told_free(told);
+}
+
+static void a_wait_whose_call_is_lost_is_in_none(void **unused)
+{
+	struct told *told = replayed("facts lean\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 blockedin read 3\n"
+				     " 10 cpu0 switch 7(blocked) 8\n"
+				     " 40 cpu0 waking 7\n"
+				     " 50 cpu0 switch 8(blocked) 7\n"
+				     " 60 cpu0 switch 7(blocked) 8\n"
+				     " 70 cpu0 waking 7\n"
+				     " 80 cpu0 switch 8(blocked) 7\n");
+
+	assert_string_equal(wait_text(told, 7, 0), "10-40 in read by thread 8");
+	assert_string_equal(wait_text(told, 7, 1), "60-70 in running by thread 8");
+	told_free(told);
 }
 
 static void own_code_and_system_calls_follow_each_other(void **unused)
@@ -466,9 +568,67 @@ static void a_wait_for_a_kernel_lock_is_one(void **unused)
 	told_free(told);
 }
 
+/* connect() returns EINPROGRESS, and the error of the socket says later how it ended. */
+static void a_connection_ends_as_its_socket_says(void **unused)
+{
+	static const struct {
+		const char *told;
+		uint32_t error;
+	} ends[] = { { "asked 111", ECONNREFUSED }, { "asked 0", 0 }, { NULL, EINPROGRESS } };
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		AUTO_FREE char *name =
+			ends[i].told ? xasprintf("41 cpu1 fdname 8 -1 127.0.0.1:80 unknown %s\n",
+						 ends[i].told)
+				     : xstrdup("");
+		AUTO_FREE char *text = xasprintf("thread 8 8 1 R a\n"
+						 " 0 cpu1 switch 0(runnable) 8:a\n"
+						 "10 cpu1 enter connect 3\n"
+						 "20 cpu1 leave connect -115\n"
+						 "22 cpu1 enter poll 1\n"
+						 "28 cpu1 leave poll 1\n"
+						 "30 cpu1 enter getsockopt 3\n"
+						 "40 cpu1 leave getsockopt 0\n"
+						 "%s"
+						 "50 cpu1 enter getpid\n",
+						 name);
+		struct told *told = replayed(text);
+		uint32_t slot = timeline_find_thread(told->tl, 8, UINT64_MAX);
+		struct tl_interval in;
+		struct tl_iter iter;
+
+		tl_iter_begin(&iter, told->tl, &told->tl->threads[slot]->track, 20, 22);
+		assert_true(tl_iter_entry(&iter, &in));
+		assert_int_equal(word_kind(in.word), WORD_USER);
+		assert_int_equal(word_error(in.word), ends[i].error);
+		assert_int_equal(word_was_about(in.word) != 0, ends[i].told != NULL);
+		told_free(told);
+	}
+}
+
+/* Where a CPU's events are lost, a fact may be of a thread whose call nobody saw. */
+static void a_fact_of_a_thread_whose_call_was_not_seen_is_taken(void **unused)
+{
+	struct told *told = replayed("thread 8 8 1 R a\n"
+				     " 0 cpu1 switch 0(runnable) 8:a\n"
+				     "35 cpu1 fdname 8 -1 /x unknown asked 2\n"
+				     "50 cpu1 enter getpid\n"
+				     "60 cpu1 leave getpid 8\n");
+
+	(void)unused;
+	assert_int_not_equal(timeline_find_thread(told->tl, 8, UINT64_MAX), SLOT_NONE);
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fact_of_a_thread_whose_call_was_not_seen_is_taken),
+		cmocka_unit_test(lean_events_tell_the_call_of_a_wait_and_nothing_of_work),
+		cmocka_unit_test(a_wait_of_lean_events_is_that_of_all_events),
+		cmocka_unit_test(in_no_call_it_is_a_fault_that_a_thread_blocks_in),
+		cmocka_unit_test(a_call_that_has_ended_is_not_waited_in),
+		cmocka_unit_test(a_wait_whose_call_is_lost_is_in_none),
 		cmocka_unit_test(own_code_and_system_calls_follow_each_other),
 		cmocka_unit_test(a_call_right_behind_another_is_counted),
 		cmocka_unit_test(a_call_is_on_top_again_after_a_wait_in_it),
@@ -494,6 +654,7 @@ int main(void)
 		cmocka_unit_test(a_fault_that_is_long_over_is_not_what_it_waits_in),
 		cmocka_unit_test(a_fault_that_blocks_nobody_is_own_code),
 		cmocka_unit_test(a_wait_for_a_kernel_lock_is_one),
+		cmocka_unit_test(a_connection_ends_as_its_socket_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,31 @@ static void other_work_holds_nothing_back(void **unused)
 	     10, 70, "disk 7 60 vda read");
 }
 
+/* ext4 ends writes in a kworker, which then wakes who waits in fsync(). */
+static void the_end_of_a_request_may_be_work(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n"
+		     " 55 cpu0 issue vda 8 W\n"
+		     " 56 cpu0 fdname 9 -3 limit unknown throttled vda 8\n"
+		     " 57 cpu0 workdone 5\n"
+		     " 60 cpu0 switch 9(blocked) 0\n"
+		     " 70 cpu0 irq 24 virtio0\n"
+		     " 70 cpu0 complete vda 8\n"
+		     " 71 cpu0 queuework 77 ext4_end_io_rsv_work\n"
+		     " 71 cpu0 waking 9 cpu 0\n"
+		     " 72 cpu0 irqexit 24\n"
+		     " 72 cpu0 switch 0(runnable) 9\n"
+		     " 73 cpu0 work 77 ext4_end_io_rsv_work\n"
+		     " 75 cpu0 waking 7 cpu 0\n"
+		     " 76 cpu0 workdone 77\n"
+		     " 77 cpu0 switch 9(blocked) 7\n"
+		     " 80 cpu0 switch 7(blocked) 0\n",
+	     10, 77,
+	     "throttled 7 45 limit; disk 9 11 vda write; other_thread 9 8 running 50 %, "
+	     "work blk_throtl_dispatch_work_fn 25 %, work ext4_end_io_rsv_work 25 %; "
+	     "cpu_queue 9 2 ran instead; cpu_queue 0 1 wake-up of an idle CPU");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +147,7 @@ int main(void)
 		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),
 		cmocka_unit_test(whose_limit_it_is_may_not_be_known),
 		cmocka_unit_test(other_work_holds_nothing_back),
+		cmocka_unit_test(the_end_of_a_request_may_be_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,6 +409,25 @@ static void events_that_go_back_in_time_are_counted_and_left_out(void **unused)
 	told_free(told);
 }
 
+/* In the hole it may have left a call and gone into another one. */
+static void a_wait_of_before_a_hole_has_not_the_name_of_a_call_after_it(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 30 cpu0 lost 20 3\n"
+				     " 32 cpu0 switch 0(runnable) 7\n"
+				     " 35 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu0 waking 7\n"
+				     " 41 cpu0 switch 0(runnable) 7\n"
+				     " 42 cpu0 by 7 leave poll 1\n"
+				     " 60 cpu0 switch 7(blocked) 0\n");
+	size_t last = thread_of(told, 7)->wait_count - 1;
+
+	assert_null(strstr(wait_text(told, 7, 0), "poll"));
+	assert_non_null(strstr(wait_text(told, 7, last - 1), "poll"));
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -443,6 +462,7 @@ int main(void)
 		cmocka_unit_test(
 			a_thread_that_left_a_cpu_before_its_switches_were_recorded_is_no_omission),
 		cmocka_unit_test(events_that_go_back_in_time_are_counted_and_left_out),
+		cmocka_unit_test(a_wait_of_before_a_hole_has_not_the_name_of_a_call_after_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

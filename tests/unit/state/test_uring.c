@@ -134,10 +134,27 @@ static void a_ring_with_one_request_is_what_that_is_about(void **unused)
 	waits_for(RING SLEEPS, "io_uring_enter, fd 5 = pipe:[12]");
 }
 
-/* One of two, one that is done, one whose descriptor was not told. */
+static void of_several_requests_all_that_are_open_are_told(void **unused)
+{
+	const char *two = RING " 4 cpu0 ringsubmit 200 13\n 5 cpu0 ringfile 200 6\n";
+	AUTO_FREE char *any = xasprintf("%s%s", two, SLEEPS);
+	AUTO_FREE char *timed = xasprintf("%s 6 cpu0 ringsubmit 300 11\n%s", two, SLEEPS);
+	AUTO_FREE char *one_left = xasprintf("%s 6 cpu0 ringdone 100\n%s", two, SLEEPS);
+
+	waits_for(any,
+		  "io_uring_enter, any of: read of fd 5 = pipe:[12], accept of fd 6 = pipe:[13]");
+	waits_for(timed,
+		  "io_uring_enter, any of: timeout, read of fd 5 = pipe:[12], accept of fd 6 = "
+		  "pipe:[13]");
+	waits_for(one_left, "io_uring_enter, fd 6 = pipe:[13]");
+}
+
+/* One whose descriptor was not told, one that is done, another ring. */
 static void else_it_is_the_ring(void **unused)
 {
-	waits_for(RING " 4 cpu0 ringsubmit 200 22\n 5 cpu0 ringfile 200 6\n" SLEEPS,
+	waits_for(RING " 4 cpu0 ringsubmit 200 22\n" SLEEPS, "io_uring_enter, fd 3 = io_uring");
+	waits_for("fd 7 4 other io_uring\n" RING
+		  " 4 cpu0 ringsubmit 200 22\n 5 cpu0 ringfile 200 6\n" SLEEPS,
 		  "io_uring_enter, fd 3 = io_uring");
 	waits_for(RING " 4 cpu0 ringdone 100\n" SLEEPS, "io_uring_enter, fd 3 = io_uring");
 	waits_for(RING " 4 cpu0 ringdone 100\n 5 cpu0 ringsubmit 200 11\n" SLEEPS,
@@ -158,6 +175,7 @@ int main(void)
 		cmocka_unit_test(of_a_request_that_was_not_given_only_its_file_is_told),
 		cmocka_unit_test(of_an_idle_worker_nothing_is_told),
 		cmocka_unit_test(a_ring_with_one_request_is_what_that_is_about),
+		cmocka_unit_test(of_several_requests_all_that_are_open_are_told),
 		cmocka_unit_test(else_it_is_the_ring),
 	};
 

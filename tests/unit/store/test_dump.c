@@ -69,6 +69,7 @@ static void every_field_comes_back(void **unused)
 	dump_print_fd(out,
 		      &(struct fact_fd){ 10, 3, FD_ROLE_LISTEN, 1ull << 63, "tcp listen *:80" });
 	dump_print_epoll(out, &(struct fact_epoll){ 10, 4, 3 });
+	dump_print_vtid(out, &(struct fact_vtid){ 4026532177, 7, 4711, 4700, 0, 1ull << 62 });
 	dump_print_irq(out, &(struct fact_name){ 24, "virtio0-req.0" });
 	dump_print_device(out, &(struct fact_name){ 254 << 20 | 1, "vda1" });
 	fclose(out);
@@ -100,6 +101,12 @@ static void every_field_comes_back(void **unused)
 	assert_string_equal(facts.fds[0].name, "tcp listen *:80");
 	assert_int_equal(facts.epoll_count, 1);
 	assert_int_equal(facts.epolls[0].target, 3);
+	assert_int_equal(facts.vtid_count, 1);
+	assert_true(facts.vtids[0].space == 4026532177);
+	assert_int_equal(facts.vtids[0].vtid, 7);
+	assert_int_equal(facts.vtids[0].tid, 4711);
+	assert_int_equal(facts.vtids[0].tgid, 4700);
+	assert_true(facts.vtids[0].start == 1ull << 62);
 	assert_int_equal(facts.irq_count, 1);
 	assert_string_equal(facts.irqs[0].name, "virtio0-req.0");
 	assert_int_equal(facts.device_count, 1);

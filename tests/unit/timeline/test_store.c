@@ -162,6 +162,19 @@ static void same_windows(const struct timeline *a, const struct timeline *b, uin
 				 timeline_running_at(b, cpu, from));
 }
 
+static void same_limits(const struct timeline *a, const struct timeline *b, uint32_t slot)
+{
+	const struct tl_thread *x = a->threads[slot], *y = b->threads[slot];
+
+	assert_int_equal(x->limit_count, y->limit_count);
+	for (size_t i = 0; i < x->limit_count; i++) {
+		assert_int_equal(x->limits[i].start_ns, y->limits[i].start_ns);
+		assert_int_equal(x->limits[i].end_ns, y->limits[i].end_ns);
+		assert_string_equal(timeline_name(a, x->limits[i].name),
+				    timeline_name(b, y->limits[i].name));
+	}
+}
+
 static void same_timeline(const struct timeline *a, const struct timeline *b, uint64_t seed)
 {
 	uint64_t random = seed * 77 + 5;
@@ -180,6 +193,7 @@ static void same_timeline(const struct timeline *a, const struct timeline *b, ui
 		same_track(a, &a->threads[slot]->track, b, &b->threads[slot]->track);
 		same_waits(a, b, slot);
 		same_edges(a, b, slot, 0, UINT64_MAX);
+		same_limits(a, b, slot);
 	}
 	for (uint32_t cpu = 0; cpu < a->cpu_count; cpu++)
 		same_track(a, a->cpus[cpu], b, b->cpus[cpu]);
@@ -243,6 +257,66 @@ static void a_store_says_what_memory_says(void **unused)
 {
 	for (uint64_t seed = 1; seed <= 150; seed++)
 		compare_seed(seed, false);
+}
+
+static void what_limits_keep_threads_at_is_stored(void **unused)
+{
+	struct text_trace *trace = text_trace_of("thread 7 7 1 R job\n"
+						 "  0 cpu0 switch 0(runnable) 7\n"
+						 "  5 cpu0 fdname 7 -5 limit unknown throttled\n"
+						 " 10 cpu0 other mm_vmscan_memcg_reclaim_begin\n"
+						 " 15 cpu0 other mm_vmscan_memcg_reclaim_end\n"
+						 " 20 cpu0 other mm_vmscan_direct_reclaim_begin\n"
+						 " 30 cpu0 other mm_vmscan_direct_reclaim_end\n"
+						 " 60 cpu0 switch 7(blocked) 0\n");
+	struct timeline *memory, *made, *opened;
+	struct err err = { 0 };
+
+	assert_int_equal(state_run(&trace->source, &trace->facts, NULL, NULL, &memory, &err), 0);
+	assert_int_equal(memory->threads[timeline_find_thread(memory, 7, UINT64_MAX)]->limit_count,
+			 2);
+	made = through_store(trace, dir, 4);
+	if (index_open(dir, &key, &opened, &err) < 0)
+		fail_msg("%s", err.text);
+	same_timeline(memory, opened, 1);
+	timeline_free(opened);
+	timeline_free(made);
+	timeline_free(memory);
+	text_trace_free(trace);
+}
+
+/* One wait, and then calls without end: what it did long ago does not stay in memory, nor is it one chunk. */
+static void who_never_waits_again_is_stored_in_pieces(void **unused)
+{
+	struct text_trace *trace;
+	struct timeline *memory, *made, *opened;
+	const struct track *track;
+	struct err err = { 0 };
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	fprintf(out,
+		"thread 7 7 1 R job\n0 cpu0 switch 0(runnable) 7\n1 cpu0 enter read 3\n"
+		"2 cpu0 switch 7(blocked) 0\n3 cpu0 waking 7 cpu 0\n4 cpu0 switch 0(runnable) 7\n"
+		"5 cpu0 leave read 0\n");
+	for (uint32_t i = 10; i < 160000; i += 2)
+		fprintf(out, "%u cpu0 enter read 3\n%u cpu0 leave read 0\n", i, i + 1);
+	(void)fclose(out);
+	trace = text_trace_of(text);
+	assert_int_equal(state_run(&trace->source, &trace->facts, NULL, NULL, &memory, &err), 0);
+	made = through_store(trace, dir, 2048);
+	if (index_open(dir, &key, &opened, &err) < 0)
+		fail_msg("%s", err.text);
+	track = &opened->threads[timeline_find_thread(opened, 7, UINT64_MAX)]->track;
+	if (track->count < 150000 || track->chunk_count < 30)
+		fail_msg("%u entries in %u pieces", track->count, track->chunk_count);
+	same_timeline(memory, opened, 1);
+	timeline_free(opened);
+	timeline_free(made);
+	timeline_free(memory);
+	text_trace_free(trace);
+	free(text);
 }
 
 static void a_store_says_what_memory_says_with_holes(void **unused)
@@ -417,6 +491,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_store_says_what_memory_says),
 		cmocka_unit_test(a_store_says_what_memory_says_with_holes),
+		cmocka_unit_test(what_limits_keep_threads_at_is_stored),
+		cmocka_unit_test(who_never_waits_again_is_stored_in_pieces),
 		cmocka_unit_test(what_fits_is_opened_and_nothing_else),
 		cmocka_unit_test(a_wrong_byte_anywhere_is_noticed),
 		cmocka_unit_test(a_file_that_is_cut_is_noticed),

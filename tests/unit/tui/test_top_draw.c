@@ -76,7 +76,7 @@ static void the_list_at_80_columns(void **unused)
 	assert_row(&shown, 0, "holdup top - 3 processes, every 1 s, by waited");
 	assert_row(&shown, 1,
 		   "Threads: 0.75 running, 0.75 waiting for a CPU, 0.10 for disk, 0.00 for memory");
-	assert_row(&shown, 2, "PSI: missing, this kernel has no /proc/pressure");
+	assert_row(&shown, 2, "PSI: this kernel has no /proc/pressure");
 	assert_row(&shown, 3,
 		   "    PID  THR  RUN%  CPU% DISK%  MEM% ELSE%    READ/s   WRITE/s COMMAND");
 	assert_row(&shown, 4,
@@ -86,8 +86,9 @@ static void the_list_at_80_columns(void **unused)
 	assert_row(&shown, 6,
 		   "      1    1   0.0   0.0     -     - 100.0         0         0 job1");
 	assert_row(&shown, 7, "");
-	assert_row(&shown, 23,
-		   "F1Help F3Find F4Filter F5Tree F6Sort HThreads cCgroups EnterOne rWhy qQuit");
+	assert_row(
+		&shown, 23,
+		"F1Help F3Find F4Filter tTree F6Sort HThreads cGroup EnterOne wChain rWhy qQuit");
 	end(&shown);
 }
 
@@ -100,7 +101,7 @@ static void the_tree_at_200_columns(void **unused)
 	shown.view.note = "a note";
 	top_key_press(&shown.view, 't');
 	draw(&shown);
-	assert_row(&shown, 2, "PSI, % of 10 s, some/all held up:  cpu -  io 12.5/3.0  memory -");
+	assert_row(&shown, 2, "PSI, % of 10 s, some/full:  cpu -  io 12.5/3.0  memory -");
 	assert_row(&shown, 3, "a note");
 	assert_row(&shown, 5,
 		   "      1    1   0.0   0.0     -     - 100.0         0         0         0 "
@@ -121,7 +122,7 @@ static void the_list_at_40_columns(void **unused)
 	assert_row(&shown, 0, "holdup top - 3 processes, every 1 s, by");
 	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK% COMMAND");
 	assert_row(&shown, 4, "     22  25.0  75.0   0.0 job22");
-	assert_row(&shown, 9, "F1Help F3Find F4Filter F5Tree F6Sort HTh");
+	assert_row(&shown, 9, "F1Help F3Find F4Filter tTree F6Sort HThr");
 	grid_reset(&shown.grid, 10, 52);
 	draw(&shown);
 	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK%  MEM% ELSE% COMMAND");
@@ -208,7 +209,7 @@ static void one_task_with_its_times(void **unused)
 	struct shown shown;
 
 	begin(&shown, 24, 80);
-	assert_int_equal(top_key_press(&shown.view, TOP_KEY_ENTER), TOP_REDRAW);
+	assert_int_equal(top_key_press(&shown.view, TUI_KEY_ENTER), TOP_REDRAW);
 	strcpy(shown.view.details.syscall, "read(3, ...)");
 	strcpy(shown.view.details.file, "/tmp/\033[2Jx");
 	draw(&shown);
@@ -221,7 +222,7 @@ static void one_task_with_its_times(void **unused)
 	draw(&shown);
 	assert_true(has_text(&shown, "HAS ENDED"));
 	assert_int_equal(top_key_press(&shown.view, 'r'), TOP_REDRAW); /* nothing to record */
-	assert_int_equal(top_key_press(&shown.view, TOP_KEY_ESCAPE), TOP_REDRAW);
+	assert_int_equal(top_key_press(&shown.view, TUI_KEY_ESCAPE), TOP_REDRAW);
 	draw(&shown);
 	assert_true(has_text(&shown, "nothing to show"));
 	end(&shown);
@@ -232,12 +233,12 @@ static void what_is_typed_filters(void **unused)
 	struct shown shown;
 
 	begin(&shown, 24, 80);
-	top_key_press(&shown.view, TOP_KEY_F4);
+	top_key_press(&shown.view, TUI_KEY_F4);
 	for (const char *at = "job3x"; *at; at++)
 		top_key_press(&shown.view, *at);
 	assert_int_equal(shown.view.model.line_count, 0);
-	top_key_press(&shown.view, TOP_KEY_BACKSPACE);
-	top_key_press(&shown.view, TOP_KEY_ENTER);
+	top_key_press(&shown.view, TUI_KEY_BACKSPACE);
+	top_key_press(&shown.view, TUI_KEY_ENTER);
 	draw(&shown);
 	assert_true(has_text(&shown, "only \"job3\""));
 	assert_true(has_text(&shown, "job333"));
@@ -252,10 +253,10 @@ static void the_menu_and_the_mouse_choose_an_order(void **unused)
 
 	begin(&shown, 24, 80);
 	top_key_press(&shown.view, '>');
-	top_key_press(&shown.view, TOP_KEY_DOWN);
+	top_key_press(&shown.view, TUI_KEY_DOWN);
 	draw(&shown);
 	assert_true(has_text(&shown, "Sort by"));
-	top_key_press(&shown.view, TOP_KEY_ENTER);
+	top_key_press(&shown.view, TUI_KEY_ENTER);
 	assert_int_equal(shown.view.model.sort, TOP_SORT_RUN);
 	top_mouse_click(&shown.view, &click);
 	assert_int_equal(shown.view.model.sort, TOP_SORT_DISK);
@@ -266,6 +267,37 @@ static void the_menu_and_the_mouse_choose_an_order(void **unused)
 	click.column = 1;
 	top_mouse_click(&shown.view, &click);
 	assert_int_equal(shown.view.mode, TOP_HELPING);
+	end(&shown);
+}
+
+static void what_tasks_wait_for_has_a_column_of_its_own(void **unused)
+{
+	struct shown shown;
+	struct top_click title = { 3, 50, 24, 80, false };
+
+	begin(&shown, 24, 80);
+	assert_int_equal(top_key_press(&shown.view, 'w'), TOP_WAITS);
+	top_waits_put(&shown.view.waits, shown.view.model.lines[0].task, "futex > old");
+	top_waits_put(&shown.view.waits, shown.view.model.lines[0].task, "futex > b[7]: runs");
+	top_waits_put(&shown.view.waits, shown.view.model.lines[1].task,
+		      "DEADLOCK: \033[31m > and more than there is room for");
+	draw(&shown);
+	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK% COMMAND           WAITS FOR");
+	assert_row(&shown, 4, "     22  25.0  75.0   0.0 job22             futex > b[7]: runs");
+	assert_row(
+		&shown, 5,
+		"    333  50.0   0.0  10.0 job333            DEADLOCK: \\x1b[31m > and more than t");
+	assert_row(&shown, 6, "      1   0.0   0.0     - job1");
+	assert_int_equal(top_mouse_click(&shown.view, &title), TOP_REDRAW);
+	assert_int_equal(shown.view.model.sort, TOP_SORT_WAITED);
+	shown.view.waits.every_ns = 3 * SECOND;
+	draw(&shown);
+	assert_true(has_text(&shown, ", chains every 3"));
+	assert_int_equal(top_key_press(&shown.view, 'w'), TOP_REDRAW);
+	draw(&shown);
+	assert_false(has_text(&shown, "WAITS FOR"));
+	assert_int_equal(top_key_press(&shown.view, 's'), TOP_STUCK);
+	top_waits_clear(&shown.view.waits);
 	end(&shown);
 }
 
@@ -292,20 +324,20 @@ static void help_fits_into_80_by_24(void **unused)
 }
 
 static const int some_keys[] = {
-	TOP_KEY_UP,
-	TOP_KEY_DOWN,
-	TOP_KEY_PAGE_UP,
-	TOP_KEY_PAGE_DOWN,
-	TOP_KEY_HOME,
-	TOP_KEY_END,
-	TOP_KEY_F1,
-	TOP_KEY_F3,
-	TOP_KEY_F4,
-	TOP_KEY_F5,
-	TOP_KEY_F6,
-	TOP_KEY_ENTER,
-	TOP_KEY_ESCAPE,
-	TOP_KEY_BACKSPACE,
+	TUI_KEY_UP,
+	TUI_KEY_DOWN,
+	TUI_KEY_PAGE_UP,
+	TUI_KEY_PAGE_DOWN,
+	TUI_KEY_HOME,
+	TUI_KEY_END,
+	TUI_KEY_F1,
+	TUI_KEY_F3,
+	TUI_KEY_F4,
+	TUI_KEY_F5,
+	TUI_KEY_F6,
+	TUI_KEY_ENTER,
+	TUI_KEY_ESCAPE,
+	TUI_KEY_BACKSPACE,
 	't',
 	'H',
 	'c',
@@ -318,7 +350,9 @@ static const int some_keys[] = {
 	0xc3,
 	0xa4,
 	'W',
+	'w',
 	'r',
+	's',
 	0,
 	-1,
 };
@@ -372,6 +406,7 @@ int main(void)
 		cmocka_unit_test(one_task_with_its_times),
 		cmocka_unit_test(what_is_typed_filters),
 		cmocka_unit_test(the_menu_and_the_mouse_choose_an_order),
+		cmocka_unit_test(what_tasks_wait_for_has_a_column_of_its_own),
 		cmocka_unit_test(help_fits_into_80_by_24),
 		cmocka_unit_test(no_line_is_wider_than_the_screen),
 	};

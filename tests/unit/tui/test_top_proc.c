@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "delays/sample.h"
+#include "accounts/sample.h"
 #include "tui/top_model.h"
 #include "tui/top_source.h"
 

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""What recording costs as told, against what it costs beside: CPU time of a load, plain and recorded in turn.
+
+usage: budget.py HOLDUP [ROUNDS [LOAD...]]
+
+The CPU time of the load itself, with all its children, from getrusage(): plain and recorded in turn, so
+that what else the machine does falls on both. What recording adds to it is held against the time that
+the trace tells for the events; the recorder's own time is counted by the kernel, and needs no check.
+"""
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PIPE = """
+import os
+a, b = os.pipe(); c, d = os.pipe()
+if os.fork() == 0:
+    for i in range(60000): os.read(a, 1); os.write(d, b"x")
+    os._exit(0)
+for i in range(60000): os.write(b, b"x"); os.read(c, 1)
+os.wait()
+"""
+CALLS = """
+import os
+zero = os.open("/dev/zero", 0)
+for i in range(600000): os.read(zero, 64)
+"""
+FORKS = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done"
+FILES = """
+import os
+for i in range(20000):
+    with open("f%d" % (i % 50), "w") as file: file.write("x" * 1000)
+    os.stat("f%d" % (i % 50))
+"""
+LOADS = {"pipe": [sys.executable, "-c", PIPE], "calls": [sys.executable, "-c", CALLS],
+         "forks": ["sh", "-c", FORKS], "files": [sys.executable, "-c", FILES]}
+
+
+def cpu_s(command):
+    """CPU time of a command and its children."""
+    child = "import os, resource, subprocess, sys\n" \
+            "subprocess.run(sys.argv[1:], check=True)\n" \
+            "u = resource.getrusage(resource.RUSAGE_CHILDREN)\n" \
+            "open('cpu', 'w').write(str(u.ru_utime + u.ru_stime))\n"
+    return [sys.executable, "-c", child, *command]
+
+
+def run(command, prefix=()):
+    subprocess.run([*prefix, *cpu_s(command)], check=True, stderr=subprocess.DEVNULL)
+    with open("cpu") as file:
+        return float(file.read())
+
+
+def told(holdup):
+    info = json.loads(subprocess.run([holdup, "info", "--json", "t.holdup"], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+    cost = info["cost"]
+    return cost["events_cpu_ns"] / 1e9, cost["event_ns"], cost["call_event_ns"], info["events"]
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def measure(holdup, name, rounds):
+    plain, with_s, events_s, costs = [], [], [], []
+    for _ in range(rounds):
+        plain.append(run(LOADS[name]))
+        with_s.append(run(LOADS[name], [holdup, "record", "--no-bpf", "-o", "t.holdup", "--"]))
+        one = told(holdup)
+        events_s.append(one[0])
+        costs.append(one[1:])
+    more = median([b - a for a, b in zip(plain, with_s)])
+    said = median(events_s)
+    print("%-6s plain %.3f s, recorded %.3f s: +%.0f %%; measured %.3f s, told %.3f s: %+.0f %%; "
+          "%d ns an event, %d ns of a call, %d events" %
+          (name, median(plain), median(with_s), 100 * more / median(plain), more, said,
+           100 * (said - more) / more if more > 0 else 0, *costs[-1]), flush=True)
+
+
+def main():
+    holdup = os.path.realpath(sys.argv[1])
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    folder = tempfile.mkdtemp(prefix="holdup-budget-")
+    os.chdir(folder)
+    print("load of the machine: %s" % open("/proc/loadavg").read().strip())
+    for name in sys.argv[3:] or LOADS:
+        measure(holdup, name, rounds)
+    os.chdir("/")
+    shutil.rmtree(folder)
+
+
+main()

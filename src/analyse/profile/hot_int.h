@@ -1,0 +1,47 @@
+/*
+ * hot_int.h - rows while they are added up: between hot.c and hot_rows.c.
+ */
+#ifndef ANALYSE_PROFILE_HOT_INT_H
+#define ANALYSE_PROFILE_HOT_INT_H
+
+#include <stdint.h>
+
+#include "analyse/profile/hot.h"
+#include "base/map.h"
+
+struct stacks;
+
+struct hot_tree;
+
+/* Equal for frames that are one row. */
+uint64_t hot_frame_key(enum hot_by by, const struct stack_frame *frame);
+int hot_compare_frames(const struct stack_frame *x, const struct stack_frame *y);
+
+struct hot_rows {
+	struct hot_tree *tree; /* owned; NULL = none is asked for */
+	const struct timeline *timeline;
+	const struct stacks *stacks;
+	enum hot_by by;
+	bool waits;
+	bool native;
+	struct hot_row *rows; /* owned */
+	size_t count, cap;
+	uint64_t *last_added; /* owned; of each row: 'added' when it was met last */
+	size_t last_cap;
+	uint64_t added;	  /* stacks, so far */
+	struct map index; /* of what a row is -> its number */
+};
+
+/* 'ns' and 'samples' of a stack, by frames. */
+void hot_rows_stack(struct hot_rows *rows, uint32_t stack, uint64_t ns, uint64_t samples);
+
+/* The same of a thread, by process or thread. */
+void hot_rows_thread(struct hot_rows *rows, uint32_t slot, uint64_t ns, uint64_t samples);
+
+/* Time of which there is no stack. */
+void hot_rows_unseen(struct hot_rows *rows, uint64_t ns);
+
+/* Move them into the result, in order; frees the rest. */
+void hot_rows_end(struct hot_rows *rows, struct hot *hot);
+
+#endif

@@ -1,0 +1,842 @@
+/*
+ * asks.c - sleeps between questions: a call that fails, or finds nothing, until it succeeds.
+ *
+ *	flock EAGAIN ──sleep── flock EAGAIN ──sleep── flock EAGAIN ──sleep── flock 0
+ *	                                      |<--- W: flock --->|
+ *	|<-------------------- held up by W, as we infer ----------------------->|
+ *
+ * Nothing wakes who asks, so who had it wait is inferred, and told as such: the one process that did
+ * what can have changed the answer, between the last call that got the old one and the call that got
+ * the new one. Where several did, or nobody, nothing is said, and the sleeps are what they are.
+ *
+ * Sleeps that follow each other belong together where
+ *
+ *	- each of them is ended by its own timer, and all are in the same call, or each is a wait for a
+ *	  child that did nothing but sleep, as shells do,
+ *	- before each of them the same call fails in the same way, of the same as far as that is told,
+ *	  or a child of a shell makes it and fails (mkdir, flock -n),
+ *	- in between the thread does little more: no output, work for LOOK_NS and a LOOK_PART of
+ *	  the sleep at most; for LOOK_ONCE_NS where it did not before and does not behind it, for
+ *	  a machine that is itself a guest is held up like that, which looks like work.
+ *
+ * At least LEAST of them, for one may be chance. The same where a file is looked at that is there each time,
+ * until it is not (ENOENT), if it is told which one it was, and who took it away.
+ *
+ * Where the recorder told who had the file lock that was asked for, that is known, and each sleep is
+ * charged to who had it then: also where the lock was given up, or the thread says each time that it waits.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/asks_int.h"
+#include "base/mem.h"
+#include "event/facts.h"
+
+#define LOOK_NS	     300000u
+#define LOOK_PART    20u
+#define LOOK_ONCE_NS 4000000u
+#define LEAST	     2u
+#define BACK	     8u	      /* waits before a sleep that may lie in the gap before it */
+#define SHELL_NS     5000000u /* instead of LOOK_NS where a child sleeps: it has to be made */
+#define CALLS_WAIT   " wait4 waitid waitpid "
+#define CHILD_WAITS  64u /* of one that does nothing but sleep: it has to be loaded, too */
+
+/* ------------------------------------------------------------------ a question */
+
+enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word)
+{
+	if (word_has(word, WORD_VAIN))
+		return IN_VAIN;
+	if (!word_error(word)) /* to send a signal is no question */
+		return strstr(asks_name(query, call), "kill") ? NEITHER : GOT_IT;
+	/* Whom to signal is there, or it is no more. */
+	if (strstr(asks_name(query, call), "kill"))
+		return word_error(word) == ESRCH ? GOT_IT : NEITHER;
+	return word_error(word) == EINTR || word_error(word) == EINPROGRESS ? NEITHER : IN_VAIN;
+}
+
+struct asks_runs *asks_runs(struct query *query)
+{
+	if (!query->asks)
+		query->asks = xcalloc(1, sizeof(*query->asks));
+	return query->asks;
+}
+
+void asks_runs_free(struct asks_runs *runs)
+{
+	if (!runs)
+		return;
+	process_asks_fini(runs);
+	map_fini(&runs->by_slot);
+	free(runs->runs);
+	free(runs);
+}
+
+/* Did it little more than to sleep? That it had no CPU is not what it did. */
+static bool only_slept(struct query *query, uint32_t slot)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	uint64_t slept_ns = 0, else_ns = 0;
+	struct tl_interval in;
+	struct tl_iter iter;
+	struct wait wait;
+
+	if (!thread->died || !thread->wait_count || thread->wait_count > CHILD_WAITS)
+		return false;
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		bool sleeps = word_kind(in.word) == WORD_BLOCKED &&
+			      wait_sleeps(query, query_wait(query, slot, in.word, &wait));
+
+		if (sleeps)
+			slept_ns += in.end_ns - in.start_ns;
+		else if (word_wib(in.word) != WIB_INTERRUPTED)
+			else_ns += in.end_ns - in.start_ns;
+	}
+	return slept_ns > else_ns;
+}
+
+/* A wait for a child that slept: as a shell sleeps. */
+static bool is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t child = wait->waker.slot;
+
+	return wait->woken_ns && wait->waker.kind == ACTOR_THREAD && child < tl->thread_count &&
+	       tl->threads[child]->parent < tl->thread_count &&
+	       word_kind(wait->in) == WORD_SYSCALL &&
+	       tl->threads[tl->threads[child]->parent]->tgid == tl->threads[slot]->tgid &&
+	       tl->threads[child]->tgid != tl->threads[slot]->tgid &&
+	       asks_is_among(" wait4 waitid waitpid rt_sigsuspend ", asks_name(query, wait->in)) &&
+	       only_slept(query, child);
+}
+
+/* A thread that sleeps because it asked to, whatever in. */
+static bool is_nap(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	bool by_timer = wait->flags & WAIT_TIMED_OUT || wait->waker.kind == ACTOR_TIMER;
+
+	if (is_nap_of_child(query, slot, wait))
+		return true;
+	return wait->woken_ns && by_timer && !wait->waker.signal && !(wait->flags & WAIT_SERVER) &&
+	       (wait_sleeps(query, wait) || wait_timed_out(query, wait) || wait_ticks(query, wait));
+}
+
+struct asking {
+	struct query *query;
+	uint32_t slot;
+	struct wait nap;       /* the last one */
+	struct wait first;     /* and the first one */
+	uint32_t index, naps;  /* of it; how many so far */
+	struct question asked; /* before each of them */
+	bool in_gap;	       /* and since the last nap */
+	bool by_child;	       /* others sleep for it */
+	uint32_t call;	       /* word of the call that is under way; 0 = none */
+	uint64_t call_ns;      /* when it began */
+	uint64_t vain_ns;      /* when the last call in vain began */
+	uint64_t
+		got_ns; /* when the call that got it had ended; 0 = none did since the last in vain */
+	uint64_t worked_ns, elsewhere_ns; /* since the last nap */
+	bool is_long, was_long; /* it worked longer than it takes to ask; and so before that nap */
+	bool until_gone;	/* what was asked for was there each time */
+	bool is_process;	/* threads of a process ask, and sleep, for each other */
+	bool known;		/* who had the lock at each nap */
+	uint32_t asker; /* slot: the child that made the call last; SLOT_NONE = it itself did */
+};
+
+/* A program that is there to ask: what it is asked of is its last call of these. */
+#define CALLS_CHILD                                                                                \
+	" mkdir mkdirat link linkat symlink symlinkat connect flock fcntl rename renameat2 rmdir " \
+	"unlink unlinkat kill "
+
+/* Did a call of a child end as one that asks? Of fcntl() only what is about a file's lock does. */
+static bool child_call_counts(struct query *query, uint32_t call, uint32_t word,
+			      const struct question *asked)
+{
+	const char *name = asks_name(query, call);
+
+	if (!asks_is_among(CALLS_CHILD, name))
+		return false;
+	switch (asks_outcome(query, call, word)) {
+	case IN_VAIN:
+		return asks_has_reason(query, call, word_error(word));
+	case GOT_IT:
+		return word_was_about(word) ||
+		       (call == asked->call && strncmp(name, "fcntl", strlen("fcntl")) != 0);
+	default:
+		return false;
+	}
+}
+
+/* What a child of a shell asked for, and when: how its last call ended that is there for asking. */
+static enum outcome child_asked(struct query *query, uint32_t child, struct question *out_asked,
+				struct tl_interval *out_call)
+{
+	const struct tl_thread *thread = query->tl->threads[child];
+	enum outcome outcome = NEITHER;
+	uint32_t call = 0;
+	uint64_t call_ns = 0;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL && call != word_plain(in.word)) {
+			call = word_plain(in.word);
+			call_ns = in.start_ns;
+		} else if (word_kind(in.word) == WORD_USER && call) {
+			if (child_call_counts(query, call, in.word, out_asked)) {
+				outcome = asks_outcome(query, call, in.word);
+				*out_asked = (struct question){ call, word_error(in.word),
+								word_was_about(in.word) };
+				*out_call = (struct tl_interval){ call_ns, in.start_ns, call };
+			}
+			call = 0;
+		}
+	}
+	return outcome;
+}
+
+/* A child that ended such a wait, and did more than to sleep; SLOT_NONE = it is none. */
+static uint32_t child_of(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t child = wait->waker.slot;
+
+	if (!wait->woken_ns || wait->waker.kind != ACTOR_THREAD || child >= tl->thread_count ||
+	    tl->threads[child]->parent >= tl->thread_count ||
+	    tl->threads[tl->threads[child]->parent]->tgid != tl->threads[slot]->tgid ||
+	    tl->threads[child]->tgid == tl->threads[slot]->tgid ||
+	    query->asks->looks++ >= ASKS_LOOKS_MAX)
+		return SLOT_NONE;
+	return child;
+}
+
+enum next {
+	NEXT_ON,
+	NEXT_OVER,
+	NEXT_ANSWERED
+};
+
+static bool is_bound(const struct asking *asking, uint64_t ns)
+{
+	uint64_t nap_ns = asking->nap.woken_ns - asking->nap.begin_ns;
+
+	return ns <= (asking->by_child ? SHELL_NS : LOOK_NS) + nap_ns / LOOK_PART;
+}
+
+static enum next bound(const struct asking *asking, uint64_t ns)
+{
+	return is_bound(asking, ns) ? NEXT_ON : NEXT_OVER;
+}
+
+/* It has worked, all in all, since the nap. */
+static enum next bound_work(struct asking *asking)
+{
+	if (is_bound(asking, asking->worked_ns))
+		return NEXT_ON;
+	asking->is_long = true;
+	return asking->was_long || asking->worked_ns > LOOK_ONCE_NS ? NEXT_OVER : NEXT_ON;
+}
+
+/* A sleep after a file lock was refused, and it is known who had it. */
+static bool knows_holder(const struct query *query, const struct wait *wait)
+{
+	const uint32_t flags = WAIT_ASKED | WAIT_EXPECTS;
+
+	return ((wait->flags & flags) == flags ||
+		(wait_asked(wait) && wait->origin.kind == ACTOR_THREAD)) &&
+	       wait->origin.slot < query->tl->thread_count;
+}
+
+/* The same, or one that was not told. Of other waits the object is not what was asked for. */
+static bool same_object(const struct wait *one, const struct wait *other)
+{
+	if (!(one->flags & other->flags & WAIT_ASKED))
+		return true;
+	return one->object == other->object || (!one->object && one->fd < 0) ||
+	       (!other->object && other->fd < 0);
+}
+
+/* A shell asks whether a child has ended: it learns that with the end of any other one, too. */
+static bool is_child_question(const struct asking *asking)
+{
+	return asking->by_child && asking->asker == SLOT_NONE && asking->asked.call &&
+	       asks_is_among(CALLS_WAIT, asks_name(asking->query, asking->asked.call));
+}
+
+/* Such a loop that runs programs, too, or goes on behind the answer, was not for that. */
+static bool runs_program(struct query *query, uint32_t slot)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL &&
+		    asks_is_among(" execve execveat ", asks_name(query, word_plain(in.word))))
+			return true;
+	}
+	return false;
+}
+
+/* Another child that slept, and was there before the question, ended the last one: this is the rest of it. */
+static bool is_rest_of_nap(const struct asking *asking, const struct wait *wait)
+{
+	const struct timeline *tl = asking->query->tl;
+	uint32_t child = asking->nap.waker.slot;
+
+	return asking->by_child && !asking->in_gap &&
+	       (!asking->got_ns || is_child_question(asking)) && wait->in == asking->nap.in &&
+	       asking->nap.waker.kind == ACTOR_THREAD && child < tl->thread_count &&
+	       tl->threads[child]->birth_ns < asking->vain_ns;
+}
+
+/* The next nap: it belongs to the others if the question came before it, in vain again. */
+static enum next take_nap(struct asking *asking, uint32_t index, const struct wait *wait)
+{
+	if (is_rest_of_nap(asking, wait)) {
+		asking->nap = *wait;
+		asking->index = index;
+		asking->call = 0;
+		return NEXT_ON;
+	}
+	if (asking->got_ns && is_child_question(asking))
+		asking->got_ns = 0;
+	if (asking->got_ns || wait->in != asking->nap.in || !same_object(wait, &asking->nap) ||
+	    !asking->in_gap || asking->known != knows_holder(asking->query, wait))
+		return NEXT_OVER;
+	asking->nap = *wait;
+	asking->index = index;
+	asking->naps++;
+	asking->was_long = asking->is_long;
+	asking->is_long = false;
+	asking->in_gap = false;
+	asking->worked_ns = asking->elsewhere_ns = 0;
+	asking->call = 0;
+	return NEXT_ON;
+}
+
+/* A child asked in its stead. */
+static enum next take_child(struct asking *asking, uint32_t child)
+{
+	struct question asked = { .call = asking->asked.call };
+	struct tl_interval call = { 0 };
+	enum outcome outcome = child_asked(asking->query, child, &asked, &call);
+	bool is_other;
+
+	if (outcome == NEITHER || asked.call != asking->asked.call)
+		return NEXT_ON;
+	if (asking->got_ns)
+		return NEXT_OVER; /* the loop has ended: this is another one's */
+	is_other = asked.about && asking->asked.about && asked.about != asking->asked.about;
+	if (outcome == GOT_IT) {
+		asking->got_ns = is_other ? 0 : call.end_ns;
+		asking->asker = is_other ? asking->asker : child;
+		return NEXT_ON;
+	}
+	asking->asker = child;
+	if (asked.error != asking->asked.error || is_other)
+		return NEXT_OVER;
+	if (asked.about)
+		asking->asked.about = asked.about;
+	asking->in_gap = true;
+	asking->vain_ns = call.start_ns;
+	asking->got_ns = 0;
+	return NEXT_ON;
+}
+
+/* Who waits for a child that sleeps is woken by the end of any other one, too: of one that was there before. */
+static bool is_split_nap(const struct asking *asking, const struct wait *wait)
+{
+	uint32_t child = asking->by_child && wait->in == asking->nap.in
+				 ? child_of(asking->query, asking->slot, wait)
+				 : SLOT_NONE;
+
+	return child != SLOT_NONE &&
+	       asking->query->tl->threads[child]->birth_ns < asking->nap.woken_ns;
+}
+
+/* For how long it waited for something else. That a child had no CPU is not what it does. */
+static uint64_t elsewhere_ns(const struct asking *asking, const struct wait *wait,
+			     const struct tl_interval *in)
+{
+	struct query *query = asking->query;
+	uint32_t child = asking->by_child ? child_of(query, asking->slot, wait) : SLOT_NONE;
+	uint64_t ns = in->end_ns - in->start_ns;
+	struct tl_interval part;
+	struct tl_iter iter;
+
+	if (child == SLOT_NONE)
+		return ns;
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[child]->track, in->start_ns,
+		      in->end_ns);
+	while (tl_iter_next(&iter, &part)) {
+		if (word_wib(part.word) == WIB_INTERRUPTED)
+			ns -= part.end_ns - part.start_ns;
+	}
+	return ns;
+}
+
+static enum next take_wait(struct asking *asking, const struct tl_interval *in)
+{
+	uint32_t index = word_arg(in->word);
+	struct wait wait;
+
+	if (index == asking->index)
+		return NEXT_ON;
+	timeline_wait(asking->query->tl, asking->slot, index, &wait);
+	if (is_nap(asking->query, asking->slot, &wait))
+		return take_nap(asking, index, &wait);
+	if (asking->by_child && asking->asker != SLOT_NONE &&
+	    child_of(asking->query, asking->slot, &wait) != SLOT_NONE)
+		return take_child(asking, wait.waker.slot);
+	if (is_split_nap(asking, &wait))
+		return NEXT_ON;
+	if (is_child_question(asking)) {
+		uint32_t child = child_of(asking->query, asking->slot, &wait);
+
+		if (child != SLOT_NONE && runs_program(asking->query, child)) {
+			asking->got_ns = 0;
+			return NEXT_OVER;
+		}
+	}
+	asking->elsewhere_ns += elsewhere_ns(asking, &wait, in);
+	return bound(asking, asking->elsewhere_ns);
+}
+
+/* Between the naps the thread made another call. */
+static bool is_quiet(const struct asking *asking, uint32_t call)
+{
+	return asking->known || call_is(asking->query, call, CALL_QUIET) ||
+	       (asking->by_child && call_is(asking->query, call, CALL_SHELL));
+}
+
+/* It was about what is asked for, as far as is told. */
+static bool is_question(struct asking *asking, uint32_t word)
+{
+	uint32_t about = word_was_about(word);
+
+	if (about && asking->asked.about)
+		return about == asking->asked.about;
+	if (about)
+		asking->asked.about = about;
+	return true;
+}
+
+/* It was there again, or is no more: known only where it is told what it was. */
+static enum next take_gone(struct asking *asking, uint32_t word, uint64_t end_ns)
+{
+	if (!word_error(word)) {
+		asking->in_gap = true;
+		asking->vain_ns = asking->call_ns;
+	} else if (word_error(word) == ENOENT && word_was_about(word)) {
+		asking->asked.about = word_was_about(word);
+		asking->got_ns = end_ns;
+	}
+	return NEXT_ON;
+}
+
+/* The call that was under way has ended as 'word', from 'end_ns' on, says. */
+static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
+{
+	uint32_t call = asking->call;
+	enum outcome outcome;
+
+	asking->call = 0;
+	if (!call || (call == asking->nap.in && call != asking->asked.call))
+		return NEXT_ON;
+	outcome = asks_outcome(asking->query, call, word);
+	if (call != asking->asked.call) {
+		return outcome != GOT_IT || is_quiet(asking, call) ? NEXT_ON : NEXT_OVER;
+	}
+	/* There is no child any more; the loop may go on all the same. */
+	if (word_error(word) == ECHILD && is_child_question(asking)) {
+		asking->got_ns = asking->got_ns ? asking->got_ns : end_ns;
+		return NEXT_ON;
+	}
+	if (asking->until_gone)
+		return asking->got_ns ? NEXT_ON : take_gone(asking, word, end_ns);
+	if (outcome == IN_VAIN && word_error(word) == asking->asked.error) {
+		if (!is_question(asking, word))
+			return NEXT_ON; /* of something else */
+		asking->in_gap = true;
+		asking->vain_ns = asking->call_ns;
+		asking->got_ns = 0;
+	} else if (outcome == IN_VAIN) {
+		return asking->asked.about ? NEXT_ON : NEXT_OVER;
+	} else if (outcome == GOT_IT && !asking->known && !asking->got_ns) {
+		/* Where it goes on to ask in vain it was something else that it got. */
+		asking->got_ns = end_ns;
+	}
+	return NEXT_ON;
+}
+
+static enum next take(struct asking *asking, const struct tl_interval *in)
+{
+	enum next next = NEXT_ON;
+
+	switch (word_kind(in->word)) {
+	case WORD_NONE:
+		return NEXT_OVER;
+	case WORD_UNCERTAIN: /* what was lost may have been an answer */
+		return in->end_ns > in->start_ns ? NEXT_OVER : NEXT_ON;
+	case WORD_BLOCKED:
+		return take_wait(asking, in);
+	case WORD_USER:
+		next = take_end(asking, in->word, in->start_ns);
+		break;
+	case WORD_SYSCALL:
+		if (asking->call != word_plain(in->word)) {
+			asking->call = word_plain(in->word);
+			asking->call_ns = in->start_ns;
+		}
+		break;
+	default:
+		if (word_wib(in->word) != WIB_WORKING)
+			return NEXT_ON;
+		break;
+	}
+	asking->worked_ns += in->end_ns - in->start_ns;
+	return next == NEXT_ON ? bound_work(asking) : next;
+}
+
+/* Where the gap before nap 'index' begins: with the end of the nap before it, if that is near and known. */
+static uint64_t gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
+{
+	uint64_t start_ns = query->tl->threads[slot]->birth_ns;
+	struct wait before;
+
+	for (uint32_t i = 1; i <= BACK && i <= index; i++) {
+		timeline_wait(query->tl, slot, index - i, &before);
+		start_ns = before.woken_ns ? before.woken_ns : UINT64_MAX;
+		if (!before.woken_ns || is_nap(query, slot, &before))
+			break;
+	}
+	return start_ns;
+}
+
+/* The same of the child that a shell waited for in that gap last, if it itself asked nothing. */
+static bool find_question_of_child(struct asking *asking)
+{
+	struct query *query = asking->query;
+	struct tl_interval call = { 0 };
+	struct wait wait;
+	uint32_t child;
+
+	for (uint32_t i = 1; asking->by_child && i <= BACK && i <= asking->index; i++) {
+		timeline_wait(query->tl, asking->slot, asking->index - i, &wait);
+		if (!wait.woken_ns || is_nap(query, asking->slot, &wait))
+			return false;
+		child = child_of(query, asking->slot, &wait);
+		if (child == SLOT_NONE)
+			continue;
+		asking->asker = child;
+		return child_asked(query, child, &asking->asked, &call) == IN_VAIN;
+	}
+	return false;
+}
+
+/* The last call before the nap that was in vain. */
+static bool find_question(struct asking *asking)
+{
+	struct query *query = asking->query;
+	uint64_t start_ns = gap_start_ns(query, asking->slot, asking->index);
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint32_t call = 0, there = 0; /* the last call that found what it asked for */
+	struct question own;
+	bool is_own;
+
+	if (start_ns >= asking->nap.begin_ns)
+		return false;
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[asking->slot]->track, start_ns,
+		      asking->nap.begin_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		enum word_kind kind = word_kind(in.word);
+
+		if (kind == WORD_UNCERTAIN) {
+			asking->asked.call = call = 0;
+		} else if (kind == WORD_SYSCALL) {
+			call = word_plain(in.word);
+		} else if (kind == WORD_USER && call) {
+			enum outcome outcome = asks_outcome(query, call, in.word);
+
+			if ((call != asking->nap.in || asking->by_child) && outcome == IN_VAIN)
+				asking->asked = (struct question){ call, word_error(in.word),
+								   word_was_about(in.word) };
+			else if (call == asking->asked.call && outcome == GOT_IT && !asking->known)
+				asking->asked.call = 0;
+			if (outcome == GOT_IT && asks_may_go(query, call))
+				there = call;
+			call = 0;
+		}
+	}
+	own = asking->asked;
+	is_own = own.call && (!asking->by_child || asks_has_reason(query, own.call, own.error));
+	/* That no other child has ended is what a shell learns each time that one has. */
+	if (is_own && !(asking->by_child && asks_is_among(CALLS_WAIT, asks_name(query, own.call))))
+		return true;
+	asking->asked = (struct question){ 0 };
+	if (find_question_of_child(asking))
+		return true;
+	if (is_own) {
+		asking->asker = SLOT_NONE;
+		asking->asked = own;
+		return true;
+	}
+	asking->until_gone = there;
+	asking->asked = (struct question){ .call = there };
+	return there;
+}
+
+/* Was that asked in vain, by itself, before the nap? */
+static bool asked_before(const struct asking *asking, const struct question *what)
+{
+	struct query *query = asking->query;
+	uint64_t start_ns = gap_start_ns(query, asking->slot, asking->index);
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint32_t call = 0;
+
+	if (start_ns >= asking->nap.begin_ns)
+		return false;
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[asking->slot]->track, start_ns,
+		      asking->nap.begin_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL)
+			call = word_plain(in.word);
+		if (word_kind(in.word) != WORD_USER || !call)
+			continue;
+		if (call == what->call && word_error(in.word) == what->error &&
+		    asks_outcome(query, call, in.word) == IN_VAIN &&
+		    (!what->about || word_was_about(in.word) == what->about))
+			return true;
+		call = 0;
+	}
+	return false;
+}
+
+/*
+ * The question before the next nap, if it was asked before this one, too: a shell that runs a program for the first
+ * time looks for it by the same call, which hides what it asked before.
+ */
+static bool borrow_question(struct asking *asking)
+{
+	struct query *query = asking->query;
+	struct asking next = { .query = query, .slot = asking->slot, .asker = SLOT_NONE };
+	uint32_t count = query->tl->threads[asking->slot]->wait_count;
+
+	for (uint32_t i = asking->index + 1; i < count && i <= asking->index + BACK; i++) {
+		timeline_wait(query->tl, asking->slot, i, &next.nap);
+		if (next.nap.in != asking->nap.in || !is_nap(query, asking->slot, &next.nap))
+			continue;
+		next.index = i;
+		next.by_child = asking->by_child;
+		if (!find_question(&next) || next.until_gone || next.asker != SLOT_NONE ||
+		    !asked_before(asking, &next.asked))
+			return false;
+		asking->asked = next.asked;
+		asking->until_gone = false;
+		asking->asker = SLOT_NONE;
+		return true;
+	}
+	return false;
+}
+
+static bool find_first_question(struct asking *asking)
+{
+	bool found = find_question(asking);
+
+	return (asking->by_child && (!found || asking->until_gone) && borrow_question(asking)) ||
+	       found;
+}
+
+static bool is_of(const char *name, uint32_t about)
+{
+	return word_about_name(name, true) == about || word_about_name(name, false) == about;
+}
+
+static bool find_answer(const struct asking *asking, struct answer *out_answer)
+{
+	const struct doing doing = { .query = asking->query,
+				     .slot = asking->slot,
+				     .asker = asking->asker,
+				     .asked = asking->asked,
+				     .until_gone = asking->until_gone,
+				     .exact = asking->until_gone,
+				     .others = asking->is_process,
+				     .from_ns = asking->vain_ns,
+				     .to_ns = asking->got_ns };
+
+	if (!asks_find_doer(&doing, out_answer))
+		return false;
+	out_answer->call = asks_name(asking->query, asking->asked.call);
+	out_answer->about = describe_asked(asking->query, &asking->nap);
+	if (!*out_answer->about)
+		out_answer->about = describe_asked(asking->query, &asking->first);
+	/* A shell may have failed at something else since its child asked. */
+	if (asking->asker != SLOT_NONE && !is_of(out_answer->about, asking->asked.about))
+		out_answer->about = "";
+	out_answer->error = asking->asked.error;
+	out_answer->until_gone = asking->until_gone;
+	return true;
+}
+
+bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
+		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer)
+{
+	struct asking asking = { .query = query,
+				 .slot = slot,
+				 .nap = *nap,
+				 .first = *nap,
+				 .asked = run->asked,
+				 .vain_ns = run->vain_ns,
+				 .got_ns = got_ns,
+				 .is_process = true,
+				 .asker = SLOT_NONE };
+
+	return find_answer(&asking, out_answer);
+}
+
+/* ----------------------------------------------------------------------- a run */
+
+static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t index,
+				const struct wait *wait)
+{
+	struct asking asking = { .query = query,
+				 .slot = slot,
+				 .nap = *wait,
+				 .first = *wait,
+				 .index = index,
+				 .naps = 1,
+				 .known = knows_holder(query, wait),
+				 .by_child = is_nap_of_child(query, slot, wait),
+				 .asker = SLOT_NONE,
+				 .call = wait->in };
+	struct asks_run run = { .first = index };
+	enum next next = NEXT_ON;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (find_first_question(&asking)) {
+		tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, wait->woken_ns,
+			      query_known_ns(query, slot));
+		while (next == NEXT_ON && tl_iter_entry(&iter, &in))
+			next = take(&asking, &in);
+	}
+	if (asking.got_ns)
+		next = NEXT_ANSWERED;
+	run.last = asking.index;
+	run.asked = asking.asked;
+	run.vain_ns = asking.vain_ns;
+	run.is_answered =
+		next == NEXT_ANSWERED && asking.naps >= LEAST && find_answer(&asking, &run.answer);
+	run.answer.naps = asking.naps;
+	if (!run.is_answered) {
+		run.answer.call = asking.asked.call ? asks_name(query, asking.asked.call) : "";
+		run.answer.error = asking.asked.error;
+		run.answer.by = "";
+	}
+	return run;
+}
+
+static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_t index,
+				     const struct wait *wait)
+{
+	struct asks_runs *runs = asks_runs(query);
+	uint64_t *known;
+	struct asks_run *run;
+
+	known = map_find(&runs->by_slot, slot);
+	if (!known) {
+		runs->runs = vec_room(runs->runs, runs->count, &runs->cap, sizeof(*runs->runs));
+		map_put(&runs->by_slot, slot, runs->count);
+		run = &runs->runs[runs->count++];
+	} else {
+		run = &runs->runs[*known];
+		if (index >= run->first && index <= run->last)
+			return run;
+	}
+	*run = find_run(query, slot, index, wait);
+	if (!run->is_answered && !knows_holder(query, wait))
+		(void)asks_of_process(query, slot, index, wait, run);
+	return run;
+}
+
+/* When the holder let go, as the last of what it did with the file says; else with its end. */
+static uint64_t let_go_ns(struct query *query, const struct asks_run *run, uint32_t slot,
+			  const struct wait *wait)
+{
+	const struct doing doing = { .query = query,
+				     .slot = slot,
+				     .asker = SLOT_NONE,
+				     .asked = run->asked,
+				     .from_ns = run->vain_ns ? run->vain_ns : wait->begin_ns,
+				     .to_ns = wait->woken_ns };
+
+	return asks_let_go_ns(&doing, wait->origin.slot);
+}
+
+/* Who had the lock when 'wait', one of the naps of a run, began: until it let go, or that ends. */
+static void tell_holder(struct query *query, uint32_t slot, const struct asks_run *run,
+			uint32_t index, const struct wait *wait, struct answer *out_answer)
+{
+	*out_answer = run->answer;
+	out_answer->time_ns =
+		index < run->last ? wait->woken_ns : let_go_ns(query, run, slot, wait);
+	out_answer->slot = wait->origin.slot;
+	out_answer->known = true;
+	out_answer->about = describe_asked(query, wait);
+}
+
+bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		  struct answer *out_answer)
+{
+	const struct asks_run *run;
+
+	if (!query->facts->has_syscalls)
+		return false;
+	if (!is_nap(query, slot, wait))
+		return query_gone_on(query, slot, word, wait, out_answer);
+	run = run_of(query, slot, word_arg(word), wait);
+	if (knows_holder(query, wait) && run->answer.naps >= LEAST) {
+		tell_holder(query, slot, run, word_arg(word), wait, out_answer);
+		return true;
+	}
+	/* Where it asked for something it is not memory that it looked at. */
+	if (!run->is_answered)
+		return !(run->asked.call && query_is_nap(query, wait)) &&
+		       query_gone_on(query, slot, word, wait, out_answer);
+	*out_answer = run->answer;
+	return true;
+}
+
+const char *answer_words(struct query *query, const struct answer *answer)
+{
+	if (answer->words)
+		return answer->words;
+
+	AUTO_FREE char *vain =
+		answer->error
+			? xasprintf("failed with %s", describe_error(query->why, answer->error))
+			: xasprintf(strstr(answer->call, "kill") ? "found it alive"
+								 : "found nothing");
+	struct why_thread who = why_thread(query, answer->slot);
+	AUTO_FREE char *by =
+		answer->by && *answer->by ? xasprintf("called %s()", answer->by) : xstrdup("ended");
+
+	if (answer->known)
+		return why_keep(query->why, xasprintf("%s()%s%s %s: %s[%d] had the lock",
+						      answer->call, *answer->about ? " of " : "",
+						      answer->about, vain, who.comm, who.tgid));
+	if (answer->until_gone)
+		return why_keep(query->why,
+				xasprintf("%s()%s%s found it until it %s", answer->call,
+					  *answer->about ? " of " : "", answer->about, by));
+	return why_keep(query->why,
+			xasprintf("%s()%s%s %s until it %s", answer->call,
+				  *answer->about ? " of " : "", answer->about, vain, by));
+}

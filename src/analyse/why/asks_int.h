@@ -1,0 +1,106 @@
+/*
+ * asks_int.h - questions that are asked in vain, between why_asks.c, why_asks_process.c and why_doers.c.
+ */
+#ifndef ANALYSE_WHY_ASKS_INT_H
+#define ANALYSE_WHY_ASKS_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/why/why_int.h"
+#include "base/map.h"
+
+/* Threads looked at for one answer after the other: a bound on time, not on meaning. */
+#define ASKS_LOOKS_MAX 2000000u
+
+struct question {
+	uint32_t call;	/* word; 0 = none */
+	uint32_t error; /* 0 = it found nothing */
+	uint32_t about; /* as word_was_about() */
+};
+
+/* Who may have changed the answer that 'slot' got? */
+struct doing {
+	struct query *query;
+	uint32_t slot;	/* that asked, or sleeps for who did */
+	uint32_t asker; /* the child that asked; SLOT_NONE = none did */
+	struct question asked;
+	bool until_gone;	 /* it was there each time, until it was not */
+	bool exact;		 /* only what is known to have been about the same counts */
+	bool timed_out;		 /* no call failed: it waited in that one, with a limit */
+	bool others;		 /* not its own process */
+	uint64_t from_ns, to_ns; /* from the last time in vain to the end of the call that got it */
+};
+
+enum outcome {
+	IN_VAIN,
+	GOT_IT,
+	NEITHER,
+};
+
+/* All sleeps of a thread from 'first' to 'last' are for one answer, or none of them is. */
+struct asks_run {
+	uint32_t first, last;
+	bool is_answered;
+	struct answer answer;
+	struct question asked;
+	uint64_t vain_ns; /* when it asked in vain last */
+};
+
+/* What all threads of a process asked for. */
+struct process_asks {
+	struct ask *asks; /* owned; in order of their ends */
+	size_t count, cap;
+	struct asks_run last; /* the answer that was looked for last, */
+	size_t from, got;     /* to the asks in vain of one question from there to what got it */
+};
+
+struct asks_runs {
+	struct map by_slot; /* index into runs */
+	struct asks_run *runs;
+	size_t count, cap;
+	struct map by_tgid; /* index into processes */
+	struct process_asks *processes;
+	size_t process_count, process_cap;
+	uint64_t steps; /* from ask to ask, of processes */
+	uint32_t looks;
+};
+
+/* How 'call', a word, ended, of which 'word' is the end. */
+enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word);
+/* Is it known what may change that answer? */
+bool asks_has_reason(struct query *query, uint32_t call, uint32_t error);
+/* Does it look for a file, which may be there until it is not? */
+bool asks_may_go(struct query *query, uint32_t call);
+/* poll and its kin: they ask, but as often they sleep. */
+bool asks_is_watch(struct query *query, uint32_t call);
+/* What was found out so far, and how much was looked at for it: made when it is asked for first. */
+struct asks_runs *asks_runs(struct query *query);
+
+/* Have their processes one in common that they come from? */
+bool asks_is_kin(const struct query *query, uint32_t one, uint32_t other);
+/* Is it a thread of who recorded? */
+bool asks_is_recorder(const struct query *query, int32_t tid);
+/* Is 'name' one of the names between blanks? */
+bool asks_is_among(const char *names, const char *name);
+const char *asks_name(struct query *query, uint32_t call);
+/*
+ * why_doers.c: fills slot, time_ns and by. False when nobody did, or several did who cannot be told apart.
+ */
+bool asks_find_doer(const struct doing *doing, struct answer *out_answer);
+/* When 'holder', a slot, let go of the file lock that was asked for: at the latest at to_ns. */
+uint64_t asks_let_go_ns(const struct doing *doing, uint32_t holder);
+/* Who did, between the last question in vain and the end of the one that got it. 'run' has the question. */
+bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
+		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer);
+
+/*
+ * why_asks_process.c: one thread asks, and another one sleeps, as in Go and with node's helpers. Fills the
+ * run of that one sleep; false when it is for no question. query->asks is there.
+ */
+bool asks_of_process(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
+		     struct asks_run *out_run);
+void process_asks_fini(struct asks_runs *runs);
+
+#endif

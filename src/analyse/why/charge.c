@@ -1,0 +1,902 @@
+/*
+ * charge.c - the verdict: every nanosecond of the window charged to one root.
+ *
+ * charge(X, [a, b)) walks what X was in and charges each part:
+ *
+ *	working               to X and what it ran
+ *	irq, softirq          to that
+ *	preempted, waiting    to the threads that had the CPU instead, each its part
+ *	blocked, woken by W   charge(W, the same span): one level deeper
+ *	blocked, by a disk    of which a kworker serves the requests: to what that waited for
+ *	blocked, by RCU       to X and the grace period, see why_helper.c
+ *	blocked, by hardware  to the timer, the disk, the network, the IPI
+ *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
+ *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
+ *	asleep, as it asked   charge(W, the span): W changed what it asked for, see why_asks.c
+ *	blocked, stopped      to the stop, or to the freezer of its cgroup
+ *	blocked, throttled    to the limit, up to when it let go
+ *	kept at freeing memory  to the limit that it is for, as it works and as it is blocked
+ *	blocked, in vain      to X: what it waited for did not come, see why_stuck.c
+ *	uncertain             unknown, with the reason
+ *
+ * A thread that is blocked wakes nobody, so the span that is passed on to the
+ * waker ends where the waker ran: the recursion ends by itself. An owner of a lock may be blocked
+ * for as long as the lock is; it is followed only if no wait on the way down is its own, which
+ * ends as well. A bound on depth is still kept, and said.
+ *
+ * The way down is kept as a tree of hops, so that the chain of the largest root
+ * can be told. Hops alike share a node: its time and count add up.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/charge_add.h"
+#include "analyse/why/why_int.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "event/facts.h"
+#include "event/stacks.h"
+
+#define CHARGE_DEPTH 100
+#define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
+
+static void charge(struct charger *charger, const struct place *place, uint32_t slot,
+		   uint64_t start_ns, uint64_t end_ns);
+
+static uint32_t add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
+			    const char *reason, uint64_t ns)
+{
+	return charge_add(charger, place,
+			  (struct root){
+				  .kind = WHY_UNKNOWN,
+				  .slot = slot,
+				  .reason = charge_text(charger, reason),
+			  },
+			  ns);
+}
+
+static void add_client(struct root *root, uint32_t slot, uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < root->client_count && root->clients[i].id != slot)
+		i++;
+	if (slot == SLOT_NONE || i == KEPT_OFF_MAX)
+		return;
+	if (i == root->client_count) {
+		root->clients = vec_room(root->clients, root->client_count, &root->client_cap,
+					 sizeof(*root->clients));
+		root->clients[root->client_count++] = (struct part){ slot, 0 };
+	}
+	root->clients[i].ns += ns;
+}
+
+/* A thread's work is one root, whatever it worked at: the parts tell. */
+static void charge_working(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct tl_interval *in)
+{
+	uint64_t ns = in->end_ns - in->start_ns;
+	struct root root = {
+		.kind = place->depth == 0 ? WHY_WORKING
+			: place->lock	  ? WHY_LOCK
+					  : WHY_OTHER_THREAD,
+		.slot = slot,
+		.object = place->depth > 0 && place->lock ? place->object : 0,
+	};
+	uint32_t classes = charger->query->opts->classes;
+	uint32_t index;
+
+	if (place->depth == 0 && classes)
+		root.object = charge_text(charger, why_class_words(classes));
+	index = charge_add(charger, place, root, ns);
+	charge_part(&charger->roots[index],
+		    query_polls_ring(charger->query, slot, in->word)
+			    ? word_make(WORD_KERNEL, KERNEL_POLLS)
+			    : in->word,
+		    ns);
+	if (place->depth > 0)
+		add_client(&charger->roots[index],
+			   query_client(charger->query, slot, in->start_ns, &charger->client), ns);
+	told_work(charger->query, &charger->roots[index], slot, in);
+	code_work(charger->query, &charger->roots[index], slot, in);
+	code_span(charger->query, slot, in);
+}
+
+static void charge_irq(struct charger *charger, const struct place *place,
+		       const struct tl_interval *in)
+{
+	(void)charge_add(charger, place,
+			 (struct root){
+				 .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ
+									     : WHY_IRQ,
+				 .slot = SLOT_NONE,
+				 .what = charge_word_text(charger, in->word),
+			 },
+			 in->end_ns - in->start_ns);
+}
+
+/* Who had no CPU meanwhile; from some number on it is nobody in particular. */
+static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
+{
+	bool known = root->part_count < KEPT_OFF_MAX;
+
+	for (size_t i = 0; i < root->part_count && !known; i++)
+		known = root->parts[i].id == slot;
+	charge_part(root, known ? slot : SLOT_NONE, ns);
+}
+
+static uint32_t idle_text(struct charger *charger, uint32_t slot, const struct tl_interval *in)
+{
+	AUTO_FREE char *words = query_idle(charger->query, slot, in);
+
+	return words ? charge_text(charger, words) : charge_what(charger, "wake-up of an idle CPU");
+}
+
+/* Runnable without a CPU: whoever had it. */
+static void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct tl_interval *in)
+{
+	const struct timeline *tl = charger->query->tl;
+	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
+	uint32_t cpu = word_arg(in->word);
+	uint32_t idle = 0; /* text id */
+	struct tl_iter iter;
+	struct tl_interval ran;
+
+	if (cpu >= tl->cpu_count) {
+		(void)add_unknown(charger, place, slot, CPU_NOT_KNOWN, in->end_ns - in->start_ns);
+		return;
+	}
+	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
+	while (tl_iter_next(&iter, &ran)) {
+		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
+				     .slot = ran.word };
+		uint32_t index;
+
+		if (ran.word >= tl->thread_count || ran.word == slot) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			root.what = charge_what(charger, "CPU queue");
+		} else if (tl->threads[ran.word]->tid == 0) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			idle = idle ? idle : idle_text(charger, slot, in);
+			root.what = idle;
+		} else {
+			root.what = charge_what(charger, "ran instead");
+		}
+		index = charge_add(charger, place, root, ran.end_ns - ran.start_ns);
+		if (root.slot != SLOT_NONE)
+			code_work(charger->query, &charger->roots[index], root.slot, &ran);
+		if (place->depth > 0)
+			add_kept_off(&charger->roots[index], slot, ran.end_ns - ran.start_ns);
+	}
+}
+
+/* Returns the root. */
+static uint32_t charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
+				const struct wait *wait, const struct tl_interval *in)
+{
+	static const uint8_t kind_of[] = {
+		[ACTOR_NONE] = WHY_UNKNOWN,    [ACTOR_THREAD] = WHY_UNKNOWN,
+		[ACTOR_TIMER] = WHY_TIMER,     [ACTOR_DISK] = WHY_DISK,
+		[ACTOR_NETWORK] = WHY_NETWORK, [ACTOR_IPI] = WHY_IPI,
+		[ACTOR_IRQ] = WHY_IRQ,	       [ACTOR_SOFTIRQ] = WHY_SOFTIRQ,
+	};
+	struct query *query = charger->query;
+	struct root root = { .kind = kind_of[wait->waker.kind], .slot = slot };
+	uint64_t ns = in->end_ns - in->start_ns;
+	uint32_t index;
+
+	if (root.kind == WHY_UNKNOWN)
+		return add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
+	/* A sleep is told by what was asked for; the rest by what the hardware was. */
+	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
+	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
+		root.what = charge_text(charger, describe_in(query, wait));
+	else
+		root.what = charge_text(charger, describe_packet(query, wait));
+	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
+		root.object = charge_text(charger, describe_object(query, slot, wait));
+	index = charge_add(charger, place, root, ns);
+	code_sleep(query, &charger->roots[index], slot, wait, ns);
+	if (root.kind == WHY_DISK)
+		charge_part(&charger->roots[index],
+			    charge_text(charger, describe_object(query, slot, wait)), ns);
+	return index;
+}
+
+/* What was awaited did not come, or nothing tells what ended the wait: 'instead' is NULL. */
+static void charge_open(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const char *instead, uint64_t ns)
+{
+	struct query *query = charger->query;
+	struct root root = { .kind = WHY_TIMER, .slot = slot };
+	uint32_t index;
+
+	root.what = charge_text(charger, describe_in(query, wait));
+	if (wait_sleeps(query, wait)) {
+		/* Somebody ended the sleep before its time. */
+		root.reason = instead && wait->woken_ns ? charge_text(charger, instead) : 0;
+	} else {
+		if (!instead) {
+			(void)add_unknown(charger, place, slot,
+					  "nothing ended the wait while it was recorded", ns);
+			return;
+		}
+		root.kind = WHY_STUCK;
+		root.object = charger->nodes[place->node].lock;
+		if (!root.object)
+			root.object = charge_text(charger, describe_object(query, slot, wait));
+		root.reason = charge_text(charger, instead);
+		root.in_circle = charger->nodes[place->node].in_circle;
+	}
+	index = charge_add(charger, place, root, ns);
+	told_root(charger->query, &charger->roots[index], slot, wait, ns);
+	code_sleep(query, &charger->roots[index], slot, wait, ns);
+}
+
+/* It waited for all CPUs: what the threads of RCU did meanwhile is no answer. */
+static void charge_grace(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct wait *wait, const char *grace, uint64_t ns)
+{
+	struct query *query = charger->query;
+	const struct root root = {
+		.kind = WHY_GRACE,
+		.slot = slot,
+		.what = charge_text(charger, describe_in(query, wait)),
+		.object = charge_text(charger, describe_object(query, slot, wait)),
+		.reason = charge_text(charger, grace),
+	};
+	uint32_t index = charge_add(charger, place, root, ns);
+
+	code_sleep(query, &charger->roots[index], slot, wait, ns);
+}
+
+/* Work ran for somebody: until it was queued, whoever queued it was awaited. */
+static uint64_t charge_origin(struct charger *charger, const struct place *place, uint32_t slot,
+			      const struct wait *wait, const struct tl_interval *in)
+{
+	const struct actor *origin = &wait->origin;
+	struct wait stand_in = *wait;
+	uint64_t until = origin->time_ns;
+
+	if (!origin->time_ns || until <= in->start_ns ||
+	    (origin->kind == ACTOR_THREAD &&
+	     (origin->slot == slot || origin->slot == wait->waker.slot)))
+		return in->start_ns;
+	if (until > in->end_ns)
+		until = in->end_ns;
+	if (origin->kind == ACTOR_THREAD && origin->slot != SLOT_NONE) {
+		charge(charger, place, origin->slot, in->start_ns, until);
+		return until;
+	}
+	if (origin->kind == ACTOR_NONE || origin->kind == ACTOR_THREAD)
+		return in->start_ns;
+	stand_in.waker = *origin;
+	stand_in.flags &= ~(uint32_t)WAIT_TIMED_OUT;
+	(void)charge_hardware(charger, place, slot, &stand_in,
+			      &(struct tl_interval){ in->start_ns, until, in->word });
+	return until;
+}
+
+/* Is the thread waiting already, on the way down to 'place'? */
+static bool is_waiting_above(const struct charger *charger, const struct place *place,
+			     uint32_t slot)
+{
+	uint32_t node = place->node;
+
+	while (node != NODE_NONE && charger->nodes[node].slot != slot)
+		node = charger->nodes[node].parent;
+	return node != NODE_NONE;
+}
+
+/* Is the kworker at what serves the request in that span, as it was before or as the span says? */
+static bool goes_on_serving(struct charger *charger, const struct wait *wait,
+			    const struct tl_interval *at, uint64_t end_ns, bool served)
+{
+	struct query *query = charger->query;
+	struct wait below;
+
+	switch (word_kind(at->word)) {
+	case WORD_BLOCKED:
+		query_wait(query, wait->origin.slot, at->word, &below);
+		return below.in == wait->origin.word && below.woken_ns && below.woken_ns <= end_ns;
+	case WORD_WORK:
+	case WORD_KERNEL:
+	case WORD_UNCERTAIN:
+	case WORD_NONE:
+		return at->word == wait->origin.word;
+	default:
+		return served;
+	}
+}
+
+/*
+ * A kworker served the request: what held that up meanwhile, the disk below or a process, is what the
+ * request waited for; the rest is the disk's own.
+ */
+static void charge_served(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	struct query *query = charger->query;
+	uint32_t server = wait->origin.slot;
+	uint64_t since_ns = wait->origin.time_ns, rest_ns = in->end_ns - in->start_ns;
+	bool serves = false;
+	struct tl_interval at;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[server]->track,
+		      since_ns > in->start_ns ? since_ns : in->start_ns, in->end_ns);
+	while (since_ns < in->end_ns && tl_iter_next(&iter, &at)) {
+		serves = goes_on_serving(charger, wait, &at, in->end_ns, serves);
+		if (!serves)
+			continue;
+		charge(charger, place, server, at.start_ns, at.end_ns);
+		rest_ns -= at.end_ns - at.start_ns;
+	}
+	if (rest_ns)
+		charge_hardware(charger, place, slot, wait,
+				&(struct tl_interval){ in->end_ns - rest_ns, in->end_ns,
+						       in->word });
+}
+
+static bool is_served(const struct charger *charger, const struct place *place,
+		      const struct wait *wait)
+{
+	return wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_THREAD &&
+	       wait->origin.time_ns && wait->origin.slot < charger->query->tl->thread_count &&
+	       place->depth <= CHARGE_DEPTH && !is_waiting_above(charger, place, wait->origin.slot);
+}
+
+/* The sender was awaited until the packet was on its way; then whatever carried it. */
+static void charge_sent(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const struct tl_interval *in)
+{
+	uint64_t sent = wait->origin.time_ns;
+
+	if (sent < in->start_ns)
+		sent = in->start_ns;
+	if (sent > in->end_ns)
+		sent = in->end_ns;
+	charge(charger, place, wait->waker.slot, in->start_ns, sent);
+	if (sent < in->end_ns)
+		(void)charge_hardware(charger, place, slot, wait,
+				      &(struct tl_interval){ sent, in->end_ns, in->word });
+}
+
+/* A child that sleeps in its stead is another one each time. */
+static uint32_t hop_of_nap(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const struct led *led)
+{
+	struct wait nap = *wait;
+
+	if (nap.waker.kind == ACTOR_THREAD)
+		nap.waker = (struct actor){ .slot = SLOT_NONE };
+	return charge_hop(charger, place, slot, &nap, led);
+}
+
+/* One level deeper. A wait in several spans counts once. */
+static struct place place_below(struct charger *charger, const struct place *place, uint32_t slot,
+				const struct wait *wait, const struct led *led)
+{
+	struct place below = *place;
+	struct node *node;
+
+	if (place->depth == 0)
+		below.class = wait_class(charger->query, wait);
+	below.node = led->inferred ? hop_of_nap(charger, place, slot, wait, led)
+				   : charge_hop(charger, place, slot, wait, led);
+	below.depth = place->depth + 1;
+	below.owner = SLOT_NONE;
+	node = &charger->nodes[below.node];
+	charge_note_holder(charger, node, wait);
+	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
+	    node->counted_ns == wait->begin_ns)
+		node->count--;
+	else
+		told_wait(charger->query, node, slot, wait);
+	if (charger->query->facts->stacks && node->counted_ns != wait->begin_ns)
+		code_node(charger->query, node, slot, wait);
+	node->counted_ns = wait->begin_ns;
+	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
+	below.object = led->owner != SLOT_NONE ? led->lock : node->object;
+	node->known = led->known;
+	if (led->inferred) {
+		below.inferred = led->known ? place->inferred : led->inferred;
+		below.lock = led->known;
+		if (led->known)
+			below.object = charge_text(charger, describe_asked(charger->query, wait));
+		below.class = place->depth == 0 ? WHY_HELD_UP : below.class;
+	}
+	return below;
+}
+
+/* They wait for each other, maybe through others: nothing ends that. */
+static const char *circle_words(struct charger *charger, uint32_t awaited, const char *instead)
+{
+	struct why_thread who = why_thread(charger->query, awaited);
+
+	return why_keep(charger->query->why,
+			xasprintf("%s, in a circle: %s[%d], which it waits for, waits for it",
+				  instead, who.comm, who.tid));
+}
+
+/* From what it is inferred that it waits for that one: what is below is so, too. Returns a text. */
+static uint32_t note_expected(struct charger *charger, struct node *node, const struct place *place,
+			      const struct wait *wait)
+{
+	const char *by = query_awaited_by(charger->query, wait);
+
+	if (!by)
+		return place->inferred;
+	node->expects_by = charge_text(charger, by);
+	return place->inferred ? place->inferred : node->expects_by;
+}
+
+/* Who waits for what does not come is held up by what those do who could bring it. */
+static void charge_in_vain(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const char *instead,
+			   const struct tl_interval *in)
+{
+	struct node *node = &charger->nodes[place->node];
+	struct place below = *place;
+	uint32_t awaited = instead && place->depth < CHARGE_DEPTH
+				   ? query_awaited(charger->query, slot, wait, in)
+				   : SLOT_NONE;
+	uint64_t until = in->start_ns;
+
+	if (instead)
+		node->instead = charge_text(charger, instead);
+	if (instead && place->owner != SLOT_NONE)
+		awaited = place->owner;
+	node->expects = awaited;
+	if (awaited != SLOT_NONE && place->owner == SLOT_NONE)
+		below.inferred = note_expected(charger, node, place, wait);
+	node->in_circle = awaited != SLOT_NONE && is_waiting_above(charger, place, awaited);
+	if (node->in_circle) {
+		instead = circle_words(charger, awaited, instead);
+	} else if (awaited != SLOT_NONE) {
+		until = charger->query->tl->threads[awaited]->death_ns;
+		until = until < in->end_ns ? until : in->end_ns;
+		charge(charger, &below, awaited, in->start_ns, until);
+	}
+	if (until < in->end_ns)
+		charge_open(charger, place, slot, wait, instead, in->end_ns - until);
+}
+
+/* Hardware ended it: of a disk, up to when the request was issued, whoever did that. */
+static void charge_device(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	uint64_t from = wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_DISK
+				? charge_origin(charger, place, slot, wait, in)
+				: in->start_ns;
+	uint32_t index;
+
+	if (from >= in->end_ns)
+		return;
+	index = charge_hardware(charger, place, slot, wait,
+				&(struct tl_interval){ from, in->end_ns, in->word });
+	told_root(charger->query, &charger->roots[index], slot, wait, in->end_ns - from);
+}
+
+/* What ended the wait says what it was for. */
+static void charge_ended(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct wait *wait, const struct tl_interval *in)
+{
+	struct query *query = charger->query;
+	uint32_t by = wait->waker.slot;
+	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
+			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
+	const char *instead = query_stuck(query, slot, wait, in);
+	const char *grace = query_grace(query, wait);
+
+	if (wait->woken_ns == 0 || instead) {
+		charge_in_vain(charger, place, slot, wait, instead, in);
+	} else if (grace) {
+		charge_grace(charger, place, slot, wait, grace, in->end_ns - in->start_ns);
+	} else if (is_served(charger, place, wait)) {
+		charge_served(charger, place, slot, wait, in);
+	} else if (!by_thread || by == slot || by == SLOT_NONE) {
+		charge_device(charger, place, slot, wait, in);
+	} else if (place->depth > CHARGE_DEPTH) {
+		query->why->depth_limit_hits++;
+		(void)add_unknown(charger, place, slot, "deeper than the bound on depth",
+				  in->end_ns - in->start_ns);
+	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
+		charge_sent(charger, place, slot, wait, in);
+	} else {
+		uint64_t from = charge_origin(charger, place, slot, wait, in);
+
+		charge(charger, place, by, from, in->end_ns);
+	}
+}
+
+/* The program told of the lock: its owner is charged while it had it, for the rest what ended it. */
+static void charge_lock(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const struct tl_interval *in,
+			const struct lock_owner_wait *lock)
+{
+	struct query *query = charger->query;
+	uint32_t text = charge_text(charger, lock_owners_name(query->opts->lock_owners, lock));
+	struct owned_iter iter;
+	struct owned_span span;
+
+	owned_begin(&iter, query, slot, lock, in);
+	while (owned_next(&iter, &span)) {
+		struct tl_interval part = { span.start_ns, span.end_ns, in->word };
+		struct led led = { text, span.slot };
+		bool is_circle = span.slot != SLOT_NONE && span.slot != slot &&
+				 is_waiting_above(charger, place, span.slot);
+		struct place below;
+
+		if (place->depth >= CHARGE_DEPTH || span.slot == slot || is_circle)
+			led.owner = SLOT_NONE;
+		below = place_below(charger, place, slot, wait, &led);
+		below.owner = is_circle ? span.slot : SLOT_NONE;
+		if (led.owner != SLOT_NONE)
+			charge(charger, &below, led.owner, part.start_ns, part.end_ns);
+		else
+			charge_ended(charger, &below, slot, wait, &part);
+	}
+}
+
+/*
+ * A slice is charged to what ended the last one, for what that did in the slice. Who ended it may have
+ * waited then, unlike whoever ends a whole wait: so it is not followed in circles.
+ */
+static bool charge_slice(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct why *why = charger->query->why;
+	struct tl_interval slice = *in;
+	struct last_slice last;
+	struct place below;
+
+	if (is_waiting_above(charger, place, slot) ||
+	    !query_slice(charger->query, slot, in->word, wait, &last))
+		return false;
+	slice.word = last.word;
+	below = place_below(charger, place, slot, &last.wait, &led);
+	charger->nodes[below.node].slices++;
+	if (place->depth == 0) {
+		why->slice_count++;
+		why->slice_ns += in->end_ns - in->start_ns;
+	}
+	charge_ended(charger, &below, last.slot, &last.wait, &slice);
+	return true;
+}
+
+/*
+ * A sleep between questions is charged to who changed the answer, up to then; what is left of the
+ * last one is a sleep. Nobody is followed in circles, as with slices.
+ */
+static bool charge_answer(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	struct led led = { .owner = SLOT_NONE };
+	struct query *query = charger->query;
+	struct tl_interval rest = *in;
+	struct answer answer;
+	struct place below;
+
+	if (place->depth >= CHARGE_DEPTH || is_waiting_above(charger, place, slot) ||
+	    !query_answer(query, slot, in->word, wait, &answer) || answer.time_ns <= in->start_ns)
+		return false;
+	rest.start_ns = answer.time_ns < in->end_ns ? answer.time_ns : in->end_ns;
+	led.inferred = charge_text(charger, answer_words(query, &answer));
+	led.known = answer.known;
+	below = place_below(charger, place, slot, wait, &led);
+	charger->nodes[below.node].answerer = answer.slot;
+	charge(charger, &below, answer.slot, in->start_ns, rest.start_ns);
+	if (place->depth == 0 && !answer.known) {
+		query->why->answer_count += !answer.words;
+		query->why->answer_ns += answer.words ? 0 : rest.start_ns - in->start_ns;
+		query->why->missed_count += answer.words != NULL;
+		query->why->missed_ns += answer.words ? rest.start_ns - in->start_ns : 0;
+	}
+	if (rest.start_ns < in->end_ns) {
+		led.inferred = 0;
+		led.known = false;
+		below = place_below(charger, place, slot, wait, &led);
+		charge_ended(charger, &below, slot, wait, &rest);
+	}
+	return true;
+}
+
+/* Whatever it waited for: it could not have gone on. */
+static bool charge_stopped(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct query *query = charger->query;
+	const char *until = query_stopped(query, slot, wait, in);
+	struct place below;
+
+	if (!until)
+		return false;
+	below = place_below(charger, place, slot, wait, &led);
+	(void)charge_add(
+		charger, &below,
+		(struct root){
+			.kind = WHY_STOPPED,
+			.slot = slot,
+			.what = charge_what(charger, wait_frozen(wait) ? "frozen" : "stopped"),
+			.object = wait_frozen(wait)
+					  ? charge_text(charger, describe_object(query, slot, wait))
+					  : 0,
+			.reason = charge_text(charger, until),
+		},
+		in->end_ns - in->start_ns);
+	return true;
+}
+
+static void add_throttled(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, uint64_t ns)
+{
+	(void)charge_add(charger, place,
+			 (struct root){
+				 .kind = WHY_THROTTLED,
+				 .slot = slot,
+				 .what = charge_text(charger, timeline_name(charger->query->tl,
+									    wait->origin.name)),
+			 },
+			 ns);
+}
+
+/* The sender was awaited until the packet was in the queue; then the queue. */
+static bool charge_queued(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct place below = place_below(charger, place, slot, wait, &led);
+	uint32_t sender = wait->origin.slot;
+	uint64_t since = wait->origin.time_ns;
+
+	since = since < in->start_ns ? in->start_ns : since < in->end_ns ? since : in->end_ns;
+	if (since > in->start_ns && sender != SLOT_NONE && sender != slot &&
+	    place->depth <= CHARGE_DEPTH && !is_waiting_above(charger, place, sender))
+		charge(charger, &below, sender, in->start_ns, since);
+	else if (since > in->start_ns)
+		charge_hardware(charger, &below, slot, wait,
+				&(struct tl_interval){ in->start_ns, since, in->word });
+	if (since < in->end_ns)
+		add_throttled(charger, &below, slot, wait, in->end_ns - since);
+	return true;
+}
+
+/* Nobody was at work for it up to when the limit let go. */
+static bool charge_throttled(struct charger *charger, const struct place *place, uint32_t slot,
+			     const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	uint64_t until = wait->origin.time_ns ? wait->origin.time_ns : in->end_ns;
+	struct tl_interval rest = *in;
+	struct place below;
+
+	if (!(wait->flags & WAIT_THROTTLED))
+		return false;
+	if (wait->waker.kind == ACTOR_NETWORK)
+		return charge_queued(charger, place, slot, wait, in);
+	rest.start_ns = until < in->start_ns ? in->start_ns
+			: until < in->end_ns ? until
+					     : in->end_ns;
+	below = place_below(charger, place, slot, wait, &led);
+	if (rest.start_ns > in->start_ns)
+		add_throttled(charger, &below, slot, wait, rest.start_ns - in->start_ns);
+	if (rest.start_ns < in->end_ns)
+		charge_ended(charger, &below, slot, wait, &rest);
+	return true;
+}
+
+static void charge_wait(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const struct tl_interval *in)
+{
+	struct query *query = charger->query;
+	const struct led led = { .owner = SLOT_NONE };
+	struct lock_owner_wait lock;
+	struct place below;
+
+	if (query_lock(query, slot, wait, in, &lock)) {
+		charge_lock(charger, place, slot, wait, in, &lock);
+		return;
+	}
+	if (charge_stopped(charger, place, slot, wait, in) ||
+	    charge_throttled(charger, place, slot, wait, in) ||
+	    charge_slice(charger, place, slot, wait, in) ||
+	    charge_answer(charger, place, slot, wait, in))
+		return;
+	below = place_below(charger, place, slot, wait, &led);
+	charge_ended(charger, &below, slot, wait, in);
+}
+
+static void charge_blocked(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct tl_interval *in)
+{
+	const struct wait *wait = query_wait(charger->query, slot, in->word, &(struct wait){ 0 });
+
+	if (place->depth == 0)
+		charger->waited = code_of_wait(charger->query, slot, wait);
+	charge_wait(charger, place, slot, wait, in);
+	if (place->depth == 0)
+		charger->waited = STACK_NONE;
+}
+
+/* The thread was not there: before its birth its parent stands in. */
+static void charge_absent(struct charger *charger, const struct place *place, uint32_t slot,
+			  const struct tl_interval *in)
+{
+	const struct timeline *tl = charger->query->tl;
+	const struct tl_thread *thread = tl->threads[slot];
+	struct place below = *place;
+
+	/* Standing in for the target itself, the parent's work counts as the target's. */
+	below.depth += place->depth > 0;
+	if (thread->born && in->end_ns <= thread->birth_ns && thread->parent != SLOT_NONE &&
+	    tl->threads[thread->parent]->tid != 0 && below.depth <= CHARGE_DEPTH)
+		charge(charger, &below, thread->parent, in->start_ns, in->end_ns);
+	else
+		(void)add_unknown(charger, place, slot,
+				  in->start_ns >= thread->death_ns ? "it had ended"
+								   : "it was not there yet",
+				  in->end_ns - in->start_ns);
+}
+
+static void charge_interval(struct charger *charger, const struct place *place, uint32_t slot,
+			    const struct tl_interval *in)
+{
+	switch (word_kind(in->word)) {
+	case WORD_NONE:
+		charge_absent(charger, place, slot, in);
+		break;
+	case WORD_UNCERTAIN:
+		(void)add_unknown(charger, place, slot, describe_unsure(in->word),
+				  in->end_ns - in->start_ns);
+		break;
+	case WORD_BLOCKED:
+		charge_blocked(charger, place, slot, in);
+		break;
+	case WORD_PREEMPTED:
+	case WORD_WAIT_CPU:
+		charge_queue(charger, place, slot, in);
+		break;
+	case WORD_IRQ:
+	case WORD_VECTOR:
+	case WORD_SOFTIRQ:
+		charge_irq(charger, place, in);
+		break;
+	default:
+		charge_working(charger, place, slot, in);
+		break;
+	}
+}
+
+/*
+ * The limit had the thread free memory, or pause, meanwhile: it was held up, at work or not. False: something
+ * else went on.
+ */
+static bool charge_limit(struct charger *charger, const struct place *place, uint32_t slot,
+			 const struct tl_interval *in, const struct tl_limit *limit)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct wait wait = { .origin.name = limit->name };
+	struct place below = *place;
+
+	if (word_kind(in->word) == WORD_BLOCKED) {
+		const struct wait *own =
+			query_wait(charger->query, slot, in->word, &(struct wait){ 0 });
+
+		below = place_below(charger, place, slot, own, &led);
+	} else if (word_wib(in->word) != WIB_WORKING) {
+		return false;
+	}
+	if (below.class == WHY_RUNS)
+		below.class = WHY_HELD_UP;
+	add_throttled(charger, &below, slot, &wait, in->end_ns - in->start_ns);
+	return true;
+}
+
+/* In parts: within spans in which a limit kept it at something, and between them. */
+static void charge_limited(struct charger *charger, const struct place *place, uint32_t slot,
+			   const struct tl_interval *in)
+{
+	const struct tl_thread *thread = charger->query->tl->threads[slot];
+	struct tl_interval part = *in;
+
+	for (; part.start_ns < in->end_ns; part.start_ns = part.end_ns) {
+		const struct tl_limit *limit = timeline_limit(thread, part.start_ns);
+		bool within = limit && limit->start_ns <= part.start_ns;
+		uint64_t end = !limit ? in->end_ns : within ? limit->end_ns : limit->start_ns;
+
+		part.end_ns = end < in->end_ns ? end : in->end_ns;
+		if (!within || !charge_limit(charger, place, slot, &part, limit))
+			charge_interval(charger, place, slot, &part);
+	}
+}
+
+static void charge(struct charger *charger, const struct place *place, uint32_t slot,
+		   uint64_t start_ns, uint64_t end_ns)
+{
+	const struct timeline *tl = charger->query->tl;
+	/* A class of delay may be just that: what went on in it is asked. */
+	bool limited = tl->threads[slot]->limit_count && !charger->query->opts->classes;
+	struct tl_iter iter;
+	struct tl_interval in;
+
+	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, start_ns, end_ns);
+	while (tl_iter_next(&iter, &in)) {
+		if (place->depth == 0)
+			charger->own = in;
+		if (limited)
+			charge_limited(charger, place, slot, &in);
+		else
+			charge_interval(charger, place, slot, &in);
+	}
+}
+
+/* Only what is in the classes that were asked for. */
+static void charge_classes(struct charger *charger, const struct place *place)
+{
+	struct query *query = charger->query;
+	struct tl_interval *spans;
+	size_t count = query_class_spans(query, &spans);
+
+	query->why->class_ns = 0;
+	query->why->class_count = count;
+	for (size_t i = 0; i < count; i++) {
+		query->why->class_ns += spans[i].end_ns - spans[i].start_ns;
+		charge(charger, place, query->slot, spans[i].start_ns, spans[i].end_ns);
+	}
+	free(spans);
+}
+
+static void root_fini(struct root *root)
+{
+	free(root->parts);
+	free(root->told);
+	free(root->clients);
+	free(root->waited);
+	free(root->code);
+	free(root->spans);
+}
+
+void charge_window(struct query *query)
+{
+	struct charger *charger = xcalloc(1, sizeof(*charger));
+	struct place place = { .node = NODE_NONE, .class = WHY_RUNS, .owner = SLOT_NONE };
+
+	charger->query = query;
+	charger->client.slot = SLOT_NONE;
+	charger->waited = STACK_NONE;
+	if (query->opts->classes)
+		charge_classes(charger, &place);
+	else
+		charge(charger, &place, query->slot, query->start_ns, query->end_ns);
+	code_spans_end(query);
+	charge_publish(&(struct charged){
+		.query = query,
+		.roots = charger->roots,
+		.root_count = charger->root_count,
+		.nodes = charger->nodes,
+		.node_count = charger->node_count,
+		.flows = charger->flows,
+		.flow_count = charger->flow_count,
+	});
+	for (size_t i = 0; i < charger->root_count; i++)
+		root_fini(&charger->roots[i]);
+	for (size_t i = 0; i < charger->node_count; i++) {
+		free(charger->nodes[i].told);
+		free(charger->nodes[i].woke);
+		free(charger->nodes[i].code);
+		free(charger->nodes[i].woken_in);
+	}
+	free(charger->roots);
+	free(charger->nodes);
+	free(charger->flows);
+	map_fini(&charger->root_index);
+	map_fini(&charger->node_index);
+	map_fini(&charger->flow_index);
+	free(charger);
+}

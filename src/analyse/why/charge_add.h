@@ -1,0 +1,94 @@
+/*
+ * charge_add.h - roots, hops and flows, while time is added to them: between charge.c and charge_add.c.
+ */
+#ifndef ANALYSE_WHY_CHARGE_ADD_H
+#define ANALYSE_WHY_CHARGE_ADD_H
+
+#include "analyse/why/charge_int.h"
+#include "analyse/why/why_int.h"
+#include "base/map.h"
+
+/* What leads from a wait to the next hop, beside the wait. */
+struct led {
+	uint32_t lock, owner, inferred; /* as those of a node */
+	bool known;			/* 'inferred' is: it had the file lock */
+};
+
+#define MEMO 1024 /* of each kind; a power of two */
+
+/* All of a wait that its hop is made of; without padding, for it is compared as bytes. */
+struct hop_key {
+	uint32_t parent, slot, waker, in, object, flags, name, word, below, lock, owner, origin,
+		inferred, by;
+	int32_t fd;
+	uint8_t kind, signal, woken, origin_kind;
+	const struct stack_futex *futex; /* that the object is */
+};
+
+struct hop_memo {
+	struct hop_key key;
+	uint32_t node; /* number + 1; 0 = empty */
+};
+
+struct flow_memo {
+	uint64_t key;
+	uint32_t flow; /* index + 1; 0 = empty */
+};
+
+struct word_memo {
+	uint32_t word;
+	uint32_t text; /* id + 1; 0 = empty */
+};
+
+#define WHATS 31
+
+struct what_memo {
+	const char *text; /* NULL = empty */
+	uint32_t id;
+};
+
+struct charger {
+	struct query *query;
+	uint32_t waited;	/* stack of the target's wait that is being charged; STACK_NONE */
+	struct tl_interval own; /* of the target: what is being charged */
+	struct client client;
+	struct what_memo what_memo[WHATS];
+	uint32_t root_memo[MEMO]; /* by hash; index + 1 */
+	struct flow_memo flow_memo[MEMO];
+	struct hop_memo hop_memo[MEMO];
+	struct word_memo word_memo[MEMO];
+	struct root *roots;
+	size_t root_count, root_cap;
+	struct node *nodes;
+	size_t node_count, node_cap;
+	struct flow *flows;
+	size_t flow_count, flow_cap;
+	struct map root_index, node_index, flow_index; /* hash of the key -> index + 1 */
+};
+
+/* Where on the way down a charge happens. */
+struct place {
+	uint32_t node;	 /* the hop that led here; NODE_NONE at the target itself */
+	uint32_t depth;	 /* 0 = the target */
+	uint8_t class;	 /* enum why_class of the target's own wait */
+	bool lock;	 /* the wait that led here was for a lock */
+	uint32_t object; /* of that wait, text id */
+	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
+	uint32_t inferred; /* text: from what the way here is; 0 = it is known */
+};
+
+uint32_t charge_text(struct charger *charger, const char *text);
+/* The same for a text that is a constant. */
+uint32_t charge_what(struct charger *charger, const char *text);
+uint32_t charge_add(struct charger *charger, const struct place *place, struct root key,
+		    uint64_t ns);
+void charge_part(struct root *root, uint32_t id, uint64_t ns);
+/* Waits alike make the same hop: its texts are not made again. */
+uint32_t charge_hop(struct charger *charger, const struct place *place, uint32_t slot,
+		    const struct wait *wait, const struct led *led);
+/* Who had the kernel lock that it asked for, as the recorder read out of the lock. */
+void charge_note_holder(struct charger *charger, struct node *node, const struct wait *wait);
+/* The text of a state word; there are few of them, and they come again and again. */
+uint32_t charge_word_text(struct charger *charger, uint32_t word);
+
+#endif

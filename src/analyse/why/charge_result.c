@@ -1,0 +1,389 @@
+/* charge_result.c - what was charged as the result has it: roots with words, the chain, the paths. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/charge_int.h"
+#include "analyse/why/why_int.h"
+#include "base/mem.h"
+#include "base/names.h"
+
+#define PARTS 6 /* of a thread's work that are named */
+
+static uint32_t text_id(const struct charged *charged, const char *text)
+{
+	return names_add(&charged->query->why->texts, text, 4096);
+}
+
+static int compare_roots(const void *a, const void *b)
+{
+	const struct why_root *x = a, *y = b;
+	int by_text;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->who.tid != y->who.tid)
+		return x->who.tid < y->who.tid ? -1 : 1;
+	by_text = strcmp(x->what, y->what);
+	if (!by_text)
+		by_text = strcmp(x->object, y->object);
+	return by_text ? by_text
+		       : strcmp(x->inferred ? x->inferred : "", y->inferred ? y->inferred : "");
+}
+
+static const char *kept(const struct charged *charged, uint32_t id)
+{
+	return names_text(&charged->query->why->texts, id);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* "own code", or "own code 61 %, getdents64 30 %, ..." when no part is nearly all. */
+static void name_work(const struct charged *charged, struct root *root)
+{
+	char text[256] = "";
+	size_t used = 0;
+
+	if (root->parts[0].ns * 10 >= root->ns * 9) {
+		root->what = text_id(charged, describe_word(charged->query, root->parts[0].id));
+		return;
+	}
+	for (size_t i = 0; i < root->part_count && i < PARTS && used < sizeof(text) - 1; i++) {
+		const struct part *part = &root->parts[i];
+
+		if (i && part->ns * 20 < root->ns)
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f %%",
+					 i ? ", " : "", describe_word(charged->query, part->id),
+					 100.0 * (double)part->ns / (double)root->ns);
+	}
+	root->what = text_id(charged, text);
+}
+
+/* The file that a disk read or wrote, or how many they were and which took longest. */
+static void name_files(const struct charged *charged, struct root *root)
+{
+	const struct part *most = &root->parts[0];
+	const char *name = names_text(&charged->query->why->texts, most->id);
+
+	if (root->part_count == 1 || most->ns * 10 >= root->ns * 9) {
+		root->object = most->id;
+	} else {
+		char *text = xasprintf("%zu things%s%s", root->part_count,
+				       *name ? ", mostly for " : "", name);
+
+		root->object = text_id(charged, text);
+		free(text);
+	}
+}
+
+static bool is_about_cpu(const struct root *root)
+{
+	return root->kind == WHY_CPU_QUEUE || root->kind == WHY_PREEMPTED;
+}
+
+static void name_parts(const struct charged *charged, struct root *root)
+{
+	root->kept_off = SLOT_NONE;
+	if (!root->part_count)
+		return;
+	qsort(root->parts, root->part_count, sizeof(*root->parts), compare_parts);
+	if (is_about_cpu(root))
+		root->kept_off =
+			root->parts[0].ns * 10 >= root->ns * 9 ? root->parts[0].id : SLOT_NONE;
+	else if (root->kind == WHY_DISK)
+		name_files(charged, root);
+	else
+		name_work(charged, root);
+}
+
+/* What was said most: the part of it; NULL = nothing. */
+static const struct part *told_most(const struct part *told, size_t count)
+{
+	const struct part *most = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (told[i].id && (!most || told[i].ns > most->ns))
+			most = &told[i];
+	}
+	return most;
+}
+
+/* The same of a root; what is of less than a twentieth of it says nothing about it. */
+static const struct part *root_told(const struct root *root)
+{
+	const struct part *most = told_most(root->told, root->told_count);
+
+	return most && most->ns * 20 >= root->ns ? most : NULL;
+}
+
+/* Asked of sleeps that matter: it is a walk over all that the thread did. */
+static bool may_poll(const struct charged *charged, const struct root *root)
+{
+	return root->kind == WHY_TIMER && !root->timed_out && root->slot != SLOT_NONE &&
+	       root->ns * 20 >= charged->query->why->class_ns;
+}
+
+/* Whose requests it worked at for most of the time, but for those of who is held up by that. */
+static uint32_t client_of(const struct charged *charged, const struct root *root)
+{
+	struct tl_thread *const *threads = charged->query->tl->threads;
+
+	for (size_t i = 0; i < root->client_count; i++) {
+		uint32_t slot = root->clients[i].id;
+
+		if (root->clients[i].ns * 3 >= root->ns * 2 &&
+		    threads[slot]->tgid != threads[charged->query->slot]->tgid)
+			return slot;
+	}
+	return SLOT_NONE;
+}
+
+static void publish_roots(const struct charged *charged)
+{
+	struct why *why = charged->query->why;
+
+	why->roots = xcalloc(charged->root_count, sizeof(*why->roots));
+	for (size_t i = 0; i < charged->root_count; i++) {
+		struct root *root = &charged->roots[i];
+		const struct part *told = root_told(root);
+
+		name_parts(charged, root);
+		why->roots[i] = (struct why_root){
+			.ns = root->ns,
+			.kind = (enum why_kind)root->kind,
+			.class = (enum why_class)root->class,
+			.who = why_thread(charged->query, root->slot),
+			.what = kept(charged, root->what),
+			.object = kept(charged, root->object),
+			.why = kept(charged, root->reason),
+			.inferred = root->inferred ? kept(charged, root->inferred) : NULL,
+			.timed_out = root->timed_out,
+			.in_circle = root->in_circle,
+			.kept_off = why_thread(charged->query, root->kept_off),
+			.client = why_thread(charged->query, client_of(charged, root)),
+			.count = root->count,
+			.longest_ns = root->longest_ns,
+			.told = told ? kept(charged, told->id) : NULL,
+			.told_ns = told ? told->ns : 0,
+			.waited = code_result(root->waited, root->waited_count),
+			.code = code_root_result(root),
+			.spans = root->spans,
+			.span_count = root->span_count,
+			.span_cap = root->span_cap,
+		};
+		root->spans = NULL;
+		if (may_poll(charged, root))
+			why->roots[i].polls = query_polls(charged->query, root->slot);
+	}
+	why->root_count = charged->root_count;
+	qsort(why->roots, why->root_count, sizeof(*why->roots), compare_roots);
+}
+
+static bool is_asked_for(const struct charged *charged, const struct root *root)
+{
+	const struct why_root *of = charged->query->opts->chain_of;
+	const struct timeline *tl = charged->query->tl;
+	int32_t tid = root->slot < tl->thread_count ? tl->threads[root->slot]->tid : 0;
+
+	return of && root->kind == of->kind && root->class == of->class && tid == of->who.tid;
+}
+
+/* The root whose chain is told: that asked for, or the largest that is not the target's own work. */
+static uint32_t chain_root(const struct charged *charged)
+{
+	uint32_t best = UINT32_MAX;
+	bool best_asked = false;
+
+	for (uint32_t i = 0; i < charged->root_count; i++) {
+		const struct root *root = &charged->roots[i];
+		bool asked = is_asked_for(charged, root);
+
+		if (root->kind == WHY_WORKING || (best_asked && !asked))
+			continue;
+		if (best == UINT32_MAX || asked != best_asked || root->ns > charged->roots[best].ns)
+			best = i;
+		best_asked = asked;
+	}
+	return best;
+}
+
+static uint32_t widest_node(const struct charged *charged, uint32_t root)
+{
+	uint32_t best = NODE_NONE;
+	uint64_t best_ns = 0;
+
+	for (size_t i = 0; i < charged->flow_count; i++) {
+		const struct flow *flow = &charged->flows[i];
+
+		if (flow->root == root && flow->ns > best_ns) {
+			best_ns = flow->ns;
+			best = flow->node;
+		}
+	}
+	return best;
+}
+
+static bool under(const struct charged *charged, uint32_t node, uint32_t ancestor)
+{
+	while (node != NODE_NONE && node != ancestor)
+		node = charged->nodes[node].parent;
+	return node == ancestor;
+}
+
+static uint64_t time_through(const struct charged *charged, uint32_t root, uint32_t node)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < charged->flow_count; i++) {
+		if (charged->flows[i].root == root && under(charged, charged->flows[i].node, node))
+			ns += charged->flows[i].ns;
+	}
+	return ns;
+}
+
+/* What the root did, at the end of the chain: for a CPU taken, who waited for it. */
+static const char *root_did(const struct charged *charged, const struct root *root, uint32_t node)
+{
+	struct why_thread kept_off;
+
+	if (root->kind == WHY_UNKNOWN)
+		return kept(charged, root->reason);
+	if (!is_about_cpu(root) || node == NODE_NONE || charged->nodes[node].waker == SLOT_NONE ||
+	    root->slot == SLOT_NONE)
+		return kept(charged, root->what);
+	kept_off = why_thread(charged->query, charged->nodes[node].waker);
+	return why_keep(charged->query->why, xasprintf("ran while %s[%d] waited for a CPU",
+						       kept_off.comm, kept_off.tid));
+}
+
+static void publish_chain(const struct charged *charged)
+{
+	struct why *why = charged->query->why;
+	uint32_t root = chain_root(charged);
+	uint32_t last, depth = 0;
+	const struct part *said;
+	const struct root *end;
+
+	if (root == UINT32_MAX)
+		return;
+	end = &charged->roots[root];
+	said = root_told(end);
+	last = widest_node(charged, root);
+	for (uint32_t node = last; node != NODE_NONE; node = charged->nodes[node].parent)
+		depth++;
+	why->chain = xcalloc(depth + 1, sizeof(*why->chain));
+	why->chain_count = depth + 1;
+	for (uint32_t node = last, i = depth; node != NODE_NONE;
+	     node = charged->nodes[node].parent) {
+		const struct node *at = &charged->nodes[node];
+		const struct part *told = told_most(at->told, at->told_count);
+		const struct part *woke = told_most(at->woke, at->woke_count);
+
+		why->chain[--i] = (struct why_hop){
+			.who = why_thread(charged->query, at->slot),
+			.what = kept(charged, at->what),
+			.object = kept(charged, at->object),
+			.woken_by = kept(charged, at->woken_by),
+			.helper = at->helper ? kept(charged, at->helper) : NULL,
+			.ns = time_through(charged, root, node),
+			.count = at->count,
+			.slices = at->slices,
+			.waker = why_thread(charged->query, at->waker),
+			.lock = at->lock ? kept(charged, at->lock) : NULL,
+			.owner = why_thread(charged->query, at->owner),
+			.expects =
+				why_thread(charged->query, at->instead ? at->expects : SLOT_NONE),
+			.expects_by = at->instead && at->expects_by ? kept(charged, at->expects_by)
+								    : NULL,
+			.inferred = at->inferred ? kept(charged, at->inferred) : NULL,
+			.answerer =
+				why_thread(charged->query, at->inferred ? at->answerer : SLOT_NONE),
+			.holder = why_thread(charged->query, at->holder),
+			.holding = at->holding ? kept(charged, at->holding) : "",
+			.many_held = at->many_held,
+			.halted = at->halted,
+			.by_packet = at->by_packet,
+			.known = at->known,
+			.instead = at->instead ? kept(charged, at->instead) : NULL,
+			.told = told ? kept(charged, told->id) : NULL,
+			.told_count = told ? told->ns : 0,
+			.waker_told = woke ? kept(charged, woke->id) : NULL,
+			.code = code_owned(at->code, at->code_count),
+			.waker_code = code_owned(at->woken_in, at->woken_in_count),
+		};
+	}
+	why->chain[depth] = (struct why_hop){
+		.who = why_thread(charged->query, end->slot),
+		.what = root_did(charged, end, last),
+		.object = kept(charged, end->object),
+		.woken_by = "",
+		.answerer = why_thread(charged->query, SLOT_NONE),
+		.holder = why_thread(charged->query, SLOT_NONE),
+		.holding = "",
+		.ns = end->ns,
+		.count = end->count,
+		.waker = why_thread(charged->query, SLOT_NONE),
+		.owner = why_thread(charged->query, SLOT_NONE),
+		.told = said ? kept(charged, said->id) : NULL,
+	};
+}
+
+/* All ways down, and how much time came to each end. */
+static void publish_paths(const struct charged *charged)
+{
+	struct why *why = charged->query->why;
+	uint32_t no_cpu = text_id(charged, CPU_NOT_KNOWN);
+
+	why->step_count = charged->node_count;
+	why->steps = xcalloc(charged->node_count + 1, sizeof(*why->steps));
+	for (size_t i = 0; i < charged->node_count; i++) {
+		const struct node *node = &charged->nodes[i];
+
+		why->steps[i] = (struct why_step){
+			.up = node->parent,
+			.who = why_thread(charged->query, node->slot),
+			.what = kept(charged, node->what),
+			.object = kept(charged, node->object),
+			.lock = node->lock ? kept(charged, node->lock) : NULL,
+		};
+	}
+	why->path_count = charged->flow_count;
+	why->paths = xcalloc(charged->flow_count + 1, sizeof(*why->paths));
+	for (size_t i = 0; i < charged->flow_count; i++) {
+		const struct flow *flow = &charged->flows[i];
+		const struct root *root = &charged->roots[flow->root];
+		bool several = root->part_count && root->kind != WHY_DISK && !is_about_cpu(root) &&
+			       root->parts[0].ns * 10 < root->ns * 9;
+
+		why->paths[i] = (struct why_path){
+			.ns = flow->ns,
+			.step = flow->node,
+			.runnable = flow->node == NODE_NONE &&
+				    (root->kind == WHY_PREEMPTED || root->kind == WHY_CPU_QUEUE ||
+				     (root->kind == WHY_UNKNOWN && root->reason == no_cpu)),
+			.who = why_thread(charged->query, root->slot),
+			.kind = (enum why_kind)root->kind,
+			.what = several ? "" : kept(charged, root->what),
+			.object = kept(charged, root->object),
+			.why = kept(charged, root->reason),
+		};
+	}
+}
+
+void charge_publish(const struct charged *charged)
+{
+	publish_roots(charged);
+	publish_chain(charged);
+	if (charged->query->opts->want_paths)
+		publish_paths(charged);
+}

@@ -1,0 +1,303 @@
+/*
+ * naps.c - sleeps with nothing in between: what they are for is in memory, which nothing tells of.
+ *
+ *	look ──sleep── look ──sleep── look ──sleep── look ──sleep── look: it goes on
+ *	W: works, or sleeps ───────────────────────────────|  sets it; sleeps, or ends
+ *
+ * Who sleeps for as long each time, and makes no call in between that looks at anything but memory, may
+ * look whether another thread has set something there. Which one did is inferred where exactly one
+ * changed what it did in the last sleep, and had not through all of the NAPS_LEAST before:
+ *
+ *	- it slept since before them, and ran again,
+ *	- or it worked, and began to wait for longer than that sleep,
+ *	- or it ended: the last two also behind that, if it did little more, but not who slept all along and
+ *	  only ends with its process.
+ *
+ * Where several did, whom one of them woke up is none of them, and who changed now and then before, in any of all
+ * the sleeps, is not. A thread of the
+ * process, or, where none did, of a relative of the same name, or with the same program since a fork: memory that
+ * both share is made by fork. The same of waits at a futex with a limit, if nobody woke those.
+ */
+#include "analyse/why/asks_int.h"
+#include "base/mem.h"
+#include "event/facts.h"
+
+#define THREADS_MAX 512u
+#define CHANGED_MAX 16u
+#define PAUSE_PART  4u	       /* of a sleep: who works waits no longer at a time */
+#define UNSURE_NS   1000000u   /* the end of an idle CPU's time may be missing */
+#define AFTER_NS    3000000u   /* of work, from when it set that until it stops or ends */
+#define BUSY_NS	    100000000u /* and that takes no longer where it has no CPU */
+
+bool query_is_nap(struct query *query, const struct wait *wait)
+{
+	return wait->woken_ns && !wait->waker.signal && wait_sleeps(query, wait) &&
+	       (wait->flags & WAIT_TIMED_OUT || wait->waker.kind == ACTOR_TIMER);
+}
+
+/* What one did since the first of those sleeps. */
+struct conduct {
+	struct query *query;
+	const struct missed *missed;
+	uint64_t since_ns; /* when the first of them began */
+	uint32_t slot;
+	bool slept;	     /* since before them */
+	uint32_t waker;	     /* slot: who ended that; SLOT_NONE = no thread */
+	uint64_t ran_ns;     /* first, behind that; 0 = it did not */
+	uint64_t pause_ns;   /* the longest wait, up to the last sleep */
+	uint64_t stopped_ns; /* when it began to wait, for longer than the last sleep; 0 = not */
+	uint64_t unsure_ns;  /* not known what it did */
+	uint64_t after_ns;   /* worked since who sleeps went on */
+	uint64_t known_ns;   /* up to when that is */
+	uint32_t call;	     /* word of its last call */
+};
+
+/* False when its wait says that it is not the one. */
+static bool conduct_wait(struct conduct *conduct, uint32_t word)
+{
+	const struct missed *missed = conduct->missed;
+	uint64_t last_ns = missed->last.begin_ns, ns;
+	struct wait wait;
+
+	query_wait(conduct->query, conduct->slot, word, &wait);
+	if (wait.begin_ns <= conduct->since_ns) {
+		conduct->slept = true;
+		conduct->waker = wait.waker.kind == ACTOR_THREAD ? wait.waker.slot : SLOT_NONE;
+		return wait.woken_ns;
+	}
+	if (wait.begin_ns > last_ns) {
+		ns = wait.woken_ns ? wait.woken_ns - wait.begin_ns : UINT64_MAX;
+		if (!conduct->stopped_ns && ns > missed->last.woken_ns - last_ns)
+			conduct->stopped_ns = wait.begin_ns;
+		return true;
+	}
+	if (!wait.woken_ns)
+		return false;
+	ns = wait.woken_ns - wait.begin_ns;
+	conduct->pause_ns = ns > conduct->pause_ns ? ns : conduct->pause_ns;
+	return true;
+}
+
+/* Did it work through all of the sleeps, so that it may have set that at any moment? */
+static bool conduct_worked(const struct conduct *conduct)
+{
+	const struct wait *last = &conduct->missed->last;
+
+	return !conduct->slept &&
+	       conduct->pause_ns <= (last->woken_ns - last->begin_ns) / PAUSE_PART;
+}
+
+/* Did it end then, and, if later than who sleeps went on, by itself? */
+static bool conduct_ended(const struct conduct *conduct, const struct tl_thread *thread)
+{
+	const struct missed *missed = conduct->missed;
+
+	return thread->died && thread->death_ns > missed->last.begin_ns &&
+	       thread->death_ns <= conduct->known_ns &&
+	       (thread->death_ns <= missed->went_on_ns ||
+		(conduct_worked(conduct) && conduct->call &&
+		 asks_is_among(" exit exit_group ", asks_name(conduct->query, conduct->call))));
+}
+
+/* Did it change then? When, and how. */
+static bool conduct_changed(const struct conduct *conduct, const struct tl_thread *thread,
+			    struct answer *out_answer)
+{
+	const struct missed *missed = conduct->missed;
+
+	if (conduct_ended(conduct, thread))
+		*out_answer = (struct answer){ .time_ns = thread->death_ns, .by = "ended" };
+	else if (conduct->slept && conduct->ran_ns > missed->last.begin_ns)
+		*out_answer = (struct answer){ .time_ns = conduct->ran_ns, .by = "woke up" };
+	else if (conduct->stopped_ns && conduct_worked(conduct))
+		*out_answer =
+			(struct answer){ .time_ns = conduct->stopped_ns, .by = "stopped working" };
+	else
+		return false;
+	if (out_answer->time_ns > missed->last.woken_ns)
+		out_answer->time_ns = missed->last.woken_ns;
+	out_answer->slot = conduct->slot;
+	return true;
+}
+
+/* Returns whether there may be more to know of it. */
+static bool conduct_take(struct conduct *conduct, const struct tl_interval *in)
+{
+	uint64_t went_on_ns = conduct->missed->went_on_ns;
+	bool works = word_wib(in->word) == WIB_WORKING;
+
+	conduct->known_ns = in->end_ns;
+	if (word_kind(in->word) == WORD_UNCERTAIN)
+		conduct->unsure_ns += in->end_ns - in->start_ns;
+	if (word_kind(in->word) == WORD_SYSCALL)
+		conduct->call = word_plain(in->word);
+	if (works && in->end_ns > went_on_ns)
+		conduct->after_ns +=
+			in->end_ns - (in->start_ns > went_on_ns ? in->start_ns : went_on_ns);
+	if (works && conduct->slept && !conduct->ran_ns && in->start_ns < went_on_ns)
+		conduct->ran_ns = in->start_ns;
+	return conduct->unsure_ns <= UNSURE_NS && conduct->after_ns <= AFTER_NS;
+}
+
+/* One that changed in the last sleep. */
+struct changed {
+	struct answer answer;
+	uint32_t waker; /* slot; SLOT_NONE = it woke up by itself, or was awake */
+	bool never;	/* before, since the first sleep */
+};
+
+static bool may_have_done_it(struct query *query, uint32_t slot, const struct missed *missed,
+			     uint64_t since_ns, struct changed *out_changed)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	struct conduct conduct = {
+		.query = query, .missed = missed, .slot = slot, .since_ns = since_ns
+	};
+	uint64_t to_ns = missed->went_on_ns + BUSY_NS, known_ns = query_known_ns(query, slot);
+	uint32_t wait_word = 0;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (thread->birth_ns >= since_ns || thread->death_ns <= missed->last.begin_ns)
+		return false;
+	tl_iter_begin(&iter, query->tl, &thread->track, since_ns,
+		      to_ns < known_ns ? to_ns : known_ns);
+	while (tl_iter_next(&iter, &in) && conduct_take(&conduct, &in)) {
+		if (word_kind(in.word) != WORD_BLOCKED || in.word == wait_word)
+			continue;
+		wait_word = in.word;
+		if (!conduct_wait(&conduct, in.word))
+			return false;
+	}
+	*out_changed = (struct changed){ .waker = conduct.slept ? conduct.waker : SLOT_NONE };
+	return conduct.unsure_ns <= UNSURE_NS &&
+	       conduct_changed(&conduct, thread, &out_changed->answer);
+}
+
+/* Made while it was recorded, and with the program of who made it. */
+static bool is_fork(struct query *query, const struct tl_thread *thread)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (!thread->born)
+		return false;
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL &&
+		    asks_is_among(" execve execveat ", asks_name(query, word_plain(in.word))))
+			return false;
+	}
+	return true;
+}
+
+/* Is 'child' a process that 'parent' has forked? */
+static bool forked(struct query *query, const struct tl_thread *parent,
+		   const struct tl_thread *child)
+{
+	const struct timeline *tl = query->tl;
+
+	return child->parent < tl->thread_count &&
+	       tl->threads[child->parent]->tgid == parent->tgid && is_fork(query, child);
+}
+
+/* One of the other, or both of a third one. */
+static bool is_by_fork(struct query *query, const struct tl_thread *one,
+		       const struct tl_thread *other)
+{
+	const struct timeline *tl = query->tl;
+
+	if (forked(query, one, other) || forked(query, other, one))
+		return true;
+	return one->parent < tl->thread_count && other->parent < tl->thread_count &&
+	       tl->threads[one->parent]->tgid == tl->threads[other->parent]->tgid &&
+	       is_fork(query, one) && is_fork(query, other);
+}
+
+/* Can it have set what is in the memory of 'slot'? */
+static bool shares_memory(struct query *query, uint32_t slot, uint32_t other, bool relatives)
+{
+	const struct tl_thread *ours = query->tl->threads[slot],
+			       *theirs = query->tl->threads[other];
+
+	if (slot == other || theirs->tid == 0 || theirs->kernel ||
+	    query_is_one_process(query, slot, other) == relatives)
+		return false;
+	if (!relatives)
+		return true;
+	if (asks_is_recorder(query, theirs->tgid))
+		return false;
+	return (ours->comm == theirs->comm && asks_is_kin(query, slot, other)) ||
+	       is_by_fork(query, ours, theirs);
+}
+
+/* The first CHANGED_MAX that did. Returns how many, of more than there are to look at CHANGED_MAX. */
+static uint32_t find_changed(struct query *query, uint32_t slot, const struct missed *missed,
+			     bool relatives, struct changed *out_changed)
+{
+	uint32_t looked = 0, count = 0;
+	struct changed all;
+
+	for (uint32_t i = 0; i < query->tl->thread_count && count < CHANGED_MAX; i++) {
+		if (!shares_memory(query, slot, i, relatives))
+			continue;
+		if (looked++ >= THREADS_MAX)
+			return CHANGED_MAX;
+		if (!may_have_done_it(query, i, missed, missed->since_ns, &out_changed[count]))
+			continue;
+		out_changed[count++].never =
+			may_have_done_it(query, i, missed, missed->first_ns, &all);
+	}
+	return count;
+}
+
+/* Whom another one of them woke up did it for that one. */
+static bool is_woken(const struct changed *changed, uint32_t count, uint32_t index)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (i != index && changed[i].answer.slot == changed[index].waker)
+			return true;
+	}
+	return false;
+}
+
+/* How many may have done it: *out_answer is of the last one. */
+static uint32_t find_setter(struct query *query, uint32_t slot, const struct missed *missed,
+			    bool relatives, struct answer *out_answer)
+{
+	struct changed changed[CHANGED_MAX];
+	uint32_t count = find_changed(query, slot, missed, relatives, changed);
+	uint32_t found = 0, never = 0;
+
+	if (count == CHANGED_MAX)
+		return count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_woken(changed, count, i))
+			continue;
+		found++;
+		never += changed[i].never;
+		if (never == 0 || (changed[i].never && never == 1))
+			*out_answer = changed[i].answer;
+	}
+	return never == 1 ? 1 : found;
+}
+
+uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed, bool relatives,
+		    struct answer *out_answer)
+{
+	uint32_t found;
+
+	if (!missed->since_ns || !missed->is_even || !missed->went_on_ns)
+		return 0;
+	found = find_setter(query, slot, missed, relatives, out_answer);
+	if (found != 1)
+		return found;
+	out_answer->words = why_keep(
+		query->why,
+		xasprintf("it alone %s as %u equal %s in %s() ended, between which nothing "
+			  "was done: what they were for is in memory, and not recorded",
+			  out_answer->by, missed->count,
+			  query_is_nap(query, &missed->last) ? "sleeps" : "time-outs",
+			  describe_in(query, &missed->last)));
+	return 1;
+}

@@ -1,0 +1,482 @@
+/*
+ * slices.c - one wait in slices: a wait with a limit, taken up again each time the limit ran out.
+ *
+ *	futex ──timer── futex ──timer── futex ──timer── futex ──W wakes──
+ *	                look            look            look
+ *	|<-------------------- one wait, ended by W ------------------->|
+ *
+ * Locks of Java and Python, conditions, event loops and databases wait like that. Nobody asked for
+ * the time-outs, so all of the wait is what the last slice waited for. Two waits that follow each other
+ * are slices of one where
+ *
+ *	- the first one was ended by its own time-out, and it was no sleep, or, among others that it
+ *	  watched, by its own timerfd,
+ *	- the second one is in the same call and on the same object,
+ *	- between them the thread only looked: calls that change nothing or that failed, and work for
+ *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else,
+ *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
+ *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
+ *	  is itself a guest is held up like that, which looks like work; a loop works each time.
+ *
+ * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
+ * given up, and its time-outs were what they are, unless why_missed.c knows better, or the last call
+ * found something all the same: it came when the time was up already, before the thread had a CPU. Nothing behind the
+ * end of the window counts, so that a cut of the window tells the same.
+ *
+ * Sleeps are never joined to what ended the last one. Where nothing lies between them that could have looked at
+ * anything but memory, they go together only to ask why_missed.c who changed that.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/asks_int.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define LOOK_NS	     200000u
+#define LOOK_PART    50u
+#define LOOK_ONCE_NS 4000000u
+#define LOOKS_MAX    200000000u /* at threads of the trace: a bound on time, not on meaning */
+#define BACK	     4u		/* waits before a slice, where the one before it is looked for */
+#define EVEN_NS	     5000000u /* longer by no more, nor by an EVEN_PART: it came onto a CPU late */
+#define EVEN_PART    4u
+/* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
+#define FUTEX_NEAR 256u
+
+/* All waits of a thread from 'first' to 'last' on one object are slices of one, or none of them is. */
+struct slice_run {
+	uint32_t first, last;
+	bool is_joined;	  /* by 'last' */
+	struct wait wait; /* one of them */
+	bool is_missed;	  /* what came wakes nobody: 'answer' */
+	struct answer answer;
+};
+
+/* A thread waits for several things by turns: for a condition, and for its lock. */
+#define RUNS_KEPT 4u
+
+/* What was found out last of a thread. */
+struct slots_runs {
+	struct slice_run kept[RUNS_KEPT];
+	uint32_t count, oldest;
+};
+
+struct slice_runs {
+	struct map by_slot; /* index into runs */
+	struct slots_runs *runs;
+	size_t count, cap;
+	uint64_t looks; /* at threads, for what was missed */
+};
+
+void slice_runs_free(struct slice_runs *runs)
+{
+	if (!runs)
+		return;
+	map_fini(&runs->by_slot);
+	free(runs->runs);
+	free(runs);
+}
+
+static struct slots_runs *runs_of(struct query *query, uint32_t slot)
+{
+	struct slice_runs *runs = query->slices;
+	uint64_t *found;
+
+	if (!runs)
+		runs = query->slices = xcalloc(1, sizeof(*runs));
+	found = map_find(&runs->by_slot, slot);
+	if (found)
+		return &runs->runs[*found];
+	runs->runs = vec_room(runs->runs, runs->count, &runs->cap, sizeof(*runs->runs));
+	map_put(&runs->by_slot, slot, runs->count);
+	runs->runs[runs->count] = (struct slots_runs){ 0 };
+	return &runs->runs[runs->count++];
+}
+
+/* ------------------------------------------------------------------- a look */
+
+bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address)
+{
+	const char *object = timeline_name(query->tl, wait->object);
+	char *end;
+
+	if (strncmp(object, "futex 0x", 8) != 0)
+		return false;
+	*out_address = strtoull(object + 8, &end, 16);
+	return *end == '\0';
+}
+
+static bool is_same(struct query *query, const struct wait *one, const struct wait *other)
+{
+	uint64_t a, b;
+
+	if (one->in != other->in)
+		return false;
+	/* Which of several descriptors it was about is known, at best, of the wait that one of them ended. */
+	if (one->flags & other->flags & WAIT_MANY)
+		return wait_set(one) == wait_set(other);
+	if (one->fd != other->fd)
+		return false;
+	if (one->object == other->object)
+		return true;
+	return query_futex(query, one, &a) && query_futex(query, other, &b) &&
+	       (a < b ? b - a : a - b) < FUTEX_NEAR;
+}
+
+/* A lock taken or a page brought in is no act of the thread's. */
+static bool is_on_the_way(struct query *query, const struct wait *wait)
+{
+	return word_kind(wait->in) != WORD_SYSCALL ||
+	       strncmp(describe_word(query, word_make(WORD_SYSCALL, word_call(wait->in))), "futex",
+		       strlen("futex")) == 0;
+}
+
+static bool is_slice(struct query *query, const struct wait *wait)
+{
+	return wait->woken_ns && (wait_timed_out(query, wait) || query_is_nap(query, wait) ||
+				  (wait->flags & WAIT_MANY && wait_ticks(query, wait)));
+}
+
+/* How a thread goes on behind a slice. */
+struct looking {
+	struct query *query;
+	uint32_t slot;
+	struct wait slice;  /* the last one */
+	uint32_t index;	    /* of that wait */
+	uint64_t before_ns; /* when the one before it began; 0 = there was none */
+	bool is_long;	    /* this look takes long; 'was_long': the one before did */
+	bool was_long;
+	uint32_t sure;			/* index of the last slice before that one */
+	uint32_t count;			/* of slices */
+	uint64_t first_ns;		/* when the first one began */
+	bool is_uneven;			/* some are longer than others */
+	uint64_t begins_ns[NAPS_LEAST]; /* of the last ones, by turns */
+	uint64_t found_ns; /* when the call of that slice had ended, and found something; 0 = not */
+	uint64_t went_on_ns;   /* when it was known that it does something else */
+	uint32_t call;	       /* word of the call that is under way; 0 = none */
+	uint64_t call_ns;      /* when it went on in that last */
+	bool is_own;	       /* that of the slice */
+	uint64_t worked_ns;    /* since that slice */
+	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
+};
+
+enum look {
+	LOOK_ON,     /* nothing that is not a look */
+	LOOK_OVER,   /* it does something else */
+	LOOK_JOINED, /* 'index' is the last slice */
+};
+
+static enum look look_bound(const struct looking *looking, uint64_t ns)
+{
+	uint64_t slice_ns = looking->slice.woken_ns - looking->slice.begin_ns;
+
+	return ns <= LOOK_NS + slice_ns / LOOK_PART ? LOOK_ON : LOOK_OVER;
+}
+
+/* It has worked, all in all, since the slice. */
+static enum look look_worked(struct looking *looking)
+{
+	if (look_bound(looking, looking->worked_ns) == LOOK_ON)
+		return LOOK_ON;
+	looking->is_long = true;
+	return looking->was_long || looking->worked_ns > LOOK_ONCE_NS ? LOOK_OVER : LOOK_ON;
+}
+
+/* Is it longer than the last slice, or shorter? */
+static bool is_another_length(const struct looking *looking, const struct wait *wait)
+{
+	uint64_t ns = wait->woken_ns - wait->begin_ns;
+	uint64_t before_ns = looking->slice.woken_ns - looking->slice.begin_ns;
+	uint64_t more_ns = ns > before_ns ? ns - before_ns : before_ns - ns;
+
+	return more_ns > EVEN_NS + before_ns / EVEN_PART;
+}
+
+/* One slice more. */
+static void look_count(struct looking *looking, const struct wait *wait)
+{
+	looking->is_uneven |= is_another_length(looking, wait);
+	looking->first_ns = looking->count ? looking->first_ns : wait->begin_ns;
+	looking->begins_ns[looking->count++ % NAPS_LEAST] = wait->begin_ns;
+}
+
+/* It waits on for the same. */
+static enum look look_at_slice(struct looking *looking, uint32_t index, const struct wait *wait)
+{
+	bool goes_on = is_slice(looking->query, wait);
+
+	if (looking->is_long && !goes_on)
+		return LOOK_OVER;
+	/* Another loop: sleeps of one are alike. */
+	if (goes_on && wait_sleeps(looking->query, wait) && is_another_length(looking, wait))
+		return LOOK_OVER;
+	if (!looking->is_long)
+		looking->sure = index;
+	looking->was_long = looking->is_long;
+	looking->is_long = false;
+	looking->index = index;
+	if (!goes_on)
+		return LOOK_JOINED;
+	look_count(looking, wait);
+	looking->before_ns = looking->slice.begin_ns;
+	looking->slice = *wait;
+	looking->worked_ns = looking->elsewhere_ns = looking->found_ns = 0;
+	looking->call = looking->slice.in;
+	looking->is_own = true;
+	return LOOK_ON;
+}
+
+static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t start_ns)
+{
+	struct wait wait;
+
+	if (index == looking->index)
+		return LOOK_ON;
+	timeline_wait(looking->query->tl, looking->slot, index, &wait);
+	if (!is_same(looking->query, &looking->slice, &wait)) {
+		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
+
+		if (is_on_the_way(looking->query, &wait))
+			return LOOK_ON;
+		looking->elsewhere_ns += until_ns > start_ns ? until_ns - start_ns : 0;
+		return look_bound(looking, looking->elsewhere_ns);
+	}
+	return look_at_slice(looking, index, &wait);
+}
+
+/* The call that was under way has ended as 'word', from 'end_ns' on, says. */
+static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t end_ns)
+{
+	uint32_t call = looking->call;
+	bool is_own = looking->is_own;
+
+	looking->call = 0;
+	looking->is_own = false;
+	if (wait_sleeps(looking->query, &looking->slice))
+		return !call || is_own || call_is(looking->query, call, CALL_MUTE) ? LOOK_ON
+										   : LOOK_OVER;
+	if (!call || word_error(word))
+		return LOOK_ON;
+	if (is_own) {
+		if (!word_has(word, WORD_VAIN) && !wait_ticks(looking->query, &looking->slice))
+			looking->found_ns = end_ns;
+		return LOOK_ON;
+	}
+	return call_is(looking->query, call, CALL_LOOKS) ? LOOK_ON : LOOK_OVER;
+}
+
+static enum look look_at(struct looking *looking, const struct tl_interval *in)
+{
+	enum look look = LOOK_ON;
+
+	switch (word_kind(in->word)) {
+	case WORD_NONE:
+		return LOOK_OVER;
+	case WORD_UNCERTAIN: /* too short to do much, or of no length */
+		looking->elsewhere_ns += in->end_ns - in->start_ns;
+		return look_bound(looking, looking->elsewhere_ns);
+	case WORD_BLOCKED:
+		return look_at_wait(looking, word_arg(in->word), in->start_ns);
+	case WORD_USER:
+		look = look_at_end(looking, in->word, in->start_ns);
+		break;
+	case WORD_SYSCALL:
+		if (looking->call && looking->call != word_plain(in->word))
+			look = look_at_end(looking, word_make(WORD_USER, 0), in->start_ns);
+		looking->call = word_plain(in->word);
+		looking->call_ns = in->start_ns;
+		break;
+	default:
+		if (word_wib(in->word) != WIB_WORKING)
+			return LOOK_ON;
+		break;
+	}
+	looking->worked_ns += in->end_ns - in->start_ns;
+	return look == LOOK_ON ? look_worked(looking) : look;
+}
+
+/* ----------------------------------------------------------------- a run */
+
+/* It waits no more, for it ends. Who is killed does not go on. */
+static bool ends_itself(const struct looking *looking)
+{
+	const struct query *query = looking->query;
+
+	return query->tl->threads[looking->slot]->died &&
+	       query->tl->threads[looking->slot]->death_ns <= query->end_ns &&
+	       (wait_sleeps(looking->query, &looking->slice) ||
+		(looking->call && !looking->is_own &&
+		 asks_is_among(" exit exit_group ", asks_name(looking->query, looking->call))));
+}
+
+/* When it went on. Of sleeps, who else ends when it does has changed nothing. */
+static uint64_t end_ns(const struct looking *looking)
+{
+	return wait_sleeps(looking->query, &looking->slice) ? looking->slice.woken_ns
+							    : looking->call_ns;
+}
+
+/* Go on from that slice. Returns whether the last one was ended by what it waited for. */
+static bool look_on(struct looking *looking)
+{
+	struct query *query = looking->query;
+	enum look look = LOOK_ON;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	looking->sure = looking->index;
+	looking->call = looking->slice.in;
+	looking->is_own = true;
+	looking->went_on_ns = looking->found_ns = 0;
+	looking->count = 0;
+	look_count(looking, &looking->slice);
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[looking->slot]->track,
+		      looking->slice.woken_ns, query_known_ns(query, looking->slot));
+	while (look == LOOK_ON && tl_iter_entry(&iter, &in))
+		look = look_at(looking, &in);
+	if (look == LOOK_OVER)
+		looking->went_on_ns = in.end_ns;
+	else if (look == LOOK_ON && ends_itself(looking))
+		looking->went_on_ns = end_ns(looking);
+	/* Nothing behind a long look tells that it was one. */
+	if (look != LOOK_JOINED && looking->was_long && looking->index != looking->sure) {
+		looking->index = looking->sure;
+		looking->went_on_ns = looking->found_ns = 0;
+	}
+	return look == LOOK_JOINED;
+}
+
+/* When the slice before the only one that 'looking' has seen began; 0 = there is none. */
+static uint64_t before_ns(const struct looking *looking)
+{
+	struct looking earlier = { .query = looking->query, .slot = looking->slot };
+
+	for (uint32_t i = 1; i <= BACK && i <= looking->index; i++) {
+		earlier.index = looking->index - i;
+		timeline_wait(looking->query->tl, looking->slot, earlier.index, &earlier.slice);
+		if (!is_slice(looking->query, &earlier.slice) ||
+		    !is_same(looking->query, &earlier.slice, &looking->slice))
+			continue;
+		(void)look_on(&earlier);
+		return earlier.index >= looking->index ? earlier.before_ns : 0;
+	}
+	return 0;
+}
+
+/* Whom it woke behind the last slice had done nothing before: it had looked by then. */
+static uint64_t first_wake_ns(const struct looking *looking, uint64_t until_ns)
+{
+	struct tl_edge_iter iter;
+	struct tl_edge edge;
+
+	tl_edges_begin(&iter, looking->query->tl, looking->slot, looking->slice.woken_ns, until_ns);
+	return tl_edges_next(&iter, &edge) ? edge.time_ns : until_ns;
+}
+
+static struct missed missed_of(const struct looking *looking)
+{
+	const struct tl_thread *thread = looking->query->tl->threads[looking->slot];
+	struct missed missed = { .last = looking->slice,
+				 .went_on_ns = looking->went_on_ns,
+				 .found_ns = looking->found_ns,
+				 .first_ns = looking->first_ns,
+				 .count = looking->count,
+				 .is_even = !looking->is_uneven };
+	struct wait next;
+
+	if (looking->count >= NAPS_LEAST)
+		missed.since_ns = looking->begins_ns[looking->count % NAPS_LEAST];
+	missed.before_ns = looking->before_ns ? looking->before_ns : before_ns(looking);
+	if (looking->index + 1 < thread->wait_count) {
+		timeline_wait(looking->query->tl, looking->slot, looking->index + 1, &next);
+		if (next.begin_ns < missed.went_on_ns)
+			missed.went_on_ns = next.begin_ns;
+	}
+	if (missed.went_on_ns)
+		missed.went_on_ns = first_wake_ns(looking, missed.went_on_ns);
+	return missed;
+}
+
+/* The last of some time-outs, behind which it went on. */
+static bool is_missed(const struct looking *looking, struct answer *out_answer)
+{
+	struct missed missed;
+
+	if ((!looking->went_on_ns && !looking->found_ns) ||
+	    looking->query->slices->looks > LOOKS_MAX)
+		return false;
+	looking->query->slices->looks += looking->query->tl->thread_count;
+	missed = missed_of(looking);
+	return query_missed(looking->query, looking->slot, &missed, out_answer);
+}
+
+static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t index,
+				 const struct wait *wait)
+{
+	struct looking looking = { .query = query, .slot = slot, .slice = *wait, .index = index };
+	struct slice_run run = { .first = index, .wait = *wait };
+
+	run.is_joined = look_on(&looking);
+	run.last = looking.index;
+	run.is_missed = !run.is_joined && is_missed(&looking, &run.answer);
+	return run;
+}
+
+static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32_t index,
+				      const struct wait *wait)
+{
+	struct slots_runs *runs = runs_of(query, slot);
+	struct slice_run *run;
+
+	for (uint32_t i = 0; i < runs->count; i++) {
+		run = &runs->kept[i];
+		if (index >= run->first && index <= run->last && is_same(query, &run->wait, wait))
+			return run;
+	}
+	run = &runs->kept[runs->count < RUNS_KEPT ? runs->count++ : runs->oldest++ % RUNS_KEPT];
+	*run = find_run(query, slot, index, wait);
+	return run;
+}
+
+/* Was the wait ended by another thread of the same process? */
+static bool is_helper(const struct query *query, uint32_t slot, const struct wait *wait)
+{
+	uint32_t by = wait->waker.slot;
+
+	return wait->waker.kind == ACTOR_THREAD && by < query->tl->thread_count && by != slot &&
+	       query_is_one_process(query, by, slot);
+}
+
+bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		 struct last_slice *out_last)
+{
+	uint32_t index = word_arg(word);
+	const struct slice_run *run;
+
+	if (!is_slice(query, wait) || wait_sleeps(query, wait))
+		return false;
+	run = run_of(query, slot, index, wait);
+	*out_last = (struct last_slice){ .slot = slot };
+	if (run->is_joined)
+		index = run->last;
+	else if (!query_turn(query, slot, wait, &out_last->slot, &index))
+		return false;
+	timeline_wait(query->tl, out_last->slot, index, &out_last->wait);
+	out_last->word = word_make(WORD_BLOCKED, index);
+	/* Its own helper asked meanwhile, and told it of that: the answer says more. */
+	return !is_helper(query, slot, &out_last->wait) ||
+	       !query_answer(query, slot, word, wait, &(struct answer){ 0 });
+}
+
+bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
+		   struct answer *out_answer)
+{
+	const struct slice_run *run;
+
+	if (!is_slice(query, wait))
+		return false;
+	run = run_of(query, slot, word_arg(word), wait);
+	if (run->is_missed)
+		*out_answer = run->answer;
+	return run->is_missed;
+}

@@ -1,0 +1,58 @@
+/*
+ * trace.h - the files that a process's libholdup left: cut them clean, or copy what is whole.
+ *
+ * A folder has 'metadata' and files cpuN-NNNNNN of packets (wire/user.h). At any moment it is a
+ * valid trace, but for what a process that died left at the end: packets that were never begun,
+ * hidden files, the end of a description that was not written to its end.
+ */
+#ifndef ATTACH_TRACE_H
+#define ATTACH_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+/* What is in a folder. */
+struct user_sum {
+	bool in_use;	       /* its process lives, or may live */
+	uint64_t packets;      /* with content */
+	uint64_t bytes;	       /* of events */
+	uint64_t lost;	       /* events that found no room */
+	uint64_t half_bytes;   /* reserved, but not written to their end */
+	uint64_t overwritten;  /* packets that were written anew while they were copied */
+	uint64_t damaged;      /* packets that are none */
+	uint64_t unread_bytes; /* of files: there was no time for them, or they could not be read */
+	char comm[64];	       /* what the metadata says of the process */
+	uint64_t pid;
+	uint64_t start; /* of the process: field 22 of /proc/PID/stat */
+	bool is_flight;
+};
+
+/*
+ * Cut the folder at 'fd' clean when nobody writes to its files any more; else leave it alone.
+ * A folder without a single packet is emptied. Returns whether something is left in it.
+ */
+bool user_trace_trim(int fd, struct user_sum *out_sum);
+
+/*
+ * Copy what is whole into the empty folder at 'to_fd'. The process may be alive: packets are
+ * looked at again after they were copied. Returns 0, or a negative errno with err filled.
+ */
+int user_trace_copy(int fd, int to_fd, struct user_sum *out_sum, struct err *err);
+
+/* Only count. */
+void user_trace_count(int fd, struct user_sum *out_sum);
+
+/*
+ * Call for every folder with metadata at 'fd' or below; 'parent_fd' and 'name' open it. Returns
+ * whether there was time for all of them.
+ */
+typedef void (*user_trace_fn)(void *context, int parent_fd, const char *name);
+bool user_traces_each(int fd, user_trace_fn fn, void *context);
+
+/* How much of the text of metadata are whole blocks. Exported for tests. */
+size_t user_whole_blocks(const char *text, size_t bytes);
+
+#endif

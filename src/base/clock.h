@@ -1,0 +1,15 @@
+/*
+ * clock.h - the kernel's clocks as nanoseconds.
+ */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+uint64_t clock_read_ns(clockid_t clock);
+
+/* CLOCK_MONOTONIC: for what lasts, and for time-outs. */
+uint64_t clock_now_ns(void);
+
+#endif

@@ -1,0 +1,690 @@
+/*
+ * flight_run.c - one thread waits for all: who asks, pressure, time, signals, the child that explains.
+ *
+ * A thread that fired a trigger is let wait to its end, 2 s at most, so that the snapshot has what
+ * ended the wait. A snapshot blocks all else; who asks meanwhile waits for it.
+ */
+#include "cli/flight_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/exit.h"
+#include "cli/flight_ask.h"
+#include "cli/flight_store.h"
+#include "cli/flight_why.h"
+#include "guard/caps.h"
+#include "guard/place.h"
+#include "record/flight.h"
+#include "record/flight_on.h"
+#include "report/flight.h"
+
+#define LOCK_FILE      "flight.lock"
+#define SETTLE_NS      UINT64_C(2000000000) /* how long a wait that fired is let go on */
+#define SETTLE_LOOK_NS UINT64_C(20000000)
+#define MESSAGES       32
+#define WAITING_MOST   16		    /* snapshots that wait to be explained */
+#define BESIDE_BYTES   (UINT64_C(16) << 20) /* of a snapshot, beside its rings */
+#define RIGHTS                                                        \
+	(GUARD_CAP(CAP_SYS_PTRACE) | GUARD_CAP(CAP_DAC_READ_SEARCH) | \
+	 GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_SYSLOG))
+
+/* A snapshot, until it is explained. */
+struct waiting {
+	struct flight_row row; /* owned strings */
+	const struct flight_on *on;
+	int32_t tid;
+	uint64_t from_ns, to_ns;
+};
+
+struct running {
+	const struct flight_run_opts *opts;
+	int run_fd, lock_fd, dir_fd, signal_fd, listen_fd;
+	int stop_fd; /* who asked it to end; -1 = nobody */
+	struct flight *flight;
+	struct flight_looks looks;
+	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
+	struct flight_seen seen; /* that wait */
+	uint64_t settle_ns;	 /* it is waited for until then */
+	struct waiting waiting[WAITING_MOST];
+	size_t waiting_count;
+	struct flight_why why; /* of waiting[0] */
+	struct flight_message messages[MESSAGES];
+	size_t message_count;
+	uint64_t begun_ns, begun_real_ns, last_ns; /* last_ns: the last snapshot; 0 = none */
+	uint64_t cpu_ns;			   /* that beginning took */
+	uint64_t snapshots, failed, last_gap_ns;
+	bool done;
+};
+
+/* ----------------------------------------------------------------- messages */
+
+static void say(struct running *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct running *run, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = text_vescaped(format, args);
+	va_end(args);
+	if (run->opts->is_foreground)
+		fprintf(stderr, "holdup flight: %s\n", text);
+	if (run->message_count == MESSAGES) {
+		free(run->messages[0].text);
+		memmove(run->messages, run->messages + 1, (MESSAGES - 1) * sizeof(*run->messages));
+		run->message_count--;
+	}
+	run->messages[run->message_count++] =
+		(struct flight_message){ clock_read_ns(CLOCK_REALTIME), text };
+}
+
+/* ---------------------------------------------------------------- snapshots */
+
+static void waiting_fini(struct waiting *one)
+{
+	free(one->row.name);
+	free(one->row.why);
+	free(one->row.verdict);
+}
+
+/* The oldest one that waits is explained; without a verdict when that cannot begin. */
+static void explain_next(struct running *run);
+
+static void explain_done(struct running *run, const char *verdict)
+{
+	struct waiting *one = &run->waiting[0];
+	struct err err = { 0 };
+
+	free(one->row.verdict);
+	one->row.verdict = xstrdup(verdict);
+	say(run, "snapshot %s: %s", one->row.name, verdict);
+	if (flight_store_note(run->dir_fd, &one->row, &err) < 0)
+		say(run, "the verdict is not kept: %s", err.text);
+	(void)flight_store_bound(run->dir_fd, run->opts->disk_bytes, 0, one->row.name);
+	waiting_fini(one);
+	memmove(run->waiting, run->waiting + 1, --run->waiting_count * sizeof(*run->waiting));
+	explain_next(run);
+}
+
+static int explain_begin(struct running *run, struct err *err)
+{
+	const struct waiting *one = &run->waiting[0];
+	AUTO_FREE char *trace = xasprintf("%s/%s" FLIGHT_TRACE, run->opts->dir, one->row.name);
+	AUTO_FREE char *report = xasprintf("%s" FLIGHT_REPORT, one->row.name);
+	AUTO_CLOSE int fd = openat(run->dir_fd, report,
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	const struct flight_why_ask ask = { trace, one->on, one->tid, one->from_ns, one->to_ns };
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot make %s: %s", report, strerror(errno));
+	return flight_why_start(&ask, one->row.name, fd, &run->why, err);
+}
+
+static void explain_next(struct running *run)
+{
+	struct err err = { 0 };
+
+	if (run->waiting_count && !run->why.pid && explain_begin(run, &err) < 0)
+		explain_done(run, err.text);
+}
+
+static void on_verdict(struct running *run)
+{
+	char text[sizeof(run->why.text)];
+
+	if (!flight_why_read(&run->why))
+		return;
+	(void)snprintf(text, sizeof(text), "%s",
+		       run->why.text[0] ? run->why.text : "cannot be explained: it took too long");
+	flight_why_end(&run->why);
+	explain_done(run, text);
+}
+
+/* Room for what the rings hold: by our bound, and on the disk. Nothing is touched when there is none. */
+static int make_room(struct running *run, struct flight *flight, struct err *err)
+{
+	struct flight_held held;
+	struct statvfs disk;
+	uint64_t need;
+	size_t removed;
+
+	flight_held(flight, &held);
+	need = held.bytes + held.bytes / 8 + BESIDE_BYTES;
+	if (need > run->opts->disk_bytes)
+		return err_set(err, -ENOSPC, "it needs about %s, and --disk allows %s",
+			       text_size(need).s, text_size(run->opts->disk_bytes).s);
+	removed = flight_store_bound(run->dir_fd, run->opts->disk_bytes, need, NULL);
+	if (removed)
+		say(run, "%zu of the oldest snapshots are removed: --disk allows %s", removed,
+		    text_size(run->opts->disk_bytes).s);
+	if (fstatvfs(run->dir_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < need)
+		return err_set(err, -ENOSPC, "the disk has %s left, and it needs about %s",
+			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s,
+			       text_size(need).s);
+	return 0;
+}
+
+static int take(struct running *run, struct flight *flight, struct waiting *one, struct err *err)
+{
+	AUTO_FREE char *dir = xasprintf("%s/%s" FLIGHT_TRACE, run->opts->dir, one->row.name);
+	struct flight_taken taken = { 0 };
+	int rc = run->waiting_count == WAITING_MOST
+			 ? err_set(err, -EBUSY, "%d snapshots wait to be explained", WAITING_MOST)
+			 : make_room(run, flight, err);
+
+	if (rc < 0)
+		return rc;
+	rc = flight_snapshot(flight, dir, &taken, err);
+	run->last_gap_ns = taken.gap_ns ? taken.gap_ns : run->last_gap_ns;
+	if (rc < 0)
+		return taken.gap_ns
+			       ? err_wrap(err, "taking a snapshot; what the rings held is lost")
+			       : rc;
+	one->row.begin_ns = taken.begin_ns;
+	one->row.end_ns = taken.end_ns;
+	one->row.gap_ns = taken.gap_ns;
+	rc = flight_store_note(run->dir_fd, &one->row, err);
+	if (rc < 0)
+		flight_store_remove(run->dir_fd, one->row.name);
+	return rc;
+}
+
+/*
+ * 'why' is anybody's text. Returns 0 and the snapshot's name (to be freed), or a negative errno with err
+ * filled, which is told in status, too.
+ */
+static int snapshot(struct running *run, struct flight *flight, const char *why,
+		    const struct flight_on *on, char **out_name, struct err *err)
+{
+	struct waiting one = { .on = on };
+	int rc;
+
+	one.row.real_ns = clock_read_ns(CLOCK_REALTIME);
+	one.to_ns = clock_now_ns();
+	one.row.name = flight_store_name(one.row.real_ns);
+	one.row.why = xstrdup(why);
+	one.row.verdict = xstrdup("");
+	rc = take(run, flight, &one, err);
+	if (rc < 0) {
+		run->failed++;
+		say(run, "no snapshot (%s): %s", why, err->text);
+		waiting_fini(&one);
+		return rc;
+	}
+	one.from_ns = one.row.begin_ns;
+	if (!on || on->kind == FLIGHT_ON_PSI || one.to_ns > one.row.end_ns)
+		one.to_ns = one.row.end_ns;
+	if (on && on->kind != FLIGHT_ON_PSI) {
+		uint64_t from_ns = run->seen.before_ns ? run->seen.before_ns : run->seen.since_ns;
+
+		one.tid = run->seen.tid;
+		one.from_ns = from_ns > one.from_ns ? from_ns : one.from_ns;
+	}
+	run->snapshots++;
+	run->last_ns = clock_now_ns();
+	if (out_name)
+		*out_name = xstrdup(one.row.name);
+	run->waiting[run->waiting_count++] = one;
+	explain_next(run);
+	return 0;
+}
+
+/* A trigger fires: not within the pause. */
+static bool is_paused(struct running *run, struct flight_on *on, const char *why)
+{
+	uint64_t since_ns = clock_now_ns() - run->last_ns;
+
+	on->fired++;
+	if (!run->last_ns || since_ns >= run->opts->pause_ns)
+		return false;
+	on->suppressed++;
+	say(run, "suppressed: %s; the pause lasts %s more", why,
+	    text_duration(run->opts->pause_ns - since_ns).s);
+	return true;
+}
+
+/* ----------------------------------------------------------------- triggers */
+
+static void on_pressure(struct running *run, struct flight_on *on, short events)
+{
+	struct err err = { 0 };
+
+	if (events & (POLLERR | POLLNVAL)) {
+		say(run, "%s is off: its cgroup is gone", on->text);
+		mem_close_fd(&on->fd);
+		on->fd = -1;
+		return;
+	}
+	if (!is_paused(run, on, on->text))
+		(void)snapshot(run, run->flight, on->text, on, NULL, &err);
+}
+
+static char *seen_text(const struct running *run)
+{
+	return xasprintf("%s: thread %d (%s)", run->fired->text, run->seen.tid, run->seen.comm);
+}
+
+static void look(struct running *run)
+{
+	AUTO_FREE char *why = NULL;
+
+	run->fired =
+		flight_looks_take(&run->looks, run->opts->ons, run->opts->on_count, &run->seen);
+	if (!run->fired)
+		return;
+	why = seen_text(run);
+	if (is_paused(run, run->fired, why))
+		run->fired = NULL;
+	run->settle_ns = clock_now_ns() + SETTLE_NS;
+}
+
+static void settle(struct running *run)
+{
+	AUTO_FREE char *why = NULL;
+	struct err err = { 0 };
+
+	if (clock_now_ns() < run->settle_ns && flight_seen_waits(&run->seen))
+		return;
+	why = seen_text(run);
+	(void)snapshot(run, run->flight, why, run->fired, NULL, &err);
+	run->fired = NULL;
+}
+
+/* ------------------------------------------------------------------ who asks */
+
+static uint64_t usage_ns(int who)
+{
+	struct rusage usage;
+
+	if (getrusage(who, &usage) < 0)
+		return 0;
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+static uint64_t disk_bytes(const struct running *run)
+{
+	struct flight_list list;
+	uint64_t bytes = 0;
+
+	if (flight_store_list(run->dir_fd, &list) < 0)
+		return 0;
+	for (size_t i = 0; i < list.count; i++)
+		bytes += list.rows[i].bytes;
+	flight_list_fini(&list);
+	return bytes;
+}
+
+/* 0 = never */
+static uint64_t looks_every(const struct running *run, bool named)
+{
+	uint64_t every_ns =
+		flight_looks_every_ns(&run->looks, run->opts->ons, run->opts->on_count, named);
+
+	return every_ns == UINT64_MAX ? 0 : every_ns;
+}
+
+static void fill_status(struct running *run, struct flight_status_report *status,
+			struct flight_trigger_row *rows)
+{
+	const struct flight_run_opts *opts = run->opts;
+	struct flight_held held;
+
+	flight_held(run->flight, &held);
+	for (size_t i = 0; i < opts->on_count; i++)
+		rows[i] = (struct flight_trigger_row){ opts->ons[i].text, opts->ons[i].fired,
+						       opts->ons[i].suppressed,
+						       opts->ons[i].kind != FLIGHT_ON_PSI ||
+							       opts->ons[i].fd >= 0 };
+	*status = (struct flight_status_report){
+		.pid = getpid(),
+		.dir = opts->dir,
+		.events = opts->events,
+		.since_real_ns = run->begun_real_ns,
+		.age_ns = clock_now_ns() - run->begun_ns,
+		.held_ns = held.held_ns,
+		.keep_ns = opts->keep_ns,
+		.lasts_ns = held.lasts_ns,
+		.memory_bytes = held.memory_bytes,
+		.recorded_events = held.events,
+		.events_per_s = held.events_per_s,
+		.bytes_per_s = held.bytes_per_s,
+		.cost = held.cost,
+		.step = held.step,
+		.steps = held.steps,
+		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns,
+		.explain_cpu_ns = usage_ns(RUSAGE_CHILDREN),
+		.snapshots = run->snapshots,
+		.failed = run->failed,
+		.last_gap_ns = run->last_gap_ns,
+		.disk_bytes = disk_bytes(run),
+		.disk_most_bytes = opts->disk_bytes,
+		.pause_ns = opts->pause_ns,
+		.look_ns = looks_every(run, false),
+		.look_named_ns = looks_every(run, true),
+		.triggers = rows,
+		.trigger_count = opts->on_count,
+		.messages = run->messages,
+		.message_count = run->message_count,
+	};
+}
+
+static void answer_status(struct running *run, int fd, bool json)
+{
+	AUTO_FREE struct flight_trigger_row *rows = xcalloc(run->opts->on_count + 1, sizeof(*rows));
+	struct flight_status_report status;
+	AUTO_FREE char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out) {
+		flight_answer(fd, EXIT_FAIL, "no memory for an answer");
+		return;
+	}
+	fill_status(run, &status, rows);
+	report_flight_status(out, &status, json);
+	(void)fclose(out); /* memory */
+	flight_answer(fd, EXIT_OK, text);
+}
+
+/* It is told only when all is gone: then the next one can start. */
+static void end_by_question(struct running *run, int fd)
+{
+	run->done = true;
+	mem_close_fd(&run->stop_fd);
+	run->stop_fd = fd;
+}
+
+static void answer_snapshot(struct running *run, int fd, const char *why)
+{
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *text = NULL;
+	struct err err = { 0 };
+	int rc = snapshot(run, run->flight, *why ? why : "asked for", NULL, &name, &err);
+
+	text = rc < 0 ? xstrdup(err.text)
+		      : xasprintf("%s/%s" FLIGHT_TRACE "\n", run->opts->dir, name);
+	flight_answer(fd, rc < 0 ? EXIT_FAIL : EXIT_OK, text);
+}
+
+static void on_question(struct running *run)
+{
+	char line[FLIGHT_ASK_MAX];
+	int fd = flight_accept(run->listen_fd, line);
+
+	if (fd < 0)
+		return;
+	if (strcmp(line, "status") == 0 || strcmp(line, "status json") == 0)
+		answer_status(run, fd, line[strlen("status")] != '\0');
+	else if (strncmp(line, "snapshot ", strlen("snapshot ")) == 0)
+		answer_snapshot(run, fd, line + strlen("snapshot "));
+	else if (strcmp(line, "dir") == 0)
+		flight_answer(fd, EXIT_OK, run->opts->dir);
+	else if (strcmp(line, "stop") == 0) {
+		end_by_question(run, fd);
+	} else
+		flight_answer(fd, EXIT_USAGE, "the flight recorder does not know this question");
+}
+
+static void on_signal(struct running *run)
+{
+	struct signalfd_siginfo info;
+	struct err err = { 0 };
+
+	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGUSR1)
+		(void)snapshot(run, run->flight, "SIGUSR1", NULL, NULL, &err);
+	else
+		run->done = true;
+}
+
+/* --------------------------------------------------------------------- loop */
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When something is to be done that nobody wakes us for. */
+static int next_wait_ms(const struct running *run, uint64_t tick_ns)
+{
+	uint64_t now_ns = clock_now_ns(), at_ns = tick_ns;
+
+	if (run->fired)
+		at_ns = sooner(at_ns, now_ns + SETTLE_LOOK_NS);
+	else
+		at_ns = sooner(at_ns, flight_looks_next_ns(&run->looks, run->opts->ons,
+							   run->opts->on_count));
+	return at_ns <= now_ns ? 0 : (int)((at_ns - now_ns + 999999) / 1000000);
+}
+
+static void on_time(struct running *run, uint64_t *tick_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns >= *tick_ns) {
+		flight_tick(run->flight);
+		*tick_ns = now_ns + flight_tick_ns(run->flight);
+	}
+	if (run->fired)
+		settle(run);
+	else if (now_ns >= flight_looks_next_ns(&run->looks, run->opts->ons, run->opts->on_count))
+		look(run);
+}
+
+static void loop(struct running *run)
+{
+	enum {
+		SIGNAL,
+		QUESTION,
+		VERDICT,
+		PRESSURE
+	};
+	size_t count = PRESSURE + run->opts->on_count;
+	AUTO_FREE struct pollfd *waits = xcalloc(count, sizeof(*waits));
+	uint64_t tick_ns = clock_now_ns() + flight_tick_ns(run->flight);
+
+	while (!run->done) {
+		waits[SIGNAL] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
+		waits[QUESTION] = (struct pollfd){ .fd = run->listen_fd, .events = POLLIN };
+		waits[VERDICT] =
+			(struct pollfd){ .fd = run->why.pid ? run->why.fd : -1, .events = POLLIN };
+		for (size_t i = 0; i < run->opts->on_count; i++)
+			waits[PRESSURE + i] =
+				(struct pollfd){ .fd = run->opts->ons[i].fd, .events = POLLPRI };
+		if (poll(waits, count, next_wait_ms(run, tick_ns)) < 0)
+			continue;
+		if (waits[SIGNAL].revents)
+			on_signal(run);
+		if (waits[VERDICT].revents)
+			on_verdict(run);
+		for (size_t i = 0; i < run->opts->on_count && !run->done; i++) {
+			if (waits[PRESSURE + i].revents)
+				on_pressure(run, &run->opts->ons[i], waits[PRESSURE + i].revents);
+		}
+		if (waits[QUESTION].revents)
+			on_question(run);
+		on_time(run, &tick_ns);
+	}
+}
+
+/* -------------------------------------------------------------------- begin */
+
+/* One flight recorder of a machine. */
+static int take_lock(struct running *run, struct err *err)
+{
+	char text[16] = "";
+
+	run->run_fd = guard_make_folder(FLIGHT_RUN_DIR, 0700, err);
+	if (run->run_fd < 0)
+		return run->run_fd;
+	run->lock_fd =
+		openat(run->run_fd, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (run->lock_fd < 0)
+		return err_set(err, -errno, "cannot make " FLIGHT_RUN_DIR "/" LOCK_FILE ": %s",
+			       strerror(errno));
+	if (flock(run->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		(void)file_read_at(run->lock_fd, 0, text, sizeof(text) - 1);
+		return err_set(err, -EBUSY,
+			       "a flight recorder runs already, process %d: holdup flight status, "
+			       "or holdup flight stop",
+			       atoi(text));
+	}
+	(void)snprintf(text, sizeof(text), "%d\n", getpid());
+	(void)!ftruncate(run->lock_fd, 0);
+	(void)file_write_at(run->lock_fd, 0, text, strlen(text)); /* for a message only */
+	return 0;
+}
+
+static int watch_signals(struct running *run, struct err *err)
+{
+	sigset_t ours, all;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGUSR1);
+	all = ours;
+	sigaddset(&all, SIGHUP);
+	sigaddset(&all, SIGXFSZ); /* a limit of the file size is a full disk */
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	(void)signal(SIGHUP, SIG_IGN);
+	run->signal_fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run->signal_fd < 0)
+		return err_set(err, -errno, "cannot watch for signals: %s", strerror(errno));
+	return 0;
+}
+
+/* What a killed one recorded last. */
+static void take_old(struct running *run, const struct flight_opts *opts)
+{
+	struct flight *old = NULL;
+	struct err err = { 0 };
+	int rc = flight_open_old(opts, &old, &err);
+
+	if (rc < 0)
+		say(run, "what a killed flight recorder left cannot be read: %s", err.text);
+	if (rc <= 0)
+		return;
+	if (snapshot(run, old, "the flight recorder before this one was killed", NULL, NULL,
+		     &err) == 0)
+		say(run, "the flight recorder before this one was killed: what its rings held is "
+			 "a snapshot");
+	flight_close(old);
+}
+
+static void open_triggers(struct running *run)
+{
+	for (size_t i = 0; i < run->opts->on_count; i++) {
+		struct flight_on *on = &run->opts->ons[i];
+		struct err err = { 0 };
+		int rc = flight_on_open(on, &err);
+
+		if (rc < 0)
+			say(run, "this trigger is off: %s", err.text);
+		if (rc > 0)
+			say(run,
+			    "%s: without CAP_SYS_RESOURCE the kernel looks at whole 2 s: it is %s of "
+			    "%s",
+			    on->text, text_duration(on->stall_us * 1000).s,
+			    text_duration(on->window_us * 1000).s);
+	}
+}
+
+static int begin(struct running *run, struct err *err)
+{
+	struct flight_opts opts = { .events = run->opts->events,
+				    .budget_ppm = run->opts->budget_ppm,
+				    .memory_bytes = run->opts->memory_bytes };
+	int rc = take_lock(run, err);
+
+	if (rc == 0)
+		rc = run->dir_fd = guard_make_folder(run->opts->dir, 0700, err);
+	if (rc >= 0)
+		rc = watch_signals(run, err);
+	if (rc < 0)
+		return rc;
+	opts.run_fd = run->run_fd;
+	flight_store_sweep(run->dir_fd);
+	take_old(run, &opts);
+	rc = flight_open(&opts, &run->flight, err);
+	if (rc < 0)
+		return rc;
+	run->begun_ns = clock_now_ns();
+	run->begun_real_ns = clock_read_ns(CLOCK_REALTIME);
+	run->cpu_ns = usage_ns(RUSAGE_SELF);
+	open_triggers(run);
+	rc = run->listen_fd = flight_listen(err);
+	guard_caps_seal();
+	return rc < 0 ? rc : guard_caps_keep(RIGHTS, err);
+}
+
+static void tell_ready(struct running *run, int ready_fd)
+{
+	FILE *out = ready_fd < 0 ? NULL : fdopen(ready_fd, "w");
+
+	if (!out)
+		return;
+	fputc('k', out);
+	for (size_t i = 0; i < run->message_count; i++)
+		fprintf(out, "holdup flight: %s\n", run->messages[i].text);
+	(void)fclose(out); /* who waited may be gone */
+}
+
+static void run_fini(struct running *run)
+{
+	flight_why_end(&run->why);
+	flight_close(run->flight);
+	for (size_t i = 0; i < run->waiting_count; i++)
+		waiting_fini(&run->waiting[i]); /* they are whole: only nobody has looked at them */
+	for (size_t i = 0; i < run->message_count; i++)
+		free(run->messages[i].text);
+	flight_looks_fini(&run->looks);
+	mem_close_fd(&run->listen_fd);
+	mem_close_fd(&run->signal_fd);
+	mem_close_fd(&run->dir_fd);
+	mem_close_fd(&run->lock_fd);
+	mem_close_fd(&run->run_fd);
+	if (run->stop_fd >= 0)
+		flight_answer(run->stop_fd, EXIT_OK, "");
+}
+
+int flight_run(const struct flight_run_opts *opts, int ready_fd, struct err *err)
+{
+	struct running run = { .opts = opts,
+			       .run_fd = -1,
+			       .lock_fd = -1,
+			       .dir_fd = -1,
+			       .signal_fd = -1,
+			       .listen_fd = -1,
+			       .stop_fd = -1,
+			       .why = { .fd = -1 } };
+	int rc = begin(&run, err);
+
+	if (rc == 0) {
+		tell_ready(&run, ready_fd);
+		loop(&run);
+	}
+	run_fini(&run);
+	return rc;
+}

@@ -1,0 +1,356 @@
+/* stacks.c - see stacks.h. */
+#include "event/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+
+#define TEXT_MAX 16384
+
+static const char *stacks_keep(struct stacks *stacks, const char *text)
+{
+	if (!text || !*text)
+		return NULL;
+	return names_text(&stacks->texts, names_add(&stacks->texts, text, TEXT_MAX));
+}
+
+void stacks_add_frame(struct stacks *stacks, const struct stack_frame *frame)
+{
+	struct stack_frame *kept;
+
+	stacks->frames = vec_room(stacks->frames, stacks->frame_count, &stacks->frame_cap,
+				  sizeof(*stacks->frames));
+	kept = &stacks->frames[stacks->frame_count++];
+	*kept = *frame;
+	kept->function = stacks_keep(stacks, frame->function);
+	kept->signature = stacks_keep(stacks, frame->signature);
+	kept->module = stacks_keep(stacks, frame->module);
+	kept->path = stacks_keep(stacks, frame->path);
+	kept->build_id = stacks_keep(stacks, frame->build_id);
+	kept->file = stacks_keep(stacks, frame->file);
+}
+
+bool stacks_add_stack(struct stacks *stacks, const uint32_t *frames, size_t count, const char *end)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (frames[i] >= stacks->frame_count)
+			return false;
+	}
+	stacks->stacks = vec_room(stacks->stacks, stacks->stack_count, &stacks->stack_cap,
+				  sizeof(*stacks->stacks));
+	stacks->stacks[stacks->stack_count++] = (struct stack){
+		.first = (uint32_t)stacks->frame_id_count,
+		.count = (uint32_t)count,
+		.end = stacks_keep(stacks, end),
+	};
+	for (size_t i = 0; i < count; i++) {
+		stacks->frame_ids = vec_room(stacks->frame_ids, stacks->frame_id_count,
+					     &stacks->frame_id_cap, sizeof(*stacks->frame_ids));
+		stacks->frame_ids[stacks->frame_id_count++] = frames[i];
+	}
+	return true;
+}
+
+void stacks_add_wait(struct stacks *stacks, const struct stack_wait *wait)
+{
+	stacks->waits = vec_room(stacks->waits, stacks->wait_count, &stacks->wait_cap,
+				 sizeof(*stacks->waits));
+	stacks->waits[stacks->wait_count++] = *wait;
+}
+
+void stacks_add_sample(struct stacks *stacks, const struct stack_sample *sample)
+{
+	stacks->samples = vec_room(stacks->samples, stacks->sample_count, &stacks->sample_cap,
+				   sizeof(*stacks->samples));
+	stacks->samples[stacks->sample_count++] = *sample;
+}
+
+void stacks_add_futex(struct stacks *stacks, const struct stack_futex *futex)
+{
+	struct stack_futex *kept;
+
+	stacks->futexes = vec_room(stacks->futexes, stacks->futex_count, &stacks->futex_cap,
+				   sizeof(*stacks->futexes));
+	kept = &stacks->futexes[stacks->futex_count++];
+	*kept = *futex;
+	kept->name = stacks_keep(stacks, futex->name);
+	kept->module = stacks_keep(stacks, futex->module);
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+	const struct stack_wait *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct stack_sample *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+size_t stacks_first_sample(const struct stacks *stacks, int32_t tid, uint64_t time_ns)
+{
+	size_t low = 0, high = stacks->sample_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct stack_sample *sample = &stacks->samples[middle];
+
+		if (sample->tid < tid || (sample->tid == tid && sample->time_ns < time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t stacks_first_wait(const struct stacks *stacks, int32_t tid, uint64_t time_ns)
+{
+	size_t low = 0, high = stacks->wait_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct stack_wait *wait = &stacks->waits[middle];
+
+		if (wait->tid < tid || (wait->tid == tid && wait->end_ns < time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	/* Both tell of the same moments, from two places a little apart: the middle is in both. */
+	uint64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;
+	size_t at = stacks_first_wait(stacks, tid, middle_ns);
+
+	if (at == stacks->wait_count || stacks->waits[at].tid != tid ||
+	    stacks->waits[at].begin_ns > middle_ns)
+		return STACK_NONE;
+	return stacks->waits[at].stack;
+}
+
+const struct stack_frame *stacks_frame(const struct stacks *stacks, uint32_t stack, size_t i)
+{
+	return &stacks->frames[stacks->frame_ids[stacks->stacks[stack].first + i]];
+}
+
+/* ------------------------------------------------------------------ the place of a wait */
+
+/* Files whose functions wait for others; a prefix. */
+static const char *const waiting_modules[] = { "libc.so.", "libc-2.",	 "ld-linux",
+					       "ld-2.",	   "libpthread", "librt.",
+					       "ld-musl",  "libc.musl",	 "[vdso]" };
+
+/* Functions of runtimes that do, wherever they are; a prefix where it ends in '*'. */
+static const char *const waiting_functions[] = {
+	/* the C library in the program itself */
+	"__libc_*", "__GI_*", "__futex_*", "__lll_lock_wait*", "__pthread_*", "___pthread_*",
+	"pthread_*", "futex_wait*", "__internal_syscall_*", "__syscall_cancel*", "syscall",
+	"__clock_nanosleep*", "clock_nanosleep", "__nanosleep", "nanosleep", "sleep", "__sleep",
+	"usleep", "read", "__read", "write", "__write", "poll", "__poll", "ppoll", "select",
+	"__select", "pselect", "epoll_wait", "epoll_pwait", "accept", "accept4", "connect", "recv",
+	"recvfrom", "recvmsg", "send", "sendto", "sendmsg", "readv", "writev", "pread*", "pwrite*",
+	"fsync", "fdatasync", "open", "open64", "openat", "openat64", "wait4", "__wait4", "waitpid",
+	"__waitpid", "waitid", "__waitid", "wait", "flock", "fcntl", "fcntl64", "sem_wait*",
+	"__new_sem_wait*", "sem_timedwait", "__sem_*", "do_futex_wait*", "sigsuspend", "pause",
+	"fread", "fread_unlocked", "fgets", "getline", "getdelim", "fwrite", "fflush", "_IO_*",
+	"__GI__IO_*", "__underflow", "__uflow", "__overflow",
+	/* musl */
+	"__timedwait*", "__wait", "__syscall_cp*",
+	/* C++ */
+	"std::condition_variable::*", "std::_V2::condition_variable_any::*", "std::mutex::lock",
+	"std::__atomic_futex*", "std::thread::join", "std::this_thread::*",
+	"std::__detail::__wait*", "__gthread_*", "std::unique_lock<std::mutex>::lock",
+	/* Rust */
+	"std::sys::*", "std::sys_common::*", "std::thread::park*", "std::thread::sleep",
+	"std::sync::*", "parking_lot*",
+	/* Go */
+	"runtime.*", "internal/runtime/*", "internal/poll.*", "syscall.*"
+};
+
+/* Files of Python's own library that do, below a folder of this name; a prefix where it ends in '/'. */
+#define PYTHON_LIBRARY "/lib/python3."
+static const char *const waiting_scripts[] = { "threading.py", "queue.py",	   "selectors.py",
+					       "socket.py",    "ssl.py",	   "subprocess.py",
+					       "asyncio/",     "multiprocessing/", "concurrent/" };
+
+static bool is_waiting_script(const char *path)
+{
+	const char *below = path ? strstr(path, PYTHON_LIBRARY) : NULL;
+
+	below = below ? strchr(below + strlen(PYTHON_LIBRARY), '/') : NULL;
+	for (size_t i = 0; below && i < ARRAY_LEN(waiting_scripts); i++) {
+		const char *name = waiting_scripts[i];
+		size_t bytes = strlen(name);
+
+		if (strncmp(below + 1, name, bytes) == 0 &&
+		    (name[bytes - 1] == '/' || !below[1 + bytes]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_waiting_module(const char *module)
+{
+	for (size_t i = 0; module && i < ARRAY_LEN(waiting_modules); i++) {
+		if (strncmp(module, waiting_modules[i], strlen(waiting_modules[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_waiting_function(const char *function)
+{
+	for (size_t i = 0; function && i < ARRAY_LEN(waiting_functions); i++) {
+		const char *name = waiting_functions[i];
+		size_t bytes = strlen(name);
+
+		if (name[bytes - 1] == '*' ? strncmp(function, name, bytes - 1) == 0
+					   : strcmp(function, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool stacks_is_waiting(const struct stack_frame *frame)
+{
+	return frame->is_kernel || is_waiting_module(frame->module) ||
+	       is_waiting_function(frame->function);
+}
+
+/* Equal for places in one function; texts are there once, so their addresses tell them apart. */
+static uint64_t stacks_place_key(const struct stack_frame *frame)
+{
+	uint64_t key = (uint64_t)(uintptr_t)frame->module * 0x9e3779b97f4a7c15u;
+
+	return key ^ (frame->function ? (uint64_t)(uintptr_t)frame->function : frame->offset);
+}
+
+/* The first stack that has, in 'first', a frame in the same function as frame 'at' of stack 'i'. */
+static uint32_t stacks_first_alike(struct stacks *stacks, struct map *first, uint32_t i,
+				   uint32_t at)
+{
+	bool is_new;
+	uint64_t *alike = map_add(first, stacks_place_key(stacks_frame(stacks, i, at)), &is_new);
+
+	if (is_new)
+		*alike = i;
+	return (uint32_t)*alike;
+}
+
+/* The first frame of a script from 'at' on. */
+static uint32_t stacks_script(const struct stacks *stacks, uint32_t stack, uint32_t at)
+{
+	for (uint32_t i = at; i < stacks->stacks[stack].count; i++) {
+		if (stacks_frame(stacks, stack, i)->is_script)
+			return i;
+	}
+	return FRAME_NONE;
+}
+
+uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
+{
+	uint32_t script = FRAME_NONE;
+
+	if (at >= stacks->stacks[stack].count)
+		return FRAME_NONE;
+	if (stacks_frame(stacks, stack, at)->is_script)
+		script = stacks_script(stacks, stack, at + 1);
+	if (script != FRAME_NONE)
+		return script;
+	return at + 1 < stacks->stacks[stack].count ? at + 1 : FRAME_NONE;
+}
+
+static uint32_t stacks_place(const struct stacks *stacks, uint32_t stack)
+{
+	uint32_t script = stacks->stacks[stack].script, at = script;
+
+	while (at != FRAME_NONE && is_waiting_script(stacks_frame(stacks, stack, at)->path))
+		at = stacks_script(stacks, stack, at + 1);
+	if (script != FRAME_NONE)
+		return at == FRAME_NONE ? script : at;
+	for (at = 0; at < stacks->stacks[stack].count; at++) {
+		if (!stacks_is_waiting(stacks_frame(stacks, stack, at)))
+			return at;
+	}
+	return FRAME_NONE;
+}
+
+static void stacks_find_places(struct stacks *stacks)
+{
+	struct map places = { 0 }, leaves = { 0 };
+
+	for (uint32_t i = 0; i < stacks->stack_count; i++) {
+		struct stack *stack = &stacks->stacks[i];
+
+		stack->script = stacks_script(stacks, i, 0);
+		stack->place = stacks_place(stacks, i);
+		stack->caller = stacks_caller(stacks, i, stack->place);
+		stack->alike = i;
+		stack->alike_leaf = i;
+		if (stack->count)
+			stack->alike_leaf =
+				stacks_first_alike(stacks, &leaves, i,
+						   stack->script == FRAME_NONE ? 0 : stack->script);
+		if (stack->place != FRAME_NONE)
+			stack->alike = stacks_first_alike(stacks, &places, i, stack->place);
+	}
+	map_fini(&places);
+	map_fini(&leaves);
+}
+
+static int compare_futexes(const void *a, const void *b)
+{
+	const struct stack_futex *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->from_ns != y->from_ns)
+		return x->from_ns < y->from_ns ? -1 : 1;
+	if (x->kind != y->kind) /* what is known comes last, and is found first */
+		return x->kind < y->kind ? -1 : 1;
+	return x->stack > y->stack ? -1 : x->stack < y->stack;
+}
+
+void stacks_finish(struct stacks *stacks)
+{
+	if (stacks->futex_count)
+		qsort(stacks->futexes, stacks->futex_count, sizeof(*stacks->futexes),
+		      compare_futexes);
+	if (stacks->wait_count)
+		qsort(stacks->waits, stacks->wait_count, sizeof(*stacks->waits), compare_waits);
+	if (stacks->sample_count)
+		qsort(stacks->samples, stacks->sample_count, sizeof(*stacks->samples),
+		      compare_samples);
+	stacks_find_places(stacks);
+}
+
+void stacks_fini(struct stacks *stacks)
+{
+	free(stacks->frames);
+	free(stacks->frame_ids);
+	free(stacks->stacks);
+	free(stacks->waits);
+	free(stacks->samples);
+	free(stacks->futexes);
+	names_fini(&stacks->texts);
+	*stacks = (struct stacks){ 0 };
+}

@@ -1,0 +1,205 @@
+/* proc.c - stat, status and cgroup of threads. */
+#include "proc/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+/* Flags of /proc/TID/stat, from linux/sched.h. */
+#define FLAG_KERNEL_THREAD 0x00200000u
+#define FLAG_WORKER	   0x00000020u
+
+#define TASK_COMM_MAX 15 /* what events show */
+
+int proc_read(int dir_fd, const char *path, char *out, size_t room)
+{
+	AUTO_CLOSE int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	got = file_read_next(fd, out, room - 1);
+	out[got < 0 ? 0 : got] = '\0';
+	return (int)got;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	int32_t a, b;
+
+	memcpy(&a, left, sizeof(a));
+	memcpy(&b, right, sizeof(b));
+	return (a > b) - (a < b);
+}
+
+int proc_numbers(int dir_fd, const char *path, int32_t **out_numbers)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int32_t *numbers = NULL;
+	size_t count = 0, cap = 0;
+	struct dirent *entry;
+
+	if (!dir) {
+		int rc = -errno;
+
+		mem_close_fd(&fd);
+		return rc;
+	}
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		numbers = vec_room(numbers, count, &cap, sizeof(*numbers));
+		numbers[count++] = atoi(entry->d_name);
+	}
+	closedir(dir);
+	if (count)
+		qsort(numbers, count, sizeof(*numbers), compare_numbers);
+	*out_numbers = numbers;
+	return (int)count;
+}
+
+uint64_t proc_runs(int proc_fd, int32_t tgid, int32_t tid)
+{
+	uint64_t runs = 0, voluntary, other;
+	char path[64], text[4096];
+	const char *at;
+
+	snprintf(path, sizeof(path), "%d/task/%d/schedstat", tgid, tid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%*u %*u %" SCNu64, &runs) == 1 && runs)
+		return runs;
+	snprintf(path, sizeof(path), "%d/task/%d/status", tgid, tid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "\nvoluntary_ctxt_switches:");
+	if (!at ||
+	    sscanf(at,
+		   "\nvoluntary_ctxt_switches: %" SCNu64 "\nnonvoluntary_ctxt_switches: %" SCNu64,
+		   &voluntary, &other) != 2)
+		return 0;
+	return voluntary + other;
+}
+
+/* A worker's name is followed by what it works on; events show the name alone. */
+static void cut_worker(char *comm)
+{
+	char *from = strncmp(comm, "kworker/R", 9) == 0 ? NULL : strpbrk(comm, "+-");
+
+	if (from)
+		*from = '\0';
+	comm[strnlen(comm, TASK_COMM_MAX)] = '\0';
+}
+
+bool proc_parse_stat(const char *line, struct proc_thread *out_thread)
+{
+	const char *open = strchr(line, '('), *close = strrchr(line, ')');
+	unsigned int flags = 0, policy = 0;
+	size_t len;
+
+	if (!open || !close || close < open)
+		return false;
+	len = (size_t)(close - open - 1);
+	if (len >= sizeof(out_thread->comm))
+		len = sizeof(out_thread->comm) - 1;
+	memcpy(out_thread->comm, open + 1, len);
+	out_thread->comm[len] = '\0';
+	if (sscanf(close + 1,
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %d %*d %*d %*d %" SCNu64,
+		   &out_thread->state, &out_thread->ppid, &flags, &out_thread->prio,
+		   &out_thread->born_ticks) < 4)
+		return false;
+	/* 23 fields on: policy, the 41st of all. */
+	for (int field = 2; field < 41 && close; field++)
+		close = strchr(close + 1, ' ');
+	out_thread->policy = close && sscanf(close, " %u", &policy) == 1 ? (int32_t)policy : -1;
+	out_thread->kernel = flags & FLAG_KERNEL_THREAD;
+	if (out_thread->kernel && flags & FLAG_WORKER)
+		cut_worker(out_thread->comm);
+	return true;
+}
+
+int32_t proc_parse_vtid(const char *status)
+{
+	const char *at = strstr(status, "\nNSpid:");
+	long number = 0;
+	int count = 0;
+
+	for (at = at ? at + 7 : ""; *at == '\t' || *at == ' '; count++) {
+		char *end;
+
+		number = strtol(at, &end, 10);
+		if (end == at)
+			break;
+		at = end;
+	}
+	return count > 1 && number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
+}
+
+uint64_t proc_pid_namespace(int proc_fd, int32_t tgid)
+{
+	char path[32], link[64] = "";
+
+	snprintf(path, sizeof(path), "%d/ns/pid", tgid);
+	if (readlinkat(proc_fd, path, link, sizeof(link) - 1) <= 0 ||
+	    strncmp(link, "pid:[", 5) != 0)
+		return 0;
+	return strtoull(link + 5, NULL, 10);
+}
+
+static void read_status(int proc_fd, struct proc_thread *thread)
+{
+	char path[64], text[4096];
+	const char *at;
+
+	snprintf(path, sizeof(path), "%d/task/%d/status", thread->tgid, thread->tid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) < 0)
+		return;
+	at = strstr(text, "\nUid:");
+	thread->uid = at ? (uint32_t)strtoul(at + 5, NULL, 10) : 0;
+	thread->vtid = proc_parse_vtid(text);
+}
+
+bool proc_read_thread(int proc_fd, int32_t tgid, int32_t tid, struct proc_thread *out_thread)
+{
+	struct proc_thread thread = { .tid = tid, .tgid = tgid };
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "%d/task/%d/stat", tgid, tid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0 || !proc_parse_stat(text, &thread))
+		return false;
+	thread.seen_ns = clock_now_ns();
+	if (!thread.kernel)
+		read_status(proc_fd, &thread);
+	*out_thread = thread;
+	return true;
+}
+
+void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room)
+{
+	char path[32], text[4096];
+	const char *from;
+
+	out[0] = '\0';
+	snprintf(path, sizeof(path), "%d/cgroup", tgid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
+		return;
+	from = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+	if (from) {
+		from = strchr(from, '/');
+	} else { /* "7:cpu,cpuacct:/path" */
+		from = strchr(text, ':');
+		from = from ? strchr(from + 1, ':') : NULL;
+		from = from ? from + 1 : NULL;
+	}
+	if (from)
+		snprintf(out, room, "%.*s", (int)strcspn(from, "\n"), from);
+}

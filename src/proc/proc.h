@@ -1,0 +1,64 @@
+/*
+ * proc.h - read the files of /proc that never block.
+ *
+ * Files that may block (they look into a process's memory) are read by opened.h.
+ */
+#ifndef PROC_PROC_H
+#define PROC_PROC_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROC_COMM_MAX 64
+
+struct proc_thread {
+	int32_t tid;
+	int32_t tgid;
+	int32_t ppid;
+	uint32_t uid;
+	int32_t policy;
+	int32_t prio;
+	char state;
+	bool kernel;
+	char comm[PROC_COMM_MAX];
+	uint64_t seen_ns;    /* CLOCK_MONOTONIC */
+	uint64_t born_ticks; /* since boot, CLOCK_BOOTTIME: field 22; 0 = not known */
+	int32_t vtid;	     /* in the pid namespace that it is in, below ours; 0 = it is in ours */
+};
+
+/*
+ * Read a small file under 'dir_fd' into 'out', which is terminated: at most room - 1
+ * bytes. Returns the bytes read, or a negative errno.
+ */
+int proc_read(int dir_fd, const char *path, char *out, size_t room);
+
+/*
+ * The numeric entries of the directory 'path' under 'dir_fd', ascending. Returns their
+ * number and sets *out_numbers (free with free()), or a negative errno.
+ */
+int proc_numbers(int dir_fd, const char *path, int32_t **out_numbers);
+
+/* Read thread 'tid' of process 'tgid'. False when it is gone. */
+bool proc_read_thread(int proc_fd, int32_t tgid, int32_t tid, struct proc_thread *out_thread);
+
+/*
+ * How often a thread was put on a CPU: the same number at two looks means that it did not run between
+ * them. 0 = not known.
+ */
+uint64_t proc_runs(int proc_fd, int32_t tgid, int32_t tid);
+
+/* Take a line of /proc/TID/stat apart. False when it is not one. Exported for tests. */
+bool proc_parse_stat(const char *line, struct proc_thread *out_thread);
+
+/* The last number behind "NSpid:", if there are several; else 0. Exported for tests. */
+int32_t proc_parse_vtid(const char *status);
+
+/* Number of the pid namespace of a process; 0 = we may not see it. */
+uint64_t proc_pid_namespace(int proc_fd, int32_t tgid);
+
+/* Path in the unified hierarchy, else in the first one; "" when unknown. */
+void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room);
+
+#endif

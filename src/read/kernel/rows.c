@@ -1,0 +1,307 @@
+/*
+ * rows.c - the table of kernel events.
+ *
+ * A format that lacks a field leaves the member at 0. Two fields for one member are
+ * two lines: kernels have one of them.
+ */
+#include "read/kernel/rows.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static const struct target switch_fields[] = {
+	TARGET("prev_comm", TO_COMM, sched_switch.prev_comm),
+	TARGET("next_comm", TO_COMM, sched_switch.next_comm),
+	TARGET("prev_pid", TO_32, sched_switch.prev_tid),
+	TARGET("next_pid", TO_32, sched_switch.next_tid),
+	TARGET("prev_prio", TO_32, sched_switch.prev_prio),
+	TARGET("next_prio", TO_32, sched_switch.next_prio),
+	TARGET("prev_state", TO_STATE, sched_switch.prev_state),
+	{ 0 },
+};
+
+static const struct target wake_fields[] = {
+	TARGET("comm", TO_COMM, wake.comm),
+	TARGET("pid", TO_32, wake.tid),
+	TARGET("prio", TO_32, wake.prio),
+	TARGET("target_cpu", TO_32, wake.target_cpu),
+	{ 0 },
+};
+
+static const struct target fork_fields[] = {
+	TARGET("child_comm", TO_COMM, task.comm),
+	TARGET("child_pid", TO_32, task.tid),
+	TARGET("parent_pid", TO_32, task.parent_tid),
+	{ 0 },
+};
+
+static const struct target exec_fields[] = {
+	TARGET("filename", TO_TEXT, task.filename),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("old_pid", TO_32, task.parent_tid),
+	{ 0 },
+};
+
+static const struct target exit_fields[] = {
+	TARGET("comm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("prio", TO_32, task.prio),
+	TARGET("group_dead", TO_U8, task.group_dead),
+	TARGET("group_dead", TO_TRUE, task.group_dead_known),
+	{ 0 },
+};
+
+static const struct target setprio_fields[] = {
+	TARGET("comm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("newprio", TO_32, task.prio),
+	{ 0 },
+};
+
+static const struct target newtask_fields[] = {
+	TARGET("comm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	TARGET("clone_flags", TO_64, task.clone_flags),
+	{ 0 },
+};
+
+static const struct target rename_fields[] = {
+	TARGET("newcomm", TO_COMM, task.comm),
+	TARGET("pid", TO_32, task.tid),
+	{ 0 },
+};
+
+static const struct target migrate_fields[] = {
+	TARGET("pid", TO_32, migrate.tid),
+	TARGET("orig_cpu", TO_32, migrate.from_cpu),
+	TARGET("dest_cpu", TO_32, migrate.to_cpu),
+	{ 0 },
+};
+
+static const struct target runtime_fields[] = {
+	TARGET("pid", TO_32, runtime.tid),
+	TARGET("runtime", TO_64, runtime.runtime_ns),
+	{ 0 },
+};
+
+/* Printed as iowait: so it is called in text. */
+static const struct target reason_fields[] = {
+	TARGET("pid", TO_32, blocked_reason.tid),
+	TARGET("io_wait", TO_U8, blocked_reason.io),
+	TARGET("iowait", TO_U8, blocked_reason.io),
+	{ 0 },
+};
+
+static const struct target irq_fields[] = {
+	TARGET("irq", TO_32, irq.nr),
+	TARGET("name", TO_TEXT, irq.name),
+	TARGET("ret", TO_32, irq.ret),
+	{ 0 },
+};
+
+static const struct target softirq_fields[] = {
+	TARGET("vec", TO_32, irq.nr),
+	{ 0 },
+};
+
+static const struct target no_fields[] = { { 0 } };
+
+static const struct target sys_enter_fields[] = {
+	TARGET("id", TO_64, syscall.nr),
+	TARGET("args", TO_ARGS, syscall.args),
+	{ 0 },
+};
+
+static const struct target sys_exit_fields[] = {
+	TARGET("id", TO_64, syscall.nr),
+	TARGET("ret", TO_64, syscall.ret),
+	{ 0 },
+};
+
+/* Of our own: see texts_write_formats(). */
+static const struct target blocked_fields[] = {
+	TARGET("id", TO_64, syscall.nr),
+	TARGET("compat", TO_U8, syscall.compat),
+	TARGET("ended", TO_U8, syscall.ended),
+	TARGET("args", TO_ARGS, syscall.args),
+	{ 0 },
+};
+
+static const struct target fault_fields[] = {
+	TARGET("address", TO_64, fault.address),
+	TARGET("ip", TO_64, fault.ip),
+	TARGET("error_code", TO_64, fault.error_code),
+	{ 0 },
+};
+
+static const struct target block_fields[] = {
+	TARGET("dev", TO_32, block.dev),	   TARGET("sector", TO_64, block.sector),
+	TARGET("nr_sector", TO_32, block.sectors), TARGET("bytes", TO_32, block.bytes),
+	TARGET("errors", TO_32, block.error), /* before 5.x */
+	TARGET("error", TO_32, block.error),	   TARGET("rwbs", TO_COMM, block.rwbs),
+	TARGET("comm", TO_COMM, block.comm),	   { 0 },
+};
+
+static const struct target work_fields[] = {
+	TARGET("work", TO_64, work.work),
+	TARGET("function", TO_64, work.function),
+	TARGET("workqueue", TO_TEXT, work.workqueue), /* a pointer on old kernels: left out */
+	TARGET("cpu", TO_32, work.cpu),
+	{ 0 },
+};
+
+static const struct target hrtimer_fields[] = {
+	TARGET("hrtimer", TO_64, timer.timer),
+	TARGET("function", TO_64, timer.function),
+	TARGET("expires", TO_64, timer.expires_ns),
+	{ 0 },
+};
+
+static const struct target timer_fields[] = {
+	TARGET("timer", TO_64, timer.timer),
+	TARGET("function", TO_64, timer.function),
+	{ 0 },
+};
+
+static const struct target lock_fields[] = {
+	TARGET("lock_addr", TO_64, lock.address),
+	TARGET("flags", TO_32, lock.flags),
+	TARGET("ret", TO_32, lock.ret),
+	{ 0 },
+};
+
+static const struct target uring_fields[] = {
+	TARGET("req", TO_64, uring.req),
+	TARGET("fd", TO_32, uring.fd),
+	TARGET("opcode", TO_32, uring.opcode),
+	{ 0 },
+};
+
+static const struct target net_fields[] = {
+	TARGET("skbaddr", TO_64, net.skb),
+	TARGET("len", TO_32, net.len),
+	TARGET("name", TO_TEXT, net.dev),
+	{ 0 },
+};
+
+static const struct target signal_generate_fields[] = {
+	TARGET("sig", TO_32, signal.signal),  TARGET("code", TO_32, signal.code),
+	TARGET("pid", TO_32, signal.tid),     TARGET("result", TO_32, signal.result),
+	TARGET("comm", TO_COMM, signal.comm), { 0 },
+};
+
+static const struct target signal_deliver_fields[] = {
+	TARGET("sig", TO_32, signal.signal),
+	TARGET("code", TO_32, signal.code),
+	TARGET("common_pid", TO_32, signal.tid), /* it gets its own signal */
+	{ 0 },
+};
+
+static const struct target ipi_fields[] = {
+	TARGET("cpu", TO_32, ipi.cpu),
+	TARGET("callback", TO_64, ipi.callback),
+	{ 0 },
+};
+
+/* 'size' counts the addresses; the array in the format is as long as it likes. */
+static const struct target stack_fields[] = {
+	TARGET("size", TO_32, stack.count),
+	TARGET("caller", TO_STACK, stack),
+	{ 0 },
+};
+
+#define VECTOR(name, id)                                                   \
+	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },  \
+	{                                                                  \
+		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id \
+	}
+
+static const struct row rows[] = {
+	{ "sched/sched_switch", EV_SCHED_SWITCH, switch_fields, 0 },
+	{ "sched/sched_waking", EV_SCHED_WAKING, wake_fields, 0 },
+	{ "sched/sched_wakeup", EV_SCHED_WAKEUP, wake_fields, 0 },
+	{ "sched/sched_wakeup_new", EV_SCHED_WAKEUP_NEW, wake_fields, 0 },
+	{ "sched/sched_process_fork", EV_SCHED_FORK, fork_fields, 0 },
+	{ "sched/sched_process_exec", EV_SCHED_EXEC, exec_fields, 0 },
+	{ "sched/sched_process_exit", EV_SCHED_EXIT, exit_fields, 0 },
+	{ "sched/sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
+	{ "sched/sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
+	{ "sched/sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
+	{ "sched/sched_blocked_reason", EV_SCHED_BLOCKED_REASON, reason_fields, 0 },
+	{ "task/task_newtask", EV_TASK_NEW, newtask_fields, 0 },
+	{ "task/task_rename", EV_TASK_RENAME, rename_fields, 0 },
+	{ "irq/irq_handler_entry", EV_IRQ_ENTRY, irq_fields, 0 },
+	{ "irq/irq_handler_exit", EV_IRQ_EXIT, irq_fields, 0 },
+	{ "irq/softirq_entry", EV_SOFTIRQ_ENTRY, softirq_fields, 0 },
+	{ "irq/softirq_exit", EV_SOFTIRQ_EXIT, softirq_fields, 0 },
+	{ "irq/softirq_raise", EV_SOFTIRQ_RAISE, softirq_fields, 0 },
+	VECTOR("local_timer", VECTOR_LOCAL_TIMER),
+	VECTOR("reschedule", VECTOR_RESCHEDULE),
+	VECTOR("call_function", VECTOR_CALL_FUNCTION),
+	VECTOR("call_function_single", VECTOR_CALL_FUNCTION_SINGLE),
+	VECTOR("irq_work", VECTOR_IRQ_WORK),
+	VECTOR("x86_platform_ipi", VECTOR_X86_PLATFORM),
+	VECTOR("error_apic", VECTOR_ERROR),
+	VECTOR("spurious_apic", VECTOR_SPURIOUS),
+	VECTOR("thermal_apic", VECTOR_THERMAL),
+	VECTOR("threshold_apic", VECTOR_THRESHOLD),
+	VECTOR("deferred_error_apic", VECTOR_DEFERRED_ERROR),
+	/* ARM: the reason is an address of a text in the kernel, which is not recorded. */
+	{ "ipi/ipi_entry", EV_VECTOR_ENTRY, no_fields, VECTOR_OTHER },
+	{ "ipi/ipi_exit", EV_VECTOR_EXIT, no_fields, VECTOR_OTHER },
+	{ "raw_syscalls/sys_enter", EV_SYS_ENTER, sys_enter_fields, 0 },
+	{ "raw_syscalls/sys_exit", EV_SYS_EXIT, sys_exit_fields, 0 },
+	{ "holdup/blocked_in", EV_BLOCKED_IN, blocked_fields, 0 },
+	{ "exceptions/page_fault_user", EV_FAULT_USER, fault_fields, 0 },
+	{ "exceptions/page_fault_kernel", EV_FAULT_KERNEL, fault_fields, 0 },
+	{ "block/block_rq_insert", EV_BLOCK_INSERT, block_fields, 0 },
+	{ "block/block_rq_issue", EV_BLOCK_ISSUE, block_fields, 0 },
+	{ "block/block_rq_complete", EV_BLOCK_COMPLETE, block_fields, 0 },
+	{ "workqueue/workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
+	{ "workqueue/workqueue_execute_start", EV_WORK_START, work_fields, 0 },
+	{ "workqueue/workqueue_execute_end", EV_WORK_END, work_fields, 0 },
+	{ "timer/hrtimer_start", EV_HRTIMER_START, hrtimer_fields, 0 },
+	{ "timer/hrtimer_expire_entry", EV_HRTIMER_EXPIRE, hrtimer_fields, 0 },
+	{ "timer/hrtimer_expire_exit", EV_HRTIMER_DONE, hrtimer_fields, 0 },
+	{ "timer/timer_expire_entry", EV_TIMER_EXPIRE, timer_fields, 0 },
+	{ "timer/timer_expire_exit", EV_TIMER_DONE, timer_fields, 0 },
+	{ "lock/contention_begin", EV_LOCK_BEGIN, lock_fields, 0 },
+	{ "lock/contention_end", EV_LOCK_END, lock_fields, 0 },
+	{ "io_uring/io_uring_task_add", EV_URING_READY, uring_fields, 0 },
+	{ "io_uring/io_uring_complete", EV_URING_DONE, uring_fields, 0 },
+	{ "io_uring/io_uring_queue_async_work", EV_URING_QUEUE, uring_fields, 0 },
+	{ "io_uring/io_uring_file_get", EV_URING_FILE, uring_fields, 0 },
+	{ "io_uring/io_uring_submit_req", EV_URING_SUBMIT, uring_fields, 0 },
+	{ "net/net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
+	{ "net/netif_rx", EV_NET_RX, net_fields, 0 },
+	{ "net/netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },
+	{ "signal/signal_generate", EV_SIGNAL_GENERATE, signal_generate_fields, 0 },
+	{ "signal/signal_deliver", EV_SIGNAL_DELIVER, signal_deliver_fields, 0 },
+	{ "ipi/ipi_send_cpu", EV_IPI_SEND, ipi_fields, 0 },
+	{ "ftrace/kernel_stack", EV_STACK, stack_fields, 0 },
+};
+
+/* Events of one call each, "syscalls/sys_enter_read": their fields are the call's arguments. */
+static const struct row calls[] = {
+	{ "syscalls/sys_enter_", EV_SYS_ENTER, no_fields, 0 },
+	{ "syscalls/sys_exit_", EV_SYS_EXIT, no_fields, 0 },
+};
+
+bool kernel_row_is_call(const struct row *row)
+{
+	return row == &calls[0] || row == &calls[1];
+}
+
+const struct row *kernel_row(const char *event)
+{
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strncmp(calls[i].event, event, strlen(calls[i].event)) == 0)
+			return &calls[i];
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strcmp(rows[i].event, event) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,78 @@
+/*
+ * rows.h - the kernel's events that have a type, and where their fields go.
+ */
+#ifndef READ_KERNEL_ROWS_H
+#define READ_KERNEL_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "event/event.h"
+
+/* What a member of struct event is. */
+enum member {
+	TO_U8,
+	TO_32,
+	TO_64,
+	TO_ARGS,  /* uint64_t[6] */
+	TO_COMM,  /* const char *, a short text that may lack a terminator */
+	TO_TEXT,  /* const char *, terminated or NULL */
+	TO_STATE, /* uint8_t enum task_state out of the kernel's bits */
+	TO_STACK, /* struct ev_stack: the addresses up to the end of the record */
+	TO_TRUE,  /* bool: set when the format has the field */
+};
+
+/* A field of a kernel event and where it goes. A list ends with field NULL. */
+struct target {
+	const char *field;
+	enum member member;
+	size_t offset;
+};
+
+/* One of a list: the field goes to 'path' of struct event. */
+#define TARGET(field, to, path)                         \
+	{                                               \
+		field, to, offsetof(struct event, path) \
+	}
+
+/* Put a number there as it is; what is no plain number is left to the caller. */
+static inline void target_put_number(const struct target *target, struct event *event,
+				     uint64_t number)
+{
+	uint8_t *to = (uint8_t *)event + target->offset;
+	uint32_t word = (uint32_t)number;
+
+	switch (target->member) {
+	case TO_U8:
+		*to = (uint8_t)number;
+		break;
+	case TO_32:
+		memcpy(to, &word, sizeof(word));
+		break;
+	case TO_64:
+		memcpy(to, &number, sizeof(number));
+		break;
+	default:
+		break;
+	}
+}
+
+struct row {
+	const char *event; /* "SYSTEM/EVENT" */
+	enum event_type type;
+	const struct target *fields;
+	int32_t nr; /* ev_irq.nr, for vectors: their number is their name */
+};
+
+/* The row of the event "SYSTEM/EVENT", or NULL. */
+const struct row *kernel_row(const char *event);
+
+/*
+ * Is it the row of all events that tell of one system call each, "syscalls/sys_enter_read"? It
+ * has no fields: first in the format stands the number of the call, then each argument, or "ret".
+ */
+bool kernel_row_is_call(const struct row *row);
+
+#endif

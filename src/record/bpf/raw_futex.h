@@ -1,0 +1,43 @@
+/*
+ * raw_futex.h - the word that a thread waited for in futex(2), and where in a file's mapping it lies.
+ *
+ * A program's variables lie in the mapping of its file, and those that begin as 0 in memory right behind
+ * that. Both are told as how far the word lies behind the start of the file's mapping.
+ */
+#ifndef RECORD_BPF_RAW_FUTEX_H
+#define RECORD_BPF_RAW_FUTEX_H
+
+#include <linux/types.h>
+
+enum raw_futex_kind {
+	RAW_FUTEX_UNKNOWN, /* nobody looked, or it could not be told */
+	RAW_FUTEX_FILE, /* in a private mapping of a file, or right behind one in anonymous memory */
+	RAW_FUTEX_OTHER, /* elsewhere: heap, stack, shared memory */
+};
+
+struct raw_futex {
+	__u64 address; /* 0 = it was no such wait; then all is 0 */
+	__u64 start;   /* FILE: of the file's mapping */
+	__u64 page;    /* FILE: which of the file's pages that begins with */
+	__u32 kind;    /* enum raw_futex_kind */
+	__u32 padding;
+};
+
+/* linux/futex.h; commands with which a thread waits for a word. */
+#define RAW_FUTEX_COMMAND(op) ((op) & ~(128u | 256u))
+
+static inline int raw_futex_waits(__u32 op)
+{
+	switch (RAW_FUTEX_COMMAND(op)) {
+	case 0:	 /* FUTEX_WAIT */
+	case 6:	 /* FUTEX_LOCK_PI */
+	case 9:	 /* FUTEX_WAIT_BITSET */
+	case 11: /* FUTEX_WAIT_REQUEUE_PI */
+	case 13: /* FUTEX_LOCK_PI2 */
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * stack_copy.h - what the BPF programs that copy stacks share: registers, the top of the user's stack.
+ */
+#ifndef RECORD_BPF_STACK_COPY_H
+#define RECORD_BPF_STACK_COPY_H
+
+#ifdef __bpf__
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/kernel_stack.h"
+#include "bpf/raw_stack.h"
+
+#define PAGES	5  /* that RAW_STACK_MAX bytes can lie in */
+#define PARENTS 16 /* that are followed up */
+
+#if defined(__TARGET_ARCH_x86)
+
+/* The stack pointer. */
+static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *regs)
+{
+	raw->regs[0] = BPF_CORE_READ(regs, ax);
+	raw->regs[1] = BPF_CORE_READ(regs, dx);
+	raw->regs[2] = BPF_CORE_READ(regs, cx);
+	raw->regs[3] = BPF_CORE_READ(regs, bx);
+	raw->regs[4] = BPF_CORE_READ(regs, si);
+	raw->regs[5] = BPF_CORE_READ(regs, di);
+	raw->regs[6] = BPF_CORE_READ(regs, bp);
+	raw->regs[7] = BPF_CORE_READ(regs, sp);
+	raw->regs[8] = BPF_CORE_READ(regs, r8);
+	raw->regs[9] = BPF_CORE_READ(regs, r9);
+	raw->regs[10] = BPF_CORE_READ(regs, r10);
+	raw->regs[11] = BPF_CORE_READ(regs, r11);
+	raw->regs[12] = BPF_CORE_READ(regs, r12);
+	raw->regs[13] = BPF_CORE_READ(regs, r13);
+	raw->regs[14] = BPF_CORE_READ(regs, r14);
+	raw->regs[15] = BPF_CORE_READ(regs, r15);
+	raw->regs[16] = BPF_CORE_READ(regs, ip);
+	if (BPF_CORE_READ(regs, cs) != CODE_64)
+		raw->flags |= RAW_STACK_COMPAT;
+	return raw->regs[7];
+}
+
+static __always_inline int in_call(struct pt_regs *regs)
+{
+	return (long)BPF_CORE_READ(regs, orig_ax) >= 0;
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *regs)
+{
+	bpf_probe_read_kernel(raw->regs, sizeof(regs->regs),
+			      (void *)regs + bpf_core_field_offset(struct pt_regs, regs));
+	raw->regs[31] = BPF_CORE_READ(regs, sp);
+	raw->regs[32] = BPF_CORE_READ(regs, pc);
+	if (BPF_CORE_READ(regs, pstate) & PSTATE_32)
+		raw->flags |= RAW_STACK_COMPAT;
+	return raw->regs[31];
+}
+
+static __always_inline int in_call(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, syscallno) >= 0;
+}
+
+#else /* registers of this machine are not known: nothing is told */
+
+struct pt_regs;
+
+static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *regs)
+{
+	(void)regs;
+	raw->flags |= RAW_STACK_COMPAT;
+	return 0;
+}
+
+static __always_inline int in_call(struct pt_regs *regs)
+{
+	(void)regs;
+	return 1;
+}
+
+#endif
+
+/* Is the task of 'root_tgid', or of what that started? */
+static __always_inline int is_in_tree(struct task_struct *task, __u32 root_tgid)
+{
+	for (int i = 0; i < PARENTS && task; i++) {
+		if ((__u32)BPF_CORE_READ(task, tgid) == root_tgid)
+			return 1;
+		task = BPF_CORE_READ(task, real_parent);
+	}
+	return 0;
+}
+
+/* Page by page, up to the end of the stack. */
+static __always_inline void copy_stack(struct raw_stack *raw, __u64 from, __u32 want)
+{
+	__u32 done = 0;
+
+	for (int i = 0; i < PAGES; i++) {
+		__u32 part = RAW_STACK_PAGE - ((from + done) & (RAW_STACK_PAGE - 1));
+
+		if (part > want - done)
+			part = want - done;
+		if (!part || done >= RAW_STACK_MAX)
+			break;
+		asm volatile("" : "+r"(part)); /* the verifier shall see the mask */
+		part &= 2 * RAW_STACK_PAGE - 1;
+		if (part > RAW_STACK_PAGE ||
+		    bpf_probe_read_user(raw->stack + (done & (RAW_STACK_MAX - 1)), part,
+					(void *)(from + done)))
+			break;
+		done += part;
+	}
+	raw->bytes = done;
+}
+
+#endif /* __bpf__ */
+
+#endif

@@ -1,0 +1,646 @@
+/*
+ * flight.c - rings in a tracefs instance, and snapshots of them.
+ */
+#include "record/flight.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/keyed.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "record/buffer.h"
+#include "record/clock.h"
+#include "record/devices.h"
+#include "record/dump.h"
+#include "record/ftrace.h"
+#include "record/ladder.h"
+#include "record/reader.h"
+#include "record/record.h"
+#include "record/session.h"
+#include "store/manifest.h"
+#include "store/parts.h"
+
+#define STATE_FILE    "flight.state"
+#define STATE_NEW     "flight.state.new"
+#define SYNCS_MOST    64
+#define SYNC_FIRST_NS UINT64_C(1000000000)
+#define RATE_NS	      UINT64_C(1000000000) /* a rate is of at least so long */
+#define STEPS_MOST    1024		   /* kept */
+
+struct flight {
+	struct record_opts opts; /* what the session looks at */
+	struct session session;
+	char *events; /* owned; opts.events */
+	int run_fd;   /* not owned */
+	bool is_old;  /* of a killed one: nothing goes on */
+	uint64_t on_ns;
+	/* The clock: points at equal distances, of which every other one goes when there are too many. */
+	struct sync_point syncs[SYNCS_MOST];
+	size_t sync_count;
+	uint64_t sync_every_ns;
+	/* The manifest as it was before a snapshot. */
+	size_t missing_count, tid_count;
+	/* Counts of all CPUs. */
+	uint64_t events_before;		/* in snapshots */
+	uint64_t rate_at_ns, rate_from; /* events since the start, then */
+	uint64_t events_per_s;
+	uint64_t steps;
+};
+
+/* One CPU's ring by the kernel's count. */
+struct ring_stats {
+	uint64_t entries, overrun, bytes, oldest_raw;
+};
+
+/* ---------------------------------------------------------------- the clock */
+
+static void add_sync(struct flight *flight, const struct sync_point *point)
+{
+	if (flight->sync_count == SYNCS_MOST) {
+		for (size_t i = 0; i < SYNCS_MOST / 2; i++)
+			flight->syncs[i] = flight->syncs[2 * i];
+		flight->sync_count = SYNCS_MOST / 2;
+		flight->sync_every_ns *= 2;
+	}
+	flight->syncs[flight->sync_count++] = *point;
+}
+
+static uint64_t to_mono(const struct flight *flight, uint64_t raw)
+{
+	struct sync_point now;
+
+	if (!flight->session.is_tsc || !flight->sync_count)
+		return raw;
+	now = clock_take(true);
+	return clock_raw_to_mono(&flight->syncs[0], &now, raw);
+}
+
+/* ---------------------------------------------- what outlives a killed one */
+
+static void print_state(const struct flight *flight, FILE *out)
+{
+	const char *path = flight->session.instance.path;
+
+	fprintf(out, "instance %s\nevents %s\nbuffer %" PRIu64 "\non %" PRIu64 "\nomits %d\n",
+		text_base_name(path), flight->events, flight->session.manifest->buffer_bytes,
+		flight->on_ns, flight->session.manifest->omits_idle_switches);
+	for (size_t i = 0; i < flight->session.manifest->step_count; i++) {
+		const struct manifest_step *step = &flight->session.manifest->steps[i];
+
+		fprintf(out, "step %" PRIu64 " %" PRIu32 " %" PRIu32 "\n", step->since_ns,
+			step->step, step->cost_ppm);
+	}
+	for (size_t i = 0; i < flight->sync_count; i++)
+		fprintf(out, "sync %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", flight->syncs[i].raw,
+			flight->syncs[i].mono_ns, flight->syncs[i].real_ns);
+}
+
+/* Best effort: without it the rings of a killed one are removed unread. */
+static void write_state(const struct flight *flight)
+{
+	int fd = openat(flight->run_fd, STATE_NEW,
+			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!out) {
+		mem_close_fd(&fd);
+		return;
+	}
+	print_state(flight, out);
+	if (fclose(out) == 0)
+		(void)renameat(flight->run_fd, STATE_NEW, flight->run_fd, STATE_FILE);
+}
+
+bool flight_parse_state(const char *text, struct flight_state *out_state)
+{
+	struct flight_state state = { 0 };
+	uint64_t omits;
+
+	if (!keyed_find(text, "instance", state.instance, sizeof(state.instance)) ||
+	    !keyed_find(text, "events", state.events, sizeof(state.events)) ||
+	    !keyed_find_u64(text, "buffer", &state.cpu_bytes) ||
+	    !keyed_find_u64(text, "on", &state.on_ns) || !keyed_find_u64(text, "omits", &omits))
+		return false;
+	state.omits_idle_switches = omits != 0;
+	*out_state = state;
+	return true;
+}
+
+static void parse_syncs(struct flight *flight, const char *text)
+{
+	while (*text && flight->sync_count < SYNCS_MOST) {
+		struct sync_point *point = &flight->syncs[flight->sync_count];
+
+		if (sscanf(text, "sync %" SCNu64 " %" SCNu64 " %" SCNu64, &point->raw,
+			   &point->mono_ns, &point->real_ns) == 3)
+			flight->sync_count++;
+		text = strchrnul(text, '\n');
+		text += *text == '\n';
+	}
+}
+
+static void parse_steps(struct manifest *manifest, const char *text)
+{
+	struct manifest_step step;
+
+	while (*text && manifest->step_count < STEPS_MOST) {
+		if (sscanf(text, "step %" SCNu64 " %" SCNu32 " %" SCNu32, &step.since_ns,
+			   &step.step, &step.cost_ppm) == 3 &&
+		    step.step < STEP_COUNT && step.since_ns <= INT64_MAX)
+			manifest_add_step(manifest, &step);
+		text = strchrnul(text, '\n');
+		text += *text == '\n';
+	}
+}
+
+/* ------------------------------------------------------------------- counts */
+
+static uint64_t stats_number(const char *stats, const char *key)
+{
+	const char *at = strstr(stats, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* False: the CPU is not there any more. A clock in ns is shown in seconds, with microseconds. */
+static bool stats_read(const struct flight *flight, long cpu, struct ring_stats *out)
+{
+	AUTO_FREE char *path = xasprintf("per_cpu/cpu%ld/stats", cpu);
+	AUTO_FREE char *text = ftrace_read(flight->session.instance.dir_fd, path, NULL);
+	const char *oldest = text ? strstr(text, "oldest event ts:") : NULL;
+	unsigned long long whole = 0, micro = 0;
+	int parts;
+
+	if (!oldest)
+		return false;
+	parts = sscanf(oldest, "oldest event ts: %llu.%6llu", &whole, &micro);
+	*out = (struct ring_stats){
+		.entries = stats_number(text, "entries: "),
+		.overrun = stats_number(text, "\noverrun: "),
+		.bytes = stats_number(text, "\nbytes: "),
+		.oldest_raw = parts == 2 ? whole * 1000000000 + micro * 1000 : whole,
+	};
+	return true;
+}
+
+static uint64_t events_now(const struct flight *flight)
+{
+	uint64_t events = flight->events_before;
+	struct ring_stats stats;
+
+	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		if (stats_read(flight, cpu, &stats))
+			events += stats.entries + stats.overrun;
+	}
+	return events;
+}
+
+uint64_t flight_tick_ns(const struct flight *flight)
+{
+	return flight->opts.budget_ppm ? BUDGET_LOOK_NS : SYNC_FIRST_NS;
+}
+
+/* Of rings that nobody reads. */
+static void keep_budget(struct flight *flight, uint64_t events)
+{
+	ladder_count(&flight->session, events);
+	if (!ladder_judge(&flight->session))
+		return;
+	flight->steps++;
+	write_state(flight);
+}
+
+void flight_tick(struct flight *flight)
+{
+	uint64_t now_ns = clock_now_ns(), events = events_now(flight);
+	bool is_due =
+		!flight->sync_count ||
+		now_ns - flight->syncs[flight->sync_count - 1].mono_ns >= flight->sync_every_ns;
+
+	if (is_due) {
+		struct sync_point point = clock_take(flight->session.is_tsc);
+
+		add_sync(flight, &point);
+		write_state(flight);
+	}
+	keep_budget(flight, events);
+	if (now_ns - flight->rate_at_ns >= RATE_NS) {
+		flight->events_per_s = (uint64_t)((__uint128_t)(events - flight->rate_from) *
+						  1000000000u / (now_ns - flight->rate_at_ns));
+		flight->rate_at_ns = now_ns;
+		flight->rate_from = events;
+	}
+}
+
+/* How long one CPU's ring will last when it is full, at the rate since it was empty. */
+static uint64_t lasts_ns(const struct flight *flight, const struct ring_stats *stats,
+			 uint64_t now_ns)
+{
+	uint64_t cpu_bytes = flight->session.manifest->buffer_bytes;
+	__uint128_t ns = (__uint128_t)cpu_bytes * stats->entries;
+	__uint128_t all = (__uint128_t)(stats->entries + stats->overrun) * stats->bytes;
+
+	if (!all)
+		return UINT64_MAX;
+	ns = ns * (now_ns - flight->on_ns) / all;
+	return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
+}
+
+void flight_held(struct flight *flight, struct flight_held *out_held)
+{
+	uint64_t now_ns = clock_now_ns(), entries = 0, cpus = 0;
+	struct manifest told = { 0 };
+	struct flight_held held = { .since_ns = flight->on_ns,
+				    .held_ns = now_ns - flight->on_ns,
+				    .lasts_ns = UINT64_MAX,
+				    .events = flight->events_before,
+				    .events_per_s = flight->events_per_s };
+
+	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		struct ring_stats stats;
+		uint64_t oldest_ns, lasts;
+
+		if (!stats_read(flight, cpu, &stats))
+			continue;
+		cpus++;
+		entries += stats.entries;
+		held.bytes += stats.bytes;
+		held.events += stats.entries + stats.overrun;
+		lasts = lasts_ns(flight, &stats, now_ns);
+		held.lasts_ns = lasts < held.lasts_ns ? lasts : held.lasts_ns;
+		oldest_ns = stats.overrun ? to_mono(flight, stats.oldest_raw) : flight->on_ns;
+		if (oldest_ns <= now_ns && now_ns - oldest_ns < held.held_ns)
+			held.held_ns = now_ns - oldest_ns;
+	}
+	held.memory_bytes = cpus * flight->session.manifest->buffer_bytes;
+	if (entries)
+		held.bytes_per_s =
+			(uint64_t)((__uint128_t)held.events_per_s * held.bytes / entries);
+	meter_tell(&flight->session.meter, &told);
+	ladder_tell(&flight->session, &told);
+	told.budget_ppm = flight->opts.budget_ppm;
+	held.cost = manifest_cost(&told);
+	held.step = flight->session.budget.step;
+	held.steps = flight->steps;
+	*out_held = held;
+}
+
+/* ---------------------------------------------------------------- snapshots */
+
+/* When the sub-buffer at 'offset' of a ring file began, on CLOCK_MONOTONIC; 0 = there is none. */
+static uint64_t page_ns(const struct flight *flight, uint32_t cpu, uint64_t offset)
+{
+	AUTO_FREE char *name = xasprintf("cpu%" PRIu32 ".ring", cpu);
+	AUTO_CLOSE int fd = openat(flight->session.directory.kernel_fd, name,
+				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t raw;
+
+	if (fd < 0 || file_read_at(fd, offset, &raw, sizeof(raw)) != sizeof(raw))
+		return 0;
+	return to_mono(flight, raw);
+}
+
+/* Rings of a killed one were filled at least until the last sub-buffer of any CPU was begun. */
+static void find_old_end(struct flight *flight)
+{
+	struct manifest *manifest = flight->session.manifest;
+
+	manifest->end_ns = manifest->begin_ns;
+	for (size_t i = 0; i < manifest->cpu_count; i++) {
+		const struct manifest_cpu *cpu = &manifest->cpus[i];
+		uint64_t last_ns =
+			cpu->bytes < manifest->page_bytes
+				? 0
+				: page_ns(flight, cpu->cpu, cpu->bytes - manifest->page_bytes);
+
+		if (last_ns > manifest->end_ns)
+			manifest->end_ns = last_ns;
+	}
+}
+
+/*
+ * Cut off the sub-buffers that were over before 'begin_ns': what an idle CPU did while the others' events
+ * are gone already. Best effort: not every file system can, and a reader takes the rest for a hole of the
+ * others. How many events stay is not counted.
+ */
+static void cut_before(struct flight *flight, struct manifest_cpu *cpu, uint64_t begin_ns)
+{
+	uint64_t page_bytes = flight->session.manifest->page_bytes, cut = 0;
+	AUTO_FREE char *name = xasprintf("cpu%" PRIu32 ".ring", cpu->cpu);
+	AUTO_CLOSE int fd = -1;
+
+	while (cut + 2 * page_bytes <= cpu->bytes) {
+		uint64_t next_ns = page_ns(flight, cpu->cpu, cut + page_bytes);
+
+		if (!next_ns || next_ns > begin_ns)
+			break;
+		cut += page_bytes;
+	}
+	if (!cut)
+		return;
+	fd = openat(flight->session.directory.kernel_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 0, (off_t)cut) < 0)
+		return;
+	cpu->bytes -= cut;
+	cpu->events = cpu->lost = 0;
+}
+
+/* From where the events of all CPUs are there; until now it says since when they were recorded. */
+static void find_begin(struct flight *flight, struct flight_taken *taken)
+{
+	struct manifest *manifest = flight->session.manifest;
+
+	for (size_t i = 0; i < manifest->cpu_count; i++) {
+		struct manifest_cpu *cpu = &manifest->cpus[i];
+		uint64_t first_ns = cpu->lost ? page_ns(flight, cpu->cpu, 0) : 0;
+
+		if (first_ns > manifest->begin_ns && first_ns < manifest->end_ns)
+			manifest->begin_ns = first_ns;
+		taken->overwritten += cpu->lost;
+	}
+	for (size_t i = 0; i < manifest->cpu_count; i++) {
+		cut_before(flight, &manifest->cpus[i], manifest->begin_ns);
+		taken->bytes += manifest->cpus[i].bytes;
+	}
+	taken->begin_ns = manifest->begin_ns;
+	taken->end_ns = manifest->end_ns;
+}
+
+static void note_overwritten(struct flight *flight, const struct flight_taken *taken)
+{
+	AUTO_FREE char *why = NULL;
+
+	if (!taken->overwritten)
+		return;
+	why = xasprintf("the rings of all CPUs hold %s; %s older events were overwritten",
+			text_duration(taken->end_ns - taken->begin_ns).s,
+			text_count(taken->overwritten).s);
+	manifest_add_missing(flight->session.manifest, "what happened before", why);
+}
+
+/* Copy the rings, which are off. Returns 0, or a negative errno with err filled. */
+static int copy_rings(struct flight *flight, struct flight_taken *taken, struct err *err)
+{
+	struct session *session = &flight->session;
+	int rc = readers_start(session->instance.dir_fd, session->directory.kernel_fd,
+			       session->manifest->page_bytes, session->manifest, &session->readers,
+			       err);
+
+	if (rc < 0)
+		return rc;
+	directory_release(&session->directory);
+	readers_stop(session->readers, session->manifest);
+	rc = readers_failure(session->readers);
+	buffer_read_stats(session->instance.dir_fd, session->manifest);
+	readers_free(session->readers);
+	session->readers = NULL;
+	if (rc < 0)
+		return err_set(err, rc, "cannot write the rings: %s", strerror(-rc));
+	session_sync(session);
+	for (size_t i = 0; i < session->manifest->cpu_count; i++)
+		taken->events += session->manifest->cpus[i].events;
+	return 0;
+}
+
+static void find_window(struct flight *flight, struct flight_taken *taken)
+{
+	if (flight->is_old)
+		find_old_end(flight);
+	find_begin(flight, taken);
+	note_overwritten(flight, taken);
+}
+
+static void rings_off(struct flight *flight)
+{
+	(void)ftrace_write(flight->session.instance.dir_fd, "tracing_on", "0", NULL);
+	flight->session.manifest->end_ns = clock_now_ns();
+}
+
+/* Steps that were over before the rings were empty last: of them one tells what is recorded since. */
+static void drop_old_steps(struct flight *flight)
+{
+	struct manifest *manifest = flight->session.manifest;
+	size_t old = 0;
+
+	while (old + 1 < manifest->step_count && manifest->steps[old + 1].since_ns < flight->on_ns)
+		old++;
+	if (manifest->step_count - old > STEPS_MOST)
+		old = manifest->step_count - STEPS_MOST;
+	if (!old)
+		return;
+	manifest->step_count -= old;
+	memmove(manifest->steps, manifest->steps + old,
+		manifest->step_count * sizeof(*manifest->steps));
+}
+
+/* Empty, and on again. */
+static void rings_on(struct flight *flight, struct flight_taken *taken)
+{
+	int fd = flight->session.instance.dir_fd;
+
+	if (flight->is_old)
+		return;
+	flight->events_before = events_now(flight);
+	/* What was read counts as gone. */
+	flight->events_before += taken->events;
+	(void)ftrace_write(fd, "trace", "", NULL);
+	if (flight->session.budget.step != STEP_NONE)
+		(void)ftrace_write(fd, "tracing_on", "1", NULL);
+	flight->on_ns = clock_now_ns();
+	taken->gap_ns = flight->on_ns - flight->session.manifest->end_ns;
+	flight->rate_at_ns = flight->on_ns;
+	flight->rate_from = flight->events_before;
+	write_state(flight);
+}
+
+static void dump_state(struct flight *flight)
+{
+	struct session *session = &flight->session;
+	struct err why = { 0 };
+	uint64_t born_ns = flight->is_old ? session->manifest->end_ns : UINT64_MAX;
+
+	if (dump_write_late(session->directory.path, born_ns, session->manifest, &why) < 0)
+		manifest_add_missing(session->manifest, "threads that lived", why.text);
+	devices_free(devices_begin(session->directory.kernel_fd));
+}
+
+static int finish(struct session *session, struct err *err)
+{
+	int rc = session_prepare(session, SESSION_TEXTS, err);
+
+	if (rc < 0)
+		return rc;
+	parts_note(session->manifest, session->directory.dir_fd);
+	session->manifest->complete = true;
+	return session_write(session, err);
+}
+
+/* The manifest is that of no snapshot again. */
+static void rewind_manifest(struct flight *flight)
+{
+	struct manifest *manifest = flight->session.manifest;
+
+	while (manifest->missing_count > flight->missing_count) {
+		struct manifest_missing *last = &manifest->missing[--manifest->missing_count];
+
+		free(last->what);
+		free(last->why);
+	}
+	manifest->recorder_tid_count = flight->tid_count;
+	manifest->cpu_count = 0;
+	manifest_forget_files(manifest);
+	manifest->complete = false;
+}
+
+static void leave_directory(struct session *session, bool is_whole)
+{
+	mem_close_fd(&session->sync_fd);
+	session->sync_fd = -1;
+	if (!is_whole)
+		directory_discard(&session->directory);
+	directory_close(&session->directory);
+	session->directory = DIRECTORY_NONE;
+}
+
+int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken *out_taken,
+		    struct err *err)
+{
+	struct session *session = &flight->session;
+	int rc;
+
+	*out_taken = (struct flight_taken){ 0 };
+	flight->opts.dir = dir;
+	session->earlier = flight->syncs;
+	session->earlier_count = flight->sync_count;
+	session->manifest->begin_ns = flight->on_ns;
+	rc = session_prepare(session, SESSION_DIRECTORY, err);
+	if (rc == 0) {
+		if (!flight->is_old)
+			dump_state(flight);
+		rings_off(flight);
+		rc = copy_rings(flight, out_taken, err);
+		rings_on(flight, out_taken);
+		if (rc == 0)
+			find_window(flight, out_taken);
+		if (rc == 0 && flight->is_old)
+			dump_state(flight);
+	}
+	if (rc == 0)
+		rc = finish(session, err);
+	leave_directory(session, rc == 0);
+	rewind_manifest(flight);
+	drop_old_steps(flight); /* what is recorded from now on needs them no longer */
+	flight->opts.dir = NULL;
+	return rc;
+}
+
+/* -------------------------------------------------------------------- start */
+
+static struct flight *flight_new(const struct flight_opts *opts, const char *events)
+{
+	struct flight *flight = xcalloc(1, sizeof(*flight));
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	flight->session = SESSION_NONE;
+	flight->session.opts = &flight->opts;
+	flight->events = xstrdup(events);
+	flight->opts.events = flight->events;
+	flight->opts.buffer_bytes = opts->memory_bytes / (uint64_t)(cpus > 0 ? cpus : 1);
+	flight->opts.as_root = true;
+	flight->opts.budget_ppm = opts->budget_ppm;
+	flight->run_fd = opts->run_fd;
+	flight->sync_every_ns = SYNC_FIRST_NS;
+	return flight;
+}
+
+/* What every snapshot lacks. */
+static void note_missing(struct flight *flight)
+{
+	struct manifest *manifest = flight->session.manifest;
+
+	manifest_add_missing(manifest, "files and sockets that were open, and names of new ones",
+			     "the flight recorder does not keep them");
+	manifest_add_missing(manifest, "the kernel's accounts, and CPU quotas that held back",
+			     "the flight recorder does not keep them");
+	flight->missing_count = manifest->missing_count;
+	flight->tid_count = manifest->recorder_tid_count;
+}
+
+int flight_open(const struct flight_opts *opts, struct flight **out_flight, struct err *err)
+{
+	struct flight *flight = flight_new(opts, opts->events);
+	int rc = session_prepare(&flight->session, SESSION_RINGS, err);
+
+	if (rc == 0)
+		meter_begin(&flight->session.meter);
+	if (rc == 0)
+		rc = ftrace_write(flight->session.instance.dir_fd, "tracing_on", "1", err);
+	if (rc < 0) {
+		flight_close(flight);
+		return rc;
+	}
+	flight->on_ns = flight->rate_at_ns = clock_now_ns();
+	instance_outlive(&flight->session.instance);
+	note_missing(flight);
+	flight_tick(flight);
+	*out_flight = flight;
+	return 0;
+}
+
+static char *read_state(int run_fd)
+{
+	AUTO_CLOSE int fd = file_open_beneath(run_fd, STATE_FILE, O_RDONLY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	return ftrace_read(run_fd, STATE_FILE, NULL);
+}
+
+int flight_open_old(const struct flight_opts *opts, struct flight **out_flight, struct err *err)
+{
+	AUTO_FREE char *text = read_state(opts->run_fd);
+	struct flight_state state;
+	struct flight *flight;
+	int rc;
+
+	if (!text || !flight_parse_state(text, &state))
+		return 0;
+	flight = flight_new(opts, state.events);
+	flight->is_old = true;
+	flight->on_ns = state.on_ns;
+	flight->opts.buffer_bytes = state.cpu_bytes;
+	flight->session.old_rings = state.instance;
+	parse_syncs(flight, text);
+	rc = session_prepare(&flight->session, SESSION_OLD_RINGS, err);
+	flight->session.old_rings = NULL;
+	if (rc < 0 || !flight->sync_count) {
+		flight_close(flight);
+		return rc == -ENOENT || rc == 0 ? 0 : rc; /* another start has removed them */
+	}
+	flight->session.manifest->omits_idle_switches = state.omits_idle_switches;
+	parse_steps(flight->session.manifest, text);
+	note_missing(flight);
+	*out_flight = flight;
+	return 1;
+}
+
+void flight_close(struct flight *flight)
+{
+	if (!flight)
+		return;
+	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
+	session_fini(&flight->session);
+	free(flight->events);
+	free(flight);
+}

@@ -1,0 +1,101 @@
+/*
+ * flight.h - ring buffers that are written over and over, and snapshots of what they hold.
+ *
+ * Nothing is on disk until a snapshot is taken; then recording stops for as long as it takes to copy the
+ * rings, and goes on with empty ones. A snapshot is a trace directory as record_run() makes it. It begins
+ * where the events of all CPUs begin: a busy CPU overwrites sooner than one that idles.
+ *
+ *	before          /proc is read: who lives
+ *	off ... on      the rings are copied; what happens meanwhile is lost, and the caller told how long
+ *	behind          formats, symbols, trace.json
+ *
+ * While it runs, a small file says what a killed one leaves in the kernel, so that the next one can take
+ * a snapshot of that. One thread; its signals should be blocked.
+ */
+#ifndef RECORD_FLIGHT_H
+#define RECORD_FLIGHT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/facts.h"
+
+struct err;
+struct flight;
+
+struct flight_opts {
+	const char *events;    /* as record_opts.events; a view */
+	uint64_t memory_bytes; /* of all CPUs together */
+	uint32_t budget_ppm;   /* as record_opts.budget_ppm */
+	int run_fd;	       /* folder for the file that outlives us; not owned */
+};
+
+/* What the rings hold. */
+struct flight_held {
+	uint64_t since_ns; /* CLOCK_MONOTONIC, when they were last empty */
+	uint64_t held_ns;  /* all CPUs hold at least the last so many */
+	uint64_t
+		lasts_ns; /* they will at the rate of now, when full; UINT64_MAX = nothing happens */
+	uint64_t memory_bytes; /* of all CPUs */
+	uint64_t bytes;	       /* in them */
+	uint64_t events;       /* since the start, snapshots included */
+	uint64_t events_per_s; /* lately */
+	uint64_t bytes_per_s;  /* as above */
+	struct fact_cost cost; /* since the start */
+	uint32_t step;	       /* enum record_step, of now */
+	uint64_t steps;	       /* changes so far */
+};
+
+struct flight_taken {
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; all CPUs are whole between them */
+	uint64_t gap_ns; /* nothing was recorded for so long; 0 of rings of a killed one */
+	uint64_t events, bytes;
+	uint64_t overwritten; /* events before it */
+};
+
+/*
+ * Make the rings and begin. Returns 0 and *out_flight, to be freed with flight_close(), or as
+ * record_run() without anything left behind.
+ */
+int flight_open(const struct flight_opts *opts, struct flight **out_flight, struct err *err);
+
+/*
+ * The rings that a killed flight recorder left; its file is in opts->run_fd, all else is not used.
+ * Returns 1 and *out_flight, good for one flight_snapshot(); 0: there are none; or a negative errno with
+ * err filled: there were, and they cannot be read.
+ */
+int flight_open_old(const struct flight_opts *opts, struct flight **out_flight, struct err *err);
+
+/* So often shall flight_tick() be called. */
+uint64_t flight_tick_ns(const struct flight *flight);
+
+/* Measures, notes how the clocks go, and keeps to the budget. */
+void flight_tick(struct flight *flight);
+
+void flight_held(struct flight *flight, struct flight_held *out_held);
+
+/*
+ * Make the trace 'dir', which must not exist, of all that is held. Recording goes on in any case. Returns
+ * 0, or a negative errno with err filled and nothing left at 'dir': then what was held is lost, unless
+ * 'out_taken', which is always filled, has a gap of 0.
+ */
+int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken *out_taken,
+		    struct err *err);
+
+/* Stop, remove the rings, free. NULL is fine. */
+void flight_close(struct flight *flight);
+
+/* What a state file says. Exported for tests. */
+struct flight_state {
+	char instance[64];
+	char events[256];
+	uint64_t cpu_bytes;
+	uint64_t on_ns;
+	bool omits_idle_switches;
+};
+
+/* Returns whether the text has all of it. The lines "sync RAW MONO REAL" are read by flight_parse_sync(). */
+bool flight_parse_state(const char *text, struct flight_state *out_state);
+
+#endif

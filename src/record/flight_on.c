@@ -1,0 +1,433 @@
+/* flight_on.c - pressure by the kernel's word, waits of threads by two looks at /proc. */
+#include "record/flight_on.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "proc/proc.h"
+
+#define WINDOW_MIN_US	500000u /* the kernel's limits */
+#define WINDOW_MAX_US	10000000u
+#define PLAIN_WINDOW_US 2000000u
+#define COST_PART	100u /* looking may cost one part in so many */
+#define FIND_NAMES_NS	UINT64_C(1000000000)
+#define LOOK_MIN_NS	5000000u
+
+static const char *const resources[] = { "cpu", "memory", "io" };
+
+/* -------------------------------------------------------------------- parse */
+
+static int refuse(const char *text, struct err *err)
+{
+	AUTO_FREE char *safe = text_escaped(text);
+
+	return err_set(err, -EINVAL,
+		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
+		       "D>500ms or runnable:nginx>100ms, got \"%s\"",
+		       safe);
+}
+
+/* "10%/1s" */
+static bool parse_pressure(const char *text, struct flight_on *on)
+{
+	const char *percent = strchr(text, '%');
+	AUTO_FREE char *number = percent ? xstrndup(text, (size_t)(percent - text)) : NULL;
+	uint64_t part, window_ns;
+
+	if (!percent || percent[1] != '/' || !text_parse_u64(number, &part) || part < 1 ||
+	    part > 100 || !text_parse_duration(percent + 2, &window_ns))
+		return false;
+	on->window_us = window_ns / 1000;
+	on->stall_us = on->window_us * part / 100;
+	return on->window_us >= WINDOW_MIN_US && on->window_us <= WINDOW_MAX_US;
+}
+
+/* "io", "memory:full", "cpu@/web.slice" */
+static bool parse_resource(const char *text, struct flight_on *on)
+{
+	const char *at = strchrnul(text, '@');
+	size_t length = (size_t)(at - text);
+
+	if (length > 5 && strncmp(at - 5, ":full", 5) == 0) {
+		on->full = true;
+		length -= 5;
+	}
+	if (*at) {
+		if (at[1] != '/' || strstr(at, ".."))
+			return false;
+		on->cgroup = xstrdup(at + 1);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+		if (strlen(resources[i]) == length && strncmp(resources[i], text, length) == 0) {
+			on->resource = (enum flight_on_resource)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_wait(const char *name, const char *limit, struct flight_on *on)
+{
+	size_t length = strcspn(name, ":");
+
+	if (length == 1 && name[0] == 'D')
+		on->kind = FLIGHT_ON_D;
+	else if (length == strlen("runnable") && strncmp(name, "runnable", length) == 0)
+		on->kind = FLIGHT_ON_RUNNABLE;
+	else
+		return false;
+	if (name[length] == ':') {
+		if (!name[length + 1])
+			return false;
+		on->comm = xstrndup(name + length + 1, 15); /* as the kernel cuts it */
+	}
+	return text_parse_duration(limit, &on->min_ns) && on->min_ns >= 2 * LOOK_MIN_NS;
+}
+
+int flight_on_parse(const char *text, struct flight_on *out_on, struct err *err)
+{
+	const char *more = strrchr(text, '>');
+	AUTO_FREE char *name = more ? xstrndup(text, (size_t)(more - text)) : NULL;
+	struct flight_on on = { .text = text, .fd = -1 };
+	bool good = more && (strncmp(name, "psi:", 4) == 0 ? parse_resource(name + 4, &on) &&
+								     parse_pressure(more + 1, &on)
+							   : parse_wait(name, more + 1, &on));
+
+	if (!good) {
+		flight_on_fini(&on);
+		return refuse(text, err);
+	}
+	*out_on = on;
+	return 0;
+}
+
+void flight_on_fini(struct flight_on *on)
+{
+	mem_close_fd(&on->fd);
+	on->fd = -1;
+	free(on->cgroup);
+	free(on->comm);
+	on->cgroup = on->comm = NULL;
+}
+
+/* ----------------------------------------------------------------- pressure */
+
+static int open_pressure(const struct flight_on *on)
+{
+	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	const char *resource = resources[on->resource];
+	int fd = -1;
+
+	if (!on->cgroup) {
+		AUTO_FREE char *path = xasprintf("/proc/pressure/%s", resource);
+
+		return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	}
+	for (size_t i = 0; fd < 0 && i < ARRAY_LEN(mounts); i++) {
+		AUTO_FREE char *path =
+			xasprintf("%s%s/%s.pressure", mounts[i], on->cgroup, resource);
+
+		fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	}
+	return fd;
+}
+
+static bool ask_pressure(const struct flight_on *on)
+{
+	AUTO_FREE char *ask = xasprintf("%s %" PRIu64 " %" PRIu64, on->full ? "full" : "some",
+					on->stall_us, on->window_us);
+
+	return write(on->fd, ask, strlen(ask) + 1) > 0;
+}
+
+/* Without CAP_SYS_RESOURCE a window is of whole 2 s, and the share of it that was asked for. */
+static void widen_window(struct flight_on *on)
+{
+	uint64_t wider_us =
+		(on->window_us + PLAIN_WINDOW_US - 1) / PLAIN_WINDOW_US * PLAIN_WINDOW_US;
+
+	on->stall_us = on->stall_us * wider_us / on->window_us;
+	on->window_us = wider_us;
+}
+
+int flight_on_open(struct flight_on *on, struct err *err)
+{
+	int rc;
+
+	if (on->kind != FLIGHT_ON_PSI)
+		return 0;
+	on->fd = open_pressure(on);
+	if (on->fd < 0 && on->cgroup)
+		return err_set(err, -errno,
+			       "%s: there is no such cgroup, or it tells no pressure: %s", on->text,
+			       strerror(errno));
+	if (on->fd < 0)
+		return err_set(
+			err, -ENOTSUP,
+			"%s: this kernel tells no pressure (CONFIG_PSI, or psi=1 at boot): %s",
+			on->text, strerror(errno));
+	if (ask_pressure(on))
+		return 0;
+	if (errno == EINVAL && on->window_us % PLAIN_WINDOW_US) {
+		widen_window(on);
+		if (ask_pressure(on))
+			return 1;
+	}
+	rc = err_set(err, -errno, "%s: the kernel refuses this limit of pressure: %s", on->text,
+		     strerror(errno));
+	mem_close_fd(&on->fd);
+	on->fd = -1;
+	return rc;
+}
+
+/* -------------------------------------------------------------- waits, /proc */
+
+/* Time on a CPU and how often it came to one: "RAN WAITED SLICES". */
+static bool read_runs(int proc_fd, const char *task, struct flight_seen *seen)
+{
+	char text[128];
+	AUTO_FREE char *path = xasprintf("%s/schedstat", task);
+
+	return proc_read(proc_fd, path, text, sizeof(text)) > 0 &&
+	       sscanf(text, "%" SCNu64 " %*u %" SCNu64, &seen->ran_ns, &seen->slices) == 2;
+}
+
+enum seen_as {
+	SEEN_GONE,
+	SEEN_OTHERWISE, /* neither in D nor able to run; its name is told */
+	SEEN_WAITS,
+};
+
+static enum seen_as read_seen(int proc_fd, const struct flight_task *task,
+			      struct flight_seen *out_seen)
+{
+	struct flight_seen seen = { .tid = task->tid };
+	struct proc_thread thread = { 0 };
+	AUTO_FREE char *folder = xasprintf("%d/task/%d", task->tgid, task->tid);
+	AUTO_FREE char *path = xasprintf("%s/stat", folder);
+	char text[1024];
+
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0 || !proc_parse_stat(text, &thread))
+		return SEEN_GONE;
+	seen.state = thread.state;
+	(void)snprintf(seen.comm, sizeof(seen.comm), "%.15s", thread.comm);
+	*out_seen = seen;
+	if ((thread.state != 'D' && thread.state != 'R') || !read_runs(proc_fd, folder, out_seen))
+		return SEEN_OTHERWISE;
+	return SEEN_WAITS;
+}
+
+/* Who asks for a look, and gets what fired. */
+struct flight_ask {
+	struct flight_on *ons;
+	size_t count;
+	bool named; /* of triggers with a name, else of those without */
+	struct flight_seen *out_seen;
+};
+
+static int compare_seen(const void *a, const void *b)
+{
+	const struct flight_seen *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* In the same wait as at the look before? Then it began there. */
+static void join_seen(const struct flight_scan *scan, struct flight_seen *seen, uint64_t now_ns)
+{
+	const struct flight_seen *old =
+		scan->count ? bsearch(seen, scan->seen, scan->count, sizeof(*seen), compare_seen)
+			    : NULL;
+
+	seen->since_ns = now_ns;
+	seen->before_ns = scan->looked_ns;
+	if (!old || old->state != seen->state || old->ran_ns != seen->ran_ns ||
+	    old->slices != seen->slices)
+		return;
+	seen->since_ns = old->since_ns;
+	seen->before_ns = old->before_ns;
+	seen->fired = old->fired;
+}
+
+static bool is_named(const struct flight_on *ons, size_t count, const char *comm)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ons[i].kind != FLIGHT_ON_PSI && ons[i].comm && strcmp(ons[i].comm, comm) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool fires(const struct flight_on *on, const struct flight_seen *seen, bool named,
+		  uint64_t now_ns)
+{
+	return on->kind == (seen->state == 'D' ? FLIGHT_ON_D : FLIGHT_ON_RUNNABLE) &&
+	       now_ns - seen->since_ns >= on->min_ns && (on->comm != NULL) == named &&
+	       (!named || strcmp(on->comm, seen->comm) == 0);
+}
+
+/* A look is complete: what began before it, and what fires. */
+static struct flight_on *scan_end(struct flight_scan *scan, struct flight_scan *now,
+				  struct flight_ask *ask)
+{
+	struct flight_on *fired = NULL;
+	uint64_t cpu_ns = now->cost_ns;
+
+	if (now->count)
+		qsort(now->seen, now->count, sizeof(*now->seen), compare_seen);
+	for (size_t i = 0; i < now->count; i++) {
+		struct flight_seen *seen = &now->seen[i];
+
+		join_seen(scan, seen, now->looked_ns);
+		for (size_t k = 0; k < ask->count && !fired && !seen->fired; k++) {
+			if (!fires(&ask->ons[k], seen, ask->named, now->looked_ns))
+				continue;
+			fired = &ask->ons[k];
+			seen->fired = true;
+			*ask->out_seen = *seen;
+		}
+	}
+	free(scan->seen);
+	*scan = *now;
+	scan->cost_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	return fired;
+}
+
+static void look_at(int proc_fd, const struct flight_task *task, struct flight_scan *now)
+{
+	now->seen = vec_room(now->seen, now->count, &now->cap, sizeof(*now->seen));
+	now->count += read_seen(proc_fd, task, &now->seen[now->count]) == SEEN_WAITS;
+}
+
+static void look_at_process(int proc_fd, int32_t tgid, struct flight_looks *looks,
+			    struct flight_scan *now, const struct flight_ask *ask)
+{
+	AUTO_FREE char *path = xasprintf("%d/task", tgid);
+	AUTO_FREE int32_t *tids = NULL;
+	int count = proc_numbers(proc_fd, path, &tids);
+
+	for (int i = 0; i < count; i++) {
+		const struct flight_task task = { tgid, tids[i] };
+		struct flight_seen seen;
+		enum seen_as as = read_seen(proc_fd, &task, &seen);
+
+		if (as == SEEN_WAITS) {
+			now->seen = vec_room(now->seen, now->count, &now->cap, sizeof(*now->seen));
+			now->seen[now->count++] = seen;
+		}
+		if (as == SEEN_GONE || !is_named(ask->ons, ask->count, seen.comm))
+			continue;
+		looks->tasks =
+			vec_room(looks->tasks, looks->count, &looks->cap, sizeof(*looks->tasks));
+		looks->tasks[looks->count++] = task;
+	}
+}
+
+static struct flight_scan scan_begin(void)
+{
+	return (struct flight_scan){ .looked_ns = clock_now_ns(),
+				     .cost_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+static struct flight_on *look_at_all(int proc_fd, struct flight_looks *looks,
+				     struct flight_ask *ask)
+{
+	struct flight_scan now = scan_begin();
+	AUTO_FREE int32_t *tgids = NULL;
+	int count = proc_numbers(proc_fd, ".", &tgids);
+
+	looks->count = 0;
+	for (int i = 0; i < count; i++)
+		look_at_process(proc_fd, tgids[i], looks, &now, ask);
+	return scan_end(&looks->all, &now, ask);
+}
+
+static struct flight_on *look_at_named(int proc_fd, struct flight_looks *looks,
+				       struct flight_ask *ask)
+{
+	struct flight_scan now = scan_begin();
+
+	for (size_t i = 0; i < looks->count; i++)
+		look_at(proc_fd, &looks->tasks[i], &now);
+	return scan_end(&looks->named, &now, ask);
+}
+
+static uint64_t due_ns(const struct flight_looks *looks, const struct flight_on *ons, size_t count,
+		       bool named)
+{
+	const struct flight_scan *scan = named ? &looks->named : &looks->all;
+	uint64_t every_ns = flight_looks_every_ns(looks, ons, count, named);
+
+	return every_ns == UINT64_MAX ? UINT64_MAX : scan->looked_ns + every_ns;
+}
+
+struct flight_on *flight_looks_take(struct flight_looks *looks, struct flight_on *ons, size_t count,
+				    struct flight_seen *out_seen)
+{
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct flight_ask ask = { .ons = ons, .count = count, .out_seen = out_seen };
+	struct flight_on *fired = NULL;
+
+	if (proc_fd >= 0 && clock_now_ns() >= due_ns(looks, ons, count, false))
+		fired = look_at_all(proc_fd, looks, &ask);
+	ask.named = true;
+	if (proc_fd >= 0 && !fired && clock_now_ns() >= due_ns(looks, ons, count, true))
+		fired = look_at_named(proc_fd, looks, &ask);
+	return fired;
+}
+
+uint64_t flight_looks_every_ns(const struct flight_looks *looks, const struct flight_on *ons,
+			       size_t count, bool named)
+{
+	uint64_t cost_ns = named ? looks->named.cost_ns : looks->all.cost_ns;
+	uint64_t every_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t wish_ns = ons[i].min_ns / 2;
+
+		if (ons[i].kind == FLIGHT_ON_PSI || (named && !ons[i].comm))
+			continue;
+		if (!named && ons[i].comm)
+			wish_ns = FIND_NAMES_NS;
+		every_ns = wish_ns < every_ns ? wish_ns : every_ns;
+	}
+	return every_ns < COST_PART * cost_ns ? COST_PART * cost_ns : every_ns;
+}
+
+uint64_t flight_looks_next_ns(const struct flight_looks *looks, const struct flight_on *ons,
+			      size_t count)
+{
+	uint64_t all_ns = due_ns(looks, ons, count, false);
+	uint64_t named_ns = due_ns(looks, ons, count, true);
+
+	return all_ns < named_ns ? all_ns : named_ns;
+}
+
+bool flight_seen_waits(const struct flight_seen *seen)
+{
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* /proc/TID is there for each thread, though it is not listed. */
+	const struct flight_task task = { seen->tid, seen->tid };
+	struct flight_seen now;
+
+	return proc_fd >= 0 && read_seen(proc_fd, &task, &now) == SEEN_WAITS &&
+	       now.state == seen->state && now.ran_ns == seen->ran_ns && now.slices == seen->slices;
+}
+
+void flight_looks_fini(struct flight_looks *looks)
+{
+	free(looks->all.seen);
+	free(looks->named.seen);
+	free(looks->tasks);
+	*looks = (struct flight_looks){ 0 };
+}

@@ -1,0 +1,157 @@
+/* meter.c - see meter.h. */
+#include "record/meter.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "record/clock.h"
+#include "store/manifest.h"
+
+#define WINDOW_NS UINT64_C(1000000000)
+
+/* Needs rights that the recorder may not have: then its BPF programs are not measured. */
+static int enable_stats(void)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.enable_stats.type = BPF_STATS_RUN_TIME;
+	return (int)syscall(__NR_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr.enable_stats));
+}
+
+/* Time and runs of the BPF program behind a descriptor of ours; nothing is added where it is another thing. */
+static void add_program(struct meter *meter, int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	AUTO_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[128];
+	uint64_t number;
+
+	if (!file)
+		mem_close_fd(&fd);
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "run_time_ns: %" SCNu64, &number) == 1)
+			meter->bpf_ns += number;
+		else if (sscanf(line, "run_cnt: %" SCNu64, &number) == 1)
+			meter->bpf_runs += number;
+	}
+}
+
+static void add_programs(struct meter *meter)
+{
+	DIR *dir = opendir("/proc/self/fdinfo");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			add_program(meter, dirfd(dir), entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void meter_begin(struct meter *meter)
+{
+	const struct event_cost cost = meter->cost;
+
+	*meter = METER_NONE;
+	meter->cost = cost;
+	meter->stats_fd = enable_stats();
+	meter->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	meter->begin_ns = clock_mono_ns();
+}
+
+static void end_window(struct meter *meter, uint64_t now_ns)
+{
+	if (meter->stats_fd < 0)
+		return;
+	meter->bpf_window_ns = now_ns - meter->begin_ns;
+	add_programs(meter);
+	mem_close_fd(&meter->stats_fd);
+	meter->stats_fd = -1;
+	if (!meter->bpf_runs) /* there are none */
+		meter->bpf_window_ns = 0;
+}
+
+void meter_look(struct meter *meter)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (meter->begin_ns && now_ns - meter->begin_ns >= WINDOW_NS)
+		end_window(meter, now_ns);
+}
+
+void meter_bpf_ends(struct meter *meter)
+{
+	if (!meter->begin_ns || meter->bpf_end_ns)
+		return;
+	end_window(meter, clock_mono_ns());
+	meter->bpf_end_ns = clock_mono_ns();
+}
+
+void meter_count(struct meter *meter, uint64_t events, bool has_calls)
+{
+	if (events > meter->events) {
+		meter->events_ns += event_cost_of(&meter->cost, events - meter->events, has_calls);
+		meter->events = events;
+	}
+}
+
+/* How long they were attached. */
+static uint64_t bpf_on_ns(const struct meter *meter)
+{
+	return (meter->bpf_end_ns ? meter->bpf_end_ns : clock_mono_ns()) - meter->begin_ns;
+}
+
+static uint64_t own_cpu_ns(const struct meter *meter)
+{
+	uint64_t used_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	return used_ns > meter->cpu_ns ? used_ns - meter->cpu_ns : 0;
+}
+
+uint64_t meter_spent_ns(const struct meter *meter)
+{
+	uint64_t bpf_ns = 0;
+
+	if (meter->bpf_window_ns)
+		bpf_ns = (uint64_t)((__uint128_t)meter->bpf_ns * bpf_on_ns(meter) /
+				    meter->bpf_window_ns);
+	return own_cpu_ns(meter) + meter->events_ns + bpf_ns;
+}
+
+void meter_tell(const struct meter *meter, struct manifest *manifest)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!meter->begin_ns)
+		return;
+	manifest->recorder_cpu_ns = own_cpu_ns(meter);
+	manifest->bpf_ns = meter->bpf_ns;
+	manifest->bpf_runs = meter->bpf_runs;
+	manifest->bpf_window_ns = meter->bpf_window_ns;
+	manifest->bpf_on_ns = meter->bpf_window_ns ? bpf_on_ns(meter) : 0;
+	manifest->event_ns = meter->cost.event_ns;
+	manifest->call_event_ns = meter->cost.call_ns;
+	manifest->events_ns = meter->events_ns;
+	manifest->cost_cpus = cpus > 0 && cpus <= MANIFEST_MAX_CPUS ? (uint32_t)cpus : 0;
+}
+
+void meter_end(struct meter *meter, struct manifest *manifest)
+{
+	if (!meter->begin_ns)
+		return;
+	meter_bpf_ends(meter);
+	meter_tell(meter, manifest);
+	meter->begin_ns = 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * meter.h - what a recording costs: CPU time of the recorder, of its BPF programs, and of the events.
+ *
+ * The kernel counts the time of BPF programs only while somebody has it do so, and that costs every
+ * program of the machine a little. So it is switched on for the first second alone, and what they cost
+ * later is taken to be as much. The time of the events is their number times what one was measured to cost.
+ */
+#ifndef RECORD_METER_H
+#define RECORD_METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/event_cost.h"
+
+struct manifest;
+
+struct meter {
+	uint64_t begin_ns; /* CLOCK_MONOTONIC; 0 = not begun */
+	uint64_t cpu_ns;   /* of the process until then */
+	int stats_fd;	   /* the kernel counts while it is open; -1 = it does not */
+	uint64_t bpf_ns, bpf_runs, bpf_window_ns;
+	uint64_t bpf_end_ns; /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
+	struct event_cost cost;
+	uint64_t events, events_ns; /* so far */
+};
+
+#define METER_NONE ((struct meter){ .stats_fd = -1 })
+
+/* Recording begins; all BPF programs are loaded. */
+void meter_begin(struct meter *meter);
+
+/* Called now and then. */
+void meter_look(struct meter *meter);
+
+/* The BPF programs will be dropped. */
+void meter_bpf_ends(struct meter *meter);
+
+/* So many events were recorded until now, lost ones included, and of those since the last call some were calls'. */
+void meter_count(struct meter *meter, uint64_t events, bool has_calls);
+
+/* CPU time of all that it cost until now. */
+uint64_t meter_spent_ns(const struct meter *meter);
+
+/* Tell the manifest what it cost until now. */
+void meter_tell(const struct meter *meter, struct manifest *manifest);
+
+/* Recording is over: the same. */
+void meter_end(struct meter *meter, struct manifest *manifest);
+
+#endif

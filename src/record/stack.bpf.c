@@ -1,0 +1,321 @@
+/*
+ * stack.bpf.c - tell in which code threads waited, of waits that lasted.
+ *
+ * While a thread waits, its stack does not change: it is taken when the wait is over and its length
+ * is known. That costs short waits next to nothing.
+ *
+ *	sched_switch    it goes to sleep: the time is noted
+ *	sched_waking    it is woken: the kernel's stack, if that was long; of a page fault all there is
+ *	sys_exit        back in its own context: registers, and the top of its stack
+ *
+ * A thread that waited at a page fault goes on with other code before anything can be copied: of
+ * it only the registers are told. Storage of a thread is made at the end of a system call, and
+ * never by the scheduler, which may hold locks that making it needs.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <stddef.h>
+
+#include "bpf/futex_place.h"
+#include "bpf/kernel_stack.h"
+#include "bpf/python_frames.h"
+#include "bpf/raw_stack.h"
+#include "bpf/ring.h"
+#include "bpf/stack_copy.h"
+
+#define SHORT_NS    10000000ull /* so much of short waits makes one stack */
+#define SECOND_BITS 30		/* of ns: a second, nearly */
+#define STACK_LEAST 2048
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct sleeper {
+	__u64 out_ns;	/* asleep since; 0 = it is not */
+	__u64 begin_ns; /* of the first sleep in this call; 0 = none */
+	__u64 end_ns;	/* of the last one */
+	__u64 slept_ns; /* in this call */
+	__u64 short_ns; /* of short waits that no stack was told of */
+	__u64 kernel[RAW_STACK_KERNEL];
+	__u32 kernel_count;
+	__u32 flags; /* RAW_STACK_NO_BEGIN */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct sleeper);
+} sleepers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} ring SEC(".maps");
+
+/* Of the exits of calls, of wakings, and of the look at all threads. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 3);
+	__type(key, __u32);
+	__type(value, struct raw_stack);
+} scratch SEC(".maps");
+
+struct raw_stack_control control;
+
+static struct raw_stack *empty_record(__u32 which)
+{
+	struct raw_stack *raw = bpf_map_lookup_elem(&scratch, &which);
+
+	if (raw)
+		__builtin_memset(raw, 0, offsetof(struct raw_stack, python));
+	return raw;
+}
+
+static void send(struct raw_stack *raw)
+{
+	__u64 bytes = offsetof(struct raw_stack, stack) + (__u64)raw->bytes;
+
+	ring_send(&ring, raw, bytes, sizeof(*raw), control.wake_bytes, &control.lost);
+}
+
+static int is_ours(struct task_struct *task)
+{
+	return (__u32)task->tgid == control.recorder_tgid;
+}
+
+/* ------------------------------------------------------------------ stacks */
+
+/*
+ * How much of a stack may be copied now; 0 = the budget of this second is used up. Half of it is for
+ * the command alone.
+ */
+static __u32 allowance(struct task_struct *task, __u64 now_ns)
+{
+	int in_tree = is_in_tree(task, control.recorder_tgid);
+	__u64 budget = in_tree ? control.budget : control.budget / 2, used;
+
+	if (control.second != now_ns >> SECOND_BITS) {
+		control.second = now_ns >> SECOND_BITS;
+		control.used = 0;
+	}
+	used = control.used;
+	if (used + STACK_LEAST > budget)
+		return 0;
+	if (used + RAW_STACK_MAX <= (in_tree ? budget : budget / 4 * 3))
+		return RAW_STACK_MAX;
+	return STACK_LEAST;
+}
+
+static void put_kernel(struct raw_stack *raw, struct sleeper *sleeper)
+{
+	raw->kernel_count = sleeper->kernel_count;
+	__builtin_memcpy(raw->kernel, sleeper->kernel, sizeof(raw->kernel));
+}
+
+static __u32 kernel_stack(struct task_struct *task, __u64 *to)
+{
+	long bytes = bpf_get_task_stack(task, to, RAW_STACK_KERNEL * sizeof(*to), 0);
+
+	return bytes > 0 ? bytes / sizeof(*to) : 0;
+}
+
+static void put_thread(struct raw_stack *raw, struct task_struct *task, struct sleeper *sleeper)
+{
+	raw->tid = task->pid;
+	raw->tgid = task->tgid;
+	raw->begin_ns = sleeper->begin_ns;
+	raw->end_ns = sleeper->end_ns;
+	raw->slept_ns = sleeper->slept_ns;
+	raw->flags |= sleeper->flags;
+}
+
+static void forget(struct sleeper *sleeper)
+{
+	sleeper->out_ns = 0;
+	sleeper->begin_ns = 0;
+	sleeper->slept_ns = 0;
+	sleeper->kernel_count = 0;
+	sleeper->flags = 0;
+}
+
+/* ------------------------------------------------------------------ asleep, awake */
+
+SEC("tp_btf/sched_switch")
+int on_sleep(__u64 *args)
+{
+	struct task_struct *prev = (void *)args[1];
+	struct sleeper *sleeper;
+
+	if (!(prev->__state & TASK_ASLEEP) || control.ended)
+		return 0;
+	sleeper = bpf_task_storage_get(&sleepers, prev, 0, 0);
+	if (!sleeper)
+		return 0;
+	sleeper->out_ns = bpf_ktime_get_ns();
+	if (!sleeper->begin_ns)
+		sleeper->begin_ns = sleeper->out_ns;
+	return 0;
+}
+
+/* The thread may go on with anything before it is seen again: what is known is told now. */
+static void tell_fault(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
+{
+	struct raw_stack *raw = sleeper->slept_ns >= control.min_ns ? empty_record(1) : NULL;
+
+	if (!raw)
+		return;
+	raw->flags = RAW_STACK_FAULT;
+	put_thread(raw, task, sleeper);
+	put_kernel(raw, sleeper);
+	(void)put_regs(raw, regs);
+	send(raw);
+}
+
+SEC("tp_btf/sched_waking")
+int on_waking(__u64 *args)
+{
+	struct task_struct *task = (void *)args[0];
+	struct sleeper *sleeper = bpf_task_storage_get(&sleepers, task, 0, 0);
+	struct pt_regs *regs;
+	__u64 now_ns, slept_ns;
+
+	if (!sleeper || !sleeper->out_ns || control.ended)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	slept_ns = now_ns - sleeper->out_ns;
+	sleeper->out_ns = 0;
+	sleeper->end_ns = now_ns;
+	sleeper->slept_ns += slept_ns;
+	if (slept_ns >= control.min_ns)
+		sleeper->kernel_count = kernel_stack(task, sleeper->kernel);
+	regs = (void *)bpf_task_pt_regs(task);
+	if (in_call(regs))
+		return 0;
+	tell_fault(task, sleeper, regs);
+	forget(sleeper);
+	return 0;
+}
+
+static void tell(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
+{
+	__u64 now_ns = bpf_ktime_get_ns(), from;
+	__u32 want = allowance(task, now_ns);
+	struct raw_stack *raw;
+
+	if (!want) {
+		__sync_fetch_and_add(&control.over, 1);
+		__sync_fetch_and_add(&control.over_ns, sleeper->slept_ns);
+		return;
+	}
+	raw = empty_record(0);
+	if (!raw)
+		return;
+	put_thread(raw, task, sleeper);
+	put_kernel(raw, sleeper);
+	from = put_regs(raw, regs);
+	put_futex(raw, regs);
+	put_futex_place(raw, task);
+	if (!(raw->flags & RAW_STACK_COMPAT))
+		copy_stack(raw, from, want);
+	put_python(raw, task, &ring, control.wake_bytes, &control.lost);
+	__sync_fetch_and_add(&control.used, raw->bytes);
+	send(raw);
+}
+
+SEC("tp_btf/sys_exit")
+int on_exit(__u64 *args)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct sleeper *sleeper =
+		bpf_task_storage_get(&sleepers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!sleeper || !sleeper->begin_ns)
+		return 0;
+	if (sleeper->slept_ns < control.min_ns) {
+		sleeper->short_ns += sleeper->slept_ns;
+		if (sleeper->short_ns >= SHORT_NS) {
+			sleeper->slept_ns = sleeper->short_ns;
+			sleeper->flags |= RAW_STACK_SHORT;
+			sleeper->short_ns = 0;
+		}
+	}
+	if (sleeper->slept_ns >= control.min_ns && !control.ended && !is_ours(task))
+		tell(task, sleeper, (struct pt_regs *)args[0]);
+	forget(sleeper);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int on_fork(__u64 *args)
+{
+	struct task_struct *parent = (void *)args[0], *child = (void *)args[1];
+
+	if (child->tgid != parent->tgid)
+		python_fork(parent->tgid, child->tgid);
+	return 0;
+}
+
+/* User space looks now and then; a program that ends soon would be over by then. */
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *args)
+{
+	__u64 begins = RAW_PYTHON_BEGINS;
+
+	if (!control.ended && python_begins((void *)args[2]))
+		(void)bpf_ringbuf_output(&ring, &begins, sizeof(begins), BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ waits that are open */
+
+/* At the start: that it sleeps already. */
+static void note_asleep(struct task_struct *task, __u64 now_ns)
+{
+	struct sleeper *sleeper =
+		bpf_task_storage_get(&sleepers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!sleeper || sleeper->begin_ns)
+		return;
+	sleeper->flags = RAW_STACK_NO_BEGIN;
+	sleeper->begin_ns = now_ns;
+	sleeper->out_ns = now_ns;
+}
+
+static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 now_ns)
+{
+	struct raw_stack *raw = empty_record(2);
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
+	if (!raw)
+		return;
+	put_thread(raw, task, sleeper);
+	raw->flags |= in_call(regs) ? RAW_STACK_OPEN : RAW_STACK_OPEN | RAW_STACK_FAULT;
+	raw->end_ns = now_ns;
+	raw->slept_ns += now_ns - sleeper->out_ns;
+	raw->switches = task->nvcsw + task->nivcsw;
+	raw->kernel_count = kernel_stack(task, raw->kernel);
+	(void)put_regs(raw, regs);
+	if (!(raw->flags & RAW_STACK_FAULT))
+		put_futex(raw, regs);
+	send(raw);
+}
+
+SEC("iter/task")
+int on_each_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct sleeper *sleeper;
+
+	if (!task || !task->mm || !(task->__state & TASK_ASLEEP) || is_ours(task))
+		return 0;
+	if (!control.looks_last) {
+		note_asleep(task, now_ns);
+		return 0;
+	}
+	sleeper = bpf_task_storage_get(&sleepers, task, 0, 0);
+	if (sleeper && sleeper->out_ns && now_ns - sleeper->out_ns >= control.min_ns)
+		tell_open(task, sleeper, now_ns);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * stack_names.h - raw stacks become frames with names: kernel/stacks of the trace.
+ */
+#ifndef RECORD_STACK_NAMES_H
+#define RECORD_STACK_NAMES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct images;
+struct jit_files;
+struct python_codes;
+struct pythons;
+struct stack_keep;
+struct stack_sampling;
+
+/* What names are made of; views. */
+struct stack_names_from {
+	struct stack_keep *keep;
+	struct images *images;
+	const struct jit_files *jit_files;
+	const struct pythons *pythons;
+	const struct python_codes *codes;
+};
+
+/*
+ * Unwind and name all that was kept, and write it to 'stacks' in the folder 'kernel_fd'. The work is
+ * done by a child that can do nothing but read, since programs and stacks may be anything; it has a
+ * limit of time and memory. Returns 0, or a negative errno with err filled when it came to no end:
+ * what it wrote up to then is whole.
+ */
+int stack_names_write(const struct stack_names_from *from, const struct stack_sampling *sampling,
+		      int kernel_fd, struct err *err);
+
+/*
+ * The same in a child that the caller forked: give up all that it could do, write to 'fd', and exit. The
+ * caller calls stack_names_await(), which ends it after 'wait_ms'.
+ */
+_Noreturn void stack_names_run(const struct stack_names_from *from,
+			       const struct stack_sampling *sampling, int fd);
+int stack_names_await(pid_t child, int wait_ms, struct err *err);
+
+#endif

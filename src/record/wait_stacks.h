@@ -1,0 +1,60 @@
+/*
+ * wait_stacks.h - record in which code threads waited, and in which they worked.
+ *
+ * A BPF program (stack.bpf.c) copies registers and the top of the stack of who waited long, of all
+ * threads of the machine but ours; a thread keeps what it tells, and samples of work (work_samples.h)
+ * beside it. When the recording is over, the stacks are unwound and named by a child that has given up
+ * its rights, and kernel/stacks is written (stack_file.h): what is in it is names, not memory.
+ */
+#ifndef RECORD_WAIT_STACKS_H
+#define RECORD_WAIT_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct manifest;
+struct wait_stacks;
+
+#define WAIT_STACKS_MIN_NS 1000000u /* default of 'min_ns' */
+
+struct wait_stacks_opts {
+	/* Waits of at least this are of interest, and one for each 10 ms of shorter ones; 0 = none. */
+	uint64_t min_ns;
+	uint32_t sample_hz;  /* samples of work in a second, of each CPU; 0 = none */
+	bool samples_all;    /* of all threads of the machine; else of what we start, and: */
+	const int32_t *pids; /* these; used up to the return */
+	size_t pid_count;
+};
+
+/*
+ * Begin. 'kernel_fd' is the folder of the trace, used until wait_stacks_write(). Returns 0 and sets
+ * *out_stacks, or a negative errno with err filled: no failure of a recording. End it with
+ * wait_stacks_stop().
+ */
+int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
+		      struct wait_stacks **out_stacks, struct err *err);
+
+/*
+ * Would stacks of waits work here, and samples of work? Each has "" when it would, else why not.
+ * *out_images: why the kernel does not tell what programs map; NULL = it does.
+ */
+void wait_stacks_probe(struct err *out_waits, struct err *out_samples, const char **out_images);
+
+/* The thread that keeps them. */
+int32_t wait_stacks_tid(const struct wait_stacks *stacks);
+
+/*
+ * The recording is over: take the stacks of waits that are still open, from the living threads, and
+ * stop. Before anything is ended that was recorded. Calling it again is fine.
+ */
+void wait_stacks_end(struct wait_stacks *stacks);
+
+/* Give them names and write kernel/stacks; what is missing is noted in the manifest. After the end. */
+void wait_stacks_write(struct wait_stacks *stacks, struct manifest *manifest);
+
+/* NULL is fine. */
+void wait_stacks_stop(struct wait_stacks *stacks);
+
+#endif

@@ -1,0 +1,44 @@
+/* wait_stacks_none.c - stands in for wait_stacks.c where the BPF program could not be built. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "record/wait_stacks.h"
+
+int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
+		      struct wait_stacks **out_stacks, struct err *err)
+{
+	(void)kernel_fd;
+	(void)opts;
+	(void)out_stacks;
+	return err_set(err, -ENOTSUP, "holdup was built without its BPF program");
+}
+
+void wait_stacks_probe(struct err *out_waits, struct err *out_samples, const char **out_images)
+{
+	(void)err_set(out_waits, -ENOTSUP, "holdup was built without its BPF program");
+	*out_samples = *out_waits;
+	*out_images = NULL;
+}
+
+int32_t wait_stacks_tid(const struct wait_stacks *stacks)
+{
+	(void)stacks;
+	return 0;
+}
+
+void wait_stacks_end(struct wait_stacks *stacks)
+{
+	(void)stacks;
+}
+
+void wait_stacks_write(struct wait_stacks *stacks, struct manifest *manifest)
+{
+	(void)stacks;
+	(void)manifest;
+}
+
+void wait_stacks_stop(struct wait_stacks *stacks)
+{
+	(void)stacks;
+}

@@ -1,0 +1,15 @@
+/*
+ * sampled.h - print what looks at intervals found (stuck/sampled.h), as text or as JSON.
+ */
+#ifndef REPORT_SAMPLED_H
+#define REPORT_SAMPLED_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct sampled;
+
+void report_sampled_text(FILE *out, const struct sampled *sampled, uint32_t top);
+void report_sampled_json(FILE *out, const struct sampled *sampled);
+
+#endif

@@ -1,0 +1,593 @@
+/* stuck.c - what threads wait for, who could end it, and what that ends in. */
+#include "report/stuck.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "event/stacks.h"
+#include "report/frames.h"
+#include "report/vocabulary.h"
+#include "stuck/condition.h"
+#include "stuck/stuck.h"
+
+#define ROWS_MAX  200 /* of the text */
+#define NAMES_MAX 8   /* of a list of those who could end a wait */
+#define MET_ROWS  10  /* of threads that a condition is met by */
+#define HOPS_MAX  6   /* of a line */
+#define ROOTS_MAX 3   /* of a list of what a chain ends in */
+
+/* "runs", "sleeps for a time": of a thread that a chain ends in, or of the thread itself. */
+static const char *kind_words(const struct stuck_thread *thread)
+{
+	switch (thread->kind) {
+	case STUCK_RUNS:
+		return "runs, or waits for a CPU";
+	case STUCK_TASKS:
+		return "waits for others";
+	case STUCK_TIMER:
+		return "sleeps until a time";
+	case STUCK_KERNEL:
+		return "is asleep in the kernel (state D)";
+	case STUCK_STOPPED:
+		return "is stopped by a signal, until SIGCONT";
+	case STUCK_TRACED:
+		return "is stopped by its tracer";
+	case STUCK_FROZEN:
+		return "is frozen by its cgroup";
+	case STUCK_OUTSIDE:
+		return "waits for input from outside";
+	case STUCK_UNOWNED:
+		return "waits for an object without a known owner";
+	case STUCK_EXITED:
+		return "has exited";
+	default:
+		return "waits for an unknown object";
+	}
+}
+
+static char *thread_name(const struct stuck *stuck, int32_t tid)
+{
+	const struct stuck_thread *thread = stuck_find(stuck, tid);
+
+	return xasprintf("%s[%d]", thread ? thread->comm : "?", tid);
+}
+
+/* "read fd 0 = pipe:[4]" */
+static char *wait_text(const struct stuck_thread *thread)
+{
+	return xasprintf("%s%s%s%s", thread->in, thread->in[0] && thread->object[0] ? ": " : "",
+			 thread->object, thread->is_timed ? " (with a time limit)" : "");
+}
+
+static char *end_text(const struct stuck_thread *thread)
+{
+	AUTO_FREE char *wait = wait_text(thread);
+	bool is_told = wait[0] && thread->kind != STUCK_RUNS;
+
+	return xasprintf("%s%s%s%s", kind_words(thread), is_told ? " (" : "", is_told ? wait : "",
+			 is_told ? ")" : "");
+}
+
+/* Whether the process has threads beside its main thread. */
+static bool has_more_threads(const struct stuck *stuck, int32_t tgid)
+{
+	const struct stuck_thread *main = stuck_find(stuck, tgid);
+	size_t next = main ? (size_t)(main - stuck->threads) + 1 : stuck->count;
+
+	return next < stuck->count && stuck->threads[next].tgid == tgid;
+}
+
+/* "any of a[1], b[2] and its threads and 3 more" */
+static char *any_text(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	char *text = xstrdup(thread->edge_count > 1 ? "any of " : "any thread of ");
+
+	for (size_t i = 0; i < thread->edge_count && i < ROOTS_MAX; i++) {
+		const struct stuck_edge *edge = &thread->edges[i];
+		AUTO_FREE char *name = thread_name(stuck, edge->tid);
+		bool is_more = thread->edge_count > 1 && edge->is_process &&
+			       has_more_threads(stuck, edge->tid);
+		char *more = xasprintf("%s%s%s%s", text, i ? ", " : "", name,
+				       is_more ? " and its threads" : "");
+
+		free(text);
+		text = more;
+	}
+	if (thread->edge_count > ROOTS_MAX) {
+		char *more = xasprintf("%s and %zu more", text, thread->edge_count - ROOTS_MAX);
+
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+/* What a thread's chain ends in, in words. */
+static char *root_text(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	const struct stuck_thread *end = stuck_find(stuck, thread->root_tid);
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *what = NULL;
+
+	switch (thread->root) {
+	case STUCK_ROOT_DEADLOCK:
+		return xstrdup("deadlock");
+	case STUCK_ROOT_VICTIM:
+		return xstrdup("waits behind a deadlock");
+	case STUCK_ROOT_INSIDE:
+		return xstrdup("no owner is known, and only a signal can wake a thread of the "
+			       "process");
+	case STUCK_ROOT_RING:
+		return xstrdup("a cycle that a time limit or an unseen process can end");
+	case STUCK_ROOT_ANY:
+		return any_text(stuck, end && end->edge_count ? end : thread);
+	case STUCK_ROOT_TASK:
+		if (!end)
+			return xstrdup("");
+		name = thread_name(stuck, end->tid);
+		what = end_text(end);
+		return xasprintf("%s %s", name, what);
+	default:
+		return xstrdup(kind_words(thread));
+	}
+}
+
+static void json_tids(struct json *json, const char *key, const int32_t *tids, size_t count)
+{
+	json_begin_array(json, key);
+	for (size_t i = 0; i < count; i++)
+		json_print_i64(json, NULL, tids[i]);
+	json_end_array(json);
+}
+
+static void json_wait(struct json *json, const struct stuck_thread *thread)
+{
+	if (thread->kind == STUCK_RUNS || thread->kind == STUCK_EXITED) {
+		json_print_null(json, "wait");
+		return;
+	}
+	json_begin_object(json, "wait");
+	json_print_string(json, "in", thread->in[0] ? thread->in : kind_words(thread));
+	json_print_string(json, "object", thread->object[0] ? thread->object : NULL);
+	if (thread->since_ns)
+		json_print_u64(json, "since_ns", thread->since_ns);
+	else
+		json_print_null(json, "since_ns");
+	json_end_object(json);
+}
+
+static const char *comm_of(const struct stuck *stuck, int32_t tid)
+{
+	const struct stuck_thread *thread = stuck_find(stuck, tid);
+
+	return thread ? thread->comm : "";
+}
+
+static void json_edges(struct json *json, const struct stuck *stuck,
+		       const struct stuck_thread *thread)
+{
+	json_begin_array(json, "waits_for");
+	for (size_t i = 0; i < thread->edge_count; i++) {
+		const struct stuck_edge *edge = &thread->edges[i];
+
+		json_begin_object(json, NULL);
+		json_print_i64(json, "tid", edge->tid);
+		json_print_string(json, "comm", comm_of(stuck, edge->tid));
+		json_print_string(json, "how", edge->how);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+/* NULL = its stack is not known. */
+static const struct stack *stack_of(const struct stacks *stacks, int32_t tid, uint32_t *out_number)
+{
+	size_t i = stacks ? stacks_first_wait(stacks, tid, 0) : 0;
+
+	if (!stacks || i >= stacks->wait_count || stacks->waits[i].tid != tid)
+		return NULL;
+	*out_number = stacks->waits[i].stack;
+	return &stacks->stacks[*out_number];
+}
+
+static void json_stack(struct json *json, const struct stacks *stacks, int32_t tid)
+{
+	uint32_t number;
+	const struct stack *stack = stack_of(stacks, tid, &number);
+
+	if (!stack) {
+		json_print_null(json, "stack");
+		json_print_null(json, "stack_end");
+		return;
+	}
+	json_begin_array(json, "stack");
+	for (uint32_t i = 0; i < stack->count; i++) {
+		json_begin_object(json, NULL);
+		frame_json_keys(json, stacks_frame(stacks, number, i));
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_print_string(json, "stack_end", stack->end);
+}
+
+static void json_thread(struct json *json, const struct report_stuck *report,
+			const struct stuck_thread *thread)
+{
+	const struct stuck *stuck = report->stuck;
+	AUTO_FREE char *root = root_text(stuck, thread);
+
+	json_begin_object(json, NULL);
+	json_print_i64(json, "tid", thread->tid);
+	json_print_i64(json, "tgid", thread->tgid);
+	json_print_string(json, "comm", thread->comm);
+	json_wait(json, thread);
+	json_edges(json, stuck, thread);
+	json_print_string(json, "root", root);
+	json_stack(json, report->stacks, thread->tid);
+	json_end_object(json);
+}
+
+static void json_convoys(struct json *json, const struct stuck *stuck)
+{
+	json_begin_array(json, "convoys");
+	for (size_t i = 0; i < stuck->convoy_count; i++) {
+		const struct stuck_convoy *convoy = &stuck->convoys[i];
+
+		json_begin_object(json, NULL);
+		json_print_i64(json, "tid", convoy->tid);
+		json_print_string(json, "comm", comm_of(stuck, convoy->tid));
+		json_print_string(json, "object", convoy->object);
+		json_tids(json, "tids", convoy->tids, convoy->count);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void json_report(struct json *json, const char *key, const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+
+	report_json_begin(json, key, "stuck");
+	json_print_u64(json, "took_ns", stuck->took_ns);
+	json_begin_array(json, "threads");
+	for (size_t i = 0; i < stuck->count; i++)
+		json_thread(json, report, &stuck->threads[i]);
+	json_end_array(json);
+	json_begin_array(json, "cycles");
+	for (size_t i = 0; i < stuck->cycle_count; i++)
+		json_tids(json, NULL, stuck->cycles[i].tids, stuck->cycles[i].count);
+	json_end_array(json);
+	json_convoys(json, stuck);
+	json_begin_array(json, "missing");
+	for (size_t i = 0; i < stuck->missing_count; i++) {
+		json_begin_object(json, NULL);
+		json_print_string(json, "what", stuck->missing[i].what);
+		json_print_string(json, "why", stuck->missing[i].why);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+}
+
+void report_stuck_json(FILE *out, const struct report_stuck *report)
+{
+	struct json json = { .out = out };
+
+	json_report(&json, NULL, report);
+	json_fini(&json);
+}
+
+static void print_name(FILE *out, const struct stuck *stuck, int32_t tid)
+{
+	AUTO_FREE char *name = thread_name(stuck, tid);
+	AUTO_FREE char *safe = text_escaped(name);
+
+	fputs(safe, out);
+}
+
+/* "  for 3.20 s", since when it had no CPU. */
+static void print_since(FILE *out, const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	if (thread->since_ns && thread->since_ns <= stuck->now_ns)
+		fprintf(out, " for %s", text_duration(stuck->now_ns - thread->since_ns).s);
+}
+
+static void print_edges(FILE *out, const struct stuck *stuck, const struct stuck_thread *thread,
+			const char *indent)
+{
+	for (size_t i = 0; i < thread->edge_count && i < NAMES_MAX; i++) {
+		const struct stuck_edge *edge = &thread->edges[i];
+
+		fprintf(out, "%s  <- ", indent);
+		print_name(out, stuck, edge->tid);
+		fprintf(out, " %s\n", edge->how);
+	}
+	if (thread->edge_count > NAMES_MAX)
+		fprintf(out, "%s  <- and %zu more\n", indent, thread->edge_count - NAMES_MAX);
+}
+
+/* In whose code it waits, and who called that. */
+static void print_code(FILE *out, const struct report_stuck *report, int32_t tid,
+		       const char *indent)
+{
+	uint32_t number;
+	const struct stack *stack = stack_of(report->stacks, tid, &number);
+
+	if (!stack || !stack->count)
+		return;
+	if (report->whole) {
+		frame_print_stack(out, report->stacks, number, stack->place, indent);
+	} else {
+		bool has_place = stack->place != FRAME_NONE;
+		AUTO_FREE char *place = frame_text(
+			stacks_frame(report->stacks, number, has_place ? stack->place : 0));
+		AUTO_FREE char *caller =
+			has_place && stack->caller != FRAME_NONE
+				? frame_text(stacks_frame(report->stacks, number, stack->caller))
+				: NULL;
+
+		fprintf(out, "%s    at %s%s%s\n", indent, place, caller ? ", called by " : "",
+			caller ? caller : "");
+	}
+}
+
+static void print_thread(FILE *out, const struct report_stuck *report,
+			 const struct stuck_thread *thread, const char *indent)
+{
+	const struct stuck *stuck = report->stuck;
+	AUTO_FREE char *wait = wait_text(thread);
+	AUTO_FREE char *safe = text_escaped(wait);
+
+	fputs(indent, out);
+	print_name(out, stuck, thread->tid);
+	if (thread->kind == STUCK_RUNS || thread->kind == STUCK_EXITED || !wait[0]) {
+		fprintf(out, " %s", kind_words(thread));
+		print_since(out, stuck, thread);
+		fputc('\n', out);
+	} else {
+		fputs(" waits", out);
+		print_since(out, stuck, thread);
+		fprintf(out, " in %s\n", safe);
+	}
+	print_code(out, report, thread->tid, indent);
+	print_edges(out, stuck, thread, indent);
+}
+
+static void print_root(FILE *out, const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	AUTO_FREE char *root = root_text(stuck, thread);
+	AUTO_FREE char *safe = text_escaped(root);
+
+	/* Of itself, the line above it says so. */
+	if (thread->kind != STUCK_RUNS && thread->kind != STUCK_EXITED &&
+	    (thread->in[0] || thread->root != STUCK_ROOT_SELF))
+		fprintf(out, "    ends in: %s\n", safe);
+}
+
+static void print_cycles(FILE *out, const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+
+	for (size_t i = 0; i < stuck->cycle_count; i++) {
+		const struct stuck_cycle *cycle = &stuck->cycles[i];
+
+		if (cycle->count == 1)
+			fputs("DEADLOCK: a thread waits for itself\n", out);
+		else
+			fprintf(out, "DEADLOCK: %zu threads wait for each other\n", cycle->count);
+		for (size_t k = 0; k < cycle->count && k < ROWS_MAX; k++) {
+			const struct stuck_thread *thread = stuck_find(stuck, cycle->tids[k]);
+
+			if (thread)
+				print_thread(out, report, thread, "  ");
+		}
+		if (cycle->count > ROWS_MAX)
+			fprintf(out, "  and %zu more\n", cycle->count - ROWS_MAX);
+	}
+}
+
+static void print_convoys(FILE *out, const struct stuck *stuck)
+{
+	for (size_t i = 0; i < stuck->convoy_count; i++) {
+		const struct stuck_convoy *convoy = &stuck->convoys[i];
+		const struct stuck_thread *owner = stuck_find(stuck, convoy->tid);
+		AUTO_FREE char *safe = text_escaped(convoy->object);
+
+		fprintf(out, "CONVOY: %zu threads behind ", convoy->count);
+		print_name(out, stuck, convoy->tid);
+		fprintf(out, ", %s%s%s\n", safe, owner ? "; it " : "",
+			owner ? kind_words(owner) : "");
+	}
+}
+
+/* Idle is who waits for nobody that is there: for work, a time, input. */
+static bool is_idle(const struct stuck_thread *thread)
+{
+	return thread->root != STUCK_ROOT_VICTIM && thread->root != STUCK_ROOT_INSIDE &&
+	       !thread->edge_count && thread->kind != STUCK_RUNS && thread->kind != STUCK_KERNEL &&
+	       thread->kind != STUCK_STOPPED && thread->kind != STUCK_TRACED &&
+	       thread->kind != STUCK_FROZEN;
+}
+
+static void print_threads(FILE *out, const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+	size_t rows = 0, idle = 0, more = 0;
+
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (thread->root == STUCK_ROOT_DEADLOCK)
+			continue; /* told above */
+		if (!report->all && is_idle(thread)) {
+			idle++;
+		} else if (rows == ROWS_MAX) {
+			more++;
+		} else {
+			rows++;
+			print_thread(out, report, thread, "");
+			print_root(out, stuck, thread);
+		}
+	}
+	if (more)
+		fprintf(out, "and %s more: --json has all\n", text_count(more).s);
+	if (idle)
+		fprintf(out, "%s wait for a timer, for input or for an unknown owner\n",
+			text_count(idle).s);
+}
+
+void report_stuck_text(FILE *out, const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+
+	fprintf(out, "%s %s inspected in %s: %s\n", text_count(stuck->count).s,
+		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s,
+		stuck->cycle_count ? "a deadlock" : "no deadlock");
+	print_cycles(out, report);
+	print_convoys(out, stuck);
+	print_threads(out, report);
+	for (size_t i = 0; i < stuck->missing_count; i++)
+		fprintf(out, "not known: %s: %s\n", stuck->missing[i].what, stuck->missing[i].why);
+}
+
+/* ----------------------------------------------------------- one line of a chain */
+
+static char *chain_more(char *text, char *more)
+{
+	char *longer = xasprintf("%s%s", text, more);
+
+	free(text);
+	free(more);
+	return longer;
+}
+
+char *report_stuck_chain(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	const struct stuck_thread *at = thread;
+	char *text;
+
+	if (thread->kind == STUCK_RUNS)
+		return xstrdup("");
+	if (!thread->edge_count)
+		return thread->in[0] ? wait_text(thread) : xstrdup(kind_words(thread));
+	text = xasprintf("%s%s",
+			 thread->root == STUCK_ROOT_DEADLOCK ? "DEADLOCK: "
+			 : thread->root == STUCK_ROOT_VICTIM ? "behind a deadlock: "
+							     : "",
+			 thread->in[0] ? thread->in : kind_words(thread));
+	for (size_t hops = 0; hops < HOPS_MAX && at->edge_count == 1; hops++) {
+		const struct stuck_edge *edge = &at->edges[0];
+		const struct stuck_thread *next = stuck_find(stuck, edge->tid);
+		AUTO_FREE char *name = thread_name(stuck, edge->tid);
+
+		text = chain_more(text, xasprintf(" > %s%s", name, edge->is_inferred ? "?" : ""));
+		if (!next)
+			return text;
+		at = next;
+		if (at == thread)
+			return text;
+	}
+	if (at->edge_count > 1)
+		return chain_more(chain_more(text, xstrdup(" > ")), any_text(stuck, at));
+	return at->edge_count ? chain_more(text, xstrdup(" > ..."))
+			      : chain_more(text, xasprintf(": %s", kind_words(at)));
+}
+
+/* ------------------------------------------------------- a condition is met */
+
+static const char *const condition_words[] = {
+	[CONDITION_CHAIN] = "long wait",
+	[CONDITION_D] = "long sleep in state D",
+	[CONDITION_CONVOY] = "convoy",
+};
+
+/* "deadlock: 2 threads wait for each other: a[3], b[4]" */
+static char *deadlock_reason(const struct stuck *stuck, const struct condition_met *met)
+{
+	char *text = met->count == 1
+			     ? xstrdup("deadlock: a thread waits for itself: ")
+			     : xasprintf("deadlock: %zu threads wait for each other: ", met->count);
+
+	for (size_t i = 0; i < met->count && i < NAMES_MAX; i++) {
+		AUTO_FREE char *name = thread_name(stuck, met->tids[i]);
+		char *more = xasprintf("%s%s%s", text, i ? ", " : "", name);
+
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+/* Whether the chain goes by somebody who need not be the one. */
+static bool is_chain_inferred(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	for (size_t step = 0; thread && thread->edge_count && step < stuck->count; step++) {
+		for (size_t i = 0; i < thread->edge_count; i++) {
+			if (thread->edges[i].is_inferred)
+				return true;
+		}
+		thread = stuck_find(stuck, thread->edges[0].tid);
+	}
+	return false;
+}
+
+char *report_met_reason(const struct report_met *met, const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+	const struct stuck_thread *first = stuck_find(stuck, met->met->tids[0]);
+	AUTO_FREE char *name = thread_name(stuck, met->met->tids[0]);
+	AUTO_FREE char *wait = first ? wait_text(first) : xstrdup("");
+	AUTO_FREE char *root = first ? root_text(stuck, first) : xstrdup("");
+	AUTO_FREE char *others =
+		met->met->count > 1 ? xasprintf(" and %zu more", met->met->count - 1) : NULL;
+
+	if (met->condition->kind == CONDITION_DEADLOCK)
+		return deadlock_reason(stuck, met->met);
+	return xasprintf("%s: %s%s%s%s; %s%s", condition_words[met->condition->kind], name,
+			 others ? others : "", wait[0] ? " in " : "", wait,
+			 is_chain_inferred(stuck, first) ? "inferred: " : "", root);
+}
+
+void report_met_text(FILE *out, const struct report_met *met, const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+	AUTO_FREE char *reason = report_met_reason(met, report);
+	AUTO_FREE char *safe = text_escaped(reason);
+	size_t rows = met->met->count < MET_ROWS ? met->met->count : MET_ROWS;
+
+	fprintf(out, "%s %s (%s)\n", text_local_time(met->time_ns).s, safe, met->condition->text);
+	for (size_t i = 0; i < rows; i++) {
+		const struct stuck_thread *thread = stuck_find(stuck, met->met->tids[i]);
+
+		if (!thread)
+			continue;
+		print_thread(out, report, thread, "  ");
+		if (thread->root != STUCK_ROOT_DEADLOCK)
+			print_root(out, stuck, thread);
+	}
+	if (met->met->count > rows)
+		fprintf(out, "  and %s more\n", text_count(met->met->count - rows).s);
+}
+
+void report_met_json(FILE *out, const struct report_met *met, const struct report_stuck *report)
+{
+	AUTO_FREE char *reason = report_met_reason(met, report);
+	struct json json = { .out = out };
+
+	report_json_begin(&json, NULL, "stuck-watch");
+	json_print_u64(&json, "time_ns", met->time_ns);
+	json_print_string(&json, "on", met->condition->text);
+	json_print_string(&json, "reason", reason);
+	json_print_i64(&json, "tid", met->met->tid);
+	json_tids(&json, "tids", met->met->tids, met->met->count);
+	if (met->met->since_ns)
+		json_print_u64(&json, "since_ns", met->met->since_ns);
+	else
+		json_print_null(&json, "since_ns");
+	json_report(&json, "stuck", report);
+	json_end_object(&json);
+	json_fini(&json);
+}

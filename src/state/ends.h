@@ -1,0 +1,43 @@
+/*
+ * ends.h - which other processes have the other end of something: see ends.c.
+ *
+ * Of the room. It looks at what is open at the moment of the first question.
+ */
+#ifndef STATE_ENDS_H
+#define STATE_ENDS_H
+
+#include "state/state_int.h"
+
+#define OTHERS_MAX 4u
+
+struct end;
+
+/* Begin with { .state = state }; end with ends_fini(). */
+struct ends {
+	struct state *state;
+	struct end *all; /* owned; by name */
+	size_t count, cap;
+	bool is_made;
+};
+
+struct others {
+	const struct process *process[OTHERS_MAX];
+	uint32_t count; /* there are so many; the first OTHERS_MAX of them are above */
+	uint32_t name;	/* name id of what they have; 0 = of several names */
+};
+
+/* Who beside 'own' has the other end of the object. */
+void ends_others(struct ends *ends, const struct process *own, const struct object *object,
+		 struct others *out);
+
+/* Who listens where the socket of that name connects to: "tcp A->B", "unix PATH". */
+void ends_listeners(struct ends *ends, const struct process *own, const char *name,
+		    struct others *out);
+
+/* Who has something open of the object's name, the same one or another. */
+void ends_sharers(struct ends *ends, const struct process *own, const struct object *object,
+		  struct others *out);
+
+void ends_fini(struct ends *ends);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * stack_file.h - kernel/stacks: where threads waited and worked, as text.
+ *
+ * A line each, its parts divided by tabs; characters that would break that are '?'. What a line names
+ * stands before it, by its number from 0.
+ *
+ *	holdup-stacks 3
+ *	P PERIOD LOST SCOPE                                                  how work was sampled
+ *	F FLAGS OFFSET LINE FUNCTION SIGNATURE MODULE PATH BUILD_ID FILE     a frame
+ *	S END FRAME...                                                       a stack, innermost first
+ *	W TID BEGIN END SLEPT FLAGS STACK                                    a wait
+ *	C TID TIME STACK                                                     a sample of work
+ *	L TGID ADDRESS FROM UNTIL KIND NAME MODULE STACK                     a word waited for in futex(2)
+ *
+ * PERIOD (ns), LOST, TIME, BEGIN, END, SLEPT, FROM, UNTIL (ns) and numbers are decimal, OFFSET and ADDRESS hexadecimal. Flags of a
+ * frame: k of the kernel, i inlined, s of a script, - none; of a wait: s short, o open, - neither.
+ * SCOPE: "all" threads, or of the "tree". KIND: v in variable NAME of the file MODULE, g CPython's GIL, a arena of malloc,
+ * p not known; STACK is that of the first wait for it. Version 1 had neither P nor C, version 2 no L; both are read.
+ */
+#ifndef STORE_STACK_FILE_H
+#define STORE_STACK_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct err;
+struct stack_frame;
+struct stack_futex;
+struct stack_sample;
+struct stack_sampling;
+struct stack_wait;
+struct stacks;
+
+/* The kinds of lines, and what comes first; errors are the stream's. */
+void stack_file_begin(FILE *out);
+void stack_file_frame(FILE *out, const struct stack_frame *frame);
+void stack_file_stack(FILE *out, const uint32_t *frames, size_t count, const char *end);
+void stack_file_wait(FILE *out, const struct stack_wait *wait);
+void stack_file_sampling(FILE *out, const struct stack_sampling *sampling);
+void stack_file_sample(FILE *out, const struct stack_sample *sample);
+void stack_file_futex(FILE *out, const struct stack_futex *futex);
+
+/*
+ * Read a file into 'stacks' (zeroed before) and finish them. Lines that are none are left out;
+ * *out_bad is how many. Returns 0, or a negative errno with err filled: -ENOENT, other as open(2),
+ * -EBADMSG = it is no such file. Free the stacks in any case.
+ */
+int stack_file_read(const char *path, struct stacks *stacks, size_t *out_bad, struct err *err);
+
+/* The same of its text, which is changed. Returns 0 or -EBADMSG. */
+int stack_file_parse(char *text, struct stacks *stacks, size_t *out_bad);
+
+#endif

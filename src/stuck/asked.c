@@ -1,0 +1,93 @@
+/* asked.c - see asked.h. */
+#include "stuck/asked.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "proc/proc.h"
+#include "stuck/stuck.h"
+#include "stuck/task.h"
+
+static void add_target(struct asked *targets, int32_t tgid)
+{
+	targets->tgids =
+		vec_room(targets->tgids, targets->count, &targets->cap, sizeof(*targets->tgids));
+	targets->tgids[targets->count++] = tgid;
+}
+
+static int add_number(struct asked *targets, int proc_fd, int32_t number, struct err *err)
+{
+	char path[32], text[4096];
+	const char *at;
+
+	snprintf(path, sizeof(path), "%d/status", number);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
+		return err_set(err, -ESRCH, "no process %d", number);
+	at = strstr(text, "\nTgid:");
+	add_target(targets, at ? (int32_t)strtol(at + 6, NULL, 10) : number);
+	return 0;
+}
+
+/* Not ourselves: we look. */
+static void add_named(struct asked *targets, int proc_fd, const struct stuck_select *select)
+{
+	AUTO_FREE int32_t *tgids = NULL;
+	int count = proc_numbers(proc_fd, ".", &tgids);
+
+	for (int i = 0; i < count; i++) {
+		struct task task = { 0 };
+		char path[32], text[1024];
+
+		snprintf(path, sizeof(path), "%d/stat", tgids[i]);
+		if (tgids[i] == getpid() || proc_read(proc_fd, path, text, sizeof(text)) <= 0 ||
+		    !task_parse_stat(text, &task) || task.is_kernel)
+			continue;
+		if (select->all || strcmp(task.comm, select->comm) == 0)
+			add_target(targets, tgids[i]);
+	}
+}
+
+static int compare_tgids(const void *left, const void *right)
+{
+	int32_t a, b;
+
+	memcpy(&a, left, sizeof(a));
+	memcpy(&b, right, sizeof(b));
+	return (a > b) - (a < b);
+}
+
+int asked_find(struct asked *targets, int proc_fd, const struct stuck_select *select,
+	       struct err *err)
+{
+	for (size_t i = 0; i < select->count; i++) {
+		int rc = add_number(targets, proc_fd, select->tgids[i], err);
+
+		if (rc < 0 && !select->may_be_gone)
+			return rc;
+	}
+	if (select->all || select->comm)
+		add_named(targets, proc_fd, select);
+	if (targets->count) {
+		qsort(targets->tgids, targets->count, sizeof(*targets->tgids), compare_tgids);
+		return 0;
+	}
+	if (!select->comm)
+		return err_set(err, -ESRCH, "the process exited");
+	return err_set(err, -ESRCH, "no process named \"%s\"", select->comm);
+}
+
+bool asked_has(const struct asked *targets, int32_t tgid)
+{
+	return bsearch(&tgid, targets->tgids, targets->count, sizeof(tgid), compare_tgids);
+}
+
+void asked_fini(struct asked *targets)
+{
+	free(targets->tgids);
+	*targets = (struct asked){ 0 };
+}

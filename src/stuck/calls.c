@@ -1,0 +1,218 @@
+/* calls.c - for each system call that waits, what its arguments say. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/sem.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "stuck/snap_int.h"
+
+static void wait_reading(struct asleep *asleep)
+{
+	fd_wait(asleep, (int32_t)asleep->task.args[0], false);
+}
+
+static void wait_writing(struct asleep *asleep)
+{
+	fd_wait(asleep, (int32_t)asleep->task.args[0], true);
+}
+
+static void wait_client(struct asleep *asleep)
+{
+	wait_object(asleep->wait, "fd %d: a new connection", (int32_t)asleep->task.args[0]);
+	asleep->wait->has_outside = true;
+}
+
+static void wait_outside(struct asleep *asleep)
+{
+	asleep->wait->has_outside = true;
+}
+
+static void wait_signal(struct asleep *asleep)
+{
+	wait_object(asleep->wait, "a signal");
+	asleep->wait->has_outside = true;
+}
+
+static void wait_signal_timed(struct asleep *asleep)
+{
+	wait_signal(asleep);
+	asleep->wait->is_timed = asleep->task.args[2] != 0;
+}
+
+static void wait_timer(struct asleep *asleep)
+{
+	asleep->wait->has_timer = true;
+}
+
+/* A signal mask for the wait: a signal is meant to end it. */
+static void poll_masked(struct asleep *asleep)
+{
+	poll_wait(asleep);
+	asleep->wait->is_timed = asleep->task.args[2] != 0;
+	asleep->wait->has_outside |= asleep->task.args[3] != 0;
+}
+
+static void poll_plain(struct asleep *asleep)
+{
+	poll_wait(asleep);
+	asleep->wait->is_timed = (int32_t)asleep->task.args[2] >= 0;
+}
+
+static void select_masked(struct asleep *asleep)
+{
+	uint64_t mask[2] = { 0 };
+
+	select_wait(asleep);
+	if (asleep->task.args[5] && (!look_memory(&asleep->snap->look, asleep->process,
+						  asleep->task.args[5], mask, sizeof(mask)) ||
+				     mask[0]))
+		asleep->wait->has_outside = true;
+}
+
+static void epoll_masked(struct asleep *asleep)
+{
+	epoll_wait_set(asleep);
+	asleep->wait->has_outside |= asleep->task.args[4] != 0;
+}
+
+static void epoll_masked_timespec(struct asleep *asleep)
+{
+	epoll_masked(asleep);
+	asleep->wait->is_timed = asleep->task.args[3] != 0;
+}
+
+static void wait_flock(struct asleep *asleep)
+{
+	flock_wait(asleep, true);
+}
+
+static void wait_fcntl(struct asleep *asleep)
+{
+	if (asleep->task.args[1] == F_SETLKW || asleep->task.args[1] == F_OFD_SETLKW)
+		flock_wait(asleep, false);
+	else
+		asleep->wait->has_unknown = true;
+}
+
+/* Elsewhere our numbers of semaphores are those of other ones. */
+static bool shares_ipc(struct asleep *asleep)
+{
+	char theirs[64] = "", ours[64] = "";
+
+	return look_link(&asleep->snap->look, asleep->process, "ns/ipc", theirs, sizeof(theirs)) >
+		       0 &&
+	       readlink("/proc/self/ns/ipc", ours, sizeof(ours) - 1) > 0 &&
+	       strcmp(theirs, ours) == 0;
+}
+
+/* Who used the semaphore last, may have it: the kernel tells no more. */
+static void wait_semaphore(struct asleep *asleep)
+{
+	struct sembuf op = { 0 };
+	int32_t id = (int32_t)asleep->task.args[0];
+	int pid;
+
+	wait_object(asleep->wait, "System V semaphore set %d", id);
+	asleep->wait->has_unowned = true;
+	asleep->wait->is_timed =
+		strcmp(asleep->wait->in, "semtimedop") == 0 && asleep->task.args[3] != 0;
+	if (!shares_ipc(asleep) || !look_memory(&asleep->snap->look, asleep->process,
+						asleep->task.args[1], &op, sizeof(op)))
+		return;
+	pid = semctl(id, op.sem_num, GETPID);
+	if (pid > 0 && pid != asleep->task.tgid) {
+		struct stuck_edge edge = { .tid = pid,
+					   .is_process = true,
+					   .is_inferred = true,
+					   .how = "inferred: used the semaphore last" };
+
+		wait_edge(asleep->wait, &edge);
+	}
+}
+
+static void wait_queue(struct asleep *asleep)
+{
+	wait_object(asleep->wait, "message queue %d", (int32_t)asleep->task.args[0]);
+	asleep->wait->has_unowned = true;
+}
+
+static void wait_clone(struct asleep *asleep)
+{
+	uint64_t flags = asleep->task.args[0];
+
+	if (strcmp(asleep->wait->in, "clone3") == 0 &&
+	    !look_memory(&asleep->snap->look, asleep->process, asleep->task.args[0], &flags,
+			 sizeof(flags)))
+		flags = 0;
+	if (flags & CLONE_VFORK)
+		vfork_wait(asleep);
+	else
+		asleep->wait->has_unknown = true;
+}
+
+static void wait_unowned(struct asleep *asleep)
+{
+	asleep->wait->has_unowned = true;
+}
+
+static const struct {
+	const char *name;
+	void (*work_out)(struct asleep *asleep);
+} calls[] = {
+	{ "futex", futex_wait },
+	{ "futex_time64", futex_wait },
+	{ "read", wait_reading },
+	{ "readv", wait_reading },
+	{ "recvfrom", wait_reading },
+	{ "recvmsg", wait_reading },
+	{ "write", wait_writing },
+	{ "writev", wait_writing },
+	{ "sendto", wait_writing },
+	{ "sendmsg", wait_writing },
+	{ "accept", wait_client },
+	{ "accept4", wait_client },
+	{ "connect", wait_outside },
+	{ "poll", poll_plain },
+	{ "ppoll", poll_masked },
+	{ "select", select_wait },
+	{ "pselect6", select_masked },
+	{ "epoll_wait", epoll_wait_set },
+	{ "epoll_pwait", epoll_masked },
+	{ "epoll_pwait2", epoll_masked_timespec },
+	{ "flock", wait_flock },
+	{ "fcntl", wait_fcntl },
+	{ "wait4", child_wait },
+	{ "waitid", child_wait },
+	{ "vfork", vfork_wait },
+	{ "clone", wait_clone },
+	{ "clone3", wait_clone },
+	{ "nanosleep", wait_timer },
+	{ "clock_nanosleep", wait_timer },
+	{ "pause", wait_signal },
+	{ "rt_sigsuspend", wait_signal },
+	{ "rt_sigtimedwait", wait_signal_timed },
+	{ "semop", wait_semaphore },
+	{ "semtimedop", wait_semaphore },
+	{ "msgrcv", wait_queue },
+	{ "msgsnd", wait_queue },
+	{ "mq_timedreceive", wait_unowned },
+	{ "mq_timedsend", wait_unowned },
+	{ "io_uring_enter", wait_unowned },
+	{ "futex_waitv", wait_unowned },
+	{ "futex_wait", wait_unowned },
+};
+
+void call_wait(struct asleep *asleep, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strcmp(calls[i].name, name) == 0) {
+			calls[i].work_out(asleep);
+			return;
+		}
+	}
+	asleep->wait->has_unknown = true;
+}

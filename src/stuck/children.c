@@ -1,0 +1,134 @@
+/* children.c - which children could end a wait4(), waitid() or vfork(). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/mem.h"
+#include "stuck/snap_int.h"
+
+#define CHILDREN_BYTES 32768
+#define THREADS_MAX    256 /* whose children are read */
+
+struct children {
+	int32_t *pids; /* owned */
+	size_t count;
+	size_t cap;
+};
+
+/* In the order in which they were made. False when not all are there. */
+static bool read_children(struct asleep *asleep, int32_t tid, struct children *children)
+{
+	AUTO_FREE char *text = xmalloc(CHILDREN_BYTES);
+	char name[64], *at = text, *end;
+	int got;
+
+	snprintf(name, sizeof(name), "task/%d/children", tid);
+	got = look_file(&asleep->snap->look, asleep->process, name, text, CHILDREN_BYTES);
+	if (got < 0)
+		return false;
+	for (;;) {
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		at = end;
+		children->pids = vec_room(children->pids, children->count, &children->cap,
+					  sizeof(*children->pids));
+		children->pids[children->count++] = (int32_t)pid;
+	}
+	return got < CHILDREN_BYTES - 1;
+}
+
+/* Of all threads of the process. */
+static bool all_children(struct asleep *asleep, struct children *children)
+{
+	size_t count = asleep->process->count;
+	bool is_all = count <= THREADS_MAX;
+
+	for (size_t i = 0; i < count && i < THREADS_MAX; i++) {
+		int32_t tid = asleep->snap->look.tasks[asleep->process->first + i].tid;
+
+		is_all = read_children(asleep, tid, children) && is_all;
+	}
+	return is_all;
+}
+
+static void add_child(struct asleep *asleep, int32_t pid, const char *how)
+{
+	struct stuck_edge edge = { .tid = pid, .is_process = true };
+
+	snprintf(edge.how, sizeof(edge.how), "%s", how);
+	wait_edge(asleep->wait, &edge);
+}
+
+/* The process behind a pidfd, in our numbers. */
+static int32_t pidfd_pid(struct asleep *asleep, int32_t fd)
+{
+	char name[64], text[1024];
+	const char *at;
+
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, fd);
+	if (look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "\nPid:");
+	return at ? (int32_t)strtol(at + 5, NULL, 10) : 0;
+}
+
+static void add_chosen(struct asleep *asleep, int32_t pid)
+{
+	struct wait *wait = asleep->wait;
+
+	if (pid <= 0) {
+		wait->has_unknown = true;
+		return;
+	}
+	wait_object(wait, "child %d", pid);
+	add_child(asleep, pid, "is an awaited child");
+}
+
+static void add_any(struct asleep *asleep, const struct children *children, bool is_all)
+{
+	struct wait *wait = asleep->wait;
+
+	wait_object(wait, "any child");
+	for (size_t i = 0; i < children->count; i++)
+		add_child(asleep, children->pids[i], "is an awaited child");
+	wait->has_hole |= !is_all;
+	wait->has_unknown |= !children->count;
+}
+
+void child_wait(struct asleep *asleep)
+{
+	const uint64_t *args = asleep->task.args;
+	bool is_waitid = asleep->wait->in[4] == 'i';
+	int32_t which = (int32_t)args[is_waitid ? 1 : 0];
+	idtype_t type = is_waitid ? (idtype_t)args[0] : which > 0 ? P_PID : P_ALL;
+	struct children children = { 0 };
+	bool is_all = all_children(asleep, &children);
+
+	if (type == P_PIDFD)
+		add_chosen(asleep, pidfd_pid(asleep, which));
+	else if (type == P_PID)
+		add_chosen(asleep,
+			   look_number(&asleep->snap->look, asleep->process, which,
+				       children.pids ? children.pids : &which, children.count));
+	else
+		add_any(asleep, &children, is_all);
+	free(children.pids);
+}
+
+/* The one that was made last: since then its parent waits. */
+void vfork_wait(struct asleep *asleep)
+{
+	struct children children = { 0 };
+	bool is_all = read_children(asleep, asleep->task.tid, &children);
+
+	wait_object(asleep->wait, "execve() or exit of a child made by vfork()");
+	if (is_all && children.count)
+		add_child(asleep, children.pids[children.count - 1],
+			  "is the child made by vfork()");
+	else
+		asleep->wait->has_unknown = true;
+	free(children.pids);
+}

@@ -1,0 +1,336 @@
+/*
+ * fds.c - who could end a wait for a descriptor: who has the other end of what it is.
+ *
+ *	pipe                 whoever has the other end open, by its number
+ *	FIFO                 likewise, by name and number; and who opens it still
+ *	unix socket          whoever has the peer, by the kernel's socket diagnosis
+ *	TCP on this machine  whoever has the socket with the same two ends, turned round
+ *	pseudo-terminal      who has the master of it: inferred, as a name is no proof
+ *	others               a timer, the network, a signal, nobody known
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "stuck/snap_int.h"
+
+#define LINK_BYTES	  512
+#define HOLDERS_BUDGET_NS 200000000u /* CPU time */
+
+struct source {
+	struct asleep *asleep;
+	int32_t fd;
+	bool writes;
+	bool is_alone; /* the only one that is waited for: the object is told with its end */
+	char link[LINK_BYTES];
+	uint64_t key;
+	uint64_t inode;
+};
+
+/* Signals whose handlers end no wait: SIGINT, of Python, faults, and what C libraries keep for themselves. */
+#define SIGNALS_OF_NO_MATTER                                                     \
+	(1ull << (2 - 1) | 1ull << (4 - 1) | 1ull << (7 - 1) | 1ull << (8 - 1) | \
+	 1ull << (11 - 1) | 1ull << (32 - 1) | 1ull << (33 - 1))
+
+bool snap_catches_signals(struct asleep *asleep)
+{
+	char text[4096];
+	const char *at;
+
+	if (look_file(&asleep->snap->look, asleep->process, "status", text, sizeof(text)) <= 0)
+		return true;
+	at = strstr(text, "\nSigCgt:");
+	return !at || (strtoull(at + 8, NULL, 16) & ~SIGNALS_OF_NO_MATTER);
+}
+
+/* A table that is wanted is worth its time, however many threads were looked at before. */
+void snap_make_holders(struct snap *snap)
+{
+	holders_make(&snap->holders, snap->look.proc_fd, snap->look.worker,
+		     look_spent_ns() + HOLDERS_BUDGET_NS);
+}
+
+static void add_holder(struct source *source, int32_t tgid, bool is_inferred, const char *how)
+{
+	struct asleep *asleep = source->asleep;
+	struct stuck_edge edge = { .tid = tgid, .is_process = true, .is_inferred = is_inferred };
+
+	snprintf(edge.how, sizeof(edge.how), "%s", how);
+	wait_edge(asleep->wait, &edge);
+	if (tgid == asleep->task.tgid && snap_catches_signals(asleep))
+		asleep->wait->has_hole = true;
+}
+
+/* All who have 'key' open in one of 'modes'; 0 = in any. Returns how many entries that were. */
+static size_t add_holders(struct source *source, uint64_t key, uint8_t modes, bool is_inferred,
+			  const char *how)
+{
+	struct snap *snap = source->asleep->snap;
+	const struct holder *holder;
+	size_t count, added = 0;
+	int32_t last = 0;
+
+	snap_make_holders(snap);
+	holder = holders_find(&snap->holders, key, &count);
+	for (size_t i = 0; i < count; i++) {
+		if ((modes && !(holder[i].modes & modes)) || holder[i].tgid == last)
+			continue;
+		last = holder[i].tgid;
+		add_holder(source, last, is_inferred, how);
+		added++;
+	}
+	if (!snap->holders.is_complete)
+		source->asleep->wait->has_hole = true;
+	return added;
+}
+
+static void source_object(const struct source *source, const char *what)
+{
+	if (source->is_alone)
+		wait_object(source->asleep->wait, "fd %d = %s", source->fd, what);
+}
+
+static void pipe_source(struct source *source)
+{
+	source_object(source, source->link);
+	if (!add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, false,
+			 source->writes ? "can read from the pipe" : "can write to the pipe"))
+		source->asleep->wait->has_unknown = true;
+}
+
+/* Anybody can open a FIFO, so those who have it are never all. */
+static void fifo_source(struct source *source)
+{
+	AUTO_FREE char *what = xasprintf("FIFO %s", source->link);
+
+	source_object(source, what);
+	(void)add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, true,
+			  source->writes ? "inferred: has a FIFO with that name open for reading"
+					 : "inferred: has a FIFO with that name open for writing");
+	source->asleep->wait->has_hole = true;
+	source->asleep->wait->has_outside = true;
+}
+
+/* Of IPv4 in IPv6, the IPv4 part. */
+static const uint8_t *plain_address(int family, const uint8_t *address, size_t *out_bytes)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (family == AF_INET6 && memcmp(address, mapped, sizeof(mapped)) == 0) {
+		*out_bytes = 4;
+		return address + 12;
+	}
+	*out_bytes = family == AF_INET ? 4 : 16;
+	return address;
+}
+
+static uint64_t end_hash(uint64_t hash, int family, const uint8_t *address, uint16_t port)
+{
+	size_t bytes;
+	const uint8_t *plain = plain_address(family, address, &bytes);
+
+	return hash_bytes(&port, sizeof(port), hash_bytes(plain, bytes, hash));
+}
+
+/* Of a connection, from 'is_turned' ? the other side : this side. */
+static uint64_t ends_hash(const struct socket_row *row, bool is_turned)
+{
+	const struct fdname_socket *socket = &row->socket;
+	uint64_t hash = hash_bytes(&row->space, sizeof(row->space), 0);
+
+	if (is_turned) {
+		hash = end_hash(hash, socket->family, socket->remote, socket->remote_port);
+		return end_hash(hash, socket->family, socket->local, socket->local_port);
+	}
+	hash = end_hash(hash, socket->family, socket->local, socket->local_port);
+	return end_hash(hash, socket->family, socket->remote, socket->remote_port);
+}
+
+static bool is_tcp(const struct socket_row *row)
+{
+	return row->socket.type == SOCK_STREAM && !row->socket.listens &&
+	       (row->socket.family == AF_INET || row->socket.family == AF_INET6);
+}
+
+/* The tables of the network namespace that the process is in, once. */
+static void read_space(struct asleep *asleep)
+{
+	struct snap *snap = asleep->snap;
+	size_t first = snap->sockets.count;
+	char link[64] = "";
+	uint64_t space;
+
+	if (look_link(&snap->look, asleep->process, "ns/net", link, sizeof(link)) <= 0 ||
+	    strncmp(link, "net:[", 5) != 0)
+		return;
+	space = strtoull(link + 5, NULL, 10);
+	if (map_find(&snap->spaces, space))
+		return;
+	map_put(&snap->spaces, space, 1);
+	sockets_read(&snap->sockets, snap->look.proc_fd, asleep->task.tgid);
+	for (size_t i = first; i < snap->sockets.count; i++) {
+		if (is_tcp(&snap->sockets.rows[i]))
+			map_put(&snap->ends, ends_hash(&snap->sockets.rows[i], false), i);
+	}
+}
+
+static const struct socket_row *socket_row(struct source *source)
+{
+	struct snap *snap = source->asleep->snap;
+	uint64_t *index;
+
+	read_space(source->asleep);
+	index = map_find(&snap->sockets.by_inode, source->inode);
+	return index ? &snap->sockets.rows[*index] : NULL;
+}
+
+static void unix_source(struct source *source, const struct socket_row *row)
+{
+	AUTO_FREE char *what = xasprintf("unix socket%s%s", row->path[0] ? " " : "", row->path);
+
+	source_object(source, what);
+	if (row->socket.listens || row->socket.type == SOCK_DGRAM || !row->peer_inode) {
+		source->asleep->wait->has_outside = true; /* anybody may send */
+		return;
+	}
+	if (!add_holders(source, row->peer_inode << 2 | 1, 0, false,
+			 "has the other end of the unix socket"))
+		source->asleep->wait->has_unknown = true;
+}
+
+/* "tcp 127.0.0.1:43210->127.0.0.1:80" */
+static void name_inet(const struct socket_row *row, struct fdname *out_name)
+{
+	const struct fdname_object object = { .link = "socket:[0]", .socket = &row->socket };
+
+	fdname_make(&object, out_name);
+}
+
+static void tcp_source(struct source *source, const struct socket_row *row)
+{
+	struct snap *snap = source->asleep->snap;
+	uint64_t *index = map_find(&snap->ends, ends_hash(row, true));
+	const struct socket_row *peer = index ? &snap->sockets.rows[*index] : NULL;
+
+	if (!peer || ends_hash(peer, true) != ends_hash(row, false)) {
+		source->asleep->wait->has_outside = true;
+		return;
+	}
+	/* What is under way arrives by itself. */
+	if (source->writes ? !peer->unread : peer->unsent || row->unread)
+		source->asleep->wait->has_hole = true;
+	if (!add_holders(source, peer->inode << 2 | 1, 0, false,
+			 "has the other end of the TCP connection"))
+		source->asleep->wait->has_unknown = true; /* it was not accepted yet */
+}
+
+static void socket_source(struct source *source)
+{
+	const struct socket_row *row = socket_row(source);
+	struct fdname name;
+
+	if (!row) {
+		source_object(source, source->link);
+		source->asleep->wait->has_unknown = true;
+		return;
+	}
+	if (row->socket.family == AF_UNIX) {
+		unix_source(source, row);
+		return;
+	}
+	name_inet(row, &name);
+	source_object(source, name.text);
+	if (is_tcp(row))
+		tcp_source(source, row);
+	else
+		source->asleep->wait->has_outside = true;
+}
+
+static void terminal_source(struct source *source)
+{
+	int32_t pts = -1;
+
+	source_object(source, source->link);
+	source->asleep->wait->has_outside = true;
+	if (sscanf(source->link, "/dev/pts/%d", &pts) == 1 && pts >= 0)
+		(void)add_holders(source, holders_master_key(pts), 0, true,
+				  "inferred: has the master of a terminal with that number");
+}
+
+static void anon_source(struct source *source)
+{
+	struct wait *wait = source->asleep->wait;
+	const char *what = source->link + strlen("anon_inode:");
+
+	source_object(source, what);
+	if (strcmp(what, "[timerfd]") == 0)
+		wait->has_timer = true;
+	else if (strcmp(what, "[eventfd]") == 0)
+		wait->has_unowned = true;
+	else
+		wait->has_outside = true; /* signalfd, inotify ... */
+}
+
+static bool is_terminal(const char *link)
+{
+	return strncmp(link, "/dev/pts/", 9) == 0 || strncmp(link, "/dev/tty", 8) == 0 ||
+	       strcmp(link, "/dev/console") == 0 || strcmp(link, "/dev/ptmx") == 0;
+}
+
+static bool is_fifo(const struct source *source)
+{
+	return source->link[0] == '/' && (strstr(source->asleep->task.wchan, "pipe_read") ||
+					  strstr(source->asleep->task.wchan, "pipe_write"));
+}
+
+static void add_source(struct source *source, uint64_t inode)
+{
+	struct asleep *asleep = source->asleep;
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%d/fd/%d", asleep->task.tid, source->fd);
+	if (look_link(&asleep->snap->look, asleep->process, name, source->link,
+		      sizeof(source->link)) <= 0) {
+		snprintf(source->link, sizeof(source->link), "not known");
+		source_object(source, source->link);
+		asleep->wait->has_unknown = true;
+		return;
+	}
+	source->key = holders_key(source->link, &source->inode);
+	if (inode && source->inode && inode != source->inode) { /* the number is another's by now */
+		asleep->wait->has_unknown = true;
+		return;
+	}
+	if (strncmp(source->link, "pipe:[", 6) == 0)
+		pipe_source(source);
+	else if (strncmp(source->link, "socket:[", 8) == 0)
+		socket_source(source);
+	else if (strncmp(source->link, "anon_inode:", 11) == 0)
+		anon_source(source);
+	else if (is_terminal(source->link))
+		terminal_source(source);
+	else if (is_fifo(source))
+		fifo_source(source);
+	else {
+		source_object(source, source->link);
+		asleep->wait->has_unknown = true;
+	}
+}
+
+void fd_wait(struct asleep *asleep, int32_t fd, bool writes)
+{
+	struct source source = { .asleep = asleep, .fd = fd, .writes = writes, .is_alone = true };
+
+	add_source(&source, 0);
+}
+
+void fd_source(struct asleep *asleep, int32_t fd, uint64_t inode, bool writes)
+{
+	struct source source = { .asleep = asleep, .fd = fd, .writes = writes };
+
+	add_source(&source, inode);
+}

@@ -1,0 +1,203 @@
+/*
+ * flocks.c - who has a lock of a file, by /proc/locks and the lines of /proc/PID/fdinfo.
+ *
+ *	7: FLOCK  ADVISORY  WRITE 812 fe:01:4242 0 EOF
+ *	7: -> FLOCK  ADVISORY  WRITE 815 fe:01:4242 0 EOF
+ *
+ * The arrow says that 815 waits for the one above it. A lock of flock() or of an open file description
+ * is let go by anyone who has that description, by fork too: that is told by fdinfo, where each such
+ * descriptor has the lock's line. A lock of fcntl() is its process's.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proc/proc.h"
+#include "stuck/snap_int.h"
+
+#define LOCKS_BYTES (4u << 20)
+
+struct file_lock {
+	uint64_t id;
+	bool waits;
+	char type[16]; /* FLOCK, POSIX, OFDLCK, LEASE, DELEG */
+	int32_t pid;
+	char place[48]; /* major:minor:inode */
+};
+
+static const char *skip_blanks(const char *at)
+{
+	return at + strspn(at, " \t");
+}
+
+static bool parse_lock(const char *line, struct file_lock *out_lock)
+{
+	struct file_lock lock = { 0 };
+	char *end;
+
+	lock.id = strtoull(line, &end, 10);
+	if (end == line || *end != ':')
+		return false;
+	line = skip_blanks(end + 1);
+	if (strncmp(line, "->", 2) == 0) {
+		lock.waits = true;
+		line = skip_blanks(line + 2);
+	}
+	if (sscanf(line, "%15s %*s %*s %d %47s", lock.type, &lock.pid, lock.place) != 3)
+		return false;
+	*out_lock = lock;
+	return true;
+}
+
+static const char *next_line(const char *at)
+{
+	at = strchr(at, '\n');
+	return at ? at + 1 : NULL;
+}
+
+static const char *all_locks(struct snap *snap)
+{
+	if (!snap->locks) {
+		snap->locks = xmalloc(LOCKS_BYTES);
+		if (proc_read(snap->look.proc_fd, "locks", snap->locks, LOCKS_BYTES) < 0)
+			snap->locks[0] = '\0';
+	}
+	return snap->locks;
+}
+
+/* Whether one of the process's descriptors has such a lock. */
+static bool has_lock(struct asleep *asleep, const struct holder *holder,
+		     const struct file_lock *wanted)
+{
+	struct file_lock lock;
+	char name[48], text[8192];
+
+	snprintf(name, sizeof(name), "%d/fdinfo/%d", holder->tgid, holder->fd);
+	if (proc_read(asleep->snap->look.proc_fd, name, text, sizeof(text)) <= 0)
+		return false;
+	for (const char *at = strstr(text, "lock:"); at; at = strstr(at + 5, "lock:")) {
+		if (parse_lock(skip_blanks(at + 5), &lock) && !lock.waits &&
+		    strcmp(lock.type, wanted->type) == 0 && strcmp(lock.place, wanted->place) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_owner(struct asleep *asleep, int32_t tgid, const char *how)
+{
+	struct stuck_edge edge = { .tid = tgid, .is_process = true };
+
+	snprintf(edge.how, sizeof(edge.how), "%s", how);
+	wait_edge(asleep->wait, &edge);
+}
+
+/* All who have the description that was locked, by the name that the waiter has the file by. */
+static void add_descriptions(struct asleep *asleep, const struct file_lock *lock, uint64_t key)
+{
+	struct snap *snap = asleep->snap;
+	const struct holder *holder;
+	size_t count;
+
+	snap_make_holders(snap);
+	holder = holders_find(&snap->holders, key, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (has_lock(asleep, &holder[i], lock))
+			add_owner(asleep, holder[i].tgid, "holds the lock of the file");
+	}
+	if (!snap->holders.is_complete)
+		asleep->wait->has_hole = true;
+}
+
+static void add_lock(struct asleep *asleep, const struct file_lock *lock, uint64_t key)
+{
+	if (strcmp(lock->type, "POSIX") != 0) {
+		add_descriptions(asleep, lock, key);
+		return;
+	}
+	if (lock->pid > 0)
+		add_owner(asleep, lock->pid, "holds the lock of the file");
+	else
+		asleep->wait->has_hole = true; /* of another PID namespace, or another machine */
+}
+
+static bool is_mine(const struct asleep *asleep, const struct file_lock *lock, const char *type,
+		    uint64_t inode)
+{
+	const char *number = strrchr(lock->place, ':');
+
+	/* A lock of a description names no process: the file must do. */
+	return lock->waits && strcmp(lock->type, type) == 0 &&
+	       (lock->pid == asleep->task.tgid || lock->pid == -1) && number &&
+	       strtoull(number + 1, NULL, 10) == inode;
+}
+
+/* Several waits of that process, or without its name, fit: which one is this thread's is not known. */
+static void infer(struct wait *wait)
+{
+	wait->has_hole = true;
+	for (size_t i = 0; i < wait->count; i++) {
+		wait->edges[i].is_inferred = true;
+		snprintf(wait->edges[i].how, sizeof(wait->edges[i].how),
+			 "inferred: holds a lock of the file");
+	}
+}
+
+static void find_owners(struct asleep *asleep, const char *type, uint64_t inode, uint64_t key)
+{
+	struct file_lock lock, owner = { 0 };
+	uint64_t first = 0;
+	bool is_several = false;
+
+	for (const char *at = all_locks(asleep->snap); at; at = next_line(at)) {
+		if (!parse_lock(at, &lock))
+			continue;
+		if (!lock.waits)
+			owner = lock;
+		if (!lock.waits || !owner.type[0] || lock.id != owner.id ||
+		    !is_mine(asleep, &lock, type, inode))
+			continue;
+		is_several |= first && first != lock.id;
+		first = lock.id;
+		add_lock(asleep, &owner, key);
+	}
+	if (is_several)
+		infer(asleep->wait);
+}
+
+static uint64_t inode_of(struct asleep *asleep, int32_t fd)
+{
+	char name[64], text[8192];
+	const char *at;
+
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, fd);
+	if (look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "\nino:");
+	return at ? strtoull(at + 5, NULL, 10) : 0;
+}
+
+void flock_wait(struct asleep *asleep, bool is_flock)
+{
+	int32_t fd = (int32_t)asleep->task.args[0];
+	bool is_ofd = !is_flock && asleep->task.args[1] == F_OFD_SETLKW;
+	uint64_t inode = inode_of(asleep, fd), other;
+	char name[64], link[512] = "";
+
+	snprintf(name, sizeof(name), "task/%d/fd/%d", asleep->task.tid, fd);
+	if (look_link(&asleep->snap->look, asleep->process, name, link, sizeof(link)) <= 0 ||
+	    !inode) {
+		asleep->wait->has_unknown = true;
+		return;
+	}
+	wait_object(asleep->wait, "lock of fd %d = %s", fd, link);
+	find_owners(asleep,
+		    is_flock ? "FLOCK"
+		    : is_ofd ? "OFDLCK"
+			     : "POSIX",
+		    inode, holders_key(link, &other));
+	if (!asleep->wait->count)
+		asleep->wait->has_unknown = true;
+}

@@ -1,0 +1,308 @@
+/*
+ * futex.c - whose a futex word is, by what the kernel, glibc and musl put there.
+ *
+ *	PI futex, robust mutex    the word has the owner's tid, by the kernel's own rules
+ *	glibc mutex               word 2; the owner 8 bytes behind it, users, kind
+ *	glibc rwlock              the writer, behind the word that readers and writers wait for
+ *	stdio lock of glibc       the owner's struct pthread
+ *	pthread_join of glibc     the word is the tid in the struct pthread of the one that is awaited
+ *	pthread_join of musl      the state behind the tid
+ *	condition, semaphore      nobody
+ *
+ * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
+ * exists, a count that is above 0, pointers that lead back. Else nobody is named.
+ */
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "stuck/maps.h"
+#include "stuck/snap_int.h"
+
+#define GLIBC_KIND_MAX	   3
+#define GLIBC_KIND_SHARED  0x80
+#define GLIBC_KIND_ELISION 0x300
+#define GLIBC_USERS_MAX	   (1 << 20)
+
+#if defined(__x86_64__)
+#define GLIBC_PTHREAD_TID 720 /* of struct pthread; constant since glibc 2.10 */
+#define MUSL_PTHREAD_TID  48
+#endif
+#define MUSL_STATE_BEHIND_TID 8
+
+struct futex {
+	struct asleep *asleep;
+	uint64_t address;
+	uint32_t op;
+	uint32_t awaited; /* the value that it slept on */
+	bool is_private;
+};
+
+static uint32_t word_at(const struct futex *futex, int offset)
+{
+	uint32_t word;
+
+	memcpy(&word, futex->asleep->task.window + TASK_WINDOW_BEFORE + offset, sizeof(word));
+	return word;
+}
+
+/* Our number of a tid in a word of the process; 0 = it is none of its threads. */
+static int32_t own_thread(const struct futex *futex, uint32_t number)
+{
+	struct asleep *asleep = futex->asleep;
+
+	if (number == 0 || number > INT32_MAX)
+		return 0;
+	return look_thread(&asleep->snap->look, asleep->process, (int32_t)number);
+}
+
+/*
+ * The same of a word in shared memory, which may be a thread of another process: one that has the same
+ * memory. Of another PID namespace it is not known.
+ */
+static int32_t any_thread(const struct futex *futex, uint32_t number)
+{
+	struct asleep *asleep = futex->asleep;
+	struct look *look = &asleep->snap->look;
+	int32_t tid = own_thread(futex, number);
+	struct mapping mapping;
+	struct process *other;
+
+	if (tid || futex->is_private || number == 0 || number > INT32_MAX ||
+	    look_is_nested(look, asleep->process) ||
+	    !maps_at(look, asleep->process, futex->address, &mapping))
+		return tid;
+	other = look_process_of(look, (int32_t)number);
+	tid = other && maps_has(look, other, &mapping) ? (int32_t)number : 0;
+	asleep->process = look_owner(look, &asleep->task); /* they have moved */
+	return tid;
+}
+
+static bool set_owner(const struct futex *futex, int32_t tid, const char *what, const char *how)
+{
+	struct wait *wait = futex->asleep->wait;
+	struct stuck_edge edge = { .tid = tid };
+
+	snprintf(edge.how, sizeof(edge.how), "%s", how);
+	wait_object(wait, "%s 0x%llx", what, (unsigned long long)futex->address);
+	wait_edge(wait, &edge);
+	return true;
+}
+
+static bool set_unowned(const struct futex *futex, const char *what)
+{
+	wait_object(futex->asleep->wait, "%s 0x%llx", what, (unsigned long long)futex->address);
+	futex->asleep->wait->has_unowned = true;
+	futex->asleep->wait->is_inside = futex->is_private;
+	return true;
+}
+
+/* The word has the owner's tid: PI by the kernel, robust and recursive ones by their library. */
+static bool is_tid_word(const struct futex *futex)
+{
+	bool is_pi = futex->op == FUTEX_LOCK_PI || futex->op == FUTEX_LOCK_PI2;
+	uint32_t word = word_at(futex, 0);
+	int32_t tid;
+
+	if (!is_pi && (!(word & FUTEX_WAITERS) || word != futex->awaited))
+		return false;
+	tid = any_thread(futex, word & FUTEX_TID_MASK);
+	if (!tid)
+		return false;
+	return set_owner(futex, tid, is_pi ? "PI mutex" : "mutex", "owns the mutex: its word");
+}
+
+static bool is_glibc_mutex(const struct futex *futex)
+{
+	uint32_t kind = word_at(futex, 16), users = word_at(futex, 12);
+	int32_t tid;
+
+	if (futex->awaited != 2 || word_at(futex, 0) != 2)
+		return false;
+	if ((kind & ~(uint32_t)(GLIBC_KIND_SHARED | GLIBC_KIND_ELISION)) > GLIBC_KIND_MAX ||
+	    !!(kind & GLIBC_KIND_SHARED) == futex->is_private || users == 0 ||
+	    users > GLIBC_USERS_MAX)
+		return false;
+	tid = any_thread(futex, word_at(futex, 8));
+	if (!tid)
+		return false;
+	return set_owner(futex, tid, (kind & GLIBC_KIND_MAX) == 1 ? "recursive mutex" : "mutex",
+			 "owns the mutex: glibc's owner field");
+}
+
+/* readers, writers, phase, writers' futex, two pads, writer; pshared and flags at 28 and 48 */
+static bool rwlock_fits(const struct futex *futex, int base)
+{
+	uint32_t readers = word_at(futex, base), phase = word_at(futex, base + 8);
+	uint32_t shared = word_at(futex, base + 28), flags = word_at(futex, base + 48);
+
+	return (shared != 0) == !futex->is_private && shared <= 1 && flags <= 2 && phase <= 3 &&
+	       word_at(futex, base + 12) <= 3 && (readers & 3) != 0;
+}
+
+static bool is_glibc_rwlock(const struct futex *futex)
+{
+	for (int base = -12; base <= -8; base += 4) {
+		bool is_write_phase = word_at(futex, base) & 1;
+		int32_t tid;
+
+		if (futex->awaited < 2 || futex->awaited > 3 || !rwlock_fits(futex, base) ||
+		    word_at(futex, 0) != futex->awaited)
+			continue;
+		tid = any_thread(futex, word_at(futex, base + 24));
+		if (is_write_phase && tid)
+			return set_owner(futex, tid, "rwlock",
+					 "holds the write lock: glibc's writer field");
+		/* Readers have no names; believed when nothing else fits the word either. */
+		if (!is_write_phase && word_at(futex, base + 24) == 0 &&
+		    word_at(futex, base) >> 3 > 0)
+			return set_unowned(futex, "rwlock held by readers");
+	}
+	return false;
+}
+
+#if defined(__x86_64__)
+/* A struct pthread has its own address at its begin; glibc's, 16 bytes on, too. */
+static int32_t pthread_tid(const struct futex *futex, uint64_t at, bool is_glibc)
+{
+	struct asleep *asleep = futex->asleep;
+	uint64_t head[3];
+	uint32_t tid;
+
+	if (!at || !look_memory(&asleep->snap->look, asleep->process, at, head, sizeof(head)) ||
+	    head[0] != at || (is_glibc && head[2] != at))
+		return 0;
+	at += is_glibc ? GLIBC_PTHREAD_TID : MUSL_PTHREAD_TID;
+	if (!look_memory(&asleep->snap->look, asleep->process, at, &tid, sizeof(tid)))
+		return 0;
+	return own_thread(futex, tid);
+}
+
+static bool is_glibc_join(const struct futex *futex)
+{
+	int32_t tid;
+
+	if (futex->is_private || word_at(futex, 0) != futex->awaited)
+		return false;
+	tid = pthread_tid(futex, futex->address - GLIBC_PTHREAD_TID, true);
+	if (!tid || tid != own_thread(futex, futex->awaited))
+		return false;
+	return set_owner(futex, tid, "thread's end", "is joined: the tid word");
+}
+
+static bool is_musl_join(const struct futex *futex)
+{
+	uint64_t tid_at = futex->address - MUSL_STATE_BEHIND_TID;
+	int32_t tid;
+
+	if (futex->awaited < 1 || futex->awaited > 3 || word_at(futex, 0) != futex->awaited)
+		return false;
+	tid = pthread_tid(futex, tid_at - MUSL_PTHREAD_TID, false);
+	if (!tid || tid == futex->asleep->task.tid)
+		return false;
+	return set_owner(futex, tid, "thread's end", "is joined: the thread's state");
+}
+
+/* int lock, int count, void *owner */
+static bool is_stdio_lock(const struct futex *futex)
+{
+	uint64_t owner;
+	int32_t tid;
+
+	memcpy(&owner, futex->asleep->task.window + TASK_WINDOW_BEFORE + 8, sizeof(owner));
+	if (futex->awaited != 2 || word_at(futex, 0) != 2 || word_at(futex, 4) == 0 ||
+	    word_at(futex, 4) > 1024)
+		return false;
+	tid = pthread_tid(futex, owner, true);
+	if (!tid)
+		return false;
+	return set_owner(futex, tid, "stdio lock", "owns the lock of a FILE");
+}
+#else
+static bool is_glibc_join(const struct futex *futex)
+{
+	(void)futex;
+	return false;
+}
+
+static bool is_musl_join(const struct futex *futex)
+{
+	(void)futex;
+	return false;
+}
+
+static bool is_stdio_lock(const struct futex *futex)
+{
+	(void)futex;
+	return false;
+}
+#endif
+
+/* Two groups: references at 16, sizes at 24, waiters at 36, signals at 40 (a word each). */
+static bool is_glibc_cond(const struct futex *futex)
+{
+	for (int group = 0; group < 2; group++) {
+		int base = -40 - 4 * group;
+		uint32_t references = word_at(futex, base + 16 + 4 * group);
+		uint32_t waiters = word_at(futex, base + 36) >> 3;
+
+		if (waiters > 0 && waiters < GLIBC_USERS_MAX && references >= 2 &&
+		    references / 2 <= waiters)
+			return set_unowned(futex, "condition variable (by its layout)");
+	}
+	return false;
+}
+
+static bool is_glibc_sem(const struct futex *futex)
+{
+	uint32_t waiters = word_at(futex, 4), sharing = word_at(futex, 8);
+
+	if (futex->awaited != 0 || waiters == 0 || waiters >= GLIBC_USERS_MAX ||
+	    (sharing != 0 && sharing != FUTEX_PRIVATE_FLAG) || (sharing == 0) != futex->is_private)
+		return false;
+	return set_unowned(futex, "semaphore (by its layout)");
+}
+
+static bool is_refused_pi(const struct futex *futex)
+{
+	return futex->awaited == 0 && word_at(futex, 0) == 0 && refused_pi_wait(futex->asleep);
+}
+
+/* In the order of how sure each is. */
+static bool (*const layouts[])(const struct futex *futex) = {
+	is_tid_word,	 is_glibc_join, is_musl_join, is_glibc_mutex, is_stdio_lock,
+	is_glibc_rwlock, is_refused_pi, is_glibc_sem, is_glibc_cond,
+};
+
+static bool is_waiting_op(uint32_t op)
+{
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI ||
+	       op == FUTEX_LOCK_PI2 || op == FUTEX_WAIT_REQUEUE_PI;
+}
+
+void futex_wait(struct asleep *asleep)
+{
+	const uint64_t *args = asleep->task.args;
+	struct futex futex = {
+		.asleep = asleep,
+		.address = args[0],
+		.op = (uint32_t)args[1] & (uint32_t)FUTEX_CMD_MASK,
+		.awaited = (uint32_t)args[2],
+		.is_private = args[1] & FUTEX_PRIVATE_FLAG,
+	};
+
+	asleep->wait->is_timed = args[3] != 0;
+	if (is_waiting_op(futex.op))
+		asleep->wait->futex = futex.address;
+	if (!is_waiting_op(futex.op) || !asleep->task.has_window) {
+		wait_object(asleep->wait, "futex 0x%llx", (unsigned long long)args[0]);
+		asleep->wait->has_unknown = true;
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
+		if (layouts[i](&futex))
+			return;
+	}
+	(void)set_unowned(&futex, "futex");
+}

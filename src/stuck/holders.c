@@ -1,0 +1,228 @@
+/* holders.c - tables of descriptors, process by process, as a sorted array. */
+#include "stuck/holders.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "proc/proc.h"
+#include "stuck/look.h"
+#include "stuck/worker.h"
+
+#define HOLDERS_MAX 1000000 /* descriptors of all */
+#define PROCESS_MAX 200000  /* of one */
+#define LINK_BYTES  4096
+#define KIND_PIPE   0u
+#define KIND_SOCKET 1u
+#define KIND_PATH   2u
+#define KIND_MASTER 3u
+
+uint64_t holders_key(const char *link, uint64_t *out_inode)
+{
+	*out_inode = 0;
+	if (strncmp(link, "pipe:[", 6) == 0) {
+		*out_inode = strtoull(link + 6, NULL, 10);
+		return *out_inode << 2 | KIND_PIPE;
+	}
+	if (strncmp(link, "socket:[", 8) == 0) {
+		*out_inode = strtoull(link + 8, NULL, 10);
+		return *out_inode << 2 | KIND_SOCKET;
+	}
+	return hash_bytes(link, strlen(link), 0) << 2 | KIND_PATH;
+}
+
+uint64_t holders_master_key(int32_t pts)
+{
+	return (uint64_t)pts << 2 | KIND_MASTER;
+}
+
+/* The table of one process. */
+struct table_job {
+	struct worker_job job;
+	int proc_fd;
+	int32_t tgid;
+	int error;
+	bool is_cut;
+	struct holder *holders; /* owned */
+	size_t count;
+	size_t cap;
+};
+
+static void table_job_free(struct worker_job *worker_job)
+{
+	struct table_job *job = (struct table_job *)worker_job;
+
+	free(job->holders);
+	free(job);
+}
+
+/* Which terminal a master is of; -1 = not known. */
+static int32_t master_of(const struct table_job *job, const char *name)
+{
+	char path[64], text[1024], *at;
+
+	snprintf(path, sizeof(path), "%d/fdinfo/%.16s", job->tgid, name);
+	if (proc_read(job->proc_fd, path, text, sizeof(text)) <= 0)
+		return -1;
+	at = strstr(text, "tty-index:");
+	return at ? (int32_t)strtol(at + 10, NULL, 10) : -1;
+}
+
+static uint64_t key_of(const struct table_job *job, const char *name, const char *link)
+{
+	uint64_t inode;
+	int32_t pts = -1;
+
+	if (strcmp(link, "/dev/ptmx") == 0 || strcmp(link, "/dev/pts/ptmx") == 0)
+		pts = master_of(job, name);
+	return pts >= 0 ? holders_master_key(pts) : holders_key(link, &inode);
+}
+
+static void add_entry(struct table_job *job, int dir_fd, const char *name)
+{
+	char link[LINK_BYTES];
+	ssize_t len = readlinkat(dir_fd, name, link, sizeof(link) - 1);
+	struct holder *holder;
+	struct stat st;
+
+	if (len <= 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	link[len] = '\0';
+	job->holders = vec_room(job->holders, job->count, &job->cap, sizeof(*job->holders));
+	holder = &job->holders[job->count++];
+	holder->key = key_of(job, name, link);
+	holder->tgid = job->tgid;
+	holder->fd = (int32_t)strtol(name, NULL, 10);
+	holder->modes = (st.st_mode & S_IRUSR ? HOLDER_READS : 0u) |
+			(st.st_mode & S_IWUSR ? HOLDER_WRITES : 0u);
+}
+
+/* The table as this thread has it; its entries, or a negative errno. */
+static void read_entries(struct table_job *job, int32_t tid)
+{
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/task/%d/fd", job->tgid, tid);
+	fd = openat(job->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	job->error = dir ? 0 : -errno;
+	if (!dir)
+		return;
+	errno = 0;
+	while (!job->is_cut && (entry = readdir(dir))) {
+		job->is_cut = job->count >= PROCESS_MAX;
+		if (entry->d_name[0] != '.' && !job->is_cut)
+			add_entry(job, dirfd(dir), entry->d_name);
+		errno = 0;
+	}
+	if (!job->is_cut)
+		job->error = -errno;
+	closedir(dir);
+}
+
+/* A main thread that ended before the others has no table any more: then another one's. */
+static void table_job_run(struct worker_job *worker_job)
+{
+	struct table_job *job = (struct table_job *)worker_job;
+	AUTO_FREE int32_t *tids = NULL;
+	char path[64];
+	int count;
+
+	read_entries(job, job->tgid);
+	if (job->count || job->error == -EACCES || job->error == -EPERM)
+		return;
+	snprintf(path, sizeof(path), "%d/task", job->tgid);
+	count = proc_numbers(job->proc_fd, path, &tids);
+	if (count > 0 && tids[count - 1] != job->tgid)
+		read_entries(job, tids[count - 1]);
+}
+
+static void add_table(struct holders *holders, const struct table_job *job)
+{
+	/* A process that is gone has nothing, nor has a zombie. */
+	holders->barred += job->error == -EACCES || job->error == -EPERM;
+	holders->left_out += job->is_cut;
+	for (size_t i = 0; i < job->count; i++) {
+		holders->all = vec_room(holders->all, holders->count, &holders->cap,
+					sizeof(*holders->all));
+		holders->all[holders->count++] = job->holders[i];
+	}
+}
+
+static void read_table(struct holders *holders, int proc_fd, struct worker *worker, int32_t tgid)
+{
+	struct table_job *job = xcalloc(1, sizeof(*job));
+
+	job->job = (struct worker_job){ table_job_run, table_job_free };
+	job->proc_fd = proc_fd;
+	job->tgid = tgid;
+	if (!worker_do(worker, &job->job)) {
+		holders->left_out++;
+		return;
+	}
+	add_table(holders, job);
+	table_job_free(&job->job);
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct holder *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (a->tgid > b->tgid) - (a->tgid < b->tgid);
+}
+
+void holders_make(struct holders *holders, int proc_fd, struct worker *worker, uint64_t budget_ns)
+{
+	AUTO_FREE int32_t *tgids = NULL;
+	int count;
+
+	if (holders->is_made)
+		return;
+	holders->is_made = true;
+	count = proc_numbers(proc_fd, ".", &tgids);
+	for (int i = 0; i < count; i++) {
+		if (look_spent_ns() > budget_ns || holders->count > HOLDERS_MAX) {
+			holders->left_out += (size_t)(count - i);
+			break;
+		}
+		read_table(holders, proc_fd, worker, tgids[i]);
+	}
+	if (holders->count)
+		qsort(holders->all, holders->count, sizeof(*holders->all), by_key);
+	holders->is_complete = count > 0 && !holders->barred && !holders->left_out;
+}
+
+const struct holder *holders_find(const struct holders *holders, uint64_t key, size_t *out_count)
+{
+	size_t low = 0, high = holders->count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (holders->all[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < holders->count && holders->all[end].key == key;)
+		end++;
+	*out_count = end - low;
+	return end > low ? &holders->all[low] : NULL;
+}
+
+void holders_fini(struct holders *holders)
+{
+	free(holders->all);
+}

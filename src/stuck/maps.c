@@ -1,0 +1,112 @@
+/* maps.c - goes through /proc/PID/maps, in a worker: the memory's lock may be taken. */
+#include "stuck/maps.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "stuck/look.h"
+#include "stuck/worker.h"
+
+struct maps_job {
+	struct worker_job job;
+	int proc_fd;
+	int32_t tgid;
+	uint64_t address; /* 0 = what is asked for is 'mapping' */
+	struct mapping mapping;
+	bool is_found;
+};
+
+static void maps_job_free(struct worker_job *job)
+{
+	free(job);
+}
+
+/* "7f00-7f10 rw-s 00001000 00:01 1234   /dev/zero" */
+static bool is_it(struct maps_job *job, const char *line)
+{
+	uint64_t start, end, offset, inode;
+	char device[16], shared;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%*c%c %" SCNx64 " %15s %" SCNu64, &start,
+		   &end, &shared, &offset, device, &inode) != 6 ||
+	    shared != 's' || !inode)
+		return false;
+	if (!job->address)
+		return inode == job->mapping.inode && strcmp(device, job->mapping.device) == 0 &&
+		       job->mapping.offset >= offset && job->mapping.offset - offset < end - start;
+	if (job->address < start || job->address >= end)
+		return false;
+	job->mapping.inode = inode;
+	job->mapping.offset = offset + (job->address - start);
+	snprintf(job->mapping.device, sizeof(job->mapping.device), "%s", device);
+	return true;
+}
+
+static void maps_job_run(struct worker_job *worker_job)
+{
+	struct maps_job *job = (struct maps_job *)worker_job;
+	AUTO_FREE char *line = NULL;
+	AUTO_FILE FILE *file = NULL;
+	size_t room = 0;
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/maps", job->tgid);
+	fd = openat(job->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		mem_close_fd(&fd);
+		return;
+	}
+	while (!job->is_found && getline(&line, &room, file) > 0)
+		job->is_found = is_it(job, line);
+}
+
+static bool run(struct look *look, struct process *process, uint64_t address,
+		struct mapping *mapping)
+{
+	struct maps_job *job;
+	bool is_found;
+
+	if (process->is_hung)
+		return false;
+	job = xcalloc(1, sizeof(*job));
+	job->job = (struct worker_job){ maps_job_run, maps_job_free };
+	job->proc_fd = look->proc_fd;
+	job->tgid = process->tgid;
+	job->address = address;
+	job->mapping = *mapping;
+	if (!worker_do(look->worker, &job->job)) {
+		process->is_hung = true;
+		look->hung++;
+		return false;
+	}
+	is_found = job->is_found;
+	if (is_found)
+		*mapping = job->mapping;
+	free(job);
+	return is_found;
+}
+
+bool maps_at(struct look *look, struct process *process, uint64_t address,
+	     struct mapping *out_mapping)
+{
+	struct mapping mapping = { 0 };
+
+	if (!address || !run(look, process, address, &mapping))
+		return false;
+	*out_mapping = mapping;
+	return true;
+}
+
+bool maps_has(struct look *look, struct process *process, const struct mapping *mapping)
+{
+	struct mapping same = *mapping;
+
+	return run(look, process, 0, &same);
+}

@@ -1,0 +1,27 @@
+/*
+ * maps.h - whether two processes have the same memory: by the file that is mapped there.
+ */
+#ifndef STUCK_MAPS_H
+#define STUCK_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct look;
+struct process;
+
+/* What is mapped at an address. */
+struct mapping {
+	char device[16]; /* "fe:01" */
+	uint64_t inode;	 /* 0 = no file, also of memory without a name that is shared */
+	uint64_t offset; /* in the file, of the address */
+};
+
+/* What is at 'address' of the process. False when it is private, no file, or not to be read. */
+bool maps_at(struct look *look, struct process *process, uint64_t address,
+	     struct mapping *out_mapping);
+
+/* Whether the process has the same place of the same file mapped, shared. */
+bool maps_has(struct look *look, struct process *process, const struct mapping *mapping);
+
+#endif

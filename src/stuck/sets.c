@@ -1,0 +1,156 @@
+/* sets.c - poll(), select() and epoll: any of several descriptors. */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/mem.h"
+#include "stuck/snap_int.h"
+
+#define SET_MAX	   256 /* descriptors of a set that are looked at */
+#define FDINFO_MAX 65536
+
+/* A set of which not all is known could be ended by anything. */
+static void give_up(struct asleep *asleep)
+{
+	asleep->wait->has_unknown = true;
+	asleep->wait->has_hole = true;
+}
+
+/* Both ways: whoever has the other end can do either. */
+static void add_fd(struct asleep *asleep, int32_t fd, uint64_t inode, bool reads, bool writes)
+{
+	if (writes)
+		fd_source(asleep, fd, inode, true);
+	if (reads)
+		fd_source(asleep, fd, inode, false);
+	if (!reads && !writes) /* an end, or an error */
+		give_up(asleep);
+}
+
+static void set_object(struct asleep *asleep, const int32_t *fds, size_t count, bool is_more)
+{
+	char list[96] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && i < 8; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? ", " : "",
+					 fds[i]);
+	wait_object(asleep->wait, "%sfd %s%s", count > 1 ? "any of " : "", list,
+		    count > 8 || is_more ? " ..." : "");
+}
+
+static void read_timeout(struct asleep *asleep, uint64_t pointer)
+{
+	asleep->wait->is_timed = pointer != 0;
+}
+
+static void read_ms(struct asleep *asleep, uint64_t argument)
+{
+	asleep->wait->is_timed = (int32_t)argument >= 0;
+}
+
+void poll_wait(struct asleep *asleep)
+{
+	const uint64_t *args = asleep->task.args;
+	size_t count = args[1] < SET_MAX ? (size_t)args[1] : SET_MAX, used = 0;
+	AUTO_FREE struct pollfd *set = xcalloc(SET_MAX, sizeof(*set));
+	int32_t fds[SET_MAX];
+
+	if (!count) {
+		asleep->wait->has_outside = true; /* a signal */
+		return;
+	}
+	if (!look_memory(&asleep->snap->look, asleep->process, args[0], set,
+			 count * sizeof(*set)) ||
+	    args[1] > SET_MAX)
+		give_up(asleep);
+	for (size_t i = 0; i < count; i++) {
+		if (set[i].fd < 0)
+			continue;
+		fds[used++] = set[i].fd;
+		add_fd(asleep, set[i].fd, 0, set[i].events & (POLLIN | POLLRDNORM | POLLPRI),
+		       set[i].events & (POLLOUT | POLLWRNORM));
+	}
+	set_object(asleep, fds, used, args[1] > SET_MAX);
+}
+
+static bool has_bit(const uint64_t *words, size_t bit)
+{
+	return words[bit / 64] >> (bit % 64) & 1;
+}
+
+void select_wait(struct asleep *asleep)
+{
+	const uint64_t *args = asleep->task.args;
+	size_t count = args[0] < 1024 ? (size_t)args[0] : 1024, used = 0;
+	uint64_t sets[3][1024 / 64] = { 0 };
+	int32_t fds[SET_MAX];
+
+	read_timeout(asleep, args[4]);
+	/* The kernel keeps the sets that were asked for in itself: those in memory are only written at the end. */
+	for (size_t i = 0; i < 3; i++) {
+		if (args[1 + i] && !look_memory(&asleep->snap->look, asleep->process, args[1 + i],
+						sets[i], (count + 63) / 64 * 8))
+			give_up(asleep);
+	}
+	if (args[0] > 1024)
+		give_up(asleep);
+	for (size_t fd = 0; fd < count; fd++) {
+		bool reads = has_bit(sets[0], fd) || has_bit(sets[2], fd);
+		bool writes = has_bit(sets[1], fd);
+
+		if (!reads && !writes)
+			continue;
+		if (used == SET_MAX) {
+			give_up(asleep);
+			break;
+		}
+		fds[used++] = (int32_t)fd;
+		add_fd(asleep, (int32_t)fd, 0, reads, writes);
+	}
+	if (used)
+		set_object(asleep, fds, used, false);
+	else
+		asleep->wait->has_outside = true;
+}
+
+/* "tfd:        5 events:       19 data: ...  pos:0 ino:1f4 sdev:9" */
+void epoll_wait_set(struct asleep *asleep)
+{
+	AUTO_FREE char *text = xmalloc(FDINFO_MAX);
+	int32_t fds[SET_MAX];
+	char name[64];
+	size_t used = 0;
+	const char *at;
+
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid,
+		 (int32_t)asleep->task.args[0]);
+	if (look_file(&asleep->snap->look, asleep->process, name, text, FDINFO_MAX) <= 0) {
+		give_up(asleep);
+		return;
+	}
+	if (strlen(text) == FDINFO_MAX - 1)
+		give_up(asleep);
+	for (at = strstr(text, "tfd:"); at; at = strstr(at + 4, "tfd:")) {
+		uint32_t events;
+		uint64_t inode = 0;
+
+		if (used == SET_MAX ||
+		    sscanf(at, "tfd: %d events: %x data: %*x pos:%*d ino:%" SCNx64, &fds[used],
+			   &events, &inode) < 2) {
+			give_up(asleep);
+			break;
+		}
+		add_fd(asleep, fds[used], inode, events & (EPOLLIN | EPOLLRDNORM | EPOLLPRI),
+		       events & (EPOLLOUT | EPOLLWRNORM));
+		used++;
+	}
+	if (used)
+		set_object(asleep, fds, used, false);
+	else
+		asleep->wait->has_outside = true;
+	read_ms(asleep, asleep->task.args[3]);
+}

@@ -1,0 +1,203 @@
+/* snap.c - look at a thread, work out its wait, look at those who could end it, and so on. */
+#include "stuck/snap.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/mem.h"
+#include "event/syscalls.h"
+
+void wait_edge(struct wait *wait, const struct stuck_edge *edge)
+{
+	for (size_t i = 0; i < wait->count; i++) {
+		if (wait->edges[i].tid == edge->tid &&
+		    wait->edges[i].is_process == edge->is_process) {
+			wait->edges[i].is_inferred &= edge->is_inferred;
+			return;
+		}
+	}
+	if (wait->count == WAIT_EDGES_MAX) {
+		wait->has_hole = true;
+		return;
+	}
+	wait->edges = vec_room(wait->edges, wait->count, &wait->cap, sizeof(*wait->edges));
+	wait->edges[wait->count++] = *edge;
+}
+
+void wait_object(struct wait *wait, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(wait->object, sizeof(wait->object), format, args);
+	va_end(args);
+}
+
+/* Of the flags and the edges, what describes the wait best. */
+static enum stuck_kind settled(const struct wait *wait)
+{
+	if (wait->count)
+		return STUCK_TASKS;
+	if (wait->has_timer || (wait->is_timed && !wait->has_outside && !wait->has_unowned))
+		return STUCK_TIMER;
+	if (wait->has_outside)
+		return STUCK_OUTSIDE;
+	return wait->has_unowned ? STUCK_UNOWNED : STUCK_UNKNOWN;
+}
+
+static void traced_wait(struct asleep *asleep)
+{
+	struct stuck_edge edge = { .is_process = true, .how = "traces it" };
+	char name[64], text[4096];
+	const char *at;
+
+	asleep->wait->kind = STUCK_TRACED;
+	snprintf(name, sizeof(name), "task/%d/status", asleep->task.tid);
+	if (look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0)
+		return;
+	at = strstr(text, "\nTracerPid:");
+	edge.tid = at ? (int32_t)strtol(at + 11, NULL, 10) : 0;
+	if (edge.tid > 0)
+		wait_edge(asleep->wait, &edge);
+}
+
+static bool is_frozen_itself(const struct task *task)
+{
+	return strcmp(task->wchan, "do_freezer_trap") == 0 ||
+	       strcmp(task->wchan, "__refrigerator") == 0 || strcmp(task->wchan, "get_signal") == 0;
+}
+
+/* With its process, whose main thread tells: not all threads are asked for where they sleep. */
+static bool is_frozen(const struct asleep *asleep)
+{
+	const struct task *main = look_task(&asleep->snap->look, asleep->task.tgid);
+
+	return is_frozen_itself(&asleep->task) ||
+	       (main && asleep->task.state == main->state && is_frozen_itself(main));
+}
+
+/* 32-bit programs have other numbers, and other structures, that are not looked into. */
+static bool is_compat(const struct task *task)
+{
+	return sizeof(long) == 8 && task->sp <= UINT32_MAX && task->pc <= UINT32_MAX;
+}
+
+static void asleep_in_call(struct asleep *asleep)
+{
+	const struct task *task = &asleep->task;
+	struct wait *wait = asleep->wait;
+	struct utsname host;
+	const char *name;
+
+	if (!task->has_call || task->nr < 0) {
+		snprintf(wait->in, sizeof(wait->in), "%s",
+			 task->has_call ? "outside of a system call" : "");
+		wait_object(wait, "%s", task->wchan);
+		wait->has_unknown = true;
+		return;
+	}
+	name = uname(&host) == 0 ? syscalls_name(host.machine, task->nr, is_compat(task)) : NULL;
+	if (name)
+		snprintf(wait->in, sizeof(wait->in), "%s", name);
+	else
+		snprintf(wait->in, sizeof(wait->in), "system call %d", task->nr);
+	if (name && !is_compat(task))
+		call_wait(asleep, name);
+	else
+		wait->has_unknown = true;
+}
+
+/* Asleep without regard to signals: a parent of vfork(), else the kernel's own business. */
+static void asleep_in_kernel(struct asleep *asleep)
+{
+	asleep_in_call(asleep);
+	asleep->wait->kind = STUCK_KERNEL;
+	if (asleep->wait->count && strstr(asleep->wait->in, "fork") == NULL &&
+	    strncmp(asleep->wait->in, "clone", 5) != 0) {
+		asleep->wait->count = 0;
+		asleep->wait->object[0] = '\0';
+	}
+	if (asleep->wait->count)
+		asleep->wait->kind = STUCK_TASKS;
+	else if (!asleep->wait->object[0])
+		wait_object(asleep->wait, "%s", asleep->task.wchan);
+}
+
+static void work_out(struct asleep *asleep)
+{
+	struct wait *wait = asleep->wait;
+	const struct task *task = &asleep->task;
+
+	if (is_frozen(asleep))
+		wait->kind = STUCK_FROZEN;
+	else if (task->state == 'S') {
+		asleep_in_call(asleep);
+		wait->kind = settled(wait);
+	} else if (task->state == 'D')
+		asleep_in_kernel(asleep);
+	else if (task->state == 'T')
+		wait->kind = STUCK_STOPPED;
+	else if (task->state == 't')
+		traced_wait(asleep);
+	else if (task->state == 'Z' || task->state == 'X')
+		wait->kind = STUCK_EXITED;
+}
+
+static struct wait *add_wait(struct snap *snap)
+{
+	snap->waits =
+		vec_room(snap->waits, snap->wait_count, &snap->wait_cap, sizeof(*snap->waits));
+	snap->waits[snap->wait_count] = (struct wait){ 0 };
+	return &snap->waits[snap->wait_count++];
+}
+
+/* Whom it names must be there; who is gone could not end it. */
+static void look_at_edges(struct snap *snap, struct wait *wait)
+{
+	for (size_t i = 0; i < wait->count; i++) {
+		struct process *process =
+			wait->edges[i].is_process
+				? look_process(&snap->look, wait->edges[i].tid)
+				: look_process_of(&snap->look, wait->edges[i].tid);
+
+		if (!process)
+			wait->has_hole = true;
+	}
+}
+
+void snap_take(struct snap *snap, int proc_fd, struct worker *worker, const struct snap *before,
+	       const int32_t *tgids, size_t count, uint64_t budget_ns)
+{
+	*snap = (struct snap){ .look = { .proc_fd = proc_fd,
+					 .worker = worker,
+					 .before = before ? &before->look : NULL,
+					 .budget_ns = budget_ns } };
+	for (size_t i = 0; i < count; i++)
+		(void)look_process(&snap->look, tgids[i]);
+	for (size_t i = 0; i < snap->look.count; i++) {
+		struct asleep asleep = { .snap = snap, .task = snap->look.tasks[i] };
+
+		asleep.wait = add_wait(snap);
+		asleep.process = look_owner(&snap->look, &asleep.task);
+		if (!asleep.process || asleep.task.is_kernel)
+			continue;
+		work_out(&asleep);
+		look_at_edges(snap, asleep.wait);
+	}
+}
+
+void snap_fini(struct snap *snap)
+{
+	for (size_t i = 0; i < snap->wait_count; i++)
+		free(snap->waits[i].edges);
+	free(snap->waits);
+	holders_fini(&snap->holders);
+	sockets_fini(&snap->sockets);
+	map_fini(&snap->ends);
+	map_fini(&snap->spaces);
+	free(snap->locks);
+	look_fini(&snap->look);
+}

@@ -1,0 +1,18 @@
+/*
+ * snap.h - one whole look at the threads that are asked for, and at those that they wait for.
+ */
+#ifndef STUCK_SNAP_H
+#define STUCK_SNAP_H
+
+#include "stuck/snap_int.h"
+
+/*
+ * Look at all of 'tgids', and follow. 'before' is the look before this one, or NULL. The snapshot
+ * is to be ended with snap_fini().
+ */
+void snap_take(struct snap *snap, int proc_fd, struct worker *worker, const struct snap *before,
+	       const int32_t *tgids, size_t count, uint64_t budget_ns);
+
+void snap_fini(struct snap *snap);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * snap_int.h - one whole look: threads, what each waits for, and the tables that tell who else has a thing.
+ */
+#ifndef STUCK_SNAP_INT_H
+#define STUCK_SNAP_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "proc/sockets.h"
+#include "stuck/holders.h"
+#include "stuck/look.h"
+#include "stuck/stuck.h"
+
+#define WAIT_EDGES_MAX 64
+
+/* What a thread waits for. The flags say what else than its edges could end it. */
+struct wait {
+	enum stuck_kind kind;
+	char in[STUCK_IN_MAX];
+	char object[STUCK_OBJECT_MAX];
+	uint64_t futex; /* the address of the word that it waits for; 0 = none */
+	bool is_timed;
+	bool has_outside;
+	bool has_timer;
+	bool has_unowned;
+	bool is_inside; /* unowned, in memory that only its own process reaches */
+	bool has_unknown;
+	bool has_hole; /* not all who have it are known */
+	struct stuck_edge *edges;
+	size_t count;
+	size_t cap;
+};
+
+struct snap {
+	struct look look;
+	struct wait *waits; /* one for each task of the look */
+	size_t wait_count;
+	size_t wait_cap;
+	struct holders holders;
+	struct sockets sockets;
+	struct map ends;   /* of TCP connections: hash of both ends, to a row of sockets */
+	struct map spaces; /* network namespaces that were read */
+	char *locks;	   /* owned; /proc/locks; NULL = not read yet */
+};
+
+/* A thread and its wait, as they are worked out. */
+struct asleep {
+	struct snap *snap;
+	struct process *process;
+	struct task task; /* a copy: tasks move */
+	struct wait *wait;
+};
+
+/* Say that 'tid' could end it; whom it says already is left out. */
+void wait_edge(struct wait *wait, const struct stuck_edge *edge);
+
+void wait_object(struct wait *wait, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Who could end a wait for a futex word. */
+void futex_wait(struct asleep *asleep);
+
+/*
+ * A wait for ever for a word of 0 on the thread's own stack: what glibc and musl do when the kernel refused to
+ * let a PI mutex close a circle. False when it is not one.
+ */
+bool refused_pi_wait(struct asleep *asleep);
+
+/* Locks of files: flock() and fcntl(). */
+void flock_wait(struct asleep *asleep, bool is_flock);
+
+/* One descriptor, to be read from or written to. */
+void fd_wait(struct asleep *asleep, int32_t fd, bool writes);
+
+/* One of several: adds to the wait. 'inode' is what it must be, 0 = not known. */
+void fd_source(struct asleep *asleep, int32_t fd, uint64_t inode, bool writes);
+
+/* poll(), select() and epoll: all descriptors of the set. */
+void poll_wait(struct asleep *asleep);
+void select_wait(struct asleep *asleep);
+void epoll_wait_set(struct asleep *asleep);
+
+/* Children: wait4(), waitid(), vfork(). */
+void child_wait(struct asleep *asleep);
+void vfork_wait(struct asleep *asleep);
+
+/* Work out what the task waits for, by its state and its system call. */
+void call_wait(struct asleep *asleep, const char *name);
+
+/* Read who has what open, once. */
+void snap_make_holders(struct snap *snap);
+
+/* Whether a signal handler of its own could end it: it catches signals that are not just ^C. */
+bool snap_catches_signals(struct asleep *asleep);
+
+#endif

@@ -1,0 +1,276 @@
+/* stuck.c - two looks, and what is the same in both. */
+#include "stuck/stuck.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "proc/proc.h"
+#include "stuck/clock.h"
+#include "stuck/graph.h"
+#include "stuck/snap.h"
+#include "stuck/asked.h"
+#include "stuck/worker.h"
+
+#define PATIENCE_MS	100	   /* for one process */
+#define FIRST_BUDGET_NS 350000000u /* CPU time of the first look: no process is begun behind it */
+#define MORE_BUDGET_NS	150000000u
+#define SINCE_BUDGET_NS 150000000u /* of telling since when they wait, for all */
+
+#define HANGS "hanging processes"
+
+static const struct wait *wait_before(const struct snap *before, const struct task *task)
+{
+	const struct task *old = look_task(&before->look, task->tid);
+	bool is_still =
+		task->state != 'R' && old && old->birth == task->birth && old->state == task->state;
+
+	if (!is_still || ((task->state == 'S' || task->state == 'D') && !task_is_same(old, task)))
+		return NULL;
+	return (size_t)(old - before->look.tasks) < before->wait_count
+		       ? &before->waits[old - before->look.tasks]
+		       : NULL;
+}
+
+static const struct stuck_edge *edge_of(const struct wait *wait, const struct stuck_edge *wanted)
+{
+	for (size_t i = 0; i < wait->count; i++) {
+		if (wait->edges[i].tid == wanted->tid &&
+		    wait->edges[i].is_process == wanted->is_process)
+			return &wait->edges[i];
+	}
+	return NULL;
+}
+
+static void join_edges(const struct wait *first, const struct wait *second,
+		       struct stuck_thread *thread)
+{
+	thread->edges = second->count ? xcalloc(second->count, sizeof(*thread->edges)) : NULL;
+	for (size_t i = 0; i < second->count; i++) {
+		const struct stuck_edge *other = edge_of(first, &second->edges[i]);
+
+		if (other)
+			thread->edges[thread->edge_count++] =
+				other->is_inferred ? *other : second->edges[i];
+	}
+	thread->is_complete &=
+		thread->edge_count == first->count && thread->edge_count == second->count;
+}
+
+static bool is_closed(const struct wait *wait)
+{
+	return !wait->has_outside && !wait->has_timer && !wait->has_unowned && !wait->has_unknown &&
+	       !wait->has_hole;
+}
+
+/* What both looks say of it. */
+static void join_waits(const struct wait *first, const struct wait *second,
+		       struct stuck_thread *thread)
+{
+	thread->kind = first->kind == second->kind ? second->kind : STUCK_UNKNOWN;
+	snprintf(thread->in, sizeof(thread->in), "%s", second->in);
+	if (strcmp(first->object, second->object) == 0)
+		snprintf(thread->object, sizeof(thread->object), "%s", second->object);
+	thread->is_timed = first->is_timed || second->is_timed;
+	thread->is_inside = thread->kind == STUCK_UNOWNED && first->is_inside &&
+			    second->is_inside && !thread->is_timed;
+	thread->is_complete = is_closed(first) && is_closed(second);
+	join_edges(first, second, thread);
+	if (thread->kind == STUCK_TASKS && !thread->edge_count)
+		thread->kind = STUCK_UNKNOWN;
+}
+
+static void add_thread(struct stuck *stuck, const struct snap *first, const struct snap *second,
+		       size_t index, const struct asked *targets)
+{
+	const struct task *task = &second->look.tasks[index];
+	const struct wait *before = wait_before(first, task);
+	struct stuck_thread *thread = &stuck->threads[stuck->count++];
+
+	*thread = (struct stuck_thread){ .tid = task->tid,
+					 .tgid = task->tgid,
+					 .state = task->state,
+					 .prio = task->prio,
+					 .is_asked = asked_has(targets, task->tgid) };
+	memcpy(thread->comm, task->comm, sizeof(thread->comm));
+	if (before)
+		join_waits(before, &second->waits[index], thread);
+	if (before && task->has_call && task->nr >= 0) {
+		thread->sp = task->sp;
+		thread->pc = task->pc;
+		thread->runs = task->runs;
+		thread->futex = second->waits[index].futex;
+	}
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const struct stuck_thread *a = left, *b = right;
+
+	if (a->tgid != b->tgid)
+		return a->tgid < b->tgid ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void add_since(struct stuck *stuck, const struct snap *snap)
+{
+	uint64_t budget_ns = look_spent_ns() + SINCE_BUDGET_NS;
+	struct clocks clocks = { .proc_fd = snap->look.proc_fd, .worker = snap->look.worker };
+
+	for (size_t i = 0; i < stuck->count && look_spent_ns() < budget_ns; i++) {
+		struct stuck_thread *thread = &stuck->threads[i];
+		const struct task *task = look_task(&snap->look, thread->tid);
+
+		if (thread->kind != STUCK_RUNS && thread->kind != STUCK_EXITED && task)
+			thread->since_ns = clock_last_ran(&clocks, task);
+	}
+	clocks_fini(&clocks);
+}
+
+void stuck_add_missing(struct stuck *stuck, const char *what, const char *why)
+{
+	struct stuck_missing *missing;
+
+	stuck->missing = xrealloc(stuck->missing, stuck->missing_count + 1, sizeof(*missing));
+	missing = &stuck->missing[stuck->missing_count++];
+	snprintf(missing->what, sizeof(missing->what), "%s", what);
+	snprintf(missing->why, sizeof(missing->why), "%s", why);
+}
+
+static void add_missing(struct stuck *stuck, const char *what, size_t count, const char *why)
+{
+	AUTO_FREE char *text = count ? xasprintf("%zu %s", count, why) : NULL;
+
+	if (text)
+		stuck_add_missing(stuck, what, text);
+}
+
+static void add_all_missing(struct stuck *stuck, const struct snap *snap)
+{
+	const struct look *look = &snap->look;
+
+	add_missing(stuck, "what threads wait for", look->barred,
+		    geteuid() ? "system calls of threads are not readable without root"
+			      : "system calls of threads are not readable");
+	add_missing(stuck, "who has the other end", snap->holders.barred,
+		    geteuid() ? "open files of processes are not readable without root"
+			      : "open files of processes are not readable");
+	add_missing(stuck, "who has the other end", snap->holders.left_out,
+		    "processes have too many open files, or took too long");
+	add_missing(stuck, HANGS, look->hung, "times reading a process took too long");
+	add_missing(stuck, "processes and threads", look->skipped,
+		    "were not inspected for lack of time");
+}
+
+static struct stuck *join(const struct snap *first, const struct snap *second,
+			  const struct asked *targets)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+
+	stuck->threads = xcalloc(second->wait_count + 1, sizeof(*stuck->threads));
+	for (size_t i = 0; i < second->wait_count; i++) {
+		if (!second->look.tasks[i].is_kernel)
+			add_thread(stuck, first, second, i, targets);
+	}
+	qsort(stuck->threads, stuck->count, sizeof(*stuck->threads), by_number);
+	for (size_t i = 0; i < stuck->count; i++)
+		map_put(&stuck->by_tid, (uint64_t)(uint32_t)stuck->threads[i].tid, i);
+	return stuck;
+}
+
+static int look_twice(const struct asked *targets, int proc_fd, uint64_t start_ns,
+		      struct stuck **out_stuck)
+{
+	struct worker *worker = worker_new(PATIENCE_MS);
+	struct snap first, second;
+	struct stuck *stuck;
+
+	snap_take(&first, proc_fd, worker, NULL, targets->tgids, targets->count, FIRST_BUDGET_NS);
+	/* Less is read of each thread: what the first look had time for, this one has. */
+	snap_take(&second, proc_fd, worker, &first, targets->tgids, targets->count,
+		  2 * look_spent_ns() + MORE_BUDGET_NS);
+	stuck = join(&first, &second, targets);
+	add_since(stuck, &second);
+	graph_run(stuck);
+	add_all_missing(stuck, &second);
+	snap_fini(&first);
+	snap_fini(&second);
+	worker_free(worker);
+	stuck->now_ns = look_now_ns();
+	stuck->took_ns = stuck->now_ns - start_ns;
+	*out_stuck = stuck;
+	return 0;
+}
+
+/* Whether anything is known of anybody who was asked for; else why not. */
+static int is_answer(const struct stuck *stuck, struct err *err)
+{
+	for (size_t i = 0; i < stuck->count; i++) {
+		if (stuck->threads[i].is_asked &&
+		    (stuck->threads[i].in[0] || stuck->threads[i].kind != STUCK_UNKNOWN))
+			return 0;
+	}
+	if (stuck->count)
+		return err_set(err, -EACCES, "its wait is not readable%s",
+			       geteuid() ? " without root" : "");
+	for (size_t i = 0; i < stuck->missing_count; i++) {
+		if (strcmp(stuck->missing[i].what, HANGS) == 0)
+			return err_set(err, -ETIME,
+				       "reading the process takes too long: the "
+				       "process hangs");
+	}
+	return err_set(err, -ESRCH, "the process exited or is a kernel thread");
+}
+
+int stuck_look(const struct stuck_select *select, struct stuck **out_stuck, struct err *err)
+{
+	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+	uint64_t start_ns = look_now_ns();
+	struct asked targets = { 0 };
+
+	if (proc_fd < 0)
+		return err_set(err, -errno, "cannot open /proc: %s", strerror(errno));
+	rc = asked_find(&targets, proc_fd, select, err);
+	if (rc == 0)
+		rc = look_twice(&targets, proc_fd, start_ns, out_stuck);
+	asked_fini(&targets);
+	/* It stays open: a worker that was left behind may still use it. */
+	if (rc < 0) {
+		close(proc_fd);
+		return rc;
+	}
+	rc = is_answer(*out_stuck, err);
+	if (rc < 0)
+		stuck_free(*out_stuck);
+	return rc;
+}
+
+void stuck_free(struct stuck *stuck)
+{
+	if (!stuck)
+		return;
+	for (size_t i = 0; i < stuck->count; i++)
+		free(stuck->threads[i].edges);
+	for (size_t i = 0; i < stuck->cycle_count; i++)
+		free(stuck->cycles[i].tids);
+	for (size_t i = 0; i < stuck->convoy_count; i++)
+		free(stuck->convoys[i].tids);
+	map_fini(&stuck->by_tid);
+	free(stuck->threads);
+	free(stuck->cycles);
+	free(stuck->convoys);
+	free(stuck->missing);
+	free(stuck);
+}
+
+const struct stuck_thread *stuck_find(const struct stuck *stuck, int32_t tid)
+{
+	uint64_t *index = map_find(&stuck->by_tid, (uint64_t)(uint32_t)tid);
+
+	return index ? &stuck->threads[*index] : NULL;
+}

@@ -1,0 +1,84 @@
+/* demangle.c - see demangle.h. */
+#include "symbol/demangle.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The header declares one of another kind, which the two functions below do not use. */
+#define xrealloc libiberty_xrealloc
+#include <libiberty/demangle.h>
+#undef xrealloc
+
+#include "base/mem.h"
+
+#define SYMBOL_MAX 4096u /* longer ones stay as they are */
+
+/* What compilers append to names of parts and copies of a function. */
+static const char *const clones[] = { "constprop", "part", "isra",	 "cold",
+				      "lto_priv",  "llvm", "localalias", "str" };
+
+static bool is_clone(const char *word, size_t bytes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(clones); i++) {
+		if (strlen(clones[i]) == bytes && strncmp(word, clones[i], bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without ".constprop.0", ".part.0.cold" and their like, and without "@@VERSION". */
+static char *without_clones(const char *symbol)
+{
+	char *name = xstrndup(symbol, strcspn(symbol, "@"));
+	char *dot = name[0] ? strchr(name + 1, '.') : NULL;
+
+	for (; dot; dot = strchr(dot + 1, '.')) {
+		if (is_clone(dot + 1, strcspn(dot + 1, ".")))
+			break;
+	}
+	if (dot)
+		*dot = '\0';
+	return name;
+}
+
+/* Old names of Rust end in "::h" and 16 hexadecimal digits, where that was not recognised. */
+static void cut_hash(char *name)
+{
+	size_t bytes = strlen(name);
+	char *tail = bytes > 19 ? name + bytes - 19 : NULL;
+
+	if (tail && strncmp(tail, "::h", 3) == 0 && strspn(tail + 3, "0123456789abcdef") == 16)
+		*tail = '\0';
+}
+
+/* NULL = it is no name of theirs. */
+static char *demangled_name(const char *symbol, int options)
+{
+	char *name = strlen(symbol) > SYMBOL_MAX ? NULL : rust_demangle(symbol, options);
+
+	if (!name && strlen(symbol) <= SYMBOL_MAX)
+		name = cplus_demangle_v3(symbol, options);
+	return name;
+}
+
+void demangle(const char *symbol, struct demangled *demangled)
+{
+	char *name = without_clones(symbol), *made;
+
+	demangled_fini(demangled);
+	made = demangled_name(name, DMGL_ANSI | DMGL_RET_DROP);
+	demangled->function = made ? made : name;
+	if (made)
+		free(name);
+	cut_hash(demangled->function);
+	made = demangled_name(symbol, DMGL_ANSI | DMGL_PARAMS);
+	demangled->signature = made ? made : xstrndup(symbol, strcspn(symbol, "@"));
+}
+
+void demangled_fini(struct demangled *demangled)
+{
+	free(demangled->function);
+	free(demangled->signature);
+	*demangled = (struct demangled){ 0 };
+}

@@ -1,0 +1,495 @@
+/* unwind.c - see unwind.h. */
+#include "symbol/unwind.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "symbol/debug_file.h"
+#include "symbol/demangle.h"
+#include "symbol/unwind_int.h"
+
+#define THREAD	     1 /* the only one */
+#define BUILD_ID_MAX UNWIND_BUILD_ID_MAX
+#define NAMES_BIAS   UINT64_C(0x100000000000) /* any; a file is not loaded there */
+
+struct unwind_module {
+	int fd; /* a view: that of its map */
+	uint64_t bias;
+};
+
+struct unwinder {
+	const struct unwind_map *maps; /* a view */
+	size_t map_count;
+	struct unwind_module *reported; /* owned */
+	size_t reported_count;
+	Dwfl *dwfl;
+	bool is_attached;
+	bool (*is_known)(void *context, uint64_t pc); /* of code in no file; may be NULL */
+	void *known_context;
+	struct unwind_start start; /* of the walk that is under way; a view */
+	bool is_beyond;		   /* since the last frame it asked for what was not copied */
+	struct unwind_frame *frames;
+	size_t frame_count, frame_max;
+	bool is_cut; /* it ended at our own word */
+	const char *cut_why;
+};
+
+size_t unwind_reg_count(void)
+{
+#if defined(__x86_64__)
+	return 17;
+#elif defined(__aarch64__)
+	return 33;
+#else
+	return 0;
+#endif
+}
+
+/* Hexadecimal. False where the file has none. */
+static bool unwind_build_id(Dwfl_Module *module, char out_id[2 * BUILD_ID_MAX + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *id;
+	GElf_Addr at;
+	int count = dwfl_module_build_id(module, &id, &at);
+
+	if (count <= 1 || count > BUILD_ID_MAX)
+		return false;
+	for (int i = 0; i < count; i++) {
+		out_id[2 * i] = digits[id[i] >> 4];
+		out_id[2 * i + 1] = digits[id[i] & 15];
+	}
+	out_id[2 * count] = '\0';
+	return true;
+}
+
+/* ------------------------------------------------------------------ what libdw asks for */
+
+static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+		       char **file_name, Elf **elf)
+{
+	(void)module;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file_name;
+	(void)elf;
+	return -1;
+}
+
+/* libdwfl's own way asks servers, too, and believes what a file says of paths. */
+static int find_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+		      const char *file_name, const char *link, GElf_Word checksum,
+		      char **out_file_name)
+{
+	struct debug_wanted wanted = {
+		.root = DEBUG_ROOT,
+		.path = file_name ? file_name : "",
+		.link = link,
+		.link_crc = checksum,
+	};
+	GElf_Addr at;
+	int count = dwfl_module_build_id(module, &wanted.id, &at);
+
+	(void)data;
+	(void)name;
+	(void)base;
+	wanted.id_bytes = count > 0 ? (size_t)count : 0;
+	return debug_file_open(&wanted, out_file_name); /* libdwfl frees the name */
+}
+
+static const Dwfl_Callbacks dwfl_callbacks = {
+	.find_elf = find_no_elf,
+	.find_debuginfo = find_debug,
+};
+
+static pid_t unwind_next_thread(Dwfl *dwfl, void *context, void **thread_context)
+{
+	(void)dwfl;
+	if (*thread_context)
+		return 0;
+	*thread_context = context;
+	return THREAD;
+}
+
+static bool unwind_get_thread(Dwfl *dwfl, pid_t tid, void *context, void **thread_context)
+{
+	(void)dwfl;
+	*thread_context = context;
+	return tid == THREAD;
+}
+
+static bool unwind_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out_word, void *context)
+{
+	struct unwinder *unwinder = context;
+	const struct unwind_start *start = &unwinder->start;
+	uint64_t at = address - start->stack_at;
+
+	(void)dwfl;
+	if (at > start->stack_bytes || start->stack_bytes - at < sizeof(*out_word)) {
+		unwinder->is_beyond = true;
+		return false;
+	}
+	memcpy(out_word, start->stack + at, sizeof(*out_word));
+	return true;
+}
+
+static bool unwind_set_registers(Dwfl_Thread *thread, void *context)
+{
+	const struct unwinder *unwinder = context;
+	size_t count = unwinder->start.reg_count;
+	Dwarf_Word regs[64];
+
+	for (size_t i = 0; i < count; i++)
+		regs[i] = unwinder->start.regs[i];
+#if defined(__aarch64__)
+	count--; /* the program counter has no number there */
+	dwfl_thread_state_register_pc(thread, regs[count]);
+#endif
+	return dwfl_thread_state_registers(thread, 0, (unsigned int)count, regs);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = unwind_next_thread,
+	.get_thread = unwind_get_thread,
+	.memory_read = unwind_read,
+	.set_initial_registers = unwind_set_registers,
+};
+
+/* ------------------------------------------------------------------ files */
+
+bool unwind_bias(Elf *elf, uint64_t start, uint64_t offset, uint64_t bytes, uint64_t *out_bias)
+{
+	size_t count = 0;
+	GElf_Phdr header;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &count) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    offset + bytes <= header.p_offset ||
+		    offset >= header.p_offset + header.p_filesz || !(header.p_flags & PF_X))
+			continue;
+		*out_bias = start - offset + header.p_offset - header.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+static bool unwind_map_bias(const struct unwind_map *map, uint64_t *out_bias)
+{
+	Elf *elf = elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
+	bool is_found = unwind_bias(elf, map->start, map->offset, map->bytes, out_bias);
+
+	elf_end(elf); /* NULL is fine */
+	return is_found;
+}
+
+/* Another part of a file that is there already? */
+static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map *map, uint64_t bias)
+{
+	for (size_t i = 0; i < unwinder->reported_count; i++) {
+		if (unwinder->reported[i].fd == map->fd && unwinder->reported[i].bias == bias)
+			return true;
+	}
+	return false;
+}
+
+static void unwind_report(struct unwinder *unwinder, size_t index)
+{
+	const struct unwind_map *map = &unwinder->maps[index];
+	uint64_t bias;
+	Dwfl_Module *module;
+	int fd;
+
+	if (map->fd < 0 || !unwind_map_bias(map, &bias) || unwind_has(unwinder, map, bias))
+		return;
+	fd = dup(map->fd);
+	module = fd < 0 ? NULL
+			: dwfl_report_elf(unwinder->dwfl, map->path, map->path, fd, bias, true);
+	if (!module) {
+		mem_close_fd(&fd);
+		return;
+	}
+	unwinder->reported[unwinder->reported_count++] = (struct unwind_module){ map->fd, bias };
+}
+
+void unwinder_free(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	dwfl_end(unwinder->dwfl); /* NULL is fine */
+	free(unwinder->reported);
+	free(unwinder);
+}
+
+struct unwinder *unwinder_new(const struct unwind_map *maps, size_t count)
+{
+	struct unwinder *unwinder;
+
+	if (!unwind_reg_count() || elf_version(EV_CURRENT) == EV_NONE)
+		return NULL;
+	unwinder = xcalloc(1, sizeof(*unwinder));
+	unwinder->maps = maps;
+	unwinder->map_count = count;
+	unwinder->reported = xcalloc(count + 1, sizeof(*unwinder->reported));
+	unwinder->dwfl = dwfl_begin(&dwfl_callbacks);
+	if (!unwinder->dwfl) {
+		unwinder_free(unwinder);
+		return NULL;
+	}
+	dwfl_report_begin(unwinder->dwfl);
+	for (size_t i = 0; i < count; i++)
+		unwind_report(unwinder, i);
+	(void)dwfl_report_end(unwinder->dwfl, NULL, NULL); /* nothing was there before */
+	unwinder->is_attached =
+		dwfl_attach_state(unwinder->dwfl, NULL, THREAD, &thread_callbacks, unwinder);
+	return unwinder;
+}
+
+/* ------------------------------------------------------------------ walking */
+
+static uint32_t unwind_map_of(const struct unwinder *unwinder, uint64_t pc)
+{
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		if (pc - unwinder->maps[i].start < unwinder->maps[i].bytes)
+			return (uint32_t)i;
+	}
+	return UNWIND_NO_MAP;
+}
+
+static uint64_t unwind_address(const struct unwinder *unwinder, uint64_t pc)
+{
+	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
+	GElf_Addr bias;
+
+	if (!module || !dwfl_module_getelf(module, &bias))
+		return 0;
+	return pc - bias;
+}
+
+/* Called for each frame; what stands in code of no file is the end, as it would be a guess. */
+static int unwind_take_frame(Dwfl_Frame *state, void *context)
+{
+	struct unwinder *unwinder = context;
+	struct unwind_frame *frame = &unwinder->frames[unwinder->frame_count];
+	Dwarf_Addr pc;
+	bool is_leaf;
+
+	unwinder->is_beyond = false;
+	if (unwinder->frame_count >= unwinder->frame_max) {
+		unwinder->is_cut = true;
+		unwinder->cut_why = "too many frames";
+		return DWARF_CB_ABORT;
+	}
+	if (!dwfl_frame_pc(state, &pc, &is_leaf))
+		return DWARF_CB_ABORT;
+	*frame = (struct unwind_frame){ .pc = pc, .is_call = !is_leaf };
+	pc -= frame->is_call;
+	frame->map = unwind_map_of(unwinder, pc);
+	if (frame->map == UNWIND_NO_MAP && unwinder->is_known &&
+	    unwinder->is_known(unwinder->known_context, pc)) {
+		frame->pc = pc;
+		unwinder->frame_count++;
+		return DWARF_CB_OK;
+	}
+	if (frame->map == UNWIND_NO_MAP || unwinder->maps[frame->map].fd < 0) {
+		unwinder->is_cut = true;
+		unwinder->cut_why = frame->map == UNWIND_NO_MAP
+					    ? "code that is in no file (made at run time?)"
+					    : "its file is missing";
+		/* It is known that it returns there; from there on it would be a guess. */
+		unwinder->frame_count++;
+		return DWARF_CB_ABORT;
+	}
+	frame->address = unwind_address(unwinder, pc);
+	unwinder->frame_count++;
+	return DWARF_CB_OK;
+}
+
+void unwinder_knows(struct unwinder *unwinder, bool (*is_known)(void *context, uint64_t pc),
+		    void *context)
+{
+	unwinder->is_known = is_known;
+	unwinder->known_context = context;
+}
+
+size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start,
+		     struct unwind_frame *out_frames, size_t max, const char **out_end)
+{
+	int rc;
+
+	unwinder->start = *start;
+	unwinder->frames = out_frames;
+	unwinder->frame_count = 0;
+	unwinder->frame_max = max;
+	unwinder->is_beyond = unwinder->is_cut = false;
+	*out_end = "no file has unwind tables";
+	if (start->reg_count != unwind_reg_count())
+		return 0;
+	if (!unwinder->is_attached) {
+		/* No file at all: the leaf is still known. */
+		out_frames[0] = (struct unwind_frame){
+			.pc = start->regs[start->reg_count - 1],
+			.map = unwind_map_of(unwinder, start->regs[start->reg_count - 1]),
+		};
+		return max > 0;
+	}
+	rc = dwfl_getthread_frames(unwinder->dwfl, THREAD, unwind_take_frame, unwinder);
+	if (unwinder->is_cut)
+		*out_end = unwinder->cut_why;
+	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
+		*out_end = "it is longer than the copied part";
+	else if (rc == 0)
+		*out_end = NULL;
+	return unwinder->frame_count;
+}
+
+/* ------------------------------------------------------------------ names */
+
+struct unwind_names *unwind_names_new(int fd, const char *path)
+{
+	struct unwind_names *names = xcalloc(1, sizeof(*names));
+	int own = dup(fd);
+
+	names->dwfl = dwfl_begin(&dwfl_callbacks);
+	if (names->dwfl && own >= 0) {
+		dwfl_report_begin(names->dwfl);
+		names->module = dwfl_report_elf(names->dwfl, path, path, own, NAMES_BIAS, true);
+		(void)dwfl_report_end(names->dwfl, NULL, NULL); /* nothing was there before */
+	}
+	if (!names->module)
+		mem_close_fd(&own);
+	if (!names->module || !dwfl_module_getelf(names->module, &names->bias)) {
+		unwind_names_free(names);
+		return NULL;
+	}
+	return names;
+}
+
+static void unwind_put_name(struct demangled *demangled, const char *symbol,
+			    struct unwind_name *out_name)
+{
+	demangle(symbol, demangled);
+	out_name->function = demangled->function;
+	out_name->signature = demangled->signature;
+}
+
+static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind_name *out_name)
+{
+	GElf_Off offset = 0;
+	GElf_Sym symbol;
+	const char *name =
+		dwfl_module_addrinfo(names->module, pc, &offset, &symbol, NULL, NULL, NULL);
+	int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
+
+	/* A symbol without a size ends nobody knows where. */
+	if (!name || !*name || offset >= symbol.st_size ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC))
+		return;
+	unwind_put_name(&names->demangled[UNWIND_INLINED_MAX], name, out_name);
+}
+
+/* ------------------------------------------------------------------ inlined functions */
+
+/* The name that linkers see, where there is one, has the most in it. */
+static const char *inlined_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	return name ? name : dwarf_diename(die);
+}
+
+/* Where it was called from: file and line of the function around it. */
+static void inlined_call(Dwarf_Die *unit, Dwarf_Die *die, struct unwind_name *around)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word file = 0, line = 0;
+	Dwarf_Files *files;
+	size_t count;
+
+	around->file = NULL;
+	around->line = 0;
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) != 0 ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
+		return;
+	around->file = dwarf_filesrc(files, file, NULL, NULL);
+	around->line = around->file && line <= UINT32_MAX ? (uint32_t)line : 0;
+}
+
+/*
+ * Scopes around the address, up to the function itself. out_names[0] has the line of the address; the
+ * last one becomes what the function is, of which the caller knows the name.
+ */
+static size_t unwind_inlined(struct unwind_names *names, uint64_t pc,
+			     struct unwind_name out_names[UNWIND_INLINED_MAX + 1])
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = dwfl_module_addrdie(names->module, pc, &bias);
+	Dwarf_Die *scopes = NULL, *parents = NULL;
+	int scope_count = unit ? dwarf_getscopes(unit, pc - bias, &scopes) : 0;
+	int count = scope_count > 0 ? dwarf_getscopes_die(&scopes[0], &parents) : 0;
+	struct unwind_name function = out_names[0];
+	size_t found = 0;
+
+	for (int i = 0; i < count && found < UNWIND_INLINED_MAX; i++) {
+		int tag = dwarf_tag(&parents[i]);
+		const char *name;
+
+		if (tag == DW_TAG_subprogram)
+			break;
+		name = tag == DW_TAG_inlined_subroutine ? inlined_name(&parents[i]) : NULL;
+		if (!name)
+			continue;
+		unwind_put_name(&names->demangled[found], name, &out_names[found]);
+		out_names[found].is_inlined = true;
+		found++;
+		out_names[found] = function;
+		inlined_call(unit, &parents[i], &out_names[found]);
+	}
+	free(scopes);
+	free(parents);
+	return found + 1;
+}
+
+size_t unwind_names_find(struct unwind_names *names, uint64_t address,
+			 struct unwind_name out_names[UNWIND_INLINED_MAX + 1])
+{
+	struct unwind_name *out_name = &out_names[0];
+	uint64_t pc = address + names->bias;
+	Dwfl_Line *line;
+	int number = 0;
+
+	*out_name = (struct unwind_name){ 0 };
+	unwind_symbol(names, pc, out_name);
+	if (unwind_build_id(names->module, names->build_id))
+		out_name->build_id = names->build_id;
+	line = dwfl_module_getsrc(names->module, pc);
+	if (line)
+		out_name->file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+	out_name->line = out_name->file && number > 0 ? (uint32_t)number : 0;
+	return unwind_inlined(names, pc, out_names);
+}
+
+void unwind_names_free(struct unwind_names *names)
+{
+	if (!names)
+		return;
+	variables_free(names->variables);
+	dwfl_end(names->dwfl); /* NULL is fine */
+	for (size_t i = 0; i <= UNWIND_INLINED_MAX; i++)
+		demangled_fini(&names->demangled[i]);
+	free(names);
+}

@@ -1,0 +1,23 @@
+/* viewer_pane.h - what stands below the lanes of holdup view --tui, and its help. */
+#ifndef TUI_VIEWER_PANE_H
+#define TUI_VIEWER_PANE_H
+
+#include <stdbool.h>
+
+#include "view/shares.h"
+
+struct grid;
+struct viewer;
+struct viewer_layout;
+
+/* What is at the cursor, or the chain. */
+void viewer_draw_pane(const struct viewer *viewer, const struct viewer_layout *layout,
+		      struct grid *grid);
+
+/* Of the states that are in sight. */
+void viewer_draw_legend(const struct viewer *viewer, const struct viewer_layout *layout,
+			const bool *in_sight, struct grid *grid);
+
+void viewer_draw_help(const struct viewer *viewer, struct grid *grid);
+
+#endif

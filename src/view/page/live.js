@@ -1,0 +1,31 @@
+// live.js - lanes while recording goes on, a second or two behind: what a saved file holds, again and again.
+
+import { Picture, fills, layout } from "./draw.js";
+import { percent } from "./time.js";
+import { Saved } from "./wire.js";
+
+// Draw one such picture, and its table. look: {width, gutter, theme, dark}
+export function drawLive(canvas, table, data, look) {
+  const saved = new Saved(data), { start } = data, picture = new Picture(canvas), known = new Map(data.threads.lanes.map((who) => [who.lane, who]));
+  const rows = saved.drawn.lanes.map(({ id }) => {
+    const who = known.get(id);
+    return who ? { id, label: `${who.comm || "?"}[${who.tid}]`, tid: who.tid } : { id, label: `CPU ${id.slice(1)}`, cpu: Number(id.slice(1)) };
+  });
+  const window = { from: start.from_ns, to: start.to_ns };
+  Object.assign(picture, { width: look.width, gutter: look.gutter, theme: look.theme, fills: fills(picture.context, start.states, look.dark), rows: layout(rows), window,
+    data: { ...saved.drawn }, dataWindow: window, focus: null });
+  picture.draw();
+  table.tBodies[0].replaceChildren(...saved.drawn.lanes.map((lane, index) => {
+    const tr = document.createElement("tr"), whole = lane.sums.reduce((a, b) => a + b, 0), row = rows[index];
+    if (row.tid !== undefined) tr.dataset.tid = row.tid;
+    else tr.dataset.cpu = row.cpu;
+    for (const text of [row.label, ...start.states.map((state, at) => [lane.sums[at], state.words]).filter(([ns]) => ns > 0).sort((a, b) => b[0] - a[0])
+      .map(([ns, words]) => `${percent(ns / whole)} ${words}`)]) {
+      const cell = document.createElement(tr.firstChild ? "td" : "th");
+      cell.textContent = text;
+      tr.append(cell);
+    }
+    return tr;
+  }));
+  return start.to_ns - start.from_ns;
+}

@@ -1,0 +1,240 @@
+// wire.js - questions to the server, and the lanes' bytes. docs/view.md describes both.
+
+// Bytes to lanes: [{id, sums: [ns by state], columns: Uint8Array of width * states shares of 255}]
+export function decodeLanes(buffer) {
+  const data = new DataView(buffer);
+  if (data.byteLength < 16 || data.getUint32(0, true) !== 0x314c4c48) throw new Error("no lanes");
+  const width = data.getUint32(4, true), count = data.getUint32(8, true), states = data.getUint32(12, true);
+  const lanes = [];
+  let at = 16;
+  for (let i = 0; i < count; i++) {
+    const id = String.fromCharCode(data.getUint8(at)) + data.getUint32(at + 4, true);
+    const sums = [];
+    at += 8;
+    for (let state = 0; state < states; state++, at += 8) sums.push(Number(data.getBigUint64(at, true)));
+    const runs = data.getUint32(at, true), columns = new Uint8Array(width * states);
+    let column = 0;
+    at += 4;
+    for (let run = 0; run < runs; run++) {
+      const length = data.getUint16(at, true), parts = data.getUint8(at + 2);
+      at += 3;
+      for (let part = 0; part < parts; part++, at += 2)
+        for (let k = 0; k < length; k++)
+          columns[(column + k) * states + data.getUint8(at)] = data.getUint8(at + 1);
+      column += length;
+    }
+    lanes.push({ id, sums, columns });
+  }
+  return { width, states, lanes };
+}
+
+// Bytes to columns of other lanes: {width, values, lanes: Map by name of {kind, sums, columns: values of each column}}
+export function decodeSeries(buffer) {
+  const data = new DataView(buffer);
+  if (data.byteLength < 16 || data.getUint32(0, true) !== 0x31534c48) throw new Error("no lanes");
+  const width = data.getUint32(4, true), count = data.getUint32(8, true), values = data.getUint32(12, true), lanes = new Map();
+  let at = 16;
+  const numbers = () => Array.from({ length: values }, () => { at += 8; return Number(data.getBigUint64(at - 8, true)); });
+  for (let i = 0; i < count; i++) {
+    const id = `o${data.getUint32(at, true)}`, kind = data.getUint32(at + 4, true), columns = new Float64Array(width * values);
+    at += 8;
+    const sums = numbers(), runs = data.getUint32(at, true);
+    at += 4;
+    for (let run = 0, column = 0; run < runs; run++) {
+      const length = data.getUint16(at, true);
+      at += 2;
+      const told = numbers();
+      for (let k = 0; k < length; k++, column++) columns.set(told, column * values);
+    }
+    lanes.set(id, { kind, sums, columns });
+  }
+  return { width, values, lanes };
+}
+
+// The server. Times go out as decimal texts on the trace clock.
+export class Server {
+  constructor() {
+    this.origin = 0n;
+    this.page = Math.floor(Math.random() * 1e9);
+    this.running = new Map();
+  }
+
+  time(ns) {
+    return (this.origin + BigInt(ns)).toString();
+  }
+
+  // A newer question of the same kind ends the older one.
+  async ask(route, values, signal) {
+    const query = new URLSearchParams(values).toString();
+    const response = await fetch(route + (query ? "?" + query : ""), { signal, credentials: "omit" });
+    if (!response.ok) {
+      const error = new Error((await response.text()).trim());
+      error.status = response.status;
+      throw error;
+    }
+    return response;
+  }
+
+  async latest(route, values) {
+    this.running.get(route)?.abort();
+    const abort = new AbortController();
+    this.running.set(route, abort);
+    return this.ask(route, { page: this.page, ...values }, abort.signal);
+  }
+
+  async start() {
+    return (await this.ask("start")).json();
+  }
+
+  async verdict(of, window) {
+    const values = {};
+    if (of) values.slot = of.slice(1);
+    if (window) Object.assign(values, { from: this.time(window.from), to: this.time(window.to) });
+    return (await this.ask("verdict", values)).json();
+  }
+
+  async rows(window, most) {
+    return (await this.ask("rows", { from: this.time(window.from), to: this.time(window.to), most })).json();
+  }
+
+  async lanes(window, width, ids) {
+    const values = { from: this.time(window.from), to: this.time(window.to), width, rows: ids.join(",") };
+    return decodeLanes(await (await this.latest("lanes", values)).arrayBuffer());
+  }
+
+  // The last picture of what is being recorded; null = there is none yet, or no more.
+  async live() {
+    const response = await fetch("live", { credentials: "omit" });
+    return response.ok ? response.json() : null;
+  }
+
+  // Which other lanes there are; the first question begins to read them.
+  async others() {
+    return (await this.ask("others")).json();
+  }
+
+  async series(window, width, ids) {
+    const values = { from: this.time(window.from), to: this.time(window.to), width, rows: ids.join(",") };
+    return decodeSeries(await (await this.latest("series", values)).arrayBuffer());
+  }
+
+  // What lies behind a part of another lane.
+  async other(lane, window) {
+    return (await this.latest("other", { lane, from: this.time(window.from), to: this.time(window.to) })).json();
+  }
+
+  async spans(window, ids, least) {
+    const values = { from: this.time(window.from), to: this.time(window.to), rows: ids.join(","), least };
+    return (await (await this.latest("spans", values)).json()).lanes;
+  }
+
+  async details(lane, at) {
+    return (await this.latest("details", { lane, at: this.time(at) })).json();
+  }
+
+  async search(text, window, ids) {
+    const values = { q: text, from: this.time(window.from), to: this.time(window.to), rows: ids.join(",") };
+    return (await this.latest("search", values)).json();
+  }
+
+  // A page of single events; of: {lane, filter, q, from, to, skip, most, back}, what is not given is left out.
+  async events(of) {
+    const values = Object.fromEntries(Object.entries(of).filter(([, value]) => value !== undefined && value !== ""));
+    for (const name of ["from", "to"]) if (name in values) values[name] = this.time(values[name]);
+    return (await this.ask("events", values)).json();
+  }
+
+  // How the time of a window is divided.
+  async sums(of, window) {
+    const values = { page: this.page, from: this.time(window.from), to: this.time(window.to) };
+    if (of) values.slot = of.slice(1);
+    return (await this.ask("sums", values)).json();
+  }
+
+  async processes(window) {
+    return (await this.ask("processes", { from: this.time(window.from), to: this.time(window.to) })).json();
+  }
+
+  async threads(tgid, window) {
+    return (await this.ask("threads", { tgid, from: this.time(window.from), to: this.time(window.to) })).json();
+  }
+
+  // The code that worked, as a tree: see flame.js.
+  async flame(lane, window) {
+    const values = { page: this.page, from: this.time(window.from), to: this.time(window.to) };
+    if (lane) values.lane = lane;
+    return (await this.ask("flame", values)).json();
+  }
+
+  // Tells the server that the page is open; rejects when there is none any more.
+  async alive() {
+    await this.ask("alive");
+  }
+}
+
+// ns of each state, as near as columns tell.
+function sharesOf(columns, states, { from, to }) {
+  const sums = new Array(states).fill(0), all = columns.length / states * 255;
+  columns.forEach((share, i) => { sums[i % states] += share; });
+  return sums.map((sum) => Math.round(sum / all * (to - from)));
+}
+
+// What a saved file holds: one window, at the resolution in which it was drawn.
+export class Saved {
+  constructor(data) {
+    this.data = data;
+    this.origin = BigInt(data.start.origin_ns);
+    const text = atob(data.lanes), bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    this.drawn = decodeLanes(bytes.buffer);
+  }
+
+  async start() {
+    return this.data.start;
+  }
+
+  async verdict() {
+    if (!this.data.verdict.rows) throw Object.assign(new Error("No command was recorded"), { status: 404 });
+    return this.data.verdict;
+  }
+
+  async rows() {
+    return { count: 0, lanes: this.data.threads.lanes };
+  }
+
+  // Columns of the window out of those that were saved: the nearest ones, and their shares added up.
+  async lanes(window, width, ids) {
+    const { from_ns: from, to_ns: to } = this.data.start, drawn = this.drawn, states = drawn.states;
+    const lanes = ids.map((id) => {
+      const saved = drawn.lanes.find((lane) => lane.id === id);
+      const columns = new Uint8Array(width * states);
+      for (let i = 0; saved && i < width; i++) {
+        const at = window.from + (i + 0.5) / width * (window.to - window.from);
+        const column = Math.floor((at - from) / (to - from) * drawn.width);
+        if (column >= 0 && column < drawn.width)
+          columns.set(saved.columns.subarray(column * states, (column + 1) * states), i * states);
+      }
+      return { id, sums: window.from === from && window.to === to && saved ? saved.sums : sharesOf(columns, states, window), columns };
+    });
+    return { width, states, lanes };
+  }
+
+  async spans() {
+    return [];
+  }
+
+  async details() {
+    return null;
+  }
+
+  async events() {
+    return { events: [], more: false, next_ns: 0, skip: 0 };
+  }
+
+  async search(text) {
+    const sought = text.toLowerCase();
+    const results = this.data.threads.lanes.filter((who) => who.comm.toLowerCase().includes(sought) || String(who.tid) === sought)
+      .map((who) => ({ kind: "thread", who, text: "", start_ns: this.data.start.from_ns, end_ns: this.data.start.to_ns }));
+    return { results, all: true };
+  }
+}

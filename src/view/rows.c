@@ -1,0 +1,113 @@
+/* rows.c - the threads of a window, busiest first. */
+#include "view/rows.h"
+
+#include <stdlib.h>
+
+#include "ask/loaded.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "timeline/timeline.h"
+#include "timeline/totals.h"
+#include "view/answer_int.h"
+#include "view/lanes.h"
+
+struct busy {
+	uint64_t ns;
+	uint32_t slot;
+};
+
+static int compare_busy(const void *a, const void *b)
+{
+	const struct busy *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+static uint64_t busy_ns(const struct totals *totals)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < totals->count; i++) {
+		enum wib wib = word_wib(total_a(totals->rows[i].key));
+
+		if (total_kind(totals->rows[i].key) == TOTAL_STATE &&
+		    (wib == WIB_WORKING || wib == WIB_INTERRUPTED))
+			ns += totals->rows[i].ns;
+	}
+	return ns;
+}
+
+void rows_busy_make(const struct timeline *timeline, uint64_t start_ns, uint64_t end_ns,
+		    struct rows_busy *out_rows)
+{
+	AUTO_FREE struct busy *all = xcalloc(timeline->thread_count + 1, sizeof(*all));
+	struct totals totals = { 0 };
+	uint32_t count = 0;
+
+	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
+		const struct tl_thread *thread = timeline->threads[slot];
+
+		if (thread->tid == 0 || thread->birth_ns >= end_ns || thread->death_ns <= start_ns)
+			continue;
+		timeline_totals(timeline, slot, start_ns, end_ns, &totals);
+		all[count++] = (struct busy){ busy_ns(&totals), slot };
+	}
+	totals_fini(&totals);
+	qsort(all, count, sizeof(*all), compare_busy);
+	out_rows->slots = xcalloc(count + 1, sizeof(*out_rows->slots));
+	out_rows->ns = xcalloc(count + 1, sizeof(*out_rows->ns));
+	out_rows->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		out_rows->slots[i] = all[i].slot;
+		out_rows->ns[i] = all[i].ns;
+	}
+}
+
+void rows_busy_fini(struct rows_busy *rows)
+{
+	free(rows->slots);
+	free(rows->ns);
+	*rows = (struct rows_busy){ 0 };
+}
+
+uint32_t rows_busiest(const struct timeline *timeline, uint64_t start_ns, uint64_t end_ns,
+		      uint32_t *out_slots, uint32_t most)
+{
+	struct rows_busy rows;
+	uint32_t count;
+
+	rows_busy_make(timeline, start_ns, end_ns, &rows);
+	for (uint32_t i = 0; i < rows.count && i < most; i++)
+		out_slots[i] = rows.slots[i];
+	count = rows.count;
+	rows_busy_fini(&rows);
+	return count;
+}
+
+void view_answer_rows(const struct view *view, const struct view_query *query,
+		      struct view_answer *out_answer)
+{
+	uint32_t slots[VIEW_LANES_MAX];
+	uint64_t start_ns, end_ns, most = 0;
+	struct err err = { 0 };
+	struct view_json json;
+	uint32_t count;
+	int rc = view_window(view, query, &start_ns, &end_ns, &err);
+
+	if (rc == 0)
+		rc = view_query_number(query, "most", 1, VIEW_LANES_MAX, 24, &most, &err);
+	if (rc < 0) {
+		view_answer_fail(out_answer, &err);
+		return;
+	}
+	count = rows_busiest(view->loaded->timeline, start_ns, end_ns, slots, (uint32_t)most);
+	view_json_begin(&json);
+	json_print_u64(&json.json, "count", count);
+	json_begin_array(&json.json, "lanes");
+	for (uint32_t i = 0; i < count && i < most; i++)
+		view_json_slot(&json.json, NULL, view, slots[i]);
+	json_end_array(&json.json);
+	view_json_end(&json, out_answer);
+}

@@ -1,0 +1,316 @@
+/* shares.c - the sums of the timeline, cut into columns; and the colours of their states. */
+#include "view/shares.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "timeline/timeline.h"
+#include "timeline/totals.h"
+
+/*
+ * The colours are those of Okabe and Ito, which the colour-blind can tell apart, and their lighter
+ * and darker shades: strong for work and for what holds up, pale for what was asked for.
+ */
+static const struct lane_look looks[LANE_STATE_COUNT] = {
+	[LANE_OWN] = { "own", "working: own code", "#009e73", "#14b589" },
+	[LANE_KERNEL] = { "kernel", "working: in the kernel", "#0072b2", "#3d9bdc" },
+	[LANE_IRQ] = { "irq", "interrupted", "#cc79a7", "#d98bb5" },
+	[LANE_QUEUE] = { "queue", "waiting for a CPU", "#d55e00", "#ee7420" },
+	[LANE_LOCK] = { "lock", "blocked: lock", "#e69f00", "#f0b026" },
+	[LANE_DISK] = { "disk", "blocked: disk", "#8c5a2b", "#b57f4a" },
+	[LANE_NETWORK] = { "network", "blocked: network", "#56b4e9", "#7cc7f2" },
+	[LANE_THREAD] = { "thread", "blocked: another thread", "#e8dc3c", "#efe565" },
+	[LANE_OTHER] = { "other", "blocked: other I/O", "#b39ddb", "#9c84cc" },
+	[LANE_SLEEP] = { "sleep", "sleeping until a timer", "#c3cdd8", "#56626f" },
+	[LANE_IDLE] = { "idle", "waiting for work", "#dfe5ea", "#3b454f" },
+	[LANE_STOP] = { "stop", "stopped", "#6b7480", "#8b95a1" },
+	[LANE_UNENDED] = { "unended", "blocked: end not recorded", "#a9a08c", "#7d7564" },
+	[LANE_UNCERTAIN] = { "uncertain", "uncertain", "#8a8a8a", "#9a9a9a", true },
+	[LANE_TARGET] = { "target", "CPU: this program", "#009e73", "#14b589" },
+	[LANE_PROGRAM] = { "program", "CPU: another program", "#a98bc4", "#a98bc4" },
+	[LANE_SYSTEM] = { "system", "CPU: a kernel thread", "#0072b2", "#3d9bdc" },
+	[LANE_BUSY] = { "busy", "CPU: busy", "#5f7f8f", "#7fa0b0" },
+	[LANE_FREE] = { "free", "CPU: idle", "#e8ecef", "#2c343c" },
+	[LANE_ABSENT] = { "absent", "absent", "", "" },
+};
+
+const struct lane_look *lane_look(enum lane_state state)
+{
+	return &looks[state];
+}
+
+uint64_t lane_column_ns(const struct lane_window *window, uint32_t column)
+{
+	uint64_t ns = window->end_ns - window->start_ns;
+
+	return window->start_ns + (uint64_t)((unsigned __int128)ns * column / window->width);
+}
+
+static enum lane_state state_of_wait(enum wait_kind kind)
+{
+	static const enum lane_state states[WAIT_KIND_COUNT] = {
+		[WAIT_FOR_STOP] = LANE_STOP,	 [WAIT_FOR_LOCK] = LANE_LOCK,
+		[WAIT_FOR_DISK] = LANE_DISK,	 [WAIT_FOR_IDLE] = LANE_IDLE,
+		[WAIT_FOR_TIME] = LANE_SLEEP,	 [WAIT_FOR_NETWORK] = LANE_NETWORK,
+		[WAIT_FOR_THREAD] = LANE_THREAD, [WAIT_FOR_IO] = LANE_OTHER,
+		[WAIT_FOR_OTHER] = LANE_OTHER,	 [WAIT_FOR_UNKNOWN] = LANE_UNENDED,
+	};
+
+	return kind < WAIT_KIND_COUNT ? states[kind] : LANE_UNENDED;
+}
+
+/* Of a word that is no wait. */
+static enum lane_state state_of_word(uint32_t word)
+{
+	switch (word_kind(word)) {
+	case WORD_NONE:
+		return LANE_ABSENT;
+	case WORD_RUN:
+	case WORD_USER:
+	case WORD_IDLE:
+		return LANE_OWN;
+	case WORD_SYSCALL:
+	case WORD_TRAP:
+	case WORD_KERNEL:
+	case WORD_WORK:
+		return LANE_KERNEL;
+	case WORD_IRQ:
+	case WORD_VECTOR:
+	case WORD_SOFTIRQ:
+		return LANE_IRQ;
+	case WORD_PREEMPTED:
+	case WORD_WAIT_CPU:
+		return LANE_QUEUE;
+	default:
+		return LANE_UNCERTAIN;
+	}
+}
+
+/* ------------------------------------------------------------------- threads */
+
+/* The sums up to a time, by state. */
+static void shares_at(struct tl_sums *sums, uint64_t time_ns, struct lane_shares *out_shares)
+{
+	const struct totals *totals = tl_sums_at(sums, time_ns);
+
+	*out_shares = (struct lane_shares){ 0 };
+	for (uint32_t i = 0; i < totals->count; i++) {
+		const struct total *row = &totals->rows[i];
+		uint32_t word = total_a(row->key);
+
+		if (total_kind(row->key) == TOTAL_WAIT)
+			out_shares->ns[state_of_wait((enum wait_kind)total_b(row->key))] += row->ns;
+		else if (total_kind(row->key) == TOTAL_STATE && word_kind(word) != WORD_BLOCKED)
+			out_shares->ns[state_of_word(word)] += row->ns;
+	}
+}
+
+static struct lane_shares between(const struct lane_shares *before, const struct lane_shares *after)
+{
+	struct lane_shares shares;
+
+	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
+		shares.ns[i] = after->ns[i] - before->ns[i];
+	return shares;
+}
+
+/* How many columns from 'first' on lie within what goes on now; *out_state is that. */
+static uint32_t columns_alike(struct tl_sums *sums, const struct lane_window *window,
+			      uint32_t first, enum lane_state *out_state)
+{
+	uint32_t low = first, high = window->width;
+	struct tl_pace pace;
+
+	if (!tl_sums_pace(sums, &pace))
+		return 0;
+	*out_state = word_kind(pace.word) == WORD_BLOCKED ? state_of_wait((enum wait_kind)pace.wait)
+							  : state_of_word(pace.word);
+	while (low < high) {
+		uint32_t middle = low + (high - low + 1) / 2;
+
+		if (lane_column_ns(window, middle) <= pace.until_ns)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low - first;
+}
+
+void lane_of_thread(const struct timeline *timeline, uint32_t slot,
+		    const struct lane_window *window, struct lane_shares *out_sum)
+{
+	struct tl_sums *sums = tl_sums_new(timeline, slot);
+	struct lane_shares begin, before, after, shares;
+	enum lane_state state = LANE_UNCERTAIN;
+	uint32_t count;
+
+	shares_at(sums, window->start_ns, &begin);
+	before = begin;
+	for (uint32_t at = 0; at < window->width; at += count) {
+		count = columns_alike(sums, window, at, &state);
+		if (count) {
+			shares = (struct lane_shares){ 0 };
+			shares.ns[state] =
+				lane_column_ns(window, at + 1) - lane_column_ns(window, at);
+			if (!shares.ns
+				     [state]) /* shorter than a ns, and in this state all the same */
+				shares.ns[state] = 1;
+			shares_at(sums, lane_column_ns(window, at + count), &after);
+		} else {
+			count = 1;
+			shares_at(sums, lane_column_ns(window, at + 1), &after);
+			shares = between(&before, &after);
+		}
+		window->each(window->context, at, count, &shares);
+		before = after;
+	}
+	*out_sum = between(&begin, &before);
+	tl_sums_free(sums);
+}
+
+/* ---------------------------------------------------------------------- CPUs */
+
+/* Columns while spans are added to them, one after the other. */
+struct filling {
+	const struct lane_window *window;
+	struct lane_shares now, sum;
+	uint32_t at; /* the column that is being filled */
+};
+
+static void filling_give(struct filling *filling, uint32_t count)
+{
+	filling->window->each(filling->window->context, filling->at, count, &filling->now);
+	filling->now = (struct lane_shares){ 0 };
+	filling->at += count;
+}
+
+/* [start, end) goes on where the one before ended. */
+static void filling_add(struct filling *filling, enum lane_state state, uint64_t start_ns,
+			uint64_t end_ns)
+{
+	const struct lane_window *window = filling->window;
+
+	filling->sum.ns[state] += end_ns - start_ns;
+	while (filling->at < window->width) {
+		uint64_t column_ns = lane_column_ns(window, filling->at + 1);
+		uint32_t count = 1;
+
+		if (column_ns > end_ns) {
+			filling->now.ns[state] += end_ns - start_ns;
+			return;
+		}
+		filling->now.ns[state] += column_ns - start_ns;
+		if (lane_column_ns(window, filling->at) == column_ns) /* shorter than a ns */
+			filling->now.ns[state] = 1;
+		while (lane_column_ns(window, filling->at) == start_ns &&
+		       filling->at + count < window->width &&
+		       lane_column_ns(window, filling->at + count + 1) <= end_ns)
+			count++;
+		start_ns = lane_column_ns(window, filling->at + count);
+		filling_give(filling, count);
+	}
+}
+
+static enum lane_state state_of_runner(const struct timeline *timeline, uint32_t slot,
+				       int32_t target_tgid)
+{
+	const struct tl_thread *thread;
+
+	if (slot >= timeline->thread_count)
+		return LANE_UNCERTAIN;
+	thread = timeline->threads[slot];
+	if (thread->tid == 0)
+		return LANE_FREE;
+	if (thread->kernel)
+		return LANE_SYSTEM;
+	return target_tgid && thread_process(thread) == target_tgid ? LANE_TARGET : LANE_PROGRAM;
+}
+
+/* False: there are more than 'most' spans. */
+static bool are_few(const struct timeline *timeline, const struct track *track,
+		    const struct lane_window *window, uint32_t most)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, timeline, track, window->start_ns, window->end_ns);
+	for (uint32_t i = 0; i <= most; i++) {
+		if (!tl_iter_next(&iter, &in))
+			return true;
+	}
+	return false;
+}
+
+/* The idle task of 'cpu', or SLOT_NONE. */
+static uint32_t idle_slot(const struct timeline *timeline, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < timeline->thread_count; i++) {
+		if (thread_idle_cpu(timeline->threads[i]) == cpu)
+			return i;
+	}
+	return SLOT_NONE;
+}
+
+/* What the idle task's states say of its CPU. */
+struct seen_from_idle {
+	const struct lane_window *window;
+};
+
+static struct lane_shares as_cpu(const struct lane_shares *idle)
+{
+	struct lane_shares cpu = { 0 };
+
+	for (size_t i = 0; i < LANE_STATE_COUNT; i++) {
+		enum lane_state state = i == LANE_OWN || i == LANE_KERNEL || i == LANE_IRQ
+						? LANE_FREE
+					: i == LANE_UNCERTAIN || i == LANE_ABSENT ? LANE_UNCERTAIN
+										  : LANE_BUSY;
+
+		cpu.ns[state] += idle->ns[i];
+	}
+	return cpu;
+}
+
+static void give_as_cpu(void *context, uint32_t first, uint32_t count,
+			const struct lane_shares *shares)
+{
+	const struct seen_from_idle *seen = context;
+	const struct lane_shares cpu = as_cpu(shares);
+
+	seen->window->each(seen->window->context, first, count, &cpu);
+}
+
+static void from_idle(const struct timeline *timeline, uint32_t slot,
+		      const struct lane_window *window, struct lane_shares *out_sum)
+{
+	struct seen_from_idle seen = { window };
+	struct lane_window inner = *window;
+
+	inner.each = give_as_cpu;
+	inner.context = &seen;
+	lane_of_thread(timeline, slot, &inner, out_sum);
+	*out_sum = as_cpu(out_sum);
+}
+
+void lane_of_cpu(const struct timeline *timeline, uint32_t cpu, int32_t target_tgid, uint32_t most,
+		 const struct lane_window *window, struct lane_shares *out_sum)
+{
+	const struct track *track = timeline->cpus[cpu];
+	struct filling filling = { .window = window };
+	uint32_t idle = idle_slot(timeline, cpu);
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	if (idle != SLOT_NONE && !are_few(timeline, track, window, most)) {
+		from_idle(timeline, idle, window, out_sum);
+		return;
+	}
+	tl_iter_begin(&iter, timeline, track, window->start_ns, window->end_ns);
+	while (tl_iter_next(&iter, &in))
+		filling_add(&filling, state_of_runner(timeline, in.word, target_tgid), in.start_ns,
+			    in.end_ns);
+	if (filling.at < window->width) /* a window of less than a ns for each column */
+		filling_give(&filling, window->width - filling.at);
+	*out_sum = filling.sum;
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""`holdup why` attached to what runs: a process by number, by name, by cgroup, and all of them.
+
+One program (attach-threads.c) has threads whose doings are known; what the report says of them must
+agree with what the program printed.
+"""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+PROGRAM = os.path.join(kernel.PROGRAMS, "attach-threads")
+OK, USAGE, COULD_NOT = 0, 2, 3
+NOBODY = 65534
+LOCK_OWNER = "glibc keeps the owner of a lock there"
+CGROUPS = next((path for path in ("/sys/fs/cgroup", "/sys/fs/cgroup/cpu")
+                if os.path.exists(os.path.join(path, "cgroup.procs"))), None)
+
+
+class Planted:
+    """The program, running, and the numbers of its threads by name."""
+
+    def __init__(self, what, **options):
+        self.process = subprocess.Popen([PROGRAM, what], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, **options)
+        self.pid, self.tids = self.process.pid, {}
+        for line in iter(self.process.stdout.readline, "ready\n"):
+            name, tid = line.split()
+            self.tids.setdefault(name, []).append(int(tid))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.communicate()
+
+
+def by_owner(root, planted):
+    return (root["who"] or {}).get("tid") in planted.tids["owner"]
+
+
+def check_convoy(tap):
+    with Planted("convoy") as planted:
+        report, done = kernel.why("-p", planted.pid, "-d", "1", "-o", "kept")
+        if not tap.ok(done.returncode == OK and report, "why -p explains a process that runs", done.stderr):
+            return
+        tap.ok(os.path.isdir("kept"), "-o keeps the trace")
+        text = kernel.holdup("why", "-p", planted.pid, "kept").stdout
+    process, first = report["process"], report["verdict"][0]
+    apart = {row["who"]["tid"] for row in process["apart"]}
+    tap.ok(first["class"] == "held_up" and by_owner(first, planted),
+           "the first line of the whole process is the planted owner", kernel.show_roots(report))
+    tap.ok(process["threads"] == 10 and apart == {planted.pid, *planted.tids["idle"]},
+           "threads that wait for work are counted apart", process)
+    differ = {row["who"]["tid"]: row["kind"] for row in process["differ"]}
+    tap.ok(differ.get(planted.tids["busy"][0]) in ("working", "cpu_queue", "preempted"),
+           "the busy one is told as one that differs", differ)
+    tap.ok(not set(differ) & set(planted.tids["waiter"]), "those that waited for the owner are not", differ)
+    tap.ok(not kernel.bad_sums(report), "sums are exact", kernel.bad_sums(report))
+    tap.ok(0.9 * kernel.S < kernel.window_ns(report) < 3 * kernel.S, "-d says how long", report["window"])
+    tap.ok(any(root.get("waited_in") for root in report["verdict"]), "the code that waited is told", first)
+    head = text.split("Where the time")[0]
+    tap.ok("Largest hold-up" in head and "owner[%d]" % planted.tids["owner"][0] in head,
+           "the head of the text names it, too", text)
+
+
+def check_stall(tap):
+    with Planted("stall") as planted:
+        recording = subprocess.Popen([kernel.HOLDUP, "why", "--json", "-p", str(planted.pid), "-d", "30"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = recording.stderr.readline()
+        planted.process.stdin.write("\n")
+        planted.process.stdin.flush()
+        _, start, end = planted.process.stdout.readline().split()
+        time.sleep(0.8)
+        recording.send_signal(signal.SIGINT)
+        out, more = recording.communicate(timeout=60)
+    tap.ok("process %d for 30 s" % planted.pid in said, "it says what it records", said)
+    if not tap.ok(recording.returncode == OK, "Ctrl-C ends it early, and it explains", more):
+        return
+    report = json.loads(out)
+    worst, start, end = report["worst"], int(start), int(end)
+    if tap.ok(worst is not None, "the worst moment is told", kernel.show_roots(report)):
+        both = min(worst["window"]["end_ns"], end) - max(worst["window"]["start_ns"], start)
+        tap.ok(both > 0.6 * (end - start), "and is the planted stall", worst, start, end)
+        tap.ok(by_owner(report["verdict"][worst["cause"]], planted), "of the planted owner",
+               report["verdict"][worst["cause"]])
+
+
+def check_names(tap):
+    done = kernel.holdup("why", "--comm", "attach-threads")
+    tap.ok(done.returncode == COULD_NOT and kernel.clear_error(done) and "attach-threads" in done.stderr,
+           "a name of nobody is said to be that", done.stderr)
+    with Planted("stall") as one:
+        report, done = kernel.why("--comm", "attach-threads", "-d", "0.3")
+        tap.ok(isinstance(report, dict) and report["target"]["tgid"] == one.pid,
+               "a name of one process is that process", done.stderr)
+        with Planted("stall") as two:
+            done = kernel.holdup("why", "--comm", "attach-threads", "-d", "0.3")
+            tap.ok(done.returncode == OK and "2 processes of attach-threads" in done.stderr
+                   and all("attach-threads[%d]" % pid in done.stdout for pid in (one.pid, two.pid)),
+                   "of several there is a line for each", done.stdout, done.stderr)
+            report, done = kernel.why("-a", "-d", "0.3")
+            pids = {each["target"]["tgid"] for each in report or []}
+            tap.ok({one.pid, two.pid} <= pids and os.getpid() in pids, "-a has a result for each process",
+                   pids, done.stderr)
+            check_cgroup(tap, two.pid)
+
+
+def check_cgroup(tap, pid):
+    if not CGROUPS:
+        tap.skipped("a cgroup", "no hierarchy is mounted")
+        return
+    name = "holdup-test-%d" % os.getpid()
+    path = os.path.join(CGROUPS, name)
+    try:
+        os.mkdir(path)
+        with open(os.path.join(path, "cgroup.procs"), "w") as file:
+            file.write(str(pid))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+        tap.skipped("a cgroup", str(error))
+        return
+    report, done = kernel.why("--cgroup", "/" + name, "-d", "0.3")
+    tap.ok(isinstance(report, dict) and report["target"]["tgid"] == pid, "a cgroup of one process is that process",
+           done.stderr)
+    os.kill(pid, signal.SIGKILL) # a zombie leaves its cgroup at once
+    while open(os.path.join(path, "cgroup.procs"), encoding="ascii").read():
+        time.sleep(0.01)
+    done = kernel.holdup("why", "--cgroup", "/" + name)
+    tap.ok(done.returncode == COULD_NOT and kernel.clear_error(done) and name in done.stderr,
+           "one without processes is said to be that", done.stderr)
+    os.rmdir(path)
+    done = kernel.holdup("why", "--cgroup", "/" + name)
+    tap.ok(done.returncode == COULD_NOT and kernel.clear_error(done) and name in done.stderr,
+           "and so is one that is not there", done.stderr)
+
+
+def check_ends(tap):
+    with Planted("stall") as planted:
+        recording = subprocess.Popen([kernel.HOLDUP, "why", "--json", "-p", str(planted.pid), "-d", "60"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        recording.stderr.readline()
+        time.sleep(0.3)
+        planted.process.kill()
+        out, more = recording.communicate(timeout=40)
+    tap.ok(recording.returncode == OK and json.loads(out)["target"]["tgid"] == planted.pid,
+           "a process that ends meanwhile is explained up to then", more)
+    for args, words in ((["-d", "1"], "-a"), (["-p", "1", "-a"], "only one"), (["-d", "1", "x.holdup"], "trace"),
+                        (["-d", "1", "--", "true"], "--duration"), (["--cgroup", "/", "x"], "--cgroup")):
+        done = kernel.holdup("why", *args)
+        tap.ok(done.returncode == USAGE and words in done.stderr, "wrong usage: " + " ".join(args), done.stderr)
+
+
+def asleep(pid):
+    """How many of its threads wait for a futex."""
+    found = 0
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/wchan" % (pid, tid), encoding="ascii") as file:
+            found += "futex" in file.read()
+    return found
+
+
+def check_rwlocks(tap):
+    """Two threads wait for each other's rwlock, one to read, one to write: glibc's word says who has it."""
+    program = subprocess.Popen([os.path.join(kernel.PROGRAMS, "stuck-programs"), "rwlock"], stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 20
+        while asleep(program.pid) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        report, done = kernel.why("-p", program.pid, "-d", "0.3")
+    finally:
+        program.kill()
+        program.wait()
+    owners = {(span["who"]["tid"], span["expects"]["tid"]) for span in (report or {"chain": []})["chain"]
+              if span.get("expects_inferred") == LOCK_OWNER}
+    tap.ok(len(owners) == 2 and owners == {(other, one) for one, other in owners},
+           "who has a rwlock is told, to who reads and to who writes", owners, done.stderr)
+
+
+def check_sampled(tap):
+    """Without rights: looks at one's own process, each row labelled; another user's is refused."""
+    rights = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    argv = [kernel.HOLDUP, "why", "-d", "1", "-p"]
+    with tempfile.TemporaryDirectory() as folder, Planted("convoy", **rights) as planted:
+        os.chmod(folder, 0o755)
+        run = lambda *more: subprocess.run([*argv, *map(str, more)], capture_output=True, text=True,
+                                           check=False, cwd=folder, **rights)
+        done = run(planted.pid, "--json")
+        text = run(planted.pid)
+        other = run(1)
+    if not tap.ok(done.returncode == OK and "no permission to trace" in done.stderr, "without rights it looks instead",
+                  done.stderr):
+        return
+    report = json.loads(done.stdout)
+    awaited = {}
+    for row in report["sampled"]:
+        awaited[row["waits_for"]] = awaited.get(row["waits_for"], 0) + row["looks"] * (row["waits_for"] != 0)
+    first = max(awaited, key=awaited.get)
+    tap.ok(first == planted.tids["owner"][0], "the planted owner is who is waited for most", awaited, report)
+    tap.ok(report["looks"] >= 5 and report["threads"] == 10 and report["working_ns"] > 0,
+           "it says what it rests on", report)
+    tap.ok(text.stdout.startswith("Sampled, not traced: ") and "owner[%d]" % first in text.stdout.split("looks  ")[0],
+           "the text says that it is sampled, and whom", text.stdout)
+    tap.ok(other.returncode == COULD_NOT and len(other.stderr.splitlines()) == 2, "a process of root's is refused in words",
+           other.stdout, other.stderr)
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    check_convoy(tap)
+    check_stall(tap)
+    check_names(tap)
+    check_ends(tap)
+    check_rwlocks(tap)
+    check_sampled(tap)
+    tap.end()
+
+
+if __name__ == "__main__":
+    with kernel.workdir():
+        main()

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""A budget: fewer kinds of events where they cost too much, and nothing said that is not known then."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+PERCENT = 4  # of all CPUs' time: what this load costs with all events is several times that
+SECONDS = 4
+CALLS = """
+import os, time
+zero = os.open("/dev/zero", 0)
+end = time.monotonic() + %g
+while time.monotonic() < end:
+    for i in range(1000):
+        os.read(zero, 64)
+"""
+
+
+def load(seconds):
+    return [sys.executable, "-c", CALLS % seconds]
+
+
+def told(trace):
+    return json.loads(kernel.holdup("info", "--json", trace).stdout)
+
+
+def share(info):
+    """Percent of the time of all CPUs that recording cost while it kept to the budget, as told."""
+    cost = info["cost"]
+    return 100 * cost["budget_cost_ns"] / (cost["budget_ns"] * cost["cost_cpus"])
+
+
+def spans(info):
+    """(step, from, to) of the time after the first step."""
+    steps = info["steps"]
+    ends = [step["since_ns"] for step in steps[1:]] + [info["window"]["end_ns"]]
+    return [(step["step"], step["since_ns"], end) for step, end in zip(steps, ends)]
+
+
+def since_start(info, time_ns):
+    return "+%dns" % (time_ns - info["window"]["start_ns"])
+
+
+def on_cpu(info, from_ns, to_ns):
+    done = kernel.holdup("stats", "--json", "--from", since_start(info, from_ns),
+                         "--to", since_start(info, to_ns), "calls.holdup")
+    return json.loads(done.stdout)["all"]["on_cpu"] if done.returncode == 0 else None
+
+
+def check_cost(tap):
+    """Without a budget all is recorded, and what each part cost is told."""
+    kernel.holdup("record", "-o", "all.holdup", "--", *load(0.5))
+    info = told("all.holdup")
+    cost = info["cost"]
+    tap.ok(not info["steps"] and cost["budget_ppm"] == 0, "without a budget no step is taken", info["steps"])
+    tap.ok(20 < cost["event_ns"] < 20000 and 20 < cost["call_event_ns"] < 20000,
+           "what an event costs was measured", cost)
+    bpf_ns = cost["bpf_ns"] * cost["bpf_on_ns"] // max(cost["bpf_window_ns"], 1)
+    parts = cost["recorder_cpu_ns"] + cost["events_cpu_ns"] + bpf_ns
+    tap.ok(cost["events_cpu_ns"] > 0 and abs(parts - cost["cost_ns"]) < 1000,
+           "the whole is the sum of its parts", cost)
+    with open("all.holdup/trace.json") as file:
+        tap.ok(json.load(file)["version"] == 1, "older readers read a trace without steps")
+
+
+def check_budget(tap):
+    done = kernel.holdup("record", "--budget", str(PERCENT), "-o", "calls.holdup", "--", *load(SECONDS))
+    if not tap.ok(done.returncode == 0, "is recorded", done.stderr):
+        return
+    info = told("calls.holdup")
+    tap.ok(info["steps"] and info["steps"][0]["step"] == 1, "the first step leaves calls out", info["steps"])
+    tap.ok(all(step["lacks"] for step in info["steps"] if step["step"]),
+           "each step says what cannot be told", info["steps"])
+    # How far an attempt to record more goes beyond depends on when the load ends.
+    tap.ok(share(info) <= PERCENT * 1.3, "the told cost is within the budget", share(info), info["cost"])
+    with open("calls.holdup/trace.json") as file:
+        tap.ok(json.load(file)["version"] == 2, "a reader that knows no steps refuses the trace")
+    whole = kernel.holdup("check-trace", "calls.holdup")
+    tap.ok(whole.returncode == 0, "the trace is whole", whole.stdout)
+    check_truth(tap, info)
+
+
+def check_truth(tap, info):
+    """While calls are not recorded nobody is said to be in own code, or in a call."""
+    longest = max((span for span in spans(info) if 1 <= span[0] <= 2), key=lambda span: span[2] - span[1],
+                  default=None)
+    if not tap.ok(longest is not None, "there is time without calls", info["steps"]):
+        return
+    there, before = on_cpu(info, *longest[1:]), on_cpu(info, info["window"]["start_ns"],
+                                                       info["steps"][0]["since_ns"])
+    tap.ok(there and there["own_or_kernel_ns"] > 0 and there["own_ns"] == 0 and there["syscalls_ns"] == 0,
+           "then own code is not told from calls", there, longest)
+    tap.ok(before and before["own_ns"] > 0 and before["syscalls_ns"] > 0, "before, it is", before)
+    done = kernel.holdup("why", "--json", "calls.holdup")
+    report = json.loads(done.stdout)
+    tap.ok(not kernel.bad_sums(report), "sums are exact", kernel.bad_sums(report))
+    text = kernel.holdup("why", "calls.holdup").stdout
+    tap.ok("To keep to the budget" in " ".join(text.split()), "why tells it", text[-600:])
+    lines = kernel.holdup("list", "calls.holdup", "--filter", "lost_events").stdout
+    tap.ok("to keep to the budget" in lines, "list has each step", lines[-600:])
+
+
+def check_cut(tap, info):
+    """A cut that begins behind the step knows it."""
+    step = info["steps"][0]["since_ns"]
+    kernel.holdup("cut", "--from", since_start(info, step + 50 * kernel.MS),
+                  "--to", since_start(info, step + 250 * kernel.MS), "-o", "cut.holdup", "calls.holdup")
+    done = kernel.holdup("stats", "--json", "cut.holdup")
+    time = json.loads(done.stdout)["all"]["on_cpu"]
+    tap.ok(time["own_or_kernel_ns"] > 0 and time["own_ns"] == 0, "a cut knows the step", time)
+
+
+def check_refusal(tap):
+    done = kernel.holdup("record", "--budget", "2", "--stacks", "-o", "no.holdup", "--", "true")
+    tap.ok(done.returncode == 2 and "--budget conflicts" in done.stderr, "what is not measured is refused",
+           done.stderr)
+    done = kernel.holdup("record", "--budget", "0", "-o", "no.holdup", "--", "true")
+    tap.ok(done.returncode == 2 and not os.path.exists("no.holdup"), "so is no budget at all", done.stderr)
+
+
+def check_flight(tap):
+    """The flight recorder tells its cost and step, and a snapshot has the steps that lie in it."""
+    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "4M", "--budget", "0.3",
+                            "-e", "full")
+    if not tap.ok(started.returncode == 0, "the flight recorder takes a budget", started.stderr):
+        return
+    try:
+        kernel.subprocess.run(load(1.5), check=True)
+        status = json.loads(kernel.holdup("flight", "status", "--json").stdout)
+        tap.ok(status["steps"] > 0 and status["cost_ns"] > status["events_cpu_ns"] > 0, "status tells it", status)
+        trace = kernel.holdup("flight", "snapshot", "budget").stdout.strip()
+    finally:
+        kernel.holdup("flight", "stop")
+    info = told(trace)
+    tap.ok(info["steps"] and info["steps"][0]["step"] == 1, "the snapshot has its steps", info["steps"])
+
+
+def main():
+    kernel.need()
+    tap = kernel.Tap()
+    with kernel.workdir():
+        check_cost(tap)
+        with kernel.spinners():
+            check_budget(tap)
+        check_cut(tap, told("calls.holdup"))
+        check_refusal(tap)
+        check_flight(tap)
+    tap.end()
+
+
+main()

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""The flight recorder: a planted stall is explained, a kill leaves what it held, and no bound is passed.
+
+One recorder runs at a time; where another one runs already, this test is skipped.
+"""
+import glob
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+NOBODY = 65534
+STALL_MS, LIMIT_MS, FOUND_MS, BETWEEN_MS = 700, 200, 3000, 500
+PATIENCE_S = 60
+TRIES = 4
+SMALL = ("--memory", "2M")
+RIGHTS = {"cap_dac_override": 1, "cap_dac_read_search": 2, "cap_sys_ptrace": 19, "cap_syslog": 34}
+SCHEMA = os.path.join(kernel.ROOT, "docs", "schema")
+
+
+def flight(*words, **options):
+    return kernel.holdup("flight", *words, **options)
+
+
+def status():
+    done = flight("status", "--json")
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def listed(folder):
+    return json.loads(flight("list", "--json", "--dir", folder).stdout)["snapshots"]
+
+
+def instances(pid):
+    return glob.glob("%s/instances/holdup-%d-*" % (kernel.TRACEFS, pid))
+
+
+def await_that(true):
+    """Wait until it is so; returns what it is, or None."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        found = true()
+        if found:
+            return found
+        time.sleep(0.05)
+    return None
+
+
+def explained(folder, count):
+    def rows():
+        found = listed(folder)
+        return found if len(found) >= count and all(row["verdict"] for row in found) else None
+    return await_that(rows)
+
+
+class Recorder:
+    """One that runs, with its snapshots in a folder of its own; stopped at the end."""
+
+    def __init__(self, tap, name, *options, **more):
+        self.tap, self.name, self.dir = tap, name, os.path.join(os.getcwd(), name)
+        self.done = flight("start", "--dir", self.dir, *options, **more)
+        self.pid = (status() or {}).get("pid", 0)
+        tap.ok(self.done.returncode == 0 and self.pid, name + ": it runs", self.done.stderr)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        if flight("stop").returncode == 3: # killed
+            return
+        self.tap.ok(not instances(self.pid), self.name + ": stopped, it leaves no instance", instances(self.pid))
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        await_that(lambda: not os.path.exists("/proc/%d" % self.pid))
+
+
+def stall():
+    """Twice; returns how long the first one lasted."""
+    done = subprocess.run([os.path.join(kernel.PROGRAMS, "flight-stall"), str(STALL_MS), str(FOUND_MS), str(BETWEEN_MS)],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return int(done.stdout.split()[0])
+
+
+def check_schema(tap, name, report):
+    try:
+        import jsonschema
+    except ImportError:
+        tap.skipped(name + ": as its schema says", "python3-jsonschema is not here")
+        return
+    store = {}
+    for path in glob.glob(SCHEMA + "/*.json"):
+        with open(path) as file:
+            store[os.path.basename(path)] = json.load(file)
+    schema = store[report["report"] + ".schema.json"]
+    warnings.simplefilter("ignore") # what comes after RefResolver is not in Debian 12
+    validator = jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver("", schema, store=store))
+    wrong = [error.message for error in validator.iter_errors(report)]
+    tap.ok(not wrong, name + ": as its schema says", *wrong[:5])
+
+
+def check_stall(tap):
+    """A thread that is held up in D: who did it stands in the list."""
+    trigger = "D:victim>%dms" % LIMIT_MS
+    with Recorder(tap, "stall", "--on", trigger, "--pause", "1h") as recorder:
+        stalled_ns = stall()
+        rows = explained(recorder.dir, 1)
+        if not tap.ok(rows, "stall: there is a snapshot", flight("status").stdout):
+            return
+        tap.ok(rows[0]["why"].startswith(trigger), "stall: the trigger is told", rows)
+        tap.ok("culprit[" in rows[0]["verdict"], "stall: the planted cause is the verdict", rows)
+        tid = int(re.search(r"thread (\d+)", rows[0]["why"]).group(1))
+        report, done = kernel.why("--tid", tid, rows[0]["trace"])
+        roots = [root for root in report["verdict"] if (root["who"] or {}).get("comm") == "culprit"] if report else []
+        asked = max([root["ns"] for root in roots] or [0])
+        tap.ok(0.99 * STALL_MS * kernel.MS <= asked <= stalled_ns, "stall: it is charged for as long as it slept",
+               asked, stalled_ns, done.stderr)
+        tap.ok(report and not kernel.bad_sums(report), "stall: sums are exact")
+        check_again(tap, recorder)
+        now = status()
+        tap.ok(now["last_gap_ns"] > 0 and rows[0]["gap_ns"] == now["last_gap_ns"], "stall: the gap is told", now)
+        check_schema(tap, "status", now)
+        check_schema(tap, "list", json.loads(flight("list", "--json").stdout))
+
+
+def check_again(tap, recorder):
+    """The second one was within the pause: nothing is taken, and that is told."""
+    told = await_that(lambda: [one for one in status()["messages"] if one["text"].startswith("suppressed: D:victim")])
+    tap.ok(told and "pause" in told[0]["text"], "stall: a second one is suppressed, and told", flight("status").stdout)
+    tap.ok(status()["triggers"][0]["suppressed"] >= 1 and len(listed(recorder.dir)) == 1, "stall: and counted")
+
+
+def check_rights(tap):
+    """What it keeps, and who may ask."""
+    with Recorder(tap, "rights", *SMALL) as recorder:
+        with open("/proc/%d/status" % recorder.pid) as file:
+            told = dict(line.split(":", 1) for line in file)
+        allowed = sum(1 << bit for bit in RIGHTS.values())
+        tap.ok(not int(told["CapEff"], 16) & ~allowed and not int(told["CapBnd"], 16) and int(told["NoNewPrivs"]) == 1,
+               "rights: it keeps little", told)
+        tap.ok(os.stat("/run/holdup").st_mode & 0o777 == 0o700 and os.stat(recorder.dir).st_mode & 0o777 == 0o700,
+               "rights: its folders are root's alone")
+        again = flight("start", "--dir", recorder.dir)
+        tap.ok(again.returncode == 3 and "process %d" % recorder.pid in again.stderr, "rights: a second one is refused",
+               again.stderr)
+        tap.ok(status()["pid"] == recorder.pid, "rights: and the first one runs on")
+        now = flight("status").stdout
+        tap.ok("fewer than the 30.000 s" in now or status()["lasts_ns"] is None or
+               status()["lasts_ns"] >= 30 * kernel.S, "rights: fewer seconds than asked for are told", now)
+        # A program that others may not reach is opened before.
+        if os.access(kernel.HOLDUP, os.X_OK):
+            other = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+                                    kernel.HOLDUP, "flight", "status"], capture_output=True, text=True, check=False)
+            tap.ok(other.returncode != 0 and not other.stdout, "rights: nobody may not ask", other.stdout)
+
+
+def killed(tap):
+    """A recorder's process id and what it left in the kernel. Who else records meanwhile removes that."""
+    for _ in range(TRIES):
+        with Recorder(tap, "killed", *SMALL) as recorder:
+            await_that(lambda: status()["recorded_events"] > 1000)
+            recorder.kill()
+            left = instances(recorder.pid)
+            if left:
+                return recorder.pid, left[0]
+    return recorder.pid, None
+
+
+def is_off(path):
+    try:
+        with open(path + "/tracing_on") as file:
+            return file.read().strip() == "0"
+    except OSError:
+        return False
+
+
+def check_kill(tap):
+    """What a killed one held is a snapshot of the next one; another recorder removes it."""
+    for left in range(TRIES, 0, -1):
+        first, path = killed(tap)
+        off = path and await_that(lambda: is_off(path) or not os.path.exists(path))
+        answers = flight("status").returncode
+        with Recorder(tap, "killed", *SMALL) as recorder:
+            if "killed" not in recorder.done.stderr and left > 1:
+                continue
+            tap.ok(off and answers == 3, "killed: its rings stay, and are off; nobody answers", path, answers)
+            tap.ok("killed" in recorder.done.stderr and not instances(first),
+                   "killed: the next start says what it found, and removes it", recorder.done.stderr)
+            rows = explained(recorder.dir, 1)
+            if not tap.ok(rows and "killed" in rows[0]["why"] and rows[0]["gap_ns"] == 0, "killed: it is a snapshot", rows):
+                return
+            span = rows[0]["window"]
+            tap.ok(span["start_ns"] < span["end_ns"], "killed: of some time", span)
+            report, done = kernel.why("--tid", "1", rows[0]["trace"])
+            tap.ok(report and not kernel.bad_sums(report), "killed: it can be explained", done.stderr)
+            recorder.kill()
+            kernel.holdup("record", "-d", "0.1", "-o", "plain")
+            tap.ok(not instances(recorder.pid), "killed: holdup record removes what is left, too")
+            return
+
+
+def check_disk(tap):
+    """The oldest ones go; what does not fit is not begun, and what cannot be written is not kept."""
+    most = 32 << 20
+    with Recorder(tap, "disk", *SMALL, "--disk", "32M") as recorder:
+        names = []
+        for count in range(5):
+            done = flight("snapshot", "number %d" % count)
+            tap.ok(done.returncode == 0, "disk: snapshot %d" % count, done.stderr)
+            names.append(done.stdout.strip())
+            await_that(lambda name=names[-1]: any(row["trace"] == name and row["verdict"] for row in listed(recorder.dir)))
+        rows = listed(recorder.dir)
+        tap.ok(rows and rows[-1]["trace"] == names[-1] and len(rows) < 5, "disk: the newest stays, old ones go", rows)
+        tap.ok(sum(row["bytes"] for row in rows) <= most, "disk: the bound holds", rows)
+        kept = {os.path.basename(row["trace"]).split(".")[0] for row in rows}
+        tap.ok({name.split(".")[0] for name in os.listdir(recorder.dir)} == kept, "disk: nothing else is left",
+               os.listdir(recorder.dir))
+    os.mkdir("full", 0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M,mode=0700", "none", "full"], check=True)
+    try:
+        with Recorder(tap, "full", *SMALL) as recorder:
+            done = flight("snapshot")
+            tap.ok(done.returncode == 3 and "the disk has" in done.stderr, "full: that is said", done.stderr)
+            tap.ok(not os.listdir(recorder.dir) and status()["failed"] == 1, "full: and nothing is left", status())
+    finally:
+        subprocess.run(["umount", "full"], check=True)
+
+
+def check_limit(tap):
+    """A disk that is full in the middle: no snapshot, no half of one."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))  # noqa: E731
+    with Recorder(tap, "limit", "--memory", "16M", preexec_fn=limit) as recorder:
+        done = flight("snapshot")
+        tap.ok(done.returncode == 3 and done.stderr.strip(), "limit: it is said", done.stderr)
+        tap.ok(not os.listdir(recorder.dir) and not listed(recorder.dir), "limit: no half is kept", os.listdir(recorder.dir))
+        before = status()["recorded_events"]
+        tap.ok(await_that(lambda: status()["recorded_events"] > before), "limit: it goes on recording")
+
+
+def check_pressure(tap):
+    """The kernel wakes it, where it can."""
+    with Recorder(tap, "pressure", *SMALL, "--on", "psi:cpu>1%/2s", "--pause", "1h") as recorder:
+        if not os.path.exists("/proc/pressure/cpu"):
+            tap.ok("is off" in recorder.done.stderr, "pressure: it is said that there is none", recorder.done.stderr)
+            return
+        with kernel.running("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; wait"):
+            rows = explained(recorder.dir, 1)
+        tap.ok(rows and rows[0]["why"] == "psi:cpu>1%/2s" and rows[0]["verdict"], "pressure: a snapshot, explained", rows)
+
+
+def main():
+    kernel.need("setpriv")
+    if flight("status").returncode == 0:
+        kernel.skip("a flight recorder runs already")
+    tap = kernel.Tap()
+    with kernel.workdir("/var/tmp"):
+        try:
+            for check in (check_stall, check_rights, check_kill, check_disk, check_limit, check_pressure):
+                check(tap)
+        finally:
+            flight("stop")
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

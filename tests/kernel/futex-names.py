@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""futex-names.py - planted locks have the names of their variables, and of others no wrong one."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+LIBRARY = r"""
+#include <pthread.h>
+pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t hidden_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t *in_library(int hidden) { return hidden ? &hidden_lock : &open_lock; }
+"""
+# A thread is called as its program and what it waits for; the lock is let go when it has slept for 4 ms.
+PLANTED = r"""
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+struct bank { char pad[40]; pthread_mutex_t lock; };
+pthread_mutex_t LEDGER = PTHREAD_MUTEX_INITIALIZER;
+struct bank bank;
+static pthread_mutex_t data_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t of_class __asm__("_ZN6orders4Book6sharedE");
+static __thread pthread_mutex_t own_lock;
+pthread_mutex_t *in_library(int hidden);
+static pthread_mutex_t *in_function(void) { static pthread_mutex_t local_lock; return &local_lock; }
+struct wanted { const char *name; pthread_mutex_t *lock; volatile int tid; };
+static void *wants(void *context)
+{
+	struct wanted *wanted = context;
+	char name[32];
+	snprintf(name, sizeof(name), "%s:%s", program_invocation_short_name, wanted->name);
+	prctl(PR_SET_NAME, name);
+	wanted->tid = gettid();
+	pthread_mutex_lock(wanted->lock);
+	pthread_mutex_unlock(wanted->lock);
+	return NULL;
+}
+static int sleeps(int tid)
+{
+	char path[64], state = 0;
+	FILE *file;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "r");
+	fscanf(file, "%*d %*s %c", &state);
+	fclose(file);
+	return state == 'S';
+}
+static void contend(const char *name, pthread_mutex_t *lock)
+{
+	struct wanted wanted = { name, lock };
+	pthread_t thread;
+	pthread_mutex_lock(lock);
+	pthread_create(&thread, NULL, wants, &wanted);
+	while (!wanted.tid || !sleeps(wanted.tid)) usleep(500);
+	usleep(4000);
+	pthread_mutex_unlock(lock);
+	pthread_join(thread, NULL);
+}
+int main(int argc, char **argv)
+{
+	pthread_mutex_t on_stack = PTHREAD_MUTEX_INITIALIZER, *on_heap = calloc(1, 4096);
+	contend("ledger", &LEDGER);
+	contend("member", &bank.lock);
+	contend("data", &data_lock);
+	contend("class", &of_class);
+	contend("local", in_function());
+	contend("open", in_library(0));
+	contend("hidden", in_library(1));
+	contend("stack", &on_stack);
+	contend("heap", on_heap);
+	contend("own", &own_lock);
+	if (!fork()) {
+		contend("forked", &LEDGER);
+		_exit(0);
+	}
+	wait(NULL);
+	if (argc > 1)
+		execv(argv[1], argv + 1);
+	return 0;
+}
+"""
+# One thread has the lock of an arena for long, as it walks through all that is free; another one wants memory.
+ARENA = r"""
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+enum { BLOCKS = 200000 };
+static volatile int ends, begins;
+static void *blocks[BLOCKS];
+static void *wants(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	for (int i = 0; i < BLOCKS; i++) blocks[i] = malloc(160 + i % 30 * 16);
+	for (int i = 0; i < BLOCKS; i += 2) free(blocks[i]);
+	begins = 1;
+	while (!ends) free(malloc(3000));
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	(void)argv;
+	mallopt(M_ARENA_MAX, argc > 1 ? 2 : 1);
+	pthread_create(&thread, NULL, wants, argc > 1 ? "heap" : "main");
+	while (!begins) usleep(1000);
+	for (int i = 0; i < 5; i++) { mallinfo2(); usleep(1000); }
+	ends = 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+"""
+DEADLOCK = r"""
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER, second_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
+static void *takes(void *forward)
+{
+	pthread_mutex_lock(forward ? &first_lock : &second_lock);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(forward ? &second_lock : &first_lock);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, takes, &thread);
+	pthread_create(&thread, NULL, takes, NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+"""
+
+
+def build(source, name, *options):
+    subprocess.run(["gcc", "-O2", "-w", "-D_GNU_SOURCE", "-pthread", "-x", "c", "-", "-x", "none", "-o", name, *options], input=source,
+                   text=True, check=True)
+
+
+def build_all():
+    build(LIBRARY, "libopen.so", "-shared", "-fPIC")
+    build(LIBRARY, "libbare.so", "-shared", "-fPIC", "-s")
+    build(PLANTED, "pie", "-DLEDGER=ledger_lock", "-fpie", "-pie", "./libopen.so")
+    build(PLANTED, "fixed", "-DLEDGER=ledger_lock", "-fno-pie", "-no-pie", "./libopen.so")
+    build(PLANTED, "other", "-DLEDGER=another_lock", "-fno-pie", "-no-pie", "./libopen.so")
+    build(PLANTED, "bare", "-DLEDGER=ledger_lock", "-s", "./libbare.so")
+    build(ARENA, "arena")
+    build(DEADLOCK, "deadlock")
+
+
+def address_of(variable, program):
+    told = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    return next(line.split()[0] for line in told.splitlines() if line.split()[-1] == variable)
+
+
+def record(trace, *command):
+    subprocess.run([kernel.HOLDUP, "record", "--stack-min", "1ms", "-o", trace, "--", *command], capture_output=True,
+                   timeout=120, check=True)
+
+
+def waits(trace):
+    """Thread's name -> what it waited for in futex(), in order."""
+    told = subprocess.run([kernel.HOLDUP, "export", "--format", "jsonl", "--what", "waits", trace], capture_output=True, text=True,
+                          check=True).stdout
+    found = {}
+    for line in told.splitlines():
+        wait = json.loads(line)
+        if wait["in"] == "futex":
+            found.setdefault(wait["who"]["comm"], []).append(wait["object"])
+    return found
+
+
+def has_names(tap, found, program, library, ledger, words):
+    own = {"ledger": ledger, "member": "bank+0x28", "data": "data_lock", "class": "orders::Book::shared", "local": "local_lock",
+           "forked": ledger}
+    wanted = {name: "futex of %s (%s)" % (variable, program) for name, variable in own.items()}
+    wanted.update({name: "futex of %s_lock (%s)" % (name, library) for name in ("open", "hidden")})
+    told = {name: found.get("%s:%s" % (program, name)) for name in wanted}
+    tap.ok(all(told[name] and set(told[name]) == {wanted[name]} for name in wanted), words + ": locks have the names of their variables",
+           wanted, told)
+    tap.ok(has_none(found, program, ("stack", "heap", "own")), words + ": those on the stack, on the heap and of a thread have none",
+           found)
+
+
+def has_none(found, program, names):
+    told = [found.get("%s:%s" % (program, name)) for name in names]
+    return all(objects and all(text.startswith("futex 0x") for text in objects) for objects in told)
+
+
+def programs(tap):
+    """The second program of a process has its variables where the first one had others."""
+    tap.ok(address_of("ledger_lock", "fixed") == address_of("another_lock", "other"), "two programs have two locks at one address")
+    record("locks.holdup", "sh", "-c", "./pie; ./fixed ./other; ./bare")
+    for name in ("pie", "fixed", "other", "bare", "libopen.so", "libbare.so"):
+        os.unlink(name)
+    found = waits("locks.holdup")
+    has_names(tap, found, "pie", "libopen.so", "ledger_lock", "PIE")
+    has_names(tap, found, "fixed", "libopen.so", "ledger_lock", "not PIE")
+    has_names(tap, found, "other", "libopen.so", "another_lock", "the next program of the process")
+    tap.ok(has_none(found, "bare", ("ledger", "member", "data", "class", "local", "forked", "hidden", "stack", "heap", "own")),
+           "stripped: no lock has a name, right or wrong", found)
+    tap.ok(set(found.get("bare:open", [])) == {"futex of open_lock (libbare.so)"}, "but for one that a library exports",
+           found.get("bare:open"))
+
+
+def arenas(tap):
+    """Also where debug files name nothing in the C library."""
+    hide = "mount -t tmpfs none /usr/lib/debug 2>/dev/null; exec \"$@\""
+    command = [kernel.HOLDUP, "record", "--stack-min", "1ms", "-o", "arenas.holdup", "--", "sh", "-c", "./arena; ./arena two"]
+    subprocess.run(["unshare", "--mount", "sh", "-c", hide, "sh", *command], capture_output=True, timeout=120, check=True)
+    found = waits("arenas.holdup")
+    for name in ("main", "heap"):
+        tap.ok("malloc arena" in found.get(name, []), "malloc waits for its arena: " + name, found.get(name))
+
+
+def stuck(tap):
+    objects = []
+    with kernel.running("./deadlock") as process:
+        for _ in range(50):
+            told = json.loads(subprocess.run([kernel.HOLDUP, "stuck", "--json", "--stacks", str(process.pid)], capture_output=True,
+                                             check=False, timeout=60).stdout)
+            objects = sorted(thread["wait"]["object"] or "" for thread in told["threads"] if thread["wait"] and thread["waits_for"])
+            if "mutex of second_lock (deadlock)" in objects:
+                break
+            time.sleep(0.1)
+    tap.ok([text for text in objects if "mutex" in text] == ["mutex of first_lock (deadlock)", "mutex of second_lock (deadlock)"],
+           "stuck names the locks of a deadlock", objects)
+
+
+def main():
+    kernel.need("gcc", "unshare")
+    tap = kernel.Tap()
+    build_all()
+    for test in (programs, arenas, stuck):
+        test(tap)
+    tap.end()
+
+
+if __name__ == "__main__":
+    with kernel.workdir():
+        main()

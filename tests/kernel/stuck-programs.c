@@ -1,0 +1,423 @@
+/*
+ * stuck-programs.c - programs that are stuck, or only idle or busy, in one known way each.
+ *
+ * usage: stuck-programs KIND        says "ready" on stdout once it is, or is about to be
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING 3
+#define BUSY 4
+
+static pthread_mutex_t mutexes[2];
+static pthread_rwlock_t rwlocks[2] = { PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER };
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static pthread_t ring[RING];
+static FILE *file;
+static int pipes[RING][2];
+
+static void say_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
+static void make_mutexes(int type, int robust, int protocol)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, type);
+	pthread_mutexattr_setrobust(&attr, robust);
+	pthread_mutexattr_setprotocol(&attr, protocol);
+	for (int i = 0; i < 2; i++)
+		pthread_mutex_init(&mutexes[i], &attr);
+}
+
+static void run_two(void *(*run)(void *own))
+{
+	pthread_t threads[2];
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	for (long i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, run, (void *)i);
+	say_ready();
+	pthread_join(threads[0], NULL);
+}
+
+static void *lock_both(void *own)
+{
+	long i = (long)own;
+
+	pthread_mutex_lock(&mutexes[i]);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&mutexes[!i]);
+	return NULL;
+}
+
+static void normal_mutexes(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	run_two(lock_both);
+}
+
+static void recursive_mutexes(void)
+{
+	make_mutexes(PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	run_two(lock_both);
+}
+
+static void robust_mutexes(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
+	run_two(lock_both);
+}
+
+static void pi_mutexes(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
+	run_two(lock_both);
+}
+
+static void mutex_twice(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	say_ready();
+	pthread_mutex_lock(&mutexes[0]);
+	pthread_mutex_lock(&mutexes[0]);
+}
+
+/* A time limit ends it: no deadlock. */
+static void *lock_timed(void *own)
+{
+	struct timespec until;
+	long i = (long)own;
+
+	pthread_mutex_lock(&mutexes[i]);
+	pthread_barrier_wait(&barrier);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1000;
+	if (i)
+		pthread_mutex_timedlock(&mutexes[!i], &until);
+	else
+		pthread_mutex_lock(&mutexes[!i]);
+	return NULL;
+}
+
+static void timed_mutexes(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	run_two(lock_timed);
+}
+
+static void *rwlock_both(void *own)
+{
+	long i = (long)own;
+
+	pthread_rwlock_wrlock(&rwlocks[i]);
+	pthread_barrier_wait(&barrier);
+	if (i)
+		pthread_rwlock_rdlock(&rwlocks[!i]);
+	else
+		pthread_rwlock_wrlock(&rwlocks[!i]);
+	return NULL;
+}
+
+static void write_locks(void)
+{
+	run_two(rwlock_both);
+}
+
+static void *join_next(void *own)
+{
+	long i = (long)own;
+
+	pthread_barrier_wait(&barrier);
+	pthread_join(ring[(i + 1) % RING], NULL);
+	return NULL;
+}
+
+static void join_ring(void)
+{
+	pthread_barrier_init(&barrier, NULL, RING + 1);
+	for (long i = 0; i < RING; i++)
+		pthread_create(&ring[i], NULL, join_next, (void *)i);
+	pthread_barrier_wait(&barrier);
+	say_ready();
+	pause();
+}
+
+/* In process i of a ring: read from pair i, write to the next one. */
+static void keep_own_ends(int i)
+{
+	for (int k = 0; k < RING; k++) {
+		if (k != i)
+			close(pipes[k][0]);
+		if (k != (i + 1) % RING)
+			close(pipes[k][1]);
+	}
+}
+
+static int own_place(void)
+{
+	for (int i = 0; i < RING - 1; i++) {
+		if (fork() == 0)
+			return i;
+	}
+	return RING - 1;
+}
+
+static void pipe_ring(void)
+{
+	char byte;
+	int i;
+
+	for (i = 0; i < RING; i++)
+		(void)!pipe(pipes[i]);
+	i = own_place();
+	keep_own_ends(i);
+	if (i == RING - 1)
+		say_ready();
+	(void)!read(pipes[i][0], &byte, 1);
+}
+
+/* Full buffers: all write, nobody reads. */
+static void socket_ring(void)
+{
+	static char bytes[65536];
+	int i;
+
+	for (i = 0; i < RING; i++)
+		socketpair(AF_UNIX, SOCK_STREAM, 0, pipes[i]);
+	i = own_place();
+	keep_own_ends(i);
+	if (i == RING - 1)
+		say_ready();
+	while (write(pipes[(i + 1) % RING][1], bytes, sizeof(bytes)) > 0)
+		;
+}
+
+/* A process has a mutex in shared memory, and waits for a file lock; the one that has it, for the mutex. */
+static void flock_and_mutex(void)
+{
+	pthread_mutex_t *shared =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int *step = (int *)(shared + 1), fd;
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(shared, &attr);
+	if (fork() == 0) {
+		pthread_mutex_lock(shared);
+		__atomic_add_fetch(step, 1, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(step, __ATOMIC_SEQ_CST) < 2)
+			usleep(1000);
+		fd = open("lock", O_RDWR | O_CREAT, 0600);
+		flock(fd, LOCK_EX);
+		return;
+	}
+	fd = open("lock", O_RDWR | O_CREAT, 0600);
+	flock(fd, LOCK_EX);
+	__atomic_add_fetch(step, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(step, __ATOMIC_SEQ_CST) < 2)
+		usleep(1000);
+	say_ready();
+	pthread_mutex_lock(shared);
+}
+
+/* The child has the lock and sleeps. */
+static void fcntl_lock(void)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = open("lock", O_RDWR | O_CREAT, 0600);
+
+	(void)!pipe(pipes[0]);
+	if (fork() == 0) {
+		fcntl(fd, F_SETLKW, &lock);
+		(void)!write(pipes[0][1], "x", 1);
+		sleep(1000);
+		return;
+	}
+	(void)!read(pipes[0][0], &lock.l_start, 1);
+	lock.l_start = 0;
+	say_ready();
+	fcntl(fd, F_SETLKW, &lock);
+}
+
+static void stopped_peer(void)
+{
+	pid_t child;
+	char byte;
+
+	(void)!pipe(pipes[0]);
+	child = fork();
+	if (child == 0) {
+		close(pipes[0][0]);
+		raise(SIGSTOP);
+		return;
+	}
+	close(pipes[0][1]);
+	waitpid(child, NULL, WUNTRACED);
+	say_ready();
+	(void)!read(pipes[0][0], &byte, 1);
+}
+
+static void living_child(void)
+{
+	if (fork() == 0) {
+		sleep(1000);
+		return;
+	}
+	say_ready();
+	wait(NULL);
+}
+
+/* The child reads what only its parent could write, who waits for its end. */
+static void child_of_parent(void)
+{
+	char byte;
+
+	(void)!pipe(pipes[0]);
+	if (fork() == 0) {
+		close(pipes[0][1]);
+		(void)!read(pipes[0][0], &byte, 1);
+		return;
+	}
+	say_ready();
+	wait(NULL);
+}
+
+static void lost_wakeup(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	pthread_cond_signal(&condition);
+	say_ready();
+	pthread_mutex_lock(&mutexes[0]);
+	pthread_cond_wait(&condition, &mutexes[0]);
+}
+
+static void *lock_file(void *unused)
+{
+	flockfile(file);
+	return unused;
+}
+
+static void stdio_lock(void)
+{
+	pthread_t thread;
+
+	file = fopen("/dev/null", "w");
+	flockfile(file);
+	pthread_create(&thread, NULL, lock_file, NULL);
+	say_ready();
+	pthread_join(thread, NULL);
+}
+
+static void *hold_first(void *unused)
+{
+	pthread_mutex_lock(&mutexes[0]);
+	return unused;
+}
+
+static void convoy(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	pthread_mutex_lock(&mutexes[0]);
+	for (int i = 0; i < BUSY; i++)
+		pthread_create(&ring[0], NULL, hold_first, NULL);
+	say_ready();
+	sleep(1000);
+}
+
+static void *take_and_give(void *unused)
+{
+	for (;;) {
+		pthread_mutex_lock(&mutexes[0]);
+		pthread_mutex_lock(&mutexes[1]);
+		sched_yield();
+		pthread_mutex_unlock(&mutexes[1]);
+		pthread_mutex_unlock(&mutexes[0]);
+	}
+	return unused;
+}
+
+/* Never stuck: threads that take two locks in the same order, all the time. */
+static void busy_locks(void)
+{
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	for (int i = 0; i < BUSY; i++)
+		pthread_create(&ring[0], NULL, take_and_give, NULL);
+	say_ready();
+	take_and_give(NULL);
+}
+
+/* Never stuck: a byte goes round in a ring of processes. */
+static void busy_ring(void)
+{
+	char byte = 0;
+	int i;
+
+	for (i = 0; i < RING; i++)
+		(void)!pipe(pipes[i]);
+	i = own_place();
+	keep_own_ends(i);
+	if (i == RING - 1) {
+		say_ready();
+		(void)!write(pipes[0][1], &byte, 1);
+	}
+	while (read(pipes[i][0], &byte, 1) == 1 && write(pipes[(i + 1) % RING][1], &byte, 1) == 1)
+		;
+}
+
+/* Asleep in state D until the child, which shares its memory, executes something. */
+static void vfork_parent(void)
+{
+	say_ready();
+	if (vfork() == 0) {
+		for (;;)
+			pause();
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} kinds[] = {
+	{ "normal", normal_mutexes },  { "recursive", recursive_mutexes },
+	{ "robust", robust_mutexes },  { "pi", pi_mutexes },
+	{ "twice", mutex_twice },      { "timed", timed_mutexes },
+	{ "rwlock", write_locks },     { "join", join_ring },
+	{ "pipes", pipe_ring },	       { "sockets", socket_ring },
+	{ "flock", flock_and_mutex },  { "fcntl", fcntl_lock },
+	{ "stopped", stopped_peer },   { "child", living_child },
+	{ "parent", child_of_parent }, { "lost", lost_wakeup },
+	{ "stdio", stdio_lock },       { "convoy", convoy },
+	{ "busy-locks", busy_locks },  { "busy-ring", busy_ring },
+	{ "vfork", vfork_parent },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].name, argv[1]) == 0) {
+			kinds[i].run();
+			return 0;
+		}
+	}
+	fputs("usage: stuck-programs KIND\n", stderr);
+	return 2;
+}

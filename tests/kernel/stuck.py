@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""Programs that are stuck in a known way: `holdup stuck` says how, and of busy ones that they are not.
+
+Each case is a program of stuck-programs.c (or of Python), looked at once it sleeps. All run at the same
+time; the looks are short.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import kernel  # noqa: E402
+
+PROGRAM = os.path.join(kernel.PROGRAMS, "stuck-programs")
+SOURCE = os.path.join(kernel.ROOT, "tests", "kernel", "stuck-programs.c")
+SETTLED_S = 30
+BUSY_S = 2 # how long one looks at what is busy, and how often at most
+BUSY_LOOKS = 100
+NOBODY = 65534
+
+PYTHON = """
+import threading, sys
+locks, barrier = (threading.Lock(), threading.Lock()), threading.Barrier(2)
+def take(first, second):
+    locks[first].acquire(); barrier.wait(); locks[second].acquire()
+for order in ((0, 1), (1, 0)):
+    threading.Thread(target=take, args=order).start()
+print("ready", flush=True)
+"""
+TCP = """
+import os, socket
+listener = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    client = socket.create_connection(listener.getsockname()); listener.close(); client.recv(1)
+server, _ = listener.accept(); listener.close()
+print("ready", flush=True)
+server.recv(1)
+"""
+
+
+class Case:
+    """A program that was started, and, once it is looked at, the report on it."""
+
+    def __init__(self, name, argv, folder):
+        self.name = name
+        self.folder = tempfile.mkdtemp(dir=folder)
+        self.process = subprocess.Popen(argv, cwd=self.folder, stdout=subprocess.PIPE, process_group=0,
+                                        stdin=subprocess.DEVNULL, text=True)
+        self.pid = self.process.pid
+        self.report, self.done = None, None
+
+    def look(self, *options, **more):
+        self.done = kernel.holdup("stuck", "--json", *options, self.pid, **more)
+        try:
+            self.report = json.loads(self.done.stdout)
+        except ValueError:
+            self.report = None
+        return self.report
+
+    def end(self):
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def thread(self, tid):
+        return next((one for one in self.report["threads"] if one["tid"] == tid), None)
+
+    def others(self):
+        return [one for one in self.report["threads"] if one["tid"] != self.pid]
+
+
+def tasks_by_group():
+    """Of each process group all threads: their number, state, and how often they ran."""
+    groups = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid) as file:
+                group = int(file.read().rsplit(")", 1)[1].split()[2])
+            for tid in os.listdir("/proc/%s/task" % pid) if group else ():
+                with open("/proc/%s/task/%s/schedstat" % (pid, tid)) as file:
+                    runs = file.read().split()[2]
+                with open("/proc/%s/task/%s/stat" % (pid, tid)) as file:
+                    state = file.read().rsplit(")", 1)[1].split()[0]
+                groups.setdefault(group, set()).add((int(tid), state, runs))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return groups
+
+
+def settle(cases):
+    """Wait until nobody of them runs any more."""
+    for case in cases:
+        case.process.stdout.readline()
+    end, before = time.monotonic() + SETTLED_S, {}
+    while time.monotonic() < end:
+        now = tasks_by_group()
+        if all(now.get(case.pid) and now[case.pid] == before.get(case.pid) and
+               all(state in "STt" for _, state, _ in now[case.pid]) for case in cases):
+            return
+        before = now
+        time.sleep(0.05)
+
+
+def edges(thread):
+    return [edge["tid"] for edge in thread["waits_for"]]
+
+
+def is_ring(case, count):
+    """One cycle, of that many threads, each of which waits for another one of it."""
+    cycles = case.report["cycles"]
+    return (len(cycles) == 1 and len(cycles[0]) == count and case.done.returncode == 1
+            and all(set(edges(case.thread(tid))) & set(cycles[0]) for tid in cycles[0]))
+
+
+def two_and_a_victim(case):
+    """The main thread joins one of two that wait for each other."""
+    return (is_ring(case, 2) and case.pid not in case.report["cycles"][0]
+            and "deadlock" in case.thread(case.pid)["root"]
+            and edges(case.thread(case.pid))[0] in case.report["cycles"][0]
+            and all(set(edges(one)) <= set(case.report["cycles"][0]) for one in case.others()))
+
+
+def ring_of(count):
+    return lambda case: is_ring(case, count)
+
+
+def unowned(case):
+    """No owner is named, nor a deadlock; that nobody of the process goes on is said."""
+    return (case.done.returncode == 0 and case.report["cycles"] == []
+            and all(one["waits_for"] == [] for one in case.report["threads"])
+            and all("no owner is known" in one["root"] for one in case.report["threads"]))
+
+
+def chain_to(word, is_child=True):
+    def judge(case):
+        main = case.thread(case.pid)
+        return (case.done.returncode == 0 and case.report["cycles"] == [] and word in main["root"]
+                and (not is_child or edges(main) == [one["tid"] for one in case.others()]))
+    return judge
+
+
+def convoy(case):
+    lines = case.report["convoys"]
+    return (case.done.returncode == 0 and len(lines) == 1 and lines[0]["tid"] == case.pid
+            and sorted(lines[0]["tids"]) == sorted(one["tid"] for one in case.others())
+            and len(lines[0]["tids"]) == 4)
+
+
+def no_deadlock(case):
+    return case.done.returncode == 0 and case.report["cycles"] == []
+
+
+# What is stuck, and how that is to be told.
+KINDS = (
+    ("normal", two_and_a_victim, "two mutexes"),
+    ("recursive", two_and_a_victim, "two recursive mutexes"),
+    ("robust", two_and_a_victim, "two robust mutexes"),
+    ("pi", two_and_a_victim, "two PI mutexes, which the kernel refuses to close"),
+    ("rwlock", two_and_a_victim, "two rwlocks"),
+    ("twice", ring_of(1), "one mutex twice"),
+    ("join", ring_of(3), "three that join each other"),
+    ("pipes", ring_of(3), "empty pipes in a ring of three processes"),
+    ("sockets", ring_of(3), "full unix sockets in a ring of three processes"),
+    ("flock", ring_of(2), "a file lock and a mutex over two processes"),
+    ("parent", ring_of(2), "a child that reads what only its parent could write"),
+    ("stdio", ring_of(2), "the lock of a FILE and a join"),
+    ("timed", no_deadlock, "two mutexes, one with a time limit: no deadlock"),
+    ("fcntl", chain_to("sleeps until a time"), "a lock of fcntl(), whose owner sleeps"),
+    ("stopped", chain_to("stopped by a signal"), "the other end was stopped"),
+    ("child", chain_to("sleeps until a time"), "a child that lives"),
+    ("lost", unowned, "a condition variable without an owner"),
+    ("convoy", convoy, "four behind one mutex"),
+)
+
+
+# The function of the program in which each thread of the deadlock waits, or one of them does.
+FUNCTIONS = {"normal": {"lock_both"}, "recursive": {"lock_both"}, "robust": {"lock_both"}, "pi": {"lock_both"},
+             "rwlock": {"rwlock_both"}, "join": {"join_next"}, "timed": {"lock_timed"}}
+
+
+def check_stacks(tap, case, what):
+    """In which code they wait: where the program waits, and nowhere that it has none."""
+    asleep = [one for one in case.report["threads"] if one["stack"]]
+    found = [{frame["function"] for frame in one["stack"]} for one in asleep]
+    if case.name in FUNCTIONS:
+        wanted = case.report["cycles"][0] if case.report["cycles"] else [one["tid"] for one in case.others()]
+        tap.ok(all(FUNCTIONS[case.name] <= functions for one, functions in zip(asleep, found) if one["tid"] in wanted)
+               and {one["tid"] for one in asleep} >= set(wanted), what + ": in which function", found)
+    tap.ok(all(frame["module"] for one in asleep for frame in one["stack"]), what + ": frames have files", asleep[:1])
+
+
+def check_case(tap, case, judge, what):
+    shown = case.done.stdout[:3000] + case.done.stderr
+    if not tap.ok(case.report is not None, what + ": looked at", case.done.returncode, shown):
+        return
+    tap.ok(judge(case), what, case.done.returncode, shown)
+    since = [one["wait"]["since_ns"] for one in case.report["threads"] if one["wait"]]
+    now = kernel.monotonic_ns()
+    tap.ok(all(ns is None or 0 < ns <= now for ns in since), what + ": since when", since, now)
+    check_stacks(tap, case, what)
+
+
+def all_cases(tap, cases):
+    settle([case for case, _, _ in cases])
+    # One after the other: they are short, and what they take is told.
+    for case, judge, what in cases:
+        case.look()
+        check_case(tap, case, judge, what)
+    took = [case.report["took_ns"] for case, _, _ in cases if case.report]
+    kernel.note("looks took %.1f ms, at most %.1f ms" % (sum(took) / len(took) / 1e6, max(took) / 1e6))
+
+
+def user_may_look(tap, case):
+    """The program's own user finds its deadlock without root, and another's is refused."""
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    tool = os.path.join(case.folder, "holdup")
+    shutil.copy(kernel.HOLDUP, tool)
+    for path in (tool, case.folder, os.path.dirname(case.folder)):
+        os.chmod(path, 0o755)
+    done = subprocess.run([tool, "stuck", str(case.pid)], capture_output=True, text=True, cwd="/", **as_nobody)
+    tap.ok(done.returncode == 3 and "root" in done.stderr, "not root: another's process is refused", done)
+    own = subprocess.Popen([os.path.join(case.folder, "own"), "normal"], stdout=subprocess.PIPE, cwd="/",
+                           **as_nobody)
+    own.stdout.readline()
+    time.sleep(0.3)
+    done = subprocess.run([tool, "stuck", "--json", str(own.pid)], capture_output=True, text=True, cwd="/",
+                          **as_nobody)
+    own.kill()
+    own.wait()
+    tap.ok(done.returncode == 1 and len(json.loads(done.stdout)["cycles"]) == 1,
+           "not root: the own one's deadlock is found", done)
+
+
+def without_root(tap, case):
+    probe = subprocess.run([kernel.HOLDUP, "--version"], capture_output=True, text=True)
+    if probe.returncode != 0:
+        tap.skipped("not root", "the program does not run")
+        return
+    shutil.copy(PROGRAM, os.path.join(case.folder, "own"))
+    user_may_look(tap, case)
+
+
+def busy_ones(tap, folder):
+    """Never a deadlock, however often one looks."""
+    for kind in ("busy-locks", "busy-ring"):
+        case = Case(kind, [PROGRAM, kind], folder)
+        case.process.stdout.readline()
+        end, looks, bad = time.monotonic() + BUSY_S, 0, []
+        try:
+            while not looks or (looks < BUSY_LOOKS and time.monotonic() < end):
+                looks += 1
+                if case.look() is None or case.done.returncode != 0 or case.report["cycles"]:
+                    bad.append(case.done.stdout + case.done.stderr)
+        finally:
+            case.end()
+        tap.ok(not bad, "%s: no deadlock, however often one looks" % kind, len(bad), bad[:1])
+        kernel.note("%d looks" % looks)
+
+
+def hostile_name(tap, folder):
+    """A name that commands a terminal is escaped, in JSON and in text."""
+    code = "open('/proc/self/comm', 'wb').write(b'\\x1b[31m\\nx\\xff'); print('ready', flush=True); input()"
+    with kernel.running(sys.executable, "-c", code, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.1)
+        for options in ([], ["--json"]):
+            done = subprocess.run([kernel.HOLDUP, "stuck", *options, str(process.pid)], capture_output=True)
+            tap.ok(done.returncode == 0 and b"\x1b" not in done.stdout and b"\xff" not in done.stdout,
+                   "a hostile name is escaped %s" % " ".join(options), done)
+
+
+def wrong_words(tap):
+    for words, status in ((["stuck"], 2), (["stuck", "x"], 2), (["stuck", "--comm", "no such"], 3),
+                          (["stuck", "2"], 3), (["stuck", str(2 ** 31 - 1)], 3)):
+        done = kernel.holdup(*words)
+        tap.ok(done.returncode == status and kernel.clear_error(done, lines=2) and not done.stdout,
+               "%s: status %d" % (" ".join(words), status), done)
+
+
+def everything(tap, cases):
+    """All at once has each deadlock of its own."""
+    done = kernel.holdup("stuck", "--all", "--json")
+    report = json.loads(done.stdout)
+    found = {tuple(cycle) for cycle in report["cycles"]}
+    wanted = {tuple(cycle) for case, _, _ in cases if case.report for cycle in case.report["cycles"]}
+    tap.ok(done.returncode == 1 and wanted <= found, "--all finds all of them", found, wanted)
+    text = kernel.holdup("stuck", "--all", "--stacks")
+    tap.ok("> lock_both (" in text.stdout, "--stacks: in the text, too", text.stdout)
+    tap.ok(len(re.findall(r"^DEADLOCK", text.stdout, re.M)) >= len(wanted), "--all: in the text, too",
+           text.stdout)
+    kernel.note("--all: %d threads in %.0f ms" % (len(report["threads"]), report["took_ns"] / 1e6))
+
+
+def musl_cases(folder):
+    """Mutexes of musl, but for normal ones, have an owner; so have joined threads."""
+    if not shutil.which("musl-gcc"):
+        return []
+    tool = os.path.join(folder, "musl")
+    done = subprocess.run(["musl-gcc", "-static", "-D_GNU_SOURCE", "-o", tool, SOURCE], capture_output=True, text=True)
+    if done.returncode != 0:
+        kernel.note(done.stderr)
+        return []
+    return [(Case("musl " + kind, [tool, kind], folder), judge, "musl: " + what) for kind, judge, what in
+            (("recursive", two_and_a_victim, "two recursive mutexes"),
+             ("robust", two_and_a_victim, "two robust mutexes"), ("join", ring_of(3), "three that join each other"))]
+
+
+def main():
+    if os.geteuid() != 0:
+        kernel.skip("not root")
+    tap = kernel.Tap()
+    with kernel.workdir() as folder:
+        cases = [(Case(kind, [PROGRAM, kind], folder), judge, what) for kind, judge, what in KINDS]
+        cases.append((Case("python", ["/usr/bin/python3", "-c", PYTHON], folder), unowned,
+                      "two locks of Python, whose owners have no name"))
+        cases.append((Case("tcp", ["/usr/bin/python3", "-c", TCP], folder), ring_of(2),
+                      "two ends of a TCP connection"))
+        try:
+            cases += musl_cases(folder)
+            all_cases(tap, cases)
+            everything(tap, cases)
+            without_root(tap, cases[0][0])
+        finally:
+            for case, _, _ in cases:
+                case.end()
+        busy_ones(tap, folder)
+        hostile_name(tap, folder)
+        wrong_words(tap)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,352 @@
+/*
+ * test_why_naps.c - sleeps with nothing in between are charged to who alone changed what it did as they ended.
+ */
+#include "told.h"
+
+#define US 1000
+#define MS (1000 * US)
+
+/* Thread 7 sleeps again and again; 8, of the same process, is on CPU 1. */
+struct script {
+	char *text; /* owned */
+	int at_us;
+};
+
+static void says(struct script *script, const char *line, int for_us)
+{
+	char *more = xasprintf("%s%dus %s\n", script->text, script->at_us, line);
+
+	free(script->text);
+	script->text = more;
+	script->at_us += for_us;
+}
+
+static void by_timer(struct script *script, int cpu, int tid)
+{
+	AUTO_FREE char *text =
+		xasprintf("cpu%d vector local_timer\n%dus cpu%d hrtimer hrtimer_wakeup\n"
+			  "%dus cpu%d waking %d cpu %d\n%dus cpu%d hrtimerdone\n"
+			  "%dus cpu%d vectorexit local_timer\n%dus cpu%d switch 0(runnable) %d\n"
+			  "%dus cpu%d leave clock_nanosleep 0",
+			  cpu, script->at_us, cpu, script->at_us, cpu, tid, cpu, script->at_us, cpu,
+			  script->at_us, cpu, script->at_us, cpu, tid, script->at_us + 1, cpu);
+
+	says(script, text, 3);
+}
+
+static void sleep_begins(struct script *script)
+{
+	says(script, "cpu0 enter clock_nanosleep", 1);
+	says(script, "cpu0 switch 7(blocked) 0", 0);
+}
+
+static void naps(struct script *script, int count, int ms)
+{
+	for (int i = 0; i < count; i++) {
+		sleep_begins(script);
+		script->at_us += ms * 1000;
+		by_timer(script, 0, 7);
+	}
+}
+
+/* In the last sleep, of 10 ms, 8 does 'line'. */
+static void last_nap(struct script *script, const char *line)
+{
+	sleep_begins(script);
+	script->at_us += 6000;
+	if (line)
+		says(script, line, 0);
+	else
+		by_timer(script, 1, 8);
+	script->at_us += 4000;
+	by_timer(script, 0, 7);
+	says(script, "cpu0 enter write 1", 5);
+	says(script, "cpu0 leave write 1", 5);
+}
+
+/* 8 sleeps, or works. */
+static struct script begun(bool sleeps)
+{
+	struct script script = { xstrdup("thread 7 7 1 R waiter\nthread 8 7 1 R other\n"
+					 "thread 10 7 1 R third\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  0 cpu1 switch 0(runnable) 8\n"),
+				 1000 };
+
+	if (sleeps) {
+		says(&script, "cpu1 enter clock_nanosleep", 1);
+		says(&script, "cpu1 switch 8(blocked) 0", 1);
+	}
+	return script;
+}
+
+static struct told *asked(struct script *script)
+{
+	struct told *told;
+
+	says(script, "cpu0 switch 7(blocked) 0", 0);
+	told = replayed(script->text);
+	free(script->text);
+	(void)explained(told, 7, 1 * MS, (uint64_t)script->at_us * US);
+	return told;
+}
+
+/* Of the time that it slept, what is not its own. */
+static uint64_t inferred_ns(const struct told *told)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < told->why.root_count; i++) {
+		if (told->why.roots[i].inferred && told->why.roots[i].who.tid == 8)
+			ns += told->why.roots[i].ns;
+	}
+	assert_int_equal(ns, told->why.missed_ns);
+	return ns;
+}
+
+static void inferred(struct script script, int from_ms, int to_ms)
+{
+	struct told *told = asked(&script);
+
+	assert_in_range(inferred_ns(told), from_ms * MS, to_ms * MS);
+	told_free(told);
+}
+
+static void who_woke_up_in_the_last_sleep_is_inferred(void **unused)
+{
+	struct script script = begun(true);
+	struct told *told;
+
+	naps(&script, 5, 10);
+	last_nap(&script, NULL);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	assert_string_equal(told->why.chain[0].inferred,
+			    "it alone woke up as 6 equal sleeps in clock_nanosleep() ended, "
+			    "between which nothing was done: what they were for is in memory, "
+			    "and not recorded");
+	told_free(told);
+}
+
+static void so_is_who_stopped_working_then(void **unused)
+{
+	struct script script = begun(false);
+
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 switch 8(blocked) 0");
+	inferred(script, 55, 57);
+}
+
+static void and_who_ended(void **unused)
+{
+	struct script script = begun(false);
+
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 switch 8(dead) 0");
+	inferred(script, 55, 57);
+}
+
+/* Thread 10 sleeps on CPU 2, and ends with its process: it did not end for that. */
+static void who_slept_all_along_ended_for_nothing(void **unused)
+{
+	struct script script = begun(false);
+	struct told *told;
+
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	says(&script, "cpu2 enter futex 0x7000 128", 1);
+	says(&script, "cpu2 switch 10(blocked) 0", 1);
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 switch 8(blocked) 0");
+	says(&script, "cpu0 waking 10 cpu 2", 1);
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	says(&script, "cpu2 leave futex 0", 1);
+	says(&script, "cpu2 enter exit", 1);
+	says(&script, "cpu2 switch 10(dead) 0", 1);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	told_free(told);
+}
+
+/* Thread 10 wakes up every 35 ms on CPU 2, also in the last sleep, and 8 for the first time. */
+static void who_changed_before_did_not_now(void **unused)
+{
+	struct script script = begun(true);
+	struct told *told;
+
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	for (int i = 0; i < 3; i++) {
+		says(&script, "cpu2 enter clock_nanosleep", 1);
+		says(&script, "cpu2 switch 10(blocked) 0", 1);
+		naps(&script, 5, 10);
+		if (i < 2)
+			by_timer(&script, 2, 10);
+	}
+	sleep_begins(&script);
+	script.at_us += 3000;
+	by_timer(&script, 2, 10);
+	by_timer(&script, 1, 8);
+	script.at_us += 7000;
+	by_timer(&script, 0, 7);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 150 * MS, 160 * MS);
+	told_free(told);
+}
+
+/* 7 has forked 9, of another name by now, which works and ends; nothing is known of 8. */
+static void a_fork_of_another_name_may_have_set_it(void **unused)
+{
+	for (int execs = 0; execs < 2; execs++) {
+		struct script script = { xstrdup("thread 7 7 1 R waiter\n"
+						 "  0 cpu0 switch 0(runnable) 7\n"
+						 " 10us cpu0 enter clone\n"
+						 " 11us cpu0 newtask 9\n"
+						 " 12us cpu0 wakeupnew 9 cpu 1\n"
+						 " 13us cpu0 leave clone 9\n"
+						 " 14us cpu1 switch 0(runnable) 9\n"
+						 " 15us cpu1 leave clone 0\n"
+						 " 16us cpu1 rename 9 setter\n"),
+					 1000 };
+		struct told *told;
+		uint64_t ns = 0;
+
+		if (execs) {
+			says(&script, "cpu1 enter execve", 1);
+			says(&script, "cpu1 leave execve 0", 1);
+		}
+		naps(&script, 5, 10);
+		last_nap(&script, "cpu1 switch 9(dead) 0");
+		told = asked(&script);
+		for (size_t i = 0; i < told->why.root_count; i++)
+			ns += told->why.roots[i].inferred ? told->why.roots[i].ns : 0;
+		assert_in_range(ns, execs ? 0 : 55 * MS, execs ? 0 : 57 * MS);
+		told_free(told);
+	}
+}
+
+static void who_works_on_changed_nothing(void **unused)
+{
+	struct script script = begun(false);
+
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 enter getpid");
+	inferred(script, 0, 0);
+}
+
+/* It woke up in an earlier one, and sleeps again. */
+static void who_woke_up_before_is_not(void **unused)
+{
+	struct script script = begun(true);
+
+	naps(&script, 3, 10);
+	by_timer(&script, 1, 8);
+	says(&script, "cpu1 enter clock_nanosleep", 1);
+	says(&script, "cpu1 switch 8(blocked) 0", 1);
+	naps(&script, 2, 10);
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
+static void few_sleeps_may_be_chance(void **unused)
+{
+	struct script script = begun(true);
+
+	naps(&script, 2, 10);
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
+/* Who tries again waits longer each time. */
+static void sleeps_that_grow_are_no_look_each(void **unused)
+{
+	struct script script = begun(true);
+
+	for (int ms = 10; ms <= 160; ms *= 2)
+		naps(&script, 1, ms);
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
+/* Those before them are of another loop. */
+static void sleeps_of_another_length_begin_anew(void **unused)
+{
+	struct script script = begun(true);
+
+	naps(&script, 3, 50);
+	naps(&script, 5, 10);
+	last_nap(&script, NULL);
+	inferred(script, 55, 57);
+}
+
+static void called_between(const char *call, const char *result)
+{
+	struct script script = begun(true);
+	AUTO_FREE char *enter = xasprintf("cpu0 enter %s", call);
+	AUTO_FREE char *leave =
+		xasprintf("cpu0 leave %.*s %s", (int)strcspn(call, " "), call, result);
+
+	for (int i = 0; i < 6; i++) {
+		naps(&script, 1, 10);
+		says(&script, enter, 1);
+		says(&script, leave, 1);
+	}
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
+static void who_writes_or_reads_each_time_does_more_than_look(void **unused)
+{
+	called_between("write 1", "5");
+	called_between("read 3", "5");
+}
+
+static void who_works_each_time_does_more_than_look(void **unused)
+{
+	struct script script = begun(true);
+
+	for (int i = 0; i < 6; i++) {
+		naps(&script, 1, 10);
+		script.at_us += 3000;
+	}
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
+static void without_anybody_the_sleeps_are_told(void **unused)
+{
+	struct script script = begun(false);
+	struct told *told;
+
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 enter getpid");
+	told = asked(&script);
+	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
+	assert_int_equal(told->why.roots[0].polls.bare, 5);
+	assert_int_equal(told->why.roots[0].polls.sleeps, 6);
+	assert_in_range(told->why.roots[0].polls.bare_ns, 10 * MS, 11 * MS);
+	assert_null(told->why.roots[0].polls.call);
+	told_free(told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_woke_up_in_the_last_sleep_is_inferred),
+		cmocka_unit_test(so_is_who_stopped_working_then),
+		cmocka_unit_test(and_who_ended),
+		cmocka_unit_test(who_slept_all_along_ended_for_nothing),
+		cmocka_unit_test(who_changed_before_did_not_now),
+		cmocka_unit_test(a_fork_of_another_name_may_have_set_it),
+		cmocka_unit_test(who_works_on_changed_nothing),
+		cmocka_unit_test(who_woke_up_before_is_not),
+		cmocka_unit_test(few_sleeps_may_be_chance),
+		cmocka_unit_test(sleeps_that_grow_are_no_look_each),
+		cmocka_unit_test(sleeps_of_another_length_begin_anew),
+		cmocka_unit_test(who_writes_or_reads_each_time_does_more_than_look),
+		cmocka_unit_test(who_works_each_time_does_more_than_look),
+		cmocka_unit_test(without_anybody_the_sleeps_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

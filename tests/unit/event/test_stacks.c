@@ -1,0 +1,145 @@
+/* test_stacks.c - which stack a wait has, and which of its frames is the place that is told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "event/stacks.h"
+
+static void add_frame(struct stacks *stacks, const char *function, const char *module)
+{
+	stacks_add_frame(stacks,
+			 &(struct stack_frame){ .function = function,
+						.module = module,
+						.offset = 0x1000 + stacks->frame_count,
+						.is_kernel = strcmp(module, "[kernel]") == 0 });
+}
+
+/* 0 kernel, 1 libc, 2 load(), 3 main(), 4 other code of load(), 5 no name, 6 C++ runtime */
+static void fill(struct stacks *stacks)
+{
+	static const uint32_t of_load[] = { 0, 1, 2, 3 }, again[] = { 1, 4, 3 },
+			      unnamed[] = { 1, 5 }, only_libc[] = { 0, 1 }, of_cpp[] = { 1, 6, 2 };
+
+	add_frame(stacks, "schedule", "[kernel]");
+	add_frame(stacks, "read", "libc.so.6");
+	add_frame(stacks, "load", "prog");
+	add_frame(stacks, "main", "prog");
+	add_frame(stacks, "load", "prog");
+	add_frame(stacks, NULL, "libx.so");
+	add_frame(stacks, "std::condition_variable::wait", "libstdc++.so.6");
+	assert_true(stacks_add_stack(stacks, of_load, 4, NULL));
+	assert_true(stacks_add_stack(stacks, again, 3, NULL));
+	assert_true(stacks_add_stack(stacks, unnamed, 2, "too short"));
+	assert_true(stacks_add_stack(stacks, only_libc, 2, ""));
+	assert_true(stacks_add_stack(stacks, of_cpp, 3, NULL));
+	assert_false(stacks_add_stack(stacks, (uint32_t[]){ 7 }, 1, NULL)); /* no such frame */
+}
+
+static void add_script(struct stacks *stacks, const char *function, const char *path)
+{
+	stacks_add_frame(stacks, &(struct stack_frame){ .function = function,
+							.module = strrchr(path, '/') + 1,
+							.path = path,
+							.is_script = true });
+}
+
+/* 0 libc, 1 and 2 the interpreter, 3 Condition.wait(), 4 Queue.get(), 5 take(), 6 <module>, 7 no library's */
+static void a_scripts_place_is_behind_its_own_library(void **unused)
+{
+	static const uint32_t of_queue[] = { 0, 1, 3, 4, 2, 5, 2, 6 },
+			      of_lock[] = { 0, 1, 5, 2, 6 }, own_name[] = { 0, 7, 2 },
+			      only_library[] = { 0, 3, 4 };
+	struct stacks stacks = { 0 };
+
+	add_frame(&stacks, "futex_wait", "libc.so.6");
+	add_frame(&stacks, "lock_acquire", "python3.11");
+	add_frame(&stacks, "_PyObject_Vectorcall", "python3.11");
+	add_script(&stacks, "Condition.wait", "/usr/lib/python3.11/threading.py");
+	add_script(&stacks, "Queue.get", "/usr/lib/python3.11/queue.py");
+	add_script(&stacks, "take", "/srv/app.py");
+	add_script(&stacks, "<module>", "/srv/app.py");
+	add_script(&stacks, "wait", "/srv/threading.py");
+	assert_true(stacks_add_stack(&stacks, of_queue, 8, NULL));
+	assert_true(stacks_add_stack(&stacks, of_lock, 5, NULL));
+	assert_true(stacks_add_stack(&stacks, own_name, 3, NULL));
+	assert_true(stacks_add_stack(&stacks, only_library, 3, NULL));
+	stacks_finish(&stacks);
+	assert_int_equal(stacks.stacks[0].place, 5);
+	assert_int_equal(stacks.stacks[0].caller, 7); /* the next one of the script */
+	assert_int_equal(stacks.stacks[0].script, 2); /* which has the work */
+	assert_int_equal(stacks.stacks[1].place, 2);
+	assert_int_equal(stacks.stacks[1].alike, 0);
+	assert_int_equal(stacks.stacks[2].place, 1);
+	assert_int_equal(stacks.stacks[2].caller, 2); /* of no script: there is no other */
+	assert_int_equal(stacks.stacks[3].place, 1);
+	stacks_fini(&stacks);
+}
+
+static void the_place_is_behind_the_kernel_and_the_c_library(void **unused)
+{
+	struct stacks stacks = { 0 };
+
+	fill(&stacks);
+	stacks_finish(&stacks);
+	assert_int_equal(stacks.stack_count, 5);
+	assert_int_equal(stacks.stacks[0].place, 2);
+	assert_int_equal(stacks.stacks[0].caller, 3);
+	assert_string_equal(stacks_frame(&stacks, 0, 2)->function, "load");
+	assert_int_equal(stacks.stacks[2].place, 1); /* without a name, and yet a place */
+	assert_int_equal(stacks.stacks[2].caller, FRAME_NONE);
+	assert_string_equal(stacks.stacks[2].end, "too short");
+	assert_int_equal(stacks.stacks[3].place, FRAME_NONE);
+	assert_null(stacks.stacks[3].end);
+	assert_int_equal(stacks.stacks[4].place, 2); /* a runtime's own wait is skipped */
+	stacks_fini(&stacks);
+}
+
+static void places_in_one_function_are_alike(void **unused)
+{
+	struct stacks stacks = { 0 };
+
+	fill(&stacks);
+	stacks_finish(&stacks);
+	assert_int_equal(stacks.stacks[0].alike, 0);
+	assert_int_equal(stacks.stacks[1].alike, 0);
+	assert_int_equal(stacks.stacks[2].alike, 2);
+	assert_int_equal(stacks.stacks[3].alike, 3);
+	assert_int_equal(stacks.stacks[4].alike, 0);
+	stacks_fini(&stacks);
+}
+
+static void a_wait_is_found_by_its_thread_and_its_middle(void **unused)
+{
+	struct stacks stacks = { 0 };
+
+	fill(&stacks);
+	stacks_add_wait(&stacks, &(struct stack_wait){ 7, 1, 500, 600, 100, false, false });
+	stacks_add_wait(&stacks, &(struct stack_wait){ 7, 0, 100, 300, 200, false, false });
+	stacks_add_wait(&stacks, &(struct stack_wait){ 8, 2, 0, 1000, 1000, false, true });
+	stacks_finish(&stacks);
+	assert_int_equal(stacks_find(&stacks, 7, 98, 303), 0);	/* clocks differ a little */
+	assert_int_equal(stacks_find(&stacks, 7, 150, 180), 0); /* one of several in a call */
+	assert_int_equal(stacks_find(&stacks, 7, 310, 480), STACK_NONE);
+	assert_int_equal(stacks_find(&stacks, 7, 501, 599), 1);
+	assert_int_equal(stacks_find(&stacks, 7, 700, 900), STACK_NONE);
+	assert_int_equal(stacks_find(&stacks, 8, 700, 900), 2);
+	assert_int_equal(stacks_find(&stacks, 6, 100, 300), STACK_NONE);
+	assert_int_equal(stacks_find(&stacks, 9, 100, 300), STACK_NONE);
+	stacks_fini(&stacks);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_place_is_behind_the_kernel_and_the_c_library),
+		cmocka_unit_test(a_scripts_place_is_behind_its_own_library),
+		cmocka_unit_test(places_in_one_function_are_alike),
+		cmocka_unit_test(a_wait_is_found_by_its_thread_and_its_middle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/* lane_sums.h - what a lane must show: slow and obvious. */
+#ifndef LANE_SUMS_H
+#define LANE_SUMS_H
+
+#include "timeline/timeline.h"
+#include "timeline/totals.h"
+#include "view/shares.h"
+
+/* The sums of a window by state, out of the timeline's own, row by row. */
+static inline struct lane_shares lane_sums(const struct timeline *tl, uint32_t slot,
+					   uint64_t start_ns, uint64_t end_ns)
+{
+	static const enum lane_state waits[WAIT_KIND_COUNT] = {
+		LANE_STOP,    LANE_LOCK,   LANE_DISK,  LANE_IDLE,  LANE_SLEEP,
+		LANE_NETWORK, LANE_THREAD, LANE_OTHER, LANE_OTHER, LANE_UNENDED,
+	};
+	struct lane_shares shares = { 0 };
+	struct totals totals = { 0 };
+
+	timeline_totals(tl, slot, start_ns, end_ns, &totals);
+	for (uint32_t i = 0; i < totals.count; i++) {
+		const struct total *row = &totals.rows[i];
+		enum word_kind kind = word_kind(total_a(row->key));
+		enum wib wib = word_wib(total_a(row->key));
+
+		if (total_kind(row->key) == TOTAL_WAIT)
+			shares.ns[waits[total_b(row->key)]] += row->ns;
+		if (total_kind(row->key) != TOTAL_STATE || kind == WORD_BLOCKED)
+			continue;
+		if (kind == WORD_NONE)
+			shares.ns[LANE_ABSENT] += row->ns;
+		else if (wib == WIB_UNCERTAIN)
+			shares.ns[LANE_UNCERTAIN] += row->ns;
+		else if (kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU)
+			shares.ns[LANE_QUEUE] += row->ns;
+		else if (kind == WORD_IRQ || kind == WORD_VECTOR || kind == WORD_SOFTIRQ)
+			shares.ns[LANE_IRQ] += row->ns;
+		else if (kind == WORD_USER || kind == WORD_RUN || kind == WORD_IDLE)
+			shares.ns[LANE_OWN] += row->ns;
+		else
+			shares.ns[LANE_KERNEL] += row->ns;
+	}
+	totals_fini(&totals);
+	return shares;
+}
+
+#endif

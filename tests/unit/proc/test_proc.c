@@ -1,0 +1,104 @@
+/* test_proc.c - lines of /proc/TID/stat, whatever a program calls itself. */
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "proc/proc.h"
+
+#define ZEROS " 0 0 0 0"
+#define REST  " 0 -1 1077936192" ZEROS ZEROS " 39 19 1 0 100" ZEROS ZEROS ZEROS " 0 0 0 17 1 0 3 0"
+
+static void the_name_may_hold_anything(void **unused)
+{
+	struct proc_thread thread = { 0 };
+
+	assert_true(proc_parse_stat("7 (a) R 1 (b) S 42 1 1" REST "\n", &thread));
+	assert_string_equal(thread.comm, "a) R 1 (b");
+	assert_int_equal(thread.state, 'S');
+	assert_int_equal(thread.ppid, 42);
+	assert_int_equal(thread.prio, 39);
+	assert_int_equal(thread.policy, 3);
+	assert_int_equal(thread.born_ticks, 100);
+	assert_false(thread.kernel);
+}
+
+static void workers_have_the_name_that_events_show(void **unused)
+{
+	static const struct {
+		const char *shown;
+		const char *name;
+	} cases[] = {
+		{ "kworker/0:1-events", "kworker/0:1" },
+		{ "kworker/u4:2+flush-254:0", "kworker/u4:2" },
+		{ "kworker/R-slub_flushwq", "kworker/R-slub_" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct proc_thread thread = { 0 };
+		char *line = xasprintf("7 (%s) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 10 0",
+				       cases[i].shown);
+
+		assert_true(proc_parse_stat(line, &thread));
+		assert_true(thread.kernel);
+		assert_string_equal(thread.comm, cases[i].name);
+		assert_int_equal(thread.policy, -1); /* the line is too short to tell */
+		free(line);
+	}
+}
+
+static void nonsense_is_no_line(void **unused)
+{
+	struct proc_thread thread;
+
+	assert_false(proc_parse_stat("", &thread));
+	assert_false(proc_parse_stat("7 a R 1", &thread));
+	assert_false(proc_parse_stat("7 )a( R 1", &thread));
+	assert_false(proc_parse_stat("7 (a) R", &thread));
+}
+
+static void a_number_of_a_container_is_the_innermost(void **unused)
+{
+	assert_int_equal(proc_parse_vtid("Name:\ta\nNSpid:\t4711\t56\t7\nNSpgid:\t4711\t56\t8\n"),
+			 7);
+	assert_int_equal(proc_parse_vtid("Name:\ta\nNSpid:\t4711\nNSpgid:\t4711\t5\n"), 0);
+	assert_int_equal(proc_parse_vtid("Name:\ta\nNSpid:\t4711\t99999999999\n"), 0);
+	assert_int_equal(proc_parse_vtid("Name:\ta\n"), 0);
+}
+
+static void this_thread_is_found(void **unused)
+{
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_thread thread;
+	int32_t tid = (int32_t)syscall(SYS_gettid);
+
+	assert_true(proc_read_thread(proc_fd, getpid(), tid, &thread));
+	assert_int_equal(thread.tid, tid);
+	assert_int_equal(thread.tgid, getpid());
+	assert_int_equal(thread.ppid, getppid());
+	assert_int_equal(thread.uid, getuid());
+	assert_int_equal(thread.state, 'R');
+	assert_int_equal(thread.policy, sched_getscheduler(0));
+	assert_false(proc_read_thread(proc_fd, 0x7ffffff0, 0x7ffffff0, &thread));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_name_may_hold_anything),
+		cmocka_unit_test(workers_have_the_name_that_events_show),
+		cmocka_unit_test(nonsense_is_no_line),
+		cmocka_unit_test(a_number_of_a_container_is_the_innermost),
+		cmocka_unit_test(this_thread_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* test_flight_on.c - what --on takes, what fires, and how often one looks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "record/flight_on.h"
+
+#define MS 1000000u
+
+static struct flight_on parsed(const char *text)
+{
+	struct flight_on on = { 0 };
+	struct err err = { 0 };
+
+	if (flight_on_parse(text, &on, &err) < 0)
+		fail_msg("%s: %s", text, err.text);
+	return on;
+}
+
+static void pressure_has_a_resource_a_share_and_a_window(void **state)
+{
+	struct flight_on on = parsed("psi:io>10%/1s");
+
+	(void)state;
+	assert_int_equal(on.kind, FLIGHT_ON_PSI);
+	assert_int_equal(on.resource, FLIGHT_ON_IO);
+	assert_false(on.full);
+	assert_null(on.cgroup);
+	assert_int_equal(on.stall_us, 100000);
+	assert_int_equal(on.window_us, 1000000);
+	flight_on_fini(&on);
+}
+
+static void full_stands_before_the_cgroup(void **state)
+{
+	struct flight_on on = parsed("psi:memory:full@/web.slice>100%/10s");
+
+	(void)state;
+	assert_true(on.full);
+	assert_string_equal(on.cgroup, "/web.slice");
+	assert_int_equal(on.stall_us, 10000000);
+	flight_on_fini(&on);
+}
+
+static void waits_have_a_limit_and_perhaps_a_name(void **state)
+{
+	struct flight_on on = parsed("D>500ms");
+
+	(void)state;
+	assert_int_equal(on.kind, FLIGHT_ON_D);
+	assert_null(on.comm);
+	assert_int_equal(on.min_ns, 500 * MS);
+	flight_on_fini(&on);
+	on = parsed("runnable:a>b-longer-than-a-name>100ms");
+	assert_int_equal(on.kind, FLIGHT_ON_RUNNABLE);
+	assert_string_equal(on.comm, "a>b-longer-than");
+	assert_int_equal(on.min_ns, 100 * MS);
+	flight_on_fini(&on);
+}
+
+static void what_is_no_trigger_is_refused(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		">",
+		"D",
+		"D>",
+		"D>1ns",
+		"D:>1s",
+		"X>1s",
+		"d>1s",
+		"runnable",
+		"psi:",
+		"psi:io",
+		"psi:io>",
+		"psi:io>10%",
+		"psi:io>10%/",
+		"psi:io>0%/1s",
+		"psi:io>101%/1s",
+		"psi:io>10%/100ms",
+		"psi:io>10%/11s",
+		"psi:disk>10%/1s",
+		"psi:io:half>10%/1s",
+		"psi:io@web>10%/1s",
+		"psi:io@/../x>10%/1s",
+		"psi:io>10/1s",
+		"psi::full>10%/1s",
+		"psi:io>-1%/1s",
+	};
+	struct flight_on on;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		err = (struct err){ 0 };
+		if (flight_on_parse(texts[i], &on, &err) != -EINVAL)
+			fail_msg("\"%s\" is taken", texts[i]);
+		assert_non_null(strstr(err.text, "--on needs"));
+	}
+}
+
+static void nobody_looks_who_was_not_asked(void **state)
+{
+	struct flight_on ons[] = { parsed("psi:cpu>10%/2s"), parsed("D>400ms"),
+				   parsed("D:name>100ms") };
+	struct flight_looks looks = { 0 };
+
+	(void)state;
+	assert_true(flight_looks_next_ns(&looks, ons, 1) == UINT64_MAX);
+	assert_true(flight_looks_every_ns(&looks, ons, 2, true) == UINT64_MAX);
+	assert_int_equal(flight_looks_every_ns(&looks, ons, 2, false), 200 * MS);
+	assert_int_equal(flight_looks_every_ns(&looks, ons, 3, true), 50 * MS);
+	for (size_t i = 0; i < ARRAY_LEN(ons); i++)
+		flight_on_fini(&ons[i]);
+}
+
+static void looking_costs_a_hundredth_of_a_cpu_at_most(void **state)
+{
+	struct flight_on on = parsed("D>400ms");
+	struct flight_looks looks = { .all.cost_ns = 8 * MS };
+
+	(void)state;
+	assert_int_equal(flight_looks_every_ns(&looks, &on, 1, false), 800 * MS);
+	flight_on_fini(&on);
+}
+
+/* The thread that looks is running: it has no wait that could fire. */
+static void who_runs_waits_for_nothing(void **state)
+{
+	struct flight_on on = parsed("runnable>20ms");
+	struct flight_looks looks = { 0 };
+	struct flight_seen seen = { .tid = 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct flight_on *fired = flight_looks_take(&looks, &on, 1, &seen);
+
+		assert_true(!fired || seen.tid != gettid());
+		looks.all.looked_ns = 0; /* due again */
+	}
+	assert_true(looks.all.count > 0); /* us, at least */
+	flight_looks_fini(&looks);
+	flight_on_fini(&on);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pressure_has_a_resource_a_share_and_a_window),
+		cmocka_unit_test(full_stands_before_the_cgroup),
+		cmocka_unit_test(waits_have_a_limit_and_perhaps_a_name),
+		cmocka_unit_test(what_is_no_trigger_is_refused),
+		cmocka_unit_test(nobody_looks_who_was_not_asked),
+		cmocka_unit_test(looking_costs_a_hundredth_of_a_cpu_at_most),
+		cmocka_unit_test(who_runs_waits_for_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

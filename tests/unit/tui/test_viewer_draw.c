@@ -1,0 +1,230 @@
+/* The viewer in the terminal as text: whole screens, and that a cell is what took most of its time. */
+#include "lane_sums.h"
+#include "random_trace.h"
+#include "viewer_maker.h"
+
+static const char *line(struct viewing *viewing, int row)
+{
+	return told_keep(viewing->told, grid_text(&viewing->grid, row));
+}
+
+static const char *line_with(struct viewing *viewing, const char *text)
+{
+	for (int row = 0; row < viewing->grid.rows; row++) {
+		if (strstr(line(viewing, row), text))
+			return line(viewing, row);
+	}
+	fail_msg("nowhere: %s", text);
+	return NULL;
+}
+
+/* 1000 ns on 60 columns: 6 are 100 ns. */
+static void the_lanes_at_80_columns(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "0");
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(line_with(&viewing, " main[7]  "),
+			    ">* main[7]          ██████▓▓▓▓▓▓TTTTTTTTTTTTTTTTTTTTTTTT▒▒▒▒▒▒▓▓▓▓▓▓▓▓"
+			    "▓▓▓▓▓▓▓▓▓▓");
+	assert_string_equal(
+		line_with(&viewing, " helper[8]  "),
+		"   helper[8]        ██████████████████████████████████████████████████████"
+		"██████");
+	assert_string_equal(line_with(&viewing, " ▾ main[7]"), "  ▾ main[7]: 1 thread");
+	assert_string_equal(line_with(&viewing, "LANES"),
+			    " LANES  +0.00000000 s to +0.00000100 s: 1.00 us");
+	viewing_end(&viewing);
+}
+
+static void the_answer_is_on_top(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_draw(&viewing, 24, 80);
+	assert_memory_equal(line(&viewing, 0), "main[7]", 7);
+	assert_string_equal(line(&viewing, 2), ">  SHARE      TIME CAUSE, 1 of 3");
+	assert_string_equal(line(&viewing, 3),
+			    "> 50.0 %    500 ns working itself: futex 80 %, running 20 % (3 x, "
+			    "longest 300 n>");
+	assert_memory_equal(line(&viewing, 4), "  40.0 %    400 ns helper[8]", 28);
+	assert_memory_equal(line(&viewing, 5), "  10.0 %    100 ns ", 19);
+	viewing_end(&viewing);
+}
+
+static void where_a_cause_was_stands_above_the_lanes(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "0");
+	viewer_select_cause(&viewing.viewer, 1);
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(line_with(&viewing, "the cause"),
+			    "  the cause                     vvvvvvvvvvvvXvvvvvvvvvvv");
+	viewing_keys(&viewing, "c");
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(line_with(&viewing, "the chain"),
+			    "  the chain                     vvvvvvvvvvvvXvvvvvvvvvvv");
+	(void)line_with(&viewing, "> main[7] waited in futex");
+	viewing_end(&viewing);
+}
+
+static void the_wait_at_the_cursor_is_told(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "0");
+	viewer_select_cause(&viewing.viewer, 1);
+	viewing_draw(&viewing, 24, 80); /* before it rests there */
+	(void)viewer_settle(&viewing.viewer);
+	viewing_draw(&viewing, 24, 80);
+	(void)line_with(&viewing, ": blocked: futex, from +0.00000020 s for 400 ns");
+	(void)line_with(&viewing, "charged to: 100 % helper[8]");
+	(void)line_with(&viewing, "ended by: thread helper[8]");
+	viewing_end(&viewing);
+}
+
+static void no_two_states_look_alike(void **unused)
+{
+	for (enum lane_state i = 0; i < LANE_STATE_COUNT; i++) {
+		assert_int_equal(strlen(viewer_glyph(i, true)), 1);
+		for (enum lane_state k = 0; k < i; k++) {
+			assert_string_not_equal(viewer_glyph(i, false), viewer_glyph(k, false));
+			assert_string_not_equal(viewer_glyph(i, true), viewer_glyph(k, true));
+		}
+	}
+}
+
+/* Column by column; of a column without a ns nothing is known. */
+static void check_cells(struct viewing *viewing, const struct viewer_cell *cells, uint32_t slot)
+{
+	const struct lane_window window = viewer_window(&viewing->viewer);
+
+	for (uint32_t i = 0; i < window.width; i++) {
+		uint64_t start_ns = lane_column_ns(&window, i);
+		uint64_t end_ns = lane_column_ns(&window, i + 1);
+		const struct lane_shares sums =
+			lane_sums(viewing->told->tl, slot, start_ns, end_ns);
+		enum lane_state state = cells[i].state;
+
+		if (end_ns > start_ns && state == LANE_ABSENT)
+			assert_int_equal(sums.ns[LANE_ABSENT], end_ns - start_ns);
+		for (enum lane_state k = 0; k < LANE_ABSENT && end_ns > start_ns; k++) {
+			if (sums.ns[k] > sums.ns[state])
+				fail_msg("slot %u, column %u: %s, not %s", slot, i,
+					 lane_look(state)->name, lane_look(k)->name);
+		}
+	}
+}
+
+static void cells_of_random_traces_are_what_took_most(void **unused)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct viewing viewing;
+		struct viewer_cell cells[97];
+		struct lane_shares sum;
+
+		viewing_of(&viewing, told_trace(random_trace(seed, 400, false, false)), 0);
+		viewer_look_at_all(&viewing.viewer);
+		viewer_set_page(&viewing.viewer, 4, 7, ARRAY_LEN(cells));
+		for (uint32_t slot = 0; slot < viewing.told->tl->thread_count; slot++) {
+			viewer_cells(&viewing.viewer, (struct view_lane){ 't', slot }, cells, &sum);
+			check_cells(&viewing, cells, slot);
+		}
+		viewing_end(&viewing);
+	}
+}
+
+static void a_smaller_screen_is_refused_in_words(void **unused)
+{
+	static const struct {
+		int rows, columns;
+	} sizes[] = { { 23, 80 }, { 24, 79 }, { 1, 1 }, { 3, 200 } };
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		viewing_draw(&viewing, sizes[i].rows, sizes[i].columns);
+	assert_string_equal(line(&viewing, 1), "At least 80 x 24 are needed:");
+	viewing_end(&viewing);
+}
+
+static void help_fits_on_the_smallest_screen(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "?");
+	viewing_draw(&viewing, 24, 80);
+	(void)line_with(&viewing, "L blocked: lock");
+	(void)line_with(&viewing, "─ CPU: idle");
+	assert_string_equal(line(&viewing, 23), "any key: back");
+	viewing_keys(&viewing, "x");
+	viewing_draw(&viewing, 24, 80);
+	(void)line_with(&viewing, "CAUSE");
+	viewing_end(&viewing);
+}
+
+/* Names from outside are text: also those that a terminal would obey, or show in two columns. */
+static void no_name_commands_the_terminal(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, "facts last 1000\n"
+				"thread 7 7 1 R a\033[2J\n"
+				"thread 8 8 1 R \xe2\x80\xae\xff\xc2\x9b\xe6\xbc\xa2\n"
+				"0 cpu0 switch 0(runnable) 7\n"
+				"0 cpu1 switch 0(runnable) 8\n"
+				"200 cpu0 switch 7(blocked) 0\n"
+				"600 cpu1 waking 7 cpu 0\n");
+	viewing_keys(&viewing, "u");
+	for (int columns = 80; columns < 120; columns += 7) {
+		viewing_draw(&viewing, 30, columns);
+		for (int i = 0; i < viewing.grid.rows * viewing.grid.columns; i++) {
+			uint32_t code = viewing.grid.cells[i].code;
+
+			assert_true((code >= 0x20 && code < 0x7f) ||
+				    (code > 0xa0 && code < 0x2600));
+			assert_true(code < 0x2000 || code >= 0x2190);
+		}
+	}
+	viewing_end(&viewing);
+}
+
+static void without_utf_8_all_is_ascii(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing.viewer.ascii = true;
+	viewing_keys(&viewing, "0");
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(
+		line_with(&viewing, " main[7]  "),
+		">* main[7]          ######%%%%%%TTTTTTTTTTTTTTTTTTTTTTTT======%%%%%%%%%%"
+		"%%%%%%%%");
+	viewing_end(&viewing);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_lanes_at_80_columns),
+		cmocka_unit_test(the_answer_is_on_top),
+		cmocka_unit_test(where_a_cause_was_stands_above_the_lanes),
+		cmocka_unit_test(the_wait_at_the_cursor_is_told),
+		cmocka_unit_test(no_two_states_look_alike),
+		cmocka_unit_test(cells_of_random_traces_are_what_took_most),
+		cmocka_unit_test(a_smaller_screen_is_refused_in_words),
+		cmocka_unit_test(help_fits_on_the_smallest_screen),
+		cmocka_unit_test(no_name_commands_the_terminal),
+		cmocka_unit_test(without_utf_8_all_is_ascii),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""A recording is seen while it is made: lanes come before the command ends, and at the end the page has its verdict."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import viewer  # noqa: E402
+
+TRACING = "/sys/kernel/tracing/events"
+
+
+class Live(viewer.Server):
+    """holdup view -- CMD"""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([viewer.HOLDUP, "view", "--no-open", *words], env=viewer.ENV, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError("no address: " + self.process.stderr.read())
+        _, _, self.host, self.token, _ = self.url.split("/")
+        self.port = int(self.host.split(":")[1])
+
+
+def state_of(server):
+    return json.loads(server.question("start")[1])["state"]
+
+
+def first_picture(server):
+    """The first picture with lanes while it is recorded."""
+    until = time.monotonic() + viewer.PATIENCE
+    while time.monotonic() < until:
+        status, body = server.question("live")
+        if status == 200 and json.loads(body)["threads"]["lanes"]:
+            return json.loads(body)
+        time.sleep(0.1)
+    raise RuntimeError("no picture in %d s" % viewer.PATIENCE)
+
+
+def follow(tap, folder):
+    """The command waits for a file that is made once its lanes were seen: no time is in the verdict."""
+    go = os.path.join(folder, "go")
+    with Live("--", "sh", "-c", 'until [ -e "$0" ]; do sleep 0.05; done; exec true', go) as server:
+        with viewer.Browser() as browser:
+            browser.open(server.url)
+            picture = first_picture(server)
+            tap.ok(state_of(server) == "recording" and server.question("verdict")[0] == 503, "while it is recorded there is no verdict")
+            start = picture["start"]
+            tap.ok(start["from_ns"] < start["to_ns"] and picture["lanes"], "a picture has a window and lanes", start)
+            tap.ok(server.question("others")[0] == 503 and server.ask("/live")[0] == 403, "nothing else is answered, and nothing without the token")
+            drawn = browser.wait("document.querySelectorAll('#lanes-table tbody tr').length > 2")
+            tap.ok(drawn and browser.value("document.documentElement.dataset.state") == "loading"
+                   and browser.value("document.getElementById('status').textContent").startswith("Recording"), "the page draws it, and says that it is recorded",
+                   browser.value("document.getElementById('status').textContent"), browser.complaints)
+            with open(go, "w", encoding="utf-8"):
+                pass
+            tap.ok(browser.ready(), "at the end the page is ready", browser.value("document.getElementById('status').textContent"), browser.complaints)
+            headline = browser.value("document.getElementById('headline').textContent")
+            tap.ok(re.match(r"(sh|true)\[\d+\] took", headline) and browser.value("document.querySelectorAll('#verdict tbody tr').length") > 0,
+                   "it opens on the verdict of the command", headline)
+            others = [text for text in browser.complaints if "/live" not in text]  # before the first picture there is none
+            tap.ok(not others, "the browser has nothing to complain about", *others)
+        tap.ok(server.question("live")[0] == 404, "there is no picture of a recording that is over")
+        tap.ok(server.end(signal.SIGTERM) == 0, "it ends with 0")
+
+
+def refused(tap):
+    for words in (("--live", "a.holdup"), ("--save", "a.html", "--", "true"), ("-d", "3", "a.holdup"), ("--from", "+1", "--live")):
+        done = viewer.run("view", *words)
+        tap.ok(done.returncode == 2, "%s is refused" % " ".join(words), done.stderr)
+
+
+def main():
+    if os.environ.get("HOLDUP_SANITIZED"):
+        print("1..0 # SKIP a sanitizer's allocator may be locked for ever in a child of a process with threads")
+        return
+    tap = viewer.Tap()
+    refused(tap)
+    if os.geteuid() != 0 or not os.path.isdir(TRACING):
+        tap.skipped("live", "needs root and tracefs")
+    elif not viewer.chromium():
+        tap.skipped("live", "chromium is missing (tools/setup check)")
+    else:
+        with tempfile.TemporaryDirectory(prefix="holdup-view.") as folder:
+            follow(tap, folder)
+    tap.end()
+
+
+main()
