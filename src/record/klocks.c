@@ -133,6 +133,11 @@ int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, s
 	return 0;
 }
 
+void klocks_begin(struct klocks *klocks, uint64_t mono_ns)
+{
+	__atomic_store_n(&klocks->control->begun_ns, mono_ns, __ATOMIC_RELAXED);
+}
+
 int klocks_fd(const struct klocks *klocks)
 {
 	return ring_buffer__epoll_fd(klocks->ring);

@@ -566,7 +566,8 @@ static struct raw_lock *empty_record(__u32 which, const struct waiting *wait)
 	if (!raw)
 		return NULL;
 	__builtin_memset(raw, 0, offsetof(struct raw_lock, text));
-	raw->begin_ns = wait->begin_ns;
+	/* Of one that began earlier the recording knows the rest. */
+	raw->begin_ns = wait->begin_ns < control.begun_ns ? control.begun_ns : wait->begin_ns;
 	raw->lock = wait->lock;
 	raw->owner = wait->owner;
 	return raw;
@@ -627,7 +628,7 @@ int on_lock_end(__u64 *args)
 		return 0;
 	wait = *known;
 	bpf_map_delete_elem(&waiters, &tid);
-	if (control.ended || !is_worth(&wait, bpf_ktime_get_ns()))
+	if (control.ended || !control.begun_ns || !is_worth(&wait, bpf_ktime_get_ns()))
 		return 0;
 	raw = empty_record(0, &wait);
 	if (!raw)
@@ -752,7 +753,8 @@ int on_each_waiter(struct bpf_iter__task *iter)
 	}
 	tid = task->pid;
 	wait = bpf_map_lookup_elem(&waiters, &tid);
-	if (!wait || (bpf_ktime_get_ns() - wait->begin_ns < OPEN_NS && !control.is_last))
+	if (!wait || !control.begun_ns ||
+	    (bpf_ktime_get_ns() - wait->begin_ns < OPEN_NS && !control.is_last))
 		return 0;
 	owner = owner_of(wait->lock, wait->flags);
 	if (wait->is_told && owner == wait->owner)

@@ -783,9 +783,14 @@ int names_start(const char *dir, uint64_t dispatch, bool is_lean,
 
 void names_begin(struct names_recorder *recorder)
 {
+	uint64_t begun_ns;
+
 	if (!recorder)
 		return;
-	__atomic_store_n(&recorder->control->begun_ns, clock_mono_ns(), __ATOMIC_RELAXED);
+	begun_ns = clock_mono_ns();
+	__atomic_store_n(&recorder->control->begun_ns, begun_ns, __ATOMIC_RELAXED);
+	if (recorder->locks)
+		klocks_begin(recorder->locks, begun_ns);
 	(void)eventfd_write(recorder->look_fd, 1); /* else it looks somewhat later */
 }
 

@@ -82,6 +82,7 @@ struct raw_lock_control {
 	__u32 ended;	     /* nothing is recorded any more */
 	__u32 is_first;	     /* who waits already is looked for */
 	__u32 is_last;	     /* all waits are told of, however short they are yet */
+	__u64 begun_ns;	     /* what is told is of waits from then on; 0 = not yet */
 	__u64 lost;	     /* records that found no room */
 };
 
