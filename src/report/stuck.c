@@ -445,7 +445,7 @@ void report_stuck_text(FILE *out, const struct report_stuck *report)
 
 	fprintf(out, "%s %s inspected in %s: %s\n", text_count(stuck->count).s,
 		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s,
-		stuck->cycle_count ? "a deadlock" : "no deadlock");
+		stuck->cycle_count ? "a deadlock" : "no deadlock found");
 	print_cycles(out, report);
 	print_convoys(out, stuck);
 	print_threads(out, report);

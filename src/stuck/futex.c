@@ -7,6 +7,7 @@
  *	stdio lock of glibc       the owner's struct pthread
  *	pthread_join of glibc     the word is the tid in the struct pthread of the one that is awaited
  *	pthread_join of musl      the state behind the tid
+ *	monitor of Java           see hotspot.h
  *	condition, semaphore      nobody
  *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "stuck/hotspot.h"
 #include "stuck/maps.h"
 #include "stuck/snap_int.h"
 
@@ -269,10 +271,16 @@ static bool is_refused_pi(const struct futex *futex)
 	return futex->awaited == 0 && word_at(futex, 0) == 0 && refused_pi_wait(futex->asleep);
 }
 
+/* HotSpot's threads wait in conditions of their own for what its tables tell. */
+static bool is_java_monitor(const struct futex *futex)
+{
+	return futex->is_private && hotspot_wait(futex->asleep);
+}
+
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	 is_glibc_join, is_musl_join, is_glibc_mutex, is_stdio_lock,
-	is_glibc_rwlock, is_refused_pi, is_glibc_sem, is_glibc_cond,
+	is_tid_word,	 is_glibc_join, is_musl_join,	 is_glibc_mutex, is_stdio_lock,
+	is_glibc_rwlock, is_refused_pi, is_java_monitor, is_glibc_sem,	 is_glibc_cond,
 };
 
 static bool is_waiting_op(uint32_t op)

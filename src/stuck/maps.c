@@ -16,7 +16,8 @@ struct maps_job {
 	struct worker_job job;
 	int proc_fd;
 	int32_t tgid;
-	uint64_t address; /* 0 = what is asked for is 'mapping' */
+	uint64_t address; /* 0 = what is asked for is 'mapping', or the library */
+	char library[32]; /* "" = none */
 	struct mapping mapping;
 	bool is_found;
 };
@@ -47,6 +48,21 @@ static bool is_it(struct maps_job *job, const char *line)
 	return true;
 }
 
+/* "7f00-7f10 r--p 00000000 00:01 1234   /usr/lib/libx.so": its first page. */
+static bool is_library(struct maps_job *job, const char *line)
+{
+	const char *name = strrchr(line, '/');
+	size_t length = strlen(job->library);
+	uint64_t start, offset;
+
+	if (!name || strncmp(name + 1, job->library, length) != 0 ||
+	    strcspn(name + 1, " \n") != length ||
+	    sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, &start, &offset) != 2 || offset)
+		return false;
+	job->address = start;
+	return true;
+}
+
 static void maps_job_run(struct worker_job *worker_job)
 {
 	struct maps_job *job = (struct maps_job *)worker_job;
@@ -64,11 +80,11 @@ static void maps_job_run(struct worker_job *worker_job)
 		return;
 	}
 	while (!job->is_found && getline(&line, &room, file) > 0)
-		job->is_found = is_it(job, line);
+		job->is_found = job->library[0] ? is_library(job, line) : is_it(job, line);
 }
 
-static bool run(struct look *look, struct process *process, uint64_t address,
-		struct mapping *mapping)
+/* Whether it was found; what was asked for is in 'asked' and answered there. */
+static bool run(struct look *look, struct process *process, struct maps_job *asked)
 {
 	struct maps_job *job;
 	bool is_found;
@@ -76,19 +92,17 @@ static bool run(struct look *look, struct process *process, uint64_t address,
 	if (process->is_hung)
 		return false;
 	job = xcalloc(1, sizeof(*job));
+	*job = *asked;
 	job->job = (struct worker_job){ maps_job_run, maps_job_free };
 	job->proc_fd = look->proc_fd;
 	job->tgid = process->tgid;
-	job->address = address;
-	job->mapping = *mapping;
 	if (!worker_do(look->worker, &job->job)) {
 		process->is_hung = true;
 		look->hung++;
 		return false;
 	}
 	is_found = job->is_found;
-	if (is_found)
-		*mapping = job->mapping;
+	*asked = *job;
 	free(job);
 	return is_found;
 }
@@ -96,17 +110,29 @@ static bool run(struct look *look, struct process *process, uint64_t address,
 bool maps_at(struct look *look, struct process *process, uint64_t address,
 	     struct mapping *out_mapping)
 {
-	struct mapping mapping = { 0 };
+	struct maps_job asked = { .address = address };
 
-	if (!address || !run(look, process, address, &mapping))
+	if (!address || !run(look, process, &asked))
 		return false;
-	*out_mapping = mapping;
+	*out_mapping = asked.mapping;
+	return true;
+}
+
+bool maps_library(struct look *look, struct process *process, const char *name,
+		  uint64_t *out_address)
+{
+	struct maps_job asked = { 0 };
+
+	snprintf(asked.library, sizeof(asked.library), "%s", name);
+	if (!run(look, process, &asked))
+		return false;
+	*out_address = asked.address;
 	return true;
 }
 
 bool maps_has(struct look *look, struct process *process, const struct mapping *mapping)
 {
-	struct mapping same = *mapping;
+	struct maps_job asked = { .mapping = *mapping };
 
-	return run(look, process, 0, &same);
+	return run(look, process, &asked);
 }

@@ -1,5 +1,5 @@
 /*
- * maps.h - whether two processes have the same memory: by the file that is mapped there.
+ * maps.h - whether two processes have the same memory, by the file that is mapped there; where a library is.
  */
 #ifndef STUCK_MAPS_H
 #define STUCK_MAPS_H
@@ -20,6 +20,10 @@ struct mapping {
 /* What is at 'address' of the process. False when it is private, no file, or not to be read. */
 bool maps_at(struct look *look, struct process *process, uint64_t address,
 	     struct mapping *out_mapping);
+
+/* Where the library of that name is loaded: the address of its first byte. */
+bool maps_library(struct look *look, struct process *process, const char *name,
+		  uint64_t *out_address);
 
 /* Whether the process has the same place of the same file mapped, shared. */
 bool maps_has(struct look *look, struct process *process, const struct mapping *mapping);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "event/syscalls.h"
+#include "stuck/hotspot.h"
 
 void wait_edge(struct wait *wait, const struct stuck_edge *edge)
 {
@@ -199,5 +200,9 @@ void snap_fini(struct snap *snap)
 	map_fini(&snap->ends);
 	map_fini(&snap->spaces);
 	free(snap->locks);
+	for (size_t i = 0; i < snap->java_count; i++)
+		hotspot_free(snap->javas[i]);
+	free(snap->javas);
+	map_fini(&snap->by_java);
 	look_fini(&snap->look);
 }

@@ -34,6 +34,8 @@ struct wait {
 	size_t cap;
 };
 
+struct hotspot;
+
 struct snap {
 	struct look look;
 	struct wait *waits; /* one for each task of the look */
@@ -41,9 +43,13 @@ struct snap {
 	size_t wait_cap;
 	struct holders holders;
 	struct sockets sockets;
-	struct map ends;   /* of TCP connections: hash of both ends, to a row of sockets */
-	struct map spaces; /* network namespaces that were read */
-	char *locks;	   /* owned; /proc/locks; NULL = not read yet */
+	struct map ends;	/* of TCP connections: hash of both ends, to a row of sockets */
+	struct map spaces;	/* network namespaces that were read */
+	char *locks;		/* owned; /proc/locks; NULL = not read yet */
+	struct hotspot **javas; /* owned: Java processes, and those that are none */
+	size_t java_count;
+	size_t java_cap;
+	struct map by_java; /* tgid, to an index of them */
 };
 
 /* A thread and its wait, as they are worked out. */

@@ -277,6 +277,71 @@ def hostile_name(tap, folder):
                    "a hostile name is escaped %s" % " ".join(options), done)
 
 
+def owns(case, waiter, owner):
+    """By names of threads: does the first wait for the second alone?"""
+    tids = {thread["comm"]: thread["tid"] for thread in case.report["threads"]}
+    thread = case.thread(tids[waiter])
+    return [other["tid"] for other in thread["waits_for"]] == [tids[owner]]
+
+
+def java_monitors(tap, folder):
+    """Tables as HotSpot exports them, by whichever way it names an owner; and tables that lie."""
+    library = os.path.join(folder, "libjvm.so")
+    shutil.copy(os.path.join(kernel.PROGRAMS, "hotspot"), library)
+    cases = [Case(way, [library, way], folder) for way in ("pointer", "stack", "id", "anonymous", "liar")]
+    try:
+        settle(cases)
+        for case in cases:
+            case.look()
+    finally:
+        for case in cases:
+            case.end()
+    for case in cases[:-1]:
+        words = {thread["wait"]["object"].split(" 0x")[0] for thread in case.report["threads"]
+                 if thread["comm"] in ("left", "right", "victim")}
+        tap.ok(is_ring(case, 2) and owns(case, "left", "right") and owns(case, "victim", "left")
+               and owns(case, "joiner", "victim") and words == {"Java monitor of shop.Lock"},
+               "monitors of Java, owners by %s" % case.name, case.report)
+    tap.ok(cases[-1].done.returncode == 0 and cases[-1].report["cycles"] == [], "tables of Java that lie",
+           cases[-1].report)
+
+
+JAVA = """public class Ring {
+    static void both(Object first, Object second) throws Exception {
+        synchronized (first) { Thread.sleep(500); synchronized (second) { System.out.println("?"); } }
+    }
+    public static void main(String[] words) throws Exception {
+        Object a = new Object(); StringBuilder b = new StringBuilder();
+        new Thread(() -> { try { both(a, b); } catch (Exception e) { } }, "left").start();
+        new Thread(() -> { try { both(b, a); } catch (Exception e) { } }, "right").start();
+        Thread.sleep(1500); System.out.println("stuck");
+    }
+}
+"""
+
+
+def real_java(tap, folder):
+    """Where there is a JDK: what jstack says, too."""
+    if not shutil.which("jstack"):
+        return
+    source = os.path.join(folder, "Ring.java")
+    with open(source, "w") as file:
+        file.write(JAVA)
+    with kernel.running("java", source, stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        said = subprocess.run(["jstack", str(process.pid)], capture_output=True, text=True).stdout
+        monitors = set(re.findall("waiting to lock monitor (0x[0-9a-f]+)", said))
+        for _ in range(20):  # it looks again every second, and runs then
+            report = json.loads(kernel.holdup("stuck", "--json", process.pid).stdout)
+            if report["cycles"]:
+                break
+    words = [thread["wait"]["object"] for thread in report["threads"] if thread["comm"] in ("left", "right")]
+    tap.ok(len(report["cycles"]) == 1 and sorted(word.split(" 0x")[0] for word in words) ==
+           ["Java monitor of java.lang.Object", "Java monitor of java.lang.StringBuilder"]
+           and {int(word.split(" 0x")[1], 16) for word in words} == {int(each, 16) for each in monitors},
+           "two monitors of a real JVM, as jstack has them", words, said[-2000:])
+
+
 def wrong_words(tap):
     for words, status in ((["stuck"], 2), (["stuck", "x"], 2), (["stuck", "--comm", "no such"], 3),
                           (["stuck", "2"], 3), (["stuck", str(2 ** 31 - 1)], 3)):
@@ -331,6 +396,8 @@ def main():
         finally:
             for case, _, _ in cases:
                 case.end()
+        java_monitors(tap, folder)
+        real_java(tap, folder)
         busy_ones(tap, folder)
         hostile_name(tap, folder)
         wrong_words(tap)
