@@ -24,6 +24,8 @@ LIMIT_NS = 50 * kernel.MS
 NEAR_NS = 5 * kernel.MS  # between the program's own clock and its events
 WAIT_S = 60
 # Nothing is left out, however busy the machine is.
+# A program that is attached to: however long that takes, a job that is late comes after it.
+ALWAYS = ("30000", ",".join(str(job) for job in range(200, 30000, 200)), "--stay")
 WATCH = ("watch", "--json", "--max-behind", "100s")
 
 MODEL = """model: %s
@@ -303,7 +305,7 @@ def watching(*args, **options):
 
 def running_program(tap):
     """--pid: the processes of others, while they run, until they are gone."""
-    with running(WATCHED, "p.json", "400", "200,300", "--stay", stdout=subprocess.PIPE) as target:
+    with running(WATCHED, "p.json", *ALWAYS, stdout=subprocess.PIPE) as target:
         target.stdout.readline()
         with watching("-p", target.pid, "-o", "p.holdup", "model.yaml") as watch:
             first = watch.stdout.readline()
@@ -321,7 +323,7 @@ def interrupted(tap):
     """SIGTERM and SIGINT end it cleanly, with the summary, and leave no instance."""
     for sent in (signal.SIGTERM, signal.SIGINT):
         name = "i%d.holdup" % sent
-        with running(WATCHED, "i.json", "3000", "500", "--stay", stdout=subprocess.PIPE) as target:
+        with running(WATCHED, "i.json", *ALWAYS, stdout=subprocess.PIPE) as target:
             target.stdout.readline()
             with watching("-p", target.pid, "-o", name, "model.yaml") as watch:
                 first = watch.stdout.readline()
@@ -338,7 +340,7 @@ def interrupted(tap):
 
 def killed(tap):
     """What a killed watch has recorded opens, and is checked."""
-    with running(WATCHED, "i.json", "3000", "500", "--stay", stdout=subprocess.PIPE) as target:
+    with running(WATCHED, "i.json", *ALWAYS, stdout=subprocess.PIPE) as target:
         target.stdout.readline()
         with watching("-p", target.pid, "-o", "dead.holdup", "model.yaml") as watch:
             first = watch.stdout.readline()
@@ -366,7 +368,7 @@ def full_disk(tap):
         tap.skipped("a full disk", "cannot mount a tmpfs")
         return
     try:
-        with running(WATCHED, "f.json", "4000", "20", "--stay", stdout=subprocess.PIPE) as target:
+        with running(WATCHED, "f.json", *ALWAYS, stdout=subprocess.PIPE) as target:
             target.stdout.readline()
             with watching("-p", target.pid, "-o", "small/f.holdup",
                           "model.yaml") as watch:
