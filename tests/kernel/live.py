@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each example, recorded and explained: the verdict must be what the example planted.
 
-usage: live.py [NAME...]      all examples, or those whose line contains NAME
+usage: live.py [NAME...]      all examples, or those whose line contains NAME; PART=K/N in the environment: a part
 """
 import collections
 import contextlib
@@ -273,7 +273,7 @@ def main():
     tap = kernel.Tap()
     prepare()
     for lines, busy, suffix in ((EXAMPLES, True, ""), (IDLE_TOO, False, ", idle machine")):
-        for line in lines:
+        for line in lines if wanted else kernel.turn(lines):
             if wanted and not any(word in line + suffix for word in wanted):
                 continue
             run = record_undisturbed(line, busy and line not in BUSY)
