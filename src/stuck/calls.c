@@ -140,6 +140,18 @@ static void wait_queue(struct asleep *asleep)
 	asleep->wait->has_unowned = true;
 }
 
+static void receive_queue(struct asleep *asleep)
+{
+	wait_reading(asleep);
+	asleep->wait->is_timed = asleep->task.args[4] != 0;
+}
+
+static void send_queue(struct asleep *asleep)
+{
+	wait_writing(asleep);
+	asleep->wait->is_timed = asleep->task.args[4] != 0;
+}
+
 static void wait_clone(struct asleep *asleep)
 {
 	uint64_t flags = asleep->task.args[0];
@@ -199,8 +211,8 @@ static const struct {
 	{ "semtimedop", wait_semaphore },
 	{ "msgrcv", wait_queue },
 	{ "msgsnd", wait_queue },
-	{ "mq_timedreceive", wait_unowned },
-	{ "mq_timedsend", wait_unowned },
+	{ "mq_timedreceive", receive_queue },
+	{ "mq_timedsend", send_queue },
 	{ "io_uring_enter", wait_unowned },
 	{ "futex_waitv", wait_unowned },
 	{ "futex_wait", wait_unowned },
@@ -208,6 +220,10 @@ static const struct {
 
 void call_wait(struct asleep *asleep, const char *name)
 {
+	if (strcmp(asleep->task.wchan, "__break_lease") == 0) {
+		lease_wait(asleep);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (strcmp(calls[i].name, name) == 0) {
 			calls[i].work_out(asleep);

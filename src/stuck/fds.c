@@ -5,6 +5,8 @@
  *	FIFO                 likewise, by name and number; and who opens it still
  *	unix socket          whoever has the peer, by the kernel's socket diagnosis
  *	TCP on this machine  whoever has the socket with the same two ends, turned round
+ *	eventfd              other processes that have it, by its number
+ *	message queue        whoever has it open: inferred, as anybody may open it
  *	pseudo-terminal      who has the master of it: inferred, as a name is no proof
  *	others               a timer, the network, a signal, nobody known
  */
@@ -25,7 +27,8 @@ struct source {
 	struct asleep *asleep;
 	int32_t fd;
 	bool writes;
-	bool is_alone; /* the only one that is waited for: the object is told with its end */
+	bool skips_self; /* its own process is not told of, though it has it */
+	bool is_alone;	 /* the only one that is waited for: the object is told with its end */
 	char link[LINK_BYTES];
 	uint64_t key;
 	uint64_t inode;
@@ -77,7 +80,8 @@ static size_t add_holders(struct source *source, uint64_t key, uint8_t modes, bo
 	snap_make_holders(snap);
 	holder = holders_find(&snap->holders, key, &count);
 	for (size_t i = 0; i < count; i++) {
-		if ((modes && !(holder[i].modes & modes)) || holder[i].tgid == last)
+		if ((modes && !(holder[i].modes & modes)) || holder[i].tgid == last ||
+		    (source->skips_self && holder[i].tgid == source->asleep->task.tgid))
 			continue;
 		last = holder[i].tgid;
 		add_holder(source, last, is_inferred, how);
@@ -261,6 +265,40 @@ static void terminal_source(struct source *source)
 				  "inferred: has the master of a terminal with that number");
 }
 
+/* Anybody can open a queue by its name. */
+static void queue_source(struct source *source)
+{
+	AUTO_FREE char *what = xasprintf("message queue %s", source->link);
+
+	source_object(source, what);
+	source->skips_self = true;
+	(void)add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, true,
+			  source->writes ? "inferred: has the queue open for receiving"
+					 : "inferred: has the queue open for sending");
+	source->asleep->wait->has_hole = true;
+	source->asleep->wait->has_outside = true;
+}
+
+/* Other processes that have it by inheritance or by message; the kernel may write to it, too. */
+static void eventfd_source(struct source *source)
+{
+	struct asleep *asleep = source->asleep;
+	char name[64], text[1024];
+	int64_t id;
+
+	asleep->wait->has_unowned = true;
+	source->skips_self = true;
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, source->fd);
+	if (!source->is_alone ||
+	    look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0)
+		return;
+	id = holders_eventfd_id(text);
+	if (id >= 0)
+		(void)add_holders(source, holders_eventfd_key(id), 0, false,
+				  source->writes ? "can read from the eventfd"
+						 : "can write to the eventfd");
+}
+
 static void anon_source(struct source *source)
 {
 	struct wait *wait = source->asleep->wait;
@@ -270,7 +308,7 @@ static void anon_source(struct source *source)
 	if (strcmp(what, "[timerfd]") == 0)
 		wait->has_timer = true;
 	else if (strcmp(what, "[eventfd]") == 0)
-		wait->has_unowned = true;
+		eventfd_source(source);
 	else
 		wait->has_outside = true; /* signalfd, inotify ... */
 }
@@ -315,6 +353,8 @@ static void add_source(struct source *source, uint64_t inode)
 		terminal_source(source);
 	else if (is_fifo(source))
 		fifo_source(source);
+	else if (strncmp(asleep->wait->in, "mq_", 3) == 0)
+		queue_source(source);
 	else {
 		source_object(source, source->link);
 		asleep->wait->has_unknown = true;

@@ -201,3 +201,20 @@ void flock_wait(struct asleep *asleep, bool is_flock)
 	if (!asleep->wait->count)
 		asleep->wait->has_unknown = true;
 }
+
+void lease_wait(struct asleep *asleep)
+{
+	struct file_lock lock, owner = { 0 };
+
+	wait_object(asleep->wait, "a lease of the file, to be given up");
+	asleep->wait->is_timed = true; /* /proc/sys/fs/lease-break-time */
+	for (const char *at = all_locks(asleep->snap); at; at = next_line(at)) {
+		if (!parse_lock(at, &lock))
+			continue;
+		if (!lock.waits)
+			owner = lock;
+		else if (lock.id == owner.id && lock.pid == asleep->task.tgid && owner.pid > 0)
+			add_owner(asleep, owner.pid, "has a lease of the file");
+	}
+	asleep->wait->has_hole |= !asleep->wait->count;
+}

@@ -3,7 +3,8 @@
  *
  *	PI futex, robust mutex    the word has the owner's tid, by the kernel's own rules
  *	glibc mutex               word 2; the owner 8 bytes behind it, users, kind
- *	glibc rwlock              the writer, behind the word that readers and writers wait for
+ *	glibc rwlock              the writer, behind the word that readers and writers wait for; for readers
+ *	                          behind a writer that waits, that one
  *	stdio lock of glibc       the owner's struct pthread
  *	pthread_join of glibc     the word is the tid in the struct pthread of the one that is awaited
  *	pthread_join of musl      the state behind the tid
@@ -26,6 +27,13 @@
 #define GLIBC_KIND_SHARED  0x80
 #define GLIBC_KIND_ELISION 0x300
 #define GLIBC_USERS_MAX	   (1 << 20)
+
+/* pthread_rwlock_t of glibc: __readers, __flags */
+#define RWLOCK_WRITER	       2u
+#define RWLOCK_READERS_WAIT    4u
+#define RWLOCK_BITS	       7u
+#define RWLOCK_SHIFT	       3
+#define RWLOCK_PREFERS_WRITERS 2u
 
 #if defined(__x86_64__)
 #define GLIBC_PTHREAD_TID 720 /* of struct pthread; constant since glibc 2.10 */
@@ -164,6 +172,44 @@ static bool is_glibc_rwlock(const struct futex *futex)
 	return false;
 }
 
+/* Of those of the process, who waits for the word at 'address'. */
+static size_t add_waiters_at(const struct futex *futex, uint64_t address, const char *how)
+{
+	struct asleep *asleep = futex->asleep;
+	const struct process *process = asleep->process;
+	size_t added = 0;
+
+	for (size_t i = 0; i < process->count; i++) {
+		const struct task *task = &asleep->snap->look.tasks[process->first + i];
+		struct stuck_edge edge = { .tid = task->tid };
+
+		if (!task->has_call || task->nr != asleep->task.nr || task->args[0] != address)
+			continue;
+		snprintf(edge.how, sizeof(edge.how), "%s", how);
+		wait_edge(asleep->wait, &edge);
+		added++;
+	}
+	return added;
+}
+
+/* Where writers are preferred, readers queue behind the one that waits for the readers before it. */
+static bool is_behind_writer(const struct futex *futex)
+{
+	uint32_t readers = word_at(futex, 0);
+
+	if (readers != futex->awaited || !rwlock_fits(futex, 0) ||
+	    (readers & RWLOCK_BITS) != (RWLOCK_WRITER | RWLOCK_READERS_WAIT) ||
+	    readers >> RWLOCK_SHIFT == 0 || word_at(futex, 24) != 0 ||
+	    word_at(futex, 48) != RWLOCK_PREFERS_WRITERS)
+		return false;
+	wait_object(futex->asleep->wait, "rwlock 0x%llx", (unsigned long long)futex->address);
+	if (!add_waiters_at(futex, futex->address + 8,
+			    "waits for the write lock, and readers queue behind it"))
+		futex->asleep->wait->has_unowned = true;
+	futex->asleep->wait->has_hole |= !futex->is_private;
+	return true;
+}
+
 #if defined(__x86_64__)
 /* A struct pthread has its own address at its begin; glibc's, 16 bytes on, too. */
 static int32_t pthread_tid(const struct futex *futex, uint64_t at, bool is_glibc)
@@ -279,8 +325,9 @@ static bool is_java_monitor(const struct futex *futex)
 
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	 is_glibc_join, is_musl_join,	 is_glibc_mutex, is_stdio_lock,
-	is_glibc_rwlock, is_refused_pi, is_java_monitor, is_glibc_sem,	 is_glibc_cond,
+	is_tid_word,	 is_glibc_join,	  is_musl_join,	    is_glibc_mutex,
+	is_stdio_lock,	 is_glibc_rwlock, is_behind_writer, is_refused_pi,
+	is_java_monitor, is_glibc_sem,	  is_glibc_cond,
 };
 
 static bool is_waiting_op(uint32_t op)

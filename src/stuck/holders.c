@@ -63,26 +63,47 @@ static void table_job_free(struct worker_job *worker_job)
 	free(job);
 }
 
-/* Which terminal a master is of; -1 = not known. */
-static int32_t master_of(const struct table_job *job, const char *name)
+int64_t holders_eventfd_id(const char *fdinfo)
 {
-	char path[64], text[1024], *at;
+	const char *at = strstr(fdinfo, "eventfd-id:");
+
+	return at ? strtoll(at + 11, NULL, 10) : -1;
+}
+
+uint64_t holders_eventfd_key(int64_t id)
+{
+	AUTO_FREE char *name = xasprintf("anon_inode:[eventfd] %lld", (long long)id);
+	uint64_t inode;
+
+	return holders_key(name, &inode);
+}
+
+/* What is told of the descriptor; "" = nothing. */
+static void read_fdinfo(const struct table_job *job, const char *name, char *text, size_t bytes)
+{
+	char path[64];
 
 	snprintf(path, sizeof(path), "%d/fdinfo/%.16s", job->tgid, name);
-	if (proc_read(job->proc_fd, path, text, sizeof(text)) <= 0)
-		return -1;
-	at = strstr(text, "tty-index:");
-	return at ? (int32_t)strtol(at + 10, NULL, 10) : -1;
+	if (proc_read(job->proc_fd, path, text, bytes) <= 0)
+		text[0] = '\0';
 }
 
 static uint64_t key_of(const struct table_job *job, const char *name, const char *link)
 {
+	bool is_master = strcmp(link, "/dev/ptmx") == 0 || strcmp(link, "/dev/pts/ptmx") == 0;
+	bool is_eventfd = strcmp(link, "anon_inode:[eventfd]") == 0;
+	char text[1024] = "";
+	const char *at;
 	uint64_t inode;
-	int32_t pts = -1;
 
-	if (strcmp(link, "/dev/ptmx") == 0 || strcmp(link, "/dev/pts/ptmx") == 0)
-		pts = master_of(job, name);
-	return pts >= 0 ? holders_master_key(pts) : holders_key(link, &inode);
+	if (is_master || is_eventfd)
+		read_fdinfo(job, name, text, sizeof(text));
+	at = strstr(text, "tty-index:");
+	if (is_master && at)
+		return holders_master_key((int32_t)strtol(at + 10, NULL, 10));
+	if (is_eventfd && holders_eventfd_id(text) >= 0)
+		return holders_eventfd_key(holders_eventfd_id(text));
+	return holders_key(link, &inode);
 }
 
 static void add_entry(struct table_job *job, int dir_fd, const char *name)

@@ -36,6 +36,10 @@ uint64_t holders_key(const char *link, uint64_t *out_inode);
 /* What has the terminal /dev/pts/N as its other end. */
 uint64_t holders_master_key(int32_t pts);
 
+/* An eventfd, which has a number in its fdinfo: -1 = the kernel does not tell. */
+int64_t holders_eventfd_id(const char *fdinfo);
+uint64_t holders_eventfd_key(int64_t id);
+
 /* Read the tables of all processes, unless that was done. Not beyond 'budget_ns'. */
 void holders_make(struct holders *holders, int proc_fd, struct worker *worker, uint64_t budget_ns);
 

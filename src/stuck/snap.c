@@ -65,6 +65,18 @@ static void traced_wait(struct asleep *asleep)
 		wait_edge(asleep->wait, &edge);
 }
 
+/* It is there until its parent waits for it. */
+static void exited_wait(struct asleep *asleep)
+{
+	struct stuck_edge edge = { .tid = asleep->task.ppid,
+				   .is_process = true,
+				   .how = "is its parent, and has not waited for it" };
+
+	asleep->wait->kind = STUCK_EXITED;
+	if (edge.tid > 0 && asleep->task.tid == asleep->task.tgid)
+		wait_edge(asleep->wait, &edge);
+}
+
 static bool is_frozen_itself(const struct task *task)
 {
 	return strcmp(task->wchan, "do_freezer_trap") == 0 ||
@@ -144,7 +156,7 @@ static void work_out(struct asleep *asleep)
 	else if (task->state == 't')
 		traced_wait(asleep);
 	else if (task->state == 'Z' || task->state == 'X')
-		wait->kind = STUCK_EXITED;
+		exited_wait(asleep);
 }
 
 static struct wait *add_wait(struct snap *snap)

@@ -77,6 +77,9 @@ bool refused_pi_wait(struct asleep *asleep);
 /* Locks of files: flock() and fcntl(). */
 void flock_wait(struct asleep *asleep, bool is_flock);
 
+/* An open() that waits until others have given up their leases of the file, or until the kernel takes them. */
+void lease_wait(struct asleep *asleep);
+
 /* One descriptor, to be read from or written to. */
 void fd_wait(struct asleep *asleep, int32_t fd, bool writes);
 

@@ -4,6 +4,7 @@
  * usage: stuck-programs KIND        says "ready" on stdout once it is, or is about to be
  */
 #include <fcntl.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -286,6 +288,56 @@ static void living_child(void)
 	wait(NULL);
 }
 
+/* A child that waits for an eventfd, then one that waits for a message, then one that nobody has waited for. */
+static void three_children(void)
+{
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 16 };
+	char name[32], text[16];
+	mqd_t queue;
+
+	snprintf(name, sizeof(name), "/holdup-test-%d", (int)getpid());
+	pipes[0][0] = eventfd(0, 0);
+	queue = mq_open(name, O_RDWR | O_CREAT, 0600, &attr);
+	(void)mq_unlink(name);
+	if (fork() == 0)
+		_exit((int)read(pipes[0][0], text, 8));
+	if (fork() == 0)
+		_exit((int)mq_receive(queue, text, sizeof(text), NULL));
+	if (fork() == 0)
+		_exit(0);
+	say_ready();
+	sleep(1000);
+}
+
+static void *read_lock(void *unused)
+{
+	pthread_rwlock_rdlock(&rwlocks[0]);
+	sleep(1000);
+	return unused;
+}
+
+static void *write_lock(void *unused)
+{
+	pthread_rwlock_wrlock(&rwlocks[0]);
+	return unused;
+}
+
+/* Two who read, one who wants to write, and, behind that one, one more who wants to read. */
+static void reader_behind_writer(void)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&rwlocks[0], &attr);
+	pthread_rwlock_rdlock(&rwlocks[0]);
+	pthread_create(&ring[0], NULL, write_lock, NULL);
+	usleep(300000);
+	pthread_create(&ring[1], NULL, read_lock, NULL);
+	say_ready();
+	sleep(1000);
+}
+
 /* The child reads what only its parent could write, who waits for its end. */
 static void child_of_parent(void)
 {
@@ -397,17 +449,29 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } kinds[] = {
-	{ "normal", normal_mutexes },  { "recursive", recursive_mutexes },
-	{ "robust", robust_mutexes },  { "pi", pi_mutexes },
-	{ "twice", mutex_twice },      { "timed", timed_mutexes },
-	{ "rwlock", write_locks },     { "join", join_ring },
-	{ "pipes", pipe_ring },	       { "sockets", socket_ring },
-	{ "flock", flock_and_mutex },  { "fcntl", fcntl_lock },
-	{ "stopped", stopped_peer },   { "child", living_child },
-	{ "parent", child_of_parent }, { "lost", lost_wakeup },
-	{ "stdio", stdio_lock },       { "convoy", convoy },
-	{ "busy-locks", busy_locks },  { "busy-ring", busy_ring },
+	{ "normal", normal_mutexes },
+	{ "recursive", recursive_mutexes },
+	{ "robust", robust_mutexes },
+	{ "pi", pi_mutexes },
+	{ "twice", mutex_twice },
+	{ "timed", timed_mutexes },
+	{ "rwlock", write_locks },
+	{ "join", join_ring },
+	{ "pipes", pipe_ring },
+	{ "sockets", socket_ring },
+	{ "flock", flock_and_mutex },
+	{ "fcntl", fcntl_lock },
+	{ "stopped", stopped_peer },
+	{ "child", living_child },
+	{ "parent", child_of_parent },
+	{ "lost", lost_wakeup },
+	{ "stdio", stdio_lock },
+	{ "convoy", convoy },
+	{ "busy-locks", busy_locks },
+	{ "busy-ring", busy_ring },
 	{ "vfork", vfork_parent },
+	{ "three", three_children },
+	{ "behind", reader_behind_writer },
 };
 
 int main(int argc, char **argv)

@@ -158,6 +158,26 @@ def no_deadlock(case):
     return case.done.returncode == 0 and case.report["cycles"] == []
 
 
+def behind_the_writer(case):
+    """The reader, which came last, waits for the writer, which waits for readers: they have no names."""
+    writer, reader = sorted(case.others(), key=lambda one: one["tid"])
+    return (edges(reader) == [writer["tid"]] and edges(writer) == [] and case.report["cycles"] == []
+            and reader["wait"]["object"].startswith("rwlock "))
+
+
+def each_for_the_parent(case):
+    """A reader of an eventfd, a receiver of messages, inferred, and a child that is not waited for."""
+    with open("/proc/%d/task/%d/children" % (case.pid, case.pid)) as file:
+        children = [int(word) for word in file.read().split()]
+    report = json.loads(kernel.holdup("stuck", "--json", *children).stdout)
+    threads = {one["tid"]: one for one in report["threads"]}
+    how = [threads[child]["waits_for"][-1]["how"] for child in children]
+    objects = [(threads[child]["wait"] or {"object": ""})["object"] for child in children]
+    return (all(case.pid in edges(threads[child]) for child in children) and report["cycles"] == []
+            and "[eventfd]" in objects[0] and "message queue /holdup-test-" in objects[1]
+            and how[1].startswith("inferred: ") and "has not waited for it" in how[2])
+
+
 # What is stuck, and how that is to be told.
 KINDS = (
     ("normal", two_and_a_victim, "two mutexes"),
@@ -178,6 +198,8 @@ KINDS = (
     ("child", chain_to("sleeps until a time"), "a child that lives"),
     ("lost", unowned, "a condition variable without an owner"),
     ("convoy", convoy, "four behind one mutex"),
+    ("behind", behind_the_writer, "a reader behind a writer that waits"),
+    ("three", each_for_the_parent, "an eventfd, a message queue, a child that has exited"),
 )
 
 
