@@ -103,7 +103,7 @@ def settle(cases):
     while time.monotonic() < end:
         now = tasks_by_group()
         if all(now.get(case.pid) and now[case.pid] == before.get(case.pid) and
-               all(state in "STt" for _, state, _ in now[case.pid]) for case in cases):
+               all(state in "STtZ" for _, state, _ in now[case.pid]) for case in cases):
             return
         before = now
         time.sleep(0.05)
