@@ -172,6 +172,7 @@ static void print_report(const struct why_cmd *cmd, const struct explained *expl
 		.code = cmd->code || cmd->all,
 		.unfold = cmd->unfold,
 		.window_chosen = cmd->from || cmd->to,
+		.stuck = cmd->live.stuck,
 	};
 
 	opts.processes = cmd->target.every || cmd->target.pid_count;
@@ -264,8 +265,10 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 		rc = tempdir_make(&opts.dir, err);
 	if (rc == 0)
 		rc = record_run(&opts, &result, err);
-	if (!command)
+	if (!command) {
 		progress_clear();
+		why_live_look(&cmd->live);
+	}
 	cmd->final_signal = result.final_signal;
 	cmd->status = recording_status(result.status);
 	if (rc < 0)

@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "record/record.h"
 #include "report/locks.h"
+#include "stuck/stuck.h"
 
 /* It has ended, and its parent has not asked for its status yet: there is nothing to record. */
 static bool is_zombie(int32_t id)
@@ -132,10 +133,23 @@ void why_live_fill(struct why_live *live, struct record_opts *opts)
 	opts->progress = progress_recording;
 	opts->begun = say_live;
 	opts->begun_context = live;
+	opts->looks_after = live->count > 0;
+}
+
+void why_live_look(struct why_live *live)
+{
+	const struct stuck_select select = { .tgids = live->pids,
+					     .count = live->count,
+					     .may_be_gone = true };
+
+	if (live->count && stuck_look(&select, &live->stuck, NULL) < 0)
+		live->stuck = NULL;
 }
 
 void why_live_fini(struct why_live *live)
 {
+	stuck_free(live->stuck);
+	live->stuck = NULL;
 	free(live->pids);
 	live->pids = NULL;
 	live->count = 0;

@@ -12,6 +12,7 @@
 
 struct err;
 struct record_opts;
+struct stuck;
 
 #define WHY_LIVE_SECONDS 5   /* what runs is recorded for so long by default */
 #define WHY_LIVE_AWAITED 256 /* of several processes the end of so many is waited for */
@@ -23,6 +24,8 @@ struct why_live {
 	struct target_opts target; /* as given */
 	int32_t *pids; /* owned; the processes that are meant, none for a thread or all */
 	size_t count;
+	struct stuck
+		*stuck; /* owned; who waited for whom when the recording ended; NULL = not known */
 };
 
 /* Does the command line name a target? */
@@ -36,6 +39,9 @@ int why_live_find(struct why_live *live, struct target_opts *target, struct err 
 
 /* How the recorder is told of them. 'live' is used while it records. */
 void why_live_fill(struct why_live *live, struct record_opts *opts);
+
+/* Look at the processes once more, now that they have been recorded: a deadlock has no end to be seen. */
+void why_live_look(struct why_live *live);
 
 void why_live_fini(struct why_live *live);
 

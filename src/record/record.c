@@ -342,7 +342,7 @@ static int give_up_rights(struct run *run, struct err *err)
 		guard_caps_seal();
 	if (run->session.names)
 		kept |= guard_caps_bpf();
-	if (run->session.user)
+	if (run->session.user || opts->looks_after)
 		kept |= GUARD_CAP(CAP_SYS_PTRACE);
 	if (run->session.user || guard_user_ids(&uid, &gid))
 		kept |= GUARD_CAP(CAP_CHOWN) | GUARD_CAP(CAP_FOWNER) | GUARD_CAP(CAP_SETUID) |

@@ -56,6 +56,7 @@ struct record_opts {
 	/* Recording has begun, and a command may be started. From the main thread; may be NULL. */
 	void (*begun)(void *context);
 	void *begun_context;
+	bool looks_after; /* who called looks into processes afterwards: CAP_SYS_PTRACE is kept */
 	/*
 	 * Who follows the recording while it is made: called every 'step_ms' from the main thread,
 	 * which does nothing else meanwhile. All events before 'whole_ns' are in the directory, on

@@ -439,6 +439,15 @@ static void print_threads(FILE *out, const struct report_stuck *report)
 			text_count(idle).s);
 }
 
+void report_stuck_cycles(FILE *out, const struct stuck *stuck)
+{
+	const struct report_stuck report = { .stuck = stuck };
+
+	print_cycles(out, &report);
+	if (stuck->cycle_count)
+		fputs("  So it was when the recording ended; holdup stuck shows more.\n\n", out);
+}
+
 void report_stuck_text(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;

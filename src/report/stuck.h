@@ -22,6 +22,9 @@ struct report_stuck {
 /* Deadlocks first, then lines behind one thread, then the threads. */
 void report_stuck_text(FILE *out, const struct report_stuck *report);
 
+/* The deadlocks alone. Nothing where there is none. */
+void report_stuck_cycles(FILE *out, const struct stuck *stuck);
+
 void report_stuck_json(FILE *out, const struct report_stuck *report);
 
 /*

@@ -12,20 +12,22 @@
 struct why;
 struct why_root;
 struct facts;
+struct stuck;
 
 struct report_why_opts {
 	bool json;
 	bool colour;
-	bool summary;	      /* the WIB summary tree */
-	bool instances;	      /* the instances of each summary line */
-	uint32_t instance_id; /* only this one; 0 = all */
-	bool causality;	      /* the recursive blocking causality */
-	uint32_t top;	      /* rows of the verdict and instances a line; 0 = default */
-	bool code;	      /* whole stacks of waits */
-	bool unfold;	      /* a row of the verdict for each root */
-	bool lines;	      /* text: one line a result instead of the whole reports */
-	bool processes;	      /* the results are of a process each */
-	bool window_chosen;   /* the user chose the window: say where it lies */
+	bool summary;		   /* the WIB summary tree */
+	bool instances;		   /* the instances of each summary line */
+	uint32_t instance_id;	   /* only this one; 0 = all */
+	bool causality;		   /* the recursive blocking causality */
+	uint32_t top;		   /* rows of the verdict and instances a line; 0 = default */
+	bool code;		   /* whole stacks of waits */
+	bool unfold;		   /* a row of the verdict for each root */
+	bool lines;		   /* text: one line a result instead of the whole reports */
+	bool processes;		   /* the results are of a process each */
+	const struct stuck *stuck; /* what was so when the recording ended; NULL = not known */
+	bool window_chosen;	   /* the user chose the window: say where it lies */
 };
 
 /*

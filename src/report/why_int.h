@@ -127,6 +127,8 @@ void why_text(const struct page *page);		  /* why_text.c */
 void why_text_lines(FILE *out, const struct why *results, size_t count,
 		    const struct report_why_opts *opts); /* why_lines.c */
 
-void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts);
+/* 'stuck' is what was so at the end; NULL = not known. */
+void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts,
+	      const struct stuck *stuck);
 
 #endif

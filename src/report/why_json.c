@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "report/vocabulary.h"
 #include "report/why_int.h"
+#include "stuck/stuck.h"
 
 #define LOCK_FROM "lock events" /* how a lock and its owner are known: from the program itself */
 #define NEST_MAX  400		/* causality deeper than this hangs under the last level printed */
@@ -512,7 +513,42 @@ static void put_people(struct json *json, const struct why *why)
 	json_end_array(json);
 }
 
-static void put_why(struct json *json, const struct why *why, const struct facts *facts)
+static void put_deadlocked(struct json *json, const struct stuck_thread *thread)
+{
+	const struct why_thread who = { .tid = thread->tid,
+					.tgid = thread->tgid,
+					.comm = thread->comm };
+
+	json_begin_object(json, NULL);
+	report_json_thread(json, "who", &who);
+	json_print_string(json, "in", thread->in);
+	json_print_string(json, "object", thread->object[0] ? thread->object : NULL);
+	json_begin_array(json, "waits_for");
+	for (size_t i = 0; i < thread->edge_count; i++)
+		json_print_i64(json, NULL, thread->edges[i].tid);
+	json_end_array(json);
+	json_end_object(json);
+}
+
+static void put_deadlocks(struct json *json, const struct stuck *stuck)
+{
+	json_begin_array(json, "deadlocks");
+	for (size_t i = 0; i < stuck->cycle_count; i++) {
+		json_begin_array(json, NULL);
+		for (size_t k = 0; k < stuck->cycles[i].count; k++) {
+			const struct stuck_thread *thread =
+				stuck_find(stuck, stuck->cycles[i].tids[k]);
+
+			if (thread)
+				put_deadlocked(json, thread);
+		}
+		json_end_array(json);
+	}
+	json_end_array(json);
+}
+
+static void put_why(struct json *json, const struct why *why, const struct facts *facts,
+		    const struct stuck *stuck)
 {
 	const struct why *details = why->process ? &why->process->told : why;
 
@@ -527,6 +563,8 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	put_process(json, why);
 	put_worst(json, why);
 	put_people(json, why);
+	if (stuck)
+		put_deadlocks(json, stuck);
 	put_verdict(json, why, facts);
 	put_groups(json, why);
 	put_chain(json, details, facts);
@@ -539,14 +577,15 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	json_end_object(json);
 }
 
-void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts)
+void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts,
+	      const struct stuck *stuck)
 {
 	struct json json = { .out = out };
 
 	if (count != 1)
 		json_begin_array(&json, NULL);
 	for (size_t i = 0; i < count; i++)
-		put_why(&json, &results[i], facts);
+		put_why(&json, &results[i], facts, stuck);
 	if (count != 1)
 		json_end_array(&json);
 	json_fini(&json);

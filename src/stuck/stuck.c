@@ -187,13 +187,16 @@ static int look_twice(const struct asked *targets, int proc_fd, uint64_t start_n
 		      struct stuck **out_stuck)
 {
 	struct worker *worker = worker_new(PATIENCE_MS);
+	uint64_t begun_ns = look_spent_ns(), spent_ns;
 	struct snap first, second;
 	struct stuck *stuck;
 
-	snap_take(&first, proc_fd, worker, NULL, targets->tgids, targets->count, FIRST_BUDGET_NS);
+	snap_take(&first, proc_fd, worker, NULL, targets->tgids, targets->count,
+		  begun_ns + FIRST_BUDGET_NS);
+	spent_ns = look_spent_ns() - begun_ns;
 	/* Less is read of each thread: what the first look had time for, this one has. */
 	snap_take(&second, proc_fd, worker, &first, targets->tgids, targets->count,
-		  2 * look_spent_ns() + MORE_BUDGET_NS);
+		  begun_ns + 2 * spent_ns + MORE_BUDGET_NS);
 	stuck = join(&first, &second, targets);
 	add_since(stuck, &second);
 	graph_run(stuck);

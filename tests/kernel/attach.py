@@ -95,6 +95,21 @@ def check_stall(tap):
                report["verdict"][worst["cause"]])
 
 
+def check_deadlock(tap):
+    """Two mutexes in a ring: who waits for whom when the recording ends, in front of all else."""
+    with kernel.running(os.path.join(kernel.PROGRAMS, "stuck-programs"), "normal", stdout=subprocess.PIPE,
+                        text=True) as process:
+        process.stdout.readline()
+        report, done = kernel.why("-p", process.pid, "-d", "0.3")
+        text = kernel.holdup("why", "-p", process.pid, "-d", "0.3").stdout
+        children = {int(tid) for tid in os.listdir("/proc/%d/task" % process.pid)} - {process.pid}
+    rings = report["deadlocks"] if isinstance(report, dict) else None
+    tap.ok(rings and len(rings) == 1 and {one["who"]["tid"] for one in rings[0]} == children
+           and {tid for one in rings[0] for tid in one["waits_for"]} == children,
+           "a deadlock has its threads, and whom each waits for", rings, done.stderr)
+    tap.ok(text.startswith("DEADLOCK: 2 threads wait for each other\n"), "and is the first line", text)
+
+
 def check_names(tap):
     done = kernel.holdup("why", "--comm", "attach-threads")
     tap.ok(done.returncode == COULD_NOT and kernel.clear_error(done) and "attach-threads" in done.stderr,
@@ -220,6 +235,7 @@ def main():
     tap = kernel.Tap()
     check_convoy(tap)
     check_stall(tap)
+    check_deadlock(tap)
     check_names(tap)
     check_ends(tap)
     check_rwlocks(tap)
