@@ -686,6 +686,103 @@ static void the_end_of_another_child_is_no_nap(void **unused)
 	told_free(told);
 }
 
+static void says_of(struct script *script, const char *form, int tid)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), form, tid);
+	says(script, line, 1);
+}
+
+static void child_begins(struct script *script, int tid)
+{
+	says(script, "enter clone", 1);
+	says_of(script, "newtask %d", tid);
+	says_of(script, "fork %d", tid);
+	says_of(script, "leave clone %d", tid);
+	says(script, "enter wait4 -1", 1);
+	says_of(script, "switch 7(blocked) %d", tid);
+}
+
+static void child_ends(struct script *script, int tid)
+{
+	says_of(script, "exit %d", tid);
+	says(script, "waking 7 cpu 0", 1);
+	says_of(script, "switch %d(dead) 7", tid);
+	says_of(script, "leave wait4 %d", tid);
+}
+
+static void child_sleeps(struct script *script, int tid)
+{
+	child_begins(script, tid);
+	says(script, "enter clock_nanosleep", 1);
+	says_of(script, "switch %d(blocked) 0", tid);
+	script->at_us += 10000;
+	says(script, "vector local_timer", 0);
+	says(script, "hrtimer hrtimer_wakeup", 0);
+	says_of(script, "waking %d cpu 0", tid);
+	says(script, "hrtimerdone", 0);
+	says(script, "vectorexit local_timer", 0);
+	says_of(script, "switch 0(runnable) %d", tid);
+	says(script, "leave clock_nanosleep 0", 1);
+	child_ends(script, tid);
+}
+
+/* A program looks for what it needs itself, and then, by 'name', for what the shell sleeps for. */
+static struct told *run_and_sleep(const char *name, int vain, const char *last, int got)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 4; i++) {
+		child_begins(&script, 100 + 2 * i);
+		call(&script, "newfstatat", -2);
+		call(&script, "openat", 3);
+		call(&script, i < 3 ? name : last, i < 3 ? vain : got);
+		call(&script, "newfstatat", -2);
+		child_ends(&script, 100 + 2 * i);
+		if (i == 2)
+			meanwhile(&script, "mkdir", 0);
+		if (i < 3)
+			child_sleeps(&script, 101 + 2 * i);
+	}
+	return asked(&script);
+}
+
+static void programs_look_for_a_shell(void **unused)
+{
+	struct told *told = run_and_sleep("newfstatat", -2, "newfstatat", 0);
+	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+	assert_non_null(root);
+	assert_in_range(root->ns, 24 * MS, 26 * MS);
+	assert_string_equal(root->inferred,
+			    "newfstatat() failed with ENOENT until it called mkdir()");
+	told_free(told);
+}
+
+static void programs_that_do_not_differ_look_for_nothing(void **unused)
+{
+	static const struct {
+		const char *name, *last;
+		int vain, got;
+	} alike[] = {
+		{ "newfstatat", "newfstatat", -2, -2 }, /* gives up */
+		{ "newfstatat", "access", -2, 0 },	/* another call */
+		{ "getpid", "getpid", 7, 8 },
+		{ "newfstatat", "newfstatat", 0, -2 }, /* of what, is not told */
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(alike); i++) {
+		struct told *told =
+			run_and_sleep(alike[i].name, alike[i].vain, alike[i].last, alike[i].got);
+
+		for (size_t k = 0; k < told->why.root_count; k++)
+			assert_null(told->why.roots[k].inferred);
+		told_free(told);
+	}
+}
+
 static void it_never_succeeds(void **unused)
 {
 	struct script script = begun();
@@ -832,6 +929,8 @@ int main(void)
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
 		cmocka_unit_test(children_ask_and_sleep),
 		cmocka_unit_test(the_end_of_another_child_is_no_nap),
+		cmocka_unit_test(programs_look_for_a_shell),
+		cmocka_unit_test(programs_that_do_not_differ_look_for_nothing),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),
