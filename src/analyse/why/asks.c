@@ -636,7 +636,7 @@ static bool find_question(struct asking *asking)
 	return there;
 }
 
-/* Was that asked in vain, by itself, before the nap? */
+/* Was that asked in vain, by itself, before the nap? Of many names in one go not all are told. */
 static bool asked_before(const struct asking *asking, const struct question *what)
 {
 	struct query *query = asking->query;
@@ -656,7 +656,8 @@ static bool asked_before(const struct asking *asking, const struct question *wha
 			continue;
 		if (call == what->call && word_error(in.word) == what->error &&
 		    asks_outcome(query, call, in.word) == IN_VAIN &&
-		    (!what->about || word_was_about(in.word) == what->about))
+		    (!what->about || !word_was_about(in.word) ||
+		     word_was_about(in.word) == what->about))
 			return true;
 		call = 0;
 	}
@@ -698,7 +699,7 @@ static bool find_first_question(struct asking *asking)
 	bool found = find_question(asking);
 
 	/* What a shell runs asks for other things, too. */
-	if (found && asking->by_child && !asking->until_gone)
+	if (found && asking->asker != SLOT_NONE)
 		return true;
 	return borrow_question(asking) || found;
 }
@@ -727,7 +728,8 @@ static bool find_answer(const struct asking *asking, struct answer *out_answer)
 	if (!*out_answer->about)
 		out_answer->about = describe_asked(asking->query, &asking->first);
 	/* A shell may have failed at something else since its child asked. */
-	if (asking->asker != SLOT_NONE && !asks_is_of(out_answer->about, asking->asked.about))
+	if ((asking->asker != SLOT_NONE || asking->until_gone) &&
+	    !asks_is_of(out_answer->about, asking->asked.about))
 		out_answer->about = "";
 	out_answer->error = asking->asked.error;
 	out_answer->until_gone = asking->until_gone;

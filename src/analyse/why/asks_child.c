@@ -27,6 +27,8 @@
 #define LATE_NS	    50000000u /* from the end of one child to the begin of the next */
 #define COMM_LENGTH 15u
 #define PIPELINE    4u
+#define PORT_DIGITS 2u
+#define LISTENS	    " ss netstat lsof fuser "
 #define FINDERS	    " pgrep pkill pidof ps killall grep "
 
 struct asks_child {
@@ -228,24 +230,53 @@ static bool find_maker(const struct program_loop *loop, struct answer *out_answe
 
 /* ------------------------------------------------------------ programs that find processes */
 
-/* Does one of the arguments mean that process? */
-static bool means(struct query *query, const char *arguments, const struct tl_thread *process)
+/* A pattern without what stands for no letter: '[m]ake' is make. */
+static void make_plain(char *pattern)
+{
+	char *to = pattern;
+
+	for (const char *from = pattern; *from; from++) {
+		if (!strchr("[]^$\\\"'", *from))
+			*to++ = *from;
+	}
+	*to = '\0';
+}
+
+/* The arguments behind the name of the program and its options. */
+static const char *behind_options(const char *arguments)
+{
+	const char *at = arguments + strcspn(arguments, " ");
+
+	while (*at == ' ' && (at[1] == '-' || at[1] == ' '))
+		at += 1 + strcspn(at + 1, " ");
+	return *at == ' ' ? at + 1 : "";
+}
+
+/* Is it a part of its name, or of its arguments? */
+static bool matches(struct query *query, const char *arguments, bool full,
+		    const struct tl_thread *process)
 {
 	const char *comm = timeline_name(query->tl, process->comm);
 	const char *cmdline = timeline_name(query->tl, process->cmdline);
-	bool grep = strncmp(arguments, "grep", 4) == 0;
-	bool part = grep || strstr(arguments, "pgrep ") || strstr(arguments, "pkill ");
-	bool full = grep || (part && strstr(arguments, " -f"));
-	AUTO_FREE char *text = xstrdup(arguments);
-	AUTO_FREE char *number = xasprintf("%d", process->tgid);
-	char *save = NULL, *word = strtok_r(text, " ", &save);
+	AUTO_FREE char *pattern = xstrdup(behind_options(arguments));
 
-	while ((word = strtok_r(NULL, " ", &save))) {
-		if (*word == '-')
-			continue;
+	make_plain(pattern);
+	return *pattern && strstr(full && *cmdline ? cmdline : comm, pattern);
+}
+
+/* Do the arguments mean that process? */
+static bool means(struct query *query, const char *arguments, const struct tl_thread *process)
+{
+	const char *comm = timeline_name(query->tl, process->comm);
+	bool grep = strncmp(arguments, "grep ", 5) == 0;
+	AUTO_FREE char *text = xstrdup(behind_options(arguments));
+	AUTO_FREE char *number = xasprintf("%d", process->tgid);
+	char *save = NULL;
+
+	if (grep || strncmp(arguments, "pgrep ", 6) == 0 || strncmp(arguments, "pkill ", 6) == 0)
+		return matches(query, arguments, grep || strstr(arguments, " -f"), process);
+	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
 		if (strncmp(word, comm, COMM_LENGTH) == 0 || strcmp(word, number) == 0)
-			return true;
-		if (part && strstr(full && *cmdline ? cmdline : comm, word))
 			return true;
 	}
 	return false;
@@ -265,37 +296,104 @@ static const char *arguments_of_grep(const struct program_loop *loop, const char
 	return strncmp(behind, "grep ", 5) == 0 ? behind : arguments;
 }
 
-/* The last of the processes that it was there to find. */
+/* Did it end in between? At the latest a moment behind it: it is gone before its last switch, for which it needs a CPU. */
+static bool ended_between(const struct program_loop *loop, uint32_t slot)
+{
+	const struct timeline *tl = loop->query->tl;
+	const struct tl_thread *thread = tl->threads[slot];
+
+	return thread->died && thread->tid == thread->tgid && slot != loop->vain &&
+	       slot != loop->got && slot != loop->slot &&
+	       thread->death_ns > tl->threads[loop->vain]->birth_ns &&
+	       thread->death_ns <= tl->threads[loop->got]->death_ns + LATE_NS &&
+	       thread->birth_ns < tl->threads[loop->vain]->death_ns &&
+	       !asks_is_among(FINDERS, timeline_name(tl, thread->comm));
+}
+
+/* The last of the processes that it was there to find; else the first that was seen to end a moment later. */
+static uint32_t find_last(const struct program_loop *loop, const char *arguments)
+{
+	const struct timeline *tl = loop->query->tl;
+	uint64_t got_ns = tl->threads[loop->got]->death_ns;
+	uint32_t found = SLOT_NONE;
+
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		uint64_t death_ns = tl->threads[i]->death_ns, found_ns;
+
+		if (!ended_between(loop, i) || !means(loop->query, arguments, tl->threads[i]))
+			continue;
+		found_ns = found == SLOT_NONE ? 0 : tl->threads[found]->death_ns;
+		if (!found_ns || (death_ns <= got_ns ? found_ns > got_ns || death_ns > found_ns
+						     : found_ns > got_ns && death_ns < found_ns))
+			found = i;
+	}
+	return found;
+}
+
 static bool find_ended(const struct program_loop *loop, struct answer *out_answer)
 {
 	struct query *query = loop->query;
 	const struct timeline *tl = query->tl;
-	const struct tl_thread *vain = tl->threads[loop->vain], *got = tl->threads[loop->got];
-	const char *arguments = timeline_name(tl, vain->cmdline);
-	const char *name = timeline_name(tl, vain->comm);
+	const char *name = timeline_name(tl, tl->threads[loop->vain]->comm);
+	const char *arguments =
+		arguments_of_grep(loop, timeline_name(tl, tl->threads[loop->vain]->cmdline));
+	uint64_t got_ns = tl->threads[loop->got]->death_ns;
+	uint32_t found = asks_is_among(FINDERS, name) ? find_last(loop, arguments) : SLOT_NONE;
 
-	if (!asks_is_among(FINDERS, name))
+	if (found == SLOT_NONE)
 		return false;
-	if (strcmp(name, "ps") == 0)
-		arguments = arguments_of_grep(loop, arguments);
-	out_answer->slot = SLOT_NONE;
-	for (uint32_t i = 0; i < tl->thread_count; i++) {
-		const struct tl_thread *thread = tl->threads[i];
+	*out_answer = (struct answer){
+		.slot = found, .time_ns = tl->threads[found]->death_ns, .call = name, .by = ""
+	};
+	if (out_answer->time_ns > got_ns)
+		out_answer->time_ns = got_ns;
+	out_answer->words =
+		why_keep(query->why, xasprintf("'%s' found it until it ended", arguments));
+	return true;
+}
 
-		if (!thread->died || thread->tid != thread->tgid || i == loop->vain ||
-		    i == loop->got || i == loop->slot || thread->death_ns <= vain->birth_ns ||
-		    thread->death_ns > got->death_ns || !means(query, arguments, thread))
-			continue;
-		if (asks_is_among(FINDERS, timeline_name(tl, thread->comm)) ||
-		    (out_answer->slot != SLOT_NONE && out_answer->time_ns >= thread->death_ns))
-			continue;
-		*out_answer = (struct answer){ .slot = i, .time_ns = thread->death_ns, .by = "" };
+/* ------------------------------------------------------------ programs that find listeners */
+
+/* The port among the arguments; NULL = there is none. */
+static char *port_among(const char *arguments)
+{
+	for (const char *at = strchr(arguments, ' '); at && *at; at++) {
+		size_t digits = strspn(at, "0123456789");
+
+		if (digits >= PORT_DIGITS)
+			return xasprintf("%.*s", (int)digits, at);
+		at += digits ? digits - 1 : 0;
 	}
-	if (out_answer->slot == SLOT_NONE)
+	return NULL;
+}
+
+/* Who listens at the port that it was there to find. */
+static bool find_listener(const struct program_loop *loop, struct answer *out_answer)
+{
+	struct query *query = loop->query;
+	const struct timeline *tl = query->tl;
+	const char *name = timeline_name(tl, tl->threads[loop->vain]->comm);
+	const char *arguments =
+		arguments_of_grep(loop, timeline_name(tl, tl->threads[loop->vain]->cmdline));
+	AUTO_FREE char *port = port_among(arguments);
+	const struct doing doing = { .query = query,
+				     .slot = loop->slot,
+				     .asker = loop->got,
+				     .as = "connect",
+				     .asked = { 0, ECONNREFUSED,
+						port ? word_about_name(port, true) : 0 },
+				     .exact = true,
+				     .from_ns = tl->threads[loop->vain]->birth_ns,
+				     .to_ns = tl->threads[loop->got]->death_ns };
+
+	if (!port || !asks_is_among(LISTENS, name))
+		return false;
+	if (!asks_find_doer(&doing, out_answer))
 		return false;
 	out_answer->call = name;
 	out_answer->words =
-		why_keep(query->why, xasprintf("'%s' found it until it ended", arguments));
+		why_keep(query->why, xasprintf("'%s' did not find it until it called %s()",
+					       arguments, out_answer->by));
 	return true;
 }
 
@@ -364,6 +462,7 @@ bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const 
 		*last = (struct asks_programs){ .slot = slot, .from_ns = nap->begin_ns };
 		if (find_loop(&loop, nap->waker.slot)) {
 			last->is_answered = find_ended(&loop, &last->answer) ||
+					    find_listener(&loop, &last->answer) ||
 					    find_maker(&loop, &last->answer);
 			last->answer.naps = loop.naps;
 		}

@@ -26,6 +26,7 @@ struct doing {
 	uint32_t slot;	/* that asked, or sleeps for who did */
 	uint32_t asker; /* the child that asked; SLOT_NONE = none did */
 	struct question asked;
+	const char *as;		 /* the call that would have asked; NULL = asked.call did */
 	bool until_gone;	 /* it was there each time, until it was not */
 	bool exact;		 /* only what is known to have been about the same counts */
 	bool timed_out;		 /* no call failed: it waited in that one, with a limit */

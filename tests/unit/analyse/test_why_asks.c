@@ -783,6 +783,76 @@ static void programs_that_do_not_differ_look_for_nothing(void **unused)
 	}
 }
 
+/* A program that looks for a process, and job, 50, that ends, or somebody that listens, in the last sleep. */
+static struct told *find_and_sleep(const char *program, const char *arguments, bool listens)
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 50 50 1 S job\n%s", script.text);
+
+	free(script.text);
+	script.text = text;
+	for (int i = 0; i < 4; i++) {
+		AUTO_FREE char *runs =
+			xasprintf("fdname %d -1 \"%s\" unknown runs", 100 + 2 * i, arguments);
+		AUTO_FREE char *name = xasprintf("rename %d %s", 100 + 2 * i, program);
+
+		child_begins(&script, 100 + 2 * i);
+		says(&script, name, 1);
+		says(&script, runs, 1);
+		call(&script, "getpid", 7);
+		child_ends(&script, 100 + 2 * i);
+		if (i == 2 && listens) {
+			told_add(&script.other,
+				 "%dus cpu1 fdname 9 3 \"tcp listen 0.0.0.0:8080\" listen\n",
+				 script.at_us + 4990);
+			meanwhile(&script, "listen 3", 0);
+		} else if (i == 2) {
+			told_add(&script.other, "%dus cpu1 switch 9(runnable) 50\n",
+				 script.at_us + 5000);
+			told_add(&script.other, "%dus cpu1 switch 50(dead) 9\n",
+				 script.at_us + 5010);
+		}
+		if (i < 3)
+			child_sleeps(&script, 101 + 2 * i);
+	}
+	return asked(&script);
+}
+
+static void programs_that_find_processes(void **unused)
+{
+	static const struct {
+		const char *program, *arguments, *words;
+		bool listens;
+	} cases[] = {
+		{ "pgrep", "pgrep -x job", "'pgrep -x job' found it until it ended", false },
+		{ "pgrep", "pgrep ^j", "'pgrep ^j' found it until it ended", false },
+		{ "ps", "ps -p 50", "'ps -p 50' found it until it ended", false },
+		{ "pidof", "pidof jo", NULL, false },
+		{ "pgrep", "pgrep -x other", NULL, false },
+		{ "date", "date job", NULL, false },
+		{ "ss", "ss -ltn sport 8080",
+		  "'ss -ltn sport 8080' did not find it until it called listen()", true },
+		{ "ss", "ss -ltn sport 80", NULL, true },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct told *told =
+			find_and_sleep(cases[i].program, cases[i].arguments, cases[i].listens);
+		const char *words = NULL;
+
+		for (size_t k = 0; k < told->why.root_count; k++)
+			words = words ? words : told->why.roots[k].inferred;
+		if (cases[i].words) {
+			assert_non_null(words);
+			assert_string_equal(words, cases[i].words);
+		} else {
+			assert_null(words);
+		}
+		told_free(told);
+	}
+}
+
 static void it_never_succeeds(void **unused)
 {
 	struct script script = begun();
@@ -931,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_another_child_is_no_nap),
 		cmocka_unit_test(programs_look_for_a_shell),
 		cmocka_unit_test(programs_that_do_not_differ_look_for_nothing),
+		cmocka_unit_test(programs_that_find_processes),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),
