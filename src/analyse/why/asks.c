@@ -709,6 +709,23 @@ bool asks_is_of(const char *name, uint32_t about)
 	return word_about_name(name, true) == about || word_about_name(name, false) == about;
 }
 
+const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about)
+{
+	uint32_t count = query->tl->threads[slot]->wait_count;
+	struct wait wait;
+
+	for (uint32_t i = index > BACK ? index - BACK : 0; about && i < count && i <= index + BACK;
+	     i++) {
+		const char *name;
+
+		timeline_wait(query->tl, slot, i, &wait);
+		name = wait.woken_ns ? describe_asked(query, &wait) : "";
+		if (*name && asks_is_of(name, about))
+			return name;
+	}
+	return "";
+}
+
 static bool find_answer(const struct asking *asking, struct answer *out_answer)
 {
 	const struct doing doing = { .query = asking->query,
@@ -730,7 +747,8 @@ static bool find_answer(const struct asking *asking, struct answer *out_answer)
 	/* A shell may have failed at something else since its child asked. */
 	if ((asking->asker != SLOT_NONE || asking->until_gone) &&
 	    !asks_is_of(out_answer->about, asking->asked.about))
-		out_answer->about = "";
+		out_answer->about = asks_describe(asking->query, asking->slot, asking->index,
+						  asking->asked.about);
 	out_answer->error = asking->asked.error;
 	out_answer->until_gone = asking->until_gone;
 	return true;

@@ -178,10 +178,9 @@ static bool find_difference(const struct steps *one, const struct steps *other, 
 /* A shell that runs programs, and sleeps, by turns. */
 struct program_loop {
 	struct query *query;
-	const struct wait *nap; /* one of the sleeps */
-	uint32_t slot;
-	uint32_t vain, got; /* slots: the last two programs */
-	uint64_t last_ns;   /* when the last program began */
+	uint32_t slot, index; /* of the wait that is one of the sleeps */
+	uint32_t vain, got;   /* slots: the last two programs */
+	uint64_t last_ns;     /* when the last program began */
 	uint32_t naps;
 };
 
@@ -208,9 +207,7 @@ static bool find_changer(const struct program_loop *loop, const struct step *vai
 	out_answer->call = asks_name(query, vain->call);
 	out_answer->error = vain->error;
 	out_answer->until_gone = gone;
-	out_answer->about = describe_asked(query, loop->nap);
-	if (!doing.asked.about || !asks_is_of(out_answer->about, doing.asked.about))
-		out_answer->about = "";
+	out_answer->about = asks_describe(query, loop->slot, loop->index, doing.asked.about);
 	return true;
 }
 
@@ -454,7 +451,7 @@ bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const 
 		      struct asks_run *out_run)
 {
 	struct asks_runs *runs = asks_runs(query);
-	struct program_loop loop = { .query = query, .slot = slot, .nap = nap };
+	struct program_loop loop = { .query = query, .slot = slot, .index = index };
 	struct asks_programs *last = &runs->programs;
 
 	if (last->slot != slot || !last->to_ns || nap->begin_ns < last->from_ns ||

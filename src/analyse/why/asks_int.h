@@ -101,6 +101,8 @@ bool asks_is_recorder(const struct query *query, int32_t tid);
 bool asks_is_among(const char *names, const char *name);
 /* Can what a call was about be that name, or the last part of it? */
 bool asks_is_of(const char *name, uint32_t about);
+/* What that was, in words, as one of the sleeps around wait 'index' tells; "" = none does. */
+const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about);
 const char *asks_name(struct query *query, uint32_t call);
 /*
  * why_doers.c: fills slot, time_ns and by. False when nobody did, or several did who cannot be told apart.
