@@ -258,6 +258,8 @@ static bool matches(struct query *query, const char *arguments, bool full,
 	AUTO_FREE char *pattern = xstrdup(behind_options(arguments));
 
 	make_plain(pattern);
+	if (!full && strstr(arguments, " -x"))
+		return strcmp(comm, pattern) == 0;
 	return *pattern && strstr(full && *cmdline ? cmdline : comm, pattern);
 }
 
@@ -307,7 +309,21 @@ static bool ended_between(const struct program_loop *loop, uint32_t slot)
 	       !asks_is_among(FINDERS, timeline_name(tl, thread->comm));
 }
 
-/* The last of the processes that it was there to find; else the first that was seen to end a moment later. */
+/* Is it there before and behind it, so that it would have been found? Of what ps prints the names alone are sure. */
+static bool lives_on(const struct program_loop *loop, const char *arguments, uint32_t slot)
+{
+	const struct timeline *tl = loop->query->tl;
+	const struct tl_thread *thread = tl->threads[slot];
+
+	if (thread->tid == 0 || thread->tid != thread->tgid ||
+	    thread->birth_ns > tl->threads[loop->vain]->birth_ns ||
+	    (thread->died && thread->death_ns <= tl->threads[loop->got]->death_ns + LATE_NS))
+		return false;
+	return strncmp(arguments, "grep ", 5) == 0 ? matches(loop->query, arguments, false, thread)
+						   : means(loop->query, arguments, thread);
+}
+
+/* The last of the processes that it was there to find, unless another one is there still; else the first that was seen to end a moment later. */
 static uint32_t find_last(const struct program_loop *loop, const char *arguments)
 {
 	const struct timeline *tl = loop->query->tl;
@@ -317,6 +333,8 @@ static uint32_t find_last(const struct program_loop *loop, const char *arguments
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		uint64_t death_ns = tl->threads[i]->death_ns, found_ns;
 
+		if (lives_on(loop, arguments, i))
+			return SLOT_NONE;
 		if (!ended_between(loop, i) || !means(loop->query, arguments, tl->threads[i]))
 			continue;
 		found_ns = found == SLOT_NONE ? 0 : tl->threads[found]->death_ns;

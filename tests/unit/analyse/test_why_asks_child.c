@@ -245,6 +245,8 @@ static void programs_that_find_processes(void **unused)
 		{ "pgrep", "pgrep ^j", "'pgrep ^j' found it until it ended", false },
 		{ "ps", "ps -p 50", "'ps -p 50' found it until it ended", false },
 		{ "pidof", "pidof jo", NULL, false },
+		{ "pgrep", "pgrep -x jo", NULL, false },
+		{ "pgrep", "pgrep o", NULL, false }, /* doer is there still */
 		{ "pgrep", "pgrep -x other", NULL, false },
 		{ "date", "date job", NULL, false },
 		{ "ss", "ss -ltn sport 8080",
