@@ -118,9 +118,10 @@ struct asking {
 	bool is_long, was_long; /* it worked longer than it takes to ask; and so before that nap */
 	bool until_gone;	/* what was asked for was there each time */
 	bool is_process;	/* threads of a process ask, and sleep, for each other */
-	bool known;		/* who had the lock at each nap */
-	uint64_t asked_ns;	/* when the last child that was looked at was born */
-	uint32_t asker; /* slot: the child that made the call last; SLOT_NONE = it itself did */
+	bool is_borrowed; /* the question, of the nap behind it: what this one says is of another */
+	bool known;	  /* who had the lock at each nap */
+	uint64_t asked_ns; /* when the last child that was looked at was born */
+	uint32_t asker;	   /* slot: the child that made the call last; SLOT_NONE = it itself did */
 };
 
 /* A program that is there to ask: what it is asked of is its last call of these. */
@@ -286,11 +287,13 @@ static enum next take_nap(struct asking *asking, uint32_t index, const struct wa
 	}
 	if (asking->got_ns && is_child_question(asking))
 		asking->got_ns = 0;
-	if (asking->got_ns || wait->in != asking->nap.in || !same_object(wait, &asking->nap) ||
-	    !asking->in_gap || asking->known != knows_holder(asking->query, wait))
+	if (asking->got_ns || wait->in != asking->nap.in ||
+	    !(asking->is_borrowed || same_object(wait, &asking->nap)) || !asking->in_gap ||
+	    asking->known != knows_holder(asking->query, wait))
 		return NEXT_OVER;
 	asking->nap = *wait;
 	asking->index = index;
+	asking->is_borrowed = false;
 	asking->naps++;
 	asking->was_long = asking->is_long;
 	asking->is_long = false;
@@ -687,6 +690,7 @@ static bool borrow_question(struct asking *asking)
 		    asked_before(&next, &asking->asked))
 			return false;
 		asking->asked = next.asked;
+		asking->is_borrowed = true;
 		asking->until_gone = false;
 		asking->asker = SLOT_NONE;
 		return true;

@@ -479,6 +479,31 @@ static void one_thread_asks_and_another_one_sleeps(void **unused)
 	told_free(told);
 }
 
+/* What is done for the first time opens files of messages, too, and the sleep says that it asked for those. */
+static void the_first_time_it_asks_for_other_things_too(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "connect 3", -111);
+		if (i == 0) {
+			says(&script, "enter openat", 1);
+			says(&script, "fdname 7 -1 /usr/share/messages unknown asked 2", 1);
+			says(&script, "leave openat -2", 1);
+		}
+		if (i == 2)
+			meanwhile(&script, "listen 4", 0);
+		nap(&script);
+	}
+	call(&script, "connect 3", 0);
+	told = asked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
+	told_free(told);
+}
+
 static void it_never_succeeds(void **unused)
 {
 	struct script script = begun();
@@ -623,6 +648,7 @@ int main(void)
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
+		cmocka_unit_test(the_first_time_it_asks_for_other_things_too),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),
