@@ -158,6 +158,25 @@ static void amend_about(struct thread *thread, uint32_t about)
 	}
 }
 
+void asked_after_connect(struct thread *thread, int64_t ret)
+{
+	if (ret == -EINPROGRESS)
+		thread->connecting = (uint32_t)thread->call_args[0] + 1;
+}
+
+/* Whose connect() left that descriptor under way: where any thread runs any task, seldom who asks for its end. */
+static struct thread *who_connects(struct state *state, struct thread *thread, uint32_t fd)
+{
+	if (thread->connecting == fd + 1)
+		return thread;
+	for (uint32_t i = 0; i < state->tl->thread_count && state->file_looks++ < LOOKS_MAX; i++) {
+		if (state->threads[i] && state->threads[i]->connecting == fd + 1 &&
+		    state->threads[i]->process == thread->process)
+			return state->threads[i];
+	}
+	return thread;
+}
+
 /*
  * connect() was under way as it returned, and getsockopt(SO_ERROR) tells how it ended: that is the end
  * of connect(), as if that had waited for it.
@@ -165,15 +184,19 @@ static void amend_about(struct thread *thread, uint32_t about)
 static void connect_has_ended(struct state *state, struct thread *thread, uint32_t told,
 			      uint32_t error)
 {
-	struct track *track = &thread->tl->track;
+	struct thread *began = who_connects(state, thread, (uint32_t)thread->call_args[0]);
+	struct track *track = &began->tl->track;
 
+	began->connecting = 0;
 	for (uint32_t i = track->count; i > track->base && i + CONNECT_BACK > track->count; i--) {
 		uint32_t was = track_at(track, i - 1)->word;
+		uint32_t word = word_make(WORD_USER, error) | asked_about(state, told);
 
 		if (word_error(was) != EINPROGRESS)
 			continue;
-		track_amend(track, i - 1, track_time(track, i - 1),
-			    word_make(WORD_USER, error) | asked_about(state, told));
+		if (began->word == was)
+			began->word = word;
+		track_amend(track, i - 1, track_time(track, i - 1), word);
 		break;
 	}
 	if (!error) {

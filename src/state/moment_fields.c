@@ -42,6 +42,7 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.call_ns, "call_time", TYPE_U64),
 	THREAD(thread.asked, "asked", TYPE_NAME),
 	THREAD(thread.asked_fd, "asked_fd", TYPE_I32),
+	THREAD(thread.connecting, "connecting", TYPE_U32),
 	THREAD(thread.told, "told", TYPE_NAME),
 	THREAD(thread.told_also, "told_also", TYPE_NAME),
 	THREAD(thread.held, "held", TYPE_SLOT),

@@ -204,8 +204,9 @@ struct thread {
 	bool fresh_exec; /* made no system call since it ran a new program */
 	bool is_32bit;
 
-	uint32_t asked;	    /* name id of what its last call failed at; 0 = not known */
-	int32_t asked_fd;   /* -1 = not at a descriptor */
+	uint32_t asked;	     /* name id of what its last call failed at; 0 = not known */
+	int32_t asked_fd;    /* -1 = not at a descriptor */
+	uint32_t connecting; /* fd + 1 that its last connect() left under way; 0 = none */
 	uint32_t told;	    /* name id: the path or address that the call was given; 0 = not told */
 	uint32_t told_also; /* and of a rename the new one */
 	uint32_t
@@ -745,6 +746,7 @@ void asked_on_name(struct state *state, struct thread *thread, const struct ev_f
 uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
 /* The thread ended: what it asked for is left to its parent. */
+void asked_after_connect(struct thread *thread, int64_t ret);
 void asked_leave(const struct state *state, const struct thread *thread);
 
 /* expect.c: who was awaited, where a signal comes first, or the recording ends. */

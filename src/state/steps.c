@@ -71,6 +71,7 @@ static void forget_call(struct thread *thread)
 		thread->first_named--;
 	thread->asked = thread->child_asked = thread->left = 0;
 	thread->asked_fd = -1;
+	thread->connecting = 0;
 	thread->held = thread->child_held = thread->left_held = SLOT_NONE;
 	thread->held_ns = 0;
 	thread->held_by = 0;

@@ -740,8 +740,14 @@ static uint32_t about_path(const struct state *state, const struct thread *threa
 static uint32_t about_object(const struct state *state, const struct thread *thread, int64_t fd)
 {
 	const struct object *object = fds_find(state, thread, (int32_t)fd);
+	const char *name = object ? names_text(&state->tl->names, object->name) : "";
 
-	return object && object->name ? asked_about(state, object->name) : 0;
+	/* connect() is told the path alone. */
+	if (strncmp(name, "unix ", strlen("unix ")) == 0)
+		name += strlen("unix ");
+	if (strncmp(name, "listen ", strlen("listen ")) == 0)
+		name += strlen("listen ");
+	return *name ? word_about_name(name, true) : 0;
 }
 
 /* Of a call that wakes who waits at a futex: which one it is. */
@@ -836,6 +842,8 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 			expect_at_return(state, thread);
 		result = about_of(state, thread, ev->syscall.ret); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);
+		if (call_of(state, thread)->kind == CALL_CONNECT)
+			asked_after_connect(thread, ev->syscall.ret);
 		result |= result_of(state, thread, ev->syscall.ret);
 		used_leave(thread, call_of(state, thread), ev);
 		/* That there is no child is an answer. */

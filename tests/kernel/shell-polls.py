@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shells that ask for a file lock, or for a connection, again and again: who had it, or listened, is held up for.
+"""Shells that ask for a lock, a connection or a process again and again: who had it, listened or ended is held up for.
 
 The lock is taken by a flock(1) that has ended since: the shell that it was taken for has it, and what that one runs.
 The holder prints who it is, and for how long the lock is known to be taken.
@@ -95,8 +95,41 @@ def own(tap, what, makes, loop, words):
            [row.get("inferred") for row in (report or {}).get("verdict", [])][:5])
 
 
+# Only the exit status of a program answers: which one ended, or made the file, is told by what the last two did.
+PROGRAMS = {
+    "pgrep": ("./planted 1.2", "while pgrep -x planted >/dev/null; do sleep 0.1; done",
+              "'pgrep -x planted' found it until it ended"),
+    "ps and grep": ("./planted 1.2", "while ps -A | grep -q planted; do sleep 0.1; done",
+                    "'grep -q planted' found it until it ended"),
+    "test": ("sleep 1.2", "until env test -e there; do sleep 0.1; done", "failed with ENOENT until it called openat()"),
+}
+
+
+def programs(tap, what, runs, loop, words):
+    if not shutil.which(loop.split()[1]):
+        tap.skipped("a shell that runs " + what, loop.split()[1] + " is not installed")
+        return
+    shutil.copy(shutil.which("sleep"), "planted")
+    with open("there.sh", "w", encoding="ascii") as file:
+        file.write("%s & echo $! $$ >holder\nwait\necho there >there\n" % runs)
+    with open("asker.sh", "w", encoding="ascii") as file:
+        file.write("bash there.sh &\nuntil [ -s holder ]; do :; done\n%s\n" % loop)
+    report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", "bash", "asker.sh")
+    with open("holder", encoding="ascii") as file:
+        ends, makes = map(int, file.read().split())
+    holder = makes if "there" in loop else ends
+    for made in "holder", "there", "planted":
+        if os.path.exists(made):
+            os.unlink(made)
+    waits = [wait for wait in (report or {}).get("causality", []) if (wait.get("inferred") or "").endswith(words)]
+    tap.ok(len(waits) >= 2 and all(wait["answerer"]["tid"] == holder for wait in waits),
+           "a shell that runs %s each time: its sleeps are for who sleeps meanwhile, as inferred" % what, holder, words,
+           [(wait.get("inferred"), wait.get("answerer")) for wait in (report or {}).get("causality", [])], done.stderr)
+
+
 # Loops that are for nobody: they go on behind the end of a child, or give up and end it themselves.
 FOR_NOBODY = {
+    "gives up to find a program": "sleep 0.4 & for i in 1 2 3 4 5 6; do pgrep -x nobody-has-it; sleep 0.1; done",
     "sleeps beside a child that ends": "sleep 0.4 & for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done",
     "a program each time": "sleep 0.4 & for i in 1 2 3 4 5 6 7 8; do date >>log; sleep 0.1; done",
     "gives up": "sleep 30 & p=$!; for i in 1 2 3 4 5; do kill -0 $p || break; sleep 0.1; done; kill $p",
@@ -136,6 +169,8 @@ def main():
         ask(tap, what, asker)
     for what, (makes, loop, words) in OWN.items():
         own(tap, what, makes, loop, words)
+    for what, (runs, loop, words) in PROGRAMS.items():
+        programs(tap, what, runs, loop, words)
     for what, script in FOR_NOBODY.items():
         nobody(tap, what, script)
     for program, command in CONNECTORS.items():

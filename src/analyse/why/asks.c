@@ -33,14 +33,14 @@
 #include "base/mem.h"
 #include "event/facts.h"
 
-#define LOOK_NS	     300000u
-#define LOOK_PART    20u
-#define LOOK_ONCE_NS 4000000u
-#define LEAST	     2u
-#define BACK	     8u	      /* waits before a sleep that may lie in the gap before it */
-#define SHELL_NS     5000000u /* instead of LOOK_NS where a child sleeps: it has to be made */
-#define CALLS_WAIT   " wait4 waitid waitpid "
-#define CHILD_WAITS  64u /* of one that does nothing but sleep: it has to be loaded, too */
+#define LOOK_NS	      300000u
+#define LOOK_PART     20u
+#define LOOK_ONCE_NS  4000000u
+#define LEAST	      2u
+#define BACK	      8u       /* waits before a sleep that may lie in the gap before it */
+#define SHELL_NS      5000000u /* instead of LOOK_NS where a child sleeps: it has to be made */
+#define SHELL_ONCE_NS 20000000u
+#define CALLS_WAIT    " wait4 waitid waitpid "
 
 /* ------------------------------------------------------------------ a question */
 
@@ -68,33 +68,10 @@ void asks_runs_free(struct asks_runs *runs)
 	if (!runs)
 		return;
 	process_asks_fini(runs);
+	free(runs->children);
 	map_fini(&runs->by_slot);
 	free(runs->runs);
 	free(runs);
-}
-
-/* Did it little more than to sleep? That it had no CPU is not what it did. */
-static bool only_slept(struct query *query, uint32_t slot)
-{
-	const struct tl_thread *thread = query->tl->threads[slot];
-	uint64_t slept_ns = 0, else_ns = 0;
-	struct tl_interval in;
-	struct tl_iter iter;
-	struct wait wait;
-
-	if (!thread->died || !thread->wait_count || thread->wait_count > CHILD_WAITS)
-		return false;
-	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
-	while (tl_iter_entry(&iter, &in)) {
-		bool sleeps = word_kind(in.word) == WORD_BLOCKED &&
-			      wait_sleeps(query, query_wait(query, slot, in.word, &wait));
-
-		if (sleeps)
-			slept_ns += in.end_ns - in.start_ns;
-		else if (word_wib(in.word) != WIB_INTERRUPTED)
-			else_ns += in.end_ns - in.start_ns;
-	}
-	return slept_ns > else_ns;
 }
 
 /* A wait for a child that slept: as a shell sleeps. */
@@ -109,7 +86,7 @@ static bool is_nap_of_child(struct query *query, uint32_t slot, const struct wai
 	       tl->threads[tl->threads[child]->parent]->tgid == tl->threads[slot]->tgid &&
 	       tl->threads[child]->tgid != tl->threads[slot]->tgid &&
 	       asks_is_among(" wait4 waitid waitpid rt_sigsuspend ", asks_name(query, wait->in)) &&
-	       only_slept(query, child);
+	       asks_only_slept(query, child);
 }
 
 /* A thread that sleeps because it asked to, whatever in. */
@@ -141,8 +118,10 @@ struct asking {
 	bool is_long, was_long; /* it worked longer than it takes to ask; and so before that nap */
 	bool until_gone;	/* what was asked for was there each time */
 	bool is_process;	/* threads of a process ask, and sleep, for each other */
-	bool known;		/* who had the lock at each nap */
-	uint32_t asker; /* slot: the child that made the call last; SLOT_NONE = it itself did */
+	bool is_borrowed; /* the question, of the nap behind it: what this one says is of another */
+	bool known;	  /* who had the lock at each nap */
+	uint64_t asked_ns; /* when the last child that was looked at was born */
+	uint32_t asker;	   /* slot: the child that made the call last; SLOT_NONE = it itself did */
 };
 
 /* A program that is there to ask: what it is asked of is its last call of these. */
@@ -237,7 +216,10 @@ static enum next bound_work(struct asking *asking)
 	if (is_bound(asking, asking->worked_ns))
 		return NEXT_ON;
 	asking->is_long = true;
-	return asking->was_long || asking->worked_ns > LOOK_ONCE_NS ? NEXT_OVER : NEXT_ON;
+	return asking->was_long ||
+			       asking->worked_ns > (asking->by_child ? SHELL_ONCE_NS : LOOK_ONCE_NS)
+		       ? NEXT_OVER
+		       : NEXT_ON;
 }
 
 /* A sleep after a file lock was refused, and it is known who had it. */
@@ -305,11 +287,13 @@ static enum next take_nap(struct asking *asking, uint32_t index, const struct wa
 	}
 	if (asking->got_ns && is_child_question(asking))
 		asking->got_ns = 0;
-	if (asking->got_ns || wait->in != asking->nap.in || !same_object(wait, &asking->nap) ||
-	    !asking->in_gap || asking->known != knows_holder(asking->query, wait))
+	if (asking->got_ns || wait->in != asking->nap.in ||
+	    !(asking->is_borrowed || same_object(wait, &asking->nap)) || !asking->in_gap ||
+	    asking->known != knows_holder(asking->query, wait))
 		return NEXT_OVER;
 	asking->nap = *wait;
 	asking->index = index;
+	asking->is_borrowed = false;
 	asking->naps++;
 	asking->was_long = asking->is_long;
 	asking->is_long = false;
@@ -324,9 +308,14 @@ static enum next take_child(struct asking *asking, uint32_t child)
 {
 	struct question asked = { .call = asking->asked.call };
 	struct tl_interval call = { 0 };
-	enum outcome outcome = child_asked(asking->query, child, &asked, &call);
+	uint64_t birth_ns = asking->query->tl->threads[child]->birth_ns;
+	enum outcome outcome;
 	bool is_other;
 
+	if (birth_ns <= asking->asked_ns)
+		return NEXT_ON;
+	asking->asked_ns = birth_ns;
+	outcome = child_asked(asking->query, child, &asked, &call);
 	if (outcome == NEITHER || asked.call != asking->asked.call)
 		return NEXT_ON;
 	if (asking->got_ns)
@@ -346,6 +335,26 @@ static enum next take_child(struct asking *asking, uint32_t child)
 	asking->vain_ns = call.start_ns;
 	asking->got_ns = 0;
 	return NEXT_ON;
+}
+
+/* Children have ended before the shell waited for them: it had no CPU meanwhile. */
+static enum next take_reaped(struct asking *asking, uint64_t end_ns)
+{
+	struct query *query = asking->query;
+	enum next next = NEXT_ON;
+
+	for (uint32_t i = 0; i < BACK && next == NEXT_ON; i++) {
+		uint64_t after_ns = asking->asked_ns > asking->nap.woken_ns ? asking->asked_ns
+									    : asking->nap.woken_ns;
+		uint32_t child = asks_next_child(query, asking->slot, after_ns);
+
+		if (child == SLOT_NONE || !query->tl->threads[child]->died ||
+		    query->tl->threads[child]->death_ns > end_ns ||
+		    query->asks->looks++ >= ASKS_LOOKS_MAX)
+			break;
+		next = take_child(asking, child);
+	}
+	return next;
 }
 
 /* Who waits for a child that sleeps is woken by the end of any other one, too: of one that was there before. */
@@ -446,6 +455,14 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 	enum outcome outcome;
 
 	asking->call = 0;
+	if (call && asking->by_child && asking->asker != SLOT_NONE && !word_error(word) &&
+	    !word_has(word, WORD_VAIN) &&
+	    asks_is_among(CALLS_WAIT, asks_name(asking->query, call))) {
+		enum next next = take_reaped(asking, end_ns);
+
+		if (next != NEXT_ON)
+			return next;
+	}
 	if (!call || (call == asking->nap.in && call != asking->asked.call))
 		return NEXT_ON;
 	outcome = asks_outcome(asking->query, call, word);
@@ -518,6 +535,34 @@ static uint64_t gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
 	return start_ns;
 }
 
+/* The last child that lived in that gap: a shell that had no CPU meanwhile did not wait for it. */
+static bool find_question_of_reaped(struct asking *asking)
+{
+	struct query *query = asking->query;
+	uint64_t at_ns = gap_start_ns(query, asking->slot, asking->index);
+	struct tl_interval call = { 0 };
+	struct question asked;
+	enum outcome outcome;
+
+	for (uint32_t i = 0; i < BACK && at_ns < asking->nap.begin_ns; i++) {
+		uint32_t child = asks_next_child(query, asking->slot, at_ns);
+		const struct tl_thread *thread;
+
+		if (child == SLOT_NONE || query->asks->looks++ >= ASKS_LOOKS_MAX)
+			break;
+		thread = query->tl->threads[child];
+		at_ns = thread->birth_ns;
+		if (!thread->died || thread->death_ns > asking->nap.begin_ns)
+			continue;
+		outcome = child_asked(query, child, &asked, &call);
+		if (outcome == NEITHER)
+			continue;
+		asking->asker = outcome == IN_VAIN ? child : SLOT_NONE;
+		asking->asked = asked;
+	}
+	return asking->asker != SLOT_NONE;
+}
+
 /* The same of the child that a shell waited for in that gap last, if it itself asked nothing. */
 static bool find_question_of_child(struct asking *asking)
 {
@@ -526,6 +571,8 @@ static bool find_question_of_child(struct asking *asking)
 	struct wait wait;
 	uint32_t child;
 
+	if (asking->by_child && find_question_of_reaped(asking))
+		return true;
 	for (uint32_t i = 1; asking->by_child && i <= BACK && i <= asking->index; i++) {
 		timeline_wait(query->tl, asking->slot, asking->index - i, &wait);
 		if (!wait.woken_ns || is_nap(query, asking->slot, &wait))
@@ -592,7 +639,7 @@ static bool find_question(struct asking *asking)
 	return there;
 }
 
-/* Was that asked in vain, by itself, before the nap? */
+/* Was that asked in vain, by itself, before the nap? Of many names in one go not all are told. */
 static bool asked_before(const struct asking *asking, const struct question *what)
 {
 	struct query *query = asking->query;
@@ -612,7 +659,8 @@ static bool asked_before(const struct asking *asking, const struct question *wha
 			continue;
 		if (call == what->call && word_error(in.word) == what->error &&
 		    asks_outcome(query, call, in.word) == IN_VAIN &&
-		    (!what->about || word_was_about(in.word) == what->about))
+		    (!what->about || !word_was_about(in.word) ||
+		     word_was_about(in.word) == what->about))
 			return true;
 		call = 0;
 	}
@@ -620,8 +668,8 @@ static bool asked_before(const struct asking *asking, const struct question *wha
 }
 
 /*
- * The question before the next nap, if it was asked before this one, too: a shell that runs a program for the first
- * time looks for it by the same call, which hides what it asked before.
+ * The question before the next nap, if it was asked before this one, too: what is done for the first time in a loop
+ * asks for other things, such as files of messages, or a program in PATH, which hides it.
  */
 static bool borrow_question(struct asking *asking)
 {
@@ -638,7 +686,11 @@ static bool borrow_question(struct asking *asking)
 		if (!find_question(&next) || next.until_gone || next.asker != SLOT_NONE ||
 		    !asked_before(asking, &next.asked))
 			return false;
+		if (asking->asked.call && !asking->until_gone &&
+		    asked_before(&next, &asking->asked))
+			return false;
 		asking->asked = next.asked;
+		asking->is_borrowed = true;
 		asking->until_gone = false;
 		asking->asker = SLOT_NONE;
 		return true;
@@ -650,13 +702,32 @@ static bool find_first_question(struct asking *asking)
 {
 	bool found = find_question(asking);
 
-	return (asking->by_child && (!found || asking->until_gone) && borrow_question(asking)) ||
-	       found;
+	/* What a shell runs asks for other things, too. */
+	if (found && asking->asker != SLOT_NONE)
+		return true;
+	return borrow_question(asking) || found;
 }
 
-static bool is_of(const char *name, uint32_t about)
+bool asks_is_of(const char *name, uint32_t about)
 {
 	return word_about_name(name, true) == about || word_about_name(name, false) == about;
+}
+
+const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about)
+{
+	uint32_t count = query->tl->threads[slot]->wait_count;
+	struct wait wait;
+
+	for (uint32_t i = index > BACK ? index - BACK : 0; about && i < count && i <= index + BACK;
+	     i++) {
+		const char *name;
+
+		timeline_wait(query->tl, slot, i, &wait);
+		name = wait.woken_ns ? describe_asked(query, &wait) : "";
+		if (*name && asks_is_of(name, about))
+			return name;
+	}
+	return "";
 }
 
 static bool find_answer(const struct asking *asking, struct answer *out_answer)
@@ -678,8 +749,10 @@ static bool find_answer(const struct asking *asking, struct answer *out_answer)
 	if (!*out_answer->about)
 		out_answer->about = describe_asked(asking->query, &asking->first);
 	/* A shell may have failed at something else since its child asked. */
-	if (asking->asker != SLOT_NONE && !is_of(out_answer->about, asking->asked.about))
-		out_answer->about = "";
+	if ((asking->asker != SLOT_NONE || asking->until_gone) &&
+	    !asks_is_of(out_answer->about, asking->asked.about))
+		out_answer->about = asks_describe(asking->query, asking->slot, asking->index,
+						  asking->asked.about);
 	out_answer->error = asking->asked.error;
 	out_answer->until_gone = asking->until_gone;
 	return true;
@@ -761,7 +834,10 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 			return run;
 	}
 	*run = find_run(query, slot, index, wait);
-	if (!run->is_answered && !knows_holder(query, wait))
+	if (!run->is_answered && is_nap_of_child(query, slot, wait) &&
+	    asks_of_programs(query, slot, index, wait, run))
+		return run;
+	if (!run->is_answered && !(knows_holder(query, wait) && run->answer.naps >= LEAST))
 		(void)asks_of_process(query, slot, index, wait, run);
 	return run;
 }

@@ -26,6 +26,7 @@ struct doing {
 	uint32_t slot;	/* that asked, or sleeps for who did */
 	uint32_t asker; /* the child that asked; SLOT_NONE = none did */
 	struct question asked;
+	const char *as;		 /* the call that would have asked; NULL = asked.call did */
 	bool until_gone;	 /* it was there each time, until it was not */
 	bool exact;		 /* only what is known to have been about the same counts */
 	bool timed_out;		 /* no call failed: it waited in that one, with a limit */
@@ -56,6 +57,16 @@ struct process_asks {
 	size_t from, got;     /* to the asks in vain of one question from there to what got it */
 };
 
+struct asks_child;
+
+/* The loop of a shell that was looked at last, from its first sleep to the end of the last one. */
+struct asks_programs {
+	uint32_t slot;
+	uint64_t from_ns, to_ns; /* to_ns 0 = none was */
+	bool is_answered;
+	struct answer answer;
+};
+
 struct asks_runs {
 	struct map by_slot; /* index into runs */
 	struct asks_run *runs;
@@ -63,6 +74,10 @@ struct asks_runs {
 	struct map by_tgid; /* index into processes */
 	struct process_asks *processes;
 	size_t process_count, process_cap;
+	struct asks_child *children; /* owned; by process and birth */
+	size_t child_count;
+	bool has_children; /* they were looked for */
+	struct asks_programs programs;
 	uint64_t steps; /* from ask to ask, of processes */
 	uint32_t looks;
 };
@@ -84,6 +99,10 @@ bool asks_is_kin(const struct query *query, uint32_t one, uint32_t other);
 bool asks_is_recorder(const struct query *query, int32_t tid);
 /* Is 'name' one of the names between blanks? */
 bool asks_is_among(const char *names, const char *name);
+/* Can what a call was about be that name, or the last part of it? */
+bool asks_is_of(const char *name, uint32_t about);
+/* What that was, in words, as one of the sleeps around wait 'index' tells; "" = none does. */
+const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about);
 const char *asks_name(struct query *query, uint32_t call);
 /*
  * why_doers.c: fills slot, time_ns and by. False when nobody did, or several did who cannot be told apart.
@@ -94,6 +113,14 @@ uint64_t asks_let_go_ns(const struct doing *doing, uint32_t holder);
 /* Who did, between the last question in vain and the end of the one that got it. 'run' has the question. */
 bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
 		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer);
+
+/* asks_child.c: did it little more than to sleep? That it had no CPU is not what it did. */
+bool asks_only_slept(struct query *query, uint32_t slot);
+/* The first child of the thread's process that was born behind 'after_ns'; SLOT_NONE = none was. */
+uint32_t asks_next_child(struct query *query, uint32_t slot, uint64_t after_ns);
+/* A sleep of a shell, as a child, for what a program that it runs again and again looks for. */
+bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
+		      struct asks_run *out_run);
 
 /*
  * why_asks_process.c: one thread asks, and another one sleeps, as in Go and with node's helpers. Fills the

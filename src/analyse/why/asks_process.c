@@ -15,7 +15,8 @@
 
 #define ASKS_MAX  200000u
 #define NEAR_NS	  4000000u
-#define NEAR_PART 5u /* of the sleep, besides */
+#define NEAR_PART 5u	    /* of the sleep, besides */
+#define LATE_NS	  50000000u /* with a sleep: it has no CPU for longer seldom */
 #define MOST(ns)  ((ns) / 3 * 2)
 #define LEAST	  2u
 #define THREADS	  4096u	     /* of one process, looked at */
@@ -162,24 +163,54 @@ static size_t next_same(struct asks_runs *runs, const struct process_asks *proce
 	return process->count;
 }
 
-/* The question in vain that the sleep stands behind; the count = there is none. */
-static size_t question_of(struct asks_runs *runs, const struct process_asks *process,
-			  const struct wait *nap)
+/* For how long the thread had no CPU: that it was late then is not what it did. */
+static uint64_t without_cpu_ns(const struct query *query, uint32_t slot, uint64_t from_ns,
+			       uint64_t to_ns)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint64_t ns = 0;
+
+	if (from_ns >= to_ns)
+		return 0;
+	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, from_ns, to_ns);
+	while (tl_iter_next(&iter, &in)) {
+		if (word_wib(in.word) == WIB_INTERRUPTED)
+			ns += in.end_ns - in.start_ns;
+	}
+	return ns;
+}
+
+/* Does most of the time between two of the asks lie in the sleep? */
+static bool is_between(const struct query *query, uint32_t slot, const struct wait *nap,
+		       const struct ask *ask, const struct ask *next)
 {
 	uint64_t nap_ns = nap->woken_ns - nap->begin_ns, near = NEAR_NS + nap_ns / NEAR_PART;
+	uint64_t before_ns = without_cpu_ns(query, slot, ask->end_ns, nap->begin_ns);
+	uint64_t behind_ns = without_cpu_ns(query, slot, nap->woken_ns, next->start_ns);
+
+	return ask->end_ns + before_ns + near >= nap->begin_ns &&
+	       next->start_ns + NEAR_NS >= nap->woken_ns &&
+	       next->start_ns <= nap->woken_ns + behind_ns + near &&
+	       nap_ns >= MOST(next->start_ns - ask->end_ns - before_ns - behind_ns);
+}
+
+/* The question in vain that the sleep stands behind; the count = there is none. */
+static size_t question_of(struct query *query, uint32_t slot, const struct process_asks *process,
+			  const struct wait *nap)
+{
+	uint64_t nap_ns = nap->woken_ns - nap->begin_ns;
 	size_t at = ended_by(process, nap->begin_ns + NEAR_NS);
 
-	for (; at > 0 && process->asks[at - 1].end_ns + near >= nap->begin_ns; at--) {
+	for (; at > 0 && process->asks[at - 1].end_ns + LATE_NS + nap_ns >= nap->begin_ns; at--) {
 		const struct ask *ask = &process->asks[at - 1];
 		size_t next;
 
 		if (ask->outcome != IN_VAIN)
 			continue;
-		next = next_same(runs, process, at - 1);
+		next = next_same(query->asks, process, at - 1);
 		if (next < process->count &&
-		    process->asks[next].start_ns + NEAR_NS >= nap->woken_ns &&
-		    process->asks[next].start_ns <= nap->woken_ns + near &&
-		    nap_ns >= MOST(process->asks[next].start_ns - ask->end_ns))
+		    is_between(query, slot, nap, ask, &process->asks[next]))
 			return at - 1;
 	}
 	return process->count;
@@ -230,7 +261,7 @@ bool asks_of_process(struct query *query, uint32_t slot, uint32_t index, const s
 		     struct asks_run *out_run)
 {
 	struct process_asks *process = asks_of(query, slot);
-	size_t at = question_of(query->asks, process, nap);
+	size_t at = question_of(query, slot, process, nap);
 
 	if (at == process->count ||
 	    (!is_known(process, at) && !find_run(query, slot, process, at, nap)) ||

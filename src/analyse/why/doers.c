@@ -370,7 +370,9 @@ static const struct doer *doers_best(const struct doers *doers)
 
 static bool is_for(const struct doing *doing, const struct reason *reason)
 {
-	if (!asks_is_among(reason->asks, asks_name(doing->query, doing->asked.call)))
+	const char *name = doing->as ? doing->as : asks_name(doing->query, doing->asked.call);
+
+	if (!asks_is_among(reason->asks, name))
 		return false;
 	return doing->timed_out ? !reason->named || reason->kin
 				: reason->error == doing->asked.error;

@@ -20,6 +20,7 @@
  *	why_calls.c  calls that say nothing of what a thread does
  *	why_doers.c  who changed the answer to a call that was made in vain
  *	why_asks_process.c the same where one thread asks, and another one sleeps
+ *	why_asks_child.c the same where programs ask, which a shell runs
  *	why_naps.c   sleeps with nothing in between: who changed what it did as they ended
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */

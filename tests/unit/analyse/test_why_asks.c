@@ -2,117 +2,9 @@
  * test_why_asks.c - sleeps between calls that fail until one succeeds are charged to the one process
  * that can have changed the answer, and to nobody where that is not known.
  */
-#include "told.h"
+#include "asks_script.h"
 
 #include "analyse/why/process.h"
-
-#define MS 1000000
-
-/* Thread 7 asks on CPU 0; 9 does something on CPU 1, from 'at' ms on; all in one process of its own. */
-struct script {
-	char *text; /* owned; of CPU 0 */
-	int at_us;
-	char *other; /* owned; of CPU 1 */
-};
-
-static struct script begun(void)
-{
-	return (struct script){ xstrdup("thread 7 7 1 R asker\nthread 9 9 7 R doer\n"
-					"thread 8 8 7 S third\n"
-					"thread 6 6 1 S stranger\n"
-					"  0 cpu0 switch 0(runnable) 7\n"
-					"  0 cpu1 switch 0(runnable) 9\n"),
-				1000, xstrdup("") };
-}
-
-static void says(struct script *script, const char *line, int for_us)
-{
-	told_add(&script->text, "%dus cpu0 %s\n", script->at_us, line);
-	script->at_us += for_us;
-}
-
-static void call(struct script *script, const char *name, int result)
-{
-	AUTO_FREE char *enter = xasprintf("enter %s", name);
-	AUTO_FREE char *leave = xasprintf("leave %.*s %d", (int)strcspn(name, " "), name, result);
-
-	says(script, enter, 2);
-	says(script, leave, 2);
-}
-
-/* A sleep of 10 ms in 'name'. */
-static void nap_in(struct script *script, const char *name)
-{
-	AUTO_FREE char *enter = xasprintf("enter %s", name);
-	AUTO_FREE char *leave = xasprintf("leave %.*s 0", (int)strcspn(name, " "), name);
-
-	says(script, enter, 1);
-	says(script, "switch 7(blocked) 0", 10000);
-	says(script, "vector local_timer", 0);
-	says(script, "hrtimer hrtimer_wakeup", 0);
-	says(script, "waking 7 cpu 0", 0);
-	says(script, "hrtimerdone", 0);
-	says(script, "vectorexit local_timer", 0);
-	says(script, "switch 0(runnable) 7", 1);
-	says(script, leave, 1);
-}
-
-static void nap(struct script *script)
-{
-	nap_in(script, "clock_nanosleep");
-}
-
-/* 9 does it on CPU 1, 5 ms before the nap of 7 that comes next ends. */
-static void meanwhile(struct script *script, const char *name, int result)
-{
-	int at_us = script->at_us + 5000;
-
-	told_add(&script->other, "%dus cpu1 enter %s\n%dus cpu1 leave %.*s %d\n", at_us, name,
-		 at_us + 10, (int)strcspn(name, " "), name, result);
-}
-
-/* The lines of both CPUs in order of time: those of CPU 1 are few. */
-static char *merged(const struct script *script)
-{
-	char *text = xstrdup("");
-	const char *one = script->text, *two = script->other;
-
-	while (*one || *two) {
-		bool event = *one >= '0' && *one <= '9';
-		bool from_two =
-			*two && (!*one || (event && strtol(two, NULL, 10) < strtol(one, NULL, 10)));
-		const char **from = from_two ? &two : &one;
-		int length = (int)strcspn(*from, "\n") + 1;
-
-		told_add(&text, "%.*s", length, *from);
-		*from += length;
-	}
-	return text;
-}
-
-static struct told *asked(struct script *script)
-{
-	AUTO_FREE char *text = NULL;
-	struct told *told;
-
-	says(script, "enter pause", 1);
-	says(script, "switch 7(blocked) 0", 0);
-	text = merged(script);
-	told = replayed(text);
-	free(script->text);
-	free(script->other);
-	(void)explained(told, 7, 1 * MS, (uint64_t)script->at_us * 1000);
-	return told;
-}
-
-static const struct why_root *root_of(const struct told *told, enum why_kind kind, int32_t tid)
-{
-	for (size_t i = 0; i < told->why.root_count; i++) {
-		if (told->why.roots[i].kind == kind && told->why.roots[i].who.tid == tid)
-			return &told->why.roots[i];
-	}
-	return NULL;
-}
 
 /* Three sleeps with 'name' failing before, and working after; 9 does 'by' in the last one. */
 static struct told *asked_for(const char *name, int error, int result, const char *by)
@@ -587,102 +479,28 @@ static void one_thread_asks_and_another_one_sleeps(void **unused)
 	told_free(told);
 }
 
-/* A child that was there before ends while the shell waits for its sleep: it waits on for that. */
-static void another_child_ends(struct script *script)
-{
-	told_add(&script->other, "%dus cpu1 waking 7 cpu 0\n", script->at_us + 2000);
-	told_add(&script->other, "%dus cpu1 switch 50(dead) 9\n", script->at_us + 2010);
-	script->at_us += 2100;
-	says(script, "switch 0(runnable) 7", 1);
-	says(script, "leave wait4 50", 1);
-	says(script, "enter wait4 -1", 1);
-	says(script, "switch 7(blocked) 0", 1);
-}
-
-/* mkdir asks for a shell, or it does itself by kill(), and sleep sleeps for it: both are its children. */
-static struct told *ask_and_sleep(bool another)
+/* What is done for the first time opens files of messages, too, and the sleep says that it asked for those. */
+static void the_first_time_it_asks_for_other_things_too(void **unused)
 {
 	struct script script = begun();
+	struct told *told;
 
-	if (another) {
-		char *text = xasprintf("thread 50 50 7 R job\n%s", script.text);
-
-		free(script.text);
-		script.text = text;
-	}
-
-	for (int i = 0; i < 4; i++) {
-		for (int sleeps = 0; sleeps < 2; sleeps++) {
-			int tid = 100 + 2 * i + sleeps;
-			AUTO_FREE char *fork = xasprintf("fork %d", tid);
-			AUTO_FREE char *task = xasprintf("newtask %d", tid);
-			AUTO_FREE char *on = xasprintf("switch 7(blocked) %d", tid);
-			AUTO_FREE char *nap_off = xasprintf("switch %d(blocked) 0", tid);
-			AUTO_FREE char *waking = xasprintf("waking %d cpu 0", tid);
-			AUTO_FREE char *nap_on = xasprintf("switch 0(runnable) %d", tid);
-			AUTO_FREE char *ended = xasprintf("exit %d", tid);
-			AUTO_FREE char *off = xasprintf("switch %d(dead) 7", tid);
-
-			if (i == 3 && sleeps)
-				break;
-			if (another && !sleeps) {
-				call(&script, "kill 50 0", i < 3 ? 0 : -3);
-				continue;
-			}
-			says(&script, "enter clone", 1);
-			says(&script, task, 0);
-			says(&script, fork, 1);
-			says(&script, "leave clone 100", 1);
-			says(&script, "enter wait4 -1", 1);
-			says(&script, on, 1);
-			if (sleeps) {
-				if (i == 2 && !another)
-					meanwhile(&script, "rmdir", 0);
-				says(&script, "enter clock_nanosleep", 1);
-				says(&script, nap_off, another && i == 2 ? 5000 : 10000);
-				if (another && i == 2) {
-					told_add(&script.other, "%dus cpu1 switch 9(runnable) 50\n",
-						 script.at_us);
-					another_child_ends(&script);
-				}
-				says(&script, "vector local_timer", 0);
-				says(&script, "hrtimer hrtimer_wakeup", 0);
-				says(&script, waking, 0);
-				says(&script, "hrtimerdone", 0);
-				says(&script, "vectorexit local_timer", 0);
-				says(&script, nap_on, 1);
-				says(&script, "leave clock_nanosleep 0", 1);
-			} else {
-				call(&script, "mkdir", i < 3 ? -17 : 0);
-			}
-			says(&script, ended, 1);
-			says(&script, "waking 7 cpu 0", 1);
-			says(&script, off, 1);
-			says(&script, "leave wait4 100", 1);
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "connect 3", -111);
+		if (i == 0) {
+			says(&script, "enter openat", 1);
+			says(&script, "fdname 7 -1 /usr/share/messages unknown asked 2", 1);
+			says(&script, "leave openat -2", 1);
 		}
+		if (i == 2)
+			meanwhile(&script, "listen 4", 0);
+		nap(&script);
 	}
-	return asked(&script);
-}
-
-static void children_ask_and_sleep(void **unused)
-{
-	struct told *told = ask_and_sleep(false);
-
+	call(&script, "connect 3", 0);
+	told = asked(&script);
 	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
 	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
-	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
-			    "mkdir() failed with EEXIST until it called rmdir()");
-	told_free(told);
-}
-
-static void the_end_of_another_child_is_no_nap(void **unused)
-{
-	struct told *told = ask_and_sleep(true);
-
-	assert_int_not_equal(told->why.chain_count, 0);
-	assert_non_null(told->why.chain[0].inferred);
-	assert_string_equal(told->why.chain[0].inferred,
-			    "kill() of job[50] found it alive until it ended");
 	told_free(told);
 }
 
@@ -830,8 +648,7 @@ int main(void)
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
-		cmocka_unit_test(children_ask_and_sleep),
-		cmocka_unit_test(the_end_of_another_child_is_no_nap),
+		cmocka_unit_test(the_first_time_it_asks_for_other_things_too),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),
 		cmocka_unit_test(a_loop_that_works_each_time),

@@ -606,6 +606,57 @@ static void a_connection_ends_as_its_socket_says(void **unused)
 	}
 }
 
+/* Where any thread runs any task, another one asks how the connection ended. */
+static void another_thread_asks_how_the_connection_ended(void **unused)
+{
+	struct told *told = replayed("thread 8 8 1 R a\n"
+				     "thread 9 8 1 R a\n"
+				     "0 cpu1 switch 0(runnable) 8:a\n"
+				     "0 cpu0 switch 0(runnable) 9:a\n"
+				     "10 cpu1 enter connect 3\n"
+				     "20 cpu1 leave connect -115\n"
+				     "22 cpu1 enter connect 4\n"
+				     "24 cpu1 leave connect 0\n"
+				     "30 cpu0 enter getsockopt 3\n"
+				     "40 cpu0 leave getsockopt 0\n"
+				     "41 cpu0 fdname 9 -1 127.0.0.1:80 unknown asked 111\n"
+				     "50 cpu0 enter getpid\n");
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	(void)unused;
+	tl_iter_begin(&iter, told->tl, &told->tl->threads[slot_of(told, 8)]->track, 20, 22);
+	assert_true(tl_iter_entry(&iter, &in));
+	assert_int_equal(word_error(in.word), ECONNREFUSED);
+	assert_int_not_equal(word_was_about(in.word), 0);
+	told_free(told);
+}
+
+/* connect() is told the path, and who binds the socket has it by its name. */
+static void a_unix_socket_is_about_its_path(void **unused)
+{
+	static const char *const names[] = { "S", "/run/S" };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO_FREE char *text = xasprintf("thread 8 8 1 R a\n"
+						 "0 cpu1 switch 0(runnable) 8:a\n"
+						 "9 cpu1 fdname 8 3 \"unix listen %s\" listen\n"
+						 "10 cpu1 enter listen 3\n"
+						 "20 cpu1 leave listen 0\n"
+						 "30 cpu1 enter getpid\n",
+						 names[i]);
+		struct told *told = replayed(text);
+		struct tl_interval in;
+		struct tl_iter iter;
+
+		tl_iter_begin(&iter, told->tl, &told->tl->threads[slot_of(told, 8)]->track, 20, 22);
+		assert_true(tl_iter_entry(&iter, &in));
+		assert_int_equal(word_was_about(in.word), word_about_name("S", true));
+		told_free(told);
+	}
+}
+
 /* Where a CPU's events are lost, a fact may be of a thread whose call nobody saw. */
 static void a_fact_of_a_thread_whose_call_was_not_seen_is_taken(void **unused)
 {
@@ -655,6 +706,8 @@ int main(void)
 		cmocka_unit_test(a_fault_that_blocks_nobody_is_own_code),
 		cmocka_unit_test(a_wait_for_a_kernel_lock_is_one),
 		cmocka_unit_test(a_connection_ends_as_its_socket_says),
+		cmocka_unit_test(another_thread_asks_how_the_connection_ended),
+		cmocka_unit_test(a_unix_socket_is_about_its_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,492 @@
+/*
+ * asks_child.c - the programs that a shell runs between its sleeps, and what they look for.
+ *
+ *	shell   wait4 ──── wait4 ──sleep── wait4 ──── wait4 ──sleep── wait4 ──── goes on
+ *	child   pgrep: it is there         pgrep: it is there         pgrep: it is no more
+ *
+ * Only the exit status of such a program answers, which nothing tells. So the last two of them are compared:
+ *
+ *	- where both made the same calls up to one that failed for the first and not for the second, who
+ *	  changed the answer to that in between is who it was asked of, as in doers.c; the same where a file was
+ *	  there for the first, and not for the second,
+ *	- where the program is there to find processes, and its arguments have the name or the number of one, the
+ *	  last of those that ended in between is.
+ *
+ * Children are found by their birth: a shell that had no CPU meanwhile did not wait for them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/asks_int.h"
+#include "base/mem.h"
+
+#define CHILD_WAITS 64u /* of one that does nothing but sleep: it has to be loaded, too */
+#define STEPS_MAX   1024u
+#define LEAST	    2u	      /* sleeps: one may be chance */
+#define LATE_NS	    50000000u /* from the end of one child to the begin of the next */
+#define COMM_LENGTH 15u
+#define PIPELINE    4u
+#define PORT_DIGITS 2u
+#define LISTENS	    " ss netstat lsof fuser "
+#define FINDERS	    " pgrep pkill pidof ps killall grep "
+
+struct asks_child {
+	int32_t of; /* process */
+	uint32_t slot;
+	uint64_t birth_ns;
+};
+
+static int by_birth(const void *left, const void *right)
+{
+	const struct asks_child *a = left, *b = right;
+
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	if (a->birth_ns != b->birth_ns)
+		return a->birth_ns < b->birth_ns ? -1 : 1;
+	return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static void find_children(struct query *query, struct asks_runs *runs)
+{
+	const struct timeline *tl = query->tl;
+	size_t cap = 0;
+
+	runs->has_children = true;
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		const struct tl_thread *thread = tl->threads[i];
+
+		if (!thread->born || thread->tid != thread->tgid ||
+		    thread->parent >= tl->thread_count)
+			continue;
+		runs->children =
+			vec_room(runs->children, runs->child_count, &cap, sizeof(*runs->children));
+		runs->children[runs->child_count++] =
+			(struct asks_child){ tl->threads[thread->parent]->tgid, i,
+					     thread->birth_ns };
+	}
+	if (runs->child_count)
+		qsort(runs->children, runs->child_count, sizeof(*runs->children), by_birth);
+}
+
+uint32_t asks_next_child(struct query *query, uint32_t slot, uint64_t after_ns)
+{
+	struct asks_runs *runs = asks_runs(query);
+	int32_t of = query->tl->threads[slot]->tgid;
+	size_t low = 0, high;
+
+	if (!runs->has_children)
+		find_children(query, runs);
+	high = runs->child_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct asks_child *child = &runs->children[middle];
+
+		if (child->of < of || (child->of == of && child->birth_ns <= after_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < runs->child_count && runs->children[low].of == of ? runs->children[low].slot
+								       : SLOT_NONE;
+}
+
+/* A wait for changes of files, with a limit or without, is as good as a sleep until the next look. */
+static bool is_sleep(struct query *query, const struct wait *wait)
+{
+	return wait_sleeps(query, wait) ||
+	       strcmp(timeline_name(query->tl, wait->object), "inotify") == 0;
+}
+
+bool asks_only_slept(struct query *query, uint32_t slot)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	uint64_t slept_ns = 0, else_ns = 0;
+	struct tl_interval in;
+	struct tl_iter iter;
+	struct wait wait;
+
+	if (!thread->died || !thread->wait_count || thread->wait_count > CHILD_WAITS)
+		return false;
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		bool sleeps = word_kind(in.word) == WORD_BLOCKED &&
+			      is_sleep(query, query_wait(query, slot, in.word, &wait));
+
+		if (sleeps)
+			slept_ns += in.end_ns - in.start_ns;
+		else if (word_wib(in.word) != WIB_INTERRUPTED)
+			else_ns += in.end_ns - in.start_ns;
+	}
+	return slept_ns > else_ns;
+}
+
+/* --------------------------------------------------------------------- what a program did */
+
+/* A call, and how it ended. */
+struct step {
+	uint32_t call, error, about;
+	uint64_t start_ns, end_ns;
+};
+
+struct steps {
+	struct step steps[STEPS_MAX];
+	uint32_t count;
+};
+
+/* Its calls since it runs that program, up to the first STEPS_MAX. */
+static void steps_of(struct query *query, uint32_t child, struct steps *out_steps)
+{
+	const struct tl_thread *thread = query->tl->threads[child];
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint64_t call_ns = 0;
+	uint32_t call = 0;
+
+	out_steps->count = 0;
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (out_steps->count < STEPS_MAX && tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL && call != word_plain(in.word)) {
+			call = word_plain(in.word);
+			call_ns = in.start_ns;
+		}
+		if (word_kind(in.word) != WORD_USER || !call)
+			continue;
+		if (strcmp(asks_name(query, call), "execve") == 0)
+			out_steps->count = 0;
+		out_steps->steps[out_steps->count++] =
+			(struct step){ call, word_error(in.word), word_was_about(in.word), call_ns,
+				       in.start_ns };
+		call = 0;
+	}
+}
+
+/* The first call that ended otherwise, where all before are alike. False when there is none. */
+static bool find_difference(const struct steps *one, const struct steps *other, uint32_t *out_index)
+{
+	for (uint32_t i = 0; i < one->count && i < other->count; i++) {
+		if (one->steps[i].call != other->steps[i].call)
+			return false;
+		*out_index = i;
+		if (one->steps[i].error != other->steps[i].error)
+			return true;
+	}
+	return false;
+}
+
+/* A shell that runs programs, and sleeps, by turns. */
+struct program_loop {
+	struct query *query;
+	uint32_t slot, index; /* of the wait that is one of the sleeps */
+	uint32_t vain, got;   /* slots: the last two programs */
+	uint64_t last_ns;     /* when the last program began */
+	uint32_t naps;
+};
+
+/* Who had the same call of the last program end otherwise? */
+static bool find_changer(const struct program_loop *loop, const struct step *vain,
+			 const struct step *got, struct answer *out_answer)
+{
+	struct query *query = loop->query;
+	bool gone = !vain->error && got->error == ENOENT && asks_may_go(query, got->call);
+	const struct doing doing = { .query = query,
+				     .slot = loop->slot,
+				     .asker = loop->got,
+				     .asked = { vain->call, vain->error,
+						vain->about ? vain->about : got->about },
+				     .until_gone = gone,
+				     .exact = gone,
+				     .from_ns = vain->start_ns,
+				     .to_ns = got->end_ns };
+
+	if (gone ? !got->about : got->error || !asks_has_reason(query, vain->call, vain->error))
+		return false;
+	if (!asks_find_doer(&doing, out_answer))
+		return false;
+	out_answer->call = asks_name(query, vain->call);
+	out_answer->error = vain->error;
+	out_answer->until_gone = gone;
+	out_answer->about = asks_describe(query, loop->slot, loop->index, doing.asked.about);
+	return true;
+}
+
+static bool find_maker(const struct program_loop *loop, struct answer *out_answer)
+{
+	struct steps *both = xcalloc(2, sizeof(*both));
+	bool found = false;
+	uint32_t i;
+
+	steps_of(loop->query, loop->vain, &both[0]);
+	steps_of(loop->query, loop->got, &both[1]);
+	if (find_difference(&both[0], &both[1], &i))
+		found = find_changer(loop, &both[0].steps[i], &both[1].steps[i], out_answer);
+	free(both);
+	return found;
+}
+
+/* ------------------------------------------------------------ programs that find processes */
+
+/* A pattern without what stands for no letter: '[m]ake' is make. */
+static void make_plain(char *pattern)
+{
+	char *to = pattern;
+
+	for (const char *from = pattern; *from; from++) {
+		if (!strchr("[]^$\\\"'", *from))
+			*to++ = *from;
+	}
+	*to = '\0';
+}
+
+/* The arguments behind the name of the program and its options. */
+static const char *behind_options(const char *arguments)
+{
+	const char *at = arguments + strcspn(arguments, " ");
+
+	while (*at == ' ' && (at[1] == '-' || at[1] == ' '))
+		at += 1 + strcspn(at + 1, " ");
+	return *at == ' ' ? at + 1 : "";
+}
+
+/* Is it a part of its name, or of its arguments? */
+static bool matches(struct query *query, const char *arguments, bool full,
+		    const struct tl_thread *process)
+{
+	const char *comm = timeline_name(query->tl, process->comm);
+	const char *cmdline = timeline_name(query->tl, process->cmdline);
+	AUTO_FREE char *pattern = xstrdup(behind_options(arguments));
+
+	make_plain(pattern);
+	if (!full && strstr(arguments, " -x"))
+		return strcmp(comm, pattern) == 0;
+	return *pattern && strstr(full && *cmdline ? cmdline : comm, pattern);
+}
+
+/* Do the arguments mean that process? */
+static bool means(struct query *query, const char *arguments, const struct tl_thread *process)
+{
+	const char *comm = timeline_name(query->tl, process->comm);
+	bool grep = strncmp(arguments, "grep ", 5) == 0;
+	AUTO_FREE char *text = xstrdup(behind_options(arguments));
+	AUTO_FREE char *number = xasprintf("%d", process->tgid);
+	char *save = NULL;
+
+	if (grep || strncmp(arguments, "pgrep ", 6) == 0 || strncmp(arguments, "pkill ", 6) == 0)
+		return matches(query, arguments, grep || strstr(arguments, " -f"), process);
+	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		if (strncmp(word, comm, COMM_LENGTH) == 0 || strcmp(word, number) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of the one behind it, where it is 'ps | grep NAME'. */
+static const char *arguments_of_grep(const struct program_loop *loop, const char *arguments)
+{
+	const struct timeline *tl = loop->query->tl;
+	const struct tl_thread *vain = tl->threads[loop->vain];
+	uint32_t next = asks_next_child(loop->query, loop->slot, vain->birth_ns);
+	const char *behind;
+
+	if (next == SLOT_NONE || tl->threads[next]->birth_ns > vain->death_ns)
+		return arguments;
+	behind = timeline_name(tl, tl->threads[next]->cmdline);
+	return strncmp(behind, "grep ", 5) == 0 ? behind : arguments;
+}
+
+/* Did it end in between? At the latest a moment behind it: it is gone before its last switch, for which it needs a CPU. */
+static bool ended_between(const struct program_loop *loop, uint32_t slot)
+{
+	const struct timeline *tl = loop->query->tl;
+	const struct tl_thread *thread = tl->threads[slot];
+
+	return thread->died && thread->tid == thread->tgid && slot != loop->vain &&
+	       slot != loop->got && slot != loop->slot &&
+	       thread->death_ns > tl->threads[loop->vain]->birth_ns &&
+	       thread->death_ns <= tl->threads[loop->got]->death_ns + LATE_NS &&
+	       thread->birth_ns < tl->threads[loop->vain]->death_ns &&
+	       !asks_is_among(FINDERS, timeline_name(tl, thread->comm));
+}
+
+/* Is it there before and behind it, so that it would have been found? Of what ps prints the names alone are sure. */
+static bool lives_on(const struct program_loop *loop, const char *arguments, uint32_t slot)
+{
+	const struct timeline *tl = loop->query->tl;
+	const struct tl_thread *thread = tl->threads[slot];
+
+	if (thread->tid == 0 || thread->tid != thread->tgid ||
+	    thread->birth_ns > tl->threads[loop->vain]->birth_ns ||
+	    (thread->died && thread->death_ns <= tl->threads[loop->got]->death_ns + LATE_NS))
+		return false;
+	return strncmp(arguments, "grep ", 5) == 0 ? matches(loop->query, arguments, false, thread)
+						   : means(loop->query, arguments, thread);
+}
+
+/* The last of the processes that it was there to find, unless another one is there still; else the first that was seen to end a moment later. */
+static uint32_t find_last(const struct program_loop *loop, const char *arguments)
+{
+	const struct timeline *tl = loop->query->tl;
+	uint64_t got_ns = tl->threads[loop->got]->death_ns;
+	uint32_t found = SLOT_NONE;
+
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		uint64_t death_ns = tl->threads[i]->death_ns, found_ns;
+
+		if (lives_on(loop, arguments, i))
+			return SLOT_NONE;
+		if (!ended_between(loop, i) || !means(loop->query, arguments, tl->threads[i]))
+			continue;
+		found_ns = found == SLOT_NONE ? 0 : tl->threads[found]->death_ns;
+		if (!found_ns || (death_ns <= got_ns ? found_ns > got_ns || death_ns > found_ns
+						     : found_ns > got_ns && death_ns < found_ns))
+			found = i;
+	}
+	return found;
+}
+
+static bool find_ended(const struct program_loop *loop, struct answer *out_answer)
+{
+	struct query *query = loop->query;
+	const struct timeline *tl = query->tl;
+	const char *name = timeline_name(tl, tl->threads[loop->vain]->comm);
+	const char *arguments =
+		arguments_of_grep(loop, timeline_name(tl, tl->threads[loop->vain]->cmdline));
+	uint64_t got_ns = tl->threads[loop->got]->death_ns;
+	uint32_t found = asks_is_among(FINDERS, name) ? find_last(loop, arguments) : SLOT_NONE;
+
+	if (found == SLOT_NONE)
+		return false;
+	*out_answer = (struct answer){
+		.slot = found, .time_ns = tl->threads[found]->death_ns, .call = name, .by = ""
+	};
+	if (out_answer->time_ns > got_ns)
+		out_answer->time_ns = got_ns;
+	out_answer->words =
+		why_keep(query->why, xasprintf("'%s' found it until it ended", arguments));
+	return true;
+}
+
+/* ------------------------------------------------------------ programs that find listeners */
+
+/* The port among the arguments; NULL = there is none. */
+static char *port_among(const char *arguments)
+{
+	for (const char *at = strchr(arguments, ' '); at && *at; at++) {
+		size_t digits = strspn(at, "0123456789");
+
+		if (digits >= PORT_DIGITS)
+			return xasprintf("%.*s", (int)digits, at);
+		at += digits ? digits - 1 : 0;
+	}
+	return NULL;
+}
+
+/* Who listens at the port that it was there to find. */
+static bool find_listener(const struct program_loop *loop, struct answer *out_answer)
+{
+	struct query *query = loop->query;
+	const struct timeline *tl = query->tl;
+	const char *name = timeline_name(tl, tl->threads[loop->vain]->comm);
+	const char *arguments =
+		arguments_of_grep(loop, timeline_name(tl, tl->threads[loop->vain]->cmdline));
+	AUTO_FREE char *port = port_among(arguments);
+	const struct doing doing = { .query = query,
+				     .slot = loop->slot,
+				     .asker = loop->got,
+				     .as = "connect",
+				     .asked = { 0, ECONNREFUSED,
+						port ? word_about_name(port, true) : 0 },
+				     .exact = true,
+				     .from_ns = tl->threads[loop->vain]->birth_ns,
+				     .to_ns = tl->threads[loop->got]->death_ns };
+
+	if (!port || !asks_is_among(LISTENS, name))
+		return false;
+	if (!asks_find_doer(&doing, out_answer))
+		return false;
+	out_answer->call = name;
+	out_answer->words =
+		why_keep(query->why, xasprintf("'%s' did not find it until it called %s()",
+					       arguments, out_answer->by));
+	return true;
+}
+
+/* ------------------------------------------------------------------------------- loops */
+
+/* The next child; SLOT_NONE = none comes soon. */
+static uint32_t child_behind(const struct program_loop *loop, uint32_t child)
+{
+	const struct timeline *tl = loop->query->tl;
+	const struct tl_thread *last = tl->threads[child];
+	uint32_t next = asks_next_child(loop->query, loop->slot, last->birth_ns);
+
+	if (next == SLOT_NONE || !last->died ||
+	    tl->threads[next]->birth_ns > last->death_ns + LATE_NS)
+		return SLOT_NONE;
+	return next;
+}
+
+/* A pipeline has several programs. */
+static uint32_t sleeper_behind(const struct program_loop *loop, uint32_t program)
+{
+	for (uint32_t i = 0; i < PIPELINE && program != SLOT_NONE; i++) {
+		program = child_behind(loop, program);
+		if (program != SLOT_NONE && asks_only_slept(loop->query, program))
+			return program;
+	}
+	return SLOT_NONE;
+}
+
+/* From sleep to sleep, as long as the same program lies in between; it comes once more behind the last. */
+static bool find_loop(struct program_loop *loop, uint32_t sleeper)
+{
+	struct query *query = loop->query;
+	const struct timeline *tl = query->tl;
+	uint32_t name = 0;
+
+	loop->vain = loop->got = SLOT_NONE;
+	for (;;) {
+		uint32_t program = child_behind(loop, sleeper), next;
+
+		if (program == SLOT_NONE || asks_only_slept(query, program) ||
+		    (name && tl->threads[program]->comm != name))
+			break;
+		name = tl->threads[program]->comm;
+		loop->vain = loop->got;
+		loop->got = program;
+		loop->naps++;
+		loop->last_ns = tl->threads[program]->birth_ns;
+		next = sleeper_behind(loop, program);
+		if (next == SLOT_NONE || query->asks->looks++ >= ASKS_LOOKS_MAX)
+			break;
+		sleeper = next;
+	}
+	return loop->vain != SLOT_NONE && loop->naps >= LEAST;
+}
+
+bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
+		      struct asks_run *out_run)
+{
+	struct asks_runs *runs = asks_runs(query);
+	struct program_loop loop = { .query = query, .slot = slot, .index = index };
+	struct asks_programs *last = &runs->programs;
+
+	if (last->slot != slot || !last->to_ns || nap->begin_ns < last->from_ns ||
+	    nap->woken_ns > last->to_ns) {
+		*last = (struct asks_programs){ .slot = slot, .from_ns = nap->begin_ns };
+		if (find_loop(&loop, nap->waker.slot)) {
+			last->is_answered = find_ended(&loop, &last->answer) ||
+					    find_listener(&loop, &last->answer) ||
+					    find_maker(&loop, &last->answer);
+			last->answer.naps = loop.naps;
+		}
+		last->to_ns = loop.last_ns > nap->woken_ns ? loop.last_ns : nap->woken_ns;
+	}
+	if (!last->is_answered)
+		return false;
+	*out_run = (struct asks_run){
+		.first = index, .last = index, .is_answered = true, .answer = last->answer
+	};
+	return true;
+}
