@@ -33,6 +33,7 @@
 #include "record/record.h"
 #include "report/check.h"
 #include "tui/viewer_screen.h"
+#include "view/others.h"
 #include "view/save.h"
 #include "view/server.h"
 
@@ -207,6 +208,16 @@ static int record_and_serve(struct view_cmd *cmd, char **command, struct err *er
 
 /* -------------------------------------------------------------------- to a file */
 
+/* A file is worth writing without them, too. */
+static void read_others(const struct view_cmd *cmd, struct view *view)
+{
+	struct err err = { 0 };
+
+	if (cmd->save && view_others_read(cmd->trace, cmd->model, &view->others, &err) < 0)
+		fprintf(stderr, "holdup view: locks, disks and other lanes are left out: %s\n",
+			err.text);
+}
+
 static int write_file(const struct view *view, const char *path, view_save *save,
 		      struct output *output, struct err *err)
 {
@@ -245,12 +256,14 @@ static int save_files(const struct view_cmd *cmd, struct err *err)
 		rc = open_trace(cmd, &loaded, &view, err);
 	if (rc == 0) {
 		beside_read(cmd->trace, loaded.facts, &beside);
+		read_others(cmd, &view);
 		rc = write_file(&view, cmd->save, view_save_html, &html, err);
 	}
 	if (rc == 0)
 		rc = write_file(&view, cmd->svg, view_save_svg, &svg, err);
 	rc = output_end(&html, rc, err);
 	rc = output_end(&svg, rc, err);
+	view_others_end(view.others);
 	beside_fini(&beside);
 	loaded_fini(&loaded);
 	return rc;
@@ -342,11 +355,11 @@ static int check_usage(struct view_cmd *cmd, int operands, struct err *err)
 		return err_set(err, -EINVAL, "expected one trace");
 	if (cmd->port > UINT16_MAX)
 		return err_set(err, -EINVAL, "--port is at most %u", UINT16_MAX);
-	if ((cmd->save || cmd->svg) &&
-	    (cmd->keep || cmd->port || cmd->no_open || cmd->listen || cmd->model_path))
+	if ((cmd->save || cmd->svg) && (cmd->keep || cmd->port || cmd->no_open || cmd->listen))
 		return err_set(err, -EINVAL,
-			       "--save and --svg exclude --keep, --port, --listen, --no-open and "
-			       "--model");
+			       "--save and --svg exclude --keep, --port, --listen and --no-open");
+	if (cmd->svg && !cmd->save && cmd->model_path)
+		return err_set(err, -EINVAL, "--svg excludes --model without --save");
 	if (cmd->tui && (cmd->save || cmd->svg || cmd->keep || cmd->port || cmd->no_open ||
 			 cmd->listen || cmd->live || cmd->model_path))
 		return err_set(err, -EINVAL,

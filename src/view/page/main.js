@@ -26,7 +26,7 @@ const keys = {
   ArrowDown: () => stepRow(1),
   e: () => { if (!saved) void showEvents(view.lane, chosenWindow()).catch(fail); },
   c: () => { if (!saved) void toggleCompare().catch(fail); },
-  o: () => { if (!saved) void toggleGroups().catch(fail); },
+  o: () => { if (source.hasOthers) void toggleGroups().catch(fail); },
   u: () => void toggleAll().catch(fail),
   m: addMark,
   n: () => void stepFound(1).catch(fail),
@@ -168,4 +168,5 @@ async function begin() {
 }
 
 document.body.classList.toggle("saved", saved !== null);
+document.body.classList.toggle("no-others", !source.hasOthers);
 begin().catch(fail);
