@@ -154,9 +154,9 @@ static uint32_t leave_s(void)
 										: 0;
 }
 
-/* 'live': it is still being recorded; 'served' is called once the address is printed. */
+/* 'live': it is still being recorded, and 'door' hears of it; else both are NULL. */
 static int serve_trace(const struct view_cmd *cmd, const char *trace, const struct view_live *live,
-		       void (*served)(void *of), void *of, struct err *err)
+		       const struct view_live_door *door, struct err *err)
 {
 	const struct view_desk_opts opts = { .path = trace,
 					     .live = live,
@@ -168,6 +168,8 @@ static int serve_trace(const struct view_cmd *cmd, const char *trace, const stru
 
 	if (rc < 0)
 		return rc;
+	if (door && !door->listens(door->of))
+		return 0;
 	server.keep = cmd->keep;
 	server.leave_s = leave_s();
 	puts(server.url);
@@ -175,8 +177,8 @@ static int serve_trace(const struct view_cmd *cmd, const char *trace, const stru
 		put_ssh_line(&server);
 	if (fflush(stdout) != 0)
 		return err_set(err, -errno, "cannot write to stdout: %s", strerror(errno));
-	if (served)
-		served(of);
+	if (door)
+		door->served(door->of);
 	if (!cmd->no_open && !cmd->listen)
 		open_browser(server.url);
 	reading_serves();
@@ -186,13 +188,13 @@ static int serve_trace(const struct view_cmd *cmd, const char *trace, const stru
 
 static int serve(const struct view_cmd *cmd, struct err *err)
 {
-	return serve_trace(cmd, cmd->trace, NULL, NULL, NULL, err);
+	return serve_trace(cmd, cmd->trace, NULL, NULL, err);
 }
 
 static int serve_live(void *context, const char *dir, const struct view_live *live,
-		      void (*served)(void *of), void *of, struct err *err)
+		      const struct view_live_door *door, struct err *err)
 {
-	return serve_trace(context, dir, live, served, of, err);
+	return serve_trace(context, dir, live, door, err);
 }
 
 static int record_and_serve(struct view_cmd *cmd, char **command, struct err *err)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -76,12 +77,29 @@ def refused(tap):
         tap.ok(done.returncode == 2, "%s is refused" % " ".join(words), done.stderr)
 
 
+def not_begun(tap):
+    """Who may not record is told so, and gets no address."""
+    if os.geteuid() != 0:
+        tap.skipped("no rights", "needs root, to give rights up")
+        return
+    with tempfile.TemporaryDirectory(prefix="holdup-view.") as folder:
+        os.chmod(folder, 0o755)
+        program = os.path.join(folder, "holdup")
+        shutil.copy(viewer.HOLDUP, program)
+        for words in (("--live",), ("--", "true")):
+            done = subprocess.run([program, "view", "--no-open", *words], user=65534, group=65534, extra_groups=[], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=viewer.PATIENCE, check=False)
+            tap.ok(done.returncode == 3 and not done.stdout and re.fullmatch(r"holdup view: [^\n]+\n", done.stderr),
+                   "view %s without rights prints the reason alone" % " ".join(words), done.stdout, done.stderr)
+
+
 def main():
     if os.environ.get("HOLDUP_SANITIZED"):
         print("1..0 # SKIP a sanitizer's allocator may be locked for ever in a child of a process with threads")
         return
     tap = viewer.Tap()
     refused(tap)
+    not_begun(tap)
     if os.geteuid() != 0 or not os.path.isdir(TRACING):
         tap.skipped("live", "needs root and tracefs")
     elif not viewer.chromium():
