@@ -45,6 +45,7 @@ struct view_cmd {
 	bool no_open, keep, listen, live, tui;
 	double seconds;
 	uint32_t port;
+	struct recording_opts recording;
 	struct when from_when, to_when;
 	const char *trace;
 };
@@ -74,6 +75,7 @@ static const struct opt_spec view_options[] = {
 	  offsetof(struct view_cmd, save) },
 	{ "svg", "FILE", "Write the lanes as an SVG image; do not serve", opt_string,
 	  offsetof(struct view_cmd, svg) },
+	RECORDING_OPTIONS(struct view_cmd, recording),
 	{ 0 },
 };
 
@@ -199,13 +201,13 @@ static int serve_live(void *context, const char *dir, const struct view_live *li
 
 static int record_and_serve(struct view_cmd *cmd, char **command, struct err *err)
 {
-	struct view_live_job job = {
-		.command = command, .seconds = cmd->seconds, .serve = serve_live, .context = cmd
-	};
-	int rc = view_live_run(&job, err);
+	const struct view_live_job job = { .command = command,
+					   .seconds = cmd->seconds,
+					   .recording = &cmd->recording,
+					   .serve = serve_live,
+					   .context = cmd };
 
-	recording_fini(&job.recording);
-	return rc;
+	return view_live_run(&job, err);
 }
 
 /* -------------------------------------------------------------------- to a file */
@@ -294,28 +296,26 @@ static int show(const struct view_cmd *cmd, struct err *err)
 static int record_into(struct view_cmd *cmd, char **command, struct record_opts *opts,
 		       struct err *err)
 {
-	struct recording_opts recording = { 0 };
 	struct record_result result = { .status = -1 };
 	int rc;
 
-	recording_fill(&recording, opts);
+	recording_fill(&cmd->recording, opts);
 	opts->argv = command;
-	rc = recording_preload(&recording, opts, err);
-	if (rc == 0)
+	rc = recording_preload(&cmd->recording, opts, err);
+	if (rc == 0 && !opts->dir)
 		rc = tempdir_make(&opts->dir, err);
 	if (rc == 0)
 		rc = record_run(opts, &result, err);
 	if (rc == 0 && result.final_signal)
 		rc = err_set(err, -EINTR, "interrupted: the recording is not shown");
 	if (rc == 0)
-		rc = recording_leave_root(&recording, opts->dir, result.is_given, err);
+		rc = recording_leave_root(&cmd->recording, opts->dir, result.is_given, err);
 	record_result_fini(&result);
-	recording_fini(&recording);
 	cmd->trace = opts->dir;
 	return rc;
 }
 
-/* The recording is removed when the viewer ends. */
+/* A recording without --dir is removed when the viewer ends. */
 static int record_and_show(struct view_cmd *cmd, char **command, struct err *err)
 {
 	struct record_opts opts = { .seconds = cmd->seconds };
@@ -341,12 +341,16 @@ static int check_live(const struct view_cmd *cmd, int operands, bool has_command
 {
 	if (cmd->seconds > 0 && !cmd->live && !has_command)
 		return err_set(err, -EINVAL, "--duration needs --live or a command");
+	if (!cmd->live && !has_command && recording_any(&cmd->recording))
+		return err_set(err, -EINVAL, "recording options need --live or a command");
 	if (!cmd->live && !has_command)
 		return 0;
+	if (cmd->recording.locks && !has_command)
+		return err_set(err, -EINVAL, "--locks needs a command: -- COMMAND");
 	if (operands || cmd->save || cmd->svg || cmd->from || cmd->to)
 		return err_set(err, -EINVAL,
 			       "recording excludes a trace, --save, --svg, --from and --to");
-	return 0;
+	return recording_check(&cmd->recording, err);
 }
 
 static int check_usage(struct view_cmd *cmd, int operands, struct err *err)
@@ -413,14 +417,18 @@ static int run_view(int argc, char **argv)
 		rc = record_and_serve(&cmd, command, &err);
 	else
 		rc = cmd.save || cmd.svg ? save_files(&cmd, &err) : serve(&cmd, &err);
+	recording_fini(&cmd.recording);
 	return rc < 0 ? command_fail(&cmd_view, &err) : EXIT_OK;
 }
+
+static const struct opt_moved view_moved[] = { RECORDING_MOVED, { 0 } };
 
 const struct command cmd_view = {
 	.name = "view",
 	.args = "[OPTIONS] [TRACE | -- COMMAND]",
 	.summary = "Show a trace in the browser or the terminal",
 	.options = view_options,
+	.moved = view_moved,
 	.details =
 		"Serves a page on 127.0.0.1 that shows the report of holdup why and lanes of\n"
 		"threads and CPUs over time. The first line on stdout is the address of the page.\n"
@@ -431,9 +439,11 @@ const struct command cmd_view = {
 		"\n"
 		"With -- COMMAND or --live it records first, and shows lanes meanwhile. With --tui\n"
 		"it shows the same in this terminal, after a recording; ? lists the keys there.\n"
+		"The options of recording are those of holdup record.\n"
 		"\n"
 		"  holdup view run.holdup\n"
 		"  holdup view -- ./server --port 80\n"
+		"  holdup view --probe ./server:handle -- ./server\n"
 		"  holdup view --listen --port 8080 run.holdup\n"
 		"  holdup view --tui run.holdup\n"
 		"  holdup view --save run.html --svg run.svg run.holdup\n",

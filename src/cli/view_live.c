@@ -16,6 +16,7 @@
 
 #include "ask/growing.h"
 #include "ask/loaded.h"
+#include "ask/other_lanes.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -26,6 +27,7 @@
 #include "timeline/timeline.h"
 #include "view/answer.h"
 #include "view/live.h"
+#include "view/others.h"
 
 #define STEP_MS	 1000u
 #define SHOWN_NS UINT64_C(30000000000)
@@ -182,6 +184,7 @@ static void draw(struct showing *showing, const char *dir)
 	const struct timeline *timeline = growing_timeline(showing->growing);
 	struct loaded loaded = { .timeline = (struct timeline *)(uintptr_t)timeline };
 	struct view view = { .path = dir, .loaded = &loaded };
+	struct other_lanes lanes = { 0 };
 
 	if (!timeline || timeline->end_ns <= timeline->origin_ns)
 		return;
@@ -190,7 +193,10 @@ static void draw(struct showing *showing, const char *dir)
 	view.from_ns = timeline->end_ns - timeline->origin_ns > SHOWN_NS
 			       ? timeline->end_ns - SHOWN_NS
 			       : timeline->origin_ns;
+	lanes.others = (struct others *)(uintptr_t)growing_others(showing->growing);
+	view.others = view_others_ready(&lanes);
 	view_live_put(showing->live, &view);
+	view_others_end(view.others);
 }
 
 struct step {
@@ -213,28 +219,28 @@ static void on_step(void *context, uint64_t whole_ns)
 		draw(showing, step->dir);
 }
 
-static int record(struct view_live_job *job, struct record_opts *opts, struct err *err)
+static int record(const struct view_live_job *job, struct record_opts *opts, struct err *err)
 {
 	struct record_result result = { .status = -1 };
 	bool is_given;
-	int rc = recording_preload(&job->recording, opts, err);
+	int rc = recording_preload(job->recording, opts, err);
 
 	if (rc == 0)
 		rc = record_run(opts, &result, err);
 	is_given = result.is_given;
 	record_result_fini(&result);
-	return rc < 0 ? rc : recording_leave_root(&job->recording, opts->dir, is_given, err);
+	return rc < 0 ? rc : recording_leave_root(job->recording, opts->dir, is_given, err);
 }
 
-int view_live_run(struct view_live_job *job, struct err *err)
+int view_live_run(const struct view_live_job *job, struct err *err)
 {
 	struct record_opts opts = { .argv = job->command, .seconds = job->seconds };
 	struct showing showing = { .pipes = { { -1, -1 }, { -1, -1 } }, .server = -1 };
 	struct step step = { .showing = &showing };
 	int rc;
 
-	recording_fill(&job->recording, &opts);
-	rc = tempdir_make(&opts.dir, err);
+	recording_fill(job->recording, &opts);
+	rc = opts.dir ? 0 : tempdir_make(&opts.dir, err);
 	if (rc == 0)
 		rc = view_live_new(&showing.live, err);
 	if (rc == 0)

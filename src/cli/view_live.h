@@ -25,7 +25,7 @@ struct view_live_door {
 struct view_live_job {
 	char **command; /* NULL = the whole system */
 	double seconds; /* 0 = to the end of the command, or Ctrl-C */
-	struct recording_opts recording;
+	struct recording_opts *recording;
 	/* Serve the trace at 'dir', which is still being recorded; calls both of 'door', in this order. */
 	int (*serve)(void *context, const char *dir, const struct view_live *live,
 		     const struct view_live_door *door, struct err *err);
@@ -33,6 +33,6 @@ struct view_live_job {
 };
 
 /* Returns once the server has ended: 0, or a negative errno with err filled. */
-int view_live_run(struct view_live_job *job, struct err *err);
+int view_live_run(const struct view_live_job *job, struct err *err);
 
 #endif

@@ -60,7 +60,7 @@ static const struct {
 	{ "locks", "Locks", { "held", "held, and waited for", "waited for; no holder is known" } },
 	{ "disks", "Disks", { "requests in flight" } },
 	{ "network", "Network", { "packets", "bytes" } },
-	{ "programs", "Events of programs", { "events" } },
+	{ "programs", "Events of programs, and probes", { "events" } },
 	{ "model", "Model", { "at once" } },
 };
 

@@ -42,31 +42,74 @@ static struct series_column sum_of(const struct saving *saving, const struct oth
 	return sum;
 }
 
-static bool has_anything(const struct saving *saving, const struct other_lane *lane)
+/* What the largest of a group is told by: of locks how long they were waited for. */
+static uint64_t size_of(const struct saving *saving, const struct other_lane *lane)
 {
 	struct series_column sum = sum_of(saving, lane);
 
-	return sum.sums[0] || sum.sums[1] || sum.sums[2];
+	return lane->group == OTHER_LOCKS ? sum.sums[1] + sum.sums[2] : sum.sums[0];
+}
+
+struct candidate {
+	const struct other_lane *lane;
+	uint64_t size;
+	size_t index;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->lane->group != y->lane->group)
+		return x->lane->group < y->lane->group ? -1 : 1;
+	if (x->size != y->size)
+		return x->size < y->size ? 1 : -1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t find_candidates(const struct saving *saving, const struct others *others,
+			      struct candidate *out_candidates)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < others_count(others); i++) {
+		const struct other_lane *lane = others_lane(others, i);
+		struct series_column sum = sum_of(saving, lane);
+
+		if (sum.sums[0] || sum.sums[1] || sum.sums[2])
+			out_candidates[count++] =
+				(struct candidate){ lane, size_of(saving, lane), i };
+	}
+	if (count)
+		qsort(out_candidates, count, sizeof(*out_candidates), compare_candidates);
+	return count;
 }
 
 static void choose(const struct saving *saving, struct chosen *out_chosen)
 {
 	const struct others *others = view_others_lanes(saving->view->others);
+	size_t all = others ? others_count(others) : 0;
+	AUTO_FREE struct candidate *candidates = xcalloc(all + 1, sizeof(*candidates));
 	uint32_t in_group[OTHER_GROUP_COUNT] = { 0 };
+	size_t count = others ? find_candidates(saving, others, candidates) : 0;
 
 	*out_chosen = (struct chosen){ .others = others };
-	if (!others)
-		return;
-	out_chosen->is = xcalloc(others_count(others) + 1, sizeof(*out_chosen->is));
-	for (size_t i = 0; i < others_count(others); i++) {
-		const struct other_lane *lane = others_lane(others, i);
-
-		if (in_group[lane->group] == OF_A_GROUP || !has_anything(saving, lane))
+	out_chosen->is = xcalloc(all + 1, sizeof(*out_chosen->is));
+	for (size_t i = 0; i < count; i++) {
+		if (in_group[candidates[i].lane->group]++ >= OF_A_GROUP)
 			continue;
-		in_group[lane->group]++;
-		out_chosen->is[i] = true;
-		out_chosen->rows[out_chosen->count++] = i;
+		out_chosen->is[candidates[i].index] = true;
+		out_chosen->rows[out_chosen->count++] = candidates[i].index;
 	}
+	if (out_chosen->count)
+		qsort(out_chosen->rows, out_chosen->count, sizeof(*out_chosen->rows), compare_rows);
 }
 
 static void ask_series(const struct saving *saving, const struct chosen *chosen, uint32_t width,

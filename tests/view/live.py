@@ -12,8 +12,12 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import viewer  # noqa: E402
+import kernel  # noqa: E402  of tests/kernel/lib
 
 TRACING = "/sys/kernel/tracing/events"
+POINTS = os.path.join(kernel.EXAMPLES, "probe-points")  # prints a line for each call of demo_work()
+# Once a second, until a file is made.
+COMMAND = 'until [ -e "$0" ]; do "$1" | grep number >>"$0.log"; sleep 1; done; exec true'
 
 
 class Live(viewer.Server):
@@ -33,12 +37,18 @@ def state_of(server):
     return json.loads(server.question("start")[1])["state"]
 
 
+def points_of(picture):
+    """Lanes of points in programs."""
+    groups = {group["name"]: group for group in picture.get("others", {"groups": []})["groups"]}
+    return [lane for lane in groups.get("programs", {"lanes": []})["lanes"] if "probe-points[" in lane["label"]]
+
+
 def first_picture(server):
-    """The first picture with lanes while it is recorded."""
+    """The first picture with lanes of threads and of points while it is recorded."""
     until = time.monotonic() + viewer.PATIENCE
     while time.monotonic() < until:
         status, body = server.question("live")
-        if status == 200 and json.loads(body)["threads"]["lanes"]:
+        if status == 200 and json.loads(body)["threads"]["lanes"] and points_of(json.loads(body)):
             return json.loads(body)
         time.sleep(0.1)
     raise RuntimeError("no picture in %d s" % viewer.PATIENCE)
@@ -47,7 +57,7 @@ def first_picture(server):
 def follow(tap, folder):
     """The command waits for a file that is made once its lanes were seen: no time is in the verdict."""
     go = os.path.join(folder, "go")
-    with Live("--", "sh", "-c", 'until [ -e "$0" ]; do sleep 0.05; done; exec true', go) as server:
+    with Live("--probe", POINTS + ":demo_work", "--", "sh", "-c", COMMAND, go, POINTS) as server:
         with viewer.Browser() as browser:
             browser.open(server.url)
             picture = first_picture(server)
@@ -59,6 +69,9 @@ def follow(tap, folder):
             tap.ok(drawn and browser.value("document.documentElement.dataset.state") == "loading"
                    and browser.value("document.getElementById('status').textContent").startswith("Recording"), "the page draws it, and says that it is recorded",
                    browser.value("document.getElementById('status').textContent"), browser.complaints)
+            drawn = browser.wait("document.getElementById('others-table').textContent.includes('probe-points[')")
+            tap.ok(drawn and "events" in browser.value("document.getElementById('others-table').textContent"), "so are points in programs",
+                   browser.value("document.getElementById('others-table').textContent"))
             with open(go, "w", encoding="utf-8"):
                 pass
             tap.ok(browser.ready(), "at the end the page is ready", browser.value("document.getElementById('status').textContent"), browser.complaints)
@@ -67,12 +80,26 @@ def follow(tap, folder):
                    "it opens on the verdict of the command", headline)
             others = [text for text in browser.complaints if "/live" not in text]  # before the first picture there is none
             tap.ok(not others, "the browser has nothing to complain about", *others)
+        counted(tap, server, go)
         tap.ok(server.question("live")[0] == 404, "there is no picture of a recording that is over")
         tap.ok(server.end(signal.SIGTERM) == 0, "it ends with 0")
 
 
+def counted(tap, server, go):
+    """Behind the end the lanes have each call that the program printed."""
+    told = json.loads(server.question("others")[1])
+    while told["state"] == "reading":
+        time.sleep(0.1)
+        told = json.loads(server.question("others")[1])
+    lanes = points_of({"others": told})
+    sums = [json.loads(server.question("other?lane=" + lane["lane"])[1])["sums"][0] for lane in lanes]
+    with open(go + ".log", encoding="utf-8") as log:
+        calls = len(log.readlines())
+    tap.ok(sum(sums) == calls > 0 or len(lanes) >= 60, "at the end each of %d calls is in a lane of its process" % calls, lanes, sums)
+
+
 def refused(tap):
-    for words in (("--live", "a.holdup"), ("--save", "a.html", "--", "true"), ("-d", "3", "a.holdup"), ("--from", "+1", "--live")):
+    for words in (("--live", "a.holdup"), ("--save", "a.html", "--", "true"), ("-d", "3", "a.holdup"), ("--from", "+1", "--live"), ("--probe", "sh:main", "a.holdup"), ("--locks", "--live")):
         done = viewer.run("view", *words)
         tap.ok(done.returncode == 2, "%s is refused" % " ".join(words), done.stderr)
 

@@ -179,6 +179,7 @@ def saved(tap, browser, folder, path, server):
     tap.ok("<b>w</b>[77]" in browser.value("document.getElementById('details').textContent") and browser.value("document.querySelectorAll('main b, main img').length") == 0,
            "names stay text there")
     browser.open("file://" + html, script=False)
+    browser.wait("document.getElementById('others-told') !== null")
     told = browser.value("document.getElementById('others-told').textContent")
     tap.ok("requests in flight: 0.80 on average, 2 at most" in told and "<img> sent" in told and "2 packets, 2000 bytes" in told and "100 ms" in told,
            "without script a table tells the sums", told)

@@ -162,7 +162,7 @@ void others_put_span(struct others *others, uint32_t index, const struct other_s
 {
 	struct other_lane *lane;
 
-	if (index == OTHERS_NONE)
+	if (index == OTHERS_NONE || others->opts.no_spans)
 		return;
 	lane = &others->lanes[index];
 	lane->spans =
@@ -232,9 +232,12 @@ static void on_issue(struct others *others, const struct event *event)
 	if (!is_new || lane == OTHERS_NONE)
 		return;
 	*place = at = new_request(others);
-	(void)snprintf(text, sizeof(text), "%.10s, %u bytes, sector %" PRIu64,
-		       event->block.rwbs ? event->block.rwbs : "?", event->block.bytes,
-		       ev_block_start(&event->block));
+	if (others->opts.no_spans)
+		text[0] = '\0';
+	else
+		(void)snprintf(text, sizeof(text), "%.10s, %u bytes, sector %" PRIu64,
+			       event->block.rwbs ? event->block.rwbs : "?", event->block.bytes,
+			       ev_block_start(&event->block));
 	others->requests[at] = (struct request){
 		.start_ns = event->time_ns,
 		.tid = event->tid > 0 ? event->tid : 0,
@@ -317,11 +320,9 @@ static void on_program(struct others *others, const struct event *event)
 	add_amount(others, (uint32_t)*lane, event->time_ns, 0);
 }
 
-/* Points that holdup sets in programs have such a system. */
 static bool is_of_program(const struct event *event)
 {
-	return event->context & EV_CTX_USER ||
-	       (event->other.system && strncmp(event->other.system, "holdup_", 7) == 0);
+	return event->context & EV_CTX_USER || event->other.is_probe;
 }
 
 void others_feed(struct others *others, const struct event *event)
@@ -497,6 +498,13 @@ void others_end(struct others *others, uint64_t end_ns)
 	}
 	if (others->lane_count)
 		qsort(others->lanes, others->lane_count, sizeof(*others->lanes), compare_lanes);
+}
+
+void others_look(struct others *others, uint64_t now_ns)
+{
+	others_locks_name(others->locks);
+	for (size_t i = 0; i < others->lane_count; i++)
+		series_end(&others->lanes[i].series, now_ns);
 }
 
 size_t others_count(const struct others *others)

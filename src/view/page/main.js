@@ -65,7 +65,7 @@ async function opened() {
     if (start.state === "failed") throw new Error(start.error);
     if (start.state === "recording") {
       const data = await source.live();
-      const ns = data && drawLive(byId("canvas"), byId("lanes-table"), data, { width: byId("stage").clientWidth, gutter: gutter(), theme: theme(), dark: isDark() });
+      const ns = data && drawLive(byId("canvas"), [byId("lanes-table"), byId("others-table")], data, { width: byId("stage").clientWidth, gutter: gutter(), theme: theme(), dark: isDark() });
       byId("status").textContent = `Recording …${data ? ` The last ${duration(ns)} are shown.` : ""}`;
       await new Promise((wait) => setTimeout(wait, 500));
       continue;

@@ -247,6 +247,45 @@ static void what_is_kept_is_bounded(void **unused)
 	text_trace_free(trace);
 }
 
+/* Who looks while it goes on changes no sums, and sees what is in flight. */
+static void lanes_can_be_looked_at_while_they_grow(void **unused)
+{
+	const struct others_opts opts = { .no_spans = true };
+	struct text_trace *trace;
+	struct others *others = others_of("  0 cpu0 switch 0(runnable) 7:dd\n"
+					  " 5 cpu0 lockbegin 0x77 4\n",
+					  &trace, &opts);
+	struct event event = { .time_ns = 10,
+			       .tid = 7,
+			       .type = EV_BLOCK_ISSUE,
+			       .block = { .sector = 100, .dev = 8 } };
+
+	(void)unused;
+	others_feed(others, &event);
+	others_look(others, 20);
+	assert_int_equal(sum_of(others_lane(others, 1), 0, 20).sums[0], 10);
+	assert_int_equal(sum_of(others_lane(others, 0), 0, 20).sums[OTHER_LOCK_WAITED - 1], 15);
+	assert_non_null(strstr(others_lane(others, 0)->label, "0x77"));
+	others_look(others, 30);
+	assert_int_equal(sum_of(others_lane(others, 1), 20, 30).sums[0], 10);
+	event.time_ns = 40;
+	event.type = EV_BLOCK_COMPLETE;
+	others_feed(others, &event);
+	event = (struct event){ .time_ns = 50,
+				.tid = 7,
+				.type = EV_OTHER,
+				.other = { .system = "shop", .name = "sold", .is_probe = true } };
+	others_feed(others, &event);
+	event.other.is_probe = false; /* the kernel's own */
+	others_feed(others, &event);
+	others_look(others, 60);
+	assert_int_equal(sum_of(others_lane(others, 1), 0, 60).sums[0], 30);
+	assert_int_equal(sum_of(others_lane(others, 2), 0, 60).sums[0], 1);
+	assert_int_equal(others_lane(others, 1)->span_count, 0);
+	others_free(others);
+	text_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +296,7 @@ int main(void)
 		cmocka_unit_test(a_lock_of_a_program_is_held_and_waited_for),
 		cmocka_unit_test(waits_alone_say_nothing_of_holders),
 		cmocka_unit_test(what_is_kept_is_bounded),
+		cmocka_unit_test(lanes_can_be_looked_at_while_they_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
