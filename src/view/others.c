@@ -61,6 +61,7 @@ static const struct {
 	{ "disks", "Disks", { "requests in flight" } },
 	{ "network", "Network", { "packets", "bytes" } },
 	{ "programs", "Events of programs, and probes", { "events" } },
+	{ "pressure", "Pressure of the machine", { "some tasks stalled", "all tasks stalled" } },
 	{ "model", "Model", { "at once" } },
 };
 

@@ -56,7 +56,7 @@ def first_picture(server):
 
 def follow(tap, folder):
     """The command waits for a file that is made once its lanes were seen: no time is in the verdict."""
-    go = os.path.join(folder, "go")
+    go, before = os.path.join(folder, "go"), stalled_ns()
     with Live("--probe", POINTS + ":demo_work", "--", "sh", "-c", COMMAND, go, POINTS) as server:
         with viewer.Browser() as browser:
             browser.open(server.url)
@@ -81,6 +81,8 @@ def follow(tap, folder):
             others = [text for text in browser.complaints if "/live" not in text]  # before the first picture there is none
             tap.ok(not others, "the browser has nothing to complain about", *others)
         counted(tap, server, go)
+        if before is not None:
+            pressure(tap, server, stalled_ns() - before)
         tap.ok(server.question("live")[0] == 404, "there is no picture of a recording that is over")
         tap.ok(server.end(signal.SIGTERM) == 0, "it ends with 0")
 
@@ -96,6 +98,23 @@ def counted(tap, server, go):
     with open(go + ".log", encoding="utf-8") as log:
         calls = len(log.readlines())
     tap.ok(sum(sums) == calls > 0 or len(lanes) >= 60, "at the end each of %d calls is in a lane of its process" % calls, lanes, sums)
+
+
+def stalled_ns():
+    """The kernel's own total of stalls for want of a CPU; None: it does not tell."""
+    try:
+        with open("/proc/pressure/cpu", encoding="utf-8") as file:
+            return int(re.search(r"some .*total=(\d+)", file.read()).group(1)) * 1000
+    except OSError:
+        return None
+
+
+def pressure(tap, server, most_ns):
+    """Of a lane of pressure no more than the kernel counted from before to behind the recording."""
+    groups = {group["name"]: group["lanes"] for group in json.loads(server.question("others")[1])["groups"]}
+    lane = next((lane["lane"] for lane in groups.get("pressure", ()) if lane["label"] == "CPU"), None)
+    sums = json.loads(server.question("other?lane=%s" % lane)[1])["sums"] if lane else []
+    tap.ok(lane and sum(sums) <= most_ns, "stalls are within the kernel's total of %d ns" % most_ns, groups.get("pressure"), sums)
 
 
 def refused(tap):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts/recorded.h"
 #include "analyse/check/check.h"
 #include "analyse/others/others_int.h"
 #include "base/mem.h"
@@ -467,6 +468,78 @@ void others_add_model(struct others *others, const struct check_result *result)
 	level_spans(others, violations);
 	level_spans(others, instances);
 	others->lanes[violations].weight = 1; /* it stands first */
+}
+
+/* --------------------------------------------------------------------- pressure */
+
+static bool is_of(const struct recorded_pressure *row, const char *resource)
+{
+	return !row->cgroup[0] && strcmp(row->resource, resource) == 0;
+}
+
+/* Some task was stalled so long since 'first'; all that could have run were, at once. False: totals only grow. */
+static bool pressure_since(const struct recorded_pressure *first,
+			   const struct recorded_pressure *row, uint64_t *out_some_ns,
+			   uint64_t *out_full_ns)
+{
+	*out_full_ns = row->full_ns - first->full_ns;
+	*out_some_ns = row->has_some ? row->some_ns - first->some_ns : *out_full_ns;
+	return row->time_ns >= first->time_ns && row->full_ns >= first->full_ns &&
+	       (!row->has_some || row->some_ns >= first->some_ns) && *out_some_ns >= *out_full_ns;
+}
+
+/* Where totals shrink they are none. Returns the first row; NULL = nothing can be told. */
+static const struct recorded_pressure *first_pressure(const struct recorded *recorded,
+						      const char *resource)
+{
+	const struct recorded_pressure *first = NULL, *last = NULL;
+	uint64_t some_ns, full_ns;
+
+	for (size_t i = 0; i < recorded->pressure_count; i++) {
+		const struct recorded_pressure *row = &recorded->pressures[i];
+
+		if (!is_of(row, resource))
+			continue;
+		if (last && !pressure_since(last, row, &some_ns, &full_ns))
+			return NULL;
+		first = first ? first : row;
+		last = row;
+	}
+	return first == last ? NULL : first;
+}
+
+static void add_pressure(struct others *others, const struct recorded *recorded,
+			 const char *resource, const char *label)
+{
+	const struct recorded_pressure *first = first_pressure(recorded, resource);
+	uint32_t lane;
+
+	if (!first)
+		return;
+	lane = others_new_lane(others, OTHER_PRESSURE, SERIES_STATES, xstrdup(label));
+	for (size_t i = 0; i < recorded->pressure_count; i++) {
+		const struct recorded_pressure *row = &recorded->pressures[i];
+		uint64_t sums[SERIES_SUMS] = { 0 };
+
+		if (!is_of(row, resource))
+			continue;
+		(void)pressure_since(first, row, &sums[0], &sums[1]);
+		sums[0] -= sums[1];
+		series_put(&others->lanes[lane].series, row->time_ns, sums);
+	}
+}
+
+void others_add_pressure(struct others *others, const struct recorded *recorded)
+{
+	static const char *const resources[][2] = {
+		{ "cpu", "CPU" },
+		{ "memory", "memory" },
+		{ "io", "I/O" },
+		{ "irq", "interrupts" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(resources); i++)
+		add_pressure(others, recorded, resources[i][0], resources[i][1]);
 }
 
 /* ---------------------------------------------------------------------- the end */

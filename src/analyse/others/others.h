@@ -26,12 +26,14 @@ struct check_result;
 struct event;
 struct facts;
 struct others;
+struct recorded;
 
 enum other_group {
 	OTHER_LOCKS,
 	OTHER_DISKS,
 	OTHER_NETWORK,
 	OTHER_PROGRAMS, /* events that programs told, and probes that threads came across */
+	OTHER_PRESSURE, /* stalls of the machine, by the kernel's own count */
 	OTHER_MODEL,
 	OTHER_GROUP_COUNT
 };
@@ -89,6 +91,8 @@ void others_feed(struct others *others, const struct event *event);
 void others_feed_lock(struct others *others, const struct event *event);
 /* Instances and violations of a model that was run over the trace. */
 void others_add_model(struct others *others, const struct check_result *result);
+/* What the recorder read of /proc/pressure now and then; in between it grows evenly. */
+void others_add_pressure(struct others *others, const struct recorded *recorded);
 void others_end(struct others *others, uint64_t end_ns);
 
 /*
