@@ -27,7 +27,7 @@ struct outbuf;
 
 enum recorded_when {
 	RECORDED_START,
-	RECORDED_EXIT,
+	RECORDED_EXIT, /* of pressure: in between */
 	RECORDED_END,
 	RECORDED_WHENS,
 };

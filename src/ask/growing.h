@@ -12,6 +12,7 @@
 struct err;
 struct facts;
 struct growing;
+struct others;
 struct timeline;
 
 struct growing *growing_new(const char *dir); /* 'dir' must outlive it */
@@ -22,6 +23,8 @@ int growing_step(struct growing *growing, uint64_t whole_ns, struct err *err);
 
 /* What may be asked until the next step; NULL before the first one. */
 const struct timeline *growing_timeline(const struct growing *growing);
+/* Locks of the kernel, disks, network devices and points in programs, of the last half minute at least. */
+const struct others *growing_others(struct growing *growing);
 const struct facts *growing_facts(const struct growing *growing);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "accounts/recorded.h"
 #include "analyse/check/check.h"
 #include "analyse/others/others.h"
 #include "ask/lock_source.h"
@@ -113,6 +114,17 @@ static void read_locks(struct reading *reading)
 	source_close(source);
 }
 
+/* Traces of others have none. */
+static void read_pressure(struct reading *reading)
+{
+	struct recorded recorded = { 0 };
+
+	if (recorded_read(reading->path, &recorded, NULL) < 0)
+		return;
+	others_add_pressure(reading->lanes->others, &recorded);
+	recorded_fini(&recorded);
+}
+
 static void run_model(struct reading *reading)
 {
 	const struct model_run_opts opts = { .minds_holes = true };
@@ -170,6 +182,7 @@ int other_lanes_read(const char *path, const struct other_lanes_opts *opts,
 		return rc;
 	}
 	read_locks(&reading);
+	read_pressure(&reading);
 	if (opts->model)
 		run_model(&reading);
 	others_end(out_lanes->others, reading.end_ns);

@@ -33,6 +33,7 @@
 #include "record/record.h"
 #include "report/check.h"
 #include "tui/viewer_screen.h"
+#include "view/others.h"
 #include "view/save.h"
 #include "view/server.h"
 
@@ -44,6 +45,7 @@ struct view_cmd {
 	bool no_open, keep, listen, live, tui;
 	double seconds;
 	uint32_t port;
+	struct recording_opts recording;
 	struct when from_when, to_when;
 	const char *trace;
 };
@@ -73,6 +75,7 @@ static const struct opt_spec view_options[] = {
 	  offsetof(struct view_cmd, save) },
 	{ "svg", "FILE", "Write the lanes as an SVG image; do not serve", opt_string,
 	  offsetof(struct view_cmd, svg) },
+	RECORDING_OPTIONS(struct view_cmd, recording),
 	{ 0 },
 };
 
@@ -153,9 +156,9 @@ static uint32_t leave_s(void)
 										: 0;
 }
 
-/* 'live': it is still being recorded; 'served' is called once the address is printed. */
+/* 'live': it is still being recorded, and 'door' hears of it; else both are NULL. */
 static int serve_trace(const struct view_cmd *cmd, const char *trace, const struct view_live *live,
-		       void (*served)(void *of), void *of, struct err *err)
+		       const struct view_live_door *door, struct err *err)
 {
 	const struct view_desk_opts opts = { .path = trace,
 					     .live = live,
@@ -167,6 +170,8 @@ static int serve_trace(const struct view_cmd *cmd, const char *trace, const stru
 
 	if (rc < 0)
 		return rc;
+	if (door && !door->listens(door->of))
+		return 0;
 	server.keep = cmd->keep;
 	server.leave_s = leave_s();
 	puts(server.url);
@@ -174,8 +179,8 @@ static int serve_trace(const struct view_cmd *cmd, const char *trace, const stru
 		put_ssh_line(&server);
 	if (fflush(stdout) != 0)
 		return err_set(err, -errno, "cannot write to stdout: %s", strerror(errno));
-	if (served)
-		served(of);
+	if (door)
+		door->served(door->of);
 	if (!cmd->no_open && !cmd->listen)
 		open_browser(server.url);
 	reading_serves();
@@ -185,27 +190,37 @@ static int serve_trace(const struct view_cmd *cmd, const char *trace, const stru
 
 static int serve(const struct view_cmd *cmd, struct err *err)
 {
-	return serve_trace(cmd, cmd->trace, NULL, NULL, NULL, err);
+	return serve_trace(cmd, cmd->trace, NULL, NULL, err);
 }
 
 static int serve_live(void *context, const char *dir, const struct view_live *live,
-		      void (*served)(void *of), void *of, struct err *err)
+		      const struct view_live_door *door, struct err *err)
 {
-	return serve_trace(context, dir, live, served, of, err);
+	return serve_trace(context, dir, live, door, err);
 }
 
 static int record_and_serve(struct view_cmd *cmd, char **command, struct err *err)
 {
-	struct view_live_job job = {
-		.command = command, .seconds = cmd->seconds, .serve = serve_live, .context = cmd
-	};
-	int rc = view_live_run(&job, err);
+	const struct view_live_job job = { .command = command,
+					   .seconds = cmd->seconds,
+					   .recording = &cmd->recording,
+					   .serve = serve_live,
+					   .context = cmd };
 
-	recording_fini(&job.recording);
-	return rc;
+	return view_live_run(&job, err);
 }
 
 /* -------------------------------------------------------------------- to a file */
+
+/* A file is worth writing without them, too. */
+static void read_others(const struct view_cmd *cmd, struct view *view)
+{
+	struct err err = { 0 };
+
+	if (cmd->save && view_others_read(cmd->trace, cmd->model, &view->others, &err) < 0)
+		fprintf(stderr, "holdup view: locks, disks and other lanes are left out: %s\n",
+			err.text);
+}
 
 static int write_file(const struct view *view, const char *path, view_save *save,
 		      struct output *output, struct err *err)
@@ -245,12 +260,14 @@ static int save_files(const struct view_cmd *cmd, struct err *err)
 		rc = open_trace(cmd, &loaded, &view, err);
 	if (rc == 0) {
 		beside_read(cmd->trace, loaded.facts, &beside);
+		read_others(cmd, &view);
 		rc = write_file(&view, cmd->save, view_save_html, &html, err);
 	}
 	if (rc == 0)
 		rc = write_file(&view, cmd->svg, view_save_svg, &svg, err);
 	rc = output_end(&html, rc, err);
 	rc = output_end(&svg, rc, err);
+	view_others_end(view.others);
 	beside_fini(&beside);
 	loaded_fini(&loaded);
 	return rc;
@@ -279,28 +296,26 @@ static int show(const struct view_cmd *cmd, struct err *err)
 static int record_into(struct view_cmd *cmd, char **command, struct record_opts *opts,
 		       struct err *err)
 {
-	struct recording_opts recording = { 0 };
 	struct record_result result = { .status = -1 };
 	int rc;
 
-	recording_fill(&recording, opts);
+	recording_fill(&cmd->recording, opts);
 	opts->argv = command;
-	rc = recording_preload(&recording, opts, err);
-	if (rc == 0)
+	rc = recording_preload(&cmd->recording, opts, err);
+	if (rc == 0 && !opts->dir)
 		rc = tempdir_make(&opts->dir, err);
 	if (rc == 0)
 		rc = record_run(opts, &result, err);
 	if (rc == 0 && result.final_signal)
 		rc = err_set(err, -EINTR, "interrupted: the recording is not shown");
 	if (rc == 0)
-		rc = recording_leave_root(&recording, opts->dir, result.is_given, err);
+		rc = recording_leave_root(&cmd->recording, opts->dir, result.is_given, err);
 	record_result_fini(&result);
-	recording_fini(&recording);
 	cmd->trace = opts->dir;
 	return rc;
 }
 
-/* The recording is removed when the viewer ends. */
+/* A recording without --dir is removed when the viewer ends. */
 static int record_and_show(struct view_cmd *cmd, char **command, struct err *err)
 {
 	struct record_opts opts = { .seconds = cmd->seconds };
@@ -326,12 +341,16 @@ static int check_live(const struct view_cmd *cmd, int operands, bool has_command
 {
 	if (cmd->seconds > 0 && !cmd->live && !has_command)
 		return err_set(err, -EINVAL, "--duration needs --live or a command");
+	if (!cmd->live && !has_command && recording_any(&cmd->recording))
+		return err_set(err, -EINVAL, "recording options need --live or a command");
 	if (!cmd->live && !has_command)
 		return 0;
+	if (cmd->recording.locks && !has_command)
+		return err_set(err, -EINVAL, "--locks needs a command: -- COMMAND");
 	if (operands || cmd->save || cmd->svg || cmd->from || cmd->to)
 		return err_set(err, -EINVAL,
 			       "recording excludes a trace, --save, --svg, --from and --to");
-	return 0;
+	return recording_check(&cmd->recording, err);
 }
 
 static int check_usage(struct view_cmd *cmd, int operands, struct err *err)
@@ -342,11 +361,11 @@ static int check_usage(struct view_cmd *cmd, int operands, struct err *err)
 		return err_set(err, -EINVAL, "expected one trace");
 	if (cmd->port > UINT16_MAX)
 		return err_set(err, -EINVAL, "--port is at most %u", UINT16_MAX);
-	if ((cmd->save || cmd->svg) &&
-	    (cmd->keep || cmd->port || cmd->no_open || cmd->listen || cmd->model_path))
+	if ((cmd->save || cmd->svg) && (cmd->keep || cmd->port || cmd->no_open || cmd->listen))
 		return err_set(err, -EINVAL,
-			       "--save and --svg exclude --keep, --port, --listen, --no-open and "
-			       "--model");
+			       "--save and --svg exclude --keep, --port, --listen and --no-open");
+	if (cmd->svg && !cmd->save && cmd->model_path)
+		return err_set(err, -EINVAL, "--svg excludes --model without --save");
 	if (cmd->tui && (cmd->save || cmd->svg || cmd->keep || cmd->port || cmd->no_open ||
 			 cmd->listen || cmd->live || cmd->model_path))
 		return err_set(err, -EINVAL,
@@ -398,14 +417,18 @@ static int run_view(int argc, char **argv)
 		rc = record_and_serve(&cmd, command, &err);
 	else
 		rc = cmd.save || cmd.svg ? save_files(&cmd, &err) : serve(&cmd, &err);
+	recording_fini(&cmd.recording);
 	return rc < 0 ? command_fail(&cmd_view, &err) : EXIT_OK;
 }
+
+static const struct opt_moved view_moved[] = { RECORDING_MOVED, { 0 } };
 
 const struct command cmd_view = {
 	.name = "view",
 	.args = "[OPTIONS] [TRACE | -- COMMAND]",
 	.summary = "Show a trace in the browser or the terminal",
 	.options = view_options,
+	.moved = view_moved,
 	.details =
 		"Serves a page on 127.0.0.1 that shows the report of holdup why and lanes of\n"
 		"threads and CPUs over time. The first line on stdout is the address of the page.\n"
@@ -416,9 +439,11 @@ const struct command cmd_view = {
 		"\n"
 		"With -- COMMAND or --live it records first, and shows lanes meanwhile. With --tui\n"
 		"it shows the same in this terminal, after a recording; ? lists the keys there.\n"
+		"The options of recording are those of holdup record.\n"
 		"\n"
 		"  holdup view run.holdup\n"
 		"  holdup view -- ./server --port 80\n"
+		"  holdup view --probe ./server:handle -- ./server\n"
 		"  holdup view --listen --port 8080 run.holdup\n"
 		"  holdup view --tui run.holdup\n"
 		"  holdup view --save run.html --svg run.svg run.holdup\n",

@@ -33,6 +33,7 @@
 #include "record/record.h"
 #include "report/why.h"
 #include "view/answer.h"
+#include "view/others.h"
 #include "view/save.h"
 #include "view/verdict.h"
 
@@ -223,13 +224,15 @@ static int write_report(const struct why_cmd *cmd, const struct explained *expla
 }
 
 /* The picture needs one target: the answers of several are no one picture. */
-static int write_html(const struct why_cmd *cmd, struct explained *explained,
+static int write_html(const struct why_cmd *cmd, struct explained *explained, const char *trace,
 		      const struct output *output, struct err *err)
 {
 	const struct why *why = &explained->answer.results[0];
 	struct view view = { .path = "the recording",
 			     .loaded = &explained->loaded,
 			     .beside = &explained->beside };
+	struct err unread = { 0 };
+	int rc;
 
 	if (!cmd->html)
 		return 0;
@@ -242,7 +245,12 @@ static int write_html(const struct why_cmd *cmd, struct explained *explained,
 		view.from_ns = why->start_ns;
 		view.to_ns = why->end_ns;
 	}
-	return view_file_write(&view, &explained->answer, view_save_html, cmd->html, output, err);
+	if (view_others_read(trace, NULL, &view.others, &unread) < 0)
+		fprintf(stderr, "holdup why: locks, disks and other lanes are left out: %s\n",
+			unread.text);
+	rc = view_file_write(&view, &explained->answer, view_save_html, cmd->html, output, err);
+	view_others_end(view.others);
+	return rc;
 }
 
 /*
@@ -302,20 +310,20 @@ static int explain_read(const char *trace, const struct explain_opts *opts,
 
 /* Without a trace and a command: a process that runs, or what is in run.holdup. */
 static int explain_default(struct why_cmd *cmd, const struct explain_opts *opts,
-			   struct explained *explained, struct err *err)
+			   const char **out_trace, struct explained *explained, struct err *err)
 {
-	const char *trace;
 	int rc;
 
+	*out_trace = DEFAULT_TRACE;
 	if (!cmd->is_live)
 		return access(DEFAULT_TRACE, F_OK) == 0
 			       ? explain_read(DEFAULT_TRACE, opts, explained, err)
 			       : why_no_trace(&cmd->target, err);
-	rc = record_now(cmd, NULL, &trace, err);
+	rc = record_now(cmd, NULL, out_trace, err);
 	cmd->status = 0;
 	if (rc < 0)
 		return rc;
-	rc = explain_read(trace, opts, explained, err);
+	rc = explain_read(*out_trace, opts, explained, err);
 	if (rc == -ESRCH && cmd->live.count)
 		return err_set(err, rc, "process %d exited before the recording began",
 			       cmd->live.pids[0]);
@@ -365,9 +373,9 @@ static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const c
 		unfinished_guard(); /* a temporary folder has its own */
 	if (rc == 0)
 		rc = trace ? explain_read(trace, opts, &explained, &err)
-			   : explain_default(cmd, opts, &explained, &err);
+			   : explain_default(cmd, opts, &trace, &explained, &err);
 	if (rc == 0)
-		rc = write_html(cmd, &explained, &html, &err);
+		rc = write_html(cmd, &explained, trace, &html, &err);
 	tempdir_remove(); /* the results need it no longer */
 	if (cmd->is_live && !cmd->html && why_sampled_helps(rc, &cmd->live))
 		return explain_sampled(cmd, &output);

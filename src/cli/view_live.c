@@ -2,6 +2,7 @@
 #include "cli/view_live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 
 #include "ask/growing.h"
 #include "ask/loaded.h"
+#include "ask/other_lanes.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -25,12 +27,23 @@
 #include "timeline/timeline.h"
 #include "view/answer.h"
 #include "view/live.h"
+#include "view/others.h"
 
 #define STEP_MS	 1000u
 #define SHOWN_NS UINT64_C(30000000000)
 
+/* Between recorder and server; the recorder's ends are -1 where they are not open. */
+struct pipes {
+	int told[2]; /* the server listens; its address is printed */
+	int begun
+		[2]; /* recording has begun; both ends stay open here: no write can fail for want of a reader */
+};
+
 /* A recording under way. */
 struct showing {
+	struct pipes pipes;
+	pid_t server;
+	bool has_begun;
 	struct view_live *live;
 	struct growing *growing; /* owned */
 	bool is_broken;		 /* nothing is drawn any more; recording goes on */
@@ -38,26 +51,37 @@ struct showing {
 
 /* ------------------------------------------------------------------- the server */
 
+static bool say_listening(void *of)
+{
+	const struct pipes *pipes = of;
+	char byte;
+
+	return write(pipes->told[1], "", 1) == 1 && read(pipes->begun[0], &byte, 1) == 1;
+}
+
 static void say_served(void *of)
 {
-	const int *fd = of;
+	const struct pipes *pipes = of;
 
-	(void)!write(*fd, "", 1);
+	(void)!write(pipes->told[1], "", 1);
 }
 
 static void run_server(const struct view_live_job *job, const char *dir,
-		       const struct view_live *live, int fd)
+		       const struct view_live *live, struct pipes *pipes)
 {
+	const struct view_live_door door = { say_listening, say_served, pipes };
 	AUTO_FREE char *copy = xstrdup(dir);
 	struct err err = { 0 };
 	int rc;
 
+	(void)close(pipes->told[0]);
+	(void)close(pipes->begun[1]);
 	(void)setpgid(0, 0); /* Ctrl-C is the recorder's */
 	rc = guard_drop_to_sudo_user(&err);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (rc == 0) {
 		reading_indexes(dirname(copy));
-		rc = job->serve(job->context, dir, live, say_served, &fd, &err);
+		rc = job->serve(job->context, dir, live, &door, &err);
 	}
 	if (rc < 0)
 		fprintf(stderr, "holdup: %s\n", err.text);
@@ -65,36 +89,62 @@ static void run_server(const struct view_live_job *job, const char *dir,
 	_exit(rc < 0 ? EXIT_FAIL : EXIT_OK);
 }
 
-/* Returns once its address is printed. */
-static int start_server(const struct view_live_job *job, const char *dir,
-			const struct view_live *live, pid_t *out_child, struct err *err)
+static void pipes_close(struct pipes *pipes)
 {
-	int ends[2];
-	char byte;
+	if (pipes->told[0] >= 0)
+		(void)close(pipes->told[0]);
+	for (size_t i = 0; i < 2 && pipes->begun[i] >= 0; i++)
+		(void)close(pipes->begun[i]);
+	pipes->told[0] = pipes->begun[0] = pipes->begun[1] = -1;
+}
+
+static pid_t fork_server(const struct view_live_job *job, const char *dir,
+			 const struct view_live *live, struct pipes *pipes)
+{
 	sigset_t signals, before;
 	pid_t child;
 
-	if (pipe(ends) < 0)
-		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
 	(void)fflush(NULL);
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &signals, &before);
 	child = fork();
-	if (child == 0) {
-		(void)close(ends[0]);
-		run_server(job, dir, live, ends[1]);
-	}
+	if (child == 0)
+		run_server(job, dir, live, pipes);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	(void)close(ends[1]);
-	*out_child = child;
-	if (child < 0 || read(ends[0], &byte, 1) != 1) {
-		(void)close(ends[0]);
-		return err_set(err, -EIO, "the server did not start");
+	(void)close(pipes->told[1]);
+	return child;
+}
+
+/* Returns once it listens; nothing is printed yet. */
+static int start_server(const struct view_live_job *job, const char *dir,
+			const struct view_live *live, struct showing *showing, struct err *err)
+{
+	struct pipes *pipes = &showing->pipes;
+	char byte;
+
+	if (pipe2(pipes->told, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(pipes->begun, O_CLOEXEC) < 0) {
+		(void)close(pipes->told[1]);
+		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
 	}
-	(void)close(ends[0]);
+	showing->server = fork_server(job, dir, live, pipes);
+	if (showing->server < 0 || read(pipes->told[0], &byte, 1) != 1)
+		return err_set(err, -EIO, "the server did not start");
 	return 0;
+}
+
+/* Recording has begun: the server prints its address, and the command may print behind that. */
+static void on_begun(void *context)
+{
+	struct showing *showing = context;
+	char byte;
+
+	showing->has_begun = write(showing->pipes.begun[1], "", 1) == 1;
+	if (showing->has_begun)
+		(void)!read(showing->pipes.told[0], &byte, 1);
 }
 
 /* Until it ends; our end is its end. */
@@ -116,6 +166,16 @@ static void wait_for_server(pid_t child)
 	}
 }
 
+/* Recording failed: a page that is open gets to hear of it, and the terminal does not wait long. */
+static void end_server(const struct showing *showing)
+{
+	const struct timespec moment = { .tv_sec = 1, .tv_nsec = 500000000 };
+
+	if (showing->has_begun)
+		(void)nanosleep(&moment, NULL);
+	(void)kill(showing->server, SIGTERM);
+}
+
 /* ---------------------------------------------------------------- the recording */
 
 /* The last seconds, as far as they are known. */
@@ -124,6 +184,7 @@ static void draw(struct showing *showing, const char *dir)
 	const struct timeline *timeline = growing_timeline(showing->growing);
 	struct loaded loaded = { .timeline = (struct timeline *)(uintptr_t)timeline };
 	struct view view = { .path = dir, .loaded = &loaded };
+	struct other_lanes lanes = { 0 };
 
 	if (!timeline || timeline->end_ns <= timeline->origin_ns)
 		return;
@@ -132,7 +193,10 @@ static void draw(struct showing *showing, const char *dir)
 	view.from_ns = timeline->end_ns - timeline->origin_ns > SHOWN_NS
 			       ? timeline->end_ns - SHOWN_NS
 			       : timeline->origin_ns;
+	lanes.others = (struct others *)(uintptr_t)growing_others(showing->growing);
+	view.others = view_others_ready(&lanes);
 	view_live_put(showing->live, &view);
+	view_others_end(view.others);
 }
 
 struct step {
@@ -155,46 +219,51 @@ static void on_step(void *context, uint64_t whole_ns)
 		draw(showing, step->dir);
 }
 
-static int record(struct view_live_job *job, struct record_opts *opts, struct err *err)
+static int record(const struct view_live_job *job, struct record_opts *opts, struct err *err)
 {
 	struct record_result result = { .status = -1 };
 	bool is_given;
-	int rc = recording_preload(&job->recording, opts, err);
+	int rc = recording_preload(job->recording, opts, err);
 
 	if (rc == 0)
 		rc = record_run(opts, &result, err);
 	is_given = result.is_given;
 	record_result_fini(&result);
-	return rc < 0 ? rc : recording_leave_root(&job->recording, opts->dir, is_given, err);
+	return rc < 0 ? rc : recording_leave_root(job->recording, opts->dir, is_given, err);
 }
 
-int view_live_run(struct view_live_job *job, struct err *err)
+int view_live_run(const struct view_live_job *job, struct err *err)
 {
 	struct record_opts opts = { .argv = job->command, .seconds = job->seconds };
-	struct showing showing = { 0 };
+	struct showing showing = { .pipes = { { -1, -1 }, { -1, -1 } }, .server = -1 };
 	struct step step = { .showing = &showing };
-	pid_t child = -1;
 	int rc;
 
-	recording_fill(&job->recording, &opts);
-	rc = tempdir_make(&opts.dir, err);
+	recording_fill(job->recording, &opts);
+	rc = opts.dir ? 0 : tempdir_make(&opts.dir, err);
 	if (rc == 0)
 		rc = view_live_new(&showing.live, err);
 	if (rc == 0)
-		rc = start_server(job, opts.dir, showing.live, &child, err);
+		rc = start_server(job, opts.dir, showing.live, &showing, err);
 	if (rc < 0) {
+		pipes_close(&showing.pipes);
 		tempdir_remove();
 		return rc;
 	}
 	showing.growing = growing_new(opts.dir);
 	step.dir = opts.dir;
+	opts.begun = on_begun;
+	opts.begun_context = &showing;
 	opts.step = on_step;
 	opts.step_context = &step;
 	opts.step_ms = STEP_MS;
 	rc = record(job, &opts, err);
 	growing_free(showing.growing);
 	view_live_end(showing.live, rc < 0 ? err->text : NULL);
-	wait_for_server(child);
+	pipes_close(&showing.pipes);
+	if (rc < 0)
+		end_server(&showing);
+	wait_for_server(showing.server);
 	tempdir_remove();
 	return rc;
 }

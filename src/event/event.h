@@ -430,6 +430,7 @@ struct ev_uring {
 struct ev_other {
 	const char *system;
 	const char *name;
+	bool is_probe; /* where its format tells: of a probe, which somebody had set */
 };
 
 struct event {

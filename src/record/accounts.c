@@ -34,6 +34,8 @@
 #define BATCH	       32u /* of requests: the middle of a batch is when it was asked */
 #define LOSSES_MAX     64u
 #define PRESSURE_BYTES 512u
+#define LOOK_NS	       UINT64_C(1000000000)
+#define LOOKS	       1024u /* then half as often */
 
 static const char *const resources[] = { "cpu", "memory", "io", "irq" };
 static const char *const cgroup_tops[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -53,6 +55,8 @@ struct accounts {
 	bool is_crowded; /* more threads than are asked one by one */
 	int stop_fd;	 /* owned; readable = the thread ends */
 	_Atomic int32_t tid;
+	uint64_t look_ns; /* when pressure is read next */
+	uint32_t looks;
 };
 
 static const char what_accounts[] = "the kernel's delay accounting of tasks";
@@ -90,14 +94,20 @@ static int put_pressure(struct accounts *accounts, enum recorded_when when, cons
 	return 0;
 }
 
+static int put_machine(struct accounts *accounts, enum recorded_when when, size_t resource)
+{
+	AUTO_FREE char *path = xasprintf("/proc/pressure/%s", resources[resource]);
+
+	return put_pressure(accounts, when, path, resources[resource], "");
+}
+
 /* Returns that of CPUs: where it cannot be read, none can. */
 static int put_pressures(struct accounts *accounts, enum recorded_when when)
 {
 	int first = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
-		AUTO_FREE char *path = xasprintf("/proc/pressure/%s", resources[i]);
-		int rc = put_pressure(accounts, when, path, resources[i], "");
+		int rc = put_machine(accounts, when, i);
 
 		first = i == 0 ? rc : first;
 		if (accounts->cgroup_folder) {
@@ -364,6 +374,19 @@ struct accounts *accounts_begin(int kernel_fd, struct manifest *manifest)
 		manifest_add_missing(manifest, "pressure (PSI)", why);
 	}
 	return accounts;
+}
+
+void accounts_look(struct accounts *accounts)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!accounts || accounts->is_ended || now_ns < accounts->look_ns)
+		return;
+	pthread_mutex_lock(&accounts->lock);
+	for (size_t i = 0; i < ARRAY_LEN(resources); i++)
+		(void)put_machine(accounts, RECORDED_EXIT, i);
+	pthread_mutex_unlock(&accounts->lock);
+	accounts->look_ns = now_ns + (LOOK_NS << (accounts->looks++ / LOOKS));
 }
 
 void accounts_last(struct accounts *accounts)

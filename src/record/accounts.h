@@ -2,6 +2,7 @@
  * accounts.h - keep the kernel's own accounts of tasks beside the events: kernel/accounts.
  *
  *	begin   what every thread has on its account, and from then on every exit
+ *	look    pressure, once a second; less often when the recording takes long
  *	last    what every thread that lives has on it; while events are still recorded
  *	end     the exits that are left; the file is whole
  *
@@ -20,7 +21,8 @@ struct manifest;
 /* Make the file in 'kernel_fd' and begin. NULL when nothing can be kept: 'manifest' says why. */
 struct accounts *accounts_begin(int kernel_fd, struct manifest *manifest);
 
-/* All three: NULL is fine. */
+/* All four: NULL is fine. */
+void accounts_look(struct accounts *accounts);
 void accounts_last(struct accounts *accounts);
 void accounts_end(struct accounts *accounts, struct manifest *manifest);
 void accounts_free(struct accounts *accounts); /* ends it first if need be */

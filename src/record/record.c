@@ -31,6 +31,7 @@
 #include "guard/caps.h"
 #include "guard/user.h"
 #include "record/buffer.h"
+#include "record/accounts.h"
 #include "record/clock.h"
 #include "record/command.h"
 #include "record/interrupt.h"
@@ -230,6 +231,8 @@ static void on_tick(struct run *run)
 	if (read(run->waits[WAIT_TICK].fd, &ticks, sizeof(ticks)) < 0)
 		return;
 	meter_look(&run->session.meter);
+	if (run->session.is_on)
+		accounts_look(run->session.accounts);
 	ladder_look(&run->session);
 	if (run->opts->step)
 		call_step(run);

@@ -56,6 +56,13 @@ static const struct why *told_of(const struct viewer *viewer)
 	return why ? verdict_told(why) : NULL;
 }
 
+static uint32_t waker_of(const struct viewer *viewer, const struct why_wait *wait)
+{
+	return view_wait_has_actor(wait)
+		       ? timeline_near_thread(viewer->timeline, wait->woken_by.tid, wait->end_ns)
+		       : SLOT_NONE;
+}
+
 static void fill_hops(struct viewer *viewer)
 {
 	struct viewer_chain *chain = &viewer->chain;
@@ -73,13 +80,16 @@ static void fill_hops(struct viewer *viewer)
 		chain->hops[chain->hop_count++] = (struct viewer_hop){
 			.slot = timeline_near_thread(viewer->timeline, wait->who.tid,
 						     wait->start_ns),
+			.waker = waker_of(viewer, wait),
 			.start_ns = wait->start_ns,
 			.end_ns = wait->end_ns,
 			.words = hop_words(wait),
 		};
 	}
-	for (uint32_t i = 0; i < chain->hop_count; i++)
+	for (uint32_t i = 0; i < chain->hop_count; i++) {
 		viewer_show_thread(viewer, chain->hops[i].slot);
+		viewer_show_thread(viewer, chain->hops[i].waker);
+	}
 	viewer_rows_build(viewer);
 }
 

@@ -308,6 +308,7 @@ static void draw_lanes(const struct viewer *viewer, const struct viewer_layout *
 	for (size_t i = viewer->row_first; i < viewer->row_count && i < end; i++)
 		draw_row(viewer, layout, i, layout->lanes_at + (int)(i - viewer->row_first),
 			 in_sight, grid);
+	viewer_draw_arrows(viewer, layout, grid);
 	viewer_draw_legend(viewer, layout, in_sight, grid);
 }
 

@@ -67,7 +67,8 @@ enum viewer_fold {
 
 /* One wait of a chain. */
 struct viewer_hop {
-	uint32_t slot; /* who waited, or SLOT_NONE */
+	uint32_t slot;	/* who waited, or SLOT_NONE */
+	uint32_t waker; /* the thread that ended it by what it did then, or SLOT_NONE */
 	uint64_t start_ns, end_ns;
 	char *words; /* owned; as recorded */
 };

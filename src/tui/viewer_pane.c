@@ -266,6 +266,7 @@ static const char *const help_lines[] = {
 	"",
 	"A cell is what took most of its time. The line above the lanes: v is where the",
 	"cause was, ^ the cursor, X both. > is the lane selected, * one of cause or chain.",
+	"Arrows of a chain lead from the lane of who woke to that of who was woken.",
 	"",
 };
 

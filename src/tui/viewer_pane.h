@@ -14,6 +14,10 @@ struct viewer_layout;
 void viewer_draw_pane(const struct viewer *viewer, const struct viewer_layout *layout,
 		      struct grid *grid);
 
+/* Over the lanes, of the chain that is shown: from who woke to who was woken. In viewer_arrows.c. */
+void viewer_draw_arrows(const struct viewer *viewer, const struct viewer_layout *layout,
+			struct grid *grid);
+
 /* Of the states that are in sight. */
 void viewer_draw_legend(const struct viewer *viewer, const struct viewer_layout *layout,
 			const bool *in_sight, struct grid *grid);

@@ -14,7 +14,7 @@
 #include "view/answer.h"
 #include "view/save.h"
 
-#define PICTURE_MAX (2u << 20)
+#define PICTURE_MAX (4u << 20)
 
 enum live_state {
 	LIVE_RECORDING,

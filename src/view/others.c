@@ -60,7 +60,8 @@ static const struct {
 	{ "locks", "Locks", { "held", "held, and waited for", "waited for; no holder is known" } },
 	{ "disks", "Disks", { "requests in flight" } },
 	{ "network", "Network", { "packets", "bytes" } },
-	{ "programs", "Events of programs", { "events" } },
+	{ "programs", "Events of programs, and probes", { "events" } },
+	{ "pressure", "Pressure of the machine", { "some tasks stalled", "all tasks stalled" } },
 	{ "model", "Model", { "at once" } },
 };
 
@@ -130,6 +131,23 @@ int view_others_new(const char *path, const struct model *model, struct view_oth
 	return 0;
 }
 
+int view_others_read(const char *path, const struct model *model, struct view_others **out_others,
+		     struct err *err)
+{
+	const struct other_lanes_opts opts = { .model = model };
+	struct view_others *others = make(path, model);
+	int rc = other_lanes_read(path, &opts, &others->read, err);
+
+	if (rc < 0) {
+		view_others_end(others);
+		return rc;
+	}
+	others->lanes = &others->read;
+	others->state = OTHERS_READY;
+	*out_others = others;
+	return 0;
+}
+
 struct view_others *view_others_ready(const struct other_lanes *lanes)
 {
 	struct view_others *others = make("", NULL);
@@ -141,22 +159,37 @@ struct view_others *view_others_ready(const struct other_lanes *lanes)
 
 void view_others_end(struct view_others *others)
 {
+	if (!others)
+		return;
+	other_lanes_fini(&others->read);
 	pthread_cond_destroy(&others->wanted);
 	pthread_mutex_destroy(&others->lock);
 	free(others);
 }
 
-/* The lanes, when they are read. */
-static const struct others *lanes_of(const struct view *view, struct err *err)
+const struct others *view_others_lanes(struct view_others *others)
 {
 	const struct others *lanes = NULL;
 
-	if (view->others) {
-		pthread_mutex_lock(&view->others->lock);
-		if (view->others->state == OTHERS_READY)
-			lanes = view->others->lanes->others;
-		pthread_mutex_unlock(&view->others->lock);
-	}
+	if (!others)
+		return NULL;
+	pthread_mutex_lock(&others->lock);
+	if (others->state == OTHERS_READY)
+		lanes = others->lanes->others;
+	pthread_mutex_unlock(&others->lock);
+	return lanes;
+}
+
+const char *const *view_others_values(enum other_group group)
+{
+	return groups[group].values;
+}
+
+/* The lanes, when they are read. */
+static const struct others *lanes_of(const struct view *view, struct err *err)
+{
+	const struct others *lanes = view_others_lanes(view->others);
+
 	if (!lanes)
 		(void)err_set(err, -ENOENT, "the other lanes are not read yet; ask \"others\"");
 	return lanes;
@@ -185,7 +218,9 @@ static void put_lane(struct json *json, const struct other_lane *lane, size_t in
 	json_end_object(json);
 }
 
-static void put_group(struct json *json, const struct others *others, enum other_group group)
+/* The first ones, or those of 'chosen'. */
+static void put_group(struct json *json, const struct others *others, enum other_group group,
+		      const bool *chosen)
 {
 	uint64_t told = 0, all = 0;
 
@@ -202,7 +237,7 @@ static void put_group(struct json *json, const struct others *others, enum other
 	json_end_array(json);
 	json_begin_array(json, "lanes");
 	for (size_t i = 0; i < others_count(others) && told < GROUP_LANES; i++) {
-		if (others_lane(others, i)->group != group)
+		if (others_lane(others, i)->group != group || (chosen && !chosen[i]))
 			continue;
 		put_lane(json, others_lane(others, i), i);
 		told++;
@@ -210,6 +245,16 @@ static void put_group(struct json *json, const struct others *others, enum other
 	json_end_array(json);
 	json_print_u64(json, "more", all - told + others_left_out(others, group));
 	json_end_object(json);
+}
+
+void view_others_json(struct json *json, const struct view_others *others, const bool *chosen)
+{
+	json_print_string(json, "state", "ready");
+	view_json_text(json, "note", others->lanes->note);
+	json_begin_array(json, "groups");
+	for (enum other_group group = 0; group < OTHER_GROUP_COUNT; group++)
+		put_group(json, others->lanes->others, group, chosen);
+	json_end_array(json);
 }
 
 /* Ask for it begins it. */
@@ -243,14 +288,8 @@ void view_answer_others(const struct view *view, const struct view_query *query,
 	if (!is_ready)
 		put_progress(&json.json, others);
 	pthread_mutex_unlock(&others->lock);
-	if (is_ready) {
-		json_print_string(&json.json, "state", "ready");
-		view_json_text(&json.json, "note", others->lanes->note);
-		json_begin_array(&json.json, "groups");
-		for (enum other_group group = 0; group < OTHER_GROUP_COUNT; group++)
-			put_group(&json.json, others->lanes->others, group);
-		json_end_array(&json.json);
-	}
+	if (is_ready)
+		view_others_json(&json.json, others, NULL);
 	view_json_end(&json, out_answer);
 }
 
@@ -470,9 +509,10 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Those of a part of the time, longest first. */
-static void put_spans(struct json *json, const struct view *view, const struct others *others,
-		      const struct other_lane *lane, const struct asked_window *window)
+static void put_spans(struct json *json, const struct view *view, const struct other_lane *lane,
+		      const struct asked_window *window, uint64_t most)
 {
+	const struct others *others = view_others_lanes(view->others);
 	AUTO_FREE const struct other_span **found =
 		xcalloc(lane->span_count + 1, sizeof(struct other_span *));
 	size_t count = 0;
@@ -487,10 +527,10 @@ static void put_spans(struct json *json, const struct view *view, const struct o
 	if (count)
 		qsort(found, count, sizeof(struct other_span *), compare_spans);
 	json_begin_array(json, "spans");
-	for (size_t i = 0; i < count && i < SPANS_TOLD; i++)
+	for (size_t i = 0; i < count && i < most; i++)
 		put_span(json, view, others, found[i]);
 	json_end_array(json);
-	json_print_u64(json, "more", count > SPANS_TOLD ? count - SPANS_TOLD : 0);
+	json_print_u64(json, "more", count > most ? count - most : 0);
 	json_print_u64(json, "left_out", lane->spans_left_out);
 }
 
@@ -524,11 +564,14 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	const struct others *others = lanes_of(view, &err);
 	const struct other_lane *lane;
 	struct view_json json;
+	uint64_t most = SPANS_TOLD;
 	uint32_t index = 0;
 	int rc = others ? view_window(view, query, &window.from_ns, &window.to_ns, &err) : -ENOENT;
 
 	if (rc == 0 && (!name || parse_index(others, name, &index) < 0))
 		rc = err_set(&err, -EINVAL, "no such lane");
+	if (rc == 0)
+		rc = view_query_number(query, "most", 1, SPANS_TOLD, SPANS_TOLD, &most, &err);
 	if (rc < 0) {
 		view_answer_fail(out_answer, &err);
 		return;
@@ -540,6 +583,6 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	view_json_time(&json.json, "from_ns", view, window.from_ns);
 	view_json_time(&json.json, "to_ns", view, window.to_ns);
 	put_sums(&json.json, lane, &window);
-	put_spans(&json.json, view, others, lane, &window);
+	put_spans(&json.json, view, lane, &window, most);
 	view_json_end(&json, out_answer);
 }

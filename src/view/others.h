@@ -9,7 +9,12 @@
 #ifndef VIEW_OTHERS_H
 #define VIEW_OTHERS_H
 
+#include <stdbool.h>
+
+#include "analyse/others/others.h"
+
 struct err;
+struct json;
 struct model;
 struct other_lanes;
 struct view_others;
@@ -18,8 +23,22 @@ struct view_others;
 int view_others_new(const char *path, const struct model *model, struct view_others **out_others,
 		    struct err *err);
 
+/*
+ * For who has no server: they are read before it returns, as long as that takes. Returns 0, or a negative errno with err
+ * filled. End it with view_others_end().
+ */
+int view_others_read(const char *path, const struct model *model, struct view_others **out_others,
+		     struct err *err);
+
 /* Lanes that are read already, which stay the caller's; for tests. End it with view_others_end(). */
 struct view_others *view_others_ready(const struct other_lanes *lanes);
-void view_others_end(struct view_others *others);
+void view_others_end(struct view_others *others); /* NULL is fine */
+
+/* NULL = they are not read; 'others' may be NULL. */
+const struct others *view_others_lanes(struct view_others *others);
+/* What the sums of a lane are of: SERIES_SUMS names; NULL from the first one on that is not used. */
+const char *const *view_others_values(enum other_group group);
+/* The answer of "others" when they are read; of lanes only those that are chosen, by index; NULL = the largest. */
+void view_others_json(struct json *json, const struct view_others *others, const bool *chosen);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * save.h - the answer and the lanes of a window as one file that needs nothing else.
  *
- * HTML is the page itself with its answers in it; it loads nothing, and its verdict is a table also
- * without script. SVG is the lanes alone. Both are text; the same trace gives the same bytes.
+ * HTML is the page itself with its answers in it, and with other lanes where the view has read them; it loads
+ * nothing, and its verdict is a table also without script. SVG is the lanes alone. Both are text; the same trace gives the same bytes.
  */
 #ifndef VIEW_SAVE_H
 #define VIEW_SAVE_H

@@ -123,6 +123,7 @@ static void put_picture(FILE *out, const struct saving *saving)
 {
 	fputs("</canvas></div>\n<noscript>", out);
 	saving_put_svg(out, saving);
+	saving_put_others_table(out, saving);
 	fputs("</noscript>", out);
 }
 
@@ -143,7 +144,7 @@ static void put_chain(FILE *out, const struct explanation *answer)
 
 /* ------------------------------------------------------------------ the data */
 
-static void put_base64(FILE *out, const char *bytes, size_t count)
+void saving_put_base64(FILE *out, const char *bytes, size_t count)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -160,8 +161,7 @@ static void put_base64(FILE *out, const char *bytes, size_t count)
 	}
 }
 
-/* JSON in a block of the markup: nothing in it can end the block. */
-static void put_json(FILE *out, const char *bytes, size_t count)
+void saving_put_json(FILE *out, const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (bytes[i] == '<')
@@ -200,7 +200,7 @@ static void put_lanes(FILE *out, const struct saving *saving)
 
 	ask(saving, "lanes", query, &lanes);
 	fputs(",\"lanes\":\"", out);
-	put_base64(out, lanes.bytes, lanes.count);
+	saving_put_base64(out, lanes.bytes, lanes.count);
 	fputc('"', out);
 	view_answer_fini(&lanes);
 }
@@ -215,7 +215,7 @@ static void put_verdict(FILE *out, const struct saving *saving)
 	if (saving->answer->count)
 		verdict_json(&json.json, saving->view, saving->answer, saving->view->to_ns != 0);
 	view_json_end(&json, &answer);
-	put_json(out, answer.bytes, answer.count);
+	saving_put_json(out, answer.bytes, answer.count);
 	view_answer_fini(&answer);
 }
 
@@ -234,7 +234,7 @@ static void put_threads(FILE *out, const struct saving *saving)
 	}
 	json_end_array(&json.json);
 	view_json_end(&json, &answer);
-	put_json(out, answer.bytes, answer.count);
+	saving_put_json(out, answer.bytes, answer.count);
 	view_answer_fini(&answer);
 }
 
@@ -248,11 +248,12 @@ static void put_data(FILE *out, const struct saving *saving)
 	windowed.to_ns = saving->to_ns;
 	view_answer_route(&windowed, "start", "", &start);
 	fputs("{\"start\":", out);
-	put_json(out, start.bytes, start.count);
+	saving_put_json(out, start.bytes, start.count);
 	view_answer_fini(&start);
 	put_verdict(out, saving);
 	put_threads(out, saving);
 	put_lanes(out, saving);
+	saving_put_others(out, saving);
 	fputc('}', out);
 }
 

@@ -27,4 +27,12 @@ void saving_fini(struct saving *saving);
 /* The lanes as an SVG element, with the sentence above them. */
 void saving_put_svg(FILE *out, const struct saving *saving);
 
+/* Lanes that are no threads, where the view has them read: members of the file's data; a table of their sums. Else nothing. */
+void saving_put_others(FILE *out, const struct saving *saving);
+void saving_put_others_table(FILE *out, const struct saving *saving);
+
+void saving_put_base64(FILE *out, const char *bytes, size_t count);
+/* JSON in a block of the markup: nothing in it can end the block. */
+void saving_put_json(FILE *out, const char *bytes, size_t count);
+
 #endif

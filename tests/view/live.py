@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +12,12 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import viewer  # noqa: E402
+import kernel  # noqa: E402  of tests/kernel/lib
 
 TRACING = "/sys/kernel/tracing/events"
+POINTS = os.path.join(kernel.EXAMPLES, "probe-points")  # prints a line for each call of demo_work()
+# Once a second, until a file is made.
+COMMAND = 'until [ -e "$0" ]; do "$1" | grep number >>"$0.log"; sleep 1; done; exec true'
 
 
 class Live(viewer.Server):
@@ -32,12 +37,18 @@ def state_of(server):
     return json.loads(server.question("start")[1])["state"]
 
 
+def points_of(picture):
+    """Lanes of points in programs."""
+    groups = {group["name"]: group for group in picture.get("others", {"groups": []})["groups"]}
+    return [lane for lane in groups.get("programs", {"lanes": []})["lanes"] if "probe-points[" in lane["label"]]
+
+
 def first_picture(server):
-    """The first picture with lanes while it is recorded."""
+    """The first picture with lanes of threads and of points while it is recorded."""
     until = time.monotonic() + viewer.PATIENCE
     while time.monotonic() < until:
         status, body = server.question("live")
-        if status == 200 and json.loads(body)["threads"]["lanes"]:
+        if status == 200 and json.loads(body)["threads"]["lanes"] and points_of(json.loads(body)):
             return json.loads(body)
         time.sleep(0.1)
     raise RuntimeError("no picture in %d s" % viewer.PATIENCE)
@@ -45,8 +56,8 @@ def first_picture(server):
 
 def follow(tap, folder):
     """The command waits for a file that is made once its lanes were seen: no time is in the verdict."""
-    go = os.path.join(folder, "go")
-    with Live("--", "sh", "-c", 'until [ -e "$0" ]; do sleep 0.05; done; exec true', go) as server:
+    go, before = os.path.join(folder, "go"), stalled_ns()
+    with Live("--probe", POINTS + ":demo_work", "--", "sh", "-c", COMMAND, go, POINTS) as server:
         with viewer.Browser() as browser:
             browser.open(server.url)
             picture = first_picture(server)
@@ -58,6 +69,9 @@ def follow(tap, folder):
             tap.ok(drawn and browser.value("document.documentElement.dataset.state") == "loading"
                    and browser.value("document.getElementById('status').textContent").startswith("Recording"), "the page draws it, and says that it is recorded",
                    browser.value("document.getElementById('status').textContent"), browser.complaints)
+            drawn = browser.wait("document.getElementById('others-table').textContent.includes('probe-points[')")
+            tap.ok(drawn and "events" in browser.value("document.getElementById('others-table').textContent"), "so are points in programs",
+                   browser.value("document.getElementById('others-table').textContent"))
             with open(go, "w", encoding="utf-8"):
                 pass
             tap.ok(browser.ready(), "at the end the page is ready", browser.value("document.getElementById('status').textContent"), browser.complaints)
@@ -66,14 +80,63 @@ def follow(tap, folder):
                    "it opens on the verdict of the command", headline)
             others = [text for text in browser.complaints if "/live" not in text]  # before the first picture there is none
             tap.ok(not others, "the browser has nothing to complain about", *others)
+        counted(tap, server, go)
+        if before is not None:
+            pressure(tap, server, stalled_ns() - before)
         tap.ok(server.question("live")[0] == 404, "there is no picture of a recording that is over")
         tap.ok(server.end(signal.SIGTERM) == 0, "it ends with 0")
 
 
+def counted(tap, server, go):
+    """Behind the end the lanes have each call that the program printed."""
+    told = json.loads(server.question("others")[1])
+    while told["state"] == "reading":
+        time.sleep(0.1)
+        told = json.loads(server.question("others")[1])
+    lanes = points_of({"others": told})
+    sums = [json.loads(server.question("other?lane=" + lane["lane"])[1])["sums"][0] for lane in lanes]
+    with open(go + ".log", encoding="utf-8") as log:
+        calls = len(log.readlines())
+    tap.ok(sum(sums) == calls > 0 or len(lanes) >= 60, "at the end each of %d calls is in a lane of its process" % calls, lanes, sums)
+
+
+def stalled_ns():
+    """The kernel's own total of stalls for want of a CPU; None: it does not tell."""
+    try:
+        with open("/proc/pressure/cpu", encoding="utf-8") as file:
+            return int(re.search(r"some .*total=(\d+)", file.read()).group(1)) * 1000
+    except OSError:
+        return None
+
+
+def pressure(tap, server, most_ns):
+    """Of a lane of pressure no more than the kernel counted from before to behind the recording."""
+    groups = {group["name"]: group["lanes"] for group in json.loads(server.question("others")[1])["groups"]}
+    lane = next((lane["lane"] for lane in groups.get("pressure", ()) if lane["label"] == "CPU"), None)
+    sums = json.loads(server.question("other?lane=%s" % lane)[1])["sums"] if lane else []
+    tap.ok(lane and sum(sums) <= most_ns, "stalls are within the kernel's total of %d ns" % most_ns, groups.get("pressure"), sums)
+
+
 def refused(tap):
-    for words in (("--live", "a.holdup"), ("--save", "a.html", "--", "true"), ("-d", "3", "a.holdup"), ("--from", "+1", "--live")):
+    for words in (("--live", "a.holdup"), ("--save", "a.html", "--", "true"), ("-d", "3", "a.holdup"), ("--from", "+1", "--live"), ("--probe", "sh:main", "a.holdup"), ("--locks", "--live")):
         done = viewer.run("view", *words)
         tap.ok(done.returncode == 2, "%s is refused" % " ".join(words), done.stderr)
+
+
+def not_begun(tap):
+    """Who may not record is told so, and gets no address."""
+    if os.geteuid() != 0:
+        tap.skipped("no rights", "needs root, to give rights up")
+        return
+    with tempfile.TemporaryDirectory(prefix="holdup-view.") as folder:
+        os.chmod(folder, 0o755)
+        program = os.path.join(folder, "holdup")
+        shutil.copy(viewer.HOLDUP, program)
+        for words in (("--live",), ("--", "true")):
+            done = subprocess.run([program, "view", "--no-open", *words], user=65534, group=65534, extra_groups=[], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=viewer.PATIENCE, check=False)
+            tap.ok(done.returncode == 3 and not done.stdout and re.fullmatch(r"holdup view: [^\n]+\n", done.stderr),
+                   "view %s without rights prints the reason alone" % " ".join(words), done.stdout, done.stderr)
 
 
 def main():
@@ -82,6 +145,7 @@ def main():
         return
     tap = viewer.Tap()
     refused(tap)
+    not_begun(tap)
     if os.geteuid() != 0 or not os.path.isdir(TRACING):
         tap.skipped("live", "needs root and tracefs")
     elif not viewer.chromium():

@@ -4,7 +4,7 @@ import assert from "node:assert";
 import { comparedRows, differenceWords } from "../../src/view/page/compare.js";
 import { flameBoxes } from "../../src/view/page/flame.js";
 import { EventList } from "../../src/view/page/events.js";
-import { decodeLanes } from "../../src/view/page/wire.js";
+import { decodeLanes, resampled } from "../../src/view/page/wire.js";
 import { NARROWEST, around, chainsOf, clampWindow, fromHash, laneRows, pan, pathOf, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
 import { duration, moment, percent, ticks } from "../../src/view/page/time.js";
 
@@ -110,6 +110,15 @@ const tests = {
     assert.equal(lanes[0].id, "t9");
     assert.deepEqual([...lanes[0].columns], [255, 0, 255, 0, 255, 0, 55, 200]);
     assert.throws(() => decodeLanes(new Uint8Array([1, 2, 3]).buffer));
+  },
+  "other lanes of a saved file are looked at in any window"() {
+    const lane = { columns: Float64Array.from([10, 0, 0, 1, 0, 30, 0, 0, 3, 0]) }, drawn = { from: 100, to: 300 };
+    const at = (from, to, width) => [...resampled(lane, drawn, 5, { from, to }, width)].filter((value, i) => i % 5 === 0 || i % 5 === 3);
+    assert.deepEqual(at(100, 300, 2), [10, 1, 30, 3]);
+    assert.deepEqual(at(100, 300, 1), [40, 3]);
+    assert.deepEqual(at(150, 250, 2), [5, 1, 15, 3]);
+    assert.deepEqual(at(0, 200, 2), [0, 0, 10, 1]);
+    assert.deepEqual(at(400, 500, 1), [0, 0]);
   },
   "lengths and moments are read as in the text report"() {
     assert.deepEqual([90, 8200, 12300000, 1281000000, 999999, 0].map(duration), ["90 ns", "8.20 us", "12.3 ms", "1.281 s", "1.00 ms", "0 ns"]);

@@ -156,6 +156,39 @@ def page(tap, browser, server):
     tap.ok(not others, "the browser has nothing to complain about", *others)
 
 
+def saved(tap, browser, folder, path, server):
+    """A file has the same lanes, drawn and told without a server; without script a table has their sums."""
+    html = os.path.join(folder, "a.html")
+    done = viewer.run("view", "--save", html, path)
+    text = open(html, encoding="utf-8").read()
+    disk = groups_of(server)["disks"]["lanes"][0]["lane"]
+    tap.ok(done.returncode == 0 and not done.stderr and "<img>" not in text and "<b>" not in text, "a file is saved, and names in it are escaped", done.stderr)
+    browser.open("file://" + html)
+    browser.ready()
+    names = browser.value("[...document.querySelectorAll('#groups button')].map((button) => button.dataset.group)")
+    tap.ok(names == ["locks", "disks", "network"] and browser.value(TABLE) == {}, "it has the groups, folded", names)
+    browser.key("2")
+    browser.ready()
+    drawn(tap, browser, disk, browser.value(TABLE))
+    tap.ok("0.80 on average, 2 at most" in browser.value("document.getElementById('others-table').textContent"), "the file says it in the same words")
+    x, y = browser.value("(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.x, b.y]; })()")
+    width = browser.value("document.getElementById('canvas').clientWidth")
+    browser.click_at(x + GUTTER + 0.3 * (width - GUTTER), y + browser.value(TABLE)[disk] + 8)
+    tap.ok(browser.wait("document.querySelectorAll('#details li').length === 2"), "a click says what lies behind it",
+           browser.value("document.getElementById('details').textContent"))
+    tap.ok("<b>w</b>[77]" in browser.value("document.getElementById('details').textContent") and browser.value("document.querySelectorAll('main b, main img').length") == 0,
+           "names stay text there")
+    browser.open("file://" + html, script=False)
+    browser.wait("document.getElementById('others-told') !== null")
+    told = browser.value("document.getElementById('others-told').textContent")
+    tap.ok("requests in flight: 0.80 on average, 2 at most" in told and "<img> sent" in told and "2 packets, 2000 bytes" in told and "100 ms" in told,
+           "without script a table tells the sums", told)
+    part = viewer.run("view", "--save", html, "--from", "10.5", "--to", "10.72", path)
+    text = open(html, encoding="utf-8").read()
+    tap.ok(part.returncode == 0 and "requests in flight: 0.91 on average, 1 at most" in text and "img&gt; sent" not in text,
+           "of a window those that have anything in it", part.stderr)
+
+
 def main():
     tap = viewer.Tap()
     with tempfile.TemporaryDirectory(prefix="holdup-view.") as folder:
@@ -168,6 +201,7 @@ def main():
             if viewer.chromium():
                 with viewer.Browser() as browser:
                     page(tap, browser, server)
+                    saved(tap, browser, folder, path, server)
             else:
                 tap.skipped("page", "chromium is missing (tools/setup check)")
     tap.end()

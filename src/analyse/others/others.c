@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts/recorded.h"
 #include "analyse/check/check.h"
 #include "analyse/others/others_int.h"
 #include "base/mem.h"
@@ -162,7 +163,7 @@ void others_put_span(struct others *others, uint32_t index, const struct other_s
 {
 	struct other_lane *lane;
 
-	if (index == OTHERS_NONE)
+	if (index == OTHERS_NONE || others->opts.no_spans)
 		return;
 	lane = &others->lanes[index];
 	lane->spans =
@@ -232,9 +233,12 @@ static void on_issue(struct others *others, const struct event *event)
 	if (!is_new || lane == OTHERS_NONE)
 		return;
 	*place = at = new_request(others);
-	(void)snprintf(text, sizeof(text), "%.10s, %u bytes, sector %" PRIu64,
-		       event->block.rwbs ? event->block.rwbs : "?", event->block.bytes,
-		       ev_block_start(&event->block));
+	if (others->opts.no_spans)
+		text[0] = '\0';
+	else
+		(void)snprintf(text, sizeof(text), "%.10s, %u bytes, sector %" PRIu64,
+			       event->block.rwbs ? event->block.rwbs : "?", event->block.bytes,
+			       ev_block_start(&event->block));
 	others->requests[at] = (struct request){
 		.start_ns = event->time_ns,
 		.tid = event->tid > 0 ? event->tid : 0,
@@ -317,11 +321,9 @@ static void on_program(struct others *others, const struct event *event)
 	add_amount(others, (uint32_t)*lane, event->time_ns, 0);
 }
 
-/* Points that holdup sets in programs have such a system. */
 static bool is_of_program(const struct event *event)
 {
-	return event->context & EV_CTX_USER ||
-	       (event->other.system && strncmp(event->other.system, "holdup_", 7) == 0);
+	return event->context & EV_CTX_USER || event->other.is_probe;
 }
 
 void others_feed(struct others *others, const struct event *event)
@@ -468,6 +470,78 @@ void others_add_model(struct others *others, const struct check_result *result)
 	others->lanes[violations].weight = 1; /* it stands first */
 }
 
+/* --------------------------------------------------------------------- pressure */
+
+static bool is_of(const struct recorded_pressure *row, const char *resource)
+{
+	return !row->cgroup[0] && strcmp(row->resource, resource) == 0;
+}
+
+/* Some task was stalled so long since 'first'; all that could have run were, at once. False: totals only grow. */
+static bool pressure_since(const struct recorded_pressure *first,
+			   const struct recorded_pressure *row, uint64_t *out_some_ns,
+			   uint64_t *out_full_ns)
+{
+	*out_full_ns = row->full_ns - first->full_ns;
+	*out_some_ns = row->has_some ? row->some_ns - first->some_ns : *out_full_ns;
+	return row->time_ns >= first->time_ns && row->full_ns >= first->full_ns &&
+	       (!row->has_some || row->some_ns >= first->some_ns) && *out_some_ns >= *out_full_ns;
+}
+
+/* Where totals shrink they are none. Returns the first row; NULL = nothing can be told. */
+static const struct recorded_pressure *first_pressure(const struct recorded *recorded,
+						      const char *resource)
+{
+	const struct recorded_pressure *first = NULL, *last = NULL;
+	uint64_t some_ns, full_ns;
+
+	for (size_t i = 0; i < recorded->pressure_count; i++) {
+		const struct recorded_pressure *row = &recorded->pressures[i];
+
+		if (!is_of(row, resource))
+			continue;
+		if (last && !pressure_since(last, row, &some_ns, &full_ns))
+			return NULL;
+		first = first ? first : row;
+		last = row;
+	}
+	return first == last ? NULL : first;
+}
+
+static void add_pressure(struct others *others, const struct recorded *recorded,
+			 const char *resource, const char *label)
+{
+	const struct recorded_pressure *first = first_pressure(recorded, resource);
+	uint32_t lane;
+
+	if (!first)
+		return;
+	lane = others_new_lane(others, OTHER_PRESSURE, SERIES_STATES, xstrdup(label));
+	for (size_t i = 0; i < recorded->pressure_count; i++) {
+		const struct recorded_pressure *row = &recorded->pressures[i];
+		uint64_t sums[SERIES_SUMS] = { 0 };
+
+		if (!is_of(row, resource))
+			continue;
+		(void)pressure_since(first, row, &sums[0], &sums[1]);
+		sums[0] -= sums[1];
+		series_put(&others->lanes[lane].series, row->time_ns, sums);
+	}
+}
+
+void others_add_pressure(struct others *others, const struct recorded *recorded)
+{
+	static const char *const resources[][2] = {
+		{ "cpu", "CPU" },
+		{ "memory", "memory" },
+		{ "io", "I/O" },
+		{ "irq", "interrupts" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(resources); i++)
+		add_pressure(others, recorded, resources[i][0], resources[i][1]);
+}
+
 /* ---------------------------------------------------------------------- the end */
 
 static int compare_lanes(const void *a, const void *b)
@@ -497,6 +571,13 @@ void others_end(struct others *others, uint64_t end_ns)
 	}
 	if (others->lane_count)
 		qsort(others->lanes, others->lane_count, sizeof(*others->lanes), compare_lanes);
+}
+
+void others_look(struct others *others, uint64_t now_ns)
+{
+	others_locks_name(others->locks);
+	for (size_t i = 0; i < others->lane_count; i++)
+		series_end(&others->lanes[i].series, now_ns);
 }
 
 size_t others_count(const struct others *others)

@@ -26,12 +26,14 @@ struct check_result;
 struct event;
 struct facts;
 struct others;
+struct recorded;
 
 enum other_group {
 	OTHER_LOCKS,
 	OTHER_DISKS,
 	OTHER_NETWORK,
-	OTHER_PROGRAMS, /* events that programs, or points in them, told */
+	OTHER_PROGRAMS, /* events that programs told, and probes that threads came across */
+	OTHER_PRESSURE, /* stalls of the machine, by the kernel's own count */
 	OTHER_MODEL,
 	OTHER_GROUP_COUNT
 };
@@ -76,6 +78,7 @@ struct others_opts {
 	/* "server[12]" of a process; owned by the caller of it. NULL: it has no name. */
 	char *(*process_name)(void *context, int32_t tgid);
 	void *context;
+	bool no_spans;	     /* series alone are kept */
 	size_t most_changes; /* kept, of all lanes; 0 = default (tests take fewer) */
 	size_t most_spans;
 };
@@ -88,7 +91,15 @@ void others_feed(struct others *others, const struct event *event);
 void others_feed_lock(struct others *others, const struct event *event);
 /* Instances and violations of a model that was run over the trace. */
 void others_add_model(struct others *others, const struct check_result *result);
+/* What the recorder read of /proc/pressure now and then; in between it grows evenly. */
+void others_add_pressure(struct others *others, const struct recorded *recorded);
 void others_end(struct others *others, uint64_t end_ns);
+
+/*
+ * While it goes on: series reach to 'now_ns', and all lanes have their names; lanes are in the order in which they came.
+ * What programs told of their locks is not for this.
+ */
+void others_look(struct others *others, uint64_t now_ns);
 
 /* After the end: by group, largest weight first. */
 size_t others_count(const struct others *others);

@@ -39,6 +39,7 @@ void others_locks_free(struct others_locks *locks);
 /* Of the kernel's: contention, and what the recorder told of the lock. */
 void others_locks_kernel(struct others_locks *locks, const struct event *event);
 void others_locks_lost(struct others_locks *locks, uint64_t time_ns);
+void others_locks_name(struct others_locks *locks); /* the lanes */
 void others_locks_end(struct others_locks *locks, uint64_t end_ns);
 
 #endif

@@ -397,6 +397,12 @@ static void name_kernel_locks(struct others_locks *locks)
 	}
 }
 
+void others_locks_name(struct others_locks *locks)
+{
+	name_program_locks(locks);
+	name_kernel_locks(locks);
+}
+
 void others_locks_end(struct others_locks *locks, uint64_t end_ns)
 {
 	for (size_t i = 0; i < locks->kernel_waits.cap; i++) {
@@ -406,8 +412,7 @@ void others_locks_end(struct others_locks *locks, uint64_t end_ns)
 	}
 	locks->told_ns = end_ns;
 	lock_tracker_finish(locks->tracker, end_ns);
-	name_program_locks(locks);
-	name_kernel_locks(locks);
+	others_locks_name(locks);
 }
 
 struct others_locks *others_locks_new(struct others *others)

@@ -54,6 +54,16 @@ void series_add(struct series *series, uint64_t time_ns, uint64_t amount)
 	change->sums[1] += amount;
 }
 
+void series_put(struct series *series, uint64_t time_ns, const uint64_t *sums)
+{
+	struct series_change *last = series->count ? &series->changes[series->count - 1] : NULL;
+	struct series_change *change = change_at(series, time_ns);
+
+	if (last && series->count > 1 && time_ns - (change - 1)->time_ns > series->joined_ns)
+		series->joined_ns = time_ns - (change - 1)->time_ns;
+	memcpy(change->sums, sums, sizeof(change->sums));
+}
+
 void series_end(struct series *series, uint64_t end_ns)
 {
 	if (series->count)

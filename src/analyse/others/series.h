@@ -49,6 +49,8 @@ typedef void series_each(void *context, uint32_t columns, const struct series_co
 /* Times never go back; one that does is taken as the time of the last change. */
 void series_set(struct series *series, uint64_t time_ns, uint32_t value);
 void series_add(struct series *series, uint64_t time_ns, uint64_t amount);
+/* Of states: what all sums are at 'time_ns'; in between they grow evenly. */
+void series_put(struct series *series, uint64_t time_ns, const uint64_t *sums);
 /* The recording ends. */
 void series_end(struct series *series, uint64_t end_ns);
 void series_fini(struct series *series);

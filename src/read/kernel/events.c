@@ -612,6 +612,15 @@ static bool has_frames(const struct decoder *decoder)
 	return false;
 }
 
+/* Of a function, or of its return. */
+static bool is_probe(const char *text)
+{
+	struct format_field field;
+
+	return format_text_field(text, "__probe_ip", &field) ||
+	       format_text_field(text, "__probe_func", &field);
+}
+
 /* Compile one format. False when its common fields are not usable. */
 static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
 {
@@ -632,6 +641,7 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 			decoder_reset(events, decoder, section->name);
 	} else {
 		compile_other(events, decoder, section->name);
+		decoder->template.other.is_probe = is_probe(section->text);
 	}
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);

@@ -14,7 +14,7 @@ function wantedLanes() {
   for (const who of [...(view.verdict ? view.verdict.lanes : view.others), ...view.extra]) shown.set(who.lane, who);
   lanes.push(...laneRows([...shown.values()], view.all ? view : null));
   lanes.push(...otherRows(view.told, view.groups));
-  if (saved) return lanes.filter((lane) => source.drawn.lanes.some((one) => one.id === lane.id));
+  if (saved) return lanes.filter((lane) => isOther(lane) || lane.group !== undefined || source.drawn.lanes.some((one) => one.id === lane.id));
   let count = 0;
   return lanes.filter((lane) => !/^[ct]/.test(lane.id) || ++count <= MOST_LANES);
 }

@@ -26,7 +26,7 @@ const keys = {
   ArrowDown: () => stepRow(1),
   e: () => { if (!saved) void showEvents(view.lane, chosenWindow()).catch(fail); },
   c: () => { if (!saved) void toggleCompare().catch(fail); },
-  o: () => { if (!saved) void toggleGroups().catch(fail); },
+  o: () => { if (source.hasOthers) void toggleGroups().catch(fail); },
   u: () => void toggleAll().catch(fail),
   m: addMark,
   n: () => void stepFound(1).catch(fail),
@@ -65,7 +65,7 @@ async function opened() {
     if (start.state === "failed") throw new Error(start.error);
     if (start.state === "recording") {
       const data = await source.live();
-      const ns = data && drawLive(byId("canvas"), byId("lanes-table"), data, { width: byId("stage").clientWidth, gutter: gutter(), theme: theme(), dark: isDark() });
+      const ns = data && drawLive(byId("canvas"), [byId("lanes-table"), byId("others-table")], data, { width: byId("stage").clientWidth, gutter: gutter(), theme: theme(), dark: isDark() });
       byId("status").textContent = `Recording …${data ? ` The last ${duration(ns)} are shown.` : ""}`;
       await new Promise((wait) => setTimeout(wait, 500));
       continue;
@@ -168,4 +168,5 @@ async function begin() {
 }
 
 document.body.classList.toggle("saved", saved !== null);
+document.body.classList.toggle("no-others", !source.hasOthers);
 begin().catch(fail);

@@ -36,8 +36,8 @@ export function otherWords(row, column, ns) {
     words.push(...amount.map(([name, value]) => (value >= ns ? name : `${percent(value / ns)} ${name}`)));
   else if (row.other.kind === "level")
     words.push(`${row.values[0]}: ${round(column[0] / ns)} on average, ${column[MOST]} at most`);
-  else words.push(amount.length ? amount.map(([name, value]) => `${value} ${name}`).join(", ") : `no ${row.values[0]}`);
-  if (!words.length) words.push("free, or not known");
+  else words.push(amount.length ? amount.map(([name, value]) => `${Number.isInteger(value) ? value : `about ${round(value)}`} ${name}`).join(", ") : `no ${row.values[0]}`);
+  if (!words.length) words.push(row.values[0] === "held" ? "free, or not known" : "none, or not known");
   if (column[LOST]) words.push(`events were lost in ${percent(column[LOST] / ns)} of it`);
   return words;
 }

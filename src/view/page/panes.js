@@ -105,7 +105,7 @@ export async function showOther(row, at) {
   }
   const more = told.more + told.left_out;
   if (more) box.append(make("p", `${told.more ? `${told.more} more are not shown. ` : ""}${told.left_out ? `${told.left_out} shorter ones of this lane were not kept.` : ""}`));
-  if (row.other.kind === "amount") await showEvents(null, part);
+  if (row.other.kind === "amount" && !saved) await showEvents(null, part);
   setState("ready");
 }
 

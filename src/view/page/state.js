@@ -49,7 +49,7 @@ export function keepHash(isJump) {
 
 export function readHash() {
   const state = fromHash(location.hash, source.origin, view.end);
-  Object.assign(view, { row: state.row, of: state.of, ask: state.ask, all: state.all, open: state.open, closed: state.closed, groups: saved ? null : state.groups, compare: saved ? null : state.compare, measure: state.measure, marks: state.marks });
+  Object.assign(view, { row: state.row, of: state.of, ask: state.ask, all: state.all, open: state.open, closed: state.closed, groups: source.hasOthers ? state.groups || (saved ? new Set() : null) : null, compare: saved ? null : state.compare, measure: state.measure, marks: state.marks });
   if (state.window) view.window = state.window;
   return state;
 }

@@ -53,6 +53,8 @@ export function decodeSeries(buffer) {
 
 // The server. Times go out as decimal texts on the trace clock.
 export class Server {
+  hasOthers = true; // as far as is known before it is asked
+
   constructor() {
     this.origin = 0n;
     this.page = Math.floor(Math.random() * 1e9);
@@ -179,14 +181,62 @@ function sharesOf(columns, states, { from, to }) {
   return sums.map((sum) => Math.round(sum / all * (to - from)));
 }
 
+const LARGEST = 3; // of the values of a column: the largest level
+
+// Other columns of a lane, out of those of the window {from, to}: each takes of those that it meets as much as it covers.
+export function resampled({ columns }, drawn, values, window, width) {
+  const count = columns.length / values, size = (drawn.to - drawn.from) / count, told = new Float64Array(width * values);
+  for (let i = 0; i < width; i++) {
+    const from = (window.from + i / width * (window.to - window.from) - drawn.from) / size, to = (window.from + (i + 1) / width * (window.to - window.from) - drawn.from) / size;
+    for (let k = Math.max(0, Math.floor(from)); k < Math.min(count, to); k++) {
+      const share = Math.min(k + 1, to) - Math.max(k, from);
+      for (let value = 0; share > 0 && value < values; value++) {
+        const one = columns[k * values + value], at = i * values + value;
+        told[at] = value === LARGEST ? Math.max(told[at], one) : told[at] + one * share;
+      }
+    }
+  }
+  return told;
+}
+
+function bytesOf(base64) {
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes.buffer;
+}
+
 // What a saved file holds: one window, at the resolution in which it was drawn.
 export class Saved {
   constructor(data) {
     this.data = data;
     this.origin = BigInt(data.start.origin_ns);
-    const text = atob(data.lanes), bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    this.drawn = decodeLanes(bytes.buffer);
+    this.drawn = decodeLanes(bytesOf(data.lanes));
+    this.hasOthers = Boolean(data.others);
+    if (data.others) this.othersDrawn = decodeSeries(bytesOf(data.series));
+  }
+
+  get window() {
+    return { from: this.data.start.from_ns, to: this.data.start.to_ns };
+  }
+
+  async others() {
+    return this.data.others;
+  }
+
+  async series(window, width, ids) {
+    const { values, lanes } = this.othersDrawn, whole = this.window, isWhole = window.from === whole.from && window.to === whole.to;
+    const told = ids.map((id) => {
+      const lane = lanes.get(id), sums = isWhole ? lane.sums : [...resampled(lane, whole, values, window, 1)];
+      return [id, { kind: lane.kind, sums, columns: resampled(lane, whole, values, window, width) }];
+    });
+    return { width, values, lanes: new Map(told) };
+  }
+
+  // Of what lies behind a part of a lane, what is in the file.
+  async other(lane, window) {
+    const behind = this.data.behind[lane], [...sums] = resampled(this.othersDrawn.lanes.get(lane), this.window, this.othersDrawn.values, window, 1);
+    const spans = behind.spans.filter((span) => span.start_ns < window.to && (span.end_ns > window.from || span.start_ns >= window.from));
+    return { ...behind, from_ns: window.from, to_ns: window.to, sums, most: sums[LARGEST], spans, more: 0, left_out: behind.more + behind.left_out };
   }
 
   async start() {

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "accounts/recorded.h"
+#include "base/mem.h"
+
 #include "told.h"
 
 #define LOCK 0x1000
@@ -247,6 +250,80 @@ static void what_is_kept_is_bounded(void **unused)
 	text_trace_free(trace);
 }
 
+/* Between two looks at the kernel's totals stalls grow evenly; totals that shrink are no totals. */
+static void pressure_is_the_difference_of_totals(void **unused)
+{
+	struct recorded_pressure rows[] = {
+		{ RECORDED_START, 100, "cpu", "", true, true, 5000, 0 },
+		{ RECORDED_START, 100, "io", "", true, true, 70, 30 },
+		{ RECORDED_START, 100, "io", "/a", true, true, 1, 1 },
+		{ RECORDED_START, 100, "memory", "", true, true, 9, 0 },
+		{ RECORDED_EXIT, 200, "io", "", true, true, 110, 60 },
+		{ RECORDED_END, 300, "cpu", "", true, true, 5080, 0 },
+		{ RECORDED_END, 300, "io", "", true, true, 130, 60 },
+		{ RECORDED_END, 300, "memory", "", true, true, 8, 0 },
+	};
+	const struct recorded recorded = { .pressures = rows, .pressure_count = ARRAY_LEN(rows) };
+	const struct others_opts none = { 0 };
+	struct text_trace *trace;
+	struct others *others = others_of("  0 cpu0 switch 0(runnable) 7\n", &trace, &none);
+
+	(void)unused;
+	others_add_pressure(others, &recorded);
+	others_end(others, 400);
+	assert_string_equal(others_lane(others, 0)->label, "CPU");
+	assert_int_equal(sum_of(others_lane(others, 0), 0, 400).sums[0], 80);
+	assert_int_equal(sum_of(others_lane(others, 0), 100, 200).sums[0], 40);
+	assert_string_equal(others_lane(others, 1)->label, "I/O");
+	assert_int_equal(sum_of(others_lane(others, 1), 100, 200).sums[0], 10);
+	assert_int_equal(sum_of(others_lane(others, 1), 100, 200).sums[1], 30);
+	assert_int_equal(sum_of(others_lane(others, 1), 200, 300).sums[0], 20);
+	assert_int_equal(sum_of(others_lane(others, 1), 200, 300).sums[1], 0);
+	assert_int_equal(others_lane(others, 1)->series.joined_ns, 100);
+	assert_int_equal(others_count(others), 2);
+	others_free(others);
+	text_trace_free(trace);
+}
+
+/* Who looks while it goes on changes no sums, and sees what is in flight. */
+static void lanes_can_be_looked_at_while_they_grow(void **unused)
+{
+	const struct others_opts opts = { .no_spans = true };
+	struct text_trace *trace;
+	struct others *others = others_of("  0 cpu0 switch 0(runnable) 7:dd\n"
+					  " 5 cpu0 lockbegin 0x77 4\n",
+					  &trace, &opts);
+	struct event event = { .time_ns = 10,
+			       .tid = 7,
+			       .type = EV_BLOCK_ISSUE,
+			       .block = { .sector = 100, .dev = 8 } };
+
+	(void)unused;
+	others_feed(others, &event);
+	others_look(others, 20);
+	assert_int_equal(sum_of(others_lane(others, 1), 0, 20).sums[0], 10);
+	assert_int_equal(sum_of(others_lane(others, 0), 0, 20).sums[OTHER_LOCK_WAITED - 1], 15);
+	assert_non_null(strstr(others_lane(others, 0)->label, "0x77"));
+	others_look(others, 30);
+	assert_int_equal(sum_of(others_lane(others, 1), 20, 30).sums[0], 10);
+	event.time_ns = 40;
+	event.type = EV_BLOCK_COMPLETE;
+	others_feed(others, &event);
+	event = (struct event){ .time_ns = 50,
+				.tid = 7,
+				.type = EV_OTHER,
+				.other = { .system = "shop", .name = "sold", .is_probe = true } };
+	others_feed(others, &event);
+	event.other.is_probe = false; /* the kernel's own */
+	others_feed(others, &event);
+	others_look(others, 60);
+	assert_int_equal(sum_of(others_lane(others, 1), 0, 60).sums[0], 30);
+	assert_int_equal(sum_of(others_lane(others, 2), 0, 60).sums[0], 1);
+	assert_int_equal(others_lane(others, 1)->span_count, 0);
+	others_free(others);
+	text_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +334,8 @@ int main(void)
 		cmocka_unit_test(a_lock_of_a_program_is_held_and_waited_for),
 		cmocka_unit_test(waits_alone_say_nothing_of_holders),
 		cmocka_unit_test(what_is_kept_is_bounded),
+		cmocka_unit_test(pressure_is_the_difference_of_totals),
+		cmocka_unit_test(lanes_can_be_looked_at_while_they_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,34 @@ static void where_a_cause_was_stands_above_the_lanes(void **unused)
 	viewing_end(&viewing);
 }
 
+/* helper wakes main at 600 ns, in column 36. */
+static void an_arrow_leads_from_who_woke_to_who_was_woken(void **unused)
+{
+	struct viewing viewing;
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "0");
+	viewer_select_cause(&viewing.viewer, 1);
+	viewing_draw(&viewing, 24, 80);
+	assert_null(strstr(line_with(&viewing, " main[7]  "), "▲"));
+	viewing_keys(&viewing, "c");
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(line_with(&viewing, " main[7]  "),
+			    ">* main[7]          ██████▓▓▓▓▓▓TTTTTTTTTTTTTTTTTTTTTTTT▲▒▒▒▒▒▓▓▓▓▓▓▓▓"
+			    "▓▓▓▓▓▓▓▓▓▓");
+	assert_string_equal(line_with(&viewing, " ▾ helper[8]"),
+			    "  ▾ helper[8]: 1 thread                                 │");
+	assert_string_equal(
+		line_with(&viewing, " helper[8]  "),
+		"   helper[8]        ████████████████████████████████████┴█████████████████"
+		"██████");
+	viewing.viewer.ascii = true;
+	viewing_draw(&viewing, 24, 80);
+	assert_non_null(strstr(line_with(&viewing, " main[7]  "), "TT^=="));
+	assert_non_null(strstr(line_with(&viewing, " helper[8]  "), "#+#"));
+	viewing_end(&viewing);
+}
+
 static void the_wait_at_the_cursor_is_told(void **unused)
 {
 	struct viewing viewing;
@@ -217,6 +245,7 @@ int main(void)
 		cmocka_unit_test(the_lanes_at_80_columns),
 		cmocka_unit_test(the_answer_is_on_top),
 		cmocka_unit_test(where_a_cause_was_stands_above_the_lanes),
+		cmocka_unit_test(an_arrow_leads_from_who_woke_to_who_was_woken),
 		cmocka_unit_test(the_wait_at_the_cursor_is_told),
 		cmocka_unit_test(no_two_states_look_alike),
 		cmocka_unit_test(cells_of_random_traces_are_what_took_most),

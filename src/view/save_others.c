@@ -1,0 +1,232 @@
+/*
+ * save_others.c - the lanes of a file that are no threads and no CPUs: of each group the largest that have
+ * anything in the window, at a resolution that keeps the file small.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyse/others/others.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "view/answer_int.h"
+#include "view/others.h"
+#include "view/saving.h"
+
+#define OF_A_GROUP   10u
+#define ROWS_MAX     (OF_A_GROUP * OTHER_GROUP_COUNT)
+#define WIDTH	     1600u
+#define WIDTH_LEAST  100u
+#define SERIES_BYTES (512u << 10)
+#define SPANS	     20u /* of a lane */
+
+struct chosen {
+	const struct others *others; /* NULL = none are read */
+	bool *is;		     /* owned; by lane */
+	size_t rows[ROWS_MAX];
+	uint32_t count;
+};
+
+static void ignore_columns(void *context, uint32_t columns, const struct series_column *column)
+{
+	(void)context;
+	(void)columns;
+	(void)column;
+}
+
+static struct series_column sum_of(const struct saving *saving, const struct other_lane *lane)
+{
+	struct series_column sum;
+
+	series_columns(&lane->series, saving->from_ns, saving->to_ns, 1, ignore_columns, NULL,
+		       &sum);
+	return sum;
+}
+
+/* What the largest of a group is told by: of locks how long they were waited for. */
+static uint64_t size_of(const struct saving *saving, const struct other_lane *lane)
+{
+	struct series_column sum = sum_of(saving, lane);
+
+	return lane->group == OTHER_LOCKS ? sum.sums[1] + sum.sums[2] : sum.sums[0];
+}
+
+struct candidate {
+	const struct other_lane *lane;
+	uint64_t size;
+	size_t index;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->lane->group != y->lane->group)
+		return x->lane->group < y->lane->group ? -1 : 1;
+	if (x->size != y->size)
+		return x->size < y->size ? 1 : -1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t find_candidates(const struct saving *saving, const struct others *others,
+			      struct candidate *out_candidates)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < others_count(others); i++) {
+		const struct other_lane *lane = others_lane(others, i);
+		struct series_column sum = sum_of(saving, lane);
+
+		if (sum.sums[0] || sum.sums[1] || sum.sums[2])
+			out_candidates[count++] =
+				(struct candidate){ lane, size_of(saving, lane), i };
+	}
+	if (count)
+		qsort(out_candidates, count, sizeof(*out_candidates), compare_candidates);
+	return count;
+}
+
+static void choose(const struct saving *saving, struct chosen *out_chosen)
+{
+	const struct others *others = view_others_lanes(saving->view->others);
+	size_t all = others ? others_count(others) : 0;
+	AUTO_FREE struct candidate *candidates = xcalloc(all + 1, sizeof(*candidates));
+	uint32_t in_group[OTHER_GROUP_COUNT] = { 0 };
+	size_t count = others ? find_candidates(saving, others, candidates) : 0;
+
+	*out_chosen = (struct chosen){ .others = others };
+	out_chosen->is = xcalloc(all + 1, sizeof(*out_chosen->is));
+	for (size_t i = 0; i < count; i++) {
+		if (in_group[candidates[i].lane->group]++ >= OF_A_GROUP)
+			continue;
+		out_chosen->is[candidates[i].index] = true;
+		out_chosen->rows[out_chosen->count++] = candidates[i].index;
+	}
+	if (out_chosen->count)
+		qsort(out_chosen->rows, out_chosen->count, sizeof(*out_chosen->rows), compare_rows);
+}
+
+static void ask_series(const struct saving *saving, const struct chosen *chosen, uint32_t width,
+		       struct view_answer *out_answer)
+{
+	AUTO_FREE char *query =
+		xasprintf("from=%" PRIu64 "&to=%" PRIu64 "&width=%u&rows=", saving->from_ns,
+			  saving->to_ns, width);
+
+	for (uint32_t i = 0; i < chosen->count; i++) {
+		char *longer = xasprintf("%s%so%zu", query, i ? "," : "", chosen->rows[i]);
+
+		free(query);
+		query = longer;
+	}
+	view_answer_route(saving->view, "series", query, out_answer);
+}
+
+static void put_series(FILE *out, const struct saving *saving, const struct chosen *chosen)
+{
+	struct view_answer answer;
+	uint32_t width = WIDTH;
+
+	ask_series(saving, chosen, width, &answer);
+	while (answer.count > SERIES_BYTES && width / 2 >= WIDTH_LEAST) {
+		view_answer_fini(&answer);
+		width /= 2;
+		ask_series(saving, chosen, width, &answer);
+	}
+	fputs(",\"series\":\"", out);
+	saving_put_base64(out, answer.bytes, answer.count);
+	fputc('"', out);
+	view_answer_fini(&answer);
+}
+
+/* What lies behind each lane: the longest spans in the window. */
+static void put_behind(FILE *out, const struct saving *saving, const struct chosen *chosen)
+{
+	fputs(",\"behind\":{", out);
+	for (uint32_t i = 0; i < chosen->count; i++) {
+		AUTO_FREE char *query =
+			xasprintf("from=%" PRIu64 "&to=%" PRIu64 "&most=%u&lane=o%zu",
+				  saving->from_ns, saving->to_ns, SPANS, chosen->rows[i]);
+		struct view_answer answer;
+
+		view_answer_route(saving->view, "other", query, &answer);
+		fprintf(out, "%s\"o%zu\":", i ? "," : "", chosen->rows[i]);
+		saving_put_json(out, answer.bytes, answer.count);
+		view_answer_fini(&answer);
+	}
+	fputc('}', out);
+}
+
+void saving_put_others(FILE *out, const struct saving *saving)
+{
+	struct view_answer answer;
+	struct view_json json;
+	struct chosen chosen;
+
+	choose(saving, &chosen);
+	if (chosen.count) {
+		view_json_begin(&json);
+		view_others_json(&json.json, saving->view->others, chosen.is);
+		view_json_end(&json, &answer);
+		fputs(",\"others\":", out);
+		saving_put_json(out, answer.bytes, answer.count);
+		view_answer_fini(&answer);
+		put_series(out, saving, &chosen);
+		put_behind(out, saving, &chosen);
+	}
+	free(chosen.is);
+}
+
+/* -------------------------------------------------------------- without script */
+
+/* "held 12.3 ms, waited for 4.00 ms", "requests in flight 0.82 on average, 4 at most", "12 packets, 9000 bytes" */
+static void put_sums(FILE *out, const struct saving *saving, const struct other_lane *lane)
+{
+	const char *const *values = view_others_values(lane->group);
+	struct series_column sum = sum_of(saving, lane);
+	bool is_first = true;
+
+	for (uint32_t i = 0; i < SERIES_SUMS && values[i]; i++) {
+		if (!sum.sums[i])
+			continue;
+		fputs(is_first ? "" : ", ", out);
+		is_first = false;
+		if (lane->series.kind == SERIES_STATES)
+			fprintf(out, "%s %s", values[i], text_duration(sum.sums[i]).s);
+		else if (lane->series.kind == SERIES_LEVEL)
+			fprintf(out, "%s: %.2f on average, %" PRIu64 " at most", values[i],
+				(double)sum.sums[i] / (double)(saving->to_ns - saving->from_ns),
+				sum.most);
+		else
+			fprintf(out, "%" PRIu64 " %s", sum.sums[i], values[i]);
+	}
+}
+
+void saving_put_others_table(FILE *out, const struct saving *saving)
+{
+	struct chosen chosen;
+
+	choose(saving, &chosen);
+	if (chosen.count)
+		fputs("<table id=\"others-told\"><thead><tr><th>Lane</th><th>In this "
+		      "window</th></tr></thead><tbody>\n",
+		      out);
+	for (uint32_t i = 0; i < chosen.count; i++) {
+		const struct other_lane *lane = others_lane(chosen.others, chosen.rows[i]);
+
+		fputs("<tr><th>", out);
+		text_put_xml(out, lane->label);
+		fputs("</th><td>", out);
+		put_sums(out, saving, lane);
+		fputs("</td></tr>\n", out);
+	}
+	if (chosen.count)
+		fputs("</tbody></table>", out);
+	free(chosen.is);
+}
