@@ -3,11 +3,13 @@
 
 One recorder runs at a time; where another one runs already, this test is skipped.
 """
+import contextlib
 import glob
 import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -246,14 +248,78 @@ def check_limit(tap):
 
 
 def check_pressure(tap):
-    """The kernel wakes it, where it can."""
-    with Recorder(tap, "pressure", *SMALL, "--on", "psi:cpu>1%/2s", "--pause", "1h") as recorder:
+    """The kernel wakes it, where it can; how many threads can run it looks for."""
+    queue = "runq>6/300ms"
+    with Recorder(tap, "pressure", *SMALL, "--on", "psi:cpu>1%/2s", "--on", queue, "--pause", "1h") as recorder:
         if not os.path.exists("/proc/pressure/cpu"):
             tap.ok("is off" in recorder.done.stderr, "pressure: it is said that there is none", recorder.done.stderr)
-            return
         with kernel.running("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; wait"):
             rows = explained(recorder.dir, 1)
-        tap.ok(rows and rows[0]["why"] == "psi:cpu>1%/2s" and rows[0]["verdict"], "pressure: a snapshot, explained", rows)
+            fired = await_that(lambda: all(one["fired"] for one in status()["triggers"] if one["works"]))
+        tap.ok(rows and rows[0]["why"].startswith(("psi:cpu>1%/2s", queue + ": ")) and rows[0]["verdict"],
+               "pressure: a snapshot, explained", rows)
+        tap.ok(fired, "pressure: both fire", flight("status").stdout)
+
+
+def memory_cgroup(name):
+    """A cgroup of 16 MiB in which the kernel will kill, or None."""
+    for root, limits in (("/sys/fs/cgroup", ("memory.max", "memory.swap.max")),
+                         ("/sys/fs/cgroup/memory", ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"))):
+        path = os.path.join(root, name)
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        if not os.path.exists(os.path.join(path, limits[0])):
+            os.rmdir(path)
+            continue
+        for limit, value in zip(limits, ("16M", "16M" if "memsw" in limits[1] else "0")):
+            with contextlib.suppress(OSError), open(os.path.join(path, limit), "w") as file:
+                file.write(value)
+        return path
+    return None
+
+
+def oom_kills():
+    with open("/proc/vmstat") as file:
+        return int(dict(line.split() for line in file).get("oom_kill", -1))
+
+
+def check_events(tap):
+    """A kernel event that the filter lets through; a process that is killed for want of memory."""
+    marked = shutil.copy("/bin/true", os.path.join(os.getcwd(), "marked"))
+    trigger = "event:sched:sched_process_exec:filename == \"%s\"" % marked
+    none = "event:no_such:event"
+    with Recorder(tap, "events", *SMALL, "--on", trigger, "--on", none, "--on", "oom", "--pause", "1h") as recorder:
+        tap.ok("no event no_such/event" in recorder.done.stderr, "events: one that is not there is told",
+               recorder.done.stderr)
+        subprocess.run(["/bin/true"], check=True)
+        fired = [one["fired"] for one in status()["triggers"]]
+        process = subprocess.Popen([marked])
+        process.wait()
+        rows = explained(recorder.dir, 1)
+        tap.ok(fired[0] == 0 and rows and rows[0]["why"].startswith(trigger + ": marked-%d [" % process.pid) and
+               "pid=%d" % process.pid in rows[0]["why"], "events: the kernel's line about it is told", fired, rows)
+        check_oom(tap)
+
+
+def check_oom(tap):
+    cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
+    before = oom_kills()
+    if not cgroup or before < 0:
+        tap.skipped("events: out of memory", "no cgroup with a limit of memory, or no count")
+        return
+    try:
+        subprocess.run(["sh", "-c", "echo $$ >%s/cgroup.procs; exec %s -c 'b\"x\" * (64 << 20)'" % (cgroup, sys.executable)],
+                       check=False)
+        killed_by_kernel = oom_kills() > before
+        if not killed_by_kernel:
+            tap.skipped("events: out of memory", "the kernel killed nobody")
+            return
+        fired = await_that(lambda: status()["triggers"][2]["fired"])
+        tap.ok(fired, "events: a process killed for want of memory", flight("status").stdout)
+    finally:
+        os.rmdir(cgroup)
 
 
 def main():
@@ -263,7 +329,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_stall, check_rights, check_kill, check_disk, check_limit, check_pressure):
+            for check in (check_stall, check_rights, check_kill, check_disk, check_limit, check_pressure, check_events):
                 check(tap)
         finally:
             flight("stop")
