@@ -65,6 +65,7 @@ struct running {
 	struct flight_looks looks;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
+	char *place;		 /* owned; where in the kernel; NULL = not known */
 	uint64_t settle_ns;	 /* it is waited for until then */
 	struct waiting waiting[WAITING_MOST];
 	size_t waiting_count;
@@ -321,7 +322,8 @@ static void count(struct running *run)
 
 static char *seen_text(const struct running *run)
 {
-	return xasprintf("%s: thread %d (%s)", run->fired->text, run->seen.tid, run->seen.comm);
+	return xasprintf("%s: thread %d (%s)%s%s", run->fired->text, run->seen.tid, run->seen.comm,
+			 run->place ? " in " : "", run->place ? run->place : "");
 }
 
 static void look(struct running *run)
@@ -332,6 +334,8 @@ static void look(struct running *run)
 		flight_looks_take(&run->looks, run->opts->ons, run->opts->on_count, &run->seen);
 	if (!run->fired)
 		return;
+	free(run->place);
+	run->place = flight_seen_place(&run->seen);
 	why = seen_text(run);
 	if (is_paused(run, run->fired, why))
 		run->fired = NULL;
@@ -719,6 +723,7 @@ static void run_fini(struct running *run)
 	for (size_t i = 0; i < run->message_count; i++)
 		free(run->messages[i].text);
 	flight_looks_fini(&run->looks);
+	free(run->place);
 	mem_close_fd(&run->listen_fd);
 	mem_close_fd(&run->signal_fd);
 	mem_close_fd(&run->dir_fd);

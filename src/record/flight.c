@@ -581,6 +581,11 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 	struct flight *flight = flight_new(opts, opts->events);
 	int rc = session_prepare(&flight->session, SESSION_RINGS, err);
 
+	if (rc == 0 && flight->session.manifest->is_lean)
+		rc = err_set(
+			err, -EINVAL,
+			"lean events need a BPF program, which the flight recorder has not: use "
+			"core or full");
 	if (rc == 0)
 		meter_begin(&flight->session.meter);
 	if (rc == 0)

@@ -24,6 +24,7 @@
 #define QUEUE_MIN_NS	UINT64_C(100000000)
 #define COST_PART	100u /* looking may cost one part in so many */
 #define FIND_NAMES_NS	UINT64_C(1000000000)
+#define PLACE_BYTES	128
 #define LOOK_MIN_NS	5000000u
 
 static const char *const resources[] = { "cpu", "memory", "io" };
@@ -529,6 +530,20 @@ bool flight_seen_waits(const struct flight_seen *seen)
 
 	return proc_fd >= 0 && read_seen(proc_fd, &task, &now) == SEEN_WAITS &&
 	       now.state == seen->state && now.ran_ns == seen->ran_ns && now.slices == seen->slices;
+}
+
+char *flight_seen_place(const struct flight_seen *seen)
+{
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FREE char *path = xasprintf("%d/wchan", seen->tid);
+	char text[PLACE_BYTES];
+
+	if (seen->state != 'D' || proc_fd < 0 ||
+	    proc_read(proc_fd, path, text, sizeof(text)) <= 0 || text[0] == '0' ||
+	    !flight_seen_waits(seen))
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return text[0] ? xstrdup(text) : NULL;
 }
 
 void flight_looks_fini(struct flight_looks *looks)

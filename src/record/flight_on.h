@@ -134,6 +134,12 @@ uint64_t flight_looks_every_ns(const struct flight_looks *looks, const struct fl
 uint64_t flight_looks_next_ns(const struct flight_looks *looks, const struct flight_on *ons,
 			      size_t count);
 
+/*
+ * The function of the kernel in which the thread sleeps, by /proc/TID/wchan, of that very wait; to be freed.
+ * NULL: it is over, or the kernel does not tell.
+ */
+char *flight_seen_place(const struct flight_seen *seen);
+
 void flight_looks_fini(struct flight_looks *looks);
 
 /* Is the thread still in that wait? */

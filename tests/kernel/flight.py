@@ -92,6 +92,17 @@ def stall():
     return int(done.stdout.split()[0])
 
 
+def kernel_functions():
+    with open("/proc/kallsyms") as file:
+        return {line.split()[2] for line in file}
+
+
+def tells_places():
+    """Whether the kernel says in which function a sleeping thread is."""
+    with kernel.running("sleep", "100") as sleeper:
+        return await_that(lambda: open("/proc/%d/wchan" % sleeper.pid).read() not in ("", "0")) is not None
+
+
 def check_schema(tap, name, report):
     try:
         import jsonschema
@@ -120,6 +131,8 @@ def check_stall(tap):
         tap.ok(rows[0]["why"].startswith(trigger), "stall: the trigger is told", rows)
         tap.ok("culprit[" in rows[0]["verdict"], "stall: the planted cause is the verdict", rows)
         tid = int(re.search(r"thread (\d+)", rows[0]["why"]).group(1))
+        place = re.search(r"\(victim\) in (\S+)$", rows[0]["why"])
+        tap.ok(place.group(1) in kernel_functions() if place else not tells_places(), "stall: where in the kernel it slept", rows)
         report, done = kernel.why("--tid", tid, rows[0]["trace"])
         roots = [root for root in report["verdict"] if (root["who"] or {}).get("comm") == "culprit"] if report else []
         asked = max([root["ns"] for root in roots] or [0])
@@ -142,6 +155,8 @@ def check_again(tap, recorder):
 
 def check_rights(tap):
     """What it keeps, and who may ask."""
+    lean = flight("start", "--dir", os.path.join(os.getcwd(), "lean"), "-e", "lean")
+    tap.ok(lean.returncode in (2, 3) and "lean events need" in lean.stderr, "rights: lean events are refused", lean.stderr)
     with Recorder(tap, "rights", *SMALL) as recorder:
         with open("/proc/%d/status" % recorder.pid) as file:
             told = dict(line.split(":", 1) for line in file)
