@@ -140,10 +140,25 @@ def check_stall(tap):
                asked, stalled_ns, done.stderr)
         tap.ok(report and not kernel.bad_sums(report), "stall: sums are exact")
         check_again(tap, recorder)
+        check_packed(tap, rows[0]["trace"])
         now = status()
         tap.ok(now["last_gap_ns"] > 0 and rows[0]["gap_ns"] == now["last_gap_ns"], "stall: the gap is told", now)
         check_schema(tap, "status", now)
         check_schema(tap, "list", json.loads(flight("list", "--json").stdout))
+
+
+def check_packed(tap, trace):
+    """Rings are compressed, whole, and no copy is left."""
+    with open(trace + "/trace.json") as file:
+        told = json.load(file)
+    names = os.listdir(trace + "/kernel")
+    packed = [os.path.getsize("%s/kernel/cpu%d.packed" % (trace, cpu["cpu"])) for cpu in told["cpus"]]
+    tap.ok(told["version"] == 3 and not [name for name in names if name.endswith(".ring")], "packed: no ring is left", told, names)
+    raw = sum(cpu["bytes"] for cpu in told["cpus"])
+    kernel.note("%d bytes of rings are %d on disk" % (raw, sum(packed)))
+    tap.ok(sum(packed) < raw / 2, "packed: it is less than half", raw, packed)
+    done = kernel.holdup("check-trace", trace)
+    tap.ok(done.returncode == 0, "packed: nothing is wrong with it", done.stdout, done.stderr)
 
 
 def check_again(tap, recorder):
