@@ -33,6 +33,8 @@
 #include "guard/caps.h"
 #include "guard/place.h"
 #include "record/flight.h"
+#include "record/flight_count.h"
+#include "record/flight_event.h"
 #include "record/flight_on.h"
 #include "report/flight.h"
 
@@ -42,6 +44,7 @@
 #define MESSAGES       32
 #define WAITING_MOST   16		    /* snapshots that wait to be explained */
 #define BESIDE_BYTES   (UINT64_C(16) << 20) /* of a snapshot, beside its rings */
+#define EVENT_TEXT     300		    /* of the line that tells of an event */
 #define RIGHTS                                                        \
 	(GUARD_CAP(CAP_SYS_PTRACE) | GUARD_CAP(CAP_DAC_READ_SEARCH) | \
 	 GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_SYSLOG))
@@ -62,6 +65,7 @@ struct running {
 	struct flight_looks looks;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
+	char *place;		 /* owned; where in the kernel; NULL = not known */
 	uint64_t settle_ns;	 /* it is waited for until then */
 	struct waiting waiting[WAITING_MOST];
 	size_t waiting_count;
@@ -231,9 +235,9 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 		return rc;
 	}
 	one.from_ns = one.row.begin_ns;
-	if (!on || on->kind == FLIGHT_ON_PSI || one.to_ns > one.row.end_ns)
+	if (!on || !flight_on_is_wait(on) || one.to_ns > one.row.end_ns)
 		one.to_ns = one.row.end_ns;
-	if (on && on->kind != FLIGHT_ON_PSI) {
+	if (on && flight_on_is_wait(on)) {
 		uint64_t from_ns = run->seen.before_ns ? run->seen.before_ns : run->seen.since_ns;
 
 		one.tid = run->seen.tid;
@@ -248,7 +252,7 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 	return 0;
 }
 
-/* A trigger fires: not within the pause. */
+/* A trigger fires: not within the pause, which is told once. */
 static bool is_paused(struct running *run, struct flight_on *on, const char *why)
 {
 	uint64_t since_ns = clock_now_ns() - run->last_ns;
@@ -257,6 +261,9 @@ static bool is_paused(struct running *run, struct flight_on *on, const char *why
 	if (!run->last_ns || since_ns >= run->opts->pause_ns)
 		return false;
 	on->suppressed++;
+	if (on->told_ns == run->last_ns)
+		return true;
+	on->told_ns = run->last_ns;
 	say(run, "suppressed: %s; the pause lasts %s more", why,
 	    text_duration(run->opts->pause_ns - since_ns).s);
 	return true;
@@ -264,23 +271,59 @@ static bool is_paused(struct running *run, struct flight_on *on, const char *why
 
 /* ----------------------------------------------------------------- triggers */
 
-static void on_pressure(struct running *run, struct flight_on *on, short events)
+static void fire(struct running *run, struct flight_on *on, const char *why)
 {
 	struct err err = { 0 };
 
+	if (!is_paused(run, on, why))
+		(void)snapshot(run, run->flight, why, on, NULL, &err);
+}
+
+static void on_pressure(struct running *run, struct flight_on *on, short events)
+{
 	if (events & (POLLERR | POLLNVAL)) {
 		say(run, "%s is off: its cgroup is gone", on->text);
 		mem_close_fd(&on->fd);
 		on->fd = -1;
 		return;
 	}
-	if (!is_paused(run, on, on->text))
-		(void)snapshot(run, run->flight, on->text, on, NULL, &err);
+	fire(run, on, on->text);
+}
+
+static void on_event(struct running *run, struct flight_on *on)
+{
+	AUTO_FREE char *line = flight_event_take(on->tracer);
+	AUTO_FREE char *why = line ? xasprintf("%s: %.*s", on->text, EVENT_TEXT, line) : NULL;
+
+	if (why)
+		fire(run, on, why);
+}
+
+/* Those that have happened wait until the next one could be told. */
+static void arm_events(struct running *run)
+{
+	bool may = !run->last_ns || clock_now_ns() - run->last_ns >= run->opts->pause_ns;
+
+	for (size_t i = 0; i < run->opts->on_count && may; i++)
+		flight_event_arm(run->opts->ons[i].tracer);
+}
+
+static void count(struct running *run)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct flight_on *on;
+	char *why;
+
+	while ((on = flight_count_take(run->opts->ons, run->opts->on_count, now_ns, &why))) {
+		fire(run, on, why);
+		free(why);
+	}
 }
 
 static char *seen_text(const struct running *run)
 {
-	return xasprintf("%s: thread %d (%s)", run->fired->text, run->seen.tid, run->seen.comm);
+	return xasprintf("%s: thread %d (%s)%s%s", run->fired->text, run->seen.tid, run->seen.comm,
+			 run->place ? " in " : "", run->place ? run->place : "");
 }
 
 static void look(struct running *run)
@@ -291,6 +334,8 @@ static void look(struct running *run)
 		flight_looks_take(&run->looks, run->opts->ons, run->opts->on_count, &run->seen);
 	if (!run->fired)
 		return;
+	free(run->place);
+	run->place = flight_seen_place(&run->seen);
 	why = seen_text(run);
 	if (is_paused(run, run->fired, why))
 		run->fired = NULL;
@@ -353,8 +398,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 	for (size_t i = 0; i < opts->on_count; i++)
 		rows[i] = (struct flight_trigger_row){ opts->ons[i].text, opts->ons[i].fired,
 						       opts->ons[i].suppressed,
-						       opts->ons[i].kind != FLIGHT_ON_PSI ||
-							       opts->ons[i].fd >= 0 };
+						       flight_on_works(&opts->ons[i]) };
 	*status = (struct flight_status_report){
 		.pid = getpid(),
 		.dir = opts->dir,
@@ -468,7 +512,8 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 /* When something is to be done that nobody wakes us for. */
 static int next_wait_ms(const struct running *run, uint64_t tick_ns)
 {
-	uint64_t now_ns = clock_now_ns(), at_ns = tick_ns;
+	uint64_t now_ns = clock_now_ns();
+	uint64_t at_ns = sooner(tick_ns, flight_count_next_ns(run->opts->ons, run->opts->on_count));
 
 	if (run->fired)
 		at_ns = sooner(at_ns, now_ns + SETTLE_LOOK_NS);
@@ -484,12 +529,29 @@ static void on_time(struct running *run, uint64_t *tick_ns)
 
 	if (now_ns >= *tick_ns) {
 		flight_tick(run->flight);
+		arm_events(run);
 		*tick_ns = now_ns + flight_tick_ns(run->flight);
 	}
+	count(run);
 	if (run->fired)
 		settle(run);
 	else if (now_ns >= flight_looks_next_ns(&run->looks, run->opts->ons, run->opts->on_count))
 		look(run);
+}
+
+static struct pollfd wait_for(const struct flight_on *on)
+{
+	if (on->kind == FLIGHT_ON_EVENT)
+		return (struct pollfd){ .fd = flight_event_fd(on->tracer), .events = POLLIN };
+	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
+}
+
+static void on_trigger(struct running *run, struct flight_on *on, short events)
+{
+	if (on->kind == FLIGHT_ON_EVENT)
+		on_event(run, on);
+	else
+		on_pressure(run, on, events);
 }
 
 static void loop(struct running *run)
@@ -510,8 +572,7 @@ static void loop(struct running *run)
 		waits[VERDICT] =
 			(struct pollfd){ .fd = run->why.pid ? run->why.fd : -1, .events = POLLIN };
 		for (size_t i = 0; i < run->opts->on_count; i++)
-			waits[PRESSURE + i] =
-				(struct pollfd){ .fd = run->opts->ons[i].fd, .events = POLLPRI };
+			waits[PRESSURE + i] = wait_for(&run->opts->ons[i]);
 		if (poll(waits, count, next_wait_ms(run, tick_ns)) < 0)
 			continue;
 		if (waits[SIGNAL].revents)
@@ -520,7 +581,7 @@ static void loop(struct running *run)
 			on_verdict(run);
 		for (size_t i = 0; i < run->opts->on_count && !run->done; i++) {
 			if (waits[PRESSURE + i].revents)
-				on_pressure(run, &run->opts->ons[i], waits[PRESSURE + i].revents);
+				on_trigger(run, &run->opts->ons[i], waits[PRESSURE + i].revents);
 		}
 		if (waits[QUESTION].revents)
 			on_question(run);
@@ -655,11 +716,14 @@ static void run_fini(struct running *run)
 {
 	flight_why_end(&run->why);
 	flight_close(run->flight);
+	for (size_t i = 0; i < run->opts->on_count; i++)
+		flight_on_close(&run->opts->ons[i]);
 	for (size_t i = 0; i < run->waiting_count; i++)
 		waiting_fini(&run->waiting[i]); /* they are whole: only nobody has looked at them */
 	for (size_t i = 0; i < run->message_count; i++)
 		free(run->messages[i].text);
 	flight_looks_fini(&run->looks);
+	free(run->place);
 	mem_close_fd(&run->listen_fd);
 	mem_close_fd(&run->signal_fd);
 	mem_close_fd(&run->dir_fd);

@@ -43,8 +43,14 @@ static void fill_opts(const struct flight_why_ask *ask, struct explain_opts *opt
 		return;
 	}
 	opts->target.every = true;
-	if (ask->on && ask->on->kind == FLIGHT_ON_PSI)
+	if (!ask->on)
+		return;
+	if (ask->on->kind == FLIGHT_ON_PSI)
 		opts->classes = classes[ask->on->resource];
+	if (ask->on->kind == FLIGHT_ON_RUNQ)
+		opts->classes = classes[FLIGHT_ON_CPU];
+	if (ask->on->kind == FLIGHT_ON_OOM)
+		opts->classes = classes[FLIGHT_ON_MEMORY];
 }
 
 /*

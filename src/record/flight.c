@@ -24,6 +24,7 @@
 #include "record/dump.h"
 #include "record/ftrace.h"
 #include "record/ladder.h"
+#include "record/pack.h"
 #include "record/reader.h"
 #include "record/record.h"
 #include "record/session.h"
@@ -474,12 +475,24 @@ static void dump_state(struct flight *flight)
 	devices_free(devices_begin(session->directory.kernel_fd));
 }
 
+/* Best effort: what cannot be packed is a trace as well. Recording goes on meanwhile. */
+static void pack_rings(struct session *session)
+{
+	const struct manifest *manifest = session->manifest;
+
+	session->is_packed = false;
+	for (size_t i = 0; i < manifest->cpu_count && manifest->cpu_count <= PACK_CPUS_MAX; i++)
+		session->is_packed |=
+			pack_ring(session->directory.kernel_fd, manifest->cpus[i].cpu) == 0;
+}
+
 static int finish(struct session *session, struct err *err)
 {
 	int rc = session_prepare(session, SESSION_TEXTS, err);
 
 	if (rc < 0)
 		return rc;
+	pack_rings(session);
 	parts_note(session->manifest, session->directory.dir_fd);
 	session->manifest->complete = true;
 	return session_write(session, err);
@@ -500,6 +513,7 @@ static void rewind_manifest(struct flight *flight)
 	manifest->cpu_count = 0;
 	manifest_forget_files(manifest);
 	manifest->complete = false;
+	flight->session.is_packed = false;
 }
 
 static void leave_directory(struct session *session, bool is_whole)
@@ -581,6 +595,11 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 	struct flight *flight = flight_new(opts, opts->events);
 	int rc = session_prepare(&flight->session, SESSION_RINGS, err);
 
+	if (rc == 0 && flight->session.manifest->is_lean)
+		rc = err_set(
+			err, -EINVAL,
+			"lean events need a BPF program, which the flight recorder has not: use "
+			"core or full");
 	if (rc == 0)
 		meter_begin(&flight->session.meter);
 	if (rc == 0)

@@ -7,7 +7,7 @@
  *
  *	before          /proc is read: who lives
  *	off ... on      the rings are copied; what happens meanwhile is lost, and the caller told how long
- *	behind          formats, symbols, trace.json
+ *	behind          formats, symbols; the rings are packed (pack.h); trace.json
  *
  * While it runs, a small file says what a killed one leaves in the kernel, so that the next one can take
  * a snapshot of that. One thread; its signals should be blocked.

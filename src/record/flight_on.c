@@ -15,12 +15,16 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proc/proc.h"
+#include "record/flight_count.h"
+#include "record/flight_event.h"
 
 #define WINDOW_MIN_US	500000u /* the kernel's limits */
 #define WINDOW_MAX_US	10000000u
 #define PLAIN_WINDOW_US 2000000u
+#define QUEUE_MIN_NS	UINT64_C(100000000)
 #define COST_PART	100u /* looking may cost one part in so many */
 #define FIND_NAMES_NS	UINT64_C(1000000000)
+#define PLACE_BYTES	128
 #define LOOK_MIN_NS	5000000u
 
 static const char *const resources[] = { "cpu", "memory", "io" };
@@ -31,10 +35,11 @@ static int refuse(const char *text, struct err *err)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
-	return err_set(err, -EINVAL,
-		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
-		       "D>500ms or runnable:nginx>100ms, got \"%s\"",
-		       safe);
+	return err_set(
+		err, -EINVAL,
+		"--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
+		"D>500ms, runnable:nginx>100ms, runq>8/2s, oom or event:oom:mark_victim, got \"%s\"",
+		safe);
 }
 
 /* "10%/1s" */
@@ -94,16 +99,87 @@ static bool parse_wait(const char *name, const char *limit, struct flight_on *on
 	return text_parse_duration(limit, &on->min_ns) && on->min_ns >= 2 * LOOK_MIN_NS;
 }
 
-int flight_on_parse(const char *text, struct flight_on *out_on, struct err *err)
+/* "8/2s" */
+static bool parse_queue(const char *text, struct flight_on *on)
+{
+	const char *slash = strchr(text, '/');
+	AUTO_FREE char *number = slash ? xstrndup(text, (size_t)(slash - text)) : NULL;
+
+	on->kind = FLIGHT_ON_RUNQ;
+	return slash && text_parse_u64(number, &on->most) &&
+	       text_parse_duration(slash + 1, &on->min_ns) && on->min_ns >= QUEUE_MIN_NS;
+}
+
+/* "", "@/web.slice" */
+static bool parse_oom(const char *text, struct flight_on *on)
+{
+	on->kind = FLIGHT_ON_OOM;
+	if (!*text)
+		return true;
+	if (text[0] != '@' || text[1] != '/' || strstr(text, ".."))
+		return false;
+	on->cgroup = xstrdup(text + 1);
+	return true;
+}
+
+static size_t word_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] == '_' || (text[length] >= '0' && text[length] <= '9') ||
+	       (text[length] >= 'a' && text[length] <= 'z') ||
+	       (text[length] >= 'A' && text[length] <= 'Z'))
+		length++;
+	return length;
+}
+
+/* "oom:mark_victim", "block:block_rq_complete:error != 0" */
+static bool parse_event(const char *text, struct flight_on *on)
+{
+	size_t system = word_length(text);
+	const char *event = text + system + 1;
+	size_t length;
+
+	on->kind = FLIGHT_ON_EVENT;
+	if (!system || text[system] != ':')
+		return false;
+	length = word_length(event);
+	if (!length || (event[length] && (event[length] != ':' || !event[length + 1])))
+		return false;
+	on->event = xasprintf("%.*s/%.*s", (int)system, text, (int)length, event);
+	if (event[length])
+		on->filter = xstrdup(event + length + 1);
+	return true;
+}
+
+static bool parse_limit(const char *text, struct flight_on *on)
 {
 	const char *more = strrchr(text, '>');
 	AUTO_FREE char *name = more ? xstrndup(text, (size_t)(more - text)) : NULL;
-	struct flight_on on = { .text = text, .fd = -1 };
-	bool good = more && (strncmp(name, "psi:", 4) == 0 ? parse_resource(name + 4, &on) &&
-								     parse_pressure(more + 1, &on)
-							   : parse_wait(name, more + 1, &on));
 
-	if (!good) {
+	if (!more)
+		return false;
+	if (strncmp(name, "psi:", 4) == 0)
+		return parse_resource(name + 4, on) && parse_pressure(more + 1, on);
+	if (strcmp(name, "runq") == 0)
+		return parse_queue(more + 1, on);
+	return parse_wait(name, more + 1, on);
+}
+
+static bool parse_trigger(const char *text, struct flight_on *on)
+{
+	if (strncmp(text, "event:", 6) == 0)
+		return parse_event(text + 6, on);
+	if (strncmp(text, "oom", 3) == 0)
+		return parse_oom(text + 3, on);
+	return parse_limit(text, on);
+}
+
+int flight_on_parse(const char *text, struct flight_on *out_on, struct err *err)
+{
+	struct flight_on on = { .text = text, .fd = -1 };
+
+	if (!parse_trigger(text, &on)) {
 		flight_on_fini(&on);
 		return refuse(text, err);
 	}
@@ -111,13 +187,32 @@ int flight_on_parse(const char *text, struct flight_on *out_on, struct err *err)
 	return 0;
 }
 
-void flight_on_fini(struct flight_on *on)
+void flight_on_close(struct flight_on *on)
 {
 	mem_close_fd(&on->fd);
 	on->fd = -1;
+	flight_event_close(on->tracer);
+	on->tracer = NULL;
+}
+
+void flight_on_fini(struct flight_on *on)
+{
+	flight_on_close(on);
 	free(on->cgroup);
 	free(on->comm);
-	on->cgroup = on->comm = NULL;
+	free(on->event);
+	free(on->filter);
+	on->cgroup = on->comm = on->event = on->filter = NULL;
+}
+
+bool flight_on_is_wait(const struct flight_on *on)
+{
+	return on->kind == FLIGHT_ON_D || on->kind == FLIGHT_ON_RUNNABLE;
+}
+
+bool flight_on_works(const struct flight_on *on)
+{
+	return flight_on_is_wait(on) || on->fd >= 0 || on->tracer;
 }
 
 /* ----------------------------------------------------------------- pressure */
@@ -160,12 +255,10 @@ static void widen_window(struct flight_on *on)
 	on->window_us = wider_us;
 }
 
-int flight_on_open(struct flight_on *on, struct err *err)
+static int pressure_open(struct flight_on *on, struct err *err)
 {
 	int rc;
 
-	if (on->kind != FLIGHT_ON_PSI)
-		return 0;
 	on->fd = open_pressure(on);
 	if (on->fd < 0 && on->cgroup)
 		return err_set(err, -errno,
@@ -188,6 +281,21 @@ int flight_on_open(struct flight_on *on, struct err *err)
 	mem_close_fd(&on->fd);
 	on->fd = -1;
 	return rc;
+}
+
+int flight_on_open(struct flight_on *on, struct err *err)
+{
+	switch (on->kind) {
+	case FLIGHT_ON_PSI:
+		return pressure_open(on, err);
+	case FLIGHT_ON_RUNQ:
+	case FLIGHT_ON_OOM:
+		return flight_count_open(on, err);
+	case FLIGHT_ON_EVENT:
+		return flight_event_open(on->event, on->filter, &on->tracer, err);
+	default:
+		return 0;
+	}
 }
 
 /* -------------------------------------------------------------- waits, /proc */
@@ -262,7 +370,7 @@ static void join_seen(const struct flight_scan *scan, struct flight_seen *seen, 
 static bool is_named(const struct flight_on *ons, size_t count, const char *comm)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (ons[i].kind != FLIGHT_ON_PSI && ons[i].comm && strcmp(ons[i].comm, comm) == 0)
+		if (flight_on_is_wait(&ons[i]) && ons[i].comm && strcmp(ons[i].comm, comm) == 0)
 			return true;
 	}
 	return false;
@@ -395,7 +503,7 @@ uint64_t flight_looks_every_ns(const struct flight_looks *looks, const struct fl
 	for (size_t i = 0; i < count; i++) {
 		uint64_t wish_ns = ons[i].min_ns / 2;
 
-		if (ons[i].kind == FLIGHT_ON_PSI || (named && !ons[i].comm))
+		if (!flight_on_is_wait(&ons[i]) || (named && !ons[i].comm))
 			continue;
 		if (!named && ons[i].comm)
 			wish_ns = FIND_NAMES_NS;
@@ -422,6 +530,20 @@ bool flight_seen_waits(const struct flight_seen *seen)
 
 	return proc_fd >= 0 && read_seen(proc_fd, &task, &now) == SEEN_WAITS &&
 	       now.state == seen->state && now.ran_ns == seen->ran_ns && now.slices == seen->slices;
+}
+
+char *flight_seen_place(const struct flight_seen *seen)
+{
+	AUTO_CLOSE int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_FREE char *path = xasprintf("%d/wchan", seen->tid);
+	char text[PLACE_BYTES];
+
+	if (seen->state != 'D' || proc_fd < 0 ||
+	    proc_read(proc_fd, path, text, sizeof(text)) <= 0 || text[0] == '0' ||
+	    !flight_seen_waits(seen))
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return text[0] ? xstrdup(text) : NULL;
 }
 
 void flight_looks_fini(struct flight_looks *looks)

@@ -7,7 +7,11 @@
  *	D>500ms                 a thread sleeps in D for longer
  *	runnable:nginx>100ms    a thread of this name has no CPU for longer
  *
- * The last two are looked for in /proc, so often that looking costs at most 1 % of a CPU. A wait that
+ *	runq>8/2s               more than 8 threads of the machine run or can run, for 2 s
+ *	oom, oom@/web.slice     the kernel kills a process for want of memory
+ *	event:oom:mark_victim   a kernel event; with a third colon the kernel's filter of it
+ *
+ * D and runnable are looked for in /proc, so often that looking costs at most 1 % of a CPU. A wait that
  * is over before the second look at it is not seen. Threads with a name are found by the looks at all, and
  * then looked at more often.
  */
@@ -19,11 +23,15 @@
 #include <stdint.h>
 
 struct err;
+struct flight_event;
 
 enum flight_on_kind {
 	FLIGHT_ON_PSI,
 	FLIGHT_ON_D,
 	FLIGHT_ON_RUNNABLE,
+	FLIGHT_ON_RUNQ,	 /* flight_count.h */
+	FLIGHT_ON_OOM,	 /* as above */
+	FLIGHT_ON_EVENT, /* flight_event.h */
 };
 
 enum flight_on_resource {
@@ -35,28 +43,48 @@ enum flight_on_resource {
 struct flight_on {
 	enum flight_on_kind kind;
 	const char *text; /* as given; a view */
-	/* psi */
+	/* psi; the cgroup and fd also of oom, the fd of runq */
 	enum flight_on_resource resource;
 	bool full;
 	uint64_t stall_us, window_us;
 	char *cgroup; /* owned; "/web.slice"; NULL = the machine */
 	int fd;	      /* -1 = not open */
-	/* D, runnable */
+	/* D, runnable; min_ns also of runq */
 	char *comm; /* owned; NULL = any */
 	uint64_t min_ns;
+	/* runq, oom */
+	uint64_t most;	    /* threads that may run or be able to */
+	uint64_t over_ns;   /* since when there are more; 0 = there are not */
+	uint64_t kills;	    /* at the last look */
+	uint64_t looked_ns; /* CLOCK_MONOTONIC */
+	uint64_t cost_ns;   /* CPU time of the last look */
+	/* event */
+	char *event;		     /* owned; "oom/mark_victim" */
+	char *filter;		     /* owned; NULL = all */
+	struct flight_event *tracer; /* owned; NULL = not open */
 	/* what came of it */
 	uint64_t fired, suppressed;
+	uint64_t told_ns; /* the snapshot whose pause was told to suppress it; 0 = none */
 };
 
 /* Returns 0, or -EINVAL with err filled. End it with flight_on_fini(). */
 int flight_on_parse(const char *text, struct flight_on *out_on, struct err *err);
 
 /*
- * Ask the kernel (psi), which then makes 'fd' ready for POLLPRI. Returns 0; 1 when it takes the window
+ * Ask the kernel (psi), which then makes 'fd' ready for POLLPRI; open what is looked at (runq, oom), or the
+ * event, which then makes flight_event_fd() ready for POLLIN. Returns 0; 1 when it takes the window
  * only as whole 2 s, to which it was widened with its limit; or a negative errno with err filled: -ENOTSUP = this kernel has no such thing, or it is switched off.
  */
 int flight_on_open(struct flight_on *on, struct err *err);
+/* Close what was opened; its text and counts stay. Safe to call twice. */
+void flight_on_close(struct flight_on *on);
 void flight_on_fini(struct flight_on *on);
+
+/* Is it about the wait of one thread? */
+bool flight_on_is_wait(const struct flight_on *on);
+
+/* Has it been opened, and not gone since? */
+bool flight_on_works(const struct flight_on *on);
 
 /* A thread that waits, as /proc shows it. */
 struct flight_seen {
@@ -105,6 +133,12 @@ uint64_t flight_looks_every_ns(const struct flight_looks *looks, const struct fl
 /* When the next one is due; UINT64_MAX = never. */
 uint64_t flight_looks_next_ns(const struct flight_looks *looks, const struct flight_on *ons,
 			      size_t count);
+
+/*
+ * The function of the kernel in which the thread sleeps, by /proc/TID/wchan, of that very wait; to be freed.
+ * NULL: it is over, or the kernel does not tell.
+ */
+char *flight_seen_place(const struct flight_seen *seen);
 
 void flight_looks_fini(struct flight_looks *looks);
 

@@ -343,10 +343,16 @@ void session_sync(struct session *session)
 	(void)clock_append(session->sync_fd, &point, NULL); /* the next one may work */
 }
 
+static uint32_t version_of(const struct session *session)
+{
+	if (session->is_packed)
+		return MANIFEST_PACKED;
+	return session->manifest->step_count ? MANIFEST_STEPPED : MANIFEST_PLAIN;
+}
+
 int session_write(struct session *session, struct err *err)
 {
-	session->manifest->version =
-		session->manifest->step_count ? MANIFEST_STEPPED : MANIFEST_PLAIN;
+	session->manifest->version = version_of(session);
 	if (!pidns_is_initial())
 		session->manifest->recorder_tid_count = 0; /* ids of another namespace */
 	return manifest_write(session->manifest, session->directory.path, err);

@@ -61,10 +61,11 @@ struct session {
 	const char
 		*old_rings; /* a view; the instance that a killed recorder left; NULL = a new one */
 	bool is_tsc;
-	bool is_on;    /* events are being recorded */
-	bool is_ended; /* the trace is whole; nothing is discarded */
-	bool is_cut;   /* its end could not be written */
-	bool is_given; /* the directory and its name are the user's who ran sudo */
+	bool is_on;	/* events are being recorded */
+	bool is_ended;	/* the trace is whole; nothing is discarded */
+	bool is_cut;	/* its end could not be written */
+	bool is_packed; /* ring files were compressed */
+	bool is_given;	/* the directory and its name are the user's who ran sudo */
 };
 
 #define SESSION_NONE                                    \

@@ -5,6 +5,7 @@
  *	  trace.json        this; written whole (temporary name, fsync, rename) at the
  *	                    start with complete = false and again at the end
  *	  kernel/cpuN.ring  sub-buffers of the kernel's ring buffer, byte for byte
+ *	  kernel/cpuN.packed  the same, compressed
  *	  kernel/formats    event format texts, see formats.h
  *	  kernel/sync       clock triples, one text line each: "RAW MONO_NS REAL_NS\n",
  *	                    appended while recording, so that a killed recorder's trace
@@ -26,10 +27,11 @@
 
 struct err;
 
-#define MANIFEST_VERSION 2 /* the newest that is read */
+#define MANIFEST_VERSION 3 /* the newest that is read */
 #define MANIFEST_PLAIN \
 	1 /* of a recording that kept all kinds of events on: older readers read it */
 #define MANIFEST_STEPPED   2 /* of one that took steps: a reader must know them */
+#define MANIFEST_PACKED	   3 /* of one with kernel/cpuN.packed, with or without steps */
 #define MANIFEST_FILE	   "trace.json"
 #define MANIFEST_MAX_CPUS  8192
 #define MANIFEST_MAX_BYTES (16u << 20) /* a larger trace.json is refused */
@@ -39,7 +41,7 @@ struct manifest_cpu {
 	uint64_t events;  /* recorded, by the kernel's count; 0 = unknown */
 	uint64_t lost;	  /* overwritten before they were read, by the kernel's count */
 	uint64_t dropped; /* not recorded because the buffer was full */
-	uint64_t bytes;	  /* of the ring file */
+	uint64_t bytes;	  /* of the ring file, before it was packed */
 };
 
 struct manifest_missing {

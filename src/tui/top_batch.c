@@ -37,6 +37,7 @@ int top_batch_run(struct top_view *view, struct top_source *source,
 	struct timespec next;
 
 	view->batch = true;
+	top_own_look(&view->own);
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	for (uint64_t i = 0; (!opts->count || i < opts->count) && !ferror(stdout); i++) {
 		uint64_t ns = (uint64_t)next.tv_nsec + opts->interval_ns;
@@ -49,6 +50,7 @@ int top_batch_run(struct top_view *view, struct top_source *source,
 		rc = top_source_feed(source, &view->model, err);
 		if (rc < 0)
 			return rc;
+		top_own_look(&view->own);
 		view->note = top_source_note(source);
 		print_frame(view, opts);
 	}

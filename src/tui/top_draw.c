@@ -12,6 +12,7 @@
 #include "tui/top_pages.h"
 
 #define BAR_CELLS  20
+#define OWN_ROW	   3  /* of the program's own cost */
 #define NAME_CELLS 11 /* of a name in a tree, with the sign before it */
 
 enum column_kind {
@@ -134,9 +135,20 @@ static void draw_pressures(const struct top_view *view, struct grid *grid)
 		at = draw_pressure(&view->pressure[i], names[i], at, grid);
 }
 
+static void draw_own(const struct top_view *view, struct grid *grid)
+{
+	const struct top_own *own = &view->own;
+
+	if (!own->span_ns)
+		grid_put(grid, OWN_ROW, 0, GRID_PLAIN, "Top itself: measuring ...");
+	else
+		grid_printf(grid, OWN_ROW, 0, GRID_PLAIN, "Top itself: %.1f %% of a CPU",
+			    100 * (double)own->used_ns / (double)own->span_ns);
+}
+
 int top_draw_head(const struct top_view *view)
 {
-	return view->note && view->note[0] ? 5 : 4;
+	return OWN_ROW + (view->note && view->note[0] ? 3 : 2);
 }
 
 size_t top_draw_page(const struct top_view *view, int rows)
@@ -413,8 +425,9 @@ void top_draw(const struct top_view *view, struct grid *grid)
 	draw_title(view, grid);
 	draw_averages(view, grid);
 	draw_pressures(view, grid);
+	draw_own(view, grid);
 	if (view->note && view->note[0])
-		grid_put(grid, 3, 0, GRID_WARNING, view->note);
+		grid_put(grid, OWN_ROW + 1, 0, GRID_WARNING, view->note);
 	if (view->mode == TOP_HELPING) {
 		top_draw_help(view, grid);
 	} else if (view->mode == TOP_FOLLOWING) {

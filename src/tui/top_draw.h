@@ -1,7 +1,7 @@
 /*
  * top_draw.h - holdup top as a grid of cells.
  *
- *	title, threads, pressure, a note when there is one
+ *	title, threads, pressure, its own cost, a note when there is one
  *	titles of the columns
  *	lines ...			or help, or one task, or the menu of orders over them
  *	keys, or what is typed
@@ -36,6 +36,7 @@ struct top_view {
 	struct top_pressure pressure[TOP_PRESSURES];
 	struct top_details details; /* following */
 	struct top_waits waits;
+	struct top_own own;
 	const char *note;  /* a view; NULL or "" = none */
 	char message[120]; /* about the last key */
 	double interval_s;

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "accounts/proc.h"
 #include "event/syscalls.h"
@@ -44,6 +45,18 @@ bool top_pressure_parse(const char *text, struct top_pressure *out_pressure)
 		pressure.full = strtod(full + 11, NULL);
 	*out_pressure = pressure;
 	return true;
+}
+
+void top_own_look(struct top_own *own)
+{
+	uint64_t now_ns = clock_now_ns(), cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	if (own->looked_ns) {
+		own->used_ns = cpu_ns - own->cpu_ns;
+		own->span_ns = now_ns - own->looked_ns;
+	}
+	own->looked_ns = now_ns;
+	own->cpu_ns = cpu_ns;
 }
 
 void top_pressure_read(struct top_pressure out_pressure[TOP_PRESSURES])

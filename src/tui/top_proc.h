@@ -1,4 +1,4 @@
-/* top_proc.h - what /proc tells beside the accounting: pressure, and what one task does now. */
+/* top_proc.h - what the kernel tells beside the accounting: pressure, what one task does now, our own cost. */
 #ifndef TUI_TOP_PROC_H
 #define TUI_TOP_PROC_H
 
@@ -19,6 +19,14 @@ struct top_pressure {
 	double full; /* negative = not told */
 };
 
+/* CPU time of this process, between the last two looks. Zeroed: there was none. */
+struct top_own {
+	uint64_t looked_ns; /* CLOCK_MONOTONIC */
+	uint64_t cpu_ns;    /* until then */
+	uint64_t used_ns;   /* ns of a CPU ... */
+	uint64_t span_ns;   /* ... in so long; 0 = not known yet */
+};
+
 /* One task, for a person: each text is what was found, or why not, in brackets. */
 struct top_details {
 	char state[32];
@@ -33,6 +41,9 @@ void top_pressure_read(struct top_pressure out_pressure[TOP_PRESSURES]);
 
 /* Read "some avg10=..." lines. Returns whether there was one. */
 bool top_pressure_parse(const char *text, struct top_pressure *out_pressure);
+
+/* Look again; the first look only begins. */
+void top_own_look(struct top_own *own);
 
 void top_details_read(int32_t tgid, int32_t tid, struct top_details *out_details);
 

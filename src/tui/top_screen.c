@@ -142,6 +142,7 @@ static int sample(struct top_screen *screen, struct err *err)
 	if (screen->view->paused)
 		return 0;
 	top_pressure_read(screen->view->pressure);
+	top_own_look(&screen->view->own);
 	rc = top_source_feed(screen->source, &screen->view->model, err);
 	top_model_set_page(&screen->view->model,
 			   top_draw_page(screen->view, screen->terminal.rows));
@@ -185,6 +186,7 @@ int top_screen_run(struct top_view *view, struct top_source *source,
 
 	view->ascii = screen.terminal.ascii;
 	screen.next_ns = delays_now_ns() + first_ns(opts);
+	top_own_look(&view->own);
 	if (rc == 0)
 		rc = run(&screen, err);
 	screen_close(&screen.terminal);

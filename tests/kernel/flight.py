@@ -3,11 +3,13 @@
 
 One recorder runs at a time; where another one runs already, this test is skipped.
 """
+import contextlib
 import glob
 import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +92,17 @@ def stall():
     return int(done.stdout.split()[0])
 
 
+def kernel_functions():
+    with open("/proc/kallsyms") as file:
+        return {line.split()[2] for line in file}
+
+
+def tells_places():
+    """Whether the kernel says in which function a sleeping thread is."""
+    with kernel.running("sleep", "100") as sleeper:
+        return await_that(lambda: open("/proc/%d/wchan" % sleeper.pid).read() not in ("", "0")) is not None
+
+
 def check_schema(tap, name, report):
     try:
         import jsonschema
@@ -118,6 +131,8 @@ def check_stall(tap):
         tap.ok(rows[0]["why"].startswith(trigger), "stall: the trigger is told", rows)
         tap.ok("culprit[" in rows[0]["verdict"], "stall: the planted cause is the verdict", rows)
         tid = int(re.search(r"thread (\d+)", rows[0]["why"]).group(1))
+        place = re.search(r"\(victim\) in (\S+)$", rows[0]["why"])
+        tap.ok(place.group(1) in kernel_functions() if place else not tells_places(), "stall: where in the kernel it slept", rows)
         report, done = kernel.why("--tid", tid, rows[0]["trace"])
         roots = [root for root in report["verdict"] if (root["who"] or {}).get("comm") == "culprit"] if report else []
         asked = max([root["ns"] for root in roots] or [0])
@@ -125,10 +140,25 @@ def check_stall(tap):
                asked, stalled_ns, done.stderr)
         tap.ok(report and not kernel.bad_sums(report), "stall: sums are exact")
         check_again(tap, recorder)
+        check_packed(tap, rows[0]["trace"])
         now = status()
         tap.ok(now["last_gap_ns"] > 0 and rows[0]["gap_ns"] == now["last_gap_ns"], "stall: the gap is told", now)
         check_schema(tap, "status", now)
         check_schema(tap, "list", json.loads(flight("list", "--json").stdout))
+
+
+def check_packed(tap, trace):
+    """Rings are compressed, whole, and no copy is left."""
+    with open(trace + "/trace.json") as file:
+        told = json.load(file)
+    names = os.listdir(trace + "/kernel")
+    packed = [os.path.getsize("%s/kernel/cpu%d.packed" % (trace, cpu["cpu"])) for cpu in told["cpus"]]
+    tap.ok(told["version"] == 3 and not [name for name in names if name.endswith(".ring")], "packed: no ring is left", told, names)
+    raw = sum(cpu["bytes"] for cpu in told["cpus"])
+    kernel.note("%d bytes of rings are %d on disk" % (raw, sum(packed)))
+    tap.ok(sum(packed) < raw / 2, "packed: it is less than half", raw, packed)
+    done = kernel.holdup("check-trace", trace)
+    tap.ok(done.returncode == 0, "packed: nothing is wrong with it", done.stdout, done.stderr)
 
 
 def check_again(tap, recorder):
@@ -140,6 +170,8 @@ def check_again(tap, recorder):
 
 def check_rights(tap):
     """What it keeps, and who may ask."""
+    lean = flight("start", "--dir", os.path.join(os.getcwd(), "lean"), "-e", "lean")
+    tap.ok(lean.returncode in (2, 3) and "lean events need" in lean.stderr, "rights: lean events are refused", lean.stderr)
     with Recorder(tap, "rights", *SMALL) as recorder:
         with open("/proc/%d/status" % recorder.pid) as file:
             told = dict(line.split(":", 1) for line in file)
@@ -246,14 +278,78 @@ def check_limit(tap):
 
 
 def check_pressure(tap):
-    """The kernel wakes it, where it can."""
-    with Recorder(tap, "pressure", *SMALL, "--on", "psi:cpu>1%/2s", "--pause", "1h") as recorder:
+    """The kernel wakes it, where it can; how many threads can run it looks for."""
+    queue = "runq>6/300ms"
+    with Recorder(tap, "pressure", *SMALL, "--on", "psi:cpu>1%/2s", "--on", queue, "--pause", "1h") as recorder:
         if not os.path.exists("/proc/pressure/cpu"):
             tap.ok("is off" in recorder.done.stderr, "pressure: it is said that there is none", recorder.done.stderr)
-            return
         with kernel.running("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; wait"):
             rows = explained(recorder.dir, 1)
-        tap.ok(rows and rows[0]["why"] == "psi:cpu>1%/2s" and rows[0]["verdict"], "pressure: a snapshot, explained", rows)
+            fired = await_that(lambda: all(one["fired"] for one in status()["triggers"] if one["works"]))
+        tap.ok(rows and rows[0]["why"].startswith(("psi:cpu>1%/2s", queue + ": ")) and rows[0]["verdict"],
+               "pressure: a snapshot, explained", rows)
+        tap.ok(fired, "pressure: both fire", flight("status").stdout)
+
+
+def memory_cgroup(name):
+    """A cgroup of 16 MiB in which the kernel will kill, or None."""
+    for root, limits in (("/sys/fs/cgroup", ("memory.max", "memory.swap.max")),
+                         ("/sys/fs/cgroup/memory", ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"))):
+        path = os.path.join(root, name)
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        if not os.path.exists(os.path.join(path, limits[0])):
+            os.rmdir(path)
+            continue
+        for limit, value in zip(limits, ("16M", "16M" if "memsw" in limits[1] else "0")):
+            with contextlib.suppress(OSError), open(os.path.join(path, limit), "w") as file:
+                file.write(value)
+        return path
+    return None
+
+
+def oom_kills():
+    with open("/proc/vmstat") as file:
+        return int(dict(line.split() for line in file).get("oom_kill", -1))
+
+
+def check_events(tap):
+    """A kernel event that the filter lets through; a process that is killed for want of memory."""
+    marked = shutil.copy("/bin/true", os.path.join(os.getcwd(), "marked"))
+    trigger = "event:sched:sched_process_exec:filename == \"%s\"" % marked
+    none = "event:no_such:event"
+    with Recorder(tap, "events", *SMALL, "--on", trigger, "--on", none, "--on", "oom", "--pause", "1h") as recorder:
+        tap.ok("no event no_such/event" in recorder.done.stderr, "events: one that is not there is told",
+               recorder.done.stderr)
+        subprocess.run(["/bin/true"], check=True)
+        fired = [one["fired"] for one in status()["triggers"]]
+        process = subprocess.Popen([marked])
+        process.wait()
+        rows = explained(recorder.dir, 1)
+        tap.ok(fired[0] == 0 and rows and rows[0]["why"].startswith(trigger + ": marked-%d [" % process.pid) and
+               "pid=%d" % process.pid in rows[0]["why"], "events: the kernel's line about it is told", fired, rows)
+        check_oom(tap)
+
+
+def check_oom(tap):
+    cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
+    before = oom_kills()
+    if not cgroup or before < 0:
+        tap.skipped("events: out of memory", "no cgroup with a limit of memory, or no count")
+        return
+    try:
+        subprocess.run(["sh", "-c", "echo $$ >%s/cgroup.procs; exec %s -c 'b\"x\" * (64 << 20)'" % (cgroup, sys.executable)],
+                       check=False)
+        killed_by_kernel = oom_kills() > before
+        if not killed_by_kernel:
+            tap.skipped("events: out of memory", "the kernel killed nobody")
+            return
+        fired = await_that(lambda: status()["triggers"][2]["fired"])
+        tap.ok(fired, "events: a process killed for want of memory", flight("status").stdout)
+    finally:
+        os.rmdir(cgroup)
 
 
 def main():
@@ -263,7 +359,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_stall, check_rights, check_kill, check_disk, check_limit, check_pressure):
+            for check in (check_stall, check_rights, check_kill, check_disk, check_limit, check_pressure, check_events):
                 check(tap)
         finally:
             flight("stop")

@@ -5,6 +5,7 @@ Two hogs share a CPU: each runs and waits for it, and schedstat says how much. O
 """
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -65,6 +66,21 @@ def numbers(tap, pids):
     tap.ok(len(frames) == 3 and sums and all(99.85 < total < 100.15 for total in sums),
            "the shares of each of %d rows add up to 100 %%" % len(sums), min(sums), max(sums))
     tap.ok(all(len(line) <= 80 for frame in frames for line in frame), "80 columns")
+
+
+OWN = re.compile(r"Top itself: ([0-9.]+) % of a CPU")
+
+
+def own_cost(tap):
+    """What it says of its own cost is no more than the kernel's count of the whole run."""
+    interval, before = 0.3, resource.getrusage(resource.RUSAGE_CHILDREN)
+    frames, _ = batch("-i", interval, "-n", "5", "-H", "--chain")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    told = [float(found.group(1)) for frame in frames for found in map(OWN.match, frame) if found]
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    ours = sum(told) / 100 * interval
+    tap.ok(len(told) == len(frames) == 5 and 0 < ours <= used + len(told) * 0.0005 * interval,
+           "its own cost: %.4f s in 5 intervals of %.4f s in all" % (ours, used), told, frames[:1])
 
 
 WRITER = """
@@ -171,7 +187,7 @@ def screens(tap, pids):
         tap.ok(top.shows("RAN, WAITED"), "a wide screen has more columns", *top.screen.text())
         tap.ok(top.screen.text()[49].startswith("F1Help"), "the last line is the last")
         top.resize(10, 60)
-        tap.ok(top.until(lambda lines: lines[9].startswith("F1Help") and "PID" in lines[3] + lines[4]),
+        tap.ok(top.until(lambda lines: lines[9].startswith("F1Help") and "PID" in lines[4] + lines[5]),
                "a small screen is filled", *top.screen.text())
         top.send(KEYS["F5"] + "H" + "c")
         tap.ok(top.shows("threads") and top.shows("- /"), "threads by cgroup", *top.screen.text())
@@ -387,6 +403,7 @@ def main():
         time.sleep(0.5)
         pids = hog.pid, other.pid, sleeper.pid
         numbers(tap, pids)
+        own_cost(tap)
         written(tap)
         many(tap)
         screens(tap, pids)

@@ -139,6 +139,17 @@ def packed(event, page=4096):
     return {"": bytes(made) + struct.pack("<HHIQ", 0, 0, 0, len(body)) + body}
 
 
+def packed_ring(event, page=4096):
+    """The same as a ring file of our own that was packed."""
+    raw = (struct.pack("<QQ", 100, page - 16) + event * ((page - 16) // len(event))) * ((16 << 20) // page)
+    small = operate.Zstd().pack(raw)
+    chunk = struct.pack("<II", len(small), len(raw)) + small
+    times = (MOST - 90000) // len(chunk)
+    manifest = b'{"version":3,"complete":true,"arch":"x86_64","clock":"mono","page_bytes":%d,"long_bytes":8,"begin_ns":1}' % page
+    return {"trace.json": manifest, "kernel/formats": own()["kernel/formats"],
+            "kernel/cpu0.packed": struct.pack("<I", times) + chunk * times}
+
+
 def own(**changed):
     files = dict(sources.read_tree(os.path.join(sources.TESTS, "data", "read", "mono-4k")))
     files = {name: data for name, data in files.items() if name != "kernel.txt" and not name.startswith("timeline/")}
@@ -151,6 +162,7 @@ def records():
     yield "chunks", packed(event[:16])
     yield "chunks-of-extends", packed(struct.pack("<II", 30 | 1 << 5, 0))
     yield "chunks-of-nothing", packed(struct.pack("<I", 29))
+    yield "a-packed-ring", packed_ring(event[:16])
     formats = own()["kernel/formats"].decode()
     number = int(re.search(r"name: sched_switch\nID: (\d+)", formats).group(1))
     ring = b""

@@ -20,6 +20,7 @@
 #include "read/clock.h"
 #include "read/ctf/beside.h"
 #include "read/kernel/fd_names.h"
+#include "read/kernel/packed.h"
 #include "read/format_text.h"
 #include "read/kernel/events.h"
 #include "read/lane.h"
@@ -55,6 +56,7 @@ struct holdup_dir {
 	struct ring_common common;
 	struct ring **rings; /* array owned; the rings are the merge's once it exists */
 	size_t ring_count;
+	struct dat_room packed_room;
 	struct lane *names;   /* NULL = nobody told; the merge's once it exists */
 	struct lane *steps;   /* NULL = none were taken; the merge's once it exists */
 	struct vtids *vtids;  /* owned */
@@ -223,15 +225,18 @@ static uint64_t limit_of(const struct holdup_dir *dir)
 	return synced_ns ? synced_ns + CRASH_SLACK_NS : CLOCK_MAX_NS;
 }
 
-/* "cpu12.ring" is 12; -1 for any other name. */
+/* "cpu12.ring" and "cpu12.packed" are 12; -1 for any other name. */
 static int32_t cpu_of_file(const char *name)
 {
 	unsigned int cpu;
 	char again[32];
 
-	if (sscanf(name, "cpu%4u.ring", &cpu) != 1 || cpu >= MANIFEST_MAX_CPUS)
+	if (sscanf(name, "cpu%4u.", &cpu) != 1 || cpu >= MANIFEST_MAX_CPUS)
 		return -1;
 	snprintf(again, sizeof(again), "cpu%u.ring", cpu);
+	if (strcmp(name, again) == 0)
+		return (int32_t)cpu;
+	snprintf(again, sizeof(again), "cpu%u.packed", cpu);
 	return strcmp(name, again) == 0 ? (int32_t)cpu : -1;
 }
 
@@ -263,6 +268,41 @@ static const struct manifest_cpu *claim_of(const struct manifest *manifest, uint
 	return &nothing;
 }
 
+static char *packed_path(const char *path, uint32_t cpu)
+{
+	AUTO_FREE char *name = xasprintf("cpu%u.packed", cpu);
+
+	return kernel_path(path, name);
+}
+
+/* What all packed files may cost to unpack, by how long they are. */
+static struct dat_room packed_room(const char *path, const bool *present, size_t cpu_count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
+		AUTO_FREE char *file = present[cpu] ? packed_path(path, cpu) : NULL;
+		struct stat st;
+
+		if (file && lstat(file, &st) == 0 && S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+	}
+	return packed_room_of(bytes);
+}
+
+/* NULL: the ring stands as the kernel wrote it. */
+static struct ring *open_packed(struct holdup_dir *dir, const char *path,
+				const struct ring_claim *claim)
+{
+	AUTO_FREE char *file = packed_path(path, claim->cpu);
+	struct ring_bytes *from = NULL;
+
+	if (dir->manifest.version >= MANIFEST_PACKED && dir->common.keep_open)
+		from = packed_open(file, dir->layout.big_endian, &dir->packed_room,
+				   &dir->trace.facts);
+	return from ? ring_open_bytes(file, from, &dir->common, claim, &dir->trace.facts) : NULL;
+}
+
 static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 {
 	const struct manifest_cpu *told = claim_of(&dir->manifest, cpu);
@@ -279,6 +319,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 	AUTO_FREE char *calls_name = xasprintf("cpu%u.calls", cpu);
 	AUTO_FREE char *calls = kernel_path(path, calls_name);
 	const char *blocked = formats_find(&dir->formats, "holdup/blocked_in");
+	struct ring *ring;
 
 	if (dir->manifest.is_lean && blocked) {
 		dir->trace.facts.has_calls_beside |= access(calls, F_OK) == 0;
@@ -287,7 +328,10 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 	}
 
 	dir->trace.facts.cpus[cpu].events = told->events;
-	dir->rings[dir->ring_count++] = ring_open(file, &dir->common, &claim, &dir->trace.facts);
+	ring = open_packed(dir, path, &claim);
+	if (!ring)
+		ring = ring_open(file, &dir->common, &claim, &dir->trace.facts);
+	dir->rings[dir->ring_count++] = ring;
 }
 
 static int open_rings(struct holdup_dir *dir, const char *path, struct err *err)
@@ -314,6 +358,7 @@ static int open_rings(struct holdup_dir *dir, const char *path, struct err *err)
 	dir->rings = xcalloc(count + 1, sizeof(struct ring *));
 	dir->steps = steps_open(facts, present, (uint32_t)facts->cpu_count);
 	dir->common.keep_open = count <= OPEN_FILES_MAX;
+	dir->packed_room = packed_room(path, present, facts->cpu_count);
 	for (uint32_t cpu = 0; cpu < facts->cpu_count; cpu++) {
 		if (present[cpu])
 			open_ring(dir, path, cpu);

@@ -460,7 +460,7 @@ static void what_is_no_trace_is_refused(void **unused)
 	snprintf(path, sizeof(path), "%s/kernel/formats", dir.path);
 	unlink(path);
 	assert_int_equal(read_open(dir.path, &trace, &err), -EBADMSG);
-	made_file(&dir, "trace.json", "{\"version\":3}", 13);
+	made_file(&dir, "trace.json", "{\"version\":4}", 13);
 	assert_int_equal(read_open(dir.path, &trace, &err), -ENOTSUP);
 	dir_unmade(&dir);
 }

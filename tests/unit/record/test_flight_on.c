@@ -66,6 +66,39 @@ static void waits_have_a_limit_and_perhaps_a_name(void **state)
 	flight_on_fini(&on);
 }
 
+static void a_queue_has_a_length_and_a_time(void **state)
+{
+	struct flight_on on = parsed("runq>8/2s");
+
+	(void)state;
+	assert_int_equal(on.kind, FLIGHT_ON_RUNQ);
+	assert_int_equal(on.most, 8);
+	assert_int_equal(on.min_ns, 2000 * MS);
+	flight_on_fini(&on);
+}
+
+static void an_event_has_perhaps_a_filter(void **state)
+{
+	struct flight_on on = parsed("event:block:block_rq_complete:error > 0 && comm == \"a:b\"");
+
+	(void)state;
+	assert_int_equal(on.kind, FLIGHT_ON_EVENT);
+	assert_string_equal(on.event, "block/block_rq_complete");
+	assert_string_equal(on.filter, "error > 0 && comm == \"a:b\"");
+	flight_on_fini(&on);
+	on = parsed("event:oom:mark_victim");
+	assert_string_equal(on.event, "oom/mark_victim");
+	assert_null(on.filter);
+	flight_on_fini(&on);
+	on = parsed("oom@/web.slice");
+	assert_int_equal(on.kind, FLIGHT_ON_OOM);
+	assert_string_equal(on.cgroup, "/web.slice");
+	flight_on_fini(&on);
+	on = parsed("oom");
+	assert_null(on.cgroup);
+	flight_on_fini(&on);
+}
+
 static void what_is_no_trigger_is_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -94,6 +127,22 @@ static void what_is_no_trigger_is_refused(void **state)
 		"psi:io>10/1s",
 		"psi::full>10%/1s",
 		"psi:io>-1%/1s",
+		"runq>8",
+		"runq>/2s",
+		"runq>-1/2s",
+		"runq>8/99ms",
+		"runq8/2s",
+		"oomph",
+		"oom@",
+		"oom@web",
+		"oom@/../x",
+		"event:",
+		"event:oom",
+		"event:oom:",
+		"event::mark_victim",
+		"event:oom:mark_victim:",
+		"event:../..:enable",
+		"event:oom:a/b",
 	};
 	struct flight_on on;
 	struct err err;
@@ -157,6 +206,8 @@ int main(void)
 		cmocka_unit_test(pressure_has_a_resource_a_share_and_a_window),
 		cmocka_unit_test(full_stands_before_the_cgroup),
 		cmocka_unit_test(waits_have_a_limit_and_perhaps_a_name),
+		cmocka_unit_test(a_queue_has_a_length_and_a_time),
+		cmocka_unit_test(an_event_has_perhaps_a_filter),
 		cmocka_unit_test(what_is_no_trigger_is_refused),
 		cmocka_unit_test(nobody_looks_who_was_not_asked),
 		cmocka_unit_test(looking_costs_a_hundredth_of_a_cpu_at_most),

@@ -77,15 +77,16 @@ static void the_list_at_80_columns(void **unused)
 	assert_row(&shown, 1,
 		   "Threads: 0.75 running, 0.75 waiting for a CPU, 0.10 for disk, 0.00 for memory");
 	assert_row(&shown, 2, "PSI: this kernel has no /proc/pressure");
-	assert_row(&shown, 3,
-		   "    PID  THR  RUN%  CPU% DISK%  MEM% ELSE%    READ/s   WRITE/s COMMAND");
+	assert_row(&shown, 3, "Top itself: measuring ...");
 	assert_row(&shown, 4,
-		   "     22    1  25.0  75.0   0.0   0.0   0.0         0         0 job22");
+		   "    PID  THR  RUN%  CPU% DISK%  MEM% ELSE%    READ/s   WRITE/s COMMAND");
 	assert_row(&shown, 5,
-		   "    333    1  50.0   0.0  10.0   0.0  40.0     3 MiB         0 job333");
+		   "     22    1  25.0  75.0   0.0   0.0   0.0         0         0 job22");
 	assert_row(&shown, 6,
+		   "    333    1  50.0   0.0  10.0   0.0  40.0     3 MiB         0 job333");
+	assert_row(&shown, 7,
 		   "      1    1   0.0   0.0     -     - 100.0         0         0 job1");
-	assert_row(&shown, 7, "");
+	assert_row(&shown, 8, "");
 	assert_row(
 		&shown, 23,
 		"F1Help F3Find F4Filter tTree F6Sort HThreads cGroup EnterOne wChain rWhy qQuit");
@@ -99,14 +100,16 @@ static void the_tree_at_200_columns(void **unused)
 	begin(&shown, 50, 200);
 	shown.view.pressure[TOP_PRESSURE_IO] = (struct top_pressure){ true, 12.5, 3 };
 	shown.view.note = "a note";
+	shown.view.own = (struct top_own){ .used_ns = SECOND / 8, .span_ns = 10 * SECOND };
 	top_key_press(&shown.view, 't');
 	draw(&shown);
 	assert_row(&shown, 2, "PSI, % of 10 s, some/full:  cpu -  io 12.5/3.0  memory -");
-	assert_row(&shown, 3, "a note");
-	assert_row(&shown, 5,
+	assert_row(&shown, 3, "Top itself: 1.2 % of a CPU");
+	assert_row(&shown, 4, "a note");
+	assert_row(&shown, 6,
 		   "      1    1   0.0   0.0     -     - 100.0         0         0         0 "
 		   ".................... - job1");
-	assert_row(&shown, 6,
+	assert_row(&shown, 7,
 		   "     22    1  25.0  75.0   0.0   0.0   0.0         0         0         0 "
 		   "RRRRRCCCCCCCCCCCCCCC   job22");
 	end(&shown);
@@ -120,13 +123,13 @@ static void the_list_at_40_columns(void **unused)
 	begin(&shown, 10, 40);
 	draw(&shown);
 	assert_row(&shown, 0, "holdup top - 3 processes, every 1 s, by");
-	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK% COMMAND");
-	assert_row(&shown, 4, "     22  25.0  75.0   0.0 job22");
+	assert_row(&shown, 4, "    PID  RUN%  CPU% DISK% COMMAND");
+	assert_row(&shown, 5, "     22  25.0  75.0   0.0 job22");
 	assert_row(&shown, 9, "F1Help F3Find F4Filter tTree F6Sort HThr");
 	grid_reset(&shown.grid, 10, 52);
 	draw(&shown);
-	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK%  MEM% ELSE% COMMAND");
-	assert_row(&shown, 6, "      1   0.0   0.0     -     - 100.0 job1");
+	assert_row(&shown, 4, "    PID  RUN%  CPU% DISK%  MEM% ELSE% COMMAND");
+	assert_row(&shown, 7, "      1   0.0   0.0     -     - 100.0 job1");
 	end(&shown);
 }
 
@@ -150,11 +153,11 @@ static void wide_numbers_keep_their_columns(void **unused)
 	top_model_feed(&shown.view.model, tasks, 3, SECOND);
 	draw(&shown);
 	assert_row(
-		&shown, 4,
+		&shown, 5,
 		"4194303   4M   0.0   0.0   0.0   0.0 100.0         0         0 fifteen_letters");
-	assert_row(&shown, 5,
+	assert_row(&shown, 6,
 		   "4194302  54k 100.0   0.0   0.0   0.0   0.0  1.00 EiB  16.0 EiB jöb\\x09straße");
-	assert_row(&shown, 6, "      7 9999   0.0 100.0   0.0   0.0   0.0         0         0 ??a");
+	assert_row(&shown, 7, "      7 9999   0.0 100.0   0.0   0.0   0.0         0         0 ??a");
 	end(&shown);
 }
 
@@ -170,14 +173,14 @@ static void a_deep_tree_shows_its_names(void **unused)
 	top_key_press(&shown.view, 't');
 	top_model_feed(&shown.view.model, tasks, 25, SECOND);
 	draw(&shown);
-	assert_row(&shown, 4,
-		   "   1000    1   0.0   0.0   0.0   0.0 100.0         0         0 - job1000");
 	assert_row(&shown, 5,
+		   "   1000    1   0.0   0.0   0.0   0.0 100.0         0         0 - job1000");
+	assert_row(&shown, 6,
 		   "   1001    1   0.0   0.0   0.0   0.0 100.0         0         0   - job1001");
-	assert_row(&shown, 28,
+	assert_row(&shown, 29,
 		   "   1024    1   0.0   0.0   0.0   0.0 100.0         0         0       job1024");
 	assert_row(
-		&shown, 27,
+		&shown, 28,
 		"   1023    1   0.0   0.0   0.0   0.0 100.0         0         0       - job1023");
 	end(&shown);
 }
@@ -194,9 +197,9 @@ static void groups_and_threads_are_counted(void **unused)
 	top_model_feed(&shown.view.model, tasks, 3, SECOND);
 	draw(&shown);
 	assert_row(&shown, 0, "holdup top - 2 processes, every 1 s, by waited");
-	assert_row(&shown, 4,
-		   "           1  10.0  10.0   0.0   0.0  80.0         0         0 - /odd (1)");
 	assert_row(&shown, 5,
+		   "           1  10.0  10.0   0.0   0.0  80.0         0         0 - /odd (1)");
+	assert_row(&shown, 6,
 		   "      1    1  10.0  10.0   0.0   0.0  80.0         0         0   job1");
 	top_key_press(&shown.view, 'H');
 	draw(&shown);
@@ -213,11 +216,11 @@ static void one_task_with_its_times(void **unused)
 	strcpy(shown.view.details.syscall, "read(3, ...)");
 	strcpy(shown.view.details.file, "/tmp/\033[2Jx");
 	draw(&shown);
-	assert_row(&shown, 3, " job22, process 22 of 1 thread");
-	assert_row(&shown, 8, " system call   read(3, ...)");
-	assert_row(&shown, 9, " its file      /tmp/\\x1b[2Jx");
-	assert_row(&shown, 11, " ran              25.0 %  ▂");
-	assert_row(&shown, 12, " waited for CPU   75.0 %  ▆");
+	assert_row(&shown, 4, " job22, process 22 of 1 thread");
+	assert_row(&shown, 9, " system call   read(3, ...)");
+	assert_row(&shown, 10, " its file      /tmp/\\x1b[2Jx");
+	assert_row(&shown, 12, " ran              25.0 %  ▂");
+	assert_row(&shown, 13, " waited for CPU   75.0 %  ▆");
 	top_model_feed(&shown.view.model, NULL, 0, SECOND);
 	draw(&shown);
 	assert_true(has_text(&shown, "HAS ENDED"));
@@ -248,7 +251,7 @@ static void what_is_typed_filters(void **unused)
 
 static void the_menu_and_the_mouse_choose_an_order(void **unused)
 {
-	struct top_click click = { .row = 3, .column = 27, .rows = 24, .columns = 80 };
+	struct top_click click = { .row = 4, .column = 27, .rows = 24, .columns = 80 };
 	struct shown shown;
 
 	begin(&shown, 24, 80);
@@ -260,7 +263,7 @@ static void the_menu_and_the_mouse_choose_an_order(void **unused)
 	assert_int_equal(shown.view.model.sort, TOP_SORT_RUN);
 	top_mouse_click(&shown.view, &click);
 	assert_int_equal(shown.view.model.sort, TOP_SORT_DISK);
-	click.row = 5;
+	click.row = 6;
 	top_mouse_click(&shown.view, &click);
 	assert_int_equal(shown.view.model.selected, 1);
 	click.row = 23;
@@ -273,7 +276,7 @@ static void the_menu_and_the_mouse_choose_an_order(void **unused)
 static void what_tasks_wait_for_has_a_column_of_its_own(void **unused)
 {
 	struct shown shown;
-	struct top_click title = { 3, 50, 24, 80, false };
+	struct top_click title = { 4, 50, 24, 80, false };
 
 	begin(&shown, 24, 80);
 	assert_int_equal(top_key_press(&shown.view, 'w'), TOP_WAITS);
@@ -282,12 +285,12 @@ static void what_tasks_wait_for_has_a_column_of_its_own(void **unused)
 	top_waits_put(&shown.view.waits, shown.view.model.lines[1].task,
 		      "DEADLOCK: \033[31m > and more than there is room for");
 	draw(&shown);
-	assert_row(&shown, 3, "    PID  RUN%  CPU% DISK% COMMAND           WAITS FOR");
-	assert_row(&shown, 4, "     22  25.0  75.0   0.0 job22             futex > b[7]: runs");
+	assert_row(&shown, 4, "    PID  RUN%  CPU% DISK% COMMAND           WAITS FOR");
+	assert_row(&shown, 5, "     22  25.0  75.0   0.0 job22             futex > b[7]: runs");
 	assert_row(
-		&shown, 5,
+		&shown, 6,
 		"    333  50.0   0.0  10.0 job333            DEADLOCK: \\x1b[31m > and more than t");
-	assert_row(&shown, 6, "      1   0.0   0.0     - job1");
+	assert_row(&shown, 7, "      1   0.0   0.0     - job1");
 	assert_int_equal(top_mouse_click(&shown.view, &title), TOP_REDRAW);
 	assert_int_equal(shown.view.model.sort, TOP_SORT_WAITED);
 	shown.view.waits.every_ns = 3 * SECOND;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "accounts/sample.h"
+#include "base/clock.h"
 #include "tui/top_model.h"
 #include "tui/top_source.h"
 
@@ -34,6 +35,20 @@ static void system_calls_have_names_and_files(void **unused)
 	assert_string_equal(words, "(blocked outside a system call)");
 	top_syscall_words("", "x86_64", words, &fd);
 	assert_int_equal(fd, -1);
+}
+
+static void the_own_cost_is_the_time_of_this_process(void **unused)
+{
+	struct top_own own = { 0 };
+	uint64_t until_ns;
+
+	top_own_look(&own);
+	assert_true(own.looked_ns && own.cpu_ns && !own.span_ns);
+	until_ns = own.cpu_ns + 5000000;
+	while (clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) < until_ns)
+		;
+	top_own_look(&own);
+	assert_true(own.used_ns >= 5000000 && own.span_ns >= own.used_ns);
 }
 
 static void pressure_is_some_and_perhaps_all(void **unused)
@@ -76,6 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(system_calls_have_names_and_files),
+		cmocka_unit_test(the_own_cost_is_the_time_of_this_process),
 		cmocka_unit_test(pressure_is_some_and_perhaps_all),
 		cmocka_unit_test(memory_is_taken_off_run_time_and_disk),
 	};

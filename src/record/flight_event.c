@@ -1,0 +1,140 @@
+/* flight_event.c - see flight_event.h. */
+#include "record/flight_event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "record/ftrace.h"
+#include "record/instance.h"
+
+#define TEXT_BYTES 4096u
+#define READS_MOST 256 /* to empty it */
+#define CPU_KIB	   "16"
+
+struct flight_event {
+	struct instance instance;
+	char *enable; /* owned; path of the switch in the instance */
+	int pipe_fd;
+	bool is_armed;
+};
+
+static int set_filter(const struct flight_event *event, const char *name, const char *filter,
+		      struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("events/%s/filter", name);
+
+	if (ftrace_write(event->instance.dir_fd, path, filter, NULL) == 0)
+		return 0;
+	return err_set(err, -EINVAL, "the kernel refuses the filter \"%s\" of event %s", filter,
+		       name);
+}
+
+/* Wake for each event, keep the first ones. Where the kernel has no such file, it does so anyway. */
+static void set_options(int dir_fd)
+{
+	(void)ftrace_write(dir_fd, "buffer_percent", "0", NULL);
+	(void)ftrace_write(dir_fd, "buffer_size_kb", CPU_KIB, NULL);
+	(void)ftrace_write(dir_fd, "options/overwrite", "0", NULL);
+}
+
+static int prepare(struct flight_event *event, const char *name, const char *filter,
+		   struct err *err)
+{
+	int dir_fd = event->instance.dir_fd, rc = 0;
+
+	event->enable = xasprintf("events/%s/enable", name);
+	if (!ftrace_has(dir_fd, event->enable))
+		return err_set(err, -ENOENT, "this kernel has no event %s", name);
+	set_options(dir_fd);
+	if (filter)
+		rc = set_filter(event, name, filter, err);
+	if (rc < 0)
+		return rc;
+	event->pipe_fd = openat(dir_fd, "trace_pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (event->pipe_fd < 0)
+		return err_set(err, -errno, "cannot open trace_pipe: %s", strerror(errno));
+	rc = ftrace_write(dir_fd, "tracing_on", "1", err);
+	if (rc == 0)
+		rc = ftrace_write(dir_fd, event->enable, "1", err);
+	event->is_armed = rc == 0;
+	return rc;
+}
+
+int flight_event_open(const char *name, const char *filter, struct flight_event **out_event,
+		      struct err *err)
+{
+	struct flight_event *event = xcalloc(1, sizeof(*event));
+	AUTO_FREE char *tracing_dir = NULL;
+	int rc = ftrace_find(&tracing_dir, err);
+
+	event->instance = INSTANCE_NONE;
+	event->pipe_fd = -1;
+	if (rc == 0)
+		rc = instance_open(tracing_dir, &event->instance, err);
+	if (rc == 0)
+		rc = prepare(event, name, filter, err);
+	if (rc < 0) {
+		flight_event_close(event);
+		return rc;
+	}
+	*out_event = event;
+	return 0;
+}
+
+int flight_event_fd(const struct flight_event *event)
+{
+	return event && event->is_armed ? event->pipe_fd : -1;
+}
+
+void flight_event_squeeze(char *line)
+{
+	char *to = line;
+
+	for (const char *from = line; *from; from++) {
+		if (*from != ' ' || (to > line && to[-1] != ' '))
+			*to++ = *from;
+	}
+	while (to > line && to[-1] == ' ')
+		to--;
+	*to = '\0';
+}
+
+char *flight_event_take(struct flight_event *event)
+{
+	char text[TEXT_BYTES], rest[TEXT_BYTES];
+	ssize_t got = read(event->pipe_fd, text, sizeof(text) - 1);
+
+	if (got <= 0)
+		return NULL;
+	(void)ftrace_write(event->instance.dir_fd, event->enable, "0", NULL);
+	event->is_armed = false;
+	for (int i = 0; i < READS_MOST && read(event->pipe_fd, rest, sizeof(rest)) > 0; i++)
+		;
+	text[got] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	flight_event_squeeze(text);
+	return xstrdup(text);
+}
+
+void flight_event_arm(struct flight_event *event)
+{
+	if (event && !event->is_armed)
+		event->is_armed =
+			ftrace_write(event->instance.dir_fd, event->enable, "1", NULL) == 0;
+}
+
+void flight_event_close(struct flight_event *event)
+{
+	if (!event)
+		return;
+	mem_close_fd(&event->pipe_fd);
+	instance_close(&event->instance);
+	free(event->enable);
+	free(event);
+}
