@@ -31,6 +31,10 @@
 #define SIGNAL_OF_EXIT 0x7f /* in the code of an exit */
 #define FROM_TIMER     (-2) /* SI_TIMER */
 
+/* CHLD, CONT, STOP, TSTP, TTIN, TTOU, URG, WINCH: by default these end nothing. */
+#define HARMLESS \
+	(1u << 17 | 1u << 18 | 1u << 19 | 1u << 20 | 1u << 21 | 1u << 22 | 1u << 23 | 1u << 28)
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Who is held back: where, and what the scheduler had counted then. */
@@ -653,7 +657,7 @@ int on_signal(__u64 *args)
 				 .signal = (__u32)args[0] };
 	__u32 tgid = task->tgid, me = bpf_get_current_pid_tgid();
 
-	if (control.ended || args[4])
+	if (control.ended || args[4] || (killed.signal < 32 && HARMLESS >> killed.signal & 1))
 		return 0;
 	if ((__u64)info != 1) { /* SEND_SIG_PRIV */
 		put_sender(&killed, task, info);
