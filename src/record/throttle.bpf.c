@@ -701,7 +701,9 @@ int on_victim(__u64 *args)
 	if (!raw)
 		return 0;
 	raw->sector = RAW_KILLED_MEMORY;
-	raw->limit[0] = raw->limit[1] = 0;
+	raw->limit[0] = 0;
+	raw->limit[1] =
+		*tgid == bpf_get_current_pid_tgid() >> 32 ? 0 : bpf_get_current_pid_tgid() >> 32;
 	limit = find_limit(memory_css(bpf_get_current_task_btf()));
 	memcg = limit && !limit->several && limit->left < BATCH ? limit->memcg : NULL;
 	if (memcg && limit->kind == RAW_THROTTLE_RECLAIM) {

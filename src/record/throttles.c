@@ -165,14 +165,16 @@ static void make_dirty(const struct raw_throttle *raw, char *out, size_t room)
 
 static void make_no_memory(const struct raw_throttle *raw, const char *path, char *out, size_t room)
 {
-	char limit[80];
+	char limit[80], asker[64] = "";
 
 	put_pages(limit, sizeof(limit), reclaim_file(raw), raw->limit[0]);
+	if (raw->limit[1])
+		snprintf(asker, sizeof(asker), "; process %llu asked for memory", raw->limit[1]);
 	if (limit[0])
-		snprintf(out, room, "SIGKILL: out of memory at the limit of cgroup %s%s", path,
-			 limit);
+		snprintf(out, room, "SIGKILL: out of memory at the limit of cgroup %s%s%s", path,
+			 limit, asker);
 	else
-		snprintf(out, room, "SIGKILL: out of memory");
+		snprintf(out, room, "SIGKILL: out of memory%s", asker);
 }
 
 static void make_killed(const struct raw_throttle *raw, const char *path, char *out, size_t room)

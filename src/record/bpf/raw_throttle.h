@@ -25,11 +25,11 @@ enum raw_throttle_kind {
 
 /* KILLED, in 'sector': why the signal came. Its number is in 'dev'. */
 enum raw_killed {
-	RAW_KILLED_SENT,  /* another process sent it; limit: its thread; text: the name of that */
-	RAW_KILLED_OTHER, /* the kernel, or the process itself */
-	RAW_KILLED_SOFT,  /* the soft limit of CPU time, of 'limit' seconds: soft, hard */
-	RAW_KILLED_HARD,  /* the hard one */
-	RAW_KILLED_MEMORY, /* no memory was left; limit: pages; text: the cgroup that has that limit, if one has */
+	RAW_KILLED_SENT,   /* another process sent it; limit: its thread; text: the name of that */
+	RAW_KILLED_OTHER,  /* the kernel, or the process itself */
+	RAW_KILLED_SOFT,   /* the soft limit of CPU time, of 'limit' seconds: soft, hard */
+	RAW_KILLED_HARD,   /* the hard one */
+	RAW_KILLED_MEMORY, /* no memory was left; limit: pages, another process that asked for some or 0; text: the cgroup that has that limit, if one has */
 };
 
 #define RAW_FIRST_KIND 1 /* a cgroup of version 1 */
