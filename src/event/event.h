@@ -182,6 +182,7 @@ enum throttle {
 	THROTTLE_RECLAIM = -5, /* from now on the thread frees memory for that limit */
 	THROTTLE_HIGH = -6,    /* the same, and the limit may have it pause after that */
 	THROTTLE_DIRTY = -7,   /* from now on its pauses as it writes are for those dirty pages */
+	THROTTLE_KILLED = -8, /* its process ends by a signal; the name: which, and why that came */
 };
 
 /* By which a request is known while it lives. */

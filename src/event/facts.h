@@ -28,7 +28,7 @@ struct fact_thread {
 	uint32_t uid;
 	int32_t policy; /* SCHED_OTHER ...; -1 = unknown */
 	int32_t prio;	/* as /proc/PID/stat shows it */
-	char state;	/* R, S, D ...; '?' = unknown */
+	char state;	/* R, S, D ...; F = frozen; '?' = unknown */
 	bool kernel;	/* a kernel thread */
 	bool compat;	/* of a 32-bit program on a 64-bit kernel; false: it is not, or not known */
 	uint64_t seen_ns; /* when the dump read it; ns on the trace clock */

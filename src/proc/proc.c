@@ -203,3 +203,17 @@ void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room)
 	if (from)
 		snprintf(out, room, "%.*s", (int)strcspn(from, "\n"), from);
 }
+
+bool proc_wchan_frozen(const char *wchan)
+{
+	return strcmp(wchan, "do_freezer_trap") == 0 || strcmp(wchan, "__refrigerator") == 0 ||
+	       strcmp(wchan, "get_signal") == 0;
+}
+
+bool proc_is_frozen(int proc_fd, int32_t tgid, int32_t tid)
+{
+	char path[64], wchan[128];
+
+	snprintf(path, sizeof(path), "%d/task/%d/wchan", tgid, tid);
+	return proc_read(proc_fd, path, wchan, sizeof(wchan)) > 0 && proc_wchan_frozen(wchan);
+}

@@ -61,4 +61,10 @@ uint64_t proc_pid_namespace(int proc_fd, int32_t tgid);
 /* Path in the unified hierarchy, else in the first one; "" when unknown. */
 void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room);
 
+/* Does a thread that sleeps in this function of the kernel, as wchan says, sleep for the freezer of its cgroup? */
+bool proc_wchan_frozen(const char *wchan);
+
+/* Does this one, which sleeps? False also where that may not be read. */
+bool proc_is_frozen(int proc_fd, int32_t tgid, int32_t tid);
+
 #endif

@@ -197,12 +197,22 @@ static void add_call(const struct opened *opened, struct fact_thread *thread)
 	thread->call_ns = call->seen_ns;
 }
 
+/* With all of its process: the others are not asked where the main thread is not frozen. */
+static bool is_frozen(const struct dump *dump, const struct proc_thread *thread,
+		      bool is_main_frozen)
+{
+	return !thread->kernel && (thread->state == 'S' || thread->state == 'D') &&
+	       (is_main_frozen || thread->tid == thread->tgid) &&
+	       proc_is_frozen(dump->proc_fd, thread->tgid, thread->tid);
+}
+
 /* Threads of a process stand together, and share what is the process's. */
 static void print_threads(const struct dump *dump, FILE *out)
 {
 	char cgroup[1024] = "";
 	const char *cmdline = "";
 	const struct opened *opened = NULL;
+	bool is_main_frozen = false;
 	int32_t tgid = -1;
 	size_t user = 0;
 
@@ -223,6 +233,7 @@ static void print_threads(const struct dump *dump, FILE *out)
 
 		if (from->tgid != tgid) {
 			tgid = from->tgid;
+			is_main_frozen = is_frozen(dump, from, false);
 			proc_read_cgroup(dump->proc_fd, tgid, cgroup, sizeof(cgroup));
 			while (user < dump->user_count && dump->users[user] < tgid)
 				user++;
@@ -231,6 +242,8 @@ static void print_threads(const struct dump *dump, FILE *out)
 					 : NULL;
 			cmdline = opened ? opened->cmdline : "";
 		}
+		if (is_frozen(dump, from, is_main_frozen))
+			thread.state = DUMP_FROZEN;
 		if (opened)
 			add_call(opened, &thread);
 		thread.compat = opened && opened->compat;

@@ -24,6 +24,16 @@
 #define NEARLY_NOTHING 1024 /* pages: a batch of them, or a huge one, did not fit */
 #define TELL_AGAIN_NS  100000000ull
 #define WRITES	       1 /* lowest bit of the operations that do */
+#define LIMIT_CPU      0 /* RLIMIT_CPU */
+#define SECOND_NS      1000000000ull
+#define SIGNAL_KILL    9
+#define SIGNAL_CPU     24
+#define SIGNAL_OF_EXIT 0x7f /* in the code of an exit */
+#define FROM_TIMER     (-2) /* SI_TIMER */
+
+/* CHLD, CONT, STOP, TSTP, TTIN, TTOU, URG, WINCH: by default these end nothing. */
+#define HARMLESS \
+	(1u << 17 | 1u << 18 | 1u << 19 | 1u << 20 | 1u << 21 | 1u << 22 | 1u << 23 | 1u << 28)
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -40,6 +50,7 @@ enum scratch {
 	SCRATCH_REQUEST,
 	SCRATCH_RECLAIM,
 	SCRATCH_DIRTY,
+	SCRATCH_KILLED,
 	SCRATCHES
 };
 
@@ -293,20 +304,28 @@ static void put_limit(struct raw_throttle *raw, struct blkcg_gq *group)
 		put_cgroup(raw, BPF_CORE_READ(whose, blkcg, css.cgroup));
 }
 
-static int on_request(struct request *request)
+static struct raw_throttle *released_record(struct gendisk *disk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct raw_throttle *raw;
-	struct gendisk *disk;
+	struct raw_throttle *raw = empty_record(SCRATCH_REQUEST);
 
-	if (control.ended || !releases(task) || !(raw = empty_record(SCRATCH_REQUEST)))
-		return 0;
-	disk = BPF_CORE_READ(request, q, disk);
+	if (!raw)
+		return NULL;
 	raw->mono_ns = bpf_ktime_get_ns() + AFTER_NS;
 	raw->kind = RAW_THROTTLE_IO;
 	raw->tid = task->pid;
 	raw->tgid = task->tgid;
 	raw->dev = BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+	return raw;
+}
+
+static int on_request(struct request *request)
+{
+	struct raw_throttle *raw;
+
+	if (control.ended || !releases(bpf_get_current_task_btf()) ||
+	    !(raw = released_record(BPF_CORE_READ(request, q, disk))))
+		return 0;
 	raw->sector = BPF_CORE_READ(request, __sector);
 	raw->write = BPF_CORE_READ(request, cmd_flags) & WRITES;
 	put_limit(raw, BPF_CORE_READ(request, bio, bi_blkg));
@@ -325,6 +344,24 @@ SEC("tp_btf/block_rq_issue")
 int on_issue(__u64 *args)
 {
 	return on_request((struct request *)args[0]);
+}
+
+/* A flush of the device is not inserted: others issue it later, maybe for several at once. */
+SEC("tp_btf/block_getrq")
+int on_getrq(__u64 *args)
+{
+	struct bio *bio = (struct bio *)args[0];
+	struct raw_throttle *raw;
+
+	if (control.ended || BPF_CORE_READ(bio, bi_iter.bi_size) ||
+	    !releases(bpf_get_current_task_btf()) ||
+	    !(raw = released_record(BPF_CORE_READ(bio, bi_bdev, bd_disk))))
+		return 0;
+	raw->mono_ns -= AFTER_NS;
+	raw->write = BPF_CORE_READ(bio, bi_opf) & WRITES;
+	put_limit(raw, BPF_CORE_READ(bio, bi_blkg));
+	RING_SEND(raw);
+	return 0;
 }
 
 /* -------------------------------------------------------------- queues of devices */
@@ -542,6 +579,160 @@ int on_dirty(__u64 *args)
 							  : NULL;
 	if (css)
 		put_cgroup(raw, BPF_CORE_READ(css, cgroup));
+	RING_SEND(raw);
+	return 0;
+}
+
+/* ------------------------------------------------------------ what ends processes */
+
+struct killed {
+	__u64 limit[2];
+	__u64 ns;
+	__u32 why; /* enum raw_killed */
+	__u32 signal;
+	char comm[16];
+	__u8 told;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32); /* process */
+	__type(value, struct killed);
+} all_killed SEC(".maps");
+
+/* Whom a thread has just killed for the kernel. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u32);
+} victims SEC(".maps");
+
+/* The kernel's own sum, by which it decides; the times are kept while there is such a limit. */
+static int is_over(struct signal_struct *process, __u64 seconds)
+{
+	__u64 ns = BPF_CORE_READ(process, cputimer.cputime_atomic.utime.counter) +
+		   BPF_CORE_READ(process, cputimer.cputime_atomic.stime.counter);
+
+	return seconds < ~0ull / SECOND_NS && ns >= seconds * SECOND_NS;
+}
+
+/* A signal of the kernel's own: one of the two limits? */
+static void put_cpu_limit(struct killed *killed, struct task_struct *task)
+{
+	struct signal_struct *process = BPF_CORE_READ(task, signal);
+	__u32 me = bpf_get_current_pid_tgid() >> 32;
+
+	killed->limit[0] = BPF_CORE_READ(process, rlim[LIMIT_CPU].rlim_cur);
+	killed->limit[1] = BPF_CORE_READ(process, rlim[LIMIT_CPU].rlim_max);
+	if (me != (__u32)task->tgid)
+		return;
+	if (killed->signal == SIGNAL_CPU && is_over(process, killed->limit[0]))
+		killed->why = RAW_KILLED_SOFT;
+	else if (killed->signal == SIGNAL_KILL && is_over(process, killed->limit[1]))
+		killed->why = RAW_KILLED_HARD;
+}
+
+/* Who is current has sent it, but for signals of timers and of the kernel's own. */
+static void put_sender(struct killed *killed, struct task_struct *task, struct kernel_siginfo *info)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	int code = info ? BPF_CORE_READ(info, si_code) : 0;
+
+	if (code > 0 || code == FROM_TIMER || id >> 32 == (__u32)task->tgid)
+		return;
+	killed->why = RAW_KILLED_SENT;
+	killed->limit[0] = (__u32)id;
+	bpf_get_current_comm(killed->comm, sizeof(killed->comm));
+}
+
+SEC("tp_btf/signal_generate")
+int on_signal(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[2];
+	struct kernel_siginfo *info = (struct kernel_siginfo *)args[1];
+	struct killed killed = { .ns = bpf_ktime_get_ns(),
+				 .why = RAW_KILLED_OTHER,
+				 .signal = (__u32)args[0] };
+	__u32 tgid = task->tgid, me = bpf_get_current_pid_tgid();
+
+	if (control.ended || args[4] || (killed.signal < 32 && HARMLESS >> killed.signal & 1))
+		return 0;
+	if ((__u64)info != 1) { /* SEND_SIG_PRIV */
+		put_sender(&killed, task, info);
+	} else {
+		put_cpu_limit(&killed, task);
+		if (killed.signal == SIGNAL_KILL)
+			bpf_map_update_elem(&victims, &me, &tgid, BPF_ANY);
+	}
+	bpf_map_update_elem(&all_killed, &tgid, &killed, BPF_ANY);
+	return 0;
+}
+
+static struct raw_throttle *killed_record(struct killed *killed, __u32 tgid)
+{
+	struct raw_throttle *raw = empty_record(SCRATCH_KILLED);
+
+	if (!raw || killed->told)
+		return NULL;
+	killed->told = 1;
+	raw->mono_ns = killed->ns + AFTER_NS;
+	raw->kind = RAW_THROTTLE_KILLED;
+	raw->tid = raw->tgid = tgid;
+	raw->dev = killed->signal;
+	raw->sector = killed->why;
+	raw->limit[0] = killed->limit[0];
+	raw->limit[1] = killed->limit[1];
+	return raw;
+}
+
+/* Right after the signal, by who asked for memory. */
+SEC("tp_btf/mark_victim")
+int on_victim(__u64 *args)
+{
+	__u32 me = bpf_get_current_pid_tgid(), *tgid = bpf_map_lookup_elem(&victims, &me);
+	struct killed *killed = tgid ? bpf_map_lookup_elem(&all_killed, tgid) : NULL;
+	struct raw_throttle *raw = killed ? killed_record(killed, *tgid) : NULL;
+	struct mem_cgroup *memcg;
+	struct limit *limit;
+
+	(void)args;
+	if (!raw)
+		return 0;
+	raw->sector = RAW_KILLED_MEMORY;
+	raw->limit[0] = 0;
+	raw->limit[1] =
+		*tgid == bpf_get_current_pid_tgid() >> 32 ? 0 : bpf_get_current_pid_tgid() >> 32;
+	limit = find_limit(memory_css(bpf_get_current_task_btf()));
+	memcg = limit && !limit->several && limit->left < BATCH ? limit->memcg : NULL;
+	if (memcg && limit->kind == RAW_THROTTLE_RECLAIM) {
+		raw->limit[0] = limit->pages;
+		raw->flags |= limit->flags;
+		put_cgroup(raw, BPF_CORE_READ(memcg, css.cgroup));
+	}
+	RING_SEND(raw);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[0];
+	__u32 tgid = task->tgid, signal = task->exit_code & SIGNAL_OF_EXIT;
+	struct killed *killed;
+	struct raw_throttle *raw;
+
+	if ((__u32)task->pid != tgid || !signal || control.ended)
+		return 0;
+	killed = bpf_map_lookup_elem(&all_killed, &tgid);
+	raw = killed && killed->signal == signal ? killed_record(killed, tgid) : NULL;
+	if (!raw)
+		return 0;
+	if (killed->why == RAW_KILLED_SENT) {
+		__builtin_memcpy(raw->text, killed->comm, sizeof(killed->comm));
+		raw->text_bytes = sizeof(killed->comm);
+	}
 	RING_SEND(raw);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "wire/wire.h"
 
 #define WAKE_BYTES   (64u << 10)
-#define PROGRAMS_MAX 6
+#define PROGRAMS_MAX 10
 #define NO_LIMIT     (UINT64_C(1) << 62) /* bytes: as good as none */
 
 extern const unsigned char holdup_bpf_throttle[];
@@ -102,14 +103,18 @@ static void put_pages(char *out, size_t room, const char *file, uint64_t pages)
 		snprintf(out, room, " (%s %s)", file, text_size(pages * page).s);
 }
 
+static const char *reclaim_file(const struct raw_throttle *raw)
+{
+	return !(raw->flags & RAW_FIRST_KIND) ? "memory.max"
+	       : raw->flags & RAW_SWAP	      ? "memory.memsw.limit_in_bytes"
+					      : "memory.limit_in_bytes";
+}
+
 static void make_reclaim(const struct raw_throttle *raw, const char *path, char *out, size_t room)
 {
-	const char *file = !(raw->flags & RAW_FIRST_KIND) ? "memory.max"
-			   : raw->flags & RAW_SWAP	  ? "memory.memsw.limit_in_bytes"
-							  : "memory.limit_in_bytes";
 	char limit[80];
 
-	put_pages(limit, sizeof(limit), file, raw->limit[0]);
+	put_pages(limit, sizeof(limit), reclaim_file(raw), raw->limit[0]);
 	if (limit[0])
 		snprintf(out, room, "reclaims memory at the limit of cgroup %s%s", path, limit);
 	else
@@ -158,6 +163,50 @@ static void make_dirty(const struct raw_throttle *raw, char *out, size_t room)
 		 device, path[1] ? ", of cgroup " : "", path[1] ? path : "");
 }
 
+static void make_no_memory(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	char limit[80], asker[64] = "";
+
+	put_pages(limit, sizeof(limit), reclaim_file(raw), raw->limit[0]);
+	if (raw->limit[1])
+		snprintf(asker, sizeof(asker), "; process %llu asked for memory", raw->limit[1]);
+	if (limit[0])
+		snprintf(out, room, "SIGKILL: out of memory at the limit of cgroup %s%s%s", path,
+			 limit, asker);
+	else
+		snprintf(out, room, "SIGKILL: out of memory%s", asker);
+}
+
+static void make_killed(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	const char *name = sigabbrev_np((int)raw->dev);
+	char signal[32];
+
+	if (name)
+		snprintf(signal, sizeof(signal), "SIG%s", name);
+	else
+		snprintf(signal, sizeof(signal), "signal %u", raw->dev);
+	switch ((enum raw_killed)raw->sector) {
+	case RAW_KILLED_SENT:
+		snprintf(out, room, "%s of %.15s[%llu]", signal, raw->text, raw->limit[0]);
+		return;
+	case RAW_KILLED_SOFT:
+		snprintf(out, room, "%s: its soft limit of CPU time (RLIMIT_CPU, %llu s)", signal,
+			 raw->limit[0]);
+		return;
+	case RAW_KILLED_HARD:
+		snprintf(out, room, "%s: its hard limit of CPU time (RLIMIT_CPU, %llu s)", signal,
+			 raw->limit[1]);
+		return;
+	case RAW_KILLED_MEMORY:
+		make_no_memory(raw, path, out, room);
+		return;
+	case RAW_KILLED_OTHER:
+		break;
+	}
+	snprintf(out, room, "%s", signal);
+}
+
 /* What it says, and its text. */
 static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
 			char name[WIRE_NAME_MAX])
@@ -188,6 +237,10 @@ static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
 	case RAW_THROTTLE_DIRTY:
 		wire->fd = THROTTLE_DIRTY;
 		make_dirty(raw, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_KILLED:
+		wire->fd = THROTTLE_KILLED;
+		make_killed(raw, path, name, WIRE_NAME_MAX);
 		break;
 	case RAW_THROTTLE_IO:
 		wire->fd = THROTTLE_REQUEST;
@@ -220,8 +273,9 @@ static int take_record(void *context, void *data, size_t bytes)
 }
 
 /* The programs, most wanted first. */
-static const char *const programs[] = { "on_switch",  "on_insert",  "on_issue",
-					"on_dequeue", "on_reclaim", "on_dirty" };
+static const char *const programs[] = { "on_switch",  "on_insert", "on_issue", "on_dequeue",
+					"on_reclaim", "on_dirty",  "on_getrq", "on_signal",
+					"on_exit",    "on_victim" };
 
 static bool is_wanted(const char *name, size_t count)
 {

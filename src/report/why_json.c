@@ -508,6 +508,7 @@ static void put_people(struct json *json, const struct why *why)
 		json_print_string(json, "cmdline", person->cmdline);
 		json_print_string(json, "cgroup", person->cgroup);
 		json_print_string(json, "place", person->place);
+		json_print_string(json, "killed_by", person->killed_by);
 		json_end_object(json);
 	}
 	json_end_array(json);

@@ -20,6 +20,25 @@ static char *person_text(const struct why_person *person, const char *known_plac
 			 person->cmdline[0] && place ? "; " : "", place ? person->place : "");
 }
 
+/* The same, and how it ended. */
+static char *other_text(const struct why_person *person, const char *known_place)
+{
+	AUTO_FREE char *text = person_text(person, known_place);
+
+	if (!person->killed_by[0])
+		return xstrdup(text);
+	return xasprintf("%s%skilled by %s", text, *text ? "; " : "", person->killed_by);
+}
+
+static void print_line(const struct page *page, const char *what, const char *text)
+{
+	AUTO_FREE char *line = xasprintf("%s %s", what, text);
+	AUTO_FREE char *safe = text_escaped(line);
+
+	fputs("  ", page->out);
+	table_wrap(page->out, safe, 2);
+}
+
 static const struct why_person *target_person(const struct why *why)
 {
 	const struct why_person *first = why->people;
@@ -31,13 +50,11 @@ void why_text_target(const struct page *page)
 {
 	const struct why_person *person = target_person(page->why);
 	AUTO_FREE char *text = person ? person_text(person, "") : NULL;
-	AUTO_FREE char *line = text ? xasprintf("Its command: %s", text) : NULL;
-	AUTO_FREE char *safe = line ? text_escaped(line) : NULL;
 
-	if (!safe)
-		return;
-	fputs("  ", page->out);
-	table_wrap(page->out, safe, 2);
+	if (text && *text)
+		print_line(page, "Its command:", text);
+	if (person && person->killed_by[0])
+		print_line(page, "It was killed by", person->killed_by);
 }
 
 static bool is_in_chain(const struct why *why, const struct why_person *person)
@@ -88,7 +105,7 @@ void why_text_people(const struct page *page)
 	for (size_t i = target ? 1 : 0; i < why->person_count; i++) {
 		const struct why_person *person = &why->people[i];
 		AUTO_FREE char *name = words_thread(&person->who);
-		AUTO_FREE char *text = person_text(person, target ? target->place : "");
+		AUTO_FREE char *text = other_text(person, target ? target->place : "");
 
 		if (!is_named(page, person) || !*text)
 			continue;

@@ -225,7 +225,8 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 	thread->frames[0] = word_make(fact->kernel ? WORD_KERNEL : WORD_RUN, 0);
 	thread->process = process_get(state, fact->tgid);
 	thread->dumped = fact->call_ns ? fact : NULL;
-	if (fact->state == 'T' || fact->state == 't')
+	thread->frozen = fact->state == 'F';
+	if (fact->state == 'T' || fact->state == 't' || thread->frozen)
 		thread->stopped_ns = fact->seen_ns;
 }
 
@@ -328,8 +329,8 @@ void state_feed(struct state *state, const struct event *ev)
 /* A thread that no event told about did what the dump saw it do, all the time. */
 static void close_unseen(struct state *state, struct thread *thread, char letter)
 {
-	bool asleep =
-		letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' || letter == 't';
+	bool asleep = letter == 'S' || letter == 'D' || letter == 'I' || letter == 'T' ||
+		      letter == 't' || letter == 'F';
 
 	if (thread->seen || !asleep || thread->sched != SCHED_UNKNOWN)
 		return;

@@ -404,6 +404,8 @@ static void on_timer_start(struct state *state, struct cpu *cpu, const struct ev
 
 /* --------------------------------------------------------------------- disks */
 
+#define LAST_FLUSH ((UINT64_C(1) << 40) - 2) /* no device has such a sector */
+
 static uint64_t request_key(const struct event *ev)
 {
 	return throttle_request(ev->block.dev, ev->block.sector);
@@ -429,6 +431,19 @@ static uint32_t request_name(struct state *state, const struct ev_block *block, 
 	return names_add(&state->tl->names, text, sizeof(text));
 }
 
+/* A flush is issued by a worker; if what a limit held back has just queued that, for the limit. */
+static void issued_for_limit(const struct state *state, const struct cpu *cpu,
+			     const struct event *ev, struct actor *actor)
+{
+	const struct thread *current = state_current(state, cpu);
+
+	if (ev->block.rwbs && strcmp(ev->block.rwbs, "FF") == 0 && current &&
+	    current->work.time_ns && throttle_releases(state, &current->work))
+		actor->word = current->work.word;
+	if (throttle_releases(state, actor))
+		actor->below = 0;
+}
+
 static void on_block_issue(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct actor actor, before;
@@ -439,17 +454,34 @@ static void on_block_issue(struct state *state, struct cpu *cpu, const struct ev
 	if (ev->type == EV_BLOCK_ISSUE &&
 	    pending_take(&state->requests, request_key(ev), &before) && before.slot != SLOT_NONE)
 		actor = before;
-	else if (throttle_releases(state, &actor))
-		actor.below = 0;
+	else
+		issued_for_limit(state, cpu, ev, &actor);
 	actor.name = request_name(state, &ev->block, ev->block.bytes);
 	*pending_place(&state->requests, request_key(ev)) = actor;
+}
+
+/*
+ * Who issued it. A request that flushes the device is complete with its last flush, at a time when
+ * nothing of its own is under way; one flush may be of several.
+ */
+static void take_issuer(struct state *state, const struct event *ev, struct actor *out)
+{
+	uint64_t flush = throttle_request(ev->block.dev, LAST_FLUSH);
+	bool known = pending_take(&state->requests, request_key(ev), out);
+
+	if (ev->block.sectors)
+		return;
+	if (known && ev->block.sector == UINT64_MAX)
+		*pending_place(&state->requests, flush) = *out;
+	else if (!known && pending_take(&state->requests, flush, out))
+		*pending_place(&state->requests, flush) = *out;
 }
 
 static void on_block_complete(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct actor issuer = { .slot = SLOT_NONE };
 
-	(void)pending_take(&state->requests, request_key(ev), &issuer);
+	take_issuer(state, ev, &issuer);
 	cpu->disk_name = issuer.name ? issuer.name : request_name(state, &ev->block, 0);
 	cpu->disk_slot = issuer.slot;
 	cpu->disk_ns = issuer.time_ns;

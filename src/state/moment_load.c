@@ -351,6 +351,7 @@ static void restore_thread(struct loading *loading, struct thread_image *image)
 	from->word = thread->word;
 	from->dumped = thread->dumped;
 	from->stopped_ns = thread->stopped_ns;
+	from->frozen = thread->frozen;
 	from->placing.open = false;
 	memcpy(from->comm, thread->comm, COMM_BYTES);
 	from->wait = 0;

@@ -228,6 +228,7 @@ struct thread {
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 
 	uint64_t stopped_ns; /* the dump saw it stopped then; UINT64_MAX = it did not */
+	bool frozen;	     /* by the freezer of its cgroup */
 
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */

@@ -456,6 +456,8 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 		wait = tl_wait(thread->tl, thread->wait);
 		wait->in = word_make(WORD_USER, 0);
 		wait->flags |= WAIT_STOPPED;
+		if (thread->frozen && !wait->object)
+			wait->object = name_printf(state, "with its cgroup");
 		return;
 	}
 	if (!dumped || since_ns > dumped->call_ns || until_ns <= dumped->call_ns)

@@ -58,15 +58,25 @@ bool throttle_releases(const struct state *state, const struct actor *issuer)
 	       strcmp(names_text(&state->tl->names, word_arg(issuer->word)), RELEASES) == 0;
 }
 
-/* Kept with who issued it, as what is below that. */
-static void name_request(struct state *state, uint64_t request, const char *limit)
+/*
+ * Kept with who issued it, as what is below that. A flush is not issued yet: others will, for this.
+ */
+static void name_request(struct state *state, struct thread *worker, const struct event *ev)
 {
+	uint64_t request = ev->fd_name.inode;
 	struct actor issuer;
 
-	if (!pending_take(&state->requests, request, &issuer))
-		return;
+	if (!pending_take(&state->requests, request, &issuer)) {
+		if (!worker)
+			return;
+		issuer = (struct actor){ .time_ns = ev->time_ns,
+					 .slot = worker->slot,
+					 .word = flow_top(worker),
+					 .kind = ACTOR_THREAD };
+	}
 	if (throttle_releases(state, &issuer))
-		issuer.below = word_make(WORD_WORK, names_add(&state->tl->names, limit, 4096));
+		issuer.below =
+			word_make(WORD_WORK, names_add(&state->tl->names, ev->fd_name.name, 4096));
 	*pending_place(&state->requests, request) = issuer;
 }
 
@@ -119,10 +129,12 @@ void throttle_told(struct state *state, const struct event *ev)
 	const struct ev_fd_name *name = &ev->fd_name;
 	struct thread *thread = state_living(state, name->tid);
 
-	if (name->fd == THROTTLE_QUEUE)
+	if (name->fd == THROTTLE_KILLED && thread)
+		thread->tl->killed_by = names_add(&state->tl->names, name->name, 4096);
+	else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)
-		name_request(state, name->inode, name->name);
+		name_request(state, thread, ev);
 	else if (thread && name->fd == THROTTLE_BEGINS)
 		throttle_begin(state, thread, name->name);
 	else if (thread && name->fd == THROTTLE_ENDS)

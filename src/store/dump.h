@@ -10,12 +10,15 @@
  *	{"irq":{"nr","name"}}
  *	{"device":{"nr","name"}}                            nr: major << 20 | minor
  *
+ * A thread's state is the letter that /proc has, or 'F': the freezer of its cgroup keeps it asleep.
  * Strings that are not valid UTF-8 have the bad bytes replaced by '?'.
  */
 #ifndef STORE_DUMP_H
 #define STORE_DUMP_H
 
 #include <stdio.h>
+
+#define DUMP_FROZEN 'F'
 
 struct err;
 struct facts;

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "event/syscalls.h"
+#include "proc/proc.h"
 #include "stuck/hotspot.h"
 
 void wait_edge(struct wait *wait, const struct stuck_edge *edge)
@@ -77,19 +78,13 @@ static void exited_wait(struct asleep *asleep)
 		wait_edge(asleep->wait, &edge);
 }
 
-static bool is_frozen_itself(const struct task *task)
-{
-	return strcmp(task->wchan, "do_freezer_trap") == 0 ||
-	       strcmp(task->wchan, "__refrigerator") == 0 || strcmp(task->wchan, "get_signal") == 0;
-}
-
 /* With its process, whose main thread tells: not all threads are asked for where they sleep. */
 static bool is_frozen(const struct asleep *asleep)
 {
 	const struct task *main = look_task(&asleep->snap->look, asleep->task.tgid);
 
-	return is_frozen_itself(&asleep->task) ||
-	       (main && asleep->task.state == main->state && is_frozen_itself(main));
+	return proc_wchan_frozen(asleep->task.wchan) ||
+	       (main && asleep->task.state == main->state && proc_wchan_frozen(main->wchan));
 }
 
 /* 32-bit programs have other numbers, and other structures, that are not looked into. */

@@ -92,6 +92,7 @@ static void pack_thread(struct pack *pack, const struct tl_thread *thread)
 	pack_i64(pack, thread->tgid);
 	pack_u64(pack, thread->comm);
 	pack_u64(pack, thread->cmdline);
+	pack_u64(pack, thread->killed_by);
 	pack_u64(pack, (uint32_t)(thread->parent + 1));
 	pack_u64(pack, thread->idle_cpu);
 	pack_u64(pack, thread->birth_ns);
@@ -220,6 +221,7 @@ static bool unpack_thread(struct unpack *from, struct timeline *tl, uint32_t cou
 	thread->tgid = (int32_t)unpack_i64(from);
 	thread->comm = unpack_u32(from);
 	thread->cmdline = unpack_u32(from);
+	thread->killed_by = unpack_u32(from);
 	thread->parent = unpack_u32(from) - 1;
 	thread->idle_cpu = unpack_u32(from);
 	thread->birth_ns = unpack_u64(from);

@@ -344,7 +344,9 @@ struct tl_thread {
 	int32_t tgid;
 	uint32_t comm;	  /* name id: the last one seen */
 	uint32_t cmdline; /* name id; 0 = unknown */
-	uint32_t parent;  /* slot of who made it; SLOT_NONE = unknown */
+	uint32_t
+		killed_by; /* name id: the signal that ended its process, and why that came; 0 = none */
+	uint32_t parent; /* slot of who made it; SLOT_NONE = unknown */
 	uint32_t idle_cpu;
 	uint64_t birth_ns; /* begin of the recording when it was there before */
 	uint64_t death_ns; /* end of the recording when it still lived */

@@ -3,11 +3,15 @@
 
 A shell puts itself into a cgroup that may use a fifth of a CPU, and works there. What holdup says
 lies between the cgroup's own counts around the work and around the whole recording. Another one may
-have 16 MiB of memory, and reads a file of 64 MiB that is in nobody's memory yet.
+have 16 MiB of memory, and reads a file of 64 MiB that is in nobody's memory yet; what needs more than
+that is killed. So is a process at its limit of CPU time; others are sent the same signals by a process.
+A process that was frozen before the recording is told as frozen.
 """
 import json
 import os
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 import kernel  # noqa: E402
@@ -145,13 +149,118 @@ def check_memory(tap, cgroup):
            "memory: the sum is the window", report["window"])
 
 
-def main():
-    kernel.need()
+# The end of each child, and its truth: its number, and the name and number of who sent the signal.
+ENDS = """
+import os, resource, signal, sys
+def child(limit=None):
+    pid = os.fork()
+    if pid == 0:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_CPU, limit)
+        while True:
+            pass
+    return pid
+def sent(number):
+    pid = child()
+    killer = os.fork()
+    if killer == 0:
+        os.kill(pid, number)
+        os._exit(0)
+    os.waitpid(killer, 0)
+    os.waitpid(pid, 0)
+    print(pid, "SIG%s of %s[%d]" % (signal.Signals(number).name[3:],
+                                    open("/proc/self/comm").read().strip(), killer))
+def limited(limit, words):
+    pid = child(limit)
+    os.waitpid(pid, 0)
+    print(pid, words)
+sent(signal.SIGKILL)
+sent(signal.SIGXCPU)
+limited((1, 3), "SIGXCPU: its soft limit of CPU time (RLIMIT_CPU, 1 s)")
+limited((1, 1), "SIGKILL: its hard limit of CPU time (RLIMIT_CPU, 1 s)")
+"""
+
+
+def killed_by(trace, pid):
+    report, done = kernel.why(trace, "--pid", str(pid))
+    told = [one["killed_by"] for one in report["people"] if one["who"]["tgid"] == pid]
+    return told[0] if told else ""
+
+
+def knows(trace):
+    """Did the recorder's own program read it?"""
+    with open(trace + "/trace.json") as file:
+        return not [one for one in json.load(file)["missing"] if "names of" in one["what"]]
+
+
+def check_ends(tap):
+    with open("ends.py", "w") as file:
+        file.write(ENDS)
+    done = kernel.holdup("record", "-o", "ends.holdup", "--", sys.executable, "ends.py")
+    tap.ok(done.returncode == 0, "ends: recorded", done.stderr)
+    for line in done.stdout.splitlines():
+        pid, words = line.split(" ", 1)
+        told = killed_by("ends.holdup", int(pid))
+        tap.ok(told == words or not knows("ends.holdup"), "ends: " + words.split(" of ")[0],
+               told, words)
+
+
+def check_no_memory(tap, cgroup):
+    work = "echo 0 > %s/cgroup.procs; exec %s -c 'bytearray(64 << 20)'" % (
+        cgroup.folder, sys.executable)
+    done = kernel.holdup("record", "-o", "oom.holdup", "--", "sh", "-c",
+                         "sh -c \"$0\" & echo $!; wait $!; echo $?", work)
+    pid, status = [int(word) for word in done.stdout.split()[:2]]
+    limit = "SIGKILL: out of memory at the limit of cgroup %s (%s 16 MiB)" % (
+        cgroup.name, "memory.limit_in_bytes" if cgroup.first else "memory.max")
+    told = killed_by("oom.holdup", pid)
+    tap.ok(status != 137 or told == limit or not knows("oom.holdup"),
+           "memory: who needs more is killed for the limit", told, limit, status)
+
+
+def freezers():
+    for _, top, kind, options, *_ in mounts():
+        if kind == "cgroup" and "freezer" in options.split(","):
+            yield top, "freezer.state", "FROZEN", "THAWED"
+        elif kind == "cgroup2":
+            yield top, "cgroup.freeze", "1", "0"
+
+
+def check_frozen(tap, top, file, freeze, thaw):
+    folder = "%s/holdup-test-%d" % (top, os.getpid())
+    os.mkdir(folder)
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+
+    def write(name, value):
+        with open(folder + "/" + name, "w") as out:
+            out.write(value)
+
+    def sleeps():
+        with open("/proc/%d/wchan" % child.pid) as text:
+            return text.read()
+
+    try:
+        write("cgroup.procs", str(child.pid))
+        while "pipe" not in sleeps():
+            time.sleep(0.01)
+        write(file, freeze)
+        while sleeps() not in ("get_signal", "do_freezer_trap", "__refrigerator"):
+            time.sleep(0.01)
+        kernel.holdup("record", "-o", file + ".holdup", "--", "true")
+    finally:
+        write(file, thaw)
+        child.communicate()
+        os.rmdir(folder)
+    report, done = kernel.why(file + ".holdup", "--pid", str(child.pid))
+    told = [(root["kind"], root["what"]) for root in report["verdict"]]
+    tap.ok(told == [("stopped", "frozen")], file + ": frozen before the recording", told)
+
+
+def check_limits(tap):
     cgroup = Cgroup("cpu")
     if not cgroup.folder:
-        kernel.absent("no cgroup with a CPU controller can be made here")
-    tap = kernel.Tap()
-    with kernel.workdir(), cgroup:
+        return
+    with cgroup:
         check(tap, cgroup, True)
         os.system("rm -rf run.holdup")
         os.mkdir(cgroup.folder + "/below")
@@ -163,8 +272,19 @@ def main():
         check(tap, cgroup, False)
     memory = Cgroup("memory")
     if memory.folder:
-        with kernel.workdir(), memory:
+        with memory:
             check_memory(tap, memory)
+            check_no_memory(tap, memory)
+
+
+def main():
+    kernel.need()
+    with kernel.workdir():
+        tap = kernel.Tap()
+        check_ends(tap)
+        for freezer in freezers():
+            check_frozen(tap, *freezer)
+        check_limits(tap)
     return tap.end()
 
 

@@ -25,7 +25,7 @@
  *	softirq NAME		softirqexit NAME
  *	enter CALL [ARGS]	leave CALL RET		fault ADDRESS
  *	timerstart TIMER	hrtimer FUNCTION [TIMER]	hrtimerdone
- *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR
+ *	insert|issue DEV SECTOR [R|W]	complete DEV SECTOR [R|W SECTORS]
  *	queuework WORK FUNCTION	work WORK FUNCTION	workdone WORK
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
@@ -346,7 +346,7 @@ static inline void tt_block(struct text_trace *trace, struct event *ev, struct t
 	ev->block.dev = tt_device(trace, tt_word(trace, 1));
 	ev->block.sector = tt_number(trace, 2);
 	ev->block.rwbs = trace->word_count > 3 ? facts_keep(&trace->facts, tt_word(trace, 3)) : "R";
-	ev->block.sectors = 8;
+	ev->block.sectors = trace->word_count > 4 ? (uint32_t)tt_number(trace, 4) : 8;
 	ev->block.bytes = ev->type == EV_BLOCK_COMPLETE ? 0 : 4096;
 }
 

@@ -194,11 +194,22 @@ static bool is_new(struct telling *telling, int32_t tgid)
 	return true;
 }
 
+/* The main thread of its process knows. */
+static const char *killed_by(const struct telling *telling, int32_t tgid)
+{
+	uint32_t slot = timeline_find_thread(telling->tl, tgid, telling->why->end_ns - 1);
+	const struct tl_thread *main = slot == SLOT_NONE ? NULL : telling->tl->threads[slot];
+
+	return main && main->died && main->death_ns <= telling->why->end_ns
+		       ? timeline_name(telling->tl, main->killed_by)
+		       : "";
+}
+
 static void tell(struct telling *telling, const struct why_thread *who)
 {
 	struct why *why = telling->why;
 	uint32_t slot = timeline_find_thread(telling->tl, who->tid, why->end_ns - 1);
-	const char *cmdline;
+	const char *cmdline, *killed;
 	AUTO_FREE char *place = NULL;
 
 	if (!who->tid || slot == SLOT_NONE || telling->tl->threads[slot]->kernel ||
@@ -208,13 +219,15 @@ static void tell(struct telling *telling, const struct why_thread *who)
 	if (!says_more(telling, slot, cmdline, who->comm))
 		cmdline = "";
 	place = why_cgroup_words(cgroup_of(telling, slot));
-	if (!*cmdline && !place)
+	killed = killed_by(telling, who->tgid);
+	if (!*cmdline && !place && !*killed)
 		return;
 	why->people[why->person_count++] = (struct why_person){
 		.who = *who,
 		.cmdline = why_keep(why, xstrdup(cmdline)),
 		.cgroup = why_keep(why, xstrdup(cgroup_of(telling, slot))),
 		.place = why_keep(why, xstrdup(place ? place : "")),
+		.killed_by = why_keep(why, xstrdup(killed)),
 	};
 }
 

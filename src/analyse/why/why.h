@@ -337,6 +337,8 @@ struct why_person {
 	const char *cmdline; /* title or arguments, joined by blanks; "" = they say no more */
 	const char *cgroup;  /* "" = not known */
 	const char *place; /* "unit nginx.service", "container 3f2a9b4c11d0 (docker)"; "" = none */
+	const char *
+		killed_by; /* "SIGKILL of sh[12]", "SIGKILL: out of memory"; "" = it was not in the window, or that is not known */
 };
 
 /* An ancestor that stood in for the thread asked for, which was not born yet. */

@@ -93,12 +93,42 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct kernel_siginfo {
+	int si_code;
+};
+
+struct rlimit {
+	unsigned long rlim_cur;
+	unsigned long rlim_max;
+};
+
+struct cpu_time { /* ns */
+	long counter;
+};
+
+struct task_cputime_atomic {
+	struct cpu_time utime;
+	struct cpu_time stime;
+};
+
+struct thread_group_cputimer {
+	struct task_cputime_atomic cputime_atomic;
+};
+
+struct signal_struct {
+	struct thread_group_cputimer cputimer;
+	struct rlimit rlim[16];
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int pid;
 	int tgid;
 	int prio;
+	int exit_code;
+	char comm[16];
+	struct signal_struct *signal;
 	struct sched_entity se;
 	void *worker_private;
 	struct css_set *cgroups;
@@ -170,13 +200,22 @@ struct netem_sched_data {
 	__u64 rate;
 };
 
-struct bio {
-	struct blkcg_gq *bi_blkg;
-};
-
 struct gendisk {
 	int major;
 	int first_minor;
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct {
+		unsigned int bi_size;
+	} bi_iter;
+	struct blkcg_gq *bi_blkg;
 };
 
 struct request_queue {

@@ -20,6 +20,16 @@ enum raw_throttle_kind {
 	RAW_THROTTLE_RECLAIM, /* a thread begins to free memory for its cgroup */
 	RAW_THROTTLE_HIGH,    /* the same, for that is over its memory.high */
 	RAW_THROTTLE_DIRTY,   /* a writer is about to pause; text: device, then the cgroup */
+	RAW_THROTTLE_KILLED,  /* a signal ended the process; see enum raw_killed */
+};
+
+/* KILLED, in 'sector': why the signal came. Its number is in 'dev'. */
+enum raw_killed {
+	RAW_KILLED_SENT,   /* another process sent it; limit: its thread; text: the name of that */
+	RAW_KILLED_OTHER,  /* the kernel, or the process itself */
+	RAW_KILLED_SOFT,   /* the soft limit of CPU time, of 'limit' seconds: soft, hard */
+	RAW_KILLED_HARD,   /* the hard one */
+	RAW_KILLED_MEMORY, /* no memory was left; limit: pages, another process that asked for some or 0; text: the cgroup that has that limit, if one has */
 };
 
 #define RAW_FIRST_KIND 1 /* a cgroup of version 1 */
@@ -31,7 +41,7 @@ enum raw_throttle_kind {
 struct raw_throttle {
 	__u64 mono_ns; /* END: when it could have run again, as the scheduler counts */
 	__u64 limit
-		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none; queue: bytes a second, ns of delay; 0 = not known; RECLAIM, HIGH: pages */
+		[2]; /* CPU: quota and period, ns; I/O: bytes and requests a second; UINT64_MAX = none; queue: bytes a second, ns of delay; 0 = not known; RECLAIM, HIGH: pages; KILLED: see there */
 	__u64 sector; /* I/O */
 	__u32 dev;
 	__u32 tid;

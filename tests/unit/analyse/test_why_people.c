@@ -89,12 +89,41 @@ static void titles_and_arguments_are_told_names_alone_are_not(void **unused)
 	told_of_8("", "", "nothing");
 }
 
+/* What 8 was killed by, as the main thread of its process learned; the window may end before. */
+static void told_killed(uint64_t end_ns, const char *want)
+{
+	struct text_trace *trace =
+		text_trace_of("thread 7 7 1 R waits\n"
+			      "thread 8 8 7 R hog\n"
+			      "  0 cpu0 switch 0(runnable) 8\n"
+			      " 50 cpu0 fdname 8 -8 SIGKILL:limit unknown throttled\n"
+			      " 60 cpu0 exit 8\n"
+			      " 61 cpu0 switch 8(dead) 0\n"
+			      " 90 cpu0 switch 0(runnable) 7\n");
+	struct told *told = told_trace(trace);
+	const char *got = "nothing";
+
+	(void)why_of(told, &(struct why_opts){ .slot = slot_of(told, 8), .end_ns = end_ns });
+	why_tell_people(told->tl, &trace->facts, &told->why);
+	if (told->why.person_count)
+		got = told->why.people[0].killed_by;
+	assert_string_equal(got, want);
+	told_free(told);
+}
+
+static void what_killed_a_process_is_told_from_its_end_on(void **unused)
+{
+	told_killed(0, "SIGKILL:limit");
+	told_killed(40, "nothing");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cgroup_names_its_unit_or_container),
 		cmocka_unit_test(other_cgroups_name_none),
 		cmocka_unit_test(titles_and_arguments_are_told_names_alone_are_not),
+		cmocka_unit_test(what_killed_a_process_is_told_from_its_end_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

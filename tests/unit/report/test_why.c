@@ -515,10 +515,10 @@ static void a_long_queue_of_threads_is_its_first_and_last(void **unused)
 static void who_a_process_is_is_told_once(void **unused)
 {
 	struct why_person people[] = {
-		{ BUILD, "/bin/sh ./build.sh", "", "unit build.service" },
-		{ XORG, "Xorg :0 -nolisten tcp", "", "unit build.service" },
-		{ XINIT, "", "", "container 3f2a9b4c11d0 (docker)" },
-		{ { 900, 900, "far" }, "not printed anywhere", "", "" },
+		{ BUILD, "/bin/sh ./build.sh", "", "unit build.service", "SIGKILL of sh[9]" },
+		{ XORG, "Xorg :0 -nolisten tcp", "", "unit build.service", "SIGXCPU" },
+		{ XINIT, "", "", "container 3f2a9b4c11d0 (docker)", "" },
+		{ { 900, 900, "far" }, "not printed anywhere", "", "", "" },
 	};
 	struct why why = clean_why();
 	AUTO_FREE char *text = NULL;
@@ -527,7 +527,8 @@ static void who_a_process_is_is_told_once(void **unused)
 	why.person_count = ARRAY_LEN(people);
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
 	assert_has(text, "  Its command: /bin/sh ./build.sh; unit build.service\n");
-	assert_has(text, "  Xorg[440]   Xorg :0 -nolisten tcp\n");
+	assert_has(text, "  It was killed by SIGKILL of sh[9]\n");
+	assert_has(text, "  Xorg[440]   Xorg :0 -nolisten tcp; killed by SIGXCPU\n");
 	assert_has(text, "  xinit[438]  container 3f2a9b4c11d0 (docker)\n");
 	assert_lacks(text, "not printed anywhere");
 }
@@ -629,8 +630,8 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					1,
 					1 };
 	static struct why_person people[] = {
-		{ { 7, 7, "\033[2J" }, "\033[5J x", "\033", "unit \033.service" },
-		{ { 8, 8, "\033[2J" }, "\033[6J \a", "\033", "unit \r.service" },
+		{ { 7, 7, "\033[2J" }, "\033[5J x", "\033", "unit \033.service", "\033[1J" },
+		{ { 8, 8, "\033[2J" }, "\033[6J \a", "\033", "unit \r.service", "\n" },
 	};
 	struct why why = { .people = people,
 			   .person_count = 2,

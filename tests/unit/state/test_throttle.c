@@ -136,6 +136,42 @@ static void the_end_of_a_request_may_be_work(void **unused)
 	     "cpu_queue 9 2 ran instead; cpu_queue 0 1 wake-up of an idle CPU");
 }
 
+#define FLUSHED                                       \
+	" 53 cpu0 queuework 77 blk_mq_requeue_work\n" \
+	" 54 cpu0 workdone 5\n"                       \
+	" 54 cpu0 work 77 blk_mq_requeue_work\n"      \
+	" 55 cpu0 issue vda 0 FF\n"                   \
+	" 57 cpu0 workdone 77\n"                      \
+	" 60 cpu0 switch 9(blocked) 0\n"              \
+	" 70 cpu0 irq 24 virtio0\n"                   \
+	" 70 cpu0 complete vda " NOWHERE " FF 0\n"    \
+	" 70 cpu0 complete vda 0 WS 0\n"              \
+	" 70 cpu0 waking 7 cpu 0\n"                   \
+	" 70 cpu0 irqexit 24\n"                       \
+	" 70 cpu0 switch 0(runnable) 7\n"             \
+	" 80 cpu0 switch 7(blocked) 0\n"
+
+#define NOWHERE "18446744073709551615"
+
+/* Another work issues it, and what is complete with it is a request of its own. */
+static void a_flush_is_held_back_too(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n"
+		     " 52 cpu0 fdname 9 -3 limit unknown throttled vda 0\n" FLUSHED,
+	     10, 70, "throttled 7 42 limit; disk 7 18 vda flush");
+}
+
+static void whose_limit_held_a_flush_back_may_not_be_known(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n" FLUSHED, 10, 70,
+	     "throttled 7 45 I/O limit of a cgroup; disk 7 15 vda flush");
+}
+
+static void a_flush_of_other_work_is_not_held_back(void **unused)
+{
+	says(REQUEST " 50 cpu0 work 5 blk_mq_run_work_fn\n" FLUSHED, 10, 70, "disk 7 60 vda flush");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +184,9 @@ int main(void)
 		cmocka_unit_test(whose_limit_it_is_may_not_be_known),
 		cmocka_unit_test(other_work_holds_nothing_back),
 		cmocka_unit_test(the_end_of_a_request_may_be_work),
+		cmocka_unit_test(a_flush_is_held_back_too),
+		cmocka_unit_test(whose_limit_held_a_flush_back_may_not_be_known),
+		cmocka_unit_test(a_flush_of_other_work_is_not_held_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
