@@ -17,6 +17,7 @@
 #include "export/export.h"
 #include "export/table.h"
 #include "export/words.h"
+#include "report/vocabulary.h"
 
 enum file {
 	FILE_INTERVALS,
@@ -115,7 +116,7 @@ static void put_interval(void *context, const struct why_thread *who,
 
 	put_thread(csv, out, who, true);
 	put_times(csv, out, span);
-	put_text(csv, out, export_wib_name(span->wib));
+	put_text(csv, out, report_wib_name(span->wib));
 	put_text(csv, out, span->state);
 	if (span->cpu >= 0)
 		put_i32(csv, out, span->cpu);

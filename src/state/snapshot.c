@@ -101,15 +101,6 @@ static void put_thread(struct snapshot *snapshot, const struct thread *thread)
 	}
 }
 
-static int by_fd(const void *a, const void *b)
-{
-	const struct fact_fd *x = a, *y = b;
-
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
-	return x->fd < y->fd ? -1 : x->fd > y->fd;
-}
-
 static int by_epoll(const void *a, const void *b)
 {
 	const struct fact_epoll *x = a, *y = b;
@@ -171,7 +162,7 @@ static void put_processes(struct snapshot *snapshot)
 			put_fds(snapshot, (const void *)(uintptr_t)processes->slots[i].value);
 	}
 	if (out->fd_count)
-		qsort(out->fds, out->fd_count, sizeof(*out->fds), by_fd);
+		qsort(out->fds, out->fd_count, sizeof(*out->fds), facts_compare_fds);
 	if (out->epoll_count)
 		qsort(out->epolls, out->epoll_count, sizeof(*out->epolls), by_epoll);
 }

@@ -9,19 +9,15 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "read/ctf/ctf2_int.h"
+#include "read/ctf/parse_int.h"
 
 bool ctf2_wrong(struct ctf2_parser *parser, const char *format, ...)
 {
-	AUTO_FREE char *safe = NULL;
-	char text[256];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	(void)ctf_wrong_at(parser->err, ": fragment at", parser->line, format, args);
 	va_end(args);
-	safe = text_escaped(text);
-	(void)err_set(parser->err, -EBADMSG, "metadata: fragment at line %u: %s", parser->line,
-		      safe);
 	return false;
 }
 

@@ -417,18 +417,6 @@ static void open_beside(struct holdup_dir *dir, const char *path)
 	open_stacks(path, facts);
 }
 
-static uint32_t highest_kind(const struct formats *formats)
-{
-	int32_t highest = 0;
-
-	for (size_t i = 0; i < formats->count; i++) {
-		int32_t id = format_text_id(formats->sections[i].text);
-
-		highest = id > highest ? id : highest;
-	}
-	return (uint32_t)highest;
-}
-
 /* What programs logged, in their own byte order, which must be ours. */
 static void open_user(struct holdup_dir *dir, const char *path)
 {
@@ -439,7 +427,7 @@ static void open_user(struct holdup_dir *dir, const char *path)
 		.formats = &dir->formats,
 		.facts = &dir->trace.facts,
 		.vtids = dir->vtids,
-		.kinds = highest_kind(&dir->formats),
+		.kinds = format_text_highest_id(&dir->formats),
 	};
 	struct stat st;
 
