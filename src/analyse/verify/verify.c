@@ -206,7 +206,8 @@ static void take_hole(struct verify *verify, const struct event *ev)
 				      ev->lost.is_step };
 }
 
-static void take_event(struct verify *verify, const struct facts *facts, const struct event *ev)
+static void verify_take_event(struct verify *verify, const struct facts *facts,
+			      const struct event *ev)
 {
 	struct verify_cpu *cpu;
 
@@ -261,7 +262,7 @@ int verify_events(struct source *source, const struct facts *facts,
 	if (rc < 0)
 		return rc;
 	while ((rc = source_next(source, &ev, err)) > 0) {
-		take_event(out_verify, facts, ev);
+		verify_take_event(out_verify, facts, ev);
 		if ((++count & PROGRESS_MASK) == 0 && progress && progress->say)
 			progress->say(progress->context, ev->time_ns);
 	}
