@@ -41,7 +41,7 @@ void growing_free(struct growing *growing)
 	free(growing);
 }
 
-static int open_trace(struct growing *growing, uint64_t whole_ns, struct err *err)
+static int growing_open_trace(struct growing *growing, uint64_t whole_ns, struct err *err)
 {
 	uint64_t from_ns =
 		growing->base && growing->read_ns > WARM_NS ? growing->read_ns - WARM_NS : 0;
@@ -80,19 +80,19 @@ static void keep_pace(struct growing *growing, uint64_t whole_ns)
 	growing->read_ns = whole_ns - KEPT_NS;
 }
 
-static void feed(void *context, const struct event *event)
+static void growing_feed(void *context, const struct event *event)
 {
 	follow_engine_feed(context, event);
 }
 
 int growing_step(struct growing *growing, uint64_t whole_ns, struct err *err)
 {
-	int rc = open_trace(growing, whole_ns, err);
+	int rc = growing_open_trace(growing, whole_ns, err);
 
 	if (rc == 0) {
 		keep_pace(growing, whole_ns);
 		rc = read_on(growing->trace, &growing->read_ns, whole_ns, clock_now_ns() + STEP_NS,
-			     feed, growing->engine, err);
+			     growing_feed, growing->engine, err);
 	}
 	if (rc == 0) {
 		follow_engine_advance(growing->engine, growing->read_ns);
