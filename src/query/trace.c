@@ -98,8 +98,8 @@ struct hr_trace *read_trace_new(const struct loaded *loaded)
 	return trace;
 }
 
-static int open_trace(const char *path, const struct hr_options *options,
-		      struct hr_trace **out_trace, struct err *err)
+static int hr_open_trace(const char *path, const struct hr_options *options,
+			 struct hr_trace **out_trace, struct err *err)
 {
 	struct hr_options taken = { .struct_size = sizeof(taken) };
 	struct load_opts opts;
@@ -126,7 +126,7 @@ int hr_open(const char *path, const struct hr_options *options, struct hr_trace 
 	    char *error, size_t error_bytes)
 {
 	struct err err = { 0 };
-	int rc = open_trace(path, options, out_trace, &err);
+	int rc = hr_open_trace(path, options, out_trace, &err);
 
 	if (error && error_bytes)
 		(void)snprintf(error, error_bytes, "%s", err.text); /* cut when too long */
