@@ -29,7 +29,7 @@ struct json_object *ctf2_find(struct json_object *object, const char *name)
 	return found;
 }
 
-static bool is_known(const char *name, const char *const *names)
+static bool property_is_known(const char *name, const char *const *names)
 {
 	static const char *const everywhere[] = { "type", "attributes", "extensions",
 						  "user-attributes" /* in drafts */ };
@@ -69,7 +69,7 @@ bool ctf2_check(struct ctf2_parser *parser, struct json_object *object, const ch
 	json_object_object_foreach(object, name, value)
 	{
 		(void)value;
-		if (!is_known(name, names))
+		if (!property_is_known(name, names))
 			return ctf2_wrong(parser, "there is no property %s here", name);
 	}
 	if (json_object_object_get_ex(object, "attributes", &attributes) &&

@@ -184,7 +184,7 @@ static const struct {
 	{ "end", take_end },
 };
 
-static void take_record(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
+static void dump_take_record(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
 {
 	uint16_t id;
 
@@ -212,7 +212,7 @@ static void read_lane(struct dump *dump, struct lane *lane)
 
 			more = cell->event.time_ns <= dump->end_ns;
 			if (more && cell->record.data)
-				take_record(dump, &cell->record, cell->event.time_ns);
+				dump_take_record(dump, &cell->record, cell->event.time_ns);
 		}
 		seen += (uint32_t)batch.count;
 	}

@@ -322,7 +322,7 @@ static int open_rings(struct holdup_dir *dir, const char *path, struct err *err)
 }
 
 /* First and last moment, from the events where the manifest does not tell. */
-static bool find_span(struct holdup_dir *dir)
+static bool holdup_find_span(struct holdup_dir *dir)
 {
 	struct facts *facts = &dir->trace.facts;
 	bool any = false;
@@ -363,7 +363,7 @@ static int open_events(struct holdup_dir *dir, const char *path, struct err *err
 	rc = open_rings(dir, path, err);
 	if (rc < 0)
 		return rc;
-	if (find_span(dir) && dir->formats.count == 0)
+	if (holdup_find_span(dir) && dir->formats.count == 0)
 		return err_set(err, -EBADMSG,
 			       "there are events, but kernel/formats tells nothing about them");
 	return 0;

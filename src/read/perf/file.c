@@ -269,7 +269,7 @@ static void read_features(struct perf_file *file, const uint8_t *head, uint64_t 
 	}
 }
 
-static int open_file(struct perf_file *file, uint64_t size, struct err *err)
+static int perf_map_file(struct perf_file *file, uint64_t size, struct err *err)
 {
 	uint8_t head[PERF_FILE_HEADER];
 	struct perf_bytes *part = &file->parts[0];
@@ -392,7 +392,7 @@ int perf_file_open(const char *path, struct perf_file *file, struct facts *facts
 		file->parts[0].end = size;
 		return 0;
 	}
-	rc = open_file(file, size, err);
+	rc = perf_map_file(file, size, err);
 	if (rc == 0 && strcmp(name, path) != 0)
 		open_others(file, path);
 	return rc;

@@ -510,8 +510,8 @@ static void compressed_record(struct pass *pass, const struct perf_record *recor
 			  why.code ? why.text : "the record ends before what is packed in it");
 }
 
-static void take_record(struct pass *pass, const struct perf_record *record, uint64_t offset,
-			size_t part)
+static void scan_take_record(struct pass *pass, const struct perf_record *record, uint64_t offset,
+			     size_t part)
 {
 	struct perf_scan *scan = pass->scan;
 	struct perf_extent place = { .offset = offset,
@@ -566,7 +566,7 @@ static size_t take_records(struct pass *pass, const uint8_t *data, size_t bytes,
 			scan->stop = true;
 			break;
 		}
-		take_record(pass, &record, offset + at, part);
+		scan_take_record(pass, &record, offset + at, part);
 		at += (size_t)length;
 	}
 	return scan->stop ? bytes : at;

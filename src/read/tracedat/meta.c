@@ -299,7 +299,7 @@ static void look_at_buffer(const struct dat_file *file, struct dat_buffer *buffe
 	buffer->cpu_count = 0;
 }
 
-static int by_name(const void *left, const void *right)
+static int buffer_by_name(const void *left, const void *right)
 {
 	const struct dat_buffer *a = left, *b = right;
 
@@ -332,7 +332,7 @@ static int read_v7(struct dat_file *file, struct dat_input *input, struct dat_me
 	for (size_t i = 0; i < meta->buffer_count; i++)
 		look_at_buffer(file, &meta->buffers[i], facts);
 	if (meta->buffer_count)
-		qsort(meta->buffers, meta->buffer_count, sizeof(*meta->buffers), by_name);
+		qsort(meta->buffers, meta->buffer_count, sizeof(*meta->buffers), buffer_by_name);
 	return 0;
 }
 
