@@ -59,7 +59,7 @@ static char *span_text(const struct states_span *span)
 			 span->wait.object[0] ? " > " : "", span->wait.object, waker);
 }
 
-static void print_text(const struct report_states *report, const struct states_span *span)
+static void states_print_text(const struct report_states *report, const struct states_span *span)
 {
 	AUTO_FREE char *text = span_text(span);
 	AUTO_FREE char *safe = text_escaped(text);
@@ -70,7 +70,7 @@ static void print_text(const struct report_states *report, const struct states_s
 	table_wrap(report->out, safe, STATE_COLUMN);
 }
 
-static void print_json(const struct report_states *report, const struct states_span *span)
+static void states_print_json(const struct report_states *report, const struct states_span *span)
 {
 	struct json json = { .out = report->out };
 
@@ -85,9 +85,9 @@ void report_states_span(void *context, const struct states_span *span)
 	const struct report_states *report = context;
 
 	if (report->json)
-		print_json(report, span);
+		states_print_json(report, span);
 	else
-		print_text(report, span);
+		states_print_text(report, span);
 }
 
 static void end_json(const struct report_states *report, const struct states_sum *sum)
