@@ -57,7 +57,7 @@ static char letter_of(const struct thread *thread, const struct fact_thread *sam
 	return same && !thread->seen ? same->state : '?';
 }
 
-static void put_thread(struct snapshot *snapshot, const struct thread *thread)
+static void snapshot_put_thread(struct snapshot *snapshot, const struct thread *thread)
 {
 	const struct state *state = snapshot->state;
 	struct facts *out = snapshot->out;
@@ -198,7 +198,7 @@ void state_snapshot(const struct state *state, struct facts *out)
 		const struct thread *thread = state->threads[slot];
 
 		if (!thread->idle && thread->sched != SCHED_DEAD && thread->tl->tid > 0)
-			put_thread(&snapshot, thread);
+			snapshot_put_thread(&snapshot, thread);
 	}
 	put_ended(&snapshot);
 	put_processes(&snapshot);
