@@ -75,7 +75,7 @@ static int32_t master_of(const struct table_job *job, const char *name)
 	return at ? (int32_t)strtol(at + 10, NULL, 10) : -1;
 }
 
-static uint64_t key_of(const struct table_job *job, const char *name, const char *link)
+static uint64_t holder_key(const struct table_job *job, const char *name, const char *link)
 {
 	uint64_t inode;
 	int32_t pts = -1;
@@ -97,7 +97,7 @@ static void add_entry(struct table_job *job, int dir_fd, const char *name)
 	link[len] = '\0';
 	job->holders = vec_room(job->holders, job->count, &job->cap, sizeof(*job->holders));
 	holder = &job->holders[job->count++];
-	holder->key = key_of(job, name, link);
+	holder->key = holder_key(job, name, link);
 	holder->tgid = job->tgid;
 	holder->fd = (int32_t)strtol(name, NULL, 10);
 	holder->modes = (st.st_mode & S_IRUSR ? HOLDER_READS : 0u) |

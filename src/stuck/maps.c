@@ -67,8 +67,8 @@ static void maps_job_run(struct worker_job *worker_job)
 		job->is_found = is_it(job, line);
 }
 
-static bool run(struct look *look, struct process *process, uint64_t address,
-		struct mapping *mapping)
+static bool maps_run(struct look *look, struct process *process, uint64_t address,
+		     struct mapping *mapping)
 {
 	struct maps_job *job;
 	bool is_found;
@@ -98,7 +98,7 @@ bool maps_at(struct look *look, struct process *process, uint64_t address,
 {
 	struct mapping mapping = { 0 };
 
-	if (!address || !run(look, process, address, &mapping))
+	if (!address || !maps_run(look, process, address, &mapping))
 		return false;
 	*out_mapping = mapping;
 	return true;
@@ -108,5 +108,5 @@ bool maps_has(struct look *look, struct process *process, const struct mapping *
 {
 	struct mapping same = *mapping;
 
-	return run(look, process, 0, &same);
+	return maps_run(look, process, 0, &same);
 }
