@@ -97,8 +97,7 @@ static void read_app(struct reading *reading, char *rest)
 	app.files = xcalloc(FILES_MAX, sizeof(*app.files));
 	while (*(word = take_word(&rest)) && app.file_count < FILES_MAX) {
 		if (strchr(word, '/'))
-			fault(reading, "files are told by the last part of their path, not '%s'",
-			      word);
+			fault(reading, "name a file by the last part of its path, not '%s'", word);
 		else
 			app.files[app.file_count++] = xstrdup(word);
 	}

@@ -323,8 +323,7 @@ static void note_source(struct writing *writing)
 			&writing->manifest, "the end of the recording",
 			"the recorder of the trace that was cut did not come to its end");
 	for (size_t i = 0; i < source->damage_count; i++)
-		manifest_add_missing(&writing->manifest,
-				     "what was damaged in the trace that was cut",
+		manifest_add_missing(&writing->manifest, "damage of the trace that was cut",
 				     source->damage[i]);
 }
 

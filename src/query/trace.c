@@ -196,7 +196,7 @@ int read_check_damage(struct hr_trace *trace)
 int read_check_generation(struct hr_trace *trace, uint32_t generation)
 {
 	if (generation != trace->generation)
-		return err_set(&trace->err, -ESTALE, "the index was built again meanwhile");
+		return err_set(&trace->err, -ESTALE, "the index was rebuilt during the reading");
 	return 0;
 }
 

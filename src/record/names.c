@@ -703,9 +703,9 @@ static int try_way(struct names_recorder *recorder, const struct way *way, struc
 
 static int attach_lean(struct names_recorder *recorder, struct err *err)
 {
-	return CALLS_ARE_KNOWN
-		       ? try_way(recorder, &lean_way, err)
-		       : err_set(err, -ENOTSUP, "the registers of this machine do not tell calls");
+	return CALLS_ARE_KNOWN ? try_way(recorder, &lean_way, err)
+			       : err_set(err, -ENOTSUP,
+					 "the registers of this machine do not show system calls");
 }
 
 static int attach(struct names_recorder *recorder, struct err *err)
@@ -905,7 +905,8 @@ int names_probe_lean(struct err *err)
 	int rc;
 
 	if (!CALLS_ARE_KNOWN)
-		return err_set(err, -ENOTSUP, "the registers of this machine do not tell calls");
+		return err_set(err, -ENOTSUP,
+			       "the registers of this machine do not show system calls");
 	rc = names_load(lean_way.program, false, &recorder.object, err);
 	unload(&recorder);
 	return rc;

@@ -119,7 +119,7 @@ static void print_cpus(const struct stats_page *page)
 	}
 	stats_heading(page->out, "CPUs, in %s%s:", unit_name(page->unit),
 		      stats->cpu_sum.mode_ns[MODE_RUN]
-			      ? " (either: user or kernel, the trace does not tell)"
+			      ? " (either: user or kernel; the trace does not say which)"
 			      : "");
 	table_print(&table, page->out);
 	table_fini(&table);

@@ -120,10 +120,10 @@ void report_json_damage(struct json *json, const struct facts *facts, const char
 static const struct {
 	const char *records, *lacks;
 } step_words[STEP_COUNT] = {
-	[STEP_ALL] = { "all that was asked for", "" },
+	[STEP_ALL] = { "all events asked for", "" },
 	[STEP_NO_CALLS] = { "no system calls and no page faults",
-			    "in which call a thread worked or waited, and on which file; own code is "
-			    "not told from calls" },
+			    "in which call a thread worked or waited, and on which file; own code "
+			    "and calls are not distinguished" },
 	[STEP_SWITCHES] = { "only who runs, who waits and who woke whom",
 			    "also which interrupt, timer, packet or disk request woke a thread, and "
 			    "kernel locks" },

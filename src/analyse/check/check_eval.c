@@ -37,8 +37,8 @@ char *check_eval_reason(const struct check_eval *eval)
 	static const struct {
 		const char *before, *after; /* the name of the variable or field between them */
 	} texts[] = {
-		[DOUBT_MISSING] = { "", " cannot be told: " },
-		[DOUBT_DEAF] = { "", " cannot be told: the trace has no events of the kernel" },
+		[DOUBT_MISSING] = { "", " is unknown: " },
+		[DOUBT_DEAF] = { "", " is unknown: the trace has no events of the kernel" },
 		[DOUBT_NOT_STARTED] = { "", " was not started on this way" },
 		[DOUBT_NOT_SET] = { "", " was not set on this way" },
 		[DOUBT_VALUE] = { "the value of ", " is not known" },

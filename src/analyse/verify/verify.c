@@ -30,7 +30,7 @@ static const struct {
 			     "working + interrupted + blocked + uncertain = the window" },
 	[VERIFY_TOTALS] = { "totals", "stored sums are the sums of the intervals" },
 	[VERIFY_WAITS] = { "waits", "a wait has its interval, its end and a waker that lived" },
-	[VERIFY_EDGES] = { "edges", "a wake-up and the wait it ended tell the same" },
+	[VERIFY_EDGES] = { "edges", "a wake-up and the wait that it ended agree" },
 	[VERIFY_CPUS] = { "cpus", "the thread that a CPU names runs, and on no other CPU" },
 	[VERIFY_THREADS] = { "threads", "a thread that runs is named by its CPU" },
 	[VERIFY_VERDICT] = { "verdict", "what a window is charged to is the window" },

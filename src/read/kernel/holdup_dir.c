@@ -365,7 +365,7 @@ static int open_events(struct holdup_dir *dir, const char *path, struct err *err
 		return rc;
 	if (holdup_find_span(dir) && dir->formats.count == 0)
 		return err_set(err, -EBADMSG,
-			       "there are events, but kernel/formats tells nothing about them");
+			       "there are events, but kernel/formats does not describe them");
 	return 0;
 }
 

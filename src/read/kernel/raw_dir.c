@@ -359,9 +359,9 @@ static void read_beside(struct raw_dir *raw, const char *path)
 	raw->meta.printk = text_beside(raw, path, "printk_formats", TEXT_MAX_BYTES);
 	read_stats(raw, path);
 	dat_facts_texts(facts, &raw->meta);
-	dat_missing(facts, "time of day", "nothing in tracefs tells it");
+	dat_missing(facts, "time of day", "tracefs has no file with it");
 	dat_missing(facts, "processes of threads, their arguments and files",
-		    "saved_tgids does not say since when, and nothing else in tracefs tells them");
+		    "saved_tgids does not say since when, and no other file of tracefs has them");
 }
 
 /* ------------------------------------------------------------------ the trace */

@@ -333,7 +333,7 @@ static const char *put_tracepoint(const struct decoding *now)
 	struct event *event;
 
 	if (!perf_attr_rest(now->attr, now->record, decoder->swap, &rest) || !rest.raw)
-		return "the sample is shorter than what it has";
+		return "the sample is shorter than its fields";
 	raw = (struct record){ .data = rest.raw, .bytes = rest.raw_bytes };
 	event = new_event(now, EV_NONE);
 	if (!kernel_events_decode(decoder->events, &raw, event)) {

@@ -235,7 +235,7 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	}
 	if (length <= 0) {
 		if (length < 0 || lane->at < piece->bytes)
-			damaged(lane, batch, put.place, "the file is not what it was when opened");
+			damaged(lane, batch, put.place, "the file has changed since it was opened");
 		return STEP_PIECE;
 	}
 	if (lane->lane.keep_records) {

@@ -177,7 +177,7 @@ int perf_tracing_read(const uint8_t *data, size_t bytes, struct formats *formats
 	take_formats(&cursor, formats);
 	take_symbols(&cursor, facts);
 	if (cursor.wrong)
-		return err_set(err, -EBADMSG, "%s: at byte %zu it is not what it should be",
-			       cursor.wrong, (size_t)(cursor.at - cursor.start));
+		return err_set(err, -EBADMSG, "%s: wrong data at byte %zu", cursor.wrong,
+			       (size_t)(cursor.at - cursor.start));
 	return 0;
 }

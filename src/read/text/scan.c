@@ -250,7 +250,7 @@ static void scan_note_missing(struct scan *scan)
 	if (facts->has_syscalls && !scan->is_x86 && !scan->is_arm)
 		add_missing(
 			facts, "the machine",
-			xstrdup("a text does not tell it; system calls are named as on x86_64"));
+			xstrdup("text does not name the machine; system calls are named as on x86_64"));
 }
 
 /*

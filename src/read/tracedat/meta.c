@@ -73,7 +73,7 @@ int dat_section_open(struct dat_file *file, uint64_t offset, uint32_t id,
 	*out_memory = NULL;
 	if (offset >= file->bytes)
 		return err_set(err, -EBADMSG,
-			       "section %u should be at byte %llu, behind the end of the file", id,
+			       "section %u should be at byte %llu, after the end of the file", id,
 			       (unsigned long long)offset);
 	if (!dat_take_number(&input, 2, &found) || !dat_take_number(&input, 2, &flags) ||
 	    !dat_take_number(&input, 4, &title) || !dat_take_number(&input, 8, &bytes))

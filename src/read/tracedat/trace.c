@@ -177,7 +177,7 @@ static const char *wrong_with(struct dat_trace *dat, const struct dat_buffer *bu
 	if (cpu->bytes > UINT64_MAX / 2 || cpu->offset > UINT64_MAX / 2)
 		return "is at an impossible place";
 	if (cpu->bytes && cpu->offset >= dat->file.bytes)
-		return "should stand behind the end of the file";
+		return "should be after the end of the file";
 	if (dat->lane_count == MAX_LANES)
 		return "is left out: there are too many CPUs";
 	if (cpu->bytes && overlaps(dat, cpu))
