@@ -75,8 +75,8 @@ static struct delays_stats only_counted(const struct delays_stats *stats)
 	return counted;
 }
 
-static void add(struct delays_gather *gather, const struct delays_task *task,
-		const struct delays_stats *stats, uint64_t now_ns)
+static void gather_add(struct delays_gather *gather, const struct delays_task *task,
+		       const struct delays_stats *stats, uint64_t now_ns)
 {
 	struct delays_stats counted = only_counted(stats);
 	char cgroup[PATH_BYTES];
@@ -109,7 +109,8 @@ static void add_changes(struct delays_gather *gather, const struct delays_sample
 	delays_delta_make(&gather->before, sample, &delta);
 	for (size_t i = 0; i < delta.count; i++) {
 		if (!delta.tasks[i].ended)
-			add(gather, delta.tasks[i].task, &delta.tasks[i].stats, sample->time_ns);
+			gather_add(gather, delta.tasks[i].task, &delta.tasks[i].stats,
+				   sample->time_ns);
 	}
 	gather->ended += delta.ended;
 	delays_delta_fini(&delta);
@@ -127,7 +128,8 @@ void delays_gather_feed(struct delays_gather *gather, struct delays_sample *samp
 		delays_sample_fini(&gather->before);
 	} else {
 		for (size_t i = 0; i < sample->count; i++)
-			add(gather, &sample->tasks[i], &sample->tasks[i].stats, sample->time_ns);
+			gather_add(gather, &sample->tasks[i], &sample->tasks[i].stats,
+				   sample->time_ns);
 	}
 	gather->before = *sample;
 	gather->has_before = true;

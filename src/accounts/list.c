@@ -34,7 +34,7 @@ static void add_id(struct delays_ids *ids, struct delays_id id)
 	ids->ids[ids->count++] = id;
 }
 
-static int32_t number_of(const char *name)
+static int32_t pid_of_name(const char *name)
 {
 	return isdigit((unsigned char)name[0]) ? (int32_t)strtol(name, NULL, 10) : 0;
 }
@@ -48,7 +48,7 @@ void delays_list_threads(int32_t tgid, struct delays_ids *ids)
 	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
-		int32_t tid = number_of(entry->d_name);
+		int32_t tid = pid_of_name(entry->d_name);
 
 		if (tid > 0)
 			add_id(ids, (struct delays_id){ .tgid = tgid, .tid = tid });
@@ -57,7 +57,8 @@ void delays_list_threads(int32_t tgid, struct delays_ids *ids)
 		closedir(dir);
 }
 
-static bool add_process(struct delays_ids *ids, const struct delays_select *select, int32_t tgid)
+static bool ids_add_process(struct delays_ids *ids, const struct delays_select *select,
+			    int32_t tgid)
 {
 	struct stat st;
 	char path[64];
@@ -75,7 +76,7 @@ static bool add_process(struct delays_ids *ids, const struct delays_select *sele
 }
 
 /* The process that a thread belongs to; 0 = it is gone. */
-static int32_t process_of(int32_t tid)
+static int32_t pid_process(int32_t tid)
 {
 	char path[64], text[4096];
 	const char *at;
@@ -90,12 +91,12 @@ static int32_t process_of(int32_t tid)
 static void add_pids(struct delays_ids *ids, const struct delays_select *select)
 {
 	for (size_t i = 0; i < select->pid_count; i++) {
-		int32_t pid = select->pids[i], tgid = process_of(pid);
+		int32_t pid = select->pids[i], tgid = pid_process(pid);
 
 		if (tgid == 0)
 			ids->missing++;
 		else if (tgid == pid)
-			ids->missing += !add_process(ids, select, pid);
+			ids->missing += !ids_add_process(ids, select, pid);
 		else
 			add_id(ids, (struct delays_id){ .tgid = tgid, .tid = pid });
 	}
@@ -121,7 +122,7 @@ static bool has_user(int32_t tgid, uint32_t uid)
 	return stat(path, &st) == 0 && st.st_uid == uid;
 }
 
-static bool is_wanted(const struct delays_select *select, int32_t tgid)
+static bool ids_is_wanted(const struct delays_select *select, int32_t tgid)
 {
 	return select->all || (select->comm && has_name(tgid, select->comm)) ||
 	       (select->has_uid && has_user(tgid, select->uid));
@@ -134,10 +135,10 @@ static void add_matching(struct delays_ids *ids, const struct delays_select *sel
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		int32_t tgid = number_of(entry->d_name);
+		int32_t tgid = pid_of_name(entry->d_name);
 
-		if (tgid > 0 && tgid != self && is_wanted(select, tgid))
-			(void)add_process(ids, select, tgid); /* gone meanwhile is fine */
+		if (tgid > 0 && tgid != self && ids_is_wanted(select, tgid))
+			(void)ids_add_process(ids, select, tgid); /* gone meanwhile is fine */
 	}
 	if (dir)
 		closedir(dir);
@@ -152,7 +153,7 @@ static void add_cgroup_procs(struct delays_ids *ids, const struct delays_select 
 
 	while (file && fscanf(file, "%d", &pid) == 1) {
 		if (pid > 0)
-			(void)add_process(ids, select, pid);
+			(void)ids_add_process(ids, select, pid);
 	}
 }
 
@@ -199,7 +200,7 @@ static char *cgroup_folder(const char *cgroup)
 	return NULL;
 }
 
-static int by_number(const void *a, const void *b)
+static int pid_by_number(const void *a, const void *b)
 {
 	const struct delays_id *left = a, *right = b;
 
@@ -216,9 +217,9 @@ static void sort_once(struct delays_ids *ids)
 
 	if (!ids->count)
 		return;
-	qsort(ids->ids, ids->count, sizeof(*ids->ids), by_number);
+	qsort(ids->ids, ids->count, sizeof(*ids->ids), pid_by_number);
 	for (size_t i = 0; i < ids->count; i++) {
-		if (kept == 0 || by_number(&ids->ids[kept - 1], &ids->ids[i]) != 0)
+		if (kept == 0 || pid_by_number(&ids->ids[kept - 1], &ids->ids[i]) != 0)
 			ids->ids[kept++] = ids->ids[i];
 	}
 	ids->count = kept;

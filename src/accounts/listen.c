@@ -173,7 +173,7 @@ static void add_loss(struct delays_listener *listener, const struct ear *ear, ui
 }
 
 /* How full the buffer of a socket is, and how many records the kernel has dropped since the last look. */
-static void look_at(struct delays_listener *listener, struct ear *ear)
+static void ear_look_at(struct delays_listener *listener, struct ear *ear)
 {
 	uint32_t meminfo[SK_MEMINFO_VARS] = { 0 }, dropped;
 	socklen_t bytes = sizeof(meminfo);
@@ -234,13 +234,13 @@ static int take_ear(struct delays_listener *listener, struct ear *ear,
 	int got = (int)BATCH;
 	uint32_t rounds;
 
-	look_at(listener, ear);
+	ear_look_at(listener, ear);
 	rounds = ear->room_bytes / RECORD_LEAST / BATCH + 2;
 	for (uint32_t i = 0; i < rounds && (got == (int)BATCH || got == -ENOBUFS); i++) {
 		got = read_batch(listener, ear, exits);
 		listener->is_busy = listener->is_busy || got > 0;
 	}
-	look_at(listener, ear); /* what was dropped meanwhile */
+	ear_look_at(listener, ear); /* what was dropped meanwhile */
 	if (got < 0 && got != -EAGAIN && got != -EINTR && got != -ENOBUFS)
 		return err_set(err, got, "cannot read exits of CPUs %s: %s", ear->cpus,
 			       strerror(-got));

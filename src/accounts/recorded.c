@@ -96,7 +96,7 @@ struct payload {
 	uint8_t bytes[PAYLOAD_BYTES]; /* the first 'count' are set */
 };
 
-static size_t put_number(uint8_t *to, uint64_t value)
+static size_t payload_put_number(uint8_t *to, uint64_t value)
 {
 	size_t count = 0;
 
@@ -106,9 +106,9 @@ static size_t put_number(uint8_t *to, uint64_t value)
 	return count;
 }
 
-static void add_number(struct payload *payload, uint64_t value)
+static void payload_add_number(struct payload *payload, uint64_t value)
 {
-	payload->count += put_number(payload->bytes + payload->count, value);
+	payload->count += payload_put_number(payload->bytes + payload->count, value);
 }
 
 /* What does not fit is cut: names of cgroups. */
@@ -117,7 +117,7 @@ static void add_text(struct payload *payload, const char *text)
 	size_t room = sizeof(payload->bytes) - payload->count - NUMBER_BYTES;
 	size_t bytes = strnlen(text, room);
 
-	add_number(payload, bytes);
+	payload_add_number(payload, bytes);
 	memcpy(payload->bytes + payload->count, text, bytes);
 	payload->count += bytes;
 }
@@ -125,9 +125,9 @@ static void add_text(struct payload *payload, const char *text)
 static void put_record(struct outbuf *out, enum kind kind, const struct payload *payload)
 {
 	uint8_t head[2 * NUMBER_BYTES];
-	size_t count = put_number(head, kind);
+	size_t count = payload_put_number(head, kind);
 
-	count += put_number(head + count, payload->count);
+	count += payload_put_number(head + count, payload->count);
 	outbuf_put(out, head, count);
 	outbuf_put(out, payload->bytes, payload->count);
 }
@@ -139,10 +139,10 @@ void recorded_put_head(struct outbuf *out, const struct delays_account *account,
 
 	payload.count = 0;
 	outbuf_put(out, MAGIC, MAGIC_BYTES);
-	add_number(&payload, time_ns);
-	add_number(&payload, account->state);
-	add_number(&payload, account->since_boot);
-	add_number(&payload, tick_ns);
+	payload_add_number(&payload, time_ns);
+	payload_add_number(&payload, account->state);
+	payload_add_number(&payload, account->since_boot);
+	payload_add_number(&payload, tick_ns);
 	put_record(out, KIND_HEAD, &payload);
 }
 
@@ -165,12 +165,12 @@ void recorded_put_task(struct outbuf *out, const struct recorded_task *task)
 	struct payload payload;
 
 	payload.count = 0;
-	add_number(&payload, task->when);
-	add_number(&payload, task->time_ns);
-	add_number(&payload, task->slack_ns);
+	payload_add_number(&payload, task->when);
+	payload_add_number(&payload, task->time_ns);
+	payload_add_number(&payload, task->slack_ns);
 	add_text(&payload, task->stats.name);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		add_number(&payload, get_field(&task->stats, &fields[i]));
+		payload_add_number(&payload, get_field(&task->stats, &fields[i]));
 	put_record(out, KIND_TASK, &payload);
 }
 
@@ -179,13 +179,13 @@ void recorded_put_sched(struct outbuf *out, const struct recorded_sched *sched)
 	struct payload payload;
 
 	payload.count = 0;
-	add_number(&payload, sched->when);
-	add_number(&payload, sched->time_ns);
-	add_number(&payload, (uint32_t)sched->tid);
-	add_number(&payload, (uint32_t)sched->tgid);
-	add_number(&payload, sched->run_ns);
-	add_number(&payload, sched->queued_ns);
-	add_number(&payload, sched->count);
+	payload_add_number(&payload, sched->when);
+	payload_add_number(&payload, sched->time_ns);
+	payload_add_number(&payload, (uint32_t)sched->tid);
+	payload_add_number(&payload, (uint32_t)sched->tgid);
+	payload_add_number(&payload, sched->run_ns);
+	payload_add_number(&payload, sched->queued_ns);
+	payload_add_number(&payload, sched->count);
 	put_record(out, KIND_SCHED, &payload);
 }
 
@@ -194,11 +194,11 @@ void recorded_put_pressure(struct outbuf *out, const struct recorded_pressure *p
 	struct payload payload;
 
 	payload.count = 0;
-	add_number(&payload, pressure->when);
-	add_number(&payload, pressure->time_ns);
-	add_number(&payload, pressure->has_some | pressure->has_full << 1);
-	add_number(&payload, pressure->some_ns);
-	add_number(&payload, pressure->full_ns);
+	payload_add_number(&payload, pressure->when);
+	payload_add_number(&payload, pressure->time_ns);
+	payload_add_number(&payload, pressure->has_some | pressure->has_full << 1);
+	payload_add_number(&payload, pressure->some_ns);
+	payload_add_number(&payload, pressure->full_ns);
 	add_text(&payload, pressure->resource);
 	add_text(&payload, pressure->cgroup);
 	put_record(out, KIND_PRESSURE, &payload);
@@ -209,10 +209,10 @@ void recorded_put_stolen(struct outbuf *out, const struct recorded_stolen *stole
 	struct payload payload;
 
 	payload.count = 0;
-	add_number(&payload, stolen->when);
-	add_number(&payload, stolen->time_ns);
-	add_number(&payload, stolen->stolen_ns);
-	add_number(&payload, stolen->step_ns);
+	payload_add_number(&payload, stolen->when);
+	payload_add_number(&payload, stolen->time_ns);
+	payload_add_number(&payload, stolen->stolen_ns);
+	payload_add_number(&payload, stolen->step_ns);
 	put_record(out, KIND_STOLEN, &payload);
 }
 
@@ -221,8 +221,8 @@ void recorded_put_loss(struct outbuf *out, const struct recorded_loss *loss)
 	struct payload payload;
 
 	payload.count = 0;
-	add_number(&payload, loss->time_ns);
-	add_number(&payload, loss->count);
+	payload_add_number(&payload, loss->time_ns);
+	payload_add_number(&payload, loss->count);
 	add_text(&payload, loss->cpus);
 	put_record(out, KIND_LOSS, &payload);
 }
@@ -232,8 +232,8 @@ void recorded_put_end(struct outbuf *out, uint64_t time_ns, uint64_t damaged)
 	struct payload payload;
 
 	payload.count = 0;
-	add_number(&payload, time_ns);
-	add_number(&payload, damaged);
+	payload_add_number(&payload, time_ns);
+	payload_add_number(&payload, damaged);
 	put_record(out, KIND_END, &payload);
 }
 
@@ -246,7 +246,7 @@ struct cursor {
 	bool bad;
 };
 
-static uint64_t take_number(struct cursor *cursor)
+static uint64_t cursor_take_number(struct cursor *cursor)
 {
 	uint64_t value = 0;
 
@@ -268,7 +268,7 @@ static uint64_t take_number(struct cursor *cursor)
 /* A number that has a limit: what is above it is damage. */
 static uint64_t take_below(struct cursor *cursor, uint64_t limit)
 {
-	uint64_t value = take_number(cursor);
+	uint64_t value = cursor_take_number(cursor);
 
 	if (value < limit)
 		return value;
@@ -330,7 +330,7 @@ static void parse_head(struct recorded *recorded, struct cursor *cursor)
 {
 	recorded->begin_ns = take_below(cursor, NS_MAX);
 	recorded->state = (enum delays_account_state)take_below(cursor, DELAYS_ACCOUNT_ON + 1);
-	recorded->since_boot = take_number(cursor) != 0;
+	recorded->since_boot = cursor_take_number(cursor) != 0;
 	if (cursor->left) /* older recorders did not know it */
 		recorded->tick_ns = take_below(cursor, NS_MAX);
 }
@@ -389,7 +389,7 @@ static void parse_pressure(struct recorded *recorded, struct cursor *cursor)
 	uint64_t has;
 
 	row.time_ns = take_below(cursor, NS_MAX);
-	has = take_number(cursor);
+	has = cursor_take_number(cursor);
 	row.has_some = has & 1;
 	row.has_full = has & 2;
 	row.some_ns = take_below(cursor, NS_MAX);
@@ -453,8 +453,8 @@ static void (*const parsers[])(struct recorded *, struct cursor *) = {
 /* One record. Returns whether it made sense. */
 static bool parse_record(struct recorded *recorded, struct cursor *cursor)
 {
-	uint64_t kind = take_number(cursor);
-	uint64_t bytes = take_number(cursor);
+	uint64_t kind = cursor_take_number(cursor);
+	uint64_t bytes = cursor_take_number(cursor);
 	struct cursor payload = { cursor->at, (size_t)bytes, false };
 
 	if (cursor->bad || bytes > cursor->left)

@@ -257,7 +257,7 @@ void delays_sample_fini(struct delays_sample *sample)
 
 /* ---------------------------------------------------------------- differences */
 
-static uint64_t key_of(const struct delays_task *task)
+static uint64_t task_key(const struct delays_task *task)
 {
 	return (uint64_t)(uint32_t)task->tid << 1 | task->is_process;
 }
@@ -298,10 +298,10 @@ void delays_delta_make(const struct delays_sample *before, const struct delays_s
 
 	delta.tasks = xcalloc(before->count + after->count + 1, sizeof(*delta.tasks));
 	for (size_t i = 0; i < before->count; i++)
-		map_put(&map, key_of(&before->tasks[i]), i);
+		map_put(&map, task_key(&before->tasks[i]), i);
 	for (size_t i = 0; i < after->count; i++) {
 		const struct delays_task *task = &after->tasks[i];
-		const uint64_t *at = map_find(&map, key_of(task));
+		const uint64_t *at = map_find(&map, task_key(task));
 		bool known = at && delays_task_is_same(&before->tasks[*at], task);
 
 		if (known)

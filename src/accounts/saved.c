@@ -46,8 +46,8 @@ void delays_run_fini(struct delays_run *run)
 }
 
 /* A member that is not there, or null, is not known: that is not zero. */
-static int add_number(struct json_object *object, const char *key, enum delays_part part,
-		      struct delays_run *run, struct err *err)
+static int saved_add_number(struct json_object *object, const char *key, enum delays_part part,
+			    struct delays_run *run, struct err *err)
 {
 	struct json_object *value;
 	int64_t number;
@@ -83,7 +83,7 @@ static int add_class(struct json_object *delays, enum delays_class class, struct
 	}
 	if (!json_object_is_type(delay, json_type_object))
 		return err_set(err, -EBADMSG, "\"%s\" of \"delays\" is not an object", name);
-	rc = add_number(delay, "total_ns", part, run, err);
+	rc = saved_add_number(delay, "total_ns", part, run, err);
 	return rc < 0 ? err_wrap(err, "reading \"%s\" of \"delays\"", name) : 0;
 }
 
@@ -91,12 +91,12 @@ static int add_class(struct json_object *delays, enum delays_class class, struct
 static int add_object(struct json_object *object, struct delays_run *run, struct err *err)
 {
 	struct json_object *delays = NULL;
-	int rc = add_number(object, "run_ns", DELAYS_PART_RUN, run, err);
+	int rc = saved_add_number(object, "run_ns", DELAYS_PART_RUN, run, err);
 
 	if (rc == 0)
-		rc = add_number(object, "rest_ns", DELAYS_PART_REST, run, err);
+		rc = saved_add_number(object, "rest_ns", DELAYS_PART_REST, run, err);
 	if (rc == 0)
-		rc = add_number(object, "base_ns", DELAYS_PART_WHOLE, run, err);
+		rc = saved_add_number(object, "base_ns", DELAYS_PART_WHOLE, run, err);
 	if (json_object_object_get_ex(object, "delays", &delays) && delays &&
 	    !json_object_is_type(delays, json_type_object))
 		return err_set(err, -EBADMSG, "\"delays\" is not an object");

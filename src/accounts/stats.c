@@ -154,7 +154,7 @@ static uint64_t number_at(const uint8_t *record, size_t at, size_t bytes)
 	return value;
 }
 
-static void put_number(struct delays_stats *stats, const struct field *field, uint64_t value)
+static void stats_put_number(struct delays_stats *stats, const struct field *field, uint64_t value)
 {
 	uint32_t word = (uint32_t)value;
 
@@ -194,7 +194,7 @@ static void decode_fields(const uint8_t *record, uint32_t version, struct delays
 
 		if (version < field->since || field->at[layout] == NONE)
 			continue;
-		put_number(stats, field, number_at(record, field->at[layout], field->bytes));
+		stats_put_number(stats, field, number_at(record, field->at[layout], field->bytes));
 		stats->has |= field->has;
 	}
 	if (stats->nice > INT8_MAX) /* it is a signed byte */

@@ -85,8 +85,8 @@ static bool has_run(const struct delays_stats *before, const struct delays_stats
 	       before->voluntary != after->voluntary || before->involuntary != after->involuntary;
 }
 
-static void settle(struct delays_tracker *tracker, const struct group *group,
-		   struct tracked *thread, const struct delays_request *request)
+static void tracker_settle(struct delays_tracker *tracker, const struct group *group,
+			   struct tracked *thread, const struct delays_request *request)
 {
 	const struct delays_id id = { .tgid = group->tgid, .tid = request->id };
 	struct delays_task task;
@@ -115,7 +115,7 @@ static int flush(struct delays_tracker *tracker, struct err *err)
 		const struct delays_request *request = &tracker->requests[i];
 
 		if (asked->thread) {
-			settle(tracker, asked->group, asked->thread, request);
+			tracker_settle(tracker, asked->group, asked->thread, request);
 			continue;
 		}
 		asked->group->sum_error = request->error;
@@ -128,8 +128,8 @@ static int flush(struct delays_tracker *tracker, struct err *err)
 }
 
 /* thread == NULL: the sum. */
-static int ask(struct delays_tracker *tracker, struct group *group, struct tracked *thread,
-	       struct err *err)
+static int tracker_ask(struct delays_tracker *tracker, struct group *group, struct tracked *thread,
+		       struct err *err)
 {
 	size_t at = tracker->queued++;
 
@@ -264,10 +264,10 @@ static int ask_threads(struct delays_tracker *tracker, struct group *group, bool
 
 	for (size_t i = 0; i < group->count && rc == 0; i++) {
 		if (all || is_awake(&group->threads[i]) || is_main(group, &group->threads[i]))
-			rc = ask(tracker, group, &group->threads[i], err);
+			rc = tracker_ask(tracker, group, &group->threads[i], err);
 	}
 	if (rc == 0 && group->has_process && group->count != 1)
-		rc = ask(tracker, group, NULL, err);
+		rc = tracker_ask(tracker, group, NULL, err);
 	return rc;
 }
 
@@ -389,7 +389,7 @@ static int begin_skipping(struct delays_tracker *tracker, struct group *group, u
 
 static int ask_many(struct delays_tracker *tracker, struct group *group, struct err *err)
 {
-	int rc = ask(tracker, group, NULL, err);
+	int rc = tracker_ask(tracker, group, NULL, err);
 	uint64_t runs;
 
 	if (rc == 0)
@@ -437,7 +437,8 @@ static const struct tracked *main_thread(const struct group *group)
 }
 
 /* The process: the account of its main thread, and the sum. */
-static void add_process(struct delays_tracker *tracker, struct group *group, uint64_t span_ns)
+static void tracker_add_exited(struct delays_tracker *tracker, struct group *group,
+			       uint64_t span_ns)
 {
 	const struct tracked *main = main_thread(group);
 	struct tracked *process = &group->process;
@@ -466,7 +467,7 @@ static void add_group(struct delays_tracker *tracker, struct group *group, uint6
 {
 	drop_gone(group);
 	if (group->has_process)
-		add_process(tracker, group, span_ns);
+		tracker_add_exited(tracker, group, span_ns);
 	for (size_t i = 0; i < group->count; i++) {
 		update_change(tracker, &group->threads[i], span_ns);
 		add_change(tracker, &group->threads[i].change);

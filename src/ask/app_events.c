@@ -45,7 +45,7 @@ static void learn(const struct telling *telling, struct kind *kind, const struct
 	}
 }
 
-static const struct kind *kind_of(struct telling *telling, const struct value_line *line)
+static const struct kind *app_event_kind(struct telling *telling, const struct value_line *line)
 {
 	uint32_t index = value_kind_index(telling->printer, line->kind);
 
@@ -101,7 +101,8 @@ static bool holds(struct telling *telling, const struct app_point *point)
 }
 
 /* Of the lines of one point that begin or end the same span the first one holds. */
-static void feed(struct telling *telling, const struct kind *kind, const struct event *event)
+static void app_event_feed(struct telling *telling, const struct kind *kind,
+			   const struct event *event)
 {
 	uint32_t last = UINT32_MAX; /* span, and which end of it */
 
@@ -137,9 +138,9 @@ static int read_all(struct telling *telling, struct line_reader *reader, struct 
 			app_spans_exit(telling->spans, event->time_ns, event->tid);
 		if (event->type == EV_LOST || !line->record.data || event->tid <= 0)
 			continue;
-		kind = kind_of(telling, line);
+		kind = app_event_kind(telling, line);
 		if (kind && kind->count)
-			feed(telling, kind, event);
+			app_event_feed(telling, kind, event);
 	}
 	return rc;
 }

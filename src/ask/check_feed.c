@@ -69,7 +69,7 @@ struct check_feed {
 	size_t hole_count, hole_cap;
 };
 
-static void note(struct check_feed *feed, char *text)
+static void feed_note(struct check_feed *feed, char *text)
 {
 	feed->notes = vec_room(feed->notes, feed->note_count, &feed->note_cap, sizeof(char *));
 	feed->notes[feed->note_count++] = text;
@@ -113,9 +113,9 @@ static void unknown_event(struct check_feed *feed, const struct model_pattern *p
 	}
 	AUTO_FREE char *safe_near = near ? text_escaped(near) : NULL;
 
-	note(feed, xasprintf("The trace has no event \"%s\" (line %u of the model)%s%s%s", safe,
-			     pattern->place.line, near ? "; did you mean \"" : ".",
-			     near ? safe_near : "", near ? "\"?" : ""));
+	feed_note(feed, xasprintf("The trace has no event \"%s\" (line %u of the model)%s%s%s",
+				  safe, pattern->place.line, near ? "; did you mean \"" : ".",
+				  near ? safe_near : "", near ? "\"?" : ""));
 }
 
 static void add_wanted(struct wanted *wanted, uint32_t pattern)
@@ -134,8 +134,8 @@ static void unknown_call(struct check_feed *feed, const struct model_pattern *pa
 		if (name && strcmp(name, pattern->name) == 0)
 			return;
 	}
-	note(feed, xasprintf("There is no system call \"%s\" (line %u of the model).", safe,
-			     pattern->place.line));
+	feed_note(feed, xasprintf("There is no system call \"%s\" (line %u of the model).", safe,
+				  pattern->place.line));
 }
 
 static void bind_pattern(struct check_feed *feed, uint32_t index)
@@ -214,10 +214,10 @@ static void unknown_field(struct check_feed *feed, const struct model_field *fie
 	}
 	AUTO_FREE char *safe_near = nearest.near ? text_escaped(nearest.near) : NULL;
 
-	note(feed,
-	     xasprintf("No event of the trace has a field \"%s\" (line %u of the model)%s%s%s",
-		       safe, field->place.line, safe_near ? "; did you mean \"" : ".",
-		       safe_near ? safe_near : "", safe_near ? "\"?" : ""));
+	feed_note(feed,
+		  xasprintf("No event of the trace has a field \"%s\" (line %u of the model)%s%s%s",
+			    safe, field->place.line, safe_near ? "; did you mean \"" : ".",
+			    safe_near ? safe_near : "", safe_near ? "\"?" : ""));
 }
 
 static void bind_field(struct check_feed *feed, uint32_t index)
@@ -508,7 +508,7 @@ static bool passes(void *context, uint32_t pattern)
 	return feed->filters[pattern] && expr_match(feed->filters[pattern], &feed->line);
 }
 
-static const struct value_place *place_of(struct check_feed *feed, uint32_t field)
+static const struct value_place *feed_field_place(struct check_feed *feed, uint32_t field)
 {
 	uint32_t kind = value_kind_index(feed->printer, feed->line.kind);
 	struct place *place;
@@ -532,7 +532,7 @@ static bool read_field(void *context, uint32_t field, struct check_field *out_fi
 
 	if (!feed->fields[field])
 		return false;
-	place = place_of(feed, field);
+	place = feed_field_place(feed, field);
 	if (!place || place->kind == VALUE_NONE)
 		return false;
 	*out_field = (struct check_field){ .is_text = place->kind != VALUE_NUMBER };
@@ -595,7 +595,7 @@ static uint32_t add_calls(const struct check_feed *feed, const struct event *eve
 	return count;
 }
 
-static int by_number(const void *a, const void *b)
+static int pattern_by_number(const void *a, const void *b)
 {
 	const uint32_t *left = a, *right = b;
 
@@ -615,7 +615,7 @@ static uint32_t patterns_of(struct check_feed *feed, const struct event *event, 
 	if (event->type == EV_SYS_ENTER || event->type == EV_SYS_EXIT)
 		count = add_calls(feed, event, patterns, count);
 	if (named && count > named)
-		qsort(patterns, count, sizeof(*patterns), by_number);
+		qsort(patterns, count, sizeof(*patterns), pattern_by_number);
 	return count;
 }
 
@@ -647,7 +647,7 @@ static void tell_rss(struct check_feed *feed, struct check *check)
 }
 
 /* What the engine does not see in the event itself. */
-static void tell(struct check_feed *feed, struct check *check)
+static void feed_tell(struct check_feed *feed, struct check *check)
 {
 	const struct value_line *line = &feed->line;
 	struct event lock;
@@ -683,7 +683,7 @@ void check_feed_event(struct check_feed *feed, struct check *check, const struct
 		line->comm = feed->comm;
 	}
 	if (feed->locks || feed->page || feed->rss)
-		tell(feed, check);
+		feed_tell(feed, check);
 	check_feed(check, event, feed->patterns, patterns_of(feed, event, feed->patterns));
 	if (feed->comms)
 		comms_feed(feed->comms, event);

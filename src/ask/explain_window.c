@@ -131,9 +131,9 @@ static int find_end(struct finding *finding, const struct explain_opts *opts, ui
 	return rc;
 }
 
-static int find_window(struct finding *finding, const struct explain_opts *opts,
-		       const struct why_window *known, struct why_window *out_window,
-		       struct err *err)
+static int explain_find_window(struct finding *finding, const struct explain_opts *opts,
+			       const struct why_window *known, struct why_window *out_window,
+			       struct err *err)
 {
 	struct why_window window = *known;
 	int rc = window.start_ns ? 0 : find_start(finding, &opts->from, &window.start_ns, err);
@@ -190,7 +190,7 @@ int why_window_find(struct loaded *loaded, const struct explain_opts *opts,
 	if (rc == 0) {
 		if (opts->from.kind == WHEN_EVENT || opts->to.kind == WHEN_EVENT)
 			learn_threads(&finding, out_targets, !target->tid && !target->comm);
-		rc = find_window(&finding, opts, &window, out_window, err);
+		rc = explain_find_window(&finding, opts, &window, out_window, err);
 	}
 	free(finding.threads);
 	if (rc == 0)

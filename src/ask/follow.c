@@ -142,8 +142,8 @@ uint64_t follow_needs_ns(const struct follow *follow)
 	return follow->check_ns > WARM_NS ? follow->check_ns - WARM_NS : 0;
 }
 
-static int open_trace(struct follow *follow, uint64_t whole_ns, struct model_errors *errors,
-		      struct err *err)
+static int follow_open_trace(struct follow *follow, uint64_t whole_ns, struct model_errors *errors,
+			     struct err *err)
 {
 	bool first = !follow->base;
 	int rc = whole_ns == UINT64_MAX
@@ -368,7 +368,7 @@ static void explain_fresh(struct follow *follow, struct check_finding *findings,
 	}
 }
 
-static void tell(struct follow *follow)
+static void follow_tell(struct follow *follow)
 {
 	struct check_finding *findings;
 	size_t count = check_live_findings(follow->check, &findings);
@@ -427,7 +427,7 @@ static void note_pace(struct follow *follow, uint64_t whole_ns)
 int follow_step(struct follow *follow, uint64_t whole_ns, struct model_errors *errors,
 		struct err *err)
 {
-	int rc = open_trace(follow, whole_ns, errors, err);
+	int rc = follow_open_trace(follow, whole_ns, errors, err);
 
 	if (rc < 0) {
 		close_trace(follow);
@@ -435,7 +435,7 @@ int follow_step(struct follow *follow, uint64_t whole_ns, struct model_errors *e
 	}
 	rc = read_step(follow, whole_ns, err);
 	if (rc == 0)
-		tell(follow);
+		follow_tell(follow);
 	if (rc == 0 && whole_ns != UINT64_MAX)
 		tell_late(follow);
 	if (rc == 0 && whole_ns == UINT64_MAX)

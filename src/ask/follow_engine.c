@@ -106,7 +106,7 @@ void follow_engine_skip(struct follow_engine *engine, uint64_t since_ns, uint64_
 }
 
 /* What grows with the events. */
-static size_t bytes_of(const struct timeline *timeline)
+static size_t timeline_bytes(const struct timeline *timeline)
 {
 	size_t bytes = timeline->gap_cap * sizeof(*timeline->gaps);
 
@@ -127,7 +127,7 @@ void follow_engine_advance(struct follow_engine *engine, uint64_t until_ns)
 	engine->now.timeline->end_ns = until_ns;
 	if (engine->next.state)
 		engine->next.timeline->end_ns = until_ns;
-	else if (bytes_of(engine->now.timeline) > engine->most_bytes)
+	else if (timeline_bytes(engine->now.timeline) > engine->most_bytes)
 		engine_follow(&engine->next, &engine->now, engine->base, until_ns);
 }
 

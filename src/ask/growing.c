@@ -94,7 +94,7 @@ static void renew_lanes(struct growing *growing)
 		begin_lanes(growing, &growing->next, now_ns);
 }
 
-static int open_trace(struct growing *growing, uint64_t whole_ns, struct err *err)
+static int growing_open_trace(struct growing *growing, uint64_t whole_ns, struct err *err)
 {
 	uint64_t from_ns =
 		growing->base && growing->read_ns > WARM_NS ? growing->read_ns - WARM_NS : 0;
@@ -143,7 +143,7 @@ static void keep_pace(struct growing *growing, uint64_t whole_ns)
 	growing->read_ns = whole_ns - KEPT_NS;
 }
 
-static void feed(void *context, const struct event *event)
+static void growing_feed(void *context, const struct event *event)
 {
 	struct growing *growing = context;
 
@@ -153,12 +153,12 @@ static void feed(void *context, const struct event *event)
 
 int growing_step(struct growing *growing, uint64_t whole_ns, struct err *err)
 {
-	int rc = open_trace(growing, whole_ns, err);
+	int rc = growing_open_trace(growing, whole_ns, err);
 
 	if (rc == 0) {
 		keep_pace(growing, whole_ns);
 		rc = read_on(growing->trace, &growing->read_ns, whole_ns, clock_now_ns() + STEP_NS,
-			     feed, growing, err);
+			     growing_feed, growing, err);
 	}
 	if (rc == 0) {
 		renew_lanes(growing);

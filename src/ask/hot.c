@@ -145,8 +145,8 @@ static bool is_chosen(const struct target_opts *target)
 	return target->pid || target->tid || target->comm;
 }
 
-static int find_window(const struct hot_ask_opts *opts, const struct hot_asked *asked,
-		       struct hot_opts *hot_opts, struct err *err)
+static int hot_find_window(const struct hot_ask_opts *opts, const struct hot_asked *asked,
+			   struct hot_opts *hot_opts, struct err *err)
 {
 	const struct facts *facts = asked->loaded.facts;
 	int rc = when_window(&asked->loaded, &opts->from, &opts->to, &hot_opts->start_ns,
@@ -195,7 +195,7 @@ int hot_default(const struct loaded *loaded, const struct when *from, const stru
 	const struct hot_ask_opts opts = { .from = *from, .to = *to };
 	const struct hot_asked asked = { .loaded = *loaded,
 					 .scope = scope_of(&opts, loaded->facts) };
-	int rc = find_window(&opts, &asked, out_opts, err);
+	int rc = hot_find_window(&opts, &asked, out_opts, err);
 
 	return rc == 0 ? find_threads(&opts, &asked, out_targets, err) : rc;
 }
@@ -218,7 +218,7 @@ static int ask_loaded(const char *path, const struct hot_ask_opts *opts, struct 
 		add_spans(&spans, &targets);
 		hot_opts.path = &spans;
 	} else {
-		rc = find_window(opts, asked, &hot_opts, err);
+		rc = hot_find_window(opts, asked, &hot_opts, err);
 		if (rc == 0)
 			rc = find_threads(opts, asked, &targets, err);
 	}

@@ -51,8 +51,8 @@ static bool is_probe(const struct print_event *kind)
 	return print_event_field(kind, "__probe_ip") || print_event_field(kind, "__probe_func");
 }
 
-static bool is_wanted(const struct feed *feed, const struct print_event *kind,
-		      const struct event *event)
+static bool learn_is_wanted(const struct feed *feed, const struct print_event *kind,
+			    const struct event *event)
 {
 	const struct learn_wants *wants = feed->wants;
 
@@ -106,7 +106,7 @@ static uint32_t find_symbol(struct feed *feed, const struct event *event)
 		return LEARN_NONE;
 	place = &feed->symbols[index];
 	if (*place == NOT_YET)
-		*place = is_wanted(feed, feed->line.kind, event)
+		*place = learn_is_wanted(feed, feed->line.kind, event)
 				 ? symbol_of(feed, feed->line.kind->title, LEARN_EVENT)
 				 : UNWANTED;
 	return *place >= FIRST ? *place - FIRST : LEARN_NONE;

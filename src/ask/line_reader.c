@@ -62,7 +62,7 @@ static bool is_followed(const struct line_reader *reader, int32_t tid)
 	return tid >= 0 && tid < TIDS_MAX && (reader->followed[tid / 8] >> (tid % 8) & 1);
 }
 
-static void follow(struct line_reader *reader, int32_t tid)
+static void reader_follow(struct line_reader *reader, int32_t tid)
 {
 	if (tid >= 0 && tid < TIDS_MAX)
 		reader->followed[tid / 8] |= (uint8_t)(1u << (tid % 8));
@@ -107,9 +107,9 @@ static bool is_about(const struct line_reader *reader, const struct event *event
 static void follow_children(struct line_reader *reader, const struct event *event)
 {
 	if (event->type == EV_SCHED_FORK && is_followed(reader, event->task.parent_tid))
-		follow(reader, event->task.tid);
+		reader_follow(reader, event->task.tid);
 	else if (event->type == EV_TASK_NEW && is_followed(reader, event->tid))
-		follow(reader, event->task.tid);
+		reader_follow(reader, event->task.tid);
 }
 
 /* "0,2-5" */
@@ -152,12 +152,12 @@ static int open_choice(struct line_reader *reader, struct err *err)
 	if (choice->follow_count) {
 		reader->followed = xcalloc(TIDS_MAX / 8, 1);
 		for (size_t i = 0; i < choice->follow_count; i++)
-			follow(reader, choice->follow[i]);
+			reader_follow(reader, choice->follow[i]);
 	}
 	return rc;
 }
 
-static int open_trace(struct line_reader *reader, const char *path, struct err *err)
+static int reader_open_trace(struct line_reader *reader, const char *path, struct err *err)
 {
 	struct trace_meaning meaning;
 	struct print_setup setup;
@@ -184,7 +184,7 @@ static int open_trace(struct line_reader *reader, const char *path, struct err *
 	return 0;
 }
 
-static int find_window(struct line_reader *reader, struct err *err)
+static int reader_find_window(struct line_reader *reader, struct err *err)
 {
 	const struct line_choice *choice = reader->choice;
 	int rc = when_find(reader->trace, &choice->from, 0, 0, &reader->from_ns, err);
@@ -208,11 +208,11 @@ int line_reader_open(const char *path, const struct line_choice *choice,
 
 	reader->choice = choice;
 	reader->looks_left = UINT64_MAX;
-	rc = open_trace(reader, path, err);
+	rc = reader_open_trace(reader, path, err);
 	if (rc == 0)
 		rc = open_choice(reader, err);
 	if (rc == 0) {
-		rc = find_window(reader, err);
+		rc = reader_find_window(reader, err);
 		rc = rc == -EINVAL ? -ENOENT : rc; /* of the trace, not of the command line */
 	}
 	if (rc == 0)
@@ -346,7 +346,7 @@ static bool has_begun(struct line_reader *reader, const struct event *event,
 	return true;
 }
 
-static bool is_wanted(struct line_reader *reader, const struct value_line *line)
+static bool reader_is_wanted(struct line_reader *reader, const struct value_line *line)
 {
 	const struct event *event = line->event;
 
@@ -360,8 +360,8 @@ static bool is_wanted(struct line_reader *reader, const struct value_line *line)
 }
 
 /* Make a line of the event, and learn from it. True when it is one of those wanted. */
-static bool take_event(struct line_reader *reader, const struct event *event,
-		       struct value_line *out_line)
+static bool reader_take_event(struct line_reader *reader, const struct event *event,
+			      struct value_line *out_line)
 {
 	const char *state = reader->state ? line_state_feed(reader->state, event) : NULL;
 	const struct trace_record *record = trace_record_of(reader->trace, event);
@@ -378,7 +378,7 @@ static bool take_event(struct line_reader *reader, const struct event *event,
 		out_line->comm = reader->comm;
 		out_line->delta_ns = reader->last_ns ? event->time_ns - reader->last_ns : 0;
 		out_line->state = state;
-		wanted = is_wanted(reader, out_line);
+		wanted = reader_is_wanted(reader, out_line);
 	}
 	if (reader->followed && reader->choice->children)
 		follow_children(reader, event);
@@ -444,7 +444,7 @@ int line_reader_next(struct line_reader *reader, struct value_line *out_line, st
 			return 0;
 		if (!reader->is_warm)
 			warm_by(reader, event);
-		if (take_event(reader, event, out_line)) {
+		if (reader_take_event(reader, event, out_line)) {
 			reader->last_ns = event->time_ns;
 			return 1;
 		}

@@ -63,7 +63,7 @@ static int open_kernel(struct running *running, struct err *err)
 }
 
 /* The trace with its timeline when something asks for it, else alone. */
-static int open_trace(struct running *running, struct err *err)
+static int model_open_trace(struct running *running, struct err *err)
 {
 	struct model_run *run = running->run;
 	int rc = read_open(running->path, &run->plain, err);
@@ -136,7 +136,7 @@ static int run_engine(struct running *running, struct err *err)
 	return run_once(running, &opts, err);
 }
 
-static int explain(struct running *running, struct err *err)
+static int model_explain(struct running *running, struct err *err)
 {
 	const struct model_run *run = running->run;
 	uint32_t count = running->opts->explain;
@@ -166,12 +166,12 @@ int model_run_trace(const char *path, const struct model_run_opts *opts, const s
 {
 	struct running running = { path, opts, model, out_run, errors };
 	const struct timeline *timeline;
-	int rc = open_trace(&running, err);
+	int rc = model_open_trace(&running, err);
 
 	if (rc == 0)
 		rc = run_engine(&running, err);
 	if (rc == 0)
-		rc = explain(&running, err);
+		rc = model_explain(&running, err);
 	timeline = out_run->loaded.timeline;
 	if (rc == 0 && timeline && timeline_damage(timeline))
 		rc = err_set(err, -EIO, "%s; holdup index --force rebuilds the index",

@@ -39,7 +39,7 @@ void other_lanes_fini(struct other_lanes *lanes)
 
 /* ---------------------------------------------------------------- whose events */
 
-static int32_t process_of(void *context, int32_t tid, uint64_t time_ns)
+static int32_t lanes_process(void *context, int32_t tid, uint64_t time_ns)
 {
 	const struct reading *reading = context;
 	const struct timeline *timeline = reading->lanes->loaded.timeline;
@@ -87,7 +87,7 @@ static int read_events(struct reading *reading, struct source *source, struct er
 	return rc;
 }
 
-static void note(struct other_lanes *lanes, const char *what, const struct err *err)
+static void lanes_note(struct other_lanes *lanes, const char *what, const struct err *err)
 {
 	AUTO_FREE char *before = lanes->note;
 
@@ -110,7 +110,7 @@ static void read_locks(struct reading *reading)
 		rc = 0;
 	}
 	if (rc < 0)
-		note(reading->lanes, "The locks of programs cannot be read", &err);
+		lanes_note(reading->lanes, "The locks of programs cannot be read", &err);
 	source_close(source);
 }
 
@@ -136,14 +136,14 @@ static void run_model(struct reading *reading)
 	if (errors.count)
 		(void)err_set(&err, rc, "%s", errors.items[0].text);
 	if (rc < 0)
-		note(reading->lanes, "The model cannot be run", &err);
+		lanes_note(reading->lanes, "The model cannot be run", &err);
 	else
 		others_add_model(reading->lanes->others, check_result(run.check));
 	model_errors_fini(&errors);
 	model_run_fini(&run);
 }
 
-static int open_trace(struct reading *reading, struct err *err)
+static int lanes_open_trace(struct reading *reading, struct err *err)
 {
 	const struct load_opts load = { .flags = LOAD_NO_BUILD };
 	struct other_lanes *lanes = reading->lanes;
@@ -162,13 +162,13 @@ int other_lanes_read(const char *path, const struct other_lanes_opts *opts,
 		     struct other_lanes *out_lanes, struct err *err)
 {
 	struct reading reading = { .path = path, .opts = opts, .lanes = out_lanes };
-	struct others_opts others = { .process = process_of,
+	struct others_opts others = { .process = lanes_process,
 				      .process_name = process_name,
 				      .context = &reading };
 	int rc;
 
 	*out_lanes = (struct other_lanes){ 0 };
-	rc = open_trace(&reading, err);
+	rc = lanes_open_trace(&reading, err);
 	if (rc == 0) {
 		others.facts = reading.facts;
 		out_lanes->others = others_new(&others);

@@ -76,15 +76,15 @@ static uint32_t find_one(const struct timeline *timeline, const struct facts *fa
 }
 
 /* libholdup's own, in the program that it is linked to: src/runtime/helper.c. */
-static bool is_ours(const struct timeline *timeline, uint32_t slot)
+static bool target_is_ours(const struct timeline *timeline, uint32_t slot)
 {
 	return !is_main(timeline->threads[slot]) &&
 	       strcmp(timeline_comm(timeline, slot), "holdup-helper") == 0;
 }
 
 /* The threads of the process of 'main_slot'; not those of another one that had its number. */
-static void add_process(const struct timeline *timeline, uint32_t main_slot,
-			struct targets *targets)
+static void target_add_process(const struct timeline *timeline, uint32_t main_slot,
+			       struct targets *targets)
 {
 	const struct tl_thread *of = timeline->threads[main_slot];
 
@@ -93,7 +93,7 @@ static void add_process(const struct timeline *timeline, uint32_t main_slot,
 		bool overlaps = thread->birth_ns < of->death_ns && of->birth_ns < thread->death_ns;
 
 		if (thread->tgid == of->tgid && (overlaps || slot == main_slot) &&
-		    !is_ours(timeline, slot))
+		    !target_is_ours(timeline, slot))
 			add_slot(targets, slot);
 	}
 }
@@ -116,7 +116,7 @@ int targets_find(const struct timeline *timeline, const struct facts *facts,
 		return -ESRCH;
 	targets.main_slot = slot;
 	if ((opts->threads || opts->pid) && timeline->threads[slot]->tgid > 0)
-		add_process(timeline, slot, &targets);
+		target_add_process(timeline, slot, &targets);
 	else
 		add_slot(&targets, slot);
 	*out_targets = targets;

@@ -184,7 +184,7 @@ void user_process_close(struct user_process *process)
 }
 
 /* The number of the session that is asked for. */
-static uint64_t number_of(const struct holdup_control_ *control)
+static uint64_t control_read_number(const struct holdup_control_ *control)
 {
 	return control->session >> HOLDUP_TURN_;
 }
@@ -199,7 +199,7 @@ static void set_number(struct holdup_control_ *control, uint64_t number)
 
 bool user_process_logs(const struct user_process *process)
 {
-	return number_of(process->control) != HOLDUP_NO_SESSION_;
+	return control_read_number(process->control) != HOLDUP_NO_SESSION_;
 }
 
 const char *user_process_trace(const struct user_process *process, const char **out_failed)
@@ -272,7 +272,7 @@ static bool write_switches(struct user_process *process)
 
 	user_control_apply(control);
 	control->mask |= UINT64_C(1) << HOLDUP_NEWS_;
-	set_number(control, number_of(control));
+	set_number(control, control_read_number(control));
 	return WRITE_FIELD(process, rules) && WRITE_FIELD(process, mask) &&
 	       WRITE_FIELD(process, session) && WRITE_FIELD(process, mask);
 }
@@ -419,7 +419,7 @@ int user_process_restore(struct user_process *process, const struct holdup_contr
 
 	if (rc < 0)
 		return rc;
-	if (number_of(before) == HOLDUP_NO_SESSION_) {
+	if (control_read_number(before) == HOLDUP_NO_SESSION_) {
 		set_number(control, HOLDUP_NO_SESSION_);
 	} else {
 		memcpy(control->dir, before->dir, sizeof(control->dir));

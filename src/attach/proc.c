@@ -16,7 +16,7 @@
 #define RUNTIME_KEY	"HOLDUP_RUNTIME_DIR="
 
 /* Up to 'size' - 1 bytes of /proc/PID/NAME, terminated; bytes read, 0 when there is nothing. */
-static size_t read_file(int32_t pid, const char *name, char *out_text, size_t size)
+static size_t proc_read_file(int32_t pid, const char *name, char *out_text, size_t size)
 {
 	AUTO_FREE char *path = xasprintf("/proc/%d/%s", pid, name);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -88,7 +88,7 @@ uint64_t user_stat_start(const char *line)
 static char *find_runtime(int32_t pid)
 {
 	AUTO_FREE char *all = xmalloc(ENVIRONMENT_MAX);
-	size_t bytes = read_file(pid, "environ", all, ENVIRONMENT_MAX);
+	size_t bytes = proc_read_file(pid, "environ", all, ENVIRONMENT_MAX);
 
 	for (size_t at = 0; at < bytes; at += strlen(all + at) + 1) {
 		if (strncmp(all + at, RUNTIME_KEY, strlen(RUNTIME_KEY)) == 0 &&
@@ -127,10 +127,10 @@ bool user_proc_read(int32_t pid, struct user_proc *out_proc)
 	uint64_t ns_pid, uid, gid;
 	struct user_proc proc = { .pid = pid };
 
-	if (!read_file(pid, "stat", text, sizeof(text)))
+	if (!proc_read_file(pid, "stat", text, sizeof(text)))
 		return false;
 	proc.start = user_stat_start(text);
-	if (!read_file(pid, "status", text, sizeof(text)) || !line_of(text, "VmSize:") ||
+	if (!proc_read_file(pid, "status", text, sizeof(text)) || !line_of(text, "VmSize:") ||
 	    !user_status_number(text, "Uid:", 1, &uid) ||
 	    !user_status_number(text, "Gid:", 1, &gid))
 		return false;
@@ -139,7 +139,7 @@ bool user_proc_read(int32_t pid, struct user_proc *out_proc)
 	proc.ns_pid = (int32_t)ns_pid;
 	proc.uid = (uint32_t)uid;
 	proc.gid = (uint32_t)gid;
-	(void)read_file(pid, "uid_map", text, sizeof(text));
+	(void)proc_read_file(pid, "uid_map", text, sizeof(text));
 	proc.ns_uid = user_map_id(text, proc.uid);
 	proc.pid_ns = pid_namespace_of(pid);
 	proc.same_mounts = has_our_mounts(pid);
@@ -154,7 +154,7 @@ void user_proc_fini(struct user_proc *proc)
 	proc->runtime = NULL;
 }
 
-static int by_number(const void *a, const void *b)
+static int process_by_number(const void *a, const void *b)
 {
 	const int32_t *x = a, *y = b;
 
@@ -178,7 +178,7 @@ size_t user_proc_all(int32_t **out_pids)
 	if (dir)
 		closedir(dir);
 	if (count)
-		qsort(pids, count, sizeof(*pids), by_number);
+		qsort(pids, count, sizeof(*pids), process_by_number);
 	*out_pids = pids;
 	return count;
 }
@@ -191,7 +191,7 @@ bool user_proc_may_live(uint64_t start)
 	char line[1024];
 
 	for (size_t i = 0; i < count && !lives; i++)
-		lives = read_file(pids[i], "stat", line, sizeof(line)) &&
+		lives = proc_read_file(pids[i], "stat", line, sizeof(line)) &&
 			user_stat_start(line) == start;
 	free(pids);
 	return lives;

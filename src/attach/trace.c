@@ -57,7 +57,7 @@ static enum packet_state state_of(const struct user_packet *packet)
  * Where writers reserve with compare-and-swap: when all is committed, all is content, also if
  * the last writer died before it said so. Returns the bytes of events that are half-written.
  */
-static uint64_t settle(struct user_packet *packet, bool is_dead)
+static uint64_t packet_settle(struct user_packet *packet, bool is_dead)
 {
 	uint64_t reserved = packet->reserved & ~USER_CLOSED;
 	uint64_t content = (packet->content_bits + 7) / 8, half = 0;
@@ -163,7 +163,7 @@ static bool is_hidden(const char *name)
 	return strncmp(name, ".next", 5) == 0 || strcmp(name, ".metadata") == 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int trace_by_name(const void *a, const void *b)
 {
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
@@ -183,7 +183,7 @@ static void names_read(int fd, struct names *out_names)
 	if (dir)
 		closedir(dir);
 	if (names.count)
-		qsort(names.items, names.count, sizeof(char *), by_name);
+		qsort(names.items, names.count, sizeof(char *), trace_by_name);
 	*out_names = names;
 }
 
@@ -379,7 +379,7 @@ static uint64_t trim_file(int file, uint64_t bytes, struct user_sum *sum, uint64
 		if (walk.is_bad)
 			continue;
 		settled = packet;
-		half = settle(&settled, true);
+		half = packet_settle(&settled, true);
 		if (memcmp(&settled, &packet, USER_HEAD) != 0)
 			(void)!pwrite(file, &settled, USER_HEAD,
 				      (off_t)(walk.at - USER_PACKET)); /* or stays */
@@ -451,7 +451,7 @@ static void count_file(int file, uint64_t bytes, struct user_sum *sum, uint64_t 
 
 	while (walk_next(&walk, &packet, sum)) {
 		if (state_of(&packet) == PACKET_BEGUN)
-			add_packet(sum, &packet, settle(&packet, false), lost);
+			add_packet(sum, &packet, packet_settle(&packet, false), lost);
 	}
 }
 
@@ -507,7 +507,7 @@ static int copy_packet(struct copying *copying, const struct walk *walk, struct 
 
 	if (state_of(&before) != PACKET_BEGUN)
 		return 0;
-	half = settle(&before, copying->is_dead);
+	half = packet_settle(&before, copying->is_dead);
 	bytes = (before.content_bits + 7) / 8;
 	if (pread(from, copying->packet, bytes, (off_t)offset) != (ssize_t)bytes ||
 	    !read_head(from, offset, &after) || after.number != before.number ||

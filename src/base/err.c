@@ -25,7 +25,7 @@ static void make_safe(struct err *err, size_t used, bool is_cut)
 }
 
 /* Append to err->text; when the room runs out the text ends in "...". */
-static void append(struct err *err, const char *format, va_list args)
+static void err_append(struct err *err, const char *format, va_list args)
 {
 	size_t used = strlen(err->text);
 	size_t room = sizeof(err->text) - used;
@@ -44,7 +44,7 @@ int err_set(struct err *err, int code, const char *format, ...)
 	err->code = code;
 	err->text[0] = '\0';
 	va_start(args, format);
-	append(err, format, args);
+	err_append(err, format, args);
 	va_end(args);
 	return code;
 }
@@ -57,7 +57,7 @@ static void append_text(struct err *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	append(err, format, args);
+	err_append(err, format, args);
 	va_end(args);
 }
 
@@ -69,7 +69,7 @@ int err_wrap(struct err *err, const char *format, ...)
 		return -1;
 	append_text(err, ", while ");
 	va_start(args, format);
-	append(err, format, args);
+	err_append(err, format, args);
 	va_end(args);
 	return err->code;
 }

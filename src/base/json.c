@@ -42,7 +42,7 @@ static void put_prefix(struct json *json, const char *key)
 	}
 }
 
-static void begin(struct json *json, const char *key, char bracket)
+static void json_begin_bracket(struct json *json, const char *key, char bracket)
 {
 	put_prefix(json, key);
 	fputc(bracket, json->out);
@@ -59,7 +59,7 @@ static void end(struct json *json, char bracket)
 
 void json_begin_object(struct json *json, const char *key)
 {
-	begin(json, key, '{');
+	json_begin_bracket(json, key, '{');
 }
 
 void json_end_object(struct json *json)
@@ -69,7 +69,7 @@ void json_end_object(struct json *json)
 
 void json_begin_array(struct json *json, const char *key)
 {
-	begin(json, key, '[');
+	json_begin_bracket(json, key, '[');
 }
 
 void json_end_array(struct json *json)

@@ -14,7 +14,7 @@ void map_fini(struct map *map)
 }
 
 /* Where 'key' is, or the free slot where it would go. Needs a free slot. */
-static size_t place_of(const struct map *map, uint64_t key)
+static size_t map_slot_of(const struct map *map, uint64_t key)
 {
 	size_t i = map_place(map, key);
 
@@ -31,7 +31,7 @@ static void grow(struct map *map)
 	bigger.used = xcalloc(bigger.cap, 1);
 	for (size_t i = 0; i < map->cap; i++) {
 		if (map->used[i]) {
-			size_t to = place_of(&bigger, map->slots[i].key);
+			size_t to = map_slot_of(&bigger, map->slots[i].key);
 
 			bigger.slots[to] = map->slots[i];
 			bigger.used[to] = 1;
@@ -48,7 +48,7 @@ uint64_t *map_add(struct map *map, uint64_t key, bool *out_new)
 
 	if ((map->count + 1) * 10 > map->cap * 7)
 		grow(map);
-	i = place_of(map, key);
+	i = map_slot_of(map, key);
 	*out_new = !map->used[i];
 	if (*out_new) {
 		map->used[i] = 1;
@@ -71,7 +71,7 @@ bool map_remove(struct map *map, uint64_t key)
 
 	if (!map->count)
 		return false;
-	hole = place_of(map, key);
+	hole = map_slot_of(map, key);
 	if (!map->used[hole])
 		return false;
 

@@ -51,7 +51,7 @@ static void grow(struct names *names)
 	}
 }
 
-static uint32_t append(struct names *names, char *text)
+static uint32_t names_append_text(struct names *names, char *text)
 {
 	names->texts = vec_room(names->texts, names->count, &names->cap, sizeof(*names->texts));
 	names->texts[names->count] = text;
@@ -66,12 +66,12 @@ uint32_t names_add(struct names *names, const char *text, size_t max)
 	if (len == 0)
 		return 0;
 	if (names->count == 0)
-		(void)append(names, xstrdup(""));
+		(void)names_append_text(names, xstrdup(""));
 	if (names->count * 2u >= names->bucket_cap)
 		grow(names);
 	bucket = bucket_of(names, text, len);
 	if (!names->buckets[bucket])
-		names->buckets[bucket] = append(names, xstrndup(text, len));
+		names->buckets[bucket] = names_append_text(names, xstrndup(text, len));
 	return names->buckets[bucket];
 }
 

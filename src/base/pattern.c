@@ -69,7 +69,7 @@ struct parser {
 	struct place *places;
 };
 
-static void wrong(struct parser *parser, const char *why)
+static void pattern_wrong(struct parser *parser, const char *why)
 {
 	if (!parser->why)
 		parser->why = why;
@@ -83,7 +83,7 @@ static uint32_t new_node(struct parser *parser, enum node_kind kind)
 	if (number + 1 < MAX_NODES)
 		parser->node_count++;
 	else
-		wrong(parser, "it is too long");
+		pattern_wrong(parser, "it is too long");
 	parser->nodes[number] = (struct node){ .kind = kind };
 	return number;
 }
@@ -143,7 +143,7 @@ static bool take_class(struct parser *parser, uint64_t *set)
 		parser->at += bytes + 4;
 		return true;
 	}
-	wrong(parser, "there is no such class of characters");
+	pattern_wrong(parser, "there is no such class of characters");
 	return false;
 }
 
@@ -154,7 +154,7 @@ static unsigned char take_end(struct parser *parser)
 
 	if (at[0] == '[' && (at[1] == '.' || at[1] == '=')) {
 		if (!at[2] || at[3] != at[1] || at[4] != ']') {
-			wrong(parser, "[. .] and [= =] support only single letters");
+			pattern_wrong(parser, "[. .] and [= =] support only single letters");
 			return 0;
 		}
 		parser->at += 5;
@@ -174,7 +174,7 @@ static void take_range(struct parser *parser, uint64_t *set)
 		high = take_end(parser);
 	}
 	if (high < low)
-		wrong(parser, "Invalid range end");
+		pattern_wrong(parser, "Invalid range end");
 	for (uint32_t c = low; c <= high; c++)
 		set_add(set, (unsigned char)c);
 }
@@ -194,7 +194,7 @@ static uint32_t parse_set(struct parser *parser)
 			take_range(parser, set);
 	}
 	if (*parser->at != ']')
-		wrong(parser, "Unmatched [");
+		pattern_wrong(parser, "Unmatched [");
 	else
 		parser->at++;
 	for (size_t i = 0; i < 4 && is_not; i++)
@@ -250,9 +250,10 @@ static uint32_t parse_escape(struct parser *parser)
 	if (c)
 		parser->at++;
 	else
-		wrong(parser, "Trailing backslash");
+		pattern_wrong(parser, "Trailing backslash");
 	if (c >= '1' && c <= '9')
-		wrong(parser, "back-references (\\1) are not supported: they can take exponential "
+		pattern_wrong(parser,
+			      "back-references (\\1) are not supported: they can take exponential "
 			      "time");
 	if (c == 'w' || c == 'W')
 		return all_that(parser, is_word, c == 'w');
@@ -273,12 +274,12 @@ static uint32_t parse_group(struct parser *parser)
 	uint32_t node = 0;
 
 	if (++parser->depth > PATTERN_MAX_DEPTH)
-		wrong(parser, "its parentheses are too deep");
+		pattern_wrong(parser, "its parentheses are too deep");
 	else
 		node = parse_either(parser);
 	parser->depth--;
 	if (*parser->at != ')')
-		wrong(parser, "Unmatched ( or \\(");
+		pattern_wrong(parser, "Unmatched ( or \\(");
 	else
 		parser->at++;
 	return node;
@@ -305,7 +306,7 @@ static uint32_t parse_atom(struct parser *parser)
 	case '+':
 	case '?':
 	case '{':
-		wrong(parser, "Invalid preceding regular expression");
+		pattern_wrong(parser, "Invalid preceding regular expression");
 		return 0;
 	default:
 		return letter(parser, c);
@@ -321,7 +322,7 @@ static uint32_t take_count(struct parser *parser)
 			count = count * 10 + (uint32_t)(*parser->at - '0');
 	}
 	if (count > PATTERN_MAX_REPEAT)
-		wrong(parser, "more repetitions than 255");
+		pattern_wrong(parser, "more repetitions than 255");
 	return count;
 }
 
@@ -329,14 +330,14 @@ static uint32_t take_count(struct parser *parser)
 static void take_braces(struct parser *parser, struct node *repeat)
 {
 	if (!isdigit((unsigned char)*parser->at) && *parser->at != ',')
-		wrong(parser, "Invalid content of \\{\\}");
+		pattern_wrong(parser, "Invalid content of \\{\\}");
 	repeat->min = repeat->max = take_count(parser);
 	if (*parser->at == ',') {
 		parser->at++;
 		repeat->max = isdigit((unsigned char)*parser->at) ? take_count(parser) : UINT32_MAX;
 	}
 	if (*parser->at != '}' || repeat->max < repeat->min)
-		wrong(parser, "Invalid content of \\{\\}");
+		pattern_wrong(parser, "Invalid content of \\{\\}");
 	else
 		parser->at++;
 }
@@ -373,7 +374,7 @@ static uint32_t parse_piece(struct parser *parser)
 		parser->nodes[outer] = repeat;
 		node = outer;
 		if (++signs > MAX_SIGNS)
-			wrong(parser, "too many repetitions of one another");
+			pattern_wrong(parser, "too many repetitions of one another");
 	}
 	return node;
 }
@@ -407,14 +408,14 @@ static uint32_t parse_either(struct parser *parser)
 /* --------------------------------------------------------------------- the places */
 
 /* The place to fill next; when there are too many, the last one again. */
-static struct place *add(struct parser *parser, enum place_kind kind)
+static struct place *pattern_add(struct parser *parser, enum place_kind kind)
 {
 	struct place *place = &parser->places[parser->count];
 
 	if (parser->count + 1 < PATTERN_MAX_PLACES)
 		parser->count++;
 	else
-		wrong(parser, too_large);
+		pattern_wrong(parser, too_large);
 	*place = (struct place){ .kind = kind };
 	return place;
 }
@@ -429,9 +430,9 @@ static void write_either(struct parser *parser, uint32_t branch)
 	for (end = UINT32_MAX; parser->nodes[branch].next && !parser->why;
 	     branch = parser->nodes[branch].next) {
 		fork = parser->count;
-		(void)add(parser, PLACE_FORK);
+		(void)pattern_add(parser, PLACE_FORK);
 		write_node(parser, branch);
-		add(parser, PLACE_JUMP)->to = (uint16_t)(end == UINT32_MAX ? first : end);
+		pattern_add(parser, PLACE_JUMP)->to = (uint16_t)(end == UINT32_MAX ? first : end);
 		end = parser->count - 1;
 		parser->places[fork].to = (uint16_t)parser->count;
 	}
@@ -452,15 +453,15 @@ static void write_repeat(struct parser *parser, const struct node *repeat)
 		write_node(parser, repeat->child);
 	if (repeat->max == UINT32_MAX) {
 		fork = parser->count;
-		(void)add(parser, PLACE_FORK);
+		(void)pattern_add(parser, PLACE_FORK);
 		write_node(parser, repeat->child);
-		add(parser, PLACE_JUMP)->to = (uint16_t)fork;
+		pattern_add(parser, PLACE_JUMP)->to = (uint16_t)fork;
 		parser->places[fork].to = (uint16_t)parser->count;
 		return;
 	}
 	for (uint32_t i = repeat->min; i < repeat->max && !parser->why; i++) {
 		forks[count++] = parser->count;
-		(void)add(parser, PLACE_FORK);
+		(void)pattern_add(parser, PLACE_FORK);
 		write_node(parser, repeat->child);
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -472,12 +473,12 @@ static void write_node(struct parser *parser, uint32_t number)
 	const struct node *node = &parser->nodes[number];
 
 	if (++parser->steps > MAX_STEPS)
-		wrong(parser, too_large);
+		pattern_wrong(parser, too_large);
 	if (parser->why)
 		return;
 	switch ((enum node_kind)node->kind) {
 	case NODE_PLACE:
-		*add(parser, PLACE_SET) = node->place;
+		*pattern_add(parser, PLACE_SET) = node->place;
 		break;
 	case NODE_REPEAT:
 		write_repeat(parser, node);
@@ -639,7 +640,7 @@ struct pattern *pattern_new(const char *text, const char **out_why)
 	uint32_t root = parse_either(&parser);
 
 	write_node(&parser, root);
-	(void)add(&parser, PLACE_MATCH);
+	(void)pattern_add(&parser, PLACE_MATCH);
 	if (parser.why) {
 		*out_why = parser.why;
 		return NULL;

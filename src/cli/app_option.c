@@ -25,7 +25,7 @@ struct wanted {
 	size_t count;
 };
 
-static int read_file(const char *path, struct app_table *table, struct err *err)
+static int app_read_file(const char *path, struct app_table *table, struct err *err)
 {
 	AUTO_CLOSE int fd = rights_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	AUTO_FREE char *text = NULL;
@@ -72,7 +72,7 @@ static int take_word(struct app_option *option, struct wanted *wanted, const cha
 	else if (!strcmp(word, "auto"))
 		wanted->all = true;
 	else if (is_file(word))
-		return read_file(word, option->table, err);
+		return app_read_file(word, option->table, err);
 	else if (wanted->count < ARRAY_LEN(wanted->names))
 		wanted->names[wanted->count++] = word;
 	return 0;

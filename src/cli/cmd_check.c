@@ -182,7 +182,8 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 }
 
 /* What can be told wrong before any work is done. */
-static int check_usage(const struct check_cmd *cmd, int operands, char **command, struct err *err)
+static int check_check_usage(const struct check_cmd *cmd, int operands, char **command,
+			     struct err *err)
 {
 	if (operands < 1)
 		return err_set(err, -EINVAL, "no MODEL given");
@@ -212,7 +213,7 @@ static int parse_and_check(struct check_cmd *cmd, int argc, char **argv)
 	if (first < 0)
 		return command_usage(&cmd_check, first, &err);
 	command = opts_command(argv, first, &argc);
-	rc = check_usage(cmd, argc - first, command, &err);
+	rc = check_check_usage(cmd, argc - first, command, &err);
 	if (rc < 0)
 		return command_usage(&cmd_check, rc, &err);
 	checking.model_path = argv[first];

@@ -100,7 +100,7 @@ static void say(void *context, uint64_t time_ns)
 	progress_say(line);
 }
 
-static void print_json(const struct cut_opts *opts, const struct cut_result *result)
+static void cut_print_json(const struct cut_opts *opts, const struct cut_result *result)
 {
 	struct json json = { .out = stdout };
 
@@ -118,7 +118,7 @@ static void print_result(const struct cut_cmd *cmd, const struct cut_opts *opts,
 	AUTO_FREE char *safe = text_escaped(cmd->dir);
 
 	if (cmd->json)
-		print_json(opts, result);
+		cut_print_json(opts, result);
 	else
 		printf("%s: %s event%s in %s, %s thread%s at its start, as %s\n", safe,
 		       text_count(result->events).s, result->events == 1 ? "" : "s",
@@ -127,8 +127,8 @@ static void print_result(const struct cut_cmd *cmd, const struct cut_opts *opts,
 }
 
 /* The window; what was not given is the begin and the end. The end is behind the last event. */
-static int find_window(struct trace *trace, const struct when *from, const struct when *to,
-		       struct cut_opts *opts, struct err *err)
+static int cut_find_window(struct trace *trace, const struct when *from, const struct when *to,
+			   struct cut_opts *opts, struct err *err)
 {
 	const struct facts *facts = trace_facts(trace);
 	int rc = when_find(trace, from, 0, facts->first_ns, &opts->from_ns, err);
@@ -162,7 +162,7 @@ static int cut(const struct cut_cmd *cmd, const char *path, const struct when *f
 		return rc;
 	opts->progress = say;
 	opts->context = (void *)trace_facts(trace);
-	rc = find_window(trace, from, to, opts, err);
+	rc = cut_find_window(trace, from, to, opts, err);
 	if (rc == 0)
 		rc = cut_trace(trace, path, cmd->dir, opts, &result, err);
 	progress_clear();

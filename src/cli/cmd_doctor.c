@@ -56,7 +56,7 @@ static enum check_state worst_of(const struct doctor *doctor)
 }
 
 /* The first fatal check is the reason: the others often follow from it. */
-static void print_conclusion(const struct doctor *doctor)
+static void doctor_print_conclusion(const struct doctor *doctor)
 {
 	size_t degraded = count_state(doctor, CHECK_DEGRADED);
 
@@ -82,8 +82,8 @@ static void print_conclusion(const struct doctor *doctor)
 	}
 }
 
-static void add_row(struct table *table, const char *state, const char *name, const char *label,
-		    const char *text)
+static void doctor_add_row(struct table *table, const char *state, const char *name,
+			   const char *label, const char *text)
 {
 	if (!text || !text[0])
 		return;
@@ -96,13 +96,13 @@ static void add_check(struct table *table, const struct check *check)
 {
 	const char *found = check->found && check->found[0] ? check->found : "-";
 
-	add_row(table, states[check->state].word, check->name, "", found);
-	add_row(table, "", "", "  lost without it: ", check->lost);
-	add_row(table, "", "", "  to enable it: ", check->command);
+	doctor_add_row(table, states[check->state].word, check->name, "", found);
+	doctor_add_row(table, "", "", "  lost without it: ", check->lost);
+	doctor_add_row(table, "", "", "  to enable it: ", check->command);
 }
 
 /* The worst first. */
-static void print_text(const struct doctor *doctor)
+static void doctor_print_text(const struct doctor *doctor)
 {
 	struct table table = { 0 };
 
@@ -115,13 +115,13 @@ static void print_text(const struct doctor *doctor)
 				add_check(&table, &doctor->checks[i]);
 		}
 	}
-	print_conclusion(doctor);
+	doctor_print_conclusion(doctor);
 	putchar('\n');
 	table_print(&table, stdout);
 	table_fini(&table);
 }
 
-static void print_json(const struct doctor *doctor)
+static void doctor_print_json(const struct doctor *doctor)
 {
 	struct json json = { .out = stdout };
 	struct utsname kernel;
@@ -157,9 +157,9 @@ static int examine(const struct doctor_cmd *cmd)
 	doctor_run(&doctor);
 	pager_begin();
 	if (cmd->json)
-		print_json(&doctor);
+		doctor_print_json(&doctor);
 	else
-		print_text(&doctor);
+		doctor_print_text(&doctor);
 	status = states[worst_of(&doctor)].status;
 	doctor_fini(&doctor);
 	return status;

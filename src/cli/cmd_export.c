@@ -200,8 +200,8 @@ static void read_locks(const char *path, struct source_of *from)
 			err.text);
 }
 
-static int load(const struct export_cmd *cmd, const struct export_format *format, const char *path,
-		struct source_of *from, struct err *err)
+static int export_load(const struct export_cmd *cmd, const struct export_format *format,
+		       const char *path, struct source_of *from, struct err *err)
 {
 	struct export_job *job = &from->job;
 	int rc = load_trace(path, 0, &from->loaded, err);
@@ -260,7 +260,7 @@ static int export_trace(const struct export_cmd *cmd, const struct export_format
 	if (format->to_stream == export_jsonl && from.job.what == EXPORT_EVENTS) {
 		rc = export_events(cmd, path, &from, err);
 	} else {
-		rc = load(cmd, format, path, &from, err);
+		rc = export_load(cmd, format, path, &from, err);
 		if (rc == 0)
 			rc = export_run(format, &from.job, cmd->output, err);
 	}
@@ -280,8 +280,8 @@ static int unknown_format(const char *name, struct err *err)
 	return err_set(err, -EINVAL, "option --format needs " FORMATS ", got \"%s\"%s", safe, hint);
 }
 
-static int check_usage(const struct export_cmd *cmd, const struct export_format **out_format,
-		       struct err *err)
+static int export_check_usage(const struct export_cmd *cmd, const struct export_format **out_format,
+			      struct err *err)
 {
 	const struct export_format *format;
 
@@ -325,7 +325,7 @@ static int run_export(int argc, char **argv)
 	if (rc == 0 && argc - first > 1)
 		rc = err_set(&err, -EINVAL, "expected one trace");
 	if (rc == 0)
-		rc = check_usage(&cmd, &format, &err);
+		rc = export_check_usage(&cmd, &format, &err);
 	if (rc == 0)
 		rc = when_parse(cmd.from, false, &cmd.begin, &err);
 	if (rc == 0)

@@ -194,7 +194,7 @@ static int start(const struct flight_cmd *cmd, struct err *err)
 
 /* --------------------------------------------------------------- other words */
 
-static int ask(const char *line, struct err *err)
+static int flight_send(const char *line, struct err *err)
 {
 	AUTO_FREE char *text = NULL;
 	int status = flight_ask(line, &text, err);
@@ -241,16 +241,16 @@ static int run_word(const struct flight_cmd *cmd, char **words, int count, struc
 	if (word && strcmp(word, "list") == 0)
 		return list(cmd, err);
 	if (word && strcmp(word, "stop") == 0)
-		return ask("stop", err);
+		return flight_send("stop", err);
 	if (word && strcmp(word, "status") == 0)
-		return ask(cmd->json ? "status json" : "status", err);
+		return flight_send(cmd->json ? "status json" : "status", err);
 	if (!is_snapshot)
 		return opts_unknown_word(word, WORDS, err);
 	if (count > 1 && (strlen(words[1]) > FLIGHT_ASK_MAX / 2 || strchr(words[1], '\n')))
 		return err_set(err, -EINVAL, "the reason is one line of at most %d characters",
 			       FLIGHT_ASK_MAX / 2);
 	line = xasprintf("snapshot %s", count > 1 ? words[1] : "");
-	return ask(line, err);
+	return flight_send(line, err);
 }
 
 static int run_flight(int argc, char **argv)

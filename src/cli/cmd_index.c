@@ -50,7 +50,7 @@ static struct cost cost_of(const struct loaded *loaded, uint64_t ns)
 	return cost;
 }
 
-static void print_json(const struct loaded *loaded, const struct cost *cost)
+static void index_print_json(const struct loaded *loaded, const struct cost *cost)
 {
 	struct json json = { .out = stdout };
 
@@ -68,7 +68,7 @@ static void print_json(const struct loaded *loaded, const struct cost *cost)
 	json_fini(&json);
 }
 
-static void print_text(const struct loaded *loaded, const struct cost *cost)
+static void index_print_text(const struct loaded *loaded, const struct cost *cost)
 {
 	const struct timeline *tl = loaded->timeline;
 
@@ -110,9 +110,9 @@ static int run_index(int argc, char **argv)
 		return command_fail(&cmd_index, &err);
 	cost = cost_of(&loaded, clock_now_ns() - start);
 	if (cmd.json)
-		print_json(&loaded, &cost);
+		index_print_json(&loaded, &cost);
 	else
-		print_text(&loaded, &cost);
+		index_print_text(&loaded, &cost);
 	loaded_fini(&loaded);
 	return EXIT_OK;
 }

@@ -62,7 +62,7 @@ static void open_titles(struct titles *titles, struct trace *trace, struct info 
 }
 
 /* The number of the kind is the first field of every record. */
-static uint32_t kind_of(const struct trace *trace, const struct titles *titles)
+static uint32_t trace_kind(const struct trace *trace, const struct titles *titles)
 {
 	struct trace_record record;
 	uint16_t kind;
@@ -81,7 +81,7 @@ static int count_events(struct trace *trace, const struct titles *titles, struct
 	int rc = source_seek(source, 0, err); /* records are kept from here on */
 
 	while (rc >= 0 && (rc = source_next(source, &event, err)) > 0)
-		info_count(info, event, kind_of(trace, titles));
+		info_count(info, event, trace_kind(trace, titles));
 	return rc < 0 ? err_wrap(err, "reading the events") : 0;
 }
 

@@ -253,7 +253,7 @@ static void tell_notes(const struct learning *learning)
 			text_count(learned->traces).s, learned->traces == 1 ? "" : "s");
 }
 
-static int put_text(FILE *out, const char *path, const char *text, struct err *err)
+static int learn_put_text(FILE *out, const char *path, const char *text, struct err *err)
 {
 	if (fputs(text, out) < 0 || fflush(out) != 0)
 		return err_set(err, -EIO, "cannot write to %s: %s", path, strerror(errno));
@@ -267,12 +267,12 @@ static int write_text(const char *path, const char *text, struct err *err)
 	int rc;
 
 	if (!path)
-		return put_text(stdout, "standard output", text, err);
+		return learn_put_text(stdout, "standard output", text, err);
 	rc = output_begin(path, &output, err);
 	if (rc < 0)
 		return rc;
 	out = output_stream(&output);
-	rc = out ? put_text(out, path, text, err)
+	rc = out ? learn_put_text(out, path, text, err)
 		 : err_set(err, -errno, "cannot write to %s: %s", path, strerror(errno));
 	if (out && fclose(out) != 0 && rc == 0)
 		rc = err_set(err, -EIO, "cannot write to %s: %s", path, strerror(errno));

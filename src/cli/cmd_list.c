@@ -147,7 +147,7 @@ static void say_gaps(const struct facts *facts)
 		fprintf(stderr, "holdup list: omitted: %s\n", facts->unshown[i]);
 }
 
-static int check_usage(const struct list_cmd *cmd, struct err *err)
+static int list_check_usage(const struct list_cmd *cmd, struct err *err)
 {
 	if (cmd->count_by && (cmd->fields || cmd->lines || cmd->last || cmd->place))
 		return err_set(err, -EINVAL,
@@ -194,7 +194,7 @@ static int run_list(int argc, char **argv)
 	if (rc == 0 && argc - first > 1)
 		rc = err_set(&err, -EINVAL, "expected one trace");
 	if (rc == 0)
-		rc = check_usage(&cmd, &err);
+		rc = list_check_usage(&cmd, &err);
 	if (rc == 0)
 		rc = when_parse(cmd.from, false, &choice.from, &err);
 	if (rc == 0)

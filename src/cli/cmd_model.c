@@ -200,7 +200,7 @@ static int draw_model(const struct model_cmd *cmd, struct model *model, const ch
 
 /* --------------------------------------------------------------------- whole */
 
-static int check_usage(const struct model_cmd *cmd, char **words, int count, struct err *err)
+static int model_check_usage(const struct model_cmd *cmd, char **words, int count, struct err *err)
 {
 	bool is_draw = count && strcmp(words[0], "draw") == 0;
 
@@ -223,7 +223,7 @@ static int run_model(int argc, char **argv)
 	struct err err = { 0 };
 	int status, first = opts_parse(model_options, &cmd, argc, argv, &err);
 	char **words = argv + first;
-	int rc = first < 0 ? first : check_usage(&cmd, words, argc - first, &err);
+	int rc = first < 0 ? first : model_check_usage(&cmd, words, argc - first, &err);
 
 	if (rc < 0)
 		return command_usage(&cmd_model, rc, &err);

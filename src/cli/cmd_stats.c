@@ -43,8 +43,8 @@ static const struct opt_spec stats_options[] = {
 };
 
 /* The sums, and what needs the events. */
-static int ask(const struct stats_cmd *cmd, struct loaded *loaded, const struct stats_opts *opts,
-	       struct stats *out_stats, struct err *err)
+static int stats_ask(const struct stats_cmd *cmd, struct loaded *loaded,
+		     const struct stats_opts *opts, struct stats *out_stats, struct err *err)
 {
 	struct stats_opts asked = *opts;
 	struct source *source = trace_source(loaded->trace);
@@ -81,7 +81,7 @@ static int print_stats(const struct stats_cmd *cmd, const struct when *from, con
 		return rc;
 	rc = when_window(&loaded, from, to, &opts.start_ns, &opts.end_ns, err);
 	if (rc >= 0)
-		rc = ask(cmd, &loaded, &opts, &stats, err);
+		rc = stats_ask(cmd, &loaded, &opts, &stats, err);
 	if (rc >= 0) {
 		report_stats(stdout, &stats, loaded.facts, &report);
 		stats_fini(&stats);

@@ -175,7 +175,8 @@ static int watch(const struct stuck_cmd *cmd, const struct stuck_select *select,
 	return rc;
 }
 
-static int look(const struct stuck_cmd *cmd, const struct stuck_select *select, struct err *err)
+static int stuck_look_once(const struct stuck_cmd *cmd, const struct stuck_select *select,
+			   struct err *err)
 {
 	struct stuck *stuck;
 	struct stacks stacks = { 0 };
@@ -219,7 +220,8 @@ static int run_stuck(int argc, char **argv)
 						     .all = cmd.all,
 						     .may_be_gone = cmd.every_ns };
 
-		rc = cmd.every_ns ? watch(&cmd, &select, &err) : look(&cmd, &select, &err);
+		rc = cmd.every_ns ? watch(&cmd, &select, &err)
+				  : stuck_look_once(&cmd, &select, &err);
 	}
 	free(cmd.pids);
 	free(cmd.on.items);

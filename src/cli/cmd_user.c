@@ -56,7 +56,7 @@ struct row {
 	size_t class_count;
 };
 
-static struct row row_of(const struct user_process *process)
+static struct row user_row(const struct user_process *process)
 {
 	const char *failed, *trace = user_process_trace(process, &failed);
 	struct row row = {
@@ -127,7 +127,7 @@ static void print_row_json(struct json *json, const struct user_process *process
 
 static void list_one(struct json *json, const struct user_process *process)
 {
-	struct row row = row_of(process);
+	struct row row = user_row(process);
 
 	if (json)
 		print_row_json(json, process, &row);
@@ -237,7 +237,7 @@ static int switch_events(const struct user_cmd *cmd, int32_t pid, const char *ev
 	return rc;
 }
 
-static int run(const struct user_cmd *cmd, char **words, int count, struct err *err)
+static int user_run(const struct user_cmd *cmd, char **words, int count, struct err *err)
 {
 	bool on = count && strcmp(words[0], "on") == 0, off = count && strcmp(words[0], "off") == 0;
 	AUTO_FREE char *events = NULL;
@@ -273,7 +273,7 @@ static int run_user(int argc, char **argv)
 
 	if (first < 0)
 		return command_usage(&cmd_user, first, &err);
-	rc = run(&cmd, argv + first, argc - first, &err);
+	rc = user_run(&cmd, argv + first, argc - first, &err);
 	if (rc == -EINVAL)
 		return command_usage(&cmd_user, rc, &err);
 	return rc < 0 ? command_fail(&cmd_user, &err) : EXIT_OK;

@@ -229,8 +229,8 @@ static int write_file(const struct view *view, const char *path, view_save *save
 		    : 0;
 }
 
-static int open_trace(const struct view_cmd *cmd, struct loaded *loaded, struct view *view,
-		      struct err *err)
+static int view_open_trace(const struct view_cmd *cmd, struct loaded *loaded, struct view *view,
+			   struct err *err)
 {
 	int rc = load_begin(cmd->trace, err);
 
@@ -257,7 +257,7 @@ static int save_files(const struct view_cmd *cmd, struct err *err)
 	if (rc == 0 && cmd->svg)
 		rc = output_begin_reader(cmd->svg, &svg, err);
 	if (rc == 0)
-		rc = open_trace(cmd, &loaded, &view, err);
+		rc = view_open_trace(cmd, &loaded, &view, err);
 	if (rc == 0) {
 		beside_read(cmd->trace, loaded.facts, &beside);
 		read_others(cmd, &view);
@@ -283,7 +283,7 @@ static int show(const struct view_cmd *cmd, struct err *err)
 	int rc;
 
 	reading_shows();
-	rc = open_trace(cmd, &loaded, &view, err);
+	rc = view_open_trace(cmd, &loaded, &view, err);
 	if (rc == 0) {
 		beside_read(cmd->trace, loaded.facts, &beside);
 		rc = viewer_screen_run(&view, err);
@@ -353,7 +353,7 @@ static int check_live(const struct view_cmd *cmd, int operands, bool has_command
 	return recording_check(&cmd->recording, err);
 }
 
-static int check_usage(struct view_cmd *cmd, int operands, struct err *err)
+static int view_check_usage(struct view_cmd *cmd, int operands, struct err *err)
 {
 	int rc;
 
@@ -402,7 +402,7 @@ static int run_view(int argc, char **argv)
 	command = opts_command(argv, first, &argc);
 	rc = check_live(&cmd, argc - first, command != NULL, &err);
 	if (rc == 0)
-		rc = check_usage(&cmd, argc - first, &err);
+		rc = view_check_usage(&cmd, argc - first, &err);
 	if (rc < 0)
 		return command_usage(&cmd_view, rc, &err);
 	cmd.trace = argc > first ? argv[first] : DEFAULT_TRACE;

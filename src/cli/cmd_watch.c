@@ -131,12 +131,12 @@ static void flush_output(const struct watch *watch)
 		stop_recording(watch);
 }
 
-static size_t print_text(const struct report_check *report, size_t first)
+static size_t watch_print_text(const struct report_check *report, size_t first)
 {
 	return report_check_group(stdout, report, first);
 }
 
-static size_t print_json(const struct report_check *report, size_t first)
+static size_t watch_print_json(const struct report_check *report, size_t first)
 {
 	struct json json = { .out = stdout };
 
@@ -165,7 +165,7 @@ static void on_found(void *context, struct check *check, size_t first)
 		    !follow_was_late(watch->follow, result->findings[i].instance))
 			watch_act_on(watch->act, report.facts->first_ns, result,
 				     &result->findings[i]);
-		i += watch->cmd->json ? print_json(&report, i) : print_text(&report, i);
+		i += watch->cmd->json ? watch_print_json(&report, i) : watch_print_text(&report, i);
 	}
 	flush_output(watch);
 }
@@ -190,7 +190,7 @@ static void on_late(void *context, struct check *check, const struct check_findi
 }
 
 /* A mistake of the model shows when the first such event comes. */
-static void give_up(struct watch *watch, int rc)
+static void watch_give_up(struct watch *watch, int rc)
 {
 	watch->rc = rc;
 	if (watch->errors.count)
@@ -211,7 +211,7 @@ static void on_step(void *context, uint64_t whole_ns)
 	if (watch->keep && rc == 0 && !watch->is_whole)
 		watch_keep_step(watch->keep, follow_needs_ns(watch->follow));
 	if (rc < 0)
-		give_up(watch, rc);
+		watch_give_up(watch, rc);
 }
 
 /* ----------------------------------------------------------------- the end */
@@ -323,7 +323,7 @@ static void say_begun(void *context)
 }
 
 /* What root reads of the trace it reads while nobody else can change it. */
-static void settle(void *context)
+static void watch_settle(void *context)
 {
 	const struct watch *watch = context;
 
@@ -341,7 +341,7 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 		.step = on_step,
 		.step_context = watch,
 		.step_ms = STEP_MS,
-		.before_giving = settle,
+		.before_giving = watch_settle,
 	};
 	int rc = 0;
 

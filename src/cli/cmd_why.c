@@ -340,7 +340,7 @@ static void say_notes(const struct explained *explained)
 	}
 }
 
-/* Nobody may trace here: what looking tells. Ends as explain() does. */
+/* Nobody may trace here: what looking tells. Ends as why_explain() does. */
 static int explain_sampled(const struct why_cmd *cmd, struct output *output)
 {
 	struct err err = { 0 };
@@ -353,8 +353,8 @@ static int explain_sampled(const struct why_cmd *cmd, struct output *output)
 	return rc < 0 ? command_fail(&cmd_why, &err) : EXIT_OK;
 }
 
-static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
-		   char **command)
+static int why_explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
+		       char **command)
 {
 	struct output output = { .fd = -1 }, html = { .fd = -1 };
 	struct explained explained = { 0 };
@@ -390,7 +390,7 @@ static int explain(struct why_cmd *cmd, const struct explain_opts *opts, const c
 }
 
 /* What can be told wrong before any work is done. */
-static int check_usage(const struct why_cmd *cmd, int operands, char **command, struct err *err)
+static int why_check_usage(const struct why_cmd *cmd, int operands, char **command, struct err *err)
 {
 	const struct target_opts *target = &cmd->target;
 
@@ -485,7 +485,7 @@ static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
 	if (first < 0)
 		return command_usage(&cmd_why, first, &err);
 	command = opts_command(argv, first, &argc);
-	rc = check_usage(cmd, argc - first, command, &err);
+	rc = why_check_usage(cmd, argc - first, command, &err);
 	if (rc == 0)
 		rc = when_parse(cmd->from, false, &opts.from, &err);
 	if (rc == 0)
@@ -507,11 +507,11 @@ static int parse_and_explain(struct why_cmd *cmd, int argc, char **argv)
 	opts.target = cmd->target;
 	if (!command && !cmd->is_live && rights_drop_for_words(argc, argv, &err) < 0)
 		return command_fail(&cmd_why, &err);
-	return explain(cmd, &opts,
-		       argc > first ? argv[first]
-		       : command    ? DEFAULT_TRACE
-				    : NULL,
-		       command);
+	return why_explain(cmd, &opts,
+			   argc > first ? argv[first]
+			   : command	? DEFAULT_TRACE
+					: NULL,
+			   command);
 }
 
 static int run_why(int argc, char **argv)

@@ -104,7 +104,7 @@ static const struct arg_row *find_arg(const char *arg)
 	return NULL;
 }
 
-static enum kind kind_of(const char *arg)
+static enum kind arg_kind(const char *arg)
 {
 	const struct arg_row *row = find_arg(arg);
 
@@ -113,7 +113,7 @@ static enum kind kind_of(const char *arg)
 	return strchr(arg, '|') ? KIND_WORDS : KIND_FREE;
 }
 
-static bool is_known(const char *arg)
+static bool arg_is_known(const char *arg)
 {
 	return find_arg(arg) || (strchr(arg, '|') && !strpbrk(arg, "[]:<> "));
 }
@@ -217,7 +217,7 @@ static void operands_of(const struct command *command, struct operands *out_oper
 		char *longer;
 
 		if (isupper((unsigned char)word[0])) {
-			out_operands->kinds[kind_of(word)] = true;
+			out_operands->kinds[arg_kind(word)] = true;
 			continue;
 		}
 		longer = xasprintf("%s%s%s", out_operands->words, out_operands->words[0] ? " " : "",
@@ -287,7 +287,7 @@ static void bash_values(const struct command *command, FILE *out)
 		if (spec->letter)
 			fprintf(out, "|%s:-%c", command->name, spec->letter);
 		fputs(") ", out);
-		bash_action(kind_of(spec->arg), spec->arg, out);
+		bash_action(arg_kind(spec->arg), spec->arg, out);
 		fputs("; return ;;\n", out);
 	}
 }
@@ -380,9 +380,10 @@ static void zsh_option(const struct opt_spec *spec, FILE *out)
 	fputc(']', out);
 	if (has_value(spec)) {
 		fputs(spec->type == opt_maybe ? "::" : ":", out);
-		print_sentence(kind_of(spec->arg) == KIND_WORDS ? "word" : spec->arg, "[]\\:", out);
+		print_sentence(arg_kind(spec->arg) == KIND_WORDS ? "word" : spec->arg,
+			       "[]\\:", out);
 		fputc(':', out);
-		zsh_action(kind_of(spec->arg), spec->arg, out);
+		zsh_action(arg_kind(spec->arg), spec->arg, out);
 	}
 	fputc('\'', out);
 }
@@ -487,7 +488,7 @@ static void fish_command(const struct command *command, FILE *out)
 		print_sentence(spec->help, "\\", out);
 		fputs("' ", out);
 		if (takes_next(spec))
-			fish_action(kind_of(spec->arg), spec->arg, out);
+			fish_action(arg_kind(spec->arg), spec->arg, out);
 		fputc('\n', out);
 	}
 	operands_of(command, &operands);
@@ -533,7 +534,7 @@ static const struct shell_row {
 static int check_options(const struct command *command, struct err *err)
 {
 	for (const struct opt_spec *spec = command->options; spec->name; spec++) {
-		if (has_value(spec) && !is_known(spec->arg))
+		if (has_value(spec) && !arg_is_known(spec->arg))
 			return err_set(err, -ENOENT, "no completion for %s of holdup %s --%s",
 				       spec->arg, command->name, spec->name);
 	}

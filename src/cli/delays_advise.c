@@ -60,18 +60,11 @@ static void advise(const struct delays_cmd *cmd, const struct delays_rows *rows)
 
 int delays_advise_cmd(const struct delays_cmd *cmd, struct err *err)
 {
-	struct delays_sampler *sampler;
 	struct delays_sample sample;
-	struct delays_select select;
 	struct delays_rows rows;
 	struct err why = { 0 };
-	int rc = delays_cmd_select(cmd, &select, err);
+	int rc = delays_sample_once(cmd, 0, &sample, &why, err);
 
-	if (rc < 0)
-		return rc;
-	(void)delays_sampler_open(&sampler, &why); /* falls back to /proc; why says why */
-	rc = delays_sample_take(sampler, &select, 0, &sample, err);
-	delays_sampler_close(sampler);
 	if (rc < 0)
 		return rc;
 	rc = delays_found_any(cmd, &sample, err);

@@ -51,6 +51,14 @@ struct delays_cmd {
 int delays_cmd_select(const struct delays_cmd *cmd, struct delays_select *out_select,
 		      struct err *err);
 
+/*
+ * A sample of the tasks that the command asks for, by the kernel's delay accounting or, where that
+ * cannot be had, by /proc: 'out_why' then says why. 'flags' are those of delays_sample_take(). Free
+ * *out_sample with delays_sample_fini(). Returns 0, or a negative errno with err filled.
+ */
+int delays_sample_once(const struct delays_cmd *cmd, uint32_t flags,
+		       struct delays_sample *out_sample, struct err *out_why, struct err *err);
+
 /* Returns 0, or -ESRCH with err filled when there is no task in the sample. */
 int delays_found_any(const struct delays_cmd *cmd, const struct delays_sample *sample,
 		     struct err *err);

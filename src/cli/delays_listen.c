@@ -70,7 +70,7 @@ static void on_exit_record(void *context, const struct delays_message *exit, uin
 		report_delays_exit(hearing->output, exit, time_ns);
 }
 
-static int take(struct hearing *hearing, struct err *err)
+static int hearing_take(struct hearing *hearing, struct err *err)
 {
 	const struct delays_exits exits = { on_exit_record, hearing };
 
@@ -253,7 +253,7 @@ static int hear(struct hearing *hearing, struct err *err)
 		if (fds[0].revents)
 			handle_signals(hearing);
 		if (rc == 0)
-			rc = take(hearing, err);
+			rc = hearing_take(hearing, err);
 	}
 	return rc;
 }
@@ -375,7 +375,7 @@ static int run_hearing(struct hearing *hearing, struct err *err)
 		rc = hear(hearing, err);
 	wall_ns = delays_now_ns() - hearing->begin_ns;
 	if (rc == 0)
-		rc = take(hearing, err);
+		rc = hearing_take(hearing, err);
 	if (rc == 0 && has_command)
 		rc = find_living(hearing, err);
 	if (rc < 0)

@@ -107,7 +107,7 @@ static int watch_signals(int *out_fd, struct err *err)
 	return 0;
 }
 
-static int run(const struct delays_cmd *cmd, struct serving *serving, struct err *err)
+static int serving_run(const struct delays_cmd *cmd, struct serving *serving, struct err *err)
 {
 	const struct http_opts opts = { .listen = cmd->serve,
 					.answer = answer,
@@ -152,7 +152,7 @@ int delays_serve(const struct delays_cmd *cmd, struct err *err)
 		fprintf(stderr, "holdup: %s; reporting only CPU time and waits for a CPU\n",
 			why.text);
 	delays_gather_init(&serving.gather, cmd->labels ? cmd->labels : LABELS_DEFAULT);
-	rc = run(cmd, &serving, err);
+	rc = serving_run(cmd, &serving, err);
 	delays_gather_fini(&serving.gather);
 	delays_sampler_close(serving.sampler);
 	http_body_drop(serving.body);

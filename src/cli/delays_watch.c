@@ -53,6 +53,21 @@ int delays_cmd_select(const struct delays_cmd *cmd, struct delays_select *out_se
 	return rc;
 }
 
+int delays_sample_once(const struct delays_cmd *cmd, uint32_t flags,
+		       struct delays_sample *out_sample, struct err *out_why, struct err *err)
+{
+	struct delays_sampler *sampler;
+	struct delays_select select;
+	int rc = delays_cmd_select(cmd, &select, err);
+
+	if (rc < 0)
+		return rc;
+	(void)delays_sampler_open(&sampler, out_why); /* falls back to /proc; out_why says why */
+	rc = delays_sample_take(sampler, &select, flags, out_sample, err);
+	delays_sampler_close(sampler);
+	return rc;
+}
+
 int delays_found_any(const struct delays_cmd *cmd, const struct delays_sample *sample,
 		     struct err *err)
 {
@@ -87,18 +102,11 @@ static int save(const struct delays_cmd *cmd, const struct delays_sample *sample
 int delays_once(const struct delays_cmd *cmd, struct err *err)
 {
 	struct report_delays_opts report = { .json = cmd->json, .top = cmd->top };
-	struct delays_sampler *sampler;
 	struct delays_sample sample;
-	struct delays_select select;
 	struct delays_rows rows;
 	struct err why = { 0 };
-	int rc = delays_cmd_select(cmd, &select, err);
+	int rc = delays_sample_once(cmd, DELAYS_TAKE_IO, &sample, &why, err);
 
-	if (rc < 0)
-		return rc;
-	(void)delays_sampler_open(&sampler, &why); /* falls back to /proc; why says why */
-	rc = delays_sample_take(sampler, &select, DELAYS_TAKE_IO, &sample, err);
-	delays_sampler_close(sampler);
 	if (rc < 0)
 		return rc;
 	rc = delays_found_any(cmd, &sample, err);

@@ -21,7 +21,7 @@ struct listing {
 };
 
 /* An app_found_fn. The path is that of a process's own root: what is before it says nothing. */
-static void add_row(void *context, const struct app_found *found)
+static void apps_add_row(void *context, const struct app_found *found)
 {
 	struct listing *listing = context;
 	const struct app_point *point = &listing->table->points[found->point];
@@ -55,7 +55,7 @@ int doctor_apps(const struct opt_strings *apps, const struct opt_pids *pids, str
 	table_column(&listing.rows, "", TABLE_LEFT);
 	table_column(&listing.rows, "point", TABLE_TEXT);
 	if (rc == 0)
-		apps_look(&wish, option.table, add_row, &listing);
+		apps_look(&wish, option.table, apps_add_row, &listing);
 	if (rc == 0 && listing.count)
 		table_print(&listing.rows, stdout);
 	else if (rc == 0)

@@ -213,7 +213,7 @@ static void hand_over(struct list_pipe *pipe)
 		write_oldest(pipe);
 }
 
-static void *keep(struct piece *piece, const void *bytes, size_t count)
+static void *piece_keep(struct piece *piece, const void *bytes, size_t count)
 {
 	void *copy = piece->bytes + piece->used;
 
@@ -228,7 +228,7 @@ static const char *keep_text(struct piece *piece, const char *text)
 	char *copy;
 	size_t bytes = strnlen(text, MAX_BYTES / 4 - 1);
 
-	copy = keep(piece, text, bytes + 1);
+	copy = piece_keep(piece, text, bytes + 1);
 	copy[bytes] = '\0';
 	return copy;
 }
@@ -245,7 +245,7 @@ static void keep_line(struct piece *piece, const struct value_line *line)
 	item->line.event = &item->event;
 	item->line.comm = item->comm;
 	if (record->data)
-		item->line.record.data = keep(piece, record->data, record->bytes);
+		item->line.record.data = piece_keep(piece, record->data, record->bytes);
 	if (line->event->type == EV_STACK && record->data)
 		item->event.stack.frames =
 			item->line.record.data +

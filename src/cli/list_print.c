@@ -194,8 +194,8 @@ static void new_thread(struct thread_text *thread, const struct value_line *line
 	outbuf_fini(&made);
 }
 
-static inline char *put_thread(struct list_scratch *scratch, const struct value_line *line,
-			       char *to)
+static inline char *list_put_thread(struct list_scratch *scratch, const struct value_line *line,
+				    char *to)
 {
 	struct thread_text *thread = &scratch->threads[(uint32_t)line->event->tid % THREADS];
 
@@ -245,7 +245,7 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 	to[0] = to[1] = ' ';
 	print_flags(scratch->context.printer, kind, &line->record, to + 2);
 	to[7] = ' ';
-	out->at = put_thread(scratch, line, to + 8);
+	out->at = list_put_thread(scratch, line, to + 8);
 	if (print->opts.place)
 		put_place(line, out);
 	if (line->record.origin)

@@ -231,7 +231,8 @@ static int set_value(struct parse *parse, const struct opt_spec *spec, const cha
 }
 
 /* The value is 'inline_value' when there is one, else the next word where one is needed. */
-static int take_value(struct parse *parse, const struct opt_spec *spec, const char *inline_value)
+static int opt_take_value(struct parse *parse, const struct opt_spec *spec,
+			  const char *inline_value)
 {
 	if (types[spec->type].rule == VALUE_NEVER && inline_value)
 		return bad_value(parse, spec, inline_value);
@@ -286,7 +287,7 @@ static int parse_long(struct parse *parse, const char *word)
 
 	for (const struct opt_spec *spec = parse->specs; spec->name; spec++) {
 		if (strlen(spec->name) == len && strncmp(spec->name, word, len) == 0)
-			return take_value(parse, spec, value);
+			return opt_take_value(parse, spec, value);
 	}
 	if (len == strlen(help_spec.name) && strncmp(word, help_spec.name, len) == 0)
 		return value ? bad_value(parse, &help_spec, value) : OPTS_HELP;
@@ -325,8 +326,8 @@ static int parse_short(struct parse *parse, const char *letters)
 		if (!spec)
 			return unknown_letter(parse, *letters);
 		if (types[spec->type].rule == VALUE_ALWAYS)
-			return take_value(parse, spec, rest);
-		rc = take_value(parse, spec, NULL);
+			return opt_take_value(parse, spec, rest);
+		rc = opt_take_value(parse, spec, NULL);
 		if (rc < 0)
 			return rc;
 	}

@@ -36,7 +36,7 @@ static bool is_shown(void)
 	return isatty(STDERR_FILENO) == 1;
 }
 
-static void put(const char *line)
+static void progress_put(const char *line)
 {
 	(void)!write(STDERR_FILENO, line, strlen(line)); /* a terminal that is gone needs none */
 }
@@ -55,14 +55,14 @@ static void *show_later(void *unused)
 		rc = pthread_cond_timedwait(&later.over, &later.lock, &until);
 	if (!later.is_over) {
 		later.shown = true;
-		put(later.line);
+		progress_put(later.line);
 	}
 	pthread_mutex_unlock(&later.lock);
 	return unused;
 }
 
 /* Without a thread it is shown at once. */
-static void begin(void)
+static void progress_begin(void)
 {
 	sigset_t all, before;
 
@@ -106,10 +106,10 @@ void progress_say(const char *text)
 		return;
 	(void)snprintf(line, sizeof(line), "\rholdup: %s\033[K", safe);
 	if (!later.begun && !later.shown)
-		begin();
+		progress_begin();
 	pthread_mutex_lock(&later.lock);
 	if (later.shown && strcmp(later.line, line) != 0)
-		put(line);
+		progress_put(line);
 	memcpy(later.line, line, sizeof(line));
 	pthread_mutex_unlock(&later.lock);
 }
@@ -125,7 +125,7 @@ void progress_clear(void)
 		later.begun = false;
 	}
 	if (later.shown)
-		put("\r\033[K");
+		progress_put("\r\033[K");
 	later.shown = false;
 	later.line[0] = '\0';
 }

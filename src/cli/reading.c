@@ -25,7 +25,7 @@ static struct {
 	bool serves, shows;
 } reading;
 
-static void add(char *path, bool only_write)
+static void reading_add_path(char *path, bool only_write)
 {
 	reading.places = xrealloc(reading.places, reading.count + 1, sizeof(*reading.places));
 	reading.is_output =
@@ -49,9 +49,9 @@ void reading_writes(const char *path)
 
 	if (!path || reading.is_begun || strcmp(path, "-") == 0)
 		return;
-	add(xstrdup(path), false);
+	reading_add_path(xstrdup(path), false);
 	if (path[strspn(path, "/")]) {
-		add(xstrdup(dirname(copy)), false);
+		reading_add_path(xstrdup(dirname(copy)), false);
 		reading.is_output[reading.count - 1] = true;
 	}
 }
@@ -84,7 +84,7 @@ static void add_cache(const char *trace)
 		(void)mkdir(dirname(above), 0700); /* without it the index is not kept */
 		(void)mkdir(path, 0700);
 	}
-	add(path, false);
+	reading_add_path(path, false);
 }
 
 void reading_serves(void)
@@ -102,7 +102,7 @@ void reading_indexes(const char *trace)
 	if (!trace || reading.is_begun)
 		return;
 	if (is_folder(trace))
-		add(xstrdup(trace), false);
+		reading_add_path(xstrdup(trace), false);
 	add_cache(trace);
 }
 
@@ -112,7 +112,7 @@ static void add_temporary(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
 		if (folders[i] && folders[i][0] == '/')
-			add(xstrdup(folders[i]), true);
+			reading_add_path(xstrdup(folders[i]), true);
 	}
 }
 

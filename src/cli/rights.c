@@ -50,7 +50,7 @@ struct named {
 	bool is_any_closed; /* the user may not read one of them */
 };
 
-static void look_at(const char *path, const struct guard_user *user, struct named *named)
+static void rights_look_at(const char *path, const struct guard_user *user, struct named *named)
 {
 	struct guard_lent lent;
 	bool is_closed;
@@ -78,9 +78,9 @@ int rights_drop_for_words(int argc, char **argv, struct err *err)
 	if (!guard_user_find(&user))
 		return 0;
 	for (int i = 0; i < argc; i++)
-		look_at(argv[i], &user, &named);
+		rights_look_at(argv[i], &user, &named);
 	if (!named.count)
-		look_at(DEFAULT_TRACE, &user, &named);
+		rights_look_at(DEFAULT_TRACE, &user, &named);
 	if (!named.is_any_closed)
 		rc = guard_drop(&user, err);
 	guard_user_fini(&user);

@@ -179,7 +179,7 @@ static int make_in(const char *place, struct err *err)
 	return 0;
 }
 
-static void forget(void)
+static void tempdir_forget(void)
 {
 	mem_close_fd(&temp.fd);
 	mem_close_fd(&temp.parent_fd);
@@ -205,7 +205,7 @@ int tempdir_make(const char **out_path, struct err *err)
 
 	temp.fd = temp.parent_fd = -1;
 	for (size_t i = 0; rc < 0 && i < count; i++) {
-		forget();
+		tempdir_forget();
 		rc = make_in(places[i], err);
 	}
 	if (rc == 0)
@@ -213,7 +213,7 @@ int tempdir_make(const char **out_path, struct err *err)
 	if (rc < 0) {
 		if (temp.fd >= 0)
 			(void)tree_remove(temp.parent_fd, temp.name); /* it is nearly empty */
-		forget();
+		tempdir_forget();
 		return rc;
 	}
 	tell_reader();
@@ -243,13 +243,13 @@ void tempdir_remove(void)
 	mem_close_fd(&temp.pipe[1]);
 	(void)pthread_join(temp.watcher, NULL);
 	mem_close_fd(&temp.pipe[0]);
-	forget();
+	tempdir_forget();
 	pager_catch_signals(); /* what was ours is the pager's */
 }
 
 /* ----------------------------------------------------------------- left behind */
 
-static bool is_name(const char *name)
+static bool tempdir_is_name(const char *name)
 {
 	return !strncmp(name, PREFIX, strlen(PREFIX)) &&
 	       strlen(name) == strlen(PREFIX) + RANDOM_CHARS;
@@ -290,7 +290,7 @@ static void sweep(uid_t uid)
 		const struct dirent *entry;
 
 		while (dir && clock_now_ns() < end_ns && (entry = readdir(dir))) {
-			if (is_name(entry->d_name))
+			if (tempdir_is_name(entry->d_name))
 				sweep_one(parent, entry->d_name, uid, end_ns);
 		}
 		if (dir)

@@ -66,7 +66,8 @@ static bool is_before(const struct stuck_thread *thread, const struct stuck_thre
 	return thread->since_ns < best->since_ns;
 }
 
-static const struct stuck_thread *thread_of(const struct stuck *stuck, const struct top_task *task)
+static const struct stuck_thread *top_stuck_thread(const struct stuck *stuck,
+						   const struct top_task *task)
 {
 	const struct stuck_thread *best = NULL, *thread;
 
@@ -81,10 +82,10 @@ static const struct stuck_thread *thread_of(const struct stuck *stuck, const str
 	return best;
 }
 
-static void put_text(struct top_waits *waits, const struct stuck *stuck,
-		     const struct top_task *task)
+static void top_waits_put_text(struct top_waits *waits, const struct stuck *stuck,
+			       const struct top_task *task)
 {
-	const struct stuck_thread *thread = thread_of(stuck, task);
+	const struct stuck_thread *thread = top_stuck_thread(stuck, task);
 	bool is_named = thread && thread->tid != task->tid;
 	AUTO_FREE char *chain = thread ? report_stuck_chain(stuck, thread) : NULL;
 	AUTO_FREE char *text = NULL;
@@ -113,7 +114,7 @@ void top_chain_look(void *context, struct top_view *view)
 	/* Whoever may not be looked at has no text. */
 	if (page.tgid_count && stuck_look(&select, &stuck, NULL) == 0) {
 		for (size_t i = 0; i < page.count; i++)
-			put_text(&view->waits, stuck, page.tasks[i]);
+			top_waits_put_text(&view->waits, stuck, page.tasks[i]);
 		stuck_free(stuck);
 	}
 	cost_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns;

@@ -137,7 +137,7 @@ void watch_act_free(struct watch_act *act)
 
 /* ---------------------------------------------------------------- to tell */
 
-static void tell(const struct watch_act *act, const char *what, const char *about, bool is_done)
+static void act_tell(const struct watch_act *act, const char *what, const char *about, bool is_done)
 {
 	AUTO_FREE char *safe = text_escaped(about);
 	struct json json = { .out = stdout };
@@ -242,7 +242,7 @@ static void on_end(struct watch_act *act, struct child *child, int status)
 		is_done = stage_close(&child->stage, is_done);
 		act->snapshots += is_done;
 		act->snapshots_failed += !is_done;
-		tell(act, "snapshot", child->path, is_done);
+		act_tell(act, "snapshot", child->path, is_done);
 	} else {
 		act->commands_failed += !is_done;
 	}
@@ -348,7 +348,7 @@ static void snapshot(struct watch_act *act, uint64_t first_ns, const struct chec
 		return;
 	(void)stage_close(&child->stage, false);
 	act->snapshots_failed++;
-	tell(act, "snapshot", child->path ? child->path : actions->snapshot, false);
+	act_tell(act, "snapshot", child->path ? child->path : actions->snapshot, false);
 	free(child->path);
 	*child = (struct child){ 0 };
 }
@@ -415,7 +415,7 @@ static void refuse_signal(struct watch_act *act, int32_t tid, const char *why)
 		xasprintf("%s to thread %d: it %s", sigabbrev_np(act->signal), tid, why);
 
 	act->signals_refused++;
-	tell(act, "signal", about, false);
+	act_tell(act, "signal", about, false);
 }
 
 static void send_signal(struct watch_act *act, const struct watch_proven *proven, int32_t tid)
@@ -442,7 +442,7 @@ static void send_signal(struct watch_act *act, const struct watch_proven *proven
 	act->signals_failed += error != 0;
 	act->last_signal_pid = proven->pid;
 	act->last_signal_ns = now;
-	tell(act, "signal", about, !error);
+	act_tell(act, "signal", about, !error);
 }
 
 /* ---------------------------------------------------------------- commands */
@@ -555,7 +555,7 @@ static void run_command(struct watch_act *act, const struct check_result *result
 	}
 	child->pid = 0;
 	act->commands_failed++;
-	tell(act, "command", act->actions->exec, false);
+	act_tell(act, "command", act->actions->exec, false);
 }
 
 void watch_act_on(struct watch_act *act, uint64_t first_ns, const struct check_result *result,

@@ -72,7 +72,7 @@ static bool is_noted(const struct watch_keep *keep, const char *path)
 }
 
 /* Takes 'path'. */
-static void note(struct watch_keep *keep, char *path, uint64_t bytes, uint64_t time_ns)
+static void kept_note(struct watch_keep *keep, char *path, uint64_t bytes, uint64_t time_ns)
 {
 	keep->olds = vec_room(keep->olds, keep->count, &keep->cap, sizeof(*keep->olds));
 	keep->olds[keep->count++] =
@@ -90,8 +90,8 @@ static void note_growing(struct watch_keep *keep, int folder, const char *name, 
 	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (st.st_size >= BLOCK)
-		note(keep, xasprintf("kernel/%s", name),
-		     (uint64_t)st.st_size - (uint64_t)st.st_size % BLOCK, time_ns);
+		kept_note(keep, xasprintf("kernel/%s", name),
+			  (uint64_t)st.st_size - (uint64_t)st.st_size % BLOCK, time_ns);
 }
 
 /* "cpu3-000012" */
@@ -131,7 +131,7 @@ static void note_folder(struct watch_keep *keep, const char *path, int depth, ui
 
 		if (is_stream(name, &cpu, &number)) {
 			if (!is_noted(keep, below) && is_over(fd, entries, count, cpu, number))
-				note(keep, xstrdup(below), 0, time_ns);
+				kept_note(keep, xstrdup(below), 0, time_ns);
 		} else if (name[0] != '.' && entries[i]->d_type == DT_DIR && depth < DEPTH_MAX) {
 			note_folder(keep, below, depth + 1, time_ns);
 		}
@@ -174,7 +174,7 @@ static int open_folder(const struct watch_keep *keep, const char *path, const ch
 }
 
 /* Best effort, all of it: what stays costs room only. */
-static void give_up(const struct watch_keep *keep, const struct old *old)
+static void kept_give_up(const struct watch_keep *keep, const struct old *old)
 {
 	const char *name;
 	AUTO_CLOSE int folder = open_folder(keep, old->path, &name);
@@ -202,7 +202,7 @@ void watch_keep_step(struct watch_keep *keep, uint64_t needed_ns)
 		keep->noted_ns = time_ns;
 	}
 	while (gone < keep->count && keep->olds[gone].time_ns + keep->keep_ns < needed_ns) {
-		give_up(keep, &keep->olds[gone]);
+		kept_give_up(keep, &keep->olds[gone]);
 		free(keep->olds[gone++].path);
 	}
 	if (!gone)

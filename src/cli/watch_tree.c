@@ -163,7 +163,7 @@ static bool began_then(const struct watch_tree *tree, int32_t tid, const struct 
 }
 
 /* "Tgid:\t123" of /proc/TID/status; -1 = no such thread. */
-static int32_t process_of(int32_t tid)
+static int32_t tree_process(int32_t tid)
 {
 	AUTO_FREE char *path = xasprintf("/proc/%d/status", tid);
 	AUTO_FILE FILE *in = tid > 0 ? fopen(path, "re") : NULL;
@@ -217,7 +217,7 @@ static const char *open_process(const struct watch_tree *tree, int32_t tid, uint
 
 	if (!pidns_is_initial())
 		return "cannot be identified: this container has its own PID namespace";
-	proven->pid = process_of(tid);
+	proven->pid = tree_process(tid);
 	if (proven->pid <= 0)
 		return "has exited";
 	if (proven->pid == 1 || proven->pid == getpid())

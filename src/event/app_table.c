@@ -58,7 +58,7 @@ static char *take_word(char **rest)
 	return word;
 }
 
-static bool is_name(const char *word)
+static bool app_is_name(const char *word)
 {
 	size_t bytes = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-");
@@ -66,7 +66,7 @@ static bool is_name(const char *word)
 	return bytes > 0 && bytes < NAME_BYTES && !word[bytes];
 }
 
-static bool take_number(const char *text, int64_t *out_number)
+static bool app_take_number(const char *text, int64_t *out_number)
 {
 	char *end;
 
@@ -90,15 +90,14 @@ static void read_app(struct reading *reading, char *rest)
 	char *name = take_word(&rest), *word;
 	struct app app = { 0 };
 
-	if (!is_name(name) || table->app_count == APPS_MAX) {
+	if (!app_is_name(name) || table->app_count == APPS_MAX) {
 		fault(reading, "after app comes a name; there may be %d programs", APPS_MAX);
 		return;
 	}
 	app.files = xcalloc(FILES_MAX, sizeof(*app.files));
 	while (*(word = take_word(&rest)) && app.file_count < FILES_MAX) {
 		if (strchr(word, '/'))
-			fault(reading, "files are told by the last part of their path, not '%s'",
-			      word);
+			fault(reading, "name a file by the last part of its path, not '%s'", word);
 		else
 			app.files[app.file_count++] = xstrdup(word);
 	}
@@ -137,7 +136,7 @@ static void read_values(struct reading *reading, char *rest)
 	char *name = take_word(&rest), *word;
 	struct app_values values = { 0 };
 
-	if (!is_name(name) || table->value_count == VALUE_LISTS_MAX ||
+	if (!app_is_name(name) || table->value_count == VALUE_LISTS_MAX ||
 	    values_named(table, name, strlen(name))) {
 		fault(reading, "after values comes a new name, then NUMBER=WORD");
 		return;
@@ -150,7 +149,7 @@ static void read_values(struct reading *reading, char *rest)
 
 		if (equals)
 			*equals = '\0';
-		if (!equals || !equals[1] || !take_number(word, &values.numbers[values.count]))
+		if (!equals || !equals[1] || !app_take_number(word, &values.numbers[values.count]))
 			fault(reading, "'%s' is not NUMBER=WORD", word);
 		else
 			values.words[values.count++] = xstrdup(equals + 1);
@@ -168,7 +167,7 @@ const char *app_kind_name(enum app_kind kind)
 }
 
 /* The span of that name of the program at hand; -1 = none. */
-static int find_span(const struct reading *reading, const char *name)
+static int app_find_span(const struct reading *reading, const char *name)
 {
 	const struct app_table *table = reading->table;
 
@@ -190,8 +189,8 @@ static void read_span(struct reading *reading, char *rest)
 		if (!strcmp(kind, kind_names[i]))
 			span.kind = (enum app_kind)i;
 	}
-	if (!last_app(reading) || !is_name(name) || span.kind == APP_KIND_COUNT ||
-	    table->span_count == SPANS_MAX || find_span(reading, name) >= 0) {
+	if (!last_app(reading) || !app_is_name(name) || span.kind == APP_KIND_COUNT ||
+	    table->span_count == SPANS_MAX || app_find_span(reading, name) >= 0) {
 		fault(reading,
 		      "write: span NAME wait|work|hold|mark [costly] [nests], behind an app, "
 		      "each name once");
@@ -246,7 +245,7 @@ static bool read_if(struct app_point *point, char *word)
 		return false;
 	*equals = '\0';
 	point->if_field = xstrdup(word);
-	return is_name(word) && take_number(equals + 1, &point->if_value);
+	return app_is_name(word) && app_take_number(equals + 1, &point->if_value);
 }
 
 static bool read_rest(struct app_point *point, char *rest)
@@ -275,7 +274,7 @@ static void point_fini(struct app_point *point)
 static void read_point(struct reading *reading, char *rest, bool ends)
 {
 	struct app_table *table = reading->table;
-	int span = find_span(reading, take_word(&rest));
+	int span = app_find_span(reading, take_word(&rest));
 	struct app_point point = { .span = (uint32_t)span, .ends = ends, .line = reading->line };
 
 	if (span < 0 || !read_place(take_word(&rest), &point.place)) {
@@ -301,7 +300,7 @@ static void read_point(struct reading *reading, char *rest, bool ends)
 	table->points[table->point_count++] = point;
 }
 
-static void read_line(struct reading *reading, char *line)
+static void app_read_line(struct reading *reading, char *line)
 {
 	char *rest = line, *word = take_word(&rest);
 
@@ -337,7 +336,7 @@ void app_table_read(struct app_table *table, const char *text, size_t bytes, con
 		} else {
 			memcpy(copy, text + at, length);
 			copy[length] = '\0';
-			read_line(&reading, copy);
+			app_read_line(&reading, copy);
 		}
 		at += length + 1;
 	}
@@ -462,7 +461,7 @@ struct telling {
 };
 
 /* Blanks of any kind and what cannot be printed become one blank. */
-static void tell(struct telling *telling, const char *text, size_t bytes)
+static void app_tell(struct telling *telling, const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes && text[i] && !telling->is_cut; i++) {
 		bool blank = isspace((unsigned char)text[i]) || iscntrl((unsigned char)text[i]);
@@ -484,16 +483,16 @@ static void tell_value(struct telling *telling, const struct app_field *field,
 
 	if (is_hex) {
 		(void)snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)field->number);
-		tell(telling, hex, strlen(hex));
+		app_tell(telling, hex, strlen(hex));
 		return;
 	}
 	for (size_t i = 0; values && i < values->count; i++) {
 		if (values->numbers[i] == field->number) {
-			tell(telling, values->words[i], strlen(values->words[i]));
+			app_tell(telling, values->words[i], strlen(values->words[i]));
 			return;
 		}
 	}
-	tell(telling, field->text, field->bytes);
+	app_tell(telling, field->text, field->bytes);
 }
 
 /* "name", "name|values", "name|hex" or "name.length"; 'bytes' of it */
@@ -543,7 +542,7 @@ char *app_words(const struct app_table *table, const struct app_point *point, ap
 		size_t bytes = end ? (size_t)(end - at) + 1 : 1;
 
 		if (!end)
-			tell(&telling, at, 1);
+			app_tell(&telling, at, 1);
 		else if (!tell_field(&telling, at + 1, bytes - 2))
 			return NULL;
 		at += bytes;

@@ -83,7 +83,7 @@ void comms_feed(struct comms *comms, const struct event *ev)
 }
 
 /* NULL = not known */
-static const char *find(const struct comms *comms, int32_t tid)
+static const char *comms_find_name(const struct comms *comms, int32_t tid)
 {
 	static const char idle[COMMS_BYTES] = "<idle>";
 	uint32_t page = (uint32_t)tid / PAGE_TIDS;
@@ -100,12 +100,12 @@ static const char *find(const struct comms *comms, int32_t tid)
 const char *comms_find(const struct comms *comms, int32_t tid)
 {
 	static const char unknown[COMMS_BYTES] = "<...>";
-	const char *name = find(comms, tid);
+	const char *name = comms_find_name(comms, tid);
 
 	return name ? name : unknown;
 }
 
 bool comms_knows(const struct comms *comms, int32_t tid)
 {
-	return find(comms, tid) != NULL;
+	return comms_find_name(comms, tid) != NULL;
 }

@@ -41,6 +41,15 @@ void facts_fini(struct facts *facts)
 	*facts = (struct facts){ 0 };
 }
 
+int facts_compare_fds(const void *a, const void *b)
+{
+	const struct fact_fd *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	return x->fd < y->fd ? -1 : x->fd > y->fd;
+}
+
 char *facts_take(struct facts *facts, char *text)
 {
 	facts->owned = vec_room(facts->owned, facts->owned_count, &facts->owned_cap,

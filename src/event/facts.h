@@ -232,6 +232,9 @@ void facts_fini(struct facts *facts);
 /* first_ns and last_ns hold this span, too; the first one sets them, and *is_begun. */
 void facts_widen(struct facts *facts, uint64_t first_ns, uint64_t last_ns, bool *is_begun);
 
+/* The order of facts->fds, for qsort(). */
+int facts_compare_fds(const void *a, const void *b);
+
 /* A copy of 'text' that lives as long as the facts. NULL gives "". */
 const char *facts_keep(struct facts *facts, const char *text);
 

@@ -43,7 +43,7 @@ const struct stack_futex *stacks_named_futex(const struct stacks *stacks, int32_
 }
 
 /* The function that waited for it; NULL = it is not known. */
-static const char *place_of(const struct stacks *stacks, const struct stack_futex *futex)
+static const char *stack_futex_place(const struct stacks *stacks, const struct stack_futex *futex)
 {
 	const struct stack *stack =
 		futex->stack < stacks->stack_count ? &stacks->stacks[futex->stack] : NULL;
@@ -70,7 +70,7 @@ char *stack_futex_text(const struct stacks *stacks, const struct stack_futex *fu
 	case STACK_FUTEX_PLACE:
 		break;
 	}
-	place = place_of(stacks, futex);
+	place = stack_futex_place(stacks, futex);
 	return xasprintf("%s 0x%llx%s%s", kind, (unsigned long long)futex->address,
 			 place ? ", first seen in " : "", place ? place : "");
 }

@@ -58,13 +58,13 @@ static void put_key(struct chrome *chrome, const char *key)
 	outbuf_string(&chrome->text, "\":");
 }
 
-static void put_text(struct chrome *chrome, const char *key, const char *text)
+static void chrome_put_text(struct chrome *chrome, const char *key, const char *text)
 {
 	put_key(chrome, key);
 	outbuf_json(&chrome->text, text, TEXT_MAX);
 }
 
-static void put_number(struct chrome *chrome, const char *key, int64_t number)
+static void chrome_put_number(struct chrome *chrome, const char *key, int64_t number)
 {
 	put_key(chrome, key);
 	outbuf_room(&chrome->text);
@@ -80,7 +80,7 @@ static void put_time(struct chrome *chrome, const char *key, uint64_t ns)
 	chrome->text.at = digits_fixed(chrome->text.at, ns % 1000, 3);
 }
 
-static void begin(struct chrome *chrome, char phase, const struct row *row)
+static void chrome_begin(struct chrome *chrome, char phase, const struct row *row)
 {
 	outbuf_reset(&chrome->text);
 	outbuf_string(&chrome->text, chrome->any ? ",\n" : "\n");
@@ -88,8 +88,8 @@ static void begin(struct chrome *chrome, char phase, const struct row *row)
 	outbuf_string(&chrome->text, "{\"ph\":\"");
 	outbuf_char(&chrome->text, phase);
 	outbuf_char(&chrome->text, '"');
-	put_number(chrome, "pid", row->pid);
-	put_number(chrome, "tid", row->tid);
+	chrome_put_number(chrome, "pid", row->pid);
+	chrome_put_number(chrome, "tid", row->tid);
 }
 
 static void end(struct chrome *chrome)
@@ -101,11 +101,11 @@ static void end(struct chrome *chrome)
 
 /* -------------------------------------------------------------------------- names */
 
-static void put_name(struct chrome *chrome, const struct row *row, const char *what,
-		     const char *name)
+static void chrome_put_name(struct chrome *chrome, const struct row *row, const char *what,
+			    const char *name)
 {
-	begin(chrome, 'M', row);
-	put_text(chrome, "name", what);
+	chrome_begin(chrome, 'M', row);
+	chrome_put_text(chrome, "name", what);
 	outbuf_string(&chrome->text, ",\"args\":{\"name\":");
 	outbuf_json(&chrome->text, name, TEXT_MAX);
 	outbuf_char(&chrome->text, '}');
@@ -130,7 +130,7 @@ static void name_process(struct chrome *chrome, int32_t pid)
 		return;
 	slot = timeline_find_thread(tl, pid, UINT64_MAX);
 	if (slot != SLOT_NONE)
-		put_name(chrome, &row, "process_name", timeline_comm(tl, slot));
+		chrome_put_name(chrome, &row, "process_name", timeline_comm(tl, slot));
 }
 
 /* A row of one of the processes that do not exist. */
@@ -140,15 +140,15 @@ static struct row cpu_row(struct chrome *chrome, int32_t pid, uint32_t cpu)
 	char name[32];
 
 	if (is_new(chrome, pid, -1))
-		put_name(chrome, &row, "process_name", cpu_processes[pid - PID_CPUS]);
+		chrome_put_name(chrome, &row, "process_name", cpu_processes[pid - PID_CPUS]);
 	if (is_new(chrome, pid, row.tid)) {
 		(void)snprintf(name, sizeof(name), "CPU %u", cpu);
-		put_name(chrome, &row, "thread_name", name);
+		chrome_put_name(chrome, &row, "thread_name", name);
 	}
 	return row;
 }
 
-static struct row row_of(struct chrome *chrome, struct scene_track track)
+static struct row chrome_row(struct chrome *chrome, struct scene_track track)
 {
 	static const int32_t process_of[SCENE_LANES] = {
 		[SCENE_IRQ] = PID_IRQ,
@@ -164,7 +164,7 @@ static struct row row_of(struct chrome *chrome, struct scene_track track)
 	row = (struct row){ thread.tgid, thread.tid };
 	name_process(chrome, row.pid);
 	if (is_new(chrome, row.pid, row.tid) && *thread.comm)
-		put_name(chrome, &row, "thread_name", thread.comm);
+		chrome_put_name(chrome, &row, "thread_name", thread.comm);
 	return row;
 }
 
@@ -202,21 +202,21 @@ static bool is_async(enum scene_lane lane)
 
 static void put_side(struct chrome *chrome, const struct scene_mark *mark, bool is_begin)
 {
-	struct row row = row_of(chrome, mark->track);
+	struct row row = chrome_row(chrome, mark->track);
 	bool async = is_async(mark->track.lane);
 	char id[32];
 
-	begin(chrome, (char)(async ? (is_begin ? 'b' : 'e') : (is_begin ? 'B' : 'E')), &row);
+	chrome_begin(chrome, (char)(async ? (is_begin ? 'b' : 'e') : (is_begin ? 'B' : 'E')), &row);
 	put_time(chrome, "ts", mark->time_ns);
-	put_text(chrome, "name", mark->name);
+	chrome_put_text(chrome, "name", mark->name);
 	if (async) {
 		bool waits = mark->track.lane == SCENE_WAITS;
 
-		put_text(chrome, "cat", waits ? "waits" : "events");
+		chrome_put_text(chrome, "cat", waits ? "waits" : "events");
 		(void)snprintf(id, sizeof(id), "%s%d", waits ? "waits" : "events", row.tid);
-		put_text(chrome, "id", id);
+		chrome_put_text(chrome, "id", id);
 	} else {
-		put_text(chrome, "cat", mark->category);
+		chrome_put_text(chrome, "cat", mark->category);
 	}
 	put_args(chrome, mark);
 	end(chrome);
@@ -237,30 +237,30 @@ static void put_flow(struct chrome *chrome, const struct scene_mark *mark, const
 {
 	bool out = mark->flow_out != 0;
 
-	begin(chrome, out ? 's' : 'f', row);
+	chrome_begin(chrome, out ? 's' : 'f', row);
 	put_time(chrome, "ts", mark->time_ns);
-	put_text(chrome, "name", "wake-up");
-	put_text(chrome, "cat", "wake-up");
-	put_number(chrome, "id", (int64_t)(out ? mark->flow_out : mark->flow_in));
+	chrome_put_text(chrome, "name", "wake-up");
+	chrome_put_text(chrome, "cat", "wake-up");
+	chrome_put_number(chrome, "id", (int64_t)(out ? mark->flow_out : mark->flow_in));
 	if (!out)
-		put_text(chrome, "bp", "e");
+		chrome_put_text(chrome, "bp", "e");
 	end(chrome);
 }
 
 static void put_instant(void *context, const struct scene_mark *mark)
 {
 	struct chrome *chrome = context;
-	struct row row = row_of(chrome, mark->track);
+	struct row row = chrome_row(chrome, mark->track);
 	bool has_flow = mark->flow_in || mark->flow_out;
 
-	begin(chrome, has_flow ? 'X' : 'i', &row);
+	chrome_begin(chrome, has_flow ? 'X' : 'i', &row);
 	put_time(chrome, "ts", mark->time_ns);
 	if (has_flow)
 		put_time(chrome, "dur", 0);
 	else
-		put_text(chrome, "s", "t");
-	put_text(chrome, "name", mark->name);
-	put_text(chrome, "cat", mark->category);
+		chrome_put_text(chrome, "s", "t");
+	chrome_put_text(chrome, "name", mark->name);
+	chrome_put_text(chrome, "cat", mark->category);
 	put_args(chrome, mark);
 	end(chrome);
 	if (has_flow)
@@ -278,9 +278,9 @@ static void put_counter(void *context, enum scene_counter counter, uint32_t cpu,
 		(void)snprintf(name, sizeof(name), "CPU %u %s", cpu, scene_counter_name(counter));
 	else
 		(void)snprintf(name, sizeof(name), "%s", scene_counter_name(counter));
-	begin(chrome, 'C', &row);
+	chrome_begin(chrome, 'C', &row);
 	put_time(chrome, "ts", time_ns);
-	put_text(chrome, "name", name);
+	chrome_put_text(chrome, "name", name);
 	outbuf_string(&chrome->text, ",\"args\":{\"value\":");
 	outbuf_room(&chrome->text);
 	chrome->text.at = digits_u64(chrome->text.at, value);
@@ -301,11 +301,11 @@ static void put_run(void *context, const struct scene_run *run)
 	name = run->slot == SLOT_NONE ? xstrdup("not known")
 				      : xasprintf("%s[%d]", timeline_comm(tl, run->slot),
 						  tl->threads[run->slot]->tid);
-	begin(chrome, 'X', &row);
+	chrome_begin(chrome, 'X', &row);
 	put_time(chrome, "ts", run->start_ns);
 	put_time(chrome, "dur", run->end_ns - run->start_ns);
-	put_text(chrome, "name", name);
-	put_text(chrome, "cat", "sched");
+	chrome_put_text(chrome, "name", name);
+	chrome_put_text(chrome, "cat", "sched");
 	end(chrome);
 }
 
@@ -323,15 +323,15 @@ static bool has_failed(void *context)
 	return ferror(chrome->out);
 }
 
-static void put_head(struct chrome *chrome)
+static void chrome_put_head(struct chrome *chrome)
 {
 	const struct facts *facts = chrome->job->facts;
 
 	outbuf_string(&chrome->text,
 		      "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":\"holdup\"");
-	put_text(chrome, "host", facts->host ? facts->host : "");
-	put_text(chrome, "kernel", facts->kernel ? facts->kernel : "");
-	put_text(chrome, "clock", "trace clock, us");
+	chrome_put_text(chrome, "host", facts->host ? facts->host : "");
+	chrome_put_text(chrome, "kernel", facts->kernel ? facts->kernel : "");
+	chrome_put_text(chrome, "clock", "trace clock, us");
 	outbuf_string(&chrome->text, "},\"traceEvents\":[");
 	(void)fwrite(chrome->text.start, 1, outbuf_bytes(&chrome->text), chrome->out);
 }
@@ -351,7 +351,7 @@ int export_chrome(struct export_job *job, FILE *out, struct err *err)
 	int rc;
 
 	outbuf_to_memory(&chrome.text);
-	put_head(&chrome);
+	chrome_put_head(&chrome);
 	rc = scene_run(job, &ops, &chrome, err);
 	/* The stream keeps the error. When reading failed, it is not closed: nobody takes it for whole. */
 	if (rc == 0)

@@ -14,6 +14,7 @@
 #include "event/stacks.h"
 #include "export/export.h"
 #include "export/words.h"
+#include "report/vocabulary.h"
 
 #define CAUSE_BYTES 1024u
 
@@ -147,7 +148,7 @@ static void tell_rest(void *context, const struct states_span *span)
 					  .slot = walk->slot,
 					  .stack = STACK_NONE,
 					  .ns = span->end_ns - span->start_ns,
-					  .state = export_wib_name(span->wib),
+					  .state = report_wib_name(span->wib),
 					  .cause = span->state,
 				  });
 }

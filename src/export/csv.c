@@ -17,6 +17,7 @@
 #include "export/export.h"
 #include "export/table.h"
 #include "export/words.h"
+#include "report/vocabulary.h"
 
 enum file {
 	FILE_INTERVALS,
@@ -45,7 +46,7 @@ struct csv {
 	bool any; /* a value stands on the line already */
 };
 
-static void put_text(struct csv *csv, FILE *out, const char *text)
+static void csv_put_text(struct csv *csv, FILE *out, const char *text)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
@@ -79,19 +80,19 @@ static void put_i32(struct csv *csv, FILE *out, int32_t value)
 }
 
 /* tid, tgid, comm; nothing where there is no thread. */
-static void put_thread(struct csv *csv, FILE *out, const struct why_thread *who, bool with_tgid)
+static void csv_put_thread(struct csv *csv, FILE *out, const struct why_thread *who, bool with_tgid)
 {
 	if (who->tid == 0) {
-		put_text(csv, out, "");
+		csv_put_text(csv, out, "");
 		if (with_tgid)
-			put_text(csv, out, "");
-		put_text(csv, out, "");
+			csv_put_text(csv, out, "");
+		csv_put_text(csv, out, "");
 		return;
 	}
 	put_i32(csv, out, who->tid);
 	if (with_tgid)
 		put_i32(csv, out, who->tgid);
-	put_text(csv, out, who->comm);
+	csv_put_text(csv, out, who->comm);
 }
 
 static void end_line(struct csv *csv, FILE *out)
@@ -113,14 +114,14 @@ static void put_interval(void *context, const struct why_thread *who,
 	struct csv *csv = context;
 	FILE *out = csv->out[FILE_INTERVALS];
 
-	put_thread(csv, out, who, true);
+	csv_put_thread(csv, out, who, true);
 	put_times(csv, out, span);
-	put_text(csv, out, export_wib_name(span->wib));
-	put_text(csv, out, span->state);
+	csv_put_text(csv, out, report_wib_name(span->wib));
+	csv_put_text(csv, out, span->state);
 	if (span->cpu >= 0)
 		put_i32(csv, out, span->cpu);
 	else
-		put_text(csv, out, "");
+		csv_put_text(csv, out, "");
 	end_line(csv, out);
 }
 
@@ -130,11 +131,11 @@ static void put_edge(void *context, const struct table_edge *edge)
 	FILE *out = csv->out[FILE_EDGES];
 
 	put_u64(csv, out, edge->time_ns);
-	put_text(csv, out, why_waker_name(edge->span->wait.waker));
-	put_thread(csv, out, &edge->from, true);
-	put_text(csv, out, edge->span->wait.waker_name);
-	put_text(csv, out, edge->span->wait.waker_state);
-	put_thread(csv, out, &edge->to, true);
+	csv_put_text(csv, out, why_waker_name(edge->span->wait.waker));
+	csv_put_thread(csv, out, &edge->from, true);
+	csv_put_text(csv, out, edge->span->wait.waker_name);
+	csv_put_text(csv, out, edge->span->wait.waker_state);
+	csv_put_thread(csv, out, &edge->to, true);
 	put_u64(csv, out, edge->waited_ns);
 	end_line(csv, out);
 }
@@ -144,10 +145,10 @@ static void put_root(struct csv *csv, FILE *out, const struct why_root *root)
 	static const struct why_root none = { .who = { .comm = "" }, .what = "", .object = "" };
 	const struct why_root *put = root ? root : &none;
 
-	put_text(csv, out, root ? why_kind_name(root->kind) : "");
-	put_thread(csv, out, &put->who, true);
-	put_text(csv, out, put->kind == WHY_UNKNOWN ? put->why : put->what);
-	put_text(csv, out, put->object);
+	csv_put_text(csv, out, root ? why_kind_name(root->kind) : "");
+	csv_put_thread(csv, out, &put->who, true);
+	csv_put_text(csv, out, put->kind == WHY_UNKNOWN ? put->why : put->what);
+	csv_put_text(csv, out, put->object);
 	put_u64(csv, out, put->ns);
 }
 
@@ -157,17 +158,17 @@ static void put_wait(void *context, const struct table_wait *row)
 	FILE *out = csv->out[FILE_WAITS];
 	const struct why_wait *wait = &row->span->wait;
 
-	put_thread(csv, out, &row->who, true);
+	csv_put_thread(csv, out, &row->who, true);
 	put_times(csv, out, row->span);
-	put_text(csv, out, wait->in);
-	put_text(csv, out, wait->object);
-	put_text(csv, out, export_class_name(wait->class));
-	put_text(csv, out, row->lock);
-	put_text(csv, out, why_waker_name(wait->waker));
-	put_thread(csv, out, &wait->woken_by, false);
-	put_text(csv, out, wait->waker_name);
-	put_text(csv, out, wait->waker_state);
-	put_text(csv, out, wait->stack);
+	csv_put_text(csv, out, wait->in);
+	csv_put_text(csv, out, wait->object);
+	csv_put_text(csv, out, export_class_name(wait->class));
+	csv_put_text(csv, out, row->lock);
+	csv_put_text(csv, out, why_waker_name(wait->waker));
+	csv_put_thread(csv, out, &wait->woken_by, false);
+	csv_put_text(csv, out, wait->waker_name);
+	csv_put_text(csv, out, wait->waker_state);
+	csv_put_text(csv, out, wait->stack);
 	put_root(csv, out, row->root);
 	end_line(csv, out);
 }

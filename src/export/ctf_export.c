@@ -125,7 +125,7 @@ static void print_events(void *context, enum ctf_stream_kind stream, FILE *out)
 
 /* ------------------------------------------------------------------ events */
 
-static uint32_t number_of(const struct job *job, const struct trace_record *record)
+static uint32_t record_number(const struct job *job, const struct trace_record *record)
 {
 	uint16_t number;
 
@@ -180,7 +180,7 @@ static void put_record(struct job *job, const struct event *event,
 		       const struct trace_record *record)
 {
 	bool is_user = event->context & EV_CTX_USER;
-	uint32_t number = number_of(job, record), bytes, tail, told = 0;
+	uint32_t number = record_number(job, record), bytes, tail, told = 0;
 	struct kind *kind = number < job->kind_count ? &job->kinds[number] : NULL;
 	struct ctf_writer *writer = writer_for(job, is_user);
 

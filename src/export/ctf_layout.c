@@ -104,7 +104,7 @@ static void set_member(struct member *member, const struct print_event *kind,
 		member->count = field->bytes / member->element;
 }
 
-static uint32_t bytes_of(const struct member *member)
+static uint32_t member_bytes(const struct member *member)
 {
 	switch (member->shape) {
 	case SHAPE_LOCATED:
@@ -141,10 +141,10 @@ static void arrange(struct ctf_layout *layout)
 		struct member member = layout->members[i];
 
 		if (member.offset < end || layout->rest ||
-		    bytes_of(&member) > CTF_LAYOUT_MAX_BYTES / 2 - end)
+		    member_bytes(&member) > CTF_LAYOUT_MAX_BYTES / 2 - end)
 			continue;
 		place_member(&member, end);
-		end = member.offset + bytes_of(&member);
+		end = member.offset + member_bytes(&member);
 		member.name = name_for(layout, kept, member.field->name);
 		layout->members[kept] = member;
 		if (member.shape == SHAPE_REST)

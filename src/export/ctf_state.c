@@ -131,13 +131,13 @@ static void begin_record(struct ctf_state *state, uint32_t list, uint32_t places
 	memcpy(state->record, &id, sizeof(id));
 }
 
-static void put_number(struct ctf_state *state, uint32_t place, uint64_t number)
+static void ctf_state_put_number(struct ctf_state *state, uint32_t place, uint64_t number)
 {
 	number = swaps(state) ? __builtin_bswap64(number) : number;
 	memcpy(state->record + CTF_NATIVE_MIN + (size_t)place * 8, &number, sizeof(number));
 }
 
-static void put_text(struct ctf_state *state, uint32_t place, const char *text)
+static void ctf_state_put_text(struct ctf_state *state, uint32_t place, const char *text)
 {
 	size_t bytes = text ? strnlen(text, MAX_TEXT) : 0;
 	uint32_t word = (uint32_t)(bytes + 1) << 16 | state->used;
@@ -171,22 +171,22 @@ static void put_field(struct ctf_state *state, const struct ctf_state_field *fie
 	switch ((enum ctf_state_type)field->type) {
 	case CTF_STATE_TEXT:
 		memcpy(&text, item + field->offset, sizeof(text));
-		put_text(state, place, text);
+		ctf_state_put_text(state, place, text);
 		break;
 	case CTF_STATE_U8:
-		put_number(state, place, (uint8_t)item[field->offset]);
+		ctf_state_put_number(state, place, (uint8_t)item[field->offset]);
 		break;
 	case CTF_STATE_I32:
 		memcpy(&word, item + field->offset, sizeof(word));
-		put_number(state, place, (uint64_t)(int64_t)word);
+		ctf_state_put_number(state, place, (uint64_t)(int64_t)word);
 		break;
 	case CTF_STATE_U32:
 		memcpy(&word, item + field->offset, sizeof(word));
-		put_number(state, place, (uint32_t)word);
+		ctf_state_put_number(state, place, (uint32_t)word);
 		break;
 	default:
 		memcpy(&number, item + field->offset, sizeof(number));
-		put_number(state, place, number);
+		ctf_state_put_number(state, place, number);
 		break;
 	}
 }
@@ -215,11 +215,11 @@ void ctf_state_put_name(struct ctf_state *state, struct ctf_writer *writer,
 	const struct ev_fd_name *name = &event->fd_name;
 
 	begin_record(state, (uint32_t)ctf_state_list_count, 6);
-	put_number(state, 0, name->inode);
-	put_number(state, 1, (uint64_t)(int64_t)name->tgid);
-	put_number(state, 2, (uint64_t)(int64_t)name->tid);
-	put_number(state, 3, (uint64_t)(int64_t)name->fd);
-	put_number(state, 4, name->role | (uint64_t)name->watch << FD_WATCH_SHIFT);
-	put_text(state, 5, name->name);
+	ctf_state_put_number(state, 0, name->inode);
+	ctf_state_put_number(state, 1, (uint64_t)(int64_t)name->tgid);
+	ctf_state_put_number(state, 2, (uint64_t)(int64_t)name->tid);
+	ctf_state_put_number(state, 3, (uint64_t)(int64_t)name->fd);
+	ctf_state_put_number(state, 4, name->role | (uint64_t)name->watch << FD_WATCH_SHIFT);
+	ctf_state_put_text(state, 5, name->name);
 	end_record(state, writer, CTF_STREAM_NAMES, event->time_ns);
 }

@@ -116,7 +116,7 @@ static uint32_t in_order_4(const struct ctf_writer *writer, uint32_t number)
 	return swap ? __builtin_bswap32(number) : number;
 }
 
-static int open_file(struct ctf_writer *writer, struct stream *stream)
+static int writer_open_file(struct ctf_writer *writer, struct stream *stream)
 {
 	static const char *const names[] = { "kernel", "names", "user", "state" };
 	AUTO_FREE char *path =
@@ -151,7 +151,7 @@ static void end_packet(struct ctf_writer *writer, struct stream *stream)
 {
 	if (stream->is_begun && !writer->error) {
 		fill_head(writer, stream);
-		writer->error = open_file(writer, stream);
+		writer->error = writer_open_file(writer, stream);
 		if (!writer->error)
 			writer->error = file_write_at(stream->fd, stream->offset, stream->packet,
 						      stream->used);

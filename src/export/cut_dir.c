@@ -34,7 +34,7 @@ struct writing {
 	bool has_programs;
 };
 
-static FILE *open_file(const struct writing *writing, const char *name, struct err *err)
+static FILE *cut_open_file(const struct writing *writing, const char *name, struct err *err)
 {
 	AUTO_FREE char *path = xasprintf("%s/kernel/%s", writing->dir, name);
 	FILE *out = fopen(path, "wxe");
@@ -74,7 +74,7 @@ static struct cut_ring *ring_of(struct writing *writing, uint32_t cpu)
 	return writing->rings[cpu];
 }
 
-static int put_name(struct writing *writing, const struct event *event, struct err *err)
+static int cut_put_name(struct writing *writing, const struct event *event, struct err *err)
 {
 	static const char zeros[8];
 	const struct ev_fd_name *name = &event->fd_name;
@@ -94,7 +94,7 @@ static int put_name(struct writing *writing, const struct event *event, struct e
 	if (swap)
 		return err_set(err, -ENOTSUP, "a recording of another byte order cannot be cut");
 	if (!writing->names)
-		writing->names = open_file(writing, "names", err);
+		writing->names = cut_open_file(writing, "names", err);
 	if (!writing->names)
 		return err->code;
 	fwrite(&wire, sizeof(wire), 1, writing->names);
@@ -113,7 +113,7 @@ static int put_event(struct writing *writing, const struct event *event, struct 
 		return 0;
 	}
 	if (event->type == EV_FD_NAME)
-		return put_name(writing, event, err);
+		return cut_put_name(writing, event, err);
 	if (event->type == EV_LOST && event->lost.is_step)
 		return 0; /* the manifest has it */
 	ring = ring_of(writing, event->cpu);
@@ -205,7 +205,7 @@ static int put_programs(struct writing *writing, struct err *err)
 static int put_formats(struct writing *writing, struct err *err)
 {
 	const struct formats *formats = writing->meaning.formats;
-	FILE *out = open_file(writing, "formats", err);
+	FILE *out = cut_open_file(writing, "formats", err);
 	int rc = 0;
 
 	if (!out)
@@ -224,7 +224,7 @@ static int put_sync(struct writing *writing, struct err *err)
 {
 	const struct facts *facts = &writing->cut->facts;
 	const uint64_t times[] = { facts->first_ns, facts->last_ns };
-	FILE *out = open_file(writing, "sync", err);
+	FILE *out = cut_open_file(writing, "sync", err);
 
 	if (!out)
 		return err->code;
@@ -237,7 +237,7 @@ static int put_sync(struct writing *writing, struct err *err)
 static int put_dump(struct writing *writing, struct err *err)
 {
 	const struct facts *facts = &writing->cut->facts;
-	FILE *out = open_file(writing, "dump.jsonl", err);
+	FILE *out = cut_open_file(writing, "dump.jsonl", err);
 
 	if (!out)
 		return err->code;
@@ -263,7 +263,7 @@ static int put_symbols(struct writing *writing, struct err *err)
 
 	if (facts->symbol_count == 0)
 		return 0;
-	out = open_file(writing, "kallsyms", err);
+	out = cut_open_file(writing, "kallsyms", err);
 	if (!out)
 		return err->code;
 	for (size_t i = 0; i < facts->symbol_count; i++)
@@ -277,7 +277,7 @@ static int put_stacks(struct writing *writing, struct err *err)
 
 	if (!writing->cut->facts.stacks)
 		return 0;
-	out = open_file(writing, "stacks", err);
+	out = cut_open_file(writing, "stacks", err);
 	if (!out)
 		return err->code;
 	cut_stacks_put(writing->cut, out);
@@ -323,8 +323,7 @@ static void note_source(struct writing *writing)
 			&writing->manifest, "the end of the recording",
 			"the recorder of the trace that was cut did not come to its end");
 	for (size_t i = 0; i < source->damage_count; i++)
-		manifest_add_missing(&writing->manifest,
-				     "what was damaged in the trace that was cut",
+		manifest_add_missing(&writing->manifest, "damage of the trace that was cut",
 				     source->damage[i]);
 }
 

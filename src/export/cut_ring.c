@@ -59,7 +59,8 @@ static void put_4(const struct cut_ring *ring, uint8_t *at, uint32_t word)
 	memcpy(at, &word, sizeof(word));
 }
 
-static void put_number(const struct cut_ring *ring, uint8_t *at, uint32_t bytes, uint64_t number)
+static void cut_ring_put_number(const struct cut_ring *ring, uint8_t *at, uint32_t bytes,
+				uint64_t number)
 {
 	if (bytes == 4) {
 		put_4(ring, at, (uint32_t)number);
@@ -83,11 +84,11 @@ static void write_page(struct cut_ring *ring)
 
 	if (ring->lost)
 		commit |= WIRE_PAGE_LOST | (ring->lost_unknown ? 0 : WIRE_PAGE_LOST_STORED);
-	put_number(ring, ring->page + layout->time_offset, 8, ring->begin_ns);
-	put_number(ring, ring->page + layout->commit_offset, layout->commit_bytes, commit);
+	cut_ring_put_number(ring, ring->page + layout->time_offset, 8, ring->begin_ns);
+	cut_ring_put_number(ring, ring->page + layout->commit_offset, layout->commit_bytes, commit);
 	if (ring->lost && !ring->lost_unknown)
-		put_number(ring, ring->page + layout->data_offset + ring->used, layout->long_bytes,
-			   ring->lost_count);
+		cut_ring_put_number(ring, ring->page + layout->data_offset + ring->used,
+				    layout->long_bytes, ring->lost_count);
 	while (!ring->error && done < layout->page_bytes) {
 		ssize_t count = write(ring->fd, ring->page + done, layout->page_bytes - done);
 
@@ -114,7 +115,7 @@ static uint32_t head_word(const struct cut_ring *ring, uint32_t type, uint32_t d
 	return ring->layout->big_endian ? type << WIRE_DELTA_BITS | delta : delta << 5 | type;
 }
 
-static uint8_t *take(struct cut_ring *ring, uint32_t bytes)
+static uint8_t *cut_ring_take(struct cut_ring *ring, uint32_t bytes)
 {
 	uint8_t *at = ring->page + ring->layout->data_offset + ring->used;
 
@@ -140,17 +141,17 @@ void cut_ring_put(struct cut_ring *ring, uint64_t time_ns, const struct trace_re
 		begin_page(ring, time_ns);
 	delta = time_ns - ring->last_ns;
 	if (delta > DELTA_MAX) {
-		at = take(ring, 8);
+		at = cut_ring_take(ring, 8);
 		put_4(ring, at,
 		      head_word(ring, WIRE_TYPE_TIME_EXTEND, (uint32_t)(delta & DELTA_MAX)));
 		put_4(ring, at + 4, (uint32_t)(delta >> WIRE_DELTA_BITS));
 		delta = 0;
 	}
-	at = take(ring, is_long ? 8 : 4);
+	at = cut_ring_take(ring, is_long ? 8 : 4);
 	put_4(ring, at, head_word(ring, is_long ? 0 : words, (uint32_t)delta));
 	if (is_long)
 		put_4(ring, at + 4, bytes + 4);
-	memcpy(take(ring, bytes), record->data, record->bytes);
+	memcpy(cut_ring_take(ring, bytes), record->data, record->bytes);
 	ring->last_ns = time_ns;
 	ring->sum.events++;
 }

@@ -58,7 +58,7 @@ static void save(struct cut *cut, struct state *state, struct facts *moved)
 }
 
 /* All events; what is known at the start of the window is saved on the way. */
-static int feed(struct cut *cut, struct state *state, struct facts *moved, struct err *err)
+static int cut_feed(struct cut *cut, struct state *state, struct facts *moved, struct err *err)
 {
 	struct source *source = trace_source(cut->trace);
 	const struct event *event;
@@ -121,7 +121,7 @@ int cut_find_state(struct cut *cut, struct err *err)
 		return rc;
 	state = state_new(whole);
 	index_attach(writer, state_timeline(state));
-	rc = feed(cut, state, &moved, err);
+	rc = cut_feed(cut, state, &moved, err);
 	if (rc == 0) {
 		rc = save_end(cut, state_finish(state), writer, &moved, err);
 	} else {

@@ -172,15 +172,16 @@ void folded_fini(struct folded_lines *lines)
 	free(lines->ns);
 }
 
-static void put_head(struct outbuf *out, const char *process, const char *thread, const char *state)
+static void folded_put_head(struct outbuf *out, const char *process, const char *thread,
+			    const char *state)
 {
 	folded_frame(out, process);
 	folded_frame(out, thread);
 	folded_frame(out, state);
 }
 
-static void put_thread(const struct export_job *job, uint32_t slot, const struct why *why,
-		       FILE *out)
+static void folded_put_thread(const struct export_job *job, uint32_t slot, const struct why *why,
+			      FILE *out)
 {
 	const struct timeline *tl = job->timeline;
 	int32_t tgid = why->target.tgid > 0 ? why->target.tgid : why->target.tid;
@@ -203,7 +204,7 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 			continue;
 		}
 		outbuf_reset(&text);
-		put_head(&text, process, thread, state_of(path));
+		folded_put_head(&text, process, thread, state_of(path));
 		put_steps(&text, why, depths, path->step);
 		put_root(&text, path);
 		outbuf_char(&text, '\0');
@@ -213,7 +214,7 @@ static void put_thread(const struct export_job *job, uint32_t slot, const struct
 		if (!depths[step].deeper_ns)
 			continue;
 		outbuf_reset(&text);
-		put_head(&text, process, thread, "blocked");
+		folded_put_head(&text, process, thread, "blocked");
 		put_steps(&text, why, depths, step);
 		folded_frame(&text, "...");
 		outbuf_char(&text, '\0');
@@ -245,7 +246,7 @@ int export_folded(struct export_job *job, FILE *out, struct err *err)
 		opts.end_ns = window.end_ns;
 		if (why_run(tl, job->facts, &opts, &why, NULL) < 0)
 			continue; /* nothing of it lies in the window */
-		put_thread(job, slot, &why, out);
+		folded_put_thread(job, slot, &why, out);
 		paths += why.path_count;
 		why_fini(&why);
 		if (paths > MAX_PATHS)

@@ -27,17 +27,7 @@ static void put_interval(void *context, const struct why_thread *who,
 
 	json_begin_object(&json, NULL);
 	report_json_thread(&json, "who", who);
-	put_span(&json, span);
-	json_print_string(&json, "wib", export_wib_name(span->wib));
-	json_print_string(&json, "state", span->state);
-	if (span->cpu >= 0)
-		json_print_i64(&json, "cpu", span->cpu);
-	if (span->is_wait) {
-		json_print_string(&json, "object", span->wait.object);
-		json_print_string(&json, "stack", span->wait.stack);
-		report_json_begin_waker(&json, &span->wait);
-		json_end_object(&json);
-	}
+	report_json_span(&json, span);
 	json_end_object(&json);
 	json_fini(&json);
 }

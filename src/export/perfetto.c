@@ -515,8 +515,8 @@ struct tree {
 	size_t count, process_count;
 };
 
-static void add_process(struct tree *tree, const struct timeline *tl,
-			const struct tl_thread *thread)
+static void perfetto_add_process(struct tree *tree, const struct timeline *tl,
+				 const struct tl_thread *thread)
 {
 	size_t i = tree->process_count++;
 	Holdup__Perfetto__Process *process = &tree->processes[i];
@@ -580,7 +580,7 @@ static void put_threads(struct perfetto *perfetto)
 		described->name = (char *)(uintptr_t)export_utf8(who.comm, COMMS_BYTES,
 								 &tree->rooms[tree->count]);
 		if (who.tid == thread->tgid)
-			add_process(tree, tl, thread);
+			perfetto_add_process(tree, tl, thread);
 		tree->thread_list[tree->count++] = described;
 		if (tree->count == TREE)
 			put_tree(perfetto, tree);

@@ -293,7 +293,7 @@ static void put_sample(struct pprof *pprof, const struct sample *part)
 	put_piece(pprof, &piece);
 }
 
-static void put_head(struct pprof *pprof)
+static void pprof_put_head(struct pprof *pprof)
 {
 	const struct export_job *job = pprof->job;
 	Holdup__Pprof__Profile piece = HOLDUP__PPROF__PROFILE__INIT;
@@ -335,7 +335,7 @@ static void put_texts(struct pprof *pprof)
 static void put_all(struct pprof *pprof)
 {
 	pprof->is_written = xcalloc(pprof->stacks->frame_count + 1, sizeof(bool));
-	put_head(pprof);
+	pprof_put_head(pprof);
 	for (size_t i = 0; i < pprof->part_count; i++)
 		put_sample(pprof, &pprof->parts[i]);
 	put_texts(pprof);

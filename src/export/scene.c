@@ -15,6 +15,7 @@
 #include "export/code.h"
 #include "export/scene_int.h"
 #include "export/words.h"
+#include "report/vocabulary.h"
 
 const char *scene_counter_name(enum scene_counter counter)
 {
@@ -126,7 +127,7 @@ static void show_slice(const struct waits *waits, const struct states_span *span
 		.track = { SCENE_WAITS, waits->slot },
 		.time_ns = span->start_ns,
 		.name = name,
-		.category = export_wib_name(span->wib),
+		.category = report_wib_name(span->wib),
 		.args = args,
 		.arg_count = arg_count,
 	};
@@ -259,7 +260,7 @@ static void show_blocked(const struct waits *waits, const struct states_span *sp
 	const struct why_wait *wait = &span->wait;
 	struct scene_mark mark = { .track = { SCENE_WAITS, waits->slot },
 				   .time_ns = span->start_ns,
-				   .category = export_wib_name(span->wib) };
+				   .category = report_wib_name(span->wib) };
 	struct scene_arg args[WAIT_ARGS];
 	AUTO_FREE char *name =
 		xasprintf("%s%s%s", wait->in, *wait->object ? ": " : "", wait->object);

@@ -366,7 +366,7 @@ static void feed_thread(struct walk *walk, const struct event *event)
 	}
 }
 
-static void feed(struct walk *walk, const struct event *event)
+static void scene_feed(struct walk *walk, const struct event *event)
 {
 	struct scene *scene = walk->scene;
 
@@ -430,7 +430,7 @@ static int feed_all(struct walk *walk, struct err *err)
 		return rc;
 	while ((rc = source_next(source, &event, err)) > 0 && event->time_ns <= job->end_ns) {
 		comms_feed(walk->comms, event);
-		feed(walk, event);
+		scene_feed(walk, event);
 		if (scene_failed(walk->scene))
 			return 0;
 	}

@@ -35,7 +35,7 @@ static uint32_t queue_of(uint32_t word)
 	return kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU ? word_arg(word) : UINT32_MAX;
 }
 
-static void add(struct queue *queue, uint64_t time_ns, uint32_t cpu, int32_t by)
+static void queue_add(struct queue *queue, uint64_t time_ns, uint32_t cpu, int32_t by)
 {
 	if (cpu >= queue->scene->job->timeline->cpu_count)
 		return; /* not known which */
@@ -61,13 +61,13 @@ static void gather_thread(struct queue *queue, uint32_t slot, uint64_t start_ns,
 
 		if (now == before)
 			continue;
-		add(queue, in.start_ns, before, -1);
-		add(queue, in.start_ns, now, 1);
+		queue_add(queue, in.start_ns, before, -1);
+		queue_add(queue, in.start_ns, now, 1);
 		before = now;
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int queue_compare(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
@@ -84,7 +84,7 @@ static void show_changes(struct queue *queue)
 	struct scene *scene = queue->scene;
 
 	if (queue->count)
-		qsort(queue->changes, queue->count, sizeof(*queue->changes), compare);
+		qsort(queue->changes, queue->count, sizeof(*queue->changes), queue_compare);
 	for (size_t i = 0; i < queue->count;) {
 		struct change at = queue->changes[i];
 		int64_t by = 0;

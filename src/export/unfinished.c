@@ -187,7 +187,7 @@ void unfinished_guard(void)
 		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void forget(void)
+static void unfinished_forget(void)
 {
 	free(unfinished.name);
 	unfinished.name = NULL;
@@ -200,7 +200,7 @@ int unfinished_place(const char *name, const char *path)
 	(void)pthread_mutex_lock(&unfinished.lock);
 	rc = rename(name, path) < 0 ? -errno : 0;
 	if (rc == 0)
-		forget();
+		unfinished_forget();
 	(void)pthread_mutex_unlock(&unfinished.lock);
 	return rc;
 }
@@ -209,7 +209,7 @@ void unfinished_drop(const char *name)
 {
 	(void)pthread_mutex_lock(&unfinished.lock);
 	(void)remove_named(name); /* best effort: its name says that it is no whole one */
-	forget();
+	unfinished_forget();
 	(void)pthread_mutex_unlock(&unfinished.lock);
 }
 

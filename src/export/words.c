@@ -13,19 +13,6 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-const char *export_wib_name(enum wib wib)
-{
-	static const char *const names[WIB_COUNT] = {
-		[WIB_NONE] = "",
-		[WIB_WORKING] = "working",
-		[WIB_INTERRUPTED] = "interrupted",
-		[WIB_BLOCKED] = "blocked",
-		[WIB_UNCERTAIN] = "uncertain",
-	};
-
-	return (unsigned int)wib < WIB_COUNT ? names[wib] : "";
-}
-
 const char *export_class_name(uint32_t class)
 {
 	static const char *const names[] = {

@@ -12,9 +12,6 @@
 
 struct facts;
 
-/* "working", "interrupted", "blocked", "uncertain"; "" when it was not there. */
-const char *export_wib_name(enum wib wib);
-
 /* "held_up", "asked", "idle", "runs": enum why_class. */
 const char *export_class_name(uint32_t class);
 

@@ -30,7 +30,7 @@ struct reader {
 static struct expr_node *alternatives(struct reader *reader);
 
 /* What is wrong, and where. Returns NULL. */
-static struct expr_node *wrong(struct reader *reader, const char *what)
+static struct expr_node *expr_wrong(struct reader *reader, const char *what)
 {
 	AUTO_FREE char *before = xstrndup(reader->text, (size_t)(reader->at - reader->text));
 	AUTO_FREE char *safe = text_escaped(before), *rest = text_escaped(reader->at);
@@ -58,7 +58,7 @@ static struct expr_node *node_new(struct reader *reader, enum expr_kind kind)
 	struct expr_node *node;
 
 	if (++reader->node_count > MAX_NODES)
-		return wrong(reader, "it is too long");
+		return expr_wrong(reader, "it is too long");
 	node = xcalloc(1, sizeof(*node));
 	node->kind = kind;
 	node->at = (size_t)(reader->at - reader->text);
@@ -77,7 +77,7 @@ static bool is_word_char(char c)
 }
 
 /* Take a sign such as "&&", or a word such as "and". */
-static bool take(struct reader *reader, const char *token)
+static bool expr_take_token(struct reader *reader, const char *token)
 {
 	size_t bytes = strlen(token);
 
@@ -119,7 +119,7 @@ static bool has_event(const struct reader *reader, const char *glob)
 }
 
 /* Quoted, or up to a blank, a parenthesis or an operator. Free it. */
-static char *take_value(struct reader *reader, bool *out_quoted)
+static char *expr_take_value(struct reader *reader, bool *out_quoted)
 {
 	const char *start, *end;
 	char quote, *text;
@@ -131,7 +131,7 @@ static char *take_value(struct reader *reader, bool *out_quoted)
 	if (*out_quoted) {
 		end = strchr(start + 1, quote);
 		if (!end) {
-			wrong(reader, "a text does not end");
+			expr_wrong(reader, "a text does not end");
 			return NULL;
 		}
 		reader->at = end + 1;
@@ -141,7 +141,7 @@ static char *take_value(struct reader *reader, bool *out_quoted)
 	       strncmp(end, "||", 2) != 0)
 		end++;
 	if (end == start) {
-		wrong(reader, "a value is missing");
+		expr_wrong(reader, "a value is missing");
 		return NULL;
 	}
 	reader->at = end;
@@ -193,7 +193,7 @@ static bool compile_regex(struct reader *reader, struct expr_node *node)
 
 	node->pattern = pattern_new(node->text, &why);
 	if (!node->pattern)
-		wrong(reader, why);
+		expr_wrong(reader, why);
 	return node->pattern;
 }
 
@@ -204,19 +204,19 @@ static bool mask(struct reader *reader, struct expr_node *node)
 
 	node->op = EXPR_BITS;
 	free(node->text);
-	node->text = take_value(reader, &quoted);
+	node->text = expr_take_value(reader, &quoted);
 	if (!node->text)
 		return false;
 	if (!parse_number(node->text, node))
-		return wrong(reader, "a mask is a number") != NULL;
+		return expr_wrong(reader, "a mask is a number") != NULL;
 	node->mask = node->number;
-	if (!take(reader, "=="))
+	if (!expr_take_token(reader, "=="))
 		return true;
 	node->op = EXPR_BITS_EQ;
 	free(node->text);
-	node->text = take_value(reader, &quoted);
+	node->text = expr_take_value(reader, &quoted);
 	if (node->text && !parse_number(node->text, node))
-		wrong(reader, "bits need a number");
+		expr_wrong(reader, "bits need a number");
 	return !reader->failed;
 }
 
@@ -232,10 +232,10 @@ static bool operation(struct reader *reader, struct expr_node *node)
 		return mask(reader, node);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
-		if (!take(reader, operators[i].text))
+		if (!expr_take_token(reader, operators[i].text))
 			continue;
 		node->op = operators[i].op;
-		node->text = take_value(reader, &quoted);
+		node->text = expr_take_value(reader, &quoted);
 		if (!node->text)
 			return false;
 		understand_value(node, quoted);
@@ -315,11 +315,11 @@ static struct expr_node *named(struct reader *reader, char *name)
 	(void)join_system(reader, &name);
 	if (!followed_by_operator(reader) && has_event(reader, name)) {
 		node = event_node(reader, name);
-		return node && take(reader, ":") ? scope(reader, node) : node;
+		return node && expr_take_token(reader, ":") ? scope(reader, node) : node;
 	}
 	node = node_new(reader, EXPR_TEST);
 	if (node && value_name_new(reader->context, name, &node->name, &why) < 0)
-		wrong(reader, followed_by_operator(reader) ? why.text : NO_SUCH_NAME);
+		expr_wrong(reader, followed_by_operator(reader) ? why.text : NO_SUCH_NAME);
 	free(name);
 	if (node && !reader->failed && operation(reader, node)) {
 		node->index = reader->test_count++;
@@ -335,8 +335,8 @@ static struct expr_node *negation(struct reader *reader)
 	char *name;
 
 	if (++reader->depth > MAX_DEPTH)
-		return wrong(reader, "it nests too deep");
-	if (take(reader, "!") || take(reader, "not")) {
+		return expr_wrong(reader, "it nests too deep");
+	if (expr_take_token(reader, "!") || expr_take_token(reader, "not")) {
 		node = node_new(reader, EXPR_NOT);
 		if (node)
 			node->a = negation(reader);
@@ -344,15 +344,16 @@ static struct expr_node *negation(struct reader *reader)
 			expr_node_free(node);
 			node = NULL;
 		}
-	} else if (take(reader, "(")) {
+	} else if (expr_take_token(reader, "(")) {
 		node = alternatives(reader);
-		if (node && !take(reader, ")")) {
+		if (node && !expr_take_token(reader, ")")) {
 			expr_node_free(node);
-			node = wrong(reader, "a parenthesis is not closed");
+			node = expr_wrong(reader, "a parenthesis is not closed");
 		}
 	} else {
 		name = take_name(reader);
-		node = name ? named(reader, name) : wrong(reader, "a field or an event is missing");
+		node = name ? named(reader, name)
+			    : expr_wrong(reader, "a field or an event is missing");
 	}
 	reader->depth--;
 	return node;
@@ -364,7 +365,7 @@ static struct expr_node *chain(struct reader *reader, enum expr_kind kind, const
 {
 	struct expr_node *left = part(reader);
 
-	while (left && (take(reader, sign) || take(reader, word))) {
+	while (left && (expr_take_token(reader, sign) || expr_take_token(reader, word))) {
 		struct expr_node *both = node_new(reader, kind);
 
 		if (!both) {
@@ -392,7 +393,7 @@ static struct expr_node *alternatives(struct reader *reader)
 	struct expr_node *node;
 
 	if (++reader->depth > MAX_DEPTH)
-		return wrong(reader, "it nests too deep");
+		return expr_wrong(reader, "it nests too deep");
 	node = chain(reader, EXPR_OR, "||", "or", conjunction);
 	reader->depth--;
 	return node;
@@ -410,7 +411,7 @@ int expr_parse(const char *text, const struct value_context *context, struct exp
 	skip_blanks(&reader);
 	if (node && *reader.at) {
 		expr_node_free(node);
-		node = wrong(&reader, "\"and\" or \"or\" is missing");
+		node = expr_wrong(&reader, "\"and\" or \"or\" is missing");
 	}
 	if (!node)
 		return -EINVAL;

@@ -76,7 +76,7 @@ static bool is_match(struct search *search, const struct event *event)
 }
 
 /* Whose event it is; -1 where it is an interrupt's, or nobody knows. */
-static int32_t thread_of(const struct event *event)
+static int32_t event_thread(const struct event *event)
 {
 	bool known = (event->context & EV_CTX_KNOWN) != 0;
 	bool foreign = known && event->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ);
@@ -86,7 +86,7 @@ static int32_t thread_of(const struct event *event)
 
 static bool is_of(const struct trace_find *find, const struct event *event)
 {
-	int32_t tid = thread_of(event);
+	int32_t tid = event_thread(event);
 
 	for (size_t i = 0; i < find->thread_count; i++) {
 		const struct trace_thread *thread = &find->threads[i];
@@ -99,8 +99,8 @@ static bool is_of(const struct trace_find *find, const struct event *event)
 }
 
 /* Names of threads are learnt from the beginning on. */
-static int run(struct search *search, const struct trace_find *find, struct trace_found *out_found,
-	       struct err *err)
+static int search_run(struct search *search, const struct trace_find *find,
+		      struct trace_found *out_found, struct err *err)
 {
 	struct source *source = trace_source(search->trace);
 	const struct event *event;
@@ -110,7 +110,7 @@ static int run(struct search *search, const struct trace_find *find, struct trac
 		if (!is_match(search, event) || event->time_ns < find->from_ns ||
 		    !is_of(find, event))
 			continue;
-		*out_found = (struct trace_found){ event->time_ns, thread_of(event) };
+		*out_found = (struct trace_found){ event->time_ns, event_thread(event) };
 		found = 1;
 	}
 	return rc < 0 ? rc : found;
@@ -126,7 +126,7 @@ int trace_find_of(struct trace *trace, const struct trace_find *find, struct tra
 		bool kept = trace_keeps_records(trace);
 
 		trace_keep_records(trace, true);
-		rc = run(&search, find, out_found, err);
+		rc = search_run(&search, find, out_found, err);
 		trace_keep_records(trace, kept);
 		sought = source_seek(trace_source(trace), 0, rc < 0 ? NULL : err);
 		rc = rc < 0 ? rc : sought < 0 ? sought : rc;

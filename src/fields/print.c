@@ -27,7 +27,7 @@
 #define FLAG_NMI	  0x40
 #define FLAG_BH_OFF	  0x80
 
-static const char *keep(struct printer *printer, const char *text, size_t bytes)
+static const char *printer_keep(struct printer *printer, const char *text, size_t bytes)
 {
 	char *copy = pool_take(printer->pool, bytes + 1);
 
@@ -69,7 +69,7 @@ static void add_field(struct printer *printer, struct print_event *event,
 		       !contains(from->type, type_bytes, "unsigned");
 
 	*field = (struct print_field){
-		.name = keep(printer, from->name, from->name_bytes),
+		.name = printer_keep(printer, from->name, from->name_bytes),
 		.offset = from->offset,
 		.bytes = from->bytes,
 		.count = from->count,
@@ -144,7 +144,7 @@ static void add_tail_field(struct printer *printer, struct print_event *event, c
 		;
 	if (start == end)
 		return;
-	field->name = keep(printer, start, (size_t)(end - start));
+	field->name = printer_keep(printer, start, (size_t)(end - start));
 	event->field_count++;
 }
 
@@ -170,8 +170,8 @@ static void add_event(struct printer *printer, const struct format_section *sect
 	char *title;
 
 	event->id = id;
-	event->system = keep(printer, section->name, (size_t)(slash - section->name));
-	event->name = keep(printer, slash + 1, strlen(slash + 1));
+	event->system = printer_keep(printer, section->name, (size_t)(slash - section->name));
+	event->name = printer_keep(printer, slash + 1, strlen(slash + 1));
 	event->title_bytes = (uint32_t)strlen(section->name);
 	title = pool_take(printer->pool, event->title_bytes + 64u); /* copied in large steps */
 	memcpy(title, section->name, event->title_bytes);
@@ -361,7 +361,7 @@ uint64_t print_element(const struct printer *printer, const struct print_field *
 			  field->element_bytes, field->is_signed);
 }
 
-static void put_number(const struct print_field *field, uint64_t value, struct outbuf *out)
+static void field_put_number(const struct print_field *field, uint64_t value, struct outbuf *out)
 {
 	outbuf_room(out);
 	out->at =
@@ -387,7 +387,7 @@ void print_field_text(const struct printer *printer, const struct print_field *f
 		if (field->is_pointer)
 			put_pointer(value, out);
 		else
-			put_number(field, value, out);
+			field_put_number(field, value, out);
 		return;
 	}
 	if (!print_field_bytes(printer, field, record, &data, &bytes))
@@ -418,7 +418,7 @@ void print_field_json(const struct printer *printer, const struct print_field *f
 	uint32_t bytes;
 
 	if (!field->is_array) {
-		put_number(field, print_field_number(printer, field, record), out);
+		field_put_number(field, print_field_number(printer, field, record), out);
 		return;
 	}
 	if (!print_field_bytes(printer, field, record, &data, &bytes)) {
@@ -433,7 +433,7 @@ void print_field_json(const struct printer *printer, const struct print_field *f
 	for (uint32_t i = 0; i < bytes / field->element_bytes; i++) {
 		if (i)
 			outbuf_char(out, ',');
-		put_number(field, print_element(printer, field, data, i), out);
+		field_put_number(field, print_element(printer, field, data, i), out);
 	}
 	outbuf_char(out, ']');
 }

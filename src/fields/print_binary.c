@@ -22,7 +22,7 @@ struct args {
 	uint32_t at;
 };
 
-static uint64_t take_number(struct args *args, uint32_t bytes, bool is_signed)
+static uint64_t args_take_number(struct args *args, uint32_t bytes, bool is_signed)
 {
 	const struct print_record *record = args->record;
 	uint32_t align = bytes < 4 ? bytes : 4;
@@ -47,8 +47,8 @@ static struct span take_text(struct args *args)
 	return span;
 }
 
-static void put(struct outbuf *out, const struct print_record *record, const struct conv *conv,
-		const struct span *span, uint64_t number)
+static void binary_put(struct outbuf *out, const struct print_record *record,
+		       const struct conv *conv, const struct span *span, uint64_t number)
 {
 	struct conv made = *conv;
 	struct node node = { .kind = NODE_NUMBER, .bits = conv->bits ? conv->bits : 64 };
@@ -95,7 +95,7 @@ static const char *read_width(const char *at, struct args *args, int32_t *out_wi
 	int32_t width = 0;
 
 	if (*at == '*') {
-		width = (int32_t)take_number(args, 4, true);
+		width = (int32_t)args_take_number(args, 4, true);
 		*out_width = width > MAX_WIDTH ? MAX_WIDTH : width;
 		return at + 1;
 	}
@@ -139,13 +139,14 @@ static const char *put_pointer(struct outbuf *out, struct args *args, const char
 		struct span span = take_text(args);
 
 		conv->type = 's';
-		put(out, record, conv, &span, 0);
+		binary_put(out, record, conv, &span, 0);
 		return at + more;
 	}
 	conv->type = 'p';
 	if (kept && more && *at != 'K' && *at != 'e')
 		conv->more[0] = *at;
-	put(out, record, conv, NULL, take_number(args, record->printer->long_bytes, false));
+	binary_put(out, record, conv, NULL,
+		   args_take_number(args, record->printer->long_bytes, false));
 	return at + more;
 }
 
@@ -173,19 +174,20 @@ static const char *put_one(struct outbuf *out, struct args *args, const char *at
 	switch (conv.type) {
 	case 's':
 		span = take_text(args);
-		put(out, args->record, &conv, &span, 0);
+		binary_put(out, args->record, &conv, &span, 0);
 		break;
 	case 'p':
 		return put_pointer(out, args, at + 1, &conv);
 	case 'c':
-		put(out, args->record, &conv, NULL, take_number(args, 1, false));
+		binary_put(out, args->record, &conv, NULL, args_take_number(args, 1, false));
 		break;
 	case 'd':
 	case 'u':
 	case 'x':
 	case 'X':
 	case 'o':
-		put(out, args->record, &conv, NULL, take_number(args, bytes, conv.type == 'd'));
+		binary_put(out, args->record, &conv, NULL,
+			   args_take_number(args, bytes, conv.type == 'd'));
 		break;
 	default:
 		outbuf_foreign(out, at, 1);

@@ -116,7 +116,7 @@ static void put_array(struct outbuf *out, const struct print_record *record,
 	outbuf_char(out, '}');
 }
 
-static void put_text(struct outbuf *out, struct span span)
+static void conv_put_text(struct outbuf *out, struct span span)
 {
 	size_t bytes = strnlen((const char *)span.data, span.bytes);
 
@@ -135,7 +135,7 @@ static void put_pointer(struct outbuf *out, const struct printer *printer, uint6
 	const char *text = printer->facts ? facts_printk(printer->facts, value) : NULL;
 
 	if (text) {
-		put_text(out, (struct span){ (const uint8_t *)text, (uint32_t)strlen(text) });
+		conv_put_text(out, (struct span){ (const uint8_t *)text, (uint32_t)strlen(text) });
 		return;
 	}
 	if (value == 0) {
@@ -187,7 +187,7 @@ void print_string(struct outbuf *out, const struct print_record *record, const s
 	default:
 		span = print_span(record, node);
 		if (span.data)
-			put_text(out, span);
+			conv_put_text(out, span);
 		else if (node->kind == NODE_NUMBER)
 			put_pointer(out, record->printer, node->number);
 		break;
@@ -236,8 +236,8 @@ static char *digits_before(char *end, uint64_t value, const struct conv *conv)
 	return end;
 }
 
-static void put_number(struct outbuf *out, const struct conv *conv, const struct layout *layout,
-		       uint64_t value)
+static void conv_put_number(struct outbuf *out, const struct conv *conv,
+			    const struct layout *layout, uint64_t value)
 {
 	bool is_negative = false;
 	char digits[32], sign[4] = "";
@@ -324,7 +324,7 @@ static void put_pointer_conv(struct outbuf *out, const struct print_record *reco
 		struct conv plain = { .type = 'x', .bits = 64, .zero = true };
 		struct layout wide = { (int64_t)printer->long_bytes * 2, -1, false };
 
-		put_number(out, &plain, &wide, print_number(record, conv->arg));
+		conv_put_number(out, &plain, &wide, print_number(record, conv->arg));
 		return;
 	}
 	default:
@@ -366,7 +366,7 @@ void print_conv(struct outbuf *out, const struct print_record *record, const str
 		break;
 	}
 	default:
-		put_number(out, conv, &layout, print_number(record, conv->arg));
+		conv_put_number(out, conv, &layout, print_number(record, conv->arg));
 		break;
 	}
 }

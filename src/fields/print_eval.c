@@ -140,7 +140,7 @@ static uint64_t divide(uint64_t a, uint64_t b, bool is_signed, bool rest)
 	return rest ? (uint64_t)((int64_t)a % (int64_t)b) : (uint64_t)((int64_t)a / (int64_t)b);
 }
 
-static uint64_t compare(uint8_t op, uint64_t a, uint64_t b, bool is_signed)
+static uint64_t values_compare(uint8_t op, uint64_t a, uint64_t b, bool is_signed)
 {
 	bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
 
@@ -204,7 +204,7 @@ static uint64_t binary(const struct print_record *record, const struct node *nod
 	case '^':
 		return a ^ b;
 	default:
-		return compare(node->op, a, b, is_signed);
+		return values_compare(node->op, a, b, is_signed);
 	}
 }
 

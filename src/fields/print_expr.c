@@ -359,7 +359,7 @@ static struct node *element(struct parser *parser, struct node *array)
 	node->is_signed = from->field && from->field->is_signed;
 	if (node->element_bytes != 1 && node->element_bytes != 2 && node->element_bytes != 4 &&
 	    node->element_bytes != 8)
-		return parse_wrong(parser, "it takes an element of what is no array");
+		return parse_wrong(parser, "it takes an element of a value that is no array");
 	node->bits = (uint8_t)(node->element_bytes * 8);
 	return settled(parser, node);
 }

@@ -415,7 +415,7 @@ static inline char *put_memo(struct outbuf *out, char *to, struct print_memory *
 	return to + memo->bytes;
 }
 
-static char *put_number(char *to, const struct step *step, const struct print_record *record)
+static char *step_put_number(char *to, const struct step *step, const struct print_record *record)
 {
 	uint64_t value = print_load(record->printer, record->data + step->from, step->load_bytes,
 				    step->load_signed);
@@ -487,7 +487,7 @@ static inline char *run_step(struct outbuf *out, char *to, struct print_memory *
 	case HOW_X64:
 		return digits_hex(to, load_u64(from));
 	case HOW_NUMBER:
-		return put_number(to, step, record);
+		return step_put_number(to, step, record);
 	case HOW_POINTER:
 		return put_pointer(to, step, record);
 	case HOW_CHARS:

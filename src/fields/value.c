@@ -563,7 +563,7 @@ static void put_step(const struct value_line *line, struct outbuf *out)
 	outbuf_string(out, lost->step < STEP_COUNT ? texts[lost->step] : "?");
 }
 
-static void put_lost(const struct value_line *line, struct outbuf *out)
+static void value_put_lost(const struct value_line *line, struct outbuf *out)
 {
 	const struct ev_lost *lost = &line->event->lost;
 
@@ -644,7 +644,7 @@ static __attribute__((noinline)) void put_own_text(const struct value_context *c
 {
 	outbuf_room(out);
 	if (line->event->type == EV_LOST)
-		put_lost(line, out);
+		value_put_lost(line, out);
 	else if (line->event->type == EV_FD_NAME)
 		put_fd_name(line, out);
 	else

@@ -37,7 +37,7 @@ uint64_t guard_caps_now(void)
 	return caps.data[0].effective | (uint64_t)caps.data[1].effective << 32;
 }
 
-static int keep(uint64_t kept)
+static int caps_keep(uint64_t kept)
 {
 	struct caps caps;
 	int rc = get(&caps);
@@ -57,7 +57,7 @@ static int keep(uint64_t kept)
 
 int guard_caps_keep(uint64_t kept, struct err *err)
 {
-	int rc = keep(kept);
+	int rc = caps_keep(kept);
 
 	return rc < 0 ? err_set(err, rc, "cannot drop capabilities: %s", strerror(-rc)) : 0;
 }
@@ -77,7 +77,7 @@ void guard_caps_helper(uint64_t kept)
 	if (geteuid() != 0)
 		return;
 	guard_caps_seal();
-	if (keep(kept) < 0)
+	if (caps_keep(kept) < 0)
 		_exit(1);
 }
 
@@ -88,7 +88,7 @@ static int become_nobody(uint64_t kept)
 	    setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0 ||
 	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0)
 		return -errno;
-	return keep(kept);
+	return caps_keep(kept);
 }
 
 int guard_caps_nobody(uint64_t kept, struct err *err)

@@ -386,7 +386,7 @@ uint32_t guard_filter_state(void)
 
 static int numbers[ARRAY_LEN(forbidden)]; /* of this machine; negative = none */
 
-static const char *name_of(int number)
+static const char *filter_call_name(int number)
 {
 	for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
 		if (numbers[i] == number)
@@ -406,7 +406,7 @@ static void on_forbidden(int number, siginfo_t *info, void *context)
 	(void)number;
 	(void)context;
 	say("holdup: stopped, because reading a trace never needs ");
-	say(name_of(info->si_syscall));
+	say(filter_call_name(info->si_syscall));
 	say("(): the trace may be an attack; please report it with the trace\n");
 	(void)signal(SIGSYS, SIG_DFL);
 	(void)raise(SIGSYS); /* on return, when it is no longer blocked */

@@ -94,7 +94,7 @@ static int way_walk(struct way *way)
 	return rc;
 }
 
-static int walk(const char *path, struct err *err)
+static int place_walk(const char *path, struct err *err)
 {
 	AUTO_FREE char *here = *path == '/' ? xstrdup("") : getcwd(NULL, 0);
 	struct way way = { .left = xasprintf("%s/%s", here ? here : "", path),
@@ -127,7 +127,7 @@ static int open_own(const char *path, struct err *err)
 
 int guard_open_folder(const char *path, struct err *err)
 {
-	return geteuid() == 0 ? walk(path, err) : open_own(path, err);
+	return geteuid() == 0 ? place_walk(path, err) : open_own(path, err);
 }
 
 /* 'name' of the folder 'parent', which is ours: made, or there and made ours alone. */

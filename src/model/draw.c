@@ -56,7 +56,7 @@ char *draw_name(const char *name)
 	return shortened(text_escaped(name));
 }
 
-static void add_line(struct draw_edge *edge, enum draw_style style, char *text)
+static void edge_add_line(struct draw_edge *edge, enum draw_style style, char *text)
 {
 	AUTO_FREE char *given = text;
 
@@ -78,11 +78,12 @@ static void add_seen(struct draw_edge *edge, const struct model_draw_seen *seen)
 		free(text);
 		text = longer;
 	}
-	add_line(edge, DRAW_DETAIL, text);
+	edge_add_line(edge, DRAW_DETAIL, text);
 	if (seen->invalid)
-		add_line(edge, DRAW_BAD, xasprintf("%s invalid", text_count(seen->invalid).s));
+		edge_add_line(edge, DRAW_BAD, xasprintf("%s invalid", text_count(seen->invalid).s));
 	if (seen->uncertain)
-		add_line(edge, DRAW_BAD, xasprintf("%s uncertain", text_count(seen->uncertain).s));
+		edge_add_line(edge, DRAW_BAD,
+			      xasprintf("%s uncertain", text_count(seen->uncertain).s));
 }
 
 static void add_constraints(struct draw_edge *edge, const struct model_transition *transition)
@@ -91,9 +92,9 @@ static void add_constraints(struct draw_edge *edge, const struct model_transitio
 	uint32_t shown = count <= MAX_CONSTRAINTS ? count : MAX_CONSTRAINTS - 1;
 
 	for (uint32_t i = 0; i < shown; i++)
-		add_line(edge, DRAW_DETAIL, xstrdup(transition->constraints[i].text));
+		edge_add_line(edge, DRAW_DETAIL, xstrdup(transition->constraints[i].text));
 	if (shown < count)
-		add_line(edge, DRAW_DETAIL, xasprintf("and %u more", count - shown));
+		edge_add_line(edge, DRAW_DETAIL, xasprintf("and %u more", count - shown));
 }
 
 void draw_lines(const struct model_draw *draw, uint32_t index, struct draw_edge *edge)
@@ -102,9 +103,9 @@ void draw_lines(const struct model_draw *draw, uint32_t index, struct draw_edge 
 	const struct model_transition *transition = &draw->model->transitions[index];
 	const struct model_pattern *pattern = &draw->model->patterns[transition->pattern];
 
-	add_line(edge, DRAW_EVENT, xasprintf("%s%s", before[pattern->take], pattern->name));
+	edge_add_line(edge, DRAW_EVENT, xasprintf("%s%s", before[pattern->take], pattern->name));
 	if (pattern->filter)
-		add_line(edge, DRAW_DETAIL, xasprintf("[%s]", pattern->filter));
+		edge_add_line(edge, DRAW_DETAIL, xasprintf("[%s]", pattern->filter));
 	if (draw->seen)
 		add_seen(edge, &draw->seen[index]);
 	else

@@ -17,7 +17,7 @@ static const char *const colours[] = {
 	[DRAW_BAD] = "#b00020",
 };
 
-static void put_text(FILE *out, double x, double y, const char *attributes, const char *text)
+static void svg_put_text(FILE *out, double x, double y, const char *attributes, const char *text)
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
 	text_put_xml(out, text);
@@ -58,10 +58,10 @@ static void put_state(FILE *out, const struct draw_graph *graph, const struct dr
 			   : "fill=\"#f5f5f5\" stroke=\"#888888\" stroke-dasharray=\"5 4\"");
 	if (model->states[index].is_final)
 		put_box(out, spot, half, 3.5, "fill=\"none\" stroke=\"#2b4a78\"");
-	put_text(out, spot->x, spot->y + 4.5,
-		 is_reached ? "text-anchor=\"middle\" font-weight=\"bold\" fill=\"#1a1a1a\""
-			    : "text-anchor=\"middle\" fill=\"#777777\"",
-		 safe);
+	svg_put_text(out, spot->x, spot->y + 4.5,
+		     is_reached ? "text-anchor=\"middle\" font-weight=\"bold\" fill=\"#1a1a1a\""
+				: "text-anchor=\"middle\" fill=\"#777777\"",
+		     safe);
 	if (index != model->initial)
 		return;
 	fprintf(out,
@@ -194,7 +194,7 @@ static void put_label(FILE *out, const struct draw_edge *edge, double x, double 
 	for (size_t i = 0; i < edge->line_count; i++, line += DRAW_LINE) {
 		(void)snprintf(attributes, sizeof(attributes), "text-anchor=\"%s\" fill=\"%s\"",
 			       is_loop ? "start" : "middle", colours[edge->lines[i].style]);
-		put_text(out, x, line, attributes, edge->lines[i].text);
+		svg_put_text(out, x, line, attributes, edge->lines[i].text);
 	}
 }
 
@@ -254,8 +254,8 @@ static void put_picture(FILE *out, const struct draw_graph *graph, struct draw_l
 	put_tip(out, "tip", "#4a6591");
 	put_tip(out, "bad", colours[DRAW_BAD]);
 	fputs("</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", out);
-	put_text(out, 24, 26, "font-size=\"15\" font-weight=\"bold\" fill=\"#1a1a1a\"", name);
-	put_text(out, 24, 42, "fill=\"#666666\"", description);
+	svg_put_text(out, 24, 26, "font-size=\"15\" font-weight=\"bold\" fill=\"#1a1a1a\"", name);
+	svg_put_text(out, 24, 42, "fill=\"#666666\"", description);
 	put_edges(out, graph, layout);
 	for (uint32_t i = 0; i < model->state_count; i++)
 		put_state(out, graph, layout, i);

@@ -233,7 +233,7 @@ static enum model_unit emit_name(struct formula *formula, const char *name, cons
 	return emit_field(formula, name, at);
 }
 
-static bool is_name(char c)
+static bool formula_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
@@ -245,7 +245,7 @@ static enum model_unit parse_name(struct formula *formula)
 	char name[NAME_BYTES];
 	size_t length;
 
-	while (is_name(*formula->at))
+	while (formula_is_name(*formula->at))
 		formula->at++;
 	if (*formula->at == '(' || *formula->at == '[') {
 		char end = *formula->at == '(' ? ')' : ']';

@@ -24,14 +24,14 @@ struct builder {
 	bool failed;
 };
 
-static struct model_place place_of(yaml_mark_t mark)
+static struct model_place mark_place(yaml_mark_t mark)
 {
 	return (struct model_place){ (uint32_t)mark.line + 1, (uint32_t)mark.column + 1 };
 }
 
 static void refuse(struct builder *builder, yaml_mark_t mark, const char *text)
 {
-	model_errors_add(builder->errors, place_of(mark), "%s", text);
+	model_errors_add(builder->errors, mark_place(mark), "%s", text);
 	builder->failed = true;
 }
 
@@ -62,7 +62,7 @@ static void take_key(struct builder *builder, const struct yaml_tree_node *mappi
 	AUTO_FREE char *safe = text_escaped(text);
 
 	if (yaml_tree_find(mapping, text)) {
-		model_errors_add(builder->errors, place_of(event->start_mark), "duplicate \"%s\"",
+		model_errors_add(builder->errors, mark_place(event->start_mark), "duplicate \"%s\"",
 				 safe);
 		builder->failed = true;
 	}
@@ -103,7 +103,7 @@ static struct yaml_tree_node *new_node(struct builder *builder, const yaml_event
 	}
 	node = xcalloc(1, sizeof(*node));
 	node->kind = kind;
-	node->place = place_of(event->start_mark);
+	node->place = mark_place(event->start_mark);
 	add_node(builder, node);
 	return node;
 }
@@ -155,7 +155,7 @@ static void take_begin(struct builder *builder, const yaml_event_t *event, enum 
 		builder->open[builder->depth++] = node;
 }
 
-static void take_event(struct builder *builder, const yaml_event_t *event)
+static void builder_take_event(struct builder *builder, const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_STREAM_END_EVENT:
@@ -194,14 +194,14 @@ static void build(struct builder *builder, yaml_parser_t *parser)
 		if (!yaml_parser_parse(parser, &event)) {
 			yaml_mark_t mark = parser->problem_mark;
 
-			model_errors_add(builder->errors, place_of(mark), "not YAML: %s%s%s",
+			model_errors_add(builder->errors, mark_place(mark), "not YAML: %s%s%s",
 					 parser->problem ? parser->problem : "damaged",
 					 parser->context ? ", " : "",
 					 parser->context ? parser->context : "");
 			builder->failed = true;
 			return;
 		}
-		take_event(builder, &event);
+		builder_take_event(builder, &event);
 		yaml_event_delete(&event);
 	}
 }

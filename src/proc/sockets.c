@@ -169,7 +169,7 @@ static size_t split(char *line, char **fields, size_t max)
 	return count;
 }
 
-static void add_row(struct sockets *sockets, const struct socket_row *row)
+static void sockets_add_row(struct sockets *sockets, const struct socket_row *row)
 {
 	if (!row->inode || map_find(&sockets->by_inode, row->inode))
 		return;
@@ -209,7 +209,7 @@ static void read_table(struct sockets *sockets, int proc_fd, int32_t tgid,
 		row.socket.protocol = table->protocol;
 		row.socket.role = FD_ROLE_SOCKET;
 		if (table->take(table, fields, count, &row))
-			add_row(sockets, &row);
+			sockets_add_row(sockets, &row);
 	}
 }
 
@@ -351,7 +351,7 @@ static void join_inet(struct socket_row *row, const struct map *ports)
 		row->socket.role = FD_ROLE_ACCEPTED;
 }
 
-static struct socket_row *row_of(const struct sockets *sockets, uint64_t inode)
+static struct socket_row *sockets_row(const struct sockets *sockets, uint64_t inode)
 {
 	uint64_t *index = inode ? map_find(&sockets->by_inode, inode) : NULL;
 
@@ -362,7 +362,7 @@ static struct socket_row *row_of(const struct sockets *sockets, uint64_t inode)
 static void join_unix(const struct sockets *sockets, struct socket_row *row,
 		      const struct sockets_owners *owners)
 {
-	const struct socket_row *peer = row_of(sockets, row->peer_inode);
+	const struct socket_row *peer = sockets_row(sockets, row->peer_inode);
 	int32_t self = owners->owner_of(owners->context, row->inode, 0);
 
 	row->socket.path = row->path;
@@ -400,7 +400,7 @@ void sockets_join(struct sockets *sockets, const struct sockets_owners *owners)
 
 const struct fdname_socket *sockets_find(const struct sockets *sockets, uint64_t inode)
 {
-	const struct socket_row *row = row_of(sockets, inode);
+	const struct socket_row *row = sockets_row(sockets, inode);
 
 	return row ? &row->socket : NULL;
 }

@@ -80,8 +80,8 @@ static bool lived(const struct tl_thread *thread, const struct adding *adding)
 }
 
 /* Add the rows of one thread for which 'wanted' says so. */
-static void add_thread(struct adding *adding, uint32_t thread,
-		       bool (*wanted)(uint64_t key, uint32_t arg), uint32_t arg)
+static void sums_add_thread(struct adding *adding, uint32_t thread,
+			    bool (*wanted)(uint64_t key, uint32_t arg), uint32_t arg)
 {
 	struct totals sums = { 0 };
 
@@ -131,7 +131,7 @@ int hr_process_totals(struct hr_trace *trace, uint32_t thread, uint64_t start_ns
 		return rc;
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		if (is_of_process(trace, thread, i) && lived(tl->threads[i], &adding))
-			add_thread(&adding, i, is_there, 0);
+			sums_add_thread(&adding, i, is_there, 0);
 	}
 	return adding_end(&adding, out_totals);
 }
@@ -154,7 +154,7 @@ int hr_cpu_totals(struct hr_trace *trace, uint32_t cpu, uint64_t start_ns, uint6
 		return rc;
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		if (lived(tl->threads[i], &adding))
-			add_thread(&adding, i, is_on_cpu, cpu);
+			sums_add_thread(&adding, i, is_on_cpu, cpu);
 	}
 	return adding_end(&adding, out_totals);
 }

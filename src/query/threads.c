@@ -3,7 +3,7 @@
 #include "event/facts.h"
 #include "query/read_int.h"
 
-static const struct tl_thread *thread_of(const struct hr_trace *trace, uint32_t thread)
+static const struct tl_thread *hr_thread_of(const struct hr_trace *trace, uint32_t thread)
 {
 	const struct timeline *tl = trace->loaded.timeline;
 
@@ -53,14 +53,14 @@ uint32_t hr_command_thread(const struct hr_trace *trace)
 
 int32_t hr_thread_tid(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	return found ? found->tid : -1;
 }
 
 int32_t hr_thread_tgid(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	return found ? found->tgid : -1;
 }
@@ -72,14 +72,14 @@ const char *hr_thread_comm(const struct hr_trace *trace, uint32_t thread)
 
 const char *hr_thread_cmdline(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	return found ? timeline_name(trace->loaded.timeline, found->cmdline) : "";
 }
 
 uint32_t hr_thread_flags(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	if (!found)
 		return 0;
@@ -89,14 +89,14 @@ uint32_t hr_thread_flags(const struct hr_trace *trace, uint32_t thread)
 
 uint32_t hr_thread_parent(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	return found ? found->parent : HR_NONE;
 }
 
 uint32_t hr_thread_leader(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	if (!found)
 		return HR_NONE;
@@ -107,14 +107,14 @@ uint32_t hr_thread_leader(const struct hr_trace *trace, uint32_t thread)
 
 uint64_t hr_thread_birth_ns(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	return found ? found->birth_ns : 0;
 }
 
 uint64_t hr_thread_death_ns(const struct hr_trace *trace, uint32_t thread)
 {
-	const struct tl_thread *found = thread_of(trace, thread);
+	const struct tl_thread *found = hr_thread_of(trace, thread);
 
 	return found ? found->death_ns : 0;
 }

@@ -98,8 +98,8 @@ struct hr_trace *read_trace_new(const struct loaded *loaded)
 	return trace;
 }
 
-static int open_trace(const char *path, const struct hr_options *options,
-		      struct hr_trace **out_trace, struct err *err)
+static int hr_open_trace(const char *path, const struct hr_options *options,
+			 struct hr_trace **out_trace, struct err *err)
 {
 	struct hr_options taken = { .struct_size = sizeof(taken) };
 	struct load_opts opts;
@@ -126,7 +126,7 @@ int hr_open(const char *path, const struct hr_options *options, struct hr_trace 
 	    char *error, size_t error_bytes)
 {
 	struct err err = { 0 };
-	int rc = open_trace(path, options, out_trace, &err);
+	int rc = hr_open_trace(path, options, out_trace, &err);
 
 	if (error && error_bytes)
 		(void)snprintf(error, error_bytes, "%s", err.text); /* cut when too long */
@@ -196,7 +196,7 @@ int read_check_damage(struct hr_trace *trace)
 int read_check_generation(struct hr_trace *trace, uint32_t generation)
 {
 	if (generation != trace->generation)
-		return err_set(&trace->err, -ESTALE, "the index was built again meanwhile");
+		return err_set(&trace->err, -ESTALE, "the index was rebuilt during the reading");
 	return 0;
 }
 

@@ -105,8 +105,8 @@ static void learn_beside(struct hr_trace *trace)
 	trace->has_beside = true;
 }
 
-static int explain(struct hr_trace *trace, const struct explain_opts *opts,
-		   struct explanation *out_answer)
+static int hr_explain(struct hr_trace *trace, const struct explain_opts *opts,
+		      struct explanation *out_answer)
 {
 	int rc = trace->path ? explain_refuse(trace->path, &trace->err) : 0;
 
@@ -137,7 +137,7 @@ int hr_why_new(struct hr_trace *trace, const struct hr_why_options *options,
 	if (rc == 0)
 		rc = take_thread(trace, &taken, &opts);
 	if (rc == 0)
-		rc = explain(trace, &opts, &answer);
+		rc = hr_explain(trace, &opts, &answer);
 	if (rc < 0)
 		return rc;
 	*out_why = xcalloc(1, sizeof(**out_why));

@@ -49,7 +49,7 @@ static void fill_in(struct fill *fill, struct event *event)
 	event->type = EV_OTHER;
 }
 
-static void forget(struct fill *fill)
+static void twins_forget(struct fill *fill)
 {
 	struct twins *twins = (struct twins *)fill;
 
@@ -65,7 +65,7 @@ static void twins_free(struct fill *fill)
 	free(twins);
 }
 
-static const struct fill_ops twins_ops = { fill_in, forget, twins_free };
+static const struct fill_ops twins_ops = { fill_in, twins_forget, twins_free };
 
 struct source *call_twins_new(struct source *inner)
 {

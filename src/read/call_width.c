@@ -34,7 +34,7 @@ struct widths {
 	bool is_lost;	   /* a seek: what holds now is to be found in the changes */
 };
 
-static void put(struct widths *widths, int32_t tid, bool compat)
+static void widths_put(struct widths *widths, int32_t tid, bool compat)
 {
 	if (compat)
 		map_put(&widths->compat, (uint32_t)tid, 1);
@@ -42,7 +42,7 @@ static void put(struct widths *widths, int32_t tid, bool compat)
 		(void)map_remove(&widths->compat, (uint32_t)tid);
 }
 
-static void keep(struct widths *widths, const struct change *change)
+static void widths_keep(struct widths *widths, const struct change *change)
 {
 	widths->changes = vec_room(widths->changes, widths->change_count, &widths->change_cap,
 				   sizeof(*widths->changes));
@@ -53,16 +53,16 @@ static void change(struct widths *widths, uint64_t time_ns, int32_t tid, bool co
 {
 	if (compat == (map_find(&widths->compat, (uint32_t)tid) != NULL))
 		return;
-	put(widths, tid, compat);
+	widths_put(widths, tid, compat);
 	if (time_ns >= widths->known_ns)
-		keep(widths, &(struct change){ time_ns, tid, compat });
+		widths_keep(widths, &(struct change){ time_ns, tid, compat });
 }
 
 static void recall(struct widths *widths, uint64_t time_ns)
 {
 	widths->is_lost = false;
 	for (size_t i = 0; i < widths->change_count && widths->changes[i].time_ns < time_ns; i++)
-		put(widths, widths->changes[i].tid, widths->changes[i].compat);
+		widths_put(widths, widths->changes[i].tid, widths->changes[i].compat);
 }
 
 static bool was_fresh(struct widths *widths, int32_t tid)
@@ -118,7 +118,7 @@ static void fill_in(struct fill *fill, struct event *event)
 		widths->known_ns = event->time_ns;
 }
 
-static void forget(struct fill *fill)
+static void widths_forget(struct fill *fill)
 {
 	struct widths *widths = (struct widths *)fill;
 
@@ -138,7 +138,7 @@ static void widths_free(struct fill *fill)
 	free(widths);
 }
 
-static const struct fill_ops widths_ops = { fill_in, forget, widths_free };
+static const struct fill_ops widths_ops = { fill_in, widths_forget, widths_free };
 
 struct source *call_width_new(struct source *inner, const struct facts *facts)
 {
@@ -147,7 +147,7 @@ struct source *call_width_new(struct source *inner, const struct facts *facts)
 	widths->facts = facts;
 	for (size_t i = 0; i < facts->thread_count; i++) {
 		if (facts->threads[i].compat)
-			keep(widths, &(struct change){ 0, facts->threads[i].tid, true });
+			widths_keep(widths, &(struct change){ 0, facts->threads[i].tid, true });
 	}
 	fill_init(&widths->fill, inner, 0, &widths_ops);
 	return &widths->fill.source;
@@ -160,7 +160,7 @@ void call_width_learn(struct source *source, const struct source *from)
 
 	widths->change_count = 0;
 	for (size_t i = 0; i < other->change_count; i++)
-		keep(widths, &other->changes[i]);
+		widths_keep(widths, &other->changes[i]);
 	widths->known_ns = other->known_ns;
-	forget(&widths->fill);
+	widths_forget(&widths->fill);
 }

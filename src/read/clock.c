@@ -23,7 +23,7 @@ struct triples {
 };
 
 /* Decimal digits with one 'end' behind them. */
-static bool take_number(const char **at, char end, uint64_t *out_number)
+static bool triple_take_number(const char **at, char end, uint64_t *out_number)
 {
 	const char *c = *at;
 	uint64_t number = 0;
@@ -42,8 +42,9 @@ static bool take_number(const char **at, char end, uint64_t *out_number)
 
 static bool take_triple(const char *line, struct triple *out)
 {
-	return take_number(&line, ' ', &out->raw) && take_number(&line, ' ', &out->mono_ns) &&
-	       take_number(&line, '\n', &out->real_ns) && out->mono_ns < CLOCK_MAX_NS;
+	return triple_take_number(&line, ' ', &out->raw) &&
+	       triple_take_number(&line, ' ', &out->mono_ns) &&
+	       triple_take_number(&line, '\n', &out->real_ns) && out->mono_ns < CLOCK_MAX_NS;
 }
 
 static bool in_order(const struct triple *a, const struct triple *b)
@@ -56,7 +57,7 @@ static bool in_order(const struct triple *a, const struct triple *b)
  * last, if the new one does follow that one's predecessor and so do the ones to
  * come; the new one otherwise, which then is seen by what comes next.
  */
-static void add(struct triples *triples, const struct triple *triple)
+static void triples_add(struct triples *triples, const struct triple *triple)
 {
 	size_t count = triples->count;
 
@@ -81,7 +82,7 @@ static void read_triples(struct triples *triples, const char *sync)
 		if (!end || !take_triple(sync, &triple))
 			triples->bad++;
 		else
-			add(triples, &triple);
+			triples_add(triples, &triple);
 		sync = end ? end + 1 : NULL;
 	}
 }

@@ -28,7 +28,7 @@ static bool begins(const char *at, const char *end, const char *word)
 	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-static bool is_name(char c)
+static bool format_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -44,9 +44,9 @@ static bool split_type(struct format_field *field)
 	/* "__data_loc char[] name" has its brackets before the name. */
 	if (bracket && !located && !relative)
 		end = bracket;
-	while (end > start && !is_name(end[-1]))
+	while (end > start && !format_is_name(end[-1]))
 		end--;
-	for (name = end; name > start && is_name(name[-1]); name--)
+	for (name = end; name > start && format_is_name(name[-1]); name--)
 		;
 	field->name = name;
 	field->name_bytes = (uint32_t)(end - name);

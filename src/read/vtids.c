@@ -16,7 +16,7 @@ struct vtids {
 	size_t count;
 };
 
-static int compare(uint64_t a, uint64_t b)
+static int vtids_compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -24,13 +24,13 @@ static int compare(uint64_t a, uint64_t b)
 static int by_number_and_begin(const void *left, const void *right)
 {
 	const struct fact_vtid *a = left, *b = right;
-	int order = compare(a->space, b->space);
+	int order = vtids_compare(a->space, b->space);
 
 	if (order == 0)
-		order = compare((uint32_t)a->vtid, (uint32_t)b->vtid);
+		order = vtids_compare((uint32_t)a->vtid, (uint32_t)b->vtid);
 	if (order == 0)
-		order = compare(a->from_ns, b->from_ns);
-	return order ? order : compare((uint32_t)a->tid, (uint32_t)b->tid);
+		order = vtids_compare(a->from_ns, b->from_ns);
+	return order ? order : vtids_compare((uint32_t)a->tid, (uint32_t)b->tid);
 }
 
 struct vtids *vtids_new(const struct facts *facts)

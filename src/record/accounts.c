@@ -423,7 +423,8 @@ static uint64_t put_losses(struct accounts *accounts)
 	return lost;
 }
 
-static void note_missing(const struct accounts *accounts, uint64_t lost, struct manifest *manifest)
+static void accounts_note_missing(const struct accounts *accounts, uint64_t lost,
+				  struct manifest *manifest)
 {
 	if (lost) {
 		AUTO_FREE char *what = xasprintf("exit records of %" PRIu64 " threads", lost);
@@ -454,7 +455,7 @@ void accounts_end(struct accounts *accounts, struct manifest *manifest)
 	recorded_put_end(&accounts->out, clock_mono_ns(),
 			 accounts->ears ? delays_listener_damaged(accounts->ears) : 0);
 	(void)outbuf_flush(&accounts->out);
-	note_missing(accounts, lost, manifest);
+	accounts_note_missing(accounts, lost, manifest);
 }
 
 void accounts_free(struct accounts *accounts)

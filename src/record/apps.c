@@ -207,7 +207,7 @@ static bool id_without_server(const char *path, struct file_id *out_id)
 }
 
 /* Has a process with the same file been looked at? That is cheaper to ask than to open it. */
-static bool is_known(const struct looking *looking, const char *path)
+static bool app_is_known(const struct looking *looking, const char *path)
 {
 	struct file_id id;
 
@@ -251,7 +251,7 @@ static void look_at_processes(struct looking *looking)
 		path[bytes] = '\0';
 		if (is_via(looking->table, path))
 			probe_each_mapped(pids[i], look_at_mapped, looking);
-		else if (is_file_of_any(looking->table, path) && !is_known(looking, link))
+		else if (is_file_of_any(looking->table, path) && !app_is_known(looking, link))
 			look_at_mapped(looking, pids[i], path);
 	}
 }

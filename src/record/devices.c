@@ -85,8 +85,8 @@ static char *behind(int device_fd)
 	return disks ? xasprintf("%s on %s", name, disks) : xstrdup(name);
 }
 
-static void add(struct devices *devices, unsigned int major, unsigned int minor, const char *name,
-		char *behind)
+static void devices_add(struct devices *devices, unsigned int major, unsigned int minor,
+			const char *name, char *behind)
 {
 	devices->at = vec_room(devices->at, devices->count, &devices->cap, sizeof(*devices->at));
 	devices->at[devices->count++] = (struct device){ .nr = (uint64_t)major << 20 | minor,
@@ -107,13 +107,13 @@ static void read_block(struct devices *devices)
 		unsigned int major, minor;
 
 		if (numbers && sscanf(numbers, "%u:%u", &major, &minor) == 2)
-			add(devices, major, minor, entry->d_name, behind(fd));
+			devices_add(devices, major, minor, entry->d_name, behind(fd));
 	}
 	if (dir)
 		closedir(dir);
 }
 
-static const struct device *find(const struct devices *devices, uint64_t nr)
+static const struct device *devices_find(const struct devices *devices, uint64_t nr)
 {
 	for (size_t i = 0; i < devices->count; i++) {
 		if (devices->at[i].nr == nr)
@@ -133,8 +133,8 @@ static void read_partitions(struct devices *devices)
 
 	while (in && devices->count < DEVICES_MAX && getline(&line, &room, in) > 0) {
 		if (sscanf(line, " %u %u %*u %127s", &major, &minor, name) == 3 &&
-		    !find(devices, (uint64_t)major << 20 | minor))
-			add(devices, major, minor, name, NULL);
+		    !devices_find(devices, (uint64_t)major << 20 | minor))
+			devices_add(devices, major, minor, name, NULL);
 	}
 }
 
@@ -165,7 +165,7 @@ static void print_new(FILE *out, const struct devices *now, const struct devices
 {
 	for (size_t i = 0; i < now->count; i++) {
 		const struct device *device = &now->at[i];
-		const struct device *was = before ? find(before, device->nr) : NULL;
+		const struct device *was = before ? devices_find(before, device->nr) : NULL;
 
 		if (!was || (!was->behind && device->behind))
 			print(out, device, device->behind);
@@ -174,7 +174,7 @@ static void print_new(FILE *out, const struct devices *now, const struct devices
 	}
 }
 
-static void append(int kernel_fd, const struct devices *now, const struct devices *before)
+static void devices_append(int kernel_fd, const struct devices *now, const struct devices *before)
 {
 	int fd = openat(kernel_fd, "dump.jsonl", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "a");
@@ -191,7 +191,7 @@ struct devices *devices_begin(int kernel_fd)
 {
 	struct devices *devices = devices_read();
 
-	append(kernel_fd, devices, NULL);
+	devices_append(kernel_fd, devices, NULL);
 	return devices;
 }
 
@@ -199,7 +199,7 @@ void devices_end(const struct devices *devices, int kernel_fd)
 {
 	struct devices *now = devices_read();
 
-	append(kernel_fd, now, devices);
+	devices_append(kernel_fd, now, devices);
 	devices_free(now);
 }
 

@@ -35,7 +35,7 @@
 /* All that a trace directory holds at its top; anything else is not ours to remove. */
 static const char *const top_names[] = { MANIFEST_FILE, "kernel", "user", "timeline" };
 
-static bool is_ours(const char *name)
+static bool directory_is_ours(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(top_names); i++) {
 		if (!strcmp(name, top_names[i]))
@@ -50,7 +50,7 @@ static bool is_dot(const char *name)
 }
 
 /* Look at what is there. Returns the number of entries, or -EEXIST for a foreign one. */
-static int look(int dir_fd, bool *out_trace, struct err *err)
+static int directory_look(int dir_fd, bool *out_trace, struct err *err)
 {
 	DIR *dir = file_list(dir_fd);
 	struct dirent *entry;
@@ -62,7 +62,7 @@ static int look(int dir_fd, bool *out_trace, struct err *err)
 	while ((entry = readdir(dir))) {
 		if (is_dot(entry->d_name))
 			continue;
-		if (!is_ours(entry->d_name)) {
+		if (!directory_is_ours(entry->d_name)) {
 			count = err_set(err, -EEXIST,
 					"the directory contains '%s', which is not part of a trace",
 					entry->d_name);
@@ -79,7 +79,7 @@ static int look(int dir_fd, bool *out_trace, struct err *err)
 static int check_existing(int dir_fd, bool replace, struct err *err)
 {
 	bool is_trace;
-	int count = look(dir_fd, &is_trace, err);
+	int count = directory_look(dir_fd, &is_trace, err);
 
 	if (count <= 0)
 		return count;
@@ -164,7 +164,7 @@ int directory_check(const char *path, bool replace, struct err *err)
 
 static bool is_foreign(const char *name)
 {
-	return !is_ours(name);
+	return !directory_is_ours(name);
 }
 
 /* Remove a trace. trace.json goes first: what is left then never looks like a trace. */
@@ -187,7 +187,7 @@ static int take_lock(struct directory *directory, struct err *err)
 }
 
 /* From here on nobody but us can change what is in it; who it was taken from gets it back. */
-static int take(struct directory *directory, struct err *err)
+static int directory_take(struct directory *directory, struct err *err)
 {
 	struct stat st;
 
@@ -221,11 +221,11 @@ static int empty(struct directory *directory, bool replace, struct err *err)
 					 : check_existing(directory->dir_fd, replace, err);
 	if (rc < 0)
 		return rc;
-	if (take(directory, err) < 0)
+	if (directory_take(directory, err) < 0)
 		return err->code;
 	if (rc > 0)
 		remove_trace(directory->dir_fd);
-	if (look(directory->dir_fd, &is_trace, NULL) != 0)
+	if (directory_look(directory->dir_fd, &is_trace, NULL) != 0)
 		return err_set(err, -EEXIST, "the old trace cannot be removed");
 	return 0;
 }
@@ -294,7 +294,7 @@ static int open_unfinished(struct directory *directory)
 }
 
 /* With the rights of the user who ran sudo; else as root, where that is safe. */
-static int find(struct directory *directory, const char *path, struct err *err)
+static int directory_find(struct directory *directory, const char *path, struct err *err)
 {
 	struct guard_user user = { 0 };
 	bool is_lent = guard_user_find(&user);
@@ -345,7 +345,7 @@ int directory_open(const char *path, bool replace, struct directory *out_directo
 {
 	struct directory directory = DIRECTORY_NONE;
 	struct err local = { 0 };
-	int rc = find(&directory, path, &local);
+	int rc = directory_find(&directory, path, &local);
 
 	if (rc == 0)
 		rc = empty(&directory, replace, &local);

@@ -129,11 +129,12 @@ static const struct event_group {
 };
 
 /* Add a line. The texts are sentences without the last full stop; 'command' may be NULL. */
-static struct check *add(struct visit *visit, enum check_state state, const char *name,
-			 const char *format, ...) __attribute__((format(printf, 4, 5)));
+static struct check *doctor_add_check(struct visit *visit, enum check_state state, const char *name,
+				      const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
-static struct check *add(struct visit *visit, enum check_state state, const char *name,
-			 const char *format, ...)
+static struct check *doctor_add_check(struct visit *visit, enum check_state state, const char *name,
+				      const char *format, ...)
 {
 	struct doctor *doctor = visit->doctor;
 	struct check *check;
@@ -174,11 +175,13 @@ static void check_tracefs(struct visit *visit)
 
 	if (rc == 0) {
 		visit->tracing_fd = open(visit->tracing, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		add(visit, CHECK_OK, "tracefs", "The tracing directory is %s", visit->tracing);
+		doctor_add_check(visit, CHECK_OK, "tracefs", "The tracing directory is %s",
+				 visit->tracing);
 		return;
 	}
 	visit->tracing = NULL;
-	lacks(add(visit, CHECK_FATAL, "tracefs", "%s", err.text), "Nothing can be recorded",
+	lacks(doctor_add_check(visit, CHECK_FATAL, "tracefs", "%s", err.text),
+	      "Nothing can be recorded",
 	      rc == -ENOENT ? "mount -t tracefs nodev /sys/kernel/tracing" : "sudo holdup doctor");
 }
 
@@ -189,13 +192,13 @@ static void check_instance(struct visit *visit)
 	if (!visit->tracing)
 		return;
 	if (instance_open(visit->tracing, &visit->instance, &err) == 0) {
-		add(visit, CHECK_OK, "private buffers",
-		    "A private tracing instance can be created");
+		doctor_add_check(visit, CHECK_OK, "private buffers",
+				 "A private tracing instance can be created");
 		return;
 	}
 	visit->instance = INSTANCE_NONE;
-	lacks(add(visit, CHECK_FATAL, "private buffers",
-		  "A private tracing instance cannot be created: %s", err.text),
+	lacks(doctor_add_check(visit, CHECK_FATAL, "private buffers",
+			       "A private tracing instance cannot be created: %s", err.text),
 	      "Nothing can be recorded", geteuid() ? "sudo holdup doctor" : NULL);
 }
 
@@ -239,11 +242,12 @@ static void check_events(struct visit *visit)
 			continue;
 		missing = missing_events(visit, group);
 		if (missing)
-			lacks(add(visit, group->state, group->name, "This kernel does not have %s",
-				  missing),
+			lacks(doctor_add_check(visit, group->state, group->name,
+					       "This kernel does not have %s", missing),
 			      group->lost, NULL);
 		else
-			add(visit, CHECK_OK, group->name, "This kernel has all of these events");
+			doctor_add_check(visit, CHECK_OK, group->name,
+					 "This kernel has all of these events");
 	}
 }
 
@@ -257,17 +261,18 @@ static void check_idle(struct visit *visit)
 		return;
 	switches = probe_idle_switches(visit->instance.dir_fd);
 	if (switches == IDLE_SWITCHES_ALL) {
-		add(visit, CHECK_OK, "switches from idle",
-		    "This kernel records every switch out of the idle task");
+		doctor_add_check(visit, CHECK_OK, "switches from idle",
+				 "This kernel records every switch out of the idle task");
 		return;
 	}
 	runtime = ftrace_has(visit->tracing_fd, "events/sched/sched_stat_runtime");
-	check = add(visit, CHECK_DEGRADED, "switches from idle",
-		    "This kernel %s some switches out of the idle task; %s",
-		    switches == IDLE_SWITCHES_OMITTED ? "omits"
-						      : "is too busy to show whether it omits",
-		    runtime ? "sched_stat_runtime gives their time"
-			    : "and there is no sched_stat_runtime to find their time");
+	check = doctor_add_check(visit, CHECK_DEGRADED, "switches from idle",
+				 "This kernel %s some switches out of the idle task; %s",
+				 switches == IDLE_SWITCHES_OMITTED
+					 ? "omits"
+					 : "is too busy to show whether it omits",
+				 runtime ? "sched_stat_runtime gives their time"
+					 : "and there is no sched_stat_runtime to find their time");
 	lacks(check,
 	      runtime ? "One more event is recorded; short times after a wake-up may be uncertain"
 		      : "Time after a wake-up is uncertain",
@@ -286,19 +291,21 @@ static void check_clock(struct visit *visit)
 	clocks = ftrace_read(visit->instance.dir_fd, "trace_clock", NULL);
 	clock = clocks ? clock_choose(clocks, clock_tsc_is_reliable()) : NULL;
 	if (!clock)
-		lacks(add(visit, CHECK_FATAL, "trace clock",
-			  "This kernel has neither of the trace clocks x86-tsc and mono"),
+		lacks(doctor_add_check(
+			      visit, CHECK_FATAL, "trace clock",
+			      "This kernel has neither of the trace clocks x86-tsc and mono"),
 		      "Events cannot be put in order", NULL);
 	else if (strcmp(clock, "mono") == 0 && on_x86())
-		lacks(add(visit, CHECK_DEGRADED, "trace clock",
-			  "The trace clock is mono, because the kernel's clocksource is %s, not "
-			  "an invariant TSC",
-			  source ? source : "something unknown"),
+		lacks(doctor_add_check(
+			      visit, CHECK_DEGRADED, "trace clock",
+			      "The trace clock is mono, because the kernel's clocksource is %s, not "
+			      "an invariant TSC",
+			      source ? source : "something unknown"),
 		      "Each event costs a little more", NULL);
 	else
-		add(visit, CHECK_OK, "trace clock",
-		    "The trace clock is %s; the kernel's clocksource is %s", clock,
-		    source ? source : "something unknown");
+		doctor_add_check(visit, CHECK_OK, "trace clock",
+				 "The trace clock is %s; the kernel's clocksource is %s", clock,
+				 source ? source : "something unknown");
 }
 
 static void check_subbuffers(struct visit *visit)
@@ -306,10 +313,11 @@ static void check_subbuffers(struct visit *visit)
 	if (visit->instance.dir_fd < 0)
 		return;
 	if (ftrace_has(visit->instance.dir_fd, "buffer_subbuf_size_kb"))
-		add(visit, CHECK_OK, "sub-buffers", "The size of sub-buffers can be set");
+		doctor_add_check(visit, CHECK_OK, "sub-buffers",
+				 "The size of sub-buffers can be set");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "sub-buffers",
-			  "The size of sub-buffers cannot be set (needs Linux 6.8)"),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "sub-buffers",
+				       "The size of sub-buffers cannot be set (needs Linux 6.8)"),
 		      "Reading the buffers costs a little more", NULL);
 }
 
@@ -319,16 +327,17 @@ static void check_bpf(struct visit *visit)
 	int rc = names_probe(&err);
 
 	if (rc == 0)
-		add(visit, CHECK_OK, "names by BPF", "The BPF program loads");
+		doctor_add_check(visit, CHECK_OK, "names by BPF", "The BPF program loads");
 	else if (rc > 0)
-		lacks(add(visit, CHECK_DEGRADED, "names by BPF",
-			  "The BPF program runs after every system call, because it cannot attach "
-			  "to single ones: %s",
-			  err.text),
+		lacks(doctor_add_check(
+			      visit, CHECK_DEGRADED, "names by BPF",
+			      "The BPF program runs after every system call, because it cannot attach "
+			      "to single ones: %s",
+			      err.text),
 		      "Every system call costs a little more while recording", NULL);
 	else
-		lacks(add(visit, CHECK_DEGRADED, "names by BPF", "There is no BPF program: %s",
-			  err.text),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "names by BPF",
+				       "There is no BPF program: %s", err.text),
 		      "Files and sockets opened while recording have no names",
 		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
 }
@@ -339,10 +348,10 @@ static void check_lean(struct visit *visit)
 	int rc = names_probe_lean(&err);
 
 	if (rc >= 0)
-		add(visit, CHECK_OK, "lean events", "The BPF program loads");
+		doctor_add_check(visit, CHECK_OK, "lean events", "The BPF program loads");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "lean events", "There is no BPF program: %s",
-			  err.text),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "lean events",
+				       "There is no BPF program: %s", err.text),
 		      "record --events lean is refused",
 		      (rc == -EPERM || rc == -EACCES) && geteuid() ? "sudo holdup doctor" : NULL);
 }
@@ -354,21 +363,21 @@ static void check_stacks(struct visit *visit)
 
 	wait_stacks_probe(&waits, &samples, &no_images);
 	if (!waits.text[0])
-		add(visit, CHECK_OK, "stacks of waits", "The BPF program runs");
+		doctor_add_check(visit, CHECK_OK, "stacks of waits", "The BPF program runs");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "stacks of waits", "Not available: %s",
-			  waits.text),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "stacks of waits",
+				       "Not available: %s", waits.text),
 		      "Code of waiting threads is unknown", command);
 	if (!samples.text[0])
-		add(visit, CHECK_OK, "samples of work", "All CPUs can be sampled");
+		doctor_add_check(visit, CHECK_OK, "samples of work", "All CPUs can be sampled");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "samples of work", "Not available: %s",
-			  samples.text),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "samples of work",
+				       "Not available: %s", samples.text),
 		      "Code of running threads is unknown", command);
 	if (!no_images)
 		return;
-	lacks(add(visit, CHECK_DEGRADED, "code of programs",
-		  "The kernel does not report mapped files: %s", no_images),
+	lacks(doctor_add_check(visit, CHECK_DEGRADED, "code of programs",
+			       "The kernel does not report mapped files: %s", no_images),
 	      "Stacks of programs started while recording have no names", command);
 }
 
@@ -390,12 +399,13 @@ static void check_symbols(struct visit *visit)
 	AUTO_FILE FILE *file = fopen("/proc/kallsyms", "re");
 
 	if (file && shows_addresses(file))
-		add(visit, CHECK_OK, "kernel symbols", "/proc/kallsyms shows addresses");
+		doctor_add_check(visit, CHECK_OK, "kernel symbols",
+				 "/proc/kallsyms shows addresses");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "kernel symbols",
-			  "/proc/kallsyms %s (kernel.kptr_restrict is %s)",
-			  file ? "hides the addresses" : "cannot be read",
-			  restricted ? restricted : "unknown"),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "kernel symbols",
+				       "/proc/kallsyms %s (kernel.kptr_restrict is %s)",
+				       file ? "hides the addresses" : "cannot be read",
+				       restricted ? restricted : "unknown"),
 		      "Timers and kernel work are shown by address, not by function",
 		      restricted && restricted[0] == '2' ? "sysctl -w kernel.kptr_restrict=1"
 		      : geteuid()			 ? "sudo holdup doctor"
@@ -412,13 +422,13 @@ static void check_processes(struct visit *visit)
 
 	if (dir) {
 		closedir(dir);
-		add(visit, CHECK_OK, "other processes",
-		    "The open files of other users' processes can be read");
+		doctor_add_check(visit, CHECK_OK, "other processes",
+				 "The open files of other users' processes can be read");
 		return;
 	}
-	lacks(add(visit, CHECK_DEGRADED, "other processes",
-		  "The open files of other users' processes cannot be read: %s%s", strerror(error),
-		  hides ? " (/proc is mounted with hidepid)" : ""),
+	lacks(doctor_add_check(visit, CHECK_DEGRADED, "other processes",
+			       "The open files of other users' processes cannot be read: %s%s",
+			       strerror(error), hides ? " (/proc is mounted with hidepid)" : ""),
 	      "Files and sockets opened before recording have no names",
 	      geteuid() ? "sudo holdup doctor"
 	      : hides	? "mount -o remount,hidepid=0 /proc"
@@ -432,18 +442,20 @@ static void check_rung(struct visit *visit)
 	char byte;
 
 	if (visit->tracing && geteuid() == 0)
-		add(visit, CHECK_OK, "permissions", "Root: all of the above");
+		doctor_add_check(visit, CHECK_OK, "permissions", "Root: all of the above");
 	else if (visit->tracing)
-		lacks(add(visit, CHECK_DEGRADED, "permissions",
-			  "The tracing directory is accessible by its group, without root"),
+		lacks(doctor_add_check(
+			      visit, CHECK_DEGRADED, "permissions",
+			      "The tracing directory is accessible by its group, without root"),
 		      "See the rows above", "sudo holdup doctor");
 	else if (proc >= 0 && read(proc, &byte, 1) == 1)
-		lacks(add(visit, CHECK_DEGRADED, "permissions",
-			  "Own processes only: holdup stuck, and holdup why -p by sampling"),
+		lacks(doctor_add_check(
+			      visit, CHECK_DEGRADED, "permissions",
+			      "Own processes only: holdup stuck, and holdup why -p by sampling"),
 		      "Wakers, and waits shorter than the sampling interval", "sudo holdup doctor");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "permissions",
-			  "Nothing: /proc hides even waits of own threads"),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "permissions",
+				       "Nothing: /proc hides even waits of own threads"),
 		      "Sampling of running threads", "sudo holdup doctor");
 }
 
@@ -452,13 +464,16 @@ static void check_delays(struct visit *visit)
 	AUTO_FREE char *on = first_line("/proc/sys/kernel/task_delayacct");
 
 	if (!on)
-		add(visit, CHECK_OK, "delay accounting",
-		    "This kernel has no kernel.task_delayacct; recording does not need it");
+		doctor_add_check(
+			visit, CHECK_OK, "delay accounting",
+			"This kernel has no kernel.task_delayacct; recording does not need it");
 	else if (on[0] == '1')
-		add(visit, CHECK_OK, "delay accounting", "The kernel's delay accounting is on");
+		doctor_add_check(visit, CHECK_OK, "delay accounting",
+				 "The kernel's delay accounting is on");
 	else
-		lacks(add(visit, CHECK_OK, "delay accounting",
-			  "The kernel's delay accounting is off; recording does not need it"),
+		lacks(doctor_add_check(
+			      visit, CHECK_OK, "delay accounting",
+			      "The kernel's delay accounting is off; recording does not need it"),
 		      NULL, "sysctl -w kernel.task_delayacct=1");
 }
 
@@ -467,22 +482,23 @@ static void check_lockdown(struct visit *visit)
 	AUTO_FREE char *text = first_line("/sys/kernel/security/lockdown");
 
 	if (!text)
-		add(visit, CHECK_OK, "lockdown", "The kernel is not locked down");
+		doctor_add_check(visit, CHECK_OK, "lockdown", "The kernel is not locked down");
 	else if (strstr(text, "[confidentiality]"))
-		lacks(add(visit, CHECK_DEGRADED, "lockdown",
-			  "The kernel is locked down for confidentiality"),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "lockdown",
+				       "The kernel is locked down for confidentiality"),
 		      "The tracing files and BPF programs are refused", NULL);
 	else
-		add(visit, CHECK_OK, "lockdown", "The kernel's lockdown allows tracing (%s)", text);
+		doctor_add_check(visit, CHECK_OK, "lockdown",
+				 "The kernel's lockdown allows tracing (%s)", text);
 }
 
 static void check_perf(struct visit *visit)
 {
 	AUTO_FREE char *level = first_line("/proc/sys/kernel/perf_event_paranoid");
 
-	add(visit, CHECK_OK, "perf",
-	    "kernel.perf_event_paranoid is %s; recording does not need perf",
-	    level ? level : "not there");
+	doctor_add_check(visit, CHECK_OK, "perf",
+			 "kernel.perf_event_paranoid is %s; recording does not need perf",
+			 level ? level : "not there");
 }
 
 /* What keeps a reader of a hostile trace from the rest of the system; docs/SECURITY.md. */
@@ -491,34 +507,36 @@ static void check_filters(struct visit *visit)
 	uint32_t have = guard_filter_support();
 
 	if (guard_filter_is_wide())
-		lacks(add(visit, CHECK_DEGRADED, "filter of readers",
-			  "This build has sanitizers, and its filters allow most calls"),
+		lacks(doctor_add_check(
+			      visit, CHECK_DEGRADED, "filter of readers",
+			      "This build has sanitizers, and its filters allow most calls"),
 		      "Use this build for tests only, not for traces of others", NULL);
 	else if (have & GUARD_FILTER_CALLS)
-		add(visit, CHECK_OK, "filter of readers",
-		    "Seccomp restricts commands that read traces");
+		doctor_add_check(visit, CHECK_OK, "filter of readers",
+				 "Seccomp restricts commands that read traces");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "filter of readers",
-			  "This kernel or sandbox has no seccomp filters"),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "filter of readers",
+				       "This kernel or sandbox has no seccomp filters"),
 		      "A hostile trace that exploits a bug in a reader is not contained", NULL);
 	if (have & GUARD_FILTER_FILES)
-		add(visit, CHECK_OK, "files of readers",
-		    "Landlock restricts where commands that read traces can write");
+		doctor_add_check(visit, CHECK_OK, "files of readers",
+				 "Landlock restricts where commands that read traces can write");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "files of readers",
-			  "This kernel has no Landlock, or it is switched off"),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "files of readers",
+				       "This kernel has no Landlock, or it is switched off"),
 		      "Only file permissions restrict where a reader can write", NULL);
 }
 
 static void check_container(struct visit *visit)
 {
 	if (pidns_is_initial())
-		add(visit, CHECK_OK, "pid namespace",
-		    "Process IDs are those of the initial "
-		    "namespace");
+		doctor_add_check(visit, CHECK_OK, "pid namespace",
+				 "Process IDs are those of the initial "
+				 "namespace");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "pid namespace",
-			  "This container has its own PID namespace, unlike the recorded events"),
+		lacks(doctor_add_check(
+			      visit, CHECK_DEGRADED, "pid namespace",
+			      "This container has its own PID namespace, unlike the recorded events"),
 		      "A command started by holdup is found. Other threads have different IDs, "
 		      "and open files and command lines at the start are not recorded",
 		      "nsenter -t 1 -p -m holdup doctor");
@@ -554,9 +572,10 @@ static void check_rights(struct visit *visit)
 				 wanted[i].name);
 	}
 	if (!missing[0])
-		add(visit, CHECK_OK, "rights", "All useful capabilities are present");
+		doctor_add_check(visit, CHECK_OK, "rights", "All useful capabilities are present");
 	else
-		lacks(add(visit, CHECK_DEGRADED, "rights", "Missing capabilities: %s", missing),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "rights", "Missing capabilities: %s",
+				       missing),
 		      "Names of files and sockets, and open files of other users' processes",
 		      geteuid() ? "sudo holdup doctor" : NULL);
 }
@@ -576,13 +595,14 @@ static void check_memory(struct visit *visit)
 	uint64_t need = buffer_default_bytes(meminfo_bytes(text, "MemTotal:"), cpus) * cpus;
 
 	if (free_bytes >= 2 * need)
-		add(visit, CHECK_OK, "memory",
-		    "%" PRIu64 " MiB are free, the buffers take %" PRIu64 " MiB", free_bytes >> 20,
-		    need >> 20);
+		doctor_add_check(visit, CHECK_OK, "memory",
+				 "%" PRIu64 " MiB are free, the buffers take %" PRIu64 " MiB",
+				 free_bytes >> 20, need >> 20);
 	else
-		lacks(add(visit, CHECK_DEGRADED, "memory",
-			  "Only %" PRIu64 " MiB are free, and the buffers take %" PRIu64 " MiB",
-			  free_bytes >> 20, need >> 20),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "memory",
+				       "Only %" PRIu64
+				       " MiB are free, and the buffers take %" PRIu64 " MiB",
+				       free_bytes >> 20, need >> 20),
 		      "Smaller buffers lose events earlier", "holdup record -b 4M");
 }
 
@@ -592,17 +612,17 @@ static void check_disk(struct visit *visit)
 	uint64_t bytes;
 
 	if (statvfs(".", &disk) < 0) {
-		add(visit, CHECK_OK, "disk space", "The free disk space is unknown: %s",
-		    strerror(errno));
+		doctor_add_check(visit, CHECK_OK, "disk space",
+				 "The free disk space is unknown: %s", strerror(errno));
 		return;
 	}
 	bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 	if (bytes >= LITTLE_DISK_BYTES)
-		add(visit, CHECK_OK, "disk space", "%" PRIu64 " MiB are free in this folder",
-		    bytes >> 20);
+		doctor_add_check(visit, CHECK_OK, "disk space",
+				 "%" PRIu64 " MiB are free in this folder", bytes >> 20);
 	else
-		lacks(add(visit, CHECK_DEGRADED, "disk space",
-			  "Only %" PRIu64 " MiB are free in this folder", bytes >> 20),
+		lacks(doctor_add_check(visit, CHECK_DEGRADED, "disk space",
+				       "Only %" PRIu64 " MiB are free in this folder", bytes >> 20),
 		      "A busy system fills that within minutes",
 		      "holdup record -o /path/with/room");
 }

@@ -67,7 +67,7 @@ static bool was_born(const struct dump *dump, const struct proc_thread *thread)
 	       thread->born_ticks <= dump->born_ns / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-static void add_thread(struct dump *dump, int32_t tgid, int32_t tid)
+static void dump_add_thread(struct dump *dump, int32_t tgid, int32_t tid)
 {
 	dump->threads = vec_room(dump->threads, dump->thread_count, &dump->thread_cap,
 				 sizeof(*dump->threads));
@@ -76,7 +76,7 @@ static void add_thread(struct dump *dump, int32_t tgid, int32_t tid)
 		dump->thread_count++;
 }
 
-static void add_process(struct dump *dump, int32_t tgid)
+static void dump_add_process(struct dump *dump, int32_t tgid)
 {
 	AUTO_FREE int32_t *tids = NULL;
 	size_t before = dump->thread_count;
@@ -86,7 +86,7 @@ static void add_process(struct dump *dump, int32_t tgid)
 	snprintf(path, sizeof(path), "%d/task", tgid);
 	count = proc_numbers(dump->proc_fd, path, &tids);
 	for (int i = 0; i < count && !interrupt_pending(); i++)
-		add_thread(dump, tgid, tids[i]);
+		dump_add_thread(dump, tgid, tids[i]);
 	if (dump->thread_count == before || dump->threads[before].kernel)
 		return;
 	dump->users =
@@ -108,7 +108,7 @@ static int read_threads(struct dump *dump, struct err *err)
 		return err_set(err, -ENOENT, "/proc shows no processes; it may not be mounted");
 	dump->tgid_count = (size_t)count;
 	for (size_t i = 0; i < dump->tgid_count && !interrupt_pending(); i++)
-		add_process(dump, dump->tgids[i]);
+		dump_add_process(dump, dump->tgids[i]);
 	return interrupt_check(err);
 }
 

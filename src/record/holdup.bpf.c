@@ -343,7 +343,7 @@ static void read_master(struct raw_name *raw, struct file *file)
 		raw->pts = BPF_CORE_READ(private, tty, index) + 1;
 }
 
-static void read_file(struct raw_name *raw, __u32 which, struct file *file)
+static void raw_name_read_file(struct raw_name *raw, __u32 which, struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
@@ -417,7 +417,7 @@ __attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call,
 		return 0;
 	begin_record(raw, task, fd, call);
 	raw->flags = closes(task, fd) ? RAW_CLOSES : 0;
-	read_file(raw, which, file);
+	raw_name_read_file(raw, which, file);
 	if (call == RAW_CALL_HELD) {
 		raw->pid = (__u32)holder;
 		raw->flags |= holder >> 32 & RAW_SEVERAL;

@@ -83,7 +83,7 @@ static bool touches(const struct image_map *map, const struct image_event *event
 	return map->start < event->start + event->bytes && event->start < map->start + map->bytes;
 }
 
-static bool is_same(const struct image_map *map, const struct image_event *event)
+static bool image_is_same(const struct image_map *map, const struct image_event *event)
 {
 	return map->file == event->file && map->start - map->offset == event->start - event->offset;
 }
@@ -92,7 +92,7 @@ static bool is_same(const struct image_map *map, const struct image_event *event
 static bool replaces(const struct image_maps *maps, const struct image_event *event)
 {
 	for (size_t i = 0; i < maps->map_count; i++) {
-		if (touches(&maps->maps[i], event) && !is_same(&maps->maps[i], event))
+		if (touches(&maps->maps[i], event) && !image_is_same(&maps->maps[i], event))
 			return true;
 	}
 	return false;
@@ -105,7 +105,8 @@ static void add_map(struct image_maps *maps, const struct image_event *event)
 	for (size_t i = 0; i < maps->map_count; i++) {
 		if (!touches(&maps->maps[i], event))
 			maps->maps[kept++] = maps->maps[i];
-		else if (is_same(&maps->maps[i], event) && maps->maps[i].start <= event->start &&
+		else if (image_is_same(&maps->maps[i], event) &&
+			 maps->maps[i].start <= event->start &&
 			 event->start + event->bytes <= maps->maps[i].start + maps->maps[i].bytes)
 			return; /* it is there: its rights were changed */
 	}

@@ -60,7 +60,7 @@ bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 }
 
 /* Read digits, at least one. Moves *text behind them; false for none or too many. */
-static bool take_number(const char **text, uint64_t max, uint64_t *out_number)
+static bool instance_take_number(const char **text, uint64_t max, uint64_t *out_number)
 {
 	const char *at = *text;
 	uint64_t number = 0;
@@ -90,11 +90,11 @@ bool instance_parse_name(const char *name, pid_t *out_pid, uint64_t *out_start_t
 	if (strncmp(name, NAME_PREFIX, prefix))
 		return false;
 	name += prefix;
-	if (!take_number(&name, INT32_MAX, &pid) || pid == 0 || !take_dash(&name) ||
-	    !take_number(&name, UINT64_MAX, &start))
+	if (!instance_take_number(&name, INT32_MAX, &pid) || pid == 0 || !take_dash(&name) ||
+	    !instance_take_number(&name, UINT64_MAX, &start))
 		return false;
-	if (*name &&
-	    (!take_dash(&name) || !take_number(&name, PER_PROCESS_LIMIT, &suffix) || *name))
+	if (*name && (!take_dash(&name) ||
+		      !instance_take_number(&name, PER_PROCESS_LIMIT, &suffix) || *name))
 		return false;
 	*out_pid = (pid_t)pid;
 	*out_start_time = start;

@@ -39,7 +39,7 @@ struct klocks {
 };
 
 /* Called by libbpf for each record. */
-static int take_record(void *context, void *data, size_t bytes)
+static int klocks_take_record(void *context, void *data, size_t bytes)
 {
 	const struct raw_lock *raw = data; /* the ring aligns records to 8 bytes */
 	struct klocks *klocks = context;
@@ -58,7 +58,7 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-static int load(struct klocks *klocks, struct err *err)
+static int klocks_load(struct klocks *klocks, struct err *err)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_locks" };
 	int rc;
@@ -83,7 +83,7 @@ static int prepare(struct klocks *klocks, struct err *err)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	klocks->control->recorder_tgid = (uint32_t)getpid();
 	klocks->control->wake_bytes = WAKE_BYTES;
-	klocks->ring = ring_buffer__new(bpf_map__fd(ring), take_record, klocks, NULL);
+	klocks->ring = ring_buffer__new(bpf_map__fd(ring), klocks_take_record, klocks, NULL);
 	return klocks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
@@ -118,7 +118,7 @@ int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, s
 
 	klocks->sink = sink;
 	klocks->context = context;
-	rc = load(klocks, err);
+	rc = klocks_load(klocks, err);
 	if (rc >= 0)
 		rc = prepare(klocks, err);
 	if (rc >= 0)

@@ -222,7 +222,7 @@ static struct file *first_file(struct task_struct *task)
 }
 
 /* Its name as the call knows it, where the call has a descriptor of it. */
-static struct dentry *name_of(struct file *file, struct inode *inode)
+static struct dentry *dentry_of_file(struct file *file, struct inode *inode)
 {
 	return file && BPF_CORE_READ(file, f_inode) == inode ? BPF_CORE_READ(file, f_path.dentry)
 							     : NULL;
@@ -251,7 +251,7 @@ static int of_mapping(struct raw_lock *raw, struct address_space *mapping, struc
 	if (!inode ||
 	    (void *)inode + bpf_core_field_offset(struct inode, i_data) != (void *)mapping)
 		return 0;
-	put_inode(raw, inode, name_of(file, inode));
+	put_inode(raw, inode, dentry_of_file(file, inode));
 	return 1;
 }
 
@@ -260,7 +260,7 @@ static int of_inode(struct raw_lock *raw, __u64 lock, struct file *file)
 	struct inode *inode = AROUND(lock, struct inode, i_rwsem);
 
 	if (is_inode(inode)) {
-		put_inode(raw, inode, name_of(file, inode));
+		put_inode(raw, inode, dentry_of_file(file, inode));
 		return RAW_LOCK_INODE;
 	}
 	if (bpf_core_field_exists(struct address_space, invalidate_lock) &&
@@ -281,12 +281,12 @@ static int of_file_system(struct raw_lock *raw, __u64 lock, struct file *file)
 
 		inode = (void *)AROUND(lock, struct ext4_inode_info, i_data_sem) + at;
 		if (is_inode(inode)) {
-			put_inode(raw, inode, name_of(file, inode));
+			put_inode(raw, inode, dentry_of_file(file, inode));
 			return RAW_LOCK_BLOCKS;
 		}
 		inode = (void *)AROUND(lock, struct ext4_inode_info, xattr_sem) + at;
 		if (is_inode(inode)) {
-			put_inode(raw, inode, name_of(file, inode));
+			put_inode(raw, inode, dentry_of_file(file, inode));
 			return RAW_LOCK_XATTR;
 		}
 	}
@@ -294,7 +294,7 @@ static int of_file_system(struct raw_lock *raw, __u64 lock, struct file *file)
 		inode = (void *)AROUND(lock, struct xfs_inode, i_lock) +
 			bpf_core_field_offset(struct xfs_inode, i_vnode);
 		if (is_inode(inode)) {
-			put_inode(raw, inode, name_of(file, inode));
+			put_inode(raw, inode, dentry_of_file(file, inode));
 			return RAW_LOCK_XFS;
 		}
 	}

@@ -265,7 +265,7 @@ static void flush(struct names_recorder *recorder)
 	recorder->batch_count = 0;
 }
 
-static void append(struct names_recorder *recorder, struct wire_name wire, const char *name)
+static void names_append(struct names_recorder *recorder, struct wire_name wire, const char *name)
 {
 	size_t padded;
 	uint8_t *to;
@@ -330,7 +330,7 @@ static void append_name(struct names_recorder *recorder, const struct raw_name *
 	if (wire.fd < 0)
 		wire.role = FD_ROLE_UNKNOWN;
 	wire.role |= (uint32_t)watch << FD_WATCH_SHIFT;
-	append(recorder, wire, name->text);
+	names_append(recorder, wire, name->text);
 }
 
 /* Called by klocks_look(). */
@@ -345,17 +345,17 @@ static void take_lock(void *context, const struct klock_told *told)
 		.role = FD_LOCK << FD_WATCH_SHIFT,
 	};
 
-	append(context, wire, told->text);
+	names_append(context, wire, told->text);
 }
 
 /* Called by throttles_look(). */
 static void take_throttle(void *context, struct wire_name wire, const char *name)
 {
-	append(context, wire, name);
+	names_append(context, wire, name);
 }
 
 /* Called by libbpf for each record. */
-static int take_record(void *context, void *data, size_t bytes)
+static int names_take_record(void *context, void *data, size_t bytes)
 {
 	const struct raw_name *raw = data; /* the ring aligns records to 8 bytes */
 	struct names_recorder *recorder = context;
@@ -488,7 +488,7 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 #define THREADS "on_each_task"
 #define BIRTHS	"on_new_task"
 
-static bool is_wanted(const char *program, const char *name, bool with_threads)
+static bool program_is_wanted(const char *program, const char *name, bool with_threads)
 {
 	return strcmp(program, name) == 0 ||
 	       (with_threads && (strcmp(program, THREADS) == 0 || strcmp(program, BIRTHS) == 0));
@@ -522,7 +522,7 @@ static int load_programs(const char *name, bool with_threads, struct bpf_object 
 	if (rc)
 		return load_failed(err, rc);
 	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
-		program, is_wanted(bpf_program__name(program), name, with_threads));
+		program, program_is_wanted(bpf_program__name(program), name, with_threads));
 	if (strcmp(name, BLOCKS) != 0)
 		leave_out_blocks(object);
 	rc = bpf_object__load(object);
@@ -534,8 +534,8 @@ static int load_programs(const char *name, bool with_threads, struct bpf_object 
 	return 0;
 }
 
-static int load(const char *name, bool with_threads, struct bpf_object **out_object,
-		struct err *err)
+static int names_load(const char *name, bool with_threads, struct bpf_object **out_object,
+		      struct err *err)
 {
 	struct err first = { 0 };
 
@@ -664,13 +664,13 @@ static int prepare(struct names_recorder *recorder, struct err *err)
 	if (!recorder->control || !ring)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	set_control(recorder->control);
-	recorder->ring = ring_buffer__new(bpf_map__fd(ring), take_record, recorder, NULL);
+	recorder->ring = ring_buffer__new(bpf_map__fd(ring), names_take_record, recorder, NULL);
 	if (!recorder->ring)
 		return err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 	return 0;
 }
 
-/* Undo prepare() and load(). */
+/* Undo prepare() and names_load(). */
 static void unload(struct names_recorder *recorder)
 {
 	ring_buffer__free(recorder->ring);
@@ -684,7 +684,7 @@ static void unload(struct names_recorder *recorder)
 
 static int try_way(struct names_recorder *recorder, const struct way *way, struct err *err)
 {
-	int rc = load(way->program, way->with_threads, &recorder->object, err);
+	int rc = names_load(way->program, way->with_threads, &recorder->object, err);
 
 	if (rc == 0)
 		rc = prepare(recorder, err);
@@ -703,9 +703,9 @@ static int try_way(struct names_recorder *recorder, const struct way *way, struc
 
 static int attach_lean(struct names_recorder *recorder, struct err *err)
 {
-	return CALLS_ARE_KNOWN
-		       ? try_way(recorder, &lean_way, err)
-		       : err_set(err, -ENOTSUP, "the registers of this machine do not tell calls");
+	return CALLS_ARE_KNOWN ? try_way(recorder, &lean_way, err)
+			       : err_set(err, -ENOTSUP,
+					 "the registers of this machine do not show system calls");
 }
 
 static int attach(struct names_recorder *recorder, struct err *err)
@@ -725,7 +725,7 @@ static int attach(struct names_recorder *recorder, struct err *err)
 	return 0;
 }
 
-static int open_file(const char *dir, struct err *err)
+static int names_open_log(const char *dir, struct err *err)
 {
 	AUTO_FREE char *path = xasprintf("%s/kernel/names", dir);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
@@ -763,7 +763,7 @@ int names_start(const char *dir, uint64_t dispatch, bool is_lean,
 	recorder->dir = dir;
 	recorder->stop_fd = recorder->look_fd = recorder->threads_fd = -1;
 	recorder->exits = EXITS_NONE;
-	recorder->file = open_file(dir, err);
+	recorder->file = names_open_log(dir, err);
 	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
 	/* These two are good to have, where the kernel takes them. */
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
@@ -893,12 +893,12 @@ int names_probe(struct err *err)
 	struct exits exits;
 	int rc;
 
-	rc = load(ways[0].program, false, &recorder.object, err);
+	rc = names_load(ways[0].program, false, &recorder.object, err);
 	if (rc == 0 && exits_open(&exits, err) == 0)
 		exits_close(&exits);
 	else if (rc == 0)
 		rc = 1;
-	else if (load(ways[1].program, false, &recorder.object, err) == 0)
+	else if (names_load(ways[1].program, false, &recorder.object, err) == 0)
 		rc = 1;
 	unload(&recorder);
 	return rc;
@@ -910,8 +910,9 @@ int names_probe_lean(struct err *err)
 	int rc;
 
 	if (!CALLS_ARE_KNOWN)
-		return err_set(err, -ENOTSUP, "the registers of this machine do not tell calls");
-	rc = load(lean_way.program, false, &recorder.object, err);
+		return err_set(err, -ENOTSUP,
+			       "the registers of this machine do not show system calls");
+	rc = names_load(lean_way.program, false, &recorder.object, err);
 	unload(&recorder);
 	return rc;
 }

@@ -430,7 +430,7 @@ static void watch(struct shared *shared, unsigned int patience_ms)
 	}
 }
 
-static void give_up(struct opened_all *all, int32_t tgid)
+static void opened_give_up(struct opened_all *all, int32_t tgid)
 {
 	if (all->hung_count && all->hung[all->hung_count - 1] == tgid)
 		return;
@@ -468,7 +468,7 @@ static void collect(struct shared *shared, struct opened_all *all)
 			from = atomic_load_explicit(&shared->slots[item], memory_order_acquire);
 			if (from == ABANDONED) {
 				if (part != PART_CALLS)
-					give_up(all, shared->tgids[i]);
+					opened_give_up(all, shared->tgids[i]);
 				continue;
 			}
 			take_part(to, from, part);

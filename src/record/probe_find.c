@@ -240,7 +240,7 @@ static int add_function(struct probe_finder *finder, const struct looked *looked
 }
 
 /* Does the symbol have the name and version? Names of .symtab may carry their version. */
-static bool is_wanted(const struct probe_spec *spec, const struct elf_symbol *symbol)
+static bool symbol_is_wanted(const struct probe_spec *spec, const struct elf_symbol *symbol)
 {
 	size_t bytes = strcspn(symbol->name, "@");
 	const char *version = symbol->name + bytes;
@@ -321,7 +321,7 @@ static int find_symbols(struct probe_finder *finder, const struct looked *looked
 	for (size_t i = 0; i < count; i++) {
 		const struct elf_symbol *symbol = &symbols[i];
 
-		if (!is_wanted(spec, symbol))
+		if (!symbol_is_wanted(spec, symbol))
 			continue;
 		is_imported |= symbol->is_imported;
 		if (symbol->is_imported || symbol->kind == ELF_SYMBOL_DATA)
@@ -672,7 +672,7 @@ static bool has_symbol(const struct looked *looked, const struct probe_spec *spe
 
 	for (size_t i = 0; i < count; i++) {
 		if (symbols[i].kind == ELF_SYMBOL_FUNCTION && !symbols[i].is_imported &&
-		    is_wanted(spec, &symbols[i]))
+		    symbol_is_wanted(spec, &symbols[i]))
 			return true;
 	}
 	return false;

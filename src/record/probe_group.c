@@ -56,7 +56,7 @@ static char *complaint_about(int tracing_fd, const char *line)
 	return last ? xstrndup(last, strcspn(last, "\n")) : NULL;
 }
 
-static int append(int tracing_fd, const char *line)
+static int group_append(int tracing_fd, const char *line)
 {
 	AUTO_CLOSE int fd = openat(tracing_fd, LIST, O_WRONLY | O_APPEND | O_CLOEXEC);
 	ssize_t done;
@@ -78,7 +78,7 @@ int probe_group_add(int tracing_fd, const char *line, struct err *err)
 		return err_set(err, -ENOTSUP,
 			       "this kernel has no uprobe events: it was built without "
 			       "CONFIG_UPROBE_EVENTS");
-	rc = append(tracing_fd, line);
+	rc = group_append(tracing_fd, line);
 	if (rc == 0)
 		return 0;
 	why = complaint_about(tracing_fd, line);
@@ -134,7 +134,7 @@ static int remove_events(int tracing_fd, const char *wanted)
 		    (wanted ? !strcmp(group, wanted) : is_stale(group))) {
 			AUTO_FREE char *command = xasprintf("-:%s/%s", group, event);
 
-			removed += append(tracing_fd, command) == 0;
+			removed += group_append(tracing_fd, command) == 0;
 		}
 		line += strcspn(line, "\n");
 	}

@@ -226,7 +226,7 @@ static int parse_args(struct probe_spec *spec, char *list, struct err *err)
 	return 0;
 }
 
-static bool take_number(const char *text, uint64_t *out_number)
+static bool probe_take_number(const char *text, uint64_t *out_number)
 {
 	char *end;
 
@@ -248,12 +248,12 @@ static int parse_place(struct probe_spec *spec, char *what, struct err *err)
 		*percent = '\0';
 	spec->is_return = percent != NULL;
 	if (isdigit((unsigned char)*what)) {
-		if (take_number(what, &spec->offset))
+		if (probe_take_number(what, &spec->offset))
 			return 0;
 		return err_set(err, -EINVAL, "'%.60s' is not an address", what);
 	}
 	plus = strrchr(what, '+');
-	if (plus && !take_number(plus + 1, &spec->offset))
+	if (plus && !probe_take_number(plus + 1, &spec->offset))
 		return err_set(err, -EINVAL, "'%.60s' is not an offset", plus + 1);
 	if (plus)
 		*plus = '\0';

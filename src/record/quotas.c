@@ -26,7 +26,7 @@ struct quotas {
 
 /* ------------------------------------------------------------------ one cgroup */
 
-static bool read_file(const char *folder, const char *name, char text[FILE_BYTES])
+static bool quota_read_file(const char *folder, const char *name, char text[FILE_BYTES])
 {
 	AUTO_FREE char *path = xasprintf("%s/%s", folder, name);
 
@@ -39,9 +39,9 @@ static bool read_unified(const char *folder, struct manifest_throttle *out)
 	char text[FILE_BYTES];
 	uint64_t quota_us, period_us;
 
-	if (!read_file(folder, "cpu.max", text) ||
+	if (!quota_read_file(folder, "cpu.max", text) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64, &quota_us, &period_us) != 2 ||
-	    !read_file(folder, "cpu.stat", text))
+	    !quota_read_file(folder, "cpu.stat", text))
 		return false;
 	out->quota_ns = quota_us * 1000;
 	out->period_ns = period_us * 1000;
@@ -57,13 +57,13 @@ static bool read_first_kind(const char *folder, struct manifest_throttle *out)
 	char text[FILE_BYTES];
 	int64_t quota_us;
 
-	if (!read_file(folder, "cpu.cfs_quota_us", text) ||
+	if (!quota_read_file(folder, "cpu.cfs_quota_us", text) ||
 	    sscanf(text, "%" SCNd64, &quota_us) != 1 || quota_us <= 0 ||
-	    !read_file(folder, "cpu.cfs_period_us", text))
+	    !quota_read_file(folder, "cpu.cfs_period_us", text))
 		return false;
 	out->quota_ns = (uint64_t)quota_us * 1000;
 	out->period_ns = strtoull(text, NULL, 10) * 1000;
-	if (!read_file(folder, "cpu.stat", text))
+	if (!quota_read_file(folder, "cpu.stat", text))
 		return false;
 	out->ns = delays_proc_number(text, "throttled_time ");
 	out->periods = delays_proc_number(text, "nr_periods ");
@@ -87,7 +87,7 @@ static void add_cgroup(struct quotas *quotas, const char *top, const char *folde
 	quotas->at[quotas->count++] = found;
 }
 
-static void walk(struct quotas *quotas, const char *top, read_fn *read)
+static void quotas_walk(struct quotas *quotas, const char *top, read_fn *read)
 {
 	AUTO_FREE char *name = xstrdup(top);
 	char *const tops[] = { name, NULL };
@@ -112,9 +112,9 @@ static struct quotas *read_all(void)
 
 	while (mounts && (mount = getmntent(mounts))) {
 		if (strcmp(mount->mnt_type, "cgroup2") == 0)
-			walk(quotas, mount->mnt_dir, read_unified);
+			quotas_walk(quotas, mount->mnt_dir, read_unified);
 		else if (strcmp(mount->mnt_type, "cgroup") == 0 && hasmntopt(mount, "cpu"))
-			walk(quotas, mount->mnt_dir, read_first_kind);
+			quotas_walk(quotas, mount->mnt_dir, read_first_kind);
 	}
 	if (mounts)
 		endmntent(mounts);

@@ -402,7 +402,7 @@ static void tell_phase(const struct run *run, const char *what)
 		run->opts->phase(run->opts->phase_context, what);
 }
 
-static int begin(struct run *run, struct err *err)
+static int record_begin(struct run *run, struct err *err)
 {
 	int rc = check_opts(run, err);
 
@@ -521,7 +521,7 @@ int record_run(const struct record_opts *opts, struct record_result *out_result,
 	run.session.opts = opts;
 	*out_result = (struct record_result){ .status = -1 };
 	pthread_sigmask(SIG_SETMASK, NULL, &run.old_mask);
-	rc = begin(&run, err);
+	rc = record_begin(&run, err);
 	if (rc == 0) {
 		wait_for_end(&run);
 		on_signal(&run); /* keys that ended the command and came to us just now */

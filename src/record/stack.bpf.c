@@ -79,7 +79,7 @@ static void send(struct raw_stack *raw)
 	ring_send(&ring, raw, bytes, sizeof(*raw), control.wake_bytes, &control.lost);
 }
 
-static int is_ours(struct task_struct *task)
+static int task_is_ours(struct task_struct *task)
 {
 	return (__u32)task->tgid == control.recorder_tgid;
 }
@@ -120,7 +120,8 @@ static __u32 kernel_stack(struct task_struct *task, __u64 *to)
 	return bytes > 0 ? bytes / sizeof(*to) : 0;
 }
 
-static void put_thread(struct raw_stack *raw, struct task_struct *task, struct sleeper *sleeper)
+static void stack_put_thread(struct raw_stack *raw, struct task_struct *task,
+			     struct sleeper *sleeper)
 {
 	raw->tid = task->pid;
 	raw->tgid = task->tgid;
@@ -130,7 +131,7 @@ static void put_thread(struct raw_stack *raw, struct task_struct *task, struct s
 	raw->flags |= sleeper->flags;
 }
 
-static void forget(struct sleeper *sleeper)
+static void sleeper_forget(struct sleeper *sleeper)
 {
 	sleeper->out_ns = 0;
 	sleeper->begin_ns = 0;
@@ -166,7 +167,7 @@ static void tell_fault(struct task_struct *task, struct sleeper *sleeper, struct
 	if (!raw)
 		return;
 	raw->flags = RAW_STACK_FAULT;
-	put_thread(raw, task, sleeper);
+	stack_put_thread(raw, task, sleeper);
 	put_kernel(raw, sleeper);
 	(void)put_regs(raw, regs);
 	send(raw);
@@ -193,11 +194,11 @@ int on_waking(__u64 *args)
 	if (in_call(regs))
 		return 0;
 	tell_fault(task, sleeper, regs);
-	forget(sleeper);
+	sleeper_forget(sleeper);
 	return 0;
 }
 
-static void tell(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
+static void stack_tell(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
 {
 	__u64 now_ns = bpf_ktime_get_ns(), from;
 	__u32 want = allowance(task, now_ns);
@@ -211,7 +212,7 @@ static void tell(struct task_struct *task, struct sleeper *sleeper, struct pt_re
 	raw = empty_record(0);
 	if (!raw)
 		return;
-	put_thread(raw, task, sleeper);
+	stack_put_thread(raw, task, sleeper);
 	put_kernel(raw, sleeper);
 	from = put_regs(raw, regs);
 	put_futex(raw, regs);
@@ -240,9 +241,9 @@ int on_exit(__u64 *args)
 			sleeper->short_ns = 0;
 		}
 	}
-	if (sleeper->slept_ns >= control.min_ns && !control.ended && !is_ours(task))
-		tell(task, sleeper, (struct pt_regs *)args[0]);
-	forget(sleeper);
+	if (sleeper->slept_ns >= control.min_ns && !control.ended && !task_is_ours(task))
+		stack_tell(task, sleeper, (struct pt_regs *)args[0]);
+	sleeper_forget(sleeper);
 	return 0;
 }
 
@@ -289,7 +290,7 @@ static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 n
 
 	if (!raw)
 		return;
-	put_thread(raw, task, sleeper);
+	stack_put_thread(raw, task, sleeper);
 	raw->flags |= in_call(regs) ? RAW_STACK_OPEN : RAW_STACK_OPEN | RAW_STACK_FAULT;
 	raw->end_ns = now_ns;
 	raw->slept_ns += now_ns - sleeper->out_ns;
@@ -308,7 +309,7 @@ int on_each_thread(struct bpf_iter__task *ctx)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct sleeper *sleeper;
 
-	if (!task || !task->mm || !(task->__state & TASK_ASLEEP) || is_ours(task))
+	if (!task || !task->mm || !(task->__state & TASK_ASLEEP) || task_is_ours(task))
 		return 0;
 	if (!control.looks_last) {
 		note_asleep(task, now_ns);

@@ -661,7 +661,7 @@ static int name_all(struct namer *namer)
 /* ------------------------------------------------------------------ the child */
 
 /* Nothing that it could still do would harm anybody. */
-static void give_up(void)
+static void stack_names_give_up(void)
 {
 	const struct rlimit time = { CPU_SECONDS, CPU_SECONDS },
 			    memory = { MEMORY_BYTES, MEMORY_BYTES };
@@ -688,7 +688,7 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 	namer->codes = from->codes;
 	namer->tgid = namer->jit_tgid = -1;
 	namer->out = fdopen(fd, "w");
-	give_up();
+	stack_names_give_up();
 	namer->maps = image_maps_new(namer->images);
 	namer->futexes = futex_names_new(namer->images, namer->pythons, namer->out);
 	_exit(namer->out && name_all(namer) == 0 ? 0 : 1);

@@ -143,7 +143,7 @@ static void look_for_pythons(struct wait_stacks *stacks)
 /* ------------------------------------------------------------------ what the program tells */
 
 /* Called by libbpf for each record. */
-static int take_record(void *context, void *data, size_t bytes)
+static int wait_stacks_take_record(void *context, void *data, size_t bytes)
 {
 	const struct raw_stack *told = data; /* the ring aligns records to 8 bytes */
 	struct wait_stacks *stacks = context;
@@ -175,7 +175,7 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-static void look(struct wait_stacks *stacks)
+static void wait_stacks_look(struct wait_stacks *stacks)
 {
 	images_take(stacks->images);
 	look_for_pythons(stacks);
@@ -190,12 +190,12 @@ static void look_last(struct wait_stacks *stacks)
 {
 	if (stacks->samples)
 		work_samples_end(stacks->samples);
-	look(stacks);
+	wait_stacks_look(stacks);
 	if (!stacks->control)
 		return;
 	__atomic_store_n(&stacks->control->looks_last, 1, __ATOMIC_RELAXED);
 	bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
-	look(stacks);
+	wait_stacks_look(stacks);
 }
 
 static void *drain(void *context)
@@ -225,14 +225,14 @@ static void *drain(void *context)
 		if (stop)
 			look_last(stacks);
 		else
-			look(stacks);
+			wait_stacks_look(stacks);
 	}
 	return NULL;
 }
 
 /* ------------------------------------------------------------------ start */
 
-static int load(struct wait_stacks *stacks, struct err *err)
+static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_stack" };
 	int rc;
@@ -260,7 +260,7 @@ static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 	stacks->control->budget = BUDGET_BYTES;
 	stacks->control->recorder_tgid = (uint32_t)getpid();
 	stacks->control->wake_bytes = WAKE_BYTES;
-	stacks->ring = ring_buffer__new(bpf_map__fd(ring), take_record, stacks, NULL);
+	stacks->ring = ring_buffer__new(bpf_map__fd(ring), wait_stacks_take_record, stacks, NULL);
 	return stacks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
@@ -303,7 +303,7 @@ static int start_thread(struct wait_stacks *stacks, struct err *err)
 
 static int start_waits(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 {
-	int rc = load(stacks, err);
+	int rc = wait_stacks_load(stacks, err);
 
 	if (rc >= 0)
 		rc = prepare(stacks, min_ns < SECONDS_MAX_NS ? min_ns : SECONDS_MAX_NS, err);
@@ -318,7 +318,7 @@ static void start_samples(struct wait_stacks *stacks, const struct wait_stacks_o
 		.takes_all = opts->samples_all,
 		.pids = opts->pids,
 		.pid_count = opts->pid_count,
-		.take = take_record,
+		.take = wait_stacks_take_record,
 		.context = stacks,
 	};
 
@@ -410,7 +410,8 @@ void wait_stacks_end(struct wait_stacks *stacks)
 	}
 }
 
-static void note_missing(struct manifest *manifest, const char *of, uint64_t count, const char *why)
+static void wait_stacks_note_missing(struct manifest *manifest, const char *of, uint64_t count,
+				     const char *why)
 {
 	AUTO_FREE char *what = xasprintf("stacks of %llu %s", (unsigned long long)count, of);
 
@@ -422,13 +423,15 @@ static void note_waits(const struct wait_stacks *stacks, struct manifest *manife
 {
 	if (!stacks->control)
 		return;
-	note_missing(manifest, "waits", stacks->control->over,
-		     "more than 8 MiB of stacks per second");
-	note_missing(manifest, "waits", stacks->control->lost, "the buffer for stacks was full");
-	note_missing(manifest, "waits", stack_keep_lost(stacks->keep), "no room for them");
-	note_missing(manifest, "waits", stacks->moved,
-		     "their waits ended while the recording "
-		     "ended");
+	wait_stacks_note_missing(manifest, "waits", stacks->control->over,
+				 "more than 8 MiB of stacks per second");
+	wait_stacks_note_missing(manifest, "waits", stacks->control->lost,
+				 "the buffer for stacks was full");
+	wait_stacks_note_missing(manifest, "waits", stack_keep_lost(stacks->keep),
+				 "no room for them");
+	wait_stacks_note_missing(manifest, "waits", stacks->moved,
+				 "their waits ended while the recording "
+				 "ended");
 }
 
 static void note_samples(struct wait_stacks *stacks, struct manifest *manifest)
@@ -439,11 +442,11 @@ static void note_samples(struct wait_stacks *stacks, struct manifest *manifest)
 		manifest_add_missing(manifest, "code of running threads", stacks->no_samples.text);
 	if (!stacks->samples)
 		return;
-	note_missing(manifest, "samples of work", work_samples_over(stacks->samples),
-		     "more than 8 MiB of stacks per second");
-	note_missing(manifest, "samples of work", work_samples_lost(stacks->samples),
-		     "the buffer for samples was full");
-	note_missing(manifest, "samples of work", kept_not, "no room for them");
+	wait_stacks_note_missing(manifest, "samples of work", work_samples_over(stacks->samples),
+				 "more than 8 MiB of stacks per second");
+	wait_stacks_note_missing(manifest, "samples of work", work_samples_lost(stacks->samples),
+				 "the buffer for samples was full");
+	wait_stacks_note_missing(manifest, "samples of work", kept_not, "no room for them");
 	stacks->sampling.lost =
 		work_samples_over(stacks->samples) + work_samples_lost(stacks->samples) + kept_not;
 }

@@ -82,8 +82,8 @@ static void part_columns(struct table *table, const struct breakdown_page *page)
 	}
 }
 
-static void add_line(struct table *table, const struct breakdown_page *page,
-		     const struct breakdown_line *line, const char *name)
+static void breakdown_add_line(struct table *table, const struct breakdown_page *page,
+			       const struct breakdown_line *line, const char *name)
 {
 	table_cell(table, "%s", line->count ? text_count(line->count).s : "");
 	add_parts(table, page, line->ns, line->parts);
@@ -145,7 +145,7 @@ static void print_lines(const struct breakdown_page *page)
 
 		merge_line(&sum, line);
 		if (i < page->top)
-			add_line(&table, page, line, text);
+			breakdown_add_line(&table, page, line, text);
 		else
 			merge_line(&rest, line);
 	}
@@ -154,11 +154,11 @@ static void print_lines(const struct breakdown_page *page)
 			xasprintf("and %zu more (--top %zu)", breakdown->line_count - page->top,
 				  breakdown->line_count);
 
-		add_line(&table, page, &rest, text);
+		breakdown_add_line(&table, page, &rest, text);
 	}
 	table_rule(&table);
 	sum.count = 0;
-	add_line(&table, page, &sum, "");
+	breakdown_add_line(&table, page, &sum, "");
 	stats_heading(page->out,
 		      "Time by call, in %s; total = working + interrupts + without a CPU + "
 		      "blocked%s:",

@@ -36,7 +36,7 @@ static void line(const struct printing *printing, size_t indent, char *text)
 	free(text);
 }
 
-static void print_conclusion(const struct printing *printing)
+static void check_print_conclusion(const struct printing *printing)
 {
 	const struct check_result *result = printing->result;
 
@@ -181,7 +181,7 @@ static void print_why(const struct printing *printing, const struct check_findin
 		line(printing, 6, xasprintf("and %zu more", count - shown));
 }
 
-static void print_head(const struct printing *printing, const struct check_finding *finding)
+static void finding_print_head(const struct printing *printing, const struct check_finding *finding)
 {
 	AUTO_FREE char *way =
 		finding->transition == UINT32_MAX
@@ -202,7 +202,7 @@ static size_t print_group(const struct printing *printing, size_t first)
 	const struct check_finding *findings = result->findings;
 	size_t end = first;
 
-	print_head(printing, &findings[first]);
+	finding_print_head(printing, &findings[first]);
 	while (end < result->finding_count && check_same_span(&findings[first], &findings[end])) {
 		line(printing, 4, check_words_finding(result, &findings[end]));
 		end++;
@@ -263,7 +263,7 @@ static void print_unexpected(const struct printing *printing)
 			       text_count(result->lost).s));
 }
 
-static void print_notes(const struct printing *printing)
+static void check_print_notes(const struct printing *printing)
 {
 	const struct check_result *result = printing->result;
 
@@ -283,14 +283,14 @@ void report_check(FILE *out, const struct report_check *report)
 				     .result = report->result,
 				     .model = report->result->model };
 
-	print_conclusion(&printing);
+	check_print_conclusion(&printing);
 	if (report->result->instances) {
 		print_transitions(&printing);
 		print_values(&printing);
 		print_findings(&printing, CHECK_INVALID, "Invalid");
 		print_findings(&printing, CHECK_UNCERTAIN, "Uncertain");
 	}
-	print_notes(&printing);
+	check_print_notes(&printing);
 }
 
 size_t report_check_group(FILE *out, const struct report_check *report, size_t first)
@@ -311,7 +311,7 @@ void report_check_one(FILE *out, const struct report_check *report,
 				     .result = report->result,
 				     .model = report->result->model };
 
-	print_head(&printing, finding);
+	finding_print_head(&printing, finding);
 	line(&printing, 4, check_words_finding(report->result, finding));
 }
 

@@ -16,7 +16,7 @@ static const char *unit_name(enum model_unit unit)
 	return names[unit];
 }
 
-static void put_number(struct json *json, const char *key, double value)
+static void metric_put_number(struct json *json, const char *key, double value)
 {
 	char digits[40];
 
@@ -48,10 +48,10 @@ static void put_value(struct json *json, const struct model *model, struct check
 	json_print_u64(json, "count", value->stats.count);
 	json_print_u64(json, "uncertain", value->uncertain);
 	if (value->stats.count) {
-		put_number(json, "min", value->stats.min);
-		put_number(json, "median", check_stats_quantile(&value->stats, 500));
-		put_number(json, "p99", check_stats_quantile(&value->stats, 990));
-		put_number(json, "max", value->stats.max);
+		metric_put_number(json, "min", value->stats.min);
+		metric_put_number(json, "median", check_stats_quantile(&value->stats, 500));
+		metric_put_number(json, "p99", check_stats_quantile(&value->stats, 990));
+		metric_put_number(json, "max", value->stats.max);
 		json_print_bool(json, "exact", check_stats_is_exact(&value->stats));
 		json_print_u64(json, "worst_instance", value->worst_instance);
 		json_print_string(json, "worst_key", value->worst_key);
@@ -91,8 +91,8 @@ static void put_transition(struct json *json, const struct check_result *result,
 static void put_range(struct json *json, const char *key, struct check_range range)
 {
 	json_begin_object(json, key);
-	put_number(json, "low", range.low);
-	put_number(json, "high", range.high);
+	metric_put_number(json, "low", range.low);
+	metric_put_number(json, "high", range.high);
 	json_end_object(json);
 }
 
@@ -185,7 +185,7 @@ static void put_unexpected(struct json *json, const struct check_result *result)
 	json_end_array(json);
 }
 
-static void put_head(struct json *json, const struct report_check *report)
+static void check_put_head(struct json *json, const struct report_check *report)
 {
 	const struct check_result *result = report->result;
 
@@ -209,7 +209,7 @@ void report_check_put(struct json *json, const char *key, const struct report_ch
 	const struct check_result *result = report->result;
 
 	report_json_begin(json, key, "check");
-	put_head(json, report);
+	check_put_head(json, report);
 	put_unexpected(json, result);
 	json_begin_array(json, "transitions");
 	for (uint32_t i = 0; i < result->model->transition_count; i++)

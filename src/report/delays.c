@@ -91,7 +91,7 @@ static void print_table(FILE *out, const struct delays_rows *rows,
 			rows->count);
 }
 
-static void print_conclusion(FILE *out, const struct delays_rows *rows, bool is_interval)
+static void delays_print_conclusion(FILE *out, const struct delays_rows *rows, bool is_interval)
 {
 	const struct delays_row *row = &rows->rows[0];
 	AUTO_FREE char *name = task_text(row->task);
@@ -220,7 +220,7 @@ static void print_detail(FILE *out, const struct delays_row *row,
 
 /* ----------------------------------------------------------------------- notes */
 
-static void note(FILE *out, const char *text)
+static void delays_note(FILE *out, const char *text)
 {
 	fputs("  ", out);
 	table_wrap(out, text, 2);
@@ -238,7 +238,7 @@ static void note_trace(FILE *out, const struct report_delays_opts *opts)
 		opts->needs ? opts->needs : "");
 	AUTO_FREE char *safe = text_escaped(text);
 
-	note(out, safe);
+	delays_note(out, safe);
 }
 
 static void note_account(FILE *out, const struct delays_sample *sample)
@@ -246,10 +246,11 @@ static void note_account(FILE *out, const struct delays_sample *sample)
 	if (sample->source == DELAYS_FROM_TRACE)
 		return;
 	if (sample->account.state == DELAYS_ACCOUNT_OFF)
-		note(out, "kernel.task_delayacct is off: the kernel counts only waits for a CPU. "
-			  "holdup delays --enable turns it on for tasks that start later.");
+		delays_note(out,
+			    "kernel.task_delayacct is off: the kernel counts only waits for a CPU. "
+			    "holdup delays --enable turns it on for tasks that start later.");
 	if (sample->account.state == DELAYS_ACCOUNT_NONE)
-		note(out, "This kernel has no delay accounting (CONFIG_TASK_DELAY_ACCT).");
+		delays_note(out, "This kernel has no delay accounting (CONFIG_TASK_DELAY_ACCT).");
 	if (sample->account.state == DELAYS_ACCOUNT_ON && sample->account.has_since &&
 	    !sample->account.since_boot) {
 		AUTO_FREE char *text = xasprintf(
@@ -257,7 +258,7 @@ static void note_account(FILE *out, const struct delays_sample *sample)
 			"that started earlier are never counted.",
 			text_duration(sample->time_ns - sample->account.since_ns).s);
 
-		note(out, text);
+		delays_note(out, text);
 	}
 }
 
@@ -276,7 +277,7 @@ static void note_coverage(FILE *out, const struct delays_sample *sample)
 			"impossible; \"-\" stands for that class.",
 			impossible);
 
-		note(out, text);
+		delays_note(out, text);
 	}
 	if (older) {
 		AUTO_FREE char *text = xasprintf(
@@ -284,13 +285,13 @@ static void note_coverage(FILE *out, const struct delays_sample *sample)
 			"their waits for a CPU; \"-\" stands for the rest.",
 			older, sample->count);
 
-		note(out, text);
+		delays_note(out, text);
 	}
 	if (partly) {
 		AUTO_FREE char *text = xasprintf(
 			"For %zu processes only the younger threads are counted.", partly);
 
-		note(out, text);
+		delays_note(out, text);
 	}
 }
 
@@ -301,12 +302,12 @@ static void note_tasks(FILE *out, const struct delays_sample *sample)
 			xasprintf("%zu of the chosen tasks do not exist, %zu exited meanwhile.",
 				  sample->missing, sample->gone);
 
-		note(out, text);
+		delays_note(out, text);
 	}
 }
 
-static void print_notes(FILE *out, const struct delays_sample *sample,
-			const struct report_delays_opts *opts)
+static void delays_print_notes(FILE *out, const struct delays_sample *sample,
+			       const struct report_delays_opts *opts)
 {
 	fputs("\nNotes:\n", out);
 	if (opts->why_not) {
@@ -315,10 +316,11 @@ static void print_notes(FILE *out, const struct delays_sample *sample,
 			"you may trace; only for living threads.",
 			opts->why_not);
 
-		note(out, text);
+		delays_note(out, text);
 	}
-	note(out, "Running, waiting for a CPU, disk and the rest add up to the time. The other "
-		  "classes are contained in these and overlap.");
+	delays_note(out,
+		    "Running, waiting for a CPU, disk and the rest add up to the time. The other "
+		    "classes are contained in these and overlap.");
 	if (opts->trace)
 		note_trace(out, opts);
 	note_account(out, sample);
@@ -339,7 +341,7 @@ void report_delays(FILE *out, const struct delays_sample *sample, const struct d
 		return;
 	}
 	if (rows->count) {
-		print_conclusion(out, rows, false);
+		delays_print_conclusion(out, rows, false);
 		fputc('\n', out);
 		print_table(out, rows, opts);
 	} else {
@@ -347,7 +349,7 @@ void report_delays(FILE *out, const struct delays_sample *sample, const struct d
 	}
 	for (size_t i = 0; i < details; i++)
 		print_detail(out, &rows->rows[i], opts);
-	print_notes(out, sample, opts);
+	delays_print_notes(out, sample, opts);
 }
 
 void report_delays_delta(FILE *out, const struct delays_sample *after,
@@ -364,10 +366,10 @@ void report_delays_delta(FILE *out, const struct delays_sample *after,
 		delta->ended ? " (the time before their exit is unknown; delays listen counts it)"
 			     : "");
 	if (rows->count) {
-		print_conclusion(out, rows, true);
+		delays_print_conclusion(out, rows, true);
 		print_table(out, rows, opts);
 	}
 	if (opts->interval == 1)
-		print_notes(out, after, opts);
+		delays_print_notes(out, after, opts);
 	fflush(out);
 }

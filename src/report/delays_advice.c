@@ -130,7 +130,7 @@ static void print_task(FILE *out, const struct delays_advised *task)
 	}
 }
 
-static void print_head(FILE *out, const struct delays_advised_all *all)
+static void advice_print_head(FILE *out, const struct delays_advised_all *all)
 {
 	const struct delays_advised *first = all->tasks;
 	AUTO_FREE char *name = NULL;
@@ -149,7 +149,7 @@ static void print_head(FILE *out, const struct delays_advised_all *all)
 		first->advice[0].held_back ? "" : "; the effect is unknown");
 }
 
-static void print_notes(FILE *out, const struct delays_advised_all *all, size_t shown)
+static void advice_print_notes(FILE *out, const struct delays_advised_all *all, size_t shown)
 {
 	fputs("\nNotes:\n", out);
 	if (shown < all->count)
@@ -233,8 +233,8 @@ void report_delays_advice(FILE *out, const struct delays_advised_all *all, bool 
 		all_json(out, all);
 		return;
 	}
-	print_head(out, all);
+	advice_print_head(out, all);
 	for (size_t i = 0; i < shown; i++)
 		print_task(out, &all->tasks[i]);
-	print_notes(out, all, shown);
+	advice_print_notes(out, all, shown);
 }

@@ -93,7 +93,7 @@ static void print_groups(FILE *out, const struct delays_heard *heard,
 		fprintf(out, "  %zu more: --top %zu shows all\n", count - top, count);
 }
 
-static void print_head(FILE *out, const struct delays_heard *heard)
+static void heard_print_head(FILE *out, const struct delays_heard *heard)
 {
 	const struct delays_group *sum = &heard->sum;
 	uint64_t life = life_ns(sum);
@@ -117,7 +117,7 @@ static void print_head(FILE *out, const struct delays_heard *heard)
 		text_percent(rest_ns(sum), life).s);
 }
 
-static void note(FILE *out, const char *text)
+static void heard_note(FILE *out, const char *text)
 {
 	fputs("  ", out);
 	table_wrap(out, text, 2);
@@ -133,7 +133,7 @@ static void print_losses(FILE *out, const struct delays_heard *heard)
 		"UNCERTAIN: %s exit records were lost, %s could not be read: all sums are too "
 		"small. Use a larger --buffer.",
 		text_count(heard->lost).s, text_count(heard->damaged).s);
-	note(out, all);
+	heard_note(out, all);
 	for (size_t i = 0; i < heard->loss_count && i < LOSSES_DEFAULT; i++)
 		fprintf(out, "    %s lost on CPUs %s, noticed %s after boot\n",
 			text_count(heard->losses[i].lost_count).s, heard->losses[i].cpus,
@@ -142,18 +142,18 @@ static void print_losses(FILE *out, const struct delays_heard *heard)
 		fprintf(out, "    and %zu more times\n", heard->loss_count - LOSSES_DEFAULT);
 }
 
-static void print_notes(FILE *out, const struct delays_heard *heard)
+static void heard_print_notes(FILE *out, const struct delays_heard *heard)
 {
 	fputs("\nNotes:\n", out);
 	print_losses(out, heard);
 	if (heard->account.state != DELAYS_ACCOUNT_ON)
-		note(out, "kernel.task_delayacct is off: only waits for a CPU were counted. "
-			  "holdup delays --enable turns it on.");
+		heard_note(out, "kernel.task_delayacct is off: only waits for a CPU were counted. "
+				"holdup delays --enable turns it on.");
 	if (heard->cpus) {
 		AUTO_FREE char *text =
 			xasprintf("Only exits on CPUs %s were counted.", heard->cpus);
 
-		note(out, text);
+		heard_note(out, text);
 	}
 	if (heard->sum.impossible) {
 		AUTO_FREE char *text = xasprintf(
@@ -161,31 +161,32 @@ static void print_notes(FILE *out, const struct delays_heard *heard)
 			"kernel bug). That class is omitted for them.",
 			text_count(heard->sum.impossible).s);
 
-		note(out, text);
+		heard_note(out, text);
 	}
 	if (heard->living) {
 		AUTO_FREE char *text = xasprintf("%s threads of the command still run; the sums "
 						 "include their time up to now.",
 						 text_count(heard->living).s);
 
-		note(out, text);
+		heard_note(out, text);
 	}
 	if (heard->command)
-		note(out, "The sum covers the command and all descendants, including daemons; not "
-			  "work of other processes on their behalf.");
+		heard_note(out,
+			   "The sum covers the command and all descendants, including daemons; not "
+			   "work of other processes on their behalf.");
 	else
-		note(out, "Living tasks are not in the sums.");
+		heard_note(out, "Living tasks are not in the sums.");
 }
 
 static void heard_text(FILE *out, const struct delays_heard *heard,
 		       const struct report_delays_opts *opts)
 {
-	print_head(out, heard);
+	heard_print_head(out, heard);
 	fputc('\n', out);
 	delays_text_classes(out, &heard->sum.stats, life_ns(&heard->sum));
 	delays_text_rest(out, &heard->sum.stats, false);
 	print_groups(out, heard, opts);
-	print_notes(out, heard);
+	heard_print_notes(out, heard);
 }
 
 /* ------------------------------------------------------------------------ JSON */

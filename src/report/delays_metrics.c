@@ -75,7 +75,7 @@ static void print_seconds(FILE *out, uint64_t ns)
 	fprintf(out, "%" PRIu64 ".%09" PRIu64 "\n", ns / NS_PER_S, ns % NS_PER_S);
 }
 
-static void print_head(FILE *out, const char *prefix, const struct family *family)
+static void family_print_head(FILE *out, const char *prefix, const struct family *family)
 {
 	fprintf(out, "# TYPE holdup_%s_%s %s\n", prefix, family->name,
 		family->is_counter ? "counter" : "gauge");
@@ -152,7 +152,7 @@ static void print_set(FILE *out, const struct delays_gather *gather, enum delays
 	const struct delays_series_set *set = &gather->sets[by];
 
 	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
-		print_head(out, kinds[by].label, &families[i]);
+		family_print_head(out, kinds[by].label, &families[i]);
 		for (size_t k = 0; k < set->count; k++)
 			print_series(out, by, &families[i], &set->series[k]);
 		print_series(out, by, &families[i], &set->other);

@@ -19,10 +19,10 @@
 #define KEY_COLUMN 14
 
 /* "  recorded by   ..." */
-static void put_row(FILE *out, const char *key, const char *format, ...)
+static void info_put_row(FILE *out, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void put_row(FILE *out, const char *key, const char *format, ...)
+static void info_put_row(FILE *out, const char *key, const char *format, ...)
 {
 	AUTO_FREE char *safe = NULL;
 	char *text = NULL;
@@ -94,14 +94,15 @@ static void put_status(FILE *out, const struct facts *facts)
 	if (facts->target_tid == 0)
 		return;
 	if (status < 0)
-		put_row(out, "command", "%s (thread %d)", or_unknown(facts->target_cmdline),
-			facts->target_tid);
+		info_put_row(out, "command", "%s (thread %d)", or_unknown(facts->target_cmdline),
+			     facts->target_tid);
 	else if ((status & 0x7f) == 0)
-		put_row(out, "command", "%s (thread %d), exit status %d",
-			or_unknown(facts->target_cmdline), facts->target_tid, status >> 8 & 0xff);
+		info_put_row(out, "command", "%s (thread %d), exit status %d",
+			     or_unknown(facts->target_cmdline), facts->target_tid,
+			     status >> 8 & 0xff);
 	else
-		put_row(out, "command", "%s (thread %d), killed by signal %d",
-			or_unknown(facts->target_cmdline), facts->target_tid, status & 0x7f);
+		info_put_row(out, "command", "%s (thread %d), killed by signal %d",
+			     or_unknown(facts->target_cmdline), facts->target_tid, status & 0x7f);
 }
 
 static uint64_t bytes_a_second(const struct info *info, uint64_t length_ns)
@@ -121,15 +122,17 @@ static void put_events_cost(FILE *out, const struct info *info)
 
 	if (!cost->events_ns || !(all_ns > 0))
 		return;
-	put_row(out, "",
+	info_put_row(
+		out, "",
 		"about %s of the programs' time for the events, estimated: %s ns each, %s ns of a system call",
 		text_duration(cost->events_ns).s, text_count(cost->event_ns).s,
 		text_count(cost->call_event_ns).s);
-	put_row(out, "", "all together about %.2f %% of the time of %s CPUs",
-		100.0 * (double)fact_cost_all_ns(cost) / all_ns, text_count(cost->cpus).s);
+	info_put_row(out, "", "all together about %.2f %% of the time of %s CPUs",
+		     100.0 * (double)fact_cost_all_ns(cost) / all_ns, text_count(cost->cpus).s);
 	if (cost->budget_ns)
-		put_row(out, "", "without beginning and ending about %.2f %%; the budget is %g %%",
-			fact_cost_kept(cost), cost->budget_ppm / 1e4);
+		info_put_row(out, "",
+			     "without beginning and ending about %.2f %%; the budget is %g %%",
+			     fact_cost_kept(cost), cost->budget_ppm / 1e4);
 }
 
 static void put_cost(FILE *out, const struct info *info)
@@ -139,43 +142,45 @@ static void put_cost(FILE *out, const struct info *info)
 
 	if (!cost->cpu_ns || !length_ns)
 		return;
-	put_row(out, "cost", "%s of CPU time of the recorder, %.1f %% of a CPU",
-		text_duration(cost->cpu_ns).s, 100.0 * (double)cost->cpu_ns / (double)length_ns);
+	info_put_row(out, "cost", "%s of CPU time of the recorder, %.1f %% of a CPU",
+		     text_duration(cost->cpu_ns).s,
+		     100.0 * (double)cost->cpu_ns / (double)length_ns);
 	if (cost->bpf_window_ns)
-		put_row(out, "", "%s in its BPF programs, %.1f %% of a CPU, in the first %s",
-			text_duration(cost->bpf_ns).s,
-			100.0 * (double)cost->bpf_ns / (double)cost->bpf_window_ns,
-			text_duration(cost->bpf_window_ns).s);
+		info_put_row(out, "", "%s in its BPF programs, %.1f %% of a CPU, in the first %s",
+			     text_duration(cost->bpf_ns).s,
+			     100.0 * (double)cost->bpf_ns / (double)cost->bpf_window_ns,
+			     text_duration(cost->bpf_window_ns).s);
 	put_events_cost(out, info);
-	put_row(out, "", "%s events and %s a second",
-		text_count((uint64_t)((double)info->events * NS_PER_S / (double)length_ns)).s,
-		text_size(bytes_a_second(info, length_ns)).s);
+	info_put_row(out, "", "%s events and %s a second",
+		     text_count((uint64_t)((double)info->events * NS_PER_S / (double)length_ns)).s,
+		     text_size(bytes_a_second(info, length_ns)).s);
 }
 
-static void put_head(FILE *out, const struct info *info)
+static void info_put_head(FILE *out, const struct info *info)
 {
 	const struct facts *facts = info->facts;
 	struct text wall = wall_of(facts, facts->first_ns);
 
-	put_row(out, "format", "%s", or_unknown(facts->format));
-	put_row(out, "recorded by", "%s%s%s", or_unknown(facts->tracer),
-		facts->recorder && *facts->recorder ? ": " : "",
-		facts->recorder ? facts->recorder : "");
-	put_row(out, "host", "%s, Linux %s, %s", or_unknown(facts->host), or_unknown(facts->kernel),
-		or_unknown(facts->arch));
+	info_put_row(out, "format", "%s", or_unknown(facts->format));
+	info_put_row(out, "recorded by", "%s%s%s", or_unknown(facts->tracer),
+		     facts->recorder && *facts->recorder ? ": " : "",
+		     facts->recorder ? facts->recorder : "");
+	info_put_row(out, "host", "%s, Linux %s, %s", or_unknown(facts->host),
+		     or_unknown(facts->kernel), or_unknown(facts->arch));
 	put_status(out, facts);
-	put_row(out, "began", "%s%s%" PRIu64 ".%09" PRIu64 " s on the trace clock", wall.s,
-		*wall.s ? " UTC, " : "", facts->first_ns / NS_PER_S, facts->first_ns % NS_PER_S);
-	put_row(out, "lasted", "%s", text_duration(length_of(facts)).s);
-	put_row(out, "clock", "%s", or_unknown(facts->clock));
+	info_put_row(out, "began", "%s%s%" PRIu64 ".%09" PRIu64 " s on the trace clock", wall.s,
+		     *wall.s ? " UTC, " : "", facts->first_ns / NS_PER_S,
+		     facts->first_ns % NS_PER_S);
+	info_put_row(out, "lasted", "%s", text_duration(length_of(facts)).s);
+	info_put_row(out, "clock", "%s", or_unknown(facts->clock));
 	if (facts->is_lean)
-		put_row(out, "events", "%s",
-			"lean: of system calls, the one that a thread waits in");
+		info_put_row(out, "events", "%s",
+			     "lean: of system calls, the one that a thread waits in");
 	put_cost(out, info);
 	if (facts->thread_count || facts->fd_count || facts->symbol_count)
-		put_row(out, "state dump", "%s threads, %s descriptors, %s kernel functions",
-			text_count(facts->thread_count).s, text_count(facts->fd_count).s,
-			text_count(facts->symbol_count).s);
+		info_put_row(out, "state dump", "%s threads, %s descriptors, %s kernel functions",
+			     text_count(facts->thread_count).s, text_count(facts->fd_count).s,
+			     text_count(facts->symbol_count).s);
 }
 
 /* ------------------------------------------------------------------ streams */
@@ -359,7 +364,7 @@ void report_info(FILE *out, const struct info *info, const struct report_info_op
 		return;
 	}
 	put_conclusion(out, info, opts->path);
-	put_head(out, info);
+	info_put_head(out, info);
 	put_problems(out, info);
 	put_steps(out, info);
 	put_streams(out, info);

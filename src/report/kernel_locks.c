@@ -34,7 +34,7 @@ static char *caller_text(const struct klocks_caller *caller)
 			 caller->call[0] && caller->function[0] ? " < " : "", caller->function);
 }
 
-static void put_row(struct table *table, const struct klocks_row *row)
+static void klocks_put_row(struct table *table, const struct klocks_row *row)
 {
 	AUTO_FREE char *chain = caller_text(&row->callers[0]);
 
@@ -61,7 +61,7 @@ static void print_table(FILE *out, const struct klocks_sum *sum, size_t count)
 	table_column(&table, "owner", TABLE_LEFT);
 	table_column(&table, "kernel lock; chain", TABLE_TEXT);
 	for (size_t i = 0; i < count; i++)
-		put_row(&table, &sum->rows[i]);
+		klocks_put_row(&table, &sum->rows[i]);
 	table_print(&table, out);
 	table_fini(&table);
 }

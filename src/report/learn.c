@@ -235,7 +235,7 @@ static void print_state(FILE *out, const struct report_learn *report, uint32_t i
 	}
 }
 
-static void print_head(FILE *out, const struct report_learn *report)
+static void learn_print_head(FILE *out, const struct report_learn *report)
 {
 	const struct learned *learned = learn_result(report->learn);
 
@@ -254,7 +254,7 @@ void report_learn(FILE *out, const struct report_learn *report)
 	const struct learned *learned = learn_result(report->learn);
 
 	if (!report->is_measuring)
-		print_head(out, report);
+		learn_print_head(out, report);
 	fputs("model: ", out);
 	print_name(out, report->name);
 	fputs("\nkey: ", out);

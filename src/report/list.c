@@ -34,7 +34,7 @@ static void print_rows(FILE *out, const struct list_counts *counts, size_t shown
 	table_fini(&table);
 }
 
-static void print_text(FILE *out, const struct list_counts *counts, size_t shown)
+static void list_print_text(FILE *out, const struct list_counts *counts, size_t shown)
 {
 	uint64_t rest = 0;
 
@@ -62,7 +62,7 @@ static void print_text(FILE *out, const struct list_counts *counts, size_t shown
 			text_count(counts->uncounted).s, text_count(counts->row_count).s);
 }
 
-static void print_json(FILE *out, const struct list_counts *counts, size_t shown)
+static void list_print_json(FILE *out, const struct list_counts *counts, size_t shown)
 {
 	struct json json = { .out = out };
 
@@ -87,7 +87,7 @@ static void print_json(FILE *out, const struct list_counts *counts, size_t shown
 void report_list_counts(FILE *out, const struct list_counts *counts, uint32_t top, bool json)
 {
 	if (json)
-		print_json(out, counts, shown_rows(counts, top));
+		list_print_json(out, counts, shown_rows(counts, top));
 	else
-		print_text(out, counts, shown_rows(counts, top));
+		list_print_text(out, counts, shown_rows(counts, top));
 }

@@ -55,7 +55,8 @@ static bool is_held(const struct locks_row *row)
 	return row->kind != LOCK_KIND_COND && row->kind != LOCK_KIND_BARRIER;
 }
 
-static void put_row(struct table *table, const struct locks_row *row, bool has_pids, bool tells_all)
+static void locks_put_row(struct table *table, const struct locks_row *row, bool has_pids,
+			  bool tells_all)
 {
 	AUTO_FREE char *lock = lock_text(row);
 	bool has_holds = is_held(row) && row->holds;
@@ -87,7 +88,7 @@ static void print_table(FILE *out, const struct locks *locks, size_t count)
 		table_column(&table, "process", TABLE_LEFT);
 	table_column(&table, "lock", TABLE_TEXT);
 	for (size_t i = 0; i < count; i++)
-		put_row(&table, &locks->rows[i], has_pids, locks->tells_all);
+		locks_put_row(&table, &locks->rows[i], has_pids, locks->tells_all);
 	table_print(&table, out);
 	table_fini(&table);
 }
@@ -150,8 +151,8 @@ static void print_detail(FILE *out, const struct locks_row *row)
 			  text_count(row->failed).s);
 }
 
-static void print_notes(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
-			const struct facts *facts)
+static void locks_print_notes(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+			      const struct facts *facts)
 {
 	bool is_lost = kernel && kernel->count && kernel->is_lost;
 
@@ -203,8 +204,8 @@ static void print_programs(FILE *out, const struct locks *locks,
 			      locks->count);
 }
 
-static void print_text(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
-		       const struct facts *facts, const struct report_locks_opts *opts)
+static void locks_print_text(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+			     const struct facts *facts, const struct report_locks_opts *opts)
 {
 	bool has_kernel = kernel && kernel->count;
 
@@ -214,7 +215,7 @@ static void print_text(FILE *out, const struct locks *locks, const struct klocks
 		fputc('\n', out);
 	if (has_kernel)
 		klocks_print_text(out, kernel, opts->top ? opts->top : ROWS_DEFAULT);
-	print_notes(out, locks, kernel, facts);
+	locks_print_notes(out, locks, kernel, facts);
 }
 
 /* ------------------------------------------------------------------------ JSON */
@@ -287,8 +288,8 @@ static void row_json(struct json *json, const struct locks_row *row)
 	json_end_object(json);
 }
 
-static void print_json(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
-		       const struct facts *facts)
+static void locks_print_json(FILE *out, const struct locks *locks, const struct klocks_sum *kernel,
+			     const struct facts *facts)
 {
 	struct json json = { .out = out };
 
@@ -316,7 +317,7 @@ void report_locks(FILE *out, const struct locks *locks, const struct klocks_sum 
 		  const struct facts *facts, const struct report_locks_opts *opts)
 {
 	if (opts->json)
-		print_json(out, locks, kernel, facts);
+		locks_print_json(out, locks, kernel, facts);
 	else
-		print_text(out, locks, kernel, facts, opts);
+		locks_print_text(out, locks, kernel, facts, opts);
 }

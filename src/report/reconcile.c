@@ -88,7 +88,7 @@ static void put_why(FILE *out, const struct reconcile_class *row, size_t index,
 }
 
 /* Reasons, the largest first, until the difference is explained. Free it with free(). */
-static char *explain(const struct reconcile_class *row, size_t index)
+static char *reconcile_explain(const struct reconcile_class *row, size_t index)
 {
 	bool both = row->kernel.known && row->events.known;
 	int64_t difference = reconcile_difference(row);
@@ -151,7 +151,7 @@ static void print_rows(FILE *out, const struct reconcile_task *task)
 	for (size_t at = 0; at < RECONCILE_ROWS; at++) {
 		size_t i = at == 0 ? RECONCILE_RUN : at - 1;
 		const struct reconcile_class *row = &task->rows[i];
-		AUTO_FREE char *words = explain(row, i);
+		AUTO_FREE char *words = reconcile_explain(row, i);
 
 		if (!row->kernel.known && !row->events.known)
 			continue;
@@ -277,7 +277,7 @@ static void count_rows(const struct reconcile *result, struct counts *out_counts
 	*out_counts = counts;
 }
 
-static void print_conclusion(FILE *out, const struct reconcile *result)
+static void reconcile_print_conclusion(FILE *out, const struct reconcile *result)
 {
 	struct counts counts;
 
@@ -308,7 +308,7 @@ static int by_size(const void *a, const void *b)
 	return x->tgid < y->tgid ? -1 : x->tgid > y->tgid;
 }
 
-static void note(FILE *out, const char *text)
+static void reconcile_note(FILE *out, const char *text)
 {
 	fputs("  ", out);
 	table_wrap(out, text, 2);
@@ -331,22 +331,25 @@ static void print_scale(FILE *out, const struct reconcile_scale *scale)
 				  "assumed at each wait.",
 				  text_duration(scale->edge_ns).s);
 
-	note(out, text);
+	reconcile_note(out, text);
 }
 
-static void print_notes(FILE *out, const struct reconcile *result)
+static void reconcile_print_notes(FILE *out, const struct reconcile *result)
 {
 	fputs("\nNotes:\n", out);
-	note(out, "Running, waiting for a CPU and for disk never overlap; the other classes are "
-		  "contained in these. The kernel also counts blocking waits for swap and "
-		  "thrashing pages as waits for disk.");
+	reconcile_note(
+		out, "Running, waiting for a CPU and for disk never overlap; the other classes are "
+		     "contained in these. The kernel also counts blocking waits for swap and "
+		     "thrashing pages as waits for disk.");
 	if (result->state != DELAYS_ACCOUNT_ON)
-		note(out, "kernel.task_delayacct was off when the recording began: the kernel then "
-			  "counts CPUs only. holdup delays --enable turns it on.");
+		reconcile_note(
+			out,
+			"kernel.task_delayacct was off when the recording began: the kernel then "
+			"counts CPUs only. holdup delays --enable turns it on.");
 	if (!result->complete)
-		note(out, "The accounts do not cover the end of the recording.");
+		reconcile_note(out, "The accounts do not cover the end of the recording.");
 	if (result->damage)
-		note(out, result->damage);
+		reconcile_note(out, result->damage);
 	print_scale(out, &result->scale);
 	if (result->lost_exits) {
 		AUTO_FREE char *text =
@@ -354,13 +357,13 @@ static void print_notes(FILE *out, const struct reconcile *result)
 				  "threads.",
 				  text_count(result->lost_exits).s);
 
-		note(out, text);
+		reconcile_note(out, text);
 	}
 	if (result->lost_events) {
 		AUTO_FREE char *text =
 			xasprintf("%s events were lost.", text_count(result->lost_events).s);
 
-		note(out, text);
+		reconcile_note(out, text);
 	}
 	if (result->memory_cut) {
 		AUTO_FREE char *text = xasprintf(
@@ -368,12 +371,12 @@ static void print_notes(FILE *out, const struct reconcile *result)
 			"omitted.",
 			text_count(result->memory_cut).s);
 
-		note(out, text);
+		reconcile_note(out, text);
 	}
 }
 
-static void print_text(FILE *out, const struct reconcile *result,
-		       const struct report_reconcile_opts *opts)
+static void reconcile_print_text(FILE *out, const struct reconcile *result,
+				 const struct report_reconcile_opts *opts)
 {
 	const struct reconcile_task **order =
 		xcalloc(result->count, sizeof(struct reconcile_task *));
@@ -384,7 +387,7 @@ static void print_text(FILE *out, const struct reconcile *result,
 			order[count++] = &result->tasks[i];
 	}
 	qsort(order, count, sizeof(struct reconcile_task *), by_size);
-	print_conclusion(out, result);
+	reconcile_print_conclusion(out, result);
 	for (size_t i = 0; i < count && i < top; i++) {
 		const struct reconcile_task *end = result->tasks + result->count;
 
@@ -397,7 +400,7 @@ static void print_text(FILE *out, const struct reconcile *result,
 		fprintf(out, "\n  %zu more processes: --top %zu shows all\n", count - top, count);
 	free(order);
 	print_pressure(out, result);
-	print_notes(out, result);
+	reconcile_print_notes(out, result);
 }
 
 /* ------------------------------------------------------------------------- JSON */
@@ -498,7 +501,7 @@ static void json_pressure(struct json *json, const struct reconcile_pressure *ro
 	json_end_object(json);
 }
 
-static void print_json(FILE *out, const struct reconcile *result)
+static void reconcile_print_json(FILE *out, const struct reconcile *result)
 {
 	static const char *const states[] = { [DELAYS_ACCOUNT_NONE] = "none",
 					      [DELAYS_ACCOUNT_OFF] = "off",
@@ -538,7 +541,7 @@ void report_reconcile(FILE *out, const struct reconcile *result,
 		      const struct report_reconcile_opts *opts)
 {
 	if (opts->json)
-		print_json(out, result);
+		reconcile_print_json(out, result);
 	else
-		print_text(out, result, opts);
+		reconcile_print_text(out, result, opts);
 }

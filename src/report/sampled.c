@@ -78,7 +78,7 @@ static void add_counts(const struct sampled *sampled, uint64_t *out_cpu_ns, uint
 	}
 }
 
-static void print_head(FILE *out, const struct sampled *sampled)
+static void sampled_print_head(FILE *out, const struct sampled *sampled)
 {
 	uint64_t looks, cpu_ns, queue_ns;
 	const struct sampled_wait *most = most_awaited(sampled, &looks);
@@ -112,7 +112,7 @@ void report_sampled_text(FILE *out, const struct sampled *sampled, uint32_t top)
 	size_t most = top ? top : TOP_DEFAULT;
 	struct table table = { 0 };
 
-	print_head(out, sampled);
+	sampled_print_head(out, sampled);
 	table_column(&table, "looks", TABLE_RIGHT);
 	table_column(&table, "of all", TABLE_RIGHT);
 	table_column(&table, "sampled states of threads", TABLE_TEXT);

@@ -14,17 +14,17 @@
 
 #define STATE_COLUMN 51 /* where the words begin */
 
-static const char *group_name(enum wib wib, bool title)
+static const char *wib_title(enum wib wib)
 {
 	switch (wib) {
 	case WIB_WORKING:
-		return title ? "Working" : "working";
+		return "Working";
 	case WIB_INTERRUPTED:
-		return title ? "Interrupted" : "interrupted";
+		return "Interrupted";
 	case WIB_BLOCKED:
-		return title ? "Blocked" : "blocked";
+		return "Blocked";
 	default:
-		return title ? "Uncertain" : "uncertain";
+		return "Uncertain";
 	}
 }
 
@@ -51,16 +51,15 @@ static char *span_text(const struct states_span *span)
 	AUTO_FREE char *waker = NULL;
 
 	if (span->cpu >= 0)
-		return xasprintf("%s > %s (CPU %d)", group_name(span->wib, true), span->state,
-				 span->cpu);
+		return xasprintf("%s > %s (CPU %d)", wib_title(span->wib), span->state, span->cpu);
 	if (!span->is_wait)
-		return xasprintf("%s > %s", group_name(span->wib, true), span->state);
+		return xasprintf("%s > %s", wib_title(span->wib), span->state);
 	waker = words_waker(&span->wait);
-	return xasprintf("%s > %s%s%s; %s", group_name(span->wib, true), span->state,
+	return xasprintf("%s > %s%s%s; %s", wib_title(span->wib), span->state,
 			 span->wait.object[0] ? " > " : "", span->wait.object, waker);
 }
 
-static void print_text(const struct report_states *report, const struct states_span *span)
+static void states_print_text(const struct report_states *report, const struct states_span *span)
 {
 	AUTO_FREE char *text = span_text(span);
 	AUTO_FREE char *safe = text_escaped(text);
@@ -71,24 +70,12 @@ static void print_text(const struct report_states *report, const struct states_s
 	table_wrap(report->out, safe, STATE_COLUMN);
 }
 
-static void print_json(const struct report_states *report, const struct states_span *span)
+static void states_print_json(const struct report_states *report, const struct states_span *span)
 {
 	struct json json = { .out = report->out };
 
 	json_begin_object(&json, NULL);
-	json_print_u64(&json, "start_ns", span->start_ns);
-	json_print_u64(&json, "end_ns", span->end_ns);
-	json_print_u64(&json, "ns", span->end_ns - span->start_ns);
-	json_print_string(&json, "wib", group_name(span->wib, false));
-	json_print_string(&json, "state", span->state);
-	if (span->cpu >= 0)
-		json_print_i64(&json, "cpu", span->cpu);
-	if (span->is_wait) {
-		json_print_string(&json, "object", span->wait.object);
-		json_print_string(&json, "stack", span->wait.stack);
-		report_json_begin_waker(&json, &span->wait);
-		json_end_object(&json);
-	}
+	report_json_span(&json, span);
 	json_end_object(&json);
 	json_fini(&json);
 }
@@ -98,9 +85,9 @@ void report_states_span(void *context, const struct states_span *span)
 	const struct report_states *report = context;
 
 	if (report->json)
-		print_json(report, span);
+		states_print_json(report, span);
 	else
-		print_text(report, span);
+		states_print_text(report, span);
 }
 
 static void end_json(const struct report_states *report, const struct states_sum *sum)

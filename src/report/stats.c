@@ -119,7 +119,7 @@ static void print_cpus(const struct stats_page *page)
 	}
 	stats_heading(page->out, "CPUs, in %s%s:", unit_name(page->unit),
 		      stats->cpu_sum.mode_ns[MODE_RUN]
-			      ? " (either: user or kernel, the trace does not tell)"
+			      ? " (either: user or kernel; the trace does not say which)"
 			      : "");
 	table_print(&table, page->out);
 	table_fini(&table);
@@ -150,8 +150,8 @@ static char *row_name(const struct stats_page *page, const struct stats_row *row
 	return xasprintf("%s x%u", name, row->threads);
 }
 
-static void add_row(struct table *table, const struct stats_page *page,
-		    const struct stats_sums *sums, const char *name)
+static void stats_add_row(struct table *table, const struct stats_page *page,
+			  const struct stats_sums *sums, const char *name)
 {
 	const uint64_t parts[ROW_PARTS] = {
 		[ROW_OWN] = sums->own_ns,
@@ -245,17 +245,17 @@ static void print_rows(const struct stats_page *page)
 		AUTO_FREE char *name = row_name(page, &stats->rows[i]);
 
 		if (i < page->shown)
-			add_row(&table, page, &stats->rows[i].sums, name);
+			stats_add_row(&table, page, &stats->rows[i].sums, name);
 		else
 			add_sums(&rest, &stats->rows[i].sums);
 	}
 	if (page->shown < stats->row_count) {
 		AUTO_FREE char *name = rest_name(page);
 
-		add_row(&table, page, &rest, name);
+		stats_add_row(&table, page, &rest, name);
 	}
 	table_rule(&table);
-	add_row(&table, page, &stats->all.sums, "");
+	stats_add_row(&table, page, &stats->all.sums, "");
 	stats_heading(
 		page->out,
 		"%s, in %s: on CPU (own + kernel + irq%s) + no CPU + blocked%s + uncertain = life "
@@ -343,8 +343,8 @@ static void choose_rows(struct stats_page *page, const struct report_stats_opts 
 	page->calls = is_small ? CALLS_SMALL : CALLS_DEFAULT;
 }
 
-static void print_text(FILE *out, const struct stats *stats, const struct facts *facts,
-		       const struct report_stats_opts *opts)
+static void stats_print_text(FILE *out, const struct stats *stats, const struct facts *facts,
+			     const struct report_stats_opts *opts)
 {
 	struct stats_page page = {
 		.out = out,
@@ -377,5 +377,5 @@ void report_stats(FILE *out, const struct stats *stats, const struct facts *fact
 	if (opts->json)
 		stats_json(out, stats, facts);
 	else
-		print_text(out, stats, facts, opts);
+		stats_print_text(out, stats, facts, opts);
 }

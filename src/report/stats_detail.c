@@ -17,8 +17,8 @@ struct detail {
 	struct table table;
 };
 
-static void add_line(struct detail *detail, const char *name, uint64_t ns, uint64_t count,
-		     uint64_t max_ns)
+static void detail_add_line(struct detail *detail, const char *name, uint64_t ns, uint64_t count,
+			    uint64_t max_ns)
 {
 	uint64_t life_ns = detail->row->sums.life_ns;
 
@@ -33,7 +33,7 @@ static void add_line(struct detail *detail, const char *name, uint64_t ns, uint6
 static void add_part(struct detail *detail, const char *name, uint64_t ns, uint64_t count)
 {
 	if (ns || count)
-		add_line(detail, name, ns, count, 0);
+		detail_add_line(detail, name, ns, count, 0);
 }
 
 static void add_irqs(struct detail *detail)
@@ -65,7 +65,7 @@ static void add_on_cpu(struct detail *detail)
 {
 	const struct stats_sums *sums = &detail->row->sums;
 
-	add_line(detail, "on a CPU", sums->on_cpu_ns, sums->counts[COUNT_SWITCH_IN], 0);
+	detail_add_line(detail, "on a CPU", sums->on_cpu_ns, sums->counts[COUNT_SWITCH_IN], 0);
 	add_part(detail, "  own code", sums->own_ns, 0);
 	add_part(detail, "  own code or kernel", sums->either_ns, 0);
 	add_part(detail, "  system calls", sums->call_ns, call_count(detail->row));
@@ -79,19 +79,19 @@ static void add_off_cpu(struct detail *detail)
 {
 	const struct stats_sums *sums = &detail->row->sums;
 
-	add_line(detail, "runnable, without a CPU", sums->waiting_ns, 0, 0);
+	detail_add_line(detail, "runnable, without a CPU", sums->waiting_ns, 0, 0);
 	add_part(detail, "  preempted", sums->preempted_ns, sums->counts[COUNT_PREEMPTED]);
 	add_part(detail, "  queued after a wake-up", sums->queued_ns, 0);
-	add_line(detail, "blocked", sums->blocked_ns, sums->counts[COUNT_WAITS], 0);
+	detail_add_line(detail, "blocked", sums->blocked_ns, sums->counts[COUNT_WAITS], 0);
 	for (uint32_t kind = 0; kind < WAIT_KIND_COUNT; kind++) {
 		const struct stats_wait *wait = &sums->waits[kind];
 		AUTO_FREE char *name = xasprintf("  for: %s", wait_kind_name((enum wait_kind)kind));
 
 		if (wait->ns || wait->count)
-			add_line(detail, name, wait->ns, wait->count, wait->max_ns);
+			detail_add_line(detail, name, wait->ns, wait->count, wait->max_ns);
 	}
 	if (sums->uncertain_ns)
-		add_line(detail, "uncertain", sums->uncertain_ns, 0, 0);
+		detail_add_line(detail, "uncertain", sums->uncertain_ns, 0, 0);
 	for (uint32_t reason = 0; reason < STATS_REASONS; reason++) {
 		AUTO_FREE char *name = xasprintf("  %s", stats_reason((enum unsure)reason));
 

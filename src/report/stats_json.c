@@ -112,8 +112,8 @@ static void put_charge(struct json *json, const struct stats *stats, const struc
 	json_end_object(json);
 }
 
-static void put_row(struct json *json, const char *key, const struct stats *stats,
-		    const struct stats_row *row)
+static void stats_put_row(struct json *json, const char *key, const struct stats *stats,
+			  const struct stats_row *row)
 {
 	json_begin_object(json, key);
 	if (row->known)
@@ -208,10 +208,10 @@ void stats_json(FILE *out, const struct stats *stats, const struct facts *facts)
 	json_print_string(&json, "by", stats_by_name(stats->by));
 	put_system(&json, stats);
 	put_ps(&json, stats);
-	put_row(&json, "all", stats, &stats->all);
+	stats_put_row(&json, "all", stats, &stats->all);
 	json_begin_array(&json, "rows");
 	for (size_t i = 0; i < stats->row_count; i++)
-		put_row(&json, NULL, stats, &stats->rows[i]);
+		stats_put_row(&json, NULL, stats, &stats->rows[i]);
 	json_end_array(&json);
 	put_events(&json, stats);
 	coverage_json(&json, &stats->coverage, facts);

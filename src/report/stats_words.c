@@ -72,7 +72,7 @@ struct notes {
 };
 
 /* The heading comes with the first one. */
-static FILE *note(struct notes *notes)
+static FILE *stats_note(struct notes *notes)
 {
 	if (!notes->any)
 		stats_heading(notes->out, "Notes:");
@@ -87,7 +87,7 @@ static void note_lost(struct notes *notes, const struct coverage *coverage,
 
 	if (coverage->lost_events == 0 && coverage->lost_span_ns == 0)
 		return;
-	stats_say(note(notes),
+	stats_say(stats_note(notes),
 		  "%s event%s lost; %s of the window lies in holes of the recording. Affected time "
 		  "is uncertain.%s",
 		  text_count(coverage->lost_events).s,
@@ -107,15 +107,16 @@ void coverage_text(FILE *out, const struct coverage *coverage, const struct fact
 	struct notes notes = { .out = out };
 
 	if (!facts->complete)
-		stats_say(note(&notes), "The recorder did not finish: the recording ends at %s.",
+		stats_say(stats_note(&notes),
+			  "The recorder did not finish: the recording ends at %s.",
 			  page_since(facts->first_ns, facts->last_ns).s);
 	for (size_t i = 0; i < facts->damage_count; i++)
-		stats_say(note(&notes), "Damaged: %s.", facts->damage[i]);
+		stats_say(stats_note(&notes), "Damaged: %s.", facts->damage[i]);
 	if (coverage->damage)
-		stats_say(note(&notes), "Damaged: %s.", coverage->damage);
+		stats_say(stats_note(&notes), "Damaged: %s.", coverage->damage);
 	note_lost(&notes, coverage, facts);
 	if (coverage->repairs > coverage->repairs_exact)
-		stats_say(note(&notes),
+		stats_say(stats_note(&notes),
 			  "%s context switch%s to a thread %s not recorded in the whole "
 			  "recording; other events give the exact time of %s. The others leave "
 			  "some time uncertain.",
@@ -123,7 +124,7 @@ void coverage_text(FILE *out, const struct coverage *coverage, const struct fact
 			  coverage->repairs == 1 ? "was" : "were",
 			  text_count(coverage->repairs_exact).s);
 	for (size_t i = 0; i < facts->missing_count && missing; i++)
-		stats_say(note(&notes), "Not recorded: %s (%s).", facts->missing[i].what,
+		stats_say(stats_note(&notes), "Not recorded: %s (%s).", facts->missing[i].what,
 			  facts->missing[i].why);
 }
 

@@ -155,7 +155,7 @@ static bool is_last(const char *const *cells, size_t from, size_t count)
 	return true;
 }
 
-static void put_row(const struct table *table, FILE *out, const char *const *cells)
+static void table_put_row(const struct table *table, FILE *out, const char *const *cells)
 {
 	size_t at = INDENT;
 
@@ -185,12 +185,12 @@ void table_print(const struct table *table, FILE *out)
 		titled |= titles[i][0] != '\0';
 	}
 	if (titled)
-		put_row(table, out, titles);
+		table_put_row(table, out, titles);
 	for (size_t i = 0; i < table->cell_count; i += table->column_count) {
 		if (!table->cells[i])
 			put_rule(table, out);
 		else
-			put_row(table, out, (const char *const *)table->cells + i);
+			table_put_row(table, out, (const char *const *)table->cells + i);
 	}
 }
 

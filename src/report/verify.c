@@ -108,7 +108,7 @@ __attribute__((format(printf, 2, 3))) static void clause(struct clauses *clauses
 	va_end(args);
 }
 
-static void put_lost(struct clauses *clauses, const struct verify *verify)
+static void verify_put_lost(struct clauses *clauses, const struct verify *verify)
 {
 	uint64_t lost = verify_lost(verify), unknown = verify_unknown(verify);
 	uint64_t holes = holes_of(verify), packets = verify_packets(verify);
@@ -132,7 +132,7 @@ static void put_faults(struct clauses *clauses, const struct page *page)
 	uint64_t failed = failed_of(verify);
 	uint64_t unread = verify_unread(verify, page->facts);
 
-	put_lost(clauses, verify);
+	verify_put_lost(clauses, verify);
 	if (unread)
 		clause(clauses, "%s recorded event%s cannot be read", text_count(unread).s,
 		       plural(unread));
@@ -148,7 +148,7 @@ static void put_faults(struct clauses *clauses, const struct page *page)
 		       VERIFY_CHECKS, failed == 1 ? "s" : "");
 }
 
-static void print_conclusion(const struct page *page)
+static void verify_print_conclusion(const struct page *page)
 {
 	const struct verify *verify = page->verify;
 	AUTO_FREE char *path = text_escaped(page->path);
@@ -323,7 +323,7 @@ static void print_checks(const struct page *page)
 }
 
 /* No faults of the trace, but what it does not know. */
-static void print_notes(const struct page *page)
+static void verify_print_notes(const struct page *page)
 {
 	const struct verify *verify = page->verify;
 
@@ -418,7 +418,7 @@ static void json_checks(struct json *json, const struct verify *verify)
 	json_end_object(json);
 }
 
-static void print_json(const struct page *page)
+static void verify_print_json(const struct page *page)
 {
 	const struct verify *verify = page->verify;
 	struct json json = { .out = page->out };
@@ -453,14 +453,14 @@ void report_verify(FILE *out, const struct verify *verify, const struct facts *f
 	const struct page page = { out, verify, facts, opts->path };
 
 	if (opts->json) {
-		print_json(&page);
+		verify_print_json(&page);
 		return;
 	}
-	print_conclusion(&page);
+	verify_print_conclusion(&page);
 	print_holes(&page);
 	print_damage(&page);
 	print_broken(&page);
 	print_cpus(&page);
 	print_checks(&page);
-	print_notes(&page);
+	verify_print_notes(&page);
 }

@@ -57,6 +57,36 @@ void report_json_wib(struct json *json, uint64_t working_ns, uint64_t interrupte
 	json_print_u64(json, "uncertain_ns", uncertain_ns);
 }
 
+const char *report_wib_name(enum wib wib)
+{
+	static const char *const names[WIB_COUNT] = {
+		[WIB_NONE] = "",
+		[WIB_WORKING] = "working",
+		[WIB_INTERRUPTED] = "interrupted",
+		[WIB_BLOCKED] = "blocked",
+		[WIB_UNCERTAIN] = "uncertain",
+	};
+
+	return (unsigned int)wib < WIB_COUNT ? names[wib] : "";
+}
+
+void report_json_span(struct json *json, const struct states_span *span)
+{
+	json_print_u64(json, "start_ns", span->start_ns);
+	json_print_u64(json, "end_ns", span->end_ns);
+	json_print_u64(json, "ns", span->end_ns - span->start_ns);
+	json_print_string(json, "wib", report_wib_name(span->wib));
+	json_print_string(json, "state", span->state);
+	if (span->cpu >= 0)
+		json_print_i64(json, "cpu", span->cpu);
+	if (span->is_wait) {
+		json_print_string(json, "object", span->wait.object);
+		json_print_string(json, "stack", span->wait.stack);
+		report_json_begin_waker(json, &span->wait);
+		json_end_object(json);
+	}
+}
+
 void report_json_repairs(struct json *json, uint64_t count, uint64_t exact)
 {
 	json_begin_object(json, "repairs");
@@ -90,10 +120,10 @@ void report_json_damage(struct json *json, const struct facts *facts, const char
 static const struct {
 	const char *records, *lacks;
 } step_words[STEP_COUNT] = {
-	[STEP_ALL] = { "all that was asked for", "" },
+	[STEP_ALL] = { "all events asked for", "" },
 	[STEP_NO_CALLS] = { "no system calls and no page faults",
-			    "in which call a thread worked or waited, and on which file; own code is "
-			    "not told from calls" },
+			    "in which call a thread worked or waited, and on which file; own code "
+			    "and calls are not distinguished" },
 	[STEP_SWITCHES] = { "only who runs, who waits and who woke whom",
 			    "also which interrupt, timer, packet or disk request woke a thread, and "
 			    "kernel locks" },

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "analyse/stats/states.h"
 #include "base/json.h"
 
 struct facts;
@@ -35,6 +36,12 @@ void report_json_window(struct json *json, uint64_t start_ns, uint64_t end_ns);
 /* "working_ns", "interrupted_ns", "blocked_ns", "uncertain_ns" as keys of the object that is open. */
 void report_json_wib(struct json *json, uint64_t working_ns, uint64_t interrupted_ns,
 		     uint64_t blocked_ns, uint64_t uncertain_ns);
+
+/* "start_ns", "end_ns", "ns", "wib", "state", "cpu" and of a wait "object", "stack", "woken_by". */
+void report_json_span(struct json *json, const struct states_span *span);
+
+/* "working", "interrupted", "blocked", "uncertain"; "" = the thread was not there. */
+const char *report_wib_name(enum wib wib);
 
 /* "repairs":{"count","exact"}: switches that were not recorded, and placed exactly. */
 void report_json_repairs(struct json *json, uint64_t count, uint64_t exact);

@@ -161,7 +161,7 @@ static void put_groups(struct json *json, const struct why *why)
 	why_rows_fini(&rows);
 }
 
-static void put_chain(struct json *json, const struct why *why, const struct facts *facts)
+static void why_put_chain(struct json *json, const struct why *why, const struct facts *facts)
 {
 	json_begin_array(json, "chain");
 	for (size_t i = 0; i < why->chain_count; i++) {
@@ -568,7 +568,7 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 		put_deadlocks(json, stuck);
 	put_verdict(json, why, facts);
 	put_groups(json, why);
-	put_chain(json, details, facts);
+	why_put_chain(json, details, facts);
 	put_summary(json, details);
 	put_instances(json, details);
 	put_causality(json, details);

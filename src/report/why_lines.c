@@ -32,7 +32,7 @@ struct lines {
 	struct names names;
 };
 
-static const char *name_of(struct lines *lines, const struct why *why, bool folds)
+static const char *folded_line_name(struct lines *lines, const struct why *why, bool folds)
 {
 	AUTO_FREE char *name = why_name_pattern(why->target.comm);
 
@@ -65,7 +65,7 @@ static void add_result(struct line *line, const struct why *why, size_t index)
 
 static struct line *line_of(struct lines *lines, const struct why *why, bool folds)
 {
-	const char *name = name_of(lines, why, folds);
+	const char *name = folded_line_name(lines, why, folds);
 	struct line *line;
 
 	for (size_t i = 0; i < lines->count && folds; i++) {
@@ -82,7 +82,7 @@ static struct line *line_of(struct lines *lines, const struct why *why, bool fol
 	return line;
 }
 
-static int by_time(const void *a, const void *b)
+static int line_by_time(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
@@ -122,7 +122,7 @@ static void fold_lines(struct lines *lines, size_t count, bool folds)
 		add_result(line_of(lines, &lines->results[i], folds), &lines->results[i], i);
 	split_small(lines);
 	if (folds)
-		qsort(lines->at, lines->count, sizeof(*lines->at), by_time);
+		qsort(lines->at, lines->count, sizeof(*lines->at), line_by_time);
 }
 
 /* The largest part of one thread. */
@@ -174,7 +174,7 @@ static void add_several(struct table *table, const struct lines *lines, const st
 	free(all.roots);
 }
 
-static void add_line(struct table *table, const struct lines *lines, const struct line *line)
+static void line_add_row(struct table *table, const struct lines *lines, const struct line *line)
 {
 	table_cell(table, "%s", text_duration(line->ns).s);
 	for (size_t i = 0; i < ARRAY_LEN(line->states); i++)
@@ -232,7 +232,7 @@ void why_text_lines(FILE *out, const struct why *results, size_t count,
 	table_column(&table, opts->processes ? "process: largest part" : "thread: largest part",
 		     TABLE_TEXT);
 	for (size_t i = 0; i < lines.count && i < top; i++)
-		add_line(&table, &lines, &lines.at[i]);
+		line_add_row(&table, &lines, &lines.at[i]);
 	print_heading(out, count, opts);
 	table_print(&table, out);
 	print_rest(out, &lines, top, opts->processes);

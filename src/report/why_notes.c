@@ -208,7 +208,7 @@ static void note_steps(struct notes *notes)
 	}
 }
 
-static void note_missing(struct notes *notes)
+static void why_note_missing(struct notes *notes)
 {
 	const struct facts *facts = notes->page->facts;
 
@@ -300,5 +300,5 @@ void why_text_notes(const struct page *page)
 		     "%" PRIu32 " chains of waits reached the depth limit; the rest of their time "
 		     "is charged to the last thread reached.",
 		     page->why->depth_limit_hits);
-	note_missing(&notes);
+	why_note_missing(&notes);
 }

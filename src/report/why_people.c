@@ -79,7 +79,7 @@ static bool is_one_of_many(const struct why *why, const struct why_person *perso
 }
 
 /* Is the process in what was printed: the chain, or a row of the verdict? */
-static bool is_named(const struct page *page, const struct why_person *person)
+static bool person_is_named(const struct page *page, const struct why_person *person)
 {
 	const struct why *why = page->why;
 
@@ -107,7 +107,7 @@ void why_text_people(const struct page *page)
 		AUTO_FREE char *name = words_thread(&person->who);
 		AUTO_FREE char *text = other_text(person, target ? target->place : "");
 
-		if (!is_named(page, person) || !*text)
+		if (!person_is_named(page, person) || !*text)
 			continue;
 		table_cell(&table, "%s", name);
 		table_cell(&table, "%s", text);

@@ -250,7 +250,7 @@ static void print_stand_ins(const struct page *page)
 	table_wrap(page->out, safe, 2);
 }
 
-static void print_conclusion(const struct page *page)
+static void why_print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
 	uint64_t stuck = stuck_ns(why), timed_out = timed_out_ns(why);
@@ -430,7 +430,7 @@ void why_text(const struct page *page)
 	struct page details = *page;
 	bool crowd_is_first;
 
-	print_conclusion(page);
+	why_print_conclusion(page);
 	crowd_is_first = why_text_verdict(page);
 	if (page->why->root_count == 0 && page->why->classes)
 		fprintf(page->out, "\nNo time was spent %s.\n",

@@ -38,8 +38,8 @@ static void add_code(struct table *table, const struct page *page, const struct 
 	add_codes(table, page, &row->sum.waited, row->sum.ns, "waited in ");
 }
 
-static void add_row(struct table *table, const struct page *page, const struct shares *shares,
-		    const struct why_rows *rows, size_t i)
+static void verdict_add_row(struct table *table, const struct page *page,
+			    const struct shares *shares, const struct why_rows *rows, size_t i)
 {
 	const struct why_row *row = &rows->at[i];
 	AUTO_FREE char *sentence = words_row(page->why, row);
@@ -165,7 +165,7 @@ static void print_rows(const struct page *page, const struct why_rows *rows)
 	table_column(&table, "time", TABLE_RIGHT);
 	table_column(&table, "went to", TABLE_TEXT);
 	for (size_t i = 0; i < shown; i++)
-		add_row(&table, page, &shares, rows, i);
+		verdict_add_row(&table, page, &shares, rows, i);
 	if (shown < rows->count)
 		add_smaller(&table, page, &shares, rows, shown);
 	table_rule(&table);

@@ -26,7 +26,7 @@ char *words_end(struct words *words)
 	return words->text;
 }
 
-static void put_thread(FILE *out, const struct why_thread *thread)
+static void why_put_thread(FILE *out, const struct why_thread *thread)
 {
 	if (thread->tid)
 		fprintf(out, "%s[%d]", thread->comm[0] ? thread->comm : "?", thread->tid);
@@ -39,7 +39,7 @@ char *words_thread(const struct why_thread *thread)
 	struct words words;
 
 	words_begin(&words);
-	put_thread(words.out, thread);
+	why_put_thread(words.out, thread);
 	return words_end(&words);
 }
 
@@ -92,7 +92,7 @@ static void put_who(FILE *out, const struct why_row *row)
 	if (row->threads > 1)
 		fprintf(out, "%zu threads named %s", row->threads, row->name[0] ? row->name : "?");
 	else
-		put_thread(out, &row->sum.who);
+		why_put_thread(out, &row->sum.who);
 }
 
 /* What all of them did, or that it was not one thing. */
@@ -115,7 +115,7 @@ static void put_doer(FILE *out, const struct why *why, const struct why_row *row
 	}
 	if (row->sum.client.tid && row->threads <= 1) {
 		fputs(", for ", out);
-		put_thread(out, &row->sum.client);
+		why_put_thread(out, &row->sum.client);
 	}
 	if (told_each && !row->sum.object[0])
 		return;
@@ -132,7 +132,7 @@ static void put_kept_off(FILE *out, const struct why_root *root)
 	if (root->class == WHY_RUNS)
 		return;
 	if (root->kept_off.tid) {
-		put_thread(out, &root->kept_off);
+		why_put_thread(out, &root->kept_off);
 		fputs(", which the target waited for, was ", out);
 	} else {
 		fputs("the awaited thread was ", out);
@@ -349,7 +349,7 @@ static void put_grace(FILE *out, const struct why *why, const struct why_row *ro
 	put_doer(out, why, row, verb);
 }
 
-static void put_row(FILE *out, const struct why *why, const struct why_row *row)
+static void why_put_row(FILE *out, const struct why *why, const struct why_row *row)
 {
 	switch (row->sum.kind) {
 	case WHY_WORKING:
@@ -403,7 +403,7 @@ char *words_row(const struct why *why, const struct why_row *row)
 	struct words words;
 
 	words_begin(&words);
-	put_row(words.out, why, row);
+	why_put_row(words.out, why, row);
 	put_counts(words.out, &row->sum);
 	put_told(words.out, &row->sum);
 	put_class(words.out, why, row);
@@ -417,25 +417,25 @@ char *words_row_short(const struct why *why, const struct why_row *row)
 	struct words words;
 
 	words_begin(&words);
-	put_row(words.out, why, row);
+	why_put_row(words.out, why, row);
 	return words_end(&words);
 }
 
-static struct why_row row_of(const struct why_root *root)
+static struct why_row why_row_of_root(const struct why_root *root)
 {
 	return (struct why_row){ .sum = *root, .threads = root->who.tid != 0, .name = "" };
 }
 
 char *words_root_short(const struct why *why, const struct why_root *root)
 {
-	const struct why_row row = row_of(root);
+	const struct why_row row = why_row_of_root(root);
 
 	return words_row_short(why, &row);
 }
 
 char *words_root(const struct why *why, const struct why_root *root)
 {
-	const struct why_row row = row_of(root);
+	const struct why_row row = why_row_of_root(root);
 
 	return words_row(why, &row);
 }
@@ -466,11 +466,11 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 	if (hop->by_packet && hop->waker.tid) {
 		put_what(out, hop->woken_by);
 		fputs(" from ", out);
-		put_thread(out, &hop->waker);
+		why_put_thread(out, &hop->waker);
 		return;
 	}
 	if (hop->waker.tid && hop->waker.tid != hop->who.tid) {
-		put_thread(out, &hop->waker);
+		why_put_thread(out, &hop->waker);
 		fputs(" in ", out);
 	}
 	put_what(out, hop->woken_by);
@@ -480,7 +480,7 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 static void put_hop_owner(FILE *out, const struct why_hop *hop)
 {
 	fputs("; owned by ", out);
-	put_thread(out, &hop->owner);
+	why_put_thread(out, &hop->owner);
 	fputs(", according to lock events", out);
 }
 
@@ -491,7 +491,7 @@ static void put_holder(FILE *out, const struct why_thread *holder, const char *h
 	if (!holder->tid)
 		return;
 	fputs(many_held ? ", held by several threads in turn, last by " : ", held by ", out);
-	put_thread(out, holder);
+	why_put_thread(out, holder);
 	if (holding[0]) {
 		fputs(" in ", out);
 		put_what(out, holding);
@@ -505,7 +505,7 @@ static void put_hop_instead(FILE *out, const struct why_hop *hop)
 	fputs("; still waiting", out);
 	if (hop->expects.tid) {
 		fputs(" for ", out);
-		put_thread(out, &hop->expects);
+		why_put_thread(out, &hop->expects);
 		if (hop->expects_by)
 			fprintf(out, " (inferred: %s)", hop->expects_by);
 	}
@@ -516,7 +516,7 @@ static void put_hop_instead(FILE *out, const struct why_hop *hop)
 static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 {
 	fputs("; held up by ", out);
-	put_thread(out, &hop->answerer);
+	why_put_thread(out, &hop->answerer);
 	put_inferred(out, hop->inferred, hop->known);
 }
 
@@ -532,7 +532,7 @@ char *words_hop(const struct why *why, size_t index)
 	if (index + 1 == words_hop_count(why))
 		fputs("root: ", words.out);
 	if (hop->who.tid) {
-		put_thread(words.out, &hop->who);
+		why_put_thread(words.out, &hop->who);
 		fputs(waits && hop->halted ? " was " : waits ? " waited in " : ": ", words.out);
 	}
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
@@ -578,7 +578,7 @@ static void put_thread_waker(FILE *out, const struct why_wait *wait)
 
 	if (wait->waker == WHY_WAKER_SIGNAL)
 		fprintf(out, "%s from ", wait->waker_name);
-	put_thread(out, &wait->woken_by);
+	why_put_thread(out, &wait->woken_by);
 	if (wait->waker != WHY_WAKER_SIGNAL && wait->waker_name[0] &&
 	    strncmp(wait->waker_name, wait->waker_state, name_len) != 0)
 		fprintf(out, " (%s)", wait->waker_name);
@@ -617,7 +617,7 @@ static void put_waker(FILE *out, const struct why_wait *wait)
 		fputs(wait->waker_name[0] ? wait->waker_name : why_waker_name(wait->waker), out);
 	if (is_hardware(wait->waker) && wait->woken_by.tid) {
 		fputs(" of ", out);
-		put_thread(out, &wait->woken_by);
+		why_put_thread(out, &wait->woken_by);
 	}
 	if (wait->waker_state[0]) {
 		AUTO_FREE char *state = told_state(wait->waker_state);
@@ -644,7 +644,7 @@ static void put_last_waker(FILE *out, const struct why_wait *wait)
 static void put_answerer(FILE *out, const struct why_wait *wait)
 {
 	fputs("; held up by ", out);
-	put_thread(out, &wait->answerer);
+	why_put_thread(out, &wait->answerer);
 	put_inferred(out, wait->inferred, wait->known);
 }
 
@@ -662,7 +662,7 @@ char *words_wait(const struct why_wait *wait)
 	struct words words;
 
 	words_begin(&words);
-	put_thread(words.out, &wait->who);
+	why_put_thread(words.out, &wait->who);
 	fputs(" waited in ", words.out);
 	put_in(words.out, wait->in, wait->object);
 	put_holder(words.out, &wait->holder, wait->holding, false);

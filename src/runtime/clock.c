@@ -221,7 +221,7 @@ static bool read_kept(const char *path, const struct kept *want, struct probe_cl
 }
 
 /* Whole or not at all; whoever comes second takes what is there. */
-static void keep(const char *path, const struct kept *kept)
+static void clock_keep(const char *path, const struct kept *kept)
 {
 	char other[4096];
 	struct text text;
@@ -262,7 +262,7 @@ void probe_clock_read(const char *dir, struct probe_clock *out_clock)
 		if (read_kept(path, &kept, out_clock))
 			return;
 		find_out(&kept.clock);
-		keep(path, &kept);
+		clock_keep(path, &kept);
 		if (read_kept(path, &kept, out_clock))
 			return;
 	} else {

@@ -22,7 +22,7 @@
 struct holdup_state_ holdup_state_;
 
 /* A folder that only this user can have made. */
-static bool is_ours(const char *dir)
+static bool control_is_ours(const char *dir)
 {
 	struct stat stat;
 
@@ -64,7 +64,7 @@ static bool make_place(const char *place, uint64_t uid, char *out_dir, size_t si
 	text_add(&text, place);
 	text_number(&text, uid);
 	(void)mkdir(out_dir, 0700);
-	return !text.cut && is_ours(out_dir);
+	return !text.cut && control_is_ours(out_dir);
 }
 
 bool control_runtime_dir(char *out_dir, size_t size)
@@ -77,7 +77,7 @@ bool control_runtime_dir(char *out_dir, size_t size)
 		text_begin(&text, out_dir, size);
 		text_add(&text, given);
 		(void)mkdir(out_dir, 0700);
-		return !text.cut && is_ours(out_dir);
+		return !text.cut && control_is_ours(out_dir);
 	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (make_place(places[i], geteuid(), out_dir, size))

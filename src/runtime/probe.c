@@ -252,7 +252,7 @@ static void ask_for_environment(void)
 	(void)control_ask(control, dir, mode, size ? parse_size(size) : 0);
 }
 
-static void begin(void)
+static void library_begin(void)
 {
 	const char *wanted = secure_getenv("HOLDUP_RSEQ");
 
@@ -286,7 +286,7 @@ static __attribute__((constructor(101))) void probe_begin(void)
 	int error = errno;
 
 	if (!probe.cpus)
-		begin();
+		library_begin();
 	errno = error;
 }
 

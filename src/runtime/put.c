@@ -241,7 +241,7 @@ static bool try_put(uint32_t cpu, uint64_t word, uint32_t id, const struct holdu
 	return cas_put(cpu, word, id, pieces, count, bytes);
 }
 
-static void put(uint32_t id, const struct holdup_piece_ *pieces, size_t count, size_t bytes)
+static void pieces_put(uint32_t id, const struct holdup_piece_ *pieces, size_t count, size_t bytes)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t word = __atomic_load_n(&holdup_state_.control.session, __ATOMIC_ACQUIRE);
@@ -349,7 +349,7 @@ void holdup_put_pieces_(uint32_t id, const struct holdup_piece_ *pieces, size_t 
 	} else {
 		if (probe_after_fork() || !holdup_tid_)
 			holdup_tid_ = (int32_t)syscall(SYS_gettid);
-		put(id, pieces, count, bytes);
+		pieces_put(id, pieces, count, bytes);
 	}
 	errno = error;
 }
@@ -365,7 +365,7 @@ void holdup_put_slow_(uint32_t id, const void *payload, size_t bytes)
 #endif
 	if (probe_after_fork() || !holdup_tid_)
 		holdup_tid_ = (int32_t)syscall(SYS_gettid);
-	put(id, &piece, 1, bytes);
+	pieces_put(id, &piece, 1, bytes);
 	errno = error;
 }
 

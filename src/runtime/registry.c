@@ -238,7 +238,7 @@ static const struct entry *find_same(const struct text *text)
 }
 
 /* A number for it: number in its class << 6 | class. 0: there are too many. */
-static uint32_t take_number(uint32_t major)
+static uint32_t class_take_number(uint32_t major)
 {
 	uint32_t class = class_of(major);
 
@@ -261,7 +261,7 @@ static const struct entry *add_new(const struct holdup_event_ *event, const stru
 	entry->name = keep_name(event->name);
 	if (entry->major == UINT32_MAX || entry->name == UINT32_MAX)
 		return NULL;
-	entry->number = take_number(entry->major);
+	entry->number = class_take_number(entry->major);
 	if (!entry->number)
 		return NULL;
 	text_begin(&head, line, sizeof(line));

@@ -27,7 +27,7 @@
 #define FLIGHT_RETRY_MS 1
 
 /* Of the session that the CPU writes to. */
-static uint64_t number_of(const struct holdup_cpu_ *entry)
+static uint64_t cpu_packet_number(const struct holdup_cpu_ *entry)
 {
 	return __atomic_load_n(&entry->session, __ATOMIC_ACQUIRE) >> HOLDUP_TURN_;
 }
@@ -51,7 +51,7 @@ static uint32_t place_in(const struct segment *segment, const struct user_packet
 	return (uint32_t)(((const uint8_t *)packet - segment->base) / USER_PACKET);
 }
 
-static uint64_t bytes_of(const struct segment *segment)
+static uint64_t segment_size(const struct segment *segment)
 {
 	return (uint64_t)segment->packets * USER_PACKET;
 }
@@ -132,7 +132,7 @@ static struct segment *make_segment(const struct session *session, struct cpu_ro
 static void unmake_segment(const struct session *session, struct cpu_room *room, uint32_t cpu,
 			   struct segment *segment)
 {
-	unclaim(room, bytes_of(segment));
+	unclaim(room, segment_size(segment));
 	segment_drop(session, segment, cpu);
 }
 
@@ -372,7 +372,7 @@ static void keep_up(struct session *session, struct cpu_room *room, uint32_t cpu
 static bool recycle(struct session *session, struct cpu_room *room, uint32_t cpu,
 		    struct segment *old)
 {
-	uint64_t bytes = bytes_of(old);
+	uint64_t bytes = segment_size(old);
 
 	if (is_large(old, bytes) || !claim(session, room, bytes))
 		return false;
@@ -500,13 +500,13 @@ void room_lose(struct session *session, uint32_t cpu)
 	packet = (struct user_packet *)(void *)__atomic_load_n(&probe.cpus[cpu].packet,
 							       __ATOMIC_ACQUIRE);
 	/* Else its first packet will say so, if it ever has one. */
-	if (number_of(&probe.cpus[cpu]) == session->number)
+	if (cpu_packet_number(&probe.cpus[cpu]) == session->number)
 		raise_lost(packet, lost);
 	room_leave(room, phase);
 }
 
 /* Nobody tries again for a while: asking for space that is not there is expensive. */
-static bool give_up(const struct session *session, struct cpu_room *room)
+static bool room_give_up(const struct session *session, struct cpu_room *room)
 {
 	/* A flight recorder waits for a thread that is preempted. */
 	uint64_t ms = session->mode == HOLDUP_FLIGHT ? FLIGHT_RETRY_MS : RETRY_MS;
@@ -595,11 +595,11 @@ static bool make_first(struct session *session, uint64_t word, struct cpu_room *
 	bool begun;
 
 	if (!first)
-		return give_up(session, room);
+		return room_give_up(session, room);
 	if (!ask_for_cpu(entry, session->number))
 		return true;
 	old = (struct user_packet *)(void *)__atomic_load_n(&entry->packet, __ATOMIC_SEQ_CST);
-	if (!ask_for_cpu(entry, session->number) || number_of(entry) >= session->number)
+	if (!ask_for_cpu(entry, session->number) || cpu_packet_number(entry) >= session->number)
 		return true;
 	begun = find_current(room, old) != NULL; /* by another thread */
 	if (!begun && !put_switch(cpu, old, segment_packet(first, 0)))
@@ -650,7 +650,7 @@ static bool make_next(struct session *session, struct cpu_room *room, uint32_t c
 			after = next_of(segment);
 		}
 		if (!after)
-			return give_up(session, room);
+			return room_give_up(session, room);
 	}
 	carry_lost(room, cpu, old, segment_packet(after, place));
 	if (!put_switch(cpu, old, segment_packet(after, place)))
@@ -669,13 +669,13 @@ bool room_make(struct session *session, uint64_t word, uint32_t cpu, size_t byte
 	sigset_t before;
 	uint32_t phase;
 
-	if (number_of(entry) != session->number && is_too_early(room))
+	if (cpu_packet_number(entry) != session->number && is_too_early(room))
 		return false;
 	signals_block(&before); /* a handler that jumps away would leave it entered */
 	phase = room_enter(room);
 	if (__atomic_load_n(&session->closed, __ATOMIC_SEQ_CST))
 		; /* there is a new one: look again */
-	else if (number_of(entry) != session->number)
+	else if (cpu_packet_number(entry) != session->number)
 		made = make_first(session, word, room, cpu);
 	else if (__atomic_load_n(&entry->session, __ATOMIC_RELAXED) != word)
 		__atomic_store_n(&entry->session, word, __ATOMIC_RELEASE); /* new rules */

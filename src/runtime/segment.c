@@ -75,8 +75,8 @@ void segment_forget_all(void)
 		pool[i].used = 0;
 }
 
-static void name_of(const struct session *session, uint32_t cpu, uint32_t index, bool hidden,
-		    char *out_path)
+static void segment_name(const struct session *session, uint32_t cpu, uint32_t index, bool hidden,
+			 char *out_path)
 {
 	struct text path;
 
@@ -120,7 +120,7 @@ static void clear_packets(const struct session *session, const struct segment *s
 	}
 }
 
-static size_t bytes_of(const struct segment *segment)
+static size_t segment_bytes(const struct segment *segment)
 {
 	return (size_t)segment->packets * USER_PACKET;
 }
@@ -137,9 +137,9 @@ static bool is_in_memory(int fd)
 /* All of it, or a full disk would end the program later. What is there already stays. */
 static bool reserve(const struct segment *segment, int fd)
 {
-	return fallocate(fd, 0, 0, (off_t)bytes_of(segment)) == 0 ||
+	return fallocate(fd, 0, 0, (off_t)segment_bytes(segment)) == 0 ||
 	       (errno != ENOSPC && errno != EFBIG && errno != EDQUOT && errno != EIO &&
-		posix_fallocate(fd, 0, (off_t)bytes_of(segment)) == 0);
+		posix_fallocate(fd, 0, (off_t)segment_bytes(segment)) == 0);
 }
 
 static bool map_file(struct segment *segment, int fd)
@@ -148,21 +148,21 @@ static bool map_file(struct segment *segment, int fd)
 	void *base;
 
 	/* A file beyond the limit would end the program by SIGXFSZ. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_of(segment))
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < segment_bytes(segment))
 		return false;
-	if (large_pays(bytes_of(segment)) && is_in_memory(fd))
-		segment->base = large_map(fd, bytes_of(segment));
+	if (large_pays(segment_bytes(segment)) && is_in_memory(fd))
+		segment->base = large_map(fd, segment_bytes(segment));
 	if (segment->base) {
-		(void)madvise(segment->base, bytes_of(segment), MADV_DONTFORK);
-		segment->warm = large_fill(fd, segment->base, bytes_of(segment));
+		(void)madvise(segment->base, segment_bytes(segment), MADV_DONTFORK);
+		segment->warm = large_fill(fd, segment->base, segment_bytes(segment));
 		return reserve(segment, fd);
 	}
 	if (!reserve(segment, fd))
 		return false;
-	base = mmap(NULL, bytes_of(segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	base = mmap(NULL, segment_bytes(segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return false;
-	(void)madvise(base, bytes_of(segment), MADV_DONTFORK);
+	(void)madvise(base, segment_bytes(segment), MADV_DONTFORK);
 	segment->base = base;
 	return true;
 }
@@ -195,8 +195,8 @@ struct segment *segment_new(const struct session *session, uint32_t cpu, uint32_
 	segment->base = NULL;
 	segment->warm = false;
 	segment->fd = -1;
-	name_of(session, cpu, index, true, hidden);
-	name_of(session, cpu, index, false, path);
+	segment_name(session, cpu, index, true, hidden);
+	segment_name(session, cpu, index, false, path);
 	fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd >= 0 && map_file(segment, fd)) {
 		clear_packets(session, segment, cpu);
@@ -223,12 +223,12 @@ bool segment_reuse(const struct session *session, struct segment *segment, uint3
 {
 	char hidden[PATH_BYTES], path[PATH_BYTES];
 
-	name_of(session, cpu, segment->index, true, hidden);
+	segment_name(session, cpu, segment->index, true, hidden);
 	segment->index = index;
 	segment->first_number = first_number;
 	__atomic_store_n(&segment->next, NULL, __ATOMIC_RELAXED); /* nobody else has it now */
 	clear_packets(session, segment, cpu);
-	name_of(session, cpu, index, false, path);
+	segment_name(session, cpu, index, false, path);
 	if (rename(hidden, path) == 0)
 		return true;
 	(void)unlink(hidden);
@@ -239,8 +239,8 @@ void segment_hide(const struct session *session, const struct segment *segment, 
 {
 	char hidden[PATH_BYTES], path[PATH_BYTES];
 
-	name_of(session, cpu, segment->index, false, path);
-	name_of(session, cpu, segment->index, true, hidden);
+	segment_name(session, cpu, segment->index, false, path);
+	segment_name(session, cpu, segment->index, true, hidden);
 	(void)rename(path, hidden); /* else segment_reuse() will find out */
 }
 
@@ -266,7 +266,7 @@ static bool is_ours_alone(int fd)
 static bool write_copy(const struct segment *segment, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	size_t left = fd < 0 ? 0 : bytes_of(segment);
+	size_t left = fd < 0 ? 0 : segment_bytes(segment);
 	const uint8_t *from = segment->base;
 
 	while (left) {
@@ -292,8 +292,8 @@ bool segment_copy_out(struct session *session, struct segment *segment, uint32_t
 
 	if (segment->fd < 0 || session->no_copies || !is_ours_alone(segment->fd))
 		return false;
-	name_of(session, cpu, segment->index, true, hidden);
-	name_of(session, cpu, segment->index, false, path);
+	segment_name(session, cpu, segment->index, true, hidden);
+	segment_name(session, cpu, segment->index, false, path);
 	exchanged = write_copy(segment, hidden) &&
 		    syscall(SYS_renameat2, AT_FDCWD, hidden, AT_FDCWD, path, EXCHANGE) == 0;
 	session->no_copies = !exchanged;
@@ -307,7 +307,7 @@ bool segment_copy_out(struct session *session, struct segment *segment, uint32_t
 void segment_free(struct segment *segment)
 {
 	if (segment->base)
-		(void)munmap(segment->base, bytes_of(segment));
+		(void)munmap(segment->base, segment_bytes(segment));
 	segment->base = NULL;
 	pool_give(segment);
 }
@@ -316,9 +316,9 @@ void segment_drop(const struct session *session, struct segment *segment, uint32
 {
 	char path[PATH_BYTES];
 
-	name_of(session, cpu, segment->index, false, path);
+	segment_name(session, cpu, segment->index, false, path);
 	if (unlink(path) < 0) {
-		name_of(session, cpu, segment->index, true, path);
+		segment_name(session, cpu, segment->index, true, path);
 		(void)unlink(path);
 	}
 	segment_free(segment);
@@ -329,7 +329,7 @@ void segment_cut(const struct session *session, const struct segment *segment, u
 {
 	char path[PATH_BYTES];
 
-	name_of(session, cpu, segment->index, false, path);
+	segment_name(session, cpu, segment->index, false, path);
 	if (!packets)
 		(void)unlink(path);
 	else if (truncate(path, (off_t)packets * USER_PACKET) < 0)

@@ -70,7 +70,7 @@ static const char stream_text[] =
 	"\t};\n"
 	"};\n\n";
 
-static void add_line(struct text *text, const char *name, const char *value)
+static void session_add_line(struct text *text, const char *name, const char *value)
 {
 	text_add(text, "\t");
 	text_add(text, name);
@@ -84,7 +84,7 @@ static void add_line(struct text *text, const char *name, const char *value)
 	text_add(text, "\";\n");
 }
 
-static void add_number(struct text *text, const char *name, uint64_t value)
+static void session_add_number(struct text *text, const char *name, uint64_t value)
 {
 	text_add(text, "\t");
 	text_add(text, name);
@@ -102,7 +102,7 @@ static void add_uuid(struct text *text, const uint8_t uuid[16])
 	}
 }
 
-static void read_line(const char *path, char *out_line, size_t size)
+static void session_read_line(const char *path, char *out_line, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? 0 : read(fd, out_line, size - 1);
@@ -120,18 +120,19 @@ static void add_environment(struct text *text, const struct session *session)
 	struct stat ns;
 
 	text_add(text, "env {\n");
-	add_line(text, "domain", "ust");
-	add_line(text, "tracer_name", "holdup");
-	add_line(text, "tracer_version", HOLDUP_VERSION);
-	read_line("/proc/sys/kernel/hostname", line, sizeof(line));
-	add_line(text, "hostname", line);
-	add_line(text, "procname", control->comm);
-	add_number(text, "vpid", (uint64_t)probe.pid);
-	add_number(text, "pid_start", control->pid_start); /* clock ticks after boot, proc(5) */
+	session_add_line(text, "domain", "ust");
+	session_add_line(text, "tracer_name", "holdup");
+	session_add_line(text, "tracer_version", HOLDUP_VERSION);
+	session_read_line("/proc/sys/kernel/hostname", line, sizeof(line));
+	session_add_line(text, "hostname", line);
+	session_add_line(text, "procname", control->comm);
+	session_add_number(text, "vpid", (uint64_t)probe.pid);
+	session_add_number(text, "pid_start",
+			   control->pid_start); /* clock ticks after boot, proc(5) */
 	if (stat("/proc/self/ns/pid", &ns) == 0)
-		add_number(text, "pid_ns", ns.st_ino);
-	add_line(text, "mode", session->mode == HOLDUP_FLIGHT ? "flight" : "stream");
-	add_line(text, "method", holdup_method());
+		session_add_number(text, "pid_ns", ns.st_ino);
+	session_add_line(text, "mode", session->mode == HOLDUP_FLIGHT ? "flight" : "stream");
+	session_add_line(text, "method", holdup_method());
 	text_add(text, "};\n\n");
 }
 
@@ -139,7 +140,7 @@ static void add_clock(struct text *text, const struct probe_clock *clock)
 {
 	char boot[64];
 
-	read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	session_read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	text_add(text, "clock {\n\tname = ");
 	text_add(text, clock->is_counter ? "counter" : "monotonic");
 	text_add(text, ";\n");
@@ -148,11 +149,11 @@ static void add_clock(struct text *text, const struct probe_clock *clock)
 		text_add(text, boot);
 		text_add(text, "\";\n");
 	}
-	add_line(text, "description",
-		 clock->is_counter ? "time stamp counter (x86-tsc)" : "CLOCK_MONOTONIC");
-	add_number(text, "freq", clock->frequency);
-	add_number(text, "offset_s", clock->offset_s);
-	add_number(text, "offset", clock->offset);
+	session_add_line(text, "description",
+			 clock->is_counter ? "time stamp counter (x86-tsc)" : "CLOCK_MONOTONIC");
+	session_add_number(text, "freq", clock->frequency);
+	session_add_number(text, "offset_s", clock->offset_s);
+	session_add_number(text, "offset", clock->offset);
 	text_add(text, "\tabsolute = true;\n};\n\n");
 	for (int bits = 48; bits <= 64; bits += 16) {
 		text_add(text, "typealias integer { size = ");
@@ -292,7 +293,7 @@ static bool make_folder(struct session *session, const char *dir)
 }
 
 /* Others see the folder, or why there is none. */
-static void tell(const struct session *session, const char *dir)
+static void session_tell(const struct session *session, const char *dir)
 {
 	struct holdup_control_ *control = &holdup_state_.control;
 	int error = errno;
@@ -342,7 +343,7 @@ static void open_session(struct session *session)
 		probe_clock_read(dir, &clock);
 		session->good = write_metadata(session, &clock);
 	}
-	tell(session, dir);
+	session_tell(session, dir);
 }
 
 static size_t bytes_of_rooms(void)

@@ -157,7 +157,7 @@ static int bind_to(struct http *http, const struct addrinfo *at, struct err *err
 	if (getsockname(http->fd, (struct sockaddr *)&bound, &bytes) < 0 ||
 	    getnameinfo((struct sockaddr *)&bound, bytes, address, sizeof(address), port,
 			sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return err_set(err, -EIO, "cannot tell where it listens");
+		return err_set(err, -EIO, "cannot find out the address of the server's socket");
 	snprintf(http->where, sizeof(http->where), strchr(address, ':') ? "[%s]:%s" : "%s:%s",
 		 address, port);
 	return 0;

@@ -48,7 +48,7 @@ static bool has_ends(const char *name, uint8_t role)
 	       has_two_names(name) || is_terminal(name);
 }
 
-static int by_name(const void *left, const void *right)
+static int end_by_name(const void *left, const void *right)
 {
 	const struct end *a = left, *b = right;
 
@@ -88,7 +88,7 @@ static void make_ends(struct ends *ends)
 			add_ends(ends, (struct process *)(uintptr_t)processes->slots[i].value);
 	}
 	if (ends->count)
-		qsort(ends->all, ends->count, sizeof(*ends->all), by_name);
+		qsort(ends->all, ends->count, sizeof(*ends->all), end_by_name);
 }
 
 /* The first end of that name; NULL = there is none. */
@@ -98,7 +98,7 @@ static const struct end *first_named(struct ends *ends, uint32_t name)
 	const struct end *at;
 
 	make_ends(ends);
-	at = ends->count ? bsearch(&key, ends->all, ends->count, sizeof(key), by_name) : NULL;
+	at = ends->count ? bsearch(&key, ends->all, ends->count, sizeof(key), end_by_name) : NULL;
 	while (at && at > ends->all && at[-1].name == name)
 		at--;
 	return at;

@@ -279,7 +279,7 @@ struct state *state_new(const struct facts *facts)
 
 /* ------------------------------------------------------------------- events */
 
-static inline void feed(struct state *state, const struct event *ev)
+static inline void engine_feed(struct state *state, const struct event *ev)
 {
 	state_handler_fn *handle;
 	struct cpu *cpu;
@@ -321,7 +321,7 @@ static inline void feed(struct state *state, const struct event *ev)
 
 void state_feed(struct state *state, const struct event *ev)
 {
-	feed(state, ev);
+	engine_feed(state, ev);
 }
 
 /* -------------------------------------------------------------------- finish */
@@ -420,7 +420,7 @@ static void feed_run(struct state *state, const struct event_run *run)
 
 		__builtin_prefetch(ahead);
 		__builtin_prefetch((const char *)ahead + 64);
-		feed(state, run->events[i]);
+		engine_feed(state, run->events[i]);
 	}
 }
 

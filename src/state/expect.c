@@ -72,7 +72,7 @@ uint32_t expect_thread(struct state *state, const struct thread *thread,
 }
 
 /* 'text', and who that is; takes the text. */
-static char *add_process(struct state *state, char *text, const struct process *process)
+static char *expect_add_process(struct state *state, char *text, const struct process *process)
 {
 	const struct thread *leader = state_living(state, process->tgid);
 	char *longer = xasprintf("%s%.16s[%d]", text,
@@ -95,7 +95,7 @@ static void name_others(struct state *state, struct wait *wait, const struct oth
 			       wait->object ? "; " : "", what);
 
 	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
-		text = add_process(state, text, others->process[i]);
+		text = expect_add_process(state, text, others->process[i]);
 		if (i + 1 < others->count && i + 1 < OTHERS_MAX) {
 			char *longer = xasprintf("%s, ", text);
 

@@ -97,8 +97,8 @@ static void set_number(const struct moment_field *field, char *to, uint64_t numb
 		memcpy(to, &number, 8);
 }
 
-static void take_value(struct loading *loading, const struct moment_field *field, char *to,
-		       const char *at, const char *end)
+static void moment_take_value(struct loading *loading, const struct moment_field *field, char *to,
+			      const char *at, const char *end)
 {
 	const uint64_t *slot;
 	uint64_t number = *at == '-' ? (uint64_t)strtoll(at, NULL, 10) : strtoull(at, NULL, 10);
@@ -151,13 +151,14 @@ static void take_pair(struct loading *loading, const struct moment_line *line,
 		if (!is_key(field->key, at, bytes) || (field->type == TYPE_ACTOR) != (dot != NULL))
 			continue;
 		if (!dot) {
-			take_value(loading, field, to, equal + 1, end);
+			moment_take_value(loading, field, to, equal + 1, end);
 			return;
 		}
 		for (size_t k = 0; k < MOMENT_ACTOR_FIELDS; k++) {
 			if (is_key(moment_actor_fields[k].key, dot + 1, (size_t)(equal - dot - 1)))
-				take_value(loading, &moment_actor_fields[k],
-					   to + moment_actor_fields[k].offset, equal + 1, end);
+				moment_take_value(loading, &moment_actor_fields[k],
+						  to + moment_actor_fields[k].offset, equal + 1,
+						  end);
 		}
 		return;
 	}

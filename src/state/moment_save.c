@@ -18,7 +18,7 @@ struct saving {
 	FILE *text;	 /* of the line at hand; NULL = only note whom it names */
 };
 
-static void put_name(const struct saving *saving, uint32_t id)
+static void moment_put_name(const struct saving *saving, uint32_t id)
 {
 	const char *name = names_text(&saving->tl->names, id);
 
@@ -38,7 +38,7 @@ static void put_word(const struct saving *saving, uint32_t word)
 
 	fprintf(saving->text, "%s.", kind < WORD_KIND_COUNT ? moment_word_names[kind] : "none");
 	if (moment_has_name(kind))
-		put_name(saving, word_arg(word));
+		moment_put_name(saving, word_arg(word));
 	else
 		fprintf(saving->text, "%u", kind == WORD_BLOCKED ? 0 : word_arg(word));
 }
@@ -86,7 +86,7 @@ static void put_value(const struct saving *saving, const struct moment_field *fi
 		fprintf(saving->text, "%" PRId64, (int64_t)number);
 		return;
 	case TYPE_NAME:
-		put_name(saving, (uint32_t)number);
+		moment_put_name(saving, (uint32_t)number);
 		return;
 	case TYPE_WORD:
 		put_word(saving, (uint32_t)number);
@@ -106,7 +106,7 @@ static void put_value(const struct saving *saving, const struct moment_field *fi
 }
 
 /* Bytes that say whether the field has a value. */
-static size_t bytes_of(const struct moment_field *field)
+static size_t moment_field_bytes(const struct moment_field *field)
 {
 	return field->type == TYPE_FRAMES ? sizeof(uint32_t)
 	       : field->type == TYPE_ARGS ? 6 * sizeof(uint64_t)
@@ -121,7 +121,7 @@ static void put_field(const struct saving *saving, const char *prefix,
 			   empty);
 		return;
 	}
-	if (memcmp(from, empty, bytes_of(field)) == 0)
+	if (memcmp(from, empty, moment_field_bytes(field)) == 0)
 		return;
 	if (field->type == TYPE_SLOT)
 		saving->wanted[number_at(field, from)] = 1;
@@ -240,7 +240,7 @@ static void fill_living(const struct saving *saving, const struct thread *thread
 	}
 }
 
-static void put_thread(struct saving *saving, bool write, uint32_t slot)
+static void moment_put_thread(struct saving *saving, bool write, uint32_t slot)
 {
 	const struct thread *thread = saving->state->threads[slot];
 	const struct tl_thread *tl = thread->tl;
@@ -317,7 +317,7 @@ static void put_all(struct saving *saving, bool write)
 					state->cpu_count };
 	put_line(saving, write, LINE_ALL, &image);
 	for (uint32_t slot = 0; slot < state->tl->thread_count; slot++)
-		put_thread(saving, write, slot);
+		moment_put_thread(saving, write, slot);
 	for (uint32_t i = 0; i < state->cpu_count; i++) {
 		image = moment_empty(LINE_CPU);
 		image.cpu.number = i;

@@ -157,7 +157,8 @@ static struct polled_set judge(struct state *state, const struct member *members
 	return result;
 }
 
-static struct polled_set look_at(struct state *state, const struct process *process, int32_t set)
+static struct polled_set polled_look_at(struct state *state, const struct process *process,
+					int32_t set)
 {
 	struct member members[EPOLL_LOOK];
 
@@ -170,7 +171,7 @@ static struct polled_set look_at(struct state *state, const struct process *proc
 static const struct polled_set *set_of(struct state *state, struct process *process, int32_t set)
 {
 	if (process->set_change != process->change || process->set_fd != set) {
-		process->set = look_at(state, process, set);
+		process->set = polled_look_at(state, process, set);
 		process->set_fd = set;
 		process->set_change = process->change;
 	}

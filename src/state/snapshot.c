@@ -57,7 +57,7 @@ static char letter_of(const struct thread *thread, const struct fact_thread *sam
 	return same && !thread->seen ? same->state : '?';
 }
 
-static void put_thread(struct snapshot *snapshot, const struct thread *thread)
+static void snapshot_put_thread(struct snapshot *snapshot, const struct thread *thread)
 {
 	const struct state *state = snapshot->state;
 	struct facts *out = snapshot->out;
@@ -99,15 +99,6 @@ static void put_thread(struct snapshot *snapshot, const struct thread *thread)
 		fact->arg2 = same->arg2;
 		fact->call_ns = same->call_ns;
 	}
-}
-
-static int by_fd(const void *a, const void *b)
-{
-	const struct fact_fd *x = a, *y = b;
-
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
-	return x->fd < y->fd ? -1 : x->fd > y->fd;
 }
 
 static int by_epoll(const void *a, const void *b)
@@ -171,7 +162,7 @@ static void put_processes(struct snapshot *snapshot)
 			put_fds(snapshot, (const void *)(uintptr_t)processes->slots[i].value);
 	}
 	if (out->fd_count)
-		qsort(out->fds, out->fd_count, sizeof(*out->fds), by_fd);
+		qsort(out->fds, out->fd_count, sizeof(*out->fds), facts_compare_fds);
 	if (out->epoll_count)
 		qsort(out->epolls, out->epoll_count, sizeof(*out->epolls), by_epoll);
 }
@@ -207,7 +198,7 @@ void state_snapshot(const struct state *state, struct facts *out)
 		const struct thread *thread = state->threads[slot];
 
 		if (!thread->idle && thread->sched != SCHED_DEAD && thread->tl->tid > 0)
-			put_thread(&snapshot, thread);
+			snapshot_put_thread(&snapshot, thread);
 	}
 	put_ended(&snapshot);
 	put_processes(&snapshot);

@@ -153,7 +153,7 @@ static const union {
 } empty_thread = { .thread = {
 			   .comm = "", .cmdline = "", .cgroup = "", .policy = -1, .state = '?' } };
 
-static void print_text(FILE *out, const char *string)
+static void dump_print_text(FILE *out, const char *string)
 {
 	AUTO_FREE char *coded = json_text_coded(string);
 
@@ -215,7 +215,7 @@ static void print_value(FILE *out, enum field_type type, const char *from)
 		fprintf(out, "\"%c\"", plain((char)value.u8));
 		return;
 	case FIELD_TEXT:
-		print_text(out, value.text);
+		dump_print_text(out, value.text);
 	}
 }
 
@@ -303,8 +303,8 @@ static bool take_char(struct json_object *json, char *out)
 }
 
 /* One value into its place in the item. False when it is not what the field wants. */
-static bool take_value(const struct field *field, struct json_object *json, struct facts *facts,
-		       char *item)
+static bool dump_take_value(const struct field *field, struct json_object *json,
+			    struct facts *facts, char *item)
 {
 	char *to = item + field->offset;
 	int64_t number = 0;
@@ -353,7 +353,7 @@ static bool take_item(const struct kind *kind, struct json_object *json, struct 
 				return false;
 			continue;
 		}
-		if (!take_value(field, value, facts, item))
+		if (!dump_take_value(field, value, facts, item))
 			return false;
 	}
 	return true;

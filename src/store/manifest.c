@@ -375,26 +375,27 @@ int manifest_write(const struct manifest *manifest, const char *dir, struct err 
 	return 0;
 }
 
-static int wrong(struct err *err, const char *key, const char *what)
+static int manifest_wrong(struct err *err, const char *key, const char *what)
 {
 	return err_set(err, -EBADMSG, "\"%s\" is not %s", key, what);
 }
 
-static int take_number(const struct key *key, json_object *value, void *at, struct err *err)
+static int manifest_take_number(const struct key *key, json_object *value, void *at,
+				struct err *err)
 {
 	int64_t number = json_object_get_int64(value);
 	uint64_t most = key->max ? key->max : key->type == KEY_U32 ? UINT32_MAX : UINT64_MAX;
 
 	if (!json_object_is_type(value, json_type_int))
-		return wrong(err, key->name, "a whole number");
+		return manifest_wrong(err, key->name, "a whole number");
 	if (key->type == KEY_I32) {
 		if (number < INT32_MIN || number > INT32_MAX)
-			return wrong(err, key->name, "in range");
+			return manifest_wrong(err, key->name, "in range");
 		*(int32_t *)at = (int32_t)number;
 		return 0;
 	}
 	if (number < 0 || json_object_get_uint64(value) > most)
-		return wrong(err, key->name, "in range");
+		return manifest_wrong(err, key->name, "in range");
 	if (key->type == KEY_U32)
 		*(uint32_t *)at = (uint32_t)number;
 	else
@@ -402,24 +403,25 @@ static int take_number(const struct key *key, json_object *value, void *at, stru
 	return 0;
 }
 
-static int take_value(const struct key *key, json_object *value, void *strct, struct err *err)
+static int manifest_take_value(const struct key *key, json_object *value, void *strct,
+			       struct err *err)
 {
 	void *at = (char *)strct + key->offset;
 
 	switch (key->type) {
 	case KEY_BOOL:
 		if (!json_object_is_type(value, json_type_boolean))
-			return wrong(err, key->name, "true or false");
+			return manifest_wrong(err, key->name, "true or false");
 		*(bool *)at = json_object_get_boolean(value);
 		return 0;
 	case KEY_TEXT:
 		if (!json_object_is_type(value, json_type_string))
-			return wrong(err, key->name, "a string");
+			return manifest_wrong(err, key->name, "a string");
 		free(*(char **)at);
 		*(char **)at = json_text_bytes(json_object_get_string(value));
 		return 0;
 	default:
-		return take_number(key, value, at, err);
+		return manifest_take_number(key, value, at, err);
 	}
 }
 
@@ -431,7 +433,7 @@ static int take_object(struct key_table table, json_object *object, void *strct,
 		int rc = 0;
 
 		if (json_object_object_get_ex(object, key->name, &value))
-			rc = take_value(key, value, strct, err);
+			rc = manifest_take_value(key, value, strct, err);
 		else if (key->type == KEY_TEXT)
 			*(char **)((char *)strct + key->offset) = xstrdup("");
 		if (rc < 0)
@@ -440,10 +442,10 @@ static int take_object(struct key_table table, json_object *object, void *strct,
 	return 0;
 }
 
-static int take_event(struct manifest *manifest, json_object *item, struct err *err)
+static int manifest_take_event(struct manifest *manifest, json_object *item, struct err *err)
 {
 	if (!json_object_is_type(item, json_type_string))
-		return wrong(err, "events", "a list of strings");
+		return manifest_wrong(err, "events", "a list of strings");
 	manifest_add_event(manifest, json_object_get_string(item));
 	return 0;
 }
@@ -456,9 +458,9 @@ static int take_cpu(struct manifest *manifest, json_object *item, struct err *er
 	if (rc < 0)
 		return rc;
 	if (cpu.cpu == MANIFEST_MAX_CPUS)
-		return wrong(err, "cpus", "a list of CPUs with their number");
+		return manifest_wrong(err, "cpus", "a list of CPUs with their number");
 	if (manifest->cpu_count && cpu.cpu <= manifest->cpus[manifest->cpu_count - 1].cpu)
-		return wrong(err, "cpus", "in order of their numbers");
+		return manifest_wrong(err, "cpus", "in order of their numbers");
 	manifest_add_cpu(manifest, &cpu);
 	return 0;
 }
@@ -468,7 +470,7 @@ static int take_tid(struct manifest *manifest, json_object *item, struct err *er
 	int64_t tid = json_object_get_int64(item);
 
 	if (!json_object_is_type(item, json_type_int) || tid < 0 || tid > INT32_MAX)
-		return wrong(err, "recorder_tids", "a list of thread ids");
+		return manifest_wrong(err, "recorder_tids", "a list of thread ids");
 	manifest_add_recorder_tid(manifest, (int32_t)tid);
 	return 0;
 }
@@ -500,7 +502,7 @@ static int take_step(struct manifest *manifest, json_object *item, struct err *e
 		return rc;
 	if (manifest->step_count &&
 	    step.since_ns < manifest->steps[manifest->step_count - 1].since_ns)
-		return wrong(err, "steps", "in order of time");
+		return manifest_wrong(err, "steps", "in order of time");
 	manifest_add_step(manifest, &step);
 	return 0;
 }
@@ -520,7 +522,7 @@ static const struct list {
 	enum json_type item;
 	int (*take)(struct manifest *manifest, json_object *item, struct err *err);
 } lists[] = {
-	{ "events", MAX_EVENTS, json_type_string, take_event },
+	{ "events", MAX_EVENTS, json_type_string, manifest_take_event },
 	{ "cpus", MANIFEST_MAX_CPUS, json_type_object, take_cpu },
 	{ "recorder_tids", MAX_RECORDER_TIDS, json_type_int, take_tid },
 	{ "missing", MAX_MISSING, json_type_object, take_missing },
@@ -538,7 +540,7 @@ static int take_list(const struct list *list, json_object *root, struct manifest
 	if (!json_object_object_get_ex(root, list->name, &array))
 		return 0;
 	if (!json_object_is_type(array, json_type_array))
-		return wrong(err, list->name, "a list");
+		return manifest_wrong(err, list->name, "a list");
 	count = json_object_array_length(array);
 	if (count > list->max)
 		return err_set(err, -EBADMSG, "\"%s\" has %zu items, more than %zu", list->name,
@@ -548,7 +550,7 @@ static int take_list(const struct list *list, json_object *root, struct manifest
 		int rc;
 
 		if (!json_object_is_type(item, list->item))
-			return wrong(err, list->name, "a list of items of one kind");
+			return manifest_wrong(err, list->name, "a list of items of one kind");
 		rc = list->take(manifest, item, err);
 		if (rc < 0)
 			return rc;
@@ -578,11 +580,11 @@ static int check_version(json_object *root, struct err *err)
 static int check_ranges(const struct manifest *manifest, struct err *err)
 {
 	if (manifest->page_bytes < PAGE_BYTES_MIN || manifest->page_bytes % 8)
-		return wrong(err, "page_bytes", "the size of a sub-buffer");
+		return manifest_wrong(err, "page_bytes", "the size of a sub-buffer");
 	if (manifest->long_bytes != 4 && manifest->long_bytes != 8)
-		return wrong(err, "long_bytes", "4 or 8");
+		return manifest_wrong(err, "long_bytes", "4 or 8");
 	if (manifest->end_ns && manifest->end_ns < manifest->begin_ns)
-		return wrong(err, "end_ns", "after begin_ns");
+		return manifest_wrong(err, "end_ns", "after begin_ns");
 	return 0;
 }
 

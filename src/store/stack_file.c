@@ -229,7 +229,7 @@ static bool read_futex(char **parts, size_t count, struct stacks *stacks)
 	return true;
 }
 
-static bool read_line(char *line, struct stacks *stacks)
+static bool stack_read_line(char *line, struct stacks *stacks)
 {
 	char *parts[PARTS_MAX];
 	size_t count = split_line(line, parts);
@@ -257,7 +257,7 @@ static bool read_line(char *line, struct stacks *stacks)
 }
 
 /* Is the first line that of a version that is known? */
-static bool is_ours(const char *text)
+static bool header_is_ours(const char *text)
 {
 	size_t words = strlen(FIRST_WORDS);
 
@@ -271,12 +271,12 @@ int stack_file_parse(char *text, struct stacks *stacks, size_t *out_bad)
 	size_t bad = 0;
 
 	*out_bad = 0;
-	if (!is_ours(text))
+	if (!header_is_ours(text))
 		return -EBADMSG;
 	for (line += strlen(FIRST_LINE "\n"); *line && bad < BAD_MAX; line = next) {
 		next = strchr(line, '\n');
 		next = next ? (*next = '\0', next + 1) : strchr(line, '\0');
-		bad += !read_line(line, stacks);
+		bad += !stack_read_line(line, stacks);
 	}
 	stacks_finish(stacks);
 	*out_bad = bad;

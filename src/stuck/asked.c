@@ -20,7 +20,7 @@ static void add_target(struct asked *targets, int32_t tgid)
 	targets->tgids[targets->count++] = tgid;
 }
 
-static int add_number(struct asked *targets, int proc_fd, int32_t number, struct err *err)
+static int asked_add_number(struct asked *targets, int proc_fd, int32_t number, struct err *err)
 {
 	char path[32], text[4096];
 	const char *at;
@@ -65,7 +65,7 @@ int asked_find(struct asked *targets, int proc_fd, const struct stuck_select *se
 	       struct err *err)
 {
 	for (size_t i = 0; i < select->count; i++) {
-		int rc = add_number(targets, proc_fd, select->tgids[i], err);
+		int rc = asked_add_number(targets, proc_fd, select->tgids[i], err);
 
 		if (rc < 0 && !select->may_be_gone)
 			return rc;

@@ -299,7 +299,7 @@ static const struct stuck_thread *only_target(const struct graph *graph, uint32_
 }
 
 /* Brent's way of noticing that a chain leads back: it is compared with where it was at powers of two. */
-static void follow(const struct graph *graph, uint32_t start)
+static void graph_follow(const struct graph *graph, uint32_t start)
 {
 	struct stuck_thread *first = &graph->stuck->threads[start];
 	const struct stuck_thread *at = first, *kept = first;
@@ -337,7 +337,7 @@ static void find_roots(const struct graph *graph)
 		if (stuck->threads[node].root != STUCK_ROOT_SELF)
 			continue;
 		if (graph->has_hope[node])
-			follow(graph, node);
+			graph_follow(graph, node);
 		else
 			stuck->threads[node].root = STUCK_ROOT_INSIDE;
 	}

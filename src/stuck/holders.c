@@ -88,7 +88,7 @@ static void read_fdinfo(const struct table_job *job, const char *name, char *tex
 		text[0] = '\0';
 }
 
-static uint64_t key_of(const struct table_job *job, const char *name, const char *link)
+static uint64_t holder_key(const struct table_job *job, const char *name, const char *link)
 {
 	bool is_master = strcmp(link, "/dev/ptmx") == 0 || strcmp(link, "/dev/pts/ptmx") == 0;
 	bool is_eventfd = strcmp(link, "anon_inode:[eventfd]") == 0;
@@ -118,7 +118,7 @@ static void add_entry(struct table_job *job, int dir_fd, const char *name)
 	link[len] = '\0';
 	job->holders = vec_room(job->holders, job->count, &job->cap, sizeof(*job->holders));
 	holder = &job->holders[job->count++];
-	holder->key = key_of(job, name, link);
+	holder->key = holder_key(job, name, link);
 	holder->tgid = job->tgid;
 	holder->fd = (int32_t)strtol(name, NULL, 10);
 	holder->modes = (st.st_mode & S_IRUSR ? HOLDER_READS : 0u) |

@@ -112,7 +112,7 @@ static struct tasks_job *tasks_job_new(const struct look *look, int32_t tgid)
 	return job;
 }
 
-static struct process *add_process(struct look *look, int32_t tgid)
+static struct process *look_add_process(struct look *look, int32_t tgid)
 {
 	struct process *process;
 
@@ -149,7 +149,7 @@ struct process *look_process(struct look *look, int32_t tgid)
 
 	if (index)
 		return usable(&look->processes[*index]);
-	process = add_process(look, tgid);
+	process = look_add_process(look, tgid);
 	if (look->count >= TASKS_MAX || look_spent_ns() > look->budget_ns) {
 		look->skipped++;
 		return NULL;

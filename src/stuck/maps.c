@@ -84,7 +84,7 @@ static void maps_job_run(struct worker_job *worker_job)
 }
 
 /* Whether it was found; what was asked for is in 'asked' and answered there. */
-static bool run(struct look *look, struct process *process, struct maps_job *asked)
+static bool maps_run(struct look *look, struct process *process, struct maps_job *asked)
 {
 	struct maps_job *job;
 	bool is_found;
@@ -112,7 +112,7 @@ bool maps_at(struct look *look, struct process *process, uint64_t address,
 {
 	struct maps_job asked = { .address = address };
 
-	if (!address || !run(look, process, &asked))
+	if (!address || !maps_run(look, process, &asked))
 		return false;
 	*out_mapping = asked.mapping;
 	return true;
@@ -124,7 +124,7 @@ bool maps_library(struct look *look, struct process *process, const char *name,
 	struct maps_job asked = { 0 };
 
 	snprintf(asked.library, sizeof(asked.library), "%s", name);
-	if (!run(look, process, &asked))
+	if (!maps_run(look, process, &asked))
 		return false;
 	*out_address = asked.address;
 	return true;
@@ -134,5 +134,5 @@ bool maps_has(struct look *look, struct process *process, const struct mapping *
 {
 	struct maps_job asked = { .mapping = *mapping };
 
-	return run(look, process, &asked);
+	return maps_run(look, process, &asked);
 }

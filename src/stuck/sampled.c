@@ -45,7 +45,7 @@ static struct sampled_wait wait_of(const struct stuck *stuck, const struct stuck
 	return wait;
 }
 
-static bool is_same(const struct sampled_wait *a, const struct sampled_wait *b)
+static bool sampled_is_same(const struct sampled_wait *a, const struct sampled_wait *b)
 {
 	return a->tid == b->tid && a->tgid == b->tgid && a->kind == b->kind &&
 	       a->waits_for == b->waits_for && strcmp(a->in, b->in) == 0 &&
@@ -55,7 +55,7 @@ static bool is_same(const struct sampled_wait *a, const struct sampled_wait *b)
 static void count_wait(struct sampled *sampled, const struct sampled_wait *wait)
 {
 	for (size_t i = 0; i < sampled->wait_count; i++) {
-		if (is_same(&sampled->waits[i], wait)) {
+		if (sampled_is_same(&sampled->waits[i], wait)) {
 			sampled->waits[i].looks++;
 			return;
 		}
@@ -70,7 +70,8 @@ static void count_wait(struct sampled *sampled, const struct sampled_wait *wait)
 	sampled->waits[sampled->wait_count++].looks = 1;
 }
 
-static struct sampled_thread *thread_of(struct sampled *sampled, const struct stuck_thread *thread)
+static struct sampled_thread *sampled_thread_of(struct sampled *sampled,
+						const struct stuck_thread *thread)
 {
 	for (size_t i = 0; i < sampled->thread_count; i++) {
 		if (sampled->threads[i].tid == thread->tid)
@@ -116,7 +117,7 @@ static void count_look(struct sampled *sampled, const struct stuck *stuck)
 			continue;
 		wait = wait_of(stuck, thread);
 		count_wait(sampled, &wait);
-		counts = thread_of(sampled, thread);
+		counts = sampled_thread_of(sampled, thread);
 		if (counts)
 			read_counts(counts);
 	}

@@ -13,7 +13,7 @@
 #define FDINFO_MAX 65536
 
 /* A set of which not all is known could be ended by anything. */
-static void give_up(struct asleep *asleep)
+static void asleep_give_up(struct asleep *asleep)
 {
 	asleep->wait->has_unknown = true;
 	asleep->wait->has_hole = true;
@@ -27,7 +27,7 @@ static void add_fd(struct asleep *asleep, int32_t fd, uint64_t inode, bool reads
 	if (reads)
 		fd_source(asleep, fd, inode, false);
 	if (!reads && !writes) /* an end, or an error */
-		give_up(asleep);
+		asleep_give_up(asleep);
 }
 
 static void set_object(struct asleep *asleep, const int32_t *fds, size_t count, bool is_more)
@@ -66,7 +66,7 @@ void poll_wait(struct asleep *asleep)
 	if (!look_memory(&asleep->snap->look, asleep->process, args[0], set,
 			 count * sizeof(*set)) ||
 	    args[1] > SET_MAX)
-		give_up(asleep);
+		asleep_give_up(asleep);
 	for (size_t i = 0; i < count; i++) {
 		if (set[i].fd < 0)
 			continue;
@@ -94,10 +94,10 @@ void select_wait(struct asleep *asleep)
 	for (size_t i = 0; i < 3; i++) {
 		if (args[1 + i] && !look_memory(&asleep->snap->look, asleep->process, args[1 + i],
 						sets[i], (count + 63) / 64 * 8))
-			give_up(asleep);
+			asleep_give_up(asleep);
 	}
 	if (args[0] > 1024)
-		give_up(asleep);
+		asleep_give_up(asleep);
 	for (size_t fd = 0; fd < count; fd++) {
 		bool reads = has_bit(sets[0], fd) || has_bit(sets[2], fd);
 		bool writes = has_bit(sets[1], fd);
@@ -105,7 +105,7 @@ void select_wait(struct asleep *asleep)
 		if (!reads && !writes)
 			continue;
 		if (used == SET_MAX) {
-			give_up(asleep);
+			asleep_give_up(asleep);
 			break;
 		}
 		fds[used++] = (int32_t)fd;
@@ -129,11 +129,11 @@ void epoll_wait_set(struct asleep *asleep)
 	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid,
 		 (int32_t)asleep->task.args[0]);
 	if (look_file(&asleep->snap->look, asleep->process, name, text, FDINFO_MAX) <= 0) {
-		give_up(asleep);
+		asleep_give_up(asleep);
 		return;
 	}
 	if (strlen(text) == FDINFO_MAX - 1)
-		give_up(asleep);
+		asleep_give_up(asleep);
 	for (at = strstr(text, "tfd:"); at; at = strstr(at + 4, "tfd:")) {
 		uint32_t events;
 		uint64_t inode = 0;
@@ -141,7 +141,7 @@ void epoll_wait_set(struct asleep *asleep)
 		if (used == SET_MAX ||
 		    sscanf(at, "tfd: %d events: %x data: %*x pos:%*d ino:%" SCNx64, &fds[used],
 			   &events, &inode) < 2) {
-			give_up(asleep);
+			asleep_give_up(asleep);
 			break;
 		}
 		add_fd(asleep, fds[used], inode, events & (EPOLLIN | EPOLLRDNORM | EPOLLPRI),

@@ -93,7 +93,8 @@ static void drop(struct stalls *stalls, struct stall *stall)
 	stall->fd = -1;
 }
 
-static void add_thread(struct stalls *stalls, struct listing *listing, int32_t tgid, int32_t tid)
+static void stalls_add_thread(struct stalls *stalls, struct listing *listing, int32_t tgid,
+			      int32_t tid)
 {
 	struct stall *old = NULL, *item;
 
@@ -125,7 +126,7 @@ static int list_threads(struct stalls *stalls, struct err *err)
 		snprintf(path, sizeof(path), "%d/task", targets.tgids[i]);
 		count = proc_numbers(stalls->proc_fd, path, &tids);
 		for (int k = 0; k < count; k++)
-			add_thread(stalls, &listing, targets.tgids[i], tids[k]);
+			stalls_add_thread(stalls, &listing, targets.tgids[i], tids[k]);
 	}
 	asked_fini(&targets);
 	while (listing.next < stalls->count)
@@ -140,7 +141,7 @@ static int list_threads(struct stalls *stalls, struct err *err)
 	return rc == 0 && !stalls->count ? err_set(err, -ESRCH, "the process exited") : rc;
 }
 
-static void open_file(struct stalls *stalls, struct stall *stall)
+static void stall_open_file(struct stalls *stalls, struct stall *stall)
 {
 	char path[64];
 
@@ -159,7 +160,7 @@ static uint64_t read_runs(struct stalls *stalls, struct stall *stall)
 	ssize_t got;
 
 	if (stall->fd < 0)
-		open_file(stalls, stall);
+		stall_open_file(stalls, stall);
 	if (stall->fd < 0)
 		return proc_runs(stalls->proc_fd, stall->tgid, stall->tid);
 	got = pread(stall->fd, text, sizeof(text) - 1, 0);

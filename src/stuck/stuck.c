@@ -85,8 +85,8 @@ static void join_waits(const struct wait *first, const struct wait *second,
 		thread->kind = STUCK_UNKNOWN;
 }
 
-static void add_thread(struct stuck *stuck, const struct snap *first, const struct snap *second,
-		       size_t index, const struct asked *targets)
+static void stuck_add_thread(struct stuck *stuck, const struct snap *first,
+			     const struct snap *second, size_t index, const struct asked *targets)
 {
 	const struct task *task = &second->look.tasks[index];
 	const struct wait *before = wait_before(first, task);
@@ -108,7 +108,7 @@ static void add_thread(struct stuck *stuck, const struct snap *first, const stru
 	}
 }
 
-static int by_number(const void *left, const void *right)
+static int thread_by_number(const void *left, const void *right)
 {
 	const struct stuck_thread *a = left, *b = right;
 
@@ -175,9 +175,9 @@ static struct stuck *join(const struct snap *first, const struct snap *second,
 	stuck->threads = xcalloc(second->wait_count + 1, sizeof(*stuck->threads));
 	for (size_t i = 0; i < second->wait_count; i++) {
 		if (!second->look.tasks[i].is_kernel)
-			add_thread(stuck, first, second, i, targets);
+			stuck_add_thread(stuck, first, second, i, targets);
 	}
-	qsort(stuck->threads, stuck->count, sizeof(*stuck->threads), by_number);
+	qsort(stuck->threads, stuck->count, sizeof(*stuck->threads), thread_by_number);
 	for (size_t i = 0; i < stuck->count; i++)
 		map_put(&stuck->by_tid, (uint64_t)(uint32_t)stuck->threads[i].tid, i);
 	return stuck;

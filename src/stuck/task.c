@@ -71,8 +71,8 @@ bool task_parse_call(const char *line, struct task *task)
 	return true;
 }
 
-static int read_file(int proc_fd, const struct task *task, const char *name, char *text,
-		     size_t bytes)
+static int task_read_file(int proc_fd, const struct task *task, const char *name, char *text,
+			  size_t bytes)
 {
 	AUTO_CLOSE int fd = -1;
 	char path[64];
@@ -91,7 +91,7 @@ static int read_file(int proc_fd, const struct task *task, const char *name, cha
 static void read_call(int proc_fd, struct task *task)
 {
 	char text[256];
-	int rc = read_file(proc_fd, task, "syscall", text, sizeof(text));
+	int rc = task_read_file(proc_fd, task, "syscall", text, sizeof(text));
 
 	task->is_barred = rc == -EPERM || rc == -EACCES;
 	task->has_call = rc > 0 && task_parse_call(text, task);
@@ -144,7 +144,7 @@ bool task_read(int proc_fd, int32_t tgid, int32_t tid, const struct task *before
 	struct task task = { .tid = tid, .tgid = tgid, .nr = -1 };
 	char text[1024];
 
-	if (read_file(proc_fd, &task, "stat", text, sizeof(text)) <= 0 ||
+	if (task_read_file(proc_fd, &task, "stat", text, sizeof(text)) <= 0 ||
 	    !task_parse_stat(text, &task))
 		return false;
 	/* The number before the rest: who is told asleep slept since then. */
@@ -158,7 +158,7 @@ bool task_read(int proc_fd, int32_t tgid, int32_t tid, const struct task *before
 		read_call(proc_fd, &task);
 		/* Of a futex the call says it all, but of the main thread, which may be frozen. */
 		if ((is_in_futex(&task) && task.state == 'S' && tid != tgid) ||
-		    read_file(proc_fd, &task, "wchan", task.wchan, sizeof(task.wchan)) <= 0 ||
+		    task_read_file(proc_fd, &task, "wchan", task.wchan, sizeof(task.wchan)) <= 0 ||
 		    strcmp(task.wchan, "0") == 0)
 			task.wchan[0] = '\0';
 	}

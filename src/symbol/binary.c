@@ -77,7 +77,7 @@ static uint32_t word_at(const uint8_t *at)
 }
 
 /* Is 'library' what was asked for: the same, or with ".so..." behind it? */
-static bool is_named(const char *library, const char *name)
+static bool library_is_named(const char *library, const char *name)
 {
 	size_t bytes = strlen(name);
 
@@ -109,13 +109,13 @@ char *binary_search_cache(const uint8_t *bytes, size_t count, const char *name)
 		const char *path = string_at(head, left, word_at(entry + 8));
 
 		if (word_at(entry) == CACHE_FLAGS && library && path && path[0] == '/' &&
-		    is_named(library, name))
+		    library_is_named(library, name))
 			return xstrdup(path);
 	}
 	return NULL;
 }
 
-static uint8_t *read_file(const char *path, size_t *out_count)
+static uint8_t *binary_read_file(const char *path, size_t *out_count)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -136,7 +136,7 @@ char *binary_find_library(const char *name, const char *cache)
 		"/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib"
 	};
 	size_t count = 0;
-	AUTO_FREE uint8_t *bytes = read_file(cache, &count);
+	AUTO_FREE uint8_t *bytes = binary_read_file(cache, &count);
 	char *found = bytes ? binary_search_cache(bytes, count, name) : NULL;
 
 	if (found && is_file(found))

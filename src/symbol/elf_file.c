@@ -208,7 +208,7 @@ static Elf_Data *find_versym(Elf *elf)
 	return NULL;
 }
 
-static bool kind_of(const GElf_Sym *symbol, enum elf_symbol_kind *out_kind)
+static bool symbol_kind(const GElf_Sym *symbol, enum elf_symbol_kind *out_kind)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {
 	case STT_FUNC:
@@ -262,7 +262,7 @@ static void read_symbol_table(struct elf_file *file, Elf *elf, Elf_Scn *section,
 	for (size_t i = 1; i < count && i < INT32_MAX && file->symbol_count < SYMBOLS_MAX; i++) {
 		struct elf_symbol symbol = { 0 };
 
-		if (!gelf_getsym(data, (int)i, &entry) || !kind_of(&entry, &symbol.kind))
+		if (!gelf_getsym(data, (int)i, &entry) || !symbol_kind(&entry, &symbol.kind))
 			continue;
 		symbol.name = elf_strptr(elf, header->sh_link, entry.st_name);
 		if (!symbol.name || !symbol.name[0])

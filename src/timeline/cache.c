@@ -133,7 +133,7 @@ static struct place *make_place(struct tl_cache *cache)
 	return place;
 }
 
-static struct chunk *find(struct tl_cache *cache, const struct track *track, uint32_t index)
+static struct chunk *chunk_find(struct tl_cache *cache, const struct track *track, uint32_t index)
 {
 	uint64_t key = (uint64_t)track->id << 32 | index;
 	uint64_t *known = map_find(&cache->index, key);
@@ -155,7 +155,7 @@ static struct chunk *find(struct tl_cache *cache, const struct track *track, uin
 const struct chunk *cache_chunk(struct tl_cache *cache, const struct track *track, uint32_t index)
 {
 	struct chunk_limits limits = limits_of(cache);
-	struct chunk *chunk = find(cache, track, index);
+	struct chunk *chunk = chunk_find(cache, track, index);
 
 	if (!chunk->has_entries && !chunk_unpack_entries(chunk, &limits)) {
 		note_damage(cache, &track->chunks[index], "its entries are invalid");
@@ -167,7 +167,7 @@ const struct chunk *cache_chunk(struct tl_cache *cache, const struct track *trac
 const struct chunk *cache_waits(struct tl_cache *cache, const struct track *track, uint32_t index)
 {
 	struct chunk_limits limits = limits_of(cache);
-	struct chunk *chunk = find(cache, track, index);
+	struct chunk *chunk = chunk_find(cache, track, index);
 
 	if (!chunk->has_waits && !chunk_unpack_waits(chunk, &limits)) {
 		note_damage(cache, &track->chunks[index], "its waits are invalid");
@@ -180,7 +180,7 @@ const struct chunk *cache_waits(struct tl_cache *cache, const struct track *trac
 const struct chunk *cache_edges(struct tl_cache *cache, const struct track *track, uint32_t index)
 {
 	struct chunk_limits limits = limits_of(cache);
-	struct chunk *chunk = find(cache, track, index);
+	struct chunk *chunk = chunk_find(cache, track, index);
 
 	if (!chunk->has_edges && !chunk_unpack_edges(chunk, &limits)) {
 		note_damage(cache, &track->chunks[index], "its wake-ups are invalid");
@@ -193,7 +193,7 @@ const struct chunk *cache_edges(struct tl_cache *cache, const struct track *trac
 void cache_run(struct tl_cache *cache, const struct track *track, uint32_t index, bool with_max,
 	       struct run *out_run)
 {
-	const struct chunk *chunk = find(cache, track, index);
+	const struct chunk *chunk = chunk_find(cache, track, index);
 
 	if (chunk->byte_count && chunk_unpack_run(chunk, with_max, out_run))
 		return;

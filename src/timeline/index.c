@@ -401,7 +401,7 @@ static int open_above(const char *dir, const char **out_name)
 	return open(!slash ? "." : slash == above ? "/" : above, OPEN_DIR);
 }
 
-static int open_file(const char *dir, int *out_fd, struct err *err)
+static int index_open_file(const char *dir, int *out_fd, struct err *err)
 {
 	const char *name;
 	AUTO_CLOSE int above = open_above(dir, &name);
@@ -425,7 +425,7 @@ int index_open(const char *dir, const struct index_key *key, struct timeline **o
 	       struct err *err)
 {
 	int fd = -1;
-	int rc = open_file(dir, &fd, err);
+	int rc = index_open_file(dir, &fd, err);
 
 	if (rc == 0)
 		rc = open_fd(fd, key, out_timeline, err);

@@ -225,7 +225,7 @@ void timeline_wait(const struct timeline *timeline, uint32_t slot, uint32_t inde
 
 /* --------------------------------------------------------------------- sums */
 
-static void feed(struct run *run, struct tl_iter *iter)
+static void iter_feed(struct run *run, struct tl_iter *iter)
 {
 	const struct track_entry entry = iter->entries[iter->at++];
 	struct wait wait = { .fd = -1 };
@@ -255,7 +255,7 @@ static void feed_before(struct run *run, struct tl_iter *iter, uint64_t time)
 
 		if (entry->time >= time)
 			break;
-		feed(run, iter);
+		iter_feed(run, iter);
 	}
 }
 

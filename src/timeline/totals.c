@@ -57,7 +57,7 @@ static uint32_t hash_of(uint64_t key)
 	return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-static uint32_t *place_of(const struct totals *totals, uint64_t key)
+static uint32_t *totals_place(const struct totals *totals, uint64_t key)
 {
 	uint32_t mask = totals->index_cap - 1;
 	uint32_t at = hash_of(key) & mask;
@@ -80,7 +80,7 @@ static void index_again(struct totals *totals)
 	}
 	memset(totals->index, 0, totals->index_cap * sizeof(*totals->index));
 	for (uint32_t i = 0; i < totals->count; i++)
-		*place_of(totals, totals->rows[i].key) = i + 1;
+		*totals_place(totals, totals->rows[i].key) = i + 1;
 }
 
 void totals_fini(struct totals *totals)
@@ -99,7 +99,7 @@ void totals_clear(struct totals *totals)
 
 struct total *totals_row(struct totals *totals, uint64_t key)
 {
-	uint32_t *place = totals->index ? place_of(totals, key) : NULL;
+	uint32_t *place = totals->index ? totals_place(totals, key) : NULL;
 
 	if (place && *place)
 		return &totals->rows[*place - 1];
@@ -107,7 +107,7 @@ struct total *totals_row(struct totals *totals, uint64_t key)
 		totals->cap = totals->cap ? totals->cap * 2 : 8;
 		totals->rows = xrealloc(totals->rows, totals->cap, sizeof(*totals->rows));
 		index_again(totals);
-		place = place_of(totals, key);
+		place = totals_place(totals, key);
 	}
 	totals->rows[totals->count] = (struct total){ .key = key };
 	*place = ++totals->count;
@@ -116,7 +116,7 @@ struct total *totals_row(struct totals *totals, uint64_t key)
 
 const struct total *totals_find(const struct totals *totals, uint64_t key)
 {
-	const uint32_t *place = totals->index ? place_of(totals, key) : NULL;
+	const uint32_t *place = totals->index ? totals_place(totals, key) : NULL;
 
 	return place && *place ? &totals->rows[*place - 1] : NULL;
 }

@@ -92,7 +92,7 @@ def check_truth(tap, info):
     there, before = on_cpu(info, *longest[1:]), on_cpu(info, info["window"]["start_ns"],
                                                        info["steps"][0]["since_ns"])
     tap.ok(there and there["own_or_kernel_ns"] > 0 and there["own_ns"] == 0 and there["syscalls_ns"] == 0,
-           "then own code is not told from calls", there, longest)
+           "then own code and calls are not distinguished", there, longest)
     tap.ok(before and before["own_ns"] > 0 and before["syscalls_ns"] > 0, "before, it is", before)
     done = kernel.holdup("why", "--json", "calls.holdup")
     report = json.loads(done.stdout)

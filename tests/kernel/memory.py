@@ -85,7 +85,7 @@ def missing(tap):
     program = os.path.join(kernel.PROGRAMS, "memory-steps")
     holdup("record", "-o", "plain", "--", program, "3")
     reasons = {finding["reason"] for finding in findings("plain", "rss_grown <= 1GiB")}
-    tap.ok(reasons == {"rss_grown cannot be told: kmem:rss_stat was not recorded"},
+    tap.ok(reasons == {"rss_grown is unknown: kmem:rss_stat was not recorded"},
            "without the event it is uncertain, and why", reasons)
 
 

@@ -195,7 +195,7 @@ def check_damaged(test, trace):
     into = trace + ".of-damaged"
     status, _, message = holdup("cut", "-o", into, trace)
     said = [row["why"] for row in parsed("info", "--json", into)["missing"]
-            if row["what"] == "what was damaged in the trace that was cut"]
+            if row["what"] == "damage of the trace that was cut"]
     test.ok(status == 0 and damage and said, "a cut of a damaged trace says what was damaged",
             damage, said, message)
 

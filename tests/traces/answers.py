@@ -38,7 +38,6 @@ Of vm, the chains that the workloads wrote down (groundtruth.txt), but those whi
   ends at the packet. What the server does in that time is asked of its own trace.
 """
 import collections
-import csv
 import json
 import math
 import os
@@ -61,8 +60,7 @@ Span = collections.namedtuple("Span", "start end wib state waker")
 
 
 def rows(*path):
-    with open(os.path.join(ctf.TRACES, *path), newline="") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(ctf.TRACES, *path)
 
 
 def unpack(*path):

@@ -10,7 +10,6 @@ Neither root nor a kernel is needed. Skipped when the folder is not there.
 """
 import calendar
 import collections
-import csv
 import glob
 import hashlib
 import json
@@ -200,8 +199,7 @@ def unpack_one(archive, trace):
 
 
 def rows(folder, name):
-    with open(os.path.join(TRACES, folder, name), newline="") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(TRACES, folder, name)
 
 
 def check_real(test, into):

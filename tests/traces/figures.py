@@ -14,7 +14,6 @@ I/O by the kernel's own flag (sched_blocked_reason in 11).
 Neither root nor a kernel is needed. Skipped when the folder is not there.
 """
 import collections
-import csv
 import json
 import math
 import os
@@ -101,8 +100,7 @@ class Trace:
         if self._spans is None:
             folder = os.path.basename(self.path) + ".csv"
             holdup("export", "--format", "csv", "-o", folder, self.path)
-            with open(os.path.join(folder, "intervals.csv"), newline="", encoding="utf-8") as file:
-                self._spans = list(csv.DictReader(file))
+            self._spans = kernel.csv_rows(folder, "intervals.csv")
             for span in self._spans:
                 for key in ("tid", "tgid", BEGIN, END):
                     span[key] = int(span[key])
@@ -120,8 +118,7 @@ class Trace:
 
 
 def rows(*path):
-    with open(os.path.join(TRACES, *path), newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(TRACES, *path)
 
 
 def text_of(*path):

@@ -9,7 +9,6 @@ time, with one regular expression. Neither root nor a kernel is needed. Skipped 
 is not there.
 """
 import collections
-import csv
 import glob
 import hashlib
 import json
@@ -40,8 +39,7 @@ def run(cache, *args):
 
 
 def rows(*path):
-    with open(os.path.join(TRACES, *path), newline="") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(TRACES, *path)
 
 
 def listed(cache, path):

@@ -125,8 +125,7 @@ def same_sum(found, wanted):
 
 def each_section(tap, name, kernel_trace):
     path = os.path.join(TRACES, f"14-kernel-plus-ust/{name}.work-section-instances.csv")
-    with open(path, encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = kernel.csv_rows(path)
     spans = values_of(name, kernel_trace)
     different = []
     for row in rows:

@@ -12,7 +12,6 @@ turned. Neither root nor a kernel is needed. Skipped when the folder is not ther
 """
 import bisect
 import collections
-import csv
 import json
 import os
 import random
@@ -62,8 +61,7 @@ def listed(trace):
 
 
 def rows(*path):
-    with open(os.path.join(TRACES, *path), newline="") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(TRACES, *path)
 
 
 def unpack(archive, into):

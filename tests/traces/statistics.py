@@ -4,7 +4,6 @@
 $HOLDUP_CTF_TRACES, or ../shared/traces beside the project, has 01-ctf-real and 09-statistics.
 Neither root nor a kernel is needed. Skipped when the folder is not there.
 """
-import csv
 import json
 import os
 import shutil
@@ -31,8 +30,7 @@ def check(name, good, why=""):
 
 
 def rows(name):
-    with open(os.path.join(TRACES, "09-statistics", name), newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(TRACES, "09-statistics", name)
 
 
 def unpack(folder, name, into):

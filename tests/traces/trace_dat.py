@@ -11,7 +11,6 @@ all of them must give the same list. Then files are cut and bytes of them are tu
 Neither root nor a kernel is needed. Skipped when the folder is not there.
 """
 import collections
-import csv
 import glob
 import hashlib
 import json
@@ -82,8 +81,7 @@ def switch_digest(trace):
 
 
 def rows(*path):
-    with open(os.path.join(TRACES, *path), newline="") as file:
-        return list(csv.DictReader(file))
+    return kernel.csv_rows(TRACES, *path)
 
 
 def unpack(archive, into):

@@ -453,7 +453,7 @@ def the_server_goes(tap, browser, server):
     browser.ready()
     tap.ok(server.end() == 0, "the server ends")
     browser.key("w")
-    tap.ok(browser.wait("document.documentElement.dataset.state === 'error'") and "gone" in browser.value("document.getElementById('status').textContent")
+    tap.ok(browser.wait("document.documentElement.dataset.state === 'error'") and "has stopped" in browser.value("document.getElementById('status').textContent")
            and len(browser.value(ROWS)) > 0, "the page says so, and keeps what it has")
 
 

@@ -128,8 +128,8 @@ static const char *process_name(const struct timeline *timeline, uint32_t slot)
 	return timeline_comm(timeline, main == SLOT_NONE ? slot : main);
 }
 
-static bool is_wanted(const struct timeline *timeline, uint32_t slot,
-		      const struct delays_trace_opts *opts)
+static bool slot_is_wanted(const struct timeline *timeline, uint32_t slot,
+			   const struct delays_trace_opts *opts)
 {
 	const struct tl_thread *thread = timeline->threads[slot];
 
@@ -169,7 +169,7 @@ static void add_account(struct delays_task *task, const struct delays_trace_acco
 }
 
 /* By process, each before its threads. */
-static int by_number(const void *a, const void *b)
+static int row_by_number(const void *a, const void *b)
 {
 	const struct delays_task *left = a, *right = b;
 
@@ -196,7 +196,7 @@ void delays_trace_run(const struct timeline *timeline, const struct delays_trace
 		bool is_new;
 		uint64_t *index;
 
-		if (!is_wanted(timeline, slot, opts))
+		if (!slot_is_wanted(timeline, slot, opts))
 			continue;
 		delays_trace_account(timeline, opts->memory, slot, &life, &account);
 		trace.uncertain_ns += account.uncertain_ns;
@@ -215,7 +215,7 @@ void delays_trace_run(const struct timeline *timeline, const struct delays_trace
 	map_fini(&processes);
 	if (trace.sample.count)
 		qsort(trace.sample.tasks, trace.sample.count, sizeof(*trace.sample.tasks),
-		      by_number);
+		      row_by_number);
 	*out_trace = trace;
 }
 

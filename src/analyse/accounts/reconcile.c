@@ -39,7 +39,7 @@ static struct reconcile_life *new_life(struct lives *lives)
 }
 
 /* Is 'later' of the thread that had the number at the start? */
-static bool is_same(const struct recorded_task *start, const struct recorded_task *later)
+static bool recorded_is_same(const struct recorded_task *start, const struct recorded_task *later)
 {
 	return later->stats.life_us >= start->stats.life_us &&
 	       later->stats.tgid == start->stats.tgid;
@@ -56,7 +56,7 @@ static void pair_one(struct lives *lives, const struct recorded_task *task)
 		map_put(&lives->open, tid, lives->count);
 		return;
 	}
-	if (!life || !is_same(life->start, task))
+	if (!life || !recorded_is_same(life->start, task))
 		life = new_life(lives);
 	life->end = task;
 	(void)map_remove(&lives->open, tid);
@@ -264,7 +264,8 @@ static struct reconcile_task *new_task(struct reconcile *result, size_t *cap,
 }
 
 /* Where no thread had both, neither is known: then the first thread's own values are told. */
-static void settle(struct reconcile_task *task, const struct reconcile_class *rows, bool has_both[])
+static void reconcile_settle_task(struct reconcile_task *task, const struct reconcile_class *rows,
+				  bool has_both[])
 {
 	for (size_t i = 0; i < RECONCILE_ROWS; i++) {
 		if (!has_both[i]) {
@@ -287,7 +288,7 @@ static void one_thread(struct reconcile *result, size_t *cap, const struct recon
 	}
 }
 
-static int by_number(const void *a, const void *b)
+static int task_by_number(const void *a, const void *b)
 {
 	const struct reconcile_task *x = a, *y = b;
 
@@ -367,7 +368,7 @@ static void publish_sums(struct sums *sums, struct reconcile *result, size_t *ca
 	for (size_t i = 0; i < sums->count; i++) {
 		struct sum *sum = &sums->sums[i];
 
-		settle(&sum->task, sum->one, sum->has_both);
+		reconcile_settle_task(&sum->task, sum->one, sum->has_both);
 		result->tasks = vec_room(result->tasks, result->count, cap, sizeof(*result->tasks));
 		result->tasks[result->count++] = sum->task;
 	}
@@ -455,7 +456,7 @@ int reconcile_run(const struct reconcile_events *events, const struct recorded *
 			       "no such process is in the accounts of this recording%s%s",
 			       recorded->damage ? ": " : "",
 			       recorded->damage ? recorded->damage : "");
-	qsort(result.tasks, result.count, sizeof(*result.tasks), by_number);
+	qsort(result.tasks, result.count, sizeof(*result.tasks), task_by_number);
 	add_pressures(recorded, &result);
 	*out_result = result;
 	return 0;

@@ -406,8 +406,8 @@ static void enter_state(struct step *step)
 	check_instance_renew(check, instance);
 }
 
-static void take(struct check *check, struct instance *instance, uint32_t index,
-		 const struct event *event, const struct key *key)
+static void edge_take(struct check *check, struct instance *instance, uint32_t index,
+		      const struct event *event, const struct key *key)
 {
 	struct step step = {
 		.check = check,
@@ -529,7 +529,7 @@ static bool offer(struct check *check, uint32_t pattern, const struct event *eve
 			continue;
 		is_taken = true;
 		instance->last_event = check->result.events;
-		take(check, instance, index, event, key);
+		edge_take(check, instance, index, event, key);
 	}
 	return is_taken;
 }
@@ -549,7 +549,7 @@ static void begin_or_not(struct check *check, uint32_t pattern, const struct eve
 	}
 	first = begin_instance(check, event, key);
 	first->last_event = check->result.events;
-	take(check, first, index, event, key);
+	edge_take(check, first, index, event, key);
 }
 
 /* ------------------------------------------------- events where some were lost */
@@ -581,13 +581,14 @@ static struct instance *begin_in_doubt(struct check *check, uint32_t pattern,
 	instance->last_event = check->result.events;
 	if (!is_sure)
 		doubt(check, instance, event->time_ns);
-	take(check, instance, check_next(check, check->model->initial, pattern), event, key);
+	edge_take(check, instance, check_next(check, check->model->initial, pattern), event, key);
 	return check_instance_first(check, key->value);
 }
 
 /* Of the states that the key may be in, the engine follows one: it goes on as long as that may be. */
-static struct instance *follow(struct check *check, uint32_t pattern, const struct event *event,
-			       const struct key *key, const struct check_ways *ways)
+static struct instance *instance_follow(struct check *check, uint32_t pattern,
+					const struct event *event, const struct key *key,
+					const struct check_ways *ways)
 {
 	struct instance *instance = check_instance_first(check, key->value);
 	uint32_t index;
@@ -605,7 +606,7 @@ static struct instance *follow(struct check *check, uint32_t pattern, const stru
 		doubt(check, instance, event->time_ns);
 	if (instance && index != NONE) {
 		instance->last_event = check->result.events;
-		take(check, instance, index, event, key);
+		edge_take(check, instance, index, event, key);
 		return check_instance_first(check, key->value);
 	}
 	if (!ways->takers && instance && check->model->is_strict)
@@ -631,7 +632,7 @@ static void match_one(struct check *check, uint32_t pattern, const struct event 
 		instance = check_instance_first(check, key->value);
 	} else {
 		check_phase_step(check, &coming, set, &ways);
-		instance = follow(check, pattern, event, key, &ways);
+		instance = instance_follow(check, pattern, event, key, &ways);
 		set = check_phase_after(check, instance ? instance->state : check->model->initial);
 	}
 	check_phase_keep(check, key->value, instance, set, event->time_ns);

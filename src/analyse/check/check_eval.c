@@ -23,7 +23,7 @@ static void because(struct check_eval *eval, enum check_doubt doubt, uint32_t in
 		eval->reason = (struct check_reason){ .doubt = doubt, .index = index };
 }
 
-static const char *name_of(const struct check_eval *eval)
+static const char *eval_name(const struct check_eval *eval)
 {
 	const struct model *model = eval->metrics->model;
 
@@ -37,8 +37,8 @@ char *check_eval_reason(const struct check_eval *eval)
 	static const struct {
 		const char *before, *after; /* the name of the variable or field between them */
 	} texts[] = {
-		[DOUBT_MISSING] = { "", " cannot be told: " },
-		[DOUBT_DEAF] = { "", " cannot be told: the trace has no events of the kernel" },
+		[DOUBT_MISSING] = { "", " is unknown: " },
+		[DOUBT_DEAF] = { "", " is unknown: the trace has no events of the kernel" },
 		[DOUBT_NOT_STARTED] = { "", " was not started on this way" },
 		[DOUBT_NOT_SET] = { "", " was not set on this way" },
 		[DOUBT_VALUE] = { "the value of ", " is not known" },
@@ -75,7 +75,7 @@ char *check_eval_reason(const struct check_eval *eval)
 	case DOUBT_BY_ZERO:
 		return xstrdup("division by 0");
 	default:
-		return xasprintf("%s%s%s%s", texts[reason->doubt].before, name_of(eval),
+		return xasprintf("%s%s%s%s", texts[reason->doubt].before, eval_name(eval),
 				 texts[reason->doubt].after, reason->text ? reason->text : "");
 	}
 }
@@ -533,8 +533,8 @@ static enum check_status opposite(enum check_status status)
 	return status == CHECK_VALID ? CHECK_INVALID : CHECK_VALID;
 }
 
-static enum check_status compare(enum model_compare compare, struct eval_range a,
-				 struct eval_range b)
+static enum check_status eval_compare(enum model_compare compare, struct eval_range a,
+				      struct eval_range b)
 {
 	switch (compare) {
 	case CMP_EQUAL:
@@ -598,5 +598,5 @@ enum check_status check_eval_constraint(struct check_eval *eval,
 		return CHECK_VALID;
 	*out_left = check_eval_expr(eval, &constraint->left);
 	*out_right = check_eval_expr(eval, &constraint->right);
-	return compare(constraint->compare, *out_left, *out_right);
+	return eval_compare(constraint->compare, *out_left, *out_right);
 }

@@ -29,8 +29,8 @@ static uint32_t slot_of(const struct explaining *explaining, const struct check_
 	return timeline_find_thread(explaining->timeline, span->tid, span->end_ns - 1);
 }
 
-static bool ask(const struct explaining *explaining, const struct check_span *span,
-		struct why *out_why)
+static bool explaining_ask(const struct explaining *explaining, const struct check_span *span,
+			   struct why *out_why)
 {
 	struct why_opts opts = {
 		.slot = SLOT_NONE,
@@ -66,8 +66,8 @@ static void learn_usual(struct explaining *explaining, uint32_t transition)
 		return;
 	result = &explaining->check->result.transitions[transition];
 	for (uint32_t i = 0; i < result->sample_count; i++) {
-		if (ask(explaining, &result->samples[i],
-			&explaining->usual[explaining->usual_count]))
+		if (explaining_ask(explaining, &result->samples[i],
+				   &explaining->usual[explaining->usual_count]))
 			explaining->usual_count++;
 	}
 }
@@ -138,7 +138,7 @@ static void explain_one(struct explaining *explaining, struct check_finding *fin
 					 finding->tid };
 	struct why *why = xcalloc(1, sizeof(*why));
 
-	if (!ask(explaining, &span, why)) {
+	if (!explaining_ask(explaining, &span, why)) {
 		free(why);
 		return;
 	}

@@ -124,7 +124,7 @@ void check_live_late(struct check *check, uint64_t time_ns, size_t most,
 /* ------------------------------------------------------- another timeline */
 
 /* Would the new timeline tell the same of what the thread is in? */
-static bool is_known(const struct timeline *timeline, uint32_t slot, uint64_t time_ns)
+static bool slot_is_known(const struct timeline *timeline, uint32_t slot, uint64_t time_ns)
 {
 	uint32_t word = timeline_state_at(timeline, slot, time_ns);
 	struct wait wait;
@@ -159,7 +159,7 @@ static bool move_instance(struct check *check, struct check_metrics *fresh,
 	if (instance->slot == SLOT_NONE)
 		return true;
 	instance->slot = slot;
-	if (slot != SLOT_NONE && is_known(fresh->timeline, slot, time_ns))
+	if (slot != SLOT_NONE && slot_is_known(fresh->timeline, slot, time_ns))
 		return true;
 	if (instance->status == CHECK_VALID)
 		instance->status = CHECK_UNCERTAIN;

@@ -75,7 +75,7 @@ void check_phase_stray(struct check *check, uint32_t pattern)
 
 /* ---------------------------------------------------------------------- sets */
 
-static void add(uint64_t *set, uint32_t state)
+static void phase_add_state(uint64_t *set, uint32_t state)
 {
 	set[state / 64] |= UINT64_C(1) << (state % 64);
 }
@@ -102,7 +102,7 @@ static void make_room(struct check_phases *phases)
 }
 
 /* The number of a set. When there are too many: any state may be, which is true of all. */
-static uint32_t number_of(struct check_phases *phases, const uint64_t *set)
+static uint32_t phase_number(struct check_phases *phases, const uint64_t *set)
 {
 	size_t bytes = phases->words * sizeof(*set);
 	uint64_t hash = hash_bytes(set, bytes, 1);
@@ -130,9 +130,9 @@ static void unpack(const struct check *check, uint32_t number, uint32_t believed
 	}
 	memset(set, 0, phases->words * sizeof(*set));
 	if (number == PHASE_BELIEVED)
-		add(set, believed);
+		phase_add_state(set, believed);
 	for (uint32_t i = 0; number == PHASE_ANY && i < phases->states; i++)
-		add(set, plain(check, i));
+		phase_add_state(set, plain(check, i));
 }
 
 /* ----------------------------------------------------------------------- keys */
@@ -252,9 +252,10 @@ void check_phase_step(struct check *check, const struct check_coming *coming, ui
 		out_ways->takers += index != NONE;
 		/* Another pattern of this very event may have been taken by it before. */
 		if (index == NONE || !coming->is_alone)
-			add(phases->to, i);
+			phase_add_state(phases->to, i);
 		if (index != NONE)
-			add(phases->to, plain(check, check->model->transitions[index].to));
+			phase_add_state(phases->to,
+					plain(check, check->model->transitions[index].to));
 	}
 }
 
@@ -264,12 +265,12 @@ uint32_t check_phase_after(struct check *check, uint32_t believed)
 	uint32_t count = 0;
 
 	if (check->model->is_overlap)
-		add(phases->to, check->model->initial);
+		phase_add_state(phases->to, check->model->initial);
 	for (uint32_t i = 0; i < phases->words; i++)
 		count += (uint32_t)__builtin_popcountll(phases->to[i]);
 	if (count == 1 && has(phases->to, believed))
 		return PHASE_BELIEVED;
-	return number_of(phases, phases->to);
+	return phase_number(phases, phases->to);
 }
 
 bool check_phase_may_take(struct check *check, uint32_t number, uint32_t pattern)

@@ -75,7 +75,7 @@ static uint32_t space_of(struct check_rss *rss, uint32_t id)
 	return (uint32_t)*place;
 }
 
-static struct process *process_of(struct check_rss *rss, int32_t tgid)
+static struct process *rss_process(struct check_rss *rss, int32_t tgid)
 {
 	bool is_new;
 	uint64_t *place = map_add(&rss->by_process, (uint32_t)tgid, &is_new);
@@ -116,7 +116,7 @@ void check_rss_feed(struct check_rss *rss, const struct check_resident *resident
 		space->bytes[counter] = resident->bytes;
 	}
 	if (tgid >= 0)
-		give_space(rss, process_of(rss, tgid), index, resident->is_own);
+		give_space(rss, rss_process(rss, tgid), index, resident->is_own);
 }
 
 bool check_rss_at(const struct check_rss *rss, int32_t tgid, uint64_t *out_bytes,

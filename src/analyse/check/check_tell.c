@@ -3,7 +3,7 @@
 #include "event/event.h"
 
 /* The process of the event's thread; -1 = not known. */
-static int32_t process_of(const struct check *check, const struct event *event)
+static int32_t event_process(const struct check *check, const struct event *event)
 {
 	const struct timeline *timeline = check->opts.timeline;
 	uint32_t slot = SLOT_NONE;
@@ -16,7 +16,7 @@ static int32_t process_of(const struct check *check, const struct event *event)
 void check_tell_lock(struct check *check, const struct event *event)
 {
 	if (check->metrics.locks)
-		check_locks_feed(check->metrics.locks, event, process_of(check, event));
+		check_locks_feed(check->metrics.locks, event, event_process(check, event));
 }
 
 void check_tell_memory(struct check *check, const struct event *event, uint64_t bytes)
@@ -31,6 +31,6 @@ void check_tell_resident(struct check *check, const struct event *event,
 		return;
 	/* What it was before is not that any more, also when nothing else happened now. */
 	check->now.known = check->other.known = false;
-	check_rss_feed(check->metrics.rss, resident, process_of(check, event), event->time_ns,
+	check_rss_feed(check->metrics.rss, resident, event_process(check, event), event->time_ns,
 		       &check->metrics.holes[0]);
 }

@@ -174,7 +174,7 @@ static const char *short_name(const char *name)
 	return colon && colon[1] ? colon + 1 : name;
 }
 
-static bool is_named(const char *symbol, const char *name)
+static bool symbol_is_named(const char *symbol, const char *name)
 {
 	return strcmp(symbol, name) == 0 || strcmp(short_name(symbol), name) == 0;
 }
@@ -185,7 +185,7 @@ static int set_begins(struct learn *learn, const char *const *begins, size_t cou
 		bool is_known = false;
 
 		for (uint32_t s = 0; s < learn->symbol_count; s++) {
-			if (is_named(learn->symbols[s].name, begins[i]))
+			if (symbol_is_named(learn->symbols[s].name, begins[i]))
 				learn->symbols[s].is_begin = is_known = true;
 		}
 		if (!is_known)

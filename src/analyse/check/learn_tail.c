@@ -74,7 +74,7 @@ static void see(void *context, double number, uint64_t count)
 		learn_value_add(context, number);
 }
 
-static void take_value(struct learn_value *value, const struct check_value *measured)
+static void learn_take_value(struct learn_value *value, const struct check_value *measured)
 {
 	value->uncertain += measured->uncertain;
 	if (!measured->stats.count)
@@ -113,7 +113,7 @@ void learn_take_values(struct learn *learn, const struct check_result *result)
 			struct learn_value *into = value_named(&learned->transitions[i], name);
 
 			if (into)
-				take_value(into, value);
+				learn_take_value(into, value);
 		}
 	}
 }

@@ -81,7 +81,7 @@ static uint32_t intern(struct run *run, const char *text)
 	return names_add(&run->store->names, text, TEXT_MAX);
 }
 
-static struct kernel_thread *thread_of(struct run *run, int32_t tid, uint32_t cpu)
+static struct kernel_thread *kernel_thread_of(struct run *run, int32_t tid, uint32_t cpu)
 {
 	/* The idle task is another one on each CPU. */
 	uint64_t key = tid ? (uint32_t)tid : (uint64_t)1 << 32 | cpu;
@@ -117,7 +117,7 @@ static bool is_call(const struct run *run, uint32_t in)
 
 /* ----------------------------------------------------------------------- rows */
 
-static struct klocks_row *row_of(struct run *run, const char *name, bool is_known)
+static struct klocks_row *klocks_row_of(struct run *run, const char *name, bool is_known)
 {
 	struct klocks_sum *sum = run->sum;
 	uint32_t id = intern(run, name);
@@ -233,7 +233,7 @@ static void count(struct run *run, const struct kernel_thread *thread, struct co
 	if (open->flags & KERNEL_LOCK_SPIN)
 		open->spin_ns += run->now_ns - open->phase_ns;
 	kernel_lock_text(run->facts, told, open->all_flags, open->address, text, sizeof(text));
-	row = row_of(run, text, told[0] && told[0] != '\t');
+	row = klocks_row_of(run, text, told[0] && told[0] != '\t');
 	row->flags |= open->all_flags;
 	row->waits++;
 	row->spins += !open->sleep_ns;
@@ -265,7 +265,7 @@ static struct contention *find_open(struct kernel_thread *thread, uint64_t addre
 
 static void on_begin(struct run *run, const struct event *ev)
 {
-	struct kernel_thread *thread = thread_of(run, ev->tid, ev->cpu);
+	struct kernel_thread *thread = kernel_thread_of(run, ev->tid, ev->cpu);
 	struct contention *open = find_open(thread, ev->lock.address);
 	bool spins = ev->lock.flags & KERNEL_LOCK_SPIN;
 
@@ -288,7 +288,7 @@ static void on_begin(struct run *run, const struct event *ev)
 
 static void on_end(struct run *run, const struct event *ev)
 {
-	struct kernel_thread *thread = thread_of(run, ev->tid, ev->cpu);
+	struct kernel_thread *thread = kernel_thread_of(run, ev->tid, ev->cpu);
 	struct contention *open = find_open(thread, ev->lock.address);
 
 	if (!open)
@@ -303,8 +303,8 @@ static void on_told(struct run *run, const struct event *ev)
 	const char *told = ev->fd_name.name ? ev->fd_name.name : "";
 	const char *function = kernel_lock_function(run->facts, told);
 	int32_t owner = fd_owner(ev->fd_name.fd);
-	uint32_t in = owner ? doing(run, thread_of(run, owner, 0)) : 0;
-	struct kernel_thread *thread = thread_of(run, ev->fd_name.tid, 0);
+	uint32_t in = owner ? doing(run, kernel_thread_of(run, owner, 0)) : 0;
+	struct kernel_thread *thread = kernel_thread_of(run, ev->fd_name.tid, 0);
 	bool is_new;
 	uint64_t *index;
 
@@ -331,9 +331,9 @@ static void on_waking(struct run *run, const struct event *ev)
 	if (ev->tid <= 0 || ev->wake.tid <= 0 || ev->context & (EV_CTX_HARDIRQ | EV_CTX_SOFTIRQ) ||
 	    !map_find(&run->threads, (uint32_t)ev->wake.tid))
 		return;
-	waker = thread_of(run, ev->tid, ev->cpu); /* may move the others */
+	waker = kernel_thread_of(run, ev->tid, ev->cpu); /* may move the others */
 	in = doing(run, waker);
-	thread = thread_of(run, ev->wake.tid, 0);
+	thread = kernel_thread_of(run, ev->wake.tid, 0);
 	if (!thread->open_count || thread->open[0].flags & KERNEL_LOCK_SPIN)
 		return;
 	thread->open[0].waker = ev->tid;
@@ -342,7 +342,7 @@ static void on_waking(struct run *run, const struct event *ev)
 
 static void on_stack(struct run *run, const struct event *ev)
 {
-	struct kernel_thread *thread = thread_of(run, ev->tid, ev->cpu);
+	struct kernel_thread *thread = kernel_thread_of(run, ev->tid, ev->cpu);
 	struct contention *open = thread->open_count ? &thread->open[0] : NULL;
 
 	for (uint32_t i = 0; open && !open->function && i < ev->stack.count; i++) {
@@ -359,14 +359,14 @@ static void on_stack(struct run *run, const struct event *ev)
 
 static void on_call(struct run *run, const struct event *ev, bool begins)
 {
-	struct kernel_thread *thread = thread_of(run, ev->tid, ev->cpu);
+	struct kernel_thread *thread = kernel_thread_of(run, ev->tid, ev->cpu);
 
 	thread->call = begins && ev->syscall.nr >= 0 ? (int32_t)ev->syscall.nr : -1;
 	thread->compat = ev->syscall.compat;
 	thread->in_fault = false;
 }
 
-static void feed(struct run *run, const struct event *ev)
+static void klocks_feed(struct run *run, const struct event *ev)
 {
 	switch (ev->type) {
 	case EV_LOCK_BEGIN:
@@ -389,7 +389,7 @@ static void feed(struct run *run, const struct event *ev)
 		break;
 	case EV_FAULT_USER:
 		if (ev->tid > 0)
-			thread_of(run, ev->tid, ev->cpu)->in_fault = true;
+			kernel_thread_of(run, ev->tid, ev->cpu)->in_fault = true;
 		break;
 	case EV_SCHED_WAKING:
 		on_waking(run, ev);
@@ -412,7 +412,7 @@ static void feed(struct run *run, const struct event *ev)
 
 /* ------------------------------------------------------------------------ run */
 
-static int compare(uint64_t x, uint64_t y)
+static int klocks_compare(uint64_t x, uint64_t y)
 {
 	return x != y ? (x > y ? -1 : 1) : 0;
 }
@@ -423,13 +423,14 @@ static int by_owner(const void *a, const void *b)
 
 	if (x->is_told != y->is_told)
 		return x->is_told ? -1 : 1;
-	return x->ns != y->ns ? compare(x->ns, y->ns) : compare((uint32_t)y->tid, (uint32_t)x->tid);
+	return x->ns != y->ns ? klocks_compare(x->ns, y->ns)
+			      : klocks_compare((uint32_t)y->tid, (uint32_t)x->tid);
 }
 
 static int by_caller(const void *a, const void *b)
 {
 	const struct klocks_caller *x = a, *y = b;
-	int order = compare(x->ns, y->ns);
+	int order = klocks_compare(x->ns, y->ns);
 
 	order = order ? order : strcmp(x->call, y->call);
 	return order ? order : strcmp(x->function, y->function);
@@ -444,7 +445,7 @@ static uint64_t average(const struct klocks_row *row)
 static int by_owner_name(const struct klocks_row *x, const struct klocks_row *y)
 {
 	if (!x->owner_count || !y->owner_count)
-		return compare(x->owner_count != 0, y->owner_count != 0);
+		return klocks_compare(x->owner_count != 0, y->owner_count != 0);
 	return strcmp(x->owners[0].comm, y->owners[0].comm);
 }
 
@@ -459,15 +460,15 @@ static int by_key(const struct klocks_row *x, const struct klocks_row *y, enum l
 {
 	switch (sort) {
 	case LOCKS_BY_LONGEST:
-		return compare(x->wait_max_ns, y->wait_max_ns);
+		return klocks_compare(x->wait_max_ns, y->wait_max_ns);
 	case LOCKS_BY_AVERAGE:
-		return compare(average(x), average(y));
+		return klocks_compare(average(x), average(y));
 	case LOCKS_BY_CONTENDED:
-		return compare(x->waits, y->waits);
+		return klocks_compare(x->waits, y->waits);
 	case LOCKS_BY_SPINS:
-		return compare(x->spins, y->spins);
+		return klocks_compare(x->spins, y->spins);
 	case LOCKS_BY_SPUN:
-		return compare(x->spin_ns, y->spin_ns);
+		return klocks_compare(x->spin_ns, y->spin_ns);
 	case LOCKS_BY_OWNER:
 		return by_owner_name(x, y);
 	case LOCKS_BY_CHAIN:
@@ -484,12 +485,12 @@ static int by_row(const void *a, const void *b, void *sort)
 	const struct klocks_row *x = a, *y = b;
 	int order = by_key(x, y, *(enum locks_sort *)sort);
 
-	order = order ? order : compare(x->wait_ns, y->wait_ns);
-	order = order ? order : compare(x->waits, y->waits);
+	order = order ? order : klocks_compare(x->wait_ns, y->wait_ns);
+	order = order ? order : klocks_compare(x->waits, y->waits);
 	return order ? order : strcmp(x->name, y->name);
 }
 
-static void finish(struct run *run, enum locks_sort sort, uint64_t end_ns)
+static void klocks_finish(struct run *run, enum locks_sort sort, uint64_t end_ns)
 {
 	struct klocks_sum *sum = run->sum;
 
@@ -526,10 +527,10 @@ int klocks_run(struct source *source, const struct facts *facts, enum locks_sort
 	run.fault = intern(&run, "page fault");
 	while ((rc = source_next(source, &ev, err)) > 0) {
 		run.now_ns = ev->time_ns;
-		feed(&run, ev);
+		klocks_feed(&run, ev);
 	}
 	if (rc == 0) {
-		finish(&run, sort, end_ns);
+		klocks_finish(&run, sort, end_ns);
 		*out_sum = sum;
 	} else {
 		klocks_fini(&sum);

@@ -140,7 +140,7 @@ static bool is_mark(const char *name)
 	return !name[0];
 }
 
-static void open_file(struct lock_names *names, struct file *file, const char *path)
+static void names_open_file(struct lock_names *names, struct file *file, const char *path)
 {
 	const struct elf_symbol *symbols;
 	struct err err = { 0 };
@@ -177,7 +177,7 @@ static const struct file *file_of(struct lock_names *names, uint32_t path)
 		names->file_count = count;
 	}
 	if (!names->files[path].is_tried)
-		open_file(names, &names->files[path], names_text(&names->paths, path));
+		names_open_file(names, &names->files[path], names_text(&names->paths, path));
 	return &names->files[path];
 }
 

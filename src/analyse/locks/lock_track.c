@@ -68,7 +68,7 @@ struct lock_tracker {
 
 /* ---------------------------------------------------------------- what there is */
 
-static uint32_t add_process(struct lock_tracker *tracker, int32_t pid)
+static uint32_t tracker_add_process(struct lock_tracker *tracker, int32_t pid)
 {
 	uint32_t index = (uint32_t)tracker->process_count;
 
@@ -79,11 +79,11 @@ static uint32_t add_process(struct lock_tracker *tracker, int32_t pid)
 	return index;
 }
 
-static uint32_t process_of(struct lock_tracker *tracker, int32_t pid)
+static uint32_t tracker_process(struct lock_tracker *tracker, int32_t pid)
 {
 	const uint64_t *index = map_find(&tracker->pids, (uint32_t)pid);
 
-	return index ? (uint32_t)*index - 1 : add_process(tracker, pid);
+	return index ? (uint32_t)*index - 1 : tracker_add_process(tracker, pid);
 }
 
 /* What was known before the last hole in the recording. */
@@ -98,7 +98,7 @@ static void forget_old(const struct lock_tracker *tracker, struct lock *lock)
 
 static uint32_t lock_of(struct lock_tracker *tracker, int32_t pid, uint64_t address, uint8_t kind)
 {
-	uint32_t process = process_of(tracker, pid);
+	uint32_t process = tracker_process(tracker, pid);
 	bool is_new;
 	uint64_t *index = map_add(&tracker->processes[process].locks, address, &is_new);
 	struct lock *lock;
@@ -128,7 +128,7 @@ static int32_t owner_now(const struct lock *lock, const struct waiting *waiting)
 	return waiting->hint ? waiting->hint : LOCK_OWNER_UNKNOWN;
 }
 
-static void add_span(struct waiting *waiting, int32_t owner_tid, uint64_t to_ns)
+static void waiting_add_span(struct waiting *waiting, int32_t owner_tid, uint64_t to_ns)
 {
 	struct lock_wait *wait = &waiting->wait;
 	struct lock_span *last = wait->span_count ? &waiting->spans[wait->span_count - 1] : NULL;
@@ -147,18 +147,18 @@ static void add_span(struct waiting *waiting, int32_t owner_tid, uint64_t to_ns)
 }
 
 /* The holders are about to change: what was up to now is noted in all waits. */
-static void settle(struct lock_tracker *tracker, struct lock *lock)
+static void lock_settle(struct lock_tracker *tracker, struct lock *lock)
 {
 	for (size_t i = 0; i < lock->waiter_count; i++) {
 		struct waiting *waiting = &tracker->waits[lock->waiters[i]];
 
-		add_span(waiting, owner_now(lock, waiting), tracker->last_ns);
+		waiting_add_span(waiting, owner_now(lock, waiting), tracker->last_ns);
 	}
 }
 
 static void forget_holders(struct lock_tracker *tracker, struct lock *lock, bool is_known)
 {
-	settle(tracker, lock);
+	lock_settle(tracker, lock);
 	lock->holder_count = 0;
 	lock->is_known = is_known;
 	if (tracker->ops.forgotten)
@@ -187,12 +187,12 @@ static void drop_stale(struct lock *lock, uint8_t kind)
 	lock->holder_count = kept;
 }
 
-static void take(struct lock_tracker *tracker, uint32_t index, const struct holder *holder)
+static void lock_take(struct lock_tracker *tracker, uint32_t index, const struct holder *holder)
 {
 	struct lock *lock = &tracker->locks[index];
 	struct lock_hold hold = hold_of(index, holder);
 
-	settle(tracker, lock);
+	lock_settle(tracker, lock);
 	drop_stale(lock, holder->kind);
 	if (!lock->holder_count && tracker->ops.forgotten)
 		tracker->ops.forgotten(tracker->context, index);
@@ -222,7 +222,7 @@ static void let_go(struct lock_tracker *tracker, uint32_t index, int32_t tid, ui
 	size_t at = find_holder(lock, tid, kind);
 	struct lock_hold hold;
 
-	settle(tracker, lock);
+	lock_settle(tracker, lock);
 	if (at == SIZE_MAX) { /* taken before anything was told: now it is known */
 		lock->is_known |= kind != LOCK_KIND_READ;
 		return;
@@ -263,8 +263,8 @@ static struct waiting *take_wait(struct lock_tracker *tracker, int32_t tid)
 		return NULL;
 	waiting = &tracker->waits[*index - 1];
 	if (has_owner(waiting->wait.kind)) {
-		settle(tracker, &tracker->locks[waiting->wait.lock]);
-		add_span(waiting, LOCK_OWNER_UNKNOWN, tracker->last_ns);
+		lock_settle(tracker, &tracker->locks[waiting->wait.lock]);
+		waiting_add_span(waiting, LOCK_OWNER_UNKNOWN, tracker->last_ns);
 		remove_waiter(&tracker->locks[waiting->wait.lock], (uint32_t)*index - 1);
 	}
 	waiting->used = false;
@@ -356,9 +356,9 @@ static void on_wait_end(struct lock_tracker *tracker, uint32_t index, const stru
 	uint64_t site = end_wait(tracker, index, event);
 
 	if (has_owner(told->kind) && has_taken(told->result))
-		take(tracker, index,
-		     &(struct holder){ event->tid, told->kind, LOCK_CAME_AFTER_WAIT, site,
-				       event->time_ns });
+		lock_take(tracker, index,
+			  &(struct holder){ event->tid, told->kind, LOCK_CAME_AFTER_WAIT, site,
+					    event->time_ns });
 }
 
 static void on_cond_begin(struct lock_tracker *tracker, uint32_t index, const struct event *event)
@@ -376,18 +376,18 @@ static void on_cond_end(struct lock_tracker *tracker, uint32_t index, const stru
 	uint64_t site = end_wait(tracker, index, event);
 
 	if (told->result != EPERM) /* else the mutex was not the caller's */
-		take(tracker, lock_of(tracker, told->pid, told->mutex, LOCK_KIND_MUTEX),
-		     &(struct holder){ event->tid, LOCK_KIND_MUTEX, LOCK_CAME_AFTER_COND, site,
-				       event->time_ns });
+		lock_take(tracker, lock_of(tracker, told->pid, told->mutex, LOCK_KIND_MUTEX),
+			  &(struct holder){ event->tid, LOCK_KIND_MUTEX, LOCK_CAME_AFTER_COND, site,
+					    event->time_ns });
 }
 
 /* Another program in the same process, or another process with the same number. */
 static void on_begin(struct lock_tracker *tracker, int32_t pid)
 {
-	uint32_t index = process_of(tracker, pid);
+	uint32_t index = tracker_process(tracker, pid);
 
 	if (tracker->processes[index].has_begun)
-		index = add_process(tracker, pid);
+		index = tracker_add_process(tracker, pid);
 	tracker->processes[index].has_begun = true;
 }
 
@@ -400,9 +400,9 @@ static void on_lock(struct lock_tracker *tracker, const struct event *event, uin
 		tracker->processes[tracker->locks[index].process].tells_all = true;
 	switch ((enum user_lock_op)told->op) {
 	case USER_LOCK_ACQUIRED:
-		take(tracker, index,
-		     &(struct holder){ event->tid, kind, LOCK_CAME_AT_ONCE, told->site,
-				       event->time_ns });
+		lock_take(tracker, index,
+			  &(struct holder){ event->tid, kind, LOCK_CAME_AT_ONCE, told->site,
+					    event->time_ns });
 		break;
 	case USER_LOCK_RELEASED:
 		let_go(tracker, index, event->tid, kind);
@@ -444,7 +444,7 @@ static void on_lost(struct lock_tracker *tracker)
 	tracker->holes++; /* of the others when they are looked at: there may be many */
 }
 
-static uint8_t kind_of(const struct ev_user_lock *told)
+static uint8_t user_wait_kind(const struct ev_user_lock *told)
 {
 	switch ((enum user_lock_op)told->op) {
 	case USER_LOCK_COND_BEGIN:
@@ -482,9 +482,10 @@ void lock_tracker_feed(struct lock_tracker *tracker, const struct event *event)
 		on_begin(tracker, told->pid);
 	} else if (told->op == USER_LOCK_MODULE) {
 		if (tracker->ops.module)
-			tracker->ops.module(tracker->context, process_of(tracker, told->pid), told);
+			tracker->ops.module(tracker->context, tracker_process(tracker, told->pid),
+					    told);
 	} else if (told->op < USER_LOCK_OP_COUNT) {
-		on_lock(tracker, event, kind_of(told));
+		on_lock(tracker, event, user_wait_kind(told));
 	}
 }
 

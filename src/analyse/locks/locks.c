@@ -34,7 +34,7 @@ const char *locks_kind_name(uint8_t kind)
 /* ------------------------------------------------------------------------ sums */
 
 /* Rows have the index that the tracker gives a lock. */
-static struct locks_row *row_of(struct run *run, uint32_t lock)
+static struct locks_row *locks_row_of(struct run *run, uint32_t lock)
 {
 	struct locks *locks = run->locks;
 
@@ -71,7 +71,7 @@ static void add_to(uint64_t ns, uint64_t *sum_ns, uint64_t *most_ns)
 static void on_taken(void *context, const struct lock_hold *hold)
 {
 	struct run *run = context;
-	struct locks_row *row = row_of(run, hold->lock);
+	struct locks_row *row = locks_row_of(run, hold->lock);
 
 	row->taken++;
 	row->taken_write += hold->kind == LOCK_KIND_WRITE;
@@ -83,7 +83,7 @@ static void on_taken(void *context, const struct lock_hold *hold)
 
 static void on_released(void *context, const struct lock_hold *hold)
 {
-	struct locks_row *row = row_of(context, hold->lock);
+	struct locks_row *row = locks_row_of(context, hold->lock);
 	uint64_t ns = hold->end_ns - hold->start_ns;
 
 	row->holds++;
@@ -118,7 +118,7 @@ static void charge(struct locks_row *row, int32_t tid, uint64_t ns)
 
 static void on_wait(void *context, const struct lock_wait *wait)
 {
-	struct locks_row *row = row_of(context, wait->lock);
+	struct locks_row *row = locks_row_of(context, wait->lock);
 	struct locks_site *site = site_of(row, wait->site);
 	uint64_t ns = wait->end_ns - wait->start_ns;
 
@@ -136,7 +136,7 @@ static void on_wait(void *context, const struct lock_wait *wait)
 
 static void on_touched(void *context, uint32_t lock, uint8_t op)
 {
-	struct locks_row *row = row_of(context, lock);
+	struct locks_row *row = locks_row_of(context, lock);
 
 	row->signals += op == USER_LOCK_SIGNAL;
 	row->broadcasts += op == USER_LOCK_BROADCAST;
@@ -152,7 +152,7 @@ static void on_module(void *context, uint32_t process, const struct ev_user_lock
 
 /* --------------------------------------------------------------------- order */
 
-static int compare(uint64_t x, uint64_t y)
+static int locks_compare(uint64_t x, uint64_t y)
 {
 	return x > y ? -1 : x < y;
 }
@@ -161,7 +161,7 @@ static int by_owner(const void *a, const void *b)
 {
 	const struct locks_owner *x = a, *y = b;
 
-	return x->ns != y->ns ? compare(x->ns, y->ns) : (x->tid > y->tid) - (x->tid < y->tid);
+	return x->ns != y->ns ? locks_compare(x->ns, y->ns) : (x->tid > y->tid) - (x->tid < y->tid);
 }
 
 static int by_site(const void *a, const void *b)
@@ -169,10 +169,10 @@ static int by_site(const void *a, const void *b)
 	const struct locks_site *x = a, *y = b;
 
 	if (x->wait_ns != y->wait_ns)
-		return compare(x->wait_ns, y->wait_ns);
+		return locks_compare(x->wait_ns, y->wait_ns);
 	if (x->taken != y->taken)
-		return compare(x->taken, y->taken);
-	return compare(y->address, x->address);
+		return locks_compare(x->taken, y->taken);
+	return locks_compare(y->address, x->address);
 }
 
 static uint64_t sort_key(const struct locks_row *row, enum locks_sort sort)
@@ -204,7 +204,7 @@ static bool is_held(const struct locks_row *row)
 static int compare_texts(const char *x, const char *y)
 {
 	if (!x || !y)
-		return compare(x != NULL, y != NULL);
+		return locks_compare(x != NULL, y != NULL);
 	return strcmp(x, y);
 }
 
@@ -218,8 +218,9 @@ static int by_words(const struct locks_row *x, const struct locks_row *y, enum l
 		return compare_texts(x->program, y->program);
 	case LOCKS_BY_OWNER:
 		return x->owner_count && y->owner_count
-			       ? compare((uint32_t)y->owners[0].tid, (uint32_t)x->owners[0].tid)
-			       : compare(x->owner_count != 0, y->owner_count != 0);
+			       ? locks_compare((uint32_t)y->owners[0].tid,
+					       (uint32_t)x->owners[0].tid)
+			       : locks_compare(x->owner_count != 0, y->owner_count != 0);
 	case LOCKS_BY_CHAIN:
 		return compare_texts(x->site_count ? x->sites[0].name : NULL,
 				     y->site_count ? y->sites[0].name : NULL);
@@ -240,19 +241,19 @@ static int by_row(const void *a, const void *b, void *sort)
 	if (words)
 		return words;
 	if (key_x != key_y)
-		return compare(key_x, key_y);
+		return locks_compare(key_x, key_y);
 	if (x->taken != y->taken)
-		return compare(x->taken, y->taken);
+		return locks_compare(x->taken, y->taken);
 	if (x->process != y->process)
-		return compare(y->process, x->process);
-	return compare(y->address, x->address);
+		return locks_compare(y->process, x->process);
+	return locks_compare(y->address, x->address);
 }
 
 /* ------------------------------------------------------------------------ run */
 
 static void name_row(struct run *run, uint32_t index)
 {
-	struct locks_row *row = row_of(run, index);
+	struct locks_row *row = locks_row_of(run, index);
 	struct lock_identity lock = lock_tracker_identity(run->tracker, index);
 	struct lock_names *names = run->locks->names;
 
@@ -291,7 +292,7 @@ static void count_processes(struct locks *locks, uint32_t known)
 }
 
 /* Name what is to be shown, leave out the rest, and add up. */
-static void finish(struct run *run)
+static void locks_finish(struct run *run)
 {
 	struct locks *locks = run->locks;
 	size_t kept = 0;
@@ -343,7 +344,7 @@ int locks_run(struct source *source, enum locks_sort sort, uint64_t end_ns, stru
 	}
 	if (rc == 0) {
 		lock_tracker_finish(run.tracker, end_ns);
-		finish(&run);
+		locks_finish(&run);
 		*out_locks = locks;
 	} else {
 		locks_fini(&locks);

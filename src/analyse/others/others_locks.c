@@ -227,7 +227,7 @@ static uint32_t kernel_lock(struct others_locks *locks, uint64_t address)
 	return (uint32_t)*index;
 }
 
-static uint64_t key_of(uint64_t who, uint64_t address)
+static uint64_t others_lock_key(uint64_t who, uint64_t address)
 {
 	return who * UINT64_C(0x9e3779b97f4a7c15) ^ address;
 }
@@ -235,8 +235,9 @@ static uint64_t key_of(uint64_t who, uint64_t address)
 /* Of a thread, or of an idle task's CPU. */
 static uint64_t wait_key(const struct event *event)
 {
-	return key_of(event->tid > 0 ? (uint32_t)event->tid : UINT64_C(1) << 32 | event->cpu,
-		      event->lock.address);
+	return others_lock_key(event->tid > 0 ? (uint32_t)event->tid
+					      : UINT64_C(1) << 32 | event->cpu,
+			       event->lock.address);
 }
 
 /* Who has the lock, as the recorder told just before the wait began; 0 = it did not. */
@@ -320,7 +321,7 @@ static void on_contention_end(struct others_locks *locks, const struct event *ev
 static void on_told(struct others_locks *locks, const struct event *event)
 {
 	const struct ev_fd_name *told = &event->fd_name;
-	uint64_t key = key_of((uint32_t)told->tid, told->inode);
+	uint64_t key = others_lock_key((uint32_t)told->tid, told->inode);
 	int32_t owner = fd_owner(told->fd);
 	const uint64_t *place;
 	uint32_t lock;

@@ -115,7 +115,7 @@ void series_thin(struct series *series, size_t most)
 /* ---------------------------------------------------------------------- columns */
 
 /* The last change at or before 'time_ns'; -1 = there is none. Looked for from 'at' on. */
-static ptrdiff_t find(const struct series *series, uint64_t time_ns, ptrdiff_t at)
+static ptrdiff_t series_find(const struct series *series, uint64_t time_ns, ptrdiff_t at)
 {
 	size_t low = at < 0 ? 0 : (size_t)at, high = series->count;
 
@@ -185,7 +185,7 @@ void series_columns(const struct series *series, uint64_t from_ns, uint64_t to_n
 		    series_each *each, void *context, struct series_column *out_sum)
 {
 	uint64_t sums[SERIES_SUMS], first[SERIES_SUMS], next[SERIES_SUMS];
-	ptrdiff_t at = find(series, from_ns, 0), begin = at;
+	ptrdiff_t at = series_find(series, from_ns, 0), begin = at;
 	struct series_column run = { 0 }, column;
 	uint32_t columns = 0;
 
@@ -194,7 +194,7 @@ void series_columns(const struct series *series, uint64_t from_ns, uint64_t to_n
 	for (uint32_t i = 0; i < width; i++) {
 		uint64_t end_ns = from_ns + (uint64_t)((unsigned __int128)(to_ns - from_ns) *
 						       (i + 1) / width);
-		ptrdiff_t end = find(series, end_ns, at);
+		ptrdiff_t end = series_find(series, end_ns, at);
 
 		sums_before(series, end, end_ns, next);
 		column = column_of(series, sums, next, at, end_ns);

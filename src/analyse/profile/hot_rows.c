@@ -24,7 +24,7 @@ uint64_t hot_frame_key(enum hot_by by, const struct stack_frame *frame)
 	return hash_bytes(parts, sizeof(parts), 1);
 }
 
-static size_t row_of(struct hot_rows *rows, uint64_t key, const struct hot_row *new_row)
+static size_t hot_row_of_key(struct hot_rows *rows, uint64_t key, const struct hot_row *new_row)
 {
 	bool is_new;
 	uint64_t *index = map_add(&rows->index, key, &is_new);
@@ -61,8 +61,8 @@ void hot_rows_stack(struct hot_rows *rows, uint32_t stack, uint64_t ns, uint64_t
 	rows->added++;
 	for (uint32_t i = 0; i < of->count; i++) {
 		const struct stack_frame *frame = stacks_frame(rows->stacks, stack, i);
-		size_t at = row_of(rows, hot_frame_key(rows->by, frame),
-				   &(struct hot_row){ .frame = frame });
+		size_t at = hot_row_of_key(rows, hot_frame_key(rows->by, frame),
+					   &(struct hot_row){ .frame = frame });
 
 		if (rows->last_added[at] != rows->added)
 			rows->rows[at].total_ns += ns;
@@ -82,7 +82,7 @@ void hot_rows_thread(struct hot_rows *rows, uint32_t slot, uint64_t ns, uint64_t
 		.who = { thread->tid, tgid, timeline_comm(rows->timeline, slot) },
 	};
 	uint64_t of = rows->by == HOT_PROCESS ? (uint64_t)tgid : slot;
-	size_t at = row_of(rows, hash_bytes(&of, sizeof(of), 2), &row);
+	size_t at = hot_row_of_key(rows, hash_bytes(&of, sizeof(of), 2), &row);
 
 	/* A process is named by its main thread, where that is among them. */
 	if (thread->tid == tgid)
@@ -102,7 +102,7 @@ void hot_rows_unseen(struct hot_rows *rows, uint64_t ns)
 		return;
 	if (rows->tree)
 		hot_tree_unseen(rows->tree, ns);
-	at = row_of(rows, 0, &(struct hot_row){ 0 });
+	at = hot_row_of_key(rows, 0, &(struct hot_row){ 0 });
 	rows->rows[at].self_ns += ns;
 	rows->rows[at].total_ns += ns;
 }

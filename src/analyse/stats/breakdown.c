@@ -77,7 +77,7 @@ static int find_threads(struct breakdown_query *query, int32_t pid, struct err *
 
 /* -------------------------------------------------------------------- lines */
 
-static enum breakdown_kind kind_of(uint32_t context)
+static enum breakdown_kind context_kind(uint32_t context)
 {
 	switch (word_kind(context)) {
 	case WORD_USER:
@@ -102,7 +102,7 @@ static enum breakdown_kind kind_of(uint32_t context)
 
 static const char *line_name(struct breakdown_query *query, uint32_t context)
 {
-	switch (kind_of(context)) {
+	switch (context_kind(context)) {
 	case LINE_EITHER:
 	case LINE_FAULT:
 	case LINE_NEW:
@@ -124,7 +124,7 @@ static struct breakdown_line *line_of(struct breakdown_query *query, uint32_t co
 	struct breakdown *result = query->result;
 	uint64_t *found;
 
-	if (kind_of(context) == LINE_FAULT)
+	if (context_kind(context) == LINE_FAULT)
 		context = word_make(WORD_TRAP, 0);
 	found = map_find(&query->line_of, context);
 	if (found)
@@ -133,7 +133,7 @@ static struct breakdown_line *line_of(struct breakdown_query *query, uint32_t co
 	result->lines = vec_room(result->lines, result->line_count, &query->line_cap,
 				 sizeof(*result->lines));
 	result->lines[result->line_count] = (struct breakdown_line){
-		.kind = kind_of(context),
+		.kind = context_kind(context),
 		.name = line_name(query, context),
 	};
 	return &result->lines[result->line_count++];
@@ -214,8 +214,8 @@ static uint64_t sum_of(const uint64_t parts[PART_COUNT])
 	return sum;
 }
 
-static void add_thread(struct breakdown_query *query, struct breakdown_thread *thread,
-		       uint32_t slot)
+static void breakdown_add_thread(struct breakdown_query *query, struct breakdown_thread *thread,
+				 uint32_t slot)
 {
 	const struct total *none;
 	struct totals totals = { 0 };
@@ -344,7 +344,7 @@ static int count_events(struct breakdown_query *query, struct source *source, st
 /* --------------------------------------------------------------- the result */
 
 /* Own code and faults stand first, then the longest. */
-static uint32_t place_of(enum breakdown_kind kind)
+static uint32_t kind_place(enum breakdown_kind kind)
 {
 	switch (kind) {
 	case LINE_OWN:
@@ -361,7 +361,7 @@ static uint32_t place_of(enum breakdown_kind kind)
 static int compare_lines(const void *a, const void *b)
 {
 	const struct breakdown_line *x = a, *y = b;
-	uint32_t x_place = place_of(x->kind), y_place = place_of(y->kind);
+	uint32_t x_place = kind_place(x->kind), y_place = kind_place(y->kind);
 
 	if (x_place != y_place)
 		return x_place < y_place ? -1 : 1;
@@ -404,7 +404,7 @@ static bool check(const struct breakdown *result)
 	       memcmp(parts, result->parts, sizeof(parts)) == 0;
 }
 
-static void finish(struct breakdown_query *query)
+static void breakdown_finish(struct breakdown_query *query)
 {
 	struct breakdown *result = query->result;
 	uint64_t first = UINT64_MAX, last = 0;
@@ -455,11 +455,11 @@ static int break_down(struct breakdown_query *query, struct source *source, int3
 	result->thread_count = query->slot_count;
 	result->threads = xcalloc(query->slot_count, sizeof(*result->threads));
 	for (size_t i = 0; i < query->slot_count; i++)
-		add_thread(query, &result->threads[i], query->slots[i]);
+		breakdown_add_thread(query, &result->threads[i], query->slots[i]);
 	rc = count_events(query, source, err);
 	if (rc < 0)
 		return rc;
-	finish(query);
+	breakdown_finish(query);
 	return 0;
 }
 

@@ -100,8 +100,8 @@ static int compare_helps(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-static void add_span(struct breakdown_query *query, struct breakdown_other *other, uint32_t slot,
-		     uint64_t start_ns, uint64_t end_ns)
+static void other_add_span(struct breakdown_query *query, struct breakdown_other *other,
+			   uint32_t slot, uint64_t start_ns, uint64_t end_ns)
 {
 	struct tl_iter iter;
 	struct tl_interval in;
@@ -146,14 +146,14 @@ static void add_other(struct breakdown_query *query, size_t first, size_t last)
 		other->waits++;
 		other->queued |= helps[i].queued;
 		if (helps[i].start_ns > end_ns) {
-			add_span(query, other, helps[first].slot, start_ns, end_ns);
+			other_add_span(query, other, helps[first].slot, start_ns, end_ns);
 			start_ns = helps[i].start_ns;
 			end_ns = helps[i].end_ns;
 		} else if (helps[i].end_ns > end_ns) {
 			end_ns = helps[i].end_ns;
 		}
 	}
-	add_span(query, other, helps[first].slot, start_ns, end_ns);
+	other_add_span(query, other, helps[first].slot, start_ns, end_ns);
 }
 
 static int compare_others(const void *a, const void *b)

@@ -61,7 +61,7 @@ static bool is_marker(const struct tl_interval *in)
 	return word_kind(in->word) == WORD_UNCERTAIN && in->start_ns == in->end_ns;
 }
 
-static void follow(struct walk *walk, uint32_t word)
+static void walk_follow(struct walk *walk, uint32_t word)
 {
 	switch (word_kind(word)) {
 	case WORD_USER:
@@ -126,7 +126,7 @@ static bool look_back(struct walk *walk, uint64_t from_ns)
 		if (word_kind(in.word) != WORD_CPU && word_kind(in.word) != WORD_NONE &&
 		    !is_marker(&in)) {
 			(void)follow_interrupts(walk, in.word);
-			follow(walk, in.word);
+			walk_follow(walk, in.word);
 		}
 	} while (tl_iter_entry(&walk->iter, &in));
 	return walk->context != unknown;
@@ -189,7 +189,7 @@ bool walk_next(struct walk *walk, struct segment *out_segment)
 	} while (word_kind(in.word) == WORD_NONE && in.start_ns == in.end_ns);
 	begins = follow_interrupts(walk, in.word);
 	if (!is_marker(&in))
-		follow(walk, in.word);
+		walk_follow(walk, in.word);
 	*out_segment = (struct segment){
 		.start_ns = in.start_ns,
 		.end_ns = in.end_ns,

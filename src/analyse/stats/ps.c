@@ -80,7 +80,7 @@ static struct tick_cpu *cpu_at(struct tick_finder *finder, uint32_t cpu)
 	return &finder->cpus[cpu];
 }
 
-static void look_at(struct tick_finder *finder, const struct event *ev)
+static void tick_look_at(struct tick_finder *finder, const struct event *ev)
 {
 	struct tick_cpu *cpu;
 
@@ -165,7 +165,7 @@ static void keep_in_step(struct ps_ticks *ticks, uint64_t period_ns)
 	ticks->count = kept;
 }
 
-static struct ps_ticks take(struct ps_ticks *from, enum ps_source source, uint32_t rate)
+static struct ps_ticks ps_ticks_take(struct ps_ticks *from, enum ps_source source, uint32_t rate)
 {
 	struct ps_ticks ticks = *from;
 
@@ -181,12 +181,12 @@ static struct ps_ticks choose(struct tick_finder *finder)
 
 	/* One tick alone tells no rate, but it is one. */
 	if (finder->ticks.count)
-		return take(&finder->ticks, PS_TICKS, rate ? rate : 250);
+		return ps_ticks_take(&finder->ticks, PS_TICKS, rate ? rate : 250);
 	rate = find_rate(finder, &finder->entries);
 	if (!rate)
 		return (struct ps_ticks){ .period_ns = period_of(250), .source = PS_ASSUMED };
 	keep_in_step(&finder->entries, period_of(rate));
-	return take(&finder->entries, PS_INTERRUPTS, rate);
+	return ps_ticks_take(&finder->entries, PS_INTERRUPTS, rate);
 }
 
 int ps_find_ticks(struct source *source, const struct facts *facts, uint64_t start_ns,
@@ -197,7 +197,7 @@ int ps_find_ticks(struct source *source, const struct facts *facts, uint64_t sta
 	int rc = source_seek(source, start_ns, err);
 
 	while (rc >= 0 && (rc = source_next(source, &ev, err)) > 0 && ev->time_ns < end_ns) {
-		look_at(&finder, ev);
+		tick_look_at(&finder, ev);
 		if (finder.entries.count > PS_MAX_TICKS || finder.ticks.count > PS_MAX_TICKS)
 			rc = err_set(err, -E2BIG,
 				     "more than %u ticks; choose a window with --from and --to",

@@ -40,7 +40,7 @@ static uint32_t main_slot(const struct timeline *tl, uint32_t slot)
 
 #define KEY_UNKNOWN UINT64_MAX
 
-static uint64_t key_of(struct stats_query *query, uint32_t slot)
+static uint64_t stats_slot_key(struct stats_query *query, uint32_t slot)
 {
 	const struct fact_thread *fact = fact_of(query, slot);
 	struct names *texts = &query->why.texts;
@@ -64,7 +64,7 @@ static uint64_t key_of(struct stats_query *query, uint32_t slot)
 struct group *group_of(struct stats_query *query, uint32_t slot)
 {
 	const struct tl_thread *thread = query->tl->threads[slot];
-	uint64_t key = key_of(query, slot);
+	uint64_t key = stats_slot_key(query, slot);
 	uint64_t *found = map_find(&query->by_key, key);
 	struct group *group;
 

@@ -30,7 +30,7 @@ static const struct {
 			     "working + interrupted + blocked + uncertain = the window" },
 	[VERIFY_TOTALS] = { "totals", "stored sums are the sums of the intervals" },
 	[VERIFY_WAITS] = { "waits", "a wait has its interval, its end and a waker that lived" },
-	[VERIFY_EDGES] = { "edges", "a wake-up and the wait it ended tell the same" },
+	[VERIFY_EDGES] = { "edges", "a wake-up and the wait that it ended agree" },
 	[VERIFY_CPUS] = { "cpus", "the thread that a CPU names runs, and on no other CPU" },
 	[VERIFY_THREADS] = { "threads", "a thread that runs is named by its CPU" },
 	[VERIFY_VERDICT] = { "verdict", "what a window is charged to is the window" },
@@ -206,7 +206,8 @@ static void take_hole(struct verify *verify, const struct event *ev)
 				      ev->lost.is_step };
 }
 
-static void take_event(struct verify *verify, const struct facts *facts, const struct event *ev)
+static void verify_take_event(struct verify *verify, const struct facts *facts,
+			      const struct event *ev)
 {
 	struct verify_cpu *cpu;
 
@@ -261,7 +262,7 @@ int verify_events(struct source *source, const struct facts *facts,
 	if (rc < 0)
 		return rc;
 	while ((rc = source_next(source, &ev, err)) > 0) {
-		take_event(out_verify, facts, ev);
+		verify_take_event(out_verify, facts, ev);
 		if ((++count & PROGRESS_MASK) == 0 && progress && progress->say)
 			progress->say(progress->context, ev->time_ns);
 	}

@@ -20,7 +20,7 @@ struct block {
 
 typedef bool parse_attribute(struct ctf_parser *parser, struct block *block, const char *name);
 
-static bool is_known(const struct block *block, const char *name)
+static bool attribute_is_known(const struct block *block, const char *name)
 {
 	size_t bytes = strlen(name);
 	const char *at = block->known;
@@ -37,7 +37,7 @@ static bool is_known(const struct block *block, const char *name)
 
 static bool note_seen(struct ctf_parser *parser, struct block *block, const char *name)
 {
-	if (!is_known(block, name))
+	if (!attribute_is_known(block, name))
 		return true;
 	for (uint32_t i = 0; i < block->seen_count; i++) {
 		if (strcmp(block->seen[i], name) == 0)

@@ -9,19 +9,15 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "read/ctf/ctf2_int.h"
+#include "read/ctf/parse_int.h"
 
 bool ctf2_wrong(struct ctf2_parser *parser, const char *format, ...)
 {
-	AUTO_FREE char *safe = NULL;
-	char text[256];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	(void)ctf_wrong_at(parser->err, ": fragment at", parser->line, format, args);
 	va_end(args);
-	safe = text_escaped(text);
-	(void)err_set(parser->err, -EBADMSG, "metadata: fragment at line %u: %s", parser->line,
-		      safe);
 	return false;
 }
 
@@ -33,7 +29,7 @@ struct json_object *ctf2_find(struct json_object *object, const char *name)
 	return found;
 }
 
-static bool is_known(const char *name, const char *const *names)
+static bool property_is_known(const char *name, const char *const *names)
 {
 	static const char *const everywhere[] = { "type", "attributes", "extensions",
 						  "user-attributes" /* in drafts */ };
@@ -73,7 +69,7 @@ bool ctf2_check(struct ctf2_parser *parser, struct json_object *object, const ch
 	json_object_object_foreach(object, name, value)
 	{
 		(void)value;
-		if (!is_known(name, names))
+		if (!property_is_known(name, names))
 			return ctf2_wrong(parser, "there is no property %s here", name);
 	}
 	if (json_object_object_get_ex(object, "attributes", &attributes) &&

@@ -144,7 +144,7 @@ static bool parse_trace(struct ctf2_parser *parser, struct json_object *object)
 	if (meta->has_trace)
 		return ctf2_wrong(parser, "there are two trace classes");
 	if (meta->stream_count)
-		return ctf2_wrong(parser, "the trace class stands behind a data stream class");
+		return ctf2_wrong(parser, "the trace class follows a data stream class");
 	meta->has_trace = true;
 	return ctf2_check(parser, object, names) && check_identity(parser, object) &&
 	       parse_uuid(parser, object, &has_uuid, uuid) && parse_environment(parser, object) &&

@@ -360,7 +360,7 @@ static void count_cpus(struct ctf_dir *dir)
  * What time the recording covers: that of its events. Packets may end long after the tracer
  * was stopped.
  */
-static void find_span(struct ctf_dir *dir)
+static void ctf_find_span(struct ctf_dir *dir)
 {
 	struct facts *facts = &dir->trace.facts;
 	bool any = false;
@@ -437,7 +437,7 @@ static void open_lanes(struct ctf_dir *dir)
 		dir->events = kernel_events_new(&dir->formats, dir->big_endian, &dir->trace.facts);
 	dir->common.events = dir->events;
 	count = make_lanes(dir, lanes);
-	find_span(dir);
+	ctf_find_span(dir);
 	if (!dir->has_natives)
 		ctf_dump_read(dir->lanes, dir->lane_count, &dir->formats, &dir->trace.facts);
 	read_natives(dir);

@@ -184,7 +184,7 @@ static const struct {
 	{ "end", take_end },
 };
 
-static void take_record(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
+static void dump_take_record(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
 {
 	uint16_t id;
 
@@ -212,22 +212,13 @@ static void read_lane(struct dump *dump, struct lane *lane)
 
 			more = cell->event.time_ns <= dump->end_ns;
 			if (more && cell->record.data)
-				take_record(dump, &cell->record, cell->event.time_ns);
+				dump_take_record(dump, &cell->record, cell->event.time_ns);
 		}
 		seen += (uint32_t)batch.count;
 	}
 	batch_fini(&batch, lane);
 	lane->keep_records = kept;
 	lane->ops->seek(lane, 0);
-}
-
-static int by_fd(const void *a, const void *b)
-{
-	const struct fact_fd *x = a, *y = b;
-
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
-	return x->fd < y->fd ? -1 : x->fd > y->fd;
 }
 
 /* Which events are of a dump. False when none is. */
@@ -261,7 +252,7 @@ void ctf_dump_read(struct ctf_lane *const *lanes, size_t count, const struct for
 			read_lane(&dump, ctf_lane_lane(lanes[i]));
 	}
 	if (facts->fd_count)
-		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), by_fd);
+		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), facts_compare_fds);
 	map_fini(&dump.tids);
 	map_fini(&dump.tables);
 	free(dump.texts);

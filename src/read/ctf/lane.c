@@ -189,7 +189,7 @@ static void end_packet(struct ctf_lane *lane)
 
 /* ------------------------------------------------------------------ events */
 
-static void put_lost(struct ctf_lane *lane, struct batch *batch, uint64_t time_ns, uint16_t cpu)
+static void ctf_put_lost(struct ctf_lane *lane, struct batch *batch, uint64_t time_ns, uint16_t cpu)
 {
 	uint64_t since = lane->last_ns ? lane->last_ns : lane->common->first_ns;
 
@@ -240,7 +240,7 @@ static int read_header(struct ctf_lane *lane, const struct ctf_event **out_kind)
 	return CTF_BAD;
 }
 
-static int32_t thread_of(const struct ctf_walk *walk)
+static int32_t ctf_walk_thread(const struct ctf_walk *walk)
 {
 	if (ctf_walk_has(walk, CTF_ROLE_TID))
 		return (int32_t)walk->roles[CTF_ROLE_TID];
@@ -259,7 +259,7 @@ static int read_fields(struct ctf_lane *lane, const struct ctf_event *kind, stru
 		rc = walk_scope(walk, kind->context);
 	if (rc == 0)
 		rc = walk_scope(walk, kind->fields);
-	event->tid = thread_of(walk);
+	event->tid = ctf_walk_thread(walk);
 	event->cpu = ctf_walk_has(walk, CTF_ROLE_CPU) ? (uint16_t)walk->roles[CTF_ROLE_CPU]
 		     : lane->packet->has_cpu	      ? lane->packet->cpu
 						      : lane->cpu;
@@ -404,7 +404,7 @@ static void put_event(struct ctf_lane *lane, struct batch *batch)
 	}
 	event->time_ns = ns;
 	if (lane->hole)
-		put_lost(lane, batch, ns, event->cpu);
+		ctf_put_lost(lane, batch, ns, event->cpu);
 	batch->count++;
 	lane->last_ns = ns;
 }
@@ -587,8 +587,8 @@ static void put_tail(struct ctf_lane *lane, struct batch *batch)
 
 	lane->ended = true;
 	if (lane->hole)
-		put_lost(lane, batch, end_ns > lane->last_ns ? end_ns : lane->last_ns,
-			 last && last->has_cpu ? last->cpu : lane->cpu);
+		ctf_put_lost(lane, batch, end_ns > lane->last_ns ? end_ns : lane->last_ns,
+			     last && last->has_cpu ? last->cpu : lane->cpu);
 }
 
 /* From the numbers of a container to the machine's. */

@@ -6,7 +6,7 @@
 
 #include "read/ctf/type.h"
 
-static struct ctf_token wrong(struct ctf_lexer *lexer, const char *why)
+static struct ctf_token lex_wrong(struct ctf_lexer *lexer, const char *why)
 {
 	struct ctf_token token = { .kind = CTF_TOKEN_WRONG, .line = lexer->line, .text = why };
 
@@ -80,7 +80,7 @@ static struct ctf_token lex_number(struct ctf_lexer *lexer)
 	if (base == 16 || base == 2)
 		lexer->at += 2;
 	if (!lex_digits(lexer, base, &token.number))
-		return wrong(lexer, "this is no number of at most 64 bits");
+		return lex_wrong(lexer, "this is no number of at most 64 bits");
 	while (lexer->at < lexer->end && strchr("uUlL", *lexer->at) && *lexer->at)
 		lexer->at++;
 	return token;
@@ -160,8 +160,8 @@ static struct ctf_token lex_text(struct ctf_lexer *lexer)
 	while (end < lexer->end && *end != quote && *end != '\0')
 		end += *end == '\\' && end + 1 < lexer->end ? 2 : 1;
 	if (end >= lexer->end || *end != quote)
-		return wrong(lexer, quote == '"' ? "a literal string does not end"
-						 : "a literal character does not end");
+		return lex_wrong(lexer, quote == '"' ? "a literal string does not end"
+						     : "a literal character does not end");
 	text = ctf_take(lexer->arena, (size_t)(end - start) + 1);
 	while (lexer->at < end) {
 		char c = *lexer->at++;
@@ -189,7 +189,7 @@ static struct ctf_token lex_mark(struct ctf_lexer *lexer)
 	} else if (token.mark && strchr("{}[]<>();:,=.*-+", token.mark)) {
 		lexer->at++;
 	} else {
-		return wrong(lexer, "a character that has no meaning here");
+		return lex_wrong(lexer, "a character that has no meaning here");
 	}
 	return token;
 }
@@ -197,7 +197,7 @@ static struct ctf_token lex_mark(struct ctf_lexer *lexer)
 struct ctf_token ctf_lex_next(struct ctf_lexer *lexer)
 {
 	if (!skip_blanks(lexer))
-		return wrong(lexer, "a comment does not end");
+		return lex_wrong(lexer, "a comment does not end");
 	if (lexer->at == lexer->end)
 		return (struct ctf_token){ .kind = CTF_TOKEN_END, .line = lexer->line };
 	if (isdigit((unsigned char)*lexer->at))

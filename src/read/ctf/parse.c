@@ -15,17 +15,25 @@
 #define MAX_DIMENSIONS 16u
 #define MAX_WORDS      8u /* in the name of a type: "unsigned long long int" */
 
-bool ctf_wrong(struct ctf_parser *parser, uint32_t line, const char *format, ...)
+bool ctf_wrong_at(struct err *err, const char *place, uint32_t line, const char *format,
+		  va_list args)
 {
 	AUTO_FREE char *safe = NULL;
 	char text[256];
+
+	vsnprintf(text, sizeof(text), format, args);
+	safe = text_escaped(text);
+	(void)err_set(err, -EBADMSG, "metadata%s line %u: %s", place, line, safe);
+	return false;
+}
+
+bool ctf_wrong(struct ctf_parser *parser, uint32_t line, const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	(void)ctf_wrong_at(parser->err, "", line, format, args);
 	va_end(args);
-	safe = text_escaped(text);
-	(void)err_set(parser->err, -EBADMSG, "metadata line %u: %s", line, safe);
 	return false;
 }
 

@@ -12,6 +12,7 @@
 #ifndef READ_CTF_PARSE_INT_H
 #define READ_CTF_PARSE_INT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +50,9 @@ bool ctf_name_add(struct ctf_parser *parser, const char *name, struct ctf_type *
 struct ctf_type *ctf_name_find(const struct ctf_parser *parser, const char *name);
 
 /* ctf_parse.c */
+/* Sets err: a mistake in the metadata at a line, with 'place' before the word "line". Returns false. */
+bool ctf_wrong_at(struct err *err, const char *place, uint32_t line, const char *format,
+		  va_list args) __attribute__((format(printf, 4, 0)));
 bool ctf_wrong(struct ctf_parser *parser, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 bool ctf_advance(struct ctf_parser *parser);

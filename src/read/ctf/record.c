@@ -420,7 +420,7 @@ uint32_t ctf_record_close(struct ctf_record *record, uint16_t number, int32_t ti
 	return record->is_full ? CTF_RECORD_MAX : record->used;
 }
 
-static uint8_t *place_of(const struct ctf_record *record, uint32_t field)
+static uint8_t *record_place(const struct ctf_record *record, uint32_t field)
 {
 	return record->bytes + KERNEL_EVENT_MIN_BYTES + (size_t)(field - 1) * CTF_RECORD_PLACE;
 }
@@ -430,11 +430,11 @@ static void set_place(struct ctf_record *record, uint32_t field, uint32_t start)
 {
 	uint32_t word = (record->used - start) << 16 | start;
 
-	memcpy(place_of(record, field), &word, sizeof(word));
+	memcpy(record_place(record, field), &word, sizeof(word));
 }
 
 /* One byte of room is always left, for the end of a text. */
-static void put(struct ctf_record *record, const void *bytes, size_t count)
+static void record_put(struct ctf_record *record, const void *bytes, size_t count)
 {
 	size_t room = CTF_RECORD_MAX - 1 - record->used;
 
@@ -444,9 +444,9 @@ static void put(struct ctf_record *record, const void *bytes, size_t count)
 	record->used += (uint32_t)count;
 }
 
-static void put_text(struct ctf_record *record, const char *text)
+static void record_put_text(struct ctf_record *record, const char *text)
 {
-	put(record, text, strlen(text));
+	record_put(record, text, strlen(text));
 }
 
 static const char *label_of(const struct ctf_type *type, uint64_t number)
@@ -489,10 +489,11 @@ static void put_float(struct ctf_record *record, const struct ctf_type *type, ui
 	memcpy(&small, &low, sizeof(small));
 	memcpy(&value, &bits, sizeof(value));
 	snprintf(text, sizeof(text), "%g", type->bits < 64 ? (double)small : value);
-	put_text(record, text);
+	record_put_text(record, text);
 }
 
-static void put_number(struct ctf_record *record, const struct ctf_type *type, uint64_t number)
+static void record_put_number(struct ctf_record *record, const struct ctf_type *type,
+			      uint64_t number)
 {
 	const char *label = label_of(type, number);
 	char text[40];
@@ -502,7 +503,7 @@ static void put_number(struct ctf_record *record, const struct ctf_type *type, u
 		return;
 	}
 	if (label) {
-		put_text(record, label);
+		record_put_text(record, label);
 		return;
 	}
 	if (type->base == 16)
@@ -515,7 +516,7 @@ static void put_number(struct ctf_record *record, const struct ctf_type *type, u
 		snprintf(text, sizeof(text), "%lld", (long long)number);
 	else
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-	put_text(record, text);
+	record_put_text(record, text);
 }
 
 /* End a text that began at 'start'. */
@@ -534,15 +535,15 @@ void ctf_record_number(struct ctf_record *record, const struct ctf_type *type, u
 	uint32_t start = record->used;
 
 	if (record->depth) {
-		put_number(record, type, number);
+		record_put_number(record, type, number);
 	} else if (record->array_depth) {
 		if (CTF_RECORD_MAX - 1 - record->used >= sizeof(number))
-			put(record, &number, sizeof(number));
+			record_put(record, &number, sizeof(number));
 	} else if (type->field && type->kind == CTF_FLOAT) {
 		put_float(record, type, number);
 		end_text(record, type->field, start);
 	} else if (type->field) {
-		memcpy(place_of(record, type->field), &number, sizeof(number));
+		memcpy(record_place(record, type->field), &number, sizeof(number));
 	}
 }
 
@@ -552,11 +553,11 @@ void ctf_record_text(struct ctf_record *record, const struct ctf_type *type, con
 	uint32_t start = record->used;
 
 	if (record->depth) {
-		put_text(record, "\"");
-		put(record, text, bytes);
-		put_text(record, "\"");
+		record_put_text(record, "\"");
+		record_put(record, text, bytes);
+		record_put_text(record, "\"");
 	} else if (type->field) {
-		put(record, text, bytes);
+		record_put(record, text, bytes);
 		end_text(record, type->field, start);
 	}
 }
@@ -602,7 +603,7 @@ void ctf_record_begin(struct ctf_record *record, const struct ctf_type *type)
 		}
 	}
 	record->depth++;
-	put_text(record, is_list(type) ? "[" : "{");
+	record_put_text(record, is_list(type) ? "[" : "{");
 	record->first = true;
 }
 
@@ -612,15 +613,15 @@ void ctf_record_member(struct ctf_record *record, const char *name, uint64_t ind
 
 	if (record->depth == 0)
 		return;
-	put_text(record, record->first ? " " : ", ");
+	record_put_text(record, record->first ? " " : ", ");
 	record->first = false;
 	if (name) {
-		put_text(record, name + (*name == '_' && name[1]));
+		record_put_text(record, name + (*name == '_' && name[1]));
 	} else {
 		snprintf(number, sizeof(number), "[%llu]", (unsigned long long)index);
-		put_text(record, number);
+		record_put_text(record, number);
 	}
-	put_text(record, " = ");
+	record_put_text(record, " = ");
 }
 
 void ctf_record_end(struct ctf_record *record, const struct ctf_type *type)
@@ -632,7 +633,7 @@ void ctf_record_end(struct ctf_record *record, const struct ctf_type *type)
 	}
 	if (record->depth == 0)
 		return;
-	put_text(record, is_list(type) ? " ]" : " }");
+	record_put_text(record, is_list(type) ? " ]" : " }");
 	record->first = false;
 	if (--record->depth == 0)
 		end_text(record, record->field, record->start);

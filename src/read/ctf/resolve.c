@@ -56,7 +56,8 @@ struct found {
 	uint32_t count;
 };
 
-static bool wrong(struct resolver *resolver, uint32_t line, const char *what, const char *name)
+static bool resolver_wrong(struct resolver *resolver, uint32_t line, const char *what,
+			   const char *name)
 {
 	(void)err_set(resolver->err, -EBADMSG, "metadata line %u: %s%s", line, what, name);
 	return false;
@@ -95,8 +96,8 @@ static const struct frame *frame_of(const struct frame *frame, const struct ctf_
  * Follow the path from 'type'. Where that contains the place that asks ('frame'), only what
  * was read before counts, and of a variant only the option that was chosen.
  */
-static bool follow(struct resolver *resolver, const struct frame *frame, struct ctf_type *type,
-		   const char *path, struct found *found)
+static bool resolver_follow(struct resolver *resolver, const struct frame *frame,
+			    struct ctf_type *type, const char *path, struct found *found)
 {
 	const struct frame *here = frame_of(frame, type);
 	const char *rest;
@@ -111,22 +112,23 @@ static bool follow(struct resolver *resolver, const struct frame *frame, struct 
 		if (index == UINT32_MAX || (here && index > here->index) ||
 		    !type->members[index].type)
 			return false;
-		return follow(resolver, frame, type->members[index].type, rest, found);
+		return resolver_follow(resolver, frame, type->members[index].type, rest, found);
 	case CTF_VARIANT:
 		if (here)
-			return *path && follow(resolver, frame, type->members[here->index].type,
+			return *path &&
+			       resolver_follow(resolver, frame, type->members[here->index].type,
 					       path, found);
 		if (!type->members)
 			return false; /* it asks for itself */
 		for (uint32_t i = 0; i < type->member_count; i++) {
-			if (!follow(resolver, frame, type->members[i].type, path, found))
+			if (!resolver_follow(resolver, frame, type->members[i].type, path, found))
 				return false;
 		}
 		return true;
 	case CTF_ARRAY:
 	case CTF_SEQUENCE:
 		return here && type->element && *path &&
-		       follow(resolver, frame, type->element, path, found);
+		       resolver_follow(resolver, frame, type->element, path, found);
 	case CTF_INTEGER:
 	case CTF_ENUM:
 	case CTF_VARINT:
@@ -148,7 +150,8 @@ static bool find_absolute(struct resolver *resolver, const struct frame *frame, 
 
 		if (strncmp(path, scope_paths[i], bytes) == 0)
 			return i <= resolver->scope && resolver->roots[i] &&
-			       follow(resolver, frame, resolver->roots[i], path + bytes, found);
+			       resolver_follow(resolver, frame, resolver->roots[i], path + bytes,
+					       found);
 	}
 	*out_done = false;
 	return false;
@@ -164,20 +167,20 @@ static bool find_declared(struct resolver *resolver, const struct frame *frame,
 		uint32_t scope = type->path_from - CTF_PATH_SCOPE;
 
 		return scope <= resolver->scope && resolver->roots[scope] &&
-		       follow(resolver, frame, resolver->roots[scope], type->path, found);
+		       resolver_follow(resolver, frame, resolver->roots[scope], type->path, found);
 	}
 	for (; frame; frame = frame->outer) {
 		if (frame->type->kind != CTF_STRUCT)
 			continue;
 		if (up-- == 0)
-			return follow(resolver, frame, frame->type, type->path, found);
+			return resolver_follow(resolver, frame, frame->type, type->path, found);
 	}
 	return false;
 }
 
 /* Find what 'path', seen from 'frame', may be. */
-static bool find(struct resolver *resolver, const struct frame *frame, const char *path,
-		 struct found *found)
+static bool resolver_find(struct resolver *resolver, const struct frame *frame, const char *path,
+			  struct found *found)
 {
 	const char *rest;
 	size_t bytes = part_of(resolver, path, &rest);
@@ -192,8 +195,8 @@ static bool find(struct resolver *resolver, const struct frame *frame, const cha
 			continue;
 		index = member_called(around->type, path, bytes);
 		if (index < around->index)
-			return follow(resolver, frame, around->type->members[index].type, rest,
-				      found);
+			return resolver_follow(resolver, frame, around->type->members[index].type,
+					       rest, found);
 	}
 	return false;
 }
@@ -214,13 +217,13 @@ static bool make_source(struct resolver *resolver, const struct frame *frame, st
 			struct found *found)
 {
 	if (!type->path)
-		return wrong(resolver, type->line, "a variant has no tag", "");
-	if (type->path_from == CTF_PATH_TSDL ? !find(resolver, frame, type->path, found)
+		return resolver_wrong(resolver, type->line, "a variant has no tag", "");
+	if (type->path_from == CTF_PATH_TSDL ? !resolver_find(resolver, frame, type->path, found)
 					     : !find_declared(resolver, frame, type, found))
 		found->count = 0;
 	if (found->count == 0)
-		return wrong(resolver, type->line, "there is no integer before this called ",
-			     type->path);
+		return resolver_wrong(resolver, type->line,
+				      "there is no integer before this called ", type->path);
 	/* One that is referred to already has a slot of the same value. */
 	if (found->count == 1 && found->items[0]->slot_count) {
 		type->source = found->items[0]->slots[0];
@@ -262,7 +265,7 @@ static bool make_choices(struct resolver *resolver, struct ctf_type *type,
 	type->choices = ctf_take(&resolver->meta->arena, tag->range_count * sizeof(*type->choices));
 	type->tag_signed = tag->is_signed;
 	if ((uint64_t)tag->range_count * type->member_count > 1u << 24)
-		return wrong(resolver, type->line, "a variant has too many options", "");
+		return resolver_wrong(resolver, type->line, "a variant has too many options", "");
 	for (uint32_t i = 0; i < tag->range_count; i++) {
 		const struct ctf_range *range = &tag->ranges[i];
 		uint32_t option = option_of(type, range->label);
@@ -365,9 +368,10 @@ static bool set_declared_role(struct resolver *resolver, struct ctf_type *type, 
 	if ((type->role == CTF_ROLE_TIMESTAMP || type->role == CTF_ROLE_BEGIN ||
 	     type->role == CTF_ROLE_END) &&
 	    !resolver->has_clock)
-		return wrong(resolver, type->line, "a timestamp needs a default clock: ", name);
+		return resolver_wrong(resolver, type->line,
+				      "a timestamp needs a default clock: ", name);
 	if (type->role == CTF_ROLE_MAGIC && type->kind != CTF_VARINT && type->bits != 32)
-		return wrong(resolver, type->line, "magic must have 32 bits", "");
+		return resolver_wrong(resolver, type->line, "magic must have 32 bits", "");
 	return true;
 }
 
@@ -396,7 +400,7 @@ static bool set_role(struct resolver *resolver, struct ctf_type *type, const cha
 			type->role = role_rows[i].role;
 	}
 	if (type->role == CTF_ROLE_MAGIC && type->bits != 32)
-		return wrong(resolver, type->line, "magic must have 32 bits", "");
+		return resolver_wrong(resolver, type->line, "magic must have 32 bits", "");
 	return true;
 }
 
@@ -443,7 +447,8 @@ static bool make_number(struct resolver *resolver, struct ctf_type *type, const 
 	if (type->clock_name) {
 		type->clock = clock_called(resolver->meta, type->clock_name);
 		if (!type->clock)
-			return wrong(resolver, type->line, "there is no clock ", type->clock_name);
+			return resolver_wrong(resolver, type->line, "there is no clock ",
+					      type->clock_name);
 	}
 	return type->kind == CTF_FLOAT || set_role(resolver, type, name);
 }
@@ -454,8 +459,9 @@ static bool check_tags(struct resolver *resolver, struct ctf_type *type, const s
 	type->tag_signed = found->items[0]->is_signed;
 	for (uint32_t i = 1; i < found->count; i++) {
 		if (found->items[i]->is_signed != type->tag_signed)
-			return wrong(resolver, type->line,
-				     "a selector has a sign at one place only: ", type->path);
+			return resolver_wrong(
+				resolver, type->line,
+				"a selector has a sign at one place only: ", type->path);
 	}
 	return true;
 }
@@ -482,8 +488,8 @@ static bool make_parts(struct resolver *resolver, struct frame *outer, struct ct
 			return check_tags(resolver, type, &found) &&
 			       make_members(resolver, outer, type, from);
 		if (found.count != 1 || found.items[0]->kind != CTF_ENUM)
-			return wrong(resolver, type->line,
-				     "the tag is no enumeration: ", type->path);
+			return resolver_wrong(resolver, type->line,
+					      "the tag is no enumeration: ", type->path);
 		return make_members(resolver, outer, type, from) &&
 		       make_choices(resolver, type, found.items[0]);
 	case CTF_ARRAY:
@@ -493,8 +499,8 @@ static bool make_parts(struct resolver *resolver, struct frame *outer, struct ct
 			return false;
 		for (uint32_t i = 0; i < found.count; i++) {
 			if (found.items[i]->is_signed)
-				return wrong(resolver, type->line,
-					     "a length has a sign: ", type->path);
+				return resolver_wrong(resolver, type->line,
+						      "a length has a sign: ", type->path);
 		}
 		return make_element(resolver, outer, type, from);
 	}
@@ -507,7 +513,7 @@ static struct ctf_type *make(struct resolver *resolver, struct frame *outer,
 	struct ctf_type *type;
 
 	if (*resolver->types_left == 0) {
-		(void)wrong(resolver, from->line, "there are too many fields", "");
+		(void)resolver_wrong(resolver, from->line, "there are too many fields", "");
 		return NULL;
 	}
 	--*resolver->types_left;
@@ -551,7 +557,8 @@ static bool make_event(struct resolver *resolver, struct ctf_stream *stream,
 {
 	if (!has_bits(stream->event_header) && !has_bits(stream->event_context) &&
 	    !has_bits(event->context) && !has_bits(event->fields))
-		return wrong(resolver, event->line, "an event has no bits at all: ", event->name);
+		return resolver_wrong(resolver, event->line,
+				      "an event has no bits at all: ", event->name);
 	return make_root(resolver, SCOPE_EVENT_CONTEXT, &event->context) &&
 	       make_root(resolver, SCOPE_FIELDS, &event->fields);
 }
@@ -583,7 +590,8 @@ static bool make_stream(struct resolver *resolver, struct ctf_stream *stream)
 	stream->clock = stream->clock_name ? clock_called(resolver->meta, stream->clock_name)
 					   : clock_of(stream->event_header);
 	if (stream->clock_name && !stream->clock)
-		return wrong(resolver, stream->line, "there is no clock ", stream->clock_name);
+		return resolver_wrong(resolver, stream->line, "there is no clock ",
+				      stream->clock_name);
 	if (!stream->clock)
 		stream->clock = clock_of(stream->packet_context);
 	for (size_t i = 0; i < stream->event_count; i++) {
@@ -618,11 +626,12 @@ static bool share_events(struct resolver *resolver)
 		struct ctf_stream *stream = ctf_meta_stream(meta, sorted[i]->stream_id);
 
 		if (!stream)
-			return wrong(resolver, sorted[i]->line, "there is no stream for the event ",
-				     sorted[i]->name);
+			return resolver_wrong(resolver, sorted[i]->line,
+					      "there is no stream for the event ", sorted[i]->name);
 		if (stream->event_count && sorted[i - 1]->id == sorted[i]->id)
-			return wrong(resolver, sorted[i]->line,
-				     "there are two events with the id of ", sorted[i]->name);
+			return resolver_wrong(resolver, sorted[i]->line,
+					      "there are two events with the id of ",
+					      sorted[i]->name);
 		if (stream->event_count++ == 0)
 			stream->events = &sorted[i];
 	}

@@ -78,41 +78,8 @@ static const struct target runtime_fields[] = {
 	{ 0 },
 };
 
-static const struct target irq_fields[] = {
-	TARGET("irq", TO_32, irq.nr),
-	TARGET("name", TO_TEXT, irq.name),
-	TARGET("ret", TO_32, irq.ret),
-	{ 0 },
-};
-
-static const struct target softirq_fields[] = {
-	TARGET("vec", TO_32, irq.nr),
-	{ 0 },
-};
-
-static const struct target no_fields[] = { { 0 } };
-
 static const struct target exit_call_fields[] = {
 	TARGET("ret", TO_64, syscall.ret),
-	{ 0 },
-};
-
-static const struct target fault_fields[] = {
-	TARGET("address", TO_64, fault.address),
-	TARGET("ip", TO_64, fault.ip),
-	TARGET("error_code", TO_64, fault.error_code),
-	{ 0 },
-};
-
-static const struct target block_fields[] = {
-	TARGET("dev", TO_32, block.dev),
-	TARGET("sector", TO_64, block.sector),
-	TARGET("nr_sector", TO_32, block.sectors),
-	TARGET("bytes", TO_32, block.bytes),
-	TARGET("errors", TO_32, block.error),
-	TARGET("error", TO_32, block.error),
-	TARGET("rwbs", TO_COMM, block.rwbs),
-	TARGET("comm", TO_COMM, block.comm),
 	{ 0 },
 };
 
@@ -124,43 +91,11 @@ static const struct target work_fields[] = {
 	{ 0 },
 };
 
-static const struct target hrtimer_fields[] = {
-	TARGET("hrtimer", TO_64, timer.timer),
-	TARGET("function", TO_64, timer.function),
-	TARGET("expires", TO_64, timer.expires_ns),
-	{ 0 },
-};
-
-static const struct target timer_fields[] = {
-	TARGET("timer", TO_64, timer.timer),
-	TARGET("function", TO_64, timer.function),
-	{ 0 },
-};
-
-static const struct target net_fields[] = {
-	TARGET("skbaddr", TO_64, net.skb),
-	TARGET("len", TO_32, net.len),
-	TARGET("name", TO_TEXT, net.dev),
-	{ 0 },
-};
-
-static const struct target generate_fields[] = {
-	TARGET("sig", TO_32, signal.signal),  TARGET("code", TO_32, signal.code),
-	TARGET("pid", TO_32, signal.tid),     TARGET("result", TO_32, signal.result),
-	TARGET("comm", TO_COMM, signal.comm), { 0 },
-};
-
 static const struct target deliver_fields[] = {
 	TARGET("sig", TO_32, signal.signal),
 	TARGET("code", TO_32, signal.code),
 	{ 0 },
 };
-
-#define VECTOR(name, id)                                                       \
-	{ "x86_irq_vectors_" name "_entry", EV_VECTOR_ENTRY, no_fields, id },  \
-	{                                                                      \
-		"x86_irq_vectors_" name "_exit", EV_VECTOR_EXIT, no_fields, id \
-	}
 
 /* Names of old versions of LTTng stand beside those of newer ones. */
 static const struct row rows[] = {
@@ -174,49 +109,39 @@ static const struct row rows[] = {
 	{ "sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
 	{ "sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
 	{ "sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
-	{ "irq_handler_entry", EV_IRQ_ENTRY, irq_fields, 0 },
-	{ "irq_handler_exit", EV_IRQ_EXIT, irq_fields, 0 },
-	{ "softirq_entry", EV_SOFTIRQ_ENTRY, softirq_fields, 0 },
-	{ "softirq_exit", EV_SOFTIRQ_EXIT, softirq_fields, 0 },
-	{ "softirq_raise", EV_SOFTIRQ_RAISE, softirq_fields, 0 },
-	{ "irq_softirq_entry", EV_SOFTIRQ_ENTRY, softirq_fields, 0 },
-	{ "irq_softirq_exit", EV_SOFTIRQ_EXIT, softirq_fields, 0 },
-	{ "irq_softirq_raise", EV_SOFTIRQ_RAISE, softirq_fields, 0 },
-	VECTOR("local_timer", VECTOR_LOCAL_TIMER),
-	VECTOR("reschedule", VECTOR_RESCHEDULE),
-	VECTOR("call_function", VECTOR_CALL_FUNCTION),
-	VECTOR("call_function_single", VECTOR_CALL_FUNCTION_SINGLE),
-	VECTOR("irq_work", VECTOR_IRQ_WORK),
-	VECTOR("x86_platform_ipi", VECTOR_X86_PLATFORM),
-	VECTOR("error_apic", VECTOR_ERROR),
-	VECTOR("spurious_apic", VECTOR_SPURIOUS),
-	VECTOR("thermal_apic", VECTOR_THERMAL),
-	VECTOR("threshold_apic", VECTOR_THRESHOLD),
-	VECTOR("deferred_error_apic", VECTOR_DEFERRED_ERROR),
-	{ "x86_exceptions_page_fault_user", EV_FAULT_USER, fault_fields, 0 },
-	{ "x86_exceptions_page_fault_kernel", EV_FAULT_KERNEL, fault_fields, 0 },
-	{ "page_fault_user", EV_FAULT_USER, fault_fields, 0 },
-	{ "page_fault_kernel", EV_FAULT_KERNEL, fault_fields, 0 },
-	{ "block_rq_insert", EV_BLOCK_INSERT, block_fields, 0 },
-	{ "block_rq_issue", EV_BLOCK_ISSUE, block_fields, 0 },
-	{ "block_rq_complete", EV_BLOCK_COMPLETE, block_fields, 0 },
+	{ "irq_handler_entry", EV_IRQ_ENTRY, kernel_irq_fields, 0 },
+	{ "irq_handler_exit", EV_IRQ_EXIT, kernel_irq_fields, 0 },
+	{ "softirq_entry", EV_SOFTIRQ_ENTRY, kernel_softirq_fields, 0 },
+	{ "softirq_exit", EV_SOFTIRQ_EXIT, kernel_softirq_fields, 0 },
+	{ "softirq_raise", EV_SOFTIRQ_RAISE, kernel_softirq_fields, 0 },
+	{ "irq_softirq_entry", EV_SOFTIRQ_ENTRY, kernel_softirq_fields, 0 },
+	{ "irq_softirq_exit", EV_SOFTIRQ_EXIT, kernel_softirq_fields, 0 },
+	{ "irq_softirq_raise", EV_SOFTIRQ_RAISE, kernel_softirq_fields, 0 },
+	VECTOR_ROWS("x86_irq_vectors_"),
+	{ "x86_exceptions_page_fault_user", EV_FAULT_USER, kernel_fault_fields, 0 },
+	{ "x86_exceptions_page_fault_kernel", EV_FAULT_KERNEL, kernel_fault_fields, 0 },
+	{ "page_fault_user", EV_FAULT_USER, kernel_fault_fields, 0 },
+	{ "page_fault_kernel", EV_FAULT_KERNEL, kernel_fault_fields, 0 },
+	{ "block_rq_insert", EV_BLOCK_INSERT, kernel_block_fields, 0 },
+	{ "block_rq_issue", EV_BLOCK_ISSUE, kernel_block_fields, 0 },
+	{ "block_rq_complete", EV_BLOCK_COMPLETE, kernel_block_fields, 0 },
 	{ "workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
 	{ "workqueue_execute_start", EV_WORK_START, work_fields, 0 },
 	{ "workqueue_execute_end", EV_WORK_END, work_fields, 0 },
-	{ "timer_hrtimer_start", EV_HRTIMER_START, hrtimer_fields, 0 },
-	{ "timer_hrtimer_expire_entry", EV_HRTIMER_EXPIRE, hrtimer_fields, 0 },
-	{ "timer_hrtimer_expire_exit", EV_HRTIMER_DONE, hrtimer_fields, 0 },
-	{ "hrtimer_start", EV_HRTIMER_START, hrtimer_fields, 0 },
-	{ "hrtimer_expire_entry", EV_HRTIMER_EXPIRE, hrtimer_fields, 0 },
-	{ "hrtimer_expire_exit", EV_HRTIMER_DONE, hrtimer_fields, 0 },
-	{ "timer_expire_entry", EV_TIMER_EXPIRE, timer_fields, 0 },
-	{ "timer_expire_exit", EV_TIMER_DONE, timer_fields, 0 },
-	{ "net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
-	{ "netif_rx", EV_NET_RX, net_fields, 0 },
-	{ "net_if_rx", EV_NET_RX, net_fields, 0 },
-	{ "netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },
-	{ "net_if_receive_skb", EV_NET_RECEIVE, net_fields, 0 },
-	{ "signal_generate", EV_SIGNAL_GENERATE, generate_fields, 0 },
+	{ "timer_hrtimer_start", EV_HRTIMER_START, kernel_hrtimer_fields, 0 },
+	{ "timer_hrtimer_expire_entry", EV_HRTIMER_EXPIRE, kernel_hrtimer_fields, 0 },
+	{ "timer_hrtimer_expire_exit", EV_HRTIMER_DONE, kernel_hrtimer_fields, 0 },
+	{ "hrtimer_start", EV_HRTIMER_START, kernel_hrtimer_fields, 0 },
+	{ "hrtimer_expire_entry", EV_HRTIMER_EXPIRE, kernel_hrtimer_fields, 0 },
+	{ "hrtimer_expire_exit", EV_HRTIMER_DONE, kernel_hrtimer_fields, 0 },
+	{ "timer_expire_entry", EV_TIMER_EXPIRE, kernel_timer_fields, 0 },
+	{ "timer_expire_exit", EV_TIMER_DONE, kernel_timer_fields, 0 },
+	{ "net_dev_queue", EV_NET_QUEUE, kernel_net_fields, 0 },
+	{ "netif_rx", EV_NET_RX, kernel_net_fields, 0 },
+	{ "net_if_rx", EV_NET_RX, kernel_net_fields, 0 },
+	{ "netif_receive_skb", EV_NET_RECEIVE, kernel_net_fields, 0 },
+	{ "net_if_receive_skb", EV_NET_RECEIVE, kernel_net_fields, 0 },
+	{ "signal_generate", EV_SIGNAL_GENERATE, kernel_signal_fields, 0 },
 	{ "signal_deliver", EV_SIGNAL_DELIVER, deliver_fields, 0 },
 };
 

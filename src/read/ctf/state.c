@@ -280,15 +280,6 @@ static int by_nr(const void *a, const void *b)
 	return x->nr < y->nr ? -1 : x->nr > y->nr;
 }
 
-static int by_fd(const void *a, const void *b)
-{
-	const struct fact_fd *x = a, *y = b;
-
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
-	return x->fd < y->fd ? -1 : x->fd > y->fd;
-}
-
 /* Analyses rely on the order; as it was written it stays, where it is right. */
 static void put_in_order(struct facts *facts)
 {
@@ -298,13 +289,13 @@ static void put_in_order(struct facts *facts)
 	for (size_t i = 1; i < facts->symbol_count; i++)
 		symbols &= facts->symbols[i - 1].address <= facts->symbols[i].address;
 	for (size_t i = 1; i < facts->fd_count; i++)
-		fds &= by_fd(&facts->fds[i - 1], &facts->fds[i]) <= 0;
+		fds &= facts_compare_fds(&facts->fds[i - 1], &facts->fds[i]) <= 0;
 	if (!symbols)
 		qsort(facts->symbols, facts->symbol_count, sizeof(*facts->symbols), by_address);
 	if (facts->printk_count)
 		qsort(facts->printks, facts->printk_count, sizeof(*facts->printks), by_nr);
 	if (!fds)
-		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), by_fd);
+		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), facts_compare_fds);
 }
 
 void ctf_state_read(struct ctf_lane *ctf_lane, const struct ctf_meta *meta,

@@ -16,7 +16,7 @@ struct threads {
 	struct map calls; /* thread: system call it is in, twice, plus 1 when 32-bit */
 };
 
-static void forget(struct fill *fill)
+static void threads_forget(struct fill *fill)
 {
 	struct threads *threads = (struct threads *)fill;
 
@@ -78,7 +78,7 @@ static void threads_free(struct fill *fill)
 	free(threads);
 }
 
-static const struct fill_ops threads_ops = { fill_in, forget, threads_free };
+static const struct fill_ops threads_ops = { fill_in, threads_forget, threads_free };
 
 struct source *ctf_threads_new(struct source *inner, uint64_t warm_ns)
 {

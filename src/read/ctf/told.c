@@ -199,7 +199,7 @@ static const struct told_type {
 
 /* ------------------------------------------------------------------ write */
 
-static uint8_t *put_number(uint8_t *to, uint64_t number)
+static uint8_t *told_put_number(uint8_t *to, uint64_t number)
 {
 	while (number >= 0x80) {
 		*to++ = (uint8_t)(number | 0x80);
@@ -209,7 +209,7 @@ static uint8_t *put_number(uint8_t *to, uint64_t number)
 	return to;
 }
 
-static uint8_t *put_text(uint8_t *to, const char *text, uint32_t max)
+static uint8_t *told_put_text(uint8_t *to, const char *text, uint32_t max)
 {
 	size_t bytes = text ? strnlen(text, max) : 0;
 
@@ -225,7 +225,7 @@ static uint8_t *put_frames(uint8_t *to, const struct ev_stack *stack)
 {
 	uint32_t count = stack->count < MAX_FRAMES ? stack->count : MAX_FRAMES;
 
-	to = put_number(to, count);
+	to = told_put_number(to, count);
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t frame;
 
@@ -245,20 +245,20 @@ static uint8_t *put_field(uint8_t *to, const struct told *field, const struct ev
 
 	switch ((enum told_kind)field->kind) {
 	case TOLD_U8:
-		return put_number(to, *from);
+		return told_put_number(to, *from);
 	case TOLD_32:
 		memcpy(&word, from, sizeof(word));
-		return put_number(to, (uint32_t)word);
+		return told_put_number(to, (uint32_t)word);
 	case TOLD_64:
 		memcpy(&number, from, sizeof(number));
-		return put_number(to, number);
+		return told_put_number(to, number);
 	case TOLD_TEXT:
 		memcpy(&text, from, sizeof(text));
-		return put_text(to, text, field->max);
+		return told_put_text(to, text, field->max);
 	case TOLD_ARGS:
 		for (int i = 0; i < 6; i++) {
 			memcpy(&number, from + i * 8, sizeof(number));
-			to = put_number(to, number);
+			to = told_put_number(to, number);
 		}
 		return to;
 	case TOLD_FRAMES:
@@ -291,7 +291,7 @@ struct taking {
 	bool good;
 };
 
-static uint64_t take_number(struct taking *taking)
+static uint64_t told_take_number(struct taking *taking)
 {
 	uint64_t number = 0;
 
@@ -310,7 +310,7 @@ static const char *take_text(struct taking *taking)
 {
 	const uint8_t *text, *zero;
 
-	if (take_number(taking) == 0 || !taking->good)
+	if (told_take_number(taking) == 0 || !taking->good)
 		return NULL;
 	text = taking->at;
 	zero = memchr(text, 0, (size_t)(taking->end - text));
@@ -324,7 +324,7 @@ static const char *take_text(struct taking *taking)
 
 static void take_frames(struct taking *taking, struct ev_stack *out_stack)
 {
-	uint64_t count = take_number(taking);
+	uint64_t count = told_take_number(taking);
 
 	if (count > (size_t)(taking->end - taking->at) / 8) {
 		taking->good = false;
@@ -348,14 +348,14 @@ static void take_field(struct taking *taking, const struct told *field, struct e
 
 	switch ((enum told_kind)field->kind) {
 	case TOLD_U8:
-		*to = (uint8_t)take_number(taking);
+		*to = (uint8_t)told_take_number(taking);
 		break;
 	case TOLD_32:
-		word = (uint32_t)take_number(taking);
+		word = (uint32_t)told_take_number(taking);
 		memcpy(to, &word, sizeof(word));
 		break;
 	case TOLD_64:
-		number = take_number(taking);
+		number = told_take_number(taking);
 		memcpy(to, &number, sizeof(number));
 		break;
 	case TOLD_TEXT:
@@ -364,7 +364,7 @@ static void take_field(struct taking *taking, const struct told *field, struct e
 		break;
 	case TOLD_ARGS:
 		for (int i = 0; i < 6; i++) {
-			number = take_number(taking);
+			number = told_take_number(taking);
 			memcpy(to + i * 8, &number, sizeof(number));
 		}
 		break;

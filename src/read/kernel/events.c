@@ -399,8 +399,8 @@ static bool is_number(const struct format_field *field)
 	       (field->bytes == 1 || field->bytes == 2 || field->bytes == 4 || field->bytes == 8);
 }
 
-static bool add_number(struct decoder *decoder, const struct target *target,
-		       const struct format_field *field, bool swap)
+static bool decoder_add_number(struct decoder *decoder, const struct target *target,
+			       const struct format_field *field, bool swap)
 {
 	static const uint8_t bytes[] = { [TO_U8] = 1, [TO_32] = 4, [TO_64] = 8, [TO_STATE] = 1 };
 	struct load load = {
@@ -436,7 +436,7 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
 					       LOAD_COPY_48, 48, 48, false });
 	for (int i = 0; i < 6; i++) {
-		if (!add_number(decoder, &one, &element, swap))
+		if (!decoder_add_number(decoder, &one, &element, swap))
 			return false;
 		one.offset += sizeof(uint64_t);
 		element.offset += element.bytes;
@@ -487,7 +487,7 @@ static bool add_target(struct decoder *decoder, const struct target *target,
 		return add_load(decoder, (struct load){ 0, (uint16_t)target->offset, LOAD_TRUE, 1,
 							1, false });
 	default:
-		return add_number(decoder, target, field, swap);
+		return decoder_add_number(decoder, target, field, swap);
 	}
 }
 
@@ -569,7 +569,7 @@ static void add_argument(struct decoder *decoder, const struct format_field *fie
 	if (*argument == 6 || !is_number(field))
 		return;
 	to.offset += *argument * sizeof(uint64_t);
-	if (add_number(decoder, &to, field, swap))
+	if (decoder_add_number(decoder, &to, field, swap))
 		++*argument;
 }
 
@@ -588,14 +588,14 @@ static bool compile_call(struct decoder *decoder, const struct row *row, const c
 		if (field.name_bytes >= 7 && memcmp(field.name, "common_", 7) == 0)
 			continue;
 		if (!has_nr)
-			has_nr = add_number(decoder, &nr, &field, swap);
+			has_nr = decoder_add_number(decoder, &nr, &field, swap);
 		else if (row->type == EV_SYS_ENTER)
 			add_argument(decoder, &field, &argument, swap);
 		if (!has_nr)
 			return false;
 	}
-	if (row->type == EV_SYS_EXIT &&
-	    (!format_text_field(text, "ret", &field) || !add_number(decoder, &ret, &field, swap)))
+	if (row->type == EV_SYS_EXIT && (!format_text_field(text, "ret", &field) ||
+					 !decoder_add_number(decoder, &ret, &field, swap)))
 		return false;
 	decoder->template.type = (uint8_t)row->type;
 	decoder->template.syscall.by_name = true;

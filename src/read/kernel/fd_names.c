@@ -162,7 +162,7 @@ static void index_records(struct fd_names *names, size_t bytes, size_t at, struc
 				  bytes);
 }
 
-static int by_time(const void *left, const void *right)
+static int fd_name_by_time(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
 
@@ -267,7 +267,7 @@ struct lane *fd_names_open(const char *path, bool big_endian, uint64_t from_ns, 
 		names_close(&names->lane);
 		return NULL;
 	}
-	qsort(names->entries, names->count, sizeof(*names->entries), by_time);
+	qsort(names->entries, names->count, sizeof(*names->entries), fd_name_by_time);
 	/* Names are learnt for a moment longer than events are recorded. */
 	while (facts->last_ns && names->count &&
 	       names->entries[names->count - 1].mono_ns > facts->last_ns)

@@ -367,7 +367,7 @@ static int open_rings(struct holdup_dir *dir, const char *path, struct err *err)
 }
 
 /* First and last moment, from the events where the manifest does not tell. */
-static bool find_span(struct holdup_dir *dir)
+static bool holdup_find_span(struct holdup_dir *dir)
 {
 	struct facts *facts = &dir->trace.facts;
 	bool any = false;
@@ -408,9 +408,9 @@ static int open_events(struct holdup_dir *dir, const char *path, struct err *err
 	rc = open_rings(dir, path, err);
 	if (rc < 0)
 		return rc;
-	if (find_span(dir) && dir->formats.count == 0)
+	if (holdup_find_span(dir) && dir->formats.count == 0)
 		return err_set(err, -EBADMSG,
-			       "there are events, but kernel/formats tells nothing about them");
+			       "there are events, but kernel/formats does not describe them");
 	return 0;
 }
 
@@ -462,18 +462,6 @@ static void open_beside(struct holdup_dir *dir, const char *path)
 	open_stacks(path, facts);
 }
 
-static uint32_t highest_kind(const struct formats *formats)
-{
-	int32_t highest = 0;
-
-	for (size_t i = 0; i < formats->count; i++) {
-		int32_t id = format_text_id(formats->sections[i].text);
-
-		highest = id > highest ? id : highest;
-	}
-	return (uint32_t)highest;
-}
-
 /* What programs logged, in their own byte order, which must be ours. */
 static void open_user(struct holdup_dir *dir, const char *path)
 {
@@ -484,7 +472,7 @@ static void open_user(struct holdup_dir *dir, const char *path)
 		.formats = &dir->formats,
 		.facts = &dir->trace.facts,
 		.vtids = dir->vtids,
-		.kinds = highest_kind(&dir->formats),
+		.kinds = format_text_highest_id(&dir->formats),
 	};
 	struct stat st;
 

@@ -197,7 +197,7 @@ static void add_format(struct raw_dir *raw, const char *path, char *name)
 	formats->sections[formats->count++] = (struct format_section){ name, text, bytes };
 }
 
-static int by_name(const struct dirent **left, const struct dirent **right)
+static int entry_by_name(const struct dirent **left, const struct dirent **right)
 {
 	return strcmp((*left)->d_name, (*right)->d_name);
 }
@@ -205,7 +205,7 @@ static int by_name(const struct dirent **left, const struct dirent **right)
 /* What is in a folder, in an order that is always the same. */
 static int list_folder(const char *folder, struct dirent ***out_entries)
 {
-	return is_folder(folder) ? scandir(folder, out_entries, NULL, by_name) : 0;
+	return is_folder(folder) ? scandir(folder, out_entries, NULL, entry_by_name) : 0;
 }
 
 static void read_system(struct raw_dir *raw, const char *folder, const char *system)
@@ -359,9 +359,9 @@ static void read_beside(struct raw_dir *raw, const char *path)
 	raw->meta.printk = text_beside(raw, path, "printk_formats", TEXT_MAX_BYTES);
 	read_stats(raw, path);
 	dat_facts_texts(facts, &raw->meta);
-	dat_missing(facts, "time of day", "nothing in tracefs tells it");
+	dat_missing(facts, "time of day", "tracefs has no file with it");
 	dat_missing(facts, "processes of threads, their arguments and files",
-		    "saved_tgids does not say since when, and nothing else in tracefs tells them");
+		    "saved_tgids does not say since when, and no other file of tracefs has them");
 }
 
 /* ------------------------------------------------------------------ the trace */
@@ -390,7 +390,7 @@ static void open_rings(struct raw_dir *raw)
 	}
 }
 
-static void find_span(struct raw_dir *raw)
+static void raw_find_span(struct raw_dir *raw)
 {
 	struct facts *facts = &raw->trace.facts;
 	bool any = false;
@@ -521,7 +521,7 @@ static int raw_dir_open(const char *path, struct trace **out_trace, struct err *
 	}
 	read_beside(raw, whole);
 	open_rings(raw);
-	find_span(raw);
+	raw_find_span(raw);
 	look_into(raw);
 	open_merge(raw);
 	*out_trace = &raw->trace;

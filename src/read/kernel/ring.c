@@ -289,7 +289,7 @@ static bool begin_page(struct ring *ring, struct batch *batch, uint64_t index,
 	return true;
 }
 
-static void put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
+static void ring_put_lost(struct ring *ring, struct batch *batch, uint64_t time_ns)
 {
 	uint64_t since = ring->last_ns ? ring->last_ns : ring->common->first_ns;
 
@@ -425,7 +425,7 @@ static inline __attribute__((always_inline)) bool put_record(struct ring *ring, 
 	event->time_ns = ns;
 	event->cpu = (uint16_t)ring->cpu;
 	if (__builtin_expect(ring->hole, 0))
-		put_lost(ring, batch, ns);
+		ring_put_lost(ring, batch, ns);
 	if (keep)
 		keep_record(ring, batch, record);
 	ring->last_ns = ns;
@@ -589,7 +589,7 @@ static void put_tail(struct ring *ring, struct batch *batch)
 	if (ring->tail_lost)
 		add_hole(ring, ring->tail_count);
 	if (ring->hole)
-		put_lost(ring, batch, end_ns > ring->last_ns ? end_ns : ring->last_ns);
+		ring_put_lost(ring, batch, end_ns > ring->last_ns ? end_ns : ring->last_ns);
 }
 
 static bool ring_fill(struct lane *lane, struct batch *batch)

@@ -93,19 +93,19 @@ static const struct target reason_fields[] = {
 	{ 0 },
 };
 
-static const struct target irq_fields[] = {
+const struct target kernel_irq_fields[] = {
 	TARGET("irq", TO_32, irq.nr),
 	TARGET("name", TO_TEXT, irq.name),
 	TARGET("ret", TO_32, irq.ret),
 	{ 0 },
 };
 
-static const struct target softirq_fields[] = {
+const struct target kernel_softirq_fields[] = {
 	TARGET("vec", TO_32, irq.nr),
 	{ 0 },
 };
 
-static const struct target no_fields[] = { { 0 } };
+const struct target kernel_no_fields[] = { { 0 } };
 
 static const struct target sys_enter_fields[] = {
 	TARGET("id", TO_64, syscall.nr),
@@ -128,14 +128,14 @@ static const struct target blocked_fields[] = {
 	{ 0 },
 };
 
-static const struct target fault_fields[] = {
+const struct target kernel_fault_fields[] = {
 	TARGET("address", TO_64, fault.address),
 	TARGET("ip", TO_64, fault.ip),
 	TARGET("error_code", TO_64, fault.error_code),
 	{ 0 },
 };
 
-static const struct target block_fields[] = {
+const struct target kernel_block_fields[] = {
 	TARGET("dev", TO_32, block.dev),	   TARGET("sector", TO_64, block.sector),
 	TARGET("nr_sector", TO_32, block.sectors), TARGET("bytes", TO_32, block.bytes),
 	TARGET("errors", TO_32, block.error), /* before 5.x */
@@ -151,14 +151,14 @@ static const struct target work_fields[] = {
 	{ 0 },
 };
 
-static const struct target hrtimer_fields[] = {
+const struct target kernel_hrtimer_fields[] = {
 	TARGET("hrtimer", TO_64, timer.timer),
 	TARGET("function", TO_64, timer.function),
 	TARGET("expires", TO_64, timer.expires_ns),
 	{ 0 },
 };
 
-static const struct target timer_fields[] = {
+const struct target kernel_timer_fields[] = {
 	TARGET("timer", TO_64, timer.timer),
 	TARGET("function", TO_64, timer.function),
 	{ 0 },
@@ -178,14 +178,14 @@ static const struct target uring_fields[] = {
 	{ 0 },
 };
 
-static const struct target net_fields[] = {
+const struct target kernel_net_fields[] = {
 	TARGET("skbaddr", TO_64, net.skb),
 	TARGET("len", TO_32, net.len),
 	TARGET("name", TO_TEXT, net.dev),
 	{ 0 },
 };
 
-static const struct target signal_generate_fields[] = {
+const struct target kernel_signal_fields[] = {
 	TARGET("sig", TO_32, signal.signal),  TARGET("code", TO_32, signal.code),
 	TARGET("pid", TO_32, signal.tid),     TARGET("result", TO_32, signal.result),
 	TARGET("comm", TO_COMM, signal.comm), { 0 },
@@ -211,12 +211,6 @@ static const struct target stack_fields[] = {
 	{ 0 },
 };
 
-#define VECTOR(name, id)                                                   \
-	{ "irq_vectors/" name "_entry", EV_VECTOR_ENTRY, no_fields, id },  \
-	{                                                                  \
-		"irq_vectors/" name "_exit", EV_VECTOR_EXIT, no_fields, id \
-	}
-
 static const struct row rows[] = {
 	{ "sched/sched_switch", EV_SCHED_SWITCH, switch_fields, 0 },
 	{ "sched/sched_waking", EV_SCHED_WAKING, wake_fields, 0 },
@@ -231,41 +225,31 @@ static const struct row rows[] = {
 	{ "sched/sched_blocked_reason", EV_SCHED_BLOCKED_REASON, reason_fields, 0 },
 	{ "task/task_newtask", EV_TASK_NEW, newtask_fields, 0 },
 	{ "task/task_rename", EV_TASK_RENAME, rename_fields, 0 },
-	{ "irq/irq_handler_entry", EV_IRQ_ENTRY, irq_fields, 0 },
-	{ "irq/irq_handler_exit", EV_IRQ_EXIT, irq_fields, 0 },
-	{ "irq/softirq_entry", EV_SOFTIRQ_ENTRY, softirq_fields, 0 },
-	{ "irq/softirq_exit", EV_SOFTIRQ_EXIT, softirq_fields, 0 },
-	{ "irq/softirq_raise", EV_SOFTIRQ_RAISE, softirq_fields, 0 },
-	VECTOR("local_timer", VECTOR_LOCAL_TIMER),
-	VECTOR("reschedule", VECTOR_RESCHEDULE),
-	VECTOR("call_function", VECTOR_CALL_FUNCTION),
-	VECTOR("call_function_single", VECTOR_CALL_FUNCTION_SINGLE),
-	VECTOR("irq_work", VECTOR_IRQ_WORK),
-	VECTOR("x86_platform_ipi", VECTOR_X86_PLATFORM),
-	VECTOR("error_apic", VECTOR_ERROR),
-	VECTOR("spurious_apic", VECTOR_SPURIOUS),
-	VECTOR("thermal_apic", VECTOR_THERMAL),
-	VECTOR("threshold_apic", VECTOR_THRESHOLD),
-	VECTOR("deferred_error_apic", VECTOR_DEFERRED_ERROR),
+	{ "irq/irq_handler_entry", EV_IRQ_ENTRY, kernel_irq_fields, 0 },
+	{ "irq/irq_handler_exit", EV_IRQ_EXIT, kernel_irq_fields, 0 },
+	{ "irq/softirq_entry", EV_SOFTIRQ_ENTRY, kernel_softirq_fields, 0 },
+	{ "irq/softirq_exit", EV_SOFTIRQ_EXIT, kernel_softirq_fields, 0 },
+	{ "irq/softirq_raise", EV_SOFTIRQ_RAISE, kernel_softirq_fields, 0 },
+	VECTOR_ROWS("irq_vectors/"),
 	/* ARM: the reason is an address of a text in the kernel, which is not recorded. */
-	{ "ipi/ipi_entry", EV_VECTOR_ENTRY, no_fields, VECTOR_OTHER },
-	{ "ipi/ipi_exit", EV_VECTOR_EXIT, no_fields, VECTOR_OTHER },
+	{ "ipi/ipi_entry", EV_VECTOR_ENTRY, kernel_no_fields, VECTOR_OTHER },
+	{ "ipi/ipi_exit", EV_VECTOR_EXIT, kernel_no_fields, VECTOR_OTHER },
 	{ "raw_syscalls/sys_enter", EV_SYS_ENTER, sys_enter_fields, 0 },
 	{ "raw_syscalls/sys_exit", EV_SYS_EXIT, sys_exit_fields, 0 },
 	{ "holdup/blocked_in", EV_BLOCKED_IN, blocked_fields, 0 },
-	{ "exceptions/page_fault_user", EV_FAULT_USER, fault_fields, 0 },
-	{ "exceptions/page_fault_kernel", EV_FAULT_KERNEL, fault_fields, 0 },
-	{ "block/block_rq_insert", EV_BLOCK_INSERT, block_fields, 0 },
-	{ "block/block_rq_issue", EV_BLOCK_ISSUE, block_fields, 0 },
-	{ "block/block_rq_complete", EV_BLOCK_COMPLETE, block_fields, 0 },
+	{ "exceptions/page_fault_user", EV_FAULT_USER, kernel_fault_fields, 0 },
+	{ "exceptions/page_fault_kernel", EV_FAULT_KERNEL, kernel_fault_fields, 0 },
+	{ "block/block_rq_insert", EV_BLOCK_INSERT, kernel_block_fields, 0 },
+	{ "block/block_rq_issue", EV_BLOCK_ISSUE, kernel_block_fields, 0 },
+	{ "block/block_rq_complete", EV_BLOCK_COMPLETE, kernel_block_fields, 0 },
 	{ "workqueue/workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
 	{ "workqueue/workqueue_execute_start", EV_WORK_START, work_fields, 0 },
 	{ "workqueue/workqueue_execute_end", EV_WORK_END, work_fields, 0 },
-	{ "timer/hrtimer_start", EV_HRTIMER_START, hrtimer_fields, 0 },
-	{ "timer/hrtimer_expire_entry", EV_HRTIMER_EXPIRE, hrtimer_fields, 0 },
-	{ "timer/hrtimer_expire_exit", EV_HRTIMER_DONE, hrtimer_fields, 0 },
-	{ "timer/timer_expire_entry", EV_TIMER_EXPIRE, timer_fields, 0 },
-	{ "timer/timer_expire_exit", EV_TIMER_DONE, timer_fields, 0 },
+	{ "timer/hrtimer_start", EV_HRTIMER_START, kernel_hrtimer_fields, 0 },
+	{ "timer/hrtimer_expire_entry", EV_HRTIMER_EXPIRE, kernel_hrtimer_fields, 0 },
+	{ "timer/hrtimer_expire_exit", EV_HRTIMER_DONE, kernel_hrtimer_fields, 0 },
+	{ "timer/timer_expire_entry", EV_TIMER_EXPIRE, kernel_timer_fields, 0 },
+	{ "timer/timer_expire_exit", EV_TIMER_DONE, kernel_timer_fields, 0 },
 	{ "lock/contention_begin", EV_LOCK_BEGIN, lock_fields, 0 },
 	{ "lock/contention_end", EV_LOCK_END, lock_fields, 0 },
 	{ "io_uring/io_uring_task_add", EV_URING_READY, uring_fields, 0 },
@@ -273,10 +257,10 @@ static const struct row rows[] = {
 	{ "io_uring/io_uring_queue_async_work", EV_URING_QUEUE, uring_fields, 0 },
 	{ "io_uring/io_uring_file_get", EV_URING_FILE, uring_fields, 0 },
 	{ "io_uring/io_uring_submit_req", EV_URING_SUBMIT, uring_fields, 0 },
-	{ "net/net_dev_queue", EV_NET_QUEUE, net_fields, 0 },
-	{ "net/netif_rx", EV_NET_RX, net_fields, 0 },
-	{ "net/netif_receive_skb", EV_NET_RECEIVE, net_fields, 0 },
-	{ "signal/signal_generate", EV_SIGNAL_GENERATE, signal_generate_fields, 0 },
+	{ "net/net_dev_queue", EV_NET_QUEUE, kernel_net_fields, 0 },
+	{ "net/netif_rx", EV_NET_RX, kernel_net_fields, 0 },
+	{ "net/netif_receive_skb", EV_NET_RECEIVE, kernel_net_fields, 0 },
+	{ "signal/signal_generate", EV_SIGNAL_GENERATE, kernel_signal_fields, 0 },
 	{ "signal/signal_deliver", EV_SIGNAL_DELIVER, signal_deliver_fields, 0 },
 	{ "ipi/ipi_send_cpu", EV_IPI_SEND, ipi_fields, 0 },
 	{ "ftrace/kernel_stack", EV_STACK, stack_fields, 0 },
@@ -284,8 +268,8 @@ static const struct row rows[] = {
 
 /* Events of one call each, "syscalls/sys_enter_read": their fields are the call's arguments. */
 static const struct row calls[] = {
-	{ "syscalls/sys_enter_", EV_SYS_ENTER, no_fields, 0 },
-	{ "syscalls/sys_exit_", EV_SYS_EXIT, no_fields, 0 },
+	{ "syscalls/sys_enter_", EV_SYS_ENTER, kernel_no_fields, 0 },
+	{ "syscalls/sys_exit_", EV_SYS_EXIT, kernel_no_fields, 0 },
 };
 
 bool kernel_row_is_call(const struct row *row)

@@ -66,6 +66,31 @@ struct row {
 	int32_t nr; /* ev_irq.nr, for vectors: their number is their name */
 };
 
+/* Fields that have the same names in LTTng's events. */
+extern const struct target kernel_no_fields[], kernel_irq_fields[], kernel_softirq_fields[],
+	kernel_fault_fields[], kernel_block_fields[], kernel_hrtimer_fields[],
+	kernel_timer_fields[], kernel_net_fields[], kernel_signal_fields[];
+
+#define VECTOR_ROW(prefix, name, id)                                      \
+	{ prefix name "_entry", EV_VECTOR_ENTRY, kernel_no_fields, id },  \
+	{                                                                 \
+		prefix name "_exit", EV_VECTOR_EXIT, kernel_no_fields, id \
+	}
+
+/* The rows of x86's interrupt vectors, whose events have names that begin with 'prefix'. */
+#define VECTOR_ROWS(prefix)                                                              \
+	VECTOR_ROW(prefix, "local_timer", VECTOR_LOCAL_TIMER),                           \
+		VECTOR_ROW(prefix, "reschedule", VECTOR_RESCHEDULE),                     \
+		VECTOR_ROW(prefix, "call_function", VECTOR_CALL_FUNCTION),               \
+		VECTOR_ROW(prefix, "call_function_single", VECTOR_CALL_FUNCTION_SINGLE), \
+		VECTOR_ROW(prefix, "irq_work", VECTOR_IRQ_WORK),                         \
+		VECTOR_ROW(prefix, "x86_platform_ipi", VECTOR_X86_PLATFORM),             \
+		VECTOR_ROW(prefix, "error_apic", VECTOR_ERROR),                          \
+		VECTOR_ROW(prefix, "spurious_apic", VECTOR_SPURIOUS),                    \
+		VECTOR_ROW(prefix, "thermal_apic", VECTOR_THERMAL),                      \
+		VECTOR_ROW(prefix, "threshold_apic", VECTOR_THRESHOLD),                  \
+		VECTOR_ROW(prefix, "deferred_error_apic", VECTOR_DEFERRED_ERROR)
+
 /* The row of the event "SYSTEM/EVENT", or NULL. */
 const struct row *kernel_row(const char *event);
 

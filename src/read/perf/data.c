@@ -95,23 +95,23 @@ static void find_missing(struct perf_data *data)
 	}
 	if (data->scan.unplaced) {
 		AUTO_FREE char *why = xasprintf(
-			"%llu samples tell neither their CPU nor an id that tells it (perf record "
-			"--sample-cpu): they are listed as of CPU 0, and say nothing of threads",
+			"%llu samples have neither their CPU nor an id of an event on one CPU (perf "
+			"record --sample-cpu): they are listed with CPU 0, and ignored for threads",
 			(unsigned long long)data->scan.unplaced);
 
 		add_missing(facts, "CPUs", why);
 	}
 	if (is_of_tasks(data) && (decoder->tells_switches || !data->scan.counts[PERF_SWITCH]))
-		add_missing(facts, "what other threads did",
-			    "perf recorded events of some threads alone: when one of them came "
-			    "onto a CPU, and who else woke it, is in none (perf record -a)");
+		add_missing(
+			facts, "what other threads did",
+			"perf recorded only events of some threads: none shows when one of them "
+			"came onto a CPU, or which other thread woke it (perf record -a)");
 	if (decoder->tells_switches)
 		return;
 	if (data->scan.counts[PERF_SWITCH])
-		add_missing(
-			facts, "other threads",
-			"perf told only of switches of the threads that it recorded: where none "
-			"of them runs, a CPU is taken for idle");
+		add_missing(facts, "other threads",
+			    "perf recorded only switches of the chosen threads: where none of them "
+			    "runs, a CPU is taken for idle");
 	else if (!data->scan.counts[PERF_SWITCH_CPU_WIDE])
 		add_missing(facts, "switches of threads",
 			    "sched:sched_switch was not recorded, nor perf's own switch records "

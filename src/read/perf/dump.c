@@ -15,7 +15,7 @@
 #define COMM_MAX 16u
 #define KTHREADD 2
 
-static struct fact_thread *thread_of(struct perf_scan *scan, int32_t tid, int32_t tgid)
+static struct fact_thread *scan_thread(struct perf_scan *scan, int32_t tid, int32_t tgid)
 {
 	struct facts *facts = scan->file->facts;
 	struct fact_thread *thread;
@@ -60,8 +60,8 @@ static void take_comm(struct perf_scan *scan, const struct perf_record *record,
 	bool swap = scan->file->swap;
 	char *comm = text_at(record, attr, 16);
 	struct fact_thread *thread =
-		comm ? thread_of(scan, (int32_t)perf_u32(record->data + 12, swap),
-				 (int32_t)perf_u32(record->data + 8, swap))
+		comm ? scan_thread(scan, (int32_t)perf_u32(record->data + 12, swap),
+				   (int32_t)perf_u32(record->data + 8, swap))
 		     : NULL;
 
 	if (thread && strcmp(thread->comm, comm) != 0 && perf_scan_may_keep(scan))
@@ -81,7 +81,7 @@ static void take_fork(struct perf_scan *scan, const struct perf_record *record)
 	pid = (int32_t)perf_u32(record->data + 8, swap);
 	parent = (int32_t)perf_u32(record->data + 12, swap);
 	tid = (int32_t)perf_u32(record->data + 16, swap);
-	thread = thread_of(scan, tid, pid);
+	thread = scan_thread(scan, tid, pid);
 	/* Of other threads than the first it names the process itself. */
 	if (thread && tid == pid)
 		thread->ppid = parent;

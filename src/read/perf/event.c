@@ -89,7 +89,7 @@ static uint32_t body_end(const struct decoding *now)
 	return now->record->bytes - now->attr->tail_bytes;
 }
 
-static void keep(struct perf_put *put, uint32_t bytes)
+static void put_keep(struct perf_put *put, uint32_t bytes)
 {
 	put->cells[put->count - 1].record = (struct trace_record){
 		.data = put->room + put->used,
@@ -105,8 +105,8 @@ static void keep_record(const struct decoding *now, uint32_t kind)
 	struct perf_put *put = now->put;
 
 	if (put->room)
-		keep(put, perf_kind_copy(&now->decoder->kinds, kind, now->attr, now->record,
-					 now->where.tid, put->room + put->used));
+		put_keep(put, perf_kind_copy(&now->decoder->kinds, kind, now->attr, now->record,
+					     now->where.tid, put->room + put->used));
 }
 
 static uint32_t kind_of_type(uint32_t type)
@@ -129,7 +129,7 @@ static void put_other(const struct decoding *now)
 
 /* ------------------------------------------------------------------ records about threads */
 
-static bool put_lost(const struct decoding *now)
+static bool perf_put_lost(const struct decoding *now)
 {
 	const struct perf_scan *scan = now->decoder->scan;
 	const uint64_t *index = map_find(&scan->holes, now->put->place);
@@ -265,7 +265,7 @@ static bool put_own_switch(const struct decoding *now)
 static void put_record(const struct decoding *now)
 {
 	static bool (*const puts[PERF_KERNEL_TYPES])(const struct decoding *now) = {
-		[PERF_LOST] = put_lost,		[PERF_LOST_SAMPLES] = put_lost_samples,
+		[PERF_LOST] = perf_put_lost,	[PERF_LOST_SAMPLES] = put_lost_samples,
 		[PERF_COMM] = put_comm,		[PERF_FORK] = put_fork,
 		[PERF_EXIT] = put_exit,		[PERF_SWITCH_CPU_WIDE] = put_cpu_switch,
 		[PERF_SWITCH] = put_own_switch,
@@ -298,7 +298,7 @@ static uint32_t kernel_part(const uint8_t *chain, uint32_t count, bool swap, uin
 }
 
 /* Where a thread is switched out, its stack tells where it waits. */
-static void put_chain(const struct decoding *now, const struct perf_rest *rest, bool is_switch)
+static void perf_put_chain(const struct decoding *now, const struct perf_rest *rest, bool is_switch)
 {
 	struct perf_put *put = now->put;
 	int32_t tid = put->cells[0].event.tid;
@@ -321,8 +321,8 @@ static void put_chain(const struct decoding *now, const struct perf_rest *rest, 
 	/* Addresses lie in the record, as everything that an event points to. */
 	if (event->type == EV_STACK)
 		event->stack.frames = put->room + put->used + PERF_CHAIN_AT + (size_t)8 * from;
-	keep(put, perf_kind_chain(&now->decoder->kinds, rest->chain, rest->chain_count, tid,
-				  put->room + put->used));
+	put_keep(put, perf_kind_chain(&now->decoder->kinds, rest->chain, rest->chain_count, tid,
+				      put->room + put->used));
 }
 
 static const char *put_tracepoint(const struct decoding *now)
@@ -333,7 +333,7 @@ static const char *put_tracepoint(const struct decoding *now)
 	struct event *event;
 
 	if (!perf_attr_rest(now->attr, now->record, decoder->swap, &rest) || !rest.raw)
-		return "the sample is shorter than what it has";
+		return "the sample is shorter than its fields";
 	raw = (struct record){ .data = rest.raw, .bytes = rest.raw_bytes };
 	event = new_event(now, EV_NONE);
 	if (!kernel_events_decode(decoder->events, &raw, event)) {
@@ -352,7 +352,7 @@ static const char *put_tracepoint(const struct decoding *now)
 		now->put->cells[0].record =
 			(struct trace_record){ raw.data, raw.bytes, now->put->place };
 	if (rest.chain_count)
-		put_chain(now, &rest, event->type == EV_SCHED_SWITCH);
+		perf_put_chain(now, &rest, event->type == EV_SCHED_SWITCH);
 	return NULL;
 }
 
@@ -373,8 +373,8 @@ static const char *put_sample(const struct decoding *now)
 	if (decoder->tells_switches || !now->where.has_cpu)
 		event->context = EV_CTX_USER;
 	if (put->room)
-		keep(put, perf_kind_sample(&decoder->kinds, now->attr, now->record, now->where.tid,
-					   put->room + put->used));
+		put_keep(put, perf_kind_sample(&decoder->kinds, now->attr, now->record,
+					       now->where.tid, put->room + put->used));
 	return NULL;
 }
 

@@ -123,7 +123,7 @@ static uint8_t *read_section(const struct perf_file *file, struct section sectio
 	uint8_t *data;
 
 	if (is_behind(section, size)) {
-		*out_wrong = "it lies behind the end of the file";
+		*out_wrong = "it is after the end of the file";
 		return NULL;
 	}
 	if (section.bytes > SECTION_MAX) {
@@ -201,10 +201,10 @@ static void say_cut_section(struct perf_file *file, uint32_t number)
 	const char *name = perf_feature_name(number);
 
 	if (name)
-		facts_note_damage(file->facts, "its section %s: it lies behind the end of the file",
+		facts_note_damage(file->facts, "its section %s: it is after the end of the file",
 				  name);
 	else if (!file->lacks_features)
-		facts_note_damage(file->facts, "its section %u lies behind the end of the file",
+		facts_note_damage(file->facts, "its section %u is after the end of the file",
 				  number);
 	file->lacks_features = true;
 }
@@ -269,7 +269,7 @@ static void read_features(struct perf_file *file, const uint8_t *head, uint64_t 
 	}
 }
 
-static int open_file(struct perf_file *file, uint64_t size, struct err *err)
+static int perf_map_file(struct perf_file *file, uint64_t size, struct err *err)
 {
 	uint8_t head[PERF_FILE_HEADER];
 	struct perf_bytes *part = &file->parts[0];
@@ -284,14 +284,13 @@ static int open_file(struct perf_file *file, uint64_t size, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (data.offset > size)
-		return err_set(err, -EBADMSG, "its records begin at byte %llu, behind its end",
+		return err_set(err, -EBADMSG, "its records begin at byte %llu, after its end",
 			       (unsigned long long)data.offset);
 	part->begin = data.offset;
 	part->end = size;
 	if (data.bytes == 0) {
 		file->is_cut = true; /* written when perf ends */
-		facts_note_damage(file->facts, "perf did not finish it: what it tells beside its "
-					       "records is missing");
+		facts_note_damage(file->facts, "perf did not finish the file: it has only records");
 		return 0;
 	}
 	if (data.bytes > size - data.offset) {
@@ -381,7 +380,7 @@ int perf_file_open(const char *path, struct perf_file *file, struct facts *facts
 		return err_set(err, -EBADMSG, "it does not begin as a perf.data file does");
 	if (old && !old_order(fd, &file->swap))
 		return err_set(err, -EBADMSG,
-			       "it is of version 1 (PERFFILE), and nothing tells its byte order");
+			       "the file has version 1 (PERFFILE), and its byte order is unknown");
 	if (file_read_at(fd, 0, head, sizeof(head)) != sizeof(head))
 		return err_set(err, -EBADMSG, "it ends in its header");
 	file->attrs.swap = file->swap;
@@ -392,7 +391,7 @@ int perf_file_open(const char *path, struct perf_file *file, struct facts *facts
 		file->parts[0].end = size;
 		return 0;
 	}
-	rc = open_file(file, size, err);
+	rc = perf_map_file(file, size, err);
 	if (rc == 0 && strcmp(name, path) != 0)
 		open_others(file, path);
 	return rc;

@@ -146,7 +146,7 @@ struct made {
 	char *operands; /* owned */
 };
 
-static void begin(struct made *made, const char *name, uint32_t id)
+static void made_begin(struct made *made, const char *name, uint32_t id)
 {
 	*made = (struct made){ .print = xstrdup(""), .operands = xstrdup("") };
 	made->out = open_memstream(&made->text, &made->bytes);
@@ -173,7 +173,7 @@ static void print_as(struct made *made, const char *name, const char *print, con
 	made->operands = operands;
 }
 
-static void add_number(struct made *made, const struct field *field, uint32_t at)
+static void made_add_number(struct made *made, const struct field *field, uint32_t at)
 {
 	AUTO_FREE char *operand = xasprintf("REC->%s", field->name);
 
@@ -219,12 +219,12 @@ static void add_kind(const struct kind *kind, uint32_t id, struct formats *forma
 {
 	struct made made;
 
-	begin(&made, kind->name, id);
+	made_begin(&made, kind->name, id);
 	for (size_t i = 0; i < ARRAY_LEN(kind->fields) && kind->fields[i].name; i++)
-		add_number(&made, &kind->fields[i], kind->fields[i].at + RECORD_SHIFT);
+		made_add_number(&made, &kind->fields[i], kind->fields[i].at + RECORD_SHIFT);
 	if (kind->text)
 		add_text(&made, kind->text, HEAD_BYTES);
-	add_number(&made, &(struct field){ "u16", "misc", 12, 2, "0x%x" }, HEAD_BYTES + 4);
+	made_add_number(&made, &(struct field){ "u16", "misc", 12, 2, "0x%x" }, HEAD_BYTES + 4);
 	end(&made, kind->name, formats);
 }
 
@@ -232,7 +232,7 @@ static void add_chain_kind(uint32_t id, struct formats *formats)
 {
 	struct made made;
 
-	begin(&made, "callchain", id);
+	made_begin(&made, "callchain", id);
 	add_array(&made, "ips", HEAD_BYTES);
 	end(&made, "callchain", formats);
 }
@@ -299,9 +299,9 @@ static void add_fixed(struct made *made, const struct perf_attr *attr)
 		if (!(attr->sample_type & fixed[i].has))
 			continue;
 		if (fixed[i].has == PERF_HAS_TID)
-			add_number(made, &(struct field){ "s32", "pid", 0, 4, NULL }, at);
+			made_add_number(made, &(struct field){ "s32", "pid", 0, 4, NULL }, at);
 		if (fixed[i].field.name[0])
-			add_number(made, &fixed[i].field, at);
+			made_add_number(made, &fixed[i].field, at);
 		if (fixed[i].has == PERF_HAS_IP)
 			print_as(made, "ip", "%pS", "(void *)REC->ip");
 		at += 8;
@@ -312,16 +312,17 @@ static void add_sample_kind(const struct perf_attr *attr, uint32_t id, struct fo
 {
 	struct made made;
 
-	begin(&made, attr->title, id);
+	made_begin(&made, attr->title, id);
 	add_fixed(&made, attr);
-	add_number(&made, &(struct field){ "u16", "misc", 0, 2, NULL }, late_at(LATE_MISC));
+	made_add_number(&made, &(struct field){ "u16", "misc", 0, 2, NULL }, late_at(LATE_MISC));
 	print_as(
 		&made, "mode", "%s",
 		"__print_symbolic(REC->misc & 7, {0, \"unknown\"}, {1, \"kernel\"}, {2, \"user\"}, "
 		"{3, \"hypervisor\"}, {4, \"guest_kernel\"}, {5, \"guest_user\"})");
 	for (size_t i = 0; i < ARRAY_LEN(late_numbers); i++) {
 		if (attr->sample_type & late_numbers[i].has)
-			add_number(&made, &late_numbers[i].field, late_at(late_numbers[i].late));
+			made_add_number(&made, &late_numbers[i].field,
+					late_at(late_numbers[i].late));
 	}
 	if (attr->sample_type & PERF_HAS_READ)
 		add_array(&made, "read", late_at(LATE_READ));
@@ -382,7 +383,7 @@ static char *pmu_event_name(const struct perf_file *file, const struct perf_attr
 	return xasprintf("type-%u/config=0x%llx", attr->type, (unsigned long long)attr->config);
 }
 
-static char *name_of(const struct perf_file *file, const struct perf_attr *attr)
+static char *attr_name(const struct perf_file *file, const struct perf_attr *attr)
 {
 	if (attr->name && *attr->name)
 		return xstrdup(attr->name);
@@ -396,7 +397,7 @@ static char *name_of(const struct perf_file *file, const struct perf_attr *attr)
 /* As a name of a format may be: no blanks, nothing that ends a line. */
 static char *title_of(const struct perf_file *file, const struct perf_attr *attr)
 {
-	char *title = name_of(file, attr);
+	char *title = attr_name(file, attr);
 
 	for (char *c = title; *c; c++) {
 		if (!isgraph((unsigned char)*c) || *c == '/' || *c == '"' || *c == '\\')
@@ -488,7 +489,7 @@ static void put_u32(const struct perf_kinds *kinds, uint8_t *to, uint32_t number
 	memcpy(to, &number, sizeof(number));
 }
 
-static void put_head(const struct perf_kinds *kinds, uint16_t id, int32_t tid, uint8_t *to)
+static void kinds_put_head(const struct perf_kinds *kinds, uint16_t id, int32_t tid, uint8_t *to)
 {
 	memset(to, 0, HEAD_BYTES);
 	put_u16(kinds, to, id);
@@ -502,7 +503,7 @@ static void put_location(const struct perf_kinds *kinds, uint8_t *to, uint32_t a
 		put_u32(kinds, to, bytes << 16 | at);
 }
 
-static const struct kind *kind_of(uint32_t kind)
+static const struct kind *other_kind(uint32_t kind)
 {
 	for (size_t i = 0; i < ARRAY_LEN(all_kinds); i++) {
 		if (all_kinds[i].kind == kind)
@@ -514,13 +515,13 @@ static const struct kind *kind_of(uint32_t kind)
 uint32_t perf_kind_copy(const struct perf_kinds *kinds, uint32_t kind, const struct perf_attr *attr,
 			const struct perf_record *record, int32_t tid, uint8_t *to)
 {
-	const struct kind *row = kind_of(kind);
+	const struct kind *row = other_kind(kind);
 	uint32_t tail = attr ? attr->tail_bytes : 0, end;
 
 	end = record->bytes - PERF_RECORD_HEADER < tail ? PERF_RECORD_HEADER : record->bytes - tail;
 	if (end > COPY_DATA_MAX)
 		end = COPY_DATA_MAX;
-	put_head(kinds, kinds->ids[kind], tid, to);
+	kinds_put_head(kinds, kinds->ids[kind], tid, to);
 	memset(to + HEAD_BYTES, 0, 8);
 	put_u16(kinds, to + HEAD_BYTES + 4, record->misc);
 	memcpy(to + 2 * HEAD_BYTES, record->data + PERF_RECORD_HEADER, end - PERF_RECORD_HEADER);
@@ -538,7 +539,7 @@ uint32_t perf_kind_sample(const struct perf_kinds *kinds, const struct perf_attr
 	struct perf_rest rest;
 	const uint8_t *late[LATE_COUNT] = { NULL };
 
-	put_head(kinds, attr->kind, tid, to);
+	kinds_put_head(kinds, attr->kind, tid, to);
 	memset(to + HEAD_BYTES, 0, BODY_AT - HEAD_BYTES);
 	put_u16(kinds, to + late_at(LATE_MISC), record->misc);
 	if (end > PERF_RECORD_HEADER)
@@ -573,7 +574,7 @@ uint32_t perf_kind_chain(const struct perf_kinds *kinds, const uint8_t *chain, u
 {
 	uint32_t bytes = (count < PERF_CHAIN_MAX ? count : PERF_CHAIN_MAX) * 8;
 
-	put_head(kinds, kinds->ids[PERF_KIND_CALLCHAIN], tid, to);
+	kinds_put_head(kinds, kinds->ids[PERF_KIND_CALLCHAIN], tid, to);
 	memset(to + HEAD_BYTES, 0, 8);
 	put_location(kinds, to + HEAD_BYTES, PERF_CHAIN_AT, bytes);
 	memcpy(to + PERF_CHAIN_AT, chain, bytes);

@@ -192,7 +192,8 @@ static void damaged(const struct perf_lane *lane, struct batch *batch, uint64_t 
 }
 
 /* Time in a lane does not go back: too many runs overlapped, or the file was changed. */
-static void finish(struct perf_lane *lane, struct batch *batch, const struct perf_put *put)
+static void perf_lane_finish(struct perf_lane *lane, struct batch *batch,
+			     const struct perf_put *put)
 {
 	for (uint32_t i = 0; i < put->count; i++) {
 		struct event *event = &put->cells[i].event;
@@ -234,7 +235,7 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	}
 	if (length <= 0) {
 		if (length < 0 || lane->at < piece->bytes)
-			damaged(lane, batch, put.place, "the file is not what it was when opened");
+			damaged(lane, batch, put.place, "the file has changed since it was opened");
 		return STEP_PIECE;
 	}
 	if (lane->lane.keep_records) {
@@ -247,7 +248,7 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 		damaged(lane, batch, put.place, wrong);
 	lane->copied += put.used;
 	lane->at += (uint32_t)length;
-	finish(lane, batch, &put);
+	perf_lane_finish(lane, batch, &put);
 	return lane->at == piece->bytes && !piece->is_cut ? STEP_PIECE : STEP_DONE;
 }
 

@@ -507,11 +507,11 @@ static void compressed_record(struct pass *pass, const struct perf_record *recor
 	pass->unzip_failed = true;
 	facts_note_damage(file->facts, "%s: byte %llu: %s", file->parts[pass->part].name,
 			  (unsigned long long)offset,
-			  why.code ? why.text : "the record ends before what is packed in it");
+			  why.code ? why.text : "the record ends before its packed data");
 }
 
-static void take_record(struct pass *pass, const struct perf_record *record, uint64_t offset,
-			size_t part)
+static void scan_take_record(struct pass *pass, const struct perf_record *record, uint64_t offset,
+			     size_t part)
 {
 	struct perf_scan *scan = pass->scan;
 	struct perf_extent place = { .offset = offset,
@@ -559,14 +559,14 @@ static size_t take_records(struct pass *pass, const uint8_t *data, size_t bytes,
 
 			facts_note_damage(scan->file->facts,
 					  "%s: byte %llu: a record says that it has %u bytes, and "
-					  "what is behind it cannot be read",
+					  "the bytes after it cannot be read",
 					  scan->file->parts[part].name, (unsigned long long)place,
 					  perf_u16(data + at + 6, scan->file->swap));
 			scan->file->is_cut = true;
 			scan->stop = true;
 			break;
 		}
-		take_record(pass, &record, offset + at, part);
+		scan_take_record(pass, &record, offset + at, part);
 		at += (size_t)length;
 	}
 	return scan->stop ? bytes : at;

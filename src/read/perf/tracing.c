@@ -21,7 +21,7 @@ struct cursor {
 	const char *wrong; /* NULL = nothing yet */
 };
 
-static const uint8_t *take(struct cursor *cursor, uint64_t bytes, const char *what)
+static const uint8_t *tracing_take(struct cursor *cursor, uint64_t bytes, const char *what)
 {
 	const uint8_t *at = cursor->at;
 
@@ -37,14 +37,14 @@ static const uint8_t *take(struct cursor *cursor, uint64_t bytes, const char *wh
 
 static uint32_t take_u32(struct cursor *cursor, const char *what)
 {
-	const uint8_t *at = take(cursor, 4, what);
+	const uint8_t *at = tracing_take(cursor, 4, what);
 
 	return at ? perf_u32(at, cursor->swap) : 0;
 }
 
 static uint64_t take_u64(struct cursor *cursor, const char *what)
 {
-	const uint8_t *at = take(cursor, 8, what);
+	const uint8_t *at = tracing_take(cursor, 8, what);
 
 	return at ? perf_u64(at, cursor->swap) : 0;
 }
@@ -62,7 +62,7 @@ static const char *take_string(struct cursor *cursor, const char *what)
 	return (const char *)at;
 }
 
-static void add(struct formats *formats, char *name, const uint8_t *text, size_t bytes)
+static void formats_add_text(struct formats *formats, char *name, const uint8_t *text, size_t bytes)
 {
 	formats->sections = vec_room(formats->sections, formats->count, &formats->cap,
 				     sizeof(*formats->sections));
@@ -79,16 +79,16 @@ static void take_header(struct cursor *cursor, const char *name, struct formats 
 	if (!cursor->wrong && strcmp(found, name) != 0)
 		cursor->wrong = name;
 	bytes = take_u64(cursor, name);
-	text = take(cursor, bytes, name);
+	text = tracing_take(cursor, bytes, name);
 	if (text)
-		add(formats, xstrdup(name), text, (size_t)bytes);
+		formats_add_text(formats, xstrdup(name), text, (size_t)bytes);
 }
 
 /* "name: sched_switch\nID: ..." */
 static void take_format(struct cursor *cursor, const char *system, struct formats *formats)
 {
 	uint64_t bytes = take_u64(cursor, "the format of an event");
-	const uint8_t *text = take(cursor, bytes, "the format of an event");
+	const uint8_t *text = tracing_take(cursor, bytes, "the format of an event");
 	const uint8_t *end;
 	size_t length;
 
@@ -101,8 +101,9 @@ static void take_format(struct cursor *cursor, const char *system, struct format
 	if (length == 0 || length > NAME_BYTES || memchr(text, '/', length) ||
 	    formats->count >= MAX_FORMATS)
 		return;
-	add(formats, xasprintf("%.*s/%.*s", (int)NAME_BYTES, system, (int)length, text), text - 6,
-	    (size_t)bytes + 6);
+	formats_add_text(formats,
+			 xasprintf("%.*s/%.*s", (int)NAME_BYTES, system, (int)length, text),
+			 text - 6, (size_t)bytes + 6);
 }
 
 static void take_formats(struct cursor *cursor, struct formats *formats)
@@ -147,7 +148,7 @@ void perf_symbols_add(char *text, struct facts *facts)
 static void take_symbols(struct cursor *cursor, struct facts *facts)
 {
 	uint32_t bytes = take_u32(cursor, "the symbols of the kernel");
-	const uint8_t *text = take(cursor, bytes, "the symbols of the kernel");
+	const uint8_t *text = tracing_take(cursor, bytes, "the symbols of the kernel");
 
 	if (text && bytes)
 		perf_symbols_add(xstrndup((const char *)text, bytes), facts);
@@ -158,25 +159,25 @@ int perf_tracing_read(const uint8_t *data, size_t bytes, struct formats *formats
 {
 	static const uint8_t magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
 	struct cursor cursor = { data, data, data + bytes, false, NULL };
-	const uint8_t *start = take(&cursor, sizeof(magic), "the magic");
+	const uint8_t *start = tracing_take(&cursor, sizeof(magic), "the magic");
 	const uint8_t *orders;
 
 	if (!start || memcmp(start, magic, sizeof(magic)) != 0)
 		return err_set(err, -EBADMSG, "it does not begin as one");
 	(void)take_string(&cursor, "the version");
-	orders = take(&cursor, 2, "the byte order");
+	orders = tracing_take(&cursor, 2, "the byte order");
 	if (!orders)
 		return err_set(err, -EBADMSG, "it ends in the byte order");
 	out_tracing->big_endian = orders[0] != 0;
 	out_tracing->long_bytes = orders[1] == 4 ? 4 : 8;
 	cursor.swap = out_tracing->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	(void)take(&cursor, 4, "the size of a page");
+	(void)tracing_take(&cursor, 4, "the size of a page");
 	take_header(&cursor, "header_page", formats);
 	take_header(&cursor, "header_event", formats);
 	take_formats(&cursor, formats);
 	take_symbols(&cursor, facts);
 	if (cursor.wrong)
-		return err_set(err, -EBADMSG, "%s: at byte %zu it is not what it should be",
-			       cursor.wrong, (size_t)(cursor.at - cursor.start));
+		return err_set(err, -EBADMSG, "%s: wrong data at byte %zu", cursor.wrong,
+			       (size_t)(cursor.at - cursor.start));
 	return 0;
 }

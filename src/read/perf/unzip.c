@@ -64,7 +64,7 @@ static int open_nameless(struct err *err)
 			(void)unlink(name); /* best effort: the name is random */
 	}
 	if (fd < 0)
-		return err_set(err, -errno, "no file for what is unpacked can be made: %s",
+		return err_set(err, -errno, "cannot make a file for unpacked data: %s",
 			       strerror(errno));
 	return fd;
 }
@@ -79,7 +79,7 @@ static int write_out(struct perf_unzip *unzip, size_t bytes, struct err *err)
 		return unzip->fd;
 	rc = file_write_at(unzip->fd, unzip->written, unzip->room, bytes);
 	if (rc < 0)
-		return err_set(err, -EIO, "what is unpacked cannot be written: %s", strerror(-rc));
+		return err_set(err, -EIO, "cannot write unpacked data: %s", strerror(-rc));
 	unzip->written += bytes;
 	memmove(unzip->room, unzip->room + bytes, unzip->used - bytes);
 	unzip->used -= bytes;

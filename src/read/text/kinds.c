@@ -133,7 +133,7 @@ static void name_kind(struct text_kinds *kinds, char prefix, const char *name, s
 		kinds->count - 1);
 }
 
-static void add_row(struct text_kinds *kinds, const struct text_row *text_row)
+static void kinds_add_row(struct text_kinds *kinds, const struct text_row *text_row)
 {
 	const char *slash = strchr(text_row->event, '/'), *name = slash + 1;
 	size_t system_bytes = (size_t)(slash - text_row->event);
@@ -161,7 +161,7 @@ struct text_kinds *text_kinds_new(void)
 
 	(void)add_kind(kinds, "text", 4, "line", 4);
 	for (size_t i = 0; i < count; i++)
-		add_row(kinds, &rows[i]);
+		kinds_add_row(kinds, &rows[i]);
 	return kinds;
 }
 
@@ -241,7 +241,7 @@ static char prefix_of(uint8_t type)
 }
 
 /* The name that stands for lines of a shape that have none. */
-static struct text_view name_of(const struct text_line *line)
+static struct text_view line_event_name(const struct text_line *line)
 {
 	if (line->kind == TEXT_FUNCTION)
 		return (struct text_view){ "ftrace:function", 15 };
@@ -280,7 +280,7 @@ void text_kinds_add(struct text_kinds *kinds, const struct text_line *line)
 	const char *colon;
 
 	if (type == TEXT_EVENT)
-		name = name_of(line);
+		name = line_event_name(line);
 	if (!name.bytes || name.bytes > MAX_NAME)
 		return;
 	known = find_kind(kinds, prefix_of(type), name);
@@ -656,8 +656,8 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 	struct text_made made = { .understood = true };
 	struct text_view name;
 	uint8_t type = call_of(line, &name);
-	const struct kind *kind =
-		find_kind(kinds, prefix_of(type), type == TEXT_EVENT ? name_of(line) : name);
+	const struct kind *kind = find_kind(kinds, prefix_of(type),
+					    type == TEXT_EVENT ? line_event_name(line) : name);
 
 	if (!kind)
 		kind = &kinds->kinds[0];

@@ -69,7 +69,7 @@ struct text_lane {
 /* ------------------------------------------------------------------ notes */
 
 /* Where a line is, for people. */
-static const char *place_of(uint64_t number, uint64_t offset, char out_text[48])
+static const char *line_place(uint64_t number, uint64_t offset, char out_text[48])
 {
 	if (number)
 		snprintf(out_text, 48, "line %llu", (unsigned long long)number);
@@ -87,7 +87,7 @@ static void note_bad(struct text_lane *lane, struct batch *batch, const struct t
 		return;
 	lane->noted_bad++;
 	batch_note(batch, lane->steps, "%s is %s",
-		   place_of(lane->line_number, piece->offset, where),
+		   line_place(lane->line_number, piece->offset, where),
 		   piece->is_cut ? "too long for an event" : "no event");
 }
 
@@ -96,7 +96,8 @@ static void note_slot(const struct text_lane *lane, struct batch *batch, const s
 {
 	char where[48];
 
-	batch_note(batch, lane->steps, "%s: %s", place_of(slot->number, slot->offset, where), what);
+	batch_note(batch, lane->steps, "%s: %s", line_place(slot->number, slot->offset, where),
+		   what);
 }
 
 /* At the end: how many there were in all. */
@@ -269,8 +270,8 @@ static void fill_window(struct text_lane *lane, struct batch *batch)
 
 /* ------------------------------------------------------------------ events */
 
-static void put_lost(struct text_lane *lane, struct batch *batch, uint32_t cpu, uint64_t time_ns,
-		     uint64_t count)
+static void text_put_lost(struct text_lane *lane, struct batch *batch, uint32_t cpu,
+			  uint64_t time_ns, uint64_t count)
 {
 	const struct cpu *known = &lane->cpus[cpu];
 	uint64_t since = known->has_last ? known->last_ns : lane->common->first_ns;
@@ -348,7 +349,7 @@ static void put_event(struct text_lane *lane, struct batch *batch, struct room *
 	make_event(lane, batch, slot, room, cell);
 	if (slot->has_lost) {
 		cell[1] = cell[0];
-		put_lost(lane, batch, slot->line.cpu, lane->last_ns, slot->lost);
+		text_put_lost(lane, batch, slot->line.cpu, lane->last_ns, slot->lost);
 	}
 	batch->count++;
 	cpu->last_ns = lane->last_ns;
@@ -369,8 +370,8 @@ static void put_tail(struct text_lane *lane, struct batch *batch)
 
 		if (!cpu->has_lost)
 			continue;
-		put_lost(lane, batch, lane->tail_cpu, lane->last_ns,
-			 cpu->lost_unknown ? 0 : cpu->lost);
+		text_put_lost(lane, batch, lane->tail_cpu, lane->last_ns,
+			      cpu->lost_unknown ? 0 : cpu->lost);
 		cpu->has_lost = false;
 	}
 	lane->tail_done = lane->tail_cpu == TEXT_MAX_CPUS;

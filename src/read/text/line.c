@@ -328,7 +328,7 @@ static bool take_cpu(struct text_view *view, uint32_t *out_cpu)
 	return true;
 }
 
-static void forget(struct text_line *line)
+static void line_forget(struct text_line *line)
 {
 	*line = (struct text_line){ .kind = TEXT_UNKNOWN, .tid = -1, .tgid = -1 };
 }
@@ -347,7 +347,7 @@ static bool parse_head(struct text_view *view, struct text_line *line)
 			return false;
 		rest = (struct text_view){ bracket, view->bytes - (size_t)(bracket - view->at) };
 		from = (struct text_view){ bracket + 1, rest.bytes - 1 };
-		forget(line);
+		line_forget(line);
 		if (!take_cpu(&rest, &line->cpu))
 			continue;
 		if (parse_thread((struct text_view){ view->at, (size_t)(bracket - view->at) },
@@ -375,7 +375,7 @@ static bool parse_latency_head(struct text_view *view, struct text_line *line)
 			return false;
 		text_skip_blanks(&at);
 		rest = at;
-		forget(line);
+		line_forget(line);
 		if (!is_digit(rest.bytes ? *rest.at : ' ') || !text_take_number(&rest, &cpu) ||
 		    cpu >= TEXT_MAX_CPUS)
 			continue;
@@ -466,7 +466,7 @@ static bool parse_verbose_head(struct text_view *view, struct text_line *line)
 
 /* ------------------------------------------------------------------ what */
 
-static bool is_name(struct text_view word)
+static bool word_is_name(struct text_view word)
 {
 	for (size_t i = 0; i < word.bytes; i++) {
 		unsigned char c = (unsigned char)word.at[i];
@@ -514,7 +514,7 @@ static bool parse_call(struct text_view view, struct text_line *line)
 		text_skip_blanks(&view);
 	}
 	line->text = view;
-	return is_name(line->name);
+	return word_is_name(line->name);
 }
 
 /*
@@ -536,7 +536,7 @@ static bool parse_perf_record(struct text_view view, struct text_line *line)
 	line->text = rest;
 	if (line->time_ns == 0)
 		line->kind = TEXT_NOISE;
-	return is_name(line->name);
+	return word_is_name(line->name);
 }
 
 static void parse_event(struct text_view view, struct text_line *line)
@@ -564,7 +564,7 @@ static void parse_event(struct text_view view, struct text_line *line)
 		line->kind = TEXT_STACK;
 	} else if (word.bytes > 1 && word.at[word.bytes - 1] == ':') {
 		word.bytes--;
-		if (!is_name(word))
+		if (!word_is_name(word))
 			return;
 		line->name = word;
 		line->text = rest;
@@ -651,7 +651,7 @@ void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
 	struct text_view view = { text, bytes };
 	bool indented = bytes && is_blank(*text);
 
-	forget(out_line);
+	line_forget(out_line);
 	text_skip_blanks(&view);
 	if (parse_head(&view, out_line)) {
 		parse_event(view, out_line);
@@ -661,19 +661,19 @@ void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
 		out_line->kind = TEXT_NOISE;
 		return;
 	}
-	forget(out_line);
+	line_forget(out_line);
 	if (parse_lost(view, out_line))
 		return;
 	if (parse_latency_head(&view, out_line)) {
 		parse_event(view, out_line);
 		return;
 	}
-	forget(out_line);
+	line_forget(out_line);
 	if (parse_verbose_head(&view, out_line)) {
 		parse_event(view, out_line);
 		return;
 	}
-	forget(out_line);
+	line_forget(out_line);
 	if (is_noise(view))
 		out_line->kind = TEXT_NOISE;
 	else if (is_graph(view))

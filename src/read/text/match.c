@@ -182,7 +182,7 @@ static void take_module(struct text_view *view, struct value *value)
 }
 
 /* A field that says itself where it ends. */
-static bool take_value(struct text_view *view, char letter, struct value *value)
+static bool match_take_value(struct text_view *view, char letter, struct value *value)
 {
 	const struct text_view start = *view;
 	bool good = false;
@@ -316,7 +316,7 @@ static bool match_steps(struct matching *matching, uint32_t first, struct text_v
 		}
 		if (step->letter == 's')
 			return match_text(matching, i, view);
-		if (!take_value(&view, step->letter, value))
+		if (!match_take_value(&view, step->letter, value))
 			return false;
 		value->is_set = true;
 	}

@@ -161,7 +161,7 @@ static void take_wall_clock(struct scan *scan, const struct text_line *line)
 		scan->facts->realtime_offset_ns = (int64_t)(ms * MS_NS - line->time_ns);
 }
 
-static void take_event(struct scan *scan, const struct text_line *line)
+static void scan_take_event(struct scan *scan, const struct text_line *line)
 {
 	struct facts *facts = scan->facts;
 
@@ -206,7 +206,7 @@ static void scan_range(struct scan *scan, uint64_t from, uint64_t to)
 		if (piece.is_cut)
 			continue;
 		if (is_event(&line))
-			take_event(scan, &line);
+			scan_take_event(scan, &line);
 		else if (line.kind == TEXT_LOST)
 			scan->lost[line.cpu] += line.lost ? line.lost : 1;
 		else if (line.kind == TEXT_NOISE && piece.bytes)
@@ -235,7 +235,7 @@ static void add_missing(struct facts *facts, const char *what, char *why)
 		(struct fact_missing){ what, facts_take(facts, why) };
 }
 
-static void note_missing(struct scan *scan)
+static void scan_note_missing(struct scan *scan)
 {
 	struct facts *facts = scan->facts;
 
@@ -250,7 +250,7 @@ static void note_missing(struct scan *scan)
 	if (facts->has_syscalls && !scan->is_x86 && !scan->is_arm)
 		add_missing(
 			facts, "the machine",
-			xstrdup("a text does not tell it; system calls are named as on x86_64"));
+			xstrdup("text does not name the machine; system calls are named as on x86_64"));
 }
 
 /*
@@ -281,7 +281,7 @@ static void fill_facts(struct scan *scan)
 	facts->cpus[0].bytes = scan->file.bytes;
 	for (size_t i = 0; scan->is_whole && i < facts->cpu_count; i++)
 		facts->cpus[i].lost = scan->lost[i];
-	note_missing(scan);
+	scan_note_missing(scan);
 	note_cut(scan);
 }
 

@@ -26,7 +26,7 @@ struct dat_input dat_input_memory(const struct dat_file *file, const void *memor
 }
 
 /* Look at up to 'bytes' without taking them; returns how many there are. */
-static size_t look(const struct dat_input *input, void *to, size_t bytes)
+static size_t input_look(const struct dat_input *input, void *to, size_t bytes)
 {
 	if (bytes > dat_left(input))
 		bytes = (size_t)dat_left(input);
@@ -38,7 +38,7 @@ static size_t look(const struct dat_input *input, void *to, size_t bytes)
 
 bool dat_take(struct dat_input *input, void *to, size_t bytes)
 {
-	if (bytes > dat_left(input) || look(input, to, bytes) < bytes)
+	if (bytes > dat_left(input) || input_look(input, to, bytes) < bytes)
 		return false;
 	input->at += bytes;
 	return true;
@@ -106,7 +106,7 @@ bool dat_take_string(struct dat_input *input, size_t max, char **out_text)
 
 	while (bytes < max) {
 		char step[STRING_STEP];
-		size_t got = look(&ahead, step, sizeof(step));
+		size_t got = input_look(&ahead, step, sizeof(step));
 		const char *end = got ? memchr(step, '\0', got) : NULL;
 
 		if (got == 0)

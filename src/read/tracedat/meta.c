@@ -73,7 +73,7 @@ int dat_section_open(struct dat_file *file, uint64_t offset, uint32_t id,
 	*out_memory = NULL;
 	if (offset >= file->bytes)
 		return err_set(err, -EBADMSG,
-			       "section %u should be at byte %llu, behind the end of the file", id,
+			       "section %u should be at byte %llu, after the end of the file", id,
 			       (unsigned long long)offset);
 	if (!dat_take_number(&input, 2, &found) || !dat_take_number(&input, 2, &flags) ||
 	    !dat_take_number(&input, 4, &title) || !dat_take_number(&input, 8, &bytes))
@@ -299,7 +299,7 @@ static void look_at_buffer(const struct dat_file *file, struct dat_buffer *buffe
 	buffer->cpu_count = 0;
 }
 
-static int by_name(const void *left, const void *right)
+static int buffer_by_name(const void *left, const void *right)
 {
 	const struct dat_buffer *a = left, *b = right;
 
@@ -332,7 +332,7 @@ static int read_v7(struct dat_file *file, struct dat_input *input, struct dat_me
 	for (size_t i = 0; i < meta->buffer_count; i++)
 		look_at_buffer(file, &meta->buffers[i], facts);
 	if (meta->buffer_count)
-		qsort(meta->buffers, meta->buffer_count, sizeof(*meta->buffers), by_name);
+		qsort(meta->buffers, meta->buffer_count, sizeof(*meta->buffers), buffer_by_name);
 	return 0;
 }
 

@@ -172,7 +172,7 @@ static bool take_samples(struct dat_input *input, struct dat_sync *sync)
 	       take_column(input, sync, offsetof(struct dat_sample, scaling));
 }
 
-static int by_time(const void *left, const void *right)
+static int sync_by_time(const void *left, const void *right)
 {
 	const struct dat_sample *a = left, *b = right;
 
@@ -185,7 +185,7 @@ static void sort_samples(struct dat_sync *sync)
 	size_t kept = 0;
 
 	if (sync->count)
-		qsort(sync->samples, sync->count, sizeof(*sync->samples), by_time);
+		qsort(sync->samples, sync->count, sizeof(*sync->samples), sync_by_time);
 	for (size_t i = 0; i < sync->count; i++) {
 		if (kept == 0 || sync->samples[i].time != sync->samples[kept - 1].time)
 			sync->samples[kept++] = sync->samples[i];

@@ -11,7 +11,7 @@
 #define SEARCHED_CPUS 1024u /* where they are not in order */
 
 /* "NAME: 12" */
-static bool number_of(const char *line, const char *name, uint64_t *out_number)
+static bool stat_line_number(const char *line, const char *name, uint64_t *out_number)
 {
 	size_t bytes = strlen(name);
 	char *end;
@@ -57,12 +57,12 @@ static void take_line(const char *line, struct dat_cpu *cpu)
 	uint64_t number;
 
 	for (size_t i = 0; i < ARRAY_LEN(lost); i++) {
-		if (number_of(line, lost[i], &number) && number < UINT32_MAX)
+		if (stat_line_number(line, lost[i], &number) && number < UINT32_MAX)
 			cpu->lost += number;
 	}
-	if (number_of(line, "entries", &cpu->unread))
+	if (stat_line_number(line, "entries", &cpu->unread))
 		cpu->has_unread = true;
-	else if (number_of(line, "read events", &cpu->read))
+	else if (stat_line_number(line, "read events", &cpu->read))
 		cpu->has_read = true;
 }
 
@@ -76,7 +76,7 @@ void dat_stats_fill(struct dat_meta *meta)
 		if (strncmp(line, "Buffer: ", 8) == 0) {
 			buffer = find_buffer(meta, line + 8);
 			cpu = NULL;
-		} else if (number_of(line, "CPU", &number)) {
+		} else if (stat_line_number(line, "CPU", &number)) {
 			cpu = find_cpu(buffer, number);
 		} else if (cpu) {
 			take_line(line, cpu);

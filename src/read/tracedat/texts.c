@@ -69,7 +69,7 @@ int dat_read_headers(struct dat_input *input, struct dat_meta *meta, struct fact
 }
 
 /* The event's name from the first line, "name: sched_switch". */
-static bool name_of(const char *text, char out_name[NAME_BYTES])
+static bool format_text_name(const char *text, char out_name[NAME_BYTES])
 {
 	return sscanf(text, "name: %255[^ \t\n/]", out_name) == 1;
 }
@@ -84,7 +84,7 @@ static int take_format(struct dat_input *input, const char *system, struct dat_m
 		return dat_cut(input, "the list of formats", err);
 	if (bytes > FORMAT_MAX_BYTES || !dat_take_text(input, bytes, &text))
 		return dat_cut(input, "a format", err);
-	if (meta->formats.count < MAX_SECTIONS && name_of(text, name))
+	if (meta->formats.count < MAX_SECTIONS && format_text_name(text, name))
 		add_section(meta, xasprintf("%s/%s", system, name), text);
 	else
 		free(text);

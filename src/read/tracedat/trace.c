@@ -177,7 +177,7 @@ static const char *wrong_with(struct dat_trace *dat, const struct dat_buffer *bu
 	if (cpu->bytes > UINT64_MAX / 2 || cpu->offset > UINT64_MAX / 2)
 		return "is at an impossible place";
 	if (cpu->bytes && cpu->offset >= dat->file.bytes)
-		return "should stand behind the end of the file";
+		return "should be after the end of the file";
 	if (dat->lane_count == MAX_LANES)
 		return "is left out: there are too many CPUs";
 	if (cpu->bytes && overlaps(dat, cpu))
@@ -247,7 +247,7 @@ static void sum_events(struct dat_trace *dat)
 	}
 }
 
-static void find_span(struct dat_trace *dat)
+static void dat_find_span(struct dat_trace *dat)
 {
 	struct facts *facts = &dat->trace.facts;
 	bool any = false;
@@ -313,7 +313,7 @@ static int open_lanes(struct dat_trace *dat, struct err *err)
 			open_lanes_of(dat, b);
 	}
 	sum_events(dat);
-	find_span(dat);
+	dat_find_span(dat);
 	if (dat->trace.facts.last_ns && dat->meta.formats.count == 0)
 		return err_set(err, -EBADMSG, "there are events, but no formats that explain them");
 	probe(dat);
@@ -386,7 +386,7 @@ static const struct trace_ops dat_ops = {
 };
 
 /* A file by the name that somebody gave: it may be a link. */
-static int open_file(const char *path, struct dat_file *file, struct err *err)
+static int dat_open_file(const char *path, struct dat_file *file, struct err *err)
 {
 	AUTO_FREE char *whole = realpath(path, NULL);
 
@@ -411,7 +411,7 @@ static int dat_open(const char *path, struct trace **out_trace, struct err *err)
 	int rc;
 
 	dat->trace.ops = &dat_ops;
-	rc = open_file(path, &dat->file, err);
+	rc = dat_open_file(path, &dat->file, err);
 	if (rc == 0)
 		rc = dat_meta_read(&dat->file, &dat->trace.facts, &dat->meta, err);
 	if (rc == 0 && only_text(&dat->meta))
@@ -438,7 +438,7 @@ static bool dat_matches(const char *path)
 	uint8_t magic[DAT_MAGIC_BYTES];
 	bool found;
 
-	if (open_file(path, &file, NULL) < 0)
+	if (dat_open_file(path, &file, NULL) < 0)
 		return false;
 	found = file_read_at(file.fd, 0, magic, sizeof(magic)) == sizeof(magic) &&
 		memcmp(magic, dat_magic, sizeof(magic)) == 0;

@@ -31,7 +31,7 @@ struct process *process = &before_begin;
 
 static struct modules *all; /* NULL = no memory, or not begun */
 
-static bool is_known(const struct module *module)
+static bool module_is_known(const struct module *module)
 {
 	for (uint32_t i = 0; i < all->count; i++) {
 		if (all->modules[i].start == module->start &&
@@ -67,13 +67,13 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
 		(void)!readlink("/proc/self/exe", module->path, PATH_BYTES - 1);
 	else
 		strncpy(module->path, info->dlpi_name, PATH_BYTES - 1);
-	if (!is_known(module)) /* pairs with the acquire in tell_modules() */
+	if (!module_is_known(module)) /* pairs with the acquire in tell_modules() */
 		__atomic_store_n(&all->count, all->count + 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
 /* Ask the loader. */
-static void look(void)
+static void modules_look(void)
 {
 	bool is_first = true;
 	int error = errno;
@@ -115,7 +115,7 @@ void process_tell(void)
 
 static void look_and_tell(void)
 {
-	look();
+	modules_look();
 	if (locks_on())
 		tell_modules(process_pid());
 }

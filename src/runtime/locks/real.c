@@ -49,7 +49,7 @@ static const struct name names[] = {
 
 struct real real_;
 
-static void *find(const char *name)
+static void *real_symbol(const char *name)
 {
 	void *function = NULL;
 
@@ -69,7 +69,7 @@ void real_find(void)
 		void **place = (void **)(void *)((char *)&real_ + names[i].offset);
 
 		/* pairs with the acquire in real() */
-		__atomic_store_n(place, find(names[i].name), __ATOMIC_RELEASE);
+		__atomic_store_n(place, real_symbol(names[i].name), __ATOMIC_RELEASE);
 	}
 	errno = error;
 }

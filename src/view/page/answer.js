@@ -72,7 +72,7 @@ export function markRow() {
 function stepWords(node) {
   const object = node.object ? `, ${node.object}` : "";
   const by = acts(node) ? named(node.waker) : `${node.by} ${node.waker_name}`.trim();
-  const end = node.by === "none" ? "it had not ended" : node.by === "unknown" ? "what ended it is not known" : `ended by ${by}`;
+  const end = node.by === "none" ? "it had not ended" : node.by === "unknown" ? "its end is unknown" : `ended by ${by}`;
   return `${named(node.who)} waited in ${node.in}${object}, ${duration(node.end_ns - node.start_ns)}; ${end}`;
 }
 
@@ -83,7 +83,7 @@ export function fillChain(row) {
   title.hidden = !row;
   if (!row) return;
   title.textContent = chains.length ? `The longest of its waits${chains.length > 1 ? ` (${chains.length} are drawn)` : ""}`
-    : row.kind === "working" ? "Its own work: no chain leads elsewhere" : "No wait that ended by this is long enough to be drawn";
+    : row.kind === "working" ? "Its own work: there is no chain of waits" : "No wait with this end is long enough to draw";
   if (!chains.length) return;
   pathOf(chains[0]).forEach((node, depth) => {
     const item = make("li"), button = make("button", stepWords(node), { type: "button" });

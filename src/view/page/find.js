@@ -43,7 +43,7 @@ function fillResults(all) {
     return item;
   }));
   const count = view.found.length, text = view.search.text;
-  byId("found-title").textContent = count ? `${count}${all ? "" : " and more"} found for “${text}”` : `Nothing found for “${text}” in the lanes that are shown, and in events from here on`;
+  byId("found-title").textContent = count ? `${count}${all ? "" : " and more"} found for “${text}”` : `Nothing found for “${text}” in the lanes shown, and in the events from here on`;
   byId("found").hidden = false;
 }
 
@@ -81,7 +81,7 @@ export async function stepFound(by) {
     if (by > 0) view.found.push(...more);
     else view.found.unshift(...more);
     fillResults(!search.more);
-    setState("ready", more.length ? words() : `There is no ${by > 0 ? "other one behind" : "one before"} it.`);
+    setState("ready", more.length ? words() : `There is no ${by > 0 ? "later" : "earlier"} result.`);
     if (more.length) chooseResult(by > 0 ? to : 0);
     return;
   }

@@ -36,7 +36,7 @@ export function words() {
   if (verdict && verdict.note) parts.push(verdict.note);
   if (verdict && verdict.lost_events) parts.push(`${verdict.lost_events} events were lost in this window.`);
   if (!start.complete) parts.push("The recording was cut short.");
-  if (verdict && verdict.more) parts.push(`${verdict.more} smaller causes are left out.`);
+  if (verdict && verdict.more) parts.push(`${verdict.more} smaller causes are not shown.`);
   return parts.join(" ") || (verdict ? "" : "No command was recorded: the busiest threads are shown. Click one to explain it.");
 }
 

@@ -136,7 +136,7 @@ async function showEarly(told, window) {
   view.others = rows.lanes;
   dress();
   draw();
-  setState("loading", "Explaining …; until then, the threads that did most");
+  setState("loading", "Explaining …; until then, the busiest threads are shown");
 }
 
 async function begin() {

@@ -21,7 +21,7 @@ export function setMeasure(from, to) {
 export function showMeasure() {
   const { measure } = view, box = byId("measured");
   box.hidden = !measure;
-  byId("explain").textContent = measure ? "Explain what is measured" : "Explain this window";
+  byId("explain").textContent = measure ? "Explain the measured time" : "Explain this window";
   if (measure) box.textContent = `Measured: ${duration(measure.to - measure.from)} (${measure.to - measure.from} ns), from ${moment(measure.from)} to ${moment(measure.to)}`;
 }
 

@@ -13,7 +13,7 @@ export function otherRows(told, open) {
   if (!told || !open) return [];
   const rows = told.groups.flatMap((group, index) => {
     const isOpen = open.has(group.name), all = group.lanes.length + group.more;
-    const more = isOpen && group.more ? `, ${group.more} smaller are left out` : "";
+    const more = isOpen && group.more ? `, ${group.more} smaller lanes are not shown` : "";
     return [{ id: `g${group.name}`, group: group.name, open: isOpen, label: `${isOpen ? "▾" : "▸"} ${index + 1} ${group.words}: ${all}${more}` },
       ...(isOpen ? group.lanes.map((lane) => ({ id: lane.lane, label: `  ${lane.label}`, other: lane, values: group.values })) : [])];
   });
@@ -69,7 +69,7 @@ export function scaleWords(kind, most) {
 
 // A span behind a lane, as the page says it.
 export function otherSpanWords(span, named) {
-  const who = span.who ? named(span.who) : span.text ? "" : "a thread that is not known", text = [span.text, who].filter(Boolean).join(", by ");
+  const who = span.who ? named(span.who) : span.text ? "" : "an unknown thread", text = [span.text, who].filter(Boolean).join(", by ");
   const held = span.holder ? `; held by ${named(span.holder)}` : "";
   return `${span.what}${span.what === "request" || span.text ? ":" : ""} ${text}, ${duration(span.end_ns - span.start_ns)}${held}`;
 }

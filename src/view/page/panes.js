@@ -70,7 +70,7 @@ export async function askFlame() {
     const of = picture.rowOf(view.lane || view.of || "");
     const words = ([, count, name, module]) => `${name || "all"}${module ? ` (${module})` : ""}: ${count} samples, ${percent(whole ? count / whole : 0)}`;
     title.textContent = `${whole} samples of ${of ? of.label : "all threads"} at work in ${duration(window.to - window.from)} from ${moment(window.from)}`
-      + (told.left_out ? `; ${told.left_out} others were not at work, or that is not known` : "") + (told.cut ? "; the smallest are left out" : "");
+      + (told.left_out ? `; ${told.left_out} further samples were not at work, or this is unknown` : "") + (told.cut ? "; the smallest are not shown" : "");
     showFlame(byId("flame-tree"), told.nodes, 0, words);
   } catch (error) {
     if (error.status !== 400 && error.status !== 404) throw error;
@@ -104,7 +104,7 @@ export async function showOther(row, at) {
     list.append(item);
   }
   const more = told.more + told.left_out;
-  if (more) box.append(make("p", `${told.more ? `${told.more} more are not shown. ` : ""}${told.left_out ? `${told.left_out} shorter ones of this lane were not kept.` : ""}`));
+  if (more) box.append(make("p", `${told.more ? `${told.more} more are not shown. ` : ""}${told.left_out ? `${told.left_out} shorter spans of this lane were not kept.` : ""}`));
   if (row.other.kind === "amount" && !saved) await showEvents(null, part);
   setState("ready");
 }

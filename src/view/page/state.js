@@ -33,7 +33,7 @@ export function setState(state, text) {
 
 export function fail(error) {
   if (error.name === "AbortError" || error.status === 409) return; // a newer question took its place
-  setState("error", error instanceof TypeError ? "The server is gone: what is shown stays." : error.message);
+  setState("error", error instanceof TypeError ? "The server has stopped; the page keeps what it shows." : error.message);
 }
 
 export function named(who) {

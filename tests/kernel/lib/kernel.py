@@ -5,6 +5,7 @@ HOLDUP_PROGRAMS (helpers built from tests/kernel/*.c). Without it they are looke
 for in build/. CI=... turns a skipped test into a failed one.
 """
 import contextlib
+import csv
 import json
 import os
 import re
@@ -31,6 +32,12 @@ def _place(variable, default):
 HOLDUP = _place("HOLDUP", "build/holdup")
 EXAMPLES = _place("HOLDUP_EXAMPLES", "build/examples")
 PROGRAMS = _place("HOLDUP_PROGRAMS", "build/tests")
+
+
+def csv_rows(*path):
+    """The rows of a CSV file with a head, each a dict."""
+    with open(os.path.join(*path), newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def skip(reason):

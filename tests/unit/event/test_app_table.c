@@ -64,7 +64,7 @@ static void what_is_wrong_has_its_place_and_is_left_out(void **unused)
 	} cases[] = {
 		{ "nonsense", "t.app:3: a line begins with" },
 		{ "app", "t.app:3: after app comes a name" },
-		{ "app x /bin/x", "t.app:3: files are told by the last part" },
+		{ "app x /bin/x", "t.app:3: name a file by the last part" },
 		{ "via /x y", "t.app:3: write: via" },
 		{ "via x /y", "t.app:3: write: via" },
 		{ "values", "t.app:3: after values" },
