@@ -2,9 +2,11 @@
  * fuzz_pages.c - ring files, opened, merged, sought and searched like any trace.
  *
  * The input: one byte that chooses page size, byte order and clock, one that says
- * where it is cut into the files of two CPUs, then the pages.
+ * where it is cut into the files of two CPUs, then the pages; of an odd second byte in compressed chunks
+ * (kernel/cpuN.packed).
  */
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -55,14 +57,14 @@ static void put_formats(void)
 	fuzz_file("kernel/sync", "1000 1000 5\n2000000 1000000 5\n", 29);
 }
 
-static void put_manifest(uint8_t choice)
+static void put_manifest(uint8_t choice, bool packed)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text),
-		 "{\"version\":1,\"complete\":%s,\"arch\":\"%s\",\"clock\":\"%s\","
+		 "{\"version\":%d,\"complete\":%s,\"arch\":\"%s\",\"clock\":\"%s\","
 		 "\"page_bytes\":%d,\"long_bytes\":%d,\"begin_ns\":50%s}",
-		 choice & 8 ? "true" : "false", choice & 4 ? "s390x" : "x86_64",
+		 packed ? 3 : 1, choice & 8 ? "true" : "false", choice & 4 ? "s390x" : "x86_64",
 		 choice & 2 ? "x86-tsc" : "mono", 256 << (choice >> 6), choice & 1 ? 4 : 8,
 		 choice & 16 ? ",\"cpus\":[{\"cpu\":0,\"lost\":99,\"bytes\":4096}]" : "");
 	fuzz_file("trace.json", text, strlen(text));
@@ -107,20 +109,30 @@ static uint64_t read_all(struct trace *trace, uint64_t from_ns, uint64_t *out_la
 	return count;
 }
 
+static const char *const names[2][2] = { { "kernel/cpu0.ring", "kernel/cpu0.packed" },
+					 { "kernel/cpu1.ring", "kernel/cpu1.packed" } };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct trace *trace;
 	struct err err = { 0 };
 	uint64_t count, last_ns, ns;
+	char other[128];
+	bool packed;
 	size_t cut;
 
 	if (bytes < 2)
 		return 0;
 	cut = (bytes - 2) * data[1] / 256;
 	put_formats();
-	put_manifest(data[0]);
-	fuzz_file("kernel/cpu0.ring", data + 2, cut);
-	fuzz_file("kernel/cpu1.ring", data + 2 + cut, bytes - 2 - cut);
+	packed = data[1] & 1;
+	put_manifest(data[0], packed);
+	for (int i = 0; i < 2; i++) {
+		fuzz_file(names[i][packed], i ? data + 2 + cut : data + 2,
+			  i ? bytes - 2 - cut : cut);
+		snprintf(other, sizeof(other), "%s/%s", fuzz_dir_path(), names[i][!packed]);
+		(void)remove(other);
+	}
 	if (read_open(fuzz_dir_path(), &trace, &err) < 0)
 		return 0;
 	if (!(data[0] & 32))
