@@ -58,7 +58,9 @@ def check_convoy(tap):
     apart = {row["who"]["tid"] for row in process["apart"]}
     tap.ok(first["class"] == "held_up" and by_owner(first, planted),
            "the first line of the whole process is the planted owner", kernel.show_roots(report))
-    tap.ok(process["threads"] == 10 and apart == {planted.pid, *planted.tids["idle"]},
+    # The owner only sleeps: whether that is 99 % of its time depends on how soon it gets a CPU between.
+    tap.ok(process["threads"] == 10
+           and apart - set(planted.tids["owner"]) == {planted.pid, *planted.tids["idle"]},
            "threads that wait for work are counted apart", process)
     differ = {row["who"]["tid"]: row["kind"] for row in process["differ"]}
     tap.ok(differ.get(planted.tids["busy"][0]) in ("working", "cpu_queue", "preempted"),
