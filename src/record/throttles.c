@@ -171,7 +171,8 @@ static void make_no_memory(const struct raw_throttle *raw, const char *path, cha
 	if (raw->limit[1])
 		snprintf(asker, sizeof(asker), "; process %llu asked for memory", raw->limit[1]);
 	if (limit[0])
-		snprintf(out, room, "SIGKILL: out of memory at the limit of cgroup %s%s%s", path,
+		snprintf(out, room,
+			 "SIGKILL: out of memory; inferred: at the limit of cgroup %s%s%s", path,
 			 limit, asker);
 	else
 		snprintf(out, room, "SIGKILL: out of memory%s", asker);

@@ -352,7 +352,7 @@ static void notified_wait(struct asleep *asleep, struct hotspot *hotspot, uint64
 {
 	struct stuck_edge edge = { .tid = joined_by(hotspot, monitor),
 				   .is_inferred = true,
-				   .how = "is joined: the monitor is of its Thread" };
+				   .how = "inferred: is joined, the monitor is of its Thread" };
 
 	name_monitor(hotspot, monitor, asleep->wait, ", to be notified");
 	if (edge.tid)

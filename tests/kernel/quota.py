@@ -211,7 +211,7 @@ def check_no_memory(tap, cgroup):
     done = kernel.holdup("record", "-o", "oom.holdup", "--", "sh", "-c",
                          "sh -c \"$0\" & echo $!; wait $!; echo $?", work)
     pid, status = [int(word) for word in done.stdout.split()[:2]]
-    limit = "SIGKILL: out of memory at the limit of cgroup %s (%s 16 MiB)" % (
+    limit = "SIGKILL: out of memory; inferred: at the limit of cgroup %s (%s 16 MiB)" % (
         cgroup.name, "memory.limit_in_bytes" if cgroup.first else "memory.max")
     told = killed_by("oom.holdup", pid)
     tap.ok(status != 137 or told == limit or not knows("oom.holdup"),
