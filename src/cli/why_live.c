@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/progress.h"
+#include "record/instance.h"
 #include "record/record.h"
 #include "report/locks.h"
 #include "stuck/stuck.h"
@@ -125,8 +126,19 @@ static void say_live(void *context)
 		live->seconds > 0 ? live->seconds : WHY_LIVE_SECONDS);
 }
 
+/* By its number a process may be another one by now. */
+static uint64_t birth_of(int32_t pid)
+{
+	uint64_t birth = 0;
+
+	return instance_process_start(pid, &birth) ? birth : 0;
+}
+
 void why_live_fill(struct why_live *live, struct record_opts *opts)
 {
+	live->births = xcalloc(live->count + 1, sizeof(*live->births));
+	for (size_t i = 0; i < live->count; i++)
+		live->births[i] = birth_of(live->pids[i]);
 	opts->seconds = live->seconds > 0 ? live->seconds : WHY_LIVE_SECONDS;
 	opts->pids = live->pids;
 	opts->pid_count = live->count < WHY_LIVE_AWAITED ? live->count : WHY_LIVE_AWAITED;
@@ -136,14 +148,36 @@ void why_live_fill(struct why_live *live, struct record_opts *opts)
 	opts->looks_after = live->count > 0;
 }
 
+/* Those that are still the same; the others are gone. */
+static size_t list_living(struct why_live *live, int32_t *out_pids)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < live->count; i++) {
+		if (live->births[i] && birth_of(live->pids[i]) == live->births[i])
+			out_pids[count++] = live->pids[i];
+		else
+			live->births[i] = 0;
+	}
+	return count;
+}
+
 void why_live_look(struct why_live *live)
 {
-	const struct stuck_select select = { .tgids = live->pids,
-					     .count = live->count,
+	AUTO_FREE int32_t *pids = xcalloc(live->count + 1, sizeof(*pids));
+	const struct stuck_select select = { .tgids = pids,
+					     .count = list_living(live, pids),
 					     .may_be_gone = true };
 
-	if (live->count && stuck_look(&select, &live->stuck, NULL) < 0)
+	if (!select.count || stuck_look(&select, &live->stuck, NULL) < 0) {
 		live->stuck = NULL;
+		return;
+	}
+	/* Who is the same after the look was that during it. */
+	if (list_living(live, pids) != select.count) {
+		stuck_free(live->stuck);
+		live->stuck = NULL;
+	}
 }
 
 void why_live_fini(struct why_live *live)
@@ -151,7 +185,9 @@ void why_live_fini(struct why_live *live)
 	stuck_free(live->stuck);
 	live->stuck = NULL;
 	free(live->pids);
+	free(live->births);
 	live->pids = NULL;
+	live->births = NULL;
 	live->count = 0;
 }
 

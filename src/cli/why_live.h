@@ -24,6 +24,7 @@ struct why_live {
 	struct target_opts target; /* as given */
 	int32_t *pids; /* owned; the processes that are meant, none for a thread or all */
 	size_t count;
+	uint64_t *births; /* owned; of each, when recording was about to begin; 0 = gone */
 	struct stuck
 		*stuck; /* owned; who waited for whom when the recording ended; NULL = not known */
 };
