@@ -207,7 +207,7 @@ static struct hotspot *hotspot_of(struct asleep *asleep)
 
 	if (!index) {
 		snap->javas = vec_room(snap->javas, snap->java_count, &snap->java_cap,
-				       sizeof(*snap->javas));
+				       sizeof(struct hotspot *));
 		map_put(&snap->by_java, tgid, snap->java_count);
 		snap->javas[snap->java_count++] = hotspot_new(asleep);
 		index = map_find(&snap->by_java, tgid);
