@@ -2,7 +2,7 @@
 
 Understands what ncurses sends to TERM=xterm, no more.
 """
-import contextlib
+import codecs
 import fcntl
 import os
 import pty
@@ -165,7 +165,8 @@ class Terminal:
         self.screen = Screen(rows, columns)
         self.bytes = 0
         self.left = ""
-        self.half = self.raw = b""
+        self.raw = b""
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self.master, self.slave = pty.openpty()
         self.set_size(rows, columns)
         self.before = termios.tcgetattr(self.slave)
@@ -196,16 +197,8 @@ class Terminal:
         except OSError:
             return False
         self.raw += new
-        got = self.half + new
-        self.bytes += len(got)
-        cut = len(got)
-        while cut and cut > len(got) - 4 and got[cut - 1] & 0x80:
-            cut -= 1
-        with contextlib.suppress(UnicodeDecodeError):
-            got[cut:].decode()
-            cut = len(got)
-        self.half = got[cut:]
-        self.left = self.screen.feed(self.left + got[:cut].decode(errors="replace"))
+        self.bytes += len(new)
+        self.left = self.screen.feed(self.left + self.decoder.decode(new))
         return True
 
     def settle(self, quiet=0.2, timeout=10):
