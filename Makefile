@@ -17,7 +17,7 @@ BENCH_ARGS ?=
 
 setup_flags = -Dwerror=$(WERROR) $(MESON_FLAGS)
 # A run of tests shows the output of failed ones and leaves its log in FOLDER/meson-logs.
-test_in = tools/with-tracefs meson test -C $(1) --print-errorlogs $(2) $(TEST_FLAGS) </dev/null
+test_in = tools/with-tracefs tools/run-tests $(1) $(2) $(TEST_FLAGS) </dev/null
 count_in = tools/count-tests $(1)/meson-logs/testlog.json
 
 .PHONY: all run check lint format fuzz-smoke sanitize sanitize-address sanitize-thread
