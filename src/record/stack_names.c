@@ -663,8 +663,8 @@ static int name_all(struct namer *namer)
 /* Nothing that it could still do would harm anybody. */
 static void stack_names_give_up(void)
 {
-	const struct rlimit time = { CPU_SECONDS, CPU_SECONDS },
-			    memory = { MEMORY_BYTES, MEMORY_BYTES };
+	const struct rlimit time = { CPU_SECONDS, CPU_SECONDS + 1 }, /* SIGXCPU, then SIGKILL */
+		memory = { MEMORY_BYTES, MEMORY_BYTES };
 	struct err ignored = { 0 };
 
 	(void)setrlimit(RLIMIT_CPU, &time);
@@ -697,27 +697,56 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 int stack_names_await(pid_t pid, int wait_ms, struct err *err)
 {
 	struct pollfd end = { .fd = pidfd_open(pid, 0), .events = POLLIN };
+	const bool is_late = end.fd < 0 || poll(&end, 1, wait_ms) == 0;
 	int status;
 
-	if (end.fd < 0 || poll(&end, 1, wait_ms) == 0)
+	if (is_late)
 		(void)kill(pid, SIGKILL); /* our child, not reaped yet */
 	mem_close_fd(&end.fd);
 	status = child_await(pid);
 	if (status < 0)
 		return err_set(err, status, "the unwinder process exited: %s", strerror(-status));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		return err_set(err, -EIO, "the unwinder process used %u s of CPU time",
+			       CPU_SECONDS);
+	if (WIFSIGNALED(status) && is_late)
+		return err_set(err, -EIO, "the unwinder process did not end within %d ms", wait_ms);
 	if (WIFSIGNALED(status))
-		return err_set(err, -EIO, "the unwinder process was killed by %s",
-			       WTERMSIG(status) == SIGXCPU ? "its time limit"
-							   : strsignal(WTERMSIG(status)));
+		return err_set(err, -EIO, "the unwinder process was killed by signal %d (%s)",
+			       WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return WEXITSTATUS(status) ? err_set(err, -EIO, "stacks could not be written") : 0;
+}
+
+/* A child that was ended left a part of a line. */
+static void keep_whole_lines(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char block[BUFSIZ];
+
+	while (size > 0) {
+		const size_t bytes =
+			(size_t)size % sizeof(block) ? (size_t)size % sizeof(block) : sizeof(block);
+		const char *end;
+
+		if (pread(fd, block, bytes, size - (off_t)bytes) != (ssize_t)bytes)
+			return;
+		size -= (off_t)bytes;
+		end = memrchr(block, '\n', bytes);
+		if (end) {
+			size += end + 1 - block;
+			break;
+		}
+	}
+	(void)ftruncate(fd, size); /* else the reader says that a line is damaged */
 }
 
 int stack_names_write(const struct stack_names_from *from, const struct stack_sampling *sampling,
 		      int kernel_fd, struct err *err)
 {
 	AUTO_CLOSE int fd =
-		openat(kernel_fd, "stacks", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		openat(kernel_fd, "stacks", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	pid_t pid;
+	int rc;
 
 	if (fd < 0)
 		return err_set(err, -errno, "kernel/stacks: %s", strerror(errno));
@@ -727,5 +756,8 @@ int stack_names_write(const struct stack_names_from *from, const struct stack_sa
 			       strerror(errno));
 	if (pid == 0)
 		stack_names_run(from, sampling, fd);
-	return stack_names_await(pid, WAIT_MS, err);
+	rc = stack_names_await(pid, WAIT_MS, err);
+	if (rc < 0)
+		keep_whole_lines(fd);
+	return rc;
 }

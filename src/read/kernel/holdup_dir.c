@@ -441,7 +441,7 @@ static void open_stacks(const char *path, struct facts *facts)
 	if (stack_file_read(file, facts->stacks, &bad, &why) < 0)
 		facts_note_damage(facts, "kernel/stacks: %s", why.text);
 	else if (bad)
-		facts_note_damage(facts, "kernel/stacks: %zu lines are damaged", bad);
+		facts_note_damage(facts, "kernel/stacks: damaged lines: %zu", bad);
 	name_kernel_frames(facts);
 }
 
