@@ -243,11 +243,34 @@ static const char *timer_meaning(const char *timer)
 	return "";
 }
 
+const char *describe_tcp_end(struct query *query, const struct wait *wait)
+{
+	static const struct {
+		const char *timer;
+		const char *meaning;
+	} known[] = {
+		{ "tcp_write_timer", "TCP gave up: the other end acknowledged nothing" },
+		{ "tcp_keepalive_timer", "TCP gave up: the other end answered no keep-alive" },
+	};
+	const char *timer = timeline_name(query->tl, wait->waker.name);
+
+	if (wait->waker.kind != ACTOR_TIMER || wait->flags & WAIT_TIMED_OUT)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (strcmp(timer, known[i].timer) == 0)
+			return known[i].meaning;
+	}
+	return NULL;
+}
+
 const char *describe_packet(struct query *query, const struct wait *wait)
 {
 	const char *packet = describe_actor(query, &wait->waker);
 	const char *timer = timeline_name(query->tl, wait->origin.name);
+	const char *tcp_end = describe_tcp_end(query, wait);
 
+	if (tcp_end)
+		return tcp_end;
 	if (wait->waker.kind != ACTOR_NETWORK || wait->origin.kind != ACTOR_TIMER)
 		return packet;
 	return why_keep(query->why, xasprintf("%s, sent when timer %s went off%s", packet, timer,

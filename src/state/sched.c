@@ -232,6 +232,15 @@ static void on_stack(struct state *state, struct cpu *cpu, const struct event *e
 
 /* ------------------------------------------------------------------ wake-up */
 
+/* A connection's timers wake a thread only to say that the other end did not acknowledge. */
+static bool is_of_tcp(struct state *state, const struct actor *waker)
+{
+	const char *timer = names_text(&state->tl->names, waker->name);
+
+	return strncmp(timer, "tcp_", strlen("tcp_")) == 0 &&
+	       (strcmp(timer, "tcp_write_timer") == 0 || strcmp(timer, "tcp_keepalive_timer") == 0);
+}
+
 /* Fill the wait that ends: by whom, and who stood behind the waker. */
 static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu,
 		     const struct event *ev)
@@ -282,7 +291,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	queue_at_wake(cpu, wait);
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
-	if (wait->waker.kind == ACTOR_TIMER &&
+	if (wait->waker.kind == ACTOR_TIMER && !is_of_tcp(state, &wait->waker) &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
 	pressure_at_wake(state, thread, wait);

@@ -192,6 +192,8 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 		return add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
+	if (root.kind == WHY_TIMER && describe_tcp_end(query, wait))
+		root.kind = WHY_NETWORK;
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
 		root.what = charge_text(charger, describe_in(query, wait));
 	else

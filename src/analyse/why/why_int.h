@@ -90,6 +90,8 @@ const char *describe_asked(struct query *query,
 			   const struct wait *wait); /* in vain, before it slept */
 const char *describe_actor(struct query *query, const struct actor *actor);
 const char *describe_packet(struct query *query, const struct wait *wait); /* that ended it */
+/* What it means that a connection's own timer ended it; NULL where none did. */
+const char *describe_tcp_end(struct query *query, const struct wait *wait);
 const char *describe_stack(struct query *query, const struct actor *actor);
 const char *describe_unsure(uint32_t word);
 const char *describe_error(struct why *why, uint32_t error);	/* "EAGAIN" */

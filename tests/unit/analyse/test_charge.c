@@ -489,6 +489,28 @@ static void an_own_timer_that_sends_a_signal_is_a_time_out(void **unused)
 	told_free(told);
 }
 
+/* Its timers wake only who is to hear of that. */
+static void a_connection_that_gives_up_is_the_network(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter connect 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu0 softirq TIMER\n"
+				     " 40 cpu0 hrtimer tcp_write_timer\n"
+				     " 40 cpu0 waking 7 cpu 0\n"
+				     " 40 cpu0 hrtimerdone\n"
+				     " 41 cpu0 softirqexit TIMER\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 43 cpu0 leave connect -110\n"
+				     " 50 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "network 7 30 TCP gave up: the other end acknowledged nothing [fd 3]");
+	assert_int_equal(told->why.held_up_ns, 30);
+	assert_int_equal(told->why.asked_ns, 0);
+	told_free(told);
+}
+
 static void a_limit_that_ran_out_is_no_sleep(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -715,6 +737,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
 		cmocka_unit_test(the_other_threads_of_what_ends_waited_in_vain),
 		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),
+		cmocka_unit_test(a_connection_that_gives_up_is_the_network),
 		cmocka_unit_test(a_limit_that_ran_out_is_no_sleep),
 		cmocka_unit_test(who_wakes_all_held_no_lock),
 		cmocka_unit_test(a_message_queue_is_no_lock),
