@@ -242,7 +242,7 @@ static double percent_of(uint64_t part_ns, double whole_ns)
 /* With what who had the events paid for them. */
 static void tell_whole_cost(const struct record_result *result)
 {
-	const struct fact_cost cost = manifest_cost(result->manifest);
+	const struct fact_cost cost = result->manifest->cost;
 	double all_ns = result->seconds * 1e9 * cost.cpus;
 
 	if (!cost.events_ns || !(all_ns > 0))
@@ -266,18 +266,18 @@ static void tell_cost(const struct record_result *result)
 	const struct manifest *manifest = result->manifest;
 	double seconds = result->seconds > 0 ? result->seconds : 1;
 
-	if (!manifest->recorder_cpu_ns)
+	if (!manifest->cost.cpu_ns)
 		return;
 	fprintf(stderr, "  the recorder used %s of CPU time",
-		text_duration(manifest->recorder_cpu_ns).s);
+		text_duration(manifest->cost.cpu_ns).s);
 	/* Of a short one most is for beginning and ending. */
 	if (seconds >= SHARE_SECONDS)
 		fprintf(stderr, " (%.1f %% of a CPU)",
-			percent_of(manifest->recorder_cpu_ns, seconds * 1e9));
-	if (manifest->bpf_window_ns)
+			percent_of(manifest->cost.cpu_ns, seconds * 1e9));
+	if (manifest->cost.bpf_window_ns)
 		fprintf(stderr, ", its BPF programs %.1f %% of a CPU in the first %s",
-			percent_of(manifest->bpf_ns, (double)manifest->bpf_window_ns),
-			text_duration(manifest->bpf_window_ns).s);
+			percent_of(manifest->cost.bpf_ns, (double)manifest->cost.bpf_window_ns),
+			text_duration(manifest->cost.bpf_window_ns).s);
 	fprintf(stderr, "; %s events and %s a second\n",
 		text_count((uint64_t)((double)result->events / seconds)).s,
 		text_size((uint64_t)((double)result->bytes / seconds)).s);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/source.h"
 #include "event/stacks.h"
 #include "read/clock.h"
@@ -105,7 +106,7 @@ static void facts_from_manifest(struct facts *facts, const struct manifest *mani
 	facts->has_syscalls = manifest->has_syscalls && !manifest->step_count;
 	facts->has_some_syscalls = manifest->has_syscalls && manifest->step_count;
 	facts->is_lean = manifest->is_lean;
-	facts->cost = manifest_cost(manifest);
+	facts->cost = manifest->cost;
 	facts->complete = manifest->complete;
 }
 
@@ -478,7 +479,7 @@ static void open_user(struct holdup_dir *dir, const char *path)
 
 	if (lstat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
-	if (dir->layout.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)) {
+	if (order_swaps(dir->layout.big_endian)) {
 		facts_note_damage(host.facts, "user: recorded on a machine of another byte order");
 		return;
 	}
