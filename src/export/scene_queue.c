@@ -55,7 +55,7 @@ static void gather_thread(struct queue *queue, uint32_t slot, uint64_t start_ns,
 
 	if (start_ns > job->start_ns)
 		before = queue_of(timeline_state_at(tl, slot, start_ns - 1));
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, start_ns, end_ns);
+	tl_iter_thread(&iter, tl, slot, start_ns, end_ns);
 	while (!queue->is_full && tl_iter_next(&iter, &in)) {
 		uint32_t now = queue_of(in.word);
 

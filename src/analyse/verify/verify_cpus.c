@@ -98,8 +98,7 @@ static bool at_hand(struct sweep *sweep, uint32_t slot)
 	struct runner *runner = &sweep->runners[slot];
 
 	if (!runner->begun) {
-		tl_iter_begin(&runner->iter, tl, &tl->threads[slot]->track, tl->origin_ns,
-			      tl->end_ns);
+		tl_iter_thread(&runner->iter, tl, slot, tl->origin_ns, tl->end_ns);
 		runner->begun = true;
 	}
 	while (!runner->ended && runner->in.end_ns <= runner->at_ns)
