@@ -28,13 +28,7 @@ static bool is_recording(const char *path)
 
 static int write_cut(struct cut *cut, const char *dir, struct err *err)
 {
-	const struct ctf_choice choice = {
-		.from_ns = cut->opts->from_ns,
-		.to_ns = cut->opts->to_ns,
-		.wants = cut_wants,
-		.context = cut,
-		.facts = &cut->facts,
-	};
+	struct ctf_choice choice = cut_choice(cut);
 	int64_t events;
 
 	if (is_recording(cut->path))
