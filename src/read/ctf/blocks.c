@@ -79,22 +79,20 @@ static bool parse_entry(struct ctf_parser *parser, struct block *block, parse_at
 /* WORD { entries }; */
 static bool parse_block(struct ctf_parser *parser, struct block *block, parse_attribute *parse)
 {
+	int rc;
+
 	ctf_scope_begin(parser);
 	if (!ctf_advance(parser) || !ctf_expect(parser, '{'))
 		return false;
-	while (!ctf_is_mark(parser, '}')) {
+	while ((rc = ctf_next_entry(parser)) > 0) {
 		bool any;
 
-		if (ctf_accept(parser, ';'))
-			continue;
-		if (parser->token.kind == CTF_TOKEN_END)
-			return ctf_wrong(parser, parser->token.line, "'}' is missing");
 		if (!ctf_parse_declaration(parser, &any) ||
 		    (!any && !parse_entry(parser, block, parse)))
 			return false;
 	}
 	ctf_scope_end(parser);
-	return ctf_advance(parser) && ctf_expect(parser, ';');
+	return rc == 0 && ctf_advance(parser) && ctf_expect(parser, ';');
 }
 
 /* := struct { ... } */

@@ -78,6 +78,18 @@ bool ctf_accept(struct ctf_parser *parser, char mark)
 	return ctf_is_mark(parser, mark) && ctf_advance(parser);
 }
 
+int ctf_next_entry(struct ctf_parser *parser)
+{
+	while (ctf_accept(parser, ';'))
+		;
+	if (ctf_is_mark(parser, '}'))
+		return 0;
+	if (parser->token.kind != CTF_TOKEN_END)
+		return 1;
+	(void)ctf_wrong(parser, parser->token.line, "'}' is missing");
+	return -EBADMSG;
+}
+
 bool ctf_is_number(const struct ctf_parser *parser)
 {
 	return parser->token.kind == CTF_TOKEN_NUMBER || ctf_is_mark(parser, '+') ||
@@ -529,18 +541,15 @@ static bool keep_members(struct ctf_parser *parser, struct ctf_type *type,
 
 static bool parse_fields(struct ctf_parser *parser, struct ctf_members *members)
 {
-	while (!ctf_is_mark(parser, '}')) {
-		bool any;
+	int rc;
 
-		if (ctf_accept(parser, ';'))
-			continue;
-		if (parser->token.kind == CTF_TOKEN_END)
-			return ctf_wrong(parser, parser->token.line, "'}' is missing");
-		any = ctf_is_word(parser, "typealias") || ctf_is_word(parser, "typedef");
+	while ((rc = ctf_next_entry(parser)) > 0) {
+		bool any = ctf_is_word(parser, "typealias") || ctf_is_word(parser, "typedef");
+
 		if (any ? !ctf_parse_declaration(parser, &any) : !parse_field(parser, members))
 			return false;
 	}
-	return ctf_advance(parser);
+	return rc == 0 && ctf_advance(parser);
 }
 
 /* { fields } */

@@ -17,66 +17,20 @@
 #include "read/ctf/record.h"
 #include "read/kernel/rows.h"
 
-static const struct target switch_fields[] = {
-	TARGET("prev_comm", TO_COMM, sched_switch.prev_comm),
-	TARGET("next_comm", TO_COMM, sched_switch.next_comm),
-	TARGET("prev_tid", TO_32, sched_switch.prev_tid),
-	TARGET("next_tid", TO_32, sched_switch.next_tid),
-	TARGET("prev_prio", TO_32, sched_switch.prev_prio),
-	TARGET("next_prio", TO_32, sched_switch.next_prio),
-	TARGET("prev_state", TO_STATE, sched_switch.prev_state),
-	{ 0 },
-};
-
-static const struct target wake_fields[] = {
-	TARGET("comm", TO_COMM, wake.comm),
-	TARGET("tid", TO_32, wake.tid),
-	TARGET("prio", TO_32, wake.prio),
-	TARGET("target_cpu", TO_32, wake.target_cpu),
-	{ 0 },
-};
+static const struct target switch_fields[] = { SWITCH_TARGETS("tid"), { 0 } };
+static const struct target wake_fields[] = { WAKE_TARGETS("tid"), { 0 } };
 
 static const struct target fork_fields[] = {
-	TARGET("child_comm", TO_COMM, task.comm),
-	TARGET("child_tid", TO_32, task.tid),
-	TARGET("parent_tid", TO_32, task.parent_tid),
+	FORK_TARGETS("tid"),
 	TARGET("child_pid", TO_32, task.tgid), /* LTTng: of its process */
 	{ 0 },
 };
 
-static const struct target exec_fields[] = {
-	TARGET("filename", TO_TEXT, task.filename),
-	TARGET("tid", TO_32, task.tid),
-	TARGET("old_tid", TO_32, task.parent_tid),
-	{ 0 },
-};
-
-static const struct target exit_fields[] = {
-	TARGET("comm", TO_COMM, task.comm),
-	TARGET("tid", TO_32, task.tid),
-	TARGET("prio", TO_32, task.prio),
-	{ 0 },
-};
-
-static const struct target setprio_fields[] = {
-	TARGET("comm", TO_COMM, task.comm),
-	TARGET("tid", TO_32, task.tid),
-	TARGET("newprio", TO_32, task.prio),
-	{ 0 },
-};
-
-static const struct target migrate_fields[] = {
-	TARGET("tid", TO_32, migrate.tid),
-	TARGET("orig_cpu", TO_32, migrate.from_cpu),
-	TARGET("dest_cpu", TO_32, migrate.to_cpu),
-	{ 0 },
-};
-
-static const struct target runtime_fields[] = {
-	TARGET("tid", TO_32, runtime.tid),
-	TARGET("runtime", TO_64, runtime.runtime_ns),
-	{ 0 },
-};
+static const struct target exec_fields[] = { EXEC_TARGETS("tid"), { 0 } };
+static const struct target exit_fields[] = { EXIT_TARGETS("tid"), { 0 } };
+static const struct target setprio_fields[] = { SETPRIO_TARGETS("tid"), { 0 } };
+static const struct target migrate_fields[] = { MIGRATE_TARGETS("tid"), { 0 } };
+static const struct target runtime_fields[] = { RUNTIME_TARGETS("tid"), { 0 } };
 
 static const struct target exit_call_fields[] = {
 	TARGET("ret", TO_64, syscall.ret),
