@@ -9,6 +9,7 @@
 #include "analyse/stats/info.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/opts.h"
@@ -55,7 +56,7 @@ static void open_titles(struct titles *titles, struct trace *trace, struct info 
 		return;
 	titles->printer = printer_new(&(struct print_setup){
 		meaning.formats, trace_facts(trace), meaning.big_endian, meaning.long_bytes });
-	titles->swap = meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	titles->swap = order_swaps(meaning.big_endian);
 	for (size_t i = 0; meaning.formats_are_recorded && i < meaning.formats->count; i++)
 		info_recorded(info, meaning.formats->sections[i].name);
 	trace_keep_records(trace, true);
@@ -70,7 +71,7 @@ static uint32_t trace_kind(const struct trace *trace, const struct titles *title
 	if (!titles->printer || !trace_record(trace, &record) || record.bytes < sizeof(kind))
 		return INFO_NO_KIND;
 	memcpy(&kind, record.data, sizeof(kind));
-	return titles->swap ? __builtin_bswap16(kind) : kind;
+	return order_u16(kind, titles->swap);
 }
 
 static int count_events(struct trace *trace, const struct titles *titles, struct info *info,

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -132,18 +133,14 @@ static uint32_t record_number(const struct job *job, const struct trace_record *
 	if (record->bytes < CTF_NATIVE_MIN)
 		return UINT32_MAX;
 	memcpy(&number, record->data, sizeof(number));
-	if (job->meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		number = __builtin_bswap16(number);
-	return number;
+	return order_u16(number, order_swaps(job->meaning.big_endian));
 }
 
 /* What a reader filled in is written down: whose event it is. */
 static void put_tid(const struct job *job, int32_t tid)
 {
-	uint32_t word = (uint32_t)tid;
+	uint32_t word = order_u32((uint32_t)tid, order_swaps(job->meaning.big_endian));
 
-	if (job->meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		word = __builtin_bswap32(word);
 	memcpy(job->record + 4, &word, sizeof(word));
 }
 

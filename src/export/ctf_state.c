@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "export/ctf_layout.h"
@@ -117,7 +118,7 @@ void ctf_state_print(const struct ctf_state *state, enum ctf_stream_kind stream,
 
 static bool swaps(const struct ctf_state *state)
 {
-	return state->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	return order_swaps(state->big_endian);
 }
 
 static void begin_record(struct ctf_state *state, uint32_t list, uint32_t places)
@@ -127,13 +128,13 @@ static void begin_record(struct ctf_state *state, uint32_t list, uint32_t places
 	state->list = list;
 	state->used = CTF_NATIVE_MIN + places * 8;
 	memset(state->record, 0, state->used);
-	id = swaps(state) ? __builtin_bswap16(id) : id;
+	id = order_u16(id, swaps(state));
 	memcpy(state->record, &id, sizeof(id));
 }
 
 static void ctf_state_put_number(struct ctf_state *state, uint32_t place, uint64_t number)
 {
-	number = swaps(state) ? __builtin_bswap64(number) : number;
+	number = order_u64(number, swaps(state));
 	memcpy(state->record + CTF_NATIVE_MIN + (size_t)place * 8, &number, sizeof(number));
 }
 
@@ -142,7 +143,7 @@ static void ctf_state_put_text(struct ctf_state *state, uint32_t place, const ch
 	size_t bytes = text ? strnlen(text, MAX_TEXT) : 0;
 	uint32_t word = (uint32_t)(bytes + 1) << 16 | state->used;
 
-	word = swaps(state) ? __builtin_bswap32(word) : word;
+	word = order_u32(word, swaps(state));
 	memcpy(state->record + CTF_NATIVE_MIN + (size_t)place * 8, &word, sizeof(word));
 	if (bytes)
 		memcpy(state->record + state->used, text, bytes);

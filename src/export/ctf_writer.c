@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/facts.h"
 #include "export/ctf_layout.h"
 #include "read/ctf/native.h"
@@ -97,23 +98,23 @@ void ctf_writer_free(struct ctf_writer *writer)
 
 static uint64_t in_order_8(const struct ctf_writer *writer, uint64_t number)
 {
-	bool swap = writer->setup.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writer->setup.big_endian);
 
-	return swap ? __builtin_bswap64(number) : number;
+	return order_u64(number, swap);
 }
 
 static uint16_t in_order_2(const struct ctf_writer *writer, uint16_t number)
 {
-	bool swap = writer->setup.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writer->setup.big_endian);
 
-	return swap ? __builtin_bswap16(number) : number;
+	return order_u16(number, swap);
 }
 
 static uint32_t in_order_4(const struct ctf_writer *writer, uint32_t number)
 {
-	bool swap = writer->setup.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writer->setup.big_endian);
 
-	return swap ? __builtin_bswap32(number) : number;
+	return order_u32(number, swap);
 }
 
 static int writer_open_file(struct ctf_writer *writer, struct stream *stream)

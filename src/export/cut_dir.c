@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/source.h"
 #include "export/ctf_export.h"
@@ -79,7 +80,7 @@ static int cut_put_name(struct writing *writing, const struct event *event, stru
 	static const char zeros[8];
 	const struct ev_fd_name *name = &event->fd_name;
 	size_t bytes = strnlen(name->name, WIRE_NAME_MAX);
-	bool swap = writing->meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writing->meaning.big_endian);
 	struct wire_name wire = {
 		.magic = WIRE_NAME_MAGIC,
 		.name_bytes = (uint32_t)bytes,
@@ -178,14 +179,7 @@ static int end_rings(struct writing *writing, struct err *err)
 static int put_programs(struct writing *writing, struct err *err)
 {
 	struct cut *cut = writing->cut;
-	const struct ctf_choice choice = {
-		.from_ns = cut->opts->from_ns,
-		.to_ns = cut->opts->to_ns,
-		.wants = cut_wants,
-		.context = cut,
-		.facts = &cut->facts,
-		.programs_only = true,
-	};
+	struct ctf_choice choice = cut_choice(cut);
 	AUTO_FREE char *user = xasprintf("%s/user", writing->dir);
 	AUTO_FREE char *folder = xasprintf("%s/programs", user);
 	int64_t events;
@@ -194,6 +188,7 @@ static int put_programs(struct writing *writing, struct err *err)
 		return 0;
 	if (mkdir(user, 0700) < 0 || mkdir(folder, 0700) < 0)
 		return err_set(err, -errno, "cannot make %s: %s", folder, strerror(errno));
+	choice.programs_only = true;
 	events = ctf_export(cut->trace, folder, &choice, err);
 	cut->events += events > 0 ? (uint64_t)events : 0;
 	return events < 0 ? (int)events : 0;

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "read/kernel/pages.h"
 #include "read/read.h"
 #include "wire/wire.h"
@@ -50,12 +51,12 @@ struct cut_ring *cut_ring_new(const char *path, const struct page_layout *layout
 
 static bool swaps(const struct cut_ring *ring)
 {
-	return ring->layout->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	return order_swaps(ring->layout->big_endian);
 }
 
 static void put_4(const struct cut_ring *ring, uint8_t *at, uint32_t word)
 {
-	word = swaps(ring) ? __builtin_bswap32(word) : word;
+	word = order_u32(word, swaps(ring));
 	memcpy(at, &word, sizeof(word));
 }
 
@@ -66,7 +67,7 @@ static void cut_ring_put_number(const struct cut_ring *ring, uint8_t *at, uint32
 		put_4(ring, at, (uint32_t)number);
 		return;
 	}
-	number = swaps(ring) ? __builtin_bswap64(number) : number;
+	number = order_u64(number, swaps(ring));
 	memcpy(at, &number, sizeof(number));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/digits.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/outbuf.h"
 #include "read/format_text.h"
 #include "read/kernel/events.h"
@@ -309,9 +310,7 @@ const struct print_event *printer_event_of(const struct printer *printer,
 	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
 		return &printer->unknown;
 	memcpy(&id, record->data + printer->id_offset, sizeof(id));
-	if (printer->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		id = __builtin_bswap16(id);
-	return printer_event(printer, id);
+	return printer_event(printer, order_u16(id, order_swaps(printer->big_endian)));
 }
 
 const struct print_event *printer_next(const struct printer *printer,

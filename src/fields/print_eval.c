@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/order.h"
 #include "read/kernel/pages.h"
 #include "fields/print_int.h"
 #include "fields/print_printer.h"
@@ -14,28 +15,7 @@
 uint64_t print_load(const struct printer *printer, const uint8_t *at, uint32_t bytes,
 		    bool is_signed)
 {
-	bool swap = printer->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	uint64_t u64;
-	uint32_t u32;
-	uint16_t u16;
-
-	switch (bytes) {
-	case 8:
-		memcpy(&u64, at, sizeof(u64));
-		return swap ? __builtin_bswap64(u64) : u64;
-	case 4:
-		memcpy(&u32, at, sizeof(u32));
-		u32 = swap ? __builtin_bswap32(u32) : u32;
-		return is_signed ? (uint64_t)(int32_t)u32 : u32;
-	case 2:
-		memcpy(&u16, at, sizeof(u16));
-		u16 = swap ? __builtin_bswap16(u16) : u16;
-		return is_signed ? (uint64_t)(int16_t)u16 : u16;
-	case 1:
-		return is_signed ? (uint64_t)(int8_t)*at : *at;
-	default:
-		return 0;
-	}
+	return order_load(at, bytes, is_signed, order_swaps(printer->big_endian));
 }
 
 /* 'value' in a type of C. */

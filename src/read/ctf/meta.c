@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "read/ctf/ctf2_meta.h"
 #include "read/ctf/parse_int.h"
 
@@ -25,7 +26,7 @@ static uint32_t load_4(const uint8_t *at, bool swap)
 	uint32_t number;
 
 	memcpy(&number, at, sizeof(number));
-	return swap ? __builtin_bswap32(number) : number;
+	return order_u32(number, swap);
 }
 
 static int open_packet(const uint8_t *at, size_t left, uint64_t place, struct packet *out_packet,

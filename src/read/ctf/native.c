@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/ctf/meta.h"
@@ -143,7 +144,7 @@ static uint64_t number_8(const uint8_t *data, uint32_t place, bool swap)
 	uint64_t number;
 
 	memcpy(&number, data + CTF_NATIVE_MIN + (size_t)place * 8, sizeof(number));
-	return swap ? __builtin_bswap64(number) : number;
+	return order_u64(number, swap);
 }
 
 const char ctf_name_format[] =
@@ -166,7 +167,7 @@ static bool decode_name(const struct ctf_event *kind, const struct trace_record 
 			struct event *event)
 {
 	const uint8_t *data = record->data;
-	bool big = kind->big_endian, swap = big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool big = kind->big_endian, swap = order_swaps(big);
 	uint32_t word, start, bytes;
 	uint64_t role;
 

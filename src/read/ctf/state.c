@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/facts.h"
 #include "read/ctf/lane.h"
 #include "read/ctf/meta.h"
@@ -202,8 +203,7 @@ static void take_field(const struct ctf_state_field *field, const struct trace_r
 		return;
 	}
 	memcpy(&number, record->data + place, sizeof(number));
-	if (big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		number = __builtin_bswap64(number);
+	number = order_u64(number, order_swaps(big_endian));
 	word = (uint32_t)number;
 	if (field->type == CTF_STATE_U8)
 		item[field->offset] = (char)number;
@@ -304,7 +304,7 @@ void ctf_state_read(struct ctf_lane *ctf_lane, const struct ctf_meta *meta,
 	struct lane *lane = ctf_lane_lane(ctf_lane);
 	const struct ctf_state_list *list = NULL;
 	size_t caps[ARRAY_LEN(ctf_state_lists)] = { 0 };
-	bool swap = meta->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(meta->big_endian);
 	uint16_t id, last = 0;
 	struct batch batch;
 
@@ -320,7 +320,7 @@ void ctf_state_read(struct ctf_lane *ctf_lane, const struct ctf_meta *meta,
 			if (!record->data)
 				continue;
 			memcpy(&id, record->data, sizeof(id));
-			id = swap ? __builtin_bswap16(id) : id;
+			id = order_u16(id, swap);
 			list = id == last ? list : list_of(formats, id);
 			last = id;
 			if (list)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/format_text.h"
@@ -69,26 +70,7 @@ struct kernel_events {
 
 static uint64_t load_number(const uint8_t *at, const struct load *load, bool big_endian)
 {
-	bool swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	uint64_t u64;
-	uint32_t u32;
-	uint16_t u16;
-
-	switch (load->from_bytes) {
-	case 8:
-		memcpy(&u64, at, sizeof(u64));
-		return swap ? __builtin_bswap64(u64) : u64;
-	case 4:
-		memcpy(&u32, at, sizeof(u32));
-		u32 = swap ? __builtin_bswap32(u32) : u32;
-		return load->is_signed ? (uint64_t)(int32_t)u32 : u32;
-	case 2:
-		memcpy(&u16, at, sizeof(u16));
-		u16 = swap ? __builtin_bswap16(u16) : u16;
-		return load->is_signed ? (uint64_t)(int16_t)u16 : u16;
-	default:
-		return load->is_signed ? (uint64_t)(int8_t)*at : *at;
-	}
+	return order_load(at, load->from_bytes, load->is_signed, order_swaps(big_endian));
 }
 
 static void store_number(uint8_t *to, uint32_t bytes, uint64_t number)
@@ -353,9 +335,7 @@ uint16_t kernel_events_id(const struct kernel_events *events, const struct recor
 	uint16_t id;
 
 	memcpy(&id, record->data + events->id_offset, sizeof(id));
-	if (events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		id = __builtin_bswap16(id);
-	return id;
+	return order_u16(id, order_swaps(events->big_endian));
 }
 
 bool kernel_events_decode(const struct kernel_events *events, const struct record *record,
@@ -624,7 +604,7 @@ static bool is_probe(const char *text)
 /* Compile one format. False when its common fields are not usable. */
 static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
 {
-	bool swap = events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(events->big_endian);
 	const struct row *row = kernel_row(section->name);
 	struct decoder *decoder = xcalloc(1, sizeof(*decoder));
 

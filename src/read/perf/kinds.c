@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "read/format_text.h"
 #include "read/perf/file.h"
 #include "store/formats.h"
@@ -479,13 +480,13 @@ void perf_kinds_init(struct perf_kinds *kinds, struct perf_file *file)
 
 static void put_u16(const struct perf_kinds *kinds, uint8_t *to, uint16_t number)
 {
-	number = kinds->swap ? __builtin_bswap16(number) : number;
+	number = order_u16(number, kinds->swap);
 	memcpy(to, &number, sizeof(number));
 }
 
 static void put_u32(const struct perf_kinds *kinds, uint8_t *to, uint32_t number)
 {
-	number = kinds->swap ? __builtin_bswap32(number) : number;
+	number = order_u32(number, kinds->swap);
 	memcpy(to, &number, sizeof(number));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/facts.h"
 #include "read/perf/wire.h"
 #include "read/kernel_symbols.h"
@@ -170,7 +171,7 @@ int perf_tracing_read(const uint8_t *data, size_t bytes, struct formats *formats
 		return err_set(err, -EBADMSG, "it ends in the byte order");
 	out_tracing->big_endian = orders[0] != 0;
 	out_tracing->long_bytes = orders[1] == 4 ? 4 : 8;
-	cursor.swap = out_tracing->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	cursor.swap = order_swaps(out_tracing->big_endian);
 	(void)tracing_take(&cursor, 4, "the size of a page");
 	take_header(&cursor, "header_page", formats);
 	take_header(&cursor, "header_event", formats);
