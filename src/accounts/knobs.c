@@ -1,6 +1,7 @@
 /* knobs.c - a table of the files of cgroups that hold tasks back, and who reads them. */
 #include "accounts/knobs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include "base/mem.h"
 #include "accounts/cpus.h"
 #include "accounts/proc.h"
+#include "proc/stat.h"
 
 #define UNLIMITED	   (UINT64_C(1) << 60) /* the first hierarchy writes a number near 2^63 */
-#define FLAG_KERNEL_THREAD 0x00200000u
 #define IOPRIO_OF_PROCESS  1
 #define IOPRIO_CLASS_SHIFT 13
 
@@ -183,27 +184,17 @@ static void read_cgroups(const char *root, int32_t tgid, struct delays_knobs *kn
 
 /* ----------------------------------------------------------------- the process itself */
 
-/* Flags, nice value and policy are numbers 9, 19 and 41 of stat; the state behind the name is number 3. */
 static void read_stat(const char *root, int32_t tgid, struct delays_knobs *knobs)
 {
 	AUTO_FREE char *path = xasprintf("%s/proc/%d/stat", root, tgid);
-	const char *at;
-	char text[1024];
+	char line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
-	if (delays_proc_read(path, text, sizeof(text)) <= 0)
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.last < STAT_POLICY)
 		return;
-	at = strrchr(text, ')');
-	for (int number = 2; at && number < 41; number++) {
-		if (number == 9)
-			knobs->is_kernel = strtoul(at, NULL, 10) & FLAG_KERNEL_THREAD;
-		if (number == 19)
-			knobs->nice = (int32_t)strtol(at, NULL, 10);
-		at = strchr(at, ' ');
-		at += at != NULL;
-	}
-	if (!at)
-		return;
-	knobs->policy = (uint32_t)strtoul(at, NULL, 10);
+	knobs->is_kernel = stat.field[STAT_FLAGS] & STAT_KERNEL_THREAD;
+	knobs->nice = (int32_t)stat.field[STAT_NICE];
+	knobs->policy = (uint32_t)stat.field[STAT_POLICY];
 	knobs->has_nice = true;
 }
 

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,11 +23,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
+#include "proc/stat.h"
 #include "record/pidns.h"
 
 #define START_SLACK_NS 100000000u /* from the start of a process to the event of its fork */
-#define FLAG_KTHREAD   0x200000u  /* PF_KTHREAD of <linux/sched.h>, as /proc has it */
-#define STAT_MAX       1024
 
 struct watch_tree {
 	enum watch_tree_kind kind;
@@ -42,33 +40,20 @@ struct watch_tree {
 /* Of /proc/.../stat. */
 struct life {
 	uint64_t start; /* ticks since boot */
-	unsigned long flags;
+	bool is_kernel;
 };
-
-static bool read_life(const char *path, struct life *out_life)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[STAT_MAX];
-	ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *at;
-
-	if (bytes < 0)
-		return false;
-	text[bytes] = '\0';
-	at = strrchr(text, ')'); /* a name may hold anything, ')' too */
-	/* The flags are field 9, the start time field 22; field 3 follows the ')'. */
-	return at && sscanf(at + 1,
-			    " %*c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-			    " %*d %*d %" SCNu64,
-			    &out_life->flags, &out_life->start) == 2;
-}
 
 static bool life_of(int32_t pid, int32_t tid, struct life *out_life)
 {
-	char path[64];
+	char path[64], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	return read_life(path, out_life);
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.last < STAT_BIRTH)
+		return false;
+	*out_life = (struct life){ .start = stat.field[STAT_BIRTH],
+				   .is_kernel = stat.field[STAT_FLAGS] & STAT_KERNEL_THREAD };
+	return true;
 }
 
 /* On the clock of /proc: with the time that the machine slept so far. */
@@ -201,7 +186,7 @@ static const char *doubt(const struct watch_tree *tree, int32_t pid, int32_t tid
 
 	if (!life_of(pid, pid, &process) || !life_of(pid, tid, &thread))
 		return "has exited";
-	if (process.flags & FLAG_KTHREAD)
+	if (process.is_kernel)
 		return "is a kernel thread";
 	if (!is_member(tree, pid, tid, &process, &thread))
 		return "is not in the recorded process tree";

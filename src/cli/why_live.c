@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/progress.h"
+#include "proc/stat.h"
 #include "record/instance.h"
 #include "record/record.h"
 #include "report/locks.h"
@@ -27,13 +28,10 @@
 static bool is_zombie(int32_t id)
 {
 	AUTO_FREE char *path = xasprintf("/proc/%d/stat", id);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char line[256] = "";
-	const char *state = NULL;
+	char line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
-	if (fd >= 0 && read(fd, line, sizeof(line) - 1) > 0)
-		state = strrchr(line, ')');
-	return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
+	return stat_read(AT_FDCWD, path, line, &stat) && stat_is_over(&stat);
 }
 
 bool why_is_named(const struct target_opts *target, const struct why_live *live)
