@@ -29,6 +29,7 @@
 #include "guard/give.h"
 #include "guard/user.h"
 #include "model/model.h"
+#include "report/check.h"
 
 #define SELF		 "/proc/self/exe"
 #define COMMANDS_MOST	 4u /* at a time */
@@ -487,6 +488,7 @@ static void set_thread(const struct check_finding *finding, int32_t pid)
 static void set_facts(const struct check_result *result, const struct check_finding *finding,
 		      int32_t pid)
 {
+	AUTO_FREE char *reason = report_check_reason(result, finding);
 	const struct model *model = result->model;
 
 	set_text("HOLDUP_MODEL", model->name);
@@ -497,7 +499,7 @@ static void set_facts(const struct check_result *result, const struct check_find
 	set_thread(finding, pid);
 	set_number("HOLDUP_START_NS", (double)finding->start_ns);
 	set_number("HOLDUP_END_NS", (double)finding->end_ns);
-	set_text("HOLDUP_REASON", finding->reason);
+	set_text("HOLDUP_REASON", reason);
 	if (finding->transition != UINT32_MAX)
 		set_constraint(model, finding);
 	if (finding->why && finding->why->root_count) {

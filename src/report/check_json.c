@@ -127,6 +127,7 @@ static void put_why(struct json *json, const struct check_finding *finding)
 void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
 			      const struct check_finding *finding)
 {
+	AUTO_FREE char *reason = report_check_reason(result, finding);
 	const struct model *model = result->model;
 
 	json_begin_object(json, key);
@@ -144,7 +145,7 @@ void report_check_put_finding(struct json *json, const char *key, const struct c
 		put_range(json, "value", finding->left);
 		put_range(json, "limit", finding->right);
 	}
-	json_print_string(json, "reason", finding->reason);
+	json_print_string(json, "reason", reason);
 	json_print_u64(json, "start_ns", finding->start_ns);
 	json_print_u64(json, "end_ns", finding->end_ns);
 	if (finding->why)

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "base/text.h"
+#include "report/check.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 #include "view/lanes.h"
@@ -86,6 +87,7 @@ static void *run_reading(void *context)
 {
 	struct view_others *others = context;
 	const struct other_lanes_opts opts = { .model = others->model,
+					       .reason_of = report_check_reason,
 					       .progress = on_progress,
 					       .context = others };
 	struct err err = { 0 };
@@ -134,7 +136,7 @@ int view_others_new(const char *path, const struct model *model, struct view_oth
 int view_others_read(const char *path, const struct model *model, struct view_others **out_others,
 		     struct err *err)
 {
-	const struct other_lanes_opts opts = { .model = model };
+	const struct other_lanes_opts opts = { .model = model, .reason_of = report_check_reason };
 	struct view_others *others = make(path, model);
 	int rc = other_lanes_read(path, &opts, &others->read, err);
 
