@@ -246,16 +246,19 @@ static void print_damage(const struct page *page)
 	}
 }
 
-/* The sentences that were kept of a check, and how many there were not. */
+/* The faults that were kept of a check, and how many there were not. */
 static void print_check_failures(const struct page *page, enum verify_check check)
 {
 	const struct verify *verify = page->verify;
 	uint64_t shown = 0;
 
 	for (size_t i = 0; i < verify->broken_count; i++) {
+		AUTO_FREE char *text = NULL;
+
 		if (verify->broken[i].check != check)
 			continue;
-		print_item(page, verify->broken[i].text);
+		text = report_verify_broken(verify, &verify->broken[i]);
+		print_item(page, text);
 		shown++;
 	}
 	if (verify->checks[check].failed > shown)
@@ -268,7 +271,7 @@ static void print_broken(const struct page *page)
 	for (size_t i = 0; i < VERIFY_CHECKS; i++) {
 		if (page->verify->checks[i].failed == 0)
 			continue;
-		fprintf(page->out, "\nFailed: %s:\n", verify_check_name((enum verify_check)i));
+		fprintf(page->out, "\nFailed: %s:\n", report_verify_checks[i]);
 		print_check_failures(page, (enum verify_check)i);
 	}
 }
@@ -315,7 +318,7 @@ static void print_checks(const struct page *page)
 
 		table_cell(&table, "%s", text_count(count->done).s);
 		table_cell(&table, "%s", text_count(count->failed).s);
-		table_cell(&table, "%s", verify_check_name((enum verify_check)i));
+		table_cell(&table, "%s", report_verify_checks[i]);
 	}
 	fputs("\nChecks:\n", page->out);
 	table_print(&table, page->out);
@@ -398,9 +401,12 @@ static void json_damage(struct json *json, const struct page *page)
 	json_print_string(json, "index_damage", page->verify->index_damage);
 	json_begin_array(json, "broken");
 	for (size_t i = 0; i < page->verify->broken_count; i++) {
+		const struct verify_broken *broken = &page->verify->broken[i];
+		AUTO_FREE char *text = report_verify_broken(page->verify, broken);
+
 		json_begin_object(json, NULL);
-		json_print_string(json, "check", verify_check_key(page->verify->broken[i].check));
-		json_print_string(json, "text", page->verify->broken[i].text);
+		json_print_string(json, "check", verify_check_key(broken->check));
+		json_print_string(json, "text", text);
 		json_end_object(json);
 	}
 	json_end_array(json);
