@@ -65,7 +65,8 @@ static bool is_packets(const uint8_t *file, size_t bytes)
 	       (load_4(file, false) == PACKET_MAGIC || load_4(file, true) == PACKET_MAGIC);
 }
 
-static int unpack(const uint8_t *file, size_t bytes, char *text, size_t *out_bytes, struct err *err)
+static int ctf_meta_unpack(const uint8_t *file, size_t bytes, char *text, size_t *out_bytes,
+			   struct err *err)
 {
 	struct packet packet;
 
@@ -93,7 +94,7 @@ int ctf_metadata_text(const uint8_t *file, size_t bytes, char **out_text, size_t
 		return err_set(err, -EBADMSG, "metadata: it is empty");
 	text = xmalloc(bytes + 1);
 	if (is_packets(file, bytes)) {
-		rc = unpack(file, bytes, text, out_bytes, err);
+		rc = ctf_meta_unpack(file, bytes, text, out_bytes, err);
 	} else {
 		memcpy(text, file, bytes);
 		*out_bytes = bytes;

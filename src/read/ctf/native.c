@@ -85,7 +85,7 @@ static void bind_base(struct ctf_meta *meta, struct ctf_event *event,
 	event->base = base;
 }
 
-static void add_format(struct formats *formats, const struct ctf_native_kind *kind)
+static void ctf_native_add_format(struct formats *formats, const struct ctf_native_kind *kind)
 {
 	formats->sections = vec_room(formats->sections, formats->count, &formats->cap,
 				     sizeof(*formats->sections));
@@ -106,7 +106,7 @@ bool ctf_native_bind(struct ctf_meta *meta, struct ctf_event *event, struct form
 		event->number = (uint32_t)event->id;
 		event->record_bytes = CTF_NATIVE_MIN;
 		bind_base(meta, event, &kind, facts);
-		add_format(formats, &kind);
+		ctf_native_add_format(formats, &kind);
 	}
 	free(kind.title);
 	return sound;

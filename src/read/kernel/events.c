@@ -86,7 +86,7 @@ static void store_number(uint8_t *to, uint32_t bytes, uint64_t number)
 }
 
 /* The state behind the kernel's bits; several may be set on older kernels. */
-static enum task_state state_of(const struct format_states *states, uint64_t bits)
+static enum task_state kernel_events_state_of(const struct format_states *states, uint64_t bits)
 {
 	static const struct {
 		char letter;
@@ -167,7 +167,7 @@ static void run_load(const struct kernel_events *events, const struct load *load
 	case LOAD_STATE:
 		bits = load_number(from, load, events->big_endian);
 		*to = bits < LOW_STATES ? events->table.low_states[bits]
-					: (uint8_t)state_of(&events->states, bits);
+					: (uint8_t)kernel_events_state_of(&events->states, bits);
 		break;
 	case LOAD_STACK:
 		load_stack(record, load, &event->stack);
@@ -289,7 +289,8 @@ static bool is_place(const struct load *load, const struct place *place)
 	       (load->how != LOAD_STATE || load->from_bytes == 8);
 }
 
-static enum shape shape_of(const struct kernel_events *events, const struct decoder *decoder)
+static enum shape kernel_events_shape_of(const struct kernel_events *events,
+					 const struct decoder *decoder)
 {
 	enum shape shape = shape_for(decoder->template.type);
 
@@ -313,14 +314,15 @@ static void make_heads(struct kernel_events *events)
 
 		head->need_bytes = decoder->need_bytes;
 		head->type = decoder->template.type;
-		head->shape = (uint8_t)shape_of(events, decoder);
+		head->shape = (uint8_t)kernel_events_shape_of(events, decoder);
 		if (head->shape == SHAPE_VECTOR)
 			head->nr = (uint16_t)decoder->template.irq.nr;
 	}
 	events->table.heads = events->heads;
 	events->table.id_count = events->id_count;
 	for (uint32_t bits = 0; bits < LOW_STATES; bits++)
-		events->table.low_states[bits] = (uint8_t)state_of(&events->states, bits);
+		events->table.low_states[bits] =
+			(uint8_t)kernel_events_state_of(&events->states, bits);
 }
 
 const struct decode_table *kernel_events_table(const struct kernel_events *events)
@@ -363,7 +365,7 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 	return true;
 }
 
-static bool add_load(struct decoder *decoder, struct load load)
+static bool kernel_events_add_load(struct decoder *decoder, struct load load)
 {
 	if (decoder->load_count == MAX_LOADS)
 		return false;
@@ -373,7 +375,7 @@ static bool add_load(struct decoder *decoder, struct load load)
 	return true;
 }
 
-static bool is_number(const struct format_field *field)
+static bool kernel_events_is_number(const struct format_field *field)
 {
 	return field->kind == FORMAT_NUMBER &&
 	       (field->bytes == 1 || field->bytes == 2 || field->bytes == 4 || field->bytes == 8);
@@ -392,13 +394,13 @@ static bool decoder_add_number(struct decoder *decoder, const struct target *tar
 		.is_signed = field->is_signed,
 	};
 
-	if (!is_number(field))
+	if (!kernel_events_is_number(field))
 		return false;
 	if (target->member == TO_STATE)
 		load.how = LOAD_STATE;
 	else if (!swap && load.from_bytes == load.to_bytes && load.to_bytes >= 4)
 		load.how = load.to_bytes == 4 ? LOAD_COPY_4 : LOAD_COPY_8;
-	return add_load(decoder, load);
+	return kernel_events_add_load(decoder, load);
 }
 
 static bool add_args(struct decoder *decoder, const struct target *target,
@@ -412,9 +414,9 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 	element.kind = FORMAT_NUMBER;
 	element.bytes = field->bytes / 6;
 	if (!swap && element.bytes == 8)
-		return add_load(decoder,
-				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
-					       LOAD_COPY_48, 48, 48, false });
+		return kernel_events_add_load(
+			decoder, (struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
+						LOAD_COPY_48, 48, 48, false });
 	for (int i = 0; i < 6; i++) {
 		if (!decoder_add_number(decoder, &one, &element, swap))
 			return false;
@@ -424,8 +426,8 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 	return true;
 }
 
-static bool add_text(struct decoder *decoder, const struct target *target,
-		     const struct format_field *field)
+static bool kernel_events_add_text(struct decoder *decoder, const struct target *target,
+				   const struct format_field *field)
 {
 	struct load load = {
 		.from = (uint16_t)field->offset,
@@ -437,35 +439,35 @@ static bool add_text(struct decoder *decoder, const struct target *target,
 	switch (field->kind) {
 	case FORMAT_TEXT:
 		load.how = target->member == TO_COMM ? LOAD_COMM : LOAD_TEXT;
-		return add_load(decoder, load);
+		return kernel_events_add_load(decoder, load);
 	case FORMAT_DATA_LOC:
 		load.how = LOAD_DATA_LOC;
-		return add_load(decoder, load);
+		return kernel_events_add_load(decoder, load);
 	case FORMAT_REL_LOC:
 		load.how = LOAD_REL_LOC;
-		return add_load(decoder, load);
+		return kernel_events_add_load(decoder, load);
 	default:
 		return false; /* an address in the kernel */
 	}
 }
 
-static bool add_target(struct decoder *decoder, const struct target *target,
-		       const struct format_field *field, bool swap)
+static bool kernel_events_add_target(struct decoder *decoder, const struct target *target,
+				     const struct format_field *field, bool swap)
 {
 	switch (target->member) {
 	case TO_COMM:
 	case TO_TEXT:
-		return add_text(decoder, target, field);
+		return kernel_events_add_text(decoder, target, field);
 	case TO_ARGS:
 		return add_args(decoder, target, field, swap);
 	case TO_STACK: /* other sizes and byte orders: no stack */
 		return field->bytes >= 8 && !swap &&
-		       add_load(decoder,
-				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
-					       LOAD_STACK, 0, 0, false });
+		       kernel_events_add_load(decoder, (struct load){ (uint16_t)field->offset,
+								      (uint16_t)target->offset,
+								      LOAD_STACK, 0, 0, false });
 	case TO_TRUE:
-		return add_load(decoder, (struct load){ 0, (uint16_t)target->offset, LOAD_TRUE, 1,
-							1, false });
+		return kernel_events_add_load(decoder, (struct load){ 0, (uint16_t)target->offset,
+								      LOAD_TRUE, 1, 1, false });
 	default:
 		return decoder_add_number(decoder, target, field, swap);
 	}
@@ -491,7 +493,7 @@ static bool compile_common(struct decoder *decoder, const char *text)
 	return true;
 }
 
-static const char *keep_name(struct kernel_events *events, char *name)
+static const char *kernel_events_keep_name(struct kernel_events *events, char *name)
 {
 	events->names = vec_room(events->names, events->name_count, &events->name_cap,
 				 sizeof(*events->names));
@@ -503,7 +505,8 @@ static void compile_other(struct kernel_events *events, struct decoder *decoder,
 	const char *slash = strchrnul(name, '/');
 
 	decoder->template.type = EV_OTHER;
-	decoder->template.other.system = keep_name(events, xstrndup(name, (size_t)(slash - name)));
+	decoder->template.other.system =
+		kernel_events_keep_name(events, xstrndup(name, (size_t)(slash - name)));
 	decoder->template.other.name = *slash ? slash + 1 : "";
 }
 
@@ -536,7 +539,8 @@ static void compile_row(struct decoder *decoder, const struct row *row, const ch
 	}
 	for (const struct target *target = row->fields; target->field; target++) {
 		if (format_text_field(text, target->field, &field))
-			(void)add_target(decoder, target, &field, swap); /* else as if absent */
+			(void)kernel_events_add_target(decoder, target, &field,
+						       swap); /* else as if absent */
 	}
 }
 
@@ -546,7 +550,7 @@ static void add_argument(struct decoder *decoder, const struct format_field *fie
 {
 	struct target to = { "", TO_64, offsetof(struct event, syscall.args) };
 
-	if (*argument == 6 || !is_number(field))
+	if (*argument == 6 || !kernel_events_is_number(field))
 		return;
 	to.offset += *argument * sizeof(uint64_t);
 	if (decoder_add_number(decoder, &to, field, swap))
@@ -593,7 +597,7 @@ static bool has_frames(const struct decoder *decoder)
 }
 
 /* Of a function, or of its return. */
-static bool is_probe(const char *text)
+static bool kernel_events_is_probe(const char *text)
 {
 	struct format_field field;
 
@@ -602,7 +606,8 @@ static bool is_probe(const char *text)
 }
 
 /* Compile one format. False when its common fields are not usable. */
-static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
+static bool kernel_events_compile(struct kernel_events *events,
+				  const struct format_section *section, uint32_t id)
 {
 	bool swap = order_swaps(events->big_endian);
 	const struct row *row = kernel_row(section->name);
@@ -621,7 +626,7 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 			decoder_reset(events, decoder, section->name);
 	} else {
 		compile_other(events, decoder, section->name);
-		decoder->template.other.is_probe = is_probe(section->text);
+		decoder->template.other.is_probe = kernel_events_is_probe(section->text);
 	}
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);
@@ -658,7 +663,7 @@ static void compile_all(struct kernel_events *events, const struct formats *form
 		else if (events->by_id[id] != events->unknown)
 			facts_note_damage(facts, "kernel/formats: %s has the number of another",
 					  section->name);
-		else if (!compile(events, section, (uint32_t)id))
+		else if (!kernel_events_compile(events, section, (uint32_t)id))
 			facts_note_damage(facts, "kernel/formats: %s lacks its common fields",
 					  section->name);
 	}
