@@ -104,7 +104,7 @@ bool delays_proc_io(int32_t tgid, int32_t tid, bool is_process, struct delays_st
 	return true;
 }
 
-static bool read_stat(int32_t tgid, int32_t tid, struct delays_stats *stats)
+static bool proc_read_stat(int32_t tgid, int32_t tid, struct delays_stats *stats)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), now_ns = delays_now_ns();
 	char path[64], line[STAT_BYTES_MAX];
@@ -130,7 +130,7 @@ bool delays_proc_thread(int32_t tgid, int32_t tid, struct delays_stats *out_stat
 	struct delays_delay *cpu = &stats.delay[DELAYS_CPU];
 	char path[64], text[128];
 
-	if (!read_stat(tgid, tid, &stats))
+	if (!proc_read_stat(tgid, tid, &stats))
 		return false;
 	stats.has |= DELAYS_HAS_BASIC;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", tgid, tid);

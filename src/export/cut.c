@@ -39,7 +39,7 @@ static int write_cut(struct cut *cut, const char *dir, struct err *err)
 }
 
 /* 'work' becomes 'dir', which may be there when it is empty. */
-static int put_in_place(const char *work, const char *dir, struct err *err)
+static int cut_put_in_place(const char *work, const char *dir, struct err *err)
 {
 	int rc;
 
@@ -81,7 +81,7 @@ int cut_trace(struct trace *trace, const char *path, const char *dir, const stru
 	if (rc == 0)
 		rc = write_cut(&cut, work, err);
 	if (rc == 0)
-		rc = put_in_place(work, dir, err);
+		rc = cut_put_in_place(work, dir, err);
 	if (rc < 0)
 		unfinished_drop(work);
 	*out_result =
