@@ -74,8 +74,8 @@ static uint32_t trace_kind(const struct trace *trace, const struct titles *title
 	return order_u16(kind, titles->swap);
 }
 
-static int count_events(struct trace *trace, const struct titles *titles, struct info *info,
-			struct err *err)
+static int info_count_events(struct trace *trace, const struct titles *titles, struct info *info,
+			     struct err *err)
 {
 	struct source *source = trace_source(trace);
 	const struct event *event;
@@ -118,7 +118,8 @@ static int count_process(const char *path, const char *name, int64_t offset_ns,
 }
 
 /* Count the folders below 'folder' that are traces. */
-static void count_processes(struct info *info, const char *folder, const char *name, uint32_t depth)
+static void info_count_processes(struct info *info, const char *folder, const char *name,
+				 uint32_t depth)
 {
 	AUTO_FREE char *metadata = xasprintf("%s/metadata", folder);
 	struct dirent **entries = NULL;
@@ -138,7 +139,7 @@ static void count_processes(struct info *info, const char *folder, const char *n
 		AUTO_FREE char *path = xasprintf("%s/%s", folder, entries[i]->d_name);
 
 		if (entries[i]->d_name[0] != '.')
-			count_processes(info, path, entries[i]->d_name, depth + 1);
+			info_count_processes(info, path, entries[i]->d_name, depth + 1);
 		free(entries[i]);
 	}
 	free(entries);
@@ -160,9 +161,9 @@ static int print_info(const struct info_cmd *cmd, const char *path, bool *out_wh
 		return rc;
 	info = info_new(trace_facts(trace));
 	open_titles(&titles, trace, info);
-	rc = count_events(trace, &titles, info, err);
+	rc = info_count_events(trace, &titles, info, err);
 	if (rc == 0) {
-		count_processes(info, user, "user", 0);
+		info_count_processes(info, user, "user", 0);
 		info_end(info, title_of, &titles);
 		report_info(stdout, info, &opts);
 		*out_whole = info_is_whole(info);

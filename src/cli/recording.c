@@ -184,7 +184,7 @@ int recording_status(int wait_status)
 	return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
 }
 
-static void print_losses(const struct manifest *manifest)
+static void recording_print_losses(const struct manifest *manifest)
 {
 	for (size_t i = 0; i < manifest->cpu_count; i++) {
 		const struct manifest_cpu *cpu = &manifest->cpus[i];
@@ -203,7 +203,7 @@ static void print_losses(const struct manifest *manifest)
 }
 
 /* A path as a word for a shell. */
-static void put_path(FILE *out, const char *path)
+static void recording_put_path(FILE *out, const char *path)
 {
 	AUTO_FREE char *safe = text_escaped(path);
 	bool quote = safe[strspn(safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -314,12 +314,12 @@ void recording_summary(const struct record_result *result, const struct record_o
 			text_size(result->user_unread_bytes).s,
 			result->user_is_cut ? ", and more folders" : "");
 	if (result->manifest)
-		print_losses(result->manifest);
+		recording_print_losses(result->manifest);
 	fprintf(stderr, "  see: %sholdup why ", needs_sudo(opts->dir) ? "sudo " : "");
 	if (!opts->argv && opts->pid_count)
 		fprintf(stderr, "--pid %d ", opts->pids[0]);
 	else if (!opts->argv)
 		fputs("-a ", stderr);
-	put_path(stderr, opts->dir);
+	recording_put_path(stderr, opts->dir);
 	fputc('\n', stderr);
 }

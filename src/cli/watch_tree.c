@@ -43,7 +43,7 @@ struct life {
 	bool is_kernel;
 };
 
-static bool life_of(int32_t pid, int32_t tid, struct life *out_life)
+static bool watch_tree_life_of(int32_t pid, int32_t tid, struct life *out_life)
 {
 	char path[64], line[STAT_BYTES_MAX];
 	struct proc_stat stat;
@@ -73,7 +73,7 @@ struct watch_tree *watch_tree_new(enum watch_tree_kind kind, const int32_t *pids
 	for (size_t i = 0; kind == WATCH_PIDS && i < count; i++) {
 		struct life life;
 
-		if (!life_of(pids[i], pids[i], &life))
+		if (!watch_tree_life_of(pids[i], pids[i], &life))
 			continue;
 		map_put(&tree->members, (uint32_t)pids[i], life.start * tree->tick_ns);
 		map_put(&tree->older, (uint32_t)pids[i], 1);
@@ -107,7 +107,8 @@ void watch_tree_root(struct watch_tree *tree, int32_t pid)
 	tree->forked = (struct map){ 0 };
 }
 
-static void on_fork(struct watch_tree *tree, int32_t parent, int32_t child, uint64_t time_ns)
+static void watch_tree_on_fork(struct watch_tree *tree, int32_t parent, int32_t child,
+			       uint64_t time_ns)
 {
 	uint64_t start_ns = since_boot_ns(time_ns);
 	bool is_root = tree->kind == WATCH_COMMAND && child == tree->root &&
@@ -133,7 +134,7 @@ void watch_tree_feed(struct watch_tree *tree, const struct event *event)
 	 * takes the number and the start of its process, which is known.
 	 */
 	if (event->type == EV_SCHED_FORK)
-		on_fork(tree, event->tid, event->task.tid, event->time_ns);
+		watch_tree_on_fork(tree, event->tid, event->task.tid, event->time_ns);
 }
 
 /* -------------------------------------------------------------------- proof */
@@ -180,11 +181,12 @@ static bool is_member(const struct watch_tree *tree, int32_t pid, int32_t tid,
 }
 
 /* NULL = it is proven. */
-static const char *doubt(const struct watch_tree *tree, int32_t pid, int32_t tid, uint64_t time_ns)
+static const char *watch_tree_doubt(const struct watch_tree *tree, int32_t pid, int32_t tid,
+				    uint64_t time_ns)
 {
 	struct life process, thread;
 
-	if (!life_of(pid, pid, &process) || !life_of(pid, tid, &thread))
+	if (!watch_tree_life_of(pid, pid, &process) || !watch_tree_life_of(pid, tid, &thread))
 		return "has exited";
 	if (process.is_kernel)
 		return "is a kernel thread";
@@ -210,7 +212,7 @@ static const char *open_process(const struct watch_tree *tree, int32_t tid, uint
 	proven->pid_fd = pidfd_open(proven->pid, 0);
 	if (proven->pid_fd < 0)
 		return errno == ESRCH ? "has exited" : "cannot be opened as a pidfd";
-	why = doubt(tree, proven->pid, tid, time_ns);
+	why = watch_tree_doubt(tree, proven->pid, tid, time_ns);
 	return why ? why : has_ended(proven->pid_fd) ? "has exited" : NULL;
 }
 

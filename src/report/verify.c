@@ -26,7 +26,7 @@ struct page {
 	const char *path;
 };
 
-static const char *plural(uint64_t count)
+static const char *verify_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -116,10 +116,10 @@ static void verify_put_lost(struct clauses *clauses, const struct verify *verify
 	if (lost)
 		clause(clauses, "%s event%s lost%s in %s hole%s", text_count(lost).s,
 		       lost == 1 ? " was" : "s were", unknown ? " and an unknown number more" : "",
-		       text_count(holes).s, plural(holes));
+		       text_count(holes).s, verify_plural(holes));
 	else if (unknown)
 		clause(clauses, "an unknown number of events was lost in %s hole%s",
-		       text_count(holes).s, plural(holes));
+		       text_count(holes).s, verify_plural(holes));
 	if (packets)
 		clause(clauses, "%s packet%s missing", text_count(packets).s,
 		       packets == 1 ? " is" : "s are");
@@ -135,7 +135,7 @@ static void put_faults(struct clauses *clauses, const struct page *page)
 	verify_put_lost(clauses, verify);
 	if (unread)
 		clause(clauses, "%s recorded event%s cannot be read", text_count(unread).s,
-		       plural(unread));
+		       verify_plural(unread));
 	if (damage)
 		clause(clauses, "%zu place%s damaged", damage, damage == 1 ? " is" : "s are");
 	if (!page->facts->complete)
@@ -163,8 +163,8 @@ static void verify_print_conclusion(const struct page *page)
 		fprintf(clauses.out,
 			"%s is complete: %s event%s of %zu CPU%s, nothing lost, nothing damaged; "
 			"all checks of the index pass.",
-			path, text_count(verify->events).s, plural(verify->events), cpus,
-			plural(cpus));
+			path, text_count(verify->events).s, verify_plural(verify->events), cpus,
+			verify_plural(cpus));
 	} else {
 		fprintf(clauses.out, "%s is not complete", path);
 		put_faults(&clauses, page);
@@ -276,7 +276,7 @@ static void print_broken(const struct page *page)
 	}
 }
 
-static void print_cpus(const struct page *page)
+static void verify_print_cpus(const struct page *page)
 {
 	const struct verify *verify = page->verify;
 	struct table table = { 0 };
@@ -333,7 +333,7 @@ static void verify_print_notes(const struct page *page)
 	fputs("\nNotes:\n", page->out);
 	fprintf(page->out,
 		"  %s thread%s, %s intervals, %s waits; %s of their time is uncertain.\n",
-		text_count(verify->threads).s, plural(verify->threads),
+		text_count(verify->threads).s, verify_plural(verify->threads),
 		text_count(verify->intervals).s, text_count(verify->waits).s,
 		text_percent(verify->uncertain_ns, verify->life_ns).s);
 	if (verify->repairs)
@@ -344,7 +344,7 @@ static void verify_print_notes(const struct page *page)
 			verify->repairs == 1 ? "was" : "were", text_count(verify->repairs_exact).s);
 	if (verify->contradictions)
 		fprintf(page->out, "  %s event%s contradict%s the others.\n",
-			text_count(verify->contradictions).s, plural(verify->contradictions),
+			text_count(verify->contradictions).s, verify_plural(verify->contradictions),
 			verify->contradictions == 1 ? "s" : "");
 }
 
@@ -466,7 +466,7 @@ void report_verify(FILE *out, const struct verify *verify, const struct facts *f
 	print_holes(&page);
 	print_damage(&page);
 	print_broken(&page);
-	print_cpus(&page);
+	verify_print_cpus(&page);
 	print_checks(&page);
 	verify_print_notes(&page);
 }

@@ -66,7 +66,7 @@ static const char *const templates[] = {
 };
 
 /* "make[512]" */
-static void put_who(FILE *out, const struct verify_who *who)
+static void verify_words_put_who(FILE *out, const struct verify_who *who)
 {
 	if (!who->is_thread)
 		fprintf(out, "thread number %u", who->number);
@@ -99,20 +99,20 @@ static void put_number(FILE *out, char form, uint64_t number)
 }
 
 /* What stands at 'at', behind the '%'. Returns its last letter. */
-static const char *put_part(FILE *out, const char *at, const struct verify_broken *broken,
-			    uint64_t origin_ns)
+static const char *verify_words_put_part(FILE *out, const char *at,
+					 const struct verify_broken *broken, uint64_t origin_ns)
 {
 	char form = *at;
 
 	switch (form) {
 	case 'W':
-		put_who(out, &broken->who);
+		verify_words_put_who(out, &broken->who);
 		return at;
 	case 'O':
-		put_who(out, &broken->other);
+		verify_words_put_who(out, &broken->other);
 		return at;
 	case 'N':
-		put_who(out, &broken->named);
+		verify_words_put_who(out, &broken->named);
 		return at;
 	case 'C':
 	case 'D':
@@ -142,7 +142,7 @@ char *report_verify_broken(const struct verify *verify, const struct verify_brok
 		return xstrdup("");
 	for (const char *at = templates[broken->fault]; *at; at++) {
 		if (*at == '%')
-			at = put_part(out, at + 1, broken, verify->origin_ns);
+			at = verify_words_put_part(out, at + 1, broken, verify->origin_ns);
 		else
 			fputc(*at, out);
 	}
