@@ -64,7 +64,6 @@ struct ctf_writer {
 	char *folder;		 /* owned */
 	struct stream **streams; /* owned */
 	size_t count, cap;
-	size_t open_fds;
 	struct map by_cpu; /* kind << 32 | cpu: index */
 	bool used[CTF_STREAM_COUNT];
 	int error;

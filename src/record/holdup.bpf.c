@@ -25,7 +25,6 @@
 #include "bpf/ring.h"
 
 #define S_IFMT	 0170000
-#define S_IFSOCK 0140000
 #define S_IFIFO	 0010000
 #define S_IFCHR	 0020000
 

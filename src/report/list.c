@@ -6,8 +6,6 @@
 #include "report/table.h"
 #include "report/vocabulary.h"
 
-#define MAX_COLUMNS 8u
-
 static size_t shown_rows(const struct list_counts *counts, uint32_t top)
 {
 	return top && top < counts->row_count ? top : counts->row_count;

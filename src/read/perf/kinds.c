@@ -15,7 +15,6 @@
 #define MAX_KIND      65535u
 #define HEAD_BYTES    8u
 #define RECORD_SHIFT  8u /* of the fields of a record: one place before them */
-#define LATE_MAX      12u
 #define COPY_DATA_MAX 65000u
 
 /* ------------------------------------------------------------------ records */
