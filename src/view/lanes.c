@@ -192,17 +192,8 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 		return;
 	}
 	window.width = (uint32_t)width;
-	outbuf_to_memory(&out);
-	outbuf_put(&out, "HLL1", 4);
-	outbuf_little(&out, width, 4);
-	outbuf_little(&out, count, 4);
-	outbuf_little(&out, LANE_STATE_COUNT, 4);
+	view_bytes_begin(&out, "HLL1", width, count, LANE_STATE_COUNT);
 	for (uint32_t i = 0; i < count; i++)
 		put_lane(&out, view, lanes[i], &window);
-	out_answer->status = 200;
-	out_answer->type = "application/octet-stream";
-	out_answer->count = outbuf_bytes(&out);
-	out_answer->bytes = xmalloc(out_answer->count);
-	memcpy(out_answer->bytes, out.start, out_answer->count);
-	outbuf_fini(&out);
+	view_answer_bytes(out_answer, &out);
 }

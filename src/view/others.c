@@ -431,20 +431,11 @@ void view_answer_series(const struct view *view, const struct view_query *query,
 		return;
 	}
 	find_holes(view->loaded->timeline, &window);
-	outbuf_to_memory(&out);
-	outbuf_put(&out, "HLS1", 4);
-	outbuf_little(&out, window.width, 4);
-	outbuf_little(&out, count, 4);
-	outbuf_little(&out, VALUES, 4);
+	view_bytes_begin(&out, "HLS1", window.width, count, VALUES);
 	for (uint32_t i = 0; i < count; i++)
 		put_series(&out, others, rows[i].index, &window);
 	free(window.lost);
-	out_answer->status = 200;
-	out_answer->type = "application/octet-stream";
-	out_answer->count = outbuf_bytes(&out);
-	out_answer->bytes = xmalloc(out_answer->count);
-	memcpy(out_answer->bytes, out.start, out_answer->count);
-	outbuf_fini(&out);
+	view_answer_bytes(out_answer, &out);
 }
 
 /* ----------------------------------------------------------- what lies behind it */
