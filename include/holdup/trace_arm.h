@@ -118,32 +118,26 @@
 #define HOLDUP_BULK_INPUTS_   , [pieces] "r"(pieces), [end] "r"(pieces + count)
 #define HOLDUP_BULK_CLOBBERS_ , "x16"
 
-/* See trace_x86.h. */
-static inline __attribute__((unused)) bool holdup_switch_(uint32_t cpu, uint8_t *old, uint8_t *next)
-{
-again:
-	__asm__ goto(
-		HOLDUP_RSEQ_FRAME_ "ldr w10, [%[rseq], #4]\n"
-				   "cmp w10, %w[cpu]\n"
-				   "b.ne %l[gone]\n"
-				   "add x10, %[cpus], x10, lsl #6\n"
-				   "ldr x9, [x10, #8]\n"
-				   "cmp x9, %[old]\n"
-				   "b.ne %l[gone]\n"
-				   "isb\n"
-				   "mrs x11, cntvct_el0\n"
-				   "str x11, [%[next], #80]\n"
-				   "add x15, x10, #8\n"
-				   "stlr %[next], [x15]\n" HOLDUP_RSEQ_ABORT_
-		:
-		: [rseq] "r"((char *)__builtin_thread_pointer() + holdup_state_.rseq_offset),
-		  [cpus] "r"(holdup_state_.cpus), [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)
-		: HOLDUP_RSEQ_CLOBBERS_
-		: gone, again);
-	return true;
-gone:
-	return false;
-}
+/* holdup_switch_() */
+#define HOLDUP_RSEQ_SWITCH_                                                                        \
+	__asm__ goto(                                                                              \
+		HOLDUP_RSEQ_FRAME_ "ldr w10, [%[rseq], #4]\n"                                      \
+				   "cmp w10, %w[cpu]\n"                                            \
+				   "b.ne %l[gone]\n"                                               \
+				   "add x10, %[cpus], x10, lsl #6\n"                               \
+				   "ldr x9, [x10, #8]\n"                                           \
+				   "cmp x9, %[old]\n"                                              \
+				   "b.ne %l[gone]\n"                                               \
+				   "isb\n"                                                         \
+				   "mrs x11, cntvct_el0\n"                                         \
+				   "str x11, [%[next], #80]\n"                                     \
+				   "add x15, x10, #8\n"                                            \
+				   "stlr %[next], [x15]\n" HOLDUP_RSEQ_ABORT_                      \
+		:                                                                                  \
+		: [rseq] "r"((char *)__builtin_thread_pointer() + holdup_state_.rseq_offset),      \
+		  [cpus] "r"(holdup_state_.cpus), [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next) \
+		: HOLDUP_RSEQ_CLOBBERS_                                                            \
+		: gone, again)
 
 #endif
 #endif

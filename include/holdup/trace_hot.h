@@ -228,6 +228,19 @@ slow:
 	return false;
 }
 
+/*
+ * On 'cpu', while its packet is 'old': let 'next' begin now, and be the packet. False: it is
+ * not so any more. Times in 'old' are earlier, those in 'next' are later.
+ */
+static inline __attribute__((unused)) bool holdup_switch_(uint32_t cpu, uint8_t *old, uint8_t *next)
+{
+again:
+	HOLDUP_RSEQ_SWITCH_;
+	return true;
+gone:
+	return false;
+}
+
 #endif
 
 /* Log a payload of fixed length; it is a constant here, so one branch remains. */

@@ -147,50 +147,41 @@
 #define HOLDUP_BULK_INPUTS_   , [pieces] "r"(pieces), [left] "r"(count)
 #define HOLDUP_BULK_CLOBBERS_ , "rsi", "rdi", "r10"
 
-/*
- * On 'cpu', while its packet is 'old': let 'next' begin now, and be the packet. False: it is
- * not so any more. Times in 'old' are earlier, those in 'next' are later.
- */
-static inline __attribute__((unused)) bool holdup_switch_(uint32_t cpu, uint8_t *old, uint8_t *next)
-{
-again:
-	__asm__ goto(".pushsection __rseq_cs, \"aw?\"\n"
-		     ".balign 32\n"
-		     "3:\n"
-		     ".long 0, 0\n"
-		     ".quad 1f, 2f - 1f, 4f\n"
-		     ".popsection\n"
-		     "leaq 3b(%%rip), %%rax\n"
-		     "movq %%rax, %%fs:8(%[rseq])\n"
-		     "1:\n"
-		     "cmpl %[cpu], %%fs:4(%[rseq])\n"
-		     "jne %l[gone]\n"
-		     "movl %[cpu], %%ecx\n"
-		     "shlq $6, %%rcx\n"
-		     "addq %[cpus], %%rcx\n"
-		     "cmpq %[old], 8(%%rcx)\n"
-		     "jne %l[gone]\n"
-		     "rdtsc\n"
-		     "shlq $32, %%rdx\n"
-		     "orq %%rdx, %%rax\n"
-		     "movq %%rax, 80(%[next])\n"
-		     "movq %[next], 8(%%rcx)\n"
-		     "2:\n"
-		     ".pushsection __rseq_failure, \"ax?\"\n"
-		     ".byte 0x0f, 0xb9, 0x3d\n"
-		     ".long 0x53053053\n"
-		     "4:\n"
-		     "jmp %l[again]\n"
-		     ".popsection\n"
-		     :
-		     : [rseq] "r"(holdup_state_.rseq_offset), [cpus] "m"(holdup_state_.cpus),
-		       [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)
-		     : "rax", "rcx", "rdx", "memory", "cc"
-		     : gone, again);
-	return true;
-gone:
-	return false;
-}
+/* holdup_switch_() */
+#define HOLDUP_RSEQ_SWITCH_                                                                   \
+	__asm__ goto(".pushsection __rseq_cs, \"aw?\"\n"                                      \
+		     ".balign 32\n"                                                           \
+		     "3:\n"                                                                   \
+		     ".long 0, 0\n"                                                           \
+		     ".quad 1f, 2f - 1f, 4f\n"                                                \
+		     ".popsection\n"                                                          \
+		     "leaq 3b(%%rip), %%rax\n"                                                \
+		     "movq %%rax, %%fs:8(%[rseq])\n"                                          \
+		     "1:\n"                                                                   \
+		     "cmpl %[cpu], %%fs:4(%[rseq])\n"                                         \
+		     "jne %l[gone]\n"                                                         \
+		     "movl %[cpu], %%ecx\n"                                                   \
+		     "shlq $6, %%rcx\n"                                                       \
+		     "addq %[cpus], %%rcx\n"                                                  \
+		     "cmpq %[old], 8(%%rcx)\n"                                                \
+		     "jne %l[gone]\n"                                                         \
+		     "rdtsc\n"                                                                \
+		     "shlq $32, %%rdx\n"                                                      \
+		     "orq %%rdx, %%rax\n"                                                     \
+		     "movq %%rax, 80(%[next])\n"                                              \
+		     "movq %[next], 8(%%rcx)\n"                                               \
+		     "2:\n"                                                                   \
+		     ".pushsection __rseq_failure, \"ax?\"\n"                                 \
+		     ".byte 0x0f, 0xb9, 0x3d\n"                                               \
+		     ".long 0x53053053\n"                                                     \
+		     "4:\n"                                                                   \
+		     "jmp %l[again]\n"                                                        \
+		     ".popsection\n"                                                          \
+		     :                                                                        \
+		     : [rseq] "r"(holdup_state_.rseq_offset), [cpus] "m"(holdup_state_.cpus), \
+		       [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)                       \
+		     : "rax", "rcx", "rdx", "memory", "cc"                                    \
+		     : gone, again)
 
 #endif
 #endif
