@@ -74,141 +74,70 @@
 #define HOLDUP_RSEQ_CLOBBERS_ "x9", "x10", "x11", "x12", "x13", "x14", "x15", "memory", "cc"
 
 /* See trace_x86.h. The words are stored one by one; what is behind the event is free. */
-static inline __attribute__((always_inline)) bool holdup_put_words_(uint32_t id, size_t bytes,
-								    uint64_t w0, uint64_t w1,
-								    uint64_t w2, uint64_t w3)
-{
-	int32_t tid = holdup_tid_;
+#define HOLDUP_STORE_0_ "stur %[w0], [x13, #12]\n"
+#define HOLDUP_STORE_1_ "stur %[w1], [x13, #20]\n"
+#define HOLDUP_STORE_2_ "stur %[w2], [x13, #28]\n"
+#define HOLDUP_STORE_3_ "stur %[w3], [x13, #36]\n"
+#define HOLDUP_BITS_	"r"
 
-	if (__builtin_expect(!tid, 0))
-		return false;
-again:
-	if (bytes == 0)
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "r"((uint64_t)96)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	else if (bytes <= 8)
-		__asm__ goto(
-			HOLDUP_RSEQ_BEGIN_ "stur %[w0], [x13, #12]\n" HOLDUP_RSEQ_END_
-			:
-			: HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes), [w0] "r"(w0)
-			: HOLDUP_RSEQ_CLOBBERS_
-			: slow, again);
-	else if (bytes <= 16)
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ "stur %[w0], [x13, #12]\n"
-						"stur %[w1], [x13, #20]\n" HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes),
-			       [w0] "r"(w0), [w1] "r"(w1)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	else
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ "stur %[w0], [x13, #12]\n"
-						"stur %[w1], [x13, #20]\n"
-						"stur %[w2], [x13, #28]\n"
-						"stur %[w3], [x13, #36]\n" HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes),
-			       [w0] "r"(w0), [w1] "r"(w1), [w2] "r"(w2), [w3] "r"(w3)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	return true;
-slow:
-	return false;
-}
+/* In whole words. */
+#define HOLDUP_LONG_           \
+	"add x13, x13, #12\n"  \
+	"mov x9, %[from]\n"    \
+	"5:\n"                 \
+	"cmp x9, %[end]\n"     \
+	"b.hs 6f\n"            \
+	"ldr x11, [x9], #8\n"  \
+	"str x11, [x13], #8\n" \
+	"b 5b\n"               \
+	"6:\n"
+#define HOLDUP_LONG_INPUTS_ \
+	, [from] "r"(payload), [end] "r"((const char *)payload + (bytes + 7) / 8 * 8)
+#define HOLDUP_LONG_CLOBBERS_
 
-/* In whole words: 'payload' can be read up to the next multiple of 8. */
-static inline __attribute__((unused)) bool holdup_put_long_(uint32_t id, const void *payload,
-							    size_t bytes)
-{
-	int32_t tid = holdup_tid_;
-	const void *end = (const char *)payload + (bytes + 7) / 8 * 8;
+/* Piece by piece; in text '?' for 0. */
+#define HOLDUP_BULK_                          \
+	"add x13, x13, #12\n"                 \
+	"mov x9, %[pieces]\n"                 \
+	"5:\n"                                \
+	"cmp x9, %[end]\n"                    \
+	"b.hs 6f\n"                           \
+	"ldp x10, x11, [x9], #16\n"           \
+	"asr x16, x11, #63\n"                 \
+	"and x16, x16, #63\n"                 \
+	"and x11, x11, #0x7fffffffffffffff\n" \
+	"7:\n"                                \
+	"cbz x11, 5b\n"                       \
+	"ldrb w15, [x10], #1\n"               \
+	"cmp w15, #0\n"                       \
+	"csel w15, w16, w15, eq\n"            \
+	"strb w15, [x13], #1\n"               \
+	"sub x11, x11, #1\n"                  \
+	"b 7b\n"                              \
+	"6:\n"
+#define HOLDUP_BULK_INPUTS_   , [pieces] "r"(pieces), [end] "r"(pieces + count)
+#define HOLDUP_BULK_CLOBBERS_ , "x16"
 
-again:
-	__asm__ goto(HOLDUP_RSEQ_BEGIN_ "add x13, x13, #12\n"
-					"mov x9, %[from]\n"
-					"5:\n"
-					"cmp x9, %[end]\n"
-					"b.hs 6f\n"
-					"ldr x11, [x9], #8\n"
-					"str x11, [x13], #8\n"
-					"b 5b\n"
-					"6:\n" HOLDUP_RSEQ_END_
-		     :
-		     : HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes),
-		       [from] "r"(payload), [end] "r"(end)
-		     : HOLDUP_RSEQ_CLOBBERS_
-		     : slow, again);
-	return true;
-slow:
-	return false;
-}
-
-/* Piece by piece. */
-static inline __attribute__((unused)) bool holdup_put_bulk_(uint32_t id,
-							    const struct holdup_piece_ *pieces,
-							    size_t count, size_t bytes)
-{
-	int32_t tid = holdup_tid_;
-	const struct holdup_piece_ *end = pieces + count;
-
-again:
-	__asm__ goto(HOLDUP_RSEQ_BEGIN_ "add x13, x13, #12\n"
-					"mov x9, %[pieces]\n"
-					"5:\n"
-					"cmp x9, %[end]\n"
-					"b.hs 6f\n"
-					"ldp x10, x11, [x9], #16\n"
-					"asr x16, x11, #63\n"
-					"and x16, x16, #63\n" /* in text '?' for 0 */
-					"and x11, x11, #0x7fffffffffffffff\n"
-					"7:\n"
-					"cbz x11, 5b\n"
-					"ldrb w15, [x10], #1\n"
-					"cmp w15, #0\n"
-					"csel w15, w16, w15, eq\n"
-					"strb w15, [x13], #1\n"
-					"sub x11, x11, #1\n"
-					"b 7b\n"
-					"6:\n" HOLDUP_RSEQ_END_
-		     :
-		     : HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes),
-		       [pieces] "r"(pieces), [end] "r"(end)
-		     : HOLDUP_RSEQ_CLOBBERS_, "x16"
-		     : slow, again);
-	return true;
-slow:
-	return false;
-}
-
-/* See trace_x86.h. */
-static inline __attribute__((unused)) bool holdup_switch_(uint32_t cpu, uint8_t *old, uint8_t *next)
-{
-again:
-	__asm__ goto(
-		HOLDUP_RSEQ_FRAME_ "ldr w10, [%[rseq], #4]\n"
-				   "cmp w10, %w[cpu]\n"
-				   "b.ne %l[gone]\n"
-				   "add x10, %[cpus], x10, lsl #6\n"
-				   "ldr x9, [x10, #8]\n"
-				   "cmp x9, %[old]\n"
-				   "b.ne %l[gone]\n"
-				   "isb\n"
-				   "mrs x11, cntvct_el0\n"
-				   "str x11, [%[next], #80]\n"
-				   "add x15, x10, #8\n"
-				   "stlr %[next], [x15]\n" HOLDUP_RSEQ_ABORT_
-		:
-		: [rseq] "r"((char *)__builtin_thread_pointer() + holdup_state_.rseq_offset),
-		  [cpus] "r"(holdup_state_.cpus), [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)
-		: HOLDUP_RSEQ_CLOBBERS_
-		: gone, again);
-	return true;
-gone:
-	return false;
-}
+/* holdup_switch_() */
+#define HOLDUP_RSEQ_SWITCH_                                                                        \
+	__asm__ goto(                                                                              \
+		HOLDUP_RSEQ_FRAME_ "ldr w10, [%[rseq], #4]\n"                                      \
+				   "cmp w10, %w[cpu]\n"                                            \
+				   "b.ne %l[gone]\n"                                               \
+				   "add x10, %[cpus], x10, lsl #6\n"                               \
+				   "ldr x9, [x10, #8]\n"                                           \
+				   "cmp x9, %[old]\n"                                              \
+				   "b.ne %l[gone]\n"                                               \
+				   "isb\n"                                                         \
+				   "mrs x11, cntvct_el0\n"                                         \
+				   "str x11, [%[next], #80]\n"                                     \
+				   "add x15, x10, #8\n"                                            \
+				   "stlr %[next], [x15]\n" HOLDUP_RSEQ_ABORT_                      \
+		:                                                                                  \
+		: [rseq] "r"((char *)__builtin_thread_pointer() + holdup_state_.rseq_offset),      \
+		  [cpus] "r"(holdup_state_.cpus), [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next) \
+		: HOLDUP_RSEQ_CLOBBERS_                                                            \
+		: gone, again)
 
 #endif
 #endif

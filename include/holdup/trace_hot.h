@@ -153,6 +153,96 @@ static inline __attribute__((always_inline)) bool holdup_on_(uint32_t id)
 #define HOLDUP_NO_RSEQ_
 #endif
 
+#ifndef HOLDUP_NO_RSEQ_
+
+#define HOLDUP_NO_WORD_
+#define HOLDUP_WORD_(word) , [word] "r"(word)
+
+/* One event of 'bytes' bytes in one sequence. It begins again at 'again', and gives up at 'slow'. */
+#define HOLDUP_RSEQ_PUT_(store, bits_in, inputs, clobbers)                                  \
+	__asm__ goto(HOLDUP_RSEQ_BEGIN_ store HOLDUP_RSEQ_END_                              \
+		     :                                                                      \
+		     : HOLDUP_RSEQ_INPUTS_, [bits] bits_in(96 + 8 * (uint64_t)bytes) inputs \
+		     : HOLDUP_RSEQ_CLOBBERS_ clobbers                                       \
+		     : slow, again)
+
+/*
+ * Write an event of 'bytes' bytes of payload, a constant of at most 32, in w0 to w3. False when
+ * it cannot be done here and now.
+ */
+static inline __attribute__((always_inline)) bool holdup_put_words_(uint32_t id, size_t bytes,
+								    uint64_t w0, uint64_t w1,
+								    uint64_t w2, uint64_t w3)
+{
+	int32_t tid = holdup_tid_;
+
+	if (__builtin_expect(!tid, 0))
+		return false;
+again:
+	if (bytes == 0)
+		HOLDUP_RSEQ_PUT_("", HOLDUP_BITS_, HOLDUP_NO_WORD_, HOLDUP_NO_WORD_);
+	else if (bytes <= 8)
+		HOLDUP_RSEQ_PUT_(HOLDUP_STORE_0_, HOLDUP_BITS_, HOLDUP_WORD_(w0), HOLDUP_NO_WORD_);
+	else if (bytes <= 16)
+		HOLDUP_RSEQ_PUT_(HOLDUP_STORE_0_ HOLDUP_STORE_1_, HOLDUP_BITS_,
+				 HOLDUP_WORD_(w0) HOLDUP_WORD_(w1), HOLDUP_NO_WORD_);
+	else if (bytes <= 24)
+		HOLDUP_RSEQ_PUT_(HOLDUP_STORE_0_ HOLDUP_STORE_1_ HOLDUP_STORE_2_, HOLDUP_BITS_,
+				 HOLDUP_WORD_(w0) HOLDUP_WORD_(w1) HOLDUP_WORD_(w2),
+				 HOLDUP_NO_WORD_);
+	else
+		HOLDUP_RSEQ_PUT_(HOLDUP_STORE_0_ HOLDUP_STORE_1_ HOLDUP_STORE_2_ HOLDUP_STORE_3_,
+				 HOLDUP_BITS_,
+				 HOLDUP_WORD_(w0) HOLDUP_WORD_(w1) HOLDUP_WORD_(w2)
+					 HOLDUP_WORD_(w3),
+				 HOLDUP_NO_WORD_);
+	return true;
+slow:
+	return false;
+}
+
+/* The library's own: 'payload' can be read up to the next multiple of 8. */
+static inline __attribute__((unused)) bool holdup_put_long_(uint32_t id, const void *payload,
+							    size_t bytes)
+{
+	int32_t tid = holdup_tid_;
+
+again:
+	HOLDUP_RSEQ_PUT_(HOLDUP_LONG_, "r", HOLDUP_LONG_INPUTS_, HOLDUP_LONG_CLOBBERS_);
+	return true;
+slow:
+	return false;
+}
+
+/* The same of pieces. */
+static inline __attribute__((unused)) bool holdup_put_bulk_(uint32_t id,
+							    const struct holdup_piece_ *pieces,
+							    size_t count, size_t bytes)
+{
+	int32_t tid = holdup_tid_;
+
+again:
+	HOLDUP_RSEQ_PUT_(HOLDUP_BULK_, "r", HOLDUP_BULK_INPUTS_, HOLDUP_BULK_CLOBBERS_);
+	return true;
+slow:
+	return false;
+}
+
+/*
+ * On 'cpu', while its packet is 'old': let 'next' begin now, and be the packet. False: it is
+ * not so any more. Times in 'old' are earlier, those in 'next' are later.
+ */
+static inline __attribute__((unused)) bool holdup_switch_(uint32_t cpu, uint8_t *old, uint8_t *next)
+{
+again:
+	HOLDUP_RSEQ_SWITCH_;
+	return true;
+gone:
+	return false;
+}
+
+#endif
+
 /* Log a payload of fixed length; it is a constant here, so one branch remains. */
 static inline __attribute__((always_inline)) void holdup_put_(uint32_t id, const uint64_t *words,
 							      size_t bytes)

@@ -97,182 +97,91 @@
 
 #define HOLDUP_RSEQ_CLOBBERS_ "rax", "rcx", "rdx", "r8", "r9", "memory", "cc"
 
-/*
- * Write an event of 'bytes' bytes of payload, a constant of at most 32, in w0 to w3. False when
- * it cannot be done here and now. Whole words are stored: what is behind the event is free.
- */
-static inline __attribute__((always_inline)) bool holdup_put_words_(uint32_t id, size_t bytes,
-								    uint64_t w0, uint64_t w1,
-								    uint64_t w2, uint64_t w3)
-{
-	int32_t tid = holdup_tid_;
+/* Where holdup_put_words_() stores a word of the payload. Whole words: what is behind the event is free. */
+#define HOLDUP_STORE_0_ "movq %[w0], 12(%%rdx)\n"
+#define HOLDUP_STORE_1_ "movq %[w1], 20(%%rdx)\n"
+#define HOLDUP_STORE_2_ "movq %[w2], 28(%%rdx)\n"
+#define HOLDUP_STORE_3_ "movq %[w3], 36(%%rdx)\n"
+#define HOLDUP_BITS_	"er"
 
-	if (__builtin_expect(!tid, 0))
-		return false;
-again:
-	if (bytes == 0)
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "i"(96)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	else if (bytes <= 8)
-		__asm__ goto(
-			HOLDUP_RSEQ_BEGIN_ "movq %[w0], 12(%%rdx)\n" HOLDUP_RSEQ_END_
-			:
-			: HOLDUP_RSEQ_INPUTS_, [bits] "er"(96 + 8 * (uint64_t)bytes), [w0] "r"(w0)
-			: HOLDUP_RSEQ_CLOBBERS_
-			: slow, again);
-	else if (bytes <= 16)
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ "movq %[w0], 12(%%rdx)\n"
-						"movq %[w1], 20(%%rdx)\n" HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "er"(96 + 8 * (uint64_t)bytes),
-			       [w0] "r"(w0), [w1] "r"(w1)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	else if (bytes <= 24)
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ "movq %[w0], 12(%%rdx)\n"
-						"movq %[w1], 20(%%rdx)\n"
-						"movq %[w2], 28(%%rdx)\n" HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "er"(96 + 8 * (uint64_t)bytes),
-			       [w0] "r"(w0), [w1] "r"(w1), [w2] "r"(w2)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	else
-		__asm__ goto(HOLDUP_RSEQ_BEGIN_ "movq %[w0], 12(%%rdx)\n"
-						"movq %[w1], 20(%%rdx)\n"
-						"movq %[w2], 28(%%rdx)\n"
-						"movq %[w3], 36(%%rdx)\n" HOLDUP_RSEQ_END_
-			     :
-			     : HOLDUP_RSEQ_INPUTS_, [bits] "er"(96 + 8 * (uint64_t)bytes),
-			       [w0] "r"(w0), [w1] "r"(w1), [w2] "r"(w2), [w3] "r"(w3)
-			     : HOLDUP_RSEQ_CLOBBERS_
-			     : slow, again);
-	return true;
-slow:
-	return false;
-}
-
-/* The library's own: the same for a payload of any length. */
-
-/* In whole words: 'payload' can be read up to the next multiple of 8. */
-static inline __attribute__((unused)) bool holdup_put_long_(uint32_t id, const void *payload,
-							    size_t bytes)
-{
-	int32_t tid = holdup_tid_;
-	const void *from;
-	size_t left;
-
-again:
-	from = payload;
-	left = (bytes + 7) / 8;
-	__asm__ goto(HOLDUP_RSEQ_BEGIN_ "movq %[left], %%rcx\n"
-					"jrcxz 6f\n"
-					"leaq (%[from], %%rcx, 8), %%rax\n"
-					"leaq 12(%%rdx, %%rcx, 8), %%rdx\n"
-					"negq %%rcx\n"
-					"5:\n"
-					"movq (%%rax, %%rcx, 8), %%r10\n"
-					"movq %%r10, (%%rdx, %%rcx, 8)\n"
-					"incq %%rcx\n"
-					"jnz 5b\n"
-					"6:\n" HOLDUP_RSEQ_END_
-		     :
-		     : HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes), [from] "r"(from),
-		       [left] "r"(left)
-		     : HOLDUP_RSEQ_CLOBBERS_, "r10"
-		     : slow, again);
-	return true;
-slow:
-	return false;
-}
+/* A payload of any length, in whole words. */
+#define HOLDUP_LONG_                        \
+	"movq %[left], %%rcx\n"             \
+	"jrcxz 6f\n"                        \
+	"leaq (%[from], %%rcx, 8), %%rax\n" \
+	"leaq 12(%%rdx, %%rcx, 8), %%rdx\n" \
+	"negq %%rcx\n"                      \
+	"5:\n"                              \
+	"movq (%%rax, %%rcx, 8), %%r10\n"   \
+	"movq %%r10, (%%rdx, %%rcx, 8)\n"   \
+	"incq %%rcx\n"                      \
+	"jnz 5b\n"                          \
+	"6:\n"
+#define HOLDUP_LONG_INPUTS_   , [from] "r"(payload), [left] "r"((bytes + 7) / 8)
+#define HOLDUP_LONG_CLOBBERS_ , "r10"
 
 /* Piece by piece. In text, what another thread has made 0 meanwhile becomes '?'. */
-static inline __attribute__((unused)) bool holdup_put_bulk_(uint32_t id,
-							    const struct holdup_piece_ *pieces,
-							    size_t count, size_t bytes)
-{
-	int32_t tid = holdup_tid_;
+#define HOLDUP_BULK_              \
+	"leaq 12(%%rdx), %%rdi\n" \
+	"movq %[pieces], %%rax\n" \
+	"movq %[left], %%rdx\n"   \
+	"5:\n"                    \
+	"subq $1, %%rdx\n"        \
+	"jb 6f\n"                 \
+	"movq (%%rax), %%rsi\n"   \
+	"movq 8(%%rax), %%rcx\n"  \
+	"addq $16, %%rax\n"       \
+	"movq %%rdi, %%r10\n"     \
+	"btrq $63, %%rcx\n"       \
+	"rep movsb\n"             \
+	"jnc 5b\n"                \
+	"7:\n"                    \
+	"cmpq %%rdi, %%r10\n"     \
+	"je 5b\n"                 \
+	"incq %%r10\n"            \
+	"cmpb $0, -1(%%r10)\n"    \
+	"jne 7b\n"                \
+	"movb $'?', -1(%%r10)\n"  \
+	"jmp 7b\n"                \
+	"6:\n"
+#define HOLDUP_BULK_INPUTS_   , [pieces] "r"(pieces), [left] "r"(count)
+#define HOLDUP_BULK_CLOBBERS_ , "rsi", "rdi", "r10"
 
-again:
-	__asm__ goto(HOLDUP_RSEQ_BEGIN_ "leaq 12(%%rdx), %%rdi\n"
-					"movq %[pieces], %%rax\n"
-					"movq %[left], %%rdx\n"
-					"5:\n"
-					"subq $1, %%rdx\n"
-					"jb 6f\n"
-					"movq (%%rax), %%rsi\n"
-					"movq 8(%%rax), %%rcx\n"
-					"addq $16, %%rax\n"
-					"movq %%rdi, %%r10\n"
-					"btrq $63, %%rcx\n"
-					"rep movsb\n"
-					"jnc 5b\n"
-					"7:\n"
-					"cmpq %%rdi, %%r10\n"
-					"je 5b\n"
-					"incq %%r10\n"
-					"cmpb $0, -1(%%r10)\n"
-					"jne 7b\n"
-					"movb $'?', -1(%%r10)\n"
-					"jmp 7b\n"
-					"6:\n" HOLDUP_RSEQ_END_
-		     :
-		     : HOLDUP_RSEQ_INPUTS_, [bits] "r"(96 + 8 * (uint64_t)bytes),
-		       [pieces] "r"(pieces), [left] "r"(count)
-		     : HOLDUP_RSEQ_CLOBBERS_, "rsi", "rdi", "r10"
-		     : slow, again);
-	return true;
-slow:
-	return false;
-}
-
-/*
- * On 'cpu', while its packet is 'old': let 'next' begin now, and be the packet. False: it is
- * not so any more. Times in 'old' are earlier, those in 'next' are later.
- */
-static inline __attribute__((unused)) bool holdup_switch_(uint32_t cpu, uint8_t *old, uint8_t *next)
-{
-again:
-	__asm__ goto(".pushsection __rseq_cs, \"aw?\"\n"
-		     ".balign 32\n"
-		     "3:\n"
-		     ".long 0, 0\n"
-		     ".quad 1f, 2f - 1f, 4f\n"
-		     ".popsection\n"
-		     "leaq 3b(%%rip), %%rax\n"
-		     "movq %%rax, %%fs:8(%[rseq])\n"
-		     "1:\n"
-		     "cmpl %[cpu], %%fs:4(%[rseq])\n"
-		     "jne %l[gone]\n"
-		     "movl %[cpu], %%ecx\n"
-		     "shlq $6, %%rcx\n"
-		     "addq %[cpus], %%rcx\n"
-		     "cmpq %[old], 8(%%rcx)\n"
-		     "jne %l[gone]\n"
-		     "rdtsc\n"
-		     "shlq $32, %%rdx\n"
-		     "orq %%rdx, %%rax\n"
-		     "movq %%rax, 80(%[next])\n"
-		     "movq %[next], 8(%%rcx)\n"
-		     "2:\n"
-		     ".pushsection __rseq_failure, \"ax?\"\n"
-		     ".byte 0x0f, 0xb9, 0x3d\n"
-		     ".long 0x53053053\n"
-		     "4:\n"
-		     "jmp %l[again]\n"
-		     ".popsection\n"
-		     :
-		     : [rseq] "r"(holdup_state_.rseq_offset), [cpus] "m"(holdup_state_.cpus),
-		       [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)
-		     : "rax", "rcx", "rdx", "memory", "cc"
-		     : gone, again);
-	return true;
-gone:
-	return false;
-}
+/* holdup_switch_() */
+#define HOLDUP_RSEQ_SWITCH_                                                                   \
+	__asm__ goto(".pushsection __rseq_cs, \"aw?\"\n"                                      \
+		     ".balign 32\n"                                                           \
+		     "3:\n"                                                                   \
+		     ".long 0, 0\n"                                                           \
+		     ".quad 1f, 2f - 1f, 4f\n"                                                \
+		     ".popsection\n"                                                          \
+		     "leaq 3b(%%rip), %%rax\n"                                                \
+		     "movq %%rax, %%fs:8(%[rseq])\n"                                          \
+		     "1:\n"                                                                   \
+		     "cmpl %[cpu], %%fs:4(%[rseq])\n"                                         \
+		     "jne %l[gone]\n"                                                         \
+		     "movl %[cpu], %%ecx\n"                                                   \
+		     "shlq $6, %%rcx\n"                                                       \
+		     "addq %[cpus], %%rcx\n"                                                  \
+		     "cmpq %[old], 8(%%rcx)\n"                                                \
+		     "jne %l[gone]\n"                                                         \
+		     "rdtsc\n"                                                                \
+		     "shlq $32, %%rdx\n"                                                      \
+		     "orq %%rdx, %%rax\n"                                                     \
+		     "movq %%rax, 80(%[next])\n"                                              \
+		     "movq %[next], 8(%%rcx)\n"                                               \
+		     "2:\n"                                                                   \
+		     ".pushsection __rseq_failure, \"ax?\"\n"                                 \
+		     ".byte 0x0f, 0xb9, 0x3d\n"                                               \
+		     ".long 0x53053053\n"                                                     \
+		     "4:\n"                                                                   \
+		     "jmp %l[again]\n"                                                        \
+		     ".popsection\n"                                                          \
+		     :                                                                        \
+		     : [rseq] "r"(holdup_state_.rseq_offset), [cpus] "m"(holdup_state_.cpus), \
+		       [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)                       \
+		     : "rax", "rcx", "rdx", "memory", "cc"                                    \
+		     : gone, again)
 
 #endif
 #endif

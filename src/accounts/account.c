@@ -15,7 +15,7 @@
 
 #define SWITCH "/proc/sys/kernel/task_delayacct"
 
-static bool has_word(const char *line, const char *word)
+static bool account_has_word(const char *line, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -34,10 +34,11 @@ void delays_account_read(struct delays_account *out_account)
 
 	if (delays_proc_read("/proc/cmdline", line, sizeof(line)) < 0)
 		line[0] = '\0';
-	account.since_boot = has_word(line, "delayacct");
+	account.since_boot = account_has_word(line, "delayacct");
 	if (delays_proc_read(SWITCH, line, sizeof(line)) > 0) {
 		account.state = line[0] == '0' ? DELAYS_ACCOUNT_OFF : DELAYS_ACCOUNT_ON;
-	} else if (access("/proc/self/schedstat", F_OK) == 0 && !has_word(line, "nodelayacct")) {
+	} else if (access("/proc/self/schedstat", F_OK) == 0 &&
+		   !account_has_word(line, "nodelayacct")) {
 		account.state = DELAYS_ACCOUNT_ON; /* before 5.14 there was no switch */
 		account.since_boot = true;
 	}

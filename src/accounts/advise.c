@@ -89,7 +89,7 @@ static struct delays_delay delay_of(const struct delays_stats *stats, enum delay
 	return longest;
 }
 
-static bool is_worth(const struct delays_delay *delay, uint64_t base_ns)
+static bool advise_is_worth(const struct delays_delay *delay, uint64_t base_ns)
 {
 	return delay->total_ns >= DELAYS_WORTH_NS &&
 	       delay->total_ns >= base_ns / DELAYS_WORTH_SHARE;
@@ -108,7 +108,7 @@ static size_t advise_topic(const struct situation *now, enum delays_topic topic,
 	struct delays_delay delay = delay_of(now->row->stats, topic);
 	size_t count = 0;
 
-	if (!is_worth(&delay, now->row->base_ns))
+	if (!advise_is_worth(&delay, now->row->base_ns))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		const struct rule *rule = &rules[i];

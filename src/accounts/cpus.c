@@ -19,7 +19,7 @@ void delays_cpus_fini(struct delays_cpus *cpus)
 	*cpus = (struct delays_cpus){ 0 };
 }
 
-static bool parse_number(const char **at, uint32_t *out_number)
+static bool cpus_parse_number(const char **at, uint32_t *out_number)
 {
 	uint32_t number = 0;
 
@@ -32,16 +32,16 @@ static bool parse_number(const char **at, uint32_t *out_number)
 }
 
 /* "3" or "3-7", and the comma or the end behind it. */
-static bool parse_range(const char **at, bool *is_there)
+static bool cpus_parse_range(const char **at, bool *is_there)
 {
 	uint32_t first, last;
 
-	if (!parse_number(at, &first))
+	if (!cpus_parse_number(at, &first))
 		return false;
 	last = first;
 	if (**at == '-') {
 		(*at)++;
-		if (!parse_number(at, &last) || last < first)
+		if (!cpus_parse_number(at, &last) || last < first)
 			return false;
 	}
 	for (uint32_t cpu = first; cpu <= last; cpu++)
@@ -58,7 +58,7 @@ int delays_cpus_parse(const char *text, struct delays_cpus *out_cpus, struct err
 	const char *at = text;
 
 	do {
-		if (!parse_range(&at, is_there))
+		if (!cpus_parse_range(&at, is_there))
 			return err_set(err, -EINVAL, "\"%s\" is not a list of CPUs such as 0-3,8",
 				       text);
 	} while (*at && *at != '\n');

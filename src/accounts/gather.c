@@ -30,7 +30,7 @@ void delays_gather_fini(struct delays_gather *gather)
 }
 
 /* Make room by forgetting who has had no process for long. Returns whether there is room. */
-static bool make_room(struct delays_series_set *set, size_t limit, uint64_t now_ns)
+static bool gather_make_room(struct delays_series_set *set, size_t limit, uint64_t now_ns)
 {
 	size_t kept = 0;
 
@@ -57,7 +57,7 @@ static struct delays_series *series_of(struct delays_series_set *set, size_t lim
 		if (strcmp(set->series[i].name, name) == 0)
 			return &set->series[i];
 	}
-	if (!make_room(set, limit, now_ns))
+	if (!gather_make_room(set, limit, now_ns))
 		return &set->other;
 	set->series[set->count] = (struct delays_series){ .name = xstrdup(name) };
 	return &set->series[set->count++];

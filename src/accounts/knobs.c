@@ -1,6 +1,7 @@
 /* knobs.c - a table of the files of cgroups that hold tasks back, and who reads them. */
 #include "accounts/knobs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include "base/mem.h"
 #include "accounts/cpus.h"
 #include "accounts/proc.h"
+#include "proc/stat.h"
 
 #define UNLIMITED	   (UINT64_C(1) << 60) /* the first hierarchy writes a number near 2^63 */
-#define FLAG_KERNEL_THREAD 0x00200000u
 #define IOPRIO_OF_PROCESS  1
 #define IOPRIO_CLASS_SHIFT 13
 
@@ -111,7 +112,7 @@ static bool binds_more(const struct knob_file *file, const struct delays_setting
 /* --------------------------------------------------------------- the way to the root */
 
 /* "/a/b" out of a line of /proc/PID/cgroup; NULL when it is not there or leads outside. */
-static char *cgroup_of(const char *text, const char *controller)
+static char *knobs_cgroup_of(const char *text, const char *controller)
 {
 	for (const char *line = text; line && *line; line += *line == '\n') {
 		const char *names = strchr(line, ':');
@@ -134,8 +135,8 @@ static char *cgroup_of(const char *text, const char *controller)
 }
 
 /* The cgroup at 'place' and those above it; the mount itself is the root. */
-static void read_path(const struct knob_file *file, const char *place, const char *cgroup,
-		      struct delays_setting *setting)
+static void knobs_read_path(const struct knob_file *file, const char *place, const char *cgroup,
+			    struct delays_setting *setting)
 {
 	AUTO_FREE char *folder = xasprintf("%s%s", place, cgroup);
 	size_t mount = strlen(place);
@@ -165,7 +166,8 @@ static void read_cgroups(const char *root, int32_t tgid, struct delays_knobs *kn
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(knob_files); i++) {
 		const struct knob_file *file = &knob_files[i];
-		AUTO_FREE char *cgroup = cgroup_of(text, file->controller ? file->controller : "");
+		AUTO_FREE char *cgroup =
+			knobs_cgroup_of(text, file->controller ? file->controller : "");
 		struct delays_setting *setting = &knobs->settings[file->knob];
 
 		for (size_t k = 0; k < ARRAY_LEN(unified_places) && cgroup; k++) {
@@ -174,7 +176,7 @@ static void read_cgroups(const char *root, int32_t tgid, struct delays_knobs *kn
 					? xasprintf("%s/sys/fs/cgroup/%s", root, file->controller)
 					: xasprintf("%s%s", root, unified_places[k]);
 
-			read_path(file, place, cgroup, setting);
+			knobs_read_path(file, place, cgroup, setting);
 			if (file->controller)
 				break;
 		}
@@ -183,27 +185,17 @@ static void read_cgroups(const char *root, int32_t tgid, struct delays_knobs *kn
 
 /* ----------------------------------------------------------------- the process itself */
 
-/* Flags, nice value and policy are numbers 9, 19 and 41 of stat; the state behind the name is number 3. */
-static void read_stat(const char *root, int32_t tgid, struct delays_knobs *knobs)
+static void knobs_read_stat(const char *root, int32_t tgid, struct delays_knobs *knobs)
 {
 	AUTO_FREE char *path = xasprintf("%s/proc/%d/stat", root, tgid);
-	const char *at;
-	char text[1024];
+	char line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
-	if (delays_proc_read(path, text, sizeof(text)) <= 0)
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.last < STAT_POLICY)
 		return;
-	at = strrchr(text, ')');
-	for (int number = 2; at && number < 41; number++) {
-		if (number == 9)
-			knobs->is_kernel = strtoul(at, NULL, 10) & FLAG_KERNEL_THREAD;
-		if (number == 19)
-			knobs->nice = (int32_t)strtol(at, NULL, 10);
-		at = strchr(at, ' ');
-		at += at != NULL;
-	}
-	if (!at)
-		return;
-	knobs->policy = (uint32_t)strtoul(at, NULL, 10);
+	knobs->is_kernel = stat.field[STAT_FLAGS] & STAT_KERNEL_THREAD;
+	knobs->nice = (int32_t)stat.field[STAT_NICE];
+	knobs->policy = (uint32_t)stat.field[STAT_POLICY];
 	knobs->has_nice = true;
 }
 
@@ -240,7 +232,7 @@ void delays_knobs_read(const char *root, int32_t tgid, struct delays_knobs *out_
 	struct delays_knobs knobs = { 0 };
 	long io = root[0] ? -1 : syscall(SYS_ioprio_get, IOPRIO_OF_PROCESS, tgid);
 
-	read_stat(root, tgid, &knobs);
+	knobs_read_stat(root, tgid, &knobs);
 	read_affinity(root, tgid, &knobs);
 	read_cgroups(root, tgid, &knobs);
 	if (io >= 0) {

@@ -102,7 +102,7 @@ static void add_pids(struct delays_ids *ids, const struct delays_select *select)
 	}
 }
 
-static bool has_name(int32_t tgid, const char *name)
+static bool list_has_name(int32_t tgid, const char *name)
 {
 	char path[64], text[64];
 
@@ -124,11 +124,11 @@ static bool has_user(int32_t tgid, uint32_t uid)
 
 static bool ids_is_wanted(const struct delays_select *select, int32_t tgid)
 {
-	return select->all || (select->comm && has_name(tgid, select->comm)) ||
+	return select->all || (select->comm && list_has_name(tgid, select->comm)) ||
 	       (select->has_uid && has_user(tgid, select->uid));
 }
 
-static void add_matching(struct delays_ids *ids, const struct delays_select *select)
+static void list_add_matching(struct delays_ids *ids, const struct delays_select *select)
 {
 	DIR *dir = opendir("/proc");
 	int32_t self = getpid();
@@ -158,8 +158,8 @@ static void add_cgroup_procs(struct delays_ids *ids, const struct delays_select 
 }
 
 /* A cgroup and those below it. */
-static void add_cgroup(struct delays_ids *ids, const struct delays_select *select, const char *path,
-		       uint32_t depth)
+static void list_add_cgroup(struct delays_ids *ids, const struct delays_select *select,
+			    const char *path, uint32_t depth)
 {
 	DIR *dir = depth < CGROUP_DEPTH ? opendir(path) : NULL;
 	struct dirent *entry;
@@ -171,7 +171,7 @@ static void add_cgroup(struct delays_ids *ids, const struct delays_select *selec
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
 		below = xasprintf("%s/%s", path, entry->d_name);
-		add_cgroup(ids, select, below, depth + 1);
+		list_add_cgroup(ids, select, below, depth + 1);
 	}
 	if (dir)
 		closedir(dir);
@@ -236,11 +236,11 @@ int delays_list(const struct delays_select *select, struct delays_ids *out_ids, 
 
 		if (!folder)
 			return err_set(err, -ENOENT, "no cgroup \"%s\"", select->cgroup);
-		add_cgroup(&ids, select, folder, 0);
+		list_add_cgroup(&ids, select, folder, 0);
 	}
 	add_pids(&ids, select);
 	if (select->all || select->comm || select->has_uid)
-		add_matching(&ids, select);
+		list_add_matching(&ids, select);
 	sort_once(&ids);
 	*out_ids = ids;
 	return 0;

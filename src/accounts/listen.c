@@ -113,8 +113,8 @@ static int register_ear(const struct ear *ear, uint16_t family, struct err *err)
 	return rc < 0 ? explain_refusal(rc, ear->cpus, err) : 0;
 }
 
-static int wait_for(struct delays_listener *listener, const struct ear *ear, bool wanted,
-		    struct err *err)
+static int listen_wait_for(struct delays_listener *listener, const struct ear *ear, bool wanted,
+			   struct err *err)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
@@ -135,7 +135,7 @@ static int open_ear(struct delays_listener *listener, size_t buffer_bytes, struc
 	rc = set_buffer(nl_socket_get_fd(ear->sock), buffer_bytes, err);
 	if (rc == 0)
 		rc = register_ear(ear, listener->family, err);
-	return rc == 0 ? wait_for(listener, ear, true, err) : rc;
+	return rc == 0 ? listen_wait_for(listener, ear, true, err) : rc;
 }
 
 void delays_listener_close(struct delays_listener *listener)
@@ -280,7 +280,7 @@ static int mute(struct delays_listener *listener, bool muted, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < listener->ear_count && rc == 0 && muted != listener->is_muted; i++)
-		rc = wait_for(listener, &listener->ears[i], !muted, err);
+		rc = listen_wait_for(listener, &listener->ears[i], !muted, err);
 	listener->is_muted = muted;
 	return rc;
 }
@@ -352,7 +352,7 @@ struct wanted {
 	bool is_heard;
 };
 
-static void look_for(void *context, const struct delays_message *exit, uint64_t time_ns)
+static void listen_look_for(void *context, const struct delays_message *exit, uint64_t time_ns)
 {
 	struct wanted *wanted = context;
 
@@ -364,11 +364,11 @@ static void look_for(void *context, const struct delays_message *exit, uint64_t 
  * In another network namespace the kernel takes the registration, and sends to the first one: nothing
  * would ever come. It sends before the parent can know of an end, so a child of ours is there by now.
  */
-static int try_out(struct delays_listener *listener, const struct delays_cpus *cpus,
-		   struct err *err)
+static int listen_try_out(struct delays_listener *listener, const struct delays_cpus *cpus,
+			  struct err *err)
 {
 	struct wanted wanted = { .tid = exit_on(cpus) };
-	const struct delays_exits exits = { look_for, &wanted };
+	const struct delays_exits exits = { listen_look_for, &wanted };
 	int rc = wanted.tid ? delays_listener_take(listener, &exits, err) : 0;
 
 	if (rc < 0)
@@ -404,7 +404,7 @@ int delays_listener_open(const struct delays_listen_opts *opts,
 		rc = open_ear(listener, bytes, err);
 	}
 	if (rc == 0)
-		rc = try_out(listener, opts->cpus, err);
+		rc = listen_try_out(listener, opts->cpus, err);
 	if (rc < 0) {
 		delays_listener_close(listener);
 		return rc;

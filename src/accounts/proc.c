@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proc/stat.h"
 
 #define NS_PER_S 1000000000u
 
@@ -103,37 +104,23 @@ bool delays_proc_io(int32_t tgid, int32_t tid, bool is_process, struct delays_st
 	return true;
 }
 
-/* The n-th number of a stat file behind the name; the state is number 3, as in proc(5). */
-static uint64_t stat_number(const char *behind_name, int number)
-{
-	for (int i = 3; i < number && behind_name; i++) {
-		behind_name = strchr(behind_name, ' ');
-		behind_name += behind_name != NULL;
-	}
-	return behind_name ? strtoull(behind_name, NULL, 10) : 0;
-}
-
-static bool read_stat(int32_t tgid, int32_t tid, struct delays_stats *stats)
+static bool proc_read_stat(int32_t tgid, int32_t tid, struct delays_stats *stats)
 {
 	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), now_ns = delays_now_ns();
-	char path[64], text[1024], *open, *close;
+	char path[64], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 	uint64_t birth_ns;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", tgid, tid);
-	if (delays_proc_read(path, text, sizeof(text)) <= 0)
+	if (!stat_read(AT_FDCWD, path, line, &stat))
 		return false;
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close || close < open || close[1] != ' ')
-		return false;
-	*close = '\0';
-	snprintf(stats->name, sizeof(stats->name), "%s", open + 1);
-	stats->ppid = (int32_t)stat_number(close + 2, 4);
-	stats->user_us = stat_number(close + 2, 14) * tick_ns / 1000;
-	stats->system_us = stat_number(close + 2, 15) * tick_ns / 1000;
-	birth_ns = stat_number(close + 2, 22) * tick_ns;
+	stat_copy_comm(&stat, stats->name, sizeof(stats->name));
+	stats->ppid = (int32_t)stat.field[STAT_PPID];
+	stats->user_us = stat.field[STAT_USER] * tick_ns / 1000;
+	stats->system_us = stat.field[STAT_SYSTEM] * tick_ns / 1000;
+	birth_ns = stat.field[STAT_BIRTH] * tick_ns;
 	stats->life_us = now_ns > birth_ns ? (now_ns - birth_ns) / 1000 : 0;
-	stats->delay[DELAYS_DISK].total_ns = stat_number(close + 2, 42) * tick_ns;
+	stats->delay[DELAYS_DISK].total_ns = stat.field[STAT_DISK] * tick_ns;
 	return true;
 }
 
@@ -143,7 +130,7 @@ bool delays_proc_thread(int32_t tgid, int32_t tid, struct delays_stats *out_stat
 	struct delays_delay *cpu = &stats.delay[DELAYS_CPU];
 	char path[64], text[128];
 
-	if (!read_stat(tgid, tid, &stats))
+	if (!proc_read_stat(tgid, tid, &stats))
 		return false;
 	stats.has |= DELAYS_HAS_BASIC;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", tgid, tid);

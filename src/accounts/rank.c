@@ -62,7 +62,7 @@ static double waited(const struct delays_row *row)
 	return row->base_ns ? (double)ns / (double)row->base_ns : 0;
 }
 
-static double weight(const struct delays_row *row, enum delays_sort sort)
+static double rank_weight(const struct delays_row *row, enum delays_sort sort)
 {
 	const struct delays_stats *stats = row->stats;
 
@@ -87,7 +87,7 @@ struct weighted {
 	struct delays_row row;
 };
 
-static int by_weight(const void *a, const void *b)
+static int rank_by_weight(const void *a, const void *b)
 {
 	const struct weighted *left = a, *right = b;
 
@@ -103,8 +103,8 @@ static void sort_rows(struct delays_rows *rows, enum delays_sort sort)
 	AUTO_FREE struct weighted *all = xcalloc(rows->count + 1, sizeof(*all));
 
 	for (size_t i = 0; i < rows->count; i++)
-		all[i] = (struct weighted){ weight(&rows->rows[i], sort), rows->rows[i] };
-	qsort(all, rows->count, sizeof(*all), by_weight);
+		all[i] = (struct weighted){ rank_weight(&rows->rows[i], sort), rows->rows[i] };
+	qsort(all, rows->count, sizeof(*all), rank_by_weight);
 	for (size_t i = 0; i < rows->count; i++)
 		rows->rows[i] = all[i].row;
 }

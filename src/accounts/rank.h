@@ -25,7 +25,6 @@ enum delays_sort {
 	DELAYS_SORT_MEMORY,
 	DELAYS_SORT_RUN,
 	DELAYS_SORT_IO, /* bytes read and written */
-	DELAYS_SORTS,
 };
 
 struct delays_rows {

@@ -112,7 +112,7 @@ static void payload_add_number(struct payload *payload, uint64_t value)
 }
 
 /* What does not fit is cut: names of cgroups. */
-static void add_text(struct payload *payload, const char *text)
+static void recorded_add_text(struct payload *payload, const char *text)
 {
 	size_t room = sizeof(payload->bytes) - payload->count - NUMBER_BYTES;
 	size_t bytes = strnlen(text, room);
@@ -122,7 +122,7 @@ static void add_text(struct payload *payload, const char *text)
 	payload->count += bytes;
 }
 
-static void put_record(struct outbuf *out, enum kind kind, const struct payload *payload)
+static void recorded_put_record(struct outbuf *out, enum kind kind, const struct payload *payload)
 {
 	uint8_t head[2 * NUMBER_BYTES];
 	size_t count = payload_put_number(head, kind);
@@ -143,7 +143,7 @@ void recorded_put_head(struct outbuf *out, const struct delays_account *account,
 	payload_add_number(&payload, account->state);
 	payload_add_number(&payload, account->since_boot);
 	payload_add_number(&payload, tick_ns);
-	put_record(out, KIND_HEAD, &payload);
+	recorded_put_record(out, KIND_HEAD, &payload);
 }
 
 static uint64_t get_field(const struct delays_stats *stats, const struct field *field)
@@ -168,10 +168,10 @@ void recorded_put_task(struct outbuf *out, const struct recorded_task *task)
 	payload_add_number(&payload, task->when);
 	payload_add_number(&payload, task->time_ns);
 	payload_add_number(&payload, task->slack_ns);
-	add_text(&payload, task->stats.name);
+	recorded_add_text(&payload, task->stats.name);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		payload_add_number(&payload, get_field(&task->stats, &fields[i]));
-	put_record(out, KIND_TASK, &payload);
+	recorded_put_record(out, KIND_TASK, &payload);
 }
 
 void recorded_put_sched(struct outbuf *out, const struct recorded_sched *sched)
@@ -186,7 +186,7 @@ void recorded_put_sched(struct outbuf *out, const struct recorded_sched *sched)
 	payload_add_number(&payload, sched->run_ns);
 	payload_add_number(&payload, sched->queued_ns);
 	payload_add_number(&payload, sched->count);
-	put_record(out, KIND_SCHED, &payload);
+	recorded_put_record(out, KIND_SCHED, &payload);
 }
 
 void recorded_put_pressure(struct outbuf *out, const struct recorded_pressure *pressure)
@@ -199,9 +199,9 @@ void recorded_put_pressure(struct outbuf *out, const struct recorded_pressure *p
 	payload_add_number(&payload, pressure->has_some | pressure->has_full << 1);
 	payload_add_number(&payload, pressure->some_ns);
 	payload_add_number(&payload, pressure->full_ns);
-	add_text(&payload, pressure->resource);
-	add_text(&payload, pressure->cgroup);
-	put_record(out, KIND_PRESSURE, &payload);
+	recorded_add_text(&payload, pressure->resource);
+	recorded_add_text(&payload, pressure->cgroup);
+	recorded_put_record(out, KIND_PRESSURE, &payload);
 }
 
 void recorded_put_stolen(struct outbuf *out, const struct recorded_stolen *stolen)
@@ -213,7 +213,7 @@ void recorded_put_stolen(struct outbuf *out, const struct recorded_stolen *stole
 	payload_add_number(&payload, stolen->time_ns);
 	payload_add_number(&payload, stolen->stolen_ns);
 	payload_add_number(&payload, stolen->step_ns);
-	put_record(out, KIND_STOLEN, &payload);
+	recorded_put_record(out, KIND_STOLEN, &payload);
 }
 
 void recorded_put_loss(struct outbuf *out, const struct recorded_loss *loss)
@@ -223,8 +223,8 @@ void recorded_put_loss(struct outbuf *out, const struct recorded_loss *loss)
 	payload.count = 0;
 	payload_add_number(&payload, loss->time_ns);
 	payload_add_number(&payload, loss->count);
-	add_text(&payload, loss->cpus);
-	put_record(out, KIND_LOSS, &payload);
+	recorded_add_text(&payload, loss->cpus);
+	recorded_put_record(out, KIND_LOSS, &payload);
 }
 
 void recorded_put_end(struct outbuf *out, uint64_t time_ns, uint64_t damaged)
@@ -234,7 +234,7 @@ void recorded_put_end(struct outbuf *out, uint64_t time_ns, uint64_t damaged)
 	payload.count = 0;
 	payload_add_number(&payload, time_ns);
 	payload_add_number(&payload, damaged);
-	put_record(out, KIND_END, &payload);
+	recorded_put_record(out, KIND_END, &payload);
 }
 
 /* ----------------------------------------------------------------------- reading */
@@ -277,7 +277,7 @@ static uint64_t take_below(struct cursor *cursor, uint64_t limit)
 }
 
 /* The bytes of a text: a view of *out_bytes. */
-static const char *take_text(struct cursor *cursor, size_t *out_bytes)
+static const char *recorded_take_text(struct cursor *cursor, size_t *out_bytes)
 {
 	uint64_t bytes = take_below(cursor, RECORDED_TEXT_MAX);
 	const char *text = (const char *)cursor->at;
@@ -293,10 +293,10 @@ static const char *take_text(struct cursor *cursor, size_t *out_bytes)
 	return text;
 }
 
-static const char *keep_text(struct recorded *recorded, struct cursor *cursor)
+static const char *recorded_keep_text(struct recorded *recorded, struct cursor *cursor)
 {
 	size_t bytes;
-	const char *text = take_text(cursor, &bytes);
+	const char *text = recorded_take_text(cursor, &bytes);
 
 	for (size_t i = recorded->text_count; i > 0 && i + 16 > recorded->text_count; i--) {
 		const char *known = recorded->texts[i - 1];
@@ -326,7 +326,7 @@ static bool is_id(int32_t id)
 	return id > 0;
 }
 
-static void parse_head(struct recorded *recorded, struct cursor *cursor)
+static void recorded_parse_head(struct recorded *recorded, struct cursor *cursor)
 {
 	recorded->begin_ns = take_below(cursor, NS_MAX);
 	recorded->state = (enum delays_account_state)take_below(cursor, DELAYS_ACCOUNT_ON + 1);
@@ -344,7 +344,7 @@ static void parse_task(struct recorded *recorded, struct cursor *cursor)
 
 	task.time_ns = take_below(cursor, NS_MAX);
 	task.slack_ns = take_below(cursor, NS_MAX);
-	name = take_text(cursor, &bytes);
+	name = recorded_take_text(cursor, &bytes);
 	if (bytes >= sizeof(task.stats.name))
 		cursor->bad = true;
 	else
@@ -382,7 +382,7 @@ static void parse_sched(struct recorded *recorded, struct cursor *cursor)
 	recorded->scheds[recorded->sched_count++] = sched;
 }
 
-static void parse_pressure(struct recorded *recorded, struct cursor *cursor)
+static void recorded_parse_pressure(struct recorded *recorded, struct cursor *cursor)
 {
 	struct recorded_pressure row = { .when = (enum recorded_when)take_below(cursor,
 										RECORDED_WHENS) };
@@ -394,8 +394,8 @@ static void parse_pressure(struct recorded *recorded, struct cursor *cursor)
 	row.has_full = has & 2;
 	row.some_ns = take_below(cursor, NS_MAX);
 	row.full_ns = take_below(cursor, NS_MAX);
-	row.resource = keep_text(recorded, cursor);
-	row.cgroup = keep_text(recorded, cursor);
+	row.resource = recorded_keep_text(recorded, cursor);
+	row.cgroup = recorded_keep_text(recorded, cursor);
 	if (cursor->bad)
 		return;
 	recorded->pressures = vec_room(recorded->pressures, recorded->pressure_count,
@@ -408,7 +408,7 @@ static void parse_loss(struct recorded *recorded, struct cursor *cursor)
 	struct recorded_loss loss = { .time_ns = take_below(cursor, NS_MAX) };
 
 	loss.count = take_below(cursor, UINT32_MAX);
-	loss.cpus = keep_text(recorded, cursor);
+	loss.cpus = recorded_keep_text(recorded, cursor);
 	if (cursor->bad)
 		return;
 	recorded->losses = vec_room(recorded->losses, recorded->loss_count, &recorded->loss_cap,
@@ -445,8 +445,9 @@ static void parse_stolen(struct recorded *recorded, struct cursor *cursor)
 }
 
 static void (*const parsers[])(struct recorded *, struct cursor *) = {
-	[KIND_HEAD] = parse_head,	  [KIND_TASK] = parse_task, [KIND_SCHED] = parse_sched,
-	[KIND_PRESSURE] = parse_pressure, [KIND_LOSS] = parse_loss, [KIND_END] = parse_end,
+	[KIND_HEAD] = recorded_parse_head, [KIND_TASK] = parse_task,
+	[KIND_SCHED] = parse_sched,	   [KIND_PRESSURE] = recorded_parse_pressure,
+	[KIND_LOSS] = parse_loss,	   [KIND_END] = parse_end,
 	[KIND_STOLEN] = parse_stolen,
 };
 

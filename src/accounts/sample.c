@@ -50,7 +50,7 @@ enum delays_source delays_sampler_source(const struct delays_sampler *sampler)
  * A program that was loaded has written to shared pages by then; without a single copy on
  * write it started while the accounting was off, whenever that was.
  */
-static bool lacks_copies(const struct delays_task *task)
+static bool sample_lacks_copies(const struct delays_task *task)
 {
 	return delays_has_class(&task->stats, DELAYS_COW) && task->tid == task->tgid &&
 	       task->stats.minor_faults >= FAULTS_OF_A_PROGRAM;
@@ -69,12 +69,12 @@ static enum delays_coverage coverage_of(const struct delays_account *account,
 	/* Counted, but older than all that is known: a process by its younger threads. */
 	if (delays_stats_counted(&task->stats))
 		return is_many && !is_young ? DELAYS_PARTLY : DELAYS_COVERED;
-	return is_young && !lacks_copies(task) ? DELAYS_COVERED : DELAYS_OLDER;
+	return is_young && !sample_lacks_copies(task) ? DELAYS_COVERED : DELAYS_OLDER;
 }
 
 /* The facts that do not come from an answer as it is. */
-static void complete(struct delays_task *task, const struct delays_sample *sample,
-		     uint64_t thread_life_us)
+static void sample_complete(struct delays_task *task, const struct delays_sample *sample,
+			    uint64_t thread_life_us)
 {
 	task->wall_ns = thread_life_us * 1000;
 	task->birth_ns = sample->time_ns > task->wall_ns ? sample->time_ns - task->wall_ns : 0;
@@ -126,7 +126,7 @@ void delays_task_make(const struct delays_id *id, const struct delays_sample *sa
 	if (sum)
 		take_sum(&out_task->stats, sum);
 	out_task->stats.tgid = id->tgid;
-	complete(out_task, sample, own->life_us);
+	sample_complete(out_task, sample, own->life_us);
 }
 
 static void add_task(struct delays_sample *sample, const struct delays_id *id,
@@ -146,8 +146,8 @@ static void add_task(struct delays_sample *sample, const struct delays_id *id,
 	sample->count++;
 }
 
-static int ask_kernel(struct delays_sampler *sampler, const struct delays_ids *ids, uint32_t flags,
-		      struct delays_sample *sample, struct err *err)
+static int sample_ask_kernel(struct delays_sampler *sampler, const struct delays_ids *ids,
+			     uint32_t flags, struct delays_sample *sample, struct err *err)
 {
 	AUTO_FREE struct delays_request *requests = xcalloc(2 * ids->count + 1, sizeof(*requests));
 	size_t count = 0;
@@ -238,7 +238,7 @@ int delays_sample_take(struct delays_sampler *sampler, const struct delays_selec
 	sample.missing = ids.missing;
 	sample.tasks = xcalloc(ids.count + 1, sizeof(*sample.tasks));
 	if (sampler->socket)
-		rc = ask_kernel(sampler, &ids, flags, &sample, err);
+		rc = sample_ask_kernel(sampler, &ids, flags, &sample, err);
 	else
 		read_proc(&ids, flags, &sample);
 	delays_ids_fini(&ids);

@@ -69,8 +69,8 @@ static int saved_add_number(struct json_object *object, const char *key, enum de
 	return 0;
 }
 
-static int add_class(struct json_object *delays, enum delays_class class, struct delays_run *run,
-		     struct err *err)
+static int saved_add_class(struct json_object *delays, enum delays_class class,
+			   struct delays_run *run, struct err *err)
 {
 	const char *name = delays_class_name(class);
 	enum delays_part part = DELAYS_PART_CLASS + class;
@@ -88,7 +88,7 @@ static int add_class(struct json_object *delays, enum delays_class class, struct
 }
 
 /* A task, or the sum of exits. */
-static int add_object(struct json_object *object, struct delays_run *run, struct err *err)
+static int saved_add_object(struct json_object *object, struct delays_run *run, struct err *err)
 {
 	struct json_object *delays = NULL;
 	int rc = saved_add_number(object, "run_ns", DELAYS_PART_RUN, run, err);
@@ -101,7 +101,7 @@ static int add_object(struct json_object *object, struct delays_run *run, struct
 	    !json_object_is_type(delays, json_type_object))
 		return err_set(err, -EBADMSG, "\"delays\" is not an object");
 	for (enum delays_class class = 0; class < DELAYS_CLASSES && rc == 0; class ++)
-		rc = add_class(delays, class, run, err);
+		rc = saved_add_class(delays, class, run, err);
 	return rc;
 }
 
@@ -112,7 +112,7 @@ static bool is_process(struct json_object *task)
 	return json_object_object_get_ex(task, "process", &value) && json_object_get_boolean(value);
 }
 
-static int add_tasks(struct json_object *tasks, struct delays_run *run, struct err *err)
+static int saved_add_tasks(struct json_object *tasks, struct delays_run *run, struct err *err)
 {
 	size_t count = json_object_array_length(tasks);
 	int rc = 0;
@@ -122,7 +122,7 @@ static int add_tasks(struct json_object *tasks, struct delays_run *run, struct e
 
 		if (!json_object_is_type(task, json_type_object))
 			return err_set(err, -EBADMSG, "task %zu is not an object", i + 1);
-		rc = is_process(task) ? add_object(task, run, err) : 0;
+		rc = is_process(task) ? saved_add_object(task, run, err) : 0;
 		if (rc < 0)
 			err_wrap(err, "reading task %zu", i + 1);
 	}
@@ -140,11 +140,11 @@ static int add_report(struct json_object *report, struct delays_run *run, struct
 		run->certain = json_object_get_boolean(value);
 	if (json_object_object_get_ex(report, "sum", &value) &&
 	    json_object_is_type(value, json_type_object))
-		return add_object(value, run, err);
+		return saved_add_object(value, run, err);
 	if (!json_object_object_get_ex(report, "tasks", &value) ||
 	    !json_object_is_type(value, json_type_array))
 		return err_set(err, -EBADMSG, "not a report of holdup delays");
-	return add_tasks(value, run, err);
+	return saved_add_tasks(value, run, err);
 }
 
 int delays_run_parse(const char *text, size_t bytes, const char *name, struct delays_run *out_run,
@@ -232,7 +232,7 @@ int delays_runs_check(const struct delays_run *runs, size_t count, struct err *e
 
 /* ------------------------------------------------------------------ statistics */
 
-static int by_value(const void *a, const void *b)
+static int saved_by_value(const void *a, const void *b)
 {
 	double left = *(const double *)a, right = *(const double *)b;
 
@@ -242,7 +242,7 @@ static int by_value(const void *a, const void *b)
 /* Sorts the values. */
 static double median_of(double *values, size_t count)
 {
-	qsort(values, count, sizeof(*values), by_value);
+	qsort(values, count, sizeof(*values), saved_by_value);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

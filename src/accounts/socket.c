@@ -55,7 +55,7 @@ int delays_connect(struct nl_sock **out_sock, uint16_t *out_family, struct err *
 }
 
 /* May we ask at all? The kernel says so for any task; we exist. */
-static int try_out(struct delays_socket *socket, struct err *err)
+static int socket_try_out(struct delays_socket *socket, struct err *err)
 {
 	struct delays_request request = { .id = 1 };
 	int rc = delays_socket_ask(socket, &request, 1, err);
@@ -74,7 +74,7 @@ int delays_socket_open(struct delays_socket **out_socket, struct err *err)
 	int rc = delays_connect(&socket->sock, &socket->family, err);
 
 	if (rc == 0)
-		rc = try_out(socket, err);
+		rc = socket_try_out(socket, err);
 	if (rc < 0) {
 		delays_socket_close(socket);
 		return rc;

@@ -130,7 +130,7 @@ size_t delays_stats_bytes(uint32_t version)
 	return version <= DELAYS_VERSION_LAST ? version_bytes[version] : 0;
 }
 
-static enum layout layout_of(uint32_t version)
+static enum layout stats_layout_of(uint32_t version)
 {
 	if (version == 1)
 		return LAYOUT_1;
@@ -139,7 +139,7 @@ static enum layout layout_of(uint32_t version)
 	return version == 15 ? LAYOUT_15 : LAYOUT_4;
 }
 
-static uint64_t number_at(const uint8_t *record, size_t at, size_t bytes)
+static uint64_t stats_number_at(const uint8_t *record, size_t at, size_t bytes)
 {
 	uint64_t value = 0;
 	uint32_t word;
@@ -168,33 +168,34 @@ static void decode_class(const uint8_t *record, uint32_t version, enum delays_cl
 			 struct delays_stats *stats)
 {
 	const struct class_field *field = &class_fields[class];
-	enum layout layout = layout_of(version);
+	enum layout layout = stats_layout_of(version);
 	struct delays_delay *delay = &stats->delay[class];
 	size_t at = field->at[layout];
 
 	if (version < field->since || at == NONE)
 		return;
-	delay->count = number_at(record, at, 8);
-	delay->total_ns = number_at(record, at + 8, 8);
+	delay->count = stats_number_at(record, at, 8);
+	delay->total_ns = stats_number_at(record, at + 8, 8);
 	stats->classes |= 1u << class;
 	if (version < 15)
 		return;
 	at = layout == LAYOUT_15 ? at + 16 : field->range_at;
-	delay->max_ns = number_at(record, at, 8);
-	delay->min_ns = number_at(record, at + 8, 8);
+	delay->max_ns = stats_number_at(record, at, 8);
+	delay->min_ns = stats_number_at(record, at + 8, 8);
 	stats->ranges |= 1u << class;
 }
 
 static void decode_fields(const uint8_t *record, uint32_t version, struct delays_stats *stats)
 {
-	enum layout layout = layout_of(version);
+	enum layout layout = stats_layout_of(version);
 
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		const struct field *field = &fields[i];
 
 		if (version < field->since || field->at[layout] == NONE)
 			continue;
-		stats_put_number(stats, field, number_at(record, field->at[layout], field->bytes));
+		stats_put_number(stats, field,
+				 stats_number_at(record, field->at[layout], field->bytes));
 		stats->has |= field->has;
 	}
 	if (stats->nice > INT8_MAX) /* it is a signed byte */
@@ -262,7 +263,7 @@ static const uint16_t counters[] = {
 	offsetof(struct delays_stats, voluntary),    offsetof(struct delays_stats, involuntary),
 };
 
-static uint64_t *counter(struct delays_stats *stats, size_t i)
+static uint64_t *stats_counter(struct delays_stats *stats, size_t i)
 {
 	return (uint64_t *)((uint8_t *)stats + counters[i]);
 }
@@ -272,27 +273,27 @@ static uint64_t counter_of(const struct delays_stats *stats, size_t i)
 	return *(const uint64_t *)((const uint8_t *)stats + counters[i]);
 }
 
-static uint64_t sum_of(uint64_t a, uint64_t b)
+static uint64_t stats_sum_of(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void add_delay(struct delays_delay *sum, const struct delays_delay *more)
+static void stats_add_delay(struct delays_delay *sum, const struct delays_delay *more)
 {
 	if (more->count && (!sum->count || more->min_ns < sum->min_ns))
 		sum->min_ns = more->min_ns;
 	if (more->max_ns > sum->max_ns)
 		sum->max_ns = more->max_ns;
-	sum->count = sum_of(sum->count, more->count);
-	sum->total_ns = sum_of(sum->total_ns, more->total_ns);
+	sum->count = stats_sum_of(sum->count, more->count);
+	sum->total_ns = stats_sum_of(sum->total_ns, more->total_ns);
 }
 
 void delays_stats_add(struct delays_stats *sum, const struct delays_stats *more)
 {
 	for (size_t i = 0; i < ARRAY_LEN(counters); i++)
-		*counter(sum, i) = sum_of(*counter(sum, i), counter_of(more, i));
+		*stats_counter(sum, i) = stats_sum_of(*stats_counter(sum, i), counter_of(more, i));
 	for (size_t i = 0; i < DELAYS_CLASSES; i++)
-		add_delay(&sum->delay[i], &more->delay[i]);
+		stats_add_delay(&sum->delay[i], &more->delay[i]);
 	if (more->peak_rss_kb > sum->peak_rss_kb)
 		sum->peak_rss_kb = more->peak_rss_kb;
 	if (more->peak_vm_kb > sum->peak_vm_kb)
@@ -305,7 +306,7 @@ void delays_stats_add(struct delays_stats *sum, const struct delays_stats *more)
 		sum->version = more->version;
 }
 
-static uint64_t since(uint64_t before, uint64_t after)
+static uint64_t stats_since(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;
 }
@@ -316,13 +317,14 @@ void delays_stats_since(const struct delays_stats *before, const struct delays_s
 	struct delays_stats delta = *after;
 
 	for (size_t i = 0; i < ARRAY_LEN(counters); i++)
-		*counter(&delta, i) = since(counter_of(before, i), counter_of(after, i));
+		*stats_counter(&delta, i) =
+			stats_since(counter_of(before, i), counter_of(after, i));
 	for (size_t i = 0; i < DELAYS_CLASSES; i++) {
 		const struct delays_delay *from = &before->delay[i], *to = &after->delay[i];
 
 		delta.delay[i] = (struct delays_delay){
-			.count = since(from->count, to->count),
-			.total_ns = since(from->total_ns, to->total_ns),
+			.count = stats_since(from->count, to->count),
+			.total_ns = stats_since(from->total_ns, to->total_ns),
 		};
 	}
 	delta.ranges = 0;

@@ -74,15 +74,16 @@ struct delays_tracker {
 
 /* --------------------------------------------------------------------- answers */
 
-static uint64_t runs_of(const struct delays_stats *stats)
+static uint64_t tracker_runs_of(const struct delays_stats *stats)
 {
 	return stats->delay[DELAYS_CPU].count;
 }
 
 static bool has_run(const struct delays_stats *before, const struct delays_stats *after)
 {
-	return runs_of(before) != runs_of(after) || before->run_ns != after->run_ns ||
-	       before->voluntary != after->voluntary || before->involuntary != after->involuntary;
+	return tracker_runs_of(before) != tracker_runs_of(after) ||
+	       before->run_ns != after->run_ns || before->voluntary != after->voluntary ||
+	       before->involuntary != after->involuntary;
 }
 
 static void tracker_settle(struct delays_tracker *tracker, const struct group *group,
@@ -103,7 +104,7 @@ static void tracker_settle(struct delays_tracker *tracker, const struct group *g
 	thread->asked_round = tracker->round;
 }
 
-static int flush(struct delays_tracker *tracker, struct err *err)
+static int tracker_flush(struct delays_tracker *tracker, struct err *err)
 {
 	int rc = tracker->ops.ask(tracker->ops.context, tracker->requests, tracker->queued, err);
 
@@ -136,7 +137,7 @@ static int tracker_ask(struct delays_tracker *tracker, struct group *group, stru
 	tracker->requests[at].id = thread ? thread->task.tid : group->tgid;
 	tracker->requests[at].is_process = !thread;
 	tracker->asked[at] = (struct asked){ group, thread };
-	return tracker->queued == CHUNK ? flush(tracker, err) : 0;
+	return tracker->queued == CHUNK ? tracker_flush(tracker, err) : 0;
 }
 
 /* ---------------------------------------------------------------------- listing */
@@ -168,7 +169,7 @@ static void take_ids(struct group *group, const struct delays_ids *ids)
 	group->count = ids->count;
 }
 
-static void list_threads(struct delays_tracker *tracker, struct group *group)
+static void tracker_list_threads(struct delays_tracker *tracker, struct group *group)
 {
 	struct delays_ids ids = { 0 };
 
@@ -207,7 +208,7 @@ static void begin_group(struct delays_tracker *tracker, struct group *old, struc
 		take_ids(out_group, &rows);
 	} else if (!out_group->known || out_group->count < MANY ||
 		   out_group->count != rows.ids[0].threads) {
-		list_threads(tracker, out_group);
+		tracker_list_threads(tracker, out_group);
 		out_group->known = false;
 	}
 }
@@ -251,7 +252,7 @@ static bool is_awake(const struct tracked *thread)
 }
 
 /* Its account tells of the process, such as its parent, which others change. */
-static bool is_main(const struct group *group, const struct tracked *thread)
+static bool tracker_is_main(const struct group *group, const struct tracked *thread)
 {
 	return thread->task.tid == group->tgid;
 }
@@ -263,7 +264,8 @@ static int ask_threads(struct delays_tracker *tracker, struct group *group, bool
 	int rc = 0;
 
 	for (size_t i = 0; i < group->count && rc == 0; i++) {
-		if (all || is_awake(&group->threads[i]) || is_main(group, &group->threads[i]))
+		if (all || is_awake(&group->threads[i]) ||
+		    tracker_is_main(group, &group->threads[i]))
 			rc = tracker_ask(tracker, group, &group->threads[i], err);
 	}
 	if (rc == 0 && group->has_process && group->count != 1)
@@ -276,8 +278,8 @@ static int64_t ended_runs(const struct group *group)
 	uint64_t living = 0;
 
 	for (size_t i = 0; i < group->count; i++)
-		living += runs_of(&group->threads[i].task.stats);
-	return (int64_t)(runs_of(&group->sum) - living);
+		living += tracker_runs_of(&group->threads[i].task.stats);
+	return (int64_t)(tracker_runs_of(&group->sum) - living);
 }
 
 /* The threads that are awake, and the sum right behind them. */
@@ -287,7 +289,7 @@ static int try_once(struct delays_tracker *tracker, struct group *group, int64_t
 	int rc = ask_threads(tracker, group, false, err);
 
 	if (rc == 0)
-		rc = flush(tracker, err);
+		rc = tracker_flush(tracker, err);
 	*out_ended = ended_runs(group);
 	return rc;
 }
@@ -329,7 +331,8 @@ static void drop_gone(struct group *group)
 
 	for (size_t i = 0; i < group->count; i++) {
 		if (group->threads[i].gone) {
-			group->ended_runs += (int64_t)runs_of(&group->threads[i].task.stats);
+			group->ended_runs +=
+				(int64_t)tracker_runs_of(&group->threads[i].task.stats);
 			continue;
 		}
 		if (kept != i)
@@ -341,7 +344,7 @@ static void drop_gone(struct group *group)
 
 static bool may_skip(const struct group *group)
 {
-	return group->known && group->count >= MANY && runs_of(&group->sum) &&
+	return group->known && group->count >= MANY && tracker_runs_of(&group->sum) &&
 	       (group->is_exact || group->rounds < WHOLE_ROUNDS) &&
 	       count_awake(group) < group->count / 2;
 }
@@ -375,7 +378,7 @@ static int begin_skipping(struct delays_tracker *tracker, struct group *group, u
 
 	drop_gone(group);
 	group->ended_runs = ended_runs(group);
-	group->is_exact = runs == runs_of(&group->sum);
+	group->is_exact = runs == tracker_runs_of(&group->sum);
 	group->rounds = 0;
 	group->known = !group->sum_error;
 	if (!may_skip(group) || group->is_exact)
@@ -393,12 +396,12 @@ static int ask_many(struct delays_tracker *tracker, struct group *group, struct 
 	uint64_t runs;
 
 	if (rc == 0)
-		rc = flush(tracker, err);
-	runs = runs_of(&group->sum);
+		rc = tracker_flush(tracker, err);
+	runs = tracker_runs_of(&group->sum);
 	if (rc == 0)
 		rc = ask_threads(tracker, group, true, err);
 	if (rc == 0)
-		rc = flush(tracker, err);
+		rc = tracker_flush(tracker, err);
 	return rc < 0 ? rc : begin_skipping(tracker, group, runs, err);
 }
 
@@ -412,7 +415,7 @@ static int ask_group(struct delays_tracker *tracker, struct group *group, struct
 
 		if (rc < 0 || slept)
 			return rc;
-		list_threads(tracker, group);
+		tracker_list_threads(tracker, group);
 	}
 	return group->count >= MANY && group->has_process ? ask_many(tracker, group, err)
 							  : ask_threads(tracker, group, true, err);
@@ -430,7 +433,7 @@ static void add_change(struct delays_tracker *tracker, const struct delays_chang
 static const struct tracked *main_thread(const struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
-		if (is_main(group, &group->threads[i]))
+		if (tracker_is_main(group, &group->threads[i]))
 			return &group->threads[i];
 	}
 	return NULL;
@@ -495,7 +498,7 @@ static int ask_groups(struct delays_tracker *tracker, struct err *err)
 
 	for (size_t i = 0; i < tracker->group_count && rc == 0; i++)
 		rc = ask_group(tracker, &tracker->groups[i], err);
-	return rc == 0 ? flush(tracker, err) : rc;
+	return rc == 0 ? tracker_flush(tracker, err) : rc;
 }
 
 int delays_tracker_take(struct delays_tracker *tracker, const struct delays_select *select,

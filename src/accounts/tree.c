@@ -155,7 +155,7 @@ static void close_process(struct delays_tree *tree, int32_t tgid, int32_t to, ui
 	move_account(tree, tgid, to);
 }
 
-static bool is_last(const struct delays_message *exit)
+static bool tree_is_last(const struct delays_message *exit)
 {
 	if (exit->thread.version >= VERSION_FLAG)
 		return (exit->thread.flags & DELAYS_FLAG_LAST) != 0;
@@ -183,7 +183,7 @@ void delays_tree_feed(struct delays_tree *tree, const struct delays_message *exi
 	delays_stats_add(&group->stats, stats);
 	group->threads++;
 	group->impossible += stats->impossible != 0;
-	if (!is_last(exit))
+	if (!tree_is_last(exit))
 		return;
 	group->processes++;
 	if (tree->root)

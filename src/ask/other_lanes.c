@@ -138,7 +138,8 @@ static void run_model(struct reading *reading)
 	if (rc < 0)
 		lanes_note(reading->lanes, "The model cannot be run", &err);
 	else
-		others_add_model(reading->lanes->others, check_result(run.check));
+		others_add_model(reading->lanes->others, check_result(run.check),
+				 reading->opts->reason_of);
 	model_errors_fini(&errors);
 	model_run_fini(&run);
 }

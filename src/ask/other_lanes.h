@@ -11,6 +11,8 @@
 
 #include "ask/loaded.h"
 
+struct check_finding;
+struct check_result;
 struct err;
 struct model;
 struct others;
@@ -18,6 +20,7 @@ struct trace;
 
 struct other_lanes_opts {
 	const struct model *model; /* NULL = none; must live until it is read */
+	char *(*reason_of)(const struct check_result *result, const struct check_finding *finding);
 	/* Called now and then: so much of the recording is read. May be NULL. */
 	void (*progress)(void *context, uint64_t done_ns, uint64_t whole_ns);
 	void *context;

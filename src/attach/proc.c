@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "proc/stat.h"
 
 #define ENVIRONMENT_MAX (256u << 10)
 #define RUNTIME_KEY	"HOLDUP_RUNTIME_DIR="
@@ -78,11 +79,9 @@ uint32_t user_map_id(const char *map, uint32_t outer)
 
 uint64_t user_stat_start(const char *line)
 {
-	const char *at = strrchr(line, ')');
+	struct proc_stat stat;
 
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
+	return stat_parse(line, &stat) ? stat.field[STAT_BIRTH] : 0;
 }
 
 static char *find_runtime(int32_t pid)

@@ -16,8 +16,6 @@
 #include <emmintrin.h>
 #endif
 
-#define DIGITS_MAX 24
-
 /* "00" "01" ... "99" */
 extern const char digits_pairs[201];
 

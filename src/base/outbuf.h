@@ -78,6 +78,13 @@ static inline void outbuf_char(struct outbuf *out, char c)
 	*out->at++ = c;
 }
 
+/* The lowest 'bytes' bytes of the number, the lowest first. */
+static inline void outbuf_little(struct outbuf *out, uint64_t value, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		outbuf_char(out, (char)(value >> (8 * i)));
+}
+
 static inline void outbuf_string(struct outbuf *out, const char *text)
 {
 	outbuf_put(out, text, strlen(text));

@@ -57,21 +57,21 @@ static int app_read_file(const char *path, struct app_table *table, struct err *
 	return 0;
 }
 
-static bool is_file(const char *word)
+static bool app_option_is_file(const char *word)
 {
 	size_t bytes = strlen(word);
 
 	return strchr(word, '/') || (bytes > 4 && !strcmp(word + bytes - 4, ".app"));
 }
 
-static int take_word(struct app_option *option, struct wanted *wanted, const char *word,
-		     struct err *err)
+static int app_option_take_word(struct app_option *option, struct wanted *wanted, const char *word,
+				struct err *err)
 {
 	if (!strcmp(word, "costly"))
 		option->costly = true;
 	else if (!strcmp(word, "auto"))
 		wanted->all = true;
-	else if (is_file(word))
+	else if (app_option_is_file(word))
 		return app_read_file(word, option->table, err);
 	else if (wanted->count < ARRAY_LEN(wanted->names))
 		wanted->names[wanted->count++] = word;
@@ -131,7 +131,7 @@ int app_option_read(const char *const *words, size_t count, struct app_option *o
 
 		while (rc == 0 && (word = strsep(&rest, ","))) {
 			if (*word)
-				rc = take_word(out_option, &wanted, word, err);
+				rc = app_option_take_word(out_option, &wanted, word, err);
 		}
 	}
 	/* "costly" alone is of all. */

@@ -61,8 +61,8 @@ static void checking_fini(struct checking *checking)
 	model_free(checking->model);
 }
 
-static int run_model(struct checking *checking, const char *path, struct model_errors *errors,
-		     struct err *err)
+static int check_run_model(struct checking *checking, const char *path, struct model_errors *errors,
+			   struct err *err)
 {
 	const struct check_cmd *cmd = checking->cmd;
 	const struct model_run_opts opts = {
@@ -95,7 +95,7 @@ static int write_junit(const char *path, const struct report_check *report, stru
 	return output_end(&output, rc, err);
 }
 
-static int print_result(const struct checking *checking, struct err *err)
+static int check_print_result(const struct checking *checking, struct err *err)
 {
 	const struct check_cmd *cmd = checking->cmd;
 	struct report_check report = {
@@ -112,7 +112,7 @@ static int print_result(const struct checking *checking, struct err *err)
 	return cmd->junit ? write_junit(cmd->junit, &report, err) : 0;
 }
 
-static int status_of(const struct check_result *result)
+static int check_status_of(const struct check_result *result)
 {
 	static const int statuses[] = { EXIT_OK, EXIT_UNCERTAIN, EXIT_FOUND };
 
@@ -164,15 +164,15 @@ static int check_trace(struct checking *checking, const char *path, char **comma
 	if (rc == 0 && command)
 		rc = record_command(checking->cmd, command, &path, &err);
 	if (rc == 0)
-		rc = run_model(checking, path, &errors, &err);
+		rc = check_run_model(checking, path, &errors, &err);
 	if (rc == 0)
-		rc = print_result(checking, &err);
+		rc = check_print_result(checking, &err);
 	tempdir_remove();
 	if (errors.count)
 		report_mistakes(stderr, checking->model_path, &errors);
 	status = errors.count ? EXIT_USAGE : EXIT_FAIL;
 	if (rc == 0)
-		status = status_of(check_result(checking->run.check));
+		status = check_status_of(check_result(checking->run.check));
 	else if (!errors.count)
 		command_fail(&cmd_check, &err);
 	model_errors_fini(&errors);

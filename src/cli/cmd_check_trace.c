@@ -25,7 +25,7 @@ static const struct opt_spec check_options[] = {
 	{ 0 },
 };
 
-static void say(void *context, uint64_t time_ns)
+static void check_trace_say(void *context, uint64_t time_ns)
 {
 	const struct facts *facts = context;
 	char line[128];
@@ -40,7 +40,7 @@ static void say(void *context, uint64_t time_ns)
 
 static int verify_loaded(struct loaded *loaded, struct verify *verify, struct err *err)
 {
-	const struct verify_progress progress = { say, (void *)loaded->facts };
+	const struct verify_progress progress = { check_trace_say, (void *)loaded->facts };
 	int rc = verify_events(trace_source(loaded->trace), loaded->facts, &progress, verify, err);
 
 	if (rc == 0)

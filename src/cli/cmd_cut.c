@@ -69,7 +69,7 @@ static bool take_cpus(const char **at, uint8_t *wanted)
 	return true;
 }
 
-static int parse_cpus(const char *list, uint8_t **out_wanted, struct err *err)
+static int cut_parse_cpus(const char *list, uint8_t **out_wanted, struct err *err)
 {
 	const char *at = list;
 	uint8_t *wanted;
@@ -88,7 +88,7 @@ static int parse_cpus(const char *list, uint8_t **out_wanted, struct err *err)
 				 : 0;
 }
 
-static void say(void *context, uint64_t time_ns)
+static void cut_say(void *context, uint64_t time_ns)
 {
 	const struct facts *facts = context;
 	char line[128];
@@ -112,8 +112,8 @@ static void cut_print_json(const struct cut_opts *opts, const struct cut_result 
 	json_fini(&json);
 }
 
-static void print_result(const struct cut_cmd *cmd, const struct cut_opts *opts,
-			 const struct cut_result *result)
+static void cut_print_result(const struct cut_cmd *cmd, const struct cut_opts *opts,
+			     const struct cut_result *result)
 {
 	AUTO_FREE char *safe = text_escaped(cmd->dir);
 
@@ -160,20 +160,20 @@ static int cut(const struct cut_cmd *cmd, const char *path, const struct when *f
 
 	if (rc < 0)
 		return rc;
-	opts->progress = say;
+	opts->progress = cut_say;
 	opts->context = (void *)trace_facts(trace);
 	rc = cut_find_window(trace, from, to, opts, err);
 	if (rc == 0)
 		rc = cut_trace(trace, path, cmd->dir, opts, &result, err);
 	progress_clear();
 	if (rc == 0)
-		print_result(cmd, opts, &result);
+		cut_print_result(cmd, opts, &result);
 	trace_close(trace);
 	return rc;
 }
 
-static int run_parsed(struct cut_cmd *cmd, const char *path, const struct when *from,
-		      const struct when *to)
+static int cut_run_parsed(struct cut_cmd *cmd, const char *path, const struct when *from,
+			  const struct when *to)
 {
 	struct cut_opts opts = { .tids = cmd->tids.pids,
 				 .tid_count = cmd->tids.count,
@@ -182,7 +182,7 @@ static int run_parsed(struct cut_cmd *cmd, const char *path, const struct when *
 				 .cpu_count = CPUS };
 	AUTO_FREE uint8_t *wanted = NULL;
 	struct err err = { 0 };
-	int rc = parse_cpus(cmd->cpus, &wanted, &err);
+	int rc = cut_parse_cpus(cmd->cpus, &wanted, &err);
 
 	if (rc < 0)
 		return command_usage(&cmd_cut, rc, &err);
@@ -206,7 +206,8 @@ static int run_cut(int argc, char **argv)
 	if (rc < 0)
 		status = command_usage(&cmd_cut, rc, &err);
 	else
-		status = run_parsed(&cmd, argc > first ? argv[first] : DEFAULT_TRACE, &from, &to);
+		status = cut_run_parsed(&cmd, argc > first ? argv[first] : DEFAULT_TRACE, &from,
+					&to);
 	free(cmd.tids.pids);
 	free(cmd.pids.pids);
 	return status;

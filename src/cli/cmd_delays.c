@@ -54,7 +54,7 @@ static const struct opt_spec delays_options[] = {
 	{ 0 },
 };
 
-static int parse_pids(struct delays_cmd *cmd, char **argv, int count, struct err *err)
+static int delays_parse_pids(struct delays_cmd *cmd, char **argv, int count, struct err *err)
 {
 	cmd->pids = xcalloc((size_t)count + 1, sizeof(*cmd->pids));
 	for (int i = 0; i < count; i++) {
@@ -88,13 +88,13 @@ static int check_ways(const struct delays_cmd *cmd, struct err *err)
 	return 0;
 }
 
-static bool is_chosen(const struct delays_cmd *cmd)
+static bool delays_is_chosen(const struct delays_cmd *cmd)
 {
 	return cmd->trace || cmd->pid_count || cmd->comm || cmd->cgroup || cmd->user || cmd->all;
 }
 
 /* Returns 0, or -EINVAL with err filled when the options do not go together. */
-static int check_options(const struct delays_cmd *cmd, struct err *err)
+static int delays_check_options(const struct delays_cmd *cmd, struct err *err)
 {
 	if (check_ways(cmd, err) < 0)
 		return -EINVAL;
@@ -110,7 +110,7 @@ static int check_options(const struct delays_cmd *cmd, struct err *err)
 		return err_set(err, -EINVAL, "reconcile needs a recording");
 	if (cmd->reconcile && (cmd->save || cmd->sort))
 		return err_set(err, -EINVAL, "reconcile allows only --threads, --top and --json");
-	if (cmd->listen && is_chosen(cmd))
+	if (cmd->listen && delays_is_chosen(cmd))
 		return err_set(err, -EINVAL, "listen takes no operands, or a command: -- COMMAND");
 	if (!cmd->listen &&
 	    (cmd->command || cmd->cpus || cmd->output || cmd->duration_ns || cmd->buffer_bytes))
@@ -121,7 +121,7 @@ static int check_options(const struct delays_cmd *cmd, struct err *err)
 		return err_set(err, -EINVAL, "--duration excludes a command");
 	if (cmd->listen)
 		return 0;
-	if (!is_chosen(cmd) && !cmd->enable && !cmd->serve)
+	if (!delays_is_chosen(cmd) && !cmd->enable && !cmd->serve)
 		return err_set(err, -EINVAL,
 			       "name a process: PID, --comm, --cgroup, --user or --all");
 	if (cmd->count && !cmd->interval_ns)
@@ -132,7 +132,7 @@ static int check_options(const struct delays_cmd *cmd, struct err *err)
 /* Returns 1 when that was all that was asked for. */
 static int enable(const struct delays_cmd *cmd, struct err *err)
 {
-	bool chosen = is_chosen(cmd) || cmd->listen || cmd->serve;
+	bool chosen = delays_is_chosen(cmd) || cmd->listen || cmd->serve;
 	struct delays_account account;
 	int rc;
 
@@ -151,7 +151,7 @@ static int enable(const struct delays_cmd *cmd, struct err *err)
 	return !chosen;
 }
 
-static int run_parsed(const struct delays_cmd *cmd, struct err *err)
+static int delays_run_parsed(const struct delays_cmd *cmd, struct err *err)
 {
 	int rc = cmd->enable ? enable(cmd, err) : 0;
 
@@ -203,14 +203,14 @@ static int run_delays(int argc, char **argv)
 	first += rc;
 	cmd.files = argv + first;
 	cmd.file_count = (size_t)(argc - first);
-	rc = cmd.compare ? 0 : parse_pids(&cmd, argv + first, argc - first, &err);
+	rc = cmd.compare ? 0 : delays_parse_pids(&cmd, argv + first, argc - first, &err);
 	if (rc == 0)
-		rc = check_options(&cmd, &err);
+		rc = delays_check_options(&cmd, &err);
 	if (rc < 0) {
 		free(cmd.pids);
 		return command_usage(&cmd_delays, rc, &err);
 	}
-	rc = run_parsed(&cmd, &err);
+	rc = delays_run_parsed(&cmd, &err);
 	free(cmd.pids);
 	if (rc >= 0)
 		return rc;

@@ -79,7 +79,7 @@ static bool has_choice(const struct export_cmd *cmd)
 	return cmd->tids.count || cmd->pids.count || cmd->comm;
 }
 
-static bool is_one_of(const struct opt_pids *pids, int32_t pid)
+static bool export_is_one_of(const struct opt_pids *pids, int32_t pid)
 {
 	for (size_t i = 0; i < pids->count; i++) {
 		if (pids->pids[i] == pid)
@@ -88,8 +88,8 @@ static bool is_one_of(const struct opt_pids *pids, int32_t pid)
 	return false;
 }
 
-static int choose(const struct export_cmd *cmd, const struct timeline *tl, bool **out_chosen,
-		  struct err *err)
+static int export_choose(const struct export_cmd *cmd, const struct timeline *tl, bool **out_chosen,
+			 struct err *err)
 {
 	bool *chosen = xcalloc(tl->thread_count + 1, sizeof(bool));
 	size_t count = 0;
@@ -98,8 +98,8 @@ static int choose(const struct export_cmd *cmd, const struct timeline *tl, bool 
 		const struct tl_thread *thread = tl->threads[slot];
 
 		chosen[slot] = thread->tid > 0 &&
-			       (is_one_of(&cmd->tids, thread->tid) ||
-				is_one_of(&cmd->pids, thread->tgid) ||
+			       (export_is_one_of(&cmd->tids, thread->tid) ||
+				export_is_one_of(&cmd->pids, thread->tgid) ||
 				(cmd->comm && strcmp(timeline_comm(tl, slot), cmd->comm) == 0));
 		count += chosen[slot];
 	}
@@ -128,7 +128,7 @@ static int choose_hot(const struct export_cmd *cmd, struct source_of *from, stru
 /* ------------------------------------------------------------- events, as list does */
 
 /* The lines go past the stream, whose descriptor is empty and stays so. */
-static int print_events(struct export_job *job, FILE *unused_out, struct err *err)
+static int export_print_events(struct export_job *job, FILE *unused_out, struct err *err)
 {
 	struct line_reader *reader = ((struct source_of *)job)->events;
 	const struct list_print_opts opts = { .json = true };
@@ -149,7 +149,8 @@ static int print_events(struct export_job *job, FILE *unused_out, struct err *er
 	return rc < 0 ? rc : written;
 }
 
-static const struct export_format events_format = { .name = "jsonl", .to_stream = print_events };
+static const struct export_format events_format = { .name = "jsonl",
+						    .to_stream = export_print_events };
 
 /* The numbers of the threads that were chosen. */
 static int32_t *chosen_tids(const struct source_of *from, size_t *out_count)
@@ -175,7 +176,7 @@ static int export_events(const struct export_cmd *cmd, const char *path, struct 
 	if (rc == 0 && has_choice(cmd)) {
 		rc = load_trace(path, 0, &from->loaded, err);
 		if (rc == 0)
-			rc = choose(cmd, from->loaded.timeline, &from->chosen, err);
+			rc = export_choose(cmd, from->loaded.timeline, &from->chosen, err);
 		if (rc == 0)
 			tids = chosen_tids(from, &choice.follow_count);
 		choice.follow = tids;
@@ -191,7 +192,7 @@ static int export_events(const struct export_cmd *cmd, const char *path, struct 
 /* ------------------------------------------------------------------ other formats */
 
 /* What programs told of their locks; without it the kernel's events answer alone. */
-static void read_locks(const char *path, struct source_of *from)
+static void export_read_locks(const char *path, struct source_of *from)
 {
 	struct err err = { 0 };
 
@@ -210,13 +211,13 @@ static int export_load(const struct export_cmd *cmd, const struct export_format 
 		rc = when_window(&from->loaded, &cmd->begin, &cmd->end, &job->start_ns,
 				 &job->end_ns, err);
 	if (rc == 0 && has_choice(cmd))
-		rc = choose(cmd, from->loaded.timeline, &from->chosen, err);
+		rc = export_choose(cmd, from->loaded.timeline, &from->chosen, err);
 	else if (rc == 0 && format->is_code)
 		rc = choose_hot(cmd, from, err);
 	if (rc < 0)
 		return rc;
 	if (format->wants_locks)
-		read_locks(path, from);
+		export_read_locks(path, from);
 	job->trace = from->loaded.trace;
 	job->facts = from->loaded.facts;
 	job->timeline = from->loaded.timeline;
@@ -225,7 +226,7 @@ static int export_load(const struct export_cmd *cmd, const struct export_format 
 }
 
 /* What the export rests on. */
-static void say_notes(const struct source_of *from)
+static void export_say_notes(const struct source_of *from)
 {
 	const struct facts *facts = from->job.facts;
 
@@ -265,7 +266,7 @@ static int export_trace(const struct export_cmd *cmd, const struct export_format
 			rc = export_run(format, &from.job, cmd->output, err);
 	}
 	if (rc == 0)
-		say_notes(&from);
+		export_say_notes(&from);
 	source_fini(&from);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include "analyse/stats/info.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/opts.h"
@@ -55,7 +56,7 @@ static void open_titles(struct titles *titles, struct trace *trace, struct info 
 		return;
 	titles->printer = printer_new(&(struct print_setup){
 		meaning.formats, trace_facts(trace), meaning.big_endian, meaning.long_bytes });
-	titles->swap = meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	titles->swap = order_swaps(meaning.big_endian);
 	for (size_t i = 0; meaning.formats_are_recorded && i < meaning.formats->count; i++)
 		info_recorded(info, meaning.formats->sections[i].name);
 	trace_keep_records(trace, true);
@@ -70,11 +71,11 @@ static uint32_t trace_kind(const struct trace *trace, const struct titles *title
 	if (!titles->printer || !trace_record(trace, &record) || record.bytes < sizeof(kind))
 		return INFO_NO_KIND;
 	memcpy(&kind, record.data, sizeof(kind));
-	return titles->swap ? __builtin_bswap16(kind) : kind;
+	return order_u16(kind, titles->swap);
 }
 
-static int count_events(struct trace *trace, const struct titles *titles, struct info *info,
-			struct err *err)
+static int info_count_events(struct trace *trace, const struct titles *titles, struct info *info,
+			     struct err *err)
 {
 	struct source *source = trace_source(trace);
 	const struct event *event;
@@ -117,7 +118,8 @@ static int count_process(const char *path, const char *name, int64_t offset_ns,
 }
 
 /* Count the folders below 'folder' that are traces. */
-static void count_processes(struct info *info, const char *folder, const char *name, uint32_t depth)
+static void info_count_processes(struct info *info, const char *folder, const char *name,
+				 uint32_t depth)
 {
 	AUTO_FREE char *metadata = xasprintf("%s/metadata", folder);
 	struct dirent **entries = NULL;
@@ -137,7 +139,7 @@ static void count_processes(struct info *info, const char *folder, const char *n
 		AUTO_FREE char *path = xasprintf("%s/%s", folder, entries[i]->d_name);
 
 		if (entries[i]->d_name[0] != '.')
-			count_processes(info, path, entries[i]->d_name, depth + 1);
+			info_count_processes(info, path, entries[i]->d_name, depth + 1);
 		free(entries[i]);
 	}
 	free(entries);
@@ -159,9 +161,9 @@ static int print_info(const struct info_cmd *cmd, const char *path, bool *out_wh
 		return rc;
 	info = info_new(trace_facts(trace));
 	open_titles(&titles, trace, info);
-	rc = count_events(trace, &titles, info, err);
+	rc = info_count_events(trace, &titles, info, err);
 	if (rc == 0) {
-		count_processes(info, user, "user", 0);
+		info_count_processes(info, user, "user", 0);
 		info_end(info, title_of, &titles);
 		report_info(stdout, info, &opts);
 		*out_whole = info_is_whole(info);

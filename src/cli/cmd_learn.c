@@ -78,7 +78,7 @@ static void words_fini(struct words *names)
 	free(names->items);
 }
 
-static void add_name(struct words *names, char *name)
+static void learn_add_name(struct words *names, char *name)
 {
 	names->items = vec_room(names->items, names->count, &names->cap, sizeof(char *));
 	names->items[names->count++] = name;
@@ -97,9 +97,9 @@ static void split_names(const struct opt_strings *texts, bool both, struct words
 			size_t bytes = strcspn(at, ",");
 
 			if (bytes) {
-				add_name(names, xstrndup(at, bytes));
+				learn_add_name(names, xstrndup(at, bytes));
 				if (both && !memchr(at, ':', bytes))
-					add_name(names, xasprintf("%.*s:*", (int)bytes, at));
+					learn_add_name(names, xasprintf("%.*s:*", (int)bytes, at));
 			}
 			at += bytes + (at[bytes] == ',');
 		}
@@ -204,7 +204,7 @@ static int learn_machine(struct learning *learning, struct err *err)
 
 /* -------------------------------------------------------------------- values */
 
-static int measure(struct learning *learning, const char *path, struct err *err)
+static int learn_measure(struct learning *learning, const char *path, struct err *err)
 {
 	struct model_errors errors = { 0 }; /* there are no filters to be wrong */
 	struct model_run measured = { 0 };
@@ -288,7 +288,7 @@ static int learn_all(struct learning *learning, struct err *err)
 	int rc = learn_machine(learning, err);
 
 	for (size_t i = 0; rc == 0 && i < learning->trace_count; i++)
-		rc = measure(learning, learning->traces[i], err);
+		rc = learn_measure(learning, learning->traces[i], err);
 	if (rc < 0)
 		return rc;
 	learn_limits(learning->learn,

@@ -67,8 +67,8 @@ static const struct opt_spec list_options[] = {
 };
 
 /* Print lines until 'most' are done (0 = all), leaving out the first 'skip'. */
-static int print_lines(struct line_reader *reader, const struct list_print *print, uint64_t skip,
-		       uint64_t most, struct err *err)
+static int list_print_lines(struct line_reader *reader, const struct list_print *print,
+			    uint64_t skip, uint64_t most, struct err *err)
 {
 	struct list_pipe *pipe = list_pipe_new(print, line_reader_context(reader), STDOUT_FILENO);
 	struct value_line line;
@@ -133,7 +133,7 @@ static int list(struct line_reader *reader, const struct list_cmd *cmd, struct e
 	if (cmd->last)
 		rc = seek_last(reader, cmd->last, &skip, err);
 	if (rc == 0)
-		rc = print_lines(reader, print, skip, cmd->lines, err);
+		rc = list_print_lines(reader, print, skip, cmd->lines, err);
 	list_print_free(print);
 	return rc;
 }

@@ -134,7 +134,7 @@ static void take_seen(const struct check_result *result, uint32_t elapsed,
 	}
 }
 
-static bool ends_in(const char *text, const char *end)
+static bool model_ends_in(const char *text, const char *end)
 {
 	size_t bytes = strlen(text), end_bytes = strlen(end);
 
@@ -146,8 +146,8 @@ static int write_picture(const struct model_cmd *cmd, const struct model_draw *d
 {
 	struct output output = { .fd = -1 };
 	FILE *out = stdout;
-	bool is_dot = cmd->dot || (cmd->output &&
-				   (ends_in(cmd->output, ".dot") || ends_in(cmd->output, ".gv")));
+	bool is_dot = cmd->dot || (cmd->output && (model_ends_in(cmd->output, ".dot") ||
+						   model_ends_in(cmd->output, ".gv")));
 	int rc = 0;
 
 	if (cmd->output) {
@@ -215,7 +215,7 @@ static int model_check_usage(const struct model_cmd *cmd, char **words, int coun
 	return 0;
 }
 
-static int run_model(int argc, char **argv)
+static int model_run_over(int argc, char **argv)
 {
 	struct model_cmd cmd = { 0 };
 	struct model_errors errors = { 0 };
@@ -259,5 +259,5 @@ const struct command cmd_model = {
 		"  holdup model draw -o shop.svg shop.yaml run.holdup\n"
 		"  holdup model check shop.yaml\n",
 	.only_reads = true,
-	.run = run_model,
+	.run = model_run_over,
 };

@@ -29,7 +29,7 @@ static const struct opt_spec record_options[] = {
 };
 
 /* The recorder's own failure, or that of starting the command as shells report it. */
-static int failed_status(const struct record_result *result, const struct err *err)
+static int record_failed_status(const struct record_result *result, const struct err *err)
 {
 	int status = recording_status(result->status);
 
@@ -39,7 +39,7 @@ static int failed_status(const struct record_result *result, const struct err *e
 	return status == 126 || status == 127 ? status : EXIT_FAIL;
 }
 
-static void say_begun(void *dir)
+static void record_say_begun(void *dir)
 {
 	AUTO_FREE char *safe = text_escaped(dir);
 
@@ -65,15 +65,15 @@ static int record(struct record_cmd *cmd, char **argv)
 	if (!opts.dir)
 		opts.dir = DEFAULT_TRACE;
 	if (recording_preload(&cmd->recording, &opts, &err) < 0)
-		return failed_status(&result, &err);
+		return record_failed_status(&result, &err);
 	if (!argv && !opts.seconds && !opts.pid_count)
-		opts.begun = say_begun;
+		opts.begun = record_say_begun;
 	opts.begun_context = (void *)(uintptr_t)opts.dir;
 	rc = record_run(&opts, &result, &err);
 	if (!argv)
 		progress_clear();
 	if (rc < 0)
-		return failed_status(&result, &err);
+		return record_failed_status(&result, &err);
 	recording_summary(&result, &opts);
 	rc = recording_status(result.status);
 	record_result_fini(&result);

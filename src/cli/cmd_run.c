@@ -48,7 +48,7 @@ static bool is_trace_file(const char *name)
 	return strcmp(name, "metadata") == 0 || strncmp(name, "cpu", 3) == 0;
 }
 
-static bool is_dot(const char *name)
+static bool run_is_dot(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
@@ -67,7 +67,7 @@ static int each_name(int dir_fd, int (*visit)(int dir_fd, const char *name))
 		return rc;
 	}
 	while (rc == 0 && (entry = readdir(dir))) {
-		if (!is_dot(entry->d_name))
+		if (!run_is_dot(entry->d_name))
 			rc = visit(dir_fd, entry->d_name);
 	}
 	(void)closedir(dir);
@@ -105,7 +105,7 @@ static int remove_folder(int dir_fd, const char *name)
 }
 
 /* A new folder, or one with nothing but traces of an earlier run, which are removed. */
-static int make_folder(const char *path, struct err *err)
+static int run_make_folder(const char *path, struct err *err)
 {
 	AUTO_CLOSE int fd = -1;
 	int rc = 0;
@@ -150,7 +150,7 @@ static void pass_on(const siginfo_t *info, pid_t pid)
 		(void)kill(pid, info->si_signo); /* it decides what that does; not reaped yet */
 }
 
-static int wait_for(pid_t pid, const sigset_t *signals, struct err *err)
+static int run_wait_for(pid_t pid, const sigset_t *signals, struct err *err)
 {
 	siginfo_t info;
 	int status;
@@ -167,7 +167,7 @@ static int wait_for(pid_t pid, const sigset_t *signals, struct err *err)
 }
 
 /* The child goes unless a signal came before it was there. Returns 0 or that signal. */
-static int let_go(int go_fd, pid_t pid)
+static int run_let_go(int go_fd, pid_t pid)
 {
 	int signal_number = interrupt_pending();
 
@@ -193,11 +193,11 @@ static int run_blocked(char **argv, const sigset_t *signals, const sigset_t *bef
 		execute(argv, before, go[0]);
 	}
 	mem_close_fd(&go[0]);
-	signal_number = pid < 0 ? 0 : let_go(go[1], pid);
+	signal_number = pid < 0 ? 0 : run_let_go(go[1], pid);
 	mem_close_fd(&go[1]);
 	if (pid < 0)
 		return err_set(err, -errno, "cannot start the command: %s", strerror(errno));
-	return signal_number ? command_end_by(signal_number) : wait_for(pid, signals, err);
+	return signal_number ? command_end_by(signal_number) : run_wait_for(pid, signals, err);
 }
 
 static int run_command(char **argv, struct err *err)
@@ -238,7 +238,7 @@ static int run_with(const struct run_cmd *cmd, const char *dir, char **argv, str
 {
 	const struct preload_locks opts = { .contended = cmd->contended };
 	AUTO_FREE char *safe = text_escaped(dir);
-	int rc = make_folder(dir, err);
+	int rc = run_make_folder(dir, err);
 
 	if (rc == 0)
 		rc = cmd->locks ? preload_locks(dir, &opts, err) : preload_none(dir, err);

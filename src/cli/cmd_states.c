@@ -29,8 +29,8 @@ static const struct opt_spec states_options[] = {
 };
 
 /* The thread that had the number in the window, else the last one that had it. */
-static int find_thread(const struct timeline *timeline, int32_t tid, struct states_opts *opts,
-		       struct err *err)
+static int states_find_thread(const struct timeline *timeline, int32_t tid,
+			      struct states_opts *opts, struct err *err)
 {
 	opts->slot = timeline_find_thread(timeline, tid, opts->end_ns - 1);
 	if (opts->slot == SLOT_NONE)
@@ -40,8 +40,8 @@ static int find_thread(const struct timeline *timeline, int32_t tid, struct stat
 	return states_window(timeline, opts, err);
 }
 
-static int print_states(const struct states_cmd *cmd, const struct pid_window *window,
-			struct err *err)
+static int states_print_states(const struct states_cmd *cmd, const struct pid_window *window,
+			       struct err *err)
 {
 	struct report_states report = { .out = stdout, .json = cmd->json };
 	struct states_opts opts = { .max = cmd->max };
@@ -51,7 +51,7 @@ static int print_states(const struct states_cmd *cmd, const struct pid_window *w
 
 	if (rc < 0)
 		return rc;
-	rc = find_thread(loaded.timeline, window->pid, &opts, err);
+	rc = states_find_thread(loaded.timeline, window->pid, &opts, err);
 	if (rc == 0) {
 		report.facts = loaded.facts;
 		report_states_begin(&report, timeline_comm(loaded.timeline, opts.slot), window->pid,
@@ -77,7 +77,8 @@ static int run_states(int argc, char **argv)
 	rc = pid_window_parse(&window, "thread", times, argc - first, argv + first, &err);
 	if (rc < 0)
 		return command_usage(&cmd_states, rc, &err);
-	return print_states(&cmd, &window, &err) < 0 ? command_fail(&cmd_states, &err) : EXIT_OK;
+	return states_print_states(&cmd, &window, &err) < 0 ? command_fail(&cmd_states, &err)
+							    : EXIT_OK;
 }
 
 const struct command cmd_states = {

@@ -57,7 +57,7 @@ static const struct opt_spec top_options[] = {
 	{ 0 },
 };
 
-static int check_options(const struct top_cmd *cmd, int operands, struct err *err)
+static int top_check_options(const struct top_cmd *cmd, int operands, struct err *err)
 {
 	if (operands)
 		return err_set(err, -EINVAL, "no operands are expected");
@@ -91,7 +91,7 @@ static int columns_of_text(void)
 		       : 80;
 }
 
-static int run_parsed(const struct top_cmd *cmd, struct err *err)
+static int top_run_parsed(const struct top_cmd *cmd, struct err *err)
 {
 	struct top_chain chain = { 0 };
 	const struct top_screen_opts opts = {
@@ -129,11 +129,11 @@ static int run_top(int argc, char **argv)
 	struct top_cmd cmd = { 0 };
 	struct err err = { 0 };
 	int first = opts_parse(top_options, &cmd, argc, argv, &err);
-	int rc = first < 0 ? first : check_options(&cmd, argc - first, &err);
+	int rc = first < 0 ? first : top_check_options(&cmd, argc - first, &err);
 
 	if (rc < 0)
 		rc = command_usage(&cmd_top, rc, &err);
-	else if (run_parsed(&cmd, &err) < 0)
+	else if (top_run_parsed(&cmd, &err) < 0)
 		rc = command_fail(&cmd_top, &err);
 	free(cmd.pids.pids);
 	return rc;

@@ -76,7 +76,7 @@ static struct row user_row(const struct user_process *process)
 	return row;
 }
 
-static void row_fini(struct row *row)
+static void user_row_fini(struct row *row)
 {
 	free(row->comm);
 	free(row->where);
@@ -133,7 +133,7 @@ static void list_one(struct json *json, const struct user_process *process)
 		print_row_json(json, process, &row);
 	else
 		print_row(process, &row);
-	row_fini(&row);
+	user_row_fini(&row);
 }
 
 static size_t list_all(struct json *json)
@@ -154,7 +154,7 @@ static size_t list_all(struct json *json)
 	return found;
 }
 
-static int list(const struct user_cmd *cmd, int32_t pid, struct err *err)
+static int user_list(const struct user_cmd *cmd, int32_t pid, struct err *err)
 {
 	struct json json = { .out = stdout };
 	struct user_process *process = NULL;
@@ -188,7 +188,7 @@ static int list(const struct user_cmd *cmd, int32_t pid, struct err *err)
 /* -------------------------------------------------------------------- switch */
 
 /* The events, given one by one, as one list. */
-static char *join(char **words, int count)
+static char *user_join(char **words, int count)
 {
 	char *all = xstrdup(words[0]);
 
@@ -202,7 +202,7 @@ static char *join(char **words, int count)
 }
 
 /* A path as the process sees it: it may be elsewhere. */
-static char *absolute(const char *dir)
+static char *user_absolute(const char *dir)
 {
 	AUTO_FREE char *here = *dir == '/' ? NULL : getcwd(NULL, 0);
 
@@ -213,15 +213,15 @@ static char *absolute(const char *dir)
 static int begin_trace(const struct user_cmd *cmd, struct user_process *process, struct err *err)
 {
 	const char *given = cmd->stream ? cmd->stream : cmd->flight;
-	AUTO_FREE char *dir = given ? absolute(given) : xstrdup("");
+	AUTO_FREE char *dir = given ? user_absolute(given) : xstrdup("");
 
 	if (!given && user_process_logs(process))
 		return 0;
 	return user_process_ask(process, dir, cmd->stream ? USER_STREAM : USER_FLIGHT, NULL, err);
 }
 
-static int switch_events(const struct user_cmd *cmd, int32_t pid, const char *events, bool off,
-			 struct err *err)
+static int user_switch_events(const struct user_cmd *cmd, int32_t pid, const char *events, bool off,
+			      struct err *err)
 {
 	struct user_process *process;
 	int rc = user_process_open(pid, &process, err);
@@ -255,13 +255,13 @@ static int user_run(const struct user_cmd *cmd, char **words, int count, struct 
 	if (cmd->stream && cmd->flight)
 		return err_set(err, -EINVAL, "only one of --stream and --flight");
 	if (!on && !off && count <= 2)
-		return list(cmd, (int32_t)pid, err);
+		return user_list(cmd, (int32_t)pid, err);
 	if (count < 3 || (!on && !off))
 		return err_set(err, -EINVAL,
 			       on || off ? "expected a process and events"
 					 : "list takes at most one process");
-	events = join(words + 2, count - 2);
-	return switch_events(cmd, (int32_t)pid, events, off, err);
+	events = user_join(words + 2, count - 2);
+	return user_switch_events(cmd, (int32_t)pid, events, off, err);
 }
 
 static int run_user(int argc, char **argv)

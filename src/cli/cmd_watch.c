@@ -171,7 +171,7 @@ static void on_found(void *context, struct check *check, size_t first)
 }
 
 /* It hangs: what there is to do is done now, and not when it goes on. */
-static void on_late(void *context, struct check *check, const struct check_finding *finding)
+static void watch_on_late(void *context, struct check *check, const struct check_finding *finding)
 {
 	struct watch *watch = context;
 	struct report_check report = report_of(watch);
@@ -198,7 +198,7 @@ static void watch_give_up(struct watch *watch, int rc)
 	stop_recording(watch);
 }
 
-static void on_step(void *context, uint64_t whole_ns)
+static void watch_on_step(void *context, uint64_t whole_ns)
 {
 	struct watch *watch = context;
 	int rc;
@@ -275,7 +275,7 @@ static void print_summary(struct watch *watch)
 	print_pace(watch);
 }
 
-static int status_of(const struct check_result *result)
+static int watch_status_of(const struct check_result *result)
 {
 	static const int statuses[] = { EXIT_OK, EXIT_UNCERTAIN, EXIT_FOUND };
 
@@ -289,7 +289,7 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-static void learn_root(void *context, const struct facts *facts)
+static void watch_learn_root(void *context, const struct facts *facts)
 {
 	const struct watch *watch = context;
 
@@ -316,7 +316,7 @@ static void begin_follow(struct watch *watch, const struct record_opts *opts)
 	watch->act = watch_act_new(&cmd->actions, opts->dir, watch->tree, cmd->json);
 }
 
-static void say_begun(void *context)
+static void watch_say_begun(void *context)
 {
 	(void)context;
 	fprintf(stderr, "holdup: watching until Ctrl-C or SIGTERM\n");
@@ -330,15 +330,15 @@ static void watch_settle(void *context)
 	watch_act_settle(watch->act);
 }
 
-static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
-		  struct record_result *result)
+static int watch_record(struct watch *watch, struct watch_cmd *cmd, char **command,
+			struct record_result *result)
 {
 	struct record_opts opts = {
 		.argv = command,
 		.pids = cmd->pids.pids,
 		.pid_count = cmd->pids.count,
 		.seconds = cmd->seconds,
-		.step = on_step,
+		.step = watch_on_step,
 		.step_context = watch,
 		.step_ms = STEP_MS,
 		.before_giving = watch_settle,
@@ -359,7 +359,7 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 		return rc;
 	begin_follow(watch, &opts);
 	if (!command && !cmd->seconds && !cmd->pids.count)
-		opts.begun = say_begun;
+		opts.begun = watch_say_begun;
 	watch->may_stop = !command;
 	rc = record_run(&opts, result, &watch->err);
 	watch->may_stop = false;
@@ -367,7 +367,7 @@ static int record(struct watch *watch, struct watch_cmd *cmd, char **command,
 		rc = recording_leave_root(&cmd->recording, opts.dir, result->is_given, &watch->err);
 	if (rc < 0)
 		return rc;
-	on_step(watch, UINT64_MAX);
+	watch_on_step(watch, UINT64_MAX);
 	watch_act_end(watch->act);
 	if (cmd->recording.dir)
 		recording_summary(result, &opts);
@@ -385,7 +385,7 @@ static int watch_run(struct watch *watch, struct watch_cmd *cmd, char **command)
 		report_mistakes(stderr, watch->model_path, &watch->errors);
 	if (rc == 0) {
 		watch->follow_opts.model = watch->model;
-		rc = record(watch, cmd, command, &result);
+		rc = watch_record(watch, cmd, command, &result);
 	}
 	if (rc == 0)
 		rc = watch->rc;
@@ -395,7 +395,7 @@ static int watch_run(struct watch *watch, struct watch_cmd *cmd, char **command)
 	tempdir_remove();
 	status = watch->errors.count ? EXIT_USAGE : EXIT_FAIL;
 	if (rc == 0)
-		status = status_of(check_result(follow_check(watch->follow)));
+		status = watch_status_of(check_result(follow_check(watch->follow)));
 	else if (!watch->errors.count)
 		command_fail(&cmd_watch, &watch->err);
 	return rc == -EINTR && result.final_signal ? command_end_by(result.final_signal) : status;
@@ -445,8 +445,8 @@ static int parse_and_watch(struct watch_cmd *cmd, int argc, char **argv)
 		.most_bytes = cmd->memory,
 		.no_why = cmd->no_why,
 		.found = on_found,
-		.late = on_late,
-		.opened = learn_root,
+		.late = watch_on_late,
+		.opened = watch_learn_root,
 		.ahead = feed_tree,
 		.context = &watch,
 	};
@@ -455,7 +455,7 @@ static int parse_and_watch(struct watch_cmd *cmd, int argc, char **argv)
 	return rc;
 }
 
-static int run_watch(int argc, char **argv)
+static int watch_run_all(int argc, char **argv)
 {
 	struct watch_cmd cmd = {
 		.actions = { .keep_ns = KEEP_NS,
@@ -496,5 +496,5 @@ const struct command cmd_watch = {
 		"  sudo holdup watch requests.yaml -- ./server\n"
 		"  sudo holdup watch --snapshot slow -d 3600 requests.yaml --pid 1234\n"
 		"  sudo holdup watch --json requests.yaml --pid 1234 | jq .violation.key\n",
-	.run = run_watch,
+	.run = watch_run_all,
 };

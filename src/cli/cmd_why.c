@@ -136,8 +136,8 @@ static const struct opt_spec why_options[] = {
  * Opened before the recording, so that a wrong path costs nobody a recording; what stands there is
  * kept until there is a report.
  */
-static int open_output(const char *path, bool is_recording, struct output *out_output,
-		       struct err *err)
+static int why_open_output(const char *path, bool is_recording, struct output *out_output,
+			   struct err *err)
 {
 	if (!path)
 		return 0;
@@ -292,7 +292,7 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 }
 
 /* Ours, or that of a command that could not be started, as shells tell it. */
-static int failed_status(const struct why_cmd *cmd, const struct err *err)
+static int why_failed_status(const struct why_cmd *cmd, const struct err *err)
 {
 	(void)command_fail(&cmd_why, err);
 	if (err->code == -EINTR && cmd->final_signal)
@@ -330,7 +330,7 @@ static int explain_default(struct why_cmd *cmd, const struct explain_opts *opts,
 	return rc;
 }
 
-static void say_notes(const struct explained *explained)
+static void why_say_notes(const struct explained *explained)
 {
 	const char *notes[] = { explained->beside.note, explained->answer.note };
 
@@ -364,9 +364,9 @@ static int why_explain(struct why_cmd *cmd, const struct explain_opts *opts, con
 	if (!command && !cmd->is_live && !cmd->output && !cmd->html &&
 	    why_locks_alone(trace ? trace : DEFAULT_TRACE, cmd->json))
 		return EXIT_OK;
-	rc = open_output(cmd->output, command || cmd->is_live, &output, &err);
+	rc = why_open_output(cmd->output, command || cmd->is_live, &output, &err);
 	if (rc == 0)
-		rc = open_output(cmd->html, command || cmd->is_live, &html, &err);
+		rc = why_open_output(cmd->html, command || cmd->is_live, &html, &err);
 	if (rc == 0 && command)
 		rc = record_now(cmd, command, &trace, &err);
 	if (rc == 0 && command && cmd->recording.dir)
@@ -382,11 +382,11 @@ static int why_explain(struct why_cmd *cmd, const struct explain_opts *opts, con
 	if (rc == 0)
 		rc = write_report(cmd, &explained, &output, &err);
 	if (rc == 0)
-		say_notes(&explained);
+		why_say_notes(&explained);
 	rc = output_end(&output, rc, &err);
 	rc = output_end(&html, rc, &err);
 	explained_fini(&explained);
-	return rc < 0 ? failed_status(cmd, &err) : cmd->status;
+	return rc < 0 ? why_failed_status(cmd, &err) : cmd->status;
 }
 
 /* What can be told wrong before any work is done. */

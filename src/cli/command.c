@@ -63,7 +63,7 @@ const char *command_version(void)
 }
 
 /* Paragraphs are filled; lines that begin with a blank (examples, lists) stand for themselves. */
-static void print_details(const char *text)
+static void command_print_details(const char *text)
 {
 	AUTO_FREE char *paragraph = xstrdup("");
 
@@ -99,6 +99,6 @@ void command_help(const struct command *command)
 	opts_print(command->options, stdout);
 	if (command->details) {
 		putchar('\n');
-		print_details(command->details);
+		command_print_details(command->details);
 	}
 }

@@ -138,7 +138,7 @@ static void print_commands(const struct completion *completion, FILE *out)
 	fputs("help", out);
 }
 
-static void print_events(FILE *out)
+static void completion_print_events(FILE *out)
 {
 	const char *name;
 
@@ -317,7 +317,7 @@ static void print_bash(const struct completion *completion, FILE *out)
 	fputs("_holdup_commands='", out);
 	print_commands(completion, out);
 	fputs("'\n_holdup_events='", out);
-	print_events(out);
+	completion_print_events(out);
 	fputs("'\n", out);
 	fputs(bash_middle, out);
 	for (size_t i = 0; i < completion->count; i++)
@@ -426,7 +426,7 @@ static void print_zsh(const struct completion *completion, FILE *out)
 		fputs("'\n", out);
 	}
 	fputs("\t'help:Show the options of a command'\n)\n_holdup_events=(", out);
-	print_events(out);
+	completion_print_events(out);
 	fputs(")\n_holdup_help() { compadd -- ${_holdup_commands%%:*} }\n"
 	      "_holdup_operands() { _holdup_operands_${words[1]} }\n",
 	      out);
@@ -509,7 +509,7 @@ static void print_fish(const struct completion *completion, FILE *out)
 {
 	fputs(fish_begin, out);
 	fputs("set -g __holdup_events ", out);
-	print_events(out);
+	completion_print_events(out);
 	fputs("\ncomplete -c holdup -n __holdup_first -a help -d 'Show the options of a command'\n"
 	      "complete -c holdup -n '__holdup_in help' -x -a '",
 	      out);
@@ -531,7 +531,7 @@ static const struct shell_row {
 };
 
 /* An option of a new kind says what it completes to, or nothing is printed. */
-static int check_options(const struct command *command, struct err *err)
+static int completion_check_options(const struct command *command, struct err *err)
 {
 	for (const struct opt_spec *spec = command->options; spec->name; spec++) {
 		if (has_value(spec) && !arg_is_known(spec->arg))
@@ -545,7 +545,7 @@ int completion_print(const struct completion *completion, const char *shell, FIL
 		     struct err *err)
 {
 	for (size_t i = 0; i < completion->count; i++) {
-		int rc = check_options(completion->commands[i], err);
+		int rc = completion_check_options(completion->commands[i], err);
 
 		if (rc < 0)
 			return rc;

@@ -116,7 +116,7 @@ static int find_cpus(struct hearing *hearing, struct err *err)
 	return rc;
 }
 
-static int watch_signals(struct hearing *hearing, struct err *err)
+static int delays_listen_watch_signals(struct hearing *hearing, struct err *err)
 {
 	interrupt_signals(&hearing->signals);
 	sigaddset(&hearing->signals, SIGCHLD);
@@ -127,7 +127,7 @@ static int watch_signals(struct hearing *hearing, struct err *err)
 	return 0;
 }
 
-static int open_output(struct hearing *hearing, struct err *err)
+static int delays_listen_open_output(struct hearing *hearing, struct err *err)
 {
 	if (!hearing->cmd->output)
 		return 0;
@@ -148,11 +148,11 @@ static int set_up(struct hearing *hearing, struct err *err)
 	if (rc == 0)
 		rc = find_cpus(hearing, err);
 	if (rc == 0)
-		rc = open_output(hearing, err);
+		rc = delays_listen_open_output(hearing, err);
 	if (rc == 0)
 		rc = delays_listener_open(&opts, &hearing->listener, err);
 	if (rc == 0)
-		rc = watch_signals(hearing, err);
+		rc = delays_listen_watch_signals(hearing, err);
 	hearing->tree = delays_tree_new(hearing->cmd->command ? getpid() : 0);
 	return rc;
 }
@@ -175,7 +175,7 @@ static int give_up_rights(struct err *err)
 	return guard_caps_keep(kept, err);
 }
 
-static int start_command(struct hearing *hearing, struct err *err)
+static int delays_listen_start_command(struct hearing *hearing, struct err *err)
 {
 	const struct pidns pidns = PIDNS_NONE;
 	const struct command_setup setup = { .argv = hearing->cmd->command,
@@ -318,7 +318,8 @@ static int find_living(struct hearing *hearing, struct err *err)
 	return 0;
 }
 
-static int save(const struct hearing *hearing, const struct delays_heard *heard, struct err *err)
+static int delays_listen_save(const struct hearing *hearing, const struct delays_heard *heard,
+			      struct err *err)
 {
 	char host[256] = "";
 	const struct report_delays_opts opts = { .json = true, .host = host };
@@ -333,7 +334,7 @@ static int save(const struct hearing *hearing, const struct delays_heard *heard,
 	return delays_save_close(hearing->cmd, &output, file, err);
 }
 
-static int report(struct hearing *hearing, uint64_t wall_ns, struct err *err)
+static int delays_listen_report(struct hearing *hearing, uint64_t wall_ns, struct err *err)
 {
 	const struct report_delays_opts opts = { .json = hearing->cmd->json,
 						 .top = hearing->cmd->top };
@@ -354,7 +355,7 @@ static int report(struct hearing *hearing, uint64_t wall_ns, struct err *err)
 		heard.account = hearing->account;
 	delays_groups_sum(heard.groups, &heard.sum);
 	report_delays_heard(hearing->cmd->command ? stderr : stdout, &heard, &opts);
-	return save(hearing, &heard, err);
+	return delays_listen_save(hearing, &heard, err);
 }
 
 static int shell_status(int wait_status)
@@ -370,7 +371,7 @@ static int run_hearing(struct hearing *hearing, struct err *err)
 
 	delays_account_read(&hearing->account);
 	hearing->begin_ns = delays_now_ns();
-	rc = has_command ? start_command(hearing, err) : 0;
+	rc = has_command ? delays_listen_start_command(hearing, err) : 0;
 	if (rc == 0)
 		rc = hear(hearing, err);
 	wall_ns = delays_now_ns() - hearing->begin_ns;
@@ -384,7 +385,7 @@ static int run_hearing(struct hearing *hearing, struct err *err)
 		status = shell_status(command_reap(&hearing->command));
 		reap_orphans(hearing);
 	}
-	rc = report(hearing, wall_ns, err);
+	rc = delays_listen_report(hearing, wall_ns, err);
 	return rc < 0 ? rc : status;
 }
 

@@ -73,7 +73,7 @@ static int refresh(struct serving *serving)
 	return 0;
 }
 
-static void answer(void *context, const char *path, struct http_answer *out_answer)
+static void delays_serve_answer(void *context, const char *path, struct http_answer *out_answer)
 {
 	static const char index[] = "holdup delays: see /metrics\n";
 	struct serving *serving = context;
@@ -93,7 +93,7 @@ static void answer(void *context, const char *path, struct http_answer *out_answ
 	*out_answer = (struct http_answer){ 200, REPORT_METRICS_TYPE, serving->body };
 }
 
-static int watch_signals(int *out_fd, struct err *err)
+static int delays_serve_watch_signals(int *out_fd, struct err *err)
 {
 	sigset_t ends;
 
@@ -110,11 +110,11 @@ static int watch_signals(int *out_fd, struct err *err)
 static int serving_run(const struct delays_cmd *cmd, struct serving *serving, struct err *err)
 {
 	const struct http_opts opts = { .listen = cmd->serve,
-					.answer = answer,
+					.answer = delays_serve_answer,
 					.context = serving };
 	AUTO_CLOSE int stop_fd = -1;
 	struct http *http;
-	int rc = watch_signals(&stop_fd, err);
+	int rc = delays_serve_watch_signals(&stop_fd, err);
 
 	if (rc == 0)
 		rc = http_open(&opts, &http, err);

@@ -43,8 +43,8 @@ static char *name_needs(const struct memory_spans *memory)
 	return text;
 }
 
-static int report(const struct delays_cmd *cmd, const struct loaded *loaded,
-		  const struct memory_spans *memory, struct err *err)
+static int delays_trace_report(const struct delays_cmd *cmd, const struct loaded *loaded,
+			       const struct memory_spans *memory, struct err *err)
 {
 	const struct delays_trace_opts opts = { cmd->pids, cmd->pid_count, cmd->comm, cmd->threads,
 						memory };
@@ -124,7 +124,7 @@ int delays_of_trace(const struct delays_cmd *cmd, struct err *err)
 	if (rc == 0 && cmd->reconcile)
 		rc = reconcile(cmd, &loaded, &memory, &moved, err);
 	else if (rc == 0)
-		rc = report(cmd, &loaded, &memory, err);
+		rc = delays_trace_report(cmd, &loaded, &memory, err);
 	moved_fini(&moved);
 	memory_spans_fini(&memory);
 	loaded_fini(&loaded);

@@ -83,8 +83,8 @@ int delays_found_any(const struct delays_cmd *cmd, const struct delays_sample *s
 		       delays_proc_hides() ? "; /proc hides those of other users (hidepid)" : "");
 }
 
-static int save(const struct delays_cmd *cmd, const struct delays_sample *sample,
-		const struct delays_rows *rows, struct err *err)
+static int delays_watch_save(const struct delays_cmd *cmd, const struct delays_sample *sample,
+			     const struct delays_rows *rows, struct err *err)
 {
 	char host[256] = "";
 	const struct report_delays_opts report = { .json = true, .host = host };
@@ -114,7 +114,7 @@ int delays_once(const struct delays_cmd *cmd, struct err *err)
 		report.why_not = sample.source == DELAYS_FROM_PROC ? why.text : NULL;
 		delays_rows_of_sample(&sample, (enum delays_sort)cmd->sort, &rows);
 		report_delays(stdout, &sample, &rows, &report);
-		rc = save(cmd, &sample, &rows, err);
+		rc = delays_watch_save(cmd, &sample, &rows, err);
 		delays_rows_fini(&rows);
 	}
 	delays_sample_fini(&sample);
@@ -166,7 +166,7 @@ static bool wants_more(const struct watch *watch)
 	       (!watch->cmd->count || watch->report.interval < watch->cmd->count);
 }
 
-static int run_watch(struct watch *watch, struct err *err)
+static int delays_watch_run(struct watch *watch, struct err *err)
 {
 	struct delays_sample before, after;
 	uint64_t next_ns;
@@ -217,7 +217,7 @@ int delays_watch(const struct delays_cmd *cmd, struct err *err)
 	(void)delays_sampler_open(&watch.sampler, &why);
 	if (delays_sampler_source(watch.sampler) == DELAYS_FROM_PROC)
 		watch.report.why_not = why.text;
-	rc = run_watch(&watch, err);
+	rc = delays_watch_run(&watch, err);
 	delays_sampler_close(watch.sampler);
 	close(watch.signals);
 	return rc;

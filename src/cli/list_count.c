@@ -145,8 +145,8 @@ static bool put_raw(const struct counter *counter, const struct value_line *line
 }
 
 /* The values of a line as one text. */
-static void make_key(struct counter *counter, const struct value_line *line,
-		     const struct column *columns)
+static void list_count_make_key(struct counter *counter, const struct value_line *line,
+				const struct column *columns)
 {
 	struct outbuf *made = &counter->made;
 
@@ -211,7 +211,7 @@ static void count_values(struct counter *counter, const struct value_line *line,
 			return;
 		}
 	}
-	make_key(counter, line, kind->columns);
+	list_count_make_key(counter, line, kind->columns);
 	key = count_key(counter);
 	if (!seen || !key)
 		return;
@@ -235,11 +235,11 @@ static void count_line(struct counter *counter, const struct value_line *line)
 		count_values(counter, line, kind);
 		return;
 	}
-	make_key(counter, line, kind->columns);
+	list_count_make_key(counter, line, kind->columns);
 	kind->key = count_key(counter);
 }
 
-static void count_hole(struct counter *counter, const struct event *event)
+static void list_count_hole(struct counter *counter, const struct event *event)
 {
 	counter->sums.holes++;
 	if (event->lost.is_step)
@@ -247,7 +247,7 @@ static void count_hole(struct counter *counter, const struct event *event)
 	counter->sums.lost += event->lost.count ? event->lost.count : 1;
 }
 
-static int more_first(const void *left, const void *right)
+static int list_count_more_first(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
 	int order;
@@ -258,7 +258,7 @@ static int more_first(const void *left, const void *right)
 	return order ? order : a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
 }
 
-static void print(struct counter *counter, uint32_t top, bool json)
+static void list_count_print(struct counter *counter, uint32_t top, bool json)
 {
 	size_t columns = counter->name_count;
 	AUTO_FREE const char **names = xcalloc(columns, sizeof(*names));
@@ -266,7 +266,7 @@ static void print(struct counter *counter, uint32_t top, bool json)
 	AUTO_FREE struct list_count *rows = xcalloc(counter->key_count + 1, sizeof(*rows));
 
 	if (counter->key_count)
-		qsort(counter->keys, counter->key_count, sizeof(struct key), more_first);
+		qsort(counter->keys, counter->key_count, sizeof(struct key), list_count_more_first);
 	for (size_t i = 0; i < columns; i++)
 		names[i] = value_name_text(counter->names[i]);
 	for (size_t i = 0; i < counter->key_count; i++) {
@@ -302,14 +302,15 @@ static bool is_of_heads(const struct counter *counter)
 	return true;
 }
 
-static int read_lines(struct counter *counter, struct line_reader *reader, struct err *err)
+static int list_count_read_lines(struct counter *counter, struct line_reader *reader,
+				 struct err *err)
 {
 	struct value_line line;
 	int rc;
 
 	while ((rc = line_reader_next(reader, &line, err)) > 0) {
 		if (line.event->type == EV_LOST)
-			count_hole(counter, line.event);
+			list_count_hole(counter, line.event);
 		else
 			count_line(counter, &line);
 	}
@@ -336,9 +337,9 @@ int list_count(struct line_reader *reader, const char *fields, uint32_t top, boo
 	if (is_of_heads(&counter))
 		rc = line_reader_heads(reader, err);
 	if (rc == 0)
-		rc = read_lines(&counter, reader, err);
+		rc = list_count_read_lines(&counter, reader, err);
 	if (rc == 0)
-		print(&counter, top, json);
+		list_count_print(&counter, top, json);
 	for (size_t i = 0; i < counter.key_count; i++)
 		free(counter.keys[i].text);
 	for (size_t i = 0; i < counter.kind_count; i++)

@@ -126,7 +126,7 @@ static struct piece *take_ready(struct list_pipe *pipe)
 	return NULL;
 }
 
-static void *work(void *context)
+static void *list_pipe_work(void *context)
 {
 	struct list_pipe *pipe = context;
 	struct list_scratch *scratch = list_scratch_new(pipe->context);
@@ -157,7 +157,8 @@ static void *work(void *context)
 static void start_workers(struct list_pipe *pipe)
 {
 	while (pipe->worker_count < pipe->max_workers) {
-		if (pthread_create(&pipe->workers[pipe->worker_count], NULL, work, pipe) != 0)
+		if (pthread_create(&pipe->workers[pipe->worker_count], NULL, list_pipe_work,
+				   pipe) != 0)
 			break; /* fewer, or none: the caller prints */
 		pipe->worker_count++;
 	}
@@ -200,7 +201,7 @@ static void write_oldest(struct list_pipe *pipe)
 }
 
 /* Hand over the piece that was filled; afterwards the next one is FREE. */
-static void hand_over(struct list_pipe *pipe)
+static void list_pipe_hand_over(struct list_pipe *pipe)
 {
 	uint32_t next = (pipe->filling + 1) % pipe->piece_count;
 
@@ -269,7 +270,7 @@ int list_pipe_put(struct list_pipe *pipe, const struct value_line *line)
 	piece = &pipe->pieces[pipe->filling];
 	keep_line(piece, line);
 	if (piece->count == PIECE_LINES || piece->used > PIECE_BYTES - 2 * MAX_BYTES)
-		hand_over(pipe);
+		list_pipe_hand_over(pipe);
 	return pipe->out.error;
 }
 
@@ -290,7 +291,7 @@ int list_pipe_finish(struct list_pipe *pipe, struct err *err)
 	if (!pipe)
 		return 0;
 	if (pipe->piece_count && pipe->pieces[pipe->filling].count)
-		hand_over(pipe);
+		list_pipe_hand_over(pipe);
 	while (pipe->piece_count && pipe->oldest != pipe->filling)
 		write_oldest(pipe);
 	stop_workers(pipe);

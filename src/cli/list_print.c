@@ -394,8 +394,8 @@ static void put_own_fields(const struct value_line *line, struct outbuf *out, bo
 	}
 }
 
-static void put_fields(const struct value_context *context, const struct value_line *line,
-		       struct outbuf *out)
+static void list_print_put_fields(const struct value_context *context,
+				  const struct value_line *line, struct outbuf *out)
 {
 	const struct print_event *kind = line->kind;
 	bool any = false;
@@ -409,8 +409,9 @@ static void put_fields(const struct value_context *context, const struct value_l
 	outbuf_char(out, '}');
 }
 
-static void put_column(const struct value_context *context, const struct value_line *line,
-		       enum value_column column, const char *key, struct outbuf *out, bool *any)
+static void list_print_put_column(const struct value_context *context,
+				  const struct value_line *line, enum value_column column,
+				  const char *key, struct outbuf *out, bool *any)
 {
 	struct value_place place = value_column_place(column, line->kind);
 
@@ -424,20 +425,20 @@ static void put_json(const struct list_print *print, const struct value_context 
 	bool any = false;
 
 	outbuf_char(out, '{');
-	put_column(context, line, COLUMN_TIME, "time_ns", out, &any);
-	put_column(context, line, COLUMN_DELTA, "delta_ns", out, &any);
-	put_column(context, line, COLUMN_CPU, "cpu", out, &any);
-	put_column(context, line, COLUMN_TID, "tid", out, &any);
-	put_column(context, line, COLUMN_COMM, "comm", out, &any);
-	put_column(context, line, COLUMN_LATENCY, "latency", out, &any);
-	put_column(context, line, COLUMN_PLACE, "place", out, &any);
-	put_column(context, line, COLUMN_EVENT, "event", out, &any);
+	list_print_put_column(context, line, COLUMN_TIME, "time_ns", out, &any);
+	list_print_put_column(context, line, COLUMN_DELTA, "delta_ns", out, &any);
+	list_print_put_column(context, line, COLUMN_CPU, "cpu", out, &any);
+	list_print_put_column(context, line, COLUMN_TID, "tid", out, &any);
+	list_print_put_column(context, line, COLUMN_COMM, "comm", out, &any);
+	list_print_put_column(context, line, COLUMN_LATENCY, "latency", out, &any);
+	list_print_put_column(context, line, COLUMN_PLACE, "place", out, &any);
+	list_print_put_column(context, line, COLUMN_EVENT, "event", out, &any);
 	put_key(out, "fields", &any);
-	put_fields(context, line, out);
+	list_print_put_fields(context, line, out);
 	if (line->record.origin)
-		put_column(context, line, COLUMN_INSTANCE, "instance", out, &any);
+		list_print_put_column(context, line, COLUMN_INSTANCE, "instance", out, &any);
 	if (print->opts.state)
-		put_column(context, line, COLUMN_STATE, "state", out, &any);
+		list_print_put_column(context, line, COLUMN_STATE, "state", out, &any);
 	outbuf_put(out, "}\n", 2);
 }
 

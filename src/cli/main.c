@@ -26,7 +26,7 @@ static const struct command *const commands[] = {
 	&cmd_recover,	&cmd_doctor,
 };
 
-static const struct command *find_command(const char *name)
+static const struct command *main_find_command(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		if (strcmp(commands[i]->name, name) == 0)
@@ -77,7 +77,7 @@ static int run_help(const char *name)
 		print_help(stdout);
 		return EXIT_OK;
 	}
-	command = find_command(name);
+	command = main_find_command(name);
 	if (!command)
 		return unknown_command(name);
 	command_help(command);
@@ -117,7 +117,7 @@ static bool has_command(int argc, char **argv)
 	return false;
 }
 
-static int run_command(const struct command *command, bool pages, int argc, char **argv)
+static int main_run_command(const struct command *command, bool pages, int argc, char **argv)
 {
 	struct err err = { 0 };
 
@@ -153,8 +153,8 @@ int main(int argc, char **argv)
 		printf("holdup %s\n", command_version());
 		return flushed(EXIT_OK);
 	}
-	command = find_command(argv[1]);
+	command = main_find_command(argv[1]);
 	if (!command)
 		return unknown_command(argv[1]);
-	return flushed(run_command(command, pages, argc - 2, argv + 2));
+	return flushed(main_run_command(command, pages, argc - 2, argv + 2));
 }

@@ -26,7 +26,7 @@ static bool parse_flag(const struct opt_spec *spec, const char *value, void *fie
 	return true;
 }
 
-static bool parse_u32(const struct opt_spec *spec, const char *value, void *field)
+static bool opts_parse_u32(const struct opt_spec *spec, const char *value, void *field)
 {
 	uint64_t number;
 
@@ -54,7 +54,7 @@ static bool parse_pid(const struct opt_spec *spec, const char *value, void *fiel
 	return true;
 }
 
-static bool parse_pids(const struct opt_spec *spec, const char *value, void *field)
+static bool opts_parse_pids(const struct opt_spec *spec, const char *value, void *field)
 {
 	struct opt_pids *pids = field;
 	AUTO_FREE char *list = xstrdup(value);
@@ -70,7 +70,7 @@ static bool parse_pids(const struct opt_spec *spec, const char *value, void *fie
 	return true;
 }
 
-static bool parse_size(const struct opt_spec *spec, const char *value, void *field)
+static bool opts_parse_size(const struct opt_spec *spec, const char *value, void *field)
 {
 	(void)spec;
 	return text_parse_size(value, field);
@@ -147,7 +147,7 @@ static bool parse_maybe(const struct opt_spec *spec, const char *value, void *fi
 	struct opt_maybe *maybe = field;
 
 	maybe->given = true;
-	return !value || (parse_u32(spec, value, &maybe->value) && maybe->value > 0);
+	return !value || (opts_parse_u32(spec, value, &maybe->value) && maybe->value > 0);
 }
 
 enum value_rule {
@@ -165,11 +165,11 @@ struct type_row {
 /* NULL: the help's word for the value, or the words of a choice. */
 static const struct type_row types[] = {
 	[opt_flag] = { parse_flag, VALUE_NEVER, "no value" },
-	[opt_u32] = { parse_u32, VALUE_ALWAYS, "a number from 0 to 4294967295" },
+	[opt_u32] = { opts_parse_u32, VALUE_ALWAYS, "a number from 0 to 4294967295" },
 	[opt_u64] = { parse_u64, VALUE_ALWAYS, "a number from 0 to 18446744073709551615" },
 	[opt_pid] = { parse_pid, VALUE_ALWAYS, "a process or thread id from 1 on" },
-	[opt_pids] = { parse_pids, VALUE_ALWAYS, "process or thread ids such as 7 or 7,8" },
-	[opt_size] = { parse_size, VALUE_ALWAYS, "a size such as 512K or 4M" },
+	[opt_pids] = { opts_parse_pids, VALUE_ALWAYS, "process or thread ids such as 7 or 7,8" },
+	[opt_size] = { opts_parse_size, VALUE_ALWAYS, "a size such as 512K or 4M" },
 	[opt_percent] = { parse_percent, VALUE_ALWAYS, "a percentage above 0 such as 2 or 0.5%" },
 	[opt_seconds] = { parse_seconds, VALUE_ALWAYS, "seconds such as 10 or 0.5" },
 	[opt_duration] = { parse_duration, VALUE_ALWAYS, "a duration such as 300ms or 1.2s" },

@@ -37,14 +37,14 @@ static int lend(struct lent *lent, struct err *err)
 	return rc;
 }
 
-static void take_back(struct lent *lent)
+static void output_take_back(struct lent *lent)
 {
 	guard_take_back(&lent->rights);
 	guard_user_fini(&lent->user);
 }
 
 /* As open(2) would have made it, or as what it comes in the place of. */
-static void set_mode(int fd, const struct stat *before)
+static void output_set_mode(int fd, const struct stat *before)
 {
 	mode_t mask = umask(0);
 
@@ -65,7 +65,7 @@ static int begin_beside(struct output *output, struct err *err)
 	output->name = unfinished_name(output->path);
 	output->fd = unfinished_file(output->path, output->name, &why);
 	if (output->fd >= 0) {
-		set_mode(output->fd, is_there ? &st : NULL);
+		output_set_mode(output->fd, is_there ? &st : NULL);
 		return 0;
 	}
 	free(output->name);
@@ -94,7 +94,7 @@ int output_begin(const char *path, struct output *out_output, struct err *err)
 	if (rc < 0)
 		return rc;
 	rc = begin_beside(&output, err);
-	take_back(&lent);
+	output_take_back(&lent);
 	if (rc == -ENOTSUP)
 		return output_begin_here(path, out_output, err);
 	if (rc == 0)
@@ -145,7 +145,7 @@ int output_end(struct output *output, int rc, struct err *err)
 		rc = rc < 0 ? rc : give_name(output, err);
 		if (rc < 0)
 			unfinished_drop(output->name);
-		take_back(&lent);
+		output_take_back(&lent);
 	} else if (output->name) {
 		rc = rc < 0 ? rc : -EPERM;
 	}

@@ -58,7 +58,7 @@ bool pager_is_begun(void)
 
 /* ------------------------------------------------------------------ the child */
 
-static void reset_signals(void)
+static void pager_reset_signals(void)
 {
 	sigset_t none;
 
@@ -84,7 +84,7 @@ static bool wait_for_report(void)
 /* Says by 'ready_fd' that it has become whom it shall be. */
 static void run_pager(int in_fd, int ready_fd)
 {
-	reset_signals();
+	pager_reset_signals();
 	if (dup2(in_fd, STDIN_FILENO) < 0 || dup2(ready_fd, STDERR_FILENO + 1) < 0)
 		_exit(CANNOT_RUN);
 	(void)close_range(STDERR_FILENO + 2, ~0u, 0);
@@ -112,7 +112,7 @@ static int wait_for_pager(void)
 	return status < 0 ? 0 : status;
 }
 
-static void on_end(int signal_number)
+static void pager_on_end(int signal_number)
 {
 	(void)wait_for_pager();
 	(void)signal(signal_number, SIG_DFL);
@@ -121,7 +121,7 @@ static void on_end(int signal_number)
 
 void pager_catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_end, .sa_flags = SA_RESTART }, now;
+	struct sigaction action = { .sa_handler = pager_on_end, .sa_flags = SA_RESTART }, now;
 
 	if (pager.child <= 0)
 		return;
@@ -134,7 +134,7 @@ void pager_catch_signals(void)
 }
 
 /* Returns the child, or 0 when it could not become whom it shall be. */
-static pid_t start_pager(int in_fd)
+static pid_t pager_start(int in_fd)
 {
 	AUTO_CLOSE int told = -1;
 	int ready[2];
@@ -167,7 +167,7 @@ void pager_begin(void)
 	in_fd = fds[0];
 	out_fd = fds[1];
 	(void)fflush(stdout);
-	pager.child = start_pager(in_fd);
+	pager.child = pager_start(in_fd);
 	if (!pager.child)
 		return;
 	terminal_begin_paged();

@@ -31,7 +31,7 @@ static struct {
 	char line[160]; /* what is to be shown */
 } later = { .lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER };
 
-static bool is_shown(void)
+static bool progress_is_shown(void)
 {
 	return isatty(STDERR_FILENO) == 1;
 }
@@ -77,7 +77,7 @@ static void progress_begin(void)
 void progress_recording(void *context, double seconds, uint64_t bytes, uint64_t lost)
 {
 	(void)context;
-	if (!is_shown())
+	if (!progress_is_shown())
 		return;
 	terminal_codes(stderr, "\r");
 	fprintf(stderr, "holdup: recording for %.0f s, %s", seconds, text_size(bytes).s);
@@ -102,7 +102,7 @@ void progress_say(const char *text)
 	AUTO_FREE char *safe = text_escaped(text);
 	char line[sizeof(later.line)];
 
-	if (!is_shown())
+	if (!progress_is_shown())
 		return;
 	(void)snprintf(line, sizeof(line), "\rholdup: %s\033[K", safe);
 	if (!later.begun && !later.shown)

@@ -35,7 +35,7 @@ static void reading_add_path(char *path, bool only_write)
 		(struct guard_place){ .path = path, .only_write = only_write };
 }
 
-static bool is_folder(const char *path)
+static bool reading_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -78,7 +78,8 @@ static void add_cache(const char *trace)
 
 	if (!path)
 		return;
-	if (!(is_folder(trace) && access(trace, W_OK) == 0) && !guard_user_ids(&uid, &gid)) {
+	if (!(reading_is_folder(trace) && access(trace, W_OK) == 0) &&
+	    !guard_user_ids(&uid, &gid)) {
 		AUTO_FREE char *above = xstrdup(path);
 
 		(void)mkdir(dirname(above), 0700); /* without it the index is not kept */
@@ -101,7 +102,7 @@ void reading_indexes(const char *trace)
 {
 	if (!trace || reading.is_begun)
 		return;
-	if (is_folder(trace))
+	if (reading_is_folder(trace))
 		reading_add_path(xstrdup(trace), false);
 	add_cache(trace);
 }

@@ -184,7 +184,7 @@ int recording_status(int wait_status)
 	return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
 }
 
-static void print_losses(const struct manifest *manifest)
+static void recording_print_losses(const struct manifest *manifest)
 {
 	for (size_t i = 0; i < manifest->cpu_count; i++) {
 		const struct manifest_cpu *cpu = &manifest->cpus[i];
@@ -203,7 +203,7 @@ static void print_losses(const struct manifest *manifest)
 }
 
 /* A path as a word for a shell. */
-static void put_path(FILE *out, const char *path)
+static void recording_put_path(FILE *out, const char *path)
 {
 	AUTO_FREE char *safe = text_escaped(path);
 	bool quote = safe[strspn(safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -242,7 +242,7 @@ static double percent_of(uint64_t part_ns, double whole_ns)
 /* With what who had the events paid for them. */
 static void tell_whole_cost(const struct record_result *result)
 {
-	const struct fact_cost cost = manifest_cost(result->manifest);
+	const struct fact_cost cost = result->manifest->cost;
 	double all_ns = result->seconds * 1e9 * cost.cpus;
 
 	if (!cost.events_ns || !(all_ns > 0))
@@ -266,18 +266,18 @@ static void tell_cost(const struct record_result *result)
 	const struct manifest *manifest = result->manifest;
 	double seconds = result->seconds > 0 ? result->seconds : 1;
 
-	if (!manifest->recorder_cpu_ns)
+	if (!manifest->cost.cpu_ns)
 		return;
 	fprintf(stderr, "  the recorder used %s of CPU time",
-		text_duration(manifest->recorder_cpu_ns).s);
+		text_duration(manifest->cost.cpu_ns).s);
 	/* Of a short one most is for beginning and ending. */
 	if (seconds >= SHARE_SECONDS)
 		fprintf(stderr, " (%.1f %% of a CPU)",
-			percent_of(manifest->recorder_cpu_ns, seconds * 1e9));
-	if (manifest->bpf_window_ns)
+			percent_of(manifest->cost.cpu_ns, seconds * 1e9));
+	if (manifest->cost.bpf_window_ns)
 		fprintf(stderr, ", its BPF programs %.1f %% of a CPU in the first %s",
-			percent_of(manifest->bpf_ns, (double)manifest->bpf_window_ns),
-			text_duration(manifest->bpf_window_ns).s);
+			percent_of(manifest->cost.bpf_ns, (double)manifest->cost.bpf_window_ns),
+			text_duration(manifest->cost.bpf_window_ns).s);
 	fprintf(stderr, "; %s events and %s a second\n",
 		text_count((uint64_t)((double)result->events / seconds)).s,
 		text_size((uint64_t)((double)result->bytes / seconds)).s);
@@ -314,12 +314,12 @@ void recording_summary(const struct record_result *result, const struct record_o
 			text_size(result->user_unread_bytes).s,
 			result->user_is_cut ? ", and more folders" : "");
 	if (result->manifest)
-		print_losses(result->manifest);
+		recording_print_losses(result->manifest);
 	fprintf(stderr, "  see: %sholdup why ", needs_sudo(opts->dir) ? "sudo " : "");
 	if (!opts->argv && opts->pid_count)
 		fprintf(stderr, "--pid %d ", opts->pids[0]);
 	else if (!opts->argv)
 		fputs("-a ", stderr);
-	put_path(stderr, opts->dir);
+	recording_put_path(stderr, opts->dir);
 	fputc('\n', stderr);
 }

@@ -57,7 +57,7 @@ static struct {
 	struct sigaction old[ARRAY_LEN(signals)];
 } temp;
 
-static void on_signal(int signal_number)
+static void tempdir_on_signal(int signal_number)
 {
 	unsigned char byte = (unsigned char)signal_number;
 	int saved = errno;
@@ -68,7 +68,7 @@ static void on_signal(int signal_number)
 }
 
 /* Ends when the other end of the pipe is closed, or with the process. */
-static void *watch(void *unused)
+static void *tempdir_watch(void *unused)
 {
 	unsigned char byte = 0;
 
@@ -83,7 +83,7 @@ static void *watch(void *unused)
 
 static int start_watcher(struct err *err)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = tempdir_on_signal, .sa_flags = SA_RESTART };
 	sigset_t all, before;
 	int rc;
 
@@ -92,7 +92,7 @@ static int start_watcher(struct err *err)
 	/* All signals go to the other threads. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&temp.watcher, NULL, watch, NULL);
+	rc = pthread_create(&temp.watcher, NULL, tempdir_watch, NULL);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0) {
 		mem_close_fd(&temp.pipe[0]);
@@ -109,7 +109,7 @@ static int start_watcher(struct err *err)
 }
 
 /* As root only where nobody else can change anything; a user knows what $TMPDIR is. */
-static int open_parent(const char *path, struct err *err)
+static int tempdir_open_parent(const char *path, struct err *err)
 {
 	int fd;
 
@@ -146,7 +146,7 @@ static char *random_name(void)
 }
 
 /* The marker says that the lock was there before: who finds it without a lock finds a dead one. */
-static int mark(void)
+static int tempdir_mark(void)
 {
 	AUTO_CLOSE int marker = -1;
 
@@ -158,11 +158,11 @@ static int mark(void)
 	return marker < 0 || fchmod(temp.fd, 0711) < 0 ? -errno : 0;
 }
 
-static int make_in(const char *place, struct err *err)
+static int tempdir_make_in(const char *place, struct err *err)
 {
 	int rc = -EEXIST;
 
-	temp.parent_fd = open_parent(place, err);
+	temp.parent_fd = tempdir_open_parent(place, err);
 	if (temp.parent_fd < 0)
 		return temp.parent_fd;
 	for (int i = 0; rc == -EEXIST && i < TRIES; i++) {
@@ -171,7 +171,7 @@ static int make_in(const char *place, struct err *err)
 		rc = temp.name && mkdirat(temp.parent_fd, temp.name, 0700) == 0 ? 0 : -errno;
 	}
 	if (rc == 0)
-		rc = mark();
+		rc = tempdir_mark();
 	if (rc < 0)
 		return err_set(err, rc, "cannot create a directory in %s: %s", place,
 			       strerror(-rc));
@@ -206,7 +206,7 @@ int tempdir_make(const char **out_path, struct err *err)
 	temp.fd = temp.parent_fd = -1;
 	for (size_t i = 0; rc < 0 && i < count; i++) {
 		tempdir_forget();
-		rc = make_in(places[i], err);
+		rc = tempdir_make_in(places[i], err);
 	}
 	if (rc == 0)
 		rc = start_watcher(err);
@@ -285,7 +285,7 @@ static void sweep(uid_t uid)
 	uint64_t end_ns = clock_now_ns() + SWEEP_MAX_NS;
 
 	for (size_t i = 0; i < count; i++) {
-		AUTO_CLOSE int parent = open_parent(places[i], NULL);
+		AUTO_CLOSE int parent = tempdir_open_parent(places[i], NULL);
 		DIR *dir = parent < 0 ? NULL : file_list(parent);
 		const struct dirent *entry;
 

@@ -57,7 +57,7 @@ static uint32_t rank_of(const struct stuck_thread *thread)
 	return thread->kind == STUCK_KERNEL || thread->tid == thread->tgid;
 }
 
-static bool is_before(const struct stuck_thread *thread, const struct stuck_thread *best)
+static bool top_chain_is_before(const struct stuck_thread *thread, const struct stuck_thread *best)
 {
 	if (!best || rank_of(thread) != rank_of(best))
 		return !best || rank_of(thread) > rank_of(best);
@@ -76,7 +76,7 @@ static const struct stuck_thread *top_stuck_thread(const struct stuck *stuck,
 	thread = stuck_find(stuck, task->tgid);
 	for (; thread && thread < stuck->threads + stuck->count && thread->tgid == task->tgid;
 	     thread++) {
-		if (is_before(thread, best))
+		if (top_chain_is_before(thread, best))
 			best = thread;
 	}
 	return best;

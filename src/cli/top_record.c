@@ -30,7 +30,7 @@
 #define SELF	"/proc/self/exe"
 
 /* Signals as a program expects them; one that stops it would leave us waiting for it. */
-static void reset_signals(void)
+static void top_record_reset_signals(void)
 {
 	sigset_t none;
 
@@ -57,14 +57,14 @@ static int run_child(const char *const argv[])
 	if (child < 0)
 		return -errno;
 	if (child == 0) {
-		reset_signals();
+		top_record_reset_signals();
 		execv(argv[0], (char *const *)argv);
 		_exit(127);
 	}
 	return wait_for_child(child);
 }
 
-static int record(const struct top_task *task, const char *trace)
+static int top_record_all(const struct top_task *task, const char *trace)
 {
 	AUTO_FREE char *pid = xasprintf("%d", task->tgid);
 	const char *const argv[] = { SELF, "record", "-p", pid, "-d", SECONDS, "-o", trace, NULL };
@@ -81,7 +81,7 @@ struct recorded {
  * What "holdup why" prints of the task, or why it cannot, for the pager. Who reads a trace gives up for
  * good what top needs for the next interval: in a child.
  */
-static void print_why(void *context, FILE *out)
+static void top_record_print_why(void *context, FILE *out)
 {
 	const struct recorded *recorded = context;
 	const char *trace = recorded->trace;
@@ -113,7 +113,7 @@ static pid_t start_printing(void (*print)(void *context, FILE *out), void *conte
 
 	if (child != 0)
 		return child;
-	reset_signals();
+	top_record_reset_signals();
 	(void)dup2(out_fd, STDOUT_FILENO);
 	(void)dup2(out_fd, STDERR_FILENO);
 	(void)close_range(STDERR_FILENO + 1, ~0u, 0); /* top's sockets are root's */
@@ -125,12 +125,12 @@ static pid_t start_printing(void (*print)(void *context, FILE *out), void *conte
 }
 
 /* A pager runs commands for whoever sits before it: so it is the user's, not root's. */
-static pid_t start_pager(int in_fd)
+static pid_t top_record_start_pager(int in_fd)
 {
 	pid_t child = fork();
 
 	if (child == 0) {
-		reset_signals();
+		top_record_reset_signals();
 		(void)dup2(in_fd, STDIN_FILENO);
 		(void)close_range(STDERR_FILENO + 1, ~0u, 0);
 		if (guard_drop_to_sudo_user(NULL) < 0)
@@ -142,7 +142,7 @@ static pid_t start_pager(int in_fd)
 }
 
 /* Returns what the pager ended with. */
-static int show(void (*print)(void *context, FILE *out), void *context)
+static int top_record_show(void (*print)(void *context, FILE *out), void *context)
 {
 	pid_t child = -1, pager = -1;
 	int fds[2], rc = -EAGAIN;
@@ -151,7 +151,7 @@ static int show(void (*print)(void *context, FILE *out), void *context)
 		return -errno;
 	child = start_printing(print, context, fds[1]);
 	if (child > 0)
-		pager = start_pager(fds[0]);
+		pager = top_record_start_pager(fds[0]);
 	mem_close_fd(&fds[0]);
 	mem_close_fd(&fds[1]);
 	if (pager > 0)
@@ -195,9 +195,9 @@ void top_record(const struct top_task *task)
 	printf("Recording for " SECONDS " s, then explaining %s (%d). Ctrl-C stops early.\n", name,
 	       task->tid);
 	fflush(stdout);
-	rc = record(task, trace);
+	rc = top_record_all(task, trace);
 	if (rc == 0)
-		rc = show(print_why, &(struct recorded){ task, trace });
+		rc = top_record_show(top_record_print_why, &(struct recorded){ task, trace });
 	if (rc != 0)
 		printf("holdup top: holdup why exited with status %d\n", rc);
 	if (rc != 0 || !pager_waits())
@@ -207,7 +207,7 @@ void top_record(const struct top_task *task)
 
 void top_show(void (*print)(void *context, FILE *out), void *context)
 {
-	int rc = show(print, context);
+	int rc = top_record_show(print, context);
 
 	if (rc != 0)
 		printf("holdup top: the pager exited with status %d\n", rc);

@@ -29,6 +29,7 @@
 #include "guard/give.h"
 #include "guard/user.h"
 #include "model/model.h"
+#include "report/check.h"
 
 #define SELF		 "/proc/self/exe"
 #define COMMANDS_MOST	 4u /* at a time */
@@ -234,7 +235,7 @@ static bool stage_close(struct stage *stage, bool is_done)
 	return is_done;
 }
 
-static void on_end(struct watch_act *act, struct child *child, int status)
+static void watch_act_on_end(struct watch_act *act, struct child *child, int status)
 {
 	bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
@@ -257,7 +258,7 @@ void watch_act_step(struct watch_act *act)
 		int status;
 
 		if (child->pid > 0 && waitpid(child->pid, &status, WNOHANG) == child->pid)
-			on_end(act, child, status);
+			watch_act_on_end(act, child, status);
 	}
 }
 
@@ -270,7 +271,7 @@ static bool any_runs(const struct watch_act *act, bool snapshot)
 	return false;
 }
 
-static void wait_for(struct watch_act *act, bool snapshot, uint64_t most_ms)
+static void watch_act_wait_for(struct watch_act *act, bool snapshot, uint64_t most_ms)
 {
 	for (uint64_t ms = 0; any_runs(act, snapshot) && ms < most_ms; ms += POLL_MS) {
 		(void)poll(NULL, 0, POLL_MS);
@@ -280,18 +281,18 @@ static void wait_for(struct watch_act *act, bool snapshot, uint64_t most_ms)
 
 void watch_act_settle(struct watch_act *act)
 {
-	wait_for(act, true, SNAPSHOT_WAIT_MS);
+	watch_act_wait_for(act, true, SNAPSHOT_WAIT_MS);
 	for (size_t i = 0; i < ARRAY_LEN(act->children); i++) {
 		if (act->children[i].pid > 0 && act->children[i].is_snapshot)
 			(void)kill(act->children[i].pid, SIGKILL); /* our own, not reaped yet */
 	}
-	wait_for(act, true, COMMAND_WAIT_MS);
+	watch_act_wait_for(act, true, COMMAND_WAIT_MS);
 }
 
 void watch_act_end(struct watch_act *act)
 {
-	wait_for(act, true, SNAPSHOT_WAIT_MS);
-	wait_for(act, false, COMMAND_WAIT_MS);
+	watch_act_wait_for(act, true, SNAPSHOT_WAIT_MS);
+	watch_act_wait_for(act, false, COMMAND_WAIT_MS);
 }
 
 /* --------------------------------------------------------------- snapshots */
@@ -322,7 +323,8 @@ static void exec_cut(const struct watch_act *act, const struct stage *stage, uin
 	_exit(127);
 }
 
-static void snapshot(struct watch_act *act, uint64_t first_ns, const struct check_finding *finding)
+static void watch_act_snapshot(struct watch_act *act, uint64_t first_ns,
+			       const struct check_finding *finding)
 {
 	const struct watch_actions *actions = act->actions;
 	uint64_t end_ns = finding->end_ns - first_ns + 1;
@@ -452,7 +454,7 @@ static void set_text(const char *name, const char *value)
 	(void)setenv(name, value, 1); /* out of memory: the command sees less */
 }
 
-static void set_number(const char *name, double value)
+static void watch_act_set_number(const char *name, double value)
 {
 	char digits[40];
 
@@ -468,8 +470,8 @@ static void set_constraint(const struct model *model, const struct check_finding
 	set_text("HOLDUP_TO", model->states[transition->to].name);
 	set_text("HOLDUP_EVENT", model->patterns[transition->pattern].name);
 	set_text("HOLDUP_CONSTRAINT", transition->constraints[finding->constraint].text);
-	set_number("HOLDUP_VALUE", finding->left.low);
-	set_number("HOLDUP_LIMIT", finding->right.low);
+	watch_act_set_number("HOLDUP_VALUE", finding->left.low);
+	watch_act_set_number("HOLDUP_LIMIT", finding->right.low);
 }
 
 /* What an own event of a program says of its thread is told as that, unless the kernel says so. */
@@ -477,27 +479,28 @@ static void set_thread(const struct check_finding *finding, int32_t pid)
 {
 	set_text("HOLDUP_TID", "");
 	set_text("HOLDUP_PID", "");
-	set_number("HOLDUP_SAID_TID", finding->tid);
+	watch_act_set_number("HOLDUP_SAID_TID", finding->tid);
 	if (pid < 0)
 		return;
-	set_number("HOLDUP_TID", finding->tid);
-	set_number("HOLDUP_PID", pid);
+	watch_act_set_number("HOLDUP_TID", finding->tid);
+	watch_act_set_number("HOLDUP_PID", pid);
 }
 
 static void set_facts(const struct check_result *result, const struct check_finding *finding,
 		      int32_t pid)
 {
+	AUTO_FREE char *reason = report_check_reason(result, finding);
 	const struct model *model = result->model;
 
 	set_text("HOLDUP_MODEL", model->name);
 	set_text("HOLDUP_STATUS", check_status_name((enum check_status)finding->status));
-	set_number("HOLDUP_INSTANCE", (double)finding->instance);
+	watch_act_set_number("HOLDUP_INSTANCE", (double)finding->instance);
 	set_text("HOLDUP_KEY", finding->key);
 	set_text("HOLDUP_STATE", model->states[finding->state].name);
 	set_thread(finding, pid);
-	set_number("HOLDUP_START_NS", (double)finding->start_ns);
-	set_number("HOLDUP_END_NS", (double)finding->end_ns);
-	set_text("HOLDUP_REASON", finding->reason);
+	watch_act_set_number("HOLDUP_START_NS", (double)finding->start_ns);
+	watch_act_set_number("HOLDUP_END_NS", (double)finding->end_ns);
+	set_text("HOLDUP_REASON", reason);
 	if (finding->transition != UINT32_MAX)
 		set_constraint(model, finding);
 	if (finding->why && finding->why->root_count) {
@@ -533,8 +536,8 @@ static struct child *free_child(struct watch_act *act)
 	return NULL;
 }
 
-static void run_command(struct watch_act *act, const struct check_result *result,
-			const struct check_finding *finding, int32_t pid)
+static void watch_act_run_command(struct watch_act *act, const struct check_result *result,
+				  const struct check_finding *finding, int32_t pid)
 {
 	struct child *child;
 
@@ -564,13 +567,13 @@ void watch_act_on(struct watch_act *act, uint64_t first_ns, const struct check_r
 	struct watch_proven proven = { .pid_fd = -1, .pid = -1 };
 
 	if (act->actions->snapshot)
-		snapshot(act, first_ns, finding);
+		watch_act_snapshot(act, first_ns, finding);
 	if (act->signal || act->actions->exec)
 		watch_tree_open(act->tree, finding->tid, finding->end_ns, &proven);
 	if (act->signal)
 		send_signal(act, &proven, finding->tid);
 	if (act->actions->exec)
-		run_command(act, result, finding, proven.pid);
+		watch_act_run_command(act, result, finding, proven.pid);
 	mem_close_fd(&proven.pid_fd);
 }
 

@@ -62,7 +62,7 @@ void watch_keep_free(struct watch_keep *keep)
 	free(keep);
 }
 
-static bool is_noted(const struct watch_keep *keep, const char *path)
+static bool watch_keep_is_noted(const struct watch_keep *keep, const char *path)
 {
 	for (size_t i = 0; i < keep->count; i++) {
 		if (!keep->olds[i].bytes && strcmp(keep->olds[i].path, path) == 0)
@@ -104,8 +104,8 @@ static bool is_stream(const char *name, unsigned int *out_cpu, unsigned int *out
 }
 
 /* Does the program write to a newer one of that CPU? */
-static bool is_over(int folder, struct dirent *const *entries, int count, unsigned int cpu,
-		    unsigned int number)
+static bool watch_keep_is_over(int folder, struct dirent *const *entries, int count,
+			       unsigned int cpu, unsigned int number)
 {
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
@@ -118,7 +118,8 @@ static bool is_over(int folder, struct dirent *const *entries, int count, unsign
 	return false;
 }
 
-static void note_folder(struct watch_keep *keep, const char *path, int depth, uint64_t time_ns)
+static void watch_keep_note_folder(struct watch_keep *keep, const char *path, int depth,
+				   uint64_t time_ns)
 {
 	struct dirent **entries;
 	AUTO_CLOSE int fd = file_open_beneath(keep->dir_fd, path, O_RDONLY | O_DIRECTORY);
@@ -130,10 +131,11 @@ static void note_folder(struct watch_keep *keep, const char *path, int depth, ui
 		unsigned int cpu, number;
 
 		if (is_stream(name, &cpu, &number)) {
-			if (!is_noted(keep, below) && is_over(fd, entries, count, cpu, number))
+			if (!watch_keep_is_noted(keep, below) &&
+			    watch_keep_is_over(fd, entries, count, cpu, number))
 				kept_note(keep, xstrdup(below), 0, time_ns);
 		} else if (name[0] != '.' && entries[i]->d_type == DT_DIR && depth < DEPTH_MAX) {
-			note_folder(keep, below, depth + 1, time_ns);
+			watch_keep_note_folder(keep, below, depth + 1, time_ns);
 		}
 	}
 	for (int i = 0; i < count; i++)
@@ -158,13 +160,14 @@ static void note_all(struct watch_keep *keep, uint64_t time_ns)
 		note_growing(keep, kernel, entry->d_name, time_ns);
 	if (dir)
 		closedir(dir);
-	note_folder(keep, "user", 0, time_ns);
+	watch_keep_note_folder(keep, "user", 0, time_ns);
 }
 
 /* ---------------------------------------------------------------------- go */
 
 /* The folder of a file below the recording; programs change theirs as they like. */
-static int open_folder(const struct watch_keep *keep, const char *path, const char **out_name)
+static int watch_keep_open_folder(const struct watch_keep *keep, const char *path,
+				  const char **out_name)
 {
 	const char *slash = strrchr(path, '/');
 	AUTO_FREE char *folder = xstrndup(path, (size_t)(slash - path));
@@ -177,7 +180,7 @@ static int open_folder(const struct watch_keep *keep, const char *path, const ch
 static void kept_give_up(const struct watch_keep *keep, const struct old *old)
 {
 	const char *name;
-	AUTO_CLOSE int folder = open_folder(keep, old->path, &name);
+	AUTO_CLOSE int folder = watch_keep_open_folder(keep, old->path, &name);
 	AUTO_CLOSE int fd = -1;
 
 	if (folder < 0)

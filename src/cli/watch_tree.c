@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,11 +23,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
+#include "proc/stat.h"
 #include "record/pidns.h"
 
 #define START_SLACK_NS 100000000u /* from the start of a process to the event of its fork */
-#define FLAG_KTHREAD   0x200000u  /* PF_KTHREAD of <linux/sched.h>, as /proc has it */
-#define STAT_MAX       1024
 
 struct watch_tree {
 	enum watch_tree_kind kind;
@@ -42,33 +40,20 @@ struct watch_tree {
 /* Of /proc/.../stat. */
 struct life {
 	uint64_t start; /* ticks since boot */
-	unsigned long flags;
+	bool is_kernel;
 };
 
-static bool read_life(const char *path, struct life *out_life)
+static bool watch_tree_life_of(int32_t pid, int32_t tid, struct life *out_life)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[STAT_MAX];
-	ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *at;
-
-	if (bytes < 0)
-		return false;
-	text[bytes] = '\0';
-	at = strrchr(text, ')'); /* a name may hold anything, ')' too */
-	/* The flags are field 9, the start time field 22; field 3 follows the ')'. */
-	return at && sscanf(at + 1,
-			    " %*c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-			    " %*d %*d %" SCNu64,
-			    &out_life->flags, &out_life->start) == 2;
-}
-
-static bool life_of(int32_t pid, int32_t tid, struct life *out_life)
-{
-	char path[64];
+	char path[64], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	return read_life(path, out_life);
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.last < STAT_BIRTH)
+		return false;
+	*out_life = (struct life){ .start = stat.field[STAT_BIRTH],
+				   .is_kernel = stat.field[STAT_FLAGS] & STAT_KERNEL_THREAD };
+	return true;
 }
 
 /* On the clock of /proc: with the time that the machine slept so far. */
@@ -88,7 +73,7 @@ struct watch_tree *watch_tree_new(enum watch_tree_kind kind, const int32_t *pids
 	for (size_t i = 0; kind == WATCH_PIDS && i < count; i++) {
 		struct life life;
 
-		if (!life_of(pids[i], pids[i], &life))
+		if (!watch_tree_life_of(pids[i], pids[i], &life))
 			continue;
 		map_put(&tree->members, (uint32_t)pids[i], life.start * tree->tick_ns);
 		map_put(&tree->older, (uint32_t)pids[i], 1);
@@ -122,7 +107,8 @@ void watch_tree_root(struct watch_tree *tree, int32_t pid)
 	tree->forked = (struct map){ 0 };
 }
 
-static void on_fork(struct watch_tree *tree, int32_t parent, int32_t child, uint64_t time_ns)
+static void watch_tree_on_fork(struct watch_tree *tree, int32_t parent, int32_t child,
+			       uint64_t time_ns)
 {
 	uint64_t start_ns = since_boot_ns(time_ns);
 	bool is_root = tree->kind == WATCH_COMMAND && child == tree->root &&
@@ -148,7 +134,7 @@ void watch_tree_feed(struct watch_tree *tree, const struct event *event)
 	 * takes the number and the start of its process, which is known.
 	 */
 	if (event->type == EV_SCHED_FORK)
-		on_fork(tree, event->tid, event->task.tid, event->time_ns);
+		watch_tree_on_fork(tree, event->tid, event->task.tid, event->time_ns);
 }
 
 /* -------------------------------------------------------------------- proof */
@@ -195,13 +181,14 @@ static bool is_member(const struct watch_tree *tree, int32_t pid, int32_t tid,
 }
 
 /* NULL = it is proven. */
-static const char *doubt(const struct watch_tree *tree, int32_t pid, int32_t tid, uint64_t time_ns)
+static const char *watch_tree_doubt(const struct watch_tree *tree, int32_t pid, int32_t tid,
+				    uint64_t time_ns)
 {
 	struct life process, thread;
 
-	if (!life_of(pid, pid, &process) || !life_of(pid, tid, &thread))
+	if (!watch_tree_life_of(pid, pid, &process) || !watch_tree_life_of(pid, tid, &thread))
 		return "has exited";
-	if (process.flags & FLAG_KTHREAD)
+	if (process.is_kernel)
 		return "is a kernel thread";
 	if (!is_member(tree, pid, tid, &process, &thread))
 		return "is not in the recorded process tree";
@@ -225,7 +212,7 @@ static const char *open_process(const struct watch_tree *tree, int32_t tid, uint
 	proven->pid_fd = pidfd_open(proven->pid, 0);
 	if (proven->pid_fd < 0)
 		return errno == ESRCH ? "has exited" : "cannot be opened as a pidfd";
-	why = doubt(tree, proven->pid, tid, time_ns);
+	why = watch_tree_doubt(tree, proven->pid, tid, time_ns);
 	return why ? why : has_ended(proven->pid_fd) ? "has exited" : NULL;
 }
 

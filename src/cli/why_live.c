@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/load.h"
 #include "cli/progress.h"
+#include "proc/stat.h"
 #include "record/instance.h"
 #include "record/record.h"
 #include "report/locks.h"
@@ -27,13 +28,10 @@
 static bool is_zombie(int32_t id)
 {
 	AUTO_FREE char *path = xasprintf("/proc/%d/stat", id);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char line[256] = "";
-	const char *state = NULL;
+	char line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
-	if (fd >= 0 && read(fd, line, sizeof(line) - 1) > 0)
-		state = strrchr(line, ')');
-	return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
+	return stat_read(AT_FDCWD, path, line, &stat) && stat_is_over(&stat);
 }
 
 bool why_is_named(const struct target_opts *target, const struct why_live *live)
@@ -47,7 +45,7 @@ static bool is_living(int32_t id)
 }
 
 /* The processes of a name or a cgroup, those that ended and were not reaped left out. */
-static int list(struct why_live *live, const struct target_opts *target, struct err *err)
+static int why_live_list(struct why_live *live, const struct target_opts *target, struct err *err)
 {
 	const struct delays_select select = { .comm = target->comm, .cgroup = live->cgroup };
 	struct delays_ids ids;
@@ -92,7 +90,7 @@ int why_live_find(struct why_live *live, struct target_opts *target, struct err 
 		live->count = target->pid != 0;
 		return 0;
 	}
-	rc = list(live, target, err);
+	rc = why_live_list(live, target, err);
 	if (rc == 0 && live->count == 0)
 		rc = say_none(live, target, err);
 	if (rc < 0)
@@ -127,7 +125,7 @@ static void say_live(void *context)
 }
 
 /* By its number a process may be another one by now. */
-static uint64_t birth_of(int32_t pid)
+static uint64_t why_live_birth_of(int32_t pid)
 {
 	uint64_t birth = 0;
 
@@ -138,7 +136,7 @@ void why_live_fill(struct why_live *live, struct record_opts *opts)
 {
 	live->births = xcalloc(live->count + 1, sizeof(*live->births));
 	for (size_t i = 0; i < live->count; i++)
-		live->births[i] = birth_of(live->pids[i]);
+		live->births[i] = why_live_birth_of(live->pids[i]);
 	opts->seconds = live->seconds > 0 ? live->seconds : WHY_LIVE_SECONDS;
 	opts->pids = live->pids;
 	opts->pid_count = live->count < WHY_LIVE_AWAITED ? live->count : WHY_LIVE_AWAITED;
@@ -154,7 +152,7 @@ static size_t list_living(struct why_live *live, int32_t *out_pids)
 	size_t count = 0;
 
 	for (size_t i = 0; i < live->count; i++) {
-		if (live->births[i] && birth_of(live->pids[i]) == live->births[i])
+		if (live->births[i] && why_live_birth_of(live->pids[i]) == live->births[i])
 			out_pids[count++] = live->pids[i];
 		else
 			live->births[i] = 0;

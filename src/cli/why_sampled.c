@@ -14,7 +14,7 @@
 
 static volatile sig_atomic_t is_stopped;
 
-static void on_signal(int number)
+static void why_sampled_on_signal(int number)
 {
 	(void)number;
 	is_stopped = 1;
@@ -28,7 +28,7 @@ bool why_sampled_helps(int rc, const struct why_live *live)
 int why_sampled(const struct why_live *live, FILE *out, bool json, uint32_t top, struct err *err)
 {
 	const struct stuck_select select = { .tgids = live->pids, .count = live->count };
-	const struct sigaction action = { .sa_handler = on_signal };
+	const struct sigaction action = { .sa_handler = why_sampled_on_signal };
 	double seconds = live->seconds > 0 ? live->seconds : WHY_LIVE_SECONDS;
 	struct sampled *sampled;
 	int rc;

@@ -51,7 +51,7 @@ struct row {
 
 /* ---------------------------------------------------------------------- one event */
 
-static void put_key(struct chrome *chrome, const char *key)
+static void chrome_put_key(struct chrome *chrome, const char *key)
 {
 	outbuf_string(&chrome->text, ",\"");
 	outbuf_string(&chrome->text, key);
@@ -60,20 +60,20 @@ static void put_key(struct chrome *chrome, const char *key)
 
 static void chrome_put_text(struct chrome *chrome, const char *key, const char *text)
 {
-	put_key(chrome, key);
+	chrome_put_key(chrome, key);
 	outbuf_json(&chrome->text, text, TEXT_MAX);
 }
 
 static void chrome_put_number(struct chrome *chrome, const char *key, int64_t number)
 {
-	put_key(chrome, key);
+	chrome_put_key(chrome, key);
 	outbuf_room(&chrome->text);
 	chrome->text.at = digits_i64(chrome->text.at, number);
 }
 
-static void put_time(struct chrome *chrome, const char *key, uint64_t ns)
+static void chrome_put_time(struct chrome *chrome, const char *key, uint64_t ns)
 {
-	put_key(chrome, key);
+	chrome_put_key(chrome, key);
 	outbuf_room(&chrome->text);
 	chrome->text.at = digits_u64(chrome->text.at, ns / 1000);
 	*chrome->text.at++ = '.';
@@ -92,7 +92,7 @@ static void chrome_begin(struct chrome *chrome, char phase, const struct row *ro
 	chrome_put_number(chrome, "tid", row->tid);
 }
 
-static void end(struct chrome *chrome)
+static void chrome_end(struct chrome *chrome)
 {
 	outbuf_char(&chrome->text, '}');
 	/* The stream keeps the error. */
@@ -109,10 +109,10 @@ static void chrome_put_name(struct chrome *chrome, const struct row *row, const 
 	outbuf_string(&chrome->text, ",\"args\":{\"name\":");
 	outbuf_json(&chrome->text, name, TEXT_MAX);
 	outbuf_char(&chrome->text, '}');
-	end(chrome);
+	chrome_end(chrome);
 }
 
-static bool is_new(struct chrome *chrome, int32_t pid, int32_t tid)
+static bool chrome_is_new(struct chrome *chrome, int32_t pid, int32_t tid)
 {
 	bool fresh = false;
 
@@ -120,13 +120,13 @@ static bool is_new(struct chrome *chrome, int32_t pid, int32_t tid)
 	return fresh;
 }
 
-static void name_process(struct chrome *chrome, int32_t pid)
+static void chrome_name_process(struct chrome *chrome, int32_t pid)
 {
 	const struct timeline *tl = chrome->job->timeline;
 	const struct row row = { pid, pid };
 	uint32_t slot;
 
-	if (!is_new(chrome, pid, -1))
+	if (!chrome_is_new(chrome, pid, -1))
 		return;
 	slot = timeline_find_thread(tl, pid, UINT64_MAX);
 	if (slot != SLOT_NONE)
@@ -139,9 +139,9 @@ static struct row cpu_row(struct chrome *chrome, int32_t pid, uint32_t cpu)
 	struct row row = { pid, (int32_t)cpu };
 	char name[32];
 
-	if (is_new(chrome, pid, -1))
+	if (chrome_is_new(chrome, pid, -1))
 		chrome_put_name(chrome, &row, "process_name", cpu_processes[pid - PID_CPUS]);
-	if (is_new(chrome, pid, row.tid)) {
+	if (chrome_is_new(chrome, pid, row.tid)) {
 		(void)snprintf(name, sizeof(name), "CPU %u", cpu);
 		chrome_put_name(chrome, &row, "thread_name", name);
 	}
@@ -162,15 +162,15 @@ static struct row chrome_row(struct chrome *chrome, struct scene_track track)
 		return cpu_row(chrome, process_of[track.lane], track.id);
 	thread = scene_thread_of(chrome->job->timeline, track.id);
 	row = (struct row){ thread.tgid, thread.tid };
-	name_process(chrome, row.pid);
-	if (is_new(chrome, row.pid, row.tid) && *thread.comm)
+	chrome_name_process(chrome, row.pid);
+	if (chrome_is_new(chrome, row.pid, row.tid) && *thread.comm)
 		chrome_put_name(chrome, &row, "thread_name", thread.comm);
 	return row;
 }
 
 /* -------------------------------------------------------------------------- marks */
 
-static void put_args(struct chrome *chrome, const struct scene_mark *mark)
+static void chrome_put_args(struct chrome *chrome, const struct scene_mark *mark)
 {
 	if (!mark->arg_count)
 		return;
@@ -200,14 +200,14 @@ static bool is_async(enum scene_lane lane)
 	return lane == SCENE_WAITS || lane == SCENE_USER;
 }
 
-static void put_side(struct chrome *chrome, const struct scene_mark *mark, bool is_begin)
+static void chrome_put_side(struct chrome *chrome, const struct scene_mark *mark, bool is_begin)
 {
 	struct row row = chrome_row(chrome, mark->track);
 	bool async = is_async(mark->track.lane);
 	char id[32];
 
 	chrome_begin(chrome, (char)(async ? (is_begin ? 'b' : 'e') : (is_begin ? 'B' : 'E')), &row);
-	put_time(chrome, "ts", mark->time_ns);
+	chrome_put_time(chrome, "ts", mark->time_ns);
 	chrome_put_text(chrome, "name", mark->name);
 	if (async) {
 		bool waits = mark->track.lane == SCENE_WAITS;
@@ -218,18 +218,18 @@ static void put_side(struct chrome *chrome, const struct scene_mark *mark, bool 
 	} else {
 		chrome_put_text(chrome, "cat", mark->category);
 	}
-	put_args(chrome, mark);
-	end(chrome);
+	chrome_put_args(chrome, mark);
+	chrome_end(chrome);
 }
 
-static void put_begin(void *context, const struct scene_mark *mark)
+static void chrome_put_begin(void *context, const struct scene_mark *mark)
 {
-	put_side(context, mark, true);
+	chrome_put_side(context, mark, true);
 }
 
-static void put_end(void *context, const struct scene_mark *mark)
+static void chrome_put_end(void *context, const struct scene_mark *mark)
 {
-	put_side(context, mark, false);
+	chrome_put_side(context, mark, false);
 }
 
 /* An end of an arrow binds to the slice around it: here one of no length. */
@@ -238,37 +238,37 @@ static void put_flow(struct chrome *chrome, const struct scene_mark *mark, const
 	bool out = mark->flow_out != 0;
 
 	chrome_begin(chrome, out ? 's' : 'f', row);
-	put_time(chrome, "ts", mark->time_ns);
+	chrome_put_time(chrome, "ts", mark->time_ns);
 	chrome_put_text(chrome, "name", "wake-up");
 	chrome_put_text(chrome, "cat", "wake-up");
 	chrome_put_number(chrome, "id", (int64_t)(out ? mark->flow_out : mark->flow_in));
 	if (!out)
 		chrome_put_text(chrome, "bp", "e");
-	end(chrome);
+	chrome_end(chrome);
 }
 
-static void put_instant(void *context, const struct scene_mark *mark)
+static void chrome_put_instant(void *context, const struct scene_mark *mark)
 {
 	struct chrome *chrome = context;
 	struct row row = chrome_row(chrome, mark->track);
 	bool has_flow = mark->flow_in || mark->flow_out;
 
 	chrome_begin(chrome, has_flow ? 'X' : 'i', &row);
-	put_time(chrome, "ts", mark->time_ns);
+	chrome_put_time(chrome, "ts", mark->time_ns);
 	if (has_flow)
-		put_time(chrome, "dur", 0);
+		chrome_put_time(chrome, "dur", 0);
 	else
 		chrome_put_text(chrome, "s", "t");
 	chrome_put_text(chrome, "name", mark->name);
 	chrome_put_text(chrome, "cat", mark->category);
-	put_args(chrome, mark);
-	end(chrome);
+	chrome_put_args(chrome, mark);
+	chrome_end(chrome);
 	if (has_flow)
 		put_flow(chrome, mark, &row);
 }
 
-static void put_counter(void *context, enum scene_counter counter, uint32_t cpu, uint64_t time_ns,
-			uint64_t value)
+static void chrome_put_counter(void *context, enum scene_counter counter, uint32_t cpu,
+			       uint64_t time_ns, uint64_t value)
 {
 	struct chrome *chrome = context;
 	struct row row = cpu_row(chrome, PID_CPUS, cpu);
@@ -279,16 +279,16 @@ static void put_counter(void *context, enum scene_counter counter, uint32_t cpu,
 	else
 		(void)snprintf(name, sizeof(name), "%s", scene_counter_name(counter));
 	chrome_begin(chrome, 'C', &row);
-	put_time(chrome, "ts", time_ns);
+	chrome_put_time(chrome, "ts", time_ns);
 	chrome_put_text(chrome, "name", name);
 	outbuf_string(&chrome->text, ",\"args\":{\"value\":");
 	outbuf_room(&chrome->text);
 	chrome->text.at = digits_u64(chrome->text.at, value);
 	outbuf_char(&chrome->text, '}');
-	end(chrome);
+	chrome_end(chrome);
 }
 
-static void put_run(void *context, const struct scene_run *run)
+static void chrome_put_run(void *context, const struct scene_run *run)
 {
 	struct chrome *chrome = context;
 	const struct timeline *tl = chrome->job->timeline;
@@ -302,21 +302,21 @@ static void put_run(void *context, const struct scene_run *run)
 				      : xasprintf("%s[%d]", timeline_comm(tl, run->slot),
 						  tl->threads[run->slot]->tid);
 	chrome_begin(chrome, 'X', &row);
-	put_time(chrome, "ts", run->start_ns);
-	put_time(chrome, "dur", run->end_ns - run->start_ns);
+	chrome_put_time(chrome, "ts", run->start_ns);
+	chrome_put_time(chrome, "dur", run->end_ns - run->start_ns);
 	chrome_put_text(chrome, "name", name);
 	chrome_put_text(chrome, "cat", "sched");
-	end(chrome);
+	chrome_end(chrome);
 }
 
 /* Wake-ups are arrows already, where they ended a wait. */
-static void put_wake(void *context, const struct scene_wake *wake)
+static void chrome_put_wake(void *context, const struct scene_wake *wake)
 {
 	(void)context;
 	(void)wake;
 }
 
-static bool has_failed(void *context)
+static bool chrome_has_failed(void *context)
 {
 	const struct chrome *chrome = context;
 
@@ -339,13 +339,13 @@ static void chrome_put_head(struct chrome *chrome)
 int export_chrome(struct export_job *job, FILE *out, struct err *err)
 {
 	static const struct scene_ops ops = {
-		.run = put_run,
-		.wake = put_wake,
-		.begin = put_begin,
-		.end = put_end,
-		.instant = put_instant,
-		.counter = put_counter,
-		.failed = has_failed,
+		.run = chrome_put_run,
+		.wake = chrome_put_wake,
+		.begin = chrome_put_begin,
+		.end = chrome_put_end,
+		.instant = chrome_put_instant,
+		.counter = chrome_put_counter,
+		.failed = chrome_has_failed,
 	};
 	struct chrome chrome = { .job = job, .out = out };
 	int rc;

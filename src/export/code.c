@@ -121,7 +121,7 @@ static void tell_work(void *context, const struct hot_part *part)
 				  });
 }
 
-static void tell_wait(void *context, const struct hot_part *part)
+static void code_tell_wait(void *context, const struct hot_part *part)
 {
 	struct code_walk *walk = context;
 
@@ -169,8 +169,8 @@ static uint32_t *chosen_slots(const struct export_job *job, size_t *out_count)
 }
 
 /* Returns 0, or -ENODATA. */
-static int walk_code(struct code_walk *walk, const uint32_t *slots, size_t count, bool waits,
-		     struct err *err)
+static int code_walk_code(struct code_walk *walk, const uint32_t *slots, size_t count, bool waits,
+			  struct err *err)
 {
 	const struct hot_opts opts = {
 		.start_ns = walk->job->start_ns,
@@ -180,7 +180,7 @@ static int walk_code(struct code_walk *walk, const uint32_t *slots, size_t count
 		.waits = waits,
 		.slots = slots,
 		.slot_count = count,
-		.each = waits ? tell_wait : tell_work,
+		.each = waits ? code_tell_wait : tell_work,
 		.context = walk,
 	};
 	struct hot hot = { 0 };
@@ -200,9 +200,9 @@ int code_run(const struct export_job *job, uint32_t kinds, code_fn *each, void *
 
 	walk.causes.slot = UINT32_MAX;
 	if (kinds & CODE_WORK)
-		work = walk_code(&walk, slots, count, false, err);
+		work = code_walk_code(&walk, slots, count, false, err);
 	if (kinds & CODE_WAITS)
-		waits = walk_code(&walk, slots, count, true, work < 0 ? err : NULL);
+		waits = code_walk_code(&walk, slots, count, true, work < 0 ? err : NULL);
 	for (size_t i = 0; i < count && kinds & CODE_REST; i++) {
 		walk.slot = slots[i];
 		walk_states(&walk, slots[i], tell_rest, &walk);

@@ -108,8 +108,8 @@ static void put_times(struct csv *csv, FILE *out, const struct states_span *span
 	put_u64(csv, out, span->end_ns - span->start_ns);
 }
 
-static void put_interval(void *context, const struct why_thread *who,
-			 const struct states_span *span)
+static void csv_put_interval(void *context, const struct why_thread *who,
+			     const struct states_span *span)
 {
 	struct csv *csv = context;
 	FILE *out = csv->out[FILE_INTERVALS];
@@ -125,7 +125,7 @@ static void put_interval(void *context, const struct why_thread *who,
 	end_line(csv, out);
 }
 
-static void put_edge(void *context, const struct table_edge *edge)
+static void csv_put_edge(void *context, const struct table_edge *edge)
 {
 	struct csv *csv = context;
 	FILE *out = csv->out[FILE_EDGES];
@@ -140,7 +140,7 @@ static void put_edge(void *context, const struct table_edge *edge)
 	end_line(csv, out);
 }
 
-static void put_root(struct csv *csv, FILE *out, const struct why_root *root)
+static void csv_put_root(struct csv *csv, FILE *out, const struct why_root *root)
 {
 	static const struct why_root none = { .who = { .comm = "" }, .what = "", .object = "" };
 	const struct why_root *put = root ? root : &none;
@@ -152,7 +152,7 @@ static void put_root(struct csv *csv, FILE *out, const struct why_root *root)
 	put_u64(csv, out, put->ns);
 }
 
-static void put_wait(void *context, const struct table_wait *row)
+static void csv_put_wait(void *context, const struct table_wait *row)
 {
 	struct csv *csv = context;
 	FILE *out = csv->out[FILE_WAITS];
@@ -169,11 +169,11 @@ static void put_wait(void *context, const struct table_wait *row)
 	csv_put_text(csv, out, wait->waker_name);
 	csv_put_text(csv, out, wait->waker_state);
 	csv_put_text(csv, out, wait->stack);
-	put_root(csv, out, row->root);
+	csv_put_root(csv, out, row->root);
 	end_line(csv, out);
 }
 
-static bool has_failed(void *context)
+static bool csv_has_failed(void *context)
 {
 	const struct csv *csv = context;
 
@@ -218,10 +218,10 @@ static int close_files(struct csv *csv, int rc, struct err *err)
 int export_csv(struct export_job *job, const char *path, struct err *err)
 {
 	static const struct table_ops ops = {
-		.interval = put_interval,
-		.wait = put_wait,
-		.edge = put_edge,
-		.failed = has_failed,
+		.interval = csv_put_interval,
+		.wait = csv_put_wait,
+		.edge = csv_put_edge,
+		.failed = csv_has_failed,
 	};
 	struct csv csv = { 0 };
 	int rc = open_files(&csv, path, err);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -84,8 +85,8 @@ static void open_kinds(struct job *job)
 	}
 }
 
-static void print_event(const struct kind *kind, uint32_t number, enum ctf_native native,
-			enum ctf_stream_kind stream, FILE *out)
+static void ctf_export_print_event(const struct kind *kind, uint32_t number, enum ctf_native native,
+				   enum ctf_stream_kind stream, FILE *out)
 {
 	AUTO_FREE char *uri =
 		xasprintf(CTF_NATIVE_URI "%s&title=%s&text=%s", ctf_native_name(native),
@@ -105,7 +106,7 @@ static void print_event(const struct kind *kind, uint32_t number, enum ctf_nativ
 }
 
 /* A kind that no event had is declared, too: as the kernel's. */
-static void print_events(void *context, enum ctf_stream_kind stream, FILE *out)
+static void ctf_export_print_events(void *context, enum ctf_stream_kind stream, FILE *out)
 {
 	const struct job *job = context;
 
@@ -117,9 +118,9 @@ static void print_events(void *context, enum ctf_stream_kind stream, FILE *out)
 		if (!kind->layout)
 			continue;
 		if (stream == CTF_STREAM_USER && kind->in_user)
-			print_event(kind, number, CTF_NATIVE_USER, stream, out);
+			ctf_export_print_event(kind, number, CTF_NATIVE_USER, stream, out);
 		if (stream == CTF_STREAM_KERNEL && (kind->in_kernel || !kind->in_user))
-			print_event(kind, number, kind->native, stream, out);
+			ctf_export_print_event(kind, number, kind->native, stream, out);
 	}
 }
 
@@ -132,18 +133,14 @@ static uint32_t record_number(const struct job *job, const struct trace_record *
 	if (record->bytes < CTF_NATIVE_MIN)
 		return UINT32_MAX;
 	memcpy(&number, record->data, sizeof(number));
-	if (job->meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		number = __builtin_bswap16(number);
-	return number;
+	return order_u16(number, order_swaps(job->meaning.big_endian));
 }
 
 /* What a reader filled in is written down: whose event it is. */
 static void put_tid(const struct job *job, int32_t tid)
 {
-	uint32_t word = (uint32_t)tid;
+	uint32_t word = order_u32((uint32_t)tid, order_swaps(job->meaning.big_endian));
 
-	if (job->meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		word = __builtin_bswap32(word);
 	memcpy(job->record + 4, &word, sizeof(word));
 }
 
@@ -165,7 +162,8 @@ static struct ctf_writer *writer_for(struct job *job, bool is_user)
 }
 
 /* What its reader told of the event, behind the record of 'bytes'. */
-static uint32_t put_told(const struct job *job, const struct event *event, uint32_t bytes)
+static uint32_t ctf_export_put_told(const struct job *job, const struct event *event,
+				    uint32_t bytes)
 {
 	uint8_t *to = job->record + bytes;
 	uint32_t told = ctf_told_put(event, to + 2);
@@ -176,8 +174,8 @@ static uint32_t put_told(const struct job *job, const struct event *event, uint3
 	return told + 2;
 }
 
-static void put_record(struct job *job, const struct event *event,
-		       const struct trace_record *record)
+static void ctf_export_put_record(struct job *job, const struct event *event,
+				  const struct trace_record *record)
 {
 	bool is_user = event->context & EV_CTX_USER;
 	uint32_t number = record_number(job, record), bytes, tail, told = 0;
@@ -192,7 +190,7 @@ static void put_record(struct job *job, const struct event *event,
 	if (is_user || kind->native == CTF_NATIVE_TOLD)
 		put_tid(job, event->tid);
 	if (!is_user && kind->native == CTF_NATIVE_TOLD)
-		told = put_told(job, event, bytes);
+		told = ctf_export_put_told(job, event, bytes);
 	kind->in_user |= is_user;
 	kind->in_kernel |= !is_user;
 	ctf_writer_put(writer, is_user ? CTF_STREAM_USER : CTF_STREAM_KERNEL, event->cpu,
@@ -201,7 +199,8 @@ static void put_record(struct job *job, const struct event *event,
 	job->events++;
 }
 
-static void put_event(struct job *job, const struct trace *trace, const struct event *event)
+static void ctf_export_put_event(struct job *job, const struct trace *trace,
+				 const struct event *event)
 {
 	bool is_user = event->context & EV_CTX_USER;
 	struct trace_record record;
@@ -219,13 +218,13 @@ static void put_event(struct job *job, const struct trace *trace, const struct e
 	} else if (event->type == EV_FD_NAME) {
 		ctf_state_put_name(job->state, job->kernel, event);
 	} else if (trace_record(trace, &record)) {
-		put_record(job, event, &record);
+		ctf_export_put_record(job, event, &record);
 	} else {
 		job->unwritten++;
 	}
 }
 
-static int put_events(struct job *job, struct trace *trace, struct err *err)
+static int ctf_export_put_events(struct job *job, struct trace *trace, struct err *err)
 {
 	struct source *source = trace_source(trace);
 	const struct event *event;
@@ -238,7 +237,7 @@ static int put_events(struct job *job, struct trace *trace, struct err *err)
 			rc = 0;
 			break;
 		}
-		put_event(job, trace, event);
+		ctf_export_put_event(job, trace, event);
 		if (job->error) {
 			rc = err_set(err, job->error, "cannot make a folder in %s: %s", job->folder,
 				     strerror(-job->error));
@@ -262,13 +261,13 @@ static void make_uuid(const struct facts *facts, uint8_t *uuid)
 	uuid[8] = (uint8_t)(0x80 | (uuid[8] & 0x3f));
 }
 
-static int write_all(struct job *job, struct trace *trace, struct err *err)
+static int ctf_export_write_all(struct job *job, struct trace *trace, struct err *err)
 {
 	int rc;
 
 	if (!job->choice->programs_only && writer_for(job, false))
 		ctf_state_put(job->state, job->kernel, job->facts);
-	rc = put_events(job, trace, err);
+	rc = ctf_export_put_events(job, trace, err);
 	if (rc == 0 && job->programs)
 		rc = ctf_writer_end(job->programs, err);
 	if (rc == 0 && job->kernel)
@@ -292,7 +291,7 @@ int64_t ctf_export(struct trace *trace, const char *folder, const struct ctf_cho
 	job.setup = (struct ctf_writer_setup){ .facts = job.facts,
 					       .big_endian = job.meaning.big_endian,
 					       .clock = "monotonic",
-					       .print_events = print_events,
+					       .print_events = ctf_export_print_events,
 					       .context = &job,
 					       .first_ns = job.facts->first_ns,
 					       .last_ns = job.facts->last_ns };
@@ -302,7 +301,7 @@ int64_t ctf_export(struct trace *trace, const char *folder, const struct ctf_cho
 	open_kinds(&job);
 	job.record = xmalloc(CTF_LAYOUT_MAX_BYTES + 8 + CTF_TOLD_MAX);
 	job.state = ctf_state_new(job.kind_count, job.meaning.big_endian);
-	rc = job.state ? write_all(&job, trace, err)
+	rc = job.state ? ctf_export_write_all(&job, trace, err)
 		       : err_set(err, -EBADMSG, "there are too many kinds of events");
 	for (uint32_t i = 0; i < job.kind_count; i++)
 		ctf_layout_free(job.kinds[i].layout);

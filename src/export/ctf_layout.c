@@ -42,7 +42,8 @@ static bool is_power(uint32_t bytes)
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-static enum shape shape_of(const struct print_event *kind, const struct print_field *field)
+static enum shape ctf_layout_shape_of(const struct print_event *kind,
+				      const struct print_field *field)
 {
 	bool is_last = field == &kind->fields[kind->field_count - 1];
 
@@ -65,7 +66,7 @@ static int by_offset(const void *a, const void *b)
 	return x->shape < y->shape ? -1 : x->shape > y->shape;
 }
 
-static bool is_taken(const struct ctf_layout *layout, uint32_t count, const char *name)
+static bool ctf_layout_is_taken(const struct ctf_layout *layout, uint32_t count, const char *name)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (strcmp(layout->members[i].name, name) == 0)
@@ -79,7 +80,7 @@ static char *name_for(const struct ctf_layout *layout, uint32_t count, const cha
 {
 	char *made = xstrdup(*name ? name : "field");
 
-	while (is_taken(layout, count, made)) {
+	while (ctf_layout_is_taken(layout, count, made)) {
 		char *longer = xasprintf("%s_", made);
 
 		free(made);
@@ -92,7 +93,7 @@ static void set_member(struct member *member, const struct print_event *kind,
 		       const struct print_field *field)
 {
 	member->field = field;
-	member->shape = shape_of(kind, field);
+	member->shape = ctf_layout_shape_of(kind, field);
 	member->offset = field->offset;
 	member->element = is_power(field->element_bytes) ? field->element_bytes : 1;
 	member->count = 1;
@@ -286,8 +287,9 @@ static uint32_t swapped(const struct ctf_layout *layout, uint32_t word)
 }
 
 /* Copy what the word at 'offset' locates behind 'used', and let the word say so. */
-static uint32_t put_located(const struct ctf_layout *layout, const struct member *member,
-			    const struct trace_record *record, uint8_t *to, uint32_t used)
+static uint32_t ctf_layout_put_located(const struct ctf_layout *layout, const struct member *member,
+				       const struct trace_record *record, uint8_t *to,
+				       uint32_t used)
 {
 	bool relative = member->field->kind == FORMAT_REL_LOC;
 	uint32_t word, start, bytes, base = relative ? member->offset + 4 : 0;
@@ -323,7 +325,8 @@ uint32_t ctf_layout_put(const struct ctf_layout *layout, const struct trace_reco
 	}
 	for (uint32_t i = 0; i < layout->count; i++) {
 		if (layout->members[i].shape == SHAPE_LOCATED)
-			used = put_located(layout, &layout->members[i], record, to, used);
+			used = ctf_layout_put_located(layout, &layout->members[i], record, to,
+						      used);
 	}
 	return used;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "export/ctf_layout.h"
@@ -26,7 +27,8 @@ struct ctf_state {
 	uint8_t *final; /* owned; the same as its layout says */
 };
 
-static void add_format(struct ctf_state *state, const char *name, const char *text, size_t bytes)
+static void ctf_state_add_format(struct ctf_state *state, const char *name, const char *text,
+				 size_t bytes)
 {
 	struct formats *formats = &state->formats;
 
@@ -49,10 +51,10 @@ static void add_formats(struct ctf_state *state)
 			abort();
 		ctf_state_format(out, &ctf_state_lists[i], state->first + (uint32_t)i);
 		(void)fclose(out);
-		add_format(state, ctf_state_lists[i].event, text, bytes);
+		ctf_state_add_format(state, ctf_state_lists[i].event, text, bytes);
 	}
 	name = xasprintf(ctf_name_format, state->first + (uint32_t)ctf_state_list_count);
-	add_format(state, "fd_name", name, strlen(name));
+	ctf_state_add_format(state, "fd_name", name, strlen(name));
 }
 
 struct ctf_state *ctf_state_new(uint32_t first, bool big_endian)
@@ -115,25 +117,25 @@ void ctf_state_print(const struct ctf_state *state, enum ctf_stream_kind stream,
 
 /* ------------------------------------------------------------------ records */
 
-static bool swaps(const struct ctf_state *state)
+static bool ctf_state_swaps(const struct ctf_state *state)
 {
-	return state->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	return order_swaps(state->big_endian);
 }
 
-static void begin_record(struct ctf_state *state, uint32_t list, uint32_t places)
+static void ctf_state_begin_record(struct ctf_state *state, uint32_t list, uint32_t places)
 {
 	uint16_t id = (uint16_t)(state->first + list);
 
 	state->list = list;
 	state->used = CTF_NATIVE_MIN + places * 8;
 	memset(state->record, 0, state->used);
-	id = swaps(state) ? __builtin_bswap16(id) : id;
+	id = order_u16(id, ctf_state_swaps(state));
 	memcpy(state->record, &id, sizeof(id));
 }
 
 static void ctf_state_put_number(struct ctf_state *state, uint32_t place, uint64_t number)
 {
-	number = swaps(state) ? __builtin_bswap64(number) : number;
+	number = order_u64(number, ctf_state_swaps(state));
 	memcpy(state->record + CTF_NATIVE_MIN + (size_t)place * 8, &number, sizeof(number));
 }
 
@@ -142,7 +144,7 @@ static void ctf_state_put_text(struct ctf_state *state, uint32_t place, const ch
 	size_t bytes = text ? strnlen(text, MAX_TEXT) : 0;
 	uint32_t word = (uint32_t)(bytes + 1) << 16 | state->used;
 
-	word = swaps(state) ? __builtin_bswap32(word) : word;
+	word = order_u32(word, ctf_state_swaps(state));
 	memcpy(state->record + CTF_NATIVE_MIN + (size_t)place * 8, &word, sizeof(word));
 	if (bytes)
 		memcpy(state->record + state->used, text, bytes);
@@ -150,8 +152,8 @@ static void ctf_state_put_text(struct ctf_state *state, uint32_t place, const ch
 	state->used += (uint32_t)bytes + 1;
 }
 
-static void end_record(struct ctf_state *state, struct ctf_writer *writer,
-		       enum ctf_stream_kind stream, uint64_t time_ns)
+static void ctf_state_end_record(struct ctf_state *state, struct ctf_writer *writer,
+				 enum ctf_stream_kind stream, uint64_t time_ns)
 {
 	const struct trace_record record = { state->record, state->used, 0 };
 	uint32_t tail;
@@ -161,8 +163,8 @@ static void end_record(struct ctf_state *state, struct ctf_writer *writer,
 		       &(struct ctf_writer_event){ state->final, bytes, tail, 0 });
 }
 
-static void put_field(struct ctf_state *state, const struct ctf_state_field *field, uint32_t place,
-		      const char *item)
+static void ctf_state_put_field(struct ctf_state *state, const struct ctf_state_field *field,
+				uint32_t place, const char *item)
 {
 	const char *text;
 	uint64_t number;
@@ -201,10 +203,11 @@ void ctf_state_put(struct ctf_state *state, struct ctf_writer *writer, const str
 			*(const size_t *)(const void *)((const char *)facts + list->count_offset);
 
 		for (size_t n = 0; n < count; n++) {
-			begin_record(state, (uint32_t)i, list->field_count);
+			ctf_state_begin_record(state, (uint32_t)i, list->field_count);
 			for (uint32_t f = 0; f < list->field_count; f++)
-				put_field(state, &list->fields[f], f, items + n * list->item_bytes);
-			end_record(state, writer, CTF_STREAM_STATE, facts->first_ns);
+				ctf_state_put_field(state, &list->fields[f], f,
+						    items + n * list->item_bytes);
+			ctf_state_end_record(state, writer, CTF_STREAM_STATE, facts->first_ns);
 		}
 	}
 }
@@ -214,12 +217,12 @@ void ctf_state_put_name(struct ctf_state *state, struct ctf_writer *writer,
 {
 	const struct ev_fd_name *name = &event->fd_name;
 
-	begin_record(state, (uint32_t)ctf_state_list_count, 6);
+	ctf_state_begin_record(state, (uint32_t)ctf_state_list_count, 6);
 	ctf_state_put_number(state, 0, name->inode);
 	ctf_state_put_number(state, 1, (uint64_t)(int64_t)name->tgid);
 	ctf_state_put_number(state, 2, (uint64_t)(int64_t)name->tid);
 	ctf_state_put_number(state, 3, (uint64_t)(int64_t)name->fd);
 	ctf_state_put_number(state, 4, name->role | (uint64_t)name->watch << FD_WATCH_SHIFT);
 	ctf_state_put_text(state, 5, name->name);
-	end_record(state, writer, CTF_STREAM_NAMES, event->time_ns);
+	ctf_state_end_record(state, writer, CTF_STREAM_NAMES, event->time_ns);
 }

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/facts.h"
 #include "export/ctf_layout.h"
 #include "read/ctf/native.h"
@@ -63,7 +64,6 @@ struct ctf_writer {
 	char *folder;		 /* owned */
 	struct stream **streams; /* owned */
 	size_t count, cap;
-	size_t open_fds;
 	struct map by_cpu; /* kind << 32 | cpu: index */
 	bool used[CTF_STREAM_COUNT];
 	int error;
@@ -97,23 +97,23 @@ void ctf_writer_free(struct ctf_writer *writer)
 
 static uint64_t in_order_8(const struct ctf_writer *writer, uint64_t number)
 {
-	bool swap = writer->setup.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writer->setup.big_endian);
 
-	return swap ? __builtin_bswap64(number) : number;
+	return order_u64(number, swap);
 }
 
 static uint16_t in_order_2(const struct ctf_writer *writer, uint16_t number)
 {
-	bool swap = writer->setup.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writer->setup.big_endian);
 
-	return swap ? __builtin_bswap16(number) : number;
+	return order_u16(number, swap);
 }
 
 static uint32_t in_order_4(const struct ctf_writer *writer, uint32_t number)
 {
-	bool swap = writer->setup.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writer->setup.big_endian);
 
-	return swap ? __builtin_bswap32(number) : number;
+	return order_u32(number, swap);
 }
 
 static int writer_open_file(struct ctf_writer *writer, struct stream *stream)
@@ -147,7 +147,7 @@ static void fill_head(const struct ctf_writer *writer, const struct stream *stre
 }
 
 /* Write the packet, if there is one, and begin the next. */
-static void end_packet(struct ctf_writer *writer, struct stream *stream)
+static void ctf_writer_end_packet(struct ctf_writer *writer, struct stream *stream)
 {
 	if (stream->is_begun && !writer->error) {
 		fill_head(writer, stream);
@@ -167,7 +167,7 @@ static void end_packet(struct ctf_writer *writer, struct stream *stream)
 	stream->is_begun = false;
 }
 
-static void begin_packet(struct stream *stream, uint64_t time_ns)
+static void ctf_writer_begin_packet(struct stream *stream, uint64_t time_ns)
 {
 	if (!stream->is_begun)
 		stream->begin = time_ns;
@@ -209,8 +209,8 @@ void ctf_writer_put(struct ctf_writer *writer, enum ctf_stream_kind kind, uint32
 	uint8_t *to;
 
 	if (whole > PACKET_BYTES - stream->used)
-		end_packet(writer, stream);
-	begin_packet(stream, time_ns);
+		ctf_writer_end_packet(writer, stream);
+	ctf_writer_begin_packet(stream, time_ns);
 	to = stream->packet + stream->used;
 	memcpy(to, &time, 8);
 	memcpy(to + 8, event->record, 2); /* the number of its kind begins the record, too */
@@ -230,12 +230,13 @@ void ctf_writer_lost(struct ctf_writer *writer, enum ctf_stream_kind kind, uint3
 
 	/* An unknown number is a gap in the numbers of packets, which the first one cannot show. */
 	if (count == 0 && stream->number == 0)
-		begin_packet(stream, stream->is_begun ? stream->end : writer->setup.first_ns);
-	end_packet(writer, stream);
+		ctf_writer_begin_packet(stream,
+					stream->is_begun ? stream->end : writer->setup.first_ns);
+	ctf_writer_end_packet(writer, stream);
 	if (count == 0)
 		stream->number++;
 	stream->lost += count;
-	begin_packet(stream, time_ns);
+	ctf_writer_begin_packet(stream, time_ns);
 }
 
 /* ------------------------------------------------------------------ metadata */
@@ -266,7 +267,7 @@ static void print_uuid(FILE *out, const uint8_t *uuid)
 		fprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-static void env_text(FILE *out, const char *name, const char *text)
+static void ctf_writer_env_text(FILE *out, const char *name, const char *text)
 {
 	if (!text)
 		return;
@@ -275,19 +276,19 @@ static void env_text(FILE *out, const char *name, const char *text)
 	fputs(";\n", out);
 }
 
-static void env_number(FILE *out, const char *name, int64_t number)
+static void ctf_writer_env_number(FILE *out, const char *name, int64_t number)
 {
 	fprintf(out, "\t%s = %" PRId64 ";\n", name, number);
 }
 
 /* What was read was damaged: so is what was made of it. */
-static void print_damage(FILE *out, const struct facts *facts)
+static void ctf_writer_print_damage(FILE *out, const struct facts *facts)
 {
 	char name[48];
 
 	for (size_t i = 0; i < facts->damage_count; i++) {
 		snprintf(name, sizeof(name), "source_damage_%zu", i);
-		env_text(out, name, facts->damage[i]);
+		ctf_writer_env_text(out, name, facts->damage[i]);
 	}
 }
 
@@ -296,26 +297,26 @@ static void print_env(const struct ctf_writer *writer, FILE *out)
 	const struct facts *facts = writer->setup.facts;
 
 	fputs("env {\n", out);
-	env_text(out, "tracer_name", "holdup");
-	env_text(out, "hostname", facts->host);
-	env_text(out, "kernel_release", facts->kernel);
-	env_text(out, "machine", facts->arch);
-	env_text(out, "recorded_by", facts->tracer);
-	env_text(out, "recorder", facts->recorder);
-	env_text(out, "source_format", facts->format);
-	env_text(out, "target_cmdline", facts->target_cmdline);
-	env_number(out, "holdup_export", CTF_NATIVE_VERSION);
-	env_number(out, "pid_ns", 0xeffffffc); /* thread numbers are the machine's */
-	env_number(out, "first_ns", (int64_t)writer->setup.first_ns);
-	env_number(out, "last_ns", (int64_t)writer->setup.last_ns);
-	env_number(out, "target_tid", facts->target_tid);
-	env_number(out, "target_start_ns", (int64_t)facts->target_start_ns);
-	env_number(out, "target_end_ns", (int64_t)facts->target_end_ns);
-	env_number(out, "target_status", facts->target_status);
-	env_number(out, "omits_idle_switches", facts->omits_idle_switches);
-	env_number(out, "has_syscalls", facts->has_syscalls);
-	env_number(out, "complete", facts->complete);
-	print_damage(out, facts);
+	ctf_writer_env_text(out, "tracer_name", "holdup");
+	ctf_writer_env_text(out, "hostname", facts->host);
+	ctf_writer_env_text(out, "kernel_release", facts->kernel);
+	ctf_writer_env_text(out, "machine", facts->arch);
+	ctf_writer_env_text(out, "recorded_by", facts->tracer);
+	ctf_writer_env_text(out, "recorder", facts->recorder);
+	ctf_writer_env_text(out, "source_format", facts->format);
+	ctf_writer_env_text(out, "target_cmdline", facts->target_cmdline);
+	ctf_writer_env_number(out, "holdup_export", CTF_NATIVE_VERSION);
+	ctf_writer_env_number(out, "pid_ns", 0xeffffffc); /* thread numbers are the machine's */
+	ctf_writer_env_number(out, "first_ns", (int64_t)writer->setup.first_ns);
+	ctf_writer_env_number(out, "last_ns", (int64_t)writer->setup.last_ns);
+	ctf_writer_env_number(out, "target_tid", facts->target_tid);
+	ctf_writer_env_number(out, "target_start_ns", (int64_t)facts->target_start_ns);
+	ctf_writer_env_number(out, "target_end_ns", (int64_t)facts->target_end_ns);
+	ctf_writer_env_number(out, "target_status", facts->target_status);
+	ctf_writer_env_number(out, "omits_idle_switches", facts->omits_idle_switches);
+	ctf_writer_env_number(out, "has_syscalls", facts->has_syscalls);
+	ctf_writer_env_number(out, "complete", facts->complete);
+	ctf_writer_print_damage(out, facts);
 	fputs("};\n\n", out);
 }
 
@@ -379,7 +380,7 @@ static void print_metadata(const struct ctf_writer *writer, FILE *out)
 	}
 }
 
-static int write_metadata(const struct ctf_writer *writer)
+static int ctf_writer_put_metadata(const struct ctf_writer *writer)
 {
 	AUTO_FREE char *path = xasprintf("%s/metadata", writer->folder);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -399,9 +400,9 @@ static int write_metadata(const struct ctf_writer *writer)
 int ctf_writer_end(struct ctf_writer *writer, struct err *err)
 {
 	for (size_t i = 0; i < writer->count; i++)
-		end_packet(writer, writer->streams[i]);
+		ctf_writer_end_packet(writer, writer->streams[i]);
 	if (!writer->error)
-		writer->error = write_metadata(writer);
+		writer->error = ctf_writer_put_metadata(writer);
 	return writer->error ? err_set(err, writer->error, "cannot write %s: %s", writer->folder,
 				       strerror(-writer->error))
 			     : 0;

@@ -28,13 +28,7 @@ static bool is_recording(const char *path)
 
 static int write_cut(struct cut *cut, const char *dir, struct err *err)
 {
-	const struct ctf_choice choice = {
-		.from_ns = cut->opts->from_ns,
-		.to_ns = cut->opts->to_ns,
-		.wants = cut_wants,
-		.context = cut,
-		.facts = &cut->facts,
-	};
+	struct ctf_choice choice = cut_choice(cut);
 	int64_t events;
 
 	if (is_recording(cut->path))
@@ -45,7 +39,7 @@ static int write_cut(struct cut *cut, const char *dir, struct err *err)
 }
 
 /* 'work' becomes 'dir', which may be there when it is empty. */
-static int put_in_place(const char *work, const char *dir, struct err *err)
+static int cut_put_in_place(const char *work, const char *dir, struct err *err)
 {
 	int rc;
 
@@ -87,7 +81,7 @@ int cut_trace(struct trace *trace, const char *path, const char *dir, const stru
 	if (rc == 0)
 		rc = write_cut(&cut, work, err);
 	if (rc == 0)
-		rc = put_in_place(work, dir, err);
+		rc = cut_put_in_place(work, dir, err);
 	if (rc < 0)
 		unfinished_drop(work);
 	*out_result =

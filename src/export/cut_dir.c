@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/source.h"
 #include "export/ctf_export.h"
@@ -44,7 +45,7 @@ static FILE *cut_open_file(const struct writing *writing, const char *name, stru
 	return out;
 }
 
-static int close_file(FILE *out, const char *name, struct err *err)
+static int cut_dir_close_file(FILE *out, const char *name, struct err *err)
 {
 	bool failed = ferror(out);
 
@@ -79,7 +80,7 @@ static int cut_put_name(struct writing *writing, const struct event *event, stru
 	static const char zeros[8];
 	const struct ev_fd_name *name = &event->fd_name;
 	size_t bytes = strnlen(name->name, WIRE_NAME_MAX);
-	bool swap = writing->meaning.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(writing->meaning.big_endian);
 	struct wire_name wire = {
 		.magic = WIRE_NAME_MAGIC,
 		.name_bytes = (uint32_t)bytes,
@@ -103,7 +104,7 @@ static int cut_put_name(struct writing *writing, const struct event *event, stru
 	return 0;
 }
 
-static int put_event(struct writing *writing, const struct event *event, struct err *err)
+static int cut_dir_put_event(struct writing *writing, const struct event *event, struct err *err)
 {
 	struct trace_record record;
 	struct cut_ring *ring;
@@ -127,7 +128,7 @@ static int put_event(struct writing *writing, const struct event *event, struct 
 	return 0;
 }
 
-static int put_events(struct writing *writing, struct err *err)
+static int cut_dir_put_events(struct writing *writing, struct err *err)
 {
 	struct cut *cut = writing->cut;
 	struct source *source = trace_source(cut->trace);
@@ -140,7 +141,7 @@ static int put_events(struct writing *writing, struct err *err)
 		if (event->time_ns >= cut->opts->to_ns)
 			return 0;
 		if (cut_wants(cut, event))
-			rc = put_event(writing, event, err);
+			rc = cut_dir_put_event(writing, event, err);
 	}
 	return rc < 0 ? err_wrap(err, "cutting the events") : 0;
 }
@@ -168,7 +169,7 @@ static int end_rings(struct writing *writing, struct err *err)
 	}
 	free(writing->rings);
 	if (writing->names && rc == 0)
-		return close_file(writing->names, "names", err);
+		return cut_dir_close_file(writing->names, "names", err);
 	if (writing->names)
 		(void)fclose(writing->names);
 	return rc;
@@ -178,14 +179,7 @@ static int end_rings(struct writing *writing, struct err *err)
 static int put_programs(struct writing *writing, struct err *err)
 {
 	struct cut *cut = writing->cut;
-	const struct ctf_choice choice = {
-		.from_ns = cut->opts->from_ns,
-		.to_ns = cut->opts->to_ns,
-		.wants = cut_wants,
-		.context = cut,
-		.facts = &cut->facts,
-		.programs_only = true,
-	};
+	struct ctf_choice choice = cut_choice(cut);
 	AUTO_FREE char *user = xasprintf("%s/user", writing->dir);
 	AUTO_FREE char *folder = xasprintf("%s/programs", user);
 	int64_t events;
@@ -194,6 +188,7 @@ static int put_programs(struct writing *writing, struct err *err)
 		return 0;
 	if (mkdir(user, 0700) < 0 || mkdir(folder, 0700) < 0)
 		return err_set(err, -errno, "cannot make %s: %s", folder, strerror(errno));
+	choice.programs_only = true;
 	events = ctf_export(cut->trace, folder, &choice, err);
 	cut->events += events > 0 ? (uint64_t)events : 0;
 	return events < 0 ? (int)events : 0;
@@ -216,7 +211,7 @@ static int put_formats(struct writing *writing, struct err *err)
 		if (strncmp(section->text, "name: event\n", 12) != 0)
 			rc = formats_print(out, section->name, section->text, section->bytes);
 	}
-	return close_file(out, "formats", err);
+	return cut_dir_close_file(out, "formats", err);
 }
 
 /* Raw time and CLOCK_MONOTONIC are the same. */
@@ -231,7 +226,7 @@ static int put_sync(struct writing *writing, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
 		fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", times[i], times[i],
 			times[i] + (uint64_t)facts->realtime_offset_ns);
-	return close_file(out, "sync", err);
+	return cut_dir_close_file(out, "sync", err);
 }
 
 static int put_dump(struct writing *writing, struct err *err)
@@ -253,7 +248,7 @@ static int put_dump(struct writing *writing, struct err *err)
 		dump_print_irq(out, &facts->irqs[i]);
 	for (size_t i = 0; i < facts->device_count; i++)
 		dump_print_device(out, &facts->devices[i]);
-	return close_file(out, "dump.jsonl", err);
+	return cut_dir_close_file(out, "dump.jsonl", err);
 }
 
 static int put_symbols(struct writing *writing, struct err *err)
@@ -268,7 +263,7 @@ static int put_symbols(struct writing *writing, struct err *err)
 		return err->code;
 	for (size_t i = 0; i < facts->symbol_count; i++)
 		fprintf(out, "%" PRIx64 " %s\n", facts->symbols[i].address, facts->symbols[i].name);
-	return close_file(out, "kallsyms", err);
+	return cut_dir_close_file(out, "kallsyms", err);
 }
 
 static int put_stacks(struct writing *writing, struct err *err)
@@ -281,12 +276,12 @@ static int put_stacks(struct writing *writing, struct err *err)
 	if (!out)
 		return err->code;
 	cut_stacks_put(writing->cut, out);
-	return close_file(out, "stacks", err);
+	return cut_dir_close_file(out, "stacks", err);
 }
 
 /* ------------------------------------------------------------------ the whole */
 
-static int open_layout(struct writing *writing, struct err *err)
+static int cut_dir_open_layout(struct writing *writing, struct err *err)
 {
 	const struct manifest *manifest = &writing->manifest;
 
@@ -330,8 +325,8 @@ static void note_source(struct writing *writing)
 static int write_parts(struct writing *writing, struct err *err)
 {
 	static int (*const parts[])(struct writing * writing, struct err * err) = {
-		put_events, end_rings, put_programs, put_formats,
-		put_sync,   put_dump,  put_symbols,  put_stacks,
+		cut_dir_put_events, end_rings, put_programs, put_formats,
+		put_sync,	    put_dump,  put_symbols,  put_stacks,
 	};
 	int rc = 0;
 
@@ -355,7 +350,7 @@ int cut_write_dir(struct cut *cut, const char *dir, struct err *err)
 	if (rc == 0 && mkdir(kernel, 0700) < 0)
 		rc = err_set(err, -errno, "cannot make %s: %s", kernel, strerror(errno));
 	if (rc == 0)
-		rc = open_layout(&writing, err);
+		rc = cut_dir_open_layout(&writing, err);
 	if (rc == 0)
 		rc = write_parts(&writing, err);
 	if (rc == 0) {

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "event/event.h"
+#include "export/ctf_export.h"
 #include "export/cut_int.h"
 
 void cut_filter_init(struct cut *cut)
@@ -85,4 +86,15 @@ bool cut_wants(void *context, const struct event *event)
 	if (is_shared(event) && !(event->context & EV_CTX_USER))
 		return true;
 	return event->tid >= 0 && map_find(&cut->tids, (uint32_t)event->tid);
+}
+
+struct ctf_choice cut_choice(struct cut *cut)
+{
+	return (struct ctf_choice){
+		.from_ns = cut->opts->from_ns,
+		.to_ns = cut->opts->to_ns,
+		.wants = cut_wants,
+		.context = cut,
+		.facts = &cut->facts,
+	};
 }

@@ -10,6 +10,7 @@
 #include "event/facts.h"
 #include "export/cut.h"
 
+struct ctf_choice;
 struct event;
 struct trace;
 
@@ -26,8 +27,9 @@ struct cut {
 		known_threads; /* so many slots of the timeline are of threads known at the start */
 };
 
-/* cut_filter.c: which events are kept. */
+/* cut_filter.c: which events are kept, as the writer of CTF asks for them. */
 void cut_filter_init(struct cut *cut);
+struct ctf_choice cut_choice(struct cut *cut);
 bool cut_wants(void *context, const struct event *event);
 
 /* cut_state.c: fill cut->facts. */

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "read/kernel/pages.h"
 #include "read/read.h"
 #include "wire/wire.h"
@@ -48,14 +49,14 @@ struct cut_ring *cut_ring_new(const char *path, const struct page_layout *layout
 	return ring;
 }
 
-static bool swaps(const struct cut_ring *ring)
+static bool cut_ring_swaps(const struct cut_ring *ring)
 {
-	return ring->layout->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	return order_swaps(ring->layout->big_endian);
 }
 
 static void put_4(const struct cut_ring *ring, uint8_t *at, uint32_t word)
 {
-	word = swaps(ring) ? __builtin_bswap32(word) : word;
+	word = order_u32(word, cut_ring_swaps(ring));
 	memcpy(at, &word, sizeof(word));
 }
 
@@ -66,7 +67,7 @@ static void cut_ring_put_number(const struct cut_ring *ring, uint8_t *at, uint32
 		put_4(ring, at, (uint32_t)number);
 		return;
 	}
-	number = swaps(ring) ? __builtin_bswap64(number) : number;
+	number = order_u64(number, cut_ring_swaps(ring));
 	memcpy(at, &number, sizeof(number));
 }
 
@@ -76,7 +77,7 @@ static uint32_t room_of(const struct cut_ring *ring)
 	return ring->layout->page_bytes - ring->layout->data_offset - 8;
 }
 
-static void write_page(struct cut_ring *ring)
+static void cut_ring_write_page(struct cut_ring *ring)
 {
 	const struct page_layout *layout = ring->layout;
 	uint64_t commit = ring->used;
@@ -103,7 +104,7 @@ static void write_page(struct cut_ring *ring)
 	ring->lost_count = 0;
 }
 
-static void begin_page(struct cut_ring *ring, uint64_t time_ns)
+static void cut_ring_begin_page(struct cut_ring *ring, uint64_t time_ns)
 {
 	ring->is_begun = true;
 	ring->begin_ns = ring->last_ns = time_ns;
@@ -136,9 +137,9 @@ void cut_ring_put(struct cut_ring *ring, uint64_t time_ns, const struct trace_re
 		return;
 	}
 	if (ring->is_begun && ring->used + need > room_of(ring))
-		write_page(ring);
+		cut_ring_write_page(ring);
 	if (!ring->is_begun || ring->used == 0)
-		begin_page(ring, time_ns);
+		cut_ring_begin_page(ring, time_ns);
 	delta = time_ns - ring->last_ns;
 	if (delta > DELTA_MAX) {
 		at = cut_ring_take(ring, 8);
@@ -159,8 +160,8 @@ void cut_ring_put(struct cut_ring *ring, uint64_t time_ns, const struct trace_re
 void cut_ring_lost(struct cut_ring *ring, uint64_t time_ns, uint64_t count)
 {
 	if (ring->is_begun && ring->used)
-		write_page(ring);
-	begin_page(ring, time_ns);
+		cut_ring_write_page(ring);
+	cut_ring_begin_page(ring, time_ns);
 	ring->lost = true;
 	ring->lost_unknown |= count == 0;
 	ring->lost_count += count;
@@ -172,7 +173,7 @@ int cut_ring_end(struct cut_ring *ring, struct cut_ring_sum *out_sum, struct err
 	int rc;
 
 	if (ring->is_begun)
-		write_page(ring);
+		cut_ring_write_page(ring);
 	if (ring->fd >= 0 && close(ring->fd) < 0 && !ring->error)
 		ring->error = -errno;
 	*out_sum = ring->sum;

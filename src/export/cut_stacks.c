@@ -34,7 +34,7 @@ static uint32_t keep_frame(struct cut_stacks *to, uint32_t frame)
 	return to->frames[frame] - 1;
 }
 
-static uint32_t keep_stack(struct cut_stacks *to, uint32_t id)
+static uint32_t cut_stacks_keep_stack(struct cut_stacks *to, uint32_t id)
 {
 	const struct stack *stack = &to->from->stacks[id];
 	AUTO_FREE uint32_t *frames = NULL;
@@ -73,7 +73,7 @@ static void keep_futexes(struct cut_stacks *to)
 		if (futex.until_ns <= cut->facts.first_ns || futex.from_ns > cut->facts.last_ns ||
 		    (cut->tids.count && !map_find(&cut->tgids, tgid) && !map_find(&tgids, tgid)))
 			continue;
-		futex.stack = keep_stack(to, futex.stack);
+		futex.stack = cut_stacks_keep_stack(to, futex.stack);
 		stack_file_futex(to->out, &futex);
 	}
 	map_fini(&tgids);
@@ -91,7 +91,7 @@ static void keep_all(struct cut_stacks *to)
 
 		if (!is_kept(to->cut, wait.tid, wait.begin_ns, wait.end_ns))
 			continue;
-		wait.stack = keep_stack(to, wait.stack);
+		wait.stack = cut_stacks_keep_stack(to, wait.stack);
 		stack_file_wait(to->out, &wait);
 	}
 	keep_futexes(to);
@@ -100,7 +100,7 @@ static void keep_all(struct cut_stacks *to)
 
 		if (!is_kept(to->cut, sample.tid, sample.time_ns, sample.time_ns))
 			continue;
-		sample.stack = keep_stack(to, sample.stack);
+		sample.stack = cut_stacks_keep_stack(to, sample.stack);
 		stack_file_sample(to->out, &sample);
 	}
 }

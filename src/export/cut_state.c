@@ -35,7 +35,7 @@ static void take_lists(struct cut *cut, const struct facts *moved)
 	facts->owned_cap = moved->owned_cap;
 }
 
-static bool is_detailed(void *context, int tid, int tgid)
+static bool cut_state_is_detailed(void *context, int tid, int tgid)
 {
 	const struct cut *cut = context;
 
@@ -44,9 +44,9 @@ static bool is_detailed(void *context, int tid, int tgid)
 }
 
 /* Whoever was on a CPU that is left out would be there for ever. */
-static void save(struct cut *cut, struct state *state, struct facts *moved)
+static void cut_state_save(struct cut *cut, struct state *state, struct facts *moved)
 {
-	const struct moment_filter filter = { is_detailed, cut };
+	const struct moment_filter filter = { cut_state_is_detailed, cut };
 
 	state_snapshot(state, moved);
 	take_lists(cut, moved);
@@ -69,7 +69,7 @@ static int cut_feed(struct cut *cut, struct state *state, struct facts *moved, s
 	while (rc >= 0 && (rc = source_next(source, &event, err)) > 0) {
 		/* Names that were told before the first event of the kernel stay events. */
 		if ((event->time_ns >= cut->opts->from_ns || cut->is_start) && !saved) {
-			save(cut, state, moved);
+			cut_state_save(cut, state, moved);
 			saved = true;
 		}
 		state_feed(state, event);
@@ -77,7 +77,7 @@ static int cut_feed(struct cut *cut, struct state *state, struct facts *moved, s
 			cut->opts->progress(cut->opts->context, event->time_ns);
 	}
 	if (!saved)
-		save(cut, state, moved);
+		cut_state_save(cut, state, moved);
 	return rc < 0 ? err_wrap(err, "reading what is around the window") : 0;
 }
 
@@ -86,7 +86,7 @@ static int save_end(struct cut *cut, struct timeline *timeline, struct index_wri
 		    struct facts *moved, struct err *err)
 {
 	const uint32_t first = cut->known_threads;
-	const struct moment_filter filter = { is_detailed, cut };
+	const struct moment_filter filter = { cut_state_is_detailed, cut };
 	int rc = index_commit(writer, timeline, err);
 
 	if (rc == 0 && !cut->opts->cpus) {

@@ -112,7 +112,7 @@ static int write_fd(const struct export_format *format, struct export_job *job, 
 }
 
 /* What is unfinished is for its owner alone; a file is as the user's umask has it. */
-static void set_mode(int fd, const char *path)
+static void export_set_mode(int fd, const char *path)
 {
 	struct stat st;
 	mode_t mask = umask(0);
@@ -123,8 +123,8 @@ static void set_mode(int fd, const char *path)
 	(void)fchmod(fd, st.st_mode & 0777); /* best effort: else it is for its owner */
 }
 
-static int write_file(const struct export_format *format, struct export_job *job, const char *path,
-		      struct err *err)
+static int export_write_file(const struct export_format *format, struct export_job *job,
+			     const char *path, struct err *err)
 {
 	AUTO_FREE char *name = unfinished_name(path);
 	int fd, rc;
@@ -133,7 +133,7 @@ static int write_file(const struct export_format *format, struct export_job *job
 	fd = unfinished_file(path, name, err);
 	if (fd < 0)
 		return fd;
-	set_mode(fd, path);
+	export_set_mode(fd, path);
 	rc = write_fd(format, job, fd, err);
 	if (rc == 0) {
 		rc = unfinished_place(name, path);
@@ -201,7 +201,7 @@ static int write_folder(const struct export_format *format, struct export_job *j
 }
 
 /* Before the work, what would only show after it. */
-static int check_folder(const char *path, struct err *err)
+static int export_check_folder(const char *path, struct err *err)
 {
 	struct dirent *entry;
 	bool is_empty = true;
@@ -226,7 +226,7 @@ int export_run(const struct export_format *format, struct export_job *job, const
 	if (format->to_folder && is_stdout)
 		return err_set(err, -EINVAL, "%s is a directory; name it with -o", format->name);
 	if (format->to_folder) {
-		rc = check_folder(path, err);
+		rc = export_check_folder(path, err);
 		if (rc == 0)
 			rc = write_folder(format, job, path, err);
 	} else if (is_stdout) {
@@ -234,7 +234,7 @@ int export_run(const struct export_format *format, struct export_job *job, const
 	} else if (is_special(path)) {
 		rc = write_special(format, job, path, err);
 	} else {
-		rc = write_file(format, job, path, err);
+		rc = export_write_file(format, job, path, err);
 	}
 	return rc < 0 ? err_wrap(err, "writing %s", path) : 0;
 }

@@ -43,7 +43,7 @@ static void put_joined(struct outbuf *out, const char *first, const char *second
 	folded_frame(out, text);
 }
 
-static void put_step(struct outbuf *out, const struct why_step *step, bool is_first)
+static void folded_put_step(struct outbuf *out, const struct why_step *step, bool is_first)
 {
 	const char *object = step->lock ? step->lock : step->object;
 	AUTO_FREE char *who =
@@ -86,8 +86,8 @@ static bool is_deep(const struct why *why, const struct depth *depths, uint32_t 
 }
 
 /* From the target down to the step, which is not deep. */
-static void put_steps(struct outbuf *out, const struct why *why, const struct depth *depths,
-		      uint32_t last)
+static void folded_put_steps(struct outbuf *out, const struct why *why, const struct depth *depths,
+			     uint32_t last)
 {
 	uint32_t shown[SHOWN_STEPS], count;
 
@@ -97,10 +97,10 @@ static void put_steps(struct outbuf *out, const struct why *why, const struct de
 	for (uint32_t i = count, at = last; i > 0; i--, at = why->steps[at].up)
 		shown[i - 1] = at;
 	for (uint32_t i = 0; i < count; i++)
-		put_step(out, &why->steps[shown[i]], i == 0);
+		folded_put_step(out, &why->steps[shown[i]], i == 0);
 }
 
-static void put_root(struct outbuf *out, const struct why_path *path)
+static void folded_put_root(struct outbuf *out, const struct why_path *path)
 {
 	AUTO_FREE char *who = NULL, *what = NULL;
 	const char *did = path->kind == WHY_UNKNOWN ? path->why : path->what;
@@ -128,7 +128,7 @@ static void put_root(struct outbuf *out, const struct why_path *path)
 	}
 }
 
-static const char *state_of(const struct why_path *path)
+static const char *folded_state_of(const struct why_path *path)
 {
 	if (path->step != UINT32_MAX)
 		return "blocked";
@@ -204,9 +204,9 @@ static void folded_put_thread(const struct export_job *job, uint32_t slot, const
 			continue;
 		}
 		outbuf_reset(&text);
-		folded_put_head(&text, process, thread, state_of(path));
-		put_steps(&text, why, depths, path->step);
-		put_root(&text, path);
+		folded_put_head(&text, process, thread, folded_state_of(path));
+		folded_put_steps(&text, why, depths, path->step);
+		folded_put_root(&text, path);
 		outbuf_char(&text, '\0');
 		folded_add(&lines, text.start, path->ns);
 	}
@@ -215,7 +215,7 @@ static void folded_put_thread(const struct export_job *job, uint32_t slot, const
 			continue;
 		outbuf_reset(&text);
 		folded_put_head(&text, process, thread, "blocked");
-		put_steps(&text, why, depths, step);
+		folded_put_steps(&text, why, depths, step);
 		folded_frame(&text, "...");
 		outbuf_char(&text, '\0');
 		folded_add(&lines, text.start, depths[step].deeper_ns);

@@ -45,7 +45,7 @@ static void put_cause(struct outbuf *out, const struct code_part *part)
 	folded_frame(out, text);
 }
 
-static void take_part(void *context, const struct code_part *part)
+static void folded_code_take_part(void *context, const struct code_part *part)
 {
 	struct folded_code *folded = context;
 	const struct stacks *stacks = folded->job->facts->stacks;
@@ -74,7 +74,7 @@ int export_folded_code(struct export_job *job, FILE *out, struct err *err)
 	int rc;
 
 	outbuf_to_memory(&folded.text);
-	rc = code_run(job, kinds[job->measure], take_part, &folded, err);
+	rc = code_run(job, kinds[job->measure], folded_code_take_part, &folded, err);
 	if (rc == 0)
 		folded_print(&folded.lines, out);
 	outbuf_fini(&folded.text);

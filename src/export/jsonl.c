@@ -8,20 +8,20 @@
 #include "export/words.h"
 #include "report/vocabulary.h"
 
-static bool has_failed(void *context)
+static bool jsonl_has_failed(void *context)
 {
 	return ferror((FILE *)context);
 }
 
-static void put_span(struct json *json, const struct states_span *span)
+static void jsonl_put_span(struct json *json, const struct states_span *span)
 {
 	json_print_u64(json, "start_ns", span->start_ns);
 	json_print_u64(json, "end_ns", span->end_ns);
 	json_print_u64(json, "ns", span->end_ns - span->start_ns);
 }
 
-static void put_interval(void *context, const struct why_thread *who,
-			 const struct states_span *span)
+static void jsonl_put_interval(void *context, const struct why_thread *who,
+			       const struct states_span *span)
 {
 	struct json json = { .out = context };
 
@@ -32,7 +32,7 @@ static void put_interval(void *context, const struct why_thread *who,
 	json_fini(&json);
 }
 
-static void put_edge(void *context, const struct table_edge *edge)
+static void jsonl_put_edge(void *context, const struct table_edge *edge)
 {
 	struct json json = { .out = context };
 
@@ -46,7 +46,7 @@ static void put_edge(void *context, const struct table_edge *edge)
 	json_fini(&json);
 }
 
-static void put_root(struct json *json, const struct why_root *root)
+static void jsonl_put_root(struct json *json, const struct why_root *root)
 {
 	if (!root) {
 		json_print_null(json, "root");
@@ -62,14 +62,14 @@ static void put_root(struct json *json, const struct why_root *root)
 	json_end_object(json);
 }
 
-static void put_wait(void *context, const struct table_wait *row)
+static void jsonl_put_wait(void *context, const struct table_wait *row)
 {
 	struct json json = { .out = context };
 	const struct why_wait *wait = &row->span->wait;
 
 	json_begin_object(&json, NULL);
 	report_json_thread(&json, "who", &row->who);
-	put_span(&json, row->span);
+	jsonl_put_span(&json, row->span);
 	json_print_string(&json, "in", wait->in);
 	json_print_string(&json, "object", wait->object);
 	json_print_string(&json, "class", export_class_name(wait->class));
@@ -78,7 +78,7 @@ static void put_wait(void *context, const struct table_wait *row)
 	json_print_string(&json, "stack", wait->stack);
 	report_json_begin_waker(&json, wait);
 	json_end_object(&json);
-	put_root(&json, row->root);
+	jsonl_put_root(&json, row->root);
 	json_end_object(&json);
 	json_fini(&json);
 }
@@ -86,10 +86,10 @@ static void put_wait(void *context, const struct table_wait *row)
 int export_jsonl(struct export_job *job, FILE *out, struct err *err)
 {
 	const struct table_ops ops = {
-		.interval = job->what == EXPORT_INTERVALS ? put_interval : NULL,
-		.wait = job->what == EXPORT_WAITS ? put_wait : NULL,
-		.edge = job->what == EXPORT_EDGES ? put_edge : NULL,
-		.failed = has_failed,
+		.interval = job->what == EXPORT_INTERVALS ? jsonl_put_interval : NULL,
+		.wait = job->what == EXPORT_WAITS ? jsonl_put_wait : NULL,
+		.edge = job->what == EXPORT_EDGES ? jsonl_put_edge : NULL,
+		.failed = jsonl_has_failed,
 	};
 
 	return table_run(job, &ops, out, err);

@@ -134,7 +134,7 @@ static uint64_t thread_track(struct perfetto *perfetto, uint32_t id)
 	return uuid;
 }
 
-static uint64_t track_of(struct perfetto *perfetto, struct scene_track track)
+static uint64_t perfetto_track_of(struct perfetto *perfetto, struct scene_track track)
 {
 	static const char *const names[SCENE_LANES] = {
 		[SCENE_WAITS] = "waits",    [SCENE_USER] = "events",   [SCENE_IRQ] = "interrupts",
@@ -240,7 +240,7 @@ static void put_mark(struct perfetto *perfetto, const struct scene_mark *mark, i
 	struct notes notes = { 0 };
 
 	event.has_track_uuid = 1;
-	event.track_uuid = track_of(perfetto, mark->track);
+	event.track_uuid = perfetto_track_of(perfetto, mark->track);
 	perfetto_out_begin(perfetto->out);
 	event.has_type = 1;
 	event.type = type;
@@ -270,23 +270,23 @@ static void put_mark(struct perfetto *perfetto, const struct scene_mark *mark, i
 		free(notes.rooms[i]);
 }
 
-static void put_begin(void *context, const struct scene_mark *mark)
+static void perfetto_put_begin(void *context, const struct scene_mark *mark)
 {
 	put_mark(context, mark, MARK_BEGIN);
 }
 
-static void put_end(void *context, const struct scene_mark *mark)
+static void perfetto_put_end(void *context, const struct scene_mark *mark)
 {
 	put_mark(context, mark, MARK_END);
 }
 
-static void put_instant(void *context, const struct scene_mark *mark)
+static void perfetto_put_instant(void *context, const struct scene_mark *mark)
 {
 	put_mark(context, mark, MARK_INSTANT);
 }
 
-static void put_counter(void *context, enum scene_counter counter, uint32_t cpu, uint64_t time_ns,
-			uint64_t value)
+static void perfetto_put_counter(void *context, enum scene_counter counter, uint32_t cpu,
+				 uint64_t time_ns, uint64_t value)
 {
 	struct perfetto *perfetto = context;
 	Holdup__Perfetto__TracePacket packet = HOLDUP__PERFETTO__TRACE_PACKET__INIT;
@@ -346,7 +346,7 @@ static struct bundled *next_bundled(struct perfetto *perfetto, uint32_t cpu, uin
 	return bundled;
 }
 
-static char *put_comm(char *to, size_t bytes, const char *comm)
+static char *perfetto_put_comm(char *to, size_t bytes, const char *comm)
 {
 	AUTO_FREE char *room = NULL;
 
@@ -355,8 +355,8 @@ static char *put_comm(char *to, size_t bytes, const char *comm)
 }
 
 /* The kernel's number and name of who has a CPU. */
-static int32_t put_who(const struct perfetto *perfetto, uint32_t slot, uint32_t cpu, char *to,
-		       size_t bytes)
+static int32_t perfetto_put_who(const struct perfetto *perfetto, uint32_t slot, uint32_t cpu,
+				char *to, size_t bytes)
 {
 	const struct timeline *tl = perfetto->job->timeline;
 
@@ -367,7 +367,7 @@ static int32_t put_who(const struct perfetto *perfetto, uint32_t slot, uint32_t 
 	if (tl->threads[slot]->tid == 0)
 		(void)snprintf(to, bytes, "swapper/%u", cpu);
 	else
-		(void)put_comm(to, bytes, timeline_comm(tl, slot));
+		(void)perfetto_put_comm(to, bytes, timeline_comm(tl, slot));
 	return tl->threads[slot]->tid;
 }
 
@@ -394,7 +394,7 @@ static int64_t state_before(const struct perfetto *perfetto, const struct scene_
 	}
 }
 
-static void put_run(void *context, const struct scene_run *run)
+static void perfetto_put_run(void *context, const struct scene_run *run)
 {
 	struct perfetto *perfetto = context;
 	struct bundled *bundled;
@@ -408,17 +408,17 @@ static void put_run(void *context, const struct scene_run *run)
 	change = &bundled->sched_switch;
 	bundled->event.sched_switch = change;
 	change->has_prev_pid = change->has_next_pid = change->has_prev_state = 1;
-	change->prev_pid = put_who(perfetto, run->before, run->cpu, bundled->comms[0],
-				   sizeof(bundled->comms[0]));
-	change->next_pid = put_who(perfetto, run->slot, run->cpu, bundled->comms[1],
-				   sizeof(bundled->comms[1]));
+	change->prev_pid = perfetto_put_who(perfetto, run->before, run->cpu, bundled->comms[0],
+					    sizeof(bundled->comms[0]));
+	change->next_pid = perfetto_put_who(perfetto, run->slot, run->cpu, bundled->comms[1],
+					    sizeof(bundled->comms[1]));
 	change->prev_comm = bundled->comms[0];
 	change->next_comm = bundled->comms[1];
 	change->prev_state = state_before(perfetto, run);
 	bundled->event.pid = (uint32_t)change->prev_pid;
 }
 
-static void put_wake(void *context, const struct scene_wake *wake)
+static void perfetto_put_wake(void *context, const struct scene_wake *wake)
 {
 	struct perfetto *perfetto = context;
 	struct bundled *bundled = next_bundled(perfetto, wake->cpu, wake->time_ns);
@@ -429,7 +429,7 @@ static void put_wake(void *context, const struct scene_wake *wake)
 	bundled->event.common_flags = (wake->in_hardirq ? TRACE_FLAG_HARDIRQ : 0) |
 				      (wake->in_softirq ? TRACE_FLAG_SOFTIRQ : 0);
 	bundled->event.sched_waking = waking;
-	waking->comm = put_comm(bundled->comms[0], sizeof(bundled->comms[0]), wake->comm);
+	waking->comm = perfetto_put_comm(bundled->comms[0], sizeof(bundled->comms[0]), wake->comm);
 	waking->has_pid = waking->has_target_cpu = 1;
 	waking->pid = wake->tid;
 	waking->target_cpu = (int32_t)wake->target;
@@ -446,8 +446,8 @@ static void put_made(void *context, const struct event *event, uint32_t slot)
 		thread = scene_thread_of(perfetto->job->timeline, slot);
 	bundled->event.pid = (uint32_t)event->task.parent_tid;
 	bundled->event.task_newtask = task;
-	task->comm = put_comm(bundled->comms[0], sizeof(bundled->comms[0]),
-			      event->task.comm ? event->task.comm : thread.comm);
+	task->comm = perfetto_put_comm(bundled->comms[0], sizeof(bundled->comms[0]),
+				       event->task.comm ? event->task.comm : thread.comm);
 	task->has_pid = task->has_clone_flags = 1;
 	task->pid = event->task.tid;
 	task->clone_flags = thread.tid != thread.tgid ? CLONE_THREAD_FLAG : 0;
@@ -481,7 +481,7 @@ static void put_clock(struct perfetto *perfetto)
 }
 
 /* Perfetto reads prev_state as the kernel of that version has it; without one, as 4.4. */
-static void put_system(struct perfetto *perfetto)
+static void perfetto_put_system(struct perfetto *perfetto)
 {
 	const struct facts *facts = perfetto->job->facts;
 	Holdup__Perfetto__TracePacket packet = HOLDUP__PERFETTO__TRACE_PACKET__INIT;
@@ -561,7 +561,7 @@ static void put_tree(struct perfetto *perfetto, struct tree *tree)
 }
 
 /* Those that lived as the window began; others are made in it. */
-static void put_threads(struct perfetto *perfetto)
+static void perfetto_put_threads(struct perfetto *perfetto)
 {
 	const struct timeline *tl = perfetto->job->timeline;
 	struct tree *tree = xcalloc(1, sizeof(*tree));
@@ -589,7 +589,7 @@ static void put_threads(struct perfetto *perfetto)
 	free(tree);
 }
 
-static bool has_failed(void *context)
+static bool perfetto_has_failed(void *context)
 {
 	const struct perfetto *perfetto = context;
 
@@ -599,14 +599,14 @@ static bool has_failed(void *context)
 int export_perfetto(struct export_job *job, FILE *out, struct err *err)
 {
 	static const struct scene_ops ops = {
-		.run = put_run,
-		.wake = put_wake,
+		.run = perfetto_put_run,
+		.wake = perfetto_put_wake,
 		.made = put_made,
-		.begin = put_begin,
-		.end = put_end,
-		.instant = put_instant,
-		.counter = put_counter,
-		.failed = has_failed,
+		.begin = perfetto_put_begin,
+		.end = perfetto_put_end,
+		.instant = perfetto_put_instant,
+		.counter = perfetto_put_counter,
+		.failed = perfetto_has_failed,
 	};
 	struct perfetto *perfetto = xcalloc(1, sizeof(*perfetto));
 	int rc;
@@ -616,8 +616,8 @@ int export_perfetto(struct export_job *job, FILE *out, struct err *err)
 	perfetto->out = perfetto_out_new(out);
 	perfetto->file = out;
 	put_clock(perfetto);
-	put_system(perfetto);
-	put_threads(perfetto);
+	perfetto_put_system(perfetto);
+	perfetto_put_threads(perfetto);
 	perfetto_stacks_put(job, perfetto->out);
 	rc = scene_run(job, &ops, perfetto, err);
 	flush_bundle(perfetto);

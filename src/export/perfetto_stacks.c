@@ -142,7 +142,8 @@ static void tell_stack(struct perfetto_stacks *to, uint32_t id)
 	put_interned(to, &interned);
 }
 
-static void put_sample(struct perfetto_stacks *to, const struct stack_sample *from, uint32_t slot)
+static void stacks_put_sample(struct perfetto_stacks *to, const struct stack_sample *from,
+			      uint32_t slot)
 {
 	const struct tl_thread *thread = to->job->timeline->threads[slot];
 	const struct stack *stack = &to->stacks->stacks[from->stack];
@@ -178,7 +179,7 @@ void perfetto_stacks_put(const struct export_job *job, struct perfetto_out *out)
 
 		if (slot != SLOT_NONE && export_is_chosen(job, slot) &&
 		    sample->time_ns >= job->start_ns && sample->time_ns < job->end_ns)
-			put_sample(&to, sample, slot);
+			stacks_put_sample(&to, sample, slot);
 	}
 	map_fini(&to.mappings);
 	free(to.told_stacks);

@@ -104,7 +104,7 @@ static void put_piece(struct pprof *pprof, const Holdup__Pprof__Profile *piece)
 }
 
 /* The empty text is number 0, in the profile as in struct names. */
-static uint32_t text_of(struct pprof *pprof, const char *text)
+static uint32_t pprof_text_of(struct pprof *pprof, const char *text)
 {
 	AUTO_FREE char *room = NULL;
 
@@ -114,13 +114,13 @@ static uint32_t text_of(struct pprof *pprof, const char *text)
 
 /* ------------------------------------------------------------------ samples */
 
-static void take_part(void *context, const struct code_part *part)
+static void pprof_take_part(void *context, const struct code_part *part)
 {
 	struct pprof *pprof = context;
 	struct sample sample = {
 		.stack = part->stack,
-		.labels = { text_of(pprof, part->state), text_of(pprof, part->cause),
-			    text_of(pprof, timeline_comm(pprof->job->timeline, part->slot)) },
+		.labels = { pprof_text_of(pprof, part->state), pprof_text_of(pprof, part->cause),
+			    pprof_text_of(pprof, timeline_comm(pprof->job->timeline, part->slot)) },
 	};
 	bool is_work = part->kind == CODE_WORK, is_new;
 	uint64_t *index;
@@ -169,8 +169,8 @@ static uint64_t put_mapping(struct pprof *pprof, const struct stack_frame *frame
 	if (!is_new)
 		return mapping.id;
 	mapping.has_id = mapping.has_filename = mapping.has_build_id = 1;
-	mapping.filename = text_of(pprof, path);
-	mapping.build_id = text_of(pprof, frame->build_id);
+	mapping.filename = pprof_text_of(pprof, path);
+	mapping.build_id = pprof_text_of(pprof, frame->build_id);
 	/* Nobody has to look for names: what is known is here. */
 	mapping.has_has_functions = mapping.has_functions = 1;
 	mapping.has_has_filenames = mapping.has_filenames = 1;
@@ -187,8 +187,8 @@ static uint64_t put_function(struct pprof *pprof, const char *name, const char *
 {
 	Holdup__Pprof__Profile piece = HOLDUP__PPROF__PROFILE__INIT;
 	Holdup__Pprof__Function function = HOLDUP__PPROF__FUNCTION__INIT, *list = &function;
-	uint32_t texts[] = { text_of(pprof, name), text_of(pprof, signature),
-			     text_of(pprof, file) };
+	uint32_t texts[] = { pprof_text_of(pprof, name), pprof_text_of(pprof, signature),
+			     pprof_text_of(pprof, file) };
 	bool is_new;
 
 	function.id = id_of(&pprof->functions, hash_bytes(texts, sizeof(texts), 2), &is_new);
@@ -204,8 +204,8 @@ static uint64_t put_function(struct pprof *pprof, const char *name, const char *
 	return function.id;
 }
 
-static void put_location(struct pprof *pprof, Holdup__Pprof__Location *location, uint64_t function,
-			 uint32_t number)
+static void pprof_put_location(struct pprof *pprof, Holdup__Pprof__Location *location,
+			       uint64_t function, uint32_t number)
 {
 	Holdup__Pprof__Profile piece = HOLDUP__PPROF__PROFILE__INIT;
 	Holdup__Pprof__Line line = HOLDUP__PPROF__LINE__INIT, *lines = &line;
@@ -238,10 +238,10 @@ static uint64_t put_frame(struct pprof *pprof, uint32_t id)
 	location.has_mapping_id = location.mapping_id != 0;
 	location.has_address = 1;
 	location.address = frame->offset;
-	put_location(pprof, &location,
-		     put_function(pprof, name, frame->signature ? frame->signature : name,
-				  frame->file),
-		     frame->line);
+	pprof_put_location(pprof, &location,
+			   put_function(pprof, name, frame->signature ? frame->signature : name,
+					frame->file),
+			   frame->line);
 	return location.id;
 }
 
@@ -253,14 +253,15 @@ static uint64_t put_no_frame(struct pprof *pprof)
 
 	location.id = id + UINT64_C(1);
 	if (!pprof->is_written[id])
-		put_location(pprof, &location, put_function(pprof, "[not known]", NULL, NULL), 0);
+		pprof_put_location(pprof, &location, put_function(pprof, "[not known]", NULL, NULL),
+				   0);
 	pprof->is_written[id] = true;
 	return location.id;
 }
 
 /* ------------------------------------------------------------------ all of it */
 
-static void put_sample(struct pprof *pprof, const struct sample *part)
+static void pprof_put_sample(struct pprof *pprof, const struct sample *part)
 {
 	Holdup__Pprof__Profile piece = HOLDUP__PPROF__PROFILE__INIT;
 	Holdup__Pprof__Sample sample = HOLDUP__PPROF__SAMPLE__INIT, *list = &sample;
@@ -284,7 +285,7 @@ static void put_sample(struct pprof *pprof, const struct sample *part)
 		label_list[sample.n_label] = &labels[sample.n_label];
 		holdup__pprof__label__init(&labels[sample.n_label]);
 		labels[sample.n_label].has_key = labels[sample.n_label].has_str = 1;
-		labels[sample.n_label].key = text_of(pprof, label_names[i]);
+		labels[sample.n_label].key = pprof_text_of(pprof, label_names[i]);
 		labels[sample.n_label++].str = part->labels[i];
 	}
 	sample.label = label_list;
@@ -302,8 +303,8 @@ static void pprof_put_head(struct pprof *pprof)
 	for (size_t i = 0; i < VALUES; i++) {
 		holdup__pprof__value_type__init(&types[i]);
 		types[i].has_type = types[i].has_unit = 1;
-		types[i].type = text_of(pprof, value_names[i][0]);
-		types[i].unit = text_of(pprof, value_names[i][1]);
+		types[i].type = pprof_text_of(pprof, value_names[i][0]);
+		types[i].unit = pprof_text_of(pprof, value_names[i][1]);
 		list[i] = &types[i];
 	}
 	piece.n_sample_type = VALUES;
@@ -313,7 +314,7 @@ static void pprof_put_head(struct pprof *pprof)
 	piece.has_duration_nanos = 1;
 	piece.duration_nanos = (int64_t)(job->end_ns - job->start_ns);
 	piece.has_default_sample_type = 1;
-	piece.default_sample_type = text_of(pprof, value_names[VALUE_WALL][0]);
+	piece.default_sample_type = pprof_text_of(pprof, value_names[VALUE_WALL][0]);
 	put_piece(pprof, &piece);
 }
 
@@ -332,12 +333,12 @@ static void put_texts(struct pprof *pprof)
 	}
 }
 
-static void put_all(struct pprof *pprof)
+static void pprof_put_all(struct pprof *pprof)
 {
 	pprof->is_written = xcalloc(pprof->stacks->frame_count + 1, sizeof(bool));
 	pprof_put_head(pprof);
 	for (size_t i = 0; i < pprof->part_count; i++)
-		put_sample(pprof, &pprof->parts[i]);
+		pprof_put_sample(pprof, &pprof->parts[i]);
 	put_texts(pprof);
 	put_compressed(pprof, NULL, 0, Z_FINISH);
 }
@@ -352,7 +353,7 @@ int export_pprof(struct export_job *job, FILE *out, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	rc = code_run(job, CODE_WORK | CODE_WAITS, take_part, &pprof, err);
+	rc = code_run(job, CODE_WORK | CODE_WAITS, pprof_take_part, &pprof, err);
 	if (rc == 0 && pprof.is_full)
 		rc = err_set(err, -E2BIG,
 			     "it has more than %u different stacks: choose some threads by --pid, "
@@ -360,7 +361,7 @@ int export_pprof(struct export_job *job, FILE *out, struct err *err)
 			     PARTS_MAX);
 	pprof.stacks = job->facts->stacks;
 	if (rc == 0)
-		put_all(&pprof);
+		pprof_put_all(&pprof);
 	(void)deflateEnd(&pprof.gzip);
 	map_fini(&pprof.index);
 	map_fini(&pprof.functions);

@@ -313,7 +313,7 @@ static void show_span(void *context, const struct states_span *span)
 	}
 }
 
-static void show_waits(struct scene *scene, uint32_t slot)
+static void scene_show_waits(struct scene *scene, uint32_t slot)
 {
 	const struct export_job *job = scene->job;
 	struct states_opts opts = { .slot = slot,
@@ -336,7 +336,7 @@ int scene_run(struct export_job *job, const struct scene_ops *ops, void *context
 		show_cpu(&scene, cpu);
 	for (uint32_t slot = 0; slot < tl->thread_count && !scene_failed(&scene); slot++) {
 		if (tl->threads[slot]->tid != 0 && export_is_chosen(job, slot))
-			show_waits(&scene, slot);
+			scene_show_waits(&scene, slot);
 	}
 	if (!scene_failed(&scene))
 		scene_queue(&scene);

@@ -50,15 +50,15 @@ struct walk {
 	bool has_waking; /* this trace has sched_waking */
 };
 
-static uint32_t slot_of(const struct walk *walk, int32_t tid, uint64_t time_ns)
+static uint32_t scene_events_slot_of(const struct walk *walk, int32_t tid, uint64_t time_ns)
 {
 	return tid > 0 ? timeline_find_thread(walk->tl, tid, time_ns) : SLOT_NONE;
 }
 
 /* ------------------------------------------------------------------- system calls */
 
-static void put_call(struct walk *walk, uint32_t slot, uint64_t time_ns, bool is_begin,
-		     const struct event *event)
+static void scene_events_put_call(struct walk *walk, uint32_t slot, uint64_t time_ns, bool is_begin,
+				  const struct event *event)
 {
 	static const char *const names[6] = { "arg0", "arg1", "arg2", "arg3", "arg4", "arg5" };
 	const struct call *call = &walk->calls[slot];
@@ -85,10 +85,11 @@ static void put_call(struct walk *walk, uint32_t slot, uint64_t time_ns, bool is
 	(is_begin ? walk->scene->ops->begin : walk->scene->ops->end)(walk->scene->context, &mark);
 }
 
-static void end_call(struct walk *walk, uint32_t slot, uint64_t time_ns, const struct event *event)
+static void scene_events_end_call(struct walk *walk, uint32_t slot, uint64_t time_ns,
+				  const struct event *event)
 {
 	if (walk->calls[slot].is_open)
-		put_call(walk, slot, time_ns, false, event);
+		scene_events_put_call(walk, slot, time_ns, false, event);
 	walk->calls[slot].is_open = false;
 }
 
@@ -96,9 +97,9 @@ static void on_enter(struct walk *walk, const struct event *event, uint32_t slot
 {
 	struct call *call = &walk->calls[slot];
 
-	end_call(walk, slot, event->time_ns, NULL); /* its end was not recorded */
+	scene_events_end_call(walk, slot, event->time_ns, NULL); /* its end was not recorded */
 	*call = (struct call){ event->syscall.nr, event->syscall.compat, true, true };
-	put_call(walk, slot, event->time_ns, true, event);
+	scene_events_put_call(walk, slot, event->time_ns, true, event);
 }
 
 /* A call that began before the window, or before the recording. */
@@ -108,7 +109,7 @@ static void begin_late(struct walk *walk, uint32_t slot, int64_t nr, bool compat
 	uint64_t start_ns = walk->scene->job->start_ns;
 
 	walk->calls[slot] = (struct call){ nr, compat, true, true };
-	put_call(walk, slot, birth_ns > start_ns ? birth_ns : start_ns, true, NULL);
+	scene_events_put_call(walk, slot, birth_ns > start_ns ? birth_ns : start_ns, true, NULL);
 }
 
 static void on_exit_call(struct walk *walk, const struct event *event, uint32_t slot)
@@ -117,7 +118,7 @@ static void on_exit_call(struct walk *walk, const struct event *event, uint32_t 
 
 	if (!call->is_seen && event->syscall.nr >= 0)
 		begin_late(walk, slot, event->syscall.nr, event->syscall.compat);
-	end_call(walk, slot, event->time_ns, event);
+	scene_events_end_call(walk, slot, event->time_ns, event);
 	call->is_seen = true;
 }
 
@@ -151,7 +152,8 @@ static void end_calls(struct walk *walk)
 			continue;
 		if (!walk->calls[slot].is_seen)
 			show_unseen(walk, slot);
-		end_call(walk, slot, thread->death_ns < end_ns ? thread->death_ns : end_ns, NULL);
+		scene_events_end_call(walk, slot,
+				      thread->death_ns < end_ns ? thread->death_ns : end_ns, NULL);
 	}
 }
 
@@ -205,7 +207,7 @@ static void name_irq(struct irq *irq, const struct event *event)
 		       name ? name : "that has no name");
 }
 
-static void on_irq_entry(struct walk *walk, const struct event *event)
+static void scene_events_on_irq_entry(struct walk *walk, const struct event *event)
 {
 	struct cpu *cpu;
 	struct irq *irq;
@@ -234,7 +236,7 @@ static void end_irqs(struct walk *walk, uint32_t cpu_number, uint32_t depth, uin
 }
 
 /* The innermost one of its kind ends, and what stands open in it. */
-static void on_irq_exit(struct walk *walk, const struct event *event, uint8_t entry)
+static void scene_events_on_irq_exit(struct walk *walk, const struct event *event, uint8_t entry)
 {
 	uint32_t depth = event->cpu < walk->cpu_count ? walk->cpus[event->cpu].depth : 0;
 
@@ -270,7 +272,7 @@ static void count_flight(struct walk *walk, const struct event *event)
 
 /* ------------------------------------------------------------------------- losses */
 
-static void on_lost(struct walk *walk, const struct event *event)
+static void scene_events_on_lost(struct walk *walk, const struct event *event)
 {
 	struct scene *scene = walk->scene;
 	bool is_user = event->context & EV_CTX_USER;
@@ -307,7 +309,7 @@ static void on_lost(struct walk *walk, const struct event *event)
 
 /* --------------------------------------------------------------------- wake-ups */
 
-static void on_waking(struct walk *walk, const struct event *event)
+static void scene_events_on_waking(struct walk *walk, const struct event *event)
 {
 	char comm[COMMS_BYTES + 1] = "";
 	struct scene_wake wake = {
@@ -329,7 +331,7 @@ static void on_waking(struct walk *walk, const struct event *event)
 /* ------------------------------------------------------------------------ the walk */
 
 /* Where an event that is known by its fields alone is shown. */
-static struct scene_track track_of(const struct event *event, uint32_t slot)
+static struct scene_track scene_events_track_of(const struct event *event, uint32_t slot)
 {
 	if (slot != SLOT_NONE)
 		return (struct scene_track){ SCENE_USER, slot };
@@ -341,7 +343,7 @@ static struct scene_track track_of(const struct event *event, uint32_t slot)
 /* What is about a thread. */
 static void feed_thread(struct walk *walk, const struct event *event)
 {
-	uint32_t slot = slot_of(walk, event->tid, event->time_ns);
+	uint32_t slot = scene_events_slot_of(walk, event->tid, event->time_ns);
 	bool is_known = slot != SLOT_NONE;
 
 	if (is_known ? !export_is_chosen(walk->scene->job, slot) : !!walk->scene->job->chosen)
@@ -361,7 +363,7 @@ static void feed_thread(struct walk *walk, const struct event *event)
 			on_fault(walk, event, slot);
 		break;
 	default:
-		scene_user_feed(walk->user, event, track_of(event, slot));
+		scene_user_feed(walk->user, event, scene_events_track_of(event, slot));
 		break;
 	}
 }
@@ -382,15 +384,15 @@ static void scene_feed(struct walk *walk, const struct event *event)
 	case EV_IRQ_ENTRY:
 	case EV_VECTOR_ENTRY:
 	case EV_SOFTIRQ_ENTRY:
-		on_irq_entry(walk, event);
+		scene_events_on_irq_entry(walk, event);
 		break;
 	case EV_IRQ_EXIT:
 	case EV_VECTOR_EXIT:
 	case EV_SOFTIRQ_EXIT:
-		on_irq_exit(walk, event,
-			    event->type == EV_IRQ_EXIT	    ? EV_IRQ_ENTRY
-			    : event->type == EV_VECTOR_EXIT ? EV_VECTOR_ENTRY
-							    : EV_SOFTIRQ_ENTRY);
+		scene_events_on_irq_exit(walk, event,
+					 event->type == EV_IRQ_EXIT	 ? EV_IRQ_ENTRY
+					 : event->type == EV_VECTOR_EXIT ? EV_VECTOR_ENTRY
+									 : EV_SOFTIRQ_ENTRY);
 		break;
 	case EV_BLOCK_ISSUE:
 	case EV_BLOCK_COMPLETE:
@@ -398,26 +400,27 @@ static void scene_feed(struct walk *walk, const struct event *event)
 		break;
 	case EV_SCHED_WAKING:
 		walk->has_waking = true;
-		on_waking(walk, event);
+		scene_events_on_waking(walk, event);
 		break;
 	case EV_SCHED_WAKEUP: /* follows upon the other, where that one is recorded */
 		if (!walk->has_waking)
-			on_waking(walk, event);
+			scene_events_on_waking(walk, event);
 		break;
 	case EV_SCHED_FORK:
 		if (scene->ops->made)
 			scene->ops->made(scene->context, event,
-					 slot_of(walk, event->task.tid, event->time_ns));
+					 scene_events_slot_of(walk, event->task.tid,
+							      event->time_ns));
 		break;
 	case EV_LOST:
-		on_lost(walk, event);
+		scene_events_on_lost(walk, event);
 		break;
 	default:
 		break;
 	}
 }
 
-static int feed_all(struct walk *walk, struct err *err)
+static int scene_events_feed_all(struct walk *walk, struct err *err)
 {
 	const struct export_job *job = walk->scene->job;
 	struct source *source = trace_source(job->trace);
@@ -454,7 +457,7 @@ int scene_events(struct scene *scene, struct err *err)
 	walk->cpus = xcalloc(walk->cpu_count ? walk->cpu_count : 1, sizeof(struct cpu));
 	walk->comms = comms_new(job->facts);
 	walk->user = scene_user_new(scene);
-	rc = feed_all(walk, err);
+	rc = scene_events_feed_all(walk, err);
 	if (rc == 0) {
 		end_calls(walk);
 		for (uint32_t cpu = 0; cpu < walk->cpu_count; cpu++)

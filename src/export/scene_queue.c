@@ -28,7 +28,7 @@ struct queue {
 };
 
 /* The CPU whose queue a thread in this state stands in, or UINT32_MAX. */
-static uint32_t queue_of(uint32_t word)
+static uint32_t queue_cpu_of(uint32_t word)
 {
 	enum word_kind kind = word_kind(word);
 
@@ -54,10 +54,10 @@ static void gather_thread(struct queue *queue, uint32_t slot, uint64_t start_ns,
 	struct tl_interval in;
 
 	if (start_ns > job->start_ns)
-		before = queue_of(timeline_state_at(tl, slot, start_ns - 1));
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, start_ns, end_ns);
+		before = queue_cpu_of(timeline_state_at(tl, slot, start_ns - 1));
+	tl_iter_thread(&iter, tl, slot, start_ns, end_ns);
 	while (!queue->is_full && tl_iter_next(&iter, &in)) {
-		uint32_t now = queue_of(in.word);
+		uint32_t now = queue_cpu_of(in.word);
 
 		if (now == before)
 			continue;

@@ -140,7 +140,7 @@ static enum side side_of(const char *name, size_t *out_bytes)
 	return SIDE_NONE;
 }
 
-static struct stack *stack_of(struct scene_user *user, struct scene_track track)
+static struct stack *scene_user_stack_of(struct scene_user *user, struct scene_track track)
 {
 	uint64_t key = (uint64_t)track.lane << 32 | track.id;
 	bool is_new = false;
@@ -174,10 +174,10 @@ static void end_slices(struct scene_user *user, struct stack *stack, uint32_t de
 }
 
 /* True when the mark is the beginning or the end of a slice, and was put. */
-static bool put_side(struct scene_user *user, enum side side, const char *name,
-		     struct scene_mark *mark)
+static bool scene_user_put_side(struct scene_user *user, enum side side, const char *name,
+				struct scene_mark *mark)
 {
-	struct stack *stack = stack_of(user, mark->track);
+	struct stack *stack = scene_user_stack_of(user, mark->track);
 	uint32_t id = names_add(&user->names, name, NAME_BYTES);
 
 	if (!stack)
@@ -220,7 +220,7 @@ void scene_user_feed(struct scene_user *user, const struct event *event, struct 
 	mark.arg_count = fill_args(user, event);
 	if (side != SIDE_NONE && track.lane == SCENE_USER) {
 		title = xasprintf("%s%s%.*s", system, colon, (int)bytes, name);
-		if (put_side(user, side, title, &mark))
+		if (scene_user_put_side(user, side, title, &mark))
 			return;
 		free(title);
 	}

@@ -17,8 +17,8 @@ struct table {
 };
 
 /* Which root the wait is charged to most; the result is ended by the caller. */
-static const struct why_root *find_root(const struct table *table, const struct states_span *span,
-					struct why *why)
+static const struct why_root *table_find_root(const struct table *table,
+					      const struct states_span *span, struct why *why)
 {
 	const struct why_opts opts = {
 		.slot = table->slot,
@@ -32,13 +32,13 @@ static const struct why_root *find_root(const struct table *table, const struct 
 	return why->root_count ? &why->roots[0] : NULL;
 }
 
-static void give_wait(const struct table *table, const struct states_span *span)
+static void table_give_wait(const struct table *table, const struct states_span *span)
 {
 	struct why why = { 0 };
 	struct table_wait row = { .span = span, .who = table->who, .lock = "" };
 	struct lock_owner_wait lock;
 
-	row.root = find_root(table, span, &why);
+	row.root = table_find_root(table, span, &why);
 	if (table->job->locks && lock_owners_find(table->job->locks, table->who.tid, span->start_ns,
 						  span->end_ns, &lock))
 		row.lock = lock_owners_name(table->job->locks, &lock);
@@ -72,7 +72,7 @@ static void give_span(void *context, const struct states_span *span)
 	if (table->ops->interval)
 		table->ops->interval(table->context, &table->who, span);
 	if (span->is_wait && table->ops->wait)
-		give_wait(table, span);
+		table_give_wait(table, span);
 	if (span->is_wait && table->ops->edge)
 		give_edge(table, span);
 }

@@ -23,7 +23,7 @@
 #define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
 /* Bytes of a path without the slashes at its end. */
-static size_t path_bytes(const char *path)
+static size_t unfinished_path_bytes(const char *path)
 {
 	size_t bytes = strlen(path);
 
@@ -34,7 +34,7 @@ static size_t path_bytes(const char *path)
 
 char *unfinished_name(const char *path)
 {
-	return xasprintf("%.*s" MARK "%d", (int)path_bytes(path), path, (int)getpid());
+	return xasprintf("%.*s" MARK "%d", (int)unfinished_path_bytes(path), path, (int)getpid());
 }
 
 /* "BASE.part-PID": the process; 0 = another name. */
@@ -78,9 +78,9 @@ static void remove_left(int dir_fd, const char *name, pid_t pid)
 		(void)unlinkat(dir_fd, name, 0); /* as above */
 }
 
-static void sweep(const char *path)
+static void unfinished_sweep(const char *path)
 {
-	AUTO_FREE char *folder = xstrndup(path, path_bytes(path));
+	AUTO_FREE char *folder = xstrndup(path, unfinished_path_bytes(path));
 	char *slash = strrchr(folder, '/');
 	AUTO_FREE char *base = xstrdup(slash ? slash + 1 : folder);
 	const struct dirent *entry;
@@ -215,7 +215,7 @@ void unfinished_drop(const char *name)
 
 /* ---------------------------------------------------------------- making */
 
-static int lock(int fd, const char *name, struct err *err)
+static int unfinished_lock(int fd, const char *name, struct err *err)
 {
 	int rc = fd < 0 ? -errno : 0;
 
@@ -228,15 +228,15 @@ static int lock(int fd, const char *name, struct err *err)
 
 int unfinished_file(const char *path, const char *name, struct err *err)
 {
-	sweep(path);
-	return lock(open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), name,
-		    err);
+	unfinished_sweep(path);
+	return unfinished_lock(open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+			       name, err);
 }
 
 int unfinished_folder(const char *path, const char *name, struct err *err)
 {
-	sweep(path);
+	unfinished_sweep(path);
 	if (mkdir(name, 0700) < 0)
 		return err_set(err, -errno, "cannot make %s: %s", name, strerror(errno));
-	return lock(open(name, OPEN_FOLDER | O_NOFOLLOW), name, err);
+	return unfinished_lock(open(name, OPEN_FOLDER | O_NOFOLLOW), name, err);
 }

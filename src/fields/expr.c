@@ -68,7 +68,7 @@ bool expr_glob(const char *glob, const char *text, size_t bytes)
 	}
 }
 
-static bool is_event(const struct expr_node *node, const struct print_event *kind)
+static bool expr_is_event(const struct expr_node *node, const struct print_event *kind)
 {
 	return expr_glob(node->text, kind->name, strlen(kind->name)) ||
 	       expr_glob(node->text, kind->title, kind->title_bytes);
@@ -92,7 +92,7 @@ static enum truth either(enum truth a, enum truth b)
 	return a == UNKNOWN || b == UNKNOWN ? UNKNOWN : NO;
 }
 
-static enum truth opposite(enum truth a)
+static enum truth expr_opposite(enum truth a)
 {
 	return a == YES ? NO : a == NO ? YES : a;
 }
@@ -201,30 +201,30 @@ static bool test(struct expr *expr, const struct expr_node *node, const struct b
 	if (place->kind == VALUE_TEXT && (place->field || place->column == COLUMN_COMM))
 		return test_bytes(expr, node, place, line);
 	if (node->op == EXPR_EQ && place->column == COLUMN_EVENT)
-		return is_event(node, line->kind);
+		return expr_is_event(node, line->kind);
 	outbuf_reset(&expr->made);
 	value_text(expr->context, place, line, by_words, &expr->made);
 	return test_text(node, expr->made.start, outbuf_bytes(&expr->made));
 }
 
 /* 'line' NULL: as far as it is the same for all events of the kind. */
-static enum truth work_out(struct expr *expr, const struct expr_node *node,
-			   const struct bound *bound, const struct print_event *kind,
-			   const struct value_line *line)
+static enum truth expr_work_out(struct expr *expr, const struct expr_node *node,
+				const struct bound *bound, const struct print_event *kind,
+				const struct value_line *line)
 {
 	enum truth a;
 
 	switch (node->kind) {
 	case EXPR_NOT:
-		return opposite(work_out(expr, node->a, bound, kind, line));
+		return expr_opposite(expr_work_out(expr, node->a, bound, kind, line));
 	case EXPR_AND:
-		a = work_out(expr, node->a, bound, kind, line);
-		return a == NO ? NO : both(a, work_out(expr, node->b, bound, kind, line));
+		a = expr_work_out(expr, node->a, bound, kind, line);
+		return a == NO ? NO : both(a, expr_work_out(expr, node->b, bound, kind, line));
 	case EXPR_OR:
-		a = work_out(expr, node->a, bound, kind, line);
-		return a == YES ? YES : either(a, work_out(expr, node->b, bound, kind, line));
+		a = expr_work_out(expr, node->a, bound, kind, line);
+		return a == YES ? YES : either(a, expr_work_out(expr, node->b, bound, kind, line));
 	case EXPR_EVENT:
-		return is_event(node, kind) ? YES : NO;
+		return expr_is_event(node, kind) ? YES : NO;
 	case EXPR_TEST:
 		break;
 	}
@@ -273,7 +273,7 @@ static struct bound *bound_of(struct expr *expr, const struct print_event *kind)
 	bound->places = xcalloc(expr->test_count + 1, sizeof(*bound->places));
 	bound->by_words = xcalloc(expr->test_count + 1, sizeof(*bound->by_words));
 	bind_tests(bound, expr->root, kind);
-	bound->truth = work_out(expr, expr->root, bound, kind, NULL);
+	bound->truth = expr_work_out(expr, expr->root, bound, kind, NULL);
 	return bound;
 }
 
@@ -283,7 +283,7 @@ bool expr_match(struct expr *expr, const struct value_line *line)
 
 	if (bound->truth != MAYBE)
 		return bound->truth == YES;
-	return work_out(expr, expr->root, bound, line->kind, line) == YES;
+	return expr_work_out(expr, expr->root, bound, line->kind, line) == YES;
 }
 
 static bool is_column(const struct value_name *name, int column)

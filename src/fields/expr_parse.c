@@ -65,7 +65,7 @@ static struct expr_node *node_new(struct reader *reader, enum expr_kind kind)
 	return node;
 }
 
-static void skip_blanks(struct reader *reader)
+static void expr_parse_skip_blanks(struct reader *reader)
 {
 	while (isspace((unsigned char)*reader->at))
 		reader->at++;
@@ -81,7 +81,7 @@ static bool expr_take_token(struct reader *reader, const char *token)
 {
 	size_t bytes = strlen(token);
 
-	skip_blanks(reader);
+	expr_parse_skip_blanks(reader);
 	if (strncmp(reader->at, token, bytes) != 0)
 		return false;
 	if (is_word_char(token[0]) && is_word_char(reader->at[bytes]))
@@ -91,11 +91,11 @@ static bool expr_take_token(struct reader *reader, const char *token)
 }
 
 /* "name", ".name", "args[0]", "sched_*", "sched:sched_switch". Free it. */
-static char *take_name(struct reader *reader)
+static char *expr_parse_take_name(struct reader *reader)
 {
 	const char *start, *at;
 
-	skip_blanks(reader);
+	expr_parse_skip_blanks(reader);
 	start = at = reader->at;
 	while (is_word_char(*at) || (*at && strchr(".*?[]-/", *at)))
 		at++;
@@ -105,7 +105,7 @@ static char *take_name(struct reader *reader)
 	return xstrndup(start, (size_t)(at - start));
 }
 
-static bool has_event(const struct reader *reader, const char *glob)
+static bool expr_parse_has_event(const struct reader *reader, const char *glob)
 {
 	const struct print_event *kind = NULL;
 
@@ -124,7 +124,7 @@ static char *expr_take_value(struct reader *reader, bool *out_quoted)
 	const char *start, *end;
 	char quote, *text;
 
-	skip_blanks(reader);
+	expr_parse_skip_blanks(reader);
 	start = end = reader->at;
 	quote = *start;
 	*out_quoted = quote == '"' || quote == '\'';
@@ -150,7 +150,7 @@ static char *expr_take_value(struct reader *reader, bool *out_quoted)
 }
 
 /* "12", "0x1f", "-1", "017"; all of it. */
-static bool parse_number(const char *text, struct expr_node *node)
+static bool expr_parse_number(const char *text, struct expr_node *node)
 {
 	const char *digits = text + (*text == '-');
 	char *end;
@@ -169,7 +169,7 @@ static bool parse_number(const char *text, struct expr_node *node)
 
 static void understand_value(struct expr_node *node, bool quoted)
 {
-	node->is_number = !quoted && parse_number(node->text, node);
+	node->is_number = !quoted && expr_parse_number(node->text, node);
 	node->is_time = !quoted && isdigit((unsigned char)node->text[0]) &&
 			text_parse_duration(node->text, &node->time_ns);
 	if (!node->is_number && node->is_time) { /* 5ms: a number of ns */
@@ -207,7 +207,7 @@ static bool mask(struct reader *reader, struct expr_node *node)
 	node->text = expr_take_value(reader, &quoted);
 	if (!node->text)
 		return false;
-	if (!parse_number(node->text, node))
+	if (!expr_parse_number(node->text, node))
 		return expr_wrong(reader, "a mask is a number") != NULL;
 	node->mask = node->number;
 	if (!expr_take_token(reader, "=="))
@@ -215,7 +215,7 @@ static bool mask(struct reader *reader, struct expr_node *node)
 	node->op = EXPR_BITS_EQ;
 	free(node->text);
 	node->text = expr_take_value(reader, &quoted);
-	if (node->text && !parse_number(node->text, node))
+	if (node->text && !expr_parse_number(node->text, node))
 		expr_wrong(reader, "bits need a number");
 	return !reader->failed;
 }
@@ -226,7 +226,7 @@ static bool operation(struct reader *reader, struct expr_node *node)
 	bool quoted;
 
 	node->op = EXPR_SET;
-	skip_blanks(reader);
+	expr_parse_skip_blanks(reader);
 	if (reader->at[0] == '&' && reader->at[1] != '&') {
 		reader->at++;
 		return mask(reader, node);
@@ -257,7 +257,7 @@ static struct expr_node *event_node(struct reader *reader, char *glob)
 
 static bool followed_by_operator(struct reader *reader)
 {
-	skip_blanks(reader);
+	expr_parse_skip_blanks(reader);
 	return *reader->at && strchr("=!<>~&", *reader->at) && strncmp(reader->at, "&&", 2) != 0 &&
 	       (reader->at[0] != '!' || reader->at[1] == '=' || reader->at[1] == '~');
 }
@@ -289,9 +289,9 @@ static bool join_system(struct reader *reader, char **name)
 	if (*reader->at != ':')
 		return false;
 	reader->at++;
-	event = isspace((unsigned char)*reader->at) ? NULL : take_name(reader);
+	event = isspace((unsigned char)*reader->at) ? NULL : expr_parse_take_name(reader);
 	joined = event ? xasprintf("%s:%s", *name, event) : NULL;
-	if (!joined || !has_event(reader, joined)) {
+	if (!joined || !expr_parse_has_event(reader, joined)) {
 		reader->at = before;
 		return false;
 	}
@@ -304,7 +304,7 @@ static bool join_system(struct reader *reader, char **name)
 #define NO_SUCH_NAME "the trace has no event or field with this name"
 
 /* A name has been read. */
-static struct expr_node *named(struct reader *reader, char *name)
+static struct expr_node *expr_parse_named(struct reader *reader, char *name)
 {
 	char *slash = strchr(name, '/');
 	struct expr_node *node;
@@ -313,7 +313,7 @@ static struct expr_node *named(struct reader *reader, char *name)
 	if (slash)
 		*slash = ':'; /* "sched/sched_switch" is how files are called */
 	(void)join_system(reader, &name);
-	if (!followed_by_operator(reader) && has_event(reader, name)) {
+	if (!followed_by_operator(reader) && expr_parse_has_event(reader, name)) {
 		node = event_node(reader, name);
 		return node && expr_take_token(reader, ":") ? scope(reader, node) : node;
 	}
@@ -351,8 +351,8 @@ static struct expr_node *negation(struct reader *reader)
 			node = expr_wrong(reader, "a parenthesis is not closed");
 		}
 	} else {
-		name = take_name(reader);
-		node = name ? named(reader, name)
+		name = expr_parse_take_name(reader);
+		node = name ? expr_parse_named(reader, name)
 			    : expr_wrong(reader, "a field or an event is missing");
 	}
 	reader->depth--;
@@ -408,7 +408,7 @@ int expr_parse(const char *text, const struct value_context *context, struct exp
 	if (strlen(text) > MAX_BYTES)
 		return err_set(err, -EINVAL, "the filter is too long");
 	node = alternatives(&reader);
-	skip_blanks(&reader);
+	expr_parse_skip_blanks(&reader);
 	if (node && *reader.at) {
 		expr_node_free(node);
 		node = expr_wrong(&reader, "\"and\" or \"or\" is missing");

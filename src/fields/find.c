@@ -84,7 +84,7 @@ static int32_t event_thread(const struct event *event)
 	return foreign ? -1 : event->tid;
 }
 
-static bool is_of(const struct trace_find *find, const struct event *event)
+static bool find_is_of(const struct trace_find *find, const struct event *event)
 {
 	int32_t tid = event_thread(event);
 
@@ -108,7 +108,7 @@ static int search_run(struct search *search, const struct trace_find *find,
 
 	while (rc >= 0 && !(found && !find->last) && (rc = source_next(source, &event, err)) > 0) {
 		if (!is_match(search, event) || event->time_ns < find->from_ns ||
-		    !is_of(find, event))
+		    !find_is_of(find, event))
 			continue;
 		*out_found = (struct trace_found){ event->time_ns, event_thread(event) };
 		found = 1;

@@ -7,6 +7,7 @@
 
 #include "base/digits.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/outbuf.h"
 #include "read/format_text.h"
 #include "read/kernel/events.h"
@@ -60,8 +61,8 @@ static uint32_t element_of(const char *type, size_t bytes, uint32_t long_bytes)
 	return 1;
 }
 
-static void add_field(struct printer *printer, struct print_event *event,
-		      const struct format_field *from)
+static void print_add_field(struct printer *printer, struct print_event *event,
+			    const struct format_field *from)
 {
 	struct print_field *field = &event->fields[event->field_count];
 	size_t type_bytes = (size_t)(from->name - from->type);
@@ -159,11 +160,12 @@ static void add_fields(struct printer *printer, struct print_event *event, const
 	event->fields = pool_take(printer->pool, (count + 1) * sizeof(*event->fields));
 	event->need_bytes = KERNEL_EVENT_MIN_BYTES;
 	for (cursor = text; count > 0 && format_text_next(&cursor, &field); count--)
-		add_field(printer, event, &field);
+		print_add_field(printer, event, &field);
 	add_tail_field(printer, event, text);
 }
 
-static void add_event(struct printer *printer, const struct format_section *section, uint32_t id)
+static void print_add_event(struct printer *printer, const struct format_section *section,
+			    uint32_t id)
 {
 	struct print_event *event = pool_take(printer->pool, sizeof(*event));
 	const char *slash = strchr(section->name, '/');
@@ -274,7 +276,7 @@ struct printer *printer_new(const struct print_setup *setup)
 
 		if (id >= 0 && strchr(section->name, '/') &&
 		    printer->by_id[id] == &printer->unknown)
-			add_event(printer, section, (uint32_t)id);
+			print_add_event(printer, section, (uint32_t)id);
 	}
 	find_common(printer);
 	make_flag_texts(printer);
@@ -309,9 +311,7 @@ const struct print_event *printer_event_of(const struct printer *printer,
 	if (record->bytes < KERNEL_EVENT_MIN_BYTES)
 		return &printer->unknown;
 	memcpy(&id, record->data + printer->id_offset, sizeof(id));
-	if (printer->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		id = __builtin_bswap16(id);
-	return printer_event(printer, id);
+	return printer_event(printer, order_u16(id, order_swaps(printer->big_endian)));
 }
 
 const struct print_event *printer_next(const struct printer *printer,
@@ -368,7 +368,7 @@ static void field_put_number(const struct print_field *field, uint64_t value, st
 		field->is_signed ? digits_i64(out->at, (int64_t)value) : digits_u64(out->at, value);
 }
 
-static void put_pointer(uint64_t value, struct outbuf *out)
+static void print_put_pointer(uint64_t value, struct outbuf *out)
 {
 	outbuf_room(out);
 	memcpy(out->at, "0x", 2);
@@ -385,7 +385,7 @@ void print_field_text(const struct printer *printer, const struct print_field *f
 		uint64_t value = print_field_number(printer, field, record);
 
 		if (field->is_pointer)
-			put_pointer(value, out);
+			print_put_pointer(value, out);
 		else
 			field_put_number(field, value, out);
 		return;
@@ -406,7 +406,7 @@ void print_field_text(const struct printer *printer, const struct print_field *f
 		element.is_signed = false;
 		if (i)
 			outbuf_char(out, ',');
-		put_pointer(print_element(printer, &element, data, i), out);
+		print_put_pointer(print_element(printer, &element, data, i), out);
 	}
 	outbuf_char(out, '}');
 }

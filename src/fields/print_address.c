@@ -152,7 +152,8 @@ static void put_uuid(struct outbuf *out, const char *how, const uint8_t *bytes)
 }
 
 /* What is too short for its address is said to be so, in libtraceevent's words. */
-static bool has(struct outbuf *out, struct span span, uint32_t bytes, const char *what)
+static bool print_address_has(struct outbuf *out, struct span span, uint32_t bytes,
+			      const char *what)
 {
 	if (span.data && span.bytes >= bytes)
 		return true;
@@ -168,19 +169,19 @@ bool print_address(struct outbuf *out, const char *more, struct span span, bool 
 	case 'i':
 		if (more[1] == 'S')
 			put_socket(out, more, span, big_endian);
-		else if (more[1] == '6' && has(out, span, 16, "IPv6"))
+		else if (more[1] == '6' && print_address_has(out, span, 16, "IPv6"))
 			put_ip6(out, more, span.data);
-		else if (more[1] == '4' && has(out, span, 4, "IPv4"))
+		else if (more[1] == '4' && print_address_has(out, span, 4, "IPv4"))
 			put_ip4(out, span.data, *more == 'i',
 				more[2] == 'l' || (more[2] == 'h' && !big_endian));
 		return true;
 	case 'M':
 	case 'm':
-		if (has(out, span, 6, "MAC"))
+		if (print_address_has(out, span, 6, "MAC"))
 			put_mac(out, more, span.data);
 		return true;
 	case 'U':
-		if (has(out, span, 16, "UUID"))
+		if (print_address_has(out, span, 16, "UUID"))
 			put_uuid(out, more, span.data);
 		return true;
 	default:

@@ -36,7 +36,7 @@ static uint64_t args_take_number(struct args *args, uint32_t bytes, bool is_sign
 	return print_load(record->printer, record->data + at, bytes, is_signed);
 }
 
-static struct span take_text(struct args *args)
+static struct span print_binary_take_text(struct args *args)
 {
 	const struct print_record *record = args->record;
 	struct span span = { record->data + args->at, 0 };
@@ -125,8 +125,8 @@ static const char *read_size(const char *at, uint32_t long_bytes, uint32_t *out_
 }
 
 /* The kinds of %p that are kept as addresses; all others are kept as text. */
-static const char *put_pointer(struct outbuf *out, struct args *args, const char *at,
-			       struct conv *conv)
+static const char *print_binary_put_pointer(struct outbuf *out, struct args *args, const char *at,
+					    struct conv *conv)
 {
 	const struct print_record *record = args->record;
 	bool kept = !isalnum((unsigned char)*at) || strchr("sSfFxKe", *at);
@@ -136,7 +136,7 @@ static const char *put_pointer(struct outbuf *out, struct args *args, const char
 		more++;
 	/* Older kernels kept all of them as addresses. */
 	if (!kept && args->at < record->bytes && isprint(record->data[args->at])) {
-		struct span span = take_text(args);
+		struct span span = print_binary_take_text(args);
 
 		conv->type = 's';
 		binary_put(out, record, conv, &span, 0);
@@ -173,11 +173,11 @@ static const char *put_one(struct outbuf *out, struct args *args, const char *at
 	conv.bits = (uint8_t)(8 * bytes);
 	switch (conv.type) {
 	case 's':
-		span = take_text(args);
+		span = print_binary_take_text(args);
 		binary_put(out, args->record, &conv, &span, 0);
 		break;
 	case 'p':
-		return put_pointer(out, args, at + 1, &conv);
+		return print_binary_put_pointer(out, args, at + 1, &conv);
 	case 'c':
 		binary_put(out, args->record, &conv, NULL, args_take_number(args, 1, false));
 		break;
@@ -197,7 +197,7 @@ static const char *put_one(struct outbuf *out, struct args *args, const char *at
 }
 
 /* A line break within the text is a blank. */
-static void put_literal(struct outbuf *out, const char *text, size_t bytes)
+static void print_binary_put_literal(struct outbuf *out, const char *text, size_t bytes)
 {
 	while (bytes) {
 		const char *line = memchr(text, '\n', bytes);
@@ -226,7 +226,7 @@ static void put_format(struct outbuf *out, struct args *args, const char *format
 
 		if (!percent)
 			percent = end;
-		put_literal(out, format, (size_t)(percent - format));
+		print_binary_put_literal(out, format, (size_t)(percent - format));
 		if (percent == end)
 			return;
 		if (percent[1] == '%') {
@@ -238,7 +238,8 @@ static void put_format(struct outbuf *out, struct args *args, const char *format
 	}
 }
 
-static uint64_t field_number(const struct print_record *record, const struct print_field *field)
+static uint64_t print_binary_field_number(const struct print_record *record,
+					  const struct print_field *field)
 {
 	if (field->offset > record->bytes || field->bytes > record->bytes - field->offset)
 		return 0;
@@ -255,11 +256,11 @@ bool print_binary(struct outbuf *out, const struct print_record *record,
 
 	if (!ip || !fmt || record->bytes < event->need_bytes)
 		return false;
-	print_symbol(out, record->printer, field_number(record, ip), false);
+	print_symbol(out, record->printer, print_binary_field_number(record, ip), false);
 	outbuf_string(out, ": ");
-	format = record->printer->facts
-			 ? facts_printk(record->printer->facts, field_number(record, fmt))
-			 : NULL;
+	format = record->printer->facts ? facts_printk(record->printer->facts,
+						       print_binary_field_number(record, fmt))
+					: NULL;
 	args.at = fmt->offset + fmt->bytes; /* the arguments follow it */
 	if (args.at > record->bytes)
 		args.at = record->bytes;

@@ -34,7 +34,7 @@ static int name_pair(struct parser *parser, struct node_name *out_name)
 }
 
 /* ", { value, "text" } ..." up to ")". */
-static bool names(struct parser *parser, struct node *node)
+static bool print_call_names(struct parser *parser, struct node *node)
 {
 	struct node_name *list = NULL;
 	size_t count = 0, cap = 0;
@@ -70,8 +70,8 @@ static struct node *flags_call(struct parser *parser)
 		return NULL;
 	node->a = parse_expression(parser);
 	if (!node->a || !parse_need(parser, ",") ||
-	    !parse_string(parser, &node->text, &node->text_bytes) || !names(parser, node) ||
-	    !parse_need(parser, ")"))
+	    !parse_string(parser, &node->text, &node->text_bytes) ||
+	    !print_call_names(parser, node) || !parse_need(parser, ")"))
 		return NULL;
 	return node;
 }
@@ -83,13 +83,13 @@ static struct node *symbol_call(struct parser *parser)
 	if (!node)
 		return NULL;
 	node->a = parse_expression(parser);
-	if (!node->a || !names(parser, node) || !parse_need(parser, ")"))
+	if (!node->a || !print_call_names(parser, node) || !parse_need(parser, ")"))
 		return NULL;
 	return node;
 }
 
 /* A call with 'count' expressions as its arguments. */
-static struct node *call_of(struct parser *parser, enum node_kind kind, int count)
+static struct node *print_call_of(struct parser *parser, enum node_kind kind, int count)
 {
 	struct node *node = parse_node(parser, kind);
 	struct node **args[3];
@@ -111,17 +111,17 @@ static struct node *call_of(struct parser *parser, enum node_kind kind, int coun
 
 static struct node *hex_call(struct parser *parser)
 {
-	return call_of(parser, NODE_HEX, 2);
+	return print_call_of(parser, NODE_HEX, 2);
 }
 
 static struct node *hex_string_call(struct parser *parser)
 {
-	return call_of(parser, NODE_HEX_STRING, 2);
+	return print_call_of(parser, NODE_HEX_STRING, 2);
 }
 
 static struct node *array_call(struct parser *parser)
 {
-	return call_of(parser, NODE_ARRAY, 3);
+	return print_call_of(parser, NODE_ARRAY, 3);
 }
 
 static struct node *field_call(struct parser *parser, enum node_kind kind)

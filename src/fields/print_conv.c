@@ -130,7 +130,8 @@ static void conv_put_text(struct outbuf *out, struct span span)
  * A pointer where a string should be: what it points to was not recorded, unless it is one of
  * the texts of trace_printk().
  */
-static void put_pointer(struct outbuf *out, const struct printer *printer, uint64_t value)
+static void print_conv_put_pointer(struct outbuf *out, const struct printer *printer,
+				   uint64_t value)
 {
 	const char *text = printer->facts ? facts_printk(printer->facts, value) : NULL;
 
@@ -180,7 +181,7 @@ void print_string(struct outbuf *out, const struct print_record *record, const s
 		break;
 	case NODE_FIELD:
 		if (!node->field->is_array) {
-			put_pointer(out, record->printer, print_number(record, node));
+			print_conv_put_pointer(out, record->printer, print_number(record, node));
 			break;
 		}
 		/* fall through */
@@ -189,7 +190,7 @@ void print_string(struct outbuf *out, const struct print_record *record, const s
 		if (span.data)
 			conv_put_text(out, span);
 		else if (node->kind == NODE_NUMBER)
-			put_pointer(out, record->printer, node->number);
+			print_conv_put_pointer(out, record->printer, node->number);
 		break;
 	}
 }
@@ -201,21 +202,22 @@ struct layout {
 	bool left;
 };
 
-static int64_t bounded(uint64_t value)
+static int64_t print_conv_bounded(uint64_t value)
 {
 	int32_t number = (int32_t)value;
 
 	return number > MAX_WIDTH ? MAX_WIDTH : number < -MAX_WIDTH ? -MAX_WIDTH : number;
 }
 
-static struct layout layout_of(const struct print_record *record, const struct conv *conv)
+static struct layout print_conv_layout_of(const struct print_record *record,
+					  const struct conv *conv)
 {
 	struct layout layout = { conv->width, conv->precision, conv->left };
 
 	if (conv->width_node)
-		layout.width = bounded(print_number(record, conv->width_node));
+		layout.width = print_conv_bounded(print_number(record, conv->width_node));
 	if (conv->precision_node)
-		layout.precision = bounded(print_number(record, conv->precision_node));
+		layout.precision = print_conv_bounded(print_number(record, conv->precision_node));
 	if (conv->width_node && layout.width < 0) {
 		layout.left = true;
 		layout.width = -layout.width;
@@ -278,7 +280,8 @@ static void conv_put_number(struct outbuf *out, const struct conv *conv,
 }
 
 /* Pad or cut what 'made' holds. */
-static void put_padded(struct outbuf *out, const struct layout *layout, const struct outbuf *made)
+static void print_conv_put_padded(struct outbuf *out, const struct layout *layout,
+				  const struct outbuf *made)
 {
 	int64_t bytes = (int64_t)outbuf_bytes(made);
 
@@ -340,7 +343,7 @@ static void put_pointer_conv(struct outbuf *out, const struct print_record *reco
 
 void print_conv(struct outbuf *out, const struct print_record *record, const struct conv *conv)
 {
-	struct layout layout = layout_of(record, conv);
+	struct layout layout = print_conv_layout_of(record, conv);
 	struct outbuf made;
 
 	switch (conv->type) {
@@ -351,7 +354,7 @@ void print_conv(struct outbuf *out, const struct print_record *record, const str
 		}
 		outbuf_to_memory(&made);
 		print_string(&made, record, conv->arg);
-		put_padded(out, &layout, &made);
+		print_conv_put_padded(out, &layout, &made);
 		outbuf_fini(&made);
 		break;
 	case 'p':

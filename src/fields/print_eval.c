@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/order.h"
 #include "read/kernel/pages.h"
 #include "fields/print_int.h"
 #include "fields/print_printer.h"
@@ -14,28 +15,7 @@
 uint64_t print_load(const struct printer *printer, const uint8_t *at, uint32_t bytes,
 		    bool is_signed)
 {
-	bool swap = printer->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	uint64_t u64;
-	uint32_t u32;
-	uint16_t u16;
-
-	switch (bytes) {
-	case 8:
-		memcpy(&u64, at, sizeof(u64));
-		return swap ? __builtin_bswap64(u64) : u64;
-	case 4:
-		memcpy(&u32, at, sizeof(u32));
-		u32 = swap ? __builtin_bswap32(u32) : u32;
-		return is_signed ? (uint64_t)(int32_t)u32 : u32;
-	case 2:
-		memcpy(&u16, at, sizeof(u16));
-		u16 = swap ? __builtin_bswap16(u16) : u16;
-		return is_signed ? (uint64_t)(int16_t)u16 : u16;
-	case 1:
-		return is_signed ? (uint64_t)(int8_t)*at : *at;
-	default:
-		return 0;
-	}
+	return order_load(at, bytes, is_signed, order_swaps(printer->big_endian));
 }
 
 /* 'value' in a type of C. */
@@ -84,7 +64,7 @@ struct span print_field_span(const struct print_record *record, const struct pri
 	return (struct span){ record->data + field->offset, left };
 }
 
-static struct span behind(struct span span, uint64_t bytes)
+static struct span print_eval_behind(struct span span, uint64_t bytes)
 {
 	if (!span.data || bytes > span.bytes)
 		return (struct span){ 0 };
@@ -106,20 +86,21 @@ struct span print_span(const struct print_record *record, const struct node *nod
 	case NODE_ELEMENT: {
 		uint64_t index = print_number(record, node->b);
 
-		return index > UINT32_MAX
-			       ? (struct span){ 0 }
-			       : behind(print_span(record, node->a), index * node->element_bytes);
+		return index > UINT32_MAX ? (struct span){ 0 }
+					  : print_eval_behind(print_span(record, node->a),
+							      index * node->element_bytes);
 	}
 	case NODE_BINARY:
-		return node->op == '+'
-			       ? behind(print_span(record, node->a), print_number(record, node->b))
-			       : (struct span){ 0 };
+		return node->op == '+' ? print_eval_behind(print_span(record, node->a),
+							   print_number(record, node->b))
+				       : (struct span){ 0 };
 	default:
 		return (struct span){ 0 };
 	}
 }
 
-static uint64_t field_number(const struct print_record *record, const struct print_field *field)
+static uint64_t print_eval_field_number(const struct print_record *record,
+					const struct print_field *field)
 {
 	if (field->is_array) /* an address: all that matters is whether it is 0 */
 		return print_field_span(record, field).bytes ? field->offset : 0;
@@ -129,7 +110,7 @@ static uint64_t field_number(const struct print_record *record, const struct pri
 			  field->is_signed);
 }
 
-static uint64_t divide(uint64_t a, uint64_t b, bool is_signed, bool rest)
+static uint64_t print_eval_divide(uint64_t a, uint64_t b, bool is_signed, bool rest)
 {
 	if (b == 0)
 		return 0;
@@ -168,7 +149,7 @@ static uint64_t shift(const struct node *node, uint64_t a, uint64_t b)
 	return node->is_signed ? (uint64_t)((int64_t)a >> b) : a >> b;
 }
 
-static uint64_t binary(const struct print_record *record, const struct node *node)
+static uint64_t print_eval_binary(const struct print_record *record, const struct node *node)
 {
 	uint64_t a = print_number(record, node->a), b;
 	uint32_t bits = node->a->bits > node->b->bits ? node->a->bits : node->b->bits;
@@ -196,7 +177,7 @@ static uint64_t binary(const struct print_record *record, const struct node *nod
 		return a * b;
 	case '/':
 	case '%':
-		return divide(a, b, is_signed, node->op == '%');
+		return print_eval_divide(a, b, is_signed, node->op == '%');
 	case '&':
 		return a & b;
 	case '|':
@@ -208,7 +189,7 @@ static uint64_t binary(const struct print_record *record, const struct node *nod
 	}
 }
 
-static uint64_t unary(const struct print_record *record, const struct node *node)
+static uint64_t print_eval_unary(const struct print_record *record, const struct node *node)
 {
 	uint64_t a = print_number(record, node->a);
 
@@ -230,7 +211,7 @@ uint64_t print_number(const struct print_record *record, const struct node *node
 	case NODE_NUMBER:
 		return node->number;
 	case NODE_FIELD:
-		return field_number(record, node->field);
+		return print_eval_field_number(record, node->field);
 	case NODE_ELEMENT:
 		span = print_span(record, node);
 		return span.bytes < node->element_bytes
@@ -241,9 +222,9 @@ uint64_t print_number(const struct print_record *record, const struct node *node
 	case NODE_DYNAMIC_BYTES:
 		return print_field_span(record, node->field).bytes;
 	case NODE_UNARY:
-		return in_type(unary(record, node), node->bits, node->is_signed);
+		return in_type(print_eval_unary(record, node), node->bits, node->is_signed);
 	case NODE_BINARY:
-		return in_type(binary(record, node), node->bits, node->is_signed);
+		return in_type(print_eval_binary(record, node), node->bits, node->is_signed);
 	case NODE_COND:
 		return in_type(print_number(record,
 					    print_number(record, node->a) ? node->b : node->c),

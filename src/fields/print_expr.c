@@ -49,7 +49,7 @@ static const struct {
 	{ "IOPRIO_CLASS_INVALID", 7 },
 };
 
-static struct node *unary(struct parser *parser);
+static struct node *print_expr_unary(struct parser *parser);
 
 static uint32_t promoted(const struct node *node)
 {
@@ -114,7 +114,7 @@ struct node *parse_field(struct parser *parser, enum node_kind kind)
 
 static struct node *cast(struct parser *parser, const struct parse_type *type)
 {
-	struct node *item = unary(parser), *node;
+	struct node *item = print_expr_unary(parser), *node;
 
 	if (!item)
 		return NULL;
@@ -129,7 +129,7 @@ static struct node *cast(struct parser *parser, const struct parse_type *type)
 	return node;
 }
 
-static struct node *size_of(struct parser *parser)
+static struct node *print_expr_size_of(struct parser *parser)
 {
 	struct parse_type type;
 
@@ -151,7 +151,7 @@ static struct node *size_of(struct parser *parser)
 }
 
 /* "1234", "0x1fUL", "0777" */
-static struct node *number(struct parser *parser)
+static struct node *print_expr_number(struct parser *parser)
 {
 	bool is_octal_or_hex = *parser->at == '0', is_unsigned = false;
 	uint32_t longs = 0, bits;
@@ -180,7 +180,7 @@ static struct node *text_node(struct parser *parser)
 	return node;
 }
 
-static struct node *character(struct parser *parser)
+static struct node *print_expr_character(struct parser *parser)
 {
 	char c;
 
@@ -239,7 +239,7 @@ static struct node *word(struct parser *parser, uint32_t bytes)
 	if (parse_is(name, bytes, "REC"))
 		return parse_need(parser, "->") ? parse_field(parser, NODE_FIELD) : NULL;
 	if (parse_is(name, bytes, "sizeof"))
-		return size_of(parser);
+		return print_expr_size_of(parser);
 	if (parse_is(name, bytes, "true") || parse_is(name, bytes, "false"))
 		return parse_number_node(parser, *name == 't', 32, true);
 	node = parse_call(parser, name, bytes, &known);
@@ -274,11 +274,11 @@ static struct node *primary(struct parser *parser)
 	if (bytes)
 		return word(parser, bytes);
 	if (isdigit((unsigned char)*parser->at))
-		return number(parser);
+		return print_expr_number(parser);
 	if (*parser->at == '"')
 		return text_node(parser);
 	if (*parser->at == '\'')
-		return character(parser);
+		return print_expr_character(parser);
 	if (parse_take(parser, "(REC)")) /* "(REC)->field" */
 		return parse_need(parser, "->") ? parse_field(parser, NODE_FIELD) : NULL;
 	if (parse_take(parser, "(")) {
@@ -307,7 +307,7 @@ static uint64_t narrowed(const struct node *node, uint64_t value)
 }
 
 /* Bound what it takes to work it out: depth for the stack, weight for the time. */
-static struct node *settled(struct parser *parser, struct node *node)
+static struct node *print_expr_settled(struct parser *parser, struct node *node)
 {
 	const struct node *parts[] = { node->a, node->b, node->c };
 
@@ -361,7 +361,7 @@ static struct node *element(struct parser *parser, struct node *array)
 	    node->element_bytes != 8)
 		return parse_wrong(parser, "it takes an element of a value that is no array");
 	node->bits = (uint8_t)(node->element_bytes * 8);
-	return settled(parser, node);
+	return print_expr_settled(parser, node);
 }
 
 static struct node *postfix(struct parser *parser)
@@ -378,7 +378,7 @@ static struct node *postfix(struct parser *parser)
 
 static struct node *operator1(struct parser *parser, char op)
 {
-	struct node *item = unary(parser), *node;
+	struct node *item = print_expr_unary(parser), *node;
 
 	if (!item || op == '+')
 		return item;
@@ -401,7 +401,7 @@ static struct node *operator1(struct parser *parser, char op)
 	return folded(node);
 }
 
-static struct node *unary(struct parser *parser)
+static struct node *print_expr_unary(struct parser *parser)
 {
 	struct node *node = NULL;
 	struct parse_type type;
@@ -420,7 +420,7 @@ static struct node *unary(struct parser *parser)
 	parser->depth--;
 	if (node && node->kind == NODE_CAST && !node->a->is_address)
 		node = folded(node);
-	return node ? settled(parser, node) : NULL;
+	return node ? print_expr_settled(parser, node) : NULL;
 }
 
 static const struct {
@@ -467,12 +467,12 @@ static struct node *binary_node(struct parser *parser, uint8_t op, struct node *
 	} else if (op < OP_LE) {
 		common_type(node, a, b);
 	}
-	return settled(parser, folded(node));
+	return print_expr_settled(parser, folded(node));
 }
 
-static struct node *binary(struct parser *parser, uint32_t level)
+static struct node *print_expr_binary(struct parser *parser, uint32_t level)
 {
-	struct node *left = unary(parser);
+	struct node *left = print_expr_unary(parser);
 	int index;
 
 	while (left && !parser->why && (index = next_operator(parser, level)) >= 0) {
@@ -480,7 +480,7 @@ static struct node *binary(struct parser *parser, uint32_t level)
 
 		if (++parser->depth > MAX_DEPTH)
 			return parse_wrong(parser, "it nests too deep");
-		right = binary(parser, operators[index].level + 1u);
+		right = print_expr_binary(parser, operators[index].level + 1u);
 		parser->depth--;
 		if (!right)
 			return NULL;
@@ -518,9 +518,9 @@ struct node *parse_expression(struct parser *parser)
 		return NULL;
 	if (++parser->depth > MAX_DEPTH)
 		return parse_wrong(parser, "it nests too deep");
-	node = binary(parser, 1);
+	node = print_expr_binary(parser, 1);
 	if (node && parse_take(parser, "?"))
 		node = conditional(parser, node);
 	parser->depth--;
-	return parser->why || !node ? NULL : settled(parser, node);
+	return parser->why || !node ? NULL : print_expr_settled(parser, node);
 }

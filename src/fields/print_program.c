@@ -86,15 +86,15 @@ struct loaded {
 };
 
 /* Is the node a number at a fixed place? */
-static bool is_loaded(const struct printer *printer, const struct node *node,
-		      struct loaded *out_loaded)
+static bool program_is_loaded(const struct printer *printer, const struct node *node,
+			      struct loaded *out_loaded)
 {
 	const struct print_field *field;
 
 	if (node->kind == NODE_CAST) {
 		uint32_t bytes = node->bits / 8u;
 
-		if (!is_loaded(printer, node->a, out_loaded))
+		if (!program_is_loaded(printer, node->a, out_loaded))
 			return false;
 		/* Wider: extended by the sign below. Narrower: the low bytes. */
 		if (bytes < out_loaded->bytes && printer->big_endian)
@@ -153,14 +153,14 @@ static bool depends_on(const struct node *node, const struct print_field **field
 	return true;
 }
 
-static bool is_plain(const struct conv *conv)
+static bool program_is_plain(const struct conv *conv)
 {
 	return conv->width <= 0 && conv->precision < 0 && !conv->width_node &&
 	       !conv->precision_node && !conv->alt && !conv->plus && !conv->space;
 }
 
-static void plan_number(const struct printer *printer, struct step *step, const struct conv *conv,
-			const struct loaded *loaded)
+static void program_plan_number(const struct printer *printer, struct step *step,
+				const struct conv *conv, const struct loaded *loaded)
 {
 	bool native = printer->big_endian != IS_LITTLE;
 	uint32_t bytes = conv->bits / 8u;
@@ -208,12 +208,12 @@ static void plan(struct printer *printer, struct step *step, const struct conv *
 
 	step->how = HOW_CONV;
 	step->conv = conv;
-	if (is_plain(conv)) {
-		if (strchr("dux", conv->type) && is_loaded(printer, conv->arg, &loaded))
-			plan_number(printer, step, conv, &loaded);
+	if (program_is_plain(conv)) {
+		if (strchr("dux", conv->type) && program_is_loaded(printer, conv->arg, &loaded))
+			program_plan_number(printer, step, conv, &loaded);
 		else if (conv->type == 'p' && (conv->more[0] == '\0' || conv->more[0] == 'K') &&
-			 is_loaded(printer, conv->arg, &loaded)) {
-			plan_number(printer, step, conv, &loaded);
+			 program_is_loaded(printer, conv->arg, &loaded)) {
+			program_plan_number(printer, step, conv, &loaded);
 			step->how = HOW_POINTER;
 		} else if (conv->type == 's')
 			plan_text(step, conv);
@@ -262,7 +262,7 @@ static char *put_long_literal(struct outbuf *out, char *to, const struct step *s
 	return out->at;
 }
 
-static inline char *put_literal(struct outbuf *out, char *to, const struct step *step)
+static inline char *program_put_literal(struct outbuf *out, char *to, const struct step *step)
 {
 	if (__builtin_expect(step->literal_bytes > 32, 0))
 		return put_long_literal(out, to, step);
@@ -281,7 +281,7 @@ static inline uint64_t stops(uint64_t word)
 	       UINT64_C(0x8080808080808080);
 }
 
-static char *put_rest(struct outbuf *out, char *to, const uint8_t *at, uint32_t max)
+static char *program_put_rest(struct outbuf *out, char *to, const uint8_t *at, uint32_t max)
 {
 	out->at = to;
 	outbuf_foreign(out, (const char *)at, max);
@@ -303,14 +303,14 @@ static inline char *put_chars(struct outbuf *out, char *to, const uint8_t *at, u
 
 			to += bytes;
 			if (__builtin_expect(at[bytes] != 0, 0))
-				return put_rest(out, to, at + bytes, max - bytes);
+				return program_put_rest(out, to, at + bytes, max - bytes);
 			return to;
 		}
 		to += 8;
 		at += 8;
 		max -= 8;
 	}
-	return max ? put_rest(out, to, at, max) : to;
+	return max ? program_put_rest(out, to, at, max) : to;
 }
 
 /* 1 to 7 bytes as a word, with zeros behind them; nothing else is read. */
@@ -352,8 +352,8 @@ static inline char *put_plain(char *to, const uint8_t *at, uint32_t max)
 	return bytes >= max || at[bytes] == 0 ? to + bytes : NULL;
 }
 
-static char *put_located(struct outbuf *out, char *to, const struct print_record *record,
-			 const struct print_field *field)
+static char *program_put_located(struct outbuf *out, char *to, const struct print_record *record,
+				 const struct print_field *field)
 {
 	struct span span = print_field_span(record, field);
 	uint32_t bytes;
@@ -370,7 +370,7 @@ static char *put_located(struct outbuf *out, char *to, const struct print_record
 	while (bytes && span.data[bytes - 1] == '\n')
 		bytes--;
 	return bytes <= 1024 ? put_chars(out, to, span.data, bytes)
-			     : put_rest(out, to, span.data, bytes);
+			     : program_put_rest(out, to, span.data, bytes);
 }
 
 /* Make the text of a value, and keep it unless it is too long. NULL then; it was put. */
@@ -430,7 +430,8 @@ static char *step_put_number(char *to, const struct step *step, const struct pri
 	return step->style == 'u' ? digits_u64(to, value) : digits_hex(to, value);
 }
 
-static char *put_pointer(char *to, const struct step *step, const struct print_record *record)
+static char *program_put_pointer(char *to, const struct step *step,
+				 const struct print_record *record)
 {
 	uint64_t value = print_load(record->printer, record->data + step->from, step->load_bytes,
 				    step->load_signed);
@@ -489,11 +490,11 @@ static inline char *run_step(struct outbuf *out, char *to, struct print_memory *
 	case HOW_NUMBER:
 		return step_put_number(to, step, record);
 	case HOW_POINTER:
-		return put_pointer(to, step, record);
+		return program_put_pointer(to, step, record);
 	case HOW_CHARS:
 		return put_chars(out, to, from, step->bytes);
 	case HOW_LOCATED:
-		return put_located(out, to, record, step->field);
+		return program_put_located(out, to, record, step->field);
 	case HOW_MEMO:
 		return put_memo(out, to, memory, record, step);
 	case HOW_CONV:
@@ -525,12 +526,12 @@ void print_text(const struct printer *printer, struct print_memory *memory,
 			outbuf_room(out);
 			to = out->at;
 		}
-		to = put_literal(out, to, step);
+		to = program_put_literal(out, to, step);
 		to = run_step(out, to, memory, &from, step);
 	}
 	out->at = to;
 	outbuf_room(out);
-	out->at = put_literal(out, out->at, end);
+	out->at = program_put_literal(out, out->at, end);
 }
 
 /* Does this step say in words what the field is? */
@@ -541,7 +542,8 @@ static bool is_words(const struct step *step, const struct print_field *field)
 	return step->conv->type == 's' || step->conv->type == 'p';
 }
 
-static const struct step *words_of(const struct print_event *event, const struct print_field *field)
+static const struct step *program_words_of(const struct print_event *event,
+					   const struct print_field *field)
 {
 	const struct print_program *program = event->program;
 
@@ -554,7 +556,7 @@ static const struct step *words_of(const struct print_event *event, const struct
 
 bool print_field_has_words(const struct print_event *event, const struct print_field *field)
 {
-	return words_of(event, field) != NULL;
+	return program_words_of(event, field) != NULL;
 }
 
 bool print_field_words(const struct printer *printer, const struct print_event *event,
@@ -562,7 +564,7 @@ bool print_field_words(const struct printer *printer, const struct print_event *
 		       struct outbuf *out)
 {
 	struct print_record from = { printer, record->data, record->bytes };
-	const struct step *step = words_of(event, field);
+	const struct step *step = program_words_of(event, field);
 
 	if (!step || record->bytes < event->need_bytes)
 		return false;

@@ -86,18 +86,18 @@ static const struct print_field *any_field(const struct printer *printer, const 
 }
 
 /* How many letters must be changed, at most 3. */
-static int distance(const char *a, const char *b, int most)
+static int value_distance(const char *a, const char *b, int most)
 {
 	if (most < 0 || strcmp(a, b) == 0)
 		return 0;
 	if (!*a || !*b)
 		return (int)(strlen(a) + strlen(b));
 	if (*a == *b)
-		return distance(a + 1, b + 1, most);
+		return value_distance(a + 1, b + 1, most);
 	if (most == 0)
 		return 1;
-	int change = distance(a + 1, b + 1, most - 1);
-	int less = distance(a + 1, b, most - 1), more = distance(a, b + 1, most - 1);
+	int change = value_distance(a + 1, b + 1, most - 1);
+	int less = value_distance(a + 1, b, most - 1), more = value_distance(a, b + 1, most - 1);
 	int best = change < less ? change : less;
 
 	return 1 + (best < more ? best : more);
@@ -110,12 +110,12 @@ static const char *near_name(const struct printer *printer, const char *name)
 	int most = strlen(name) > 4 ? 2 : 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		if (distance(name, columns[i].name, 1) <= 1)
+		if (value_distance(name, columns[i].name, 1) <= 1)
 			return columns[i].name;
 	}
 	while ((kind = printer_next(printer, kind))) {
 		for (uint32_t i = 0; i < kind->field_count; i++) {
-			if (distance(name, kind->fields[i].name, most) <= most)
+			if (value_distance(name, kind->fields[i].name, most) <= most)
 				return kind->fields[i].name;
 		}
 	}
@@ -323,7 +323,8 @@ static bool is_of_call(const struct event *event)
 	       event->type == EV_BLOCKED_IN;
 }
 
-static const char *syscall_name(const struct value_context *context, const struct value_line *line)
+static const char *value_syscall_name(const struct value_context *context,
+				      const struct value_line *line)
 {
 	if (!is_of_call(line->event))
 		return NULL;
@@ -334,7 +335,7 @@ static bool put_words(const struct value_context *context, const struct value_pl
 		      const struct value_line *line, struct outbuf *out)
 {
 	const char *call =
-		strcmp(place->field->name, "id") == 0 ? syscall_name(context, line) : NULL;
+		strcmp(place->field->name, "id") == 0 ? value_syscall_name(context, line) : NULL;
 
 	if (call)
 		outbuf_string(out, call);
@@ -387,8 +388,8 @@ void value_put_time(const struct value_context *context, enum value_column colum
 	}
 }
 
-static void put_column(const struct value_context *context, enum value_column column,
-		       const struct value_line *line, struct outbuf *out)
+static void value_put_column(const struct value_context *context, enum value_column column,
+			     const struct value_line *line, struct outbuf *out)
 {
 	const char *call;
 
@@ -431,7 +432,7 @@ static void put_column(const struct value_context *context, enum value_column co
 		value_put_place(line, out);
 		break;
 	case COLUMN_SYSCALL:
-		call = syscall_name(context, line);
+		call = value_syscall_name(context, line);
 		if (call)
 			outbuf_string(out, call);
 		else if (is_of_call(line->event))
@@ -459,7 +460,7 @@ void value_text(const struct value_context *context, const struct value_place *p
 	if (place->kind == VALUE_NONE)
 		return;
 	if (place->column != COLUMN_FIELD) {
-		put_column(context, place->column, line, out);
+		value_put_column(context, place->column, line, out);
 		return;
 	}
 	if (place->index != UINT32_MAX) {
@@ -486,7 +487,7 @@ static void put_quoted(const struct value_context *context, const struct value_p
 	case COLUMN_PLACE:
 	case COLUMN_LATENCY: /* nothing in them needs an escape */
 		outbuf_char(out, '"');
-		put_column(context, place->column, line, out);
+		value_put_column(context, place->column, line, out);
 		outbuf_char(out, '"');
 		return;
 	default:
@@ -544,7 +545,7 @@ uint32_t value_kind_index(const struct printer *printer, const struct print_even
 }
 
 /* "12 events lost in 4.20 ms" */
-static void put_step(const struct value_line *line, struct outbuf *out)
+static void value_put_step(const struct value_line *line, struct outbuf *out)
 {
 	static const char *const texts[STEP_COUNT] = {
 		"all events that were asked for",
@@ -568,7 +569,7 @@ static void value_put_lost(const struct value_line *line, struct outbuf *out)
 	const struct ev_lost *lost = &line->event->lost;
 
 	if (lost->is_step) {
-		put_step(line, out);
+		value_put_step(line, out);
 		return;
 	}
 	if (lost->count) {

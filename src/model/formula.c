@@ -374,11 +374,6 @@ static const char *const compares[] = {
 	[CMP_AT_MOST] = "<=", [CMP_ABOVE] = ">",    [CMP_AT_LEAST] = ">=",
 };
 
-const char *model_compare_text(enum model_compare compare)
-{
-	return compares[compare];
-}
-
 /* The longest sign that stands here. */
 static bool parse_compare(struct formula *formula, enum model_compare *out_compare)
 {

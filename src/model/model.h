@@ -75,8 +75,6 @@ enum model_compare {
 	CMP_AT_LEAST,
 };
 
-const char *model_compare_text(enum model_compare compare); /* "<=" */
-
 struct model_constraint {
 	char *text; /* owned; as it is shown */
 	struct model_place place;

@@ -12,12 +12,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "proc/stat.h"
 
-/* Flags of /proc/TID/stat, from linux/sched.h. */
-#define FLAG_KERNEL_THREAD 0x00200000u
-#define FLAG_WORKER	   0x00000020u
-
-#define TASK_COMM_MAX 15 /* what events show */
+#define FLAG_WORKER   0x00000020u /* of STAT_FLAGS; linux/sched.h */
+#define TASK_COMM_MAX 15	  /* what events show */
 
 int proc_read(int dir_fd, const char *path, char *out, size_t room)
 {
@@ -101,27 +99,19 @@ static void cut_worker(char *comm)
 
 bool proc_parse_stat(const char *line, struct proc_thread *out_thread)
 {
-	const char *open = strchr(line, '('), *close = strrchr(line, ')');
-	unsigned int flags = 0, policy = 0;
-	size_t len;
+	struct proc_stat stat;
+	uint64_t flags;
 
-	if (!open || !close || close < open)
+	if (!stat_parse(line, &stat) || stat.last < STAT_PRIO)
 		return false;
-	len = (size_t)(close - open - 1);
-	if (len >= sizeof(out_thread->comm))
-		len = sizeof(out_thread->comm) - 1;
-	memcpy(out_thread->comm, open + 1, len);
-	out_thread->comm[len] = '\0';
-	if (sscanf(close + 1,
-		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %d %*d %*d %*d %" SCNu64,
-		   &out_thread->state, &out_thread->ppid, &flags, &out_thread->prio,
-		   &out_thread->born_ticks) < 4)
-		return false;
-	/* 23 fields on: policy, the 41st of all. */
-	for (int field = 2; field < 41 && close; field++)
-		close = strchr(close + 1, ' ');
-	out_thread->policy = close && sscanf(close, " %u", &policy) == 1 ? (int32_t)policy : -1;
-	out_thread->kernel = flags & FLAG_KERNEL_THREAD;
+	flags = stat.field[STAT_FLAGS];
+	stat_copy_comm(&stat, out_thread->comm, sizeof(out_thread->comm));
+	out_thread->state = stat.state;
+	out_thread->ppid = (int32_t)stat.field[STAT_PPID];
+	out_thread->prio = (int32_t)stat.field[STAT_PRIO];
+	out_thread->born_ticks = stat.field[STAT_BIRTH];
+	out_thread->policy = stat.last >= STAT_POLICY ? (int32_t)stat.field[STAT_POLICY] : -1;
+	out_thread->kernel = flags & STAT_KERNEL_THREAD;
 	if (out_thread->kernel && flags & FLAG_WORKER)
 		cut_worker(out_thread->comm);
 	return true;

@@ -82,7 +82,7 @@ int hr_intervals_new(struct hr_trace *trace, uint32_t thread, uint64_t start_ns,
 	intervals = xcalloc(1, sizeof(*intervals));
 	intervals->trace = trace;
 	intervals->generation = trace->generation;
-	tl_iter_begin(&intervals->iter, tl, &tl->threads[thread]->track, start_ns, end_ns);
+	tl_iter_thread(&intervals->iter, tl, thread, start_ns, end_ns);
 	*out_intervals = intervals;
 	return 0;
 }

@@ -180,7 +180,7 @@ int hr_waits_new(struct hr_trace *trace, uint32_t thread, uint64_t start_ns, uin
 	waits->generation = trace->generation;
 	waits->thread = thread;
 	waits->last = HR_NONE;
-	tl_iter_begin(&waits->iter, tl, &tl->threads[thread]->track, start_ns, end_ns);
+	tl_iter_thread(&waits->iter, tl, thread, start_ns, end_ns);
 	*out_waits = waits;
 	return 0;
 }

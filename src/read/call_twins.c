@@ -27,7 +27,7 @@ static uint64_t code_of(const struct event *event, bool by_name)
 	       by_name;
 }
 
-static void fill_in(struct fill *fill, struct event *event)
+static void call_twins_fill_in(struct fill *fill, struct event *event)
 {
 	struct twins *twins = (struct twins *)fill;
 	bool by_name, is_new;
@@ -65,7 +65,7 @@ static void twins_free(struct fill *fill)
 	free(twins);
 }
 
-static const struct fill_ops twins_ops = { fill_in, twins_forget, twins_free };
+static const struct fill_ops twins_ops = { call_twins_fill_in, twins_forget, twins_free };
 
 struct source *call_twins_new(struct source *inner)
 {

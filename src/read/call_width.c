@@ -49,7 +49,7 @@ static void widths_keep(struct widths *widths, const struct change *change)
 	widths->changes[widths->change_count++] = *change;
 }
 
-static void change(struct widths *widths, uint64_t time_ns, int32_t tid, bool compat)
+static void call_width_change(struct widths *widths, uint64_t time_ns, int32_t tid, bool compat)
 {
 	if (compat == (map_find(&widths->compat, (uint32_t)tid) != NULL))
 		return;
@@ -70,7 +70,7 @@ static bool was_fresh(struct widths *widths, int32_t tid)
 	return widths->fresh.count && map_remove(&widths->fresh, (uint32_t)tid);
 }
 
-static void on_call(struct widths *widths, struct event *event)
+static void call_width_on_call(struct widths *widths, struct event *event)
 {
 	const char *arch = widths->facts->arch;
 	int64_t nr = event->syscall.nr;
@@ -78,15 +78,15 @@ static void on_call(struct widths *widths, struct event *event)
 	if (event->syscall.by_name)
 		return; /* the event knows */
 	if (was_fresh(widths, event->tid))
-		change(widths, event->time_ns, event->tid,
-		       event->type == EV_SYS_EXIT
-			       ? compat_by_exec(arch, nr)
-			       : compat_by_first_call(arch, nr, event->syscall.args[0]));
+		call_width_change(widths, event->time_ns, event->tid,
+				  event->type == EV_SYS_EXIT
+					  ? compat_by_exec(arch, nr)
+					  : compat_by_first_call(arch, nr, event->syscall.args[0]));
 	if (widths->compat.count && map_find(&widths->compat, (uint32_t)event->tid))
 		event->syscall.compat = true;
 }
 
-static void fill_in(struct fill *fill, struct event *event)
+static void call_width_fill_in(struct fill *fill, struct event *event)
 {
 	struct widths *widths = (struct widths *)fill;
 
@@ -95,21 +95,21 @@ static void fill_in(struct fill *fill, struct event *event)
 	switch (event->type) {
 	case EV_SYS_ENTER:
 	case EV_SYS_EXIT:
-		on_call(widths, event);
+		call_width_on_call(widths, event);
 		break;
 	case EV_SCHED_FORK:
 	case EV_TASK_NEW:
 		if (widths->compat.count)
-			change(widths, event->time_ns, event->task.tid,
-			       map_find(&widths->compat, (uint32_t)event->tid) != NULL);
+			call_width_change(widths, event->time_ns, event->task.tid,
+					  map_find(&widths->compat, (uint32_t)event->tid) != NULL);
 		break;
 	case EV_SCHED_EXEC:
-		change(widths, event->time_ns, event->tid, false);
+		call_width_change(widths, event->time_ns, event->tid, false);
 		map_put(&widths->fresh, (uint32_t)event->tid, 1);
 		break;
 	case EV_SCHED_EXIT:
 		(void)was_fresh(widths, event->tid);
-		change(widths, event->time_ns, event->tid, false);
+		call_width_change(widths, event->time_ns, event->tid, false);
 		break;
 	default:
 		break;
@@ -138,7 +138,7 @@ static void widths_free(struct fill *fill)
 	free(widths);
 }
 
-static const struct fill_ops widths_ops = { fill_in, widths_forget, widths_free };
+static const struct fill_ops widths_ops = { call_width_fill_in, widths_forget, widths_free };
 
 struct source *call_width_new(struct source *inner, const struct facts *facts)
 {

@@ -47,7 +47,7 @@ static bool take_triple(const char *line, struct triple *out)
 	       triple_take_number(&line, '\n', &out->real_ns) && out->mono_ns < CLOCK_MAX_NS;
 }
 
-static bool in_order(const struct triple *a, const struct triple *b)
+static bool clock_in_order(const struct triple *a, const struct triple *b)
 {
 	return a->raw < b->raw && a->mono_ns < b->mono_ns;
 }
@@ -61,9 +61,9 @@ static void triples_add(struct triples *triples, const struct triple *triple)
 {
 	size_t count = triples->count;
 
-	if (count && !in_order(&triples->items[count - 1], triple)) {
+	if (count && !clock_in_order(&triples->items[count - 1], triple)) {
 		triples->bad++;
-		if (count < 2 || !in_order(&triples->items[count - 2], triple))
+		if (count < 2 || !clock_in_order(&triples->items[count - 2], triple))
 			return;
 		triples->count--;
 	}

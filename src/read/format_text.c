@@ -23,7 +23,7 @@ static uint32_t number_after(const char *at, const char *end, const char *key, u
 	return value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-static bool begins(const char *at, const char *end, const char *word)
+static bool format_text_begins(const char *at, const char *end, const char *word)
 {
 	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
@@ -38,8 +38,8 @@ static bool split_type(struct format_field *field)
 {
 	const char *start = field->type, *end = start + field->type_bytes;
 	const char *bracket = memchr(start, '[', field->type_bytes), *name;
-	bool located = begins(start, end, "__data_loc ");
-	bool relative = begins(start, end, "__rel_loc ");
+	bool located = format_text_begins(start, end, "__data_loc ");
+	bool relative = format_text_begins(start, end, "__rel_loc ");
 
 	/* "__data_loc char[] name" has its brackets before the name. */
 	if (bracket && !located && !relative)
@@ -62,7 +62,7 @@ static bool split_type(struct format_field *field)
 }
 
 /* One line that began with "field:"; 'at' stands behind it. */
-static bool parse_field(const char *at, const char *end, struct format_field *out_field)
+static bool format_text_parse_field(const char *at, const char *end, struct format_field *out_field)
 {
 	const char *semicolon = memchr(at, ';', (size_t)(end - at));
 	struct format_field field = { .type = at };
@@ -96,7 +96,8 @@ bool format_text_next(const char **cursor, struct format_field *out_field)
 		while (start < end && (*start == ' ' || *start == '\t'))
 			start++;
 		at = *end ? end + 1 : end;
-		if (begins(start, end, "field:") && parse_field(start + 6, end, out_field)) {
+		if (format_text_begins(start, end, "field:") &&
+		    format_text_parse_field(start + 6, end, out_field)) {
 			*cursor = at;
 			return true;
 		}

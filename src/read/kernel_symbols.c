@@ -14,7 +14,7 @@
 
 #define SYMBOLS_MAX_BYTES ((size_t)256 << 20)
 
-static int hex_digit(char c)
+static int kernel_symbols_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -27,13 +27,13 @@ static int hex_digit(char c)
  * One line without its newline. Ends the name at a blank: a module's name may follow.
  * There are 150,000 of them, read by every command: no function of the library is called.
  */
-static bool parse_line(char *line, struct fact_symbol *out_symbol)
+static bool kernel_symbols_parse_line(char *line, struct fact_symbol *out_symbol)
 {
 	uint64_t address = 0;
 	char *at = line;
 
-	while (at - line < 16 && hex_digit(*at) >= 0)
-		address = address << 4 | (uint64_t)hex_digit(*at++);
+	while (at - line < 16 && kernel_symbols_hex_digit(*at) >= 0)
+		address = address << 4 | (uint64_t)kernel_symbols_hex_digit(*at++);
 	if (at == line || *at != ' ' || at[1] == '\0' || at[1] == ' ')
 		return false;
 	out_symbol->address = address;
@@ -44,7 +44,7 @@ static bool parse_line(char *line, struct fact_symbol *out_symbol)
 	return true;
 }
 
-static int by_address(const void *left, const void *right)
+static int kernel_symbols_by_address(const void *left, const void *right)
 {
 	const struct fact_symbol *a = left, *b = right;
 
@@ -54,7 +54,7 @@ static int by_address(const void *left, const void *right)
 }
 
 /* As the recorder writes them, as a rule. */
-static bool in_order(const struct facts *facts)
+static bool kernel_symbols_in_order(const struct facts *facts)
 {
 	for (size_t i = 1; i < facts->symbol_count; i++) {
 		if (facts->symbols[i].address < facts->symbols[i - 1].address)
@@ -79,8 +79,9 @@ size_t symbols_add(struct facts *facts, char *text, size_t max, symbols_line_fn 
 			vec_room(facts->symbols, facts->symbol_count, &cap, sizeof(symbol));
 		facts->symbols[facts->symbol_count++] = symbol;
 	}
-	if (!in_order(facts))
-		qsort(facts->symbols, facts->symbol_count, sizeof(symbol), by_address);
+	if (!kernel_symbols_in_order(facts))
+		qsort(facts->symbols, facts->symbol_count, sizeof(symbol),
+		      kernel_symbols_by_address);
 	return unwanted;
 }
 
@@ -96,7 +97,7 @@ void symbols_read(const char *path, struct facts *facts)
 			facts_note_damage(facts, "kernel/kallsyms: %s", err.text);
 		return;
 	}
-	bad = symbols_add(facts, text, SIZE_MAX, parse_line);
+	bad = symbols_add(facts, text, SIZE_MAX, kernel_symbols_parse_line);
 	if (bad)
 		facts_note_damage(facts, "kernel/kallsyms: %zu lines are no symbols", bad);
 }

@@ -132,12 +132,12 @@ static struct feed *hungriest(struct merge *merge)
 }
 
 /* A reader that found nothing is woken for some batches, not for each one. */
-static bool is_enough(const struct feed *feed)
+static bool merge_is_enough(const struct feed *feed)
 {
 	return feed->filled >= SLOTS_LOW || feed->ended;
 }
 
-static void *work(void *context)
+static void *merge_work(void *context)
 {
 	struct merge *merge = context;
 
@@ -162,18 +162,19 @@ static void *work(void *context)
 		feed->ended = !more;
 		/* The last batch has no events, but may have notes. */
 		feed->filled++;
-		if (is_enough(feed))
+		if (merge_is_enough(feed))
 			pthread_cond_signal(&merge->ready);
 	}
 	pthread_mutex_unlock(&merge->lock);
 	return NULL;
 }
 
-static void start_workers(struct merge *merge)
+static void merge_start_workers(struct merge *merge)
 {
 	merge->stop = false;
 	while (merge->worker_count < merge->max_workers) {
-		if (pthread_create(&merge->workers[merge->worker_count], NULL, work, merge) != 0)
+		if (pthread_create(&merge->workers[merge->worker_count], NULL, merge_work, merge) !=
+		    0)
 			break; /* fewer, or none: the reader fills then */
 		merge->worker_count++;
 	}
@@ -205,7 +206,7 @@ static struct batch *next_ready(struct merge *merge, struct feed *feed)
 	while (feed->filled == 0 && !feed->ended) {
 		do
 			pthread_cond_wait(&merge->ready, &merge->lock);
-		while (!is_enough(feed));
+		while (!merge_is_enough(feed));
 	}
 	feed->reading = feed->filled > 0;
 	if (feed->reading)
@@ -224,7 +225,7 @@ static struct batch *next_alone(struct merge *merge, struct feed *feed)
 	batch->max = ALONE_EVENTS;
 	feed->ended = !feed->lane->ops->fill(feed->lane, batch);
 	if (++merge->filled_alone == ALONE_BATCHES)
-		start_workers(merge);
+		merge_start_workers(merge);
 	return batch;
 }
 
@@ -236,7 +237,7 @@ static struct batch *next_batch(struct merge *merge, struct feed *feed)
 }
 
 /* Point the feed at its next run of events. False at its end. */
-static bool refill(struct merge *merge, struct feed *feed)
+static bool merge_refill(struct merge *merge, struct feed *feed)
 {
 	struct batch *batch;
 
@@ -253,7 +254,7 @@ static bool refill(struct merge *merge, struct feed *feed)
 
 /* ------------------------------------------------------------------ blocks */
 
-static uint64_t last_ns(const struct feed *feed)
+static uint64_t merge_last_ns(const struct feed *feed)
 {
 	return feed->end[-1].event.time_ns;
 }
@@ -283,7 +284,7 @@ static size_t earliest_end(const struct merge *merge)
 	size_t earliest = 0;
 
 	for (size_t i = 1; i < merge->active_count; i++) {
-		if (last_ns(merge->active[i]) < last_ns(merge->active[earliest]))
+		if (merge_last_ns(merge->active[i]) < merge_last_ns(merge->active[earliest]))
 			earliest = i;
 	}
 	return earliest;
@@ -333,7 +334,7 @@ static struct list merge_runs(const struct part *a, const struct part *b, const 
 static size_t take_parts(struct merge *merge)
 {
 	size_t earliest = earliest_end(merge), count = 0;
-	uint64_t until_ns = last_ns(merge->active[earliest]);
+	uint64_t until_ns = merge_last_ns(merge->active[earliest]);
 
 	for (size_t i = 0; i < merge->active_count; i++) {
 		struct feed *feed = merge->active[i];
@@ -382,7 +383,7 @@ static void refill_all(struct merge *merge)
 	for (size_t i = 0; i < merge->active_count; i++) {
 		struct feed *feed = merge->active[i];
 
-		if (feed->at != feed->end || refill(merge, feed))
+		if (feed->at != feed->end || merge_refill(merge, feed))
 			merge->active[kept++] = feed;
 	}
 	merge->active_count = kept;
@@ -436,7 +437,7 @@ static void seek_feed(struct merge *merge, struct feed *feed, uint64_t time_ns)
 	feed->reading = feed->busy = feed->ended = false;
 	feed->alone = true;
 	feed->at = feed->end = NULL;
-	while (refill(merge, feed)) {
+	while (merge_refill(merge, feed)) {
 		feed->at += count_until(feed, time_ns, false);
 		if (feed->at < feed->end)
 			return;
@@ -520,7 +521,7 @@ static const struct source_ops merge_ops = {
  * a third costs more in all, since every event then crosses from one core's cache to
  * another's; it pays only where that core has nothing else to do.
  */
-static uint32_t workers_for_machine(void)
+static uint32_t merge_workers_for_machine(void)
 {
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -548,7 +549,7 @@ struct merge *merge_new(struct lane *const *lanes, size_t count, struct facts *f
 	pthread_mutex_init(&merge->lock, NULL);
 	pthread_cond_init(&merge->room, NULL);
 	pthread_cond_init(&merge->ready, NULL);
-	merge_set_threads(merge, workers_for_machine());
+	merge_set_threads(merge, merge_workers_for_machine());
 	return merge;
 }
 

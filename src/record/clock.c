@@ -30,7 +30,6 @@
 #endif
 
 #define SYNC_TRIES 16
-#define NS_PER_SEC 1000000000u
 
 #ifdef HAVE_TSC
 /* CPUID: the counter runs at one rate in all power states. */

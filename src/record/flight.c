@@ -289,8 +289,8 @@ void flight_held(struct flight *flight, struct flight_held *out_held)
 			(uint64_t)((__uint128_t)held.events_per_s * held.bytes / entries);
 	meter_tell(&flight->session.meter, &told);
 	ladder_tell(&flight->session, &told);
-	told.budget_ppm = flight->opts.budget_ppm;
-	held.cost = manifest_cost(&told);
+	told.cost.budget_ppm = flight->opts.budget_ppm;
+	held.cost = told.cost;
 	held.step = flight->session.budget.step;
 	held.steps = flight->steps;
 	*out_held = held;

@@ -64,15 +64,6 @@ static void names_clear(struct futex_names *names)
 	names->index = (struct map){ 0 };
 }
 
-void futex_names_free(struct futex_names *names)
-{
-	if (!names)
-		return;
-	names_clear(names);
-	free(names->names);
-	free(names);
-}
-
 int futex_is_libc(const char *path)
 {
 	const char *name = text_base_name(path);

@@ -40,7 +40,7 @@ struct futex_seen {
 		malloc_file; /* the file of the C library of which malloc waited; FUTEX_NO_FILE = it did not */
 };
 
-/* 'images', 'pythons' and 'out' are views. Free it with futex_names_free(). */
+/* 'images', 'pythons' and 'out' are views. It lives as long as the process. */
 struct futex_names *futex_names_new(const struct images *images, const struct pythons *pythons,
 				    FILE *out);
 
@@ -49,8 +49,6 @@ void futex_names_add(struct futex_names *names, const struct futex_files *files,
 
 /* All of a process was added: write what is known. */
 void futex_names_write(struct futex_names *names);
-
-void futex_names_free(struct futex_names *names); /* NULL is fine */
 
 /* Is it glibc's, by its path? */
 int futex_is_libc(const char *path);

@@ -25,7 +25,6 @@
 #include "bpf/ring.h"
 
 #define S_IFMT	 0170000
-#define S_IFSOCK 0140000
 #define S_IFIFO	 0010000
 #define S_IFCHR	 0020000
 
@@ -78,10 +77,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} ring SEC(".maps");
+RING_MAP(ring, 1 << 20);
 
 /*
  * A record is too large for the stack. The second one is of the look at threads, which may be

@@ -172,11 +172,3 @@ void image_maps_life(const struct image_maps *maps, int32_t tgid, uint64_t time_
 				? maps->events[run.to].time_ns
 				: UINT64_MAX;
 }
-
-void image_maps_free(struct image_maps *maps)
-{
-	if (!maps)
-		return;
-	free(maps->events);
-	free(maps);
-}

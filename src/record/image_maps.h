@@ -18,7 +18,7 @@ struct image_map {
 
 #define IMAGE_MAPS_MAX 4096 /* of one process */
 
-/* Makes an index of all that was told up to now. Free it with image_maps_free(). */
+/* Makes an index of all that was told up to now. It lives as long as the process. */
 struct image_maps *image_maps_new(struct images *images);
 
 /*
@@ -31,7 +31,5 @@ const struct image_map *image_maps_at(struct image_maps *maps, int32_t tgid, uin
 /* When the program began that 'tgid' ran at 'time_ns', or was forked, and when it ended by exec; 0, UINT64_MAX = not told. */
 void image_maps_life(const struct image_maps *maps, int32_t tgid, uint64_t time_ns,
 		     uint64_t *out_from_ns, uint64_t *out_until_ns);
-
-void image_maps_free(struct image_maps *maps); /* NULL is fine */
 
 #endif

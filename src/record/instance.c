@@ -30,6 +30,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "guard/caps.h"
+#include "proc/stat.h"
 #include "record/ftrace.h"
 #include "record/probe_group.h"
 
@@ -41,22 +42,15 @@
 
 bool instance_process_start(pid_t pid, uint64_t *out_start_time)
 {
-	char path[64];
-	AUTO_FREE char *text = NULL;
-	const char *at;
+	char path[64], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	text = ftrace_read(AT_FDCWD, path, NULL);
-	at = text ? strrchr(text, ')') : NULL; /* a name may hold anything, ')' too */
-	if (!at)
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat_is_over(&stat) ||
+	    stat.last < STAT_BIRTH)
 		return false;
-	/* The start time is field 22; field 3, the state, follows the ')': one that awaits its parent is over. */
-	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
-		return false;
-	return sscanf(at + 1,
-		      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
-		      " %" SCNu64,
-		      out_start_time) == 1;
+	*out_start_time = stat.field[STAT_BIRTH];
+	return true;
 }
 
 /* Read digits, at least one. Moves *text behind them; false for none or too many. */

@@ -120,8 +120,8 @@ void ladder_tell(const struct session *session, struct manifest *manifest)
 
 	if (!budget->begun_ns)
 		return;
-	manifest->budget_ns = clock_now_ns() - budget->begun_ns;
-	manifest->budget_cost_ns = meter_spent_ns(&session->meter) - budget->begun_spent_ns;
+	manifest->cost.budget_ns = clock_now_ns() - budget->begun_ns;
+	manifest->cost.budget_cost_ns = meter_spent_ns(&session->meter) - budget->begun_spent_ns;
 }
 
 void ladder_look(struct session *session)

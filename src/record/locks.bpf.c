@@ -46,10 +46,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 19);
-} ring SEC(".maps");
+RING_MAP(ring, 1 << 19);
 
 /* The second one is of the look at threads, which may be interrupted. */
 struct {

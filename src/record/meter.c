@@ -132,19 +132,20 @@ uint64_t meter_spent_ns(const struct meter *meter)
 
 void meter_tell(const struct meter *meter, struct manifest *manifest)
 {
+	struct fact_cost *cost = &manifest->cost;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (!meter->begin_ns)
 		return;
-	manifest->recorder_cpu_ns = own_cpu_ns(meter);
-	manifest->bpf_ns = meter->bpf_ns;
-	manifest->bpf_runs = meter->bpf_runs;
-	manifest->bpf_window_ns = meter->bpf_window_ns;
-	manifest->bpf_on_ns = meter->bpf_window_ns ? bpf_on_ns(meter) : 0;
-	manifest->event_ns = meter->cost.event_ns;
-	manifest->call_event_ns = meter->cost.call_ns;
-	manifest->events_ns = meter->events_ns;
-	manifest->cost_cpus = cpus > 0 && cpus <= MANIFEST_MAX_CPUS ? (uint32_t)cpus : 0;
+	cost->cpu_ns = own_cpu_ns(meter);
+	cost->bpf_ns = meter->bpf_ns;
+	cost->bpf_runs = meter->bpf_runs;
+	cost->bpf_window_ns = meter->bpf_window_ns;
+	cost->bpf_on_ns = meter->bpf_window_ns ? bpf_on_ns(meter) : 0;
+	cost->event_ns = meter->cost.event_ns;
+	cost->call_event_ns = meter->cost.call_ns;
+	cost->events_ns = meter->events_ns;
+	cost->cpus = cpus > 0 && cpus <= MANIFEST_MAX_CPUS ? (uint32_t)cpus : 0;
 }
 
 void meter_end(struct meter *meter, struct manifest *manifest)

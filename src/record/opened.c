@@ -30,6 +30,7 @@
 #include "event/event.h"
 #include "record/interrupt.h"
 #include "proc/proc.h"
+#include "proc/stat.h"
 
 #define CMDLINE_MAX 4096
 #define LINK_MAX    4096
@@ -264,12 +265,11 @@ static bool parse_call(const char *line, struct opened_call *out_call)
 /* The kernel lets the reader wait until a thread that is about to sleep does: do not ask of those that run. */
 static bool runs(int proc_fd, int32_t tgid, int32_t tid)
 {
-	struct proc_thread thread = { 0 };
-	char path[64], text[1024];
+	char path[64], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
 	snprintf(path, sizeof(path), "%d/task/%d/stat", tgid, tid);
-	return proc_read(proc_fd, path, text, sizeof(text)) > 0 && proc_parse_stat(text, &thread) &&
-	       thread.state == 'R';
+	return stat_read(proc_fd, path, line, &stat) && stat.state == 'R';
 }
 
 static void read_calls(const struct shared *shared, int32_t tgid, struct opened *opened)

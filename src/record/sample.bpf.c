@@ -21,10 +21,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 22);
-} ring SEC(".maps");
+RING_MAP(ring, 1 << 22);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -317,7 +317,7 @@ static int describe(struct session *session, struct err *err)
 
 	(void)err;
 	(void)uname(&system); /* fails for bad pointers only */
-	manifest->budget_ppm = session->opts->budget_ppm;
+	manifest->cost.budget_ppm = session->opts->budget_ppm;
 	manifest->host = xstrdup(system.nodename);
 	manifest->kernel = xstrdup(system.release);
 	manifest->arch = xstrdup(system.machine);

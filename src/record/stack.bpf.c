@@ -48,10 +48,7 @@ struct {
 	__type(value, struct sleeper);
 } sleepers SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 22);
-} ring SEC(".maps");
+RING_MAP(ring, 1 << 22);
 
 /* Of the exits of calls, of wakings, and of the look at all threads. */
 struct {

@@ -54,10 +54,7 @@ enum scratch {
 	SCRATCHES
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 18);
-} ring SEC(".maps");
+RING_MAP(ring, 1 << 18);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

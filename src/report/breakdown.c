@@ -27,7 +27,7 @@ struct breakdown_page {
 static const char *const part_titles[PART_COUNT] = { "working", "irq", "no CPU", "blocked",
 						     "uncertain" };
 
-static void print_headline(const struct breakdown_page *page)
+static void breakdown_print_headline(const struct breakdown_page *page)
 {
 	static const char *const names[PART_COUNT] = { "working", "interrupted", "without a CPU",
 						       "blocked", "uncertain" };
@@ -60,8 +60,8 @@ static void print_headline(const struct breakdown_page *page)
 
 /* -------------------------------------------------------------------- lines */
 
-static void add_parts(struct table *table, const struct breakdown_page *page, uint64_t ns,
-		      const uint64_t parts[PART_COUNT])
+static void breakdown_add_parts(struct table *table, const struct breakdown_page *page, uint64_t ns,
+				const uint64_t parts[PART_COUNT])
 {
 	uint64_t places[PART_COUNT];
 
@@ -86,7 +86,7 @@ static void breakdown_add_line(struct table *table, const struct breakdown_page 
 			       const struct breakdown_line *line, const char *name)
 {
 	table_cell(table, "%s", line->count ? text_count(line->count).s : "");
-	add_parts(table, page, line->ns, line->parts);
+	breakdown_add_parts(table, page, line->ns, line->parts);
 	table_cell(table, "%s", text_count(line->events).s);
 	table_cell(table, "%s", name);
 }
@@ -129,7 +129,7 @@ static void merge_line(struct breakdown_line *to, const struct breakdown_line *f
 		to->parts[i] += from->parts[i];
 }
 
-static void print_lines(const struct breakdown_page *page)
+static void breakdown_print_lines(const struct breakdown_page *page)
 {
 	const struct breakdown *breakdown = page->breakdown;
 	struct breakdown_line rest = { 0 }, sum = { 0 };
@@ -217,7 +217,7 @@ char *breakdown_wait_text(const struct breakdown_wait *wait)
 	return xasprintf("%s%s%s; %s", wait->in, wait->object[0] ? ", " : "", wait->object, waker);
 }
 
-static void print_waits(const struct breakdown_page *page)
+static void breakdown_print_waits(const struct breakdown_page *page)
 {
 	const struct breakdown *breakdown = page->breakdown;
 	uint64_t rest_ns = 0, rest_count = 0;
@@ -311,7 +311,7 @@ static void print_others(const struct breakdown_page *page)
 
 /* ------------------------------------------------------------------ threads */
 
-static void print_threads(const struct breakdown_page *page)
+static void breakdown_print_threads(const struct breakdown_page *page)
 {
 	const struct breakdown *breakdown = page->breakdown;
 	struct table table = { 0 };
@@ -328,7 +328,7 @@ static void print_threads(const struct breakdown_page *page)
 		for (size_t k = 0; k < PART_COUNT; k++)
 			sum += thread->parts[k];
 		table_cell(&table, "%s", bare_ns(thread->ns, page->unit).s);
-		add_parts(&table, page, sum, thread->parts);
+		breakdown_add_parts(&table, page, sum, thread->parts);
 		table_cell(&table, "%s", text_count(thread->events).s);
 		table_cell(&table, "%s%s", name, thread->adds_up ? "" : ": DOES NOT ADD UP");
 	}
@@ -362,12 +362,12 @@ void report_breakdown(FILE *out, const struct breakdown *breakdown, const struct
 		breakdown_json(out, breakdown, facts);
 		return;
 	}
-	print_headline(&page);
-	print_lines(&page);
+	breakdown_print_headline(&page);
+	breakdown_print_lines(&page);
 	print_irqs(&page);
-	print_waits(&page);
+	breakdown_print_waits(&page);
 	print_others(&page);
-	print_threads(&page);
+	breakdown_print_threads(&page);
 	coverage_text(out, &breakdown->coverage, facts,
 		      breakdown->parts[PART_UNCERTAIN] > breakdown->life_ns / 1000);
 }

@@ -35,7 +35,7 @@ static void put_lines(struct json *json, const struct breakdown *breakdown)
 	json_end_array(json);
 }
 
-static void put_irqs(struct json *json, const struct breakdown *breakdown)
+static void breakdown_json_put_irqs(struct json *json, const struct breakdown *breakdown)
 {
 	json_begin_array(json, "interrupts");
 	for (size_t i = 0; i < breakdown->irq_count; i++) {
@@ -51,7 +51,7 @@ static void put_irqs(struct json *json, const struct breakdown *breakdown)
 	json_end_array(json);
 }
 
-static void put_waits(struct json *json, const struct breakdown *breakdown)
+static void breakdown_json_put_waits(struct json *json, const struct breakdown *breakdown)
 {
 	json_begin_array(json, "waits");
 	for (size_t i = 0; i < breakdown->wait_count; i++) {
@@ -96,7 +96,7 @@ static void put_others(struct json *json, const struct breakdown *breakdown)
 	json_end_array(json);
 }
 
-static void put_threads(struct json *json, const struct breakdown *breakdown)
+static void breakdown_json_put_threads(struct json *json, const struct breakdown *breakdown)
 {
 	json_begin_array(json, "threads");
 	for (size_t i = 0; i < breakdown->thread_count; i++) {
@@ -129,10 +129,10 @@ void breakdown_json(FILE *out, const struct breakdown *breakdown, const struct f
 	json_print_u64(&json, "events", breakdown->events);
 	json_print_bool(&json, "adds_up", breakdown->adds_up);
 	put_lines(&json, breakdown);
-	put_irqs(&json, breakdown);
-	put_waits(&json, breakdown);
+	breakdown_json_put_irqs(&json, breakdown);
+	breakdown_json_put_waits(&json, breakdown);
 	put_others(&json, breakdown);
-	put_threads(&json, breakdown);
+	breakdown_json_put_threads(&json, breakdown);
 	coverage_json(&json, &breakdown->coverage, facts);
 	json_end_object(&json);
 	json_fini(&json);

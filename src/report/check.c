@@ -151,8 +151,8 @@ static char *words_usual(const struct check_finding *finding)
 			 finding->compared_with, finding->compared_with == 1 ? "" : "s");
 }
 
-static void print_root(const struct printing *printing, const struct check_finding *finding,
-		       size_t index)
+static void check_print_root(const struct printing *printing, const struct check_finding *finding,
+			     size_t index)
 {
 	const struct why *why = finding->why;
 	const struct why_root *root = &why->roots[index];
@@ -167,14 +167,14 @@ static void print_root(const struct printing *printing, const struct check_findi
 }
 
 /* The largest roots of the verdict, and the one that differs most from valid instances. */
-static void print_why(const struct printing *printing, const struct check_finding *finding)
+static void check_print_why(const struct printing *printing, const struct check_finding *finding)
 {
 	size_t count = finding->why->root_count, shown = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (i >= ROOTS_SHOWN && !(i == finding->grown && finding->compared_with))
 			continue;
-		print_root(printing, finding, i);
+		check_print_root(printing, finding, i);
 		shown++;
 	}
 	if (count > shown)
@@ -208,7 +208,7 @@ static size_t print_group(const struct printing *printing, size_t first)
 		end++;
 	}
 	if (findings[first].why)
-		print_why(printing, &findings[first]);
+		check_print_why(printing, &findings[first]);
 	return end - first;
 }
 

@@ -42,6 +42,9 @@ void report_check_put_finding(struct json *json, const char *key, const struct c
 			      const struct check_finding *finding);
 void report_check_put(struct json *json, const char *key, const struct report_check *report);
 
+/* Why a finding is uncertain, or what is wrong where it has no constraint; "" = the values say it. Free it. */
+char *report_check_reason(const struct check_result *result, const struct check_finding *finding);
+
 /* What is wrong with a model, a line each: "requests.yaml:12:5: there is no state ..." */
 void report_mistakes(FILE *out, const char *path, const struct model_errors *errors);
 

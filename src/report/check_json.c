@@ -31,14 +31,15 @@ static void metric_put_number(struct json *json, const char *key, double value)
 	json_print_number(json, key, digits);
 }
 
-static void put_counts(struct json *json, const uint64_t *count)
+static void check_json_put_counts(struct json *json, const uint64_t *count)
 {
 	json_print_u64(json, "valid", count[CHECK_VALID]);
 	json_print_u64(json, "uncertain", count[CHECK_UNCERTAIN]);
 	json_print_u64(json, "invalid", count[CHECK_INVALID]);
 }
 
-static void put_value(struct json *json, const struct model *model, struct check_value *value)
+static void check_json_put_value(struct json *json, const struct model *model,
+				 struct check_value *value)
 {
 	const struct model_variable *variable = &model->variables[value->variable];
 
@@ -59,7 +60,8 @@ static void put_value(struct json *json, const struct model *model, struct check
 	json_end_object(json);
 }
 
-static void put_transition(struct json *json, const struct check_result *result, uint32_t index)
+static void check_json_put_transition(struct json *json, const struct check_result *result,
+				      uint32_t index)
 {
 	const struct model *model = result->model;
 	const struct model_transition *row = &model->transitions[index];
@@ -71,19 +73,19 @@ static void put_transition(struct json *json, const struct check_result *result,
 	json_print_string(json, "event", model->patterns[row->pattern].name);
 	json_print_u64(json, "line", row->place.line);
 	json_print_u64(json, "taken", transition->taken);
-	put_counts(json, transition->count);
+	check_json_put_counts(json, transition->count);
 	json_begin_array(json, "constraints");
 	for (uint32_t i = 0; i < row->constraint_count; i++) {
 		json_begin_object(json, NULL);
 		json_print_string(json, "text", row->constraints[i].text);
 		json_print_u64(json, "line", row->constraints[i].place.line);
-		put_counts(json, transition->constraints[i].count);
+		check_json_put_counts(json, transition->constraints[i].count);
 		json_end_object(json);
 	}
 	json_end_array(json);
 	json_begin_array(json, "values");
 	for (uint32_t i = 0; i < transition->value_count; i++)
-		put_value(json, model, &transition->values[i]);
+		check_json_put_value(json, model, &transition->values[i]);
 	json_end_array(json);
 	json_end_object(json);
 }
@@ -107,7 +109,7 @@ static void put_root(struct json *json, const char *key, const struct why_root *
 	json_end_object(json);
 }
 
-static void put_why(struct json *json, const struct check_finding *finding)
+static void check_json_put_why(struct json *json, const struct check_finding *finding)
 {
 	const struct why *why = finding->why;
 
@@ -127,6 +129,7 @@ static void put_why(struct json *json, const struct check_finding *finding)
 void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
 			      const struct check_finding *finding)
 {
+	AUTO_FREE char *reason = report_check_reason(result, finding);
 	const struct model *model = result->model;
 
 	json_begin_object(json, key);
@@ -144,11 +147,11 @@ void report_check_put_finding(struct json *json, const char *key, const struct c
 		put_range(json, "value", finding->left);
 		put_range(json, "limit", finding->right);
 	}
-	json_print_string(json, "reason", finding->reason);
+	json_print_string(json, "reason", reason);
 	json_print_u64(json, "start_ns", finding->start_ns);
 	json_print_u64(json, "end_ns", finding->end_ns);
 	if (finding->why)
-		put_why(json, finding);
+		check_json_put_why(json, finding);
 	json_end_object(json);
 }
 
@@ -192,7 +195,7 @@ static void check_put_head(struct json *json, const struct report_check *report)
 	json_print_string(json, "model", result->model->name);
 	json_print_string(json, "status", check_status_name(result->status));
 	json_print_u64(json, "instances", result->instances);
-	put_counts(json, result->count);
+	check_json_put_counts(json, result->count);
 	json_print_u64(json, "open", result->open);
 	json_print_u64(json, "dropped", result->dropped);
 	json_print_u64(json, "events", result->events);
@@ -213,7 +216,7 @@ void report_check_put(struct json *json, const char *key, const struct report_ch
 	put_unexpected(json, result);
 	json_begin_array(json, "transitions");
 	for (uint32_t i = 0; i < result->model->transition_count; i++)
-		put_transition(json, result, i);
+		check_json_put_transition(json, result, i);
 	json_end_array(json);
 	json_begin_array(json, "findings");
 	for (size_t i = 0; i < result->finding_count; i++)

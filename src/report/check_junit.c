@@ -13,8 +13,9 @@
 #define MESSAGES 10u /* findings named in one case */
 
 /* The findings of a case, a line each. */
-static void put_findings(FILE *out, const struct check_result *result, uint32_t transition,
-			 uint32_t constraint, enum check_status status)
+static void check_junit_put_findings(FILE *out, const struct check_result *result,
+				     uint32_t transition, uint32_t constraint,
+				     enum check_status status)
 {
 	uint32_t count = 0;
 
@@ -35,8 +36,8 @@ static void put_findings(FILE *out, const struct check_result *result, uint32_t 
 	}
 }
 
-static void put_status(FILE *out, const struct check_result *result, uint32_t transition,
-		       uint32_t constraint, const uint64_t *count)
+static void check_junit_put_status(FILE *out, const struct check_result *result,
+				   uint32_t transition, uint32_t constraint, const uint64_t *count)
 {
 	bool is_invalid = count[CHECK_INVALID] > 0;
 	enum check_status status = is_invalid ? CHECK_INVALID : CHECK_UNCERTAIN;
@@ -45,7 +46,7 @@ static void put_status(FILE *out, const struct check_result *result, uint32_t tr
 		return;
 	if (is_invalid) {
 		fprintf(out, "<failure message=\"%" PRIu64 " invalid\">", count[status]);
-		put_findings(out, result, transition, constraint, status);
+		check_junit_put_findings(out, result, transition, constraint, status);
 		fputs("</failure>", out);
 		return;
 	}
@@ -94,14 +95,15 @@ static void put_cases(FILE *out, const struct check_result *result, const uint64
 	const struct model *model = result->model;
 
 	put_case(out, result, "the way of the instances", "states");
-	put_status(out, result, UINT32_MAX, UINT32_MAX, way);
+	check_junit_put_status(out, result, UINT32_MAX, UINT32_MAX, way);
 	fputs("</testcase>\n", out);
 	for (uint32_t i = 0; i < model->transition_count; i++) {
 		AUTO_FREE char *class = check_words_transition(model, i);
 
 		for (uint32_t j = 0; j < model->transitions[i].constraint_count; j++) {
 			put_case(out, result, model->transitions[i].constraints[j].text, class);
-			put_status(out, result, i, j, result->transitions[i].constraints[j].count);
+			check_junit_put_status(out, result, i, j,
+					       result->transitions[i].constraints[j].count);
 			fputs("</testcase>\n", out);
 		}
 	}

@@ -67,6 +67,83 @@ char *check_words_transition(const struct model *model, uint32_t index)
 			 pattern->filter ? ")" : "");
 }
 
+/* What the reason is about: a variable, a field, a pattern, or the state. */
+static const char *reason_about(const struct model *model, const struct check_finding *finding)
+{
+	const struct check_reason *reason = &finding->reason;
+
+	switch (reason->kind) {
+	case REASON_MISSING:
+	case REASON_DEAF:
+	case REASON_NOT_STARTED:
+	case REASON_NOT_SET:
+	case REASON_VALUE:
+		return model->variables[reason->index].name;
+	case REASON_NO_FIELD:
+	case REASON_TEXT_FIELD:
+		return model->fields[reason->index].name;
+	default:
+		return model->states[finding->state].name;
+	}
+}
+
+char *report_check_reason(const struct check_result *result, const struct check_finding *finding)
+{
+	static const struct {
+		const char *before, *after; /* what it is about between them; NULL = nothing is */
+	} texts[] = {
+		[REASON_NONE] = { "", NULL },
+		[REASON_MISSING] = { "", " is unknown: " },
+		[REASON_HOLE] = { "kernel events were lost in the span", NULL },
+		[REASON_KIND] = { "events that identify this kind of wait were not recorded",
+				  NULL },
+		[REASON_UNENDED] = { "the object of a wait is known only after the wait", NULL },
+		[REASON_LOCKS] = { "user-space events were lost: lock owners may have changed",
+				   NULL },
+		[REASON_RSS] = { "the memory size of the process at the start or the end is unknown",
+				 NULL },
+		[REASON_SILENT] = { "its program has no lock events; record with --locks", NULL },
+		[REASON_WAY] = { "events were lost in the span, perhaps of this instance", NULL },
+		[REASON_DEAF] = { "", " is unknown: the trace has no events of the kernel" },
+		[REASON_STRANGER] = { "no kernel events of this thread", NULL },
+		[REASON_NOT_STARTED] = { "", " was not started on this way" },
+		[REASON_NOT_SET] = { "", " was not set on this way" },
+		[REASON_VALUE] = { "the value of ", " is not known" },
+		[REASON_NO_FIELD] = { "the event has no field \"", "\"" },
+		[REASON_TEXT_FIELD] = { "the field \"", "\" is a text: a filter compares it" },
+		[REASON_BY_ZERO] = { "division by 0", NULL },
+		[REASON_GUESS] = { "the transition is unknown, because events were lost before",
+				   NULL },
+		[REASON_LOST] = { "events were lost in state \"", "\", perhaps of this instance" },
+		[REASON_LOST_TRACK] = { "events were lost before, so the state may not have been \"",
+					"\"" },
+		[REASON_TRACE_ENDED] = { "the trace ended in state \"",
+					 "\", where no transition can meet its deadline" },
+		[REASON_STILL] = { "still in state \"", "\"" },
+	};
+	const struct check_reason *reason = &finding->reason;
+	const struct model *model = result->model;
+
+	switch (reason->kind) {
+	case REASON_UNSURE:
+		return xasprintf("the state of the thread is unknown for %s of the span",
+				 text_duration(reason->ns).s);
+	case REASON_BLURRED:
+		return xasprintf("for %s of the span, user and kernel code cannot be distinguished",
+				 text_duration(reason->ns).s);
+	case REASON_UNEXPECTED:
+		return xasprintf(
+			"unexpected event %s in state \"%s\", which has no such transition",
+			model->patterns[reason->index].name, model->states[finding->state].name);
+	default:
+		break;
+	}
+	if (!texts[reason->kind].after)
+		return xstrdup(texts[reason->kind].before);
+	return xasprintf("%s%s%s%s", texts[reason->kind].before, reason_about(model, finding),
+			 texts[reason->kind].after, reason->text ? reason->text : "");
+}
+
 /* By how much a limit was passed, for the constraints that have one: "4.2 ms more". */
 static char *over_by(enum model_unit unit, const struct model_constraint *constraint,
 		     const struct check_finding *finding)
@@ -84,12 +161,12 @@ char *check_words_finding(const struct check_result *result, const struct check_
 {
 	const struct model *model = result->model;
 	const struct model_constraint *constraint;
-	AUTO_FREE char *by = NULL;
+	AUTO_FREE char *by = NULL, *reason = report_check_reason(result, finding);
 	enum model_unit unit;
 	bool is_number;
 
 	if (finding->transition == UINT32_MAX)
-		return xstrdup(finding->reason);
+		return xstrdup(reason);
 	constraint = &model->transitions[finding->transition].constraints[finding->constraint];
 	unit = constraint->left.unit == UNIT_ANY || constraint->left.unit == UNIT_PLAIN
 		       ? constraint->right.unit
@@ -99,5 +176,5 @@ char *check_words_finding(const struct check_result *result, const struct check_
 	return xasprintf("%s: actual %s%s%s%s%s%s", constraint->text,
 			 check_range_text(unit, finding->left).s, is_number ? "" : ", the limit ",
 			 is_number ? "" : check_range_text(unit, finding->right).s, by,
-			 finding->reason[0] ? "; " : "", finding->reason);
+			 reason[0] ? "; " : "", reason);
 }

@@ -71,8 +71,8 @@ static size_t shown(const struct delays_rows *rows, const struct report_delays_o
 	return rows->count < top ? rows->count : top;
 }
 
-static void print_table(FILE *out, const struct delays_rows *rows,
-			const struct report_delays_opts *opts)
+static void delays_print_table(FILE *out, const struct delays_rows *rows,
+			       const struct report_delays_opts *opts)
 {
 	struct table table = { 0 };
 
@@ -162,7 +162,7 @@ void delays_text_classes(FILE *out, const struct delays_stats *stats, uint64_t b
 	table_fini(&table);
 }
 
-static void print_io(FILE *out, const struct delays_stats *stats, bool exact)
+static void delays_print_io(FILE *out, const struct delays_stats *stats, bool exact)
 {
 	const char *about = exact ? "" : "at least ";
 
@@ -196,15 +196,15 @@ void delays_text_rest(FILE *out, const struct delays_stats *stats, bool exact)
 	fprintf(out, "%s%s minor and %s major faults\n",
 		stats->has & DELAYS_HAS_SWITCHES ? "" : "  ", text_count(stats->minor_faults).s,
 		text_count(stats->major_faults).s);
-	print_io(out, stats, exact);
+	delays_print_io(out, stats, exact);
 	if (stats->has & DELAYS_HAS_MEMORY)
 		fprintf(out, "  at most %s resident, %s mapped\n",
 			text_size(stats->peak_rss_kb * 1024).s,
 			text_size(stats->peak_vm_kb * 1024).s);
 }
 
-static void print_detail(FILE *out, const struct delays_row *row,
-			 const struct report_delays_opts *opts)
+static void delays_print_detail(FILE *out, const struct delays_row *row,
+				const struct report_delays_opts *opts)
 {
 	AUTO_FREE char *name = task_text(row->task);
 	AUTO_FREE char *safe = text_escaped(name);
@@ -241,7 +241,7 @@ static void note_trace(FILE *out, const struct report_delays_opts *opts)
 	delays_note(out, safe);
 }
 
-static void note_account(FILE *out, const struct delays_sample *sample)
+static void delays_note_account(FILE *out, const struct delays_sample *sample)
 {
 	if (sample->source == DELAYS_FROM_TRACE)
 		return;
@@ -323,7 +323,7 @@ static void delays_print_notes(FILE *out, const struct delays_sample *sample,
 		    "classes are contained in these and overlap.");
 	if (opts->trace)
 		note_trace(out, opts);
-	note_account(out, sample);
+	delays_note_account(out, sample);
 	if (sample->source == DELAYS_FROM_TASKSTATS && sample->account.state == DELAYS_ACCOUNT_ON)
 		note_coverage(out, sample);
 	note_tasks(out, sample);
@@ -343,12 +343,12 @@ void report_delays(FILE *out, const struct delays_sample *sample, const struct d
 	if (rows->count) {
 		delays_print_conclusion(out, rows, false);
 		fputc('\n', out);
-		print_table(out, rows, opts);
+		delays_print_table(out, rows, opts);
 	} else {
 		fputs("no such task\n", out);
 	}
 	for (size_t i = 0; i < details; i++)
-		print_detail(out, &rows->rows[i], opts);
+		delays_print_detail(out, &rows->rows[i], opts);
 	delays_print_notes(out, sample, opts);
 }
 
@@ -367,7 +367,7 @@ void report_delays_delta(FILE *out, const struct delays_sample *after,
 			     : "");
 	if (rows->count) {
 		delays_print_conclusion(out, rows, true);
-		print_table(out, rows, opts);
+		delays_print_table(out, rows, opts);
 	}
 	if (opts->interval == 1)
 		delays_print_notes(out, after, opts);

@@ -97,7 +97,7 @@ static char *words_of(const struct delays_advice *advice, const struct delays_kn
 
 /* ------------------------------------------------------------------------ text */
 
-static void print_line(FILE *out, const char *text, int indent)
+static void delays_advice_print_line(FILE *out, const char *text, int indent)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
@@ -105,14 +105,14 @@ static void print_line(FILE *out, const char *text, int indent)
 	table_wrap(out, safe, (uint32_t)indent);
 }
 
-static void print_task(FILE *out, const struct delays_advised *task)
+static void delays_advice_print_task(FILE *out, const struct delays_advised *task)
 {
 	const struct delays_task *of = task->row->task;
 	AUTO_FREE char *name = xasprintf("%s[%d]:", of->stats.name, of->tgid);
 	uint32_t told = 0;
 
 	fputc('\n', out);
-	print_line(out, name, 0);
+	delays_advice_print_line(out, name, 0);
 	for (size_t i = 0; i < task->count; i++) {
 		const struct delays_advice *advice = &task->advice[i];
 		AUTO_FREE char *words = words_of(advice, task->knobs);
@@ -126,7 +126,7 @@ static void print_task(FILE *out, const struct delays_advised *task)
 				text_percent(advice->at_most_ns, task->row->base_ns).s,
 				text_count(advice->count).s);
 		told |= 1u << advice->topic;
-		print_line(out, line, 4);
+		delays_advice_print_line(out, line, 4);
 	}
 }
 
@@ -155,22 +155,24 @@ static void advice_print_notes(FILE *out, const struct delays_advised_all *all, 
 	if (shown < all->count)
 		fprintf(out, "  %zu more processes with such waits: --top %zu shows all.\n",
 			all->count - shown, all->count);
-	print_line(out,
-		   "Nothing was changed. A gain is at most the delay itself, at the cost of other "
-		   "tasks that wait for the same CPU, disk or memory. Waits for memory may also be "
-		   "waits for disk.",
-		   2);
-	print_line(out,
-		   "Counts of a cgroup cover all its tasks since its creation. Affinity and "
-		   "priorities are those of the main thread, now. Kernel threads are omitted.",
-		   2);
+	delays_advice_print_line(
+		out,
+		"Nothing was changed. A gain is at most the delay itself, at the cost of other "
+		"tasks that wait for the same CPU, disk or memory. Waits for memory may also be "
+		"waits for disk.",
+		2);
+	delays_advice_print_line(
+		out,
+		"Counts of a cgroup cover all its tasks since its creation. Affinity and "
+		"priorities are those of the main thread, now. Kernel threads are omitted.",
+		2);
 	if (all->uncounted) {
 		AUTO_FREE char *text = xasprintf(
 			"For %zu of %zu processes, waits for disk and memory are not counted, so "
 			"no advice covers them.",
 			all->uncounted, all->looked_at);
 
-		print_line(out, text, 2);
+		delays_advice_print_line(out, text, 2);
 	}
 }
 
@@ -235,6 +237,6 @@ void report_delays_advice(FILE *out, const struct delays_advised_all *all, bool 
 	}
 	advice_print_head(out, all);
 	for (size_t i = 0; i < shown; i++)
-		print_task(out, &all->tasks[i]);
+		delays_advice_print_task(out, &all->tasks[i]);
 	advice_print_notes(out, all, shown);
 }

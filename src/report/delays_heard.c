@@ -39,7 +39,7 @@ static int by_life(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-static const struct delays_group **sorted(const struct delays_groups *groups)
+static const struct delays_group **delays_heard_sorted(const struct delays_groups *groups)
 {
 	const struct delays_group **order =
 		xcalloc(groups->count + 1, sizeof(struct delays_group *));
@@ -77,7 +77,7 @@ static void print_groups(FILE *out, const struct delays_heard *heard,
 {
 	static const char *const titles[] = { "lived", "ran",	    "cpu",    "disk",
 					      "rest",  "processes", "threads" };
-	AUTO_FREE const struct delays_group **order = sorted(heard->groups);
+	AUTO_FREE const struct delays_group **order = delays_heard_sorted(heard->groups);
 	size_t top = opts->top ? opts->top : ROWS_DEFAULT, count = heard->groups->count;
 	struct table table = { 0 };
 
@@ -123,7 +123,7 @@ static void heard_note(FILE *out, const char *text)
 	table_wrap(out, text, 2);
 }
 
-static void print_losses(FILE *out, const struct delays_heard *heard)
+static void delays_heard_print_losses(FILE *out, const struct delays_heard *heard)
 {
 	AUTO_FREE char *all = NULL;
 
@@ -145,7 +145,7 @@ static void print_losses(FILE *out, const struct delays_heard *heard)
 static void heard_print_notes(FILE *out, const struct delays_heard *heard)
 {
 	fputs("\nNotes:\n", out);
-	print_losses(out, heard);
+	delays_heard_print_losses(out, heard);
 	if (heard->account.state != DELAYS_ACCOUNT_ON)
 		heard_note(out, "kernel.task_delayacct is off: only waits for a CPU were counted. "
 				"holdup delays --enable turns it on.");
@@ -228,7 +228,7 @@ static void losses_json(struct json *json, const struct delays_heard *heard)
 static void heard_json(FILE *out, const struct delays_heard *heard,
 		       const struct report_delays_opts *opts)
 {
-	AUTO_FREE const struct delays_group **order = sorted(heard->groups);
+	AUTO_FREE const struct delays_group **order = delays_heard_sorted(heard->groups);
 	struct json json = { .out = out };
 
 	report_json_begin(&json, NULL, "delays-exits");

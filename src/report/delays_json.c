@@ -79,7 +79,7 @@ void delays_json_classes(struct json *json, const struct delays_stats *stats)
 	json_end_object(json);
 }
 
-static void print_io(struct json *json, const struct delays_stats *stats, bool exact)
+static void delays_json_print_io(struct json *json, const struct delays_stats *stats, bool exact)
 {
 	if (!(stats->has & (DELAYS_HAS_IO | DELAYS_HAS_CALLS))) {
 		json_print_null(json, "io");
@@ -99,7 +99,7 @@ static void print_io(struct json *json, const struct delays_stats *stats, bool e
 
 void delays_json_rest(struct json *json, const struct delays_stats *stats, bool exact)
 {
-	print_io(json, stats, exact);
+	delays_json_print_io(json, stats, exact);
 	if (stats->has & DELAYS_HAS_MEMORY) {
 		json_begin_object(json, "memory");
 		json_print_u64(json, "peak_rss_bytes", stats->peak_rss_kb * 1024);
@@ -122,7 +122,7 @@ void delays_json_rest(struct json *json, const struct delays_stats *stats, bool 
 	json_end_object(json);
 }
 
-static void print_task(struct json *json, const struct delays_row *row)
+static void delays_json_print_task(struct json *json, const struct delays_row *row)
 {
 	const struct delays_task *task = row->task;
 	const struct delays_stats *stats = row->stats;
@@ -177,7 +177,7 @@ void delays_json(FILE *out, const struct delays_sample *sample, const struct del
 	json_print_u64(&json, "gone", sample->gone);
 	json_begin_array(&json, "tasks");
 	for (size_t i = 0; i < rows->count; i++)
-		print_task(&json, &rows->rows[i]);
+		delays_json_print_task(&json, &rows->rows[i]);
 	json_end_array(&json);
 	json_end_object(&json);
 	json_fini(&json);

@@ -56,7 +56,7 @@ static const struct family {
 };
 
 /* A label value: quotes, backslashes and line ends escaped. */
-static void print_value(FILE *out, const char *name)
+static void delays_metrics_print_value(FILE *out, const char *name)
 {
 	AUTO_FREE char *safe = text_escaped(name);
 
@@ -90,7 +90,7 @@ static void begin_sample(FILE *out, enum delays_gather_by by, const struct famil
 {
 	fprintf(out, "holdup_%s_%s%s{%s=\"", kinds[by].label, family->name,
 		family->is_counter ? "_total" : "", series->name ? kinds[by].label : "other");
-	print_value(out, series->name ? series->name : kinds[by].other);
+	delays_metrics_print_value(out, series->name ? series->name : kinds[by].other);
 	fputc('"', out);
 }
 

@@ -45,7 +45,7 @@ static const char *or_unknown(const char *text)
 	return text && *text ? text : "not known";
 }
 
-static uint64_t length_of(const struct facts *facts)
+static uint64_t info_length_of(const struct facts *facts)
 {
 	return facts->last_ns > facts->first_ns ? facts->last_ns - facts->first_ns : 0;
 }
@@ -56,7 +56,7 @@ static void put_conclusion(FILE *out, const struct info *info, const char *path)
 	AUTO_FREE char *safe = text_escaped(path);
 
 	fprintf(out, "%s: %s events in %s", safe, text_count(info->events).s,
-		text_duration(length_of(facts)).s);
+		text_duration(info_length_of(facts)).s);
 	if (info_is_whole(info))
 		fputs("; complete, nothing lost", out);
 	if (info->lost_events)
@@ -87,7 +87,7 @@ static struct text wall_of(const struct facts *facts, uint64_t ns)
 	return text;
 }
 
-static void put_status(FILE *out, const struct facts *facts)
+static void info_put_status(FILE *out, const struct facts *facts)
 {
 	int status = facts->target_status;
 
@@ -118,7 +118,7 @@ static uint64_t bytes_a_second(const struct info *info, uint64_t length_ns)
 static void put_events_cost(FILE *out, const struct info *info)
 {
 	const struct fact_cost *cost = &info->facts->cost;
-	double all_ns = (double)length_of(info->facts) * cost->cpus;
+	double all_ns = (double)info_length_of(info->facts) * cost->cpus;
 
 	if (!cost->events_ns || !(all_ns > 0))
 		return;
@@ -135,10 +135,10 @@ static void put_events_cost(FILE *out, const struct info *info)
 			     fact_cost_kept(cost), cost->budget_ppm / 1e4);
 }
 
-static void put_cost(FILE *out, const struct info *info)
+static void info_put_cost(FILE *out, const struct info *info)
 {
 	const struct fact_cost *cost = &info->facts->cost;
-	uint64_t length_ns = length_of(info->facts);
+	uint64_t length_ns = info_length_of(info->facts);
 
 	if (!cost->cpu_ns || !length_ns)
 		return;
@@ -167,16 +167,16 @@ static void info_put_head(FILE *out, const struct info *info)
 		     facts->recorder ? facts->recorder : "");
 	info_put_row(out, "host", "%s, Linux %s, %s", or_unknown(facts->host),
 		     or_unknown(facts->kernel), or_unknown(facts->arch));
-	put_status(out, facts);
+	info_put_status(out, facts);
 	info_put_row(out, "began", "%s%s%" PRIu64 ".%09" PRIu64 " s on the trace clock", wall.s,
 		     *wall.s ? " UTC, " : "", facts->first_ns / NS_PER_S,
 		     facts->first_ns % NS_PER_S);
-	info_put_row(out, "lasted", "%s", text_duration(length_of(facts)).s);
+	info_put_row(out, "lasted", "%s", text_duration(info_length_of(facts)).s);
 	info_put_row(out, "clock", "%s", or_unknown(facts->clock));
 	if (facts->is_lean)
 		info_put_row(out, "events", "%s",
 			     "lean: of system calls, the one that a thread waits in");
-	put_cost(out, info);
+	info_put_cost(out, info);
 	if (facts->thread_count || facts->fd_count || facts->symbol_count)
 		info_put_row(out, "state dump", "%s threads, %s descriptors, %s kernel functions",
 			     text_count(facts->thread_count).s, text_count(facts->fd_count).s,
@@ -223,7 +223,7 @@ static void put_steps(FILE *out, const struct info *info)
 	table_fini(&table);
 }
 
-static void put_streams(FILE *out, const struct info *info)
+static void info_put_streams(FILE *out, const struct info *info)
 {
 	struct table table = { 0 };
 
@@ -254,7 +254,7 @@ static void put_streams(FILE *out, const struct info *info)
 
 /* ------------------------------------------------------------------ events */
 
-static void put_types(FILE *out, const struct info *info, uint32_t top)
+static void info_put_types(FILE *out, const struct info *info, uint32_t top)
 {
 	size_t count = top && top < info->type_count ? top : info->type_count;
 	struct table table = { 0 };
@@ -277,7 +277,7 @@ static void put_types(FILE *out, const struct info *info, uint32_t top)
 
 /* ------------------------------------------------------------------ what it allows */
 
-static void put_abilities(FILE *out, const struct info *info)
+static void info_put_abilities(FILE *out, const struct info *info)
 {
 	struct table table = { 0 };
 	size_t missing = 0;
@@ -367,7 +367,7 @@ void report_info(FILE *out, const struct info *info, const struct report_info_op
 	info_put_head(out, info);
 	put_problems(out, info);
 	put_steps(out, info);
-	put_streams(out, info);
-	put_types(out, info, opts->top);
-	put_abilities(out, info);
+	info_put_streams(out, info);
+	info_put_types(out, info, opts->top);
+	info_put_abilities(out, info);
 }

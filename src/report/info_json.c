@@ -9,7 +9,7 @@
 #include "report/info_int.h"
 #include "report/vocabulary.h"
 
-static void put_types(struct json *json, const struct info *info)
+static void info_json_put_types(struct json *json, const struct info *info)
 {
 	json_begin_object(json, "events_by_type");
 	for (size_t i = 0; i < info->type_count; i++)
@@ -17,7 +17,7 @@ static void put_types(struct json *json, const struct info *info)
 	json_end_object(json);
 }
 
-static void put_streams(struct json *json, const struct info *info)
+static void info_json_put_streams(struct json *json, const struct info *info)
 {
 	json_begin_array(json, "streams");
 	for (size_t i = 0; i < info->stream_count; i++) {
@@ -37,7 +37,7 @@ static void put_streams(struct json *json, const struct info *info)
 	json_end_array(json);
 }
 
-static void put_machine(struct json *json, const struct facts *facts)
+static void info_json_put_machine(struct json *json, const struct facts *facts)
 {
 	json_print_string(json, "host", facts->host);
 	json_print_string(json, "kernel", facts->kernel);
@@ -57,7 +57,7 @@ static void put_machine(struct json *json, const struct facts *facts)
 	json_end_object(json);
 }
 
-static void put_cost(struct json *json, const struct fact_cost *cost)
+static void info_json_put_cost(struct json *json, const struct fact_cost *cost)
 {
 	if (!cost->cpu_ns) {
 		json_print_null(json, "cost");
@@ -80,7 +80,7 @@ static void put_cost(struct json *json, const struct fact_cost *cost)
 	json_end_object(json);
 }
 
-static void put_abilities(struct json *json, const struct info *info)
+static void info_json_put_abilities(struct json *json, const struct info *info)
 {
 	json_begin_array(json, "analyses");
 	for (size_t i = 0; i < INFO_QUESTIONS; i++) {
@@ -106,22 +106,22 @@ void report_info_json(FILE *out, const struct info *info)
 	json_print_string(&json, "format", facts->format);
 	json_print_string(&json, "recorded_by", facts->tracer);
 	json_print_u64(&json, "events", info->events);
-	put_types(&json, info);
+	info_json_put_types(&json, info);
 	json_print_u64(&json, "first_ns", info->first_ns);
 	json_print_u64(&json, "last_ns", info->last_ns);
 	json_print_u64(&json, "lost_events", info->lost_events);
 	json_print_u64(&json, "lost_packets", info->lost_packets);
-	put_streams(&json, info);
+	info_json_put_streams(&json, info);
 	report_json_damage(&json, facts, NULL);
 	json_print_bool(&json, "complete", facts->complete);
 	report_json_window(&json, facts->first_ns, facts->last_ns);
 	json_print_u64(&json, "holes", info->holes);
 	json_print_u64(&json, "holes_of_unknown_size", info->holes_unknown);
-	put_machine(&json, facts);
+	info_json_put_machine(&json, facts);
 	json_print_bool(&json, "lean", facts->is_lean);
-	put_cost(&json, &facts->cost);
+	info_json_put_cost(&json, &facts->cost);
 	report_json_steps(&json, facts);
-	put_abilities(&json, info);
+	info_json_put_abilities(&json, info);
 	report_json_missing(&json, facts);
 	json_end_object(&json);
 	json_fini(&json);

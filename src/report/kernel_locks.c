@@ -15,7 +15,7 @@
 #define DETAILS 5u /* rows told in detail */
 #define PARTS	5u /* owners and callers of such a row */
 
-static const char *plural(uint64_t count)
+static const char *kernel_locks_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -51,7 +51,7 @@ static void klocks_put_row(struct table *table, const struct klocks_row *row)
 		   *chain ? "; " : "", chain);
 }
 
-static void print_table(FILE *out, const struct klocks_sum *sum, size_t count)
+static void kernel_locks_print_table(FILE *out, const struct klocks_sum *sum, size_t count)
 {
 	static const char *const titles[] = { "waited", "longest", "waits", "spins" };
 	struct table table = { 0 };
@@ -66,7 +66,7 @@ static void print_table(FILE *out, const struct klocks_sum *sum, size_t count)
 	table_fini(&table);
 }
 
-static void print_owners(FILE *out, const struct klocks_row *row)
+static void kernel_locks_print_owners(FILE *out, const struct klocks_row *row)
 {
 	for (size_t i = 0; i < row->owner_count && i < PARTS; i++) {
 		const struct klocks_owner *owner = &row->owners[i];
@@ -76,7 +76,7 @@ static void print_owners(FILE *out, const struct klocks_row *row)
 			  owner->is_told ? "%9s  in %s wait%s that began while %s held the lock"
 					 : "%9s  in %s wait%s that ended when %s released the lock",
 			  text_duration(owner->ns).s, text_count(owner->count).s,
-			  plural(owner->count), text);
+			  kernel_locks_plural(owner->count), text);
 	}
 	if (row->owner_count > PARTS)
 		stats_say(out, "and %zu more owners", row->owner_count - PARTS);
@@ -89,7 +89,8 @@ static void print_callers(FILE *out, const struct klocks_row *row)
 		AUTO_FREE char *text = caller_text(caller);
 
 		stats_say(out, "%9s  in %s wait%s of %s", text_duration(caller->ns).s,
-			  text_count(caller->count).s, plural(caller->count), *text ? text : "-");
+			  text_count(caller->count).s, kernel_locks_plural(caller->count),
+			  *text ? text : "-");
 	}
 	if (row->caller_count > PARTS)
 		stats_say(out, "and %zu more callers", row->caller_count - PARTS);
@@ -102,16 +103,17 @@ void klocks_print_text(FILE *out, const struct klocks_sum *sum, size_t top)
 	if (!sum->count)
 		return;
 	fprintf(out, "%s contended kernel lock%s, %s wait%s: %s%s\n", text_count(sum->count).s,
-		plural(sum->count), text_count(sum->waits).s, plural(sum->waits),
-		text_duration(sum->wait_ns).s, sum->is_lost ? " at least" : "");
-	print_table(out, sum, count);
+		kernel_locks_plural(sum->count), text_count(sum->waits).s,
+		kernel_locks_plural(sum->waits), text_duration(sum->wait_ns).s,
+		sum->is_lost ? " at least" : "");
+	kernel_locks_print_table(out, sum, count);
 	for (size_t i = 0; i < count && i < DETAILS; i++) {
 		/* Nobody can be told to have had a spin lock. */
 		if (sum->rows[i].spins == sum->rows[i].waits)
 			continue;
 		stats_heading(out, "%s, waits of %s:", sum->rows[i].name,
 			      text_duration(sum->rows[i].wait_ns).s);
-		print_owners(out, &sum->rows[i]);
+		kernel_locks_print_owners(out, &sum->rows[i]);
 		print_callers(out, &sum->rows[i]);
 	}
 	if (count < sum->count)
@@ -121,7 +123,7 @@ void klocks_print_text(FILE *out, const struct klocks_sum *sum, size_t top)
 
 /* ------------------------------------------------------------------------ JSON */
 
-static void owners_json(struct json *json, const struct klocks_row *row)
+static void kernel_locks_owners_json(struct json *json, const struct klocks_row *row)
 {
 	json_begin_array(json, "owners");
 	for (size_t i = 0; i < row->owner_count; i++) {
@@ -155,7 +157,7 @@ static void callers_json(struct json *json, const struct klocks_row *row)
 	json_end_array(json);
 }
 
-static void row_json(struct json *json, const struct klocks_row *row)
+static void kernel_locks_row_json(struct json *json, const struct klocks_row *row)
 {
 	json_begin_object(json, NULL);
 	json_print_string(json, "name", row->name);
@@ -167,7 +169,7 @@ static void row_json(struct json *json, const struct klocks_row *row)
 	json_print_u64(json, "wait_ns", row->wait_ns);
 	json_print_u64(json, "wait_max_ns", row->wait_max_ns);
 	json_print_u64(json, "spin_ns", row->spin_ns);
-	owners_json(json, row);
+	kernel_locks_owners_json(json, row);
 	callers_json(json, row);
 	json_end_object(json);
 }
@@ -184,7 +186,7 @@ void klocks_print_json(struct json *json, const struct klocks_sum *sum)
 	json_print_bool(json, "lost", sum->is_lost);
 	json_begin_array(json, "locks");
 	for (size_t i = 0; i < sum->count; i++)
-		row_json(json, &sum->rows[i]);
+		kernel_locks_row_json(json, &sum->rows[i]);
 	json_end_array(json);
 	json_end_object(json);
 }

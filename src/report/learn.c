@@ -12,7 +12,7 @@
 #define WHOLE "whole" /* the variable that runs since an instance began */
 
 /* A text that YAML takes for the same text. */
-static void print_name(FILE *out, const char *name)
+static void learn_print_name(FILE *out, const char *name)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:./+-";
@@ -33,7 +33,7 @@ static void print_name(FILE *out, const char *name)
 	fputc('"', out);
 }
 
-static bool is_count(const struct learn_metric *metric)
+static bool learn_is_count(const struct learn_metric *metric)
 {
 	return metric->class == LEARN_COUNT || metric->class == LEARN_CHANCE;
 }
@@ -48,7 +48,7 @@ static struct text value_text(const struct learn_metric *metric, double value)
 	struct text text = { "0" };
 	size_t i = 0;
 
-	if (is_count(metric)) {
+	if (learn_is_count(metric)) {
 		(void)snprintf(text.s, sizeof(text.s), "%.0f", value);
 		return text;
 	}
@@ -146,7 +146,7 @@ static void print_probes(FILE *out, bool is_whole)
 		fprintf(out,
 			is_whole ? "          - { that: %s >= %s, since: " WHOLE " }\n"
 				 : "          - %s >= %s\n",
-			metric->name, is_count(metric) ? "0" : "0ns");
+			metric->name, learn_is_count(metric) ? "0" : "0ns");
 	}
 }
 
@@ -199,25 +199,25 @@ static void print_transition(FILE *out, const struct report_learn *report,
 	bool is_call = learn_symbol_take(report->learn, transition->symbol) == LEARN_SYSCALL;
 
 	fputs(is_call ? "      - syscall: " : "      - event: ", out);
-	print_name(out, learn_symbol_name(report->learn, transition->symbol));
+	learn_print_name(out, learn_symbol_name(report->learn, transition->symbol));
 	if (!report->is_measuring)
 		print_times(out, "", transition->taken);
 	fputs("\n        to: ", out);
-	print_name(out, learned->states[transition->to].name);
+	learn_print_name(out, learned->states[transition->to].name);
 	fputc('\n', out);
 	if (transition->from == 0 && has_whole(learned))
 		fputs("        start: [" WHOLE "]\n", out);
 	print_check(out, report, transition);
 }
 
-static void print_state(FILE *out, const struct report_learn *report, uint32_t index)
+static void learn_print_state(FILE *out, const struct report_learn *report, uint32_t index)
 {
 	const struct learned *learned = learn_result(report->learn);
 	const struct learn_state *state = &learned->states[index];
 	bool is_first = true;
 
 	fputs("  ", out);
-	print_name(out, state->name);
+	learn_print_name(out, state->name);
 	fputs(":\n", out);
 	if (state->may_end) {
 		fputs("    may_end: true", out);
@@ -256,14 +256,14 @@ void report_learn(FILE *out, const struct report_learn *report)
 	if (!report->is_measuring)
 		learn_print_head(out, report);
 	fputs("model: ", out);
-	print_name(out, report->name);
+	learn_print_name(out, report->name);
 	fputs("\nkey: ", out);
-	print_name(out, report->key);
+	learn_print_name(out, report->key);
 	fputs("\nstrict: true\ninitial: ", out);
-	print_name(out, learned->states[0].name);
+	learn_print_name(out, learned->states[0].name);
 	if (has_whole(learned))
 		fputs("\nvariables:\n  " WHOLE ": elapsed", out);
 	fputs("\nstates:\n", out);
 	for (uint32_t i = 0; i < learned->state_count; i++)
-		print_state(out, report, i);
+		learn_print_state(out, report, i);
 }

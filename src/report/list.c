@@ -6,14 +6,12 @@
 #include "report/table.h"
 #include "report/vocabulary.h"
 
-#define MAX_COLUMNS 8u
-
 static size_t shown_rows(const struct list_counts *counts, uint32_t top)
 {
 	return top && top < counts->row_count ? top : counts->row_count;
 }
 
-static void print_rows(FILE *out, const struct list_counts *counts, size_t shown)
+static void list_print_rows(FILE *out, const struct list_counts *counts, size_t shown)
 {
 	struct table table = { 0 };
 
@@ -48,7 +46,7 @@ static void list_print_text(FILE *out, const struct list_counts *counts, size_t 
 	if (counts->row_count == 0)
 		return;
 	fputc('\n', out);
-	print_rows(out, counts, shown);
+	list_print_rows(out, counts, shown);
 	for (size_t i = shown; i < counts->row_count; i++)
 		rest += counts->rows[i].count;
 	if (rest)

@@ -20,7 +20,7 @@
 #define DETAILS	     5u /* rows told in detail */
 #define PARTS	     5u /* owners and sites of such a row */
 
-static const char *plural(uint64_t count)
+static const char *locks_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -50,7 +50,7 @@ static struct text time_or_dash(uint64_t ns, bool is_known)
 	return is_known ? text_duration(ns) : (struct text){ "-" };
 }
 
-static bool is_held(const struct locks_row *row)
+static bool locks_is_held(const struct locks_row *row)
 {
 	return row->kind != LOCK_KIND_COND && row->kind != LOCK_KIND_BARRIER;
 }
@@ -59,7 +59,7 @@ static void locks_put_row(struct table *table, const struct locks_row *row, bool
 			  bool tells_all)
 {
 	AUTO_FREE char *lock = lock_text(row);
-	bool has_holds = is_held(row) && row->holds;
+	bool has_holds = locks_is_held(row) && row->holds;
 
 	table_cell(table, "%s", text_duration(row->wait_ns).s);
 	table_cell(table, "%s", text_duration(row->wait_max_ns).s);
@@ -67,7 +67,7 @@ static void locks_put_row(struct table *table, const struct locks_row *row, bool
 		table, "%s",
 		time_or_dash(row->contended ? row->wait_ns / row->contended : 0, row->contended).s);
 	table_cell(table, "%s", text_count(row->contended).s);
-	table_cell(table, "%s", is_held(row) && tells_all ? text_count(row->taken).s : "-");
+	table_cell(table, "%s", locks_is_held(row) && tells_all ? text_count(row->taken).s : "-");
 	table_cell(table, "%s", time_or_dash(row->hold_ns, has_holds).s);
 	table_cell(table, "%s", time_or_dash(row->hold_max_ns, has_holds).s);
 	if (has_pids)
@@ -75,7 +75,7 @@ static void locks_put_row(struct table *table, const struct locks_row *row, bool
 	table_cell(table, "%s%s", lock, row->waiting ? " (with waiters at the end)" : "");
 }
 
-static void print_table(FILE *out, const struct locks *locks, size_t count)
+static void locks_print_table(FILE *out, const struct locks *locks, size_t count)
 {
 	static const char *const titles[] = { "waited", "longest", "average", "waits",
 					      "taken",	"held",	   "longest" };
@@ -93,7 +93,7 @@ static void print_table(FILE *out, const struct locks *locks, size_t count)
 	table_fini(&table);
 }
 
-static void print_owners(FILE *out, const struct locks_row *row)
+static void locks_print_owners(FILE *out, const struct locks_row *row)
 {
 	uint64_t others_ns = 0;
 
@@ -121,27 +121,28 @@ static void print_sites(FILE *out, const struct locks_row *row)
 	for (size_t i = 0; i < row->site_count && i < PARTS; i++) {
 		const struct locks_site *site = &row->sites[i];
 		AUTO_FREE char *place = place_text(site->name, site->address);
-		AUTO_FREE char *taken =
-			site->hold_ns ? xasprintf(", taken %s time%s and held %s",
-						  text_count(site->taken).s, plural(site->taken),
-						  text_duration(site->hold_ns).s)
-				      : xstrdup("");
+		AUTO_FREE char *taken = site->hold_ns ? xasprintf(", taken %s time%s and held %s",
+								  text_count(site->taken).s,
+								  locks_plural(site->taken),
+								  text_duration(site->hold_ns).s)
+						      : xstrdup("");
 
 		stats_say(out, "%9s  in %s wait%s at %s%s", text_duration(site->wait_ns).s,
-			  text_count(site->contended).s, plural(site->contended), place, taken);
+			  text_count(site->contended).s, locks_plural(site->contended), place,
+			  taken);
 	}
 	if (row->site_count > PARTS)
 		stats_say(out, "and %zu more places", row->site_count - PARTS);
 }
 
-static void print_detail(FILE *out, const struct locks_row *row)
+static void locks_print_detail(FILE *out, const struct locks_row *row)
 {
 	AUTO_FREE char *lock = lock_text(row);
 
 	stats_heading(out, "%s of %s[%d], waits of %s:", lock,
 		      row->program[0] ? row->program : "a process", row->pid,
 		      text_duration(row->wait_ns).s);
-	print_owners(out, row);
+	locks_print_owners(out, row);
 	print_sites(out, row);
 	if (row->signals || row->broadcasts)
 		stats_say(out, "%9s  signals, %s broadcasts", text_count(row->signals).s,
@@ -184,20 +185,20 @@ static void print_programs(FILE *out, const struct locks *locks,
 		fputs("this trace has no lock events; record with --locks\n", out);
 	} else {
 		fprintf(out, "%s lock%s of %s process%s", text_count(locks->count).s,
-			plural(locks->count), text_count(locks->processes).s,
+			locks_plural(locks->count), text_count(locks->processes).s,
 			locks->processes == 1 ? "" : "es");
 		if (locks->tells_all)
 			fprintf(out, ", taken %s time%s", text_count(locks->taken).s,
-				plural(locks->taken));
+				locks_plural(locks->taken));
 		fprintf(out, ", waited for %s time%s: %s%s\n", text_count(locks->contended).s,
-			plural(locks->contended), text_duration(locks->wait_ns).s,
+			locks_plural(locks->contended), text_duration(locks->wait_ns).s,
 			locks->is_lost ? " at least" : "");
 		if (count)
-			print_table(out, locks, count);
+			locks_print_table(out, locks, count);
 	}
 	for (size_t i = 0; i < count && i < DETAILS; i++) {
 		if (locks->rows[i].contended)
-			print_detail(out, &locks->rows[i]);
+			locks_print_detail(out, &locks->rows[i]);
 	}
 	if (count < locks->count)
 		stats_heading(out, "%zu more locks: --top %zu shows all", locks->count - count,
@@ -228,7 +229,7 @@ static void put_address(struct json *json, const char *key, uint64_t address)
 	json_print_string(json, key, text);
 }
 
-static void owners_json(struct json *json, const struct locks_row *row)
+static void locks_owners_json(struct json *json, const struct locks_row *row)
 {
 	json_begin_array(json, "owners");
 	for (size_t i = 0; i < row->owner_count; i++) {
@@ -262,7 +263,7 @@ static void sites_json(struct json *json, const struct locks_row *row)
 	json_end_array(json);
 }
 
-static void row_json(struct json *json, const struct locks_row *row)
+static void locks_row_json(struct json *json, const struct locks_row *row)
 {
 	json_begin_object(json, NULL);
 	json_print_string(json, "kind", locks_kind_name(row->kind));
@@ -283,7 +284,7 @@ static void row_json(struct json *json, const struct locks_row *row)
 	json_print_u64(json, "signals", row->signals);
 	json_print_u64(json, "broadcasts", row->broadcasts);
 	json_print_u64(json, "destroyed", row->destroyed);
-	owners_json(json, row);
+	locks_owners_json(json, row);
 	sites_json(json, row);
 	json_end_object(json);
 }
@@ -301,7 +302,7 @@ static void locks_print_json(FILE *out, const struct locks *locks, const struct 
 	json_print_u64(&json, "wait_ns", locks->wait_ns);
 	json_begin_array(&json, "locks");
 	for (size_t i = 0; i < locks->count; i++)
-		row_json(&json, &locks->rows[i]);
+		locks_row_json(&json, &locks->rows[i]);
 	json_end_array(&json);
 	json_print_u64(&json, "events", locks->events);
 	json_print_u64(&json, "lost_events", locks->lost);

@@ -77,8 +77,8 @@ static enum reconcile_why next_why(const struct reconcile_class *row, uint32_t t
 	return best;
 }
 
-static void put_why(FILE *out, const struct reconcile_class *row, size_t index,
-		    enum reconcile_why why)
+static void reconcile_put_why(FILE *out, const struct reconcile_class *row, size_t index,
+			      enum reconcile_why why)
 {
 	if (is_sized(why))
 		fprintf(out, "up to %s: ", text_duration(row->at_most_ns[why]).s);
@@ -106,7 +106,7 @@ static char *reconcile_explain(const struct reconcile_class *row, size_t index)
 		abort();
 	while ((!both || left) && (why = next_why(row, told)) != RECONCILE_WHYS) {
 		fputs(told ? "; " : "", out);
-		put_why(out, row, index, why);
+		reconcile_put_why(out, row, index, why);
 		told |= 1u << why;
 		left -= left < row->at_most_ns[why] ? left : row->at_most_ns[why];
 	}
@@ -140,7 +140,7 @@ static void difference_cells(struct table *table, const struct reconcile_class *
 	table_cell(table, "%s", size ? text_percent(size, larger).s : "0 %");
 }
 
-static void print_rows(FILE *out, const struct reconcile_task *task)
+static void reconcile_print_rows(FILE *out, const struct reconcile_task *task)
 {
 	static const char *const titles[] = { "kernel", "count", "events", "count", "differ", "" };
 	struct table table = { 0 };
@@ -206,7 +206,7 @@ static void print_sched(FILE *out, const struct reconcile_task *task)
 		fputs(", equal to taskstats\n", out);
 }
 
-static void print_task(FILE *out, const struct reconcile_task *task)
+static void reconcile_print_task(FILE *out, const struct reconcile_task *task)
 {
 	AUTO_FREE char *safe = text_escaped(task->name);
 
@@ -221,7 +221,7 @@ static void print_task(FILE *out, const struct reconcile_task *task)
 		: task->began		   ? " since creation"
 		: task->ended		   ? " up to exit"
 					   : "");
-	print_rows(out, task);
+	reconcile_print_rows(out, task);
 	print_untold(out, task);
 	print_sched(out, task);
 }
@@ -293,7 +293,7 @@ static void reconcile_print_conclusion(FILE *out, const struct reconcile *result
 }
 
 /* Processes by how long they waited or ran by either account, the first ones first. */
-static int by_size(const void *a, const void *b)
+static int reconcile_by_size(const void *a, const void *b)
 {
 	const struct reconcile_task *x = *(const struct reconcile_task *const *)a;
 	const struct reconcile_task *y = *(const struct reconcile_task *const *)b;
@@ -386,15 +386,15 @@ static void reconcile_print_text(FILE *out, const struct reconcile *result,
 		if (result->tasks[i].is_process)
 			order[count++] = &result->tasks[i];
 	}
-	qsort(order, count, sizeof(struct reconcile_task *), by_size);
+	qsort(order, count, sizeof(struct reconcile_task *), reconcile_by_size);
 	reconcile_print_conclusion(out, result);
 	for (size_t i = 0; i < count && i < top; i++) {
 		const struct reconcile_task *end = result->tasks + result->count;
 
-		print_task(out, order[i]);
+		reconcile_print_task(out, order[i]);
 		for (const struct reconcile_task *thread = order[i] + 1;
 		     thread < end && !thread->is_process; thread++)
-			print_task(out, thread);
+			reconcile_print_task(out, thread);
 	}
 	if (count > top)
 		fprintf(out, "\n  %zu more processes: --top %zu shows all\n", count - top, count);

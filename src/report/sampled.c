@@ -67,7 +67,8 @@ static const struct sampled_wait *most_awaited(const struct sampled *sampled, ui
 	return most;
 }
 
-static void add_counts(const struct sampled *sampled, uint64_t *out_cpu_ns, uint64_t *out_queue_ns)
+static void sampled_add_counts(const struct sampled *sampled, uint64_t *out_cpu_ns,
+			       uint64_t *out_queue_ns)
 {
 	*out_cpu_ns = *out_queue_ns = 0;
 	for (size_t i = 0; i < sampled->thread_count; i++) {
@@ -84,7 +85,7 @@ static void sampled_print_head(FILE *out, const struct sampled *sampled)
 	const struct sampled_wait *most = most_awaited(sampled, &looks);
 	AUTO_FREE char *text = NULL, *safe = NULL;
 
-	add_counts(sampled, &cpu_ns, &queue_ns);
+	sampled_add_counts(sampled, &cpu_ns, &queue_ns);
 	fprintf(out,
 		"Sampled, not traced: %" PRIu32 " samples in %s of %zu thread%s. Wakers and waits "
 		"shorter\nthan the sampling interval are not "
@@ -133,7 +134,7 @@ void report_sampled_text(FILE *out, const struct sampled *sampled, uint32_t top)
 	      out);
 }
 
-static void put_wait(struct json *json, const struct sampled_wait *wait)
+static void sampled_put_wait(struct json *json, const struct sampled_wait *wait)
 {
 	json_begin_object(json, NULL);
 	json_print_i64(json, "tid", wait->tid);
@@ -153,7 +154,7 @@ void report_sampled_json(FILE *out, const struct sampled *sampled)
 	struct json json = { .out = out };
 	uint64_t cpu_ns, queue_ns;
 
-	add_counts(sampled, &cpu_ns, &queue_ns);
+	sampled_add_counts(sampled, &cpu_ns, &queue_ns);
 	report_json_begin(&json, NULL, "why-sampled");
 	json_print_u64(&json, "took_ns", sampled->took_ns);
 	json_print_u64(&json, "looks", sampled->looks);
@@ -163,7 +164,7 @@ void report_sampled_json(FILE *out, const struct sampled *sampled)
 	json_print_bool(&json, "ended", sampled->is_ended);
 	json_begin_array(&json, "sampled");
 	for (size_t i = 0; i < sampled->wait_count; i++)
-		put_wait(&json, &sampled->waits[i]);
+		sampled_put_wait(&json, &sampled->waits[i]);
 	json_end_array(&json);
 	json_print_u64(&json, "left_out", sampled->waits_left_out);
 	json_end_object(&json);

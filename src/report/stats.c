@@ -34,7 +34,7 @@ static const char *const singulars[STATS_BY_COUNT] = { "process", "thread", "cgr
 
 /* ------------------------------------------------------------------- system */
 
-static void print_headline(const struct stats_page *page)
+static void stats_print_headline(const struct stats_page *page)
 {
 	const struct stats *stats = page->stats;
 	const struct stats_cpu *sum = &stats->cpu_sum;
@@ -90,7 +90,7 @@ static void add_cpu(struct table *table, const struct stats_page *page, const st
 	table_cell(table, "%s", name);
 }
 
-static void print_cpus(const struct stats_page *page)
+static void stats_print_cpus(const struct stats_page *page)
 {
 	static const char *const titles[] = { "idle", "user",	 "kernel",   "either",
 					      "irq",  "softirq", "not known" };
@@ -234,7 +234,7 @@ static char *rest_name(const struct stats_page *page)
 	return xasprintf("and %zu more (--top %zu)", count, page->stats->row_count);
 }
 
-static void print_rows(const struct stats_page *page)
+static void stats_print_rows(const struct stats_page *page)
 {
 	const struct stats *stats = page->stats;
 	struct stats_sums rest = { 0 };
@@ -270,7 +270,7 @@ static void print_rows(const struct stats_page *page)
 
 /* ------------------------------------------------------------------- events */
 
-static void print_events(const struct stats_page *page)
+static void stats_print_events(const struct stats_page *page)
 {
 	const struct stats *stats = page->stats;
 	uint64_t window_ns = stats->end_ns - stats->start_ns, rest = 0;
@@ -354,16 +354,16 @@ static void stats_print_text(FILE *out, const struct stats *stats, const struct 
 	};
 
 	choose_rows(&page, opts);
-	print_headline(&page);
-	print_rows(&page);
-	print_cpus(&page);
+	stats_print_headline(&page);
+	stats_print_rows(&page);
+	stats_print_cpus(&page);
 	stats_ps(&page);
 	stats_details(&page);
 	if (stats->all.call_count) {
 		stats_heading(out, "System calls of all processes:");
 		stats_calls(&page, &stats->all, page.calls);
 	}
-	print_events(&page);
+	stats_print_events(&page);
 	if (!page.detailed)
 		fprintf(out, "\n--top N and --all show each %s with its states and system calls.\n",
 			singulars[stats->by]);

@@ -30,7 +30,8 @@ static void detail_add_line(struct detail *detail, const char *name, uint64_t ns
 }
 
 /* Left out when there was nothing of it. */
-static void add_part(struct detail *detail, const char *name, uint64_t ns, uint64_t count)
+static void stats_detail_add_part(struct detail *detail, const char *name, uint64_t ns,
+				  uint64_t count)
 {
 	if (ns || count)
 		detail_add_line(detail, name, ns, count, 0);
@@ -45,11 +46,11 @@ static void add_irqs(struct detail *detail)
 		AUTO_FREE char *name = xasprintf("  %s on top", row->irqs[i].name);
 
 		if (i < DETAIL_IRQS)
-			add_part(detail, name, row->irqs[i].ns, 0);
+			stats_detail_add_part(detail, name, row->irqs[i].ns, 0);
 		else
 			rest += row->irqs[i].ns;
 	}
-	add_part(detail, "  other interrupts on top", rest, 0);
+	stats_detail_add_part(detail, "  other interrupts on top", rest, 0);
 }
 
 static uint64_t call_count(const struct stats_row *row)
@@ -66,12 +67,12 @@ static void add_on_cpu(struct detail *detail)
 	const struct stats_sums *sums = &detail->row->sums;
 
 	detail_add_line(detail, "on a CPU", sums->on_cpu_ns, sums->counts[COUNT_SWITCH_IN], 0);
-	add_part(detail, "  own code", sums->own_ns, 0);
-	add_part(detail, "  own code or kernel", sums->either_ns, 0);
-	add_part(detail, "  system calls", sums->call_ns, call_count(detail->row));
-	add_part(detail, "  page faults that slept", sums->fault_ns, 0);
-	add_part(detail, "  kernel thread", sums->thread_ns, 0);
-	add_part(detail, "  queued work", sums->work_ns, 0);
+	stats_detail_add_part(detail, "  own code", sums->own_ns, 0);
+	stats_detail_add_part(detail, "  own code or kernel", sums->either_ns, 0);
+	stats_detail_add_part(detail, "  system calls", sums->call_ns, call_count(detail->row));
+	stats_detail_add_part(detail, "  page faults that slept", sums->fault_ns, 0);
+	stats_detail_add_part(detail, "  kernel thread", sums->thread_ns, 0);
+	stats_detail_add_part(detail, "  queued work", sums->work_ns, 0);
 	add_irqs(detail);
 }
 
@@ -80,8 +81,9 @@ static void add_off_cpu(struct detail *detail)
 	const struct stats_sums *sums = &detail->row->sums;
 
 	detail_add_line(detail, "runnable, without a CPU", sums->waiting_ns, 0, 0);
-	add_part(detail, "  preempted", sums->preempted_ns, sums->counts[COUNT_PREEMPTED]);
-	add_part(detail, "  queued after a wake-up", sums->queued_ns, 0);
+	stats_detail_add_part(detail, "  preempted", sums->preempted_ns,
+			      sums->counts[COUNT_PREEMPTED]);
+	stats_detail_add_part(detail, "  queued after a wake-up", sums->queued_ns, 0);
 	detail_add_line(detail, "blocked", sums->blocked_ns, sums->counts[COUNT_WAITS], 0);
 	for (uint32_t kind = 0; kind < WAIT_KIND_COUNT; kind++) {
 		const struct stats_wait *wait = &sums->waits[kind];
@@ -95,11 +97,11 @@ static void add_off_cpu(struct detail *detail)
 	for (uint32_t reason = 0; reason < STATS_REASONS; reason++) {
 		AUTO_FREE char *name = xasprintf("  %s", stats_reason((enum unsure)reason));
 
-		add_part(detail, name, sums->reasons_ns[reason], 0);
+		stats_detail_add_part(detail, name, sums->reasons_ns[reason], 0);
 	}
 }
 
-static void print_states(const struct stats_page *page, const struct stats_row *row)
+static void stats_detail_states(const struct stats_page *page, const struct stats_row *row)
 {
 	struct detail detail = { .page = page, .row = row };
 
@@ -127,8 +129,8 @@ static char *call_text(const struct stats_call *call)
 	return words_end(&words);
 }
 
-static void add_call(struct table *table, const struct stats_page *page,
-		     const struct stats_call *call, const char *name)
+static void stats_detail_add_call(struct table *table, const struct stats_page *page,
+				  const struct stats_call *call, const char *name)
 {
 	table_cell(table, "%s", text_count(call->count).s);
 	table_cell(table, "%s", call->error_count ? text_count(call->error_count).s : "");
@@ -166,20 +168,20 @@ void stats_calls(const struct stats_page *page, const struct stats_row *row, siz
 		AUTO_FREE char *name = call_text(&row->calls[i]);
 
 		if (i < max)
-			add_call(&table, page, &row->calls[i], name);
+			stats_detail_add_call(&table, page, &row->calls[i], name);
 		else
 			add_to_rest(&rest, &row->calls[i]);
 	}
 	if (row->call_count > max) {
 		AUTO_FREE char *name = xasprintf("and %zu more", row->call_count - max);
 
-		add_call(&table, page, &rest, name);
+		stats_detail_add_call(&table, page, &rest, name);
 	}
 	table_print(&table, page->out);
 	table_fini(&table);
 }
 
-static void print_detail(const struct stats_page *page, const struct stats_row *row)
+static void stats_detail_print(const struct stats_page *page, const struct stats_row *row)
 {
 	AUTO_FREE char *name = stats_name(row->known ? row->name : "not known", row->tid);
 	const struct stats_sums *sums = &row->sums;
@@ -193,7 +195,7 @@ static void print_detail(const struct stats_page *page, const struct stats_row *
 		      sums->counts[COUNT_MIGRATIONS] == 1 ? "" : "s",
 		      text_count(sums->counts[COUNT_FAULTS]).s,
 		      sums->counts[COUNT_FAULTS] == 1 ? "" : "s");
-	print_states(page, row);
+	stats_detail_states(page, row);
 	if (row->call_count) {
 		fputc('\n', page->out);
 		stats_calls(page, row, DETAIL_CALLS);
@@ -203,5 +205,5 @@ static void print_detail(const struct stats_page *page, const struct stats_row *
 void stats_details(const struct stats_page *page)
 {
 	for (size_t i = 0; i < page->detailed; i++)
-		print_detail(page, &page->stats->rows[i]);
+		stats_detail_print(page, &page->stats->rows[i]);
 }

@@ -55,7 +55,7 @@ static void put_off_cpu(struct json *json, const struct stats_sums *sums)
 	json_end_object(json);
 }
 
-static void put_counts(struct json *json, const struct stats_sums *sums)
+static void stats_json_put_counts(struct json *json, const struct stats_sums *sums)
 {
 	json_begin_object(json, "counts");
 	json_print_u64(json, "switches_in", sums->counts[COUNT_SWITCH_IN]);
@@ -88,7 +88,7 @@ static void put_calls(struct json *json, const struct stats_row *row)
 	json_end_array(json);
 }
 
-static void put_irqs(struct json *json, const struct stats_row *row)
+static void stats_json_put_irqs(struct json *json, const struct stats_row *row)
 {
 	json_begin_array(json, "interrupts");
 	for (size_t i = 0; i < row->irq_count; i++) {
@@ -100,7 +100,8 @@ static void put_irqs(struct json *json, const struct stats_row *row)
 	json_end_array(json);
 }
 
-static void put_charge(struct json *json, const struct stats *stats, const struct stats_row *row)
+static void stats_json_put_charge(struct json *json, const struct stats *stats,
+				  const struct stats_row *row)
 {
 	if (!stats->has_ps)
 		return;
@@ -129,10 +130,10 @@ static void stats_put_row(struct json *json, const char *key, const struct stats
 	json_print_u64(json, "life_ns", row->sums.life_ns);
 	put_on_cpu(json, &row->sums);
 	put_off_cpu(json, &row->sums);
-	put_counts(json, &row->sums);
-	put_irqs(json, row);
+	stats_json_put_counts(json, &row->sums);
+	stats_json_put_irqs(json, row);
 	put_calls(json, row);
-	put_charge(json, stats, row);
+	stats_json_put_charge(json, stats, row);
 	json_end_object(json);
 }
 
@@ -147,8 +148,8 @@ static void put_cpu_ticks(struct json *json, const struct stats *stats, const st
 	json_end_object(json);
 }
 
-static void put_cpu(struct json *json, const struct stats *stats, const struct stats_cpu *cpu,
-		    int64_t number)
+static void stats_json_put_cpu(struct json *json, const struct stats *stats,
+			       const struct stats_cpu *cpu, int64_t number)
 {
 	json_begin_object(json, number < 0 ? "sum" : NULL);
 	if (number >= 0)
@@ -165,14 +166,14 @@ static void put_cpu(struct json *json, const struct stats *stats, const struct s
 	json_end_object(json);
 }
 
-static void put_system(struct json *json, const struct stats *stats)
+static void stats_json_put_system(struct json *json, const struct stats *stats)
 {
 	json_begin_object(json, "system");
 	json_begin_array(json, "cpus");
 	for (size_t i = 0; i < stats->cpu_count; i++)
-		put_cpu(json, stats, &stats->cpus[i], (int64_t)i);
+		stats_json_put_cpu(json, stats, &stats->cpus[i], (int64_t)i);
 	json_end_array(json);
-	put_cpu(json, stats, &stats->cpu_sum, -1);
+	stats_json_put_cpu(json, stats, &stats->cpu_sum, -1);
 	json_end_object(json);
 }
 
@@ -206,7 +207,7 @@ void stats_json(FILE *out, const struct stats *stats, const struct facts *facts)
 	report_json_begin(&json, NULL, "stats");
 	report_json_window(&json, stats->start_ns, stats->end_ns);
 	json_print_string(&json, "by", stats_by_name(stats->by));
-	put_system(&json, stats);
+	stats_json_put_system(&json, stats);
 	put_ps(&json, stats);
 	stats_put_row(&json, "all", stats, &stats->all);
 	json_begin_array(&json, "rows");

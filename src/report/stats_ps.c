@@ -7,7 +7,7 @@
 #include "report/table.h"
 
 /* "+0.4 %": of one CPU over the window. */
-static struct text share_text(int64_t ns, uint64_t window_ns, bool sign)
+static struct text stats_ps_share_text(int64_t ns, uint64_t window_ns, bool sign)
 {
 	double share = window_ns ? 100.0 * (double)ns / (double)window_ns : 0;
 	struct text text;
@@ -21,9 +21,9 @@ static void add_share(struct table *table, const struct stats_page *page, int64_
 {
 	uint64_t window_ns = page->stats->end_ns - page->stats->start_ns;
 
-	table_cell(table, "%s", share_text(exact_ns, window_ns, false).s);
-	table_cell(table, "%s", share_text(ticks_ns, window_ns, false).s);
-	table_cell(table, "%s", share_text(ticks_ns - exact_ns, window_ns, true).s);
+	table_cell(table, "%s", stats_ps_share_text(exact_ns, window_ns, false).s);
+	table_cell(table, "%s", stats_ps_share_text(ticks_ns, window_ns, false).s);
+	table_cell(table, "%s", stats_ps_share_text(ticks_ns - exact_ns, window_ns, true).s);
 }
 
 static void ps_columns(struct table *table, const char *last)
@@ -39,14 +39,15 @@ static void ps_columns(struct table *table, const char *last)
 }
 
 /* The two columns of a mode, without the difference. */
-static void add_pair(struct table *table, const struct stats_page *page, uint64_t exact_ns,
-		     uint64_t ticks)
+static void stats_ps_add_pair(struct table *table, const struct stats_page *page, uint64_t exact_ns,
+			      uint64_t ticks)
 {
 	uint64_t window_ns = page->stats->end_ns - page->stats->start_ns;
 
-	table_cell(table, "%s", share_text((int64_t)exact_ns, window_ns, false).s);
-	table_cell(table, "%s",
-		   share_text((int64_t)(ticks * page->stats->tick_ns), window_ns, false).s);
+	table_cell(table, "%s", stats_ps_share_text((int64_t)exact_ns, window_ns, false).s);
+	table_cell(
+		table, "%s",
+		stats_ps_share_text((int64_t)(ticks * page->stats->tick_ns), window_ns, false).s);
 }
 
 static void print_processes(const struct stats_page *page)
@@ -63,16 +64,17 @@ static void print_processes(const struct stats_page *page)
 			continue;
 		add_share(&table, page, (int64_t)row->sums.on_cpu_ns,
 			  (int64_t)(charge_sum(&row->ticks) * stats->tick_ns));
-		add_pair(&table, page, row->sums.own_ns, row->ticks.user);
-		add_pair(&table, page, row->sums.on_cpu_ns - row->sums.own_ns - row->sums.either_ns,
-			 row->ticks.system);
+		stats_ps_add_pair(&table, page, row->sums.own_ns, row->ticks.user);
+		stats_ps_add_pair(&table, page,
+				  row->sums.on_cpu_ns - row->sums.own_ns - row->sums.either_ns,
+				  row->ticks.system);
 		table_cell(&table, "%s", name);
 	}
 	table_print(&table, page->out);
 	table_fini(&table);
 }
 
-static void print_cpus(const struct stats_page *page)
+static void stats_ps_print_cpus(const struct stats_page *page)
 {
 	const struct stats *stats = page->stats;
 	struct table table = { 0 };
@@ -87,8 +89,8 @@ static void print_cpus(const struct stats_page *page)
 		add_share(&table, page,
 			  (int64_t)(cpu->mode_ns[MODE_USER] + system_ns + cpu->mode_ns[MODE_RUN]),
 			  (int64_t)(ticks * stats->tick_ns));
-		add_pair(&table, page, cpu->mode_ns[MODE_USER], cpu->ticks.user);
-		add_pair(&table, page, system_ns, cpu->ticks.system);
+		stats_ps_add_pair(&table, page, cpu->mode_ns[MODE_USER], cpu->ticks.user);
+		stats_ps_add_pair(&table, page, system_ns, cpu->ticks.system);
 		table_cell(&table, "%zu", i);
 	}
 	fputc('\n', page->out);
@@ -113,5 +115,5 @@ void stats_ps(const struct stats_page *page)
 		      (1000000000u + stats->tick_ns / 2) / stats->tick_ns,
 		      sources[stats->tick_source]);
 	print_processes(page);
-	print_cpus(page);
+	stats_ps_print_cpus(page);
 }

@@ -80,8 +80,8 @@ static FILE *stats_note(struct notes *notes)
 	return notes->out;
 }
 
-static void note_lost(struct notes *notes, const struct coverage *coverage,
-		      const struct facts *facts)
+static void stats_words_note_lost(struct notes *notes, const struct coverage *coverage,
+				  const struct facts *facts)
 {
 	bool full = facts->damage_count == 0; /* the buffer was; else the file is cut */
 
@@ -114,7 +114,7 @@ void coverage_text(FILE *out, const struct coverage *coverage, const struct fact
 		stats_say(stats_note(&notes), "Damaged: %s.", facts->damage[i]);
 	if (coverage->damage)
 		stats_say(stats_note(&notes), "Damaged: %s.", coverage->damage);
-	note_lost(&notes, coverage, facts);
+	stats_words_note_lost(&notes, coverage, facts);
 	if (coverage->repairs > coverage->repairs_exact)
 		stats_say(stats_note(&notes),
 			  "%s context switch%s to a thread %s not recorded in the whole "

@@ -146,7 +146,7 @@ static void put_rule(const struct table *table, FILE *out)
 }
 
 /* Whether nothing but empty cells follow. */
-static bool is_last(const char *const *cells, size_t from, size_t count)
+static bool table_is_last(const char *const *cells, size_t from, size_t count)
 {
 	for (size_t i = from; i < count; i++) {
 		if (cells[i][0])
@@ -165,7 +165,7 @@ static void table_put_row(const struct table *table, FILE *out, const char *cons
 			table_wrap(out, cells[i], at);
 			return;
 		}
-		if (is_last(cells, i + 1, table->column_count)) {
+		if (table_is_last(cells, i + 1, table->column_count)) {
 			(void)put_cell(out, &table->columns[i], cells[i], true);
 			break;
 		}

@@ -26,7 +26,7 @@ struct page {
 	const char *path;
 };
 
-static const char *plural(uint64_t count)
+static const char *verify_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -116,10 +116,10 @@ static void verify_put_lost(struct clauses *clauses, const struct verify *verify
 	if (lost)
 		clause(clauses, "%s event%s lost%s in %s hole%s", text_count(lost).s,
 		       lost == 1 ? " was" : "s were", unknown ? " and an unknown number more" : "",
-		       text_count(holes).s, plural(holes));
+		       text_count(holes).s, verify_plural(holes));
 	else if (unknown)
 		clause(clauses, "an unknown number of events was lost in %s hole%s",
-		       text_count(holes).s, plural(holes));
+		       text_count(holes).s, verify_plural(holes));
 	if (packets)
 		clause(clauses, "%s packet%s missing", text_count(packets).s,
 		       packets == 1 ? " is" : "s are");
@@ -135,7 +135,7 @@ static void put_faults(struct clauses *clauses, const struct page *page)
 	verify_put_lost(clauses, verify);
 	if (unread)
 		clause(clauses, "%s recorded event%s cannot be read", text_count(unread).s,
-		       plural(unread));
+		       verify_plural(unread));
 	if (damage)
 		clause(clauses, "%zu place%s damaged", damage, damage == 1 ? " is" : "s are");
 	if (!page->facts->complete)
@@ -163,8 +163,8 @@ static void verify_print_conclusion(const struct page *page)
 		fprintf(clauses.out,
 			"%s is complete: %s event%s of %zu CPU%s, nothing lost, nothing damaged; "
 			"all checks of the index pass.",
-			path, text_count(verify->events).s, plural(verify->events), cpus,
-			plural(cpus));
+			path, text_count(verify->events).s, verify_plural(verify->events), cpus,
+			verify_plural(cpus));
 	} else {
 		fprintf(clauses.out, "%s is not complete", path);
 		put_faults(&clauses, page);
@@ -246,16 +246,19 @@ static void print_damage(const struct page *page)
 	}
 }
 
-/* The sentences that were kept of a check, and how many there were not. */
+/* The faults that were kept of a check, and how many there were not. */
 static void print_check_failures(const struct page *page, enum verify_check check)
 {
 	const struct verify *verify = page->verify;
 	uint64_t shown = 0;
 
 	for (size_t i = 0; i < verify->broken_count; i++) {
+		AUTO_FREE char *text = NULL;
+
 		if (verify->broken[i].check != check)
 			continue;
-		print_item(page, verify->broken[i].text);
+		text = report_verify_broken(verify, &verify->broken[i]);
+		print_item(page, text);
 		shown++;
 	}
 	if (verify->checks[check].failed > shown)
@@ -268,12 +271,12 @@ static void print_broken(const struct page *page)
 	for (size_t i = 0; i < VERIFY_CHECKS; i++) {
 		if (page->verify->checks[i].failed == 0)
 			continue;
-		fprintf(page->out, "\nFailed: %s:\n", verify_check_name((enum verify_check)i));
+		fprintf(page->out, "\nFailed: %s:\n", report_verify_checks[i]);
 		print_check_failures(page, (enum verify_check)i);
 	}
 }
 
-static void print_cpus(const struct page *page)
+static void verify_print_cpus(const struct page *page)
 {
 	const struct verify *verify = page->verify;
 	struct table table = { 0 };
@@ -315,7 +318,7 @@ static void print_checks(const struct page *page)
 
 		table_cell(&table, "%s", text_count(count->done).s);
 		table_cell(&table, "%s", text_count(count->failed).s);
-		table_cell(&table, "%s", verify_check_name((enum verify_check)i));
+		table_cell(&table, "%s", report_verify_checks[i]);
 	}
 	fputs("\nChecks:\n", page->out);
 	table_print(&table, page->out);
@@ -330,7 +333,7 @@ static void verify_print_notes(const struct page *page)
 	fputs("\nNotes:\n", page->out);
 	fprintf(page->out,
 		"  %s thread%s, %s intervals, %s waits; %s of their time is uncertain.\n",
-		text_count(verify->threads).s, plural(verify->threads),
+		text_count(verify->threads).s, verify_plural(verify->threads),
 		text_count(verify->intervals).s, text_count(verify->waits).s,
 		text_percent(verify->uncertain_ns, verify->life_ns).s);
 	if (verify->repairs)
@@ -341,7 +344,7 @@ static void verify_print_notes(const struct page *page)
 			verify->repairs == 1 ? "was" : "were", text_count(verify->repairs_exact).s);
 	if (verify->contradictions)
 		fprintf(page->out, "  %s event%s contradict%s the others.\n",
-			text_count(verify->contradictions).s, plural(verify->contradictions),
+			text_count(verify->contradictions).s, verify_plural(verify->contradictions),
 			verify->contradictions == 1 ? "s" : "");
 }
 
@@ -398,9 +401,12 @@ static void json_damage(struct json *json, const struct page *page)
 	json_print_string(json, "index_damage", page->verify->index_damage);
 	json_begin_array(json, "broken");
 	for (size_t i = 0; i < page->verify->broken_count; i++) {
+		const struct verify_broken *broken = &page->verify->broken[i];
+		AUTO_FREE char *text = report_verify_broken(page->verify, broken);
+
 		json_begin_object(json, NULL);
-		json_print_string(json, "check", verify_check_key(page->verify->broken[i].check));
-		json_print_string(json, "text", page->verify->broken[i].text);
+		json_print_string(json, "check", verify_check_key(broken->check));
+		json_print_string(json, "text", text);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -460,7 +466,7 @@ void report_verify(FILE *out, const struct verify *verify, const struct facts *f
 	print_holes(&page);
 	print_damage(&page);
 	print_broken(&page);
-	print_cpus(&page);
+	verify_print_cpus(&page);
 	print_checks(&page);
 	verify_print_notes(&page);
 }

@@ -47,7 +47,7 @@ static void put_wib(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
-static void put_polls(struct json *json, const struct why_polls *polls)
+static void why_json_put_polls(struct json *json, const struct why_polls *polls)
 {
 	if (polls->bare) {
 		json_begin_object(json, "bare_sleeps");
@@ -79,7 +79,8 @@ static void put_code(struct json *json, const struct why_root *root, const struc
 				 root->ns);
 }
 
-static void put_verdict(struct json *json, const struct why *why, const struct facts *facts)
+static void why_json_put_verdict(struct json *json, const struct why *why,
+				 const struct facts *facts)
 {
 	json_begin_array(json, "verdict");
 	for (size_t i = 0; i < why->root_count; i++) {
@@ -106,7 +107,7 @@ static void put_verdict(struct json *json, const struct why *why, const struct f
 		report_json_thread(json, "kept_off", &root->kept_off);
 		if (root->client.tid)
 			report_json_thread(json, "works_for", &root->client);
-		put_polls(json, &root->polls);
+		why_json_put_polls(json, &root->polls);
 		put_code(json, root, facts);
 		json_end_object(json);
 	}
@@ -114,8 +115,8 @@ static void put_verdict(struct json *json, const struct why *why, const struct f
 }
 
 /* Rows of roots alike, as the text has them, with the indices of the roots in "verdict". */
-static void put_group(struct json *json, const struct why *why, const struct why_rows *rows,
-		      const struct why_row *row)
+static void why_json_put_group(struct json *json, const struct why *why,
+			       const struct why_rows *rows, const struct why_row *row)
 {
 	json_begin_object(json, NULL);
 	json_print_u64(json, "ns", row->sum.ns);
@@ -150,7 +151,7 @@ static void put_groups(struct json *json, const struct why *why)
 	why_fold(why, TOP_DEFAULT, &rows);
 	json_begin_array(json, "groups");
 	for (size_t i = 0; i < rows.count; i++)
-		put_group(json, why, &rows, &rows.at[i]);
+		why_json_put_group(json, why, &rows, &rows.at[i]);
 	json_end_array(json);
 	json_begin_object(json, "kinds");
 	for (enum why_kind kind = 0; kind < WHY_KIND_COUNT; kind++) {
@@ -263,7 +264,7 @@ static void put_summary(struct json *json, const struct why *why)
 	json_end_array(json);
 }
 
-static void put_instances(struct json *json, const struct why *why)
+static void why_json_put_instances(struct json *json, const struct why *why)
 {
 	json_begin_object(json, "instances");
 	for (size_t i = 0; i < why->instance_count; i++) {
@@ -280,7 +281,7 @@ static void put_instances(struct json *json, const struct why *why)
 	json_end_object(json);
 }
 
-static void put_waker(struct json *json, const struct why_wait *wait)
+static void why_json_put_waker(struct json *json, const struct why_wait *wait)
 {
 	report_json_begin_waker(json, wait);
 	if (wait->helper)
@@ -303,7 +304,7 @@ static void put_waker(struct json *json, const struct why_wait *wait)
 	json_end_object(json);
 }
 
-static void put_holder(struct json *json, const struct why_wait *wait)
+static void why_json_put_holder(struct json *json, const struct why_wait *wait)
 {
 	if (!wait->holder.tid)
 		return;
@@ -352,8 +353,8 @@ static void put_causality(struct json *json, const struct why *why)
 		json_print_string(json, "object", wait->object);
 		json_print_string(json, "stack", wait->stack);
 		json_print_string(json, "class", why_wait_class_name(wait->class));
-		put_waker(json, wait);
-		put_holder(json, wait);
+		why_json_put_waker(json, wait);
+		why_json_put_holder(json, wait);
 		put_lock(json, why, wait);
 		tree_children(&tree);
 	}
@@ -465,7 +466,7 @@ static void put_worst(struct json *json, const struct why *why)
 }
 
 /* A process: how many threads were added up, and those that only waited. */
-static void put_process(struct json *json, const struct why *why)
+static void why_json_put_process(struct json *json, const struct why *why)
 {
 	const struct why_process *process = why->process;
 
@@ -548,8 +549,8 @@ static void put_deadlocks(struct json *json, const struct stuck *stuck)
 	json_end_array(json);
 }
 
-static void put_why(struct json *json, const struct why *why, const struct facts *facts,
-		    const struct stuck *stuck)
+static void why_json_put_why(struct json *json, const struct why *why, const struct facts *facts,
+			     const struct stuck *stuck)
 {
 	const struct why *details = why->process ? &why->process->told : why;
 
@@ -561,16 +562,16 @@ static void put_why(struct json *json, const struct why *why, const struct facts
 	report_json_window(json, why->start_ns, why->end_ns);
 	put_wib(json, why);
 	put_only(json, why);
-	put_process(json, why);
+	why_json_put_process(json, why);
 	put_worst(json, why);
 	put_people(json, why);
 	if (stuck)
 		put_deadlocks(json, stuck);
-	put_verdict(json, why, facts);
+	why_json_put_verdict(json, why, facts);
 	put_groups(json, why);
 	why_put_chain(json, details, facts);
 	put_summary(json, details);
-	put_instances(json, details);
+	why_json_put_instances(json, details);
 	put_causality(json, details);
 	put_coverage(json, why, facts);
 	put_syscalls(json, details);
@@ -586,7 +587,7 @@ void why_json(FILE *out, const struct why *results, size_t count, const struct f
 	if (count != 1)
 		json_begin_array(&json, NULL);
 	for (size_t i = 0; i < count; i++)
-		put_why(&json, &results[i], facts, stuck);
+		why_json_put_why(&json, &results[i], facts, stuck);
 	if (count != 1)
 		json_end_array(&json);
 	json_fini(&json);

@@ -63,7 +63,7 @@ static void add_result(struct line *line, const struct why *why, size_t index)
 	line->members[line->count++] = index;
 }
 
-static struct line *line_of(struct lines *lines, const struct why *why, bool folds)
+static struct line *why_line_of(struct lines *lines, const struct why *why, bool folds)
 {
 	const char *name = folded_line_name(lines, why, folds);
 	struct line *line;
@@ -119,7 +119,7 @@ static void fold_lines(struct lines *lines, size_t count, bool folds)
 {
 	lines->at = xcalloc(count + 1, sizeof(*lines->at));
 	for (size_t i = 0; i < count; i++)
-		add_result(line_of(lines, &lines->results[i], folds), &lines->results[i], i);
+		add_result(why_line_of(lines, &lines->results[i], folds), &lines->results[i], i);
 	split_small(lines);
 	if (folds)
 		qsort(lines->at, lines->count, sizeof(*lines->at), line_by_time);

@@ -69,7 +69,7 @@ static bool paused_only(const struct facts *facts)
 	return paused && facts->damage_count == 0;
 }
 
-static void note_lost(struct notes *notes)
+static void why_notes_note_lost(struct notes *notes)
 {
 	const struct why *why = notes->page->why;
 	const struct facts *facts = notes->page->facts;
@@ -271,7 +271,7 @@ static void note_throttles(struct notes *notes)
 	}
 }
 
-static void note_damage(struct notes *notes)
+static void why_notes_note_damage(struct notes *notes)
 {
 	const struct facts *facts = notes->page->facts;
 
@@ -287,8 +287,8 @@ void why_text_notes(const struct page *page)
 	struct notes notes = { .page = page };
 
 	note_status(&notes);
-	note_damage(&notes);
-	note_lost(&notes);
+	why_notes_note_damage(&notes);
+	why_notes_note_lost(&notes);
 	note_slices(&notes);
 	note_answers(&notes);
 	note_missed(&notes);

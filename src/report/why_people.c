@@ -30,7 +30,7 @@ static char *other_text(const struct why_person *person, const char *known_place
 	return xasprintf("%s%skilled by %s", text, *text ? "; " : "", person->killed_by);
 }
 
-static void print_line(const struct page *page, const char *what, const char *text)
+static void why_people_print_line(const struct page *page, const char *what, const char *text)
 {
 	AUTO_FREE char *line = xasprintf("%s %s", what, text);
 	AUTO_FREE char *safe = text_escaped(line);
@@ -52,9 +52,9 @@ void why_text_target(const struct page *page)
 	AUTO_FREE char *text = person ? person_text(person, "") : NULL;
 
 	if (text && *text)
-		print_line(page, "Its command:", text);
+		why_people_print_line(page, "Its command:", text);
 	if (person && person->killed_by[0])
-		print_line(page, "It was killed by", person->killed_by);
+		why_people_print_line(page, "It was killed by", person->killed_by);
 }
 
 static bool is_in_chain(const struct why *why, const struct why_person *person)

@@ -238,7 +238,8 @@ static char *did_text(const uint64_t ns[4])
 }
 
 /* What the program told of the lock: who had it, how long, and what that thread did then. */
-static void add_owners(struct table *table, const struct page *page, const struct why_wait *wait)
+static void why_tree_add_owners(struct table *table, const struct page *page,
+				const struct why_wait *wait)
 {
 	if (wait->lock && !wait->owner_count) {
 		table_cell(table, "%s", "");
@@ -265,8 +266,8 @@ static void add_owners(struct table *table, const struct page *page, const struc
 }
 
 /* What an owner did is told already. */
-static bool is_owner(const struct why *why, const struct why_wait *wait,
-		     const struct why_thread *who)
+static bool why_tree_is_owner(const struct why *why, const struct why_wait *wait,
+			      const struct why_thread *who)
 {
 	for (uint32_t i = 0; i < wait->owner_count; i++) {
 		if (why->owners[wait->first_owner + i].who.tid == who->tid)
@@ -289,7 +290,8 @@ static void add_meanwhile(struct table *table, uint32_t depth, const struct why_
 	table_cell(table, "%s  meanwhile %s %s", indent_of(depth), name, text);
 }
 
-static void add_wait(struct table *table, const struct page *page, const struct why_wait *wait)
+static void why_tree_add_wait(struct table *table, const struct page *page,
+			      const struct why_wait *wait)
 {
 	AUTO_FREE char *sentence = words_wait(wait);
 
@@ -305,8 +307,8 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 		table_cell(table, "%s", "");
 		table_cell(table, "%s  slept in %s", indent_of(wait->depth), wait->stack);
 	}
-	add_owners(table, page, wait);
-	if (!is_owner(page->why, wait, &wait->woken_by))
+	why_tree_add_owners(table, page, wait);
+	if (!why_tree_is_owner(page->why, wait, &wait->woken_by))
 		add_meanwhile(table, wait->depth, &wait->woken_by,
 			      (const uint64_t[]){ wait->working_ns, wait->interrupted_ns,
 						  wait->blocked_ns, wait->uncertain_ns });
@@ -316,7 +318,7 @@ static void add_wait(struct table *table, const struct page *page, const struct 
 }
 
 /* The waits [first, last) as a tree. */
-static void print_waits(const struct page *page, size_t first, size_t last)
+static void why_tree_print_waits(const struct page *page, size_t first, size_t last)
 {
 	struct table table = { 0 };
 
@@ -324,7 +326,7 @@ static void print_waits(const struct page *page, size_t first, size_t last)
 	table_column(&table, "begins", TABLE_RIGHT);
 	table_column(&table, "wait", TABLE_TEXT);
 	for (size_t i = first; i < last; i++)
-		add_wait(&table, page, &page->why->waits[i]);
+		why_tree_add_wait(&table, page, &page->why->waits[i]);
 	table_print(&table, page->out);
 	table_fini(&table);
 }
@@ -349,7 +351,7 @@ void why_text_causality(const struct page *page)
 	if (page->why->wait_count == 0)
 		fputs("  no waits\n", page->out);
 	else
-		print_waits(page, 0, page->why->wait_count);
+		why_tree_print_waits(page, 0, page->why->wait_count);
 	print_cut(page);
 }
 
@@ -386,7 +388,7 @@ static void print_one_instance(const struct page *page)
 			break;
 	}
 	fputc('\n', page->out);
-	print_waits(page, first, last);
+	why_tree_print_waits(page, first, last);
 }
 
 void why_text_instances(const struct page *page)

@@ -146,7 +146,7 @@ static void put_heading(const struct page *page)
 		     why->class_count == 1 ? "span" : "spans");
 }
 
-static void print_rows(const struct page *page, const struct why_rows *rows)
+static void why_verdict_print_rows(const struct page *page, const struct why_rows *rows)
 {
 	AUTO_FREE uint64_t *ns = xcalloc(rows->count, sizeof(*ns));
 	size_t shown = rows->count;
@@ -192,7 +192,7 @@ static bool crowd_is_first(const struct why_rows *rows)
 }
 
 /* It could have gone on, but for this. */
-static bool is_held_up(const struct why_root *root)
+static bool why_verdict_is_held_up(const struct why_root *root)
 {
 	return root->class == WHY_HELD_UP ||
 	       (root->class == WHY_RUNS && root->kind != WHY_WORKING && root->kind != WHY_UNKNOWN);
@@ -207,7 +207,7 @@ void why_text_held_most(const struct page *page)
 	if (!why->process || why->classes || why->root_count == 0)
 		return;
 	why_fold(why, page->opts->unfold ? SIZE_MAX : page_top(page), &rows);
-	while (i < rows.count && !is_held_up(&rows.at[i].sum))
+	while (i < rows.count && !why_verdict_is_held_up(&rows.at[i].sum))
 		i++;
 	if (i < rows.count && rows.at[i].sum.ns * HELD_LEAST >= why_verdict_ns(why)) {
 		AUTO_FREE char *row = words_row_short(why, &rows.at[i]);
@@ -229,7 +229,7 @@ bool why_text_verdict(const struct page *page)
 	if (page->why->root_count == 0)
 		return false;
 	why_fold(page->why, page->opts->unfold ? SIZE_MAX : page_top(page), &rows);
-	print_rows(page, &rows);
+	why_verdict_print_rows(page, &rows);
 	is_first = crowd_is_first(&rows);
 	why_rows_fini(&rows);
 	return is_first;

@@ -70,24 +70,24 @@ static void put_in(FILE *out, const char *what, const char *object)
 		fprintf(out, "%s%s", what[0] ? ", " : "", object);
 }
 
-static bool is_target(const struct why *why, const struct why_thread *who)
+static bool why_words_is_target(const struct why *why, const struct why_thread *who)
 {
 	return !why->process && who->tid && who->tid == why->target.tid;
 }
 
 /* Of the process that is explained, and so not told apart by its number alone. */
-static bool is_of_process(const struct why *why, const struct why_row *row)
+static bool why_words_is_of_process(const struct why *why, const struct why_row *row)
 {
 	return why->process && row->sum.who.tid && row->sum.who.tgid == why->target.tgid;
 }
 
 static bool is_target_row(const struct why *why, const struct why_row *row)
 {
-	return row->threads <= 1 && is_target(why, &row->sum.who);
+	return row->threads <= 1 && why_words_is_target(why, &row->sum.who);
 }
 
 /* "make[512]", "6 threads named cc1", "8 threads named worker-*" */
-static void put_who(FILE *out, const struct why_row *row)
+static void why_words_put_who(FILE *out, const struct why_row *row)
 {
 	if (row->threads > 1)
 		fprintf(out, "%zu threads named %s", row->threads, row->name[0] ? row->name : "?");
@@ -110,7 +110,7 @@ static void put_doer(FILE *out, const struct why *why, const struct why_row *row
 	if (is_target_row(why, row)) {
 		fprintf(out, "%s itself", verb);
 	} else {
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fprintf(out, " %s", verb);
 	}
 	if (row->sum.client.tid && row->threads <= 1) {
@@ -147,7 +147,7 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 	fputs(verb, out);
 	if (row->sum.who.tid) {
 		fputs(before_who, out);
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fputs(after_who, out);
 	} else if (row->sum.what[0]) {
 		fprintf(out, " (%s)", row->sum.what);
@@ -162,7 +162,7 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_row 
 	put_in(out, row->many_whats ? "several requests" : row->sum.what, "");
 	if (row->sum.who.tid && !is_target_row(why, row)) {
 		fputs(", for ", out);
-		put_who(out, row);
+		why_words_put_who(out, row);
 	}
 	if (row->many_objects)
 		fputs(", several objects", out);
@@ -182,7 +182,7 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 	if (is_target_row(why, row)) {
 		fputs("waiting until its own time-out: ", out);
 	} else {
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fprintf(out, " waiting until %s: ",
 			row->threads > 1 ? "their time-outs" : "its time-out");
 	}
@@ -193,7 +193,7 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 static void put_stuck(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (!is_target_row(why, row)) {
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fputc(' ', out);
 	}
 	if (row->sum.class == WHY_IDLE && !row->sum.why[0])
@@ -207,7 +207,7 @@ static void put_stuck(FILE *out, const struct why *why, const struct why_row *ro
 static void put_stopped(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (!is_target_row(why, row)) {
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fputc(' ', out);
 	}
 	fputs(row->many_whats ? "stopped" : row->sum.what, out);
@@ -231,7 +231,7 @@ static void put_interrupt(FILE *out, const struct why *why, const struct why_row
 static void put_throttled(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (!is_target_row(why, row)) {
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fputc(' ', out);
 	}
 	fprintf(out, "throttled: %s", row->many_whats ? "several limits" : row->sum.what);
@@ -241,12 +241,12 @@ static void put_unknown(FILE *out, const struct why *why, const struct why_row *
 {
 	fputs("unknown", out);
 	if (row->sum.who.tid && !is_target_row(why, row)) {
-		bool before = row->sum.class == WHY_RUNS && !is_of_process(why, row);
+		bool before = row->sum.class == WHY_RUNS && !why_words_is_of_process(why, row);
 
 		fputs(before ? ", before the target was created: what " : " what ", out);
-		put_who(out, row);
+		why_words_put_who(out, row);
 		fputs(" did", out);
-		if (is_of_process(why, row) && row->sum.class != WHY_RUNS)
+		if (why_words_is_of_process(why, row) && row->sum.class != WHY_RUNS)
 			fputs(" in a wait", out);
 	} else if (row->sum.class != WHY_RUNS) {
 		fputs(" in a wait", out);
@@ -254,7 +254,7 @@ static void put_unknown(FILE *out, const struct why *why, const struct why_row *
 	fprintf(out, ": %s", row->sum.why[0] ? row->sum.why : "no event tells");
 }
 
-static void put_counts(FILE *out, const struct why_root *root)
+static void why_words_put_counts(FILE *out, const struct why_root *root)
 {
 	if (root->count > 1)
 		fprintf(out, " (%s x, longest %s)", text_count(root->count).s,
@@ -267,17 +267,17 @@ static void put_class(FILE *out, const struct why *why, const struct why_row *ro
 	if (row->sum.class == WHY_IDLE)
 		fputs("; idle, waiting for work", out);
 	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row) &&
-		 !is_of_process(why, row))
+		 !why_words_is_of_process(why, row))
 		fputs("; until its own time-out", out);
 	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out)
 		fputs("; by its own request", out);
 	else if (row->sum.kind == WHY_TIMER && row->sum.class == WHY_HELD_UP &&
-		 is_of_process(why, row))
+		 why_words_is_of_process(why, row))
 		fputs("; others waited for it", out);
 }
 
 /* Why it sleeps, most likely. */
-static void put_polls(FILE *out, const struct why_polls *polls)
+static void why_words_put_polls(FILE *out, const struct why_polls *polls)
 {
 	if (polls->bare)
 		fprintf(out,
@@ -331,10 +331,10 @@ static void put_work(FILE *out, const struct why *why, const struct why_row *row
 		put_doer(out, why, row,
 			 why->process ? "running while holding a lock that others wait for"
 				      : "running while holding the lock it waits for");
-	else if (row->sum.kind == WHY_OTHER_THREAD && is_of_process(why, row))
+	else if (row->sum.kind == WHY_OTHER_THREAD && why_words_is_of_process(why, row))
 		put_doer(out, why, row, "running while other threads wait for it");
 	else if (row->sum.kind == WHY_WORKING && !is_target_row(why, row) &&
-		 !is_of_process(why, row))
+		 !why_words_is_of_process(why, row))
 		put_doer(out, why, row, "working before the target was created");
 	else if (row->sum.kind == WHY_OTHER_THREAD && is_target_row(why, row))
 		put_doer(out, why, row, "working, for others,");
@@ -404,11 +404,11 @@ char *words_row(const struct why *why, const struct why_row *row)
 
 	words_begin(&words);
 	why_put_row(words.out, why, row);
-	put_counts(words.out, &row->sum);
+	why_words_put_counts(words.out, &row->sum);
 	put_told(words.out, &row->sum);
 	put_class(words.out, why, row);
 	put_inferred(words.out, row->sum.inferred, false);
-	put_polls(words.out, &row->sum.polls);
+	why_words_put_polls(words.out, &row->sum.polls);
 	return words_end(&words);
 }
 
@@ -485,8 +485,8 @@ static void put_hop_owner(FILE *out, const struct why_hop *hop)
 }
 
 /* What the lock itself told; nothing, where it did not. */
-static void put_holder(FILE *out, const struct why_thread *holder, const char *holding,
-		       bool many_held)
+static void why_words_put_holder(FILE *out, const struct why_thread *holder, const char *holding,
+				 bool many_held)
 {
 	if (!holder->tid)
 		return;
@@ -536,7 +536,7 @@ char *words_hop(const struct why *why, size_t index)
 		fputs(waits && hop->halted ? " was " : waits ? " waited in " : ": ", words.out);
 	}
 	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
-	put_holder(words.out, &hop->holder, hop->holding, hop->many_held);
+	why_words_put_holder(words.out, &hop->holder, hop->holding, hop->many_held);
 	if (hop->slices)
 		fprintf(words.out, ", repeated after %s time-outs", text_count(hop->slices).s);
 	put_hop_told(words.out, hop);
@@ -595,7 +595,7 @@ static char *told_state(const char *state)
 	return xstrndup(state, len);
 }
 
-static void put_waker(FILE *out, const struct why_wait *wait)
+static void why_words_put_waker(FILE *out, const struct why_wait *wait)
 {
 	if (wait->waker == WHY_WAKER_NONE) {
 		fputs("still waiting at the end", out);
@@ -637,7 +637,7 @@ static void put_last_waker(FILE *out, const struct why_wait *wait)
 	last.waker_name = wait->last_waker_name;
 	last.waker_state = "";
 	fputs("; repeated the same wait, finally ", out);
-	put_waker(out, &last);
+	why_words_put_waker(out, &last);
 }
 
 /* The timer was no end: who had it sleep again. */
@@ -653,7 +653,7 @@ char *words_waker(const struct why_wait *wait)
 	struct words words;
 
 	words_begin(&words);
-	put_waker(words.out, wait);
+	why_words_put_waker(words.out, wait);
 	return words_end(&words);
 }
 
@@ -665,11 +665,11 @@ char *words_wait(const struct why_wait *wait)
 	why_put_thread(words.out, &wait->who);
 	fputs(" waited in ", words.out);
 	put_in(words.out, wait->in, wait->object);
-	put_holder(words.out, &wait->holder, wait->holding, false);
+	why_words_put_holder(words.out, &wait->holder, wait->holding, false);
 	if (wait->told)
 		fprintf(words.out, "; the program reports: %s", wait->told);
 	fputs("; ", words.out);
-	put_waker(words.out, wait);
+	why_words_put_waker(words.out, wait);
 	if (wait->is_slice)
 		put_last_waker(words.out, wait);
 	else if (wait->inferred)
@@ -682,13 +682,13 @@ char *words_wait(const struct why_wait *wait)
 }
 
 /* Prints the ancestors of 'line' first. */
-static void put_line(FILE *out, const struct why *why, uint32_t line)
+static void why_words_put_line(FILE *out, const struct why *why, uint32_t line)
 {
 	uint32_t depth = why->lines[line].depth;
 
 	for (uint32_t up = line; depth > 0 && up-- > 0;) {
 		if (why->lines[up].depth + 1 == depth) {
-			put_line(out, why, up);
+			why_words_put_line(out, why, up);
 			fputs(" > ", out);
 			break;
 		}
@@ -701,6 +701,6 @@ char *words_line(const struct why *why, uint32_t line)
 	struct words words;
 
 	words_begin(&words);
-	put_line(words.out, why, line);
+	why_words_put_line(words.out, why, line);
 	return words_end(&words);
 }

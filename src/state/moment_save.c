@@ -400,7 +400,7 @@ static void tell_running(const struct timeline *tl, uint32_t slot, uint64_t at_n
 		if (timeline_running_at(tl, cpu, at_ns) == slot)
 			end->cpu = cpu;
 	}
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	tl_iter_thread(&iter, tl, slot, tl->origin_ns, at_ns + 1);
 	while (tl_iter_next(&iter, &in)) {
 		if (!is_on_cpu(in.word))
 			end->since_ns = in.end_ns;
@@ -414,7 +414,7 @@ static uint64_t began(const struct timeline *tl, uint32_t slot, uint64_t at_ns)
 	struct tl_iter iter;
 	uint64_t since = 0;
 
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	tl_iter_thread(&iter, tl, slot, tl->origin_ns, at_ns + 1);
 	while (tl_iter_next(&iter, &in))
 		since = in.start_ns;
 	return since;
@@ -427,7 +427,7 @@ static bool is_in_fault(const struct timeline *tl, uint32_t slot, uint64_t at_ns
 	struct tl_iter iter;
 	bool fault = false;
 
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	tl_iter_thread(&iter, tl, slot, tl->origin_ns, at_ns + 1);
 	while (tl_iter_next(&iter, &in)) {
 		switch (word_kind(in.word)) {
 		case WORD_TRAP:
@@ -453,7 +453,7 @@ static uint32_t call_of_last_wait(const struct timeline *tl, uint32_t slot, uint
 	struct tl_iter iter;
 	struct wait wait = { 0 };
 
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, tl->origin_ns, at_ns + 1);
+	tl_iter_thread(&iter, tl, slot, tl->origin_ns, at_ns + 1);
 	while (tl_iter_next(&iter, &in)) {
 		if (word_kind(in.word) == WORD_BLOCKED)
 			timeline_wait(tl, slot, word_arg(in.word), &wait);

@@ -301,15 +301,25 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		expect_timed_out(state, thread, wait);
 }
 
-static void on_waking(struct state *state, struct cpu *cpu, const struct event *ev)
+/* Whom the event wakes; NULL where it names no thread. */
+static struct thread *woken_thread(struct state *state, const struct event *ev)
 {
 	struct thread *thread;
 
 	if (ev->wake.tid <= 0)
-		return;
+		return NULL;
 	thread = state_thread(state, ev->wake.tid);
 	thread_see_comm(state, thread, ev->wake.comm, ev->wake.comm_wide);
 	thread->seen = true;
+	return thread;
+}
+
+static void on_waking(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	struct thread *thread = woken_thread(state, ev);
+
+	if (!thread)
+		return;
 	state->has_wakings = true;
 	if (thread->sched == SCHED_RUNNING) {
 		actor_now(state, cpu, ev, &thread->early_wake);
@@ -381,13 +391,10 @@ static void woken_unseen(struct state *state, struct thread *thread, struct cpu 
 /* The thread is on a run queue now; says where when sched_migrate_task is not recorded. */
 static void on_wakeup(struct state *state, struct cpu *cpu, const struct event *ev)
 {
-	struct thread *thread;
+	struct thread *thread = woken_thread(state, ev);
 
-	if (ev->wake.tid <= 0)
+	if (!thread)
 		return;
-	thread = state_thread(state, ev->wake.tid);
-	thread_see_comm(state, thread, ev->wake.comm, ev->wake.comm_wide);
-	thread->seen = true;
 	awake(state, thread, ev->time_ns);
 	if (thread->sched == SCHED_BLOCKED || thread->sched == SCHED_UNKNOWN)
 		woken_unseen(state, thread, cpu, ev);

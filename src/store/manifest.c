@@ -48,10 +48,12 @@ struct key {
 	uint64_t max;  /* of an unsigned number; 0 = what the type holds */
 };
 
-#define KEY(strct, member, kind, most)                              \
-	{                                                           \
-#member, kind, offsetof(struct strct, member), most \
+#define KEY_AS(name, strct, member, kind, most)                  \
+	{                                                        \
+		name, kind, offsetof(struct strct, member), most \
 	}
+#define KEY(strct, member, kind, most)	   KEY_AS(#member, strct, member, kind, most)
+#define COST_KEY(name, member, kind, most) KEY_AS(name, manifest, cost.member, kind, most)
 
 /* In the order of the file. */
 static const struct key manifest_keys[] = {
@@ -71,18 +73,18 @@ static const struct key manifest_keys[] = {
 	KEY(manifest, omits_idle_switches, KEY_BOOL, 0),
 	KEY(manifest, has_syscalls, KEY_BOOL, 0),
 	KEY(manifest, is_lean, KEY_BOOL, 0),
-	KEY(manifest, recorder_cpu_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, bpf_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, bpf_runs, KEY_U64, INT64_MAX),
-	KEY(manifest, bpf_window_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, bpf_on_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, event_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, call_event_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, events_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, cost_cpus, KEY_U32, MANIFEST_MAX_CPUS),
-	KEY(manifest, budget_ppm, KEY_U32, 1000000),
-	KEY(manifest, budget_ns, KEY_U64, INT64_MAX),
-	KEY(manifest, budget_cost_ns, KEY_U64, INT64_MAX),
+	COST_KEY("recorder_cpu_ns", cpu_ns, KEY_U64, INT64_MAX),
+	COST_KEY("bpf_ns", bpf_ns, KEY_U64, INT64_MAX),
+	COST_KEY("bpf_runs", bpf_runs, KEY_U64, INT64_MAX),
+	COST_KEY("bpf_window_ns", bpf_window_ns, KEY_U64, INT64_MAX),
+	COST_KEY("bpf_on_ns", bpf_on_ns, KEY_U64, INT64_MAX),
+	COST_KEY("event_ns", event_ns, KEY_U64, INT64_MAX),
+	COST_KEY("call_event_ns", call_event_ns, KEY_U64, INT64_MAX),
+	COST_KEY("events_ns", events_ns, KEY_U64, INT64_MAX),
+	COST_KEY("cost_cpus", cpus, KEY_U32, MANIFEST_MAX_CPUS),
+	COST_KEY("budget_ppm", budget_ppm, KEY_U32, 1000000),
+	COST_KEY("budget_ns", budget_ns, KEY_U64, INT64_MAX),
+	COST_KEY("budget_cost_ns", budget_cost_ns, KEY_U64, INT64_MAX),
 	KEY(manifest, target_tid, KEY_I32, 0),
 	KEY(manifest, target_cmdline, KEY_TEXT, 0),
 	KEY(manifest, target_start_ns, KEY_U64, INT64_MAX),
@@ -161,24 +163,6 @@ void manifest_fini(struct manifest *manifest)
 	free(manifest->recorder_tids);
 	free(manifest->missing);
 	*manifest = (struct manifest){ 0 };
-}
-
-struct fact_cost manifest_cost(const struct manifest *manifest)
-{
-	return (struct fact_cost){
-		.cpu_ns = manifest->recorder_cpu_ns,
-		.bpf_ns = manifest->bpf_ns,
-		.bpf_runs = manifest->bpf_runs,
-		.bpf_window_ns = manifest->bpf_window_ns,
-		.bpf_on_ns = manifest->bpf_on_ns,
-		.event_ns = manifest->event_ns,
-		.call_event_ns = manifest->call_event_ns,
-		.events_ns = manifest->events_ns,
-		.cpus = manifest->cost_cpus,
-		.budget_ppm = manifest->budget_ppm,
-		.budget_ns = manifest->budget_ns,
-		.budget_cost_ns = manifest->budget_cost_ns,
-	};
 }
 
 void manifest_add_event(struct manifest *manifest, const char *event)

@@ -90,19 +90,7 @@ struct manifest {
 	bool has_syscalls;
 	bool is_lean; /* only the call that a thread blocks in: kernel/cpuN.calls */
 
-	/* What the recording cost. */
-	uint64_t recorder_cpu_ns; /* CPU time of the recorder's process while it recorded */
-	uint64_t bpf_ns;	  /* in its BPF programs, in the first 'bpf_window_ns' */
-	uint64_t bpf_runs;	  /* how often they ran in these */
-	uint64_t bpf_window_ns;	  /* 0 = not measured */
-	uint64_t bpf_on_ns;	  /* they were attached for so long */
-	uint64_t event_ns; /* one event costs who has it so long, as measured; 0 = not measured */
-	uint64_t call_event_ns;	 /* the same of a system call's */
-	uint64_t events_ns;	 /* all of them, by these */
-	uint32_t cost_cpus;	 /* that were online */
-	uint32_t budget_ppm;	 /* asked for, of the time of all CPUs; 0 = none */
-	uint64_t budget_ns;	 /* it was kept for so long: beginning and ending are not in it */
-	uint64_t budget_cost_ns; /* and recording cost so much CPU time in these */
+	struct fact_cost cost; /* of the recording */
 
 	int32_t target_tid; /* the command; 0 = none */
 	char *target_cmdline;
@@ -137,9 +125,6 @@ struct manifest {
 
 /* Free what the manifest owns. A zeroed or half-filled one is fine. */
 void manifest_fini(struct manifest *manifest);
-
-/* What it cost, as facts tell it. */
-struct fact_cost manifest_cost(const struct manifest *manifest);
 
 /* Add a copy; CPUs are kept in order of their numbers, others in the order that they come. */
 void manifest_add_event(struct manifest *manifest, const char *event);

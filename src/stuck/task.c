@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,44 +12,21 @@
 
 #include "base/mem.h"
 #include "proc/proc.h"
-
-#define FLAG_KERNEL_THREAD 0x00200000u /* of stat, from linux/sched.h */
-
-/* Fields of stat behind the name; the state is number 3, as in proc(5). */
-#define FIELD_PPID  4
-#define FIELD_FLAGS 9
-#define FIELD_PRIO  18
-#define FIELD_BIRTH 22
-#define FIELD_CPU   39
+#include "proc/stat.h"
 
 bool task_parse_stat(const char *line, struct task *task)
 {
-	const char *open = strchr(line, '('), *close = strrchr(line, ')');
-	int64_t fields[FIELD_CPU + 1] = { 0 };
-	char *at;
-	size_t len;
+	struct proc_stat stat;
 
-	if (!open || !close || close < open || close[1] != ' ' || !close[2])
+	if (!stat_parse(line, &stat) || stat.last < STAT_CPU)
 		return false;
-	len = (size_t)(close - open - 1);
-	if (len >= sizeof(task->comm))
-		len = sizeof(task->comm) - 1;
-	memcpy(task->comm, open + 1, len);
-	task->comm[len] = '\0';
-	task->state = close[2];
-	at = (char *)(uintptr_t)close + 3;
-	for (int field = FIELD_PPID; field <= FIELD_CPU; field++) {
-		char *from = at;
-
-		fields[field] = (int64_t)strtoull(from, &at, 10);
-		if (at == from)
-			return false;
-	}
-	task->ppid = (int32_t)fields[FIELD_PPID];
-	task->is_kernel = fields[FIELD_FLAGS] & FLAG_KERNEL_THREAD;
-	task->prio = (int32_t)fields[FIELD_PRIO];
-	task->birth = (uint64_t)fields[FIELD_BIRTH];
-	task->cpu = (int32_t)fields[FIELD_CPU];
+	stat_copy_comm(&stat, task->comm, sizeof(task->comm));
+	task->state = stat.state;
+	task->ppid = (int32_t)stat.field[STAT_PPID];
+	task->is_kernel = stat.field[STAT_FLAGS] & STAT_KERNEL_THREAD;
+	task->prio = (int32_t)stat.field[STAT_PRIO];
+	task->birth = stat.field[STAT_BIRTH];
+	task->cpu = (int32_t)stat.field[STAT_CPU];
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #include "stuck/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "proc/stat.h"
 
 #define LEFT_MAX 6 /* threads that may hang */
 #define ROUNDS_MAX \
@@ -123,15 +125,13 @@ static struct timespec until(uint32_t ms)
 static bool hand_runs(struct hand *hand)
 {
 	int tid = atomic_load(&hand->tid);
-	AUTO_FILE FILE *file = NULL;
-	char path[64], state = 'R';
+	char path[64], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
 
 	if (!tid)
 		return true;
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	file = fopen(path, "re");
-	/* Our own name has no blanks. */
-	return file && fscanf(file, "%*s %*s %c", &state) == 1 && state == 'R';
+	return stat_read(AT_FDCWD, path, line, &stat) && stat.state == 'R';
 }
 
 /* Whether the thread is done with it in time; else the thread is on its own. */

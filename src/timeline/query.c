@@ -105,6 +105,12 @@ void tl_iter_begin(struct tl_iter *iter, const struct timeline *timeline, const 
 	go_to(iter, start_ns > origin ? start_ns - origin : 0);
 }
 
+void tl_iter_thread(struct tl_iter *iter, const struct timeline *timeline, uint32_t slot,
+		    uint64_t start_ns, uint64_t end_ns)
+{
+	tl_iter_begin(iter, timeline, &timeline->threads[slot]->track, start_ns, end_ns);
+}
+
 static inline uint32_t plain_of(const struct track *track, uint32_t word)
 {
 	return track->id & TRACK_CPU ? word : word_plain(word);

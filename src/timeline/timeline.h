@@ -532,6 +532,9 @@ struct tl_iter {
 
 void tl_iter_begin(struct tl_iter *iter, const struct timeline *timeline, const struct track *track,
 		   uint64_t start_ns, uint64_t end_ns);
+/* The track of thread 'slot'. */
+void tl_iter_thread(struct tl_iter *iter, const struct timeline *timeline, uint32_t slot,
+		    uint64_t start_ns, uint64_t end_ns);
 bool tl_iter_next(struct tl_iter *iter, struct tl_interval *out_interval);
 bool tl_iter_entry(struct tl_iter *iter, struct tl_interval *out_interval);
 

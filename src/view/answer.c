@@ -9,6 +9,7 @@
 #include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/outbuf.h"
 #include "base/text.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
@@ -69,6 +70,26 @@ void view_answer_fail(struct view_answer *out_answer, const struct err *err)
 {
 	view_answer_say(out_answer, err->code == -ESRCH || err->code == -ENOENT ? 404 : 400,
 			err->text);
+}
+
+void view_bytes_begin(struct outbuf *out, const char *mark, uint64_t width, uint32_t rows,
+		      uint32_t values)
+{
+	outbuf_to_memory(out);
+	outbuf_put(out, mark, 4);
+	outbuf_little(out, width, 4);
+	outbuf_little(out, rows, 4);
+	outbuf_little(out, values, 4);
+}
+
+void view_answer_bytes(struct view_answer *out_answer, struct outbuf *bytes)
+{
+	out_answer->status = 200;
+	out_answer->type = "application/octet-stream";
+	out_answer->count = outbuf_bytes(bytes);
+	out_answer->bytes = xmalloc(out_answer->count);
+	memcpy(out_answer->bytes, bytes->start, out_answer->count);
+	outbuf_fini(bytes);
 }
 
 static const struct question *find_question(const char *route)

@@ -8,6 +8,7 @@
 #include "view/answer.h"
 #include "view/query.h"
 
+struct outbuf;
 struct err;
 struct timeline;
 
@@ -38,6 +39,12 @@ void view_json_slot(struct json *json, const char *key, const struct view *view,
 
 /* Negative with err filled: the answer is 400, or 404 for -ESRCH and -ENOENT. */
 void view_answer_fail(struct view_answer *out_answer, const struct err *err);
+
+/* A table of bytes: its mark, and how many columns, rows and values a row it has. */
+void view_bytes_begin(struct outbuf *out, const char *mark, uint64_t width, uint32_t rows,
+		      uint32_t values);
+/* They are the answer. Frees 'bytes'. */
+void view_answer_bytes(struct view_answer *out_answer, struct outbuf *bytes);
 
 /* The window asked for; whole when none is. -EINVAL with err filled: it lies outside. */
 int view_window(const struct view *view, const struct view_query *query, uint64_t *out_from_ns,

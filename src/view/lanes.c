@@ -26,12 +26,6 @@
 #define SHARES	      255u
 #define WIDTH	      1600u
 
-static void put_number(struct outbuf *out, uint64_t value, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		outbuf_char(out, (char)(value >> (8 * i)));
-}
-
 /* Columns of one lane on their way out. */
 struct lane_writer {
 	struct outbuf *out;
@@ -47,13 +41,13 @@ static void write_run(struct lane_writer *writer)
 		return;
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
 		parts += writer->parts[i] != 0;
-	put_number(writer->out, writer->columns, 2);
-	put_number(writer->out, parts, 1);
+	outbuf_little(writer->out, writer->columns, 2);
+	outbuf_little(writer->out, parts, 1);
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++) {
 		if (!writer->parts[i])
 			continue;
-		put_number(writer->out, i, 1);
-		put_number(writer->out, writer->parts[i], 1);
+		outbuf_little(writer->out, i, 1);
+		outbuf_little(writer->out, writer->parts[i], 1);
 	}
 	writer->runs++;
 	writer->columns = 0;
@@ -95,8 +89,9 @@ static void write_columns(void *context, uint32_t first, uint32_t count,
 	writer->columns += count;
 }
 
-static int parse_lane(const struct view *view, const char *text, struct view_lane *out_lane)
+static int lane_parse(const void *context, const char *text, struct view_lane *out_lane)
 {
+	const struct view *view = context;
 	const struct timeline *timeline = view->loaded->timeline;
 	uint64_t index;
 
@@ -107,8 +102,8 @@ static int parse_lane(const struct view *view, const char *text, struct view_lan
 	return 0;
 }
 
-int view_lanes_parse(const struct view *view, const char *text, struct view_lane *out_lanes,
-		     uint32_t *out_count, struct err *err)
+int view_names_parse(const char *text, view_name_parse *parse, const void *context,
+		     struct view_lane *out_lanes, uint32_t *out_count, struct err *err)
 {
 	AUTO_FREE char *copy = xstrdup(text);
 	char *rest = copy;
@@ -117,11 +112,17 @@ int view_lanes_parse(const struct view *view, const char *text, struct view_lane
 	while (rest && *rest) {
 		if (count == VIEW_LANES_MAX)
 			return err_set(err, -EINVAL, "more than %d lanes", VIEW_LANES_MAX);
-		if (parse_lane(view, strsep(&rest, ","), &out_lanes[count++]) < 0)
+		if (parse(context, strsep(&rest, ","), &out_lanes[count++]) < 0)
 			return err_set(err, -EINVAL, "no such lane");
 	}
 	*out_count = count;
 	return 0;
+}
+
+int view_lanes_parse(const struct view *view, const char *text, struct view_lane *out_lanes,
+		     uint32_t *out_count, struct err *err)
+{
+	return view_names_parse(text, lane_parse, view, out_lanes, out_count, err);
 }
 
 static int32_t target_tgid(const struct view *view)
@@ -161,11 +162,11 @@ static void put_lane(struct outbuf *out, const struct view *view, struct view_la
 	window.context = &writer;
 	view_lane_columns(view, lane, &window, &sum);
 	write_run(&writer);
-	put_number(out, (uint8_t)lane.kind, 4);
-	put_number(out, lane.index, 4);
+	outbuf_little(out, (uint8_t)lane.kind, 4);
+	outbuf_little(out, lane.index, 4);
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
-		put_number(out, sum.ns[i], 8);
-	put_number(out, writer.runs, 4);
+		outbuf_little(out, sum.ns[i], 8);
+	outbuf_little(out, writer.runs, 4);
 	outbuf_put(out, runs.start, outbuf_bytes(&runs));
 	outbuf_fini(&runs);
 }
@@ -191,17 +192,8 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 		return;
 	}
 	window.width = (uint32_t)width;
-	outbuf_to_memory(&out);
-	outbuf_put(&out, "HLL1", 4);
-	put_number(&out, width, 4);
-	put_number(&out, count, 4);
-	put_number(&out, LANE_STATE_COUNT, 4);
+	view_bytes_begin(&out, "HLL1", width, count, LANE_STATE_COUNT);
 	for (uint32_t i = 0; i < count; i++)
 		put_lane(&out, view, lanes[i], &window);
-	out_answer->status = 200;
-	out_answer->type = "application/octet-stream";
-	out_answer->count = outbuf_bytes(&out);
-	out_answer->bytes = xmalloc(out_answer->count);
-	memcpy(out_answer->bytes, out.start, out_answer->count);
-	outbuf_fini(&out);
+	view_answer_bytes(out_answer, &out);
 }

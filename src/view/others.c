@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "base/text.h"
+#include "report/check.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 #include "view/lanes.h"
@@ -86,6 +87,7 @@ static void *run_reading(void *context)
 {
 	struct view_others *others = context;
 	const struct other_lanes_opts opts = { .model = others->model,
+					       .reason_of = report_check_reason,
 					       .progress = on_progress,
 					       .context = others };
 	struct err err = { 0 };
@@ -134,7 +136,7 @@ int view_others_new(const char *path, const struct model *model, struct view_oth
 int view_others_read(const char *path, const struct model *model, struct view_others **out_others,
 		     struct err *err)
 {
-	const struct other_lanes_opts opts = { .model = model };
+	const struct other_lanes_opts opts = { .model = model, .reason_of = report_check_reason };
 	struct view_others *others = make(path, model);
 	int rc = other_lanes_read(path, &opts, &others->read, err);
 
@@ -295,37 +297,15 @@ void view_answer_others(const struct view *view, const struct view_query *query,
 
 /* --------------------------------------------------------------------- columns */
 
-static int parse_index(const struct others *others, const char *text, uint32_t *out_index)
+static int other_parse(const void *context, const char *text, struct view_lane *out_lane)
 {
+	const struct others *others = context;
 	uint64_t index;
 
 	if (text[0] != 'o' || !text_parse_u64(text + 1, &index) || index >= others_count(others))
 		return -EINVAL;
-	*out_index = (uint32_t)index;
+	*out_lane = (struct view_lane){ 'o', (uint32_t)index };
 	return 0;
-}
-
-static int parse_rows(const struct others *others, const char *text, uint32_t *out_rows,
-		      uint32_t *out_count, struct err *err)
-{
-	AUTO_FREE char *copy = xstrdup(text);
-	char *rest = copy;
-	uint32_t count = 0;
-
-	while (rest && *rest) {
-		if (count == VIEW_LANES_MAX)
-			return err_set(err, -EINVAL, "more than %d lanes", VIEW_LANES_MAX);
-		if (parse_index(others, strsep(&rest, ","), &out_rows[count++]) < 0)
-			return err_set(err, -EINVAL, "no such lane");
-	}
-	*out_count = count;
-	return 0;
-}
-
-static void put_number(struct outbuf *out, uint64_t value, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		outbuf_char(out, (char)(value >> (8 * i)));
 }
 
 /* Columns of a lane on their way out; runs are cut where a hole begins or ends. */
@@ -338,9 +318,9 @@ struct series_writer {
 static void put_values(struct outbuf *out, const struct series_column *column, uint64_t lost_ns)
 {
 	for (uint32_t i = 0; i < SERIES_SUMS; i++)
-		put_number(out, column->sums[i], 8);
-	put_number(out, column->most, 8);
-	put_number(out, lost_ns, 8);
+		outbuf_little(out, column->sums[i], 8);
+	outbuf_little(out, column->most, 8);
+	outbuf_little(out, lost_ns, 8);
 }
 
 static void write_columns(void *context, uint32_t columns, const struct series_column *column)
@@ -353,7 +333,7 @@ static void write_columns(void *context, uint32_t columns, const struct series_c
 
 		while (writer->at < end && writer->lost[writer->at] == writer->lost[first])
 			writer->at++;
-		put_number(writer->out, writer->at - first, 2);
+		outbuf_little(writer->out, writer->at - first, 2);
 		put_values(writer->out, column, writer->lost[first]);
 		writer->runs++;
 	}
@@ -421,10 +401,10 @@ static void put_series(struct outbuf *out, const struct others *others, uint32_t
 	outbuf_to_memory(&runs);
 	series_columns(series, window->from_ns, window->to_ns, (uint32_t)window->width,
 		       write_columns, &writer, &sum);
-	put_number(out, index, 4);
-	put_number(out, series->kind, 4);
+	outbuf_little(out, index, 4);
+	outbuf_little(out, series->kind, 4);
 	put_values(out, &sum, window->lost_ns);
-	put_number(out, writer.runs, 4);
+	outbuf_little(out, writer.runs, 4);
 	outbuf_put(out, runs.start, outbuf_bytes(&runs));
 	outbuf_fini(&runs);
 }
@@ -433,7 +413,8 @@ void view_answer_series(const struct view *view, const struct view_query *query,
 			struct view_answer *out_answer)
 {
 	const char *text = view_query_text(query, "rows");
-	uint32_t rows[VIEW_LANES_MAX], count = 0;
+	struct view_lane rows[VIEW_LANES_MAX];
+	uint32_t count = 0;
 	struct asked_window window = { 0 };
 	struct err err = { 0 };
 	const struct others *others = lanes_of(view, &err);
@@ -444,26 +425,17 @@ void view_answer_series(const struct view *view, const struct view_query *query,
 		rc = view_query_number(query, "width", 1, VIEW_WIDTH_MAX, WIDTH, &window.width,
 				       &err);
 	if (rc == 0)
-		rc = parse_rows(others, text ? text : "", rows, &count, &err);
+		rc = view_names_parse(text ? text : "", other_parse, others, rows, &count, &err);
 	if (rc < 0) {
 		view_answer_fail(out_answer, &err);
 		return;
 	}
 	find_holes(view->loaded->timeline, &window);
-	outbuf_to_memory(&out);
-	outbuf_put(&out, "HLS1", 4);
-	put_number(&out, window.width, 4);
-	put_number(&out, count, 4);
-	put_number(&out, VALUES, 4);
+	view_bytes_begin(&out, "HLS1", window.width, count, VALUES);
 	for (uint32_t i = 0; i < count; i++)
-		put_series(&out, others, rows[i], &window);
+		put_series(&out, others, rows[i].index, &window);
 	free(window.lost);
-	out_answer->status = 200;
-	out_answer->type = "application/octet-stream";
-	out_answer->count = outbuf_bytes(&out);
-	out_answer->bytes = xmalloc(out_answer->count);
-	memcpy(out_answer->bytes, out.start, out_answer->count);
-	outbuf_fini(&out);
+	view_answer_bytes(out_answer, &out);
 }
 
 /* ----------------------------------------------------------- what lies behind it */
@@ -564,11 +536,11 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	const struct others *others = lanes_of(view, &err);
 	const struct other_lane *lane;
 	struct view_json json;
+	struct view_lane named = { 0 };
 	uint64_t most = SPANS_TOLD;
-	uint32_t index = 0;
 	int rc = others ? view_window(view, query, &window.from_ns, &window.to_ns, &err) : -ENOENT;
 
-	if (rc == 0 && (!name || parse_index(others, name, &index) < 0))
+	if (rc == 0 && (!name || other_parse(others, name, &named) < 0))
 		rc = err_set(&err, -EINVAL, "no such lane");
 	if (rc == 0)
 		rc = view_query_number(query, "most", 1, SPANS_TOLD, SPANS_TOLD, &most, &err);
@@ -576,7 +548,7 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 		view_answer_fail(out_answer, &err);
 		return;
 	}
-	lane = others_lane(others, index);
+	lane = others_lane(others, named.index);
 	view_json_begin(&json);
 	view_json_text(&json.json, "label", lane->label);
 	json_print_string(&json.json, "kind", kind_name(lane->series.kind));

@@ -103,8 +103,7 @@ static bool put_spans(struct hunt *hunt, const struct tl_interval *window)
 	struct tl_interval in;
 	struct tl_iter iter;
 
-	tl_iter_begin(&iter, timeline, &timeline->threads[hunt->slot]->track, window->start_ns,
-		      window->end_ns);
+	tl_iter_thread(&iter, timeline, hunt->slot, window->start_ns, window->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		struct states_opts opts = { hunt->slot, in.start_ns, in.end_ns, 1 };
 		struct states_sum sum;

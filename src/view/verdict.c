@@ -277,6 +277,21 @@ static int ask_parse(const struct view *view, const struct view_query *query,
 	return rc;
 }
 
+/* The answer to what 'query' asks; false: out_answer says why there is none. */
+static bool ask_answered(const struct view *view, const struct view_query *query,
+			 struct verdict_ask *out_ask, struct explanation *out_explanation,
+			 struct view_answer *out_answer)
+{
+	struct err err = { 0 };
+	int rc = ask_parse(view, query, out_ask, &err);
+
+	if (rc == 0)
+		rc = verdict_of(view, out_ask, out_explanation, &err);
+	if (rc < 0)
+		view_answer_fail(out_answer, &err);
+	return rc == 0;
+}
+
 /* How the window's time is divided, as in why --summary. */
 void view_answer_sums(const struct view *view, const struct view_query *query,
 		      struct view_answer *out_answer)
@@ -284,16 +299,10 @@ void view_answer_sums(const struct view *view, const struct view_query *query,
 	struct explanation answer = { 0 };
 	const struct why *told;
 	struct verdict_ask ask;
-	struct err err = { 0 };
 	struct view_json json;
-	int rc = ask_parse(view, query, &ask, &err);
 
-	if (rc == 0)
-		rc = verdict_of(view, &ask, &answer, &err);
-	if (rc < 0) {
-		view_answer_fail(out_answer, &err);
+	if (!ask_answered(view, query, &ask, &answer, out_answer))
 		return;
-	}
 	told = verdict_told(&answer.results[0]);
 	view_json_begin(&json);
 	view_json_thread(&json.json, "who", view, &told->target, told->end_ns - 1);
@@ -312,16 +321,10 @@ void view_answer_verdict(const struct view *view, const struct view_query *query
 {
 	struct explanation answer = { 0 };
 	struct verdict_ask ask;
-	struct err err = { 0 };
 	struct view_json json;
-	int rc = ask_parse(view, query, &ask, &err);
 
-	if (rc == 0)
-		rc = verdict_of(view, &ask, &answer, &err);
-	if (rc < 0) {
-		view_answer_fail(out_answer, &err);
+	if (!ask_answered(view, query, &ask, &answer, out_answer))
 		return;
-	}
 	view_json_begin(&json);
 	verdict_json(&json.json, view, &answer, ask.to_ns || ask.slot);
 	view_json_end(&json, out_answer);

@@ -129,8 +129,7 @@ static uint64_t birth_slack(const struct timeline *timeline, const struct tl_thr
 
 	if (thread->parent == SLOT_NONE)
 		return slack_ns;
-	tl_iter_begin(&iter, timeline, &timeline->threads[thread->parent]->track, from_ns,
-		      thread->birth_ns);
+	tl_iter_thread(&iter, timeline, thread->parent, from_ns, thread->birth_ns);
 	while (tl_iter_next(&iter, &in)) {
 		enum word_kind kind = word_kind(in.word);
 

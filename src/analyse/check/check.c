@@ -138,15 +138,13 @@ static void worsen(uint8_t *status, enum check_status other)
 
 /* A finding that no constraint is behind. */
 void check_find(struct check *check, struct instance *instance, enum check_status status,
-		uint64_t time_ns, char *reason)
+		uint64_t time_ns, struct check_reason reason)
 {
 	struct check_finding *finding = add_finding(check, instance, status);
 
 	worsen(&instance->status, status);
-	if (!finding) {
-		free(reason);
+	if (!finding)
 		return;
-	}
 	finding->end_ns = time_ns;
 	finding->reason = reason;
 }
@@ -174,11 +172,11 @@ void check_sums_at(struct check *check, uint32_t slot, int32_t tid, uint64_t tim
 	check_metrics_at(&check->metrics, slot, tid, time_ns, sums);
 }
 
-static char *reason_of(struct step *step, bool is_range)
+static struct check_reason reason_of(const struct step *step, bool is_range)
 {
 	if (step->instance->is_guess)
-		return xstrdup("the transition is unknown, because events were lost before");
-	return is_range ? check_eval_reason(&step->eval) : xstrdup("");
+		return (struct check_reason){ REASON_GUESS };
+	return is_range ? step->eval.reason : (struct check_reason){ REASON_NONE };
 }
 
 static void check_constraint(struct step *step, uint32_t index)
@@ -262,9 +260,7 @@ static void keep_sample(struct step *step)
 /* Events were lost that could have been this instance's. */
 void check_find_lost_way(struct check *check, struct instance *instance, uint64_t time_ns)
 {
-	check_find(check, instance, CHECK_UNCERTAIN, time_ns,
-		   xasprintf("events were lost in state \"%s\", perhaps of this instance",
-			     check->model->states[instance->state].name));
+	check_find(check, instance, CHECK_UNCERTAIN, time_ns, (struct check_reason){ REASON_LOST });
 }
 
 bool check_has_lost_way(const struct check *check, const struct instance *instance,
@@ -458,9 +454,7 @@ static void unexpected(struct check *check, struct instance *instance, uint32_t 
 		return;
 	}
 	check_find(check, instance, CHECK_INVALID, event->time_ns,
-		   xasprintf("unexpected event %s in state \"%s\", which has no such transition",
-			     check->model->patterns[pattern].name,
-			     check->model->states[state].name));
+		   (struct check_reason){ REASON_UNEXPECTED, .index = pattern });
 }
 
 static bool field_key(struct check *check, uint32_t field, struct key *out_key)
@@ -561,8 +555,7 @@ static void doubt(struct check *check, struct instance *instance, uint64_t time_
 		return;
 	instance->is_guess = true;
 	check_find(check, instance, CHECK_UNCERTAIN, time_ns,
-		   xasprintf("events were lost before, so the state may not have been \"%s\"",
-			     check->model->states[instance->state].name));
+		   (struct check_reason){ REASON_LOST_TRACK });
 }
 
 static void lose_track(struct check *check, struct instance *instance, uint64_t time_ns)

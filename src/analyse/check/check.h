@@ -89,6 +89,42 @@ struct check_range {
 	double low, high;
 };
 
+/* Why a value is a range, or what was found of a state. */
+enum check_reason_kind {
+	REASON_NONE,	    /* the values say it */
+	REASON_UNSURE,	    /* what the thread did is not known: for 'ns' */
+	REASON_MISSING,	    /* 'text' says what */
+	REASON_HOLE,	    /* events of the kernel were lost */
+	REASON_BLURRED,	    /* its own code or the kernel's: for 'ns' */
+	REASON_KIND,	    /* of wait: the events that tell were not recorded */
+	REASON_UNENDED,	    /* of wait: it is under way */
+	REASON_LOCKS,	    /* a program told of its locks, and what it told was lost before */
+	REASON_RSS,	    /* how large memory was at an end of the span is not known */
+	REASON_SILENT,	    /* its program does not tell of its locks */
+	REASON_WAY,	    /* events that the instance may have taken were lost */
+	REASON_DEAF,	    /* no events of the kernel */
+	REASON_STRANGER,    /* the thread is not known there */
+	REASON_NOT_STARTED, /* variable 'index' */
+	REASON_NOT_SET,
+	REASON_VALUE,	   /* of variable 'index' */
+	REASON_NO_FIELD,   /* 'index' */
+	REASON_TEXT_FIELD, /* 'index' */
+	REASON_BY_ZERO,
+	REASON_GUESS,	    /* events were lost before: which transition it was is not known */
+	REASON_LOST,	    /* events were lost in the state */
+	REASON_LOST_TRACK,  /* events were lost before: it may have been another state */
+	REASON_UNEXPECTED,  /* pattern 'index' in the state, which has no such transition */
+	REASON_TRACE_ENDED, /* in the state, where no transition can meet its deadline */
+	REASON_STILL,	    /* in the state */
+};
+
+struct check_reason {
+	enum check_reason_kind kind;
+	uint32_t index; /* of the variable, field or pattern */
+	uint64_t ns;
+	const char *text; /* static */
+};
+
 /* A constraint that an instance did not keep, or that cannot be told. */
 struct check_finding {
 	uint8_t status;
@@ -98,7 +134,7 @@ struct check_finding {
 	uint32_t constraint; /* of the transition; UINT32_MAX: none, see reason */
 	uint32_t state;	     /* in which the instance was */
 	struct check_range left, right;
-	char *reason; /* owned; "" = the values say it */
+	struct check_reason reason;
 	uint64_t start_ns, end_ns;
 	uint32_t slot; /* thread it is about; SLOT_NONE = not known */
 	int32_t tid;

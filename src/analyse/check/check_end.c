@@ -76,9 +76,7 @@ static void check_open(struct check *check, struct instance *instance, uint64_t 
 	if (!check_is_late(check, instance, end_ns, &transition, &constraint))
 		return;
 	check_find(check, instance, CHECK_INVALID, end_ns,
-		   xasprintf("the trace ended in state \"%s\", where no transition can meet its "
-			     "deadline",
-			     check->model->states[instance->state].name));
+		   (struct check_reason){ REASON_TRACE_ENDED });
 }
 
 void check_end(struct check *check, uint64_t end_ns)

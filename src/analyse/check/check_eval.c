@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "analyse/check/check_int.h"
-#include "base/mem.h"
-#include "base/text.h"
 #include "event/event.h"
 #include "timeline/totals.h"
 
@@ -17,83 +15,27 @@ static struct eval_range exactly(long double value)
 }
 
 /* The first reason stays. */
-static void because(struct check_eval *eval, enum check_doubt doubt, uint32_t index)
+static void because(struct check_eval *eval, enum check_reason_kind kind, uint32_t index)
 {
-	if (!eval->reason.doubt)
-		eval->reason = (struct check_reason){ .doubt = doubt, .index = index };
-}
-
-static const char *eval_name(const struct check_eval *eval)
-{
-	const struct model *model = eval->metrics->model;
-
-	if (eval->reason.doubt == DOUBT_NO_FIELD || eval->reason.doubt == DOUBT_TEXT_FIELD)
-		return model->fields[eval->reason.index].name;
-	return model->variables[eval->reason.index].name;
-}
-
-char *check_eval_reason(const struct check_eval *eval)
-{
-	static const struct {
-		const char *before, *after; /* the name of the variable or field between them */
-	} texts[] = {
-		[DOUBT_MISSING] = { "", " is unknown: " },
-		[DOUBT_DEAF] = { "", " is unknown: the trace has no events of the kernel" },
-		[DOUBT_NOT_STARTED] = { "", " was not started on this way" },
-		[DOUBT_NOT_SET] = { "", " was not set on this way" },
-		[DOUBT_VALUE] = { "the value of ", " is not known" },
-		[DOUBT_NO_FIELD] = { "the event has no field \"", "\"" },
-		[DOUBT_TEXT_FIELD] = { "the field \"", "\" is a text: a filter compares it" },
-	};
-	const struct check_reason *reason = &eval->reason;
-
-	switch (reason->doubt) {
-	case DOUBT_NONE:
-		return xstrdup("");
-	case DOUBT_UNSURE:
-		return xasprintf("the state of the thread is unknown for %s of the span",
-				 text_duration(reason->ns).s);
-	case DOUBT_HOLE:
-		return xstrdup("kernel events were lost in the span");
-	case DOUBT_BLURRED:
-		return xasprintf("for %s of the span, user and kernel code cannot be distinguished",
-				 text_duration(reason->ns).s);
-	case DOUBT_KIND:
-		return xstrdup("events that identify this kind of wait were not recorded");
-	case DOUBT_UNENDED:
-		return xstrdup("the object of a wait is known only after the wait");
-	case DOUBT_LOCKS:
-		return xstrdup("user-space events were lost: lock owners may have changed");
-	case DOUBT_RSS:
-		return xstrdup("the memory size of the process at the start or the end is unknown");
-	case DOUBT_SILENT:
-		return xstrdup("its program has no lock events; record with --locks");
-	case DOUBT_WAY:
-		return xstrdup("events were lost in the span, perhaps of this instance");
-	case DOUBT_STRANGER:
-		return xstrdup("no kernel events of this thread");
-	case DOUBT_BY_ZERO:
-		return xstrdup("division by 0");
-	default:
-		return xasprintf("%s%s%s%s", texts[reason->doubt].before, eval_name(eval),
-				 texts[reason->doubt].after, reason->text ? reason->text : "");
-	}
+	if (!eval->reason.kind)
+		eval->reason = (struct check_reason){ .kind = kind, .index = index };
 }
 
 /* A time or a count of a span of which 'unsure_ns' are not known. */
 static struct eval_range bounded(struct check_eval *eval, const struct metric_row *row,
 				 uint64_t value, uint64_t unsure_ns)
 {
-	if (!eval->reason.doubt)
-		eval->reason = (struct check_reason){ .doubt = DOUBT_UNSURE, .ns = unsure_ns };
+	if (!eval->reason.kind)
+		eval->reason = (struct check_reason){ .kind = REASON_UNSURE, .ns = unsure_ns };
 	return (struct eval_range){ value, row->unit == UNIT_TIME ? (long double)value + unsure_ns
 								  : INFINITY };
 }
 
 /* From 0 on, and nothing more is known. */
-static struct eval_range at_least_0(struct check_eval *eval, enum check_doubt doubt, uint32_t index)
+static struct eval_range at_least_0(struct check_eval *eval, enum check_reason_kind kind,
+				    uint32_t index)
 {
-	because(eval, doubt, index);
+	because(eval, kind, index);
 	return (struct eval_range){ 0, INFINITY };
 }
 
@@ -124,7 +66,7 @@ static struct eval_range counted(struct check_eval *eval, uint64_t value, uint64
 
 	if (!check_holes_between(holes, start_ns, eval->time_ns, &until_ns))
 		return exactly(value);
-	because(eval, DOUBT_HOLE, 0);
+	because(eval, REASON_HOLE, 0);
 	return (struct eval_range){ value, INFINITY };
 }
 
@@ -163,7 +105,7 @@ static struct eval_range asleep(struct check_eval *eval, struct eval_range known
 	uint64_t until_ns, untold_ns = eval->now->untold_ns - eval->variables[index].base_untold_ns;
 
 	if (metrics->is_live && untold_ns) {
-		because(eval, DOUBT_UNENDED, 0);
+		because(eval, REASON_UNENDED, 0);
 		if (kind == WAIT_FOR_UNKNOWN)
 			known.low = 0;
 		else
@@ -171,7 +113,7 @@ static struct eval_range asleep(struct check_eval *eval, struct eval_range known
 	}
 	if (is_told && !check_holes_between(&metrics->holes[0], start_ns, eval->time_ns, &until_ns))
 		return known;
-	because(eval, is_told ? DOUBT_HOLE : DOUBT_KIND, 0);
+	because(eval, is_told ? REASON_HOLE : REASON_KIND, 0);
 	return (struct eval_range){ is_sure[kind] ? known.low : 0, eval->time_ns - start_ns };
 }
 
@@ -188,8 +130,8 @@ static struct eval_range in_mode(struct check_eval *eval, struct eval_range know
 	uint64_t blurred_ns = check_sums_blurred(eval->now, kind) - state->base_blurred_ns;
 	uint64_t until_ns;
 
-	if (blurred_ns && !eval->reason.doubt)
-		eval->reason = (struct check_reason){ .doubt = DOUBT_BLURRED, .ns = blurred_ns };
+	if (blurred_ns && !eval->reason.kind)
+		eval->reason = (struct check_reason){ .kind = REASON_BLURRED, .ns = blurred_ns };
 	known.high += blurred_ns;
 	/* Interrupts and waits on the way may lie within a call that is not known of. */
 	if (blurred_ns && kind == METRIC_IN_SYSCALLS)
@@ -197,7 +139,7 @@ static struct eval_range in_mode(struct check_eval *eval, struct eval_range know
 	if (!check_holes_between(&eval->metrics->holes[0], state->start_ns, eval->time_ns,
 				 &until_ns))
 		return known;
-	because(eval, DOUBT_HOLE, 0);
+	because(eval, REASON_HOLE, 0);
 	known.high = eval->time_ns - state->start_ns;
 	return known;
 }
@@ -244,9 +186,9 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 	uint64_t until_ns;
 
 	if (!metrics->timeline)
-		return at_least_0(eval, DOUBT_DEAF, index);
+		return at_least_0(eval, REASON_DEAF, index);
 	if (eval->slot == SLOT_NONE)
-		return at_least_0(eval, DOUBT_STRANGER, index);
+		return at_least_0(eval, REASON_STRANGER, index);
 	if (unsure_ns && metrics->model->metrics[metric].kind != METRIC_UNCERTAIN)
 		range = bounded(eval, metrics->rows[metric], value, unsure_ns);
 	if (is_mode(metrics->model->metrics[metric].kind))
@@ -256,7 +198,7 @@ static struct eval_range from_timeline(struct check_eval *eval, uint32_t index, 
 	/* That it could run is known sooner than how it came to that. */
 	if (metrics->model->metrics[metric].kind == METRIC_PREEMPTED &&
 	    check_holes_between(&metrics->holes[0], state->start_ns, eval->time_ns, &until_ns)) {
-		because(eval, DOUBT_HOLE, 0);
+		because(eval, REASON_HOLE, 0);
 		range.high = eval->time_ns - state->start_ns;
 	}
 	return range;
@@ -274,10 +216,10 @@ static struct eval_range from_locks(struct check_eval *eval, uint64_t value, uin
 	uint64_t until_ns;
 
 	if (!check_locks_tell(metrics->locks, tgid, is_held))
-		return at_least_0(eval, DOUBT_SILENT, 0);
+		return at_least_0(eval, REASON_SILENT, 0);
 	if (!check_holes_between(&metrics->holes[1], 0, eval->time_ns, &until_ns))
 		return exactly(value);
-	because(eval, DOUBT_LOCKS, 0);
+	because(eval, REASON_LOCKS, 0);
 	return (struct eval_range){ 0, eval->time_ns - start_ns };
 }
 
@@ -289,9 +231,9 @@ static struct eval_range from_rss(struct check_eval *eval, const struct check_va
 	uint64_t until_ns;
 
 	if (check_holes_between(holes, state->start_ns, eval->time_ns, &until_ns))
-		because(eval, DOUBT_HOLE, 0);
+		because(eval, REASON_HOLE, 0);
 	else if (!eval->now->has_rss || eval->now->rss_jump != state->base_rss_jump)
-		because(eval, DOUBT_RSS, 0);
+		because(eval, REASON_RSS, 0);
 	else
 		return exactly((int64_t)value);
 	return anything;
@@ -309,8 +251,8 @@ static struct eval_range measured(struct check_eval *eval, uint32_t index)
 	if (metrics->rows[metric]->origin == FROM_CLOCK)
 		return exactly(eval->time_ns - state->start_ns);
 	if (metrics->missing && metrics->missing[kind]) {
-		bool is_first = !eval->reason.doubt;
-		struct eval_range range = at_least_0(eval, DOUBT_MISSING, index);
+		bool is_first = !eval->reason.kind;
+		struct eval_range range = at_least_0(eval, REASON_MISSING, index);
 
 		if (is_first)
 			eval->reason.text = metrics->missing[kind];
@@ -336,7 +278,7 @@ static struct eval_range started_later(struct check_eval *eval, uint32_t index, 
 	const struct metric_row *row = eval->metrics->rows[metric];
 	struct eval_range range = measured(eval, index);
 
-	because(eval, DOUBT_WAY, 0);
+	because(eval, REASON_WAY, 0);
 	if (row->origin == FROM_RSS)
 		return anything;
 	range.low = row->origin == FROM_CLOCK ? eval->time_ns - until_ns : 0;
@@ -354,19 +296,19 @@ struct eval_range check_eval_variable(struct check_eval *eval, uint32_t index)
 	uint64_t until_ns;
 
 	if (!state->is_set) {
-		because(eval, is_metric ? DOUBT_NOT_STARTED : DOUBT_NOT_SET, index);
+		because(eval, is_metric ? REASON_NOT_STARTED : REASON_NOT_SET, index);
 		return anything;
 	}
 	if (check_eval_lost_way(eval, state->start_ns, &until_ns)) {
 		if (is_metric)
 			return started_later(eval, index, until_ns);
-		because(eval, DOUBT_WAY, 0);
+		because(eval, REASON_WAY, 0);
 		return anything;
 	}
 	if (is_metric)
 		return measured(eval, index);
 	if (!state->is_known) {
-		because(eval, DOUBT_VALUE, index);
+		because(eval, REASON_VALUE, index);
 		return anything;
 	}
 	return exactly(state->value);
@@ -377,11 +319,11 @@ static struct eval_range field(struct check_eval *eval, uint32_t index)
 	struct check_field value;
 
 	if (!eval->reader || !eval->reader->field(eval->reader->context, index, &value)) {
-		because(eval, DOUBT_NO_FIELD, index);
+		because(eval, REASON_NO_FIELD, index);
 		return anything;
 	}
 	if (value.is_text) {
-		because(eval, DOUBT_TEXT_FIELD, index);
+		because(eval, REASON_TEXT_FIELD, index);
 		return anything;
 	}
 	return exactly(value.number);
@@ -404,7 +346,7 @@ static struct eval_range product(struct eval_range a, struct eval_range b)
 static struct eval_range quotient(struct check_eval *eval, struct eval_range a, struct eval_range b)
 {
 	if (b.low <= 0 && b.high >= 0) {
-		because(eval, DOUBT_BY_ZERO, 0);
+		because(eval, REASON_BY_ZERO, 0);
 		return anything;
 	}
 	return product(a, (struct eval_range){ 1 / b.high, 1 / b.low });
@@ -592,7 +534,7 @@ enum check_status check_eval_constraint(struct check_eval *eval,
 					const struct model_constraint *constraint,
 					struct eval_range *out_left, struct eval_range *out_right)
 {
-	eval->reason.doubt = DOUBT_NONE;
+	eval->reason.kind = REASON_NONE;
 	eval->constraint = constraint;
 	if (is_kept_plainly(eval, constraint))
 		return CHECK_VALID;

@@ -165,36 +165,6 @@ struct check_variable {
 	bool is_known; /* of values */
 };
 
-/* Why a value is a range: told in words only when someone asks, for it costs more than to find. */
-enum check_doubt {
-	DOUBT_NONE,
-	DOUBT_UNSURE,	/* what the thread did is not known: for 'ns' */
-	DOUBT_MISSING,	/* 'text' */
-	DOUBT_HOLE,	/* events of the kernel were lost */
-	DOUBT_BLURRED,	/* its own code or the kernel's: for 'ns' */
-	DOUBT_KIND,	/* of wait: the events that tell were not recorded */
-	DOUBT_UNENDED,	/* of wait: it is under way */
-	DOUBT_LOCKS,	/* a program told of its locks, and what it told was lost before */
-	DOUBT_RSS,	/* how large memory was at an end of the span is not known */
-	DOUBT_SILENT,	/* its program does not tell of its locks */
-	DOUBT_WAY,	/* events that the instance may have taken were lost */
-	DOUBT_DEAF,	/* no events of the kernel */
-	DOUBT_STRANGER, /* the thread is not known there */
-	DOUBT_NOT_STARTED,
-	DOUBT_NOT_SET,
-	DOUBT_VALUE, /* of a variable */
-	DOUBT_NO_FIELD,
-	DOUBT_TEXT_FIELD,
-	DOUBT_BY_ZERO,
-};
-
-struct check_reason {
-	enum check_doubt doubt;
-	uint32_t index; /* of the variable or field */
-	uint64_t ns;
-	const char *text; /* view */
-};
-
 struct check_eval {
 	const struct check_metrics *metrics;
 	const struct check_reader *reader; /* NULL = there is no event at hand */
@@ -227,9 +197,6 @@ enum check_status check_eval_constraint(struct check_eval *eval,
 
 /* Were events lost since 'start_ns' that the instance could have taken? */
 bool check_eval_lost_way(const struct check_eval *eval, uint64_t start_ns, uint64_t *out_until_ns);
-
-/* In words; free it. "" when there is none. */
-char *check_eval_reason(const struct check_eval *eval);
 
 /* Where the span begins that a constraint is about. */
 uint64_t check_eval_start(const struct check_eval *eval, const struct model_constraint *constraint);
@@ -294,9 +261,9 @@ static inline uint32_t check_next(const struct check *check, uint32_t state, uin
 	return (uint32_t)check->next[(size_t)state * check->model->pattern_count + pattern] - 1;
 }
 
-/* A finding that no constraint is behind. Takes 'reason'. */
+/* A finding that no constraint is behind, but the state that the instance is in. */
 void check_find(struct check *check, struct instance *instance, enum check_status status,
-		uint64_t time_ns, char *reason);
+		uint64_t time_ns, struct check_reason reason);
 
 /* Were events lost since it entered its state that could have been its own? That is one. */
 bool check_has_lost_way(const struct check *check, const struct instance *instance,

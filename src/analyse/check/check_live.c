@@ -56,7 +56,6 @@ void check_live_forget(struct check *check, size_t keep)
 		check->found[finding->status]--;
 		result->findings_left_out[finding->status]++;
 		free(finding->key);
-		free(finding->reason);
 		if (finding->why)
 			why_fini(finding->why);
 		free(finding->why);
@@ -113,11 +112,9 @@ void check_live_late(struct check *check, uint64_t time_ns, size_t most,
 			continue;
 		finding = late_finding(check, instance, time_ns, transition, constraint);
 		finding.key = check_instance_key(instance);
-		finding.reason = xasprintf("still in state \"%s\"",
-					   check->model->states[instance->state].name);
+		finding.reason.kind = REASON_STILL;
 		late(context, &finding);
 		free(finding.key);
-		free(finding.reason);
 	}
 }
 

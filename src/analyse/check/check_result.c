@@ -81,7 +81,6 @@ void check_result_fini(struct check_result *result)
 {
 	for (size_t i = 0; i < result->finding_count; i++) {
 		free(result->findings[i].key);
-		free(result->findings[i].reason);
 		if (result->findings[i].why)
 			why_fini(result->findings[i].why);
 		free(result->findings[i].why);

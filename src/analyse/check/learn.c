@@ -93,11 +93,6 @@ enum learn_take learn_symbol_take(const struct learn *learn, uint32_t symbol)
 	return learn->symbols[symbol].take;
 }
 
-uint32_t learn_symbol_count(const struct learn *learn)
-{
-	return learn->symbol_count;
-}
-
 /* ------------------------------------------------------------------- events */
 
 static void add_pair(struct learn *learn, uint32_t before, uint32_t after)

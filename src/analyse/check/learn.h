@@ -102,7 +102,6 @@ void learn_free(struct learn *learn); /* NULL is fine */
 uint32_t learn_symbol(struct learn *learn, const char *name, enum learn_take take);
 const char *learn_symbol_name(const struct learn *learn, uint32_t symbol);
 enum learn_take learn_symbol_take(const struct learn *learn, uint32_t symbol);
-uint32_t learn_symbol_count(const struct learn *learn);
 
 /* The next event of the trace, and the key of the instance that it belongs to. */
 void learn_feed(struct learn *learn, uint64_t key, uint32_t symbol);

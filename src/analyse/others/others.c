@@ -425,24 +425,28 @@ static void put_instances(struct others *others, uint32_t lane, const struct che
 	}
 }
 
+/* NULL: no constraint is behind it. */
 static const char *constraint_text(const struct model *model, const struct check_finding *finding)
 {
 	const struct model_transition *transition;
 
 	if (finding->transition >= model->transition_count)
-		return finding->reason;
+		return NULL;
 	transition = &model->transitions[finding->transition];
-	if (finding->constraint >= transition->constraint_count)
-		return finding->reason;
-	return transition->constraints[finding->constraint].text;
+	return finding->constraint < transition->constraint_count
+		       ? transition->constraints[finding->constraint].text
+		       : NULL;
 }
 
-static void put_findings(struct others *others, uint32_t lane, const struct check_result *result)
+static void put_findings(struct others *others, uint32_t lane, const struct check_result *result,
+			 others_reason *reason_of)
 {
 	for (size_t i = 0; i < result->finding_count; i++) {
 		const struct check_finding *finding = &result->findings[i];
+		const char *constraint = constraint_text(result->model, finding);
+		AUTO_FREE char *reason = constraint ? NULL : reason_of(result, finding);
 		AUTO_FREE char *text = instance_text(finding->instance, finding->key,
-						     constraint_text(result->model, finding));
+						     constraint ? constraint : reason);
 		const struct other_span span = {
 			.start_ns = finding->start_ns,
 			.end_ns = finding->end_ns,
@@ -456,14 +460,15 @@ static void put_findings(struct others *others, uint32_t lane, const struct chec
 	}
 }
 
-void others_add_model(struct others *others, const struct check_result *result)
+void others_add_model(struct others *others, const struct check_result *result,
+		      others_reason *reason_of)
 {
 	uint32_t violations = others_new_lane(others, OTHER_MODEL, SERIES_LEVEL,
 					      xasprintf("violations of %s", result->model->name));
 	uint32_t instances = others_new_lane(others, OTHER_MODEL, SERIES_LEVEL,
 					     xasprintf("instances of %s", result->model->name));
 
-	put_findings(others, violations, result);
+	put_findings(others, violations, result, reason_of);
 	put_instances(others, instances, result);
 	level_spans(others, violations);
 	level_spans(others, instances);

@@ -22,6 +22,7 @@
 
 #include "analyse/others/series.h"
 
+struct check_finding;
 struct check_result;
 struct event;
 struct facts;
@@ -71,6 +72,9 @@ struct other_lane {
 	uint64_t weight;	 /* the largest of a group come first */
 };
 
+/* In words, what is wrong where no constraint is; the caller frees it. */
+typedef char *others_reason(const struct check_result *result, const struct check_finding *finding);
+
 struct others_opts {
 	const struct facts *facts; /* must outlive it */
 	/* The process of a thread at a time; 0 = not known. NULL: it is not known of any. */
@@ -90,7 +94,8 @@ void others_feed(struct others *others, const struct event *event);
 /* Times of the programs' locks; in a pass of their own. */
 void others_feed_lock(struct others *others, const struct event *event);
 /* Instances and violations of a model that was run over the trace. */
-void others_add_model(struct others *others, const struct check_result *result);
+void others_add_model(struct others *others, const struct check_result *result,
+		      others_reason *reason_of);
 /* What the recorder read of /proc/pressure now and then; in between it grows evenly. */
 void others_add_pressure(struct others *others, const struct recorded *recorded);
 void others_end(struct others *others, uint64_t end_ns);

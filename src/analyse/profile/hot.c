@@ -110,8 +110,7 @@ static uint64_t piece_ns(const struct hot_run *run, uint32_t slot, const struct 
 	struct tl_iter iter;
 	uint64_t ns = 0;
 
-	tl_iter_begin(&iter, run->timeline, &run->timeline->threads[slot]->track, piece->start_ns,
-		      piece->end_ns);
+	tl_iter_thread(&iter, run->timeline, slot, piece->start_ns, piece->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		bool is_meant = run->opts->waits ? word_wib(in.word) == WIB_BLOCKED
 						 : state_of(in.word) & run->opts->states;

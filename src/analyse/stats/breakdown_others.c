@@ -107,7 +107,7 @@ static void other_add_span(struct breakdown_query *query, struct breakdown_other
 	struct tl_interval in;
 
 	other->ns += end_ns - start_ns;
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, start_ns, end_ns);
+	tl_iter_thread(&iter, query->tl, slot, start_ns, end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		uint64_t ns = in.end_ns - in.start_ns;
 		enum word_kind kind = word_kind(in.word);

@@ -118,8 +118,7 @@ static bool look_back(struct walk *walk, uint64_t from_ns)
 
 	walk->context = first_context(walk, from_ns);
 	walk->depth = 0;
-	tl_iter_begin(&walk->iter, walk->timeline, &walk->timeline->threads[walk->slot]->track,
-		      from_ns, walk->start_ns);
+	tl_iter_thread(&walk->iter, walk->timeline, walk->slot, from_ns, walk->start_ns);
 	in = (struct tl_interval){ .end_ns = 1, .word = walk->iter.word };
 	do {
 		in.word = word_plain(in.word);
@@ -149,7 +148,7 @@ void walk_begin(struct walk *walk, const struct timeline *timeline, uint32_t slo
 	       !look_back(walk, start_ns - birth > back ? start_ns - back : birth) &&
 	       start_ns - birth > back)
 		back *= 16;
-	tl_iter_begin(&walk->iter, timeline, &timeline->threads[slot]->track, start_ns, end_ns);
+	tl_iter_thread(&walk->iter, timeline, slot, start_ns, end_ns);
 	walk->now = (struct tl_interval){ start_ns, end_ns, word_plain(walk->iter.word) };
 }
 

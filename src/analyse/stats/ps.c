@@ -283,8 +283,7 @@ static void charge_run(const struct timeline *timeline, const struct tl_interval
 		return;
 	}
 	/* The state just before a tick: 1 ns earlier. */
-	tl_iter_begin(&iter, timeline, &timeline->threads[run->word]->track, run->start_ns - 1,
-		      run->end_ns - 1);
+	tl_iter_thread(&iter, timeline, run->word, run->start_ns - 1, run->end_ns - 1);
 	while (tl_iter_next(&iter, &in))
 		charge(timeline, run->word, in.word,
 		       multiples(in.start_ns + 1, in.end_ns + 1, period_ns), charges, cpu);

@@ -4,7 +4,6 @@
 #include "analyse/verify/verify.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,34 +15,20 @@
 #include "event/source.h"
 
 #define PROGRESS_MASK 0xfffffu
-#define BROKEN_EACH   (VERIFY_MAX_BROKEN / VERIFY_CHECKS) /* sentences kept of one check */
-
-static const struct {
-	const char *key, *name;
-} check_words[VERIFY_CHECKS] = {
-	[VERIFY_ORDER] = { "time_order", "time does not go back within a stream" },
-	[VERIFY_STREAMS] = { "streams", "a stream without holes has all that was recorded" },
-	[VERIFY_EVENTS] = { "events", "the timeline was made of these events" },
-	[VERIFY_GAPS] = { "gaps", "the timeline knows each hole of the streams" },
-	[VERIFY_LIFE] = { "life", "the states of a thread touch and are its life" },
-	[VERIFY_WINDOWS] = { "windows",
-			     "working + interrupted + blocked + uncertain = the window" },
-	[VERIFY_TOTALS] = { "totals", "stored sums are the sums of the intervals" },
-	[VERIFY_WAITS] = { "waits", "a wait has its interval, its end and a waker that lived" },
-	[VERIFY_EDGES] = { "edges", "a wake-up and the wait that it ended agree" },
-	[VERIFY_CPUS] = { "cpus", "the thread that a CPU names runs, and on no other CPU" },
-	[VERIFY_THREADS] = { "threads", "a thread that runs is named by its CPU" },
-	[VERIFY_VERDICT] = { "verdict", "what a window is charged to is the window" },
-};
+#define BROKEN_EACH   (VERIFY_MAX_BROKEN / VERIFY_CHECKS) /* kept of one check */
 
 const char *verify_check_key(enum verify_check check)
 {
-	return (unsigned int)check < VERIFY_CHECKS ? check_words[check].key : "";
-}
+	static const char *const keys[VERIFY_CHECKS] = {
+		[VERIFY_ORDER] = "time_order", [VERIFY_STREAMS] = "streams",
+		[VERIFY_EVENTS] = "events",    [VERIFY_GAPS] = "gaps",
+		[VERIFY_LIFE] = "life",	       [VERIFY_WINDOWS] = "windows",
+		[VERIFY_TOTALS] = "totals",    [VERIFY_WAITS] = "waits",
+		[VERIFY_EDGES] = "edges",      [VERIFY_CPUS] = "cpus",
+		[VERIFY_THREADS] = "threads",  [VERIFY_VERDICT] = "verdict",
+	};
 
-const char *verify_check_name(enum verify_check check)
-{
-	return (unsigned int)check < VERIFY_CHECKS ? check_words[check].name : "";
+	return (unsigned int)check < VERIFY_CHECKS ? keys[check] : "";
 }
 
 void verify_done(struct verify *verify, enum verify_check check)
@@ -51,46 +36,27 @@ void verify_done(struct verify *verify, enum verify_check check)
 	verify->checks[check].done++;
 }
 
-void verify_fail(struct verify *verify, enum verify_check check, const char *format, ...)
+void verify_fail(struct verify *verify, const struct verify_broken *broken)
 {
-	struct verify_broken broken = { .check = check };
-	va_list args;
-
-	if (verify->checks[check].failed++ >= BROKEN_EACH)
+	if (verify->checks[broken->check].failed++ >= BROKEN_EACH)
 		return;
-	va_start(args, format);
-	if (vasprintf(&broken.text, format, args) < 0)
-		broken.text = xstrdup("out of memory for the words");
-	va_end(args);
 	verify->broken = vec_room(verify->broken, verify->broken_count, &verify->broken_cap,
 				  sizeof(*verify->broken));
-	verify->broken[verify->broken_count++] = broken;
+	verify->broken[verify->broken_count++] = *broken;
 }
 
-struct verify_name verify_name(const struct timeline *tl, uint32_t slot)
+struct verify_who verify_who(const struct timeline *tl, uint32_t slot)
 {
-	struct verify_name name;
 	const struct tl_thread *thread = slot < tl->thread_count ? tl->threads[slot] : NULL;
+	struct verify_who who = { .number = slot };
 
 	if (!thread)
-		(void)snprintf(name.s, sizeof(name.s), "thread number %u", slot);
-	else if (thread->tid == 0)
-		(void)snprintf(name.s, sizeof(name.s), "idle task of CPU %u", thread->idle_cpu);
-	else
-		(void)snprintf(name.s, sizeof(name.s), "%.16s[%d]", timeline_comm(tl, slot),
-			       thread->tid);
-	return name;
-}
-
-struct text verify_when(const struct timeline *tl, uint64_t time_ns)
-{
-	bool before = time_ns < tl->origin_ns;
-	uint64_t ns = before ? tl->origin_ns - time_ns : time_ns - tl->origin_ns;
-	struct text text;
-
-	(void)snprintf(text.s, sizeof(text.s), "%c%" PRIu64 ".%09" PRIu64 " s", before ? '-' : '+',
-		       ns / 1000000000u, ns % 1000000000u);
-	return text;
+		return who;
+	who.is_thread = true;
+	who.tid = thread->tid;
+	who.number = thread->idle_cpu;
+	(void)snprintf(who.comm, sizeof(who.comm), "%.16s", timeline_comm(tl, slot));
+	return who;
 }
 
 uint64_t verify_random(uint64_t *state, uint64_t below)
@@ -103,8 +69,6 @@ uint64_t verify_random(uint64_t *state, uint64_t below)
 
 void verify_fini(struct verify *verify)
 {
-	for (size_t i = 0; i < verify->broken_count; i++)
-		free(verify->broken[i].text);
 	free(verify->broken);
 	free(verify->cpus);
 	free(verify->holes);
@@ -218,8 +182,9 @@ static void verify_take_event(struct verify *verify, const struct facts *facts,
 	cpu = cpu_of(verify, ev->cpu);
 	verify_done(verify, VERIFY_ORDER);
 	if (ev->time_ns < cpu->last_ns) {
-		verify_fail(verify, VERIFY_ORDER, "on CPU %u time goes back by %s", ev->cpu,
-			    text_duration(cpu->last_ns - ev->time_ns).s);
+		verify_fail(verify,
+			    &(struct verify_broken){ VERIFY_ORDER, FAULT_TIME_BACK, .cpu = ev->cpu,
+						     .number = { cpu->last_ns - ev->time_ns } });
 		if (cpu->last_ns - ev->time_ns > cpu->back_ns)
 			cpu->back_ns = cpu->last_ns - ev->time_ns;
 	} else {
@@ -245,9 +210,10 @@ static void compare_streams(const struct facts *facts, struct verify *verify)
 			continue;
 		verify_done(verify, VERIFY_STREAMS);
 		if (cpu->events != told)
-			verify_fail(verify, VERIFY_STREAMS,
-				    "of CPU %zu %s events are read, but %s were recorded", i,
-				    text_count(cpu->events).s, text_count(told).s);
+			verify_fail(verify,
+				    &(struct verify_broken){ VERIFY_STREAMS, FAULT_EVENT_COUNT,
+							     .cpu = (uint32_t)i,
+							     .number = { cpu->events, told } });
 	}
 }
 
@@ -285,12 +251,12 @@ static void compare_events(const struct timeline *tl, struct verify *verify)
 	verify_done(verify, VERIFY_EVENTS);
 	/* Names of descriptors are events, too; what cannot be used is a contradiction. */
 	if (tl->events + tl->contradictions < usable)
-		verify_fail(verify, VERIFY_EVENTS, "it was made of %s events, but there are %s",
-			    text_count(tl->events).s, text_count(usable).s);
+		verify_fail(verify, &(struct verify_broken){ VERIFY_EVENTS, FAULT_TIMELINE_COUNT,
+							     .number = { tl->events, usable } });
 	verify->checks[VERIFY_GAPS].done += holes;
 	if (tl->gap_count != holes)
-		verify_fail(verify, VERIFY_GAPS, "the timeline has %s holes, the streams have %s",
-			    text_count(tl->gap_count).s, text_count(holes).s);
+		verify_fail(verify, &(struct verify_broken){ VERIFY_GAPS, FAULT_HOLE_COUNT,
+							     .number = { tl->gap_count, holes } });
 }
 
 static void compare_gaps(const struct timeline *tl, struct verify *verify)
@@ -303,10 +269,9 @@ static void compare_gaps(const struct timeline *tl, struct verify *verify)
 
 		if (gap->cpu != hole->cpu || gap->until_ns != hole->until_ns ||
 		    gap->lost != hole->lost || gap->since_ns > gap->until_ns)
-			verify_fail(
-				verify, VERIFY_GAPS,
-				"hole %zu: the timeline has one on CPU %u, the streams on CPU %u",
-				i, gap->cpu, hole->cpu);
+			verify_fail(verify, &(struct verify_broken){
+						    VERIFY_GAPS, FAULT_HOLE_CPU, .cpu = gap->cpu,
+						    .other_cpu = hole->cpu, .number = { i } });
 	}
 }
 
@@ -315,6 +280,7 @@ void verify_timeline(const struct timeline *timeline, const struct facts *facts,
 {
 	const char *damage;
 
+	verify->origin_ns = timeline->origin_ns;
 	compare_events(timeline, verify);
 	compare_gaps(timeline, verify);
 	verify_threads(timeline, progress, verify);

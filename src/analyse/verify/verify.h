@@ -70,14 +70,64 @@ struct verify_count {
 	uint64_t failed;
 };
 
+/* What was found. 'who' is the thread that is looked at, 'other' another one. */
+enum verify_fault {
+	FAULT_TIME_BACK,      /* on 'cpu', by number 0 ns */
+	FAULT_EVENT_COUNT,    /* of 'cpu': number 0 are read, number 1 were recorded */
+	FAULT_TIMELINE_COUNT, /* the timeline was made of number 0 events, but there are number 1 */
+	FAULT_HOLE_COUNT,     /* the timeline has number 0, the streams number 1 */
+	FAULT_HOLE_CPU, /* hole number 0: the timeline's is on 'cpu', the streams' on 'other_cpu' */
+	FAULT_NO_CPU,	/* who runs in the span, but no CPU names it */
+	FAULT_OTHER_STATE,   /* 'cpu' runs who in the span, whose state is number 0 */
+	FAULT_NO_THREAD,     /* 'cpu' runs thread number 0, which is none, at the start */
+	FAULT_OTHER_IDLE,    /* 'cpu' runs the idle task of 'other_cpu' */
+	FAULT_TWO_CPUS,	     /* who runs on 'cpu' and 'other_cpu' at the start */
+	FAULT_ROOTS,	     /* add up to number 0 of number 1 ns */
+	FAULT_STATES,	     /* so do the states */
+	FAULT_WAIT_KINDS,    /* so do the kinds of waits */
+	FAULT_WOKEN_EARLY,   /* wait number 0, which begins at the start */
+	FAULT_WAIT_OUTSIDE,  /* wait number 0 */
+	FAULT_WAKER_NONE,    /* wait number 0 was ended by thread number 1 */
+	FAULT_WAKER_DEAD,    /* wait number 0 was ended at the start by other */
+	FAULT_WAITS_OVERLAP, /* wait number 0 begins before the one before it ended */
+	FAULT_WAIT_STOPS,    /* wait number 0 should go on at the start */
+	FAULT_NO_WAIT,	     /* at the start it is blocked in wait number 0 of number 1 */
+	FAULT_WAIT_TIME,     /* at the start it is blocked before or after its wait number 0 */
+	FAULT_WINDOW_STATES, /* of the span add up to number 0 ns */
+	FAULT_STORED_SUM,    /* of row number 0 in the span is number 1 ns, not number 2 */
+	FAULT_WAIT_SUM,	     /* its waits add up to number 0 of number 1 ns */
+	FAULT_WINDOW_HOLE,   /* the span is not covered */
+	FAULT_INTERVALS_GAP, /* its intervals do not touch at the start */
+	FAULT_STATE,	     /* number 0 cannot be at the start */
+	FAULT_INTERVALS_END, /* at the start */
+	FAULT_LIFE_SUM,	     /* its states add up to number 0 ns of a life of number 1 */
+	FAULT_LIFE,	     /* it lives from number 0 to number 1 */
+	FAULT_ENDED_NONE, /* at the start it ended wait number 0 of thread number 1, which is none */
+	FAULT_ENDED_TIME,  /* it ended wait number 0 of other at the start; that one says the end */
+	FAULT_ENDED_NAME,  /* it ended wait number 0 of 'other', which names 'named' */
+	FAULT_WAKES_ORDER, /* its wake-ups are not in order at the start */
+};
+
+struct verify_who {
+	char comm[17];
+	bool is_thread; /* false: no thread has slot 'number' */
+	int32_t tid;	/* 0: the idle task of CPU 'number' */
+	uint32_t number;
+};
+
 struct verify_broken {
 	enum verify_check check;
-	char *text; /* owned; one sentence */
+	enum verify_fault fault;
+	struct verify_who who, other, named;
+	uint32_t cpu, other_cpu;
+	uint64_t number[3];
+	uint64_t start_ns, end_ns;
 };
 
 struct verify {
 	struct lock_owners *locks; /* the caller's, for verdicts as of why; NULL = none */
 	uint64_t events;	   /* read, holes not counted */
+	uint64_t origin_ns;	   /* of the timeline */
 	uint64_t steps;		   /* told in streams, and no hole */
 	uint64_t early;		   /* of them, before the recording began */
 	struct verify_cpu *cpus;   /* owned; index = CPU */
@@ -100,9 +150,8 @@ struct verify {
 	uint64_t life_ns;
 };
 
-/* The word of a check in JSON ("time_order") and in text ("time does not go back ..."). */
+/* The word of a check in JSON: "time_order". */
 const char *verify_check_key(enum verify_check check);
-const char *verify_check_name(enum verify_check check);
 
 /* Called now and then with the time that was reached. */
 struct verify_progress {

@@ -13,7 +13,6 @@
 
 #include "analyse/verify/verify_int.h"
 #include "base/mem.h"
-#include "base/text.h"
 
 /* A thread's walk: what comes before 'at_ns' was held against the CPUs. */
 struct runner {
@@ -34,11 +33,6 @@ struct sweep {
 	uint32_t *heap;		   /* owned; CPUs by the start of their next stay */
 	uint32_t heap_count;
 };
-
-static struct text when(const struct sweep *sweep, uint64_t time_ns)
-{
-	return verify_when(sweep->tl, time_ns);
-}
 
 /* ------------------------------------------------------------ the next stay */
 
@@ -98,8 +92,7 @@ static bool at_hand(struct sweep *sweep, uint32_t slot)
 	struct runner *runner = &sweep->runners[slot];
 
 	if (!runner->begun) {
-		tl_iter_begin(&runner->iter, tl, &tl->threads[slot]->track, tl->origin_ns,
-			      tl->end_ns);
+		tl_iter_thread(&runner->iter, tl, slot, tl->origin_ns, tl->end_ns);
 		runner->begun = true;
 	}
 	while (!runner->ended && runner->in.end_ns <= runner->at_ns)
@@ -117,10 +110,11 @@ static void off_until(struct sweep *sweep, uint32_t slot, uint64_t until_ns)
 
 		if (word_on_cpu(runner->in.word)) {
 			verify_done(sweep->verify, VERIFY_THREADS);
-			verify_fail(sweep->verify, VERIFY_THREADS,
-				    "%s runs from %s to %s, but no CPU names it",
-				    verify_name(sweep->tl, slot).s, when(sweep, runner->at_ns).s,
-				    when(sweep, end).s);
+			verify_fail(sweep->verify,
+				    &(struct verify_broken){ VERIFY_THREADS, FAULT_NO_CPU,
+							     .who = verify_who(sweep->tl, slot),
+							     .start_ns = runner->at_ns,
+							     .end_ns = end });
 		}
 		runner->at_ns = end;
 	}
@@ -137,11 +131,12 @@ static void on_until(struct sweep *sweep, uint32_t slot, uint32_t cpu, uint64_t 
 		if (word_on_cpu(runner->in.word))
 			verify_done(sweep->verify, VERIFY_THREADS);
 		else if (word_kind(runner->in.word) != WORD_UNCERTAIN)
-			verify_fail(sweep->verify, VERIFY_CPUS,
-				    "CPU %u runs %s from %s to %s, whose own state is another (%x)",
-				    cpu, verify_name(sweep->tl, slot).s,
-				    when(sweep, runner->at_ns).s, when(sweep, end).s,
-				    runner->in.word);
+			verify_fail(sweep->verify,
+				    &(struct verify_broken){ VERIFY_CPUS, FAULT_OTHER_STATE,
+							     .who = verify_who(sweep->tl, slot),
+							     .cpu = cpu, .start_ns = runner->at_ns,
+							     .end_ns = end,
+							     .number = { runner->in.word } });
 		runner->at_ns = end;
 	}
 }
@@ -150,24 +145,33 @@ static void check_stay(struct sweep *sweep, uint32_t cpu)
 {
 	const struct tl_interval *stay = &sweep->stays[cpu];
 	uint32_t slot = stay->word;
+	struct verify_broken broken = { VERIFY_CPUS,
+					FAULT_NO_THREAD,
+					.who = verify_who(sweep->tl, slot),
+					.cpu = cpu,
+					.start_ns = stay->start_ns,
+					.number = { slot } };
 	const struct tl_thread *thread;
 	struct runner *runner;
 
 	verify_done(sweep->verify, VERIFY_CPUS);
 	if (slot >= sweep->tl->thread_count) {
-		verify_fail(sweep->verify, VERIFY_CPUS, "CPU %u runs thread number %u at %s", cpu,
-			    slot, when(sweep, stay->start_ns).s);
+		verify_fail(sweep->verify, &broken);
 		return;
 	}
 	thread = sweep->tl->threads[slot];
 	runner = &sweep->runners[slot];
-	if (thread->tid == 0 && thread->idle_cpu != cpu)
-		verify_fail(sweep->verify, VERIFY_CPUS, "CPU %u runs the idle task of CPU %u", cpu,
-			    thread->idle_cpu);
-	if (stay->start_ns < runner->at_ns)
-		verify_fail(sweep->verify, VERIFY_CPUS, "%s runs on CPUs %u and %u at %s",
-			    verify_name(sweep->tl, slot).s, runner->cpu, cpu,
-			    when(sweep, stay->start_ns).s);
+	if (thread->tid == 0 && thread->idle_cpu != cpu) {
+		broken.fault = FAULT_OTHER_IDLE;
+		broken.other_cpu = thread->idle_cpu;
+		verify_fail(sweep->verify, &broken);
+	}
+	if (stay->start_ns < runner->at_ns) {
+		broken.fault = FAULT_TWO_CPUS;
+		broken.cpu = runner->cpu;
+		broken.other_cpu = cpu;
+		verify_fail(sweep->verify, &broken);
+	}
 	off_until(sweep, slot, stay->start_ns);
 	on_until(sweep, slot, cpu, stay->end_ns);
 	runner->cpu = cpu;

@@ -6,13 +6,11 @@
 #include <stdint.h>
 
 #include "analyse/verify/verify.h"
-#include "base/text.h"
 #include "timeline/timeline.h"
 
-/* One check of 'check' was done; what it found broken, in words (printf). */
+/* One check of 'check' was done; what it found broken. */
 void verify_done(struct verify *verify, enum verify_check check);
-void verify_fail(struct verify *verify, enum verify_check check, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+void verify_fail(struct verify *verify, const struct verify_broken *broken);
 
 /* On a CPU, for certain. */
 static inline bool word_on_cpu(uint32_t word)
@@ -32,15 +30,7 @@ static inline uint32_t word_state(uint32_t word)
 	return word_plain(word);
 }
 
-/* What a thread is called in a sentence: "make[512]". Valid until the next call with it. */
-struct verify_name {
-	char s[40];
-};
-
-struct verify_name verify_name(const struct timeline *tl, uint32_t slot);
-
-/* "+1.000000250 s": since the start of the recording. */
-struct text verify_when(const struct timeline *tl, uint64_t time_ns);
+struct verify_who verify_who(const struct timeline *tl, uint32_t slot);
 
 /* Each thread by itself: life, windows, stored sums, waits, wake-ups. */
 void verify_threads(const struct timeline *tl, const struct verify_progress *progress,

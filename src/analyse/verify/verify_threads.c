@@ -6,14 +6,7 @@
  * windows of one thread are cut so that together they are about as long as its life: the
  * whole is linear in the number of intervals.
  */
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "analyse/verify/verify_int.h"
-#include "base/mem.h"
-#include "base/text.h"
 #include "timeline/totals.h"
 
 #define WINDOWS 3
@@ -35,30 +28,17 @@ struct walk {
 };
 
 /* A failed check of this thread. */
-static void fail(struct walk *walk, enum verify_check check, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void fail(struct walk *walk, enum verify_check check, const char *format, ...)
+static void thread_fail(struct walk *walk, struct verify_broken broken)
 {
-	AUTO_FREE char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	verify_fail(walk->verify, check, "%s: %s", verify_name(walk->tl, walk->slot).s,
-		    text ? text : "?");
+	broken.who = verify_who(walk->tl, walk->slot);
+	verify_fail(walk->verify, &broken);
 }
+
+#define FAIL(walk, ...) thread_fail(walk, (struct verify_broken){ __VA_ARGS__ })
 
 static uint64_t origin_of(const struct walk *walk)
 {
 	return walk->tl->origin_ns;
-}
-
-static struct text when(const struct walk *walk, uint64_t time_ns)
-{
-	return verify_when(walk->tl, time_ns);
 }
 
 /* --------------------------------------------------------------------- waits */
@@ -71,21 +51,20 @@ static void check_wait(struct walk *walk, uint32_t index, const struct wait *wai
 
 	verify_done(walk->verify, VERIFY_WAITS);
 	if (wait->woken_ns && wait->woken_ns < wait->begin_ns)
-		fail(walk, VERIFY_WAITS, "wait %u is woken before it begins, at %s", index,
-		     when(walk, wait->begin_ns).s);
+		FAIL(walk, VERIFY_WAITS, FAULT_WOKEN_EARLY, .number = { index },
+		     .start_ns = wait->begin_ns);
 	if (wait->begin_ns > end_ns || wait->woken_ns > end_ns)
-		fail(walk, VERIFY_WAITS, "wait %u lies outside of the recording", index);
+		FAIL(walk, VERIFY_WAITS, FAULT_WAIT_OUTSIDE, .number = { index });
 	/* What ended before the recording began it knows from what was before it: it is a cut. */
 	if (waker == SLOT_NONE || !wait->woken_ns || wait->woken_ns < origin_of(walk))
 		return;
 	if (waker >= walk->tl->thread_count)
-		fail(walk, VERIFY_WAITS, "wait %u was ended by thread number %u, which is none",
-		     index, waker);
+		FAIL(walk, VERIFY_WAITS, FAULT_WAKER_NONE, .number = { index, waker });
 	else if (wait->waker.kind == ACTOR_THREAD &&
 		 (walk->tl->threads[waker]->birth_ns > wait->woken_ns ||
 		  walk->tl->threads[waker]->death_ns < wait->woken_ns))
-		fail(walk, VERIFY_WAITS, "wait %u was ended at %s by %s, which did not live then",
-		     index, when(walk, wait->woken_ns).s, verify_name(walk->tl, waker).s);
+		FAIL(walk, VERIFY_WAITS, FAULT_WAKER_DEAD, .number = { index },
+		     .start_ns = wait->woken_ns, .other = verify_who(walk->tl, waker));
 }
 
 static void check_waits(struct walk *walk)
@@ -98,8 +77,7 @@ static void check_waits(struct walk *walk)
 		timeline_wait(walk->tl, walk->slot, i, &wait);
 		check_wait(walk, i, &wait);
 		if (wait.begin_ns < last_ns)
-			fail(walk, VERIFY_WAITS, "wait %u begins before the wait before it ended",
-			     i);
+			FAIL(walk, VERIFY_WAITS, FAULT_WAITS_OVERLAP, .number = { i });
 		last_ns = wait.woken_ns > wait.begin_ns ? wait.woken_ns : wait.begin_ns;
 	}
 	walk->verify->waits += walk->thread->wait_count;
@@ -113,13 +91,13 @@ static void follow_wait(struct walk *walk, const struct tl_interval *in)
 	if (walk->in_wait && in->start_ns < walk->wait.woken_ns &&
 	    word_kind(in->word) != WORD_UNCERTAIN &&
 	    (!blocked || word_arg(in->word) != walk->wait_index))
-		fail(walk, VERIFY_WAITS, "wait %u should go on at %s, but it does not",
-		     walk->wait_index, when(walk, in->start_ns).s);
+		FAIL(walk, VERIFY_WAITS, FAULT_WAIT_STOPS, .number = { walk->wait_index },
+		     .start_ns = in->start_ns);
 	if (!blocked)
 		return;
 	if (word_arg(in->word) >= walk->thread->wait_count) {
-		fail(walk, VERIFY_WAITS, "it is blocked at %s in wait %u of %u",
-		     when(walk, in->start_ns).s, word_arg(in->word), walk->thread->wait_count);
+		FAIL(walk, VERIFY_WAITS, FAULT_NO_WAIT, .start_ns = in->start_ns,
+		     .number = { word_arg(in->word), walk->thread->wait_count });
 		return;
 	}
 	walk->in_wait = true;
@@ -127,8 +105,8 @@ static void follow_wait(struct walk *walk, const struct tl_interval *in)
 	timeline_wait(walk->tl, walk->slot, walk->wait_index, &walk->wait);
 	if (in->start_ns < walk->wait.begin_ns ||
 	    (walk->wait.woken_ns && in->end_ns > walk->wait.woken_ns))
-		fail(walk, VERIFY_WAITS, "at %s it is blocked before or after its wait %u",
-		     when(walk, in->start_ns).s, walk->wait_index);
+		FAIL(walk, VERIFY_WAITS, FAULT_WAIT_TIME, .start_ns = in->start_ns,
+		     .number = { walk->wait_index });
 }
 
 /* ---------------------------------------------------------------------- sums */
@@ -155,9 +133,8 @@ static void compare_totals(struct walk *walk, uint64_t start_ns, uint64_t end_ns
 	verify_done(verify, VERIFY_TOTALS);
 	timeline_totals(walk->tl, walk->slot, start_ns, end_ns, &walk->stored);
 	if (totals_ns(&walk->stored, TOTAL_STATE) != end_ns - start_ns)
-		fail(walk, VERIFY_WINDOWS, "its states in %s from %s on add up to %" PRIu64 " ns",
-		     text_duration(end_ns - start_ns).s, when(walk, start_ns).s,
-		     totals_ns(&walk->stored, TOTAL_STATE));
+		FAIL(walk, VERIFY_WINDOWS, FAULT_WINDOW_STATES, .start_ns = start_ns,
+		     .end_ns = end_ns, .number = { totals_ns(&walk->stored, TOTAL_STATE) });
 	for (uint32_t i = 0; i < walk->seen.count; i++) {
 		const struct total *seen = &walk->seen.rows[i];
 		const struct total *stored = totals_find(&walk->stored, seen->key);
@@ -166,15 +143,13 @@ static void compare_totals(struct walk *walk, uint64_t start_ns, uint64_t end_ns
 		    total_kind(seen->key) == TOTAL_STATE)
 			blocked_ns = seen->ns;
 		if (seen->ns != (stored ? stored->ns : 0))
-			fail(walk, VERIFY_TOTALS,
-			     "the stored sum of row %" PRIx64 " in %s from %s on is %" PRIu64
-			     " ns, not %" PRIu64,
-			     seen->key, text_duration(end_ns - start_ns).s, when(walk, start_ns).s,
-			     stored ? stored->ns : 0, seen->ns);
+			FAIL(walk, VERIFY_TOTALS, FAULT_STORED_SUM, .start_ns = start_ns,
+			     .end_ns = end_ns,
+			     .number = { seen->key, stored ? stored->ns : 0, seen->ns });
 	}
 	if (totals_ns(&walk->stored, TOTAL_WAIT) != blocked_ns)
-		fail(walk, VERIFY_TOTALS, "its waits add up to %" PRIu64 " ns of %" PRIu64,
-		     totals_ns(&walk->stored, TOTAL_WAIT), blocked_ns);
+		FAIL(walk, VERIFY_TOTALS, FAULT_WAIT_SUM,
+		     .number = { totals_ns(&walk->stored, TOTAL_WAIT), blocked_ns });
 }
 
 static void check_window(struct walk *walk, uint64_t start_ns, uint64_t end_ns)
@@ -192,8 +167,8 @@ static void check_window(struct walk *walk, uint64_t start_ns, uint64_t end_ns)
 	if (sum[WIB_WORKING] + sum[WIB_INTERRUPTED] + sum[WIB_BLOCKED] + sum[WIB_UNCERTAIN] +
 		    sum[WIB_NONE] !=
 	    end_ns - start_ns)
-		fail(walk, VERIFY_WINDOWS, "the window of %s from %s on is not covered",
-		     text_duration(end_ns - start_ns).s, when(walk, start_ns).s);
+		FAIL(walk, VERIFY_WINDOWS, FAULT_WINDOW_HOLE, .start_ns = start_ns,
+		     .end_ns = end_ns);
 	compare_totals(walk, start_ns, end_ns);
 }
 
@@ -241,11 +216,10 @@ static void check_life(struct walk *walk)
 	tl_iter_begin(&iter, walk->tl, &thread->track, at, walk->tl->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		if (in.start_ns != at || in.end_ns <= in.start_ns)
-			fail(walk, VERIFY_LIFE, "its intervals do not touch at %s",
-			     when(walk, at).s);
+			FAIL(walk, VERIFY_LIFE, FAULT_INTERVALS_GAP, .start_ns = at);
 		if (!is_possible(walk, &in))
-			fail(walk, VERIFY_LIFE, "state %x cannot be at %s", in.word,
-			     when(walk, in.start_ns).s);
+			FAIL(walk, VERIFY_LIFE, FAULT_STATE, .number = { in.word },
+			     .start_ns = in.start_ns);
 		if (word_wib(in.word) != WIB_NONE)
 			life += in.end_ns - in.start_ns;
 		if (word_wib(in.word) == WIB_UNCERTAIN)
@@ -256,10 +230,10 @@ static void check_life(struct walk *walk)
 		walk->verify->intervals++;
 	}
 	if (at != walk->tl->end_ns)
-		fail(walk, VERIFY_LIFE, "its intervals end at %s", when(walk, at).s);
+		FAIL(walk, VERIFY_LIFE, FAULT_INTERVALS_END, .start_ns = at);
 	if (thread->tid != 0 && life != thread->death_ns - thread->birth_ns)
-		fail(walk, VERIFY_LIFE, "its states add up to %" PRIu64 " ns of a life of %" PRIu64,
-		     life, thread->death_ns - thread->birth_ns);
+		FAIL(walk, VERIFY_LIFE, FAULT_LIFE_SUM,
+		     .number = { life, thread->death_ns - thread->birth_ns });
 	walk->verify->life_ns += life;
 	compare_totals(walk, origin_of(walk), walk->tl->end_ns);
 }
@@ -273,19 +247,19 @@ static void check_edge(struct walk *walk, const struct tl_edge *edge)
 	verify_done(walk->verify, VERIFY_EDGES);
 	if (edge->slot >= walk->tl->thread_count ||
 	    edge->wait >= walk->tl->threads[edge->slot]->wait_count) {
-		fail(walk, VERIFY_EDGES,
-		     "at %s it ended wait %u of thread number %u, which is none",
-		     when(walk, edge->time_ns).s, edge->wait, edge->slot);
+		FAIL(walk, VERIFY_EDGES, FAULT_ENDED_NONE, .start_ns = edge->time_ns,
+		     .number = { edge->wait, edge->slot });
 		return;
 	}
 	timeline_wait(walk->tl, edge->slot, edge->wait, &wait);
 	if (wait.woken_ns != edge->time_ns && wait.waker.time_ns != edge->time_ns)
-		fail(walk, VERIFY_EDGES, "it ended wait %u of %s at %s, but that one says %s",
-		     edge->wait, verify_name(walk->tl, edge->slot).s, when(walk, edge->time_ns).s,
-		     when(walk, wait.woken_ns).s);
+		FAIL(walk, VERIFY_EDGES, FAULT_ENDED_TIME, .number = { edge->wait },
+		     .other = verify_who(walk->tl, edge->slot), .start_ns = edge->time_ns,
+		     .end_ns = wait.woken_ns);
 	else if (wait.waker.kind == ACTOR_THREAD && wait.waker.slot != walk->slot)
-		fail(walk, VERIFY_EDGES, "it ended wait %u of %s, which names %s", edge->wait,
-		     verify_name(walk->tl, edge->slot).s, verify_name(walk->tl, wait.waker.slot).s);
+		FAIL(walk, VERIFY_EDGES, FAULT_ENDED_NAME, .number = { edge->wait },
+		     .other = verify_who(walk->tl, edge->slot),
+		     .named = verify_who(walk->tl, wait.waker.slot));
 }
 
 static void check_edges(struct walk *walk)
@@ -297,8 +271,7 @@ static void check_edges(struct walk *walk)
 	tl_edges_begin(&iter, walk->tl, walk->slot, origin_of(walk), walk->tl->end_ns + 1);
 	while (tl_edges_next(&iter, &edge)) {
 		if (edge.time_ns < last_ns)
-			fail(walk, VERIFY_EDGES, "its wake-ups are not in order at %s",
-			     when(walk, edge.time_ns).s);
+			FAIL(walk, VERIFY_EDGES, FAULT_WAKES_ORDER, .start_ns = edge.time_ns);
 		last_ns = edge.time_ns;
 		check_edge(walk, &edge);
 	}
@@ -316,8 +289,8 @@ void verify_threads(const struct timeline *tl, const struct verify_progress *pro
 		walk.in_wait = false;
 		if (walk.thread->birth_ns > walk.thread->death_ns ||
 		    walk.thread->birth_ns < tl->origin_ns || walk.thread->death_ns > tl->end_ns)
-			fail(&walk, VERIFY_LIFE, "it lives from %" PRIu64 " to %" PRIu64,
-			     walk.thread->birth_ns, walk.thread->death_ns);
+			FAIL(&walk, VERIFY_LIFE, FAULT_LIFE,
+			     .number = { walk.thread->birth_ns, walk.thread->death_ns });
 		check_life(&walk);
 		check_windows(&walk);
 		check_waits(&walk);

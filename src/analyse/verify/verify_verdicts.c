@@ -1,9 +1,6 @@
 /* verify_verdicts.c - a few windows of a few threads: is what they are charged to the window? */
-#include <inttypes.h>
-
 #include "analyse/verify/verify_int.h"
 #include "analyse/why/why.h"
-#include "base/text.h"
 #include "event/facts.h"
 
 #define VERDICTS       8
@@ -27,6 +24,15 @@ static uint64_t sections_ns(const struct why *why)
 	return sum;
 }
 
+static void fail_sum(struct verify *verify, struct verify_broken *broken, enum verify_fault fault,
+		     uint64_t sum_ns, uint64_t whole_ns)
+{
+	broken->fault = fault;
+	broken->number[0] = sum_ns;
+	broken->number[1] = whole_ns;
+	verify_fail(verify, broken);
+}
+
 static void check_verdict(const struct timeline *tl, const struct why *why, struct verify *verify)
 {
 	uint64_t window = why->end_ns - why->start_ns;
@@ -34,21 +40,15 @@ static void check_verdict(const struct timeline *tl, const struct why *why, stru
 		why->working_ns + why->interrupted_ns + why->blocked_ns + why->uncertain_ns;
 	uint64_t classes = why->held_up_ns + why->asked_ns + why->idle_ns;
 	uint32_t slot = timeline_find_thread(tl, why->target.tid, why->start_ns);
-	struct verify_name name = verify_name(tl, slot);
+	struct verify_broken broken = { VERIFY_VERDICT, .who = verify_who(tl, slot) };
 
 	verify_done(verify, VERIFY_VERDICT);
 	if (roots_ns(why) != window)
-		verify_fail(verify, VERIFY_VERDICT,
-			    "%s: the roots add up to %" PRIu64 " ns of %" PRIu64, name.s,
-			    roots_ns(why), window);
+		fail_sum(verify, &broken, FAULT_ROOTS, roots_ns(why), window);
 	if (states != window || sections_ns(why) != window)
-		verify_fail(verify, VERIFY_VERDICT,
-			    "%s: the states add up to %" PRIu64 " ns of %" PRIu64, name.s, states,
-			    window);
+		fail_sum(verify, &broken, FAULT_STATES, states, window);
 	if (classes != why->blocked_ns)
-		verify_fail(verify, VERIFY_VERDICT,
-			    "%s: the kinds of waits add up to %" PRIu64 " ns of %" PRIu64, name.s,
-			    classes, why->blocked_ns);
+		fail_sum(verify, &broken, FAULT_WAIT_KINDS, classes, why->blocked_ns);
 }
 
 /* The recorded command first, then threads and windows by chance. */

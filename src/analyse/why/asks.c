@@ -380,8 +380,7 @@ static uint64_t elsewhere_ns(const struct asking *asking, const struct wait *wai
 
 	if (child == SLOT_NONE)
 		return ns;
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[child]->track, in->start_ns,
-		      in->end_ns);
+	tl_iter_thread(&iter, query->tl, child, in->start_ns, in->end_ns);
 	while (tl_iter_next(&iter, &part)) {
 		if (word_wib(part.word) == WIB_INTERRUPTED)
 			ns -= part.end_ns - part.start_ns;
@@ -599,8 +598,7 @@ static bool find_question(struct asking *asking)
 
 	if (start_ns >= asking->nap.begin_ns)
 		return false;
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[asking->slot]->track, start_ns,
-		      asking->nap.begin_ns);
+	tl_iter_thread(&iter, query->tl, asking->slot, start_ns, asking->nap.begin_ns);
 	while (tl_iter_entry(&iter, &in)) {
 		enum word_kind kind = word_kind(in.word);
 
@@ -650,8 +648,7 @@ static bool asked_before(const struct asking *asking, const struct question *wha
 
 	if (start_ns >= asking->nap.begin_ns)
 		return false;
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[asking->slot]->track, start_ns,
-		      asking->nap.begin_ns);
+	tl_iter_thread(&iter, query->tl, asking->slot, start_ns, asking->nap.begin_ns);
 	while (tl_iter_entry(&iter, &in)) {
 		if (word_kind(in.word) == WORD_SYSCALL)
 			call = word_plain(in.word);
@@ -795,8 +792,7 @@ static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t ind
 	struct tl_iter iter;
 
 	if (find_first_question(&asking)) {
-		tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, wait->woken_ns,
-			      query_known_ns(query, slot));
+		tl_iter_thread(&iter, query->tl, slot, wait->woken_ns, query_known_ns(query, slot));
 		while (next == NEXT_ON && tl_iter_entry(&iter, &in))
 			next = take(&asking, &in);
 	}

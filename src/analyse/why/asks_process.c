@@ -173,7 +173,7 @@ static uint64_t without_cpu_ns(const struct query *query, uint32_t slot, uint64_
 
 	if (from_ns >= to_ns)
 		return 0;
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, from_ns, to_ns);
+	tl_iter_thread(&iter, query->tl, slot, from_ns, to_ns);
 	while (tl_iter_next(&iter, &in)) {
 		if (word_wib(in.word) == WIB_INTERRUPTED)
 			ns += in.end_ns - in.start_ns;

@@ -29,8 +29,7 @@ static void add_wib(struct query *query, uint32_t slot, const struct tl_interval
 	struct tl_iter iter;
 	struct tl_interval in;
 
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, span->start_ns,
-		      span->end_ns);
+	tl_iter_thread(&iter, query->tl, slot, span->start_ns, span->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		uint64_t ns = in.end_ns - in.start_ns;
 
@@ -231,8 +230,7 @@ static void explain(struct explainer *explainer, uint32_t slot, int32_t parent, 
 	struct tl_iter iter;
 	struct tl_interval in;
 
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, span->start_ns,
-		      span->end_ns);
+	tl_iter_thread(&iter, query->tl, slot, span->start_ns, span->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		uint64_t ns = in.end_ns - in.start_ns;
 

@@ -328,8 +328,8 @@ static void charge_served(struct charger *charger, const struct place *place, ui
 	struct tl_interval at;
 	struct tl_iter iter;
 
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[server]->track,
-		      since_ns > in->start_ns ? since_ns : in->start_ns, in->end_ns);
+	tl_iter_thread(&iter, query->tl, server, since_ns > in->start_ns ? since_ns : in->start_ns,
+		       in->end_ns);
 	while (since_ns < in->end_ns && tl_iter_next(&iter, &at)) {
 		serves = goes_on_serving(charger, wait, &at, in->end_ns, serves);
 		if (!serves)
@@ -827,7 +827,7 @@ static void charge(struct charger *charger, const struct place *place, uint32_t 
 	struct tl_iter iter;
 	struct tl_interval in;
 
-	tl_iter_begin(&iter, tl, &tl->threads[slot]->track, start_ns, end_ns);
+	tl_iter_thread(&iter, tl, slot, start_ns, end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		if (place->depth == 0)
 			charger->own = in;

@@ -84,8 +84,7 @@ static uint64_t took_again_ns(struct query *query, uint32_t slot, uint32_t in, u
 	struct tl_interval span;
 	struct tl_iter iter;
 
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, from_ns,
-		      query_known_ns(query, slot));
+	tl_iter_thread(&iter, query->tl, slot, from_ns, query_known_ns(query, slot));
 	while (tl_iter_entry(&iter, &span) && entries++ < ENTRIES_MAX) {
 		enum word_kind kind = word_kind(span.word);
 

@@ -330,8 +330,8 @@ static bool look_on(struct looking *looking)
 	looking->went_on_ns = looking->found_ns = 0;
 	looking->count = 0;
 	look_count(looking, &looking->slice);
-	tl_iter_begin(&iter, query->tl, &query->tl->threads[looking->slot]->track,
-		      looking->slice.woken_ns, query_known_ns(query, looking->slot));
+	tl_iter_thread(&iter, query->tl, looking->slot, looking->slice.woken_ns,
+		       query_known_ns(query, looking->slot));
 	while (look == LOOK_ON && tl_iter_entry(&iter, &in))
 		look = look_at(looking, &in);
 	if (look == LOOK_OVER)

@@ -59,7 +59,7 @@ bool ctf_order_of(struct ctf_parser *parser, uint8_t *out_order)
 	return ctf_advance(parser);
 }
 
-static bool parse_base(struct ctf_parser *parser, uint8_t *out_base)
+static bool ctf_attributes_parse_base(struct ctf_parser *parser, uint8_t *out_base)
 {
 	static const struct {
 		const char *word;
@@ -153,7 +153,7 @@ static const struct {
 	[AT_MANTISSA] = { "mant_dig", 1u << CTF_FLOAT },
 };
 
-static bool parse_size(struct ctf_parser *parser, uint32_t *out_bits)
+static bool ctf_attributes_parse_size(struct ctf_parser *parser, uint32_t *out_bits)
 {
 	uint32_t line = parser->token.line;
 	uint64_t bits = 0;
@@ -170,7 +170,7 @@ static bool parse_value(struct ctf_parser *parser, enum attribute which, struct 
 {
 	switch (which) {
 	case AT_SIZE:
-		return parse_size(parser, &to->type->bits);
+		return ctf_attributes_parse_size(parser, &to->type->bits);
 	case AT_ALIGN:
 		return ctf_parse_align(parser, &to->type->align);
 	case AT_SIGNED:
@@ -178,7 +178,7 @@ static bool parse_value(struct ctf_parser *parser, enum attribute which, struct 
 	case AT_ORDER:
 		return ctf_order_of(parser, &to->type->order);
 	case AT_BASE:
-		return parse_base(parser, &to->type->base);
+		return ctf_attributes_parse_base(parser, &to->type->base);
 	case AT_ENCODING:
 		return parse_encoding(parser, &to->type->is_text);
 	case AT_MAP:

@@ -59,7 +59,7 @@ static bool has_seen(const struct block *block, const char *name)
 }
 
 /* A name that is written as a word or as a literal string. */
-static bool parse_name(struct ctf_parser *parser, const char **out_name)
+static bool ctf_blocks_parse_name(struct ctf_parser *parser, const char **out_name)
 {
 	if (parser->token.kind != CTF_TOKEN_WORD && parser->token.kind != CTF_TOKEN_TEXT)
 		return ctf_wrong(parser, parser->token.line, "a name is missing");
@@ -79,22 +79,20 @@ static bool parse_entry(struct ctf_parser *parser, struct block *block, parse_at
 /* WORD { entries }; */
 static bool parse_block(struct ctf_parser *parser, struct block *block, parse_attribute *parse)
 {
+	int rc;
+
 	ctf_scope_begin(parser);
 	if (!ctf_advance(parser) || !ctf_expect(parser, '{'))
 		return false;
-	while (!ctf_is_mark(parser, '}')) {
+	while ((rc = ctf_next_entry(parser)) > 0) {
 		bool any;
 
-		if (ctf_accept(parser, ';'))
-			continue;
-		if (parser->token.kind == CTF_TOKEN_END)
-			return ctf_wrong(parser, parser->token.line, "'}' is missing");
 		if (!ctf_parse_declaration(parser, &any) ||
 		    (!any && !parse_entry(parser, block, parse)))
 			return false;
 	}
 	ctf_scope_end(parser);
-	return ctf_advance(parser) && ctf_expect(parser, ';');
+	return rc == 0 && ctf_advance(parser) && ctf_expect(parser, ';');
 }
 
 /* := struct { ... } */
@@ -110,7 +108,7 @@ static bool parse_scope(struct ctf_parser *parser, const char *name, struct ctf_
 	       ctf_wrong(parser, line, "%s must be a struct", name);
 }
 
-static bool parse_uuid(struct ctf_parser *parser, uint8_t out_uuid[16])
+static bool ctf_blocks_parse_uuid(struct ctf_parser *parser, uint8_t out_uuid[16])
 {
 	uint32_t line = parser->token.line, digits = 0;
 	const char *text;
@@ -165,7 +163,7 @@ static bool parse_trace_entry(struct ctf_parser *parser, struct block *block, co
 		return parse_version(parser, name, 8);
 	if (strcmp(name, "uuid") == 0) {
 		meta->has_uuid = true;
-		return parse_uuid(parser, meta->uuid);
+		return ctf_blocks_parse_uuid(parser, meta->uuid);
 	}
 	if (strcmp(name, "byte_order") != 0)
 		return ctf_skip_value(parser);
@@ -176,7 +174,7 @@ static bool parse_trace_entry(struct ctf_parser *parser, struct block *block, co
 	       ctf_wrong(parser, parser->token.line, "byte_order of the trace must be le or be");
 }
 
-static bool parse_trace(struct ctf_parser *parser)
+static bool ctf_blocks_parse_trace(struct ctf_parser *parser)
 {
 	static const char *const needed[] = { "major", "minor", "byte_order" };
 	struct block block = { .what = "trace",
@@ -254,7 +252,7 @@ static bool parse_clock_entry(struct ctf_parser *parser, struct block *block, co
 	if (!ctf_expect(parser, '='))
 		return false;
 	if (strcmp(name, "name") == 0)
-		return parse_name(parser, &clock->name);
+		return ctf_blocks_parse_name(parser, &clock->name);
 	if (strcmp(name, "freq") == 0)
 		return parse_freq(parser, &clock->freq);
 	if (strcmp(name, "offset") == 0)
@@ -266,13 +264,13 @@ static bool parse_clock_entry(struct ctf_parser *parser, struct block *block, co
 	if (strcmp(name, "absolute") == 0)
 		return ctf_parse_bool(parser, &clock->absolute);
 	if (strcmp(name, "uuid") == 0)
-		return parse_uuid(parser, uuid);
+		return ctf_blocks_parse_uuid(parser, uuid);
 	if (strcmp(name, "description") == 0)
 		return ctf_parse_text(parser, name, &text);
 	return ctf_skip_value(parser);
 }
 
-static bool parse_clock(struct ctf_parser *parser)
+static bool ctf_blocks_parse_clock(struct ctf_parser *parser)
 {
 	struct ctf_meta *meta = parser->meta;
 	struct ctf_clock *clock = ctf_take(&meta->arena, sizeof(*clock));
@@ -317,7 +315,7 @@ static bool parse_stream_entry(struct ctf_parser *parser, struct block *block, c
 				       : ctf_skip_value(parser);
 }
 
-static bool parse_stream(struct ctf_parser *parser)
+static bool ctf_blocks_parse_stream(struct ctf_parser *parser)
 {
 	struct ctf_meta *meta = parser->meta;
 	struct ctf_stream *stream = ctf_take(&meta->arena, sizeof(*stream));
@@ -352,7 +350,7 @@ static bool parse_event_entry(struct ctf_parser *parser, struct block *block, co
 	if (!ctf_expect(parser, '='))
 		return false;
 	if (strcmp(name, "name") == 0)
-		return parse_name(parser, &event->name);
+		return ctf_blocks_parse_name(parser, &event->name);
 	if (strcmp(name, "id") == 0)
 		return ctf_parse_unsigned(parser, name, &event->id);
 	if (strcmp(name, "stream_id") == 0)
@@ -364,7 +362,7 @@ static bool parse_event_entry(struct ctf_parser *parser, struct block *block, co
 	return ctf_skip_value(parser);
 }
 
-static bool parse_event(struct ctf_parser *parser)
+static bool ctf_blocks_parse_event(struct ctf_parser *parser)
 {
 	struct ctf_meta *meta = parser->meta;
 	struct ctf_event *event = ctf_take(&meta->arena, sizeof(*event));
@@ -404,9 +402,9 @@ bool ctf_parse_blocks(struct ctf_parser *parser)
 		const char *word;
 		bool (*parse)(struct ctf_parser *parser);
 	} rows[] = {
-		{ "trace", parse_trace }, { "env", parse_env },
-		{ "clock", parse_clock }, { "stream", parse_stream },
-		{ "event", parse_event }, { "callsite", parse_callsite },
+		{ "trace", ctf_blocks_parse_trace }, { "env", parse_env },
+		{ "clock", ctf_blocks_parse_clock }, { "stream", ctf_blocks_parse_stream },
+		{ "event", ctf_blocks_parse_event }, { "callsite", parse_callsite },
 	};
 
 	while (parser->token.kind != CTF_TOKEN_END) {

@@ -19,7 +19,7 @@
 #define MAX_CLOCKS    4096u
 #define MAX_FREQUENCY UINT64_C(1000000000000)
 
-static bool is_blank(char c)
+static bool ctf2_meta_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == RECORD_MARK;
 }
@@ -28,15 +28,15 @@ bool ctf2_is_metadata(const char *text, size_t bytes)
 {
 	size_t at = 0;
 
-	while (at < bytes && is_blank(text[at]))
+	while (at < bytes && ctf2_meta_is_blank(text[at]))
 		at++;
 	return at < bytes && (text[at] == '{' || (at > 0 && text[at - 1] == RECORD_MARK));
 }
 
 /* ------------------------------------------------------------------ preamble, aliases */
 
-static bool parse_uuid(struct ctf2_parser *parser, struct json_object *object, bool *out_has,
-		       uint8_t out_uuid[16])
+static bool ctf2_meta_parse_uuid(struct ctf2_parser *parser, struct json_object *object,
+				 bool *out_has, uint8_t out_uuid[16])
 {
 	struct json_object *list = NULL;
 
@@ -70,10 +70,10 @@ static bool parse_preamble(struct ctf2_parser *parser, struct json_object *objec
 	if (version != 2)
 		return ctf2_wrong(parser, "this is CTF %llu, but CTF 1.8 and 2 can be read",
 				  (unsigned long long)version);
-	return parse_uuid(parser, object, &parser->meta->has_uuid, parser->meta->uuid);
+	return ctf2_meta_parse_uuid(parser, object, &parser->meta->has_uuid, parser->meta->uuid);
 }
 
-static bool parse_alias(struct ctf2_parser *parser, struct json_object *object)
+static bool ctf2_meta_parse_alias(struct ctf2_parser *parser, struct json_object *object)
 {
 	static const char *const names[] = { "name", "field-class", NULL };
 	struct ctf2_alias alias = { NULL, NULL };
@@ -132,7 +132,7 @@ static bool parse_environment(struct ctf2_parser *parser, struct json_object *ob
 	return true;
 }
 
-static bool parse_trace(struct ctf2_parser *parser, struct json_object *object)
+static bool ctf2_meta_parse_trace(struct ctf2_parser *parser, struct json_object *object)
 {
 	static const char *const names[] = {
 		"namespace", "name", "uid", "environment", "packet-header-field-class", "uuid", NULL
@@ -147,13 +147,14 @@ static bool parse_trace(struct ctf2_parser *parser, struct json_object *object)
 		return ctf2_wrong(parser, "the trace class follows a data stream class");
 	meta->has_trace = true;
 	return ctf2_check(parser, object, names) && check_identity(parser, object) &&
-	       parse_uuid(parser, object, &has_uuid, uuid) && parse_environment(parser, object) &&
+	       ctf2_meta_parse_uuid(parser, object, &has_uuid, uuid) &&
+	       parse_environment(parser, object) &&
 	       ctf2_scope(parser, object, "packet-header-field-class", &meta->packet_header);
 }
 
 /* "unix-epoch", or who says what 0 is. */
-static bool parse_origin(struct ctf2_parser *parser, struct json_object *object,
-			 struct ctf_clock *clock)
+static bool ctf2_meta_parse_origin(struct ctf2_parser *parser, struct json_object *object,
+				   struct ctf_clock *clock)
 {
 	static const char *const names[] = { "namespace", "name", "uid", NULL };
 	struct json_object *origin = ctf2_find(object, "origin");
@@ -194,7 +195,7 @@ static bool find_clock(const struct ctf_meta *meta, const char *id)
 	return false;
 }
 
-static bool parse_clock(struct ctf2_parser *parser, struct json_object *object)
+static bool ctf2_meta_parse_clock(struct ctf2_parser *parser, struct json_object *object)
 {
 	static const char *const names[] = { "id",	    "namespace", "name",
 					     "uid",	    "frequency", "precision",
@@ -225,7 +226,7 @@ static bool parse_clock(struct ctf2_parser *parser, struct json_object *object)
 	meta->clocks = vec_room(meta->clocks, meta->clock_count, &meta->clock_cap,
 				sizeof(struct ctf_clock *));
 	meta->clocks[meta->clock_count++] = clock;
-	return parse_origin(parser, object, clock) && parse_offset(parser, object, clock);
+	return ctf2_meta_parse_origin(parser, object, clock) && parse_offset(parser, object, clock);
 }
 
 /* ------------------------------------------------------------------ streams, events */
@@ -240,7 +241,7 @@ static bool parse_default_clock(struct ctf2_parser *parser, struct json_object *
 	       ctf2_wrong(parser, "there is no clock class %s before this", stream->clock_name);
 }
 
-static bool parse_stream(struct ctf2_parser *parser, struct json_object *object)
+static bool ctf2_meta_parse_stream(struct ctf2_parser *parser, struct json_object *object)
 {
 	static const char *const names[] = { "id",
 					     "namespace",
@@ -297,7 +298,7 @@ static void take_attributes(struct ctf2_parser *parser, struct json_object *obje
 	}
 }
 
-static bool parse_event(struct ctf2_parser *parser, struct json_object *object)
+static bool ctf2_meta_parse_event(struct ctf2_parser *parser, struct json_object *object)
 {
 	static const char *const names[] = {
 		"id",  "data-stream-class-id",	       "namespace",	      "name",
@@ -331,9 +332,12 @@ static const struct {
 	const char *name;
 	bool (*parse)(struct ctf2_parser *parser, struct json_object *object);
 } fragment_rows[] = {
-	{ "preamble", parse_preamble },	       { "field-class-alias", parse_alias },
-	{ "trace-class", parse_trace },	       { "clock-class", parse_clock },
-	{ "data-stream-class", parse_stream }, { "event-record-class", parse_event },
+	{ "preamble", parse_preamble },
+	{ "field-class-alias", ctf2_meta_parse_alias },
+	{ "trace-class", ctf2_meta_parse_trace },
+	{ "clock-class", ctf2_meta_parse_clock },
+	{ "data-stream-class", ctf2_meta_parse_stream },
+	{ "event-record-class", ctf2_meta_parse_event },
 };
 
 static bool parse_fragment(struct ctf2_parser *parser, struct json_object *object)
@@ -392,7 +396,7 @@ static bool parse_all(struct ctf2_parser *parser, struct json_tokener *tokener, 
 	size_t at = 0, used = 0;
 
 	for (;;) {
-		for (; at < bytes && is_blank(text[at]); at++)
+		for (; at < bytes && ctf2_meta_is_blank(text[at]); at++)
 			parser->line += text[at] == '\n';
 		if (at == bytes)
 			return parser->has_preamble || ctf2_wrong(parser, "there is no preamble");

@@ -44,8 +44,8 @@ static bool parse_order(struct ctf2_parser *parser, struct json_object *object,
 	return true;
 }
 
-static bool parse_base(struct ctf2_parser *parser, struct json_object *object,
-		       struct ctf_type *type)
+static bool ctf2_number_parse_base(struct ctf2_parser *parser, struct json_object *object,
+				   struct ctf_type *type)
 {
 	uint64_t base = type->base;
 
@@ -216,12 +216,12 @@ static bool parse_integer(struct ctf2_parser *parser, struct json_object *object
 					     "roles",	  NULL };
 
 	return ctf2_check(parser, object, names) && parse_bits(parser, object, type) &&
-	       parse_base(parser, object, type) && ctf2_roles(parser, object, type) &&
+	       ctf2_number_parse_base(parser, object, type) && ctf2_roles(parser, object, type) &&
 	       parse_mappings(parser, object, type);
 }
 
-static bool parse_signed(struct ctf2_parser *parser, struct json_object *object,
-			 struct ctf_type *type)
+static bool ctf2_number_parse_signed(struct ctf2_parser *parser, struct json_object *object,
+				     struct ctf_type *type)
 {
 	type->is_signed = true;
 	return parse_integer(parser, object, type);
@@ -234,7 +234,7 @@ static bool parse_varint(struct ctf2_parser *parser, struct json_object *object,
 
 	type->align = 8;
 	type->bits = 64;
-	return ctf2_check(parser, object, names) && parse_base(parser, object, type) &&
+	return ctf2_check(parser, object, names) && ctf2_number_parse_base(parser, object, type) &&
 	       ctf2_roles(parser, object, type) && parse_mappings(parser, object, type);
 }
 
@@ -267,11 +267,11 @@ static const struct ctf2_class rows[] = {
 	{ "fixed-length-bit-map", CTF_INTEGER, parse_bit_map },
 	{ "fixed-length-boolean", CTF_INTEGER, parse_boolean },
 	{ "fixed-length-unsigned-integer", CTF_INTEGER, parse_integer },
-	{ "fixed-length-signed-integer", CTF_INTEGER, parse_signed },
+	{ "fixed-length-signed-integer", CTF_INTEGER, ctf2_number_parse_signed },
 	{ "fixed-length-floating-point-number", CTF_FLOAT, parse_float },
 	/* These two are of drafts of the standard. */
 	{ "fixed-length-unsigned-enumeration", CTF_INTEGER, parse_integer },
-	{ "fixed-length-signed-enumeration", CTF_INTEGER, parse_signed },
+	{ "fixed-length-signed-enumeration", CTF_INTEGER, ctf2_number_parse_signed },
 	{ "variable-length-unsigned-integer", CTF_VARINT, parse_varint },
 	{ "variable-length-signed-integer", CTF_VARINT, parse_signed_varint },
 };

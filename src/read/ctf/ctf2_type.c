@@ -36,7 +36,7 @@ static const struct {
 	{ "event-record-payload", 5 },
 };
 
-static bool find_origin(const char *name, struct ctf_type *type)
+static bool ctf2_type_find_origin(const char *name, struct ctf_type *type)
 {
 	for (size_t i = 0; i < ARRAY_LEN(origin_rows); i++) {
 		if (strcmp(origin_rows[i].name, name) != 0)
@@ -47,15 +47,15 @@ static bool find_origin(const char *name, struct ctf_type *type)
 	return false;
 }
 
-static bool parse_origin(struct ctf2_parser *parser, struct json_object *location,
-			 struct ctf_type *type)
+static bool ctf2_type_parse_origin(struct ctf2_parser *parser, struct json_object *location,
+				   struct ctf_type *type)
 {
 	const char *origin = NULL;
 
 	type->path_from = CTF_PATH_RELATIVE;
 	if (!ctf2_text(parser, location, "origin", &origin))
 		return false;
-	return !origin || find_origin(origin, type) ||
+	return !origin || ctf2_type_find_origin(origin, type) ||
 	       ctf2_wrong(parser, "there is no origin %s", origin);
 }
 
@@ -116,7 +116,7 @@ static bool parse_draft_location(struct ctf2_parser *parser, struct json_object 
 	struct path path = { .count = 0 };
 
 	if (!json_object_is_type(origin, json_type_string) ||
-	    !find_origin(json_object_get_string(origin), type))
+	    !ctf2_type_find_origin(json_object_get_string(origin), type))
 		return ctf2_wrong(parser, "a location must be an object, or begin with an origin");
 	if (!collect_path(parser, list, 1, &path))
 		return false;
@@ -136,7 +136,8 @@ static bool parse_location(struct ctf2_parser *parser, struct json_object *objec
 		return parse_draft_location(parser, ctf2_find(object, name), type);
 	if (!ctf2_require(parser, object, name) || !ctf2_object(parser, object, name, &location) ||
 	    !ctf2_check(parser, location, names) || !ctf2_require(parser, location, "path") ||
-	    !ctf2_array(parser, location, "path", &list) || !parse_origin(parser, location, type) ||
+	    !ctf2_array(parser, location, "path", &list) ||
+	    !ctf2_type_parse_origin(parser, location, type) ||
 	    !collect_path(parser, list, 0, &path))
 		return false;
 	if (path.up && type->path_from != CTF_PATH_RELATIVE)
@@ -147,8 +148,8 @@ static bool parse_location(struct ctf2_parser *parser, struct json_object *objec
 
 /* ------------------------------------------------------------------ texts and bytes */
 
-static bool parse_encoding(struct ctf2_parser *parser, struct json_object *object,
-			   struct ctf_type *type)
+static bool ctf2_type_parse_encoding(struct ctf2_parser *parser, struct json_object *object,
+				     struct ctf_type *type)
 {
 	static const char *const words[] = {
 		[CTF_UTF8] = "utf-8",	      [CTF_UTF16_LITTLE] = "utf-16le",
@@ -168,14 +169,14 @@ static bool parse_encoding(struct ctf2_parser *parser, struct json_object *objec
 	return ctf2_wrong(parser, "there is no encoding %s", encoding);
 }
 
-static bool parse_string(struct ctf2_parser *parser, struct json_object *object,
-			 struct ctf_type *type)
+static bool ctf2_type_parse_string(struct ctf2_parser *parser, struct json_object *object,
+				   struct ctf_type *type)
 {
 	static const char *const names[] = { "encoding", NULL };
 
 	type->align = 8;
 	type->is_text = true;
-	return ctf2_check(parser, object, names) && parse_encoding(parser, object, type);
+	return ctf2_check(parser, object, names) && ctf2_type_parse_encoding(parser, object, type);
 }
 
 /* So many bytes. */
@@ -205,8 +206,8 @@ static bool parse_static_string(struct ctf2_parser *parser, struct json_object *
 
 	set_bytes(parser, type);
 	type->is_text = true;
-	return ctf2_check(parser, object, names) && parse_encoding(parser, object, type) &&
-	       parse_length(parser, object, type);
+	return ctf2_check(parser, object, names) &&
+	       ctf2_type_parse_encoding(parser, object, type) && parse_length(parser, object, type);
 }
 
 static bool parse_dynamic_string(struct ctf2_parser *parser, struct json_object *object,
@@ -216,7 +217,8 @@ static bool parse_dynamic_string(struct ctf2_parser *parser, struct json_object 
 
 	set_bytes(parser, type);
 	type->is_text = true;
-	return ctf2_check(parser, object, names) && parse_encoding(parser, object, type) &&
+	return ctf2_check(parser, object, names) &&
+	       ctf2_type_parse_encoding(parser, object, type) &&
 	       parse_location(parser, object, "length-field-location", type);
 }
 
@@ -249,8 +251,8 @@ static bool parse_dynamic_blob(struct ctf2_parser *parser, struct json_object *o
 
 /* ------------------------------------------------------------------ types of types */
 
-static bool set_depth(struct ctf2_parser *parser, struct ctf_type *type,
-		      const struct ctf_type *part)
+static bool ctf2_type_set_depth(struct ctf2_parser *parser, struct ctf_type *type,
+				const struct ctf_type *part)
 {
 	if (type->depth <= part->depth)
 		type->depth = part->depth + 1;
@@ -263,7 +265,7 @@ static bool parse_element(struct ctf2_parser *parser, struct json_object *object
 {
 	if (!ctf2_require(parser, object, "element-field-class") ||
 	    !ctf2_type(parser, ctf2_find(object, "element-field-class"), &type->element) ||
-	    !set_depth(parser, type, type->element) ||
+	    !ctf2_type_set_depth(parser, type, type->element) ||
 	    !ctf2_align(parser, object, "minimum-alignment", type))
 		return false;
 	if (type->align < type->element->align)
@@ -342,7 +344,7 @@ static bool parse_structure(struct ctf2_parser *parser, struct json_object *obje
 
 		if (!parse_member(parser, json_object_array_get_idx(members, type->member_count),
 				  member) ||
-		    !set_depth(parser, type, member->type))
+		    !ctf2_type_set_depth(parser, type, member->type))
 			return false;
 		if (type->align < member->type->align)
 			type->align = member->type->align;
@@ -410,11 +412,12 @@ static bool parse_option(struct ctf2_parser *parser, struct json_object *object,
 	       ctf2_text(parser, object, "name", &member->name) &&
 	       ctf2_require(parser, object, "field-class") &&
 	       ctf2_type(parser, ctf2_find(object, "field-class"), &member->type) &&
-	       set_depth(parser, type, member->type) && add_choices(parser, object, index, choices);
+	       ctf2_type_set_depth(parser, type, member->type) &&
+	       add_choices(parser, object, index, choices);
 }
 
-static bool parse_variant(struct ctf2_parser *parser, struct json_object *object,
-			  struct ctf_type *type)
+static bool ctf2_type_parse_variant(struct ctf2_parser *parser, struct json_object *object,
+				    struct ctf_type *type)
 {
 	static const char *const names[] = { "options", "selector-field-location", NULL };
 	struct json_object *options = NULL;
@@ -456,7 +459,7 @@ static bool parse_optional(struct ctf2_parser *parser, struct json_object *objec
 	type->members[0].name = "value";
 	type->is_optional = true;
 	if (!ctf2_type(parser, ctf2_find(object, "field-class"), &type->members[0].type) ||
-	    !set_depth(parser, type, type->members[0].type))
+	    !ctf2_type_set_depth(parser, type, type->members[0].type))
 		return false;
 	if (ctf2_find(object, "selector-field-ranges")) {
 		good = add_choices(parser, object, 0, &choices);
@@ -473,7 +476,7 @@ static bool parse_optional(struct ctf2_parser *parser, struct json_object *objec
 /* ------------------------------------------------------------------ all of them */
 
 static const struct ctf2_class rows[] = {
-	{ "null-terminated-string", CTF_STRING, parse_string },
+	{ "null-terminated-string", CTF_STRING, ctf2_type_parse_string },
 	{ "static-length-string", CTF_ARRAY, parse_static_string },
 	{ "dynamic-length-string", CTF_SEQUENCE, parse_dynamic_string },
 	{ "static-length-blob", CTF_ARRAY, parse_static_blob },
@@ -482,7 +485,7 @@ static const struct ctf2_class rows[] = {
 	{ "static-length-array", CTF_ARRAY, parse_static_array },
 	{ "dynamic-length-array", CTF_SEQUENCE, parse_dynamic_array },
 	{ "optional", CTF_VARIANT, parse_optional },
-	{ "variant", CTF_VARIANT, parse_variant },
+	{ "variant", CTF_VARIANT, ctf2_type_parse_variant },
 };
 
 struct ctf_type *ctf2_alias_find(const struct ctf2_parser *parser, const char *name)

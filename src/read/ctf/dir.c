@@ -136,7 +136,7 @@ static int read_meta(struct ctf_dir *dir, const char *folder, struct ctf_meta **
 	return rc;
 }
 
-static const char *env_text(const struct ctf_meta *meta, const char *name)
+static const char *ctf_dir_env_text(const struct ctf_meta *meta, const char *name)
 {
 	const struct ctf_env *env = ctf_meta_env(meta, name);
 
@@ -148,7 +148,7 @@ static const char *tracer_from_env(struct facts *facts, const struct ctf_meta *m
 {
 	static const char *const parts[] = { "tracer_major", "tracer_minor", "tracer_patchlevel",
 					     "tracer_patch" };
-	const char *name = env_text(meta, "tracer_name");
+	const char *name = ctf_dir_env_text(meta, "tracer_name");
 	AUTO_FREE char *text = name ? xstrdup(name) : NULL;
 	char sign = ' ';
 
@@ -169,8 +169,9 @@ static const char *tracer_from_env(struct facts *facts, const struct ctf_meta *m
 /* What env tells of the machine. */
 static void facts_from_env(struct facts *facts, const struct ctf_meta *meta)
 {
-	const char *host = env_text(meta, "hostname"), *arch = env_text(meta, "machine");
-	const char *kernel = env_text(meta, "kernel_release");
+	const char *host = ctf_dir_env_text(meta, "hostname"),
+		   *arch = ctf_dir_env_text(meta, "machine");
+	const char *kernel = ctf_dir_env_text(meta, "kernel_release");
 
 	if (!facts->tracer)
 		facts->tracer = tracer_from_env(facts, meta);
@@ -179,11 +180,11 @@ static void facts_from_env(struct facts *facts, const struct ctf_meta *meta)
 	if (host && !facts->host)
 		facts->host = facts_keep(facts, host);
 	if (!kernel)
-		kernel = env_text(meta, "release");
+		kernel = ctf_dir_env_text(meta, "release");
 	if (kernel && !facts->kernel)
 		facts->kernel = facts_keep(facts, kernel);
 	if (!arch)
-		arch = env_text(meta, "architecture");
+		arch = ctf_dir_env_text(meta, "architecture");
 	if (arch && facts_syscall(&(struct facts){ .arch = arch }, 0, false))
 		facts->arch = facts_keep(facts, arch);
 }
@@ -217,7 +218,7 @@ static bool bind_native(struct ctf_dir *dir, struct ctf_meta *meta, struct ctf_e
 /* holdup wrote it: an export, a cut, or libholdup in a program. */
 static bool is_by_holdup(const struct ctf_meta *meta)
 {
-	const char *tracer = env_text(meta, "tracer_name");
+	const char *tracer = ctf_dir_env_text(meta, "tracer_name");
 
 	return tracer && strcmp(tracer, "holdup") == 0;
 }
@@ -287,7 +288,7 @@ static size_t add_files(struct ctf_dir *dir, const char *folder, const struct ct
 }
 
 /* The earliest of the clocks that are used. */
-static int64_t find_origin(const struct ctf_dir *dir)
+static int64_t ctf_dir_find_origin(const struct ctf_dir *dir)
 {
 	int64_t origin = INT64_MAX;
 
@@ -319,7 +320,7 @@ static bool is_state(const struct ctf_packets *stream)
 	return native_of(stream) == CTF_NATIVE_STATE;
 }
 
-static uint64_t lost_of(const struct ctf_packets *stream)
+static uint64_t ctf_dir_lost_of(const struct ctf_packets *stream)
 {
 	uint64_t lost = 0;
 
@@ -328,17 +329,17 @@ static uint64_t lost_of(const struct ctf_packets *stream)
 	return lost;
 }
 
-static uint16_t cpu_of(const struct ctf_packets *stream, size_t number)
+static uint16_t ctf_dir_cpu_of(const struct ctf_packets *stream, size_t number)
 {
 	return stream->count && stream->items[0].has_cpu ? stream->items[0].cpu : (uint16_t)number;
 }
 
-static void count_cpus(struct ctf_dir *dir)
+static void ctf_dir_count_cpus(struct ctf_dir *dir)
 {
 	struct facts *facts = &dir->trace.facts;
 
 	for (size_t i = 0; i < dir->index.count; i++) {
-		uint16_t cpu = cpu_of(&dir->index.streams[i], i);
+		uint16_t cpu = ctf_dir_cpu_of(&dir->index.streams[i], i);
 
 		if (facts->cpu_count <= cpu && !is_state(&dir->index.streams[i]))
 			facts->cpu_count = cpu + 1u;
@@ -346,11 +347,11 @@ static void count_cpus(struct ctf_dir *dir)
 	facts->cpus = xcalloc(facts->cpu_count + 1, sizeof(*facts->cpus));
 	for (size_t i = 0; i < dir->index.count; i++) {
 		const struct ctf_packets *stream = &dir->index.streams[i];
-		struct fact_cpu *cpu = &facts->cpus[cpu_of(stream, i)];
+		struct fact_cpu *cpu = &facts->cpus[ctf_dir_cpu_of(stream, i)];
 
 		if (is_state(stream))
 			continue;
-		cpu->lost += lost_of(stream);
+		cpu->lost += ctf_dir_lost_of(stream);
 		for (size_t p = 0; p < stream->count; p++)
 			cpu->bytes += (stream->items[p].content_bits + 7) / 8;
 	}
@@ -387,7 +388,7 @@ static size_t make_lanes(struct ctf_dir *dir, struct lane **out_lanes)
 		bool is_user = native_of(stream) == CTF_NATIVE_USER;
 
 		dir->lanes[i] = ctf_lane_new(stream, is_user ? &dir->user_common : &dir->common,
-					     cpu_of(stream, i), (uint16_t)i);
+					     ctf_dir_cpu_of(stream, i), (uint16_t)i);
 		if (!is_state(stream))
 			out_lanes[count++] = ctf_lane_lane(dir->lanes[i]);
 	}
@@ -424,15 +425,15 @@ static void close_states(struct ctf_dir *dir)
 	}
 }
 
-static void open_lanes(struct ctf_dir *dir)
+static void ctf_dir_open_lanes(struct ctf_dir *dir)
 {
 	AUTO_FREE struct lane **lanes = xcalloc(dir->index.count + 1, sizeof(struct lane *));
 	size_t count;
 
-	dir->common.origin_ns = find_origin(dir);
+	dir->common.origin_ns = ctf_dir_find_origin(dir);
 	dir->trace.facts.realtime_offset_ns = dir->common.origin_ns;
 	ctf_index_finish(&dir->index, dir->common.origin_ns);
-	count_cpus(dir);
+	ctf_dir_count_cpus(dir);
 	if (dir->has_natives)
 		dir->events = kernel_events_new(&dir->formats, dir->big_endian, &dir->trace.facts);
 	dir->common.events = dir->events;
@@ -474,7 +475,7 @@ static void ctf_dir_close(struct trace *trace)
 }
 
 /* The byte order of records: those that were made have ours. */
-static bool is_big_endian(const struct ctf_dir *dir)
+static bool ctf_dir_is_big_endian(const struct ctf_dir *dir)
 {
 	return dir->has_natives ? dir->big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 }
@@ -487,7 +488,7 @@ static void ctf_dir_meaning(const struct trace *trace, struct trace_meaning *out
 		.formats = &dir->formats,
 		/* Natives are of an export, whose source may have had those of any event. */
 		.formats_are_recorded = !dir->has_natives,
-		.big_endian = is_big_endian((const struct ctf_dir *)trace),
+		.big_endian = ctf_dir_is_big_endian((const struct ctf_dir *)trace),
 		.long_bytes = 8,
 	};
 }
@@ -520,8 +521,8 @@ static int check_hosts(const struct ctf_dir *dir, const struct tree *tree, struc
 	const char *first = NULL;
 
 	for (size_t i = 0; i < dir->meta_count; i++) {
-		const char *host = env_text(dir->metas[i], "hostname");
-		const char *domain = env_text(dir->metas[i], "domain");
+		const char *host = ctf_dir_env_text(dir->metas[i], "hostname");
+		const char *domain = ctf_dir_env_text(dir->metas[i], "domain");
 
 		if (!host || !domain || strcmp(domain, "kernel") != 0)
 			continue;
@@ -593,7 +594,7 @@ static int ctf_dir_open(const char *path, struct trace **out_trace, struct err *
 		if (dir->metas[i]->is_ctf2)
 			dir->trace.facts.format = "CTF 2";
 	}
-	open_lanes(dir);
+	ctf_dir_open_lanes(dir);
 	*out_trace = &dir->trace;
 	return 0;
 }
@@ -637,7 +638,7 @@ static void tie_clock(const struct ctf_meta *meta, struct ctf_clock *clock,
 	}
 }
 
-static uint64_t env_number(const struct ctf_meta *meta, const char *name)
+static uint64_t ctf_dir_env_number(const struct ctf_meta *meta, const char *name)
 {
 	const struct ctf_env *env = ctf_meta_env(meta, name);
 
@@ -646,7 +647,7 @@ static uint64_t env_number(const struct ctf_meta *meta, const char *name)
 
 static void bind_beside(struct ctf_dir *dir, struct ctf_meta *meta)
 {
-	bool same_ids = env_number(meta, "pid_ns") == INITIAL_PID_NS;
+	bool same_ids = ctf_dir_env_number(meta, "pid_ns") == INITIAL_PID_NS;
 
 	bind_events(dir, meta);
 	for (size_t i = 0; i < meta->event_count; i++) {
@@ -660,7 +661,7 @@ static void bind_beside(struct ctf_dir *dir, struct ctf_meta *meta)
 /* Does it say that it is the kernel's? Its events would be believed. */
 static bool poses_as_kernel(const struct ctf_meta *meta)
 {
-	const char *tracer = env_text(meta, "tracer_name");
+	const char *tracer = ctf_dir_env_text(meta, "tracer_name");
 
 	if (strcmp(ctf_rows_tracer(meta), "kernel") == 0 || (tracer && !strcmp(tracer, "perf")) ||
 	    ctf_native_has_kernel(meta))
@@ -672,7 +673,7 @@ static bool poses_as_kernel(const struct ctf_meta *meta)
 	return false;
 }
 
-static void add_beside(struct ctf_dir *dir, const char *path, const struct ctf_host *host)
+static void ctf_dir_add_beside(struct ctf_dir *dir, const char *path, const struct ctf_host *host)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct ctf_meta *meta;
@@ -709,15 +710,16 @@ static void open_beside_lanes(struct ctf_dir *dir, const struct ctf_host *host)
 	dir->lanes = xcalloc(dir->lane_count + 1, sizeof(struct ctf_lane *));
 	for (size_t i = 0; i < dir->lane_count; i++) {
 		const struct ctf_meta *meta = dir->index.streams[i].meta;
-		uint64_t vpid = env_number(meta, "vpid");
+		uint64_t vpid = ctf_dir_env_number(meta, "vpid");
 		const struct vtid_process process = {
-			.space = env_number(meta, "pid_ns"),
+			.space = ctf_dir_env_number(meta, "pid_ns"),
 			.vpid = vpid <= INT32_MAX ? (int32_t)vpid : 0,
-			.start = env_number(meta, "pid_start"),
+			.start = ctf_dir_env_number(meta, "pid_start"),
 		};
 
-		dir->lanes[i] = ctf_lane_new(&dir->index.streams[i], &dir->common,
-					     cpu_of(&dir->index.streams[i], i), (uint16_t)(i + 1));
+		dir->lanes[i] =
+			ctf_lane_new(&dir->index.streams[i], &dir->common,
+				     ctf_dir_cpu_of(&dir->index.streams[i], i), (uint16_t)(i + 1));
 		if (process.space != INITIAL_PID_NS)
 			ctf_lane_set_process(dir->lanes[i], &process, host->vtids);
 	}
@@ -747,7 +749,7 @@ struct ctf_dir *ctf_beside_open(const char *path, const struct ctf_host *host)
 	dir->types_left = CTF_MAX_TYPES;
 	find_traces(&tree, path, 0);
 	for (size_t i = 0; i < tree.count; i++)
-		add_beside(dir, tree.paths[i], host);
+		ctf_dir_add_beside(dir, tree.paths[i], host);
 	tree_fini(&tree);
 	if (dir->index.count > MAX_STREAMS) {
 		facts_note_damage(host->facts, "user: there are more than %u streams", MAX_STREAMS);

@@ -41,8 +41,8 @@ static bool find_field(const struct dump *dump, const struct trace_record *recor
 	       out_field->offset + out_field->bytes <= record->bytes;
 }
 
-static bool number(const struct dump *dump, const struct trace_record *record, const char *name,
-		   uint64_t *out_number)
+static bool ctf_dump_number(const struct dump *dump, const struct trace_record *record,
+			    const char *name, uint64_t *out_number)
 {
 	struct format_field field;
 
@@ -57,7 +57,7 @@ static int32_t number_32(const struct dump *dump, const struct trace_record *rec
 {
 	uint64_t value = 0;
 
-	(void)number(dump, record, name, &value);
+	(void)ctf_dump_number(dump, record, name, &value);
 	return (int32_t)value;
 }
 
@@ -76,7 +76,8 @@ static const char *text(const struct dump *dump, const struct trace_record *reco
 	return facts_keep(dump->facts, (const char *)record->data + (word & 0xffff));
 }
 
-static void take_thread(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
+static void ctf_dump_take_thread(struct dump *dump, const struct trace_record *record,
+				 uint64_t time_ns)
 {
 	struct facts *facts = dump->facts;
 	int32_t tid = number_32(dump, record, "tid"), tgid = number_32(dump, record, "pid");
@@ -84,7 +85,7 @@ static void take_thread(struct dump *dump, const struct trace_record *record, ui
 	uint64_t table;
 	bool is_new;
 
-	if (number(dump, record, "file_table_address", &table))
+	if (ctf_dump_number(dump, record, "file_table_address", &table))
 		map_put(&dump->tables, table, (uint64_t)tgid);
 	*map_add(&dump->tids, (uint64_t)tid, &is_new) = 1;
 	if (!is_new)
@@ -126,7 +127,7 @@ static void take_fd(struct dump *dump, const struct trace_record *record, uint64
 	uint64_t table, *owner;
 
 	(void)time_ns;
-	if (number(dump, record, "file_table_address", &table)) {
+	if (ctf_dump_number(dump, record, "file_table_address", &table)) {
 		owner = map_find(&dump->tables, table);
 		if (!owner)
 			return;
@@ -153,20 +154,22 @@ static void take_irq(struct dump *dump, const struct trace_record *record, uint6
 				    text(dump, record, "action") };
 }
 
-static void take_device(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
+static void ctf_dump_take_device(struct dump *dump, const struct trace_record *record,
+				 uint64_t time_ns)
 {
 	struct facts *facts = dump->facts;
 	uint64_t dev = 0;
 
 	(void)time_ns;
-	(void)number(dump, record, "dev", &dev);
+	(void)ctf_dump_number(dump, record, "dev", &dev);
 	facts->devices = vec_room(facts->devices, facts->device_count, &dump->device_cap,
 				  sizeof(*facts->devices));
 	facts->devices[facts->device_count++] =
 		(struct fact_name){ dev, text(dump, record, "diskname") };
 }
 
-static void take_end(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
+static void ctf_dump_take_end(struct dump *dump, const struct trace_record *record,
+			      uint64_t time_ns)
 {
 	(void)record;
 	if (dump->end_ns == UINT64_MAX)
@@ -177,11 +180,11 @@ static const struct {
 	const char *name;
 	void (*take)(struct dump *dump, const struct trace_record *record, uint64_t time_ns);
 } rows[] = {
-	{ "process_state", take_thread },
+	{ "process_state", ctf_dump_take_thread },
 	{ "file_descriptor", take_fd },
 	{ "interrupt", take_irq },
-	{ "block_device", take_device },
-	{ "end", take_end },
+	{ "block_device", ctf_dump_take_device },
+	{ "end", ctf_dump_take_end },
 };
 
 static void dump_take_record(struct dump *dump, const struct trace_record *record, uint64_t time_ns)
@@ -222,7 +225,7 @@ static void read_lane(struct dump *dump, struct lane *lane)
 }
 
 /* Which events are of a dump. False when none is. */
-static bool find_formats(struct dump *dump, const struct formats *formats)
+static bool ctf_dump_find_formats(struct dump *dump, const struct formats *formats)
 {
 	bool any = false;
 
@@ -247,7 +250,7 @@ void ctf_dump_read(struct ctf_lane *const *lanes, size_t count, const struct for
 {
 	struct dump dump = { .facts = facts, .end_ns = UINT64_MAX };
 
-	if (find_formats(&dump, formats)) {
+	if (ctf_dump_find_formats(&dump, formats)) {
 		for (size_t i = 0; i < count; i++)
 			read_lane(&dump, ctf_lane_lane(lanes[i]));
 	}

@@ -64,18 +64,18 @@ struct ctf_lane {
 	uint32_t records_room;
 };
 
-static void add_hole(struct ctf_lane *lane, uint64_t count)
+static void ctf_lane_add_hole(struct ctf_lane *lane, uint64_t count)
 {
 	lane->hole = true;
 	lane->hole_unknown |= count == 0;
 	lane->hole_count += count;
 }
 
-static void damaged(struct ctf_lane *lane, struct batch *batch, const char *what)
+static void ctf_lane_damaged(struct ctf_lane *lane, struct batch *batch, const char *what)
 {
 	const struct ctf_packet *packet = lane->packet;
 
-	add_hole(lane, 0);
+	ctf_lane_add_hole(lane, 0);
 	batch_note(batch, packet->place + lane->walk.cursor.at / 8,
 		   "%s: packet at byte %llu, at bit %llu: %s", packet->file->name,
 		   (unsigned long long)packet->offset, (unsigned long long)lane->walk.cursor.at,
@@ -84,7 +84,7 @@ static void damaged(struct ctf_lane *lane, struct batch *batch, const char *what
 
 /* ------------------------------------------------------------------ windows */
 
-static int file_of(struct ctf_lane *lane)
+static int ctf_lane_file_of(struct ctf_lane *lane)
 {
 	uint64_t bytes;
 
@@ -97,11 +97,11 @@ static int file_of(struct ctf_lane *lane)
 }
 
 /* Put the bytes from the cursor on into a new chunk. False when there are none. */
-static bool load_window(struct ctf_lane *lane, uint32_t want)
+static bool ctf_lane_load_window(struct ctf_lane *lane, uint32_t want)
 {
 	struct ctf_cursor *cursor = &lane->walk.cursor;
 	uint64_t from = cursor->at / 8, content = (lane->packet->content_bits + 7) / 8;
-	int fd = file_of(lane);
+	int fd = ctf_lane_file_of(lane);
 	size_t got = 0;
 
 	chunk_put(&lane->lane, lane->chunk);
@@ -123,13 +123,13 @@ static bool load_window(struct ctf_lane *lane, uint32_t want)
 }
 
 /* The same with more than there is now. False when there is no more, or it is too much. */
-static bool widen_window(struct ctf_lane *lane)
+static bool ctf_lane_widen_window(struct ctf_lane *lane)
 {
 	struct ctf_cursor *cursor = &lane->walk.cursor;
 	uint64_t had = (cursor->window_end - cursor->first) / 8;
 
 	if (cursor->at / 8 > cursor->first / 8)
-		return load_window(lane, lane->window);
+		return ctf_lane_load_window(lane, lane->window);
 	if (had >= lane->room || had * 2 < had) {
 		cursor->wrong = "an event is longer than can be read";
 		return false;
@@ -137,13 +137,13 @@ static bool widen_window(struct ctf_lane *lane)
 	lane->window = had * 4 > lane->room ? lane->room : (uint32_t)(had * 4);
 	if (lane->window < 4096)
 		lane->window = 4096;
-	return load_window(lane, lane->window);
+	return ctf_lane_load_window(lane, lane->window);
 }
 
 /* ------------------------------------------------------------------ packets */
 
 /* Begin the packet: read its head again, for what its events refer to. */
-static bool begin_packet(struct ctf_lane *lane, struct batch *batch)
+static bool ctf_lane_begin_packet(struct ctf_lane *lane, struct batch *batch)
 {
 	const struct ctf_packet *packet = &lane->packets->items[lane->next_packet++];
 	const struct ctf_stream *kind;
@@ -156,34 +156,34 @@ static bool begin_packet(struct ctf_lane *lane, struct batch *batch)
 	lane->walk.event = NULL;
 	lane->walk.record = NULL;
 	if (packet->gap)
-		add_hole(lane, 0);
+		ctf_lane_add_hole(lane, 0);
 	lane->hole_packets += packet->gap;
 	if (packet->lost && !packet->file->lost_behind)
-		add_hole(lane, packet->lost);
-	if (load_window(lane, lane->window)) {
+		ctf_lane_add_hole(lane, packet->lost);
+	if (ctf_lane_load_window(lane, lane->window)) {
 		do {
 			lane->walk.cursor.at = 0;
 			lane->walk.cursor.order = 0;
 			rc = ctf_packet_head(&lane->walk, packet->file->meta, &kind);
 			if (rc == CTF_MORE)
 				lane->walk.cursor.at = 0;
-		} while (rc == CTF_MORE && widen_window(lane));
+		} while (rc == CTF_MORE && ctf_lane_widen_window(lane));
 	}
 	if (rc < 0)
-		damaged(lane, batch, lane->walk.cursor.wrong);
+		ctf_lane_damaged(lane, batch, lane->walk.cursor.wrong);
 	if (packet->has_begin)
 		lane->ticks = packet->begin_ticks;
 	return rc == 0;
 }
 
-static void end_packet(struct ctf_lane *lane)
+static void ctf_lane_end_packet(struct ctf_lane *lane)
 {
 	const struct ctf_packet *packet = lane->packet;
 
 	if (packet->lost && packet->file->lost_behind)
-		add_hole(lane, packet->lost);
+		ctf_lane_add_hole(lane, packet->lost);
 	if (packet->cut && packet->offset + (packet->content_bits + 7) / 8 >= packet->file->bytes)
-		add_hole(lane, 0);
+		ctf_lane_add_hole(lane, 0);
 	lane->packet = NULL;
 }
 
@@ -214,7 +214,7 @@ static int walk_scope(struct ctf_walk *walk, const struct ctf_type *type)
 }
 
 /* Read an event's header: what kind it is, or NULL with the reason. */
-static int read_header(struct ctf_lane *lane, const struct ctf_event **out_kind)
+static int ctf_lane_read_header(struct ctf_lane *lane, const struct ctf_event **out_kind)
 {
 	const struct ctf_stream *stream = lane->packet->stream;
 	struct ctf_walk *walk = &lane->walk;
@@ -348,8 +348,9 @@ static inline uint8_t *record_room(const struct ctf_lane *lane)
 }
 
 /* The record of the event that begins at this bit of the packet is written, but for its head. */
-static inline void end_record(struct ctf_lane *lane, struct ctf_record *record,
-			      const struct ctf_event *kind, uint64_t bit, struct cell *cell)
+static inline void ctf_lane_end_record(struct ctf_lane *lane, struct ctf_record *record,
+				       const struct ctf_event *kind, uint64_t bit,
+				       struct cell *cell)
 {
 	cell->record.data = record->bytes;
 	cell->record.bytes = ctf_record_close(record, (uint16_t)kind->number, cell->event.tid);
@@ -366,7 +367,7 @@ static int read_event(struct ctf_lane *lane, struct batch *batch)
 	const struct ctf_event *kind = NULL;
 	struct ctf_record record;
 	uint64_t at = walk->cursor.at;
-	int rc = read_header(lane, &kind);
+	int rc = ctf_lane_read_header(lane, &kind);
 
 	if (rc < 0)
 		return rc;
@@ -384,12 +385,12 @@ static int read_event(struct ctf_lane *lane, struct batch *batch)
 	rc = read_fields(lane, kind, &cell->event);
 	walk->record = NULL;
 	if (rc == 0 && lane->lane.keep_records)
-		end_record(lane, &record, kind, at, cell);
+		ctf_lane_end_record(lane, &record, kind, at, cell);
 	return rc;
 }
 
 /* The event that was read comes into the batch. */
-static void put_event(struct ctf_lane *lane, struct batch *batch)
+static void ctf_lane_put_event(struct ctf_lane *lane, struct batch *batch)
 {
 	struct event *event = &batch->cells[batch->count + lane->hole].event;
 	uint64_t ns = ctf_ns(&lane->time, lane->walk.clock);
@@ -492,7 +493,7 @@ static inline __attribute__((always_inline)) void put_run(struct ctf_lane *lane,
 		if (!next)
 			break;
 		if (keeps || heads)
-			end_record(lane, &record, kind, bit, cell);
+			ctf_lane_end_record(lane, &record, kind, bit, cell);
 		cell->event.time_ns = last_ns = ns;
 		ticks = now;
 		at = next;
@@ -534,7 +535,7 @@ static bool at_end(const struct ctf_lane *lane)
 }
 
 /* Go on in the packet. False when what is next needs a new chunk, and the batch has events. */
-static bool put_events(struct ctf_lane *lane, struct batch *batch)
+static bool ctf_lane_put_events(struct ctf_lane *lane, struct batch *batch)
 {
 	struct ctf_cursor *cursor = &lane->walk.cursor;
 
@@ -553,14 +554,14 @@ static bool put_events(struct ctf_lane *lane, struct batch *batch)
 		}
 		at = cursor->at;
 		if (at_end(lane)) {
-			end_packet(lane);
+			ctf_lane_end_packet(lane);
 			return true;
 		}
 		if (batch->count + 2 > batch->max)
 			return true;
 		rc = read_event(lane, batch);
 		if (rc == 0 && cursor->at > at) {
-			put_event(lane, batch);
+			ctf_lane_put_event(lane, batch);
 			continue;
 		}
 		if (rc == CTF_MORE) {
@@ -568,18 +569,18 @@ static bool put_events(struct ctf_lane *lane, struct batch *batch)
 			cursor->order = order;
 			if (batch->count)
 				return false;
-			if (widen_window(lane))
+			if (ctf_lane_widen_window(lane))
 				continue;
 		}
-		damaged(lane, batch, rc == 0 ? "an event without a bit" : cursor->wrong);
-		end_packet(lane);
+		ctf_lane_damaged(lane, batch, rc == 0 ? "an event without a bit" : cursor->wrong);
+		ctf_lane_end_packet(lane);
 		return true;
 	}
 	return true;
 }
 
 /* Behind the last packet: what is known to be missing there. */
-static void put_tail(struct ctf_lane *lane, struct batch *batch)
+static void ctf_lane_put_tail(struct ctf_lane *lane, struct batch *batch)
 {
 	size_t count = lane->packets->count;
 	const struct ctf_packet *last = count ? &lane->packets->items[count - 1] : NULL;
@@ -592,7 +593,7 @@ static void put_tail(struct ctf_lane *lane, struct batch *batch)
 }
 
 /* From the numbers of a container to the machine's. */
-static void find_threads(const struct ctf_lane *lane, struct batch *batch)
+static void ctf_lane_find_threads(const struct ctf_lane *lane, struct batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		struct event *event = &batch->cells[i].event;
@@ -610,25 +611,25 @@ static bool ctf_lane_fill(struct lane *base, struct batch *batch)
 	batch_clear(batch, base);
 	while (batch->count + 2 <= batch->max) {
 		if (lane->packet) {
-			if (!put_events(lane, batch))
+			if (!ctf_lane_put_events(lane, batch))
 				break;
 		} else if (batch->count || lane->next_packet == lane->packets->count) {
 			break; /* the events of a batch are views into one chunk */
-		} else if (!begin_packet(lane, batch)) {
-			end_packet(lane);
+		} else if (!ctf_lane_begin_packet(lane, batch)) {
+			ctf_lane_end_packet(lane);
 		}
 	}
 	if (batch->count == 0 && !lane->ended)
-		put_tail(lane, batch);
+		ctf_lane_put_tail(lane, batch);
 	if (lane->vtids)
-		find_threads(lane, batch);
+		ctf_lane_find_threads(lane, batch);
 	batch->chunk = lane->chunk;
 	if (batch->chunk)
 		batch->chunk->uses++;
 	return batch->count > 0;
 }
 
-static void go_to(struct ctf_lane *lane, size_t packet)
+static void ctf_lane_go_to(struct ctf_lane *lane, size_t packet)
 {
 	lane->next_packet = packet;
 	lane->packet = NULL;
@@ -653,7 +654,7 @@ static void ctf_lane_seek(struct lane *base, uint64_t time_ns)
 		else
 			high = middle;
 	}
-	go_to(lane, low > 2 ? low - 2 : 0);
+	ctf_lane_go_to(lane, low > 2 ? low - 2 : 0);
 }
 
 static void ctf_lane_close(struct lane *base)
@@ -731,7 +732,7 @@ bool ctf_lane_span(struct ctf_lane *lane, uint64_t *out_first_ns, uint64_t *out_
 
 	batch_init(&batch);
 	batch.max = 2;
-	go_to(lane, 0);
+	ctf_lane_go_to(lane, 0);
 	while (!any && ctf_lane_fill(&lane->lane, &batch)) {
 		const struct event *event = &batch.cells[batch.count - 1].event;
 
@@ -748,7 +749,7 @@ bool ctf_lane_span(struct ctf_lane *lane, uint64_t *out_first_ns, uint64_t *out_
 		}
 	}
 	batch_fini(&batch, &lane->lane);
-	go_to(lane, 0);
+	ctf_lane_go_to(lane, 0);
 	return any;
 }
 
@@ -777,7 +778,7 @@ bool ctf_lane_time_at(const struct ctf_lane *lane, uint64_t place, uint64_t *out
 
 	batch_init(&batch);
 	other->lane.keep_records = true;
-	go_to(other, packet_at(lane->packets, bit));
+	ctf_lane_go_to(other, packet_at(lane->packets, bit));
 	while (!found && !passed && ctf_lane_fill(&other->lane, &batch)) {
 		for (size_t i = 0; i < batch.count && !found; i++) {
 			const struct cell *cell = &batch.cells[i];

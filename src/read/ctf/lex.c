@@ -15,7 +15,7 @@ static struct ctf_token lex_wrong(struct ctf_lexer *lexer, const char *why)
 }
 
 /* Pass over blanks and comments. False when a comment does not end. */
-static bool skip_blanks(struct ctf_lexer *lexer)
+static bool ctf_lex_skip_blanks(struct ctf_lexer *lexer)
 {
 	while (lexer->at < lexer->end) {
 		size_t left = (size_t)(lexer->end - lexer->at);
@@ -196,7 +196,7 @@ static struct ctf_token lex_mark(struct ctf_lexer *lexer)
 
 struct ctf_token ctf_lex_next(struct ctf_lexer *lexer)
 {
-	if (!skip_blanks(lexer))
+	if (!ctf_lex_skip_blanks(lexer))
 		return lex_wrong(lexer, "a comment does not end");
 	if (lexer->at == lexer->end)
 		return (struct ctf_token){ .kind = CTF_TOKEN_END, .line = lexer->line };

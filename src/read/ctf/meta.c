@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "read/ctf/ctf2_meta.h"
 #include "read/ctf/parse_int.h"
 
@@ -25,7 +26,7 @@ static uint32_t load_4(const uint8_t *at, bool swap)
 	uint32_t number;
 
 	memcpy(&number, at, sizeof(number));
-	return swap ? __builtin_bswap32(number) : number;
+	return order_u32(number, swap);
 }
 
 static int open_packet(const uint8_t *at, size_t left, uint64_t place, struct packet *out_packet,
@@ -64,7 +65,8 @@ static bool is_packets(const uint8_t *file, size_t bytes)
 	       (load_4(file, false) == PACKET_MAGIC || load_4(file, true) == PACKET_MAGIC);
 }
 
-static int unpack(const uint8_t *file, size_t bytes, char *text, size_t *out_bytes, struct err *err)
+static int ctf_meta_unpack(const uint8_t *file, size_t bytes, char *text, size_t *out_bytes,
+			   struct err *err)
 {
 	struct packet packet;
 
@@ -92,7 +94,7 @@ int ctf_metadata_text(const uint8_t *file, size_t bytes, char **out_text, size_t
 		return err_set(err, -EBADMSG, "metadata: it is empty");
 	text = xmalloc(bytes + 1);
 	if (is_packets(file, bytes)) {
-		rc = unpack(file, bytes, text, out_bytes, err);
+		rc = ctf_meta_unpack(file, bytes, text, out_bytes, err);
 	} else {
 		memcpy(text, file, bytes);
 		*out_bytes = bytes;

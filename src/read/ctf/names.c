@@ -44,7 +44,7 @@ void ctf_scope_end(struct ctf_parser *parser)
 	parser->scope--;
 }
 
-static uint32_t bucket_of(const char *name)
+static uint32_t ctf_names_bucket_of(const char *name)
 {
 	return (uint32_t)(hash_bytes(name, strlen(name), 0) % BUCKETS);
 }
@@ -52,7 +52,7 @@ static uint32_t bucket_of(const char *name)
 bool ctf_name_add(struct ctf_parser *parser, const char *name, struct ctf_type *type)
 {
 	struct ctf_alias *alias;
-	uint32_t bucket = bucket_of(name);
+	uint32_t bucket = ctf_names_bucket_of(name);
 
 	for (alias = parser->aliases[bucket]; alias; alias = alias->next) {
 		if (alias->scope == parser->scope && strcmp(alias->name, name) == 0)
@@ -69,7 +69,7 @@ bool ctf_name_add(struct ctf_parser *parser, const char *name, struct ctf_type *
 
 struct ctf_type *ctf_name_find(const struct ctf_parser *parser, const char *name)
 {
-	const struct ctf_alias *alias = parser->aliases[bucket_of(name)];
+	const struct ctf_alias *alias = parser->aliases[ctf_names_bucket_of(name)];
 
 	while (alias && strcmp(alias->name, name) != 0)
 		alias = alias->next;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/ctf/meta.h"
@@ -84,7 +85,7 @@ static void bind_base(struct ctf_meta *meta, struct ctf_event *event,
 	event->base = base;
 }
 
-static void add_format(struct formats *formats, const struct ctf_native_kind *kind)
+static void ctf_native_add_format(struct formats *formats, const struct ctf_native_kind *kind)
 {
 	formats->sections = vec_room(formats->sections, formats->count, &formats->cap,
 				     sizeof(*formats->sections));
@@ -105,7 +106,7 @@ bool ctf_native_bind(struct ctf_meta *meta, struct ctf_event *event, struct form
 		event->number = (uint32_t)event->id;
 		event->record_bytes = CTF_NATIVE_MIN;
 		bind_base(meta, event, &kind, facts);
-		add_format(formats, &kind);
+		ctf_native_add_format(formats, &kind);
 	}
 	free(kind.title);
 	return sound;
@@ -143,7 +144,7 @@ static uint64_t number_8(const uint8_t *data, uint32_t place, bool swap)
 	uint64_t number;
 
 	memcpy(&number, data + CTF_NATIVE_MIN + (size_t)place * 8, sizeof(number));
-	return swap ? __builtin_bswap64(number) : number;
+	return order_u64(number, swap);
 }
 
 const char ctf_name_format[] =
@@ -166,7 +167,7 @@ static bool decode_name(const struct ctf_event *kind, const struct trace_record 
 			struct event *event)
 {
 	const uint8_t *data = record->data;
-	bool big = kind->big_endian, swap = big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool big = kind->big_endian, swap = order_swaps(big);
 	uint32_t word, start, bytes;
 	uint64_t role;
 

@@ -99,7 +99,8 @@ struct reading {
 };
 
 /* Read the head at 'offset', with as many bytes as it needs. */
-static int read_head(struct reading *reading, uint64_t offset, const struct ctf_stream **out_stream)
+static int ctf_packets_read_head(struct reading *reading, uint64_t offset,
+				 const struct ctf_stream **out_stream)
 {
 	uint64_t left = reading->file->bytes - offset;
 	size_t want = HEAD_BYTES;
@@ -171,7 +172,7 @@ static void take_roles(const struct ctf_walk *walk, struct ctf_packet *packet)
 
 /* ------------------------------------------------------------------ streams */
 
-static bool is_of(const struct ctf_packets *stream, const struct ctf_packets *wanted)
+static bool ctf_packets_is_of(const struct ctf_packets *stream, const struct ctf_packets *wanted)
 {
 	return stream->has_instance && stream->stream_id == wanted->stream_id &&
 	       stream->instance_id == wanted->instance_id &&
@@ -181,8 +182,8 @@ static bool is_of(const struct ctf_packets *stream, const struct ctf_packets *wa
 }
 
 /* The stream that the packet belongs to. 'last': that of the packet before it in the file. */
-static size_t stream_of(struct ctf_index *index, const struct reading *reading,
-			const struct ctf_stream *kind, size_t last)
+static size_t ctf_packets_stream_of(struct ctf_index *index, const struct reading *reading,
+				    const struct ctf_stream *kind, size_t last)
 {
 	const struct ctf_walk *walk = &reading->walk;
 	struct ctf_packets wanted = {
@@ -196,10 +197,11 @@ static size_t stream_of(struct ctf_index *index, const struct reading *reading,
 		wanted.instance_id = walk->roles[CTF_ROLE_INSTANCE_ID];
 	else if (last != SIZE_MAX && index->streams[last].stream_id == kind->id)
 		return last;
-	if (wanted.has_instance && last != SIZE_MAX && is_of(&index->streams[last], &wanted))
+	if (wanted.has_instance && last != SIZE_MAX &&
+	    ctf_packets_is_of(&index->streams[last], &wanted))
 		return last;
 	for (size_t i = 0; wanted.has_instance && i < index->count; i++) {
-		if (is_of(&index->streams[i], &wanted))
+		if (ctf_packets_is_of(&index->streams[i], &wanted))
 			return i;
 	}
 	index->streams =
@@ -208,7 +210,7 @@ static size_t stream_of(struct ctf_index *index, const struct reading *reading,
 	return index->count++;
 }
 
-static void add_packet(struct ctf_packets *stream, const struct ctf_packet *packet)
+static void ctf_packets_add_packet(struct ctf_packets *stream, const struct ctf_packet *packet)
 {
 	stream->items =
 		vec_room(stream->items, stream->count, &stream->cap, sizeof(*stream->items));
@@ -227,7 +229,7 @@ static size_t add_packets(struct ctf_index *index, struct reading *reading, stru
 
 	while (offset < file->bytes) {
 		struct ctf_packet packet = { .file = file, .offset = offset };
-		int rc = read_head(reading, offset, &packet.stream);
+		int rc = ctf_packets_read_head(reading, offset, &packet.stream);
 
 		if (rc == 0)
 			rc = take_sizes(reading, (file->bytes - offset) * 8, &bits, &packet);
@@ -242,8 +244,8 @@ static size_t add_packets(struct ctf_index *index, struct reading *reading, stru
 			facts_note_damage(facts, "%s: packet %zu at byte %llu is cut", file->name,
 					  count, (unsigned long long)offset);
 		take_roles(&reading->walk, &packet);
-		last = stream_of(index, reading, packet.stream, last);
-		add_packet(&index->streams[last], &packet);
+		last = ctf_packets_stream_of(index, reading, packet.stream, last);
+		ctf_packets_add_packet(&index->streams[last], &packet);
 		offset += (bits + 7) / 8;
 		count++;
 	}
@@ -297,7 +299,7 @@ size_t ctf_index_add(struct ctf_index *index, const char *path, const struct ctf
 
 /* ------------------------------------------------------------------ order */
 
-static int by_begin(const void *a, const void *b)
+static int ctf_packets_by_begin(const void *a, const void *b)
 {
 	const struct ctf_packet *x = a, *y = b;
 
@@ -340,7 +342,7 @@ static void finish_stream(struct ctf_packets *stream, int64_t origin_ns)
 		timed &= packet->has_begin;
 	}
 	if (timed)
-		qsort(stream->items, stream->count, sizeof(*stream->items), by_begin);
+		qsort(stream->items, stream->count, sizeof(*stream->items), ctf_packets_by_begin);
 	for (size_t i = 0; i < stream->count; i++) {
 		struct ctf_packet *packet = &stream->items[i];
 		const struct ctf_packet *before = i ? packet - 1 : NULL;

@@ -78,6 +78,18 @@ bool ctf_accept(struct ctf_parser *parser, char mark)
 	return ctf_is_mark(parser, mark) && ctf_advance(parser);
 }
 
+int ctf_next_entry(struct ctf_parser *parser)
+{
+	while (ctf_accept(parser, ';'))
+		;
+	if (ctf_is_mark(parser, '}'))
+		return 0;
+	if (parser->token.kind != CTF_TOKEN_END)
+		return 1;
+	(void)ctf_wrong(parser, parser->token.line, "'}' is missing");
+	return -EBADMSG;
+}
+
 bool ctf_is_number(const struct ctf_parser *parser)
 {
 	return parser->token.kind == CTF_TOKEN_NUMBER || ctf_is_mark(parser, '+') ||
@@ -224,7 +236,7 @@ static bool skip_const(struct ctf_parser *parser)
 	return true;
 }
 
-static char *join(struct ctf_parser *parser, const struct words *words, uint32_t count)
+static char *ctf_parse_join(struct ctf_parser *parser, const struct words *words, uint32_t count)
 {
 	char *joined = ctf_keep(&parser->meta->arena, "", 0);
 
@@ -236,8 +248,8 @@ static char *join(struct ctf_parser *parser, const struct words *words, uint32_t
 	return joined;
 }
 
-static bool find_named(struct ctf_parser *parser, const char *name, uint32_t line,
-		       struct ctf_type **out_type)
+static bool ctf_parse_find_named(struct ctf_parser *parser, const char *name, uint32_t line,
+				 struct ctf_type **out_type)
 {
 	*out_type = *name ? ctf_name_find(parser, name) : NULL;
 	if (!*out_type)
@@ -254,7 +266,8 @@ static const char *tagged_name(struct ctf_parser *parser, const char *keyword, c
 }
 
 /* Types that contain types: no deeper than can be walked. */
-static bool set_depth(struct ctf_parser *parser, struct ctf_type *type, const struct ctf_type *part)
+static bool ctf_parse_set_depth(struct ctf_parser *parser, struct ctf_type *type,
+				const struct ctf_type *part)
 {
 	if (type->depth <= part->depth)
 		type->depth = part->depth + 1;
@@ -273,8 +286,8 @@ static bool parse_bound(struct ctf_parser *parser, uint64_t *out_number)
 }
 
 /* LABEL, LABEL = LOW, or LABEL = LOW ... HIGH */
-static bool parse_range(struct ctf_parser *parser, const struct ctf_type *type, uint64_t next,
-			struct ctf_range *out_range)
+static bool ctf_parse_range(struct ctf_parser *parser, const struct ctf_type *type, uint64_t next,
+			    struct ctf_range *out_range)
 {
 	uint32_t line = parser->token.line;
 
@@ -308,7 +321,7 @@ static bool parse_ranges(struct ctf_parser *parser, struct ctf_type *type)
 		return false;
 	while (!ctf_is_mark(parser, '}')) {
 		ranges = vec_room(ranges, count, &cap, sizeof(*ranges));
-		if (!parse_range(parser, type, next, &ranges[count]))
+		if (!ctf_parse_range(parser, type, next, &ranges[count]))
 			return false;
 		next = ranges[count++].high + 1;
 		if (!ctf_is_mark(parser, '}') && !ctf_expect(parser, ','))
@@ -330,7 +343,7 @@ static bool parse_container(struct ctf_parser *parser, struct ctf_type *type)
 	struct words words;
 
 	if (!ctf_accept(parser, ':')) {
-		if (!find_named(parser, "int", line, &integer))
+		if (!ctf_parse_find_named(parser, "int", line, &integer))
 			return false;
 	} else if (!skip_const(parser)) {
 		return false;
@@ -338,7 +351,8 @@ static bool parse_container(struct ctf_parser *parser, struct ctf_type *type)
 		if (!ctf_parse_integer(parser, &integer) || !skip_const(parser))
 			return false;
 	} else if (!parse_words(parser, &words) ||
-		   !find_named(parser, join(parser, &words, words.count), line, &integer)) {
+		   !ctf_parse_find_named(parser, ctf_parse_join(parser, &words, words.count), line,
+					 &integer)) {
 		return false;
 	}
 	if (integer->kind != CTF_INTEGER)
@@ -361,7 +375,7 @@ static bool parse_enum(struct ctf_parser *parser, struct ctf_type **out_type)
 		if (!ctf_advance(parser))
 			return false;
 		if (!ctf_is_mark(parser, '{') && !ctf_is_mark(parser, ':'))
-			return find_named(parser, name, parser->token.line, out_type);
+			return ctf_parse_find_named(parser, name, parser->token.line, out_type);
 	}
 	*out_type = ctf_new_type(parser, CTF_ENUM);
 	return parse_container(parser, *out_type) && parse_ranges(parser, *out_type) &&
@@ -424,7 +438,7 @@ static bool parse_dimensions(struct ctf_parser *parser, struct ctf_type **type)
 		made->path = one->path;
 		made->is_text = (*type)->kind == CTF_INTEGER && (*type)->is_text &&
 				(*type)->bits == 8 && (*type)->align == 8;
-		if (!set_depth(parser, made, *type))
+		if (!ctf_parse_set_depth(parser, made, *type))
 			return false;
 		*type = made;
 	}
@@ -464,7 +478,7 @@ static bool parse_declarator(struct ctf_parser *parser, const char *name, struct
 static bool parse_explicit(struct ctf_parser *parser, struct ctf_type **out_type, bool *out_any);
 
 /* TYPE NAME, NAME[2]; */
-static bool parse_field(struct ctf_parser *parser, struct ctf_members *members)
+static bool ctf_parse_field(struct ctf_parser *parser, struct ctf_members *members)
 {
 	uint32_t line = parser->token.line;
 	const char *name = NULL;
@@ -480,7 +494,8 @@ static bool parse_field(struct ctf_parser *parser, struct ctf_members *members)
 		if (words.count < 2)
 			return ctf_wrong(parser, line, "a field needs a type and a name");
 		name = words.items[words.count - 1];
-		if (!find_named(parser, join(parser, &words, words.count - 1), line, &type))
+		if (!ctf_parse_find_named(parser, ctf_parse_join(parser, &words, words.count - 1),
+					  line, &type))
 			return false;
 	}
 	if (any && ctf_accept(parser, ';'))
@@ -494,7 +509,7 @@ static bool parse_field(struct ctf_parser *parser, struct ctf_members *members)
 }
 
 /* Hash of the names, so that many fields do not take long. */
-static bool check_names(struct ctf_parser *parser, const struct ctf_type *type)
+static bool ctf_parse_check_names(struct ctf_parser *parser, const struct ctf_type *type)
 {
 	ctf_scope_begin(parser);
 	for (uint32_t i = 0; i < type->member_count; i++) {
@@ -519,28 +534,25 @@ static bool keep_members(struct ctf_parser *parser, struct ctf_type *type,
 		memcpy(type->members, members->items, bytes);
 	type->member_count = (uint32_t)members->count;
 	for (uint32_t i = 0; i < type->member_count; i++) {
-		if (!set_depth(parser, type, type->members[i].type))
+		if (!ctf_parse_set_depth(parser, type, type->members[i].type))
 			return false;
 		if (type->kind == CTF_STRUCT && type->align < type->members[i].type->align)
 			type->align = type->members[i].type->align;
 	}
-	return check_names(parser, type);
+	return ctf_parse_check_names(parser, type);
 }
 
 static bool parse_fields(struct ctf_parser *parser, struct ctf_members *members)
 {
-	while (!ctf_is_mark(parser, '}')) {
-		bool any;
+	int rc;
 
-		if (ctf_accept(parser, ';'))
-			continue;
-		if (parser->token.kind == CTF_TOKEN_END)
-			return ctf_wrong(parser, parser->token.line, "'}' is missing");
-		any = ctf_is_word(parser, "typealias") || ctf_is_word(parser, "typedef");
-		if (any ? !ctf_parse_declaration(parser, &any) : !parse_field(parser, members))
+	while ((rc = ctf_next_entry(parser)) > 0) {
+		bool any = ctf_is_word(parser, "typealias") || ctf_is_word(parser, "typedef");
+
+		if (any ? !ctf_parse_declaration(parser, &any) : !ctf_parse_field(parser, members))
 			return false;
 	}
-	return ctf_advance(parser);
+	return rc == 0 && ctf_advance(parser);
 }
 
 /* { fields } */
@@ -597,7 +609,7 @@ static bool parse_struct(struct ctf_parser *parser, struct ctf_type **out_type)
 		if (!ctf_advance(parser))
 			return false;
 		if (!ctf_is_mark(parser, '{'))
-			return find_named(parser, name, parser->token.line, out_type);
+			return ctf_parse_find_named(parser, name, parser->token.line, out_type);
 	}
 	*out_type = ctf_new_type(parser, CTF_STRUCT);
 	return parse_body(parser, *out_type) && parse_min_align(parser, *out_type) &&
@@ -612,7 +624,7 @@ static bool parse_tag(struct ctf_parser *parser, const char **out_path)
 	return ctf_parse_path(parser, out_path) && ctf_expect(parser, '>');
 }
 
-static bool parse_variant(struct ctf_parser *parser, struct ctf_type **out_type)
+static bool ctf_parse_variant(struct ctf_parser *parser, struct ctf_type **out_type)
 {
 	const char *name = NULL, *path = NULL;
 	struct ctf_type *known;
@@ -628,7 +640,7 @@ static bool parse_variant(struct ctf_parser *parser, struct ctf_type **out_type)
 		return false;
 	*out_type = ctf_new_type(parser, CTF_VARIANT);
 	if (name && !ctf_is_mark(parser, '{')) {
-		if (!find_named(parser, name, parser->token.line, &known))
+		if (!ctf_parse_find_named(parser, name, parser->token.line, &known))
 			return false;
 		**out_type = *known;
 		if (path)
@@ -649,7 +661,7 @@ static bool parse_explicit(struct ctf_parser *parser, struct ctf_type **out_type
 	} rows[] = {
 		{ "integer", ctf_parse_integer }, { "floating_point", ctf_parse_float },
 		{ "string", ctf_parse_string },	  { "enum", parse_enum },
-		{ "struct", parse_struct },	  { "variant", parse_variant },
+		{ "struct", parse_struct },	  { "variant", ctf_parse_variant },
 	};
 
 	*out_any = false;
@@ -675,7 +687,8 @@ bool ctf_parse_type(struct ctf_parser *parser, struct ctf_type **out_type)
 	if (any)
 		return true;
 	return parse_words(parser, &words) &&
-	       find_named(parser, join(parser, &words, words.count), line, out_type);
+	       ctf_parse_find_named(parser, ctf_parse_join(parser, &words, words.count), line,
+				    out_type);
 }
 
 /* ------------------------------------------------------------------ declarations */
@@ -695,7 +708,7 @@ static bool is_reserved(const char *word)
 }
 
 /* TYPE := NAME */
-static bool parse_alias(struct ctf_parser *parser)
+static bool ctf_parse_alias(struct ctf_parser *parser)
 {
 	struct ctf_type *type;
 	struct words words;
@@ -709,13 +722,13 @@ static bool parse_alias(struct ctf_parser *parser)
 	if (words.count == 0 || is_reserved(words.items[0]))
 		return ctf_wrong(parser, parser->token.line, "this can be no name of a type");
 	return parse_dimensions(parser, &type) &&
-	       ctf_name_add(parser, join(parser, &words, words.count), type);
+	       ctf_name_add(parser, ctf_parse_join(parser, &words, words.count), type);
 }
 
 /* typealias TYPE := NAME; */
 static bool parse_typealias(struct ctf_parser *parser)
 {
-	return parse_alias(parser) && ctf_expect(parser, ';');
+	return ctf_parse_alias(parser) && ctf_expect(parser, ';');
 }
 
 /* typedef TYPE NAME[LENGTH], ...; */
@@ -724,7 +737,7 @@ static bool parse_typedef(struct ctf_parser *parser)
 	struct ctf_members members = { 0 };
 	bool done;
 
-	done = ctf_advance(parser) && parse_field(parser, &members);
+	done = ctf_advance(parser) && ctf_parse_field(parser, &members);
 	for (size_t i = 0; done && i < members.count; i++)
 		done = ctf_name_add(parser, members.items[i].name, members.items[i].type);
 	free(members.items);

@@ -62,6 +62,7 @@ bool ctf_is_word(const struct ctf_parser *parser, const char *word);
 bool ctf_is_value(const struct ctf_parser *parser, const char *word);
 bool ctf_expect(struct ctf_parser *parser, char mark);
 bool ctf_accept(struct ctf_parser *parser, char mark); /* was it there? */
+int ctf_next_entry(struct ctf_parser *parser); /* of a block: 1, 0 at its '}', or -EBADMSG */
 /* A number with its sign; 'negative' numbers are the 64 bits in two's complement. */
 bool ctf_parse_number(struct ctf_parser *parser, uint64_t *out_number, bool *out_negative);
 bool ctf_parse_unsigned(struct ctf_parser *parser, const char *what, uint64_t *out_number);

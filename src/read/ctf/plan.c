@@ -21,7 +21,7 @@ struct planner {
 	bool failed;
 };
 
-static bool fail(struct planner *planner)
+static bool ctf_plan_fail(struct planner *planner)
 {
 	planner->failed = true;
 	return false;
@@ -30,7 +30,7 @@ static bool fail(struct planner *planner)
 static bool begin_step(struct planner *planner, uint32_t align_bits)
 {
 	if (planner->step_count == CTF_PLAN_STEPS)
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	planner->step = &planner->steps[planner->step_count++];
 	*planner->step = (struct ctf_step){
 		.align = align_bits > 8 ? align_bits / 8 : 1,
@@ -45,7 +45,7 @@ static bool begin_step(struct planner *planner, uint32_t align_bits)
 static bool end_step(struct planner *planner, enum ctf_step_end end)
 {
 	if (planner->at % 8)
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	planner->step->bytes_before = (uint32_t)(planner->at / 8);
 	planner->step->load_count = planner->load_count - planner->step->load_first;
 	planner->step->end = (uint8_t)end;
@@ -56,10 +56,10 @@ static bool align_to(struct planner *planner, uint32_t bits)
 {
 	if (bits <= planner->aligned) {
 		planner->at = (planner->at + bits - 1) / bits * bits;
-		return planner->at <= MAX_FIXED_BITS || fail(planner);
+		return planner->at <= MAX_FIXED_BITS || ctf_plan_fail(planner);
 	}
 	if (bits > MAX_ALIGN_BITS)
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	planner->at = (planner->at + 7) / 8 * 8;
 	return end_step(planner, CTF_END_FIXED) && begin_step(planner, bits);
 }
@@ -79,13 +79,13 @@ static bool make_load(struct planner *planner, const struct ctf_type *type,
 	return end <= 64 && (type->order == CTF_ORDER_LITTLE || type->bits == 8);
 }
 
-static bool add_load(struct planner *planner, const struct ctf_type *type, enum ctf_load_to to,
-		     size_t at)
+static bool ctf_plan_add_load(struct planner *planner, const struct ctf_type *type,
+			      enum ctf_load_to to, size_t at)
 {
 	struct ctf_load *load = &planner->loads[planner->load_count];
 
 	if (planner->load_count == CTF_PLAN_LOADS || !make_load(planner, type, load))
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	load->to = (uint8_t)to;
 	load->at = (uint16_t)at;
 	load->target = type->target;
@@ -99,11 +99,11 @@ static bool load_target(struct planner *planner, const struct ctf_type *type)
 
 	switch (target->member) {
 	case TO_32:
-		return add_load(planner, type, CTF_TO_4, target->offset);
+		return ctf_plan_add_load(planner, type, CTF_TO_4, target->offset);
 	case TO_64:
-		return add_load(planner, type, CTF_TO_8, target->offset);
+		return ctf_plan_add_load(planner, type, CTF_TO_8, target->offset);
 	default:
-		return add_load(planner, type, CTF_TO_TARGET, 0);
+		return ctf_plan_add_load(planner, type, CTF_TO_TARGET, 0);
 	}
 }
 
@@ -112,9 +112,9 @@ static bool load_slots(struct planner *planner, const struct ctf_type *type)
 {
 	for (uint32_t i = 0; i < type->slot_count; i++) {
 		if (planner->source_count == CTF_PLAN_SLOTS)
-			return fail(planner);
+			return ctf_plan_fail(planner);
 		planner->sources[planner->source_count] = type->slots[i];
-		if (!add_load(planner, type, CTF_TO_SLOT, planner->source_count))
+		if (!ctf_plan_add_load(planner, type, CTF_TO_SLOT, planner->source_count))
 			return false;
 		planner->source_count++;
 	}
@@ -130,7 +130,7 @@ static bool keep_number(struct planner *planner, const struct ctf_type *type, ui
 		return true;
 	if (planner->load_count == first || type->kind == CTF_FLOAT) {
 		load = &planner->loads[planner->load_count];
-		if (!add_load(planner, type, CTF_TO_NOTHING, 0))
+		if (!ctf_plan_add_load(planner, type, CTF_TO_NOTHING, 0))
 			return false;
 	}
 	load->place = ctf_record_place(type);
@@ -141,7 +141,7 @@ static bool keep_number(struct planner *planner, const struct ctf_type *type, ui
 	return true;
 }
 
-static bool plan_number(struct planner *planner, const struct ctf_type *type)
+static bool ctf_plan_number(struct planner *planner, const struct ctf_type *type)
 {
 	uint32_t first;
 	bool whole;
@@ -149,27 +149,27 @@ static bool plan_number(struct planner *planner, const struct ctf_type *type)
 	if (!align_to(planner, type->align))
 		return false;
 	if (type->is_reversed || type->bits > 64 || type->roles_also)
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	/* Within a byte, only one order: the walk knows what to say about others. */
 	whole = planner->at % 8 == 0 && type->bits % 8 == 0;
 	if (!whole && type->order != CTF_ORDER_LITTLE)
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	first = planner->load_count;
-	if (type->role == CTF_ROLE_TID && !add_load(planner, type, CTF_TO_TID, 0))
+	if (type->role == CTF_ROLE_TID && !ctf_plan_add_load(planner, type, CTF_TO_TID, 0))
 		return false;
 	/* Where there are both, the one that comes last would win: ctf_walk() decides. */
-	if (type->role == CTF_ROLE_VTID && !add_load(planner, type, CTF_TO_TID, 1))
+	if (type->role == CTF_ROLE_VTID && !ctf_plan_add_load(planner, type, CTF_TO_TID, 1))
 		return false;
-	if (type->role == CTF_ROLE_CPU && !add_load(planner, type, CTF_TO_CPU, 0))
+	if (type->role == CTF_ROLE_CPU && !ctf_plan_add_load(planner, type, CTF_TO_CPU, 0))
 		return false;
 	if ((type->target && !load_target(planner, type)) || !load_slots(planner, type) ||
 	    !keep_number(planner, type, first))
 		return false;
 	planner->at += type->bits;
-	return planner->at <= MAX_FIXED_BITS || fail(planner);
+	return planner->at <= MAX_FIXED_BITS || ctf_plan_fail(planner);
 }
 
-static bool is_plain(const struct ctf_type *element)
+static bool ctf_plan_is_plain(const struct ctf_type *element)
 {
 	return (element->kind == CTF_INTEGER || element->kind == CTF_ENUM ||
 		element->kind == CTF_FLOAT) &&
@@ -196,10 +196,10 @@ static bool plan_array(struct planner *planner, const struct ctf_type *type)
 {
 	bool keeps = keeps_list(planner, type);
 
-	if (type->encoding != CTF_UTF8 || !is_plain(type->element) || (keeps && !can_keep(type)) ||
-	    !align_to(planner, type->align) || planner->at % 8 ||
+	if (type->encoding != CTF_UTF8 || !ctf_plan_is_plain(type->element) ||
+	    (keeps && !can_keep(type)) || !align_to(planner, type->align) || planner->at % 8 ||
 	    type->length > MAX_FIXED_BITS / 64)
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	if (type->is_text && (type->target || keeps)) {
 		planner->step->bytes = (uint32_t)type->length;
 		planner->step->target = type->target;
@@ -213,16 +213,16 @@ static bool plan_array(struct planner *planner, const struct ctf_type *type)
 		return end_step(planner, CTF_END_ARRAY) && begin_step(planner, 8);
 	}
 	planner->at += type->length * type->element->bits;
-	return planner->at <= MAX_FIXED_BITS || fail(planner);
+	return planner->at <= MAX_FIXED_BITS || ctf_plan_fail(planner);
 }
 
 static bool plan_sequence(struct planner *planner, const struct ctf_type *type)
 {
 	bool keeps = keeps_list(planner, type);
 
-	if (!is_plain(type->element) || type->target || !align_to(planner, type->align) ||
+	if (!ctf_plan_is_plain(type->element) || type->target || !align_to(planner, type->align) ||
 	    (keeps && (type->encoding != CTF_UTF8 || !can_keep(type))))
-		return fail(planner);
+		return ctf_plan_fail(planner);
 	for (uint32_t i = 0; i < planner->source_count; i++) {
 		if (planner->sources[i] != type->source)
 			continue;
@@ -231,7 +231,7 @@ static bool plan_sequence(struct planner *planner, const struct ctf_type *type)
 		planner->step->type = keeps ? type : NULL;
 		return end_step(planner, CTF_END_SEQUENCE) && begin_step(planner, 8);
 	}
-	return fail(planner); /* told outside of the event */
+	return ctf_plan_fail(planner); /* told outside of the event */
 }
 
 static bool plan_type(struct planner *planner, const struct ctf_type *type)
@@ -240,10 +240,10 @@ static bool plan_type(struct planner *planner, const struct ctf_type *type)
 	case CTF_INTEGER:
 	case CTF_ENUM:
 	case CTF_FLOAT:
-		return plan_number(planner, type);
+		return ctf_plan_number(planner, type);
 	case CTF_STRING:
 		if (type->encoding != CTF_UTF8)
-			return fail(planner);
+			return ctf_plan_fail(planner);
 		if (!align_to(planner, 8))
 			return false;
 		planner->step->target = type->target;
@@ -265,7 +265,7 @@ static bool plan_type(struct planner *planner, const struct ctf_type *type)
 	case CTF_VARINT:
 		break;
 	}
-	return fail(planner);
+	return ctf_plan_fail(planner);
 }
 
 static bool has_both_threads(const struct planner *planner)

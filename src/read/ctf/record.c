@@ -36,23 +36,23 @@ struct entries {
 	uint32_t left_out; /* for which there is no room */
 };
 
-static bool is_number(const struct ctf_type *type)
+static bool ctf_record_is_number(const struct ctf_type *type)
 {
 	return type->kind == CTF_INTEGER || type->kind == CTF_ENUM || type->kind == CTF_VARINT;
 }
 
-static enum shape shape_of(const struct ctf_type *type)
+static enum shape ctf_record_shape_of(const struct ctf_type *type)
 {
-	if (is_number(type))
+	if (ctf_record_is_number(type))
 		return SHAPE_NUMBER;
 	if ((type->kind == CTF_ARRAY || type->kind == CTF_SEQUENCE) && !type->is_text &&
-	    is_number(type->element))
+	    ctf_record_is_number(type->element))
 		return SHAPE_NUMBERS;
 	return SHAPE_TEXT;
 }
 
 /* A name that a format file can have. */
-static char *plain_name(const char *outer, const char *name)
+static char *ctf_record_plain_name(const char *outer, const char *name)
 {
 	char *made;
 
@@ -71,15 +71,15 @@ static char *plain_name(const char *outer, const char *name)
 	return made;
 }
 
-static void collect(struct entries *entries, struct ctf_type *type, const char *outer,
-		    bool is_context)
+static void ctf_record_collect(struct entries *entries, struct ctf_type *type, const char *outer,
+			       bool is_context)
 {
 	for (uint32_t i = 0; type && i < type->member_count; i++) {
 		struct ctf_type *member = type->members[i].type;
-		char *name = plain_name(outer, type->members[i].name);
+		char *name = ctf_record_plain_name(outer, type->members[i].name);
 
 		if (member->kind == CTF_STRUCT) {
-			collect(entries, member, name, is_context);
+			ctf_record_collect(entries, member, name, is_context);
 			free(name);
 		} else if (entries->count < MAX_FIELDS) {
 			entries->items[entries->count] = (struct entry){ member, name, is_context };
@@ -106,7 +106,7 @@ uint32_t ctf_record_own(const struct ctf_type *type)
 	return count;
 }
 
-static bool is_taken(const struct entries *entries, uint32_t index, bool by_later)
+static bool ctf_record_is_taken(const struct entries *entries, uint32_t index, bool by_later)
 {
 	for (uint32_t i = by_later ? index + 1 : 0; i < (by_later ? entries->count : index); i++) {
 		if (strcmp(entries->items[i].name, entries->items[index].name) == 0)
@@ -122,13 +122,13 @@ static void make_unique(struct entries *entries)
 		struct entry *entry = &entries->items[i];
 		uint32_t number = 2;
 
-		if (entry->is_context && is_taken(entries, i, true)) {
+		if (entry->is_context && ctf_record_is_taken(entries, i, true)) {
 			char *other = xasprintf("context_%s", entry->name);
 
 			free(entry->name);
 			entry->name = other;
 		}
-		while (is_taken(entries, i, false)) {
+		while (ctf_record_is_taken(entries, i, false)) {
 			char *other = xasprintf("%s_%u", entry->name, number++);
 
 			free(entry->name);
@@ -142,7 +142,7 @@ static void print_field(FILE *out, const struct entry *entry, uint32_t offset)
 	const struct ctf_type *type = entry->type;
 	bool is_signed = type->is_signed;
 
-	switch (shape_of(type)) {
+	switch (ctf_record_shape_of(type)) {
 	case SHAPE_NUMBER:
 		fprintf(out, "\tfield:%s %s%s;\toffset:%u;\tsize:8;\tsigned:%d;\n",
 			is_signed ? "s64" : "u64", type->base == 16 ? "*" : "", entry->name, offset,
@@ -184,9 +184,9 @@ static void print_conversion(FILE *out, const struct entry *entry, bool in_hex)
 {
 	const struct ctf_type *type = entry->type;
 
-	if (in_hex && shape_of(type) == SHAPE_NUMBER)
+	if (in_hex && ctf_record_shape_of(type) == SHAPE_NUMBER)
 		fputs("%llx", out);
-	else if (shape_of(type) != SHAPE_NUMBER || has_words(type))
+	else if (ctf_record_shape_of(type) != SHAPE_NUMBER || has_words(type))
 		fputs("%s", out);
 	else if (type->base == 16)
 		fputs("0x%llx", out);
@@ -196,7 +196,7 @@ static void print_conversion(FILE *out, const struct entry *entry, bool in_hex)
 		fputs(type->is_signed ? "%lld" : "%llu", out);
 }
 
-static void print_words(FILE *out, const struct ctf_range *range)
+static void ctf_record_print_words(FILE *out, const struct ctf_range *range)
 {
 	for (uint64_t i = 0; i <= range->high - range->low; i++) {
 		uint64_t value = range->low + i;
@@ -225,7 +225,7 @@ static void print_argument(FILE *out, const struct entry *entry, bool in_hex)
 	const struct ctf_type *type = entry->type;
 	const char *name = entry->name;
 
-	switch (shape_of(type)) {
+	switch (ctf_record_shape_of(type)) {
 	case SHAPE_NUMBER:
 		if (in_hex || !has_words(type)) {
 			fprintf(out, ", REC->%s", name);
@@ -235,7 +235,7 @@ static void print_argument(FILE *out, const struct entry *entry, bool in_hex)
 		}
 		fprintf(out, ", __print_symbolic(REC->%s", name);
 		for (uint32_t i = 0; i < type->range_count; i++)
-			print_words(out, &type->ranges[i]);
+			ctf_record_print_words(out, &type->ranges[i]);
 		fputs(")", out);
 		break;
 	case SHAPE_TEXT:
@@ -287,7 +287,8 @@ static const struct entry *find_entry(const struct entries *entries, const char 
 }
 
 /* Take the next part from *format. False when "{...}" names no field. */
-static bool next_part(const char **format, const struct entries *entries, struct part *out_part)
+static bool ctf_record_next_part(const char **format, const struct entries *entries,
+				 struct part *out_part)
 {
 	const char *open = strchr(*format, '{'), *end;
 	size_t length;
@@ -328,7 +329,7 @@ static const char *display_format(const struct ctf_event *event, const struct en
 	}
 	at = format;
 	do {
-		if (!next_part(&at, entries, &part))
+		if (!ctf_record_next_part(&at, entries, &part))
 			return NULL;
 	} while (part.entry);
 	return format;
@@ -341,7 +342,7 @@ static void print_given_text(FILE *out, const char *format, const struct entries
 
 	fputs("\nprint fmt: \"", out);
 	do {
-		(void)next_part(&at, entries, &part);
+		(void)ctf_record_next_part(&at, entries, &part);
 		for (size_t i = 0; i < part.length; i++)
 			fprintf(out, "%s%c", part.text[i] == '%' ? "%" : "", part.text[i]);
 		if (part.entry)
@@ -350,14 +351,15 @@ static void print_given_text(FILE *out, const char *format, const struct entries
 	fputs("\"", out);
 	at = format;
 	do {
-		(void)next_part(&at, entries, &part);
+		(void)ctf_record_next_part(&at, entries, &part);
 		if (part.entry)
 			print_argument(out, part.entry, part.in_hex);
 	} while (part.entry);
 	fputs("\n", out);
 }
 
-static void print_format(FILE *out, const struct ctf_event *event, const struct entries *entries)
+static void ctf_record_print_format(FILE *out, const struct ctf_event *event,
+				    const struct entries *entries)
 {
 	const char *format;
 
@@ -375,9 +377,9 @@ static void collect_all(struct entries *entries, const struct ctf_stream *stream
 			const struct ctf_event *event)
 {
 	entries->count = entries->left_out = 0;
-	collect(entries, stream->event_context, "", true);
-	collect(entries, event->context, "", true);
-	collect(entries, event->fields, "", false);
+	ctf_record_collect(entries, stream->event_context, "", true);
+	ctf_record_collect(entries, event->context, "", true);
+	ctf_record_collect(entries, event->fields, "", false);
 }
 
 uint32_t ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *event,
@@ -391,7 +393,7 @@ uint32_t ctf_record_plan(const struct ctf_stream *stream, struct ctf_event *even
 	collect_all(entries, stream, event);
 	make_unique(entries);
 	if (out) {
-		print_format(out, event, entries);
+		ctf_record_print_format(out, event, entries);
 		fclose(out);
 		formats->sections = vec_room(formats->sections, formats->count, &formats->cap,
 					     sizeof(*formats->sections));
@@ -520,7 +522,7 @@ static void record_put_number(struct ctf_record *record, const struct ctf_type *
 }
 
 /* End a text that began at 'start'. */
-static void end_text(struct ctf_record *record, uint32_t field, uint32_t start)
+static void ctf_record_end_text(struct ctf_record *record, uint32_t field, uint32_t start)
 {
 	record->bytes[record->used++] = '\0';
 	set_place(record, field, start);
@@ -541,7 +543,7 @@ void ctf_record_number(struct ctf_record *record, const struct ctf_type *type, u
 			record_put(record, &number, sizeof(number));
 	} else if (type->field && type->kind == CTF_FLOAT) {
 		put_float(record, type, number);
-		end_text(record, type->field, start);
+		ctf_record_end_text(record, type->field, start);
 	} else if (type->field) {
 		memcpy(record_place(record, type->field), &number, sizeof(number));
 	}
@@ -558,7 +560,7 @@ void ctf_record_text(struct ctf_record *record, const struct ctf_type *type, con
 		record_put_text(record, "\"");
 	} else if (type->field) {
 		record_put(record, text, bytes);
-		end_text(record, type->field, start);
+		ctf_record_end_text(record, type->field, start);
 	}
 }
 
@@ -597,7 +599,7 @@ void ctf_record_begin(struct ctf_record *record, const struct ctf_type *type)
 			return; /* its members are fields */
 		record->field = type->field;
 		record->start = record->used;
-		if (shape_of(type) == SHAPE_NUMBERS) {
+		if (ctf_record_shape_of(type) == SHAPE_NUMBERS) {
 			record->array_depth = 1;
 			return;
 		}
@@ -636,5 +638,5 @@ void ctf_record_end(struct ctf_record *record, const struct ctf_type *type)
 	record_put_text(record, is_list(type) ? " ]" : " }");
 	record->first = false;
 	if (--record->depth == 0)
-		end_text(record, record->field, record->start);
+		ctf_record_end_text(record, record->field, record->start);
 }

@@ -201,7 +201,7 @@ static bool resolver_find(struct resolver *resolver, const struct frame *frame, 
 	return false;
 }
 
-static void add_slot(struct resolver *resolver, struct ctf_type *type, uint32_t slot)
+static void ctf_resolve_add_slot(struct resolver *resolver, struct ctf_type *type, uint32_t slot)
 {
 	uint32_t *slots =
 		ctf_take(&resolver->meta->arena, (type->slot_count + 1) * sizeof(uint32_t));
@@ -231,7 +231,7 @@ static bool make_source(struct resolver *resolver, const struct frame *frame, st
 	}
 	type->source = resolver->slots++;
 	for (uint32_t i = 0; i < found->count; i++)
-		add_slot(resolver, found->items[i], type->source);
+		ctf_resolve_add_slot(resolver, found->items[i], type->source);
 	return true;
 }
 
@@ -404,8 +404,8 @@ static bool set_role(struct resolver *resolver, struct ctf_type *type, const cha
 	return true;
 }
 
-static struct ctf_type *make(struct resolver *resolver, struct frame *outer,
-			     const struct ctf_type *from, const char *name);
+static struct ctf_type *ctf_resolve_make(struct resolver *resolver, struct frame *outer,
+					 const struct ctf_type *from, const char *name);
 
 static bool make_members(struct resolver *resolver, struct frame *outer, struct ctf_type *type,
 			 const struct ctf_type *from)
@@ -419,8 +419,8 @@ static bool make_members(struct resolver *resolver, struct frame *outer, struct 
 	for (; frame.index < from->member_count; frame.index++) {
 		struct ctf_member *member = &type->members[frame.index];
 
-		member->type =
-			make(resolver, &frame, from->members[frame.index].type, member->name);
+		member->type = ctf_resolve_make(resolver, &frame, from->members[frame.index].type,
+						member->name);
 		if (!member->type)
 			return false;
 	}
@@ -435,7 +435,7 @@ static bool make_element(struct resolver *resolver, struct frame *outer, struct 
 
 	/* A path may lead through it to what was read before within the same element. */
 	type->element = outer ? NULL : from->element;
-	element = make(resolver, &frame, from->element, "");
+	element = ctf_resolve_make(resolver, &frame, from->element, "");
 	type->element = element;
 	return element != NULL;
 }
@@ -507,8 +507,8 @@ static bool make_parts(struct resolver *resolver, struct frame *outer, struct ct
 	return false;
 }
 
-static struct ctf_type *make(struct resolver *resolver, struct frame *outer,
-			     const struct ctf_type *from, const char *name)
+static struct ctf_type *ctf_resolve_make(struct resolver *resolver, struct frame *outer,
+					 const struct ctf_type *from, const char *name)
 {
 	struct ctf_type *type;
 
@@ -541,7 +541,7 @@ static bool make_root(struct resolver *resolver, enum scope scope, struct ctf_ty
 	resolver->scope = scope;
 	if (!*type)
 		return true;
-	*type = make(resolver, NULL, *type, "");
+	*type = ctf_resolve_make(resolver, NULL, *type, "");
 	return *type != NULL;
 }
 
@@ -552,8 +552,8 @@ static bool has_bits(const struct ctf_type *type)
 	return type && !ctf_type_is_empty(type);
 }
 
-static bool make_event(struct resolver *resolver, struct ctf_stream *stream,
-		       struct ctf_event *event)
+static bool ctf_resolve_make_event(struct resolver *resolver, struct ctf_stream *stream,
+				   struct ctf_event *event)
 {
 	if (!has_bits(stream->event_header) && !has_bits(stream->event_context) &&
 	    !has_bits(event->context) && !has_bits(event->fields))
@@ -563,7 +563,7 @@ static bool make_event(struct resolver *resolver, struct ctf_stream *stream,
 	       make_root(resolver, SCOPE_FIELDS, &event->fields);
 }
 
-static const struct ctf_clock *clock_of(const struct ctf_type *type)
+static const struct ctf_clock *ctf_resolve_clock_of(const struct ctf_type *type)
 {
 	const struct ctf_clock *clock = NULL;
 
@@ -572,7 +572,7 @@ static const struct ctf_clock *clock_of(const struct ctf_type *type)
 	if (type->role == CTF_ROLE_TIMESTAMP || type->role == CTF_ROLE_BEGIN)
 		return type->clock;
 	for (uint32_t i = 0; i < type->member_count && !clock; i++)
-		clock = clock_of(type->members[i].type);
+		clock = ctf_resolve_clock_of(type->members[i].type);
 	return clock;
 }
 
@@ -588,14 +588,14 @@ static bool make_stream(struct resolver *resolver, struct ctf_stream *stream)
 	    !make_root(resolver, SCOPE_STREAM_CONTEXT, &stream->event_context))
 		return false;
 	stream->clock = stream->clock_name ? clock_called(resolver->meta, stream->clock_name)
-					   : clock_of(stream->event_header);
+					   : ctf_resolve_clock_of(stream->event_header);
 	if (stream->clock_name && !stream->clock)
 		return resolver_wrong(resolver, stream->line, "there is no clock ",
 				      stream->clock_name);
 	if (!stream->clock)
-		stream->clock = clock_of(stream->packet_context);
+		stream->clock = ctf_resolve_clock_of(stream->packet_context);
 	for (size_t i = 0; i < stream->event_count; i++) {
-		if (!make_event(resolver, stream, stream->events[i]))
+		if (!ctf_resolve_make_event(resolver, stream, stream->events[i]))
 			return false;
 	}
 	stream->slot_count = resolver->slots;
@@ -652,7 +652,7 @@ static bool has_role(const struct ctf_type *type, uint8_t role)
 }
 
 /* Events without a stream block: there is one stream, of which nothing is said. */
-static void add_stream(struct ctf_meta *meta)
+static void ctf_resolve_add_stream(struct ctf_meta *meta)
 {
 	if (meta->stream_count)
 		return;
@@ -665,7 +665,7 @@ int ctf_resolve(struct ctf_meta *meta, size_t *types_left, struct err *err)
 	struct resolver resolver = { .meta = meta, .err = err, .types_left = types_left };
 	struct ctf_type *header = meta->packet_header;
 
-	add_stream(meta);
+	ctf_resolve_add_stream(meta);
 	if (!share_events(&resolver))
 		return -EBADMSG;
 	for (size_t i = 0; i < meta->stream_count; i++) {

@@ -17,66 +17,20 @@
 #include "read/ctf/record.h"
 #include "read/kernel/rows.h"
 
-static const struct target switch_fields[] = {
-	TARGET("prev_comm", TO_COMM, sched_switch.prev_comm),
-	TARGET("next_comm", TO_COMM, sched_switch.next_comm),
-	TARGET("prev_tid", TO_32, sched_switch.prev_tid),
-	TARGET("next_tid", TO_32, sched_switch.next_tid),
-	TARGET("prev_prio", TO_32, sched_switch.prev_prio),
-	TARGET("next_prio", TO_32, sched_switch.next_prio),
-	TARGET("prev_state", TO_STATE, sched_switch.prev_state),
-	{ 0 },
-};
-
-static const struct target wake_fields[] = {
-	TARGET("comm", TO_COMM, wake.comm),
-	TARGET("tid", TO_32, wake.tid),
-	TARGET("prio", TO_32, wake.prio),
-	TARGET("target_cpu", TO_32, wake.target_cpu),
-	{ 0 },
-};
+static const struct target switch_fields[] = { SWITCH_TARGETS("tid"), { 0 } };
+static const struct target wake_fields[] = { WAKE_TARGETS("tid"), { 0 } };
 
 static const struct target fork_fields[] = {
-	TARGET("child_comm", TO_COMM, task.comm),
-	TARGET("child_tid", TO_32, task.tid),
-	TARGET("parent_tid", TO_32, task.parent_tid),
+	FORK_TARGETS("tid"),
 	TARGET("child_pid", TO_32, task.tgid), /* LTTng: of its process */
 	{ 0 },
 };
 
-static const struct target exec_fields[] = {
-	TARGET("filename", TO_TEXT, task.filename),
-	TARGET("tid", TO_32, task.tid),
-	TARGET("old_tid", TO_32, task.parent_tid),
-	{ 0 },
-};
-
-static const struct target exit_fields[] = {
-	TARGET("comm", TO_COMM, task.comm),
-	TARGET("tid", TO_32, task.tid),
-	TARGET("prio", TO_32, task.prio),
-	{ 0 },
-};
-
-static const struct target setprio_fields[] = {
-	TARGET("comm", TO_COMM, task.comm),
-	TARGET("tid", TO_32, task.tid),
-	TARGET("newprio", TO_32, task.prio),
-	{ 0 },
-};
-
-static const struct target migrate_fields[] = {
-	TARGET("tid", TO_32, migrate.tid),
-	TARGET("orig_cpu", TO_32, migrate.from_cpu),
-	TARGET("dest_cpu", TO_32, migrate.to_cpu),
-	{ 0 },
-};
-
-static const struct target runtime_fields[] = {
-	TARGET("tid", TO_32, runtime.tid),
-	TARGET("runtime", TO_64, runtime.runtime_ns),
-	{ 0 },
-};
+static const struct target exec_fields[] = { EXEC_TARGETS("tid"), { 0 } };
+static const struct target exit_fields[] = { EXIT_TARGETS("tid"), { 0 } };
+static const struct target setprio_fields[] = { SETPRIO_TARGETS("tid"), { 0 } };
+static const struct target migrate_fields[] = { MIGRATE_TARGETS("tid"), { 0 } };
+static const struct target runtime_fields[] = { RUNTIME_TARGETS("tid"), { 0 } };
 
 static const struct target exit_call_fields[] = {
 	TARGET("ret", TO_64, syscall.ret),
@@ -247,7 +201,7 @@ static const struct {
 };
 
 /* The call in an event's name; NULL when it is about none. */
-static const char *call_of(const char *event, uint8_t *out_type)
+static const char *ctf_rows_call_of(const char *event, uint8_t *out_type)
 {
 	for (size_t i = 0; i < ARRAY_LEN(call_prefixes); i++) {
 		size_t bytes = strlen(call_prefixes[i].prefix);
@@ -271,7 +225,7 @@ static const struct {
 	{ "old_select", "select" }, { "sync_file_range2", "arm_sync_file_range" },
 };
 
-static bool is_call(const char *known, const char *name)
+static bool ctf_rows_is_call(const char *known, const char *name)
 {
 	if (strcmp(known, name) == 0)
 		return true;
@@ -284,14 +238,14 @@ static bool is_call(const char *known, const char *name)
 }
 
 /* The number of a call by its name, in the table of 64-bit or of 32-bit programs. */
-static void find_call(const struct facts *facts, const char *name, struct ev_syscall *to)
+static void ctf_rows_find_call(const struct facts *facts, const char *name, struct ev_syscall *to)
 {
 	to->nr = -1;
 	for (uint32_t table = 0; facts->arch && table < 2; table++) {
 		for (int64_t nr = 0; nr < FACTS_CALLS_MAX; nr++) {
 			const char *known = facts_syscall(facts, nr, table);
 
-			if (known && is_call(known, name)) {
+			if (known && ctf_rows_is_call(known, name)) {
 				to->nr = nr;
 				to->compat = table;
 				return;
@@ -304,13 +258,13 @@ static void find_call(const struct facts *facts, const char *name, struct ev_sys
 static void bind_call(struct ctf_event *event, struct event *base, const char *name,
 		      struct facts *facts)
 {
-	const char *call = call_of(name, &base->type);
+	const char *call = ctf_rows_call_of(name, &base->type);
 
 	if (strcmp(name, "exit_syscall") == 0) {
 		base->type = EV_SYS_EXIT;
 		base->syscall.nr = -1;
 	} else if (call) {
-		find_call(facts, call, &base->syscall);
+		ctf_rows_find_call(facts, call, &base->syscall);
 		if (base->syscall.nr < 0)
 			base->syscall.nr = facts_name_call(facts, call);
 	}
@@ -447,7 +401,7 @@ void ctf_rows_title(struct ctf_meta *meta, const struct ctf_event *event, const 
 }
 
 /* How many of the trace's calls this machine has. */
-static size_t count_calls(const struct ctf_meta *meta, const char *arch)
+static size_t ctf_rows_count_calls(const struct ctf_meta *meta, const char *arch)
 {
 	struct facts facts = { .arch = arch };
 	struct ev_syscall call = { 0 };
@@ -455,11 +409,11 @@ static size_t count_calls(const struct ctf_meta *meta, const char *arch)
 	uint8_t type;
 
 	for (size_t i = 0; i < meta->event_count; i++) {
-		const char *name = call_of(meta->events[i]->name, &type);
+		const char *name = ctf_rows_call_of(meta->events[i]->name, &type);
 
 		if (!name || type != EV_SYS_ENTER)
 			continue;
-		find_call(&facts, name, &call);
+		ctf_rows_find_call(&facts, name, &call);
 		count += call.nr >= 0 && !call.compat;
 	}
 	return count;
@@ -471,7 +425,7 @@ const char *ctf_rows_arch(const struct ctf_meta *meta)
 	size_t best = 0, most = 0;
 
 	for (size_t arch = 0; arch < ARRAY_LEN(archs); arch++) {
-		size_t known = count_calls(meta, archs[arch]);
+		size_t known = ctf_rows_count_calls(meta, archs[arch]);
 
 		if (known > most) {
 			most = known;

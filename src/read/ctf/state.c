@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/facts.h"
 #include "read/ctf/lane.h"
 #include "read/ctf/meta.h"
@@ -117,14 +118,14 @@ void ctf_state_format(FILE *out, const struct ctf_state_list *list, uint32_t id)
 
 /* ------------------------------------------------------------------ reading */
 
-static const char *env_text(const struct ctf_meta *meta, const char *name)
+static const char *ctf_state_env_text(const struct ctf_meta *meta, const char *name)
 {
 	const struct ctf_env *env = ctf_meta_env(meta, name);
 
 	return env && env->text ? env->text : NULL;
 }
 
-static int64_t env_number(const struct ctf_meta *meta, const char *name)
+static int64_t ctf_state_env_number(const struct ctf_meta *meta, const char *name)
 {
 	const struct ctf_env *env = ctf_meta_env(meta, name);
 
@@ -148,7 +149,7 @@ static void note_source_damage(const struct ctf_meta *meta, struct facts *facts)
 		const char *text;
 
 		snprintf(name, sizeof(name), "source_damage_%u", i);
-		text = env_text(meta, name);
+		text = ctf_state_env_text(meta, name);
 		if (!text)
 			return;
 		facts_note_damage(facts, "%s%s", strncmp(text, ours, strlen(ours)) ? ours : "",
@@ -158,26 +159,27 @@ static void note_source_damage(const struct ctf_meta *meta, struct facts *facts)
 
 bool ctf_state_env(const struct ctf_meta *meta, struct facts *facts)
 {
-	if (env_number(meta, "holdup_export") != CTF_NATIVE_VERSION)
+	if (ctf_state_env_number(meta, "holdup_export") != CTF_NATIVE_VERSION)
 		return false;
-	facts->first_ns = (uint64_t)env_number(meta, "first_ns");
-	facts->last_ns = (uint64_t)env_number(meta, "last_ns");
-	facts->target_tid = (int32_t)env_number(meta, "target_tid");
-	facts->target_start_ns = (uint64_t)env_number(meta, "target_start_ns");
-	facts->target_end_ns = (uint64_t)env_number(meta, "target_end_ns");
-	facts->target_status = (int)env_number(meta, "target_status");
-	facts->target_cmdline = kept_or_null(facts, env_text(meta, "target_cmdline"));
-	facts->tracer = kept_or_null(facts, env_text(meta, "recorded_by"));
-	facts->recorder = kept_or_null(facts, env_text(meta, "recorder"));
-	facts->omits_idle_switches = env_number(meta, "omits_idle_switches");
-	facts->has_syscalls = env_number(meta, "has_syscalls");
-	facts->complete = env_number(meta, "complete");
+	facts->first_ns = (uint64_t)ctf_state_env_number(meta, "first_ns");
+	facts->last_ns = (uint64_t)ctf_state_env_number(meta, "last_ns");
+	facts->target_tid = (int32_t)ctf_state_env_number(meta, "target_tid");
+	facts->target_start_ns = (uint64_t)ctf_state_env_number(meta, "target_start_ns");
+	facts->target_end_ns = (uint64_t)ctf_state_env_number(meta, "target_end_ns");
+	facts->target_status = (int)ctf_state_env_number(meta, "target_status");
+	facts->target_cmdline = kept_or_null(facts, ctf_state_env_text(meta, "target_cmdline"));
+	facts->tracer = kept_or_null(facts, ctf_state_env_text(meta, "recorded_by"));
+	facts->recorder = kept_or_null(facts, ctf_state_env_text(meta, "recorder"));
+	facts->omits_idle_switches = ctf_state_env_number(meta, "omits_idle_switches");
+	facts->has_syscalls = ctf_state_env_number(meta, "has_syscalls");
+	facts->complete = ctf_state_env_number(meta, "complete");
 	note_source_damage(meta, facts);
 	return true;
 }
 
 /* A text of the record; NULL when it is none. */
-static const char *text_at(const struct trace_record *record, uint32_t place, bool big_endian)
+static const char *ctf_state_text_at(const struct trace_record *record, uint32_t place,
+				     bool big_endian)
 {
 	uint32_t word = page_word(record->data + place, big_endian);
 	uint32_t start = word & 0xffff, bytes = word >> 16;
@@ -188,22 +190,22 @@ static const char *text_at(const struct trace_record *record, uint32_t place, bo
 	return (const char *)record->data + start;
 }
 
-static void take_field(const struct ctf_state_field *field, const struct trace_record *record,
-		       uint32_t place, bool big_endian, struct facts *facts, char *item)
+static void ctf_state_take_field(const struct ctf_state_field *field,
+				 const struct trace_record *record, uint32_t place, bool big_endian,
+				 struct facts *facts, char *item)
 {
 	uint64_t number;
 	const char *text;
 	uint32_t word;
 
 	if (field->type == CTF_STATE_TEXT) {
-		text = text_at(record, place, big_endian);
+		text = ctf_state_text_at(record, place, big_endian);
 		text = facts_keep(facts, text ? text : "");
 		memcpy(item + field->offset, &text, sizeof(text));
 		return;
 	}
 	memcpy(&number, record->data + place, sizeof(number));
-	if (big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		number = __builtin_bswap64(number);
+	number = order_u64(number, order_swaps(big_endian));
 	word = (uint32_t)number;
 	if (field->type == CTF_STATE_U8)
 		item[field->offset] = (char)number;
@@ -214,7 +216,7 @@ static void take_field(const struct ctf_state_field *field, const struct trace_r
 }
 
 /* What no reader of such a list may meet. */
-static bool is_sane(const struct ctf_state_list *list, const char *item)
+static bool ctf_state_is_sane(const struct ctf_state_list *list, const char *item)
 {
 	const struct fact_thread *thread = (const void *)item;
 	const struct fact_fd *fd = (const void *)item;
@@ -230,8 +232,9 @@ static bool is_sane(const struct ctf_state_list *list, const char *item)
 	return true;
 }
 
-static void take_item(const struct ctf_state_list *list, const struct trace_record *record,
-		      bool big_endian, size_t *cap, struct facts *facts)
+static void ctf_state_take_item(const struct ctf_state_list *list,
+				const struct trace_record *record, bool big_endian, size_t *cap,
+				struct facts *facts)
 {
 	void **items = (void **)(void *)((char *)facts + list->items_offset);
 	size_t *count = (size_t *)(void *)((char *)facts + list->count_offset);
@@ -245,13 +248,13 @@ static void take_item(const struct ctf_state_list *list, const struct trace_reco
 	item = (char *)*items + *count * list->item_bytes;
 	memset(item, 0, list->item_bytes);
 	for (uint32_t i = 0; i < list->field_count; i++)
-		take_field(&list->fields[i], record, CTF_NATIVE_MIN + i * 8, big_endian, facts,
-			   item);
-	*count += is_sane(list, item);
+		ctf_state_take_field(&list->fields[i], record, CTF_NATIVE_MIN + i * 8, big_endian,
+				     facts, item);
+	*count += ctf_state_is_sane(list, item);
 }
 
 /* The list that the event with this number is of, by the format that it came with. */
-static const struct ctf_state_list *list_of(const struct formats *formats, uint16_t id)
+static const struct ctf_state_list *ctf_state_list_of(const struct formats *formats, uint16_t id)
 {
 	for (size_t i = 0; i < formats->count; i++) {
 		const char *slash = strchr(formats->sections[i].name, '/');
@@ -266,14 +269,14 @@ static const struct ctf_state_list *list_of(const struct formats *formats, uint1
 	return NULL;
 }
 
-static int by_address(const void *a, const void *b)
+static int ctf_state_by_address(const void *a, const void *b)
 {
 	const struct fact_symbol *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int by_nr(const void *a, const void *b)
+static int ctf_state_by_nr(const void *a, const void *b)
 {
 	const struct fact_name *x = a, *y = b;
 
@@ -281,7 +284,7 @@ static int by_nr(const void *a, const void *b)
 }
 
 /* Analyses rely on the order; as it was written it stays, where it is right. */
-static void put_in_order(struct facts *facts)
+static void ctf_state_put_in_order(struct facts *facts)
 {
 	bool symbols = true, fds = true;
 
@@ -291,9 +294,11 @@ static void put_in_order(struct facts *facts)
 	for (size_t i = 1; i < facts->fd_count; i++)
 		fds &= facts_compare_fds(&facts->fds[i - 1], &facts->fds[i]) <= 0;
 	if (!symbols)
-		qsort(facts->symbols, facts->symbol_count, sizeof(*facts->symbols), by_address);
+		qsort(facts->symbols, facts->symbol_count, sizeof(*facts->symbols),
+		      ctf_state_by_address);
 	if (facts->printk_count)
-		qsort(facts->printks, facts->printk_count, sizeof(*facts->printks), by_nr);
+		qsort(facts->printks, facts->printk_count, sizeof(*facts->printks),
+		      ctf_state_by_nr);
 	if (!fds)
 		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), facts_compare_fds);
 }
@@ -304,7 +309,7 @@ void ctf_state_read(struct ctf_lane *ctf_lane, const struct ctf_meta *meta,
 	struct lane *lane = ctf_lane_lane(ctf_lane);
 	const struct ctf_state_list *list = NULL;
 	size_t caps[ARRAY_LEN(ctf_state_lists)] = { 0 };
-	bool swap = meta->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(meta->big_endian);
 	uint16_t id, last = 0;
 	struct batch batch;
 
@@ -320,16 +325,16 @@ void ctf_state_read(struct ctf_lane *ctf_lane, const struct ctf_meta *meta,
 			if (!record->data)
 				continue;
 			memcpy(&id, record->data, sizeof(id));
-			id = swap ? __builtin_bswap16(id) : id;
-			list = id == last ? list : list_of(formats, id);
+			id = order_u16(id, swap);
+			list = id == last ? list : ctf_state_list_of(formats, id);
 			last = id;
 			if (list)
-				take_item(list, record, meta->big_endian,
-					  &caps[list - ctf_state_lists], facts);
+				ctf_state_take_item(list, record, meta->big_endian,
+						    &caps[list - ctf_state_lists], facts);
 		}
 		for (uint32_t i = 0; i < batch.note_count; i++)
 			facts_note_damage(facts, "%s", batch.notes[i].text);
 	}
 	batch_fini(&batch, lane);
-	put_in_order(facts);
+	ctf_state_put_in_order(facts);
 }

@@ -44,7 +44,7 @@ static void learn_call(struct threads *threads, struct event *event)
 	event->syscall.compat = *known & 1;
 }
 
-static void fill_in(struct fill *fill, struct event *event)
+static void ctf_threads_fill_in(struct fill *fill, struct event *event)
 {
 	struct threads *threads = (struct threads *)fill;
 	int32_t *on_cpu = &threads->on_cpu[event->cpu];
@@ -78,7 +78,7 @@ static void threads_free(struct fill *fill)
 	free(threads);
 }
 
-static const struct fill_ops threads_ops = { fill_in, threads_forget, threads_free };
+static const struct fill_ops threads_ops = { ctf_threads_fill_in, threads_forget, threads_free };
 
 struct source *ctf_threads_new(struct source *inner, uint64_t warm_ns)
 {

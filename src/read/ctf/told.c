@@ -221,7 +221,7 @@ static uint8_t *told_put_text(uint8_t *to, const char *text, uint32_t max)
 	return to + bytes + 1;
 }
 
-static uint8_t *put_frames(uint8_t *to, const struct ev_stack *stack)
+static uint8_t *ctf_told_put_frames(uint8_t *to, const struct ev_stack *stack)
 {
 	uint32_t count = stack->count < MAX_FRAMES ? stack->count : MAX_FRAMES;
 
@@ -236,7 +236,7 @@ static uint8_t *put_frames(uint8_t *to, const struct ev_stack *stack)
 	return to;
 }
 
-static uint8_t *put_field(uint8_t *to, const struct told *field, const struct event *event)
+static uint8_t *ctf_told_put_field(uint8_t *to, const struct told *field, const struct event *event)
 {
 	const uint8_t *from = (const uint8_t *)event + field->offset;
 	const char *text;
@@ -262,7 +262,7 @@ static uint8_t *put_field(uint8_t *to, const struct told *field, const struct ev
 		}
 		return to;
 	case TOLD_FRAMES:
-		return put_frames(to, &event->stack);
+		return ctf_told_put_frames(to, &event->stack);
 	}
 	return to;
 }
@@ -280,7 +280,7 @@ uint32_t ctf_told_put(const struct event *event, uint8_t to[CTF_TOLD_MAX])
 	*at++ = type ? type->number : 0;
 	*at++ = event->context;
 	for (uint8_t i = 0; type && i < type->count; i++)
-		at = put_field(at, &type->fields[i], event);
+		at = ctf_told_put_field(at, &type->fields[i], event);
 	return (uint32_t)(at - to);
 }
 
@@ -306,7 +306,7 @@ static uint64_t told_take_number(struct taking *taking)
 	return 0;
 }
 
-static const char *take_text(struct taking *taking)
+static const char *ctf_told_take_text(struct taking *taking)
 {
 	const uint8_t *text, *zero;
 
@@ -322,7 +322,7 @@ static const char *take_text(struct taking *taking)
 	return (const char *)text;
 }
 
-static void take_frames(struct taking *taking, struct ev_stack *out_stack)
+static void ctf_told_take_frames(struct taking *taking, struct ev_stack *out_stack)
 {
 	uint64_t count = told_take_number(taking);
 
@@ -339,7 +339,8 @@ static void take_frames(struct taking *taking, struct ev_stack *out_stack)
 #endif
 }
 
-static void take_field(struct taking *taking, const struct told *field, struct event *event)
+static void ctf_told_take_field(struct taking *taking, const struct told *field,
+				struct event *event)
 {
 	uint8_t *to = (uint8_t *)event + field->offset;
 	const char *text;
@@ -359,7 +360,7 @@ static void take_field(struct taking *taking, const struct told *field, struct e
 		memcpy(to, &number, sizeof(number));
 		break;
 	case TOLD_TEXT:
-		text = take_text(taking);
+		text = ctf_told_take_text(taking);
 		memcpy(to, &text, sizeof(text));
 		break;
 	case TOLD_ARGS:
@@ -369,13 +370,13 @@ static void take_field(struct taking *taking, const struct told *field, struct e
 		}
 		break;
 	case TOLD_FRAMES:
-		take_frames(taking, &event->stack);
+		ctf_told_take_frames(taking, &event->stack);
 		break;
 	}
 }
 
 /* Numbers that others use as an index, and truth values that are one bit. */
-static bool is_sane(struct event *event)
+static bool ctf_told_is_sane(struct event *event)
 {
 	if (event->type == EV_SCHED_SWITCH)
 		return event->sched_switch.prev_state <= TASK_STATE_UNKNOWN;
@@ -413,6 +414,6 @@ bool ctf_told_take(const uint8_t *at, uint32_t bytes, const struct event *other,
 	}
 	*out_event = (struct event){ .type = type->type, .context = context };
 	for (uint8_t i = 0; i < type->count && taking.good && taking.at < taking.end; i++)
-		take_field(&taking, &type->fields[i], out_event);
-	return taking.good && is_sane(out_event);
+		ctf_told_take_field(&taking, &type->fields[i], out_event);
+	return taking.good && ctf_told_is_sane(out_event);
 }

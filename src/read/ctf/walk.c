@@ -35,7 +35,7 @@ static int align(struct ctf_cursor *cursor, uint32_t bits)
 	return rc;
 }
 
-static const uint8_t *bytes_at(const struct ctf_cursor *cursor)
+static const uint8_t *ctf_walk_bytes_at(const struct ctf_cursor *cursor)
 {
 	return cursor->bytes + (cursor->at - cursor->first) / 8;
 }
@@ -78,7 +78,8 @@ static uint64_t reversed(uint64_t number, uint32_t bits)
 }
 
 /* The number's bits, extended by its sign. */
-static int read_number(struct ctf_cursor *cursor, const struct ctf_type *type, uint64_t *out_number)
+static int ctf_walk_read_number(struct ctf_cursor *cursor, const struct ctf_type *type,
+				uint64_t *out_number)
 {
 	uint32_t shift;
 	uint64_t number;
@@ -92,8 +93,9 @@ static int read_number(struct ctf_cursor *cursor, const struct ctf_type *type, u
 	if (shift && cursor->order != type->order)
 		return bad(cursor, "the byte order changes within a byte");
 	cursor->order = type->order;
-	number = type->order == CTF_ORDER_BIG ? load_big(bytes_at(cursor), shift, type->bits)
-					      : load_little(bytes_at(cursor), shift, type->bits);
+	number = type->order == CTF_ORDER_BIG
+			 ? load_big(ctf_walk_bytes_at(cursor), shift, type->bits)
+			 : load_little(ctf_walk_bytes_at(cursor), shift, type->bits);
 	if (type->is_reversed)
 		number = reversed(number, type->bits);
 	if (type->is_signed && type->bits < 64 && number >> (type->bits - 1))
@@ -135,8 +137,8 @@ void ctf_target_text(const struct target *target, struct event *event, const cha
 /* ------------------------------------------------------------------ values */
 
 /* Who wants the number gets it; 'bits' of it were there. */
-static void hand_out(struct ctf_walk *walk, const struct ctf_type *type, uint64_t number,
-		     uint32_t bits)
+static void ctf_walk_hand_out(struct ctf_walk *walk, const struct ctf_type *type, uint64_t number,
+			      uint32_t bits)
 {
 	for (uint32_t i = 0; i < type->slot_count; i++)
 		walk->slots[type->slots[i]] = number;
@@ -159,10 +161,10 @@ static void hand_out(struct ctf_walk *walk, const struct ctf_type *type, uint64_
 static int walk_number(struct ctf_walk *walk, const struct ctf_type *type)
 {
 	uint64_t number = 0;
-	int rc = read_number(&walk->cursor, type, &number);
+	int rc = ctf_walk_read_number(&walk->cursor, type, &number);
 
 	if (rc == 0)
-		hand_out(walk, type, number, type->bits);
+		ctf_walk_hand_out(walk, type, number, type->bits);
 	return rc;
 }
 
@@ -180,7 +182,7 @@ static int walk_varint(struct ctf_walk *walk, const struct ctf_type *type)
 			rc = need(cursor, 8);
 		if (rc < 0)
 			return rc;
-		byte = *bytes_at(cursor);
+		byte = *ctf_walk_bytes_at(cursor);
 		if (bits >= 70)
 			return bad(cursor, "a number of variable length has more than 64 bits");
 		if (bits < 64)
@@ -193,7 +195,7 @@ static int walk_varint(struct ctf_walk *walk, const struct ctf_type *type)
 	} while (byte & 0x80);
 	if (type->is_signed && bits < 64 && byte & 0x40)
 		number |= ~(uint64_t)0 << bits;
-	hand_out(walk, type, number, bits < 64 ? bits : 64);
+	ctf_walk_hand_out(walk, type, number, bits < 64 ? bits : 64);
 	return 0;
 }
 
@@ -289,7 +291,7 @@ static int walk_string(struct ctf_walk *walk, const struct ctf_type *type)
 
 	if (rc < 0)
 		return rc;
-	text = bytes_at(cursor);
+	text = ctf_walk_bytes_at(cursor);
 	left = (cursor->window_end - cursor->at) / 8;
 	bytes = text_end(type, text, left);
 	if (bytes == left)
@@ -377,7 +379,7 @@ static int walk_characters(struct ctf_walk *walk, const struct ctf_type *type, u
 	rc = need(cursor, count * 8);
 	if (rc < 0)
 		return rc;
-	text = bytes_at(cursor);
+	text = ctf_walk_bytes_at(cursor);
 	bytes = text_end(type, text, count);
 	cursor->at += count * 8;
 	hand_out_text(walk, type, text, type->encoding == CTF_UTF8 ? count : bytes, bytes < count);

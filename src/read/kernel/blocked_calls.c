@@ -52,7 +52,7 @@ static const struct wire_call *call_at(struct blocked_calls *calls, uint64_t ind
 	return index - calls->first < calls->count ? &calls->window[index - calls->first] : NULL;
 }
 
-static bool is_late(const struct wire_call *call, uint64_t time_ns, uint64_t by_ns)
+static bool blocked_calls_is_late(const struct wire_call *call, uint64_t time_ns, uint64_t by_ns)
 {
 	return call->mono_ns > time_ns && call->mono_ns - time_ns > by_ns;
 }
@@ -77,7 +77,7 @@ bool blocked_calls_take(struct blocked_calls *calls, int32_t tid, uint64_t time_
 
 		if (call && call->flags & WIRE_CALL_LOSS)
 			slack_ns = NEAR_NS;
-		if (!call || is_late(call, time_ns, slack_ns))
+		if (!call || blocked_calls_is_late(call, time_ns, slack_ns))
 			return false;
 		if (call->tid != tid)
 			continue;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/format_text.h"
@@ -69,26 +70,7 @@ struct kernel_events {
 
 static uint64_t load_number(const uint8_t *at, const struct load *load, bool big_endian)
 {
-	bool swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	uint64_t u64;
-	uint32_t u32;
-	uint16_t u16;
-
-	switch (load->from_bytes) {
-	case 8:
-		memcpy(&u64, at, sizeof(u64));
-		return swap ? __builtin_bswap64(u64) : u64;
-	case 4:
-		memcpy(&u32, at, sizeof(u32));
-		u32 = swap ? __builtin_bswap32(u32) : u32;
-		return load->is_signed ? (uint64_t)(int32_t)u32 : u32;
-	case 2:
-		memcpy(&u16, at, sizeof(u16));
-		u16 = swap ? __builtin_bswap16(u16) : u16;
-		return load->is_signed ? (uint64_t)(int16_t)u16 : u16;
-	default:
-		return load->is_signed ? (uint64_t)(int8_t)*at : *at;
-	}
+	return order_load(at, load->from_bytes, load->is_signed, order_swaps(big_endian));
 }
 
 static void store_number(uint8_t *to, uint32_t bytes, uint64_t number)
@@ -104,7 +86,7 @@ static void store_number(uint8_t *to, uint32_t bytes, uint64_t number)
 }
 
 /* The state behind the kernel's bits; several may be set on older kernels. */
-static enum task_state state_of(const struct format_states *states, uint64_t bits)
+static enum task_state kernel_events_state_of(const struct format_states *states, uint64_t bits)
 {
 	static const struct {
 		char letter;
@@ -185,7 +167,7 @@ static void run_load(const struct kernel_events *events, const struct load *load
 	case LOAD_STATE:
 		bits = load_number(from, load, events->big_endian);
 		*to = bits < LOW_STATES ? events->table.low_states[bits]
-					: (uint8_t)state_of(&events->states, bits);
+					: (uint8_t)kernel_events_state_of(&events->states, bits);
 		break;
 	case LOAD_STACK:
 		load_stack(record, load, &event->stack);
@@ -307,7 +289,8 @@ static bool is_place(const struct load *load, const struct place *place)
 	       (load->how != LOAD_STATE || load->from_bytes == 8);
 }
 
-static enum shape shape_of(const struct kernel_events *events, const struct decoder *decoder)
+static enum shape kernel_events_shape_of(const struct kernel_events *events,
+					 const struct decoder *decoder)
 {
 	enum shape shape = shape_for(decoder->template.type);
 
@@ -331,14 +314,15 @@ static void make_heads(struct kernel_events *events)
 
 		head->need_bytes = decoder->need_bytes;
 		head->type = decoder->template.type;
-		head->shape = (uint8_t)shape_of(events, decoder);
+		head->shape = (uint8_t)kernel_events_shape_of(events, decoder);
 		if (head->shape == SHAPE_VECTOR)
 			head->nr = (uint16_t)decoder->template.irq.nr;
 	}
 	events->table.heads = events->heads;
 	events->table.id_count = events->id_count;
 	for (uint32_t bits = 0; bits < LOW_STATES; bits++)
-		events->table.low_states[bits] = (uint8_t)state_of(&events->states, bits);
+		events->table.low_states[bits] =
+			(uint8_t)kernel_events_state_of(&events->states, bits);
 }
 
 const struct decode_table *kernel_events_table(const struct kernel_events *events)
@@ -353,9 +337,7 @@ uint16_t kernel_events_id(const struct kernel_events *events, const struct recor
 	uint16_t id;
 
 	memcpy(&id, record->data + events->id_offset, sizeof(id));
-	if (events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		id = __builtin_bswap16(id);
-	return id;
+	return order_u16(id, order_swaps(events->big_endian));
 }
 
 bool kernel_events_decode(const struct kernel_events *events, const struct record *record,
@@ -383,7 +365,7 @@ bool kernel_events_decode(const struct kernel_events *events, const struct recor
 	return true;
 }
 
-static bool add_load(struct decoder *decoder, struct load load)
+static bool kernel_events_add_load(struct decoder *decoder, struct load load)
 {
 	if (decoder->load_count == MAX_LOADS)
 		return false;
@@ -393,7 +375,7 @@ static bool add_load(struct decoder *decoder, struct load load)
 	return true;
 }
 
-static bool is_number(const struct format_field *field)
+static bool kernel_events_is_number(const struct format_field *field)
 {
 	return field->kind == FORMAT_NUMBER &&
 	       (field->bytes == 1 || field->bytes == 2 || field->bytes == 4 || field->bytes == 8);
@@ -412,13 +394,13 @@ static bool decoder_add_number(struct decoder *decoder, const struct target *tar
 		.is_signed = field->is_signed,
 	};
 
-	if (!is_number(field))
+	if (!kernel_events_is_number(field))
 		return false;
 	if (target->member == TO_STATE)
 		load.how = LOAD_STATE;
 	else if (!swap && load.from_bytes == load.to_bytes && load.to_bytes >= 4)
 		load.how = load.to_bytes == 4 ? LOAD_COPY_4 : LOAD_COPY_8;
-	return add_load(decoder, load);
+	return kernel_events_add_load(decoder, load);
 }
 
 static bool add_args(struct decoder *decoder, const struct target *target,
@@ -432,9 +414,9 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 	element.kind = FORMAT_NUMBER;
 	element.bytes = field->bytes / 6;
 	if (!swap && element.bytes == 8)
-		return add_load(decoder,
-				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
-					       LOAD_COPY_48, 48, 48, false });
+		return kernel_events_add_load(
+			decoder, (struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
+						LOAD_COPY_48, 48, 48, false });
 	for (int i = 0; i < 6; i++) {
 		if (!decoder_add_number(decoder, &one, &element, swap))
 			return false;
@@ -444,8 +426,8 @@ static bool add_args(struct decoder *decoder, const struct target *target,
 	return true;
 }
 
-static bool add_text(struct decoder *decoder, const struct target *target,
-		     const struct format_field *field)
+static bool kernel_events_add_text(struct decoder *decoder, const struct target *target,
+				   const struct format_field *field)
 {
 	struct load load = {
 		.from = (uint16_t)field->offset,
@@ -457,35 +439,35 @@ static bool add_text(struct decoder *decoder, const struct target *target,
 	switch (field->kind) {
 	case FORMAT_TEXT:
 		load.how = target->member == TO_COMM ? LOAD_COMM : LOAD_TEXT;
-		return add_load(decoder, load);
+		return kernel_events_add_load(decoder, load);
 	case FORMAT_DATA_LOC:
 		load.how = LOAD_DATA_LOC;
-		return add_load(decoder, load);
+		return kernel_events_add_load(decoder, load);
 	case FORMAT_REL_LOC:
 		load.how = LOAD_REL_LOC;
-		return add_load(decoder, load);
+		return kernel_events_add_load(decoder, load);
 	default:
 		return false; /* an address in the kernel */
 	}
 }
 
-static bool add_target(struct decoder *decoder, const struct target *target,
-		       const struct format_field *field, bool swap)
+static bool kernel_events_add_target(struct decoder *decoder, const struct target *target,
+				     const struct format_field *field, bool swap)
 {
 	switch (target->member) {
 	case TO_COMM:
 	case TO_TEXT:
-		return add_text(decoder, target, field);
+		return kernel_events_add_text(decoder, target, field);
 	case TO_ARGS:
 		return add_args(decoder, target, field, swap);
 	case TO_STACK: /* other sizes and byte orders: no stack */
 		return field->bytes >= 8 && !swap &&
-		       add_load(decoder,
-				(struct load){ (uint16_t)field->offset, (uint16_t)target->offset,
-					       LOAD_STACK, 0, 0, false });
+		       kernel_events_add_load(decoder, (struct load){ (uint16_t)field->offset,
+								      (uint16_t)target->offset,
+								      LOAD_STACK, 0, 0, false });
 	case TO_TRUE:
-		return add_load(decoder, (struct load){ 0, (uint16_t)target->offset, LOAD_TRUE, 1,
-							1, false });
+		return kernel_events_add_load(decoder, (struct load){ 0, (uint16_t)target->offset,
+								      LOAD_TRUE, 1, 1, false });
 	default:
 		return decoder_add_number(decoder, target, field, swap);
 	}
@@ -511,7 +493,7 @@ static bool compile_common(struct decoder *decoder, const char *text)
 	return true;
 }
 
-static const char *keep_name(struct kernel_events *events, char *name)
+static const char *kernel_events_keep_name(struct kernel_events *events, char *name)
 {
 	events->names = vec_room(events->names, events->name_count, &events->name_cap,
 				 sizeof(*events->names));
@@ -523,7 +505,8 @@ static void compile_other(struct kernel_events *events, struct decoder *decoder,
 	const char *slash = strchrnul(name, '/');
 
 	decoder->template.type = EV_OTHER;
-	decoder->template.other.system = keep_name(events, xstrndup(name, (size_t)(slash - name)));
+	decoder->template.other.system =
+		kernel_events_keep_name(events, xstrndup(name, (size_t)(slash - name)));
 	decoder->template.other.name = *slash ? slash + 1 : "";
 }
 
@@ -556,7 +539,8 @@ static void compile_row(struct decoder *decoder, const struct row *row, const ch
 	}
 	for (const struct target *target = row->fields; target->field; target++) {
 		if (format_text_field(text, target->field, &field))
-			(void)add_target(decoder, target, &field, swap); /* else as if absent */
+			(void)kernel_events_add_target(decoder, target, &field,
+						       swap); /* else as if absent */
 	}
 }
 
@@ -566,7 +550,7 @@ static void add_argument(struct decoder *decoder, const struct format_field *fie
 {
 	struct target to = { "", TO_64, offsetof(struct event, syscall.args) };
 
-	if (*argument == 6 || !is_number(field))
+	if (*argument == 6 || !kernel_events_is_number(field))
 		return;
 	to.offset += *argument * sizeof(uint64_t);
 	if (decoder_add_number(decoder, &to, field, swap))
@@ -613,7 +597,7 @@ static bool has_frames(const struct decoder *decoder)
 }
 
 /* Of a function, or of its return. */
-static bool is_probe(const char *text)
+static bool kernel_events_is_probe(const char *text)
 {
 	struct format_field field;
 
@@ -622,9 +606,10 @@ static bool is_probe(const char *text)
 }
 
 /* Compile one format. False when its common fields are not usable. */
-static bool compile(struct kernel_events *events, const struct format_section *section, uint32_t id)
+static bool kernel_events_compile(struct kernel_events *events,
+				  const struct format_section *section, uint32_t id)
 {
-	bool swap = events->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bool swap = order_swaps(events->big_endian);
 	const struct row *row = kernel_row(section->name);
 	struct decoder *decoder = xcalloc(1, sizeof(*decoder));
 
@@ -641,7 +626,7 @@ static bool compile(struct kernel_events *events, const struct format_section *s
 			decoder_reset(events, decoder, section->name);
 	} else {
 		compile_other(events, decoder, section->name);
-		decoder->template.other.is_probe = is_probe(section->text);
+		decoder->template.other.is_probe = kernel_events_is_probe(section->text);
 	}
 	if (row && row->type == EV_SCHED_SWITCH)
 		format_text_states(section->text, &events->states);
@@ -678,7 +663,7 @@ static void compile_all(struct kernel_events *events, const struct formats *form
 		else if (events->by_id[id] != events->unknown)
 			facts_note_damage(facts, "kernel/formats: %s has the number of another",
 					  section->name);
-		else if (!compile(events, section, (uint32_t)id))
+		else if (!kernel_events_compile(events, section, (uint32_t)id))
 			facts_note_damage(facts, "kernel/formats: %s lacks its common fields",
 					  section->name);
 	}

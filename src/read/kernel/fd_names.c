@@ -172,7 +172,8 @@ static int fd_name_by_time(const void *left, const void *right)
 }
 
 /* Copy the name to 'to', which holds WIRE_NAME_MAX + 1 bytes, and make the event. */
-static struct event event_of(const struct fd_names *names, const struct entry *entry, char *to)
+static struct event fd_names_event_of(const struct fd_names *names, const struct entry *entry,
+				      char *to)
 {
 	struct wire_name wire = wire_at(names, entry->offset);
 
@@ -204,7 +205,7 @@ static bool names_fill(struct lane *lane, struct batch *batch)
 	       (size_t)(to - start) <= CHUNK_BYTES - WIRE_NAME_MAX - 1) {
 		struct event *event = &batch->cells[batch->count++].event;
 
-		*event = event_of(names, &names->entries[names->next++], to);
+		*event = fd_names_event_of(names, &names->entries[names->next++], to);
 		to += strlen(to) + 1;
 	}
 	return batch->count > 0;

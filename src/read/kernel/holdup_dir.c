@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/source.h"
 #include "event/stacks.h"
 #include "read/clock.h"
@@ -65,7 +66,7 @@ struct holdup_dir {
 	uint64_t from_ns;     /* and nothing before this is asked for */
 };
 
-static bool is_big_endian(const char *arch)
+static bool holdup_dir_is_big_endian(const char *arch)
 {
 	static const char *const big[] = { "s390",  "s390x",   "ppc",	     "ppc64",  "parisc",
 					   "mips",  "mips64",  "aarch64_be", "armeb",  "m68k",
@@ -105,7 +106,7 @@ static void facts_from_manifest(struct facts *facts, const struct manifest *mani
 	facts->has_syscalls = manifest->has_syscalls && !manifest->step_count;
 	facts->has_some_syscalls = manifest->has_syscalls && manifest->step_count;
 	facts->is_lean = manifest->is_lean;
-	facts->cost = manifest_cost(manifest);
+	facts->cost = manifest->cost;
 	facts->complete = manifest->complete;
 }
 
@@ -143,11 +144,11 @@ static void copy_lists(struct facts *facts, const struct manifest *manifest)
 }
 
 /* What the events look like: formats and the layout of a page. */
-static int open_formats(struct holdup_dir *dir, const char *path, struct err *err)
+static int holdup_dir_open_formats(struct holdup_dir *dir, const char *path, struct err *err)
 {
 	struct facts *facts = &dir->trace.facts;
 	const struct manifest *manifest = &dir->manifest;
-	bool big_endian = is_big_endian(manifest->arch);
+	bool big_endian = holdup_dir_is_big_endian(manifest->arch);
 	AUTO_FREE char *file = kernel_path(path, "formats");
 	struct err why = { 0 };
 	const char *header;
@@ -216,7 +217,7 @@ static void open_clock(struct holdup_dir *dir, const char *path)
 }
 
 /* No event can be later than this. */
-static uint64_t limit_of(const struct holdup_dir *dir)
+static uint64_t holdup_dir_limit_of(const struct holdup_dir *dir)
 {
 	uint64_t end_ns = dir->manifest.end_ns, synced_ns = dir->clock.last_ns;
 
@@ -334,7 +335,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 	dir->rings[dir->ring_count++] = ring;
 }
 
-static int open_rings(struct holdup_dir *dir, const char *path, struct err *err)
+static int holdup_dir_open_rings(struct holdup_dir *dir, const char *path, struct err *err)
 {
 	AUTO_FREE bool *present = xcalloc(MANIFEST_MAX_CPUS, sizeof(bool));
 	struct facts *facts = &dir->trace.facts;
@@ -393,7 +394,7 @@ static bool holdup_find_span(struct holdup_dir *dir)
 	return any;
 }
 
-static int open_events(struct holdup_dir *dir, const char *path, struct err *err)
+static int holdup_dir_open_events(struct holdup_dir *dir, const char *path, struct err *err)
 {
 	int rc;
 
@@ -403,9 +404,9 @@ static int open_events(struct holdup_dir *dir, const char *path, struct err *err
 		.clock = &dir->clock,
 		.first_ns = dir->manifest.begin_ns,
 		.end_ns = dir->manifest.end_ns,
-		.limit_ns = limit_of(dir),
+		.limit_ns = holdup_dir_limit_of(dir),
 	};
-	rc = open_rings(dir, path, err);
+	rc = holdup_dir_open_rings(dir, path, err);
 	if (rc < 0)
 		return rc;
 	if (holdup_find_span(dir) && dir->formats.count == 0)
@@ -478,7 +479,7 @@ static void open_user(struct holdup_dir *dir, const char *path)
 
 	if (lstat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
-	if (dir->layout.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)) {
+	if (order_swaps(dir->layout.big_endian)) {
 		facts_note_damage(host.facts, "user: recorded on a machine of another byte order");
 		return;
 	}
@@ -493,7 +494,7 @@ static void open_names(struct holdup_dir *dir, const char *path)
 	dir->vtids = vtids_new(&dir->trace.facts);
 }
 
-static void open_merge(struct holdup_dir *dir)
+static void holdup_dir_open_merge(struct holdup_dir *dir)
 {
 	size_t user_lanes = ctf_beside_lanes(dir->user);
 	AUTO_FREE struct lane **lanes =
@@ -590,18 +591,18 @@ static int open_dir(const char *path, uint64_t growing_ns, uint64_t from_ns,
 	copy_lists(&dir->trace.facts, &dir->manifest);
 	if (!growing_ns)
 		parts_check(&dir->manifest, path, &dir->trace.facts);
-	rc = open_formats(dir, path, err);
+	rc = holdup_dir_open_formats(dir, path, err);
 	if (rc < 0)
 		goto fail;
 	open_clock(dir, path);
-	rc = open_events(dir, path, err);
+	rc = holdup_dir_open_events(dir, path, err);
 	if (rc < 0)
 		goto fail;
 	if (!from_ns)
 		open_beside(dir, path);
 	open_names(dir, path);
 	open_user(dir, path);
-	open_merge(dir);
+	holdup_dir_open_merge(dir);
 	*out_trace = &dir->trace;
 	return 0;
 

@@ -8,7 +8,7 @@
 
 #define COMMIT_MASK ((1u << 27) - 1) /* the bits above are flags */
 
-static uint64_t number_at(const uint8_t *at, uint32_t bytes, bool big_endian)
+static uint64_t kernel_pages_number_at(const uint8_t *at, uint32_t bytes, bool big_endian)
 {
 	uint64_t number = 0;
 
@@ -69,11 +69,11 @@ static bool header_at(const struct page_layout *layout, const uint8_t *bytes, st
 		      bool *out_stored)
 {
 	/* The flags stand in the low 32 bits, however long the field is. */
-	uint32_t commit = (uint32_t)number_at(bytes + layout->commit_offset, layout->commit_bytes,
-					      layout->big_endian);
+	uint32_t commit = (uint32_t)kernel_pages_number_at(
+		bytes + layout->commit_offset, layout->commit_bytes, layout->big_endian);
 
 	*out_page = (struct page){
-		.time = number_at(bytes + layout->time_offset, 8, layout->big_endian),
+		.time = kernel_pages_number_at(bytes + layout->time_offset, 8, layout->big_endian),
 		.bytes = commit & COMMIT_MASK,
 		.lost = commit & WIRE_PAGE_LOST,
 	};
@@ -99,8 +99,8 @@ bool page_open(const struct page_layout *layout, const uint8_t *bytes, struct pa
 	/* The kernel stores the number behind the data when there is room. */
 	behind = layout->page_bytes - layout->data_offset - out_page->bytes;
 	if (stored && behind >= layout->long_bytes)
-		out_page->lost_count = number_at(out_page->data + out_page->bytes,
-						 layout->long_bytes, layout->big_endian);
+		out_page->lost_count = kernel_pages_number_at(
+			out_page->data + out_page->bytes, layout->long_bytes, layout->big_endian);
 	if (out_page->lost_count >> (8 * layout->long_bytes - 1))
 		out_page->lost_count = 0; /* -1: the kernel does not know */
 	return true;

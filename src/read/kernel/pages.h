@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "wire/wire.h"
 
 struct err;
@@ -84,8 +85,7 @@ static inline uint32_t page_word(const uint8_t *at, bool big_endian)
 	uint32_t word;
 
 	memcpy(&word, at, sizeof(word));
-	return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? word
-								      : __builtin_bswap32(word);
+	return order_u32(word, order_swaps(big_endian));
 }
 
 /* An absolute time stamp has 59 bits; the others are those of the time before it. */

@@ -80,7 +80,7 @@ static int64_t plain_file(const char *path)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
-static bool is_folder(const char *path)
+static bool raw_dir_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -88,7 +88,7 @@ static bool is_folder(const char *path)
 }
 
 /* All texts of tracefs end with a line's end. */
-static bool is_whole(const char *text, size_t bytes)
+static bool raw_dir_is_whole(const char *text, size_t bytes)
 {
 	return bytes == 0 || text[bytes - 1] == '\n';
 }
@@ -102,7 +102,7 @@ static char *text_beside(struct raw_dir *raw, const char *path, const char *name
 
 	if (plain_file(file) < 0 || file_read(file, max, &text, &bytes, NULL) < 0)
 		return NULL;
-	if (!is_whole(text, bytes))
+	if (!raw_dir_is_whole(text, bytes))
 		facts_note_damage(&raw->trace.facts, "%s: it ends within a line", name);
 	return text;
 }
@@ -127,9 +127,9 @@ static char *pages_of(const char *path, uint32_t cpu)
 }
 
 /* Mark the CPUs that "cpuN" or "cpuN.raw" in the folder names. */
-static void find_cpus(const char *folder, bool *marks)
+static void raw_dir_find_cpus(const char *folder, bool *marks)
 {
-	DIR *dir = is_folder(folder) ? opendir(folder) : NULL;
+	DIR *dir = raw_dir_is_folder(folder) ? opendir(folder) : NULL;
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
@@ -145,7 +145,7 @@ static void find_cpus(const char *folder, bool *marks)
 		closedir(dir);
 }
 
-static void add_cpu(struct raw_dir *raw, uint32_t cpu, char *path)
+static void raw_dir_add_cpu(struct raw_dir *raw, uint32_t cpu, char *path)
 {
 	raw->cpus = vec_room(raw->cpus, raw->cpu_count, &raw->cpu_cap, sizeof(*raw->cpus));
 	raw->cpus[raw->cpu_count++] = (struct raw_cpu){ cpu, path, (uint64_t)plain_file(path) };
@@ -156,13 +156,13 @@ static void list_cpus(struct raw_dir *raw, const char *path)
 	AUTO_FREE char *per_cpu = xasprintf("%s/per_cpu", path);
 	AUTO_FREE bool *marks = xcalloc(MAX_CPUS, sizeof(*marks));
 
-	find_cpus(path, marks);
-	find_cpus(per_cpu, marks);
+	raw_dir_find_cpus(path, marks);
+	raw_dir_find_cpus(per_cpu, marks);
 	for (uint32_t cpu = 0; cpu < MAX_CPUS; cpu++) {
 		char *file = marks[cpu] ? pages_of(path, cpu) : NULL;
 
 		if (file)
-			add_cpu(raw, cpu, file);
+			raw_dir_add_cpu(raw, cpu, file);
 	}
 }
 
@@ -171,7 +171,7 @@ static void list_cpus(struct raw_dir *raw, const char *path)
 /* Where formats are, as in tracefs or as the folder of them alone is called. */
 static const char *const format_folders[] = { "events", "formats" };
 
-static void add_format(struct raw_dir *raw, const char *path, char *name)
+static void raw_dir_add_format(struct raw_dir *raw, const char *path, char *name)
 {
 	struct formats *formats = &raw->formats;
 	char *text = NULL;
@@ -183,7 +183,7 @@ static void add_format(struct raw_dir *raw, const char *path, char *name)
 		return;
 	}
 	/* tracefs says that its files have no length: cp copies nothing */
-	if (bytes == 0 || !is_whole(text, bytes) ||
+	if (bytes == 0 || !raw_dir_is_whole(text, bytes) ||
 	    (strchr(name, '/') && !strstr(text, "\nprint fmt: ")))
 		facts_note_damage(&raw->trace.facts, "%s: the format is not whole", name);
 	if (bytes == 0) {
@@ -205,10 +205,10 @@ static int entry_by_name(const struct dirent **left, const struct dirent **right
 /* What is in a folder, in an order that is always the same. */
 static int list_folder(const char *folder, struct dirent ***out_entries)
 {
-	return is_folder(folder) ? scandir(folder, out_entries, NULL, entry_by_name) : 0;
+	return raw_dir_is_folder(folder) ? scandir(folder, out_entries, NULL, entry_by_name) : 0;
 }
 
-static void read_system(struct raw_dir *raw, const char *folder, const char *system)
+static void raw_dir_read_system(struct raw_dir *raw, const char *folder, const char *system)
 {
 	struct dirent **entries = NULL;
 	int count = list_folder(folder, &entries);
@@ -217,7 +217,8 @@ static void read_system(struct raw_dir *raw, const char *folder, const char *sys
 		AUTO_FREE char *path = xasprintf("%s/%s/format", folder, entries[i]->d_name);
 
 		if (entries[i]->d_name[0] != '.')
-			add_format(raw, path, xasprintf("%s/%s", system, entries[i]->d_name));
+			raw_dir_add_format(raw, path,
+					   xasprintf("%s/%s", system, entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
@@ -233,13 +234,13 @@ static void read_formats(struct raw_dir *raw, const char *path, const char *name
 	for (size_t i = 0; count > 0 && i < ARRAY_LEN(heads); i++) {
 		AUTO_FREE char *head = xasprintf("%s/%s", folder, heads[i]);
 
-		add_format(raw, head, xstrdup(heads[i]));
+		raw_dir_add_format(raw, head, xstrdup(heads[i]));
 	}
 	for (int i = 0; i < count; i++) {
 		AUTO_FREE char *system = xasprintf("%s/%s", folder, entries[i]->d_name);
 
 		if (entries[i]->d_name[0] != '.')
-			read_system(raw, system, entries[i]->d_name);
+			raw_dir_read_system(raw, system, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -288,7 +289,7 @@ static size_t count_sound(const struct raw_dir *raw, const struct page_layout *l
 	return count;
 }
 
-static int open_layout(struct raw_dir *raw, struct err *err)
+static int raw_dir_open_layout(struct raw_dir *raw, struct err *err)
 {
 	const char *header = formats_find(&raw->formats, "header_page");
 	bool ours = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
@@ -366,7 +367,7 @@ static void read_beside(struct raw_dir *raw, const char *path)
 
 /* ------------------------------------------------------------------ the trace */
 
-static void open_rings(struct raw_dir *raw)
+static void raw_dir_open_rings(struct raw_dir *raw)
 {
 	struct facts *facts = &raw->trace.facts;
 
@@ -406,7 +407,7 @@ static void raw_find_span(struct raw_dir *raw)
 }
 
 /* Copies of tracefs have the formats of all events: what was recorded is seen in the pages. */
-static void look_into(struct raw_dir *raw)
+static void raw_dir_look_into(struct raw_dir *raw)
 {
 	struct dat_probe *probe;
 	uint64_t bytes = 0;
@@ -420,7 +421,7 @@ static void look_into(struct raw_dir *raw)
 	dat_probe_free(probe);
 }
 
-static void open_merge(struct raw_dir *raw)
+static void raw_dir_open_merge(struct raw_dir *raw)
 {
 	AUTO_FREE struct lane **lanes = xcalloc(raw->ring_count + 1, sizeof(struct lane *));
 
@@ -480,7 +481,7 @@ static const struct trace_ops raw_dir_ops = {
 	.close = raw_dir_close,
 };
 
-static int open_events(struct raw_dir *raw, const char *path, struct err *err)
+static int raw_dir_open_events(struct raw_dir *raw, const char *path, struct err *err)
 {
 	struct facts notes = { 0 };
 	int rc;
@@ -491,7 +492,7 @@ static int open_events(struct raw_dir *raw, const char *path, struct err *err)
 		return err_set(err, -EBADMSG,
 			       "there are pages of ftrace, but no formats that explain them "
 			       "(events/SYSTEM/EVENT/format, copied by cat: cp makes empty files)");
-	rc = open_layout(raw, err);
+	rc = raw_dir_open_layout(raw, err);
 	if (rc < 0)
 		return rc;
 	raw->events = kernel_events_new(&raw->formats, raw->layout.big_endian, &notes);
@@ -513,17 +514,17 @@ static int raw_dir_open(const char *path, struct trace **out_trace, struct err *
 	raw->trace.ops = &raw_dir_ops;
 	if (rc == 0) {
 		list_cpus(raw, whole);
-		rc = open_events(raw, whole, err);
+		rc = raw_dir_open_events(raw, whole, err);
 	}
 	if (rc < 0) {
 		raw_dir_close(&raw->trace);
 		return rc;
 	}
 	read_beside(raw, whole);
-	open_rings(raw);
+	raw_dir_open_rings(raw);
 	raw_find_span(raw);
-	look_into(raw);
-	open_merge(raw);
+	raw_dir_look_into(raw);
+	raw_dir_open_merge(raw);
 	*out_trace = &raw->trace;
 	return 0;
 }
@@ -535,12 +536,12 @@ static bool raw_dir_matches(const char *path)
 	AUTO_FREE char *whole = realpath(path, NULL);
 	bool found = false;
 
-	if (!whole || !is_folder(whole))
+	if (!whole || !raw_dir_is_folder(whole))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(format_folders) && !found; i++) {
 		AUTO_FREE char *folder = xasprintf("%s/%s", whole, format_folders[i]);
 
-		found = is_folder(folder);
+		found = raw_dir_is_folder(folder);
 	}
 	if (found)
 		list_cpus(&raw, whole);

@@ -94,7 +94,7 @@ static uint64_t ring_ns(struct ring *ring, uint64_t raw)
 	return clock_ns(ring->common->clock, &ring->clock_hint, raw);
 }
 
-static void add_hole(struct ring *ring, uint64_t count)
+static void ring_add_hole(struct ring *ring, uint64_t count)
 {
 	ring->hole = true;
 	ring->hole_unknown |= count == 0;
@@ -102,9 +102,9 @@ static void add_hole(struct ring *ring, uint64_t count)
 }
 
 /* A page that cannot be used, or not further. */
-static void damaged(struct ring *ring, struct batch *batch, uint64_t page, const char *what)
+static void ring_damaged(struct ring *ring, struct batch *batch, uint64_t page, const char *what)
 {
-	add_hole(ring, 0);
+	ring_add_hole(ring, 0);
 	batch_note(batch, page, "%s page %llu: %s", file_name(ring), (unsigned long long)page,
 		   what);
 }
@@ -137,7 +137,7 @@ static uint64_t page_offset(const struct ring *ring, uint64_t page)
 }
 
 /* The header of any page. False when it cannot be one or cannot be read. */
-static bool peek(struct ring *ring, uint64_t index, struct page *out_page)
+static bool ring_peek(struct ring *ring, uint64_t index, struct page *out_page)
 {
 	const struct page_layout *layout = ring->common->layout;
 	uint8_t header[PAGE_HEADER_BYTES];
@@ -158,7 +158,7 @@ static bool next_time(struct ring *ring, uint64_t *from, uint64_t to, uint64_t *
 	size_t hint = ring->clock_hint;
 
 	while (*from < to) {
-		if (peek(ring, (*from)++, &page) && page.bytes) {
+		if (ring_peek(ring, (*from)++, &page) && page.bytes) {
 			*out_ns = clock_ns(ring->common->clock, &hint, page.time);
 			return true;
 		}
@@ -191,7 +191,7 @@ static uint64_t behind_hole(struct ring *ring, uint64_t page)
 	return to < ring->page_count ? to : ring->page_count;
 }
 
-static bool is_blank(const uint8_t *header)
+static bool ring_is_blank(const uint8_t *header)
 {
 	static const uint8_t zeros[PAGE_HEADER_BYTES];
 
@@ -214,7 +214,7 @@ static bool load_chunk(struct ring *ring, struct batch *batch)
 		      count * page_bytes);
 	if (got < count * page_bytes) {
 		ring->page_count = ring->next_page + got / page_bytes;
-		damaged(ring, batch, ring->page_count, "the file became shorter than it was");
+		ring_damaged(ring, batch, ring->page_count, "the file became shorter than it was");
 		count = got / page_bytes;
 	}
 	ring->chunk_first = ring->next_page;
@@ -255,8 +255,8 @@ static const char *check_time(struct ring *ring, uint64_t index, uint64_t ns,
 }
 
 /* Begin page 'index' of the chunk. False when it has no event that can be read. */
-static bool begin_page(struct ring *ring, struct batch *batch, uint64_t index,
-		       struct page_walk *out_walk)
+static bool ring_begin_page(struct ring *ring, struct batch *batch, uint64_t index,
+			    struct page_walk *out_walk)
 {
 	const struct page_layout *layout = ring->common->layout;
 	const uint8_t *bytes =
@@ -264,25 +264,25 @@ static bool begin_page(struct ring *ring, struct batch *batch, uint64_t index,
 	const char *wrong;
 	struct page page;
 
-	if (is_blank(bytes)) {
+	if (ring_is_blank(bytes)) {
 		uint64_t behind = behind_hole(ring, index);
 
-		damaged(ring, batch, index, "only zeros");
+		ring_damaged(ring, batch, index, "only zeros");
 		if (behind > ring->next_page)
 			ring->next_page = behind;
 		return false;
 	}
 	if (!page_open(layout, bytes, &page)) {
-		damaged(ring, batch, index, "says it has more data than a page holds");
+		ring_damaged(ring, batch, index, "says it has more data than a page holds");
 		return false;
 	}
 	if (page.lost)
-		add_hole(ring, page.lost_count);
+		ring_add_hole(ring, page.lost_count);
 	if (page.bytes == 0)
 		return false;
 	wrong = check_time(ring, index, ring_ns(ring, page.time), out_walk);
 	if (wrong) {
-		damaged(ring, batch, index, wrong);
+		ring_damaged(ring, batch, index, wrong);
 		return false;
 	}
 	page_begin(&page, layout->big_endian, &out_walk->cursor);
@@ -306,7 +306,7 @@ static void ring_put_lost(struct ring *ring, struct batch *batch, uint64_t time_
 	ring->hole_count = 0;
 }
 
-static void keep_record(struct ring *ring, struct batch *batch, const struct record *record)
+static void ring_keep_record(struct ring *ring, struct batch *batch, const struct record *record)
 {
 	batch->cells[batch->count].record = (struct trace_record){
 		.data = record->data,
@@ -369,7 +369,7 @@ static void keep_call(struct ring *ring, struct cell *cell)
  * The cell that is being filled has a switch. When it is one to sleep, and its call is known, that is
  * put there in its place, and the switch comes next. Returns whether that was done.
  */
-static bool put_call(struct ring *ring, struct batch *batch, bool keep)
+static bool ring_put_call(struct ring *ring, struct batch *batch, bool keep)
 {
 	struct cell *cell = &batch->cells[batch->count];
 	const struct event was = cell->event;
@@ -409,7 +409,7 @@ static inline __attribute__((always_inline)) bool put_record(struct ring *ring, 
 	struct event *event;
 
 	if (__builtin_expect(ns > ring->walk.limit_ns, 0)) {
-		damaged(ring, batch, index, "an event is later than the next page");
+		ring_damaged(ring, batch, index, "an event is later than the next page");
 		return false;
 	}
 	if (__builtin_expect(ns < ring->last_ns, 0)) {
@@ -419,7 +419,7 @@ static inline __attribute__((always_inline)) bool put_record(struct ring *ring, 
 	/* A hole goes before it, but is over only when this one can be decoded. */
 	event = &batch->cells[batch->count + ring->hole].event;
 	if (__builtin_expect(!kernel_events_decode(ring->common->events, record, event), 0)) {
-		damaged(ring, batch, index, "an event is shorter than its format says");
+		ring_damaged(ring, batch, index, "an event is shorter than its format says");
 		return true;
 	}
 	event->time_ns = ns;
@@ -427,9 +427,9 @@ static inline __attribute__((always_inline)) bool put_record(struct ring *ring, 
 	if (__builtin_expect(ring->hole, 0))
 		ring_put_lost(ring, batch, ns);
 	if (keep)
-		keep_record(ring, batch, record);
+		ring_keep_record(ring, batch, record);
 	ring->last_ns = ns;
-	if (ring->calls && put_call(ring, batch, keep))
+	if (ring->calls && ring_put_call(ring, batch, keep))
 		return true;
 	batch->count++;
 	return true;
@@ -504,13 +504,13 @@ static inline __attribute__((always_inline)) void put_records(struct ring *ring,
 			cursor = before;
 	}
 	if (rc < 0)
-		damaged(ring, batch, index, "what follows an event is no event");
+		ring_damaged(ring, batch, index, "what follows an event is no event");
 	ring->in_page = rc > 0;
 	ring->walk.cursor = cursor;
 }
 
 /* The same code, with the byte order as a constant; records are asked for by few. */
-static void put_page(struct ring *ring, struct batch *batch)
+static void ring_put_page(struct ring *ring, struct batch *batch)
 {
 	bool big_endian = ring->walk.cursor.big_endian;
 
@@ -548,7 +548,7 @@ static struct told told_by_all(struct ring *ring)
 	struct page page;
 
 	for (uint64_t i = 0; i < ring->page_count; i++) {
-		if (!peek(ring, i, &page))
+		if (!ring_peek(ring, i, &page))
 			continue;
 		if (page.lost)
 			told_by(ring, i, &told);
@@ -571,7 +571,7 @@ static void set_tail(struct ring *ring, const struct told *told, uint64_t claim_
 }
 
 /* Behind the last page: what is known to be missing there. */
-static void put_tail(struct ring *ring, struct batch *batch)
+static void ring_put_tail(struct ring *ring, struct batch *batch)
 {
 	uint64_t end_ns = ring->common->end_ns;
 
@@ -587,7 +587,7 @@ static void put_tail(struct ring *ring, struct batch *batch)
 		ring->claim_lost = 0;
 	}
 	if (ring->tail_lost)
-		add_hole(ring, ring->tail_count);
+		ring_add_hole(ring, ring->tail_count);
 	if (ring->hole)
 		ring_put_lost(ring, batch, end_ns > ring->last_ns ? end_ns : ring->last_ns);
 }
@@ -599,22 +599,22 @@ static bool ring_fill(struct lane *lane, struct batch *batch)
 	batch_clear(batch, lane);
 	while (batch->count + 2 <= batch->max) {
 		if (ring->in_page)
-			put_page(ring, batch);
+			ring_put_page(ring, batch);
 		else if (ring->chunk_used < ring->chunk_count)
-			ring->in_page = begin_page(
+			ring->in_page = ring_begin_page(
 				ring, batch, ring->chunk_first + ring->chunk_used++, &ring->walk);
 		else if (batch->count || !load_chunk(ring, batch))
 			break; /* the events of a batch are views into one chunk */
 	}
 	if (batch->count == 0 && !ring->ended)
-		put_tail(ring, batch);
+		ring_put_tail(ring, batch);
 	batch->chunk = ring->chunk;
 	if (batch->chunk)
 		batch->chunk->uses++;
 	return batch->count > 0;
 }
 
-static void go_to(struct ring *ring, uint64_t page)
+static void ring_go_to(struct ring *ring, uint64_t page)
 {
 	ring->next_page = page;
 	ring->last_ns = 0;
@@ -653,7 +653,7 @@ static void ring_seek(struct lane *lane, uint64_t time_ns)
 	uint64_t low = first, high = ring->page_count;
 	uint64_t ns;
 
-	go_to(ring, 0);
+	ring_go_to(ring, 0);
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
@@ -667,7 +667,7 @@ static void ring_seek(struct lane *lane, uint64_t time_ns)
 		struct page page;
 
 		low--;
-		good += peek(ring, low, &page) && page.bytes;
+		good += ring_peek(ring, low, &page) && page.bytes;
 	}
 	/* From the very beginning: then the hole is told of. */
 	ring->next_page = low == first ? 0 : low;
@@ -849,7 +849,7 @@ static void walk_on(struct ring *ring, uint64_t from_ns,
 
 	while (more && load_chunk(ring, &batch)) {
 		for (uint64_t i = 0; more && i < ring->chunk_count; i++) {
-			if (!begin_page(ring, &batch, ring->chunk_first + i, &walk))
+			if (!ring_begin_page(ring, &batch, ring->chunk_first + i, &walk))
 				continue;
 			while (more && page_next(&walk.cursor, &record) > 0) {
 				uint64_t ns = ring_ns(ring, record.time);
@@ -862,7 +862,7 @@ static void walk_on(struct ring *ring, uint64_t from_ns,
 			}
 		}
 	}
-	go_to(ring, 0);
+	ring_go_to(ring, 0);
 }
 
 void ring_walk(struct ring *ring, uint64_t from_ns,

@@ -10,54 +10,19 @@
 
 #include "base/mem.h"
 
-static const struct target switch_fields[] = {
-	TARGET("prev_comm", TO_COMM, sched_switch.prev_comm),
-	TARGET("next_comm", TO_COMM, sched_switch.next_comm),
-	TARGET("prev_pid", TO_32, sched_switch.prev_tid),
-	TARGET("next_pid", TO_32, sched_switch.next_tid),
-	TARGET("prev_prio", TO_32, sched_switch.prev_prio),
-	TARGET("next_prio", TO_32, sched_switch.next_prio),
-	TARGET("prev_state", TO_STATE, sched_switch.prev_state),
-	{ 0 },
-};
-
-static const struct target wake_fields[] = {
-	TARGET("comm", TO_COMM, wake.comm),
-	TARGET("pid", TO_32, wake.tid),
-	TARGET("prio", TO_32, wake.prio),
-	TARGET("target_cpu", TO_32, wake.target_cpu),
-	{ 0 },
-};
-
-static const struct target fork_fields[] = {
-	TARGET("child_comm", TO_COMM, task.comm),
-	TARGET("child_pid", TO_32, task.tid),
-	TARGET("parent_pid", TO_32, task.parent_tid),
-	{ 0 },
-};
-
-static const struct target exec_fields[] = {
-	TARGET("filename", TO_TEXT, task.filename),
-	TARGET("pid", TO_32, task.tid),
-	TARGET("old_pid", TO_32, task.parent_tid),
-	{ 0 },
-};
+static const struct target switch_fields[] = { SWITCH_TARGETS("pid"), { 0 } };
+static const struct target wake_fields[] = { WAKE_TARGETS("pid"), { 0 } };
+static const struct target fork_fields[] = { FORK_TARGETS("pid"), { 0 } };
+static const struct target exec_fields[] = { EXEC_TARGETS("pid"), { 0 } };
 
 static const struct target exit_fields[] = {
-	TARGET("comm", TO_COMM, task.comm),
-	TARGET("pid", TO_32, task.tid),
-	TARGET("prio", TO_32, task.prio),
+	EXIT_TARGETS("pid"),
 	TARGET("group_dead", TO_U8, task.group_dead),
 	TARGET("group_dead", TO_TRUE, task.group_dead_known),
 	{ 0 },
 };
 
-static const struct target setprio_fields[] = {
-	TARGET("comm", TO_COMM, task.comm),
-	TARGET("pid", TO_32, task.tid),
-	TARGET("newprio", TO_32, task.prio),
-	{ 0 },
-};
+static const struct target setprio_fields[] = { SETPRIO_TARGETS("pid"), { 0 } };
 
 static const struct target newtask_fields[] = {
 	TARGET("comm", TO_COMM, task.comm),
@@ -72,18 +37,8 @@ static const struct target rename_fields[] = {
 	{ 0 },
 };
 
-static const struct target migrate_fields[] = {
-	TARGET("pid", TO_32, migrate.tid),
-	TARGET("orig_cpu", TO_32, migrate.from_cpu),
-	TARGET("dest_cpu", TO_32, migrate.to_cpu),
-	{ 0 },
-};
-
-static const struct target runtime_fields[] = {
-	TARGET("pid", TO_32, runtime.tid),
-	TARGET("runtime", TO_64, runtime.runtime_ns),
-	{ 0 },
-};
+static const struct target migrate_fields[] = { MIGRATE_TARGETS("pid"), { 0 } };
+static const struct target runtime_fields[] = { RUNTIME_TARGETS("pid"), { 0 } };
 
 /* Printed as iowait: so it is called in text. */
 static const struct target reason_fields[] = {

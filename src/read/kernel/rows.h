@@ -37,6 +37,36 @@ struct target {
 		field, to, offsetof(struct event, path) \
 	}
 
+/* Fields that LTTng has, too: what the kernel calls pid is tid there. */
+#define SWITCH_TARGETS(id)                                            \
+	TARGET("prev_comm", TO_COMM, sched_switch.prev_comm),         \
+		TARGET("next_comm", TO_COMM, sched_switch.next_comm), \
+		TARGET("prev_" id, TO_32, sched_switch.prev_tid),     \
+		TARGET("next_" id, TO_32, sched_switch.next_tid),     \
+		TARGET("prev_prio", TO_32, sched_switch.prev_prio),   \
+		TARGET("next_prio", TO_32, sched_switch.next_prio),   \
+		TARGET("prev_state", TO_STATE, sched_switch.prev_state)
+#define WAKE_TARGETS(id)                                                 \
+	TARGET("comm", TO_COMM, wake.comm), TARGET(id, TO_32, wake.tid), \
+		TARGET("prio", TO_32, wake.prio), TARGET("target_cpu", TO_32, wake.target_cpu)
+#define FORK_TARGETS(id)                                                                \
+	TARGET("child_comm", TO_COMM, task.comm), TARGET("child_" id, TO_32, task.tid), \
+		TARGET("parent_" id, TO_32, task.parent_tid)
+#define EXEC_TARGETS(id)                                                         \
+	TARGET("filename", TO_TEXT, task.filename), TARGET(id, TO_32, task.tid), \
+		TARGET("old_" id, TO_32, task.parent_tid)
+#define EXIT_TARGETS(id)                                                 \
+	TARGET("comm", TO_COMM, task.comm), TARGET(id, TO_32, task.tid), \
+		TARGET("prio", TO_32, task.prio)
+#define SETPRIO_TARGETS(id)                                              \
+	TARGET("comm", TO_COMM, task.comm), TARGET(id, TO_32, task.tid), \
+		TARGET("newprio", TO_32, task.prio)
+#define MIGRATE_TARGETS(id)                                                          \
+	TARGET(id, TO_32, migrate.tid), TARGET("orig_cpu", TO_32, migrate.from_cpu), \
+		TARGET("dest_cpu", TO_32, migrate.to_cpu)
+#define RUNTIME_TARGETS(id) \
+	TARGET(id, TO_32, runtime.tid), TARGET("runtime", TO_64, runtime.runtime_ns)
+
 /* Put a number there as it is; what is no plain number is left to the caller. */
 static inline void target_put_number(const struct target *target, struct event *event,
 				     uint64_t number)

@@ -25,7 +25,7 @@ static uint64_t begin_of(const struct facts *facts, size_t i)
 	return since_ns < facts->first_ns ? facts->first_ns : since_ns;
 }
 
-static bool is_over(const struct facts *facts, size_t i)
+static bool kernel_steps_is_over(const struct facts *facts, size_t i)
 {
 	return i + 1 < facts->step_count && facts->steps[i + 1].since_ns <= facts->first_ns;
 }
@@ -48,18 +48,18 @@ static size_t count_of(const struct facts *facts)
 	return count + (count && facts->steps[count - 1].step == STEP_NONE);
 }
 
-static uint64_t time_of(const struct steps *steps, size_t i)
+static uint64_t kernel_steps_time_of(const struct steps *steps, size_t i)
 {
 	const struct facts *facts = steps->facts;
 
 	return i < known_of(facts) ? begin_of(facts, i) : facts->last_ns;
 }
 
-static struct event event_of(const struct steps *steps, size_t i, uint16_t cpu)
+static struct event kernel_steps_event_of(const struct steps *steps, size_t i, uint16_t cpu)
 {
 	const struct facts *facts = steps->facts;
 	bool ends = i > 0 && facts->steps[i - 1].step == STEP_NONE;
-	uint64_t at_ns = time_of(steps, i);
+	uint64_t at_ns = kernel_steps_time_of(steps, i);
 
 	return (struct event){
 		.time_ns = at_ns,
@@ -80,12 +80,14 @@ static bool steps_fill(struct lane *lane, struct batch *batch)
 	while (batch->count < batch->max && steps->next < count_of(steps->facts)) {
 		struct cell *cell = &batch->cells[batch->count];
 
-		if (steps->next_cpu == steps->cpu_count || is_over(steps->facts, steps->next)) {
+		if (steps->next_cpu == steps->cpu_count ||
+		    kernel_steps_is_over(steps->facts, steps->next)) {
 			steps->next++;
 			steps->next_cpu = 0;
 			continue;
 		}
-		cell->event = event_of(steps, steps->next, steps->cpus[steps->next_cpu++]);
+		cell->event =
+			kernel_steps_event_of(steps, steps->next, steps->cpus[steps->next_cpu++]);
 		cell->record.data = NULL;
 		batch->count++;
 	}
@@ -97,7 +99,8 @@ static void steps_seek(struct lane *lane, uint64_t time_ns)
 	struct steps *steps = (struct steps *)lane;
 
 	steps->next = steps->next_cpu = 0;
-	while (steps->next < count_of(steps->facts) && time_of(steps, steps->next) < time_ns)
+	while (steps->next < count_of(steps->facts) &&
+	       kernel_steps_time_of(steps, steps->next) < time_ns)
 		steps->next++;
 }
 

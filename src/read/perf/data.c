@@ -37,7 +37,7 @@ struct perf_data {
 
 /* ------------------------------------------------------------------ facts */
 
-static void add_missing(struct facts *facts, const char *what, const char *why)
+static void perf_data_add_missing(struct facts *facts, const char *what, const char *why)
 {
 	facts->missing =
 		xrealloc(facts->missing, facts->missing_count + 1, sizeof(*facts->missing));
@@ -60,7 +60,7 @@ static void find_sampled(struct perf_data *data)
 					attr->title, (unsigned long long)attr->period)
 			      : xasprintf("of %s every %lluth was recorded (perf record -c)",
 					  attr->title, (unsigned long long)attr->period);
-		add_missing(&data->trace.facts, "some events", why);
+		perf_data_add_missing(&data->trace.facts, "some events", why);
 		return;
 	}
 }
@@ -80,7 +80,7 @@ static bool is_of_tasks(const struct perf_data *data)
 	return data->file.of_tasks || of_command;
 }
 
-static void find_missing(struct perf_data *data)
+static void perf_data_find_missing(struct perf_data *data)
 {
 	struct facts *facts = &data->trace.facts;
 	const struct perf_decoder *decoder = &data->decoder;
@@ -91,7 +91,7 @@ static void find_missing(struct perf_data *data)
 			xasprintf("%llu samples have no time (perf record --no-timestamp)",
 				  (unsigned long long)data->scan.untimed);
 
-		add_missing(facts, "some samples", why);
+		perf_data_add_missing(facts, "some samples", why);
 	}
 	if (data->scan.unplaced) {
 		AUTO_FREE char *why = xasprintf(
@@ -99,23 +99,25 @@ static void find_missing(struct perf_data *data)
 			"record --sample-cpu): they are listed with CPU 0, and ignored for threads",
 			(unsigned long long)data->scan.unplaced);
 
-		add_missing(facts, "CPUs", why);
+		perf_data_add_missing(facts, "CPUs", why);
 	}
 	if (is_of_tasks(data) && (decoder->tells_switches || !data->scan.counts[PERF_SWITCH]))
-		add_missing(
+		perf_data_add_missing(
 			facts, "what other threads did",
 			"perf recorded only events of some threads: none shows when one of them "
 			"came onto a CPU, or which other thread woke it (perf record -a)");
 	if (decoder->tells_switches)
 		return;
 	if (data->scan.counts[PERF_SWITCH])
-		add_missing(facts, "other threads",
-			    "perf recorded only switches of the chosen threads: where none of them "
-			    "runs, a CPU is taken for idle");
+		perf_data_add_missing(
+			facts, "other threads",
+			"perf recorded only switches of the chosen threads: where none of them "
+			"runs, a CPU is taken for idle");
 	else if (!data->scan.counts[PERF_SWITCH_CPU_WIDE])
-		add_missing(facts, "switches of threads",
-			    "sched:sched_switch was not recorded, nor perf's own switch records "
-			    "(perf record -e sched:sched_switch -a)");
+		perf_data_add_missing(
+			facts, "switches of threads",
+			"sched:sched_switch was not recorded, nor perf's own switch records "
+			"(perf record -e sched:sched_switch -a)");
 }
 
 /* Some calls alone may have been recorded, each by its name. */
@@ -142,7 +144,7 @@ static void find_calls(struct perf_data *data)
 			"only %zu of them %s recorded, %s%s (perf record -e raw_syscalls:'*')",
 			named, named == 1 ? "was" : "were", first, named > 1 ? " and others" : "");
 
-		add_missing(facts, "other system calls", why);
+		perf_data_add_missing(facts, "other system calls", why);
 	}
 }
 
@@ -162,7 +164,7 @@ static void perf_data_close(struct trace *trace)
 	free(data);
 }
 
-static void open_lanes(struct perf_data *data)
+static void perf_data_open_lanes(struct perf_data *data)
 {
 	size_t chains = data->scan.chain_count;
 
@@ -214,7 +216,7 @@ static const char *format_name(const struct perf_data *data)
 }
 
 /* The formats are out of TRACING_DATA: of an ordinary sampling there are none. */
-static void open_formats(struct perf_data *data)
+static void perf_data_open_formats(struct perf_data *data)
 {
 	static const char prefix[] = "kernel/formats: ";
 	struct facts notes = { 0 };
@@ -249,10 +251,10 @@ static int perf_data_open(const char *path, struct trace **out_trace, struct err
 	}
 	facts->format = format_name(data);
 	facts->complete = !data->file.is_cut && !data->file.lacks_features;
-	open_formats(data);
+	perf_data_open_formats(data);
 	find_calls(data);
-	find_missing(data);
-	open_lanes(data);
+	perf_data_find_missing(data);
+	perf_data_open_lanes(data);
 	*out_trace = &data->trace;
 	return 0;
 }

@@ -44,7 +44,8 @@ static struct fact_thread *scan_thread(struct perf_scan *scan, int32_t tid, int3
 }
 
 /* The name at 'at' of a record, without what stands behind. NULL = there is none. Free it. */
-static char *text_at(const struct perf_record *record, const struct perf_attr *attr, uint32_t at)
+static char *perf_dump_text_at(const struct perf_record *record, const struct perf_attr *attr,
+			       uint32_t at)
 {
 	uint32_t end = record->bytes - attr->tail_bytes;
 
@@ -58,7 +59,7 @@ static void take_comm(struct perf_scan *scan, const struct perf_record *record,
 		      const struct perf_attr *attr)
 {
 	bool swap = scan->file->swap;
-	char *comm = text_at(record, attr, 16);
+	char *comm = perf_dump_text_at(record, attr, 16);
 	struct fact_thread *thread =
 		comm ? scan_thread(scan, (int32_t)perf_u32(record->data + 12, swap),
 				   (int32_t)perf_u32(record->data + 8, swap))
@@ -88,8 +89,8 @@ static void take_fork(struct perf_scan *scan, const struct perf_record *record)
 }
 
 /* Written when perf ends: how many samples of one event and CPU were lost in all. */
-static void take_lost(struct perf_scan *scan, const struct perf_record *record,
-		      const struct perf_attr *attr)
+static void perf_dump_take_lost(struct perf_scan *scan, const struct perf_record *record,
+				const struct perf_attr *attr)
 {
 	bool swap = scan->file->swap;
 	uint64_t count = perf_u64(record->data + 8, swap);
@@ -112,7 +113,7 @@ void perf_dump_take(struct perf_scan *scan, const struct perf_record *record,
 	else if (record->type == PERF_FORK)
 		take_fork(scan, record);
 	else if (record->type == PERF_LOST_SAMPLES && record->bytes >= 16)
-		take_lost(scan, record, attr);
+		perf_dump_take_lost(scan, record, attr);
 }
 
 /* Is the command "/usr/bin/make" one whose thread is called so? A name has room for 15 letters. */
@@ -142,7 +143,7 @@ static size_t command_called(const struct perf_file *file, const char *comm)
 	return file->word_count;
 }
 
-static char *join_words(const struct perf_file *file, size_t from)
+static char *perf_dump_join_words(const struct perf_file *file, size_t from)
 {
 	size_t bytes = 0, used = 0;
 	char *line;
@@ -165,13 +166,13 @@ void perf_dump_live(struct perf_scan *scan, const struct perf_record *record,
 
 	if (facts->target_tid || record->bytes < 16u + attr->tail_bytes)
 		return;
-	comm = text_at(record, attr, 16);
+	comm = perf_dump_text_at(record, attr, 16);
 	word = comm ? command_called(scan->file, comm) : scan->file->word_count;
 	if (word == scan->file->word_count)
 		return;
 	facts->target_tid = (int32_t)perf_u32(record->data + 12, scan->file->swap);
 	facts->target_start_ns = time_ns;
-	facts->target_cmdline = facts_take(facts, join_words(scan->file, word));
+	facts->target_cmdline = facts_take(facts, perf_dump_join_words(scan->file, word));
 }
 
 /* Threads of processes have the parent of the process; what kthreadd began is the kernel's. */
@@ -228,7 +229,7 @@ static const char *clock_name(const struct perf_file *file)
 	}
 }
 
-static void count_cpus(struct perf_scan *scan)
+static void perf_dump_count_cpus(struct perf_scan *scan)
 {
 	struct facts *facts = scan->file->facts;
 
@@ -281,10 +282,10 @@ void perf_dump_end(struct perf_scan *scan)
 	if (!facts->tracer)
 		facts->tracer = "perf";
 	facts->clock = clock_name(scan->file);
-	facts->recorder = facts_take(facts, join_words(scan->file, 0));
+	facts->recorder = facts_take(facts, perf_dump_join_words(scan->file, 0));
 	relate(scan);
 	find_recorder(scan);
-	count_cpus(scan);
+	perf_dump_count_cpus(scan);
 	add_tail(scan);
 	if (scan->strangers > 1 || scan->short_ones > 1)
 		facts_note_damage(facts, "%llu records of no known event, %llu too short: left out",

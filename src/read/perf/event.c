@@ -18,7 +18,7 @@
 #define CLONE_THREAD 0x10000
 #define USUAL_PRIO   120
 
-static bool has_event(const struct perf_file *file, const char *name)
+static bool perf_event_has_event(const struct perf_file *file, const char *name)
 {
 	const char *text = formats_find(&file->formats, name);
 	int32_t id = text ? format_text_id(text) : -1;
@@ -42,12 +42,12 @@ void perf_decoder_init(struct perf_decoder *decoder, const struct perf_scan *sca
 		.events = events,
 		.table = kernel_events_table(events),
 		.swap = file->swap,
-		.tells_switches = has_event(file, "sched/sched_switch"),
+		.tells_switches = perf_event_has_event(file, "sched/sched_switch"),
 		/* sched_process_fork does not say whether a thread or a process was born. */
-		.tells_births = has_event(file, "task/task_newtask"),
-		.tells_ends = has_event(file, "sched/sched_process_exit"),
-		.tells_names = has_event(file, "task/task_rename"),
-		.tells_execs = has_event(file, "sched/sched_process_exec"),
+		.tells_births = perf_event_has_event(file, "task/task_newtask"),
+		.tells_ends = perf_event_has_event(file, "sched/sched_process_exit"),
+		.tells_names = perf_event_has_event(file, "task/task_rename"),
+		.tells_execs = perf_event_has_event(file, "sched/sched_process_exec"),
 	};
 	perf_kinds_init(&decoder->kinds, file);
 	/* Which are tracepoints with a format is known only now. */
@@ -100,7 +100,7 @@ static void put_keep(struct perf_put *put, uint32_t bytes)
 }
 
 /* The event made last has this record. */
-static void keep_record(const struct decoding *now, uint32_t kind)
+static void perf_event_keep_record(const struct decoding *now, uint32_t kind)
 {
 	struct perf_put *put = now->put;
 
@@ -116,7 +116,7 @@ static uint32_t kind_of_type(uint32_t type)
 		       : (uint32_t)PERF_KIND_OTHER;
 }
 
-static void put_other(const struct decoding *now)
+static void perf_event_put_other(const struct decoding *now)
 {
 	uint32_t kind = kind_of_type(now->record->type);
 	struct event *event = new_event(now, EV_OTHER);
@@ -124,7 +124,7 @@ static void put_other(const struct decoding *now)
 	event->other = (struct ev_other){ "perf", perf_kind_name(kind) };
 	/* It says who it is about, not always who ran. */
 	event->context = EV_CTX_USER;
-	keep_record(now, kind);
+	perf_event_keep_record(now, kind);
 }
 
 /* ------------------------------------------------------------------ records about threads */
@@ -164,7 +164,7 @@ static bool put_lost_samples(const struct decoding *now)
 	return true;
 }
 
-static bool put_comm(const struct decoding *now)
+static bool perf_event_put_comm(const struct decoding *now)
 {
 	const struct perf_decoder *decoder = now->decoder;
 	bool execs = (now->record->misc & PERF_MISC_COMM_EXEC) && !decoder->tells_execs &&
@@ -179,12 +179,12 @@ static bool put_comm(const struct decoding *now)
 		event->tid = -1;
 	event->task.tid = body_s32(now, 12);
 	event->task.comm = (const char *)now->record->data + 16;
-	keep_record(now, PERF_COMM);
+	perf_event_keep_record(now, PERF_COMM);
 	if (!execs)
 		return true;
 	event = new_event(now, EV_SCHED_EXEC);
 	event->task.tid = event->task.parent_tid = body_s32(now, 12);
-	keep_record(now, PERF_KIND_EXEC);
+	perf_event_keep_record(now, PERF_KIND_EXEC);
 	return true;
 }
 
@@ -200,7 +200,7 @@ static bool put_fork(const struct decoding *now)
 	/* A thread is born into the process of its parent. */
 	event->task.clone_flags = body_s32(now, 8) == body_s32(now, 12) ? CLONE_THREAD : 0;
 	event->task.tgid = body_s32(now, 8);
-	keep_record(now, PERF_FORK);
+	perf_event_keep_record(now, PERF_FORK);
 	return true;
 }
 
@@ -214,7 +214,7 @@ static bool put_exit(const struct decoding *now)
 	event->task.tid = body_s32(now, 16);
 	if (event->tid < 0)
 		event->tid = event->task.tid;
-	keep_record(now, PERF_EXIT);
+	perf_event_keep_record(now, PERF_EXIT);
 	return true;
 }
 
@@ -239,7 +239,7 @@ static bool put_cpu_switch(const struct decoding *now)
 		return false;
 	event = put_switch_event(now);
 	event->sched_switch.next_tid = body_s32(now, 12);
-	keep_record(now, PERF_SWITCH_CPU_WIDE);
+	perf_event_keep_record(now, PERF_SWITCH_CPU_WIDE);
 	return true;
 }
 
@@ -258,16 +258,19 @@ static bool put_own_switch(const struct decoding *now)
 		event->sched_switch.prev_state = TASK_STATE_RUNNABLE;
 		event->sched_switch.next_tid = now->where.tid;
 	}
-	keep_record(now, PERF_SWITCH);
+	perf_event_keep_record(now, PERF_SWITCH);
 	return true;
 }
 
-static void put_record(const struct decoding *now)
+static void perf_event_put_record(const struct decoding *now)
 {
 	static bool (*const puts[PERF_KERNEL_TYPES])(const struct decoding *now) = {
-		[PERF_LOST] = perf_put_lost,	[PERF_LOST_SAMPLES] = put_lost_samples,
-		[PERF_COMM] = put_comm,		[PERF_FORK] = put_fork,
-		[PERF_EXIT] = put_exit,		[PERF_SWITCH_CPU_WIDE] = put_cpu_switch,
+		[PERF_LOST] = perf_put_lost,
+		[PERF_LOST_SAMPLES] = put_lost_samples,
+		[PERF_COMM] = perf_event_put_comm,
+		[PERF_FORK] = put_fork,
+		[PERF_EXIT] = put_exit,
+		[PERF_SWITCH_CPU_WIDE] = put_cpu_switch,
 		[PERF_SWITCH] = put_own_switch,
 	};
 
@@ -276,7 +279,7 @@ static void put_record(const struct decoding *now)
 	bool usable = now->where.has_cpu || type == PERF_LOST || type == PERF_COMM;
 
 	if (!usable || !puts[type] || !puts[type](now))
-		put_other(now);
+		perf_event_put_other(now);
 }
 
 /* ------------------------------------------------------------------ samples */
@@ -356,7 +359,7 @@ static const char *put_tracepoint(const struct decoding *now)
 	return NULL;
 }
 
-static const char *put_sample(const struct decoding *now)
+static const char *perf_event_put_sample(const struct decoding *now)
 {
 	const struct perf_decoder *decoder = now->decoder;
 	struct perf_put *put = now->put;
@@ -435,7 +438,7 @@ const char *perf_decode(const struct perf_decoder *decoder, const struct perf_re
 	if (!perf_scan_where(&decoder->file->attrs, record, &now.attr, &now.where))
 		return NULL;
 	if (record->type == PERF_SAMPLE)
-		return put_sample(&now);
-	put_record(&now);
+		return perf_event_put_sample(&now);
+	perf_event_put_record(&now);
 	return NULL;
 }

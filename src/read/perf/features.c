@@ -17,7 +17,7 @@ struct feature {
 };
 
 /* u32 length, bytes that end with a zero and are filled up with more. NULL = damaged. Free it. */
-static char *take_string(struct feature *feature)
+static char *perf_features_take_string(struct feature *feature)
 {
 	uint32_t bytes = perf_take_u32(&feature->bytes);
 	const uint8_t *at = perf_take(&feature->bytes, bytes);
@@ -27,7 +27,7 @@ static char *take_string(struct feature *feature)
 
 static const char *keep_string(struct feature *feature)
 {
-	char *text = take_string(feature);
+	char *text = perf_features_take_string(feature);
 
 	return text ? facts_take(feature->file->facts, text) : NULL;
 }
@@ -51,9 +51,9 @@ static void read_host(struct feature *feature)
 		feature->file->facts->host = keep_string(feature);
 }
 
-static void read_version(struct feature *feature)
+static void perf_features_read_version(struct feature *feature)
 {
-	AUTO_FREE char *version = take_string(feature);
+	AUTO_FREE char *version = perf_features_take_string(feature);
 	struct facts *facts = feature->file->facts;
 
 	if (version && *version)
@@ -76,7 +76,7 @@ static void read_arch(struct feature *feature)
 }
 
 /* perf's own command line: the command that it ran is part of it. */
-static void read_command(struct feature *feature)
+static void perf_features_read_command(struct feature *feature)
 {
 	struct perf_file *file = feature->file;
 	uint32_t count = perf_take_u32(&feature->bytes);
@@ -84,7 +84,7 @@ static void read_command(struct feature *feature)
 
 	for (uint32_t i = 0; i < count && file->word_count < MAX_WORDS && !feature->bytes.bad;
 	     i++) {
-		char *word = take_string(feature);
+		char *word = perf_features_take_string(feature);
 
 		if (!word)
 			break;
@@ -96,7 +96,7 @@ static void read_command(struct feature *feature)
 }
 
 /* Names of the events, in the order of the attributes, with their ids again. */
-static void read_names(struct feature *feature)
+static void perf_features_read_names(struct feature *feature)
 {
 	uint32_t count = perf_take_u32(&feature->bytes), bytes = perf_take_u32(&feature->bytes);
 	struct perf_attrs *attrs = &feature->file->attrs;
@@ -104,7 +104,7 @@ static void read_names(struct feature *feature)
 	for (uint32_t i = 0; i < count && i < attrs->count && !feature->bytes.bad; i++) {
 		const uint8_t *attr = perf_take(&feature->bytes, bytes);
 		uint32_t ids = perf_take_u32(&feature->bytes);
-		char *name = take_string(feature);
+		char *name = perf_features_take_string(feature);
 
 		for (uint32_t j = 0; j < ids && !feature->bytes.bad; j++) {
 			uint64_t id = perf_take_u64(&feature->bytes);
@@ -128,7 +128,7 @@ static void read_pmus(struct feature *feature)
 
 	for (uint32_t i = 0; i < count && pmus->count < MAX_WORDS && !feature->bytes.bad; i++) {
 		uint32_t type = perf_take_u32(&feature->bytes);
-		char *name = take_string(feature);
+		char *name = perf_features_take_string(feature);
 
 		if (!name)
 			break;
@@ -166,10 +166,10 @@ static const struct {
 	{ PERF_FEATURE_TRACING_DATA, "TRACING_DATA", read_tracing },
 	{ PERF_FEATURE_HOSTNAME, "HOSTNAME", read_host },
 	{ PERF_FEATURE_OSRELEASE, "OSRELEASE", read_release },
-	{ PERF_FEATURE_VERSION, "VERSION", read_version },
+	{ PERF_FEATURE_VERSION, "VERSION", perf_features_read_version },
 	{ PERF_FEATURE_ARCH, "ARCH", read_arch },
-	{ PERF_FEATURE_CMDLINE, "CMDLINE", read_command },
-	{ PERF_FEATURE_EVENT_DESC, "EVENT_DESC", read_names },
+	{ PERF_FEATURE_CMDLINE, "CMDLINE", perf_features_read_command },
+	{ PERF_FEATURE_EVENT_DESC, "EVENT_DESC", perf_features_read_names },
 	{ PERF_FEATURE_PMU_MAPPINGS, "PMU_MAPPINGS", read_pmus },
 	{ PERF_FEATURE_SAMPLE_TIME, "SAMPLE_TIME", read_times },
 	{ PERF_FEATURE_CLOCK_DATA, "CLOCK_DATA", read_clock },

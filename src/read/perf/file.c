@@ -117,8 +117,8 @@ static bool is_behind(struct section section, uint64_t size)
 }
 
 /* The bytes of a section, or NULL with the reason. Free it. */
-static uint8_t *read_section(const struct perf_file *file, struct section section, uint64_t size,
-			     const char **out_wrong)
+static uint8_t *perf_file_read_section(const struct perf_file *file, struct section section,
+				       uint64_t size, const char **out_wrong)
 {
 	uint8_t *data;
 
@@ -160,7 +160,7 @@ static void read_ids(struct perf_file *file, struct section ids, uint64_t size, 
 	AUTO_FREE uint8_t *data = NULL;
 
 	if (ids.bytes <= *left)
-		data = read_section(file, ids, size, &wrong);
+		data = perf_file_read_section(file, ids, size, &wrong);
 	else
 		wrong = "they are more than the file has";
 	if (!data) {
@@ -177,7 +177,7 @@ static int read_attrs(struct perf_file *file, struct section attrs, uint64_t eac
 		      struct err *err)
 {
 	const char *wrong = NULL;
-	AUTO_FREE uint8_t *data = read_section(file, attrs, size, &wrong);
+	AUTO_FREE uint8_t *data = perf_file_read_section(file, attrs, size, &wrong);
 	uint64_t left = size;
 
 	if (!data)
@@ -217,7 +217,7 @@ static void read_feature(struct perf_file *file, uint32_t number, struct section
 
 	if (!perf_feature_name(number))
 		return; /* nothing that is wanted */
-	data = read_section(file, section, size, &wrong);
+	data = perf_file_read_section(file, section, size, &wrong);
 	if (data)
 		perf_feature_read(file, number, data, section.bytes);
 	else

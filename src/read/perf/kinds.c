@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "read/format_text.h"
 #include "read/perf/file.h"
 #include "store/formats.h"
@@ -14,7 +15,6 @@
 #define MAX_KIND      65535u
 #define HEAD_BYTES    8u
 #define RECORD_SHIFT  8u /* of the fields of a record: one place before them */
-#define LATE_MAX      12u
 #define COPY_DATA_MAX 65000u
 
 /* ------------------------------------------------------------------ records */
@@ -183,7 +183,7 @@ static void made_add_number(struct made *made, const struct field *field, uint32
 		print_as(made, field->name, field->print, operand);
 }
 
-static void add_text(struct made *made, const char *name, uint32_t at)
+static void perf_kinds_add_text(struct made *made, const char *name, uint32_t at)
 {
 	AUTO_FREE char *operand = xasprintf("__get_str(%s)", name);
 
@@ -203,7 +203,7 @@ static void add_array(struct made *made, const char *name, uint32_t at)
 	print_as(made, name, "%s", operand);
 }
 
-static void end(struct made *made, const char *name, struct formats *formats)
+static void perf_kinds_end(struct made *made, const char *name, struct formats *formats)
 {
 	fprintf(made->out, "\nprint fmt: \"%s\"%s\n", made->print, made->operands);
 	fclose(made->out);
@@ -215,7 +215,7 @@ static void end(struct made *made, const char *name, struct formats *formats)
 	free(made->operands);
 }
 
-static void add_kind(const struct kind *kind, uint32_t id, struct formats *formats)
+static void perf_kinds_add_kind(const struct kind *kind, uint32_t id, struct formats *formats)
 {
 	struct made made;
 
@@ -223,9 +223,9 @@ static void add_kind(const struct kind *kind, uint32_t id, struct formats *forma
 	for (size_t i = 0; i < ARRAY_LEN(kind->fields) && kind->fields[i].name; i++)
 		made_add_number(&made, &kind->fields[i], kind->fields[i].at + RECORD_SHIFT);
 	if (kind->text)
-		add_text(&made, kind->text, HEAD_BYTES);
+		perf_kinds_add_text(&made, kind->text, HEAD_BYTES);
 	made_add_number(&made, &(struct field){ "u16", "misc", 12, 2, "0x%x" }, HEAD_BYTES + 4);
-	end(&made, kind->name, formats);
+	perf_kinds_end(&made, kind->name, formats);
 }
 
 static void add_chain_kind(uint32_t id, struct formats *formats)
@@ -234,7 +234,7 @@ static void add_chain_kind(uint32_t id, struct formats *formats)
 
 	made_begin(&made, "callchain", id);
 	add_array(&made, "ips", HEAD_BYTES);
-	end(&made, "callchain", formats);
+	perf_kinds_end(&made, "callchain", formats);
 }
 
 /* ------------------------------------------------------------------ samples */
@@ -331,7 +331,7 @@ static void add_sample_kind(const struct perf_attr *attr, uint32_t id, struct fo
 			late_at(LATE_RAW));
 	if (attr->sample_type & PERF_HAS_CALLCHAIN)
 		add_array(&made, "callchain", late_at(LATE_CHAIN));
-	end(&made, attr->title, formats);
+	perf_kinds_end(&made, attr->title, formats);
 }
 
 /* ------------------------------------------------------------------ names */
@@ -354,7 +354,7 @@ static const char *const software[] = {
 };
 
 /* The formats of tracepoints, by their numbers: the first of each. */
-static void find_formats(const struct formats *formats, struct map *by_id)
+static void perf_kinds_find_formats(const struct formats *formats, struct map *by_id)
 {
 	for (size_t i = 0; i < formats->count; i++) {
 		int32_t id = format_text_id(formats->sections[i].text);
@@ -395,7 +395,7 @@ static char *attr_name(const struct perf_file *file, const struct perf_attr *att
 }
 
 /* As a name of a format may be: no blanks, nothing that ends a line. */
-static char *title_of(const struct perf_file *file, const struct perf_attr *attr)
+static char *perf_kinds_title_of(const struct perf_file *file, const struct perf_attr *attr)
 {
 	char *title = attr_name(file, attr);
 
@@ -438,7 +438,7 @@ static void name_events(struct perf_file *file)
 {
 	struct map formats = { 0 };
 
-	find_formats(&file->formats, &formats);
+	perf_kinds_find_formats(&file->formats, &formats);
 	for (size_t i = 0; i < file->attrs.count; i++) {
 		struct perf_attr *attr = file->attrs.items[i];
 		const uint64_t *format =
@@ -447,7 +447,7 @@ static void name_events(struct perf_file *file)
 		/* Without its format a tracepoint is a sample as any other. */
 		attr->is_tracepoint = format != NULL;
 		attr->title = format ? title_of_format(&file->formats.sections[*format])
-				     : title_of(file, attr);
+				     : perf_kinds_title_of(file, attr);
 	}
 	map_fini(&formats);
 }
@@ -469,7 +469,7 @@ void perf_kinds_init(struct perf_kinds *kinds, struct perf_file *file)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(all_kinds); i++) {
 		kinds->ids[all_kinds[i].kind] = (uint16_t)(id < MAX_KIND ? ++id : MAX_KIND);
-		add_kind(&all_kinds[i], kinds->ids[all_kinds[i].kind], formats);
+		perf_kinds_add_kind(&all_kinds[i], kinds->ids[all_kinds[i].kind], formats);
 	}
 	kinds->ids[PERF_KIND_CALLCHAIN] = (uint16_t)(id < MAX_KIND ? ++id : MAX_KIND);
 	add_chain_kind(kinds->ids[PERF_KIND_CALLCHAIN], formats);
@@ -479,13 +479,13 @@ void perf_kinds_init(struct perf_kinds *kinds, struct perf_file *file)
 
 static void put_u16(const struct perf_kinds *kinds, uint8_t *to, uint16_t number)
 {
-	number = kinds->swap ? __builtin_bswap16(number) : number;
+	number = order_u16(number, kinds->swap);
 	memcpy(to, &number, sizeof(number));
 }
 
 static void put_u32(const struct perf_kinds *kinds, uint8_t *to, uint32_t number)
 {
-	number = kinds->swap ? __builtin_bswap32(number) : number;
+	number = order_u32(number, kinds->swap);
 	memcpy(to, &number, sizeof(number));
 }
 
@@ -497,7 +497,8 @@ static void kinds_put_head(const struct perf_kinds *kinds, uint16_t id, int32_t 
 }
 
 /* Where a text or an array is. */
-static void put_location(const struct perf_kinds *kinds, uint8_t *to, uint32_t at, uint32_t bytes)
+static void perf_kinds_put_location(const struct perf_kinds *kinds, uint8_t *to, uint32_t at,
+				    uint32_t bytes)
 {
 	if (at <= UINT16_MAX && bytes <= UINT16_MAX)
 		put_u32(kinds, to, bytes << 16 | at);
@@ -526,8 +527,8 @@ uint32_t perf_kind_copy(const struct perf_kinds *kinds, uint32_t kind, const str
 	put_u16(kinds, to + HEAD_BYTES + 4, record->misc);
 	memcpy(to + 2 * HEAD_BYTES, record->data + PERF_RECORD_HEADER, end - PERF_RECORD_HEADER);
 	if (row && row->text && end > row->text_at)
-		put_location(kinds, to + HEAD_BYTES, row->text_at + RECORD_SHIFT,
-			     end - row->text_at);
+		perf_kinds_put_location(kinds, to + HEAD_BYTES, row->text_at + RECORD_SHIFT,
+					end - row->text_at);
 	return end + RECORD_SHIFT;
 }
 
@@ -558,14 +559,17 @@ uint32_t perf_kind_sample(const struct perf_kinds *kinds, const struct perf_attr
 			memcpy(to + late_at((enum late)i), late[i], 8);
 	}
 	if (rest.chain_count)
-		put_location(kinds, to + late_at(LATE_CHAIN),
-			     (uint32_t)(rest.chain - record->data) + shift, rest.chain_count * 8);
+		perf_kinds_put_location(kinds, to + late_at(LATE_CHAIN),
+					(uint32_t)(rest.chain - record->data) + shift,
+					rest.chain_count * 8);
 	if (rest.raw_bytes)
-		put_location(kinds, to + late_at(LATE_RAW),
-			     (uint32_t)(rest.raw - record->data) + shift, rest.raw_bytes);
+		perf_kinds_put_location(kinds, to + late_at(LATE_RAW),
+					(uint32_t)(rest.raw - record->data) + shift,
+					rest.raw_bytes);
 	if (rest.read_bytes)
-		put_location(kinds, to + late_at(LATE_READ),
-			     (uint32_t)(rest.read - record->data) + shift, rest.read_bytes);
+		perf_kinds_put_location(kinds, to + late_at(LATE_READ),
+					(uint32_t)(rest.read - record->data) + shift,
+					rest.read_bytes);
 	return end + shift;
 }
 
@@ -576,7 +580,7 @@ uint32_t perf_kind_chain(const struct perf_kinds *kinds, const uint8_t *chain, u
 
 	kinds_put_head(kinds, kinds->ids[PERF_KIND_CALLCHAIN], tid, to);
 	memset(to + HEAD_BYTES, 0, 8);
-	put_location(kinds, to + HEAD_BYTES, PERF_CHAIN_AT, bytes);
+	perf_kinds_put_location(kinds, to + HEAD_BYTES, PERF_CHAIN_AT, bytes);
 	memcpy(to + PERF_CHAIN_AT, chain, bytes);
 	return PERF_CHAIN_AT + bytes;
 }

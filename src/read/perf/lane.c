@@ -142,7 +142,7 @@ static bool add_piece(struct perf_lane *lane, struct stretch *stretch, uint32_t 
 }
 
 /* A new chunk with what comes next. False at the end. */
-static bool load_window(struct perf_lane *lane)
+static bool perf_lane_load_window(struct perf_lane *lane)
 {
 	struct stretch stretch = { 0 };
 	uint32_t used = 0;
@@ -182,8 +182,8 @@ static void go_back(struct perf_lane *lane)
 
 /* ------------------------------------------------------------------ events */
 
-static void damaged(const struct perf_lane *lane, struct batch *batch, uint64_t place,
-		    const char *what)
+static void perf_lane_damaged(const struct perf_lane *lane, struct batch *batch, uint64_t place,
+			      const char *what)
 {
 	const struct perf_file *file = lane->decoder->file;
 
@@ -199,8 +199,8 @@ static void perf_lane_finish(struct perf_lane *lane, struct batch *batch,
 		struct event *event = &put->cells[i].event;
 
 		if (event->time_ns < lane->last_ns) {
-			damaged(lane, batch, put->place,
-				"time goes back further than can be put in order");
+			perf_lane_damaged(lane, batch, put->place,
+					  "time goes back further than can be put in order");
 			event->time_ns = lane->last_ns;
 			if (event->type == EV_LOST && event->lost.since_ns > event->time_ns)
 				event->lost.since_ns = event->time_ns;
@@ -217,7 +217,7 @@ enum step {
 };
 
 /* One record of the piece into the batch. */
-static enum step put_record(struct perf_lane *lane, struct batch *batch)
+static enum step perf_lane_put_record(struct perf_lane *lane, struct batch *batch)
 {
 	const struct piece *piece = &lane->pieces[lane->piece];
 	struct perf_put put = {
@@ -235,7 +235,8 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	}
 	if (length <= 0) {
 		if (length < 0 || lane->at < piece->bytes)
-			damaged(lane, batch, put.place, "the file has changed since it was opened");
+			perf_lane_damaged(lane, batch, put.place,
+					  "the file has changed since it was opened");
 		return STEP_PIECE;
 	}
 	if (lane->lane.keep_records) {
@@ -245,7 +246,7 @@ static enum step put_record(struct perf_lane *lane, struct batch *batch)
 	}
 	wrong = perf_decode(lane->decoder, &record, &put);
 	if (wrong)
-		damaged(lane, batch, put.place, wrong);
+		perf_lane_damaged(lane, batch, put.place, wrong);
 	lane->copied += put.used;
 	lane->at += (uint32_t)length;
 	perf_lane_finish(lane, batch, &put);
@@ -280,14 +281,14 @@ static bool perf_lane_fill(struct lane *base, struct batch *batch)
 		enum step step;
 
 		if (lane->piece == lane->piece_count) {
-			if (batch->count || !load_window(lane))
+			if (batch->count || !perf_lane_load_window(lane))
 				break;
 			continue;
 		}
 		put_samples(lane, batch);
 		if (batch->count + PERF_MAX_EVENTS > batch->max)
 			break;
-		step = put_record(lane, batch);
+		step = perf_lane_put_record(lane, batch);
 		if (step == STEP_CHUNK)
 			go_back(lane);
 		else if (step == STEP_PIECE) {

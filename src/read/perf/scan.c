@@ -198,8 +198,8 @@ static void add_record(struct perf_scan *scan, struct perf_extent place,
 /* ------------------------------------------------------------------ records of the kernel */
 
 /* A hole: from the last record of its CPU on, which is the one before it in its buffer. */
-static void note_hole(struct perf_scan *scan, const struct perf_record *record, uint64_t place,
-		      struct perf_where *where)
+static void perf_scan_note_hole(struct perf_scan *scan, const struct perf_record *record,
+				uint64_t place, struct perf_where *where)
 {
 	uint64_t id = record->bytes >= 24 ? perf_u64(record->data + 8, scan->file->swap) : 0;
 	const uint64_t *told = map_find(&scan->file->attrs.cpus, id);
@@ -219,9 +219,9 @@ static void note_hole(struct perf_scan *scan, const struct perf_record *record, 
 }
 
 /* A record that is no event with a time: why? */
-static void take_other(struct perf_scan *scan, const struct perf_record *record,
-		       const struct perf_attr *attr, const struct perf_where *where,
-		       const struct perf_extent *place)
+static void perf_scan_take_other(struct perf_scan *scan, const struct perf_record *record,
+				 const struct perf_attr *attr, const struct perf_where *where,
+				 const struct perf_extent *place)
 {
 	const char *name = scan->file->parts[place->part].name;
 
@@ -314,8 +314,8 @@ static inline __attribute__((always_inline)) size_t take_samples_as(struct perf_
 	return at;
 }
 
-static size_t take_samples(struct perf_scan *scan, const uint8_t *data, size_t bytes,
-			   const struct perf_extent *place)
+static size_t perf_scan_take_samples(struct perf_scan *scan, const uint8_t *data, size_t bytes,
+				     const struct perf_extent *place)
 {
 	return scan->file->swap ? take_samples_as(scan, data, bytes, place, true)
 				: take_samples_as(scan, data, bytes, place, false);
@@ -328,14 +328,15 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 	struct perf_where where = { 0 };
 
 	if (!perf_scan_where(&scan->file->attrs, record, &attr, &where)) {
-		take_other(scan, record, attr, &where, &place);
+		perf_scan_take_other(scan, record, attr, &where, &place);
 		return;
 	}
 	perf_scan_need_cpu(scan, where.cpu);
 	scan->unplaced += record->type == PERF_SAMPLE && !where.has_cpu;
 	if (record->type == PERF_LOST)
-		note_hole(scan, record, (uint64_t)place.part << PERF_PLACE_SHIFT | place.offset,
-			  &where);
+		perf_scan_note_hole(scan, record,
+				    (uint64_t)place.part << PERF_PLACE_SHIFT | place.offset,
+				    &where);
 	else if (record->type == PERF_COMM)
 		perf_dump_live(scan, record, attr, where.time_ns);
 	add_record(scan, place, &where);
@@ -548,9 +549,10 @@ static size_t take_records(struct pass *pass, const uint8_t *data, size_t bytes,
 				break;
 		}
 		if (scan->current != SIZE_MAX)
-			at += take_samples(scan, data + at, bytes - at,
-					   &(struct perf_extent){ .offset = offset + at,
-								  .part = (uint32_t)part });
+			at += perf_scan_take_samples(
+				scan, data + at, bytes - at,
+				&(struct perf_extent){ .offset = offset + at,
+						       .part = (uint32_t)part });
 		length = perf_record_at(data + at, bytes - at, scan->file->swap, &record);
 		if (length == 0)
 			break;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "event/facts.h"
 #include "read/perf/wire.h"
 #include "read/kernel_symbols.h"
@@ -42,14 +43,14 @@ static uint32_t take_u32(struct cursor *cursor, const char *what)
 	return at ? perf_u32(at, cursor->swap) : 0;
 }
 
-static uint64_t take_u64(struct cursor *cursor, const char *what)
+static uint64_t perf_tracing_take_u64(struct cursor *cursor, const char *what)
 {
 	const uint8_t *at = tracing_take(cursor, 8, what);
 
 	return at ? perf_u64(at, cursor->swap) : 0;
 }
 
-static const char *take_string(struct cursor *cursor, const char *what)
+static const char *perf_tracing_take_string(struct cursor *cursor, const char *what)
 {
 	const uint8_t *at = cursor->at;
 	const uint8_t *end = cursor->wrong ? NULL : memchr(at, '\0', (size_t)(cursor->end - at));
@@ -70,24 +71,26 @@ static void formats_add_text(struct formats *formats, char *name, const uint8_t 
 		(struct format_section){ name, xstrndup((const char *)text, bytes), bytes };
 }
 
-static void take_header(struct cursor *cursor, const char *name, struct formats *formats)
+static void perf_tracing_take_header(struct cursor *cursor, const char *name,
+				     struct formats *formats)
 {
-	const char *found = take_string(cursor, name);
+	const char *found = perf_tracing_take_string(cursor, name);
 	const uint8_t *text;
 	uint64_t bytes;
 
 	if (!cursor->wrong && strcmp(found, name) != 0)
 		cursor->wrong = name;
-	bytes = take_u64(cursor, name);
+	bytes = perf_tracing_take_u64(cursor, name);
 	text = tracing_take(cursor, bytes, name);
 	if (text)
 		formats_add_text(formats, xstrdup(name), text, (size_t)bytes);
 }
 
 /* "name: sched_switch\nID: ..." */
-static void take_format(struct cursor *cursor, const char *system, struct formats *formats)
+static void perf_tracing_take_format(struct cursor *cursor, const char *system,
+				     struct formats *formats)
 {
-	uint64_t bytes = take_u64(cursor, "the format of an event");
+	uint64_t bytes = perf_tracing_take_u64(cursor, "the format of an event");
 	const uint8_t *text = tracing_take(cursor, bytes, "the format of an event");
 	const uint8_t *end;
 	size_t length;
@@ -111,19 +114,19 @@ static void take_formats(struct cursor *cursor, struct formats *formats)
 	uint32_t count = take_u32(cursor, "the formats of ftrace");
 
 	for (uint32_t i = 0; i < count && !cursor->wrong; i++)
-		take_format(cursor, "ftrace", formats);
+		perf_tracing_take_format(cursor, "ftrace", formats);
 	count = take_u32(cursor, "the systems of events");
 	for (uint32_t i = 0; i < count && !cursor->wrong; i++) {
-		const char *system = take_string(cursor, "the name of a system");
+		const char *system = perf_tracing_take_string(cursor, "the name of a system");
 		uint32_t events = take_u32(cursor, "the events of a system");
 
 		for (uint32_t j = 0; j < events && !cursor->wrong; j++)
-			take_format(cursor, *system ? system : "unnamed", formats);
+			perf_tracing_take_format(cursor, *system ? system : "unnamed", formats);
 	}
 }
 
 /* "ffffffff81000000 T _stext\t[module]"; ends the name. */
-static bool parse_symbol(char *line, struct fact_symbol *out_symbol)
+static bool perf_tracing_parse_symbol(char *line, struct fact_symbol *out_symbol)
 {
 	char *end, *name;
 
@@ -141,7 +144,7 @@ void perf_symbols_add(char *text, struct facts *facts)
 	if (facts->symbols) /* the first ones told */
 		facts_take(facts, text);
 	else
-		(void)symbols_add(facts, text, SIZE_MAX, parse_symbol);
+		(void)symbols_add(facts, text, SIZE_MAX, perf_tracing_parse_symbol);
 }
 
 /* Newer versions of perf leave them out. */
@@ -164,16 +167,16 @@ int perf_tracing_read(const uint8_t *data, size_t bytes, struct formats *formats
 
 	if (!start || memcmp(start, magic, sizeof(magic)) != 0)
 		return err_set(err, -EBADMSG, "it does not begin as one");
-	(void)take_string(&cursor, "the version");
+	(void)perf_tracing_take_string(&cursor, "the version");
 	orders = tracing_take(&cursor, 2, "the byte order");
 	if (!orders)
 		return err_set(err, -EBADMSG, "it ends in the byte order");
 	out_tracing->big_endian = orders[0] != 0;
 	out_tracing->long_bytes = orders[1] == 4 ? 4 : 8;
-	cursor.swap = out_tracing->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	cursor.swap = order_swaps(out_tracing->big_endian);
 	(void)tracing_take(&cursor, 4, "the size of a page");
-	take_header(&cursor, "header_page", formats);
-	take_header(&cursor, "header_event", formats);
+	perf_tracing_take_header(&cursor, "header_page", formats);
+	perf_tracing_take_header(&cursor, "header_event", formats);
 	take_formats(&cursor, formats);
 	take_symbols(&cursor, facts);
 	if (cursor.wrong)

@@ -45,7 +45,7 @@ void perf_unzip_free(struct perf_unzip *unzip)
 	free(unzip);
 }
 
-static int open_nameless(struct err *err)
+static int perf_unzip_open_nameless(struct err *err)
 {
 	const char *const folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
 	int fd = -1;
@@ -69,12 +69,12 @@ static int open_nameless(struct err *err)
 	return fd;
 }
 
-static int write_out(struct perf_unzip *unzip, size_t bytes, struct err *err)
+static int perf_unzip_write_out(struct perf_unzip *unzip, size_t bytes, struct err *err)
 {
 	int rc;
 
 	if (unzip->fd < 0)
-		unzip->fd = open_nameless(err);
+		unzip->fd = perf_unzip_open_nameless(err);
 	if (unzip->fd < 0)
 		return unzip->fd;
 	rc = file_write_at(unzip->fd, unzip->written, unzip->room, bytes);
@@ -87,13 +87,14 @@ static int write_out(struct perf_unzip *unzip, size_t bytes, struct err *err)
 }
 
 /* Give away what has come out; what is done with goes to the file. */
-static int hand_out(struct perf_unzip *unzip, perf_unzip_fn *take, void *context, struct err *err)
+static int perf_unzip_hand_out(struct perf_unzip *unzip, perf_unzip_fn *take, void *context,
+			       struct err *err)
 {
 	size_t done = take(context, unzip->room, unzip->used, unzip->written);
 
 	if (done == 0 && unzip->used == ROOM_BYTES)
 		return err_set(err, -EBADMSG, "a record is longer than any can be");
-	return done ? write_out(unzip, done, err) : 0;
+	return done ? perf_unzip_write_out(unzip, done, err) : 0;
 }
 
 int perf_unzip_feed(struct perf_unzip *unzip, const uint8_t *data, size_t bytes,
@@ -122,7 +123,7 @@ int perf_unzip_feed(struct perf_unzip *unzip, const uint8_t *data, size_t bytes,
 				err, -EFBIG,
 				"unpacked it has more than %llu bytes, which no recording has",
 				(unsigned long long)unzip->max_bytes);
-		rc = hand_out(unzip, take, context, err);
+		rc = perf_unzip_hand_out(unzip, take, context, err);
 	}
 	return rc;
 }

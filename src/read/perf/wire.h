@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define PERF_MAGIC	    UINT64_C(0x32454c4946524550) /* "PERFILE2" */
 #define PERF_MAGIC_OLD	    UINT64_C(0x454c494646524550) /* "PERFFILE" */
 #define PERF_PIPE_HEADER    16u
@@ -141,7 +143,7 @@ static inline uint64_t perf_u64(const uint8_t *at, bool swap)
 	uint64_t number;
 
 	memcpy(&number, at, sizeof(number));
-	return __builtin_expect(swap, 0) ? __builtin_bswap64(number) : number;
+	return order_u64(number, __builtin_expect(swap, 0));
 }
 
 static inline uint32_t perf_u32(const uint8_t *at, bool swap)
@@ -149,7 +151,7 @@ static inline uint32_t perf_u32(const uint8_t *at, bool swap)
 	uint32_t number;
 
 	memcpy(&number, at, sizeof(number));
-	return __builtin_expect(swap, 0) ? __builtin_bswap32(number) : number;
+	return order_u32(number, __builtin_expect(swap, 0));
 }
 
 /* Bytes that are taken one after the other, never behind the end. */
@@ -190,7 +192,7 @@ static inline uint16_t perf_u16(const uint8_t *at, bool swap)
 	uint16_t number;
 
 	memcpy(&number, at, sizeof(number));
-	return __builtin_expect(swap, 0) ? __builtin_bswap16(number) : number;
+	return order_u16(number, __builtin_expect(swap, 0));
 }
 
 /* A record, whole in memory. */

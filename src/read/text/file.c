@@ -30,7 +30,7 @@ void text_file_close(struct text_file *file)
 }
 
 /* More bytes behind those that are left. False when there are none. */
-static bool refill(struct text_file *file)
+static bool text_file_refill(struct text_file *file)
 {
 	size_t left = file->end - file->at, got;
 
@@ -56,7 +56,7 @@ static size_t trim(const char *line, size_t bytes)
 }
 
 /* Up to the next line break, or as much as there is. */
-static bool next_part(struct text_file *file, struct text_piece *piece, bool *out_ended)
+static bool text_file_next_part(struct text_file *file, struct text_piece *piece, bool *out_ended)
 {
 	const char *start, *end;
 	size_t searched = 0;
@@ -69,7 +69,7 @@ static bool next_part(struct text_file *file, struct text_piece *piece, bool *ou
 		if (end || left > TEXT_MAX_LINE)
 			break;
 		searched = left;
-		if (!refill(file)) {
+		if (!text_file_refill(file)) {
 			start = file->buffer + file->at;
 			break;
 		}
@@ -88,7 +88,7 @@ bool text_file_next(struct text_file *file, struct text_piece *out_piece)
 
 	do {
 		rest = file->passing;
-		if (!next_part(file, out_piece, &ended))
+		if (!text_file_next_part(file, out_piece, &ended))
 			return false;
 		file->passing = !ended;
 	} while (rest);

@@ -43,7 +43,7 @@ struct text_kinds {
 
 /* ------------------------------------------------------------------ patterns */
 
-static uint32_t add_field(struct kind *kind, const char *name, size_t bytes, char letter)
+static uint32_t text_kinds_add_field(struct kind *kind, const char *name, size_t bytes, char letter)
 {
 	if (bytes == 0)
 		return TEXT_MAX_FIELDS;
@@ -58,7 +58,7 @@ static uint32_t add_field(struct kind *kind, const char *name, size_t bytes, cha
 	return kind->field_count++;
 }
 
-static void compile(struct kind *kind, const char *text, struct pattern *pattern)
+static void text_kinds_compile(struct kind *kind, const char *text, struct pattern *pattern)
 {
 	while (*text && pattern->count < TEXT_MAX_STEPS) {
 		struct step *step = &pattern->steps[pattern->count++];
@@ -69,7 +69,8 @@ static void compile(struct kind *kind, const char *text, struct pattern *pattern
 		} else {
 			bytes = strcspn(text, "}") + 1;
 			step->letter = text[bytes - 2];
-			step->field = (uint8_t)add_field(kind, text + 1, bytes - 4, step->letter);
+			step->field = (uint8_t)text_kinds_add_field(kind, text + 1, bytes - 4,
+								    step->letter);
 		}
 		text += bytes;
 	}
@@ -94,13 +95,13 @@ static void bind(struct kind *kind, const struct row *row)
 
 /* ------------------------------------------------------------------ names */
 
-static uint64_t hash_of(char prefix, struct text_view name)
+static uint64_t text_kinds_hash_of(char prefix, struct text_view name)
 {
 	return hash_bytes(name.at, name.bytes, (uint64_t)(unsigned char)prefix + 1);
 }
 
 /* A part of a title: the two are told apart by a slash or a colon. */
-static char *plain_name(const char *name, size_t bytes)
+static char *text_kinds_plain_name(const char *name, size_t bytes)
 {
 	char *copy = xstrndup(name, bytes);
 
@@ -111,16 +112,16 @@ static char *plain_name(const char *name, size_t bytes)
 	return copy;
 }
 
-static struct kind *add_kind(struct text_kinds *kinds, const char *system, size_t system_bytes,
-			     const char *name, size_t name_bytes)
+static struct kind *text_kinds_add_kind(struct text_kinds *kinds, const char *system,
+					size_t system_bytes, const char *name, size_t name_bytes)
 {
 	struct kind *kind;
 
 	kinds->kinds = vec_room(kinds->kinds, kinds->count, &kinds->cap, sizeof(*kinds->kinds));
 	kind = &kinds->kinds[kinds->count++];
 	*kind = (struct kind){
-		.system = plain_name(system, system_bytes),
-		.name = plain_name(name, name_bytes),
+		.system = text_kinds_plain_name(system, system_bytes),
+		.name = text_kinds_plain_name(name, name_bytes),
 		.number = (uint32_t)kinds->count,
 		.base = { .type = EV_OTHER },
 	};
@@ -129,7 +130,7 @@ static struct kind *add_kind(struct text_kinds *kinds, const char *system, size_
 
 static void name_kind(struct text_kinds *kinds, char prefix, const char *name, size_t bytes)
 {
-	map_put(&kinds->by_name, hash_of(prefix, (struct text_view){ name, bytes }),
+	map_put(&kinds->by_name, text_kinds_hash_of(prefix, (struct text_view){ name, bytes }),
 		kinds->count - 1);
 }
 
@@ -137,14 +138,15 @@ static void kinds_add_row(struct text_kinds *kinds, const struct text_row *text_
 {
 	const char *slash = strchr(text_row->event, '/'), *name = slash + 1;
 	size_t system_bytes = (size_t)(slash - text_row->event);
-	struct kind *kind = add_kind(kinds, text_row->event, system_bytes, name, strlen(name));
+	struct kind *kind =
+		text_kinds_add_kind(kinds, text_row->event, system_bytes, name, strlen(name));
 	const struct row *row = kernel_row(text_row->event);
 	AUTO_FREE char *title = xasprintf("%.*s:%s", (int)system_bytes, text_row->event, name);
 
 	kind->patterns = xcalloc(TEXT_ROW_PATTERNS, sizeof(*kind->patterns));
 	while (kind->pattern_count < TEXT_ROW_PATTERNS && text_row->patterns[kind->pattern_count]) {
-		compile(kind, text_row->patterns[kind->pattern_count],
-			&kind->patterns[kind->pattern_count]);
+		text_kinds_compile(kind, text_row->patterns[kind->pattern_count],
+				   &kind->patterns[kind->pattern_count]);
 		kind->pattern_count++;
 	}
 	if (row)
@@ -159,7 +161,7 @@ struct text_kinds *text_kinds_new(void)
 	size_t count;
 	const struct text_row *rows = text_rows(&count);
 
-	(void)add_kind(kinds, "text", 4, "line", 4);
+	(void)text_kinds_add_kind(kinds, "text", 4, "line", 4);
 	for (size_t i = 0; i < count; i++)
 		kinds_add_row(kinds, &rows[i]);
 	return kinds;
@@ -190,7 +192,7 @@ void text_kinds_free(struct text_kinds *kinds)
  * "sys_openat(...)" of the kernel is "sys_enter_openat: ..." of trace-cmd, and
  * "syscalls:sys_enter_openat: ..." of perf.
  */
-static uint8_t call_of(const struct text_line *line, struct text_view *out_name)
+static uint8_t text_kinds_call_of(const struct text_line *line, struct text_view *out_name)
 {
 	struct text_view name = line->name;
 
@@ -212,25 +214,25 @@ static uint8_t call_of(const struct text_line *line, struct text_view *out_name)
 	return TEXT_EVENT;
 }
 
-static void add_call(struct text_kinds *kinds, uint8_t type, struct text_view call)
+static void text_kinds_add_call(struct text_kinds *kinds, uint8_t type, struct text_view call)
 {
 	bool enters = type == TEXT_ENTER;
 	AUTO_FREE char *name =
 		xasprintf("%s_%.*s", enters ? "sys_enter" : "sys_exit", (int)call.bytes, call.at);
-	struct kind *kind = add_kind(kinds, "syscalls", 8, name, strlen(name));
+	struct kind *kind = text_kinds_add_kind(kinds, "syscalls", 8, name, strlen(name));
 
 	kind->is_call = true;
 	kind->base.type = enters ? EV_SYS_ENTER : EV_SYS_EXIT;
-	(void)add_field(kind, "nr", 2, 'd');
+	(void)text_kinds_add_field(kind, "nr", 2, 'd');
 	if (!enters)
-		(void)add_field(kind, "ret", 3, 'd');
+		(void)text_kinds_add_field(kind, "ret", 3, 'd');
 	name_kind(kinds, enters ? '>' : '<', call.at, call.bytes);
 }
 
-static const struct kind *find_kind(const struct text_kinds *kinds, char prefix,
-				    struct text_view name)
+static const struct kind *text_kinds_find_kind(const struct text_kinds *kinds, char prefix,
+					       struct text_view name)
 {
-	const uint64_t *found = map_find(&kinds->by_name, hash_of(prefix, name));
+	const uint64_t *found = map_find(&kinds->by_name, text_kinds_hash_of(prefix, name));
 
 	return found ? &kinds->kinds[*found] : NULL;
 }
@@ -275,7 +277,7 @@ static uint8_t context_of(const struct text_kinds *kinds, const struct text_line
 void text_kinds_add(struct text_kinds *kinds, const struct text_line *line)
 {
 	struct text_view name;
-	uint8_t type = call_of(line, &name);
+	uint8_t type = text_kinds_call_of(line, &name);
 	const struct kind *known;
 	const char *colon;
 
@@ -283,20 +285,20 @@ void text_kinds_add(struct text_kinds *kinds, const struct text_line *line)
 		name = line_event_name(line);
 	if (!name.bytes || name.bytes > MAX_NAME)
 		return;
-	known = find_kind(kinds, prefix_of(type), name);
+	known = text_kinds_find_kind(kinds, prefix_of(type), name);
 	learn_context(kinds, line, known);
 	if (known || kinds->count >= MAX_KINDS)
 		return;
 	if (type != TEXT_EVENT) {
-		add_call(kinds, type, name);
+		text_kinds_add_call(kinds, type, name);
 		return;
 	}
 	colon = memchr(name.at, ':', name.bytes);
 	if (colon && colon > name.at && colon + 1 < name.at + name.bytes)
-		(void)add_kind(kinds, name.at, (size_t)(colon - name.at), colon + 1,
-			       name.bytes - (size_t)(colon + 1 - name.at));
+		(void)text_kinds_add_kind(kinds, name.at, (size_t)(colon - name.at), colon + 1,
+					  name.bytes - (size_t)(colon + 1 - name.at));
 	else
-		(void)add_kind(kinds, "text", 4, name.at, name.bytes);
+		(void)text_kinds_add_kind(kinds, "text", 4, name.at, name.bytes);
 	name_kind(kinds, 0, name.at, name.bytes);
 }
 
@@ -307,7 +309,7 @@ static bool is_text(char letter)
 	return strchr("sweSFhL", letter) != NULL;
 }
 
-static void print_format(FILE *out, const struct kind *kind)
+static void text_kinds_print_format(FILE *out, const struct kind *kind)
 {
 	uint32_t i;
 
@@ -334,7 +336,7 @@ static void print_format(FILE *out, const struct kind *kind)
 	fputs("\nprint fmt: \"%s\", __get_str(text)\n", out);
 }
 
-static void add_format(const struct kind *kind, struct formats *formats)
+static void text_kinds_add_format(const struct kind *kind, struct formats *formats)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -342,7 +344,7 @@ static void add_format(const struct kind *kind, struct formats *formats)
 
 	if (!out)
 		return;
-	print_format(out, kind);
+	text_kinds_print_format(out, kind);
 	fclose(out);
 	formats->sections = vec_room(formats->sections, formats->count, &formats->cap,
 				     sizeof(*formats->sections));
@@ -363,8 +365,9 @@ static const struct {
 static void add_call_number(struct text_kinds *kinds, const char *name, uint64_t value)
 {
 	bool added;
-	uint64_t *to = map_add(&kinds->calls,
-			       hash_of('s', (struct text_view){ name, strlen(name) }), &added);
+	uint64_t *to =
+		map_add(&kinds->calls,
+			text_kinds_hash_of('s', (struct text_view){ name, strlen(name) }), &added);
 
 	if (added)
 		*to = value;
@@ -403,7 +406,7 @@ void text_kinds_finish(struct text_kinds *kinds, struct facts *facts, struct for
 {
 	kinds->facts = facts;
 	for (size_t i = 0; i < kinds->count; i++)
-		add_format(&kinds->kinds[i], formats);
+		text_kinds_add_format(&kinds->kinds[i], formats);
 	learn_calls(kinds);
 	learn_symbols(kinds, facts);
 }
@@ -426,14 +429,15 @@ static uint64_t function_address(const struct text_kinds *kinds, struct text_vie
 		(void)text_take_hex(&name, &number);
 		return number;
 	}
-	known = map_find(&kinds->by_symbol, hash_of('f', name));
+	known = map_find(&kinds->by_symbol, text_kinds_hash_of('f', name));
 	return known ? FIRST_SYMBOL + *known * 16 : 0;
 }
 
 /* ------------------------------------------------------------------ events */
 
 /* The text is ended in place: what follows it in the line was read. */
-static void set_text(const struct target *target, struct event *event, struct text_view text)
+static void text_kinds_set_text(const struct target *target, struct event *event,
+				struct text_view text)
 {
 	char *end = (char *)(uintptr_t)(text.at + text.bytes);
 
@@ -441,8 +445,8 @@ static void set_text(const struct target *target, struct event *event, struct te
 	memcpy((uint8_t *)event + target->offset, &text.at, sizeof(text.at));
 }
 
-static void set_value(const struct text_kinds *kinds, const struct field *field,
-		      struct value *value, struct event *event)
+static void text_kinds_set_value(const struct text_kinds *kinds, const struct field *field,
+				 struct value *value, struct event *event)
 {
 	const struct target *target = field->target;
 	uint64_t args[6];
@@ -466,7 +470,7 @@ static void set_value(const struct text_kinds *kinds, const struct field *field,
 		/* Old kernels print the address of a work queue. */
 		if (!(event->type == EV_WORK_QUEUE && text_looks_like_address(value->text) &&
 		      value->text.bytes >= 8))
-			set_text(target, event, value->text);
+			text_kinds_set_text(target, event, value->text);
 		break;
 	default:
 		target_put_number(target, event, value->number);
@@ -475,7 +479,8 @@ static void set_value(const struct text_kinds *kinds, const struct field *field,
 }
 
 /* What follows from the event itself. */
-static void complete(struct event *event, const struct kind *kind, const struct value *values)
+static void text_kinds_complete(struct event *event, const struct kind *kind,
+				const struct value *values)
 {
 	if (event->type == EV_SIGNAL_DELIVER)
 		event->signal.tid = event->tid;
@@ -541,10 +546,10 @@ static bool read_call_fields(struct text_view text, struct event *event)
 }
 
 /* "fd: b, buf: 7f00, count: 10" with or without 0x; "0x3" of an exit. */
-static void read_call(struct text_kinds *kinds, struct text_view name, struct text_view text,
-		      struct event *event)
+static void text_kinds_read_call(struct text_kinds *kinds, struct text_view name,
+				 struct text_view text, struct event *event)
 {
-	const uint64_t *known = map_find(&kinds->calls, hash_of('s', name));
+	const uint64_t *known = map_find(&kinds->calls, text_kinds_hash_of('s', name));
 	uint64_t number = 0;
 
 	event->syscall.by_name = true;
@@ -593,8 +598,8 @@ static void put_bytes(struct record *record, uint32_t field, const void *bytes, 
 	record->used += (uint32_t)count + 1;
 }
 
-static void put_field(struct record *record, const struct field *field, uint32_t index,
-		      const struct value *value)
+static void text_kinds_put_field(struct record *record, const struct field *field, uint32_t index,
+				 const struct value *value)
 {
 	uint64_t args[6];
 
@@ -617,8 +622,8 @@ static void put_field(struct record *record, const struct field *field, uint32_t
 	}
 }
 
-static uint32_t make_record(const struct kind *kind, const struct value *values,
-			    const struct text_line *line, uint8_t *bytes)
+static uint32_t text_kinds_make_record(const struct kind *kind, const struct value *values,
+				       const struct text_line *line, uint8_t *bytes)
 {
 	struct record record = { bytes,
 				 KERNEL_EVENT_MIN_BYTES + (kind->field_count + 1) * PLACE_BYTES };
@@ -630,7 +635,7 @@ static uint32_t make_record(const struct kind *kind, const struct value *values,
 	bytes[3] = line->preempt;
 	memcpy(bytes + 4, &line->tid, sizeof(line->tid));
 	for (uint32_t i = 0; i < kind->field_count; i++)
-		put_field(&record, &kind->fields[i], i, &values[i]);
+		text_kinds_put_field(&record, &kind->fields[i], i, &values[i]);
 	put_bytes(&record, kind->field_count, line->text.at, line->text.bytes);
 	return record.used;
 }
@@ -655,9 +660,9 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 	struct value values[TEXT_MAX_FIELDS + 1];
 	struct text_made made = { .understood = true };
 	struct text_view name;
-	uint8_t type = call_of(line, &name);
-	const struct kind *kind = find_kind(kinds, prefix_of(type),
-					    type == TEXT_EVENT ? line_event_name(line) : name);
+	uint8_t type = text_kinds_call_of(line, &name);
+	const struct kind *kind = text_kinds_find_kind(
+		kinds, prefix_of(type), type == TEXT_EVENT ? line_event_name(line) : name);
 
 	if (!kind)
 		kind = &kinds->kinds[0];
@@ -669,7 +674,7 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 	made.understood = text_match(kind, without_mark(line->text), values);
 	if (kind->is_call || (type != TEXT_EVENT && kind == kinds->kinds)) {
 		out_event->type = type == TEXT_ENTER ? EV_SYS_ENTER : EV_SYS_EXIT;
-		read_call(kinds, name, line->text, out_event);
+		text_kinds_read_call(kinds, name, line->text, out_event);
 		if (kind->is_call) {
 			memset(values, 0, sizeof(values));
 			values[0].number = (uint64_t)out_event->syscall.nr;
@@ -677,10 +682,10 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 		}
 	}
 	if (record)
-		made.record_bytes = make_record(kind, values, line, record);
+		made.record_bytes = text_kinds_make_record(kind, values, line, record);
 	for (uint32_t i = 0; made.understood && i < kind->field_count; i++) {
 		if (values[i].is_set)
-			set_value(kinds, &kind->fields[i], &values[i], out_event);
+			text_kinds_set_value(kinds, &kind->fields[i], &values[i], out_event);
 	}
 	if (!made.understood || out_event->type == EV_OTHER) {
 		made.understood = kind->base.type == EV_OTHER;
@@ -694,13 +699,13 @@ struct text_made text_kinds_event(struct text_kinds *kinds, const struct text_li
 		};
 		return made;
 	}
-	complete(out_event, kind, values);
+	text_kinds_complete(out_event, kind, values);
 	return made;
 }
 
 /* ------------------------------------------------------------------ symbols */
 
-static void add_symbol(struct text_kinds *kinds, struct text_view view)
+static void text_kinds_add_symbol(struct text_kinds *kinds, struct text_view view)
 {
 	struct text_view name = function_name(view);
 	uint64_t *place;
@@ -709,7 +714,7 @@ static void add_symbol(struct text_kinds *kinds, struct text_view view)
 	if (!name.bytes || name.bytes > MAX_NAME || text_looks_like_address(name) ||
 	    kinds->symbol_count == MAX_SYMBOLS)
 		return;
-	place = map_add(&kinds->by_symbol, hash_of('f', name), &added);
+	place = map_add(&kinds->by_symbol, text_kinds_hash_of('f', name), &added);
 	if (!added)
 		return;
 	*place = kinds->symbol_count;
@@ -726,13 +731,13 @@ void text_kinds_add_symbols(struct text_kinds *kinds, const struct text_line *li
 
 	if (line->kind != TEXT_EVENT)
 		return;
-	kind = find_kind(kinds, 0, line->name);
+	kind = text_kinds_find_kind(kinds, 0, line->name);
 	for (uint32_t i = 0; kind && i < kind->field_count; i++)
 		has_functions |= kind->fields[i].letter == 'F' && kind->fields[i].target;
 	if (!has_functions || !text_match(kind, line->text, values))
 		return;
 	for (uint32_t i = 0; i < kind->field_count; i++) {
 		if (kind->fields[i].letter == 'F' && values[i].is_set)
-			add_symbol(kinds, values[i].text);
+			text_kinds_add_symbol(kinds, values[i].text);
 	}
 }

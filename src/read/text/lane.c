@@ -132,7 +132,7 @@ static void add_lost(struct cpu *cpu, uint64_t count)
 		cpu->lost = UINT64_MAX;
 }
 
-static void take_lost(struct cpu *cpu, struct slot *slot)
+static void text_lane_take_lost(struct cpu *cpu, struct slot *slot)
 {
 	slot->has_lost = cpu->has_lost;
 	slot->lost = cpu->lost_unknown ? 0 : cpu->lost;
@@ -140,7 +140,7 @@ static void take_lost(struct cpu *cpu, struct slot *slot)
 	cpu->lost = 0;
 }
 
-static void copy_text(struct slot *slot, const char *text, size_t bytes)
+static void text_lane_copy_text(struct slot *slot, const char *text, size_t bytes)
 {
 	if (slot->cap < bytes + 1) {
 		slot->cap = bytes + 128;
@@ -150,7 +150,7 @@ static void copy_text(struct slot *slot, const char *text, size_t bytes)
 	slot->bytes = bytes;
 }
 
-static struct text_view moved(struct text_view view, const char *from, const char *to)
+static struct text_view text_lane_moved(struct text_view view, const char *from, const char *to)
 {
 	if (view.at)
 		view.at = to + (view.at - from);
@@ -159,13 +159,13 @@ static struct text_view moved(struct text_view view, const char *from, const cha
 
 static void move_line(struct text_line *line, const char *from, const char *to)
 {
-	line->comm = moved(line->comm, from, to);
-	line->name = moved(line->name, from, to);
-	line->text = moved(line->text, from, to);
+	line->comm = text_lane_moved(line->comm, from, to);
+	line->name = text_lane_moved(line->name, from, to);
+	line->text = text_lane_moved(line->text, from, to);
 }
 
 /* Behind all that are not later. */
-static void put_in_order(struct text_lane *lane, uint16_t index)
+static void text_lane_put_in_order(struct text_lane *lane, uint16_t index)
 {
 	uint64_t time_ns = lane->slots[index].line.time_ns;
 	uint32_t at;
@@ -189,13 +189,13 @@ static void hold(struct text_lane *lane, const struct text_piece *piece,
 	uint16_t index = lane->free_slots[--lane->free_count];
 	struct slot *slot = &lane->slots[index];
 
-	copy_text(slot, piece->at, piece->bytes);
+	text_lane_copy_text(slot, piece->at, piece->bytes);
 	slot->line = *line;
 	move_line(&slot->line, piece->at, slot->text);
 	slot->offset = piece->offset;
 	slot->number = lane->line_number;
-	take_lost(&lane->cpus[line->cpu], slot);
-	put_in_order(lane, index);
+	text_lane_take_lost(&lane->cpus[line->cpu], slot);
+	text_lane_put_in_order(lane, index);
 	lane->newest = index;
 	lane->has_events = true;
 }
@@ -217,7 +217,7 @@ static void add_frame(struct text_lane *lane, const struct text_piece *piece)
 	text_line_parse(joined, slot->bytes + 1 + piece->bytes, &line);
 	if (line.kind != TEXT_STACK)
 		return;
-	copy_text(slot, joined, slot->bytes + 1 + piece->bytes);
+	text_lane_copy_text(slot, joined, slot->bytes + 1 + piece->bytes);
 	move_line(&line, joined, slot->text);
 	slot->line = line;
 }
@@ -294,7 +294,7 @@ struct room {
 	size_t text_left, records_left;
 };
 
-static bool fits(const struct room *room, const struct slot *slot, bool keeps_records)
+static bool text_lane_fits(const struct room *room, const struct slot *slot, bool keeps_records)
 {
 	/* A record has the text, and its fields once more. */
 	return slot->bytes + 1 + 16 <= room->text_left &&
@@ -302,8 +302,8 @@ static bool fits(const struct room *room, const struct slot *slot, bool keeps_re
 }
 
 /* The event behind cells that are taken, and what is wrong with it. */
-static void make_event(struct text_lane *lane, struct batch *batch, struct slot *slot,
-		       struct room *room, struct cell *cell)
+static void text_lane_make_event(struct text_lane *lane, struct batch *batch, struct slot *slot,
+				 struct room *room, struct cell *cell)
 {
 	struct text_line line = slot->line;
 	struct text_made made;
@@ -333,7 +333,7 @@ static void make_event(struct text_lane *lane, struct batch *batch, struct slot 
 	}
 }
 
-static void put_event(struct text_lane *lane, struct batch *batch, struct room *room)
+static void text_lane_put_event(struct text_lane *lane, struct batch *batch, struct room *room)
 {
 	uint16_t index = lane->order[lane->head];
 	struct slot *slot = &lane->slots[index];
@@ -346,7 +346,7 @@ static void put_event(struct text_lane *lane, struct batch *batch, struct room *
 		slot->line.time_ns = lane->last_ns;
 	}
 	lane->last_ns = slot->line.time_ns;
-	make_event(lane, batch, slot, room, cell);
+	text_lane_make_event(lane, batch, slot, room, cell);
 	if (slot->has_lost) {
 		cell[1] = cell[0];
 		text_put_lost(lane, batch, slot->line.cpu, lane->last_ns, slot->lost);
@@ -363,7 +363,7 @@ static void put_event(struct text_lane *lane, struct batch *batch, struct room *
 }
 
 /* Behind the last event: CPUs whose events are missing there. */
-static void put_tail(struct text_lane *lane, struct batch *batch)
+static void text_lane_put_tail(struct text_lane *lane, struct batch *batch)
 {
 	for (; lane->tail_cpu < TEXT_MAX_CPUS && batch->count < batch->max; lane->tail_cpu++) {
 		struct cpu *cpu = &lane->cpus[lane->tail_cpu];
@@ -389,13 +389,13 @@ static bool text_lane_fill(struct lane *base, struct batch *batch)
 	while (batch->count + 2 <= batch->max) {
 		if (lane->free_count && !lane->file_ended)
 			fill_window(lane, batch);
-		if (!lane->count ||
-		    !fits(&room, &lane->slots[lane->order[lane->head]], base->keep_records))
+		if (!lane->count || !text_lane_fits(&room, &lane->slots[lane->order[lane->head]],
+						    base->keep_records))
 			break;
-		put_event(lane, batch, &room);
+		text_lane_put_event(lane, batch, &room);
 	}
 	if (batch->count == 0 && lane->count == 0 && !lane->tail_done) {
-		put_tail(lane, batch);
+		text_lane_put_tail(lane, batch);
 		if (lane->tail_done)
 			note_totals(lane, batch);
 	}
@@ -404,7 +404,7 @@ static bool text_lane_fill(struct lane *base, struct batch *batch)
 
 /* ------------------------------------------------------------------ seek */
 
-static void go_to(struct text_lane *lane, uint64_t offset)
+static void text_lane_go_to(struct text_lane *lane, uint64_t offset)
 {
 	text_file_seek(&lane->file, offset);
 	lane->free_count = WINDOW;
@@ -455,7 +455,7 @@ static void text_lane_seek(struct lane *base, uint64_t time_ns)
 		else
 			high = middle;
 	}
-	go_to(lane, low > SEEK_BYTES ? low - SEEK_BYTES : 0);
+	text_lane_go_to(lane, low > SEEK_BYTES ? low - SEEK_BYTES : 0);
 }
 
 bool text_lane_time_at(const struct text_lane *lane, uint64_t place, uint64_t *out_ns)
@@ -509,7 +509,7 @@ int text_lane_new(const struct text_common *common, struct text_lane **out_lane,
 		text_lane_close(&lane->lane);
 		return rc;
 	}
-	go_to(lane, 0);
+	text_lane_go_to(lane, 0);
 	*out_lane = lane;
 	return 0;
 }

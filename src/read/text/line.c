@@ -17,7 +17,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_blank(char c)
+static bool text_line_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -30,7 +30,7 @@ static void skip(struct text_view *view, size_t bytes)
 
 void text_skip_blanks(struct text_view *view)
 {
-	while (view->bytes && is_blank(*view->at))
+	while (view->bytes && text_line_is_blank(*view->at))
 		skip(view, 1);
 }
 
@@ -58,7 +58,7 @@ bool text_take_number(struct text_view *view, uint64_t *out_number)
 	return true;
 }
 
-static int hex_digit(char c)
+static int text_line_hex_digit(char c)
 {
 	if (is_digit(c))
 		return c - '0';
@@ -74,10 +74,10 @@ bool text_take_hex(struct text_view *view, uint64_t *out_number)
 
 	if (text_begins(&at, "0x") || text_begins(&at, "0X"))
 		skip(&at, 2);
-	for (; count < at.bytes && hex_digit(at.at[count]) >= 0; count++) {
+	for (; count < at.bytes && text_line_hex_digit(at.at[count]) >= 0; count++) {
 		if (number >> 60)
 			return false;
-		number = number << 4 | (uint64_t)hex_digit(at.at[count]);
+		number = number << 4 | (uint64_t)text_line_hex_digit(at.at[count]);
 	}
 	if (count == 0)
 		return false;
@@ -87,11 +87,11 @@ bool text_take_hex(struct text_view *view, uint64_t *out_number)
 	return true;
 }
 
-static struct text_view take_word(struct text_view *view)
+static struct text_view text_line_take_word(struct text_view *view)
 {
 	struct text_view word = { view->at, 0 };
 
-	while (word.bytes < view->bytes && !is_blank(view->at[word.bytes]))
+	while (word.bytes < view->bytes && !text_line_is_blank(view->at[word.bytes]))
 		word.bytes++;
 	skip(view, word.bytes);
 	return word;
@@ -114,7 +114,7 @@ static bool take_last_number(struct text_view *view, uint64_t *out_number)
 
 static void trim_end(struct text_view *view)
 {
-	while (view->bytes && is_blank(view->at[view->bytes - 1]))
+	while (view->bytes && text_line_is_blank(view->at[view->bytes - 1]))
 		view->bytes--;
 }
 
@@ -146,10 +146,10 @@ static bool take_group(struct text_view *view, struct text_line *line)
  */
 static void skip_instance(struct text_view *view)
 {
-	struct text_view at = *view, word = take_word(&at);
+	struct text_view at = *view, word = text_line_take_word(&at);
 
 	if (word.bytes > 1 && word.at[word.bytes - 1] == ':' && at.bytes > 2 &&
-	    is_blank(at.at[0]) && is_blank(at.at[1])) {
+	    text_line_is_blank(at.at[0]) && text_line_is_blank(at.at[1])) {
 		text_skip_blanks(&at);
 		*view = at;
 	}
@@ -174,7 +174,7 @@ static bool parse_thread(struct text_view view, struct text_line *line)
 				return false;
 		}
 	}
-	if (view.at[view.bytes - 1] != '-' && !is_blank(view.at[view.bytes - 1]))
+	if (view.at[view.bytes - 1] != '-' && !text_line_is_blank(view.at[view.bytes - 1]))
 		return false;
 	view.bytes--;
 	trim_end(&view);
@@ -261,12 +261,12 @@ static uint8_t kernel_flags(struct text_view letters)
 
 static uint8_t depth(char letter)
 {
-	int digit = hex_digit(letter);
+	int digit = text_line_hex_digit(letter);
 
 	return digit < 0 ? 0 : (uint8_t)digit;
 }
 
-static bool is_one_of(char c, const char *set)
+static bool text_line_is_one_of(char c, const char *set)
 {
 	return c && strchr(set, c);
 }
@@ -279,7 +279,7 @@ static bool take_flags(struct text_view flags, struct text_line *line)
 	if (flags.bytes < 3 || flags.bytes > FLAGS_MAX)
 		return false;
 	for (size_t i = 0; i < flags.bytes; i++) {
-		if (!is_one_of(flags.at[i], ".dDbBXnNpPlLhHsSzZ#x0123456789abcdefABCDEF"))
+		if (!text_line_is_one_of(flags.at[i], ".dDbBXnNpPlLhHsSzZ#x0123456789abcdefABCDEF"))
 			return false;
 	}
 	context = flags.at[2];
@@ -288,9 +288,9 @@ static bool take_flags(struct text_view flags, struct text_line *line)
 	line->preempt = flags.bytes > 3 ? depth(flags.at[3]) : 0;
 	if (flags.bytes > 4)
 		line->preempt |= (uint8_t)(depth(flags.at[4]) << 4);
-	if (is_one_of(context, "hHzZ"))
+	if (text_line_is_one_of(context, "hHzZ"))
 		line->context |= EV_CTX_HARDIRQ;
-	if (is_one_of(context, "sSH"))
+	if (text_line_is_one_of(context, "sSH"))
 		line->context |= EV_CTX_SOFTIRQ;
 	return true;
 }
@@ -303,11 +303,11 @@ static bool parse_when(struct text_view *view, struct text_line *line)
 	text_skip_blanks(view);
 	if (take_time(view, line))
 		return true;
-	flags = take_word(view);
+	flags = text_line_take_word(view);
 	if (!take_flags(flags, line))
 		return false;
 	text_skip_blanks(view);
-	if (view->bytes > 1 && is_one_of(*view->at, "+!#*@$")) {
+	if (view->bytes > 1 && text_line_is_one_of(*view->at, "+!#*@$")) {
 		skip(view, 1);
 		text_skip_blanks(view);
 	}
@@ -315,7 +315,7 @@ static bool parse_when(struct text_view *view, struct text_line *line)
 }
 
 /* "[003]" at the bracket. */
-static bool take_cpu(struct text_view *view, uint32_t *out_cpu)
+static bool text_line_take_cpu(struct text_view *view, uint32_t *out_cpu)
 {
 	uint64_t cpu;
 
@@ -334,7 +334,7 @@ static void line_forget(struct text_line *line)
 }
 
 /* Everything before the event; what is left is the event. */
-static bool parse_head(struct text_view *view, struct text_line *line)
+static bool text_line_parse_head(struct text_view *view, struct text_line *line)
 {
 	struct text_view from = *view;
 
@@ -348,7 +348,7 @@ static bool parse_head(struct text_view *view, struct text_line *line)
 		rest = (struct text_view){ bracket, view->bytes - (size_t)(bracket - view->at) };
 		from = (struct text_view){ bracket + 1, rest.bytes - 1 };
 		line_forget(line);
-		if (!take_cpu(&rest, &line->cpu))
+		if (!text_line_take_cpu(&rest, &line->cpu))
 			continue;
 		if (parse_thread((struct text_view){ view->at, (size_t)(bracket - view->at) },
 				 line) &&
@@ -369,7 +369,7 @@ static bool parse_latency_head(struct text_view *view, struct text_line *line)
 		struct text_view rest, flags, word;
 		uint64_t cpu;
 
-		(void)take_word(&at);
+		(void)text_line_take_word(&at);
 		word = (struct text_view){ view->at, view->bytes - at.bytes };
 		if (word.bytes > HEAD_BYTES)
 			return false;
@@ -379,7 +379,7 @@ static bool parse_latency_head(struct text_view *view, struct text_line *line)
 		if (!is_digit(rest.bytes ? *rest.at : ' ') || !text_take_number(&rest, &cpu) ||
 		    cpu >= TEXT_MAX_CPUS)
 			continue;
-		flags = take_word(&rest);
+		flags = text_line_take_word(&rest);
 		text_skip_blanks(&rest);
 		if (!take_flags(flags, line) || !take_time(&rest, line) ||
 		    !parse_thread(word, line))
@@ -424,7 +424,7 @@ static bool take_last_word(struct text_view *view, bool is_hex, uint64_t *out_nu
 	size_t start;
 
 	trim_end(view);
-	for (start = view->bytes; start && !is_blank(view->at[start - 1]);)
+	for (start = view->bytes; start && !text_line_is_blank(view->at[start - 1]);)
 		start--;
 	word = (struct text_view){ view->at + start, view->bytes - start };
 	view->bytes = start;
@@ -483,13 +483,13 @@ static void skip_period(struct text_view *view)
 	struct text_view at = *view;
 	uint64_t period;
 
-	if (!text_take_number(&at, &period) || !at.bytes || !is_blank(*at.at))
+	if (!text_take_number(&at, &period) || !at.bytes || !text_line_is_blank(*at.at))
 		return;
 	text_skip_blanks(&at);
 	*view = at;
 }
 
-static bool parse_call(struct text_view view, struct text_line *line)
+static bool text_line_parse_call(struct text_view view, struct text_line *line)
 {
 	const char *open;
 	size_t name;
@@ -498,7 +498,7 @@ static bool parse_call(struct text_view view, struct text_line *line)
 		return false;
 	skip(&view, *view.at == 'c' ? 11 : 4);
 	open = memchr(view.at, '(', view.bytes);
-	name = (size_t)(take_word(&(struct text_view){ view.at, view.bytes }).bytes);
+	name = (size_t)(text_line_take_word(&(struct text_view){ view.at, view.bytes }).bytes);
 	line->name = (struct text_view){ view.at, name };
 	if (open && (size_t)(open - view.at) <= name) {
 		line->kind = TEXT_ENTER;
@@ -527,7 +527,7 @@ static bool parse_perf_record(struct text_view view, struct text_line *line)
 
 	if (!text_begins(&view, "PERF_RECORD_"))
 		return false;
-	while (rest.bytes && *rest.at != ':' && *rest.at != '(' && !is_blank(*rest.at))
+	while (rest.bytes && *rest.at != ':' && *rest.at != '(' && !text_line_is_blank(*rest.at))
 		skip(&rest, 1);
 	line->name = (struct text_view){ view.at, view.bytes - rest.bytes };
 	if (rest.bytes && *rest.at == ':')
@@ -539,18 +539,18 @@ static bool parse_perf_record(struct text_view view, struct text_line *line)
 	return word_is_name(line->name);
 }
 
-static void parse_event(struct text_view view, struct text_line *line)
+static void text_line_parse_event(struct text_view view, struct text_line *line)
 {
 	struct text_view rest, word;
 
 	text_skip_blanks(&view);
 	skip_period(&view);
 	rest = view;
-	word = take_word(&rest);
+	word = text_line_take_word(&rest);
 	line->kind = TEXT_EVENT;
 	line->name = (struct text_view){ NULL, 0 };
 	line->text = view;
-	if (parse_call(view, line))
+	if (text_line_parse_call(view, line))
 		return;
 	line->kind = TEXT_EVENT;
 	line->name = (struct text_view){ NULL, 0 };
@@ -640,7 +640,7 @@ static bool is_frame(struct text_view view)
 
 	if (text_begins(&view, "=>"))
 		return true;
-	if (!text_take_hex(&view, &address) || !view.bytes || !is_blank(*view.at))
+	if (!text_take_hex(&view, &address) || !view.bytes || !text_line_is_blank(*view.at))
 		return false;
 	/* One without a mapping may be short: "    0 [unknown] ([unknown])". */
 	return bytes - view.bytes >= 5 || view.at[view.bytes - 1] == ')';
@@ -649,12 +649,12 @@ static bool is_frame(struct text_view view)
 void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
 {
 	struct text_view view = { text, bytes };
-	bool indented = bytes && is_blank(*text);
+	bool indented = bytes && text_line_is_blank(*text);
 
 	line_forget(out_line);
 	text_skip_blanks(&view);
-	if (parse_head(&view, out_line)) {
-		parse_event(view, out_line);
+	if (text_line_parse_head(&view, out_line)) {
+		text_line_parse_event(view, out_line);
 		return;
 	}
 	if (!view.bytes || *view.at == '#') {
@@ -665,12 +665,12 @@ void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
 	if (parse_lost(view, out_line))
 		return;
 	if (parse_latency_head(&view, out_line)) {
-		parse_event(view, out_line);
+		text_line_parse_event(view, out_line);
 		return;
 	}
 	line_forget(out_line);
 	if (parse_verbose_head(&view, out_line)) {
-		parse_event(view, out_line);
+		text_line_parse_event(view, out_line);
 		return;
 	}
 	line_forget(out_line);

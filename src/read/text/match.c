@@ -116,7 +116,7 @@ void text_read_args(struct text_view view, uint64_t out_args[6])
 	}
 }
 
-static bool take_device(struct text_view *view, struct value *value)
+static bool text_match_take_device(struct text_view *view, struct value *value)
 {
 	uint64_t major, minor;
 
@@ -152,8 +152,8 @@ static bool take_twin(struct text_view *view, struct text_view *out_twin)
 }
 
 /* A number that stands there in hexadecimal, and then once more. */
-static void take_other(struct text_view start, struct text_view *view, char letter,
-		       struct value *value)
+static void text_match_take_other(struct text_view start, struct text_view *view, char letter,
+				  struct value *value)
 {
 	struct text_view twin;
 	bool good;
@@ -190,17 +190,17 @@ static bool match_take_value(struct text_view *view, char letter, struct value *
 	switch (letter) {
 	case 'd':
 		value->number = text_take_signed(view, &good);
-		take_other(start, view, letter, value);
+		text_match_take_other(start, view, letter, value);
 		return good;
 	case 'x':
 		good = text_take_hex(view, &value->number);
-		take_other(start, view, letter, value);
+		text_match_take_other(start, view, letter, value);
 		return good;
 	case 'a':
 		value->text = text_take_until(view, ")");
 		return true;
 	case 'D':
-		return take_device(view, value);
+		return text_match_take_device(view, value);
 	case 'e':
 		value->text = *view;
 		*view = (struct text_view){ view->at + view->bytes, 0 };
@@ -216,7 +216,7 @@ static bool match_take_value(struct text_view *view, char letter, struct value *
 		value->text = text_take_until(view, " \t]),");
 		break;
 	}
-	take_other(start, view, letter, value);
+	text_match_take_other(start, view, letter, value);
 	if (letter == 'b')
 		value->number = text_begins(&value->text, "true") ||
 				text_begins(&value->text, "1") || text_begins(&value->text, "(1");

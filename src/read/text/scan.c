@@ -41,7 +41,7 @@ struct scan {
 	bool is_x86, is_arm;
 };
 
-static bool is_event(const struct text_line *line)
+static bool text_scan_is_event(const struct text_line *line)
 {
 	return line->kind >= TEXT_EVENT && line->kind <= TEXT_STACK;
 }
@@ -80,7 +80,7 @@ static bool number_behind(struct text_view view, const char *label, uint64_t *ou
  * "# entries-in-buffer/entries-written: 140080/250280   #P:4"; with the option "latency-format",
  * "# latency: 0 us, #140080/250280, CPU#0 | (M:PREEMPT VP:0 #P:4)"; "cpus=4" is trace-cmd's
  */
-static void take_header(struct scan *scan, struct text_view view)
+static void text_scan_take_header(struct scan *scan, struct text_view view)
 {
 	bool is_latency = text_begins(&view, "# latency: ");
 	const char *label = is_latency ? " us, #" : "entries-written:";
@@ -105,7 +105,7 @@ static void take_header(struct scan *scan, struct text_view view)
 }
 
 /* Processes are told in a column; who was born within the trace did not live at its start. */
-static void take_thread(struct scan *scan, const struct text_line *line)
+static void text_scan_take_thread(struct scan *scan, const struct text_line *line)
 {
 	struct facts *facts = scan->facts;
 	AUTO_FREE char *comm = NULL;
@@ -176,7 +176,7 @@ static void scan_take_event(struct scan *scan, const struct text_line *line)
 		facts->tracer = "perf"; /* perf script alone tells of subsystems */
 	facts->has_syscalls |= line->kind == TEXT_ENTER || is_called(line->name, "sys_enter") ||
 			       find_text(line->name, "sys_enter_") != NULL;
-	take_thread(scan, line);
+	text_scan_take_thread(scan, line);
 	take_machine(scan, line);
 	if (is_called(line->name, "tracing_mark_write") || is_called(line->name, "print"))
 		take_wall_clock(scan, line);
@@ -205,12 +205,12 @@ static void scan_range(struct scan *scan, uint64_t from, uint64_t to)
 		scan->entries += piece.bytes && *piece.at != '#';
 		if (piece.is_cut)
 			continue;
-		if (is_event(&line))
+		if (text_scan_is_event(&line))
 			scan_take_event(scan, &line);
 		else if (line.kind == TEXT_LOST)
 			scan->lost[line.cpu] += line.lost ? line.lost : 1;
 		else if (line.kind == TEXT_NOISE && piece.bytes)
-			take_header(scan, (struct text_view){ piece.at, piece.bytes });
+			text_scan_take_header(scan, (struct text_view){ piece.at, piece.bytes });
 	}
 }
 
@@ -227,7 +227,7 @@ static void scan_samples(struct scan *scan)
 	scan_range(scan, bytes - END_BYTES, bytes);
 }
 
-static void add_missing(struct facts *facts, const char *what, char *why)
+static void text_scan_add_missing(struct facts *facts, const char *what, char *why)
 {
 	facts->missing =
 		xrealloc(facts->missing, facts->missing_count + 1, sizeof(*facts->missing));
@@ -240,15 +240,16 @@ static void scan_note_missing(struct scan *scan)
 	struct facts *facts = scan->facts;
 
 	if (scan->written > scan->buffered)
-		add_missing(facts, "events before the first one",
-			    xasprintf("the kernel's buffer was full: %llu older events were "
-				      "overwritten",
-				      (unsigned long long)(scan->written - scan->buffered)));
+		text_scan_add_missing(
+			facts, "events before the first one",
+			xasprintf("the kernel's buffer was full: %llu older events were "
+				  "overwritten",
+				  (unsigned long long)(scan->written - scan->buffered)));
 	if (scan->counters)
-		add_missing(facts, "the unit of times",
-			    xstrdup("they are of a counter; one is taken as 1 ns"));
+		text_scan_add_missing(facts, "the unit of times",
+				      xstrdup("they are of a counter; one is taken as 1 ns"));
 	if (facts->has_syscalls && !scan->is_x86 && !scan->is_arm)
-		add_missing(
+		text_scan_add_missing(
 			facts, "the machine",
 			xstrdup("text does not name the machine; system calls are named as on x86_64"));
 }
@@ -286,7 +287,7 @@ static void fill_facts(struct scan *scan)
 }
 
 /* Why the file has no events. */
-static int say_none(struct text_file *file, struct err *err)
+static int text_scan_say_none(struct text_file *file, struct err *err)
 {
 	struct text_piece piece;
 
@@ -317,7 +318,7 @@ int text_scan(const char *path, struct text_kinds *kinds, struct facts *facts, s
 		if (scan->events)
 			fill_facts(scan);
 		else
-			rc = say_none(&scan->file, err);
+			rc = text_scan_say_none(&scan->file, err);
 		text_file_close(&scan->file);
 	}
 	map_fini(&scan->threads);
@@ -336,7 +337,7 @@ static bool is_binary(const struct text_file *file)
 }
 
 /* An event, or the head of a text of ftrace. */
-static bool has_event(struct text_file *file)
+static bool text_scan_has_event(struct text_file *file)
 {
 	static const char head[] = "# tracer: ";
 	struct text_piece piece;
@@ -349,7 +350,7 @@ static bool has_event(struct text_file *file)
 		    memcmp(piece.at, head, strlen(head)) == 0)
 			return true;
 		text_line_parse(piece.at, piece.bytes, &line);
-		if (is_event(&line) && !piece.is_cut)
+		if (text_scan_is_event(&line) && !piece.is_cut)
 			return true;
 		if (piece.offset == 0 && piece.bytes && *piece.at == '<')
 			limit = PAGE_BYTES;
@@ -364,7 +365,7 @@ bool text_scan_matches(const char *path)
 
 	if (text_file_open(&file, path, NULL) < 0)
 		return false;
-	found = !is_binary(&file) && has_event(&file);
+	found = !is_binary(&file) && text_scan_has_event(&file);
 	text_file_close(&file);
 	return found;
 }

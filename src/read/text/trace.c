@@ -68,7 +68,7 @@ static const struct trace_ops text_trace_ops = {
 	.close = text_trace_close,
 };
 
-static int open_lane(struct text_trace *text, struct err *err)
+static int text_trace_open_lane(struct text_trace *text, struct err *err)
 {
 	struct lane *lane;
 	int rc;
@@ -104,7 +104,7 @@ static int text_trace_open(const char *path, struct trace **out_trace, struct er
 	if (rc == 0)
 		rc = text_scan(text->path, text->kinds, &text->trace.facts, err);
 	if (rc == 0)
-		rc = open_lane(text, err);
+		rc = text_trace_open_lane(text, err);
 	if (rc < 0) {
 		text_trace_close(&text->trace);
 		return rc;

@@ -17,7 +17,7 @@ typedef __int128 wide;
 #define FAR	    ((wide)1 << 90) /* nothing real comes near it; times 2^32 it has room */
 #define MAX_SCALING (UINT64_C(1) << 60)
 
-static wide bounded(wide value)
+static wide dat_clock_bounded(wide value)
 {
 	return value > FAR ? FAR : value < -FAR ? -FAR : value;
 }
@@ -26,8 +26,8 @@ static wide bounded(wide value)
 static wide to_ns(const struct dat_meta *meta, wide time)
 {
 	if (meta->has_tsc)
-		time = (bounded(time) * (wide)meta->tsc_mult) >> meta->tsc_shift;
-	return bounded(time + (wide)meta->offset_ns);
+		time = (dat_clock_bounded(time) * (wide)meta->tsc_mult) >> meta->tsc_shift;
+	return dat_clock_bounded(time + (wide)meta->offset_ns);
 }
 
 /* The time of the host at 'raw' of the guest, by the sample. */
@@ -40,7 +40,7 @@ static wide synced(const struct dat_sample *sample, wide raw)
 	/* Without a scale, as the first version of the protocol wrote it, time is only shifted. */
 	if (scaling > 1 || fraction)
 		scaled = (raw * (wide)scaling) >> fraction;
-	return bounded(scaled + (wide)sample->offset);
+	return dat_clock_bounded(scaled + (wide)sample->offset);
 }
 
 /* A line from (raw, ns) that gains 'rise' ns in 'units'. */
@@ -103,8 +103,8 @@ static void sync_line(struct clock_line *line, const struct dat_meta *meta,
 		units = (wide)1 << 32;
 	ns = to_ns(meta, synced(a, (wide)a->time));
 	if (meta->sync_flags & DAT_SYNC_INTERPOLATE)
-		end = to_ns(meta, bounded(synced(a, (wide)a->time + units) + (wide)b->offset -
-					  (wide)a->offset));
+		end = to_ns(meta, dat_clock_bounded(synced(a, (wide)a->time + units) +
+						    (wide)b->offset - (wide)a->offset));
 	else
 		end = to_ns(meta, synced(a, (wide)a->time + units));
 	if (at != (wide)a->time)

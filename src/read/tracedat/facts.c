@@ -48,7 +48,7 @@ static const char *arch_of_symbols(const struct facts *facts)
 }
 
 /* "1234 name\n": who had the number last, as far as the kernel remembered. */
-static void read_names(struct facts *facts, const char *text)
+static void dat_facts_read_names(struct facts *facts, const char *text)
 {
 	char *rest = text ? facts_take(facts, xstrdup(text)) : NULL, *line;
 	size_t cap = 0;
@@ -68,7 +68,7 @@ static void read_names(struct facts *facts, const char *text)
 	}
 }
 
-static int by_nr(const void *left, const void *right)
+static int dat_facts_by_nr(const void *left, const void *right)
 {
 	const struct fact_name *a = left, *b = right;
 
@@ -118,11 +118,12 @@ static void read_printk(struct facts *facts, const char *text)
 			(struct fact_name){ .nr = address, .name = format };
 	}
 	if (facts->printk_count)
-		qsort(facts->printks, facts->printk_count, sizeof(*facts->printks), by_nr);
+		qsort(facts->printks, facts->printk_count, sizeof(*facts->printks),
+		      dat_facts_by_nr);
 }
 
 /* Which clock was it, and is its unit known? */
-static void check_clock(struct facts *facts, const struct dat_meta *meta)
+static void dat_facts_check_clock(struct facts *facts, const struct dat_meta *meta)
 {
 	const char *text = meta->clock;
 	char name[32];
@@ -164,9 +165,9 @@ void dat_facts_texts(struct facts *facts, const struct dat_meta *meta)
 		facts->arch = arch_of_symbols(facts);
 	if (!facts->arch)
 		dat_missing(facts, "names of system calls", "the machine is not known");
-	read_names(facts, meta->cmdlines);
+	dat_facts_read_names(facts, meta->cmdlines);
 	read_printk(facts, meta->printk);
-	check_clock(facts, meta);
+	dat_facts_check_clock(facts, meta);
 }
 
 void dat_facts_fill(struct facts *facts, const struct dat_meta *meta, enum dat_zip_kind zip)

@@ -32,8 +32,8 @@ void dat_missing(struct facts *facts, const char *what, const char *why)
 
 /* ------------------------------------------------------------------ sections */
 
-static int unpack(struct dat_file *file, struct dat_input *input, char **out_memory,
-		  struct err *err)
+static int dat_meta_unpack(struct dat_file *file, struct dat_input *input, char **out_memory,
+			   struct err *err)
 {
 	uint64_t place = dat_place(input), packed, bytes;
 	struct dat_zip *zip;
@@ -88,7 +88,7 @@ int dat_section_open(struct dat_file *file, uint64_t offset, uint32_t id,
 	else
 		input.end = input.at + bytes;
 	if (flags & SECTION_COMPRESSED) {
-		int rc = unpack(file, &input, out_memory, err);
+		int rc = dat_meta_unpack(file, &input, out_memory, err);
 
 		if (rc < 0)
 			return rc;
@@ -194,8 +194,8 @@ static void put_top(struct dat_meta *meta, const struct dat_buffer *top)
 	meta->buffer_count++;
 }
 
-static int read_tables(struct dat_input *input, struct dat_meta *meta, struct facts *facts,
-		       struct err *err)
+static int dat_meta_read_tables(struct dat_input *input, struct dat_meta *meta, struct facts *facts,
+				struct err *err)
 {
 	struct dat_buffer top = { .name = xstrdup(""), .page_bytes = meta->page_bytes };
 	int rc = take_cpu_table(input, meta, &top, err);
@@ -243,13 +243,13 @@ static int read_v6(struct dat_input *input, struct dat_meta *meta, struct facts 
 	}
 	if (strncmp(mode, "flyrecord", 9) != 0)
 		return bad_mode(input, err);
-	return read_tables(input, meta, facts, err);
+	return dat_meta_read_tables(input, meta, facts, err);
 }
 
 /* ----------------------------------------------------------------- version 7 */
 
-static void read_section(struct dat_file *file, size_t which, struct dat_meta *meta,
-			 struct facts *facts)
+static void dat_meta_read_section(struct dat_file *file, size_t which, struct dat_meta *meta,
+				  struct facts *facts)
 {
 	uint64_t offset = meta->sections[sections[which].id];
 	AUTO_FREE char *memory = NULL;
@@ -326,7 +326,7 @@ static int read_v7(struct dat_file *file, struct dat_input *input, struct dat_me
 	if (rc < 0)
 		facts_note_damage(facts, "%s", err ? err->text : "the options are damaged");
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
-		read_section(file, i, meta, facts);
+		dat_meta_read_section(file, i, meta, facts);
 	for (uint32_t i = 0; i < meta->unread_count; i++)
 		check_unread(file, &meta->unread[i]);
 	for (size_t i = 0; i < meta->buffer_count; i++)

@@ -80,7 +80,7 @@ static bool on_stats(struct option_at *option)
 	return true;
 }
 
-static void set_text(char **text, const char *to)
+static void dat_options_set_text(char **text, const char *to)
 {
 	free(*text);
 	*text = xstrdup(to);
@@ -91,19 +91,19 @@ static bool on_clock(struct option_at *option)
 	/* Version 6 has the text behind the list of CPUs, and nothing here. */
 	option->meta->clock_behind = true;
 	if (*option->text)
-		set_text(&option->meta->clock, option->text);
+		dat_options_set_text(&option->meta->clock, option->text);
 	return true;
 }
 
 static bool on_uname(struct option_at *option)
 {
-	set_text(&option->meta->uname, option->text);
+	dat_options_set_text(&option->meta->uname, option->text);
 	return true;
 }
 
 static bool on_version(struct option_at *option)
 {
-	set_text(&option->meta->tool_version, option->text);
+	dat_options_set_text(&option->meta->tool_version, option->text);
 	return true;
 }
 
@@ -158,7 +158,7 @@ static bool take_column(struct dat_input *input, struct dat_sync *sync, size_t o
 	return true;
 }
 
-static bool take_samples(struct dat_input *input, struct dat_sync *sync)
+static bool dat_options_take_samples(struct dat_input *input, struct dat_sync *sync)
 {
 	uint64_t count;
 
@@ -216,7 +216,7 @@ static bool on_time_shift(struct option_at *option)
 	meta->sync_flags = (uint32_t)flags;
 	meta->sync = xcalloc((size_t)count + 1, sizeof(*meta->sync));
 	for (; good && meta->sync_count < count; meta->sync_count++)
-		good = take_samples(input, &meta->sync[meta->sync_count]);
+		good = dat_options_take_samples(input, &meta->sync[meta->sync_count]);
 	/* Older ones end here. */
 	for (size_t i = 0; good && dat_left(input) && i < meta->sync_count; i++)
 		good = take_column(input, &meta->sync[i], offsetof(struct dat_sample, fraction));
@@ -229,7 +229,8 @@ static bool on_time_shift(struct option_at *option)
 
 /* -------------------------------------------------------------------- buffers */
 
-static bool take_cpus(struct dat_input *input, struct dat_meta *meta, struct dat_buffer *buffer)
+static bool dat_options_take_cpus(struct dat_input *input, struct dat_meta *meta,
+				  struct dat_buffer *buffer)
 {
 	uint64_t page_bytes, count, cpu;
 
@@ -263,7 +264,7 @@ static bool on_buffer(struct option_at *option)
 	buffer.is_text = option->id == OPTION_BUFFER_TEXT;
 	if (good && meta->version >= 7)
 		good = dat_take_string(input, NAME_BYTES, &buffer.clock) &&
-		       (buffer.is_text || take_cpus(input, meta, &buffer));
+		       (buffer.is_text || dat_options_take_cpus(input, meta, &buffer));
 	if (!good) {
 		free(buffer.name);
 		free(buffer.clock);
@@ -335,7 +336,7 @@ static const struct {
 	{ 25, on_unread_section }, /* MODULES_FILE */
 };
 
-static void handle(struct option_at *option, uint64_t place)
+static void dat_options_handle(struct option_at *option, uint64_t place)
 {
 	for (size_t i = 0; i < ARRAY_LEN(handlers); i++) {
 		if (handlers[i].id != option->id)
@@ -385,7 +386,7 @@ static int take_option(struct dat_input *input, struct dat_meta *meta, struct fa
 				       (unsigned long long)place);
 		return 0;
 	}
-	handle(&option, place);
+	dat_options_handle(&option, place);
 	return 1;
 }
 
@@ -411,8 +412,8 @@ static void look_behind(const struct dat_file *file, uint64_t offset, struct dat
 		add_unread(meta, OPTION_STRINGS, input.at + bytes);
 }
 
-static int read_link(struct dat_file *file, uint64_t *offset, struct dat_meta *meta,
-		     struct facts *facts, struct err *err)
+static int dat_options_read_link(struct dat_file *file, uint64_t *offset, struct dat_meta *meta,
+				 struct facts *facts, struct err *err)
 {
 	struct dat_input input;
 	AUTO_FREE char *memory = NULL;
@@ -445,7 +446,7 @@ int dat_options_chain(struct dat_file *file, uint64_t offset, struct dat_meta *m
 					       (unsigned long long)offset);
 		}
 		seen[links] = offset;
-		rc = read_link(file, &offset, meta, facts, err);
+		rc = dat_options_read_link(file, &offset, meta, facts, err);
 	}
 	return rc;
 }

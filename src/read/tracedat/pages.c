@@ -65,7 +65,7 @@ static uint64_t plain_behind_hole(struct ring_bytes *from, uint64_t offset)
 	return to < pages->offset ? offset : to - pages->offset;
 }
 
-static void open_plain(struct dat_pages *pages, const struct dat_cpu *cpu)
+static void dat_pages_open_plain(struct dat_pages *pages, const struct dat_cpu *cpu)
 {
 	uint64_t left = cpu->offset < pages->file->bytes ? pages->file->bytes - cpu->offset : 0;
 
@@ -77,7 +77,7 @@ static void open_plain(struct dat_pages *pages, const struct dat_cpu *cpu)
 
 /* ------------------------------------------------------------- in chunks */
 
-static const struct unpacked *unpack(struct dat_pages *pages, size_t which)
+static const struct unpacked *dat_pages_unpack(struct dat_pages *pages, size_t which)
 {
 	const struct zipped *chunk = &pages->chunks[which];
 	struct unpacked *to = &pages->cache[pages->next];
@@ -130,7 +130,7 @@ static size_t zipped_read(struct ring_bytes *from, uint64_t offset, void *buffer
 	while (done < bytes && offset + done < from->bytes) {
 		size_t which = chunk_at(pages, offset + done);
 		uint64_t inside = offset + done - pages->chunks[which].begin;
-		const struct unpacked *chunk = unpack(pages, which);
+		const struct unpacked *chunk = dat_pages_unpack(pages, which);
 		size_t part = chunk->count - (size_t)inside;
 
 		part = part < bytes - done ? part : bytes - done;
@@ -248,7 +248,7 @@ struct ring_bytes *dat_pages_open(const struct dat_file *file, const struct dat_
 		open_zipped(pages, cpu, room, name, facts);
 		check_room(pages, room, name, facts);
 	} else {
-		open_plain(pages, cpu);
+		dat_pages_open_plain(pages, cpu);
 	}
 	return &pages->ring;
 }

@@ -51,7 +51,7 @@ void dat_probe_free(struct dat_probe *probe)
 	free(probe);
 }
 
-static bool see(void *context, const struct record *record, uint64_t time_ns)
+static bool dat_probe_see(void *context, const struct record *record, uint64_t time_ns)
 {
 	struct look *look = context;
 	struct dat_probe *probe = look->probe;
@@ -77,13 +77,13 @@ void dat_probe_ring(struct dat_probe *probe, size_t instance, struct ring *ring,
 	if (probe->whole) {
 		struct look all = { probe, events, instance, UINT32_MAX };
 
-		ring_walk(ring, 0, see, &all);
+		ring_walk(ring, 0, dat_probe_see, &all);
 		return;
 	}
 	for (uint32_t i = 0; i < PLACES && probe->places < MAX_PLACES; i++, probe->places++) {
 		struct look look = { probe, events, instance, PER_PLACE };
 
-		ring_walk(ring, i ? probe->first_ns + span / PLACES * i : 0, see, &look);
+		ring_walk(ring, i ? probe->first_ns + span / PLACES * i : 0, dat_probe_see, &look);
 	}
 }
 

@@ -51,7 +51,7 @@ static struct dat_cpu *find_cpu(const struct dat_buffer *buffer, uint64_t cpu)
 	return NULL;
 }
 
-static void take_line(const char *line, struct dat_cpu *cpu)
+static void dat_stats_take_line(const char *line, struct dat_cpu *cpu)
 {
 	static const char *const lost[] = { "overrun", "commit overrun", "dropped events" };
 	uint64_t number;
@@ -79,7 +79,7 @@ void dat_stats_fill(struct dat_meta *meta)
 		} else if (stat_line_number(line, "CPU", &number)) {
 			cpu = find_cpu(buffer, number);
 		} else if (cpu) {
-			take_line(line, cpu);
+			dat_stats_take_line(line, cpu);
 		}
 		line += strcspn(line, "\n");
 	}

@@ -30,8 +30,8 @@ static void add_section(struct dat_meta *meta, char *name, char *text)
 	};
 }
 
-static int take_header(struct dat_input *input, const char *name, struct dat_meta *meta,
-		       struct err *err)
+static int dat_texts_take_header(struct dat_input *input, const char *name, struct dat_meta *meta,
+				 struct err *err)
 {
 	char found[16];
 	size_t bytes = strlen(name) + 1;
@@ -55,11 +55,11 @@ int dat_read_headers(struct dat_input *input, struct dat_meta *meta, struct fact
 {
 	const char *text;
 	struct format_field commit;
-	int rc = take_header(input, "header_page", meta, err);
+	int rc = dat_texts_take_header(input, "header_page", meta, err);
 
 	(void)facts;
 	if (rc == 0)
-		rc = take_header(input, "header_event", meta, err);
+		rc = dat_texts_take_header(input, "header_event", meta, err);
 	text = formats_find(&meta->formats, "header_page");
 	/* The file tells the size of a long of user space; the kernel's is that of this field. */
 	if (text && format_text_field(text, "commit", &commit) &&
@@ -74,8 +74,8 @@ static bool format_text_name(const char *text, char out_name[NAME_BYTES])
 	return sscanf(text, "name: %255[^ \t\n/]", out_name) == 1;
 }
 
-static int take_format(struct dat_input *input, const char *system, struct dat_meta *meta,
-		       struct err *err)
+static int dat_texts_take_format(struct dat_input *input, const char *system, struct dat_meta *meta,
+				 struct err *err)
 {
 	char name[NAME_BYTES], *text;
 	uint64_t bytes;
@@ -101,7 +101,7 @@ int dat_read_ftrace(struct dat_input *input, struct dat_meta *meta, struct facts
 	if (!dat_take_number(input, 4, &count))
 		return dat_cut(input, "the list of ftrace's formats", err);
 	while (rc == 0 && count--)
-		rc = take_format(input, "ftrace", meta, err);
+		rc = dat_texts_take_format(input, "ftrace", meta, err);
 	return rc;
 }
 
@@ -117,7 +117,7 @@ static int take_system(struct dat_input *input, struct dat_meta *meta, struct er
 		return err_set(err, -EBADMSG, "there is no name of a system before byte %llu",
 			       (unsigned long long)dat_place(input));
 	while (rc == 0 && count--)
-		rc = take_format(input, system, meta, err);
+		rc = dat_texts_take_format(input, system, meta, err);
 	return rc;
 }
 

@@ -96,7 +96,7 @@ static const struct kernel_events *meaning(struct dat_trace *dat, type_set liste
 	return made->events;
 }
 
-static bool open_layout(struct dat_trace *dat, size_t i)
+static bool dat_trace_open_layout(struct dat_trace *dat, size_t i)
 {
 	struct facts *facts = &dat->trace.facts;
 	const char *header = formats_find(&dat->meta.formats, "header_page");
@@ -136,7 +136,7 @@ static bool overlaps(const struct dat_trace *dat, const struct dat_cpu *cpu)
 	return false;
 }
 
-static void open_lane(struct dat_trace *dat, size_t b, const struct dat_cpu *cpu)
+static void dat_trace_open_lane(struct dat_trace *dat, size_t b, const struct dat_cpu *cpu)
 {
 	struct dat_buffer *buffer = &dat->meta.buffers[b];
 	struct dat_lane *lane = &dat->lanes[dat->lane_count];
@@ -204,11 +204,11 @@ static void open_lanes_of(struct dat_trace *dat, size_t b)
 			continue;
 		}
 		dat->page_bytes += cpu->bytes ? buffer->page_bytes : 0;
-		open_lane(dat, b, cpu);
+		dat_trace_open_lane(dat, b, cpu);
 	}
 }
 
-static void count_cpus(struct dat_trace *dat)
+static void dat_trace_count_cpus(struct dat_trace *dat)
 {
 	struct facts *facts = &dat->trace.facts;
 	size_t lanes = 0;
@@ -298,7 +298,7 @@ static void probe(struct dat_trace *dat)
 	dat_probe_free(probe);
 }
 
-static int open_lanes(struct dat_trace *dat, struct err *err)
+static int dat_trace_open_lanes(struct dat_trace *dat, struct err *err)
 {
 	size_t count = dat->meta.buffer_count;
 	AUTO_FREE struct lane **lanes = NULL;
@@ -307,9 +307,9 @@ static int open_lanes(struct dat_trace *dat, struct err *err)
 	dat->layouts = xcalloc(count + 1, sizeof(*dat->layouts));
 	dat->meanings = xcalloc(MAX_MEANINGS + 1, sizeof(*dat->meanings));
 	dat_stats_fill(&dat->meta);
-	count_cpus(dat);
+	dat_trace_count_cpus(dat);
 	for (size_t b = 0; b < count; b++) {
-		if (open_layout(dat, b))
+		if (dat_trace_open_layout(dat, b))
 			open_lanes_of(dat, b);
 	}
 	sum_events(dat);
@@ -422,7 +422,7 @@ static int dat_open(const char *path, struct trace **out_trace, struct err *err)
 				  (unsigned long long)dat->file.cut_place);
 	if (rc == 0) {
 		dat_facts_fill(&dat->trace.facts, &dat->meta, dat->file.zip);
-		rc = open_lanes(dat, err);
+		rc = dat_trace_open_lanes(dat, err);
 	}
 	if (rc < 0) {
 		dat_close(&dat->trace);

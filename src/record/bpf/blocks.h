@@ -13,10 +13,7 @@
 #define IN_BLOCK    (1ull << 62) /* of emit_of(): use the scratch of this program */
 #define NO_OWN_CALL (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} blocks SEC(".maps");
+RING_MAP(blocks, 1 << 24);
 
 /* 1 = a record of this CPU found no room since the last one that did. */
 struct {

@@ -9,6 +9,13 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+/* A ring of 'room' bytes, a power of two. */
+#define RING_MAP(name, room)                          \
+	struct {                                      \
+		__uint(type, BPF_MAP_TYPE_RINGBUF);   \
+		__uint(max_entries, room);            \
+	} name SEC(".maps")
+
 /* The reader is woken when 'wake_bytes' wait; what finds no room is counted in *lost, and 0 returned. */
 static __always_inline int ring_send(void *ring, void *record, __u64 bytes, __u64 room,
 				     __u32 wake_bytes, __u64 *lost)

@@ -10,6 +10,7 @@
 #include "analyse/check/check.h"
 #include "event/facts.h"
 #include "model/model.h"
+#include "report/check.h"
 #include "told.h"
 
 #define BEHIND_NS 25u
@@ -169,7 +170,7 @@ static void assert_exact(struct live *live)
 				 .constraints[result->findings[0].constraint]
 				 .text,
 			 result->findings[0].left.low, result->findings[0].left.high,
-			 result->findings[0].reason);
+			 report_check_reason(result, &result->findings[0]));
 	assert_int_equal(result->count[CHECK_VALID], 1);
 }
 

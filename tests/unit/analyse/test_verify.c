@@ -9,7 +9,9 @@
 
 #include "analyse/verify/verify.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "random_trace.h"
+#include "report/verify.h"
 #include "told.h"
 #include "wire/index.h"
 
@@ -47,7 +49,8 @@ static void expect_none_broken(const struct verify *verify, uint64_t seed)
 {
 	if (verify->broken_count)
 		fail_msg("seed %" PRIu64 ": %s: %s", seed,
-			 verify_check_key(verify->broken[0].check), verify->broken[0].text);
+			 verify_check_key(verify->broken[0].check),
+			 report_verify_broken(verify, &verify->broken[0]));
 }
 
 /* The planted fault is found by that check, and said in a sentence with 'words' in it. */
@@ -57,12 +60,16 @@ static void expect_broken(struct told *told, enum verify_check check, const char
 	bool said = false;
 
 	verify_told(told, &verify);
-	for (size_t i = 0; i < verify.broken_count; i++)
-		said |= verify.broken[i].check == check && strstr(verify.broken[i].text, words);
+	for (size_t i = 0; i < verify.broken_count; i++) {
+		AUTO_FREE char *text = report_verify_broken(&verify, &verify.broken[i]);
+
+		said |= verify.broken[i].check == check && strstr(text, words);
+	}
 	if (!said)
 		fail_msg("%s: nothing says \"%s\", but %zu others; the first: %s",
 			 verify_check_key(check), words, verify.broken_count,
-			 verify.broken_count ? verify.broken[0].text : "none");
+			 verify.broken_count ? report_verify_broken(&verify, &verify.broken[0])
+					     : "none");
 	assert_true(verify_is_broken(&verify));
 	assert_false(verify_is_whole(&verify, &told->trace->facts));
 	verify_fini(&verify);
@@ -502,7 +509,7 @@ static void a_chunk_whose_checksum_is_wrong_is_found(void **unused)
 }
 
 /* A trace with a fault everywhere keeps some sentences, and counts them all. */
-static void sentences_are_kept_up_to_a_bound(void **unused)
+static void faults_are_kept_up_to_a_bound(void **unused)
 {
 	struct told *told = told_trace(random_trace(3, 3000, false, false));
 	struct verify verify;
@@ -554,7 +561,7 @@ int main(void)
 		cmocka_unit_test(the_idle_task_of_another_cpu_is_found),
 		cmocka_unit_test(stored_sums_that_are_wrong_are_found),
 		cmocka_unit_test(a_chunk_whose_checksum_is_wrong_is_found),
-		cmocka_unit_test(sentences_are_kept_up_to_a_bound),
+		cmocka_unit_test(faults_are_kept_up_to_a_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 
 #include "base/mem.h"
 #include "proc/proc.h"
+#include "proc/stat.h"
 
 #define ZEROS " 0 0 0 0"
 #define REST  " 0 -1 1077936192" ZEROS ZEROS " 39 19 1 0 100" ZEROS ZEROS ZEROS " 0 0 0 17 1 0 3 0"
@@ -65,6 +68,24 @@ static void nonsense_is_no_line(void **unused)
 	assert_false(proc_parse_stat("7 (a) R", &thread));
 }
 
+static void fields_have_the_numbers_of_the_manual_page(void **unused)
+{
+	char line[STAT_BYTES_MAX] = "7 (a) S";
+	struct proc_stat stat;
+
+	for (int number = STAT_PPID; number <= 52; number++)
+		sprintf(line + strlen(line), " %d", number);
+	assert_true(stat_parse(line, &stat));
+	assert_int_equal(stat.last, STAT_FIELDS - 1);
+	for (int number = STAT_PPID; number < STAT_FIELDS; number++)
+		assert_int_equal(stat.field[number], number);
+	assert_true(stat_parse("7 (a) Z 4 -5", &stat));
+	assert_int_equal(stat.last, 5);
+	assert_int_equal((int32_t)stat.field[5], -5);
+	assert_int_equal(stat.field[STAT_BIRTH], 0);
+	assert_true(stat_is_over(&stat));
+}
+
 static void a_number_of_a_container_is_the_innermost(void **unused)
 {
 	assert_int_equal(proc_parse_vtid("Name:\ta\nNSpid:\t4711\t56\t7\nNSpgid:\t4711\t56\t8\n"),
@@ -96,6 +117,7 @@ int main(void)
 		cmocka_unit_test(the_name_may_hold_anything),
 		cmocka_unit_test(workers_have_the_name_that_events_show),
 		cmocka_unit_test(nonsense_is_no_line),
+		cmocka_unit_test(fields_have_the_numbers_of_the_manual_page),
 		cmocka_unit_test(a_number_of_a_container_is_the_innermost),
 		cmocka_unit_test(this_thread_is_found),
 	};
