@@ -826,8 +826,13 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 		run = &runs->runs[runs->count++];
 	} else {
 		run = &runs->runs[*known];
-		if (index >= run->first && index <= run->last)
+		if (index >= run->first && index <= run->last) {
+			/* What was asked at last may begin in the middle of what was not answered. */
+			if (!run->is_answered && index > run->first &&
+			    !(knows_holder(query, wait) && run->answer.naps >= LEAST))
+				(void)asks_of_content(query, slot, index, wait, run);
 			return run;
+		}
 	}
 	*run = find_run(query, slot, index, wait);
 	if (!run->is_answered && asks_is_nap_of_child(query, slot, wait) &&

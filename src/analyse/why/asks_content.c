@@ -312,21 +312,30 @@ struct seen {
 	uint64_t untold_ns; /* a look at what is not told began; 0 = there was none */
 };
 
-struct content_loop {
-	struct query *query;
-	uint32_t slot, index; /* of the last sleep */
-	uint32_t naps;
+/* How far it has come. */
+struct content_state {
+	uint32_t index, naps; /* of the last sleep */
 	struct wait nap;
-	bool by_child;
 	struct seen before, now;    /* before the last sleep, and since */
 	uint32_t files[ASKS_FILES]; /* looked at each time; only where some are told */
 	uint32_t file_count;
+	size_t turn_count;
 	bool is_told;
+};
+
+struct content_loop {
+	struct query *query;
+	uint32_t slot;
+	bool by_child;
+	struct content_state at;
+	struct content_state then; /* it slept on, and it is not known whether to look again */
+	bool has_then;
 	uint64_t from_ns, *turns; /* owned; when each look but the last one began */
-	size_t turn_count, turn_cap;
+	size_t turn_cap;
 	uint32_t call;
 	uint64_t call_ns, worked_ns, elsewhere_ns;
-	bool did; /* any call since the last sleep */
+	bool did;   /* any call since the last sleep */
+	bool aside; /* something else came before the time was up: since then it is at that */
 };
 
 static struct asks_file *seen_find(struct seen *seen, uint32_t about)
@@ -375,76 +384,82 @@ static bool content_end(struct content_loop *loop, const struct tl_interval *in)
 	uint32_t call = loop->call;
 
 	loop->call = 0;
-	if (!call || call == loop->nap.in)
+	if (!call || call == loop->at.nap.in)
 		return true;
 	loop->did = true;
 	if (word_error(in->word))
 		return true;
 	if (asks_sees_content(query, call) &&
 	    (word_was_about(in->word) || may_be_untold(loop, call)))
-		seen_add(&loop->now, word_was_about(in->word), call, loop->call_ns, in->start_ns);
-	return call_is(query, call, CALL_QUIET) || call_is(query, call, CALL_LOOKS) ||
+		seen_add(&loop->at.now, word_was_about(in->word), call, loop->call_ns,
+			 in->start_ns);
+	return loop->aside || call_is(query, call, CALL_QUIET) ||
+	       call_is(query, call, CALL_LOOKS) ||
 	       (loop->by_child && call_is(query, call, CALL_SHELL));
 }
 
 /* Only what it looked at each time stays. False when nothing does. */
 static bool keep_files(struct content_loop *loop)
 {
-	struct seen *now = &loop->now;
+	struct seen *now = &loop->at.now;
 	uint32_t kept = 0;
 
 	if (now->untold_ns)
 		return true;
-	if (!loop->is_told) {
-		loop->is_told = true;
+	if (!loop->at.is_told) {
+		loop->at.is_told = true;
 		for (uint32_t i = 0; i < now->count; i++)
-			loop->files[i] = now->files[i].about;
-		loop->file_count = now->count;
+			loop->at.files[i] = now->files[i].about;
+		loop->at.file_count = now->count;
 		return now->count;
 	}
-	for (uint32_t i = 0; i < loop->file_count; i++) {
-		if (seen_find(now, loop->files[i]))
-			loop->files[kept++] = loop->files[i];
+	for (uint32_t i = 0; i < loop->at.file_count; i++) {
+		if (seen_find(now, loop->at.files[i]))
+			loop->at.files[kept++] = loop->at.files[i];
 	}
-	loop->file_count = kept;
+	loop->at.file_count = kept;
 	return kept;
 }
 
 /* The next sleep: it belongs to the others if the same was looked at before it. */
 static bool content_nap(struct content_loop *loop, uint32_t index, const struct wait *wait)
 {
-	uint64_t look_ns = loop->now.untold_ns;
+	uint64_t look_ns = loop->at.now.untold_ns;
 
-	if (wait->in != loop->nap.in)
+	if (wait->in != loop->at.nap.in)
 		return false;
-	if (loop->naps && !loop->did) { /* the rest of that sleep */
-		loop->index = index;
-		loop->nap = *wait;
-		return loop->by_child;
+	if (loop->at.naps && (!loop->did || loop->aside) && !loop->at.now.count &&
+	    !loop->at.now.untold_ns) {
+		bool is_rest = loop->by_child || loop->aside;
+
+		loop->at.index = index;
+		loop->at.nap = *wait;
+		loop->aside = false;
+		return is_rest;
 	}
-	if (loop->turn_count >= TURNS || !keep_files(loop))
+	if (loop->at.turn_count >= TURNS || !keep_files(loop))
 		return false;
-	for (uint32_t i = 0; i < loop->now.count; i++) {
-		if (loop->now.files[i].vain_ns > look_ns)
-			look_ns = loop->now.files[i].vain_ns;
+	for (uint32_t i = 0; i < loop->at.now.count; i++) {
+		if (loop->at.now.files[i].vain_ns > look_ns)
+			look_ns = loop->at.now.files[i].vain_ns;
 	}
 	loop->turns =
-		vec_room(loop->turns, loop->turn_count, &loop->turn_cap, sizeof(*loop->turns));
-	loop->turns[loop->turn_count++] = look_ns;
-	loop->before = loop->now;
-	loop->now = (struct seen){ 0 };
-	loop->index = index;
-	loop->nap = *wait;
-	loop->naps++;
+		vec_room(loop->turns, loop->at.turn_count, &loop->turn_cap, sizeof(*loop->turns));
+	loop->turns[loop->at.turn_count++] = look_ns;
+	loop->at.before = loop->at.now;
+	loop->at.now = (struct seen){ 0 };
+	loop->at.index = index;
+	loop->at.nap = *wait;
+	loop->at.naps++;
 	loop->worked_ns = loop->elsewhere_ns = 0;
-	loop->did = false;
+	loop->did = loop->aside = loop->has_then = false;
 	loop->call = 0;
 	return true;
 }
 
 static bool is_content_bound(const struct content_loop *loop, uint64_t ns)
 {
-	uint64_t nap_ns = loop->nap.woken_ns - loop->nap.begin_ns;
+	uint64_t nap_ns = loop->at.nap.woken_ns - loop->at.nap.begin_ns;
 
 	return ns <= (loop->by_child ? SHELL_NS : WORK_NS) + nap_ns / WORK_PART;
 }
@@ -452,11 +467,27 @@ static bool is_content_bound(const struct content_loop *loop, uint64_t ns)
 /* Another child, which was there before, ended while that which sleeps went on: the rest is to come. */
 static bool is_split_nap(const struct content_loop *loop, const struct wait *wait)
 {
-	uint32_t child = loop->by_child && wait->in == loop->nap.in
+	uint32_t child = loop->by_child && wait->in == loop->at.nap.in
 				 ? asks_child_of(loop->query, loop->slot, wait)
 				 : SLOT_NONE;
 
-	return child != SLOT_NONE && loop->query->tl->threads[child]->birth_ns < loop->nap.woken_ns;
+	return child != SLOT_NONE &&
+	       loop->query->tl->threads[child]->birth_ns < loop->at.nap.woken_ns;
+}
+
+/* It slept on in the same call, and something else came first: it is at that, and may look again behind it. */
+static bool content_aside(struct content_loop *loop, uint32_t index, const struct wait *wait)
+{
+	if (loop->at.now.count || loop->at.now.untold_ns) {
+		loop->then = loop->at;
+		loop->has_then = true;
+		if (!content_nap(loop, index, wait))
+			return false;
+		loop->has_then = true;
+	}
+	loop->aside = true;
+	loop->call = wait->in;
+	return true;
 }
 
 enum content_next {
@@ -470,13 +501,15 @@ static enum content_next content_wait(struct content_loop *loop, const struct tl
 	uint32_t index = word_arg(in->word);
 	struct wait wait;
 
-	if (index == loop->index)
+	if (index == loop->at.index)
 		return CONTENT_ON;
 	timeline_wait(loop->query->tl, loop->slot, index, &wait);
 	if (asks_is_nap(loop->query, loop->slot, &wait))
 		return content_nap(loop, index, &wait) ? CONTENT_ON : CONTENT_OVER;
 	if (is_split_nap(loop, &wait))
 		return CONTENT_ON;
+	if (wait.in == loop->at.nap.in && wait.flags & WAIT_MANY && wait.woken_ns)
+		return content_aside(loop, index, &wait) ? CONTENT_ON : CONTENT_OVER;
 	loop->elsewhere_ns += in->end_ns - in->start_ns;
 	return is_content_bound(loop, loop->elsewhere_ns) ? CONTENT_ON : CONTENT_OVER;
 }
@@ -506,7 +539,8 @@ static enum content_next content_take(struct content_loop *loop, const struct tl
 			return CONTENT_ON;
 		break;
 	}
-	loop->worked_ns += in->end_ns - in->start_ns;
+	if (!loop->aside)
+		loop->worked_ns += in->end_ns - in->start_ns;
 	return goes_on && is_content_bound(loop, loop->worked_ns) ? CONTENT_ON : CONTENT_OVER;
 }
 
@@ -539,24 +573,26 @@ static bool find_change(struct content_loop *loop, struct answer *out_answer)
 	struct asks_looks looks = {
 		.query = loop->query,
 		.slot = loop->slot,
-		.index = loop->index,
 		.asker = SLOT_NONE,
-		.naps = loop->naps,
 		.from_ns = loop->from_ns,
 		.turns = loop->turns,
-		.turn_count = loop->turn_count,
 	};
 
-	if (!loop->is_told && !loop->before.untold_ns)
+	if (loop->has_then && !loop->at.now.count)
+		loop->at = loop->then;
+	looks.naps = loop->at.naps;
+	looks.index = loop->at.index;
+	looks.turn_count = loop->at.turn_count;
+	if (!loop->at.is_told && !loop->at.before.untold_ns)
 		return false;
-	for (uint32_t i = 0; i < loop->now.count; i++) {
-		struct asks_file file = loop->now.files[i];
-		const struct asks_file *before = seen_find(&loop->before, file.about);
-		bool is_kept = !loop->is_told;
+	for (uint32_t i = 0; i < loop->at.now.count; i++) {
+		struct asks_file file = loop->at.now.files[i];
+		const struct asks_file *before = seen_find(&loop->at.before, file.about);
+		bool is_kept = !loop->at.is_told;
 
-		for (uint32_t k = 0; k < loop->file_count && !is_kept; k++)
-			is_kept = loop->files[k] == file.about;
-		file.vain_ns = before ? before->vain_ns : loop->before.untold_ns;
+		for (uint32_t k = 0; k < loop->at.file_count && !is_kept; k++)
+			is_kept = loop->at.files[k] == file.about;
+		file.vain_ns = before ? before->vain_ns : loop->at.before.untold_ns;
 		if (is_kept && file.vain_ns)
 			looks.files[looks.file_count++] = file;
 	}
@@ -569,8 +605,7 @@ bool asks_of_content(struct query *query, uint32_t slot, uint32_t index, const s
 	struct content_loop loop = {
 		.query = query,
 		.slot = slot,
-		.index = SLOT_NONE,
-		.nap = *nap,
+		.at = { .index = SLOT_NONE, .nap = *nap },
 		.by_child = asks_is_nap_of_child(query, slot, nap),
 	};
 	struct asks_content *last = &asks_runs(query)->content;
@@ -593,10 +628,10 @@ bool asks_of_content(struct query *query, uint32_t slot, uint32_t index, const s
 		if (next == CONTENT_ON && query->tl->threads[slot]->died &&
 		    query->tl->threads[slot]->death_ns <= query->end_ns)
 			next = CONTENT_OVER;
-		if (loop.index != SLOT_NONE)
-			last->run.last = loop.index;
 		last->run.is_answered =
 			next == CONTENT_OVER && find_change(&loop, &last->run.answer);
+		if (loop.at.index != SLOT_NONE)
+			last->run.last = loop.at.index;
 		free(loop.turns);
 	}
 	if (last->run.is_answered)
