@@ -31,6 +31,15 @@ uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to)
 	return word_about_both(asked_about(state, from), asked_about(state, to));
 }
 
+/* Devices, and what the kernel makes up as it is read: nobody writes there for who looks. */
+static bool is_made_up(const char *name)
+{
+	return strncmp(name, "/dev/", strlen("/dev/")) == 0
+		       ? strncmp(name, "/dev/shm/", strlen("/dev/shm/")) != 0
+		       : strncmp(name, "/proc/", strlen("/proc/")) == 0 ||
+				 strncmp(name, "/sys/", strlen("/sys/")) == 0;
+}
+
 /* Name id of a descriptor of a file whose content others may change; 0 = it is of anything else. */
 static uint32_t content_name(const struct state *state, const struct thread *thread, int64_t fd)
 {
@@ -38,7 +47,7 @@ static uint32_t content_name(const struct state *state, const struct thread *thr
 	const char *name = object ? names_text(&state->tl->names, object->name) : "";
 
 	if (!object || (object->role != FD_ROLE_FILE && object->role != FD_ROLE_UNKNOWN) ||
-	    *name != '/' || strncmp(name, "/dev/", strlen("/dev/")) == 0)
+	    *name != '/' || is_made_up(name))
 		return 0;
 	return object->name;
 }

@@ -25,6 +25,7 @@
 #define BUSY_PART   3u
 #define WORK_NS	    4000000u /* to look into it, and a WORK_PART of the sleep */
 #define WORK_PART   20u
+#define AGAIN_NAPS  3u	      /* as long as so many sleeps, and it is sure that it looks no more */
 #define SHELL_NS    20000000u /* the same where a child sleeps: it has to be made */
 #define BACK	    16u	      /* waits, for the name of the file */
 #define LATE_NS	    1000000u  /* a change that is seen, but whose call has not ended */
@@ -330,6 +331,7 @@ struct content_loop {
 	struct content_state at;
 	struct content_state then; /* it slept on, and it is not known whether to look again */
 	bool has_then;
+	uint64_t then_ns;	  /* since when */
 	uint64_t from_ns, *turns; /* owned; when each look but the last one began */
 	size_t turn_cap;
 	uint32_t call;
@@ -480,10 +482,10 @@ static bool content_aside(struct content_loop *loop, uint32_t index, const struc
 {
 	if (loop->at.now.count || loop->at.now.untold_ns) {
 		loop->then = loop->at;
-		loop->has_then = true;
 		if (!content_nap(loop, index, wait))
 			return false;
 		loop->has_then = true;
+		loop->then_ns = wait->begin_ns;
 	}
 	loop->aside = true;
 	loop->call = wait->in;
@@ -514,10 +516,21 @@ static enum content_next content_wait(struct content_loop *loop, const struct tl
 	return is_content_bound(loop, loop->elsewhere_ns) ? CONTENT_ON : CONTENT_OVER;
 }
 
+/* It would have looked again by now. */
+static bool looks_no_more(const struct content_loop *loop, uint64_t now_ns)
+{
+	uint64_t nap_ns = loop->then.nap.woken_ns - loop->then.nap.begin_ns;
+
+	return loop->aside && loop->has_then && now_ns > loop->then_ns + WORK_NS &&
+	       (now_ns - loop->then_ns - WORK_NS) / AGAIN_NAPS > nap_ns;
+}
+
 static enum content_next content_take(struct content_loop *loop, const struct tl_interval *in)
 {
 	bool goes_on = true;
 
+	if (looks_no_more(loop, in->end_ns))
+		return CONTENT_OVER;
 	switch (word_kind(in->word)) {
 	case WORD_NONE:
 		return CONTENT_OVER;

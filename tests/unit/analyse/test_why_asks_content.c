@@ -138,6 +138,44 @@ static void another_file_does_not_count(void **unused)
 	nothing_is_inferred(looked(&script));
 }
 
+/* It waits for several things, and 9 ends that wait 3 ms after its begin: 7 writes somewhere, and waits on. */
+static void woken_for_something_else(struct script *script)
+{
+	says(script, "enter epoll_wait 5", 1);
+	told_add(&script->other, "%dus cpu1 waking 7 cpu 0\n", script->at_us + 3000);
+	says(script, "switch 7(blocked) 0", 3010);
+	says(script, "switch 0(runnable) 7", 1);
+	says(script, "leave epoll_wait 1", 1);
+	call(script, "write 4", 1);
+}
+
+static void an_event_loop_is_woken_for_others_too(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	look(&script);
+	for (int i = 0; i < 4; i++) {
+		call(&script, "close 9", 0); /* else these are slices of one wait */
+		if (i == 1)
+			woken_for_something_else(&script);
+		if (i == 3)
+			meanwhile(&script, "write 3", 1);
+		nap_in(&script, "epoll_wait 5");
+		look(&script);
+	}
+	call(&script, "close 9", 0);
+	woken_for_something_else(&script);
+	script.at_us += 50000; /* it does not look again */
+	told = looked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 30 * MS, 45 * MS);
+	assert_non_null(told->why.chain[0].inferred);
+	assert_string_equal(told->why.chain[0].inferred,
+			    "read() of /tmp/d/log found nothing new until it called write()");
+	told_free(told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +187,7 @@ int main(void)
 		cmocka_unit_test(work_between_the_sleeps_is_a_job),
 		cmocka_unit_test(of_several_relatives_none_is_told),
 		cmocka_unit_test(another_file_does_not_count),
+		cmocka_unit_test(an_event_loop_is_woken_for_others_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
