@@ -491,14 +491,19 @@ static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
 			socket_error_asked(regs);
 		return;
 	case RAW_CALL_EXEC:
-		if (!ret)
+		if (!ret) {
+			forget_asker((struct task_struct *)bpf_get_current_task());
 			emit_args();
+		}
 		return;
 	default:
 		if (call >= RAW_CALL_OPEN_PATH && (ret < 0 || call >= RAW_CALL_PATH)) {
 			path_asked(regs, ret, call);
 			return;
 		}
+		/* Who opens it each time that it has slept may look for what is in there. */
+		if (control.naps && (call == RAW_CALL_OPEN_PATH || call == RAW_CALL_OPEN_AT))
+			shall_tell((struct task_struct *)bpf_get_current_task(), LOOK_OPENS);
 	}
 	if (ret >= 0)
 		emit(ret, call);
@@ -536,9 +541,6 @@ int on_one_exit(struct exit_record *record)
 	struct task_struct *task;
 
 	if (control.ended) /* attached for a while after recording */
-		return 0;
-	if (record->ret >= 0 && (__u32)record->nr < RAW_NR_MAX &&
-	    control.calls[(__u32)record->nr] >= RAW_CALL_LOOK)
 		return 0;
 	task = bpf_get_current_task_btf();
 	handle((struct pt_regs *)bpf_task_pt_regs(task), (__u32)record->nr, record->ret);

@@ -81,7 +81,7 @@ static const struct named_call opening[] = {
 };
 
 /*
- * What changes names of files: looked at from when somebody asked in vain, slept, and
+ * What changes names of files, or a file by its name: looked at from when somebody asked in vain, slept, and
  * asked again.
  */
 static const struct named_call making[] = {
@@ -106,8 +106,8 @@ static const struct named_call making[] = {
 #ifdef __NR_renameat
 	CALL(renameat, RENAME_AT),
 #endif
-	CALL(mkdirat, AT),	    CALL(unlinkat, AT),
-	CALL(linkat, LINK_AT),	    CALL(symlinkat, SYMLINK_AT),
+	CALL(truncate, PATH),	    CALL(utimensat, AT),   CALL(mkdirat, AT),
+	CALL(unlinkat, AT),	    CALL(linkat, LINK_AT), CALL(symlinkat, SYMLINK_AT),
 	CALL(renameat2, RENAME_AT),
 };
 

@@ -31,6 +31,57 @@ uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to)
 	return word_about_both(asked_about(state, from), asked_about(state, to));
 }
 
+/* Devices, and what the kernel makes up as it is read: nobody writes there for who looks. */
+static bool is_made_up(const char *name)
+{
+	return strncmp(name, "/dev/", strlen("/dev/")) == 0
+		       ? strncmp(name, "/dev/shm/", strlen("/dev/shm/")) != 0
+		       : strncmp(name, "/proc/", strlen("/proc/")) == 0 ||
+				 strncmp(name, "/sys/", strlen("/sys/")) == 0;
+}
+
+/* Name id of a descriptor of a file whose content others may change; 0 = it is of anything else. */
+static uint32_t content_name(const struct state *state, const struct thread *thread, int64_t fd)
+{
+	const struct object *object = fds_find(state, thread, (int32_t)fd);
+	const char *name = object ? names_text(&state->tl->names, object->name) : "";
+
+	if (!object || (object->role != FD_ROLE_FILE && object->role != FD_ROLE_UNKNOWN) ||
+	    *name != '/' || is_made_up(name))
+		return 0;
+	return object->name;
+}
+
+uint32_t asked_about_content(const struct state *state, const struct thread *thread, int64_t fd)
+{
+	uint32_t name = content_name(state, thread, fd);
+
+	return name ? asked_about(state, name) : 0;
+}
+
+void asked_looked(const struct state *state, struct thread *thread, int64_t fd)
+{
+	uint32_t name = thread->told ? thread->told : content_name(state, thread, fd);
+
+	if (!name)
+		return;
+	thread->looked = name;
+	thread->looked_by = word_make(WORD_SYSCALL, ((uint32_t)thread->call_nr & 0xffff) |
+							    (thread->compat ? WORD_COMPAT : 0));
+}
+
+void asked_tell_looked(struct thread *thread, struct wait *wait)
+{
+	struct actor *origin = &wait->origin;
+
+	if (thread->looked && !(wait->flags & (WAIT_ASKED | WAIT_EXPECTS)) && !origin->time_ns &&
+	    !origin->name && origin->slot == SLOT_NONE && origin->kind == ACTOR_NONE) {
+		origin->name = thread->looked;
+		origin->word = thread->looked_by;
+	}
+	thread->looked = thread->looked_by = 0;
+}
+
 /* Is 'one' the parent of 'other', or further up? */
 static bool is_above(struct state *state, const struct process *one, const struct process *other)
 {
@@ -228,6 +279,8 @@ static void path_is_asked(struct state *state, struct thread *thread, const stru
 		return;
 	if (name->inode)
 		thread->asked = told;
+	else if (call && strstr(call, "stat"))
+		asked_looked(state, thread, -1);
 	amend_about(thread, thread->told_also
 				    ? asked_about_both(state, thread->told, thread->told_also)
 				    : asked_about(state, told));
@@ -237,10 +290,15 @@ static void path_is_asked(struct state *state, struct thread *thread, const stru
 void asked_leave(const struct state *state, const struct thread *thread)
 {
 	uint32_t slot = thread->tl->parent;
-	struct thread *parent =
-		thread->left && slot < state->tl->thread_count ? state->threads[slot] : NULL;
+	struct thread *parent = slot < state->tl->thread_count ? state->threads[slot] : NULL;
 
 	if (!parent || parent->process == thread->process || parent->sched == SCHED_DEAD)
+		return;
+	if (thread->looked) {
+		parent->looked = thread->looked;
+		parent->looked_by = thread->looked_by;
+	}
+	if (!thread->left)
 		return;
 	parent->child_asked = thread->left;
 	parent->child_held = thread->left_held;

@@ -58,6 +58,8 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.left_held, "left_held", TYPE_SLOT),
 	THREAD(thread.child_asked, "child_asked", TYPE_NAME),
 	THREAD(thread.child_held, "child_held", TYPE_SLOT),
+	THREAD(thread.looked, "looked", TYPE_NAME),
+	THREAD(thread.looked_by, "looked_by", TYPE_WORD),
 	THREAD(thread.in_call, "in_call", TYPE_BOOL),
 	THREAD(thread.compat, "compat", TYPE_BOOL),
 	THREAD(thread.fresh_exec, "fresh_exec", TYPE_BOOL),

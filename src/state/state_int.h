@@ -220,6 +220,9 @@ struct thread {
 	uint32_t
 		left; /* name id: what it asked for in vain, as programs do that a shell runs to ask; 0 = nothing */
 	uint32_t left_held; /* and 'held' of that */
+	uint32_t
+		looked; /* name id: the file that it, or its last child that ended, looked into last; 0 = none since it slept */
+	uint32_t looked_by; /* word of that call */
 
 	int32_t used_fd[USED_FDS]; /* descriptors and 1, of its last calls; 0 = none */
 	uint64_t used_ipc;	   /* what it used of System V last, as ipc_of(); 0 = nothing */
@@ -746,6 +749,10 @@ void pressure_at_end(struct state *state);
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);
 uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
+uint32_t asked_about_content(const struct state *state, const struct thread *thread, int64_t fd);
+/* The call of 'thread' has ended, and did not fail: if it looked into a file, a sleep that follows is told. */
+void asked_looked(const struct state *state, struct thread *thread, int64_t fd);
+void asked_tell_looked(struct thread *thread, struct wait *wait);
 /* The thread ended: what it asked for is left to its parent. */
 void asked_after_connect(struct thread *thread, int64_t ret);
 void asked_leave(const struct state *state, const struct thread *thread);

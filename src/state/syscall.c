@@ -138,6 +138,8 @@ static const struct call known_calls[] = {
 	{ "access", CALL_PATH, 0 },
 	{ "faccessat", CALL_PATH, 0 },
 	{ "faccessat2", CALL_PATH, 0 },
+	{ "truncate", CALL_PATH, 0 },
+	{ "utimensat", CALL_PATH, 0 },
 	{ "mkdir", CALL_PATH, 0 },
 	{ "mkdirat", CALL_PATH, 0 },
 	{ "rmdir", CALL_PATH, 0 },
@@ -371,6 +373,9 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 	if (call->kind == CALL_FUTEX || call->kind == CALL_POLL || call->kind == CALL_EPOLL ||
 	    call->kind == CALL_WAIT || call->kind == CALL_SIGNAL)
 		note_asked_before(thread, wait);
+	if (call->kind == CALL_SLEEP || call->kind == CALL_POLL || call->kind == CALL_EPOLL ||
+	    call->kind == CALL_FUTEX || call->kind == CALL_WAIT)
+		asked_tell_looked(thread, wait);
 }
 
 /* Since it told of its page fault it has been in it, whatever interrupted it there. */
@@ -775,6 +780,31 @@ static bool is_lock_command(uint32_t command)
 	       command == 38;
 }
 
+/* The descriptor of the file that the call looks into, or changes. */
+static int64_t content_fd(const struct call *call, const uint64_t *args)
+{
+	if (strcmp(call->name, "copy_file_range") == 0 || strcmp(call->name, "splice") == 0)
+		return (int64_t)args[2];
+	return call->arg ? -1 : (int64_t)args[0]; /* to map a file is neither */
+}
+
+/* Of those with a path some may be given a descriptor alone. */
+static bool is_by_descriptor(const struct call *call)
+{
+	return strcmp(call->name, "newfstatat") == 0 || strcmp(call->name, "statx") == 0 ||
+	       strcmp(call->name, "utimensat") == 0;
+}
+
+/* Does it tell what is in a file, or how large or old that is? */
+static bool looks_into(const struct call *call)
+{
+	return (call->kind == CALL_FD && call->arg == 0 &&
+		(strstr(call->name, "read") == call->name ||
+		 strncmp(call->name, "pread", strlen("pread")) == 0 ||
+		 strcmp(call->name, "fstat") == 0)) ||
+	       (call->kind == CALL_PATH && strstr(call->name, "stat"));
+}
+
 /* Which file, process or futex the call under way is about, as the argument of WORD_USER. */
 static uint32_t about_of(const struct state *state, const struct thread *thread, int64_t ret)
 {
@@ -787,8 +817,14 @@ static uint32_t about_of(const struct state *state, const struct thread *thread,
 			       ? about_path(state, thread)
 			       : about_object(state, thread, ret);
 	case CALL_PATH:
+		/* fstat() and touch(1) give such a call a descriptor, and no path. */
+		if (!thread->told && is_by_descriptor(call))
+			return asked_about_content(state, thread, (int64_t)thread->call_args[0]);
+		/* fall through */
 	case CALL_CONNECT:
 		return about_path(state, thread);
+	case CALL_FD:
+		return asked_about_content(state, thread, content_fd(call, thread->call_args));
 	case CALL_NAME:
 		return about_object(state, thread, (int64_t)thread->call_args[0]);
 	case CALL_FCNTL:
@@ -848,6 +884,8 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 			asked_after_connect(thread, ev->syscall.ret);
 		result |= result_of(state, thread, ev->syscall.ret);
 		used_leave(thread, call_of(state, thread), ev);
+		if (ev->syscall.ret >= 0 && looks_into(call_of(state, thread)))
+			asked_looked(state, thread, (int64_t)thread->call_args[0]);
 		/* That there is no child is an answer. */
 		if ((error_of(ev->syscall.ret) && call_of(state, thread)->kind != CALL_WAIT) ||
 		    (result & WORD_VAIN))

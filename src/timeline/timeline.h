@@ -301,7 +301,8 @@ struct wait {
 	struct actor waker;
 	/*
 	 * Who queued the work or sent the packet that the waker only delivered; WAIT_EXPECTS. Of a wait that may be
-	 * a sleep, at no time: what the call before it asked for in vain, and who had it; see wait_asked().
+	 * a sleep, at no time: what the call before it asked for in vain, and who had it; see wait_asked(); or the
+	 * file that it looked into: see wait_looked().
 	 */
 	struct actor origin;
 	uint32_t in;	 /* word: system call, trap, kernel ...: what it waited in */
@@ -322,9 +323,21 @@ static inline uint32_t wait_asked(const struct wait *wait)
 {
 	const struct actor *origin = &wait->origin;
 
-	return !origin->time_ns && (origin->kind == ACTOR_NONE || origin->kind == ACTOR_THREAD) &&
+	return !origin->time_ns && !origin->word &&
+			       (origin->kind == ACTOR_NONE || origin->kind == ACTOR_THREAD) &&
 			       !(wait->flags &
 				 (WAIT_ASKED | WAIT_EXPECTS | WAIT_OWNED | WAIT_THROTTLED))
+		       ? origin->name
+		       : 0;
+}
+
+/* Name id of the file that the call before looked into, by origin.word, of what may be a sleep; 0 = none is told. */
+static inline uint32_t wait_looked(const struct wait *wait)
+{
+	const struct actor *origin = &wait->origin;
+
+	return !origin->time_ns && origin->word && origin->kind == ACTOR_NONE &&
+			       !(wait->flags & (WAIT_EXPECTS | WAIT_OWNED | WAIT_THROTTLED))
 		       ? origin->name
 		       : 0;
 }

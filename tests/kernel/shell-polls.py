@@ -131,11 +131,43 @@ def programs(tap, what, runs, loop, words):
            [(wait.get("inferred"), wait.get("answerer")) for wait in (report or {}).get("causality", [])], done.stderr)
 
 
+# The file is there each time: who changes what is in it is waited for, however the shell looks.
+CONTENT = {
+    "its size": ("until [ -s there ]; do sleep 0.1; done", "found nothing new until it called write()"),
+    "a line": ("until grep -q READY there; do sleep 0.1; done", "found nothing new until it called write()"),
+    "one read": ("while ! read x <there; do sleep 0.1; done", "found nothing new until it called write()"),
+    "another file": (">was; while cmp -s there was; do sleep 0.1; done", "found nothing new until it called write()"),
+    "os.path.getsize": ("%s size.py" % sys.executable, "found nothing new until it called write()"),
+}
+SIZE = "import os, time\nwhile os.path.getsize('there') == 0:\n    time.sleep(0.1)\n"
+
+
+def content(tap, what, loop, words):
+    with open("size.py", "w", encoding="ascii") as file:
+        file.write(SIZE)
+    with open("there.sh", "w", encoding="ascii") as file:
+        file.write(">there\nsleep 1.2 & echo $! $$ >holder.new\nmv holder.new holder\nwait\necho READY >>there\n")
+    with open("asker.sh", "w", encoding="ascii") as file:
+        file.write("bash there.sh &\nuntil [ -e holder ]; do :; done\n%s%s\n" %
+                   ("exec " if loop.endswith("size.py") else "", loop))
+    report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", "bash", "asker.sh")
+    with open("holder", encoding="ascii") as file:
+        holder = int(file.read().split()[1])
+    for made in "holder", "there", "was":
+        if os.path.exists(made):
+            os.unlink(made)
+    waits = [wait for wait in (report or {}).get("causality", []) if (wait.get("inferred") or "").endswith(words)]
+    tap.ok(len(waits) >= 2 and all(wait["answerer"]["tid"] == holder for wait in waits),
+           "a loop looks at %s of a file: its sleeps are for who writes to it, as inferred" % what, holder,
+           [(wait.get("inferred"), wait.get("answerer")) for wait in (report or {}).get("causality", [])], done.stderr)
+
+
 # Loops that are for nobody: they go on behind the end of a child, or give up and end it themselves.
 FOR_NOBODY = {
     "gives up to find a program": "sleep 0.4 & for i in 1 2 3 4 5 6; do pgrep -x nobody-has-it; sleep 0.1; done",
     "sleeps beside a child that ends": "sleep 0.4 & for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done",
     "a program each time": "sleep 0.4 & for i in 1 2 3 4 5 6 7 8; do date >>log; sleep 0.1; done",
+    "looks at a file that nobody writes": ">quiet; for i in 1 2 3 4 5 6; do sleep 0.1; [ -s quiet ] && break; done",
     "gives up": "sleep 30 & p=$!; for i in 1 2 3 4 5; do kill -0 $p || break; sleep 0.1; done; kill $p",
 }
 
@@ -175,6 +207,8 @@ def main():
         own(tap, what, makes, loop, words)
     for what, (runs, loop, words) in PROGRAMS.items():
         programs(tap, what, runs, loop, words)
+    for what, (loop, words) in CONTENT.items():
+        content(tap, what, loop, words)
     for what, script in FOR_NOBODY.items():
         nobody(tap, what, script)
     for program, command in CONNECTORS.items():

@@ -74,8 +74,7 @@ void asks_runs_free(struct asks_runs *runs)
 	free(runs);
 }
 
-/* A wait for a child that slept: as a shell sleeps. */
-static bool is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait)
+bool asks_is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait)
 {
 	const struct timeline *tl = query->tl;
 	uint32_t child = wait->waker.slot;
@@ -89,12 +88,11 @@ static bool is_nap_of_child(struct query *query, uint32_t slot, const struct wai
 	       asks_only_slept(query, child);
 }
 
-/* A thread that sleeps because it asked to, whatever in. */
-static bool is_nap(struct query *query, uint32_t slot, const struct wait *wait)
+bool asks_is_nap(struct query *query, uint32_t slot, const struct wait *wait)
 {
 	bool by_timer = wait->flags & WAIT_TIMED_OUT || wait->waker.kind == ACTOR_TIMER;
 
-	if (is_nap_of_child(query, slot, wait))
+	if (asks_is_nap_of_child(query, slot, wait))
 		return true;
 	return wait->woken_ns && by_timer && !wait->waker.signal && !(wait->flags & WAIT_SERVER) &&
 	       (wait_sleeps(query, wait) || wait_timed_out(query, wait) || wait_ticks(query, wait));
@@ -177,8 +175,7 @@ static enum outcome child_asked(struct query *query, uint32_t child, struct ques
 	return outcome;
 }
 
-/* A child that ended such a wait, and did more than to sleep; SLOT_NONE = it is none. */
-static uint32_t child_of(struct query *query, uint32_t slot, const struct wait *wait)
+uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wait)
 {
 	const struct timeline *tl = query->tl;
 	uint32_t child = wait->waker.slot;
@@ -361,7 +358,7 @@ static enum next take_reaped(struct asking *asking, uint64_t end_ns)
 static bool is_split_nap(const struct asking *asking, const struct wait *wait)
 {
 	uint32_t child = asking->by_child && wait->in == asking->nap.in
-				 ? child_of(asking->query, asking->slot, wait)
+				 ? asks_child_of(asking->query, asking->slot, wait)
 				 : SLOT_NONE;
 
 	return child != SLOT_NONE &&
@@ -373,7 +370,7 @@ static uint64_t elsewhere_ns(const struct asking *asking, const struct wait *wai
 			     const struct tl_interval *in)
 {
 	struct query *query = asking->query;
-	uint32_t child = asking->by_child ? child_of(query, asking->slot, wait) : SLOT_NONE;
+	uint32_t child = asking->by_child ? asks_child_of(query, asking->slot, wait) : SLOT_NONE;
 	uint64_t ns = in->end_ns - in->start_ns;
 	struct tl_interval part;
 	struct tl_iter iter;
@@ -396,15 +393,15 @@ static enum next take_wait(struct asking *asking, const struct tl_interval *in)
 	if (index == asking->index)
 		return NEXT_ON;
 	timeline_wait(asking->query->tl, asking->slot, index, &wait);
-	if (is_nap(asking->query, asking->slot, &wait))
+	if (asks_is_nap(asking->query, asking->slot, &wait))
 		return take_nap(asking, index, &wait);
 	if (asking->by_child && asking->asker != SLOT_NONE &&
-	    child_of(asking->query, asking->slot, &wait) != SLOT_NONE)
+	    asks_child_of(asking->query, asking->slot, &wait) != SLOT_NONE)
 		return take_child(asking, wait.waker.slot);
 	if (is_split_nap(asking, &wait))
 		return NEXT_ON;
 	if (is_child_question(asking)) {
-		uint32_t child = child_of(asking->query, asking->slot, &wait);
+		uint32_t child = asks_child_of(asking->query, asking->slot, &wait);
 
 		if (child != SLOT_NONE && runs_program(asking->query, child)) {
 			asking->got_ns = 0;
@@ -519,8 +516,7 @@ static enum next take(struct asking *asking, const struct tl_interval *in)
 	return next == NEXT_ON ? bound_work(asking) : next;
 }
 
-/* Where the gap before nap 'index' begins: with the end of the nap before it, if that is near and known. */
-static uint64_t gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
+uint64_t asks_gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
 {
 	uint64_t start_ns = query->tl->threads[slot]->birth_ns;
 	struct wait before;
@@ -528,7 +524,7 @@ static uint64_t gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
 	for (uint32_t i = 1; i <= BACK && i <= index; i++) {
 		timeline_wait(query->tl, slot, index - i, &before);
 		start_ns = before.woken_ns ? before.woken_ns : UINT64_MAX;
-		if (!before.woken_ns || is_nap(query, slot, &before))
+		if (!before.woken_ns || asks_is_nap(query, slot, &before))
 			break;
 	}
 	return start_ns;
@@ -538,7 +534,7 @@ static uint64_t gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
 static bool find_question_of_reaped(struct asking *asking)
 {
 	struct query *query = asking->query;
-	uint64_t at_ns = gap_start_ns(query, asking->slot, asking->index);
+	uint64_t at_ns = asks_gap_start_ns(query, asking->slot, asking->index);
 	struct tl_interval call = { 0 };
 	struct question asked;
 	enum outcome outcome;
@@ -574,9 +570,9 @@ static bool find_question_of_child(struct asking *asking)
 		return true;
 	for (uint32_t i = 1; asking->by_child && i <= BACK && i <= asking->index; i++) {
 		timeline_wait(query->tl, asking->slot, asking->index - i, &wait);
-		if (!wait.woken_ns || is_nap(query, asking->slot, &wait))
+		if (!wait.woken_ns || asks_is_nap(query, asking->slot, &wait))
 			return false;
-		child = child_of(query, asking->slot, &wait);
+		child = asks_child_of(query, asking->slot, &wait);
 		if (child == SLOT_NONE)
 			continue;
 		asking->asker = child;
@@ -589,7 +585,7 @@ static bool find_question_of_child(struct asking *asking)
 static bool find_question(struct asking *asking)
 {
 	struct query *query = asking->query;
-	uint64_t start_ns = gap_start_ns(query, asking->slot, asking->index);
+	uint64_t start_ns = asks_gap_start_ns(query, asking->slot, asking->index);
 	struct tl_interval in;
 	struct tl_iter iter;
 	uint32_t call = 0, there = 0; /* the last call that found what it asked for */
@@ -641,7 +637,7 @@ static bool find_question(struct asking *asking)
 static bool asked_before(const struct asking *asking, const struct question *what)
 {
 	struct query *query = asking->query;
-	uint64_t start_ns = gap_start_ns(query, asking->slot, asking->index);
+	uint64_t start_ns = asks_gap_start_ns(query, asking->slot, asking->index);
 	struct tl_interval in;
 	struct tl_iter iter;
 	uint32_t call = 0;
@@ -676,7 +672,7 @@ static bool borrow_question(struct asking *asking)
 
 	for (uint32_t i = asking->index + 1; i < count && i <= asking->index + BACK; i++) {
 		timeline_wait(query->tl, asking->slot, i, &next.nap);
-		if (next.nap.in != asking->nap.in || !is_nap(query, asking->slot, &next.nap))
+		if (next.nap.in != asking->nap.in || !asks_is_nap(query, asking->slot, &next.nap))
 			continue;
 		next.index = i;
 		next.by_child = asking->by_child;
@@ -783,7 +779,7 @@ static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t ind
 				 .index = index,
 				 .naps = 1,
 				 .known = knows_holder(query, wait),
-				 .by_child = is_nap_of_child(query, slot, wait),
+				 .by_child = asks_is_nap_of_child(query, slot, wait),
 				 .asker = SLOT_NONE,
 				 .call = wait->in };
 	struct asks_run run = { .first = index };
@@ -826,15 +822,21 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 		run = &runs->runs[runs->count++];
 	} else {
 		run = &runs->runs[*known];
-		if (index >= run->first && index <= run->last)
+		if (index >= run->first && index <= run->last) {
+			/* What was asked at last may begin in the middle of what was not answered. */
+			if (!run->is_answered && index > run->first &&
+			    !(knows_holder(query, wait) && run->answer.naps >= LEAST))
+				(void)asks_of_content(query, slot, index, wait, run);
 			return run;
+		}
 	}
 	*run = find_run(query, slot, index, wait);
-	if (!run->is_answered && is_nap_of_child(query, slot, wait) &&
+	if (!run->is_answered && asks_is_nap_of_child(query, slot, wait) &&
 	    asks_of_programs(query, slot, index, wait, run))
 		return run;
 	if (!run->is_answered && !(knows_holder(query, wait) && run->answer.naps >= LEAST))
-		(void)asks_of_process(query, slot, index, wait, run);
+		(void)(asks_of_process(query, slot, index, wait, run) ||
+		       asks_of_content(query, slot, index, wait, run));
 	return run;
 }
 
@@ -871,7 +873,7 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 
 	if (!query->facts->has_syscalls)
 		return false;
-	if (!is_nap(query, slot, wait))
+	if (!asks_is_nap(query, slot, wait))
 		return query_gone_on(query, slot, word, wait, out_answer);
 	run = run_of(query, slot, word_arg(word), wait);
 	if (knows_holder(query, wait) && run->answer.naps >= LEAST) {
@@ -900,6 +902,10 @@ const char *answer_words(struct query *query, const struct answer *answer)
 	AUTO_FREE char *by =
 		answer->by && *answer->by ? xasprintf("called %s()", answer->by) : xstrdup("ended");
 
+	if (answer->until_changed)
+		return why_keep(query->why,
+				xasprintf("%s()%s%s found nothing new until it %s", answer->call,
+					  *answer->about ? " of " : "", answer->about, by));
 	if (answer->known)
 		return why_keep(query->why, xasprintf("%s()%s%s %s: %s[%d] had the lock",
 						      answer->call, *answer->about ? " of " : "",

@@ -9,6 +9,7 @@
  *	- where both made the same calls up to one that failed for the first and not for the second, who
  *	  changed the answer to that in between is who it was asked of, as in doers.c; the same where a file was
  *	  there for the first, and not for the second,
+ *	- where none of them failed otherwise, who changed a file that both looked into, as in asks_content.c,
  *	- where the program is there to find processes, and its arguments have the name or the number of one, the
  *	  last of those that ended in between is.
  *
@@ -182,6 +183,8 @@ struct program_loop {
 	uint32_t vain, got;   /* slots: the last two programs */
 	uint64_t last_ns;     /* when the last program began */
 	uint32_t naps;
+	uint64_t *turns; /* owned; when each program but the last one began */
+	size_t turn_count, turn_cap;
 };
 
 /* Who had the same call of the last program end otherwise? */
@@ -223,6 +226,88 @@ static bool find_maker(const struct program_loop *loop, struct answer *out_answe
 		found = find_changer(loop, &both[0].steps[i], &both[1].steps[i], out_answer);
 	free(both);
 	return found;
+}
+
+/* ----------------------------------------------------------- programs that look into files */
+
+/* Files that a program looked into; vain_ns: first, got_ns: last. */
+struct program_files {
+	struct asks_file at[ASKS_FILES];
+	uint32_t count;
+};
+
+static struct asks_file *file_of(struct program_files *files, uint32_t about)
+{
+	for (uint32_t i = 0; i < files->count; i++) {
+		if (files->at[i].about == about)
+			return &files->at[i];
+	}
+	return NULL;
+}
+
+/* Where there are too many, the last ones count: a program looks up its libraries first. */
+static void add_file(struct program_files *files, const struct step *step)
+{
+	struct asks_file *file = file_of(files, step->about);
+
+	if (!file && files->count == ASKS_FILES) {
+		memmove(files->at, files->at + 1, (ASKS_FILES - 1) * sizeof(files->at[0]));
+		files->count--;
+	}
+	if (!file) {
+		file = &files->at[files->count++];
+		*file = (struct asks_file){ .about = step->about, .vain_ns = step->start_ns };
+	}
+	file->call = step->call;
+	file->got_ns = step->end_ns;
+}
+
+/* What a program looked into, or those that it ran: a shell in a shell does. */
+static void find_files(struct query *query, uint32_t program, struct steps *steps,
+		       struct program_files *out_files)
+{
+	uint32_t of = program;
+
+	out_files->count = 0;
+	for (uint32_t i = 0; i <= PIPELINE && of != SLOT_NONE; i++) {
+		steps_of(query, of, steps);
+		for (uint32_t k = 0; k < steps->count; k++) {
+			const struct step *step = &steps->steps[k];
+
+			if (step->about && !step->error && asks_sees_content(query, step->call))
+				add_file(out_files, step);
+		}
+		of = asks_next_child(query, program, query->tl->threads[of]->birth_ns);
+	}
+}
+
+/* Who changed a file that both looked into, where neither failed otherwise than the other one? */
+static bool find_content(const struct program_loop *loop, struct answer *out_answer)
+{
+	struct query *query = loop->query;
+	struct steps *steps = xcalloc(1, sizeof(*steps));
+	struct asks_looks looks = { .query = query,
+				    .slot = loop->slot,
+				    .index = loop->index,
+				    .asker = loop->got,
+				    .naps = loop->naps,
+				    .turns = loop->turns,
+				    .turn_count = loop->turn_count };
+	struct program_files vain, got;
+
+	find_files(query, loop->vain, steps, &vain);
+	find_files(query, loop->got, steps, &got);
+	free(steps);
+	looks.from_ns = loop->turn_count ? loop->turns[0] : 0;
+	for (uint32_t i = 0; i < got.count; i++) {
+		const struct asks_file *before = file_of(&vain, got.at[i].about);
+
+		if (!before)
+			continue;
+		got.at[i].vain_ns = before->vain_ns;
+		looks.files[looks.file_count++] = got.at[i];
+	}
+	return asks_find_changer(&looks, out_answer);
 }
 
 /* ------------------------------------------------------------ programs that find processes */
@@ -414,7 +499,7 @@ static bool find_listener(const struct program_loop *loop, struct answer *out_an
 
 /* ------------------------------------------------------------------------------- loops */
 
-/* The next child; SLOT_NONE = none comes soon. */
+/* The next child; SLOT_NONE = none comes soon, for what CPU time the shell has. */
 static uint32_t child_behind(const struct program_loop *loop, uint32_t child)
 {
 	const struct timeline *tl = loop->query->tl;
@@ -422,7 +507,10 @@ static uint32_t child_behind(const struct program_loop *loop, uint32_t child)
 	uint32_t next = asks_next_child(loop->query, loop->slot, last->birth_ns);
 
 	if (next == SLOT_NONE || !last->died ||
-	    tl->threads[next]->birth_ns > last->death_ns + LATE_NS)
+	    tl->threads[next]->birth_ns > last->death_ns + LATE_NS +
+						  asks_without_cpu_ns(loop->query, loop->slot,
+								      last->death_ns,
+								      tl->threads[next]->birth_ns))
 		return SLOT_NONE;
 	return next;
 }
@@ -453,6 +541,11 @@ static bool find_loop(struct program_loop *loop, uint32_t sleeper)
 		    (name && tl->threads[program]->comm != name))
 			break;
 		name = tl->threads[program]->comm;
+		if (loop->got != SLOT_NONE) {
+			loop->turns = vec_room(loop->turns, loop->turn_count, &loop->turn_cap,
+					       sizeof(*loop->turns));
+			loop->turns[loop->turn_count++] = tl->threads[loop->got]->birth_ns;
+		}
 		loop->vain = loop->got;
 		loop->got = program;
 		loop->naps++;
@@ -478,9 +571,11 @@ bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const 
 		if (find_loop(&loop, nap->waker.slot)) {
 			last->is_answered = find_ended(&loop, &last->answer) ||
 					    find_listener(&loop, &last->answer) ||
-					    find_maker(&loop, &last->answer);
+					    find_maker(&loop, &last->answer) ||
+					    find_content(&loop, &last->answer);
 			last->answer.naps = loop.naps;
 		}
+		free(loop.turns);
 		last->to_ns = loop.last_ns > nap->woken_ns ? loop.last_ns : nap->woken_ns;
 	}
 	if (!last->is_answered)

@@ -59,6 +59,37 @@ struct process_asks {
 
 struct asks_child;
 
+#define ASKS_FILES 32u /* that one thread or program looks at before it sleeps */
+
+/* A file that was looked at, */
+struct asks_file {
+	uint32_t about;	  /* as word_was_about() */
+	uint32_t call;	  /* by it, */
+	uint64_t vain_ns; /* when the last look in vain began, */
+	uint64_t got_ns;  /* and the end of the one behind which it went on */
+};
+
+/* Looks at files that are there each time: what is in one of them has changed at last. */
+struct asks_looks {
+	struct query *query;
+	uint32_t slot;	/* that looked, or sleeps for who did, */
+	uint32_t index; /* of one of its sleeps, */
+	uint32_t asker; /* the child that looked; SLOT_NONE = none did */
+	uint32_t naps;
+	struct asks_file files[ASKS_FILES];
+	uint32_t file_count;
+	uint64_t from_ns;      /* from the begin of the loop, or what is known of it */
+	const uint64_t *turns; /* when each look but the last one began */
+	size_t turn_count;
+};
+
+/* The loop of such looks that was found last. */
+struct asks_content {
+	bool is_there;
+	uint32_t slot;
+	struct asks_run run;
+};
+
 /* The loop of a shell that was looked at last, from its first sleep to the end of the last one. */
 struct asks_programs {
 	uint32_t slot;
@@ -78,7 +109,9 @@ struct asks_runs {
 	size_t child_count;
 	bool has_children; /* they were looked for */
 	struct asks_programs programs;
-	uint64_t steps; /* from ask to ask, of processes */
+	struct asks_content content;
+	uint64_t steps;	  /* from ask to ask, of processes */
+	uint64_t entries; /* of tracks, for who changed a file */
 	uint32_t looks;
 };
 
@@ -113,6 +146,26 @@ uint64_t asks_let_go_ns(const struct doing *doing, uint32_t holder);
 /* Who did, between the last question in vain and the end of the one that got it. 'run' has the question. */
 bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
 		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer);
+
+/* A thread that sleeps because it asked to, whatever in; or, as shells do, until a child has slept. */
+bool asks_is_nap(struct query *query, uint32_t slot, const struct wait *wait);
+bool asks_is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait);
+/* A child that ended such a wait, and did more than to sleep; SLOT_NONE = it is none. */
+uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wait);
+/* Where the gap before nap 'index' begins: with the end of the nap before it, if that is near and known. */
+uint64_t asks_gap_start_ns(struct query *query, uint32_t slot, uint32_t index);
+
+/* For how long the thread had no CPU. */
+uint64_t asks_without_cpu_ns(const struct query *query, uint32_t slot, uint64_t from_ns,
+			     uint64_t to_ns);
+
+/* asks_content.c: a sleep between looks at a file, until that has changed. */
+bool asks_of_content(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
+		     struct asks_run *out_run);
+/* Who alone changed one of them between the last two looks. False when nobody did, or it may be chance. */
+bool asks_find_changer(const struct asks_looks *looks, struct answer *out_answer);
+/* Does that call tell what is in a file, or how large or old it is? */
+bool asks_sees_content(struct query *query, uint32_t call);
 
 /* asks_child.c: did it little more than to sleep? That it had no CPU is not what it did. */
 bool asks_only_slept(struct query *query, uint32_t slot);

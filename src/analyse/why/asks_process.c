@@ -164,8 +164,8 @@ static size_t next_same(struct asks_runs *runs, const struct process_asks *proce
 }
 
 /* For how long the thread had no CPU: that it was late then is not what it did. */
-static uint64_t without_cpu_ns(const struct query *query, uint32_t slot, uint64_t from_ns,
-			       uint64_t to_ns)
+uint64_t asks_without_cpu_ns(const struct query *query, uint32_t slot, uint64_t from_ns,
+			     uint64_t to_ns)
 {
 	struct tl_interval in;
 	struct tl_iter iter;
@@ -186,8 +186,8 @@ static bool is_between(const struct query *query, uint32_t slot, const struct wa
 		       const struct ask *ask, const struct ask *next)
 {
 	uint64_t nap_ns = nap->woken_ns - nap->begin_ns, near = NEAR_NS + nap_ns / NEAR_PART;
-	uint64_t before_ns = without_cpu_ns(query, slot, ask->end_ns, nap->begin_ns);
-	uint64_t behind_ns = without_cpu_ns(query, slot, nap->woken_ns, next->start_ns);
+	uint64_t before_ns = asks_without_cpu_ns(query, slot, ask->end_ns, nap->begin_ns);
+	uint64_t behind_ns = asks_without_cpu_ns(query, slot, nap->woken_ns, next->start_ns);
 
 	return ask->end_ns + before_ns + near >= nap->begin_ns &&
 	       next->start_ns + NEAR_NS >= nap->woken_ns &&

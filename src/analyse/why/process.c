@@ -66,10 +66,10 @@ static struct why_root kept_root(struct adding *adding, const struct why_root *r
 
 /* -------------------------------------------------------------- told apart */
 
-/* It slept for a time, and for nothing else. */
+/* It slept for a time that it chose, and for nothing else that is known. */
 static bool is_sleep(const struct why_root *root, const struct why *why)
 {
-	return root->kind == WHY_TIMER && root->class == WHY_ASKED && !root->timed_out &&
+	return root->kind == WHY_TIMER && root->class == WHY_ASKED &&
 	       root->who.tid == why->target.tid;
 }
 
@@ -94,12 +94,18 @@ static uint64_t waited_ns(const struct why *why)
 	return ns;
 }
 
-/* It did nothing else for 99 of 100 parts of its time. */
+/*
+ * It worked, or others had it wait, for one of 100 parts of its time at most. That it had no CPU as it came back
+ * tells of the machine, not of the thread; but for more than a tenth it is what held the thread up.
+ */
 static bool only_waited(const struct why *why)
 {
 	uint64_t window = why->end_ns - why->start_ns;
+	uint64_t waited = waited_ns(why), no_cpu = why->interrupted_ns;
+	uint64_t rest = window > waited ? window - waited : 0;
 
-	return !why->classes && waited_ns(why) >= window - window / 100;
+	return !why->classes && no_cpu <= window / 10 &&
+	       rest - (no_cpu < rest ? no_cpu : rest) <= window / 100;
 }
 
 /* Where it was blocked longest: the call and the object, as the summary names them. */

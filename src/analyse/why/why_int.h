@@ -21,6 +21,7 @@
  *	why_doers.c  who changed the answer to a call that was made in vain
  *	why_asks_process.c the same where one thread asks, and another one sleeps
  *	why_asks_child.c the same where programs ask, which a shell runs
+ *	why_asks_content.c the same of looks at a file, until what is in it has changed
  *	why_naps.c   sleeps with nothing in between: who changed what it did as they ended
  *	why_polls.c  what a thread asks for in vain before each of its sleeps
  */
@@ -183,15 +184,16 @@ const char *query_helper(struct query *query, const struct wait *wait);
 /* Who changed the answer that a thread got between its sleeps, as inferred. */
 struct answer {
 	uint32_t slot;
-	uint64_t time_ns;  /* when, at the latest */
-	const char *call;  /* that asked */
-	const char *about; /* what it asked about; "" = not known */
-	uint32_t error;	   /* that it failed with before; 0 = it found nothing */
-	const char *by;	   /* the call that changed it; "" = the end of the process */
-	uint32_t naps;	   /* sleeps in between */
-	const char *words; /* from what it is inferred, where no call was answered; else NULL */
-	bool known;	   /* it had the lock that was asked for: nothing is inferred */
-	bool until_gone;   /* what it asked about was there before, and then no more */
+	uint64_t time_ns;   /* when, at the latest */
+	const char *call;   /* that asked */
+	const char *about;  /* what it asked about; "" = not known */
+	uint32_t error;	    /* that it failed with before; 0 = it found nothing */
+	const char *by;	    /* the call that changed it; "" = the end of the process */
+	uint32_t naps;	    /* sleeps in between */
+	const char *words;  /* from what it is inferred, where no call was answered; else NULL */
+	bool known;	    /* it had the lock that was asked for: nothing is inferred */
+	bool until_changed; /* nothing failed: what is in a file had changed */
+	bool until_gone;    /* what it asked about was there before, and then no more */
 };
 
 /* The slice that ended a wait in slices. */

@@ -193,6 +193,7 @@ struct asker {
 	__u64 slept; /* how often it had slept when it asked last */
 	__u32 told;  /* since then */
 	__u32 looks; /* the same of what programs look for as they begin: files that are not there */
+	__u32 found; /* and of files that are */
 };
 
 struct {
@@ -202,13 +203,23 @@ struct {
 	__type(value, struct asker);
 } askers SEC(".maps");
 
-/* Whether what it asked for in vain shall be told: a few times between two sleeps. */
-static int shall_tell(struct task_struct *task, int look)
+enum look {
+	LOOK_NONE,  /* it asked in vain */
+	LOOK_GONE,  /* it looked for a file that is not there, */
+	LOOK_FOUND, /* or is, */
+	LOOK_OPENS, /* and it opens that: the file is told otherwise */
+};
+
+/* Whether what it asked for shall be told: a few times between two sleeps. */
+static int shall_tell(struct task_struct *task, enum look look)
 {
 	__u64 slept = BPF_CORE_READ(task, nvcsw);
 	__u32 tid = BPF_CORE_READ(task, pid);
 	struct asker *asker = bpf_map_lookup_elem(&askers, &tid);
-	struct asker first = { .slept = slept, .told = !look, .looks = look };
+	struct asker first = { .slept = slept,
+			       .told = look == LOOK_NONE,
+			       .looks = look == LOOK_GONE,
+			       .found = look == LOOK_FOUND };
 
 	if (!asker) {
 		bpf_map_update_elem(&askers, &tid, &first, BPF_ANY);
@@ -219,7 +230,19 @@ static int shall_tell(struct task_struct *task, int look)
 		control.asked_ns = bpf_ktime_get_ns();
 		return 1;
 	}
-	return (look ? asker->looks++ : asker->told++) < ASKED_EACH;
+	if (look == LOOK_OPENS)
+		return 0;
+	if (look == LOOK_FOUND)
+		return asker->found++ < ASKED_EACH;
+	return (look == LOOK_GONE ? asker->looks++ : asker->told++) < ASKED_EACH;
+}
+
+/* What it looked for to find its program does not count. */
+static void forget_asker(struct task_struct *task)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+
+	bpf_map_delete_elem(&askers, &tid);
 }
 
 /* Somebody asks for something again and again: who changes names may answer. */
@@ -264,21 +287,44 @@ __attribute__((noinline)) int emit_path(__u64 user_path, int dir, int error, uns
 	return 0;
 }
 
-static int is_worth_telling(__s64 ret, int look)
+static int is_worth_telling(__s64 ret, enum look look)
 {
 	if (ret < 0)
 		return ret > -CALL_RESTART && ret != -CALL_INTERRUPTED &&
 		       shall_tell((struct task_struct *)bpf_get_current_task(), look);
+	if (look == LOOK_FOUND)
+		return shall_tell((struct task_struct *)bpf_get_current_task(), look);
 	return somebody_asks();
 }
 
-/* A call by path failed, or changed a name. */
+static enum look look_of(__s64 ret, __u8 call)
+{
+	if (ret >= 0)
+		return call >= RAW_CALL_LOOK ? LOOK_FOUND : LOOK_NONE;
+	return ret == -ERROR_NO_ENTRY && (call < RAW_CALL_PATH || call >= RAW_CALL_LOOK)
+		       ? LOOK_GONE
+		       : LOOK_NONE;
+}
+
+/* What is found by an empty path is a descriptor. */
+static int has_path(struct pt_regs *regs, __u8 call)
+{
+	char first = 0;
+
+	if (bpf_probe_read_user(&first, 1,
+				(void *)(call == RAW_CALL_LOOK_AT ? CALL_ARG2(regs)
+								  : CALL_ARG1(regs))))
+		return 0;
+	return first;
+}
+
+/* A call by path failed, or changed a name, or found a file. */
 static void path_asked(struct pt_regs *regs, __s64 ret, __u8 call)
 {
 	int error = ret < 0 ? -ret : 0;
 
-	if (!is_worth_telling(ret, ret == -ERROR_NO_ENTRY &&
-					   (call < RAW_CALL_PATH || call >= RAW_CALL_LOOK)))
+	if ((call >= RAW_CALL_LOOK && !has_path(regs, call)) ||
+	    !is_worth_telling(ret, look_of(ret, call)))
 		return;
 	switch (call) {
 	case RAW_CALL_OPEN_PATH:
@@ -327,7 +373,7 @@ static void peer_asked(struct pt_regs *regs, __s64 ret)
 	struct user_address address = { 0 };
 	long len = 0;
 
-	if (!raw || !is_worth_telling(ret, 0) ||
+	if (!raw || !is_worth_telling(ret, LOOK_NONE) ||
 	    bpf_probe_read_user(&address, sizeof(address), (void *)CALL_ARG2(regs)))
 		return;
 	begin_record(raw, task, -ret, RAW_CALL_CONNECT);
@@ -364,7 +410,7 @@ static void socket_error_asked(struct pt_regs *regs)
 	    bpf_probe_read_user(&error, sizeof(error), (void *)CALL_ARG4(regs)) ||
 	    (error && error != ERROR_REFUSED) || !file ||
 	    BPF_CORE_READ(file, f_inode, i_sb, s_magic) != MAGIC_SOCK ||
-	    !is_worth_telling(-error, 0))
+	    !is_worth_telling(-error, LOOK_NONE))
 		return;
 	raw = empty_record(0);
 	if (!raw)

@@ -75,6 +75,49 @@ static void work_of_one_is_a_cause_for_the_other_and_both_count(void **unused)
 	told_free(told);
 }
 
+/*
+ * 8 times out each 1000 us, then has no CPU for 'queued_us', and works for 'work_us'; 7 works all the time on another
+ * CPU.
+ */
+static struct told *housekeeper(int queued_us, int work_us)
+{
+	AUTO_FREE char *text =
+		xstrdup("thread 7 7 1 R prog\nthread 8 7 1 R prog\n"
+			"thread 5 5 1 R hog\n"
+			"0us cpu0 switch 0(runnable) 7\n0us cpu1 switch 0(runnable) 8\n");
+
+	for (int i = 0, at = 1; i < 20; i++, at += 1000 + queued_us + work_us)
+		told_add(&text,
+			 "%dus cpu1 enter clock_nanosleep\n%dus cpu1 switch 8(blocked) 5\n"
+			 "%dus cpu1 vector local_timer\n%dus cpu1 hrtimer hrtimer_wakeup\n"
+			 "%dus cpu1 waking 8 cpu 1\n%dus cpu1 hrtimerdone\n"
+			 "%dus cpu1 vectorexit local_timer\n%dus cpu1 switch 5(runnable) 8\n"
+			 "%dus cpu1 leave clock_nanosleep 0\n",
+			 at, at, at + 1000, at + 1000, at + 1000, at + 1000, at + 1000,
+			 at + 1000 + queued_us, at + 1000 + queued_us);
+	return replayed(text);
+}
+
+static size_t housekeepers_apart(int queued_us, int work_us)
+{
+	struct told *told = housekeeper(queued_us, work_us);
+	struct why why = process_of(told, 7, 1000, 20000000);
+	size_t apart = why.process->apart_count;
+
+	assert_int_equal(why.process->threads, 2);
+	why_fini(&why);
+	told_free(told);
+	return apart;
+}
+
+static void who_times_out_on_a_busy_machine_only_waited(void **unused)
+{
+	assert_int_equal(housekeepers_apart(1, 1), 1);
+	assert_int_equal(housekeepers_apart(50, 1), 1);	 /* it waits for a CPU, no more */
+	assert_int_equal(housekeepers_apart(1, 50), 0);	 /* it works */
+	assert_int_equal(housekeepers_apart(300, 1), 0); /* it cannot go on */
+}
+
 static void the_worst_moment_is_when_it_was_held_up(void **unused)
 {
 	struct told *told = replayed(three_threads);
@@ -206,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_of_one_is_a_cause_for_the_other_and_both_count),
+		cmocka_unit_test(who_times_out_on_a_busy_machine_only_waited),
 		cmocka_unit_test(the_worst_moment_is_when_it_was_held_up),
 		cmocka_unit_test(a_thread_that_differs_is_named_with_its_part),
 		cmocka_unit_test(one_thread_is_answered_as_it_was),
