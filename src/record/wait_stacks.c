@@ -243,6 +243,7 @@ static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 		stacks->object = NULL;
 		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
 	}
+	bpf_parts_each_cpu(stacks->object, "stack_room");
 	rc = bpf_object__load(stacks->object);
 	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
 }

@@ -16,18 +16,27 @@
 #include "symbol/demangle.h"
 #include "symbol/unwind_int.h"
 
-#define THREAD	     1 /* the only one */
-#define BUILD_ID_MAX UNWIND_BUILD_ID_MAX
-#define NAMES_BIAS   UINT64_C(0x100000000000) /* any; a file is not loaded there */
+#define UNWIND_PAGE_MAX 65536 /* bytes of a page of any machine */
+#define THREAD		1     /* the only one */
+#define BUILD_ID_MAX	UNWIND_BUILD_ID_MAX
+#define NAMES_BIAS	UINT64_C(0x100000000000) /* any; a file is not loaded there */
 
 struct unwind_module {
 	int fd; /* a view: that of its map */
 	uint64_t bias;
 };
 
+/* Where a map of code puts its file, and whether a loader did that: it maps segments from their beginnings. */
+struct unwind_image {
+	uint64_t bias;
+	bool is_known; /* else it is no code of an ELF file */
+	bool is_loaded;
+};
+
 struct unwinder {
 	const struct unwind_map *maps; /* a view */
 	size_t map_count;
+	struct unwind_image *images;	/* owned; of the maps */
 	struct unwind_module *reported; /* owned */
 	size_t reported_count;
 	Dwfl *dwfl;
@@ -184,20 +193,46 @@ bool unwind_bias(Elf *elf, uint64_t start, uint64_t offset, uint64_t bytes, uint
 	return false;
 }
 
-static bool unwind_map_bias(const struct unwind_map *map, uint64_t *out_bias)
+/* Does a map from this offset on have the beginning of a segment of code? */
+static bool unwind_begins(Elf *elf, uint64_t offset)
 {
-	Elf *elf = elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
-	bool is_found = unwind_bias(elf, map->start, map->offset, map->bytes, out_bias);
+	size_t count = 0;
+	GElf_Phdr header;
 
-	elf_end(elf); /* NULL is fine */
-	return is_found;
+	if (elf_getphdrnum(elf, &count) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD &&
+		    header.p_flags & PF_X && offset <= header.p_offset &&
+		    header.p_offset - offset < UNWIND_PAGE_MAX)
+			return true;
+	}
+	return false;
 }
 
-/* Another part of a file that is there already? */
-static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map *map, uint64_t bias)
+static struct unwind_image unwind_image_of(const struct unwind_map *map)
+{
+	Elf *elf = map->fd < 0 ? NULL : elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
+	struct unwind_image image = { 0 };
+	GElf_Ehdr head;
+
+	image.is_known = gelf_getehdr(elf, &head) && /* NULL is fine */
+			 unwind_bias(elf, map->start, map->offset, map->bytes, &image.bias);
+	image.is_loaded = image.is_known && unwind_begins(elf, map->offset);
+	/* These can be in one place only: elsewhere are copies of their code. */
+	if (image.is_known && head.e_type == ET_EXEC && image.bias)
+		image.is_loaded = false;
+	elf_end(elf); /* NULL is fine */
+	return image;
+}
+
+/* A file that is there already, with its code in this place, or in any. */
+static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map *map,
+		       const uint64_t *bias)
 {
 	for (size_t i = 0; i < unwinder->reported_count; i++) {
-		if (unwinder->reported[i].fd == map->fd && unwinder->reported[i].bias == bias)
+		if (unwinder->reported[i].fd == map->fd &&
+		    (!bias || unwinder->reported[i].bias == *bias))
 			return true;
 	}
 	return false;
@@ -206,15 +241,12 @@ static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map 
 static void unwind_report(struct unwinder *unwinder, size_t index)
 {
 	const struct unwind_map *map = &unwinder->maps[index];
-	uint64_t bias;
-	Dwfl_Module *module;
-	int fd;
+	uint64_t bias = unwinder->images[index].bias;
+	int fd = dup(map->fd);
+	Dwfl_Module *module =
+		fd < 0 ? NULL
+		       : dwfl_report_elf(unwinder->dwfl, map->path, map->path, fd, bias, true);
 
-	if (map->fd < 0 || !unwind_map_bias(map, &bias) || unwind_has(unwinder, map, bias))
-		return;
-	fd = dup(map->fd);
-	module = fd < 0 ? NULL
-			: dwfl_report_elf(unwinder->dwfl, map->path, map->path, fd, bias, true);
 	if (!module) {
 		mem_close_fd(&fd);
 		return;
@@ -222,11 +254,30 @@ static void unwind_report(struct unwinder *unwinder, size_t index)
 	unwinder->reported[unwinder->reported_count++] = (struct unwind_module){ map->fd, bias };
 }
 
+/*
+ * Each file once in each place. libdw drops a file that is told to be where it cannot be, so what a program
+ * mapped again on its own, as V8 does with a part of its code, counts only where nothing else of the file does.
+ */
+static void unwind_report_all(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		unwinder->images[i] = unwind_image_of(&unwinder->maps[i]);
+		if (unwinder->images[i].is_loaded &&
+		    !unwind_has(unwinder, &unwinder->maps[i], &unwinder->images[i].bias))
+			unwind_report(unwinder, i);
+	}
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		if (unwinder->images[i].is_known && !unwind_has(unwinder, &unwinder->maps[i], NULL))
+			unwind_report(unwinder, i);
+	}
+}
+
 void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
 	dwfl_end(unwinder->dwfl); /* NULL is fine */
+	free(unwinder->images);
 	free(unwinder->reported);
 	free(unwinder);
 }
@@ -241,14 +292,14 @@ struct unwinder *unwinder_new(const struct unwind_map *maps, size_t count)
 	unwinder->maps = maps;
 	unwinder->map_count = count;
 	unwinder->reported = xcalloc(count + 1, sizeof(*unwinder->reported));
+	unwinder->images = xcalloc(count + 1, sizeof(*unwinder->images));
 	unwinder->dwfl = dwfl_begin(&dwfl_callbacks);
 	if (!unwinder->dwfl) {
 		unwinder_free(unwinder);
 		return NULL;
 	}
 	dwfl_report_begin(unwinder->dwfl);
-	for (size_t i = 0; i < count; i++)
-		unwind_report(unwinder, i);
+	unwind_report_all(unwinder);
 	(void)dwfl_report_end(unwinder->dwfl, NULL, NULL); /* nothing was there before */
 	unwinder->is_attached =
 		dwfl_attach_state(unwinder->dwfl, NULL, THREAD, &thread_callbacks, unwinder);
@@ -266,14 +317,10 @@ static uint32_t unwind_map_of(const struct unwinder *unwinder, uint64_t pc)
 	return UNWIND_NO_MAP;
 }
 
-static uint64_t unwind_address(const struct unwinder *unwinder, uint64_t pc)
+/* As its map puts it, whether or not libdw knows of that. */
+static uint64_t unwind_address(const struct unwinder *unwinder, uint32_t map, uint64_t pc)
 {
-	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
-	GElf_Addr bias;
-
-	if (!module || !dwfl_module_getelf(module, &bias))
-		return 0;
-	return pc - bias;
+	return unwinder->images[map].is_known ? pc - unwinder->images[map].bias : 0;
 }
 
 /* Called for each frame; what stands in code of no file is the end, as it would be a guess. */
@@ -310,7 +357,7 @@ static int unwind_take_frame(Dwfl_Frame *state, void *context)
 		unwinder->frame_count++;
 		return DWARF_CB_ABORT;
 	}
-	frame->address = unwind_address(unwinder, pc);
+	frame->address = unwind_address(unwinder, frame->map, pc);
 	unwinder->frame_count++;
 	return DWARF_CB_OK;
 }
@@ -349,7 +396,7 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start
 	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
 		*out_end = "it is longer than the copied part";
 	else if (rc == 0)
-		*out_end = NULL;
+		*out_end = unwinder->frame_count > 1 ? NULL : "its caller is not known";
 	return unwinder->frame_count;
 }
 
@@ -391,8 +438,8 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 		dwfl_module_addrinfo(names->module, pc, &offset, &symbol, NULL, NULL, NULL);
 	int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 
-	/* A symbol without a size ends nobody knows where. */
-	if (!name || !*name || offset >= symbol.st_size ||
+	/* A symbol without a size ends nobody knows where; but its first byte is its own. */
+	if (!name || !*name || (offset && offset >= symbol.st_size) ||
 	    (type != STT_FUNC && type != STT_GNU_IFUNC))
 		return;
 	unwind_put_name(&names->demangled[UNWIND_INLINED_MAX], name, out_name);
