@@ -1,7 +1,7 @@
 /*
  * futex_names.c - see futex_names.h.
  *
- *	a variable      its symbol covers the word
+ *	a variable      its symbol covers the word; which member, by debug information
  *	Python's GIL    in _PyRuntime of a CPython that is known: mutexes and conditions of the GIL are the only
  *	                ones that lie there (Include/internal/pycore_gil.h, pycore_condvar.h)
  *	malloc arena    glibc's main_arena; where that has no symbol, what malloc waits for in the C library's
@@ -120,6 +120,16 @@ static bool is_arena(const struct futex_names *names, const struct futex_seen *s
 	return seen->malloc_file == file && variable->is_initialised;
 }
 
+/* "bank.lock"; without debug information "bank+0x28". */
+static char *variable_text(const struct variable *variable)
+{
+	const char *member = variable->member ? variable->member : "";
+	uint64_t offset = variable->member ? variable->member_offset : variable->offset;
+
+	return offset ? xasprintf("%s%s+0x%llx", variable->name, member, (unsigned long long)offset)
+		      : xasprintf("%s%s", variable->name, member);
+}
+
 static void name_word(const struct futex_names *names, const struct futex_files *files,
 		      const struct futex_seen *seen, struct stack_futex *told)
 {
@@ -137,9 +147,7 @@ static void name_word(const struct futex_names *names, const struct futex_files 
 		return;
 	}
 	told->kind = STACK_FUTEX_VARIABLE;
-	told->name = variable.offset ? xasprintf("%s+0x%llx", variable.name,
-						 (unsigned long long)variable.offset)
-				     : xstrdup(variable.name);
+	told->name = variable_text(&variable);
 	told->module = text_base_name(images_file(names->images, file)->path);
 }
 
