@@ -16,6 +16,7 @@
 #include "symbol/demangle.h"
 #include "symbol/unwind_int.h"
 
+#define UNWIND_SP	7     /* x86-64 */
 #define UNWIND_PAGE_MAX 65536 /* bytes of a page of any machine */
 #define THREAD		1     /* the only one */
 #define BUILD_ID_MAX	UNWIND_BUILD_ID_MAX
@@ -369,10 +370,87 @@ void unwinder_knows(struct unwinder *unwinder, bool (*is_known)(void *context, u
 	unwinder->known_context = context;
 }
 
+/* Does a table tell how to go on from here? */
+static bool unwind_has_table(Dwfl_Module *module, uint64_t pc)
+{
+	GElf_Addr bias;
+	Dwarf_Frame *frame = NULL;
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(module, &bias);
+	bool has = cfi && dwarf_cfi_addrframe(cfi, pc - bias, &frame) == 0;
+
+	free(frame);
+	return has;
+}
+
+/*
+ * glibc's clone() ends its table before the system call, as that is wrong for the child; of the parent the
+ * stack is as the caller left it. True: *out_return is where it returns to.
+ */
+static bool unwind_clone(const struct unwinder *unwinder, uint64_t pc, uint64_t *out_return)
+{
+#if defined(__x86_64__)
+	static const char *const names[] = { "clone", "__clone", "clone3", "__clone3" };
+	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
+	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+	bool is_clone = false;
+
+	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
+		is_clone |= strcmp(name, names[i]) == 0;
+	if (!is_clone || unwinder->start.stack_bytes < sizeof(*out_return) ||
+	    unwind_has_table(module, pc))
+		return false;
+	memcpy(out_return, unwinder->start.stack, sizeof(*out_return));
+	return unwind_map_of(unwinder, *out_return - 1) != UNWIND_NO_MAP; /* else it is the child */
+#else
+	(void)unwinder;
+	(void)pc;
+	(void)out_return;
+	return false;
+#endif
+}
+
+/* As unwinder_walk(), from what is in 'unwinder'. */
+static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
+{
+	size_t before = unwinder->frame_count;
+	int rc = dwfl_getthread_frames(unwinder->dwfl, THREAD, unwind_take_frame, unwinder);
+
+	*out_end = "no file has unwind tables";
+	if (unwinder->is_cut)
+		*out_end = unwinder->cut_why;
+	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
+		*out_end = "it is longer than the copied part";
+	else if (rc == 0)
+		*out_end = unwinder->frame_count > before + 1 ? NULL : "its caller is not known";
+}
+
+/* The call of clone(), and its caller as if that stood before its return address. */
+static void unwind_walk_clone(struct unwinder *unwinder, uint64_t pc, uint64_t to,
+			      const char **out_end)
+{
+	struct unwind_start *start = &unwinder->start;
+	uint64_t regs[64];
+	uint32_t map = unwind_map_of(unwinder, pc);
+
+	unwinder->frames[0] = (struct unwind_frame){ .pc = pc,
+						     .map = map,
+						     .address = unwind_address(unwinder, map, pc) };
+	unwinder->frame_count = 1;
+	memcpy(regs, start->regs, start->reg_count * sizeof(*regs));
+	regs[UNWIND_SP] += sizeof(to);
+	regs[start->reg_count - 1] = to - 1;
+	start->regs = regs;
+	unwind_walk_up(unwinder, out_end);
+	if (unwinder->frame_count > 1) {
+		unwinder->frames[1].pc = to;
+		unwinder->frames[1].is_call = true;
+	}
+}
+
 size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start,
 		     struct unwind_frame *out_frames, size_t max, const char **out_end)
 {
-	int rc;
+	uint64_t pc, to;
 
 	unwinder->start = *start;
 	unwinder->frames = out_frames;
@@ -382,21 +460,19 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start
 	*out_end = "no file has unwind tables";
 	if (start->reg_count != unwind_reg_count())
 		return 0;
+	pc = start->regs[start->reg_count - 1];
 	if (!unwinder->is_attached) {
 		/* No file at all: the leaf is still known. */
 		out_frames[0] = (struct unwind_frame){
-			.pc = start->regs[start->reg_count - 1],
-			.map = unwind_map_of(unwinder, start->regs[start->reg_count - 1]),
+			.pc = pc,
+			.map = unwind_map_of(unwinder, pc),
 		};
 		return max > 0;
 	}
-	rc = dwfl_getthread_frames(unwinder->dwfl, THREAD, unwind_take_frame, unwinder);
-	if (unwinder->is_cut)
-		*out_end = unwinder->cut_why;
-	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
-		*out_end = "it is longer than the copied part";
-	else if (rc == 0)
-		*out_end = unwinder->frame_count > 1 ? NULL : "its caller is not known";
+	if (max > 1 && unwind_clone(unwinder, pc, &to))
+		unwind_walk_clone(unwinder, pc, to, out_end);
+	else
+		unwind_walk_up(unwinder, out_end);
 	return unwinder->frame_count;
 }
 

@@ -48,8 +48,10 @@ int main(int argc, char **argv)
 DEEP = r"""
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 extern char __executable_start[], etext[];
 __attribute__((noinline)) void wait_deep(void)
@@ -59,12 +61,32 @@ __attribute__((noinline)) void wait_deep(void)
 	usleep(20000);
 	__asm__ volatile("" : : "r"(room) : "memory");
 }
+__attribute__((noinline)) int wait_vfork(void)
+{
+	int pid = vfork();
+	if (!pid) { usleep(20000); _exit(0); }
+	return pid;
+}
+__attribute__((noinline)) int wait_spawn(void)
+{
+	char *argv[] = { "sh", "-c", "true", NULL };
+	pid_t pid;
+	posix_spawn_file_actions_t slow; /* a fifo opens when somebody writes: the parent waits for the child's exec */
+	if (mkfifo("deep.fifo", 0600)) return -1;
+	posix_spawn_file_actions_init(&slow);
+	posix_spawn_file_actions_addopen(&slow, 5, "deep.fifo", O_RDONLY, 0);
+	if (!fork()) { usleep(20000); _exit(open("deep.fifo", O_WRONLY) < 0); }
+	posix_spawn(&pid, "/bin/sh", &slow, NULL, argv, argv + 3);
+	unlink("deep.fifo");
+	return pid;
+}
 static void on_alarm(int number) { (void)number; for (int i = 0; i < 10; i++) wait_deep(); }
 int main(void)
 {
 	int own = open("/proc/self/exe", O_RDONLY);
 	unsigned long from = ((unsigned long)main & ~4095ul) - (unsigned long)__executable_start;
 	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, own, (long)from) == MAP_FAILED) return 1;
+	if (wait_vfork() < 0 || wait_spawn() < 0) return 1;
 	signal(SIGALRM, on_alarm);
 	raise(SIGALRM);
 	return 0;
@@ -226,11 +248,15 @@ def deep(tap, folder):
         subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", *options, "-falign-functions=4096", "-o", program, "-x", "c", "-"],
                        input=DEEP, text=True, check=True)
         report, _ = why("--", program)
-        stacks = [[frame["function"] for frame in stack if frame["module"] != "[kernel]"] for stack in report["stacks"].values()]
-        stacks = [stack for stack in stacks if "wait_deep" in stack]
+        every = [[frame["function"] for frame in stack if frame["module"] != "[kernel]"] for stack in report["stacks"].values()]
+        stacks = [stack for stack in every if "wait_deep" in stack]
         tap.ok(stacks and all(stack[stack.index("wait_deep"):][:2] == ["wait_deep", "on_alarm"] and
                               stack[-1] == "_start" and stack[stack.index("on_alarm"):].count("main") == 1 for stack in stacks),
                "%s: a deep stack, through a signal, goes up to _start" % name, stacks, report["missing"])
+        for function in ("wait_vfork", "wait_spawn"):
+            found = [stack for stack in every if function in stack]
+            tap.ok(found and all(stack[-1] == "_start" and stack[stack.index(function) + 1] == "main" for stack in found),
+                   "%s: so does that of %s()" % (name, function), found, every)
 
 
 def main():
