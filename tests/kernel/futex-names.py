@@ -91,6 +91,63 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# Two processes, one of which sleeps for a lock in memory that they share.
+SHARED = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int sleeps(int pid)
+{
+	char path[64], state = 0;
+	FILE *file;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	fscanf(file, "%*d %*s %c", &state);
+	fclose(file);
+	return state == 'S';
+}
+static void contend(const char *name, int fd, int offset)
+{
+	char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, offset);
+	pthread_mutex_t *lock = (void *)(memory + 4096 + 0x40);
+	volatile int *begins = (void *)memory;
+	pthread_mutexattr_t shared;
+	int pid;
+	pthread_mutexattr_init(&shared);
+	pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(lock, &shared);
+	pthread_mutex_lock(lock);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_NAME, name);
+		*begins = 1;
+		pthread_mutex_lock(lock);
+		_exit(0);
+	}
+	while (!*begins || !sleeps(pid)) usleep(500);
+	usleep(4000);
+	pthread_mutex_unlock(lock);
+	waitpid(pid, NULL, 0);
+}
+int main(int argc, char **argv)
+{
+	int fd = shm_open(argv[1], O_RDWR | O_CREAT | O_EXCL, 0600), removed = memfd_create("removed", 0);
+	(void)argc;
+	ftruncate(fd, 16384);
+	ftruncate(removed, 16384);
+	contend("shm", fd, 0);
+	contend("further", fd, 4096);
+	shm_unlink(argv[1]);
+	contend("unlinked", fd, 0);
+	contend("memory", removed, 0);
+	contend("nothing", -1, 0);
+	return 0;
+}
+"""
 # Of a class; main has the lock until the other thread has slept for it.
 CLASS = r"""
 #include <mutex>
@@ -284,6 +341,18 @@ def classes(tap):
            "locks of classes have the names of their members", found)
 
 
+def shared(tap):
+    """Of memory that processes share the file is told, also where they end at once: then its last part alone may be."""
+    build(SHARED, "shared")
+    name = "holdup-test-%d" % os.getpid()
+    record("shared.holdup", "./shared", "/" + name)
+    found = {name: set(objects) for name, objects in waits("shared.holdup").items()}
+    wanted = {"shm": "%s+0x1040" % name, "further": "%s+0x2040" % name, "unlinked": "%s+0x1040" % name, "memory": "memfd:removed+0x1040"}
+    tap.ok(all(found.get(who) and found[who] <= {"futex in " + text, "futex in /dev/shm/" + text, "futex in /" + text}
+               for who, text in wanted.items()), "words in shared memory have the names of their files", found)
+    tap.ok(all(text.startswith("futex 0x") for text in found.get("nothing", ["-"])), "without a file they have none", found.get("nothing"))
+
+
 def arenas(tap):
     """Also where debug files name nothing in the C library."""
     hide = "mount -t tmpfs none /usr/lib/debug 2>/dev/null; exec \"$@\""
@@ -312,7 +381,7 @@ def main():
     kernel.need("gcc", "unshare")
     tap = kernel.Tap()
     build_all()
-    for test in (programs, members, classes, arenas, stuck):
+    for test in (programs, members, classes, shared, arenas, stuck):
         test(tap)
     tap.end()
 

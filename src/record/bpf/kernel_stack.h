@@ -26,7 +26,8 @@ struct pid {
 };
 
 struct mm_struct {
-	unsigned long start_stack; /* where the first thread began: arguments and environment are above */
+	unsigned long
+		start_stack; /* where the first thread began: arguments and environment are above */
 };
 
 struct thread_struct {
