@@ -148,6 +148,27 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# 32-bit, without any library: it waits for nobody.
+BITS32 = r"""
+static int ledger_word;
+static struct { int pad[10], word; } banks[3] = { { { 1 } } };
+static int call(int nr, int a, int b, int c, int d)
+{
+	int rc;
+	__asm__ volatile("int $0x80" : "=a"(rc) : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(d) : "memory");
+	return rc;
+}
+void _start(void)
+{
+	int time[2] = { 0, 4000000 };
+	call(172, 15, (int)"bits32", 0, 0); /* prctl(PR_SET_NAME) */
+	for (int i = 0; i < 3; i++) {
+		call(240, (int)&ledger_word, 128, 0, (int)time);
+		call(240, (int)&banks[2].word, 128, 0, (int)time);
+	}
+	call(1, 0, 0, 0, 0);
+}
+"""
 # Of a class; main has the lock until the other thread has slept for it.
 CLASS = r"""
 #include <mutex>
@@ -353,6 +374,18 @@ def shared(tap):
     tap.ok(all(text.startswith("futex 0x") for text in found.get("nothing", ["-"])), "without a file they have none", found.get("nothing"))
 
 
+def bits32(tap):
+    try:
+        build(BITS32, "small", "-m32", "-g", "-ffreestanding", "-fno-stack-protector", "-nostdlib", "-static")
+        subprocess.run("./small", check=True)
+    except (subprocess.CalledProcessError, OSError):
+        tap.skipped("words of 32-bit programs", "they cannot be built or run here")
+        return
+    record("small.holdup", "./small")
+    found = set(waits("small.holdup").get("bits32", []))
+    tap.ok(found == {"futex of ledger_word (small)", "futex of banks[2].word (small)"}, "words of 32-bit programs have names", found)
+
+
 def arenas(tap):
     """Also where debug files name nothing in the C library."""
     hide = "mount -t tmpfs none /usr/lib/debug 2>/dev/null; exec \"$@\""
@@ -381,7 +414,7 @@ def main():
     kernel.need("gcc", "unshare")
     tap = kernel.Tap()
     build_all()
-    for test in (programs, members, classes, shared, arenas, stuck):
+    for test in (programs, members, classes, shared, bits32, arenas, stuck):
         test(tap)
     tap.end()
 

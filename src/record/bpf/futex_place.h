@@ -34,9 +34,30 @@
 #define FUTEX_OP(regs)	 0
 #endif
 
+#if defined(__TARGET_ARCH_x86)
+
+#define FUTEX_NR_32	   240
+#define FUTEX_TIME64_NR_32 422
+
+/* Of a 32-bit program, whose calls have their own numbers and registers. */
+static __always_inline void put_futex_32(struct raw_stack *raw, struct pt_regs *regs)
+{
+	long nr = FUTEX_CALL(regs);
+
+	if ((nr == FUTEX_NR_32 || nr == FUTEX_TIME64_NR_32) &&
+	    raw_futex_waits((__u32)BPF_CORE_READ(regs, cx)))
+		raw->futex.address = (__u32)BPF_CORE_READ(regs, bx);
+}
+
+#else
+#define put_futex_32(raw, regs) ((void)0)
+#endif
+
 /* The word that the thread waits for; put_regs() was called before. */
 static __always_inline void put_futex(struct raw_stack *raw, struct pt_regs *regs)
 {
+	if (raw->flags & RAW_STACK_COMPAT)
+		put_futex_32(raw, regs);
 	if (!(raw->flags & RAW_STACK_COMPAT) && FUTEX_CALL(regs) == FUTEX_NR &&
 	    raw_futex_waits(FUTEX_OP(regs)))
 		raw->futex.address = FUTEX_WORD(regs);
