@@ -34,6 +34,7 @@ import os, socket, time
 a, b = socket.socket(), socket.socket()
 a.bind(("127.0.0.1", 0)); a.listen(1); b.connect(a.getsockname()); c, _ = a.accept()
 if os.fork() == 0:
+    b.close()
     while c.recv(64): c.send(b"x" * 64)
     os._exit(0)
 c.close()

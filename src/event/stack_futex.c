@@ -67,6 +67,8 @@ char *stack_futex_text(const struct stacks *stacks, const struct stack_futex *fu
 		return xstrdup("Python's GIL");
 	case STACK_FUTEX_ARENA:
 		return xstrdup("malloc arena");
+	case STACK_FUTEX_SHARED:
+		return xasprintf("%s in %s", kind, futex->name ? futex->name : "?");
 	case STACK_FUTEX_PLACE:
 		break;
 	}

@@ -72,6 +72,7 @@ enum stack_futex_kind {
 	STACK_FUTEX_VARIABLE, /* it lies in a variable */
 	STACK_FUTEX_GIL,      /* of CPython's global interpreter lock */
 	STACK_FUTEX_ARENA,    /* the lock of an arena of glibc's malloc */
+	STACK_FUTEX_SHARED,   /* it lies in a shared mapping of a file */
 };
 
 struct stack_futex {
@@ -80,7 +81,8 @@ struct stack_futex {
 	uint64_t from_ns,
 		until_ns; /* the program that this holds for ran from ... to; trace clock */
 	enum stack_futex_kind kind;
-	const char *name;   /* VARIABLE: "ledger_lock", "bank+0x28" */
+	const char *
+		name; /* VARIABLE: "ledger_lock", "bank.lock", "bank+0x28"; SHARED: "/dev/shm/x+0x40" */
 	const char *module; /* VARIABLE: base name of its file */
 	uint32_t stack;	    /* of the first of those waits for it that have one */
 };
@@ -137,7 +139,7 @@ const struct stack_futex *stacks_named_futex(const struct stacks *stacks, int32_
 					     const char *object, uint64_t time_ns);
 
 /*
- * That in words: "futex of ledger_lock (planted)", "Python's GIL", "malloc arena". 'kind' is what it is else
+ * That in words: "futex of ledger_lock (planted)", "futex in /dev/shm/x+0x40", "Python's GIL", "malloc arena". 'kind' is what it is else
  * called, without its address: "futex", "mutex". Of a word in no variable "futex 0x7f00, first seen in
  * Bank::pay". Free it with free().
  */

@@ -29,6 +29,15 @@ void *bpf_parts_map(struct bpf_object *object, size_t bytes)
 	return NULL;
 }
 
+void bpf_parts_each_cpu(struct bpf_object *object, const char *map)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(object, map);
+	int cpus = libbpf_num_possible_cpus();
+
+	if (found && cpus > 0)
+		(void)bpf_map__set_max_entries(found, (__u32)cpus); /* else CPU 0 alone has one */
+}
+
 void bpf_parts_iterate(int link_fd)
 {
 	int fd = link_fd < 0 ? -1 : bpf_iter_create(link_fd);

@@ -14,6 +14,9 @@ struct bpf_object;
  */
 void *bpf_parts_map(struct bpf_object *object, size_t bytes);
 
+/* Before it is loaded: the array of this name has an element for each CPU. */
+void bpf_parts_each_cpu(struct bpf_object *object, const char *map);
+
 /* Have the program of an iterator called for each of what it is about; it writes nothing into its file. */
 void bpf_parts_iterate(int link_fd);
 

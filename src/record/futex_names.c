@@ -1,7 +1,8 @@
 /*
  * futex_names.c - see futex_names.h.
  *
- *	a variable      its symbol covers the word
+ *	a variable      its symbol covers the word; which member, by debug information
+ *	a shared file   a shared mapping of it has the word
  *	Python's GIL    in _PyRuntime of a CPython that is known: mutexes and conditions of the GIL are the only
  *	                ones that lie there (Include/internal/pycore_gil.h, pycore_condvar.h)
  *	malloc arena    glibc's main_arena; where that has no symbol, what malloc waits for in the C library's
@@ -111,12 +112,38 @@ static bool is_arena(const struct futex_names *names, const struct futex_seen *s
 	return seen->malloc_file == file && variable->is_initialised;
 }
 
+/* "bank.lock"; without debug information "bank+0x28". */
+static char *variable_text(const struct variable *variable)
+{
+	const char *member = variable->member ? variable->member : "";
+	uint64_t offset = variable->member ? variable->member_offset : variable->offset;
+
+	return offset ? xasprintf("%s%s+0x%llx", variable->name, member, (unsigned long long)offset)
+		      : xasprintf("%s%s", variable->name, member);
+}
+
+/* Of shared memory that has no file the kernel makes one up. */
+static char *shared_text(const struct raw_futex *raw)
+{
+	uint64_t offset = raw->address - raw->start + raw->page * (uint64_t)sysconf(_SC_PAGESIZE);
+	AUTO_FREE char *path = xstrndup(raw->path, strnlen(raw->path, sizeof(raw->path)));
+
+	if (!*path || strcmp(path, "dev/zero") == 0 || strcmp(path, "/dev/zero") == 0)
+		return NULL;
+	return xasprintf("%s+0x%llx", path, (unsigned long long)offset);
+}
+
 static void name_word(const struct futex_names *names, const struct futex_files *files,
 		      const struct futex_seen *seen, struct stack_futex *told)
 {
 	struct variable variable = { 0 };
 	uint32_t file = find_file(files, &seen->raw, &variable);
 
+	if (seen->raw.kind == RAW_FUTEX_SHARED) {
+		told->name = shared_text(&seen->raw);
+		told->kind = told->name ? STACK_FUTEX_SHARED : STACK_FUTEX_PLACE;
+		return;
+	}
 	if (is_arena(names, seen, file, &variable)) {
 		told->kind = STACK_FUTEX_ARENA;
 		return;
@@ -128,9 +155,7 @@ static void name_word(const struct futex_names *names, const struct futex_files 
 		return;
 	}
 	told->kind = STACK_FUTEX_VARIABLE;
-	told->name = variable.offset ? xasprintf("%s+0x%llx", variable.name,
-						 (unsigned long long)variable.offset)
-				     : xstrdup(variable.name);
+	told->name = variable_text(&variable);
 	told->module = text_base_name(images_file(names->images, file)->path);
 }
 
@@ -168,13 +193,28 @@ static int compare_names(const void *a, const void *b)
 	return x->told.stack < y->told.stack ? -1 : x->told.stack > y->told.stack;
 }
 
+/* A path, and the last part of it, as one of them has only that. */
+static bool is_tail(const char *path, const char *tail)
+{
+	size_t bytes = strlen(path), end = strlen(tail);
+
+	return bytes > end && path[bytes - end - 1] == '/' && strcmp(path + bytes - end, tail) == 0;
+}
+
+static bool is_same_name(const struct futex_name *name, const struct futex_name *other)
+{
+	const char *one = name->told.name, *two = other->told.name;
+
+	return !one || !two || strcmp(one, two) == 0 ||
+	       (name->kind == RAW_FUTEX_SHARED && (is_tail(one, two) || is_tail(two, one)));
+}
+
 /* Can both be true of one word? What was not looked at contradicts nothing. */
 static bool fits(const struct futex_name *name, const struct futex_name *other)
 {
 	if (name->kind == RAW_FUTEX_UNKNOWN || other->kind == RAW_FUTEX_UNKNOWN)
 		return true;
-	return name->kind == other->kind && (!name->told.name || !other->told.name ||
-					     strcmp(name->told.name, other->told.name) == 0);
+	return name->kind == other->kind && is_same_name(name, other);
 }
 
 /* Of what was seen of one word, by stack, the first with the most in it. */
@@ -185,7 +225,9 @@ static void write_word(const struct futex_names *names, size_t from, size_t to)
 	for (size_t i = from + 1; i < to; i++) {
 		const struct stack_futex *other = &names->names[i].told;
 
-		if (other->kind <= told.kind)
+		if (other->kind < told.kind ||
+		    (other->kind == told.kind &&
+		     !(told.kind == STACK_FUTEX_SHARED && is_tail(other->name, told.name))))
 			continue;
 		told.kind = other->kind;
 		told.name = other->name;
@@ -197,7 +239,7 @@ static void write_word(const struct futex_names *names, size_t from, size_t to)
 				told.kind = STACK_FUTEX_PLACE;
 		}
 	}
-	if (told.kind != STACK_FUTEX_VARIABLE)
+	if (told.kind != STACK_FUTEX_VARIABLE && told.kind != STACK_FUTEX_SHARED)
 		told.name = told.module = NULL;
 	stack_file_futex(names->out, &told);
 }

@@ -8,6 +8,12 @@
 
 struct raw_futex;
 
+/*
+ * Of a shared mapping that is told with the last part of its path: the path, where the process is still there, and
+ * has it mapped in the same way.
+ */
+void futex_place_path(int32_t tgid, struct raw_futex *futex);
+
 /* By /proc/TGID/maps: fills all but the address, which is given; 0 = there is none. Gone: it stays as it is. */
 void futex_place_read(int32_t tgid, struct raw_futex *futex);
 
@@ -15,6 +21,7 @@ void futex_place_read(int32_t tgid, struct raw_futex *futex);
 struct futex_map {
 	uint64_t start, end, offset;
 	int is_file, is_shared;
+	const char *path; /* in the line; "" = none */
 };
 
 int futex_place_line(const char *line, struct futex_map *before, struct raw_futex *futex);

@@ -23,13 +23,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 RING_MAP(ring, 1 << 22);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct raw_stack);
-} scratch SEC(".maps");
-
 /* Processes that are meant, and what was seen of what they started: it stays so without its parent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -84,12 +77,12 @@ static void put_kernel(struct raw_stack *raw, void *ctx)
 static void put_user(struct raw_stack *raw, struct task_struct *task)
 {
 	__u64 from = put_regs(raw, (struct pt_regs *)bpf_task_pt_regs(task));
-	__u32 want = control.stack_bytes;
+	__u32 want = control.used < control.budget / 2 ? RAW_STACK_MAX : control.stack_bytes;
 
 	if (want > RAW_STACK_MAX)
 		want = RAW_STACK_MAX;
 	if (!(raw->flags & RAW_STACK_COMPAT))
-		copy_stack(raw, from, want);
+		copy_stack(raw, from, stack_in_use(task, from, want));
 	put_python(raw, task, &ring, control.wake_bytes, &control.lost);
 }
 
@@ -125,7 +118,6 @@ int on_tick(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 now_ns = bpf_ktime_get_ns();
-	__u32 zero = 0;
 	struct raw_stack *raw;
 
 	if (!task->pid || control.ended || !is_meant(task))
@@ -134,10 +126,9 @@ int on_tick(void *ctx)
 		__sync_fetch_and_add(&control.over, 1);
 		return 0;
 	}
-	raw = bpf_map_lookup_elem(&scratch, &zero);
+	raw = stack_record();
 	if (!raw)
 		return 0;
-	__builtin_memset(raw, 0, offsetof(struct raw_stack, python));
 	raw->tid = task->pid;
 	raw->tgid = task->tgid;
 	raw->begin_ns = now_ns;

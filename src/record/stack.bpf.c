@@ -50,23 +50,34 @@ struct {
 
 RING_MAP(ring, 1 << 22);
 
-/* Of the exits of calls, of wakings, and of the look at all threads. */
+/* All but the user's stack: of wakings, and of the look at all threads. */
+struct stack_head {
+	__u8 bytes[offsetof(struct raw_stack, stack)] __attribute__((aligned(8)));
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(max_entries, 2);
 	__type(key, __u32);
-	__type(value, struct raw_stack);
+	__type(value, struct stack_head);
 } scratch SEC(".maps");
 
 struct raw_stack_control control;
 
-static struct raw_stack *empty_record(__u32 which)
+/* Without room for a stack. */
+static struct raw_stack *empty_head(__u32 which)
 {
 	struct raw_stack *raw = bpf_map_lookup_elem(&scratch, &which);
 
 	if (raw)
 		__builtin_memset(raw, 0, offsetof(struct raw_stack, python));
 	return raw;
+}
+
+static void send_head(struct raw_stack *raw)
+{
+	ring_send(&ring, raw, sizeof(struct stack_head), sizeof(struct stack_head),
+		  control.wake_bytes, &control.lost);
 }
 
 static void send(struct raw_stack *raw)
@@ -99,9 +110,29 @@ static __u32 allowance(struct task_struct *task, __u64 now_ns)
 	used = control.used;
 	if (used + STACK_LEAST > budget)
 		return 0;
-	if (used + RAW_STACK_MAX <= (in_tree ? budget : budget / 4 * 3))
+	if (used + RAW_STACK_MAX <= budget / 2)
 		return RAW_STACK_MAX;
+	if (used + RAW_STACK_USUAL <= (in_tree ? budget : budget / 4 * 3))
+		return RAW_STACK_USUAL;
 	return STACK_LEAST;
+}
+
+static long stack_note_end(struct task_struct *task, struct vm_area_struct *vma, __u64 *end)
+{
+	(void)task;
+	*end = vma->vm_end;
+	return 0;
+}
+
+/* Behind the mapping of the stack there may be another one at once. */
+static __u32 stack_in_map(struct task_struct *task, __u64 from, __u32 want)
+{
+	__u64 end = 0;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma) &&
+	    !bpf_find_vma(task, from, stack_note_end, &end, 0) && end - from < want)
+		want = end - from;
+	return want;
 }
 
 static void put_kernel(struct raw_stack *raw, struct sleeper *sleeper)
@@ -159,7 +190,7 @@ int on_sleep(__u64 *args)
 /* The thread may go on with anything before it is seen again: what is known is told now. */
 static void tell_fault(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
 {
-	struct raw_stack *raw = sleeper->slept_ns >= control.min_ns ? empty_record(1) : NULL;
+	struct raw_stack *raw = sleeper->slept_ns >= control.min_ns ? empty_head(0) : NULL;
 
 	if (!raw)
 		return;
@@ -167,7 +198,7 @@ static void tell_fault(struct task_struct *task, struct sleeper *sleeper, struct
 	stack_put_thread(raw, task, sleeper);
 	put_kernel(raw, sleeper);
 	(void)put_regs(raw, regs);
-	send(raw);
+	send_head(raw);
 }
 
 SEC("tp_btf/sched_waking")
@@ -206,7 +237,7 @@ static void stack_tell(struct task_struct *task, struct sleeper *sleeper, struct
 		__sync_fetch_and_add(&control.over_ns, sleeper->slept_ns);
 		return;
 	}
-	raw = empty_record(0);
+	raw = stack_record();
 	if (!raw)
 		return;
 	stack_put_thread(raw, task, sleeper);
@@ -215,7 +246,7 @@ static void stack_tell(struct task_struct *task, struct sleeper *sleeper, struct
 	put_futex(raw, regs);
 	put_futex_place(raw, task);
 	if (!(raw->flags & RAW_STACK_COMPAT))
-		copy_stack(raw, from, want);
+		copy_stack(raw, from, stack_in_use(task, from, stack_in_map(task, from, want)));
 	put_python(raw, task, &ring, control.wake_bytes, &control.lost);
 	__sync_fetch_and_add(&control.used, raw->bytes);
 	send(raw);
@@ -282,7 +313,7 @@ static void note_asleep(struct task_struct *task, __u64 now_ns)
 
 static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 now_ns)
 {
-	struct raw_stack *raw = empty_record(2);
+	struct raw_stack *raw = empty_head(1);
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 
 	if (!raw)
@@ -296,7 +327,7 @@ static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 n
 	(void)put_regs(raw, regs);
 	if (!(raw->flags & RAW_STACK_FAULT))
 		put_futex(raw, regs);
-	send(raw);
+	send_head(raw);
 }
 
 SEC("iter/task")

@@ -17,6 +17,7 @@
 
 #define BYTES_MAX	 ((uint64_t)256 << 20) /* of stacks */
 #define BYTES_OF_SAMPLES (BYTES_MAX / 4 * 3)   /* from there on they have their registers only */
+#define BYTES_OF_DEEP	 (BYTES_MAX / 2)       /* from there on none has more than the usual */
 #define WAITS_MAX	 1000000u
 #define SAMPLES_MAX	 2000000u
 #define FUTEXES_MAX	 100000u
@@ -50,14 +51,18 @@ struct stack_keep *stack_keep_new(int folder_fd)
 	return keep;
 }
 
-/* Registers that calls do not keep say nothing about callers, and differ each time. */
+#define REG_RDI 5
+
+/* Registers that calls do not keep say nothing about callers, but for vfork(), and differ each time. */
 static void zero_scratch(struct raw_stack *raw)
 {
 #if defined(__x86_64__)
 	static const uint8_t scratch[] = { 0, 1, 2, 4, 5, 8, 9, 10, 11 };
 
-	for (size_t i = 0; i < ARRAY_LEN(scratch); i++)
-		raw->regs[scratch[i]] = 0;
+	for (size_t i = 0; i < ARRAY_LEN(scratch); i++) {
+		if (scratch[i] != REG_RDI || !(raw->flags & RAW_STACK_VFORK))
+			raw->regs[scratch[i]] = 0;
+	}
 #elif defined(__aarch64__)
 	for (size_t i = 0; i < 19; i++)
 		raw->regs[i] = 0;
@@ -144,6 +149,10 @@ void stack_keep_add(struct stack_keep *keep, struct raw_stack *raw, size_t bytes
 	zero_scratch(raw);
 	if (is_sample && raw->bytes && keep->bytes + bytes > BYTES_OF_SAMPLES)
 		bytes = cut_stack(raw);
+	if (raw->bytes > RAW_STACK_USUAL && keep->bytes > BYTES_OF_DEEP) {
+		raw->bytes = RAW_STACK_USUAL;
+		bytes = offsetof(struct raw_stack, stack) + raw->bytes;
+	}
 	if (has_room(keep, is_sample))
 		stack = keep_stack(keep, raw, bytes);
 	if (stack == UINT32_MAX) {

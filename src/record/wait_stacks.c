@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "event/stacks.h"
 #include "guard/caps.h"
@@ -55,6 +56,12 @@ extern const size_t holdup_bpf_stack_bytes;
 static const char *const programs[] = { "on_sleep", "on_waking", "on_exit",
 					"on_fork",  "on_exec",	 "on_each_thread" };
 
+/* What a word of a process is called that is in a shared mapping; 'hash' is of what the program tells of it. */
+struct shared_path {
+	uint64_t hash;
+	char path[RAW_FUTEX_PATH];
+};
+
 struct wait_stacks {
 	/* Of waits; NULL = they are not asked for. */
 	struct bpf_object *object;
@@ -78,6 +85,7 @@ struct wait_stacks {
 	_Atomic int32_t tid; /* written by the thread, once */
 	bool is_running;
 	uint64_t moved; /* open waits that went on while their stacks were fetched; of the thread */
+	struct shared_path paths[64]; /* by their hashes; of the thread */
 	struct raw_stack raw;
 };
 
@@ -142,6 +150,22 @@ static void look_for_pythons(struct wait_stacks *stacks)
 
 /* ------------------------------------------------------------------ what the program tells */
 
+/* The path of the file that a word is in; it is looked for once, while the process has it mapped. */
+static void wait_stacks_path(struct wait_stacks *stacks, struct raw_stack *raw)
+{
+	uint64_t hash = hash_bytes(&raw->futex, sizeof(raw->futex), raw->tgid);
+	struct shared_path *known = &stacks->paths[hash % ARRAY_LEN(stacks->paths)];
+
+	if (raw->futex.kind != RAW_FUTEX_SHARED || raw->flags & RAW_STACK_OPEN)
+		return;
+	if (known->hash != hash) {
+		known->hash = hash;
+		futex_place_path((int32_t)raw->tgid, &raw->futex);
+		memcpy(known->path, raw->futex.path, sizeof(known->path));
+	}
+	memcpy(raw->futex.path, known->path, sizeof(known->path));
+}
+
 /* Called by libbpf for each record. */
 static int wait_stacks_take_record(void *context, void *data, size_t bytes)
 {
@@ -171,6 +195,7 @@ static int wait_stacks_take_record(void *context, void *data, size_t bytes)
 		stacks->moved++;
 		return 0;
 	}
+	wait_stacks_path(stacks, raw);
 	stack_keep_add(stacks->keep, raw, head + raw->bytes);
 	return 0;
 }
@@ -243,6 +268,7 @@ static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 		stacks->object = NULL;
 		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
 	}
+	bpf_parts_each_cpu(stacks->object, "stack_room");
 	rc = bpf_object__load(stacks->object);
 	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
 }

@@ -34,10 +34,10 @@ struct work_samples {
 	size_t link_count;
 };
 
-/* So much of each stack that all CPUs at work keep to the budget. */
+/* So much of each stack that all CPUs at work keep to the half of the budget that is left for all of a second. */
 static uint32_t stack_bytes(uint32_t hz, int cpu_count)
 {
-	uint64_t bytes = BUDGET_BYTES / ((uint64_t)hz * (uint64_t)cpu_count) & ~UINT64_C(1023);
+	uint64_t bytes = BUDGET_BYTES / 2 / ((uint64_t)hz * (uint64_t)cpu_count) & ~UINT64_C(1023);
 
 	if (bytes < STACK_LEAST)
 		return STACK_LEAST;
@@ -55,6 +55,7 @@ static int samples_load(struct work_samples *samples, struct err *err)
 		samples->object = NULL;
 		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
 	}
+	bpf_parts_each_cpu(samples->object, "stack_room");
 	rc = bpf_object__load(samples->object);
 	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
 }

@@ -13,10 +13,10 @@
 #include "event/stacks.h"
 #include "store/file.h"
 
-#define FIRST_LINE    "holdup-stacks 3"
+#define FIRST_LINE    "holdup-stacks 4"
 #define FIRST_WORDS   "holdup-stacks "
-#define VERSIONS      "123"
-#define FUTEX_KINDS   "pvga" /* of enum stack_futex_kind */
+#define VERSIONS      "1234"
+#define FUTEX_KINDS   "pvgas" /* of enum stack_futex_kind */
 #define BYTES_MAX     ((size_t)512 << 20)
 #define FRAMES_MAX    512 /* of a stack */
 #define PARTS_MAX     (FRAMES_MAX + 2)

@@ -4,7 +4,7 @@
  * A line each, its parts divided by tabs; characters that would break that are '?'. What a line names
  * stands before it, by its number from 0.
  *
- *	holdup-stacks 3
+ *	holdup-stacks 4
  *	P PERIOD LOST SCOPE                                                  how work was sampled
  *	F FLAGS OFFSET LINE FUNCTION SIGNATURE MODULE PATH BUILD_ID FILE     a frame
  *	S END FRAME...                                                       a stack, innermost first
@@ -15,7 +15,8 @@
  * PERIOD (ns), LOST, TIME, BEGIN, END, SLEPT, FROM, UNTIL (ns) and numbers are decimal, OFFSET and ADDRESS hexadecimal. Flags of a
  * frame: k of the kernel, i inlined, s of a script, - none; of a wait: s short, o open, - neither.
  * SCOPE: "all" threads, or of the "tree". KIND: v in variable NAME of the file MODULE, g CPython's GIL, a arena of malloc,
- * p not known; STACK is that of the first wait for it. Version 1 had neither P nor C, version 2 no L; both are read.
+ * s in a shared mapping of the file NAME, p not known; STACK is that of the first wait for it. Version 1 had neither P
+ * nor C, version 2 no L, version 3 no s; all are read.
  */
 #ifndef STORE_STACK_FILE_H
 #define STORE_STACK_FILE_H

@@ -16,18 +16,28 @@
 #include "symbol/demangle.h"
 #include "symbol/unwind_int.h"
 
-#define THREAD	     1 /* the only one */
-#define BUILD_ID_MAX UNWIND_BUILD_ID_MAX
-#define NAMES_BIAS   UINT64_C(0x100000000000) /* any; a file is not loaded there */
+#define UNWIND_SP	7     /* x86-64 */
+#define UNWIND_PAGE_MAX 65536 /* bytes of a page of any machine */
+#define THREAD		1     /* the only one */
+#define BUILD_ID_MAX	UNWIND_BUILD_ID_MAX
+#define NAMES_BIAS	UINT64_C(0x100000000000) /* any; a file is not loaded there */
 
 struct unwind_module {
 	int fd; /* a view: that of its map */
 	uint64_t bias;
 };
 
+/* Where a map of code puts its file, and whether a loader did that: it maps segments from their beginnings. */
+struct unwind_image {
+	uint64_t bias;
+	bool is_known; /* else it is no code of an ELF file */
+	bool is_loaded;
+};
+
 struct unwinder {
 	const struct unwind_map *maps; /* a view */
 	size_t map_count;
+	struct unwind_image *images;	/* owned; of the maps */
 	struct unwind_module *reported; /* owned */
 	size_t reported_count;
 	Dwfl *dwfl;
@@ -184,20 +194,46 @@ bool unwind_bias(Elf *elf, uint64_t start, uint64_t offset, uint64_t bytes, uint
 	return false;
 }
 
-static bool unwind_map_bias(const struct unwind_map *map, uint64_t *out_bias)
+/* Does a map from this offset on have the beginning of a segment of code? */
+static bool unwind_begins(Elf *elf, uint64_t offset)
 {
-	Elf *elf = elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
-	bool is_found = unwind_bias(elf, map->start, map->offset, map->bytes, out_bias);
+	size_t count = 0;
+	GElf_Phdr header;
 
-	elf_end(elf); /* NULL is fine */
-	return is_found;
+	if (elf_getphdrnum(elf, &count) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD &&
+		    header.p_flags & PF_X && offset <= header.p_offset &&
+		    header.p_offset - offset < UNWIND_PAGE_MAX)
+			return true;
+	}
+	return false;
 }
 
-/* Another part of a file that is there already? */
-static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map *map, uint64_t bias)
+static struct unwind_image unwind_image_of(const struct unwind_map *map)
+{
+	Elf *elf = map->fd < 0 ? NULL : elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
+	struct unwind_image image = { 0 };
+	GElf_Ehdr head;
+
+	image.is_known = gelf_getehdr(elf, &head) && /* NULL is fine */
+			 unwind_bias(elf, map->start, map->offset, map->bytes, &image.bias);
+	image.is_loaded = image.is_known && unwind_begins(elf, map->offset);
+	/* These can be in one place only: elsewhere are copies of their code. */
+	if (image.is_known && head.e_type == ET_EXEC && image.bias)
+		image.is_loaded = false;
+	elf_end(elf); /* NULL is fine */
+	return image;
+}
+
+/* A file that is there already, with its code in this place, or in any. */
+static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map *map,
+		       const uint64_t *bias)
 {
 	for (size_t i = 0; i < unwinder->reported_count; i++) {
-		if (unwinder->reported[i].fd == map->fd && unwinder->reported[i].bias == bias)
+		if (unwinder->reported[i].fd == map->fd &&
+		    (!bias || unwinder->reported[i].bias == *bias))
 			return true;
 	}
 	return false;
@@ -206,15 +242,12 @@ static bool unwind_has(const struct unwinder *unwinder, const struct unwind_map 
 static void unwind_report(struct unwinder *unwinder, size_t index)
 {
 	const struct unwind_map *map = &unwinder->maps[index];
-	uint64_t bias;
-	Dwfl_Module *module;
-	int fd;
+	uint64_t bias = unwinder->images[index].bias;
+	int fd = dup(map->fd);
+	Dwfl_Module *module =
+		fd < 0 ? NULL
+		       : dwfl_report_elf(unwinder->dwfl, map->path, map->path, fd, bias, true);
 
-	if (map->fd < 0 || !unwind_map_bias(map, &bias) || unwind_has(unwinder, map, bias))
-		return;
-	fd = dup(map->fd);
-	module = fd < 0 ? NULL
-			: dwfl_report_elf(unwinder->dwfl, map->path, map->path, fd, bias, true);
 	if (!module) {
 		mem_close_fd(&fd);
 		return;
@@ -222,11 +255,30 @@ static void unwind_report(struct unwinder *unwinder, size_t index)
 	unwinder->reported[unwinder->reported_count++] = (struct unwind_module){ map->fd, bias };
 }
 
+/*
+ * Each file once in each place. libdw drops a file that is told to be where it cannot be, so what a program
+ * mapped again on its own, as V8 does with a part of its code, counts only where nothing else of the file does.
+ */
+static void unwind_report_all(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		unwinder->images[i] = unwind_image_of(&unwinder->maps[i]);
+		if (unwinder->images[i].is_loaded &&
+		    !unwind_has(unwinder, &unwinder->maps[i], &unwinder->images[i].bias))
+			unwind_report(unwinder, i);
+	}
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		if (unwinder->images[i].is_known && !unwind_has(unwinder, &unwinder->maps[i], NULL))
+			unwind_report(unwinder, i);
+	}
+}
+
 void unwinder_free(struct unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
 	dwfl_end(unwinder->dwfl); /* NULL is fine */
+	free(unwinder->images);
 	free(unwinder->reported);
 	free(unwinder);
 }
@@ -241,14 +293,14 @@ struct unwinder *unwinder_new(const struct unwind_map *maps, size_t count)
 	unwinder->maps = maps;
 	unwinder->map_count = count;
 	unwinder->reported = xcalloc(count + 1, sizeof(*unwinder->reported));
+	unwinder->images = xcalloc(count + 1, sizeof(*unwinder->images));
 	unwinder->dwfl = dwfl_begin(&dwfl_callbacks);
 	if (!unwinder->dwfl) {
 		unwinder_free(unwinder);
 		return NULL;
 	}
 	dwfl_report_begin(unwinder->dwfl);
-	for (size_t i = 0; i < count; i++)
-		unwind_report(unwinder, i);
+	unwind_report_all(unwinder);
 	(void)dwfl_report_end(unwinder->dwfl, NULL, NULL); /* nothing was there before */
 	unwinder->is_attached =
 		dwfl_attach_state(unwinder->dwfl, NULL, THREAD, &thread_callbacks, unwinder);
@@ -266,14 +318,10 @@ static uint32_t unwind_map_of(const struct unwinder *unwinder, uint64_t pc)
 	return UNWIND_NO_MAP;
 }
 
-static uint64_t unwind_address(const struct unwinder *unwinder, uint64_t pc)
+/* As its map puts it, whether or not libdw knows of that. */
+static uint64_t unwind_address(const struct unwinder *unwinder, uint32_t map, uint64_t pc)
 {
-	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
-	GElf_Addr bias;
-
-	if (!module || !dwfl_module_getelf(module, &bias))
-		return 0;
-	return pc - bias;
+	return unwinder->images[map].is_known ? pc - unwinder->images[map].bias : 0;
 }
 
 /* Called for each frame; what stands in code of no file is the end, as it would be a guess. */
@@ -310,7 +358,7 @@ static int unwind_take_frame(Dwfl_Frame *state, void *context)
 		unwinder->frame_count++;
 		return DWARF_CB_ABORT;
 	}
-	frame->address = unwind_address(unwinder, pc);
+	frame->address = unwind_address(unwinder, frame->map, pc);
 	unwinder->frame_count++;
 	return DWARF_CB_OK;
 }
@@ -322,10 +370,87 @@ void unwinder_knows(struct unwinder *unwinder, bool (*is_known)(void *context, u
 	unwinder->known_context = context;
 }
 
+/* Does a table tell how to go on from here? */
+static bool unwind_has_table(Dwfl_Module *module, uint64_t pc)
+{
+	GElf_Addr bias;
+	Dwarf_Frame *frame = NULL;
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(module, &bias);
+	bool has = cfi && dwarf_cfi_addrframe(cfi, pc - bias, &frame) == 0;
+
+	free(frame);
+	return has;
+}
+
+/*
+ * glibc's clone() ends its table before the system call, as that is wrong for the child; of the parent the
+ * stack is as the caller left it. True: *out_return is where it returns to.
+ */
+static bool unwind_clone(const struct unwinder *unwinder, uint64_t pc, uint64_t *out_return)
+{
+#if defined(__x86_64__)
+	static const char *const names[] = { "clone", "__clone", "clone3", "__clone3" };
+	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
+	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+	bool is_clone = false;
+
+	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
+		is_clone |= strcmp(name, names[i]) == 0;
+	if (!is_clone || unwinder->start.stack_bytes < sizeof(*out_return) ||
+	    unwind_has_table(module, pc))
+		return false;
+	memcpy(out_return, unwinder->start.stack, sizeof(*out_return));
+	return unwind_map_of(unwinder, *out_return - 1) != UNWIND_NO_MAP; /* else it is the child */
+#else
+	(void)unwinder;
+	(void)pc;
+	(void)out_return;
+	return false;
+#endif
+}
+
+/* As unwinder_walk(), from what is in 'unwinder'. */
+static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
+{
+	size_t before = unwinder->frame_count;
+	int rc = dwfl_getthread_frames(unwinder->dwfl, THREAD, unwind_take_frame, unwinder);
+
+	*out_end = "no file has unwind tables";
+	if (unwinder->is_cut)
+		*out_end = unwinder->cut_why;
+	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
+		*out_end = "it is longer than the copied part";
+	else if (rc == 0)
+		*out_end = unwinder->frame_count > before + 1 ? NULL : "its caller is not known";
+}
+
+/* The call of clone(), and its caller as if that stood before its return address. */
+static void unwind_walk_clone(struct unwinder *unwinder, uint64_t pc, uint64_t to,
+			      const char **out_end)
+{
+	struct unwind_start *start = &unwinder->start;
+	uint64_t regs[64];
+	uint32_t map = unwind_map_of(unwinder, pc);
+
+	unwinder->frames[0] = (struct unwind_frame){ .pc = pc,
+						     .map = map,
+						     .address = unwind_address(unwinder, map, pc) };
+	unwinder->frame_count = 1;
+	memcpy(regs, start->regs, start->reg_count * sizeof(*regs));
+	regs[UNWIND_SP] += sizeof(to);
+	regs[start->reg_count - 1] = to - 1;
+	start->regs = regs;
+	unwind_walk_up(unwinder, out_end);
+	if (unwinder->frame_count > 1) {
+		unwinder->frames[1].pc = to;
+		unwinder->frames[1].is_call = true;
+	}
+}
+
 size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start,
 		     struct unwind_frame *out_frames, size_t max, const char **out_end)
 {
-	int rc;
+	uint64_t pc, to;
 
 	unwinder->start = *start;
 	unwinder->frames = out_frames;
@@ -335,21 +460,19 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start
 	*out_end = "no file has unwind tables";
 	if (start->reg_count != unwind_reg_count())
 		return 0;
+	pc = start->regs[start->reg_count - 1];
 	if (!unwinder->is_attached) {
 		/* No file at all: the leaf is still known. */
 		out_frames[0] = (struct unwind_frame){
-			.pc = start->regs[start->reg_count - 1],
-			.map = unwind_map_of(unwinder, start->regs[start->reg_count - 1]),
+			.pc = pc,
+			.map = unwind_map_of(unwinder, pc),
 		};
 		return max > 0;
 	}
-	rc = dwfl_getthread_frames(unwinder->dwfl, THREAD, unwind_take_frame, unwinder);
-	if (unwinder->is_cut)
-		*out_end = unwinder->cut_why;
-	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
-		*out_end = "it is longer than the copied part";
-	else if (rc == 0)
-		*out_end = NULL;
+	if (max > 1 && unwind_clone(unwinder, pc, &to))
+		unwind_walk_clone(unwinder, pc, to, out_end);
+	else
+		unwind_walk_up(unwinder, out_end);
 	return unwinder->frame_count;
 }
 
@@ -391,8 +514,8 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 		dwfl_module_addrinfo(names->module, pc, &offset, &symbol, NULL, NULL, NULL);
 	int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 
-	/* A symbol without a size ends nobody knows where. */
-	if (!name || !*name || offset >= symbol.st_size ||
+	/* A symbol without a size ends nobody knows where; but its first byte is its own. */
+	if (!name || !*name || (offset && offset >= symbol.st_size) ||
 	    (type != STT_FUNC && type != STT_GNU_IFUNC))
 		return;
 	unwind_put_name(&names->demangled[UNWIND_INLINED_MAX], name, out_name);

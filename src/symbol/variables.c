@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "symbol/members.h"
 #include "symbol/unwind_int.h"
 
 #define SYMBOLS_MAX (4 << 20)
@@ -26,6 +27,7 @@ struct variables {
 	struct variable_symbol *symbols; /* owned; by address */
 	size_t count, cap;
 	struct demangled demangled;
+	struct members *members; /* owned */
 };
 
 /* ------------------------------------------------------------------ symbols */
@@ -95,6 +97,7 @@ static struct variables *variables_new(const struct unwind_names *names)
 	int count = dwfl_module_getsymtab(names->module);
 	uint64_t reach = 0;
 
+	variables->members = members_new(names->module);
 	for (int i = 0; i < count && i < SYMBOLS_MAX; i++)
 		add_symbol(variables, names, i);
 	if (variables->count)
@@ -114,6 +117,7 @@ void variables_free(struct variables *variables)
 {
 	if (!variables)
 		return;
+	members_free(variables->members);
 	demangled_fini(&variables->demangled);
 	free(variables->symbols);
 	free(variables);
@@ -190,6 +194,7 @@ bool variables_find(struct unwind_names *names, const struct variable_at *at,
 	Elf *elf = dwfl_module_getelf(names->module, &ignored);
 	const struct variable_symbol *symbol;
 	uint64_t bias, address, offset = at->address - at->start + at->offset;
+	struct member member;
 	GElf_Phdr segment;
 
 	if (!elf || !unwind_bias(elf, at->code_start, at->code_offset, at->code_bytes, &bias))
@@ -211,5 +216,10 @@ bool variables_find(struct unwind_names *names, const struct variable_at *at,
 	cut_number(names->variables->demangled.function);
 	out_variable->name = names->variables->demangled.function;
 	out_variable->offset = address - symbol->address;
+	if (members_find(names->variables->members, symbol->address, out_variable->offset,
+			 &member)) {
+		out_variable->member = member.path;
+		out_variable->member_offset = member.offset;
+	}
 	return true;
 }

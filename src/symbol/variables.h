@@ -1,5 +1,6 @@
 /*
- * variables.h - which variable of a program or library lies at an address, by the symbols of its data.
+ * variables.h - which variable of a program or library lies at an address, by the symbols of its data,
+ * and which member of it, by its DWARF (members.h).
  *
  * Symbols are those of the file, of its .gnu_debugdata, and of its separate debug file. A variable is told
  * only where its symbol covers the address, never another one near it. The file may be anything.
@@ -25,8 +26,11 @@ struct variable_at {
 struct variable {
 	const char *
 		name; /* demangled, without arguments; NULL = no symbol covers it; lives until the next call */
-	uint64_t offset;     /* how far into it */
-	bool is_initialised; /* its first value stands in the file; else it begins as 0 */
+	uint64_t offset; /* how far into it */
+	const char *
+		member; /* which part of it that is: ".lock", "" = itself; NULL = no debug information; lives as long */
+	uint64_t member_offset; /* how far into that part */
+	bool is_initialised;	/* its first value stands in the file; else it begins as 0 */
 };
 
 /*

@@ -43,6 +43,55 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+
+# Its frame has room for what select() of Python has; a signal interrupts it; its code is there twice, as V8's is.
+DEEP = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+extern char __executable_start[], etext[];
+__attribute__((noinline)) void wait_deep(void)
+{
+	char room[50000];
+	memset(room, 1, sizeof(room));
+	usleep(20000);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+__attribute__((noinline)) int wait_vfork(void)
+{
+	int pid = vfork();
+	if (!pid) { usleep(20000); _exit(0); }
+	return pid;
+}
+__attribute__((noinline)) int wait_spawn(void)
+{
+	char *argv[] = { "sh", "-c", "true", NULL };
+	pid_t pid;
+	posix_spawn_file_actions_t slow; /* a fifo opens when somebody writes: the parent waits for the child's exec */
+	if (mkfifo("deep.fifo", 0600)) return -1;
+	posix_spawn_file_actions_init(&slow);
+	posix_spawn_file_actions_addopen(&slow, 5, "deep.fifo", O_RDONLY, 0);
+	if (!fork()) { usleep(20000); _exit(open("deep.fifo", O_WRONLY) < 0); }
+	posix_spawn(&pid, "/bin/sh", &slow, NULL, argv, argv + 3);
+	unlink("deep.fifo");
+	return pid;
+}
+static void on_alarm(int number) { (void)number; for (int i = 0; i < 10; i++) wait_deep(); }
+int main(void)
+{
+	int own = open("/proc/self/exe", O_RDONLY);
+	unsigned long from = ((unsigned long)main & ~4095ul) - (unsigned long)__executable_start;
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, own, (long)from) == MAP_FAILED) return 1;
+	if (wait_vfork() < 0 || wait_spawn() < 0) return 1;
+	signal(SIGALRM, on_alarm);
+	raise(SIGALRM);
+	return 0;
+}
+"""
 NAMES = ("wait_first", "wait_second", "wait_third")
 
 
@@ -192,10 +241,28 @@ def python_ends(tap, folder):
     tap.ok(stacks and all(stack[-1] == "_start" for stack in stacks), "stacks of python3 end in _start", stacks)
 
 
+def deep(tap, folder):
+    """With 50000 bytes in a frame, below a signal handler, in a program whose code is mapped a second time."""
+    for name, options in (("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie", "-fno-pie"])):
+        program, trace = os.path.join(folder, "deep-" + name), os.path.join(folder, "deep")
+        subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", *options, "-falign-functions=4096", "-o", program, "-x", "c", "-"],
+                       input=DEEP, text=True, check=True)
+        report, _ = why("--", program)
+        every = [[frame["function"] for frame in stack if frame["module"] != "[kernel]"] for stack in report["stacks"].values()]
+        stacks = [stack for stack in every if "wait_deep" in stack]
+        tap.ok(stacks and all(stack[stack.index("wait_deep"):][:2] == ["wait_deep", "on_alarm"] and
+                              stack[-1] == "_start" and stack[stack.index("on_alarm"):].count("main") == 1 for stack in stacks),
+               "%s: a deep stack, through a signal, goes up to _start" % name, stacks, report["missing"])
+        for function in ("wait_vfork", "wait_spawn"):
+            found = [stack for stack in every if function in stack]
+            tap.ok(found and all(stack[-1] == "_start" and stack[stack.index(function) + 1] == "main" for stack in found),
+                   "%s: so does that of %s()" % (name, function), found, every)
+
+
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends):
+    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep):
         test(tap, os.getcwd())
     tap.end()
 

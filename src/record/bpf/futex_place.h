@@ -34,9 +34,30 @@
 #define FUTEX_OP(regs)	 0
 #endif
 
+#if defined(__TARGET_ARCH_x86)
+
+#define FUTEX_NR_32	   240
+#define FUTEX_TIME64_NR_32 422
+
+/* Of a 32-bit program, whose calls have their own numbers and registers. */
+static __always_inline void put_futex_32(struct raw_stack *raw, struct pt_regs *regs)
+{
+	long nr = FUTEX_CALL(regs);
+
+	if ((nr == FUTEX_NR_32 || nr == FUTEX_TIME64_NR_32) &&
+	    raw_futex_waits((__u32)BPF_CORE_READ(regs, cx)))
+		raw->futex.address = (__u32)BPF_CORE_READ(regs, bx);
+}
+
+#else
+#define put_futex_32(raw, regs) ((void)0)
+#endif
+
 /* The word that the thread waits for; put_regs() was called before. */
 static __always_inline void put_futex(struct raw_stack *raw, struct pt_regs *regs)
 {
+	if (raw->flags & RAW_STACK_COMPAT)
+		put_futex_32(raw, regs);
 	if (!(raw->flags & RAW_STACK_COMPAT) && FUTEX_CALL(regs) == FUTEX_NR &&
 	    raw_futex_waits(FUTEX_OP(regs)))
 		raw->futex.address = FUTEX_WORD(regs);
@@ -46,6 +67,7 @@ static __always_inline void put_futex(struct raw_stack *raw, struct pt_regs *reg
 struct futex_look {
 	__u64 start, page;
 	__u32 is_file, is_shared;
+	char name[RAW_FUTEX_NAME]; /* of a file that is shared */
 };
 
 static long futex_note_map(struct task_struct *task, struct vm_area_struct *vma,
@@ -56,6 +78,14 @@ static long futex_note_map(struct task_struct *task, struct vm_area_struct *vma,
 	look->page = vma->vm_pgoff;
 	look->is_file = vma->vm_file != NULL;
 	look->is_shared = (vma->vm_flags & VM_SHARED) != 0;
+	if (look->is_shared && look->is_file) {
+		const unsigned char *name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
+
+		/* One that may be cut is another name. */
+		if (bpf_probe_read_kernel_str(look->name, sizeof(look->name), name) >=
+		    RAW_FUTEX_NAME)
+			look->name[0] = 0;
+	}
 	return 0;
 }
 
@@ -69,6 +99,12 @@ static __always_inline void put_futex_place(struct raw_stack *raw, struct task_s
 	    bpf_find_vma(task, raw->futex.address, futex_note_map, &look, 0))
 		return;
 	raw->futex.kind = RAW_FUTEX_OTHER;
+	if (look.is_shared && look.is_file) {
+		raw->futex.kind = RAW_FUTEX_SHARED;
+		raw->futex.start = look.start;
+		raw->futex.page = look.page;
+		__builtin_memcpy(raw->futex.path, look.name, sizeof(look.name));
+	}
 	if (look.is_shared)
 		return;
 	if (!look.is_file) {

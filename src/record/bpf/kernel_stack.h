@@ -25,13 +25,22 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct mm_struct {
+	unsigned long
+		start_stack; /* where the first thread began: arguments and environment are above */
+};
+
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: what a thread knows of itself */
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
-	void *mm; /* NULL = a thread of the kernel */
+	struct mm_struct *mm; /* NULL = a thread of the kernel */
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	struct signal_struct *signal;
@@ -39,6 +48,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_time;
 	__u64 self_exec_id;
+	struct thread_struct thread;
 };
 
 #define TASK_ASLEEP 3 /* TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE */
@@ -61,6 +71,7 @@ struct file {
 
 struct vm_area_struct {
 	unsigned long vm_start;
+	unsigned long vm_end;
 	unsigned long vm_pgoff; /* in the file, in pages */
 	unsigned long vm_flags;
 	struct file *vm_file; /* NULL = anonymous memory */

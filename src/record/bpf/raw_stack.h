@@ -11,7 +11,8 @@
 #include "raw_futex.h"
 #include "raw_python.h"
 
-#define RAW_STACK_MAX	     16384 /* bytes of the user's stack, from its top */
+#define RAW_STACK_MAX	     65536 /* bytes of the user's stack, from its top */
+#define RAW_STACK_USUAL	     16384 /* that most stacks have room in */
 #define RAW_STACK_PAGE	     4096  /* what is copied at once */
 #define RAW_STACK_REGS	     33	 /* by their numbers in DWARF: up to the program counter of arm64 */
 #define RAW_STACK_KERNEL     32	 /* functions of the kernel, innermost first */
@@ -24,6 +25,8 @@
 #define RAW_STACK_NO_USER    64	 /* a thread of the kernel */
 #define RAW_STACK_CUT	     128 /* there was no room for the user's stack: registers only */
 #define RAW_STACK_PYTHON_CUT 256 /* there are more frames of Python than those that are told */
+#define RAW_STACK_VFORK \
+	512 /* it was vfork(): a register has what returns, which the child may overwrite */
 
 /* Of the registers: the stack pointer and the program counter. */
 #if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)

@@ -13,10 +13,31 @@
 #include "bpf/kernel_stack.h"
 #include "bpf/raw_stack.h"
 
-#define PAGES	5  /* that RAW_STACK_MAX bytes can lie in */
+#define PAGES	17 /* that RAW_STACK_MAX bytes can lie in */
 #define PARENTS 16 /* that are followed up */
 
+/* A record for each CPU: more than an array for each CPU may hold. User space sets how many there are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct raw_stack);
+} stack_room SEC(".maps");
+
+/* That of this CPU, empty; NULL where there is none. */
+static __always_inline struct raw_stack *stack_record(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct raw_stack *raw = bpf_map_lookup_elem(&stack_room, &cpu);
+
+	if (raw)
+		__builtin_memset(raw, 0, offsetof(struct raw_stack, python));
+	return raw;
+}
+
 #if defined(__TARGET_ARCH_x86)
+
+#define VFORK_NR 58
 
 /* The stack pointer. */
 static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *regs)
@@ -40,6 +61,8 @@ static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *reg
 	raw->regs[16] = BPF_CORE_READ(regs, ip);
 	if (BPF_CORE_READ(regs, cs) != CODE_64)
 		raw->flags |= RAW_STACK_COMPAT;
+	else if ((long)BPF_CORE_READ(regs, orig_ax) == VFORK_NR)
+		raw->flags |= RAW_STACK_VFORK;
 	return raw->regs[7];
 }
 
@@ -94,6 +117,28 @@ static __always_inline int is_in_tree(struct task_struct *task, __u32 root_tgid)
 		task = BPF_CORE_READ(task, real_parent);
 	}
 	return 0;
+}
+
+#define STACK_MORE 256 /* bytes above where a thread began */
+
+/*
+ * How much of 'want' is stack: above where the thread began are its environment, or what the C library knows of
+ * it. That lies at the end of the stack of a thread, and begins with its own address.
+ */
+static __always_inline __u32 stack_in_use(struct task_struct *task, __u64 from, __u32 want)
+{
+	__u64 above = BPF_CORE_READ(task, mm, start_stack) - from;
+
+	if (above < want - STACK_MORE && want > STACK_MORE)
+		want = above + STACK_MORE;
+#if defined(__TARGET_ARCH_x86)
+	__u64 own = BPF_CORE_READ(task, thread.fsbase), self;
+
+	if (own - from < want && !bpf_probe_read_user(&self, sizeof(self), (void *)own) &&
+	    self == own)
+		want = own - from;
+#endif
+	return want;
 }
 
 /* Page by page, up to the end of the stack. */

@@ -138,7 +138,7 @@ static void another_file_is_refused(void **unused)
 	struct err err = { 0 };
 	size_t bad;
 
-	write_text("holdup-stacks 4\nF\n");
+	write_text("holdup-stacks 5\nF\n");
 	assert_int_equal(stack_file_read(PATH, &stacks, &bad, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, PATH));
 	assert_int_equal(unlink(PATH), 0);

@@ -8,6 +8,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +106,106 @@ static void a_variable_is_named_by_the_symbol_that_covers_the_address(void **unu
 	assert_int_equal(offset, 40);
 	planted_local++;
 	assert_string_equal(name_in("/proc/self/exe", &planted_local, &offset), "planted_local");
+}
+
+/* ------------------------------------------------------------------ members */
+
+/* Stringised, an lvalue is what its address is to be called. */
+static const char *member_in(const char *path, const void *address)
+{
+	static char text[256];
+	struct unwind_names *names = open_names(path);
+	struct variable variable = { 0 };
+	struct variable_at at;
+	bool is_told;
+
+	assert_true(here(address, &at));
+	assert_true(variables_find(names, &at, &variable));
+	is_told = variable.name && variable.member;
+	snprintf(text, sizeof(text), "%s%s", variable.name ? variable.name : "-",
+		 is_told ? variable.member : "");
+	if (is_told && variable.member_offset)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "+0x%" PRIx64,
+			 variable.member_offset);
+	unwind_names_free(names);
+	return text;
+}
+
+/* A build without -g has nothing to tell. */
+static void need_debug_information(void)
+{
+	if (strcmp(member_in("/proc/self/exe", &planted_struct.word), "planted_struct") == 0)
+		skip();
+}
+
+#define IS_CALLED_SO(lvalue) \
+	assert_string_equal(member_in("/proc/self/exe", (const void *)&(lvalue)), #lvalue)
+
+typedef struct planted_account {
+	long sum;
+	pthread_mutex_t lock;
+	struct {
+		sem_t unnamed;
+	};
+} planted_account_t;
+
+struct planted_node {
+	struct planted_node *next; /* a type that leads to itself */
+	_Atomic int word;
+};
+
+static struct planted_bank {
+	char letter;
+	volatile planted_account_t accounts[3][4];
+	pthread_cond_t condition;
+	pthread_rwlock_t locks[5];
+	const struct planted_node node;
+	union {
+		int one;
+		long other;
+	} either;
+} planted_bank;
+
+static struct planted_bank planted_banks[2] = { { .letter = 1 } };
+
+static void a_member_is_called_as_the_source_calls_it(void **unused)
+{
+	need_debug_information();
+	IS_CALLED_SO(planted_struct.word);
+	IS_CALLED_SO(planted_bank.letter);
+	IS_CALLED_SO(planted_bank.accounts[0][0].sum);
+	IS_CALLED_SO(planted_bank.accounts[2][1].lock);
+	IS_CALLED_SO(planted_bank.accounts[1][3].unnamed);
+	IS_CALLED_SO(planted_bank.condition);
+	IS_CALLED_SO(planted_bank.locks[4]);
+	IS_CALLED_SO(planted_bank.node.next);
+	IS_CALLED_SO(planted_bank.node.word);
+	IS_CALLED_SO(planted_bank.either);
+	IS_CALLED_SO(planted_banks[1].accounts[2][3].lock);
+	IS_CALLED_SO(planted_zero[3]);
+}
+
+static void a_lock_is_one_thing_and_padding_is_nobodys(void **unused)
+{
+	const char *in_lock = (const char *)&planted_bank.condition + 8,
+		   *in_word = (const char *)&planted_zero[2] + 2,
+		   *in_union = (const char *)&planted_bank.either + 4,
+		   *padding = &planted_bank.letter + 3;
+
+	need_debug_information();
+	assert_string_equal(member_in("/proc/self/exe", in_lock), "planted_bank.condition");
+	assert_string_equal(member_in("/proc/self/exe", in_word), "planted_zero[2]+0x2");
+	assert_string_equal(member_in("/proc/self/exe", in_union), "planted_bank.either+0x4");
+	assert_string_equal(member_in("/proc/self/exe", padding), "planted_bank+0x3");
+}
+
+static void without_debug_information_there_is_no_member(void **unused)
+{
+	assert_int_equal(system("objcopy -g /proc/" /* as /proc/self would be objcopy */
+				"$PPID/exe " COPY),
+			 0);
+	assert_string_equal(member_in(COPY, &planted_bank.node.word), "planted_bank");
+	unlink(COPY);
 }
 
 static void what_begins_as_zero_is_told_from_what_does_not(void **unused)
@@ -235,6 +337,9 @@ int main(void)
 		cmocka_unit_test(a_variable_is_named_by_the_symbol_that_covers_the_address),
 		cmocka_unit_test(what_begins_as_zero_is_told_from_what_does_not),
 		cmocka_unit_test(what_is_in_no_data_of_the_file_has_no_name),
+		cmocka_unit_test(a_member_is_called_as_the_source_calls_it),
+		cmocka_unit_test(a_lock_is_one_thing_and_padding_is_nobodys),
+		cmocka_unit_test(without_debug_information_there_is_no_member),
 		cmocka_unit_test(of_symbols_that_overlap_the_smallest_names_it),
 		cmocka_unit_test(a_symbol_without_an_end_names_nothing),
 	};
