@@ -67,7 +67,7 @@ static const struct {
 
 static const char *const whats[] = {
 	[OTHER_HOLD] = "held by",      [OTHER_WAIT] = "waited for by",	[OTHER_REQUEST] = "request",
-	[OTHER_INSTANCE] = "instance", [OTHER_VIOLATION] = "violation",
+	[OTHER_INSTANCE] = "instance", [OTHER_VIOLATION] = "violation", [OTHER_EVENT] = "event",
 };
 
 /* ------------------------------------------------------------------ the reading */
@@ -185,6 +185,23 @@ const char *const *view_others_values(enum other_group group)
 	return groups[group].values;
 }
 
+const char *view_others_group(enum other_group group)
+{
+	return groups[group].name;
+}
+
+const char *view_others_words(enum other_group group)
+{
+	return groups[group].words;
+}
+
+const char *view_others_kind(enum series_kind kind)
+{
+	static const char *const names[] = { "states", "level", "amount" };
+
+	return names[kind];
+}
+
 /* The lanes, when they are read. */
 static const struct others *lanes_of(const struct view *view, struct err *err)
 {
@@ -197,13 +214,6 @@ static const struct others *lanes_of(const struct view *view, struct err *err)
 
 /* ------------------------------------------------------------- which there are */
 
-static const char *kind_name(enum series_kind kind)
-{
-	static const char *const names[] = { "states", "level", "amount" };
-
-	return names[kind];
-}
-
 static void put_lane(struct json *json, const struct other_lane *lane, size_t index)
 {
 	AUTO_FREE char *name = xasprintf("o%zu", index);
@@ -211,7 +221,7 @@ static void put_lane(struct json *json, const struct other_lane *lane, size_t in
 	json_begin_object(json, NULL);
 	json_print_string(json, "lane", name);
 	view_json_text(json, "label", lane->label);
-	json_print_string(json, "kind", kind_name(lane->series.kind));
+	json_print_string(json, "kind", view_others_kind(lane->series.kind));
 	json_print_u64(json, "weight", lane->weight);
 	json_print_u64(json, "joined_ns", lane->series.joined_ns);
 	json_print_u64(json, "spans_left_out", lane->spans_left_out);
@@ -505,6 +515,8 @@ static int compare_spans(const void *a, const void *b)
 
 	if (x_ns != y_ns)
 		return x_ns < y_ns ? 1 : -1;
+	if (!x_ns && x->start_ns != y->start_ns) /* of moments the last one is first */
+		return x->start_ns > y->start_ns ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -579,7 +591,7 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	lane = others_lane(others, index);
 	view_json_begin(&json);
 	view_json_text(&json.json, "label", lane->label);
-	json_print_string(&json.json, "kind", kind_name(lane->series.kind));
+	json_print_string(&json.json, "kind", view_others_kind(lane->series.kind));
 	view_json_time(&json.json, "from_ns", view, window.from_ns);
 	view_json_time(&json.json, "to_ns", view, window.to_ns);
 	put_sums(&json.json, lane, &window);

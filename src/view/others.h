@@ -38,6 +38,9 @@ void view_others_end(struct view_others *others); /* NULL is fine */
 const struct others *view_others_lanes(struct view_others *others);
 /* What the sums of a lane are of: SERIES_SUMS names; NULL from the first one on that is not used. */
 const char *const *view_others_values(enum other_group group);
+const char *view_others_group(enum other_group group); /* "locks" */
+const char *view_others_words(enum other_group group); /* "Locks" */
+const char *view_others_kind(enum series_kind kind);   /* "states" */
 /* The answer of "others" when they are read; of lanes only those that are chosen, by index; NULL = the largest. */
 void view_others_json(struct json *json, const struct view_others *others, const bool *chosen);
 
