@@ -217,7 +217,7 @@ static void read_others(const struct view_cmd *cmd, struct view *view)
 {
 	struct err err = { 0 };
 
-	if (cmd->save && view_others_read(cmd->trace, cmd->model, &view->others, &err) < 0)
+	if (view_others_read(cmd->trace, cmd->model, &view->others, &err) < 0)
 		fprintf(stderr, "holdup view: locks, disks and other lanes are left out: %s\n",
 			err.text);
 }
@@ -364,8 +364,6 @@ static int view_check_usage(struct view_cmd *cmd, int operands, struct err *err)
 	if ((cmd->save || cmd->svg) && (cmd->keep || cmd->port || cmd->no_open || cmd->listen))
 		return err_set(err, -EINVAL,
 			       "--save and --svg exclude --keep, --port, --listen and --no-open");
-	if (cmd->svg && !cmd->save && cmd->model_path)
-		return err_set(err, -EINVAL, "--svg excludes --model without --save");
 	if (cmd->tui && (cmd->save || cmd->svg || cmd->keep || cmd->port || cmd->no_open ||
 			 cmd->listen || cmd->live || cmd->model_path))
 		return err_set(err, -EINVAL,
