@@ -79,7 +79,9 @@ static void draw_headline(const struct viewer *viewer, const struct viewer_layou
 {
 	const char *plain = viewer->headline  ? viewer->headline
 			    : viewer->why_not ? viewer->why_not
-					      : "";
+			    : viewer->is_asking
+				    ? "Explaining ...; until then, the busiest threads are shown."
+				    : "";
 	AUTO_FREE char *safe = text_escaped(plain);
 	const char *text = safe;
 
@@ -127,13 +129,13 @@ static void draw_causes(const struct viewer *viewer, const struct viewer_layout 
 	size_t count = why ? why->root_count : 0;
 	int row = layout->causes_at;
 
-	grid_printf(grid, row - 1, 0, GRID_BAR, "%s  SHARE      TIME CAUSE, %zu of %zu",
+	grid_printf(grid, row - 1, 0, GRID_BAR, "%s  SHARE      TIME CAUSE, %zu of %zu%s",
 		    viewer->focus == VIEWER_CAUSES ? ">" : " ", count ? viewer->cause + 1 : 0,
-		    count);
+		    count, viewer->is_asking ? "; explaining ..." : "");
 	grid_paint(grid, row - 1, GRID_BAR);
 	for (size_t i = viewer->cause_first; i < count && row < layout->window_at; i++)
 		draw_cause(viewer, i, row++, grid);
-	if (!count)
+	if (!count && !viewer->is_asking)
 		grid_put(grid, row, 1, GRID_DIM,
 			 "The busiest threads are shown; e explains the one that is selected.");
 }

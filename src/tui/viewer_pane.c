@@ -179,7 +179,11 @@ static void put_no_chain(struct pane *pane)
 {
 	const struct why_root *cause = viewer_cause(pane->viewer);
 
-	if (pane->viewer->chain.of_lane)
+	if (pane->viewer->chain.is_awaited)
+		put_line(pane, "",
+			 viewer_spot(pane->viewer).is_wait ? "Explaining this wait ..."
+							   : "No wait is at the cursor.");
+	else if (pane->viewer->chain.of_lane)
 		put_line(pane, "", "Nothing is known of what led to this wait.");
 	else if (cause && cause->kind == WHY_WORKING)
 		put_line(pane, "", "Its own work: no chain leads elsewhere.");

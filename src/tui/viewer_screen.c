@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "tui/grid.h"
 #include "tui/screen.h"
+#include "tui/viewer_asker.h"
 #include "tui/viewer_draw.h"
 #include "tui/viewer_keys.h"
 #include "tui/viewer_model.h"
@@ -18,11 +19,16 @@
 
 #define INSTEAD	  "use holdup why, or holdup view in a browser"
 #define SETTLE_NS UINT64_C(80000000) /* a cursor that rests so long is explained */
+#define SOON_NS \
+	UINT64_C(250000000) /* the answer is awaited so long, before anything else is drawn */
 
 struct viewer_screen {
 	struct viewer *viewer;
 	struct screen terminal;
 	struct grid grid; /* owned */
+	struct viewer_asker
+		*asker; /* owned; NULL = the trace can be opened once: keys wait for answers */
+	bool has_first; /* answer */
 };
 
 int viewer_screen_check(struct err *err)
@@ -61,10 +67,53 @@ static void click(struct viewer_screen *screen, const struct screen_click *at)
 
 static void explain(struct viewer_screen *screen)
 {
-	snprintf(screen->viewer->message, sizeof(screen->viewer->message), "Explaining ...");
+	struct viewer *viewer = screen->viewer;
+
+	if (screen->asker) {
+		viewer->is_asking = true;
+		viewer_asker_ask(screen->asker, VIEWER_FOR_ANSWER, &viewer->wanted, NULL);
+		return;
+	}
+	snprintf(viewer->message, sizeof(viewer->message), "Explaining ...");
 	draw(screen);
-	screen->viewer->message[0] = '\0';
-	viewer_key_explain(screen->viewer);
+	viewer->message[0] = '\0';
+	viewer_key_explain(viewer);
+}
+
+/* What the cursor rests on. */
+static void settle(struct viewer_screen *screen)
+{
+	struct verdict_ask ask;
+	struct viewer_spot spot;
+
+	if (!screen->asker)
+		(void)viewer_settle(screen->viewer);
+	else if (viewer_settle_ask(screen->viewer, &ask, &spot))
+		viewer_asker_ask(screen->asker, VIEWER_FOR_CHARGE, &ask, &spot);
+}
+
+/* Answers that came. The first one must be one. */
+static int take_told(struct viewer_screen *screen, struct err *err)
+{
+	struct viewer *viewer = screen->viewer;
+	struct viewer_told told;
+	int rc = 0;
+
+	while (rc == 0 && screen->asker && viewer_asker_take(screen->asker, &told)) {
+		if (told.purpose == VIEWER_FOR_CHARGE) {
+			viewer_settle_take(viewer, &told.spot, &told.answer);
+			continue;
+		}
+		viewer->is_asking = false;
+		if (screen->has_first)
+			viewer_key_explained(viewer, &told.ask, told.rc, &told.answer, &told.err);
+		else
+			rc = viewer_take_first(viewer, &told.ask, told.rc, &told.answer, &told.err);
+		screen->has_first = true;
+		if (rc < 0)
+			*err = told.err;
+	}
+	return rc;
 }
 
 /* Returns false when it is to end. */
@@ -101,35 +150,57 @@ static int check_damage(const struct viewer *viewer, struct err *err)
 
 static int run(struct viewer_screen *screen, struct err *err)
 {
+	int fd = screen->asker ? viewer_asker_fd(screen->asker) : -1, rc = 0;
 	bool go_on = true, rests = false;
-	int rc = 0;
 
 	while (go_on && rc == 0) {
 		draw(screen);
-		if (!screen_wait(&screen->terminal, rests ? UINT64_MAX : SETTLE_NS, &rests))
+		if (!screen_wait_for(&screen->terminal, fd, rests ? UINT64_MAX : SETTLE_NS, &rests))
 			break;
 		if (rests)
-			(void)viewer_settle(screen->viewer);
+			settle(screen);
+		rc = take_told(screen, err);
 		go_on = screen_signals(&screen->terminal) && take_keys(screen);
-		rc = check_damage(screen->viewer, err);
+		if (rc == 0)
+			rc = check_damage(screen->viewer, err);
 	}
 	return rc;
 }
 
-int viewer_screen_run(const struct view *view, struct err *err)
+/* By a thread where the trace can be opened twice: a short time it is worth to wait for. */
+static int begin(struct viewer_screen *screen, const struct view *view, struct err *err)
 {
-	struct viewer viewer;
-	struct viewer_screen screen = { .viewer = &viewer };
-	int rc = viewer_begin(&viewer, view, err);
+	struct viewer *viewer = screen->viewer;
+	struct err alone = { 0 };
+	bool is_quiet;
+	int rc;
 
+	if (viewer_asker_new(view, &screen->asker, &alone) < 0)
+		return viewer_begin(viewer, view, err);
+	rc = viewer_begin_early(viewer, view, err);
 	if (rc < 0)
 		return rc;
-	rc = screen_open(&screen.terminal, INSTEAD, err);
+	viewer->is_asking = viewer->asks_later = true;
+	viewer_asker_ask(screen->asker, VIEWER_FOR_ANSWER, &viewer->ask, NULL);
+	(void)screen_wait_for(&screen->terminal, viewer_asker_fd(screen->asker), SOON_NS,
+			      &is_quiet);
+	return take_told(screen, err);
+}
+
+int viewer_screen_run(const struct view *view, struct err *err)
+{
+	struct viewer viewer = { 0 };
+	struct viewer_screen screen = { .viewer = &viewer };
+	int rc = screen_open(&screen.terminal, INSTEAD, err);
+
+	if (rc == 0)
+		rc = begin(&screen, view, err);
 	viewer.ascii = screen.terminal.ascii;
 	if (rc == 0)
 		rc = run(&screen, err);
 	screen_close(&screen.terminal);
 	grid_fini(&screen.grid);
 	viewer_fini(&viewer);
+	viewer_asker_end(screen.asker);
 	return rc;
 }
