@@ -284,6 +284,8 @@ static int show(const struct view_cmd *cmd, struct err *err)
 
 	reading_shows();
 	rc = view_open_trace(cmd, &loaded, &view, err);
+	if (rc == 0)
+		rc = view_others_new(cmd->trace, cmd->model, &view.others, err);
 	if (rc == 0) {
 		beside_read(cmd->trace, loaded.facts, &beside);
 		rc = viewer_screen_run(&view, err);
@@ -365,10 +367,10 @@ static int view_check_usage(struct view_cmd *cmd, int operands, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--save and --svg exclude --keep, --port, --listen and --no-open");
 	if (cmd->tui && (cmd->save || cmd->svg || cmd->keep || cmd->port || cmd->no_open ||
-			 cmd->listen || cmd->live || cmd->model_path))
+			 cmd->listen || cmd->live))
 		return err_set(err, -EINVAL,
-			       "--tui excludes --save, --svg, --listen, --port, --keep, --no-open, "
-			       "--live and --model");
+			       "--tui excludes --save, --svg, --listen, --port, --keep, --no-open "
+			       "and --live");
 	rc = when_parse(cmd->from, false, &cmd->from_when, err);
 	return rc < 0 ? rc : when_parse(cmd->to, true, &cmd->to_when, err);
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "tui/viewer_model.h"
+#include "tui/viewer_others.h"
 #include "view/answer.h"
 
 struct binding {
@@ -132,6 +133,13 @@ static enum viewer_action toggle_all(struct viewer *viewer, int unused)
 	return VIEWER_REDRAW;
 }
 
+static enum viewer_action toggle_others(struct viewer *viewer, int unused)
+{
+	(void)unused;
+	viewer_others_toggle(viewer);
+	return VIEWER_REDRAW;
+}
+
 /* ---------------------------------------------------------------- chain, search */
 
 static enum viewer_action toggle_chain(struct viewer *viewer, int unused)
@@ -234,6 +242,7 @@ static const struct binding bindings[] = {
 	{ TUI_KEY_TAB, other_focus },
 	{ TUI_KEY_ENTER, enter },
 	{ 'u', toggle_all },
+	{ 'o', toggle_others },
 	{ 'c', toggle_chain },
 	{ '[', step_chain, -1 },
 	{ ']', step_chain, 1 },

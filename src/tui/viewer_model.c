@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "report/why.h"
+#include "tui/viewer_others.h"
 #include "view/answer.h"
 #include "view/details.h"
 #include "view/shares.h"
@@ -155,9 +156,16 @@ void viewer_step_span(struct viewer *viewer, int by)
 {
 	const struct viewer_spot spot = viewer_spot(viewer);
 	struct tl_interval before;
+	uint64_t at_ns = 0;
 
 	if (!spot.lane.kind)
 		return;
+	if (spot.lane.kind == 'o') {
+		if (viewer_other_step(viewer, others_lane(viewer_others(viewer), spot.lane.index),
+				      by, &at_ns))
+			put_cursor(viewer, at_ns);
+		return;
+	}
 	if (by > 0) {
 		if (spot.end_ns < viewer->timeline->end_ns)
 			put_cursor(viewer, spot.end_ns);

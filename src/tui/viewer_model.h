@@ -48,12 +48,15 @@ enum viewer_row_kind {
 	VIEWER_THREAD,
 	VIEWER_CPUS, /* a heading */
 	VIEWER_CPU,
+	VIEWER_OTHERS, /* a heading */
+	VIEWER_OTHER,
 };
 
 /* A line of the lanes. */
 struct viewer_row {
 	enum viewer_row_kind kind;
-	uint32_t index;	 /* of the process in 'processes', a thread's slot, a CPU */
+	uint32_t
+		index; /* of the process in 'processes', a thread's slot, a CPU, a group, a lane of others */
 	uint32_t depth;	 /* indented so far */
 	uint32_t hidden; /* a heading: threads without a lane, or CPUs */
 	uint32_t idle;	 /* of these, those that did nothing */
@@ -86,7 +89,8 @@ struct viewer_chain {
 
 /* What is at the cursor, in the lane that is selected. */
 struct viewer_spot {
-	struct view_lane lane; /* kind 0 = it is a heading */
+	struct view_lane
+		lane; /* kind 0 = it is a heading; 'o' = a lane of others, which is no span */
 	uint64_t start_ns, end_ns;
 	uint32_t word; /* of a thread: its state; of a CPU: the slot of who ran */
 	bool is_wait;
@@ -115,7 +119,9 @@ struct viewer {
 	struct rows_busy busy; /* of the whole recording */
 	uint8_t *folds;	       /* owned; enum viewer_fold of each process */
 	bool cpus_open, all;
-	uint32_t shown[VIEWER_SHOWN_MAX]; /* slots */
+	bool others_shown, others_awaited; /* locks, disks ...: viewer_others.h */
+	uint32_t others_closed;		   /* bits of enum other_group */
+	uint32_t shown[VIEWER_SHOWN_MAX];  /* slots */
 	uint32_t shown_count;
 	struct viewer_row *rows; /* owned */
 	size_t row_count, row_cap;
@@ -193,7 +199,7 @@ void viewer_rows_build(struct viewer *viewer); /* the rows, of what is shown and
 void viewer_toggle_row(struct viewer *viewer); /* fold or unfold the heading that is selected */
 bool viewer_show_thread(struct viewer *viewer, uint32_t slot);
 
-/* Kind 0 for a heading. */
+/* Kind 0 for a heading, 'o' for a lane of others. */
 struct view_lane viewer_lane(const struct viewer_row *row);
 const struct viewer_row *viewer_row(
 	const struct viewer *viewer); /* the selected one, NULL = none */

@@ -15,10 +15,12 @@
 #include "tui/viewer_draw.h"
 #include "tui/viewer_keys.h"
 #include "tui/viewer_model.h"
+#include "tui/viewer_others.h"
 #include "view/answer.h"
 
 #define INSTEAD	  "use holdup why, or holdup view in a browser"
-#define SETTLE_NS UINT64_C(80000000) /* a cursor that rests so long is explained */
+#define SETTLE_NS UINT64_C(80000000)  /* a cursor that rests so long is explained */
+#define AGAIN_NS  UINT64_C(200000000) /* how far the reading is */
 #define SOON_NS \
 	UINT64_C(250000000) /* the answer is awaited so long, before anything else is drawn */
 
@@ -154,8 +156,10 @@ static int run(struct viewer_screen *screen, struct err *err)
 	bool go_on = true, rests = false;
 
 	while (go_on && rc == 0) {
+		uint64_t left_ns = viewer_others_await(screen->viewer) ? AGAIN_NS : UINT64_MAX;
+
 		draw(screen);
-		if (!screen_wait_for(&screen->terminal, fd, rests ? UINT64_MAX : SETTLE_NS, &rests))
+		if (!screen_wait_for(&screen->terminal, fd, rests ? left_ns : SETTLE_NS, &rests))
 			break;
 		if (rests)
 			settle(screen);

@@ -13,7 +13,9 @@
 #include "view/others.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,9 +121,17 @@ int view_others_new(const char *path, const struct model *model, struct view_oth
 		    struct err *err)
 {
 	struct view_others *others = make(path, model);
+	sigset_t all, before;
 	pthread_t thread;
-	int rc = pthread_create(&thread, NULL, run_reading, others);
+	int rc;
 
+	(void)sigfillset(&all);
+	(void)sigdelset(&all, SIGSYS);
+	(void)sigdelset(&all, SIGBUS);
+	(void)sigdelset(&all, SIGSEGV);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for other threads */
+	rc = pthread_create(&thread, NULL, run_reading, others);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		view_others_end(others);
 		return err_set(err, -rc, "cannot start a thread: %s", strerror(rc));
@@ -202,6 +212,37 @@ const char *view_others_kind(enum series_kind kind)
 	return names[kind];
 }
 
+const char *view_others_what(enum other_what what)
+{
+	return whats[what];
+}
+
+char *view_others_sum_words(const struct other_lane *lane, const struct series_column *sum,
+			    uint64_t length_ns)
+{
+	const char *const *values = groups[lane->group].values;
+	char *text = xstrdup("");
+
+	for (uint32_t i = 0; i < SERIES_SUMS && values[i]; i++) {
+		AUTO_FREE char *before = text;
+		const char *comma = *before ? ", " : "";
+
+		if (!sum->sums[i])
+			text = xstrdup(before);
+		else if (lane->series.kind == SERIES_STATES)
+			text = xasprintf("%s%s%s %s", before, comma, values[i],
+					 text_duration(sum->sums[i]).s);
+		else if (lane->series.kind == SERIES_LEVEL)
+			text = xasprintf("%s%s%s: %.2f on average, %" PRIu64 " at most", before,
+					 comma, values[i], (double)sum->sums[i] / (double)length_ns,
+					 sum->most);
+		else
+			text = xasprintf("%s%s%" PRIu64 " %s", before, comma, sum->sums[i],
+					 values[i]);
+	}
+	return text;
+}
+
 /* The lanes, when they are read. */
 static const struct others *lanes_of(const struct view *view, struct err *err)
 {
@@ -267,13 +308,37 @@ void view_others_json(struct json *json, const struct view_others *others, const
 	json_end_array(json);
 }
 
+/* The lock is held. */
+static void begin_reading(struct view_others *others)
+{
+	if (others->state != OTHERS_WAITING)
+		return;
+	others->state = OTHERS_READING;
+	pthread_cond_signal(&others->wanted);
+}
+
+enum view_others_is view_others_want(struct view_others *others, uint64_t *out_done_ns,
+				     uint64_t *out_whole_ns, struct err *err)
+{
+	enum others_state state;
+
+	pthread_mutex_lock(&others->lock);
+	begin_reading(others);
+	state = others->state;
+	*out_done_ns = others->done_ns;
+	*out_whole_ns = others->whole_ns;
+	if (state == OTHERS_FAILED)
+		*err = others->failure;
+	pthread_mutex_unlock(&others->lock);
+	return state == OTHERS_READY	? VIEW_OTHERS_READY
+	       : state == OTHERS_FAILED ? VIEW_OTHERS_FAILED
+					: VIEW_OTHERS_READING;
+}
+
 /* Ask for it begins it. */
 static void put_progress(struct json *json, struct view_others *others)
 {
-	if (others->state == OTHERS_WAITING) {
-		others->state = OTHERS_READING;
-		pthread_cond_signal(&others->wanted);
-	}
+	begin_reading(others);
 	json_print_string(json, "state", others->state == OTHERS_FAILED ? "failed" : "reading");
 	view_json_text(json, "error", others->state == OTHERS_FAILED ? others->failure.text : NULL);
 	json_print_u64(json, "done_ns", others->done_ns);

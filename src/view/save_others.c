@@ -183,24 +183,10 @@ void saving_put_others(FILE *out, const struct saving *saving)
 
 void saving_put_other_words(FILE *out, const struct saving *saving, const struct other_lane *lane)
 {
-	const char *const *values = view_others_values(lane->group);
 	struct series_column sum = saving_other_sum(saving, lane);
-	bool is_first = true;
+	AUTO_FREE char *words = view_others_sum_words(lane, &sum, saving->to_ns - saving->from_ns);
 
-	for (uint32_t i = 0; i < SERIES_SUMS && values[i]; i++) {
-		if (!sum.sums[i])
-			continue;
-		fputs(is_first ? "" : ", ", out);
-		is_first = false;
-		if (lane->series.kind == SERIES_STATES)
-			fprintf(out, "%s %s", values[i], text_duration(sum.sums[i]).s);
-		else if (lane->series.kind == SERIES_LEVEL)
-			fprintf(out, "%s: %.2f on average, %" PRIu64 " at most", values[i],
-				(double)sum.sums[i] / (double)(saving->to_ns - saving->from_ns),
-				sum.most);
-		else
-			fprintf(out, "%" PRIu64 " %s", sum.sums[i], values[i]);
-	}
+	text_put_xml(out, words);
 }
 
 void saving_put_other_data(FILE *out, const struct saving *saving, const struct other_lane *lane,
