@@ -252,6 +252,21 @@ bool screen_signals(struct screen *screen)
 	return true;
 }
 
+bool screen_interrupts(struct screen *screen, uint32_t *interrupts)
+{
+	struct signalfd_siginfo info;
+
+	while (read(screen->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH)
+			resize(screen);
+		else if (info.ssi_signo == SIGINT)
+			(*interrupts)++;
+		else if (info.ssi_signo != SIGTSTP)
+			return false;
+	}
+	return true;
+}
+
 bool screen_drop_signals(const struct screen *screen)
 {
 	struct signalfd_siginfo info;

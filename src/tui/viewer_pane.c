@@ -336,26 +336,32 @@ static void put_sign(struct legend *legend, enum grid_style style, const char *s
 	legend->at += length;
 }
 
+void viewer_put_legend(struct grid *grid, int row, int rows, const struct viewer_sight *sight,
+		       bool ascii, bool others_first)
+{
+	struct legend legend = { grid, row, row + rows, 0 };
+
+	for (int turn = 0; turn < 2; turn++) {
+		for (enum lane_state i = 0; turn == others_first && i < LANE_ABSENT; i++) {
+			if (sight->states[i])
+				put_sign(&legend, (enum grid_style)(GRID_LANES + i),
+					 viewer_glyph(i, ascii), lane_look(i)->words);
+		}
+		for (enum viewer_mark i = 0; turn != others_first && i < VIEWER_MARK_COUNT; i++) {
+			if (sight->marks[i] && viewer_mark_words(i))
+				put_sign(&legend, viewer_mark_style(i), viewer_mark_glyph(i, ascii),
+					 viewer_mark_words(i));
+		}
+	}
+}
+
 void viewer_draw_legend(const struct viewer *viewer, const struct viewer_layout *layout,
 			const struct viewer_sight *sight, struct grid *grid)
 {
-	struct legend legend = { grid, layout->legend_at, layout->legend_at + layout->legend, 0 };
 	const struct viewer_row *row = viewer_row(viewer);
 	bool is_other = row && (row->kind == VIEWER_OTHER || row->kind == VIEWER_OTHERS);
 
-	/* Of what is selected first: there may be no room for all. */
-	for (int turn = 0; turn < 2; turn++) {
-		for (enum lane_state i = 0; turn == is_other && i < LANE_ABSENT; i++) {
-			if (sight->states[i])
-				put_sign(&legend, (enum grid_style)(GRID_LANES + i),
-					 viewer_glyph(i, viewer->ascii), lane_look(i)->words);
-		}
-		for (enum viewer_mark i = 0; turn != is_other && i < VIEWER_MARK_COUNT; i++) {
-			if (sight->marks[i] && viewer_mark_words(i))
-				put_sign(&legend, viewer_mark_style(i),
-					 viewer_mark_glyph(i, viewer->ascii), viewer_mark_words(i));
-		}
-	}
+	viewer_put_legend(grid, layout->legend_at, layout->legend, sight, viewer->ascii, is_other);
 }
 
 /* ----------------------------------------------------------------------- help */

@@ -29,6 +29,10 @@ void viewer_draw_arrows(const struct viewer *viewer, const struct viewer_layout 
 void viewer_draw_legend(const struct viewer *viewer, const struct viewer_layout *layout,
 			const struct viewer_sight *sight, struct grid *grid);
 
+/* The same into so many rows; 'others_first': there may be no room for all. */
+void viewer_put_legend(struct grid *grid, int row, int rows, const struct viewer_sight *sight,
+		       bool ascii, bool others_first);
+
 void viewer_draw_help(const struct viewer *viewer, struct grid *grid);
 
 #endif

@@ -8,15 +8,21 @@
 #include <unistd.h>
 
 #include "ask/loaded.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "tui/grid.h"
+#include "tui/key.h"
 #include "tui/screen.h"
 #include "tui/viewer_asker.h"
 #include "tui/viewer_draw.h"
 #include "tui/viewer_keys.h"
+#include "tui/viewer_live.h"
 #include "tui/viewer_model.h"
 #include "tui/viewer_others.h"
 #include "view/answer.h"
+#include "view/live.h"
 
 #define INSTEAD	  "use holdup why, or holdup view in a browser"
 #define SETTLE_NS UINT64_C(80000000)  /* a cursor that rests so long is explained */
@@ -191,20 +197,126 @@ static int begin(struct viewer_screen *screen, const struct view *view, struct e
 	return take_told(screen, err);
 }
 
-int viewer_screen_run(const struct view *view, struct err *err)
+int viewer_screen_open(struct viewer_screen **out_screen, struct err *err)
+{
+	struct viewer_screen *screen = xcalloc(1, sizeof(*screen));
+
+	*out_screen = screen;
+	return screen_open(&screen->terminal, INSTEAD, err);
+}
+
+void viewer_screen_close(struct viewer_screen *screen)
+{
+	if (!screen)
+		return;
+	screen_close(&screen->terminal);
+	grid_fini(&screen->grid);
+	free(screen);
+}
+
+int viewer_screen_show(struct viewer_screen *screen, const struct view *view, struct err *err)
 {
 	struct viewer viewer = { 0 };
-	struct viewer_screen screen = { .viewer = &viewer };
-	int rc = screen_open(&screen.terminal, INSTEAD, err);
+	int rc;
+
+	screen->viewer = &viewer;
+	rc = begin(screen, view, err);
+	viewer.ascii = screen->terminal.ascii;
+	if (rc == 0)
+		rc = run(screen, err);
+	viewer_fini(&viewer);
+	viewer_asker_end(screen->asker);
+	screen->asker = NULL;
+	return rc;
+}
+
+int viewer_screen_run(const struct view *view, struct err *err)
+{
+	struct viewer_screen *screen = NULL;
+	int rc = viewer_screen_open(&screen, err);
 
 	if (rc == 0)
-		rc = begin(&screen, view, err);
-	viewer.ascii = screen.terminal.ascii;
-	if (rc == 0)
-		rc = run(&screen, err);
-	screen_close(&screen.terminal);
-	grid_fini(&screen.grid);
-	viewer_fini(&viewer);
-	viewer_asker_end(screen.asker);
+		rc = viewer_screen_show(screen, view, err);
+	viewer_screen_close(screen);
 	return rc;
+}
+
+/* ------------------------------------------------------- while it is recorded */
+
+struct live_screen {
+	struct viewer_screen *screen;
+	struct view_live *live;
+	struct viewer_live_picture picture, next;
+	size_t bytes; /* of the picture; 0 = there is none yet */
+	uint32_t count;
+	uint32_t ends;	     /* keys that want the end */
+	uint32_t interrupts; /* Ctrl-C, of which the recorder hears by itself */
+	uint64_t since_ns;
+	struct viewer_live_look look;
+};
+
+static void draw_live(struct live_screen *live)
+{
+	struct viewer_screen *screen = live->screen;
+	const struct screen *terminal = &screen->terminal;
+	size_t bytes = view_live_take(live->live, &live->next, sizeof(live->next));
+
+	if (bytes) {
+		live->picture = live->next;
+		live->bytes = bytes;
+	}
+	view_live_want(live->live, viewer_live_width(terminal->columns), live->ends);
+	live->look.seconds = (double)(clock_now_ns() - live->since_ns) / 1e9;
+	live->look.is_ending = live->ends || live->interrupts;
+	live->look.ascii = terminal->ascii;
+	grid_reset(&screen->grid, terminal->rows, terminal->columns);
+	live->count = viewer_live_draw(&live->picture, live->bytes, &live->look, &screen->grid);
+	screen_show(terminal, &screen->grid);
+}
+
+static void take_live_key(struct live_screen *live, int key)
+{
+	int by = key == TUI_KEY_DOWN || key == 'j' ? 1
+		 : key == TUI_KEY_UP || key == 'k' ? -1
+		 : key == TUI_KEY_PAGE_DOWN	   ? 10
+		 : key == TUI_KEY_PAGE_UP	   ? -10
+						   : 0;
+	int64_t first = (int64_t)live->look.first + by;
+
+	live->ends += key == 'q' || key == TUI_KEY_F10;
+	if (first >= 0 && first < live->count)
+		live->look.first = (uint32_t)first;
+}
+
+int viewer_screen_live(struct viewer_screen *screen, struct view_live *live_of, struct err *err)
+{
+	struct live_screen *live = xcalloc(1, sizeof(*live));
+	struct screen_click click;
+	bool is_quiet, go_on = true;
+	int rc = 1, key;
+
+	*live = (struct live_screen){ .screen = screen,
+				      .live = live_of,
+				      .since_ns = clock_now_ns() };
+	while (go_on && rc > 0) {
+		draw_live(live);
+		go_on = screen_wait(&screen->terminal, AGAIN_NS, &is_quiet) &&
+			screen_interrupts(&screen->terminal, &live->interrupts);
+		while (go_on && (key = screen_key(&click)) != SCREEN_NO_KEY)
+			take_live_key(live, key);
+		rc = view_live_check(live_of, err);
+	}
+	free(live);
+	return go_on || rc < 0 ? rc : err_set(err, -EINTR, "the terminal has gone");
+}
+
+void viewer_screen_say_read(struct viewer_screen *screen, uint64_t done_ns, uint64_t whole_ns)
+{
+	const struct screen *terminal = &screen->terminal;
+
+	grid_reset(&screen->grid, terminal->rows, terminal->columns);
+	grid_printf(&screen->grid, 0, 0, GRID_BAR, " Building the index of the recording ... %s",
+		    whole_ns ? text_percent(done_ns, whole_ns).s : "");
+	grid_paint(&screen->grid, 0, GRID_BAR);
+	screen_show(terminal, &screen->grid);
 }
