@@ -29,14 +29,18 @@ void viewer_chain_hide(struct viewer *viewer)
 
 static char *end_words(const struct why_wait *wait)
 {
+	const char *kind = why_waker_name(wait->waker);
+	size_t length = strlen(kind);
+
 	if (wait->waker == WHY_WAKER_NONE)
 		return xstrdup("it had not ended");
 	if (wait->waker == WHY_WAKER_UNKNOWN)
 		return xstrdup("what ended it is not known");
 	if (view_wait_has_actor(wait))
 		return xasprintf("ended by %s[%d]", wait->woken_by.comm, wait->woken_by.tid);
-	return xasprintf("ended by %s%s%s", why_waker_name(wait->waker),
-			 wait->waker_name[0] ? " " : "", wait->waker_name);
+	if (strncmp(wait->waker_name, kind, length) == 0 && wait->waker_name[length] == ' ')
+		return xasprintf("ended by %s", wait->waker_name); /* "timer hrtimer_wakeup" */
+	return xasprintf("ended by %s%s%s", kind, wait->waker_name[0] ? " " : "", wait->waker_name);
 }
 
 static char *hop_words(const struct why_wait *wait)

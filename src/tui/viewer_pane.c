@@ -54,6 +54,16 @@ static uint64_t fineness(const struct viewer *viewer)
 	return (viewer->to_ns - viewer->from_ns) / viewer->width;
 }
 
+/* "timer hrtimer_wakeup" says that it is a timer. */
+static bool is_named(const struct why_wait *wait)
+{
+	const char *kind = why_waker_name(wait->waker);
+	size_t length = strlen(kind);
+
+	return strncmp(wait->waker_name, kind, length) == 0 &&
+	       (wait->waker_name[length] == ' ' || !wait->waker_name[length]);
+}
+
 static void put_end(struct pane *pane, const struct why_wait *wait)
 {
 	AUTO_FREE char *who =
@@ -65,8 +75,10 @@ static void put_end(struct pane *pane, const struct why_wait *wait)
 	else if (wait->waker == WHY_WAKER_UNKNOWN)
 		put_line(pane, "ended by: ", "not known");
 	else
-		put_line(pane, "ended by: ", "%s%s%s%s%s%s", why_waker_name(wait->waker), who,
-			 wait->waker_name[0] ? " " : "", wait->waker_name,
+		put_line(pane, "ended by: ", "%s%s%s%s%s%s",
+			 is_named(wait) ? "" : why_waker_name(wait->waker), who,
+			 wait->waker_name[0] && (!is_named(wait) || *who) ? " " : "",
+			 wait->waker_name,
 			 wait->waker_state && wait->waker_state[0] ? ", which was in " : "",
 			 wait->waker_state ? wait->waker_state : "");
 }
