@@ -1,5 +1,6 @@
 /* The viewer in the terminal as text: whole screens, and that a cell is what took most of its time. */
 #include "ask/other_lanes.h"
+#include "tui/viewer_live.h"
 #include "tui/viewer_others.h"
 #include "view/others.h"
 
@@ -356,11 +357,69 @@ static void a_cell_of_a_level_is_its_mean(void **unused)
 	(void)unused;
 }
 
+/* What is drawn while recording goes on is what the viewer draws of the same window; the command is the first lane. */
+static void a_live_picture_has_the_cells_of_the_lanes(void **unused)
+{
+	const struct viewer_live_look look = { .seconds = 3.7 };
+	struct viewer_live_picture *picture = xcalloc(1, sizeof(*picture));
+	struct viewing viewing;
+	const char *lane;
+	size_t bytes;
+
+	(void)unused;
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "0");
+	viewing_draw(&viewing, 24, 80);
+	lane = line_with(&viewing, " main[7]  ");
+	viewing.view.to_ns = 1000;
+	bytes = viewer_live_make(&viewing.view, viewer_live_width(80), picture);
+	assert_int_equal(picture->width, 60);
+	grid_reset(&viewing.grid, 24, 80);
+	assert_int_equal(viewer_live_draw(picture, bytes, &look, &viewing.grid), 5);
+	assert_string_equal(line(&viewing, 0), " Recording, 4 s: the answer comes at the end");
+	assert_true(strncmp(line(&viewing, 3), " main[7]", 8) == 0);
+	assert_string_equal(strstr(line(&viewing, 3), "\u2588"), strstr(lane, "\u2588"));
+	assert_non_null(line_with(&viewing, " CPU 1 "));
+	free(picture);
+	viewing_end(&viewing);
+}
+
+/* Whoever made it: nothing behind its end is read, and every screen can be drawn. */
+static void a_live_picture_is_not_believed(void **unused)
+{
+	struct viewer_live_picture *picture = xcalloc(1, sizeof(*picture));
+	struct viewer_live_look look = { 0 };
+	struct grid grid = { 0 };
+	uint32_t random = 3;
+
+	(void)unused;
+	for (int turn = 0; turn < 300; turn++) {
+		uint8_t *bytes = (uint8_t *)picture;
+		size_t count = (size_t)turn * 97 % sizeof(*picture);
+
+		for (size_t i = 0; i < sizeof(*picture); i++) {
+			random = random * 1103515245u + 12345u;
+			bytes[i] = (uint8_t)(random >> 24);
+		}
+		if (turn % 2) {
+			picture->from_ns = 0;
+			picture->to_ns = UINT64_MAX;
+		}
+		look.first = random % 80;
+		grid_reset(&grid, 24 + turn % 60, 80 + turn);
+		assert_true(viewer_live_draw(picture, count, &look, &grid) <= VIEWER_LIVE_ROWS);
+	}
+	grid_fini(&grid);
+	free(picture);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(locks_and_disks_are_rows_that_a_key_shows),
 		cmocka_unit_test(a_cell_of_a_level_is_its_mean),
+		cmocka_unit_test(a_live_picture_has_the_cells_of_the_lanes),
+		cmocka_unit_test(a_live_picture_is_not_believed),
 		cmocka_unit_test(the_lanes_at_80_columns),
 		cmocka_unit_test(the_answer_is_on_top),
 		cmocka_unit_test(where_a_cause_was_stands_above_the_lanes),
