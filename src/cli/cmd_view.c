@@ -289,6 +289,7 @@ static int show_loaded(const struct view_cmd *cmd, struct view *view, struct vie
 	beside_read(cmd->trace, view->loaded->facts, &beside);
 	view->beside = &beside;
 	rc = screen ? viewer_screen_show(screen, view, err) : viewer_screen_run(view, err);
+	view->beside = NULL;
 	beside_fini(&beside);
 	return rc;
 }
