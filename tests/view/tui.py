@@ -66,6 +66,11 @@ def wrong_cells(spans, cells, start, end):
     return wrong
 
 
+def answered(run):
+    """The first answer is there, whoever was shown before."""
+    return run.until(lambda lines: any(re.search(r"CAUSE, [1-9]\d* of \d+$", line) for line in lines), viewer.PATIENCE)
+
+
 def cells_are_states(tap, path, answer):
     """Over the whole of the command, and over a part of it, where single waits are seen."""
     start, end_ns = answer["window"]["start_ns"], answer["window"]["end_ns"]
@@ -74,7 +79,7 @@ def cells_are_states(tap, path, answer):
     for first, last, columns in ((start, end_ns, 80), (start, end_ns, 200), (middle, middle + 7_654_321, 140)):
         when = ["--from", "%d.%09d" % divmod(first, 10**9), "--to", "%d.%09d" % divmod(last, 10**9)]
         run = show(*when, path, rows=40, columns=columns)
-        run.shows("LANES")
+        answered(run)
         run.settle()
         for line in run.screen.text():
             lane = re.match(r"[> ][* ] *[^ ]+\[(\d+)\] ", line[:GUTTERS[columns]])
@@ -109,8 +114,7 @@ def keys(tap, path, answer):
         tap.ok("```\n%s\n```\n" % "\n".join(run.screen.text()) in text.read(), "the screen is that of docs/view.md", *run.screen.text())
     whole = line_with(run, "LANES")
     run.send("w")
-    run.settle()
-    tap.ok(line_with(run, "LANES") != whole, "w zooms")
+    tap.ok(run.until(lambda lines: line_with(run, "LANES") not in ("", whole), viewer.PATIENCE), "w zooms")
     run.send("f")
     run.settle()
     before = line_with(run, "LANES")
@@ -130,11 +134,6 @@ def keys(tap, path, answer):
     end(tap, run, "the keys")
 
 
-def answered(run):
-    """The first answer is there, whoever was shown before."""
-    return run.until(lambda lines: any(re.search(r"CAUSE, [1-9]\d* of \d+$", line) for line in lines), viewer.PATIENCE)
-
-
 def other_lanes(tap):
     """The planted requests, packets and the lock of view/others.py as rows: each cell at its place."""
     with tempfile.TemporaryDirectory(prefix="holdup-view.") as folder:
@@ -146,8 +145,7 @@ def other_lanes(tap):
         run.send("?")
         tap.ok(run.shows("locks, disks, network, programs, pressure as rows"), "? says how other lanes are shown", *run.screen.text())
         run.send(" 0o")
-        tap.ok(run.shows("Locks: 1", viewer.PATIENCE), "o shows them", *run.screen.text())
-        run.settle()
+        tap.ok(run.shows("Locks: 1", viewer.PATIENCE) and run.shows("w waited for; no holder is known", viewer.PATIENCE), "o shows them", *run.screen.text())
         cells = {name: line_with(run, name)[26:].ljust(74) for name in ("disk 8:0", "<img> sent", "kernel rw lock")}
         drawn = {name: {column for column, cell in enumerate(text) if cell != " "} for name, text in cells.items()}
         place = lambda first, last: set(range(round(first * 74), round(last * 74)))  # noqa: E731
@@ -183,8 +181,8 @@ def ascii_alone(tap, path):
     texts = []
     for locale in ("C.UTF-8", "C"):
         run = show(path, env={"LC_ALL": locale})
-        run.shows("LANES")
-        run.settle(0.4)
+        answered(run)
+        run.shows("charged to: ", viewer.PATIENCE)
         texts.append([line[:20 if line.startswith(("> ", ">*", "  ", " *", "* ")) else 0] + line[20:] for line in run.screen.text()])
         raw = run.raw
         end(tap, run, locale)
