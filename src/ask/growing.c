@@ -17,6 +17,7 @@
 #define STEP_NS	       300000000u   /* a step takes no longer, nearly */
 #define MOST_BEHIND_NS 3000000000u  /* then a stretch is left out */
 #define KEPT_NS	       200000000u   /* of it the last part is read */
+#define SPANS_MOST     (1u << 16)   /* of other lanes, together */
 #define LANES_NS       30000000000u /* they reach back so far, or to the beginning */
 #define WARM_NS	       2000000000u  /* more than what a reader looks back from where it begins */
 
@@ -76,7 +77,8 @@ static void begin_lanes(struct growing *growing, struct lanes *lanes, uint64_t n
 					  .process = process_of,
 					  .process_name = process_name,
 					  .context = growing,
-					  .no_spans = true };
+					  .is_live = true,
+					  .most_spans = SPANS_MOST };
 
 	*lanes = (struct lanes){ .others = others_new(&opts), .since_ns = now_ns };
 }

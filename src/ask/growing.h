@@ -23,7 +23,7 @@ int growing_step(struct growing *growing, uint64_t whole_ns, struct err *err);
 
 /* What may be asked until the next step; NULL before the first one. */
 const struct timeline *growing_timeline(const struct growing *growing);
-/* Locks of the kernel, disks, network devices and points in programs, of the last half minute at least. */
+/* Locks of the kernel, disks, network devices, points in programs and what programs tell, of the last half minute at least. */
 const struct others *growing_others(struct growing *growing);
 const struct facts *growing_facts(const struct growing *growing);
 

@@ -32,7 +32,9 @@
 #include "model/model.h"
 #include "record/record.h"
 #include "report/check.h"
+#include "tui/viewer_live.h"
 #include "tui/viewer_screen.h"
+#include "view/live.h"
 #include "view/others.h"
 #include "view/save.h"
 #include "view/server.h"
@@ -193,7 +195,7 @@ static int serve(const struct view_cmd *cmd, struct err *err)
 	return serve_trace(cmd, cmd->trace, NULL, NULL, err);
 }
 
-static int serve_live(void *context, const char *dir, const struct view_live *live,
+static int serve_live(void *context, const char *dir, struct view_live *live,
 		      const struct view_live_door *door, struct err *err)
 {
 	return serve_trace(context, dir, live, door, err);
@@ -217,7 +219,7 @@ static void read_others(const struct view_cmd *cmd, struct view *view)
 {
 	struct err err = { 0 };
 
-	if (cmd->save && view_others_read(cmd->trace, cmd->model, &view->others, &err) < 0)
+	if (view_others_read(cmd->trace, cmd->model, &view->others, &err) < 0)
 		fprintf(stderr, "holdup view: locks, disks and other lanes are left out: %s\n",
 			err.text);
 }
@@ -275,56 +277,103 @@ static int save_files(const struct view_cmd *cmd, struct err *err)
 
 /* ------------------------------------------------------------- in the terminal */
 
+/* The trace is open; 'screen' NULL: it is opened now. */
+static int show_loaded(const struct view_cmd *cmd, struct view *view, struct viewer_screen *screen,
+		       struct err *err)
+{
+	struct beside beside = { 0 };
+	int rc = view_others_new(cmd->trace, cmd->model, &view->others, err);
+
+	if (rc < 0)
+		return rc;
+	beside_read(cmd->trace, view->loaded->facts, &beside);
+	view->beside = &beside;
+	rc = screen ? viewer_screen_show(screen, view, err) : viewer_screen_run(view, err);
+	view->beside = NULL;
+	beside_fini(&beside);
+	return rc;
+}
+
 static int show(const struct view_cmd *cmd, struct err *err)
 {
 	struct loaded loaded = { 0 };
-	struct beside beside = { 0 };
-	struct view view = { .path = cmd->trace, .loaded = &loaded, .beside = &beside };
+	struct view view = { .path = cmd->trace, .loaded = &loaded };
 	int rc;
 
 	reading_shows();
 	rc = view_open_trace(cmd, &loaded, &view, err);
-	if (rc == 0) {
-		beside_read(cmd->trace, loaded.facts, &beside);
-		rc = viewer_screen_run(&view, err);
-	}
-	beside_fini(&beside);
+	if (rc == 0)
+		rc = show_loaded(cmd, &view, NULL, err);
 	loaded_fini(&loaded);
 	return rc;
 }
 
-static int record_into(struct view_cmd *cmd, char **command, struct record_opts *opts,
-		       struct err *err)
+static void say_read(void *context, uint64_t done_ns, uint64_t whole_ns)
 {
-	struct record_result result = { .status = -1 };
+	viewer_screen_say_read(context, done_ns, whole_ns);
+}
+
+/* The recording is over. */
+static int show_recorded(const struct view_cmd *cmd, struct viewer_screen *screen, struct err *err)
+{
+	const struct load_opts load = { .progress = say_read, .context = screen };
+	struct loaded loaded = { 0 };
+	struct view view = { .path = cmd->trace, .loaded = &loaded };
 	int rc;
 
-	recording_fill(&cmd->recording, opts);
-	opts->argv = command;
-	rc = recording_preload(&cmd->recording, opts, err);
-	if (rc == 0 && !opts->dir)
-		rc = tempdir_make(&opts->dir, err);
+	viewer_screen_say_read(screen, 0, 0);
+	reading_shows();
+	rc = load_begin(cmd->trace, err);
 	if (rc == 0)
-		rc = record_run(opts, &result, err);
-	if (rc == 0 && result.final_signal)
-		rc = err_set(err, -EINTR, "interrupted: the recording is not shown");
+		rc = explain_refuse(cmd->trace, err);
 	if (rc == 0)
-		rc = recording_leave_root(&cmd->recording, opts->dir, result.is_given, err);
-	record_result_fini(&result);
-	cmd->trace = opts->dir;
+		rc = loaded_open(cmd->trace, &load, &loaded, err);
+	if (rc == 0)
+		rc = show_loaded(cmd, &view, screen, err);
+	loaded_fini(&loaded);
 	return rc;
 }
 
-/* A recording without --dir is removed when the viewer ends. */
+/* In the process that looks. That recording failed is said by the other one. */
+static int show_live(void *context, const char *dir, struct view_live *live,
+		     const struct view_live_door *door, struct err *err)
+{
+	struct view_cmd *cmd = context;
+	struct viewer_screen *screen = NULL;
+	int rc;
+
+	if (!door->listens(door->of))
+		return 0;
+	rc = viewer_screen_open(&screen, err);
+	door->served(door->of);
+	cmd->trace = dir;
+	if (rc == 0 && viewer_screen_live(screen, live, err) == 0)
+		rc = show_recorded(cmd, screen, err);
+	viewer_screen_close(screen);
+	return rc;
+}
+
+/* In the process that records. */
+static void draw_live(struct view_live *live, const struct view *view)
+{
+	struct viewer_live_picture *picture = xcalloc(1, sizeof(*picture));
+	size_t bytes = viewer_live_make(view, view_live_width(live), picture);
+
+	view_live_put_bytes(live, picture, bytes);
+	free(picture);
+}
+
 static int record_and_show(struct view_cmd *cmd, char **command, struct err *err)
 {
-	struct record_opts opts = { .seconds = cmd->seconds };
-	int rc = record_into(cmd, command, &opts, err);
+	const struct view_live_job job = { .command = command,
+					   .seconds = cmd->seconds,
+					   .recording = &cmd->recording,
+					   .serve = show_live,
+					   .context = cmd,
+					   .draw = draw_live,
+					   .has_terminal = true };
 
-	if (rc == 0)
-		rc = show(cmd, err);
-	tempdir_remove();
-	return rc;
+	return view_live_run(&job, err);
 }
 
 static int run_in_terminal(struct view_cmd *cmd, char **command, struct err *err)
@@ -332,7 +381,7 @@ static int run_in_terminal(struct view_cmd *cmd, char **command, struct err *err
 	int rc = viewer_screen_check(err);
 
 	if (rc == 0)
-		rc = command ? record_and_show(cmd, command, err) : show(cmd, err);
+		rc = cmd->live || command ? record_and_show(cmd, command, err) : show(cmd, err);
 	return rc;
 }
 
@@ -364,13 +413,11 @@ static int view_check_usage(struct view_cmd *cmd, int operands, struct err *err)
 	if ((cmd->save || cmd->svg) && (cmd->keep || cmd->port || cmd->no_open || cmd->listen))
 		return err_set(err, -EINVAL,
 			       "--save and --svg exclude --keep, --port, --listen and --no-open");
-	if (cmd->svg && !cmd->save && cmd->model_path)
-		return err_set(err, -EINVAL, "--svg excludes --model without --save");
-	if (cmd->tui && (cmd->save || cmd->svg || cmd->keep || cmd->port || cmd->no_open ||
-			 cmd->listen || cmd->live || cmd->model_path))
+	if (cmd->tui &&
+	    (cmd->save || cmd->svg || cmd->keep || cmd->port || cmd->no_open || cmd->listen))
 		return err_set(err, -EINVAL,
-			       "--tui excludes --save, --svg, --listen, --port, --keep, --no-open, "
-			       "--live and --model");
+			       "--tui excludes --save, --svg, --listen, --port, --keep and "
+			       "--no-open");
 	rc = when_parse(cmd->from, false, &cmd->from_when, err);
 	return rc < 0 ? rc : when_parse(cmd->to, true, &cmd->to_when, err);
 }
@@ -438,7 +485,7 @@ const struct command cmd_view = {
 		"Exit status: 0 stopped or written, 2 wrong usage, 3 failed.\n"
 		"\n"
 		"With -- COMMAND or --live it records first, and shows lanes meanwhile. With --tui\n"
-		"it shows the same in this terminal, after a recording; ? lists the keys there.\n"
+		"it shows the same in this terminal; ? lists the keys there.\n"
 		"The options of recording are those of holdup record.\n"
 		"\n"
 		"  holdup view run.holdup\n"

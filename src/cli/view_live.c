@@ -29,8 +29,9 @@
 #include "view/live.h"
 #include "view/others.h"
 
-#define STEP_MS	 1000u
-#define SHOWN_NS UINT64_C(30000000000)
+#define STEP_MS	    1000u
+#define PRINTED_MAX (1 << 20) /* bytes of what the command printed: the last ones */
+#define SHOWN_NS    UINT64_C(30000000000)
 
 /* Between recorder and server; the recorder's ends are -1 where they are not open. */
 struct pipes {
@@ -41,6 +42,8 @@ struct pipes {
 
 /* A recording under way. */
 struct showing {
+	const struct view_live_job *job;
+	uint32_t ends; /* so often the user wanted the end */
 	struct pipes pipes;
 	pid_t server;
 	bool has_begun;
@@ -66,8 +69,8 @@ static void say_served(void *of)
 	(void)!write(pipes->told[1], "", 1);
 }
 
-static void run_server(const struct view_live_job *job, const char *dir,
-		       const struct view_live *live, struct pipes *pipes)
+static void run_server(const struct view_live_job *job, const char *dir, struct view_live *live,
+		       struct pipes *pipes)
 {
 	const struct view_live_door door = { say_listening, say_served, pipes };
 	AUTO_FREE char *copy = xstrdup(dir);
@@ -76,7 +79,8 @@ static void run_server(const struct view_live_job *job, const char *dir,
 
 	(void)close(pipes->told[0]);
 	(void)close(pipes->begun[1]);
-	(void)setpgid(0, 0); /* Ctrl-C is the recorder's */
+	if (!job->has_terminal)
+		(void)setpgid(0, 0); /* Ctrl-C is the recorder's */
 	rc = guard_drop_to_sudo_user(&err);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (rc == 0) {
@@ -98,8 +102,8 @@ static void pipes_close(struct pipes *pipes)
 	pipes->told[0] = pipes->begun[0] = pipes->begun[1] = -1;
 }
 
-static pid_t fork_server(const struct view_live_job *job, const char *dir,
-			 const struct view_live *live, struct pipes *pipes)
+static pid_t fork_server(const struct view_live_job *job, const char *dir, struct view_live *live,
+			 struct pipes *pipes)
 {
 	sigset_t signals, before;
 	pid_t child;
@@ -118,8 +122,8 @@ static pid_t fork_server(const struct view_live_job *job, const char *dir,
 }
 
 /* Returns once it listens; nothing is printed yet. */
-static int start_server(const struct view_live_job *job, const char *dir,
-			const struct view_live *live, struct showing *showing, struct err *err)
+static int start_server(const struct view_live_job *job, const char *dir, struct view_live *live,
+			struct showing *showing, struct err *err)
 {
 	struct pipes *pipes = &showing->pipes;
 	char byte;
@@ -147,20 +151,29 @@ static void on_begun(void *context)
 		(void)!read(showing->pipes.told[0], &byte, 1);
 }
 
-/* Until it ends; our end is its end. */
-static void wait_for_server(pid_t child)
+/* Until it ends; our end is its end, and where it stops, a job of the shell, so do we. Returns its status. */
+static int wait_for_server(pid_t child)
 {
 	const struct timespec second = { .tv_sec = 1 };
 	sigset_t signals;
+	int status = 0;
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
-	while (waitpid(child, NULL, WNOHANG) == 0) {
-		int signal = sigtimedwait(&signals, NULL, &second);
+	for (;;) {
+		pid_t ended = waitpid(child, &status, WNOHANG | WUNTRACED);
+		int signal;
 
+		if (ended == child && WIFSTOPPED(status)) {
+			(void)raise(SIGSTOP);
+			continue;
+		}
+		if (ended != 0)
+			return ended == child ? status : 0;
+		signal = sigtimedwait(&signals, NULL, &second);
 		if (signal == SIGINT || signal == SIGTERM)
 			(void)kill(child, SIGTERM);
 	}
@@ -174,6 +187,69 @@ static void end_server(const struct showing *showing)
 	if (showing->has_begun)
 		(void)nanosleep(&moment, NULL);
 	(void)kill(showing->server, SIGTERM);
+}
+
+/* ------------------------------------------------------- the command's terminal */
+
+/* What the recorder's own were, and where the command prints to meanwhile. */
+struct stdio {
+	int before[3]; /* -1 = as they are */
+	int printed;
+};
+
+#define STDIO_NONE ((struct stdio){ { -1, -1, -1 }, -1 })
+
+/* Beside the trace, so that no user's program fills memory with it. */
+static int stdio_begin(struct stdio *stdio, const char *dir, struct err *err)
+{
+	AUTO_FREE char *copy = xstrdup(dir);
+	AUTO_CLOSE int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	stdio->printed = open(dirname(copy), O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	if (none < 0 || stdio->printed < 0)
+		return err_set(err, -errno, "cannot keep what the command prints: %s",
+			       strerror(errno));
+	(void)fflush(NULL);
+	for (int fd = 0; fd < 3; fd++) {
+		stdio->before[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (stdio->before[fd] < 0 || dup2(fd ? stdio->printed : none, fd) < 0)
+			return err_set(err, -errno, "cannot lead the command's output away: %s",
+				       strerror(errno));
+	}
+	return 0;
+}
+
+static void stdio_restore(struct stdio *stdio)
+{
+	(void)fflush(NULL);
+	for (int fd = 0; fd < 3; fd++) {
+		if (stdio->before[fd] < 0)
+			continue;
+		(void)dup2(stdio->before[fd], fd);
+		(void)close(stdio->before[fd]);
+		stdio->before[fd] = -1;
+	}
+}
+
+/* As it would have stood there; of much the end. */
+static void stdio_print(struct stdio *stdio)
+{
+	off_t size = stdio->printed < 0 ? 0 : lseek(stdio->printed, 0, SEEK_END), at;
+	char bytes[4096];
+	ssize_t got;
+
+	at = size > PRINTED_MAX ? size - PRINTED_MAX : 0;
+	if (at)
+		printf("[%lld bytes that the command printed before are left out]\n",
+		       (long long)at);
+	while (size > 0 && (got = pread(stdio->printed, bytes, sizeof(bytes), at)) > 0) {
+		(void)fwrite(bytes, 1, (size_t)got, stdout);
+		at += got;
+	}
+	(void)fflush(stdout);
+	if (stdio->printed >= 0)
+		(void)close(stdio->printed);
+	stdio->printed = -1;
 }
 
 /* ---------------------------------------------------------------- the recording */
@@ -195,7 +271,10 @@ static void draw(struct showing *showing, const char *dir)
 			       : timeline->origin_ns;
 	lanes.others = (struct others *)(uintptr_t)growing_others(showing->growing);
 	view.others = view_others_ready(&lanes);
-	view_live_put(showing->live, &view);
+	if (showing->job->draw)
+		showing->job->draw(showing->live, &view);
+	else
+		view_live_put(showing->live, &view);
 	view_others_end(view.others);
 }
 
@@ -204,12 +283,22 @@ struct step {
 	const char *dir;
 };
 
+/* Keys of the one that looks, as if they were Ctrl-C: the first one ends the command, the next one the recording. */
+static void heed_ends(struct showing *showing)
+{
+	if (showing->ends >= 2 || view_live_ends(showing->live) <= showing->ends)
+		return;
+	showing->ends++;
+	(void)kill(getpid(), SIGINT);
+}
+
 static void on_step(void *context, uint64_t whole_ns)
 {
 	const struct step *step = context;
 	struct showing *showing = step->showing;
 	struct err err = { 0 };
 
+	heed_ends(showing);
 	if (showing->is_broken || whole_ns == UINT64_MAX)
 		return;
 	showing->is_broken = growing_step(showing->growing, whole_ns, &err) < 0;
@@ -235,9 +324,10 @@ static int record(const struct view_live_job *job, struct record_opts *opts, str
 int view_live_run(const struct view_live_job *job, struct err *err)
 {
 	struct record_opts opts = { .argv = job->command, .seconds = job->seconds };
-	struct showing showing = { .pipes = { { -1, -1 }, { -1, -1 } }, .server = -1 };
+	struct showing showing = { .job = job, .pipes = { { -1, -1 }, { -1, -1 } }, .server = -1 };
 	struct step step = { .showing = &showing };
-	int rc;
+	struct stdio stdio = STDIO_NONE;
+	int rc, status;
 
 	recording_fill(job->recording, &opts);
 	rc = opts.dir ? 0 : tempdir_make(&opts.dir, err);
@@ -257,13 +347,19 @@ int view_live_run(const struct view_live_job *job, struct err *err)
 	opts.step = on_step;
 	opts.step_context = &step;
 	opts.step_ms = STEP_MS;
-	rc = record(job, &opts, err);
+	rc = job->has_terminal ? stdio_begin(&stdio, opts.dir, err) : 0;
+	if (rc == 0)
+		rc = record(job, &opts, err);
+	stdio_restore(&stdio);
 	growing_free(showing.growing);
 	view_live_end(showing.live, rc < 0 ? err->text : NULL);
 	pipes_close(&showing.pipes);
 	if (rc < 0)
 		end_server(&showing);
-	wait_for_server(showing.server);
+	status = wait_for_server(showing.server);
+	stdio_print(&stdio);
 	tempdir_remove();
+	if (rc == 0 && job->has_terminal && status)
+		rc = err_set(err, -EIO, "the viewer failed");
 	return rc;
 }

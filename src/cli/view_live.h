@@ -13,6 +13,7 @@
 #include "cli/recording.h"
 
 struct err;
+struct view;
 struct view_live;
 
 /* What the one that answers tells the other one. */
@@ -27,9 +28,16 @@ struct view_live_job {
 	double seconds; /* 0 = to the end of the command, or Ctrl-C */
 	struct recording_opts *recording;
 	/* Serve the trace at 'dir', which is still being recorded; calls both of 'door', in this order. */
-	int (*serve)(void *context, const char *dir, const struct view_live *live,
+	int (*serve)(void *context, const char *dir, struct view_live *live,
 		     const struct view_live_door *door, struct err *err);
 	void *context;
+	/* Make a picture of the window for it; NULL = view_live_put(). */
+	void (*draw)(struct view_live *live, const struct view *view);
+	/*
+	 * It has the terminal: the command reads /dev/null, and what it prints is kept in a file without a name and
+	 * printed at the end.
+	 */
+	bool has_terminal;
 };
 
 /* Returns once the server has ended: 0, or a negative errno with err filled. */

@@ -410,6 +410,12 @@ char *report_why_headline(const struct why *why, const struct facts *facts, bool
 	return headline(&page);
 }
 
+/* "ran instead" is the verb of a sentence that needs none where it says by whom. */
+bool report_why_adds(const char *words, const char *part)
+{
+	return part[0] && strcmp(part, "ran instead") != 0 && !strstr(words, part);
+}
+
 char *report_why_root(const struct why *why, const struct why_root *root)
 {
 	return words_root(why, root);

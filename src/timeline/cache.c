@@ -11,7 +11,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define PLACES	  384u	      /* of about 100 KiB at most, with waits */
+#define PLACES	  384u	      /* of about 100 KiB, with waits */
+#define ROOM_MAX  (96u << 10) /* that a place keeps for the next chunk */
 #define CHUNK_MAX (64u << 20) /* bytes; no writer makes larger ones */
 
 struct place {
@@ -115,6 +116,12 @@ static void fill(struct tl_cache *cache, const struct track *track, const struct
 	}
 }
 
+static size_t room_of(const struct chunk *chunk)
+{
+	return chunk->byte_cap + chunk->entry_cap * sizeof(*chunk->entries) +
+	       chunk->wait_cap * sizeof(*chunk->waits) + chunk->edge_cap * sizeof(*chunk->edges);
+}
+
 /* A place that nothing has used for a while. */
 static struct place *make_place(struct tl_cache *cache)
 {
@@ -130,6 +137,9 @@ static struct place *make_place(struct tl_cache *cache)
 	if (place->key != UINT64_MAX)
 		(void)map_remove(&cache->index, place->key);
 	place->key = UINT64_MAX;
+	if (room_of(&place->chunk) >
+	    ROOM_MAX) /* else places get the room of the largest chunk each */
+		chunk_fini(&place->chunk);
 	return place;
 }
 

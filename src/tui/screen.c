@@ -252,6 +252,21 @@ bool screen_signals(struct screen *screen)
 	return true;
 }
 
+bool screen_interrupts(struct screen *screen, uint32_t *interrupts)
+{
+	struct signalfd_siginfo info;
+
+	while (read(screen->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH)
+			resize(screen);
+		else if (info.ssi_signo == SIGINT)
+			(*interrupts)++;
+		else if (info.ssi_signo != SIGTSTP)
+			return false;
+	}
+	return true;
+}
+
 bool screen_drop_signals(const struct screen *screen)
 {
 	struct signalfd_siginfo info;
@@ -262,16 +277,22 @@ bool screen_drop_signals(const struct screen *screen)
 	return go_on;
 }
 
-bool screen_wait(const struct screen *screen, uint64_t left_ns, bool *out_is_quiet)
+bool screen_wait_for(const struct screen *screen, int fd, uint64_t left_ns, bool *out_is_quiet)
 {
 	struct pollfd fds[] = {
 		{ .fd = STDIN_FILENO, .events = POLLIN },
 		{ .fd = screen->signals, .events = POLLIN },
+		{ .fd = fd, .events = POLLIN },
 	};
 	struct timespec left = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
 
 	*out_is_quiet = ppoll(fds, ARRAY_LEN(fds), left_ns == UINT64_MAX ? NULL : &left, NULL) == 0;
 	return !(fds[0].revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+bool screen_wait(const struct screen *screen, uint64_t left_ns, bool *out_is_quiet)
+{
+	return screen_wait_for(screen, -1, left_ns, out_is_quiet);
 }
 
 /* ------------------------------------------------------------------------ keys */

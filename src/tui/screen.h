@@ -53,9 +53,15 @@ void screen_return(struct screen *screen);
  * False: the terminal has gone.
  */
 bool screen_wait(const struct screen *screen, uint64_t left_ns, bool *out_is_quiet);
+/* The same, or until 'fd' can be read; -1 = none. */
+bool screen_wait_for(const struct screen *screen, int fd, uint64_t left_ns, bool *out_is_quiet);
 
 /* Take signals; stops and goes on where one says so. False: it is to end. */
 bool screen_signals(struct screen *screen);
+/*
+ * The same where another process records, which Ctrl-C and Ctrl-Z are for: of Ctrl-C it is counted, and nothing stops.
+ */
+bool screen_interrupts(struct screen *screen, uint32_t *interrupts);
 /* Drop them: what a user typed at somebody else. False: it is to end. */
 bool screen_drop_signals(const struct screen *screen);
 

@@ -23,20 +23,24 @@ static void forget_hops(struct viewer_chain *chain)
 void viewer_chain_hide(struct viewer *viewer)
 {
 	forget_hops(&viewer->chain);
-	viewer->chain.shown = false;
+	viewer->chain.shown = viewer->chain.is_awaited = false;
 	viewer->chain.wait_count = viewer->chain.wait_at = 0;
 }
 
 static char *end_words(const struct why_wait *wait)
 {
+	const char *kind = why_waker_name(wait->waker);
+	size_t length = strlen(kind);
+
 	if (wait->waker == WHY_WAKER_NONE)
 		return xstrdup("it had not ended");
 	if (wait->waker == WHY_WAKER_UNKNOWN)
 		return xstrdup("what ended it is not known");
 	if (view_wait_has_actor(wait))
 		return xasprintf("ended by %s[%d]", wait->woken_by.comm, wait->woken_by.tid);
-	return xasprintf("ended by %s%s%s", why_waker_name(wait->waker),
-			 wait->waker_name[0] ? " " : "", wait->waker_name);
+	if (strncmp(wait->waker_name, kind, length) == 0 && wait->waker_name[length] == ' ')
+		return xasprintf("ended by %s", wait->waker_name); /* "timer hrtimer_wakeup" */
+	return xasprintf("ended by %s%s%s", kind, wait->waker_name[0] ? " " : "", wait->waker_name);
 }
 
 static char *hop_words(const struct why_wait *wait)
@@ -136,6 +140,20 @@ static void find_wait_of_lane(struct viewer *viewer)
 	}
 }
 
+static bool is_same(const struct viewer_spot *a, const struct viewer_spot *b)
+{
+	return a->lane.kind == b->lane.kind && a->lane.index == b->lane.index &&
+	       a->start_ns == b->start_ns && a->end_ns == b->end_ns;
+}
+
+/* Of the wait at the cursor. */
+static bool is_charge_known(const struct viewer *viewer)
+{
+	const struct viewer_spot spot = viewer_spot(viewer);
+
+	return is_same(&viewer->charge.of, &spot) && !viewer->charge.is_awaited;
+}
+
 void viewer_chain_show(struct viewer *viewer)
 {
 	struct viewer_chain *chain = &viewer->chain;
@@ -147,10 +165,12 @@ void viewer_chain_show(struct viewer *viewer)
 		return;
 	}
 	viewer_chain_hide(viewer);
+	if (of_lane && !viewer->asks_later)
+		(void)viewer_settle(viewer);
 	chain->shown = true;
 	chain->of_lane = of_lane;
 	if (of_lane) {
-		(void)viewer_settle(viewer);
+		chain->is_awaited = !is_charge_known(viewer);
 		find_wait_of_lane(viewer);
 	} else {
 		find_waits_of_cause(viewer);
@@ -187,27 +207,53 @@ void viewer_chain_wait(struct viewer *viewer, int by)
 
 /* ------------------------------------------------------------------ of one wait */
 
-static bool is_same(const struct viewer_spot *a, const struct viewer_spot *b)
+bool viewer_settle_ask(struct viewer *viewer, struct verdict_ask *out_ask,
+		       struct viewer_spot *out_spot)
 {
-	return a->lane.kind == b->lane.kind && a->lane.index == b->lane.index &&
-	       a->start_ns == b->start_ns && a->end_ns == b->end_ns;
+	const struct viewer_spot spot = viewer_spot(viewer);
+
+	if (!spot.is_wait || is_same(&viewer->charge.of, &spot))
+		return false;
+	if (viewer->chain.shown && viewer->chain.of_lane && !viewer->chain.is_awaited)
+		return false; /* whose hops are of the one that is kept */
+	explanation_fini(&viewer->charge.answer);
+	viewer->charge = (struct viewer_charge){ .of = spot, .is_awaited = true };
+	*out_ask = (struct verdict_ask){ spot.start_ns, spot.end_ns, spot.lane.index + 1 };
+	*out_spot = spot;
+	return true;
+}
+
+void viewer_settle_take(struct viewer *viewer, const struct viewer_spot *spot,
+			const struct explanation *answer)
+{
+	struct viewer_charge *charge = &viewer->charge;
+	struct explanation late = *answer;
+
+	if (!is_same(&charge->of, spot) || !charge->is_awaited) {
+		explanation_fini(&late);
+		return;
+	}
+	charge->answer = late;
+	charge->is_awaited = false;
+	if (viewer->chain.is_awaited && is_charge_known(viewer)) {
+		viewer->chain.is_awaited = false;
+		find_wait_of_lane(viewer);
+		fill_hops(viewer);
+	}
 }
 
 bool viewer_settle(struct viewer *viewer)
 {
-	const struct viewer_spot spot = viewer_spot(viewer);
-	const struct verdict_ask ask = { spot.start_ns, spot.end_ns, spot.lane.index + 1 };
-	struct viewer_charge *charge = &viewer->charge;
+	struct explanation answer = { 0 };
+	struct verdict_ask ask;
+	struct viewer_spot spot;
 	struct err err = { 0 };
 
-	if (!spot.is_wait || is_same(&charge->of, &spot))
+	if (!viewer_settle_ask(viewer, &ask, &spot))
 		return false;
-	if (viewer->chain.shown && viewer->chain.of_lane)
-		return false; /* whose hops are of the one that is kept */
-	explanation_fini(&charge->answer);
-	*charge = (struct viewer_charge){ .of = spot };
-	if (verdict_of(viewer->view, &ask, &charge->answer, &err) < 0)
-		charge->answer = (struct explanation){ 0 };
+	if (verdict_of(viewer->view, &ask, &answer, &err) < 0)
+		answer = (struct explanation){ 0 };
+	viewer_settle_take(viewer, &spot, &answer);
 	return true;
 }
 

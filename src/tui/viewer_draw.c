@@ -79,7 +79,9 @@ static void draw_headline(const struct viewer *viewer, const struct viewer_layou
 {
 	const char *plain = viewer->headline  ? viewer->headline
 			    : viewer->why_not ? viewer->why_not
-					      : "";
+			    : viewer->is_asking
+				    ? "Explaining ...; until then, the busiest threads are shown."
+				    : "";
 	AUTO_FREE char *safe = text_escaped(plain);
 	const char *text = safe;
 
@@ -97,8 +99,8 @@ static void draw_headline(const struct viewer *viewer, const struct viewer_layou
 static char *cause_words(const struct why *why, const struct why_root *root)
 {
 	AUTO_FREE char *text = report_why_root(why, root);
-	bool what = root->what[0] && !strstr(text, root->what);
-	bool object = root->object[0] && !strstr(text, root->object);
+	bool what = report_why_adds(text, root->what);
+	bool object = report_why_adds(text, root->object);
 	AUTO_FREE char *all =
 		xasprintf("%s%s%s%s%s", text, what ? ", " : "", what ? root->what : "",
 			  object ? ", " : "", object ? root->object : "");
@@ -127,13 +129,13 @@ static void draw_causes(const struct viewer *viewer, const struct viewer_layout 
 	size_t count = why ? why->root_count : 0;
 	int row = layout->causes_at;
 
-	grid_printf(grid, row - 1, 0, GRID_BAR, "%s  SHARE      TIME CAUSE, %zu of %zu",
+	grid_printf(grid, row - 1, 0, GRID_BAR, "%s  SHARE      TIME CAUSE, %zu of %zu%s",
 		    viewer->focus == VIEWER_CAUSES ? ">" : " ", count ? viewer->cause + 1 : 0,
-		    count);
+		    count, viewer->is_asking ? "; explaining ..." : "");
 	grid_paint(grid, row - 1, GRID_BAR);
 	for (size_t i = viewer->cause_first; i < count && row < layout->window_at; i++)
 		draw_cause(viewer, i, row++, grid);
-	if (!count)
+	if (!count && !viewer->is_asking)
 		grid_put(grid, row, 1, GRID_DIM,
 			 "The busiest threads are shown; e explains the one that is selected.");
 }
@@ -208,11 +210,14 @@ static const char *fold_sign(const struct viewer *viewer, const struct viewer_ro
 
 static char *heading_words(const struct viewer *viewer, const struct viewer_row *row)
 {
-	const struct view_process *process = &viewer->processes.at[row->index];
+	const struct view_process *process =
+		row->kind == VIEWER_PROCESS ? &viewer->processes.at[row->index] : NULL;
 	AUTO_FREE char *name = NULL;
 	AUTO_FREE char *others = NULL;
 	AUTO_FREE char *id = NULL;
 
+	if (row->kind == VIEWER_OTHERS)
+		return viewer_others_heading(viewer, (enum other_group)row->index, row->open);
 	if (row->kind == VIEWER_CPUS)
 		return xasprintf("%u CPUs", row->hidden);
 	name = text_escaped(view_process_name(viewer->timeline, process));
@@ -273,8 +278,35 @@ static void draw_cells(const struct viewer *viewer, const struct viewer_layout *
 	}
 }
 
+/* Its whole name is told below, where it is selected. */
+static void draw_other(const struct viewer *viewer, const struct viewer_layout *layout, int line,
+		       uint32_t index, bool *marks_in_sight, struct grid *grid)
+{
+	const struct other_lane *lane = others_lane(viewer_others(viewer), index);
+	const struct lane_window window = viewer_window(viewer);
+	AUTO_FREE uint8_t *cells = xcalloc(viewer->width + 1, sizeof(*cells));
+	AUTO_FREE char *name = text_escaped(lane->label);
+	uint32_t cursor = viewer_column(viewer, viewer->cursor_ns);
+	struct grid cut = { 0 };
+
+	grid_reset(&cut, 1, layout->gutter - 4);
+	grid_put_cut(&cut, 0, 0, GRID_PLAIN, name);
+	for (int i = 0; i < cut.columns; i++)
+		grid->cells[line * grid->columns + 3 + i] = cut.cells[i];
+	grid_fini(&cut);
+	viewer_other_cells(lane, viewer->timeline, &window, cells);
+	for (uint32_t i = 0; i < viewer->width; i++) {
+		int column = layout->gutter + (int)i;
+
+		marks_in_sight[cells[i]] = true;
+		grid_put(grid, line, column, viewer_mark_style((enum viewer_mark)cells[i]),
+			 viewer_mark_glyph((enum viewer_mark)cells[i], viewer->ascii));
+		grid_mark(grid, line, column, i == cursor ? GRID_CURSOR : 0);
+	}
+}
+
 static void draw_row(const struct viewer *viewer, const struct viewer_layout *layout, size_t index,
-		     int line, bool *in_sight, struct grid *grid)
+		     int line, struct viewer_sight *sight, struct grid *grid)
 {
 	const struct viewer_row *row = &viewer->rows[index];
 	const struct view_lane lane = viewer_lane(row);
@@ -287,9 +319,11 @@ static void draw_row(const struct viewer *viewer, const struct viewer_layout *la
 
 		at = grid_put(grid, line, at, GRID_BOLD, fold_sign(viewer, row));
 		grid_put_cut(grid, line, at + 1, GRID_BOLD, words);
+	} else if (lane.kind == 'o') {
+		draw_other(viewer, layout, line, lane.index, sight->marks, grid);
 	} else {
 		put_name(viewer, row, at, layout->gutter - at - 1, grid, line);
-		draw_cells(viewer, layout, line, lane, in_sight, grid);
+		draw_cells(viewer, layout, line, lane, sight->states, grid);
 	}
 	grid_put(grid, line, 0, GRID_BOLD, sign);
 	if (index == viewer->row && is_concerned)
@@ -302,14 +336,14 @@ static void draw_row(const struct viewer *viewer, const struct viewer_layout *la
 static void draw_lanes(const struct viewer *viewer, const struct viewer_layout *layout,
 		       struct grid *grid)
 {
-	bool in_sight[LANE_STATE_COUNT] = { false };
+	struct viewer_sight sight = { 0 };
 	size_t end = viewer->row_first + (size_t)layout->lanes;
 
 	for (size_t i = viewer->row_first; i < viewer->row_count && i < end; i++)
-		draw_row(viewer, layout, i, layout->lanes_at + (int)(i - viewer->row_first),
-			 in_sight, grid);
+		draw_row(viewer, layout, i, layout->lanes_at + (int)(i - viewer->row_first), &sight,
+			 grid);
 	viewer_draw_arrows(viewer, layout, grid);
-	viewer_draw_legend(viewer, layout, in_sight, grid);
+	viewer_draw_legend(viewer, layout, &sight, grid);
 }
 
 void viewer_draw_click(struct viewer *viewer, const struct viewer_layout *layout, int row,
@@ -349,7 +383,7 @@ static void draw_foot(const struct viewer *viewer, const struct viewer_layout *l
 		return;
 	}
 	grid_put(grid, row, 0, GRID_BAR,
-		 "?:help Tab:lanes w/s:zoom a/d:move h/l:cursor f:fit c:chain /:find q:quit");
+		 "?:help Tab:lanes w/s:zoom a/d:move h/l:cursor f:fit c:chain o:locks q:quit");
 	grid_paint(grid, row, GRID_BAR);
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "tui/viewer_model.h"
+#include "tui/viewer_others.h"
 #include "view/answer.h"
 
 struct binding {
@@ -132,6 +133,13 @@ static enum viewer_action toggle_all(struct viewer *viewer, int unused)
 	return VIEWER_REDRAW;
 }
 
+static enum viewer_action toggle_others(struct viewer *viewer, int unused)
+{
+	(void)unused;
+	viewer_others_toggle(viewer);
+	return VIEWER_REDRAW;
+}
+
 /* ---------------------------------------------------------------- chain, search */
 
 static enum viewer_action toggle_chain(struct viewer *viewer, int unused)
@@ -178,26 +186,33 @@ static enum viewer_action explain(struct viewer *viewer, int of_command)
 			 "select the lane of a thread first");
 		return VIEWER_REDRAW;
 	}
-	viewer->ask = (struct verdict_ask){ viewer->view->from_ns, viewer->view->to_ns, 0 };
+	viewer->wanted = (struct verdict_ask){ viewer->view->from_ns, viewer->view->to_ns, 0 };
 	if (!of_command)
-		viewer->ask = (struct verdict_ask){ viewer->from_ns, viewer->to_ns,
-						    viewer_row(viewer)->index + 1 };
+		viewer->wanted = (struct verdict_ask){ viewer->from_ns, viewer->to_ns,
+						       viewer_row(viewer)->index + 1 };
 	return VIEWER_EXPLAIN;
 }
 
-void viewer_key_explain(struct viewer *viewer)
+void viewer_key_explained(struct viewer *viewer, const struct verdict_ask *ask, int rc,
+			  const struct explanation *answer, const struct err *err)
 {
-	const struct verdict_ask ask = viewer->ask;
-	struct err err = { 0 };
-
-	if (viewer_explain(viewer, &ask, &err) < 0) {
-		AUTO_FREE char *safe = text_escaped(err.text);
+	if (viewer_take_answer(viewer, ask, rc, answer, err) < 0) {
+		AUTO_FREE char *safe = text_escaped(err->text);
 
 		snprintf(viewer->message, sizeof(viewer->message), "%.180s", safe);
 		return;
 	}
 	viewer->focus = viewer_why(viewer) ? VIEWER_CAUSES : VIEWER_LANES;
 	viewer_select_cause(viewer, 0);
+}
+
+void viewer_key_explain(struct viewer *viewer)
+{
+	struct explanation answer = { 0 };
+	struct err err = { 0 };
+	int rc = verdict_of(viewer->view, &viewer->wanted, &answer, &err);
+
+	viewer_key_explained(viewer, &viewer->wanted, rc, &answer, &err);
 }
 
 static const struct binding bindings[] = {
@@ -227,6 +242,7 @@ static const struct binding bindings[] = {
 	{ TUI_KEY_TAB, other_focus },
 	{ TUI_KEY_ENTER, enter },
 	{ 'u', toggle_all },
+	{ 'o', toggle_others },
 	{ 'c', toggle_chain },
 	{ '[', step_chain, -1 },
 	{ ']', step_chain, 1 },
@@ -271,6 +287,7 @@ static enum viewer_action type_search(struct viewer *viewer, int key)
 enum viewer_action viewer_key_press(struct viewer *viewer, int key)
 {
 	viewer->message[0] = '\0';
+	viewer->is_touched = true;
 	if (viewer->mode == VIEWER_HELPING)
 		return set_mode(viewer, VIEWER_LOOKING);
 	return viewer->mode == VIEWER_SEARCHING ? type_search(viewer, key) : press(viewer, key);

@@ -4,6 +4,9 @@
 
 #include "tui/key.h"
 
+struct err;
+struct explanation;
+struct verdict_ask;
 struct viewer;
 
 enum viewer_action {
@@ -18,5 +21,8 @@ enum viewer_action viewer_key_press(struct viewer *viewer, int key);
 
 /* What VIEWER_EXPLAIN wants; should it fail, the message says why. */
 void viewer_key_explain(struct viewer *viewer);
+/* The same when somebody else explained viewer->wanted: what verdict_of() said, and its answer. */
+void viewer_key_explained(struct viewer *viewer, const struct verdict_ask *ask, int rc,
+			  const struct explanation *answer, const struct err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "report/why.h"
+#include "tui/viewer_others.h"
 #include "view/answer.h"
 #include "view/details.h"
 #include "view/shares.h"
@@ -155,9 +156,16 @@ void viewer_step_span(struct viewer *viewer, int by)
 {
 	const struct viewer_spot spot = viewer_spot(viewer);
 	struct tl_interval before;
+	uint64_t at_ns = 0;
 
 	if (!spot.lane.kind)
 		return;
+	if (spot.lane.kind == 'o') {
+		if (viewer_other_step(viewer, others_lane(viewer_others(viewer), spot.lane.index),
+				      by, &at_ns))
+			put_cursor(viewer, at_ns);
+		return;
+	}
 	if (by > 0) {
 		if (spot.end_ns < viewer->timeline->end_ns)
 			put_cursor(viewer, spot.end_ns);
@@ -357,16 +365,14 @@ static void choose_threads(struct viewer *viewer)
 	viewer_rows_build(viewer);
 }
 
-int viewer_explain(struct viewer *viewer, const struct verdict_ask *ask, struct err *err)
+int viewer_take_answer(struct viewer *viewer, const struct verdict_ask *ask, int rc,
+		       const struct explanation *answer, const struct err *err)
 {
-	struct explanation answer = { 0 };
-	int rc = verdict_of(viewer->view, ask, &answer, err);
-
 	if (rc < 0 && rc != -ESRCH)
 		return rc;
 	forget_answer(viewer);
 	viewer->ask = *ask;
-	viewer->answer = answer;
+	viewer->answer = *answer;
 	if (rc < 0)
 		viewer->why_not = xstrdup(err->text);
 	else
@@ -374,6 +380,14 @@ int viewer_explain(struct viewer *viewer, const struct verdict_ask *ask, struct 
 			viewer_why(viewer), viewer->view->loaded->facts, ask->slot || ask->to_ns);
 	choose_threads(viewer);
 	return 0;
+}
+
+int viewer_explain(struct viewer *viewer, const struct verdict_ask *ask, struct err *err)
+{
+	struct explanation answer = { 0 };
+	int rc = verdict_of(viewer->view, ask, &answer, err);
+
+	return viewer_take_answer(viewer, ask, rc, &answer, err);
 }
 
 static void choose_window(struct viewer *viewer)
@@ -389,30 +403,51 @@ static void choose_window(struct viewer *viewer)
 		viewer_look_at_all(viewer);
 }
 
-int viewer_begin(struct viewer *out_viewer, const struct view *view, struct err *err)
+int viewer_begin_early(struct viewer *out_viewer, const struct view *view, struct err *err)
 {
 	const struct timeline *timeline = view->loaded->timeline;
-	const struct verdict_ask ask = { view->from_ns, view->to_ns, 0 };
-	int rc;
 
 	*out_viewer = (struct viewer){ .view = view, .timeline = timeline, .width = 1 };
 	if (timeline->end_ns <= timeline->origin_ns)
 		return err_set(err, -ENODATA, "%s has no events", view->path);
+	out_viewer->ask = (struct verdict_ask){ view->from_ns, view->to_ns, 0 };
 	out_viewer->cursor_ns = timeline->origin_ns;
 	rows_busy_make(timeline, timeline->origin_ns, timeline->end_ns, &out_viewer->busy);
 	view_processes_make(timeline, timeline->origin_ns, timeline->end_ns,
 			    &out_viewer->processes);
 	out_viewer->folds = xcalloc(out_viewer->processes.count + 1, sizeof(*out_viewer->folds));
 	out_viewer->cpus_open = !out_viewer->busy.count;
-	rc = viewer_explain(out_viewer, &ask, err);
-	if (rc < 0) {
-		viewer_fini(out_viewer);
-		return rc;
-	}
-	out_viewer->focus = viewer_why(out_viewer) ? VIEWER_CAUSES : VIEWER_LANES;
+	out_viewer->focus = VIEWER_LANES;
+	choose_threads(out_viewer);
 	choose_window(out_viewer);
-	viewer_select_cause(out_viewer, 0);
 	return 0;
+}
+
+int viewer_take_first(struct viewer *viewer, const struct verdict_ask *ask, int rc,
+		      const struct explanation *answer, struct err *err)
+{
+	rc = viewer_take_answer(viewer, ask, rc, answer, err);
+	if (rc < 0 || viewer->is_touched)
+		return rc;
+	viewer->focus = viewer_why(viewer) ? VIEWER_CAUSES : VIEWER_LANES;
+	choose_window(viewer);
+	viewer_select_cause(viewer, 0);
+	return 0;
+}
+
+int viewer_begin(struct viewer *out_viewer, const struct view *view, struct err *err)
+{
+	struct explanation answer = { 0 };
+	int rc = viewer_begin_early(out_viewer, view, err);
+
+	if (rc < 0)
+		return rc;
+	rc = verdict_of(view, &out_viewer->ask, &answer, err);
+	rc = viewer_take_first(out_viewer, &(struct verdict_ask){ view->from_ns, view->to_ns, 0 },
+			       rc, &answer, err);
+	if (rc < 0)
+		viewer_fini(out_viewer);
+	return rc;
 }
 
 void viewer_fini(struct viewer *viewer)

@@ -2,6 +2,7 @@
  * viewer_model.h - holdup view --tui without a terminal: the answer, lanes, window, selection.
  *
  *	viewer_begin    over an open trace; the answer is there, the largest cause selected
+ *	viewer_begin_early   the same without the answer, which comes by viewer_take_answer()
  *	viewer_key.h    changes it by keys
  *	viewer_settle   asks what takes longer, of where the cursor rests
  *	viewer_draw.h   makes cells of it
@@ -47,12 +48,15 @@ enum viewer_row_kind {
 	VIEWER_THREAD,
 	VIEWER_CPUS, /* a heading */
 	VIEWER_CPU,
+	VIEWER_OTHERS, /* a heading */
+	VIEWER_OTHER,
 };
 
 /* A line of the lanes. */
 struct viewer_row {
 	enum viewer_row_kind kind;
-	uint32_t index;	 /* of the process in 'processes', a thread's slot, a CPU */
+	uint32_t
+		index; /* of the process in 'processes', a thread's slot, a CPU, a group, a lane of others */
 	uint32_t depth;	 /* indented so far */
 	uint32_t hidden; /* a heading: threads without a lane, or CPUs */
 	uint32_t idle;	 /* of these, those that did nothing */
@@ -75,7 +79,8 @@ struct viewer_hop {
 
 struct viewer_chain {
 	bool shown;
-	bool of_lane; /* of the wait at the cursor; else of the selected cause */
+	bool of_lane;	 /* of the wait at the cursor; else of the selected cause */
+	bool is_awaited; /* that wait is not explained yet */
 	uint32_t waits[VIEWER_WAITS_MAX];
 	uint32_t wait_count, wait_at;
 	struct viewer_hop hops[VIEW_CHAIN_HOPS];
@@ -84,7 +89,8 @@ struct viewer_chain {
 
 /* What is at the cursor, in the lane that is selected. */
 struct viewer_spot {
-	struct view_lane lane; /* kind 0 = it is a heading */
+	struct view_lane
+		lane; /* kind 0 = it is a heading; 'o' = a lane of others, which is no span */
 	uint64_t start_ns, end_ns;
 	uint32_t word; /* of a thread: its state; of a CPU: the slot of who ran */
 	bool is_wait;
@@ -93,6 +99,7 @@ struct viewer_spot {
 /* The answer for one wait alone. */
 struct viewer_charge {
 	struct viewer_spot of; /* kind 0 = nothing was asked */
+	bool is_awaited;       /* the answer is not there yet */
 	struct explanation answer;
 };
 
@@ -100,7 +107,8 @@ struct viewer {
 	const struct view *view;
 	const struct timeline *timeline;
 
-	struct verdict_ask ask;
+	struct verdict_ask ask;	   /* of the answer */
+	struct verdict_ask wanted; /* by the last key that asks */
 	struct explanation answer; /* no results: nobody is explained */
 	char *headline;		   /* owned */
 	char *why_not;		   /* owned; why there is no answer */
@@ -111,7 +119,9 @@ struct viewer {
 	struct rows_busy busy; /* of the whole recording */
 	uint8_t *folds;	       /* owned; enum viewer_fold of each process */
 	bool cpus_open, all;
-	uint32_t shown[VIEWER_SHOWN_MAX]; /* slots */
+	bool others_shown, others_awaited; /* locks, disks ...: viewer_others.h */
+	uint32_t others_closed;		   /* bits of enum other_group */
+	uint32_t shown[VIEWER_SHOWN_MAX];  /* slots */
 	uint32_t shown_count;
 	struct viewer_row *rows; /* owned */
 	size_t row_count, row_cap;
@@ -130,15 +140,30 @@ struct viewer {
 	uint32_t found[VIEWER_FOUND_MAX];
 	uint32_t found_count, found_at;
 	char message[200]; /* about the last key */
+	bool asks_later;   /* what takes long is asked by viewer_settle_ask() alone */
+	bool is_asking;	   /* an answer is on its way */
+	bool is_touched;   /* a key was pressed: the window is the user's */
 	bool ascii;
 };
 
 /* 'view' outlives it. Returns 0 (end it with viewer_fini()), or a negative errno with err filled. */
 int viewer_begin(struct viewer *out_viewer, const struct view *view, struct err *err);
+/* The busiest threads are shown; 'ask' says what is to be asked. */
+int viewer_begin_early(struct viewer *out_viewer, const struct view *view, struct err *err);
 void viewer_fini(struct viewer *viewer);
 
 /* The answer of whom and which window; what is looked at stays. Without one the model says why not. */
 int viewer_explain(struct viewer *viewer, const struct verdict_ask *ask, struct err *err);
+
+/*
+ * What verdict_of() said, which returned 'rc'; 'answer' is the model's from now on. Returns 0, or 'rc' when what was asked
+ * cannot be answered: then the answer of before stays.
+ */
+int viewer_take_answer(struct viewer *viewer, const struct verdict_ask *ask, int rc,
+		       const struct explanation *answer, const struct err *err);
+/* The first one: what it is about is shown, unless the user looks at something already. */
+int viewer_take_first(struct viewer *viewer, const struct verdict_ask *ask, int rc,
+		      const struct explanation *answer, struct err *err);
 
 /* NULL = there is none. */
 const struct why *viewer_why(const struct viewer *viewer);
@@ -174,7 +199,7 @@ void viewer_rows_build(struct viewer *viewer); /* the rows, of what is shown and
 void viewer_toggle_row(struct viewer *viewer); /* fold or unfold the heading that is selected */
 bool viewer_show_thread(struct viewer *viewer, uint32_t slot);
 
-/* Kind 0 for a heading. */
+/* Kind 0 for a heading, 'o' for a lane of others. */
 struct view_lane viewer_lane(const struct viewer_row *row);
 const struct viewer_row *viewer_row(
 	const struct viewer *viewer); /* the selected one, NULL = none */
@@ -198,6 +223,12 @@ void viewer_chain_wait(struct viewer *viewer, int by); /* the next wait of the c
 
 /* Ask for what the wait at the cursor was charged. Returns whether anything is new. */
 bool viewer_settle(struct viewer *viewer);
+/* The same in two steps. False: nothing is to be asked. */
+bool viewer_settle_ask(struct viewer *viewer, struct verdict_ask *out_ask,
+		       struct viewer_spot *out_spot);
+/* The answer is the model's from now on; one of a wait that is looked at no more is dropped. */
+void viewer_settle_take(struct viewer *viewer, const struct viewer_spot *spot,
+			const struct explanation *answer);
 const struct why *viewer_charged(const struct viewer *viewer); /* NULL = not known */
 
 /* ------------------------------------------------------------------------ search */

@@ -17,6 +17,7 @@
 #include "tui/viewer_model.h"
 #include "view/answer.h"
 #include "view/details.h"
+#include "view/others.h"
 
 /* Lines on their way into the pane: those that do not fit are left out. */
 struct pane {
@@ -53,6 +54,16 @@ static uint64_t fineness(const struct viewer *viewer)
 	return (viewer->to_ns - viewer->from_ns) / viewer->width;
 }
 
+/* "timer hrtimer_wakeup" says that it is a timer. */
+static bool is_named(const struct why_wait *wait)
+{
+	const char *kind = why_waker_name(wait->waker);
+	size_t length = strlen(kind);
+
+	return strncmp(wait->waker_name, kind, length) == 0 &&
+	       (wait->waker_name[length] == ' ' || !wait->waker_name[length]);
+}
+
 static void put_end(struct pane *pane, const struct why_wait *wait)
 {
 	AUTO_FREE char *who =
@@ -64,8 +75,10 @@ static void put_end(struct pane *pane, const struct why_wait *wait)
 	else if (wait->waker == WHY_WAKER_UNKNOWN)
 		put_line(pane, "ended by: ", "not known");
 	else
-		put_line(pane, "ended by: ", "%s%s%s%s%s%s", why_waker_name(wait->waker), who,
-			 wait->waker_name[0] ? " " : "", wait->waker_name,
+		put_line(pane, "ended by: ", "%s%s%s%s%s%s",
+			 is_named(wait) ? "" : why_waker_name(wait->waker), who,
+			 wait->waker_name[0] && (!is_named(wait) || *who) ? " " : "",
+			 wait->waker_name,
 			 wait->waker_state && wait->waker_state[0] ? ", which was in " : "",
 			 wait->waker_state ? wait->waker_state : "");
 }
@@ -154,6 +167,85 @@ static void put_column(struct pane *pane, struct view_lane lane)
 		put_line(pane, "this column: ", "%s", text);
 }
 
+static void put_other_span(struct pane *pane, const struct others *others,
+			   const struct other_span *span)
+{
+	const struct viewer *viewer = pane->viewer;
+	const char *text = others_text(others, span->text);
+	uint32_t slot = span->tid
+				? timeline_near_thread(viewer->timeline, span->tid, span->start_ns)
+				: SLOT_NONE;
+	AUTO_FREE char *who =
+		slot == SLOT_NONE
+			? xstrdup(span->tid ? ""
+				  : *text   ? ""
+					    : "an unknown thread")
+			: xasprintf("%s[%d]", timeline_comm(viewer->timeline, slot), span->tid);
+
+	put_line(pane, "", "%s %s%s%s, from %s for %s", view_others_what(span->what), text,
+		 *text && *who ? ", by " : "", who,
+		 viewer_moment(viewer, span->start_ns, fineness(viewer)).s,
+		 text_duration(span->end_ns - span->start_ns).s);
+}
+
+static void ignore_columns(void *context, uint32_t columns, const struct series_column *column)
+{
+	(void)context;
+	(void)columns;
+	(void)column;
+}
+
+static char *sum_between(const struct other_lane *lane, uint64_t from_ns, uint64_t to_ns)
+{
+	struct series_column sum;
+	char *words;
+
+	if (to_ns <= from_ns)
+		return xstrdup("");
+	series_columns(&lane->series, from_ns, to_ns, 1, ignore_columns, NULL, &sum);
+	words = view_others_sum_words(lane, &sum, to_ns - from_ns);
+	if (*words)
+		return words;
+	free(words);
+	return xstrdup("nothing, or not known");
+}
+
+/* The column at the cursor, the window, and which spans lie in that column, the longest first. */
+static void put_other(struct pane *pane, uint32_t index)
+{
+	const struct viewer *viewer = pane->viewer;
+	const struct others *others = viewer_others(viewer);
+	const struct other_lane *lane = others_lane(others, index);
+	const struct lane_window window = viewer_window(viewer);
+	uint32_t column = viewer_column(viewer, viewer->cursor_ns);
+	uint64_t from_ns = lane_column_ns(&window, column),
+		 to_ns = lane_column_ns(&window, column + 1);
+	AUTO_FREE char *here = sum_between(lane, from_ns, to_ns);
+	AUTO_FREE char *all = sum_between(lane, viewer->from_ns, viewer->to_ns);
+	uint64_t below_ns = UINT64_MAX;
+
+	put_line(pane, "", "%s at %s: %s", lane->label,
+		 viewer_moment(viewer, viewer->cursor_ns, fineness(viewer)).s, here);
+	put_line(pane, "in this window: ", "%s", all);
+	while (pane->row <
+	       pane->end) { /* few lines: the longest below the last one, again and again */
+		const struct other_span *longest = NULL;
+
+		for (size_t i = 0; i < lane->span_count; i++) {
+			const struct other_span *span = &lane->spans[i];
+			uint64_t ns = span->end_ns - span->start_ns;
+
+			if (span->start_ns < to_ns && span->end_ns > from_ns && ns < below_ns &&
+			    (!longest || ns > longest->end_ns - longest->start_ns))
+				longest = span;
+		}
+		if (!longest)
+			break;
+		put_other_span(pane, others, longest);
+		below_ns = longest->end_ns - longest->start_ns;
+	}
+}
+
 static void put_details(struct pane *pane)
 {
 	const struct viewer *viewer = pane->viewer;
@@ -163,6 +255,10 @@ static void put_details(struct pane *pane)
 
 	if (!spot.lane.kind) {
 		put_line(pane, "", "Enter folds and unfolds it");
+		return;
+	}
+	if (spot.lane.kind == 'o') {
+		put_other(pane, spot.lane.index);
 		return;
 	}
 	if (spot.lane.kind == 'c')
@@ -179,7 +275,11 @@ static void put_no_chain(struct pane *pane)
 {
 	const struct why_root *cause = viewer_cause(pane->viewer);
 
-	if (pane->viewer->chain.of_lane)
+	if (pane->viewer->chain.is_awaited)
+		put_line(pane, "",
+			 viewer_spot(pane->viewer).is_wait ? "Explaining this wait ..."
+							   : "No wait is at the cursor.");
+	else if (pane->viewer->chain.of_lane)
 		put_line(pane, "", "Nothing is known of what led to this wait.");
 	else if (cause && cause->kind == WHY_WORKING)
 		put_line(pane, "", "Its own work: no chain leads elsewhere.");
@@ -226,28 +326,54 @@ void viewer_draw_pane(const struct viewer *viewer, const struct viewer_layout *l
 
 /* --------------------------------------------------------------------- legend */
 
-void viewer_draw_legend(const struct viewer *viewer, const struct viewer_layout *layout,
-			const bool *in_sight, struct grid *grid)
+/* A sign and its words, on the next line where this one is full. Those behind the last line are left out. */
+struct legend {
+	struct grid *grid;
+	int row, end, at;
+};
+
+static void put_sign(struct legend *legend, enum grid_style style, const char *sign,
+		     const char *words)
 {
-	int row = layout->legend_at, at = 0, end = layout->legend_at + layout->legend;
+	int length = (int)strlen(words) + 4;
 
-	for (enum lane_state i = 0; i < LANE_STATE_COUNT && row < end; i++) {
-		const char *words = lane_look(i)->words;
-		int length = (int)strlen(words) + 4;
-
-		if (!in_sight[i] || i == LANE_ABSENT)
-			continue;
-		if (at + length > grid->columns) {
-			row++;
-			at = 0;
-		}
-		if (row == end)
-			break;
-		(void)grid_put(grid, row, at, (enum grid_style)(GRID_LANES + i),
-			       viewer_glyph(i, viewer->ascii));
-		(void)grid_put(grid, row, at + 2, GRID_PLAIN, words);
-		at += length;
+	if (legend->at + length > legend->grid->columns) {
+		legend->row++;
+		legend->at = 0;
 	}
+	if (legend->row >= legend->end)
+		return;
+	(void)grid_put(legend->grid, legend->row, legend->at, style, sign);
+	(void)grid_put(legend->grid, legend->row, legend->at + 2, GRID_PLAIN, words);
+	legend->at += length;
+}
+
+void viewer_put_legend(struct grid *grid, int row, int rows, const struct viewer_sight *sight,
+		       bool ascii, bool others_first)
+{
+	struct legend legend = { grid, row, row + rows, 0 };
+
+	for (int turn = 0; turn < 2; turn++) {
+		for (enum lane_state i = 0; turn == others_first && i < LANE_ABSENT; i++) {
+			if (sight->states[i])
+				put_sign(&legend, (enum grid_style)(GRID_LANES + i),
+					 viewer_glyph(i, ascii), lane_look(i)->words);
+		}
+		for (enum viewer_mark i = 0; turn != others_first && i < VIEWER_MARK_COUNT; i++) {
+			if (sight->marks[i] && viewer_mark_words(i))
+				put_sign(&legend, viewer_mark_style(i), viewer_mark_glyph(i, ascii),
+					 viewer_mark_words(i));
+		}
+	}
+}
+
+void viewer_draw_legend(const struct viewer *viewer, const struct viewer_layout *layout,
+			const struct viewer_sight *sight, struct grid *grid)
+{
+	const struct viewer_row *row = viewer_row(viewer);
+	bool is_other = row && (row->kind == VIEWER_OTHER || row->kind == VIEWER_OTHERS);
+
+	viewer_put_legend(grid, layout->legend_at, layout->legend, sight, viewer->ascii, is_other);
 }
 
 /* ----------------------------------------------------------------------- help */
@@ -262,12 +388,12 @@ static const char *const help_lines[] = {
 	"[ ]      to the hop before, the next   { }   of the cause's wait before, the next",
 	"e        explain this thread in this window       E   explain the command again",
 	"u        all processes, or those that matter      /   search threads; n N: step",
+	"o        locks, disks, network, programs, pressure as rows, or no more; Enter folds",
 	"?        this help                     q   quit",
 	"",
 	"A cell is what took most of its time. The line above the lanes: v is where the",
 	"cause was, ^ the cursor, X both. > is the lane selected, * one of cause or chain.",
 	"Arrows of a chain lead from the lane of who woke to that of who was woken.",
-	"",
 };
 
 void viewer_draw_help(const struct viewer *viewer, struct grid *grid)

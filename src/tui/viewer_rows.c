@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "tui/viewer_others.h"
 #include "view/details.h"
 #include "view/search.h"
 
@@ -92,6 +93,13 @@ static void add_cpus(struct viewer *viewer)
 		add_row(viewer, (struct viewer_row){ VIEWER_CPU, cpu, 1 });
 }
 
+static void add_other(struct viewer *viewer, uint32_t index, bool is_heading, uint32_t hidden,
+		      bool is_open)
+{
+	add_row(viewer, (struct viewer_row){ is_heading ? VIEWER_OTHERS : VIEWER_OTHER, index,
+					     is_heading ? 0 : 1, hidden, 0, is_open });
+}
+
 /* The row that was selected stays selected, where it still is. */
 static void keep_selected(struct viewer *viewer, const struct viewer_row *selected)
 {
@@ -118,6 +126,7 @@ void viewer_rows_build(struct viewer *viewer)
 			add_row(viewer, (struct viewer_row){ VIEWER_THREAD, viewer->shown[i], 0 });
 	}
 	add_cpus(viewer);
+	viewer_others_add_rows(viewer, add_other);
 	keep_selected(viewer, &selected);
 }
 
@@ -134,6 +143,8 @@ struct view_lane viewer_lane(const struct viewer_row *row)
 		kind = 't';
 	else if (row && row->kind == VIEWER_CPU)
 		kind = 'c';
+	else if (row && row->kind == VIEWER_OTHER)
+		kind = 'o';
 	return (struct view_lane){ kind, row ? row->index : 0 };
 }
 
@@ -143,6 +154,8 @@ void viewer_toggle_row(struct viewer *viewer)
 
 	if (row && row->kind == VIEWER_CPUS) {
 		viewer->cpus_open = !viewer->cpus_open;
+	} else if (row && row->kind == VIEWER_OTHERS) {
+		viewer->others_closed ^= 1u << row->index;
 	} else if (row && row->kind == VIEWER_PROCESS) {
 		uint8_t *fold = &viewer->folds[row->index];
 
@@ -202,6 +215,10 @@ struct viewer_spot viewer_spot(const struct viewer *viewer)
 
 	if (!spot.lane.kind)
 		return spot;
+	if (spot.lane.kind == 'o') {
+		spot.start_ns = spot.end_ns = viewer->cursor_ns;
+		return spot;
+	}
 	view_span_around(viewer->timeline, spot.lane, viewer->cursor_ns, &span);
 	spot.start_ns = span.start_ns;
 	spot.end_ns = span.end_ns;

@@ -13,7 +13,9 @@
 #include "view/others.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +70,7 @@ static const struct {
 
 static const char *const whats[] = {
 	[OTHER_HOLD] = "held by",      [OTHER_WAIT] = "waited for by",	[OTHER_REQUEST] = "request",
-	[OTHER_INSTANCE] = "instance", [OTHER_VIOLATION] = "violation",
+	[OTHER_INSTANCE] = "instance", [OTHER_VIOLATION] = "violation", [OTHER_EVENT] = "event",
 };
 
 /* ------------------------------------------------------------------ the reading */
@@ -121,9 +123,17 @@ int view_others_new(const char *path, const struct model *model, struct view_oth
 		    struct err *err)
 {
 	struct view_others *others = make(path, model);
+	sigset_t all, before;
 	pthread_t thread;
-	int rc = pthread_create(&thread, NULL, run_reading, others);
+	int rc;
 
+	(void)sigfillset(&all);
+	(void)sigdelset(&all, SIGSYS);
+	(void)sigdelset(&all, SIGBUS);
+	(void)sigdelset(&all, SIGSEGV);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for other threads */
+	rc = pthread_create(&thread, NULL, run_reading, others);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		view_others_end(others);
 		return err_set(err, -rc, "cannot start a thread: %s", strerror(rc));
@@ -187,6 +197,54 @@ const char *const *view_others_values(enum other_group group)
 	return groups[group].values;
 }
 
+const char *view_others_group(enum other_group group)
+{
+	return groups[group].name;
+}
+
+const char *view_others_words(enum other_group group)
+{
+	return groups[group].words;
+}
+
+const char *view_others_kind(enum series_kind kind)
+{
+	static const char *const names[] = { "states", "level", "amount" };
+
+	return names[kind];
+}
+
+const char *view_others_what(enum other_what what)
+{
+	return whats[what];
+}
+
+char *view_others_sum_words(const struct other_lane *lane, const struct series_column *sum,
+			    uint64_t length_ns)
+{
+	const char *const *values = groups[lane->group].values;
+	char *text = xstrdup("");
+
+	for (uint32_t i = 0; i < SERIES_SUMS && values[i]; i++) {
+		AUTO_FREE char *before = text;
+		const char *comma = *before ? ", " : "";
+
+		if (!sum->sums[i])
+			text = xstrdup(before);
+		else if (lane->series.kind == SERIES_STATES)
+			text = xasprintf("%s%s%s %s", before, comma, values[i],
+					 text_duration(sum->sums[i]).s);
+		else if (lane->series.kind == SERIES_LEVEL)
+			text = xasprintf("%s%s%s: %.2f on average, %" PRIu64 " at most", before,
+					 comma, values[i], (double)sum->sums[i] / (double)length_ns,
+					 sum->most);
+		else
+			text = xasprintf("%s%s%" PRIu64 " %s", before, comma, sum->sums[i],
+					 values[i]);
+	}
+	return text;
+}
+
 /* The lanes, when they are read. */
 static const struct others *lanes_of(const struct view *view, struct err *err)
 {
@@ -199,13 +257,6 @@ static const struct others *lanes_of(const struct view *view, struct err *err)
 
 /* ------------------------------------------------------------- which there are */
 
-static const char *kind_name(enum series_kind kind)
-{
-	static const char *const names[] = { "states", "level", "amount" };
-
-	return names[kind];
-}
-
 static void put_lane(struct json *json, const struct other_lane *lane, size_t index)
 {
 	AUTO_FREE char *name = xasprintf("o%zu", index);
@@ -213,7 +264,7 @@ static void put_lane(struct json *json, const struct other_lane *lane, size_t in
 	json_begin_object(json, NULL);
 	json_print_string(json, "lane", name);
 	view_json_text(json, "label", lane->label);
-	json_print_string(json, "kind", kind_name(lane->series.kind));
+	json_print_string(json, "kind", view_others_kind(lane->series.kind));
 	json_print_u64(json, "weight", lane->weight);
 	json_print_u64(json, "joined_ns", lane->series.joined_ns);
 	json_print_u64(json, "spans_left_out", lane->spans_left_out);
@@ -259,13 +310,37 @@ void view_others_json(struct json *json, const struct view_others *others, const
 	json_end_array(json);
 }
 
+/* The lock is held. */
+static void begin_reading(struct view_others *others)
+{
+	if (others->state != OTHERS_WAITING)
+		return;
+	others->state = OTHERS_READING;
+	pthread_cond_signal(&others->wanted);
+}
+
+enum view_others_is view_others_want(struct view_others *others, uint64_t *out_done_ns,
+				     uint64_t *out_whole_ns, struct err *err)
+{
+	enum others_state state;
+
+	pthread_mutex_lock(&others->lock);
+	begin_reading(others);
+	state = others->state;
+	*out_done_ns = others->done_ns;
+	*out_whole_ns = others->whole_ns;
+	if (state == OTHERS_FAILED)
+		*err = others->failure;
+	pthread_mutex_unlock(&others->lock);
+	return state == OTHERS_READY	? VIEW_OTHERS_READY
+	       : state == OTHERS_FAILED ? VIEW_OTHERS_FAILED
+					: VIEW_OTHERS_READING;
+}
+
 /* Ask for it begins it. */
 static void put_progress(struct json *json, struct view_others *others)
 {
-	if (others->state == OTHERS_WAITING) {
-		others->state = OTHERS_READING;
-		pthread_cond_signal(&others->wanted);
-	}
+	begin_reading(others);
 	json_print_string(json, "state", others->state == OTHERS_FAILED ? "failed" : "reading");
 	view_json_text(json, "error", others->state == OTHERS_FAILED ? others->failure.text : NULL);
 	json_print_u64(json, "done_ns", others->done_ns);
@@ -477,6 +552,8 @@ static int compare_spans(const void *a, const void *b)
 
 	if (x_ns != y_ns)
 		return x_ns < y_ns ? 1 : -1;
+	if (!x_ns && x->start_ns != y->start_ns) /* of moments the last one is first */
+		return x->start_ns > y->start_ns ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -551,7 +628,7 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	lane = others_lane(others, named.index);
 	view_json_begin(&json);
 	view_json_text(&json.json, "label", lane->label);
-	json_print_string(&json.json, "kind", kind_name(lane->series.kind));
+	json_print_string(&json.json, "kind", view_others_kind(lane->series.kind));
 	view_json_time(&json.json, "from_ns", view, window.from_ns);
 	view_json_time(&json.json, "to_ns", view, window.to_ns);
 	put_sums(&json.json, lane, &window);

@@ -10,6 +10,7 @@
 #define VIEW_OTHERS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "analyse/others/others.h"
 
@@ -34,10 +35,27 @@ int view_others_read(const char *path, const struct model *model, struct view_ot
 struct view_others *view_others_ready(const struct other_lanes *lanes);
 void view_others_end(struct view_others *others); /* NULL is fine */
 
+enum view_others_is {
+	VIEW_OTHERS_READING,
+	VIEW_OTHERS_READY,
+	VIEW_OTHERS_FAILED
+};
+
+/* Begin to read, where nobody did. How far it is, 0 of 0 at first; of a failure err says what. */
+enum view_others_is view_others_want(struct view_others *others, uint64_t *out_done_ns,
+				     uint64_t *out_whole_ns, struct err *err);
+
 /* NULL = they are not read; 'others' may be NULL. */
 const struct others *view_others_lanes(struct view_others *others);
 /* What the sums of a lane are of: SERIES_SUMS names; NULL from the first one on that is not used. */
 const char *const *view_others_values(enum other_group group);
+const char *view_others_group(enum other_group group); /* "locks" */
+const char *view_others_words(enum other_group group); /* "Locks" */
+const char *view_others_kind(enum series_kind kind);   /* "states" */
+/* "held 12.3 ms", "requests in flight: 0.82 on average, 4 at most", "12 packets, 9000 bytes" of so many ns; free it. "" = nothing. */
+char *view_others_sum_words(const struct other_lane *lane, const struct series_column *sum,
+			    uint64_t length_ns);
+const char *view_others_what(enum other_what what); /* "held by" */
 /* The answer of "others" when they are read; of lanes only those that are chosen, by index; NULL = the largest. */
 void view_others_json(struct json *json, const struct view_others *others, const bool *chosen);
 

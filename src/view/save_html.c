@@ -60,7 +60,7 @@ static void put_rest(FILE *out, const char *words, const struct why_root *root)
 	bool is_first = true;
 
 	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
-		if (!rest[i][0] || strstr(words, rest[i]))
+		if (!report_why_adds(words, rest[i]))
 			continue;
 		fputs(is_first ? " <span class=\"note\">" : ", ", out);
 		text_put_xml(out, rest[i]);

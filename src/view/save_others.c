@@ -12,19 +12,10 @@
 #include "view/others.h"
 #include "view/saving.h"
 
-#define OF_A_GROUP   10u
-#define ROWS_MAX     (OF_A_GROUP * OTHER_GROUP_COUNT)
 #define WIDTH	     1600u
 #define WIDTH_LEAST  100u
 #define SERIES_BYTES (512u << 10)
 #define SPANS	     20u /* of a lane */
-
-struct chosen {
-	const struct others *others; /* NULL = none are read */
-	bool *is;		     /* owned; by lane */
-	size_t rows[ROWS_MAX];
-	uint32_t count;
-};
 
 static void ignore_columns(void *context, uint32_t columns, const struct series_column *column)
 {
@@ -33,7 +24,7 @@ static void ignore_columns(void *context, uint32_t columns, const struct series_
 	(void)column;
 }
 
-static struct series_column sum_of(const struct saving *saving, const struct other_lane *lane)
+struct series_column saving_other_sum(const struct saving *saving, const struct other_lane *lane)
 {
 	struct series_column sum;
 
@@ -45,7 +36,7 @@ static struct series_column sum_of(const struct saving *saving, const struct oth
 /* What the largest of a group is told by: of locks how long they were waited for. */
 static uint64_t size_of(const struct saving *saving, const struct other_lane *lane)
 {
-	struct series_column sum = sum_of(saving, lane);
+	struct series_column sum = saving_other_sum(saving, lane);
 
 	return lane->group == OTHER_LOCKS ? sum.sums[1] + sum.sums[2] : sum.sums[0];
 }
@@ -81,7 +72,7 @@ static size_t find_candidates(const struct saving *saving, const struct others *
 
 	for (size_t i = 0; i < others_count(others); i++) {
 		const struct other_lane *lane = others_lane(others, i);
-		struct series_column sum = sum_of(saving, lane);
+		struct series_column sum = saving_other_sum(saving, lane);
 
 		if (sum.sums[0] || sum.sums[1] || sum.sums[2])
 			out_candidates[count++] =
@@ -92,7 +83,7 @@ static size_t find_candidates(const struct saving *saving, const struct others *
 	return count;
 }
 
-static void choose(const struct saving *saving, struct chosen *out_chosen)
+void saving_choose_others(const struct saving *saving, struct saving_others *out_chosen)
 {
 	const struct others *others = view_others_lanes(saving->view->others);
 	size_t all = others ? others_count(others) : 0;
@@ -100,10 +91,10 @@ static void choose(const struct saving *saving, struct chosen *out_chosen)
 	uint32_t in_group[OTHER_GROUP_COUNT] = { 0 };
 	size_t count = others ? find_candidates(saving, others, candidates) : 0;
 
-	*out_chosen = (struct chosen){ .others = others };
+	*out_chosen = (struct saving_others){ .others = others };
 	out_chosen->is = xcalloc(all + 1, sizeof(*out_chosen->is));
 	for (size_t i = 0; i < count; i++) {
-		if (in_group[candidates[i].lane->group]++ >= OF_A_GROUP)
+		if (in_group[candidates[i].lane->group]++ >= SAVING_OF_A_GROUP)
 			continue;
 		out_chosen->is[candidates[i].index] = true;
 		out_chosen->rows[out_chosen->count++] = candidates[i].index;
@@ -112,8 +103,13 @@ static void choose(const struct saving *saving, struct chosen *out_chosen)
 		qsort(out_chosen->rows, out_chosen->count, sizeof(*out_chosen->rows), compare_rows);
 }
 
-static void ask_series(const struct saving *saving, const struct chosen *chosen, uint32_t width,
-		       struct view_answer *out_answer)
+void saving_others_fini(struct saving_others *chosen)
+{
+	free(chosen->is);
+}
+
+static void ask_series(const struct saving *saving, const struct saving_others *chosen,
+		       uint32_t width, struct view_answer *out_answer)
 {
 	AUTO_FREE char *query =
 		xasprintf("from=%" PRIu64 "&to=%" PRIu64 "&width=%u&rows=", saving->from_ns,
@@ -128,7 +124,7 @@ static void ask_series(const struct saving *saving, const struct chosen *chosen,
 	view_answer_route(saving->view, "series", query, out_answer);
 }
 
-static void put_series(FILE *out, const struct saving *saving, const struct chosen *chosen)
+static void put_series(FILE *out, const struct saving *saving, const struct saving_others *chosen)
 {
 	struct view_answer answer;
 	uint32_t width = WIDTH;
@@ -146,7 +142,7 @@ static void put_series(FILE *out, const struct saving *saving, const struct chos
 }
 
 /* What lies behind each lane: the longest spans in the window. */
-static void put_behind(FILE *out, const struct saving *saving, const struct chosen *chosen)
+static void put_behind(FILE *out, const struct saving *saving, const struct saving_others *chosen)
 {
 	fputs(",\"behind\":{", out);
 	for (uint32_t i = 0; i < chosen->count; i++) {
@@ -167,9 +163,9 @@ void saving_put_others(FILE *out, const struct saving *saving)
 {
 	struct view_answer answer;
 	struct view_json json;
-	struct chosen chosen;
+	struct saving_others chosen;
 
-	choose(saving, &chosen);
+	saving_choose_others(saving, &chosen);
 	if (chosen.count) {
 		view_json_begin(&json);
 		view_others_json(&json.json, saving->view->others, chosen.is);
@@ -180,39 +176,36 @@ void saving_put_others(FILE *out, const struct saving *saving)
 		put_series(out, saving, &chosen);
 		put_behind(out, saving, &chosen);
 	}
-	free(chosen.is);
+	saving_others_fini(&chosen);
 }
 
 /* -------------------------------------------------------------- without script */
 
-/* "held 12.3 ms, waited for 4.00 ms", "requests in flight 0.82 on average, 4 at most", "12 packets, 9000 bytes" */
-static void put_sums(FILE *out, const struct saving *saving, const struct other_lane *lane)
+void saving_put_other_words(FILE *out, const struct saving *saving, const struct other_lane *lane)
 {
-	const char *const *values = view_others_values(lane->group);
-	struct series_column sum = sum_of(saving, lane);
-	bool is_first = true;
+	struct series_column sum = saving_other_sum(saving, lane);
+	AUTO_FREE char *words = view_others_sum_words(lane, &sum, saving->to_ns - saving->from_ns);
 
-	for (uint32_t i = 0; i < SERIES_SUMS && values[i]; i++) {
-		if (!sum.sums[i])
-			continue;
-		fputs(is_first ? "" : ", ", out);
-		is_first = false;
-		if (lane->series.kind == SERIES_STATES)
-			fprintf(out, "%s %s", values[i], text_duration(sum.sums[i]).s);
-		else if (lane->series.kind == SERIES_LEVEL)
-			fprintf(out, "%s: %.2f on average, %" PRIu64 " at most", values[i],
-				(double)sum.sums[i] / (double)(saving->to_ns - saving->from_ns),
-				sum.most);
-		else
-			fprintf(out, "%" PRIu64 " %s", sum.sums[i], values[i]);
-	}
+	text_put_xml(out, words);
+}
+
+void saving_put_other_data(FILE *out, const struct saving *saving, const struct other_lane *lane,
+			   size_t index)
+{
+	struct series_column sum = saving_other_sum(saving, lane);
+
+	fprintf(out, " data-lane=\"o%zu\" data-group=\"%s\" data-kind=\"%s\" data-sums=\"", index,
+		view_others_group(lane->group), view_others_kind(lane->series.kind));
+	for (uint32_t i = 0; i < SERIES_SUMS && view_others_values(lane->group)[i]; i++)
+		fprintf(out, "%s%" PRIu64, i ? "," : "", sum.sums[i]);
+	fprintf(out, "\" data-most=\"%" PRIu64 "\"", sum.most);
 }
 
 void saving_put_others_table(FILE *out, const struct saving *saving)
 {
-	struct chosen chosen;
+	struct saving_others chosen;
 
-	choose(saving, &chosen);
+	saving_choose_others(saving, &chosen);
 	if (chosen.count)
 		fputs("<table id=\"others-told\"><thead><tr><th>Lane</th><th>In this "
 		      "window</th></tr></thead><tbody>\n",
@@ -220,13 +213,15 @@ void saving_put_others_table(FILE *out, const struct saving *saving)
 	for (uint32_t i = 0; i < chosen.count; i++) {
 		const struct other_lane *lane = others_lane(chosen.others, chosen.rows[i]);
 
-		fputs("<tr><th>", out);
+		fputs("<tr", out);
+		saving_put_other_data(out, saving, lane, chosen.rows[i]);
+		fputs("><th>", out);
 		text_put_xml(out, lane->label);
 		fputs("</th><td>", out);
-		put_sums(out, saving, lane);
+		saving_put_other_words(out, saving, lane);
 		fputs("</td></tr>\n", out);
 	}
 	if (chosen.count)
 		fputs("</tbody></table>", out);
-	free(chosen.is);
+	saving_others_fini(&chosen);
 }

@@ -113,6 +113,8 @@ static void put_head(FILE *out, const struct saving *saving, uint32_t height)
 		"font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\" fill=\"#1c2329\">\n"
 		"<defs><pattern id=\"hatched\" width=\"6\" height=\"6\" "
 		"patternUnits=\"userSpaceOnUse\"><path d=\"M0 6L6 0\" stroke=\"#8a8a8a\" "
+		"stroke-width=\"1.6\"/></pattern><pattern id=\"hatched-other\" width=\"6\" height=\"6\" "
+		"patternUnits=\"userSpaceOnUse\"><path d=\"M0 6L6 0\" stroke=\"#e69f00\" "
 		"stroke-width=\"1.6\"/></pattern></defs>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
 		"<text x=\"12\" y=\"22\" font-size=\"14\" font-weight=\"600\">",
@@ -164,14 +166,19 @@ static void put_legend(FILE *out, const bool *used, uint32_t top)
 void saving_put_svg(FILE *out, const struct saving *saving)
 {
 	bool used[LANE_STATE_COUNT] = { false };
-	uint32_t bottom = TOP + saving->count * PITCH;
+	uint32_t threads = TOP + saving->count * PITCH, bottom;
+	struct saving_others others;
 
+	saving_choose_others(saving, &others);
+	bottom = threads + saving_svg_others_height(&others);
 	put_head(out, saving, bottom + 100);
 	put_axis(out, saving, bottom);
 	fputs("<g id=\"lanes\">\n", out);
 	for (uint32_t i = 0; i < saving->count; i++)
 		put_lane(out, saving, i, used);
 	fputs("</g>\n", out);
+	(void)saving_put_svg_others(out, saving, &others, GUTTER, threads);
+	saving_others_fini(&others);
 	put_legend(out, used, bottom + 8);
 	fputs("</svg>\n", out);
 }

@@ -16,8 +16,9 @@ import kernel  # noqa: E402  of tests/kernel/lib
 
 TRACING = "/sys/kernel/tracing/events"
 POINTS = os.path.join(kernel.EXAMPLES, "probe-points")  # prints a line for each call of demo_work()
-# Once a second, until a file is made.
-COMMAND = 'until [ -e "$0" ]; do "$1" | grep number >>"$0.log"; sleep 1; done; exec true'
+TICKS = os.path.join(kernel.PROGRAMS, "user-ticks")  # logs clock:tick, clock:tock and other:beat with libholdup, until it ends
+# Once a second, until a file is made; meanwhile a program that tells what it does.
+COMMAND = '"$2" >/dev/null & until [ -e "$0" ]; do "$1" | grep number >>"$0.log"; sleep 1; done; kill $!; exec true'
 
 
 class Live(viewer.Server):
@@ -37,10 +38,46 @@ def state_of(server):
     return json.loads(server.question("start")[1])["state"]
 
 
-def points_of(picture):
-    """Lanes of points in programs."""
+def points_of(picture, name="probe-points["):
+    """Lanes of points in programs, and of what programs tell."""
     groups = {group["name"]: group for group in picture.get("others", {"groups": []})["groups"]}
-    return [lane for lane in groups.get("programs", {"lanes": []})["lanes"] if "probe-points[" in lane["label"]]
+    return [lane for lane in groups.get("programs", {"lanes": []})["lanes"] if name in lane["label"]]
+
+
+def touch(browser, table, label):
+    """Click on a lane until the page tells of it: each picture may have its lanes elsewhere."""
+    find = "[...document.querySelectorAll('%s tbody tr')].find((tr) => tr.textContent.includes('%s'))" % (table, label)
+    until = time.monotonic() + viewer.PATIENCE
+    while time.monotonic() < until:
+        if browser.value(find + " !== undefined"):
+            x, y = browser.value("(() => { const top = Number(%s.dataset.top); document.getElementById('stage').scrollTop = top - 60;"
+                                 "const b = document.getElementById('canvas').getBoundingClientRect(); return [b.x + b.width - 40, b.y + top + 6]; })()" % find)
+            browser.click_at(x, y)
+            told = browser.value("document.getElementById('details').textContent")
+            if told.startswith(label):
+                return told
+        time.sleep(0.1)
+    return browser.value("document.getElementById('details').textContent")
+
+
+def touched(tap, browser, server):
+    """What is told of a lane while it is recorded: the program's own events by name, a thread's states."""
+    until = time.monotonic() + viewer.PATIENCE
+    behind = []
+    while time.monotonic() < until and not behind:
+        picture = json.loads(server.question("live")[1])
+        lanes = points_of(picture, "user-ticks[")
+        behind = [span for lane in lanes for span in picture["behind"][lane["lane"]]["spans"]]
+        time.sleep(0.1)
+    names, times = {span["text"] for span in behind}, [span["start_ns"] for span in behind]
+    tap.ok(behind and names <= {"clock:tick", "clock:tock", "other:beat"} and "clock:tick" in names
+           and times == sorted(times, reverse=True) and {span["who"]["comm"] for span in behind} == {"user-ticks"},
+           "what a program tells by libholdup is there while it runs, the last event first", names, times[:3])
+    told = touch(browser, "#others-table", "events of user-ticks[")
+    tap.ok("The last events" in told and "clock:tick, by user-ticks[" in told, "a click on its lane tells its events", told)
+    told = touch(browser, "#lanes-table", "CPU 0")
+    tap.ok("In the last" in told and "%" in told, "a click on the lane of a CPU tells its states", told)
+    tap.ok(browser.value("document.querySelectorAll('#details li').length") == 0, "and nothing of the lane before")
 
 
 def first_picture(server):
@@ -57,7 +94,7 @@ def first_picture(server):
 def follow(tap, folder):
     """The command waits for a file that is made once its lanes were seen: no time is in the verdict."""
     go, before = os.path.join(folder, "go"), stalled_ns()
-    with Live("--probe", POINTS + ":demo_work", "--", "sh", "-c", COMMAND, go, POINTS) as server:
+    with Live("--probe", POINTS + ":demo_work", "--", "sh", "-c", COMMAND, go, POINTS, TICKS) as server:
         with viewer.Browser() as browser:
             browser.open(server.url)
             picture = first_picture(server)
@@ -72,6 +109,7 @@ def follow(tap, folder):
             drawn = browser.wait("document.getElementById('others-table').textContent.includes('probe-points[')")
             tap.ok(drawn and "events" in browser.value("document.getElementById('others-table').textContent"), "so are points in programs",
                    browser.value("document.getElementById('others-table').textContent"))
+            touched(tap, browser, server)
             with open(go, "w", encoding="utf-8"):
                 pass
             tap.ok(browser.ready(), "at the end the page is ready", browser.value("document.getElementById('status').textContent"), browser.complaints)

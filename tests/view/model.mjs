@@ -5,7 +5,7 @@ import { comparedRows, differenceWords } from "../../src/view/page/compare.js";
 import { flameBoxes } from "../../src/view/page/flame.js";
 import { EventList } from "../../src/view/page/events.js";
 import { decodeLanes, resampled } from "../../src/view/page/wire.js";
-import { NARROWEST, around, chainsOf, clampWindow, fromHash, laneRows, pan, pathOf, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
+import { NARROWEST, apart, around, chainsOf, clampWindow, cutName, endedBy, fromHash, inSight, laneRows, pan, pathOf, restWords, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
 import { duration, moment, percent, ticks } from "../../src/view/page/time.js";
 
 const tests = {
@@ -28,6 +28,31 @@ const tests = {
     assert.deepEqual(window, { from: 123456789, to: 123456790 });
     assert.equal(pan(window, 0.2, 1e9).from, 123456790);
     assert.equal(zoom(window, 1.25, 123456789, 1e9).to - 123456789, 2);
+  },
+  "names that are cut keep the number of the thread"() {
+    const room = (width) => (text) => text.length <= width;
+    assert.equal(cutName("convoy-waiter[144]", room(18)), "convoy-waiter[144]");
+    assert.equal(cutName("convoy-waiter[144]", room(12)), "convoy…[144]");
+    assert.equal(cutName("convoy-waiter[144]", room(6)), "[144]");
+    assert.equal(cutName("Disks: 25", room(6)), "Disks…");
+    assert.equal(cutName("convoy-waiter[144]", room(2)), "");
+  },
+  "a cause is not told twice, and its end neither"() {
+    assert.equal(restWords({ text: "preempted by other[2]", what: "ran instead", object: "" }), "");
+    assert.equal(restWords({ text: "sda was busy", what: "disk", object: "sda" }), "disk");
+    assert.equal(endedBy("timer", "timer hrtimer_wakeup"), "timer hrtimer_wakeup");
+    assert.equal(endedBy("disk", "irq 28"), "disk irq 28");
+    assert.equal(endedBy("other", ""), "other");
+  },
+  "of many lanes those in sight are asked for first"() {
+    const rows = Array.from({ length: 100 }, (unused, i) => ({ id: `t${i}`, top: i * 30, height: 24 }));
+    assert.deepEqual(inSight(rows, 300, 400), ["t10", "t11", "t12", "t13"]);
+    assert.equal(inSight(rows.slice(0, 40), 300, 400).length, 40);
+    assert.equal(inSight(rows, 9000, 9100).length, 100);
+  },
+  "marks that would lie on one another are left out"() {
+    assert.deepEqual(apart([0, 3, 8, 9, 17, 30], 9), [0, 9, 30]);
+    assert.deepEqual(apart([], 9), []);
   },
   async "a list of events grows at both ends, and every event is in it once"() {
     const all = Array.from({ length: 1500 }, (unused, i) => ({ ns: Math.floor(i / 3) * 10, i }));

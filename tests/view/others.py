@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Lanes of locks, disks and network devices: planted by a trace in text, told by the server, drawn in headless Chromium at their places."""
+import html
 import json
 import os
+import re
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree as xml
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import viewer  # noqa: E402
@@ -158,14 +161,14 @@ def page(tap, browser, server):
 
 def saved(tap, browser, folder, path, server):
     """A file has the same lanes, drawn and told without a server; without script a table has their sums."""
-    html = os.path.join(folder, "a.html")
-    done = viewer.run("view", "--save", html, path)
-    text = open(html, encoding="utf-8").read()
+    file = os.path.join(folder, "a.html")
+    done = viewer.run("view", "--save", file, path)
+    text = open(file, encoding="utf-8").read()
     disk = groups_of(server)["disks"]["lanes"][0]["lane"]
     # A sanitizer says there that it cannot stop threads behind a filter of system calls.
     quiet = not done.stderr or "HOLDUP_SANITIZED" in os.environ
     tap.ok(done.returncode == 0 and quiet and "<img>" not in text and "<b>" not in text, "a file is saved, and names in it are escaped", done.stderr)
-    browser.open("file://" + html)
+    browser.open("file://" + file)
     browser.ready()
     names = browser.value("[...document.querySelectorAll('#groups button')].map((button) => button.dataset.group)")
     tap.ok(names == ["locks", "disks", "network"] and browser.value(TABLE) == {}, "it has the groups, folded", names)
@@ -180,15 +183,63 @@ def saved(tap, browser, folder, path, server):
            browser.value("document.getElementById('details').textContent"))
     tap.ok("<b>w</b>[77]" in browser.value("document.getElementById('details').textContent") and browser.value("document.querySelectorAll('main b, main img').length") == 0,
            "names stay text there")
-    browser.open("file://" + html, script=False)
+    browser.open("file://" + file, script=False)
     browser.wait("document.getElementById('others-told') !== null")
     told = browser.value("document.getElementById('others-told').textContent")
     tap.ok("requests in flight: 0.80 on average, 2 at most" in told and "<img> sent" in told and "2 packets, 2000 bytes" in told and "100 ms" in told,
            "without script a table tells the sums", told)
-    part = viewer.run("view", "--save", html, "--from", "10.5", "--to", "10.72", path)
-    text = open(html, encoding="utf-8").read()
+    part = viewer.run("view", "--save", file, "--from", "10.5", "--to", "10.72", path)
+    text = open(file, encoding="utf-8").read()
     tap.ok(part.returncode == 0 and "requests in flight: 0.91 on average, 1 at most" in text and "img&gt; sent" not in text,
            "of a window those that have anything in it", part.stderr)
+
+
+TOLD = re.compile(r'<tr data-lane="(o\d+)" data-group="(\w+)" data-kind="(\w+)" data-sums="([\d,]+)" data-most="(\d+)"><th>([^<]*)</th><td>([^<]*)</td>')
+LANES = {"disk 8:0": ("disks", "level", str(8 * S // 10), "2"), "<img> sent": ("network", "amount", "2,2000", "0"),
+         "kernel rw lock 0xffff888100075e78": ("locks", "states", "0,0,%d" % (S // 10), "0")}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def told_in(text):
+    return {html.unescape(label): (group, kind, sums, most) for _, group, kind, sums, most, label, _ in TOLD.findall(text)}
+
+
+def area(path):
+    """Of the rectangles of a path of the picture: columns times height; and the columns that it covers."""
+    parts = re.findall(r"M(\d+) [\d.]+h(\d+)v-([\d.]+)h-\d+z", path.get("d"))
+    return sum(int(width) * float(height) for _, width, height in parts), {int(x) + i for x, width, _ in parts for i in range(int(width))}
+
+
+def columns_of(first, last):
+    """Of 1000 of the whole second: those of a time in ms."""
+    return set(range(first, last))
+
+
+def pictures(tap, folder, path):
+    """The picture, the file and the report of why have the same lanes; the picture's heights are the planted levels."""
+    svg, page, report = (os.path.join(folder, name) for name in ("a.svg", "b.html", "c.html"))
+    done = viewer.run("view", "--svg", svg, "--save", page, path)
+    told = viewer.run("why", "--tid", "77", "--html", report, path)
+    texts = {name: open(name, encoding="utf-8").read() for name in (page, report) if os.path.exists(name)}
+    tap.ok(done.returncode == 0 and told.returncode == 0 and len(texts) == 2, "all three are written", done.stderr, told.stderr)
+    sets = {os.path.basename(name): told_in(text) for name, text in texts.items()}
+    lanes = {lane.find(SVG + "text/" + SVG + "tspan").text: lane for lane in xml.parse(svg).getroot().iter(SVG + "g") if lane.get("data-lane")}
+    sets["a.svg"] = {label: tuple(lane.get("data-" + name) for name in ("group", "kind", "sums", "most")) for label, lane in lanes.items()}
+    tap.ok(all(one == LANES for one in sets.values()), "each has the planted lanes with their sums", LANES, sets)
+    words = {label: "".join(lane.itertext()) for label, lane in lanes.items()}
+    tap.ok("requests in flight: 0.80 on average, 2 at most" in words["disk 8:0"] and "2 packets, 2000 bytes" in words["<img> sent"]
+           and "waited for; no holder is known 100 ms" in words["kernel rw lock 0xffff888100075e78"], "the picture says it in the words of the file", words)
+    disk, lock = lanes["disk 8:0"].find(SVG + "path[@data-part='0']"), lanes["kernel rw lock 0xffff888100075e78"].find(SVG + "path[@data-part='2']")
+    size, covered = area(disk)
+    tap.ok(covered == columns_of(100, 700) and abs(size - 18 * 400) < 10, "the steps of the disk are in their columns, and as high as the level", size, sorted(covered)[:3])
+    tap.ok(area(lock)[1] == columns_of(800, 900), "so is the wait for the lock", lock.get("d"))
+    part = viewer.run("view", "--svg", svg, "--from", "10.5", "--to", "10.72", path)
+    left = [lane.get("data-group") for lane in xml.parse(svg).getroot().iter(SVG + "g") if lane.get("data-lane")]
+    tap.ok(part.returncode == 0 and left == ["disks"], "a window has those that have anything in it", left)
+    rules = os.path.join(folder, "requests.yaml")
+    done = viewer.run("view", "--svg", svg, "--model", rules, path)
+    groups = [lane.get("data-group") for lane in xml.parse(svg).getroot().iter(SVG + "g") if lane.get("data-lane")]
+    tap.ok(done.returncode == 0 and groups.count("model") == 2, "a model has its lanes in the picture, too", groups, done.stderr)
 
 
 def main():
@@ -200,6 +251,7 @@ def main():
         with viewer.Server(path) as server:
             answers(tap, server)
             model(tap, folder, path)
+            pictures(tap, folder, path)
             if viewer.chromium():
                 with viewer.Browser() as browser:
                     page(tap, browser, server)
@@ -209,4 +261,5 @@ def main():
     tap.end()
 
 
-main()
+if __name__ == "__main__":
+    main()

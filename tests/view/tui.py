@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import others  # noqa: E402
 import viewer  # noqa: E402
 import terminal  # noqa: E402  of tests/kernel/lib
 
@@ -65,6 +66,11 @@ def wrong_cells(spans, cells, start, end):
     return wrong
 
 
+def answered(run):
+    """The first answer is there, whoever was shown before."""
+    return run.until(lambda lines: any(re.search(r"CAUSE, [1-9]\d* of \d+$", line) for line in lines), viewer.PATIENCE)
+
+
 def cells_are_states(tap, path, answer):
     """Over the whole of the command, and over a part of it, where single waits are seen."""
     start, end_ns = answer["window"]["start_ns"], answer["window"]["end_ns"]
@@ -73,7 +79,7 @@ def cells_are_states(tap, path, answer):
     for first, last, columns in ((start, end_ns, 80), (start, end_ns, 200), (middle, middle + 7_654_321, 140)):
         when = ["--from", "%d.%09d" % divmod(first, 10**9), "--to", "%d.%09d" % divmod(last, 10**9)]
         run = show(*when, path, rows=40, columns=columns)
-        run.shows("LANES")
+        answered(run)
         run.settle()
         for line in run.screen.text():
             lane = re.match(r"[> ][* ] *[^ ]+\[(\d+)\] ", line[:GUTTERS[columns]])
@@ -100,7 +106,7 @@ def causes_are_those_of_why(tap, run, answer):
 
 def keys(tap, path, answer):
     run = show(path)
-    run.shows("LANES")
+    answered(run)
     run.settle()
     causes_are_those_of_why(tap, run, answer)
     tap.ok(run.shows("charged to: "), "a wait on which the cursor rests says what it was charged to", *run.screen.text())
@@ -108,8 +114,7 @@ def keys(tap, path, answer):
         tap.ok("```\n%s\n```\n" % "\n".join(run.screen.text()) in text.read(), "the screen is that of docs/view.md", *run.screen.text())
     whole = line_with(run, "LANES")
     run.send("w")
-    run.settle()
-    tap.ok(line_with(run, "LANES") != whole, "w zooms")
+    tap.ok(run.until(lambda lines: line_with(run, "LANES") not in ("", whole), viewer.PATIENCE), "w zooms")
     run.send("f")
     run.settle()
     before = line_with(run, "LANES")
@@ -127,6 +132,33 @@ def keys(tap, path, answer):
     run.shows("LANES")
     sizes(tap, run)
     end(tap, run, "the keys")
+
+
+def other_lanes(tap):
+    """The planted requests, packets and the lock of view/others.py as rows: each cell at its place."""
+    with tempfile.TemporaryDirectory(prefix="holdup-view.") as folder:
+        path = os.path.join(folder, "planted.txt")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(others.PLANTED)
+        run = show(path, columns=100)
+        run.shows("LANES", viewer.PATIENCE)
+        run.send("?")
+        tap.ok(run.shows("locks, disks, network, programs, pressure as rows"), "? says how other lanes are shown", *run.screen.text())
+        run.send(" 0o")
+        tap.ok(run.shows("Locks: 1", viewer.PATIENCE) and run.shows("w waited for; no holder is known", viewer.PATIENCE), "o shows them", *run.screen.text())
+        cells = {name: line_with(run, name)[26:].ljust(74) for name in ("disk 8:0", "<img> sent", "kernel rw lock")}
+        drawn = {name: {column for column, cell in enumerate(text) if cell != " "} for name, text in cells.items()}
+        place = lambda first, last: set(range(round(first * 74), round(last * 74)))  # noqa: E731
+        near = lambda one, two: len(one ^ two) <= 2  # noqa: E731  a column of each end is shared
+        tap.ok(near(drawn["disk 8:0"], place(.1, .7)) and near({i for i, cell in enumerate(cells["disk 8:0"]) if cell == "█"}, place(.2, .4)),
+               "requests in flight are drawn by their number, at their places", *cells.values())
+        tap.ok(near(drawn["kernel rw lock"], place(.8, .9)) and set(cells["kernel rw lock"]) == {" ", "w"} and len(drawn["<img> sent"]) == 2,
+               "so are the wait for a lock and the packets", *cells.values())
+        run.send("\x1bOB")
+        tap.ok(run.shows("in this window: waited for; no holder is known 100 ms"), "the row that is selected says its sums", *run.screen.text())
+        run.send("o")
+        tap.ok(run.until(lambda lines: not any("disk 8:0" in line for line in lines)), "o again: they are gone", *run.screen.text())
+        end(tap, run, "other lanes")
 
 
 def sizes(tap, run):
@@ -149,8 +181,8 @@ def ascii_alone(tap, path):
     texts = []
     for locale in ("C.UTF-8", "C"):
         run = show(path, env={"LC_ALL": locale})
-        run.shows("LANES")
-        run.settle(0.4)
+        answered(run)
+        run.shows("charged to: ", viewer.PATIENCE)
         texts.append([line[:20 if line.startswith(("> ", ">*", "  ", " *", "* ")) else 0] + line[20:] for line in run.screen.text()])
         raw = run.raw
         end(tap, run, locale)
@@ -197,6 +229,7 @@ def main():
         signals(tap, path)
         ascii_alone(tap, path)
         in_words(tap, path)
+    other_lanes(tap)
     hostile(tap)
     tap.end()
 

@@ -91,6 +91,8 @@ static int compare_lengths(const void *a, const void *b)
 
 	if (x_ns != y_ns)
 		return x_ns < y_ns ? 1 : -1;
+	if (!x_ns && x->start_ns != y->start_ns) /* of moments the last ones stay */
+		return x->start_ns > y->start_ns ? -1 : 1;
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
@@ -163,7 +165,7 @@ void others_put_span(struct others *others, uint32_t index, const struct other_s
 {
 	struct other_lane *lane;
 
-	if (index == OTHERS_NONE || others->opts.no_spans)
+	if (index == OTHERS_NONE)
 		return;
 	lane = &others->lanes[index];
 	lane->spans =
@@ -233,8 +235,9 @@ static void on_issue(struct others *others, const struct event *event)
 	if (!is_new || lane == OTHERS_NONE)
 		return;
 	*place = at = new_request(others);
-	if (others->opts.no_spans)
-		text[0] = '\0';
+	if (others->opts.is_live)
+		(void)snprintf(text, sizeof(text), "%.10s, %u bytes",
+			       event->block.rwbs ? event->block.rwbs : "?", event->block.bytes);
 	else
 		(void)snprintf(text, sizeof(text), "%.10s, %u bytes, sector %" PRIu64,
 			       event->block.rwbs ? event->block.rwbs : "?", event->block.bytes,
@@ -297,6 +300,24 @@ static void on_packet(struct others *others, const struct event *event)
 	add_amount(others, (uint32_t)*lane, event->time_ns, event->net.len);
 }
 
+static void put_program_event(struct others *others, uint32_t lane, const struct event *event)
+{
+	const struct ev_other *other = &event->other;
+	char text[TEXT_BYTES];
+	struct other_span span = {
+		.start_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.tid = event->tid > 0 ? event->tid : 0,
+		.what = OTHER_EVENT,
+	};
+
+	(void)snprintf(text, sizeof(text), "%.80s%s%.100s", other->system ? other->system : "",
+		       other->system && other->system[0] ? ":" : "",
+		       other->name ? other->name : "?");
+	span.text = names_add(&others->names, text, sizeof(text));
+	others_put_span(others, lane, &span);
+}
+
 /* Of a process; of a thread where its process is not known; of nobody known: -1. */
 static void on_program(struct others *others, const struct event *event)
 {
@@ -319,6 +340,8 @@ static void on_program(struct others *others, const struct event *event)
 						  : xstrdup("events of unknown threads"));
 	}
 	add_amount(others, (uint32_t)*lane, event->time_ns, 0);
+	if (opts->is_live)
+		put_program_event(others, (uint32_t)*lane, event);
 }
 
 static bool is_of_program(const struct event *event)

@@ -52,6 +52,7 @@ enum other_what {
 	OTHER_REQUEST,
 	OTHER_INSTANCE,
 	OTHER_VIOLATION,
+	OTHER_EVENT, /* of a program, or a probe: at a moment */
 };
 
 struct other_span {
@@ -82,7 +83,8 @@ struct others_opts {
 	/* "server[12]" of a process; owned by the caller of it. NULL: it has no name. */
 	char *(*process_name)(void *context, int32_t tgid);
 	void *context;
-	bool no_spans;	     /* series alone are kept */
+	/* For who looks while it is recorded: events of programs are spans, too, and texts are few, whatever comes. */
+	bool is_live;
 	size_t most_changes; /* kept, of all lanes; 0 = default (tests take fewer) */
 	size_t most_spans;
 };

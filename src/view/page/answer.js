@@ -3,14 +3,14 @@
 import { comparedRows, differenceWords } from "./compare.js";
 import { askOthers } from "./folds.js";
 import { draw } from "./lanes.js";
-import { acts, around, chainsOf, flat, pathOf } from "./model.js";
+import { acts, around, chainsOf, endedBy, flat, pathOf, restWords } from "./model.js";
 import { goTo } from "./moves.js";
 import { byId, chosenWindow, keepHash, make, named, picture, selectedRow, setState, source, view } from "./state.js";
 import { duration, moment, percent } from "./time.js";
 
 function fillRow(tr, row, index) {
   const cells = [make("td"), make("td", duration(row.ns)), make("td", row.text), make("td", named(row.who))];
-  const rest = [row.what, row.object].filter((text) => text && !row.text.includes(text)).join(", ");
+  const rest = restWords(row);
   if (rest) cells[2].append(make("span", ` ${rest}`, { class: "note" }));
   const bar = make("span", null, { class: "bar", "aria-hidden": "true" });
   bar.style.width = `${row.share * 100}%`;
@@ -71,7 +71,7 @@ export function markRow() {
 
 function stepWords(node) {
   const object = node.object ? `, ${node.object}` : "";
-  const by = acts(node) ? named(node.waker) : `${node.by} ${node.waker_name}`.trim();
+  const by = acts(node) ? named(node.waker) : endedBy(node.by, node.waker_name);
   const end = node.by === "none" ? "it had not ended" : node.by === "unknown" ? "its end is unknown" : `ended by ${by}`;
   return `${named(node.who)} waited in ${node.in}${object}, ${duration(node.end_ns - node.start_ns)}; ${end}`;
 }
@@ -83,7 +83,7 @@ export function fillChain(row) {
   title.hidden = !row;
   if (!row) return;
   title.textContent = chains.length ? `The longest of its waits${chains.length > 1 ? ` (${chains.length} are drawn)` : ""}`
-    : row.kind === "working" ? "Its own work: there is no chain of waits" : "No wait with this end is long enough to draw";
+    : row.kind === "working" ? "Its own work: there is no chain of waits" : "Blue bars in the lanes show when; no chain of waits leads there";
   if (!chains.length) return;
   pathOf(chains[0]).forEach((node, depth) => {
     const item = make("li"), button = make("button", stepWords(node), { type: "button" });

@@ -1,9 +1,10 @@
 // draw.js - lanes and arrows on a canvas. It draws what it is given, and nothing moves by itself.
 
-import { acts, flat } from "./model.js";
+import { acts, apart, cutName, flat } from "./model.js";
 import { OTHER_COLOURS, isOther, otherColumn, otherHeights, otherMost, scaleWords } from "./others.js";
 import { moment, ticks } from "./time.js";
 
+const HEAD_WIDTH = 8; // of an arrow
 export const AXIS = 26, CPU_HEIGHT = 15, LANE_HEIGHT = 24, GAP = 5;
 
 function heightOfLane(id) {
@@ -230,7 +231,7 @@ export class Picture {
       const on = this.focus && this.focus.lanes.has(row.id);
       context.fillStyle = on || row.id[0] === "t" ? this.theme.ink : this.theme.soft;
       context.font = `${on ? "600 " : ""}${row.height === CPU_HEIGHT ? 11 : 12}px system-ui, "DejaVu Sans", sans-serif`;
-      context.fillText(fitted(context, row.label, row.process === undefined && row.group === undefined ? this.gutter - 14 : this.width - 16), 8, row.top + row.height / 2);
+      context.fillText(cutName(row.label, (text) => context.measureText(text).width <= (row.process === undefined && row.group === undefined ? this.gutter - 14 : this.width - 16)), 8, row.top + row.height / 2);
     }
   }
 
@@ -263,7 +264,15 @@ export class Picture {
       if (!this.focus.lanes.has(row.id)) context.fillRect(this.gutter, row.top, this.width - this.gutter, row.height);
     context.globalAlpha = 1;
     for (const span of this.focus.spans) this.drawSpan(span);
+    this.heads = new Map(); // by where they point: places in order of x come later
     for (const tree of this.focus.chains) for (const node of flat(tree)) this.drawArrow(node);
+    for (const { y, side, xs } of this.heads.values()) for (const x of apart(xs.sort((a, b) => a - b), HEAD_WIDTH + 1)) this.drawHead(x, y, side);
+  }
+
+  addHead(x, y, side) {
+    const key = `${y} ${side}`;
+    if (!this.heads.has(key)) this.heads.set(key, { y, side, xs: [] });
+    this.heads.get(key).xs.push(x);
   }
 
   drawSpan({ id, from, to }) {
@@ -289,9 +298,9 @@ export class Picture {
       context.moveTo(x, y0);
       context.lineTo(x, y1);
       context.stroke();
-      this.drawHead(x, y1, down ? -1 : 1);
+      this.addHead(x, y1, down ? -1 : 1);
     } else {
-      this.drawHead(x, to.top, -1);
+      this.addHead(x, to.top, -1);
     }
   }
 
@@ -299,8 +308,8 @@ export class Picture {
     const { context } = this;
     context.beginPath();
     context.moveTo(x, y);
-    context.lineTo(x - 4, y + side * 8);
-    context.lineTo(x + 4, y + side * 8);
+    context.lineTo(x - HEAD_WIDTH / 2, y + side * HEAD_WIDTH);
+    context.lineTo(x + HEAD_WIDTH / 2, y + side * HEAD_WIDTH);
     context.closePath();
     context.fill();
   }

@@ -1,7 +1,7 @@
 // lanes.js - the lanes of the window: asked for, drawn, and told as a table.
 
 import { fills, layout, theme } from "./draw.js";
-import { laneRows } from "./model.js";
+import { inSight, laneRows } from "./model.js";
 import { isOther, otherRows, otherWords } from "./others.js";
 import { byId, fail, gutter, isDark, make, named, picture, saved, setState, source, twin, view } from "./state.js";
 import { duration, moment, percent } from "./time.js";
@@ -66,10 +66,17 @@ async function refresh() {
   const width = Math.min(4096, Math.floor(picture.width - picture.gutter));
   if (!view.isEarly) setState("drawing");
   try {
-    const data = await source.lanes(window, width, ids);
+    const { scrollTop, clientHeight } = byId("stage"), first = inSight(picture.rows.filter(isLane), scrollTop, scrollTop + clientHeight);
+    let data = await source.lanes(window, width, first);
     if (turn !== view.drawing) return;
     picture.data = data;
     picture.dataWindow = window;
+    if (first.length < ids.length) {
+      picture.draw(); // who looks sees these; the others follow
+      const others = await source.lanes(window, width, ids.filter((id) => !first.includes(id)));
+      if (turn !== view.drawing) return;
+      data = picture.data = { ...data, lanes: ids.map((id) => [...data.lanes, ...others.lanes].find((lane) => lane.id === id)) };
+    }
     fillLanesTable(data);
     await drawOthers(window, width, turn);
     if (turn !== view.drawing) return;

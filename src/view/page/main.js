@@ -5,7 +5,7 @@ import { theme } from "./draw.js";
 import { onSearch, stepFound } from "./find.js";
 import { askGroups, askOthers, toggleAll, toggleGroup, toggleGroups } from "./folds.js";
 import { draw, dress } from "./lanes.js";
-import { drawLive } from "./live.js";
+import { drawLive, fillLive, liveTold } from "./live.js";
 import { around, pan, zoom } from "./model.js";
 import { addMark, goTo, setMeasure, showMarks, showMeasure } from "./moves.js";
 import { askFlame, events, showEvents, showSums } from "./panes.js";
@@ -58,15 +58,38 @@ function onKey(event) {
   event.preventDefault();
 }
 
+// While it is recorded: a click on a lane tells what is known by then, again with each picture.
+function touchLive() {
+  const canvas = byId("canvas"), touched = { live: null, id: null, at: null, ends: new AbortController() };
+  touched.show = () => { if (touched.live && touched.id) fillLive(byId("details"), liveTold(touched.live, touched.id, touched.at)); };
+  canvas.addEventListener("click", (event) => {
+    const box = canvas.getBoundingClientRect(), picture = touched.live?.picture, row = picture?.rowAt(event.clientY - box.top), x = event.clientX - box.left;
+    if (!row || row.group !== undefined) return;
+    touched.id = row.id;
+    touched.at = x >= picture.gutter ? picture.timeAt(x) : null;
+    touched.show();
+  }, { signal: touched.ends.signal });
+  return touched;
+}
+
 async function opened() {
+  const touched = saved ? null : touchLive();
   for (;;) {
     const start = await source.start();
-    if (start.state === "ready") return start;
+    if (start.state !== "recording" && touched?.live) {
+      byId("details").replaceChildren(); // of a picture that is gone
+      touched.live = null;
+    }
+    if (start.state === "ready") {
+      touched?.ends.abort();
+      return start;
+    }
     if (start.state === "failed") throw new Error(start.error);
     if (start.state === "recording") {
       const data = await source.live();
-      const ns = data && drawLive(byId("canvas"), [byId("lanes-table"), byId("others-table")], data, { width: byId("stage").clientWidth, gutter: gutter(), theme: theme(), dark: isDark() });
-      byId("status").textContent = `Recording …${data ? ` The last ${duration(ns)} are shown.` : ""}`;
+      if (data) touched.live = drawLive(byId("canvas"), [byId("lanes-table"), byId("others-table")], data, { width: byId("stage").clientWidth, gutter: gutter(), theme: theme(), dark: isDark() });
+      byId("status").textContent = `Recording …${data ? ` The last ${duration(data.start.to_ns - data.start.from_ns)} are shown. Click a lane for what is known by now.` : ""}`;
+      touched.show();
       await new Promise((wait) => setTimeout(wait, 500));
       continue;
     }

@@ -170,3 +170,38 @@ export function pathOf(tree) {
 export function flat(tree) {
   return [tree, ...tree.children.flatMap(flat)];
 }
+
+// What the sentence of a cause leaves out: the work and the object, but no bare "ran instead".
+export function restWords({ text, what, object }) {
+  return [what, object].filter((part) => part && part !== "ran instead" && !text.includes(part)).join(", ");
+}
+
+// How a wait ended, of what was no thread: the kind and its name, where that does not begin with the kind.
+export function endedBy(by, name) {
+  return name.split(" ")[0] === by ? name : `${by} ${name}`.trim();
+}
+
+// A name that fits: what is cut is the text before the number of a thread, so that threads stay told apart.
+// fits: (text) => whether there is room for it
+export function cutName(label, fits) {
+  if (fits(label)) return label;
+  const found = /^(.*?)(\[\d+\])$/.exec(label), [, name, id] = found || [null, label.slice(0, 80), ""];
+  for (let length = Math.min(name.length, 80) - 1; length > 0; length--)
+    if (fits(`${name.slice(0, length)}…${id}`)) return `${name.slice(0, length)}…${id}`;
+  return id && fits(id) ? id : "";
+}
+
+// Of places in order those that are at least so far apart: marks that lie on one another say nothing.
+export function apart(places, least) {
+  const kept = [];
+  for (const place of places) if (!kept.length || place - kept[kept.length - 1] >= least) kept.push(place);
+  return kept;
+}
+
+// Of many lanes those that are asked for first: what lies between two heights. Of few ones all.
+export function inSight(rows, top, bottom) {
+  const seen = rows.filter((row) => row.top + row.height > top && row.top < bottom);
+  return (rows.length <= MANY_LANES || !seen.length ? rows : seen).map((row) => row.id);
+}
+
+const MANY_LANES = 40;

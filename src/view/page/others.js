@@ -69,6 +69,7 @@ export function scaleWords(kind, most) {
 
 // A span behind a lane, as the page says it.
 export function otherSpanWords(span, named) {
+  if (span.what === "event") return [span.text, span.who && `by ${named(span.who)}`].filter(Boolean).join(", ");
   const who = span.who ? named(span.who) : span.text ? "" : "an unknown thread", text = [span.text, who].filter(Boolean).join(", by ");
   const held = span.holder ? `; held by ${named(span.holder)}` : "";
   return `${span.what}${span.what === "request" || span.text ? ":" : ""} ${text}, ${duration(span.end_ns - span.start_ns)}${held}`;

@@ -288,7 +288,7 @@ static void pressure_is_the_difference_of_totals(void **unused)
 /* Who looks while it goes on changes no sums, and sees what is in flight. */
 static void lanes_can_be_looked_at_while_they_grow(void **unused)
 {
-	const struct others_opts opts = { .no_spans = true };
+	const struct others_opts opts = { .is_live = true };
 	struct text_trace *trace;
 	struct others *others = others_of("  0 cpu0 switch 0(runnable) 7:dd\n"
 					  " 5 cpu0 lockbegin 0x77 4\n",
@@ -319,7 +319,43 @@ static void lanes_can_be_looked_at_while_they_grow(void **unused)
 	others_look(others, 60);
 	assert_int_equal(sum_of(others_lane(others, 1), 0, 60).sums[0], 30);
 	assert_int_equal(sum_of(others_lane(others, 2), 0, 60).sums[0], 1);
-	assert_int_equal(others_lane(others, 1)->span_count, 0);
+	assert_int_equal(others_lane(others, 1)->span_count, 1);
+	assert_null(strstr(others_text(others, others_lane(others, 1)->spans[0].text), "sector"));
+	assert_int_equal(others_lane(others, 2)->span_count, 1);
+	assert_string_equal(others_text(others, others_lane(others, 2)->spans[0].text),
+			    "shop:sold");
+	assert_int_equal(others_lane(others, 2)->spans[0].start_ns, 50);
+	others_free(others);
+	text_trace_free(trace);
+}
+
+/* A program that tells much: the newest events are kept, and how many are not is told. */
+static void of_many_live_events_the_last_ones_are_kept(void **unused)
+{
+	const struct others_opts opts = { .is_live = true, .most_spans = 128 };
+	struct text_trace *trace;
+	struct others *others = others_of("  0 cpu0 switch 0(runnable) 7\n", &trace, &opts);
+	struct event event = { .tid = 7,
+			       .type = EV_OTHER,
+			       .other = { .system = "shop", .name = "sold", .is_probe = true } };
+	const struct other_lane *lane;
+	bool has_last = false;
+
+	(void)unused;
+	for (uint64_t i = 1; i <= 1000; i++) {
+		event.time_ns = i;
+		others_feed(others, &event);
+	}
+	others_look(others, 2000);
+	lane = others_lane(others, 0);
+	for (size_t i = 0; i < lane->span_count; i++) {
+		has_last |= lane->spans[i].start_ns == 1000;
+		assert_true(lane->spans[i].start_ns > 700);
+	}
+	assert_true(has_last);
+	assert_true(lane->span_count <= 128);
+	assert_int_equal(lane->span_count + lane->spans_left_out, 1000);
+	assert_int_equal(sum_of(lane, 0, 2000).sums[0], 1000);
 	others_free(others);
 	text_trace_free(trace);
 }
@@ -336,6 +372,7 @@ int main(void)
 		cmocka_unit_test(what_is_kept_is_bounded),
 		cmocka_unit_test(pressure_is_the_difference_of_totals),
 		cmocka_unit_test(lanes_can_be_looked_at_while_they_grow),
+		cmocka_unit_test(of_many_live_events_the_last_ones_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,9 @@
 /* The viewer in the terminal as text: whole screens, and that a cell is what took most of its time. */
+#include "ask/other_lanes.h"
+#include "tui/viewer_live.h"
+#include "tui/viewer_others.h"
+#include "view/others.h"
+
 #include "lane_sums.h"
 #include "random_trace.h"
 #include "viewer_maker.h"
@@ -239,9 +244,182 @@ static void without_utf_8_all_is_ascii(void **unused)
 	viewing_end(&viewing);
 }
 
+static void feed(struct others *others, uint64_t time_ns, int type, uint32_t sector)
+{
+	struct event event = { .time_ns = time_ns,
+			       .tid = 8,
+			       .type = (uint8_t)type,
+			       .block = { .sector = sector, .dev = 8 << 20, .bytes = 4096 } };
+
+	if (type == EV_LOCK_BEGIN || type == EV_LOCK_END)
+		event.lock = (struct ev_lock){ .address = 0x77 };
+	others_feed(others, &event);
+}
+
+/* A request from 100 to 300, one from 200 to 300; helper waits for a lock from 500 to 700. */
+static void locks_and_disks_are_rows_that_a_key_shows(void **unused)
+{
+	struct viewing viewing;
+	struct viewer *viewer = &viewing.viewer;
+	struct other_lanes lanes = { 0 };
+	struct others_opts opts = { 0 };
+
+	viewing_begin(&viewing, VIEWER_TRACE);
+	opts.facts = viewing.loaded.facts;
+	lanes.others = others_new(&opts);
+	feed(lanes.others, 100, EV_BLOCK_ISSUE, 1);
+	feed(lanes.others, 200, EV_BLOCK_ISSUE, 2);
+	feed(lanes.others, 300, EV_BLOCK_COMPLETE, 1);
+	feed(lanes.others, 300, EV_BLOCK_COMPLETE, 2);
+	feed(lanes.others, 500, EV_LOCK_BEGIN, 0);
+	feed(lanes.others, 700, EV_LOCK_END, 0);
+	others_end(lanes.others, 1000);
+	viewing.view.others = view_others_ready(&lanes);
+	viewing_keys(&viewing, "0o");
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(line_with(&viewing, "▾ Locks"), "> ▾ Locks: 1");
+	assert_string_equal(line_with(&viewing, "   disk 8:0"),
+			    "   disk 8:0               ▄▄▄▄▄▄██████");
+	assert_string_equal(line_with(&viewing, "   kernel"),
+			    "   kernel lock 0x77                               wwwwwwwwwwww");
+	assert_non_null(line_with(&viewing, "w waited for; no holder is known"));
+	viewing_keys(&viewing, "\tj");
+	viewer->focus = VIEWER_LANES;
+	viewer_select_row(viewer, viewer->row_count - 1);
+	assert_int_equal(viewer_row(viewer)->kind, VIEWER_OTHER);
+	viewer->cursor_ns = 250;
+	viewing_draw(&viewing, 24, 80);
+	assert_non_null(strstr(line_with(&viewing, "disk 8:0 at "),
+			       "requests in flight: 2.00 on average, 2 at most"));
+	assert_non_null(strstr(line_with(&viewing, "in this window: "),
+			       "requests in flight: 0.30 on average, 2 at most"));
+	assert_non_null(strstr(line_with(&viewing, "request "), "by helper[8]"));
+	viewing_keys(&viewing, ",");
+	assert_int_equal(viewer->cursor_ns, 200);
+	viewing_keys(&viewing, ",");
+	assert_int_equal(viewer->cursor_ns, 100);
+	viewing_keys(&viewing, ".");
+	assert_int_equal(viewer->cursor_ns, 200);
+	viewing_keys(&viewing, "ec");
+	assert_false(viewer->chain.shown); /* it is no thread */
+	viewing_keys(&viewing, "k");
+	viewing_keys(&viewing, "\n");
+	viewing_draw(&viewing, 24, 80);
+	assert_string_equal(line_with(&viewing, "▸ Disks"), "> ▸ Disks: 1");
+	viewing_keys(&viewing, "o");
+	viewing_draw(&viewing, 24, 80);
+	for (int row = 0; row < 24; row++)
+		assert_null(strstr(line(&viewing, row), "Disks"));
+	view_others_end(viewing.view.others);
+	others_free(lanes.others);
+	viewing_end(&viewing);
+}
+
+/* Each cell of random changes against the integral, ns by ns. */
+static void a_cell_of_a_level_is_its_mean(void **unused)
+{
+	uint32_t random = 7;
+
+	for (int turn = 0; turn < 50; turn++) {
+		struct other_lane lane = { .group = OTHER_DISKS,
+					   .series = { .kind = SERIES_LEVEL } };
+		struct lane_window window = { .start_ns = 50, .end_ns = 950, .width = 37 };
+		uint32_t level[1000] = { 0 }, now = 0;
+		uint8_t cells[37];
+		double most = 0;
+
+		for (uint64_t ns = 0; ns < 1000; ns++) {
+			random = random * 1103515245u + 12345u;
+			if ((random >> 16) % 20 == 0)
+				series_set(&lane.series, ns, now = (random >> 24) % 9);
+			level[ns] = now;
+			if (ns >= 50 && ns < 950)
+				most = now > most ? now : most;
+		}
+		series_end(&lane.series, 1000);
+		viewer_other_cells(&lane, NULL, &window, cells);
+		for (uint32_t i = 0; i < window.width; i++) {
+			uint64_t from_ns = lane_column_ns(&window, i),
+				 to_ns = lane_column_ns(&window, i + 1);
+			double sum = 0;
+
+			for (uint64_t ns = from_ns; ns < to_ns; ns++)
+				sum += level[ns];
+			sum /= (double)(to_ns - from_ns);
+			if (sum == 0)
+				assert_int_equal(cells[i], VIEWER_NO_MARK);
+			else
+				assert_true(sum / most * 8 > cells[i] - 1.51 &&
+					    (sum / most * 8 < cells[i] + 0.51));
+		}
+		series_fini(&lane.series);
+	}
+	(void)unused;
+}
+
+/* What is drawn while recording goes on is what the viewer draws of the same window; the command is the first lane. */
+static void a_live_picture_has_the_cells_of_the_lanes(void **unused)
+{
+	const struct viewer_live_look look = { .seconds = 3.7 };
+	struct viewer_live_picture *picture = xcalloc(1, sizeof(*picture));
+	struct viewing viewing;
+	const char *lane;
+	size_t bytes;
+
+	(void)unused;
+	viewing_begin(&viewing, VIEWER_TRACE);
+	viewing_keys(&viewing, "0");
+	viewing_draw(&viewing, 24, 80);
+	lane = line_with(&viewing, " main[7]  ");
+	viewing.view.to_ns = 1000;
+	bytes = viewer_live_make(&viewing.view, viewer_live_width(80), picture);
+	assert_int_equal(picture->width, 60);
+	grid_reset(&viewing.grid, 24, 80);
+	assert_int_equal(viewer_live_draw(picture, bytes, &look, &viewing.grid), 5);
+	assert_string_equal(line(&viewing, 0), " Recording, 4 s: the answer comes at the end");
+	assert_true(strncmp(line(&viewing, 3), " main[7]", 8) == 0);
+	assert_string_equal(strstr(line(&viewing, 3), "\u2588"), strstr(lane, "\u2588"));
+	assert_non_null(line_with(&viewing, " CPU 1 "));
+	free(picture);
+	viewing_end(&viewing);
+}
+
+/* Whoever made it: nothing behind its end is read, and every screen can be drawn. */
+static void a_live_picture_is_not_believed(void **unused)
+{
+	struct viewer_live_picture *picture = xcalloc(1, sizeof(*picture));
+	struct viewer_live_look look = { 0 };
+	struct grid grid = { 0 };
+	uint32_t random = 3;
+
+	(void)unused;
+	for (int turn = 0; turn < 300; turn++) {
+		uint8_t *bytes = (uint8_t *)picture;
+		size_t count = (size_t)turn * 97 % sizeof(*picture);
+
+		for (size_t i = 0; i < sizeof(*picture); i++) {
+			random = random * 1103515245u + 12345u;
+			bytes[i] = (uint8_t)(random >> 24);
+		}
+		if (turn % 2) {
+			picture->from_ns = 0;
+			picture->to_ns = UINT64_MAX;
+		}
+		look.first = random % 80;
+		grid_reset(&grid, 24 + turn % 60, 80 + turn);
+		assert_true(viewer_live_draw(picture, count, &look, &grid) <= VIEWER_LIVE_ROWS);
+	}
+	grid_fini(&grid);
+	free(picture);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(locks_and_disks_are_rows_that_a_key_shows),
+		cmocka_unit_test(a_cell_of_a_level_is_its_mean),
+		cmocka_unit_test(a_live_picture_has_the_cells_of_the_lanes),
+		cmocka_unit_test(a_live_picture_is_not_believed),
 		cmocka_unit_test(the_lanes_at_80_columns),
 		cmocka_unit_test(the_answer_is_on_top),
 		cmocka_unit_test(where_a_cause_was_stands_above_the_lanes),

@@ -211,6 +211,68 @@ static void a_wait_in_a_lane_has_its_chain_and_what_it_was_charged_to(void **unu
 	viewing_end(&viewing);
 }
 
+/* What takes long comes later: keys go on meanwhile, and an answer to what is looked at no more is dropped. */
+static void an_answer_may_come_later(void **unused)
+{
+	struct viewing viewing;
+	struct viewer *viewer = &viewing.viewer;
+	struct viewer_spot spot, late_spot;
+	struct verdict_ask ask, late_ask;
+	struct explanation answer = { 0 };
+	struct err err = { 0 };
+
+	begin(&viewing);
+	viewer->asks_later = true;
+	viewing_keys(&viewing, "\t");
+	viewer_select_thread(viewer, slot_of(viewing.told, 7));
+	viewer->cursor_ns = 300;
+	viewing_keys(&viewing, "c");
+	assert_true(viewer->chain.shown);
+	assert_int_equal(viewer->chain.hop_count, 0);
+	assert_true(viewer_settle_ask(viewer, &late_ask, &late_spot));
+	assert_false(viewer_settle_ask(viewer, &ask, &spot)); /* once */
+	assert_int_equal(verdict_of(viewer->view, &late_ask, &answer, &err), 0);
+	viewer_settle_take(viewer, &late_spot, &answer);
+	assert_int_equal(viewer->chain.hop_count, 1);
+	assert_int_equal(viewer_charged(viewer)->class_ns, 400);
+	assert_int_equal(verdict_of(viewer->view, &late_ask, &answer, &err), 0);
+	late_spot.start_ns++;
+	viewer_settle_take(viewer, &late_spot, &answer); /* of a wait that is not looked at */
+	assert_int_equal(viewer_charged(viewer)->class_ns, 400);
+	viewing_end(&viewing);
+}
+
+/* Without its answer the busiest are shown; it comes, and what it is about is shown but to who moved already. */
+static void the_first_answer_comes_later_too(void **unused)
+{
+	for (int touched = 0; touched < 2; touched++) {
+		struct viewing viewing;
+		struct viewer *viewer = &viewing.viewer;
+		struct explanation answer = { 0 };
+		struct viewer early;
+		struct err err = { 0 };
+		uint64_t from_ns;
+
+		begin(&viewing);
+		assert_int_equal(viewer_begin_early(&early, viewer->view, &err), 0);
+		assert_null(viewer_why(&early));
+		assert_true(early.row_count > 0);
+		assert_int_equal(early.to_ns - early.from_ns, 1000);
+		viewer_set_page(&early, 4, 10, 100);
+		if (touched)
+			(void)viewer_key_press(&early, 'w');
+		from_ns = early.from_ns;
+		assert_int_equal(verdict_of(early.view, &early.ask, &answer, &err), 0);
+		assert_int_equal(viewer_take_first(&early, &early.ask, 0, &answer, &err), 0);
+		assert_int_equal(viewer_why(&early)->target.tid, viewer_why(viewer)->target.tid);
+		if (touched)
+			assert_int_equal(early.from_ns, from_ns);
+		assert_int_equal(early.focus, touched ? VIEWER_LANES : VIEWER_CAUSES);
+		viewer_fini(&early);
+		viewing_end(&viewing);
+	}
+}
+
 static void another_thread_can_be_explained_and_the_command_again(void **unused)
 {
 	struct viewing viewing;
@@ -283,6 +345,8 @@ int main(void)
 		cmocka_unit_test(the_chain_of_a_cause_leads_to_who_it_is),
 		cmocka_unit_test(what_is_its_own_work_has_no_chain),
 		cmocka_unit_test(a_wait_in_a_lane_has_its_chain_and_what_it_was_charged_to),
+		cmocka_unit_test(an_answer_may_come_later),
+		cmocka_unit_test(the_first_answer_comes_later_too),
 		cmocka_unit_test(another_thread_can_be_explained_and_the_command_again),
 		cmocka_unit_test(without_a_command_the_busiest_threads_are_shown),
 		cmocka_unit_test(no_keys_lead_astray),
