@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "event/stacks.h"
 #include "report/frames.h"
+#include "report/stuck_fold.h"
 #include "report/vocabulary.h"
 #include "stuck/condition.h"
 #include "stuck/stuck.h"
@@ -403,40 +404,107 @@ static void print_convoys(FILE *out, const struct stuck *stuck)
 	}
 }
 
-/* Idle is who waits for nobody that is there: for work, a time, input. */
-static bool is_idle(const struct stuck_thread *thread)
+/* "a[3], b[4] and 2 more" */
+static void print_names(FILE *out, const struct stuck *stuck, const size_t *indices, size_t count)
 {
-	return thread->root != STUCK_ROOT_VICTIM && thread->root != STUCK_ROOT_INSIDE &&
-	       !thread->edge_count && thread->kind != STUCK_RUNS && thread->kind != STUCK_KERNEL &&
-	       thread->kind != STUCK_STOPPED && thread->kind != STUCK_TRACED &&
-	       thread->kind != STUCK_FROZEN;
+	for (size_t i = 0; i < count && i < NAMES_MAX; i++) {
+		fputs(i ? ", " : "", out);
+		print_name(out, stuck, stuck->threads[indices[i]].tid);
+	}
+	if (count > NAMES_MAX)
+		fprintf(out, " and %zu more", count - NAMES_MAX);
+}
+
+/* "4 threads wait for up to 3.20 s in futex: condition variable: a[3], b[4], ..." */
+static void print_alike(FILE *out, const struct stuck *stuck, const size_t *indices, size_t count)
+{
+	const struct stuck_thread *first = &stuck->threads[indices[0]];
+	AUTO_FREE char *object = stuck_fold_object(first->object);
+	AUTO_FREE char *wait = xasprintf("%s%s%s%s", first->in, object[0] ? ": " : "", object,
+					 first->is_timed ? " (with a time limit)" : "");
+	AUTO_FREE char *safe = text_escaped(wait);
+	uint64_t since_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t ns = stuck->threads[indices[i]].since_ns;
+
+		if (ns && ns <= stuck->now_ns && (!since_ns || ns < since_ns))
+			since_ns = ns;
+	}
+	fprintf(out, "%s threads wait", text_count(count).s);
+	if (since_ns)
+		fprintf(out, " for up to %s", text_duration(stuck->now_ns - since_ns).s);
+	fprintf(out, " in %s: ", safe);
+	print_names(out, stuck, indices, count);
+	fputc('\n', out);
+	print_root(out, stuck, first);
+}
+
+struct rows {
+	size_t printed, more, idle;
+};
+
+static void print_row(FILE *out, const struct report_stuck *report, const size_t *indices,
+		      size_t count, struct rows *rows)
+{
+	const struct stuck_thread *first = &report->stuck->threads[indices[0]];
+
+	if (rows->printed == ROWS_MAX) {
+		rows->more += count;
+		return;
+	}
+	rows->printed++;
+	if (count > 1) {
+		print_alike(out, report->stuck, indices, count);
+	} else {
+		print_thread(out, report, first, "");
+		print_root(out, report->stuck, first);
+	}
+}
+
+/* Whoever waits for others, or for ever, is told before the others. */
+static bool is_in_chain(const struct stuck_thread *thread)
+{
+	return thread->edge_count || thread->root == STUCK_ROOT_VICTIM ||
+	       thread->root == STUCK_ROOT_INSIDE;
+}
+
+static void print_idle(FILE *out, const struct report_stuck *report, struct rows *rows)
+{
+	struct stuck_fold fold;
+
+	stuck_fold_make(report->stuck, &fold);
+	for (size_t i = 0; i < fold.count && report->all;) {
+		size_t count = report->unfold || report->whole ? 1 : stuck_fold_length(&fold, i);
+
+		print_row(out, report, fold.indices + i, count, rows);
+		i += count;
+	}
+	rows->idle = report->all ? 0 : fold.count;
+	stuck_fold_fini(&fold);
 }
 
 static void print_threads(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;
-	size_t rows = 0, idle = 0, more = 0;
+	struct rows rows = { 0 };
 
-	for (size_t i = 0; i < stuck->count; i++) {
-		const struct stuck_thread *thread = &stuck->threads[i];
+	for (int chains = 1; chains >= 0; chains--) {
+		for (size_t i = 0; i < stuck->count; i++) {
+			const struct stuck_thread *thread = &stuck->threads[i];
 
-		if (thread->root == STUCK_ROOT_DEADLOCK)
-			continue; /* told above */
-		if (!report->all && is_idle(thread)) {
-			idle++;
-		} else if (rows == ROWS_MAX) {
-			more++;
-		} else {
-			rows++;
-			print_thread(out, report, thread, "");
-			print_root(out, stuck, thread);
+			/* Deadlocks are told above. */
+			if (thread->root != STUCK_ROOT_DEADLOCK && !stuck_is_idle(thread) &&
+			    is_in_chain(thread) == (chains == 1))
+				print_row(out, report, &i, 1, &rows);
 		}
 	}
-	if (more)
-		fprintf(out, "and %s more: --json has all\n", text_count(more).s);
-	if (idle)
+	print_idle(out, report, &rows);
+	if (rows.more)
+		fprintf(out, "and %s more: --json has all\n", text_count(rows.more).s);
+	if (rows.idle)
 		fprintf(out, "%s wait for a timer, for input or for an unknown owner\n",
-			text_count(idle).s);
+			text_count(rows.idle).s);
 }
 
 void report_stuck_cycles(FILE *out, const struct stuck *stuck)
