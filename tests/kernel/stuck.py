@@ -34,6 +34,22 @@ for order in ((0, 1), (1, 0)):
     threading.Thread(target=take, args=order).start()
 print("ready", flush=True)
 """
+# A server that computes and accepts nobody, and two clients that wait for it.
+QUEUED = """
+import os, socket, time
+listeners = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
+listeners[1].bind("queue"); listeners[1].listen()
+if os.fork() == 0:
+    time.sleep(100000)
+for listener in listeners:
+    if os.fork() == 0:
+        client = socket.socket(listener.family); client.connect(listener.getsockname())
+        for one in listeners: one.close()
+        client.recv(1)
+for one in listeners: one.close()
+print("ready", flush=True)
+os.wait()
+"""
 # One takes them by name, the other one by "with"; each way leaves the lock elsewhere on the stack.
 RLOCKS = """
 import threading
@@ -49,6 +65,20 @@ for thread in threads:
     thread.start()
 print("ready", flush=True)
 threads[0].join()
+"""
+BUSY_RLOCKS = """
+import threading, time
+a, b, c = threading.RLock(), threading.RLock(), threading.Lock()
+def work():
+    while True:
+        with a:
+            with b: time.sleep(0.0002)
+        with c:
+            with b: pass
+for _ in range(6):
+    threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+time.sleep(100000)
 """
 # Each of the two does what the other one waits for, but one of them not for ever.
 RLOCKS_TIMED = RLOCKS.replace("barrier.wait(); locks[second].acquire()",
@@ -146,6 +176,18 @@ def two_and_a_victim(case):
             and "deadlock" in case.thread(case.pid)["root"]
             and edges(case.thread(case.pid))[0] in case.report["cycles"][0]
             and all(set(edges(one)) <= set(case.report["cycles"][0]) for one in case.others()))
+
+
+def queued(case):
+    """Whoever has the socket that listens is who they wait for, and that one sleeps."""
+    with open("/proc/%d/task/%d/children" % (case.pid, case.pid)) as file:
+        children = file.read().split()
+    report = json.loads(kernel.holdup("stuck", "--json", *children).stdout)
+    server = [one["tid"] for one in report["threads"] if (one["wait"] or {"in": ""})["in"] == "clock_nanosleep"]
+    clients = [one for one in report["threads"] if (one["wait"] or {"in": ""})["in"] == "recvfrom"]
+    return (len(server) == 1 and len(clients) == 2 and report["cycles"] == []
+            and all([(edge["tid"], edge["how"]) for edge in one["waits_for"]] == [(server[0], "has not accepted the connection")]
+                    and "sleeps until a time" in one["root"] for one in clients))
 
 
 def rlocks(case):
@@ -312,8 +354,10 @@ def without_root(tap, case):
 
 def busy_ones(tap, folder):
     """Never a deadlock, however often one looks."""
-    for kind in ("busy-locks", "busy-ring"):
-        case = Case(kind, [PROGRAM, kind], folder)
+    commands = {"busy-locks": [PROGRAM, "busy-locks"], "busy-ring": [PROGRAM, "busy-ring"],
+                "busy-rlocks": ["/usr/bin/python3", "-c", BUSY_RLOCKS]}
+    for kind, command in commands.items():
+        case = Case(kind, command, folder)
         case.process.stdout.readline()
         end, looks, bad = time.monotonic() + BUSY_S, 0, []
         try:
@@ -526,6 +570,8 @@ def main():
         cases = [(Case(kind, [PROGRAM, kind], folder), judge, what) for kind, judge, what in KINDS]
         cases.append((Case("python", ["/usr/bin/python3", "-c", PYTHON], folder), python_locks,
                       "two locks of Python, whose owners have no name"))
+        cases.append((Case("queued", ["/usr/bin/python3", "-c", QUEUED], folder), queued,
+                      "connections that nobody has accepted yet"))
         cases.append((Case("rlocks", ["/usr/bin/python3", "-c", RLOCKS], folder), rlocks,
                       "two RLocks of Python"))
         cases.append((Case("rlocks timed", ["/usr/bin/python3", "-c", RLOCKS_TIMED], folder), rlocks_timed,
