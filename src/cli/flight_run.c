@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "cli/exit.h"
 #include "cli/flight_ask.h"
+#include "cli/flight_share.h"
 #include "cli/flight_store.h"
 #include "cli/flight_why.h"
 #include "guard/caps.h"
@@ -206,6 +207,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	one->row.begin_ns = taken.begin_ns;
 	one->row.end_ns = taken.end_ns;
 	one->row.gap_ns = taken.gap_ns;
+	flight_share_symbols(run->dir_fd, one->row.name);
 	rc = flight_store_note(run->dir_fd, &one->row, err);
 	if (rc < 0)
 		flight_store_remove(run->dir_fd, one->row.name);
