@@ -294,6 +294,8 @@ const struct command cmd_flight = {
 		"  oom, oom@/web.slice      the kernel kills a process for want of memory\n"
 		"  event:oom:mark_victim    a kernel event; event:sched:sched_switch:prev_pid==7\n"
 		"                           only where the kernel's filter matches\n"
+		"  probe:/usr/bin/x:work    a function of a program begins; work%return: ends\n"
+		"  usdt:/usr/bin/x:a:b      a USDT point of a program is passed\n"
 		"\n"
 		"A recorder that was killed leaves its rings in the kernel: the next \"start\" saves\n"
 		"these as a snapshot.\n"

@@ -17,6 +17,7 @@
 #include "proc/proc.h"
 #include "record/flight_count.h"
 #include "record/flight_event.h"
+#include "record/probe_spec.h"
 
 #define WINDOW_MIN_US	500000u /* the kernel's limits */
 #define WINDOW_MAX_US	10000000u
@@ -35,11 +36,11 @@ static int refuse(const char *text, struct err *err)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
-	return err_set(
-		err, -EINVAL,
-		"--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
-		"D>500ms, runnable:nginx>100ms, runq>8/2s, oom or event:oom:mark_victim, got \"%s\"",
-		safe);
+	return err_set(err, -EINVAL,
+		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
+		       "D>500ms, runnable:nginx>100ms, runq>8/2s, oom, event:oom:mark_victim or "
+		       "probe:/usr/bin/x:work, got \"%s\"",
+		       safe);
 }
 
 /* "10%/1s" */
@@ -152,6 +153,20 @@ static bool parse_event(const char *text, struct flight_on *on)
 	return true;
 }
 
+/* "PROGRAM:FUNCTION", "PROGRAM:PROVIDER:NAME": no process is known in which else it would be looked for. */
+static bool parse_point(const char *text, bool is_usdt, struct flight_on *on)
+{
+	struct probe_spec spec;
+	struct err err = { 0 };
+	bool is_whole = probe_spec_parse(text, is_usdt, &spec, &err) == 0 && spec.binary;
+
+	probe_spec_fini(&spec);
+	on->kind = FLIGHT_ON_EVENT;
+	on->point = text;
+	on->is_usdt = is_usdt;
+	return is_whole;
+}
+
 static bool parse_limit(const char *text, struct flight_on *on)
 {
 	const char *more = strrchr(text, '>');
@@ -170,6 +185,10 @@ static bool parse_trigger(const char *text, struct flight_on *on)
 {
 	if (strncmp(text, "event:", 6) == 0)
 		return parse_event(text + 6, on);
+	if (strncmp(text, "probe:", 6) == 0)
+		return parse_point(text + 6, false, on);
+	if (strncmp(text, "usdt:", 5) == 0)
+		return parse_point(text + 5, true, on);
 	if (strncmp(text, "oom", 3) == 0)
 		return parse_oom(text + 3, on);
 	return parse_limit(text, on);
@@ -292,6 +311,8 @@ int flight_on_open(struct flight_on *on, struct err *err)
 	case FLIGHT_ON_OOM:
 		return flight_count_open(on, err);
 	case FLIGHT_ON_EVENT:
+		if (on->point)
+			return flight_event_open_point(on->point, on->is_usdt, &on->tracer, err);
 		return flight_event_open(on->event, on->filter, &on->tracer, err);
 	default:
 		return 0;

@@ -10,6 +10,8 @@
  *	runq>8/2s               more than 8 threads of the machine run or can run, for 2 s
  *	oom, oom@/web.slice     the kernel kills a process for want of memory
  *	event:oom:mark_victim   a kernel event; with a third colon the kernel's filter of it
+ *	probe:/usr/bin/x:work   a function of a program, or its return, begins: as --probe of record takes it
+ *	usdt:/usr/bin/x:a:b     a USDT point of a program is passed, likewise
  *
  * D and runnable are looked for in /proc, so often that looking costs at most 1 % of a CPU. A wait that
  * is over before the second look at it is not seen. Threads with a name are found by the looks at all, and
@@ -59,7 +61,9 @@ struct flight_on {
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
 	uint64_t cost_ns;   /* CPU time of the last look */
 	/* event */
-	char *event;		     /* owned; "oom/mark_victim" */
+	char *event;	   /* owned; "oom/mark_victim"; NULL = a point in a program */
+	const char *point; /* behind the colon; a view */
+	bool is_usdt;
 	char *filter;		     /* owned; NULL = all */
 	struct flight_event *tracer; /* owned; NULL = not open */
 	/* what came of it */

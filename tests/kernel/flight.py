@@ -356,6 +356,26 @@ def check_events(tap):
         check_oom(tap)
 
 
+def check_points(tap):
+    """A function of a program, and nothing else of it; no point is left behind."""
+    program = shutil.copy(os.path.join(kernel.PROGRAMS, "stuck-programs"), os.path.join(os.getcwd(), "pointed"))
+    trigger, none = "probe:%s:main" % program, "probe:%s:no_such_function" % program
+    with Recorder(tap, "points", *SMALL, "--on", trigger, "--on", none, "--pause", "1h") as recorder:
+        tap.ok("no_such_function" in recorder.done.stderr, "points: one that is not there is told", recorder.done.stderr)
+        with open(kernel.TRACEFS + "/uprobe_events") as file:
+            mine = [line for line in file if ":holdup_%d_" % recorder.pid in line]
+        subprocess.run([os.path.join(kernel.PROGRAMS, "stuck-programs"), "no such"], check=False, capture_output=True)
+        fired = status()["triggers"][0]["fired"]
+        process = subprocess.Popen([program, "no such"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.wait()
+        rows = explained(recorder.dir, 1)
+        tap.ok(fired == 0 and rows and rows[0]["why"].startswith("%s: pointed-%d [" % (trigger, process.pid)),
+               "points: who called it is told", fired, rows)
+    with open(kernel.TRACEFS + "/uprobe_events") as file:
+        left = [line for line in file if ":holdup_%d_" % recorder.pid in line]
+    tap.ok(len(mine) == 1 and not left, "points: the kernel has one, and none behind", mine, left)
+
+
 def check_oom(tap):
     cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
     before = oom_kills()
@@ -383,7 +403,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_pressure,
-                          check_events):
+                          check_events, check_points):
                 check(tap)
         finally:
             flight("stop")
