@@ -294,6 +294,7 @@ const struct command cmd_flight = {
 		"  oom, oom@/web.slice      the kernel kills a process for want of memory\n"
 		"  event:oom:mark_victim    a kernel event; event:sched:sched_switch:prev_pid==7\n"
 		"                           only where the kernel's filter matches\n"
+		"  pair:A:B->C:D>200ms      a thread passes event C:D that long after event A:B\n"
 		"  probe:/usr/bin/x:work    a function of a program begins; work%return: ends\n"
 		"  usdt:/usr/bin/x:a:b      a USDT point of a program is passed\n"
 		"\n"

@@ -17,6 +17,7 @@
 #include "proc/proc.h"
 #include "record/flight_count.h"
 #include "record/flight_event.h"
+#include "record/flight_pair.h"
 #include "record/probe_spec.h"
 
 #define WINDOW_MIN_US	500000u /* the kernel's limits */
@@ -167,6 +168,31 @@ static bool parse_point(const char *text, bool is_usdt, struct flight_on *on)
 	return is_whole;
 }
 
+/* "oom:mark_victim" becomes "oom/mark_victim". */
+static char *event_path(const char *text, size_t length)
+{
+	size_t system = word_length(text);
+	size_t event = system < length && text[system] == ':' ? word_length(text + system + 1) : 0;
+
+	return system && event && system + 1 + event == length
+		       ? xasprintf("%.*s/%.*s", (int)system, text, (int)event, text + system + 1)
+		       : NULL;
+}
+
+/* "sched:a->sched:b>200ms": another event, or its end is its beginning */
+static bool parse_pair(const char *text, struct flight_on *on)
+{
+	const char *arrow = strstr(text, "->"), *limit = strrchr(text, '>');
+
+	on->kind = FLIGHT_ON_PAIR;
+	if (!arrow || limit < arrow + 2)
+		return false;
+	on->event = event_path(text, (size_t)(arrow - text));
+	on->second = event_path(arrow + 2, (size_t)(limit - arrow - 2));
+	return on->event && on->second && strcmp(on->event, on->second) != 0 &&
+	       text_parse_duration(limit + 1, &on->min_ns) && on->min_ns > 0;
+}
+
 static bool parse_limit(const char *text, struct flight_on *on)
 {
 	const char *more = strrchr(text, '>');
@@ -185,6 +211,8 @@ static bool parse_trigger(const char *text, struct flight_on *on)
 {
 	if (strncmp(text, "event:", 6) == 0)
 		return parse_event(text + 6, on);
+	if (strncmp(text, "pair:", 5) == 0)
+		return parse_pair(text + 5, on);
 	if (strncmp(text, "probe:", 6) == 0)
 		return parse_point(text + 6, false, on);
 	if (strncmp(text, "usdt:", 5) == 0)
@@ -212,6 +240,8 @@ void flight_on_close(struct flight_on *on)
 	on->fd = -1;
 	flight_event_close(on->tracer);
 	on->tracer = NULL;
+	flight_pair_close(on->pair);
+	on->pair = NULL;
 }
 
 void flight_on_fini(struct flight_on *on)
@@ -221,7 +251,8 @@ void flight_on_fini(struct flight_on *on)
 	free(on->comm);
 	free(on->event);
 	free(on->filter);
-	on->cgroup = on->comm = on->event = on->filter = NULL;
+	free(on->second);
+	on->cgroup = on->comm = on->event = on->filter = on->second = NULL;
 }
 
 bool flight_on_is_wait(const struct flight_on *on)
@@ -231,7 +262,7 @@ bool flight_on_is_wait(const struct flight_on *on)
 
 bool flight_on_works(const struct flight_on *on)
 {
-	return flight_on_is_wait(on) || on->fd >= 0 || on->tracer;
+	return flight_on_is_wait(on) || on->fd >= 0 || on->tracer || on->pair;
 }
 
 /* ----------------------------------------------------------------- pressure */
@@ -310,6 +341,8 @@ int flight_on_open(struct flight_on *on, struct err *err)
 	case FLIGHT_ON_RUNQ:
 	case FLIGHT_ON_OOM:
 		return flight_count_open(on, err);
+	case FLIGHT_ON_PAIR:
+		return flight_pair_open(on->event, on->second, on->min_ns, &on->pair, err);
 	case FLIGHT_ON_EVENT:
 		if (on->point)
 			return flight_event_open_point(on->point, on->is_usdt, &on->tracer, err);

@@ -376,6 +376,48 @@ def check_points(tap):
     tap.ok(len(mine) == 1 and not left, "points: the kernel has one, and none behind", mine, left)
 
 
+# Soon behind each other; by two threads; and the third pair is late. Says how late, in ns, at least.
+PAIRS = """
+import os, threading, time
+first, second = (lambda: os.sched_rr_get_interval(0)), (lambda: os.sched_get_priority_max(os.SCHED_FIFO))
+first(); second()
+thread = threading.Thread(target=first)
+thread.start(); thread.join()
+time.sleep(0.3)
+second()
+input()
+first()
+begin = time.monotonic_ns()
+time.sleep(0.3)
+late = time.monotonic_ns() - begin
+second()
+print(late)
+"""
+
+
+def check_pair(tap):
+    """Two events of one thread that are too long apart, and no others."""
+    calls = ("sched_rr_get_interval", "sched_get_priority_max")
+    trigger = "pair:syscalls:sys_enter_%s->syscalls:sys_enter_%s>200ms" % calls
+    none = "pair:syscalls:sys_enter_no_such->sched:sched_switch>1s"
+    with Recorder(tap, "pair", *SMALL, "--on", trigger, "--on", none, "--pause", "1h") as recorder:
+        if "without its BPF" in recorder.done.stderr:
+            tap.skipped("pair: two events", "built without BPF programs")
+            return
+        tap.ok("no event syscalls/sys_enter_no_such" in recorder.done.stderr, "pair: an event that is not there is told",
+               recorder.done.stderr)
+        process = subprocess.Popen([sys.executable, "-c", PAIRS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process_sleeps = await_that(lambda: open("/proc/%d/syscall" % process.pid).read().startswith("0 0x0 "))
+        early = status()["triggers"][0]["fired"]
+        late_ns = int(process.communicate("go\n")[0])
+        rows = explained(recorder.dir, 1)
+        found = rows and re.match(re.escape(trigger) + r": thread (\d+) \(\S+\), ([0-9.]+) (ms|s)$", rows[0]["why"])
+        tap.ok(process_sleeps and early == 0 and found and int(found.group(1)) == process.pid,
+               "pair: the late one alone, and whose it is", early, rows)
+        told_ns = found and float(found.group(2)) * {"ms": kernel.MS, "s": kernel.S}[found.group(3)]
+        tap.ok(found and told_ns >= 0.99 * late_ns, "pair: how late it was", told_ns, late_ns)
+
+
 def check_oom(tap):
     cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
     before = oom_kills()
@@ -403,7 +445,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_pressure,
-                          check_events, check_points):
+                          check_events, check_points, check_pair):
                 check(tap)
         finally:
             flight("stop")
