@@ -81,7 +81,23 @@ static bool has_more_threads(const struct stuck *stuck, int32_t tgid)
 	return next < stuck->count && stuck->threads[next].tgid == tgid;
 }
 
-/* "any of a[1], b[2] and its threads and 3 more" */
+/* The only one of the process's threads that runs; NULL = there is none, or several. */
+static const struct stuck_thread *only_running(const struct stuck *stuck, int32_t tgid)
+{
+	const struct stuck_thread *main = stuck_find(stuck, tgid), *found = NULL;
+
+	for (const struct stuck_thread *at = main;
+	     at && at < stuck->threads + stuck->count && at->tgid == tgid; at++) {
+		if (at->kind != STUCK_RUNS)
+			continue;
+		if (found)
+			return NULL;
+		found = at;
+	}
+	return found;
+}
+
+/* "any of a[1], b[2] and its threads and 3 more"; "any thread of a[1]; of these a[1] runs" */
 static char *any_text(const struct stuck *stuck, const struct stuck_thread *thread)
 {
 	char *text = xstrdup(thread->edge_count > 1 ? "any of " : "any thread of ");
@@ -99,6 +115,15 @@ static char *any_text(const struct stuck *stuck, const struct stuck_thread *thre
 	}
 	if (thread->edge_count > ROOTS_MAX) {
 		char *more = xasprintf("%s and %zu more", text, thread->edge_count - ROOTS_MAX);
+
+		free(text);
+		text = more;
+	}
+	if (thread->edge_count == 1) {
+		const struct stuck_thread *running = only_running(stuck, thread->edges[0].tid);
+		AUTO_FREE char *name = running ? thread_name(stuck, running->tid) : NULL;
+		char *more = xasprintf("%s%s%s%s", text, name ? "; of these " : "",
+				       name ? name : "", name ? " runs, or waits for a CPU" : "");
 
 		free(text);
 		text = more;
@@ -157,6 +182,7 @@ static void json_wait(struct json *json, const struct stuck_thread *thread)
 		json_print_u64(json, "since_ns", thread->since_ns);
 	else
 		json_print_null(json, "since_ns");
+	json_print_bool(json, "outside", thread->has_outside);
 	json_end_object(json);
 }
 
@@ -308,6 +334,8 @@ static void print_edges(FILE *out, const struct stuck *stuck, const struct stuck
 	}
 	if (thread->edge_count > NAMES_MAX)
 		fprintf(out, "%s  <- and %zu more\n", indent, thread->edge_count - NAMES_MAX);
+	if (thread->edge_count && thread->has_outside)
+		fprintf(out, "%s  <- or from outside: a signal, a client, the network\n", indent);
 }
 
 /* In whose code it waits, and who called that. */

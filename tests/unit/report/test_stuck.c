@@ -133,12 +133,39 @@ static void two_alike_and_unfolded_ones_are_lines_of_their_own(void **unused)
 	assert_int_equal(lines_with(unfolded, "semaphore (by its layout) of queue"), 2);
 }
 
+/* Thread 1 waits for process 2, of which thread 2 waits for work and thread 3 runs; or for a signal. */
+static void who_runs_of_several_is_said_and_that_others_could_end_it(void **unused)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+	size_t bytes;
+	AUTO_FREE char *text = NULL;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stuck->threads = xcalloc(4, sizeof(*stuck->threads));
+	add(stuck, 1, 2, false);
+	stuck->threads[0].edges[0].is_process = true;
+	stuck->threads[0].has_outside = true;
+	add(stuck, 2, 0, false);
+	add(stuck, 3, 0, false);
+	stuck->threads[1].tgid = stuck->threads[2].tgid = 2;
+	stuck->threads[1].kind = STUCK_UNOWNED;
+	stuck->threads[2].kind = STUCK_RUNS;
+	graph_run(stuck);
+	report_stuck_text(out, &(struct report_stuck){ .stuck = stuck, .all = true });
+	(void)fclose(out);
+	stuck_free(stuck);
+	assert_non_null(strstr(text, "  <- or from outside: a signal, a client, the network\n"));
+	assert_non_null(
+		strstr(text, "any thread of t2[2]; of these t3[3] runs, or waits for a CPU\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_said),
 		cmocka_unit_test(what_is_inferred_anywhere_says_so),
 		cmocka_unit_test(who_waits_alike_is_one_line),
+		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
 		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),
 	};
 
