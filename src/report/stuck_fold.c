@@ -21,7 +21,8 @@ bool stuck_is_idle(const struct stuck_thread *thread)
 static void cut_variable(char *text)
 {
 	static const char *const kinds[] = { "condition variable (by its layout) of ",
-					     "semaphore (by its layout) of ", "futex of " };
+					     "semaphore (by its layout) of ", "futex of ",
+					     "futex (Go: goroutines are not seen) of " };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		size_t bytes = strlen(kinds[i]) - strlen(" of ");

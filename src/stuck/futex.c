@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "stuck/go_runtime.h"
 #include "stuck/hotspot.h"
 #include "stuck/maps.h"
 #include "stuck/python_lock.h"
@@ -352,11 +353,18 @@ static bool is_java_monitor(const struct futex *futex)
 	return futex->is_private && hotspot_wait(futex->asleep);
 }
 
+/* Go's runtime waits for work in words of its own. */
+static bool is_go(const struct futex *futex)
+{
+	return futex->is_private && runs_go(futex->asleep) &&
+	       set_unowned(futex, "futex (Go: goroutines are not seen)");
+}
+
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	 is_glibc_join,	  is_musl_join,	    is_glibc_mutex,
-	is_stdio_lock,	 is_glibc_rwlock, is_behind_writer, is_refused_pi,
-	is_java_monitor, is_python_lock,  is_glibc_sem,	    is_glibc_cond,
+	is_tid_word,	 is_glibc_join,	   is_musl_join,  is_glibc_mutex,  is_stdio_lock,
+	is_glibc_rwlock, is_behind_writer, is_refused_pi, is_java_monitor, is_python_lock,
+	is_glibc_sem,	 is_glibc_cond,	   is_go,
 };
 
 static bool is_waiting_op(uint32_t op)

@@ -216,5 +216,6 @@ void snap_fini(struct snap *snap)
 		python_free(snap->pythons[i]);
 	free(snap->pythons);
 	map_fini(&snap->by_python);
+	map_fini(&snap->by_go);
 	look_fini(&snap->look);
 }

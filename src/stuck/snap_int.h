@@ -55,6 +55,7 @@ struct snap {
 	size_t python_count;
 	size_t python_cap;
 	struct map by_python;
+	struct map by_go; /* tgid, to whether it runs Go */
 };
 
 /* A thread and its wait, as they are worked out. */

@@ -526,6 +526,43 @@ def as_jstack_says(tap, report, said, tools):
            "a time limit is no deadlock", threads["early"], threads["victim"])
 
 
+GO = """package main
+import ("fmt"; "os"; "sync"; "time")
+func main() {
+    var a, b sync.Mutex
+    both := func(first, second *sync.Mutex) { first.Lock(); time.Sleep(100 * time.Millisecond); second.Lock() }
+    go both(&a, &b)
+    go both(&b, &a)
+    fmt.Println("ready")
+    reader, _, _ := os.Pipe()
+    reader.Read(make([]byte, 1))
+}
+"""
+
+
+def real_go(tap, folder):
+    """Where there is a compiler of Go: goroutines are not seen, and that is said."""
+    if not shutil.which("go"):
+        return
+    source, program = os.path.join(folder, "both.go"), os.path.join(folder, "both")
+    with open(source, "w") as file:
+        file.write(GO)
+    environment = {**os.environ, "GOCACHE": os.path.join(folder, "go-cache"), "GO111MODULE": "off"}
+    built = subprocess.run(["go", "build", "-o", program, source], env=environment, capture_output=True, text=True)
+    if built.returncode != 0:
+        kernel.note(built.stderr)
+        return
+    case = Case("go", [program], folder)
+    try:
+        settle([case])
+        case.look()
+    finally:
+        case.end()
+    waits = [one["wait"] for one in case.report["threads"] if one["wait"] and one["wait"]["in"] == "futex"]
+    tap.ok(no_deadlock(case) and waits and all((one["object"] or "").startswith("futex (Go: goroutines are not seen)")
+                                               for one in waits), "threads of Go", case.report)
+
+
 def wrong_words(tap):
     for words, status in ((["stuck"], 2), (["stuck", "x"], 2), (["stuck", "--comm", "no such"], 3),
                           (["stuck", "2"], 3), (["stuck", str(2 ** 31 - 1)], 3)):
@@ -588,6 +625,7 @@ def main():
                 case.end()
         java_monitors(tap, folder)
         real_java(tap, folder)
+        real_go(tap, folder)
         busy_ones(tap, folder)
         hostile_name(tap, folder)
         wrong_words(tap)
