@@ -369,26 +369,28 @@ def check_points(tap):
         process = subprocess.Popen([program, "no such"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         process.wait()
         rows = explained(recorder.dir, 1)
-        tap.ok(fired == 0 and rows and rows[0]["why"].startswith("%s: pointed-%d [" % (trigger, process.pid)),
+        tap.ok(fired == 0 and rows and re.match(r"%s: \S+-%d \[" % (re.escape(trigger), process.pid), rows[0]["why"]),
                "points: who called it is told", fired, rows)
     with open(kernel.TRACEFS + "/uprobe_events") as file:
         left = [line for line in file if ":holdup_%d_" % recorder.pid in line]
     tap.ok(len(mine) == 1 and not left, "points: the kernel has one, and none behind", mine, left)
 
 
-# Soon behind each other; by two threads; and the third pair is late. Says how late, in ns, at least.
+# Soon behind each other; by two threads; and the third pair is late. Says how late the first and the last are, in ns.
 PAIRS = """
 import os, threading, time
 first, second = (lambda: os.sched_rr_get_interval(0)), (lambda: os.sched_get_priority_max(os.SCHED_FIFO))
+begin = time.monotonic_ns()
 first(); second()
+print(time.monotonic_ns() - begin)
 thread = threading.Thread(target=first)
 thread.start(); thread.join()
-time.sleep(0.3)
+time.sleep(1.1)
 second()
 input()
 first()
 begin = time.monotonic_ns()
-time.sleep(0.3)
+time.sleep(1.1)
 late = time.monotonic_ns() - begin
 second()
 print(late)
@@ -398,7 +400,7 @@ print(late)
 def check_pair(tap):
     """Two events of one thread that are too long apart, and no others."""
     calls = ("sched_rr_get_interval", "sched_get_priority_max")
-    trigger = "pair:syscalls:sys_enter_%s->syscalls:sys_enter_%s>200ms" % calls
+    trigger = "pair:syscalls:sys_enter_%s->syscalls:sys_enter_%s>1s" % calls
     none = "pair:syscalls:sys_enter_no_such->sched:sched_switch>1s"
     with Recorder(tap, "pair", *SMALL, "--on", trigger, "--on", none, "--pause", "1h") as recorder:
         if "without its BPF" in recorder.done.stderr:
@@ -409,7 +411,10 @@ def check_pair(tap):
         process = subprocess.Popen([sys.executable, "-c", PAIRS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         process_sleeps = await_that(lambda: open("/proc/%d/syscall" % process.pid).read().startswith("0 0x0 "))
         early = status()["triggers"][0]["fired"]
-        late_ns = int(process.communicate("go\n")[0])
+        soon_ns, late_ns = map(int, process.communicate("go\n")[0].split())
+        if soon_ns > 0.9 * kernel.S:
+            tap.skipped("pair: the late one alone", "the program was held up between the first two")
+            return
         rows = explained(recorder.dir, 1)
         found = rows and re.match(re.escape(trigger) + r": thread (\d+) \(\S+\), ([0-9.]+) (ms|s)$", rows[0]["why"])
         tap.ok(process_sleeps and early == 0 and found and int(found.group(1)) == process.pid,

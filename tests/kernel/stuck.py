@@ -432,9 +432,16 @@ JAVA = """import java.util.concurrent.*;
 import java.util.concurrent.locks.*;
 public class Ring {
     interface Work { void run() throws Exception; }
+    static final java.util.List<Thread> threads = new java.util.ArrayList<>();
+    static boolean waits(Thread thread) {
+        Object blocker = LockSupport.getBlocker(thread);
+        String name = blocker == null ? "" : blocker.getClass().getName();
+        return thread.getState() == Thread.State.BLOCKED || name.contains("Reentrant") || name.contains("Semaphore");
+    }
     static void start(String name, Work work) {
         Thread thread = new Thread(() -> { try { work.run(); } catch (Exception e) { } }, name);
         thread.setDaemon(true);
+        threads.add(thread);
         thread.start();
     }
     static void both(Object first, Object second, CountDownLatch latch) throws Exception {
@@ -452,11 +459,12 @@ public class Ring {
         start("left", () -> both(a, b, one)); start("right", () -> both(b, a, one));
         start("up", () -> locks(c, d, two, 0)); start("down", () -> locks(d, c, two, 0));
         start("early", () -> locks(e, f, three, 0)); start("late", () -> locks(f, e, three, 1000));
-        one.await(); two.await(); three.await(); Thread.sleep(1000);
+        while (!threads.stream().allMatch(thread -> waits(thread))) Thread.sleep(20);
         start("victim", () -> c.lock());
         Semaphore semaphore = new Semaphore(0);
         start("semaphore", () -> semaphore.acquire());
-        Thread.sleep(500); System.out.println("stuck"); Thread.sleep(1000000);
+        while (!threads.stream().allMatch(thread -> waits(thread))) Thread.sleep(20);
+        System.out.println("stuck"); Thread.sleep(1000000);
     }
 }
 """
