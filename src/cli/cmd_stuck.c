@@ -36,6 +36,7 @@ struct stuck_cmd {
 	bool all;
 	bool json;
 	bool stacks;
+	bool unfold;
 	int32_t *pids; /* owned */
 	size_t pid_count;
 	uint64_t every_ns; /* 0 = once */
@@ -53,6 +54,8 @@ static const struct opt_spec stuck_options[] = {
 	{ "all", NULL, "Show all processes", opt_flag, offsetof(struct stuck_cmd, all), 'a' },
 	{ "stacks", NULL, "Print whole stacks, not only the waiting function", opt_flag,
 	  offsetof(struct stuck_cmd, stacks), 's' },
+	{ "unfold", NULL, "Print each idle thread, also where several wait alike", opt_flag,
+	  offsetof(struct stuck_cmd, unfold) },
 	{ "watch", "DURATION", "Watch until Ctrl-C, every DURATION, and print what --on names",
 	  opt_duration, offsetof(struct stuck_cmd, every_ns), 'w' },
 	{ "on", "CONDITION",
@@ -190,10 +193,11 @@ static int stuck_look_once(const struct stuck_cmd *cmd, const struct stuck_selec
 		return rc;
 	take_stacks(cmd, stuck, &stacks);
 	if (cmd->json)
-		report_stuck_json(stdout, &(struct report_stuck){ stuck, &stacks, true, true });
+		report_stuck_json(stdout,
+				  &(struct report_stuck){ .stuck = stuck, .stacks = &stacks });
 	else
-		report_stuck_text(stdout,
-				  &(struct report_stuck){ stuck, &stacks, !cmd->all, cmd->stacks });
+		report_stuck_text(stdout, &(struct report_stuck){ stuck, &stacks, !cmd->all,
+								  cmd->stacks, cmd->unfold });
 	rc = stuck->cycle_count ? EXIT_FOUND : EXIT_OK;
 	stacks_fini(&stacks);
 	stuck_free(stuck);

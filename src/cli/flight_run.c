@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "cli/exit.h"
 #include "cli/flight_ask.h"
+#include "cli/flight_share.h"
 #include "cli/flight_store.h"
 #include "cli/flight_why.h"
 #include "guard/caps.h"
@@ -36,6 +37,7 @@
 #include "record/flight_count.h"
 #include "record/flight_event.h"
 #include "record/flight_on.h"
+#include "record/flight_pair.h"
 #include "report/flight.h"
 
 #define LOCK_FILE      "flight.lock"
@@ -206,6 +208,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	one->row.begin_ns = taken.begin_ns;
 	one->row.end_ns = taken.end_ns;
 	one->row.gap_ns = taken.gap_ns;
+	flight_share_symbols(run->dir_fd, one->row.name);
 	rc = flight_store_note(run->dir_fd, &one->row, err);
 	if (rc < 0)
 		flight_store_remove(run->dir_fd, one->row.name);
@@ -292,7 +295,8 @@ static void on_pressure(struct running *run, struct flight_on *on, short events)
 
 static void on_event(struct running *run, struct flight_on *on)
 {
-	AUTO_FREE char *line = flight_event_take(on->tracer);
+	AUTO_FREE char *line =
+		on->pair ? flight_pair_take(on->pair) : flight_event_take(on->tracer);
 	AUTO_FREE char *why = line ? xasprintf("%s: %.*s", on->text, EVENT_TEXT, line) : NULL;
 
 	if (why)
@@ -304,8 +308,10 @@ static void arm_events(struct running *run)
 {
 	bool may = !run->last_ns || clock_now_ns() - run->last_ns >= run->opts->pause_ns;
 
-	for (size_t i = 0; i < run->opts->on_count && may; i++)
+	for (size_t i = 0; i < run->opts->on_count && may; i++) {
 		flight_event_arm(run->opts->ons[i].tracer);
+		flight_pair_arm(run->opts->ons[i].pair);
+	}
 }
 
 static void count(struct running *run)
@@ -543,12 +549,15 @@ static struct pollfd wait_for(const struct flight_on *on)
 {
 	if (on->kind == FLIGHT_ON_EVENT)
 		return (struct pollfd){ .fd = flight_event_fd(on->tracer), .events = POLLIN };
+	if (on->kind == FLIGHT_ON_PAIR)
+		return (struct pollfd){ .fd = on->pair ? flight_pair_fd(on->pair) : -1,
+					.events = POLLIN };
 	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
 }
 
 static void on_trigger(struct running *run, struct flight_on *on, short events)
 {
-	if (on->kind == FLIGHT_ON_EVENT)
+	if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
 		on_event(run, on);
 	else
 		on_pressure(run, on, events);

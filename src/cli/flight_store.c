@@ -83,7 +83,7 @@ int flight_store_note(int dir_fd, const struct flight_row *row, struct err *err)
 	return 0;
 }
 
-/* Bytes on disk of a file, or of a folder with what is in it. */
+/* Bytes on disk of a file, or of a folder with what is in it. Of what several snapshots share, its part. */
 static uint64_t bytes_of(int at, const char *name, int depth)
 {
 	struct stat st;
@@ -95,6 +95,8 @@ static uint64_t bytes_of(int at, const char *name, int depth)
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	bytes = (uint64_t)st.st_blocks * BLOCK;
+	if (S_ISREG(st.st_mode) && st.st_nlink > 1)
+		bytes /= st.st_nlink;
 	if (!S_ISDIR(st.st_mode) || depth >= DEPTH_MAX)
 		return bytes;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -220,23 +222,41 @@ void flight_store_sweep(int dir_fd)
 	flight_list_fini(&list);
 }
 
-size_t flight_store_bound(int dir_fd, uint64_t most_bytes, uint64_t more_bytes, const char *but)
+/* The oldest one that may go while they take too much; NULL = none. Free it with free(). */
+static char *find_surplus(int dir_fd, uint64_t most_bytes, uint64_t more_bytes, const char *but)
 {
 	struct flight_list list;
 	uint64_t bytes = more_bytes;
-	size_t removed = 0;
+	char *name = NULL;
 
 	if (flight_store_list(dir_fd, &list) < 0)
-		return 0;
+		return NULL;
 	for (size_t i = 0; i < list.count; i++)
 		bytes += list.rows[i].bytes;
-	for (size_t i = 0; i < list.count && bytes > most_bytes; i++) {
-		if (but && strcmp(list.rows[i].name, but) == 0)
-			continue;
-		flight_store_remove(dir_fd, list.rows[i].name);
-		bytes -= list.rows[i].bytes;
-		removed++;
+	for (size_t i = 0; i < list.count && bytes > most_bytes && !name; i++) {
+		if (!but || strcmp(list.rows[i].name, but) != 0)
+			name = xstrdup(list.rows[i].name);
 	}
 	flight_list_fini(&list);
+	return name;
+}
+
+/* What a removed one had shared counts for those that are left: they are counted anew. */
+size_t flight_store_bound(int dir_fd, uint64_t most_bytes, uint64_t more_bytes, const char *but)
+{
+	AUTO_FREE char *last = NULL;
+	size_t removed = 0;
+	char *name;
+
+	while ((name = find_surplus(dir_fd, most_bytes, more_bytes, but))) {
+		bool stays = last && strcmp(name, last) == 0; /* it cannot be removed */
+
+		free(last);
+		last = name;
+		if (stays)
+			break;
+		flight_store_remove(dir_fd, name);
+		removed++;
+	}
 	return removed;
 }

@@ -32,7 +32,7 @@ char *flight_store_name(uint64_t real_ns);
 /* Write the note of a snapshot, or a new one in its place; whole or not at all. Returns 0, or a negative errno with err filled. */
 int flight_store_note(int dir_fd, const struct flight_row *row, struct err *err);
 
-/* Read all notes, and how much is on disk of each. Returns 0, or a negative errno. */
+/* Read all notes, and how much is on disk of each: of a file that several have, its part. Returns 0, or a negative errno. */
 int flight_store_list(int dir_fd, struct flight_list *out_list);
 void flight_list_fini(struct flight_list *list);
 

@@ -77,6 +77,8 @@ static bool take_inet(const struct table *table, char *const *fields, size_t cou
 	state = strtoul(fields[3], NULL, 16);
 	(void)sscanf(fields[4], "%x:%x", &out_row->unsent, &out_row->unread);
 	out_row->inode = strtoull(fields[9], NULL, 10);
+	out_row->is_queued = table->type == SOCK_STREAM && !out_row->inode &&
+			     (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT);
 	socket->listens = table->type == SOCK_STREAM && state == TCP_LISTEN;
 	if (table->type == SOCK_RAW) { /* the "port" is the protocol */
 		socket->protocol = socket->local_port;
@@ -171,12 +173,14 @@ static size_t split(char *line, char **fields, size_t max)
 
 static void sockets_add_row(struct sockets *sockets, const struct socket_row *row)
 {
-	if (!row->inode || map_find(&sockets->by_inode, row->inode))
+	if (row->inode ? map_find(&sockets->by_inode, row->inode) != NULL : !row->is_queued)
 		return;
 	sockets->rows =
 		vec_room(sockets->rows, sockets->count, &sockets->cap, sizeof(*sockets->rows));
 	sockets->rows[sockets->count] = *row;
-	map_put(&sockets->by_inode, row->inode, sockets->count++);
+	if (row->inode)
+		map_put(&sockets->by_inode, row->inode, sockets->count);
+	sockets->count++;
 }
 
 static void read_table(struct sockets *sockets, int proc_fd, int32_t tgid,
@@ -266,10 +270,25 @@ static bool ask_peers(int diag)
 			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 		.ask = { .sdiag_family = AF_UNIX,
 			 .udiag_states = ~0u,
-			 .udiag_show = UDIAG_SHOW_PEER },
+			 .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_ICONS },
 	};
 
 	return send(diag, &message, sizeof(message), 0) == sizeof(message);
+}
+
+/* Of a socket that listens: those that are connected to what it has not accepted yet. */
+static void take_clients(struct sockets *sockets, uint64_t listener, const char *inodes,
+			 size_t bytes)
+{
+	for (size_t at = 0; bytes - at >= sizeof(uint32_t); at += sizeof(uint32_t)) {
+		uint64_t *index;
+		uint32_t inode;
+
+		memcpy(&inode, inodes + at, sizeof(inode));
+		index = inode ? map_find(&sockets->by_inode, inode) : NULL;
+		if (index)
+			sockets->rows[*index].listener_inode = listener;
+	}
 }
 
 static void take_peer(struct sockets *sockets, const struct nlmsghdr *message)
@@ -296,6 +315,9 @@ static void take_peer(struct sockets *sockets, const struct nlmsghdr *message)
 			memcpy(&peer, at + NLA_HDRLEN, sizeof(peer));
 			sockets->rows[*index].peer_inode = peer;
 		}
+		if (attr.nla_type == UNIX_DIAG_ICONS)
+			take_clients(sockets, socket.udiag_ino, at + NLA_HDRLEN,
+				     attr.nla_len - NLA_HDRLEN);
 		step = NLA_ALIGN(attr.nla_len) < left ? NLA_ALIGN(attr.nla_len) : left;
 		at += step;
 		left -= step;

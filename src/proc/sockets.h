@@ -22,11 +22,14 @@
 #define SOCKETS_PATH_MAX 120
 
 struct socket_row {
-	uint64_t inode;
+	uint64_t inode;	     /* 0 = is_queued */
 	uint64_t peer_inode; /* unix: the other end; 0 = none or unknown */
-	uint32_t unsent;     /* TCP: bytes that its peer did not acknowledge yet */
-	uint32_t unread;     /* TCP: bytes that nobody has read yet */
-	uint32_t space;	     /* which sockets_read() found it */
+	uint64_t
+		listener_inode; /* unix: that of who is to accept the other end; 0 = none or unknown */
+	uint32_t unsent;	/* TCP: bytes that its peer did not acknowledge yet */
+	uint32_t unread;	/* TCP: bytes that nobody has read yet */
+	uint32_t space;		/* which sockets_read() found it */
+	bool is_queued;		/* TCP: made by a client, and not accepted yet */
 	struct fdname_socket socket;
 	char path[SOCKETS_PATH_MAX]; /* unix: own address */
 };

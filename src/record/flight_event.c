@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "record/ftrace.h"
 #include "record/instance.h"
+#include "record/probes.h"
+#include "store/manifest.h"
 
 #define TEXT_BYTES 4096u
 #define READS_MOST 256 /* to empty it */
@@ -22,6 +24,7 @@ struct flight_event {
 	char *enable; /* owned; path of the switch in the instance */
 	int pipe_fd;
 	bool is_armed;
+	struct probes probes; /* of a point in a program: removed with the instance */
 };
 
 static int set_filter(const struct flight_event *event, const char *name, const char *filter,
@@ -66,19 +69,67 @@ static int prepare(struct flight_event *event, const char *name, const char *fil
 	return rc;
 }
 
-int flight_event_open(const char *name, const char *filter, struct flight_event **out_event,
-		      struct err *err)
+static int flight_event_new(char **out_tracing_dir, struct flight_event **out_event,
+			    struct err *err)
 {
 	struct flight_event *event = xcalloc(1, sizeof(*event));
-	AUTO_FREE char *tracing_dir = NULL;
-	int rc = ftrace_find(&tracing_dir, err);
+	int rc = ftrace_find(out_tracing_dir, err);
 
 	event->instance = INSTANCE_NONE;
 	event->pipe_fd = -1;
-	if (rc == 0)
-		rc = instance_open(tracing_dir, &event->instance, err);
+	*out_event = event;
+	return rc == 0 ? instance_open(*out_tracing_dir, &event->instance, err) : rc;
+}
+
+int flight_event_open(const char *name, const char *filter, struct flight_event **out_event,
+		      struct err *err)
+{
+	AUTO_FREE char *tracing_dir = NULL;
+	struct flight_event *event;
+	int rc = flight_event_new(&tracing_dir, &event, err);
+
 	if (rc == 0)
 		rc = prepare(event, name, filter, err);
+	if (rc < 0) {
+		flight_event_close(event);
+		return rc;
+	}
+	*out_event = event;
+	return 0;
+}
+
+/* Arguments that could not be had are not needed. */
+static int choose_point(struct flight_event *event, int tracing_fd, const char *point, bool is_usdt,
+			struct err *err)
+{
+	const struct probes_wish wish = { .functions = &point,
+					  .function_count = !is_usdt,
+					  .usdt = &point,
+					  .usdt_count = is_usdt };
+	struct manifest manifest = { 0 };
+	int rc = probes_choose(&event->probes, tracing_fd, &wish, &manifest, err);
+
+	manifest_fini(&manifest);
+	return rc == 0 ? probes_register(&event->probes, tracing_fd, event->instance.path, err)
+		       : rc;
+}
+
+int flight_event_open_point(const char *point, bool is_usdt, struct flight_event **out_event,
+			    struct err *err)
+{
+	AUTO_FREE char *tracing_dir = NULL;
+	AUTO_CLOSE int tracing_fd = -1;
+	struct flight_event *event;
+	int rc = flight_event_new(&tracing_dir, &event, err);
+
+	if (rc == 0) {
+		tracing_fd = open(tracing_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		rc = tracing_fd < 0 ? err_set(err, -errno, "cannot open %s: %s", tracing_dir,
+					      strerror(errno))
+				    : choose_point(event, tracing_fd, point, is_usdt, err);
+	}
+	if (rc == 0) /* the folder of all places of the point */
+		rc = prepare(event, event->probes.group, NULL, err);
 	if (rc < 0) {
 		flight_event_close(event);
 		return rc;
@@ -135,6 +186,7 @@ void flight_event_close(struct flight_event *event)
 		return;
 	mem_close_fd(&event->pipe_fd);
 	instance_close(&event->instance);
+	probes_fini(&event->probes);
 	free(event->enable);
 	free(event);
 }

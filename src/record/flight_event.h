@@ -1,5 +1,5 @@
 /*
- * flight_event.h - a kernel event as a trigger: a tracefs instance in which it alone is on.
+ * flight_event.h - a kernel event, or a point in a program, as a trigger: a tracefs instance in which it alone is on.
  *
  * The kernel filters, and wakes who polls. After the first event it is switched off until it is armed
  * again, so that an event that happens all the time costs next to nothing between two snapshots.
@@ -19,6 +19,13 @@ struct flight_event;
  */
 int flight_event_open(const char *name, const char *filter, struct flight_event **out_event,
 		      struct err *err);
+
+/*
+ * The same of a point in a program: 'point' as --probe or, with 'is_usdt', --usdt of record take it, with the
+ * program named. The kernel knows it as long as it is open. -ENOENT: there is no such program or point.
+ */
+int flight_event_open_point(const char *point, bool is_usdt, struct flight_event **out_event,
+			    struct err *err);
 
 /* Ready for POLLIN when it has happened; -1 = it is not armed, or 'event' is NULL. */
 int flight_event_fd(const struct flight_event *event);

@@ -17,6 +17,8 @@
 #include "proc/proc.h"
 #include "record/flight_count.h"
 #include "record/flight_event.h"
+#include "record/flight_pair.h"
+#include "record/probe_spec.h"
 
 #define WINDOW_MIN_US	500000u /* the kernel's limits */
 #define WINDOW_MAX_US	10000000u
@@ -35,11 +37,11 @@ static int refuse(const char *text, struct err *err)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
-	return err_set(
-		err, -EINVAL,
-		"--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
-		"D>500ms, runnable:nginx>100ms, runq>8/2s, oom or event:oom:mark_victim, got \"%s\"",
-		safe);
+	return err_set(err, -EINVAL,
+		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
+		       "D>500ms, runnable:nginx>100ms, runq>8/2s, oom, event:oom:mark_victim or "
+		       "probe:/usr/bin/x:work, got \"%s\"",
+		       safe);
 }
 
 /* "10%/1s" */
@@ -152,6 +154,45 @@ static bool parse_event(const char *text, struct flight_on *on)
 	return true;
 }
 
+/* "PROGRAM:FUNCTION", "PROGRAM:PROVIDER:NAME": no process is known in which else it would be looked for. */
+static bool parse_point(const char *text, bool is_usdt, struct flight_on *on)
+{
+	struct probe_spec spec;
+	struct err err = { 0 };
+	bool is_whole = probe_spec_parse(text, is_usdt, &spec, &err) == 0 && spec.binary;
+
+	probe_spec_fini(&spec);
+	on->kind = FLIGHT_ON_EVENT;
+	on->point = text;
+	on->is_usdt = is_usdt;
+	return is_whole;
+}
+
+/* "oom:mark_victim" becomes "oom/mark_victim". */
+static char *event_path(const char *text, size_t length)
+{
+	size_t system = word_length(text);
+	size_t event = system < length && text[system] == ':' ? word_length(text + system + 1) : 0;
+
+	return system && event && system + 1 + event == length
+		       ? xasprintf("%.*s/%.*s", (int)system, text, (int)event, text + system + 1)
+		       : NULL;
+}
+
+/* "sched:a->sched:b>200ms": another event, or its end is its beginning */
+static bool parse_pair(const char *text, struct flight_on *on)
+{
+	const char *arrow = strstr(text, "->"), *limit = strrchr(text, '>');
+
+	on->kind = FLIGHT_ON_PAIR;
+	if (!arrow || limit < arrow + 2)
+		return false;
+	on->event = event_path(text, (size_t)(arrow - text));
+	on->second = event_path(arrow + 2, (size_t)(limit - arrow - 2));
+	return on->event && on->second && strcmp(on->event, on->second) != 0 &&
+	       text_parse_duration(limit + 1, &on->min_ns) && on->min_ns > 0;
+}
+
 static bool parse_limit(const char *text, struct flight_on *on)
 {
 	const char *more = strrchr(text, '>');
@@ -170,6 +211,12 @@ static bool parse_trigger(const char *text, struct flight_on *on)
 {
 	if (strncmp(text, "event:", 6) == 0)
 		return parse_event(text + 6, on);
+	if (strncmp(text, "pair:", 5) == 0)
+		return parse_pair(text + 5, on);
+	if (strncmp(text, "probe:", 6) == 0)
+		return parse_point(text + 6, false, on);
+	if (strncmp(text, "usdt:", 5) == 0)
+		return parse_point(text + 5, true, on);
 	if (strncmp(text, "oom", 3) == 0)
 		return parse_oom(text + 3, on);
 	return parse_limit(text, on);
@@ -193,6 +240,8 @@ void flight_on_close(struct flight_on *on)
 	on->fd = -1;
 	flight_event_close(on->tracer);
 	on->tracer = NULL;
+	flight_pair_close(on->pair);
+	on->pair = NULL;
 }
 
 void flight_on_fini(struct flight_on *on)
@@ -202,7 +251,8 @@ void flight_on_fini(struct flight_on *on)
 	free(on->comm);
 	free(on->event);
 	free(on->filter);
-	on->cgroup = on->comm = on->event = on->filter = NULL;
+	free(on->second);
+	on->cgroup = on->comm = on->event = on->filter = on->second = NULL;
 }
 
 bool flight_on_is_wait(const struct flight_on *on)
@@ -212,7 +262,7 @@ bool flight_on_is_wait(const struct flight_on *on)
 
 bool flight_on_works(const struct flight_on *on)
 {
-	return flight_on_is_wait(on) || on->fd >= 0 || on->tracer;
+	return flight_on_is_wait(on) || on->fd >= 0 || on->tracer || on->pair;
 }
 
 /* ----------------------------------------------------------------- pressure */
@@ -291,7 +341,11 @@ int flight_on_open(struct flight_on *on, struct err *err)
 	case FLIGHT_ON_RUNQ:
 	case FLIGHT_ON_OOM:
 		return flight_count_open(on, err);
+	case FLIGHT_ON_PAIR:
+		return flight_pair_open(on->event, on->second, on->min_ns, &on->pair, err);
 	case FLIGHT_ON_EVENT:
+		if (on->point)
+			return flight_event_open_point(on->point, on->is_usdt, &on->tracer, err);
 		return flight_event_open(on->event, on->filter, &on->tracer, err);
 	default:
 		return 0;

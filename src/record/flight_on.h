@@ -10,6 +10,9 @@
  *	runq>8/2s               more than 8 threads of the machine run or can run, for 2 s
  *	oom, oom@/web.slice     the kernel kills a process for want of memory
  *	event:oom:mark_victim   a kernel event; with a third colon the kernel's filter of it
+ *	probe:/usr/bin/x:work   a function of a program, or its return, begins: as --probe of record takes it
+ *	usdt:/usr/bin/x:a:b     a USDT point of a program is passed, likewise
+ *	pair:A:B->C:D>200ms     a thread passes event C:D longer after A:B: flight_pair.h
  *
  * D and runnable are looked for in /proc, so often that looking costs at most 1 % of a CPU. A wait that
  * is over before the second look at it is not seen. Threads with a name are found by the looks at all, and
@@ -24,6 +27,7 @@
 
 struct err;
 struct flight_event;
+struct flight_pair;
 
 enum flight_on_kind {
 	FLIGHT_ON_PSI,
@@ -32,6 +36,7 @@ enum flight_on_kind {
 	FLIGHT_ON_RUNQ,	 /* flight_count.h */
 	FLIGHT_ON_OOM,	 /* as above */
 	FLIGHT_ON_EVENT, /* flight_event.h */
+	FLIGHT_ON_PAIR,
 };
 
 enum flight_on_resource {
@@ -49,7 +54,7 @@ struct flight_on {
 	uint64_t stall_us, window_us;
 	char *cgroup; /* owned; "/web.slice"; NULL = the machine */
 	int fd;	      /* -1 = not open */
-	/* D, runnable; min_ns also of runq */
+	/* D, runnable; min_ns also of runq and of a pair */
 	char *comm; /* owned; NULL = any */
 	uint64_t min_ns;
 	/* runq, oom */
@@ -59,9 +64,13 @@ struct flight_on {
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
 	uint64_t cost_ns;   /* CPU time of the last look */
 	/* event */
-	char *event;		     /* owned; "oom/mark_victim" */
+	char *event;	   /* owned; "oom/mark_victim"; NULL = a point in a program */
+	const char *point; /* behind the colon; a view */
+	bool is_usdt;
 	char *filter;		     /* owned; NULL = all */
 	struct flight_event *tracer; /* owned; NULL = not open */
+	char *second;		     /* owned; of a pair, whose first one is 'event' */
+	struct flight_pair *pair;    /* owned; NULL = not open */
 	/* what came of it */
 	uint64_t fired, suppressed;
 	uint64_t told_ns; /* the snapshot whose pause was told to suppress it; 0 = none */
@@ -72,7 +81,7 @@ int flight_on_parse(const char *text, struct flight_on *out_on, struct err *err)
 
 /*
  * Ask the kernel (psi), which then makes 'fd' ready for POLLPRI; open what is looked at (runq, oom), or the
- * event, which then makes flight_event_fd() ready for POLLIN. Returns 0; 1 when it takes the window
+ * event, which then makes flight_event_fd() or flight_pair_fd() ready for POLLIN. Returns 0; 1 when it takes the window
  * only as whole 2 s, to which it was widened with its limit; or a negative errno with err filled: -ENOTSUP = this kernel has no such thing, or it is switched off.
  */
 int flight_on_open(struct flight_on *on, struct err *err);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "event/stacks.h"
 #include "report/frames.h"
+#include "report/stuck_fold.h"
 #include "report/vocabulary.h"
 #include "stuck/condition.h"
 #include "stuck/stuck.h"
@@ -80,7 +81,23 @@ static bool has_more_threads(const struct stuck *stuck, int32_t tgid)
 	return next < stuck->count && stuck->threads[next].tgid == tgid;
 }
 
-/* "any of a[1], b[2] and its threads and 3 more" */
+/* The only one of the process's threads that runs; NULL = there is none, or several. */
+static const struct stuck_thread *only_running(const struct stuck *stuck, int32_t tgid)
+{
+	const struct stuck_thread *main = stuck_find(stuck, tgid), *found = NULL;
+
+	for (const struct stuck_thread *at = main;
+	     at && at < stuck->threads + stuck->count && at->tgid == tgid; at++) {
+		if (at->kind != STUCK_RUNS)
+			continue;
+		if (found)
+			return NULL;
+		found = at;
+	}
+	return found;
+}
+
+/* "any of a[1], b[2] and its threads and 3 more"; "any thread of a[1]; of these a[1] runs" */
 static char *any_text(const struct stuck *stuck, const struct stuck_thread *thread)
 {
 	char *text = xstrdup(thread->edge_count > 1 ? "any of " : "any thread of ");
@@ -98,6 +115,15 @@ static char *any_text(const struct stuck *stuck, const struct stuck_thread *thre
 	}
 	if (thread->edge_count > ROOTS_MAX) {
 		char *more = xasprintf("%s and %zu more", text, thread->edge_count - ROOTS_MAX);
+
+		free(text);
+		text = more;
+	}
+	if (thread->edge_count == 1) {
+		const struct stuck_thread *running = only_running(stuck, thread->edges[0].tid);
+		AUTO_FREE char *name = running ? thread_name(stuck, running->tid) : NULL;
+		char *more = xasprintf("%s%s%s%s", text, name ? "; of these " : "",
+				       name ? name : "", name ? " runs, or waits for a CPU" : "");
 
 		free(text);
 		text = more;
@@ -156,6 +182,7 @@ static void json_wait(struct json *json, const struct stuck_thread *thread)
 		json_print_u64(json, "since_ns", thread->since_ns);
 	else
 		json_print_null(json, "since_ns");
+	json_print_bool(json, "outside", thread->has_outside);
 	json_end_object(json);
 }
 
@@ -307,6 +334,8 @@ static void print_edges(FILE *out, const struct stuck *stuck, const struct stuck
 	}
 	if (thread->edge_count > NAMES_MAX)
 		fprintf(out, "%s  <- and %zu more\n", indent, thread->edge_count - NAMES_MAX);
+	if (thread->edge_count && thread->has_outside)
+		fprintf(out, "%s  <- or from outside: a signal, a client, the network\n", indent);
 }
 
 /* In whose code it waits, and who called that. */
@@ -403,40 +432,107 @@ static void print_convoys(FILE *out, const struct stuck *stuck)
 	}
 }
 
-/* Idle is who waits for nobody that is there: for work, a time, input. */
-static bool is_idle(const struct stuck_thread *thread)
+/* "a[3], b[4] and 2 more" */
+static void print_names(FILE *out, const struct stuck *stuck, const size_t *indices, size_t count)
 {
-	return thread->root != STUCK_ROOT_VICTIM && thread->root != STUCK_ROOT_INSIDE &&
-	       !thread->edge_count && thread->kind != STUCK_RUNS && thread->kind != STUCK_KERNEL &&
-	       thread->kind != STUCK_STOPPED && thread->kind != STUCK_TRACED &&
-	       thread->kind != STUCK_FROZEN;
+	for (size_t i = 0; i < count && i < NAMES_MAX; i++) {
+		fputs(i ? ", " : "", out);
+		print_name(out, stuck, stuck->threads[indices[i]].tid);
+	}
+	if (count > NAMES_MAX)
+		fprintf(out, " and %zu more", count - NAMES_MAX);
+}
+
+/* "4 threads wait for up to 3.20 s in futex: condition variable: a[3], b[4], ..." */
+static void print_alike(FILE *out, const struct stuck *stuck, const size_t *indices, size_t count)
+{
+	const struct stuck_thread *first = &stuck->threads[indices[0]];
+	AUTO_FREE char *object = stuck_fold_object(first->object);
+	AUTO_FREE char *wait = xasprintf("%s%s%s%s", first->in, object[0] ? ": " : "", object,
+					 first->is_timed ? " (with a time limit)" : "");
+	AUTO_FREE char *safe = text_escaped(wait);
+	uint64_t since_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t ns = stuck->threads[indices[i]].since_ns;
+
+		if (ns && ns <= stuck->now_ns && (!since_ns || ns < since_ns))
+			since_ns = ns;
+	}
+	fprintf(out, "%s threads wait", text_count(count).s);
+	if (since_ns)
+		fprintf(out, " for up to %s", text_duration(stuck->now_ns - since_ns).s);
+	fprintf(out, " in %s: ", safe);
+	print_names(out, stuck, indices, count);
+	fputc('\n', out);
+	print_root(out, stuck, first);
+}
+
+struct rows {
+	size_t printed, more, idle;
+};
+
+static void print_row(FILE *out, const struct report_stuck *report, const size_t *indices,
+		      size_t count, struct rows *rows)
+{
+	const struct stuck_thread *first = &report->stuck->threads[indices[0]];
+
+	if (rows->printed == ROWS_MAX) {
+		rows->more += count;
+		return;
+	}
+	rows->printed++;
+	if (count > 1) {
+		print_alike(out, report->stuck, indices, count);
+	} else {
+		print_thread(out, report, first, "");
+		print_root(out, report->stuck, first);
+	}
+}
+
+/* Whoever waits for others, or for ever, is told before the others. */
+static bool is_in_chain(const struct stuck_thread *thread)
+{
+	return thread->edge_count || thread->root == STUCK_ROOT_VICTIM ||
+	       thread->root == STUCK_ROOT_INSIDE;
+}
+
+static void print_idle(FILE *out, const struct report_stuck *report, struct rows *rows)
+{
+	struct stuck_fold fold;
+
+	stuck_fold_make(report->stuck, &fold);
+	for (size_t i = 0; i < fold.count && report->all;) {
+		size_t count = report->unfold || report->whole ? 1 : stuck_fold_length(&fold, i);
+
+		print_row(out, report, fold.indices + i, count, rows);
+		i += count;
+	}
+	rows->idle = report->all ? 0 : fold.count;
+	stuck_fold_fini(&fold);
 }
 
 static void print_threads(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;
-	size_t rows = 0, idle = 0, more = 0;
+	struct rows rows = { 0 };
 
-	for (size_t i = 0; i < stuck->count; i++) {
-		const struct stuck_thread *thread = &stuck->threads[i];
+	for (int chains = 1; chains >= 0; chains--) {
+		for (size_t i = 0; i < stuck->count; i++) {
+			const struct stuck_thread *thread = &stuck->threads[i];
 
-		if (thread->root == STUCK_ROOT_DEADLOCK)
-			continue; /* told above */
-		if (!report->all && is_idle(thread)) {
-			idle++;
-		} else if (rows == ROWS_MAX) {
-			more++;
-		} else {
-			rows++;
-			print_thread(out, report, thread, "");
-			print_root(out, stuck, thread);
+			/* Deadlocks are told above. */
+			if (thread->root != STUCK_ROOT_DEADLOCK && !stuck_is_idle(thread) &&
+			    is_in_chain(thread) == (chains == 1))
+				print_row(out, report, &i, 1, &rows);
 		}
 	}
-	if (more)
-		fprintf(out, "and %s more: --json has all\n", text_count(more).s);
-	if (idle)
+	print_idle(out, report, &rows);
+	if (rows.more)
+		fprintf(out, "and %s more: --json has all\n", text_count(rows.more).s);
+	if (rows.idle)
 		fprintf(out, "%s wait for a timer, for input or for an unknown owner\n",
-			text_count(idle).s);
+			text_count(rows.idle).s);
 }
 
 void report_stuck_cycles(FILE *out, const struct stuck *stuck)

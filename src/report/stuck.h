@@ -17,9 +17,10 @@ struct report_stuck {
 	const struct stacks *stacks; /* a wait for each thread whose stack is known; NULL = none */
 	bool all;		     /* those that only idle, too */
 	bool whole;		     /* whole stacks, not only the place */
+	bool unfold;		     /* a line for each thread, also where they wait alike */
 };
 
-/* Deadlocks first, then lines behind one thread, then the threads. */
+/* Deadlocks first, then lines behind one thread, who waits for others, the rest; idle ones last. */
 void report_stuck_text(FILE *out, const struct report_stuck *report);
 
 /* The deadlocks alone. Nothing where there is none. */

@@ -5,6 +5,7 @@
  *	FIFO                 likewise, by name and number; and who opens it still
  *	unix socket          whoever has the peer, by the kernel's socket diagnosis
  *	TCP on this machine  whoever has the socket with the same two ends, turned round
+ *	not accepted yet     whoever has the socket that listens
  *	eventfd              other processes that have it, by its number
  *	message queue        whoever has it open: inferred, as anybody may open it
  *	pseudo-terminal      who has the master of it: inferred, as a name is no proof
@@ -197,6 +198,12 @@ static void unix_source(struct source *source, const struct socket_row *row)
 	AUTO_FREE char *what = xasprintf("unix socket%s%s", row->path[0] ? " " : "", row->path);
 
 	source_object(source, what);
+	if (row->listener_inode && !row->peer_inode) {
+		if (!add_holders(source, row->listener_inode << 2 | 1, 0, false,
+				 "has not accepted the connection"))
+			source->asleep->wait->has_unknown = true;
+		return;
+	}
 	if (row->socket.listens || row->socket.type == SOCK_DGRAM || !row->peer_inode) {
 		source->asleep->wait->has_outside = true; /* anybody may send */
 		return;
@@ -214,6 +221,50 @@ static void name_inet(const struct socket_row *row, struct fdname *out_name)
 	fdname_make(&object, out_name);
 }
 
+static bool is_any_address(const struct socket_row *row)
+{
+	static const uint8_t none[16];
+	size_t bytes;
+	const uint8_t *plain = plain_address(row->socket.family, row->socket.local, &bytes);
+
+	return memcmp(plain, none, bytes) == 0;
+}
+
+static bool listens_at(const struct socket_row *row, const struct socket_row *queued)
+{
+	const struct fdname_socket *socket = &row->socket, *wanted = &queued->socket;
+	size_t bytes, wanted_bytes;
+	const uint8_t *plain, *wanted_plain;
+
+	if (!socket->listens || row->space != queued->space ||
+	    (socket->family != AF_INET && socket->family != AF_INET6) ||
+	    socket->local_port != wanted->local_port)
+		return false;
+	plain = plain_address(socket->family, socket->local, &bytes);
+	wanted_plain = plain_address(wanted->family, wanted->local, &wanted_bytes);
+	return is_any_address(row) ||
+	       (bytes == wanted_bytes && memcmp(plain, wanted_plain, bytes) == 0);
+}
+
+/* The other end is in the queue of a socket that listens there: of which one, where several do, is not told. */
+static void queued_source(struct source *source, const struct socket_row *queued)
+{
+	const struct sockets *sockets = &source->asleep->snap->sockets;
+	size_t listeners = 0, added = 0;
+
+	for (size_t i = 0; i < sockets->count; i++)
+		listeners += listens_at(&sockets->rows[i], queued);
+	for (size_t i = 0; i < sockets->count; i++) {
+		if (listens_at(&sockets->rows[i], queued))
+			added += add_holders(source, sockets->rows[i].inode << 2 | 1, 0,
+					     listeners > 1,
+					     listeners > 1 ? "inferred: listens there"
+							   : "has not accepted the connection");
+	}
+	if (!added)
+		source->asleep->wait->has_unknown = true;
+}
+
 static void tcp_source(struct source *source, const struct socket_row *row)
 {
 	struct snap *snap = source->asleep->snap;
@@ -227,9 +278,11 @@ static void tcp_source(struct source *source, const struct socket_row *row)
 	/* What is under way arrives by itself. */
 	if (source->writes ? !peer->unread : peer->unsent || row->unread)
 		source->asleep->wait->has_hole = true;
-	if (!add_holders(source, peer->inode << 2 | 1, 0, false,
-			 "has the other end of the TCP connection"))
-		source->asleep->wait->has_unknown = true; /* it was not accepted yet */
+	if (peer->is_queued)
+		queued_source(source, peer);
+	else if (!add_holders(source, peer->inode << 2 | 1, 0, false,
+			      "has the other end of the TCP connection"))
+		source->asleep->wait->has_unknown = true;
 }
 
 static void socket_source(struct source *source)

@@ -8,7 +8,8 @@
  *	stdio lock of glibc       the owner's struct pthread
  *	pthread_join of glibc     the word is the tid in the struct pthread of the one that is awaited
  *	pthread_join of musl      the state behind the tid
- *	monitor of Java           see hotspot.h
+ *	monitor, lock of Java     see hotspot.h
+ *	RLock of Python           see python_lock.h
  *	condition, semaphore      nobody
  *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
@@ -19,8 +20,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "stuck/go_runtime.h"
 #include "stuck/hotspot.h"
 #include "stuck/maps.h"
+#include "stuck/python_lock.h"
 #include "stuck/snap_int.h"
 
 #define GLIBC_KIND_MAX	   3
@@ -210,6 +213,16 @@ static bool is_behind_writer(const struct futex *futex)
 	return true;
 }
 
+/* sem_t: value, waiters, whether processes share it */
+static bool sem_fits(const struct futex *futex)
+{
+	uint32_t waiters = word_at(futex, 4), sharing = word_at(futex, 8);
+
+	return futex->awaited == 0 && waiters > 0 && waiters < GLIBC_USERS_MAX &&
+	       (sharing == 0 || sharing == FUTEX_PRIVATE_FLAG) &&
+	       (sharing == 0) == futex->is_private;
+}
+
 #if defined(__x86_64__)
 /* A struct pthread has its own address at its begin; glibc's, 16 bytes on, too. */
 static int32_t pthread_tid(const struct futex *futex, uint64_t at, bool is_glibc)
@@ -267,6 +280,22 @@ static bool is_stdio_lock(const struct futex *futex)
 		return false;
 	return set_owner(futex, tid, "stdio lock", "owns the lock of a FILE");
 }
+
+/* Who made the lock's semaphore 0 is noted by an RLock alone. */
+static bool is_python_lock(const struct futex *futex)
+{
+	struct python_lock lock;
+	int32_t tid;
+
+	if (!sem_fits(futex) || !futex->is_private || !python_lock_find(futex->asleep, &lock))
+		return false;
+	if (!lock.is_rlock)
+		return set_unowned(futex, "Python Lock (notes no owner)");
+	tid = pthread_tid(futex, lock.owner, true);
+	if (!tid || tid == futex->asleep->task.tid)
+		return set_unowned(futex, "Python RLock");
+	return set_owner(futex, tid, "Python RLock", "owns the RLock: its rlock_owner");
+}
 #else
 static bool is_glibc_join(const struct futex *futex)
 {
@@ -281,6 +310,12 @@ static bool is_musl_join(const struct futex *futex)
 }
 
 static bool is_stdio_lock(const struct futex *futex)
+{
+	(void)futex;
+	return false;
+}
+
+static bool is_python_lock(const struct futex *futex)
 {
 	(void)futex;
 	return false;
@@ -304,12 +339,7 @@ static bool is_glibc_cond(const struct futex *futex)
 
 static bool is_glibc_sem(const struct futex *futex)
 {
-	uint32_t waiters = word_at(futex, 4), sharing = word_at(futex, 8);
-
-	if (futex->awaited != 0 || waiters == 0 || waiters >= GLIBC_USERS_MAX ||
-	    (sharing != 0 && sharing != FUTEX_PRIVATE_FLAG) || (sharing == 0) != futex->is_private)
-		return false;
-	return set_unowned(futex, "semaphore (by its layout)");
+	return sem_fits(futex) && set_unowned(futex, "semaphore (by its layout)");
 }
 
 static bool is_refused_pi(const struct futex *futex)
@@ -323,11 +353,18 @@ static bool is_java_monitor(const struct futex *futex)
 	return futex->is_private && hotspot_wait(futex->asleep);
 }
 
+/* Go's runtime waits for work in words of its own. */
+static bool is_go(const struct futex *futex)
+{
+	return futex->is_private && runs_go(futex->asleep) &&
+	       set_unowned(futex, "futex (Go: goroutines are not seen)");
+}
+
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	 is_glibc_join,	  is_musl_join,	    is_glibc_mutex,
-	is_stdio_lock,	 is_glibc_rwlock, is_behind_writer, is_refused_pi,
-	is_java_monitor, is_glibc_sem,	  is_glibc_cond,
+	is_tid_word,	 is_glibc_join,	   is_musl_join,  is_glibc_mutex,  is_stdio_lock,
+	is_glibc_rwlock, is_behind_writer, is_refused_pi, is_java_monitor, is_python_lock,
+	is_glibc_sem,	 is_glibc_cond,	   is_go,
 };
 
 static bool is_waiting_op(uint32_t op)

@@ -8,48 +8,21 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "stuck/maps.h"
+#include "stuck/hotspot_int.h"
 #include "stuck/remote.h"
 #include "stuck/snap_int.h"
 
 #define ENTRIES_MAX   4096u
 #define THREADS_MAX   4096u
 #define LOCKS_MAX     64u /* of a thread's lock stack */
-#define CLASS_MAX     120u
-#define MARK_INFLATED 2u /* of an object's header: the rest is the monitor */
-#define ANONYMOUS     1u /* an owner that inflated nothing itself: its lock stack tells */
+#define MARK_INFLATED 2u  /* of an object's header: the rest is the monitor */
+#define ANONYMOUS     1u  /* an owner that inflated nothing itself: its lock stack tells */
 
 /* As vmStructs.hpp declares it. */
 struct vm_entry {
 	uint64_t type, field, kind;
 	uint32_t is_static, pad;
 	uint64_t offset, address;
-};
-
-enum field {
-	THREAD_LIST,
-	LIST_LENGTH,
-	LIST_THREADS,
-	OS_THREAD,
-	OS_THREAD_ID,
-	PENDING_MONITOR,
-	WAITING_MONITOR,
-	MONITOR_OWNER,
-	MONITOR_OBJECT,
-	NEEDED, /* the ones before it */
-	STACK_BASE = NEEDED,
-	STACK_SIZE,
-	THREAD_OBJECT,
-	OWNER_ID,
-	LOCK_STACK,
-	LOCK_TOP,
-	LOCK_BASE,
-	KLASS_BASE,
-	KLASS_SHIFT,
-	OBJECT_KLASS,
-	KLASS_NAME,
-	SYMBOL_LENGTH,
-	SYMBOL_BODY,
-	FIELDS,
 };
 
 /* Where a name or a type has changed over the versions, both. */
@@ -86,20 +59,22 @@ static const struct {
 	{ KLASS_NAME, "Klass", "_name" },
 	{ SYMBOL_LENGTH, "Symbol", "_length" },
 	{ SYMBOL_BODY, "Symbol", "_body" },
-};
-
-struct java_thread {
-	uint64_t address;
-	int32_t tid; /* ours */
-};
-
-struct hotspot {
-	struct remote memory;
-	uint64_t at[FIELDS]; /* offset of a field, or the address of a static one */
-	bool has[FIELDS];
-	struct java_thread *threads; /* those that are known; none = it is no Java process */
-	size_t count;
-	struct map by_tid; /* index into threads */
+	{ VIRTUAL_OBJECT, "JavaThread", "_vthread" },
+	{ KLASS_SUPER, "Klass", "_super" },
+	{ KLASS_POOL, "InstanceKlass", "_constants" },
+	{ KLASS_FIELDS, "InstanceKlass", "_fields" },
+	{ FIELD_COUNT, "InstanceKlass", "_java_fields_count" },
+	{ FIELD_STREAM, "InstanceKlass", "_fieldinfo_stream" },
+	{ SHORTS_DATA, "Array<u2>", "_data" },
+	{ BYTES_DATA, "Array<u1>", "_data" },
+	{ OOP_BASE, "CompressedOops", "_narrow_oop._base" },
+	{ OOP_BASE, "CompressedOops", "_base" },
+	{ OOP_SHIFT, "CompressedOops", "_narrow_oop._shift" },
+	{ OOP_SHIFT, "CompressedOops", "_shift" },
+	{ FLAGS_TABLE, "JVMFlag", "flags" },
+	{ FLAG_COUNT, "JVMFlag", "numFlags" },
+	{ FLAG_NAME, "JVMFlag", "_name" },
+	{ FLAG_VALUE, "JVMFlag", "_addr" },
 };
 
 void hotspot_free(struct hotspot *hotspot)
@@ -108,13 +83,9 @@ void hotspot_free(struct hotspot *hotspot)
 		return;
 	remote_fini(&hotspot->memory);
 	map_fini(&hotspot->by_tid);
+	map_fini(&hotspot->by_object);
 	free(hotspot->threads);
 	free(hotspot);
-}
-
-static uint64_t field_of(struct hotspot *hotspot, uint64_t thing, enum field field)
-{
-	return thing ? remote_u64(&hotspot->memory, thing + hotspot->at[field]) : 0;
 }
 
 static void take_entry(struct hotspot *hotspot, const struct vm_entry *entry)
@@ -152,7 +123,7 @@ static void read_threads(struct hotspot *hotspot)
 {
 	struct remote *memory = &hotspot->memory;
 	uint64_t list = remote_u64(memory, hotspot->at[THREAD_LIST]);
-	uint64_t items = field_of(hotspot, list, LIST_THREADS);
+	uint64_t items = hotspot_field(hotspot, list, LIST_THREADS);
 	uint32_t count = list ? remote_u32(memory, list + hotspot->at[LIST_LENGTH]) : 0;
 
 	if (!items || count > THREADS_MAX)
@@ -160,7 +131,7 @@ static void read_threads(struct hotspot *hotspot)
 	hotspot->threads = xcalloc(count + 1, sizeof(*hotspot->threads));
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t thread = remote_u64(memory, items + i * sizeof(thread));
-		uint64_t os = field_of(hotspot, thread, OS_THREAD);
+		uint64_t os = hotspot_field(hotspot, thread, OS_THREAD);
 		uint32_t number = os ? remote_u32(memory, os + hotspot->at[OS_THREAD_ID]) : 0;
 		int32_t tid = number && number <= INT32_MAX
 				      ? look_thread(memory->look, memory->process, (int32_t)number)
@@ -194,8 +165,10 @@ static struct hotspot *hotspot_new(const struct asleep *asleep)
 	hotspot->memory.process = asleep->process;
 	if (may_be_java(asleep) &&
 	    maps_library(hotspot->memory.look, asleep->process, "libjvm.so", &library) &&
-	    read_layout(hotspot, library))
+	    read_layout(hotspot, library)) {
+		hotspot_read_heap(hotspot, library);
 		read_threads(hotspot);
+	}
 	return hotspot;
 }
 
@@ -219,7 +192,7 @@ static struct hotspot *hotspot_of(struct asleep *asleep)
 /* The object of a monitor, when its header leads back; 0 = not known. */
 static uint64_t object_of(struct hotspot *hotspot, uint64_t monitor)
 {
-	uint64_t handle = field_of(hotspot, monitor, MONITOR_OBJECT);
+	uint64_t handle = hotspot_field(hotspot, monitor, MONITOR_OBJECT);
 	uint64_t object = handle ? remote_u64(&hotspot->memory, handle) : 0;
 
 	return object && remote_u64(&hotspot->memory, object) == (monitor | MARK_INFLATED) ? object
@@ -248,19 +221,19 @@ static bool is_owner(struct hotspot *hotspot, uint64_t thread, uint64_t owner, u
 		return object && hotspot->has[LOCK_STACK] && hotspot->has[LOCK_TOP] &&
 		       hotspot->has[LOCK_BASE] && has_locked(hotspot, thread, object);
 	if (hotspot->has[OWNER_ID])
-		return field_of(hotspot, thread, OWNER_ID) == owner;
+		return hotspot_field(hotspot, thread, OWNER_ID) == owner;
 	if (owner == thread)
 		return true;
 	if (!hotspot->has[STACK_BASE] || !hotspot->has[STACK_SIZE])
 		return false;
-	base = field_of(hotspot, thread, STACK_BASE);
-	return owner < base && base - owner <= field_of(hotspot, thread, STACK_SIZE);
+	base = hotspot_field(hotspot, thread, STACK_BASE);
+	return owner < base && base - owner <= hotspot_field(hotspot, thread, STACK_SIZE);
 }
 
 /* 0 = nobody, or nobody who is known, as a virtual thread that is on no thread. */
 static int32_t owner_of(struct hotspot *hotspot, uint64_t monitor)
 {
-	uint64_t owner = field_of(hotspot, monitor, MONITOR_OWNER);
+	uint64_t owner = hotspot_field(hotspot, monitor, MONITOR_OWNER);
 	uint64_t object = owner == ANONYMOUS ? object_of(hotspot, monitor) : 0;
 
 	for (size_t i = 0; owner && i < hotspot->count; i++) {
@@ -270,50 +243,12 @@ static int32_t owner_of(struct hotspot *hotspot, uint64_t monitor)
 	return 0;
 }
 
-/* "java/lang/Object" with dots. False when it does not look like a class. */
-static bool class_text(char *text, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] == '/')
-			text[i] = '.';
-		else if (
-			!text[i] ||
-			!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$;[+-",
-				text[i]))
-			return false;
-	}
-	text[length] = '\0';
-	return length > 0;
-}
-
-static bool class_of(struct hotspot *hotspot, uint64_t monitor, char text[CLASS_MAX + 1])
-{
-	struct remote *memory = &hotspot->memory;
-	uint64_t object = object_of(hotspot, monitor), klass, symbol;
-	uint16_t length = 0;
-
-	for (size_t field = KLASS_BASE; field < FIELDS; field++) {
-		if (!hotspot->has[field])
-			return false;
-	}
-	if (!object)
-		return false;
-	klass = remote_u32(memory, object + hotspot->at[OBJECT_KLASS]);
-	klass = remote_u64(memory, hotspot->at[KLASS_BASE]) +
-		(klass << (remote_u32(memory, hotspot->at[KLASS_SHIFT]) & 31));
-	symbol = field_of(hotspot, klass, KLASS_NAME);
-	return symbol &&
-	       remote_read(memory, symbol + hotspot->at[SYMBOL_LENGTH], &length, sizeof(length)) &&
-	       length <= CLASS_MAX &&
-	       remote_read(memory, symbol + hotspot->at[SYMBOL_BODY], text, length) &&
-	       class_text(text, length);
-}
-
 static void name_monitor(struct hotspot *hotspot, uint64_t monitor, struct wait *wait,
 			 const char *how)
 {
-	char name[CLASS_MAX + 1];
-	bool is_known = class_of(hotspot, monitor, name);
+	char name[HOTSPOT_CLASS_MAX + 1];
+	uint64_t klass = hotspot_klass(hotspot, object_of(hotspot, monitor));
+	bool is_known = hotspot_class_name(hotspot, klass, name);
 
 	wait_object(wait, "Java monitor%s%s 0x%llx%s", is_known ? " of " : "", is_known ? name : "",
 		    (unsigned long long)monitor, how);
@@ -339,7 +274,8 @@ static int32_t joined_by(struct hotspot *hotspot, uint64_t monitor)
 	uint64_t object = hotspot->has[THREAD_OBJECT] ? object_of(hotspot, monitor) : 0;
 
 	for (size_t i = 0; object && i < hotspot->count; i++) {
-		uint64_t handle = field_of(hotspot, hotspot->threads[i].address, THREAD_OBJECT);
+		uint64_t handle =
+			hotspot_field(hotspot, hotspot->threads[i].address, THREAD_OBJECT);
 
 		if (handle && remote_u64(&hotspot->memory, handle) == object)
 			return hotspot->threads[i].tid;
@@ -366,12 +302,14 @@ bool hotspot_wait(struct asleep *asleep)
 	struct hotspot *hotspot = hotspot_of(asleep);
 	uint64_t *index = map_find(&hotspot->by_tid, (uint64_t)asleep->task.tid);
 	uint64_t thread = index ? hotspot->threads[*index].address : 0;
-	uint64_t entered = field_of(hotspot, thread, PENDING_MONITOR);
-	uint64_t waits = entered ? 0 : field_of(hotspot, thread, WAITING_MONITOR);
+	uint64_t entered = hotspot_field(hotspot, thread, PENDING_MONITOR);
+	uint64_t waits = entered ? 0 : hotspot_field(hotspot, thread, WAITING_MONITOR);
 
 	if (entered)
 		enter_wait(asleep, hotspot, entered);
 	else if (waits)
 		notified_wait(asleep, hotspot, waits);
-	return entered || waits;
+	else
+		return thread && hotspot_parked(asleep, hotspot, thread);
+	return true;
 }

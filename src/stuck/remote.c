@@ -8,10 +8,12 @@
 #include "base/mem.h"
 #include "stuck/look.h"
 
-#define PAGES_MAX   8192u
-#define HEADERS_MAX 64u
-#define DYNAMIC_MAX 256u
-#define CHAIN_MAX   4096u
+#define PAGES_MAX    8192u
+#define HEADERS_MAX  64u
+#define DYNAMIC_MAX  256u
+#define NOTES_MAX    64u
+#define NOTES_WITHIN 65536u
+#define CHAIN_MAX    4096u
 
 void remote_fini(struct remote *remote)
 {
@@ -87,21 +89,26 @@ struct dynamic {
 	uint64_t bias;
 };
 
-static uint64_t find_dynamic(struct remote *remote, uint64_t base, struct dynamic *dynamic)
+/* The program header 'i' of what is loaded at 'base'; false = there is none. */
+static bool read_header(struct remote *remote, uint64_t base, uint32_t i, Elf64_Phdr *out_part)
 {
 	Elf64_Ehdr head;
+
+	return remote_read(remote, base, &head, sizeof(head)) &&
+	       memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head.e_phentsize == sizeof(*out_part) && head.e_phnum <= HEADERS_MAX &&
+	       i < head.e_phnum &&
+	       remote_read(remote, base + head.e_phoff + i * sizeof(*out_part), out_part,
+			   sizeof(*out_part));
+}
+
+static uint64_t find_dynamic(struct remote *remote, uint64_t base, struct dynamic *dynamic)
+{
 	Elf64_Phdr part;
 	uint64_t at = 0;
 	bool is_based = false;
 
-	if (!remote_read(remote, base, &head, sizeof(head)) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_phentsize != sizeof(part) || head.e_phnum > HEADERS_MAX)
-		return 0;
-	for (uint32_t i = 0; i < head.e_phnum; i++) {
-		if (!remote_read(remote, base + head.e_phoff + i * sizeof(part), &part,
-				 sizeof(part)))
-			return 0;
+	for (uint32_t i = 0; read_header(remote, base, i, &part); i++) {
 		if (part.p_type == PT_LOAD && !is_based) {
 			dynamic->bias = base - (part.p_vaddr & ~(uint64_t)(REMOTE_PAGE - 1));
 			is_based = true;
@@ -109,6 +116,43 @@ static uint64_t find_dynamic(struct remote *remote, uint64_t base, struct dynami
 			at = part.p_vaddr;
 	}
 	return is_based && at ? at + dynamic->bias : 0;
+}
+
+/* In one segment of notes: a head, the owner's name and a text, each filled up to 4 bytes; some count that. */
+static bool has_note(struct remote *remote, uint64_t at, uint64_t bytes, const char *owner,
+		     uint32_t type)
+{
+	Elf64_Nhdr note;
+
+	for (uint32_t i = 0; i < NOTES_MAX && bytes >= sizeof(note); i++) {
+		uint64_t step;
+
+		if (!remote_read(remote, at, &note, sizeof(note)))
+			return false;
+		if (note.n_type == type && note.n_namesz > strlen(owner) &&
+		    remote_is_text(remote, at + sizeof(note), owner))
+			return true;
+		step = sizeof(note) + (((uint64_t)note.n_namesz + 3) & ~(uint64_t)3) +
+		       (((uint64_t)note.n_descsz + 3) & ~(uint64_t)3);
+		if (step > bytes)
+			return false;
+		at += step;
+		bytes -= step;
+	}
+	return false;
+}
+
+/* Notes lie in the first bytes of the file: where those are loaded. */
+bool remote_has_note(struct remote *remote, uint64_t base, const char *owner, uint32_t type)
+{
+	Elf64_Phdr part;
+
+	for (uint32_t i = 0; read_header(remote, base, i, &part); i++) {
+		if (part.p_type == PT_NOTE && part.p_offset < NOTES_WITHIN &&
+		    has_note(remote, base + part.p_offset, part.p_filesz, owner, type))
+			return true;
+	}
+	return false;
 }
 
 /* glibc adds the bias to the pointers there, musl does not. */

@@ -42,4 +42,7 @@ bool remote_is_text(struct remote *remote, uint64_t address, const char *text);
 /* The address of what the library that is loaded at 'base' exports under that name; 0 = it does not. */
 uint64_t remote_symbol(struct remote *remote, uint64_t base, const char *name);
 
+/* Whether the file that is loaded at 'base' has a note of this owner and type. */
+bool remote_has_note(struct remote *remote, uint64_t base, const char *owner, uint32_t type);
+
 #endif

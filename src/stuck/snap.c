@@ -11,6 +11,7 @@
 #include "event/syscalls.h"
 #include "proc/proc.h"
 #include "stuck/hotspot.h"
+#include "stuck/python_lock.h"
 
 void wait_edge(struct wait *wait, const struct stuck_edge *edge)
 {
@@ -211,5 +212,10 @@ void snap_fini(struct snap *snap)
 		hotspot_free(snap->javas[i]);
 	free(snap->javas);
 	map_fini(&snap->by_java);
+	for (size_t i = 0; i < snap->python_count; i++)
+		python_free(snap->pythons[i]);
+	free(snap->pythons);
+	map_fini(&snap->by_python);
+	map_fini(&snap->by_go);
 	look_fini(&snap->look);
 }

@@ -35,6 +35,7 @@ struct wait {
 };
 
 struct hotspot;
+struct python;
 
 struct snap {
 	struct look look;
@@ -49,7 +50,12 @@ struct snap {
 	struct hotspot **javas; /* owned: Java processes, and those that are none */
 	size_t java_count;
 	size_t java_cap;
-	struct map by_java; /* tgid, to an index of them */
+	struct map by_java;	 /* tgid, to an index of them */
+	struct python **pythons; /* owned: the same for Python */
+	size_t python_count;
+	size_t python_cap;
+	struct map by_python;
+	struct map by_go; /* tgid, to whether it runs Go */
 };
 
 /* A thread and its wait, as they are worked out. */

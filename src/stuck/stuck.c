@@ -79,6 +79,7 @@ static void join_waits(const struct wait *first, const struct wait *second,
 	thread->is_timed = first->is_timed || second->is_timed;
 	thread->is_inside = thread->kind == STUCK_UNOWNED && first->is_inside &&
 			    second->is_inside && !thread->is_timed;
+	thread->has_outside = first->has_outside || second->has_outside;
 	thread->is_complete = is_closed(first) && is_closed(second);
 	join_edges(first, second, thread);
 	if (thread->kind == STUCK_TASKS && !thread->edge_count)

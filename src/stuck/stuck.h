@@ -78,7 +78,8 @@ struct stuck_thread {
 	char object[STUCK_OBJECT_MAX]; /* what the call waits for; "" = nothing */
 	bool is_timed;		       /* a time limit ends it, too */
 	bool is_inside;		       /* STUCK_UNOWNED, and only its own process can end it */
-	bool is_complete;	       /* nobody but the edges can end it, but for signals */
+	bool has_outside; /* somebody from outside can end it, too: see STUCK_OUTSIDE */
+	bool is_complete; /* nobody but the edges can end it, but for signals */
 	uint64_t
 		since_ns; /* CLOCK_MONOTONIC: when it last had a CPU, or a little earlier; 0 = unknown */
 	int32_t prio; /* of /proc/PID/stat: lower is more urgent */

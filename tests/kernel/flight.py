@@ -4,6 +4,7 @@
 One recorder runs at a time; where another one runs already, this test is skipped.
 """
 import contextlib
+import filecmp
 import glob
 import json
 import os
@@ -168,6 +169,28 @@ def check_again(tap, recorder):
     tap.ok(status()["triggers"][0]["suppressed"] >= 1 and len(listed(recorder.dir)) == 1, "stall: and counted")
 
 
+def check_shared(tap):
+    """Names of the kernel's functions that did not change are on disk once, and each snapshot is whole."""
+    with Recorder(tap, "shared", *SMALL) as recorder:
+        done = [flight("snapshot", word) for word in ("one", "two")]
+        rows = explained(recorder.dir, 2)
+        if not tap.ok(rows, "shared: there are two", done):
+            return
+        names = [row["trace"] + "/kernel/kallsyms" for row in rows]
+        same = filecmp.cmp(*names, shallow=False)
+        tap.ok(os.path.samefile(*names) == same, "shared: what is the same, and nothing else", names, same)
+        kernel.note("%s bytes on disk" % " and ".join(str(row["bytes"]) for row in rows))
+        with open(names[1], "rb") as file:
+            whole = file.read()
+        copy = shutil.copytree(rows[1]["trace"], "copy.holdup")
+        for row in rows:
+            shutil.rmtree(row["trace"])
+        with open(copy + "/kernel/kallsyms", "rb") as file:
+            tap.ok(file.read() == whole and whole, "shared: a copy has all of it")
+        done = kernel.holdup("info", "--json", copy)
+        tap.ok(done.returncode == 0 and json.loads(done.stdout), "shared: and opens elsewhere", done.stdout, done.stderr)
+
+
 def check_rights(tap):
     """What it keeps, and who may ask."""
     lean = flight("start", "--dir", os.path.join(os.getcwd(), "lean"), "-e", "lean")
@@ -241,8 +264,8 @@ def check_kill(tap):
 
 def check_disk(tap):
     """The oldest ones go; what does not fit is not begun, and what cannot be written is not kept."""
-    most = 32 << 20
-    with Recorder(tap, "disk", *SMALL, "--disk", "32M") as recorder:
+    most = 20 << 20 # some 18 MiB are kept free for the next one
+    with Recorder(tap, "disk", *SMALL, "--disk", "20M") as recorder:
         names = []
         for count in range(5):
             done = flight("snapshot", "number %d" % count)
@@ -333,6 +356,73 @@ def check_events(tap):
         check_oom(tap)
 
 
+def check_points(tap):
+    """A function of a program, and nothing else of it; no point is left behind."""
+    program = shutil.copy(os.path.join(kernel.PROGRAMS, "stuck-programs"), os.path.join(os.getcwd(), "pointed"))
+    trigger, none = "probe:%s:main" % program, "probe:%s:no_such_function" % program
+    with Recorder(tap, "points", *SMALL, "--on", trigger, "--on", none, "--pause", "1h") as recorder:
+        tap.ok("no_such_function" in recorder.done.stderr, "points: one that is not there is told", recorder.done.stderr)
+        with open(kernel.TRACEFS + "/uprobe_events") as file:
+            mine = [line for line in file if ":holdup_%d_" % recorder.pid in line]
+        subprocess.run([os.path.join(kernel.PROGRAMS, "stuck-programs"), "no such"], check=False, capture_output=True)
+        fired = status()["triggers"][0]["fired"]
+        process = subprocess.Popen([program, "no such"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.wait()
+        rows = explained(recorder.dir, 1)
+        tap.ok(fired == 0 and rows and re.match(r"%s: \S+-%d \[" % (re.escape(trigger), process.pid), rows[0]["why"]),
+               "points: who called it is told", fired, rows)
+    with open(kernel.TRACEFS + "/uprobe_events") as file:
+        left = [line for line in file if ":holdup_%d_" % recorder.pid in line]
+    tap.ok(len(mine) == 1 and not left, "points: the kernel has one, and none behind", mine, left)
+
+
+# Soon behind each other; by two threads; and the third pair is late. Says how late the first and the last are, in ns.
+PAIRS = """
+import os, threading, time
+first, second = (lambda: os.sched_rr_get_interval(0)), (lambda: os.sched_get_priority_max(os.SCHED_FIFO))
+begin = time.monotonic_ns()
+first(); second()
+print(time.monotonic_ns() - begin)
+thread = threading.Thread(target=first)
+thread.start(); thread.join()
+time.sleep(1.1)
+second()
+input()
+first()
+begin = time.monotonic_ns()
+time.sleep(1.1)
+late = time.monotonic_ns() - begin
+second()
+print(late)
+"""
+
+
+def check_pair(tap):
+    """Two events of one thread that are too long apart, and no others."""
+    calls = ("sched_rr_get_interval", "sched_get_priority_max")
+    trigger = "pair:syscalls:sys_enter_%s->syscalls:sys_enter_%s>1s" % calls
+    none = "pair:syscalls:sys_enter_no_such->sched:sched_switch>1s"
+    with Recorder(tap, "pair", *SMALL, "--on", trigger, "--on", none, "--pause", "1h") as recorder:
+        if "without its BPF" in recorder.done.stderr:
+            tap.skipped("pair: two events", "built without BPF programs")
+            return
+        tap.ok("no event syscalls/sys_enter_no_such" in recorder.done.stderr, "pair: an event that is not there is told",
+               recorder.done.stderr)
+        process = subprocess.Popen([sys.executable, "-c", PAIRS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process_sleeps = await_that(lambda: open("/proc/%d/syscall" % process.pid).read().startswith("0 0x0 "))
+        early = status()["triggers"][0]["fired"]
+        soon_ns, late_ns = map(int, process.communicate("go\n")[0].split())
+        if soon_ns > 0.9 * kernel.S:
+            tap.skipped("pair: the late one alone", "the program was held up between the first two")
+            return
+        rows = explained(recorder.dir, 1)
+        found = rows and re.match(re.escape(trigger) + r": thread (\d+) \(\S+\), ([0-9.]+) (ms|s)$", rows[0]["why"])
+        tap.ok(process_sleeps and early == 0 and found and int(found.group(1)) == process.pid,
+               "pair: the late one alone, and whose it is", early, rows)
+        told_ns = found and float(found.group(2)) * {"ms": kernel.MS, "s": kernel.S}[found.group(3)]
+        tap.ok(found and told_ns >= 0.99 * late_ns, "pair: how late it was", told_ns, late_ns)
+
+
 def check_oom(tap):
     cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
     before = oom_kills()
@@ -359,7 +449,8 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_stall, check_rights, check_kill, check_disk, check_limit, check_pressure, check_events):
+            for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_pressure,
+                          check_events, check_points, check_pair):
                 check(tap)
         finally:
             flight("stop")

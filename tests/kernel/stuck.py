@@ -4,6 +4,7 @@
 Each case is a program of stuck-programs.c (or of Python), looked at once it sleeps. All run at the same
 time; the looks are short.
 """
+import glob
 import json
 import os
 import re
@@ -33,6 +34,55 @@ for order in ((0, 1), (1, 0)):
     threading.Thread(target=take, args=order).start()
 print("ready", flush=True)
 """
+# A server that computes and accepts nobody, and two clients that wait for it.
+QUEUED = """
+import os, socket, time
+listeners = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
+listeners[1].bind("queue"); listeners[1].listen()
+if os.fork() == 0:
+    time.sleep(100000)
+for listener in listeners:
+    if os.fork() == 0:
+        client = socket.socket(listener.family); client.connect(listener.getsockname())
+        for one in listeners: one.close()
+        client.recv(1)
+for one in listeners: one.close()
+print("ready", flush=True)
+os.wait()
+"""
+# One takes them by name, the other one by "with"; each way leaves the lock elsewhere on the stack.
+RLOCKS = """
+import threading
+locks, barrier = (threading.RLock(), threading.RLock()), threading.Barrier(2)
+def take(first, second):
+    locks[first].acquire(); barrier.wait(); locks[second].acquire()
+def take_with(first, second):
+    with locks[first]:
+        barrier.wait()
+        with locks[second]: pass
+threads = [threading.Thread(target=take, args=(0, 1)), threading.Thread(target=take_with, args=(1, 0))]
+for thread in threads:
+    thread.start()
+print("ready", flush=True)
+threads[0].join()
+"""
+BUSY_RLOCKS = """
+import threading, time
+a, b, c = threading.RLock(), threading.RLock(), threading.Lock()
+def work():
+    while True:
+        with a:
+            with b: time.sleep(0.0002)
+        with c:
+            with b: pass
+for _ in range(6):
+    threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+time.sleep(100000)
+"""
+# Each of the two does what the other one waits for, but one of them not for ever.
+RLOCKS_TIMED = RLOCKS.replace("barrier.wait(); locks[second].acquire()",
+                              "barrier.wait(); locks[second].acquire(timeout=1000)")
 TCP = """
 import os, socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -126,6 +176,38 @@ def two_and_a_victim(case):
             and "deadlock" in case.thread(case.pid)["root"]
             and edges(case.thread(case.pid))[0] in case.report["cycles"][0]
             and all(set(edges(one)) <= set(case.report["cycles"][0]) for one in case.others()))
+
+
+def queued(case):
+    """Whoever has the socket that listens is who they wait for, and that one sleeps."""
+    with open("/proc/%d/task/%d/children" % (case.pid, case.pid)) as file:
+        children = file.read().split()
+    report = json.loads(kernel.holdup("stuck", "--json", *children).stdout)
+    server = [one["tid"] for one in report["threads"] if (one["wait"] or {"in": ""})["in"] == "clock_nanosleep"]
+    clients = [one for one in report["threads"] if (one["wait"] or {"in": ""})["in"] == "recvfrom"]
+    return (len(server) == 1 and len(clients) == 2 and report["cycles"] == []
+            and all([(edge["tid"], edge["how"]) for edge in one["waits_for"]] == [(server[0], "has not accepted the connection")]
+                    and "sleeps until a time" in one["root"] for one in clients))
+
+
+def rlocks(case):
+    """Two threads of Python that wait for each other's RLock."""
+    objects = [case.thread(tid)["wait"]["object"] for cycle in case.report["cycles"] for tid in cycle]
+    return is_ring(case, 2) and all(word.startswith("Python RLock") for word in objects)
+
+
+def rlocks_timed(case):
+    """Owners are named, and it is no deadlock."""
+    waits = [one for one in case.report["threads"]
+             if one["wait"] and (one["wait"]["object"] or "").startswith("Python RLock")]
+    return (no_deadlock(case) and len(waits) == 2
+            and edges(waits[0]) == [waits[1]["tid"]] and edges(waits[1]) == [waits[0]["tid"]])
+
+
+def python_locks(case):
+    """They note no owner, and the report says so."""
+    objects = [(one["wait"] or {"object": ""})["object"] or "" for one in case.others()]
+    return unowned(case) and sum(word.startswith("Python Lock (notes no owner)") for word in objects) == 2
 
 
 def ring_of(count):
@@ -272,8 +354,10 @@ def without_root(tap, case):
 
 def busy_ones(tap, folder):
     """Never a deadlock, however often one looks."""
-    for kind in ("busy-locks", "busy-ring"):
-        case = Case(kind, [PROGRAM, kind], folder)
+    commands = {"busy-locks": [PROGRAM, "busy-locks"], "busy-ring": [PROGRAM, "busy-ring"],
+                "busy-rlocks": ["/usr/bin/python3", "-c", BUSY_RLOCKS]}
+    for kind, command in commands.items():
+        case = Case(kind, command, folder)
         case.process.stdout.readline()
         end, looks, bad = time.monotonic() + BUSY_S, 0, []
         try:
@@ -316,7 +400,8 @@ def java_monitors(tap, folder):
     """Tables as HotSpot exports them, by whichever way it names an owner; and tables that lie."""
     library = os.path.join(folder, "libjvm.so")
     shutil.copy(os.path.join(kernel.PROGRAMS, "hotspot"), library)
-    cases = [Case(way, [library, way], folder) for way in ("pointer", "stack", "id", "anonymous", "liar")]
+    ways = ("pointer", "stack", "id", "anonymous", "liar", "slots", "stream", "liar-stream")
+    cases = [Case(way, [library, way], folder) for way in ways]
     try:
         settle(cases)
         for case in cases:
@@ -324,50 +409,166 @@ def java_monitors(tap, folder):
     finally:
         for case in cases:
             case.end()
-    for case in cases[:-1]:
+    for case in cases[:4]:
         words = {thread["wait"]["object"].split(" 0x")[0] for thread in case.report["threads"]
                  if thread["comm"] in ("left", "right", "victim")}
         tap.ok(is_ring(case, 2) and owns(case, "left", "right") and owns(case, "victim", "left")
                and owns(case, "joiner", "victim") and is_labelled(case, "joiner") and words == {"Java monitor of shop.Lock"},
                "monitors of Java, owners by %s" % case.name, case.report)
-    tap.ok(cases[-1].done.returncode == 0 and cases[-1].report["cycles"] == [], "tables of Java that lie",
-           cases[-1].report)
+    for case in cases[5:7]:
+        objects = {one["comm"]: one["wait"]["object"].split(" 0x")[0] for one in case.others()}
+        tap.ok(is_ring(case, 2) and owns(case, "left", "right") and owns(case, "victim", "left")
+               and case.thread(case.pid)["waits_for"] == []
+               and objects == {**dict.fromkeys(("left", "right", "victim"), "Java lock of shop.Sync"),
+                               "joiner": "Java park for an object of shop.Latch"},
+               "locks of java.util.concurrent, fields in %s" % case.name, case.report)
+    for case in cases[4], cases[7]:
+        tap.ok(case.done.returncode == 0 and case.report["cycles"] == [], "tables of Java that lie: " + case.name,
+               case.report)
 
 
-JAVA = """public class Ring {
-    static void both(Object first, Object second) throws Exception {
-        synchronized (first) { Thread.sleep(500); synchronized (second) { System.out.println("?"); } }
+# Two monitors; two locks of java.util.concurrent; two of which one has a time limit.
+JAVA = """import java.util.concurrent.*;
+import java.util.concurrent.locks.*;
+public class Ring {
+    interface Work { void run() throws Exception; }
+    static final java.util.List<Thread> threads = new java.util.ArrayList<>();
+    static boolean waits(Thread thread) {
+        Object blocker = LockSupport.getBlocker(thread);
+        String name = blocker == null ? "" : blocker.getClass().getName();
+        return thread.getState() == Thread.State.BLOCKED || name.contains("Reentrant") || name.contains("Semaphore");
+    }
+    static void start(String name, Work work) {
+        Thread thread = new Thread(() -> { try { work.run(); } catch (Exception e) { } }, name);
+        thread.setDaemon(true);
+        threads.add(thread);
+        thread.start();
+    }
+    static void both(Object first, Object second, CountDownLatch latch) throws Exception {
+        synchronized (first) { latch.countDown(); latch.await(); synchronized (second) { System.out.println("?"); } }
+    }
+    static void locks(Lock first, Lock second, CountDownLatch latch, long limit) throws Exception {
+        first.lock(); latch.countDown(); latch.await();
+        if (limit > 0) second.tryLock(limit, TimeUnit.SECONDS); else second.lock();
     }
     public static void main(String[] words) throws Exception {
+        CountDownLatch one = new CountDownLatch(2), two = new CountDownLatch(2), three = new CountDownLatch(2);
         Object a = new Object(); StringBuilder b = new StringBuilder();
-        new Thread(() -> { try { both(a, b); } catch (Exception e) { } }, "left").start();
-        new Thread(() -> { try { both(b, a); } catch (Exception e) { } }, "right").start();
-        Thread.sleep(1500); System.out.println("stuck");
+        Lock c = new ReentrantLock(), d = new ReentrantReadWriteLock().writeLock();
+        Lock e = new ReentrantLock(), f = new ReentrantLock(true);
+        start("left", () -> both(a, b, one)); start("right", () -> both(b, a, one));
+        start("up", () -> locks(c, d, two, 0)); start("down", () -> locks(d, c, two, 0));
+        start("early", () -> locks(e, f, three, 0)); start("late", () -> locks(f, e, three, 1000));
+        while (!threads.stream().allMatch(thread -> waits(thread))) Thread.sleep(20);
+        start("victim", () -> c.lock());
+        Semaphore semaphore = new Semaphore(0);
+        start("semaphore", () -> semaphore.acquire());
+        while (!threads.stream().allMatch(thread -> waits(thread))) Thread.sleep(20);
+        System.out.println("stuck"); Thread.sleep(1000000);
     }
 }
 """
 
 
+def java_kits():
+    """Folders of programs of the JDKs that are here."""
+    found = shutil.which("jstack") and os.path.dirname(os.path.realpath(shutil.which("jstack")))
+    folders = [os.path.join(path, "bin") for path in sorted(glob.glob("/usr/lib/jvm/*"))]
+    return sorted({os.path.realpath(path) for path in (found, *folders)
+                   if path and all(os.access(os.path.join(path, tool), os.X_OK) for tool in ("jstack", "java"))})
+
+
+def by_jstack(said):
+    """Of each thread that jstack says to be parked for a lock: the lock's address and class."""
+    found = {}
+    for block in re.split(r'^(?=")', said, flags=re.M):
+        lock = re.search(r"parking to wait for\s+<0x([0-9a-f]+)> \(a ([^)]+)\)", block)
+        if lock and block.startswith('"'):
+            found[block[1:].split('"')[0]] = (int(lock.group(1), 16), lock.group(2))
+    return found
+
+
+def looked_until(pid, count, looks=20):
+    """HotSpot looks again at its monitors every second, and runs then."""
+    for _ in range(looks):
+        report = json.loads(kernel.holdup("stuck", "--json", pid).stdout)
+        if len(report["cycles"]) >= count:
+            break
+    return report
+
+
 def real_java(tap, folder):
     """Where there is a JDK: what jstack says, too."""
-    if not shutil.which("jstack"):
-        return
     source = os.path.join(folder, "Ring.java")
     with open(source, "w") as file:
         file.write(JAVA)
-    with kernel.running("java", source, stdout=subprocess.PIPE, text=True) as process:
-        process.stdout.readline()
-        said = subprocess.run(["jstack", str(process.pid)], capture_output=True, text=True).stdout
-        monitors = set(re.findall("waiting to lock monitor (0x[0-9a-f]+)", said))
-        for _ in range(20):  # it looks again every second, and runs then
-            report = json.loads(kernel.holdup("stuck", "--json", process.pid).stdout)
-            if report["cycles"]:
-                break
-    words = [thread["wait"]["object"] for thread in report["threads"] if thread["comm"] in ("left", "right")]
-    tap.ok(len(report["cycles"]) == 1 and sorted(word.split(" 0x")[0] for word in words) ==
+    for tools in java_kits():
+        with kernel.running(os.path.join(tools, "java"), source, stdout=subprocess.PIPE, text=True) as process:
+            process.stdout.readline()
+            said = subprocess.run([os.path.join(tools, "jstack"), "-l", str(process.pid)], capture_output=True,
+                                  text=True, timeout=60).stdout
+            report = looked_until(process.pid, 2)
+        as_jstack_says(tap, report, said, tools)
+
+
+def as_jstack_says(tap, report, said, tools):
+    monitors = set(re.findall("waiting to lock monitor (0x[0-9a-f]+)", said))
+    threads = {one["comm"]: one for one in report["threads"]}
+    names = {one["tid"]: one["comm"] for one in report["threads"]}
+    objects = {name: one["wait"] and one["wait"]["object"] or "" for name, one in threads.items()}
+    owners = {name: [names[tid] for tid in edges(one)] for name, one in threads.items()}
+    cycles = sorted(sorted(names[tid] for tid in cycle) for cycle in report["cycles"])
+    tap.ok(cycles == [["down", "up"], ["left", "right"]], "deadlocks of a real JVM, %s" % tools, cycles, said[-3000:])
+    words = [objects[name] for name in ("left", "right")]
+    tap.ok(sorted(word.split(" 0x")[0] for word in words) ==
            ["Java monitor of java.lang.Object", "Java monitor of java.lang.StringBuilder"]
            and {int(word.split(" 0x")[1], 16) for word in words} == {int(each, 16) for each in monitors},
-           "two monitors of a real JVM, as jstack has them", words, said[-2000:])
+           "two monitors, as jstack has them", words, said[-2000:])
+    parked = by_jstack(said)
+    wanted = {name: parked[name][1] for name in ("up", "down", "early", "late", "victim", "semaphore")}
+    tap.ok(all(objects[name].startswith("Java lock of %s 0x" % wanted[name]) for name in wanted),
+           "classes of locks, as jstack has them", wanted, objects)
+    tap.ok([owners[name] for name in ("up", "down", "early", "late", "victim", "semaphore")]
+           == [["down"], ["up"], ["late"], ["early"], ["up"], []], "owners of locks, as the program took them", owners)
+    tap.ok("time limit" in threads["early"]["root"] and "behind a deadlock" in threads["victim"]["root"],
+           "a time limit is no deadlock", threads["early"], threads["victim"])
+
+
+GO = """package main
+import ("fmt"; "os"; "sync"; "time")
+func main() {
+    var a, b sync.Mutex
+    both := func(first, second *sync.Mutex) { first.Lock(); time.Sleep(100 * time.Millisecond); second.Lock() }
+    go both(&a, &b)
+    go both(&b, &a)
+    fmt.Println("ready")
+    reader, _, _ := os.Pipe()
+    reader.Read(make([]byte, 1))
+}
+"""
+
+
+def real_go(tap, folder):
+    """Where there is a compiler of Go: goroutines are not seen, and that is said."""
+    if not shutil.which("go"):
+        return
+    source, program = os.path.join(folder, "both.go"), os.path.join(folder, "both")
+    with open(source, "w") as file:
+        file.write(GO)
+    environment = {**os.environ, "GOCACHE": os.path.join(folder, "go-cache"), "GO111MODULE": "off"}
+    built = subprocess.run(["go", "build", "-o", program, source], env=environment, capture_output=True, text=True)
+    if built.returncode != 0:
+        kernel.note(built.stderr)
+        return
+    case = Case("go", [program], folder)
+    try:
+        settle([case])
+        case.look()
+    finally:
+        case.end()
+    waits = [one["wait"] for one in case.report["threads"] if one["wait"] and one["wait"]["in"] == "futex"]
+    tap.ok(no_deadlock(case) and waits and all((one["object"] or "").startswith("futex (Go: goroutines are not seen)")
+                                               for one in waits), "threads of Go", case.report)
 
 
 def wrong_words(tap):
@@ -412,8 +613,14 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir() as folder:
         cases = [(Case(kind, [PROGRAM, kind], folder), judge, what) for kind, judge, what in KINDS]
-        cases.append((Case("python", ["/usr/bin/python3", "-c", PYTHON], folder), unowned,
+        cases.append((Case("python", ["/usr/bin/python3", "-c", PYTHON], folder), python_locks,
                       "two locks of Python, whose owners have no name"))
+        cases.append((Case("queued", ["/usr/bin/python3", "-c", QUEUED], folder), queued,
+                      "connections that nobody has accepted yet"))
+        cases.append((Case("rlocks", ["/usr/bin/python3", "-c", RLOCKS], folder), rlocks,
+                      "two RLocks of Python"))
+        cases.append((Case("rlocks timed", ["/usr/bin/python3", "-c", RLOCKS_TIMED], folder), rlocks_timed,
+                      "two RLocks of Python, one with a time limit"))
         cases.append((Case("tcp", ["/usr/bin/python3", "-c", TCP], folder), ring_of(2),
                       "two ends of a TCP connection"))
         try:
@@ -426,6 +633,7 @@ def main():
                 case.end()
         java_monitors(tap, folder)
         real_java(tap, folder)
+        real_go(tap, folder)
         busy_ones(tap, folder)
         hostile_name(tap, folder)
         wrong_words(tap)

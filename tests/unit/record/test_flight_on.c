@@ -86,6 +86,24 @@ static void an_event_has_perhaps_a_filter(void **state)
 	assert_string_equal(on.event, "block/block_rq_complete");
 	assert_string_equal(on.filter, "error > 0 && comm == \"a:b\"");
 	flight_on_fini(&on);
+	on = parsed("probe:/bin/x:work%return");
+	assert_int_equal(on.kind, FLIGHT_ON_EVENT);
+	assert_string_equal(on.point, "/bin/x:work%return");
+	assert_false(on.is_usdt);
+	flight_on_fini(&on);
+
+	on = parsed("usdt:/bin/x:shop:timeout");
+	assert_string_equal(on.point, "/bin/x:shop:timeout");
+	assert_true(on.is_usdt);
+	flight_on_fini(&on);
+
+	on = parsed("pair:block:a->sched:b_c>200ms");
+	assert_int_equal(on.kind, FLIGHT_ON_PAIR);
+	assert_string_equal(on.event, "block/a");
+	assert_string_equal(on.second, "sched/b_c");
+	assert_int_equal(on.min_ns, 200000000);
+	flight_on_fini(&on);
+
 	on = parsed("event:oom:mark_victim");
 	assert_string_equal(on.event, "oom/mark_victim");
 	assert_null(on.filter);
@@ -143,6 +161,19 @@ static void what_is_no_trigger_is_refused(void **state)
 		"event:oom:mark_victim:",
 		"event:../..:enable",
 		"event:oom:a/b",
+		"probe:",
+		"probe:work",
+		"probe:/bin/x:",
+		"usdt:",
+		"usdt:a:b",
+		"pair:",
+		"pair:a:b>1s",
+		"pair:a:b->c:d",
+		"pair:a:b->a:b>1s",
+		"pair:a->c:d>1s",
+		"pair:a:b->c:../d>1s",
+		"pair:a:b->c:d>0",
+		"pair:->>1s",
 	};
 	struct flight_on on;
 	struct err err;

@@ -1,4 +1,4 @@
-/* test_stuck.c - why a condition is met, in one line: what is inferred says so. */
+/* test_stuck.c - why a condition is met, in one line: what is inferred says so; who waits alike is one line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,11 +70,103 @@ static void what_is_inferred_anywhere_says_so(void **unused)
 	}
 }
 
+/* Threads 1 to 'count' wait for work in conditions of their own; 90 waits for 91, which sleeps. */
+static char *idle_text(int32_t count, bool unfold)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+	size_t bytes;
+	char *text;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stuck->now_ns = 5000000000;
+	stuck->threads = xcalloc((size_t)count + 3, sizeof(*stuck->threads));
+	for (int32_t tid = 1; tid <= count; tid++) {
+		struct stuck_thread *thread = &stuck->threads[stuck->count];
+
+		add(stuck, tid, 0, false);
+		thread->kind = STUCK_UNOWNED;
+		thread->since_ns = 1000000000u * (uint64_t)tid;
+		snprintf(thread->in, sizeof(thread->in), "futex");
+		snprintf(thread->object, sizeof(thread->object),
+			 tid % 2 ? "semaphore (by its layout) 0x7f0%d"
+				 : "semaphore (by its layout) of queue+0x%d (server)",
+			 tid);
+	}
+	add(stuck, 90, 91, false);
+	add(stuck, 91, 0, false);
+	graph_run(stuck);
+	report_stuck_text(out,
+			  &(struct report_stuck){ .stuck = stuck, .all = true, .unfold = unfold });
+	(void)fclose(out);
+	stuck_free(stuck);
+	return text;
+}
+
+static size_t lines_with(const char *text, const char *word)
+{
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, word)); at++)
+		count++;
+	return count;
+}
+
+static void who_waits_alike_is_one_line(void **unused)
+{
+	AUTO_FREE char *text = idle_text(4, false);
+	const char *folded =
+		strstr(text, "4 threads wait for up to 4.000 s in futex: semaphore (by its "
+			     "layout): t1[1], t2[2], t3[3], t4[4]\n");
+
+	assert_non_null(folded);
+	/* Chains stand before it. */
+	assert_true(strstr(text, "t90[90] waits") < folded);
+	assert_int_equal(lines_with(text, "semaphore"), 1);
+}
+
+static void two_alike_and_unfolded_ones_are_lines_of_their_own(void **unused)
+{
+	AUTO_FREE char *two = idle_text(2, false), *unfolded = idle_text(4, true);
+
+	assert_int_equal(lines_with(two, "] waits for "), 2);
+	assert_int_equal(lines_with(unfolded, "semaphore (by its layout) 0x7f0"), 2);
+	assert_int_equal(lines_with(unfolded, "semaphore (by its layout) of queue"), 2);
+}
+
+/* Thread 1 waits for process 2, of which thread 2 waits for work and thread 3 runs; or for a signal. */
+static void who_runs_of_several_is_said_and_that_others_could_end_it(void **unused)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+	size_t bytes;
+	AUTO_FREE char *text = NULL;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stuck->threads = xcalloc(4, sizeof(*stuck->threads));
+	add(stuck, 1, 2, false);
+	stuck->threads[0].edges[0].is_process = true;
+	stuck->threads[0].has_outside = true;
+	add(stuck, 2, 0, false);
+	add(stuck, 3, 0, false);
+	stuck->threads[1].tgid = stuck->threads[2].tgid = 2;
+	stuck->threads[1].kind = STUCK_UNOWNED;
+	stuck->threads[2].kind = STUCK_RUNS;
+	graph_run(stuck);
+	report_stuck_text(out, &(struct report_stuck){ .stuck = stuck, .all = true });
+	(void)fclose(out);
+	stuck_free(stuck);
+	assert_non_null(strstr(text, "  <- or from outside: a signal, a client, the network\n"));
+	assert_non_null(
+		strstr(text, "any thread of t2[2]; of these t3[3] runs, or waits for a CPU\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_said),
 		cmocka_unit_test(what_is_inferred_anywhere_says_so),
+		cmocka_unit_test(who_waits_alike_is_one_line),
+		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
+		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,24 @@
+/*
+ * raw_pair.h - what the BPF program tells user space of two events of a thread that were too long apart.
+ */
+#ifndef RECORD_BPF_RAW_PAIR_H
+#define RECORD_BPF_RAW_PAIR_H
+
+#include <linux/types.h>
+
+#define RAW_PAIR_COMM 16
+
+struct raw_pair {
+	__u64 apart_ns;
+	__u32 tid, tgid;
+	char comm[RAW_PAIR_COMM];
+};
+
+/* Shared with user space, which writes the first two. */
+struct raw_pair_control {
+	__u64 limit_ns;
+	__u32 is_armed; /* the program sets it to 0 as it tells */
+	__u32 pad;
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* flight_pair_none.c - stands in for flight_pair.c where BPF programs could not be built. */
+#include "record/flight_pair.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+int flight_pair_open(const char *first, const char *second, uint64_t limit_ns,
+		     struct flight_pair **out_pair, struct err *err)
+{
+	(void)first;
+	(void)second;
+	(void)limit_ns;
+	(void)out_pair;
+	return err_set(err, -ENOTSUP,
+		       "holdup was built without its BPF programs, which need clang and libbpf");
+}
+
+int flight_pair_fd(const struct flight_pair *pair)
+{
+	(void)pair;
+	return -1;
+}
+
+char *flight_pair_take(struct flight_pair *pair)
+{
+	(void)pair;
+	return NULL;
+}
+
+void flight_pair_arm(struct flight_pair *pair)
+{
+	(void)pair;
+}
+
+void flight_pair_close(struct flight_pair *pair)
+{
+	(void)pair;
+}

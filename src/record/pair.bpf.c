@@ -1,0 +1,88 @@
+/*
+ * pair.bpf.c - tell of a thread that passed a second event too long after a first one.
+ *
+ * Both programs run at whatever event of the kernel they are attached to, in the thread that the event
+ * happens in. A number of a thread that was given out again is not the same one: its start tells.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/raw_pair.h"
+
+#define THREADS_MAX 65536 /* whose first event is the longest ago is forgotten then */
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct task_struct {
+	__u64 start_time;
+} __attribute__((preserve_access_index));
+
+struct first {
+	__u64 at_ns;
+	__u64 start_ns; /* of the thread */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct first);
+} firsts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+struct raw_pair_control control;
+
+static __u64 own_start(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, start_time);
+}
+
+SEC("tp")
+int on_first(void *context)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct first first = { .at_ns = bpf_ktime_get_ns() };
+
+	(void)context;
+	if (!control.is_armed || !tid)
+		return 0;
+	first.start_ns = own_start();
+	bpf_map_update_elem(&firsts, &tid, &first, BPF_ANY);
+	return 0;
+}
+
+static void tell(__u64 apart_ns)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct raw_pair raw = { .apart_ns = apart_ns,
+				.tid = (__u32)pid_tgid,
+				.tgid = pid_tgid >> 32 };
+
+	bpf_get_current_comm(raw.comm, sizeof(raw.comm));
+	if (bpf_ringbuf_output(&ring, &raw, sizeof(raw), BPF_RB_FORCE_WAKEUP) == 0)
+		control.is_armed = 0;
+}
+
+SEC("tp")
+int on_second(void *context)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct first *first = control.is_armed && tid ? bpf_map_lookup_elem(&firsts, &tid) : NULL;
+	__u64 apart_ns;
+
+	(void)context;
+	if (!first)
+		return 0;
+	apart_ns = bpf_ktime_get_ns() - first->at_ns;
+	if (apart_ns > control.limit_ns && first->start_ns == own_start())
+		tell(apart_ns);
+	bpf_map_delete_elem(&firsts, &tid);
+	return 0;
+}

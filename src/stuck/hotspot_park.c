@@ -1,0 +1,72 @@
+/*
+ * hotspot_park.c - who has the lock of java.util.concurrent that a thread is parked for.
+ *
+ * LockSupport.park() notes in the Thread what it waits for (parkBlocker). A lock that one thread has at a
+ * time is an AbstractOwnableSynchronizer, and notes that thread (exclusiveOwnerThread): it writes both itself, after
+ * it got the lock and before it lets it go. jstack -l reads the same.
+ *
+ * A thread that is parked waits for a word in its own JavaThread, OpenJDK 17 and later. Elsewhere it waits for
+ * HotSpot, as while garbage is collected, and how it is parked is not known.
+ */
+#include <string.h>
+
+#include "stuck/hotspot.h"
+#include "stuck/hotspot_int.h"
+#include "stuck/snap_int.h"
+
+#define OWNABLE "java/util/concurrent/locks/AbstractOwnableSynchronizer"
+
+/* The Thread that a thread runs now: a virtual one, or its own. */
+static uint64_t current_object(struct hotspot *hotspot, uint64_t thread)
+{
+	uint64_t handle = hotspot_field(hotspot, thread, VIRTUAL_OBJECT);
+	uint64_t object = handle ? remote_u64(&hotspot->memory, handle) : 0;
+
+	if (object)
+		return object;
+	handle = hotspot_field(hotspot, thread, THREAD_OBJECT);
+	return handle ? remote_u64(&hotspot->memory, handle) : 0;
+}
+
+static uint64_t blocker_of(struct hotspot *hotspot, uint64_t thread)
+{
+	uint64_t object = current_object(hotspot, thread);
+	uint64_t klass = hotspot_klass(hotspot, object);
+
+	return hotspot_reference(hotspot, object,
+				 hotspot_ancestor(hotspot, klass, "java/lang/Thread"),
+				 "parkBlocker");
+}
+
+static int32_t owner_of(struct hotspot *hotspot, uint64_t blocker, uint64_t ownable)
+{
+	uint64_t owner = hotspot_reference(hotspot, blocker, ownable, "exclusiveOwnerThread");
+
+	return owner ? hotspot_thread_of(hotspot, owner) : 0;
+}
+
+/* Several may have it (a semaphore, readers), or nobody, who is to signal it. */
+bool hotspot_parked(struct asleep *asleep, struct hotspot *hotspot, uint64_t thread)
+{
+	struct stuck_edge edge = { .how = "owns the lock: its exclusiveOwnerThread" };
+	uint64_t word = asleep->task.args[0], blocker, klass, ownable;
+	char name[HOTSPOT_CLASS_MAX + 1];
+
+	if (word < thread || word - thread >= hotspot->sizes[SIZE_THREAD])
+		return false;
+	blocker = blocker_of(hotspot, thread);
+	klass = hotspot_klass(hotspot, blocker);
+	if (!blocker || !hotspot_class_name(hotspot, klass, name))
+		return false;
+	ownable = hotspot_ancestor(hotspot, klass, OWNABLE);
+	edge.tid = ownable ? owner_of(hotspot, blocker, ownable) : 0;
+	wait_object(asleep->wait, "Java %s of %s 0x%llx", ownable ? "lock" : "park for an object",
+		    name, (unsigned long long)blocker);
+	if (edge.tid && edge.tid != asleep->task.tid) {
+		wait_edge(asleep->wait, &edge);
+	} else {
+		asleep->wait->has_unowned = true;
+		asleep->wait->is_inside = true;
+	}
+	return true;
+}

@@ -1,0 +1,130 @@
+/*
+ * python_lock.c - see python_lock.h. The layouts are those of CPython's Modules/_threadmodule.c up to 3.13.
+ *
+ * The calls from the lock object's method to the kernel are few, so the object lies near the stack pointer. A word
+ * there is believed to be it when it leads to an object of one of the two types with that very semaphore.
+ */
+#include "stuck/python_lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "stuck/maps.h"
+#include "stuck/remote.h"
+#include "stuck/snap_int.h"
+
+#define PART_WORDS   64u
+#define STACK_PARTS  4u
+#define OBJECT_ALIGN 16u
+#define TYPE_NAME    24u /* in a PyTypeObject: behind its head of a PyVarObject */
+
+struct python {
+	struct remote memory;
+	bool is_python;
+};
+
+/* PyObject_HEAD, then what both begin with; the last two are of an RLock. */
+struct lock_object {
+	uint64_t references, type, semaphore, owner, count;
+};
+
+void python_free(struct python *python)
+{
+	if (!python)
+		return;
+	remote_fini(&python->memory);
+	free(python);
+}
+
+static bool runs_python(const struct asleep *asleep)
+{
+	static const char *const libraries[] = { "libpython3.13.so.1.0", "libpython3.12.so.1.0",
+						 "libpython3.11.so.1.0" };
+	struct look *look = &asleep->snap->look;
+	uint64_t address;
+	char exe[1024];
+	const char *name;
+
+	if (look_link(look, asleep->process, "exe", exe, sizeof(exe)) <= 0)
+		return false;
+	name = strrchr(exe, '/');
+	if (name && strncmp(name + 1, "python", 6) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(libraries); i++) {
+		if (maps_library(look, asleep->process, libraries[i], &address))
+			return true;
+	}
+	return false;
+}
+
+/* Of the process, once in a look. */
+static struct python *python_of(struct asleep *asleep)
+{
+	struct snap *snap = asleep->snap;
+	uint64_t tgid = (uint64_t)asleep->process->tgid;
+	uint64_t *index = map_find(&snap->by_python, tgid);
+	struct python *python;
+
+	if (!index) {
+		python = xcalloc(1, sizeof(*python));
+		python->is_python = runs_python(asleep);
+		python->memory.look = &snap->look;
+		snap->pythons = vec_room(snap->pythons, snap->python_count, &snap->python_cap,
+					 sizeof(struct python *));
+		map_put(&snap->by_python, tgid, snap->python_count);
+		snap->pythons[snap->python_count++] = python;
+		index = map_find(&snap->by_python, tgid);
+	}
+	python = snap->pythons[*index];
+	python->memory.process = asleep->process;
+	return python;
+}
+
+static bool is_lock(struct remote *memory, uint64_t object, uint64_t semaphore,
+		    struct python_lock *out_lock)
+{
+	struct lock_object lock;
+	uint64_t name;
+
+	if (remote_u64(memory, object + offsetof(struct lock_object, semaphore)) != semaphore ||
+	    !remote_read(memory, object, &lock, sizeof(lock)) || !lock.type)
+		return false;
+	name = remote_u64(memory, lock.type + TYPE_NAME);
+	*out_lock =
+		(struct python_lock){ .is_rlock = remote_is_text(memory, name, "_thread.RLock") };
+	if (out_lock->is_rlock && lock.count)
+		out_lock->owner = lock.owner;
+	return out_lock->is_rlock || remote_is_text(memory, name, "_thread.lock");
+}
+
+/* One of the words on its stack leads there; near the end of the stack there are fewer. */
+static bool is_in_words(struct python *python, const struct asleep *asleep, const uint64_t *words,
+			struct python_lock *out_lock)
+{
+	for (size_t i = 0; i < PART_WORDS; i++) {
+		uint64_t object = words[i];
+
+		if (object >= REMOTE_PAGE && object % OBJECT_ALIGN == 0 && object >> 47 == 0 &&
+		    is_lock(&python->memory, object, asleep->task.args[0], out_lock))
+			return true;
+	}
+	return false;
+}
+
+bool python_lock_find(struct asleep *asleep, struct python_lock *out_lock)
+{
+	struct python *python = python_of(asleep);
+	uint64_t sp = asleep->task.sp & ~(uint64_t)7, words[PART_WORDS];
+
+	if (!python->is_python || !sp)
+		return false;
+	for (size_t i = 0; i < STACK_PARTS; i++, sp += sizeof(words)) {
+		if (!look_memory(&asleep->snap->look, asleep->process, sp, words, sizeof(words)))
+			return false;
+		if (is_in_words(python, asleep, words, out_lock))
+			return true;
+	}
+	return false;
+}
