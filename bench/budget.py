@@ -6,6 +6,8 @@ usage: budget.py HOLDUP [ROUNDS [LOAD...]]
 The CPU time of the load itself, with all its children, from getrusage(): plain and recorded in turn, so
 that what else the machine does falls on both. What recording adds to it is held against the time that
 the trace tells for the events; the recorder's own time is counted by the kernel, and needs no check.
+Told is for the events of all programs. So that the machine may do other things, too, of that the part is taken that
+the load's own events are of all.
 """
 import json
 import os
@@ -45,7 +47,8 @@ def cpu_s(command):
     child = "import os, resource, subprocess, sys\n" \
             "subprocess.run(sys.argv[1:], check=True)\n" \
             "u = resource.getrusage(resource.RUSAGE_CHILDREN)\n" \
-            "open('cpu', 'w').write(str(u.ru_utime + u.ru_stime))\n"
+            "open('cpu', 'w').write(str(u.ru_utime + u.ru_stime))\n" \
+            "open('pid', 'w').write(str(os.getpid()))\n"
     return [sys.executable, "-c", child, *command]
 
 
@@ -59,7 +62,16 @@ def told(holdup):
     info = json.loads(subprocess.run([holdup, "info", "--json", "t.holdup"], check=True,
                                      stdout=subprocess.PIPE).stdout)
     cost = info["cost"]
-    return cost["events_cpu_ns"] / 1e9, cost["event_ns"], cost["call_event_ns"], info["events"]
+    with open("pid") as file:
+        own = counted(holdup, "--follow", file.read(), "--children")
+    share = own / max(1, counted(holdup))
+    return cost["events_cpu_ns"] / 1e9 * share, cost["event_ns"], cost["call_event_ns"], own
+
+
+def counted(holdup, *options):
+    """Events in the trace, or those of the load and its children."""
+    return json.loads(subprocess.run([holdup, "list", "--count-by", "event", "--json", *options, "t.holdup"], check=True,
+                                     stdout=subprocess.PIPE).stdout)["events"]
 
 
 def median(values):
