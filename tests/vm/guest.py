@@ -19,6 +19,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "kernel"), os.path.join(HERE, "..", "ke
 import away  # noqa: E402
 import bad  # noqa: E402
 import kernel  # noqa: E402
+import limits  # noqa: E402
 import live  # noqa: E402
 
 CPU1 = "/sys/devices/system/cpu/cpu1/online"
@@ -221,6 +222,7 @@ PARTS = {
     "namespace": check_namespace,
     "hotplug": check_hotplug,
     "away": away.check,
+    "limits": limits.check,
 }
 
 
