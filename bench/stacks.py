@@ -169,6 +169,20 @@ def await_path(path):
 SLEEPERS = {"python": 3, "postgres": 1, "redis": 1, "nginx": 1, "sqlite": 8, "git": 6, "make": 8, "openssl": 6, "node": 4}
 
 
+# What a row of either table needs; without it the row is left out.
+NEEDS = {"postgres": "pg_lsclusters", "redis": "redis-server", "nginx": "nginx", "sqlite": "sqlite3", "sqlite3": "sqlite3", "git": "git",
+         "make": "make", "make+gcc": "make", "openssl": "openssl", "node": "node"}
+
+
+def there_are(names):
+    """Those whose programs are installed."""
+    for name in names:
+        if shutil.which(NEEDS.get(name, "python3")):
+            yield name
+        else:
+            print("stacks.py: %s is not installed" % NEEDS[name], file=sys.stderr)
+
+
 # ------------------------------------------------------------------ what holdup tells
 
 class Stacks:
@@ -342,8 +356,8 @@ def beside_gdb(holdup, folder, verbose):
     programs = Programs(folder)
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
     try:
-        for name, count in SLEEPERS.items():
-            for _ in range(count):
+        for name in there_are(SLEEPERS):
+            for _ in range(SLEEPERS[name]):
                 getattr(programs, name)()
                 time.sleep(0.05)
         time.sleep(8)
@@ -490,7 +504,7 @@ def how_it_ends(stacks, number):
 def ends(holdup, folder, verbose):
     total = Seen()
     print("| load | waits | whole | of the time | the others |\n|---|---|---|---|---|", flush=True)
-    for name in LOADS:
+    for name in there_are(LOADS):
         trace = record(holdup, folder, "--", sys.executable, os.path.realpath(__file__), "--run", name)
         seen, stacks, tids, odd = Seen(), Stacks(trace), tree_of(holdup, trace), collections.Counter()
         for wait in bare_waits(holdup, trace, tids, stacks):

@@ -146,6 +146,7 @@ static void members_read(struct members *members)
 		members->bias = bias - elf_bias;
 		members_read_unit(members, unit);
 	}
+	members->dies_left = DIES_MAX; /* for all searches */
 	if (members->count)
 		qsort(members->variables, members->count, sizeof(*members->variables),
 		      compare_members);
@@ -247,15 +248,17 @@ static bool die_number(Dwarf_Die *die, unsigned int attribute, uint64_t *out_num
 static size_t array_counts(Dwarf_Die *array, uint64_t out_counts[DIMS_MAX])
 {
 	Dwarf_Die child;
-	size_t dims = 0;
+	size_t dims = 0, seen = 0;
 
 	for (int rc = dwarf_child(array, &child); rc == 0; rc = dwarf_siblingof(&child, &child)) {
 		uint64_t bound, lower = 0;
 
+		if (seen++ >= DIMS_MAX)
+			return 0;
 		if (dwarf_tag(&child) != DW_TAG_subrange_type)
 			continue;
 		(void)die_number(&child, DW_AT_lower_bound, &lower); /* C has none */
-		if (dims == DIMS_MAX || lower)
+		if (lower)
 			return 0;
 		if (die_number(&child, DW_AT_count, &bound))
 			out_counts[dims++] = bound;
@@ -294,9 +297,10 @@ static uint64_t type_bytes(struct member_type type)
 
 struct member_way {
 	struct member_type type;
-	uint64_t offset; /* into it */
-	char *path;	 /* up to it */
-	size_t bytes;	 /* of the path */
+	uint64_t offset;	 /* into it */
+	char *path;		 /* up to it */
+	size_t bytes;		 /* of the path */
+	struct members *members; /* a view */
 };
 
 /* False, and nothing added, when there is no room. */
@@ -378,10 +382,13 @@ static bool way_into_structure(struct member_way *way)
 	struct member_type type;
 	Dwarf_Die member, found;
 	uint64_t begins;
-	int count = 0, seen = 0;
+	int count = 0;
 
-	for (int rc = dwarf_child(&way->type.die, &member); rc == 0 && seen < (int)DIES_MAX;
-	     rc = dwarf_siblingof(&member, &member), seen++) {
+	for (int rc = dwarf_child(&way->type.die, &member); rc == 0;
+	     rc = dwarf_siblingof(&member, &member)) {
+		if (!way->members->dies_left)
+			return false;
+		way->members->dies_left--;
 		if (!member_covers(&member, way->offset, &type, &begins))
 			continue;
 		found = member;
@@ -427,7 +434,7 @@ static bool way_go(struct member_way *way)
 bool members_find(struct members *members, uint64_t address, uint64_t offset,
 		  struct member *out_member)
 {
-	struct member_way way = { .offset = offset, .path = members->path };
+	struct member_way way = { .offset = offset, .path = members->path, .members = members };
 	const struct member_variable *variable;
 	Dwarf_Die die;
 

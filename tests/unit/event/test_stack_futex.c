@@ -20,6 +20,7 @@ static void fill(struct stacks *stacks)
 		{ 7, 0x2000, 0, 80, STACK_FUTEX_PLACE, NULL, NULL, 0 },
 		{ 7, 0x3000, 0, 80, STACK_FUTEX_ARENA, NULL, NULL, 0 },
 		{ 7, 0x4000, 0, 80, STACK_FUTEX_PLACE, NULL, NULL, 1 },
+		{ 7, 0x6000, 0, 80, STACK_FUTEX_SHARED, "/dev/shm/x+0x40", NULL, 0 },
 	};
 
 	stacks_add_frame(stacks,
@@ -55,6 +56,7 @@ static void a_word_has_the_name_of_the_program_that_ran_then(void **unused)
 	says(&stacks, 7, "futex 0x1000", 99, "futex of ledger_lock (planted)");
 	says(&stacks, 7, "futex 0x1000", 100, "futex of cache+0x8 (second)");
 	says(&stacks, 8, "futex 0x1000", 99, "Python's GIL");
+	says(&stacks, 7, "futex 0x6000", 79, "futex in /dev/shm/x+0x40");
 	says(&stacks, 9, "futex 0x1000", 99, NULL);
 	stacks_fini(&stacks);
 }

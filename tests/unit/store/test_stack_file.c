@@ -59,6 +59,10 @@ static void what_is_written_is_read(void **unused)
 						     .address = 0x7e00,
 						     .until_ns = 20,
 						     .kind = STACK_FUTEX_ARENA });
+	stack_file_futex(out, &(struct stack_futex){ .tgid = 5,
+						     .until_ns = 20,
+						     .kind = STACK_FUTEX_SHARED,
+						     .name = "/dev/shm/x+0x40" });
 	fclose(out);
 	assert_int_equal(stack_file_read(PATH, &stacks, &bad, &err), 0);
 	assert_int_equal(bad, 0);
@@ -83,7 +87,9 @@ static void what_is_written_is_read(void **unused)
 	assert_int_equal(stacks.samples[0].tid, 4); /* sorted */
 	assert_int_equal(stacks_first_sample(&stacks, 5, 40), 1);
 	assert_int_equal(stacks_first_sample(&stacks, 5, 41), 2);
-	assert_int_equal(stacks.futex_count, 2);
+	assert_int_equal(stacks.futex_count, 3);
+	assert_int_equal(stacks.futexes[2].kind, STACK_FUTEX_SHARED);
+	assert_string_equal(stacks.futexes[2].name, "/dev/shm/x+0x40");
 	assert_int_equal(stacks.futexes[0].address, 0x7e00); /* sorted */
 	assert_int_equal(stacks.futexes[0].kind, STACK_FUTEX_ARENA);
 	assert_null(stacks.futexes[0].name);
