@@ -12,16 +12,11 @@
 #if defined(__aarch64__)
 
 /* The signature that must stand before label 4 (glibc's bits/rseq.h). */
-#define HOLDUP_RSEQ_FRAME_                  \
-	".pushsection __rseq_cs, \"aw?\"\n" \
-	".balign 32\n"                      \
-	"3:\n"                              \
-	".long 0, 0\n"                      \
-	".quad 1f, 2f - 1f, 4f\n"           \
-	".popsection\n"                     \
-	"adrp x9, 3b\n"                     \
-	"add x9, x9, :lo12:3b\n"            \
-	"str x9, [%[rseq], #8]\n"           \
+#define HOLDUP_RSEQ_FRAME_        \
+	HOLDUP_RSEQ_CS_           \
+	"adrp x9, 3b\n"           \
+	"add x9, x9, :lo12:3b\n"  \
+	"str x9, [%[rseq], #8]\n" \
 	"1:\n"
 
 #if defined(__PIC__) && !defined(__PIE__)

@@ -145,6 +145,15 @@ static inline __attribute__((always_inline)) bool holdup_on_(uint32_t id)
 	return __builtin_expect(mask >> (id % HOLDUP_CLASSES_) & 1, 0);
 }
 
+/* The description of a sequence (struct rseq_cs), at label 3. */
+#define HOLDUP_RSEQ_CS_                     \
+	".pushsection __rseq_cs, \"aw?\"\n" \
+	".balign 32\n"                      \
+	"3:\n"                              \
+	".long 0, 0\n"                      \
+	".quad 1f, 2f - 1f, 4f\n"           \
+	".popsection\n"
+
 #if defined(__x86_64__) && !defined(__ILP32__)
 #include <holdup/trace_x86.h>
 #elif defined(__aarch64__)

@@ -35,12 +35,7 @@
  * the packet's beginning, or another packet must begin.
  */
 #define HOLDUP_RSEQ_BEGIN_                                            \
-	".pushsection __rseq_cs, \"aw?\"\n"                           \
-	".balign 32\n"                                                \
-	"3:\n"                                                        \
-	".long 0, 0\n"                                                \
-	".quad 1f, 2f - 1f, 4f\n"                                     \
-	".popsection\n"                                               \
+	HOLDUP_RSEQ_CS_                                               \
 	"movq %[rseq], %%rcx\n"                                       \
 	"leaq 3b(%%rip), %%rax\n"                                     \
 	"movq %%rax, %%fs:8(%%rcx)\n"                                 \
@@ -149,34 +144,28 @@
 
 /* holdup_switch_() */
 #define HOLDUP_RSEQ_SWITCH_                                                                   \
-	__asm__ goto(".pushsection __rseq_cs, \"aw?\"\n"                                      \
-		     ".balign 32\n"                                                           \
-		     "3:\n"                                                                   \
-		     ".long 0, 0\n"                                                           \
-		     ".quad 1f, 2f - 1f, 4f\n"                                                \
-		     ".popsection\n"                                                          \
-		     "leaq 3b(%%rip), %%rax\n"                                                \
-		     "movq %%rax, %%fs:8(%[rseq])\n"                                          \
-		     "1:\n"                                                                   \
-		     "cmpl %[cpu], %%fs:4(%[rseq])\n"                                         \
-		     "jne %l[gone]\n"                                                         \
-		     "movl %[cpu], %%ecx\n"                                                   \
-		     "shlq $6, %%rcx\n"                                                       \
-		     "addq %[cpus], %%rcx\n"                                                  \
-		     "cmpq %[old], 8(%%rcx)\n"                                                \
-		     "jne %l[gone]\n"                                                         \
-		     "rdtsc\n"                                                                \
-		     "shlq $32, %%rdx\n"                                                      \
-		     "orq %%rdx, %%rax\n"                                                     \
-		     "movq %%rax, 80(%[next])\n"                                              \
-		     "movq %[next], 8(%%rcx)\n"                                               \
-		     "2:\n"                                                                   \
-		     ".pushsection __rseq_failure, \"ax?\"\n"                                 \
-		     ".byte 0x0f, 0xb9, 0x3d\n"                                               \
-		     ".long 0x53053053\n"                                                     \
-		     "4:\n"                                                                   \
-		     "jmp %l[again]\n"                                                        \
-		     ".popsection\n"                                                          \
+	__asm__ goto(HOLDUP_RSEQ_CS_ "leaq 3b(%%rip), %%rax\n"                                \
+				     "movq %%rax, %%fs:8(%[rseq])\n"                          \
+				     "1:\n"                                                   \
+				     "cmpl %[cpu], %%fs:4(%[rseq])\n"                         \
+				     "jne %l[gone]\n"                                         \
+				     "movl %[cpu], %%ecx\n"                                   \
+				     "shlq $6, %%rcx\n"                                       \
+				     "addq %[cpus], %%rcx\n"                                  \
+				     "cmpq %[old], 8(%%rcx)\n"                                \
+				     "jne %l[gone]\n"                                         \
+				     "rdtsc\n"                                                \
+				     "shlq $32, %%rdx\n"                                      \
+				     "orq %%rdx, %%rax\n"                                     \
+				     "movq %%rax, 80(%[next])\n"                              \
+				     "movq %[next], 8(%%rcx)\n"                               \
+				     "2:\n"                                                   \
+				     ".pushsection __rseq_failure, \"ax?\"\n"                 \
+				     ".byte 0x0f, 0xb9, 0x3d\n"                               \
+				     ".long 0x53053053\n"                                     \
+				     "4:\n"                                                   \
+				     "jmp %l[again]\n"                                        \
+				     ".popsection\n"                                          \
 		     :                                                                        \
 		     : [rseq] "r"(holdup_state_.rseq_offset), [cpus] "m"(holdup_state_.cpus), \
 		       [cpu] "r"(cpu), [old] "r"(old), [next] "r"(next)                       \
