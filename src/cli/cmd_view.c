@@ -270,6 +270,7 @@ static int save_files(const struct view_cmd *cmd, struct err *err)
 	rc = output_end(&html, rc, err);
 	rc = output_end(&svg, rc, err);
 	view_others_end(view.others);
+	model_free(cmd->model);
 	beside_fini(&beside);
 	loaded_fini(&loaded);
 	return rc;
@@ -291,6 +292,8 @@ static int show_loaded(const struct view_cmd *cmd, struct view *view, struct vie
 	rc = screen ? viewer_screen_show(screen, view, err) : viewer_screen_run(view, err);
 	view->beside = NULL;
 	beside_fini(&beside);
+	if (view_others_leave(view->others))
+		model_free(cmd->model);
 	return rc;
 }
 

@@ -24,9 +24,9 @@
 #include "bpf/raw.h"
 #include "bpf/ring.h"
 
-#define S_IFMT	 0170000
-#define S_IFIFO	 0010000
-#define S_IFCHR	 0020000
+#define S_IFMT	0170000
+#define S_IFIFO 0010000
+#define S_IFCHR 0020000
 
 #define DEVICE_MASTER (5 << 20 | 2) /* /dev/ptmx */
 

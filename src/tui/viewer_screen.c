@@ -216,17 +216,18 @@ void viewer_screen_close(struct viewer_screen *screen)
 
 int viewer_screen_show(struct viewer_screen *screen, const struct view *view, struct err *err)
 {
-	struct viewer viewer = { 0 };
 	int rc;
 
-	screen->viewer = &viewer;
+	screen->viewer = xcalloc(1, sizeof(*screen->viewer));
 	rc = begin(screen, view, err);
-	viewer.ascii = screen->terminal.ascii;
+	screen->viewer->ascii = screen->terminal.ascii;
 	if (rc == 0)
 		rc = run(screen, err);
-	viewer_fini(&viewer);
 	viewer_asker_end(screen->asker);
 	screen->asker = NULL;
+	viewer_fini(screen->viewer);
+	free(screen->viewer);
+	screen->viewer = NULL;
 	return rc;
 }
 

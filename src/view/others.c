@@ -635,3 +635,15 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	put_spans(&json.json, view, lane, &window, most);
 	view_json_end(&json, out_answer);
 }
+
+bool view_others_leave(struct view_others *others)
+{
+	bool is_reading;
+
+	pthread_mutex_lock(&others->lock);
+	is_reading = others->state == OTHERS_WAITING || others->state == OTHERS_READING;
+	pthread_mutex_unlock(&others->lock);
+	if (!is_reading)
+		view_others_end(others);
+	return !is_reading;
+}

@@ -34,6 +34,11 @@ int view_others_read(const char *path, const struct model *model, struct view_ot
 /* Lanes that are read already, which stay the caller's; for tests. End it with view_others_end(). */
 struct view_others *view_others_ready(const struct other_lanes *lanes);
 void view_others_end(struct view_others *others); /* NULL is fine */
+/*
+ * End it, unless its thread still reads: then it stays, with path and model, until the process ends. Returns
+ * whether it is ended.
+ */
+bool view_others_leave(struct view_others *others);
 
 enum view_others_is {
 	VIEW_OTHERS_READING,

@@ -10,10 +10,10 @@
 #include <bpf/bpf_helpers.h>
 
 /* A ring of 'room' bytes, a power of two. */
-#define RING_MAP(name, room)                          \
-	struct {                                      \
-		__uint(type, BPF_MAP_TYPE_RINGBUF);   \
-		__uint(max_entries, room);            \
+#define RING_MAP(name, room)                        \
+	struct {                                    \
+		__uint(type, BPF_MAP_TYPE_RINGBUF); \
+		__uint(max_entries, room);          \
 	} name SEC(".maps")
 
 /* The reader is woken when 'wake_bytes' wait; what finds no room is counted in *lost, and 0 returned. */
