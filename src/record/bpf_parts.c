@@ -7,7 +7,43 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/mem.h"
+
+static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+void bpf_parts_quiet(void)
+{
+	(void)libbpf_set_print(say_nothing);
+}
+
+int bpf_parts_open(const char *name, const unsigned char *image, size_t bytes,
+		   struct bpf_object **out_object, struct err *err)
+{
+	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = name };
+	int rc;
+
+	bpf_parts_quiet();
+	*out_object = bpf_object__open_mem(image, bytes, &opts);
+	rc = (int)libbpf_get_error(*out_object);
+	if (rc == 0)
+		return 0;
+	*out_object = NULL;
+	return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
+}
+
+int bpf_parts_load(struct bpf_object *object, struct err *err)
+{
+	int rc = bpf_object__load(object);
+
+	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
+}
 
 void *bpf_parts_map(struct bpf_object *object, size_t bytes)
 {

@@ -7,6 +7,18 @@
 #include <stddef.h>
 
 struct bpf_object;
+struct err;
+
+/* Have libbpf print nothing: what goes wrong is told by return codes. */
+void bpf_parts_quiet(void);
+
+/*
+ * Open the program that is linked in as 'bytes' of 'image'; bpf_parts_load() then loads it. Both return 0, or a
+ * negative errno with err filled. *out_object is the caller's to close; NULL on failure.
+ */
+int bpf_parts_open(const char *name, const unsigned char *image, size_t bytes,
+		   struct bpf_object **out_object, struct err *err);
+int bpf_parts_load(struct bpf_object *object, struct err *err);
 
 /*
  * The program's own data, of which the first 'bytes' are shared with it: mapped, to be unmapped with

@@ -43,17 +43,10 @@ static int take_record(void *context, void *data, size_t bytes)
 
 static int load(struct flight_pair *pair, struct err *err)
 {
-	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_pair" };
-	int rc;
+	int rc = bpf_parts_open("holdup_pair", holdup_bpf_pair, holdup_bpf_pair_bytes,
+				&pair->object, err);
 
-	pair->object = bpf_object__open_mem(holdup_bpf_pair, holdup_bpf_pair_bytes, &opts);
-	rc = (int)libbpf_get_error(pair->object);
-	if (rc) {
-		pair->object = NULL;
-		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
-	}
-	rc = bpf_object__load(pair->object);
-	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
+	return rc < 0 ? rc : bpf_parts_load(pair->object, err);
 }
 
 static int prepare(struct flight_pair *pair, uint64_t limit_ns, struct err *err)
@@ -89,21 +82,12 @@ static int attach(struct flight_pair *pair, size_t which, const char *name, stru
 	return 0;
 }
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 int flight_pair_open(const char *first, const char *second, uint64_t limit_ns,
 		     struct flight_pair **out_pair, struct err *err)
 {
 	struct flight_pair *pair = xcalloc(1, sizeof(*pair));
 	int rc;
 
-	(void)libbpf_set_print(quiet);
 	rc = load(pair, err);
 	if (rc >= 0)
 		rc = prepare(pair, limit_ns, err);

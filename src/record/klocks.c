@@ -60,17 +60,10 @@ static int klocks_take_record(void *context, void *data, size_t bytes)
 
 static int klocks_load(struct klocks *klocks, struct err *err)
 {
-	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_locks" };
-	int rc;
+	int rc = bpf_parts_open("holdup_locks", holdup_bpf_locks, holdup_bpf_locks_bytes,
+				&klocks->object, err);
 
-	klocks->object = bpf_object__open_mem(holdup_bpf_locks, holdup_bpf_locks_bytes, &opts);
-	rc = (int)libbpf_get_error(klocks->object);
-	if (rc) {
-		klocks->object = NULL;
-		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
-	}
-	rc = bpf_object__load(klocks->object);
-	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
+	return rc < 0 ? rc : bpf_parts_load(klocks->object, err);
 }
 
 static int prepare(struct klocks *klocks, struct err *err)

@@ -476,14 +476,6 @@ static int load_failed(struct err *err, int rc)
 	return err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc));
 }
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 /* Good to have beside the others, where the kernel takes them. */
 #define THREADS "on_each_task"
 #define BIRTHS	"on_new_task"
@@ -516,7 +508,7 @@ static int load_programs(const char *name, bool with_threads, struct bpf_object 
 	struct bpf_program *program;
 	int rc;
 
-	(void)libbpf_set_print(quiet); /* what goes wrong is told by the return code */
+	bpf_parts_quiet();
 	object = bpf_object__open_mem(holdup_bpf_program, holdup_bpf_program_bytes, &opts);
 	rc = (int)libbpf_get_error(object);
 	if (rc)

@@ -259,18 +259,13 @@ static void *drain(void *context)
 
 static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 {
-	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_stack" };
-	int rc;
+	int rc = bpf_parts_open("holdup_stack", holdup_bpf_stack, holdup_bpf_stack_bytes,
+				&stacks->object, err);
 
-	stacks->object = bpf_object__open_mem(holdup_bpf_stack, holdup_bpf_stack_bytes, &opts);
-	rc = (int)libbpf_get_error(stacks->object);
-	if (rc) {
-		stacks->object = NULL;
-		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
-	}
+	if (rc < 0)
+		return rc;
 	bpf_parts_each_cpu(stacks->object, "stack_room");
-	rc = bpf_object__load(stacks->object);
-	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
+	return bpf_parts_load(stacks->object, err);
 }
 
 static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)

@@ -46,18 +46,13 @@ static uint32_t stack_bytes(uint32_t hz, int cpu_count)
 
 static int samples_load(struct work_samples *samples, struct err *err)
 {
-	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_sample" };
-	int rc;
+	int rc = bpf_parts_open("holdup_sample", holdup_bpf_sample, holdup_bpf_sample_bytes,
+				&samples->object, err);
 
-	samples->object = bpf_object__open_mem(holdup_bpf_sample, holdup_bpf_sample_bytes, &opts);
-	rc = (int)libbpf_get_error(samples->object);
-	if (rc) {
-		samples->object = NULL;
-		return err_set(err, rc, "the BPF program cannot be opened: %s", strerror(-rc));
-	}
+	if (rc < 0)
+		return rc;
 	bpf_parts_each_cpu(samples->object, "stack_room");
-	rc = bpf_object__load(samples->object);
-	return rc ? err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc)) : 0;
+	return bpf_parts_load(samples->object, err);
 }
 
 static int samples_add_root(int map_fd, uint32_t tgid)
