@@ -57,6 +57,18 @@ void grid_put_cut(struct grid *grid, int row, int column, enum grid_style style,
 		grid_put(grid, row, grid->columns - 1, GRID_DIM, ">");
 }
 
+void grid_put_within(struct grid *grid, int row, int column, int room, enum grid_style style,
+		     const char *text)
+{
+	struct grid cut = { 0 };
+
+	grid_reset(&cut, 1, room);
+	grid_put_cut(&cut, 0, 0, style, text);
+	for (int i = 0; i < cut.columns && column + i < grid->columns; i++)
+		grid->cells[row * grid->columns + column + i] = cut.cells[i];
+	grid_fini(&cut);
+}
+
 int grid_printf(struct grid *grid, int row, int column, enum grid_style style, const char *format,
 		...)
 {

@@ -51,6 +51,9 @@ void grid_fini(struct grid *grid);
 int grid_put(struct grid *grid, int row, int column, enum grid_style style, const char *text);
 /* The same; ">" in the last column says that there was more. */
 void grid_put_cut(struct grid *grid, int row, int column, enum grid_style style, const char *text);
+/* The same in 'room' columns, at least 1; blanks fill what the text leaves. */
+void grid_put_within(struct grid *grid, int row, int column, int room, enum grid_style style,
+		     const char *text);
 int grid_printf(struct grid *grid, int row, int column, enum grid_style style, const char *format,
 		...) __attribute__((format(printf, 5, 6)));
 

@@ -23,6 +23,11 @@ _Static_assert(GRID_STYLES == GRID_LANES + LANE_STATE_COUNT, "a style for each s
 
 /* --------------------------------------------------------------------- layout */
 
+int viewer_gutter(int columns)
+{
+	return columns < 100 ? 20 : columns < 160 ? 26 : 34;
+}
+
 bool viewer_layout(struct viewer *viewer, int rows, int columns, struct viewer_layout *out_layout)
 {
 	const struct why *why = viewer_why(viewer);
@@ -47,7 +52,7 @@ bool viewer_layout(struct viewer *viewer, int rows, int columns, struct viewer_l
 	layout.where_at = layout.axis_at + 1;
 	layout.lanes_at = layout.where_at + 1;
 	layout.lanes = layout.pane_at - layout.lanes_at;
-	layout.gutter = columns < 100 ? 20 : columns < 160 ? 26 : 34;
+	layout.gutter = viewer_gutter(columns);
 	layout.width = columns - layout.gutter;
 	viewer_set_page(viewer, (size_t)layout.causes, (size_t)layout.lanes,
 			(uint32_t)layout.width);
@@ -287,13 +292,8 @@ static void draw_other(const struct viewer *viewer, const struct viewer_layout *
 	AUTO_FREE uint8_t *cells = xcalloc(viewer->width + 1, sizeof(*cells));
 	AUTO_FREE char *name = text_escaped(lane->label);
 	uint32_t cursor = viewer_column(viewer, viewer->cursor_ns);
-	struct grid cut = { 0 };
 
-	grid_reset(&cut, 1, layout->gutter - 4);
-	grid_put_cut(&cut, 0, 0, GRID_PLAIN, name);
-	for (int i = 0; i < cut.columns; i++)
-		grid->cells[line * grid->columns + 3 + i] = cut.cells[i];
-	grid_fini(&cut);
+	grid_put_within(grid, line, 3, layout->gutter - 4, GRID_PLAIN, name);
 	viewer_other_cells(lane, viewer->timeline, &window, cells);
 	for (uint32_t i = 0; i < viewer->width; i++) {
 		int column = layout->gutter + (int)i;

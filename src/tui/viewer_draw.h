@@ -21,9 +21,6 @@
 struct grid;
 struct viewer;
 
-struct grid;
-struct viewer;
-
 #define VIEWER_ROWS    24 /* smaller ones are refused */
 #define VIEWER_COLUMNS 80
 
@@ -37,6 +34,9 @@ struct viewer_layout {
 	int foot_at;
 	int gutter, width; /* of the lanes: names, columns */
 };
+
+/* Columns for the names of lanes, on a screen of so many. */
+int viewer_gutter(int columns);
 
 /* Sets the model's page by it. Returns false on a screen that is too small. */
 bool viewer_layout(struct viewer *viewer, int rows, int columns, struct viewer_layout *out_layout);

@@ -130,14 +130,9 @@ size_t viewer_live_make(const struct view *view, uint32_t width,
 
 /* --------------------------------------------------------------------- drawing */
 
-static int gutter_of(int columns)
-{
-	return columns < 100 ? 20 : columns < 160 ? 26 : 34;
-}
-
 uint32_t viewer_live_width(int columns)
 {
-	int width = columns - gutter_of(columns);
+	int width = columns - viewer_gutter(columns);
 
 	return width < 1			  ? 1
 	       : width > (int)VIEWER_LIVE_COLUMNS ? VIEWER_LIVE_COLUMNS
@@ -149,22 +144,17 @@ static void draw_row(const struct viewer_live_row *row, uint32_t width, int line
 		     const struct viewer_live_look *look, struct viewer_sight *sight,
 		     struct grid *grid)
 {
-	int gutter = gutter_of(grid->columns);
+	int gutter = viewer_gutter(grid->columns);
 	char name[sizeof(row->name)], *id;
-	struct grid cut = { 0 };
 	int room;
 
 	memcpy(name, row->name, sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	id = row->kind == 't' ? strrchr(name, '[') : NULL;
 	room = gutter - 2;
-	grid_reset(&cut, 1, room);
-	grid_put_cut(&cut, 0, 0, GRID_PLAIN, name);
+	grid_put_within(grid, line, 1, room, GRID_PLAIN, name);
 	if (id && (int)strlen(name) > room && (int)strlen(id) < room) /* the number stays */
-		grid_put(&cut, 0, room - (int)strlen(id), GRID_PLAIN, id);
-	for (int i = 0; i < cut.columns; i++)
-		grid->cells[line * grid->columns + 1 + i] = cut.cells[i];
-	grid_fini(&cut);
+		grid_put(grid, line, 1 + room - (int)strlen(id), GRID_PLAIN, id);
 	for (uint32_t i = 0; i < width && gutter + (int)i < grid->columns; i++) {
 		uint8_t cell = row->cells[i];
 
@@ -194,7 +184,7 @@ static void draw_frame(const struct viewer_live_look *look, struct grid *grid)
 
 static void draw_axis(const struct viewer_live_picture *picture, struct grid *grid)
 {
-	int gutter = gutter_of(grid->columns);
+	int gutter = viewer_gutter(grid->columns);
 	AUTO_FREE char *from = xasprintf("+%.1f s", (double)picture->from_ns / 1e9);
 	AUTO_FREE char *to = xasprintf("+%.1f s", (double)picture->to_ns / 1e9);
 	AUTO_FREE char *length =
