@@ -223,44 +223,37 @@ const char *describe_actor(struct query *query, const struct actor *actor)
 	return "";
 }
 
-/* What it means that a protocol's timer had a packet sent: that is time lost in the protocol. */
-static const char *timer_meaning(const char *timer)
+/* What it means that a protocol's timer went off: that is time lost in the protocol. */
+struct timer_meaning {
+	const char *timer;
+	const char *sent;    /* it had a packet sent */
+	const char *gave_up; /* it woke who waits for the connection; NULL = it wakes nobody */
+};
+
+static const struct timer_meaning *timer_meaning(const char *timer)
 {
-	static const struct {
-		const char *timer;
-		const char *meaning;
-	} known[] = {
-		{ "tcp_delack_timer", " (TCP's delayed acknowledgement)" },
-		{ "tcp_write_timer", " (TCP sent again)" },
-		{ "reqsk_timer_handler", " (TCP sent again)" },
-		{ "tcp_keepalive_timer", " (TCP's keep-alive)" },
+	static const struct timer_meaning known[] = {
+		{ "tcp_delack_timer", " (TCP's delayed acknowledgement)", NULL },
+		{ "tcp_write_timer", " (TCP sent again)",
+		  "TCP gave up: the other end acknowledged nothing" },
+		{ "reqsk_timer_handler", " (TCP sent again)", NULL },
+		{ "tcp_keepalive_timer", " (TCP's keep-alive)",
+		  "TCP gave up: the other end answered no keep-alive" },
 	};
+	static const struct timer_meaning unknown = { "", "", NULL };
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (strcmp(timer, known[i].timer) == 0)
-			return known[i].meaning;
+			return &known[i];
 	}
-	return "";
+	return &unknown;
 }
 
 const char *describe_tcp_end(struct query *query, const struct wait *wait)
 {
-	static const struct {
-		const char *timer;
-		const char *meaning;
-	} known[] = {
-		{ "tcp_write_timer", "TCP gave up: the other end acknowledged nothing" },
-		{ "tcp_keepalive_timer", "TCP gave up: the other end answered no keep-alive" },
-	};
-	const char *timer = timeline_name(query->tl, wait->waker.name);
-
 	if (wait->waker.kind != ACTOR_TIMER || wait->flags & WAIT_TIMED_OUT)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (strcmp(timer, known[i].timer) == 0)
-			return known[i].meaning;
-	}
-	return NULL;
+	return timer_meaning(timeline_name(query->tl, wait->waker.name))->gave_up;
 }
 
 const char *describe_packet(struct query *query, const struct wait *wait)
@@ -274,7 +267,7 @@ const char *describe_packet(struct query *query, const struct wait *wait)
 	if (wait->waker.kind != ACTOR_NETWORK || wait->origin.kind != ACTOR_TIMER)
 		return packet;
 	return why_keep(query->why, xasprintf("%s, sent when timer %s went off%s", packet, timer,
-					      timer_meaning(timer)));
+					      timer_meaning(timer)->sent));
 }
 
 const char *describe_stack(struct query *query, const struct actor *actor)

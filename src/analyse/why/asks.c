@@ -354,15 +354,12 @@ static enum next take_reaped(struct asking *asking, uint64_t end_ns)
 	return next;
 }
 
-/* Who waits for a child that sleeps is woken by the end of any other one, too: of one that was there before. */
-static bool is_split_nap(const struct asking *asking, const struct wait *wait)
+bool asks_is_split_nap(struct query *query, uint32_t slot, const struct wait *nap,
+		       const struct wait *wait)
 {
-	uint32_t child = asking->by_child && wait->in == asking->nap.in
-				 ? asks_child_of(asking->query, asking->slot, wait)
-				 : SLOT_NONE;
+	uint32_t child = wait->in == nap->in ? asks_child_of(query, slot, wait) : SLOT_NONE;
 
-	return child != SLOT_NONE &&
-	       asking->query->tl->threads[child]->birth_ns < asking->nap.woken_ns;
+	return child != SLOT_NONE && query->tl->threads[child]->birth_ns < nap->woken_ns;
 }
 
 /* For how long it waited for something else. That a child had no CPU is not what it does. */
@@ -372,17 +369,10 @@ static uint64_t elsewhere_ns(const struct asking *asking, const struct wait *wai
 	struct query *query = asking->query;
 	uint32_t child = asking->by_child ? asks_child_of(query, asking->slot, wait) : SLOT_NONE;
 	uint64_t ns = in->end_ns - in->start_ns;
-	struct tl_interval part;
-	struct tl_iter iter;
 
-	if (child == SLOT_NONE)
-		return ns;
-	tl_iter_thread(&iter, query->tl, child, in->start_ns, in->end_ns);
-	while (tl_iter_next(&iter, &part)) {
-		if (word_wib(part.word) == WIB_INTERRUPTED)
-			ns -= part.end_ns - part.start_ns;
-	}
-	return ns;
+	return child == SLOT_NONE
+		       ? ns
+		       : ns - asks_without_cpu_ns(query, child, in->start_ns, in->end_ns);
 }
 
 static enum next take_wait(struct asking *asking, const struct tl_interval *in)
@@ -398,7 +388,7 @@ static enum next take_wait(struct asking *asking, const struct tl_interval *in)
 	if (asking->by_child && asking->asker != SLOT_NONE &&
 	    asks_child_of(asking->query, asking->slot, &wait) != SLOT_NONE)
 		return take_child(asking, wait.waker.slot);
-	if (is_split_nap(asking, &wait))
+	if (asking->by_child && asks_is_split_nap(asking->query, asking->slot, &asking->nap, &wait))
 		return NEXT_ON;
 	if (is_child_question(asking)) {
 		uint32_t child = asks_child_of(asking->query, asking->slot, &wait);

@@ -157,8 +157,7 @@ static bool look_at_thread(struct changed *changed, uint32_t slot)
 
 	if (thread->death_ns <= changed->looks->from_ns || thread->birth_ns >= changed->to_ns)
 		return true;
-	tl_iter_begin(&iter, query->tl, &thread->track, changed->looks->from_ns,
-		      changed->to_ns + LATE_NS);
+	tl_iter_thread(&iter, query->tl, slot, changed->looks->from_ns, changed->to_ns + LATE_NS);
 	while (tl_iter_entry(&iter, &in)) {
 		if (runs->entries++ >= ENTRIES_MAX)
 			return false;
@@ -466,17 +465,6 @@ static bool is_content_bound(const struct content_loop *loop, uint64_t ns)
 	return ns <= (loop->by_child ? SHELL_NS : WORK_NS) + nap_ns / WORK_PART;
 }
 
-/* Another child, which was there before, ended while that which sleeps went on: the rest is to come. */
-static bool is_split_nap(const struct content_loop *loop, const struct wait *wait)
-{
-	uint32_t child = loop->by_child && wait->in == loop->at.nap.in
-				 ? asks_child_of(loop->query, loop->slot, wait)
-				 : SLOT_NONE;
-
-	return child != SLOT_NONE &&
-	       loop->query->tl->threads[child]->birth_ns < loop->at.nap.woken_ns;
-}
-
 /* It slept on in the same call, and something else came first: it is at that, and may look again behind it. */
 static bool content_aside(struct content_loop *loop, uint32_t index, const struct wait *wait)
 {
@@ -508,7 +496,7 @@ static enum content_next content_wait(struct content_loop *loop, const struct tl
 	timeline_wait(loop->query->tl, loop->slot, index, &wait);
 	if (asks_is_nap(loop->query, loop->slot, &wait))
 		return content_nap(loop, index, &wait) ? CONTENT_ON : CONTENT_OVER;
-	if (is_split_nap(loop, &wait))
+	if (loop->by_child && asks_is_split_nap(loop->query, loop->slot, &loop->at.nap, &wait))
 		return CONTENT_ON;
 	if (wait.in == loop->at.nap.in && wait.flags & WAIT_MANY && wait.woken_ns)
 		return content_aside(loop, index, &wait) ? CONTENT_ON : CONTENT_OVER;
@@ -567,8 +555,7 @@ static void look_before(struct content_loop *loop, uint32_t index, const struct 
 	loop->from_ns = start_ns;
 	if (start_ns >= nap->begin_ns)
 		return;
-	tl_iter_begin(&iter, loop->query->tl, &loop->query->tl->threads[loop->slot]->track,
-		      start_ns, nap->begin_ns);
+	tl_iter_thread(&iter, loop->query->tl, loop->slot, start_ns, nap->begin_ns);
 	while (tl_iter_entry(&iter, &in)) {
 		if (word_kind(in.word) == WORD_SYSCALL && loop->call != word_plain(in.word)) {
 			loop->call = word_plain(in.word);
@@ -634,8 +621,7 @@ bool asks_of_content(struct query *query, uint32_t slot, uint32_t index, const s
 		look_before(&loop, index, nap);
 		next = content_nap(&loop, index, nap) ? CONTENT_ON : CONTENT_UNKNOWN;
 		loop.call = nap->in;
-		tl_iter_begin(&iter, query->tl, &query->tl->threads[slot]->track, nap->woken_ns,
-			      query_known_ns(query, slot));
+		tl_iter_thread(&iter, query->tl, slot, nap->woken_ns, query_known_ns(query, slot));
 		while (next == CONTENT_ON && tl_iter_entry(&iter, &in))
 			next = content_take(&loop, &in);
 		if (next == CONTENT_ON && query->tl->threads[slot]->died &&

@@ -152,6 +152,12 @@ bool asks_is_nap(struct query *query, uint32_t slot, const struct wait *wait);
 bool asks_is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait);
 /* A child that ended such a wait, and did more than to sleep; SLOT_NONE = it is none. */
 uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wait);
+/*
+ * Who waits for a child that sleeps is woken by the end of any other one, too: of one that was there before.
+ * Does 'wait' go on with such a sleep?
+ */
+bool asks_is_split_nap(struct query *query, uint32_t slot, const struct wait *nap,
+		       const struct wait *wait);
 /* Where the gap before nap 'index' begins: with the end of the nap before it, if that is near and known. */
 uint64_t asks_gap_start_ns(struct query *query, uint32_t slot, uint32_t index);
 
