@@ -1,75 +1,99 @@
 #!/usr/bin/env python3
 """samples.py - what stacks of waits and samples of work cost a recording: side by side, in turns.
 
-usage: HOLDUP=PROGRAM bench/samples.py [ROUNDS]
+usage: HOLDUP=PROGRAM bench/samples.py [ROUNDS [LOAD...]]
 
-Each round runs each load once alone, and once recorded without stacks, with those of waits, and with
-samples of work as well, in another order each time, so that a machine that is busy with something else
-is so for all. Told is the median over the rounds of the ratio to the recording without, and that of the best runs.
+Each round runs each load alone, recorded without stacks (twice: their ratio is the noise), with those of waits, and
+with samples of work as well, in another order each time. A ratio is to the recording without stacks of the
+same round; told are the median and the quartiles. The loads are those of the target: a compiler,
+redis-benchmark, pgbench that only selects, and `perf bench sched pipe` on one CPU (two CPUs of a virtual
+machine that wake each other take twice as long in one run as in the next).
 """
+import contextlib
+import glob
 import os
 import random
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-WAYS = {"off": ["--stack-min", "off"], "waits": ["--stack-min", "1ms"], "both": ["--stack-min", "1ms", "--sample", "199"]}
+WAYS = {"off": ["--stack-min", "off"], "off again": ["--stack-min", "off"], "waits": ["--stack-min", "1ms", "--sample", "off"],
+        "both": ["--stack-min", "1ms", "--sample", "199"]}
+NOBODY = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
 
 
-def pipe(prefix):
+def run(words):
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+@contextlib.contextmanager
+def ended(process):
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+@contextlib.contextmanager
+def pipe(_):
     """Microseconds for a message there and back."""
-    out = subprocess.run(prefix + ["perf", "bench", "sched", "pipe", "-l", "20000"],
-                         capture_output=True, text=True, check=True).stdout
-    return float(re.search(r"([0-9.]+) usecs/op", out).group(1))
+    yield lambda prefix: float(re.search(r"([0-9.]+) usecs/op", run(
+        prefix + ["taskset", "-c", "0", "perf", "bench", "sched", "pipe", "-l", "150000"])).group(1))
 
 
-def tbench(prefix):
-    """Milliseconds for a thousand messages between two processes over loopback."""
-    code = """
-import os, socket, time
-a, b = socket.socket(), socket.socket()
-a.bind(("127.0.0.1", 0)); a.listen(1); b.connect(a.getsockname()); c, _ = a.accept()
-if os.fork() == 0:
-    b.close()
-    while c.recv(64): c.send(b"x" * 64)
-    os._exit(0)
-c.close()
-t = time.monotonic()
-for _ in range(2000): b.send(b"y" * 64); b.recv(64)
-print((time.monotonic() - t) * 500)
-b.close()
-"""
-    out = subprocess.run(prefix + [sys.executable, "-c", code], capture_output=True, text=True,
-                         check=True).stdout
-    return float(out.split()[-1])
-
-
-def forks(prefix):
-    """Milliseconds for 200 programs, one after the other."""
-    begin = time.monotonic()
-    out = subprocess.run(prefix + ["sh", "-c", "date +%s%N; i=0; while [ $i -lt 200 ]; do "
-                                   "/bin/true; i=$((i+1)); done; date +%s%N"],
-                         capture_output=True, text=True, check=True).stdout.split()
-    return (int(out[-1]) - int(out[0])) / 1e6 if len(out) > 1 else (time.monotonic() - begin) * 1e3
-
-
-def compiles(prefix):
+@contextlib.contextmanager
+def compiles(folder):
     """Milliseconds for a compiler with much to do."""
-    code = "".join("int f%d(int a, int b) { for (int i = 0; i < b; i++) a = a * %d + (a >> 3) %% (i + 1); return a; }\n" % (i, i)
-                   for i in range(120))
-    with tempfile.NamedTemporaryFile("w", suffix=".c") as file:
-        file.write(code)
-        file.flush()
-        out = subprocess.run(prefix + ["sh", "-c", "date +%s%N; gcc -O2 -c -o /dev/null " + file.name + "; date +%s%N"],
-                             capture_output=True, text=True, check=True).stdout.split()
-    return (int(out[-1]) - int(out[0])) / 1e6
+    source = os.path.join(folder, "much.c")
+    with open(source, "w") as file:
+        file.writelines("int f%d(int a, int b) { for (int i = 0; i < b; i++) a = a * %d + (a >> 3) %% (i + 1); return a; }\n" % (i, i)
+                        for i in range(500))
+
+    def compile_it(prefix):
+        out = run(prefix + ["sh", "-c", "date +%s%N; gcc -O2 -c -o /dev/null " + source + "; date +%s%N"]).split()
+        return (int(out[-1]) - int(out[0])) / 1e6
+    yield compile_it
 
 
-WORK = {"compile": compiles, "sched pipe": pipe, "loopback": tbench, "forks": forks}
+@contextlib.contextmanager
+def redis(folder):
+    """Milliseconds for 1,000 questions of 20 clients."""
+    socket = folder + "/redis"
+    with ended(subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder],
+                                stdout=subprocess.DEVNULL)):
+        while not os.path.exists(socket):
+            time.sleep(0.05)
+        yield lambda prefix: 1e6 / float(re.search(r'"GET","([0-9.]+)"', run(
+            prefix + ["redis-benchmark", "-s", socket, "-t", "get", "-n", "100000", "-c", "20", "--csv"])).group(1))
+
+
+@contextlib.contextmanager
+def pgbench(folder):
+    """Milliseconds for 1,000 transactions of 4 clients."""
+    programs, data = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1], folder + "/data"
+    os.mkdir(data)
+    os.chmod(folder, 0o755)
+    if NOBODY:
+        shutil.chown(data, "postgres")
+    run([*NOBODY, programs + "/initdb", "-A", "trust", "-U", "bench", "-N", "-D", data])
+    tell = ["-h", data, "-U", "bench", "postgres"]
+    with ended(subprocess.Popen([*NOBODY, programs + "/postgres", "-D", data, "-k", data, "-h", "", "-F"], cwd="/",
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)):
+        while subprocess.run([programs + "/pg_isready", "-q", *tell[:2]], check=False).returncode != 0:
+            time.sleep(0.1)
+        run([programs + "/pgbench", "-i", "-q", *tell])
+        yield lambda prefix: 1e6 / float(re.search(r"tps = ([0-9.]+)", run(
+            prefix + [programs + "/pgbench", "-S", "-n", "-c", "4", "-t", "4000", *tell])).group(1))
+
+
+WORK = {"compile": compiles, "redis-benchmark": redis, "pgbench": pgbench, "sched pipe": pipe}
+NEEDS = {"redis-benchmark": "redis-server", "pgbench": "pg_lsclusters", "sched pipe": "perf"}
 
 
 def measure(work, way, holdup):
@@ -79,22 +103,27 @@ def measure(work, way, holdup):
         return work([holdup, "record", "-o", folder + "/t", *WAYS[way], "--"])
 
 
+def shown(times, way):
+    ratios = [on / off for on, off in zip(times[way], times["off"])]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return "%.3f (%.3f to %.3f)" % (middle, low, high)
+
+
 def main():
-    holdup, rounds = os.environ["HOLDUP"], int(sys.argv[1]) if len(sys.argv) > 1 else 7
-    for name, work in WORK.items():
-        if name == "sched pipe" and not shutil.which("perf"):
+    holdup, rounds = os.environ["HOLDUP"], max(3, int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    print("load average %.1f, %d rounds\n" % (os.getloadavg()[0], rounds))
+    print("| load | alone | recorded without | without again / without | waits / without | both / without |\n|---|---|---|---|---|---|")
+    for name in sys.argv[2:] or WORK:
+        if not shutil.which(NEEDS.get(name, "sh")):
             continue
         ways = ["none", *WAYS]
         times = {way: [] for way in ways}
-        for _ in range(rounds):
-            random.shuffle(ways)
-            for way in ways:
-                times[way].append(measure(work, way, holdup))
-        print("%-10s  none %8.2f  off %8.2f" % (name, statistics.median(times["none"]), statistics.median(times["off"])), end="")
-        for way in ("waits", "both"):
-            ratios = [on / off for on, off in zip(times[way], times["off"])]
-            print("  %s/off: median %.3f, best %.3f" % (way, statistics.median(ratios), min(times[way]) / min(times["off"])), end="")
-        print(flush=True)
+        with tempfile.TemporaryDirectory() as folder, WORK[name](folder) as work:
+            for _ in range(rounds):
+                for way in random.sample(ways, len(ways)):
+                    times[way].append(measure(work, way, holdup))
+        print("| %s | %.2f | %.2f | %s |" % (name, statistics.median(times["none"]), statistics.median(times["off"]),
+                                             " | ".join(shown(times, way) for way in ("off again", "waits", "both"))), flush=True)
 
 
 main()

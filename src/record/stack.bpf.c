@@ -27,6 +27,7 @@
 #define SHORT_NS    10000000ull /* so much of short waits makes one stack */
 #define SECOND_BITS 30		/* of ns: a second, nearly */
 #define STACK_LEAST 2048
+#define SETTLED	    (1u << 16)
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -47,6 +48,12 @@ struct {
 	__type(key, int);
 	__type(value, struct sleeper);
 } sleepers SEC(".maps");
+
+/*
+ * Threads, by the low bits of their ids, that have storage and have not slept since their last system call: at the end of
+ * the next one there is nothing to do for them, and most calls are such. Only the thread itself writes its id.
+ */
+__u32 settled[SETTLED];
 
 RING_MAP(ring, 1 << 22);
 
@@ -159,6 +166,19 @@ static void stack_put_thread(struct raw_stack *raw, struct task_struct *task,
 	raw->flags |= sleeper->flags;
 }
 
+static __u32 *settled_place(struct task_struct *task)
+{
+	return &settled[(__u32)task->pid & (SETTLED - 1)];
+}
+
+static void settled_forget(struct task_struct *task)
+{
+	__u32 *place = settled_place(task);
+
+	if (*place == (__u32)task->pid)
+		*place = 0;
+}
+
 static void sleeper_forget(struct sleeper *sleeper)
 {
 	sleeper->out_ns = 0;
@@ -184,6 +204,7 @@ int on_sleep(__u64 *args)
 	sleeper->out_ns = bpf_ktime_get_ns();
 	if (!sleeper->begin_ns)
 		sleeper->begin_ns = sleeper->out_ns;
+	settled_forget(prev);
 	return 0;
 }
 
@@ -252,15 +273,8 @@ static void stack_tell(struct task_struct *task, struct sleeper *sleeper, struct
 	send(raw);
 }
 
-SEC("tp_btf/sys_exit")
-int on_exit(__u64 *args)
+static void stack_tell_call(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct sleeper *sleeper =
-		bpf_task_storage_get(&sleepers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!sleeper || !sleeper->begin_ns)
-		return 0;
 	if (sleeper->slept_ns < control.min_ns) {
 		sleeper->short_ns += sleeper->slept_ns;
 		if (sleeper->short_ns >= SHORT_NS) {
@@ -270,8 +284,25 @@ int on_exit(__u64 *args)
 		}
 	}
 	if (sleeper->slept_ns >= control.min_ns && !control.ended && !task_is_ours(task))
-		stack_tell(task, sleeper, (struct pt_regs *)args[0]);
+		stack_tell(task, sleeper, regs);
 	sleeper_forget(sleeper);
+}
+
+SEC("tp_btf/sys_exit")
+int on_exit(__u64 *args)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 *place = settled_place(task);
+	struct sleeper *sleeper;
+
+	if (*place == (__u32)task->pid)
+		return 0;
+	sleeper = bpf_task_storage_get(&sleepers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!sleeper)
+		return 0;
+	if (sleeper->begin_ns)
+		stack_tell_call(task, sleeper, (struct pt_regs *)args[0]);
+	*place = (__u32)task->pid;
 	return 0;
 }
 
@@ -280,6 +311,7 @@ int on_fork(__u64 *args)
 {
 	struct task_struct *parent = (void *)args[0], *child = (void *)args[1];
 
+	settled_forget(child); /* of an earlier thread with this id */
 	if (child->tgid != parent->tgid)
 		python_fork(parent->tgid, child->tgid);
 	return 0;

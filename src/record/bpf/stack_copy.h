@@ -68,7 +68,7 @@ static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *reg
 
 static __always_inline int in_call(struct pt_regs *regs)
 {
-	return (long)BPF_CORE_READ(regs, orig_ax) >= 0;
+	return (long)regs->orig_ax >= 0;
 }
 
 #elif defined(__TARGET_ARCH_arm64)
@@ -86,7 +86,7 @@ static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *reg
 
 static __always_inline int in_call(struct pt_regs *regs)
 {
-	return BPF_CORE_READ(regs, syscallno) >= 0;
+	return regs->syscallno >= 0;
 }
 
 #else /* registers of this machine are not known: nothing is told */
