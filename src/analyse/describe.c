@@ -39,9 +39,9 @@ static const char *syscall_name(struct query *query, uint32_t word)
 	return name ? name : why_keep(query->why, xasprintf("system call %u", arg & 0xffff));
 }
 
-const char *describe_unsure(uint32_t word)
+const char *why_unsure_name(uint32_t unsure)
 {
-	switch ((enum unsure)word_arg(word)) {
+	switch ((enum unsure)unsure) {
 	case UNSURE_LOST:
 		return "events were lost";
 	case UNSURE_START:
@@ -94,7 +94,7 @@ const char *describe_word(struct query *query, uint32_t word)
 	case WORD_WAIT_CPU:
 		return "waiting for a CPU";
 	case WORD_UNCERTAIN:
-		return describe_unsure(word);
+		return why_unsure_name(arg);
 	case WORD_BLOCKED:
 		return "blocked";
 	default:

@@ -30,6 +30,7 @@
 #include "guard/user.h"
 #include "model/model.h"
 #include "report/check.h"
+#include "report/why_reason.h"
 
 #define SELF		 "/proc/self/exe"
 #define COMMANDS_MOST	 4u /* at a time */
@@ -505,7 +506,8 @@ static void set_facts(const struct check_result *result, const struct check_find
 		set_constraint(model, finding);
 	if (finding->why && finding->why->root_count) {
 		const struct why_root *root = &finding->why->roots[0];
-		AUTO_FREE char *why = xasprintf("%s: %s%s%s", root->who.comm, root->what,
+		AUTO_FREE char *did = report_why_did(root->what, root->why);
+		AUTO_FREE char *why = xasprintf("%s: %s%s%s", root->who.comm, did,
 						root->object[0] ? ", " : "", root->object);
 
 		set_text("HOLDUP_WHY", why);

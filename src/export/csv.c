@@ -18,6 +18,7 @@
 #include "export/table.h"
 #include "export/words.h"
 #include "report/vocabulary.h"
+#include "report/why_reason.h"
 
 enum file {
 	FILE_INTERVALS,
@@ -144,10 +145,11 @@ static void csv_put_root(struct csv *csv, FILE *out, const struct why_root *root
 {
 	static const struct why_root none = { .who = { .comm = "" }, .what = "", .object = "" };
 	const struct why_root *put = root ? root : &none;
+	AUTO_FREE char *did = report_why_did(put->what, put->why);
 
 	csv_put_text(csv, out, root ? why_kind_name(root->kind) : "");
 	csv_put_thread(csv, out, &put->who, true);
-	csv_put_text(csv, out, put->kind == WHY_UNKNOWN ? put->why : put->what);
+	csv_put_text(csv, out, did);
 	csv_put_text(csv, out, put->object);
 	put_u64(csv, out, put->ns);
 }

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "export/folded.h"
+#include "report/why_reason.h"
 #include "timeline/timeline.h"
 
 #define LINE_BYTES 65536u
@@ -103,7 +104,7 @@ static void folded_put_steps(struct outbuf *out, const struct why *why, const st
 static void folded_put_root(struct outbuf *out, const struct why_path *path)
 {
 	AUTO_FREE char *who = NULL, *what = NULL;
-	const char *did = path->kind == WHY_UNKNOWN ? path->why : path->what;
+	AUTO_FREE char *did = report_why_did(path->what, path->why);
 
 	switch (path->kind) {
 	case WHY_WORKING:

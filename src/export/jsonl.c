@@ -7,6 +7,7 @@
 #include "export/table.h"
 #include "export/words.h"
 #include "report/vocabulary.h"
+#include "report/why_reason.h"
 
 static bool jsonl_has_failed(void *context)
 {
@@ -57,7 +58,7 @@ static void jsonl_put_root(struct json *json, const struct why_root *root)
 	report_json_thread(json, "who", &root->who);
 	json_print_string(json, "what", root->what);
 	json_print_string(json, "object", root->object);
-	json_print_string(json, "why", root->why);
+	report_json_reason(json, "why", root->why);
 	json_print_u64(json, "ns", root->ns);
 	json_end_object(json);
 }

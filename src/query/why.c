@@ -7,11 +7,16 @@
 #include "analyse/why/process.h"
 #include "ask/explain.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "event/facts.h"
 #include "query/read_int.h"
+#include "report/why_reason.h"
+
+#define WORDS_MAX 65536
 
 struct hr_why {
 	struct hr_trace *trace; /* for what is wrong */
+	struct names words;	/* of reasons that were asked for */
 	struct explanation answer;
 	const struct why *why;	   /* the one result */
 	const struct why *details; /* of whom the chain is */
@@ -40,6 +45,19 @@ const char *hr_wait_class_name(enum hr_wait_class wait_class)
 static struct hr_who who_of(const struct why_thread *thread)
 {
 	return (struct hr_who){ .comm = read_text(thread->comm), thread->tid, thread->tgid };
+}
+
+/* Valid until hr_why_free(). */
+static const char *words_of(struct hr_why *why, const char *words)
+{
+	return read_text(names_text(&why->words, names_add(&why->words, words, WORDS_MAX)));
+}
+
+static const char *reason_text(struct hr_why *why, const struct why_reason *reason)
+{
+	AUTO_FREE char *words = report_why_reason(reason);
+
+	return words_of(why, words);
 }
 
 /* --------------------------------------------------------------------------- asked */
@@ -154,6 +172,7 @@ void hr_why_free(struct hr_why *why)
 	if (!why)
 		return;
 	explanation_fini(&why->answer);
+	names_fini(&why->words);
 	free(why);
 }
 
@@ -211,8 +230,8 @@ int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause)
 		.works_for = who_of(&root->client),
 		.what = read_text(root->what),
 		.object = read_text(root->object),
-		.why = read_text(root->why),
-		.inferred = read_text(root->inferred),
+		.why = reason_text(why, root->why),
+		.inferred = reason_text(why, root->inferred),
 		.told = read_text(root->told),
 		.kind = root->kind,
 		.wait_class = root->class,
@@ -227,8 +246,10 @@ uint32_t hr_hop_count(const struct hr_why *why)
 	return (uint32_t)why->details->chain_count;
 }
 
-static struct hr_hop hop_of(const struct why_hop *hop)
+static struct hr_hop hop_of(struct hr_why *why, const struct why_hop *hop)
 {
+	AUTO_FREE char *did = report_why_hop_did(hop);
+
 	return (struct hr_hop){
 		.ns = hop->ns,
 		.count = hop->count,
@@ -239,14 +260,14 @@ static struct hr_hop hop_of(const struct why_hop *hop)
 		.holder = who_of(&hop->holder),
 		.expects = who_of(&hop->expects),
 		.answerer = who_of(&hop->answerer),
-		.what = read_text(hop->what),
+		.what = words_of(why, did),
 		.object = read_text(hop->object),
 		.woken_by = read_text(hop->woken_by),
 		.lock = read_text(hop->lock),
 		.holding = read_text(hop->holding),
-		.instead = read_text(hop->instead),
-		.inferred = read_text(hop->inferred),
-		.helper = read_text(hop->helper),
+		.instead = reason_text(why, hop->instead),
+		.inferred = reason_text(why, hop->inferred),
+		.helper = reason_text(why, hop->helper),
 		.told = read_text(hop->told),
 		.waker_told = read_text(hop->waker_told),
 		.is_known = hop->known,
@@ -261,7 +282,7 @@ int hr_hop_get(struct hr_why *why, uint32_t index, struct hr_hop *out_hop)
 
 	if (rc < 0)
 		return rc;
-	hop = hop_of(&why->details->chain[index]);
+	hop = hop_of(why, &why->details->chain[index]);
 	read_give(out_hop, &hop, sizeof(hop));
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "event/facts.h"
 #include "report/why.h"
+#include "report/why_reason.h"
 
 /* One text report being printed. */
 struct page {
@@ -68,6 +69,8 @@ char *words_end(struct words *words); /* free the result with free() */
 
 /* Sentences. All return text to be freed with free(). */
 char *words_thread(const struct why_thread *thread); /* "make[512]", "a thread" */
+/* "unit nginx.service", "container 3f2a9b4c11d0 (docker)"; "" = none */
+char *words_place(const struct why_person *person);
 char *words_root(const struct why *why, const struct why_root *root);
 char *words_row(const struct why *why, const struct why_row *row);
 char *words_row_short(const struct why *why, const struct why_row *row);

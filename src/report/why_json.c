@@ -96,9 +96,9 @@ static void why_json_put_verdict(struct json *json, const struct why *why,
 		json_print_string(json, "class", why_wait_class_name(root->class));
 		json_print_u64(json, "count", root->count);
 		json_print_u64(json, "longest_ns", root->longest_ns);
-		json_print_string(json, "why", root->why);
+		report_json_reason(json, "why", root->why);
 		if (root->inferred)
-			json_print_string(json, "inferred", root->inferred);
+			report_json_reason(json, "inferred", root->inferred);
 		if (root->told) {
 			json_print_string(json, "told", root->told);
 			json_print_u64(json, "told_ns", root->told_ns);
@@ -133,7 +133,7 @@ static void why_json_put_group(struct json *json, const struct why *why,
 		json_print_null(json, "object");
 	else
 		json_print_string(json, "object", row->sum.object);
-	json_print_string(json, "why", row->sum.why);
+	report_json_reason(json, "why", row->sum.why);
 	json_print_bool(json, "timed_out", row->sum.timed_out);
 	json_print_u64(json, "count", row->sum.count);
 	json_print_u64(json, "longest_ns", row->sum.longest_ns);
@@ -167,22 +167,23 @@ static void why_put_chain(struct json *json, const struct why *why, const struct
 	json_begin_array(json, "chain");
 	for (size_t i = 0; i < why->chain_count; i++) {
 		const struct why_hop *hop = &why->chain[i];
+		AUTO_FREE char *did = report_why_hop_did(hop);
 
 		json_begin_object(json, NULL);
 		report_json_thread(json, "who", &hop->who);
-		json_print_string(json, "what", hop->what);
+		json_print_string(json, "what", did);
 		json_print_string(json, "object", hop->object);
 		json_print_string(json, "woken_by", hop->woken_by);
 		if (hop->helper)
-			json_print_string(json, "helper", hop->helper);
+			report_json_reason(json, "helper", hop->helper);
 		if (hop->instead) {
-			json_print_string(json, "instead", hop->instead);
+			report_json_reason(json, "instead", hop->instead);
 			report_json_thread(json, "expects", &hop->expects);
 			if (hop->expects_by)
-				json_print_string(json, "expects_inferred", hop->expects_by);
+				report_json_reason(json, "expects_inferred", hop->expects_by);
 		}
 		if (hop->inferred) {
-			json_print_string(json, hop->known ? "asked" : "inferred", hop->inferred);
+			report_json_reason(json, hop->known ? "asked" : "inferred", hop->inferred);
 			report_json_thread(json, "answerer", &hop->answerer);
 		}
 		if (hop->told)
@@ -285,14 +286,14 @@ static void why_json_put_waker(struct json *json, const struct why_wait *wait)
 {
 	report_json_begin_waker(json, wait);
 	if (wait->helper)
-		json_print_string(json, "helper", wait->helper);
+		report_json_reason(json, "helper", wait->helper);
 	report_json_wib(json, wait->working_ns, wait->interrupted_ns, wait->blocked_ns,
 			wait->uncertain_ns);
 	json_end_object(json);
 	if (wait->told)
 		json_print_string(json, "told", wait->told);
 	if (wait->inferred) {
-		json_print_string(json, wait->known ? "asked" : "inferred", wait->inferred);
+		report_json_reason(json, wait->known ? "asked" : "inferred", wait->inferred);
 		report_json_thread(json, "answerer", &wait->answerer);
 	}
 	if (!wait->is_slice)
@@ -489,7 +490,7 @@ static void why_json_put_process(struct json *json, const struct why *why)
 		json_print_string(json, "in", root->what);
 		json_print_string(json, "object", root->object);
 		json_print_string(json, "class", why_wait_class_name(root->class));
-		json_print_string(json, "why", root->why);
+		report_json_reason(json, "why", root->why);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -503,12 +504,13 @@ static void put_people(struct json *json, const struct why *why)
 	json_begin_array(json, "people");
 	for (size_t i = 0; i < why->person_count; i++) {
 		const struct why_person *person = &why->people[i];
+		AUTO_FREE char *place = words_place(person);
 
 		json_begin_object(json, NULL);
 		report_json_thread(json, "who", &person->who);
 		json_print_string(json, "cmdline", person->cmdline);
 		json_print_string(json, "cgroup", person->cgroup);
-		json_print_string(json, "place", person->place);
+		json_print_string(json, "place", place);
 		json_print_string(json, "killed_by", person->killed_by);
 		json_end_object(json);
 	}

@@ -10,20 +10,27 @@
 
 #define CMDLINE_SHOWN 200 /* bytes; java's have thousands */
 
-/* "java -jar x.jar; unit app.service"; either may be missing */
-static char *person_text(const struct why_person *person, const char *known_place)
+static bool person_is_beside(const struct why_person *person, const struct why_person *other)
 {
+	return strcmp(person->place, other->place) == 0 &&
+	       strcmp(person->manager, other->manager) == 0;
+}
+
+/* "java -jar x.jar; unit app.service"; either may be missing, and the place where the target is */
+static char *person_text(const struct why_person *person, const struct why_person *target)
+{
+	AUTO_FREE char *words = words_place(person);
 	bool cut = strlen(person->cmdline) > CMDLINE_SHOWN;
-	bool place = person->place[0] && strcmp(person->place, known_place) != 0;
+	bool place = person->place[0] && !(target && person_is_beside(person, target));
 
 	return xasprintf("%.*s%s%s%s", CMDLINE_SHOWN, person->cmdline, cut ? " ..." : "",
-			 person->cmdline[0] && place ? "; " : "", place ? person->place : "");
+			 person->cmdline[0] && place ? "; " : "", place ? words : "");
 }
 
 /* The same, and how it ended. */
-static char *other_text(const struct why_person *person, const char *known_place)
+static char *other_text(const struct why_person *person, const struct why_person *target)
 {
-	AUTO_FREE char *text = person_text(person, known_place);
+	AUTO_FREE char *text = person_text(person, target);
 
 	if (!person->killed_by[0])
 		return xstrdup(text);
@@ -49,7 +56,7 @@ static const struct why_person *target_person(const struct why *why)
 void why_text_target(const struct page *page)
 {
 	const struct why_person *person = target_person(page->why);
-	AUTO_FREE char *text = person ? person_text(person, "") : NULL;
+	AUTO_FREE char *text = person ? person_text(person, NULL) : NULL;
 
 	if (text && *text)
 		why_people_print_line(page, "Its command:", text);
@@ -105,7 +112,7 @@ void why_text_people(const struct page *page)
 	for (size_t i = target ? 1 : 0; i < why->person_count; i++) {
 		const struct why_person *person = &why->people[i];
 		AUTO_FREE char *name = words_thread(&person->who);
-		AUTO_FREE char *text = other_text(person, target ? target->place : "");
+		AUTO_FREE char *text = other_text(person, target);
 
 		if (!person_is_named(page, person) || !*text)
 			continue;

@@ -43,6 +43,14 @@ char *words_thread(const struct why_thread *thread)
 	return words_end(&words);
 }
 
+char *words_place(const struct why_person *person)
+{
+	if (!person->place[0])
+		return xstrdup("");
+	return person->manager[0] ? xasprintf("container %s (%s)", person->place, person->manager)
+				  : xasprintf("unit %s", person->place);
+}
+
 /* Words of one piece that are no system calls. */
 static bool is_plain_word(const char *what)
 {
@@ -149,8 +157,10 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 		fputs(before_who, out);
 		why_words_put_who(out, row);
 		fputs(after_who, out);
-	} else if (row->sum.what[0]) {
-		fprintf(out, " (%s)", row->sum.what);
+	} else {
+		AUTO_FREE char *what = report_why_did(row->sum.what, row->sum.why);
+
+		fprintf(out, *what ? " (%s)" : "", what);
 	}
 }
 
@@ -174,9 +184,12 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_row 
 static void put_timer(FILE *out, const struct why *why, const struct why_row *row)
 {
 	if (!row->sum.timed_out) {
-		put_doer(out, why, row, row->sum.why[0] ? "sleeping" : "sleeping until a timer");
-		if (row->sum.why[0])
-			fprintf(out, "; %s", row->sum.why);
+		put_doer(out, why, row, row->sum.why ? "sleeping" : "sleeping until a timer");
+		if (row->sum.why) {
+			AUTO_FREE char *reason = report_why_reason(row->sum.why);
+
+			fprintf(out, "; %s", reason);
+		}
 		return;
 	}
 	if (is_target_row(why, row)) {
@@ -192,20 +205,24 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 /* What it waited for did not come: said with what happened instead. */
 static void put_stuck(FILE *out, const struct why *why, const struct why_row *row)
 {
+	AUTO_FREE char *reason = report_why_reason(row->sum.why);
+
 	if (!is_target_row(why, row)) {
 		why_words_put_who(out, row);
 		fputc(' ', out);
 	}
-	if (row->sum.class == WHY_IDLE && !row->sum.why[0])
+	if (row->sum.class == WHY_IDLE && !row->sum.why)
 		fputs("idle, waiting for work: ", out);
 	else
-		fprintf(out, "still waiting when %s: ", row->sum.why);
+		fprintf(out, "still waiting when %s: ", reason);
 	put_row_in(out, row);
 }
 
 /* By a signal, or frozen with its cgroup; until when. */
 static void put_stopped(FILE *out, const struct why *why, const struct why_row *row)
 {
+	AUTO_FREE char *reason = report_why_reason(row->sum.why);
+
 	if (!is_target_row(why, row)) {
 		why_words_put_who(out, row);
 		fputc(' ', out);
@@ -213,7 +230,7 @@ static void put_stopped(FILE *out, const struct why *why, const struct why_row *
 	fputs(row->many_whats ? "stopped" : row->sum.what, out);
 	if (row->sum.object[0] && !row->many_objects)
 		fprintf(out, ", %s", row->sum.object);
-	fprintf(out, ", until %s", row->sum.why);
+	fprintf(out, ", until %s", reason);
 }
 
 /* Of the target itself, of what it waited for, or one that a wait was ended by. */
@@ -239,6 +256,8 @@ static void put_throttled(FILE *out, const struct why *why, const struct why_row
 
 static void put_unknown(FILE *out, const struct why *why, const struct why_row *row)
 {
+	AUTO_FREE char *reason = report_why_reason(row->sum.why);
+
 	fputs("unknown", out);
 	if (row->sum.who.tid && !is_target_row(why, row)) {
 		bool before = row->sum.class == WHY_RUNS && !why_words_is_of_process(why, row);
@@ -251,7 +270,7 @@ static void put_unknown(FILE *out, const struct why *why, const struct why_row *
 	} else if (row->sum.class != WHY_RUNS) {
 		fputs(" in a wait", out);
 	}
-	fprintf(out, ": %s", row->sum.why[0] ? row->sum.why : "no event tells");
+	fprintf(out, ": %s", *reason ? reason : "no event tells");
 }
 
 static void why_words_put_counts(FILE *out, const struct why_root *root)
@@ -318,10 +337,12 @@ static void put_hop_told(FILE *out, const struct why_hop *hop)
 }
 
 /* How it is known that it held the target up, unless events tell. */
-static void put_inferred(FILE *out, const char *inferred, bool known)
+static void put_inferred(FILE *out, const struct why_reason *inferred, bool known)
 {
+	AUTO_FREE char *reason = report_why_reason(inferred);
+
 	if (inferred)
-		fprintf(out, known ? "; %s" : "; inferred, for %s", inferred);
+		fprintf(out, known ? "; %s" : "; inferred, for %s", reason);
 }
 
 /* The target's own, that of who it waited for, or of an ancestor before its birth. */
@@ -344,7 +365,8 @@ static void put_work(FILE *out, const struct why *why, const struct why_row *row
 
 static void put_grace(FILE *out, const struct why *why, const struct why_row *row)
 {
-	AUTO_FREE char *verb = xasprintf("waiting for %s", row->sum.why);
+	AUTO_FREE char *reason = report_why_reason(row->sum.why);
+	AUTO_FREE char *verb = xasprintf("waiting for %s", reason);
 
 	put_doer(out, why, row, verb);
 }
@@ -444,9 +466,10 @@ char *words_root(const struct why *why, const struct why_root *root)
 static bool root_is_told(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index], *root = hop + 1;
+	AUTO_FREE char *did = report_why_hop_did(root);
 
 	return index + 2 == why->chain_count && root->who.tid == hop->who.tid && hop->who.tid &&
-	       (strcmp(root->what, hop->what) == 0 || strcmp(root->what, hop->woken_by) == 0);
+	       (strcmp(did, hop->what) == 0 || strcmp(did, hop->woken_by) == 0);
 }
 
 size_t words_hop_count(const struct why *why)
@@ -460,7 +483,9 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 {
 	fputs(hop->by_packet ? "; woken by a " : "; woken by ", out);
 	if (hop->helper) {
-		fputs(hop->helper, out);
+		AUTO_FREE char *helper = report_why_reason(hop->helper);
+
+		fputs(helper, out);
 		return;
 	}
 	if (hop->by_packet && hop->waker.tid) {
@@ -502,14 +527,17 @@ static void why_words_put_holder(FILE *out, const struct why_thread *holder, con
 
 static void put_hop_instead(FILE *out, const struct why_hop *hop)
 {
+	AUTO_FREE char *instead = report_why_reason(hop->instead);
+	AUTO_FREE char *by = report_why_reason(hop->expects_by);
+
 	fputs("; still waiting", out);
 	if (hop->expects.tid) {
 		fputs(" for ", out);
 		why_put_thread(out, &hop->expects);
 		if (hop->expects_by)
-			fprintf(out, " (inferred: %s)", hop->expects_by);
+			fprintf(out, " (inferred: %s)", by);
 	}
-	fprintf(out, " when %s", hop->instead);
+	fprintf(out, " when %s", instead);
 }
 
 /* Nothing woke it but its timer: who it slept for is inferred. */
@@ -523,6 +551,7 @@ static void put_hop_answerer(FILE *out, const struct why_hop *hop)
 char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
+	AUTO_FREE char *did = report_why_hop_did(hop);
 	bool waits = index + 1 < why->chain_count;
 	struct words words;
 
@@ -535,7 +564,7 @@ char *words_hop(const struct why *why, size_t index)
 		why_put_thread(words.out, &hop->who);
 		fputs(waits && hop->halted ? " was " : waits ? " waited in " : ": ", words.out);
 	}
-	put_in(words.out, hop->what, hop->lock ? hop->lock : hop->object);
+	put_in(words.out, did, hop->lock ? hop->lock : hop->object);
 	why_words_put_holder(words.out, &hop->holder, hop->holding, hop->many_held);
 	if (hop->slices)
 		fprintf(words.out, ", repeated after %s time-outs", text_count(hop->slices).s);
@@ -606,7 +635,9 @@ static void why_words_put_waker(FILE *out, const struct why_wait *wait)
 		return;
 	}
 	if (wait->helper) {
-		fprintf(out, "woken by %s: ", wait->helper);
+		AUTO_FREE char *helper = report_why_reason(wait->helper);
+
+		fprintf(out, "woken by %s: ", helper);
 		put_thread_waker(out, wait);
 		return;
 	}

@@ -11,13 +11,9 @@
 
 #include "event/facts.h"
 
-#define LOOKS_MAX UINT64_C(100000000) /* descriptors, for all of a trace: a bound on time */
-#define ALONE_HAS "who took the lock is gone, and only it has the file open beside the asker"
-#define FAMILY_HAS \
-	"who took the lock is gone, and only it and its children have the file open beside the asker"
-#define STEPS_UP     64u /* from a process to one above it */
+#define LOOKS_MAX    UINT64_C(100000000) /* descriptors, for all of a trace: a bound on time */
+#define STEPS_UP     64u		 /* from a process to one above it */
 #define HAVE_MAX     16u
-#define LOCK_OWNER   "glibc keeps the owner of a lock there"
 #define BACK	     8u	 /* entries between the end of a call and what is told of it */
 #define CONNECT_BACK 64u /* the same, from the end of a connection back to its connect() */
 
@@ -141,7 +137,7 @@ static const struct process *only_one_with(struct state *state, const struct pro
 	const struct process *have[HAVE_MAX];
 	size_t count = all_with(state, own, file, have);
 
-	*out_why = count == 1 ? ALONE_HAS : FAMILY_HAS;
+	*out_why = count == 1 ? BY_TAKER_GONE : BY_TAKER_GONE_FAMILY;
 	for (size_t i = 0; i < count && count <= HAVE_MAX; i++) {
 		size_t below = 0;
 
@@ -324,7 +320,8 @@ static void mutex_is_held(struct state *state, struct thread *thread, const stru
 	if (!owner || owner == thread || !owner->process)
 		return;
 	if (name->inode & FD_OWNER_INFERRED)
-		thread->held_by = names_add(&state->tl->names, LOCK_OWNER, sizeof(LOCK_OWNER));
+		thread->held_by =
+			names_add(&state->tl->names, BY_GLIBC_OWNER, sizeof(BY_GLIBC_OWNER));
 	thread->held = owner->slot;
 }
 

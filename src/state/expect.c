@@ -123,7 +123,7 @@ static struct awaited one_of(struct state *state, const struct thread *thread, s
 		result.slot = expect_thread(state, thread, others->process[0]);
 		if (result.slot == SLOT_NONE && others->name) {
 			result.slot = used_only_by(state, others->process[0], others->name);
-			result.inferred = "of its threads only this one used its end lately";
+			result.inferred = BY_OWN_END_LATELY;
 		}
 	}
 	if (result.slot == SLOT_NONE && others->count)
@@ -176,7 +176,7 @@ static struct awaited of_futex(struct state *state, const struct thread *thread)
 
 	if (result.slot == SLOT_NONE && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET)) {
 		result.slot = owner_in_word(state, thread);
-		result.inferred = "the word of the lock has its number";
+		result.inferred = BY_LOCK_WORD;
 	}
 	if (result.slot == SLOT_NONE)
 		result = told_holder(state, thread);
@@ -295,7 +295,7 @@ static struct awaited of_connect(struct ends *ends, const struct thread *thread,
 	listeners_of(ends, thread, wait, &others);
 	result = one_of(ends->state, thread, wait, &others, "listening there");
 	if (result.slot != SLOT_NONE && !result.inferred)
-		result.inferred = "it listens there";
+		result.inferred = BY_LISTENS;
 	return result;
 }
 
@@ -348,7 +348,7 @@ static struct awaited of_ipc(const struct state *state, const struct thread *thr
 {
 	const struct thread *last = used_ipc_last(state, thread);
 
-	return last ? (struct awaited){ last->slot, "no other thread used it later" } : nobody;
+	return last ? (struct awaited){ last->slot, BY_NO_LATER_USER } : nobody;
 }
 
 /* --------------------------------------------------------------------------------- */

@@ -294,6 +294,15 @@ enum wait_flag {
 #define WAIT_SET_MAX   0xffffu
 #define WAIT_FLAGS     0xffffu
 
+/* The name of a wait's origin where that is inferred: from what. Stored; words are made from them. */
+#define BY_OWN_END_LATELY    "own_end_used_lately"
+#define BY_LOCK_WORD	     "lock_word"
+#define BY_LISTENS	     "listens_there"
+#define BY_NO_LATER_USER     "no_later_user"
+#define BY_TAKER_GONE	     "taker_gone_one_has"
+#define BY_TAKER_GONE_FAMILY "taker_gone_family_has"
+#define BY_GLIBC_OWNER	     "glibc_owner"
+
 /* One wait of one thread: from the switch out to the wake-up. */
 struct wait {
 	uint64_t begin_ns;

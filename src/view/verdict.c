@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "event/facts.h"
 #include "report/why.h"
+#include "report/why_reason.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 
@@ -154,7 +155,7 @@ static void put_row(struct json *json, const struct view *view, const struct why
 	json_print_u64(json, "count", root->count);
 	json_print_u64(json, "longest_ns", root->longest_ns);
 	if (root->inferred)
-		view_json_text(json, "inferred", root->inferred);
+		view_json_own_text(json, "inferred", report_why_reason(root->inferred));
 	view_json_own_text(json, "text", report_why_root(why, root));
 	if (index < ROWS_SEEN)
 		put_spans(json, view, root);

@@ -25,6 +25,7 @@
 
 #include "analyse/why/why.h"
 #include "base/err.h"
+#include "report/why_reason.h"
 #include "state/state.h"
 #include "text_trace.h"
 #include "timeline/timeline.h"
@@ -36,6 +37,18 @@ struct told {
 	struct why why;
 	bool has_why;
 };
+
+/* The words of a reason; "" for none. Valid until eight more were asked for. */
+static inline const char *told_reason(const struct why_reason *reason)
+{
+	static char texts[8][512];
+	static unsigned int next;
+	char *text = texts[next++ % 8], *words = report_why_reason(reason);
+
+	snprintf(text, sizeof(texts[0]), "%s", words);
+	free(words);
+	return text;
+}
 
 static inline struct told *told_trace(struct text_trace *trace)
 {
@@ -291,7 +304,7 @@ static inline const char *roots_text(struct told *told)
 
 		told_add(&text, "%s%s %d %" PRIu64 " %s%s%s", i ? "; " : "",
 			 why_kind_name(root->kind), root->who.tid, root->ns, root->what,
-			 *root->what && *root->why ? ": " : "", root->why);
+			 *root->what && root->why ? ": " : "", told_reason(root->why));
 		if (*root->object)
 			told_add(&text, " [%s]", root->object);
 	}

@@ -19,7 +19,7 @@ const char *stats_by_name(enum stats_by by)
 
 const char *stats_reason(enum unsure reason)
 {
-	return describe_unsure(word_make(WORD_UNCERTAIN, reason));
+	return why_unsure_name(reason);
 }
 
 const char *stats_reason_name(enum unsure reason)

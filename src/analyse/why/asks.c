@@ -878,33 +878,22 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 	return true;
 }
 
-const char *answer_words(struct query *query, const struct answer *answer)
+const struct why_reason *answer_reason(struct query *query, const struct answer *answer)
 {
-	if (answer->words)
-		return answer->words;
+	struct why_reason reason = { .kind = answer->until_changed ? WHY_REASON_CHANGED
+					     : answer->known	   ? WHY_REASON_HAD_LOCK
+					     : answer->until_gone  ? WHY_REASON_GONE
+								   : WHY_REASON_SUCCEEDED,
+				     .call = answer->call,
+				     .object = answer->about };
 
-	AUTO_FREE char *vain =
-		answer->error
-			? xasprintf("failed with %s", describe_error(query->why, answer->error))
-			: xasprintf(strstr(answer->call, "kill") ? "found it alive"
-								 : "found nothing");
-	struct why_thread who = why_thread(query, answer->slot);
-	AUTO_FREE char *by =
-		answer->by && *answer->by ? xasprintf("called %s()", answer->by) : xstrdup("ended");
-
-	if (answer->until_changed)
-		return why_keep(query->why,
-				xasprintf("%s()%s%s found nothing new until it %s", answer->call,
-					  *answer->about ? " of " : "", answer->about, by));
+	if (answer->reason)
+		return answer->reason;
 	if (answer->known)
-		return why_keep(query->why, xasprintf("%s()%s%s %s: %s[%d] had the lock",
-						      answer->call, *answer->about ? " of " : "",
-						      answer->about, vain, who.comm, who.tgid));
-	if (answer->until_gone)
-		return why_keep(query->why,
-				xasprintf("%s()%s%s found it until it %s", answer->call,
-					  *answer->about ? " of " : "", answer->about, by));
-	return why_keep(query->why,
-			xasprintf("%s()%s%s %s until it %s", answer->call,
-				  *answer->about ? " of " : "", answer->about, vain, by));
+		reason.who = why_thread(query, answer->slot);
+	else
+		reason.by = answer->by;
+	if (answer->error && (answer->known || reason.kind == WHY_REASON_SUCCEEDED))
+		reason.name = describe_error(query->why, answer->error);
+	return why_reason_keep(query->why, &reason);
 }

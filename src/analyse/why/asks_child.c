@@ -447,8 +447,9 @@ static bool find_ended(const struct program_loop *loop, struct answer *out_answe
 	};
 	if (out_answer->time_ns > got_ns)
 		out_answer->time_ns = got_ns;
-	out_answer->words =
-		why_keep(query->why, xasprintf("'%s' found it until it ended", arguments));
+	out_answer->reason =
+		why_reason_keep(query->why, &(struct why_reason){ .kind = WHY_REASON_PROGRAM_GONE,
+								  .object = arguments });
 	return true;
 }
 
@@ -491,9 +492,10 @@ static bool find_listener(const struct program_loop *loop, struct answer *out_an
 	if (!asks_find_doer(&doing, out_answer))
 		return false;
 	out_answer->call = name;
-	out_answer->words =
-		why_keep(query->why, xasprintf("'%s' did not find it until it called %s()",
-					       arguments, out_answer->by));
+	out_answer->reason =
+		why_reason_keep(query->why, &(struct why_reason){ .kind = WHY_REASON_PROGRAM_FOUND,
+								  .object = arguments,
+								  .by = out_answer->by });
 	return true;
 }
 

@@ -46,13 +46,13 @@ static void charge(struct charger *charger, const struct place *place, uint32_t 
 		   uint64_t start_ns, uint64_t end_ns);
 
 static uint32_t add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
-			    const char *reason, uint64_t ns)
+			    enum why_reason_kind why, uint64_t ns)
 {
 	return charge_add(charger, place,
 			  (struct root){
 				  .kind = WHY_UNKNOWN,
 				  .slot = slot,
-				  .reason = charge_text(charger, reason),
+				  .reason = charge_reason(charger, why),
 			  },
 			  ns);
 }
@@ -127,11 +127,17 @@ static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
 	charge_part(root, known ? slot : SLOT_NONE, ns);
 }
 
-static uint32_t idle_text(struct charger *charger, uint32_t slot, const struct tl_interval *in)
+/* The CPU was idle: held back, for a reason, or about to take the thread. */
+static struct root idle_root(struct charger *charger, uint32_t slot, const struct tl_interval *in)
 {
-	AUTO_FREE char *words = query_idle(charger->query, slot, in);
+	const struct why_reason *reason = query_idle(charger->query, slot, in);
 
-	return words ? charge_text(charger, words) : charge_what(charger, "wake-up of an idle CPU");
+	return (struct root){
+		.kind = WHY_CPU_QUEUE,
+		.slot = SLOT_NONE,
+		.what = reason ? 0 : charge_what(charger, "wake-up of an idle CPU"),
+		.reason = why_reason_id(reason),
+	};
 }
 
 /* Runnable without a CPU: whoever had it. */
@@ -141,12 +147,13 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	const struct timeline *tl = charger->query->tl;
 	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
 	uint32_t cpu = word_arg(in->word);
-	uint32_t idle = 0; /* text id */
+	struct root idle = { .kind = WHY_KIND_COUNT };
 	struct tl_iter iter;
 	struct tl_interval ran;
 
 	if (cpu >= tl->cpu_count) {
-		(void)add_unknown(charger, place, slot, CPU_NOT_KNOWN, in->end_ns - in->start_ns);
+		(void)add_unknown(charger, place, slot, WHY_REASON_CPU_UNKNOWN,
+				  in->end_ns - in->start_ns);
 		return;
 	}
 	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
@@ -159,9 +166,9 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
 			root.what = charge_what(charger, "CPU queue");
 		} else if (tl->threads[ran.word]->tid == 0) {
-			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
-			idle = idle ? idle : idle_text(charger, slot, in);
-			root.what = idle;
+			if (idle.kind == WHY_KIND_COUNT)
+				idle = idle_root(charger, slot, in);
+			root = idle;
 		} else {
 			root.what = charge_what(charger, "ran instead");
 		}
@@ -189,7 +196,7 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 	uint32_t index;
 
 	if (root.kind == WHY_UNKNOWN)
-		return add_unknown(charger, place, slot, "its wake-up was not recorded", ns);
+		return add_unknown(charger, place, slot, WHY_REASON_WAKEUP_UNRECORDED, ns);
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
 	if (root.kind == WHY_TIMER && describe_tcp_end(query, wait))
@@ -210,7 +217,7 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 
 /* What was awaited did not come, or nothing tells what ended the wait: 'instead' is NULL. */
 static void charge_open(struct charger *charger, const struct place *place, uint32_t slot,
-			const struct wait *wait, const char *instead, uint64_t ns)
+			const struct wait *wait, const struct why_reason *instead, uint64_t ns)
 {
 	struct query *query = charger->query;
 	struct root root = { .kind = WHY_TIMER, .slot = slot };
@@ -219,18 +226,17 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 	root.what = charge_text(charger, describe_in(query, wait));
 	if (wait_sleeps(query, wait)) {
 		/* Somebody ended the sleep before its time. */
-		root.reason = instead && wait->woken_ns ? charge_text(charger, instead) : 0;
+		root.reason = wait->woken_ns ? why_reason_id(instead) : 0;
 	} else {
 		if (!instead) {
-			(void)add_unknown(charger, place, slot,
-					  "nothing ended the wait while it was recorded", ns);
+			(void)add_unknown(charger, place, slot, WHY_REASON_OPEN, ns);
 			return;
 		}
 		root.kind = WHY_STUCK;
 		root.object = charger->nodes[place->node].lock;
 		if (!root.object)
 			root.object = charge_text(charger, describe_object(query, slot, wait));
-		root.reason = charge_text(charger, instead);
+		root.reason = why_reason_id(instead);
 		root.in_circle = charger->nodes[place->node].in_circle;
 	}
 	index = charge_add(charger, place, root, ns);
@@ -240,7 +246,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 
 /* It waited for all CPUs: what the threads of RCU did meanwhile is no answer. */
 static void charge_grace(struct charger *charger, const struct place *place, uint32_t slot,
-			 const struct wait *wait, const char *grace, uint64_t ns)
+			 const struct wait *wait, enum why_reason_kind grace, uint64_t ns)
 {
 	struct query *query = charger->query;
 	const struct root root = {
@@ -248,7 +254,7 @@ static void charge_grace(struct charger *charger, const struct place *place, uin
 		.slot = slot,
 		.what = charge_text(charger, describe_in(query, wait)),
 		.object = charge_text(charger, describe_object(query, slot, wait)),
-		.reason = charge_text(charger, grace),
+		.reason = charge_reason(charger, grace),
 	};
 	uint32_t index = charge_add(charger, place, root, ns);
 
@@ -415,30 +421,30 @@ static struct place place_below(struct charger *charger, const struct place *pla
 }
 
 /* They wait for each other, maybe through others: nothing ends that. */
-static const char *circle_words(struct charger *charger, uint32_t awaited, const char *instead)
+static const struct why_reason *circle(struct charger *charger, uint32_t awaited,
+				       const struct why_reason *instead)
 {
-	struct why_thread who = why_thread(charger->query, awaited);
-
-	return why_keep(charger->query->why,
-			xasprintf("%s, in a circle: %s[%d], which it waits for, waits for it",
-				  instead, who.comm, who.tid));
+	return why_reason_keep(charger->query->why,
+			       &(struct why_reason){ .kind = WHY_REASON_CIRCLE,
+						     .who = why_thread(charger->query, awaited),
+						     .inner = instead });
 }
 
-/* From what it is inferred that it waits for that one: what is below is so, too. Returns a text. */
+/* From what it is inferred that it waits for that one: what is below is so, too. Returns a reason. */
 static uint32_t note_expected(struct charger *charger, struct node *node, const struct place *place,
 			      const struct wait *wait)
 {
-	const char *by = query_awaited_by(charger->query, wait);
+	const struct why_reason *by = query_awaited_by(charger->query, wait);
 
 	if (!by)
 		return place->inferred;
-	node->expects_by = charge_text(charger, by);
+	node->expects_by = by->id;
 	return place->inferred ? place->inferred : node->expects_by;
 }
 
 /* Who waits for what does not come is held up by what those do who could bring it. */
 static void charge_in_vain(struct charger *charger, const struct place *place, uint32_t slot,
-			   const struct wait *wait, const char *instead,
+			   const struct wait *wait, const struct why_reason *instead,
 			   const struct tl_interval *in)
 {
 	struct node *node = &charger->nodes[place->node];
@@ -449,7 +455,7 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 	uint64_t until = in->start_ns;
 
 	if (instead)
-		node->instead = charge_text(charger, instead);
+		node->instead = instead->id;
 	if (instead && place->owner != SLOT_NONE)
 		awaited = place->owner;
 	node->expects = awaited;
@@ -457,7 +463,7 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 		below.inferred = note_expected(charger, node, place, wait);
 	node->in_circle = awaited != SLOT_NONE && is_waiting_above(charger, place, awaited);
 	if (node->in_circle) {
-		instead = circle_words(charger, awaited, instead);
+		instead = circle(charger, awaited, instead);
 	} else if (awaited != SLOT_NONE) {
 		until = charger->query->tl->threads[awaited]->death_ns;
 		until = until < in->end_ns ? until : in->end_ns;
@@ -491,8 +497,8 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 	uint32_t by = wait->waker.slot;
 	bool by_thread = wait->waker.kind == ACTOR_THREAD ||
 			 (wait->waker.kind == ACTOR_NETWORK && by != SLOT_NONE);
-	const char *instead = query_stuck(query, slot, wait, in);
-	const char *grace = query_grace(query, wait);
+	const struct why_reason *instead = query_stuck(query, slot, wait, in);
+	enum why_reason_kind grace = query_grace(query, wait);
 
 	if (wait->woken_ns == 0 || instead) {
 		charge_in_vain(charger, place, slot, wait, instead, in);
@@ -504,7 +510,7 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 		charge_device(charger, place, slot, wait, in);
 	} else if (place->depth > CHARGE_DEPTH) {
 		query->why->depth_limit_hits++;
-		(void)add_unknown(charger, place, slot, "deeper than the bound on depth",
+		(void)add_unknown(charger, place, slot, WHY_REASON_TOO_DEEP,
 				  in->end_ns - in->start_ns);
 	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
 		charge_sent(charger, place, slot, wait, in);
@@ -588,16 +594,16 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 	    !query_answer(query, slot, in->word, wait, &answer) || answer.time_ns <= in->start_ns)
 		return false;
 	rest.start_ns = answer.time_ns < in->end_ns ? answer.time_ns : in->end_ns;
-	led.inferred = charge_text(charger, answer_words(query, &answer));
+	led.inferred = why_reason_id(answer_reason(query, &answer));
 	led.known = answer.known;
 	below = place_below(charger, place, slot, wait, &led);
 	charger->nodes[below.node].answerer = answer.slot;
 	charge(charger, &below, answer.slot, in->start_ns, rest.start_ns);
 	if (place->depth == 0 && !answer.known) {
-		query->why->answer_count += !answer.words;
-		query->why->answer_ns += answer.words ? 0 : rest.start_ns - in->start_ns;
-		query->why->missed_count += answer.words != NULL;
-		query->why->missed_ns += answer.words ? rest.start_ns - in->start_ns : 0;
+		query->why->answer_count += !answer.reason;
+		query->why->answer_ns += answer.reason ? 0 : rest.start_ns - in->start_ns;
+		query->why->missed_count += answer.reason != NULL;
+		query->why->missed_ns += answer.reason ? rest.start_ns - in->start_ns : 0;
 	}
 	if (rest.start_ns < in->end_ns) {
 		led.inferred = 0;
@@ -614,7 +620,7 @@ static bool charge_stopped(struct charger *charger, const struct place *place, u
 {
 	const struct led led = { .owner = SLOT_NONE };
 	struct query *query = charger->query;
-	const char *until = query_stopped(query, slot, wait, in);
+	const struct why_reason *until = query_stopped(query, slot, wait, in);
 	struct place below;
 
 	if (!until)
@@ -629,7 +635,7 @@ static bool charge_stopped(struct charger *charger, const struct place *place, u
 			.object = wait_frozen(wait)
 					  ? charge_text(charger, describe_object(query, slot, wait))
 					  : 0,
-			.reason = charge_text(charger, until),
+			.reason = until->id,
 		},
 		in->end_ns - in->start_ns);
 	return true;
@@ -741,8 +747,8 @@ static void charge_absent(struct charger *charger, const struct place *place, ui
 		charge(charger, &below, thread->parent, in->start_ns, in->end_ns);
 	else
 		(void)add_unknown(charger, place, slot,
-				  in->start_ns >= thread->death_ns ? "it had ended"
-								   : "it was not there yet",
+				  in->start_ns >= thread->death_ns ? WHY_REASON_HAD_ENDED
+								   : WHY_REASON_NOT_YET_THERE,
 				  in->end_ns - in->start_ns);
 }
 
@@ -754,8 +760,13 @@ static void charge_interval(struct charger *charger, const struct place *place, 
 		charge_absent(charger, place, slot, in);
 		break;
 	case WORD_UNCERTAIN:
-		(void)add_unknown(charger, place, slot, describe_unsure(in->word),
-				  in->end_ns - in->start_ns);
+		(void)charge_add(charger, place,
+				 (struct root){
+					 .kind = WHY_UNKNOWN,
+					 .slot = slot,
+					 .reason = charge_unsure(charger, word_arg(in->word)),
+				 },
+				 in->end_ns - in->start_ns);
 		break;
 	case WORD_BLOCKED:
 		charge_blocked(charger, place, slot, in);

@@ -51,6 +51,28 @@ uint32_t charge_what(struct charger *charger, const char *text)
 	return memo->id;
 }
 
+/* Reasons that are only a kind are looked for once. */
+uint32_t charge_reason(struct charger *charger, enum why_reason_kind kind)
+{
+	if (!charger->reason_memo[kind])
+		charger->reason_memo[kind] = why_reason_id(
+			why_reason_keep(charger->query->why, &(struct why_reason){ .kind = kind }));
+	return charger->reason_memo[kind];
+}
+
+uint32_t charge_unsure(struct charger *charger, uint32_t unsure)
+{
+	const struct why_reason reason = { .kind = WHY_REASON_UNSURE, .number = unsure };
+	uint32_t *memo =
+		unsure < ARRAY_LEN(charger->unsure_memo) ? &charger->unsure_memo[unsure] : NULL;
+
+	if (memo && *memo)
+		return *memo;
+	if (memo)
+		return *memo = why_reason_id(why_reason_keep(charger->query->why, &reason));
+	return why_reason_id(why_reason_keep(charger->query->why, &reason));
+}
+
 static uint32_t root_of(struct charger *charger, const struct root *key)
 {
 	uint64_t hash =
@@ -157,7 +179,6 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 			const struct wait *wait, const struct led *led)
 {
 	struct query *query = charger->query;
-	const char *helper = query_helper(query, wait);
 	struct node key = {
 		.parent = place->node,
 		.slot = slot,
@@ -170,7 +191,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.expects = SLOT_NONE,
 		.holder = SLOT_NONE,
 		.inferred = led->inferred,
-		.helper = helper ? charge_text(charger, helper) : 0,
+		.helper = why_reason_id(query_helper(query, wait)),
 		.halted = wait_halted(wait),
 		.by_packet = wait->waker.kind == ACTOR_NETWORK && !wait->waker.signal,
 		.count = 1,

@@ -57,6 +57,8 @@ struct charger {
 	struct flow_memo flow_memo[MEMO];
 	struct hop_memo hop_memo[MEMO];
 	struct word_memo word_memo[MEMO];
+	uint32_t reason_memo[WHY_REASON_KINDS]; /* of reasons that are only a kind; 0 = empty */
+	uint32_t unsure_memo[8];		/* of those of time that is uncertain */
 	struct root *roots;
 	size_t root_count, root_cap;
 	struct node *nodes;
@@ -74,12 +76,15 @@ struct place {
 	bool lock;	 /* the wait that led here was for a lock */
 	uint32_t object; /* of that wait, text id */
 	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
-	uint32_t inferred; /* text: from what the way here is; 0 = it is known */
+	uint32_t inferred; /* reason: from what the way here is; 0 = it is known */
 };
 
 uint32_t charge_text(struct charger *charger, const char *text);
 /* The same for a text that is a constant. */
 uint32_t charge_what(struct charger *charger, const char *text);
+/* A reason that has nothing beside its kind; and why the states of a thread are not known. */
+uint32_t charge_reason(struct charger *charger, enum why_reason_kind kind);
+uint32_t charge_unsure(struct charger *charger, uint32_t unsure);
 uint32_t charge_add(struct charger *charger, const struct place *place, struct root key,
 		    uint64_t ns);
 void charge_part(struct root *root, uint32_t id, uint64_t ns);

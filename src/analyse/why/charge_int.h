@@ -15,8 +15,6 @@ struct why_codes;
 struct why_span;
 
 #define NODE_NONE UINT32_MAX
-/* The reason of time in which a thread could run, unlike all the others. */
-#define CPU_NOT_KNOWN "the CPU it waited for is not known"
 
 /*
  * What a thread worked at (id: state word), what a disk was asked for (id: text), or who had no CPU
@@ -27,14 +25,13 @@ struct part {
 	uint64_t ns;
 };
 
-/* A root while it is added up; the texts are ids of the result. */
+/* A root while it is added up; texts and reasons are ids of the result. */
 struct root {
 	uint8_t kind;  /* enum why_kind */
 	uint8_t class; /* enum why_class */
 	uint32_t slot;
 	uint32_t what, object, reason;
-	uint32_t
-		inferred; /* text: from what it is inferred that it held anybody up; 0 = it is known */
+	uint32_t inferred; /* reason: from what is it that it held anybody up; 0 = it is known */
 	uint64_t ns, count, longest_ns;
 	struct part *parts; /* owned; 'what' or 'object' is made of them at the end */
 	size_t part_count, part_cap;
@@ -61,7 +58,7 @@ struct node {
 	uint32_t lock;	/* text; 0 = the program told of none */
 	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
 	uint32_t
-		inferred; /* text: from what follows that 'answerer' is; 0 = the wait's end tells */
+		inferred; /* reason: from what follows that 'answerer' is; 0 = the wait's end tells */
 	uint32_t answerer; /* slot; of what is inferred */
 	uint32_t
 		holder; /* slot: had the kernel lock when it was asked for; SLOT_NONE = not known */
@@ -73,12 +70,13 @@ struct node {
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */
-	uint32_t helper;     /* text: what ended it for others; 0 = nothing of that kind */
+	uint32_t helper;     /* reason: what ended it for others; 0 = nothing of that kind */
 	uint32_t
 		expects; /* slot: who could have brought what did not come; SLOT_NONE = not known */
-	uint32_t expects_by; /* text: from what that is inferred; 0 = it is known */
+	uint32_t expects_by; /* reason: from what that is inferred; 0 = it is known */
 	bool in_circle;	     /* and that one waits for it, maybe through others */
-	uint32_t instead; /* text: what happened, for what it waited for did not come; 0 = it did */
+	uint32_t
+		instead; /* reason: what happened, for what it waited for did not come; 0 = it did */
 	struct part *told; /* owned; what it said that it waited for (id: text, ns: how often) */
 	size_t told_count, told_cap;
 	struct part *woke; /* owned; the same of who ended the waits */

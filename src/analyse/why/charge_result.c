@@ -29,13 +29,17 @@ static int compare_roots(const void *a, const void *b)
 	by_text = strcmp(x->what, y->what);
 	if (!by_text)
 		by_text = strcmp(x->object, y->object);
-	return by_text ? by_text
-		       : strcmp(x->inferred ? x->inferred : "", y->inferred ? y->inferred : "");
+	return by_text ? by_text : why_reason_compare(x->inferred, y->inferred);
 }
 
 static const char *kept(const struct charged *charged, uint32_t id)
 {
 	return names_text(&charged->query->why->texts, id);
+}
+
+static const struct why_reason *reason_at(const struct charged *charged, uint32_t id)
+{
+	return why_reason_at(charged->query->why, id);
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -165,8 +169,8 @@ static void publish_roots(const struct charged *charged)
 			.who = why_thread(charged->query, root->slot),
 			.what = kept(charged, root->what),
 			.object = kept(charged, root->object),
-			.why = kept(charged, root->reason),
-			.inferred = root->inferred ? kept(charged, root->inferred) : NULL,
+			.why = reason_at(charged, root->reason),
+			.inferred = reason_at(charged, root->inferred),
 			.timed_out = root->timed_out,
 			.in_circle = root->in_circle,
 			.kept_off = why_thread(charged->query, root->kept_off),
@@ -251,19 +255,13 @@ static uint64_t time_through(const struct charged *charged, uint32_t root, uint3
 	return ns;
 }
 
-/* What the root did, at the end of the chain: for a CPU taken, who waited for it. */
-static const char *root_did(const struct charged *charged, const struct root *root, uint32_t node)
+/* Of a root that had the CPU, at the end of the chain: who waited for that. */
+static struct why_thread root_kept_off(const struct charged *charged, const struct root *root,
+				       uint32_t node)
 {
-	struct why_thread kept_off;
+	bool had_cpu = is_about_cpu(root) && node != NODE_NONE && root->slot != SLOT_NONE;
 
-	if (root->kind == WHY_UNKNOWN)
-		return kept(charged, root->reason);
-	if (!is_about_cpu(root) || node == NODE_NONE || charged->nodes[node].waker == SLOT_NONE ||
-	    root->slot == SLOT_NONE)
-		return kept(charged, root->what);
-	kept_off = why_thread(charged->query, charged->nodes[node].waker);
-	return why_keep(charged->query->why, xasprintf("ran while %s[%d] waited for a CPU",
-						       kept_off.comm, kept_off.tid));
+	return why_thread(charged->query, had_cpu ? charged->nodes[node].waker : SLOT_NONE);
 }
 
 static void publish_chain(const struct charged *charged)
@@ -294,7 +292,7 @@ static void publish_chain(const struct charged *charged)
 			.what = kept(charged, at->what),
 			.object = kept(charged, at->object),
 			.woken_by = kept(charged, at->woken_by),
-			.helper = at->helper ? kept(charged, at->helper) : NULL,
+			.helper = reason_at(charged, at->helper),
 			.ns = time_through(charged, root, node),
 			.count = at->count,
 			.slices = at->slices,
@@ -303,9 +301,8 @@ static void publish_chain(const struct charged *charged)
 			.owner = why_thread(charged->query, at->owner),
 			.expects =
 				why_thread(charged->query, at->instead ? at->expects : SLOT_NONE),
-			.expects_by = at->instead && at->expects_by ? kept(charged, at->expects_by)
-								    : NULL,
-			.inferred = at->inferred ? kept(charged, at->inferred) : NULL,
+			.expects_by = at->instead ? reason_at(charged, at->expects_by) : NULL,
+			.inferred = reason_at(charged, at->inferred),
 			.answerer =
 				why_thread(charged->query, at->inferred ? at->answerer : SLOT_NONE),
 			.holder = why_thread(charged->query, at->holder),
@@ -314,7 +311,7 @@ static void publish_chain(const struct charged *charged)
 			.halted = at->halted,
 			.by_packet = at->by_packet,
 			.known = at->known,
-			.instead = at->instead ? kept(charged, at->instead) : NULL,
+			.instead = reason_at(charged, at->instead),
 			.told = told ? kept(charged, told->id) : NULL,
 			.told_count = told ? told->ns : 0,
 			.waker_told = woke ? kept(charged, woke->id) : NULL,
@@ -324,7 +321,9 @@ static void publish_chain(const struct charged *charged)
 	}
 	why->chain[depth] = (struct why_hop){
 		.who = why_thread(charged->query, end->slot),
-		.what = root_did(charged, end, last),
+		.what = kept(charged, end->what),
+		.why = reason_at(charged, end->reason),
+		.kept_off = root_kept_off(charged, end, last),
 		.object = kept(charged, end->object),
 		.woken_by = "",
 		.answerer = why_thread(charged->query, SLOT_NONE),
@@ -342,8 +341,6 @@ static void publish_chain(const struct charged *charged)
 static void publish_paths(const struct charged *charged)
 {
 	struct why *why = charged->query->why;
-	uint32_t no_cpu = text_id(charged, CPU_NOT_KNOWN);
-
 	why->step_count = charged->node_count;
 	why->steps = xcalloc(charged->node_count + 1, sizeof(*why->steps));
 	for (size_t i = 0; i < charged->node_count; i++) {
@@ -362,6 +359,7 @@ static void publish_paths(const struct charged *charged)
 	for (size_t i = 0; i < charged->flow_count; i++) {
 		const struct flow *flow = &charged->flows[i];
 		const struct root *root = &charged->roots[flow->root];
+		const struct why_reason *reason = reason_at(charged, root->reason);
 		bool several = root->part_count && root->kind != WHY_DISK && !is_about_cpu(root) &&
 			       root->parts[0].ns * 10 < root->ns * 9;
 
@@ -370,12 +368,12 @@ static void publish_paths(const struct charged *charged)
 			.step = flow->node,
 			.runnable = flow->node == NODE_NONE &&
 				    (root->kind == WHY_PREEMPTED || root->kind == WHY_CPU_QUEUE ||
-				     (root->kind == WHY_UNKNOWN && root->reason == no_cpu)),
+				     (reason && reason->kind == WHY_REASON_CPU_UNKNOWN)),
 			.who = why_thread(charged->query, root->slot),
 			.kind = (enum why_kind)root->kind,
 			.what = several ? "" : kept(charged, root->what),
 			.object = kept(charged, root->object),
-			.why = kept(charged, root->reason),
+			.why = reason,
 		};
 	}
 }

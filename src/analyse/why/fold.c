@@ -84,7 +84,7 @@ static int compare_kinds(const struct item *x, const struct item *y)
 	DIFFER(!a->inferred, !b->inferred);
 	DIFFER(a->who.tid == 0, b->who.tid == 0);
 	order = strcmp(x->name, y->name);
-	return order ? order : strcmp(a->why, b->why);
+	return order ? order : why_reason_compare(a->why, b->why);
 }
 
 /* What it worked at is made of shares, and who had a CPU is told by that alone. */
@@ -144,6 +144,7 @@ static void add_polls(struct why_polls *sum, const struct why_polls *polls)
 
 static void add_root(struct why_row *row, const struct item *item)
 {
+	static const struct why_reason several = { .kind = WHY_REASON_SEVERAL };
 	const struct why_root *root = item->root;
 	struct why_root *sum = &row->sum;
 
@@ -155,8 +156,8 @@ static void add_root(struct why_row *row, const struct item *item)
 		sum->kept_off.tid = 0;
 	if (sum->client.tid != root->client.tid)
 		sum->client.tid = 0;
-	if (sum->inferred && strcmp(sum->inferred, root->inferred) != 0)
-		sum->inferred = "calls failed, or waits went on, until they did something";
+	if (sum->inferred && why_reason_compare(sum->inferred, root->inferred) != 0)
+		sum->inferred = &several;
 	if (!sum->told) {
 		sum->told = root->told;
 		sum->told_ns = root->told_ns;

@@ -51,36 +51,34 @@ static const char *work_of(struct query *query, const struct wait *wait)
 /* ------------------------------------------------------------------------ RCU */
 
 /* "srcu" is also in what readers that may sleep are waited for with. */
-static const char *grace_by_name(const char *name)
+static enum why_reason_kind grace_by_name(const char *name)
 {
 	if (strstr(name, "srcu"))
-		return "an SRCU grace period";
-	if (starts_with(name, "rcu_tasks"))
-		return "a grace period of RCU tasks";
-	return "an RCU grace period";
+		return WHY_REASON_SRCU;
+	return starts_with(name, "rcu_tasks") ? WHY_REASON_RCU_TASKS : WHY_REASON_RCU;
 }
 
-const char *query_grace(struct query *query, const struct wait *wait)
+enum why_reason_kind query_grace(struct query *query, const struct wait *wait)
 {
 	const char *comm = kernel_waker(query, wait);
 	const char *work = comm ? work_of(query, wait) : "";
 
 	if (wait->waker.signal)
-		return NULL;
+		return WHY_REASON_NONE;
 	if (wait->woken_ns && wait->waker.kind == ACTOR_SOFTIRQ &&
 	    wait->waker.word == word_make(WORD_SOFTIRQ, SOFTIRQ_RCU))
 		return grace_by_name("");
 	if (!comm)
-		return NULL;
+		return WHY_REASON_NONE;
 	/* Memory that is freed after a grace period wakes nobody who waits for one. */
 	if (starts_with(comm, "kworker/"))
 		return strstr(work, "rcu") && !strstr(work, "kfree") && !strstr(work, "kvfree")
 			       ? grace_by_name(work)
-			       : NULL;
+			       : WHY_REASON_NONE;
 	/* rcu_preempt, rcu_sched, rcu_exp_gp_kthread_worker; rcuc/0, rcuog/0, rcuop/0, rcuos/0 */
 	if (starts_with(comm, "rcu_") || (starts_with(comm, "rcu") && strchr(comm, '/')))
 		return grace_by_name(comm);
-	return NULL;
+	return WHY_REASON_NONE;
 }
 
 /* ------------------------------------------------------------------- terminals */
@@ -99,19 +97,23 @@ static const char *key_of(uint8_t signal)
 	}
 }
 
-/* "Ctrl-C", "it was hung up"; "" for what was written to it; NULL = it was no terminal. */
-static const char *terminal_did(struct query *query, const struct wait *wait)
+/* Without its 'who'; no kind: it was no terminal. */
+static struct why_reason terminal_did(struct query *query, const struct wait *wait)
 {
 	const char *comm = kernel_waker(query, wait);
 	const char *work = work_of(query, wait);
+	const char *key = wait->waker.signal ? key_of(wait->waker.signal) : NULL;
+	struct why_reason did = { .kind = WHY_REASON_NONE };
 
 	if (!comm || !starts_with(comm, "kworker/"))
-		return NULL;
-	if (strcmp(work, "flush_to_ldisc") == 0)
-		return wait->waker.signal ? key_of(wait->waker.signal) : "";
+		return did;
 	if (strcmp(work, "do_tty_hangup") == 0)
-		return "it was hung up";
-	return NULL;
+		did.kind = WHY_REASON_TERMINAL_HUNG_UP;
+	else if (strcmp(work, "flush_to_ldisc") == 0 && !wait->waker.signal)
+		did.kind = WHY_REASON_TERMINAL_WRITTEN;
+	else if (strcmp(work, "flush_to_ldisc") == 0 && key)
+		did = (struct why_reason){ .kind = WHY_REASON_TERMINAL_KEY, .name = key };
+	return did;
 }
 
 /* Who wrote to it; tid 0: a keyboard, a line, or not known. */
@@ -123,18 +125,13 @@ static struct why_thread who_wrote(struct query *query, const struct wait *wait)
 	return why_thread(query, is_thread ? origin->slot : SLOT_NONE);
 }
 
-const char *query_terminal(struct query *query, const struct wait *wait)
+const struct why_reason *query_terminal(struct query *query, const struct wait *wait)
 {
-	const char *did = terminal_did(query, wait);
-	struct why_thread by = did ? who_wrote(query, wait) : (struct why_thread){ .tid = 0 };
+	struct why_reason did = terminal_did(query, wait);
 
-	if (!did)
-		return NULL;
-	if (!by.tid)
-		return why_keep(query->why, *did ? xasprintf("the terminal (%s)", did)
-						 : xstrdup("the terminal"));
-	return why_keep(query->why, xasprintf("the terminal (%s%s%s[%d])", did,
-					      *did ? " from " : "written to by ", by.comm, by.tid));
+	if (did.kind)
+		did.who = who_wrote(query, wait);
+	return why_reason_keep(query->why, &did);
 }
 
 /* -------------------------------------------------------------------- io_uring */
@@ -147,23 +144,25 @@ bool query_polls_ring(struct query *query, uint32_t slot, uint32_t word)
 }
 
 /* It completed what had become ready before: 'origin' says through whom. */
-static const char *ring_words(struct query *query, const struct wait *wait)
+static const struct why_reason *ring_poller(struct query *query, const struct wait *wait)
 {
-	struct why_thread by = why_thread(query, wait->waker.slot);
-
 	if (!wait->woken_ns || wait->waker.kind != ACTOR_THREAD || !wait->origin.time_ns ||
 	    !query_polls_ring(query, wait->waker.slot, wait->waker.word))
 		return NULL;
-	return why_keep(query->why, xasprintf("%s[%d], which polls for io_uring", by.comm, by.tid));
+	return why_reason_keep(query->why,
+			       &(struct why_reason){ .kind = WHY_REASON_RING_POLLER,
+						     .who = why_thread(query, wait->waker.slot) });
 }
 
-const char *query_helper(struct query *query, const struct wait *wait)
+const struct why_reason *query_helper(struct query *query, const struct wait *wait)
 {
-	const char *grace = query_grace(query, wait);
-	const char *ring = grace ? NULL : ring_words(query, wait);
+	const struct why_reason grace = { .kind = query_grace(query, wait) };
+	const struct why_reason *ring = grace.kind ? NULL : ring_poller(query, wait);
 
 	if (ring)
 		return ring;
-	return grace ? why_keep(query->why, xasprintf("the end of %s", grace))
-		     : query_terminal(query, wait);
+	return grace.kind ? why_reason_keep(query->why,
+					    &(struct why_reason){ .kind = WHY_REASON_GRACE_ENDED,
+								  .inner = &grace })
+			  : query_terminal(query, wait);
 }

@@ -11,7 +11,6 @@
 #include "analyse/facts_at.h"
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "event/facts.h"
 
 #define LONG_WAKEUP_NS 3000000u
@@ -77,7 +76,8 @@ static uint64_t idle_ns(const struct timeline *tl, uint32_t cpu, const struct tl
 	return ns;
 }
 
-char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in)
+const struct why_reason *query_idle(struct query *query, uint32_t slot,
+				    const struct tl_interval *in)
 {
 	bool is_long = in->end_ns - in->start_ns >= LONG_WAKEUP_NS;
 	uint64_t ns = is_long ? idle_ns(query->tl, word_arg(in->word), in) : 0;
@@ -88,9 +88,12 @@ char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *i
 		return NULL;
 	throttle = find_throttle(query, slot, ns, &is_sure);
 	if (!throttle)
-		return xstrdup("no thread ran on that CPU: throttled, or the machine stood still");
-	return xasprintf("%s the CPU quota of cgroup %s, %s in each %s",
-			 is_sure ? "held back by" : "no thread ran on that CPU: probably",
-			 throttle->cgroup, text_duration(throttle->quota_ns).s,
-			 text_duration(throttle->period_ns).s);
+		return why_reason_keep(query->why,
+				       &(struct why_reason){ .kind = WHY_REASON_STOOD_STILL });
+	return why_reason_keep(query->why,
+			       &(struct why_reason){ .kind = is_sure ? WHY_REASON_QUOTA
+								     : WHY_REASON_QUOTA_PROBABLY,
+						     .object = throttle->cgroup,
+						     .quota_ns = throttle->quota_ns,
+						     .period_ns = throttle->period_ns });
 }

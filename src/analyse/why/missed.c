@@ -79,9 +79,9 @@ static bool find_sleeper(struct query *query, uint32_t slot, const struct missed
 	}
 	if (found == SLOT_NONE)
 		return false;
-	out_answer->words = why_keep(query->why, xasprintf("it alone woke up and ran when %s() had "
-							   "timed out and was not called again",
-							   describe_in(query, &missed->last)));
+	out_answer->reason = why_reason_keep(
+		query->why, &(struct why_reason){ .kind = WHY_REASON_WOKE_ALONE,
+						  .call = describe_in(query, &missed->last) });
 	return true;
 }
 
@@ -103,12 +103,11 @@ static bool find_doer(struct query *query, uint32_t slot, const struct missed *m
 
 	if (!asks_find_doer(&doing, out_answer))
 		return false;
-	out_answer->words = why_keep(
-		query->why,
-		xasprintf("it %s%s%s when %s() had timed out and %s",
-			  *out_answer->by ? "called " : "ended", out_answer->by,
-			  *out_answer->by ? "()" : "", describe_in(query, &missed->last),
-			  missed->found_ns ? "still found something" : "was not called again"));
+	out_answer->reason = why_reason_keep(
+		query->why, &(struct why_reason){ .kind = missed->found_ns ? WHY_REASON_FOUND_LATE
+									   : WHY_REASON_TIMED_OUT,
+						  .call = describe_in(query, &missed->last),
+						  .by = out_answer->by });
 	return true;
 }
 

@@ -106,12 +106,12 @@ static bool conduct_changed(const struct conduct *conduct, const struct tl_threa
 	const struct missed *missed = conduct->missed;
 
 	if (conduct_ended(conduct, thread))
-		*out_answer = (struct answer){ .time_ns = thread->death_ns, .by = "ended" };
+		*out_answer = (struct answer){ .time_ns = thread->death_ns, .did = WHY_DEED_ENDED };
 	else if (conduct->slept && conduct->ran_ns > missed->last.begin_ns)
-		*out_answer = (struct answer){ .time_ns = conduct->ran_ns, .by = "woke up" };
+		*out_answer = (struct answer){ .time_ns = conduct->ran_ns, .did = WHY_DEED_WOKE };
 	else if (conduct->stopped_ns && conduct_worked(conduct))
-		*out_answer =
-			(struct answer){ .time_ns = conduct->stopped_ns, .by = "stopped working" };
+		*out_answer = (struct answer){ .time_ns = conduct->stopped_ns,
+					       .did = WHY_DEED_STOPPED_WORK };
 	else
 		return false;
 	if (out_answer->time_ns > missed->last.woken_ns)
@@ -292,12 +292,12 @@ uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *mis
 	found = find_setter(query, slot, missed, relatives, out_answer);
 	if (found != 1)
 		return found;
-	out_answer->words = why_keep(
-		query->why,
-		xasprintf("it alone %s as %u equal %s in %s() ended, between which nothing "
-			  "was done: what they were for is in memory, and not recorded",
-			  out_answer->by, missed->count,
-			  query_is_nap(query, &missed->last) ? "sleeps" : "time-outs",
-			  describe_in(query, &missed->last)));
+	out_answer->reason = why_reason_keep(
+		query->why, &(struct why_reason){ .kind = query_is_nap(query, &missed->last)
+								  ? WHY_REASON_SLEEPS_ENDED
+								  : WHY_REASON_TIMEOUTS_ENDED,
+						  .call = describe_in(query, &missed->last),
+						  .number = missed->count,
+						  .did = out_answer->did });
 	return 1;
 }

@@ -34,12 +34,12 @@ static size_t hex_length(const char *text, size_t bytes)
 	return length < bytes ? length : bytes;
 }
 
-/* "container 3f2a9b4c11d0 (docker)"; of a name that is no id all of it */
-static char *container_words(const char *id, size_t bytes, const char *manager)
+/* "3f2a9b4c11d0"; of a name that is no id all of it */
+static struct why_cgroup container_of(const char *id, size_t bytes, const char *manager)
 {
 	size_t shown = hex_length(id, bytes) >= ID_MIN ? ID_SHOWN : bytes;
 
-	return xasprintf("container %.*s (%s)", (int)shown, id, manager);
+	return (struct why_cgroup){ manager, id, shown };
 }
 
 static bool ends_in(const char *part, size_t bytes, const char *end)
@@ -50,7 +50,8 @@ static bool ends_in(const char *part, size_t bytes, const char *end)
 }
 
 /* One part of a cgroup's path; 'above' is the part before it, of 'above_bytes'. */
-static char *part_words(const char *part, size_t bytes, const char *above, size_t above_bytes)
+static struct why_cgroup part_is_of(const char *part, size_t bytes, const char *above,
+				    size_t above_bytes)
 {
 	bool is_scope = ends_in(part, bytes, ".scope");
 	size_t name_bytes = is_scope ? bytes - strlen(".scope") : bytes;
@@ -60,40 +61,37 @@ static char *part_words(const char *part, size_t bytes, const char *above, size_
 
 		if (name_bytes > length && memcmp(part, managers[i].prefix, length) == 0 &&
 		    (is_scope || strcmp(managers[i].manager, "lxc") == 0))
-			return container_words(part + length, name_bytes - length,
-					       managers[i].manager);
+			return container_of(part + length, name_bytes - length,
+					    managers[i].manager);
 	}
 	if ((above_bytes == 6 && memcmp(above, "docker", 6) == 0) ||
 	    (above_bytes == 3 && memcmp(above, "lxc", 3) == 0))
-		return container_words(part, bytes, above_bytes == 6 ? "docker" : "lxc");
+		return container_of(part, bytes, above_bytes == 6 ? "docker" : "lxc");
 	/* user@1000.service is all that a user runs. */
 	if (ends_in(part, bytes, ".service") && strncmp(part, "user@", 5) != 0)
-		return xasprintf("unit %.*s", (int)bytes, part);
-	return NULL;
+		return (struct why_cgroup){ NULL, part, bytes };
+	return (struct why_cgroup){ NULL, NULL, 0 };
 }
 
-char *why_cgroup_words(const char *cgroup)
+bool why_cgroup_is_of(const char *cgroup, struct why_cgroup *out_of)
 {
+	struct why_cgroup of = { NULL, NULL, 0 };
 	const char *above = "", *part = cgroup;
 	size_t above_bytes = 0;
-	char *words = NULL;
 
 	while (*part) {
 		size_t bytes = strcspn(part, "/");
-		char *inner = bytes ? part_words(part, bytes, above, above_bytes) : NULL;
+		struct why_cgroup inner = part_is_of(part, bytes, above, above_bytes);
 
 		/* A service within a container is the container's; a container stands for itself. */
-		if (inner && words && strncmp(words, "container ", 10) == 0) {
-			free(inner);
-		} else if (inner) {
-			free(words);
-			words = inner;
-		}
+		if (inner.name && !of.manager)
+			of = inner;
 		above = part;
 		above_bytes = bytes;
 		part += bytes + (part[bytes] == '/');
 	}
-	return words;
+	*out_of = of;
+	return of.name != NULL;
 }
 
 /* ----------------------------------------------------------------- people */
@@ -210,7 +208,8 @@ static void tell(struct telling *telling, const struct why_thread *who)
 	struct why *why = telling->why;
 	uint32_t slot = timeline_find_thread(telling->tl, who->tid, why->end_ns - 1);
 	const char *cmdline, *killed;
-	AUTO_FREE char *place = NULL;
+	struct why_cgroup of;
+	bool is_of;
 
 	if (!who->tid || slot == SLOT_NONE || telling->tl->threads[slot]->kernel ||
 	    !is_new(telling, who->tgid))
@@ -218,15 +217,16 @@ static void tell(struct telling *telling, const struct why_thread *who)
 	cmdline = cmdline_of(telling, slot);
 	if (!says_more(telling, slot, cmdline, who->comm))
 		cmdline = "";
-	place = why_cgroup_words(cgroup_of(telling, slot));
+	is_of = why_cgroup_is_of(cgroup_of(telling, slot), &of);
 	killed = killed_by(telling, who->tgid);
-	if (!*cmdline && !place && !*killed)
+	if (!*cmdline && !is_of && !*killed)
 		return;
 	why->people[why->person_count++] = (struct why_person){
 		.who = *who,
 		.cmdline = why_keep(why, xstrdup(cmdline)),
 		.cgroup = why_keep(why, xstrdup(cgroup_of(telling, slot))),
-		.place = why_keep(why, xstrdup(place ? place : "")),
+		.manager = why_keep(why, xstrdup(is_of && of.manager ? of.manager : "")),
+		.place = why_keep(why, is_of ? xstrndup(of.name, of.bytes) : xstrdup("")),
 		.killed_by = why_keep(why, xstrdup(killed)),
 	};
 }

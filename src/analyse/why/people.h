@@ -7,6 +7,9 @@
 #ifndef ANALYSE_WHY_PEOPLE_H
 #define ANALYSE_WHY_PEOPLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct facts;
 struct timeline;
 struct why;
@@ -17,10 +20,13 @@ struct why;
  */
 void why_tell_people(const struct timeline *timeline, const struct facts *facts, struct why *why);
 
-/*
- * The unit or container that a cgroup is of, in words: "unit nginx.service", "container
- * 3f2a9b4c11d0 (docker)"; NULL = none. Free it with free().
- */
-char *why_cgroup_words(const char *cgroup);
+/* The unit or container that a cgroup is of; false = none. 'name' is a view of 'bytes' of 'cgroup'. */
+struct why_cgroup {
+	const char *manager; /* of the container: "docker", "podman"; NULL = it is a unit */
+	const char *name;    /* "nginx.service", "3f2a9b4c11d0" */
+	size_t bytes;
+};
+
+bool why_cgroup_is_of(const char *cgroup, struct why_cgroup *out_of);
 
 #endif

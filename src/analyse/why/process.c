@@ -51,13 +51,13 @@ static struct why_root kept_root(struct adding *adding, const struct why_root *r
 	copy.who = kept_thread(adding, root->who);
 	copy.what = kept(adding, root->what);
 	copy.object = kept(adding, root->object);
-	copy.why = kept(adding, root->why);
+	copy.why = why_reason_keep(adding->sum, root->why);
 	copy.kept_off = kept_thread(adding, root->kept_off);
 	copy.client = kept_thread(adding, root->client);
 	copy.polls.call = kept(adding, root->polls.call);
 	copy.polls.error = kept(adding, root->polls.error);
 	copy.polls.object = kept(adding, root->polls.object);
-	copy.inferred = kept(adding, root->inferred);
+	copy.inferred = why_reason_keep(adding->sum, root->inferred);
 	copy.told = kept(adding, root->told);
 	copy.spans = NULL;
 	copy.span_count = copy.span_cap = 0;
@@ -146,7 +146,6 @@ static struct why_root apart_root(struct adding *adding, const struct why *part)
 		.class =
 			part->idle_ns * 2 >= part->end_ns - part->start_ns ? WHY_IDLE : WHY_HELD_UP,
 		.who = part->target,
-		.why = "",
 		.count = 1,
 		.kept_off = { .comm = "" },
 		.client = { .comm = "" },
@@ -193,9 +192,9 @@ static int compare_causes(const void *a, const void *b)
 		order = strcmp(x->what, y->what);
 	if (order == 0)
 		order = strcmp(x->object, y->object);
-	if (order == 0 && x->inferred)
-		order = strcmp(x->inferred, y->inferred);
-	return order ? order : strcmp(x->why, y->why);
+	if (order == 0)
+		order = why_reason_compare(x->inferred, y->inferred);
+	return order ? order : why_reason_compare(x->why, y->why);
 }
 
 /* Of equal causes the largest comes first: what it is called by, all are. */

@@ -41,33 +41,28 @@ static bool ended_in(const struct query *query, const struct tl_thread *thread,
 	return interrupted;
 }
 
-static char *signal_words(const struct actor *waker)
+static char *signal_name(const struct actor *waker)
 {
 	const char *name = sigabbrev_np(waker->signal);
 
 	return name ? xasprintf("SIG%s", name) : xasprintf("signal %u", waker->signal);
 }
 
-/* "SIGTERM of timeout[12] ended it"; 'did' is "ended" or "interrupted" */
-static char *ended_words(struct query *query, const struct tl_thread *thread,
-			 const struct wait *wait, const char *did)
+/* It ended in the wait, or was interrupted: by what, or by whom. */
+static const struct why_reason *ended_by(struct query *query, const struct tl_thread *thread,
+					 const struct wait *wait, enum why_reason_kind kind)
 {
 	const struct actor *waker = &wait->waker;
-	const char *terminal = query_terminal(query, wait);
-	AUTO_FREE char *signal = waker->signal ? signal_words(waker) : NULL;
+	AUTO_FREE char *signal = waker->signal ? signal_name(waker) : NULL;
+	struct why_reason reason = { .kind = kind, .name = signal };
 	struct why_thread by = why_thread(query, waker->slot);
 
-	if (signal && terminal)
-		return xasprintf("%s of %s %s it", signal, terminal, did);
-	if (signal && waker->kind == ACTOR_TIMER)
-		return xasprintf("%s by a timer %s it", signal, did);
-	if (signal && waker->kind == ACTOR_THREAD && by.tid && by.tid != thread->tid)
-		return xasprintf("%s of %s[%d] %s it", signal, by.comm, by.tid, did);
-	if (signal)
-		return xasprintf("%s %s it", signal, did);
-	if (waker->kind == ACTOR_THREAD && by.tid && by.tgid != thread->tgid)
-		return xasprintf("%s[%d] ended it", by.comm, by.tid);
-	return xstrdup("its process ended");
+	reason.inner = signal ? query_terminal(query, wait) : NULL;
+	reason.by_timer = signal && !reason.inner && waker->kind == ACTOR_TIMER;
+	if (!reason.inner && waker->kind == ACTOR_THREAD && by.tid &&
+	    (signal ? by.tid != thread->tid : by.tgid != thread->tgid))
+		reason.who = by;
+	return why_reason_keep(query->why, &reason);
 }
 
 /* Who waits for a signal got what it waited for. */
@@ -77,14 +72,17 @@ static bool asks_to_end(struct query *query, const struct wait *wait)
 	       strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
 }
 
-const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
-			const struct tl_interval *in)
+const struct why_reason *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
+				     const struct tl_interval *in)
 {
+	static const struct why_reason at_end = { .kind = WHY_REASON_RECORDING_ENDED };
 	const struct tl_thread *thread = query->tl->threads[slot];
 	bool ended;
 
 	if (wait->woken_ns == 0)
-		return wait_lasts(query, slot, in->word, wait) ? "the recording ended" : NULL;
+		return wait_lasts(query, slot, in->word, wait)
+			       ? why_reason_keep(query->why, &at_end)
+			       : NULL;
 	if ((!query->facts->has_syscalls && !query->facts->is_lean) ||
 	    word_kind(wait->in) != WORD_SYSCALL)
 		return NULL;
@@ -92,15 +90,15 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 	ended = query->facts->has_syscalls && ended_in(query, thread, wait, word_arg(in->word));
 	if (!ended && !asks_to_end(query, wait) && !wait_gave_up(wait))
 		return NULL;
-	return why_keep(query->why,
-			ended_words(query, thread, wait, ended ? "ended" : "interrupted"));
+	return ended_by(query, thread, wait, ended ? WHY_REASON_ENDED : WHY_REASON_INTERRUPTED);
 }
 
-const char *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
-			  const struct tl_interval *in)
+const struct why_reason *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
+				       const struct tl_interval *in)
 {
-	struct why_thread by = why_thread(query, wait->waker.slot);
-	AUTO_FREE char *signal = wait->waker.signal ? signal_words(&wait->waker) : NULL;
+	AUTO_FREE char *signal = wait->waker.signal ? signal_name(&wait->waker) : NULL;
+	struct why_reason reason = { .kind = signal ? WHY_REASON_CONTINUED : WHY_REASON_THAWED,
+				     .name = signal };
 
 	if (!(wait->flags & WAIT_STOPPED) || wait->flags & WAIT_EXPECTS) /* by its tracer */
 		return NULL;
@@ -108,11 +106,9 @@ const char *query_stopped(struct query *query, uint32_t slot, const struct wait 
 		return query_stuck(query, slot, wait, in);
 	if (!signal && !wait_frozen(wait))
 		return NULL;
-	if (wait->waker.kind != ACTOR_THREAD || !by.tid)
-		return why_keep(query->why, xstrdup(signal ? signal : "it was thawed"));
-	return why_keep(query->why,
-			xasprintf("%s%s%s[%d]%s", signal ? signal : "", signal ? " of " : "",
-				  by.comm, by.tid, signal ? "" : " thawed it"));
+	if (wait->waker.kind == ACTOR_THREAD)
+		reason.who = why_thread(query, wait->waker.slot);
+	return why_reason_keep(query->why, &reason);
 }
 
 static bool awaits_children(struct query *query, const struct wait *wait)
@@ -162,11 +158,19 @@ uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wa
 	return awaited_child(query, slot, wait, in);
 }
 
-const char *query_awaited_by(const struct query *query, const struct wait *wait)
+const struct why_reason *query_awaited_by(struct query *query, const struct wait *wait)
 {
 	const char *by = wait_expects(wait) && !(wait->flags & WAIT_OWNED)
 				 ? timeline_name(query->tl, wait->origin.name)
 				 : "";
+	struct why_reason reason = { .kind = *by ? WHY_REASON_EXPECTED : WHY_REASON_NONE };
 
-	return *by ? by : NULL;
+	for (enum why_reason_kind kind = WHY_REASON_END_USED_LATELY;
+	     *by && kind <= WHY_REASON_GLIBC_OWNER; kind++) {
+		if (strcmp(by, why_reason_name(kind)) == 0)
+			reason.kind = kind;
+	}
+	if (reason.kind == WHY_REASON_EXPECTED)
+		reason.object = by;
+	return why_reason_keep(query->why, &reason);
 }

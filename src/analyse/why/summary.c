@@ -100,7 +100,7 @@ static uint32_t line_of_word(struct summary *summary, uint32_t word)
 		line = line_of(summary, 3, "it was not there");
 		break;
 	default:
-		line = line_of(summary, 3, describe_unsure(word));
+		line = line_of(summary, 3, why_unsure_name(word_arg(word)));
 		break;
 	}
 	*memo = (struct word_memo){ word, line + 1 };

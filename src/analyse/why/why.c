@@ -244,6 +244,7 @@ void why_fini(struct why *why)
 	free(why->syscalls);
 	why_process_free(why->process);
 	free(why->worst);
+	why_reasons_fini(&why->reasons);
 	names_fini(&why->texts);
 	*why = (struct why){ 0 };
 }

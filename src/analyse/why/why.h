@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/why/reason.h"
 #include "base/names.h"
 #include "accounts/stats.h"
 
@@ -66,12 +67,6 @@ enum why_class {
 
 /* "held_up", "asked", "idle", "runs": the word used in JSON. */
 const char *why_wait_class_name(enum why_class class);
-
-struct why_thread {
-	int32_t tid; /* 0 = none (hardware, the CPU queue, unknown) */
-	int32_t tgid;
-	const char *comm;
-};
 
 /* What was asked for in vain before sleeps: the last call to fail before most of them. */
 struct why_polls {
@@ -145,8 +140,8 @@ struct why_root {
 	const char *
 		what; /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
 	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
-	const char *
-		why; /* unknown: the reason; stuck: what happened instead; stopped: until what; grace: which; else "" */
+	/* Unknown: why; stuck: what happened instead; stopped: until what; grace: which; NULL = none. */
+	const struct why_reason *why;
 	uint64_t count; /* spans that were added up */
 	uint64_t longest_ns;
 	bool timed_out; /* timer: it was the limit of a wait for something else, not a sleep */
@@ -157,8 +152,7 @@ struct why_root {
 	struct why_polls polls; /* timer: of who slept */
 	bool in_circle; /* stuck: with what it waits for, which waits for it, maybe through others */
 	/* Somebody slept between questions: from what it is inferred who changed the answer; NULL = known. */
-	const char
-		*inferred; /* "flock() of fd 3 = /x failed with EAGAIN until it called close()" */
+	const struct why_reason *inferred;
 	const char *told; /* what it did meanwhile, as it said at known points; NULL = it did not */
 	uint64_t told_ns; /* for how much of ns, at least */
 	struct why_codes waited; /* where the target itself waited, while this was charged */
@@ -177,6 +171,9 @@ struct why_hop {
 	uint64_t ns;		 /* time of the window charged through this hop */
 	uint64_t count;		 /* waits that were added up */
 	struct why_thread waker; /* who ended the wait; tid 0 = hardware, unknown, or the root */
+	/* Of the root alone: as it has it; and of one that had the CPU, who waited for that. */
+	const struct why_reason *why;
+	struct why_thread kept_off;
 
 	/* From the program's own lock events: the lock it waited for; NULL = it told of none. */
 	const char *lock;
@@ -190,16 +187,16 @@ struct why_hop {
 	bool halted;	/* a signal, its tracer, or its cgroup kept it from running */
 	bool by_packet; /* a packet ended the wait: 'woken_by' says where it came in */
 
-	const char *instead; /* what happened, for what it waited for did not come; NULL = it did */
+	const struct why_reason
+		*instead;	   /* of what it waited for, which did not come; NULL = it did */
 	struct why_thread expects; /* who could have brought it: the next hop; tid 0 = not known */
-	const char *expects_by;	   /* from what that is inferred; NULL = it is known */
+	const struct why_reason *expects_by; /* from what that is inferred; NULL = it is known */
 	uint64_t
 		slices; /* of its waits, that time-outs of its own ended; beside the last of each wait */
 	/* From what it is inferred that it slept for the next hop, what 'answerer' did; NULL = known. */
-	const char *inferred;
+	const struct why_reason *inferred;
 	struct why_thread answerer;
-	/* What ended the wait for somebody else: "the terminal (Ctrl-C)"; NULL = nothing of that kind. */
-	const char *helper;
+	const struct why_reason *helper; /* ended the wait for somebody else; NULL = nothing did */
 	bool known;	  /* it is not inferred: the answerer had the file lock that it asked for */
 	const char *told; /* what it waited for, as it said at known points: in most of its waits */
 	uint64_t told_count;	/* in so many of 'count'; of the root: 0 */
@@ -228,7 +225,7 @@ struct why_path {
 	enum why_kind kind;
 	const char *what; /* "" where the root worked at several things */
 	const char *object;
-	const char *why;
+	const struct why_reason *why; /* as of the root */
 };
 
 /* Who had the lock during a wait, as the program told, and what that thread did then. */
@@ -316,11 +313,12 @@ struct why_wait {
 	struct why_thread last_woken_by;
 	const char *last_waker_name;
 	/* A sleep between questions: who changed the answer, as inferred from that; NULL = it is none. */
-	const char *inferred;
+	const struct why_reason *inferred;
 	struct why_thread answerer;
-	const char *helper; /* that ended it for others, as in struct why_hop; NULL = none */
-	bool known;	    /* as of a hop */
-	const char *told;   /* what it waited for, as it said at known points; NULL = nothing */
+	const struct why_reason
+		*helper;  /* that ended it for others, as in struct why_hop; NULL = none */
+	bool known;	  /* as of a hop */
+	const char *told; /* what it waited for, as it said at known points; NULL = nothing */
 	/* Had the kernel lock when it was asked for, as the lock told; tid 0 = not known. */
 	struct why_thread holder;
 	const char *holding; /* what that one was in then; "" = not known */
@@ -336,7 +334,8 @@ struct why_person {
 	struct why_thread who;
 	const char *cmdline; /* title or arguments, joined by blanks; "" = they say no more */
 	const char *cgroup;  /* "" = not known */
-	const char *place; /* "unit nginx.service", "container 3f2a9b4c11d0 (docker)"; "" = none */
+	const char *place;   /* the unit or container: "nginx.service", "3f2a9b4c11d0"; "" = none */
+	const char *manager; /* of the container: "docker", "podman"; "" = it is a unit, or none */
 	const char *
 		killed_by; /* "SIGKILL of sh[12]", "SIGKILL: out of memory"; "" = it was not in the window, or that is not known */
 };
@@ -428,6 +427,7 @@ struct why {
 		*process;	 /* owned; of why_process.h; NULL = the result is of one thread */
 	struct why_worst *worst; /* owned; of worst.h; NULL = none stands out, or nobody looked */
 	struct names texts;	 /* every string of the result, each once */
+	struct why_reasons reasons;
 };
 
 struct why_opts {

@@ -2,6 +2,7 @@
  * why_int.h - what the files of `why` share.
  *
  *	why.c        puts the result together
+ *	reason.c     the reasons of a result, each once
  *	describe.c   words, waits and actors as text
  *	charge.c     the verdict and the chain: every nanosecond to one root; charge_result.c tells it
  *	summary.c    the WIB summary tree and its instances
@@ -33,6 +34,7 @@
 #include <stdint.h>
 
 #include "analyse/locks/lock_owner.h"
+#include "analyse/why/reason.h"
 #include "analyse/why/why.h"
 #include "timeline/timeline.h"
 
@@ -94,7 +96,6 @@ const char *describe_packet(struct query *query, const struct wait *wait); /* th
 /* What it means that a connection's own timer ended it; NULL where none did. */
 const char *describe_tcp_end(struct query *query, const struct wait *wait);
 const char *describe_stack(struct query *query, const struct actor *actor);
-const char *describe_unsure(uint32_t word);
 const char *describe_error(struct why *why, uint32_t error);	/* "EAGAIN" */
 bool wait_sleeps(struct query *query, const struct wait *wait); /* in nanosleep and the like */
 bool wait_halted(const struct wait *wait);			/* stopped, frozen or throttled */
@@ -143,10 +144,10 @@ bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
 
 /*
  * why_stuck.c: was 'in', a blocked interval of 'wait', not ended by what was awaited? NULL, or what
- * happened instead: "the recording ended", "SIGTERM of timeout[12] ended it".
+ * happened instead: the recording ended, a signal ended the thread.
  */
-const char *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
-			const struct tl_interval *in);
+const struct why_reason *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
+				     const struct tl_interval *in);
 
 /*
  * Who was awaited during 'in' by a wait that was in vain: the thread it joins, the process at the
@@ -155,42 +156,44 @@ const char *query_stuck(struct query *query, uint32_t slot, const struct wait *w
 uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
 		       const struct tl_interval *in);
 /* From what it is inferred that it waits for that one; NULL = it is known. */
-const char *query_awaited_by(const struct query *query, const struct wait *wait);
+const struct why_reason *query_awaited_by(struct query *query, const struct wait *wait);
 
 /*
  * why_stuck.c: was the thread stopped, or frozen, for all of the wait, so that nothing it waited for
- * counts? NULL, or until what: "SIGCONT of bash[12]". Of who is traced the tracer counts.
+ * counts? NULL, or until what: SIGCONT, and of whom. Of who is traced the tracer counts.
  */
-const char *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
-			  const struct tl_interval *in);
+const struct why_reason *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
+				       const struct tl_interval *in);
 
 /*
- * why_idle.c: why an idle CPU did not take a thread that waited for it during 'in', in words; its
- * CPU is known. NULL: it was about to. Free it with free().
+ * why_idle.c: why an idle CPU did not take a thread that waited for it during 'in'; its CPU is known.
+ * NULL: it was about to.
  */
-char *query_idle(struct query *query, uint32_t slot, const struct tl_interval *in);
+const struct why_reason *query_idle(struct query *query, uint32_t slot,
+				    const struct tl_interval *in);
 
 /*
- * why_helper.c: what ended the wait for others, in words. NULL = nothing that is known to do so.
+ * why_helper.c: what ended the wait for others. NULL = nothing that is known to do so.
  */
-const char *query_grace(struct query *query, const struct wait *wait); /* "an RCU grace period" */
-const char *query_terminal(struct query *query,
-			   const struct wait *wait); /* "the terminal (Ctrl-C from ssh[12])" */
+enum why_reason_kind query_grace(struct query *query, const struct wait *wait); /* NONE = no RCU */
+const struct why_reason *query_terminal(struct query *query, const struct wait *wait);
 bool query_polls_ring(struct query *query, uint32_t slot,
 		      uint32_t word); /* or is at a request: a thread of SQPOLL */
-/* Any of them: "the end of an RCU grace period", "the terminal (written to by ssh[12])" */
-const char *query_helper(struct query *query, const struct wait *wait);
+/* Any of them: the end of a grace period, a key at the terminal, a thread that polls for io_uring. */
+const struct why_reason *query_helper(struct query *query, const struct wait *wait);
 
 /* Who changed the answer that a thread got between its sleeps, as inferred. */
 struct answer {
 	uint32_t slot;
-	uint64_t time_ns;   /* when, at the latest */
-	const char *call;   /* that asked */
-	const char *about;  /* what it asked about; "" = not known */
-	uint32_t error;	    /* that it failed with before; 0 = it found nothing */
-	const char *by;	    /* the call that changed it; "" = the end of the process */
-	uint32_t naps;	    /* sleeps in between */
-	const char *words;  /* from what it is inferred, where no call was answered; else NULL */
+	uint64_t time_ns;  /* when, at the latest */
+	const char *call;  /* that asked */
+	const char *about; /* what it asked about; "" = not known */
+	uint32_t error;	   /* that it failed with before; 0 = it found nothing */
+	const char *by;	   /* the call that changed it; "" = the end of the process */
+	enum why_deed did; /* where no call did */
+	uint32_t naps;	   /* sleeps in between */
+	const struct why_reason
+		*reason;    /* from what it is inferred, where no call was answered; else NULL */
 	bool known;	    /* it had the lock that was asked for: nothing is inferred */
 	bool until_changed; /* nothing failed: what is in a file had changed */
 	bool until_gone;    /* what it asked about was there before, and then no more */
@@ -268,8 +271,8 @@ bool query_missed(struct query *query, uint32_t slot, const struct missed *misse
 /* why_asks.c: is the wait of a blocked interval a sleep between questions that were answered? */
 bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		  struct answer *out_answer);
-/* "flock() of fd 3 = /x failed with EAGAIN until it called close()" */
-const char *answer_words(struct query *query, const struct answer *answer);
+/* As from what it is inferred, or known: flock() of a file failed until somebody called close(). */
+const struct why_reason *answer_reason(struct query *query, const struct answer *answer);
 void asks_runs_free(struct asks_runs *runs); /* NULL is fine */
 
 /* What why_clients.c found last: of a thread, from one of its waits to the next. */

@@ -300,7 +300,7 @@ static void a_wait_that_nothing_ends_is_in_vain_unless_it_sleeps(void **unused)
 
 	assert_string_equal(verdict_in(told, 7, 10, 90),
 			    "stuck 7 80 read: the recording ended [fd 3]");
-	assert_string_equal(told->why.chain[0].instead, "the recording ended");
+	assert_string_equal(told_reason(told->why.chain[0].instead), "the recording ended");
 	assert_string_equal(verdict_in(told, 7, 10, 40),
 			    "stuck 7 30 read: the recording ended [fd 3]");
 	assert_string_equal(verdict_in(told, 8, 20, 90), "timer 8 70 nanosleep");
@@ -325,7 +325,7 @@ static void who_waits_for_a_child_that_hangs_hangs_there(void **unused)
 	assert_string_equal(verdict_in(told, 7, 30, 90),
 			    "stuck 8 60 read: the recording ended [fd 3]");
 	assert_string_equal(chain_text(told), "7 wait4 60, 8 read 60, 8 read 60");
-	assert_string_equal(told->why.chain[0].instead, "the recording ended");
+	assert_string_equal(told_reason(told->why.chain[0].instead), "the recording ended");
 	told_free(told);
 	told = replayed("thread 7 7 1 R sh\n"
 			"thread 8 8 7 S one\n"
@@ -380,7 +380,7 @@ static void who_ends_a_sleep_is_told_with_it(void **unused)
 
 	(void)verdict_in(told, 7, 10, 40);
 	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
-	assert_string_equal(told->why.roots[0].why, "SIGKILL of killer[9] ended it");
+	assert_string_equal(told_reason(told->why.roots[0].why), "SIGKILL of killer[9] ended it");
 	told_free(told);
 }
 

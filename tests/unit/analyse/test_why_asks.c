@@ -27,7 +27,7 @@ static void infers(const char *name, int error, int result, const char *by, cons
 	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
 
 	assert_non_null(root);
-	assert_string_equal(root->inferred, words);
+	assert_string_equal(told_reason(root->inferred), words);
 	assert_int_equal(root->class, WHY_HELD_UP);
 	assert_in_range(root->ns, 24 * MS, 26 * MS);
 	assert_int_equal(told->why.answer_count, 3);
@@ -164,7 +164,8 @@ static void a_file_that_goes_away_is_waited_for(void **unused)
 	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
 
 	assert_non_null(root);
-	assert_string_equal(root->inferred, "access() found it until it called unlink()");
+	assert_string_equal(told_reason(root->inferred),
+			    "access() found it until it called unlink()");
 	told_free(told);
 	says_nothing(asked_until_gone("/tmp/other"));
 }
@@ -239,8 +240,9 @@ static void a_stranger_that_closes_has_not(void **unused)
 		told = asked(&script);
 		assert_null(root_of(told, WHY_OTHER_THREAD, 6));
 		if (ends)
-			assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
-					    "flock() of fd 3 failed with EAGAIN until it ended");
+			assert_string_equal(
+				told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
+				"flock() of fd 3 failed with EAGAIN until it ended");
 		else
 			assert_null(root_of(told, WHY_OTHER_THREAD, 9));
 		told_free(told);
@@ -269,7 +271,7 @@ static void another_file_is_no_answer(void **unused)
 		told = asked(&script);
 		if (i == 0) {
 			assert_string_equal(
-				root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+				told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
 				"flock() of fd 3 = /a failed with EAGAIN until it called flock()");
 			told_free(told);
 		} else {
@@ -319,7 +321,7 @@ static void who_had_the_lock_is_known(void **unused)
 	assert_int_equal(told->why.answer_count, 0);
 	assert_in_range(told->why.held_up_ns, 24 * MS, 26 * MS);
 	assert_true(told->why.chain[0].known);
-	assert_string_equal(told->why.chain[0].inferred,
+	assert_string_equal(told_reason(told->why.chain[0].inferred),
 			    "fcntl() of fd 3 = /a failed with EAGAIN: doer[9] had the lock");
 	told_free(told);
 }
@@ -380,7 +382,7 @@ static void of_several_the_one_with_the_same_name(void **unused)
 	for (int told_of_8 = 0; told_of_8 < 2; told_of_8++) {
 		struct told *told = named("/d/f", told_of_8);
 
-		assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+		assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
 				    "newfstatat() of /tmp/d/f failed with ENOENT until it called "
 				    "mkdir()");
 		told_free(told);
@@ -474,7 +476,7 @@ static void one_thread_asks_and_another_one_sleeps(void **unused)
 	call(&script, "newfstatat", 0);
 	told = asked(&script);
 	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 34 * MS, 36 * MS);
-	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
 			    "newfstatat() failed with ENOENT until it called mkdir()");
 	told_free(told);
 }
@@ -591,11 +593,11 @@ static void the_end_of_a_child_or_a_process(void **unused)
 {
 	struct told *told = until_it_ends("wait4 9 0 1", 9);
 
-	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
 			    "wait4() of doer[9] found nothing until it ended");
 	told_free(told);
 	told = until_it_ends("kill 9 0", -3);
-	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
 			    "kill() of doer[9] found it alive until it ended");
 	told_free(told);
 	/* A signal that is sent is no question. */
@@ -618,7 +620,8 @@ static void the_answer_of_a_process_is_inferred_too(void **unused)
 					 parts[0].slot, parts, 2, &sum.why, &err),
 			 0);
 	assert_non_null(sum.why.process);
-	assert_string_equal(root_of(&sum, WHY_OTHER_THREAD, 9)->inferred, root->inferred);
+	assert_string_equal(told_reason(root_of(&sum, WHY_OTHER_THREAD, 9)->inferred),
+			    told_reason(root->inferred));
 	assert_int_equal(root_of(&sum, WHY_OTHER_THREAD, 9)->ns, root->ns);
 	assert_int_equal(sum.why.answer_count, told->why.answer_count);
 	assert_int_equal(sum.why.answer_ns, told->why.answer_ns);

@@ -87,7 +87,7 @@ static void children_ask_and_sleep(void **unused)
 
 	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
 	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
-	assert_string_equal(root_of(told, WHY_OTHER_THREAD, 9)->inferred,
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
 			    "mkdir() failed with EEXIST until it called rmdir()");
 	told_free(told);
 }
@@ -98,7 +98,7 @@ static void the_end_of_another_child_is_no_nap(void **unused)
 
 	assert_int_not_equal(told->why.chain_count, 0);
 	assert_non_null(told->why.chain[0].inferred);
-	assert_string_equal(told->why.chain[0].inferred,
+	assert_string_equal(told_reason(told->why.chain[0].inferred),
 			    "kill() of job[50] found it alive until it ended");
 	told_free(told);
 }
@@ -172,7 +172,7 @@ static void programs_look_for_a_shell(void **unused)
 
 	assert_non_null(root);
 	assert_in_range(root->ns, 24 * MS, 26 * MS);
-	assert_string_equal(root->inferred,
+	assert_string_equal(told_reason(root->inferred),
 			    "newfstatat() failed with ENOENT until it called mkdir()");
 	told_free(told);
 }
@@ -261,7 +261,10 @@ static void programs_that_find_processes(void **unused)
 		const char *words = NULL;
 
 		for (size_t k = 0; k < told->why.root_count; k++)
-			words = words ? words : told->why.roots[k].inferred;
+			words = words ? words
+				: told->why.roots[k].inferred
+					? told_reason(told->why.roots[k].inferred)
+					: NULL;
 		if (cases[i].words) {
 			assert_non_null(words);
 			assert_string_equal(words, cases[i].words);

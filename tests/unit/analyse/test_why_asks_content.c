@@ -47,7 +47,7 @@ static void who_writes_to_it_is_waited_for(void **unused)
 
 	assert_non_null(root);
 	assert_in_range(root->ns, 34 * MS, 36 * MS);
-	assert_string_equal(root->inferred,
+	assert_string_equal(told_reason(root->inferred),
 			    "read() of /tmp/d/log found nothing new until it called write()");
 	told_free(told);
 }
@@ -171,7 +171,7 @@ static void an_event_loop_is_woken_for_others_too(void **unused)
 	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
 	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 30 * MS, 45 * MS);
 	assert_non_null(told->why.chain[0].inferred);
-	assert_string_equal(told->why.chain[0].inferred,
+	assert_string_equal(told_reason(told->why.chain[0].inferred),
 			    "read() of /tmp/d/log found nothing new until it called write()");
 	told_free(told);
 }

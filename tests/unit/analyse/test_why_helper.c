@@ -3,9 +3,9 @@
 
 static const char *helper_of(struct told *told)
 {
-	const char *helper = told->why.chain_count ? told->why.chain[0].helper : NULL;
+	const struct why_reason *helper = told->why.chain_count ? told->why.chain[0].helper : NULL;
 
-	return helper ? helper : "none";
+	return helper ? told_reason(helper) : "none";
 }
 
 static void says(const char *text, const char *roots, const char *helper)
@@ -66,7 +66,7 @@ static void keys_are_the_terminals(void **unused)
 					    "50 cpu0 leave read -4\n");
 
 	(void)verdict_of(told, 7);
-	assert_string_equal(told->why.chain[0].instead,
+	assert_string_equal(told_reason(told->why.chain[0].instead),
 			    "SIGINT of the terminal (Ctrl-C from ssh[8]) interrupted it");
 	told_free(told);
 }

@@ -121,7 +121,7 @@ static void who_woke_up_in_the_last_sleep_is_inferred(void **unused)
 	last_nap(&script, NULL);
 	told = asked(&script);
 	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
-	assert_string_equal(told->why.chain[0].inferred,
+	assert_string_equal(told_reason(told->why.chain[0].inferred),
 			    "it alone woke up as 6 equal sleeps in clock_nanosleep() ended, "
 			    "between which nothing was done: what they were for is in memory, "
 			    "and not recorded");

@@ -6,9 +6,13 @@
 
 static void words_are(const char *cgroup, const char *words)
 {
-	AUTO_FREE char *got = why_cgroup_words(cgroup);
+	struct why_cgroup of;
+	AUTO_FREE char *got = why_cgroup_is_of(cgroup, &of)
+				      ? xasprintf("%s %.*s", of.manager ? of.manager : "unit",
+						  (int)of.bytes, of.name)
+				      : xstrdup("none");
 
-	assert_string_equal(got ? got : "none", words);
+	assert_string_equal(got, words);
 }
 
 #define ID "3f2a9b4c11d03f2a9b4c11d03f2a9b4c11d03f2a9b4c11d03f2a9b4c11d0abcd"
@@ -20,15 +24,14 @@ static void a_cgroup_names_its_unit_or_container(void **unused)
 		  "unit postgresql@15-main.service");
 	words_are("/user.slice/user-1000.slice/user@1000.service/app.slice/foot.service",
 		  "unit foot.service");
-	words_are("/system.slice/docker-" ID ".scope", "container 3f2a9b4c11d0 (docker)");
-	words_are("/docker/" ID, "container 3f2a9b4c11d0 (docker)");
-	words_are("/docker/" ID "/system.slice/cron.service", "container 3f2a9b4c11d0 (docker)");
+	words_are("/system.slice/docker-" ID ".scope", "docker 3f2a9b4c11d0");
+	words_are("/docker/" ID, "docker 3f2a9b4c11d0");
+	words_are("/docker/" ID "/system.slice/cron.service", "docker 3f2a9b4c11d0");
 	words_are("/kubepods.slice/kubepods-burstable.slice/cri-containerd-" ID ".scope",
-		  "container 3f2a9b4c11d0 (containerd)");
-	words_are("/machine.slice/libpod-" ID ".scope/container",
-		  "container 3f2a9b4c11d0 (podman)");
-	words_are("/lxc.payload.web1/init.scope", "container web1 (lxc)");
-	words_are("/machine.slice/machine-deb.scope", "container deb (machine)");
+		  "containerd 3f2a9b4c11d0");
+	words_are("/machine.slice/libpod-" ID ".scope/container", "podman 3f2a9b4c11d0");
+	words_are("/lxc.payload.web1/init.scope", "lxc web1");
+	words_are("/machine.slice/machine-deb.scope", "machine deb");
 }
 
 static void other_cgroups_name_none(void **unused)
@@ -81,10 +84,10 @@ static void told_of_8(const char *cmdline, const char *cgroup, const char *want)
 static void titles_and_arguments_are_told_names_alone_are_not(void **unused)
 {
 	told_of_8("postgres: app shop 127.0.0.1(5514) UPDATE waiting", "/system.slice/pg.service",
-		  "postgres: app shop 127.0.0.1(5514) UPDATE waiting|unit pg.service");
+		  "postgres: app shop 127.0.0.1(5514) UPDATE waiting|pg.service");
 	told_of_8("/usr/bin/postgres -D /data", "", "/usr/bin/postgres -D /data|");
 	told_of_8("/usr/bin/postgres", "/user.slice", "nothing");
-	told_of_8("/usr/bin/postgres", "/system.slice/pg.service", "|unit pg.service");
+	told_of_8("/usr/bin/postgres", "/system.slice/pg.service", "|pg.service");
 	told_of_8("/usr/bin/renamed", "", "/usr/bin/renamed|");
 	told_of_8("", "", "nothing");
 }

@@ -419,7 +419,7 @@ static void what_comes_when_the_time_is_up_ends_the_wait(void **unused)
 	assert_in_range(charged_ns(told, WHY_OTHER_THREAD, 9), 150 * MS, 151 * MS);
 	assert_int_equal(told->why.missed_count, 3);
 	assert_string_equal(
-		told->why.chain[0].inferred,
+		told_reason(told->why.chain[0].inferred),
 		"it called write() when read() had timed out and still found something");
 	told_free(told);
 }

@@ -10,7 +10,7 @@ static void says(const char *text, const char *roots, const char *until)
 	assert_string_equal(said, roots);
 	for (size_t i = 0; i < told->why.root_count; i++)
 		is_told |= told->why.roots[i].kind == WHY_STOPPED &&
-			   strcmp(told->why.roots[i].why, until) == 0;
+			   strcmp(told_reason(told->why.roots[i].why), until) == 0;
 	assert_true(is_told || !until);
 	assert_int_equal(told->why.held_up_ns, told->why.blocked_ns);
 	told_free(told);

@@ -10,6 +10,7 @@
 #include "analyse/why/why.h"
 #include "base/mem.h"
 #include "event/facts.h"
+#include "timeline/timeline.h"
 
 #define MS 1000000ull
 
@@ -34,14 +35,16 @@
 		0, 0, "" \
 	}
 
+static struct why_reason fake_lost = { .kind = WHY_REASON_UNSURE, .number = UNSURE_LOST };
+
 static struct why_root fake_roots[] = {
-	{ 1281 * MS, WHY_TIMER, WHY_HELD_UP, XORG, "clock_nanosleep", "", "", 42, 200 * MS },
-	{ 11 * MS, WHY_CPU_QUEUE, WHY_RUNS, MAKE, "ran instead", "", "", 3, 5010000 },
-	{ 9 * MS, WHY_DISK, WHY_HELD_UP, XORG, "vda 4096 B read", "fd 3 = /etc/X11/xorg.conf", "",
+	{ 1281 * MS, WHY_TIMER, WHY_HELD_UP, XORG, "clock_nanosleep", "", NULL, 42, 200 * MS },
+	{ 11 * MS, WHY_CPU_QUEUE, WHY_RUNS, MAKE, "ran instead", "", NULL, 3, 5010000 },
+	{ 9 * MS, WHY_DISK, WHY_HELD_UP, XORG, "vda 4096 B read", "fd 3 = /etc/X11/xorg.conf", NULL,
 	  1, 9 * MS },
-	{ 5 * MS, WHY_WORKING, WHY_RUNS, BUILD, "own code", "", "", 12, MS },
-	{ 2999000, WHY_UNKNOWN, WHY_HELD_UP, XINIT, "", "", "events were lost", 2, 2 * MS },
-	{ 1000, WHY_IRQ, WHY_RUNS, NOONE, "irq 24 virtio0-req.0", "", "", 1, 1000 },
+	{ 5 * MS, WHY_WORKING, WHY_RUNS, BUILD, "own code", "", NULL, 12, MS },
+	{ 2999000, WHY_UNKNOWN, WHY_HELD_UP, XINIT, "", "", &fake_lost, 2, 2 * MS },
+	{ 1000, WHY_IRQ, WHY_RUNS, NOONE, "irq 24 virtio0-req.0", "", NULL, 1, 1000 },
 };
 
 static struct why_hop fake_chain[] = {

@@ -222,7 +222,7 @@ static void what_is_missing_is_said_when_it_matters(void **unused)
 static void sleeping_on_request_is_no_hold_up(void **unused)
 {
 	struct why_root root = {
-		1290 * MS, WHY_TIMER, WHY_ASKED, BUILD, "nanosleep", "", "", 1, 0
+		1290 * MS, WHY_TIMER, WHY_ASKED, BUILD, "nanosleep", "", NULL, 1, 0
 	};
 	struct why why = clean_why();
 	AUTO_FREE char *text = NULL;
@@ -245,7 +245,6 @@ static void what_was_asked_for_in_vain_is_said(void **unused)
 				 .who = BUILD,
 				 .what = "nanosleep",
 				 .object = "",
-				 .why = "",
 				 .count = 1,
 				 .polls = { "flock", "EAGAIN", 29, 30 } };
 	struct why why = clean_why();
@@ -260,8 +259,9 @@ static void what_was_asked_for_in_vain_is_said(void **unused)
 
 static void a_server_without_work_is_idle(void **unused)
 {
-	struct why_root root = { 1290 * MS, WHY_OTHER_THREAD, WHY_IDLE, MAKE, "own code", "", "", 1,
-				 0 };
+	struct why_root root = {
+		1290 * MS, WHY_OTHER_THREAD, WHY_IDLE, MAKE, "own code", "", NULL, 1, 0
+	};
 	struct why why = clean_why();
 	AUTO_FREE char *text = NULL;
 
@@ -290,12 +290,9 @@ static void add_crowd(struct why *why, const struct why_root *like, size_t count
 
 static void threads_of_one_name_are_one_row(void **unused)
 {
-	struct why_root compiler = { .kind = WHY_PREEMPTED,
-				     .class = WHY_RUNS,
-				     .who = MAKE,
-				     .what = "",
-				     .object = "",
-				     .why = "" };
+	struct why_root compiler = {
+		.kind = WHY_PREEMPTED, .class = WHY_RUNS, .who = MAKE, .what = "", .object = ""
+	};
 	struct why_root roots[32];
 	struct why why = clean_why();
 	AUTO_FREE char *text = NULL, *all = NULL;
@@ -333,11 +330,9 @@ static void threads_of_one_name_are_one_row(void **unused)
 /* Kinds of which each thread has a row: 100 sleepers beside others, with numbers in their names. */
 static void a_hundred_small_rows_of_one_kind_are_one_large_row(void **unused)
 {
-	struct why_root sleeper = { .kind = WHY_TIMER,
-				    .class = WHY_HELD_UP,
-				    .what = "clock_nanosleep",
-				    .object = "",
-				    .why = "" };
+	struct why_root sleeper = {
+		.kind = WHY_TIMER, .class = WHY_HELD_UP, .what = "clock_nanosleep", .object = ""
+	};
 	static char comms[100][16];
 	struct why_root roots[128];
 	struct why why = clean_why();
@@ -375,13 +370,15 @@ static size_t possible_roots(struct why_root *roots)
 
 	for (enum why_kind kind = 0; kind < WHY_KIND_COUNT; kind++) {
 		for (size_t i = 0; i < 3 * 4 * 2; i++) {
+			const struct why_reason reason = { .kind = WHY_REASON_EXPECTED,
+							   .object = "r" };
 			struct why_root root = { .ns = MS,
 						 .kind = kind,
 						 .class = (enum why_class)(i / 3 % 4),
 						 .who = whos[i % 3],
 						 .what = "w",
 						 .object = kind == WHY_LOCK ? "o" : "",
-						 .why = "r",
+						 .why = &reason,
 						 .count = 1 };
 			bool own = root.class == WHY_RUNS, first = i >= 12;
 			bool is_target = root.who.tid == 437;
@@ -515,10 +512,10 @@ static void a_long_queue_of_threads_is_its_first_and_last(void **unused)
 static void who_a_process_is_is_told_once(void **unused)
 {
 	struct why_person people[] = {
-		{ BUILD, "/bin/sh ./build.sh", "", "unit build.service", "SIGKILL of sh[9]" },
-		{ XORG, "Xorg :0 -nolisten tcp", "", "unit build.service", "SIGXCPU" },
-		{ XINIT, "", "", "container 3f2a9b4c11d0 (docker)", "" },
-		{ { 900, 900, "far" }, "not printed anywhere", "", "", "" },
+		{ BUILD, "/bin/sh ./build.sh", "", "build.service", "", "SIGKILL of sh[9]" },
+		{ XORG, "Xorg :0 -nolisten tcp", "", "build.service", "", "SIGXCPU" },
+		{ XINIT, "", "", "3f2a9b4c11d0", "docker", "" },
+		{ { 900, 900, "far" }, "not printed anywhere", "", "", "", "" },
 	};
 	struct why why = clean_why();
 	AUTO_FREE char *text = NULL;
@@ -536,8 +533,8 @@ static void who_a_process_is_is_told_once(void **unused)
 static void a_process_is_its_threads_added_up(void **unused)
 {
 	struct why_root roots[] = {
-		{ 900 * MS, WHY_WORKING, WHY_RUNS, BUILD, "own code", "", "", 3, MS },
-		{ 600 * MS, WHY_OTHER_THREAD, WHY_HELD_UP, BUILD, "own code", "", "", 3, MS },
+		{ 900 * MS, WHY_WORKING, WHY_RUNS, BUILD, "own code", "", NULL, 3, MS },
+		{ 600 * MS, WHY_OTHER_THREAD, WHY_HELD_UP, BUILD, "own code", "", NULL, 3, MS },
 	};
 	struct why_root apart[100];
 	struct why_process process = {
@@ -552,8 +549,7 @@ static void a_process_is_its_threads_added_up(void **unused)
 					      .class = WHY_IDLE,
 					      .who = { 500 + (int32_t)i, 437, "pool" },
 					      .what = "epoll_wait",
-					      .object = "fd 7",
-					      .why = "" };
+					      .object = "fd 7" };
 	}
 	process.apart_count = ARRAY_LEN(apart);
 	why.roots = roots;
@@ -606,7 +602,7 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 	struct report_why_opts all = { .summary = true, .instances = true, .causality = true };
 	static struct why_root root = {
 		1309 * MS, WHY_OTHER_THREAD, WHY_HELD_UP, { 7, 7, "\033[2J" },
-		"\033[3J", "\xff\n",	     "",	  1,
+		"\033[3J", "\xff\n",	     NULL,	  1,
 		0
 	};
 	static struct why_hop hop = { { 7, 7, "\033[2J" }, "\a", "\r", "", 1, 1 };
@@ -630,8 +626,8 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					1,
 					1 };
 	static struct why_person people[] = {
-		{ { 7, 7, "\033[2J" }, "\033[5J x", "\033", "unit \033.service", "\033[1J" },
-		{ { 8, 8, "\033[2J" }, "\033[6J \a", "\033", "unit \r.service", "\n" },
+		{ { 7, 7, "\033[2J" }, "\033[5J x", "\033", "\033.service", "", "\033[1J" },
+		{ { 8, 8, "\033[2J" }, "\033[6J \a", "\033", "\r.service", "", "\n" },
 	};
 	struct why why = { .people = people,
 			   .person_count = 2,

@@ -1,0 +1,138 @@
+/*
+ * reason.h - why it is so, as data: what ended a wait, what was awaited, from what it is inferred.
+ *
+ * Words of a reason are made in report/why_reason.h alone. A reason belongs to one result, which has
+ * each only once: equal reasons of a result are one pointer, and one number.
+ */
+#ifndef ANALYSE_WHY_REASON_H
+#define ANALYSE_WHY_REASON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct why;
+
+struct why_thread {
+	int32_t tid; /* 0 = none (hardware, the CPU queue, unknown) */
+	int32_t tgid;
+	const char *comm;
+};
+
+/* What each has beside its kind is told in brackets. */
+enum why_reason_kind {
+	WHY_REASON_NONE,
+
+	/* Why nothing is known. */
+	WHY_REASON_UNSURE,	      /* (number: enum unsure) */
+	WHY_REASON_CPU_UNKNOWN,	      /* which one it waited for */
+	WHY_REASON_WAKEUP_UNRECORDED, /* what ended the wait */
+	WHY_REASON_OPEN,	      /* nothing ended the wait while it was recorded */
+	WHY_REASON_TOO_DEEP,	      /* the bound on depth */
+	WHY_REASON_HAD_ENDED,	      /* the thread */
+	WHY_REASON_NOT_YET_THERE,     /* the thread */
+
+	/* What happened instead of what was awaited. */
+	WHY_REASON_RECORDING_ENDED,
+	WHY_REASON_ENDED, /* the thread, in the wait (name: signal, by_timer, who, inner: terminal) */
+	WHY_REASON_INTERRUPTED, /* the wait (as above) */
+	WHY_REASON_CIRCLE, /* (who: it waits for that one, which waits for it; inner: until what) */
+
+	/* Why an idle CPU did not take a thread. */
+	WHY_REASON_QUOTA,	   /* (object: cgroup, quota_ns, period_ns) */
+	WHY_REASON_QUOTA_PROBABLY, /* (the same) another cgroup than the thread was seen in */
+	WHY_REASON_STOOD_STILL,	   /* the thread was throttled, or the machine stood still */
+
+	/* Until when it was stopped. */
+	WHY_REASON_CONTINUED, /* (name: signal, who) */
+	WHY_REASON_THAWED,    /* (who) */
+
+	/* What in the kernel was awaited, or ended the wait for others. */
+	WHY_REASON_RCU,
+	WHY_REASON_SRCU,
+	WHY_REASON_RCU_TASKS,
+	WHY_REASON_GRACE_ENDED,	     /* (inner: one of the three above) */
+	WHY_REASON_TERMINAL_KEY,     /* (name: "Ctrl-C", who: typed it, over a network or so) */
+	WHY_REASON_TERMINAL_HUNG_UP, /* (who) */
+	WHY_REASON_TERMINAL_WRITTEN, /* (who) */
+	WHY_REASON_RING_POLLER,	     /* (who: polls for io_uring) */
+
+	/* From what it is inferred who was awaited. */
+	WHY_REASON_EXPECTED,	    /* (object: as the index of an older version words it) */
+	WHY_REASON_END_USED_LATELY, /* of the other end's threads only this one used that lately */
+	WHY_REASON_LOCK_WORD,	    /* which has the thread's number */
+	WHY_REASON_LISTENS,	    /* at the address */
+	WHY_REASON_NO_LATER_USER,   /* of the object */
+	WHY_REASON_TAKER_GONE, /* of the lock; one process has the file open beside the asker */
+	WHY_REASON_TAKER_GONE_FAMILY, /* the same, and its children */
+	WHY_REASON_GLIBC_OWNER,	      /* glibc keeps the owner of a lock there */
+	WHY_REASON_SUCCEEDED, /* (call, object, name: error, by) failed until somebody did something */
+	WHY_REASON_CHANGED,  /* (call, object, by) found nothing new until then */
+	WHY_REASON_GONE,     /* (call, object, by) found it until then */
+	WHY_REASON_HAD_LOCK, /* (call, object, name: error, who) failed, as that one had the lock */
+	WHY_REASON_PROGRAM_GONE,  /* (object: command line of who asked) found it until it ended */
+	WHY_REASON_PROGRAM_FOUND, /* (object: as above, by) did not find it until then */
+	WHY_REASON_WOKE_ALONE,	  /* (call) as that had timed out and was not called again */
+	WHY_REASON_TIMED_OUT,	  /* (call, by) did something as that had timed out, the same */
+	WHY_REASON_FOUND_LATE,	  /* (call, by) the same, and the call still found something */
+	WHY_REASON_SLEEPS_ENDED, /* (call, number: of equal sleeps, did) changed alone as they ended */
+	WHY_REASON_TIMEOUTS_ENDED, /* (call, number: of equal time-outs, did) the same */
+	WHY_REASON_SEVERAL,	   /* of several threads not the same one */
+	WHY_REASON_KINDS
+};
+
+enum why_deed {
+	WHY_DEED_NONE,
+	WHY_DEED_ENDED,
+	WHY_DEED_WOKE,
+	WHY_DEED_STOPPED_WORK,
+};
+
+/* A field that its kind does not have is 0; a text is never NULL but here: "" and NULL are the same. */
+struct why_reason {
+	enum why_reason_kind kind;
+	uint32_t id; /* in its result, from 1 */
+	uint32_t number;
+	enum why_deed did;
+	uint32_t by_timer; /* 1: the signal came from a timer */
+	uint64_t quota_ns, period_ns;
+	struct why_thread who;
+	const char *call;
+	const char *object;
+	const char *name;
+	const char *by; /* the call that somebody made; "" = that one ended */
+	const struct why_reason *inner;
+};
+
+struct why_reasons {
+	struct why_reason **at; /* owned; id - 1 -> reason */
+	size_t count, cap;
+	struct map by_hash;
+};
+
+/* Why time is uncertain, of an enum unsure: "events were lost". States are called by it, too. */
+const char *why_unsure_name(uint32_t unsure);
+
+/* The word used in JSON: "recording_ended". */
+const char *why_reason_name(enum why_reason_kind kind);
+
+/*
+ * Keep it in the result, copied with its texts, as it may be another result's; 'id' is not looked at.
+ * Lives as long as the result. NULL, and no kind, give NULL.
+ */
+const struct why_reason *why_reason_keep(struct why *why, const struct why_reason *reason);
+
+/* The one with that number; NULL for 0. */
+const struct why_reason *why_reason_at(const struct why *why, uint32_t id);
+static inline uint32_t why_reason_id(const struct why_reason *reason)
+{
+	return reason ? reason->id : 0;
+}
+
+/* An order over all that they say, also of two results; 0 = they say the same. NULL is fine. */
+int why_reason_compare(const struct why_reason *a, const struct why_reason *b);
+
+void why_reasons_fini(struct why_reasons *reasons);
+
+#endif

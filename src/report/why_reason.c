@@ -1,0 +1,267 @@
+/*
+ * why_reason.c - the words of reasons, from a template for each kind.
+ *
+ * In the templates stand, after a '%': C call, O object, N name, W who; B what somebody did ("called
+ * close()", "ended"); D the same without a call; I the inner reason; K " of " before the object, where it
+ * has one; F how the call failed; Q quota and period; # a number.
+ */
+#include "report/why_reason.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/why.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+static const char *const reason_templates[WHY_REASON_KINDS] = {
+	[WHY_REASON_CPU_UNKNOWN] = "the CPU it waited for is not known",
+	[WHY_REASON_WAKEUP_UNRECORDED] = "its wake-up was not recorded",
+	[WHY_REASON_OPEN] = "nothing ended the wait while it was recorded",
+	[WHY_REASON_TOO_DEEP] = "deeper than the bound on depth",
+	[WHY_REASON_HAD_ENDED] = "it had ended",
+	[WHY_REASON_NOT_YET_THERE] = "it was not there yet",
+	[WHY_REASON_RECORDING_ENDED] = "the recording ended",
+	[WHY_REASON_CIRCLE] = "%I, in a circle: %W, which it waits for, waits for it",
+	[WHY_REASON_QUOTA] = "held back by the CPU quota of cgroup %O, %Q",
+	[WHY_REASON_QUOTA_PROBABLY] =
+		"no thread ran on that CPU: probably the CPU quota of cgroup %O, %Q",
+	[WHY_REASON_STOOD_STILL] =
+		"no thread ran on that CPU: throttled, or the machine stood still",
+	[WHY_REASON_RCU] = "an RCU grace period",
+	[WHY_REASON_SRCU] = "an SRCU grace period",
+	[WHY_REASON_RCU_TASKS] = "a grace period of RCU tasks",
+	[WHY_REASON_GRACE_ENDED] = "the end of %I",
+	[WHY_REASON_RING_POLLER] = "%W, which polls for io_uring",
+	[WHY_REASON_EXPECTED] = "%O",
+	[WHY_REASON_END_USED_LATELY] = "of its threads only this one used its end lately",
+	[WHY_REASON_LOCK_WORD] = "the word of the lock has its number",
+	[WHY_REASON_LISTENS] = "it listens there",
+	[WHY_REASON_NO_LATER_USER] = "no other thread used it later",
+	[WHY_REASON_TAKER_GONE] =
+		"who took the lock is gone, and only it has the file open beside the asker",
+	[WHY_REASON_TAKER_GONE_FAMILY] =
+		"who took the lock is gone, and only it and its children have the file open beside the asker",
+	[WHY_REASON_GLIBC_OWNER] = "glibc keeps the owner of a lock there",
+	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until it %B",
+	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until it %B",
+	[WHY_REASON_GONE] = "%C()%K%O found it until it %B",
+	[WHY_REASON_HAD_LOCK] = "%C()%K%O %F: %W had the lock",
+	[WHY_REASON_PROGRAM_GONE] = "'%O' found it until it ended",
+	[WHY_REASON_PROGRAM_FOUND] = "'%O' did not find it until it %B",
+	[WHY_REASON_WOKE_ALONE] =
+		"it alone woke up and ran when %C() had timed out and was not called again",
+	[WHY_REASON_TIMED_OUT] = "it %B when %C() had timed out and was not called again",
+	[WHY_REASON_FOUND_LATE] = "it %B when %C() had timed out and still found something",
+	[WHY_REASON_SLEEPS_ENDED] =
+		"it alone %D as %# equal sleeps in %C() ended, between which nothing was done: "
+		"what they were for is in memory, and not recorded",
+	[WHY_REASON_TIMEOUTS_ENDED] =
+		"it alone %D as %# equal time-outs in %C() ended, between which nothing was done: "
+		"what they were for is in memory, and not recorded",
+	[WHY_REASON_SEVERAL] = "calls failed, or waits went on, until they did something",
+};
+
+static const char *reason_text(const char *text)
+{
+	return text ? text : "";
+}
+
+static void reason_put_who(FILE *out, const struct why_reason *reason)
+{
+	/* A lock of a file is had by a process. */
+	fprintf(out, "%s[%d]", reason_text(reason->who.comm),
+		reason->kind == WHY_REASON_HAD_LOCK ? reason->who.tgid : reason->who.tid);
+}
+
+/* "called close()", "ended" */
+static void reason_put_by(FILE *out, const char *by)
+{
+	if (*by)
+		fprintf(out, "called %s()", by);
+	else
+		fputs("ended", out);
+}
+
+static void reason_put_failure(FILE *out, const struct why_reason *reason)
+{
+	if (*reason_text(reason->name))
+		fprintf(out, "failed with %s", reason->name);
+	else
+		fputs(strstr(reason_text(reason->call), "kill") ? "found it alive"
+								: "found nothing",
+		      out);
+}
+
+static const char *reason_deed(enum why_deed did)
+{
+	switch (did) {
+	case WHY_DEED_WOKE:
+		return "woke up";
+	case WHY_DEED_STOPPED_WORK:
+		return "stopped working";
+	case WHY_DEED_ENDED:
+	case WHY_DEED_NONE:
+		break;
+	}
+	return "ended";
+}
+
+static void reason_put(FILE *out, const struct why_reason *reason);
+
+static void reason_put_part(FILE *out, const struct why_reason *reason, char part)
+{
+	switch (part) {
+	case 'C':
+		fputs(reason_text(reason->call), out);
+		break;
+	case 'O':
+		fputs(reason_text(reason->object), out);
+		break;
+	case 'K':
+		fputs(*reason_text(reason->object) ? " of " : "", out);
+		break;
+	case 'W':
+		reason_put_who(out, reason);
+		break;
+	case 'B':
+		reason_put_by(out, reason_text(reason->by));
+		break;
+	case 'D':
+		fputs(reason_deed(reason->did), out);
+		break;
+	case 'I':
+		reason_put(out, reason->inner);
+		break;
+	case 'F':
+		reason_put_failure(out, reason);
+		break;
+	case 'Q':
+		fprintf(out, "%s in each %s", text_duration(reason->quota_ns).s,
+			text_duration(reason->period_ns).s);
+		break;
+	default:
+		fprintf(out, "%u", reason->number);
+		break;
+	}
+}
+
+/* "SIGTERM of timeout[12] ended it", "SIGINT of the terminal (Ctrl-C) interrupted it" */
+static void reason_put_ended(FILE *out, const struct why_reason *reason)
+{
+	const char *signal = reason_text(reason->name);
+	const char *did = reason->kind == WHY_REASON_INTERRUPTED ? "interrupted" : "ended";
+
+	if (!*signal && !reason->who.tid) {
+		fputs("its process ended", out);
+		return;
+	}
+	fputs(signal, out);
+	if (reason->inner || (*signal && reason->who.tid))
+		fputs(" of ", out);
+	if (reason->inner)
+		reason_put(out, reason->inner);
+	else if (reason->by_timer)
+		fputs(" by a timer", out);
+	else if (reason->who.tid)
+		reason_put_who(out, reason);
+	fprintf(out, " %s it", *signal ? did : "ended");
+}
+
+/* "SIGCONT of bash[12]", "it was thawed" */
+static void reason_put_stopped(FILE *out, const struct why_reason *reason)
+{
+	const char *signal = reason_text(reason->name);
+
+	if (!reason->who.tid) {
+		fputs(*signal ? signal : "it was thawed", out);
+		return;
+	}
+	fprintf(out, "%s%s", signal, *signal ? " of " : "");
+	reason_put_who(out, reason);
+	fputs(*signal ? "" : " thawed it", out);
+}
+
+/* "the terminal (Ctrl-C from ssh[12])" */
+static void reason_put_terminal(FILE *out, const struct why_reason *reason)
+{
+	const char *did = reason->kind == WHY_REASON_TERMINAL_HUNG_UP ? "it was hung up"
+								      : reason_text(reason->name);
+
+	fputs("the terminal", out);
+	if (!*did && !reason->who.tid)
+		return;
+	fprintf(out, " (%s", did);
+	if (reason->who.tid) {
+		fputs(*did ? " from " : "written to by ", out);
+		reason_put_who(out, reason);
+	}
+	fputc(')', out);
+}
+
+static void reason_put(FILE *out, const struct why_reason *reason)
+{
+	if (!reason)
+		return;
+	switch (reason->kind) {
+	case WHY_REASON_UNSURE:
+		fputs(why_unsure_name(reason->number), out);
+		return;
+	case WHY_REASON_ENDED:
+	case WHY_REASON_INTERRUPTED:
+		reason_put_ended(out, reason);
+		return;
+	case WHY_REASON_CONTINUED:
+	case WHY_REASON_THAWED:
+		reason_put_stopped(out, reason);
+		return;
+	case WHY_REASON_TERMINAL_KEY:
+	case WHY_REASON_TERMINAL_HUNG_UP:
+	case WHY_REASON_TERMINAL_WRITTEN:
+		reason_put_terminal(out, reason);
+		return;
+	default:
+		break;
+	}
+	for (const char *at = reason_text(reason_templates[reason->kind]); *at; at++) {
+		if (*at == '%')
+			reason_put_part(out, reason, *++at);
+		else
+			fputc(*at, out);
+	}
+}
+
+char *report_why_reason(const struct why_reason *reason)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = reason ? open_memstream(&text, &bytes) : NULL;
+
+	if (!out)
+		return xstrdup("");
+	reason_put(out, reason);
+	fclose(out);
+	return text;
+}
+
+char *report_why_did(const char *what, const struct why_reason *why)
+{
+	return *what ? xstrdup(what) : report_why_reason(why);
+}
+
+char *report_why_hop_did(const struct why_hop *hop)
+{
+	if (hop->kept_off.tid)
+		return xasprintf("ran while %s[%d] waited for a CPU", hop->kept_off.comm,
+				 hop->kept_off.tid);
+	return report_why_did(hop->what, hop->why);
+}
+
+void report_json_reason(struct json *json, const char *key, const struct why_reason *reason)
+{
+	AUTO_FREE char *words = report_why_reason(reason);
+
+	json_print_string(json, key, words);
+}

@@ -1,0 +1,23 @@
+/*
+ * why_reason.h - the words of reasons: "SIGTERM of timeout[12] ended it". Made here alone.
+ */
+#ifndef REPORT_WHY_REASON_H
+#define REPORT_WHY_REASON_H
+
+struct json;
+struct why_hop;
+struct why_reason;
+
+/* "" for NULL. Free it with free(). */
+char *report_why_reason(const struct why_reason *reason);
+
+/* What a root did, or where that is "" the reason for it. Free it with free(). */
+char *report_why_did(const char *what, const struct why_reason *why);
+
+/* The same of a hop; of the last one of a chain also who had no CPU meanwhile. Free it with free(). */
+char *report_why_hop_did(const struct why_hop *hop);
+
+/* A text under 'key'. */
+void report_json_reason(struct json *json, const char *key, const struct why_reason *reason);
+
+#endif
