@@ -47,6 +47,8 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_GLIBC_OWNER] = "glibc keeps the owner of a lock there",
 	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until it %B",
 	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until it %B",
+	[WHY_REASON_CHANGED_MAPPED] =
+		"%C()%K%O found nothing new until it %D: it has that file mapped to write to",
 	[WHY_REASON_GONE] = "%C()%K%O found it until it %B",
 	[WHY_REASON_HAD_LOCK] = "%C()%K%O %F: %W had the lock",
 	[WHY_REASON_PROGRAM_GONE] = "'%O' found it until it ended",
@@ -61,6 +63,14 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_TIMEOUTS_ENDED] =
 		"it alone %D as %# equal time-outs in %C() ended, between which nothing was done: "
 		"what they were for is in memory, and not recorded",
+	[WHY_REASON_FILE_SLEEPS_ENDED] =
+		"it alone %D as %# equal sleeps in %C() ended, between which nothing was done: "
+		"what they were for is in a file that both have mapped, and not recorded",
+	[WHY_REASON_FILE_TIMEOUTS_ENDED] =
+		"it alone %D as %# equal time-outs in %C() ended, between which nothing was done: "
+		"what they were for is in a file that both have mapped, and not recorded",
+	[WHY_REASON_WROTE_MEMORY] = "it alone %B to write into its memory as %# sleeps in %C() "
+				    "ended, between which nothing was done",
 	[WHY_REASON_SEVERAL] = "calls failed, or waits went on, until they did something",
 };
 

@@ -36,8 +36,7 @@ static bool is_made_up(const char *name)
 				 strncmp(name, "/sys/", strlen("/sys/")) == 0;
 }
 
-/* Name id of a descriptor of a file whose content others may change; 0 = it is of anything else. */
-static uint32_t content_name(const struct state *state, const struct thread *thread, int64_t fd)
+uint32_t asked_content_name(const struct state *state, const struct thread *thread, int64_t fd)
 {
 	const struct object *object = fds_find(state, thread, (int32_t)fd);
 	const char *name = object ? names_text(&state->tl->names, object->name) : "";
@@ -50,14 +49,14 @@ static uint32_t content_name(const struct state *state, const struct thread *thr
 
 uint32_t asked_about_content(const struct state *state, const struct thread *thread, int64_t fd)
 {
-	uint32_t name = content_name(state, thread, fd);
+	uint32_t name = asked_content_name(state, thread, fd);
 
 	return name ? asked_about(state, name) : 0;
 }
 
 void asked_looked(const struct state *state, struct thread *thread, int64_t fd)
 {
-	uint32_t name = thread->told ? thread->told : content_name(state, thread, fd);
+	uint32_t name = thread->told ? thread->told : asked_content_name(state, thread, fd);
 
 	if (!name)
 		return;

@@ -84,6 +84,7 @@ enum call_kind {
 	CALL_RING, /* io_uring_enter: argument 0 names the ring */
 	CALL_PTRACE,
 	CALL_PATH, /* looks at a file, or changes its name */
+	CALL_MEMORY, /* writes into the memory of process 'arg' */
 };
 
 struct call {
@@ -750,6 +751,8 @@ void asked_on_name(struct state *state, struct thread *thread, const struct ev_f
 uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
 uint32_t asked_about_content(const struct state *state, const struct thread *thread, int64_t fd);
+/* Name id of a descriptor of a file whose content others may change; 0 = it is of anything else. */
+uint32_t asked_content_name(const struct state *state, const struct thread *thread, int64_t fd);
 /* The call of 'thread' has ended, and did not fail: if it looked into a file, a sleep that follows is told. */
 void asked_looked(const struct state *state, struct thread *thread, int64_t fd);
 void asked_tell_looked(struct thread *thread, struct wait *wait);

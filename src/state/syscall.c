@@ -110,6 +110,7 @@ static const struct call known_calls[] = {
 	{ "waitpid", CALL_WAIT, 0 },
 	{ "kill", CALL_KILL, 1 },
 	{ "ptrace", CALL_PTRACE, 0 },
+	{ "process_vm_writev", CALL_MEMORY, 0 },
 	{ "tkill", CALL_KILL, 1 },
 	{ "tgkill", CALL_KILL, 2 },
 	{ "pidfd_send_signal", CALL_KILL, 1 },
@@ -673,6 +674,28 @@ static bool may_make(const struct call *call, const uint64_t *args)
 	return strcmp(call->name, "creat") == 0;
 }
 
+#define OPEN_EMPTIES 01000u /* O_TRUNC, on the same ones */
+
+/* Is what it opens empty from then on? */
+static bool empties(const struct call *call, const uint64_t *args)
+{
+	if (strcmp(call->name, "open") == 0)
+		return args[1] & OPEN_EMPTIES;
+	if (strcmp(call->name, "openat") == 0)
+		return args[2] & OPEN_EMPTIES;
+	return strcmp(call->name, "creat") == 0;
+}
+
+#define MAP_WRITES 2u	    /* PROT_WRITE */
+#define MAP_KIND   0x0fu    /* of the flags: MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE */
+#define MAP_OTHERS(kind) ((kind) == 1 || (kind) == 3)
+
+/* Does it map a file so that it sees, or makes, what others see or make there? */
+static bool maps_for_others(const struct call *call, const uint64_t *args)
+{
+	return strcmp(call->name, "mmap") == 0 && MAP_OTHERS(args[3] & MAP_KIND);
+}
+
 /* Whom a call asked about: waitid() is not told. */
 static int32_t process_asked(const struct call *call, const uint64_t *args)
 {
@@ -780,12 +803,14 @@ static bool is_lock_command(uint32_t command)
 	       command == 38;
 }
 
-/* The descriptor of the file that the call looks into, or changes. */
+/* The descriptor of the file that the call looks into, changes, or maps for others. */
 static int64_t content_fd(const struct call *call, const uint64_t *args)
 {
+	if (maps_for_others(call, args))
+		return (int32_t)args[4];
 	if (strcmp(call->name, "copy_file_range") == 0 || strcmp(call->name, "splice") == 0)
 		return (int64_t)args[2];
-	return call->arg ? -1 : (int64_t)args[0]; /* to map a file is neither */
+	return call->arg ? -1 : (int64_t)args[0]; /* to map it for itself is neither */
 }
 
 /* Of those with a path some may be given a descriptor alone. */
@@ -813,7 +838,9 @@ static uint32_t about_of(const struct state *state, const struct thread *thread,
 
 	switch (call->kind) {
 	case CALL_OPEN:
-		return ret < 0 || thread->told || !may_make(call, thread->call_args)
+		return ret < 0 || thread->told ||
+				       !(may_make(call, thread->call_args) ||
+					 empties(call, thread->call_args))
 			       ? about_path(state, thread)
 			       : about_object(state, thread, ret);
 	case CALL_PATH:
@@ -837,8 +864,11 @@ static uint32_t about_of(const struct state *state, const struct thread *thread,
 		return about_file(state, object);
 	case CALL_FUTEX:
 		return about_futex(thread);
+	case CALL_RING:
+		return thread->told ? asked_about(state, thread->told) : 0;
 	case CALL_WAIT:
 	case CALL_KILL:
+	case CALL_MEMORY:
 		return process_asked(call, thread->call_args) > 0
 			       ? word_about((uint64_t)process_asked(call, thread->call_args))
 			       : 0;
@@ -854,7 +884,16 @@ static uint32_t result_of(struct state *state, const struct thread *thread, int6
 
 	switch (call->kind) {
 	case CALL_OPEN:
-		return ret >= 0 && may_make(call, thread->call_args) ? WORD_MADE : 0;
+		if (ret < 0)
+			return 0;
+		if (empties(call, thread->call_args))
+			return WORD_EMPTIED;
+		return may_make(call, thread->call_args) ? WORD_MADE : 0;
+	case CALL_FD:
+		return maps_for_others(call, thread->call_args) &&
+				       thread->call_args[2] & MAP_WRITES
+			       ? WORD_MADE
+			       : 0;
 	case CALL_WAIT:
 		return found_no_child(state, thread, call, ret) ? WORD_VAIN : 0;
 	case CALL_POLL:
@@ -888,7 +927,7 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 			asked_looked(state, thread, (int64_t)thread->call_args[0]);
 		/* That there is no child is an answer. */
 		if ((error_of(ev->syscall.ret) && call_of(state, thread)->kind != CALL_WAIT) ||
-		    (result & WORD_VAIN))
+		    (result & WORD_EMPTIED) == WORD_VAIN)
 			note_asked(state, thread);
 	} else {
 		call_name_waits(thread, call_word(ev->syscall.nr, thread->is_32bit));

@@ -341,6 +341,28 @@ static void take_over(struct state *state, const struct thread *worker, uint64_t
 	*slot = worker->slot;
 }
 
+/* What changes a file's content; 'operation' is a word of operations. */
+static bool is_change(const char *operation)
+{
+	return strncmp(operation, "write", strlen("write")) == 0 ||
+	       strcmp(operation, "fallocate") == 0 || strcmp(operation, "ftruncate") == 0 ||
+	       strcmp(operation, "splice") == 0;
+}
+
+/* A file is changed for who hands over its requests: told as what io_uring_enter() is about. */
+static void note_change(const struct state *state, struct thread *thread, uint32_t opcode,
+			int32_t fd)
+{
+	uint32_t name;
+
+	if (!thread->in_call || call_of(state, thread)->kind != CALL_RING ||
+	    opcode >= ARRAY_LEN(operations) || !is_change(operations[opcode]))
+		return;
+	name = asked_content_name(state, thread, fd);
+	if (name)
+		thread->told = name;
+}
+
 static void on_file(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *current = state_current(state, cpu);
@@ -353,6 +375,7 @@ static void on_file(struct state *state, struct cpu *cpu, const struct event *ev
 	if (current->job.req != ev->uring.req)
 		current->job = (struct uring_job){ .req = ev->uring.req, .opcode = opcode };
 	current->job.fd = ev->uring.fd;
+	note_change(state, current, opcode, ev->uring.fd);
 	if (current->process && current->process->ring_req == ev->uring.req)
 		current->process->ring_fd = ev->uring.fd;
 }

@@ -65,7 +65,8 @@ enum word_kind {
 #define WORD_FAULT  (1u << 26) /* WORD_USER, _RUN, _SYSCALL: a page fault was taken as it began */
 #define WORD_ERRORS 0xfffu     /* WORD_USER: errno */
 #define WORD_VAIN   (1u << 12) /* WORD_USER: the call that just ended looked, and found nothing new */
-#define WORD_MADE   (1u << 13) /* WORD_USER: it was asked to open a file, or to make it */
+#define WORD_MADE   (1u << 13) /* WORD_USER: it was asked to open a file, or to make it; or it mapped one to write */
+#define WORD_EMPTIED (WORD_VAIN | WORD_MADE) /* WORD_USER: it opened a file, and emptied it; may have made it */
 /*
  * WORD_USER: from here on a few bits of what some calls were about, for which one looks that asked in
  * vain: the process of kill() and wait4(), the file of locks and of close(). See word_about().
@@ -121,6 +122,18 @@ static inline uint32_t word_error(uint32_t word)
 static inline bool word_has(uint32_t word, uint32_t flag)
 {
 	return word_kind(word) == WORD_USER && (word & flag);
+}
+
+/* The call that ended as 'word' began looked, and found nothing new. */
+static inline bool word_found_nothing(uint32_t word)
+{
+	return word_kind(word) == WORD_USER && (word & WORD_EMPTIED) == WORD_VAIN;
+}
+
+/* The same opened a file, and emptied it. */
+static inline bool word_emptied(uint32_t word)
+{
+	return word_kind(word) == WORD_USER && (word & WORD_EMPTIED) == WORD_EMPTIED;
 }
 
 /* What a process or the inode of a file is in WORD_USER, at its place; never 0, unless 'number' is. */

@@ -46,7 +46,7 @@
 
 enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word)
 {
-	if (word_has(word, WORD_VAIN))
+	if (word_found_nothing(word))
 		return IN_VAIN;
 	if (!word_error(word)) /* to send a signal is no question */
 		return strstr(asks_name(query, call), "kill") ? NEITHER : GOT_IT;
@@ -68,6 +68,7 @@ void asks_runs_free(struct asks_runs *runs)
 	if (!runs)
 		return;
 	process_asks_fini(runs);
+	process_looks_fini(runs);
 	free(runs->children);
 	map_fini(&runs->by_slot);
 	free(runs->runs);
@@ -442,7 +443,7 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 
 	asking->call = 0;
 	if (call && asking->by_child && asking->asker != SLOT_NONE && !word_error(word) &&
-	    !word_has(word, WORD_VAIN) &&
+	    !word_found_nothing(word) &&
 	    asks_is_among(CALLS_WAIT, asks_name(asking->query, call))) {
 		enum next next = take_reaped(asking, end_ns);
 
@@ -816,7 +817,8 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 			/* What was asked at last may begin in the middle of what was not answered. */
 			if (!run->is_answered && index > run->first &&
 			    !(knows_holder(query, wait) && run->answer.naps >= LEAST))
-				(void)asks_of_content(query, slot, index, wait, run);
+				(void)(asks_of_content(query, slot, index, wait, run) ||
+				       asks_of_process_looks(query, slot, index, wait, run));
 			return run;
 		}
 	}
@@ -826,7 +828,8 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 		return run;
 	if (!run->is_answered && !(knows_holder(query, wait) && run->answer.naps >= LEAST))
 		(void)(asks_of_process(query, slot, index, wait, run) ||
-		       asks_of_content(query, slot, index, wait, run));
+		       asks_of_content(query, slot, index, wait, run) ||
+		       asks_of_process_looks(query, slot, index, wait, run));
 	return run;
 }
 

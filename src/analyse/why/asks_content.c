@@ -11,7 +11,8 @@
  * before, BUSY_PART of them at most may have found it changed, too. The same where a shell runs programs
  * that look (asks_child.c).
  *
- * What changes a file through a mapping or a ring of io_uring is not seen.
+ * What is written through a mapping is not seen. Where nobody changed any of the files by a call, a relative
+ * that has one of them mapped to write to, and alone changed what it did as the last sleep ended, did (naps.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@
 #define SHELL_NS    20000000u /* the same where a child sleeps: it has to be made */
 #define BACK	    16u	      /* waits, for the name of the file */
 #define LATE_NS	    1000000u  /* a change that is seen, but whose call has not ended */
+#define EVEN_NS	    5000000u  /* a turn is longer by no more, nor by an EVEN_PART */
+#define EVEN_PART   4u
 #define ENTRIES_MAX 50000000u /* of the tracks of others: a bound on time, not on meaning */
 
 #define CALLS_SEE                                                                                 \
@@ -36,7 +39,7 @@
 	"preadv preadv2 lseek _llseek "
 #define CALLS_CHANGE                                                                                \
 	" write writev pwrite64 pwritev pwritev2 ftruncate truncate fallocate sendfile sendfile64 " \
-	"copy_file_range splice utimensat rename renameat renameat2 "
+	"copy_file_range splice utimensat rename renameat renameat2 io_uring_enter "
 
 bool asks_sees_content(struct query *query, uint32_t call)
 {
@@ -132,7 +135,8 @@ static void change_ended(struct changed *changed, uint32_t slot, uint32_t call, 
 	uint32_t about = word_was_about(in->word);
 	bool rename = strncmp(name, "rename", strlen("rename")) == 0;
 
-	if (!about || word_error(in->word) || !asks_is_among(CALLS_CHANGE, name))
+	if (!about || word_error(in->word) ||
+	    !(word_emptied(in->word) || asks_is_among(CALLS_CHANGE, name)))
 		return;
 	count_strange(changed, slot, about, in->start_ns);
 	for (uint32_t i = 0; i < looks->file_count; i++) {
@@ -280,6 +284,67 @@ static bool judge_changed(const struct changed *changed, struct answer *out_answ
 	return true;
 }
 
+/* How often it looked is all that is known of the sleeps: are they as long each time? */
+static bool is_even(const struct asks_looks *looks)
+{
+	uint64_t nap_ns = looks->nap->woken_ns - looks->nap->begin_ns;
+
+	for (size_t i = 1; i < looks->turn_count; i++) {
+		uint64_t ns = looks->turns[i] - looks->turns[i - 1];
+
+		if (ns > nap_ns + nap_ns / EVEN_PART + EVEN_NS)
+			return false;
+	}
+	return true;
+}
+
+/* Did anybody change one of the files at all, by a call? */
+static bool is_changed(const struct changed *changed)
+{
+	for (uint32_t i = 0; i < changed->looks->file_count; i++) {
+		if (changed->kin[i].slot != SLOT_NONE || changed->others[i].slot != SLOT_NONE ||
+		    found_before(changed, i))
+			return true;
+	}
+	return false;
+}
+
+static const struct why_reason *mapper_reason(struct query *query, const struct answer *answer)
+{
+	return why_reason_keep(query->why, &(struct why_reason){ .kind = WHY_REASON_CHANGED_MAPPED,
+								 .call = answer->call,
+								 .object = answer->about,
+								 .did = answer->did });
+}
+
+/* Who has one of the files mapped, and changed what it did as the last sleep ended? */
+static bool find_mapper(const struct asks_looks *looks, struct answer *out_answer)
+{
+	struct query *query = looks->query;
+	struct missed missed = { .count = looks->naps };
+
+	if (!looks->nap || looks->turn_count < NAPS_LEAST || !is_even(looks))
+		return false;
+	missed.last = *looks->nap;
+	missed.first_ns = looks->turns[0];
+	missed.since_ns = looks->turns[looks->turn_count - NAPS_LEAST];
+	missed.is_even = true;
+	for (uint32_t i = 0; i < looks->file_count; i++) {
+		const struct asks_file *file = &looks->files[i];
+		const char *name = name_of(looks, file->about);
+
+		missed.went_on_ns = file->got_ns;
+		if (!asks_find_mapper(query, looks->slot, &missed, file->about, out_answer))
+			continue;
+		out_answer->call = asks_name(query, file->call);
+		out_answer->about = name;
+		out_answer->naps = looks->naps;
+		out_answer->reason = mapper_reason(query, out_answer);
+		return true;
+	}
+	return false;
+}
+
 bool asks_find_changer(const struct asks_looks *looks, struct answer *out_answer)
 {
 	struct changed *changed;
@@ -297,7 +362,9 @@ bool asks_find_changer(const struct asks_looks *looks, struct answer *out_answer
 		if (looks->files[i].got_ns > changed->to_ns)
 			changed->to_ns = looks->files[i].got_ns;
 	}
-	found = look_at_others(changed) && judge_changed(changed, out_answer);
+	found = look_at_others(changed);
+	found = found && (is_changed(changed) ? judge_changed(changed, out_answer)
+					      : find_mapper(looks, out_answer));
 	free(changed->found);
 	free(changed);
 	return found;
@@ -399,6 +466,33 @@ static bool content_end(struct content_loop *loop, const struct tl_interval *in)
 	       (loop->by_child && call_is(query, call, CALL_SHELL));
 }
 
+/* Was one of them looked at before the first sleep, too? */
+static bool looked_before(struct content_loop *loop)
+{
+	for (uint32_t i = 0; i < loop->at.file_count; i++) {
+		if (seen_find(&loop->at.before, loop->at.files[i]))
+			return true;
+	}
+	return loop->at.before.untold_ns;
+}
+
+/* What is looked at from the second sleep on counts: before the first one lies all that the thread did to get there. */
+static bool tell_files(struct content_loop *loop)
+{
+	const struct seen *now = &loop->at.now;
+
+	if (!loop->at.naps)
+		return now->count;
+	loop->at.is_told = true;
+	for (uint32_t i = 0; i < now->count; i++)
+		loop->at.files[i] = now->files[i].about;
+	loop->at.file_count = now->count;
+	/* It sleeps first, and looks then. */
+	if (loop->at.naps == 1 && !looked_before(loop))
+		loop->at.naps = loop->at.turn_count = 0;
+	return now->count;
+}
+
 /* Only what it looked at each time stays. False when nothing does. */
 static bool keep_files(struct content_loop *loop)
 {
@@ -407,13 +501,8 @@ static bool keep_files(struct content_loop *loop)
 
 	if (now->untold_ns)
 		return true;
-	if (!loop->at.is_told) {
-		loop->at.is_told = true;
-		for (uint32_t i = 0; i < now->count; i++)
-			loop->at.files[i] = now->files[i].about;
-		loop->at.file_count = now->count;
-		return now->count;
-	}
+	if (!loop->at.is_told)
+		return tell_files(loop);
 	for (uint32_t i = 0; i < loop->at.file_count; i++) {
 		if (seen_find(now, loop->at.files[i]))
 			loop->at.files[kept++] = loop->at.files[i];
@@ -583,6 +672,7 @@ static bool find_change(struct content_loop *loop, struct answer *out_answer)
 	looks.naps = loop->at.naps;
 	looks.index = loop->at.index;
 	looks.turn_count = loop->at.turn_count;
+	looks.nap = loop->by_child ? NULL : &loop->at.nap;
 	if (!loop->at.is_told && !loop->at.before.untold_ns)
 		return false;
 	for (uint32_t i = 0; i < loop->at.now.count; i++) {

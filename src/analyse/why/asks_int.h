@@ -57,6 +57,17 @@ struct process_asks {
 	size_t from, got;     /* to the asks in vain of one question from there to what got it */
 };
 
+/* What all threads of a process looked at. */
+struct process_looks {
+	struct process_look *looks; /* owned; in order of their ends */
+	size_t count, cap;
+	/* The loop that was judged last: of that file, from look to look; to_ns 0 = none was. */
+	uint64_t from_ns, to_ns;
+	uint32_t about;
+	bool is_answered;
+	struct answer answer;
+};
+
 struct asks_child;
 
 #define ASKS_FILES 32u /* that one thread or program looks at before it sleeps */
@@ -81,6 +92,15 @@ struct asks_looks {
 	uint64_t from_ns;      /* from the begin of the loop, or what is known of it */
 	const uint64_t *turns; /* when each look but the last one began */
 	size_t turn_count;
+	const struct wait *nap; /* the last sleep; NULL = a child slept */
+};
+
+#define ASKS_MAPS 16u /* files that one process has mapped for others */
+
+/* Files that a process has mapped so that others see what it writes there. */
+struct asks_maps {
+	uint32_t files[ASKS_MAPS]; /* as word_was_about() */
+	uint32_t count;
 };
 
 /* The loop of such looks that was found last. */
@@ -105,13 +125,20 @@ struct asks_runs {
 	struct map by_tgid; /* index into processes */
 	struct process_asks *processes;
 	size_t process_count, process_cap;
+	struct map looks_by_tgid;	/* index into looks_of */
+	struct process_looks *looks_of; /* owned */
+	size_t looks_count, looks_cap;
 	struct asks_child *children; /* owned; by process and birth */
 	size_t child_count;
 	bool has_children; /* they were looked for */
 	struct asks_programs programs;
 	struct asks_content content;
-	uint64_t steps;	  /* from ask to ask, of processes */
-	uint64_t entries; /* of tracks, for who changed a file */
+	uint64_t steps;	       /* from ask to ask, of processes */
+	uint64_t entries;      /* of tracks, for who changed a file, */
+	uint64_t map_entries;  /* and for who mapped one */
+	struct asks_maps maps; /* of the process of maps_slot, which was asked for last */
+	uint32_t maps_slot;
+	bool has_maps;
 	uint32_t looks;
 };
 
@@ -161,6 +188,10 @@ bool asks_is_split_nap(struct query *query, uint32_t slot, const struct wait *na
 /* Where the gap before nap 'index' begins: with the end of the nap before it, if that is near and known. */
 uint64_t asks_gap_start_ns(struct query *query, uint32_t slot, uint32_t index);
 
+/* Does most of the time from one look to the next lie in the sleep? */
+bool asks_lies_between(const struct query *query, uint32_t slot, const struct wait *nap,
+		       uint64_t from_ns, uint64_t to_ns);
+
 /* For how long the thread had no CPU. */
 uint64_t asks_without_cpu_ns(const struct query *query, uint32_t slot, uint64_t from_ns,
 			     uint64_t to_ns);
@@ -170,6 +201,9 @@ bool asks_of_content(struct query *query, uint32_t slot, uint32_t index, const s
 		     struct asks_run *out_run);
 /* Who alone changed one of them between the last two looks. False when nobody did, or it may be chance. */
 bool asks_find_changer(const struct asks_looks *looks, struct answer *out_answer);
+/* why_naps.c: who alone of those that have mapped the file to write to changed what it did as the sleeps ended. */
+bool asks_find_mapper(struct query *query, uint32_t slot, const struct missed *missed,
+		      uint32_t file, struct answer *out_answer);
 /* Does that call tell what is in a file, or how large or old it is? */
 bool asks_sees_content(struct query *query, uint32_t call);
 
@@ -188,5 +222,10 @@ bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const 
 bool asks_of_process(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
 		     struct asks_run *out_run);
 void process_asks_fini(struct asks_runs *runs);
+
+/* asks_process_looks.c: the same of looks at a file, until that has changed. */
+bool asks_of_process_looks(struct query *query, uint32_t slot, uint32_t index,
+			   const struct wait *nap, struct asks_run *out_run);
+void process_looks_fini(struct asks_runs *runs);
 
 #endif

@@ -181,18 +181,16 @@ uint64_t asks_without_cpu_ns(const struct query *query, uint32_t slot, uint64_t 
 	return ns;
 }
 
-/* Does most of the time between two of the asks lie in the sleep? */
-static bool is_between(const struct query *query, uint32_t slot, const struct wait *nap,
-		       const struct ask *ask, const struct ask *next)
+bool asks_lies_between(const struct query *query, uint32_t slot, const struct wait *nap,
+		       uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t nap_ns = nap->woken_ns - nap->begin_ns, near = NEAR_NS + nap_ns / NEAR_PART;
-	uint64_t before_ns = asks_without_cpu_ns(query, slot, ask->end_ns, nap->begin_ns);
-	uint64_t behind_ns = asks_without_cpu_ns(query, slot, nap->woken_ns, next->start_ns);
+	uint64_t before_ns = asks_without_cpu_ns(query, slot, from_ns, nap->begin_ns);
+	uint64_t behind_ns = asks_without_cpu_ns(query, slot, nap->woken_ns, to_ns);
 
-	return ask->end_ns + before_ns + near >= nap->begin_ns &&
-	       next->start_ns + NEAR_NS >= nap->woken_ns &&
-	       next->start_ns <= nap->woken_ns + behind_ns + near &&
-	       nap_ns >= MOST(next->start_ns - ask->end_ns - before_ns - behind_ns);
+	return from_ns + before_ns + near >= nap->begin_ns && to_ns + NEAR_NS >= nap->woken_ns &&
+	       to_ns <= nap->woken_ns + behind_ns + near &&
+	       nap_ns >= MOST(to_ns - from_ns - before_ns - behind_ns);
 }
 
 /* The question in vain that the sleep stands behind; the count = there is none. */
@@ -210,7 +208,7 @@ static size_t question_of(struct query *query, uint32_t slot, const struct proce
 			continue;
 		next = next_same(query->asks, process, at - 1);
 		if (next < process->count &&
-		    is_between(query, slot, nap, ask, &process->asks[next]))
+		    asks_lies_between(query, slot, nap, ask->end_ns, process->asks[next].start_ns))
 			return at - 1;
 	}
 	return process->count;

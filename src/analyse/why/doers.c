@@ -85,6 +85,7 @@ static const struct reason reasons[] = {
 	{ " rt_sigtimedwait ", CALLS_KILL, EAGAIN, BY_CALL, false, false, false, false },
 	{ " futex futex_time64 futex_wait futex_waitv ", " futex futex_time64 futex_wake ",
 	  ETIMEDOUT, BY_CALL, false, false, true, true },
+	{ " memory ", " process_vm_writev ", NO_ERROR, BY_CALL, true, false, false, false },
 };
 
 /* The same where it was there each time, until it was not. Only what is known to be about the same counts. */

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 
 #define THREADS_MAX 512u
+#define LEAST	    2u /* sleeps: one may be chance */
 
 /* One that slept, and ran when the waiter looked. */
 static bool may_have_done_it(struct query *query, uint32_t waiter, uint32_t slot,
@@ -111,25 +112,67 @@ static bool find_doer(struct query *query, uint32_t slot, const struct missed *m
 	return true;
 }
 
+/* Who alone wrote into the memory of the process between the last look in vain and when it went on. */
+static bool find_writer(struct query *query, uint32_t slot, const struct missed *missed,
+			struct answer *out_answer)
+{
+	const struct doing doing = {
+		.query = query,
+		.slot = slot,
+		.asker = SLOT_NONE,
+		.as = "memory",
+		.asked = { .about = word_about((uint64_t)query->tl->threads[slot]->tgid) },
+		.others = true,
+		.from_ns = missed->last.begin_ns,
+		.to_ns = missed->went_on_ns,
+	};
+
+	if (!missed->went_on_ns || missed->count < LEAST || !asks_find_doer(&doing, out_answer))
+		return false;
+	out_answer->reason = why_reason_keep(
+		query->why, &(struct why_reason){ .kind = WHY_REASON_WROTE_MEMORY,
+						  .call = describe_in(query, &missed->last),
+						  .number = missed->count,
+						  .by = out_answer->by });
+	return true;
+}
+
+/* The same of another process: it wrote there by a call, or shares the memory. */
+static bool find_other_setter(struct query *query, uint32_t slot, const struct missed *missed,
+			      struct answer *out_answer)
+{
+	uint32_t found;
+
+	if (find_writer(query, slot, missed, out_answer))
+		return true;
+	found = query_naps(query, slot, missed, NAP_OF_FILE, out_answer);
+	if (!found)
+		found = query_naps(query, slot, missed, NAP_OF_RELATIVES, out_answer);
+	return found == 1;
+}
+
 /* Who set what is in memory, behind which a thread of the process may have slept. */
 static bool find_setter(struct query *query, uint32_t slot, const struct missed *missed,
 			struct answer *out_answer)
 {
-	uint32_t found = query_naps(query, slot, missed, false, out_answer);
+	uint32_t found = query_naps(query, slot, missed, NAP_OF_PROCESS, out_answer);
 
 	if (found)
 		return found == 1;
 	return find_sleeper(query, slot, missed, out_answer) ||
-	       query_naps(query, slot, missed, true, out_answer) == 1;
+	       find_other_setter(query, slot, missed, out_answer);
 }
 
 bool query_missed(struct query *query, uint32_t slot, const struct missed *missed,
 		  struct answer *out_answer)
 {
 	if (query_is_nap(query, &missed->last)) {
-		uint32_t found = query_naps(query, slot, missed, false, out_answer);
+		uint32_t found;
 
-		return (found ? found : query_naps(query, slot, missed, true, out_answer)) == 1;
+		if (find_writer(query, slot, missed, out_answer))
+			return true;
+		found = query_naps(query, slot, missed, NAP_OF_PROCESS, out_answer);
+		return found ? found == 1 : find_other_setter(query, slot, missed, out_answer);
 	}
 	if (missed->found_ns)
 		return find_doer(query, slot, missed, missed->found_ns, out_answer);

@@ -15,9 +15,14 @@
  *
  * Where several did, whom one of them woke up is none of them, and who changed now and then before, in any of all
  * the sleeps, is not. A thread of the
- * process, or, where none did, of a relative of the same name, or with the same program since a fork: memory that
- * both share is made by fork. The same of waits at a futex with a limit, if nobody woke those.
+ * process, or, where none did, of a relative that has mapped the same file to write to; or else of one of the same
+ * name, or with the same program since a fork: memory that both share is made by fork. The same of waits at a futex
+ * with a limit, if nobody woke those. Who looks at a file each time may look at what a relative writes by a mapping.
+ *
+ * Who wrote into the memory of the process by process_vm_writev() in the last sleep, and alone, needs no more proof.
  */
+#include <string.h>
+
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
 #include "event/facts.h"
@@ -28,6 +33,7 @@
 #define UNSURE_NS   1000000u   /* the end of an idle CPU's time may be missing */
 #define AFTER_NS    3000000u   /* of work, from when it set that until it stops or ends */
 #define BUSY_NS	    100000000u /* and that takes no longer where it has no CPU */
+#define ENTRIES_MAX 50000000u  /* of tracks, for what is mapped: a bound on time */
 
 bool query_is_nap(struct query *query, const struct wait *wait)
 {
@@ -158,7 +164,7 @@ static bool may_have_done_it(struct query *query, uint32_t slot, const struct mi
 	struct tl_interval in;
 	struct tl_iter iter;
 
-	if (thread->birth_ns >= since_ns || thread->death_ns <= missed->last.begin_ns)
+	if (thread->birth_ns >= since_ns)
 		return false;
 	tl_iter_begin(&iter, query->tl, &thread->track, since_ns,
 		      to_ns < known_ns ? to_ns : known_ns);
@@ -214,32 +220,98 @@ static bool is_by_fork(struct query *query, const struct tl_thread *one,
 	       is_fork(query, one) && is_fork(query, other);
 }
 
-/* Can it have set what is in the memory of 'slot'? */
-static bool shares_memory(struct query *query, uint32_t slot, uint32_t other, bool relatives)
+/* Of one thread; 'writes': only those that it may write to. */
+static void add_maps(struct query *query, uint32_t slot, bool writes, struct asks_maps *maps)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint32_t call = 0;
+
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns,
+		      query_known_ns(query, slot));
+	while (maps->count < ASKS_MAPS && asks_runs(query)->map_entries++ < ENTRIES_MAX &&
+	       tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL)
+			call = word_plain(in.word);
+		if (word_kind(in.word) != WORD_USER || !call)
+			continue;
+		if (word_was_about(in.word) && !word_error(in.word) &&
+		    (!writes || word_has(in.word, WORD_MADE)) &&
+		    strncmp(asks_name(query, call), "mmap", strlen("mmap")) == 0)
+			maps->files[maps->count++] = word_was_about(in.word);
+		call = 0;
+	}
+}
+
+static void find_maps(struct query *query, uint32_t slot, bool writes, struct asks_maps *maps)
+{
+	for (uint32_t i = 0; i < query->tl->thread_count; i++) {
+		if (query->tl->threads[i]->tid != 0 && query_is_one_process(query, i, slot))
+			add_maps(query, i, writes, maps);
+	}
+}
+
+/* Has it mapped one of 'files' to write to, or did who forked it? */
+static bool maps_one(struct query *query, uint32_t slot, const struct asks_maps *files)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	struct asks_maps maps = { .count = 0 };
+
+	find_maps(query, slot, true, &maps);
+	if (thread->parent < query->tl->thread_count && is_fork(query, thread))
+		find_maps(query, thread->parent, true, &maps);
+	for (uint32_t i = 0; i < maps.count; i++) {
+		for (uint32_t k = 0; k < files->count; k++) {
+			if (maps.files[i] == files->files[k])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Who can have set what is in the memory of 'slot'. */
+struct sharers {
+	enum nap_share share;
+	struct asks_maps files; /* NAP_OF_FILE */
+};
+
+static bool shares_memory(struct query *query, uint32_t slot, uint32_t other,
+			  const struct sharers *sharers)
 {
 	const struct tl_thread *ours = query->tl->threads[slot],
 			       *theirs = query->tl->threads[other];
 
 	if (slot == other || theirs->tid == 0 || theirs->kernel ||
-	    query_is_one_process(query, slot, other) == relatives)
+	    query_is_one_process(query, slot, other) != (sharers->share == NAP_OF_PROCESS))
 		return false;
-	if (!relatives)
+	if (sharers->share == NAP_OF_PROCESS)
 		return true;
 	if (asks_is_recorder(query, theirs->tgid))
 		return false;
+	if (sharers->share == NAP_OF_FILE)
+		return asks_is_kin(query, slot, other) && maps_one(query, other, &sharers->files);
 	return (ours->comm == theirs->comm && asks_is_kin(query, slot, other)) ||
 	       is_by_fork(query, ours, theirs);
 }
 
+/* Lived it through the last sleeps? */
+static bool is_there(struct query *query, uint32_t slot, const struct missed *missed)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+
+	return thread->birth_ns < missed->since_ns && thread->death_ns > missed->last.begin_ns;
+}
+
 /* The first CHANGED_MAX that did. Returns how many, of more than there are to look at CHANGED_MAX. */
 static uint32_t find_changed(struct query *query, uint32_t slot, const struct missed *missed,
-			     bool relatives, struct changed *out_changed)
+			     const struct sharers *sharers, struct changed *out_changed)
 {
 	uint32_t looked = 0, count = 0;
 	struct changed all;
 
 	for (uint32_t i = 0; i < query->tl->thread_count && count < CHANGED_MAX; i++) {
-		if (!shares_memory(query, slot, i, relatives))
+		if (!is_there(query, i, missed) || !shares_memory(query, slot, i, sharers))
 			continue;
 		if (looked++ >= THREADS_MAX)
 			return CHANGED_MAX;
@@ -263,10 +335,10 @@ static bool is_woken(const struct changed *changed, uint32_t count, uint32_t ind
 
 /* How many may have done it: *out_answer is of the last one. */
 static uint32_t find_setter(struct query *query, uint32_t slot, const struct missed *missed,
-			    bool relatives, struct answer *out_answer)
+			    const struct sharers *sharers, struct answer *out_answer)
 {
 	struct changed changed[CHANGED_MAX];
-	uint32_t count = find_changed(query, slot, missed, relatives, changed);
+	uint32_t count = find_changed(query, slot, missed, sharers, changed);
 	uint32_t found = 0, never = 0;
 
 	if (count == CHANGED_MAX)
@@ -282,22 +354,58 @@ static uint32_t find_setter(struct query *query, uint32_t slot, const struct mis
 	return never == 1 ? 1 : found;
 }
 
-uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed, bool relatives,
-		    struct answer *out_answer)
+static const struct why_reason *nap_reason(struct query *query, const struct missed *missed,
+					   const struct answer *answer, enum nap_share share)
 {
+	bool is_nap = query_is_nap(query, &missed->last);
+	enum why_reason_kind kind = is_nap ? WHY_REASON_SLEEPS_ENDED : WHY_REASON_TIMEOUTS_ENDED;
+
+	if (share == NAP_OF_FILE)
+		kind = is_nap ? WHY_REASON_FILE_SLEEPS_ENDED : WHY_REASON_FILE_TIMEOUTS_ENDED;
+	return why_reason_keep(query->why,
+			       &(struct why_reason){ .kind = kind,
+						     .call = describe_in(query, &missed->last),
+						     .number = missed->count,
+						     .did = answer->did });
+}
+
+/* Of who looks: for each of its sleeps anew. */
+static const struct asks_maps *own_maps(struct query *query, uint32_t slot)
+{
+	struct asks_runs *runs = asks_runs(query);
+
+	if (!runs->has_maps || !query_is_one_process(query, runs->maps_slot, slot)) {
+		runs->maps = (struct asks_maps){ .count = 0 };
+		find_maps(query, slot, false, &runs->maps);
+		runs->maps_slot = slot;
+		runs->has_maps = true;
+	}
+	return &runs->maps;
+}
+
+uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed,
+		    enum nap_share share, struct answer *out_answer)
+{
+	struct sharers sharers = { .share = share };
 	uint32_t found;
 
 	if (!missed->since_ns || !missed->is_even || !missed->went_on_ns)
 		return 0;
-	found = find_setter(query, slot, missed, relatives, out_answer);
-	if (found != 1)
-		return found;
-	out_answer->reason = why_reason_keep(
-		query->why, &(struct why_reason){ .kind = query_is_nap(query, &missed->last)
-								  ? WHY_REASON_SLEEPS_ENDED
-								  : WHY_REASON_TIMEOUTS_ENDED,
-						  .call = describe_in(query, &missed->last),
-						  .number = missed->count,
-						  .did = out_answer->did });
-	return 1;
+	if (share == NAP_OF_FILE)
+		sharers.files = *own_maps(query, slot);
+	if (share == NAP_OF_FILE && !sharers.files.count)
+		return 0;
+	found = find_setter(query, slot, missed, &sharers, out_answer);
+	if (found == 1)
+		out_answer->reason = nap_reason(query, missed, out_answer, share);
+	return found;
+}
+
+bool asks_find_mapper(struct query *query, uint32_t slot, const struct missed *missed,
+		      uint32_t file, struct answer *out_answer)
+{
+	const struct sharers sharers = { .share = NAP_OF_FILE, .files = { { file }, 1 } };
+
+	return missed->since_ns && missed->is_even && missed->went_on_ns &&
+	       find_setter(query, slot, missed, &sharers, out_answer) == 1;
 }

@@ -91,7 +91,7 @@ static void walk(struct query *query, uint32_t slot, struct tally *tally)
 			between.did |= call && call != sleeping && !call_is(query, call, CALL_MUTE);
 			/* A sleep that a signal ends is no question. */
 			if (call && call != sleeping &&
-			    (word_error(in.word) || word_has(in.word, WORD_VAIN)))
+			    (word_error(in.word) || word_found_nothing(in.word)))
 				last = (struct failed){ call, word_error(in.word), 0, "", false };
 			call = 0;
 		} else if (kind == WORD_UNCERTAIN) {

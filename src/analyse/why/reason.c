@@ -50,6 +50,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_GLIBC_OWNER] = BY_GLIBC_OWNER,
 		[WHY_REASON_SUCCEEDED] = "call_succeeded",
 		[WHY_REASON_CHANGED] = "content_changed",
+		[WHY_REASON_CHANGED_MAPPED] = "mapped_content_changed",
 		[WHY_REASON_GONE] = "object_gone",
 		[WHY_REASON_HAD_LOCK] = "had_file_lock",
 		[WHY_REASON_PROGRAM_GONE] = "program_found_it_gone",
@@ -59,6 +60,9 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_FOUND_LATE] = "found_after_timeout",
 		[WHY_REASON_SLEEPS_ENDED] = "changed_as_sleeps_ended",
 		[WHY_REASON_TIMEOUTS_ENDED] = "changed_as_timeouts_ended",
+		[WHY_REASON_FILE_SLEEPS_ENDED] = "mapped_changed_as_sleeps_ended",
+		[WHY_REASON_FILE_TIMEOUTS_ENDED] = "mapped_changed_as_timeouts_ended",
+		[WHY_REASON_WROTE_MEMORY] = "wrote_memory",
 		[WHY_REASON_SEVERAL] = "several",
 	};
 

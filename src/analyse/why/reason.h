@@ -68,8 +68,9 @@ enum why_reason_kind {
 	WHY_REASON_TAKER_GONE_FAMILY, /* the same, and its children */
 	WHY_REASON_GLIBC_OWNER,	      /* glibc keeps the owner of a lock there */
 	WHY_REASON_SUCCEEDED, /* (call, object, name: error, by) failed until somebody did something */
-	WHY_REASON_CHANGED,  /* (call, object, by) found nothing new until then */
-	WHY_REASON_GONE,     /* (call, object, by) found it until then */
+	WHY_REASON_CHANGED,	   /* (call, object, by) found nothing new until then */
+	WHY_REASON_CHANGED_MAPPED, /* (call, object, did) the same, and it has the file mapped */
+	WHY_REASON_GONE,	   /* (call, object, by) found it until then */
 	WHY_REASON_HAD_LOCK, /* (call, object, name: error, who) failed, as that one had the lock */
 	WHY_REASON_PROGRAM_GONE,  /* (object: command line of who asked) found it until it ended */
 	WHY_REASON_PROGRAM_FOUND, /* (object: as above, by) did not find it until then */
@@ -77,8 +78,11 @@ enum why_reason_kind {
 	WHY_REASON_TIMED_OUT,	  /* (call, by) did something as that had timed out, the same */
 	WHY_REASON_FOUND_LATE,	  /* (call, by) the same, and the call still found something */
 	WHY_REASON_SLEEPS_ENDED, /* (call, number: of equal sleeps, did) changed alone as they ended */
-	WHY_REASON_TIMEOUTS_ENDED, /* (call, number: of equal time-outs, did) the same */
-	WHY_REASON_SEVERAL,	   /* of several threads not the same one */
+	WHY_REASON_TIMEOUTS_ENDED,	/* (call, number: of equal time-outs, did) the same */
+	WHY_REASON_FILE_SLEEPS_ENDED,	/* (as above) and both have a file mapped */
+	WHY_REASON_FILE_TIMEOUTS_ENDED, /* (as above) and both have a file mapped */
+	WHY_REASON_WROTE_MEMORY, /* (call, number: of equal sleeps, by) into that of who slept */
+	WHY_REASON_SEVERAL,	 /* of several threads not the same one */
 	WHY_REASON_KINDS
 };
 

@@ -258,7 +258,7 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 	if (!call || word_error(word))
 		return LOOK_ON;
 	if (is_own) {
-		if (!word_has(word, WORD_VAIN) && !wait_ticks(looking->query, &looking->slice))
+		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice))
 			looking->found_ns = end_ns;
 		return LOOK_ON;
 	}

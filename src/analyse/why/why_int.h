@@ -255,12 +255,19 @@ struct missed {
 	bool is_even; /* all of them were as long */
 };
 
+/* Who can have set what a thread looks at in memory: one that shares it by */
+enum nap_share {
+	NAP_OF_PROCESS,	  /* being of the same process */
+	NAP_OF_RELATIVES, /* a fork, or as a relative of the same name */
+	NAP_OF_FILE,	  /* a file that both have mapped, it to write to: relatives only */
+};
+
 /*
- * why_naps.c: who alone changed what it did as such sleeps, or time-outs, ended, as inferred: a thread of the
- * process or a relative. Returns how many did: 0, 1 or more; *out_answer is filled for 1.
+ * why_naps.c: who alone changed what it did as such sleeps, or time-outs, ended, as inferred. Returns how
+ * many did: 0, 1 or more; *out_answer is filled for 1.
  */
-uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed, bool relatives,
-		    struct answer *out_answer);
+uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed,
+		    enum nap_share share, struct answer *out_answer);
 /* Is that sleep one that its own timer ended? */
 bool query_is_nap(struct query *query, const struct wait *wait);
 

@@ -176,6 +176,153 @@ static void an_event_loop_is_woken_for_others_too(void **unused)
 	told_free(told);
 }
 
+/* 9 opens it so that it is empty from then on, or does so through a ring of io_uring. */
+static void other_ways_to_change_it(void **unused)
+{
+	static const char *const ways[] = { "openat 0 0 01001", "creat 0", "ftruncate 3 0",
+					    "fallocate 3 0 0 1", "sendfile 3 4 0 1",
+					    "splice 4 0 3 0 1", "copy_file_range 4 0 3 0 1" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct script script = begun();
+		bool opens = ways[i][0] == 'o' || ways[i][1] == 'r';
+		struct told *told;
+
+		look(&script);
+		for (int k = 0; k < 4; k++) {
+			if (k == 3)
+				meanwhile(&script, ways[i], opens ? 3 : 1);
+			nap(&script);
+			look(&script);
+		}
+		says(&script, "enter write 4", 2);
+		says(&script, "leave write 1", 5000);
+		told = looked(&script);
+		assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+		assert_non_null(root_of(told, WHY_OTHER_THREAD, 9)->inferred);
+		told_free(told);
+	}
+}
+
+/* To open it, or to map it, changes nothing. */
+static void other_calls_change_nothing(void **unused)
+{
+	static const char *const calls[] = { "openat 0 0 0101", "openat 0 0 02", "mmap 0 1 3 1 3 0",
+					     "copy_file_range 3 0 4 0 1" };
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		struct script script = begun();
+
+		look(&script);
+		for (int k = 0; k < 4; k++) {
+			if (k == 3)
+				meanwhile(&script, calls[i], 3);
+			nap(&script);
+			look(&script);
+		}
+		says(&script, "enter write 4", 2);
+		says(&script, "leave write 1", 5000);
+		nothing_is_inferred(looked(&script));
+	}
+}
+
+/* 9 has it mapped, by 'map', and works; in the last sleep but 'early' it ends its work, and sleeps. */
+static struct told *mapped(const char *map, int naps, int early)
+{
+	struct script script = begun();
+
+	told_add(&script.other, "%dus cpu1 enter %s\n%dus cpu1 leave mmap 4096\n", script.at_us, map,
+		 script.at_us + 1);
+	look(&script);
+	for (int i = 0; i < naps; i++) {
+		if (i == naps - 1 - early)
+			told_add(&script.other, "%dus cpu1 enter pause\n%dus cpu1 switch 9(blocked) 0\n",
+				 script.at_us + 5000, script.at_us + 5001);
+		nap(&script);
+		look(&script);
+	}
+	says(&script, "enter write 4", 2);
+	says(&script, "leave write 1", 50000);
+	return looked(&script);
+}
+
+static void who_has_it_mapped_and_stops_working_is_inferred(void **unused)
+{
+	struct told *told = mapped("mmap 0 4096 3 1 3 0", 6, 0);
+	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+	assert_non_null(root);
+	assert_in_range(root->ns, 54 * MS, 56 * MS);
+	assert_string_equal(root->inferred, "read() of /tmp/d/log found nothing new until it stopped "
+					    "working: it has that file mapped to write to");
+	told_free(told);
+}
+
+static void a_mapping_alone_proves_nothing(void **unused)
+{
+	nothing_is_inferred(mapped("mmap 0 4096 3 1 3 0", 6, 1));  /* it stopped too early */
+	nothing_is_inferred(mapped("mmap 0 4096 3 1 3 0", 6, 99)); /* it works on */
+	nothing_is_inferred(mapped("mmap 0 4096 1 1 3 0", 6, 0));  /* to read alone */
+	nothing_is_inferred(mapped("mmap 0 4096 3 2 3 0", 6, 0));  /* private */
+	nothing_is_inferred(mapped("mmap 0 4096 3 1 3 0", 3, 0));  /* few looks */
+}
+
+/* Another thread of its process, 10, looks for it, while it waits. */
+static void helper_looks(struct script *script)
+{
+	says(script, "waking 10 cpu 0", 1);
+	says(script, "enter futex 0x7f0010 0", 1);
+	says(script, "switch 7(blocked) 10", 1);
+	says(script, "leave futex 0", 1);
+	look(script);
+	says(script, "waking 7 cpu 0", 1);
+	says(script, "enter futex 0x7f0020 0", 1);
+	says(script, "switch 10(blocked) 7", 1);
+	says(script, "leave futex 0", 1);
+}
+
+/* As look_and_sleep(), where a helper looks; 'work_us' of work each time. */
+static struct told *look_by_helper(const char *write, int work_us)
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 10 7 1 S helper\n%s", script.text);
+	int naps = (int)strlen(write);
+
+	free(script.text);
+	script.text = text;
+	helper_looks(&script);
+	for (int i = 0; i < naps; i++) {
+		if (write[i] == 'w')
+			meanwhile(&script, "write 3", 1);
+		nap(&script);
+		helper_looks(&script);
+		script.at_us += work_us;
+	}
+	says(&script, "enter write 4", 2);
+	says(&script, "leave write 1", 200000);
+	return looked(&script);
+}
+
+static void a_helper_looks_and_another_thread_sleeps(void **unused)
+{
+	struct told *told = look_by_helper("....w", 0);
+	const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+	assert_non_null(root);
+	assert_in_range(root->ns, 44 * MS, 46 * MS);
+	assert_non_null(strstr(root->inferred, "found nothing new until it called write()"));
+	told_free(told);
+}
+
+static void a_helper_proves_no_more_than_a_thread(void **unused)
+{
+	nothing_is_inferred(look_by_helper(".....", 0));
+	nothing_is_inferred(look_by_helper("..w..", 0));
+	nothing_is_inferred(look_by_helper("w.w.w", 0));
+	nothing_is_inferred(look_by_helper("....w", 9000));
+	nothing_is_inferred(look_by_helper("w", 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +335,12 @@ int main(void)
 		cmocka_unit_test(of_several_relatives_none_is_told),
 		cmocka_unit_test(another_file_does_not_count),
 		cmocka_unit_test(an_event_loop_is_woken_for_others_too),
+		cmocka_unit_test(other_ways_to_change_it),
+		cmocka_unit_test(other_calls_change_nothing),
+		cmocka_unit_test(who_has_it_mapped_and_stops_working_is_inferred),
+		cmocka_unit_test(a_mapping_alone_proves_nothing),
+		cmocka_unit_test(a_helper_looks_and_another_thread_sleeps),
+		cmocka_unit_test(a_helper_proves_no_more_than_a_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

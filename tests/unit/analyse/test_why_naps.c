@@ -329,6 +329,52 @@ static void without_anybody_the_sleeps_are_told(void **unused)
 	told_free(told);
 }
 
+/* 8 is a child with a program of its own; both map the file at descriptor 3, 8 by 'map'. */
+static struct script begun_with_file(const char *map)
+{
+	struct script script = { xstrdup("thread 7 7 1 R waiter\nthread 8 8 7 R other\n"
+					 "fd 7 3 file /dev/shm/queue\nfd 8 3 file /dev/shm/queue\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  0 cpu1 switch 0(runnable) 8\n"),
+				 1000 };
+	AUTO_FREE char *line = xasprintf("cpu1 enter %s", map);
+
+	says(&script, "cpu0 enter mmap 0 4096 1 1 3 0", 1);
+	says(&script, "cpu0 leave mmap 4096", 1);
+	says(&script, line, 1);
+	says(&script, "cpu1 leave mmap 4096", 1);
+	return script;
+}
+
+static void memory_of_a_file_is_shared_by_programs(void **unused)
+{
+	struct script script = begun_with_file("mmap 0 4096 3 1 3 0");
+
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 switch 8(blocked) 0");
+	inferred(script, 50, 57);
+	script = begun_with_file("mmap 0 4096 1 1 3 0");
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 switch 8(blocked) 0");
+	inferred(script, 0, 0);
+}
+
+static void who_writes_into_its_memory_by_a_call_is_inferred(void **unused)
+{
+	struct script script = begun_with_file("mmap 0 4096 3 2 3 0");
+
+	naps(&script, 2, 10);
+	sleep_begins(&script);
+	script.at_us += 6000;
+	says(&script, "cpu1 enter process_vm_writev 7 4096 1 4096 1 0", 5);
+	says(&script, "cpu1 leave process_vm_writev 4", 5);
+	script.at_us += 4000;
+	by_timer(&script, 0, 7);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	inferred(script, 25, 27);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +391,8 @@ int main(void)
 		cmocka_unit_test(sleeps_of_another_length_begin_anew),
 		cmocka_unit_test(who_writes_or_reads_each_time_does_more_than_look),
 		cmocka_unit_test(who_works_each_time_does_more_than_look),
+		cmocka_unit_test(memory_of_a_file_is_shared_by_programs),
+		cmocka_unit_test(who_writes_into_its_memory_by_a_call_is_inferred),
 		cmocka_unit_test(without_anybody_the_sleeps_are_told),
 	};
 

@@ -1,0 +1,316 @@
+/*
+ * file-changes.c - pairs of processes: one polls a file, the other one changes it, each pair in another way.
+ *
+ * usage: file-changes FOLDER
+ *
+ * Each asker looks at its own file in the folder every 20 ms, by stat(), fstat() or pread(), until that has changed.
+ * Its doer computes, or sleeps, and changes it after about 600 ms. Prints "WAY ASKER DOER" for each; DOER is 0 where
+ * nobody changes the file, and the asker gives up.
+ */
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_US	  20000u
+#define BEFORE_US 600000u
+#define LOOKS_MAX 500
+#define GIVES_UP  40
+#define CONTENT	  "0123456789"
+
+struct way {
+	const char *name;
+	void (*change)(const char *path); /* NULL = nobody does */
+	bool (*look)(const char *path, int fd);
+};
+
+static atomic_int *shared; /* memory of a file that both have mapped, */
+static char *mapped;	   /* the same of who changes that */
+static atomic_int word;	   /* that another process writes */
+static pid_t asker;
+
+static void path_of(const char *path, const char *suffix, char *out, size_t bytes)
+{
+	snprintf(out, bytes, "%s%s", path, suffix);
+}
+
+/* ------------------------------------------------------------------ changes */
+
+static void empties(const char *path)
+{
+	close(open(path, O_WRONLY | O_TRUNC));
+}
+
+static void truncates(const char *path)
+{
+	(void)!truncate(path, 0);
+}
+
+static void cuts(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	(void)!ftruncate(fd, 0);
+	close(fd);
+}
+
+static void allocates(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	(void)!fallocate(fd, 0, 0, 4096);
+	close(fd);
+}
+
+static void replaces(const char *path)
+{
+	char new[512];
+	int fd;
+
+	path_of(path, ".new", new, sizeof(new));
+	fd = open(new, O_WRONLY | O_CREAT, 0600);
+	close(fd);
+	(void)!rename(new, path);
+}
+
+static void touches(const char *path)
+{
+	struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+
+	(void)!utimensat(AT_FDCWD, path, times, 0);
+}
+
+static int source(const char *path)
+{
+	char name[512];
+	int fd;
+
+	path_of(path, ".source", name, sizeof(name));
+	fd = open(name, O_RDWR | O_CREAT, 0600);
+	(void)!pwrite(fd, CONTENT CONTENT, 20, 0);
+	return fd;
+}
+
+static void sends(const char *path)
+{
+	int from = source(path), to = open(path, O_WRONLY);
+
+	(void)!sendfile(to, from, NULL, 20);
+}
+
+static void copies(const char *path)
+{
+	int from = source(path), to = open(path, O_WRONLY);
+
+	(void)!copy_file_range(from, NULL, to, NULL, 20, 0);
+}
+
+static void splices(const char *path)
+{
+	int ends[2], to = open(path, O_WRONLY);
+
+	(void)!pipe(ends);
+	(void)!write(ends[1], CONTENT CONTENT, 20);
+	(void)!splice(ends[0], NULL, to, NULL, 20, 0);
+}
+
+static void *ring_part(int ring, size_t bytes, uint64_t what)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring,
+		    (off_t)what);
+}
+
+static void by_ring(const char *path)
+{
+	struct io_uring_params params = { 0 };
+	int to = open(path, O_WRONLY), ring = (int)syscall(SYS_io_uring_setup, 4, &params);
+	char *queue = ring_part(ring, params.sq_off.array + params.sq_entries * 4u, IORING_OFF_SQ_RING);
+	struct io_uring_sqe *entry =
+		ring_part(ring, params.sq_entries * sizeof(*entry), IORING_OFF_SQES);
+
+	if (ring < 0)
+		return;
+	entry->opcode = IORING_OP_WRITE;
+	entry->fd = to;
+	entry->addr = (uintptr_t)CONTENT CONTENT;
+	entry->len = 20;
+	*(unsigned *)(void *)(queue + params.sq_off.array) = 0;
+	atomic_store((_Atomic unsigned *)(void *)(queue + params.sq_off.tail), 1);
+	(void)syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+}
+
+static void by_mapping(const char *path)
+{
+	(void)path;
+	mapped[0] = '!';
+}
+
+static void in_shared_memory(const char *path)
+{
+	(void)path;
+	*(atomic_int *)(void *)mapped = 1;
+}
+
+static void from_outside(const char *path)
+{
+	int one = 1;
+	struct iovec ours = { &one, sizeof(one) };
+	struct iovec theirs = { &word, sizeof(word) };
+
+	(void)path;
+	(void)!process_vm_writev(asker, &ours, 1, &theirs, 1, 0);
+}
+
+/* -------------------------------------------------------------------- looks */
+
+static bool has_other_size(const char *path, int fd)
+{
+	struct stat now;
+
+	(void)fd;
+	return stat(path, &now) == 0 && now.st_size != (off_t)strlen(CONTENT);
+}
+
+static bool has_other_size_there(const char *path, int fd)
+{
+	struct stat now;
+
+	(void)path;
+	return fstat(fd, &now) == 0 && now.st_size != (off_t)strlen(CONTENT);
+}
+
+static bool is_old(const char *path, int fd)
+{
+	struct stat now;
+
+	(void)fd;
+	return stat(path, &now) == 0 && now.st_mtime == 1;
+}
+
+static bool reads_other(const char *path, int fd)
+{
+	char byte = '0';
+
+	(void)path;
+	return pread(fd, &byte, 1, 0) == 1 && byte != '0';
+}
+
+static bool is_set(const char *path, int fd)
+{
+	(void)path, (void)fd;
+	return *shared == 1;
+}
+
+static bool word_is_set(const char *path, int fd)
+{
+	(void)path, (void)fd;
+	return word;
+}
+
+static const struct way ways[] = {
+	{ "opens-empty", empties, has_other_size },
+	{ "truncate", truncates, has_other_size },
+	{ "ftruncate", cuts, has_other_size_there },
+	{ "fallocate", allocates, has_other_size },
+	{ "rename", replaces, has_other_size },
+	{ "utimensat", touches, is_old },
+	{ "sendfile", sends, has_other_size },
+	{ "copy_file_range", copies, has_other_size },
+	{ "splice", splices, has_other_size },
+	{ "io_uring", by_ring, has_other_size },
+	{ "mapping", by_mapping, reads_other },
+	{ "shared-memory", in_shared_memory, is_set },
+	{ "process_vm_writev", from_outside, word_is_set },
+	{ "nobody", NULL, has_other_size },
+	{ "nobody-but-mapped", NULL, reads_other },
+};
+
+/* ------------------------------------------------------------------- a pair */
+
+static void pause_us(unsigned us)
+{
+	struct timespec pause = { .tv_nsec = us * 1000L };
+
+	(void)nanosleep(&pause, NULL);
+}
+
+static void *map_file(const char *path, int prot)
+{
+	int fd = open(path, O_RDWR);
+	void *at = mmap(NULL, 4096, prot, MAP_SHARED, fd, 0);
+
+	close(fd);
+	return at;
+}
+
+static void do_it(const struct way *way, const char *path)
+{
+	(void)prctl(PR_SET_NAME, "doer");
+	if (strstr(way->name, "map") || strstr(way->name, "memory"))
+		mapped = map_file(path, PROT_READ | PROT_WRITE);
+	pause_us(BEFORE_US);
+	if (way->change)
+		way->change(path);
+	pause_us(3 * LOOK_US);
+	_exit(EXIT_SUCCESS);
+}
+
+static void ask(const struct way *way, const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	int looks = way->change ? LOOKS_MAX : GIVES_UP;
+
+	(void)prctl(PR_SET_NAME, "asker");
+	if (strcmp(way->name, "shared-memory") == 0)
+		shared = map_file(path, PROT_READ);
+	for (int i = 0; i < looks && !way->look(path, fd); i++)
+		pause_us(LOOK_US);
+	/* It goes on with something else. */
+	fd = open("/dev/null", O_WRONLY);
+	(void)!write(fd, "done", 4);
+	_exit(EXIT_SUCCESS);
+}
+
+static void begin_pair(const struct way *way, const char *folder)
+{
+	char path[400];
+	pid_t doer;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/of-%s", folder, way->name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	(void)!write(fd, CONTENT, strlen(CONTENT));
+	close(fd);
+	asker = fork();
+	if (asker == 0)
+		ask(way, path);
+	doer = fork();
+	if (doer == 0)
+		do_it(way, path);
+	printf("%s %d %d\n", way->name, asker, way->change ? doer : 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		begin_pair(&ways[i], argv[1]);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
