@@ -179,9 +179,11 @@ static void an_event_loop_is_woken_for_others_too(void **unused)
 /* 9 opens it so that it is empty from then on, or does so through a ring of io_uring. */
 static void other_ways_to_change_it(void **unused)
 {
-	static const char *const ways[] = { "openat 0 0 01001", "creat 0", "ftruncate 3 0",
-					    "fallocate 3 0 0 1", "sendfile 3 4 0 1",
-					    "splice 4 0 3 0 1", "copy_file_range 4 0 3 0 1" };
+	static const char *const ways[] = {
+		"openat 0 0 01001",	    "creat 0",		"ftruncate 3 0",
+		"fallocate 3 0 0 1",	    "sendfile 3 4 0 1", "splice 4 0 3 0 1",
+		"copy_file_range 4 0 3 0 1"
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
 		struct script script = begun();
@@ -231,12 +233,13 @@ static struct told *mapped(const char *map, int naps, int early)
 {
 	struct script script = begun();
 
-	told_add(&script.other, "%dus cpu1 enter %s\n%dus cpu1 leave mmap 4096\n", script.at_us, map,
-		 script.at_us + 1);
+	told_add(&script.other, "%dus cpu1 enter %s\n%dus cpu1 leave mmap 4096\n", script.at_us,
+		 map, script.at_us + 1);
 	look(&script);
 	for (int i = 0; i < naps; i++) {
 		if (i == naps - 1 - early)
-			told_add(&script.other, "%dus cpu1 enter pause\n%dus cpu1 switch 9(blocked) 0\n",
+			told_add(&script.other,
+				 "%dus cpu1 enter pause\n%dus cpu1 switch 9(blocked) 0\n",
 				 script.at_us + 5000, script.at_us + 5001);
 		nap(&script);
 		look(&script);
@@ -253,8 +256,9 @@ static void who_has_it_mapped_and_stops_working_is_inferred(void **unused)
 
 	assert_non_null(root);
 	assert_in_range(root->ns, 54 * MS, 56 * MS);
-	assert_string_equal(root->inferred, "read() of /tmp/d/log found nothing new until it stopped "
-					    "working: it has that file mapped to write to");
+	assert_string_equal(told_reason(root->inferred),
+			    "read() of /tmp/d/log found nothing new until it stopped "
+			    "working: it has that file mapped to write to");
 	told_free(told);
 }
 
@@ -310,7 +314,8 @@ static void a_helper_looks_and_another_thread_sleeps(void **unused)
 
 	assert_non_null(root);
 	assert_in_range(root->ns, 44 * MS, 46 * MS);
-	assert_non_null(strstr(root->inferred, "found nothing new until it called write()"));
+	assert_non_null(
+		strstr(told_reason(root->inferred), "found nothing new until it called write()"));
 	told_free(told);
 }
 
