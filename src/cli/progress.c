@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/mem.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 #define MOMENT_NS 300000000L
 
@@ -64,14 +64,9 @@ static void *show_later(void *unused)
 /* Without a thread it is shown at once. */
 static void progress_begin(void)
 {
-	sigset_t all, before;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	later.is_over = false;
-	later.shown = pthread_create(&later.thread, NULL, show_later, NULL) != 0;
+	later.shown = thread_start_quiet(&later.thread, NULL, show_later, NULL) != 0;
 	later.begun = !later.shown;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void progress_recording(void *context, double seconds, uint64_t bytes, uint64_t lost)

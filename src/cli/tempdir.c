@@ -29,6 +29,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/tree.h"
 #include "cli/pager.h"
 #include "cli/reading.h"
@@ -84,16 +85,11 @@ static void *tempdir_watch(void *unused)
 static int start_watcher(struct err *err)
 {
 	struct sigaction action = { .sa_handler = tempdir_on_signal, .sa_flags = SA_RESTART };
-	sigset_t all, before;
 	int rc;
 
 	if (pipe2(temp.pipe, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-	/* All signals go to the other threads. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&temp.watcher, NULL, tempdir_watch, NULL);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = thread_start_quiet(&temp.watcher, NULL, tempdir_watch, NULL);
 	if (rc != 0) {
 		mem_close_fd(&temp.pipe[0]);
 		mem_close_fd(&temp.pipe[1]);

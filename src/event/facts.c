@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "event/stacks.h"
 #include "event/syscalls.h"
@@ -131,16 +132,8 @@ void facts_note_unshown(struct facts *facts, const char *format, ...)
 /* The last symbol that starts at or below the address; NULL when it is too far away. */
 static const struct fact_symbol *symbol_below(const struct facts *facts, uint64_t address)
 {
-	size_t low = 0, high = facts->symbol_count;
+	size_t low = SEARCH_BEHIND(facts->symbols, facts->symbol_count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (facts->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == 0 || address - facts->symbols[low - 1].address > FUNCTION_MAX_BYTES)
 		return NULL;
 	return &facts->symbols[low - 1];

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/search.h"
 #include "event/facts.h"
 #include "event/stacks.h"
 #include "export/export.h"
@@ -84,19 +85,11 @@ static void take_causes(struct code_walk *walk, uint32_t slot)
 static const char *cause_of(struct code_walk *walk, uint32_t slot, const struct stack_wait *wait)
 {
 	const struct causes *causes = &walk->causes;
-	size_t low = 0, high;
+	size_t low;
 
 	if (causes->slot != slot)
 		take_causes(walk, slot);
-	high = causes->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (causes->at[middle].start_ns < wait->end_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = SEARCH_FROM(causes->at, causes->count, start_ns, wait->end_ns);
 	if (!low || causes->at[low - 1].end_ns <= wait->begin_ns)
 		return "";
 	return names_text(&causes->texts, causes->at[low - 1].text);

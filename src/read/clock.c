@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/facts.h"
 
 struct triple {
@@ -162,17 +163,9 @@ void clock_fini(struct clock *clock)
 uint64_t clock_ns_far(const struct clock *clock, size_t *hint, uint64_t raw)
 {
 	const struct clock_line *line;
-	size_t low = 0, high = clock->count;
+	size_t low = SEARCH_BEHIND(clock->lines, clock->count, raw, raw);
 	uint64_t units, back;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (clock->lines[middle].raw <= raw)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	line = &clock->lines[low ? low - 1 : 0];
 	*hint = (size_t)(line - clock->lines);
 	if (low) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "record/images.h"
 
 #define FORKS_MAX 16 /* that are followed up */
@@ -48,17 +49,7 @@ struct image_maps *image_maps_new(struct images *images)
 /* The first event of the process, or of one behind it. */
 static size_t first_of(const struct image_maps *maps, int32_t tgid)
 {
-	size_t low = 0, high = maps->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->events[middle].tgid < tgid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_FROM(maps->events, maps->count, tgid, tgid);
 }
 
 /* From the last exec or fork before 'time_ns' to the next one. */

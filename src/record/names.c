@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +29,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "event/event.h"
 #include "guard/caps.h"
 #include "record/blocked.h"
@@ -725,20 +725,15 @@ static int names_open_log(const char *dir, struct err *err)
 	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", path, strerror(errno));
 }
 
-/* The thread takes no signals: they are for the main thread. */
 static int start_thread(struct names_recorder *recorder, struct err *err)
 {
-	sigset_t all, before;
 	int rc;
 
 	recorder->stop_fd = eventfd(0, EFD_CLOEXEC);
 	recorder->look_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (recorder->stop_fd < 0 || recorder->look_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&recorder->thread, NULL, drain, recorder);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = thread_start_quiet(&recorder->thread, NULL, drain, recorder);
 	if (rc)
 		return err_set(err, -rc, "cannot start the thread for names: %s", strerror(rc));
 	recorder->running = true;

@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "event/event.h"
 #include "record/interrupt.h"
 #include "proc/proc.h"
@@ -366,7 +366,6 @@ static void *work(void *context)
 static bool start_worker(struct shared *shared, size_t item)
 {
 	struct start *start = xmalloc(sizeof(*start));
-	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int rc;
@@ -376,10 +375,7 @@ static bool start_worker(struct shared *shared, size_t item)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&thread, &attr, work, start);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = thread_start_quiet(&thread, &attr, work, start);
 	pthread_attr_destroy(&attr);
 	if (rc == 0)
 		return true;

@@ -9,7 +9,6 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +24,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "event/stacks.h"
 #include "guard/caps.h"
 #include "record/bpf/raw_stack.h"
@@ -303,19 +303,14 @@ static int attach(struct wait_stacks *stacks, struct err *err)
 	return 0;
 }
 
-/* The thread takes no signals: they are for the main thread. */
 static int start_thread(struct wait_stacks *stacks, struct err *err)
 {
-	sigset_t all, before;
 	int rc;
 
 	stacks->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (stacks->stop_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&stacks->thread, NULL, drain, stacks);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = thread_start_quiet(&stacks->thread, NULL, drain, stacks);
 	if (rc)
 		return err_set(err, -rc, "cannot start the thread for stacks: %s", strerror(rc));
 	stacks->is_running = true;

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "report/vocabulary.h"
 
 static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_CPU_UNKNOWN] = "the CPU it waited for is not known",
@@ -269,9 +270,57 @@ char *report_why_hop_did(const struct why_hop *hop)
 	return report_why_did(hop->what, hop->why);
 }
 
+static void reason_put_key(struct json *json, const char *key, const char *text)
+{
+	if (*reason_text(text))
+		json_print_string(json, key, text);
+}
+
+static const char *reason_name_key(enum why_reason_kind kind)
+{
+	if (kind == WHY_REASON_TERMINAL_KEY)
+		return "key";
+	return kind == WHY_REASON_SUCCEEDED || kind == WHY_REASON_HAD_LOCK ? "error" : "signal";
+}
+
+/* A field that its kind does not have is left out. */
+static void reason_put_data(struct json *json, const char *key, const struct why_reason *reason)
+{
+	static const char *const deeds[] = { "", "ended", "woke_up", "stopped_working" };
+
+	json_begin_object(json, key);
+	json_print_string(json, "kind", why_reason_name(reason->kind));
+	if (reason->who.tid)
+		report_json_thread(json, "who", &reason->who);
+	reason_put_key(json, "call", reason->call);
+	reason_put_key(json, "object", reason->object);
+	reason_put_key(json, reason_name_key(reason->kind), reason->name);
+	if (reason->by_timer)
+		json_print_bool(json, "by_timer", true);
+	reason_put_key(json, "by", reason->by);
+	if (reason->did)
+		json_print_string(json, "did", deeds[reason->did]);
+	if (reason->kind == WHY_REASON_UNSURE)
+		json_print_string(json, "reason", why_unsure_name(reason->number));
+	else if (reason->number)
+		json_print_u64(json, "count", reason->number);
+	if (reason->period_ns) {
+		json_print_u64(json, "quota_ns", reason->quota_ns);
+		json_print_u64(json, "period_ns", reason->period_ns);
+	}
+	if (reason->inner)
+		reason_put_data(json, "inner", reason->inner);
+	json_end_object(json);
+}
+
 void report_json_reason(struct json *json, const char *key, const struct why_reason *reason)
 {
 	AUTO_FREE char *words = report_why_reason(reason);
 
 	json_print_string(json, key, words);
+	if (reason) {
+		AUTO_FREE char *data = xasprintf("%s_data", key);
+
+		reason_put_data(json, data, reason);
+	}
 }

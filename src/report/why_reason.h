@@ -17,7 +17,7 @@ char *report_why_did(const char *what, const struct why_reason *why);
 /* The same of a hop; of the last one of a chain also who had no CPU meanwhile. Free it with free(). */
 char *report_why_hop_did(const struct why_hop *hop);
 
-/* A text under 'key'. */
+/* A text under 'key', and where there is one its data under 'key' with "_data" behind. */
 void report_json_reason(struct json *json, const char *key, const struct why_reason *reason);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "proc/proc.h"
 #include "stuck/look.h"
 #include "stuck/worker.h"
@@ -227,16 +228,8 @@ void holders_make(struct holders *holders, int proc_fd, struct worker *worker, u
 
 const struct holder *holders_find(const struct holders *holders, uint64_t key, size_t *out_count)
 {
-	size_t low = 0, high = holders->count, end;
+	size_t low = SEARCH_FROM(holders->all, holders->count, key, key), end;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (holders->all[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (end = low; end < holders->count && holders->all[end].key == key;)
 		end++;
 	*out_count = end - low;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/search.h"
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 #define ENTRIES_MAX    1000000u
@@ -206,19 +207,12 @@ static int compare_entries(const void *a, const void *b)
 static const struct jit_entry *jit_entry_of(struct jit_names *names, uint64_t address)
 {
 	const struct jit_entry *best = NULL;
-	size_t low = 0, high = names->count;
+	size_t low;
 
 	if (!names->is_sorted && names->count)
 		qsort(names->entries, names->count, sizeof(*names->entries), compare_entries);
 	names->is_sorted = true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->entries[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = SEARCH_BEHIND(names->entries, names->count, start, address);
 	for (size_t left = LOOK_BACK; low-- > 0 && left-- > 0;) {
 		const struct jit_entry *entry = &names->entries[low];
 

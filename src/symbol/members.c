@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #define DIES_MAX	4000000u /* that are looked at in a file */
 #define SCOPES_MAX	24	 /* one in the other */
@@ -155,16 +156,8 @@ static void members_read(struct members *members)
 static const struct member_variable *members_variable(const struct members *members,
 						      uint64_t address)
 {
-	size_t low = 0, high = members->count;
+	size_t low = SEARCH_FROM(members->variables, members->count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (members->variables[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < members->count && members->variables[low].address == address
 		       ? &members->variables[low]
 		       : NULL;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/members.h"
 #include "symbol/unwind_int.h"
 
@@ -155,16 +156,8 @@ static const struct variable_symbol *find_symbol(const struct variables *variabl
 						 const struct unwind_names *names, uint64_t address)
 {
 	const struct variable_symbol *found = NULL;
-	size_t low = 0, high = variables->count;
+	size_t low = SEARCH_BEHIND(variables->symbols, variables->count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (variables->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = low; i > 0 && variables->symbols[i - 1].reach > address; i--) {
 		const struct variable_symbol *symbol = &variables->symbols[i - 1];
 

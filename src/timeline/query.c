@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/cache.h"
 #include "timeline/run.h"
 #include "timeline/timeline.h"
@@ -69,17 +70,7 @@ static inline const struct track_entry *peek(struct tl_iter *iter)
 /* Entries of the piece that begin before 'time'. */
 static uint32_t entries_before(const struct tl_iter *iter, uint64_t time)
 {
-	uint32_t low = 0, high = iter->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (iter->entries[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)SEARCH_FROM(iter->entries, iter->count, time, time);
 }
 
 /* Stand before the first entry at or after 'time'; the word is the one in force before it. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/cache.h"
 #include "timeline/seal.h"
 
@@ -153,16 +154,8 @@ void timeline_add_limit(struct tl_thread *thread, struct tl_limit limit)
 
 const struct tl_limit *timeline_limit(const struct tl_thread *thread, uint64_t time_ns)
 {
-	size_t low = 0, high = thread->limit_count;
+	size_t low = SEARCH_BEHIND(thread->limits, thread->limit_count, end_ns, time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->limits[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < thread->limit_count ? &thread->limits[low] : NULL;
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "ask/beside.h"
 #include "ask/loaded.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "view/answer.h"
 
 struct place {
@@ -107,22 +107,6 @@ static void *run_asker(void *context)
 	return NULL;
 }
 
-/* Signals are for other threads. */
-static int start_thread(struct viewer_asker *asker)
-{
-	sigset_t all, before;
-	int rc;
-
-	(void)sigfillset(&all);
-	(void)sigdelset(&all, SIGSYS);
-	(void)sigdelset(&all, SIGBUS);
-	(void)sigdelset(&all, SIGSEGV);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = -pthread_create(&asker->thread, NULL, run_asker, asker);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 int viewer_asker_new(const struct view *view, struct viewer_asker **out_asker, struct err *err)
 {
 	const struct load_opts again = { .flags = LOAD_NO_BUILD };
@@ -141,7 +125,7 @@ int viewer_asker_new(const struct view *view, struct viewer_asker **out_asker, s
 					     .beside = &asker->beside,
 					     .from_ns = view->from_ns,
 					     .to_ns = view->to_ns };
-		rc = start_thread(asker);
+		rc = -thread_start_quiet(&asker->thread, NULL, run_asker, asker);
 		if (rc < 0)
 			err_set(err, rc, "cannot start a thread: %s", strerror(-rc));
 	}

@@ -6,6 +6,7 @@
 
 #include "analyse/why/why.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "view/verdict.h"
 
 #define NONE UINT32_MAX
@@ -126,16 +127,8 @@ static const struct why_span *spans_of(const struct why_root *root, int32_t tid,
 
 static bool lies(const struct why_wait *wait, const struct why_span *spans, size_t count)
 {
-	size_t low = 0, high = count;
+	size_t low = SEARCH_BEHIND(spans, count, end_ns, wait->start_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spans[middle].end_ns <= wait->start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < count && spans[low].start_ns < wait->end_ns;
 }
 

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +26,7 @@
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "report/check.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
@@ -123,17 +123,9 @@ int view_others_new(const char *path, const struct model *model, struct view_oth
 		    struct err *err)
 {
 	struct view_others *others = make(path, model);
-	sigset_t all, before;
 	pthread_t thread;
-	int rc;
+	int rc = thread_start_quiet(&thread, NULL, run_reading, others);
 
-	(void)sigfillset(&all);
-	(void)sigdelset(&all, SIGSYS);
-	(void)sigdelset(&all, SIGBUS);
-	(void)sigdelset(&all, SIGSEGV);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for other threads */
-	rc = pthread_create(&thread, NULL, run_reading, others);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		view_others_end(others);
 		return err_set(err, -rc, "cannot start a thread: %s", strerror(rc));

@@ -9,6 +9,7 @@
 
 #include "analyse/check/check_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 static int by_end(const void *a, const void *b)
 {
@@ -73,16 +74,8 @@ void check_holes_fini(struct check_holes *holes)
 bool check_holes_between(const struct check_holes *holes, uint64_t start_ns, uint64_t end_ns,
 			 uint64_t *out_until_ns)
 {
-	size_t low = 0, high = holes->count;
+	size_t low = SEARCH_FROM(holes->list, holes->count, until_ns, end_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (holes->list[middle].until_ns < end_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < holes->count && holes->list[low].since_ns < end_ns) {
 		*out_until_ns = end_ns;
 		return start_ns < end_ns;

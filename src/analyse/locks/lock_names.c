@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/names.h"
+#include "base/search.h"
 #include "event/event.h"
 #include "symbol/elf_file.h"
 
@@ -97,19 +98,12 @@ static int by_process(const void *a, const void *b)
 static const struct module *modules_of(struct lock_names *names, uint32_t process,
 				       size_t *out_count)
 {
-	size_t low = 0, high = names->count, end;
+	size_t low, end;
 
 	if (!names->is_sorted && names->count)
 		qsort(names->modules, names->count, sizeof(*names->modules), by_process);
 	names->is_sorted = true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->modules[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = SEARCH_FROM(names->modules, names->count, process, process);
 	for (end = low; end < names->count && names->modules[end].process == process;)
 		end++;
 	*out_count = end - low;
@@ -190,16 +184,8 @@ static const struct file *file_of(struct lock_names *names, uint32_t path)
  */
 static const struct symbol *symbol_at(const struct file *file, uint64_t address)
 {
-	size_t low = 0, high = file->count;
+	size_t low = SEARCH_BEHIND(file->symbols, file->count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = low; i > 0 && low - i < WITHIN_MAX; i--) {
 		const struct symbol *symbol = &file->symbols[i - 1];
 

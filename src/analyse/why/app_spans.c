@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/search.h"
 
 #define OPEN	    UINT64_MAX
 #define LISTS_MAX   (1u << 20)
@@ -189,17 +190,7 @@ void app_spans_end(struct app_spans *spans)
 /* The first span that ends behind 'time_ns'; 'count' = none. */
 static size_t first_behind(const struct list *list, uint64_t time_ns)
 {
-	size_t low = 0, high = list->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->items[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_BEHIND(list->items, list->count, end_ns, time_ns);
 }
 
 static const struct list *known_list(const struct app_spans *spans, int32_t tid, uint32_t span,

@@ -19,6 +19,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define TURNS	    65536u /* looks of one loop */
 #define LEAST	    2u	   /* sleeps: one may be chance */
@@ -81,17 +82,7 @@ static void changer_add(struct query *query, struct changer *changer, uint32_t s
 /* The look that found what was changed at 'time_ns' first. */
 static size_t turn_at(const struct asks_looks *looks, uint64_t time_ns)
 {
-	size_t low = 0, high = looks->turn_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (looks->turns[middle] < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_WHERE(looks->turns, looks->turn_count, < time_ns);
 }
 
 static void file_changed(struct changed *changed, uint32_t file, uint32_t slot, uint32_t call,

@@ -12,6 +12,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define ASKS_MAX  200000u
 #define NEAR_NS	  4000000u
@@ -132,17 +133,7 @@ static struct process_asks *asks_of(struct query *query, uint32_t slot)
 /* Index behind the last one that had ended by 'time_ns'. */
 static size_t ended_by(const struct process_asks *process, uint64_t time_ns)
 {
-	size_t low = 0, high = process->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (process->asks[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_BEHIND(process->asks, process->count, end_ns, time_ns);
 }
 
 static bool is_same(const struct question *one, const struct question *other)

@@ -24,6 +24,7 @@
 #include "analyse/why/why_int.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define LOOK_NS	    500000u
 #define LOOK_PART   50u
@@ -166,16 +167,8 @@ static bool is_bound(const struct meanwhile *meanwhile)
 static bool is_nudge(const struct shared_set *set, uint32_t slot, uint64_t start_ns,
 		     uint64_t end_ns)
 {
-	size_t low = 0, high = set->count;
+	size_t low = SEARCH_FROM(set->turns, set->count, begin_ns, end_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (set->turns[middle].begin_ns < end_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* Whoever left has slept up to then: it is the last one that came, or nearly. */
 	for (size_t i = low, looked = 0; i > 0 && looked < 8; i--, looked++) {
 		const struct turn *turn = &set->turns[i - 1];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/event.h"
 
 static void add_move(struct moved *moved, const struct event *event)
@@ -60,17 +61,8 @@ void moved_end(struct moved *moved)
 
 const struct move *moved_find(const struct moved *moved, int32_t tid, size_t *out_count)
 {
-	size_t low = 0, high = moved->count, first;
+	size_t first = SEARCH_FROM(moved->moves, moved->count, tid, tid), low = first;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (moved->moves[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	first = low;
 	while (low < moved->count && moved->moves[low].tid == tid)
 		low++;
 	*out_count = low - first;

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/event.h"
 #include "read/ctf/native.h"
 #include "read/ctf/packets.h"
@@ -642,18 +643,11 @@ static void ctf_lane_go_to(struct ctf_lane *lane, size_t packet)
 static void ctf_lane_seek(struct lane *base, uint64_t time_ns)
 {
 	struct ctf_lane *lane = (struct ctf_lane *)base;
-	size_t low = 0, high = lane->packets->count;
+	size_t low, count = lane->packets->count;
 
-	if (high && !lane->packets->items[high - 1].has_begin)
-		high = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lane->packets->items[middle].begin_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	if (count && !lane->packets->items[count - 1].has_begin)
+		count = 0;
+	low = SEARCH_FROM(lane->packets->items, count, begin_ns, time_ns);
 	ctf_lane_go_to(lane, low > 2 ? low - 2 : 0);
 }
 
@@ -756,16 +750,8 @@ bool ctf_lane_span(struct ctf_lane *lane, uint64_t *out_first_ns, uint64_t *out_
 /* The packet that the bit of the stream is in. */
 static size_t packet_at(const struct ctf_packets *packets, uint64_t bit)
 {
-	size_t low = 0, high = packets->count;
+	size_t low = SEARCH_BEHIND(packets->items, packets->count, place, bit / 8);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (packets->items[middle].place <= bit / 8)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/search.h"
 #include "read/ctf/ctf2_meta.h"
 #include "read/ctf/parse_int.h"
 
@@ -131,19 +132,12 @@ struct ctf_stream *ctf_meta_stream(const struct ctf_meta *meta, uint64_t id)
 
 struct ctf_event *ctf_stream_event(const struct ctf_stream *stream, uint64_t id)
 {
-	size_t low = 0, high = stream->event_count;
+	size_t low;
 
 	/* Nearly always they are numbered from 0 on. */
-	if (id < high && stream->events[id]->id == id)
+	if (id < stream->event_count && stream->events[id]->id == id)
 		return stream->events[id];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stream->events[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = SEARCH_WHERE(stream->events, stream->event_count, ->id < id);
 	return low < stream->event_count && stream->events[low]->id == id ? stream->events[low]
 									  : NULL;
 }

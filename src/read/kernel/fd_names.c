@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "read/lane.h"
@@ -214,16 +215,8 @@ static bool names_fill(struct lane *lane, struct batch *batch)
 static void names_seek(struct lane *lane, uint64_t time_ns)
 {
 	struct fd_names *names = (struct fd_names *)lane;
-	size_t low = 0, high = names->count;
+	size_t low = SEARCH_FROM(names->entries, names->count, mono_ns, time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->entries[middle].mono_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	names->next = low;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/event.h"
 #include "read/lane.h"
 #include "read/perf/event.h"
@@ -305,17 +306,9 @@ static bool perf_lane_fill(struct lane *base, struct batch *batch)
 static void perf_lane_seek(struct lane *base, uint64_t time_ns)
 {
 	struct perf_lane *lane = (struct perf_lane *)base;
-	size_t low = 0, high = lane->chain->count;
-
 	/* The last run that began before: others may begin at the same time. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	size_t low = SEARCH_FROM(lane->chain->extents, lane->chain->count, first_ns, time_ns);
 
-		if (lane->chain->extents[middle].first_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	chunk_put(base, lane->chunk);
 	lane->chunk = NULL;
 	lane->extent = low ? low - 1 : 0;
