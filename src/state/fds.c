@@ -75,7 +75,7 @@ static void change_fds(struct process *process, bool remove, uint8_t marks,
 		if (is_one(fd, slot.marks, range)) {
 			if (remove)
 				continue;
-			slot.marks = (slot.marks & (FD_UNSEEN | FD_PARTLY)) | marks;
+			slot.marks = (slot.marks & (FD_UNSEEN | FD_PARTLY | FD_COPIED)) | marks;
 		}
 		map_put(&left, (uint32_t)fd, slot_fd_value(slot));
 	}
@@ -282,7 +282,8 @@ static void rename_fd(struct state *state, struct process *process, const struct
 
 	if (role == FD_ROLE_UNKNOWN || (role == FD_ROLE_SOCKET && was.inode == name->inode))
 		role = was.role;
-	slot.marks = marks ? (slot.marks & FD_PARTLY) | marks : slot.marks & ~FD_UNSEEN;
+	slot.marks =
+		marks ? (slot.marks & (FD_PARTLY | FD_COPIED)) | marks : slot.marks & ~FD_UNSEEN;
 	/* Who has it, too, by fork or dup, has the same as long as it is the same. */
 	if (!slot.object || role != was.role || name->inode != was.inode ||
 	    strcmp(names_text(&state->tl->names, was.name), name->name ? name->name : "") != 0)
@@ -431,6 +432,31 @@ static void copy_fd(struct state *state, struct thread *thread, int64_t to, uint
 	put_fd(process, (int32_t)to, from ? slot_fd_of(*from).object : 0, marks | FD_PARTLY);
 }
 
+/* Both are the same from now on. */
+static void note_copy(struct process *process, int32_t from, int32_t to)
+{
+	const int32_t both[] = { from, to };
+
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		uint64_t *found = map_find(&process->fds, (uint32_t)both[i]);
+		struct slot_fd slot = { 0 };
+
+		if (!found)
+			continue;
+		slot = slot_fd_of(*found);
+		slot.marks |= FD_COPIED;
+		*found = slot_fd_value(slot);
+	}
+}
+
+bool fds_is_copy(const struct thread *thread, int32_t fd)
+{
+	const uint64_t *found =
+		thread->process ? map_find(&thread->process->fds, (uint32_t)fd) : NULL;
+
+	return found && slot_fd_of(*found).marks & FD_COPIED;
+}
+
 static void mark_fd(struct process *process, int32_t fd, uint8_t marks)
 {
 	uint64_t *found = map_find(&process->fds, (uint32_t)fd);
@@ -439,7 +465,7 @@ static void mark_fd(struct process *process, int32_t fd, uint8_t marks)
 	if (!found)
 		return;
 	slot = slot_fd_of(*found);
-	slot.marks = (slot.marks & (FD_UNSEEN | FD_PARTLY)) | marks;
+	slot.marks = (slot.marks & (FD_UNSEEN | FD_PARTLY | FD_COPIED)) | marks;
 	*found = slot_fd_value(slot);
 }
 
@@ -451,10 +477,12 @@ static void after_fcntl(struct state *state, struct thread *thread, int64_t ret)
 {
 	const uint64_t *args = thread->call_args;
 
-	if (args[1] == COMMAND_DUPFD || args[1] == COMMAND_DUPFD_CLOEXEC)
+	if (args[1] == COMMAND_DUPFD || args[1] == COMMAND_DUPFD_CLOEXEC) {
 		copy_fd(state, thread, ret, args[1] == COMMAND_DUPFD ? FD_STAYS : FD_CLOSES);
-	else if (args[1] == COMMAND_SETFD)
+		note_copy(thread->process, (int32_t)args[0], (int32_t)ret);
+	} else if (args[1] == COMMAND_SETFD) {
 		mark_fd(thread->process, (int32_t)args[0], args[2] & 1 ? FD_CLOSES : FD_STAYS);
+	}
 }
 
 /* asm-generic/ioctls.h: the same numbers on all that holdup knows. */
@@ -548,6 +576,7 @@ void fds_after_call(struct state *state, struct thread *thread, int64_t ret)
 	case CALL_DUP:
 	case CALL_DUP2:
 		copy_fd(state, thread, ret, marks_of(call, args));
+		note_copy(process, (int32_t)args[0], (int32_t)ret);
 		break;
 	case CALL_FCNTL:
 		after_fcntl(state, thread, ret);

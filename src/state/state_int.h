@@ -83,7 +83,7 @@ enum call_kind {
 	CALL_EXEC,
 	CALL_RING, /* io_uring_enter: argument 0 names the ring */
 	CALL_PTRACE,
-	CALL_PATH, /* looks at a file, or changes its name */
+	CALL_PATH,   /* looks at a file, or changes its name */
 	CALL_MEMORY, /* writes into the memory of process 'arg' */
 };
 
@@ -117,11 +117,12 @@ struct object {
 #define USED_FDS 4 /* kept of the descriptors that a thread used */
 
 #define FD_UNSEEN 1u /* it is known by its use alone: it may be from before the recording */
+#define FD_COPIED 2u /* by dup() and its kin, from it or to it: to close it ends nothing */
 
 /* What a number stands for in a process: how the values of process.fds are put together. */
 struct slot_fd {
 	uint32_t object; /* index into state->objects; 0 = not known */
-	uint8_t marks;	 /* FD_STAYS, FD_CLOSES, or none: not known; FD_UNSEEN, FD_PARTLY */
+	uint8_t marks; /* FD_STAYS, FD_CLOSES, or none: not known; FD_UNSEEN, FD_PARTLY, FD_COPIED */
 	uint32_t made; /* counts what had a number in this process: another one is another thing */
 };
 
@@ -637,6 +638,8 @@ void process_put(struct state *state, struct process *process);
 void fds_load(struct state *state);
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev);
 const struct object *fds_find(const struct state *state, const struct thread *thread, int32_t fd);
+/* Is it, or was it made, a copy of another descriptor of the process? */
+bool fds_is_copy(const struct thread *thread, int32_t fd);
 /* Name id of the file that the call opens by 'path', which may begin in a directory that is open. */
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path);
 

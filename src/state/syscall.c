@@ -686,8 +686,8 @@ static bool empties(const struct call *call, const uint64_t *args)
 	return strcmp(call->name, "creat") == 0;
 }
 
-#define MAP_WRITES 2u	    /* PROT_WRITE */
-#define MAP_KIND   0x0fu    /* of the flags: MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE */
+#define MAP_WRITES	 2u    /* PROT_WRITE */
+#define MAP_KIND	 0x0fu /* of the flags: MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE */
 #define MAP_OTHERS(kind) ((kind) == 1 || (kind) == 3)
 
 /* Does it map a file so that it sees, or makes, what others see or make there? */
@@ -858,10 +858,13 @@ static uint32_t about_of(const struct state *state, const struct thread *thread,
 		if (!is_lock_command((uint32_t)thread->call_args[1]))
 			return 0;
 		/* fall through */
-	case CALL_CLOSE:
 	case CALL_FLOCK:
 		object = fds_find(state, thread, (int32_t)thread->call_args[0]);
 		return about_file(state, object);
+	case CALL_CLOSE:
+		object = fds_find(state, thread, (int32_t)thread->call_args[0]);
+		return about_file(state, object) |
+		       (fds_is_copy(thread, (int32_t)thread->call_args[0]) ? WORD_MADE : 0);
 	case CALL_FUTEX:
 		return about_futex(thread);
 	case CALL_RING:
@@ -890,8 +893,7 @@ static uint32_t result_of(struct state *state, const struct thread *thread, int6
 			return WORD_EMPTIED;
 		return may_make(call, thread->call_args) ? WORD_MADE : 0;
 	case CALL_FD:
-		return maps_for_others(call, thread->call_args) &&
-				       thread->call_args[2] & MAP_WRITES
+		return maps_for_others(call, thread->call_args) && thread->call_args[2] & MAP_WRITES
 			       ? WORD_MADE
 			       : 0;
 	case CALL_WAIT:

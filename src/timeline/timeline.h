@@ -65,8 +65,10 @@ enum word_kind {
 #define WORD_FAULT  (1u << 26) /* WORD_USER, _RUN, _SYSCALL: a page fault was taken as it began */
 #define WORD_ERRORS 0xfffu     /* WORD_USER: errno */
 #define WORD_VAIN   (1u << 12) /* WORD_USER: the call that just ended looked, and found nothing new */
-#define WORD_MADE   (1u << 13) /* WORD_USER: it was asked to open a file, or to make it; or it mapped one to write */
-#define WORD_EMPTIED (WORD_VAIN | WORD_MADE) /* WORD_USER: it opened a file, and emptied it; may have made it */
+/* WORD_USER: the call was asked to open a file, or to make it; or mapped one to write; or closed a copy of a descriptor */
+#define WORD_MADE (1u << 13)
+#define WORD_EMPTIED \
+	(WORD_VAIN | WORD_MADE) /* WORD_USER: it opened a file, and emptied it; may have made it */
 /*
  * WORD_USER: from here on a few bits of what some calls were about, for which one looks that asked in
  * vain: the process of kill() and wait4(), the file of locks and of close(). See word_about().

@@ -17,24 +17,19 @@ BY = {"opens-empty": "openat", "rename": "rename", "io_uring": "io_uring_enter",
 HELD_NS = 300 * kernel.MS
 
 
-def inferred(report):
-    return [(root["ns"], root["who"]["tid"] if root["who"] else 0, root["inferred"])
-            for root in report["verdict"] if root.get("inferred")]
-
-
 def check_pair(tap, way, asker, doer):
     report, done = kernel.why("--tid", asker, "--unfold", "polls.holdup")
     if not tap.ok(report is not None, way + ": a report", done.stderr):
         return
-    told = inferred(report)
+    told = [(wait["end_ns"] - wait["start_ns"], (wait.get("answerer") or {}).get("tid"), wait["inferred"])
+            for wait in report["causality"] if wait.get("inferred")]
     if not doer:
         tap.ok(not told, way + ": nobody is told", told)
         return
-    ns = sum(row[0] for row in told if row[1] == doer)
-    tap.ok(ns > HELD_NS and all(row[1] == doer for row in told), way + ": who changed it is told", doer, told,
-           kernel.show_roots(report))
+    tap.ok(sum(row[0] for row in told) > HELD_NS and all(row[1] == doer for row in told),
+           way + ": the sleeps are for who changed it, as inferred", doer, told, kernel.show_roots(report))
     words = BY.get(way, way)
-    tap.ok(all(words in row[2] for row in told), way + ": and how it did", words, told)
+    tap.ok(all(words in row[2] for row in told), way + ": and how it did is told", words, told)
 
 
 def main():

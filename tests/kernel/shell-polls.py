@@ -27,6 +27,7 @@ ASKERS = {
 # looks for sleep in PATH, by the call that looks for the file.
 OWN = {
     "signal 0": (False, "while kill -0 $holds 2>/dev/null; do sleep 0.1; done", "found it alive until it ended"),
+    "a file that goes": (True, ">there; while [ -e there ]; do sleep 0.1; done", "found it until it called unlinkat()"),
     "its children": (False, 'while [ -n "$(jobs -r)" ]; do sleep 0.1; done', "found nothing until it ended"),
     "a file": (True, "while [ ! -s there ]; do sleep 0.1; done", "failed with ENOENT until it called openat()"),
 }
@@ -84,7 +85,8 @@ def connect(tap, program, command):
 def own(tap, what, makes, loop, words):
     with open("asker.sh", "w", encoding="ascii") as file:
         if makes:
-            file.write("(sleep 1.2 & echo $! >holder; wait; echo there >there) &\n%s\nwait\n" % loop)
+            end = "rm there" if "unlink" in words else "echo there >there"
+            file.write("(sleep 1.2 & echo $! >holder; wait; %s) &\n%s\nwait\n" % (end, loop))
         else:
             file.write("sleep 1.2 & holds=$!\necho $holds >holder\n%s\n" % loop)
     report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", "bash", "asker.sh")
@@ -97,6 +99,25 @@ def own(tap, what, makes, loop, words):
     tap.ok(ns > 0.6 * kernel.S, "a shell asks for %s: its sleeps are for who sleeps meanwhile, as inferred" % what,
            holder, kernel.show_roots(report) if report else done.stderr,
            [row.get("inferred") for row in (report or {}).get("verdict", [])][:5])
+
+
+# A wait with a limit, for which the shell redirects each time; it is no sleep.
+READS = {
+    "read -t": "mkfifo pipe; (sleep 1.2 & echo $! >holder; wait; echo there >pipe) & exec 7<>pipe; "
+               "until read -t 0.1 x <&7; do :; done",
+    "read -t of a coprocess": "coproc C { sleep 1.2 & echo $! >holder; wait; echo there; }; "
+                              "until read -t 0.1 x <&${C[0]}; do :; done",
+}
+
+
+def reads(tap, what, script):
+    report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", "bash", "-c", script)
+    with open("holder", encoding="ascii") as file:
+        holder = int(file.read())
+    os.unlink("holder")
+    ns = sum(row["ns"] for row in (report or {}).get("verdict", []) if row["who"] and row["who"]["tid"] == holder)
+    tap.ok(ns > 0.6 * kernel.S, "a shell waits by %s: that is one wait, for who writes" % what, holder,
+           kernel.show_roots(report) if report else done.stderr)
 
 
 # Only the exit status of a program answers: which one ended, or made the file, is told by what the last two did.
@@ -205,6 +226,8 @@ def main():
         ask(tap, what, asker)
     for what, (makes, loop, words) in OWN.items():
         own(tap, what, makes, loop, words)
+    for what, script in READS.items():
+        reads(tap, what, script)
     for what, (runs, loop, words) in PROGRAMS.items():
         programs(tap, what, runs, loop, words)
     for what, (loop, words) in CONTENT.items():

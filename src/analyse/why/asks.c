@@ -89,11 +89,19 @@ bool asks_is_nap_of_child(struct query *query, uint32_t slot, const struct wait 
 	       asks_only_slept(query, child);
 }
 
+/* It waits for signals, of which its own timer sends one each time. */
+static bool is_alarm(struct query *query, const struct wait *wait)
+{
+	return wait->woken_ns && wait->waker.kind == ACTOR_TIMER && wait->waker.signal &&
+	       word_kind(wait->in) == WORD_SYSCALL &&
+	       asks_is_among(" pause rt_sigsuspend rt_sigtimedwait ", asks_name(query, wait->in));
+}
+
 bool asks_is_nap(struct query *query, uint32_t slot, const struct wait *wait)
 {
 	bool by_timer = wait->flags & WAIT_TIMED_OUT || wait->waker.kind == ACTOR_TIMER;
 
-	if (asks_is_nap_of_child(query, slot, wait))
+	if (asks_is_nap_of_child(query, slot, wait) || is_alarm(query, wait))
 		return true;
 	return wait->woken_ns && by_timer && !wait->waker.signal && !(wait->flags & WAIT_SERVER) &&
 	       (wait_sleeps(query, wait) || wait_timed_out(query, wait) || wait_ticks(query, wait));
@@ -116,6 +124,7 @@ struct asking {
 	uint64_t worked_ns, elsewhere_ns; /* since the last nap */
 	bool is_long, was_long; /* it worked longer than it takes to ask; and so before that nap */
 	bool until_gone;	/* what was asked for was there each time */
+	bool only_gone;		/* the other questions had no answer */
 	bool is_process;	/* threads of a process ask, and sleep, for each other */
 	bool is_borrowed; /* the question, of the nap behind it: what this one says is of another */
 	bool known;	  /* who had the lock at each nap */
@@ -609,10 +618,13 @@ static bool find_question(struct asking *asking)
 	own = asking->asked;
 	is_own = own.call && (!asking->by_child || asks_has_reason(query, own.call, own.error));
 	/* That no other child has ended is what a shell learns each time that one has. */
-	if (is_own && !(asking->by_child && asks_is_among(CALLS_WAIT, asks_name(query, own.call))))
+	if (asking->only_gone)
+		is_own = false;
+	else if (is_own &&
+		 !(asking->by_child && asks_is_among(CALLS_WAIT, asks_name(query, own.call))))
 		return true;
 	asking->asked = (struct question){ 0 };
-	if (find_question_of_child(asking))
+	if (!asking->only_gone && find_question_of_child(asking))
 		return true;
 	if (is_own) {
 		asking->asker = SLOT_NONE;
@@ -687,8 +699,8 @@ static bool find_first_question(struct asking *asking)
 	bool found = find_question(asking);
 
 	/* What a shell runs asks for other things, too. */
-	if (found && asking->asker != SLOT_NONE)
-		return true;
+	if (asking->only_gone || (found && asking->asker != SLOT_NONE))
+		return found;
 	return borrow_question(asking) || found;
 }
 
@@ -760,8 +772,8 @@ bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run 
 
 /* ----------------------------------------------------------------------- a run */
 
-static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t index,
-				const struct wait *wait)
+static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t index,
+				   const struct wait *wait, bool only_gone)
 {
 	struct asking asking = { .query = query,
 				 .slot = slot,
@@ -771,6 +783,7 @@ static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t ind
 				 .naps = 1,
 				 .known = knows_holder(query, wait),
 				 .by_child = asks_is_nap_of_child(query, slot, wait),
+				 .only_gone = only_gone,
 				 .asker = SLOT_NONE,
 				 .call = wait->in };
 	struct asks_run run = { .first = index };
@@ -797,6 +810,18 @@ static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t ind
 		run.answer.by = "";
 	}
 	return run;
+}
+
+static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t index,
+				const struct wait *wait)
+{
+	struct asks_run run = find_run_of(query, slot, index, wait, false), gone;
+
+	/* Each time a child of a shell has ended the shell asks for others: that hides what is there. */
+	if (run.is_answered || !asks_is_nap_of_child(query, slot, wait))
+		return run;
+	gone = find_run_of(query, slot, index, wait, true);
+	return gone.is_answered ? gone : run;
 }
 
 static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_t index,

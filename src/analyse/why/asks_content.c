@@ -60,6 +60,7 @@ struct changer {
 struct changed {
 	const struct asks_looks *looks;
 	struct changer kin[ASKS_FILES], others[ASKS_FILES];
+	bool by_kin;	/* a relative changed one of them, at any time */
 	uint8_t *found; /* owned; by file and turn: a look found it changed */
 	uint8_t strange[1u << WORD_ABOUT_BITS]; /* strangers changed files that look like that */
 	uint32_t strange_count;
@@ -90,11 +91,11 @@ static void file_changed(struct changed *changed, uint32_t file, uint32_t slot, 
 {
 	const struct asks_looks *looks = changed->looks;
 	const struct asks_file *at = &looks->files[file];
+	bool kin = asks_is_kin(looks->query, slot, looks->slot);
 	size_t turn;
 
+	changed->by_kin |= kin;
 	if (time_ns > at->vain_ns) {
-		bool kin = asks_is_kin(looks->query, slot, looks->slot);
-
 		changer_add(looks->query, kin ? &changed->kin[file] : &changed->others[file], slot,
 			    call, time_ns < at->got_ns ? time_ns : at->got_ns);
 		return;
@@ -289,17 +290,6 @@ static bool is_even(const struct asks_looks *looks)
 	return true;
 }
 
-/* Did anybody change one of the files at all, by a call? */
-static bool is_changed(const struct changed *changed)
-{
-	for (uint32_t i = 0; i < changed->looks->file_count; i++) {
-		if (changed->kin[i].slot != SLOT_NONE || changed->others[i].slot != SLOT_NONE ||
-		    found_before(changed, i))
-			return true;
-	}
-	return false;
-}
-
 static const struct why_reason *mapper_reason(struct query *query, const struct answer *answer)
 {
 	return why_reason_keep(query->why, &(struct why_reason){ .kind = WHY_REASON_CHANGED_MAPPED,
@@ -354,8 +344,8 @@ bool asks_find_changer(const struct asks_looks *looks, struct answer *out_answer
 			changed->to_ns = looks->files[i].got_ns;
 	}
 	found = look_at_others(changed);
-	found = found && (is_changed(changed) ? judge_changed(changed, out_answer)
-					      : find_mapper(looks, out_answer));
+	found = found && (judge_changed(changed, out_answer) ||
+			  (!changed->by_kin && find_mapper(looks, out_answer)));
 	free(changed->found);
 	free(changed);
 	return found;

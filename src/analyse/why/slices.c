@@ -244,6 +244,12 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 	return look_at_slice(looking, index, &wait);
 }
 
+/* Shells redirect for each look: what they close is open still. */
+static bool is_copy_closed(const struct looking *looking, uint32_t call, uint32_t word)
+{
+	return word_has(word, WORD_MADE) && strcmp(asks_name(looking->query, call), "close") == 0;
+}
+
 /* The call that was under way has ended as 'word', from 'end_ns' on, says. */
 static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t end_ns)
 {
@@ -262,7 +268,9 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 			looking->found_ns = end_ns;
 		return LOOK_ON;
 	}
-	return call_is(looking->query, call, CALL_LOOKS) ? LOOK_ON : LOOK_OVER;
+	return call_is(looking->query, call, CALL_LOOKS) || is_copy_closed(looking, call, word)
+		       ? LOOK_ON
+		       : LOOK_OVER;
 }
 
 static enum look look_at(struct looking *looking, const struct tl_interval *in)

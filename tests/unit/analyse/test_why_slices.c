@@ -196,6 +196,37 @@ static void to_look_is_to_ask_for_the_time_or_in_vain(void **unused)
 	told_free(told);
 }
 
+/* bash's read -t: what it closes is a copy of the file that it redirected for each look. */
+static struct told *asked_with_close(const char *copies)
+{
+	struct script script = begun();
+	char *text = xasprintf(
+		"thread 7 7 1 R shell\nfd 7 0 file /tmp/in\nfd 7 7 pipe pipe:[1]\n%s", script.text);
+
+	free(script.text);
+	script.text = text;
+	for (int i = 0; i < 3; i++) {
+		slice(&script, LOCK, 5);
+		call(&script, copies, "10");
+		call(&script, "dup2 7 0", "0");
+		call(&script, "dup2 10 0", "0");
+		call(&script, "close 10", "0");
+	}
+	woken_slice(&script, LOCK, 10);
+	return asked(&script);
+}
+
+static void a_shell_redirects_for_each_look(void **unused)
+{
+	struct told *told = asked_with_close("fcntl 0 0 10");
+
+	assert_int_equal(told->why.slice_count, 3);
+	told_free(told);
+	told = asked_with_close("fcntl 0 1 0"); /* no copy is made: it closes something else */
+	assert_int_equal(told->why.slice_count, 0);
+	told_free(told);
+}
+
 static void who_writes_in_between_does_more_than_look(void **unused)
 {
 	struct script script = begun();
@@ -622,6 +653,7 @@ int main(void)
 		cmocka_unit_test(a_lock_in_between_does_not_end_it),
 		cmocka_unit_test(another_lock_is_another_wait),
 		cmocka_unit_test(to_look_is_to_ask_for_the_time_or_in_vain),
+		cmocka_unit_test(a_shell_redirects_for_each_look),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
 		cmocka_unit_test(one_long_look_does_not_end_it),
