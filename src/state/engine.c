@@ -396,6 +396,8 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->uring_open);
 	map_fini(&state->uring_workers);
 	map_fini(&state->server_works);
+	map_fini(&state->remaps);
+	map_fini(&state->device_pairs);
 	map_fini(&state->servers);
 	map_fini(&state->lock_index);
 	free(state->locks);
