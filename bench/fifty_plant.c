@@ -20,7 +20,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static sem_t sem, begin;
+static sem_t sem, begin, ready;
 static int ends[2];
 static bool given;
 static const char *kind;
@@ -59,7 +59,7 @@ static void *hold(void *tid)
 {
 	prctl(PR_SET_NAME, "the-holder");
 	*(pid_t *)tid = gettid();
-	sem_post(&begin);
+	sem_post(&ready);
 	for (;;) {
 		sem_wait(&begin);
 		work_ms(HELD_MS);
@@ -141,7 +141,7 @@ static void run_rounds(const struct kind *one, unsigned int rounds)
 
 	if (one->is_held) {
 		pthread_create(&thread, NULL, hold, &holder);
-		sem_wait(&begin);
+		sem_wait(&ready);
 	}
 	while (rounds--) {
 		uint64_t begin_ns;
@@ -162,6 +162,7 @@ int main(int argc, char **argv)
 	kind = argc == 3 ? argv[1] : "";
 	sem_init(&sem, 0, 0);
 	sem_init(&begin, 0, 0);
+	sem_init(&ready, 0, 0);
 	if (pipe(ends) < 0)
 		fail("pipe");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {

@@ -296,8 +296,11 @@ struct cpu {
 	uint32_t packet_slot;
 	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
 	uint64_t packet_ns;
-	uint32_t packet_queue;	 /* name: of the queue that it was in from packet_ns on; 0 = none */
-	uint32_t out;		 /* thread switched out last; SLOT_NONE = none yet */
+	uint32_t packet_queue; /* name: of the queue that it was in from packet_ns on; 0 = none */
+	uint32_t out;	       /* thread switched out last; SLOT_NONE = none yet */
+	int32_t left_tid;      /* who left with the last switch ... */
+	uint64_t
+		left_ns; /* ... and the last event of the CPU, if that belongs to it; else long ago */
 	uint32_t woken;		 /* thread woken last in this context; SLOT_NONE = none */
 	uint8_t doubt;		 /* EV_CTX_* bits of interrupts whose beginning was not seen */
 	uint32_t irq_wakes;	 /* name of an interrupt that wakes its thread now; 0 = none */

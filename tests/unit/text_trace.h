@@ -366,6 +366,13 @@ static inline void tt_work(struct text_trace *trace, struct event *ev, struct tt
 		ev->work.function = tt_symbol(trace, tt_word(trace, 2));
 }
 
+static inline void tt_ipi(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)trace;
+	ev->ipi.cpu = ev->cpu;
+	(void)cpu;
+}
+
 /* REQ OPCODE, or REQ FD of a file */
 static inline void tt_uring(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
@@ -521,6 +528,7 @@ static const struct tt_verb {
 	{ "locktold", EV_FD_NAME, tt_lock_told },
 	{ "lockbegin", EV_LOCK_BEGIN, tt_lock },
 	{ "lockend", EV_LOCK_END, tt_lock },
+	{ "ipi", EV_IPI_SEND, tt_ipi },
 	{ "other", EV_OTHER, tt_other },
 };
 
