@@ -87,6 +87,8 @@ enum event_type {
 	 */
 	EV_BLOCKED_IN,
 
+	EV_BLOCK_REMAP, /* block_bio_remap: what a device is asked for, it asks of one below */
+
 	EV_TYPE_COUNT
 };
 
@@ -317,6 +319,9 @@ struct ev_block {
 	int32_t error;	  /* complete */
 	const char *rwbs; /* "R", "WS", "FF" ...; 10 bytes at most */
 	const char *comm; /* of the issuer; NULL = not recorded */
+	uint64_t
+		old_sector; /* remap: on the device above; 'dev' and 'sector' are of the one below */
+	uint32_t old_dev;
 };
 
 /*

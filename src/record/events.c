@@ -67,6 +67,8 @@ static const struct event_row {
 	{ "block", "block_rq_insert", ALL },
 	{ "block", "block_rq_issue", ALL },
 	{ "block", "block_rq_complete", ALL },
+	{ "block", "block_bio_remap",
+	  ALL }, /* of devices that stand on others, and of partitions */
 	{ "net", "net_dev_queue", ALL },
 	{ "net", "netif_rx", ALL },
 	{ "net", "netif_receive_skb", ALL },

@@ -279,6 +279,21 @@ struct state *state_new(const struct facts *facts)
 
 /* ------------------------------------------------------------------- events */
 
+#define SWITCH_NS 20000u /* what a CPU still does for who leaves it, after the switch is recorded */
+
+/*
+ * A BPF program at the switch (the recorder's own, whose buffer has a reader to wake) sends an interrupt to its
+ * CPU: recorded behind the switch, by the thread that leaves.
+ */
+static bool is_of_switch(struct cpu *cpu, const struct event *ev)
+{
+	if (ev->type != EV_IPI_SEND || !cpu->known || ev->tid != cpu->left_tid ||
+	    cpu->left_ns != cpu->last_ns || ev->time_ns - cpu->last_ns > SWITCH_NS)
+		return false;
+	cpu->left_ns = ev->time_ns;
+	return true;
+}
+
 static inline void engine_feed(struct state *state, const struct event *ev)
 {
 	state_handler_fn *handle;
@@ -306,10 +321,10 @@ static inline void engine_feed(struct state *state, const struct event *ev)
 	cpu = &state->cpus[ev->cpu];
 	/*
 	 * A switch says itself who leaves. A stack is recorded after the switch that it belongs
-	 * to, by the thread that leaves.
+	 * to, by the thread that leaves. So is an interrupt that a BPF program asks for there.
 	 */
 	if (ev->tid >= 0 && ev->tid != cpu->cur_tid && ev->type != EV_LOST &&
-	    ev->type != EV_SCHED_SWITCH && ev->type != EV_STACK)
+	    ev->type != EV_SCHED_SWITCH && ev->type != EV_STACK && !is_of_switch(cpu, ev))
 		unsure_prove(state, cpu, ev->tid, ev);
 	if (handle && (!state->lacks || !steps_lack(state, ev->type)))
 		handle(state, cpu, ev);
@@ -396,6 +411,8 @@ struct timeline *state_finish(struct state *state)
 	map_fini(&state->uring_open);
 	map_fini(&state->uring_workers);
 	map_fini(&state->server_works);
+	map_fini(&state->remaps);
+	map_fini(&state->device_pairs);
 	map_fini(&state->servers);
 	map_fini(&state->lock_index);
 	free(state->locks);

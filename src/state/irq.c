@@ -377,6 +377,7 @@ static void on_timer_expire(struct state *state, struct cpu *cpu, const struct e
 {
 	const struct thread *current = state_current(state, cpu);
 
+	queue_timer_ends(state, ev);
 	cpu->timer = ev->timer.timer;
 	cpu->timer_below = in_softirq(current, ev) && !in_hardirq(current, ev);
 	/* A callback that was not recorded still is one. */
@@ -411,9 +412,9 @@ static uint64_t request_key(const struct event *ev)
 	return throttle_request(ev->block.dev, ev->block.sector);
 }
 
-static uint32_t request_name(struct state *state, const struct ev_block *block, uint32_t bytes)
+static uint32_t request_name(struct state *state, const struct ev_block *block, uint32_t dev)
 {
-	const char *device = facts_device(state->facts, block->dev);
+	const char *device = facts_device(state->facts, dev);
 	const char *rwbs = block->rwbs ? block->rwbs : "";
 	const char *verb = strchr(rwbs, 'R')   ? "read"
 			   : strchr(rwbs, 'D') ? "discard"
@@ -425,9 +426,7 @@ static uint32_t request_name(struct state *state, const struct ev_block *block, 
 	if (device)
 		snprintf(text, sizeof(text), "%s %s", device, verb);
 	else
-		snprintf(text, sizeof(text), "%u:%u %s", block->dev >> 20, block->dev & 0xfffffu,
-			 verb);
-	(void)bytes;
+		snprintf(text, sizeof(text), "%u:%u %s", dev >> 20, dev & 0xfffffu, verb);
 	return names_add(&state->tl->names, text, sizeof(text));
 }
 
@@ -456,7 +455,7 @@ static void on_block_issue(struct state *state, struct cpu *cpu, const struct ev
 		actor = before;
 	else
 		issued_for_limit(state, cpu, ev, &actor);
-	actor.name = request_name(state, &ev->block, ev->block.bytes);
+	actor.name = request_name(state, &ev->block, served_top(state, ev));
 	*pending_place(&state->requests, request_key(ev)) = actor;
 }
 
@@ -480,14 +479,21 @@ static void take_issuer(struct state *state, const struct event *ev, struct acto
 static void on_block_complete(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct actor issuer = { .slot = SLOT_NONE };
+	uint32_t dev = served_top(state, ev);
 
 	take_issuer(state, ev, &issuer);
-	cpu->disk_name = issuer.name ? issuer.name : request_name(state, &ev->block, 0);
+	cpu->disk_name = issuer.name ? issuer.name : request_name(state, &ev->block, dev);
 	cpu->disk_slot = issuer.slot;
 	cpu->disk_ns = issuer.time_ns;
 	served_completed(state, cpu, ev);
 	served_disk_done(state, cpu, ev);
 	cpu->disk_limit = throttle_of_request(state, &issuer);
+}
+
+static void on_block_remap(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	(void)cpu;
+	served_remapped(state, ev);
 }
 
 /* ------------------------------------------------------------------- packets */
@@ -507,28 +513,6 @@ static bool sent_by_timer(const struct cpu *cpu, struct actor *actor)
 	return true;
 }
 
-static void on_packet_sent(struct state *state, struct cpu *cpu, const struct event *ev)
-{
-	const struct thread *current = state_current(state, cpu);
-	struct actor other;
-
-	if (ev->type == EV_NET_RX &&
-	    queue_passes(state, ev, current, softirq_of(current) == SOFTIRQ_NET_TX))
-		return;
-	if (thread_acts(state, cpu, current, ev)) {
-		actor_now(state, cpu, ev, pending_place(&state->packets, ev->net.skb));
-		return;
-	}
-	actor_now(state, cpu, ev, &other); /* may show that interrupts are not recorded */
-	if (sent_by_timer(cpu, &other)) {
-		*pending_place(&state->packets, ev->net.skb) = other;
-		return;
-	}
-	/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
-	if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
-		(void)pending_take(&state->packets, ev->net.skb, &other);
-}
-
 /* Name id of a network device; mostly the same one as before. */
 static uint32_t device_name(struct state *state, const char *dev)
 {
@@ -542,6 +526,33 @@ static uint32_t device_name(struct state *state, const char *dev)
 	memset(state->device, 0, sizeof(state->device));
 	memcpy(state->device, dev, strnlen(dev, DEVICE_BYTES));
 	return state->device_name;
+}
+
+static void on_packet_sent(struct state *state, struct cpu *cpu, const struct event *ev)
+{
+	const struct thread *current = state_current(state, cpu);
+	struct actor other;
+
+	if (ev->type == EV_NET_RX &&
+	    queue_passes(state, ev, current, softirq_of(current) == SOFTIRQ_NET_TX))
+		return;
+	if (ev->type == EV_NET_QUEUE)
+		queue_handed(state, ev);
+	if (thread_acts(state, cpu, current, ev)) {
+		struct actor *by = pending_place(&state->packets, ev->net.skb);
+
+		actor_now(state, cpu, ev, by);
+		by->name = ev->net.dev ? device_name(state, ev->net.dev) : 0;
+		return;
+	}
+	actor_now(state, cpu, ev, &other); /* may show that interrupts are not recorded */
+	if (sent_by_timer(cpu, &other)) {
+		*pending_place(&state->packets, ev->net.skb) = other;
+		return;
+	}
+	/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
+	if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
+		(void)pending_take(&state->packets, ev->net.skb, &other);
 }
 
 static void on_packet_received(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -664,6 +675,7 @@ const struct state_handler irq_handlers[] = {
 	{ EV_BLOCK_INSERT, on_block_issue },
 	{ EV_BLOCK_ISSUE, on_block_issue },
 	{ EV_BLOCK_COMPLETE, on_block_complete },
+	{ EV_BLOCK_REMAP, on_block_remap },
 	{ EV_NET_QUEUE, on_packet_sent },
 	{ EV_NET_RX, on_packet_sent },
 	{ EV_NET_RECEIVE, on_packet_received },

@@ -8,7 +8,10 @@
  * Such a packet was in the queue from the first to the last. Who handed it over and lets it go itself may
  * just have been slow, unless it is known that the device has a queue. A queue may cut packets into new ones,
  * which were not handed to it: of those it is known that it did not let go of anything since its
- * timer was set, time after time.
+ * timer was set, time after time. It may set the timer for the next packet before it lets go of one.
+ *
+ * A pair of devices (veth) has the queue at the one end, and the packet arrives at the other: which ends belong
+ * together is learnt from packets that just pass.
  */
 #include "state/state_int.h"
 
@@ -38,29 +41,72 @@ void queue_timer_set(struct state *state, const struct event *ev)
 {
 	if (!is_watchdog(state, ev->timer.function))
 		return;
+	state->queue_set_ns = ev->time_ns;
 	if (ev->time_ns - state->queue_passed_ns > GOES_ON_NS && !state->queue_waits)
 		state->queue_since_ns = ev->time_ns;
 	state->queue_waits = true;
 }
 
-/* As the recorder told of it; 0 = it did not. */
-static uint32_t told_queue(struct state *state, const char *device)
+void queue_timer_ends(struct state *state, const struct event *ev)
 {
-	uint32_t id = names_add(&state->tl->names, device, DEVICE_BYTES);
-	const uint64_t *known = state->queues.count ? map_find(&state->queues, id) : NULL;
+	if (state->watchdog && ev->timer.function == state->watchdog)
+		state->queue_expired_ns = ev->time_ns;
+}
+
+/* Name id of the device that the packet was handed to, as far as it is known: else of where it arrived. */
+static uint32_t queue_device(struct state *state, const struct event *ev,
+			     const struct actor *sender)
+{
+	uint32_t arrived = names_add(&state->tl->names, ev->net.dev, DEVICE_BYTES);
+	const uint64_t *pair =
+		state->device_pairs.count ? map_find(&state->device_pairs, arrived) : NULL;
+
+	if (sender->kind == ACTOR_THREAD && sender->name)
+		return sender->name;
+	return pair ? (uint32_t)*pair : arrived;
+}
+
+/* As the recorder told of it; 0 = it did not. */
+static uint32_t told_queue(struct state *state, uint32_t device)
+{
+	const uint64_t *known = state->queues.count ? map_find(&state->queues, device) : NULL;
 
 	return known ? (uint32_t)*known : 0;
 }
 
-static uint32_t queue_of(struct state *state, const char *device)
+static uint32_t queue_of(struct state *state, const struct event *ev, const struct actor *sender)
 {
+	uint32_t device = queue_device(state, ev, sender);
 	uint32_t told = told_queue(state, device);
+	const char *name = names_text(&state->tl->names, device);
+	bool known = strcmp(name, "lo") == 0 || strncmp(name, ev->net.dev, DEVICE_BYTES) != 0;
 	char text[64];
 
 	if (told)
 		return told;
-	snprintf(text, sizeof(text), "queue of %.*s", DEVICE_BYTES, device);
+	snprintf(text, sizeof(text), known ? "queue of %.*s" : "queue before %.*s", DEVICE_BYTES,
+		 name);
 	return names_add(&state->tl->names, text, sizeof(text));
+}
+
+void queue_handed(struct state *state, const struct event *ev)
+{
+	state->handed_skb = ev->net.skb;
+	memcpy(state->handed_to, ev->net.dev ? ev->net.dev : "",
+	       ev->net.dev ? strnlen(ev->net.dev, DEVICE_BYTES - 1) + 1 : 1);
+	state->handed_to[DEVICE_BYTES - 1] = '\0';
+}
+
+/* The packet was handed to a device just before, and arrives at another one. */
+static void learn_pair(struct state *state, const struct event *ev)
+{
+	struct names *names = &state->tl->names;
+
+	if (state->handed_skb != ev->net.skb || !ev->net.dev || !state->handed_to[0] ||
+	    strncmp(state->handed_to, ev->net.dev, DEVICE_BYTES) == 0)
+		return;
+	map_put(&state->device_pairs, names_add(names, ev->net.dev, DEVICE_BYTES),
+		names_add(names, state->handed_to, DEVICE_BYTES));
 }
 
 /* Was it in a queue since 'sender' handed it over? */
@@ -70,7 +116,7 @@ static bool is_held(struct state *state, const struct event *ev, const struct ac
 	if (!sender->time_ns || ev->time_ns - sender->time_ns <= HELD_NS)
 		return false;
 	return in_softirq_tx || !by || by->slot != sender->slot ||
-	       (ev->net.dev && told_queue(state, ev->net.dev));
+	       (ev->net.dev && told_queue(state, queue_device(state, ev, sender)));
 }
 
 bool queue_passes(struct state *state, const struct event *ev, const struct thread *by,
@@ -80,6 +126,7 @@ bool queue_passes(struct state *state, const struct event *ev, const struct thre
 	bool known = pending_take(&state->packets, ev->net.skb, &sender);
 	bool held = known && is_held(state, ev, &sender, by, in_softirq_tx);
 
+	learn_pair(state, ev);
 	if (!state->queue_waits && ev->time_ns - state->queue_passed_ns > GOES_ON_NS)
 		state->queue_since_ns = 0;
 	if (in_softirq_tx) {
@@ -88,10 +135,11 @@ bool queue_passes(struct state *state, const struct event *ev, const struct thre
 			held = true;
 		}
 		state->queue_passed_ns = ev->time_ns;
-		state->queue_waits = false;
+		state->queue_waits =
+			state->queue_expired_ns && state->queue_set_ns > state->queue_expired_ns;
 	}
 	if (held && ev->net.dev)
-		sender.below = word_make(WORD_WORK, queue_of(state, ev->net.dev));
+		sender.below = word_make(WORD_WORK, queue_of(state, ev, &sender));
 	if (known || held)
 		*pending_place(&state->packets, ev->net.skb) = sender;
 	return held;

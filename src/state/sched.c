@@ -174,6 +174,8 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 				ev->sched_switch.comms_wide);
 	switch_out(state, cpu, ev);
 	cpu_forget_context(cpu);
+	cpu->left_tid = ev->sched_switch.prev_tid;
+	cpu->left_ns = ev->time_ns;
 	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
 					      : state_thread(state, ev->sched_switch.next_tid);
 	thread_see_comm(state, next, ev->sched_switch.next_comm, ev->sched_switch.comms_wide);

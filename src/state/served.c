@@ -7,14 +7,23 @@
  * known whose work it is, and the kworker that ran it last is who serves. A request is completed
  * wherever the kernel likes: that says nothing. With direct I/O the kworker does not wait for the disk
  * below: then what it issued last there, and is complete, says what the request waited for.
+ *
+ * Others have no requests of their own: the device mapper asks devices below for what it was asked for, at once or
+ * later, and only those have requests. These are told as those of the device on top.
  */
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/facts.h"
 #include "state/state_int.h"
 
 /* So many waits of a kworker are looked at. */
 #define WAITS_BACK 8u
+
+/* Requests of devices above whose end was not seen: they were joined to others. Then all are forgotten. */
+#define REMAPS_MAX 65536u
+
+#define DEV_MINOR_BITS 20
 
 /* From a request to its work, in the same thread. */
 #define SERVED_NS 100000u
@@ -73,6 +82,40 @@ void served_disk_done(struct state *state, const struct cpu *cpu, const struct e
 						    .slot = issuer->slot,
 						    .name = cpu->disk_name,
 						    .kind = ACTOR_DISK };
+}
+
+/* Of a partition only the device that it is on is told: mostly both are the driver's. */
+static bool stands_on_others(const struct state *state, const struct ev_block *block)
+{
+	const char *name = facts_device(state->facts, block->old_dev);
+
+	return block->old_dev >> DEV_MINOR_BITS != block->dev >> DEV_MINOR_BITS ||
+	       (name && strchr(name, '('));
+}
+
+void served_remapped(struct state *state, const struct event *ev)
+{
+	uint64_t above = throttle_request(ev->block.old_dev, ev->block.old_sector);
+	const uint64_t *known = state->remaps.count ? map_find(&state->remaps, above) : NULL;
+	uint64_t top = known ? *known : ev->block.old_dev;
+
+	if (!known && !stands_on_others(state, &ev->block))
+		return;
+	(void)map_remove(&state->remaps, above);
+	if (state->remaps.count >= REMAPS_MAX)
+		map_fini(&state->remaps);
+	map_put(&state->remaps, throttle_request(ev->block.dev, ev->block.sector), top);
+}
+
+uint32_t served_top(struct state *state, const struct event *ev)
+{
+	uint64_t key = throttle_request(ev->block.dev, ev->block.sector);
+	const uint64_t *top = state->remaps.count ? map_find(&state->remaps, key) : NULL;
+	uint32_t dev = top ? (uint32_t)*top : ev->block.dev;
+
+	if (top && ev->type == EV_BLOCK_COMPLETE)
+		(void)map_remove(&state->remaps, key);
+	return dev;
 }
 
 /* Did it sleep at its work since the request was issued? Then that says what for. */

@@ -298,8 +298,11 @@ struct cpu {
 	uint32_t packet_slot;
 	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
 	uint64_t packet_ns;
-	uint32_t packet_queue;	 /* name: of the queue that it was in from packet_ns on; 0 = none */
-	uint32_t out;		 /* thread switched out last; SLOT_NONE = none yet */
+	uint32_t packet_queue; /* name: of the queue that it was in from packet_ns on; 0 = none */
+	uint32_t out;	       /* thread switched out last; SLOT_NONE = none yet */
+	int32_t left_tid;      /* who left with the last switch ... */
+	uint64_t
+		left_ns; /* ... and the last event of the CPU, if that belongs to it; else long ago */
 	uint32_t woken;		 /* thread woken last in this context; SLOT_NONE = none */
 	uint8_t doubt;		 /* EV_CTX_* bits of interrupts whose beginning was not seen */
 	uint32_t irq_wakes;	 /* name of an interrupt that wakes its thread now; 0 = none */
@@ -361,11 +364,17 @@ struct state {
 	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map
 		servers; /* device -> slot of the kworker that ran such a work last, function << 32 */
+	struct map remaps; /* request to a device below -> the device above; see served.c */
 	struct map queues; /* of devices: name id -> name id of how the queue is told */
 	uint64_t watchdog, no_watchdogs[NO_WATCHDOGS]; /* functions that are the timer's, or not */
-	uint64_t queue_since_ns;   /* no packet was let go on time since then; 0 = not known */
-	uint64_t queue_passed_ns;  /* when one was let go last */
-	bool queue_waits;	   /* and the timer was set since */
+	uint64_t queue_since_ns;  /* no packet was let go on time since then; 0 = not known */
+	uint64_t queue_passed_ns; /* when one was let go last */
+	uint64_t queue_set_ns, queue_expired_ns; /* when its timer was set last, and went off */
+	uint64_t handed_skb;			 /* the packet that was handed to a device last */
+	char handed_to[DEVICE_BYTES];		 /* and to which */
+	struct map
+		device_pairs; /* name id of where packets arrive -> of the device they are handed to */
+	bool queue_waits;     /* and the timer was set since */
 	char device[DEVICE_BYTES]; /* the network device seen last; "" = none */
 	uint32_t device_name;	   /* its name id; 0 = none */
 	struct call calls[TL_SYSCALLS];
@@ -604,6 +613,9 @@ void uring_describe(struct state *state, const struct thread *thread, struct wai
 
 /* served.c */
 void served_issued(struct cpu *cpu, const struct event *ev, const struct actor *by);
+void served_remapped(struct state *state, const struct event *ev);
+/* The device that was asked for what this request asks of one below it; 'dev' of the event where there is none. */
+uint32_t served_top(struct state *state, const struct event *ev);
 void served_queued(struct state *state, struct cpu *cpu, const struct event *ev);
 void served_started(struct state *state, const struct thread *worker, const struct event *ev);
 void served_disk_done(struct state *state, const struct cpu *cpu, const struct event *ev);
@@ -704,6 +716,9 @@ uint32_t used_only_by(const struct state *state, const struct process *process, 
 
 /* queue.c */
 void queue_timer_set(struct state *state, const struct event *ev);
+void queue_timer_ends(struct state *state, const struct event *ev);
+/* net_dev_queue */
+void queue_handed(struct state *state, const struct event *ev);
 /* netif_rx, while 'by' has the CPU: was the packet in a queue until now? */
 bool queue_passes(struct state *state, const struct event *ev, const struct thread *by,
 		  bool in_softirq_tx);

@@ -332,8 +332,11 @@ static inline void tt_fault(struct text_trace *trace, struct event *ev, struct t
 static inline void tt_timer(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
-	if (ev->type == EV_HRTIMER_START)
+	if (ev->type == EV_HRTIMER_START) {
 		ev->timer.timer = tt_number(trace, 1);
+		if (trace->word_count > 2)
+			ev->timer.function = tt_symbol(trace, tt_word(trace, 2));
+	}
 	if (ev->type == EV_HRTIMER_EXPIRE) {
 		ev->timer.function = tt_symbol(trace, tt_word(trace, 1));
 		ev->timer.timer = tt_number_or(trace, 2, 0);
@@ -345,6 +348,11 @@ static inline void tt_block(struct text_trace *trace, struct event *ev, struct t
 	(void)cpu;
 	ev->block.dev = tt_device(trace, tt_word(trace, 1));
 	ev->block.sector = tt_number(trace, 2);
+	if (ev->type == EV_BLOCK_REMAP) { /* DEVICE SECTOR OLD-DEVICE OLD-SECTOR */
+		ev->block.old_dev = tt_device(trace, tt_word(trace, 3));
+		ev->block.old_sector = tt_number(trace, 4);
+		return;
+	}
 	ev->block.rwbs = trace->word_count > 3 ? facts_keep(&trace->facts, tt_word(trace, 3)) : "R";
 	ev->block.sectors = trace->word_count > 4 ? (uint32_t)tt_number(trace, 4) : 8;
 	ev->block.bytes = ev->type == EV_BLOCK_COMPLETE ? 0 : 4096;
@@ -356,6 +364,13 @@ static inline void tt_work(struct text_trace *trace, struct event *ev, struct tt
 	ev->work.work = tt_number(trace, 1);
 	if (ev->type != EV_WORK_END)
 		ev->work.function = tt_symbol(trace, tt_word(trace, 2));
+}
+
+static inline void tt_ipi(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)trace;
+	ev->ipi.cpu = ev->cpu;
+	(void)cpu;
 }
 
 /* REQ OPCODE, or REQ FD of a file */
@@ -495,6 +510,7 @@ static const struct tt_verb {
 	{ "insert", EV_BLOCK_INSERT, tt_block },
 	{ "issue", EV_BLOCK_ISSUE, tt_block },
 	{ "complete", EV_BLOCK_COMPLETE, tt_block },
+	{ "remap", EV_BLOCK_REMAP, tt_block },
 	{ "queuework", EV_WORK_QUEUE, tt_work },
 	{ "work", EV_WORK_START, tt_work },
 	{ "workdone", EV_WORK_END, tt_work },
@@ -512,6 +528,7 @@ static const struct tt_verb {
 	{ "locktold", EV_FD_NAME, tt_lock_told },
 	{ "lockbegin", EV_LOCK_BEGIN, tt_lock },
 	{ "lockend", EV_LOCK_END, tt_lock },
+	{ "ipi", EV_IPI_SEND, tt_ipi },
 	{ "other", EV_OTHER, tt_other },
 };
 

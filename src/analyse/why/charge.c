@@ -57,6 +57,14 @@ static uint32_t add_unknown(struct charger *charger, const struct place *place, 
 			  ns);
 }
 
+/* The disk that the thread is at work for, as far as that is why it counts; else 0. */
+static uint32_t served_by(const struct place *place, uint32_t slot)
+{
+	return place->depth > 0 && place->server != SLOT_NONE && place->server == slot
+		       ? place->served
+		       : 0;
+}
+
 static void add_client(struct root *root, uint32_t slot, uint64_t ns)
 {
 	size_t i = 0;
@@ -83,7 +91,7 @@ static void charge_working(struct charger *charger, const struct place *place, u
 			: place->lock	  ? WHY_LOCK
 					  : WHY_OTHER_THREAD,
 		.slot = slot,
-		.object = place->depth > 0 && place->lock ? place->object : 0,
+		.object = place->depth > 0 && place->lock ? place->object : served_by(place, slot),
 	};
 	uint32_t classes = charger->query->opts->classes;
 	uint32_t index;
@@ -209,9 +217,12 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 		root.object = charge_text(charger, describe_object(query, slot, wait));
 	index = charge_add(charger, place, root, ns);
 	code_sleep(query, &charger->roots[index], slot, wait, ns);
-	if (root.kind == WHY_DISK)
+	if (root.kind == WHY_DISK) {
+		const char *object = describe_object(query, slot, wait);
+
 		charge_part(&charger->roots[index],
-			    charge_text(charger, describe_object(query, slot, wait)), ns);
+			    *object ? charge_text(charger, object) : served_by(place, slot), ns);
+	}
 	return index;
 }
 
@@ -320,6 +331,17 @@ static bool goes_on_serving(struct charger *charger, const struct wait *wait,
 	}
 }
 
+/* "for loop0 (/srv/disk.img)" */
+static uint32_t served_text(struct charger *charger, const struct wait *wait)
+{
+	const char *request = timeline_name(charger->query->tl, wait->waker.name);
+	const char *verb = strrchr(request, ' ');
+	AUTO_FREE char *text =
+		xasprintf("for %.*s", verb ? (int)(verb - request) : (int)strlen(request), request);
+
+	return charge_text(charger, text);
+}
+
 /*
  * A kworker served the request: what held that up meanwhile, the disk below or a process, is what the
  * request waited for; the rest is the disk's own.
@@ -330,9 +352,13 @@ static void charge_served(struct charger *charger, const struct place *place, ui
 	struct query *query = charger->query;
 	uint32_t server = wait->origin.slot;
 	uint64_t since_ns = wait->origin.time_ns, rest_ns = in->end_ns - in->start_ns;
+	struct place below = *place;
 	bool serves = false;
 	struct tl_interval at;
 	struct tl_iter iter;
+
+	below.server = server;
+	below.served = served_text(charger, wait);
 
 	tl_iter_thread(&iter, query->tl, server, since_ns > in->start_ns ? since_ns : in->start_ns,
 		       in->end_ns);
@@ -340,7 +366,7 @@ static void charge_served(struct charger *charger, const struct place *place, ui
 		serves = goes_on_serving(charger, wait, &at, in->end_ns, serves);
 		if (!serves)
 			continue;
-		charge(charger, place, server, at.start_ns, at.end_ns);
+		charge(charger, &below, server, at.start_ns, at.end_ns);
 		rest_ns -= at.end_ns - at.start_ns;
 	}
 	if (rest_ns)
@@ -878,7 +904,9 @@ static void root_fini(struct root *root)
 void charge_window(struct query *query)
 {
 	struct charger *charger = xcalloc(1, sizeof(*charger));
-	struct place place = { .node = NODE_NONE, .class = WHY_RUNS, .owner = SLOT_NONE };
+	struct place place = {
+		.node = NODE_NONE, .class = WHY_RUNS, .owner = SLOT_NONE, .server = SLOT_NONE
+	};
 
 	charger->query = query;
 	charger->client.slot = SLOT_NONE;

@@ -77,6 +77,8 @@ struct place {
 	uint32_t object; /* of that wait, text id */
 	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
 	uint32_t inferred; /* reason: from what the way here is; 0 = it is known */
+	uint32_t server;   /* slot: is at work for the requests of a disk; SLOT_NONE = no such */
+	uint32_t served;   /* text: that disk, and the file behind it */
 };
 
 uint32_t charge_text(struct charger *charger, const char *text);

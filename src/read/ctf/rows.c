@@ -79,6 +79,7 @@ static const struct row rows[] = {
 	{ "block_rq_insert", EV_BLOCK_INSERT, kernel_block_fields, 0 },
 	{ "block_rq_issue", EV_BLOCK_ISSUE, kernel_block_fields, 0 },
 	{ "block_rq_complete", EV_BLOCK_COMPLETE, kernel_block_fields, 0 },
+	{ "block_bio_remap", EV_BLOCK_REMAP, kernel_block_fields, 0 },
 	{ "workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
 	{ "workqueue_execute_start", EV_WORK_START, work_fields, 0 },
 	{ "workqueue_execute_end", EV_WORK_END, work_fields, 0 },

@@ -114,6 +114,11 @@ static const struct told block_told[] = {
 	TEXT(block.comm, 16),
 };
 
+static const struct told remap_told[] = {
+	TOLD(block.sector, TOLD_64),	 TOLD(block.dev, TOLD_32),     TOLD(block.sectors, TOLD_32),
+	TOLD(block.old_sector, TOLD_64), TOLD(block.old_dev, TOLD_32), TEXT(block.rwbs, 10),
+};
+
 static const struct told work_told[] = {
 	TOLD(work.work, TOLD_64),
 	TOLD(work.function, TOLD_64),
@@ -195,6 +200,7 @@ static const struct told_type {
 	TYPE(45, EV_URING_READY, uring_told),	  TYPE(46, EV_URING_DONE, uring_told),
 	TYPE(47, EV_URING_QUEUE, uring_told),	  TYPE(48, EV_URING_FILE, uring_told),
 	TYPE(49, EV_URING_SUBMIT, uring_told),	  TYPE(50, EV_BLOCKED_IN, blocked_told),
+	TYPE(51, EV_BLOCK_REMAP, remap_told),
 };
 
 /* ------------------------------------------------------------------ write */

@@ -91,11 +91,17 @@ const struct target kernel_fault_fields[] = {
 };
 
 const struct target kernel_block_fields[] = {
-	TARGET("dev", TO_32, block.dev),	   TARGET("sector", TO_64, block.sector),
-	TARGET("nr_sector", TO_32, block.sectors), TARGET("bytes", TO_32, block.bytes),
+	TARGET("dev", TO_32, block.dev),
+	TARGET("sector", TO_64, block.sector),
+	TARGET("nr_sector", TO_32, block.sectors),
+	TARGET("bytes", TO_32, block.bytes),
 	TARGET("errors", TO_32, block.error), /* before 5.x */
-	TARGET("error", TO_32, block.error),	   TARGET("rwbs", TO_COMM, block.rwbs),
-	TARGET("comm", TO_COMM, block.comm),	   { 0 },
+	TARGET("error", TO_32, block.error),
+	TARGET("rwbs", TO_COMM, block.rwbs),
+	TARGET("comm", TO_COMM, block.comm),
+	TARGET("old_dev", TO_32, block.old_dev),
+	TARGET("old_sector", TO_64, block.old_sector),
+	{ 0 },
 };
 
 static const struct target work_fields[] = {
@@ -197,6 +203,7 @@ static const struct row rows[] = {
 	{ "block/block_rq_insert", EV_BLOCK_INSERT, kernel_block_fields, 0 },
 	{ "block/block_rq_issue", EV_BLOCK_ISSUE, kernel_block_fields, 0 },
 	{ "block/block_rq_complete", EV_BLOCK_COMPLETE, kernel_block_fields, 0 },
+	{ "block/block_bio_remap", EV_BLOCK_REMAP, kernel_block_fields, 0 },
 	{ "workqueue/workqueue_queue_work", EV_WORK_QUEUE, work_fields, 0 },
 	{ "workqueue/workqueue_execute_start", EV_WORK_START, work_fields, 0 },
 	{ "workqueue/workqueue_execute_end", EV_WORK_END, work_fields, 0 },

@@ -175,6 +175,9 @@ static const struct text_row rows[] = {
 	    "dev={dev:d} sector={sector:d} nr_sector={nr_sector:d} error={error:d} "
 	    "rwbs={rwbs:w}" } },
 
+	{ "block/block_bio_remap",
+	  { "{dev:D} {rwbs:w} {sector:d} + {nr_sector:d} <- ({old_dev:D}) {old_sector:d}" } },
+
 	{ "workqueue/workqueue_queue_work",
 	  { "work struct={work:x} function={function:F} workqueue={workqueue:s} "
 	    "req_cpu={req_cpu:d} cpu={cpu:d}",

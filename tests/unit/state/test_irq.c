@@ -144,6 +144,50 @@ static void a_disk_request_is_of_the_thread_that_issued_it(void **unused)
 		     "disk 8 vda read");
 }
 
+/* The device mapper has no requests of its own; a partition is told as the disk that it is on. */
+static void a_request_for_a_device_above_is_of_that_one(void **unused)
+{
+	assert_woken("20 cpu0 remap vda 4096 dm-0(slow) 96\n"
+		     "21 cpu0 issue vda 4096 R\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 8 dm-0(slow) read");
+	assert_woken("20 cpu0 remap dm-1(part) 40 dm-0(slow) 96\n"
+		     "20 cpu0 remap vda1 41 dm-1(part) 40\n"
+		     "20 cpu0 remap vda 4096 vda1 41\n"
+		     "21 cpu0 issue vda 4096 R\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 8 dm-0(slow) read");
+	assert_woken("20 cpu0 remap vda 4096 vda1 96\n"
+		     "21 cpu0 issue vda 4096 R\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 8 vda read");
+}
+
+/* What comes later at the same place is somebody else's. */
+static void a_device_above_is_of_one_request(void **unused)
+{
+	assert_woken("20 cpu0 remap vda 4096 dm-0(slow) 96\n"
+		     "21 cpu0 issue vda 4096 R\n"
+		     "22 cpu0 irq 24 virtio0\n"
+		     "23 cpu0 complete vda 4096\n"
+		     "24 cpu0 irqexit 24\n"
+		     "30 cpu0 issue vda 4096 W\n"
+		     "35 cpu0 irq 24 virtio0\n"
+		     "38 cpu0 complete vda 4096 W\n"
+		     "40 cpu0 waking 7 cpu 1\n"
+		     "42 cpu0 irqexit 24\n",
+		     "disk 8 vda write");
+}
+
 /* Of a loop device, say. Who sleeps interruptibly was woken by the thread, and not by the disk. */
 static void a_kernel_thread_that_completed_a_request_is_the_disk(void **unused)
 {
@@ -538,6 +582,8 @@ int main(void)
 		cmocka_unit_test(a_timer_callback_is_a_timer),
 		cmocka_unit_test(a_timer_is_of_the_thread_that_set_it),
 		cmocka_unit_test(a_disk_request_is_of_the_thread_that_issued_it),
+		cmocka_unit_test(a_request_for_a_device_above_is_of_that_one),
+		cmocka_unit_test(a_device_above_is_of_one_request),
 		cmocka_unit_test(a_kernel_thread_that_completed_a_request_is_the_disk),
 		cmocka_unit_test(the_kernel_says_whether_a_sleep_was_for_input_or_output),
 		cmocka_unit_test(a_flush_is_of_the_thread_that_issued_it),

@@ -63,12 +63,64 @@ static void who_is_slow_is_no_queue(void **unused)
 	told_free(told);
 }
 
+/*
+ * A pair of devices, of which one has the queue; the sender's packets are cut into others. The timer for the next one is
+ * set before one is let go.
+ */
+static void a_pair_of_devices_has_the_queue_at_one_end(void **unused)
+{
+	says(TWO "  1 cpu1 netqueue 0x1 v0\n"
+		 "  2 cpu1 netrx 0x1 v1\n"
+		 " 10 cpu0 switch 7(blocked) 0\n"
+		 "300010 cpu1 timerstart 77 qdisc_watchdog\n"
+		 "400000 cpu1 vector local_timer\n"
+		 "400001 cpu1 hrtimer qdisc_watchdog 77\n"
+		 "400002 cpu1 hrtimerdone\n"
+		 "400003 cpu1 vectorexit local_timer\n"
+		 "400004 cpu1 softirq NET_TX\n"
+		 "400005 cpu1 timerstart 77 qdisc_watchdog\n"
+		 "400006 cpu1 netrx 0xb v1\n"
+		 "400007 cpu1 softirqexit NET_TX\n"
+		 "499995 cpu1 vector local_timer\n"
+		 "499996 cpu1 hrtimer qdisc_watchdog 77\n"
+		 "499997 cpu1 hrtimerdone\n"
+		 "499998 cpu1 vectorexit local_timer\n"
+		 "500000 cpu1 softirq NET_TX\n"
+		 "500001 cpu1 timerstart 77 qdisc_watchdog\n"
+		 "500002 cpu1 netrx 0xa v1\n"
+		 "500010 cpu1 softirqexit NET_TX\n"
+		 "500010 cpu1 softirq NET_RX\n"
+		 "500011 cpu1 receive 0xa v1\n"
+		 "500020 cpu1 waking 7 cpu 0\n"
+		 "500030 cpu1 softirqexit NET_RX\n"
+		 "500040 cpu0 switch 0(runnable) 7\n",
+	     "network 7 300000 packet on v1; throttled 7 200010 queue of v0");
+}
+
+/* Which device hands packets to the one they arrive at was not seen. */
+static void the_device_with_the_queue_is_not_guessed(void **unused)
+{
+	says(TWO " 10 cpu0 switch 7(blocked) 0\n"
+		 "300010 cpu1 timerstart 77 qdisc_watchdog\n"
+		 "500000 cpu1 softirq NET_TX\n"
+		 "500002 cpu1 netrx 0xa v1\n"
+		 "500010 cpu1 softirqexit NET_TX\n"
+		 "500010 cpu1 softirq NET_RX\n"
+		 "500011 cpu1 receive 0xa v1\n"
+		 "500020 cpu1 waking 7 cpu 0\n"
+		 "500030 cpu1 softirqexit NET_RX\n"
+		 "500040 cpu0 switch 0(runnable) 7\n",
+	     "network 7 300000 packet on v1; throttled 7 200010 queue before v1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_packet_waits_in_the_queue),
 		cmocka_unit_test(a_packet_that_just_passes_does_not),
 		cmocka_unit_test(who_is_slow_is_no_queue),
+		cmocka_unit_test(a_pair_of_devices_has_the_queue_at_one_end),
+		cmocka_unit_test(the_device_with_the_queue_is_not_guessed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,8 +54,8 @@ static void says(const char *text, const char *roots)
 static void the_disk_below(void **unused)
 {
 	says(BY_DISK("loop_workfn"),
-	     "disk 9 40 266338304 read; working 7 25 read; "
-	     "other_thread 9 16 work loop_workfn; cpu_queue 9 3 ran instead; "
+	     "disk 9 40 266338304 read [for 7340032]; working 7 25 read; "
+	     "other_thread 9 16 work loop_workfn [for 7340032]; cpu_queue 9 3 ran instead; "
 	     "cpu_queue 0 2 wake-up of an idle CPU; softirq 0 2 softirq BLOCK; "
 	     "disk 7 2 7340032 read [fd 0]");
 }
@@ -64,7 +64,7 @@ static void the_daemon_behind_the_file(void **unused)
 {
 	says(BY_DAEMON("loop_rootcg_workfn"),
 	     "other_thread 8 38 running; working 7 25 read; "
-	     "other_thread 9 16 work loop_rootcg_workfn; "
+	     "other_thread 9 16 work loop_rootcg_workfn [for 7340032]; "
 	     "cpu_queue 0 4 wake-up of an idle CPU; cpu_queue 9 3 ran instead; "
 	     "softirq 0 2 softirq BLOCK; disk 7 2 7340032 read [fd 0]");
 }

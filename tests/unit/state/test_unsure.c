@@ -428,9 +428,42 @@ static void a_wait_of_before_a_hole_has_not_the_name_of_a_call_after_it(void **u
 	told_free(told);
 }
 
+/* A BPF program at the switch has an interrupt sent. */
+static void an_interrupt_sent_in_a_switch_is_of_who_leaves(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 enter futex 1 0\n"
+				     " 20 cpu0 switch 7(blocked) 8\n"
+				     " 21 cpu0 by 7 ipi\n"
+				     " 22 cpu0 by 7 ipi\n"
+				     " 30 cpu0 by 8 enter write\n"
+				     " 40 cpu0 waking 7\n"
+				     " 60 cpu0 switch 8(blocked) 7\n");
+
+	assert_string_equal(track_of(told, 7),
+			    "0 running, 10 futex, 20 blocked, 40 queued/0 - 60");
+	assert_string_equal(cpu_of(told, 0), "0 7, 20 8 - 60");
+	told_free(told);
+}
+
+/* What it sends later shows that it came back unseen. */
+static void an_interrupt_sent_later_is_a_proof(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 20 cpu0 switch 7(runnable) 8\n"
+				     " 25 cpu0 by 8 enter write\n"
+				     " 30 cpu0 by 7 ipi\n"
+				     " 60 cpu0 switch 7(blocked) 8\n");
+
+	assert_non_null(strstr(track_of(told, 7), "?switch"));
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interrupt_sent_in_a_switch_is_of_who_leaves),
+		cmocka_unit_test(an_interrupt_sent_later_is_a_proof),
 		cmocka_unit_test(a_thread_first_seen_being_woken_was_blocked_since_the_start),
 		cmocka_unit_test(a_thread_first_seen_switched_in_waited_for_a_cpu_since_the_start),
 		cmocka_unit_test(a_thread_first_seen_switched_in_was_queued_on_that_cpu),
