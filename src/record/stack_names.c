@@ -27,6 +27,7 @@
 #include "event/stacks.h"
 #include "guard/caps.h"
 #include "guard/filter.h"
+#include "proc/stat.h"
 #include "record/bpf/raw_stack.h"
 #include "record/futex_names.h"
 #include "record/image_maps.h"
@@ -42,6 +43,7 @@
 #define CPU_SECONDS	30u
 #define WALKING_NS	UINT64_C(20000000000) /* on a CPU */
 #define WAIT_MS		60000
+#define ROUNDS_MAX	4		  /* of waiting for a child that waits for a CPU */
 #define MEMORY_BYTES	((rlim_t)4 << 30) /* of addresses: files are mapped */
 #define FILE_KERNEL	(UINT32_MAX - 1)  /* instead of the number of a file */
 #define FILES_JIT	0x80000000u	  /* and the process: code in no file */
@@ -694,15 +696,46 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 	_exit(namer->out && name_all(namer) == 0 ? 0 : 1);
 }
 
+/* How much longer it may take, by the CPU time that it had; 0 = no longer, or it waits for something else. */
+static int child_more_ms(pid_t pid, int wait_ms)
+{
+	char path[32], line[STAT_BYTES_MAX];
+	struct proc_stat stat;
+	struct timespec had;
+	clockid_t clock;
+	int64_t had_ms;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.state != 'R' ||
+	    clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &had) < 0)
+		return 0;
+	had_ms = (int64_t)had.tv_sec * 1000 + had.tv_nsec / 1000000;
+	return had_ms < wait_ms ? wait_ms - (int)had_ms : 0;
+}
+
+/* A child that waits for a CPU is not late: others have the CPUs. */
+static bool child_is_late(pid_t pid, int pidfd, int wait_ms)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	int more_ms = wait_ms;
+
+	for (int round = 0; pidfd >= 0 && more_ms > 0 && round < ROUNDS_MAX; round++) {
+		if (poll(&end, 1, more_ms) != 0)
+			return false;
+		more_ms = child_more_ms(pid, wait_ms);
+	}
+	return true;
+}
+
 int stack_names_await(pid_t pid, int wait_ms, struct err *err)
 {
-	struct pollfd end = { .fd = pidfd_open(pid, 0), .events = POLLIN };
-	const bool is_late = end.fd < 0 || poll(&end, 1, wait_ms) == 0;
+	int pidfd = pidfd_open(pid, 0);
+	const bool is_late = child_is_late(pid, pidfd, wait_ms);
 	int status;
 
 	if (is_late)
 		(void)kill(pid, SIGKILL); /* our child, not reaped yet */
-	mem_close_fd(&end.fd);
+	mem_close_fd(&pidfd);
 	status = child_await(pid);
 	if (status < 0)
 		return err_set(err, status, "the unwinder process exited: %s", strerror(-status));

@@ -56,6 +56,17 @@ static char *thread_name(const struct stuck *stuck, int32_t tid)
 	return xasprintf("%s[%d]", thread ? thread->comm : "?", tid);
 }
 
+/* The same with what its process says of itself: "postgres[4] (app shop [local] idle)". */
+static char *titled_name(const struct stuck *stuck, int32_t tid)
+{
+	const struct stuck_thread *thread = stuck_find(stuck, tid);
+	AUTO_FREE char *name = thread_name(stuck, tid);
+	bool is_told = thread && thread->title[0];
+
+	return xasprintf("%s%s%s%s", name, is_told ? " (" : "", is_told ? thread->title : "",
+			 is_told ? ")" : "");
+}
+
 /* "read fd 0 = pipe:[4]" */
 static char *wait_text(const struct stuck_thread *thread)
 {
@@ -66,7 +77,7 @@ static char *wait_text(const struct stuck_thread *thread)
 static char *end_text(const struct stuck_thread *thread)
 {
 	AUTO_FREE char *wait = wait_text(thread);
-	bool is_told = wait[0] && thread->kind != STUCK_RUNS;
+	bool is_told = wait[0];
 
 	return xasprintf("%s%s%s%s", kind_words(thread), is_told ? " (" : "", is_told ? wait : "",
 			 is_told ? ")" : "");
@@ -100,7 +111,9 @@ static const struct stuck_thread *only_running(const struct stuck *stuck, int32_
 /* "any of a[1], b[2] and its threads and 3 more"; "any thread of a[1]; of these a[1] runs" */
 static char *any_text(const struct stuck *stuck, const struct stuck_thread *thread)
 {
-	char *text = xstrdup(thread->edge_count > 1 ? "any of " : "any thread of ");
+	char *text = xstrdup(thread->edge_count == 1 ? "any thread of "
+			     : thread->needs_all     ? "all of "
+						     : "any of ");
 
 	for (size_t i = 0; i < thread->edge_count && i < ROOTS_MAX; i++) {
 		const struct stuck_edge *edge = &thread->edges[i];
@@ -153,7 +166,7 @@ static char *root_text(const struct stuck *stuck, const struct stuck_thread *thr
 	case STUCK_ROOT_TASK:
 		if (!end)
 			return xstrdup("");
-		name = thread_name(stuck, end->tid);
+		name = titled_name(stuck, end->tid);
 		what = end_text(end);
 		return xasprintf("%s %s", name, what);
 	default:
@@ -250,6 +263,7 @@ static void json_thread(struct json *json, const struct report_stuck *report,
 	json_print_i64(json, "tid", thread->tid);
 	json_print_i64(json, "tgid", thread->tgid);
 	json_print_string(json, "comm", thread->comm);
+	json_print_string(json, "title", thread->title[0] ? thread->title : NULL);
 	json_wait(json, thread);
 	json_edges(json, stuck, thread);
 	json_print_string(json, "root", root);
@@ -315,6 +329,14 @@ static void print_name(FILE *out, const struct stuck *stuck, int32_t tid)
 	fputs(safe, out);
 }
 
+static void print_titled_name(FILE *out, const struct stuck *stuck, int32_t tid)
+{
+	AUTO_FREE char *name = titled_name(stuck, tid);
+	AUTO_FREE char *safe = text_escaped(name);
+
+	fputs(safe, out);
+}
+
 /* "  for 3.20 s", since when it had no CPU. */
 static void print_since(FILE *out, const struct stuck *stuck, const struct stuck_thread *thread)
 {
@@ -329,7 +351,7 @@ static void print_edges(FILE *out, const struct stuck *stuck, const struct stuck
 		const struct stuck_edge *edge = &thread->edges[i];
 
 		fprintf(out, "%s  <- ", indent);
-		print_name(out, stuck, edge->tid);
+		print_titled_name(out, stuck, edge->tid);
 		fprintf(out, " %s\n", edge->how);
 	}
 	if (thread->edge_count > NAMES_MAX)
@@ -371,9 +393,9 @@ static void print_thread(FILE *out, const struct report_stuck *report,
 	AUTO_FREE char *safe = text_escaped(wait);
 
 	fputs(indent, out);
-	print_name(out, stuck, thread->tid);
+	print_titled_name(out, stuck, thread->tid);
 	if (thread->kind == STUCK_RUNS || thread->kind == STUCK_EXITED || !wait[0]) {
-		fprintf(out, " %s", kind_words(thread));
+		fprintf(out, " %s%s%s", kind_words(thread), wait[0] ? ": " : "", safe);
 		print_since(out, stuck, thread);
 		fputc('\n', out);
 	} else {

@@ -1,10 +1,14 @@
 /* calls.c - for each system call that waits, what its arguments say. */
 #include <fcntl.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -20,14 +24,73 @@ static void wait_writing(struct asleep *asleep)
 	fd_wait(asleep, (int32_t)asleep->task.args[0], true);
 }
 
+/* From one descriptor to another: which of them it waits for, its kernel function tells. */
+static void wait_both(struct asleep *asleep, int32_t from, int32_t to)
+{
+	const char *wchan = asleep->task.wchan;
+
+	if (strstr(wchan, "writable") || strstr(wchan, "opipe") || strstr(wchan, "wait_for_space"))
+		fd_wait(asleep, to, true);
+	else if (strstr(wchan, "readable") || strstr(wchan, "ipipe") || strstr(wchan, "recv"))
+		fd_wait(asleep, from, false);
+	else
+		asleep->wait->has_unknown = true;
+}
+
+static void wait_splice(struct asleep *asleep)
+{
+	wait_both(asleep, (int32_t)asleep->task.args[0], (int32_t)asleep->task.args[2]);
+}
+
+static void wait_tee(struct asleep *asleep)
+{
+	wait_both(asleep, (int32_t)asleep->task.args[0], (int32_t)asleep->task.args[1]);
+}
+
+static void receive_many(struct asleep *asleep)
+{
+	wait_reading(asleep);
+	asleep->wait->is_timed = asleep->task.args[4] != 0;
+}
+
+/* Of a FIFO: until somebody opens the other side. */
+static void wait_open(struct asleep *asleep)
+{
+	bool is_at = asleep->wait->in[4] == 'a';
+	char path[128] = "";
+	size_t got = sizeof(path) - 1;
+
+	asleep->wait->has_outside = strstr(asleep->task.wchan, "partner") != NULL ||
+				    strstr(asleep->task.wchan, "fifo_open") != NULL;
+	asleep->wait->has_unknown = !asleep->wait->has_outside;
+	/* A text at the end of what is mapped: less of it can be read. */
+	while (got && !look_memory(&asleep->snap->look, asleep->process,
+				   asleep->task.args[is_at ? 1 : 0], path, got))
+		got /= 2;
+	path[got] = '\0';
+	if (asleep->wait->has_outside)
+		wait_object(asleep->wait, "FIFO %s, until the other end is opened", path);
+}
+
 static void wait_client(struct asleep *asleep)
 {
 	wait_object(asleep->wait, "fd %d: a new connection", (int32_t)asleep->task.args[0]);
 	asleep->wait->has_outside = true;
 }
 
-static void wait_outside(struct asleep *asleep)
+/* A queue of connections that is full, of a socket on this machine; else the network. */
+static void wait_connect(struct asleep *asleep)
 {
+	struct sockaddr_un address = { 0 };
+	size_t bytes = asleep->task.args[2] < sizeof(address) ? (size_t)asleep->task.args[2]
+							      : sizeof(address);
+
+	if (strstr(asleep->task.wchan, "unix_wait_for_peer") &&
+	    look_memory(&asleep->snap->look, asleep->process, asleep->task.args[1], &address,
+			bytes) &&
+	    address.sun_family == AF_UNIX &&
+	    listener_wait(asleep, address.sun_path, bytes - offsetof(struct sockaddr_un, sun_path)))
+		return;
 	asleep->wait->has_outside = true;
 }
 
@@ -134,10 +197,23 @@ static void wait_semaphore(struct asleep *asleep)
 	}
 }
 
+/* Who used the queue last from the other side, may do so again: the kernel tells no more. */
 static void wait_queue(struct asleep *asleep)
 {
-	wait_object(asleep->wait, "message queue %d", (int32_t)asleep->task.args[0]);
+	bool sends = strcmp(asleep->wait->in, "msgsnd") == 0;
+	int32_t id = (int32_t)asleep->task.args[0];
+	struct msqid_ds queue = { 0 };
+	struct stuck_edge edge = { .is_process = true, .is_inferred = true };
+
+	wait_object(asleep->wait, "message queue %d", id);
 	asleep->wait->has_unowned = true;
+	if (!shares_ipc(asleep) || msgctl(id, IPC_STAT, &queue) < 0)
+		return;
+	edge.tid = sends ? queue.msg_lrpid : queue.msg_lspid;
+	snprintf(edge.how, sizeof(edge.how), "inferred: %s the queue last",
+		 sends ? "received from" : "sent to");
+	if (edge.tid > 0 && edge.tid != asleep->task.tgid)
+		wait_edge(asleep->wait, &edge);
 }
 
 static void receive_queue(struct asleep *asleep)
@@ -185,9 +261,20 @@ static const struct {
 	{ "writev", wait_writing },
 	{ "sendto", wait_writing },
 	{ "sendmsg", wait_writing },
+	{ "preadv", wait_reading },
+	{ "preadv2", wait_reading },
+	{ "recvmmsg", receive_many },
+	{ "pwritev", wait_writing },
+	{ "pwritev2", wait_writing },
+	{ "sendmmsg", wait_writing },
+	{ "vmsplice", wait_writing },
+	{ "splice", wait_splice },
+	{ "tee", wait_tee },
+	{ "open", wait_open },
+	{ "openat", wait_open },
 	{ "accept", wait_client },
 	{ "accept4", wait_client },
-	{ "connect", wait_outside },
+	{ "connect", wait_connect },
 	{ "poll", poll_plain },
 	{ "ppoll", poll_masked },
 	{ "select", select_wait },
@@ -224,6 +311,8 @@ void call_wait(struct asleep *asleep, const char *name)
 		lease_wait(asleep);
 		return;
 	}
+	if (fuse_wait(asleep) || userfault_wait(asleep))
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (strcmp(calls[i].name, name) == 0) {
 			calls[i].work_out(asleep);

@@ -62,8 +62,7 @@ static void add_child(struct asleep *asleep, int32_t pid, const char *how)
 	wait_edge(asleep->wait, &edge);
 }
 
-/* The process behind a pidfd, in our numbers. */
-static int32_t pidfd_pid(struct asleep *asleep, int32_t fd)
+int32_t pidfd_pid(struct asleep *asleep, int32_t fd)
 {
 	char name[64], text[1024];
 	const char *at;

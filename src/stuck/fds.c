@@ -204,13 +204,48 @@ static void unix_source(struct source *source, const struct socket_row *row)
 			source->asleep->wait->has_unknown = true;
 		return;
 	}
-	if (row->socket.listens || row->socket.type == SOCK_DGRAM || !row->peer_inode) {
-		source->asleep->wait->has_outside = true; /* anybody may send */
+	/* Anybody may send messages to a socket that has a name. */
+	if (row->socket.listens || !row->peer_inode ||
+	    (row->socket.type == SOCK_DGRAM && row->path[0] && !source->writes)) {
+		source->asleep->wait->has_outside = true;
 		return;
 	}
 	if (!add_holders(source, row->peer_inode << 2 | 1, 0, false,
 			 "has the other end of the unix socket"))
 		source->asleep->wait->has_unknown = true;
+}
+
+/* A path that is not whole may be that of another folder's. */
+bool listener_wait(struct asleep *asleep, const char *path, size_t bytes)
+{
+	struct snap *snap = asleep->snap;
+	struct source source = { .asleep = asleep, .fd = (int32_t)asleep->task.args[0] };
+	bool is_whole = path[0] == '/' || !path[0];
+	char name[SOCKETS_PATH_MAX];
+	size_t listeners = 0;
+
+	snprintf(name, sizeof(name), "%s%.*s", path[0] ? "" : "@",
+		 (int)(path[0] ? bytes : bytes - 1), path[0] ? path : path + 1);
+	read_space(asleep);
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < snap->sockets.count; i++) {
+			const struct socket_row *row = &snap->sockets.rows[i];
+
+			if (row->socket.family != AF_UNIX || !row->socket.listens ||
+			    strcmp(row->path, name) != 0)
+				continue;
+			if (round == 0)
+				listeners++;
+			else
+				(void)add_holders(&source, row->inode << 2 | 1, 0,
+						  listeners > 1 || !is_whole,
+						  listeners > 1 || !is_whole
+							  ? "inferred: listens at that path"
+							  : "accepts no connection there");
+		}
+	}
+	wait_object(asleep->wait, "fd %d: unix socket %s, whose queue is full", source.fd, name);
+	return asleep->wait->count > 0;
 }
 
 /* "tcp 127.0.0.1:43210->127.0.0.1:80" */
@@ -352,13 +387,27 @@ static void eventfd_source(struct source *source)
 						 : "can write to the eventfd");
 }
 
+/* It ends with the process. */
+static void pidfd_source(struct source *source)
+{
+	struct asleep *asleep = source->asleep;
+	int32_t pid = pidfd_pid(asleep, source->fd);
+
+	if (pid > 0)
+		add_holder(source, pid, false, "is awaited by a pidfd");
+	else
+		asleep->wait->has_unknown = true;
+}
+
 static void anon_source(struct source *source)
 {
 	struct wait *wait = source->asleep->wait;
 	const char *what = source->link + strlen("anon_inode:");
 
 	source_object(source, what);
-	if (strcmp(what, "[timerfd]") == 0)
+	if (strcmp(what, "[pidfd]") == 0)
+		pidfd_source(source);
+	else if (strcmp(what, "[timerfd]") == 0)
 		wait->has_timer = true;
 	else if (strcmp(what, "[eventfd]") == 0)
 		eventfd_source(source);

@@ -10,6 +10,7 @@
  *	pthread_join of musl      the state behind the tid
  *	monitor, lock of Java     see hotspot.h
  *	RLock of Python           see python_lock.h
+ *	LWLock of PostgreSQL      nobody: see postgres.h
  *	condition, semaphore      nobody
  *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
@@ -23,6 +24,7 @@
 #include "stuck/go_runtime.h"
 #include "stuck/hotspot.h"
 #include "stuck/maps.h"
+#include "stuck/postgres.h"
 #include "stuck/python_lock.h"
 #include "stuck/snap_int.h"
 
@@ -30,6 +32,7 @@
 #define GLIBC_KIND_SHARED  0x80
 #define GLIBC_KIND_ELISION 0x300
 #define GLIBC_USERS_MAX	   (1 << 20)
+#define HOLDERS_MAX	   8 /* threads of Python that are told of one lock */
 
 /* pthread_rwlock_t of glibc: __readers, __flags */
 #define RWLOCK_WRITER	       2u
@@ -281,6 +284,49 @@ static bool is_stdio_lock(const struct futex *futex)
 	return set_owner(futex, tid, "stdio lock", "owns the lock of a FILE");
 }
 
+/* Who took it by `with` is seen in a frame; who took it by acquire() is not. */
+static bool set_python_holders(const struct futex *futex, const char *what,
+			       const struct python_holder *holders, size_t count)
+{
+	static const char *const hows[] = {
+		[PYTHON_INSIDE] = "is inside `with` of the lock: its frame",
+		[PYTHON_ENDS] = "is joined: its end releases the Lock",
+		[PYTHON_SHARED] =
+			"is inside `with` of the lock: its frame, and the lock's last_tid",
+	};
+
+	for (size_t i = 0; i < count; i++) {
+		struct stuck_edge edge = { .tid = holders[i].tid, .is_inferred = count > 1 };
+
+		snprintf(edge.how, sizeof(edge.how), "%s%s", count > 1 ? "inferred: " : "",
+			 hows[holders[i].how]);
+		wait_edge(futex->asleep->wait, &edge);
+	}
+	if (count)
+		wait_object(futex->asleep->wait, "%s 0x%llx", what,
+			    (unsigned long long)futex->address);
+	return count > 0;
+}
+
+static bool set_python_with(const struct futex *futex)
+{
+	struct python_holder holders[HOLDERS_MAX];
+	size_t count = python_holders(futex->asleep, futex->address, holders, HOLDERS_MAX);
+
+	return set_python_holders(futex, "Python Lock", holders, count);
+}
+
+/* Of multiprocessing: a semaphore that processes share. */
+static bool is_python_shared(const struct futex *futex)
+{
+	struct python_holder holders[HOLDERS_MAX];
+
+	return !futex->is_private && sem_fits(futex) &&
+	       set_python_holders(futex, "Python multiprocessing lock", holders,
+				  python_shared_holders(futex->asleep, futex->address, holders,
+							HOLDERS_MAX));
+}
+
 /* Who made the lock's semaphore 0 is noted by an RLock alone. */
 static bool is_python_lock(const struct futex *futex)
 {
@@ -290,7 +336,7 @@ static bool is_python_lock(const struct futex *futex)
 	if (!sem_fits(futex) || !futex->is_private || !python_lock_find(futex->asleep, &lock))
 		return false;
 	if (!lock.is_rlock)
-		return set_unowned(futex, "Python Lock (notes no owner)");
+		return set_python_with(futex) || set_unowned(futex, "Python Lock (notes no owner)");
 	tid = pthread_tid(futex, lock.owner, true);
 	if (!tid || tid == futex->asleep->task.tid)
 		return set_unowned(futex, "Python RLock");
@@ -320,6 +366,12 @@ static bool is_python_lock(const struct futex *futex)
 	(void)futex;
 	return false;
 }
+
+static bool is_python_shared(const struct futex *futex)
+{
+	(void)futex;
+	return false;
+}
 #endif
 
 /* Two groups: references at 16, sizes at 24, waiters at 36, signals at 40 (a word each). */
@@ -335,6 +387,19 @@ static bool is_glibc_cond(const struct futex *futex)
 			return set_unowned(futex, "condition variable (by its layout)");
 	}
 	return false;
+}
+
+/* A backend sleeps on its own semaphore then. */
+static bool is_postgres_lock(const struct futex *futex)
+{
+	uint32_t tranche;
+
+	if (futex->is_private || !sem_fits(futex) || !postgres_light_lock(futex->asleep, &tranche))
+		return false;
+	wait_object(futex->asleep->wait, "PostgreSQL LWLock of tranche %u (notes no owner)",
+		    tranche);
+	futex->asleep->wait->has_unowned = true;
+	return true;
 }
 
 static bool is_glibc_sem(const struct futex *futex)
@@ -362,9 +427,9 @@ static bool is_go(const struct futex *futex)
 
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	 is_glibc_join,	   is_musl_join,  is_glibc_mutex,  is_stdio_lock,
-	is_glibc_rwlock, is_behind_writer, is_refused_pi, is_java_monitor, is_python_lock,
-	is_glibc_sem,	 is_glibc_cond,	   is_go,
+	is_tid_word,	  is_glibc_join,    is_musl_join,  is_glibc_mutex,  is_stdio_lock,
+	is_glibc_rwlock,  is_behind_writer, is_refused_pi, is_java_monitor, is_python_lock,
+	is_postgres_lock, is_python_shared, is_glibc_sem,  is_glibc_cond,   is_go,
 };
 
 static bool is_waiting_op(uint32_t op)

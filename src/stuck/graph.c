@@ -23,6 +23,7 @@ struct graph {
 	uint32_t *first;       /* of a process: its first thread */
 	uint32_t *next;	       /* of a node: where its edges begin in 'to'; one more at the end */
 	uint32_t *to;	       /* targets */
+	bool *is_soft;	       /* of such an edge: not needed for a wait that needs_all */
 	bool *goes_on;	       /* could go on by itself or by somebody */
 	bool *has_hope;	       /* the same, where what names nobody is for its own process to end */
 	uint32_t *circle;      /* which strongly connected part; NONE = not stuck */
@@ -85,15 +86,19 @@ static void add_edges(struct graph *graph)
 		total += stuck->threads[i].edge_count;
 	graph->next = xcalloc(graph->nodes + 1, sizeof(*graph->next));
 	graph->to = xcalloc(total + 1, sizeof(*graph->to));
+	graph->is_soft = xcalloc(total + 1, sizeof(*graph->is_soft));
 	for (uint32_t i = 0; i < graph->threads; i++) {
 		graph->next[i] = at;
 		for (size_t k = 0; k < stuck->threads[i].edge_count; k++) {
-			uint32_t to = target_of(graph, &stuck->threads[i].edges[k]);
+			const struct stuck_edge *edge = &stuck->threads[i].edges[k];
+			uint32_t to = target_of(graph, edge);
 
-			if (to == NONE) /* whoever that is: it may go on */
+			if (to == NONE) { /* whoever that is: it may go on */
 				stuck->threads[i].is_complete = false;
-			else
-				graph->to[at++] = to;
+				continue;
+			}
+			graph->is_soft[at] = stuck->threads[i].needs_all && edge->is_inferred;
+			graph->to[at++] = to;
 		}
 		if (stuck->threads[i].is_inside) {
 			const uint64_t *own = map_find(&graph->process_of,
@@ -109,9 +114,27 @@ static void add_edges(struct graph *graph)
 	graph->next[graph->nodes] = at;
 }
 
-static bool goes_on_alone(const struct stuck_thread *thread)
+/* Whether it goes on as far as it is known of its targets that they do. */
+static bool goes_on_with(const struct graph *graph, uint32_t node, const bool *goes_on)
 {
-	if (thread->kind != STUCK_TASKS || thread->is_timed || !thread->is_complete)
+	if (node >= graph->threads || !graph->stuck->threads[node].needs_all)
+		return true;
+	for (uint32_t i = graph->next[node]; i < graph->next[node + 1]; i++) {
+		if (!graph->is_soft[i] && !goes_on[graph->to[i]])
+			return false;
+	}
+	return true;
+}
+
+static bool goes_on_alone(const struct graph *graph, uint32_t node, const bool *goes_on)
+{
+	const struct stuck_thread *thread = &graph->stuck->threads[node];
+
+	if (thread->kind != STUCK_TASKS || thread->is_timed)
+		return true;
+	if (thread->needs_all) /* those who are not known could go on */
+		return goes_on_with(graph, node, goes_on);
+	if (!thread->is_complete)
 		return true;
 	for (size_t i = 0; i < thread->edge_count; i++) {
 		if (thread->edges[i].is_inferred)
@@ -140,7 +163,8 @@ static void spread(const struct graph *graph, bool *goes_on, bool is_inside)
 	for (uint32_t node = 0; node < graph->threads; node++) {
 		const struct stuck_thread *thread = &graph->stuck->threads[node];
 
-		goes_on[node] = goes_on_alone(thread) && !(is_inside && thread->is_inside);
+		goes_on[node] =
+			goes_on_alone(graph, node, goes_on) && !(is_inside && thread->is_inside);
 		if (goes_on[node])
 			queue[tail++] = node;
 	}
@@ -148,7 +172,7 @@ static void spread(const struct graph *graph, bool *goes_on, bool is_inside)
 		uint32_t node = queue[head++];
 
 		for (uint32_t i = begin[node]; i < begin[node + 1]; i++) {
-			if (goes_on[from[i]])
+			if (goes_on[from[i]] || !goes_on_with(graph, from[i], goes_on))
 				continue;
 			goes_on[from[i]] = true;
 			queue[tail++] = from[i];
@@ -201,8 +225,8 @@ static void walk_from(struct graph *graph, struct walk *walk, uint32_t start)
 			walk_leave(graph, walk, node);
 			continue;
 		}
-		to = graph->to[walk->edge[node]++];
-		if (graph->goes_on[to])
+		to = graph->to[walk->edge[node]];
+		if (graph->is_soft[walk->edge[node]++] || graph->goes_on[to])
 			continue;
 		if (walk->order[to] == NONE)
 			walk_enter(graph, walk, to);
@@ -235,7 +259,7 @@ static void find_circles(struct graph *graph)
 static bool waits_for_itself(const struct graph *graph, uint32_t node)
 {
 	for (uint32_t i = graph->next[node]; i < graph->next[node + 1]; i++) {
-		if (graph->to[i] == node)
+		if (graph->to[i] == node && !graph->is_soft[i])
 			return true;
 	}
 	return false;
@@ -432,6 +456,7 @@ void graph_run(struct stuck *stuck)
 	free(graph.first);
 	free(graph.next);
 	free(graph.to);
+	free(graph.is_soft);
 	free(graph.goes_on);
 	free(graph.has_hope);
 	free(graph.circle);

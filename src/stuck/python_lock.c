@@ -12,18 +12,13 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "stuck/maps.h"
+#include "stuck/python_int.h"
 #include "stuck/remote.h"
 #include "stuck/snap_int.h"
 
 #define PART_WORDS   64u
 #define STACK_PARTS  4u
 #define OBJECT_ALIGN 16u
-#define TYPE_NAME    24u /* in a PyTypeObject: behind its head of a PyVarObject */
-
-struct python {
-	struct remote memory;
-	bool is_python;
-};
 
 /* PyObject_HEAD, then what both begin with; the last two are of an RLock. */
 struct lock_object {
@@ -35,42 +30,40 @@ void python_free(struct python *python)
 	if (!python)
 		return;
 	remote_fini(&python->memory);
+	free(python->withs);
 	free(python);
 }
 
-static bool runs_python(const struct asleep *asleep)
+/* A library has it, or else the program. */
+static bool find_python(struct snap *snap, struct process *process, uint64_t *out_base)
 {
 	static const char *const libraries[] = { "libpython3.13.so.1.0", "libpython3.12.so.1.0",
 						 "libpython3.11.so.1.0" };
-	struct look *look = &asleep->snap->look;
-	uint64_t address;
 	char exe[1024];
 	const char *name;
 
-	if (look_link(look, asleep->process, "exe", exe, sizeof(exe)) <= 0)
-		return false;
-	name = strrchr(exe, '/');
-	if (name && strncmp(name + 1, "python", 6) == 0)
-		return true;
 	for (size_t i = 0; i < ARRAY_LEN(libraries); i++) {
-		if (maps_library(look, asleep->process, libraries[i], &address))
+		if (maps_library(&snap->look, process, libraries[i], out_base))
 			return true;
 	}
-	return false;
+	if (look_link(&snap->look, process, "exe", exe, sizeof(exe)) <= 0)
+		return false;
+	name = strrchr(exe, '/');
+	return name && strncmp(name + 1, "python", 6) == 0 &&
+	       maps_library(&snap->look, process, name + 1, out_base);
 }
 
-/* Of the process, once in a look. */
-static struct python *python_of(struct asleep *asleep)
+struct python *python_of(struct snap *snap, struct process *process)
 {
-	struct snap *snap = asleep->snap;
-	uint64_t tgid = (uint64_t)asleep->process->tgid;
+	uint64_t tgid = (uint64_t)process->tgid;
 	uint64_t *index = map_find(&snap->by_python, tgid);
 	struct python *python;
 
 	if (!index) {
 		python = xcalloc(1, sizeof(*python));
-		python->is_python = runs_python(asleep);
 		python->memory.look = &snap->look;
+		python->memory.process = process;
+		python->is_python = find_python(snap, process, &python->base);
 		snap->pythons = vec_room(snap->pythons, snap->python_count, &snap->python_cap,
 					 sizeof(struct python *));
 		map_put(&snap->by_python, tgid, snap->python_count);
@@ -78,8 +71,16 @@ static struct python *python_of(struct asleep *asleep)
 		index = map_find(&snap->by_python, tgid);
 	}
 	python = snap->pythons[*index];
-	python->memory.process = asleep->process;
+	python->memory.process = process;
 	return python;
+}
+
+bool python_is_a(struct python *python, uint64_t object, const char *type)
+{
+	uint64_t of = object ? remote_u64(&python->memory, object + PYTHON_TYPE) : 0;
+
+	return of && remote_is_text(&python->memory,
+				    remote_u64(&python->memory, of + PYTHON_TYPE_NAME), type);
 }
 
 static bool is_lock(struct remote *memory, uint64_t object, uint64_t semaphore,
@@ -91,7 +92,7 @@ static bool is_lock(struct remote *memory, uint64_t object, uint64_t semaphore,
 	if (remote_u64(memory, object + offsetof(struct lock_object, semaphore)) != semaphore ||
 	    !remote_read(memory, object, &lock, sizeof(lock)) || !lock.type)
 		return false;
-	name = remote_u64(memory, lock.type + TYPE_NAME);
+	name = remote_u64(memory, lock.type + PYTHON_TYPE_NAME);
 	*out_lock =
 		(struct python_lock){ .is_rlock = remote_is_text(memory, name, "_thread.RLock") };
 	if (out_lock->is_rlock && lock.count)
@@ -115,7 +116,7 @@ static bool is_in_words(struct python *python, const struct asleep *asleep, cons
 
 bool python_lock_find(struct asleep *asleep, struct python_lock *out_lock)
 {
-	struct python *python = python_of(asleep);
+	struct python *python = python_of(asleep->snap, asleep->process);
 	uint64_t sp = asleep->task.sp & ~(uint64_t)7, words[PART_WORDS];
 
 	if (!python->is_python || !sp)

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "base/mem.h"
+#include "stuck/postgres.h"
 #include "stuck/snap_int.h"
 
 #define SET_MAX	   256 /* descriptors of a set that are looked at */
@@ -118,7 +119,7 @@ void select_wait(struct asleep *asleep)
 }
 
 /* "tfd:        5 events:       19 data: ...  pos:0 ino:1f4 sdev:9" */
-void epoll_wait_set(struct asleep *asleep)
+static void epoll_set(struct asleep *asleep)
 {
 	AUTO_FREE char *text = xmalloc(FDINFO_MAX);
 	int32_t fds[SET_MAX];
@@ -153,4 +154,13 @@ void epoll_wait_set(struct asleep *asleep)
 	else
 		asleep->wait->has_outside = true;
 	read_ms(asleep, asleep->task.args[3]);
+}
+
+/* A backend of PostgreSQL sleeps there whatever it waits for: its memory tells. */
+void epoll_wait_set(struct asleep *asleep)
+{
+	if (postgres_wait(asleep))
+		read_ms(asleep, asleep->task.args[3]);
+	else
+		epoll_set(asleep);
 }

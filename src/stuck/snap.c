@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "event/syscalls.h"
 #include "proc/proc.h"
+#include "stuck/cgroups.h"
 #include "stuck/hotspot.h"
+#include "stuck/postgres.h"
 #include "stuck/python_lock.h"
 
 void wait_edge(struct wait *wait, const struct stuck_edge *edge)
@@ -79,13 +81,18 @@ static void exited_wait(struct asleep *asleep)
 		wait_edge(asleep->wait, &edge);
 }
 
-/* With its process, whose main thread tells: not all threads are asked for where they sleep. */
+/*
+ * With its process, whose main thread tells: not all threads are asked for where they sleep. Since Linux 6.1 some
+ * sleeps are frozen where they are, and only the cgroup tells.
+ */
 static bool is_frozen(const struct asleep *asleep)
 {
 	const struct task *main = look_task(&asleep->snap->look, asleep->task.tgid);
 
 	return proc_wchan_frozen(asleep->task.wchan) ||
-	       (main && asleep->task.state == main->state && proc_wchan_frozen(main->wchan));
+	       (main && asleep->task.state == main->state && proc_wchan_frozen(main->wchan)) ||
+	       (asleep->task.state == 'D' &&
+		cgroup_is_frozen(&asleep->snap->look, asleep->process));
 }
 
 /* 32-bit programs have other numbers, and other structures, that are not looked into. */
@@ -101,6 +108,10 @@ static void asleep_in_call(struct asleep *asleep)
 	struct utsname host;
 	const char *name;
 
+	if ((!task->has_call || task->nr < 0) && userfault_wait(asleep)) {
+		snprintf(wait->in, sizeof(wait->in), "page fault");
+		return;
+	}
 	if (!task->has_call || task->nr < 0) {
 		snprintf(wait->in, sizeof(wait->in), "%s",
 			 task->has_call ? "outside of a system call" : "");
@@ -125,7 +136,8 @@ static void asleep_in_kernel(struct asleep *asleep)
 	asleep_in_call(asleep);
 	asleep->wait->kind = STUCK_KERNEL;
 	if (asleep->wait->count && strstr(asleep->wait->in, "fork") == NULL &&
-	    strncmp(asleep->wait->in, "clone", 5) != 0) {
+	    strncmp(asleep->wait->in, "clone", 5) != 0 &&
+	    strcmp(asleep->task.wchan, "request_wait_answer") != 0) {
 		asleep->wait->count = 0;
 		asleep->wait->object[0] = '\0';
 	}
@@ -216,6 +228,10 @@ void snap_fini(struct snap *snap)
 		python_free(snap->pythons[i]);
 	free(snap->pythons);
 	map_fini(&snap->by_python);
+	for (size_t i = 0; i < snap->postgres_count; i++)
+		postgres_free(snap->postgreses[i]);
+	free(snap->postgreses);
+	map_fini(&snap->by_postgres);
 	map_fini(&snap->by_go);
 	look_fini(&snap->look);
 }

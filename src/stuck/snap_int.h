@@ -28,13 +28,15 @@ struct wait {
 	bool has_unowned;
 	bool is_inside; /* unowned, in memory that only its own process reaches */
 	bool has_unknown;
-	bool has_hole; /* not all who have it are known */
+	bool has_hole;	/* not all who have it are known */
+	bool needs_all; /* each of its edges must let go, not only one */
 	struct stuck_edge *edges;
 	size_t count;
 	size_t cap;
 };
 
 struct hotspot;
+struct postgres;
 struct python;
 
 struct snap {
@@ -55,7 +57,11 @@ struct snap {
 	size_t python_count;
 	size_t python_cap;
 	struct map by_python;
-	struct map by_go; /* tgid, to whether it runs Go */
+	struct postgres **postgreses; /* owned: servers */
+	size_t postgres_count;
+	size_t postgres_cap;
+	struct map by_postgres; /* the server's process, to an index of them */
+	struct map by_go;	/* tgid, to whether it runs Go */
 };
 
 /* A thread and its wait, as they are worked out. */
@@ -89,6 +95,9 @@ void lease_wait(struct asleep *asleep);
 /* One descriptor, to be read from or written to. */
 void fd_wait(struct asleep *asleep, int32_t fd, bool writes);
 
+/* connect() to a unix socket whose queue is full: false when nobody listens at that address. */
+bool listener_wait(struct asleep *asleep, const char *path, size_t bytes);
+
 /* One of several: adds to the wait. 'inode' is what it must be, 0 = not known. */
 void fd_source(struct asleep *asleep, int32_t fd, uint64_t inode, bool writes);
 
@@ -97,9 +106,16 @@ void poll_wait(struct asleep *asleep);
 void select_wait(struct asleep *asleep);
 void epoll_wait_set(struct asleep *asleep);
 
+/* The process behind a pidfd, in our numbers; 0 = it is gone, or not known. */
+int32_t pidfd_pid(struct asleep *asleep, int32_t fd);
+
 /* Children: wait4(), waitid(), vfork(). */
 void child_wait(struct asleep *asleep);
 void vfork_wait(struct asleep *asleep);
+
+/* The kernel waits for a program, by the kernel's function that the task sleeps in. False = it is another one. */
+bool fuse_wait(struct asleep *asleep);
+bool userfault_wait(struct asleep *asleep);
 
 /* Work out what the task waits for, by its state and its system call. */
 void call_wait(struct asleep *asleep, const char *name);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "proc/proc.h"
+#include "stuck/cgroups.h"
 #include "stuck/clock.h"
 #include "stuck/graph.h"
 #include "stuck/snap.h"
@@ -21,6 +22,8 @@
 #define FIRST_BUDGET_NS 350000000u /* CPU time of the first look: no process is begun behind it */
 #define MORE_BUDGET_NS	150000000u
 #define SINCE_BUDGET_NS 150000000u /* of telling since when they wait, for all */
+
+#define TITLES_BUDGET_NS 50000000u
 
 #define HANGS "hanging processes"
 
@@ -81,6 +84,7 @@ static void join_waits(const struct wait *first, const struct wait *second,
 			    second->is_inside && !thread->is_timed;
 	thread->has_outside = first->has_outside || second->has_outside;
 	thread->is_complete = is_closed(first) && is_closed(second);
+	thread->needs_all = first->needs_all && second->needs_all;
 	join_edges(first, second, thread);
 	if (thread->kind == STUCK_TASKS && !thread->edge_count)
 		thread->kind = STUCK_UNKNOWN;
@@ -131,6 +135,49 @@ static void add_since(struct stuck *stuck, const struct snap *snap)
 			thread->since_ns = clock_last_ran(&clocks, task);
 	}
 	clocks_fini(&clocks);
+}
+
+static void trim_end(char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && text[length - 1] == ' ')
+		text[--length] = '\0';
+}
+
+/* "postgres: app shop [local] idle": a title stands where the arguments of the process were. */
+static void read_title(struct snap *snap, struct stuck_thread *thread)
+{
+	struct process *process = look_process(&snap->look, thread->tgid);
+	size_t comm = strlen(thread->comm);
+	char text[STUCK_COMM_MAX + STUCK_TITLE_MAX + 2];
+	int got = process ? look_file(&snap->look, process, "cmdline", text, sizeof(text)) : 0;
+
+	if (got <= 0 || !comm || strncmp(text, thread->comm, comm) != 0 ||
+	    strncmp(text + comm, ": ", 2) != 0)
+		return;
+	snprintf(thread->title, sizeof(thread->title), "%s", text + comm + 2);
+	trim_end(thread->title);
+}
+
+static void read_quota(struct snap *snap, struct stuck_thread *thread)
+{
+	struct process *process = look_process(&snap->look, thread->tgid);
+
+	if (process)
+		(void)cgroup_quota(&snap->look, process, thread->object, sizeof(thread->object));
+}
+
+static void add_titles(struct stuck *stuck, struct snap *snap)
+{
+	uint64_t budget_ns = look_spent_ns() + TITLES_BUDGET_NS;
+
+	for (size_t i = 0; i < stuck->count && look_spent_ns() < budget_ns; i++) {
+		if (stuck->threads[i].tid == stuck->threads[i].tgid)
+			read_title(snap, &stuck->threads[i]);
+		if (stuck->threads[i].kind == STUCK_RUNS)
+			read_quota(snap, &stuck->threads[i]);
+	}
 }
 
 void stuck_add_missing(struct stuck *stuck, const char *what, const char *why)
@@ -200,6 +247,7 @@ static int look_twice(const struct asked *targets, int proc_fd, uint64_t start_n
 		  begun_ns + 2 * spent_ns + MORE_BUDGET_NS);
 	stuck = join(&first, &second, targets);
 	add_since(stuck, &second);
+	add_titles(stuck, &second);
 	graph_run(stuck);
 	add_all_missing(stuck, &second);
 	snap_fini(&first);

@@ -32,6 +32,7 @@ struct err;
 #define STUCK_OBJECT_MAX 192
 #define STUCK_HOW_MAX	 128
 #define STUCK_IN_MAX	 32
+#define STUCK_TITLE_MAX	 96
 
 /* What the state of a thread is, as to who could end it. */
 enum stuck_kind {
@@ -71,15 +72,19 @@ struct stuck_thread {
 	int32_t tid;
 	int32_t tgid;
 	char comm[STUCK_COMM_MAX]; /* as the kernel has it: may hold anything */
-	bool is_asked;		   /* one of the target's; else only waited for */
-	char state;		   /* of /proc */
+	/* What its process says of itself behind its name, "app shop [local] idle in transaction"; "" = nothing. */
+	char title[STUCK_TITLE_MAX];
+	bool is_asked; /* one of the target's; else only waited for */
+	char state;    /* of /proc */
 	enum stuck_kind kind;
-	char in[STUCK_IN_MAX];	       /* system call, or what else it is in; "" = nothing */
-	char object[STUCK_OBJECT_MAX]; /* what the call waits for; "" = nothing */
-	bool is_timed;		       /* a time limit ends it, too */
-	bool is_inside;		       /* STUCK_UNOWNED, and only its own process can end it */
-	bool has_outside; /* somebody from outside can end it, too: see STUCK_OUTSIDE */
-	bool is_complete; /* nobody but the edges can end it, but for signals */
+	char in[STUCK_IN_MAX]; /* system call, or what else it is in; "" = nothing */
+	char object
+		[STUCK_OBJECT_MAX]; /* what the call waits for; of one that runs, a CPU quota; "" = nothing */
+	bool is_timed;		    /* a time limit ends it, too */
+	bool is_inside;		    /* STUCK_UNOWNED, and only its own process can end it */
+	bool has_outside;	    /* somebody from outside can end it, too: see STUCK_OUTSIDE */
+	bool is_complete;	    /* nobody but the edges can end it, but for signals */
+	bool needs_all; /* all edges that are not inferred must end it together, not any of them */
 	uint64_t
 		since_ns; /* CLOCK_MONOTONIC: when it last had a CPU, or a little earlier; 0 = unknown */
 	int32_t prio; /* of /proc/PID/stat: lower is more urgent */

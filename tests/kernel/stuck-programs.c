@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <mqueue.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -15,7 +16,10 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -309,6 +313,77 @@ static void three_children(void)
 	sleep(1000);
 }
 
+static void await_parent(void)
+{
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, getppid(), 0), .events = POLLIN };
+
+	poll(&end, 1, -1);
+}
+
+static void send_to_parent(void)
+{
+	static const char bytes[1000];
+
+	while (send(pipes[0][1], bytes, sizeof(bytes), 0) > 0)
+		;
+}
+
+static void connect_to_parent(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(address);
+
+	getsockname(pipes[1][0], (struct sockaddr *)&address, &length);
+	for (;;)
+		connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, length);
+}
+
+static void splice_from_parent(void)
+{
+	int to[2];
+
+	(void)!pipe(to);
+	(void)!splice(pipes[2][0], NULL, to[1], NULL, 4096, 0);
+}
+
+static void receive_from_parent(void)
+{
+	char bytes[16];
+
+	(void)!msgrcv(pipes[1][1], bytes, 8, 0, 0);
+}
+
+/* Children that wait for their parent, one in each of these. */
+static void for_the_parent(void)
+{
+	static void (*const kinds[])(void) = { await_parent, send_to_parent, connect_to_parent,
+					       splice_from_parent, receive_from_parent };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct {
+		long type;
+		char text[8];
+	} message = { .type = 1 };
+
+	socketpair(AF_UNIX, SOCK_DGRAM, 0, pipes[0]);
+	(void)!pipe(pipes[2]);
+	pipes[1][0] = socket(AF_UNIX, SOCK_STREAM, 0);
+	bind(pipes[1][0], (struct sockaddr *)&address, sizeof(sa_family_t)); /* any name */
+	listen(pipes[1][0], 1);
+	pipes[1][1] = msgget(IPC_PRIVATE, 0600);
+	msgsnd(pipes[1][1], &message, 8, 0);
+	msgrcv(pipes[1][1], &message, 8, 0, 0);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (fork() != 0)
+			continue;
+		close(pipes[0][0]);
+		close(pipes[2][1]);
+		kinds[i]();
+		_exit(0);
+	}
+	say_ready();
+	sleep(1000);
+}
+
 static void *read_lock(void *unused)
 {
 	pthread_rwlock_rdlock(&rwlocks[0]);
@@ -328,7 +403,9 @@ static void reader_behind_writer(void)
 	pthread_rwlockattr_t attr;
 
 	pthread_rwlockattr_init(&attr);
+#ifdef __GLIBC__ /* musl has no such preference */
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
 	pthread_rwlock_init(&rwlocks[0], &attr);
 	pthread_rwlock_rdlock(&rwlocks[0]);
 	pthread_create(&ring[0], NULL, write_lock, NULL);
@@ -450,6 +527,7 @@ static const struct {
 	void (*run)(void);
 } kinds[] = {
 	{ "normal", normal_mutexes },
+	{ "parents", for_the_parent },
 	{ "recursive", recursive_mutexes },
 	{ "robust", robust_mutexes },
 	{ "pi", pi_mutexes },

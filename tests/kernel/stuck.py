@@ -103,7 +103,7 @@ class Case:
         self.process = subprocess.Popen(argv, cwd=self.folder, stdout=subprocess.PIPE, process_group=0,
                                         stdin=subprocess.DEVNULL, text=True)
         self.pid = self.process.pid
-        self.report, self.done = None, None
+        self.report, self.done, self.queues = None, None, []
 
     def look(self, *options, **more):
         self.done = kernel.holdup("stuck", "--json", *options, self.pid, **more)
@@ -119,6 +119,8 @@ class Case:
         except ProcessLookupError:
             pass
         self.process.wait()
+        for queue in self.queues:
+            subprocess.run(["ipcrm", "-q", queue], capture_output=True, check=False)
 
     def thread(self, tid):
         return next((one for one in self.report["threads"] if one["tid"] == tid), None)
@@ -205,9 +207,10 @@ def rlocks_timed(case):
 
 
 def python_locks(case):
-    """They note no owner, and the report says so."""
+    """They note no owner, and the report says so; one of the two is joined."""
     objects = [(one["wait"] or {"object": ""})["object"] or "" for one in case.others()]
-    return unowned(case) and sum(word.startswith("Python Lock (notes no owner)") for word in objects) == 2
+    return (all(one["waits_for"] == [] and "no owner is known" in one["root"] for one in case.others())
+            and no_deadlock(case) and sum(word.startswith("Python Lock (notes no owner)") for word in objects) == 2)
 
 
 def ring_of(count):
@@ -260,6 +263,21 @@ def each_for_the_parent(case):
             and how[1].startswith("inferred: ") and "has not waited for it" in how[2])
 
 
+def five_for_the_parent(case):
+    """Of a pidfd, a full socket, a full queue of connections, a pipe, and a message queue, which is inferred."""
+    with open("/proc/%d/task/%d/children" % (case.pid, case.pid)) as file:
+        children = [int(word) for word in file.read().split()]
+    report = json.loads(kernel.holdup("stuck", "--json", *children).stdout)
+    threads = {one["tid"]: one for one in report["threads"]}
+    how = [[edge["how"] for edge in threads[child]["waits_for"] if edge["tid"] == case.pid] for child in children]
+    for queue in re.findall(r"message queue (\d+)", json.dumps(report)):
+        case.queues.append(queue)
+    return (report["cycles"] == [] and how[:4] == [["is awaited by a pidfd"], ["has the other end of the unix socket"],
+                                                   ["accepts no connection there"], ["can write to the pipe"]]
+            and how[4] == ["inferred: sent to the queue last"]
+            and "whose queue is full" in threads[children[2]]["wait"]["object"])
+
+
 # What is stuck, and how that is to be told.
 KINDS = (
     ("normal", two_and_a_victim, "two mutexes"),
@@ -281,6 +299,7 @@ KINDS = (
     ("lost", unowned, "a condition variable without an owner"),
     ("convoy", convoy, "four behind one mutex"),
     ("behind", behind_the_writer, "a reader behind a writer that waits"),
+    ("parents", five_for_the_parent, "a pidfd, full queues, a pipe that is spliced, a message queue"),
     ("three", each_for_the_parent, "an eventfd, a message queue, a child that has exited"),
 )
 
@@ -350,6 +369,56 @@ def without_root(tap, case):
         return
     shutil.copy(PROGRAM, os.path.join(case.folder, "own"))
     user_may_look(tap, case)
+
+
+def cgroup_of(kind, v1, v2):
+    """A new cgroup: its folder and the file that limits it, or Nones."""
+    for root, file in (("/sys/fs/cgroup/" + kind, v1), ("/sys/fs/cgroup", v2), ("/sys/fs/cgroup/unified", v2)):
+        folder = "%s/holdup-test-%d" % (root, os.getpid())
+        try:
+            os.mkdir(folder)
+        except OSError:
+            continue
+        if os.path.exists(os.path.join(folder, file)) and os.path.exists(os.path.join(folder, "cgroup.procs")):
+            return folder, os.path.join(folder, file)
+        os.rmdir(folder)
+    return None, None
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def by_a_cgroup(tap, folder):
+    """A child that is frozen where it sleeps, and one whose quota is used up."""
+    for kind, v1, v2, freeze, thaw, word in (("freezer", "freezer.state", "cgroup.freeze", ("FROZEN", "1"), ("THAWED", "0"), "is frozen by its cgroup"),
+                                             ("cpu", "cpu.cfs_quota_us", "cpu.max", ("1000", "1000 100000"), None, "CPU quota of cgroup")):
+        group, limit = cgroup_of(kind, v1, v2)
+        if not group:
+            tap.skipped(word, "no cgroup of this kind can be made")
+            continue
+        case = Case(kind, ["/bin/sh", "-c", "(%s) | cat" % ("exec sleep 1000" if thaw else "while :; do :; done")], folder)
+        try:
+            time.sleep(0.2)
+            with open("/proc/%d/task/%d/children" % (case.pid, case.pid)) as file:
+                writer, reader = [int(pid) for pid in file.read().split()]
+            write(os.path.join(group, "cgroup.procs"), str(writer))
+            write(limit, freeze[limit.endswith(v2)])
+            time.sleep(0.5)
+            told = json.loads(kernel.holdup("stuck", "--json", reader).stdout)
+            thread = next(one for one in told["threads"] if one["tid"] == reader)
+            tap.ok(edges(thread) == [writer] and word in thread["root"], word, told)
+        finally:
+            if thaw:
+                write(limit, thaw[limit.endswith(v2)])
+            case.end()
+            for _ in range(100):
+                try:
+                    os.rmdir(group)
+                    break
+                except OSError:
+                    time.sleep(0.05)
 
 
 def busy_ones(tap, folder):
@@ -634,6 +703,7 @@ def main():
         java_monitors(tap, folder)
         real_java(tap, folder)
         real_go(tap, folder)
+        by_a_cgroup(tap, folder)
         busy_ones(tap, folder)
         hostile_name(tap, folder)
         wrong_words(tap)

@@ -126,6 +126,34 @@ static void one_of_several_that_runs_is_enough(void **unused)
 	stuck_free(stuck);
 }
 
+/* Both hold a lock, one of them runs, and the other one waits for who wants it. */
+static void one_of_several_who_are_all_needed_is_not_enough(void **unused)
+{
+	struct stuck *stuck = ring();
+
+	stuck->threads[1].needs_all = true;
+	add(stuck, 1, 3);
+	wait_for(&stuck->threads[1], 3, false);
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 1);
+	assert_int_equal(stuck->cycles[0].count, 2);
+	stuck_free(stuck);
+}
+
+/* Of those who queued before it PostgreSQL can let it pass. */
+static void who_queued_before_is_not_needed(void **unused)
+{
+	struct stuck *stuck = ring();
+
+	stuck->threads[1].needs_all = true;
+	stuck->threads[1].edges[0].is_inferred = true;
+	add(stuck, 1, 3);
+	wait_for(&stuck->threads[1], 3, false);
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 0);
+	stuck_free(stuck);
+}
+
 static void any_thread_of_a_process_can_go_on_for_it(void **unused)
 {
 	struct stuck *stuck = stuck_new();
@@ -202,6 +230,15 @@ static void many_behind_one_are_a_convoy(void **unused)
 }
 
 /* The slow and obvious way: take away who can go on, until nobody is left who can. */
+static bool can_all(const struct stuck_thread *thread, const bool *goes_on)
+{
+	bool can = true;
+
+	for (size_t k = 0; k < thread->edge_count; k++)
+		can &= thread->edges[k].is_inferred || goes_on[thread->edges[k].tid - 1];
+	return can;
+}
+
 static void take_away(const struct stuck *stuck, bool *goes_on)
 {
 	bool is_changed = true;
@@ -212,8 +249,10 @@ static void take_away(const struct stuck *stuck, bool *goes_on)
 			const struct stuck_thread *thread = &stuck->threads[i];
 			bool can = thread->kind != STUCK_TASKS;
 
-			for (size_t k = 0; k < thread->edge_count; k++)
+			for (size_t k = 0; k < thread->edge_count && !thread->needs_all; k++)
 				can |= goes_on[thread->edges[k].tid - 1];
+			if (thread->needs_all)
+				can |= can_all(thread, goes_on);
 			is_changed |= can && !goes_on[i];
 			goes_on[i] |= can;
 		}
@@ -233,6 +272,8 @@ static bool reaches(const struct stuck *stuck, const bool *goes_on, size_t from,
 		for (size_t k = 0; k < thread->edge_count; k++) {
 			size_t next = (size_t)thread->edges[k].tid - 1;
 
+			if (thread->needs_all && thread->edges[k].is_inferred)
+				continue;
 			if (next == to)
 				return true;
 			if (!goes_on[next] && !seen[next]) {
@@ -257,6 +298,9 @@ static void random_graphs_have_the_deadlocks_of_the_slow_way(void **unused)
 
 			for (int edges = rand() % 3 + (rand() % 4 > 0); edges > 0; edges--)
 				wait_for(thread, rand() % (int)count + 1, false);
+			thread->needs_all = rand() % 2;
+			for (size_t k = 0; k < thread->edge_count; k++)
+				thread->edges[k].is_inferred = thread->needs_all && rand() % 4 == 0;
 		}
 		take_away(stuck, goes_on);
 		graph_run(stuck);
@@ -292,6 +336,8 @@ int main(void)
 		cmocka_unit_test(what_is_inferred_is_no_deadlock),
 		cmocka_unit_test(who_may_be_unknown_is_no_deadlock),
 		cmocka_unit_test(one_of_several_that_runs_is_enough),
+		cmocka_unit_test(one_of_several_who_are_all_needed_is_not_enough),
+		cmocka_unit_test(who_queued_before_is_not_needed),
 		cmocka_unit_test(any_thread_of_a_process_can_go_on_for_it),
 		cmocka_unit_test(a_chain_is_followed_to_its_end),
 		cmocka_unit_test(what_names_nobody_is_without_hope_when_all_of_a_process_sleep),

@@ -1,0 +1,129 @@
+/* cgroups.c - see cgroups.h. Both versions, where distributions mount them. */
+#include "stuck/cgroups.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proc/proc.h"
+#include "stuck/look.h"
+
+#define TEXT_BYTES 4096
+#define PATH_BYTES 1024
+#define LEVELS_MAX 32
+
+/* A controller's line of /proc/PID/cgroup, and where its files are. */
+struct hierarchy {
+	const char *marker; /* ":cpu," or ":cpu:" ... */
+	const char *root;
+};
+
+static const struct hierarchy freezers[] = {
+	{ ":freezer:", "/sys/fs/cgroup/freezer" },
+	{ "0::", "/sys/fs/cgroup" },
+	{ "0::", "/sys/fs/cgroup/unified" },
+};
+
+static const struct hierarchy quotas[] = {
+	{ ":cpu:", "/sys/fs/cgroup/cpu" },
+	{ ":cpu,cpuacct:", "/sys/fs/cgroup/cpu,cpuacct" },
+	{ "0::", "/sys/fs/cgroup" },
+	{ "0::", "/sys/fs/cgroup/unified" },
+};
+
+/* The path of the cgroup below its root; false = the process has none there. */
+static bool cgroup_path(const char *text, const char *marker, char path[PATH_BYTES])
+{
+	const char *at = strstr(text, marker);
+	size_t length;
+
+	if (!at)
+		return false;
+	at += strlen(marker);
+	length = strcspn(at, "\n");
+	if (at[0] != '/' || length >= PATH_BYTES || strstr(at, "/..") == at)
+		return false;
+	memcpy(path, at, length);
+	path[length] = '\0';
+	return true;
+}
+
+static bool cgroup_read(const char *root, const char *path, const char *file, char text[TEXT_BYTES])
+{
+	AUTO_FREE char *name = xasprintf("%s%s/%s", root, path, file);
+
+	return proc_read(AT_FDCWD, name, text, TEXT_BYTES) > 0;
+}
+
+bool cgroup_is_frozen(struct look *look, struct process *process)
+{
+	char own[TEXT_BYTES], text[TEXT_BYTES], path[PATH_BYTES];
+
+	if (look_file(look, process, "cgroup", own, sizeof(own)) <= 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(freezers); i++) {
+		if (!cgroup_path(own, freezers[i].marker, path))
+			continue;
+		if (cgroup_read(freezers[i].root, path, "freezer.state", text) &&
+		    strncmp(text, "FROZEN", 6) == 0)
+			return true;
+		if (cgroup_read(freezers[i].root, path, "cgroup.events", text) &&
+		    strstr(text, "frozen 1"))
+			return true;
+	}
+	return false;
+}
+
+static bool read_count(const char *text, const char *name, uint64_t *out_count)
+{
+	const char *at = strstr(text, name);
+
+	return at && sscanf(at + strlen(name), " %" SCNu64, out_count) == 1;
+}
+
+/* Whether this one has a limit, and how often that was reached. */
+static bool quota_of(const char *root, const char *path, uint64_t *out_hit, uint64_t *out_periods)
+{
+	char text[TEXT_BYTES];
+	bool is_limited =
+		(cgroup_read(root, path, "cpu.max", text) && strncmp(text, "max", 3) != 0) ||
+		(cgroup_read(root, path, "cpu.cfs_quota_us", text) && text[0] != '-');
+
+	return is_limited && cgroup_read(root, path, "cpu.stat", text) &&
+	       read_count(text, "nr_throttled", out_hit) &&
+	       read_count(text, "nr_periods", out_periods) && *out_hit > 0;
+}
+
+static bool quota_above(const char *root, char path[PATH_BYTES], char *text, size_t bytes)
+{
+	uint64_t hit, periods;
+
+	for (int level = 0; level < LEVELS_MAX && path[0] == '/' && path[1]; level++) {
+		if (quota_of(root, path, &hit, &periods)) {
+			snprintf(text, bytes,
+				 "CPU quota of cgroup %.100s, used up in %" PRIu64 " of %" PRIu64
+				 " periods",
+				 path, hit, periods);
+			return true;
+		}
+		*strrchr(path, '/') = '\0';
+	}
+	return false;
+}
+
+bool cgroup_quota(struct look *look, struct process *process, char *text, size_t bytes)
+{
+	char own[TEXT_BYTES], path[PATH_BYTES];
+
+	if (look_file(look, process, "cgroup", own, sizeof(own)) <= 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
+		if (cgroup_path(own, quotas[i].marker, path) &&
+		    quota_above(quotas[i].root, path, text, bytes))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,22 @@
+/*
+ * cgroups.h - what the cgroup of a process keeps it from: running at all, or more than its quota of CPU time.
+ */
+#ifndef STUCK_CGROUPS_H
+#define STUCK_CGROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct look;
+struct process;
+
+/* Whether its cgroup, or one above, is frozen. False also when that is not known. */
+bool cgroup_is_frozen(struct look *look, struct process *process);
+
+/*
+ * The quota of its cgroup, or of the nearest above, that was used up before: "CPU quota of cgroup /a, used up in 3 of
+ * 5 periods". False = there is none, or it is not known.
+ */
+bool cgroup_quota(struct look *look, struct process *process, char *text, size_t bytes);
+
+#endif
