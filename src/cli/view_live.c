@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -199,13 +200,31 @@ struct stdio {
 
 #define STDIO_NONE ((struct stdio){ { -1, -1, -1 }, -1 })
 
-/* Beside the trace, so that no user's program fills memory with it. */
-static int stdio_begin(struct stdio *stdio, const char *dir, struct err *err)
+/*
+ * A file without a name: beside the trace, so that no user's program fills memory with it; where the file
+ * system there makes none (vfat), in another folder; at last in memory.
+ */
+static int open_printed(const char *dir)
 {
 	AUTO_FREE char *copy = xstrdup(dir);
+	const char *folders[] = { dirname(copy), "/var/tmp", "/tmp" };
+	int fd = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(folders) && fd < 0; i++)
+		fd = open(folders[i], O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		fd = memfd_create("holdup-printed", MFD_CLOEXEC);
+		if (fd >= 0)
+			(void)fcntl(fd, F_SETFL, O_APPEND); /* of a regular file it cannot fail */
+	}
+	return fd;
+}
+
+static int stdio_begin(struct stdio *stdio, const char *dir, struct err *err)
+{
 	AUTO_CLOSE int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	stdio->printed = open(dirname(copy), O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	stdio->printed = open_printed(dir);
 	if (none < 0 || stdio->printed < 0)
 		return err_set(err, -errno, "cannot keep what the command prints: %s",
 			       strerror(errno));

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "timeline/decoded.h"
 
 #define PLACES	  384u	      /* of about 100 KiB, with waits */
 #define ROOM_MAX  (96u << 10) /* that a place keeps for the next chunk */
@@ -29,6 +30,7 @@ struct tl_cache {
 	struct map index; /* key -> place */
 	struct place places[PLACES];
 	uint32_t hand;
+	struct tl_decoded *decoded; /* owned */
 	char *damage;
 };
 
@@ -39,6 +41,7 @@ struct tl_cache *cache_new(const struct timeline *timeline, int fd)
 
 	cache->timeline = timeline;
 	cache->fd = fd;
+	cache->decoded = decoded_new();
 	if (fstat(fd, &stat) == 0)
 		cache->store_bytes = (uint64_t)stat.st_size;
 	for (uint32_t i = 0; i < PLACES; i++)
@@ -53,6 +56,7 @@ void cache_free(struct tl_cache *cache)
 	for (uint32_t i = 0; i < PLACES; i++)
 		chunk_fini(&cache->places[i].chunk);
 	map_fini(&cache->index);
+	decoded_free(cache->decoded);
 	mem_close_fd(&cache->fd);
 	free(cache->damage);
 	free(cache);
@@ -174,6 +178,16 @@ const struct chunk *cache_chunk(struct tl_cache *cache, const struct track *trac
 	return chunk;
 }
 
+const struct chunk *cache_packed(struct tl_cache *cache, const struct track *track, uint32_t index)
+{
+	return chunk_find(cache, track, index);
+}
+
+void cache_refuse(struct tl_cache *cache, const struct track *track, uint32_t index)
+{
+	note_damage(cache, &track->chunks[index], "its entries are invalid");
+}
+
 const struct chunk *cache_waits(struct tl_cache *cache, const struct track *track, uint32_t index)
 {
 	struct chunk_limits limits = limits_of(cache);
@@ -212,9 +226,26 @@ void cache_run(struct tl_cache *cache, const struct track *track, uint32_t index
 	run_init(out_run, SLOT_NONE);
 }
 
+void cache_places(struct tl_cache *cache, const struct track *track, uint32_t index,
+		  struct run *out_run)
+{
+	const struct chunk *chunk = chunk_find(cache, track, index);
+
+	if (chunk->byte_count && chunk_unpack_places(chunk, out_run))
+		return;
+	note_damage(cache, &track->chunks[index], "its sums are invalid");
+	run_init(out_run, SLOT_NONE);
+	out_run->only_places = true;
+}
+
 const char *cache_damage(const struct tl_cache *cache)
 {
 	return cache ? cache->damage : NULL;
+}
+
+struct tl_decoded *cache_decoded(struct tl_cache *cache)
+{
+	return cache->decoded;
 }
 
 uint64_t cache_store_bytes(const struct tl_cache *cache)

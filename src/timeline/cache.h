@@ -14,6 +14,7 @@
 
 struct timeline;
 struct tl_cache;
+struct tl_decoded;
 
 /* Chunks of 'timeline' are in 'fd', which the cache closes. */
 struct tl_cache *cache_new(const struct timeline *timeline, int fd);
@@ -25,6 +26,12 @@ void cache_free(struct tl_cache *cache); /* NULL is fine */
  */
 const struct chunk *cache_chunk(struct tl_cache *cache, const struct track *track, uint32_t index);
 
+/* The same as it is packed; byte_count is 0 where it cannot be read. */
+const struct chunk *cache_packed(struct tl_cache *cache, const struct track *track, uint32_t index);
+
+/* What is packed in chunk 'index' turned out to be damaged. */
+void cache_refuse(struct tl_cache *cache, const struct track *track, uint32_t index);
+
 /* The same with its waits, or with its edges, unpacked. */
 const struct chunk *cache_waits(struct tl_cache *cache, const struct track *track, uint32_t index);
 const struct chunk *cache_edges(struct tl_cache *cache, const struct track *track, uint32_t index);
@@ -33,8 +40,15 @@ const struct chunk *cache_edges(struct tl_cache *cache, const struct track *trac
 void cache_run(struct tl_cache *cache, const struct track *track, uint32_t index, bool with_max,
 	       struct run *out_run);
 
+/* The same without the rows: see chunk_unpack_places(). */
+void cache_places(struct tl_cache *cache, const struct track *track, uint32_t index,
+		  struct run *out_run);
+
 /* The first thing that could not be read, or NULL. */
 const char *cache_damage(const struct tl_cache *cache);
+
+/* Chunks as classes of states: see decoded.h. */
+struct tl_decoded *cache_decoded(struct tl_cache *cache);
 
 uint64_t cache_store_bytes(const struct tl_cache *cache);
 

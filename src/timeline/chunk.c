@@ -3,7 +3,7 @@
  *
  * Entries: the words that occur, each once, then per entry the time since the one
  * before and which word. A wait's index only grows by one as a rule: that is a
- * word of its own.
+ * word of its own, of each kind of wait, so that drawing needs no waits.
  */
 #include "timeline/chunk.h"
 
@@ -14,11 +14,13 @@
 #include "base/mem.h"
 #include "wire/index.h"
 
-/* What an entry's word is, in front of the numbers of the words themselves. */
+/*
+ * What an entry's word is, in front of the numbers of the words themselves: BLOCKED in a wait, by twice
+ * its kind; and 1 when that is not the wait after the last one: its index follows.
+ */
 enum {
-	WORD_NEXT_WAIT,	 /* BLOCKED in the wait after the last one */
-	WORD_OTHER_WAIT, /* BLOCKED in another one: its index follows */
-	WORDS_FROM,
+	KIND_ELSEWHERE = WAIT_KIND_COUNT, /* the wait is in another chunk */
+	WORDS_FROM = 2 * (KIND_ELSEWHERE + 1),
 };
 
 #define DICT_SLOTS 1024 /* a power of two */
@@ -60,6 +62,24 @@ static bool is_wait(const struct piece *piece, uint32_t word)
 	return word_kind(word) == WORD_BLOCKED && !(piece->id & TRACK_CPU);
 }
 
+static const struct wait *wait_of(const struct piece *piece, uint32_t word)
+{
+	uint32_t index = word_arg(word) - piece->first_wait;
+
+	if (word_kind(word) != WORD_BLOCKED)
+		return NULL;
+	return index < piece->wait_count ? &piece->waits[index] : NULL;
+}
+
+/* What an entry that is a wait begins with. */
+static uint32_t wait_code(const struct piece *piece, uint32_t word, uint32_t next_wait)
+{
+	const struct wait *wait = wait_of(piece, word);
+	uint32_t kind = wait ? wait_kind(wait) : (uint32_t)KIND_ELSEWHERE;
+
+	return 2 * kind + (word_arg(word) != next_wait);
+}
+
 /* Number the words that occur, but not those of waits. */
 static void dict_fill(struct dict *dict, const struct piece *piece)
 {
@@ -90,7 +110,7 @@ static void pack_entries(struct pack *pack, const struct piece *piece, struct di
 		if (is_wait(piece, entry->word)) {
 			uint32_t wait = word_arg(entry->word);
 
-			at = pack_at(at, wait == next_wait ? WORD_NEXT_WAIT : WORD_OTHER_WAIT);
+			at = pack_at(at, wait_code(piece, entry->word, next_wait));
 			if (wait != next_wait)
 				at = pack_at(at, wait);
 			next_wait = wait + 1;
@@ -179,15 +199,6 @@ static void pack_run(struct pack *pack, const struct run *before, const struct t
 		pack_u64(pack, i < row_count ? rows[i].count : 0);
 		pack_u64(pack, row->max_ns);
 	}
-}
-
-static const struct wait *wait_of(const struct piece *piece, uint32_t word)
-{
-	uint32_t index = word_arg(word) - piece->first_wait;
-
-	if (word_kind(word) != WORD_BLOCKED)
-		return NULL;
-	return index < piece->wait_count ? &piece->waits[index] : NULL;
 }
 
 static void feed_piece(struct run *run, const struct piece *piece)
@@ -304,8 +315,8 @@ static uint32_t unpack_entry_word(struct unpack *from, const struct dict *dict, 
 {
 	uint64_t number = unpack_u64(from);
 
-	if (number == WORD_NEXT_WAIT || number == WORD_OTHER_WAIT) {
-		uint32_t wait = number == WORD_NEXT_WAIT ? *next_wait : unpack_u32(from);
+	if (number < WORDS_FROM) {
+		uint32_t wait = number & 1 ? unpack_u32(from) : *next_wait;
 
 		*next_wait = wait + 1;
 		return word_make(WORD_BLOCKED, wait);
@@ -491,33 +502,192 @@ static void unpack_row(struct unpack *from, bool with_max, struct totals *totals
 	row->max_ns = with_max ? max_ns : 0;
 }
 
+/* All but the rows. */
+static void unpack_run_head(struct unpack *from, struct run *run)
+{
+	uint64_t flags;
+
+	run->now = unpack_u64(from);
+	run->wait_begin = unpack_u64(from);
+	run->call_begin = unpack_u64(from);
+	run->word = unpack_word(from);
+	run->wait_in = unpack_word(from);
+	run->wait_kind = unpack_u32(from);
+	run->call = unpack_u32(from) - 1;
+	run->cpu = unpack_u32(from) - 1;
+	run->ran_on = unpack_u32(from) - 1;
+	flags = unpack_u64(from);
+	run->on_cpu = flags & 1;
+	run->counted = flags >> 1 & 1;
+	run->call_known = flags >> 2 & 1;
+	run->vague = flags >> 3 & 1;
+	run->vague_ns = unpack_u64(from);
+}
+
 bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_run)
 {
 	struct chunk_head head = head_of(chunk);
 	const uint8_t *at = chunk->bytes + sizeof(head);
 	struct unpack from = { at, at + head.run_bytes, false };
-	uint64_t flags, rows;
+	uint64_t rows;
 
 	totals_clear(&out_run->totals);
-	out_run->now = unpack_u64(&from);
-	out_run->wait_begin = unpack_u64(&from);
-	out_run->call_begin = unpack_u64(&from);
-	out_run->word = unpack_word(&from);
-	out_run->wait_in = unpack_word(&from);
-	out_run->wait_kind = unpack_u32(&from);
-	out_run->call = unpack_u32(&from) - 1;
-	out_run->cpu = unpack_u32(&from) - 1;
-	out_run->ran_on = unpack_u32(&from) - 1;
-	flags = unpack_u64(&from);
-	out_run->on_cpu = flags & 1;
-	out_run->counted = flags >> 1 & 1;
-	out_run->call_known = flags >> 2 & 1;
-	out_run->vague = flags >> 3 & 1;
-	out_run->vague_ns = unpack_u64(&from);
+	unpack_run_head(&from, out_run);
 	run_restart(out_run);
 	rows = unpack_u64(&from);
 	for (uint64_t i = 0; i < rows && !from.failed; i++)
 		unpack_row(&from, with_max, &out_run->totals);
 	return !from.failed && from.at == from.end && word_kind(out_run->word) < WORD_KIND_COUNT &&
 	       out_run->now <= head.start;
+}
+
+bool chunk_unpack_places(const struct chunk *chunk, struct run *out_run)
+{
+	struct chunk_head head = head_of(chunk);
+	const uint8_t *at = chunk->bytes + sizeof(head);
+	struct unpack from = { at, at + head.run_bytes, false };
+
+	unpack_run_head(&from, out_run);
+	out_run->call = RUN_NO_CALL;
+	return !from.failed && word_kind(out_run->word) < WORD_KIND_COUNT &&
+	       out_run->now <= head.start;
+}
+
+/* ------------------------------------------------------------------ classes */
+
+void chunk_classes_fini(struct chunk_classes *classes)
+{
+	free(classes->near);
+	free(classes->far);
+	free(classes->classes);
+	free(classes->elsewhere);
+	*classes = (struct chunk_classes){ 0 };
+}
+
+static uint8_t class_of_word(const struct tl_classes *classes, uint32_t word, bool *out_failed)
+{
+	enum word_kind kind = word_kind(word);
+
+	*out_failed |= kind >= WORD_KIND_COUNT;
+	return classes->of_word[kind < WORD_KIND_COUNT ? kind : WORD_UNCERTAIN];
+}
+
+/* Sums before the chunk by their classes, as totals.h has them by rows. */
+static void unpack_classed_row(struct unpack *from, const struct tl_classes *classes, uint64_t *ns)
+{
+	uint64_t kind = unpack_u64(from);
+	uint32_t a = unpack_word(from);
+	uint64_t b = unpack_u64(from);
+	uint64_t row_ns = unpack_u64(from);
+
+	(void)unpack_u64(from); /* how many, and the longest */
+	(void)unpack_u64(from);
+	if (kind == TOTAL_WAIT && b < WAIT_KIND_COUNT)
+		ns[classes->of_wait[b]] += row_ns;
+	else if (kind == TOTAL_STATE && word_kind(a) != WORD_BLOCKED)
+		ns[class_of_word(classes, a, &from->failed)] += row_ns;
+}
+
+static bool unpack_classed_sums(const struct chunk_head *head, const uint8_t *at,
+				const struct tl_classes *classes, struct chunk_classes *out)
+{
+	struct unpack from = { at, at + head->run_bytes, false };
+	struct run run;
+	uint64_t rows;
+
+	unpack_run_head(&from, &run);
+	rows = unpack_u64(&from);
+	for (uint64_t i = 0; i < rows && !from.failed; i++)
+		unpack_classed_row(&from, classes, out->ns);
+	out->now = run.now;
+	out->in_class = class_of_word(classes, run.word, &from.failed);
+	if (word_kind(run.word) == WORD_BLOCKED && run.wait_kind < WAIT_KIND_COUNT)
+		out->in_class = classes->of_wait[run.wait_kind];
+	return !from.failed && from.at == from.end && run.now <= head->start;
+}
+
+static bool unpack_dict_classes(struct unpack *from, const struct tl_classes *classes,
+				uint8_t *out_classes, uint64_t *out_count)
+{
+	*out_count = unpack_u64(from);
+	if (*out_count > DICT_MAX)
+		return false;
+	for (uint64_t i = 0; i < *out_count; i++)
+		out_classes[i] = class_of_word(classes, unpack_word(from), &from->failed);
+	return !from->failed;
+}
+
+static void note_elsewhere(struct chunk_classes *out, uint32_t entry, uint32_t wait)
+{
+	if (out->elsewhere_count == out->elsewhere_cap) {
+		out->elsewhere_cap = out->elsewhere_cap ? 2 * out->elsewhere_cap : 4;
+		out->elsewhere =
+			xrealloc(out->elsewhere, out->elsewhere_cap, sizeof(*out->elsewhere));
+	}
+	out->elsewhere[out->elsewhere_count++] = (struct chunk_elsewhere){ entry, wait };
+}
+
+/* The time of entry 'index', or what is to come: 'near' gives way to 'far' when it does not fit. */
+static void put_time(struct chunk_classes *out, uint32_t index, uint64_t since)
+{
+	if (!out->far && since <= UINT32_MAX) {
+		out->near[index] = (uint32_t)since;
+		return;
+	}
+	if (!out->far) {
+		out->far = xcalloc(out->count, sizeof(*out->far));
+		for (uint32_t i = 0; i < index; i++)
+			out->far[i] = out->near[i];
+		free(out->near);
+		out->near = NULL;
+	}
+	out->far[index] = since;
+}
+
+static bool unpack_classed_entries(struct unpack *from, const struct tl_classes *classes,
+				   uint32_t next_wait, struct chunk_classes *out)
+{
+	uint8_t class_of[DICT_MAX];
+	uint64_t since = 0, words;
+
+	if (!unpack_dict_classes(from, classes, class_of, &words))
+		return false;
+	for (uint32_t i = 0; i < out->count; i++) {
+		uint64_t delta = unpack_u64(from), number = unpack_u64(from);
+
+		if (delta > UINT64_MAX / 2 - out->start - since)
+			return false;
+		since += delta;
+		put_time(out, i, since);
+		if (number - WORDS_FROM < words) {
+			out->classes[i] = class_of[number - WORDS_FROM];
+		} else if (number < WORDS_FROM) {
+			uint32_t wait = number & 1 ? unpack_u32(from) : next_wait;
+
+			next_wait = wait + 1;
+			if (number / 2 == KIND_ELSEWHERE)
+				note_elsewhere(out, i, wait);
+			else
+				out->classes[i] = classes->of_wait[number / 2];
+		} else {
+			from->failed |= number != WORDS_FROM + DICT_MAX;
+			out->classes[i] = class_of_word(classes, unpack_u32(from), &from->failed);
+		}
+	}
+	return !from->failed && from->at == from->end;
+}
+
+bool chunk_unpack_classes(const struct chunk *chunk, const struct tl_classes *classes,
+			  struct chunk_classes *out_classes)
+{
+	struct chunk_head head = head_of(chunk);
+	const uint8_t *at = chunk->bytes + sizeof(head);
+	struct unpack from = { at + head.run_bytes, at + head.run_bytes + head.entry_bytes, false };
+
+	out_classes->start = head.start;
+	out_classes->count = head.entry_count;
+	out_classes->near = xcalloc(head.entry_count, sizeof(*out_classes->near));
+	out_classes->classes = xcalloc(head.entry_count, 1);
+	return unpack_classed_sums(&head, at, classes, out_classes) &&
+	       unpack_classed_entries(&from, classes, head.first_wait, out_classes);
 }

@@ -86,4 +86,31 @@ bool chunk_unpack_edges(struct chunk *chunk, const struct chunk_limits *limits);
  */
 bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_run);
 
+/* The same without the rows: where it ran. */
+bool chunk_unpack_places(const struct chunk *chunk, struct run *out_run);
+
+/* The entries of a chunk by classes, and what everything before it adds up to. */
+struct chunk_classes {
+	uint64_t ns[TL_CLASSES]; /* up to 'now', ns since the origin */
+	uint64_t now;
+	uint64_t start;	  /* of the first entry, ns since the origin */
+	uint8_t in_class; /* in force at 'now' */
+	uint32_t count;	  /* of entries */
+	uint32_t *
+		near; /* owned; time of each since 'start', ns; NULL: it does not fit, and is in 'far' */
+	uint64_t *far;	  /* owned */
+	uint8_t *classes; /* owned */
+	/* Entries whose wait is in another chunk; their classes are not set. */
+	struct chunk_elsewhere {
+		uint32_t entry, wait;
+	} * elsewhere; /* owned */
+	uint32_t elsewhere_count, elsewhere_cap;
+};
+
+void chunk_classes_fini(struct chunk_classes *classes);
+
+/* Into a zeroed struct. False: the chunk is damaged, and what is in the struct is to be freed. */
+bool chunk_unpack_classes(const struct chunk *chunk, const struct tl_classes *classes,
+			  struct chunk_classes *out_classes);
+
 #endif

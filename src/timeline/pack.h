@@ -75,6 +75,18 @@ static inline uint64_t unpack_u64(struct unpack *from)
 {
 	uint64_t value = 0;
 
+	if (__builtin_expect(from->end - from->at >= 2, 1)) { /* most are that small */
+		uint8_t low = from->at[0], high = from->at[1];
+
+		if (low < 0x80) {
+			from->at++;
+			return low;
+		}
+		if (high < 0x80) {
+			from->at += 2;
+			return (uint64_t)high << 7 | (low & 0x7f);
+		}
+	}
 	for (uint32_t shift = 0; shift < 64 && from->at < from->end; shift += 7) {
 		uint8_t byte = *from->at++;
 

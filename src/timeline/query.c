@@ -13,24 +13,6 @@
 #include "timeline/run.h"
 #include "timeline/timeline.h"
 
-/* The last piece that begins before 'time'; the first one when none does. */
-static uint32_t piece_before(const struct track *track, uint64_t time)
-{
-	uint32_t low = 0, high = track->chunk_count;
-
-	if (track->count > track->base && (!track->chunk_count || track->tail[0].time < time))
-		return track->chunk_count;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (track->chunks[middle].start < time)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Let the iterator stand at the beginning of a piece. */
 static void enter_piece(struct tl_iter *iter, uint32_t piece)
 {
@@ -79,7 +61,7 @@ static void go_to(struct tl_iter *iter, uint64_t time)
 	const struct track *track = iter->track;
 
 	iter->word = track->id & TRACK_CPU ? SLOT_NONE : word_make(WORD_NONE, 0);
-	enter_piece(iter, piece_before(track, time));
+	enter_piece(iter, track_piece(track, time));
 	iter->at = entries_before(iter, time);
 	if (iter->at)
 		iter->word = iter->entries[iter->at - 1].word;
@@ -279,7 +261,7 @@ static void keep_longest(struct totals *longest, const struct totals *from)
 static void feed_window(struct run *run, struct tl_iter *iter, uint64_t end, struct totals *longest)
 {
 	const struct track *track = iter->track;
-	uint32_t last = piece_before(track, end);
+	uint32_t last = track_piece(track, end);
 
 	feed_before(run, iter, end);
 	keep_longest(longest, &run->totals);
@@ -313,7 +295,7 @@ void timeline_totals(const struct timeline *timeline, uint32_t slot, uint64_t st
 		return;
 	iter.track = &timeline->threads[slot]->track;
 	run_init(&run, SLOT_NONE);
-	begin_piece(&run, &iter, piece_before(iter.track, start));
+	begin_piece(&run, &iter, track_piece(iter.track, start));
 	feed_before(&run, &iter, start);
 	run_to(&run, start);
 	run_settle(&run);
@@ -332,20 +314,69 @@ void timeline_totals(const struct timeline *timeline, uint32_t slot, uint64_t st
 	run_fini(&run);
 }
 
+struct tl_places {
+	struct tl_iter iter;
+	struct run run; /* with only_places */
+	bool begun;
+};
+
+struct tl_places *tl_places_new(const struct timeline *timeline, uint32_t slot)
+{
+	struct tl_places *places = xcalloc(1, sizeof(*places));
+
+	places->iter =
+		(struct tl_iter){ .timeline = timeline, .track = &timeline->threads[slot]->track };
+	return places;
+}
+
+void tl_places_free(struct tl_places *places)
+{
+	free(places);
+}
+
+static void places_begin(struct tl_places *places, uint32_t piece)
+{
+	const struct track *track = places->iter.track;
+	const struct timeline *timeline = places->iter.timeline;
+
+	places->begun = true;
+	enter_piece(&places->iter, piece);
+	run_init(&places->run, thread_idle_cpu(timeline->threads[track->id]));
+	places->run.only_places = true;
+	if (piece < track->chunk_count)
+		cache_places(timeline->cache, track, piece, &places->run);
+}
+
+uint32_t tl_places_at(struct tl_places *places, uint64_t at_ns)
+{
+	uint64_t origin = places->iter.timeline->origin_ns,
+		 at = at_ns > origin ? at_ns - origin : 0;
+	uint32_t piece = track_piece(places->iter.track, at);
+
+	if (!places->begun || piece > places->iter.piece)
+		places_begin(places, piece);
+	while (places->iter.at < places->iter.count) {
+		const struct track_entry *entry = peek(&places->iter);
+
+		if (entry->time >= at)
+			break;
+		run_feed(&places->run, entry->time, entry->word, NULL);
+		places->iter.at++;
+	}
+	return places->run.ran_on;
+}
+
 uint32_t timeline_ran_on(const struct timeline *timeline, uint32_t slot, uint64_t at_ns)
 {
-	uint64_t origin = timeline->origin_ns, at = at_ns > origin ? at_ns - origin : 0;
-	struct tl_iter iter = { .timeline = timeline };
-	struct run run;
+	struct tl_places *places;
+	uint32_t cpu;
 
 	if (slot >= timeline->thread_count)
 		return SLOT_NONE;
-	iter.track = &timeline->threads[slot]->track;
-	run_init(&run, SLOT_NONE);
-	begin_piece(&run, &iter, piece_before(iter.track, at));
-	feed_before(&run, &iter, at);
-	run_fini(&run);
-	return run.ran_on;
+	places = tl_places_new(timeline, slot);
+	cpu = tl_places_at(places, at_ns);
+	tl_places_free(places);
+	return cpu;
 }
 
 /* ------------------------------------------------------------------ columns */
@@ -375,7 +406,7 @@ static uint32_t grown_most(const struct totals *now, const struct totals *before
 /* Go on to 'time': inside the piece at hand, or with the sums of a later one. */
 static void run_on(struct run *run, struct tl_iter *iter, uint64_t time)
 {
-	uint32_t piece = piece_before(iter->track, time);
+	uint32_t piece = track_piece(iter->track, time);
 
 	if (piece > iter->piece)
 		begin_piece(run, iter, piece);
@@ -400,7 +431,7 @@ void timeline_columns(const struct timeline *timeline, uint32_t slot, uint64_t s
 		return;
 	iter.track = &timeline->threads[slot]->track;
 	run_init(&run, SLOT_NONE);
-	begin_piece(&run, &iter, piece_before(iter.track, start));
+	begin_piece(&run, &iter, track_piece(iter.track, start));
 	run_on(&run, &iter, start);
 	for (uint32_t i = 0; i < width; i++) {
 		__uint128_t part = (__uint128_t)(end - start) * (i + 1) / width;
@@ -419,6 +450,7 @@ void timeline_columns(const struct timeline *timeline, uint32_t slot, uint64_t s
 struct tl_sums {
 	struct tl_iter iter;
 	struct run run;
+	bool begun; /* a piece was entered: that of the first time that is asked */
 };
 
 struct tl_sums *tl_sums_new(const struct timeline *timeline, uint32_t slot)
@@ -427,8 +459,7 @@ struct tl_sums *tl_sums_new(const struct timeline *timeline, uint32_t slot)
 
 	sums->iter =
 		(struct tl_iter){ .timeline = timeline, .track = &timeline->threads[slot]->track };
-	run_init(&sums->run, SLOT_NONE);
-	begin_piece(&sums->run, &sums->iter, 0);
+	run_init(&sums->run, thread_idle_cpu(timeline->threads[slot]));
 	return sums;
 }
 
@@ -442,7 +473,7 @@ void tl_sums_free(struct tl_sums *sums)
 
 void tl_sums_renew(struct tl_sums *sums)
 {
-	if (sums->iter.track->chunk_count)
+	if (sums->iter.track->chunk_count || !sums->begun)
 		return;
 	enter_piece(&sums->iter, 0);
 	sums->iter.at = entries_before(&sums->iter, sums->run.now);
@@ -454,6 +485,9 @@ const struct totals *tl_sums_at(struct tl_sums *sums, uint64_t time_ns)
 	uint64_t time = time_ns > origin ? time_ns - origin : 0;
 
 	if (time > sums->run.now) {
+		if (!sums->begun)
+			begin_piece(&sums->run, &sums->iter, track_piece(sums->iter.track, time));
+		sums->begun = true;
 		run_on(&sums->run, &sums->iter, time);
 	} else {
 		run_settle(&sums->run);
@@ -511,8 +545,8 @@ void tl_edges_begin(struct tl_edge_iter *iter, const struct timeline *timeline, 
 		.timeline = timeline, .slot = slot, .start_ns = start_ns, .end_ns = end_ns
 	};
 	if (slot < timeline->thread_count)
-		iter->piece = piece_before(&timeline->threads[slot]->track,
-					   start_ns > origin ? start_ns - origin : 0);
+		iter->piece = track_piece(&timeline->threads[slot]->track,
+					  start_ns > origin ? start_ns - origin : 0);
 }
 
 bool tl_edges_next(struct tl_edge_iter *iter, struct tl_edge *out_edge)

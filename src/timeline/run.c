@@ -165,6 +165,8 @@ void run_to(struct run *run, uint64_t time)
 	}
 	run->now = time;
 	run->goes_on = 0;
+	if (run->only_places)
+		return;
 	run->vague_ns += run->vague ? ns : 0;
 	mode = mode_of[word_kind(run->word)];
 	state = row(run, total_key(TOTAL_STATE, run_state_of(run->word), 0));
@@ -299,7 +301,8 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 		go_on(run, word);
 		return;
 	}
-	if (word_kind(run->word) == WORD_BLOCKED && (int64_t)(time - run->wait_begin) > 0)
+	if (word_kind(run->word) == WORD_BLOCKED && (int64_t)(time - run->wait_begin) > 0 &&
+	    !run->only_places)
 		keep_max(row(run, total_key(TOTAL_WAIT, run->wait_in, run->wait_kind)),
 			 time - run->wait_begin);
 	if ((kind == WORD_PREEMPTED || kind == WORD_WAIT_CPU || kind == WORD_CPU) &&
@@ -307,7 +310,7 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 		settle_cpu(run);
 		run->cpu = word_arg(word);
 	}
-	if (kind == WORD_SYSCALL || run->call != RUN_NO_CALL)
+	if ((kind == WORD_SYSCALL || run->call != RUN_NO_CALL) && !run->only_places)
 		follow_call(run, word);
 	follow_mode(run, kind);
 	if (on_cpu && !run->on_cpu)

@@ -36,6 +36,7 @@ struct run {
 	bool counted;	    /* the interval in force was counted */
 	bool call_known;    /* its beginning was seen */
 	bool vague;	    /* whether below all interrupts it is in a call is not known */
+	bool only_places;   /* nothing is added up: on_cpu, cpu and ran_on are kept, no more */
 	uint8_t goes_on;    /* so many of the next entries, of this instant, began before */
 	uint64_t before[2]; /* by enum word_before: so many ns */
 	uint64_t vague_ns;

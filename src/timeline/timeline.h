@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "base/names.h"
 #include "event/facts.h"
+#include "timeline/totals.h"
 #include "timeline/track.h"
 
 /* A state is one word: the kind in the top 5 bits, its argument below. */
@@ -584,6 +585,12 @@ uint32_t timeline_ran_on(const struct timeline *timeline, uint32_t slot, uint64_
 /* The thread that ran on 'cpu' at 'at_ns', or SLOT_NONE. */
 uint32_t timeline_running_at(const struct timeline *timeline, uint32_t cpu, uint64_t at_ns);
 
+/* The same for one time after the other: what was walked along is not walked along again. */
+struct tl_places;
+struct tl_places *tl_places_new(const struct timeline *timeline, uint32_t slot);
+void tl_places_free(struct tl_places *places); /* NULL is fine */
+uint32_t tl_places_at(struct tl_places *places, uint64_t at_ns);
+
 struct totals;
 
 /*
@@ -629,6 +636,39 @@ bool tl_sums_pace(struct tl_sums *sums, struct tl_pace *out_pace);
 
 /* Time in which it is not known whether a call was under way, up to where tl_sums_at() was asked. */
 uint64_t tl_sums_vague_ns(const struct tl_sums *sums);
+
+/*
+ * The same as tl_sums, by a few classes of states that the caller chooses: for drawing, where it costs
+ * a tenth. No waits are unpacked, and chunks are kept as classes, for one table of them: so all should use the same.
+ */
+#define TL_CLASSES 32 /* a class is below that */
+
+struct tl_classes {
+	uint8_t of_word[WORD_KIND_COUNT]; /* WORD_BLOCKED: of a wait that is not known */
+	uint8_t of_wait[WAIT_KIND_COUNT];
+};
+
+/* 'classes' stay as long as the timeline does. */
+struct tl_classed;
+struct tl_classed *tl_classed_new(const struct timeline *timeline, uint32_t slot,
+				  const struct tl_classes *classes);
+void tl_classed_free(struct tl_classed *classed); /* NULL is fine */
+
+/*
+ * What passed by class from the time that was asked last, or the origin, up to 'time_ns', which may not be before that.
+ * Returns the bits of classes whose ns are set in 'out_ns', TL_CLASSES of them; the others, that did not grow, are left alone.
+ */
+uint32_t tl_classed_take(struct tl_classed *classed, uint64_t time_ns, uint64_t *out_ns);
+
+/* What goes on at the time that was asked last. */
+struct tl_classed_pace {
+	uint64_t since_ns; /* of its entry */
+	uint64_t until_ns; /* included; UINT64_MAX = there is no other entry */
+	uint8_t in_class;
+};
+
+/* False: at the origin, where nothing has been counted yet. */
+bool tl_classed_pace(struct tl_classed *classed, struct tl_classed_pace *out_pace);
 
 /* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
 struct tl_edge_iter {

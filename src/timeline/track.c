@@ -20,6 +20,61 @@ void track_fini(struct track *track)
 	track->sealed_last = 0;
 }
 
+uint32_t track_piece(const struct track *track, uint64_t time)
+{
+	uint32_t low = 0, high = track->chunk_count;
+
+	if (track->count > track->base && (!track->chunk_count || track->tail[0].time < time))
+		return track->chunk_count;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (track->chunks[middle].start < time)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+#define STRETCH_PIECES 2 /* before and behind one, that an interval may lie in */
+
+/* Where piece 'index' begins; behind the last one is no end. */
+static uint64_t piece_start(const struct track *track, uint64_t index)
+{
+	if (index < track->chunk_count)
+		return track->chunks[index].start;
+	return index == track->chunk_count && track->count > track->base ? track->tail[0].time
+									 : UINT64_MAX;
+}
+
+static bool may_hold(const struct track *track, uint64_t least, uint64_t piece)
+{
+	uint64_t first = piece > STRETCH_PIECES ? piece - STRETCH_PIECES : 0;
+	uint64_t begin = first ? piece_start(track, first) : 0;
+
+	return piece_start(track, piece + STRETCH_PIECES + 1) - begin >= least;
+}
+
+bool track_stretch(const struct track *track, uint64_t least, uint64_t from, uint64_t to,
+		   uint64_t *out_from, uint64_t *out_to)
+{
+	uint64_t piece = track_piece(track, from + 1);
+	bool is_first = true;
+
+	while (piece_start(track, piece) < to && !may_hold(track, least, piece)) {
+		is_first = false;
+		piece++;
+	}
+	if (from >= to || (!is_first && piece_start(track, piece) >= to))
+		return false;
+	*out_from = is_first ? from : piece_start(track, piece);
+	while (piece_start(track, piece) < to && may_hold(track, least, piece))
+		piece++;
+	*out_to = piece_start(track, piece) < to ? piece_start(track, piece) : to;
+	return *out_from < *out_to;
+}
+
 void track_grow(struct track *track)
 {
 	uint32_t used;

@@ -72,6 +72,16 @@ static inline void track_append(struct track *track, uint64_t time, uint32_t wor
 		(struct track_entry){ .time = time, .word = word };
 }
 
+/* The last piece that begins before 'time' (a chunk; chunk_count: the tail); the first one when none does. */
+uint32_t track_piece(const struct track *track, uint64_t time);
+
+/*
+ * A stretch of [from, to) in which an interval of 'least' may lie: chunks that are too short for that are
+ * left out. False: there is no other one. A longer interval that many chunks lie in may be missed. ns since the origin.
+ */
+bool track_stretch(const struct track *track, uint64_t least, uint64_t from, uint64_t to,
+		   uint64_t *out_from, uint64_t *out_to);
+
 /* Slow path of track_at(): bring back the chunks from 'index' on. */
 void track_unseal(struct track *track, uint32_t index);
 

@@ -21,7 +21,7 @@ enum grid_style {
 	GRID_WARNING,
 	GRID_TIMES,		     /* + enum top_time */
 	GRID_LANES = GRID_TIMES + 5, /* + enum lane_state */
-	GRID_STYLES = GRID_LANES + 20,
+	GRID_STYLES = GRID_LANES + 21,
 };
 
 /* Beside the style. */

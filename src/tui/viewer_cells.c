@@ -12,16 +12,17 @@
 static const struct {
 	const char *glyph, *ascii;
 } glyphs[LANE_STATE_COUNT] = {
-	[LANE_OWN] = { "█", "#" },     [LANE_KERNEL] = { "▓", "%" },
-	[LANE_IRQ] = { "i", "i" },     [LANE_QUEUE] = { "▒", "=" },
-	[LANE_LOCK] = { "L", "L" },    [LANE_DISK] = { "D", "D" },
-	[LANE_NETWORK] = { "N", "N" }, [LANE_THREAD] = { "T", "T" },
-	[LANE_OTHER] = { "O", "O" },   [LANE_SLEEP] = { "z", "z" },
-	[LANE_IDLE] = { "·", "." },    [LANE_STOP] = { "S", "S" },
-	[LANE_UNENDED] = { "u", "u" }, [LANE_UNCERTAIN] = { "░", "?" },
-	[LANE_TARGET] = { "■", "@" },  [LANE_PROGRAM] = { "□", "o" },
-	[LANE_SYSTEM] = { "▪", "k" },  [LANE_BUSY] = { "▬", "b" },
-	[LANE_FREE] = { "─", "-" },    [LANE_ABSENT] = { " ", " " },
+	[LANE_OWN] = { "█", "#" },	 [LANE_KERNEL] = { "▓", "%" },
+	[LANE_IRQ] = { "i", "i" },	 [LANE_QUEUE] = { "▒", "=" },
+	[LANE_LOCK] = { "L", "L" },	 [LANE_DISK] = { "D", "D" },
+	[LANE_NETWORK] = { "N", "N" },	 [LANE_THREAD] = { "T", "T" },
+	[LANE_OTHER] = { "O", "O" },	 [LANE_SLEEP] = { "z", "z" },
+	[LANE_IDLE] = { "·", "." },	 [LANE_STOP] = { "S", "S" },
+	[LANE_UNENDED] = { "u", "u" },	 [LANE_STILL] = { "W", "W" },
+	[LANE_UNCERTAIN] = { "░", "?" }, [LANE_TARGET] = { "■", "@" },
+	[LANE_PROGRAM] = { "□", "o" },	 [LANE_SYSTEM] = { "▪", "k" },
+	[LANE_BUSY] = { "▬", "b" },	 [LANE_FREE] = { "─", "-" },
+	[LANE_ABSENT] = { " ", " " },
 };
 
 const char *viewer_glyph(enum lane_state state, bool ascii)

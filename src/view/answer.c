@@ -2,6 +2,7 @@
 #include "view/answer.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,7 @@ void view_json_begin(struct view_json *json)
 		perror("holdup: cannot write to memory");
 		abort();
 	}
+	(void)__fsetlocking(json->out, FSETLOCKING_BYCALLER); /* nobody else writes to it */
 	json->json.out = json->out;
 	json_begin_object(&json->json, NULL);
 }

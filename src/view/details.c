@@ -95,14 +95,14 @@ static void put_span(void *context, const struct states_span *span)
 		put_waker(telling, &span->wait);
 }
 
+/* 'cpu': where it ran last as the span began. */
 static void put_thread_span(struct json *json, const struct view *view, uint32_t slot,
-			    const struct tl_interval *span)
+			    const struct tl_interval *span, uint32_t cpu)
 {
 	const struct timeline *timeline = view->loaded->timeline;
 	struct telling telling = { json, view };
 	struct states_opts opts = { slot, span->start_ns, span->end_ns, 1 };
 	struct states_sum sum;
-	uint32_t cpu = timeline_ran_on(timeline, slot, span->start_ns + 1);
 
 	states_run(timeline, view->loaded->facts, &opts, put_span, &telling, &sum);
 	if (cpu != SLOT_NONE)
@@ -114,15 +114,6 @@ static void put_cpu_span(struct json *json, const struct view *view, const struc
 	view_json_time(json, "start_ns", view, span->start_ns);
 	view_json_time(json, "end_ns", view, span->end_ns);
 	view_json_slot(json, "ran", view, span->word);
-}
-
-static void put_lane_span(struct json *json, const struct view *view, struct view_lane lane,
-			  const struct tl_interval *span)
-{
-	if (lane.kind == 't')
-		put_thread_span(json, view, lane.index, span);
-	else
-		put_cpu_span(json, view, span);
 }
 
 void view_answer_details(const struct view *view, const struct view_query *query,
@@ -152,31 +143,81 @@ void view_answer_details(const struct view *view, const struct view_query *query
 	json_print_string(&json.json, "lane", name);
 	if (lanes[0].kind == 't')
 		view_json_slot(&json.json, "thread", view, lanes[0].index);
-	put_lane_span(&json.json, view, lanes[0], &span);
+	if (lanes[0].kind == 't')
+		put_thread_span(&json.json, view, lanes[0].index, &span,
+				timeline_ran_on(timeline, lanes[0].index, span.start_ns + 1));
+	else
+		put_cpu_span(&json.json, view, &span);
 	view_json_end(&json, out_answer);
 }
 
 /* --------------------------------------------------------- spans with names */
 
+/* 'places' of a thread go forward, from span to span. */
+static void put_span_of(struct json *json, const struct view *view, struct view_lane lane,
+			const struct tl_interval *span, struct tl_places *places)
+{
+	json_begin_object(json, NULL);
+	if (places) {
+		put_thread_span(json, view, lane.index, span,
+				tl_places_at(places, span->start_ns + 1));
+	} else {
+		put_cpu_span(json, view, span);
+	}
+	json_end_object(json);
+}
+
+/* Spans of one lane on their way out. */
+struct naming {
+	struct json *json;
+	const struct view *view;
+	struct view_lane lane;
+	const struct tl_interval *window;
+	uint64_t least_ns;
+	struct tl_places *places;
+	uint32_t seen, told;
+};
+
+/*
+ * Those of a stretch; it is looked at from a ns before to a ns behind it, so that a span that is cut there is not taken for
+ * a whole one. False: it is enough.
+ */
+static bool put_stretch(struct naming *naming, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct timeline *timeline = naming->view->loaded->timeline;
+	uint64_t begin_ns = from_ns > naming->window->start_ns ? from_ns - 1 : from_ns;
+	uint64_t end_ns = to_ns < naming->window->end_ns ? to_ns + 1 : to_ns;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, timeline, track_of(timeline, naming->lane), begin_ns, end_ns);
+	while (tl_iter_next(&iter, &in)) {
+		if (naming->seen++ >= SPANS_SEEN || naming->told >= SPANS_TOLD)
+			return false;
+		if (in.end_ns - in.start_ns < naming->least_ns || in.start_ns < from_ns ||
+		    in.end_ns > to_ns ||
+		    (naming->lane.kind == 't' && word_kind(in.word) == WORD_NONE))
+			continue;
+		naming->told++;
+		put_span_of(naming->json, naming->view, naming->lane, &in, naming->places);
+	}
+	return true;
+}
+
 static void put_spans(struct json *json, const struct view *view, struct view_lane lane,
 		      const struct tl_interval *window, uint64_t least_ns)
 {
 	const struct timeline *timeline = view->loaded->timeline;
-	const struct track *track = track_of(timeline, lane);
-	uint32_t seen = 0, told = 0;
-	struct tl_interval in;
-	struct tl_iter iter;
+	struct naming naming = { json, view, lane, window, least_ns, NULL, 0, 0 };
+	uint64_t origin = timeline->origin_ns, end = window->end_ns - origin;
+	uint64_t from, to = window->start_ns - origin;
 
-	tl_iter_begin(&iter, timeline, track, window->start_ns, window->end_ns);
-	while (tl_iter_next(&iter, &in) && seen++ < SPANS_SEEN && told < SPANS_TOLD) {
-		if (in.end_ns - in.start_ns < least_ns ||
-		    (lane.kind == 't' && word_kind(in.word) == WORD_NONE))
-			continue;
-		told++;
-		json_begin_object(json, NULL);
-		put_lane_span(json, view, lane, &in);
-		json_end_object(json);
-	}
+	if (lane.kind == 't')
+		naming.places = tl_places_new(timeline, lane.index);
+	while (track_stretch(track_of(timeline, lane), least_ns, to, end, &from, &to) &&
+	       put_stretch(&naming, from + origin, to + origin))
+		;
+	tl_places_free(naming.places);
 }
 
 void view_answer_spans(const struct view *view, const struct view_query *query,

@@ -66,7 +66,11 @@ static bool divide(const struct lane_shares *shares, uint8_t *out_parts)
 	for (uint32_t i = 0; sum && i < LANE_STATE_COUNT; i++) {
 		uint64_t ns = shares->ns[i];
 
-		out_parts[i] = ns ? (uint8_t)((unsigned __int128)ns * SHARES / sum) : 0;
+		if (!ns)
+			continue;
+		out_parts[i] = sum <= UINT64_MAX / SHARES
+				       ? (uint8_t)(ns * SHARES / sum)
+				       : (uint8_t)((unsigned __int128)ns * SHARES / sum);
 		left -= out_parts[i];
 	}
 	if (sum)

@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "timeline/timeline.h"
-#include "timeline/totals.h"
 #include "view/answer_int.h"
 #include "view/lanes.h"
+#include "view/shares.h"
 
 struct busy {
 	uint64_t ns;
@@ -25,25 +25,20 @@ static int compare_busy(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-static uint64_t busy_ns(const struct totals *totals)
+/* Working or interrupted. */
+static uint64_t busy_ns(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
+			uint64_t end_ns)
 {
-	uint64_t ns = 0;
+	struct lane_shares sum;
 
-	for (uint32_t i = 0; i < totals->count; i++) {
-		enum wib wib = word_wib(total_a(totals->rows[i].key));
-
-		if (total_kind(totals->rows[i].key) == TOTAL_STATE &&
-		    (wib == WIB_WORKING || wib == WIB_INTERRUPTED))
-			ns += totals->rows[i].ns;
-	}
-	return ns;
+	lane_sum_of_thread(timeline, slot, start_ns, end_ns, &sum);
+	return sum.ns[LANE_OWN] + sum.ns[LANE_KERNEL] + sum.ns[LANE_IRQ] + sum.ns[LANE_QUEUE];
 }
 
 void rows_busy_make(const struct timeline *timeline, uint64_t start_ns, uint64_t end_ns,
 		    struct rows_busy *out_rows)
 {
 	AUTO_FREE struct busy *all = xcalloc(timeline->thread_count + 1, sizeof(*all));
-	struct totals totals = { 0 };
 	uint32_t count = 0;
 
 	for (uint32_t slot = 0; slot < timeline->thread_count; slot++) {
@@ -51,10 +46,8 @@ void rows_busy_make(const struct timeline *timeline, uint64_t start_ns, uint64_t
 
 		if (thread->tid == 0 || thread->birth_ns >= end_ns || thread->death_ns <= start_ns)
 			continue;
-		timeline_totals(timeline, slot, start_ns, end_ns, &totals);
-		all[count++] = (struct busy){ busy_ns(&totals), slot };
+		all[count++] = (struct busy){ busy_ns(timeline, slot, start_ns, end_ns), slot };
 	}
-	totals_fini(&totals);
 	qsort(all, count, sizeof(*all), compare_busy);
 	out_rows->slots = xcalloc(count + 1, sizeof(*out_rows->slots));
 	out_rows->ns = xcalloc(count + 1, sizeof(*out_rows->ns));

@@ -8,6 +8,8 @@
 #include "timeline/timeline.h"
 #include "timeline/totals.h"
 
+_Static_assert(LANE_STATE_COUNT <= TL_CLASSES, "each state is a class of the timeline's sums");
+
 /*
  * The colours are those of Okabe and Ito, which the colour-blind can tell apart, and their lighter
  * and darker shades: strong for work and for what holds up, pale for what was asked for.
@@ -26,6 +28,7 @@ static const struct lane_look looks[LANE_STATE_COUNT] = {
 	[LANE_IDLE] = { "idle", "waiting for work", "#dfe5ea", "#3b454f" },
 	[LANE_STOP] = { "stop", "stopped", "#6b7480", "#8b95a1" },
 	[LANE_UNENDED] = { "unended", "blocked: end not recorded", "#a9a08c", "#7d7564" },
+	[LANE_STILL] = { "still", "blocked: still waiting", "#a0522d", "#d9a066" },
 	[LANE_UNCERTAIN] = { "uncertain", "uncertain", "#8a8a8a", "#9a9a9a", true },
 	[LANE_TARGET] = { "target", "CPU: this program", "#009e73", "#14b589" },
 	[LANE_PROGRAM] = { "program", "CPU: another program", "#a98bc4", "#a98bc4" },
@@ -44,88 +47,81 @@ uint64_t lane_column_ns(const struct lane_window *window, uint32_t column)
 {
 	uint64_t ns = window->end_ns - window->start_ns;
 
+	if (ns <= UINT64_MAX >> 12 && column <= 1u << 12) /* the product fits */
+		return window->start_ns + ns * column / window->width;
 	return window->start_ns + (uint64_t)((unsigned __int128)ns * column / window->width);
 }
 
-static enum lane_state state_of_wait(enum wait_kind kind)
-{
-	static const enum lane_state states[WAIT_KIND_COUNT] = {
+static const struct tl_classes states_of = {
+	.of_word = {
+		[WORD_NONE] = LANE_ABSENT,	[WORD_UNCERTAIN] = LANE_UNCERTAIN,
+		[WORD_RUN] = LANE_OWN,		[WORD_USER] = LANE_OWN,
+		[WORD_IDLE] = LANE_OWN,		[WORD_SYSCALL] = LANE_KERNEL,
+		[WORD_TRAP] = LANE_KERNEL,	[WORD_KERNEL] = LANE_KERNEL,
+		[WORD_WORK] = LANE_KERNEL,	[WORD_IRQ] = LANE_IRQ,
+		[WORD_VECTOR] = LANE_IRQ,	[WORD_SOFTIRQ] = LANE_IRQ,
+		[WORD_PREEMPTED] = LANE_QUEUE,	[WORD_WAIT_CPU] = LANE_QUEUE,
+		[WORD_BLOCKED] = LANE_UNENDED,	[WORD_CPU] = LANE_UNCERTAIN,
+	},
+	.of_wait = {
 		[WAIT_FOR_STOP] = LANE_STOP,	 [WAIT_FOR_LOCK] = LANE_LOCK,
 		[WAIT_FOR_DISK] = LANE_DISK,	 [WAIT_FOR_IDLE] = LANE_IDLE,
 		[WAIT_FOR_TIME] = LANE_SLEEP,	 [WAIT_FOR_NETWORK] = LANE_NETWORK,
 		[WAIT_FOR_THREAD] = LANE_THREAD, [WAIT_FOR_IO] = LANE_OTHER,
 		[WAIT_FOR_OTHER] = LANE_OTHER,	 [WAIT_FOR_UNKNOWN] = LANE_UNENDED,
-	};
-
-	return kind < WAIT_KIND_COUNT ? states[kind] : LANE_UNENDED;
-}
-
-/* Of a word that is no wait. */
-static enum lane_state state_of_word(uint32_t word)
-{
-	switch (word_kind(word)) {
-	case WORD_NONE:
-		return LANE_ABSENT;
-	case WORD_RUN:
-	case WORD_USER:
-	case WORD_IDLE:
-		return LANE_OWN;
-	case WORD_SYSCALL:
-	case WORD_TRAP:
-	case WORD_KERNEL:
-	case WORD_WORK:
-		return LANE_KERNEL;
-	case WORD_IRQ:
-	case WORD_VECTOR:
-	case WORD_SOFTIRQ:
-		return LANE_IRQ;
-	case WORD_PREEMPTED:
-	case WORD_WAIT_CPU:
-		return LANE_QUEUE;
-	default:
-		return LANE_UNCERTAIN;
-	}
-}
+	},
+};
 
 /* ------------------------------------------------------------------- threads */
 
-/* The sums up to a time, by state. */
-static void shares_at(struct tl_sums *sums, uint64_t time_ns, struct lane_shares *out_shares)
+/* A wait behind which nothing comes: who waits there still does at the end. */
+static bool is_open(const struct tl_classed_pace *pace)
 {
-	const struct totals *totals = tl_sums_at(sums, time_ns);
-
-	*out_shares = (struct lane_shares){ 0 };
-	for (uint32_t i = 0; i < totals->count; i++) {
-		const struct total *row = &totals->rows[i];
-		uint32_t word = total_a(row->key);
-
-		if (total_kind(row->key) == TOTAL_WAIT)
-			out_shares->ns[state_of_wait((enum wait_kind)total_b(row->key))] += row->ns;
-		else if (total_kind(row->key) == TOTAL_STATE && word_kind(word) != WORD_BLOCKED)
-			out_shares->ns[state_of_word(word)] += row->ns;
-	}
+	return pace->in_class == LANE_UNENDED && pace->until_ns == UINT64_MAX;
 }
 
-static struct lane_shares between(const struct lane_shares *before, const struct lane_shares *after)
-{
-	struct lane_shares shares;
+/* A thread's sums on their way through the window. */
+struct passing {
+	struct tl_classed *sums;
+	uint64_t asked_ns;
+	uint64_t ns[TL_CLASSES]; /* what is not of the last step is 0 */
+	uint32_t grown;
+};
 
+/* What passed since the last time, by state. */
+static void pass(struct passing *passing, uint64_t time_ns, struct lane_shares *out_shares)
+{
+	struct tl_classed_pace pace;
+	uint64_t open_ns, from_ns = passing->asked_ns;
+
+	for (uint32_t bits = passing->grown; bits; bits &= bits - 1)
+		passing->ns[__builtin_ctz(bits)] = 0;
+	passing->grown = tl_classed_take(passing->sums, time_ns, passing->ns);
+	memcpy(out_shares->ns, passing->ns, sizeof(out_shares->ns));
+	passing->asked_ns = time_ns;
+	if (!tl_classed_pace(passing->sums, &pace) || !is_open(&pace))
+		return;
+	open_ns = time_ns - (pace.since_ns > from_ns ? pace.since_ns : from_ns);
+	out_shares->ns[LANE_STILL] = open_ns;
+	out_shares->ns[LANE_UNENDED] -= open_ns;
+}
+
+static void add_shares(struct lane_shares *sum, const struct lane_shares *more)
+{
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
-		shares.ns[i] = after->ns[i] - before->ns[i];
-	return shares;
+		sum->ns[i] += more->ns[i];
 }
 
 /* How many columns from 'first' on lie within what goes on now; *out_state is that. */
-static uint32_t columns_alike(struct tl_sums *sums, const struct lane_window *window,
+static uint32_t columns_alike(struct tl_classed *sums, const struct lane_window *window,
 			      uint32_t first, enum lane_state *out_state)
 {
 	uint32_t low = first, high = window->width;
-	struct tl_pace pace;
+	struct tl_classed_pace pace;
 
-	if (!tl_sums_pace(sums, &pace))
+	if (!tl_classed_pace(sums, &pace) || lane_column_ns(window, first + 1) > pace.until_ns)
 		return 0;
-	*out_state = word_kind(pace.word) == WORD_BLOCKED ? state_of_wait((enum wait_kind)pace.wait)
-							  : state_of_word(pace.word);
+	*out_state = is_open(&pace) ? LANE_STILL : (enum lane_state)pace.in_class;
 	while (low < high) {
 		uint32_t middle = low + (high - low + 1) / 2;
 
@@ -140,33 +136,39 @@ static uint32_t columns_alike(struct tl_sums *sums, const struct lane_window *wi
 void lane_of_thread(const struct timeline *timeline, uint32_t slot,
 		    const struct lane_window *window, struct lane_shares *out_sum)
 {
-	struct tl_sums *sums = tl_sums_new(timeline, slot);
-	struct lane_shares begin, before, after, shares;
+	struct passing passing = { .sums = tl_classed_new(timeline, slot, &states_of) };
+	struct lane_shares shares, one;
 	enum lane_state state = LANE_UNCERTAIN;
 	uint32_t count;
 
-	shares_at(sums, window->start_ns, &begin);
-	before = begin;
+	*out_sum = (struct lane_shares){ 0 };
+	pass(&passing, window->start_ns, &shares);
 	for (uint32_t at = 0; at < window->width; at += count) {
-		count = columns_alike(sums, window, at, &state);
-		if (count) {
-			shares = (struct lane_shares){ 0 };
-			shares.ns[state] =
-				lane_column_ns(window, at + 1) - lane_column_ns(window, at);
-			if (!shares.ns
-				     [state]) /* shorter than a ns, and in this state all the same */
-				shares.ns[state] = 1;
-			shares_at(sums, lane_column_ns(window, at + count), &after);
-		} else {
+		count = columns_alike(passing.sums, window, at, &state);
+		pass(&passing, lane_column_ns(window, at + (count ? count : 1)), &shares);
+		add_shares(out_sum, &shares);
+		if (!count) {
 			count = 1;
-			shares_at(sums, lane_column_ns(window, at + 1), &after);
-			shares = between(&before, &after);
+			window->each(window->context, at, count, &shares);
+			continue;
 		}
-		window->each(window->context, at, count, &shares);
-		before = after;
+		one = (struct lane_shares){ 0 };
+		one.ns[state] = lane_column_ns(window, at + 1) - lane_column_ns(window, at);
+		if (!one.ns[state]) /* shorter than a ns, and in this state all the same */
+			one.ns[state] = 1;
+		window->each(window->context, at, count, &one);
 	}
-	*out_sum = between(&begin, &before);
-	tl_sums_free(sums);
+	tl_classed_free(passing.sums);
+}
+
+void lane_sum_of_thread(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
+			uint64_t end_ns, struct lane_shares *out_sum)
+{
+	struct passing passing = { .sums = tl_classed_new(timeline, slot, &states_of) };
+
+	pass(&passing, start_ns, out_sum);
+	pass(&passing, end_ns, out_sum);
+	tl_classed_free(passing.sums);
 }
 
 /* ---------------------------------------------------------------------- CPUs */

@@ -26,7 +26,8 @@ enum lane_state {
 	LANE_SLEEP,
 	LANE_IDLE,
 	LANE_STOP,
-	LANE_UNENDED,
+	LANE_UNENDED,	/* its end was not recorded */
+	LANE_STILL,	/* it had not ended when the recording did, or has not ended yet */
 	LANE_UNCERTAIN, /* events were lost, or nothing is known yet */
 	LANE_TARGET,	/* a CPU: the recorded command ran */
 	LANE_PROGRAM,	/* another program */
@@ -73,6 +74,10 @@ uint64_t lane_column_ns(const struct lane_window *window, uint32_t column);
 /* A thread's lane. *out_sum: the whole window, whose length it adds up to. */
 void lane_of_thread(const struct timeline *timeline, uint32_t slot,
 		    const struct lane_window *window, struct lane_shares *out_sum);
+
+/* The sum alone. */
+void lane_sum_of_thread(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,
+			uint64_t end_ns, struct lane_shares *out_sum);
 
 /*
  * A CPU's lane: who ran. 'target_tgid' is the process that is told apart; 0 = none. With more than

@@ -82,6 +82,21 @@ static void walk(const struct timeline *tl, const struct track *track)
 		;
 }
 
+static void ask_classes(const struct timeline *tl, uint32_t slot)
+{
+	static const struct tl_classes classes = { .of_word = { [WORD_BLOCKED] = 1 } };
+	struct tl_classed *classed = tl_classed_new(tl, slot, &classes);
+	uint64_t length = tl->end_ns - tl->origin_ns, ns[TL_CLASSES];
+	struct tl_classed_pace pace;
+
+	for (uint64_t part = 0; part <= 16; part++) {
+		(void)tl_classed_take(classed, tl->origin_ns + length / 16 * part, ns);
+		if (tl_classed_pace(classed, &pace) && pace.in_class >= TL_CLASSES)
+			abort();
+	}
+	tl_classed_free(classed);
+}
+
 static void ask_thread(const struct timeline *tl, uint32_t slot)
 {
 	uint64_t length = tl->end_ns - tl->origin_ns;
@@ -101,6 +116,7 @@ static void ask_thread(const struct timeline *tl, uint32_t slot)
 	}
 	timeline_totals(tl, slot, 0, UINT64_MAX, &totals);
 	timeline_columns(tl, slot, tl->origin_ns, tl->end_ns, ARRAY_LEN(words), words);
+	ask_classes(tl, slot);
 	tl_edges_begin(&iter, tl, slot, 0, UINT64_MAX);
 	for (int i = 0; i < INTERVALS && tl_edges_next(&iter, &edge); i++)
 		timeline_wait(tl, edge.slot, edge.wait, &wait);

@@ -6,6 +6,28 @@
 #include "timeline/totals.h"
 #include "view/shares.h"
 
+/* A wait that is the last thing known of a thread, and of no kind: it still waits. */
+static inline void lane_sums_open(const struct timeline *tl, uint32_t slot, uint64_t start_ns,
+				  uint64_t end_ns, struct lane_shares *shares)
+{
+	struct tl_interval entry, last = { 0 };
+	struct tl_iter iter;
+	struct wait wait;
+	uint64_t from_ns;
+
+	tl_iter_thread(&iter, tl, slot, tl->origin_ns, UINT64_MAX);
+	while (tl_iter_entry(&iter, &entry))
+		last = entry;
+	if (word_kind(last.word) != WORD_BLOCKED || last.start_ns >= end_ns)
+		return;
+	timeline_wait(tl, slot, word_arg(last.word), &wait);
+	if (wait_kind(&wait) != WAIT_FOR_UNKNOWN)
+		return;
+	from_ns = last.start_ns > start_ns ? last.start_ns : start_ns;
+	shares->ns[LANE_STILL] += end_ns - from_ns;
+	shares->ns[LANE_UNENDED] -= end_ns - from_ns;
+}
+
 /* The sums of a window by state, out of the timeline's own, row by row. */
 static inline struct lane_shares lane_sums(const struct timeline *tl, uint32_t slot,
 					   uint64_t start_ns, uint64_t end_ns)
@@ -41,6 +63,7 @@ static inline struct lane_shares lane_sums(const struct timeline *tl, uint32_t s
 			shares.ns[LANE_KERNEL] += row->ns;
 	}
 	totals_fini(&totals);
+	lane_sums_open(tl, slot, start_ns, end_ns, &shares);
 	return shares;
 }
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """A recording is seen in the terminal while it is made, and then its answer; what the command prints comes behind that."""
+import ctypes
+import errno
 import os
 import re
+import struct
 import sys
 import tempfile
 
@@ -76,7 +79,34 @@ def not_begun(tap):
     run.close()
 
 
+def no_files_without_a_name():
+    """From here on open() with O_TMPFILE fails, as on vfat: a filter of system calls says EOPNOTSUPP."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ld, jeq, jset, ret = 0x20, 0x15, 0x45, 0x06
+    openat = {"x86_64": 257, "aarch64": 56}[os.uname().machine]
+    tmpfile = os.O_TMPFILE & ~os.O_DIRECTORY
+    steps = [(ld, 0, 0, 0), (jeq, 0, 3, openat), (ld, 0, 0, 32), (jset, 0, 1, tmpfile),  # the low half of the third argument
+             (ret, 0, 0, 0x00050000 | errno.EOPNOTSUPP), (ret, 0, 0, 0x7fff0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+    if libc.prctl(22, 2, program, 0, 0) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def without_such_files(tap):
+    run = terminal.Terminal([sys.executable, os.path.realpath(__file__), "--no-tmpfile", viewer.HOLDUP, "view", "--tui", "--", "echo", "told-by-the-command"],
+                            rows=66, columns=110, env=viewer.ENV)
+    tap.ok(answer(run), "where there are no files without a name, it shows the answer, too", *run.screen.text())
+    run.send("q")
+    ends(tap, run, "without such files")
+    tap.ok(run.raw.endswith(b"told-by-the-command\r\n"), "and then what the command printed", run.raw[-200:])
+    run.close()
+
+
 def main():
+    if sys.argv[1:2] == ["--no-tmpfile"]:
+        no_files_without_a_name()
+        os.execv(sys.argv[2], sys.argv[2:])
     if os.environ.get("HOLDUP_SANITIZED"):
         viewer.skip_all("a sanitizer's allocator may be locked for ever in a child of a process with threads")
     if os.geteuid() != 0 or not os.path.isdir("/sys/kernel/tracing/events"):
@@ -86,6 +116,7 @@ def main():
         follow(tap, folder)
     asked_to_end(tap)
     not_begun(tap)
+    without_such_files(tap)
     tap.end()
 
 

@@ -134,6 +134,113 @@ static void same_totals(const struct timeline *a, const struct timeline *b, uint
 	totals_fini(&y);
 }
 
+/* Each kind of word and of wait is a class of its own. */
+static void make_classes(struct tl_classes *classes)
+{
+	for (uint8_t i = 0; i < WORD_KIND_COUNT; i++)
+		classes->of_word[i] = i;
+	for (uint8_t i = 0; i < WAIT_KIND_COUNT; i++)
+		classes->of_wait[i] = (uint8_t)(WORD_KIND_COUNT + i);
+}
+
+static void sum_classes(const struct timeline *tl, uint32_t slot, uint64_t to_ns, uint64_t *out_ns)
+{
+	struct totals totals = { 0 };
+
+	memset(out_ns, 0, TL_CLASSES * sizeof(*out_ns));
+	timeline_totals(tl, slot, tl->origin_ns, to_ns, &totals);
+	for (uint32_t i = 0; i < totals.count; i++) {
+		uint64_t of = totals.rows[i].key;
+
+		if (total_kind(of) == TOTAL_WAIT)
+			out_ns[WORD_KIND_COUNT + total_b(of)] += totals.rows[i].ns;
+		else if (total_kind(of) == TOTAL_STATE && word_kind(total_a(of)) != WORD_BLOCKED)
+			out_ns[word_kind(total_a(of))] += totals.rows[i].ns;
+	}
+	totals_fini(&totals);
+}
+
+static void add_classes(struct tl_classed *classed, uint64_t at_ns, uint64_t *sums)
+{
+	uint64_t ns[TL_CLASSES];
+
+	for (uint32_t bits = tl_classed_take(classed, at_ns, ns); bits; bits &= bits - 1)
+		sums[__builtin_ctz(bits)] += ns[__builtin_ctz(bits)];
+}
+
+/* Until then the state of that class goes on. */
+static void check_pace(const struct timeline *tl, uint32_t slot, struct tl_classed *classed,
+		       uint64_t at_ns)
+{
+	enum word_kind kind = word_kind(timeline_state_at(tl, slot, at_ns));
+	struct tl_classed_pace pace;
+
+	if (!tl_classed_pace(classed, &pace))
+		return;
+	assert_true(pace.since_ns < at_ns && pace.until_ns >= at_ns);
+	if (pace.until_ns > at_ns)
+		assert_int_equal(pace.in_class < WORD_KIND_COUNT ? pace.in_class : WORD_BLOCKED,
+				 kind);
+}
+
+/* Sums by class go forward as the totals of windows from the origin say. */
+static void same_classes(const struct timeline *a, const struct timeline *b, uint32_t slot,
+			 uint64_t *random)
+{
+	uint64_t in_memory[TL_CLASSES] = { 0 }, in_store[TL_CLASSES] = { 0 }, ns[TL_CLASSES];
+	uint64_t at = a->origin_ns, step = (a->end_ns - a->origin_ns) / 20 + 1;
+	struct tl_classed *left, *right;
+	static struct tl_classes classes;
+
+	make_classes(&classes);
+	left = tl_classed_new(a, slot, &classes);
+	right = tl_classed_new(b, slot, &classes);
+	while (at <= a->end_ns) {
+		sum_classes(a, slot, at, ns);
+		add_classes(left, at, in_memory);
+		add_classes(right, at, in_store);
+		assert_memory_equal(in_memory, ns, sizeof(ns));
+		assert_memory_equal(in_store, ns, sizeof(ns));
+		check_pace(a, slot, left, at);
+		check_pace(b, slot, right, at);
+		at += next_random(random) % step;
+		at += next_random(random) % 8 == 0; /* now and then the same again */
+	}
+	tl_classed_free(left);
+	tl_classed_free(right);
+}
+
+static bool lies_in_stretch(const struct track *track, uint64_t least, uint64_t start, uint64_t end)
+{
+	uint64_t from, to = 0;
+
+	while (track_stretch(track, least, to, end + 1, &from, &to)) {
+		if (from <= start && end <= to)
+			return true;
+	}
+	return false;
+}
+
+/* No interval that is long enough is left out, unless many chunks lie in it. */
+static void check_stretches(const struct timeline *tl, const struct track *track, uint64_t least)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, tl, track, tl->origin_ns, tl->end_ns);
+	while (tl_iter_next(&iter, &in)) {
+		uint64_t start = in.start_ns - tl->origin_ns, end = in.end_ns - tl->origin_ns;
+
+		if (end - start < least ||
+		    track_piece(track, end) - track_piece(track, start + 1) > 2)
+			continue;
+		if (!lies_in_stretch(track, least, start, end))
+			fail_msg("track %x: %llu to %llu is in no stretch of %llu", track->id,
+				 (unsigned long long)start, (unsigned long long)end,
+				 (unsigned long long)least);
+	}
+}
+
 static void same_columns(const struct timeline *a, const struct timeline *b, uint32_t slot,
 			 uint64_t from, uint64_t to)
 {
@@ -199,6 +306,12 @@ static void same_timeline(const struct timeline *a, const struct timeline *b, ui
 		same_track(a, a->cpus[cpu], b, b->cpus[cpu]);
 	for (int i = 0; i < 10; i++)
 		same_windows(a, b, &random);
+	for (uint32_t slot = 0; slot < a->thread_count; slot++)
+		same_classes(a, b, slot, &random);
+	for (uint32_t slot = 0; slot < a->thread_count; slot++) {
+		check_stretches(a, &a->threads[slot]->track, 1 + next_random(&random) % 5000);
+		check_stretches(b, &b->threads[slot]->track, 1 + next_random(&random) % 5000);
+	}
 	assert_null(timeline_damage(b));
 }
 

@@ -159,6 +159,26 @@ static void a_cpu_is_told_by_who_ran(void **unused)
 	told_free(told);
 }
 
+static void who_waits_to_the_end_still_waits(void **unused)
+{
+	struct told *told = replayed("facts last 100\n"
+				     "thread 7 7 1 R prog\n"
+				     "0 cpu0 switch 0(runnable) 7\n"
+				     "10 cpu0 enter read 3\n"
+				     "20 cpu0 switch 7(blocked) 0\n");
+	struct lane_window window;
+	struct lane_shares sum;
+	struct seen seen;
+
+	look(&seen, &window, 0, 100, 4);
+	lane_of_thread(told->tl, slot_of(told, 7), &window, &sum);
+	assert_int_equal(sum.ns[LANE_STILL], 80);
+	assert_int_equal(sum.ns[LANE_UNENDED], 0);
+	assert_int_equal(seen.columns[0].ns[LANE_STILL], 5);
+	assert_int_equal(seen.columns[3].ns[LANE_STILL], 25);
+	told_free(told);
+}
+
 static void with_many_changes_busy_and_idle_are_those_of_the_walk(void **unused)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -208,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_column_has_the_share_of_each_state),
 		cmocka_unit_test(on_random_traces_columns_are_the_sums_between_their_ends),
 		cmocka_unit_test(a_cpu_is_told_by_who_ran),
+		cmocka_unit_test(who_waits_to_the_end_still_waits),
 		cmocka_unit_test(with_many_changes_busy_and_idle_are_those_of_the_walk),
 		cmocka_unit_test(columns_shorter_than_a_nanosecond_are_all_given),
 	};
