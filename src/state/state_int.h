@@ -51,7 +51,13 @@ enum sched_state {
 	SCHED_DEAD,
 };
 
-#define FUTEX_CMD_MASK 0x7fu /* the command in the second argument of futex(2) */
+#define FUTEX_CMD_MASK	      0x7fu /* the command in the second argument of futex(2) */
+#define FUTEX_CMD_WAKE	      1u
+#define FUTEX_CMD_WAKE_BITSET 10u
+#define FUTEX_CMD_REQUEUE     3u
+#define FUTEX_CMD_CMP_REQUEUE 4u
+#define FUTEX_CMD_WAKE_OP     5u
+#define FUTEX_CMD_UNLOCK_PI   7u
 
 /* What a system call waits for, and where its arguments say it. */
 enum call_kind {
@@ -763,6 +769,13 @@ void pressure_at_sleep(struct state *state, struct thread *thread, struct wait *
 void pressure_at_wake(struct state *state, const struct thread *thread, struct wait *wait);
 /* The recording ends. */
 void pressure_at_end(struct state *state);
+
+/* about.c: whom a call asked about; waitid() is not told. */
+int32_t about_process(const struct call *call, const uint64_t *args);
+/* Which file, process or futex the call under way is about, as the argument of WORD_USER. */
+uint32_t about_of_call(const struct state *state, const struct thread *thread, int64_t ret);
+/* What a call that did not fail found or did, as the argument of WORD_USER. */
+uint32_t about_result(struct state *state, const struct thread *thread, int64_t ret);
 
 /* asked.c */
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);

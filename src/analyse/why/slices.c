@@ -40,6 +40,8 @@
 #define BACK	     4u		/* waits before a slice, where the one before it is looked for */
 #define EVEN_NS	     5000000u /* longer by no more, nor by an EVEN_PART: it came onto a CPU late */
 #define EVEN_PART    4u
+#define EVEN_MOST \
+	8u /* one in so many may be: the timers of a machine that is itself a guest are late now and then */
 /* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
 #define FUTEX_NEAR 256u
 
@@ -149,7 +151,7 @@ struct looking {
 	uint32_t sure;			/* index of the last slice before that one */
 	uint32_t count;			/* of slices */
 	uint64_t first_ns;		/* when the first one began */
-	bool is_uneven;			/* some are longer than others */
+	uint32_t uneven;		/* of these, longer than the one before, or shorter */
 	uint64_t begins_ns[NAPS_LEAST]; /* of the last ones, by turns */
 	uint64_t found_ns; /* when the call of that slice had ended, and found something; 0 = not */
 	uint64_t went_on_ns;   /* when it was known that it does something else */
@@ -195,7 +197,7 @@ static bool is_another_length(const struct looking *looking, const struct wait *
 /* One slice more. */
 static void look_count(struct looking *looking, const struct wait *wait)
 {
-	looking->is_uneven |= is_another_length(looking, wait);
+	looking->uneven += is_another_length(looking, wait);
 	looking->first_ns = looking->count ? looking->first_ns : wait->begin_ns;
 	looking->begins_ns[looking->count++ % NAPS_LEAST] = wait->begin_ns;
 }
@@ -389,7 +391,7 @@ static struct missed missed_of(const struct looking *looking)
 				 .found_ns = looking->found_ns,
 				 .first_ns = looking->first_ns,
 				 .count = looking->count,
-				 .is_even = !looking->is_uneven };
+				 .is_even = looking->uneven * EVEN_MOST <= looking->count };
 	struct wait next;
 
 	if (looking->count >= NAPS_LEAST)
