@@ -485,6 +485,7 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 	cpu->disk_name = issuer.name ? issuer.name : request_name(state, &ev->block, dev);
 	cpu->disk_slot = issuer.slot;
 	cpu->disk_ns = issuer.time_ns;
+	cpu->disk_flushed = !ev->block.sectors;
 	served_completed(state, cpu, ev);
 	served_disk_done(state, cpu, ev);
 	cpu->disk_limit = throttle_of_request(state, &issuer);

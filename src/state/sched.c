@@ -282,7 +282,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	served = wait->waker.kind == ACTOR_DISK && cpu->disk_server &&
 		 wait->waker.name == cpu->disk_name && !(wait->flags & WAIT_THROTTLED);
 	if (served)
-		wait->origin = (struct actor){ .time_ns = cpu->disk_ns,
+		wait->origin = (struct actor){ .time_ns = cpu->disk_flushed ? wait->begin_ns
+									    : cpu->disk_ns,
 					       .slot = (uint32_t)cpu->disk_server,
 					       .word = word_make(WORD_WORK, cpu->disk_server >> 32),
 					       .kind = ACTOR_THREAD };

@@ -290,6 +290,7 @@ struct cpu {
 	bool timer_below;	/* it runs in a softirq: an interrupt on top is not of it */
 	uint32_t disk_name;	/* request completed in this interrupt; 0 = none */
 	uint32_t disk_slot;
+	bool disk_flushed; /* its last part was a flush, before which others were: it began before disk_ns */
 	uint64_t disk_ns;
 	uint64_t
 		disk_server; /* the kworker that served that request, as in state.servers; 0 = none known */

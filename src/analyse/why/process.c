@@ -95,6 +95,60 @@ static uint64_t waited_ns(const struct why *why)
 }
 
 /*
+ * How the threads' names begin with which runtimes serve themselves: they compile, collect garbage,
+ * look after timers. They are given work by others, which are not what holds them up.
+ */
+static const char *const runtime_threads[] = {
+	/* HotSpot */
+	"C1 CompilerThre",
+	"C2 CompilerThre",
+	"JVMCI CompilerT",
+	"Common-Cleaner",
+	"Finalizer",
+	"G1 Conc#",
+	"G1 Main Marker",
+	"G1 Refine#",
+	"G1 Service",
+	"GC Thread#",
+	"Monitor Deflati",
+	"Notification Th",
+	"Reference Handl",
+	"Service Thread",
+	"Signal Dispatch",
+	"Sweeper thread",
+	"VM Periodic Tas",
+	"VM Thread",
+	/* V8, node */
+	"DelayedTaskSche",
+	"V8 DefaultWorke",
+	"V8Worker",
+	"libuv-worker",
+	/* .NET */
+	".NET Finalizer",
+	".NET SigHandler",
+	".NET Tiered Com",
+	/* Redis, jemalloc */
+	"bio_aof",
+	"bio_close_file",
+	"bio_lazy_free",
+	"jemalloc_bg_thd",
+};
+
+/* One of them that did next to nothing: it waited for work. */
+static bool is_runtimes(const struct why *why)
+{
+	uint64_t window = why->end_ns - why->start_ns;
+
+	if (why->target.tid == why->target.tgid || why->working_ns > window / 20)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(runtime_threads); i++) {
+		if (strncmp(why->target.comm, runtime_threads[i], strlen(runtime_threads[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
  * It worked, or others had it wait, for one of 100 parts of its time at most. That it had no CPU as it came back
  * tells of the machine, not of the thread; but for more than a tenth it is what held the thread up.
  */
@@ -104,6 +158,8 @@ static bool only_waited(const struct why *why)
 	uint64_t waited = waited_ns(why), no_cpu = why->interrupted_ns;
 	uint64_t rest = window > waited ? window - waited : 0;
 
+	if (!why->classes && is_runtimes(why))
+		return true;
 	return !why->classes && no_cpu <= window / 10 &&
 	       rest - (no_cpu < rest ? no_cpu : rest) <= window / 100;
 }

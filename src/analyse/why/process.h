@@ -4,7 +4,8 @@
  * The sum is thread time: a span in which three threads lived counts three times. Each thread is
  * explained by itself (why.h), and what held it up is its own: that another thread of the process
  * worked meanwhile is a cause like any other. Threads that did nothing but wait for work, sleep
- * for a time, or wait for what never came (but not in a circle), are told apart, for a hundred of them would hide what the others did. Where all
+ * for a time, or wait for what never came (but not in a circle), and those with which a runtime serves itself (compilers, garbage
+ * collectors) as long as they do next to nothing, are told apart, for a hundred of them would hide what the others did. Where all
  * of them waited so, all are added up. Threads whose largest part is another one than that of the sum
  * are named with it, for the sum hides them.
  */

@@ -118,6 +118,38 @@ static void who_times_out_on_a_busy_machine_only_waited(void **unused)
 	assert_int_equal(housekeepers_apart(300, 1), 0); /* it cannot go on */
 }
 
+/* 8 is given work by 7 each 1000 us, for 'work_us', and its name is that of a runtime's thread or is not. */
+static size_t served_apart(const char *name, int work_us)
+{
+	AUTO_FREE char *text = xasprintf("thread 7 7 1 R java\nthread 8 7 1 S %s\n"
+					 "0us cpu0 switch 0(runnable) 7\n",
+					 name);
+	struct told *told;
+	struct why why;
+	size_t apart;
+
+	for (int i = 0, at = 1; i < 20; i++, at += 1000)
+		told_add(&text,
+			 "%dus cpu0 waking 8 cpu 1\n%dus cpu1 switch 0(runnable) 8\n"
+			 "%dus cpu1 leave futex 0\n%dus cpu1 enter futex 4096 0\n"
+			 "%dus cpu1 switch 8(blocked) 0\n",
+			 at, at + 1, at + 1, at + work_us, at + work_us);
+	told = replayed(text);
+	why = process_of(told, 7, 2000, 19000000);
+	apart = why.process->apart_count;
+	why_fini(&why);
+	told_free(told);
+	return apart;
+}
+
+static void a_thread_with_which_a_runtime_serves_itself_is_apart_while_it_does_next_to_nothing(
+	void **unused)
+{
+	assert_int_equal(served_apart("GC_Thread", 20), 0);
+	assert_int_equal(served_apart("bio_aof", 20), 1);
+	assert_int_equal(served_apart("bio_aof", 200), 0);
+}
+
 static void the_worst_moment_is_when_it_was_held_up(void **unused)
 {
 	struct told *told = replayed(three_threads);
@@ -250,6 +282,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_of_one_is_a_cause_for_the_other_and_both_count),
 		cmocka_unit_test(who_times_out_on_a_busy_machine_only_waited),
+		cmocka_unit_test(
+			a_thread_with_which_a_runtime_serves_itself_is_apart_while_it_does_next_to_nothing),
 		cmocka_unit_test(the_worst_moment_is_when_it_was_held_up),
 		cmocka_unit_test(a_thread_that_differs_is_named_with_its_part),
 		cmocka_unit_test(one_thread_is_answered_as_it_was),

@@ -69,6 +69,33 @@ static void the_daemon_behind_the_file(void **unused)
 	     "softirq 0 2 softirq BLOCK; disk 7 2 7340032 read [fd 0]");
 }
 
+/* A write that flushes before and after: all parts are the same work's, and the disk below has one. */
+static void a_request_of_several_parts(void **unused)
+{
+	says(BEGIN("loop_workfn") "20 cpu0 switch 9(disk) 0\n"
+				  "60 cpu0 irq 24 vda\n"
+				  "61 cpu0 complete 266338304 8\n"
+				  "62 cpu0 waking 9 cpu 0\n"
+				  "63 cpu0 irqexit 24\n"
+				  "64 cpu0 switch 0(runnable) 9\n"
+				  "65 cpu0 workdone 100\n"
+				  "66 cpu0 softirq BLOCK\n"
+				  "67 cpu0 complete 7340032 18446744073709551615 FF 0\n"
+				  "68 cpu0 softirqexit BLOCK\n"
+				  "69 cpu0 issue 7340032 0 FF 0\n"
+				  "70 cpu0 work 100 loop_workfn\n"
+				  "71 cpu0 workdone 100\n"
+				  "72 cpu0 softirq BLOCK\n"
+				  "73 cpu0 complete 7340032 18446744073709551615 FF 0\n"
+				  "74 cpu0 waking 7 cpu 0\n"
+				  "75 cpu0 softirqexit BLOCK\n"
+				  "76 cpu0 switch 9(blocked) 7\n"
+				  "90 cpu0 leave read 1\n",
+	     "disk 9 42 266338304 read [for 7340032]; working 7 24 read; "
+	     "disk 7 10 7340032 flush [fd 0]; other_thread 9 10 work loop_workfn [for 7340032]; "
+	     "cpu_queue 0 2 wake-up of an idle CPU; cpu_queue 9 2 ran instead");
+}
+
 /* Work that is queued by chance just after a request. */
 static void another_work_serves_nothing(void **unused)
 {
@@ -140,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_disk_below),
 		cmocka_unit_test(the_daemon_behind_the_file),
+		cmocka_unit_test(a_request_of_several_parts),
 		cmocka_unit_test(another_work_serves_nothing),
 		cmocka_unit_test(what_comes_later_does_not_count),
 		cmocka_unit_test(a_disk_that_the_kworker_does_not_wait_for),
