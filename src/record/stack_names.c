@@ -43,7 +43,8 @@
 #define CPU_SECONDS	30u
 #define WALKING_NS	UINT64_C(20000000000) /* on a CPU */
 #define WAIT_MS		60000
-#define ROUNDS_MAX	4		  /* of waiting for a child that waits for a CPU */
+#define FEW_STACKS	256		  /* each is written at once */
+#define BUSY_MS		8000		  /* that a child may wait for a CPU */
 #define MEMORY_BYTES	((rlim_t)4 << 30) /* of addresses: files are mapped */
 #define FILE_KERNEL	(UINT32_MAX - 1)  /* instead of the number of a file */
 #define FILES_JIT	0x80000000u	  /* and the process: code in no file */
@@ -650,10 +651,10 @@ static int name_all(struct namer *namer)
 		const struct kept_stack *stack = &order.stacks[by_process[i]];
 
 		/* What is written is whole, whatever the next process's files do to us. */
-		if (stack->tgid != namer->tgid) {
+		if (stack->tgid != namer->tgid)
 			futex_names_write(namer->futexes);
+		if (stack->tgid != namer->tgid || stack_count <= FEW_STACKS)
 			(void)fflush(namer->out);
-		}
 		name_stack(namer, stack, by_process[i], &first[by_process[i]]);
 	}
 	futex_names_write(namer->futexes);
@@ -717,12 +718,15 @@ static int child_more_ms(pid_t pid, int wait_ms)
 static bool child_is_late(pid_t pid, int pidfd, int wait_ms)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
-	int more_ms = wait_ms;
+	int more_ms = wait_ms, busy_ms = BUSY_MS;
 
-	for (int round = 0; pidfd >= 0 && more_ms > 0 && round < ROUNDS_MAX; round++) {
+	while (pidfd >= 0 && more_ms > 0) {
 		if (poll(&end, 1, more_ms) != 0)
 			return false;
 		more_ms = child_more_ms(pid, wait_ms);
+		if (more_ms > busy_ms)
+			more_ms = busy_ms;
+		busy_ms -= more_ms;
 	}
 	return true;
 }

@@ -35,8 +35,8 @@ int stack_names_write(const struct stack_names_from *from, const struct stack_sa
 
 /*
  * The same in a child that the caller forked: give up all that it could do, write to 'fd', and exit. The
- * caller calls stack_names_await(), which ends it after 'wait_ms', or after that much CPU time where it had to wait for
- * a CPU, but not after more than four times as long.
+ * caller calls stack_names_await(), which ends it after 'wait_ms'. Where it has to wait for a CPU, that is CPU time,
+ * but some seconds more at the latest.
  */
 _Noreturn void stack_names_run(const struct stack_names_from *from,
 			       const struct stack_sampling *sampling, int fd);

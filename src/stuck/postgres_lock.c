@@ -1,5 +1,5 @@
 /*
- * postgres_lock.c - locks of PostgreSQL, by its src/include/storage/{proc,lock}.h of versions 13 to 17.
+ * postgres_lock.c - locks of PostgreSQL, by its src/include/storage/{proc,lock}.h of versions 13 to 18.
  *
  *	MyProc -> PGPROC: ... waitLock, waitProcLock, waitLockMode ...
  *	                      |         |
@@ -264,7 +264,7 @@ static void read_queue(struct lock_wait *wait)
 
 /* ------------------------------------------------------------------ what it is */
 
-/* The numbers of types are those of versions 13 to 17: told only where the rest fits. */
+/* The numbers of types are those of versions 13 to 18: told only where the rest fits. */
 static char *lock_name(const struct shared_lock *lock)
 {
 	const uint32_t *field = lock->field;

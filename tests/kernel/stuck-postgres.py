@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """stuck-postgres.py - whom backends of PostgreSQL wait for: what pg_blocking_pids() and pg_locks say, `holdup stuck` says.
 
-Each case opens sessions, has some take locks and others wait for them, and asks the server and holdup.
+Each case opens sessions, has some take locks and others wait for them, and asks the server and holdup. HOLDUP_POSTGRES
+is a folder with the programs of another version: the server is of that one.
 """
 import glob
 import json
@@ -23,7 +24,8 @@ class Server:
     """A server of its own, which never looks for deadlocks itself."""
 
     def __init__(self, folder):
-        self.programs, self.data = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1], os.path.join(folder, "pg")
+        self.tools, self.data = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1], os.path.join(folder, "pg")
+        self.programs = os.environ.get("HOLDUP_POSTGRES") or self.tools
         self.sessions = []
         os.mkdir(self.data)
         os.chown(self.data, NOBODY, NOBODY)
@@ -41,7 +43,7 @@ class Server:
         return done.stdout.strip()
 
     def psql(self):
-        return [self.programs + "/psql", "-h", self.data, "-U", "bench", "-X", "-q", "-A", "-t", "postgres"]
+        return [self.tools + "/psql", "-h", self.data, "-U", "bench", "-X", "-q", "-A", "-t", "postgres"]
 
     def ready(self):
         end = time.monotonic() + READY_S
@@ -225,7 +227,7 @@ def busy(tap, server):
     script = os.path.join(server.data, "load.sql")
     with open(script, "w", encoding="utf-8") as file:
         file.write("begin;\nupdate t set b = b + 1 where a = 5;\n\\sleep 100 ms\nupdate t set b = b + 1 where a = 6;\ncommit;\n")
-    load = subprocess.Popen([server.programs + "/pgbench", "-h", server.data, "-U", "bench", "-n", "-c", "6", "-T", "20", "-f", script, "postgres"],
+    load = subprocess.Popen([server.tools + "/pgbench", "-h", server.data, "-U", "bench", "-n", "-c", "6", "-T", "20", "-f", script, "postgres"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(0.5)
     looks = wrong = seen = 0
